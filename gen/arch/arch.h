@@ -1,0 +1,54 @@
+/* An architecture: what its blocks, shared memory and instructions allow. One struct of data in one file each
+ * (sm_80.c, sm_90a.c), one row in arch.c. Nothing else in the program knows an architecture's numbers.
+ *
+ * Sources: CUDA programming guide, "Compute capabilities" (sizes); PTX ISA 9.1, 9.7.14 mma.sync and 9.7.15 wgmma
+ * (shapes), 9.7.19.5 setmaxnreg. All of it is constant data: any thread may read it.
+ */
+#ifndef TW_GEN_ARCH_ARCH_H
+#define TW_GEN_ARCH_ARCH_H
+
+#include <stdbool.h>
+
+#include "dtype.h"
+
+/* One shape of a matrix instruction: m x n x k with n = n_low, n_low + n_step, ... n_high. */
+struct arch_mma {
+    const char *kind;          /* "wgmma" or "mma.sync", as in plan_mma.kind */
+    enum tw_dtype input, accumulator;
+    int m, n_low, n_high, n_step, k;
+    bool mn_major;             /* operands in shared memory may be MN-major */
+};
+
+struct arch {
+    const char *name;          /* "sm_90a" */
+    int major, minor;          /* compute capability */
+    bool tma, wgmma, clusters, setmaxnreg, cp_async, ldmatrix, stmatrix, pdl;
+    int shared_limit;          /* bytes of dynamic shared memory that a block can opt in to */
+    int shared_per_sm;         /* bytes of shared memory of a multiprocessor */
+    int shared_reserved;       /* bytes of it that the system takes for each resident block */
+    int registers_per_sm;      /* 32-bit registers */
+    int registers_per_block;
+    int registers_per_thread;  /* most that one thread can have */
+    int max_threads;           /* of a block */
+    int max_threads_per_sm, max_blocks_per_sm;
+    int max_cluster;           /* blocks of a cluster that need no opt-in; 1: no clusters */
+    int parameter_limit;       /* bytes of kernel parameters */
+    int named_barriers;        /* hardware barriers of a block, number 0 included */
+    const struct arch_mma *mma; /* ends with kind == NULL */
+};
+
+/* Every architecture, oldest first; ends with NULL. */
+extern const struct arch *const arch_all[];
+extern const struct arch arch_sm_80, arch_sm_90a;
+
+/* The architecture of that name, or NULL. */
+const struct arch *arch_find(const char *name);
+
+/* Blocks of that many threads, registers a thread and bytes of dynamic shared memory that one multiprocessor holds. */
+int arch_resident_blocks(const struct arch *arch, int threads, int registers, int shared_bytes);
+
+/* The row that fits the instruction, or NULL. */
+const struct arch_mma *arch_find_mma(const struct arch *arch, const char *kind, enum tw_dtype input,
+                                     enum tw_dtype accumulator, int m, int n, int k);
+
+#endif

@@ -1,0 +1,33 @@
+/* sm_80: Ampere (A100). cp.async, ldmatrix, mma.sync. Its PTX runs on every newer GPU. */
+#include "arch/arch.h"
+
+static const struct arch_mma mma[] = {
+    {"mma.sync", TW_BF16, TW_FP32, 16, 8, 8, 8, 16, true},
+    {"mma.sync", TW_FP16, TW_FP32, 16, 8, 8, 8, 16, true},
+    {"mma.sync", TW_FP16, TW_FP16, 16, 8, 8, 8, 16, true},
+    {"mma.sync", TW_TF32, TW_FP32, 16, 8, 8, 8, 8, false},
+    {"mma.sync", TW_INT8, TW_INT32, 16, 8, 8, 8, 32, false},
+    {"mma.sync", TW_UINT8, TW_INT32, 16, 8, 8, 8, 32, false},
+    {.kind = 0},
+};
+
+const struct arch arch_sm_80 = {
+    .name = "sm_80",
+    .major = 8,
+    .minor = 0,
+    .cp_async = true,
+    .ldmatrix = true,
+    .shared_limit = 166912, /* 163 KB */
+    .shared_per_sm = 167936,
+    .shared_reserved = 1024,
+    .registers_per_sm = 65536,
+    .registers_per_block = 65536,
+    .registers_per_thread = 255,
+    .max_threads = 1024,
+    .max_threads_per_sm = 2048,
+    .max_blocks_per_sm = 32,
+    .max_cluster = 1,
+    .parameter_limit = 4096,
+    .named_barriers = 16,
+    .mma = mma,
+};

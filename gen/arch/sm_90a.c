@@ -1,0 +1,50 @@
+/* sm_90a: Hopper (H100, H200) with the instructions that only it has: wgmma, setmaxnreg. */
+#include "arch/arch.h"
+
+static const struct arch_mma mma[] = {
+    {"wgmma", TW_BF16, TW_FP32, 64, 8, 256, 8, 16, true},
+    {"wgmma", TW_FP16, TW_FP32, 64, 8, 256, 8, 16, true},
+    {"wgmma", TW_FP16, TW_FP16, 64, 8, 256, 8, 16, true},
+    {"wgmma", TW_TF32, TW_FP32, 64, 8, 256, 8, 8, false},
+    {"wgmma", TW_FP8_E4M3, TW_FP32, 64, 8, 256, 8, 32, false},
+    {"wgmma", TW_FP8_E5M2, TW_FP32, 64, 8, 256, 8, 32, false},
+    /* Integer wgmma: n is 8, 16, 24, then a multiple of 16. */
+    {"wgmma", TW_INT8, TW_INT32, 64, 8, 24, 8, 32, false},
+    {"wgmma", TW_INT8, TW_INT32, 64, 32, 256, 16, 32, false},
+    {"wgmma", TW_UINT8, TW_INT32, 64, 8, 24, 8, 32, false},
+    {"wgmma", TW_UINT8, TW_INT32, 64, 32, 256, 16, 32, false},
+    {"mma.sync", TW_BF16, TW_FP32, 16, 8, 8, 8, 16, true},
+    {"mma.sync", TW_FP16, TW_FP32, 16, 8, 8, 8, 16, true},
+    {"mma.sync", TW_FP16, TW_FP16, 16, 8, 8, 8, 16, true},
+    {"mma.sync", TW_TF32, TW_FP32, 16, 8, 8, 8, 8, false},
+    {"mma.sync", TW_INT8, TW_INT32, 16, 8, 8, 8, 32, false},
+    {"mma.sync", TW_UINT8, TW_INT32, 16, 8, 8, 8, 32, false},
+    {.kind = 0},
+};
+
+const struct arch arch_sm_90a = {
+    .name = "sm_90a",
+    .major = 9,
+    .minor = 0,
+    .tma = true,
+    .wgmma = true,
+    .clusters = true,
+    .setmaxnreg = true,
+    .cp_async = true,
+    .ldmatrix = true,
+    .stmatrix = true,
+    .pdl = true,
+    .shared_limit = 232448, /* 227 KB */
+    .shared_per_sm = 233472,
+    .shared_reserved = 1024,
+    .registers_per_sm = 65536,
+    .registers_per_block = 65536,
+    .registers_per_thread = 255,
+    .max_threads = 1024,
+    .max_threads_per_sm = 2048,
+    .max_blocks_per_sm = 32,
+    .max_cluster = 8,
+    .parameter_limit = 4096,
+    .named_barriers = 16,
+    .mma = mma,
+};

@@ -1,0 +1,173 @@
+/* tilewright build: gen, every variant compiled, a table of what came out, and C files that carry the cubins. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd/cmd.h"
+#include "cmd/compile.h"
+#include "cmd/json.h"
+#include "cmd/options.h"
+
+static const char *shown_variant(const struct compile_unit *unit)
+{
+    return *unit->plan.variant ? unit->plan.variant : "-";
+}
+
+static void print_table(const struct compile *c, const bool with[COMPILE_WITH_COUNT])
+{
+    int width = 6;
+    for (int i = 0; i < c->unit_count; i++) {
+        int length = (int)strlen(c->unit[i].kernel->name);
+        width = length > width ? length : width;
+    }
+    printf("%-*s  %-8s %-10s %-6s %9s %8s %7s %6s %8s\n", width, "kernel", "arch", "variant", "with", "registers",
+           "shared", "spills", "frame", "seconds");
+    for (int i = 0; i < c->unit_count; i++)
+        for (int w = 0; w < COMPILE_WITH_COUNT; w++) {
+            const struct compile_unit *unit = &c->unit[i];
+            const struct tw_compiled *compiled = &unit->compiled[w];
+            if (!with[w] || unit->status[w] != TW_OK || !compiled->cubin)
+                continue;
+            printf("%-*s  %-8s %-10s %-6s %9" PRIu32 " %8ld %7" PRIu32 " %6" PRIu32, width, unit->kernel->name,
+                   unit->arch->name, shown_variant(unit), compile_with_word[w], compiled->info.registers,
+                   compile_shared(unit, (enum compile_with)w), compiled->info.spill_instructions,
+                   compiled->info.frame);
+            if (compiled->cache == TW_CACHE_HIT)
+                printf(" %8s\n", "cached");
+            else
+                printf(" %8.3f\n", compiled->seconds);
+        }
+}
+
+static void print_json(const struct compile *c, const bool with[COMPILE_WITH_COUNT])
+{
+    const char *comma = "";
+    fputs("{\"spec\": ", stdout);
+    json_text(stdout, c->path);
+    printf(",\n \"phases_ms\": {\"read\": %.3f, \"plan\": %.3f, \"emit\": %.3f, \"compile\": %.3f},\n \"kernels\": [",
+           1e3 * c->phases.read, 1e3 * c->phases.plan, 1e3 * c->phases.emit, 1e3 * c->phases.compile);
+    for (int i = 0; i < c->unit_count; i++)
+        for (int w = 0; w < COMPILE_WITH_COUNT; w++) {
+            const struct compile_unit *unit = &c->unit[i];
+            const struct tw_compiled *compiled = &unit->compiled[w];
+            if (!with[w] || unit->status[w] != TW_OK || !compiled->cubin)
+                continue;
+            printf("%s\n  {\"kernel\": ", comma);
+            json_text(stdout, unit->kernel->name);
+            fputs(", \"entry\": ", stdout);
+            json_text(stdout, unit->plan.entry);
+            printf(", \"arch\": \"%s\", \"variant\": \"%s\", \"with\": \"%s\", \"registers\": %" PRIu32
+                   ", \"shared\": %ld, \"spills\": %" PRIu32 ", \"frame\": %" PRIu32
+                   ", \"seconds\": %.6f, \"cached\": %s, \"cubin_bytes\": %zu}",
+                   unit->arch->name, unit->plan.variant, compile_with_word[w], compiled->info.registers,
+                   compile_shared(unit, (enum compile_with)w), compiled->info.spill_instructions,
+                   compiled->info.frame, compiled->seconds, compiled->cache == TW_CACHE_HIT ? "true" : "false",
+                   compiled->cubin_bytes);
+            comma = ",";
+        }
+    puts("\n ]}");
+}
+
+/* Two compilers, one source: they are expected to agree. */
+static void compare(const struct compile *c)
+{
+    for (int i = 0; i < c->unit_count; i++) {
+        const struct compile_unit *unit = &c->unit[i];
+        const struct tw_compiled *a = &unit->compiled[COMPILE_NVRTC], *b = &unit->compiled[COMPILE_NVCC];
+        if (a->cubin && b->cubin && a->info.registers != b->info.registers)
+            fprintf(stderr, "tilewright build: note: %s for %s takes %u registers by nvrtc, %u by nvcc\n",
+                    unit->plan.entry, unit->arch->name, a->info.registers, b->info.registers);
+    }
+}
+
+static int read_with(const char *text, bool with[COMPILE_WITH_COUNT])
+{
+    char word[32];
+    for (int i = 0; options_entry(text, i, word, sizeof word); i++) {
+        int w = 0;
+        while (w < COMPILE_WITH_COUNT && strcmp(word, compile_with_word[w]) != 0)
+            w++;
+        if (w == COMPILE_WITH_COUNT)
+            return options_fault("build", "--with %s: there is no compiler '%s'; write nvrtc, nvcc or both", text,
+                                 word);
+        with[w] = true;
+    }
+    return 0;
+}
+
+/* Everything between the spec and the files. */
+static int build(struct compile *c, const struct compile_choice *choice, const bool with[COMPILE_WITH_COUNT],
+                 bool keep, const char *folder, struct file_set *files)
+{
+    struct tw_error error;
+    int status = compile_units(c, choice);
+    if (status)
+        return status;
+    for (int i = 0; i < c->unit_count; i++) {
+        c->unit[i].wanted = true;
+        c->unit[i].outputs = keep ? TW_OUTPUT_CUBIN | TW_OUTPUT_PTX : TW_OUTPUT_CUBIN;
+    }
+    for (int w = 0; w < COMPILE_WITH_COUNT; w++) {
+        int result = with[w] ? compile_cubins(c, (enum compile_with)w) : 0;
+        status = result > status ? result : status;
+    }
+    if (status)
+        return status;
+    enum compile_with best = with[COMPILE_NVRTC] ? COMPILE_NVRTC : COMPILE_NVCC;
+    status = compile_outputs(c, best, folder, files);
+    for (int i = 0; status == 0 && keep && i < c->unit_count; i++) {
+        int result = compile_keep(c, &c->unit[i], best, folder, files, &error);
+        if (result != TW_OK)
+            status = compile_fail(c, result, &error);
+    }
+    return status;
+}
+
+int cmd_build(int argc, char **argv)
+{
+    struct compile_choice choice = {NULL, NULL, NULL};
+    const char *path, *folder = NULL, *compilers = "nvrtc";
+    bool keep = false, json = false, with[COMPILE_WITH_COUNT] = {false};
+    int operands;
+    const struct option_row rows[] = {
+        {"-o", OPTION_TEXT, &folder, "DIR", "where to write; made where it is missing"},
+        {"--arch", OPTION_TEXT, &choice.arch, "A,B", "these architectures alone"},
+        {"--kernel", OPTION_TEXT, &choice.kernel, "K", "this kernel alone"},
+        {"--with", OPTION_TEXT, &compilers, "nvrtc,nvcc", "which compilers; of both, nvrtc's cubins are kept"},
+        {"--keep", OPTION_FLAG, &keep, NULL, "leave PTX, cubin and (where a disassembler is found) SASS too"},
+        {"--json", OPTION_FLAG, &json, NULL, "the report as JSON"},
+        {NULL, OPTION_FLAG, NULL, NULL, NULL},
+    };
+    int status = options_parse("build", rows, argc, argv, &path, 1, &operands);
+    if (status >= 0)
+        return status;
+    if (!operands)
+        return options_fault("build", "which spec?");
+    if (!folder || !*folder)
+        return options_fault("build", "write into which folder? -o DIR");
+    status = read_with(compilers, with);
+    if (status)
+        return status;
+
+    struct compile c;
+    struct tw_error error;
+    status = compile_open(&c, "build", path);
+    struct file_set files = {.rt = &c.rt};
+    if (status == 0)
+        status = build(&c, &choice, with, keep, folder, &files);
+    compile_report(&c);
+    if (status == 0) {
+        int result = files_commit(&files, &error);
+        if (result != TW_OK)
+            status = compile_fail(&c, result, &error);
+    }
+    if (json)
+        print_json(&c, with);
+    else if (c.unit_count && status != 2)
+        print_table(&c, with);
+    if (status == 0 && with[COMPILE_NVRTC] && with[COMPILE_NVCC])
+        compare(&c);
+    files_free(&files);
+    compile_close(&c);
+    return status;
+}

@@ -1,0 +1,54 @@
+/* tilewright check: every fault of a spec, over all kernels, architectures and variants, in one run. Nothing is
+ * written. */
+#include <stdio.h>
+
+#include "cmd/cmd.h"
+#include "cmd/compile.h"
+#include "cmd/options.h"
+
+static void report(const struct compile *c)
+{
+    int kernels = 0;
+    const struct spec_kernel *last = NULL;
+    for (int i = 0; i < c->unit_count; i++) {
+        kernels += c->unit[i].kernel != last;
+        last = c->unit[i].kernel;
+    }
+    printf("ok: %d kernel%s, %d entry point%s", kernels, kernels == 1 ? "" : "s", c->unit_count,
+           c->unit_count == 1 ? "" : "s");
+    for (int a = 0; arch_all[a]; a++) {
+        int units = 0;
+        for (int i = 0; i < c->unit_count; i++)
+            units += c->unit[i].arch == arch_all[a];
+        if (units)
+            printf(", %d for %s", units, arch_all[a]->name);
+    }
+    putchar('\n');
+}
+
+int cmd_check(int argc, char **argv)
+{
+    struct compile_choice choice = {NULL, NULL, NULL};
+    const char *path;
+    int operands;
+    const struct option_row rows[] = {
+        {"--arch", OPTION_TEXT, &choice.arch, "A,B", "these architectures alone"},
+        {"--kernel", OPTION_TEXT, &choice.kernel, "K", "this kernel alone"},
+        {NULL, OPTION_FLAG, NULL, NULL, NULL},
+    };
+    int status = options_parse("check", rows, argc, argv, &path, 1, &operands);
+    if (status >= 0)
+        return status;
+    if (!operands)
+        return options_fault("check", "which spec?");
+
+    struct compile c;
+    status = compile_open(&c, "check", path);
+    if (status == 0)
+        status = compile_units(&c, &choice);
+    compile_report(&c);
+    if (status == 0)
+        report(&c);
+    compile_close(&c);
+    return status;
+}

@@ -1,0 +1,168 @@
+#include "cmd/compare.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd/parallel.h"
+
+/* Rounding of results in 16 bits and below sets the bound; in fp32 the order of the sums does. */
+static const double bounds[TW_DTYPE_COUNT] = {
+    [TW_BF16] = 3e-3, [TW_FP16] = 5e-4, [TW_FP32] = 1e-5,     [TW_FP64] = 1e-5,
+    [TW_TF32] = 5e-4, [TW_FP8_E4M3] = 5e-2, [TW_FP8_E5M2] = 1e-1,
+};
+
+double compare_bound(enum tw_dtype dtype)
+{
+    return bounds[dtype];
+}
+
+/* Sums over one block of elements. */
+struct part {
+    double difference, norm; /* of squares */
+    int64_t different, first; /* first: -1 where none differs */
+};
+
+struct job {
+    const struct compare *compare;
+    int64_t count;
+    struct part *part;
+};
+
+/* What the reference would be as an element of the dtype. */
+static double rounded(enum tw_dtype dtype, double value)
+{
+    unsigned char element[8];
+    tw_dtype_store(dtype, element, value);
+    return tw_dtype_load(dtype, element);
+}
+
+static bool equal(double a, double b)
+{
+    return a == b || (isnan(a) && isnan(b));
+}
+
+static void compare_block(void *context, int64_t block)
+{
+    const struct job *job = context;
+    const struct compare *c = job->compare;
+    size_t bytes = tw_dtype_bytes(c->dtype);
+    int64_t first = block * SHAPE_BLOCK, end = first + SHAPE_BLOCK;
+    struct part part = {.first = -1};
+    struct shape_walk walk;
+
+    if (end > job->count)
+        end = job->count;
+    shape_seek(&walk, c->shape, first);
+    for (int64_t i = first; i < end; i++, shape_next(&walk)) {
+        double value = tw_dtype_load(c->dtype, c->bytes + (size_t)walk.offset * bytes);
+        double reference = c->reference[i], want = rounded(c->dtype, reference);
+        if (!equal(value, want)) {
+            part.different++;
+            if (part.first < 0)
+                part.first = i;
+        }
+        if (isfinite(want)) {
+            double difference = value - reference;
+            part.difference += isfinite(difference) ? difference * difference : (double)INFINITY;
+            part.norm += reference * reference;
+        } else if (!equal(value, want)) {
+            part.difference = (double)INFINITY;
+        }
+    }
+    job->part[block] = part;
+}
+
+static void describe(const struct compare *c, int64_t element, struct compare_result *result)
+{
+    size_t bytes = tw_dtype_bytes(c->dtype), length;
+    struct shape_walk walk;
+    shape_seek(&walk, c->shape, element);
+    const unsigned char *at = c->bytes + (size_t)walk.offset * bytes;
+    double value = tw_dtype_load(c->dtype, at), want = rounded(c->dtype, c->reference[element]);
+
+    result->poison = true;
+    for (size_t i = 0; i < bytes; i++)
+        result->poison = result->poison && at[i] == COMPARE_POISON;
+    length = (size_t)snprintf(result->first, 128, "%.64s[", c->name);
+    for (int d = 0; d < c->shape->rank; d++)
+        length += (size_t)snprintf(result->first + length, sizeof result->first - length, "%s%lld", d ? "," : "",
+                                   (long long)walk.index[d]);
+    if (result->poison)
+        snprintf(result->first + length, sizeof result->first - length, "] was not written, the reference is %.9g",
+                 want);
+    else
+        snprintf(result->first + length, sizeof result->first - length, "] is %.9g, the reference %.9g", value, want);
+}
+
+int compare_values(struct tw_runtime *rt, const struct compare *compare, struct compare_result *result,
+                   struct tw_error *error)
+{
+    struct job job = {compare, shape_count(compare->shape), NULL};
+    int64_t blocks = (job.count + SHAPE_BLOCK - 1) / SHAPE_BLOCK, first = -1;
+    double difference = 0.0, norm = 0.0;
+
+    memset(result, 0, sizeof *result);
+    if (job.count == 0)
+        return TW_OK;
+    job.part = tw_alloc(rt, (size_t)blocks * sizeof *job.part);
+    if (!job.part)
+        return tw_fail(error, TW_ERROR_MEMORY, "out of memory");
+    parallel_for(blocks, parallel_cores(), compare_block, &job);
+    for (int64_t i = 0; i < blocks; i++) {
+        difference += job.part[i].difference;
+        norm += job.part[i].norm;
+        result->different += job.part[i].different;
+        if (first < 0)
+            first = job.part[i].first;
+    }
+    tw_free(rt, job.part);
+    if (difference > 0.0)
+        result->error = norm > 0.0 ? sqrt(difference / norm) : (double)INFINITY;
+    if (first >= 0)
+        describe(compare, first, result);
+    return TW_OK;
+}
+
+struct erase {
+    enum tw_dtype dtype;
+    const struct shape *shape;
+    int64_t count;
+    unsigned char *to;
+};
+
+static void erase_block(void *context, int64_t block)
+{
+    const struct erase *job = context;
+    size_t bytes = tw_dtype_bytes(job->dtype);
+    int64_t first = block * SHAPE_BLOCK, end = first + SHAPE_BLOCK;
+    struct shape_walk walk;
+    if (end > job->count)
+        end = job->count;
+    shape_seek(&walk, job->shape, first);
+    for (int64_t i = first; i < end; i++, shape_next(&walk))
+        memset(job->to + (size_t)walk.offset * bytes, COMPARE_POISON, bytes);
+}
+
+bool compare_untouched(const char *name, enum tw_dtype dtype, const struct shape *shape, unsigned char *buffer,
+                       size_t begin, size_t count, char text[256])
+{
+    struct erase job = {dtype, shape, shape_count(shape), buffer + begin};
+    text[0] = '\0';
+    parallel_for((job.count + SHAPE_BLOCK - 1) / SHAPE_BLOCK, parallel_cores(), erase_block, &job);
+    /* All bytes are equal where the first is right and each equals its neighbour. */
+    if (count == 0 || (buffer[0] == COMPARE_POISON && memcmp(buffer, buffer + 1, count - 1) == 0))
+        return true;
+    size_t at = 0;
+    while (buffer[at] == COMPARE_POISON)
+        at++;
+    long long offset = (long long)at - (long long)begin, span = (long long)(shape_span(shape)) *
+                                                               (long long)tw_dtype_bytes(dtype);
+    if (offset < 0)
+        snprintf(text, 256, "%.64s: byte %lld before the tensor was written", name, -offset);
+    else if (offset >= span)
+        snprintf(text, 256, "%.64s: byte %lld behind the tensor was written", name, offset - span);
+    else
+        snprintf(text, 256, "%.64s: padding at byte %lld of the tensor was written", name, offset);
+    return false;
+}

@@ -1,0 +1,550 @@
+#include "cmd/compile.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "cmd/options.h"
+#include "cmd/parallel.h"
+#include "cmd/tool.h"
+#include "emit/fused.h"
+#include "emit/host.h"
+#include "version.h"
+
+const char *const compile_with_word[COMPILE_WITH_COUNT] = {"nvrtc", "nvcc"};
+
+double compile_clock(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+int compile_fail(const struct compile *c, int status, const struct tw_error *error)
+{
+    progress_clear();
+    fprintf(stderr, "tilewright %s: %s\n", c->command, error->text);
+    return tw_status_exit(status);
+}
+
+/* ---- reading --------------------------------------------------------------------------------------------------- */
+
+void compile_tables_fill(struct compile_tables *tables)
+{
+    int families = 0, architectures = 0;
+    memset(tables, 0, sizeof *tables);
+    while (families < COMPILE_FAMILIES && family_all[families]) {
+        tables->family[families] = &family_all[families]->spec;
+        families++;
+    }
+    while (architectures < COMPILE_ARCHITECTURES && arch_all[architectures]) {
+        tables->arch[architectures] = arch_all[architectures]->name;
+        architectures++;
+    }
+    tables->options.family = tables->family;
+    tables->options.arch = tables->arch;
+}
+
+int compile_open(struct compile *c, const char *command, const char *path)
+{
+    struct tw_error error;
+    memset(c, 0, sizeof *c);
+    c->command = command;
+    c->path = path;
+    c->started = compile_clock();
+    compile_tables_fill(&c->tables);
+    int status = tw_runtime_init(&c->rt, &error);
+    if (status != TW_OK)
+        return compile_fail(c, status, &error);
+    status = spec_read(path, &c->tables.options, &c->spec, &c->diags);
+    c->phases.read = compile_clock() - c->started;
+    const char *slash = strrchr(path, '/');
+    c->folder = slash ? tw_format(&c->rt, "%.*s", slash == path ? 1 : (int)(slash - path), path) : tw_strdup(&c->rt, "");
+    c->source_folder = c->folder;
+    return !c->folder || c->diags.out_of_memory ? 3 : status;
+}
+
+void compile_report(struct compile *c)
+{
+    progress_clear();
+    diag_print(&c->diags, stderr);
+}
+
+void compile_close(struct compile *c)
+{
+    struct memory memory = {NULL, NULL};
+    for (int i = 0; i < c->unit_count; i++) {
+        struct compile_unit *unit = &c->unit[i];
+        for (int w = 0; w < COMPILE_WITH_COUNT; w++)
+            tw_compiled_free(&c->rt, &unit->compiled[w]);
+        if (unit->source)
+            memory_resize(&memory, unit->source, unit->source_bytes + 1, 0);
+        plan_free(&unit->plan);
+    }
+    tw_free(&c->rt, c->unit);
+    tw_free(&c->rt, c->folder);
+    spec_free(&c->spec);
+    diag_free(&c->diags);
+    tw_runtime_close(&c->rt);
+}
+
+/* ---- choosing -------------------------------------------------------------------------------------------------- */
+
+static bool family_has(const struct family *family, const char *arch)
+{
+    if (!family->arch)
+        return true;
+    for (const char *const *name = family->arch; *name; name++)
+        if (strcmp(*name, arch) == 0)
+            return true;
+    return false;
+}
+
+int compile_architectures(const struct spec_kernel *kernel, const struct arch *out[COMPILE_ARCHITECTURES])
+{
+    const struct family *family = family_of(kernel);
+    int count = 0;
+    for (int i = 0; arch_all[i] && count < COMPILE_ARCHITECTURES; i++) {
+        bool listed = kernel->arch_count == 0 && family_has(family, arch_all[i]->name);
+        for (int a = 0; a < kernel->arch_count; a++)
+            listed = listed || strcmp(kernel->arch[a].name, arch_all[i]->name) == 0;
+        if (listed)
+            out[count++] = arch_all[i];
+    }
+    return count;
+}
+
+static int check_kernel(struct compile *c, const char *name)
+{
+    const char **names = tw_alloc(&c->rt, sizeof *names * (size_t)(c->spec.kernel_count + 1));
+    bool found = false;
+    if (!names)
+        return 3;
+    for (int i = 0; i < c->spec.kernel_count; i++) {
+        names[i] = c->spec.kernel[i].name;
+        found = found || strcmp(names[i], name) == 0;
+    }
+    names[c->spec.kernel_count] = NULL;
+    if (!found) {
+        const char *near = diag_suggest(name, names);
+        fprintf(stderr, "tilewright %s: %s has no kernel '%s'", c->command, c->path, name);
+        if (near)
+            fprintf(stderr, "; did you mean '%s'?\n", near);
+        else
+            fprintf(stderr, "; its first is '%s'\n", c->spec.kernel_count ? names[0] : "");
+    }
+    tw_free(&c->rt, names);
+    return found ? 0 : 2;
+}
+
+static bool kernel_chosen(const struct compile_choice *choice, const struct spec_kernel *kernel)
+{
+    return !choice->kernel || strcmp(choice->kernel, kernel->name) == 0;
+}
+
+/* Each architecture that is asked for by name: none of the kernels has it, some have it, all have it. */
+static int check_architectures(struct compile *c, const struct compile_choice *choice)
+{
+    const struct arch *has[COMPILE_ARCHITECTURES];
+    char wanted[64];
+    for (int i = 0; choice->arch && options_entry(choice->arch, i, wanted, sizeof wanted); i++) {
+        int with = 0, without = 0;
+        const char *lacking = "";
+        for (int k = 0; k < c->spec.kernel_count; k++) {
+            const struct spec_kernel *kernel = &c->spec.kernel[k];
+            bool found = false;
+            if (!kernel_chosen(choice, kernel))
+                continue;
+            int count = compile_architectures(kernel, has);
+            for (int a = 0; a < count; a++)
+                found = found || strcmp(has[a]->name, wanted) == 0;
+            with += found;
+            without += !found;
+            if (!found && !*lacking)
+                lacking = kernel->name;
+        }
+        if (!with) {
+            const char *near = arch_find(wanted) ? NULL : diag_suggest(wanted, c->tables.arch);
+            fprintf(stderr, "tilewright %s: no kernel of %s has architecture '%s'", c->command, c->path, wanted);
+            if (near)
+                fprintf(stderr, "; did you mean '%s'?\n", near);
+            else
+                fputs(arch_find(wanted) ? "\n" : ", which is none that is known\n", stderr);
+            return 1;
+        }
+        if (without)
+            fprintf(stderr, "tilewright %s: note: %s is left out for kernel '%s'%s, which has no such architecture\n",
+                    c->command, wanted, lacking, without > 1 ? " and others" : "");
+    }
+    return 0;
+}
+
+/* ---- planning and emitting ------------------------------------------------------------------------------------- */
+
+static bool variant_chosen(const struct compile_choice *choice, const struct compile_unit *unit)
+{
+    char number[16];
+    if (!choice->variant)
+        return true;
+    snprintf(number, sizeof number, "%d", unit->variant);
+    if (strcmp(choice->variant, number) == 0)
+        return true;
+    return unit->plan.variant && strcmp(choice->variant, unit->plan.variant) == 0;
+}
+
+static int emit(struct compile *c, struct compile_unit *unit)
+{
+    const char *path = unit->kernel->template_path, *slash = path ? strrchr(path, '/') : NULL;
+    char *folder = NULL;
+    struct emit_options options = {.line_directives = true, .generator_version = TW_GENERATOR};
+    if (path) {
+        folder = slash ? tw_format(&c->rt, "%.*s", slash == path ? 1 : (int)(slash - path), path)
+                       : tw_strdup(&c->rt, c->source_folder);
+        if (!folder)
+            return 3;
+        options.user_folder = folder;
+    }
+    int status = emit_template(unit->plan.template_name, &unit->plan, &options, &unit->source, &unit->source_bytes,
+                               &c->diags);
+    tw_free(&c->rt, folder);
+    unit->emitted = status == 0;
+    return status;
+}
+
+static int add_unit(struct compile *c, struct compile_unit unit)
+{
+    size_t count = (size_t)c->unit_count;
+    if ((count & (count - 1)) == 0) {
+        struct compile_unit *grown = tw_realloc(&c->rt, c->unit, sizeof *grown * (count ? 2 * count : 1));
+        if (!grown)
+            return 3;
+        c->unit = grown;
+    }
+    c->unit[c->unit_count++] = unit;
+    return 0;
+}
+
+/* Plans and emits one unit. 0 or 1 (faults are told), 3. */
+static int make_unit(struct compile *c, const struct spec_kernel *kernel, const struct arch *arch, int variant,
+                     const struct compile_choice *choice)
+{
+    struct compile_unit unit = {.kernel = kernel, .family = family_of(kernel), .arch = arch, .variant = variant};
+    double start = compile_clock();
+    int status = family_plan(&c->spec, kernel, arch, variant, &unit.plan, &c->diags);
+    c->phases.plan += compile_clock() - start;
+    unit.planned = status == 0;
+    if (status == 0 && !variant_chosen(choice, &unit)) {
+        plan_free(&unit.plan);
+        return 0;
+    }
+    if (status == 0) {
+        start = compile_clock();
+        status = emit(c, &unit);
+        c->phases.emit += compile_clock() - start;
+    }
+    return add_unit(c, unit) ? 3 : status;
+}
+
+int compile_units(struct compile *c, const struct compile_choice *choice)
+{
+    const struct arch *arch[COMPILE_ARCHITECTURES];
+    int result = choice->kernel ? check_kernel(c, choice->kernel) : 0;
+    if (result == 0)
+        result = check_architectures(c, choice);
+    if (result)
+        return result;
+    for (int k = 0; k < c->spec.kernel_count; k++) {
+        const struct spec_kernel *kernel = &c->spec.kernel[k];
+        if (!kernel_chosen(choice, kernel))
+            continue;
+        int count = compile_architectures(kernel, arch);
+        for (int a = 0; a < count; a++) {
+            if (choice->arch && !options_listed(choice->arch, arch[a]->name))
+                continue;
+            int variants = family_of(kernel)->variants(&c->spec, kernel, arch[a]);
+            for (int v = 0; v < variants; v++) {
+                int status = make_unit(c, kernel, arch[a], v, choice);
+                if (status == 3)
+                    return 3;
+                result = result ? result : status;
+            }
+        }
+    }
+    if (c->diags.out_of_memory)
+        return 3;
+    if (c->diags.errors)
+        return 1;
+    if (result == 0 && c->unit_count == 0 && choice->variant) {
+        fprintf(stderr, "tilewright %s: there is no variant '%s'\n", c->command, choice->variant);
+        return 2;
+    }
+    return result;
+}
+
+/* ---- compiling ------------------------------------------------------------------------------------------------- */
+
+struct stage {
+    struct compile *compile;
+    enum compile_with with;
+    struct compile_unit **unit;
+    int count;
+    atomic_int done;
+};
+
+static void compile_one(void *context, int64_t i)
+{
+    static const char *const all[] = {"all"};
+    struct stage *stage = context;
+    struct compile_unit *unit = stage->unit[i];
+    enum compile_with with = stage->with;
+    struct tw_runtime *rt = &stage->compile->rt;
+    char name[512];
+    snprintf(name, sizeof name, "/tilewright/%s.%s.cu", unit->plan.entry, unit->arch->name);
+    struct tw_compile_request request = {
+        .source = unit->source,
+        .source_bytes = unit->source_bytes,
+        .name = name,
+        .entry = unit->plan.entry,
+        .arch = unit->arch->name,
+        .allow = all,
+        .allow_count = unit->plan.allow_spills ? 1 : 0,
+        .outputs = unit->outputs ? unit->outputs : TW_OUTPUT_CUBIN,
+        .generator = TW_GENERATOR,
+    };
+    if (with == COMPILE_NVRTC)
+        unit->status[with] = tw_compile_cached(rt, &request, &unit->compiled[with], &unit->error[with]);
+    else
+        unit->status[with] = tool_nvcc(rt, &request, &unit->compiled[with], &unit->error[with]);
+    progress_show("[%d/%d] %s %s", atomic_fetch_add(&stage->done, 1) + 1, stage->count, unit->plan.entry,
+                  unit->arch->name);
+}
+
+/* What the compiler made of a Plan that it should not have. Returns 0, 1, or 3 after a fault of the environment. */
+static int judge(struct compile *c, struct compile_unit *unit, enum compile_with with)
+{
+    const struct plan *p = &unit->plan;
+    const struct tw_cubin_info *info = &unit->compiled[with].info;
+    int exit_status = tw_status_exit(unit->status[with]), errors = c->diags.errors;
+    const char *arch = unit->arch->name;
+
+    if (unit->status[with] != TW_OK && exit_status != 1)
+        return exit_status;
+    if (unit->status[with] != TW_OK) {
+        diag_report(&c->diags, DIAG_ERROR, p->loc, p->kernel, NULL, "COMPILE", "%s for %s does not compile by %s: %s",
+                    p->entry, arch, compile_with_word[with], unit->error[with].text);
+        return 1;
+    }
+    if (p->register_limit && info->registers > (uint32_t)p->register_limit)
+        diag_report(&c->diags, DIAG_ERROR, p->loc, p->kernel, NULL, "REGISTERS",
+                    "%s for %s takes %u registers a thread, %d are allowed; write a smaller tile", p->entry, arch,
+                    info->registers, p->register_limit);
+    if (p->allow_spills)
+        return c->diags.errors > errors;
+    if (info->spill_instructions)
+        diag_report(&c->diags, DIAG_ERROR, p->loc, p->kernel, NULL, "SPILLS",
+                    "%s for %s spills registers (%u instructions); write a smaller tile, or allow_spills = true",
+                    p->entry, arch, info->spill_instructions);
+    else if (info->frame)
+        diag_report(&c->diags, DIAG_ERROR, p->loc, p->kernel, NULL, "LOCAL",
+                    "%s for %s keeps %u bytes a thread in local memory; index its arrays by constants, or write "
+                    "allow_spills = true",
+                    p->entry, arch, info->frame);
+    return c->diags.errors > errors;
+}
+
+int compile_cubins(struct compile *c, enum compile_with with)
+{
+    struct stage stage = {.compile = c, .with = with};
+    double start = compile_clock();
+    int result = 0;
+
+    stage.unit = tw_alloc(&c->rt, sizeof(struct compile_unit *) * (size_t)(c->unit_count + 1));
+    if (!stage.unit)
+        return 3;
+    for (int i = 0; i < c->unit_count; i++)
+        if (c->unit[i].wanted && c->unit[i].emitted)
+            stage.unit[stage.count++] = &c->unit[i];
+    atomic_init(&stage.done, 0);
+    parallel_for(stage.count, parallel_cores(), compile_one, &stage);
+    progress_clear();
+    for (int i = 0; i < stage.count; i++) {
+        struct compile_unit *unit = stage.unit[i];
+        const struct tw_compiled *compiled = &unit->compiled[with];
+        int status = judge(c, unit, with);
+        if (status == 3 && result != 3)
+            compile_fail(c, unit->status[with], &unit->error[with]);
+        if (status > result)
+            result = status;
+        c->phases.find += compiled->find_seconds;
+        c->phases.lookup += compiled->lookup_seconds;
+        c->phases.open += compiled->open_seconds;
+        c->phases.nvrtc += compiled->seconds;
+        c->phases.wait += compiled->wait_seconds;
+        c->phases.store += compiled->store_seconds;
+        if (*compiled->note)
+            fprintf(stderr, "tilewright %s: note: %s: %s\n", c->command, unit->plan.entry, compiled->note);
+    }
+    tw_free(&c->rt, stage.unit);
+    c->phases.compile += compile_clock() - start;
+    return result;
+}
+
+static void walk_plan(const void *model, const struct sink *sink)
+{
+    plan_write(model, sink);
+}
+
+int compile_reference(struct compile *c, const struct compile_unit *unit, const char *arch, struct tw_compiled *out,
+                      struct tw_error *error)
+{
+    const struct emit_helper fused = {"fused_text", emit_fused_text, (void *)(uintptr_t)&unit->plan};
+    struct emit_options options = {.line_directives = true, .generator_version = TW_GENERATOR, .helper = &fused,
+                                   .helper_count = 1};
+    struct emit_model model = {.root = "plan", .walk = walk_plan, .model = &unit->plan, .kernel = unit->kernel->name};
+    struct memory memory = {NULL, NULL};
+    char *text = NULL, name[512];
+    size_t length = 0;
+
+    if (!unit->family->reference_template)
+        return tw_fail(error, TW_ERROR_UNSUPPORTED, "kernel '%s' has no reference kernel", unit->kernel->name);
+    int status = emit_expand(unit->family->reference_template, &model, &options, &text, &length, &c->diags);
+    if (status)
+        return tw_fail(error, status == 3 ? TW_ERROR_MEMORY : TW_ERROR_COMPILE,
+                       "kernel '%s': its reference kernel cannot be emitted", unit->kernel->name);
+    snprintf(name, sizeof name, "/tilewright/%s.reference.cu", unit->kernel->name);
+    struct tw_compile_request request = {.source = text, .source_bytes = length, .name = name, .entry = "reference",
+                                         .arch = arch, .generator = TW_GENERATOR};
+    status = tw_compile_cached(&c->rt, &request, out, error);
+    memory_resize(&memory, text, length + 1, 0);
+    return status;
+}
+
+long compile_shared(const struct compile_unit *unit, enum compile_with with)
+{
+    return (long)unit->plan.launch.shared_bytes + (long)unit->compiled[with].info.static_shared;
+}
+
+/* ---- files ----------------------------------------------------------------------------------------------------- */
+
+int compile_keep(struct compile *c, const struct compile_unit *unit, enum compile_with with, const char *folder,
+                 struct file_set *files, struct tw_error *error)
+{
+    const struct tw_compiled *compiled = &unit->compiled[with];
+    char stem[400], name[420], *sass;
+    size_t length;
+    int status = TW_OK;
+    struct tw_error ignored;
+
+    snprintf(stem, sizeof stem, "%s.%s", unit->plan.entry, unit->arch->name);
+    if (compiled->ptx) {
+        snprintf(name, sizeof name, "%s.ptx", stem);
+        status = files_add(files, folder, name, compiled->ptx, compiled->ptx_bytes, false, error);
+    }
+    if (status == TW_OK && compiled->cubin) {
+        snprintf(name, sizeof name, "%s.cubin", stem);
+        status = files_add(files, folder, name, compiled->cubin, compiled->cubin_bytes, false, error);
+    }
+    /* A machine without a disassembler is none of the user's faults. */
+    if (status == TW_OK && compiled->cubin &&
+        tool_disassemble(&c->rt, compiled->cubin, compiled->cubin_bytes, &sass, &length, &ignored) == TW_OK) {
+        snprintf(name, sizeof name, "%s.sass", stem);
+        status = files_add(files, folder, name, sass, length, true, error);
+    }
+    return status;
+}
+
+/* ENTRY.ARCH.cu and ENTRY.ARCH.plan.json. */
+static int add_texts(struct compile *c, const struct compile_unit *unit, const char *folder, struct file_set *files,
+                     struct tw_error *error)
+{
+    char name[420], *json, *copy;
+    size_t length;
+    snprintf(name, sizeof name, "%s.%s.cu", unit->plan.entry, unit->arch->name);
+    int status = files_add(files, folder, name, unit->source, unit->source_bytes, false, error);
+    if (status != TW_OK)
+        return status;
+    if (plan_print_json(&unit->plan, &json, &length) != 0)
+        return tw_fail(error, TW_ERROR_MEMORY, "out of memory");
+    copy = tw_alloc(&c->rt, length);
+    if (copy)
+        memcpy(copy, json, length);
+    free(json);
+    if (!copy)
+        return tw_fail(error, TW_ERROR_MEMORY, "out of memory");
+    snprintf(name, sizeof name, "%s.%s.plan.json", unit->plan.entry, unit->arch->name);
+    return files_add(files, folder, name, copy, length, true, error);
+}
+
+/* A text of emit_host as memory of the runtime. */
+static int add_host_text(struct compile *c, const char *kernel, const char *suffix, char *text, const char *folder,
+                         struct file_set *files, struct tw_error *error)
+{
+    char name[420];
+    size_t length = strlen(text);
+    char *copy = tw_strdup(&c->rt, text);
+    struct memory memory = {NULL, NULL};
+    memory_resize(&memory, text, length + 1, 0);
+    if (!copy)
+        return tw_fail(error, TW_ERROR_MEMORY, "out of memory");
+    snprintf(name, sizeof name, "%s%s", kernel, suffix);
+    return files_add(files, folder, name, copy, length, true, error);
+}
+
+/* NAME.h and NAME.c of the units first..first+count-1, which are one kernel's. Exit status. */
+static int add_host(struct compile *c, int first, int count, enum compile_with with, const char *folder,
+                    struct file_set *files)
+{
+    static const char *const options[] = {"--std=c++17"};
+    const struct emit_options emit_options = {.line_directives = true, .generator_version = TW_GENERATOR};
+    const char *kernel = c->unit[first].kernel->name;
+    struct host_image *image = tw_alloc_zeroed(&c->rt, sizeof *image * (size_t)count);
+    struct tw_error error = {""};
+    char *header = NULL, *source = NULL;
+    if (!image)
+        return 3;
+    for (int i = 0; i < count; i++) {
+        const struct compile_unit *unit = &c->unit[first + i];
+        image[i] = (struct host_image){.plan = &unit->plan, .registers = -1};
+        if (with == COMPILE_WITH_COUNT) {
+            image[i].source = unit->source;
+            image[i].source_bytes = unit->source_bytes;
+            continue;
+        }
+        image[i].cubin = unit->compiled[with].cubin;
+        image[i].cubin_bytes = unit->compiled[with].cubin_bytes;
+        image[i].registers = (int)unit->compiled[with].info.registers;
+    }
+    const struct host_model model = {.name = kernel, .image = image, .image_count = count,
+                                     .newer = with == COMPILE_WITH_COUNT, .option = options, .option_count = 1};
+    int status = emit_host(&model, &emit_options, &header, &source, &c->diags);
+    tw_free(&c->rt, image);
+    if (status)
+        return status;
+    int result = add_host_text(c, kernel, ".h", header, folder, files, &error);
+    int second = add_host_text(c, kernel, ".c", source, folder, files, &error);
+    result = result == TW_OK ? second : result;
+    return result == TW_OK ? 0 : compile_fail(c, result, &error);
+}
+
+int compile_outputs(struct compile *c, enum compile_with with, const char *folder, struct file_set *files)
+{
+    struct tw_error error = {""};
+    int result = 0;
+    for (int i = 0; i < c->unit_count; i++) {
+        int status = add_texts(c, &c->unit[i], folder, files, &error);
+        if (status != TW_OK)
+            return compile_fail(c, status, &error);
+    }
+    for (int first = 0, count; first < c->unit_count; first += count) {
+        for (count = 1; first + count < c->unit_count; count++)
+            if (c->unit[first + count].kernel != c->unit[first].kernel)
+                break;
+        int status = add_host(c, first, count, with, folder, files);
+        if (status == 3)
+            return 3;
+        result = result ? result : status;
+    }
+    return result;
+}

@@ -1,0 +1,64 @@
+/* tilewright plan: what was decided, as tables for people or JSON for programs. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cmd/cmd.h"
+#include "cmd/compile.h"
+#include "cmd/options.h"
+
+/* One array of Plans, in the order of kernels, architectures and variants. */
+static int print_json(const struct compile *c)
+{
+    fputs("[\n", stdout);
+    for (int i = 0; i < c->unit_count; i++) {
+        char *text;
+        size_t length;
+        if (plan_print_json(&c->unit[i].plan, &text, &length) != 0) {
+            fputs("tilewright plan: out of memory\n", stderr);
+            return 3;
+        }
+        if (length && text[length - 1] == '\n')
+            length--;
+        fwrite(text, 1, length, stdout);
+        fputs(i + 1 < c->unit_count ? ",\n" : "\n", stdout);
+        free(text);
+    }
+    fputs("]\n", stdout);
+    return 0;
+}
+
+int cmd_plan(int argc, char **argv)
+{
+    struct compile_choice choice = {NULL, NULL, NULL};
+    bool why = false, json = false;
+    const char *path;
+    int operands;
+    const struct option_row rows[] = {
+        {"--arch", OPTION_TEXT, &choice.arch, "A,B", "these architectures alone"},
+        {"--kernel", OPTION_TEXT, &choice.kernel, "K", "this kernel alone"},
+        {"--variant", OPTION_TEXT, &choice.variant, "V", "this variant alone, by name or number from 0"},
+        {"--why", OPTION_FLAG, &why, NULL, "each choice with its reason"},
+        {"--json", OPTION_FLAG, &json, NULL, "an array of Plans, every field"},
+        {NULL, OPTION_FLAG, NULL, NULL, NULL},
+    };
+    int status = options_parse("plan", rows, argc, argv, &path, 1, &operands);
+    if (status >= 0)
+        return status;
+    if (!operands)
+        return options_fault("plan", "which spec?");
+
+    struct compile c;
+    status = compile_open(&c, "plan", path);
+    if (status == 0)
+        status = compile_units(&c, &choice);
+    compile_report(&c);
+    if (status == 0 && json)
+        status = print_json(&c);
+    for (int i = 0; status == 0 && !json && i < c.unit_count; i++) {
+        if (i)
+            putchar('\n');
+        plan_print_tables(&c.unit[i].plan, why, stdout);
+    }
+    compile_close(&c);
+    return status;
+}

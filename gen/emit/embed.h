@@ -1,0 +1,20 @@
+/* The templates that are part of the program: embed.sh writes them into an assembler file as .incbin. */
+#ifndef TW_GEN_EMIT_EMBED_H
+#define TW_GEN_EMIT_EMBED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* One embedded file; a zero byte stands at `end`. */
+struct emit_embedded {
+    const char *name;        /* below templates/: "blocks/ring.cuh" */
+    const char *begin, *end;
+};
+
+/* Sorted by name; its last row has name NULL. */
+extern const struct emit_embedded emit_embedded[];
+
+/* False where there is no template of that name. *text is zero-terminated and never freed. */
+bool emit_find_template(const char *name, const char **text, size_t *length);
+
+#endif

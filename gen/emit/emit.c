@@ -1,0 +1,702 @@
+#include "emit/emit.h"
+
+#include <stdint.h>
+
+#include "emit/fused.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <lua5.4/lauxlib.h>
+
+#include "emit/embed.h"
+#include "emit/engine.h"
+#include "emit/lua_sink.h"
+
+enum { MAX_TEMPLATE_BYTES = 1 << 20 };
+
+/* ---- faults ---------------------------------------------------------------------------------------------------- */
+
+static void add_fault(struct engine *e, struct record_place at, int column, const char *rule, const char *text)
+{
+    struct diag_loc loc = {.file = -1};
+    if (at.template)
+        loc = template_loc(at.template, e->diags, at.line, column);
+    else if (e->model->recorded)
+        loc = e->model->recorded->loc;
+    diag_report(e->diags, DIAG_ERROR, loc, e->model->kernel, NULL, rule, "%s", text);
+    for (const struct engine_frame *f = e->frame; f && f->from.template && at.template; f = f->up)
+        if (f->from.template != at.template || f->from.line != at.line)
+            diag_report(e->diags, DIAG_NOTE, template_loc(f->from.template, e->diags, f->from.line, -1),
+                        e->model->kernel, NULL, NULL, "'%s' is included here", f->template->name);
+    e->reported = true;
+}
+
+static void report(struct engine *e, struct record_place at, int column, const char *rule, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+
+static void report(struct engine *e, struct record_place at, int column, const char *rule, const char *format, ...)
+{
+    char text[768];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    add_fault(e, at, column, rule, text);
+}
+
+/* Leaves the expansion after a report or without memory. */
+static int stop(lua_State *L)
+{
+    return luaL_error(L, "stopped");
+}
+
+static int stop_without_memory(lua_State *L, struct engine *e)
+{
+    e->no_memory = true;
+    return stop(L);
+}
+
+/* The column of the first name in quotes of `text` that the line holds, -1 where there is none. */
+static int quoted_column(const struct template_line *l, const char *text)
+{
+    for (const char *open = text, *close; (open = strchr(open, '\'')) && (close = strchr(open + 1, '\'')); open = close) {
+        int length = (int)(close - open - 1);
+        for (int i = l->indent; length > 0 && i + length <= l->length; i++) {
+            bool begins = i == 0 || !(isalnum((unsigned char)l->text[i - 1]) || l->text[i - 1] == '_');
+            bool ends = i + length == l->length ||
+                        !(isalnum((unsigned char)l->text[i + length]) || l->text[i + length] == '_');
+            if (begins && ends && memcmp(l->text + i, open + 1, (size_t)length) == 0)
+                return i;
+        }
+    }
+    return -1;
+}
+
+/* What Lua reports, as a diagnostic at the template's own line and column. */
+static void report_lua(struct engine *e, const struct sandbox_error *error)
+{
+    struct record_place at = e->at;
+    for (struct template *t = e->first; t && error->file >= 0; t = t->next) {
+        int last = t->line_count ? t->line_count - 1 : 0, line = error->line > 0 ? error->line - 1 : 0;
+        if (t->source == error->file)
+            at = (struct record_place){t, line < last ? line : last};
+    }
+    if (at.template && e->frame && e->frame->template != at.template)
+        e->frame = NULL; /* a function of another template that was passed to this one */
+    char text[sizeof error->text + 32];
+    const char *generated = strstr(error->text, "near '__");
+    if (!generated && at.template && at.template->line[at.line].kind != LINE_LUA)
+        generated = strstr(error->text, "near ';'");
+    if (generated) /* a call that stands for a text line */
+        snprintf(text, sizeof text, "%.*snear the text of this line", (int)(generated - error->text), error->text);
+    else
+        snprintf(text, sizeof text, "%s", error->text);
+    int column = at.template ? quoted_column(&at.template->line[at.line], text) : -1;
+    add_fault(e, at, column, error->rule ? error->rule : "TEMPLATE-LUA", text);
+}
+
+/* ---- loading --------------------------------------------------------------------------------------------------- */
+
+/* Reads a user's template. NULL: reported, or out of memory. */
+static const char *read_file(struct engine *e, const char *path, size_t *length)
+{
+    const struct record_place nowhere = {0};
+    struct stat status;
+    FILE *file = fopen(path, "rb");
+    char *text = NULL;
+    if (!file) {
+        report(e, nowhere, -1, "TEMPLATE-FILE", "template '%s' cannot be read: %s", path, strerror(errno));
+        return NULL;
+    }
+    if (fstat(fileno(file), &status) != 0 || !S_ISREG(status.st_mode)) {
+        report(e, nowhere, -1, "TEMPLATE-FILE", "template '%s' is no file", path);
+    } else if (status.st_size > MAX_TEMPLATE_BYTES) {
+        report(e, nowhere, -1, "TEMPLATE-FILE", "template '%s' has more than %d bytes", path, MAX_TEMPLATE_BYTES);
+    } else if (!(text = arena_alloc(&e->arena, (size_t)status.st_size + 1))) {
+        e->no_memory = true;
+    } else {
+        *length = fread(text, 1, (size_t)status.st_size, file);
+        if (ferror(file) || memchr(text, 0, *length)) {
+            report(e, nowhere, -1, "TEMPLATE-FILE", "template '%s' %s", path,
+                   ferror(file) ? "cannot be read" : "holds a zero byte; it is no text");
+            text = NULL;
+        }
+    }
+    fclose(file);
+    return text;
+}
+
+static bool leaves_folder(const char *name)
+{
+    for (const char *c = name; c; c = strchr(c, '/')) {
+        c += c != name;
+        if (strncmp(c, "..", 2) == 0 && (c[2] == '/' || c[2] == 0))
+            return true;
+    }
+    return name[0] == '/';
+}
+
+/* Finds the text: the caller's sources, embedded templates, and for the first template the user's folder. */
+static bool find_text(struct engine *e, struct template *t, struct record_place from, int column)
+{
+    const struct emit_options *o = e->options;
+    t->shown = t->name;
+    for (int i = 0; i < o->source_count; i++) {
+        if (strcmp(o->source[i].name, t->name) == 0) {
+            t->length = o->source[i].length;
+            t->text = arena_copy(&e->arena, o->source[i].text, t->length);
+            e->no_memory = !t->text;
+            return t->text;
+        }
+    }
+    if (emit_find_template(t->name, &t->text, &t->length)) {
+        t->shown = arena_format(&e->arena, "templates/%s", t->name);
+        e->no_memory = !t->shown;
+        return t->shown;
+    }
+    if (from.template || !o->user_folder) {
+        report(e, from, column, "TEMPLATE-FILE", "there is no template '%s'", t->name);
+        return false;
+    }
+    if (leaves_folder(t->name)) {
+        report(e, from, column, "TEMPLATE-FILE", "template '%s' is outside of the spec's folder", t->name);
+        return false;
+    }
+    t->shown = o->user_folder[0] ? arena_format(&e->arena, "%s/%s", o->user_folder, t->name) : t->name;
+    if (!t->shown) {
+        e->no_memory = true;
+        return false;
+    }
+    t->text = read_file(e, t->shown, &t->length);
+    return t->text;
+}
+
+/* Reads a template and what it includes, once each; from is the include's line. NULL: reported, or out of memory. */
+static struct template *load(struct engine *e, const char *name, struct record_place from, int column)
+{
+    for (struct template *t = e->first; t; t = t->next)
+        if (strcmp(t->name, name) == 0)
+            return t;
+    struct template *t = arena_alloc(&e->arena, sizeof *t);
+    if (!t) {
+        e->no_memory = true;
+        return NULL;
+    }
+    t->name = name;
+    t->source = t->diag_source = -1;
+    if (!find_text(e, t, from, column))
+        return NULL;
+    *e->end = t;
+    e->end = &t->next;
+    const struct template_names names = {from.template ? "" : e->model->root, e->helper_name};
+    int faults = template_parse(t, &names, e->model->kernel, &e->arena, e->diags);
+    e->no_memory = e->no_memory || faults < 0;
+    e->reported = e->reported || faults > 0;
+    for (int i = 0; i < t->line_count && !e->no_memory; i++)
+        if (t->line[i].kind == LINE_INCLUDE && t->line[i].word)
+            t->line[i].included = load(e, t->line[i].word, (struct record_place){t, i}, t->line[i].word_column);
+    return t;
+}
+
+/* ---- holes ----------------------------------------------------------------------------------------------------- */
+
+static const char *type_name(lua_State *L, int index)
+{
+    switch (lua_type(L, index)) {
+    case LUA_TNUMBER:
+        return lua_isinteger(L, index) ? "an int" : "a float";
+    case LUA_TSTRING:
+        return "a text";
+    case LUA_TBOOLEAN:
+        return "a bool";
+    case LUA_TNIL:
+        return "nothing";
+    case LUA_TTABLE:
+        return "a table";
+    default:
+        return "a function";
+    }
+}
+
+/* The key of the model's table at index that is nearest to `word`, or NULL. */
+static const char *nearest_key(lua_State *L, struct engine *e, int index, const char *word)
+{
+    const char *near = NULL;
+    int top = lua_gettop(L);
+    if (model_push_keys(L, index)) {
+        lua_Integer count = (lua_Integer)lua_rawlen(L, -1);
+        const char **key = arena_alloc(&e->arena, ((size_t)count + 1) * sizeof *key);
+        int keys = 0;
+        for (lua_Integer i = 1; key && i <= count; i++) {
+            lua_rawgeti(L, top + 1, i);
+            if (lua_type(L, -1) == LUA_TSTRING)
+                key[keys++] = lua_tostring(L, -1);
+            lua_settop(L, top + 1);
+        }
+        near = key ? diag_suggest(word, key) : NULL;
+    }
+    lua_settop(L, top);
+    return near;
+}
+
+/* Pushes the value of the path whose root lies at index. */
+static void push_path(lua_State *L, struct engine *e, const struct template_path *path, int index)
+{
+    luaL_checkstack(L, 8, NULL);
+    lua_pushvalue(L, index);
+    size_t shown = strlen(path->part[0]);
+    for (int i = 1; i < path->parts; i++) {
+        if (!lua_istable(L, -1)) {
+            report(e, e->at, path->column, "TEMPLATE-TYPE", "'%.*s' is %s, it has no field '%s'", (int)shown, path->text,
+                   type_name(L, -1), path->part[i]);
+            stop(L);
+        }
+        lua_pushstring(L, path->part[i]);
+        model_get(L, -2);
+        if (lua_isnil(L, -1)) {
+            const char *near = nearest_key(L, e, lua_gettop(L) - 1, path->part[i]);
+            report(e, e->at, path->column, "TEMPLATE-NAME", "'%.*s' has no field '%s'%s%s%s", (int)shown, path->text,
+                   path->part[i], near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+            stop(L);
+        }
+        lua_remove(L, -2);
+        shown += 1 + strlen(path->part[i]);
+    }
+}
+
+/* Adds the value of a hole, whose roots lie from *index on, to the line; moves *index past them. A value of several
+ * lines goes on with the line's indentation. */
+static void add_hole(lua_State *L, struct engine *e, const struct template_line *l, const struct template_hole *hole,
+                     int *index)
+{
+    int top = lua_gettop(L);
+    if (hole->helper) {
+        lua_getglobal(L, hole->helper);
+        for (int i = 0; i < hole->path_count; i++)
+            push_path(L, e, &hole->path[i], (*index)++);
+        lua_call(L, hole->path_count, 1);
+    } else {
+        push_path(L, e, &hole->path[0], (*index)++);
+        if (hole->path[0].parts == 1 && lua_iscfunction(L, -1))
+            lua_call(L, 0, 1);
+    }
+    const char *name = hole->helper ? hole->helper : hole->path[0].text;
+    if (!lua_isinteger(L, -1) && lua_type(L, -1) != LUA_TSTRING) {
+        const char *advice = lua_type(L, -1) == LUA_TNUMBER    ? "; write // for a whole quotient"
+                             : lua_type(L, -1) == LUA_TBOOLEAN ? "; choose a text in a //@ if"
+                                                               : "";
+        report(e, e->at, hole->begin + 2, "TEMPLATE-TYPE", "'%s' is %s, a hole takes an int or a text%s", name,
+               type_name(L, -1), advice);
+        stop(L);
+    }
+    size_t length;
+    const char *text = lua_tolstring(L, -1, &length), *end = text + length;
+    for (const char *stop_at; (stop_at = memchr(text, '\n', (size_t)(end - text))); text = stop_at + 1) {
+        text_add(&e->line, text, (size_t)(stop_at - text) + 1);
+        text_add(&e->line, e->indent.data, e->indent.length);
+        text_add(&e->line, l->text, (size_t)l->indent);
+    }
+    text_add(&e->line, text, (size_t)(end - text));
+    lua_settop(L, top);
+}
+
+/* ---- what the generated calls do; upvalues: the engine, the template ------------------------------------------- */
+
+static struct engine *enter(lua_State *L, const struct template_line **line)
+{
+    struct engine *e = lua_touserdata(L, lua_upvalueindex(1));
+    e->at = (struct record_place){lua_touserdata(L, lua_upvalueindex(2)), (int)lua_tointeger(L, 1)};
+    *line = &e->at.template->line[e->at.line];
+    return e;
+}
+
+/* Adds the line's text between two columns, its holes filled. */
+static void fill(lua_State *L, struct engine *e, const struct template_line *l, int from, int to)
+{
+    int index = 2;
+    for (int h = 0; h < l->hole_count; h++) {
+        text_add(&e->line, l->text + from, (size_t)(l->hole[h].begin - from));
+        add_hole(L, e, l, &l->hole[h], &index);
+        from = l->hole[h].end;
+    }
+    text_add(&e->line, l->text + from, (size_t)(to - from));
+    if (e->line.failed)
+        stop_without_memory(L, e);
+}
+
+static int emit_line(lua_State *L)
+{
+    const struct template_line *l;
+    struct engine *e = enter(L, &l);
+    if (l->kind == LINE_BLANK) {
+        output_blank(&e->output);
+        return 0;
+    }
+    e->line.length = 0;
+    text_add(&e->line, e->indent.data, e->indent.length);
+    fill(L, e, l, 0, l->length);
+
+    const char *text = e->line.data, *end = text + e->line.length;
+    for (bool first = true; text < end; first = false) {
+        const char *next = memchr(text, '\n', (size_t)(end - text)), *last = next ? next : end;
+        while (last > text && (last[-1] == ' ' || last[-1] == '\t'))
+            last--;
+        if (last > text) {
+            output_line(&e->output, e->at.template, e->at.line, !first, text, (size_t)(last - text));
+            if (e->recorder && !record_text(e->recorder, e->at, text, (size_t)(last - text))) {
+                e->reported = true;
+                return stop(L);
+            }
+        } else if (!first && next) {
+            output_blank(&e->output);
+        }
+        text = next ? next + 1 : end;
+    }
+    return e->output.failed ? stop_without_memory(L, e) : 0;
+}
+
+static int role(lua_State *L)
+{
+    const struct template_line *l;
+    struct engine *e = enter(L, &l);
+    if (!e->recorder) {
+        report(e, e->at, -1, "TEMPLATE-ORDER", "there are no roles here; a Plan has them");
+        return stop(L);
+    }
+    e->line.length = 0;
+    if (l->word)
+        fill(L, e, l, l->word_column, l->word_end);
+    const char *name = l->word ? arena_copy(&e->arena, e->line.data, e->line.length) : NULL;
+    if (l->word && !name)
+        return stop_without_memory(L, e);
+    bool fine = l->kind == LINE_ROLE   ? record_role(e->recorder, e->at, name, l->word_column)
+                : l->kind == LINE_LOOP ? record_loop(e->recorder, e->at, name)
+                                       : record_endrole(e->recorder, e->at);
+    if (fine)
+        return 0;
+    e->reported = true;
+    return stop(L);
+}
+
+static void expand(lua_State *L, struct engine *e, struct template *t, int source);
+
+static int include(lua_State *L)
+{
+    const struct template_line *l;
+    struct engine *e = enter(L, &l);
+    struct engine_frame *outer = e->frame, frame = {l->included, e->at, outer, outer->depth + 1};
+    if (frame.depth > ENGINE_INCLUDE_DEPTH) {
+        report(e, e->at, -1, "TEMPLATE-LIMIT", "includes are nested more than %d deep", ENGINE_INCLUDE_DEPTH);
+        return stop(L);
+    }
+    struct engine_frame *kept = arena_alloc(&e->arena, sizeof *kept); /* outlives an error */
+    if (!kept)
+        return stop_without_memory(L, e);
+    *kept = frame;
+    e->frame = kept;
+    size_t length = e->indent.length;
+    text_add(&e->indent, l->text, (size_t)l->indent);
+    if (e->indent.failed)
+        return stop_without_memory(L, e);
+    expand(L, e, l->included, 2);
+    e->indent.length = length;
+    e->frame = outer;
+    return 0;
+}
+
+/* ---- expansion ------------------------------------------------------------------------------------------------- */
+
+static bool has_type(lua_State *L, int index, enum param_type type)
+{
+    static const int lua_kind[PARAM_TYPE_COUNT] = {LUA_TNUMBER, LUA_TSTRING, LUA_TBOOLEAN, LUA_TTABLE};
+    return lua_type(L, index) == lua_kind[type] && (type != PARAM_INT || lua_isinteger(L, index));
+}
+
+/* Pushes the parameters as one table by first name, taken from the table at source: the model, or the include's
+ * arguments. Faults are the parameter's line in the first case, the include's in the second. */
+static void bind(lua_State *L, struct engine *e, struct template *t, int source)
+{
+    static const char *const article[PARAM_TYPE_COUNT] = {"an int", "a text", "a bool", "a table"};
+    struct record_place from = e->frame->from;
+    bool fine = true;
+    lua_newtable(L);
+    int bound = lua_gettop(L);
+    for (int i = 0; i < t->param_count; i++) {
+        const struct template_param *p = &t->param[i];
+        const char *missing = NULL, *near = NULL;
+        lua_pushvalue(L, source);
+        for (int k = 0; k < p->path.parts && !missing; k++) {
+            lua_pushstring(L, p->path.part[k]);
+            if (!model_get(L, -2) || lua_isnil(L, -1)) {
+                missing = p->path.part[k];
+                near = nearest_key(L, e, lua_gettop(L) - 1, missing);
+            }
+            lua_remove(L, -2);
+        }
+        struct record_place at = from.template ? from : (struct record_place){t, p->line};
+        int column = from.template ? -1 : p->path.column;
+        if (missing && from.template)
+            report(e, at, column, "TEMPLATE-NAME", "argument '%s' of '%s' is missing; its line %d declares it as %s",
+                   p->path.text, t->name, p->line + 1, article[p->type]);
+        else if (missing)
+            report(e, at, column, "TEMPLATE-NAME", "'%s' has no '%s'%s%s%s", e->model->root, p->path.text,
+                   near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+        else if (!has_type(L, -1, p->type) && from.template)
+            report(e, at, column, "TEMPLATE-TYPE", "argument '%s' of '%s' is %s; its line %d declares it as %s",
+                   p->path.text, t->name, type_name(L, -1), p->line + 1, article[p->type]);
+        else if (!has_type(L, -1, p->type))
+            report(e, at, column, "TEMPLATE-TYPE", "'%s' is %s, declared as %s", p->path.text, type_name(L, -1),
+                   article[p->type]);
+        else {
+            const char *root = p->path.part[0];
+            if (p->path.parts == 1) {
+                lua_setfield(L, bound, root);
+            } else {
+                if (lua_getfield(L, bound, root) == LUA_TNIL) {
+                    lua_pop(L, 1);
+                    model_push_object(L, root);
+                    lua_pushvalue(L, -1);
+                    lua_setfield(L, bound, root);
+                }
+                lua_insert(L, -2);
+                model_set_path(L, -2, p->path.text + strlen(root) + 1);
+            }
+            lua_settop(L, bound);
+            continue;
+        }
+        fine = false;
+        lua_settop(L, bound);
+    }
+    if (!fine)
+        stop(L);
+}
+
+/* The arguments that no parameter takes: the first in sorted order is reported. */
+static void check_arguments(lua_State *L, struct engine *e, struct template *t, int arguments)
+{
+    const char *unknown = NULL;
+    for (lua_pushnil(L); lua_next(L, arguments); lua_pop(L, 1)) {
+        const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "";
+        bool known = false;
+        for (int i = 0; i < t->param_count; i++)
+            known = known || strcmp(t->param[i].path.part[0], name) == 0;
+        if (!known && (!unknown || strcmp(name, unknown) < 0))
+            unknown = name;
+    }
+    if (!unknown)
+        return;
+    const char **candidate = arena_alloc(&e->arena, ((size_t)t->param_count + 1) * sizeof *candidate);
+    if (!candidate)
+        stop_without_memory(L, e);
+    for (int i = 0; i < t->param_count; i++)
+        candidate[i] = t->param[i].path.part[0];
+    const char *near = diag_suggest(unknown, candidate);
+    if (!*unknown)
+        report(e, e->frame->from, -1, "TEMPLATE-NAME", "an argument of '%s' has no name; write name = value", t->name);
+    else
+        report(e, e->frame->from, -1, "TEMPLATE-NAME", "'%s' has no parameter '%s'%s%s%s", t->name, unknown,
+               near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+    stop(L);
+}
+
+/* Expands the innermost frame's template; the table at source holds what its parameters are bound to. */
+static void expand(lua_State *L, struct engine *e, struct template *t, int source)
+{
+    static const lua_CFunction function[] = {emit_line, include, role, role};
+    int top = lua_gettop(L);
+    luaL_checkstack(L, 24, NULL);
+    if (e->frame->from.template)
+        check_arguments(L, e, t, source);
+    lua_rawgeti(L, LUA_REGISTRYINDEX, t->function);
+    for (int i = 0; i < 4; i++) {
+        lua_pushlightuserdata(L, e);
+        lua_pushlightuserdata(L, t);
+        lua_pushcclosure(L, function[i], 2);
+    }
+    bind(L, e, t, source);
+    lua_call(L, 5, 0);
+    lua_settop(L, top);
+}
+
+/* __index of an included template's globals: those of the sandbox but for the model. Upvalues: globals, model's name. */
+static int block_global(lua_State *L)
+{
+    if (lua_rawequal(L, 2, lua_upvalueindex(2)))
+        return luaL_error(L, "'%s' is not visible in an included template; pass what it needs as an argument",
+                          lua_tostring(L, 2));
+    lua_settop(L, 2);
+    lua_gettable(L, lua_upvalueindex(1));
+    return 1;
+}
+
+static int set_block_global(lua_State *L)
+{
+    lua_settop(L, 3);
+    lua_settable(L, lua_upvalueindex(1));
+    return 0;
+}
+
+/* Pushes the _ENV of included templates, made from the one of the function at index. */
+static void push_block_globals(lua_State *L, struct engine *e, int index)
+{
+    lua_newtable(L);
+    lua_newtable(L);
+    lua_getupvalue(L, index, 1);
+    lua_pushstring(L, e->model->root);
+    lua_pushcclosure(L, block_global, 2);
+    lua_setfield(L, -2, "__index");
+    lua_getupvalue(L, index, 1);
+    lua_pushcclosure(L, set_block_global, 1);
+    lua_setfield(L, -2, "__newindex");
+    lua_setmetatable(L, -2);
+}
+
+/* Called with the engine and the compiled templates in order of loading. */
+static int run(lua_State *L)
+{
+    struct engine *e = lua_touserdata(L, 1);
+    int count = lua_gettop(L), index = 2;
+    luaL_checkstack(L, 24, NULL);
+    push_block_globals(L, e, 2);
+    for (struct template *t = e->first; t && index <= count; t = t->next, index++) {
+        lua_pushvalue(L, index);
+        if (t != e->first) {
+            lua_pushvalue(L, count + 1);
+            lua_setupvalue(L, -2, 1);
+        }
+        t->function = luaL_ref(L, LUA_REGISTRYINDEX);
+    }
+    lua_settop(L, 0);
+
+    struct lua_sink walk;
+    struct sink sink = lua_sink_begin(&walk, L, e->model->root);
+    e->model->walk(e->model->model, &sink);
+    lua_pushvalue(L, -1);
+    e->model_ref = luaL_ref(L, LUA_REGISTRYINDEX);
+    lua_pushvalue(L, -1);
+    sandbox_set_global(e->sandbox, e->model->root);
+    engine_open_helpers(e, L);
+    expand(L, e, e->first, 1);
+    return 0;
+}
+
+/* Compiles and runs the templates that were loaded. */
+static void expand_all(struct engine *e)
+{
+    lua_State *L = sandbox_lua(e->sandbox);
+    struct sandbox_error error = {.file = -1};
+    int count = 0, status = SANDBOX_OK, worst = SANDBOX_OK;
+    for (struct template *t = e->first; t; t = t->next)
+        count++;
+    if (!lua_checkstack(L, count + 8)) {
+        e->no_memory = true;
+        return;
+    }
+    lua_pushcfunction(L, run);
+    lua_pushlightuserdata(L, e);
+    for (struct template *t = e->first; t && worst != SANDBOX_NO_MEMORY; t = t->next) {
+        status = sandbox_load(e->sandbox, t->shown, t->lua, t->lua_length, t->text, &error);
+        t->source = sandbox_source_count(e->sandbox) - 1;
+        worst = status > worst ? status : worst;
+        if (status == SANDBOX_FAULT) {
+            e->at = (struct record_place){t, 0};
+            report_lua(e, &error);
+        }
+    }
+    if (worst == SANDBOX_OK) {
+        struct engine_frame top = {.template = e->first};
+        e->frame = &top;
+        e->at = (struct record_place){e->first, 0};
+        worst = sandbox_call(e->sandbox, count + 1, 0, &error);
+        if (worst == SANDBOX_FAULT && !e->reported && !e->no_memory)
+            report_lua(e, &error);
+        e->frame = NULL;
+    }
+    e->no_memory = e->no_memory || worst == SANDBOX_NO_MEMORY;
+    if (worst == SANDBOX_OK && e->recorder) {
+        int faults = record_finish(e->recorder, e->first);
+        e->no_memory = faults < 0;
+        e->reported = faults > 0;
+    }
+}
+
+static bool name_helpers(struct engine *e)
+{
+    int count = 0, own = e->options->helper_count;
+    while (emit_helpers[count].name)
+        count++;
+    e->helper_name = arena_alloc(&e->arena, (size_t)(count + own + 1) * sizeof *e->helper_name);
+    for (int i = 0; e->helper_name && i < count; i++)
+        e->helper_name[i] = emit_helpers[i].name;
+    for (int i = 0; e->helper_name && i < own; i++)
+        e->helper_name[count + i] = e->options->helper[i].name;
+    return e->helper_name;
+}
+
+int emit_expand(const char *template_name, const struct emit_model *model, const struct emit_options *options,
+                char **text, size_t *length, struct diag_set *diags)
+{
+    struct engine *e = memory_resize(&options->memory, NULL, 0, sizeof *e);
+    *text = NULL;
+    *length = 0;
+    if (!e)
+        return 3;
+    *e = (struct engine){.options = options, .model = model, .diags = diags, .arena = {.memory = options->memory}};
+    e->end = &e->first;
+    e->indent.arena = e->line.arena = e->output.arena = &e->arena;
+    const struct sandbox_options sandbox = {.instruction_limit = options->instruction_limit, .memory = options->memory};
+    const char *name = arena_copy(&e->arena, template_name, strlen(template_name));
+    struct emit_text result = {.arena = &e->arena};
+
+    e->no_memory = !name || !name_helpers(e) || !load(e, name, (struct record_place){0}, -1);
+    if (e->reported)
+        e->no_memory = false; /* the template was not found */
+    if (e->no_memory || e->reported)
+        goto done;
+    e->no_memory = model->recorded && !(e->recorder = record_open(model->recorded, &e->arena, diags));
+    if (e->no_memory || !(e->sandbox = sandbox_open(&sandbox))) {
+        e->no_memory = true;
+        goto done;
+    }
+    expand_all(e);
+    if (e->no_memory || e->reported)
+        goto done;
+    output_write(&e->output, options->line_directives, &result);
+    *text = result.failed ? NULL : memory_resize(&options->memory, NULL, 0, result.length + 1);
+    e->no_memory = !*text;
+    if (*text) {
+        memcpy(*text, result.length ? result.data : "", result.length + 1);
+        *length = result.length;
+    }
+done:
+    sandbox_close(e->sandbox);
+    e->no_memory = e->no_memory || diags->out_of_memory;
+    int status = e->no_memory ? 3 : e->reported ? 1 : 0;
+    arena_free(&e->arena);
+    memory_resize(&options->memory, e, sizeof *e, 0);
+    return status;
+}
+
+static void walk_plan(const void *plan, const struct sink *sink)
+{
+    plan_write(plan, sink);
+}
+
+int emit_template(const char *template_name, const struct plan *plan, const struct emit_options *options, char **text,
+                  size_t *length, struct diag_set *diags)
+{
+    const struct emit_model model = {.root = "plan", .walk = walk_plan, .model = plan, .kernel = plan->kernel,
+                                     .recorded = plan};
+    struct emit_helper helper[EMIT_MAX_HELPERS] = {{"fused_text", emit_fused_text, (void *)(uintptr_t)plan}};
+    struct emit_options with_helper = *options;
+    for (int i = 0; i < options->helper_count && i + 1 < EMIT_MAX_HELPERS; i++)
+        helper[i + 1] = options->helper[i];
+    with_helper.helper = helper;
+    with_helper.helper_count = options->helper_count < EMIT_MAX_HELPERS ? options->helper_count + 1 : EMIT_MAX_HELPERS;
+    return emit_expand(template_name, &model, &with_helper, text, length, diags);
+}

@@ -1,0 +1,42 @@
+/* The state of one expansion, shared by emit.c and helpers.c. */
+#ifndef TW_GEN_EMIT_ENGINE_H
+#define TW_GEN_EMIT_ENGINE_H
+
+#include "emit/emit.h"
+#include "emit/output.h"
+#include "emit/record.h"
+#include "emit/template.h"
+#include "emit/text.h"
+#include "spec/sandbox.h"
+
+enum { ENGINE_INCLUDE_DEPTH = 16 };
+
+/* A template that is being expanded, and where the one around it includes it. */
+struct engine_frame {
+    struct template *template;
+    struct record_place from; /* template NULL: the first */
+    struct engine_frame *up;
+    int depth;
+};
+
+struct engine {
+    const struct emit_options *options;
+    const struct emit_model *model;
+    struct diag_set *diags;
+    struct arena arena;
+    struct sandbox *sandbox;
+    struct template *first, **end;     /* every template that was loaded, in order */
+    const char **helper_name;          /* ended by NULL */
+    struct output output;
+    struct recorder *recorder;         /* NULL: no roles */
+    struct engine_frame *frame;
+    struct record_place at;            /* the line that runs */
+    struct emit_text indent, line;     /* of the includes around; of the line that is built */
+    int model_ref;                     /* the model's table in Lua's registry */
+    bool reported, no_memory;
+};
+
+/* Makes the helpers of the table and the caller's globals. Raises Lua errors. */
+void engine_open_helpers(struct engine *e, lua_State *L);
+
+#endif

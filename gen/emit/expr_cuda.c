@@ -1,0 +1,180 @@
+#include "emit/expr_cuda.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum rule { LEAF, ARITH, INTS, REALS, COMPARE, LOGIC, SELECT, CAST };
+
+static const struct operator {
+    const char *spelling;
+    enum rule rule;
+    int arity;
+} operators[EXPR_OP_COUNT] = {
+#define EXPR_OP(id, name, arity, rule, spelling) {spelling, rule, arity},
+#include "spec/expr_ops.def"
+#undef EXPR_OP
+};
+
+static const char *const type_text[] = {[EXPR_INT] = "long long", [EXPR_REAL] = "float", [EXPR_PRED] = "bool"};
+
+void expr_cuda_real(double value, struct emit_text *out)
+{
+    float f = (float)value;
+    if (isnan(f) || isinf(f)) {
+        text_string(out, isnan(f) ? "__int_as_float(0x7fffffff)"
+                         : f > 0  ? "__int_as_float(0x7f800000)"
+                                  : "__int_as_float(0xff800000)");
+        return;
+    }
+    char digits[32];
+    int precision = 1; /* nine digits give every float back */
+    do
+        snprintf(digits, sizeof digits, "%.*g", precision, (double)f);
+    while (strtof(digits, NULL) != f && ++precision <= 9);
+    bool negative = signbit(f);
+    text_format(out, "%s%s%sf%s", negative ? "(" : "", digits, strpbrk(digits, ".e") ? "" : ".0", negative ? ")" : "");
+}
+
+static void add_int(int64_t value, struct emit_text *out)
+{
+    if (value == INT64_MIN)
+        text_string(out, "(-9223372036854775807ll - 1)");
+    else
+        text_format(out, value < 0 ? "(%" PRId64 "ll)" : "%" PRId64 "ll", value);
+}
+
+struct printer {
+    const struct expr_graph *g;
+    const struct expr_cuda_names *names;
+    struct emit_text *out;
+    const char **text; /* by node: its value, once it is printed */
+    int statements;
+};
+
+/* The operand as the operator takes it: reals where it computes in reals. */
+static const char *operand(struct printer *p, const struct expr_node *n, int which)
+{
+    const struct expr_node *a = &p->g->node[n->arg[which]];
+    const char *text = p->text[n->arg[which]];
+    bool real = false;
+    switch (operators[n->op].rule) {
+    case ARITH:
+    case REALS:
+    case CAST:
+        real = n->type == EXPR_REAL;
+        break;
+    case SELECT:
+        real = n->type == EXPR_REAL && which > 0;
+        break;
+    case COMPARE:
+        real = p->g->node[n->arg[0]].type == EXPR_REAL || p->g->node[n->arg[1]].type == EXPR_REAL;
+        break;
+    case LEAF:
+    case INTS:
+    case LOGIC:
+        break;
+    }
+    if (!real || a->type != EXPR_INT)
+        return text;
+    char *cast = arena_format(p->out->arena, "(float)%s", text);
+    p->out->failed = p->out->failed || !cast;
+    return cast ? cast : text;
+}
+
+/* The right side of a node's statement, without parentheses around the whole. */
+static void add_operation(struct printer *p, const struct expr_node *n)
+{
+    const struct operator *op = &operators[n->op];
+    const char *s = op->spelling;
+    if (n->op == EXPR_CAST) {
+        text_format(p->out, "ew_cast_%s(%s)", tw_dtype_name(n->dtype), operand(p, n, 0));
+    } else if (*s == '@') {
+        text_format(p->out, "ew_%s(", s + 1);
+        for (int i = 0; i < op->arity; i++)
+            text_format(p->out, "%s%s", i ? ", " : "", operand(p, n, i));
+        text_string(p->out, ")");
+    } else {
+        size_t length = strlen(s), from = 0;
+        if (length >= 2 && s[0] == '(' && s[length - 1] == ')')
+            from = 1, length--;
+        for (size_t i = from; i < length; i++) {
+            if (s[i] == '%' && s[i + 1] >= '1' && s[i + 1] <= '3')
+                text_string(p->out, operand(p, n, s[++i] - '1'));
+            else
+                text_add(p->out, s + i, 1);
+        }
+    }
+}
+
+/* The text of a leaf that is no statement. */
+static void add_leaf(struct printer *p, const struct expr_node *n, struct emit_text *out)
+{
+    if (n->op == EXPR_CONST_REAL) {
+        expr_cuda_real(n->real, out);
+    } else if (n->op == EXPR_CONST_INT) {
+        if (n->type == EXPR_PRED)
+            text_string(out, n->integer ? "true" : "false");
+        else
+            add_int(n->integer, out);
+    } else {
+        const char **at = arena_alloc(out->arena, ((size_t)n->rank + 1) * sizeof *at);
+        if (!at) {
+            out->failed = true;
+            return;
+        }
+        for (int i = 0; i < n->rank; i++)
+            at[i] = p->text[p->g->index[n->first_index + i]];
+        p->names->leaf(p->names->context, n, at, out);
+    }
+}
+
+static void print_node(struct printer *p, int node)
+{
+    const struct expr_node *n = &p->g->node[node];
+    struct emit_text text = {.arena = p->out->arena};
+    if (operators[n->op].rule == LEAF && n->op != EXPR_TENSOR) {
+        add_leaf(p, n, &text);
+    } else if (n->op == EXPR_CAST && (n->dtype == TW_FP32 || n->dtype == TW_FP64)) {
+        text_string(&text, operand(p, n, 0)); /* a float already */
+    } else {
+        text_format(&text, "%s%d", p->names->prefix, p->statements);
+        text_format(p->out, "%s%s %s%d = ", p->statements ? "\n" : "", type_text[n->type], p->names->prefix,
+                    p->statements);
+        p->statements++;
+        if (n->op == EXPR_TENSOR)
+            add_leaf(p, n, p->out);
+        else
+            add_operation(p, n);
+        text_string(p->out, ";");
+    }
+    p->out->failed = p->out->failed || text.failed;
+    p->text[node] = text.data ? text.data : "";
+}
+
+int expr_print_cuda(const struct expr_graph *g, const int *root, int count, const struct expr_cuda_names *names,
+                    struct emit_text *out, const char **result)
+{
+    struct printer p = {g, names, out, NULL, 0};
+    p.text = arena_alloc(out->arena, ((size_t)g->count + 1) * sizeof *p.text);
+    bool *needed = arena_alloc(out->arena, ((size_t)g->count + 1) * sizeof *needed);
+    if (!p.text || !needed)
+        return 3;
+    for (int i = 0; i < count; i++)
+        needed[root[i]] = true;
+    for (int node = g->count - 1; node >= 0; node--) { /* operands are earlier nodes */
+        const struct expr_node *n = &g->node[node];
+        for (int i = 0; i < operators[n->op].arity && needed[node]; i++)
+            needed[n->arg[i]] = true;
+        for (int i = 0; n->op == EXPR_TENSOR && i < n->rank && needed[node]; i++)
+            needed[g->index[n->first_index + i]] = true;
+    }
+    for (int node = 0; node < g->count && !out->failed; node++)
+        if (needed[node])
+            print_node(&p, node);
+    for (int i = 0; i < count; i++)
+        result[i] = p.text[root[i]];
+    return out->failed ? 3 : 0;
+}

@@ -1,0 +1,37 @@
+/* Fused functions as CUDA: the statements that compute nodes of an expression graph, for one lane.
+ *
+ *     float v0 = bias0;
+ *     float v1 = acc + v0;
+ *     float v2 = ew_gelu(v1);                    result: "v2"
+ *
+ * Operators are spelled as expr_ops.def says; the functions ew_NAME are those of templates/blocks/math.cuh. Values are
+ * `float`, index arithmetic is `long long`, conditions are `bool`; an int among reals is converted by a cast. Constants
+ * are the floats next to the graph's doubles, written so that they read back exactly.
+ */
+#ifndef TW_GEN_EMIT_EXPR_CUDA_H
+#define TW_GEN_EMIT_EXPR_CUDA_H
+
+#include "emit/text.h"
+#include "spec/expr.h"
+
+/* How the caller spells what the graph takes from outside. */
+struct expr_cuda_names {
+    void *context;
+    /* Adds the text of a leaf (ACC, TENSOR, SCALAR, INDEX, SYMBOL): a name or another expression that needs no
+     * parentheses, of type float where node->type is EXPR_REAL and long long where it is EXPR_INT. `at` are the texts of
+     * a TENSOR's index nodes. A TENSOR is read once, into a statement of its own; the others stand where they are
+     * used. */
+    void (*leaf)(void *context, const struct expr_node *node, const char *const *at, struct emit_text *out);
+    const char *prefix; /* statements declare PREFIX0, PREFIX1, ...; "v" */
+};
+
+/* Adds the statements that compute the nodes root[0 .. count - 1], one to a line without a last line feed, each node
+ * once and only those that a root needs. result[i] receives the text of root[i]'s value, in out's arena. Returns 0, or
+ * 3 out of memory. */
+int expr_print_cuda(const struct expr_graph *g, const int *root, int count, const struct expr_cuda_names *names,
+                    struct emit_text *out, const char **result);
+
+/* The exact text of a float constant: 0.5f, (-1e-30f), __int_as_float(0x7f800000). Nearest float to the value. */
+void expr_cuda_real(double value, struct emit_text *out);
+
+#endif

@@ -1,0 +1,243 @@
+#include "emit/engine.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include <lua5.4/lauxlib.h>
+
+#include "emit/lua_sink.h"
+
+void *emit_helper_context(lua_State *L)
+{
+    return lua_touserdata(L, lua_upvalueindex(1));
+}
+
+static int hex(lua_State *L)
+{
+    lua_pushfstring(L, "0x");
+    char digits[20];
+    int count = 0;
+    for (lua_Unsigned n = (lua_Unsigned)luaL_checkinteger(L, 1); n || !count; n >>= 4)
+        digits[count++] = "0123456789abcdef"[n & 15];
+    for (int i = 0; i < count / 2; i++) {
+        char c = digits[i];
+        digits[i] = digits[count - 1 - i];
+        digits[count - 1 - i] = c;
+    }
+    lua_pushlstring(L, digits, (size_t)count);
+    lua_concat(L, 2);
+    return 1;
+}
+
+static int log2_exact(lua_State *L)
+{
+    lua_Integer n = luaL_checkinteger(L, 1), power = 0;
+    luaL_argcheck(L, n > 0 && (n & (n - 1)) == 0, 1, "no power of two");
+    while (n >> power > 1)
+        power++;
+    lua_pushinteger(L, power);
+    return 1;
+}
+
+/* ceil(a / b) for a >= 0 and b > 0. */
+static lua_Integer quotient(lua_State *L)
+{
+    lua_Integer a = luaL_checkinteger(L, 1), b = luaL_checkinteger(L, 2);
+    luaL_argcheck(L, a >= 0, 1, "negative");
+    luaL_argcheck(L, b > 0, 2, "not positive");
+    return a / b + (a % b != 0);
+}
+
+static int ceil_div(lua_State *L)
+{
+    lua_pushinteger(L, quotient(L));
+    return 1;
+}
+
+static int align_up(lua_State *L)
+{
+    lua_pushinteger(L, (lua_Integer)((lua_Unsigned)quotient(L) * (lua_Unsigned)lua_tointeger(L, 2)));
+    return 1;
+}
+
+static const struct tw_dtype_info *check_dtype(lua_State *L)
+{
+    enum tw_dtype dtype = tw_dtype_from_name(luaL_checkstring(L, 1));
+    luaL_argcheck(L, dtype != TW_DTYPE_COUNT, 1, "no dtype");
+    return tw_dtype_info(dtype);
+}
+
+static int bytes(lua_State *L)
+{
+    lua_pushinteger(L, (lua_Integer)check_dtype(L)->bits / 8);
+    return 1;
+}
+
+static int ctype_of(lua_State *L)
+{
+    lua_pushstring(L, check_dtype(L)->cuda_type);
+    return 1;
+}
+
+static int upper(lua_State *L)
+{
+    size_t length;
+    const char *s = luaL_checklstring(L, 1, &length);
+    luaL_Buffer b;
+    char *copy = luaL_buffinitsize(L, &b, length);
+    for (size_t i = 0; i < length; i++)
+        copy[i] = (char)toupper((unsigned char)s[i]);
+    luaL_pushresultsize(&b, length);
+    return 1;
+}
+
+static int csv(lua_State *L)
+{
+    luaL_checktype(L, 1, LUA_TTABLE);
+    lua_Integer count = model_length(L, 1);
+    luaL_Buffer b;
+    luaL_buffinit(L, &b);
+    for (lua_Integer i = 1; i <= count; i++) {
+        if (i > 1)
+            luaL_addstring(&b, ", ");
+        lua_pushinteger(L, i);
+        model_get(L, 1);
+        if (!lua_isinteger(L, -1) && lua_type(L, -1) != LUA_TSTRING)
+            return luaL_error(L, "csv takes a list of ints and texts; item %d is a %s", (int)i, luaL_typename(L, -1));
+        luaL_addvalue(&b);
+    }
+    luaL_pushresult(&b);
+    return 1;
+}
+
+static int has(lua_State *L)
+{
+    luaL_checktype(L, 1, LUA_TTABLE);
+    luaL_checkany(L, 2);
+    lua_settop(L, 2);
+    model_get(L, 1);
+    lua_pushboolean(L, !lua_isnil(L, -1));
+    return 1;
+}
+
+/* ---- the banner ------------------------------------------------------------------------------------------------ */
+
+enum { BANNER_COLUMNS = 116 };
+
+/* The integer or text at a dotted path of the table at index, as a text that the state keeps; NULL where there is none.
+ * Leaves one value on the stack. */
+static const char *fact(lua_State *L, int index, const char *path)
+{
+    lua_pushvalue(L, index);
+    for (const char *part = path, *dot; part; part = dot ? dot + 1 : NULL) {
+        dot = strchr(part, '.');
+        lua_pushlstring(L, part, dot ? (size_t)(dot - part) : strlen(part));
+        model_get(L, -2);
+        lua_remove(L, -2);
+    }
+    return lua_isinteger(L, -1) || lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : NULL;
+}
+
+/* Adds an item to a comment that is filled up to a width. */
+static void add_item(struct emit_text *t, size_t *line, const char *item)
+{
+    bool first = *line == t->length;
+    if (!first && t->length - *line + 2 + strlen(item) > BANNER_COLUMNS) {
+        text_string(t, ",\n");
+        *line = t->length;
+        first = true;
+    }
+    text_format(t, "%s%s", first ? "// " : ", ", item);
+}
+
+/* What the model holds of: kernel, entry and architecture; the values that shape the code; shared memory, threads and
+ * the stages of each ring. */
+static int banner(lua_State *L)
+{
+    struct engine *e = emit_helper_context(L);
+    struct emit_text t = {.arena = &e->arena};
+    lua_settop(L, 0);
+    luaL_checkstack(L, 64, NULL);
+    lua_rawgeti(L, LUA_REGISTRYINDEX, e->model_ref);
+    const char *kernel = fact(L, 1, "kernel"), *entry = fact(L, 1, "entry"), *arch = fact(L, 1, "arch");
+    if (!kernel)
+        return luaL_error(L, "the banner needs a field 'kernel' of '%s'", e->model->root);
+    text_format(&t, "// tilewright %d: kernel %s", e->options->generator_version, kernel);
+    if (entry)
+        text_format(&t, ", entry %s", entry);
+    if (arch)
+        text_format(&t, ", arch %s", arch);
+    text_string(&t, "\n");
+    size_t line = t.length;
+    lua_settop(L, 1);
+    lua_pushstring(L, "value");
+    model_get(L, 1);
+    lua_Integer count = lua_istable(L, 2) ? model_length(L, 2) : 0;
+    for (lua_Integer i = 1; i <= count; i++, lua_settop(L, 2)) {
+        lua_pushinteger(L, i);
+        model_get(L, 2);
+        const char *name = fact(L, 3, "name"), *text = fact(L, 3, "text");
+        const char *value = text ? text : fact(L, 3, "integer");
+        if (name && value)
+            add_item(&t, &line, lua_pushfstring(L, "%s %s", name, value));
+    }
+    if (line != t.length)
+        text_string(&t, "\n");
+    line = t.length;
+    lua_settop(L, 1);
+    const char *shared = fact(L, 1, "launch.shared_bytes"), *threads = fact(L, 1, "launch.block");
+    if (shared)
+        add_item(&t, &line, lua_pushfstring(L, "%s bytes of shared memory", shared));
+    if (threads)
+        add_item(&t, &line, lua_pushfstring(L, "%s threads", threads));
+    lua_settop(L, 1);
+    lua_pushstring(L, "ring");
+    model_get(L, 1);
+    count = lua_istable(L, 2) ? model_length(L, 2) : 0;
+    for (lua_Integer i = 1; i <= count; i++, lua_settop(L, 2)) {
+        lua_pushinteger(L, i);
+        model_get(L, 2);
+        const char *name = fact(L, 3, "name"), *stages = fact(L, 3, "stages");
+        if (name && stages)
+            add_item(&t, &line, lua_pushfstring(L, "ring %s of %s stages", name, stages));
+    }
+    if (t.failed) {
+        e->no_memory = true;
+        return luaL_error(L, "out of memory");
+    }
+    lua_pushstring(L, t.data);
+    return 1;
+}
+
+const struct emit_helper_doc emit_helpers[] = {
+    {"hex", "n", "0x and the digits of an integer", hex},
+    {"log2", "n", "the exponent of a power of two; another number is an error", log2_exact},
+    {"ceil_div", "a, b", "a / b rounded up; a is not negative, b positive", ceil_div},
+    {"align_up", "a, b", "the multiple of b that is next to a, or a", align_up},
+    {"bytes", "dtype", "bytes of an element: bytes(\"bf16\") is 2", bytes},
+    {"ctype", "dtype", "the CUDA type that carries an element: unsigned short for bf16", ctype_of},
+    {"upper", "s", "the text in capitals", upper},
+    {"csv", "list", "the list's integers and texts with \", \" between them", csv},
+    {"has", "table, name", "whether the table has that field, and it is not null", has},
+    {"banner", "", "the comment that begins every emitted file: generator, kernel, options, cost", banner},
+    {NULL, NULL, NULL, NULL},
+};
+
+void engine_open_helpers(struct engine *e, lua_State *L)
+{
+    model_push_pairs(L);
+    sandbox_set_global(e->sandbox, "pairs");
+    model_push_next(L);
+    sandbox_set_global(e->sandbox, "next");
+    for (const struct emit_helper_doc *h = emit_helpers; h->name; h++) {
+        lua_pushlightuserdata(L, e);
+        lua_pushcclosure(L, h->function, 1);
+        sandbox_set_global(e->sandbox, h->name);
+    }
+    for (int i = 0; i < e->options->helper_count; i++) {
+        const struct emit_helper *h = &e->options->helper[i];
+        lua_pushlightuserdata(L, h->context);
+        lua_pushcclosure(L, h->function, 1);
+        sandbox_set_global(e->sandbox, h->name);
+    }
+}

@@ -1,0 +1,101 @@
+/* A family of kernels: one struct of data and functions. Nothing outside its files asks for a family's name.
+ *
+ * A user's own template is a family too (family/user.c): it has no axes of its own and takes from the spec what the
+ * others decide themselves.
+ */
+#ifndef TW_GEN_FAMILY_FAMILY_H
+#define TW_GEN_FAMILY_FAMILY_H
+
+#include "arch/arch.h"
+#include "plan/plan.h"
+#include "spec/spec.h"
+
+/* How the inputs of a verification run are drawn. */
+enum family_inputs {
+    FAMILY_NORMAL, /* random normal values: relative Frobenius error */
+    FAMILY_INTEGER /* small integers: sums are exact in fp32, results must be equal where the epilogue is exact */
+};
+
+/* One tensor of a run on the host: dense or padded rows, element type as in the spec. */
+struct family_data {
+    void *bytes;                    /* dtype elements at stride; NULL where the caller keeps them elsewhere */
+    int64_t extent[SPEC_MAX_RANK];  /* elements, memory order */
+    int64_t stride[SPEC_MAX_RANK];  /* elements */
+};
+
+struct family {
+    struct spec_family spec;                 /* name, axes, tensors, scalars: what the reader checks */
+    const char *const *arch;                 /* architectures that it has templates for; NULL-terminated */
+
+    /* Number of variants on this architecture, 1 or more. Variant 0 is preferred; each further one asks less of the
+     * arguments (alignment). At launch the first whose tensors' `align` fit is taken. */
+    int (*variants)(const struct spec *, const struct spec_kernel *, const struct arch *);
+
+    /* Decides everything. Faults go to diags, each with a location and a rule; *plan is then incomplete but can be
+     * freed. Returns 0, 1 faults, 3 out of memory. */
+    int (*resolve)(const struct spec *, const struct spec_kernel *, const struct arch *, int variant, struct plan *plan,
+                   struct diag_set *diags);
+
+    /* Scale of the random values of input `tensor` so that results neither vanish nor overflow; 1 for most. For
+     * FAMILY_INTEGER the largest magnitude so that partial sums stay under 2^24. dims: value of each symbol. */
+    double (*input_scale)(const struct plan *, int tensor, const int64_t *dims, enum family_inputs);
+
+    /* True where integer inputs must give equal results (the epilogue adds, scales by powers of two, selects). */
+    bool (*exact)(const struct plan *);
+
+    /* Double-precision reference on the host: data[i] is tensor i of the plan, out tensors are written as doubles to
+     * out[i] (dense, memory order of the tensor's dims). scalar[i] are the scalars. Returns 0, 3 out of memory. */
+    int (*reference)(const struct plan *, const int64_t *dims, const struct family_data *data, const double *scalar,
+                     double *const *out);
+
+    /* The reference in two parts, for sizes that take the host too long: a plain fp64 CUDA kernel `reference` from
+     * templates/reference does the operations that grow fastest into partial_count doubles, finish the rest. Its
+     * parameters (reference_params fills them, returns their bytes; at most 256): see the template. NULL: none. */
+    const char *reference_template;
+    int64_t (*partial_count)(const struct plan *, const int64_t *dims);
+    size_t (*reference_params)(const struct plan *, const int64_t *dims, const uint64_t *address,
+                               const struct family_data *data, uint64_t partial, void *params);
+    int (*finish)(const struct plan *, const int64_t *dims, const struct family_data *data, const double *scalar,
+                  const double *partial, double *const *out);
+};
+
+extern const struct family family_gemm;
+extern const struct family family_user; /* spec.name NULL: kernels with a template of their own */
+
+/* All families, NULL-terminated, for spec_options and look-up. */
+extern const struct family *const family_all[];
+const struct family *family_of(const struct spec_kernel *); /* by its family name, or family_user */
+
+/* Resolves kernel on arch, finishes (packs parameters, places shared memory) and runs plan_check and
+ * plan_check_protocol. The one way to a Plan. Returns as resolve does. */
+int family_plan(const struct spec *, const struct spec_kernel *, const struct arch *, int variant, struct plan *plan,
+                struct diag_set *diags);
+
+/* ---- for families: parts of resolve that all share (family/common.c) --------------------------------------------- */
+
+/* Copies symbols, tensors (dims, strides, dtype, axes), scalars and the fused functions of the spec's kernel into the Plan.
+ * Tensors keep the spec's numbers. Adds the symbol sm_count. 0 or 3. */
+int family_copy_spec(const struct spec *, const struct spec_kernel *, struct plan *);
+
+/* Appends to the Plan's arrays; returned pointers are valid until the next append of the kind. NULL out of memory. */
+struct plan_map *family_add_map(struct plan *, int tensor, int l2_promotion); /* box, swizzle of the tensor; rank */
+struct plan_shared *family_add_shared(struct plan *, const char *name, int bytes, int align, int count);
+struct plan_ring *family_add_ring(struct plan *, const char *name, int stages, enum plan_filler);
+struct plan_role *family_add_role(struct plan *, const char *name, int instances, int first_warp, int warps, int registers);
+int family_add_step(struct plan *, struct plan_role *, struct plan_step);
+struct plan_mma *family_add_mma(struct plan *, const char *name, const char *kind);
+int family_add_value(struct plan *, const char *name, int64_t integer);
+int family_add_word(struct plan *, const char *name, const char *text);
+int family_add_barrier(struct plan *, const char *name, int id, int threads);
+int family_reason(struct plan *, const char *field, const char *value, const char *reason, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* Adds the parameters: maps first (64-byte aligned), then pointers of tensors that plain loads or stores reach, their
+ * strides (64-bit, elements, all but the innermost), dims (32-bit int where 32 bits hold every tile start, as `int`),
+ * scalars. Offsets as the C struct has them. */
+int family_pack_params(struct plan *);
+
+/* Gives every shared region its offset, in order, and sets launch.shared_bytes and shared_align. */
+void family_place_shared(struct plan *);
+
+#endif

@@ -1,0 +1,213 @@
+/* Kernels with a template of their own: the spec says what a family would. Tensors in `rings` travel by bulk tensor
+ * copies through stages of shared memory, filled by one thread and read by the other warps; all other tensors are plain
+ * pointers. The roles' order is the one that such a ring asks for, and the template is compared with it. */
+#include "family/family.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char *const architectures[] = {"sm_80", "sm_90a", NULL};
+
+static int64_t field_or(const struct spec_fields *f, enum spec_field field, int64_t fallback)
+{
+    return f->value[field].set ? f->value[field].integer : fallback;
+}
+
+static int variants(const struct spec *spec, const struct spec_kernel *kernel, const struct arch *arch)
+{
+    (void)spec;
+    (void)arch;
+    return kernel ? 1 : 0;
+}
+
+/* Boxes and shared memory of a tile that a ring carries: rows of boxes of at most 256 elements, or as wide as the
+ * swizzle's span. */
+static int ring_tensor(const struct spec_kernel *kernel, int number, struct plan *p, struct diag_set *diags)
+{
+    const struct spec_tensor *from = &kernel->tensor[number];
+    struct plan_tensor *t = &p->tensor[number];
+    int size = (int)tw_dtype_bytes(t->dtype);
+    if (t->rank != 2 || !from->tile_set || from->tile[0] <= 0 || from->tile[1] <= 0) {
+        diag_report(diags, DIAG_ERROR, from->loc, kernel->name, t->name, "RING-TILE",
+                    "a tensor in a ring has two dims and a tile; write tile = { rows, columns }");
+        return 1;
+    }
+    int span = t->swizzle != TW_SWIZZLE_NONE ? (int)tw_swizzles[t->swizzle].span : 0;
+    int width = span ? span / size : from->tile[1] < 256 ? from->tile[1] : 256;
+    while (!span && from->tile[1] % width)
+        width -= 16 / size ? 16 / size : 1;
+    if (width <= 0 || from->tile[1] % width || width * size % 16) {
+        diag_report(diags, DIAG_ERROR, from->loc, kernel->name, t->name, "TMA-SPAN",
+                    "%d %s do not divide into boxes of whole %d bytes; write a multiple of %d columns", from->tile[1],
+                    tw_dtype_name(t->dtype), span ? span : 16, (span ? span : 16) / size);
+        return 1;
+    }
+    t->access = PLAN_ACCESS_TMA;
+    t->align = 16;
+    t->tile[0] = from->tile[0];
+    t->tile[1] = from->tile[1];
+    t->box[0] = from->tile[0];
+    t->box[1] = width;
+    t->boxes = from->tile[1] / width;
+    t->box_bytes = from->tile[0] * width * size;
+    t->tile_bytes = t->boxes * t->box_bytes;
+    return 0;
+}
+
+static int add_ring(const struct spec_ring *from, int warps, struct plan *p, struct plan_role *producer,
+                    struct plan_role *consumer)
+{
+    char name[96], call[128];
+    const char *first = p->tensor[from->tensor[0]].name;
+    int number = p->ring_count, bytes = 0;
+    struct plan_ring *r = family_add_ring(p, first, from->stages, PLAN_FILL_BULK);
+    if (!r)
+        return 3;
+    r->tensor_count = from->tensor_count;
+    r->full_arrivals = 1;
+    r->empty_arrivals = warps;
+    for (int i = 0; i < from->tensor_count; i++) {
+        const struct plan_tensor *t = &p->tensor[from->tensor[i]];
+        r->tensor[i] = from->tensor[i];
+        bytes += t->tile_bytes;
+        snprintf(name, sizeof name, "%s.%s", first, t->name);
+        if (!family_add_shared(p, name, from->stages * t->tile_bytes, (int)tw_swizzles[t->swizzle].align, from->stages))
+            return 3;
+    }
+    r->tx_bytes = bytes;
+    r->full_shared = p->shared_count;
+    r->empty_shared = p->shared_count + 1;
+    snprintf(name, sizeof name, "%s.full", first);
+    snprintf(call, sizeof call, "%s.empty", first);
+    if (!family_add_shared(p, name, 8 * from->stages, 8, from->stages) ||
+        !family_add_shared(p, call, 8 * from->stages, 8, from->stages))
+        return 3;
+
+    struct plan_step step = {.op = PLAN_WAIT_EMPTY, .ring = number, .tensor = -1, .phase = 1};
+    step.call = plan_text(p, "%s_wait_empty", first);
+    int status = !step.call || family_add_step(p, producer, step);
+    step = (struct plan_step){.op = PLAN_EXPECT, .ring = number, .tensor = -1, .count = bytes};
+    step.call = plan_text(p, "%s_expect", first);
+    status = status || !step.call || family_add_step(p, producer, step);
+    for (int i = 0; i < from->tensor_count; i++) {
+        const struct plan_tensor *t = &p->tensor[from->tensor[i]];
+        step = (struct plan_step){.op = PLAN_FILL, .ring = number, .tensor = from->tensor[i], .count = t->tile_bytes};
+        step.call = plan_text(p, "%s_load", t->name);
+        status = status || !step.call || family_add_step(p, producer, step);
+    }
+    step = (struct plan_step){.op = PLAN_WAIT_FULL, .ring = number, .tensor = -1};
+    step.call = plan_text(p, "%s_wait_full", first);
+    status = status || !step.call || family_add_step(p, consumer, step);
+    for (int i = 0; i < from->tensor_count; i++) {
+        step = (struct plan_step){.op = PLAN_READ, .ring = number, .tensor = from->tensor[i]};
+        step.call = plan_text(p, "%s_tile", p->tensor[from->tensor[i]].name);
+        status = status || !step.call || family_add_step(p, consumer, step);
+    }
+    step = (struct plan_step){.op = PLAN_RELEASE, .ring = number, .tensor = -1, .arrivals = 1};
+    step.call = plan_text(p, "%s_release", first);
+    status = status || !step.call || family_add_step(p, consumer, step);
+    return status ? 3 : 0;
+}
+
+/* One warp fills all rings, the others read them. */
+static int add_roles(const struct spec_kernel *kernel, int threads, struct plan *p)
+{
+    static const struct plan_step loop = {.op = PLAN_LOOP, .ring = -1, .tensor = -1, .call = "k"};
+    static const struct plan_step end = {.op = PLAN_END, .ring = -1, .tensor = -1};
+    int warps = threads / 32 - 1;
+    if (!family_add_role(p, "producer", 1, 0, 1, 0) || !family_add_role(p, "consumer", warps, 1, warps, 0))
+        return 3;
+    struct plan_role *producer = &p->role[p->role_count - 2], *consumer = &p->role[p->role_count - 1];
+    int status = family_add_step(p, producer, loop) || family_add_step(p, consumer, loop) ? 3 : 0;
+    for (int i = 0; i < kernel->ring_count && !status; i++)
+        status = add_ring(&kernel->ring[i], warps, p, producer, consumer);
+    if (!status && (family_add_step(p, producer, end) || family_add_step(p, consumer, end)))
+        status = 3;
+    return status;
+}
+
+static int resolve(const struct spec *spec, const struct spec_kernel *kernel, const struct arch *arch, int variant,
+                   struct plan *p, struct diag_set *diags)
+{
+    (void)variant;
+    struct spec_fields fields;
+    spec_merge(kernel, arch->name, &fields);
+    int status = family_copy_spec(spec, kernel, p);
+    if (status)
+        return status;
+    p->arch = arch->name;
+    p->variant = "";
+    p->entry = p->kernel;
+    const char *slash = kernel->template_path ? strrchr(kernel->template_path, '/') : NULL;
+    p->template_name = plan_text(p, "%s", slash ? slash + 1 : kernel->template_path ? kernel->template_path : "");
+    int threads = (int)field_or(&fields, FIELD_THREADS, 128);
+    p->launch.block = threads;
+    p->allow_spills = field_or(&fields, FIELD_SPILLS, 0) != 0;
+    p->register_limit = (int)field_or(&fields, FIELD_REGISTERS, 0);
+    p->blocks_per_sm = 1;
+    for (int i = 0; i < 3; i++)
+        if (kernel->grid[i] >= 0 && (p->launch.grid[i] = expr_import(&p->graph, &kernel->shape, kernel->grid[i])) < 0)
+            return 3;
+    if (kernel->ring_count && !arch->tma) {
+        diag_report(diags, DIAG_ERROR, kernel->ring[0].loc, kernel->name, "rings", "ARCH-TMA",
+                    "%s has no tensor copies to fill a ring; write arch = { sm_90a = {} }", arch->name);
+        return 1;
+    }
+    if (threads % 32 || (kernel->ring_count && threads < 64)) {
+        const struct spec_value *v = &fields.value[FIELD_THREADS];
+        diag_report(diags, DIAG_ERROR, v->set ? v->loc : kernel->loc, kernel->name, "threads", "THREADS",
+                    "%d threads are no whole warps, of which a ring needs one to fill it and one to read it; write %d",
+                    threads, threads < 64 ? 64 : (threads + 31) / 32 * 32);
+        return 1;
+    }
+    for (int i = 0; i < kernel->ring_count; i++)
+        for (int t = 0; t < kernel->ring[i].tensor_count; t++)
+            status |= ring_tensor(kernel, kernel->ring[i].tensor[t], p, diags);
+    if (status)
+        return status;
+    static const char *const promotion[] = {"none", "64B", "128B", "256B"};
+    const struct spec_value *l2 = &fields.value[FIELD_PROMOTION];
+    family_reason(p, "l2_promotion", promotion[l2->set ? l2->integer : 2], l2->set ? "the spec says so" : "the usual line");
+    for (int i = 0; i < kernel->ring_count; i++)
+        for (int t = 0; t < kernel->ring[i].tensor_count; t++)
+            if (!family_add_map(p, kernel->ring[i].tensor[t], l2->set ? (int)l2->integer : 2))
+                return 3;
+    if (kernel->ring_count && (status = add_roles(kernel, threads, p)) != 0)
+        return status;
+    int shared = (int)field_or(&fields, FIELD_SHARED, 0);
+    if (shared && !family_add_shared(p, "own", shared, 16, 1))
+        return 3;
+    for (int i = 0; i < p->tensor_count; i++) {
+        char name[80];
+        for (int d = 0; d < p->tensor[i].rank; d++) {
+            snprintf(name, sizeof name, "tile.%s.%d", p->tensor[i].name, d);
+            if (kernel->tensor[i].tile_set && family_add_value(p, name, kernel->tensor[i].tile[d]))
+                return 3;
+        }
+    }
+    family_place_shared(p);
+    return family_pack_params(p);
+}
+
+static double input_scale(const struct plan *p, int tensor, const int64_t *dims, enum family_inputs kind)
+{
+    (void)p;
+    (void)tensor;
+    (void)dims;
+    return kind == FAMILY_NORMAL ? 1.0 : 4.0;
+}
+
+/* What a user's template computes is not known here. */
+static bool exact(const struct plan *p)
+{
+    (void)p;
+    return false;
+}
+
+const struct family family_user = {
+    .arch = architectures,
+    .variants = variants,
+    .resolve = resolve,
+    .input_scale = input_scale,
+    .exact = exact,
+};

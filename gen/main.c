@@ -1,0 +1,53 @@
+/* tilewright: finds the command and hands over. Nothing else in the program exits. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd/cmd.h"
+#include "spec/diag.h"
+#include "version.h"
+
+/* What the standard streams hold is part of the result: a full disk or a closed pipe under stdout is no success. */
+static int finish(int status)
+{
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        fputs("tilewright: cannot write to standard output\n", stderr);
+        return status ? status : 3;
+    }
+    return status;
+}
+
+static int unknown(const char *name)
+{
+    enum { MOST = 64 };
+    const char *names[MOST];
+    int count = 0;
+    for (const struct command *c = command_all; c->name && count < MOST - 1; c++)
+        names[count++] = c->name;
+    names[count] = NULL;
+    const char *near = diag_suggest(name, names);
+    fprintf(stderr, "tilewright: unknown command '%s'; ", name);
+    if (near)
+        fprintf(stderr, "did you mean '%s'?\n", near);
+    else
+        fputs("'tilewright help' lists them\n", stderr);
+    return 2;
+}
+
+int main(int argc, char **argv)
+{
+    static char help[] = "help";
+    char *list[] = {help, NULL};
+
+    if (argc < 2) {
+        fputs("usage: tilewright COMMAND ...; 'tilewright help' lists the commands\n", stderr);
+        return 2;
+    }
+    if (strcmp(argv[1], "--version") == 0) {
+        printf("tilewright %s, generator %d\n", TW_VERSION, TW_GENERATOR);
+        return finish(0);
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
+        return finish(cmd_help(1, list));
+    const struct command *command = command_find(argv[1]);
+    return command ? finish(command->run(argc - 1, argv + 1)) : unknown(argv[1]);
+}

@@ -1,0 +1,169 @@
+/* JSON out. */
+#include "plan/json.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/plan.h"
+
+static void put(struct json *j, const char *bytes, size_t count)
+{
+    if (j->failed)
+        return;
+    if (j->length + count + 1 > j->capacity) {
+        size_t capacity = j->capacity ? j->capacity * 2 : 4096;
+        while (capacity < j->length + count + 1)
+            capacity *= 2;
+        char *text = realloc(j->text, capacity);
+        if (!text) {
+            j->failed = true;
+            return;
+        }
+        j->text = text;
+        j->capacity = capacity;
+    }
+    memcpy(j->text + j->length, bytes, count);
+    j->length += count;
+    j->text[j->length] = 0;
+}
+
+static void put_text(struct json *j, const char *text)
+{
+    put(j, text, strlen(text));
+}
+
+static void new_line(struct json *j, int depth)
+{
+    put(j, "\n", 1);
+    for (int i = 0; i < depth; i++)
+        put(j, "  ", 2);
+}
+
+/* UTF-8 goes through; what JSON cannot hold as it stands is escaped. */
+static void put_quoted(struct json *j, const char *value)
+{
+    put(j, "\"", 1);
+    for (const char *c = value; *c; c++) {
+        char escape[8];
+        if (*c == '"' || *c == '\\')
+            snprintf(escape, sizeof escape, "\\%c", *c);
+        else if (*c == '\n')
+            snprintf(escape, sizeof escape, "\\n");
+        else if (*c == '\t')
+            snprintf(escape, sizeof escape, "\\t");
+        else if ((unsigned char)*c < 0x20 || *c == 0x7f)
+            snprintf(escape, sizeof escape, "\\u%04x", (unsigned)(unsigned char)*c);
+        else
+            snprintf(escape, sizeof escape, "%c", *c);
+        put_text(j, escape);
+    }
+    put(j, "\"", 1);
+}
+
+/* Comma, line and key before an entry. `nested`: an object or array follows. */
+static void before_entry(struct json *j, const char *key, bool nested)
+{
+    if (j->depth == 0)
+        return;
+    int top = j->depth - 1;
+    bool line = nested || !j->level[top].array;
+    if (j->level[top].begun)
+        put(j, ",", 1);
+    if (line) {
+        new_line(j, j->depth);
+        j->level[top].broken = true;
+    } else if (j->level[top].begun) {
+        put(j, " ", 1);
+    }
+    j->level[top].begun = true;
+    if (key) {
+        put_quoted(j, key);
+        put(j, ": ", 2);
+    }
+}
+
+static void begin(struct json *j, const char *key, bool array)
+{
+    before_entry(j, key, true);
+    put_text(j, array ? "[" : "{");
+    if (j->depth == JSON_MAX_DEPTH) {
+        j->failed = true;
+        return;
+    }
+    j->level[j->depth].array = array;
+    j->level[j->depth].begun = j->level[j->depth].broken = false;
+    j->depth++;
+}
+
+static void on_object(void *context, const char *key)
+{
+    begin(context, key, false);
+}
+
+static void on_array(void *context, const char *key)
+{
+    begin(context, key, true);
+}
+
+static void on_end(void *context)
+{
+    struct json *j = context;
+    if (j->depth == 0)
+        return;
+    j->depth--;
+    if (j->level[j->depth].broken)
+        new_line(j, j->depth);
+    put_text(j, j->level[j->depth].array ? "]" : "}");
+}
+
+static void on_integer(void *context, const char *key, int64_t value)
+{
+    char number[24];
+    before_entry(context, key, false);
+    snprintf(number, sizeof number, "%" PRId64, value);
+    put_text(context, number);
+}
+
+static void on_text(void *context, const char *key, const char *value)
+{
+    before_entry(context, key, false);
+    if (value)
+        put_quoted(context, value);
+    else
+        put_text(context, "null");
+}
+
+static void on_boolean(void *context, const char *key, bool value)
+{
+    before_entry(context, key, false);
+    put_text(context, value ? "true" : "false");
+}
+
+struct sink json_sink(struct json *json)
+{
+    return (struct sink){json, on_object, on_array, on_end, on_integer, on_text, on_boolean};
+}
+
+int json_finish(struct json *json, char **text, size_t *length)
+{
+    put(json, "\n", 1);
+    if (json->failed) {
+        free(json->text);
+        *text = NULL;
+        *length = 0;
+        return -1;
+    }
+    *text = json->text;
+    *length = json->length;
+    return 0;
+}
+
+int plan_print_json(const struct plan *p, char **text, size_t *length)
+{
+    struct json json = {0};
+    struct sink sink = json_sink(&json);
+    plan_write(p, &sink);
+    return json_finish(&json, text, length);
+}

@@ -1,0 +1,251 @@
+/* The Plan: one entry point on one architecture, fully decided.
+ *
+ * Everything after it (templates, host code, the runner, `plan --json`) reads only this. Nothing is decided twice:
+ * where a number can be computed from another, plan_finish computes it, and the checks compute it again and compare.
+ * Plain data; strings and arrays live in the Plan's arena; symbolic sizes are nodes of `graph`, integers over
+ * `symbol` (the spec's dims, then sm_count).
+ */
+#ifndef TW_GEN_PLAN_PLAN_H
+#define TW_GEN_PLAN_PLAN_H
+
+#include "dtype.h"
+#include "plan/sink.h"
+#include "spec/diag.h"
+#include "spec/expr.h"
+#include "spec/spec.h"
+#include "swizzle.h"
+
+/* ---- values ---------------------------------------------------------------------------------------------------- */
+
+/* A number that the family's templates read by name and no structure below holds: tile.m, schedule.group. */
+struct plan_value {
+    const char *name; /* dotted: "tile.m" */
+    int64_t integer;
+    const char *text; /* a word, or NULL: the integer counts */
+};
+
+/* Why a field has its value. */
+struct plan_reason {
+    const char *field, *value, *reason;
+};
+
+/* ---- tensors and tensor maps ----------------------------------------------------------------------------------- */
+
+/* How a tensor's elements reach the threads. */
+enum plan_access {
+    PLAN_ACCESS_TMA,      /* tensor map and bulk tensor copies */
+    PLAN_ACCESS_CP_ASYNC, /* 16-byte cp.async */
+    PLAN_ACCESS_GLOBAL,   /* plain loads or stores, predicated */
+    PLAN_ACCESS_COUNT
+};
+
+/* A tile is what a block computes, a box what one TMA instruction moves. Extents stand in memory order, innermost
+ * last, as in the spec. */
+struct plan_tensor {
+    const char *name;
+    enum tw_dtype dtype;
+    int rank;
+    int dim[SPEC_MAX_RANK];        /* nodes: extents in elements */
+    int stride[SPEC_MAX_RANK];     /* nodes: elements; the default where the caller passes 0. Innermost 1 */
+    const char *axis[SPEC_MAX_RANK];
+    bool out;
+    enum plan_access access;
+    int tile[SPEC_MAX_RANK];       /* 0: not tiled in this dim */
+    int box[SPEC_MAX_RANK];        /* TMA: one instruction's extents, after the multicast split */
+    int boxes;                     /* boxes of a tile that lie beside each other along the innermost dim */
+    int box_bytes;                 /* bytes between two of them in shared memory: a whole column of the tile */
+    int multicast;                 /* blocks of the cluster that receive each box; each loads 1/multicast of the tile */
+    enum tw_swizzle swizzle;       /* of its tile in shared memory */
+    int tile_bytes;                /* of the whole tile in shared memory */
+    int align;                     /* bytes: what address, rows and (where `whole_rows`) the inner extent must divide by */
+    bool whole_rows;               /* stores of whole 16-byte chunks: the inner extent counts too */
+    int map;                       /* index into plan.map, -1: none */
+};
+
+/* One cuTensorMapEncodeTiled call, innermost dim first as the driver has it. */
+struct plan_map {
+    const char *name;              /* parameter's name: "A_map" */
+    int tensor;
+    int rank;
+    int box[SPEC_MAX_RANK];
+    enum tw_swizzle swizzle;
+    int l2_promotion;              /* CUtensorMapL2promotion */
+};
+
+/* ---- kernel parameters ----------------------------------------------------------------------------------------- */
+
+enum plan_param_kind { PLAN_PARAM_MAP, PLAN_PARAM_POINTER, PLAN_PARAM_DIM, PLAN_PARAM_STRIDE, PLAN_PARAM_SCALAR };
+
+/* One parameter of the kernel; offset as the CUDA ABI packs them (each aligned to its own alignment). */
+struct plan_param {
+    enum plan_param_kind kind;
+    const char *name;    /* A_map, D, M, D_stride0, alpha */
+    const char *type;    /* CUDA text of the type */
+    int tensor;          /* MAP, POINTER, STRIDE */
+    int index;           /* MAP: of plan.map; DIM: symbol; STRIDE: dim of the tensor; SCALAR: of plan.scalar */
+    int offset, bytes, align;
+};
+
+/* ---- shared memory, rings, barriers ---------------------------------------------------------------------------- */
+
+/* One region of dynamic shared memory. offset is from a base that is aligned to plan.shared_align. */
+struct plan_shared {
+    const char *name;    /* "ab.A", "ab.full", "D" */
+    int offset, bytes, align;
+    int count;           /* stages or buffers in it; each bytes / count */
+};
+
+enum plan_filler { PLAN_FILL_BULK, PLAN_FILL_CP_ASYNC, PLAN_FILL_THREADS, PLAN_FILL_COUNT };
+
+/* Stages that one side fills and another drains.
+ * BULK: a full and an empty mbarrier a stage. full completes after full_arrivals arrivals and tx_bytes bytes; empty after
+ * empty_arrivals arrivals. CP_ASYNC: commit groups and block barriers. THREADS: buffers that threads write and bulk
+ * stores read. */
+struct plan_ring {
+    const char *name;
+    int stages;
+    enum plan_filler filler;
+    int tensor[8], tensor_count;
+    int full_arrivals, tx_bytes, empty_arrivals;
+    int full_shared, empty_shared; /* index into plan.shared, -1: none */
+};
+
+/* ---- roles and their order ------------------------------------------------------------------------------------- */
+
+/* What a role does, in the order of its program. Semantics for the protocol check (plan/protocol.c):
+ * i is the number of stages of `ring` that this role has taken so far; its stage is i % stages. */
+enum plan_op {
+#define PLAN_OP(id, name, doc) PLAN_##id,
+#include "plan/plan_ops.def"
+#undef PLAN_OP
+    PLAN_OP_COUNT
+};
+
+struct plan_step {
+    enum plan_op op;
+    int ring;          /* -1 where the step has none */
+    int tensor;        /* FILL, READ, STORE: the tensor; else -1 */
+    int count;         /* see plan_ops.def */
+    int phase;         /* WAIT_FULL, WAIT_EMPTY: parity that is waited for at i / stages == 0 */
+    int arrivals;      /* RELEASE: arrivals of one instance on each barrier, e.g. 4 where every warp arrives; 0 is 1 */
+    const char *call;  /* block function whose call this is in the emitted text; loops: the loop's name */
+};
+
+struct plan_role {
+    const char *name;         /* "producer" */
+    int instances;            /* identical executors: consumer warpgroups, or warps */
+    int first_warp, warps;    /* of all instances together */
+    int registers;            /* setmaxnreg budget a thread, 0: no setmaxnreg */
+    struct plan_step *step;
+    int step_count;
+};
+
+/* A named barrier: BARRIER steps refer to it by `count`. */
+struct plan_barrier {
+    const char *name;
+    int id;                   /* hardware barrier, 1..15; 0 is the block's */
+    int threads;
+};
+
+/* ---- instructions ---------------------------------------------------------------------------------------------- */
+
+/* A matrix instruction and how its operands are read from shared memory. */
+struct plan_mma {
+    const char *name;         /* "mma" */
+    const char *kind;         /* "wgmma" or "mma.sync" */
+    int m, n, k;
+    enum tw_dtype input, accumulator;
+    int blocks_m, blocks_n;   /* instruction tiles of one executor (warpgroup or warp) along m and n */
+    int k_steps;              /* instructions along k in one stage */
+    struct {
+        int tensor;
+        bool mn_major;        /* transposed operand */
+        int leading_bytes, stride_bytes; /* descriptor offsets; see blocks/wgmma.cuh */
+        int k_bytes;          /* from one instruction to the next along k, within a box */
+        int block_bytes;      /* from one m (or n) block to the next */
+    } operand[2];
+};
+
+/* ---- the whole ------------------------------------------------------------------------------------------------- */
+
+struct plan_launch {
+    int grid[3];              /* nodes; persistent kernels: min(tiles, resident blocks) */
+    int block;                /* threads */
+    int cluster[3];
+    int shared_bytes;         /* dynamic */
+    int min_blocks;           /* second number of __launch_bounds__, 0: none */
+};
+
+struct plan {
+    const char *kernel;       /* NAME of the spec */
+    const char *entry;        /* NAME, or NAME__VARIANT */
+    const char *variant;      /* "", "unaligned" */
+    const char *arch;         /* "sm_90a" */
+    const char *family;       /* NULL: user's template */
+    const char *template_name;
+    struct diag_loc loc;
+
+    const char **symbol;      /* dims, then "sm_count" */
+    int64_t *symbol_multiple;
+    int symbol_count;
+    struct expr_graph graph;  /* integers over symbols */
+    const char *axis[SPEC_MAX_AXES];
+    int axis_count;
+
+    struct plan_tensor *tensor;
+    int tensor_count;
+    struct plan_map *map;
+    int map_count;
+    struct spec_scalar *scalar;
+    int scalar_count;
+    struct plan_param *param;
+    int param_count, param_bytes;
+    struct plan_shared *shared;
+    int shared_count, shared_align;
+    struct plan_ring *ring;
+    int ring_count;
+    struct plan_barrier *barrier;
+    int barrier_count;
+    struct plan_role *role;
+    int role_count;
+    struct plan_mma *mma;
+    int mma_count;
+    struct plan_value *value;
+    int value_count;
+    struct plan_launch launch;
+    int64_t workspace_bytes;
+
+    struct expr_graph fused;         /* the epilogue; its tensor numbers are plan.tensor's */
+    struct spec_function epilogue;   /* nodes of `fused` */
+
+    int registers_estimate;          /* a thread of the fullest role */
+    int register_limit;              /* more in the cubin is an error; 0: none */
+    bool allow_spills;
+    int blocks_per_sm;
+    int flops, bytes_moved;          /* nodes: operations and compulsory bytes, for roofline and bench */
+    struct plan_reason *reason;
+    int reason_count;
+    void *arena;
+};
+
+/* ---- what is done with it -------------------------------------------------------------------------------------- */
+
+/* Bytes from the Plan's arena, zeroed; NULL out of memory. */
+void *plan_alloc(struct plan *p, size_t bytes);
+const char *plan_text(struct plan *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void plan_free(struct plan *p);
+
+/* Every check named in the design's section 3 but the protocol's: tensor-map rules, shared memory, registers, features of the
+ * architecture, transaction bytes and arrival counts. Faults go to diags with rule ids. Returns the number of errors. */
+int plan_check(const struct plan *p, struct diag_set *diags);
+
+/* The protocol check: every interleaving of the roles' steps over stages and phases, for deadlock, overwrite before
+ * release, read before full and wrong phase. Each fault names role, stage and step. Returns the number of errors. */
+int plan_check_protocol(const struct plan *p, struct diag_set *diags);
+
+/* The whole Plan, field by field. */
+void plan_write(const struct plan *p, const struct sink *sink);
+int plan_print_json(const struct plan *p, char **text, size_t *length); /* caller frees; 0, or -1 out of memory */
+void plan_print_tables(const struct plan *p, bool why, FILE *out);
+
+#endif

@@ -1,0 +1,19 @@
+/* Where printed structures go: one walk over a Plan serves JSON for people and programs and Lua tables for templates. */
+#ifndef TW_GEN_PLAN_SINK_H
+#define TW_GEN_PLAN_SINK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Calls come nested and in order. key is NULL inside an array. */
+struct sink {
+    void *context;
+    void (*object)(void *context, const char *key); /* begins an object */
+    void (*array)(void *context, const char *key);  /* begins an array */
+    void (*end)(void *context);                     /* ends the innermost of the two */
+    void (*integer)(void *context, const char *key, int64_t value);
+    void (*text)(void *context, const char *key, const char *value); /* NULL prints null */
+    void (*boolean)(void *context, const char *key, bool value);
+};
+
+#endif

@@ -1,0 +1,403 @@
+/* One walk over a Plan, field by field, into a sink: JSON for people and programs, Lua tables for templates.
+ *
+ * Keys are the names of the struct's fields. Where the struct holds an index, the name of what it points to is written
+ * (null where it points to nothing), so that a reader needs no table of numbers. Symbolic sizes are texts in Lua's
+ * syntax. A sink may leave by longjmp: nothing here is allocated.
+ */
+#include "plan/plan.h"
+
+#include <stdio.h>
+
+static const char *const access_word[PLAN_ACCESS_COUNT] = {"tma", "cp_async", "global"};
+static const char *const filler_word[PLAN_FILL_COUNT] = {"bulk", "cp_async", "threads"};
+static const char *const param_word[] = {"map", "pointer", "dim", "stride", "scalar"};
+static const char *const op_word[PLAN_OP_COUNT] = {
+#define PLAN_OP(id, name, doc) name,
+#include "plan/plan_ops.def"
+#undef PLAN_OP
+};
+static const char *const expr_word[EXPR_OP_COUNT] = {
+#define EXPR_OP(id, name, arity, rule, spelling) #id,
+#include "spec/expr_ops.def"
+#undef EXPR_OP
+};
+
+static void begin_object(const struct sink *s, const char *key)
+{
+    s->object(s->context, key);
+}
+
+static void begin_array(const struct sink *s, const char *key)
+{
+    s->array(s->context, key);
+}
+
+static void end(const struct sink *s)
+{
+    s->end(s->context);
+}
+
+static void integer(const struct sink *s, const char *key, int64_t value)
+{
+    s->integer(s->context, key, value);
+}
+
+static void text(const struct sink *s, const char *key, const char *value)
+{
+    s->text(s->context, key, value);
+}
+
+static void boolean(const struct sink *s, const char *key, bool value)
+{
+    s->boolean(s->context, key, value);
+}
+
+static void integers(const struct sink *s, const char *key, const int *value, int count)
+{
+    begin_array(s, key);
+    for (int i = 0; i < count; i++)
+        integer(s, NULL, value[i]);
+    end(s);
+}
+
+/* A symbolic size; null where the Plan holds none (-1). */
+static void size(const struct plan *p, const struct sink *s, const char *key, int node)
+{
+    if (node < 0 || node >= p->graph.count) {
+        text(s, key, NULL);
+        return;
+    }
+    char room[1];
+    size_t length = expr_print_lua(&p->graph, node, p->symbol, room, sizeof room);
+    char expression[length + 1];
+    expr_print_lua(&p->graph, node, p->symbol, expression, length + 1);
+    text(s, key, expression);
+}
+
+static void sizes(const struct plan *p, const struct sink *s, const char *key, const int *node, int count)
+{
+    begin_array(s, key);
+    for (int i = 0; i < count; i++)
+        size(p, s, NULL, node[i]);
+    end(s);
+}
+
+static const char *tensor_name(const struct plan *p, int tensor)
+{
+    return tensor >= 0 && tensor < p->tensor_count ? p->tensor[tensor].name : NULL;
+}
+
+static const char *ring_name(const struct plan *p, int ring)
+{
+    return ring >= 0 && ring < p->ring_count ? p->ring[ring].name : NULL;
+}
+
+static const char *shared_name(const struct plan *p, int shared)
+{
+    return shared >= 0 && shared < p->shared_count ? p->shared[shared].name : NULL;
+}
+
+static void tensors(const struct plan *p, const struct sink *s)
+{
+    begin_array(s, "tensor");
+    for (int i = 0; i < p->tensor_count; i++) {
+        const struct plan_tensor *t = &p->tensor[i];
+        begin_object(s, NULL);
+        text(s, "name", t->name);
+        text(s, "dtype", tw_dtype_name(t->dtype));
+        integer(s, "rank", t->rank);
+        sizes(p, s, "dim", t->dim, t->rank);
+        sizes(p, s, "stride", t->stride, t->rank);
+        begin_array(s, "axis");
+        for (int d = 0; d < t->rank; d++)
+            text(s, NULL, t->axis[d]);
+        end(s);
+        boolean(s, "out", t->out);
+        text(s, "access", access_word[t->access]);
+        integers(s, "tile", t->tile, t->rank);
+        integers(s, "box", t->box, t->rank);
+        integer(s, "boxes", t->boxes);
+        integer(s, "box_bytes", t->box_bytes);
+        integer(s, "multicast", t->multicast);
+        text(s, "swizzle", tw_swizzles[t->swizzle].name);
+        integer(s, "tile_bytes", t->tile_bytes);
+        integer(s, "align", t->align);
+        boolean(s, "whole_rows", t->whole_rows);
+        text(s, "map", t->map >= 0 && t->map < p->map_count ? p->map[t->map].name : NULL);
+        end(s);
+    }
+    end(s);
+    begin_array(s, "map");
+    for (int i = 0; i < p->map_count; i++) {
+        const struct plan_map *m = &p->map[i];
+        begin_object(s, NULL);
+        text(s, "name", m->name);
+        text(s, "tensor", tensor_name(p, m->tensor));
+        integer(s, "rank", m->rank);
+        integers(s, "box", m->box, m->rank);
+        text(s, "swizzle", tw_swizzles[m->swizzle].name);
+        integer(s, "l2_promotion", m->l2_promotion);
+        end(s);
+    }
+    end(s);
+}
+
+static void parameters(const struct plan *p, const struct sink *s)
+{
+    begin_array(s, "scalar");
+    for (int i = 0; i < p->scalar_count; i++) {
+        const struct spec_scalar *c = &p->scalar[i];
+        char value[40];
+        snprintf(value, sizeof value, "%.17g", c->value);
+        begin_object(s, NULL);
+        text(s, "name", c->name);
+        text(s, "dtype", tw_dtype_name(c->dtype));
+        text(s, "value", value);
+        end(s);
+    }
+    end(s);
+    begin_array(s, "param");
+    for (int i = 0; i < p->param_count; i++) {
+        const struct plan_param *q = &p->param[i];
+        bool has_tensor = q->kind != PLAN_PARAM_DIM && q->kind != PLAN_PARAM_SCALAR;
+        begin_object(s, NULL);
+        text(s, "name", q->name);
+        text(s, "kind", param_word[q->kind]);
+        text(s, "type", q->type);
+        text(s, "tensor", has_tensor ? tensor_name(p, q->tensor) : NULL);
+        integer(s, "index", q->index);
+        integer(s, "offset", q->offset);
+        integer(s, "bytes", q->bytes);
+        integer(s, "align", q->align);
+        end(s);
+    }
+    end(s);
+    integer(s, "param_bytes", p->param_bytes);
+}
+
+static void memory(const struct plan *p, const struct sink *s)
+{
+    begin_array(s, "shared");
+    for (int i = 0; i < p->shared_count; i++) {
+        const struct plan_shared *m = &p->shared[i];
+        begin_object(s, NULL);
+        text(s, "name", m->name);
+        integer(s, "offset", m->offset);
+        integer(s, "bytes", m->bytes);
+        integer(s, "align", m->align);
+        integer(s, "count", m->count);
+        end(s);
+    }
+    end(s);
+    integer(s, "shared_align", p->shared_align);
+    begin_array(s, "ring");
+    for (int i = 0; i < p->ring_count; i++) {
+        const struct plan_ring *r = &p->ring[i];
+        begin_object(s, NULL);
+        text(s, "name", r->name);
+        integer(s, "stages", r->stages);
+        text(s, "filler", filler_word[r->filler]);
+        begin_array(s, "tensor");
+        for (int t = 0; t < r->tensor_count; t++)
+            text(s, NULL, tensor_name(p, r->tensor[t]));
+        end(s);
+        integer(s, "full_arrivals", r->full_arrivals);
+        integer(s, "tx_bytes", r->tx_bytes);
+        integer(s, "empty_arrivals", r->empty_arrivals);
+        text(s, "full_shared", shared_name(p, r->full_shared));
+        text(s, "empty_shared", shared_name(p, r->empty_shared));
+        end(s);
+    }
+    end(s);
+    begin_array(s, "barrier");
+    for (int i = 0; i < p->barrier_count; i++) {
+        begin_object(s, NULL);
+        text(s, "name", p->barrier[i].name);
+        integer(s, "id", p->barrier[i].id);
+        integer(s, "threads", p->barrier[i].threads);
+        end(s);
+    }
+    end(s);
+}
+
+static void roles(const struct plan *p, const struct sink *s)
+{
+    begin_array(s, "role");
+    for (int i = 0; i < p->role_count; i++) {
+        const struct plan_role *r = &p->role[i];
+        begin_object(s, NULL);
+        text(s, "name", r->name);
+        integer(s, "instances", r->instances);
+        integer(s, "first_warp", r->first_warp);
+        integer(s, "warps", r->warps);
+        integer(s, "registers", r->registers);
+        begin_array(s, "step");
+        for (int n = 0; n < r->step_count; n++) {
+            const struct plan_step *step = &r->step[n];
+            begin_object(s, NULL);
+            text(s, "op", op_word[step->op]);
+            text(s, "ring", ring_name(p, step->ring));
+            text(s, "tensor", tensor_name(p, step->tensor));
+            integer(s, "count", step->count);
+            integer(s, "phase", step->phase);
+            integer(s, "arrivals", step->arrivals);
+            text(s, "call", step->call);
+            end(s);
+        }
+        end(s);
+        end(s);
+    }
+    end(s);
+}
+
+static void instructions(const struct plan *p, const struct sink *s)
+{
+    begin_array(s, "mma");
+    for (int i = 0; i < p->mma_count; i++) {
+        const struct plan_mma *m = &p->mma[i];
+        begin_object(s, NULL);
+        text(s, "name", m->name);
+        text(s, "kind", m->kind);
+        integer(s, "m", m->m);
+        integer(s, "n", m->n);
+        integer(s, "k", m->k);
+        text(s, "input", tw_dtype_name(m->input));
+        text(s, "accumulator", tw_dtype_name(m->accumulator));
+        integer(s, "blocks_m", m->blocks_m);
+        integer(s, "blocks_n", m->blocks_n);
+        integer(s, "k_steps", m->k_steps);
+        begin_array(s, "operand");
+        for (int o = 0; o < 2; o++) {
+            begin_object(s, NULL);
+            text(s, "tensor", tensor_name(p, m->operand[o].tensor));
+            boolean(s, "mn_major", m->operand[o].mn_major);
+            integer(s, "leading_bytes", m->operand[o].leading_bytes);
+            integer(s, "stride_bytes", m->operand[o].stride_bytes);
+            integer(s, "k_bytes", m->operand[o].k_bytes);
+            integer(s, "block_bytes", m->operand[o].block_bytes);
+            end(s);
+        }
+        end(s);
+        end(s);
+    }
+    end(s);
+    begin_array(s, "value");
+    for (int i = 0; i < p->value_count; i++) {
+        begin_object(s, NULL);
+        text(s, "name", p->value[i].name);
+        if (p->value[i].text)
+            text(s, "text", p->value[i].text);
+        else
+            integer(s, "integer", p->value[i].integer);
+        end(s);
+    }
+    end(s);
+}
+
+static const char *type_word(enum expr_type type)
+{
+    return type == EXPR_INT ? "int" : type == EXPR_REAL ? "real" : "pred";
+}
+
+/* The epilogue: its graph node by node (a node names earlier ones by position, counted from 0) and its results. */
+static void epilogue(const struct plan *p, const struct sink *s)
+{
+    const struct expr_graph *g = &p->fused;
+    begin_array(s, "fused");
+    for (int i = 0; i < g->count; i++) {
+        const struct expr_node *n = &g->node[i];
+        begin_object(s, NULL);
+        text(s, "op", expr_word[n->op]);
+        text(s, "type", type_word(n->type));
+        begin_array(s, "arg");
+        for (int a = 0; a < 3 && n->arg[a] >= 0; a++)
+            integer(s, NULL, n->arg[a]);
+        end(s);
+        if (n->op == EXPR_CONST_REAL) {
+            char value[40];
+            snprintf(value, sizeof value, "%.17g", n->real);
+            text(s, "real", value);
+        } else if (n->op == EXPR_CONST_INT) {
+            integer(s, "integer", n->integer);
+        } else if (n->op == EXPR_SYMBOL) {
+            text(s, "symbol", n->integer >= 0 && n->integer < p->symbol_count ? p->symbol[n->integer] : NULL);
+        } else if (n->op == EXPR_INDEX) {
+            text(s, "axis", n->integer >= 0 && n->integer < p->axis_count ? p->axis[n->integer] : NULL);
+        } else if (n->op == EXPR_SCALAR) {
+            text(s, "scalar", n->integer >= 0 && n->integer < p->scalar_count ? p->scalar[n->integer].name : NULL);
+        } else if (n->op == EXPR_TENSOR) {
+            text(s, "tensor", tensor_name(p, (int)n->integer));
+            integers(s, "index", g->index + n->first_index, n->rank);
+        } else if (n->op == EXPR_CAST) {
+            text(s, "dtype", tw_dtype_name(n->dtype));
+        }
+        end(s);
+    }
+    end(s);
+    begin_object(s, "epilogue");
+    boolean(s, "set", p->epilogue.set);
+    integer(s, "result", p->epilogue.set ? p->epilogue.result : -1);
+    begin_array(s, "output");
+    for (int i = 0; i < p->epilogue.output_count; i++) {
+        begin_object(s, NULL);
+        text(s, "tensor", tensor_name(p, p->epilogue.output[i].tensor));
+        integer(s, "node", p->epilogue.output[i].node);
+        end(s);
+    }
+    end(s);
+    end(s);
+}
+
+void plan_write(const struct plan *p, const struct sink *s)
+{
+    begin_object(s, NULL);
+    text(s, "kernel", p->kernel);
+    text(s, "entry", p->entry);
+    text(s, "variant", p->variant);
+    text(s, "arch", p->arch);
+    text(s, "family", p->family);
+    text(s, "template_name", p->template_name);
+    integer(s, "line", p->loc.line);
+    begin_array(s, "symbol");
+    for (int i = 0; i < p->symbol_count; i++) {
+        begin_object(s, NULL);
+        text(s, "name", p->symbol[i]);
+        integer(s, "multiple", p->symbol_multiple ? p->symbol_multiple[i] : 1);
+        end(s);
+    }
+    end(s);
+    begin_array(s, "axis");
+    for (int i = 0; i < p->axis_count; i++)
+        text(s, NULL, p->axis[i]);
+    end(s);
+    tensors(p, s);
+    parameters(p, s);
+    memory(p, s);
+    roles(p, s);
+    instructions(p, s);
+    begin_object(s, "launch");
+    sizes(p, s, "grid", p->launch.grid, 3);
+    integer(s, "block", p->launch.block);
+    integers(s, "cluster", p->launch.cluster, 3);
+    integer(s, "shared_bytes", p->launch.shared_bytes);
+    integer(s, "min_blocks", p->launch.min_blocks);
+    end(s);
+    integer(s, "workspace_bytes", p->workspace_bytes);
+    epilogue(p, s);
+    integer(s, "registers_estimate", p->registers_estimate);
+    integer(s, "register_limit", p->register_limit);
+    boolean(s, "allow_spills", p->allow_spills);
+    integer(s, "blocks_per_sm", p->blocks_per_sm);
+    size(p, s, "flops", p->flops);
+    size(p, s, "bytes_moved", p->bytes_moved);
+    begin_array(s, "reason");
+    for (int i = 0; i < p->reason_count; i++) {
+        begin_object(s, NULL);
+        text(s, "field", p->reason[i].field);
+        text(s, "value", p->reason[i].value);
+        text(s, "reason", p->reason[i].reason);
+        end(s);
+    }
+    end(s);
+    end(s);
+}

@@ -1,0 +1,94 @@
+#include "spec/arena.h"
+
+#include <stdalign.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct arena_block {
+    struct arena_block *next;
+    size_t size, used; /* bytes of `data` */
+    alignas(max_align_t) unsigned char data[];
+};
+
+enum { BLOCK_BYTES = 16 * 1024 };
+
+void *memory_resize(const struct memory *m, void *pointer, size_t old_size, size_t new_size)
+{
+    if (m->alloc)
+        return m->alloc(m->context, pointer, old_size, new_size);
+    if (new_size == 0) {
+        free(pointer);
+        return NULL;
+    }
+    return realloc(pointer, new_size);
+}
+
+void *arena_alloc(struct arena *a, size_t bytes)
+{
+    const size_t align = alignof(max_align_t);
+    if (bytes > (size_t)1 << 40)
+        return NULL;
+    bytes = bytes ? (bytes + align - 1) / align * align : align;
+    if (!a->block || a->block->size - a->block->used < bytes) {
+        size_t size = bytes > BLOCK_BYTES ? bytes : BLOCK_BYTES;
+        struct arena_block *b = memory_resize(&a->memory, NULL, 0, sizeof *b + size);
+        if (!b)
+            return NULL;
+        b->size = size;
+        b->used = 0;
+        b->next = a->block;
+        a->block = b;
+    }
+    void *p = a->block->data + a->block->used;
+    a->block->used += bytes;
+    return memset(p, 0, bytes);
+}
+
+char *arena_copy(struct arena *a, const char *text, size_t length)
+{
+    char *copy = arena_alloc(a, length + 1);
+    if (copy)
+        memcpy(copy, text, length);
+    return copy;
+}
+
+char *arena_text(struct arena *a, const char *text)
+{
+    return arena_copy(a, text, strlen(text));
+}
+
+char *arena_format(struct arena *a, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    int length = vsnprintf(NULL, 0, format, list);
+    va_end(list);
+    char *text = length < 0 ? NULL : arena_alloc(a, (size_t)length + 1);
+    if (text) {
+        va_start(list, format);
+        vsnprintf(text, (size_t)length + 1, format, list);
+        va_end(list);
+    }
+    return text;
+}
+
+void *arena_grow(struct arena *a, void *array, int count, size_t size)
+{
+    if (count & (count - 1))
+        return array;
+    char *moved = arena_alloc(a, (count ? (size_t)count * 2 : 1) * size);
+    if (moved && count)
+        memcpy(moved, array, (size_t)count * size);
+    return moved;
+}
+
+void arena_free(struct arena *a)
+{
+    while (a->block) {
+        struct arena_block *next = a->block->next;
+        memory_resize(&a->memory, a->block, sizeof *a->block + a->block->size, 0);
+        a->block = next;
+    }
+}

@@ -1,0 +1,168 @@
+/* Between the files of the spec reader: read.c (the run, names, like), kernel.c (a kernel's fields), fields.c (the
+ * schema), tensors.c (tensors and scalars), trace.c (expressions and fused functions), reference.c.
+ *
+ * Everything here runs under protection: a Lua error, a memory error included, leaves through longjmp. So whatever is
+ * allocated hangs on the spec's arena or on a graph of the spec from the moment on that it exists. */
+#ifndef TW_GEN_SPEC_READ_H
+#define TW_GEN_SPEC_READ_H
+
+#include "spec/sandbox.h"
+#include "spec/spec.h"
+
+#include <lua5.4/lauxlib.h>
+
+/* What spec.arena points to. */
+struct spec_store {
+    struct arena arena;
+    struct sandbox *sandbox;
+};
+
+/* A call `kernel "NAME" {...}`: where it stands and its table in the tokens. */
+struct site {
+    int file, line;
+    int open; /* token index of "{", -1: the table was made elsewhere */
+};
+
+/* Which site wrote a field: of a kernel with `like`, fields come from several. The longest path that begins a field's
+ * path counts. */
+struct place {
+    const char *path;
+    struct site site;
+};
+
+/* A kernel while its spec is read; index as in spec.kernel. */
+struct draft {
+    int table;          /* registry reference of its fields, those of `like` merged in */
+    struct site site;   /* of its own call */
+    struct site origin; /* of fields that no place names: its own, or those of the `like` at the bottom */
+    struct place *place;
+    int place_count;
+};
+
+struct reader {
+    const struct spec_options *options;
+    struct spec *spec;
+    struct diag_set *diags;
+    struct sandbox *sandbox;
+    struct arena *arena;
+    lua_State *L;
+    struct expr_graph shape;   /* expressions of dims before they belong to a kernel */
+    struct draft *draft;
+    int now;                   /* the kernel that is read */
+    int epoch;                 /* number of the traced function that runs, 0: none; values of another one are refused */
+    int epochs;
+    bool returned;             /* the traced function has returned: faults from there on are those of its result */
+    struct name {              /* names that kernel "NAME" was called with and that got no table yet */
+        const char *text;
+        struct site site;
+        bool used;
+    } *name;
+    int name_count;
+};
+
+/* ---- read.c ---------------------------------------------------------------------------------------------------- */
+
+struct reader *reader_of(lua_State *L); /* NULL once the spec is read */
+void reader_check(struct reader *r, const void *pointer); /* raises the end where memory is out (NULL) */
+struct spec_kernel *reader_kernel(struct reader *r);
+
+/* What a fault points at: the field's name or its value. */
+enum point { AT_KEY, AT_VALUE };
+
+/* The place of a field of the current kernel; the nearest enclosing place that is known. */
+struct diag_loc reader_locate(struct reader *r, const char *path, enum point point);
+struct diag_loc reader_call_loc(struct reader *r); /* of the call `kernel "NAME"` */
+void reader_fault(struct reader *r, const char *path, enum point point, const char *rule, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+
+/* "; did you mean 'x'?" or "", in memory of the arena. */
+const char *reader_suggest(struct reader *r, const char *word, const char *const *candidate);
+const char *reader_list(struct reader *r, const char *const *word, const char *last); /* "a, b or c" */
+
+/* What a value is, in words: "the text 'x'", "a tensor". */
+const char *describe(struct reader *r, int index);
+
+/* The keys of the table at `index` in order, integers first. */
+struct key {
+    const char *name; /* NULL: a position */
+    lua_Integer position;
+};
+struct key *sorted_keys(struct reader *r, int index, int *count);
+bool is_identifier(const char *text); /* and no keyword of C */
+
+/* ---- fields.c -------------------------------------------------------------------------------------------------- */
+
+/* Reads key of the table at `table` (absolute) where the schema has such a field or group of fields. prefix is "" or
+ * "arch.sm_80.". lists: `tune`, where a list of values stands for a value; they go to the kernel's tune. False: the
+ * schema knows no such key. */
+bool read_field(struct reader *r, int table, const char *key, const char *prefix, struct spec_fields *out, bool lists);
+
+/* The first words of the rows that the current kernel can have, NULL-terminated. */
+const char **field_names(struct reader *r);
+
+/* An integer that is exact, of Lua's integers and floats. */
+bool exact_integer(lua_State *L, int index, int64_t *value);
+
+/* ---- tensors.c ------------------------------------------------------------------------------------------------- */
+
+/* Userdata of tensor {...} and scalar(...). The tensor's table is its user value. */
+struct tensor_value {
+    struct site site;
+};
+struct scalar_value {
+    struct site site;
+    enum tw_dtype dtype;
+    double value;
+};
+int make_tensor(lua_State *L);
+int make_scalar(lua_State *L);
+const struct spec_family *reader_family(const struct reader *r, const char *name);
+
+/* Reads the tensor or scalar on top of the stack as field `name` of the current kernel. */
+void read_tensor(struct reader *r, const char *name);
+void read_scalar(struct reader *r, const char *name);
+
+/* After all tensors: axes of the family, extents that must agree, required tensors. */
+void check_tensors(struct reader *r);
+
+/* After the functions: what nothing reads or writes. */
+void check_uses(struct reader *r);
+
+/* Axes of "m n k", each a string; returns their number. */
+int split_words(struct reader *r, const char *text, const char **word, int most);
+
+/* ---- kernel.c -------------------------------------------------------------------------------------------------- */
+
+/* Reads the fields of the current kernel from the table at `table`. */
+void read_kernel(struct reader *r, int table);
+
+/* The symbols that a kernel's shapes use: used[dim]. */
+void used_dims(const struct spec_kernel *k, bool *used);
+
+/* ---- trace.c --------------------------------------------------------------------------------------------------- */
+
+/* An expression: of dims (epoch 0, reader.shape) or of the function that is traced (kernel.graph). */
+struct value {
+    int node, epoch;
+};
+
+void open_expressions(struct reader *r); /* metatables and the functions of expressions as globals */
+void push_symbol(struct reader *r, int dim);
+
+/* The value at `index` as a whole number or an expression of dims, in the kernel's shape graph. -1 and *what says what
+ * it is instead. */
+int shape_node(struct reader *r, int index, const char **what);
+
+/* Traces the function on top of the stack; pops it. */
+void trace_function(struct reader *r, const char *field, struct spec_function *f);
+
+/* Names for metatables. */
+#define TYPE_EXPRESSION "expression"
+#define TYPE_ELEMENT "tensor element"
+#define TYPE_TENSORS "tensors of the kernel"
+#define TYPE_INDICES "indices of the kernel"
+#define TYPE_TENSOR "tensor"
+#define TYPE_SCALAR "scalar"
+#define TYPE_KERNEL "kernel"
+
+#endif

@@ -1,0 +1,519 @@
+#include "spec/sandbox.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <lua5.4/lauxlib.h>
+
+enum refusal { REFUSED_NOT, REFUSED_LIMIT, REFUSED_STEPS, REFUSED_HOOK };
+
+enum { HOOK_STEPS = 1000, BYTES_PER_STEP = 64 };
+
+struct sandbox {
+    lua_State *L;
+    struct arena arena;            /* sources, dependencies, tokens */
+    size_t memory_limit, memory_used;
+    enum refusal refusal;          /* why the allocator last said no */
+    int64_t steps, step_limit;
+    double deadline;               /* seconds of this thread's time */
+    int file, line;                /* of the line that runs: what a memory error, which has no place, is told of */
+    bool fatal;                    /* a limit was met: nothing below the outermost call may go on */
+    bool placed;                   /* `error` below holds the place already */
+    int status;
+    struct sandbox_error error;
+    const char *folder;
+    struct sandbox_source *source;
+    int source_count;
+    const char **dependency;
+    int dependency_count;
+    void (*on_call)(lua_State *L, lua_Debug *ar);
+};
+
+struct sandbox *sandbox_of(lua_State *L)
+{
+    struct sandbox *s;
+    memcpy(&s, lua_getextraspace(L), sizeof s);
+    return s;
+}
+
+/* ---- limits ---------------------------------------------------------------------------------------------------- */
+
+static double seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* Lua's allocator. For a new block Lua gives a type in old_size. */
+static void *allocate(void *context, void *pointer, size_t old_size, size_t new_size)
+{
+    struct sandbox *s = context;
+    size_t old = pointer ? old_size : 0;
+    if (new_size == 0) {
+        if (pointer)
+            memory_resize(&s->arena.memory, pointer, old, 0);
+        s->memory_used -= old;
+        return NULL;
+    }
+    if (new_size > old) {
+        s->steps += (int64_t)((new_size - old) / BYTES_PER_STEP);
+        if (s->memory_used - old + new_size > s->memory_limit) {
+            s->refusal = REFUSED_LIMIT;
+            return NULL;
+        }
+        if (s->steps > s->step_limit) {
+            s->refusal = REFUSED_STEPS;
+            return NULL;
+        }
+    }
+    void *moved = memory_resize(&s->arena.memory, pointer, old, new_size);
+    if (moved)
+        s->memory_used += new_size - old;
+    else
+        s->refusal = REFUSED_HOOK;
+    return moved;
+}
+
+static void set_error(struct sandbox *s, int file, int line, const char *rule, const char *text)
+{
+    s->error = (struct sandbox_error){.file = file, .line = line, .rule = rule};
+    int length = snprintf(s->error.text, sizeof s->error.text, "%s", text);
+    if (length >= (int)sizeof s->error.text)
+        memcpy(s->error.text + sizeof s->error.text - 4, "...", 4);
+}
+
+/* Fills the error of a limit that was met at the line that runs. */
+static void set_fatal(struct sandbox *s, enum refusal why)
+{
+    char text[160];
+    s->fatal = s->placed = true;
+    s->status = why == REFUSED_HOOK ? SANDBOX_NO_MEMORY : SANDBOX_FAULT;
+    if (why == REFUSED_STEPS)
+        snprintf(text, sizeof text, "this runs more than %lld steps, the sandbox's limit; is there a loop without end?",
+                 (long long)s->step_limit);
+    else
+        snprintf(text, sizeof text, "this takes more than %zu KiB of memory, the sandbox's limit; "
+                 "a spec declares kernels, data stay outside", s->memory_limit / 1024);
+    set_error(s, s->file, s->line, why == REFUSED_STEPS ? "SANDBOX-STEPS" : "SANDBOX-MEMORY", text);
+}
+
+static void stop_steps(lua_State *L)
+{
+    struct sandbox *s = sandbox_of(L);
+    s->file = sandbox_where(L, 0, &s->line);
+    set_fatal(s, REFUSED_STEPS);
+    lua_pushboolean(L, 0);
+    lua_error(L);
+}
+
+static void hook(lua_State *L, lua_Debug *ar)
+{
+    struct sandbox *s = sandbox_of(L);
+    switch (ar->event) {
+    case LUA_HOOKLINE:
+        lua_getinfo(L, "S", ar);
+        s->file = sandbox_source_index(ar->source);
+        s->line = ar->currentline;
+        break;
+    case LUA_HOOKCOUNT:
+        s->steps += HOOK_STEPS;
+        if (s->steps > s->step_limit || seconds() > s->deadline)
+            stop_steps(L);
+        break;
+    default:
+        if (s->on_call)
+            s->on_call(L, ar);
+        break;
+    }
+}
+
+static void set_hook(struct sandbox *s)
+{
+    int calls = s->on_call ? LUA_MASKCALL : 0;
+    lua_sethook(s->L, hook, LUA_MASKCOUNT | LUA_MASKLINE | calls, HOOK_STEPS);
+}
+
+void sandbox_on_call(struct sandbox *s, void (*f)(lua_State *L, lua_Debug *ar))
+{
+    s->on_call = f;
+    set_hook(s);
+}
+
+void sandbox_charge(lua_State *L, int64_t steps)
+{
+    struct sandbox *s = sandbox_of(L);
+    if (__builtin_add_overflow(s->steps, steps, &s->steps))
+        s->steps = INT64_MAX;
+    if (s->steps > s->step_limit)
+        stop_steps(L);
+}
+
+static void restart_limits(struct sandbox *s)
+{
+    s->steps = 0;
+    s->deadline = seconds() + 20 + 20 * ((double)s->step_limit / 50e6);
+    s->fatal = s->placed = false;
+    s->refusal = REFUSED_NOT;
+}
+
+void sandbox_set_instruction_limit(struct sandbox *s, int64_t limit)
+{
+    s->step_limit = limit;
+}
+
+/* ---- errors ---------------------------------------------------------------------------------------------------- */
+
+int sandbox_source_index(const char *source)
+{
+    return source[0] == '@' && source[1] == '#' ? atoi(source + 2) : -1;
+}
+
+int sandbox_where(lua_State *L, int level, int *line)
+{
+    lua_Debug ar;
+    for (; lua_getstack(L, level, &ar); level++) {
+        lua_getinfo(L, "Sl", &ar);
+        if (ar.currentline > 0) {
+            *line = ar.currentline;
+            return sandbox_source_index(ar.source);
+        }
+    }
+    *line = 0;
+    return -1;
+}
+
+/* "#3:12: text" is a text at line 12 of source 3. */
+static const char *split_place(const char *text, int *file, int *line)
+{
+    char *end;
+    if (text[0] != '#')
+        return text;
+    long f = strtol(text + 1, &end, 10);
+    if (*end != ':')
+        return text;
+    long l = strtol(end + 1, &end, 10);
+    if (*end != ':')
+        return text;
+    *file = (int)f;
+    *line = (int)l;
+    return end[1] == ' ' ? end + 2 : end + 1;
+}
+
+/* Runs where the error was raised, while the stack still tells where. */
+static int handler(lua_State *L)
+{
+    struct sandbox *s = sandbox_of(L);
+    if (s->placed)
+        return 1;
+    int line = 0, file = sandbox_where(L, 1, &line);
+    const char *text = "error() takes a text that says what is wrong";
+    if (lua_type(L, 1) == LUA_TSTRING)
+        text = split_place(lua_tostring(L, 1), &file, &line);
+    set_error(s, file, line, "LUA-RUN", text);
+    s->status = SANDBOX_FAULT;
+    s->placed = true;
+    return 1;
+}
+
+int sandbox_raise(lua_State *L, const struct sandbox_error *error)
+{
+    struct sandbox *s = sandbox_of(L);
+    s->error = *error;
+    s->status = SANDBOX_FAULT;
+    s->placed = true;
+    lua_pushboolean(L, 0);
+    return lua_error(L);
+}
+
+int sandbox_column(struct sandbox *s, int file, int line, const char *word)
+{
+    const struct tokens *t = sandbox_tokens(s, file);
+    for (int i = 0; t && i < t->count && t->token[i].line <= line; i++)
+        if (t->token[i].line == line && token_is(t, i, word))
+            return t->token[i].column;
+    return 0;
+}
+
+int sandbox_fault(lua_State *L, const char *rule, const char *word, const char *format, ...)
+{
+    struct sandbox_error error = {.rule = rule};
+    va_list list;
+    va_start(list, format);
+    vsnprintf(error.text, sizeof error.text, format, list);
+    va_end(list);
+    error.file = sandbox_where(L, 1, &error.line);
+    error.column = word ? sandbox_column(sandbox_of(L), error.file, error.line, word) : 0;
+    return sandbox_raise(L, &error);
+}
+
+int sandbox_no_memory(lua_State *L)
+{
+    set_fatal(sandbox_of(L), REFUSED_HOOK);
+    lua_pushboolean(L, 0);
+    return lua_error(L);
+}
+
+static int call(struct sandbox *s, int arguments, int results, struct sandbox_error *error)
+{
+    lua_State *L = s->L;
+    int base = lua_gettop(L) - arguments;
+    s->placed = false;
+    if (!lua_checkstack(L, 2 + (results > 0 ? results : 0))) {
+        lua_settop(L, base - 1);
+        return SANDBOX_NO_MEMORY;
+    }
+    lua_pushcfunction(L, handler);
+    lua_insert(L, base);
+    int code = lua_pcall(L, arguments, results, base);
+    lua_remove(L, base);
+    if (code == LUA_OK)
+        return SANDBOX_OK;
+    lua_pop(L, 1);
+    if (code == LUA_ERRMEM && !s->fatal)
+        set_fatal(s, s->refusal);
+    else if (!s->placed) {
+        set_error(s, s->file, s->line, "LUA-RUN", "calls are nested too deep; is there a function that calls itself?");
+        s->status = SANDBOX_FAULT;
+    }
+    s->placed = false;
+    if (error)
+        *error = s->error;
+    return s->status;
+}
+
+int sandbox_call(struct sandbox *s, int arguments, int results, struct sandbox_error *error)
+{
+    restart_limits(s);
+    return call(s, arguments, results, error);
+}
+
+int sandbox_protect(struct sandbox *s, lua_CFunction f, void *argument, struct sandbox_error *error)
+{
+    if (!lua_checkstack(s->L, 2))
+        return SANDBOX_NO_MEMORY;
+    lua_pushcfunction(s->L, f);
+    lua_pushlightuserdata(s->L, argument);
+    return sandbox_call(s, 1, 0, error);
+}
+
+int sandbox_try(lua_State *L, int arguments, int results, struct sandbox_error *error)
+{
+    struct sandbox *s = sandbox_of(L);
+    int status = call(s, arguments, results, error);
+    if (!s->fatal)
+        return status;
+    s->placed = true;
+    lua_pushboolean(L, 0);
+    return lua_error(L);
+}
+
+/* ---- the state ------------------------------------------------------------------------------------------------- */
+
+static int open_state(lua_State *L)
+{
+    sandbox_open_library(L);
+    return 0;
+}
+
+struct sandbox *sandbox_open(const struct sandbox_options *options)
+{
+    struct sandbox *s = memory_resize(&options->memory, NULL, 0, sizeof *s);
+    if (!s)
+        return NULL;
+    *s = (struct sandbox){.arena.memory = options->memory, .file = -1};
+    s->memory_limit = options->memory_limit ? options->memory_limit : (size_t)64 << 20;
+    s->step_limit = options->instruction_limit ? options->instruction_limit : 50000000;
+    s->folder = options->folder ? arena_text(&s->arena, options->folder) : NULL;
+    s->L = options->folder && !s->folder ? NULL : lua_newstate(allocate, s);
+    if (!s->L) {
+        sandbox_close(s);
+        return NULL;
+    }
+    memcpy(lua_getextraspace(s->L), &s, sizeof s);
+    if (sandbox_protect(s, open_state, NULL, NULL) != SANDBOX_OK) {
+        sandbox_close(s);
+        return NULL;
+    }
+    set_hook(s);
+    return s;
+}
+
+void sandbox_close(struct sandbox *s)
+{
+    if (!s)
+        return;
+    if (s->L)
+        lua_close(s->L);
+    struct memory memory = s->arena.memory;
+    arena_free(&s->arena);
+    memory_resize(&memory, s, sizeof *s, 0);
+}
+
+lua_State *sandbox_lua(struct sandbox *s)
+{
+    return s->L;
+}
+
+const char *sandbox_folder(const struct sandbox *s)
+{
+    return s->folder;
+}
+
+/* ---- sources --------------------------------------------------------------------------------------------------- */
+
+/* Returns the index, or -1 out of memory. */
+static int add_source(struct sandbox *s, const char *name, const char *text)
+{
+    struct sandbox_source *grown = arena_grow(&s->arena, s->source, s->source_count, sizeof *grown);
+    if (!grown)
+        return -1;
+    s->source = grown;
+    struct sandbox_source *source = &s->source[s->source_count];
+    *source = (struct sandbox_source){arena_text(&s->arena, name), text ? arena_text(&s->arena, text) : NULL, {0}};
+    return source->name && (!text || source->text) ? s->source_count++ : -1;
+}
+
+struct chunk {
+    const char *text;
+    size_t length;
+    int file, result;
+};
+
+/* Leaves the compiled function, or the syntax error's text, as the second value; the first says which. */
+static int compile(lua_State *L)
+{
+    struct chunk *c = lua_touserdata(L, 1);
+    const char *name = lua_pushfstring(L, "@#%d", c->file);
+    c->result = luaL_loadbufferx(L, c->text, c->length, name, "t");
+    return 1;
+}
+
+/* Lua's "near <eof>" and quoted tokens stay; its place goes. */
+static int syntax_error(struct sandbox *s, struct sandbox_error *error)
+{
+    int file = -1, line = 0;
+    const char *text = lua_tostring(s->L, -1);
+    text = split_place(text ? text : "?", &file, &line);
+    set_error(s, file, line, "LUA-SYNTAX", text);
+    const char *near = strstr(text, "near '");
+    char word[64];
+    if (near && snprintf(word, sizeof word, "%s", near + 6) < (int)sizeof word && *word) {
+        word[strlen(word) - 1] = 0; /* the closing quote */
+        s->error.column = sandbox_column(s, file, line, word);
+    }
+    *error = s->error;
+    lua_pop(s->L, 1);
+    return SANDBOX_FAULT;
+}
+
+int sandbox_load(struct sandbox *s, const char *name, const char *text, size_t length, const char *shown,
+                 struct sandbox_error *error)
+{
+    *error = (struct sandbox_error){.file = -1};
+    bool good = sandbox_check_text(text, length, error);
+    int file = add_source(s, name, good ? shown ? shown : text : NULL);
+    error->file = file;
+    if (file < 0)
+        return SANDBOX_NO_MEMORY;
+    if (!good)
+        return SANDBOX_FAULT;
+    if (length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) /* a byte order mark */
+        text += 3, length -= 3;
+    struct chunk c = {text, length, file, LUA_OK};
+    if (!lua_checkstack(s->L, 2))
+        return SANDBOX_NO_MEMORY;
+    s->file = file;
+    s->line = 0;
+    lua_pushcfunction(s->L, compile);
+    lua_pushlightuserdata(s->L, &c);
+    int status = call(s, 1, 1, error);
+    if (status != SANDBOX_OK)
+        return status;
+    if (c.result == LUA_ERRMEM) {
+        lua_pop(s->L, 1);
+        set_fatal(s, s->refusal);
+        s->placed = false;
+        *error = s->error;
+        return s->status;
+    }
+    return c.result == LUA_OK ? SANDBOX_OK : syntax_error(s, error);
+}
+
+int sandbox_load_file(struct sandbox *s, const char *path, struct sandbox_error *error)
+{
+    size_t length = 0;
+    int status = SANDBOX_OK;
+    *error = (struct sandbox_error){.file = -1};
+    char *text = sandbox_read(&s->arena.memory, path, &length, &status, error);
+    if (!text) {
+        error->file = status == SANDBOX_FAULT ? add_source(s, path, NULL) : -1;
+        return error->file < 0 ? SANDBOX_NO_MEMORY : status;
+    }
+    const char **grown = arena_grow(&s->arena, s->dependency, s->dependency_count, sizeof *grown);
+    status = SANDBOX_NO_MEMORY;
+    if (grown) {
+        s->dependency = grown;
+        s->dependency[s->dependency_count] = arena_text(&s->arena, path);
+        if (s->dependency[s->dependency_count]) {
+            s->dependency_count++;
+            status = sandbox_load(s, path, text, length, NULL, error);
+        }
+    }
+    memory_resize(&s->arena.memory, text, length + 1, 0);
+    return status;
+}
+
+int sandbox_source_count(const struct sandbox *s)
+{
+    return s->source_count;
+}
+
+const struct sandbox_source *sandbox_source(const struct sandbox *s, int index)
+{
+    return index >= 0 && index < s->source_count ? &s->source[index] : NULL;
+}
+
+const struct tokens *sandbox_tokens(struct sandbox *s, int index)
+{
+    if (index < 0 || index >= s->source_count || !s->source[index].text)
+        return NULL;
+    struct sandbox_source *source = &s->source[index];
+    if (!source->tokens.token && !tokens_scan(&source->tokens, source->text, strlen(source->text), &s->arena)) {
+        source->tokens = (struct tokens){0};
+        return NULL;
+    }
+    return &source->tokens;
+}
+
+int sandbox_dependency_count(const struct sandbox *s)
+{
+    return s->dependency_count;
+}
+
+const char *sandbox_dependency(const struct sandbox *s, int index)
+{
+    return s->dependency[index];
+}
+
+struct diag_loc sandbox_loc(const struct sandbox *s, struct diag_set *set, int file, int line, int column)
+{
+    struct diag_loc loc = {-1, 0, 0};
+    const struct sandbox_source *source = sandbox_source(s, file);
+    if (source) {
+        loc.file = diag_add_source(set, source->name, source->text);
+        loc.line = line;
+        loc.column = column;
+    }
+    return loc;
+}
+
+void sandbox_report(const struct sandbox *s, struct diag_set *set, const struct sandbox_error *error,
+                    const char *kernel, const char *field)
+{
+    struct diag_loc loc = sandbox_loc(s, set, error->file, error->line, error->column);
+    diag_report(set, DIAG_ERROR, loc, kernel, field, error->rule, "%s", error->text);
+}

@@ -1,0 +1,197 @@
+/* The schema as data: merging of architectures, help, completion. */
+#include "spec/spec.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+const struct spec_row spec_rows[SPEC_FIELD_COUNT] = {
+#define SPEC_FIELD(id, family, path, type, low, high, words, fallback, doc)                                            \
+    {path, family, doc, words, fallback, type, low, high},
+#include "spec/schema.def"
+#undef SPEC_FIELD
+};
+
+void spec_merge(const struct spec_kernel *kernel, const char *arch, struct spec_fields *out)
+{
+    *out = kernel->fields;
+    for (int i = 0; i < kernel->arch_count; i++)
+        for (int f = 0; strcmp(kernel->arch[i].name, arch) == 0 && f < SPEC_FIELD_COUNT; f++)
+            if (kernel->arch[i].fields.value[f].set)
+                out->value[f] = kernel->arch[i].fields.value[f];
+}
+
+/* What is no plain field, for help and completion: name, type in LuaCATS, doc. A row here is read by spec/kernel.c. */
+static const struct {
+    const char *name, *type, *doc;
+} others[] = {
+    {"family", "string", "what the kernel computes; its axes, tensors and templates come with it"},
+    {"template", "string", "file beside the spec: a kernel without a family, by its own template"},
+    {"like", "tilewright.handle", "kernel whose fields this one takes over; its own are put over them, field by field"},
+    {"arch", "table<string, tilewright.fields>", "architectures to generate for, and what differs on each"},
+    {"tune", "tilewright.fields", "values to try; a list stands for a value"},
+    {"run", "table<string, integer>[]", "sizes that run verifies: small, ragged ones"},
+    {"bench", "table<string, integer>[]", "sizes worth timing"},
+    {"epilogue", "fun(acc: tilewright.value, t: table, i: table): any",
+     "value of each output element; a table by tensor for several outputs"},
+    {"rings", "table[]", "template: { \"x\", stages = 2 }, tensors that travel together through shared memory"},
+    {"grid", "tilewright.value[]", "template: blocks in x, y, z, expressions of dims"},
+    {"reference", "fun(t: table, n: table)", "template: writes the expected result, on plain numbers, 0-based"},
+};
+
+static const struct {
+    const char *name, *type, *doc;
+} tensor_fields[] = {
+    {"dtype", "tilewright.dtype", "type of an element"},
+    {"swizzle", "tilewright.swizzle", "permutation of its tile in shared memory; left out: chosen"},
+    {"axes", "string", "axes of the dims, innermost last, where the order is not the family's own: \"k m\""},
+    {"stride", "tilewright.value[]", "elements from one index to the next in each dim; left out: dense"},
+    {"fill", "string", "what `run` fills it with; left out: random normal values"},
+    {"out", "boolean", "the kernel writes it"},
+    {"tile", "integer[]", "template: elements of a tile in each dim"},
+};
+
+static void print_bounds(FILE *out, const struct spec_row *row)
+{
+    if (row->type == 'i')
+        fprintf(out, "%" PRId64 " to %" PRId64, row->low, row->high);
+    else if (row->type == 'b')
+        fputs("true, false", out);
+    else if (row->type == 'w')
+        fputs(row->words, out);
+    else
+        fputs("text", out);
+}
+
+void spec_print_help(FILE *out, const struct spec_options *options)
+{
+    fputs("kernel \"NAME\" {\n", out);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        fprintf(out, "  %-20s %s\n", others[i].name, others[i].doc);
+    fputs("}\n\ntensor { M, K, ... }: dims in memory order, innermost last, and\n", out);
+    for (size_t i = 0; i < sizeof tensor_fields / sizeof *tensor_fields; i++)
+        fprintf(out, "  %-20s %s\n", tensor_fields[i].name, tensor_fields[i].doc);
+    fputs("  dtypes:  ", out);
+    for (int i = 0; i < TW_DTYPE_COUNT; i++)
+        fprintf(out, " %s", tw_dtype_name((enum tw_dtype)i));
+    fputs("\n  swizzles:", out);
+    for (int i = 0; i < TW_SWIZZLE_COUNT; i++)
+        fprintf(out, " %s", tw_swizzles[i].name);
+    fputs("\n\nscalar \"fp32\", scalar(\"fp32\", 1.5): an argument, and the value that `run` passes\n"
+          "dims \"M N K%8\": sizes known at launch; %8: 8 divides it\n", out);
+    for (const struct spec_family *const *f = options->family; f && *f; f++) {
+        fprintf(out, "\nfamily = \"%s\": axes %s\n", (*f)->name, (*f)->axes);
+        for (const struct spec_family_tensor *t = (*f)->tensor; t && t->name; t++)
+            fprintf(out, "  %-20s tensor over %s, %s\n", t->name, t->axes,
+                    t->out ? "written" : t->required ? "required" : "optional");
+        for (const char *const *s = (*f)->scalar; s && *s; s++)
+            fprintf(out, "  %-20s scalar, optional\n", *s);
+    }
+    fputs("\nfields (family, range; what is taken where one is left out)\n", out);
+    for (int i = 0; i < SPEC_FIELD_COUNT; i++) {
+        const struct spec_row *row = &spec_rows[i];
+        fprintf(out, "  %-20s %s\n  %-20s %s%s", row->path, row->doc, "", row->family, *row->family ? ", " : "");
+        print_bounds(out, row);
+        fprintf(out, "; default: %s\n", row->fallback);
+    }
+    fputs("\narchitectures:", out);
+    for (const char *const *a = options->arch; a && *a; a++)
+        fprintf(out, " %s", *a);
+    fputs("\n\nin a fused function: + - * / // %  & | ~ ", out);
+    for (int i = 0; i < EXPR_OP_COUNT; i++)
+        if (expr_ops[i].name[0] >= 'a' && expr_ops[i].name[0] <= 'z')
+            fprintf(out, " %s", expr_ops[i].name);
+    fputs(" clamp\n", out);
+}
+
+static void print_words(FILE *out, const char *words)
+{
+    for (const char *p = words; *p;) {
+        size_t n = strcspn(p, " ");
+        fprintf(out, "%s'\"%.*s\"'", p == words ? "" : " | ", (int)n, p);
+        p += n + (p[n] == ' ');
+    }
+}
+
+static void print_type(FILE *out, const struct spec_row *row)
+{
+    if (row->type == 'w')
+        print_words(out, row->words);
+    else
+        fputs(row->type == 'i' ? "integer" : row->type == 'b' ? "boolean" : "string", out);
+}
+
+/* A class for each group of fields ("tile": m, n, k). Rows of a group stand together. */
+static void print_groups(FILE *out)
+{
+    const char *group = "";
+    for (int i = 0; i < SPEC_FIELD_COUNT; i++) {
+        const char *path = spec_rows[i].path, *dot = strchr(path, '.');
+        size_t n = dot ? (size_t)(dot - path) + 1 : 0;
+        if (!dot)
+            continue;
+        if (strncmp(group, path, n) != 0)
+            fprintf(out, "\n---@class tilewright.%.*s\n", (int)n - 1, path);
+        group = path;
+        fprintf(out, "---@field %s? ", dot + 1);
+        print_type(out, &spec_rows[i]);
+        fprintf(out, " %s (default: %s)\n", spec_rows[i].doc, spec_rows[i].fallback);
+    }
+}
+
+static void print_fields(FILE *out)
+{
+    const char *group = "";
+    fputs("\n---@class tilewright.fields\n", out);
+    for (int i = 0; i < SPEC_FIELD_COUNT; i++) {
+        const char *path = spec_rows[i].path, *dot = strchr(path, '.');
+        size_t n = dot ? (size_t)(dot - path) : 0;
+        if (dot && strncmp(group, path, n + 1) == 0)
+            continue;
+        if (dot) {
+            group = path;
+            fprintf(out, "---@field %.*s? tilewright.%.*s\n", (int)n, path, (int)n, path);
+        } else {
+            fprintf(out, "---@field %s? ", path);
+            print_type(out, &spec_rows[i]);
+            fprintf(out, " %s (default: %s)\n", spec_rows[i].doc, spec_rows[i].fallback);
+        }
+    }
+}
+
+void spec_print_luacats(FILE *out, const struct spec_options *options)
+{
+    fputs("---@meta\n---@diagnostic disable: lowercase-global\n\n---@alias tilewright.dtype ", out);
+    for (int i = 0; i < TW_DTYPE_COUNT; i++)
+        fprintf(out, "%s'\"%s\"'", i ? " | " : "", tw_dtype_name((enum tw_dtype)i));
+    fputs("\n---@alias tilewright.swizzle ", out);
+    for (int i = 0; i < TW_SWIZZLE_COUNT; i++)
+        fprintf(out, "%s'\"%s\"'", i ? " | " : "", tw_swizzles[i].name);
+    fputs("\n---@alias tilewright.family ", out);
+    for (const struct spec_family *const *f = options->family; f && *f; f++)
+        fprintf(out, "%s'\"%s\"'", f == options->family ? "" : " | ", (*f)->name);
+    fputs("\n\n---@class tilewright.value: number\n---@class tilewright.handle\n---@class tilewright.tensor\n"
+          "---@class tilewright.scalar\n\n---@class tilewright.tensor_fields\n---@field [integer] tilewright.value\n", out);
+    for (size_t i = 0; i < sizeof tensor_fields / sizeof *tensor_fields; i++)
+        fprintf(out, "---@field %s%s %s %s\n", tensor_fields[i].name, i ? "?" : "", tensor_fields[i].type,
+                tensor_fields[i].doc);
+    print_groups(out);
+    print_fields(out);
+    fputs("\n---@class tilewright.kernel: tilewright.fields\n", out);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        fprintf(out, "---@field %s? %s %s\n", others[i].name, i ? others[i].type : "tilewright.family", others[i].doc);
+    fputs("---@field [string] tilewright.tensor | tilewright.scalar\n\n"
+          "---@param names string\n---@return tilewright.value ...\nfunction dims(names) end\n\n"
+          "---@param fields tilewright.tensor_fields\n---@return tilewright.tensor\nfunction tensor(fields) end\n\n"
+          "---@param dtype tilewright.dtype\n---@param value? number\n---@return tilewright.scalar\n"
+          "function scalar(dtype, value) end\n\n"
+          "---@param name string\n---@return fun(fields: tilewright.kernel): tilewright.handle\n"
+          "function kernel(name) end\n\n"
+          "---@param low number\n---@param high number\n---@return tilewright.value\nfunction clamp(x, low, high) end\n\n"
+          "---@param dtype tilewright.dtype\n---@return tilewright.value\nfunction cast(x, dtype) end\n", out);
+    for (int i = 0; i < EXPR_OP_COUNT; i++) {
+        static const char *const arguments[] = {"", "a", "a, b", "condition, yes, no"};
+        if (expr_ops[i].name[0] >= 'a' && expr_ops[i].name[0] <= 'z' && i != EXPR_CAST)
+            fprintf(out, "\n---@return tilewright.value\nfunction %s(%s) end\n", expr_ops[i].name,
+                    arguments[expr_ops[i].arity]);
+    }
+}

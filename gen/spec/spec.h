@@ -1,0 +1,200 @@
+/* A Spec: what a .lua file declares, as plain data with a location in every node.
+ *
+ * spec_read runs the file in the sandbox, checks every field against the schema table and traces the fused functions.
+ * A Spec that was read without errors holds no unknown field, no wrong type, no value outside its row's bounds. What
+ * depends on the architecture (spans, budgets, instruction shapes) is the Plan's to check.
+ */
+#ifndef TW_GEN_SPEC_SPEC_H
+#define TW_GEN_SPEC_SPEC_H
+
+#include "dtype.h"
+#include "spec/diag.h"
+#include "spec/expr.h"
+#include "swizzle.h"
+
+enum { SPEC_MAX_RANK = 5, SPEC_MAX_AXES = 8 };
+
+/* The schema rows: one value each, see schema.def. */
+enum spec_field {
+#define SPEC_FIELD(id, family, path, type, low, high, words, fallback, doc) FIELD_##id,
+#include "spec/schema.def"
+#undef SPEC_FIELD
+    SPEC_FIELD_COUNT
+};
+
+/* One field's value. `set` is false where the spec leaves it out: the Plan then decides and records why. */
+struct spec_value {
+    bool set;
+    struct diag_loc loc;
+    int64_t integer;   /* integers; booleans as 0, 1; for a word its position in the row's list */
+    const char *text;  /* words and strings: owned by the Spec; else NULL */
+};
+
+struct spec_fields {
+    struct spec_value value[SPEC_FIELD_COUNT];
+};
+
+/* dims "M N K%8": one symbol each. */
+struct spec_dim {
+    const char *name;
+    int64_t multiple; /* what must divide it; 1 where nothing must */
+    struct diag_loc loc;
+};
+
+struct spec_tensor {
+    const char *name;              /* the field's name: A, B, D, bias */
+    struct diag_loc loc;           /* of the field */
+    struct diag_loc dtype_loc;
+    enum tw_dtype dtype;
+    int rank;
+    int dim[SPEC_MAX_RANK];        /* nodes of the kernel's shape graph, memory order, innermost last */
+    struct diag_loc dim_loc[SPEC_MAX_RANK];
+    int stride[SPEC_MAX_RANK];     /* nodes, in elements, -1: dense; the innermost is always 1 */
+    int axis[SPEC_MAX_RANK];       /* position in kernel.axis of each dim, -1 where the family leaves it open */
+    bool swizzle_set;
+    enum tw_swizzle swizzle;
+    struct diag_loc swizzle_loc;
+    const char *fill;              /* "documents 8", or NULL: random normal values */
+    bool out;                      /* written by the kernel */
+    int tile[SPEC_MAX_RANK];       /* user templates: elements of a tile by dim; 0 where not given */
+    bool tile_set;
+    bool read;                     /* a fused function, the family or a ring reads it */
+};
+
+struct spec_scalar {
+    const char *name;
+    enum tw_dtype dtype;
+    struct diag_loc loc;
+    double value;                  /* what `run` passes; spec: scalar("fp32", 1.5); default 1 */
+    bool read;                     /* a fused function, the family or a template reads it */
+};
+
+/* A traced function f(value, t, i): an expression per output. */
+struct spec_function {
+    bool set;
+    struct diag_loc loc;
+    int result;                    /* node where it returned one value, else -1 */
+    struct {
+        int tensor;                /* index into kernel.tensor */
+        int node;
+    } output[8];                   /* where it returned a table by output tensor */
+    int output_count;
+};
+
+/* One ring of a user's template: rings = { { "x", stages = 2 } }: the tensors that travel together. */
+struct spec_ring {
+    int tensor[8];
+    int tensor_count;
+    int stages;
+    struct diag_loc loc;
+};
+
+/* One set of dims of `run` or `bench`; the value of dims left out is -1. */
+struct spec_sizes {
+    int64_t *value; /* by dim */
+    struct diag_loc loc;
+};
+
+/* tune = { tile = { n = { 128, 256 } } }: the values of one field that `tune` tries. */
+struct spec_tune {
+    enum spec_field field;
+    struct spec_value *value;
+    int count;
+};
+
+/* arch = { sm_80 = { tile = ... } }: the same fields again, those that are set override. */
+struct spec_arch {
+    const char *name; /* "sm_90a" */
+    struct diag_loc loc;
+    struct spec_fields fields;
+};
+
+struct spec_kernel {
+    const char *name;
+    struct diag_loc loc;             /* of the call kernel "NAME" */
+    const char *family;              /* "gemm", or NULL */
+    const char *template_path;       /* user's own template, as found beside the spec, or NULL */
+    struct diag_loc template_loc;
+    const char *axis[SPEC_MAX_AXES]; /* the family's axes, or those that the tensors of a user's kernel name */
+    int axis_count;
+    struct spec_tensor *tensor;
+    int tensor_count;
+    struct spec_scalar *scalar;
+    int scalar_count;
+    struct spec_ring *ring;
+    int ring_count;
+    int grid[3];                     /* nodes of the shape graph for user templates, -1 where not given */
+    struct spec_fields fields;
+    struct spec_arch *arch;          /* in the order of the architecture table; none: every one the family knows */
+    int arch_count;
+    struct spec_tune *tune;          /* in the order of the schema */
+    int tune_count;
+    struct spec_function epilogue;   /* nodes of `graph` */
+    int lua_reference;               /* registry reference of `reference`, or LUA_NOREF (-2) */
+    struct spec_sizes *run, *bench;
+    int run_count, bench_count;
+    struct expr_graph shape;         /* dims, strides, grid: integers over the symbols */
+    struct expr_graph graph;         /* fused functions */
+};
+
+struct spec {
+    const char *path;
+    struct spec_dim *dim;
+    int dim_count;
+    struct spec_kernel *kernel;
+    int kernel_count;
+    char **dependency;   /* files read: the spec and what it required, in reading order */
+    int dependency_count;
+    void *lua;           /* lua_State kept for `reference` functions; NULL after an error */
+    void *arena;         /* owns every string and array above, and the sandbox (spec/read.h) */
+};
+
+/* What the reader must know of a family, so that families are rows of a table and not names in the reader. */
+struct spec_family_tensor {
+    const char *name;
+    const char *axes;    /* default order, innermost last: "m k" */
+    bool required, out;
+};
+struct spec_family {
+    const char *name;
+    const char *axes;                        /* "m n k" */
+    const struct spec_family_tensor *tensor; /* ends with name == NULL; other tensor fields are epilogue operands */
+    const char *const *scalar;               /* scalar fields that the family reads: "alpha", "beta"; NULL-terminated */
+    const char *epilogue_axes;               /* axes whose index an epilogue may read: "m n" */
+};
+
+struct spec_options {
+    const struct spec_family *const *family; /* NULL-terminated */
+    const char *const *arch;                 /* names of the known architectures, NULL-terminated */
+    size_t memory_limit;                     /* bytes for Lua; 0: 64 MiB */
+    int64_t instruction_limit;               /* 0: 50 million */
+    void *(*alloc)(void *context, void *pointer, size_t old_size, size_t new_size); /* NULL: realloc and free */
+    void *alloc_context;
+};
+
+/* Reads the file. Every fault goes to `diags`. Returns 0 where there was no error, 1 where the spec is at fault,
+ * 3 out of memory. *spec is then to be freed all the same. */
+int spec_read(const char *path, const struct spec_options *options, struct spec *spec, struct diag_set *diags);
+void spec_free(struct spec *spec);
+
+/* The file of the kernel, dim, tensor, ... that a location names is an index into the `diags` that spec_read was given. */
+
+/* Evaluates a user kernel's `reference = function(t, n)` in the spec's own Lua on the run sizes. t.NAME is a tensor
+ * with 0-based indices (t.x[r][c], reading and, for `out` tensors, writing), a scalar is its number; n.NAME a dim.
+ * `data[i]` holds tensor i densely in doubles, row-major in its dims. Returns 0, or 1 with the fault in `diags`. */
+int spec_run_reference(struct spec *spec, int kernel, const int64_t *dims, double *const *data, struct diag_set *diags);
+
+/* The fields of kernel on arch: the kernel's own with the architecture's put over them. */
+void spec_merge(const struct spec_kernel *kernel, const char *arch, struct spec_fields *out);
+
+/* The schema, for `help spec` and completion. */
+struct spec_row {
+    const char *path, *family, *doc, *words, *fallback;
+    char type; /* 'i' integer, 'b' boolean, 'w' word, 's' string */
+    int64_t low, high;
+};
+extern const struct spec_row spec_rows[SPEC_FIELD_COUNT];
+void spec_print_help(FILE *out, const struct spec_options *options);    /* every field with its doc */
+void spec_print_luacats(FILE *out, const struct spec_options *options); /* completion file for lua-language-server */
+
+#endif

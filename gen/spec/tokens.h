@@ -1,0 +1,52 @@
+/* The tokens of a Lua text, for what Lua itself does not tell: where in a table each field stands, and which operators
+ * a function holds. */
+#ifndef TW_GEN_SPEC_TOKENS_H
+#define TW_GEN_SPEC_TOKENS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "spec/arena.h"
+
+enum token_kind { TOKEN_END, TOKEN_NAME, TOKEN_KEYWORD, TOKEN_STRING, TOKEN_NUMBER, TOKEN_OPERATOR };
+
+struct token {
+    enum token_kind kind;
+    int line, column;   /* from 1; the column counts bytes */
+    int start, length;  /* bytes of the text */
+    int match;          /* ( [ { function do if repeat: the token that closes it; -1 else or where unclosed */
+};
+
+/* Plain data; the text must outlive it. Ends with one TOKEN_END. */
+struct tokens {
+    const char *text;
+    struct token *token;
+    int count;
+};
+
+/* Scans Lua 5.4. Never fails on wrong text: what is no token is skipped (Lua reports it). False: out of memory. */
+bool tokens_scan(struct tokens *t, const char *text, size_t length, struct arena *arena);
+bool token_is(const struct tokens *t, int index, const char *word);
+
+/* A place of a field: its name and its value (the same for list items). */
+struct token_field {
+    int key, value; /* token indices, -1 where there is none */
+};
+
+/* The table constructor of the call `function NAME {...}` (or `function(expr) {...}`) that begins or whose table begins
+ * on `line`; `name` chooses among several on one line. Returns the index of its "{", or -1: no constructor stands there. */
+int tokens_find_call(const struct tokens *t, const char *function, const char *name, int line);
+
+/* Follows `path`, such as "tile.k", "A[1]", "arch.sm_80.tile.n", "run[1].M", from the constructor at `open`. A value
+ * that is a call with a constructor (A = tensor {...}) counts as that constructor. False: not written there. */
+bool tokens_find_field(const struct tokens *t, int open, const char *path, struct token_field *field);
+
+/* The function whose keyword stands on line `first` and whose end stands on line `last`; after token `after` (-1: from
+ * the start). Index of the keyword or -1. */
+int tokens_find_function(const struct tokens *t, int first, int last, int after);
+
+/* Operators and keywords that make plain Lua booleans or control flow. Gives the next one in the function at `function`
+ * after token `after`, and what to write instead; -1: no more. */
+int tokens_next_untraceable(const struct tokens *t, int function, int after, const char **instead);
+
+#endif

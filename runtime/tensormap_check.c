@@ -1,0 +1,321 @@
+// Validation, messages and repair of tensor-map calls: all three run over tensormap_rules.def.
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tensormap_internal.h"
+
+// The most shared memory that the driver lets one box take, bytes: 228 KiB. On an H200 232,960 were accepted and
+// 233,856 refused.
+#define TMAP_SMEM 233472
+
+// What the conditions of the rules need, derived from a call once. A field is 0 where the call gives no sensible value
+// for it, and then the rules that rest on it stay silent: another rule names the cause.
+struct tmap_facts {
+    int cc;
+    unsigned rank;       // valid rank
+    unsigned bits;       // of an element
+    unsigned is_float;   // dtype
+    uint64_t inner;      // elements of the innermost box dimension: box[0] or channels
+    uint64_t inner_bits; // the same in bits
+    unsigned span;       // of the swizzle, bytes
+    uint64_t smem;       // bytes of the box as the driver reckons them
+    uint64_t loaded;     // bytes of the box as they are loaded: per dimension box / estride rounded up
+    unsigned largest;    // entry of the box to make smaller: the largest one past the innermost
+    uint64_t block_smem; // shared memory that a block can have, bytes
+    uint64_t corner;     // corners are in [-corner, corner)
+};
+
+static int tmap_packed(const struct tw_tensormap_call *c)
+{
+    return c->dtype >= 13 && c->dtype <= 15;
+}
+
+// 16U4_ALIGN16B and 16U6_ALIGN16B.
+static int tmap_align16(const struct tw_tensormap_call *c)
+{
+    return c->dtype == 14 || c->dtype == 15;
+}
+
+static uint64_t tmap_up(uint64_t v, uint64_t multiple)
+{
+    uint64_t rest = v % multiple;
+    if (rest == 0)
+        return v;
+    return v > UINT64_MAX - multiple ? v - rest : v + multiple - rest;
+}
+
+static int tmap_past_span(const struct tw_tensormap_call *c, const struct tmap_facts *d)
+{
+    return c->interleave == 0 && d->span && d->inner_bits > d->span * 8;
+}
+
+// The innermost box dimension nearest to a multiple of 16 bytes: upwards, unless that breaks the span or 256.
+static uint64_t tmap_inner16(const struct tw_tensormap_call *c, const struct tmap_facts *d)
+{
+    uint64_t step = 128 / (d->bits & -d->bits); // least count of elements that fills whole 16 bytes
+    uint64_t up = tmap_up(d->inner, step), most = 256;
+    if (c->interleave == 0 && d->span && d->span * 8 / d->bits < most)
+        most = d->span * 8 / d->bits;
+    return up <= most ? up : most / step * step;
+}
+
+static uint64_t tmap_fit_box(const struct tw_tensormap_call *c, const struct tmap_facts *d)
+{
+    uint64_t rest = d->bits;
+    for (unsigned i = 0; i < d->rank; i++)
+        if (i != d->largest)
+            rest *= c->box[i] / c->estride[i] ? c->box[i] / c->estride[i] : 1;
+    uint64_t fits = rest ? (uint64_t)TMAP_SMEM * 8 / rest * c->estride[d->largest] : 1;
+    return fits < 1 ? 1 : fits > 256 ? 256 : fits;
+}
+
+static uint64_t tmap_fit_pixels(const struct tw_tensormap_call *c, const struct tmap_facts *d)
+{
+    uint64_t fits = c->channels ? (uint64_t)TMAP_SMEM * 8 / ((uint64_t)c->channels * d->bits) : 1;
+    return fits < 1 ? 1 : fits > 1024 ? 1024 : fits;
+}
+
+// A sign-extended corner moved into [-limit, limit).
+static uint64_t tmap_clamp(uint64_t v, uint64_t limit)
+{
+    int64_t s = (int64_t)v, l = (int64_t)limit;
+    return (uint64_t)(limit == 0 ? s : s < -l ? -l : s >= l ? l - 1 : s);
+}
+
+// The corner of spatial dimension `pixel` (0 W, 1 H, 2 D); im2col_wide has one in W alone.
+static int64_t tmap_corner(const struct tw_tensormap_call *c, const int32_t corner[3], unsigned pixel)
+{
+    return c->func == TW_TENSORMAP_IM2COL_WIDE && pixel > 0 ? 0 : corner[pixel];
+}
+
+// The tensor dimension that the driver holds against the corners of a spatial dimension, and back (3: none).
+static unsigned tmap_pixel_dim(const struct tw_tensormap_call *c, unsigned pixel)
+{
+    return c->interleave ? pixel : pixel + 1;
+}
+
+static unsigned tmap_dim_pixel(const struct tw_tensormap_call *c, unsigned dim)
+{
+    return c->interleave ? dim : dim - 1;
+}
+
+// Width of the bounding box of a spatial dimension, in pixels, with the tensor's extent taken from dim[dim].
+static int64_t tmap_extent(const struct tw_tensormap_call *c, unsigned dim, unsigned pixel)
+{
+    int64_t extent = c->dim[dim] > INT64_MAX / 2 ? INT64_MAX / 2 : (int64_t)c->dim[dim];
+    return extent + tmap_corner(c, c->upper, pixel) - tmap_corner(c, c->lower, pixel);
+}
+
+static int64_t as_int32(uint64_t v)
+{
+    uint32_t low = (uint32_t)v;
+    return low >> 31 ? (int64_t)low - (INT64_C(1) << 32) : (int64_t)low;
+}
+
+// Whether the driver finds the bounding box of a spatial dimension empty: its last pixel, dim - 1 + upper in 32-bit
+// signed arithmetic, lies before its first, lower.
+static int tmap_flat(const struct tw_tensormap_call *c, const struct tmap_facts *d, unsigned pixel)
+{
+    if (d->rank < 3 || pixel >= d->rank - 2)
+        return 0;
+    uint64_t dim = c->dim[tmap_pixel_dim(c, pixel)];
+    if (dim < 1 || dim > UINT64_C(1) << 32)
+        return 0;
+    return as_int32(dim - 1 + (uint64_t)tmap_corner(c, c->upper, pixel)) < tmap_corner(c, c->lower, pixel);
+}
+
+// tmap_flat because of the dimension: it is past 2^31, or its corners, being 0, are not to blame.
+static int tmap_flat_dim(const struct tw_tensormap_call *c, const struct tmap_facts *d, unsigned pixel)
+{
+    return tmap_flat(c, d, pixel) && c->dim[tmap_pixel_dim(c, pixel)] > UINT64_C(1) << 31;
+}
+
+// The smallest upper corner that leaves one pixel, or, where the sum leaves 32 bits, the largest that keeps it inside.
+static uint64_t tmap_flat_fix(const struct tw_tensormap_call *c, const struct tmap_facts *d, unsigned pixel)
+{
+    if (d->rank < 3)
+        return 0;
+    int64_t last = (int64_t)(c->dim[tmap_pixel_dim(c, pixel)] - 1), upper = c->upper[pixel];
+    return (uint64_t)(last + upper > INT32_MAX ? INT32_MAX - last : c->lower[pixel] - last);
+}
+
+static struct tmap_facts derive(const struct tw_tensormap_call *c, int cc)
+{
+    static const unsigned spans[8] = {0, 32, 64, 128, 128, 128, 128, 0};
+    struct tmap_facts d = {.cc = cc, .rank = tmap_rank(c), .span = spans[c->swizzle < 7 ? c->swizzle : 7]};
+    const struct tmap_dtype *dtype = tmap_dtype(c->dtype);
+    d.block_smem = cc >= 120 ? 99 * 1024 : 227 * 1024;
+    d.corner = d.rank >= 3 ? UINT64_C(1) << (tmap_corner_bits(d.rank) - 1) : 0;
+    if (!dtype || (c->func == TW_TENSORMAP_TILED && d.rank == 0))
+        return d;
+    d.bits = dtype->bits;
+    d.is_float = dtype->is_float;
+    d.inner = c->func == TW_TENSORMAP_TILED ? c->box[0] : c->channels;
+    d.inner_bits = d.inner * d.bits;
+    d.smem = tmap_smem_bytes(c);
+    d.loaded = d.smem;
+    if (c->func != TW_TENSORMAP_TILED)
+        return d;
+
+    d.loaded = d.bits;
+    d.largest = d.rank > 1;
+    for (unsigned i = 0; i < d.rank; i++) {
+        uint32_t step = c->estride[i];
+        if (step == 0 || c->box[i] > 256 || step > 8) {
+            d.loaded = 0;
+            break;
+        }
+        if (i == 0 && c->interleave == 0)
+            step = 1;
+        d.loaded *= (c->box[i] + step - 1) / step;
+    }
+    d.loaded /= 8;
+    for (unsigned i = 1; i < d.rank; i++)
+        if (c->box[i] > c->box[d.largest])
+            d.largest = i;
+    // Only the innermost is left where every other one is 1 already.
+    if (d.largest && c->box[d.largest] <= 1)
+        d.largest = 0;
+    return d;
+}
+
+int tw_tensormap_check(const struct tw_tensormap_call *call, int cc, struct tw_tensormap_verdict *verdict)
+{
+    enum { TILED = 1, IM2COL = 2, WIDE = 4, PIXELS = 6, ALL = 7, UNKNOWN = 8 };
+    enum { REFUSED, WARNED };
+    const struct tw_tensormap_call *c = call;
+    const struct tmap_facts facts = derive(call, cc), *d = &facts;
+    const unsigned func = (unsigned)call->func < 3 ? 1u << call->func : UNKNOWN;
+    int refused = 0, warned = 0, count = 0;
+
+#define RULE(ID, name, level, funcs, arg, broken, nearest_value, bound_value, text)                                    \
+    if ((funcs)&func) {                                                                                                \
+        unsigned entries = tmap_entries(c, TMAP_##arg);                                                                \
+        for (unsigned i = 0; i < entries; i++) {                                                                       \
+            const uint64_t v = tmap_get(c, TMAP_##arg, i);                                                             \
+            (void)v;                                                                                                   \
+            if (!(broken))                                                                                             \
+                continue;                                                                                              \
+            int warning = (level) == WARNED;                                                                           \
+            if (!verdict && !warning)                                                                                  \
+                return TW_ERROR_INVALID;                                                                               \
+            *(warning ? &warned : &refused) += 1;                                                                      \
+            if (verdict && count < TW_TENSORMAP_FINDINGS)                                                              \
+                verdict->finding[count++] = (struct tw_tensormap_finding){                                             \
+                    TW_TENSORMAP_RULE_##ID, warning, i, v, bound_value, nearest_value,                                 \
+                };                                                                                                     \
+        }                                                                                                              \
+    }
+#include "tensormap_rules.def"
+#undef RULE
+
+    if (verdict) {
+        verdict->refused = refused;
+        verdict->warned = warned;
+        verdict->count = count;
+    }
+    return refused ? TW_ERROR_INVALID : TW_OK;
+}
+
+static const struct {
+    const char *name;
+    enum tmap_arg arg;
+    const char *text;
+} rules[TW_TENSORMAP_RULE_COUNT] = {
+#define RULE(ID, name, level, funcs, arg, broken, nearest, bound, text) {name, TMAP_##arg, text},
+#include "tensormap_rules.def"
+#undef RULE
+};
+
+const char *tw_tensormap_rule_name(enum tw_tensormap_rule rule)
+{
+    return (unsigned)rule < TW_TENSORMAP_RULE_COUNT ? rules[rule].name : "?";
+}
+
+const char *tw_tensormap_message(const struct tw_tensormap_call *call, int cc,
+                                 const struct tw_tensormap_finding *finding, char *text, size_t size)
+{
+    const struct tmap_facts d = derive(call, cc);
+    size_t used = 0;
+    if (size == 0)
+        return text;
+    text[0] = 0;
+    if ((unsigned)finding->rule >= TW_TENSORMAP_RULE_COUNT)
+        return text;
+    const enum tmap_arg arg = rules[finding->rule].arg;
+    const char *name = NULL;
+    for (const char *p = rules[finding->rule].text; *p; p++) {
+        char piece[48] = {*p, 0};
+        if (*p == '%')
+            switch (*++p) {
+            case 'a':
+                if (tmap_args[arg].entries == TMAP_ENTRIES_ONE)
+                    snprintf(piece, sizeof piece, "%s", tmap_args[arg].name);
+                else
+                    snprintf(piece, sizeof piece, "%s[%u]", tmap_args[arg].name, finding->entry);
+                break;
+            case 'v':
+            case 'b':
+            case 'n': {
+                uint64_t number = *p == 'v' ? finding->value : *p == 'b' ? finding->bound : finding->nearest;
+                if (tmap_args[arg].is_signed)
+                    snprintf(piece, sizeof piece, "%" PRId64, (int64_t)number);
+                else
+                    snprintf(piece, sizeof piece, "%" PRIu64, number);
+                break;
+            }
+            case 'x':
+            case 'm':
+                snprintf(piece, sizeof piece, "0x%" PRIx64, *p == 'x' ? finding->value : finding->nearest);
+                break;
+            case 't':
+                name = tmap_value_name(TMAP_DTYPE, call->dtype);
+                snprintf(piece, sizeof piece, "%s", name ? name : "?");
+                break;
+            case 's':
+                name = tmap_value_name(TMAP_SWIZZLE, call->swizzle);
+                snprintf(piece, sizeof piece, "%s", name ? name : "?");
+                break;
+            case 'y':
+                if (d.inner_bits % 8)
+                    snprintf(piece, sizeof piece, "%" PRIu64 "/8", d.inner_bits);
+                else
+                    snprintf(piece, sizeof piece, "%" PRIu64, d.inner_bits / 8);
+                break;
+            case 'k':
+                snprintf(piece, sizeof piece, "%" PRIu64, d.smem);
+                break;
+            case 'c':
+                snprintf(piece, sizeof piece, "%d.%d", cc / 10, cc % 10);
+                break;
+            default:
+                break;
+            }
+        size_t length = strlen(piece);
+        if (used + length >= size)
+            break;
+        memcpy(text + used, piece, length + 1);
+        used += length;
+    }
+    return text;
+}
+
+int tw_tensormap_nearest(const struct tw_tensormap_call *call, int cc, struct tw_tensormap_call *nearest)
+{
+    struct tw_tensormap_verdict verdict;
+    *nearest = *call;
+    // Each step mends one entry for good, but for the few arguments that two rules pull at; the bound ends a quarrel.
+    for (int step = 0; step < 256; step++) {
+        if (tw_tensormap_check(nearest, cc, &verdict) == TW_OK)
+            return TW_OK;
+        int i = 0;
+        while (verdict.finding[i].warning)
+            i++;
+        const struct tw_tensormap_finding *f = &verdict.finding[i];
+        if (rules[f->rule].arg == TMAP_NONE)
+            return TW_ERROR_INVALID;
+        tmap_set(nearest, rules[f->rule].arg, f->entry, f->nearest);
+    }
+    return TW_ERROR_INVALID;
+}

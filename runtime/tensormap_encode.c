@@ -1,0 +1,112 @@
+// The 1024 bits of a tensor map, as an H200's driver (580.159.04, CUDA 13.0) writes them: learned from 30,000 of its
+// answers, all of whose bytes the encoder below gives. Bits are counted from bit 0 of word 0, words are 64 bits,
+// little-endian. Blank bits are 0.
+//
+//   word      63                              32 31                               0
+//           +-----------------------------------+-----------------------------------+
+//     0     |                            address (57 bits)                          |
+//           +-----------------------------------+-----------------------------------+
+//     1     |           stride[0] / 16          |   options                         |
+//           +-----------------------------------+-----------------------------------+
+//     2     |           stride[2] / 16          |           stride[1] / 16          |
+//           +-----------------------------------+-----------------------------------+
+//     3     |               | h3 | h2 | h1 | h0 |           stride[3] / 16          |  h: bits 32-35 of stride / 16
+//           +-----------------------------------+-----------------------------------+
+//     4     |             dim[1] - 1            |             dim[0] - 1            |
+//           +-----------------------------------+-----------------------------------+
+//     5     |             dim[3] - 1            |             dim[2] - 1            |
+//           +-----------------------------------+-----------------------------------+
+//     6     |    box 0 |  e4 e3 e2 e1 e0        |             dim[4] - 1            |  e: estride - 1, 3 bits each,
+//           +-----------------------------------+-----------------------------------+     from bit 416 on
+//     7     |                                 box                                   |  box: from bit 440 on
+//           +-----------------------------------+-----------------------------------+
+//     8     |                                   |     shared memory of a box, bytes |
+//           +-----------------------------------+-----------------------------------+
+//     9     |                                   |     its alignment, bytes          |
+//           +-----------------------------------+-----------------------------------+
+//   10-15   |                                   0                                   |
+//           +-----------------------------------------------------------------------+
+//
+//   options, bits 64-95:
+//
+//       31 ....... 19 18 17  16   15  14 13  12 11  10  9  8  7  6  5  4  3  2  1   0
+//      +-------------+-----+----+---+-------+------+------------+--------+---------+------+
+//      |             | l2  |tf32|nan|swizzle|inter-|    type    | rank-1 |         |im2col|
+//      |             |     |    |   |       | leave|            |        |         |      |
+//      +-------------+-----+----+---+-------+------+------------+--------+---------+------+
+//
+//   box, bits 440-489:
+//
+//             489     480 479 .. 472 471 .. 464 463 .. 456 455 .. 448 447 .. 440
+//            +-----------+----------+----------+----------+----------+----------+
+//      tiled |           |  box[4]  |  box[3]  |  box[2]  |  box[1]  |  box[0]  |  each - 1
+//            +-----------+----------+----------+----------+----------+----------+
+//     im2col | pixels-1  |   upper corners     |   lower corners     | channels |  channels - 1
+//            +-----------+---------------------+---------------------+----------+
+//                          rank 3: W 16 bits; rank 4: W 8, H 8; rank 5: W 5, H 5, D 5; two's complement, W lowest
+//
+// im2col_wide has the bits of im2col with corners of 0 in H and D; its mode is in no bit.
+#include "tensormap_internal.h"
+
+static void put(uint64_t map[16], unsigned bit, unsigned width, uint64_t value)
+{
+    value &= UINT64_MAX >> (64 - width);
+    map[bit / 64] |= value << bit % 64;
+    if (bit % 64 + width > 64)
+        map[bit / 64 + 1] |= value >> (64 - bit % 64);
+}
+
+int tw_tensormap_encode(const struct tw_tensormap_call *call, int cc, uint64_t map[16])
+{
+    const struct tw_tensormap_call *c = call;
+    int status = tw_tensormap_check(c, cc, NULL);
+    if (status != TW_OK)
+        return status;
+    const struct tmap_dtype *dtype = tmap_dtype(c->dtype);
+    if (dtype->hardware < 0 || c->swizzle > 3)
+        return TW_ERROR_UNSUPPORTED;
+
+    for (int i = 0; i < 16; i++)
+        map[i] = 0;
+    put(map, 0, 64, c->addr);
+    put(map, 64, 1, c->func != TW_TENSORMAP_TILED);
+    put(map, 68, 3, c->rank - 1);
+    put(map, 71, 4, (uint64_t)dtype->hardware);
+    put(map, 75, 2, c->interleave);
+    put(map, 77, 2, c->swizzle);
+    put(map, 79, 1, c->oob);
+    put(map, 80, 1, dtype->tf32);
+    put(map, 81, 2, c->l2);
+    for (unsigned i = 0; i + 1 < c->rank; i++) {
+        put(map, 96 + 32 * i, 32, c->stride[i] >> 4);
+        put(map, 224 + 4 * i, 4, c->stride[i] >> 36);
+    }
+    for (unsigned i = 0; i < c->rank; i++) {
+        put(map, 256 + 32 * i, 32, c->dim[i] - 1);
+        put(map, 416 + 3 * i, 3, c->estride[i] - 1);
+    }
+    if (c->func == TW_TENSORMAP_TILED) {
+        for (unsigned i = 0; i < c->rank; i++)
+            put(map, 440 + 8 * i, 8, c->box[i] - 1);
+    } else {
+        unsigned width = tmap_corner_bits(c->rank);
+        put(map, 440, 8, c->channels - 1);
+        for (unsigned i = 0; i < tmap_entries(c, TMAP_LOWER); i++) {
+            put(map, 448 + width * i, width, (uint64_t)c->lower[i]);
+            put(map, 464 + width * i, width, (uint64_t)c->upper[i]);
+        }
+        put(map, 480, 10, c->pixels - 1);
+    }
+    put(map, 512, 32, tmap_smem_bytes(c));
+    put(map, 576, 32, tmap_smem_align(c->swizzle));
+    return TW_OK;
+}
+
+int tw_tensormap_replace_address(uint64_t map[16], uint64_t addr)
+{
+    uint64_t align = map[1] >> 11 & 2 ? 32 : 16; // interleave 32B
+    if (addr % align != 0 || addr >> 57 != 0)
+        return TW_ERROR_INVALID;
+    map[0] = addr;
+    return TW_OK;
+}

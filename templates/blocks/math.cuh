@@ -1,0 +1,213 @@
+//@ -- The functions that fused expressions call, those that the nodes of `fused` name (a Plan's plan.fused): ew_NAME.
+//@ param fused table
+//@ local need, cast = {}, {}
+//@ for _, node in ipairs(fused) do
+//@     need[node.op] = true
+//@     if node.op == "MIN" or node.op == "MAX" or node.op == "ABS" then need[node.op .. "_" .. node.type] = true end
+//@     if node.op == "CAST" then cast[node.dtype] = true end
+//@ end
+//@ need.SIGMOID = need.SIGMOID or need.SILU or need.GELU_TANH
+//@ if need.MIN_real then
+
+__device__ __forceinline__ float ew_min(float a, float b)
+{
+    return fminf(a, b);
+}
+//@ end
+//@ if need.MAX_real then
+
+__device__ __forceinline__ float ew_max(float a, float b)
+{
+    return fmaxf(a, b);
+}
+//@ end
+//@ if need.ABS_real then
+
+__device__ __forceinline__ float ew_abs(float x)
+{
+    return fabsf(x);
+}
+//@ end
+//@ if need.MIN_int then
+
+__device__ __forceinline__ long long ew_min(long long a, long long b)
+{
+    return a < b ? a : b;
+}
+//@ end
+//@ if need.MAX_int then
+
+__device__ __forceinline__ long long ew_max(long long a, long long b)
+{
+    return a > b ? a : b;
+}
+//@ end
+//@ if need.ABS_int then
+
+__device__ __forceinline__ long long ew_abs(long long x)
+{
+    return x < 0 ? -x : x;
+}
+//@ end
+//@ if need.FLOORDIV then
+
+// Rounds towards minus infinity, as Lua's // does; / rounds towards zero.
+__device__ __forceinline__ long long ew_floor_div(long long a, long long b)
+{
+    long long quotient = a / b;
+    return quotient - (a % b != 0 && (a ^ b) < 0);
+}
+//@ end
+//@ if need.MOD then
+
+// The remainder has the divisor's sign, as Lua's % has it.
+__device__ __forceinline__ long long ew_floor_mod(long long a, long long b)
+{
+    long long remainder = a % b;
+    return remainder != 0 && (remainder ^ b) < 0 ? remainder + b : remainder;
+}
+//@ end
+//@ if need.EXP then
+
+__device__ __forceinline__ float ew_exp(float x)
+{
+    return expf(x);
+}
+//@ end
+//@ if need.LOG then
+
+__device__ __forceinline__ float ew_log(float x)
+{
+    return logf(x);
+}
+//@ end
+//@ if need.SQRT then
+
+__device__ __forceinline__ float ew_sqrt(float x)
+{
+    return sqrtf(x);
+}
+//@ end
+//@ if need.RSQRT then
+
+__device__ __forceinline__ float ew_rsqrt(float x)
+{
+    return rsqrtf(x);
+}
+//@ end
+//@ if need.TANH then
+
+__device__ __forceinline__ float ew_tanh(float x)
+{
+    return tanhf(x);
+}
+//@ end
+//@ if need.RELU then
+
+// NaN stays NaN.
+__device__ __forceinline__ float ew_relu(float x)
+{
+    return x <= 0.0f ? 0.0f : x;
+}
+//@ end
+//@ if need.SIGMOID then
+
+__device__ __forceinline__ float ew_sigmoid(float x)
+{
+    return __fdividef(1.0f, 1.0f + __expf(-x));
+}
+//@ end
+//@ if need.SILU then
+
+__device__ __forceinline__ float ew_silu(float x)
+{
+    return x * ew_sigmoid(x);
+}
+//@ end
+//@ if need.GELU then
+
+// x times the normal distribution's integral up to x.
+__device__ __forceinline__ float ew_gelu(float x)
+{
+    return 0.5f * x * (1.0f + erff(x * 0.707106781f));
+}
+//@ end
+//@ if need.GELU_TANH then
+
+// 0.5 x (1 + tanh u) is x sigmoid(2 u), here with u = sqrt(2 / pi) (x + 0.044715 x^3).
+__device__ __forceinline__ float ew_gelu_tanh(float x)
+{
+    return x * ew_sigmoid(1.59576912f * (x + 0.044715f * x * x * x));
+}
+//@ end
+//@ if cast.bf16 then
+
+__device__ __forceinline__ float ew_cast_bf16(float x)
+{
+    unsigned short bits;
+    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(x));
+    return __uint_as_float((unsigned int)bits << 16);
+}
+//@ end
+//@ if cast.fp16 then
+
+__device__ __forceinline__ float ew_cast_fp16(float x)
+{
+    unsigned short bits;
+    float result;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(x));
+    asm("cvt.f32.f16 %0, %1;" : "=f"(result) : "h"(bits));
+    return result;
+}
+//@ end
+//@ if cast.tf32 then
+
+// Ten bits of mantissa, to nearest even. A carry walks into the exponent; infinity and NaN stay.
+__device__ __forceinline__ float ew_cast_tf32(float x)
+{
+    unsigned int bits = __float_as_uint(x);
+    unsigned int rounded = (bits + 0xfff + (bits >> 13 & 1)) & ~0x1fffu;
+    return (bits & 0x7f800000) == 0x7f800000 ? x : __uint_as_float(rounded);
+}
+//@ end
+//@ for _, f in ipairs { { "fp8_e4m3", "e4m3x2" }, { "fp8_e5m2", "e5m2x2" } } do
+//@     local name, format = f[1], f[2]
+//@     if cast[name] then
+
+// What is too large becomes the largest finite value.
+__device__ __forceinline__ float ew_cast_${name}(float x)
+{
+    unsigned short pair;
+    unsigned int halves;
+    float result;
+    asm("cvt.rn.satfinite.${format}.f32 %0, %1, %2;" : "=h"(pair) : "f"(0.0f), "f"(x));
+    asm("cvt.rn.f16x2.${format} %0, %1;" : "=r"(halves) : "h"(pair));
+    asm("cvt.f32.f16 %0, %1;" : "=f"(result) : "h"((unsigned short)halves));
+    return result;
+}
+//@     end
+//@ end
+//@ local integers = { { "int8", "s8", "=r", "int" }, { "uint8", "u8", "=r", "unsigned int" },
+//@     { "int16", "s16", "=h", "short" }, { "uint16", "u16", "=h", "unsigned short" },
+//@     { "int32", "s32", "=r", "int" }, { "uint32", "u32", "=r", "unsigned int" },
+//@     { "int64", "s64", "=l", "long long" }, { "uint64", "u64", "=l", "unsigned long long" } }
+//@ for _, f in ipairs(integers) do
+//@     local name, format, constraint, carrier = f[1], f[2], f[3], f[4]
+//@     if cast[name] then
+
+// To the nearest even integer within the type's range; NaN becomes 0.
+__device__ __forceinline__ float ew_cast_${name}(float x)
+{
+    ${carrier} whole;
+    asm("cvt.rni.${format}.f32 %0, %1;" : "${constraint}"(whole) : "f"(x));
+    return x != x ? 0.0f : (float)whole;
+}
+//@     end
+//@ end
+//@ if cast.bool then
+
+__device__ __forceinline__ float ew_cast_bool(float x)
+{
+    return x != 0.0f ? 1.0f : 0.0f;
+}
+//@ end

@@ -1,0 +1,53 @@
+//@ -- mbarrier: an arrival count, a byte count and a phase bit in 8 bytes of shared memory.
+//@ -- remote: blocks of a cluster arrive on each other's barriers.
+//@ param remote bool
+__device__ __forceinline__ void barrier_init(u32 barrier, u32 arrivals)
+{
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals) : "memory");
+}
+
+// Returns once the barrier has completed the phase of this parity.
+__device__ __forceinline__ void barrier_wait(u32 barrier, u32 parity)
+{
+    u32 done;
+    do {
+        asm volatile("{\n"
+                     ".reg .pred p;\n"
+                     "mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n"
+                     "selp.u32 %0, 1, 0, p;\n"
+                     "}"
+                     : "=r"(done)
+                     : "r"(barrier), "r"(parity)
+                     : "memory");
+    } while (!done);
+}
+
+//@ if not remote then
+__device__ __forceinline__ void barrier_arrive(u32 barrier)
+{
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
+}
+//@ else
+// Arrives on the barrier at the same place in another block of the cluster.
+__device__ __forceinline__ void barrier_arrive_remote(u32 barrier, u32 rank)
+{
+    asm volatile("{\n"
+                 ".reg .b32 remote;\n"
+                 "mapa.shared::cluster.u32 remote, %0, %1;\n"
+                 "mbarrier.arrive.shared::cluster.b64 _, [remote];\n"
+                 "}" ::"r"(barrier),
+                 "r"(rank)
+                 : "memory");
+}
+//@ end
+
+__device__ __forceinline__ void barrier_arrive_expect(u32 barrier, u32 bytes)
+{
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
+}
+
+// After the initialisation by one thread, before the block's (or cluster's) barrier.
+__device__ __forceinline__ void barrier_init_fence()
+{
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}

@@ -1,0 +1,103 @@
+//@ -- A ring of stages that bulk copies fill: a full and an empty mbarrier a stage.
+//@ -- cluster_m, cluster_n: the block at (rm, rn) of the cluster, rank rm + cluster_m * rn, shares its operands with the
+//@ -- blocks of its row and of its column: they fill this block's stages and this block fills theirs.
+//@ param ring table
+//@ param roles table
+//@ param full_offset int
+//@ param empty_offset int
+//@ param cluster_m int
+//@ param cluster_n int
+//@ local blocks = cluster_m * cluster_n
+//@ local full_phase, empty_phase, expected = 0, 1, ring.tx_bytes
+//@ for _, role in ipairs(roles) do
+//@     for _, step in ipairs(role.step) do
+//@         if step.call == ring.name .. "_wait_full" then full_phase = step.phase end
+//@         if step.call == ring.name .. "_wait_empty" then empty_phase = step.phase end
+//@         if step.call == ring.name .. "_expect" then expected = step.count end
+//@     end
+//@ end
+
+// Ring ${ring.name}: ${ring.stages} stages of ${ring.tx_bytes} bytes.
+struct ${ring.name}_position {
+    u32 stage; // 0 .. ${ring.stages} - 1
+    u32 phase; // flips when the ring wraps
+};
+
+__device__ __forceinline__ void ${ring.name}_advance(${ring.name}_position &p)
+{
+    if (++p.stage == ${ring.stages}) {
+        p.stage = 0;
+        p.phase ^= 1;
+    }
+}
+
+__device__ __forceinline__ u32 ${ring.name}_full(u32 stage)
+{
+    return shared_address(${full_offset} + 8 * stage);
+}
+
+__device__ __forceinline__ u32 ${ring.name}_empty(u32 stage)
+{
+    return shared_address(${empty_offset} + 8 * stage);
+}
+
+// By one thread, before anybody waits.
+__device__ __forceinline__ void ${ring.name}_init()
+{
+    for (u32 stage = 0; stage < ${ring.stages}; ++stage) {
+        barrier_init(${ring.name}_full(stage), ${ring.full_arrivals});
+        barrier_init(${ring.name}_empty(stage), ${ring.empty_arrivals});
+    }
+}
+
+// Filler: the stage may be written.
+__device__ __forceinline__ void ${ring.name}_wait_empty(${ring.name}_position p)
+{
+    barrier_wait(${ring.name}_empty(p.stage), p.phase ^ ${empty_phase});
+}
+
+// Filler: announces the bytes of the whole stage.
+__device__ __forceinline__ void ${ring.name}_expect(${ring.name}_position p)
+{
+    barrier_arrive_expect(${ring.name}_full(p.stage), ${expected});
+}
+
+// Drainer: the stage has arrived.
+__device__ __forceinline__ void ${ring.name}_wait_full(${ring.name}_position p)
+{
+    barrier_wait(${ring.name}_full(p.stage), p.phase ^ ${full_phase});
+}
+
+//@ if blocks > 1 then
+// Drainer, every warp: nobody here reads the stage any more. Tells every block that fills it, and advances.
+__device__ __forceinline__ void ${ring.name}_release(${ring.name}_position &p)
+{
+    const u32 lane = threadIdx.x % 32;
+//@ if cluster_n == 1 or cluster_m == 1 then
+    if (lane < ${blocks})
+//@ else
+    u32 own;
+    asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(own));
+    if (lane < ${blocks} && (lane % ${cluster_m} == own % ${cluster_m} || lane / ${cluster_m} == own / ${cluster_m}))
+//@ end
+        barrier_arrive_remote(${ring.name}_empty(p.stage), lane);
+    ${ring.name}_advance(p);
+}
+
+// Filler, at its end: waits until every stage is released, so that no other block arrives here after this one's exit.
+__device__ __forceinline__ void ${ring.name}_drain(${ring.name}_position p)
+{
+    for (u32 i = 0; i < ${ring.stages}; ++i) {
+        barrier_wait(${ring.name}_empty(p.stage), p.phase ^ ${empty_phase});
+        ${ring.name}_advance(p);
+    }
+}
+//@ else
+// Drainer, every warp: nobody in it reads the stage any more. Advances.
+__device__ __forceinline__ void ${ring.name}_release(${ring.name}_position &p)
+{
+    if (threadIdx.x % 32 == 0)
+        barrier_arrive(${ring.name}_empty(p.stage));
+    ${ring.name}_advance(p);
+}
+//@ end

@@ -1,0 +1,102 @@
+//@ -- wgmma: a warpgroup multiplies tiles in shared memory into accumulators in registers.
+//@ --
+//@ -- Matrix descriptor (PTX ISA, asynchronous warpgroup matrix shared-memory layout), 64 bits:
+//@ --
+//@ --    63 62 | 61..52 | 51..49      | 48 | 45 ..... 32   | 31 30 | 29 ...... 16    | 15 14 | 13 ...... 0
+//@ --   swizzle|   0    | base offset |  0 | stride bytes/16|   0   | leading bytes/16|   0   | address/16
+//@ --
+//@ -- swizzle 0 none, 1 128B, 2 64B, 3 32B. The base offset is 0: tiles begin at a multiple of 8 x span.
+//@ param mma table
+//@ param a table
+//@ param b table
+//@ param a_offset int
+//@ param b_offset int
+//@ param roles table
+//@ local codes = { NONE = 0, ["128B"] = 1, ["64B"] = 2, ["32B"] = 3 }
+//@ local a_swizzle, b_swizzle = codes[a.swizzle], codes[b.swizzle]
+//@ local registers = mma.n // 2
+//@ local input = mma.input == "bf16" and "bf16" or "f16"
+//@ local shape = "m" .. mma.m .. "n" .. mma.n .. "k" .. mma.k
+//@ local outputs, bindings = "", ""
+//@ for i = 0, registers - 1 do
+//@     local last, full, half = i == registers - 1, i % 16 == 15, i % 8 == 7
+//@     outputs = outputs .. "%" .. i .. (last and "" or full and ', "\n"' or ", ")
+//@     bindings = bindings .. '"+f"(d[' .. i .. "])" .. (last and "" or half and ",\n" or ", ")
+//@ end
+//@ local a_hole, b_hole, flag_hole = registers, registers + 1, registers + 2
+//@ local a_trans, b_trans = mma.operand[1].mn_major and 1 or 0, mma.operand[2].mn_major and 1 or 0
+
+__device__ __forceinline__ u64 matrix_descriptor(u32 address, u32 leading_bytes, u32 stride_bytes, u32 swizzle)
+{
+    return (u64)((address & 0x3ffff) >> 4) | (u64)(leading_bytes >> 4) << 16 | (u64)(stride_bytes >> 4) << 32 |
+           (u64)swizzle << 62;
+}
+
+// d = a b + (accumulate ? d : 0) for one ${mma.m} x ${mma.n} block and ${mma.k} steps along k.
+__device__ __forceinline__ void ${mma.name}_issue(float (&d)[${registers}], u64 a, u64 b, int accumulate)
+{
+    asm volatile("{\n"
+                 ".reg .pred p;\n"
+                 "setp.ne.b32 p, %${flag_hole}, 0;\n"
+                 "wgmma.mma_async.sync.aligned.${shape}.f32.${input}.${input} {"
+                 "${outputs}"
+                 "}, %${a_hole}, %${b_hole}, p, 1, 1, ${a_trans}, ${b_trans};\n"
+                 "}"
+                 : ${bindings}
+                 : "l"(a), "l"(b), "r"(accumulate));
+}
+
+//@ local blocks, steps = mma.blocks_m, mma.k_steps
+//@ local A, B = mma.operand[1], mma.operand[2]
+// One stage: ${blocks} x ${steps} instructions for this warpgroup's rows. They run on; see ${mma.name}_commit.
+__device__ __forceinline__ void ${mma.name}(float (&d)[${blocks}][${registers}], u32 stage, u32 warpgroup, int accumulate)
+{
+    u32 a = shared_address(${a_offset} + stage * ${a.tile_bytes}) + warpgroup * ${blocks} * ${A.block_bytes};
+    u32 b = shared_address(${b_offset} + stage * ${b.tile_bytes});
+    u64 a_tile = matrix_descriptor(a, ${A.leading_bytes}, ${A.stride_bytes}, ${a_swizzle});
+    u64 b_tile = matrix_descriptor(b, ${B.leading_bytes}, ${B.stride_bytes}, ${b_swizzle});
+    asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+//@ for k = 0, steps - 1 do
+//@     local function at(operand, tensor)
+//@         local per_box = operand.mn_major and steps or tensor.box_bytes // tensor.tile[1] // operand.k_bytes
+//@         if per_box < 1 then return k * tensor.box_bytes * 2 end
+//@         return (k % per_box) * operand.k_bytes + (k // per_box) * tensor.box_bytes
+//@     end
+//@     local a_at, b_at = at(A, a) // 16, at(B, b) // 16
+//@     for block = 0, blocks - 1 do
+//@         local a_block = a_at + block * A.block_bytes // 16
+//@         local flag = k == 0 and "accumulate" or "1"
+    ${mma.name}_issue(d[${block}], a_tile + ${a_block}, b_tile + ${b_at}, ${flag});
+//@     end
+//@ end
+}
+
+// The sum over no elements.
+__device__ __forceinline__ void ${mma.name}_clear(float (&d)[${blocks}][${registers}])
+{
+    #pragma unroll
+    for (int block = 0; block < ${blocks}; ++block)
+        #pragma unroll
+        for (int i = 0; i < ${registers}; ++i)
+            d[block][i] = 0.0f;
+}
+
+// Closes the group of instructions issued since the last commit.
+__device__ __forceinline__ void ${mma.name}_commit()
+{
+    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+}
+//@ local seen = {}
+//@ for _, role in ipairs(roles) do
+//@     for _, step in ipairs(role.step) do
+//@         if step.op == "mma_wait" and not has(seen, step.call) then
+//@             seen[step.call] = true
+
+// At most ${step.count} groups are still running after it.
+__device__ __forceinline__ void ${step.call}()
+{
+    asm volatile("wgmma.wait_group.sync.aligned ${step.count};" ::: "memory");
+}
+//@         end
+//@     end
+//@ end

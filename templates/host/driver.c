@@ -1,0 +1,86 @@
+//@ -- Failures, and the driver's entry points.
+//@ param host table
+//@ local NAME = host.name
+/* ---- failures -------------------------------------------------------------------------------------------------- */
+
+static int fail(struct ${NAME}_error *error, int status, int result, const char *format, ...)
+{
+    va_list list;
+    if (!error)
+        return status;
+    error->status = status;
+    error->driver_result = result;
+    va_start(list, format);
+    vsnprintf(error->text, sizeof error->text, format, list);
+    va_end(list);
+    return status;
+}
+
+static int driver_fault(struct ${NAME}_error *error, int result, const char *call, const char *of)
+{
+    enum { out_of_memory = 2, not_initialized = 3, no_context = 201 };
+    int status = ${NAME}_DRIVER;
+    if (result == out_of_memory)
+        status = ${NAME}_NO_MEMORY;
+    if (result == not_initialized || result == no_context)
+        status = ${NAME}_NO_CONTEXT;
+    return fail(error, status, result, "%s of %s failed with CUresult %d", call, of, result);
+}
+
+/* ---- the driver ------------------------------------------------------------------------------------------------ */
+
+/* POSIX: a function's address has the representation of a void *. */
+static int find_symbol(void *library, const char *name, void *function)
+{
+    void *symbol = dlsym(library, name);
+    memcpy(function, &symbol, sizeof symbol);
+    return symbol != NULL;
+}
+
+/* Beside the loader's own search: containers, NixOS and WSL keep the driver where no cache lists it. */
+static int open_driver(struct ${NAME} *k, struct ${NAME}_error *error)
+{
+    static const char *const names[] = {
+        "libcuda.so.1",
+        "/usr/local/nvidia/lib64/libcuda.so.1",
+        "/run/opengl-driver/lib/libcuda.so.1",
+        "/usr/lib/wsl/lib/libcuda.so.1",
+    };
+    const char *missing = NULL;
+    size_t i;
+    for (i = 0; i < sizeof names / sizeof *names && !k->library; i++)
+        k->library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+    if (!k->library)
+        return fail(error, ${NAME}_NO_DRIVER, 0, "no CUDA driver: the loader finds no libcuda.so.1");
+    if (!find_symbol(k->library, "cuDriverGetVersion", &k->driver.version))
+        missing = "cuDriverGetVersion";
+    if (!find_symbol(k->library, "cuCtxGetDevice", &k->driver.context_device))
+        missing = "cuCtxGetDevice";
+    if (!find_symbol(k->library, "cuDeviceGetAttribute", &k->driver.device_attribute))
+        missing = "cuDeviceGetAttribute";
+    if (!find_symbol(k->library, "cuModuleLoadData", &k->driver.module_load))
+        missing = "cuModuleLoadData";
+    if (!find_symbol(k->library, "cuModuleUnload", &k->driver.module_unload))
+        missing = "cuModuleUnload";
+    if (!find_symbol(k->library, "cuModuleGetFunction", &k->driver.module_function))
+        missing = "cuModuleGetFunction";
+    if (!find_symbol(k->library, "cuFuncSetAttribute", &k->driver.function_set))
+        missing = "cuFuncSetAttribute";
+    if (!find_symbol(k->library, "cuLaunchKernelEx", &k->driver.launch))
+        missing = "cuLaunchKernelEx";
+    find_symbol(k->library, "cuOccupancyMaxActiveClusters", &k->driver.max_active_clusters);
+    find_symbol(k->library, "cuTensorMapEncodeTiled", &k->driver.encode_tiled);
+    if (missing)
+        return fail(error, ${NAME}_OLD_DRIVER, 0, "the CUDA driver has no %s", missing);
+    return ${NAME}_OK;
+}
+
+static int take_driver(struct ${NAME} *k, const struct ${NAME}_driver *driver, struct ${NAME}_error *error)
+{
+    k->driver = *driver;
+    if (!driver->version || !driver->context_device || !driver->device_attribute || !driver->module_load ||
+        !driver->module_unload || !driver->module_function || !driver->function_set || !driver->launch)
+        return fail(error, ${NAME}_INVALID, 0, "the driver's table lacks an entry point; only max_active_clusters may be "
+                                          "NULL, and encode_tiled where no tensor map is used");
+    return ${NAME}_OK;
+}

@@ -1,0 +1,30 @@
+//@ -- The source of a kernel's C pair. `host` is what gen/emit/host.c decided; the pieces follow in the order of use.
+//@ include "host/story.h" host = host, file = ".c"
+
+#include "${host.name}.h"
+
+#include <dlfcn.h>
+#include <stdarg.h>
+#include <stdio.h>
+//@ if host.has_text then
+#include <stdlib.h>
+//@ end
+#include <string.h>
+
+//@ include "host/images.c" host = host
+
+//@ include "host/driver.c" host = host
+
+//@ if host.has_text then
+//@ include "host/nvrtc.c" host = host
+
+//@ end
+//@ include "host/arguments.c" host = host
+
+//@ if host.map_count > 0 then
+//@ include "host/maps.c" host = host
+
+//@ end
+//@ include "host/params.c" host = host
+
+//@ include "host/load.c" host = host

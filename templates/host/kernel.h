@@ -1,0 +1,178 @@
+//@ -- The header of a kernel's C pair: what a program that embeds it sees. `host` is what gen/emit/host.c decided.
+//@ local NAME = host.name
+//@ include "host/story.h" host = host, file = ".h"
+
+#ifndef TILEWRIGHT_${upper(NAME)}_H
+#define TILEWRIGHT_${upper(NAME)}_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What every function returns. NAME_strerror gives the words. */
+enum ${NAME}_status {
+    ${NAME}_OK = 0,
+    ${NAME}_INVALID,     /* an argument is refused; the detail says which, why, and what would do */
+    ${NAME}_NO_DRIVER,   /* libcuda.so.1 cannot be opened */
+    ${NAME}_OLD_DRIVER,  /* the driver lacks an entry point */
+    ${NAME}_NO_CONTEXT,  /* the calling thread has no current CUDA context */
+    ${NAME}_UNSUPPORTED, /* no variant runs on the current device */
+    ${NAME}_NO_COMPILER, /* NVRTC is not found, or too old */
+    ${NAME}_COMPILE,     /* NVRTC refuses the source */
+    ${NAME}_NO_MEMORY,   /* out of memory, on the host or the device */
+    ${NAME}_DRIVER       /* another driver call failed; driver_result holds its CUresult */
+};
+
+/* Details of a failure. The caller's; every function takes NULL for it. Written only on failure. */
+struct ${NAME}_error {
+    int status;        /* enum ${NAME}_status */
+    int driver_result; /* CUresult or nvrtcResult, 0 where none was at fault */
+    char text[1000];   /* one sentence, or the compiler's first messages; zero-terminated */
+};
+
+/* The driver's entry points, for a caller that has them already (or stands in for the driver). Signatures are those of
+ * cuda.h with handles as void *, enums as int and structs as void *. The functions must stay callable until unload. */
+struct ${NAME}_driver {
+    int (*version)(int *version);                                                /* cuDriverGetVersion */
+    int (*context_device)(int *device);                                          /* cuCtxGetDevice */
+    int (*device_attribute)(int *value, int attribute, int device);              /* cuDeviceGetAttribute */
+    int (*module_load)(void **module, const void *image);                        /* cuModuleLoadData */
+    int (*module_unload)(void *module);                                          /* cuModuleUnload */
+    int (*module_function)(void **function, void *module, const char *name);     /* cuModuleGetFunction */
+    int (*function_set)(void *function, int attribute, int value);               /* cuFuncSetAttribute */
+    int (*max_active_clusters)(int *clusters, void *function, const void *config); /* cuOccupancyMaxActiveClusters, or NULL */
+    int (*launch)(const void *config, void *function, void **arguments, void **extra); /* cuLaunchKernelEx */
+    int (*encode_tiled)(void *map, int dtype, uint32_t rank, void *address, const uint64_t *dim,
+                        const uint64_t *stride, const uint32_t *box, const uint32_t *element_stride, int interleave,
+                        int swizzle, int promotion, int fill); /* cuTensorMapEncodeTiled; NULL where no map is used */
+};
+
+/* A loaded kernel. The caller's memory; its fields belong to the functions below. */
+struct ${NAME} {
+    struct ${NAME}_driver driver;
+    void *library;             /* libcuda, where load opened it */
+    void *module[${host.variants}];           /* by variant */
+    void *function[${host.variants}];
+    int32_t resident[${host.variants}];       /* multiprocessors that persistent grids are made for */
+    int target;                /* architecture in use; 0: nothing is loaded */
+    int capability;            /* of the device: 90 for 9.0 */
+    int driver_version;        /* 13000 for 13.0 */
+    int static_images;         /* tensor maps are copied and patched, not encoded by the driver */
+    char images[200];          /* why not, where they are not */
+};
+
+/* What one launch computes on. Strides count elements and stand in memory order, the innermost dimension, whose stride
+ * is 1, left out; 0 is the default. A stride of a dimension of extent 0 or 1 is not looked at. */
+struct ${NAME}_args {
+//@ for _, t in ipairs(host.tensor) do
+//@     local qualifier = t.out > 0 and "" or "const "
+//@     local use = t.out > 0 and "written" or t.may_be_null and "read, NULL where nothing is read of it" or "read"
+//@     local best = t.best_align > t.align and ", at best " .. t.best_align or ""
+    ${qualifier}void *${t.name}; /* device address of ${t.dtype} [${t.shape}], ${use}; a multiple of ${t.align} bytes${best} */
+//@ end
+//@ for _, t in ipairs(host.tensor) do
+//@     if t.rank > 1 then
+//@         local strides = t.rank - 1
+//@         local also = t.align > t.bytes and "; whole multiples of " .. t.align .. " bytes" or ""
+    int64_t ${t.name}_stride[${strides}]; /* elements of ${t.name} to the next index; 0 stands for ${t.default_stride}${also} */
+//@     end
+//@ end
+//@ for _, d in ipairs(host.symbol) do
+//@     local also = d.multiple > 1 and ", a multiple of " .. d.multiple or ""
+    int64_t ${d.name}; /* 0 to ${d.limit}${also} */
+//@ end
+//@ for _, s in ipairs(host.scalar) do
+    ${s.c_type} ${s.name}; /* ${s.dtype} */
+//@ end
+};
+
+/* One launch, ready to go: what ${NAME}_launch hands to the driver. */
+struct ${NAME}_params {
+    uint64_t word[${host.param_words}];      /* the packed parameter buffer, tensor maps included */
+    size_t bytes;           /* of it that the kernel reads */
+    int variant;            /* chosen by the tensors' alignment; 0 asks most */
+    uint32_t grid[3];       /* blocks; all 0: there is nothing to compute, and no launch */
+    uint32_t threads;       /* of a block */
+    uint32_t cluster[3];    /* blocks */
+    uint32_t shared_bytes;  /* dynamic shared memory of a block */
+    void *function;         /* CUfunction */
+};
+
+/* What can be known of a variant without a device. */
+struct ${NAME}_variant {
+    const char *name;       /* "" or, for example, "unaligned" */
+    const char *entry;      /* the kernel's symbol */
+    const char *arch;       /* "sm_90a" */
+    uint32_t threads;       /* of a block */
+    uint32_t shared_bytes;  /* dynamic shared memory of a block */
+    uint32_t cluster[3];    /* blocks */
+    uint32_t param_bytes;
+    int32_t registers;      /* of a thread; -1: not known before it is compiled */
+};
+
+/* A tensor of ${NAME}_args. */
+struct ${NAME}_tensor {
+    const char *name;
+    const char *dtype;      /* "bf16" */
+    const char *shape;      /* in the sizes of ${NAME}_args, innermost last */
+    uint32_t element_bytes;
+    uint32_t rank;
+    uint32_t align;         /* bytes that address and strides must be multiples of */
+    uint32_t best_align;    /* the same for variant 0 */
+    int out;                /* 1: written */
+};
+
+struct ${NAME}_info {
+    const char *name;       /* "${NAME}" */
+    int generator;          /* version of the generator */
+    const char *arch;       /* of the code in use */
+    int capability;         /* of the device: 90 for 9.0 */
+    int driver_version;
+    const struct ${NAME}_tensor *tensor;
+    int tensor_count;
+    const struct ${NAME}_variant *variant; /* of the architecture in use */
+    int variant_count;
+    int static_images;      /* 1: tensor maps are copied and patched; 0: encoded by the driver, or there are none */
+    const char *images;     /* why the driver encodes them; "" where it does not */
+};
+
+/* Load the kernel into the calling thread's current context: choose the architecture, compile the source where there is
+ * no binary, load every variant, compare the tensor maps' images with the driver's encoder. driver NULL opens
+ * libcuda.so.1. The struct may hold anything before; after a failure it holds nothing to unload.
+ * Thread-safe for different structs. Allocates; nothing of it stays beyond the driver's modules. */
+int ${NAME}_load(struct ${NAME} *kernel, const struct ${NAME}_driver *driver, struct ${NAME}_error *error);
+
+/* Unload it, with the same context current and its launches done. Zeroes the struct; a zeroed one does nothing. The
+ * status is the first failure; the rest is unloaded all the same. No other call may use the struct meanwhile. */
+int ${NAME}_unload(struct ${NAME} *kernel, struct ${NAME}_error *error);
+
+/* Bytes of device memory that a launch with these sizes needs beside its tensors.
+ * Thread-safe: any number of threads may use one loaded kernel. */
+int ${NAME}_workspace(const struct ${NAME} *kernel, const struct ${NAME}_args *args, uint64_t *bytes,
+                      struct ${NAME}_error *error);
+
+/* Check the arguments, choose the variant and fill *params: for launches of one's own, and to update the nodes of a graph.
+ * Allocates nothing; a driver call only where the images are not static. Thread-safe as workspace. */
+int ${NAME}_params(const struct ${NAME} *kernel, const struct ${NAME}_args *args, struct ${NAME}_params *params,
+                   struct ${NAME}_error *error);
+
+/* Check the arguments and launch on the stream (CUstream; NULL is the default one). Returns before the kernel has run;
+ * where an extent leaves nothing to compute, launches nothing and returns 0. May be captured into a graph.
+ * Allocates nothing. Thread-safe as workspace. */
+int ${NAME}_launch(const struct ${NAME} *kernel, const struct ${NAME}_args *args, void *stream,
+                   struct ${NAME}_error *error);
+
+/* What was loaded. Pointers are valid until unload. Thread-safe as workspace. */
+void ${NAME}_info(const struct ${NAME} *kernel, struct ${NAME}_info *info);
+
+/* The words of a status; never NULL. Thread-safe. */
+const char *${NAME}_strerror(int status);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,263 @@
+//@ -- Tensor maps: images with the constants folded in, what is patched at launch, and the comparison with the driver.
+//@ param host table
+//@ local NAME = host.name
+/* ---- tensor maps ------------------------------------------------------------------------------------------------
+ *
+ * A tensor map is 16 words of 64 bits. An image holds the bits that this kernel's maps always have: type, rank, box,
+ * swizzle, promotion, and extents that are constants. These are patched for each launch:
+ *
+ *   word      63                              32 31                               0
+ *     0     |                              address                                  |
+ *     1     |           stride[0] / 16          |              (image)              |
+ *     2     |           stride[2] / 16          |           stride[1] / 16          |
+ *     3     |    (0)     | h3 | h2 | h1 | h0 |  |           stride[3] / 16          |   h: bits 32-35 of stride / 16
+ *     4     |             dim[1] - 1            |             dim[0] - 1            |
+ *     5     |             dim[3] - 1            |             dim[2] - 1            |
+ *     6     |              (image)              |             dim[4] - 1            |
+ *
+ * dim[0] is the innermost extent, in elements; stride[i] the bytes from one index of dimension i + 1 to the next. load
+ * compares the result with the driver's encoder; where they differ, every map is the driver's. */
+
+/* The constant arguments of one cuTensorMapEncodeTiled call. */
+struct map_call {
+    const char *name;
+    int dtype, swizzle, promotion; /* as in cuda.h */
+    uint32_t rank;
+    uint32_t box[5];
+    uint64_t dim[5];               /* 0: not constant */
+};
+
+/* Address, extent and pitch as maps take them: those of an empty tensor, and the stride of a dimension of one index, are
+ * never used, but must be valid. */
+static uint64_t map_address(uint64_t address)
+{
+    return address ? address : 16;
+}
+
+static uint64_t map_dim(int64_t extent)
+{
+    return extent > 0 ? (uint64_t)extent : 1;
+}
+
+//@ if host.map_strides then
+static uint64_t map_pitch(int64_t extent, int64_t stride, uint64_t element_bytes)
+{
+    return extent > 1 ? (uint64_t)stride * element_bytes : 16;
+}
+//@ end
+
+/* Driver-version work-arounds: bits of a map that drivers up to a version set wrongly, on devices from a compute
+ * capability on. They are cleared in images and in what the driver writes alike; no image here has one set.
+ *   bit 85, Blackwell, drivers up to 13.1: sporadic illegal accesses to small tensors (NVIDIA bug 5736804) */
+struct workaround {
+    int capability, driver_version, word;
+    uint64_t clear;
+};
+
+static const struct workaround workarounds[] = {
+    {100, 13010, 1, (uint64_t)1 << (85 - 64)},
+};
+
+static void work_around(const struct ${NAME} *k, uint64_t *map)
+{
+    size_t i;
+    for (i = 0; i < sizeof workarounds / sizeof *workarounds; i++)
+        if (k->capability >= workarounds[i].capability && k->driver_version <= workarounds[i].driver_version)
+            map[workarounds[i].word] &= ~workarounds[i].clear;
+}
+
+/* The driver's encoder; map is written only on success. */
+static int encode(const struct ${NAME} *k, const struct map_call *call, uint64_t address, const uint64_t *dim,
+                  const uint64_t *stride, uint64_t *map)
+{
+    static const uint32_t element_stride[5] = {1, 1, 1, 1, 1};
+    unsigned char room[128 + 63]; /* the driver wants a multiple of 64 */
+    unsigned char *aligned = room + (64 - (uintptr_t)room % 64) % 64;
+    int result = k->driver.encode_tiled(aligned, call->dtype, call->rank, (void *)(uintptr_t)address, dim, stride,
+                                        call->box, element_stride, 0, call->swizzle, call->promotion, 0);
+    if (result)
+        return result;
+    memcpy(map, aligned, 128);
+    work_around(k, map);
+    return 0;
+}
+
+static int map_fault(const struct map_call *call, int result, struct ${NAME}_error *error)
+{
+    return driver_fault(error, result, "cuTensorMapEncodeTiled", call->name);
+}
+
+//@ for _, m in ipairs(host.map) do
+/* ${m.name}: ${m.dtype_name}, rank ${m.rank}, box ${csv(m.box)}, swizzle ${m.swizzle_name}, innermost first. */
+static const uint64_t ${m.id}_image[16] = {
+//@     for row = 0, 3 do
+//@         local a, b, c, d = m.image[4 * row + 1], m.image[4 * row + 2], m.image[4 * row + 3], m.image[4 * row + 4]
+    ${a}, ${b}, ${c}, ${d},
+//@     end
+};
+
+static const struct map_call ${m.id}_call = {
+    "${m.name}", ${m.dtype}, ${m.swizzle}, ${m.promotion}, ${m.rank}, {${csv(m.box)}}, {${csv(m.dim)}},
+};
+
+static void ${m.id}_patch(uint64_t *map, uint64_t address, const uint64_t *dim, const uint64_t *stride)
+{
+    memcpy(map, ${m.id}_image, 128);
+    map[0] |= address;
+//@     if m.rank > 1 then
+    map[1] |= stride[0] >> 4 << 32;
+//@     end
+//@     if m.rank > 2 then
+    map[2] |= (stride[1] >> 4 & 0xffffffff);
+//@     end
+//@     if m.rank > 3 then
+    map[2] |= stride[2] >> 4 << 32;
+//@     end
+//@     if m.rank > 4 then
+    map[3] |= (stride[3] >> 4 & 0xffffffff);
+//@     end
+//@     for i = 0, m.rank - 2 do
+//@         local shift = 32 + 4 * i
+    map[3] |= stride[${i}] >> 36 << ${shift};
+//@     end
+//@     for i = 0, m.rank - 1 do
+//@         local word = 4 + i // 2
+//@         if m.dim[i + 1] == 0 and i % 2 == 0 then
+    map[${word}] |= ((dim[${i}] - 1) & 0xffffffff);
+//@         elseif m.dim[i + 1] == 0 then
+    map[${word}] |= (dim[${i}] - 1) << 32;
+//@         end
+//@     end
+//@     if m.all_constant then
+    (void)dim;
+//@     end
+//@     if m.rank == 1 then
+    (void)stride;
+//@     end
+}
+
+/* The map of ${m.name} for a tensor. */
+static int ${m.id}(const struct ${NAME} *k, const struct tensor *t, uint64_t *map, struct ${NAME}_error *error)
+{
+    const uint64_t address = map_address(t->address);
+    uint64_t dim[5], stride[4];
+    int result;
+//@     for i = 0, m.rank - 1 do
+//@         local at = m.rank - 1 - i
+    dim[${i}] = map_dim(t->dim[${at}]);
+//@     end
+//@     for i = 0, m.rank - 2 do
+//@         local at = m.rank - 2 - i
+    stride[${i}] = map_pitch(t->dim[${at}], t->stride[${at}], ${m.element_bytes});
+//@     end
+//@     if m.rank == 1 then
+    stride[0] = 0;
+//@     end
+    if (k->static_images) {
+        ${m.id}_patch(map, address, dim, stride);
+        return ${NAME}_OK;
+    }
+    result = encode(k, &${m.id}_call, address, dim, stride, map);
+    return result ? map_fault(&${m.id}_call, result, error) : 0;
+}
+
+//@ end
+/* ---- images against the driver --------------------------------------------------------------------------------- */
+
+struct map {
+    const struct map_call *call;
+    void (*patch)(uint64_t *map, uint64_t address, const uint64_t *dim, const uint64_t *stride);
+    unsigned targets; /* bit i: targets[i] has it */
+};
+
+static const struct map maps[] = {
+//@ for _, m in ipairs(host.map) do
+    {&${m.id}_call, ${m.id}_patch, ${m.targets}u},
+//@ end
+};
+enum { map_count = sizeof maps / sizeof *maps };
+
+static int uses_maps(int target)
+{
+    int i, uses = 0;
+    for (i = 0; i < map_count; i++)
+        uses |= (int)(maps[i].targets >> (target - 1) & 1u);
+    return uses;
+}
+
+/* Call number n of a fixed list that crosses every bit of every patched field: each bit alone, then all of them. Returns
+ * 0 past the end. */
+static int sample(const struct map_call *call, unsigned n, uint64_t *address, uint64_t *dim, uint64_t *stride)
+{
+    enum { address_low = 4, address_bits = 53, dim_bits = 32, stride_low = 4, stride_bits = 36 };
+    uint32_t i;
+    *address = (uint64_t)1 << 32;
+    for (i = 0; i < call->rank; i++)
+        dim[i] = call->dim[i] ? call->dim[i] : 1;
+    for (i = 0; i + 1 < call->rank; i++)
+        stride[i] = 16;
+    if (n < address_bits) {
+        *address = (uint64_t)1 << (address_low + n);
+        return 1;
+    }
+    n -= address_bits;
+    for (i = 0; i < call->rank; i++) {
+        if (call->dim[i])
+            continue;
+        if (n < dim_bits) {
+            dim[i] = ((uint64_t)1 << n) + 1;
+            return 1;
+        }
+        n -= dim_bits;
+    }
+    for (i = 0; i + 1 < call->rank; i++) {
+        if (n < stride_bits) {
+            stride[i] = (uint64_t)1 << (stride_low + n);
+            return 1;
+        }
+        n -= stride_bits;
+    }
+    *address = (((uint64_t)1 << address_bits) - 1) << address_low;
+    for (i = 0; i < call->rank; i++)
+        if (!call->dim[i])
+            dim[i] = (uint64_t)1 << dim_bits;
+    for (i = 0; i + 1 < call->rank; i++)
+        stride[i] = (((uint64_t)1 << stride_bits) - 1) << stride_low;
+    return n == 0;
+}
+
+/* Compares one map's image with the driver; says what differs in k->images. */
+static int image_agrees(struct ${NAME} *k, const struct map *m)
+{
+    uint64_t ours[16], theirs[16], address, dim[5], stride[4];
+    unsigned n;
+    int word, result;
+    for (n = 0; sample(m->call, n, &address, dim, stride); n++) {
+        m->patch(ours, address, dim, stride);
+        work_around(k, ours);
+        result = encode(k, m->call, address, dim, stride, theirs);
+        if (result) {
+            snprintf(k->images, sizeof k->images, "%s: the driver's encoder refuses call %u of the check with CUresult %d",
+                     m->call->name, n, result);
+            return 0;
+        }
+        for (word = 0; word < 16; word++) {
+            if (ours[word] == theirs[word])
+                continue;
+            snprintf(k->images, sizeof k->images,
+                     "%s: in call %u of the check, word %d of the driver's map is 0x%llx, not 0x%llx", m->call->name, n,
+                     word, (unsigned long long)theirs[word], (unsigned long long)ours[word]);
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static void check_images(struct ${NAME} *k)
+{
+    int i;
+    k->static_images = 1;
+    for (i = 0; i < map_count && k->static_images; i++)
+        if (maps[i].targets >> (k->target - 1) & 1u)
+            k->static_images = image_agrees(k, &maps[i]);
+}

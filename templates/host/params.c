@@ -1,0 +1,176 @@
+//@ -- A variant's fit, grid and parameter buffer, one after the other: straight lines, as this is what each launch runs.
+//@ param host table
+//@ local NAME = host.name
+/* ---- parameters ------------------------------------------------------------------------------------------------ */
+
+static void put(uint64_t *word, size_t offset, const void *value, size_t bytes)
+{
+    memcpy((unsigned char *)word + offset, value, bytes);
+}
+
+/* Stores the grid; an extent of 0 anywhere stores zeros. */
+static int put_grid(struct ${NAME}_params *p, int64_t x, int64_t y, int64_t z, struct ${NAME}_error *error)
+{
+    if (x <= 0 || y <= 0 || z <= 0)
+        x = y = z = 0;
+    if (x > 2147483647 || y > 65535 || z > 65535)
+        return fail(error, ${NAME}_INVALID, 0, "the sizes ask for a grid of %lld x %lld x %lld blocks, more than "
+                    "2147483647 x 65535 x 65535; split the work", (long long)x, (long long)y, (long long)z);
+    p->grid[0] = (uint32_t)x;
+    p->grid[1] = (uint32_t)y;
+    p->grid[2] = (uint32_t)z;
+    return ${NAME}_OK;
+}
+//@ for _, i in ipairs(host.image) do
+
+/* ${i.entry} for ${i.arch}. */
+static int fits_${i.id}(const struct tensor *t)
+{
+    uint64_t low = 0; /* what lies below the alignment that this variant asks for */
+//@     for _, r in ipairs(i.rule) do
+//@         if r.mask > 0 then
+    low |= t[tensor_${r.tensor}].address & ${r.mask};
+//@             for _, d in ipairs(r.pitch) do
+    low |= pitch(t[tensor_${r.tensor}].dim[${d}], t[tensor_${r.tensor}].stride[${d}], ${r.bytes}) & ${r.mask};
+//@             end
+//@             if r.whole_rows > 0 then
+    low |= (uint64_t)t[tensor_${r.tensor}].dim[${r.last}] * ${r.bytes} & ${r.mask};
+//@             end
+//@         end
+//@     end
+//@     if not i.asks then
+    (void)t;
+//@     end
+    return low == 0;
+}
+
+static int grid_${i.id}(const struct ${NAME} *k, const struct ${NAME}_args *args, struct ${NAME}_params *p,
+                        struct ${NAME}_error *error)
+{
+//@     if i.uses_sm_count then
+    const int64_t sm_count = k->resident[${i.variant_index}];
+//@     else
+    (void)k;
+//@     end
+//@     if not i.uses_args then
+    (void)args;
+//@     end
+    return put_grid(p, ${i.grid.x}, ${i.grid.y}, ${i.grid.z}, error);
+}
+
+static int params_${i.id}(const struct ${NAME} *k, const struct ${NAME}_args *args, const struct tensor *t,
+                          struct ${NAME}_params *p, struct ${NAME}_error *error)
+{
+//@     if i.map_count > 0 then
+    int status;
+//@     end
+    p->bytes = ${i.param_bytes};
+    p->variant = ${i.variant_index};
+    p->threads = ${i.threads};
+    p->cluster[0] = ${i.cluster.x};
+    p->cluster[1] = ${i.cluster.y};
+    p->cluster[2] = ${i.cluster.z};
+    p->shared_bytes = ${i.shared_bytes};
+    p->function = k->function[${i.variant_index}];
+//@     for _, q in ipairs(i.param) do
+//@         if q.gap > 0 then
+    memset((unsigned char *)p->word + ${q.gap_offset}, 0, ${q.gap});
+//@         end
+//@         if q.kind == "map" then
+    status = ${q.map}(k, &t[tensor_${q.tensor}], p->word + ${q.word}, error);
+    if (status)
+        return status;
+//@         elseif q.kind == "pointer" then
+    put(p->word, ${q.offset}, &t[tensor_${q.tensor}].address, 8);
+//@         elseif q.kind == "stride" then
+    put(p->word, ${q.offset}, &t[tensor_${q.tensor}].stride[${q.index}], 8);
+//@         elseif q.kind == "dim" and q.bytes == 4 then
+    {
+        const int32_t value = (int32_t)args->${q.symbol};
+        put(p->word, ${q.offset}, &value, 4);
+    }
+//@         elseif q.kind == "dim" then
+    put(p->word, ${q.offset}, &args->${q.symbol}, 8);
+//@         elseif q.kind == "scalar" then
+    put(p->word, ${q.offset}, &args->${q.scalar}, ${q.bytes});
+//@         end
+//@     end
+//@     if i.tail > 0 then
+    memset((unsigned char *)p->word + ${i.tail_offset}, 0, ${i.tail});
+//@     end
+//@     if not i.params_use_args then
+    (void)args;
+//@     end
+//@     if not i.params_use_tensors then
+    (void)t;
+//@     end
+//@     if i.map_count == 0 then
+    (void)error;
+//@     end
+    return ${NAME}_OK;
+}
+//@ end
+//@ for _, g in ipairs(host.target) do
+
+/* What the variant that asks least asks, on ${g.arch}. */
+static const struct rule rules_${g.id}[] = {
+//@     for _, r in ipairs(g.rule) do
+    {tensor_${r.tensor}, ${r.rank}, ${r.bytes}, ${r.align}, ${r.whole_rows}, ${r.map}},
+//@     end
+};
+//@ end
+
+/* The first variant that the tensors fit. */
+static int choose(const struct ${NAME} *k, const struct ${NAME}_args *args, struct ${NAME}_params *p,
+                  struct ${NAME}_error *error)
+{
+    struct tensor t[tensors_in_all];
+    int status;
+    resolve(args, t);
+    status = check_tensors(t, error);
+    if (status)
+        return status;
+    switch (k->target) {
+//@ for _, g in ipairs(host.target) do
+    case ${g.number}: /* ${g.arch} */
+//@     for _, i in ipairs(g.image) do
+        if (fits_${i}(t)) {
+            status = grid_${i}(k, args, p, error);
+            return status ? status : params_${i}(k, args, t, p, error);
+        }
+//@     end
+        return refuse_alignment(t, rules_${g.id}, sizeof rules_${g.id} / sizeof *rules_${g.id}, error);
+//@ end
+    default:
+        return fail(error, ${NAME}_INVALID, 0, "the kernel is not loaded");
+    }
+}
+
+/* Whether these sizes leave nothing to compute; what their tensors are then does not matter. */
+static int launches_nothing(const struct ${NAME} *k, const struct ${NAME}_args *args)
+{
+    struct ${NAME}_params p;
+    memset(&p, 0, sizeof p);
+    switch (k->target) {
+//@ for _, g in ipairs(host.target) do
+    case ${g.number}:
+        return !grid_${g.last}(k, args, &p, NULL) && p.grid[0] == 0;
+//@ end
+    default:
+        return 0;
+    }
+}
+
+int ${NAME}_params(const struct ${NAME} *kernel, const struct ${NAME}_args *args, struct ${NAME}_params *params,
+                   struct ${NAME}_error *error)
+{
+    int status = check_sizes(args, error);
+    if (status)
+        return status;
+    status = choose(kernel, args, params, error);
+    if (status == ${NAME}_INVALID && launches_nothing(kernel, args)) {
+        memset(params, 0, sizeof *params);
+        return ${NAME}_OK;
+    }
+    return status;
+}
