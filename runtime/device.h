@@ -47,9 +47,9 @@ struct tw_launch {
     uint32_t cluster[3];    /* blocks; all 0 or 1: no cluster */
     uint32_t shared_bytes;  /* dynamic */
     unsigned flags;         /* tw_launch_flags */
-    const void *params;     /* packed as the kernel's parameter space, copied by the call; 64-byte aligned if it holds
+    const void *params;     /* the kernel's only parameter, a struct; copied by the call; 64-byte aligned if it holds
                                tensor maps */
-    size_t params_bytes;
+    size_t params_bytes;    /* sizeof the struct; 0: the kernel has no parameter */
 };
 
 /* The interface. Every int is a status. Addresses are the device's own. */

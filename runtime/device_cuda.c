@@ -210,9 +210,8 @@ static int cuda_launch(struct tw_device *device, const struct tw_launch *launch,
     struct tw_launch_attribute attributes[3];
     struct tw_launch_config config;
     uint64_t blocks = 1;
-    size_t params_bytes = launch->params_bytes;
     unsigned n = 0;
-    void *params, *extra[5];
+    void *params[1];
     int status, d;
 
     status = check_launch(device, launch, error);
@@ -262,13 +261,11 @@ static int cuda_launch(struct tw_device *device, const struct tw_launch *launch,
     config.stream = device->stream;
     config.attributes = attributes;
     config.attribute_count = n;
-    memcpy(&params, &launch->params, sizeof params); /* the driver reads it, but its type is not const */
-    extra[0] = TW_CUDA_PARAMETERS;
-    extra[1] = params;
-    extra[2] = TW_CUDA_PARAMETERS_BYTES;
-    extra[3] = &params_bytes;
-    extra[4] = TW_CUDA_PARAMETERS_END;
-    return tw_driver_check(driver, driver->launch(&config, kernel->function, NULL, params_bytes ? extra : NULL), error,
+    /* One struct is the kernel's only parameter. A packed buffer (a packed buffer) would have to begin
+       where the parameter does, which for a 64-byte aligned struct is not the start of the parameter space: byte 0x30
+       of it on sm_90 (EIATTR_KPARAM_INFO). The driver knows the place; its type for the pointer is not const. */
+    memcpy(params, &launch->params, sizeof params);
+    return tw_driver_check(driver, driver->launch(&config, kernel->function, launch->params_bytes ? params : NULL, NULL), error,
                            "launching kernel %s: grid %u x %u x %u, block %u x %u x %u, cluster of %llu, %u bytes of "
                            "shared memory", kernel->base.entry, config.grid[0], config.grid[1], config.grid[2],
                            config.block[0], config.block[1], config.block[2], (unsigned long long)blocks,

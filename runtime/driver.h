@@ -67,11 +67,6 @@ struct tw_launch_config {
     uint32_t attribute_count;
 };
 
-/* Keys of cuLaunchKernelEx's `extra` list: one packed parameter buffer. */
-#define TW_CUDA_PARAMETERS_END ((void *)0)
-#define TW_CUDA_PARAMETERS ((void *)1)
-#define TW_CUDA_PARAMETERS_BYTES ((void *)2)
-
 /* The entry points. Filled by tw_driver_open, or by a caller (a test, the emulator) who hands the table over in
    tw_runtime.driver. */
 struct tw_driver {

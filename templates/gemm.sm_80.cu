@@ -1,8 +1,8 @@
 //@ -- D = epilogue(alpha A B + beta C) on Ampere and newer.
 //@ --
-//@ -- All threads of a block keep a ring of A and B tiles full, by cp.async where rows are aligned, else by plain loads,
-//@ -- and multiply the oldest stage by mma.sync, each warp its own part of the tile. One barrier a stage does for both
-//@ -- sides: the stage that is read has landed for everybody, and the one that was read before it is free to be filled.
+//@ -- All threads of a block keep a ring of A and B tiles full, by cp.async where rows are aligned, else by plain
+//@ -- loads, and multiply the oldest stage by mma.sync, each warp its own part of the tile. One barrier a stage serves
+//@ -- both sides: the stage that is read has landed for everybody, the one that was read before it may be filled.
 //@ param entry text
 //@ param launch.block int
 //@ param launch.min_blocks int
@@ -34,7 +34,8 @@ ${banner}
 
 //@ include "blocks/store_fragments.cuh" outputs = outputs, mma = mma, extent = plan.extent, warps_m = pipeline.warps_m
 
-extern "C" __global__ void __launch_bounds__(${launch.block}, ${launch.min_blocks}) ${entry}(const __grid_constant__ arguments args)
+extern "C" __global__ void __launch_bounds__(${launch.block}, ${launch.min_blocks})
+${entry}(const __grid_constant__ arguments args)
 {
     const u32 warp = threadIdx.x / 32;
     const int steps = (int)((${extent.k} + ${tile.k} - 1) / ${tile.k});

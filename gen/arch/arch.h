@@ -13,27 +13,27 @@
 
 /* One shape of a matrix instruction: m x n x k with n = n_low, n_low + n_step, ... n_high. */
 struct arch_mma {
-    const char *kind;          /* "wgmma" or "mma.sync", as in plan_mma.kind */
+    const char *kind; /* "wgmma" or "mma.sync", as in plan_mma.kind */
     enum tw_dtype input, accumulator;
     int m, n_low, n_high, n_step, k;
-    bool mn_major;             /* operands in shared memory may be MN-major */
+    bool mn_major; /* operands in shared memory may be MN-major */
 };
 
 struct arch {
-    const char *name;          /* "sm_90a" */
-    int major, minor;          /* compute capability */
+    const char *name; /* "sm_90a" */
+    int major, minor; /* compute capability */
     bool tma, wgmma, clusters, setmaxnreg, cp_async, ldmatrix, stmatrix, pdl;
-    int shared_limit;          /* bytes of dynamic shared memory that a block can opt in to */
-    int shared_per_sm;         /* bytes of shared memory of a multiprocessor */
-    int shared_reserved;       /* bytes of it that the system takes for each resident block */
-    int registers_per_sm;      /* 32-bit registers */
+    int shared_limit;     /* bytes of dynamic shared memory that a block can opt in to */
+    int shared_per_sm;    /* bytes of shared memory of a multiprocessor */
+    int shared_reserved;  /* bytes of it that the system takes for each resident block */
+    int registers_per_sm; /* 32-bit registers */
     int registers_per_block;
-    int registers_per_thread;  /* most that one thread can have */
-    int max_threads;           /* of a block */
+    int registers_per_thread; /* most that one thread can have */
+    int max_threads;          /* of a block */
     int max_threads_per_sm, max_blocks_per_sm;
-    int max_cluster;           /* blocks of a cluster that need no opt-in; 1: no clusters */
-    int parameter_limit;       /* bytes of kernel parameters */
-    int named_barriers;        /* hardware barriers of a block, number 0 included */
+    int max_cluster;            /* blocks of a cluster that need no opt-in; 1: no clusters */
+    int parameter_limit;        /* bytes of kernel parameters */
+    int named_barriers;         /* hardware barriers of a block, number 0 included */
     const struct arch_mma *mma; /* ends with kind == NULL */
 };
 

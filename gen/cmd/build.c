@@ -125,7 +125,7 @@ static int build(struct compile *c, const struct compile_choice *choice, const b
 
 int cmd_build(int argc, char **argv)
 {
-    struct compile_choice choice = {NULL, NULL, NULL};
+    struct compile_choice choice = {NULL, NULL, NULL, NULL, NULL};
     const char *path, *folder = NULL, *compilers = "nvrtc";
     bool keep = false, json = false, with[COMPILE_WITH_COUNT] = {false};
     int operands;

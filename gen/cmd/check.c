@@ -28,7 +28,7 @@ static void report(const struct compile *c)
 
 int cmd_check(int argc, char **argv)
 {
-    struct compile_choice choice = {NULL, NULL, NULL};
+    struct compile_choice choice = {NULL, NULL, NULL, NULL, NULL};
     const char *path;
     int operands;
     const struct option_row rows[] = {

@@ -19,8 +19,10 @@ double compare_bound(enum tw_dtype dtype)
 
 /* Sums over one block of elements. */
 struct part {
-    double difference, norm; /* of squares */
+    double difference, norm;  /* of squares */
     int64_t different, first; /* first: -1 where none differs */
+    double farthest;          /* distance of element `worst` */
+    int64_t worst;            /* -1 where none differs at all */
 };
 
 struct job {
@@ -48,7 +50,7 @@ static void compare_block(void *context, int64_t block)
     const struct compare *c = job->compare;
     size_t bytes = tw_dtype_bytes(c->dtype);
     int64_t first = block * SHAPE_BLOCK, end = first + SHAPE_BLOCK;
-    struct part part = {.first = -1};
+    struct part part = {.first = -1, .worst = -1};
     struct shape_walk walk;
 
     if (end > job->count)
@@ -62,45 +64,48 @@ static void compare_block(void *context, int64_t block)
             if (part.first < 0)
                 part.first = i;
         }
+        double distance = 0.0;
         if (isfinite(want)) {
-            double difference = value - reference;
-            part.difference += isfinite(difference) ? difference * difference : (double)INFINITY;
+            distance = isfinite(value) ? fabs(value - reference) : (double)INFINITY;
             part.norm += reference * reference;
         } else if (!equal(value, want)) {
-            part.difference = (double)INFINITY;
+            distance = (double)INFINITY;
+        }
+        part.difference += distance * distance;
+        if (distance > part.farthest) {
+            part.farthest = distance;
+            part.worst = i;
         }
     }
     job->part[block] = part;
 }
 
-static void describe(const struct compare *c, int64_t element, struct compare_result *result)
+static void describe(const struct compare *c, int64_t element, char text[256])
 {
     size_t bytes = tw_dtype_bytes(c->dtype), length;
     struct shape_walk walk;
     shape_seek(&walk, c->shape, element);
     const unsigned char *at = c->bytes + (size_t)walk.offset * bytes;
     double value = tw_dtype_load(c->dtype, at), want = rounded(c->dtype, c->reference[element]);
+    bool poison = true;
 
-    result->poison = true;
     for (size_t i = 0; i < bytes; i++)
-        result->poison = result->poison && at[i] == COMPARE_POISON;
-    length = (size_t)snprintf(result->first, 128, "%.64s[", c->name);
+        poison = poison && at[i] == COMPARE_POISON;
+    length = (size_t)snprintf(text, 128, "%.64s[", c->name);
     for (int d = 0; d < c->shape->rank; d++)
-        length += (size_t)snprintf(result->first + length, sizeof result->first - length, "%s%lld", d ? "," : "",
-                                   (long long)walk.index[d]);
-    if (result->poison)
-        snprintf(result->first + length, sizeof result->first - length, "] was not written, the reference is %.9g",
-                 want);
+        length += (size_t)snprintf(text + length, 256 - length, "%s%lld", d ? "," : "", (long long)walk.index[d]);
+    if (poison)
+        snprintf(text + length, 256 - length, "] was not written, the reference is %.9g", want);
     else
-        snprintf(result->first + length, sizeof result->first - length, "] is %.9g, the reference %.9g", value, want);
+        snprintf(text + length, 256 - length, "] is %.9g, the reference %.9g", value, want);
 }
 
 int compare_values(struct tw_runtime *rt, const struct compare *compare, struct compare_result *result,
                    struct tw_error *error)
 {
     struct job job = {compare, shape_count(compare->shape), NULL};
-    int64_t blocks = (job.count + SHAPE_BLOCK - 1) / SHAPE_BLOCK, first = -1;
-    double difference = 0.0, norm = 0.0;
+    int64_t blocks = (job.count + SHAPE_BLOCK - 1) / SHAPE_BLOCK, first = -1, worst = -1;
+    double difference = 0.0, norm = 0.0, farthest = 0.0;
 
     memset(result, 0, sizeof *result);
     if (job.count == 0)
@@ -115,12 +120,18 @@ int compare_values(struct tw_runtime *rt, const struct compare *compare, struct 
         result->different += job.part[i].different;
         if (first < 0)
             first = job.part[i].first;
+        if (job.part[i].farthest > farthest) {
+            farthest = job.part[i].farthest;
+            worst = job.part[i].worst;
+        }
     }
     tw_free(rt, job.part);
     if (difference > 0.0)
         result->error = norm > 0.0 ? sqrt(difference / norm) : (double)INFINITY;
     if (first >= 0)
-        describe(compare, first, result);
+        describe(compare, first, result->first);
+    if (worst >= 0)
+        describe(compare, worst, result->worst);
     return TW_OK;
 }
 

@@ -24,8 +24,8 @@ struct compare_result {
     double error;        /* relative Frobenius error: |result - reference| / |reference|; infinity where one of them is
                             not a number and the other is */
     int64_t different;   /* elements that differ from the reference rounded to the dtype */
-    bool poison;         /* the first that differs was never written */
-    char first[256];     /* "D[3,17] is 2.5, the reference 2.75"; "" where none differs */
+    char first[256];     /* "D[3,17] is 2.5, the reference 2.75": the first that differs so; "" where none does */
+    char worst[256];     /* the one farthest from the reference, rounding aside or not; "" where none differs at all */
 };
 
 /* The bound on the relative error of a result of this type: 3e-3 bf16, 5e-4 fp16, 1e-5 fp32; 0: must be equal. */

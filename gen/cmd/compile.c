@@ -70,6 +70,8 @@ void compile_report(struct compile *c)
 {
     progress_clear();
     diag_print(&c->diags, stderr);
+    /* The sources stay: what is reported later refers to them. */
+    c->diags.count = c->diags.errors = 0;
 }
 
 void compile_close(struct compile *c)
@@ -247,6 +249,21 @@ static int make_unit(struct compile *c, const struct spec_kernel *kernel, const 
     return add_unit(c, unit) ? 3 : status;
 }
 
+static int chosen_architectures(const struct compile_choice *choice, const struct spec_kernel *kernel,
+                                const struct arch *out[COMPILE_ARCHITECTURES])
+{
+    const struct arch *has[COMPILE_ARCHITECTURES];
+    int all = compile_architectures(kernel, has), count = 0;
+    for (int i = 0; i < all; i++)
+        if (!choice->arch || options_listed(choice->arch, has[i]->name))
+            out[count++] = has[i];
+    if (count && choice->pick) {
+        out[0] = choice->pick(choice->context, out, count);
+        count = 1;
+    }
+    return count;
+}
+
 int compile_units(struct compile *c, const struct compile_choice *choice)
 {
     const struct arch *arch[COMPILE_ARCHITECTURES];
@@ -259,10 +276,8 @@ int compile_units(struct compile *c, const struct compile_choice *choice)
         const struct spec_kernel *kernel = &c->spec.kernel[k];
         if (!kernel_chosen(choice, kernel))
             continue;
-        int count = compile_architectures(kernel, arch);
+        int count = chosen_architectures(choice, kernel, arch);
         for (int a = 0; a < count; a++) {
-            if (choice->arch && !options_listed(choice->arch, arch[a]->name))
-                continue;
             int variants = family_of(kernel)->variants(&c->spec, kernel, arch[a]);
             for (int v = 0; v < variants; v++) {
                 int status = make_unit(c, kernel, arch[a], v, choice);

@@ -25,6 +25,9 @@ struct compile_choice {
     const char *kernel;  /* one name */
     const char *arch;    /* "sm_90a,sm_80" */
     const char *variant; /* its name ("", "unaligned") or its number */
+    /* The one architecture of this kernel that is wanted, of `count` that it has, oldest first. NULL: all of them. */
+    const struct arch *(*pick)(const void *context, const struct arch *const *arch, int count);
+    const void *context;
 };
 
 /* Where a cubin came from, or is to come from. */
@@ -104,7 +107,7 @@ int compile_keep(struct compile *c, const struct compile_unit *unit, enum compil
  * `with`, or with the sources where that is COMPILE_WITH_COUNT. Exit status; faults in c->diags or on stderr. */
 int compile_outputs(struct compile *c, enum compile_with with, const char *folder, struct file_set *files);
 
-/* Prints the diagnostics, once, on stderr. */
+/* Prints the diagnostics that came since the last call on stderr. */
 void compile_report(struct compile *c);
 void compile_close(struct compile *c);
 

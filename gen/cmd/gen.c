@@ -68,7 +68,7 @@ fail:
 
 int cmd_gen(int argc, char **argv)
 {
-    struct compile_choice choice = {NULL, NULL, NULL};
+    struct compile_choice choice = {NULL, NULL, NULL, NULL, NULL};
     const char *path, *folder = NULL, *depfile = NULL;
     int operands;
     const struct option_row rows[] = {

@@ -29,7 +29,7 @@ static int print_json(const struct compile *c)
 
 int cmd_plan(int argc, char **argv)
 {
-    struct compile_choice choice = {NULL, NULL, NULL};
+    struct compile_choice choice = {NULL, NULL, NULL, NULL, NULL};
     bool why = false, json = false;
     const char *path;
     int operands;

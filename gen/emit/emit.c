@@ -64,7 +64,8 @@ static int stop_without_memory(lua_State *L, struct engine *e)
 /* The column of the first name in quotes of `text` that the line holds, -1 where there is none. */
 static int quoted_column(const struct template_line *l, const char *text)
 {
-    for (const char *open = text, *close; (open = strchr(open, '\'')) && (close = strchr(open + 1, '\'')); open = close) {
+    const char *open = text, *close;
+    for (; (open = strchr(open, '\'')) && (close = strchr(open + 1, '\'')); open = close) {
         int length = (int)(close - open - 1);
         for (int i = l->indent; length > 0 && i + length <= l->length; i++) {
             bool begins = i == 0 || !(isalnum((unsigned char)l->text[i - 1]) || l->text[i - 1] == '_');
@@ -97,7 +98,7 @@ static void report_lua(struct engine *e, const struct sandbox_error *error)
     else
         snprintf(text, sizeof text, "%s", error->text);
     int column = at.template ? quoted_column(&at.template->line[at.line], text) : -1;
-    add_fault(e, at, column, error->rule ? error->rule : "TEMPLATE-LUA", text);
+    add_fault(e, at, column, error->rule ? error->rule : "LUA-RUN", text);
 }
 
 /* ---- loading --------------------------------------------------------------------------------------------------- */
@@ -133,11 +134,9 @@ static const char *read_file(struct engine *e, const char *path, size_t *length)
 
 static bool leaves_folder(const char *name)
 {
-    for (const char *c = name; c; c = strchr(c, '/')) {
-        c += c != name;
-        if (strncmp(c, "..", 2) == 0 && (c[2] == '/' || c[2] == 0))
+    for (const char *part = name; part; part = strchr(part, '/') ? strchr(part, '/') + 1 : NULL)
+        if (strncmp(part, "..", 2) == 0 && (part[2] == '/' || part[2] == 0))
             return true;
-    }
     return name[0] == '/';
 }
 
@@ -150,13 +149,13 @@ static bool find_text(struct engine *e, struct template *t, struct record_place 
         if (strcmp(o->source[i].name, t->name) == 0) {
             t->length = o->source[i].length;
             t->text = arena_copy(&e->arena, o->source[i].text, t->length);
-            e->no_memory = !t->text;
+            e->no_memory = e->no_memory || !t->text;
             return t->text;
         }
     }
     if (emit_find_template(t->name, &t->text, &t->length)) {
         t->shown = arena_format(&e->arena, "templates/%s", t->name);
-        e->no_memory = !t->shown;
+        e->no_memory = e->no_memory || !t->shown;
         return t->shown;
     }
     if (from.template || !o->user_folder) {
@@ -252,8 +251,8 @@ static void push_path(lua_State *L, struct engine *e, const struct template_path
     size_t shown = strlen(path->part[0]);
     for (int i = 1; i < path->parts; i++) {
         if (!lua_istable(L, -1)) {
-            report(e, e->at, path->column, "TEMPLATE-TYPE", "'%.*s' is %s, it has no field '%s'", (int)shown, path->text,
-                   type_name(L, -1), path->part[i]);
+            report(e, e->at, path->column, "TEMPLATE-TYPE", "'%.*s' is %s, it has no field '%s'", (int)shown,
+                   path->text, type_name(L, -1), path->part[i]);
             stop(L);
         }
         lua_pushstring(L, path->part[i]);
@@ -523,7 +522,7 @@ static void expand(lua_State *L, struct engine *e, struct template *t, int sourc
     lua_settop(L, top);
 }
 
-/* __index of an included template's globals: those of the sandbox but for the model. Upvalues: globals, model's name. */
+/* __index of an included template's globals: the sandbox's, but for the model. Upvalues: globals, model's name. */
 static int block_global(lua_State *L)
 {
     if (lua_rawequal(L, 2, lua_upvalueindex(2)))
@@ -556,6 +555,16 @@ static void push_block_globals(lua_State *L, struct engine *e, int index)
     lua_setmetatable(L, -2);
 }
 
+static const char arena_key; /* registry: the expansion's arena */
+
+struct arena *emit_helper_arena(lua_State *L)
+{
+    lua_rawgetp(L, LUA_REGISTRYINDEX, &arena_key);
+    struct arena *arena = lua_touserdata(L, -1);
+    lua_pop(L, 1);
+    return arena;
+}
+
 /* Called with the engine and the compiled templates in order of loading. */
 static int run(lua_State *L)
 {
@@ -573,6 +582,8 @@ static int run(lua_State *L)
     }
     lua_settop(L, 0);
 
+    lua_pushlightuserdata(L, &e->arena);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &arena_key);
     struct lua_sink walk;
     struct sink sink = lua_sink_begin(&walk, L, e->model->root);
     e->model->walk(e->model->model, &sink);
@@ -653,9 +664,10 @@ int emit_expand(const char *template_name, const struct emit_model *model, const
     const char *name = arena_copy(&e->arena, template_name, strlen(template_name));
     struct emit_text result = {.arena = &e->arena};
 
-    e->no_memory = !name || !name_helpers(e) || !load(e, name, (struct record_place){0}, -1);
-    if (e->reported)
-        e->no_memory = false; /* the template was not found */
+    bool ready = name && name_helpers(e);
+    if (ready)
+        load(e, name, (struct record_place){0}, -1);
+    e->no_memory = e->no_memory || !ready;
     if (e->no_memory || e->reported)
         goto done;
     e->no_memory = model->recorded && !(e->recorder = record_open(model->recorded, &e->arena, diags));

@@ -37,8 +37,9 @@
  *               space. The arguments are a Lua table constructor's; a line that ends in a comma goes on in the next
  *               `//@` line. An argument that no parameter of NAME takes is an error.
  * Roles         `//@ role "producer"` ... `//@ endrole`, and `//@ loop "k"` before the text line that begins a `for` or
- *               `while`, whose braces are the loop (their names may have holes). Between them calls of block functions are recorded and compared
- *               with the Plan: record.h. A role may be opened again; what it calls is appended.
+ *               `while`, whose braces are the loop; their names may have holes. Between them calls of block functions
+ *               are recorded and compared with the Plan: record.h. A role may be opened again; what it calls is
+ *               appended.
  *
  * The output keeps indentation. Blank lines never follow each other, begin or end the text, follow `{` or precede `}`.
  * A branch that the expansion left empty (`if (...) {` without call or assignment in its condition, or `} else {`) is
@@ -52,7 +53,8 @@
  * would differ from the template's, and nowhere else.
  *
  * HELPERS (helpers.c holds the table; `emit_helpers` lists them with a line of doc)
- *     hex(n) log2(n) ceil_div(a, b) align_up(a, b) bytes(dtype) ctype(dtype) upper(s) csv(list) has(table, name) banner()
+ *     hex(n) log2(n) ceil_div(a, b) align_up(a, b) bytes(dtype) ctype(dtype) upper(s) csv(list) has(table, name)
+ *     banner()
  */
 #ifndef TW_GEN_EMIT_EMIT_H
 #define TW_GEN_EMIT_EMIT_H
@@ -105,9 +107,8 @@ struct emit_model {
     const struct plan *recorded; /* roles are compared with this Plan's; NULL: the templates have no roles */
 };
 
-/* Expands the template. *text is zero-terminated, from options->memory (length + 1 bytes, the caller frees
- * it), NULL after a failure.
- * Returns 0; 1 where the template is at fault (in diags); 3 out of memory. Thread-safe: there is no global state. */
+/* Expands the template. *text is zero-terminated, from options->memory (length + 1 bytes, the caller frees it), NULL
+ * after a failure. Returns 0; 1 where the template is at fault (in diags); 3 out of memory. Thread-safe: there is no global state. */
 int emit_expand(const char *template_name, const struct emit_model *model, const struct emit_options *options,
                 char **text, size_t *length, struct diag_set *diags);
 
@@ -115,8 +116,9 @@ int emit_expand(const char *template_name, const struct emit_model *model, const
 int emit_template(const char *template_name, const struct plan *plan, const struct emit_options *options, char **text,
                   size_t *length, struct diag_set *diags);
 
-/* The context of the helper that is running. */
+/* The context of the helper that is running, and memory for it that lives as long as the expansion. */
 void *emit_helper_context(lua_State *L);
+struct arena *emit_helper_arena(lua_State *L);
 
 /* The helpers of the table, ended by name == NULL. */
 struct emit_helper_doc {

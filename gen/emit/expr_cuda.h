@@ -18,8 +18,8 @@
 struct expr_cuda_names {
     void *context;
     /* Adds the text of a leaf (ACC, TENSOR, SCALAR, INDEX, SYMBOL): a name or another expression that needs no
-     * parentheses, of type float where node->type is EXPR_REAL and long long where it is EXPR_INT. `at` are the texts of
-     * a TENSOR's index nodes. A TENSOR is read once, into a statement of its own; the others stand where they are
+     * parentheses, of type float where node->type is EXPR_REAL and long long where it is EXPR_INT. `at` are the texts
+     * of a TENSOR's index nodes. A TENSOR is read once, into a statement of its own; the others stand where they are
      * used. */
     void (*leaf)(void *context, const struct expr_node *node, const char *const *at, struct emit_text *out);
     const char *prefix; /* statements declare PREFIX0, PREFIX1, ...; "v" */

@@ -40,7 +40,7 @@ struct host_facts {
     int *target_of;               /* by image */
     struct host_map *map;
     int map_count;
-    struct host_map **map_of;     /* by image: SPEC_MAX_MAPS entries would do; index is plan.map's */
+    int **map_of;                 /* by image, then by plan.map: index into map */
     struct host_target *target;
     int target_count;
     struct host_guard *guard, *divisor;
@@ -48,6 +48,7 @@ struct host_facts {
     const char **c_name;          /* symbols in C: "args->M", last "sm_count" */
     int64_t *limit;               /* by symbol */
     struct arena *arena;
+    bool *no_memory;              /* set by the walk, which cannot return it */
 };
 
 /* Decides everything; faults go to diags. 0, 1 or 3. */
@@ -58,6 +59,9 @@ int host_align(const struct plan *plan, int tensor);
 
 /* A formula over the sizes as C; NULL out of memory. A node of -1 is 1. */
 const char *host_formula(const struct host_facts *facts, const struct plan *plan, int node);
+
+/* A bound of a formula's magnitude, and of every part of it, over the sizes that are admitted. */
+double host_bound(const struct host_facts *facts, const struct plan *plan, int node);
 
 /* Whether a formula reads symbol i. */
 bool host_reads(const struct plan *plan, int node, int symbol);

@@ -42,6 +42,8 @@ struct recorder {
     struct loop loop[MAX_LOOPS];
     int loops;
     bool loop_pending;    /* //@ loop was seen, its text line not yet */
+    const char *pending;  /* a block function's name ended the line before; a call where `(` begins this one */
+    struct record_place pending_at;
     bool comment;         /* inside of a block comment */
     int braces, parens;
     bool no_memory;
@@ -165,11 +167,16 @@ static void record_name(struct recorder *r, struct record_place at, const char *
 {
     while (next < end && (*next == ' ' || *next == '\t'))
         next++;
-    if (next == end || *next != '(')
-        return;
-    for (int i = 0; i < r->name_count; i++)
-        if (strlen(r->name[i]) == length && memcmp(r->name[i], name, length) == 0)
+    for (int i = 0; i < r->name_count; i++) {
+        if (strlen(r->name[i]) != length || memcmp(r->name[i], name, length) != 0)
+            continue;
+        if (next == end) {
+            r->pending = r->name[i];
+            r->pending_at = at;
+        } else if (*next == '(') {
             add_event(r, &r->role[r->open], (struct event){EVENT_CALL, r->name[i], at, -1});
+        }
+    }
 }
 
 /* A brace, parenthesis or semicolon: where it begins or ends the innermost loop. */
@@ -198,11 +205,14 @@ bool record_text(struct recorder *r, struct record_place at, const char *text, s
         c++;
     if (c == end || (!r->comment && *c == '#') || r->open < 0)
         return true;
+    if (r->pending && *c == '(')
+        add_event(r, &r->role[r->open], (struct event){EVENT_CALL, r->pending, r->pending_at, -1});
+    r->pending = NULL;
     if (r->loop_pending && !r->comment && !begins_with(c, (size_t)(end - c), "//")) {
         struct loop *l = &r->loop[r->loops - 1];
         if (!begins_with(c, (size_t)(end - c), "for") && !begins_with(c, (size_t)(end - c), "while"))
-            return FAULT(r, at, (int)(c - text), "this line begins no loop; //@ loop \"%s\" stands before a for or while",
-                         l->name);
+            return FAULT(r, at, (int)(c - text),
+                         "this line begins no loop; //@ loop \"%s\" stands before a for or while", l->name);
         l->parens = r->parens;
         r->loop_pending = false;
         add_event(r, &r->role[r->open], (struct event){EVENT_LOOP, l->name, at, -1});
@@ -255,7 +265,8 @@ static struct events ordered(struct recorder *r, const struct plan_role *role)
             add_event(r, &e, (struct event){.kind = EVENT_LOOP, .name = s->call ? s->call : "", .step = n});
         } else if (s->op == PLAN_END) {
             loops -= loops > 0;
-            add_event(r, &e, (struct event){.kind = EVENT_END, .name = loops < MAX_LOOPS ? loop[loops] : "", .step = n});
+            const char *name = loops < MAX_LOOPS ? loop[loops] : "";
+            add_event(r, &e, (struct event){.kind = EVENT_END, .name = name, .step = n});
         } else if (s->call && !(last && last->kind == EVENT_CALL && strcmp(last->name, s->call) == 0)) {
             add_event(r, &e, (struct event){.kind = EVENT_CALL, .name = s->call, .step = n});
         }

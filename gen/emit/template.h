@@ -90,7 +90,7 @@ struct template_names {
 int template_parse(struct template *t, const struct template_names *names, const char *kernel, struct arena *arena,
                    struct diag_set *diags);
 
-/* The place of a line and column, both from 0 (column -1: unknown). Adds the template's source to diags where needed. */
+/* The place of a line and column, both from 0 (column -1: unknown). Adds the template's source to diags. */
 struct diag_loc template_loc(struct template *t, struct diag_set *diags, int line, int column);
 
 /* Whether `a` is `b` or a table that holds it, or the other way round: tile and tile.m, tile.m and tile.m. */

@@ -12,9 +12,9 @@ enum {
     MMA_M = 16,
     MMA_N = 8,
     MMA_K = 16,
-    MAX_WARPS_CHOSEN = 8,   /* with more, warps share too little of what they read from shared memory */
-    MAX_STAGES_CHOSEN = 4,  /* deeper rings hide nothing more: three stages in flight cover the latency of memory */
-    OTHER_REGISTERS = 56,   /* addresses, extents, strides and the loops' counters of a thread, generously */
+    MAX_WARPS_CHOSEN = 8,  /* with more, warps share too little of what they read from shared memory */
+    MAX_STAGES_CHOSEN = 4, /* deeper rings hide nothing more: three stages in flight cover the latency of memory */
+    OTHER_REGISTERS = 40,  /* addresses, extents, strides, counters; 26 to 47 in what the compiler makes of it */
 };
 
 struct mma_sync {
@@ -22,7 +22,7 @@ struct mma_sync {
     int warps_m, warps_n, threads;
     int blocks_m, blocks_n; /* instruction tiles of a warp */
     int stages;
-    int registers;          /* estimate */
+    int registers; /* estimate */
     int blocks_per_sm;
     bool persistent;
 };
@@ -44,19 +44,19 @@ static int check_multiple(struct gemm *g, enum spec_field field, int extent, int
     if (low == extent)
         return 0;
     if (low == 0)
-        return gemm_fault(g, field, "MMA-SHAPE", "%d is no multiple of the %d %s of an mma.sync; write %d", extent, unit,
-                          what, unit);
-    return gemm_fault(g, field, "MMA-SHAPE", "%d is no multiple of the %d %s of an mma.sync; write %d or %d", extent, unit,
-                      what, low, low + unit);
+        return gemm_fault(g, field, "MMA-SHAPE", "%d is no multiple of the %d %s of an mma.sync; write %d", extent,
+                          unit, what, unit);
+    return gemm_fault(g, field, "MMA-SHAPE", "%d is no multiple of the %d %s of an mma.sync; write %d or %d", extent,
+                      unit, what, low, low + unit);
 }
 
 static int choose_tile(struct mma_sync *x)
 {
     struct gemm *g = &x->g;
-    g->tile_m = gemm_choose(g, FIELD_TILE_M, cover(g->m, MMA_M, 128),
-                            "128 x 128 tiles read each element of A and B often enough from shared memory");
-    g->tile_n = gemm_choose(g, FIELD_TILE_N, cover(g->n, MMA_N, 128),
-                            "128 x 128 tiles read each element of A and B often enough from shared memory");
+    int m = cover(g->m, MMA_M, 128), n = cover(g->n, MMA_N, 128);
+    const char *whole = "128 x 128 tiles use each element often enough that shared memory keeps up";
+    g->tile_m = gemm_choose(g, FIELD_TILE_M, m, m < 128 ? "M is %lld" : whole, (long long)g->m);
+    g->tile_n = gemm_choose(g, FIELD_TILE_N, n, n < 128 ? "N is %lld" : whole, (long long)g->n);
     g->tile_k = gemm_choose(g, FIELD_TILE_K, 64, "64 elements of 2 bytes fill the 128 bytes of a line");
     g->cluster_m = g->cluster_n = 1;
     family_reason(g->plan, "cluster", "1 x 1", "%s has no clusters", g->arch->name);
@@ -75,13 +75,15 @@ static int check_warps(struct gemm *g, enum spec_field field, int tile, int unit
     int warps = (int)v->integer;
     while (tile % (warps * unit))
         warps--;
-    return gemm_fault(g, field, "MMA-WARPS", "%d warps take %d elements along %s at a time, which do not divide tile.%s = %d; "
-                      "write %d, or tile.%s = %d", (int)v->integer, (int)v->integer * unit, axis, axis, tile, warps, axis,
+    return gemm_fault(g, field, "MMA-WARPS",
+                      "%d warps take %d elements along %s at a time, which do not divide tile.%s = %d; "
+                      "write %d, or tile.%s = %d",
+                      (int)v->integer, (int)v->integer * unit, axis, axis, tile, warps, axis,
                       (tile / ((int)v->integer * unit) + 1) * (int)v->integer * unit);
 }
 
-/* The most warps up to `most` whose parts are whole instructions; of equal counts the one whose warps read the least of A
- * and B from shared memory. What the spec sets stays. */
+/* The most warps up to `most` whose parts are whole instructions; of equal counts the one whose warps read the least of
+ * A and B from shared memory. What the spec sets stays. */
 static int choose_warps(struct mma_sync *x)
 {
     struct gemm *g = &x->g;
@@ -109,8 +111,9 @@ static int choose_warps(struct mma_sync *x)
     x->blocks_n = g->tile_n / x->warps_n / MMA_N;
     x->threads = 32 * x->warps_m * x->warps_n;
     if (x->threads > g->arch->max_threads)
-        return gemm_fault(g, FIELD_WARPS_M, "THREADS", "%d x %d warps are %d threads; %s has %d in a block; write fewer",
-                          x->warps_m, x->warps_n, x->threads, g->arch->name, g->arch->max_threads);
+        return gemm_fault(g, FIELD_WARPS_M, "THREADS",
+                          "%d x %d warps are %d threads; %s has %d in a block; write fewer", x->warps_m, x->warps_n,
+                          x->threads, g->arch->name, g->arch->max_threads);
     return 0;
 }
 
@@ -127,10 +130,16 @@ static int check_registers(struct mma_sync *x)
         x->registers = sums + fragments + OTHER_REGISTERS; /* the compiler then reads operands later */
     if (x->registers <= limit)
         return 0;
-    return gemm_fault(g, g->fields.value[FIELD_TILE_N].set ? FIELD_TILE_N : FIELD_TILE_M, "REGS",
-                      "each of %d threads holds %d sums of a %d x %d tile and needs about %d registers, but has %d; write a "
-                      "smaller tile or more warps",
-                      x->threads, sums, g->tile_m, g->tile_n, x->registers, limit);
+    if (sums < limit / 2)
+        return gemm_fault(
+            g, FIELD_WARPS_M, "REGS",
+            "%d x %d warps leave each of %d threads %d registers, and about %d are needed; write fewer warps",
+            x->warps_m, x->warps_n, x->threads, limit, x->registers);
+    return gemm_fault(
+        g, g->fields.value[FIELD_TILE_N].set ? FIELD_TILE_N : FIELD_TILE_M, "REGS",
+        "each of %d threads holds %d sums of a %d x %d tile and needs about %d registers, but has %d; write a "
+        "smaller tile%s",
+        x->threads, sums, g->tile_m, g->tile_n, x->registers, limit, x->threads < 256 ? " or more warps" : "");
 }
 
 static int choose_stages(struct mma_sync *x)
@@ -139,21 +148,24 @@ static int choose_stages(struct mma_sync *x)
     const struct plan_tensor *a = &g->plan->tensor[g->a], *b = &g->plan->tensor[g->b];
     int stage_bytes = a->tile_bytes + b->tile_bytes, most = g->arch->shared_limit / stage_bytes;
     int chosen = most < MAX_STAGES_CHOSEN ? most : MAX_STAGES_CHOSEN;
-    x->stages = gemm_choose(g, FIELD_STAGES, chosen < 2 ? 2 : chosen, "stages of %d bytes: as many as %s holds, at most %d",
-                            stage_bytes, g->arch->name, MAX_STAGES_CHOSEN);
+    x->stages =
+        gemm_choose(g, FIELD_STAGES, chosen < 2 ? 2 : chosen, "stages of %d bytes: as many as %s holds, at most %d",
+                    stage_bytes, g->arch->name, MAX_STAGES_CHOSEN);
     if (x->stages < 2)
         return gemm_fault(g, FIELD_STAGES, "STAGES", "one stage is read while the next is copied; write 2 or more");
     if (most < 2)
-        return gemm_fault(g, g->fields.value[FIELD_TILE_K].set ? FIELD_TILE_K : FIELD_TILE_M, "SMEM",
-                          "two stages of %d bytes (A %d, B %d) are more than the %d bytes of shared memory of a block of %s; "
-                          "write a smaller tile",
-                          stage_bytes, a->tile_bytes, b->tile_bytes, g->arch->shared_limit, g->arch->name);
+        return gemm_fault(
+            g, g->fields.value[FIELD_TILE_K].set ? FIELD_TILE_K : FIELD_TILE_M, "SMEM",
+            "two stages of %d bytes (A %d, B %d) are more than the %d bytes of shared memory of a block of %s; "
+            "write a smaller tile",
+            stage_bytes, a->tile_bytes, b->tile_bytes, g->arch->shared_limit, g->arch->name);
     if (x->stages > most)
-        return gemm_fault(g, FIELD_STAGES, "SMEM",
-                          "%d stages of %d bytes (A %d, B %d) are %d bytes of shared memory, but a block of %s has %d; write "
-                          "%d",
-                          x->stages, stage_bytes, a->tile_bytes, b->tile_bytes, x->stages * stage_bytes, g->arch->name,
-                          g->arch->shared_limit, most);
+        return gemm_fault(
+            g, FIELD_STAGES, "SMEM",
+            "%d stages of %d bytes (A %d, B %d) are %d bytes of shared memory, but a block of %s has %d; write "
+            "%d",
+            x->stages, stage_bytes, a->tile_bytes, b->tile_bytes, x->stages * stage_bytes, g->arch->name,
+            g->arch->shared_limit, most);
     x->blocks_per_sm = arch_resident_blocks(g->arch, x->threads, x->registers, x->stages * stage_bytes);
     if (x->blocks_per_sm < 1)
         x->blocks_per_sm = 1;
@@ -242,8 +254,8 @@ static int add_program(struct mma_sync *x)
     const struct plan_step prologue = {
         .op = PLAN_LOOP, .ring = -1, .tensor = -1, .count = x->stages - 1, .call = "prologue"};
     const struct plan_step end = {.op = PLAN_END, .ring = -1, .tensor = -1};
-    const struct plan_step *const program[] = {&tiles, &prologue, &fill_a, &fill_b, &commit, &end,    &k,     &wait, &meet,
-                                               &fill_a, &fill_b, &commit, &read_a, &read_b, &end};
+    const struct plan_step *const program[] = {&tiles, &prologue, &fill_a, &fill_b, &commit, &end,    &k,  &wait,
+                                               &meet,  &fill_a,   &fill_b, &commit, &read_a, &read_b, &end};
     int status = 0;
     for (size_t i = 0; i < sizeof program / sizeof *program && !status; i++)
         status = family_add_step(p, role, *program[i]);
@@ -284,7 +296,7 @@ static int add_launch(struct mma_sync *x)
     p->launch.block = x->threads;
     p->launch.min_blocks = x->blocks_per_sm;
     p->registers_estimate = x->registers;
-    p->register_limit = registers->set ? (int)registers->integer
+    p->register_limit = registers->set                          ? (int)registers->integer
                         : share < g->arch->registers_per_thread ? share
                                                                 : g->arch->registers_per_thread;
     p->allow_spills = g->fields.value[FIELD_SPILLS].set && g->fields.value[FIELD_SPILLS].integer;
@@ -294,8 +306,8 @@ static int add_launch(struct mma_sync *x)
                : 0;
 }
 
-int gemm_resolve_mma_sync(const struct spec *spec, const struct spec_kernel *kernel, const struct arch *arch, int variant,
-                          struct plan *plan, struct diag_set *diags)
+int gemm_resolve_mma_sync(const struct spec *spec, const struct spec_kernel *kernel, const struct arch *arch,
+                          int variant, struct plan *plan, struct diag_set *diags)
 {
     struct mma_sync x = {.g = {.spec = spec, .kernel = kernel, .arch = arch, .plan = plan, .diags = diags}};
     bool aligned = variant == 0;

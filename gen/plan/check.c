@@ -63,9 +63,12 @@ static struct tw_tensormap_call representative(const struct plan *p, const struc
 {
     const struct plan_tensor *t = &p->tensor[m->tensor];
     int64_t bytes = (int64_t)tw_dtype_bytes(t->dtype), value;
-    struct tw_tensormap_call call = {.func = TW_TENSORMAP_TILED, .dtype = (uint32_t)tw_dtype_info(t->dtype)->tensormap,
-                                     .rank = (uint32_t)m->rank, .addr = 1 << 20,
-                                     .swizzle = tw_swizzles[m->swizzle].tensormap, .l2 = (uint32_t)m->l2_promotion};
+    struct tw_tensormap_call call = {.func = TW_TENSORMAP_TILED,
+                                     .dtype = (uint32_t)tw_dtype_info(t->dtype)->tensormap,
+                                     .rank = (uint32_t)m->rank,
+                                     .addr = 1 << 20,
+                                     .swizzle = tw_swizzles[m->swizzle].tensormap,
+                                     .l2 = (uint32_t)m->l2_promotion};
     for (int i = 0; i < m->rank; i++) {
         int d = m->rank - 1 - i; /* the map's innermost dimension comes first, the tensor's last */
         bool constant = expr_is_int(&p->graph, t->dim[d], &value) && value > 0;
@@ -95,7 +98,8 @@ static void check_map(const struct check *c, const struct plan_map *m)
         return;
     }
     if (m->swizzle != t->swizzle)
-        fault(c, t->name, "SWIZZLE", "the tile lies in shared memory with swizzle %s and the map %s writes %s; write one",
+        fault(c, t->name, "SWIZZLE",
+              "the tile lies in shared memory with swizzle %s and the map %s writes %s; write one",
               tw_swizzles[t->swizzle].name, m->name, tw_swizzles[m->swizzle].name);
     for (int i = 0; i < m->rank; i++)
         if (m->box[i] != t->box[m->rank - 1 - i])
@@ -134,14 +138,18 @@ static void check_tile(const struct check *c, const struct plan_tensor *t)
         fault(c, t->name, "SMEM-SIZE", "its tile has %d elements of %d bytes and tile_bytes is %d; write %d",
               elements(t->tile, t->rank), bytes, t->tile_bytes, elements(t->tile, t->rank) * bytes);
     if (shares > 1 && blocks % shares != 0)
-        fault(c, t->name, "CLUSTER", "each box goes to %d blocks, which do not divide the cluster's %d; write a cluster that "
-              "is a multiple", shares, blocks);
+        fault(c, t->name, "CLUSTER",
+              "each box goes to %d blocks, which do not divide the cluster's %d; write a cluster that "
+              "is a multiple",
+              shares, blocks);
     bool splits = shares == 1;
     for (int d = 0; d < t->rank - 1; d++)
         splits |= t->tile[d] > 0 && t->tile[d] % shares == 0;
     if (!splits)
-        fault(c, t->name, "CLUSTER", "%d blocks share the tile, but none of its extents is a multiple of %d; write such a "
-              "tile or a smaller cluster", shares, shares);
+        fault(c, t->name, "CLUSTER",
+              "%d blocks share the tile, but none of its extents is a multiple of %d; write such a "
+              "tile or a smaller cluster",
+              shares, shares);
     else if (t->access == PLAN_ACCESS_TMA && elements(t->box, t->rank) * bytes * t->boxes * shares != t->tile_bytes)
         fault(c, t->name, "MAP", "%d boxes of %d bytes from each of %d block%s bring %d bytes, but the tile holds %d",
               t->boxes, elements(t->box, t->rank) * bytes, shares, shares > 1 ? "s" : "",
@@ -157,8 +165,8 @@ static void check_cluster(const struct check *c)
     if (size > 1 && !c->arch->clusters)
         fault(c, "cluster", "ARCH", "%s has no clusters; write cluster = { m = 1, n = 1 }", c->arch->name);
     else if (size > c->arch->max_cluster)
-        fault(c, "cluster", "CLUSTER", "%d blocks in a cluster, %s takes %d; write a smaller cluster", size, c->arch->name,
-              c->arch->max_cluster);
+        fault(c, "cluster", "CLUSTER", "%d blocks in a cluster, %s takes %d; write a smaller cluster", size,
+              c->arch->name, c->arch->max_cluster);
 }
 
 /* ---- shared memory --------------------------------------------------------------------------------------------- */
@@ -187,10 +195,11 @@ static void check_ring_memory(const struct check *c, const struct plan_ring *rin
         int align = (int)tw_swizzles[t->swizzle].align;
         int each = m->count > 0 ? m->bytes / m->count : m->bytes;
         if (m->align % align != 0 || each % align != 0)
-            fault(c, m->name, "SMEM-ALIGN",
-                  "swizzle %s repeats every %d bytes, but the region is aligned to %d and its stages are %d bytes apart; "
-                  "write multiples of %d",
-                  tw_swizzles[t->swizzle].name, align, m->align, each, align);
+            fault(
+                c, m->name, "SMEM-ALIGN",
+                "swizzle %s repeats every %d bytes, but the region is aligned to %d and its stages are %d bytes apart; "
+                "write multiples of %d",
+                tw_swizzles[t->swizzle].name, align, m->align, each, align);
         if (m->count != ring->stages)
             fault(c, m->name, "SMEM-SIZE", "holds %d stages, ring %s has %d; write one", m->count, ring->name,
                   ring->stages);
@@ -250,8 +259,9 @@ static void check_shared(const struct check *c)
         end = m->offset + m->bytes > end ? m->offset + m->bytes : end;
     }
     if (end > p->launch.shared_bytes)
-        fault(c, "shared_bytes", "SMEM-SIZE", "the regions end at %lld, beyond the %d bytes of the launch; write at least %lld",
-              (long long)end, p->launch.shared_bytes, (long long)end);
+        fault(c, "shared_bytes", "SMEM-SIZE",
+              "the regions end at %lld, beyond the %d bytes of the launch; write at least %lld", (long long)end,
+              p->launch.shared_bytes, (long long)end);
     for (int g = 0; g < p->ring_count; g++)
         check_ring_memory(c, &p->ring[g]);
     if (p->launch.shared_bytes <= c->arch->shared_limit)
@@ -260,12 +270,13 @@ static void check_shared(const struct check *c)
         int fit = stages_that_fit(c, &p->ring[g]);
         if (p->ring[g].filler == PLAN_FILL_THREADS || fit < 1)
             continue;
-        fault(c, "pipeline.stages", "SMEM", "%d stages need %d bytes of shared memory, a block on %s has %d; write %d or less",
-              p->ring[g].stages, p->launch.shared_bytes, c->arch->name, c->arch->shared_limit, fit);
+        fault(c, "pipeline.stages", "SMEM",
+              "%d stages need %d bytes of shared memory, a block on %s has %d; write %d or less", p->ring[g].stages,
+              p->launch.shared_bytes, c->arch->name, c->arch->shared_limit, fit);
         return;
     }
-    fault(c, "tile", "SMEM", "%d bytes of shared memory, a block on %s has %d; write a smaller tile", p->launch.shared_bytes,
-          c->arch->name, c->arch->shared_limit);
+    fault(c, "tile", "SMEM", "%d bytes of shared memory, a block on %s has %d; write a smaller tile",
+          p->launch.shared_bytes, c->arch->name, c->arch->shared_limit);
 }
 
 /* ---- threads and registers ------------------------------------------------------------------------------------- */
@@ -277,7 +288,8 @@ static void check_threads(const struct check *c)
     for (int i = 0; i < p->role_count; i++) {
         const struct plan_role *r = &p->role[i];
         if (r->warps < 1 || r->instances < 1 || r->warps % r->instances != 0)
-            fault(c, r->name, "THREADS", "%d warps do not make %d instances alike; write a multiple", r->warps, r->instances);
+            fault(c, r->name, "THREADS", "%d warps do not make %d instances alike; write a multiple", r->warps,
+                  r->instances);
         for (int o = 0; o < i; o++)
             if (r->first_warp < p->role[o].first_warp + p->role[o].warps &&
                 p->role[o].first_warp < r->first_warp + r->warps)
@@ -289,15 +301,16 @@ static void check_threads(const struct check *c)
         warps += r->warps;
     }
     if (p->launch.block < 1 || p->launch.block > c->arch->max_threads)
-        fault(c, "threads", "THREADS", "%d threads, a block on %s has at most %d; write less", p->launch.block, c->arch->name,
-              c->arch->max_threads);
+        fault(c, "threads", "THREADS", "%d threads, a block on %s has at most %d; write less", p->launch.block,
+              c->arch->name, c->arch->max_threads);
     else if (p->role_count > 0 && warps * 32 != p->launch.block)
         fault(c, "threads", "THREADS", "the roles have %d threads, the block %d; write block = %d", warps * 32,
               p->launch.block, warps * 32);
     for (int i = 0; i < p->barrier_count; i++) {
         const struct plan_barrier *b = &p->barrier[i];
         if (b->id < 0 || b->id >= c->arch->named_barriers)
-            fault(c, b->name, "BARRIER", "hardware barrier %d, a block has 0 to %d", b->id, c->arch->named_barriers - 1);
+            fault(c, b->name, "BARRIER", "hardware barrier %d, a block has 0 to %d", b->id,
+                  c->arch->named_barriers - 1);
         if (b->threads < 32 || b->threads % 32 != 0 || b->threads > p->launch.block)
             fault(c, b->name, "BARRIER", "%d threads; write a multiple of 32, at most the block's %d", b->threads,
                   p->launch.block);
@@ -321,15 +334,20 @@ static void check_registers(const struct check *c)
         if (!c->arch->setmaxnreg)
             fault(c, r->name, "ARCH", "%s has no setmaxnreg; write registers = 0", c->arch->name);
         if (r->registers < 24 || r->registers > 256 || r->registers % 8 != 0)
-            fault(c, r->name, "REGS", "setmaxnreg takes multiples of 8 from 24 to 256, this is %d; write %d", r->registers,
-                  r->registers < 24 ? 24 : r->registers > 256 ? 256 : r->registers / 8 * 8);
+            fault(c, r->name, "REGS", "setmaxnreg takes multiples of 8 from 24 to 256, this is %d; write %d",
+                  r->registers,
+                  r->registers < 24    ? 24
+                  : r->registers > 256 ? 256
+                                       : r->registers / 8 * 8);
         if (r->first_warp % 4 != 0 || r->warps % 4 != 0)
-            fault(c, r->name, "REGS", "setmaxnreg acts on whole warpgroups, the role has warps %d..%d; write multiples of 4",
-                  r->first_warp, r->first_warp + r->warps - 1);
+            fault(c, r->name, "REGS",
+                  "setmaxnreg acts on whole warpgroups, the role has warps %d..%d; write multiples of 4", r->first_warp,
+                  r->first_warp + r->warps - 1);
     }
     for (int i = 0; i < p->role_count && budgets; i++)
         if (p->role[i].registers == 0)
-            fault(c, p->role[i].name, "REGS", "other roles move registers by setmaxnreg, so this one needs a budget; write "
+            fault(c, p->role[i].name, "REGS",
+                  "other roles move registers by setmaxnreg, so this one needs a budget; write "
                   "registers = 24 or more");
     if (sum > c->arch->registers_per_block)
         fault(c, "registers", "REGS", "the roles' budgets are %lld registers, a block has %d; write smaller budgets",
@@ -338,18 +356,22 @@ static void check_registers(const struct check *c)
         int64_t need = (int64_t)p->launch.block * (int64_t)align_up(p->registers_estimate, 8);
         most = p->register_limit;
         if (need > c->arch->registers_per_block)
-            fault(c, "registers", "REGS", "%d threads with about %d registers need %lld, a block has %d; write a smaller tile "
-                  "or less threads", p->launch.block, p->registers_estimate, (long long)need, c->arch->registers_per_block);
+            fault(c, "registers", "REGS",
+                  "%d threads with about %d registers need %lld, a block has %d; write a smaller tile "
+                  "or less threads",
+                  p->launch.block, p->registers_estimate, (long long)need, c->arch->registers_per_block);
     }
     if (most > c->arch->registers_per_thread || most == 0)
         most = c->arch->registers_per_thread;
     if (p->registers_estimate > most && !p->allow_spills)
-        fault(c, "tile", "REGS", "a thread needs about %d registers, its budget is %d; write a smaller tile or more consumers",
+        fault(c, "tile", "REGS",
+              "a thread needs about %d registers, its budget is %d; write a smaller tile or more consumers",
               p->registers_estimate, most);
     int resident = arch_resident_blocks(c->arch, p->launch.block, 0, p->launch.shared_bytes);
     if (p->blocks_per_sm > resident && p->launch.shared_bytes <= c->arch->shared_limit)
-        fault(c, "blocks_per_sm", "SMEM", "%d blocks a multiprocessor, but threads and shared memory let %d in; write %d",
-              p->blocks_per_sm, resident, resident);
+        fault(c, "blocks_per_sm", "SMEM",
+              "%d blocks a multiprocessor, but threads and shared memory let %d in; write %d", p->blocks_per_sm,
+              resident, resident);
 }
 
 /* ---- instructions ---------------------------------------------------------------------------------------------- */
@@ -376,8 +398,8 @@ static void check_shape(const struct check *c, const struct plan_mma *m)
               tw_dtype_name(m->input), types->m, types->n_low, types->k);
     else
         fault(c, m->name, "MMA-SHAPE",
-              "%s has no shape m%dn%dk%d for %s; write m = %d, n a multiple of %d up to 256, k = %d", m->kind, m->m, m->n, m->k,
-              tw_dtype_name(m->input), types->m, types->n_step, types->k);
+              "%s has no shape m%dn%dk%d for %s; write m = %d, n a multiple of %d up to 256, k = %d", m->kind, m->m,
+              m->n, m->k, tw_dtype_name(m->input), types->m, types->n_step, types->k);
 }
 
 static void check_mma(const struct check *c, const struct plan_mma *m)
@@ -401,7 +423,8 @@ static void check_mma(const struct check *c, const struct plan_mma *m)
                   tw_dtype_name(m->input));
         if (wgmma && span > 0 && m->operand[o].stride_bytes != 8 * span)
             fault(c, t->name, "SWIZZLE",
-                  "with swizzle %s eight rows of the operand are %d bytes apart, the descriptor says %d; write stride_bytes = "
+                  "with swizzle %s eight rows of the operand are %d bytes apart, the descriptor says %d; write "
+                  "stride_bytes = "
                   "%d",
                   tw_swizzles[t->swizzle].name, 8 * span, m->operand[o].stride_bytes, 8 * span);
     }
@@ -423,15 +446,16 @@ static void check_params(const struct check *c)
             fault(c, q->name, "PARAMS", "offset %d, but the CUDA ABI puts it at %lld; write that", q->offset,
                   (long long)align_up(end, q->align));
         if (q->kind == PLAN_PARAM_MAP && (q->bytes != 128 || q->align % 64 != 0))
-            fault(c, q->name, "PARAMS", "a tensor map has 128 bytes and alignment 64, this has %d and %d", q->bytes, q->align);
+            fault(c, q->name, "PARAMS", "a tensor map has 128 bytes and alignment 64, this has %d and %d", q->bytes,
+                  q->align);
         end = q->offset + q->bytes;
     }
     if (p->param_bytes < end)
         fault(c, "param_bytes", "PARAMS", "the parameters end at %lld, param_bytes is %d; write %lld", (long long)end,
               p->param_bytes, (long long)end);
     if (p->param_bytes > c->arch->parameter_limit)
-        fault(c, "param_bytes", "PARAMS", "%d bytes of parameters, a kernel takes %d; pass less tensors", p->param_bytes,
-              c->arch->parameter_limit);
+        fault(c, "param_bytes", "PARAMS", "%d bytes of parameters, a kernel takes %d; pass less tensors",
+              p->param_bytes, c->arch->parameter_limit);
 }
 
 /* ---- the check ------------------------------------------------------------------------------------------------- */
@@ -462,7 +486,8 @@ int plan_check(const struct plan *p, struct diag_set *diags)
             fault(&c, ring->name, "ARCH", "%s has no cp.async", c.arch->name);
         for (int i = 0; i < ring->tensor_count && i < 8; i++) {
             if (ring->tensor[i] < 0 || ring->tensor[i] >= p->tensor_count) {
-                fault(&c, ring->name, "MAP", "tensor %d does not exist; the Plan has %d", ring->tensor[i], p->tensor_count);
+                fault(&c, ring->name, "MAP", "tensor %d does not exist; the Plan has %d", ring->tensor[i],
+                      p->tensor_count);
                 return diags->errors - faults; /* the rest would read beyond arrays */
             }
             if (ring->filler != PLAN_FILL_THREADS)

@@ -140,7 +140,8 @@ struct plan_role {
     int step_count;
 };
 
-/* A named barrier: BARRIER steps refer to it by `count`. */
+/* A named barrier: BARRIER steps refer to it by `count`. All executors of the roles that meet there have `threads` threads
+ * together; or, where one role meets there, each instance has so many and meets alone, at hardware barrier id + instance. */
 struct plan_barrier {
     const char *name;
     int id;                   /* hardware barrier, 1..15; 0 is the block's */
@@ -233,7 +234,7 @@ struct plan {
 /* Bytes from the Plan's arena, zeroed; NULL out of memory. */
 void *plan_alloc(struct plan *p, size_t bytes);
 const char *plan_text(struct plan *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void plan_free(struct plan *p);
+void plan_free(struct plan *p); /* the graphs too; *p is then zero */
 
 /* Every check named in the design's section 3 but the protocol's: tensor-map rules, shared memory, registers, features of the
  * architecture, transaction bytes and arrival counts. Faults go to diags with rule ids. Returns the number of errors. */

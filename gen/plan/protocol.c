@@ -84,8 +84,8 @@ bool protocol_reads_as_one(const struct plan_role *role, int ring)
     int warps = (threads_of_instance(role) + 31) / 32;
     for (int i = 0; i < role->step_count; i++) {
         const struct plan_step *s = &role->step[i];
-        if (s->ring == ring && ((s->op == PLAN_READ && s->count != 0) ||
-                                (s->op == PLAN_RELEASE && protocol_arrivals(s) >= warps)))
+        if (s->ring == ring &&
+            ((s->op == PLAN_READ && s->count != 0) || (s->op == PLAN_RELEASE && protocol_arrivals(s) >= warps)))
             return true;
     }
     return false;
@@ -98,8 +98,8 @@ int protocol_lanes(const struct plan *p, int role)
     for (int i = 0; i < r->step_count; i++) {
         const struct plan_step *s = &r->step[i];
         bool copies = s->op == PLAN_FILL && p->ring[s->ring].filler == PLAN_FILL_CP_ASYNC;
-        bool reads = s->op == PLAN_READ && (p->ring[s->ring].filler == PLAN_FILL_CP_ASYNC ||
-                                            (wide && !protocol_reads_as_one(r, s->ring)));
+        bool reads = s->op == PLAN_READ &&
+                     (p->ring[s->ring].filler == PLAN_FILL_CP_ASYNC || (wide && !protocol_reads_as_one(r, s->ring)));
         if (copies || reads || s->op == PLAN_WRITE || s->op == PLAN_STORE)
             return 2;
     }
@@ -171,7 +171,8 @@ int protocol_trip(const struct plan *p, const struct protocol_trips *trips, int 
         return s->count;
     if (same_name(s->call, "tiles"))
         return trips->tiles;
-    return trips->trip[(tile + loop_number(p, s->call)) % trips->tiles];
+    int n = loop_number(p, s->call), trip = trips->trip[(tile + n) % trips->tiles];
+    return trip > 1 ? trip + n : trip;
 }
 
 /* ---- clusters -------------------------------------------------------------------------------------------------- */
@@ -268,6 +269,8 @@ static int check_role(const struct plan *p, int role, struct diag_set *diags)
                            depth < 0 ? "ends a loop that did not begin" : "loops are nested deeper than 8");
             return diags->errors - faults;
         }
+        if (s->count < 0)
+            protocol_fault(p, diags, role, -1, i, "PROTOCOL-ORDER", "count is %d; write 0 or more", s->count);
         if (s->op == PLAN_BARRIER && (s->count < 0 || s->count >= p->barrier_count))
             protocol_fault(p, diags, role, -1, i, "PROTOCOL-ROLES", "barrier %d does not exist; the Plan has %d",
                            s->count, p->barrier_count);
@@ -399,7 +402,8 @@ int protocol_check_program(const struct plan *p, struct diag_set *diags)
         for (int o = 0; o < g; o++)
             if (p->ring[g].filler == PLAN_FILL_BULK && p->ring[o].filler == PLAN_FILL_BULK &&
                 p->ring[g].full_shared >= 0 &&
-                (p->ring[g].full_shared == p->ring[o].full_shared || p->ring[g].empty_shared == p->ring[o].empty_shared))
+                (p->ring[g].full_shared == p->ring[o].full_shared ||
+                 p->ring[g].empty_shared == p->ring[o].empty_shared))
                 diag_report(diags, DIAG_ERROR, p->loc, p->kernel, NULL, "PROTOCOL-ROLES",
                             "%s, rings %s and %s share their barriers in shared memory; give each its own", p->arch,
                             p->ring[o].name, p->ring[g].name);
@@ -506,8 +510,8 @@ static void check_empty_barrier(const struct plan *p, int ring, struct diag_set 
     bool refilled = false;
     int arrivals = 0, role = -1, step = -1;
     for (int r = 0; r < p->role_count; r++)
-        refilled |= protocol_has(&p->role[r], PLAN_WAIT_EMPTY, ring, -1) ||
-                    protocol_has(&p->role[r], PLAN_RELEASE, ring, -1);
+        refilled |=
+            protocol_has(&p->role[r], PLAN_WAIT_EMPTY, ring, -1) || protocol_has(&p->role[r], PLAN_RELEASE, ring, -1);
     for (int r = 0; r < p->role_count && refilled; r++) {
         const struct plan_role *q = &p->role[r];
         if (!protocol_has(q, PLAN_READ, ring, -1))
@@ -531,12 +535,14 @@ static void check_empty_barrier(const struct plan *p, int ring, struct diag_set 
             if (protocol_arrivals(&q->step[s]) != each)
                 protocol_fault(p, diags, r, 0, s, "PROTOCOL-ARRIVALS",
                                "arrives %d times where step %d %s arrives %d times; each release must count alike",
-                               protocol_arrivals(&q->step[s]), release + 1, protocol_step_name(&q->step[release]), each);
+                               protocol_arrivals(&q->step[s]), release + 1, protocol_step_name(&q->step[release]),
+                               each);
             if (q->step[s].count >= g->stages && depth > 0)
-                protocol_fault(p, diags, r, 0, s, "PROTOCOL-DEPTH",
-                               "keeps %d stages of ring %s, which has %d, so that none is left to fill; write %d stages "
-                               "or keep %d",
-                               q->step[s].count, g->name, g->stages, q->step[s].count + 1, g->stages - 1);
+                protocol_fault(
+                    p, diags, r, 0, s, "PROTOCOL-DEPTH",
+                    "keeps %d stages of ring %s, which has %d, so that none is left to fill; write %d stages "
+                    "or keep %d",
+                    q->step[s].count, g->name, g->stages, q->step[s].count + 1, g->stages - 1);
         }
     }
     struct protocol_cluster c = protocol_cluster(p);
@@ -545,8 +551,8 @@ static void check_empty_barrier(const struct plan *p, int ring, struct diag_set 
         protocol_fault(p, diags, role, 0, step, "PROTOCOL-ARRIVALS",
                        "the empty barrier of ring %s completes after %d arrival%s, but %d come (%d from each of %d "
                        "block%s); write empty_arrivals = %d",
-                       g->name, g->empty_arrivals, g->empty_arrivals == 1 ? "" : "s", arrivals * blocks, arrivals, blocks,
-                       blocks > 1 ? "s" : "", arrivals * blocks);
+                       g->name, g->empty_arrivals, g->empty_arrivals == 1 ? "" : "s", arrivals * blocks, arrivals,
+                       blocks, blocks > 1 ? "s" : "", arrivals * blocks);
     if (role < 0 && refilled)
         for (int r = 0; r < p->role_count; r++) {
             int wait = find_step(&p->role[r], PLAN_WAIT_EMPTY, ring);

@@ -8,7 +8,8 @@
 enum { PROTOCOL_MAX_BLOCKS = 16, PROTOCOL_MAX_STAGES = 64, PROTOCOL_MAX_DEPTH = 8, PROTOCOL_MAX_THREADS = 1024 };
 
 /* Trip counts of one exploration: in turn t of the persistent loop "tiles", a loop of another name, its first
- * LOOP the n-th of the Plan, makes trip[(t + n) % tiles] trips. A LOOP step whose count is not 0 makes that many. */
+ * LOOP the n-th of the Plan, makes trip[(t + n) % tiles] trips, and n more where that is not 0 or 1: loops of different
+ * names must not rely on each other's counts. A LOOP step whose count is not 0 makes that many. */
 struct protocol_trips {
     int tiles;
     int trip[4];
@@ -63,7 +64,7 @@ bool protocol_buffers_are_private(const struct plan *p, int role, int ring);
 
 /* Blocks of the cluster that a copy of `tensor` by block 0..blocks-1 reaches, as a bit set; itself included. */
 struct protocol_cluster {
-    int blocks; /* 1 where nothing is multicast */
+    int blocks;                        /* 1 where nothing is multicast */
     int stride[16], size[16], tensors; /* by tensor: its blocks are apart by stride; tensors beyond 16 are not shared */
 };
 struct protocol_cluster protocol_cluster(const struct plan *p);

@@ -62,22 +62,28 @@ static void check_end(struct run *x, struct thread *t)
             const struct touch *u = &r->touch[i];
             if (u->store_index >= 0 && u->store_over == NEVER) {
                 t->step = last_step(x, t, PLAN_STORE, g);
-                FAULT(x, t, i, "PROTOCOL-EXIT", "the block may end while this store reads its buffer of ring %s; write "
-                      "store_wait 0 at the end", name);
+                FAULT(x, t, i, "PROTOCOL-EXIT",
+                      "the block may end while this store reads its buffer of ring %s; write "
+                      "store_wait 0 at the end",
+                      name);
             } else if (u->read_index >= 0 && u->read_over == NEVER) {
                 t->step = last_step(x, t, PLAN_READ, g);
-                FAULT(x, t, i, "PROTOCOL-EXIT", "the role ends while a group of reads of ring %s may be unfinished; commit "
-                      "it and write mma_wait 0 at the end", name);
+                FAULT(x, t, i, "PROTOCOL-EXIT",
+                      "the role ends while a group of reads of ring %s may be unfinished; commit "
+                      "it and write mma_wait 0 at the end",
+                      name);
             } else if (u->copy_index >= 0 && u->copy_over == NEVER) {
                 t->step = last_step(x, t, PLAN_FILL, g);
-                FAULT(x, t, i, "PROTOCOL-EXIT", "the block may end while copies into ring %s are in flight; write cp_wait 0 "
-                      "at the end", name);
+                FAULT(x, t, i, "PROTOCOL-EXIT",
+                      "the block may end while copies into ring %s are in flight; write cp_wait 0 "
+                      "at the end",
+                      name);
             }
         }
         if (!x->failed && t->lane == 0 && r->read > r->released && x->p->ring[g].filler == PLAN_FILL_BULK &&
             protocol_is_refilled(x->p, g)) {
-            t->step = last_step(x, t, protocol_has(&x->p->role[t->role], PLAN_RELEASE, g, -1) ? PLAN_RELEASE : PLAN_READ,
-                                g);
+            t->step =
+                last_step(x, t, protocol_has(&x->p->role[t->role], PLAN_RELEASE, g, -1) ? PLAN_RELEASE : PLAN_READ, g);
             FAULT(x, t, r->released % x->p->ring[g].stages, "PROTOCOL-RELEASE",
                   "the role ends with %d stage%s of ring %s unreleased; write release with count 0 after the loop",
                   r->read - r->released, r->read - r->released > 1 ? "s" : "", name);
@@ -171,10 +177,11 @@ static void deadlock(struct run *x)
             return;
         }
         if (b->pending == 0 && b->bytes != 0) {
-            FAULT(x, t, stage, "PROTOCOL-BYTES",
-                  "waits for ever: %lld bytes %s than the full barrier of ring %s expects; expect what the copies bring",
-                  (long long)(b->bytes > 0 ? b->bytes : -b->bytes), b->bytes > 0 ? "fewer come" : "more come",
-                  x->p->ring[s->ring].name);
+            FAULT(
+                x, t, stage, "PROTOCOL-BYTES",
+                "waits for ever: %lld bytes %s than the full barrier of ring %s expects; expect what the copies bring",
+                (long long)(b->bytes > 0 ? b->bytes : -b->bytes), b->bytes > 0 ? "fewer come" : "more come",
+                x->p->ring[s->ring].name);
             return;
         }
     }
@@ -215,13 +222,13 @@ static bool set_up(struct run *x, char **memory)
     x->width = x->thread_count + side_by_side;
     int meetings = p->barrier_count * x->cluster.blocks * x->most_instances;
     size_t threads = (size_t)x->thread_count, clock = round_up((size_t)x->width * sizeof(tick));
-    size_t bytes = round_up(threads * sizeof(struct thread)) +
-                   threads * (clock + round_up((size_t)p->ring_count * sizeof(struct progress)) +
-                              (size_t)touches * sizeof(struct touch) + (size_t)p->ring_count * 16) +
-                   round_up((size_t)p->ring_count * sizeof(int)) +
-                   round_up((size_t)side_by_side * sizeof(struct mbarrier)) +
-                   (size_t)side_by_side * (2 * clock + round_up(threads * sizeof(int)) + round_up(threads * sizeof(tick))) +
-                   round_up((size_t)meetings * sizeof(struct meeting)) + (size_t)meetings * 2 * clock;
+    size_t bytes =
+        round_up(threads * sizeof(struct thread)) +
+        threads * (clock + round_up((size_t)p->ring_count * sizeof(struct progress)) +
+                   (size_t)touches * sizeof(struct touch) + (size_t)p->ring_count * 16) +
+        round_up((size_t)p->ring_count * sizeof(int)) + round_up((size_t)side_by_side * sizeof(struct mbarrier)) +
+        (size_t)side_by_side * (2 * clock + round_up(threads * sizeof(int)) + round_up(threads * sizeof(tick))) +
+        round_up((size_t)meetings * sizeof(struct meeting)) + (size_t)meetings * 2 * clock;
     *memory = x->thread_count <= PROTOCOL_MAX_THREADS && p->ring_count <= 16 ? calloc(1, bytes) : NULL;
     x->memory = *memory;
     x->memory_end = *memory ? *memory + bytes : NULL;
@@ -246,8 +253,8 @@ static void make_thread(struct run *x, struct thread *t, int role, int instance,
         if (r->fills || r->reads || protocol_has(q, PLAN_WRITE, g, -1))
             r->touch = take(x, (size_t)p->ring[g].stages * sizeof(struct touch));
         for (int i = 0; r->touch && i < p->ring[g].stages; i++)
-            r->touch[i] = (struct touch){.read_index = -1, .read_group = -1, .copy_index = -1, .write_index = -1,
-                                         .store_index = -1};
+            r->touch[i] = (struct touch){
+                .read_index = -1, .read_group = -1, .copy_index = -1, .write_index = -1, .store_index = -1};
     }
 }
 
@@ -287,7 +294,8 @@ static void make_barriers(struct run *x)
             int lanes = protocol_lanes(p, r), instances = p->role[r].instances;
             bool private = protocol_barrier_is_private(p, b);
             for (int i = 0; meets && i < x->cluster.blocks * x->most_instances; i++)
-                x->meeting[b * x->cluster.blocks * x->most_instances + i].expected += private ? lanes : lanes * instances;
+                x->meeting[b * x->cluster.blocks * x->most_instances + i].expected +=
+                    private ? lanes : lanes * instances;
         }
 }
 

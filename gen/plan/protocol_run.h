@@ -9,10 +9,10 @@ enum { TICKS = 65000, NEVER = 0 };
 
 /* What one thread did with one stage of a ring. Turn t of stage s is the (t * stages + s)-th stage taken. */
 struct touch {
-    int read_index;  /* newest stage index read here, -1: none */
-    int read_group;  /* its newest group of asynchronous reads */
-    tick read_over;  /* when the reads were over; NEVER: they may still run */
-    int copy_index;  /* newest index copied here by this thread's cp.async */
+    int read_index; /* newest stage index read here, -1: none */
+    int read_group; /* its newest group of asynchronous reads */
+    tick read_over; /* when the reads were over; NEVER: they may still run */
+    int copy_index; /* newest index copied here by this thread's cp.async */
     int copy_group;
     tick copy_over;
     int write_index; /* newest index written here */
@@ -25,11 +25,11 @@ struct touch {
 /* A thread's counters of one ring: stages taken so far. */
 struct progress {
     int filled, read, released, stored;
-    int filled_here;         /* in this turn of "tiles" */
+    int filled_here;           /* in this turn of "tiles" */
     unsigned filling, reading; /* tensors of the stage in hand that are done */
-    unsigned fills, reads;   /* tensors that this role fills or reads at all */
-    int elected;             /* the thread that stores for this one */
-    struct touch *touch;     /* by stage */
+    unsigned fills, reads;     /* tensors that this role fills or reads at all */
+    int elected;               /* the thread that stores for this one */
+    struct touch *touch;       /* by stage */
 };
 
 struct thread {
@@ -50,14 +50,14 @@ struct thread {
 };
 
 struct mbarrier {
-    int arrivals;      /* of a turn */
+    int arrivals; /* of a turn */
     int pending;
-    int64_t bytes;     /* still to come in this turn */
-    int completed;     /* turns */
-    int component;     /* in the clocks */
-    tick *before;      /* what happened before the newest completion */
-    tick *gathered;    /* and before the next one, as far as it goes */
-    int *waited;       /* by thread: newest turn that it waited for, -1: none */
+    int64_t bytes;  /* still to come in this turn */
+    int completed;  /* turns */
+    int component;  /* in the clocks */
+    tick *before;   /* what happened before the newest completion */
+    tick *gathered; /* and before the next one, as far as it goes */
+    int *waited;    /* by thread: newest turn that it waited for, -1: none */
     tick *waited_at;
 };
 
@@ -73,13 +73,13 @@ struct run {
     struct protocol_cluster cluster;
     int thread_count, width;
     struct thread *thread;
-    int *first_barrier;            /* by ring: index of stage 0's full barrier in block 0 */
-    struct mbarrier *barrier;      /* by ring, block, stage, side */
+    int *first_barrier;       /* by ring: index of stage 0's full barrier in block 0 */
+    struct mbarrier *barrier; /* by ring, block, stage, side */
     int barrier_count;
-    struct meeting *meeting;       /* by named barrier, block, instance */
+    struct meeting *meeting; /* by named barrier, block, instance */
     int most_instances;
     unsigned neighbours[16][PROTOCOL_MAX_BLOCKS];
-    char *memory, *memory_end;     /* one block, handed out from the front */
+    char *memory, *memory_end; /* one block, handed out from the front */
     bool failed;
 };
 
@@ -109,7 +109,7 @@ static inline bool knows(const struct run *x, const struct thread *t, const stru
 
 /* ---- faults ---------------------------------------------------------------------------------------------------- */
 
-#define FAULT(x, t, stage, rule, ...) \
+#define FAULT(x, t, stage, rule, ...)                                                                                  \
     ((x)->failed = true, protocol_fault((x)->p, (x)->diags, (t)->role, stage, (t)->step, rule, __VA_ARGS__))
 
 static inline const struct plan_step *step_of(const struct run *x, const struct thread *t)

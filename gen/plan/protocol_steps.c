@@ -40,10 +40,11 @@ static bool arrive(struct run *x, struct thread *t, int ring, int block, int sta
     struct mbarrier *b = barrier_of(x, ring, block, stage, side);
     const char *name = x->p->ring[ring].name;
     if (b->completed > turn || b->pending < arrivals) {
-        FAULT(x, t, stage, "PROTOCOL-ARRIVALS",
-              "arrives on the %s barrier of ring %s after %d arrival%s completed the turn without it; write %s_arrivals "
-              "as many as arrive",
-              side_name[side], name, b->arrivals, b->arrivals == 1 ? "" : "s", side_name[side]);
+        FAULT(
+            x, t, stage, "PROTOCOL-ARRIVALS",
+            "arrives on the %s barrier of ring %s after %d arrival%s completed the turn without it; write %s_arrivals "
+            "as many as arrive",
+            side_name[side], name, b->arrivals, b->arrivals == 1 ? "" : "s", side_name[side]);
         return false;
     }
     if (b->completed < turn || t->clock[b->component] < turn) {
@@ -71,21 +72,24 @@ static bool pass(struct run *x, struct thread *t, enum side side)
     struct mbarrier *b = barrier_of(x, s->ring, t->block, stage, side);
     if (((index / ring->stages + s->phase) & 1) != (turn & 1)) {
         FAULT(x, t, stage, "PROTOCOL-PHASE",
-              "waits on the %s barrier of ring %s for parity %d, where turn %d completes with parity %d; write phase = %d",
-              side_name[side], ring->name, (index / ring->stages + s->phase) & 1, turn, turn & 1, side == EMPTY);
+              "waits on the %s barrier of ring %s for parity %d, where %s with parity %d; write phase = %d",
+              side_name[side], ring->name, (index / ring->stages + s->phase) & 1,
+              turn < 0 ? "a fresh barrier lets pass who waits" : "the stage's turn completes", turn & 1, side == EMPTY);
         return false;
     }
     if (b->completed < turn || t->clock[b->component] < (turn > 0 ? turn : 0)) {
         FAULT(x, t, stage, "PROTOCOL-PHASE",
-              "waits for turn %d of the %s barrier of ring %s while turn %d may be incomplete, and passes on turn %d, whose "
+              "waits for turn %d of the %s barrier of ring %s while turn %d may be incomplete, and passes on turn %d, "
+              "whose "
               "parity is the same; wait for every turn",
               turn, side_name[side], ring->name, turn - 1, turn - 2);
         return false;
     }
     if (b->completed > turn + 1) {
-        FAULT(x, t, stage, "PROTOCOL-PHASE",
-              "waits for turn %d of the %s barrier of ring %s, which is already in turn %d: the parity has changed twice",
-              turn, side_name[side], ring->name, b->completed);
+        FAULT(
+            x, t, stage, "PROTOCOL-PHASE",
+            "waits for turn %d of the %s barrier of ring %s, which is already in turn %d: the parity has changed twice",
+            turn, side_name[side], ring->name, b->completed);
         return false;
     }
     if (b->completed == turn)
@@ -106,7 +110,8 @@ static bool drain(struct run *x, struct thread *t)
         int turn = index / stages;
         if (t->clock[b->component] < turn) {
             FAULT(x, t, index % stages, "PROTOCOL-PHASE",
-                  "waits for turn %d of the empty barrier of ring %s while turn %d may be incomplete, and passes on an older "
+                  "waits for turn %d of the empty barrier of ring %s while turn %d may be incomplete, and passes on an "
+                  "older "
                   "turn of the same parity; wait for every turn",
                   turn, x->p->ring[s->ring].name, turn - 1);
             return false;
@@ -138,9 +143,9 @@ static bool readers_are_through(struct run *x, struct thread *t, int ring, int b
             continue;
         const char *what = x->p->ring[ring].filler == PLAN_FILL_BULK ? "wait for the empty barrier before it"
                                                                      : "a barrier must stand between";
-        FAULT(x, t, stage, "PROTOCOL-OVERWRITE",
-              "copies into a stage of ring %s that role %s may still read%s; %s", x->p->ring[ring].name,
-              role_name(x, o), block == t->block ? "" : " in another block of the cluster", what);
+        FAULT(x, t, stage, "PROTOCOL-OVERWRITE", "copies into a stage of ring %s that role %s may still read%s; %s",
+              x->p->ring[ring].name, role_name(x, o), block == t->block ? "" : " in another block of the cluster",
+              what);
         return false;
     }
     return true;
@@ -173,15 +178,17 @@ static void fill_bulk(struct run *x, struct thread *t)
             return;
         struct mbarrier *b = barrier_of(x, s->ring, block, stage, FULL);
         if (b->completed > turn) {
-            FAULT(x, t, stage, "PROTOCOL-BYTES",
-                  "brings bytes after the full barrier completed without them; expect %d bytes a stage before the copies",
-                  x->p->ring[s->ring].tx_bytes);
+            FAULT(
+                x, t, stage, "PROTOCOL-BYTES",
+                "brings bytes after the full barrier completed without them; expect %d bytes a stage before the copies",
+                x->p->ring[s->ring].tx_bytes);
             return;
         }
         if (b->completed < turn || t->clock[b->component] < turn) {
-            FAULT(x, t, stage, "PROTOCOL-ORDER",
-                  "brings bytes while the stage's last turn may be incomplete, and they count for it; wait for the empty "
-                  "barrier first");
+            FAULT(
+                x, t, stage, "PROTOCOL-ORDER",
+                "brings bytes while the stage's last turn may be incomplete, and they count for it; wait for the empty "
+                "barrier first");
             return;
         }
         b->bytes -= s->count;
@@ -211,7 +218,8 @@ static bool copies_are_here(struct run *x, struct thread *t, int ring, int index
         const struct touch *u = o->ring[ring].touch ? &o->ring[ring].touch[stage] : NULL;
         if (o->block != t->block || !u || !o->ring[ring].fills)
             continue;
-        if (o->ring[ring].filled > index && u->copy_index >= index && u->copy_over != NEVER && knows(x, t, o, u->copy_over))
+        if (o->ring[ring].filled > index && u->copy_index >= index && u->copy_over != NEVER &&
+            knows(x, t, o, u->copy_over))
             continue;
         FAULT(x, t, stage, "PROTOCOL-BARRIER",
               "reads a stage of ring %s that other threads' copies fill, and does not know that they waited for them; "
@@ -233,7 +241,8 @@ static void read_stage(struct run *x, struct thread *t)
         struct mbarrier *b = barrier_of(x, s->ring, t->block, stage, FULL);
         if (t->clock[b->component] <= index / ring->stages) {
             FAULT(x, t, stage, "PROTOCOL-READ",
-                  "reads a stage of ring %s without having waited until it is full; write wait_full before it", ring->name);
+                  "reads a stage of ring %s without having waited until it is full; write wait_full before it",
+                  ring->name);
             return;
         }
     } else if (!copies_are_here(x, t, s->ring, index)) {
@@ -279,7 +288,8 @@ static void release(struct run *x, struct thread *t)
                 continue;
             if (o == t)
                 FAULT(x, t, stage, "PROTOCOL-OVERWRITE",
-                      "releases a stage of ring %s that an unfinished group of reads still uses, so that it is overwritten; "
+                      "releases a stage of ring %s that an unfinished group of reads still uses, so that it is "
+                      "overwritten; "
                       "keep as many stages as mma_wait leaves groups",
                       ring->name);
             else
@@ -351,6 +361,16 @@ static void finish_copies(struct run *x, struct thread *t, int groups)
 
 /* ---- buffers that threads write and bulk stores read ------------------------------------------------------------ */
 
+/* The role waits for its stores between the ring's last STORE and this WRITE. */
+static bool store_wait_stands_before(const struct run *x, const struct thread *t, int ring)
+{
+    const struct plan_role *role = &x->p->role[t->role];
+    for (int i = t->step - 1; i >= 0 && !(role->step[i].op == PLAN_STORE && role->step[i].ring == ring); i--)
+        if (role->step[i].op == PLAN_STORE_WAIT && role->step[i].count < x->p->ring[ring].stages)
+            return true;
+    return false;
+}
+
 static void write_buffer(struct run *x, struct thread *t)
 {
     const struct plan_step *s = step_of(x, t);
@@ -361,17 +381,19 @@ static void write_buffer(struct run *x, struct thread *t)
     struct touch *u = &t->ring[s->ring].touch[stage];
     if (before >= 0) {
         bool issued = elected->ring[s->ring].stored > before && stored->store_index >= before;
-        if (issued && stored->store_over == NEVER) {
+        if (issued && stored->store_over == NEVER && (t == elected || !store_wait_stands_before(x, t, s->ring))) {
             FAULT(x, t, stage, "PROTOCOL-OVERWRITE",
-                  "writes a buffer of ring %s that the store of its last turn may still read; write store_wait %d before it",
+                  "writes a buffer of ring %s that the store of its last turn may still read; write store_wait %d "
+                  "before it",
                   ring->name, ring->stages - 1);
             return;
         }
-        if (!issued || !knows(x, t, elected, stored->store_over)) {
-            FAULT(x, t, stage, "PROTOCOL-BARRIER",
-                  "writes a buffer of ring %s without knowing that the thread that stores it has waited for the store of "
-                  "its last turn; a barrier must stand between store_wait and this step",
-                  ring->name);
+        if (!issued || stored->store_over == NEVER || !knows(x, t, elected, stored->store_over)) {
+            FAULT(
+                x, t, stage, "PROTOCOL-BARRIER",
+                "writes a buffer of ring %s without knowing that the thread that stores it has waited for the store of "
+                "its last turn; a barrier must stand between store_wait and this step",
+                ring->name);
             return;
         }
     }
@@ -405,7 +427,8 @@ static void store(struct run *x, struct thread *t)
             bool written = u->write_index >= index && knows(x, t, o, u->written);
             if (written && (u->fenced == NEVER || !knows(x, t, o, u->fenced))) {
                 FAULT(x, t, stage, "PROTOCOL-FENCE",
-                      "stores a buffer of ring %s whose writes the asynchronous proxy may not see; write fence_async after "
+                      "stores a buffer of ring %s whose writes the asynchronous proxy may not see; write fence_async "
+                      "after "
                       "the writes and before the barrier",
                       ring->name);
                 return;

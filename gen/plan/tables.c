@@ -252,7 +252,8 @@ static void print_roles(const struct plan *p, struct table *t)
             else if (s->op == PLAN_BARRIER && s->count >= 0 && s->count < p->barrier_count)
                 cell(t, "%s", p->barrier[s->count].name);
             else if (s->op == PLAN_RELEASE)
-                cell(t, "keep %d, %d arrival%s", s->count, s->arrivals > 0 ? s->arrivals : 1, s->arrivals > 1 ? "s" : "");
+                cell(t, "keep %d, %d arrival%s", s->count, s->arrivals > 0 ? s->arrivals : 1,
+                     s->arrivals > 1 ? "s" : "");
             else if (s->op == PLAN_FILL || s->op == PLAN_EXPECT)
                 cell(t, "%d bytes", s->count);
             else if (s->op == PLAN_MMA_WAIT || s->op == PLAN_CP_WAIT || s->op == PLAN_STORE_WAIT)
@@ -280,7 +281,8 @@ static void print_instructions(const struct plan *p, struct table *t)
         cell(t, "%d", m->k_steps);
     }
     flush(t);
-    title(t, "operands", 7, "instruction", "tensor", "major", "leading bytes", "stride bytes", "k bytes", "block bytes");
+    title(t, "operands", 7, "instruction", "tensor", "major", "leading bytes", "stride bytes", "k bytes",
+          "block bytes");
     for (int i = 0; i < p->mma_count; i++)
         for (int o = 0; o < 2; o++) {
             const struct plan_mma *m = &p->mma[i];

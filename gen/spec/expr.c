@@ -182,10 +182,10 @@ static int fold_int(struct expr_graph *g, struct expr_node *n)
         ca = cb, cb = swap, y = x, a = n->arg[0], b = n->arg[1];
     }
     if (cb && b >= 0) {
-        const struct expr_node *l = &g->node[a];
-        if ((n->op == EXPR_ADD || n->op == EXPR_MUL) && l->op == n->op && expr_is_int(g, l->arg[1], &x) &&
+        const struct expr_node l = g->node[a]; /* a copy: adding nodes moves them */
+        if ((n->op == EXPR_ADD || n->op == EXPR_MUL) && l.op == n->op && expr_is_int(g, l.arg[1], &x) &&
             int_op(n->op, x, y, &z))
-            return expr_binary(g, n->op, l->arg[0], expr_int(g, z)); /* (e + 2) + 3 is e + 5 */
+            return expr_binary(g, n->op, l.arg[0], expr_int(g, z)); /* (e + 2) + 3 is e + 5 */
         if (n->op == EXPR_SUB && y != INT64_MIN)
             return expr_binary(g, EXPR_ADD, a, expr_int(g, -y)); /* one form for e - 3 and e + -3 */
         if ((n->op == EXPR_ADD && y == 0) || ((n->op == EXPR_MUL || n->op == EXPR_FLOORDIV) && y == 1))

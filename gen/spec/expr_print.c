@@ -87,7 +87,7 @@ static void choose(struct printer *p, const struct expr_node *n, const char *com
     put(p, compare);
     if (n->op == EXPR_ABS) {
         put(p, "0 ? -");
-        print(p, n->arg[0], PREFIX);
+        print(p, n->arg[0], ATOM);
         put(p, " : ");
         print(p, n->arg[0], SUM);
     } else {

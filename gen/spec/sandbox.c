@@ -20,6 +20,7 @@ struct sandbox {
     int64_t steps, step_limit;
     double deadline;               /* seconds of this thread's time */
     int file, line;                /* of the line that runs: what a memory error, which has no place, is told of */
+    int depth;                     /* of protected calls */
     bool fatal;                    /* a limit was met: nothing below the outermost call may go on */
     bool placed;                   /* `error` below holds the place already */
     int status;
@@ -96,8 +97,8 @@ static void set_fatal(struct sandbox *s, enum refusal why)
         snprintf(text, sizeof text, "this runs more than %lld steps, the sandbox's limit; is there a loop without end?",
                  (long long)s->step_limit);
     else
-        snprintf(text, sizeof text, "this takes more than %zu KiB of memory, the sandbox's limit; "
-                 "a spec declares kernels, data stay outside", s->memory_limit / 1024);
+        snprintf(text, sizeof text, "this takes more than %g MiB of memory, the sandbox's limit; a spec declares "
+                 "kernels, data stay outside", (double)s->memory_limit / (1 << 20));
     set_error(s, s->file, s->line, why == REFUSED_STEPS ? "SANDBOX-STEPS" : "SANDBOX-MEMORY", text);
 }
 
@@ -147,7 +148,7 @@ void sandbox_charge(lua_State *L, int64_t steps)
 {
     struct sandbox *s = sandbox_of(L);
     if (__builtin_add_overflow(s->steps, steps, &s->steps))
-        s->steps = INT64_MAX;
+        s->steps = INT64_MAX / 2;
     if (s->steps > s->step_limit)
         stop_steps(L);
 }
@@ -155,7 +156,8 @@ void sandbox_charge(lua_State *L, int64_t steps)
 static void restart_limits(struct sandbox *s)
 {
     s->steps = 0;
-    s->deadline = seconds() + 20 + 20 * ((double)s->step_limit / 50e6);
+    double allowed = 20 * ((double)s->step_limit / 50e6);
+    s->deadline = seconds() + (allowed < 2 ? 2 : allowed);
     s->fatal = s->placed = false;
     s->refusal = REFUSED_NOT;
 }
@@ -268,7 +270,9 @@ static int call(struct sandbox *s, int arguments, int results, struct sandbox_er
     }
     lua_pushcfunction(L, handler);
     lua_insert(L, base);
+    s->depth++;
     int code = lua_pcall(L, arguments, results, base);
+    s->depth--;
     lua_remove(L, base);
     if (code == LUA_OK)
         return SANDBOX_OK;
@@ -392,6 +396,19 @@ static int compile(lua_State *L)
     return 1;
 }
 
+/* The column of the only token `word` on the line; 0 where there are several. */
+static int only_column(struct sandbox *s, int file, int line, const char *word)
+{
+    const struct tokens *t = sandbox_tokens(s, file);
+    int column = 0, count = 0;
+    for (int i = 0; t && i < t->count && t->token[i].line <= line; i++)
+        if (t->token[i].line == line && token_is(t, i, word)) {
+            column = t->token[i].column;
+            count++;
+        }
+    return count == 1 ? column : 0;
+}
+
 /* Lua's "near <eof>" and quoted tokens stay; its place goes. */
 static int syntax_error(struct sandbox *s, struct sandbox_error *error)
 {
@@ -403,7 +420,7 @@ static int syntax_error(struct sandbox *s, struct sandbox_error *error)
     char word[64];
     if (near && snprintf(word, sizeof word, "%s", near + 6) < (int)sizeof word && *word) {
         word[strlen(word) - 1] = 0; /* the closing quote */
-        s->error.column = sandbox_column(s, file, line, word);
+        s->error.column = only_column(s, file, line, word);
     }
     *error = s->error;
     lua_pop(s->L, 1);
@@ -424,6 +441,8 @@ int sandbox_load(struct sandbox *s, const char *name, const char *text, size_t l
     if (length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) /* a byte order mark */
         text += 3, length -= 3;
     struct chunk c = {text, length, file, LUA_OK};
+    if (s->depth == 0)
+        restart_limits(s);
     if (!lua_checkstack(s->L, 2))
         return SANDBOX_NO_MEMORY;
     s->file = file;

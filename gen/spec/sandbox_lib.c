@@ -231,7 +231,7 @@ static int move(lua_State *L)
     int top = lua_gettop(L);
     luaL_checktype(L, 1, LUA_TTABLE);
     if (to > from)
-        sandbox_charge(L, (int64_t)((uint64_t)to - (uint64_t)from) < 0 ? INT64_MAX : to - from);
+        sandbox_charge(L, (int64_t)((uint64_t)to - (uint64_t)from) < 0 ? INT64_MAX / 2 : to - from);
     lua_pushvalue(L, lua_upvalueindex(1));
     lua_insert(L, 1);
     lua_call(L, top, 1);
@@ -345,16 +345,16 @@ static int read_name(lua_State *L)
     const char *library = lua_tostring(L, lua_upvalueindex(2)), *dot = *library ? "." : "";
     if (lua_type(L, 2) != LUA_TSTRING)
         return luaL_error(L, "%s: names are texts, this is a %s", *library ? library : "globals", luaL_typename(L, 2));
-    const char *name = lua_tostring(L, 2), *reason = reason_of(library, name), *word = *library ? library : name;
+    const char *name = lua_tostring(L, 2), *reason = reason_of(library, name);
     if (reason)
-        return sandbox_fault(L, "SANDBOX-NAME", word, "the sandbox leaves %s%s%s out: %s", library, dot, name, reason);
+        return sandbox_fault(L, "SANDBOX-NAME", name, "the sandbox leaves %s%s%s out: %s", library, dot, name, reason);
     const char *near = nearest(L, lua_upvalueindex(1), name);
     if (near)
-        return sandbox_fault(L, "SANDBOX-NAME", word, "there is no %s%s%s; did you mean '%s%s%s'?", library, dot, name,
+        return sandbox_fault(L, "SANDBOX-NAME", name, "there is no %s%s%s; did you mean '%s%s%s'?", library, dot, name,
                              library, dot, near);
     if (*library)
-        return sandbox_fault(L, "SANDBOX-NAME", word, "there is no %s.%s", library, name);
-    return sandbox_fault(L, "SANDBOX-NAME", word, "'%s' is not declared; write local %s = ... before", name, name);
+        return sandbox_fault(L, "SANDBOX-NAME", name, "there is no %s.%s", library, name);
+    return sandbox_fault(L, "SANDBOX-NAME", name, "'%s' is not declared; write local %s = ... before", name, name);
 }
 
 static int write_name(lua_State *L)
@@ -362,7 +362,7 @@ static int write_name(lua_State *L)
     const char *library = lua_tostring(L, lua_upvalueindex(2));
     const char *name = lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : luaL_typename(L, 2);
     if (*library)
-        return sandbox_fault(L, "SANDBOX-NAME", library, "%s.%s: the library cannot be changed", library, name);
+        return sandbox_fault(L, "SANDBOX-NAME", name, "%s.%s: the library cannot be changed", library, name);
     lua_pushvalue(L, 2);
     if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL)
         return sandbox_fault(L, "SANDBOX-NAME", name, "%s is a word of the language and cannot be assigned; write local "

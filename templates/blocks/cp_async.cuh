@@ -14,78 +14,76 @@
 // Starts the copy of the first `bytes` of 16 bytes; the rest of them becomes zero.
 __device__ __forceinline__ void copy_async(u32 destination, const void *source, u32 bytes)
 {
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(destination), "l"(source), "r"(bytes) : "memory");
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(destination), "l"(source), "r"(bytes)
+                 : "memory");
 }
 //@ end
 //@ if plain then
 
 __device__ __forceinline__ void store_shared(u32 destination, const u32 (&word)[4])
 {
-    asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(destination), "r"(word[0]), "r"(word[1]), "r"(word[2]),
-                 "r"(word[3])
+    asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(destination), "r"(word[0]), "r"(word[1]),
+                 "r"(word[2]), "r"(word[3])
                  : "memory");
 }
 //@ end
 //@ for _, t in ipairs(tensors) do
 //@     local name, size = t.name, bytes(t.dtype)
-//@     local rows, columns = t.tile[1], t.tile[2]
-//@     local chunk = 16 // size
-//@     local width = columns // chunk
-//@     local total = rows * width
-//@     local passes, ragged = ceil_div(total, threads), total % threads ~= 0
+//@     local height, columns, elements = t.tile[1], t.tile[2], 16 // size
+//@     local width = columns // elements
+//@     local total = height * width
+//@     local passes, group = ceil_div(total, threads), total > threads and 2 or 1
 //@     local row_extent, column_extent = extent[t.axis[1]], extent[t.axis[2]]
 //@     local offset = shared[ring.name .. "." .. name].offset
 //@ include "blocks/tile_chunk.cuh" tensor = t
 
-// The ${rows} x ${columns} tile of ${name} at (outer, inner) into the stage.
+// The ${height} x ${columns} tile of ${name} at (outer, inner) into the stage: ${width} chunks a row.
 __device__ __forceinline__ void ${name}_load(const arguments &args, u32 stage, int outer, int inner)
 {
     const u32 tile = shared_address(${offset} + stage * ${t.tile_bytes});
-    const i64 rows = ${row_extent} - outer, columns = ${column_extent} - inner;
-    const u32 inside_rows = (u32)min(rows, (i64)${rows}), inside_columns = (u32)min(columns, (i64)${columns});
-//@     if t.access ~= "cp_async" then
-    u32 word[${passes}][4];
-//@     end
-    #pragma unroll
-    for (u32 pass = 0; pass < ${passes}; ++pass) {
-//@     if threads % width == 0 then
-//@         local step = threads // width
-        const u32 row = pass * ${step} + threadIdx.x / ${width}, chunk = threadIdx.x % ${width};
-//@     else
-        const u32 row = (pass * ${threads} + threadIdx.x) / ${width}, chunk = (pass * ${threads} + threadIdx.x) % ${width};
-//@     end
-        const u32 column = chunk * ${chunk};
-        const u32 count = row < inside_rows && column < inside_columns ? min(inside_columns - column, ${chunk}) : 0;
-        const ${ctype(t.dtype)} *source = args.${name} + (outer + (i64)row) * args.${name}_stride0 + (inner + (i64)column);
+    const u32 rows = (u32)min(${row_extent} - outer, (i64)${height});
+    const u32 columns = (u32)min(${column_extent} - inner, (i64)${columns});
 //@     if t.access == "cp_async" then
-//@         if ragged then
-        if (row < ${rows})
-            copy_async(tile + ${name}_chunk(row, chunk), source, count * ${size});
-//@         else
-        copy_async(tile + ${name}_chunk(row, chunk), source, count * ${size});
-//@         end
-    }
-//@     else
-        #pragma unroll
-        for (u32 i = 0; i < 4; ++i) {
-            const u32 low = 2 * i < count ? source[2 * i] : 0, high = 2 * i + 1 < count ? source[2 * i + 1] : 0;
-            word[pass][i] = low | high << 16;
-        }
-    }
     #pragma unroll
     for (u32 pass = 0; pass < ${passes}; ++pass) {
 //@         if threads % width == 0 then
 //@             local step = threads // width
         const u32 row = pass * ${step} + threadIdx.x / ${width}, chunk = threadIdx.x % ${width};
 //@         else
-        const u32 row = (pass * ${threads} + threadIdx.x) / ${width}, chunk = (pass * ${threads} + threadIdx.x) % ${width};
+        const u32 i = pass * ${threads} + threadIdx.x, row = i / ${width}, chunk = i % ${width};
 //@         end
-//@         if ragged then
-        if (row < ${rows})
-            store_shared(tile + ${name}_chunk(row, chunk), word[pass]);
+        const u32 column = chunk * ${elements};
+        const u32 count = row < rows && column < columns ? min(columns - column, ${elements}) : 0;
+        const ${ctype(t.dtype)} *source = args.${name} + (outer + (i64)row) * args.${name}_stride0 + inner + column;
+//@         if total % threads ~= 0 then
+        if (row < ${height})
+            copy_async(tile + ${name}_chunk(row, chunk), source, count * ${size});
 //@         else
-        store_shared(tile + ${name}_chunk(row, chunk), word[pass]);
+        copy_async(tile + ${name}_chunk(row, chunk), source, count * ${size});
 //@         end
+    }
+//@     else
+    #pragma unroll 1
+    for (u32 pass = 0; pass < ${passes}; pass += ${group}) {
+        u32 word[${group}][4];
+        #pragma unroll
+        for (u32 g = 0; g < ${group}; ++g) {
+            const u32 i = (pass + g) * ${threads} + threadIdx.x, row = i / ${width}, column = i % ${width} * ${elements};
+            const u32 count = row < rows && column < columns ? columns - column : 0;
+            const ${ctype(t.dtype)} *source = args.${name} + (outer + (i64)row) * args.${name}_stride0 + inner + column;
+            #pragma unroll
+            for (u32 w = 0; w < 4; ++w) {
+                const u32 low = 2 * w < count ? source[2 * w] : 0;
+                const u32 high = 2 * w + 1 < count ? source[2 * w + 1] : 0;
+                word[g][w] = low | high << 16;
+            }
+        }
+        #pragma unroll
+        for (u32 g = 0; g < ${group}; ++g) {
+            const u32 i = (pass + g) * ${threads} + threadIdx.x;
+            if (i < ${total})
+                store_shared(tile + ${name}_chunk(i / ${width}, i % ${width}), word[g]);
+        }
     }
 //@     end
 }

@@ -8,9 +8,9 @@
 //@ --     D  d[0], d[1]  row g,      columns 2 t, 2 t + 1
 //@ --        d[2], d[3]  row g + 8,  the same columns
 //@ --
-//@ -- ldmatrix reads four 8 x 8 matrices: lane l gives the address of row l % 8 of matrix l / 8, and register j receives
-//@ -- of matrix j what an A fragment holds of 8 x 8; .trans the same of the transposed matrix. Rows of a K-major tile run
-//@ -- along k, of an MN-major tile along m or n.
+//@ -- ldmatrix reads four 8 x 8 matrices: lane l gives the address of row l % 8 of matrix l / 8, and its register j
+//@ -- receives row g, columns 2 t and 2 t + 1 of matrix j; with .trans of the transposed matrix. Rows of a K-major tile
+//@ -- run along k, of an MN-major tile along m or n.
 //@ param mma table
 //@ param a table
 //@ param b table
@@ -61,7 +61,8 @@ __device__ __forceinline__ void ${name}_read_last_b(u32 (&r)[2], u32 address)
 // d += a b for one ${mma.m} x ${mma.n} block and ${mma.k} elements along k.
 __device__ __forceinline__ void ${name}_issue(float (&d)[4], const u32 (&a)[4], const u32 (&b)[2])
 {
-    asm volatile("mma.sync.aligned.${shape}.row.col.f32.${input}.${input}.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+    asm volatile("mma.sync.aligned.${shape}.row.col.f32.${input}.${input}.f32 "
+                 "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
                  : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
@@ -92,7 +93,8 @@ __device__ __forceinline__ void ${name}_read(${name}_fragments &f, u32 stage, u3
 //@     if b_across then
         const u32 row = step * ${mma.k} + lane % 16, chunk = warp_n * ${b_width} + j * 2 + lane / 16;
 //@     else
-        const u32 row = warp_n * ${columns} + j * 16 + lane / 16 * 8 + lane % 8, chunk = step * ${k_width} + lane / 8 % 2;
+        const u32 row = warp_n * ${columns} + j * 16 + lane / 16 * 8 + lane % 8;
+        const u32 chunk = step * ${k_width} + lane / 8 % 2;
 //@     end
         ${name}_read_b(f.b[2 * j], f.b[2 * j + 1], b_tile + ${B}_chunk(row, chunk));
     }

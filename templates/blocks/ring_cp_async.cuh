@@ -1,6 +1,6 @@
 //@ -- A ring of stages that all threads of the block fill by cp.async. A thread closes one group of copies for each
-//@ -- stage, an empty one where there is nothing to copy, so that the number of open groups tells which have landed; the
-//@ -- block's barrier tells it to the other threads, and that all of them have left the stage that is filled next.
+//@ -- stage, an empty one where there is nothing to copy, so that the number of open groups tells which have landed.
+//@ -- The block's barrier tells it to the other threads, and that all of them have left the stage that is filled next.
 //@ param ring table
 //@ param roles table
 //@ local r, wait = ring.name, 0

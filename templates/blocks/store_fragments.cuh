@@ -14,8 +14,9 @@
 //@     local step = by_row and "1" or "args." .. name .. "_stride0"
 
 // This warp's part of the tile of ${name} at (first_m, first_n).
-__device__ __forceinline__ void ${name}_store_global(const arguments &args, const float (&d)[${blocks_m}][${blocks_n}][4],
-                                                     u32 warp, int first_m, int first_n)
+__device__ __forceinline__ void ${name}_store_global(const arguments &args,
+                                                     const float (&d)[${blocks_m}][${blocks_n}][4], u32 warp,
+                                                     int first_m, int first_n)
 {
     const u32 lane = threadIdx.x % 32, warp_m = warp % ${warps_m}, warp_n = warp / ${warps_m};
     #pragma unroll

@@ -5,7 +5,8 @@
 //@ param tensor table
 //@ local t, span = tensor.name, tensor.box_bytes // tensor.tile[1]
 //@ local chunks = span // 16
-//@ local phase = ({ NONE = "", ["32B"] = " ^ row / 4 % 2", ["64B"] = " ^ row / 2 % 4", ["128B"] = " ^ row % 8" })[tensor.swizzle]
+//@ local phase = { NONE = "", ["32B"] = " ^ row / 4 % 2", ["64B"] = " ^ row / 2 % 4", ["128B"] = " ^ row % 8" }
+//@ local mixed = phase[tensor.swizzle]
 //@ local column, box = "chunk", ""
 //@ if tensor.boxes > 1 then
 //@     column, box = "chunk % " .. chunks, " + chunk / " .. chunks .. " * " .. tensor.box_bytes
@@ -14,5 +15,5 @@
 // Byte in ${t}'s tile of 16-byte chunk `chunk` of row `row`: swizzle ${tensor.swizzle}.
 __device__ __forceinline__ u32 ${t}_chunk(u32 row, u32 chunk)
 {
-    return row * ${span} + (${column}${phase}) * 16${box};
+    return row * ${span} + (${column}${mixed}) * 16${box};
 }

@@ -478,14 +478,14 @@ static int driver_function_set(void *function, int attribute, int value)
 
 static int driver_launch(const struct tw_launch_config *config, void *function, void **arguments, void **extra)
 {
-    (void)function, (void)arguments;
+    (void)function, (void)extra;
     fake.launches++;
     fake.config = *config;
     memcpy(fake.attributes, config->attributes, config->attribute_count * sizeof *fake.attributes);
     fake.params_bytes = 0;
-    if (extra) {
-        memcpy(&fake.params_bytes, extra[3], sizeof fake.params_bytes);
-        memcpy(fake.params, extra[1], fake.params_bytes);
+    if (arguments) { /* the made-up kernel's parameter */
+        fake.params_bytes = FAKE_PARAMETER_BYTES;
+        memcpy(fake.params, arguments[0], fake.params_bytes);
     }
     return fails(FAKE_DRIVER) ? FAILURE : fake.driver_result;
 }

@@ -19,6 +19,9 @@ enum fake_kind {
     FAKE_DRIVER = 16,
 };
 
+/* The made-up kernel has one parameter of so many bytes. */
+enum { FAKE_PARAMETER_BYTES = 24 };
+
 extern struct fake_state {
     unsigned failing;      /* fake_kind bits whose calls count */
     long fail_at;          /* that call fails, counted from 1; 0: none */
@@ -41,7 +44,7 @@ extern struct fake_state {
     int option_count;
     struct tw_launch_config config; /* of the last launch */
     struct tw_launch_attribute attributes[4];
-    unsigned char params[4096];
+    unsigned char params[4096]; /* of the last launch: FAKE_PARAMETER_BYTES of its one parameter, or none */
     size_t params_bytes;
     int driver_result;     /* what cuLaunchKernelEx returns, 0 by default */
     int dynamic_shared;    /* last value set */

@@ -1,5 +1,5 @@
-/* Plans for the tests of gen/plan: the sm_90a GEMM, the sm_80 GEMM and a row normalisation, as their families would make
- * them, in the sizes that a test asks for. */
+/* Plans for the tests of gen/plan: the sm_90a GEMM, the sm_80 GEMM and a row normalisation, as their families would
+ * make them, in the sizes that a test asks for. */
 #ifndef TW_TESTS_UNIT_PLAN_SAMPLES_H
 #define TW_TESTS_UNIT_PLAN_SAMPLES_H
 
@@ -20,10 +20,10 @@ enum { SAMPLE_AB, SAMPLE_RING_D };
 
 struct sample_gemm {
     int stages, consumers;
-    int cluster_m, cluster_n;  /* blocks along m share B, blocks along n share A */
+    int cluster_m, cluster_n; /* blocks along m share B, blocks along n share A */
     int tile_n, tile_k;
-    int d_stages, d_tiles;     /* buffers and sub-tiles of the epilogue; 0: plain stores */
-    bool d_shared_barrier;     /* the consumers meet at one barrier, not each at its own */
+    int d_stages, d_tiles; /* buffers and sub-tiles of the epilogue; 0: plain stores */
+    bool d_shared_barrier; /* the consumers meet at one barrier, not each at its own */
 };
 
 static inline int sample_step(struct plan_role *role, enum plan_op op, int ring, int tensor, int count, int phase,
@@ -38,7 +38,8 @@ static inline void sample_tensor(struct plan *p, int tensor, const char *name, i
                                  const char *axis1)
 {
     struct plan_tensor *t = &p->tensor[tensor];
-    *t = (struct plan_tensor){.name = name, .dtype = TW_BF16, .rank = 2, .multicast = 1, .boxes = 1, .align = 16, .map = -1};
+    *t = (struct plan_tensor){
+        .name = name, .dtype = TW_BF16, .rank = 2, .multicast = 1, .boxes = 1, .align = 16, .map = -1};
     t->dim[0] = expr_symbol(&p->graph, rows);
     t->dim[1] = expr_symbol(&p->graph, columns);
     t->stride[0] = t->dim[1];
@@ -71,9 +72,14 @@ static inline void sample_map(struct plan *p, int tensor, const char *name)
     m->box[0] = t->box[1];
     m->box[1] = t->box[0];
     p->tensor[tensor].map = p->map_count;
-    p->param[p->param_count] = (struct plan_param){.kind = PLAN_PARAM_MAP, .name = name, .type = "tw_tensor_map",
-                                                   .tensor = tensor, .index = p->map_count, .offset = p->param_bytes,
-                                                   .bytes = 128, .align = 64};
+    p->param[p->param_count] = (struct plan_param){.kind = PLAN_PARAM_MAP,
+                                                   .name = name,
+                                                   .type = "tw_tensor_map",
+                                                   .tensor = tensor,
+                                                   .index = p->map_count,
+                                                   .offset = p->param_bytes,
+                                                   .bytes = 128,
+                                                   .align = 64};
     p->param_bytes += 128;
     p->param_count++;
     p->map_count++;
@@ -81,8 +87,13 @@ static inline void sample_map(struct plan *p, int tensor, const char *name)
 
 static inline void sample_dim_param(struct plan *p, int symbol)
 {
-    p->param[p->param_count++] = (struct plan_param){.kind = PLAN_PARAM_DIM, .name = p->symbol[symbol], .type = "long long",
-                                                     .tensor = -1, .index = symbol, .offset = p->param_bytes, .bytes = 8,
+    p->param[p->param_count++] = (struct plan_param){.kind = PLAN_PARAM_DIM,
+                                                     .name = p->symbol[symbol],
+                                                     .type = "long long",
+                                                     .tensor = -1,
+                                                     .index = symbol,
+                                                     .offset = p->param_bytes,
+                                                     .bytes = 8,
                                                      .align = 8};
     p->param_bytes += 8;
 }
@@ -102,8 +113,8 @@ static inline int sample_shared(struct plan *p, const char *name, int bytes, int
 static inline void sample_begin(struct plan *p, const char *kernel, const char *arch)
 {
     static const char *const symbol[] = {"M", "N", "K", "sm_count"};
-    *p = (struct plan){.kernel = kernel, .entry = kernel, .variant = "", .arch = arch, .family = "gemm",
-                       .template_name = "gemm.cu"};
+    *p = (struct plan){
+        .kernel = kernel, .entry = kernel, .variant = "", .arch = arch, .family = "gemm", .template_name = "gemm.cu"};
     p->symbol = plan_alloc(p, sizeof symbol);
     memcpy(p->symbol, symbol, sizeof symbol);
     p->symbol_count = 4;
@@ -157,15 +168,24 @@ static inline struct plan *sample_gemm_sm90(struct plan *p, struct sample_gemm g
     sample_shared(p, "ab.B", g.stages * b_bytes, 1024, g.stages);
     if (g.d_stages)
         sample_shared(p, "D", g.d_stages * g.consumers * 8192, 1024, g.d_stages);
-    p->ring[SAMPLE_AB] = (struct plan_ring){.name = "ab", .stages = g.stages, .filler = PLAN_FILL_BULK,
-                                            .tensor = {SAMPLE_A, SAMPLE_B}, .tensor_count = 2, .full_arrivals = 1,
-                                            .tx_bytes = a_bytes + b_bytes, .empty_arrivals = g.consumers * (cm + cn - 1)};
+    p->ring[SAMPLE_AB] = (struct plan_ring){.name = "ab",
+                                            .stages = g.stages,
+                                            .filler = PLAN_FILL_BULK,
+                                            .tensor = {SAMPLE_A, SAMPLE_B},
+                                            .tensor_count = 2,
+                                            .full_arrivals = 1,
+                                            .tx_bytes = a_bytes + b_bytes,
+                                            .empty_arrivals = g.consumers * (cm + cn - 1)};
     p->ring[SAMPLE_AB].full_shared = sample_shared(p, "ab.full", 8 * g.stages, 8, g.stages);
     p->ring[SAMPLE_AB].empty_shared = sample_shared(p, "ab.empty", 8 * g.stages, 8, g.stages);
     p->ring_count = 1;
     if (g.d_stages)
-        p->ring[p->ring_count++] = (struct plan_ring){.name = "d", .stages = g.d_stages, .filler = PLAN_FILL_THREADS,
-                                                      .tensor = {SAMPLE_D}, .tensor_count = 1, .full_shared = -1,
+        p->ring[p->ring_count++] = (struct plan_ring){.name = "d",
+                                                      .stages = g.d_stages,
+                                                      .filler = PLAN_FILL_THREADS,
+                                                      .tensor = {SAMPLE_D},
+                                                      .tensor_count = 1,
+                                                      .full_shared = -1,
                                                       .empty_shared = -1};
     p->barrier[0] = (struct plan_barrier){"epilogue", 1, g.d_shared_barrier ? g.consumers * 128 : 128};
     p->barrier_count = g.d_stages ? 1 : 0;
@@ -218,8 +238,16 @@ static inline struct plan *sample_gemm_sm90(struct plan *p, struct sample_gemm g
         sample_step(r, PLAN_STORE_WAIT, SAMPLE_RING_D, -1, 0, 0, "D_store_wait");
     p->role_count = 2;
 
-    p->mma[0] = (struct plan_mma){.name = "mma", .kind = "wgmma", .m = 64, .n = n, .k = 16, .input = TW_BF16,
-                                  .accumulator = TW_FP32, .blocks_m = 1, .blocks_n = 1, .k_steps = k / 16};
+    p->mma[0] = (struct plan_mma){.name = "mma",
+                                  .kind = "wgmma",
+                                  .m = 64,
+                                  .n = n,
+                                  .k = 16,
+                                  .input = TW_BF16,
+                                  .accumulator = TW_FP32,
+                                  .blocks_m = 1,
+                                  .blocks_n = 1,
+                                  .k_steps = k / 16};
     p->mma[0].operand[0].tensor = SAMPLE_A;
     p->mma[0].operand[1].tensor = SAMPLE_B;
     for (int o = 0; o < 2; o++) {
@@ -243,10 +271,10 @@ static inline struct plan *sample_gemm_sm90(struct plan *p, struct sample_gemm g
     p->registers_estimate = r->registers;
     p->register_limit = r->registers;
     p->blocks_per_sm = 1;
-    p->flops = expr_binary(&p->graph, EXPR_MUL, expr_int(&p->graph, 2),
-                           expr_binary(&p->graph, EXPR_MUL, expr_symbol(&p->graph, 0),
-                                       expr_binary(&p->graph, EXPR_MUL, expr_symbol(&p->graph, 1),
-                                                   expr_symbol(&p->graph, 2))));
+    p->flops = expr_binary(
+        &p->graph, EXPR_MUL, expr_int(&p->graph, 2),
+        expr_binary(&p->graph, EXPR_MUL, expr_symbol(&p->graph, 0),
+                    expr_binary(&p->graph, EXPR_MUL, expr_symbol(&p->graph, 1), expr_symbol(&p->graph, 2))));
     return p;
 }
 
@@ -267,8 +295,12 @@ static inline struct plan *sample_gemm_sm80(struct plan *p, int stages, int inst
         sample_dim_param(p, i);
     sample_shared(p, "ab.A", stages * 16384, 1024, stages);
     sample_shared(p, "ab.B", stages * 16384, 1024, stages);
-    p->ring[SAMPLE_AB] = (struct plan_ring){.name = "ab", .stages = stages, .filler = PLAN_FILL_CP_ASYNC,
-                                            .tensor = {SAMPLE_A, SAMPLE_B}, .tensor_count = 2, .full_shared = -1,
+    p->ring[SAMPLE_AB] = (struct plan_ring){.name = "ab",
+                                            .stages = stages,
+                                            .filler = PLAN_FILL_CP_ASYNC,
+                                            .tensor = {SAMPLE_A, SAMPLE_B},
+                                            .tensor_count = 2,
+                                            .full_shared = -1,
                                             .empty_shared = -1};
     p->ring_count = 1;
     p->barrier[0] = (struct plan_barrier){"block", 0, 128};
@@ -299,8 +331,16 @@ static inline struct plan *sample_gemm_sm80(struct plan *p, int stages, int inst
     if (persistent)
         sample_step(r, PLAN_END, -1, -1, 0, 0, "tiles");
     p->role_count = 1;
-    p->mma[0] = (struct plan_mma){.name = "mma", .kind = "mma.sync", .m = 16, .n = 8, .k = 16, .input = TW_BF16,
-                                  .accumulator = TW_FP32, .blocks_m = 4, .blocks_n = 8, .k_steps = 4};
+    p->mma[0] = (struct plan_mma){.name = "mma",
+                                  .kind = "mma.sync",
+                                  .m = 16,
+                                  .n = 8,
+                                  .k = 16,
+                                  .input = TW_BF16,
+                                  .accumulator = TW_FP32,
+                                  .blocks_m = 4,
+                                  .blocks_n = 8,
+                                  .k_steps = 4};
     p->mma[0].operand[0].tensor = SAMPLE_A;
     p->mma[0].operand[1].tensor = SAMPLE_B;
     p->mma_count = 1;
@@ -333,8 +373,13 @@ static inline struct plan *sample_rms_norm(struct plan *p, int stages, int warps
     p->tensor[0].tile_bytes = 2048;
     sample_map(p, 0, "x_map");
     sample_shared(p, "x.x", 2048 * stages, 128, stages);
-    p->ring[0] = (struct plan_ring){.name = "x", .stages = stages, .filler = PLAN_FILL_BULK, .tensor = {0},
-                                    .tensor_count = 1, .full_arrivals = 1, .tx_bytes = 2048,
+    p->ring[0] = (struct plan_ring){.name = "x",
+                                    .stages = stages,
+                                    .filler = PLAN_FILL_BULK,
+                                    .tensor = {0},
+                                    .tensor_count = 1,
+                                    .full_arrivals = 1,
+                                    .tx_bytes = 2048,
                                     .empty_arrivals = wide ? 1 : warps};
     p->ring[0].full_shared = sample_shared(p, "x.full", 8 * stages, 8, stages);
     p->ring[0].empty_shared = sample_shared(p, "x.empty", 8 * stages, 8, stages);

@@ -227,7 +227,8 @@ static void helpers(void **state)
         {"//@ local a = bytes(\"bf16\")\n${a} ${ctype(plan.tensor.A.dtype)} ${upper(plan.entry)}\n",
          "2 unsigned short GEMM__ODD\n"},
         {"${csv(plan.tensor.B.box)} ${hex(plan.tile.m)}\n", "64, 9 0x80\n"},
-        {"//@ local a = has(plan, \"family\") and 1 or has(plan, \"nonsense\") and 2 or has(plan, \"tile\") and 3\n${a}\n",
+        {"//@ local a = has(plan, \"family\") and 1 or has(plan, \"nonsense\") and 2 or has(plan, \"tile\") and "
+         "3\n${a}\n",
          "3\n"},
         {"${banner}\nx\n", "// tilewright 7: kernel gemm, entry gemm__odd, arch sm_90a\n"
                            "// tile.m 128, tile.n 256, schedule.order grouped, kernel 1024\n"
@@ -271,7 +272,8 @@ static void blank_lines_and_branches(void **state)
         {"a\n\n//@ if false then\nx\n//@ end\n\nb\n", "a\n\nb\n"},
         {"f()\n{\n\n    a;\n\n}\n", "f()\n{\n    a;\n}\n"},
         /* emptied by the expansion, with the branch around it */
-        {"f {\n    if (a == 1) {\n        if (b) {\n            //@ if false then\n            c;\n            //@ end\n"
+        {"f {\n    if (a == 1) {\n        if (b) {\n            //@ if false then\n            c;\n            //@ "
+         "end\n"
          "        }\n    }\n}\n",
          "f {\n}\n"},
         {"if (a) {\n    b;\n} else {\n    //@ if false then\n    c;\n    //@ end\n}\n", "if (a) {\n    b;\n}\n"},
@@ -294,17 +296,20 @@ static void line_directives(void **state)
         {"${banner}\n\nint a;\nint b;\n\nint c;\n",
          "// tilewright 7: kernel gemm, entry gemm__odd, arch sm_90a\n"
          "// tile.m 128, tile.n 256, schedule.order grouped, kernel 1024\n"
-         "// 2048 bytes of shared memory, 384 threads, ring ab of 4 stages\n\n" LINE(3, "t.cu") "int a;\nint b;\n\nint c;\n"},
-        {"int a;\n//@ -- gone\n// comment\nint b;\n", LINE(1, "t.cu") "int a;\n// comment\n" LINE(4, "t.cu") "int b;\n"},
+         "// 2048 bytes of shared memory, 384 threads, ring ab of 4 stages\n\n" LINE(
+             3, "t.cu") "int a;\nint b;\n\nint c;\n"},
+        {"int a;\n//@ -- gone\n// comment\nint b;\n",
+         LINE(1, "t.cu") "int a;\n// comment\n" LINE(4, "t.cu") "int b;\n"},
         {"//@ for i = 1, 2 do\nint x${i};\n//@ end\nint b;\n",
          LINE(2, "t.cu") "int x1;\n" LINE(2, "t.cu") "int x2;\n" LINE(4, "t.cu") "int b;\n"},
         {"int a;\n//@ include \"macro.cuh\"\nint b;\n",
-         LINE(1, "t.cu") "int a;\n" LINE(1, "macro.cuh") "#define LOAD(x) \\\n    ((x) + 1)\nint z;\n" LINE(3, "t.cu")
-         "int b;\n"},
+         LINE(1, "t.cu") "int a;\n" LINE(1, "macro.cuh") "#define LOAD(x) \\\n    ((x) + 1)\nint z;\n" LINE(
+             3, "t.cu") "int b;\n"},
         {"//@ local two = \"a;\\nb;\"\n${two}\nc;\n", LINE(2, "t.cu") "a;\nb;\n" LINE(3, "t.cu") "c;\n"},
         /* no directive inside of a comment or a continued line */
         {"/* a\n//@ -- gone\n   b */\nint c;\n", "/* a\n   b */\n" LINE(4, "t.cu") "int c;\n"},
-        {"#define A \\\n//@ -- gone\n    1\nint c;\n", LINE(1, "t.cu") "#define A \\\n    1\n" LINE(4, "t.cu") "int c;\n"},
+        {"#define A \\\n//@ -- gone\n    1\nint c;\n",
+         LINE(1, "t.cu") "#define A \\\n    1\n" LINE(4, "t.cu") "int c;\n"},
         {"int a; // \"/*\nint b; const char *s = \"/*\";\n//@ -- gone\nint c;\n",
          LINE(1, "t.cu") "int a; // \"/*\nint b; const char *s = \"/*\";\n" LINE(4, "t.cu") "int c;\n"},
         {0},
@@ -322,31 +327,41 @@ static void parameter_faults(void **state)
 {
     (void)state;
     static const struct example example[] = {
-        {"//@ param tile.m int\nx\n", AT(1, "no line uses parameter 'tile.m'; delete it [TEMPLATE-UNUSED]")
-                                      "    //@ param tile.m int\n              ^\n"},
-        {"//@ param tile.q int\n${tile.q}\n", AT(1, "'plan' has no 'tile.q' [TEMPLATE-NAME]")
-                                              "    //@ param tile.q int\n              ^\n"},
-        {"//@ param entri text\n${entri}\n", AT(1, "'plan' has no 'entri'; did you mean 'entry'? [TEMPLATE-NAME]")
-                                             "    //@ param entri text\n              ^\n"},
-        {"//@ param entry int\n${entry}\n", AT(1, "'entry' is a text, declared as an int [TEMPLATE-TYPE]")
-                                            "    //@ param entry int\n              ^\n"},
+        {"//@ param tile.m int\nx\n",
+         AT(1, "no line uses parameter 'tile.m'; delete it [TEMPLATE-UNUSED]") "    //@ param tile.m int\n             "
+                                                                               " ^\n"},
+        {"//@ param tile.q int\n${tile.q}\n",
+         AT(1, "'plan' has no 'tile.q' [TEMPLATE-NAME]") "    //@ param tile.q int\n              ^\n"},
+        {"//@ param entri text\n${entri}\n",
+         AT(1, "'plan' has no 'entri'; did you mean 'entry'? [TEMPLATE-NAME]") "    //@ param entri text\n             "
+                                                                               " ^\n"},
+        {"//@ param entry int\n${entry}\n",
+         AT(1, "'entry' is a text, declared as an int [TEMPLATE-TYPE]") "    //@ param entry int\n              ^\n"},
         {"//@ param tile.m table\n//@ param large int\n${tile.m}${large}\n",
-         AT(1, "'tile.m' is an int, declared as a table [TEMPLATE-TYPE]") "    //@ param tile.m table\n              ^\n"
-         AT(2, "'large' is a bool, declared as an int [TEMPLATE-TYPE]") "    //@ param large int\n              ^\n"},
-        {"//@ param\n", AT(1, "a parameter has a name; write //@ param NAME TYPE [TEMPLATE-PARAM]")
-                        "    //@ param\n             ^\n"},
-        {"//@ param entry string\n${entry}\n",
-         AT(1, "'entry' needs a type; write int, text, bool or table [TEMPLATE-PARAM]")
-         "    //@ param entry string\n                    ^\n"
-         AT(2, "nothing is called 'entry'; declare it at the top: //@ param entry TYPE [TEMPLATE-NAME]")
-         "    ${entry}\n      ^\n"},
-        {"int x;\n//@ param entry text\n${entry}\n",
-         AT(2, "parameter 'entry' stands below other lines; move it to the top [TEMPLATE-PARAM]")
-         "    //@ param entry text\n    ^\n"},
+         AT(1,
+            "'tile.m' is an int, declared as a table [TEMPLATE-TYPE]") "    //@ param tile.m table\n              "
+                                                                       "^\n" AT(2,
+                                                                                "'large' is a bool, declared as an int "
+                                                                                "[TEMPLATE-TYPE]") "    //@ param "
+                                                                                                   "large int\n        "
+                                                                                                   "      ^\n"},
+        {"//@ param\n",
+         AT(1, "a parameter has a name; write //@ param NAME TYPE [TEMPLATE-PARAM]") "    //@ param\n             ^\n"},
+        {"//@ param entry string\n${entry}\n", AT(1,
+                                                  "'entry' needs a type; write int, text, bool or table "
+                                                  "[TEMPLATE-PARAM]") "    //@ param entry string\n                    "
+                                                                      "^\n" AT(2, "nothing is called 'entry'; declare "
+                                                                                  "it at the top: //@ param entry TYPE "
+                                                                                  "[TEMPLATE-NAME]") "    ${entry}\n   "
+                                                                                                     "   ^\n"},
+        {"int x;\n//@ param entry text\n${entry}\n", AT(2, "parameter 'entry' stands below other lines; move it to the "
+                                                           "top [TEMPLATE-PARAM]") "    //@ param entry text\n    ^\n"},
         {"//@ param entry text\n//@ param entry text\n${entry}\n",
-         AT(2, "parameter 'entry' was declared in line 1 [TEMPLATE-PARAM]") "    //@ param entry text\n              ^\n"},
-        {"//@ param hex int\n${hex}\n", AT(1, "'hex' is taken; give the parameter another name [TEMPLATE-PARAM]")
-                                        "    //@ param hex int\n              ^\n"},
+         AT(2,
+            "parameter 'entry' was declared in line 1 [TEMPLATE-PARAM]") "    //@ param entry text\n              ^\n"},
+        {"//@ param hex int\n${hex}\n",
+         AT(1, "'hex' is taken; give the parameter another name [TEMPLATE-PARAM]") "    //@ param hex int\n            "
+                                                                                   "  ^\n"},
         {0},
     };
     check_faults(example);
@@ -355,38 +370,42 @@ static void parameter_faults(void **state)
 static void hole_faults(void **state)
 {
     (void)state;
-#define NO_HOLE "this is no hole; write ${name}, ${name.field} or ${helper(name)}, and compute in a //@ line [TEMPLATE-HOLE]"
+#define NO_HOLE                                                                                                        \
+    "this is no hole; write ${name}, ${name.field} or ${helper(name)}, and compute in a //@ line [TEMPLATE-HOLE]"
     static const struct example example[] = {
         {"int a = ${1 + 2};\n", AT(1, NO_HOLE) "    int a = ${1 + 2};\n            ^\n"},
         {"//@ param tile.m int\n  ${tile.m * 2}\n", AT(2, NO_HOLE) "    ${tile.m * 2}\n    ^\n"},
         {"${end}\n", AT(1, NO_HOLE) "    ${end}\n    ^\n"},
         {"${a\n", AT(1, NO_HOLE) "    ${a\n    ^\n"},
-        {"//@ local t = 1\nint a = ${stages};\n",
-         AT(2, "nothing is called 'stages'; declare it at the top: //@ param stages TYPE [TEMPLATE-NAME]")
-         "    int a = ${stages};\n              ^\n"},
+        {"//@ local t = 1\nint a = ${stages};\n", AT(2, "nothing is called 'stages'; declare it at the top: //@ param "
+                                                        "stages TYPE [TEMPLATE-NAME]") "    int a = ${stages};\n       "
+                                                                                       "       ^\n"},
         {"//@ param tile.m int\n${tile.m} ${tile.n}\n",
-         AT(2, "nothing is called 'tile.n'; did you mean 'tile.m'? [TEMPLATE-NAME]")
-         "    ${tile.m} ${tile.n}\n                ^\n"},
-        {"${hexx(plan)}\n", AT(1, "'hexx' is no helper; did you mean 'hex'? [TEMPLATE-NAME]") "    ${hexx(plan)}\n      ^\n"},
-        {"${plan.tensor.A.dtpye}\n",
-         AT(1, "'plan.tensor.A' has no field 'dtpye'; did you mean 'dtype'? [TEMPLATE-NAME]")
-         "    ${plan.tensor.A.dtpye}\n      ^\n"},
-        {"int x = ${plan.tensor.C.dtype};\n", AT(1, "'plan.tensor' has no field 'C' [TEMPLATE-NAME]")
-                                             "    int x = ${plan.tensor.C.dtype};\n              ^\n"},
-        {"${plan.entry.x}\n", AT(1, "'plan.entry' is a text, it has no field 'x' [TEMPLATE-TYPE]")
-                              "    ${plan.entry.x}\n      ^\n"},
+         AT(2, "nothing is called 'tile.n'; did you mean 'tile.m'? [TEMPLATE-NAME]") "    ${tile.m} ${tile.n}\n        "
+                                                                                     "        ^\n"},
+        {"${hexx(plan)}\n",
+         AT(1, "'hexx' is no helper; did you mean 'hex'? [TEMPLATE-NAME]") "    ${hexx(plan)}\n      ^\n"},
+        {"${plan.tensor.A.dtpye}\n", AT(1, "'plan.tensor.A' has no field 'dtpye'; did you mean 'dtype'? "
+                                           "[TEMPLATE-NAME]") "    ${plan.tensor.A.dtpye}\n      ^\n"},
+        {"int x = ${plan.tensor.C.dtype};\n",
+         AT(1,
+            "'plan.tensor' has no field 'C' [TEMPLATE-NAME]") "    int x = ${plan.tensor.C.dtype};\n              ^\n"},
+        {"${plan.entry.x}\n",
+         AT(1, "'plan.entry' is a text, it has no field 'x' [TEMPLATE-TYPE]") "    ${plan.entry.x}\n      ^\n"},
         {"${plan.large}\n", AT(1, "'plan.large' is a bool, a hole takes an int or a text; choose a text in a //@ if "
                                   "[TEMPLATE-TYPE]") "    ${plan.large}\n      ^\n"},
-        {"${plan.tile}\n", AT(1, "'plan.tile' is a table, a hole takes an int or a text [TEMPLATE-TYPE]")
-                           "    ${plan.tile}\n      ^\n"},
-        {"//@ local half = plan.tile.m / 2\nx ${half}\n",
-         AT(2, "'half' is a float, a hole takes an int or a text; write // for a whole quotient [TEMPLATE-TYPE]")
-         "    x ${half}\n        ^\n"},
-        {"//@ local nothing\n${nothing}\n", AT(2, "'nothing' is nothing, a hole takes an int or a text [TEMPLATE-TYPE]")
-                                            "    ${nothing}\n      ^\n"},
-        {"//@ local function f() end\n${f}\n", AT(2, "'f' is a function, a hole takes an int or a text [TEMPLATE-TYPE]")
-                                               "    ${f}\n      ^\n"},
-        {"${ctype(plan.entry)}\n", AT(1, "bad argument #1 to '?' (no dtype) [TEMPLATE-LUA]") "    ${ctype(plan.entry)}\n"},
+        {"${plan.tile}\n",
+         AT(1, "'plan.tile' is a table, a hole takes an int or a text [TEMPLATE-TYPE]") "    ${plan.tile}\n      ^\n"},
+        {"//@ local half = plan.tile.m / 2\nx ${half}\n", AT(2,
+                                                             "'half' is a float, a hole takes an int or a text; write "
+                                                             "// for a whole quotient [TEMPLATE-TYPE]") "    x "
+                                                                                                        "${half}\n     "
+                                                                                                        "   ^\n"},
+        {"//@ local nothing\n${nothing}\n",
+         AT(2, "'nothing' is nothing, a hole takes an int or a text [TEMPLATE-TYPE]") "    ${nothing}\n      ^\n"},
+        {"//@ local function f() end\n${f}\n",
+         AT(2, "'f' is a function, a hole takes an int or a text [TEMPLATE-TYPE]") "    ${f}\n      ^\n"},
+        {"${ctype(plan.entry)}\n", AT(1, "bad argument #1 to '?' (no dtype) [LUA-RUN]") "    ${ctype(plan.entry)}\n"},
         {0},
     };
     check_faults(example);
@@ -396,36 +415,37 @@ static void lua_faults(void **state)
 {
     (void)state;
     static const struct example example[] = {
-        {"x\n//@ if true the\ny\n", AT(2, "'then' expected near 'the' [LUA-SYNTAX]")
-                                    "    //@ if true the\n                ^\n"},
+        {"x\n//@ if true the\ny\n",
+         AT(2, "'then' expected near 'the' [LUA-SYNTAX]") "    //@ if true the\n                ^\n"},
         {"x\n//@ for i = 1, 2 do\ny\n\n", AT(4, "'end' expected (to close 'for' at line 2) near <eof> [LUA-SYNTAX]")},
         {"//@ local x =\ny\nz\n", AT(2, "unexpected symbol near the text of this line [LUA-SYNTAX]") "    y\n"},
         {"//@ return\ny\n", AT(2, "<eof> expected near the text of this line [LUA-SYNTAX]") "    y\n"},
         {"//@ local x = nil\n//@ local y = x.z\n",
-         AT(2, "attempt to index a nil value (local 'x') [TEMPLATE-LUA]") "    //@ local y = x.z\n                  ^\n"},
+         AT(2, "attempt to index a nil value (local 'x') [LUA-RUN]") "    //@ local y = x.z\n                  ^\n"},
         {"//@ local y = plan.tile.q\n",
-         AT(1, "plan.tile has no field 'q'; has(t, \"field\") asks [TEMPLATE-LUA]")
-         "    //@ local y = plan.tile.q\n                            ^\n"},
-        {"//@ plan.tile.m = 3\n", AT(1, "plan.tile is read-only; copy what you want to change into a local [TEMPLATE-LUA]")
-                                  "    //@ plan.tile.m = 3\n"},
-        {"//@ plan.tensor[3] = 3\n",
-         AT(1, "plan.tensor is read-only; copy what you want to change into a local [TEMPLATE-LUA]")
-         "    //@ plan.tensor[3] = 3\n"},
-        {"//@ error(\"no such thing\")\n", AT(1, "no such thing [TEMPLATE-LUA]") "    //@ error(\"no such thing\")\n"},
-        {"//@ local x = log2(3)\n", AT(1, "bad argument #1 to 'log2' (no power of two) [TEMPLATE-LUA]")
-                                    "    //@ local x = log2(3)\n                  ^\n"},
+         AT(1, "plan.tile has no field 'q'; has(t, \"field\") asks [LUA-RUN]") "    //@ local y = plan.tile.q\n        "
+                                                                               "                    ^\n"},
+        {"//@ plan.tile.m = 3\n",
+         AT(1,
+            "plan.tile is read-only; copy what you want to change into a local [LUA-RUN]") "    //@ plan.tile.m = 3\n"},
+        {"//@ plan.tensor[3] = 3\n", AT(1, "plan.tensor is read-only; copy what you want to change into a local "
+                                           "[LUA-RUN]") "    //@ plan.tensor[3] = 3\n"},
+        {"//@ error(\"no such thing\")\n", AT(1, "no such thing [LUA-RUN]") "    //@ error(\"no such thing\")\n"},
+        {"//@ local x = log2(3)\n",
+         AT(1, "bad argument #1 to 'log2' (no power of two) [LUA-RUN]") "    //@ local x = log2(3)\n                  "
+                                                                        "^\n"},
         {"//@ local x = csv({ {} })\n",
-         AT(1, "csv takes a list of ints and texts; item 1 is a table [TEMPLATE-LUA]") "    //@ local x = csv({ {} })\n"},
-        {"x\n//@ while true do end\n",
-         AT(2, "this runs more than 100000 steps, the sandbox's limit; is there a loop without end? [SANDBOX-STEPS]")
-         "    //@ while true do end\n"},
+         AT(1, "csv takes a list of ints and texts; item 1 is a table [LUA-RUN]") "    //@ local x = csv({ {} })\n"},
+        {"x\n//@ while true do end\n", AT(2, "this runs more than 100000 steps, the sandbox's limit; is there a loop "
+                                             "without end? [SANDBOX-STEPS]") "    //@ while true do end\n"},
         {"//@ while true do\nx\n//@ end\n", NULL},
         {0},
     };
     for (const struct example *x = example; x->template; x++)
         if (x->expected)
             check_faults((const struct example[]){*x, {0}});
-    struct expansion e = expand_with("//@ while true do\nx\n//@ end\n", (struct emit_options){.instruction_limit = 100000});
+    struct expansion e =
+        expand_with("//@ while true do\nx\n//@ end\n", (struct emit_options){.instruction_limit = 100000});
     assert_int_equal(e.status, 1);
     assert_non_null(strstr(e.diagnostics, "[SANDBOX-STEPS]"));
     release(&e);
@@ -443,40 +463,61 @@ static void lua_faults(void **state)
 static void include_faults(void **state)
 {
     (void)state;
-    static const struct example example[] = {
-        {"//@ include \"nowhere.cuh\" n = 1\n", AT(1, "there is no template 'nowhere.cuh' [TEMPLATE-FILE]")
-                                               "    //@ include \"nowhere.cuh\" n = 1\n                 ^\n"},
-        {"//@ include ring.cuh\n", AT(1, "a name in quotes is missing; write //@ include \"NAME\" a = ... [TEMPLATE-DIRECTIVE]")
-                                   "    //@ include ring.cuh\n                ^\n"},
-        {"//@ include \"ring.cuh\" ring = plan.ring.ab,\nx\n",
-         AT(1, "the arguments end in a comma, and no //@ line follows that goes on [TEMPLATE-DIRECTIVE]")
-         "    //@ include \"ring.cuh\" ring = plan.ring.ab,\n"},
-        {"x\n//@ include \"ring.cuh\" ring = plan.ring.ab\n",
-         AT(2, "argument 'n' of 'ring.cuh' is missing; its line 2 declares it as an int [TEMPLATE-NAME]")
-         "    //@ include \"ring.cuh\" ring = plan.ring.ab\n"},
-        {"//@ include \"ring.cuh\" ring = 3, n = \"x\"\n",
-         AT(1, "argument 'ring' of 'ring.cuh' is an int; its line 1 declares it as a table [TEMPLATE-TYPE]")
-         "    //@ include \"ring.cuh\" ring = 3, n = \"x\"\n"
-         AT(1, "argument 'n' of 'ring.cuh' is a text; its line 2 declares it as an int [TEMPLATE-TYPE]")
-         "    //@ include \"ring.cuh\" ring = 3, n = \"x\"\n"},
-        {"//@ include \"ring.cuh\" rng = plan.ring.ab, n = 3\n",
-         AT(1, "'ring.cuh' has no parameter 'rng'; did you mean 'ring'? [TEMPLATE-NAME]")
-         "    //@ include \"ring.cuh\" rng = plan.ring.ab, n = 3\n"},
-        {"//@ include \"ring.cuh\" plan.ring.ab\n",
-         AT(1, "an argument of 'ring.cuh' has no name; write name = value [TEMPLATE-NAME]")
-         "    //@ include \"ring.cuh\" plan.ring.ab\n"},
-        {"x\n//@ include \"global.cuh\"\n",
-         "global.cuh:1: error: kernel 'gemm': 'plan' is not visible in an included template; pass what it needs as an "
-         "argument [TEMPLATE-LUA]\n    //@ local p = plan\n                  ^\n"
-         "t.cu:2: note: kernel 'gemm': 'global.cuh' is included here\n    //@ include \"global.cuh\"\n"},
-        {"//@ include \"broken.cuh\"\n", "broken.cuh:2: error: kernel 'gemm': attempt to perform arithmetic on a nil value "
-                                        "[TEMPLATE-LUA]\n    //@ local y = nil + 1\n                  ^\n"
-                                        "t.cu:1: note: kernel 'gemm': 'broken.cuh' is included here\n"
-                                        "    //@ include \"broken.cuh\"\n"},
-        {"//@ role \"x\"\n", AT(1, "there are no roles here; a Plan has them [TEMPLATE-ORDER]") "    //@ role \"x\"\n"},
-        {"//@ endrole x\n", AT(1, "nothing follows //@ endrole [TEMPLATE-DIRECTIVE]") "    //@ endrole x\n                ^\n"},
-        {0},
-    };
+    static const struct
+        example
+            example
+                [] =
+                    {
+                        {"//@ include \"nowhere.cuh\" n = 1\n",
+                         AT(1, "there is no template 'nowhere.cuh' [TEMPLATE-FILE]") "    //@ include \"nowhere.cuh\" "
+                                                                                     "n = 1\n                 ^\n"},
+                        {"//@ include ring.cuh\n", AT(1, "a name in quotes is missing; write //@ include \"NAME\" a = "
+                                                         "... [TEMPLATE-DIRECTIVE]") "    //@ include ring.cuh\n       "
+                                                                                     "         ^\n"},
+                        {"//@ include \"ring.cuh\" ring = plan.ring.ab,\nx\n",
+                         AT(1, "the arguments end in a comma, and no //@ line follows that goes on "
+                               "[TEMPLATE-DIRECTIVE]") "    //@ include \"ring.cuh\" ring = plan.ring.ab,\n"},
+                        {"x\n//@ include \"ring.cuh\" ring = plan.ring.ab\n",
+                         AT(2, "argument 'n' of 'ring.cuh' is missing; its line 2 declares it as an int "
+                               "[TEMPLATE-NAME]") "    //@ include \"ring.cuh\" ring = plan.ring.ab\n"},
+                        {"//@ include \"ring.cuh\" ring = 3, n = \"x\"\n",
+                         AT(1, "argument 'ring' of 'ring.cuh' is an int; its line 1 declares it as a table "
+                               "[TEMPLATE-TYPE]") "    //@ include \"ring.cuh\" ring = 3, n = \"x\"\n" AT(
+                             1, "argument 'n' of 'ring.cuh' is a text; its line 2 declares it as an int "
+                                "[TEMPLATE-TYPE]") "    //@ include \"ring.cuh\" ring = 3, n = \"x\"\n"},
+                        {"//@ include \"ring.cuh\" rng = plan.ring.ab, n = 3\n",
+                         AT(1,
+                            "'ring.cuh' has no parameter 'rng'; did you mean 'ring'? [TEMPLATE-NAME]") "    //@ "
+                                                                                                       "include "
+                                                                                                       "\"ring.cuh\" "
+                                                                                                       "rng = "
+                                                                                                       "plan.ring.ab, "
+                                                                                                       "n = 3\n"},
+                        {"//@ include \"ring.cuh\" plan.ring.ab\n",
+                         AT(1,
+                            "an argument of 'ring.cuh' has no name; write name = value [TEMPLATE-NAME]") "    //@ "
+                                                                                                         "include "
+                                                                                                         "\"ring.cuh\" "
+                                                                                                         "plan.ring."
+                                                                                                         "ab\n"},
+                        {"x\n//@ include \"global.cuh\"\n",
+                         "global.cuh:1: error: kernel 'gemm': 'plan' is not visible in an included template; pass what "
+                         "it needs as an "
+                         "argument [LUA-RUN]\n    //@ local p = plan\n                  ^\n"
+                         "t.cu:2: note: kernel 'gemm': 'global.cuh' is included here\n    //@ include "
+                         "\"global.cuh\"\n"},
+                        {"//@ include \"broken.cuh\"\n",
+                         "broken.cuh:2: error: kernel 'gemm': attempt to perform arithmetic on a nil value "
+                         "[LUA-RUN]\n    //@ local y = nil + 1\n"
+                         "t.cu:1: note: kernel 'gemm': 'broken.cuh' is included here\n"
+                         "    //@ include \"broken.cuh\"\n"},
+                        {"//@ role \"x\"\n",
+                         AT(1, "there are no roles here; a Plan has them [TEMPLATE-ORDER]") "    //@ role \"x\"\n"},
+                        {"//@ endrole x\n",
+                         AT(1, "nothing follows //@ endrole [TEMPLATE-DIRECTIVE]") "    //@ endrole x\n                "
+                                                                                   "^\n"},
+                        {0},
+                    };
     check_faults(example);
     struct expansion e = expand_with("//@ include \"self.cuh\"\n", (struct emit_options){0});
     assert_int_equal(e.status, 1);
@@ -484,7 +525,8 @@ static void include_faults(void **state)
     release(&e);
 }
 
-/* ---- files, memory, time ------------------------------------------------------------------------------------------ */
+/* ---- files, memory, time ------------------------------------------------------------------------------------------
+ */
 
 static void write_file(const char *folder, const char *name, const char *text, size_t length)
 {
@@ -523,7 +565,8 @@ static void user_files(void **state)
     (void)state;
     char folder[] = "/tmp/test_emit_XXXXXX", expected[512];
     assert_non_null(mkdtemp(folder));
-    write_file(folder, "user.cu", "//@ param entry text\n//@ include \"blocks/math.cuh\" fused = {}\nvoid ${entry}();\n", 79);
+    write_file(folder, "user.cu",
+               "//@ param entry text\n//@ include \"blocks/math.cuh\" fused = {}\nvoid ${entry}();\n", 79);
     write_file(folder, "zero.cu", "a\0b", 3);
     write_file(folder, "wrong.cu", "${what}\n", 8);
     struct expansion e = expand_file("user.cu", folder);
@@ -531,14 +574,18 @@ static void user_files(void **state)
     assert_string_equal(e.text, "void gemm__odd();\n");
     release(&e);
     const char *const fault[][2] = {
-        {"nowhere.cu", "error: kernel 'gemm': template '%s/nowhere.cu' cannot be read: No such file or directory [TEMPLATE-FILE]\n"},
+        {"nowhere.cu",
+         "error: kernel 'gemm': template '%s/nowhere.cu' cannot be read: No such file or directory [TEMPLATE-FILE]\n"},
         {"zero.cu", "error: kernel 'gemm': template '%s/zero.cu' holds a zero byte; it is no text [TEMPLATE-FILE]\n"},
         {".", "error: kernel 'gemm': template '%s/.' is no file [TEMPLATE-FILE]\n"},
         {"../x.cu", "error: kernel 'gemm': template '../x.cu' is outside of the spec's folder [TEMPLATE-FILE]\n"},
-        {"a/../../x.cu", "error: kernel 'gemm': template 'a/../../x.cu' is outside of the spec's folder [TEMPLATE-FILE]\n"},
-        {"/etc/passwd", "error: kernel 'gemm': template '/etc/passwd' is outside of the spec's folder [TEMPLATE-FILE]\n"},
-        {"wrong.cu", "%s/wrong.cu:1: error: kernel 'gemm': nothing is called 'what'; declare it at the top: //@ param what "
-                     "TYPE [TEMPLATE-NAME]\n    ${what}\n      ^\n"},
+        {"a/../../x.cu",
+         "error: kernel 'gemm': template 'a/../../x.cu' is outside of the spec's folder [TEMPLATE-FILE]\n"},
+        {"/etc/passwd",
+         "error: kernel 'gemm': template '/etc/passwd' is outside of the spec's folder [TEMPLATE-FILE]\n"},
+        {"wrong.cu",
+         "%s/wrong.cu:1: error: kernel 'gemm': nothing is called 'what'; declare it at the top: //@ param what "
+         "TYPE [TEMPLATE-NAME]\n    ${what}\n      ^\n"},
     };
     for (size_t i = 0; i < sizeof fault / sizeof *fault; i++) {
         e = expand_file(fault[i][0], folder);
@@ -581,8 +628,9 @@ static void *failing_alloc(void *context, void *pointer, size_t old_size, size_t
 static void every_allocation_fails(void **state)
 {
     (void)state;
-    const char *good = "//@ param tile.m int\n${banner}\n//@ for i, t in ipairs(plan.tensor) do\n${t.name} ${tile.m}\n//@ end\n"
-                       "    //@ include \"ring.cuh\" ring = plan.ring.ab, n = 2\n";
+    const char *good =
+        "//@ param tile.m int\n${banner}\n//@ for i, t in ipairs(plan.tensor) do\n${t.name} ${tile.m}\n//@ end\n"
+        "    //@ include \"ring.cuh\" ring = plan.ring.ab, n = 2\n";
     const char *bad = "//@ param tile.m int\n//@ include \"ring.cuh\" ring = plan.ring.ab, n = \"x\"\n${tile.m}\n";
     const char *const template[] = {good, bad};
     for (int which = 0; which < 2; which++) {
@@ -611,8 +659,10 @@ static void same_bytes_and_fast(void **state)
     FILE *out = open_memstream(&template, &bytes);
     fputs("//@ param tile.m int\n//@ param entry text\n${banner}\n", out);
     for (int i = 0; i < 100; i++)
-        fprintf(out, "//@ if plan.tensor.A then\n    int ${entry}_%d = ${tile.m} * ${plan.ring.ab.stages};\n    call(%d);\n"
-                     "//@ end\n", i, i);
+        fprintf(out,
+                "//@ if plan.tensor.A then\n    int ${entry}_%d = ${tile.m} * ${plan.ring.ab.stages};\n    call(%d);\n"
+                "//@ end\n",
+                i, i);
     fclose(out);
     struct expansion first = expand_with(template, (struct emit_options){0});
     assert_int_equal(first.status, 0);
@@ -638,12 +688,18 @@ static void same_bytes_and_fast(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(text_and_holes),   cmocka_unit_test(lua_lines),
-        cmocka_unit_test(helpers),          cmocka_unit_test(includes),
-        cmocka_unit_test(blank_lines_and_branches), cmocka_unit_test(line_directives),
-        cmocka_unit_test(parameter_faults), cmocka_unit_test(hole_faults),
-        cmocka_unit_test(lua_faults),       cmocka_unit_test(include_faults),
-        cmocka_unit_test(user_files),       cmocka_unit_test(every_allocation_fails),
+        cmocka_unit_test(text_and_holes),
+        cmocka_unit_test(lua_lines),
+        cmocka_unit_test(helpers),
+        cmocka_unit_test(includes),
+        cmocka_unit_test(blank_lines_and_branches),
+        cmocka_unit_test(line_directives),
+        cmocka_unit_test(parameter_faults),
+        cmocka_unit_test(hole_faults),
+        cmocka_unit_test(lua_faults),
+        cmocka_unit_test(include_faults),
+        cmocka_unit_test(user_files),
+        cmocka_unit_test(every_allocation_fails),
         cmocka_unit_test(same_bytes_and_fast),
     };
     return cmocka_run_group_tests_name("emit", tests, NULL, NULL);

@@ -1,0 +1,212 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd/launch.h"
+#include "cmd/parallel.h"
+#include "cmd/run.h"
+
+enum { VARIANTS = 16 };
+
+/* The loaded variants of one kernel on one architecture, and which of them may be launched on the sizes at hand. */
+struct group {
+    int unit[VARIANTS];            /* index into compile.unit */
+    int count;
+    bool fits[2][VARIANTS];        /* [padded] */
+    struct tw_error refused[2];    /* [padded]: why the last variant does not fit */
+};
+
+static struct run_case *add_case(struct run *run)
+{
+    size_t count = (size_t)run->case_count;
+    if ((count & (count - 1)) == 0) {
+        struct run_case *grown = tw_realloc(&run->compile.rt, run->cases, sizeof *grown * (count ? 2 * count : 1));
+        if (!grown)
+            return NULL;
+        run->cases = grown;
+    }
+    run->case_count++;
+    return memset(&run->cases[count], 0, sizeof *run->cases);
+}
+
+/* Which variants fit these sizes, with dense and with padded rows. Exit status. */
+static int find_fits(struct run *run, struct group *g, const int64_t *symbol)
+{
+    struct compile *c = &run->compile;
+    const struct plan *first = &c->unit[g->unit[0]].plan;
+    struct shape *shape = tw_alloc_zeroed(&c->rt, sizeof *shape * (size_t)(first->tensor_count + 1));
+    uint64_t *address = tw_alloc_zeroed(&c->rt, sizeof *address * (size_t)(first->tensor_count + 1));
+    struct launch_arguments arguments = {symbol, address, shape, NULL};
+    int status = shape && address ? 0 : 3;
+    for (int padded = 0; padded < 2 && status == 0; padded++)
+        for (int v = 0; v < g->count; v++) {
+            const struct plan *p = &c->unit[g->unit[v]].plan;
+            g->fits[padded][v] = trial_layout(p, symbol, padded, shape, &g->refused[padded]) == TW_OK &&
+                                 launch_fits(p, &arguments, &g->refused[padded]) == TW_OK;
+        }
+    tw_free(&c->rt, shape);
+    tw_free(&c->rt, address);
+    return status;
+}
+
+/* The layout for a kind of inputs. */
+static bool layout_of(const struct run *run, int inputs)
+{
+    if (run->options.rows == RUN_ROWS_AUTO)
+        return inputs == FAMILY_INTEGER;
+    return run->options.rows == RUN_ROWS_PADDED;
+}
+
+/* One kind of inputs over all variants that fit. Returns an exit status; *fatal where the device cannot go on. */
+static int run_inputs(struct run *run, const struct group *g, const int64_t *symbol, int inputs, struct run_case **of,
+                      bool *fatal)
+{
+    struct compile *c = &run->compile;
+    bool padded = layout_of(run, inputs);
+    struct trial trial;
+    struct trial_request request = {
+        .compile = c,
+        .device = run->device,
+        .unit = &c->unit[g->unit[0]],
+        .symbol = symbol,
+        .inputs = (enum family_inputs)inputs,
+        .seed = run->options.seed,
+        .padded = padded,
+        .reference = run->options.reference,
+    };
+    struct tw_error error = {""};
+    bool any = false;
+    for (int v = 0; v < g->count; v++)
+        any = any || (of[v] && g->fits[padded][v]);
+    if (!any)
+        return 0;
+    int status = trial_begin(&trial, &request, &error), result = 0;
+    run->inputs_seconds += trial.inputs_seconds;
+    run->reference_seconds += trial.reference_seconds;
+    if (status != TW_OK) {
+        result = compile_fail(c, status, &error);
+        compile_report(c);
+    }
+    for (int v = 0; v < g->count; v++) {
+        struct run_case *one = of[v];
+        if (!one || !g->fits[padded][v])
+            continue;
+        if (status == TW_OK && !*fatal) {
+            int launched = trial_launch(&trial, &c->unit[g->unit[v]], run->kernel[g->unit[v]],
+                                        &one->part[inputs].result, &error);
+            run->launch_seconds += one->part[inputs].result.seconds;
+            one->part[inputs].done = launched == TW_OK;
+            one->part[inputs].padded = padded;
+            one->part[inputs].reference_on_device = trial.on_device;
+            one->passed = one->passed && launched == TW_OK && one->part[inputs].result.passed;
+            if (launched == TW_OK)
+                continue;
+            /* A kernel that fails leaves its context unusable. */
+            *fatal = true;
+        }
+        one->passed = false;
+        snprintf(one->why, sizeof one->why, "%s", error.text);
+    }
+    trial_end(&trial);
+    return result;
+}
+
+static int run_sizes(struct run *run, struct group *g, const int64_t *sizes, int width, bool *fatal)
+{
+    struct compile *c = &run->compile;
+    struct run_case *of[VARIANTS] = {NULL};
+    int first = run->case_count, made[VARIANTS], result = 0;
+    char text[256];
+    int64_t *symbol = tw_alloc(&c->rt, sizeof *symbol * (size_t)width);
+    if (!symbol)
+        return 3;
+    memcpy(symbol, sizes, sizeof *symbol * (size_t)width);
+    symbol[width - 1] = run->device->sm_count;
+    sizes_print(&c->unit[g->unit[0]], symbol, text, sizeof text);
+    progress_show("%s %s", c->unit[g->unit[0]].plan.kernel, text);
+
+    bool main_layout = run->options.rows == RUN_ROWS_PADDED, refused = true;
+    result = find_fits(run, g, symbol);
+    for (int v = 0; v < g->count && result == 0; v++) {
+        bool wanted = g->fits[main_layout][v];
+        bool last = v == g->count - 1;
+        made[v] = -1;
+        if (!wanted && !(last && refused))
+            continue;
+        struct run_case *one = add_case(run);
+        if (!one) {
+            result = 3;
+            break;
+        }
+        made[v] = run->case_count - 1;
+        one->unit = &c->unit[g->unit[v]];
+        one->passed = wanted;
+        snprintf(one->sizes, sizeof one->sizes, "%s", text);
+        if (!wanted) {
+            /* No variant takes these sizes: the case is the refusal. */
+            snprintf(one->why, sizeof one->why, "%s", g->refused[main_layout].text);
+            made[v] = -1;
+        }
+        refused = false;
+    }
+    for (int v = 0; v < g->count && result == 0; v++)
+        of[v] = made[v] < 0 ? NULL : &run->cases[made[v]];
+    for (int inputs = 0; inputs < RUN_INPUTS && result != 3; inputs++)
+        if (run->options.inputs[inputs]) {
+            int status = run_inputs(run, g, symbol, inputs, of, fatal);
+            result = result ? result : status;
+        }
+    tw_free(&c->rt, symbol);
+    progress_clear();
+    for (int i = first; i < run->case_count; i++) {
+        run->failed += !run->cases[i].passed;
+        if (!run->options.json)
+            run_print_case(run, &run->cases[i]);
+    }
+    if (!run->options.json)
+        fflush(stdout);
+    return result;
+}
+
+/* The loaded units from `first` on that are one kernel's on one architecture. */
+static int group_at(const struct run *run, int first, struct group *g)
+{
+    const struct compile *c = &run->compile;
+    int i = first;
+    g->count = 0;
+    for (; i < c->unit_count; i++) {
+        if (c->unit[i].kernel != c->unit[first].kernel || c->unit[i].arch != c->unit[first].arch)
+            break;
+        if (run->kernel[i] && g->count < VARIANTS)
+            g->unit[g->count++] = i;
+    }
+    return i;
+}
+
+int run_cases(struct run *run)
+{
+    struct compile *c = &run->compile;
+    bool fatal = false;
+    int result = 0;
+
+    for (int at = 0, next; at < c->unit_count && !fatal; at = next) {
+        struct group g;
+        struct sizes sizes;
+        next = group_at(run, at, &g);
+        if (!g.count)
+            continue;
+        int status = sizes_list(c, &c->unit[g.unit[0]], &run->options.set, &sizes);
+        for (int i = 0; i < sizes.count && status == 0 && !fatal; i++) {
+            int one = run_sizes(run, &g, sizes.value + (size_t)i * (size_t)sizes.width, sizes.width, &fatal);
+            if (one == 3) {
+                sizes_free(c, &sizes);
+                return 3;
+            }
+            result = result ? result : one;
+        }
+        sizes_free(c, &sizes);
+        result = result ? result : status;
+    }
+    if (fatal)
+        fputs("tilewright run: the device failed; what follows was not executed\n", stderr);
+    return result ? result : run->failed > 0;
+}

@@ -1,0 +1,153 @@
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "cmd/json.h"
+#include "cmd/run.h"
+
+static const char *const inputs_word[RUN_INPUTS] = {"normal", "integer"};
+
+void run_print_unit(const struct compile_unit *unit)
+{
+    const struct tw_cubin_info *info = &unit->compiled[COMPILE_NVRTC].info;
+    printf("compiled %s %s registers %" PRIu32 " shared %ld spills %" PRIu32 " frame %" PRIu32 "\n", unit->plan.entry,
+           unit->arch->name, info->registers, compile_shared(unit, COMPILE_NVRTC), info->spill_instructions,
+           info->frame);
+}
+
+void run_print_case(const struct run *run, const struct run_case *c)
+{
+    const struct trial_result *first = NULL;
+    printf("%s %s %s %s %s", c->passed ? "verified" : "FAILED", c->unit->plan.entry, c->unit->arch->name,
+           run->device->ops->kind, c->sizes);
+    for (int i = 0; i < RUN_INPUTS; i++) {
+        const struct trial_result *r = &c->part[i].result;
+        if (!c->part[i].done)
+            continue;
+        if (!first)
+            printf(" error %.3g bound %.3g", r->error, r->bound);
+        else if (r->equality && r->error == 0.0)
+            printf(", integers equal");
+        else
+            printf(", integers error %.3g bound %.3g", r->error, r->bound);
+        first = r;
+    }
+    if (!first)
+        printf(": %s", c->why);
+    for (int i = 0; i < RUN_INPUTS && first; i++)
+        if (c->part[i].done && !c->part[i].result.passed)
+            printf(": %s inputs, %s rows: %s", inputs_word[i], c->part[i].padded ? "padded" : "dense",
+                   c->part[i].result.why);
+    if (first && c->why[0])
+        printf(": %s", c->why);
+    putchar('\n');
+}
+
+/* JSON has no infinity. */
+static void print_number(double value)
+{
+    if (isfinite(value))
+        printf("%.9g", value);
+    else
+        fputs("null", stdout);
+}
+
+static void print_unit(const struct compile_unit *unit)
+{
+    static const char *const cache[] = {"none", "hit", "miss", "unstored"};
+    const struct tw_compiled *compiled = &unit->compiled[COMPILE_NVRTC];
+    fputs("  {\"kernel\": ", stdout);
+    json_text(stdout, unit->plan.kernel);
+    fputs(", \"entry\": ", stdout);
+    json_text(stdout, unit->plan.entry);
+    printf(", \"arch\": \"%s\", \"variant\": \"%s\", \"registers\": %" PRIu32 ", \"shared\": %ld, \"spills\": %" PRIu32
+           ", \"frame\": %" PRIu32 ", \"cache\": \"%s\", \"nvrtc_ms\": %.3f}",
+           unit->arch->name, unit->plan.variant, compiled->info.registers, compile_shared(unit, COMPILE_NVRTC),
+           compiled->info.spill_instructions, compiled->info.frame, cache[compiled->cache], 1e3 * compiled->seconds);
+}
+
+static void print_case(const struct run *run, const struct run_case *c)
+{
+    const char *comma = "";
+    fputs("  {\"entry\": ", stdout);
+    json_text(stdout, c->unit->plan.entry);
+    printf(", \"arch\": \"%s\", \"device\": \"%s\", \"sizes\": ", c->unit->arch->name, run->device->ops->kind);
+    json_text(stdout, c->sizes);
+    printf(", \"passed\": %s, \"why\": ", c->passed ? "true" : "false");
+    json_text(stdout, c->why);
+    fputs(", \"inputs\": [", stdout);
+    for (int i = 0; i < RUN_INPUTS; i++) {
+        const struct trial_result *r = &c->part[i].result;
+        if (!c->part[i].done)
+            continue;
+        printf("%s\n    {\"inputs\": \"%s\", \"rows\": \"%s\", \"reference\": \"%s\", \"equality\": %s, \"error\": ", comma,
+               inputs_word[i], c->part[i].padded ? "padded" : "dense", c->part[i].reference_on_device ? "device" : "host",
+               r->equality ? "true" : "false");
+        print_number(r->error);
+        fputs(", \"bound\": ", stdout);
+        print_number(r->bound);
+        printf(", \"passed\": %s, \"launched\": %s, \"ms\": %.3f, \"why\": ", r->passed ? "true" : "false",
+               r->launched ? "true" : "false", 1e3 * r->seconds);
+        json_text(stdout, r->why);
+        putchar('}');
+        comma = ",";
+    }
+    fputs("]}", stdout);
+}
+
+void run_print_json(const struct run *run, int status)
+{
+    const struct compile *c = &run->compile;
+    const struct compile_phases *p = &c->phases;
+    const struct {
+        const char *name;
+        double seconds;
+    } phases[] = {
+        {"read", p->read},
+        {"device", run->device_seconds},
+        {"plan", p->plan},
+        {"emit", p->emit},
+        {"compile", p->compile},
+        {"compile_find_nvrtc", p->find},
+        {"compile_lookup", p->lookup},
+        {"compile_open_nvrtc", p->open},
+        {"compile_nvrtc", p->nvrtc},
+        {"compile_wait", p->wait},
+        {"compile_store", p->store},
+        {"load", run->load_seconds},
+        {"to_loaded_without_device", run->to_loaded_seconds},
+        {"inputs", run->inputs_seconds},
+        {"reference", run->reference_seconds},
+        {"launch", run->launch_seconds},
+        {"total", compile_clock() - c->started},
+    };
+    const char *comma = "";
+
+    fputs("{\"spec\": ", stdout);
+    json_text(stdout, c->path);
+    fputs(",\n \"device\": ", stdout);
+    if (run->device) {
+        printf("{\"kind\": \"%s\", \"name\": ", run->device->ops->kind);
+        json_text(stdout, run->device->name);
+        printf(", \"arch\": \"%s\", \"sms\": %d}", run->device->arch, run->device->sm_count);
+    } else {
+        fputs("null", stdout);
+    }
+    fputs(",\n \"phases_ms\": {", stdout);
+    for (size_t i = 0; i < sizeof phases / sizeof *phases; i++)
+        printf("%s\"%s\": %.3f", i ? ", " : "", phases[i].name, 1e3 * phases[i].seconds);
+    fputs("},\n \"kernels\": [", stdout);
+    for (int i = 0; i < c->unit_count; i++) {
+        if (!c->unit[i].wanted || !c->unit[i].compiled[COMPILE_NVRTC].cubin)
+            continue;
+        puts(comma);
+        print_unit(&c->unit[i]);
+        comma = ",";
+    }
+    fputs("\n ],\n \"cases\": [", stdout);
+    for (int i = 0; i < run->case_count; i++) {
+        puts(i ? "," : "");
+        print_case(run, &run->cases[i]);
+    }
+    printf("\n ],\n \"failed\": %d,\n \"status\": %d}\n", run->failed, status);
+}

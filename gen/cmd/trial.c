@@ -1,0 +1,411 @@
+#include "cmd/trial.h"
+
+#include <math.h>
+#include <stdalign.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd/compare.h"
+#include "cmd/inputs.h"
+
+/* Bytes of poison on either side of a tensor: a multiple of every alignment, and as much as one vector store writes. */
+enum { GUARD = 1024 };
+
+const char *const trial_reference_word[TRIAL_REFERENCES] = {"auto", "host", "device", "both"};
+
+static int no_memory(struct tw_error *error)
+{
+    return tw_fail(error, TW_ERROR_MEMORY, "out of memory");
+}
+
+/* ---- tensors --------------------------------------------------------------------------------------------------- */
+
+/* Rows, planes and so on farther apart: by 16 bytes more than the next multiple of 16. Strides that the spec gives stay. */
+static void pad(const struct plan *p, int tensor, struct shape *s)
+{
+    int64_t bytes = (int64_t)tw_dtype_bytes(p->tensor[tensor].dtype), dense = 1, unit = 16 / bytes ? 16 / bytes : 1;
+    for (int d = s->rank - 1; d >= 0; d--) {
+        if (s->stride[d] != dense)
+            return;
+        dense *= s->extent[d];
+    }
+    for (int d = s->rank - 2; d >= 0; d--) {
+        int64_t least = s->stride[d + 1] * s->extent[d + 1];
+        s->stride[d] = (least + unit - 1) / unit * unit + unit;
+    }
+}
+
+int trial_layout(const struct plan *p, const int64_t *symbol, bool padded, struct shape *shape,
+                 struct tw_error *error)
+{
+    int status = TW_OK;
+    for (int i = 0; i < p->tensor_count && status == TW_OK; i++) {
+        status = launch_shape(p, i, symbol, &shape[i], error);
+        if (status == TW_OK && padded && launch_strides_are_arguments(p, i))
+            pad(p, i, &shape[i]);
+    }
+    return status;
+}
+
+static uint64_t address_of(const struct trial *t, int tensor)
+{
+    return t->tensor[tensor].buffer + t->tensor[tensor].begin;
+}
+
+static int make_tensor(struct trial *t, int number, struct tw_error *error)
+{
+    const struct trial_request *r = &t->request;
+    const struct plan *p = &r->unit->plan;
+    struct tw_runtime *rt = &r->compile->rt;
+    const struct plan_tensor *from = &p->tensor[number];
+    struct trial_tensor *to = &t->tensor[number];
+    size_t payload = (size_t)shape_span(&to->shape) * tw_dtype_bytes(from->dtype);
+
+    to->begin = GUARD;
+    to->bytes = (2 * (size_t)GUARD + payload + 3) / 4 * 4;
+    to->host = tw_alloc(rt, to->bytes);
+    if (!to->host)
+        return no_memory(error);
+    int status = tw_device_alloc(r->device, to->bytes, &to->buffer, error);
+    if (status != TW_OK)
+        return status;
+    if (from->out) {
+        int64_t count = shape_count(&to->shape);
+        to->reference = tw_alloc_zeroed(rt, sizeof(double) * (size_t)(count ? count : 1));
+        return to->reference ? TW_OK : no_memory(error);
+    }
+    memset(to->host, COMPARE_POISON, to->bytes);
+    struct inputs inputs = {
+        .key = inputs_key(r->seed, p->kernel, from->name),
+        .kind = r->inputs,
+        .scale = r->unit->family->input_scale ? r->unit->family->input_scale(p, number, r->symbol, r->inputs)
+                 : r->inputs == FAMILY_NORMAL ? 1.0
+                                              : 4.0,
+        .fill = r->unit->kernel->tensor[number].fill,
+    };
+    status = inputs_write(&inputs, from->dtype, &to->shape, to->host + to->begin, error);
+    if (status == TW_OK)
+        status = tw_device_upload(r->device, to->buffer, to->host, to->bytes, error);
+    return status;
+}
+
+/* ---- the reference --------------------------------------------------------------------------------------------- */
+
+static struct family_data *data_of(const struct trial *t)
+{
+    struct family_data *data = tw_alloc_zeroed(&t->request.compile->rt, sizeof *data * (size_t)(t->tensor_count + 1));
+    for (int i = 0; data && i < t->tensor_count; i++) {
+        const struct trial_tensor *from = &t->tensor[i];
+        data[i].bytes = from->reference ? NULL : from->host + from->begin;
+        memcpy(data[i].extent, from->shape.extent, sizeof data[i].extent);
+        memcpy(data[i].stride, from->shape.stride, sizeof data[i].stride);
+    }
+    return data;
+}
+
+static double **outputs_of(const struct trial *t)
+{
+    double **out = tw_alloc_zeroed(&t->request.compile->rt, sizeof *out * (size_t)(t->tensor_count + 1));
+    for (int i = 0; out && i < t->tensor_count; i++)
+        out[i] = t->tensor[i].reference;
+    return out;
+}
+
+/* The spec's own function, which wants every tensor as dense doubles. */
+static int run_spec_reference(struct trial *t, struct tw_error *error)
+{
+    const struct trial_request *r = &t->request;
+    struct tw_runtime *rt = &r->compile->rt;
+    const struct plan *p = &r->unit->plan;
+    double **data = tw_alloc_zeroed(rt, sizeof *data * (size_t)(t->tensor_count + 1));
+    int status = data ? TW_OK : no_memory(error);
+
+    for (int i = 0; i < t->tensor_count && status == TW_OK; i++) {
+        const struct trial_tensor *from = &t->tensor[i];
+        int64_t count = shape_count(&from->shape);
+        struct shape_walk walk;
+        data[i] = from->reference;
+        if (data[i])
+            continue;
+        data[i] = tw_alloc(rt, sizeof(double) * (size_t)(count ? count : 1));
+        if (!data[i]) {
+            status = no_memory(error);
+            break;
+        }
+        if (count)
+            shape_seek(&walk, &from->shape, 0);
+        for (int64_t e = 0; e < count; e++, shape_next(&walk))
+            data[i][e] = tw_dtype_load(p->tensor[i].dtype, from->host + from->begin +
+                                                               (size_t)walk.offset * tw_dtype_bytes(p->tensor[i].dtype));
+    }
+    if (status == TW_OK && spec_run_reference(&r->compile->spec, (int)(r->unit->kernel - r->compile->spec.kernel),
+                                              r->symbol, data, &r->compile->diags) != 0)
+        status = tw_fail(error, TW_ERROR_INVALID, "the reference of kernel '%s' failed", p->kernel);
+    for (int i = 0; data && i < t->tensor_count; i++)
+        if (!t->tensor[i].reference)
+            tw_free(rt, data[i]);
+    tw_free(rt, data);
+    return status;
+}
+
+static int host_reference(struct trial *t, struct tw_error *error)
+{
+    const struct trial_request *r = &t->request;
+    struct tw_runtime *rt = &r->compile->rt;
+    enum { NO_FUNCTION = -2 }; /* LUA_NOREF */
+    if (r->unit->kernel->lua_reference != NO_FUNCTION)
+        return run_spec_reference(t, error);
+    if (!r->unit->family->reference)
+        return tw_fail(error, TW_ERROR_INVALID, "kernel '%s' has nothing to compare with; write reference = function(t, n)",
+                       r->unit->kernel->name);
+    struct family_data *data = data_of(t);
+    double **out = outputs_of(t);
+    int status = TW_OK;
+    if (!data || !out || r->unit->family->reference(&r->unit->plan, r->symbol, data, t->scalar, out) != 0)
+        status = no_memory(error);
+    tw_free(rt, data);
+    tw_free(rt, out);
+    return status;
+}
+
+/* The family's fp64 kernel into `partial` doubles, what is left on the host. */
+static int device_reference(struct trial *t, struct tw_error *error)
+{
+    const struct trial_request *r = &t->request;
+    struct tw_runtime *rt = &r->compile->rt;
+    struct tw_device *device = r->device;
+    const struct family *family = r->unit->family;
+    const struct plan *p = &r->unit->plan;
+    size_t count = (size_t)family->partial_count(p, r->symbol);
+    alignas(64) unsigned char params[256];
+    struct tw_compiled compiled;
+    struct tw_kernel *kernel = NULL;
+    uint64_t sums = 0, *address = tw_alloc_zeroed(rt, sizeof *address * (size_t)(t->tensor_count + 1));
+    double *partial = tw_alloc(rt, sizeof *partial * (count ? count : 1)), **out = outputs_of(t);
+    struct family_data *data = data_of(t);
+
+    memset(&compiled, 0, sizeof compiled);
+    int status = address && partial && data && out ? TW_OK : no_memory(error);
+    for (int i = 0; i < t->tensor_count && status == TW_OK; i++)
+        address[i] = address_of(t, i);
+    if (status == TW_OK)
+        status = compile_reference(r->compile, r->unit, device->arch, &compiled, error);
+    if (status == TW_OK) {
+        struct tw_load load = {.cubin = compiled.cubin, .cubin_bytes = compiled.cubin_bytes, .entry = "reference"};
+        status = tw_device_load(device, &load, &kernel, error);
+    }
+    if (status == TW_OK)
+        status = tw_device_alloc(device, sizeof *partial * count, &sums, error);
+    if (status == TW_OK) {
+        size_t bytes = family->reference_params(p, r->symbol, address, data, sums, params);
+        status = launch_reference(device, kernel, params, bytes, error);
+    }
+    if (status == TW_OK)
+        status = tw_device_synchronize(device, error);
+    if (status == TW_OK)
+        status = tw_device_download(device, partial, sums, sizeof *partial * count, error);
+    if (status == TW_OK && family->finish(p, r->symbol, data, t->scalar, partial, out) != 0)
+        status = no_memory(error);
+    tw_device_free(device, sums);
+    tw_device_unload(device, kernel);
+    tw_compiled_free(rt, &compiled);
+    tw_free(rt, address);
+    tw_free(rt, partial);
+    tw_free(rt, data);
+    tw_free(rt, out);
+    return status;
+}
+
+/* Both references must agree but for the order of their sums. */
+static int both_references(struct trial *t, struct tw_error *error)
+{
+    static const double most = 1e-12;
+    const struct plan *p = &t->request.unit->plan;
+    struct tw_runtime *rt = &t->request.compile->rt;
+    double **host = tw_alloc_zeroed(rt, sizeof *host * (size_t)(t->tensor_count + 1));
+    int status = host ? host_reference(t, error) : no_memory(error);
+
+    for (int i = 0; i < t->tensor_count && status == TW_OK; i++) {
+        size_t bytes = sizeof(double) * (size_t)shape_count(&t->tensor[i].shape);
+        if (!t->tensor[i].reference)
+            continue;
+        host[i] = tw_alloc(rt, bytes);
+        if (host[i])
+            memcpy(host[i], t->tensor[i].reference, bytes);
+        else
+            status = no_memory(error);
+    }
+    if (status == TW_OK)
+        status = device_reference(t, error);
+    for (int i = 0; i < t->tensor_count && status == TW_OK; i++) {
+        double difference = 0.0, norm = 0.0;
+        for (int64_t e = 0; host[i] && e < shape_count(&t->tensor[i].shape); e++) {
+            double d = t->tensor[i].reference[e] - host[i][e];
+            difference += d * d;
+            norm += host[i][e] * host[i][e];
+        }
+        if (!(difference <= most * most * norm))
+            status = tw_fail(error, TW_ERROR_LAUNCH, "%s: the fp64 kernel is %.3g away from the C reference",
+                             p->tensor[i].name, sqrt(difference / norm));
+    }
+    for (int i = 0; host && i < t->tensor_count; i++)
+        tw_free(rt, host[i]);
+    tw_free(rt, host);
+    return status;
+}
+
+static int make_reference(struct trial *t, struct tw_error *error)
+{
+    const struct trial_request *r = &t->request;
+    const struct plan *p = &r->unit->plan;
+    bool possible = r->unit->family->reference_template && strcmp(r->device->ops->kind, "cuda") == 0;
+    int64_t operations = 0;
+    enum trial_reference where = r->reference;
+
+    if (where == TRIAL_AUTO) {
+        bool known = p->flops >= 0 && expr_eval_int(&p->graph, p->flops, r->symbol, &operations);
+        where = possible && known && operations / 2 > INT64_C(1) << 30 ? TRIAL_DEVICE : TRIAL_HOST;
+    } else if (!possible && where != TRIAL_HOST) {
+        return tw_fail(error, TW_ERROR_UNSUPPORTED, "kernel '%s' has no reference for the device %s", p->kernel,
+                       r->device->ops->kind);
+    }
+    t->on_device = where != TRIAL_HOST;
+    if (where == TRIAL_BOTH)
+        return both_references(t, error);
+    return where == TRIAL_DEVICE ? device_reference(t, error) : host_reference(t, error);
+}
+
+/* ---- the trial ------------------------------------------------------------------------------------------------- */
+
+int trial_begin(struct trial *t, const struct trial_request *request, struct tw_error *error)
+{
+    const struct plan *p = &request->unit->plan;
+    struct tw_runtime *rt = &request->compile->rt;
+    double start = compile_clock();
+
+    memset(t, 0, sizeof *t);
+    t->request = *request;
+    t->tensor = tw_alloc_zeroed(rt, sizeof *t->tensor * (size_t)(p->tensor_count + 1));
+    t->scalar = tw_alloc_zeroed(rt, sizeof *t->scalar * (size_t)(p->scalar_count + 1));
+    struct shape *shape = tw_alloc_zeroed(rt, sizeof *shape * (size_t)(p->tensor_count + 1));
+    int status = t->tensor && t->scalar && shape ? trial_layout(p, request->symbol, request->padded, shape, error)
+                                                 : no_memory(error);
+    if (status == TW_OK) {
+        t->tensor_count = p->tensor_count;
+        for (int i = 0; i < p->scalar_count; i++)
+            t->scalar[i] = p->scalar[i].value;
+    }
+    for (int i = 0; i < t->tensor_count; i++)
+        t->tensor[i].shape = shape[i];
+    for (int i = 0; i < t->tensor_count && status == TW_OK; i++)
+        status = make_tensor(t, i, error);
+    tw_free(rt, shape);
+    t->inputs_seconds = compile_clock() - start;
+    start = compile_clock();
+    if (status == TW_OK)
+        status = make_reference(t, error);
+    t->reference_seconds = compile_clock() - start;
+    return status;
+}
+
+static int poison(struct trial *t, struct tw_error *error)
+{
+    int status = TW_OK;
+    for (int i = 0; i < t->tensor_count && status == TW_OK; i++)
+        if (t->tensor[i].reference)
+            status = tw_device_fill(t->request.device, t->tensor[i].buffer, 0xffffffffu, t->tensor[i].bytes, error);
+    return status;
+}
+
+/* How far from passing: above 1 fails. */
+static double excess(double error, double bound)
+{
+    if (!(error > 0.0))
+        return 0.0;
+    return bound > 0.0 ? error / bound : (double)INFINITY;
+}
+
+/* Downloads one output and compares it. */
+static int judge(struct trial *t, int number, struct trial_result *result, struct tw_error *error)
+{
+    const struct plan *p = &t->request.unit->plan;
+    const struct plan_tensor *tensor = &p->tensor[number];
+    struct trial_tensor *out = &t->tensor[number];
+    struct compare compare = {tensor->name, tensor->dtype, &out->shape, out->host + out->begin, out->reference};
+    struct compare_result values;
+    double bound = result->equality ? 0.0 : compare_bound(tensor->dtype);
+    char text[256];
+
+    int status = tw_device_download(t->request.device, out->host, out->buffer, out->bytes, error);
+    if (status == TW_OK)
+        status = compare_values(&t->request.compile->rt, &compare, &values, error);
+    if (status != TW_OK)
+        return status;
+    /* Where results must be equal, a difference that rounding to the dtype removes is none. */
+    double distance = bound > 0.0 || values.different ? values.error : 0.0;
+    if (bound == 0.0 && values.different && !(distance > 0.0))
+        distance = (double)INFINITY;
+    if (excess(distance, bound) >= excess(result->error, result->bound)) {
+        result->error = distance;
+        result->bound = bound;
+    }
+    if (excess(distance, bound) > 1.0) {
+        if (result->passed && bound > 0.0)
+            snprintf(result->why, sizeof result->why, "%s", values.worst);
+        else if (result->passed)
+            snprintf(result->why, sizeof result->why, "%lld elements differ, the first: %s",
+                     (long long)values.different, values.first);
+        result->passed = false;
+    }
+    if (!compare_untouched(tensor->name, tensor->dtype, &out->shape, out->host, out->begin, out->bytes, text)) {
+        if (result->passed)
+            snprintf(result->why, sizeof result->why, "%s", text);
+        result->passed = false;
+    }
+    return TW_OK;
+}
+
+int trial_launch(struct trial *t, const struct compile_unit *unit, struct tw_kernel *kernel,
+                 struct trial_result *result, struct tw_error *error)
+{
+    const struct trial_request *r = &t->request;
+    struct tw_runtime *rt = &r->compile->rt;
+    uint64_t *address = tw_alloc(rt, sizeof *address * (size_t)(t->tensor_count + 1));
+    struct shape *shape = tw_alloc(rt, sizeof *shape * (size_t)(t->tensor_count + 1));
+    int status = address && shape ? poison(t, error) : no_memory(error);
+
+    memset(result, 0, sizeof *result);
+    result->passed = true;
+    result->equality = r->inputs == FAMILY_INTEGER && unit->family->exact && unit->family->exact(&unit->plan);
+    if (status == TW_OK) {
+        for (int i = 0; i < t->tensor_count; i++) {
+            address[i] = address_of(t, i);
+            shape[i] = t->tensor[i].shape;
+        }
+        struct launch_arguments arguments = {r->symbol, address, shape, t->scalar};
+        double start = compile_clock();
+        status = launch_plan(r->device, kernel, &unit->plan, &arguments, &result->launched, error);
+        if (status == TW_OK)
+            status = tw_device_synchronize(r->device, error);
+        result->seconds = compile_clock() - start;
+    }
+    for (int i = 0; i < t->tensor_count && status == TW_OK; i++)
+        if (t->tensor[i].reference)
+            status = judge(t, i, result, error);
+    tw_free(rt, address);
+    tw_free(rt, shape);
+    return status;
+}
+
+void trial_end(struct trial *t)
+{
+    struct tw_runtime *rt = &t->request.compile->rt;
+    for (int i = 0; i < t->tensor_count; i++) {
+        tw_free(rt, t->tensor[i].host);
+        tw_free(rt, t->tensor[i].reference);
+        tw_device_free(t->request.device, t->tensor[i].buffer);
+    }
+    tw_free(rt, t->tensor);
+    tw_free(rt, t->scalar);
+    memset(t, 0, sizeof *t);
+}

@@ -1,0 +1,69 @@
+/* One kernel on one set of sizes and inputs: tensors on host and device, the reference, and any variant's result
+ * compared with it. */
+#ifndef TW_GEN_CMD_TRIAL_H
+#define TW_GEN_CMD_TRIAL_H
+
+#include <stdbool.h>
+
+#include "cmd/compile.h"
+#include "cmd/launch.h"
+#include "cmd/shape.h"
+#include "device.h"
+
+/* Where the reference is computed. AUTO: on the device above 2^30 multiply-adds, where the family has a kernel for it.
+ * BOTH: in both places, and they must agree. */
+enum trial_reference { TRIAL_AUTO, TRIAL_HOST, TRIAL_DEVICE, TRIAL_BOTH, TRIAL_REFERENCES };
+extern const char *const trial_reference_word[TRIAL_REFERENCES];
+
+struct trial_request {
+    struct compile *compile;
+    struct tw_device *device;
+    const struct compile_unit *unit; /* any variant: they have the same tensors */
+    const int64_t *symbol;           /* by plan.symbol */
+    enum family_inputs inputs;
+    uint64_t seed;
+    bool padded;                     /* rows farther apart than dense, where strides are arguments */
+    enum trial_reference reference;
+};
+
+/* A tensor on both sides: poison, its elements and padding, poison. */
+struct trial_tensor {
+    struct shape shape;
+    size_t begin, bytes;     /* of the first element in the buffer; of the buffer */
+    unsigned char *host;     /* the buffer */
+    uint64_t buffer;         /* on the device */
+    double *reference;       /* outputs: dense */
+};
+
+struct trial {
+    struct trial_request request;
+    struct trial_tensor *tensor; /* by plan.tensor */
+    int tensor_count;
+    double *scalar;              /* by plan.scalar */
+    double inputs_seconds, reference_seconds;
+    bool on_device;              /* the reference came from the device */
+};
+
+struct trial_result {
+    bool passed;
+    bool equality;       /* equal results were asked for */
+    bool launched;       /* false: there was nothing to compute */
+    double error, bound; /* of the output that is farthest from its bound */
+    double seconds;      /* of launch and wait */
+    char why[512];       /* why it did not pass */
+};
+
+/* Shapes of the tensors, `shape` having room for all; TW_OK or TW_ERROR_INVALID. */
+int trial_layout(const struct plan *p, const int64_t *symbol, bool padded, struct shape *shape,
+                 struct tw_error *error);
+
+/* Allocates, draws the inputs, uploads them and computes the reference. After any result trial_end is due. */
+int trial_begin(struct trial *t, const struct trial_request *request, struct tw_error *error);
+
+/* Poisons the outputs, launches this variant, compares. TW_OK whatever the comparison says; other statuses are those of
+ * the device, which may then be unusable. */
+int trial_launch(struct trial *t, const struct compile_unit *unit, struct tw_kernel *kernel,
+                 struct trial_result *result, struct tw_error *error);
+void trial_end(struct trial *t);
+
+#endif

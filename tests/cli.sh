@@ -1,0 +1,297 @@
+#!/bin/sh
+# The program from outside: usage, exit statuses, what goes to which stream, files all or none, equal bytes. TAP on
+# stdout. What compiles is skipped where there is no NVRTC; no GPU is used.
+#   usage: tests/cli.sh [PROGRAM], from the top of the tree
+set -u
+program=${1:-build/tilewright}
+case $program in /*) ;; *) program=$PWD/$program ;; esac
+top=$PWD
+work=$(mktemp -d "${TMPDIR:-/tmp}/tw_cli_XXXXXX") || exit 3
+trap 'rm -rf "$work"' EXIT
+TILEWRIGHT_CACHE=$work/cache
+CUDA_VISIBLE_DEVICES=
+export TILEWRIGHT_CACHE CUDA_VISIBLE_DEVICES
+count=0 failed=0
+
+ok() { # status name
+    count=$((count + 1))
+    if [ "$1" -eq 0 ]; then
+        echo "ok $count - $2"
+    else
+        failed=$((failed + 1))
+        echo "not ok $count - $2"
+        sed 's/^/# out: /' "$work/out" | head -5
+        sed 's/^/# err: /' "$work/err" | head -5
+    fi
+}
+
+skip() { # name why
+    count=$((count + 1))
+    echo "ok $count - $1 # SKIP $2"
+}
+
+# Runs the program; stdout and stderr go to $work, the exit status to $status.
+tilewright() {
+    "$program" "$@" >"$work/out" 2>"$work/err"
+    status=$?
+}
+
+is() { [ "$status" -eq "$1" ]; }
+says() { grep -q -e "$1" "$work/err"; }
+prints() { grep -q -e "$1" "$work/out"; }
+silent() { [ ! -s "$work/$1" ]; }
+
+cat >"$work/good.lua" <<'LUA'
+local M, N, K = dims "M N K"
+kernel "small" {
+  family = "gemm",
+  A = tensor { M, K, dtype = "bf16" },
+  B = tensor { N, K, dtype = "bf16" },
+  D = tensor { M, N, dtype = "bf16" },
+  run = { { M = 17, N = 40, K = 64 } },
+}
+kernel "old" {
+  family = "gemm",
+  A = tensor { M, K, dtype = "bf16" },
+  B = tensor { N, K, dtype = "bf16" },
+  D = tensor { M, N, dtype = "bf16" },
+  arch = { sm_80 = {} },
+  run = { { M = 17, N = 40, K = 64 } },
+}
+LUA
+cat >"$work/bad.lua" <<'LUA'
+local M, N, K = dims "M N K"
+kernel "fine" {
+  family = "gemm",
+  A = tensor { M, K, dtype = "bf16" },
+  B = tensor { N, K, dtype = "bf16" },
+  D = tensor { M, N, dtype = "bf16" },
+}
+kernel "wrong" {
+  family = "gemm",
+  A = tensor { M, K, dtype = "bf17" },
+  B = tensor { N, K, dtype = "bf16" },
+  D = tensor { M, N, dtype = "bf16" },
+  tyle = { m = 128 },
+}
+LUA
+
+# ---- usage
+tilewright
+is 2 && silent out && says usage
+ok $? "no command: status 2"
+tilewright chek x.lua
+is 2 && silent out && says "did you mean 'check'?"
+ok $? "unknown command: status 2 and a suggestion"
+tilewright --version
+is 0 && silent err && prints '^tilewright [0-9.]*, generator [0-9]*$'
+ok $? "--version"
+tilewright help
+is 0 && silent err && prints 'tilewright check SPEC'
+ok $? "help"
+tilewright help spec
+is 0 && silent err && prints 'tile.m'
+ok $? "help spec"
+tilewright help --luacats
+is 0 && silent err && prints '@class'
+ok $? "help --luacats"
+tilewright help nothing
+is 2 && silent out
+ok $? "help of an unknown command: status 2"
+for command in check plan gen build run tensormap cache doctor help; do
+    tilewright "$command" --help
+    is 0 && silent err && prints usage
+    ok $? "$command --help"
+done
+for command in check plan run; do
+    tilewright "$command"
+    is 2 && silent out && says 'which spec'
+    ok $? "$command without a spec: status 2"
+done
+tilewright gen "$work/good.lua"
+is 2 && silent out && says '-o DIR'
+ok $? "gen without -o: status 2"
+tilewright check --arhc sm_80 "$work/good.lua"
+is 2 && silent out && says "did you mean '--arch'?"
+ok $? "unknown option: status 2 and a suggestion"
+tilewright check "$work/good.lua" --arch
+is 2 && says '--arch wants A,B'
+ok $? "an option without its value: status 2"
+tilewright check "$work/good.lua" "$work/good.lua"
+is 2 && says unexpected
+ok $? "two specs: status 2"
+tilewright check "$work/good.lua" --kernel smal
+is 2 && says "did you mean 'small'?"
+ok $? "unknown kernel: status 2 and a suggestion"
+tilewright run "$work/good.lua" --set "Q=5"
+is 2 && says "no dim 'Q'"
+ok $? "--set of an unknown dim: status 2"
+tilewright run "$work/good.lua" --set M=x
+is 2 && says "NAME=NUMBER"
+ok $? "--set of no number: status 2"
+tilewright run "$work/good.lua" --device tpu
+is 2 && says "auto, cuda"
+ok $? "an unknown device: status 2"
+tilewright run "$work/good.lua" --seed -1
+is 2
+ok $? "a negative seed: status 2"
+tilewright build "$work/good.lua" -o "$work/none" --with gcc
+is 2 && says "no compiler 'gcc'"
+ok $? "an unknown compiler: status 2"
+
+# ---- check
+tilewright check "$work/good.lua"
+is 0 && silent err && prints '^ok: 2 kernels'
+ok $? "check of a sound spec: ok on stdout"
+tilewright check "$top/specs/gemm.lua"
+is 0 && silent err && prints '^ok: '
+ok $? "check specs/gemm.lua"
+tilewright check "$work/bad.lua"
+is 1 && silent out && says bf17 && says tyle
+ok $? "check of a wrong spec: status 1, all faults at once"
+tilewright check "$work/missing.lua"
+is 1 && silent out && ! silent err
+ok $? "check of a missing file: status 1"
+
+# ---- architectures
+tilewright check "$work/good.lua" --arch sm_90a
+is 0 && says "note: sm_90a is left out for kernel 'old'"
+ok $? "an architecture that one kernel lacks is a note"
+tilewright check "$work/good.lua" --kernel old --arch sm_90a
+is 1 && says "no kernel of .* has architecture 'sm_90a'"
+ok $? "an architecture that no kernel has: status 1"
+tilewright check "$work/good.lua" --arch sm_9a
+is 1 && says "no kernel of .* has architecture 'sm_9a'"
+ok $? "an architecture that nobody knows: status 1"
+
+# ---- plan
+tilewright plan "$work/good.lua" --kernel small --arch sm_90a --variant 0
+is 0 && silent err && prints 'kernel small on sm_90a'
+ok $? "plan: tables"
+tilewright plan "$work/good.lua" --kernel small --variant unaligned --why
+is 0 && silent err && prints unaligned
+ok $? "plan of a variant by name, --why"
+tilewright plan "$work/good.lua" --variant nothing
+is 2 && says "no variant"
+ok $? "plan of an unknown variant: status 2"
+tilewright plan "$work/good.lua" --json
+if command -v python3 >/dev/null; then
+    is 0 && silent err && python3 -c '
+import json, sys
+plans = json.load(open(sys.argv[1]))
+assert [p["kernel"] for p in plans if p["arch"] == "sm_80" and p["variant"] == ""] == ["small", "old"], plans
+assert all(p["param_bytes"] > 0 for p in plans)' "$work/out"
+    ok $? "plan --json is JSON, a Plan for each entry point"
+else
+    skip "plan --json" "no python3"
+fi
+
+# ---- gen
+tilewright gen "$work/bad.lua" -o "$work/bad"
+is 1 && silent out && [ ! -e "$work/bad" ]
+ok $? "gen of a wrong spec writes nothing, no folder either"
+tilewright gen "$work/good.lua" -o "$work/one/deep" --depfile "$work/one/deep/gen.d"
+is 0 && silent err && silent out
+ok $? "gen: silent"
+for file in small.c small.h small.sm_90a.cu small.sm_90a.plan.json small__unaligned.sm_80.cu old.c old.sm_80.cu; do
+    [ -s "$work/one/deep/$file" ]
+    ok $? "gen wrote $file"
+done
+[ ! -e "$work/one/deep/old.sm_90a.cu" ]
+ok $? "gen wrote no file for an architecture that the kernel lacks"
+grep -q "small.sm_90a.cu .*: .*good.lua" "$work/one/deep/gen.d"
+ok $? "gen --depfile"
+[ -z "$(find "$work/one" -name '*.tmp')" ]
+ok $? "gen leaves no temporary file"
+(mkdir "$work/elsewhere" && cd "$work/elsewhere" && cp ../good.lua . && "$program" gen good.lua -o two) >"$work/out" 2>"$work/err"
+rm -f "$work/one/deep/gen.d"
+diff -r "$work/one/deep" "$work/elsewhere/two" >"$work/out" 2>&1
+ok $? "gen in two processes and two folders gives the same bytes"
+grep -rq -e "$work" -e "$top" -e "$(hostname)" "$work/one/deep"
+[ $? -eq 1 ]
+ok $? "generated files name neither folder nor host"
+touch -d '2001-01-01' "$work"/one/deep/*
+tilewright gen "$work/good.lua" -o "$work/one/deep"
+is 0 && [ -z "$(find "$work/one/deep" -newermt '2002-01-01' -type f)" ]
+ok $? "gen leaves files alone that have their bytes"
+echo "a file" >"$work/afile"
+tilewright gen "$work/good.lua" -o "$work/afile"
+is 3 && [ "$(cat "$work/afile")" = "a file" ]
+ok $? "gen into a file: status 3"
+if [ "$(id -u)" -ne 0 ]; then
+    mkdir "$work/readonly" && chmod 555 "$work/readonly"
+    tilewright gen "$work/good.lua" -o "$work/readonly"
+    is 3 && [ -z "$(ls "$work/readonly")" ]
+    ok $? "gen into a folder that cannot be written: status 3, nothing there"
+fi
+tilewright gen "$work/good.lua" -o "$work/full" --kernel small
+is 0 && "$program" help >/dev/full 2>"$work/err"
+[ $? -eq 3 ]
+ok $? "a full disk under stdout is no success"
+
+# ---- build and run
+tilewright doctor
+if ! is 0; then
+    skip "build and run" "no NVRTC"
+    echo "1..$count"
+    [ "$failed" -eq 0 ]
+    exit
+fi
+tilewright build "$work/good.lua" --kernel small -o "$work/built" --keep
+is 0 && silent err && prints '^kernel .*registers' && prints '^small .*sm_90a .*unaligned'
+ok $? "build: a table of every variant"
+for file in small.c small.sm_90a.ptx small.sm_90a.cubin small__unaligned.sm_80.cubin small.sm_80.plan.json; do
+    [ -s "$work/built/$file" ]
+    ok $? "build --keep wrote $file"
+done
+tilewright build "$work/good.lua" --kernel small -o "$work/again" --keep
+is 0 && prints cached && diff -r "$work/built" "$work/again" >/dev/null
+ok $? "build again: from the cache, the same bytes"
+TILEWRIGHT_CACHE=off "$program" build "$work/good.lua" --kernel small --arch sm_90a -o "$work/fresh" --keep --json \
+    >"$work/out" 2>"$work/err"
+status=$?
+is 0 && cmp -s "$work/built/small.sm_90a.cubin" "$work/fresh/small.sm_90a.cubin"
+ok $? "build without a cache: the same cubin"
+if command -v python3 >/dev/null; then
+    python3 -c '
+import json, sys
+report = json.load(open(sys.argv[1]))
+assert [k["variant"] for k in report["kernels"]] == ["", "unaligned"], report
+assert all(k["registers"] > 0 and not k["cached"] for k in report["kernels"])' "$work/out"
+    ok $? "build --json is JSON"
+fi
+tilewright build "$work/bad.lua" -o "$work/bad"
+is 1 && silent out && [ ! -e "$work/bad" ]
+ok $? "build of a wrong spec writes nothing"
+tilewright run "$work/good.lua" --arch sm_90a --kernel small
+is 3 && prints '^compiled small sm_90a registers [0-9]* shared [0-9]* spills 0 frame 0$' &&
+    prints '^compiled small__unaligned sm_90a' && prints 'nothing was executed'
+ok $? "run without a GPU: registers, shared memory and spills, then status 3"
+tilewright run "$work/good.lua" --device cuda
+is 3 && silent out && ! silent err
+ok $? "run --device cuda without a GPU: status 3"
+tilewright run "$work/good.lua" --kernel small --json --keep "$work/kept"
+is 3 && [ -s "$work/kept/small.sm_90a.cu" ] && [ -s "$work/kept/small.sm_90a.ptx" ]
+ok $? "run --keep"
+if command -v python3 >/dev/null; then
+    python3 -c '
+import json, sys
+report = json.load(open(sys.argv[1]))
+assert report["status"] == 3 and report["device"] is None and len(report["kernels"]) == 2, report
+assert {"read", "plan", "emit", "compile", "load", "to_loaded_without_device"} <= set(report["phases_ms"])' "$work/out"
+    ok $? "run --json is JSON, with phases"
+fi
+cp "$work/kept/small.sm_90a.cu" "$work/mine.cu"
+tilewright run "$work/good.lua" --source "$work/mine.cu"
+is 3 && prints '^compiled small sm_90a' && prints 'compiled 1 entry point;'
+ok $? "run --source runs the kernel that its first line names, alone"
+{ sed 1q "$work/kept/small.sm_90a.cu"; echo 'nonsense;'; } >"$work/mine.cu"
+tilewright run "$work/good.lua" --source "$work/mine.cu"
+is 1 && silent out && says COMPILE
+ok $? "run --source of a text that does not compile: status 1"
+echo 'void f();' >"$work/mine.cu"
+tilewright run "$work/good.lua" --source "$work/mine.cu"
+is 1 && says 'first line'
+ok $? "run --source without the first line: status 1"
+echo "1..$count"
+[ "$failed" -eq 0 ]

@@ -1,0 +1,362 @@
+/* plan_check: sound Plans pass, each planted fault is found by its rule id and named. */
+#include "plan_samples.h"
+
+#include "arch/arch.h"
+
+static struct plan *sample(struct plan *p)
+{
+    return sample_gemm_sm90(
+        p, (struct sample_gemm){.stages = 4, .consumers = 2, .cluster_m = 2, .d_stages = 2, .d_tiles = 2});
+}
+
+static void expect_clean(struct plan *p)
+{
+    struct diag_set diags = {0};
+    int faults = plan_check(p, &diags);
+    if (faults)
+        diag_print(&diags, stderr);
+    assert_int_equal(faults, 0);
+    assert_int_equal(diags.count, 0);
+    diag_free(&diags);
+    plan_free(p);
+}
+
+static void test_sound_plans_pass(void **state)
+{
+    (void)state;
+    struct plan p;
+    expect_clean(sample(&p));
+    expect_clean(sample_gemm_sm90(&p, (struct sample_gemm){.stages = 3, .consumers = 3, .d_stages = 1, .d_tiles = 1}));
+    expect_clean(sample_gemm_sm90(
+        &p, (struct sample_gemm){.stages = 2, .consumers = 2, .cluster_m = 2, .cluster_n = 2, .tile_n = 256}));
+    expect_clean(sample_gemm_sm80(&p, 4, 1, false));
+    expect_clean(sample_rms_norm(&p, 4, 8, false));
+}
+
+static void test_architectures(void **state)
+{
+    (void)state;
+    assert_ptr_equal(arch_find("sm_80"), arch_all[0]);
+    assert_ptr_equal(arch_find("sm_90a"), arch_all[1]);
+    assert_null(arch_all[2]);
+    assert_null(arch_find("sm_90"));
+    assert_null(arch_find(NULL));
+    assert_int_equal(arch_find("sm_80")->shared_limit, 163 * 1024);
+    assert_int_equal(arch_find("sm_90a")->shared_limit, 227 * 1024);
+    const struct arch *a = arch_find("sm_90a");
+    assert_non_null(arch_find_mma(a, "wgmma", TW_BF16, TW_FP32, 64, 256, 16));
+    assert_non_null(arch_find_mma(a, "wgmma", TW_FP8_E4M3, TW_FP32, 64, 8, 32));
+    assert_null(arch_find_mma(a, "wgmma", TW_BF16, TW_FP32, 64, 260, 16));
+    assert_null(arch_find_mma(a, "wgmma", TW_BF16, TW_FP32, 64, 264, 16));
+    assert_null(arch_find_mma(a, "wgmma", TW_BF16, TW_FP32, 128, 256, 16));
+    assert_null(arch_find_mma(arch_find("sm_80"), "wgmma", TW_BF16, TW_FP32, 64, 256, 16));
+    assert_int_equal(arch_resident_blocks(a, 384, 168, 200000), 1);
+    assert_int_equal(arch_resident_blocks(a, 128, 128, 40000), 4); /* 512 registers of 65536 a warp, 40 KB of 228 */
+    assert_int_equal(arch_resident_blocks(a, 1024, 0, 0), 2);
+}
+
+/* ---- planted faults -------------------------------------------------------------------------------------------- */
+
+struct planted {
+    void (*plant)(struct plan *p);
+    const char *field, *rule;
+    const char *text; /* occurs in the message */
+};
+
+#define PLANT(name) static void name(struct plan *p)
+PLANT(arch_unknown)
+{
+    p->arch = "sm_42";
+}
+PLANT(arch_without_tma)
+{
+    p->arch = "sm_80";
+}
+PLANT(box_wide)
+{
+    p->tensor[0].box[1] = p->map[0].box[0] = 96;
+}
+PLANT(box_high)
+{
+    p->tensor[0].box[0] = p->map[0].box[1] = 512;
+}
+PLANT(box_odd)
+{
+    p->tensor[0].box[1] = p->map[0].box[0] = 4;
+}
+PLANT(row_pitch)
+{
+    p->tensor[0].stride[0] = expr_int(&p->graph, 100);
+}
+PLANT(map_rank)
+{
+    p->map[1].rank = 3;
+}
+PLANT(map_box)
+{
+    p->map[1].box[1] = 128;
+}
+PLANT(map_swizzle)
+{
+    p->map[1].swizzle = TW_SWIZZLE_64B;
+}
+PLANT(map_tensor)
+{
+    p->map[1].tensor = 9;
+}
+PLANT(tile_bytes)
+{
+    p->tensor[0].tile_bytes += 128;
+}
+PLANT(multicast_odd)
+{
+    p->tensor[1].multicast = 3;
+}
+PLANT(cluster_large)
+{
+    p->launch.cluster[1] = 8;
+}
+PLANT(shared_overlap)
+{
+    p->shared[1].offset -= 1024;
+}
+PLANT(shared_align)
+{
+    p->shared[1].offset += 512;
+}
+PLANT(shared_base)
+{
+    p->shared_align = 128;
+}
+PLANT(shared_swizzle)
+{
+    p->shared[0].align = 512;
+}
+PLANT(shared_short)
+{
+    p->launch.shared_bytes = 1000;
+}
+PLANT(shared_limit)
+{
+    p->launch.shared_bytes = 240000;
+}
+PLANT(stage_bytes)
+{
+    p->shared[0].bytes += 4 * 1024;
+}
+PLANT(stage_count)
+{
+    p->shared[0].count = 2;
+}
+PLANT(barrier_bytes)
+{
+    p->shared[3].bytes = 24;
+}
+PLANT(registers_sum)
+{
+    p->role[1].registers = 248;
+}
+PLANT(registers_odd)
+{
+    p->role[1].registers = 230;
+}
+PLANT(registers_few)
+{
+    p->role[0].registers = 16;
+}
+PLANT(registers_none)
+{
+    p->role[0].registers = 0;
+}
+PLANT(registers_estimate)
+{
+    p->registers_estimate = 240;
+}
+PLANT(half_warpgroup)
+{
+    p->role[0].warps = 2;
+    p->launch.block -= 64;
+}
+PLANT(warps_overlap)
+{
+    p->role[0].first_warp = 6;
+}
+PLANT(block_large)
+{
+    p->launch.block = 2048;
+}
+PLANT(block_short)
+{
+    p->launch.block = 512;
+}
+PLANT(blocks_per_sm)
+{
+    p->blocks_per_sm = 2;
+}
+PLANT(barrier_number)
+{
+    p->barrier[0].id = 16;
+}
+PLANT(barrier_threads)
+{
+    p->barrier[0].threads = 100;
+}
+PLANT(mma_n)
+{
+    p->mma[0].n = 260;
+}
+PLANT(mma_m)
+{
+    p->mma[0].m = 128;
+}
+PLANT(mma_k)
+{
+    p->mma[0].k = 8;
+}
+PLANT(mma_types)
+{
+    p->mma[0].input = TW_FP64;
+}
+PLANT(mma_kind)
+{
+    p->mma[0].kind = "tcgen05";
+}
+PLANT(mma_major)
+{
+    p->mma[0].input = TW_TF32;
+    p->mma[0].k = 8;
+    p->mma[0].operand[1].mn_major = true;
+}
+PLANT(mma_stride)
+{
+    p->mma[0].operand[0].stride_bytes = 512;
+}
+PLANT(param_offset)
+{
+    p->param[1].offset = 64;
+}
+PLANT(param_bytes)
+{
+    p->param_bytes -= 8;
+}
+PLANT(param_limit)
+{
+    p->param_bytes = 5000;
+}
+PLANT(param_map)
+{
+    p->param[0].align = 16;
+}
+PLANT(arrivals)
+{
+    p->ring[0].empty_arrivals = 2;
+}
+PLANT(tx_bytes)
+{
+    p->ring[0].tx_bytes = 1;
+}
+
+static const struct planted planted[] = {
+    {arch_unknown, "arch", "ARCH", "sm_42"},
+    {arch_without_tma, "A", "ARCH", "no tensor maps"},
+    {box_wide, "A", "TMA-SPAN", "192 bytes"},
+    {box_high, "A", "TMA-BOX", "512"},
+    {box_odd, "A", "TMA-INNER16", "8 bytes"},
+    {row_pitch, "A", "TMA-STR16", "200"},
+    {map_rank, "B", "MAP", "rank 3"},
+    {map_box, "B", "MAP", "128"},
+    {map_swizzle, "B", "SWIZZLE", "64B"},
+    {map_tensor, "B_map", "MAP", "tensor 9"},
+    {tile_bytes, "A", "SMEM-SIZE", "write 16384"},
+    {multicast_odd, "B", "CLUSTER", "3 blocks"},
+    {cluster_large, "cluster", "CLUSTER", "16 blocks"},
+    {shared_overlap, "ab.B", "SMEM-OVERLAP", "ab.A"},
+    {shared_align, "ab.B", "SMEM-ALIGN", "write offset = 66560"},
+    {shared_base, "ab.A", "SMEM-ALIGN", "shared_align = 1024"},
+    {shared_swizzle, "ab.A", "SMEM-ALIGN", "every 1024 bytes"},
+    {shared_short, "shared_bytes", "SMEM-SIZE", "163904"},
+    {shared_limit, "pipeline.stages", "SMEM", "write 3 or less"},
+    {stage_bytes, "ab.A", "SMEM-SIZE", "17408"},
+    {stage_count, "ab.A", "SMEM-SIZE", "4"},
+    {barrier_bytes, "ab.full", "SMEM-SIZE", "32 bytes"},
+    {registers_sum, "registers", "REGS", "68608"},
+    {registers_odd, "consumer", "REGS", "write 224"},
+    {registers_few, "producer", "REGS", "write 24"},
+    {registers_none, "producer", "REGS", "budget"},
+    {registers_estimate, "tile", "REGS", "about 240"},
+    {half_warpgroup, "producer", "REGS", "warpgroups"},
+    {warps_overlap, "consumer", "THREADS", "producer"},
+    {block_large, "threads", "THREADS", "1024"},
+    {block_short, "threads", "THREADS", "write block = 384"},
+    {blocks_per_sm, "blocks_per_sm", "SMEM", "write 1"},
+    {barrier_number, "epilogue", "BARRIER", "0 to 15"},
+    {barrier_threads, "epilogue", "BARRIER", "multiple of 32"},
+    {mma_n, "mma", "MMA-SHAPE", "n260"},
+    {mma_m, "mma", "MMA-SHAPE", "m = 64"},
+    {mma_k, "mma", "MMA-SHAPE", "k = 16"},
+    {mma_types, "mma", "MMA-SHAPE", "fp64"},
+    {mma_kind, "mma", "ARCH", "tcgen05"},
+    {mma_major, "B", "MMA-SHAPE", "K-major"},
+    {mma_stride, "A", "SWIZZLE", "write stride_bytes = 1024"},
+    {param_offset, "B_map", "PARAMS", "puts it at 128"},
+    {param_bytes, "param_bytes", "PARAMS", "write 408"},
+    {param_limit, "param_bytes", "PARAMS", "4096"},
+    {param_map, "A_map", "PARAMS", "alignment 64"},
+    {arrivals, "sm_90a, role consumer, stage 0, step 8 ab_release", "PROTOCOL-ARRIVALS", "write empty_arrivals = 4"},
+    {tx_bytes, "sm_90a, role producer, stage 0, step 4 ab_expect", "PROTOCOL-BYTES", "write tx_bytes = 32768"},
+};
+enum { PLANTED = sizeof planted / sizeof *planted };
+
+static void test_planted_faults(void **state)
+{
+    (void)state;
+    int missed = 0;
+    for (int i = 0; i < PLANTED; i++) {
+        struct plan p;
+        struct diag_set diags = {0};
+        sample(&p);
+        planted[i].plant(&p);
+        int faults = plan_check(&p, &diags);
+        bool found = false;
+        for (int d = 0; d < diags.count; d++)
+            found |= diags.item[d].rule && strcmp(diags.item[d].rule, planted[i].rule) == 0 && diags.item[d].field &&
+                     strcmp(diags.item[d].field, planted[i].field) == 0 && strstr(diags.item[d].text, planted[i].text);
+        if (!found || faults != diags.errors) {
+            print_error("fault %d: expected %s [%s] \"%s\", got %d:\n", i, planted[i].field, planted[i].rule,
+                        planted[i].text, faults);
+            diag_print(&diags, stderr);
+            missed++;
+        } else if (getenv("TW_TEST_VERBOSE")) {
+            diag_print(&diags, stdout);
+        }
+        diag_free(&diags);
+        plan_free(&p);
+    }
+    assert_int_equal(missed, 0);
+}
+
+static void test_faults_come_together(void **state)
+{
+    (void)state;
+    struct plan p;
+    struct diag_set diags = {0};
+    sample(&p);
+    box_wide(&p);
+    registers_odd(&p);
+    mma_n(&p);
+    param_offset(&p);
+    assert_true(plan_check(&p, &diags) >= 4);
+    diag_free(&diags);
+    plan_free(&p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_sound_plans_pass),
+        cmocka_unit_test(test_architectures),
+        cmocka_unit_test(test_planted_faults),
+        cmocka_unit_test(test_faults_come_together),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
