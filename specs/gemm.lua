@@ -32,7 +32,7 @@ kernel "gemm_bf16_at_dt"   { like = bf16, A = along_m, D = columns, run = even }
 kernel "gemm_bf16_bt_dt"   { like = bf16, B = along_n, D = columns, run = even }
 kernel "gemm_bf16_at_bt_dt" { like = bf16, A = along_m, B = along_n, D = columns, run = even }
 
--- Types: bf16 and fp16 in; bf16, fp16 and fp32 out. An fp32 tile of D takes twice the shared memory, hence the smaller n.
+-- Types: bf16 and fp16 in; bf16, fp16 and fp32 out. An fp32 tile of D takes twice the shared memory: a smaller n.
 local fp16 = kernel "gemm_fp16" {
   like = bf16,
   A    = tensor { M, K, dtype = "fp16" },

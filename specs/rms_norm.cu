@@ -69,6 +69,7 @@ extern "C" __global__ void __launch_bounds__(${launch.block}) ${entry}(const __g
                 else if (c < args.C)
                     args.y[row * args.y_stride0 + c] = to_${x.dtype}(value * scale * from_${x.dtype}(args.w[c]));
             }
+            __syncwarp(); // no lane reads the tile any more
             x_release(read);
         }
 //@ endrole

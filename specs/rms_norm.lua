@@ -11,6 +11,7 @@ kernel "rms_norm" {
   rings    = { { "x", stages = 2 } },
   grid     = { R },
   threads  = 256,
+  shared   = 64,                                -- partial sums, a float a warp
   arch     = { sm_90a = {} },
   run      = { { R = 5, C = 1024 }, { R = 33, C = 3080 } },
   bench    = { { R = 16384, C = 8192 } },

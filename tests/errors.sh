@@ -24,10 +24,10 @@ comment() { sed 's/^/# /'; }
 LC_ALL=C
 export LC_ALL
 find "$folder" | sort >"$work/before"
-for spec in "$folder"/*.lua; do
-    # A dangling link is a spec too, and no file.
-    [ -e "$spec" ] || [ -L "$spec" ] || continue
-    golden=${spec%.lua}.err
+# A dangling link is a spec too, and so is a file that is not there, where its .err is.
+for stem in $(sed -n 's/\.lua$//p; s/\.err$//p' "$work/before" | sort -u); do
+    case ${stem#"$folder"/} in */*) continue ;; esac
+    spec=$stem.lua golden=$stem.err
     timeout 60 "$program" check "$spec" >"$work/out" 2>"$work/err"
     status=$?
     if [ "$status" -ne 1 ] || [ -s "$work/out" ]; then

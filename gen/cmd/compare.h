@@ -37,7 +37,8 @@ int compare_values(struct tw_runtime *rt, const struct compare *compare, struct 
                    struct tw_error *error);
 
 /* True where every byte of buffer[0..count) outside the tensor's elements, whose first begins at `begin`, still holds
- * COMPARE_POISON. Overwrites the elements, which is what makes any strides easy. Else *text says which byte was touched. */
+ * COMPARE_POISON. Overwrites the elements, which is what makes any strides easy. Else *text says which byte was
+ * touched. */
 bool compare_untouched(const char *name, enum tw_dtype dtype, const struct shape *shape, unsigned char *buffer,
                        size_t begin, size_t count, char text[256]);
 

@@ -61,7 +61,8 @@ int compile_open(struct compile *c, const char *command, const char *path)
     status = spec_read(path, &c->tables.options, &c->spec, &c->diags);
     c->phases.read = compile_clock() - c->started;
     const char *slash = strrchr(path, '/');
-    c->folder = slash ? tw_format(&c->rt, "%.*s", slash == path ? 1 : (int)(slash - path), path) : tw_strdup(&c->rt, "");
+    c->folder = slash ? tw_format(&c->rt, "%.*s", slash == path ? 1 : (int)(slash - path), path)
+                      : tw_strdup(&c->rt, "");
     c->source_folder = c->folder;
     return !c->folder || c->diags.out_of_memory ? 3 : status;
 }

@@ -23,8 +23,8 @@ struct file_set {
     size_t count, capacity;
 };
 
-/* Adds DIR/NAME (or NAME, where folder is NULL) with these bytes; a second one of a path takes the first one's place. With `own`
- * the bytes are tw_alloc memory that the set frees, also where it fails. TW_OK or TW_ERROR_MEMORY. */
+/* Adds DIR/NAME (or NAME, where folder is NULL) with these bytes; a second one of a path takes the first one's place.
+ * With `own` the bytes are tw_alloc memory that the set frees, also where it fails. TW_OK or TW_ERROR_MEMORY. */
 int files_add(struct file_set *set, const char *folder, const char *name, const void *bytes, size_t count,
                bool own, struct tw_error *error);
 

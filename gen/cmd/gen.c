@@ -75,7 +75,7 @@ int cmd_gen(int argc, char **argv)
         {"-o", OPTION_TEXT, &folder, "DIR", "where to write; made where it is missing"},
         {"--arch", OPTION_TEXT, &choice.arch, "A,B", "these architectures alone"},
         {"--kernel", OPTION_TEXT, &choice.kernel, "K", "this kernel alone"},
-        {"--depfile", OPTION_TEXT, &depfile, "FILE", "a makefile rule of what the outputs depend on, for ninja and make"},
+        {"--depfile", OPTION_TEXT, &depfile, "FILE", "a rule of what the outputs depend on, for ninja and make"},
         {NULL, OPTION_FLAG, NULL, NULL, NULL},
     };
     int status = options_parse("gen", rows, argc, argv, &path, 1, &operands);

@@ -29,8 +29,9 @@ extern const char *const inputs_fills[];
 /* The key of a tensor's values. */
 uint64_t inputs_key(uint64_t seed, const char *kernel, const char *tensor);
 
-/* Writes every element of the tensor at `bytes` (its first element), converted by tw_dtype_store; bytes between rows stay. Integer
- * types without a fill get integers of magnitude `scale` or 4. TW_OK, or TW_ERROR_INVALID for a fill that is none. */
+/* Writes every element of the tensor at `bytes` (its first element), converted by tw_dtype_store; bytes between rows
+ * stay. Integer types without a fill get integers: of magnitude `scale`, 4 where that is less than 1. TW_OK, or
+ * TW_ERROR_INVALID for a fill that is none. */
 int inputs_write(const struct inputs *inputs, enum tw_dtype dtype, const struct shape *shape, void *bytes,
                  struct tw_error *error);
 

@@ -28,10 +28,12 @@ int launch_shape(const struct plan *p, int tensor, const int64_t *symbol, struct
 bool launch_strides_are_arguments(const struct plan *p, int tensor);
 
 /* TW_OK where this Plan may be launched on these arguments; else TW_ERROR_INVALID (what the spec says of a dim does not
- * hold) or TW_ERROR_UNSUPPORTED (an address, a row or a stride that its instructions cannot reach), with the rule and what would do. */
+ * hold) or TW_ERROR_UNSUPPORTED (an address, a row or a stride that its instructions cannot reach), with the rule and
+ * what would do. */
 int launch_fits(const struct plan *p, const struct launch_arguments *arguments, struct tw_error *error);
 
-/* The first of the variants, in order of preference, that fits; -1 where none does, and then *error says why of the last. */
+/* The first of the variants, in order of preference, that fits; -1 where none does, and then *error says why the last
+ * does not. */
 int launch_choose(const struct plan *const *variant, int count, const struct launch_arguments *arguments,
                   struct tw_error *error);
 

@@ -28,9 +28,9 @@ struct option_row {
     const char *doc;      /* one line */
 };
 
-/* Reads argv[1..] in any order; what is no option goes to operand, at most `most` of them. "--name VALUE", "--name=VALUE",
- * "-o VALUE" and "-oVALUE" are understood; "--" ends the options. Returns -1 to go on, else the exit status: 0 after --help, which
- * prints the usage on stdout, 2 after a fault, which it prints on stderr. */
+/* Reads argv[1..] in any order; what is no option goes to operand, at most `most` of them. "--name VALUE",
+ * "--name=VALUE", "-o VALUE" and "-oVALUE" are understood; "--" ends the options. Returns -1 to go on, else the exit
+ * status: 0 after --help, which prints the usage on stdout, 2 after a fault, which it prints on stderr. */
 int options_parse(const char *command, const struct option_row *rows, int argc, char **argv, const char **operand,
                   int most, int *operands);
 

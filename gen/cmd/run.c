@@ -78,7 +78,8 @@ static int read_source(struct run *run, char **text, size_t *length, struct bann
 {
     struct tw_error error;
     unsigned char *bytes;
-    int generator, status = tw_read_file(&run->compile.rt, run->options.source, (size_t)1 << 26, &bytes, length, &error);
+    int generator;
+    int status = tw_read_file(&run->compile.rt, run->options.source, (size_t)1 << 26, &bytes, length, &error);
     if (status != TW_OK)
         return compile_fail(&run->compile, status, &error);
     *text = (char *)bytes;
@@ -145,7 +146,8 @@ static int plan_and_compile(struct run *run)
     for (int i = 0; i < c->unit_count; i++) {
         struct compile_unit *unit = &c->unit[i];
         unit->outputs = TW_OUTPUT_CUBIN;
-        if (run->options.keep || (run->device && runs_on(unit->arch, run->device) && needs_ptx(unit->arch, run->device)))
+        bool ptx = run->device && runs_on(unit->arch, run->device) && needs_ptx(unit->arch, run->device);
+        if (run->options.keep || ptx)
             unit->outputs |= TW_OUTPUT_PTX;
     }
     return compile_cubins(c, COMPILE_NVRTC);
@@ -304,13 +306,17 @@ int cmd_run(int argc, char **argv)
     o->seed = 1;
     const struct option_row table[] = {
         {"--kernel", OPTION_TEXT, &o->kernel, "K", "this kernel alone"},
-        {"--set", OPTION_LIST, &o->set, "M=512,N=1/64", "sizes in the place of the spec's; / separates several; repeatable"},
-        {"--device", OPTION_TEXT, &o->device, "auto|cuda[:N]", "auto: a GPU that can run the kernel, else compile only"},
+        {"--set", OPTION_LIST, &o->set, "M=512,N=1/64",
+         "in the place of the spec's sizes; / separates several; repeatable"},
+        {"--device", OPTION_TEXT, &o->device, "auto|cuda[:N]",
+         "auto: a GPU that can run the kernel, else compile only"},
         {"--arch", OPTION_TEXT, &o->arch, "A", "this architecture; without it the best that the device runs"},
         {"--seed", OPTION_NUMBER, &o->seed, "S", "of the random inputs; 1"},
         {"--inputs", OPTION_TEXT, &inputs, "normal|integer", "one kind of inputs; both by default"},
-        {"--rows", OPTION_TEXT, &rows, "dense|padded", "layout of rows; by default dense for normal, padded for integers"},
-        {"--reference", OPTION_TEXT, &reference, "WHERE", "host, device or both; by default the device above 2^30 operations"},
+        {"--rows", OPTION_TEXT, &rows, "dense|padded",
+         "layout of rows; by default dense for normal inputs, padded for integers"},
+        {"--reference", OPTION_TEXT, &reference, "WHERE",
+         "host, device or both; by default the device above 2^30 multiply-adds"},
         {"--source", OPTION_TEXT, &o->source, "FILE.cu", "run this text as the kernel that its first line names"},
         {"--keep", OPTION_TEXT, &o->keep, "DIR", "leave source, PTX, cubin and (where a disassembler is found) SASS"},
         {"--json", OPTION_FLAG, &o->json, NULL, "cases and phases (milliseconds) as JSON"},

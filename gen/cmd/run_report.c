@@ -80,9 +80,9 @@ static void print_case(const struct run *run, const struct run_case *c)
         const struct trial_result *r = &c->part[i].result;
         if (!c->part[i].done)
             continue;
-        printf("%s\n    {\"inputs\": \"%s\", \"rows\": \"%s\", \"reference\": \"%s\", \"equality\": %s, \"error\": ", comma,
-               inputs_word[i], c->part[i].padded ? "padded" : "dense", c->part[i].reference_on_device ? "device" : "host",
-               r->equality ? "true" : "false");
+        printf("%s\n    {\"inputs\": \"%s\", \"rows\": \"%s\", \"reference\": \"%s\", \"equality\": %s, \"error\": ",
+               comma, inputs_word[i], c->part[i].padded ? "padded" : "dense",
+               c->part[i].reference_on_device ? "device" : "host", r->equality ? "true" : "false");
         print_number(r->error);
         fputs(", \"bound\": ", stdout);
         print_number(r->bound);

@@ -9,7 +9,7 @@
 
 enum { SYMBOLS = 256, SETS_MOST = 100000 };
 
-/* One "NAME=VALUE/VALUE" at *text, which moves behind it and its comma. Returns the length of the name, 0 at the end. */
+/* One "NAME=VALUE/VALUE" at *text, which moves behind it and its comma. Returns the name's length, 0 at the end. */
 static size_t next_item(const char **text, const char **name, const char **values, size_t *values_length)
 {
     const char *at = *text;
@@ -160,7 +160,8 @@ int sizes_list(struct compile *c, const struct compile_unit *unit, const struct 
     for (int i = 0; i < out->count && status == 0; i++)
         for (int s = 0; s < width - 1; s++)
             if (used[s] && out->value[(size_t)i * (size_t)width + (size_t)s] < 0)
-                return options_fault(c->command, "kernel '%s' has no size for %s; write run = { { %s = ... } } or --set %s=...",
+                return options_fault(c->command,
+                                     "kernel '%s' has no size for %s; write run = { { %s = ... } } or --set %s=...",
                                      kernel->name, unit->plan.symbol[s], unit->plan.symbol[s], unit->plan.symbol[s]);
     return status;
 }

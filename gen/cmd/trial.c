@@ -20,7 +20,8 @@ static int no_memory(struct tw_error *error)
 
 /* ---- tensors --------------------------------------------------------------------------------------------------- */
 
-/* Rows, planes and so on farther apart: by 16 bytes more than the next multiple of 16. Strides that the spec gives stay. */
+/* Rows, planes and so on farther apart: by 16 bytes more than the next multiple of 16. Strides that the spec gives
+ * stay. */
 static void pad(const struct plan *p, int tensor, struct shape *s)
 {
     int64_t bytes = (int64_t)tw_dtype_bytes(p->tensor[tensor].dtype), dense = 1, unit = 16 / bytes ? 16 / bytes : 1;
@@ -122,6 +123,7 @@ static int run_spec_reference(struct trial *t, struct tw_error *error)
 
     for (int i = 0; i < t->tensor_count && status == TW_OK; i++) {
         const struct trial_tensor *from = &t->tensor[i];
+        enum tw_dtype dtype = p->tensor[i].dtype;
         int64_t count = shape_count(&from->shape);
         struct shape_walk walk;
         data[i] = from->reference;
@@ -135,8 +137,7 @@ static int run_spec_reference(struct trial *t, struct tw_error *error)
         if (count)
             shape_seek(&walk, &from->shape, 0);
         for (int64_t e = 0; e < count; e++, shape_next(&walk))
-            data[i][e] = tw_dtype_load(p->tensor[i].dtype, from->host + from->begin +
-                                                               (size_t)walk.offset * tw_dtype_bytes(p->tensor[i].dtype));
+            data[i][e] = tw_dtype_load(dtype, from->host + from->begin + (size_t)walk.offset * tw_dtype_bytes(dtype));
     }
     if (status == TW_OK && spec_run_reference(&r->compile->spec, (int)(r->unit->kernel - r->compile->spec.kernel),
                                               r->symbol, data, &r->compile->diags) != 0)
@@ -156,7 +157,8 @@ static int host_reference(struct trial *t, struct tw_error *error)
     if (r->unit->kernel->lua_reference != NO_FUNCTION)
         return run_spec_reference(t, error);
     if (!r->unit->family->reference)
-        return tw_fail(error, TW_ERROR_INVALID, "kernel '%s' has nothing to compare with; write reference = function(t, n)",
+        return tw_fail(error, TW_ERROR_INVALID,
+                       "kernel '%s' has nothing to compare with; write reference = function(t, n)",
                        r->unit->kernel->name);
     struct family_data *data = data_of(t);
     double **out = outputs_of(t);

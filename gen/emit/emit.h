@@ -108,7 +108,8 @@ struct emit_model {
 };
 
 /* Expands the template. *text is zero-terminated, from options->memory (length + 1 bytes, the caller frees it), NULL
- * after a failure. Returns 0; 1 where the template is at fault (in diags); 3 out of memory. Thread-safe: there is no global state. */
+ * after a failure. Returns 0; 1 where the template is at fault (in diags); 3 out of memory. Thread-safe: there is no
+ * global state. */
 int emit_expand(const char *template_name, const struct emit_model *model, const struct emit_options *options,
                 char **text, size_t *length, struct diag_set *diags);
 

@@ -1,5 +1,6 @@
 #include "emit/expr_cuda.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -131,12 +132,24 @@ static void add_leaf(struct printer *p, const struct expr_node *n, struct emit_t
     }
 }
 
+/* A variable: reading it again costs nothing. */
+static bool is_name(const struct emit_text *text)
+{
+    size_t i = 0;
+    while (i < text->length && (isalnum((unsigned char)text->data[i]) || text->data[i] == '_'))
+        i++;
+    return i == text->length;
+}
+
 static void print_node(struct printer *p, int node)
 {
     const struct expr_node *n = &p->g->node[node];
-    struct emit_text text = {.arena = p->out->arena};
-    if (operators[n->op].rule == LEAF && n->op != EXPR_TENSOR) {
-        add_leaf(p, n, &text);
+    struct emit_text text = {.arena = p->out->arena}, leaf = {.arena = p->out->arena};
+    if (operators[n->op].rule == LEAF)
+        add_leaf(p, n, &leaf);
+    p->out->failed = p->out->failed || leaf.failed;
+    if (operators[n->op].rule == LEAF && (n->op != EXPR_TENSOR || is_name(&leaf))) {
+        text = leaf;
     } else if (n->op == EXPR_CAST && (n->dtype == TW_FP32 || n->dtype == TW_FP64)) {
         text_string(&text, operand(p, n, 0)); /* a float already */
     } else {
@@ -145,7 +158,7 @@ static void print_node(struct printer *p, int node)
                     p->statements);
         p->statements++;
         if (n->op == EXPR_TENSOR)
-            add_leaf(p, n, p->out);
+            text_add(p->out, leaf.data, leaf.length);
         else
             add_operation(p, n);
         text_string(p->out, ";");

@@ -1,8 +1,7 @@
 /* Fused functions as CUDA: the statements that compute nodes of an expression graph, for one lane.
  *
- *     float v0 = bias0;
- *     float v1 = acc + v0;
- *     float v2 = ew_gelu(v1);                    result: "v2"
+ *     float v0 = acc + bias0;
+ *     float v1 = ew_gelu(v0);                    result: "v1"
  *
  * Operators are spelled as expr_ops.def says; the functions ew_NAME are those of templates/blocks/math.cuh. Values are
  * `float`, index arithmetic is `long long`, conditions are `bool`; an int among reals is converted by a cast. Constants
@@ -19,8 +18,8 @@ struct expr_cuda_names {
     void *context;
     /* Adds the text of a leaf (ACC, TENSOR, SCALAR, INDEX, SYMBOL): a name or another expression that needs no
      * parentheses, of type float where node->type is EXPR_REAL and long long where it is EXPR_INT. `at` are the texts
-     * of a TENSOR's index nodes. A TENSOR is read once, into a statement of its own; the others stand where they are
-     * used. */
+     * of a TENSOR's index nodes. A TENSOR whose text is no plain name is read once, into a statement of its own; the
+     * others stand where they are used. */
     void (*leaf)(void *context, const struct expr_node *node, const char *const *at, struct emit_text *out);
     const char *prefix; /* statements declare PREFIX0, PREFIX1, ...; "v" */
 };

@@ -67,19 +67,14 @@ int emit_fused_text(lua_State *L)
     luaL_argcheck(L, lane.number == 0 || lane.number == 1, 2, "no lane 0 or 1");
     int root = node_of(p, output);
     luaL_argcheck(L, root >= 0, 1, "the epilogue has no such output");
-    struct arena arena = {0};
-    struct emit_text text = {.arena = &arena};
+    struct emit_text text = {.arena = emit_helper_arena(L)};
     const struct expr_cuda_names names = {&lane, leaf, "e_"};
     const char *result = NULL;
     int status = expr_print_cuda(&p->fused, &root, 1, &names, &text, &result);
     if (status == 0)
         text_format(&text, "%sv%d = %s;", text.length ? "\n" : "", lane.number, result);
-    if (status || text.failed) {
-        arena_free(&arena);
+    if (status || text.failed)
         return luaL_error(L, "out of memory");
-    }
-    /* The text outlives an error of lua_pushlstring only as a leak of one expansion that has failed for memory. */
     lua_pushlstring(L, text.data, text.length);
-    arena_free(&arena);
     return 1;
 }

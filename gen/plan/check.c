@@ -484,11 +484,15 @@ int plan_check(const struct plan *p, struct diag_set *diags)
             fault(&c, ring->name, "ARCH", "%s has no bulk copies; fill the ring by cp.async", c.arch->name);
         if (ring->filler == PLAN_FILL_CP_ASYNC && !c.arch->cp_async)
             fault(&c, ring->name, "ARCH", "%s has no cp.async", c.arch->name);
-        for (int i = 0; i < ring->tensor_count && i < 8; i++) {
+        if (ring->tensor_count < 0 || ring->tensor_count > (int)(sizeof ring->tensor / sizeof *ring->tensor)) {
+            fault(&c, ring->name, "MAP", "%d tensors in one ring; write 1 to 8", ring->tensor_count);
+            return diags->errors - faults; /* the rest would read beyond arrays */
+        }
+        for (int i = 0; i < ring->tensor_count; i++) {
             if (ring->tensor[i] < 0 || ring->tensor[i] >= p->tensor_count) {
                 fault(&c, ring->name, "MAP", "tensor %d does not exist; the Plan has %d", ring->tensor[i],
                       p->tensor_count);
-                return diags->errors - faults; /* the rest would read beyond arrays */
+                return diags->errors - faults;
             }
             if (ring->filler != PLAN_FILL_THREADS)
                 check_tile(&c, &p->tensor[ring->tensor[i]]);

@@ -201,7 +201,7 @@ static void print_memory(const struct plan *p, struct table *t)
         for (int i = 0; i < p->ring_count; i++) {
             const struct plan_ring *r = &p->ring[i];
             char tensors[160] = "";
-            for (int n = 0; n < r->tensor_count; n++) {
+            for (int n = 0; n < r->tensor_count && n < 8; n++) {
                 size_t used = strlen(tensors);
                 snprintf(tensors + used, sizeof tensors - used, "%s%s", n ? " " : "", tensor_name(p, r->tensor[n]));
             }

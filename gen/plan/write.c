@@ -198,7 +198,7 @@ static void memory(const struct plan *p, const struct sink *s)
         integer(s, "stages", r->stages);
         text(s, "filler", filler_word[r->filler]);
         begin_array(s, "tensor");
-        for (int t = 0; t < r->tensor_count; t++)
+        for (int t = 0; t < r->tensor_count && t < 8; t++)
             text(s, NULL, tensor_name(p, r->tensor[t]));
         end(s);
         integer(s, "full_arrivals", r->full_arrivals);

@@ -225,6 +225,8 @@ const char *diag_suggest(const char *word, const char *const *candidate)
         size_t n = strlen(word), m = strlen(*candidate);
         int bound = 2 * (int)(n > m ? n : m) / 3;
         int d = distance(word, *candidate);
+        if (n > 1 && n < m && strncmp(word, *candidate, n) == 0)
+            d--; /* sm_90 is sm_90a sooner than sm_80 */
         if (d <= (bound < 1 ? 1 : bound) && d < nearest) {
             nearest = d;
             best = *candidate;

@@ -18,15 +18,15 @@ enum diag_severity { DIAG_ERROR, DIAG_WARNING, DIAG_NOTE };
 struct diag {
     enum diag_severity severity;
     struct diag_loc loc;
-    char *kernel;  /* NULL where the fault is no kernel's */
-    char *field;   /* path such as "tile.k" or "A.dims[2]", or NULL */
-    char *text;    /* the fault and, after "; ", what to write */
-    char *rule;    /* id such as "TMA-SPAN", or NULL */
+    char *kernel; /* NULL where the fault is no kernel's */
+    char *field;  /* path such as "tile.k" or "A.dims[2]", or NULL */
+    char *text;   /* the fault and, after "; ", what to write */
+    char *rule;   /* id such as "TMA-SPAN", or NULL */
 };
 
 struct diag_source {
-    char *name;  /* as printed */
-    char *text;  /* whole source, zero-terminated; may be NULL */
+    char *name; /* as printed */
+    char *text; /* whole source, zero-terminated; may be NULL */
 };
 
 /* Zero-initialised (but for arena.memory) is empty. Owns its strings. */
@@ -59,8 +59,9 @@ void diag_free(struct diag_set *set);
 /* As diag_print, one text without source lines; "" where i is out of range. For tests and --json. */
 void diag_print_one(const struct diag_set *set, int i, FILE *out);
 
-/* The entry of `candidate` (NULL-terminated) nearest to `word` by edit distance, or NULL where none is near: at most a third
- * of the longer word's letters differ. Swapped neighbours count as one change, case as a half. The first of equals. */
+/* The entry of `candidate` (NULL-terminated) nearest to `word` by edit distance, or NULL where none is near: at most a
+ * third of the longer word's letters differ. Swapped neighbours count as one change, case as a half. The first of
+ * equals. */
 const char *diag_suggest(const char *word, const char *const *candidate);
 
 #endif

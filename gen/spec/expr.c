@@ -86,17 +86,23 @@ static bool is_natural(const struct expr_graph *g, const struct expr_node *n)
 {
     bool a = n->arg[0] >= 0 && g->node[n->arg[0]].natural, b = n->arg[1] >= 0 && g->node[n->arg[1]].natural;
     switch (n->op) {
-    case EXPR_CONST_INT: return n->integer >= 0;
+    case EXPR_CONST_INT:
+        return n->integer >= 0;
     case EXPR_SYMBOL:
     case EXPR_INDEX:
-    case EXPR_ABS: return n->type == EXPR_INT;
+    case EXPR_ABS:
+        return n->type == EXPR_INT;
     case EXPR_ADD:
     case EXPR_MUL:
     case EXPR_FLOORDIV:
-    case EXPR_MIN: return n->type == EXPR_INT && a && b;
-    case EXPR_MAX: return n->type == EXPR_INT && (a || b);
-    case EXPR_MOD: return b; /* the sign of the divisor, as in Lua */
-    default: return false;
+    case EXPR_MIN:
+        return n->type == EXPR_INT && a && b;
+    case EXPR_MAX:
+        return n->type == EXPR_INT && (a || b);
+    case EXPR_MOD:
+        return b; /* the sign of the divisor, as in Lua */
+    default:
+        return false;
     }
 }
 
@@ -150,16 +156,28 @@ static bool floor_mod(int64_t a, int64_t b, int64_t *r)
 static bool int_op(enum expr_op op, int64_t a, int64_t b, int64_t *r)
 {
     switch (op) {
-    case EXPR_ADD: return !__builtin_add_overflow(a, b, r);
-    case EXPR_SUB: return !__builtin_sub_overflow(a, b, r);
-    case EXPR_MUL: return !__builtin_mul_overflow(a, b, r);
-    case EXPR_NEG: return !__builtin_sub_overflow((int64_t)0, a, r);
-    case EXPR_ABS: return a < 0 ? !__builtin_sub_overflow((int64_t)0, a, r) : (*r = a, true);
-    case EXPR_FLOORDIV: return floor_div(a, b, r);
-    case EXPR_MOD: return floor_mod(a, b, r);
-    case EXPR_MIN: *r = a < b ? a : b; return true;
-    case EXPR_MAX: *r = a > b ? a : b; return true;
-    default: return false;
+    case EXPR_ADD:
+        return !__builtin_add_overflow(a, b, r);
+    case EXPR_SUB:
+        return !__builtin_sub_overflow(a, b, r);
+    case EXPR_MUL:
+        return !__builtin_mul_overflow(a, b, r);
+    case EXPR_NEG:
+        return !__builtin_sub_overflow((int64_t)0, a, r);
+    case EXPR_ABS:
+        return a < 0 ? !__builtin_sub_overflow((int64_t)0, a, r) : (*r = a, true);
+    case EXPR_FLOORDIV:
+        return floor_div(a, b, r);
+    case EXPR_MOD:
+        return floor_mod(a, b, r);
+    case EXPR_MIN:
+        *r = a < b ? a : b;
+        return true;
+    case EXPR_MAX:
+        *r = a > b ? a : b;
+        return true;
+    default:
+        return false;
     }
 }
 
@@ -207,15 +225,24 @@ static int fold_real(struct expr_graph *g, const struct expr_node *n)
     double x = g->node[a].real, y = b >= 0 ? g->node[b].real : 0;
     if (ca && (b < 0 || g->node[b].op == EXPR_CONST_REAL)) {
         switch (n->op) {
-        case EXPR_ADD: return expr_real(g, x + y);
-        case EXPR_SUB: return expr_real(g, x - y);
-        case EXPR_MUL: return expr_real(g, x * y);
-        case EXPR_DIV: return expr_real(g, x / y);
-        case EXPR_NEG: return expr_real(g, -x);
-        case EXPR_MIN: return expr_real(g, x < y ? x : y);
-        case EXPR_MAX: return expr_real(g, x > y ? x : y);
-        case EXPR_ABS: return expr_real(g, x < 0 ? -x : x);
-        default: break;
+        case EXPR_ADD:
+            return expr_real(g, x + y);
+        case EXPR_SUB:
+            return expr_real(g, x - y);
+        case EXPR_MUL:
+            return expr_real(g, x * y);
+        case EXPR_DIV:
+            return expr_real(g, x / y);
+        case EXPR_NEG:
+            return expr_real(g, -x);
+        case EXPR_MIN:
+            return expr_real(g, x < y ? x : y);
+        case EXPR_MAX:
+            return expr_real(g, x > y ? x : y);
+        case EXPR_ABS:
+            return expr_real(g, x < 0 ? -x : x);
+        default:
+            break;
         }
         if (b < 0)
             return expr_real(g, expr_apply(n->op, x));
@@ -238,12 +265,18 @@ static int known(const struct expr_graph *g, int node)
     if (expr_ops[n->op].rule != EXPR_COMPARE || !expr_is_int(g, n->arg[0], &x) || !expr_is_int(g, n->arg[1], &y))
         return -1;
     switch (n->op) {
-    case EXPR_LT: return x < y;
-    case EXPR_LE: return x <= y;
-    case EXPR_GT: return x > y;
-    case EXPR_GE: return x >= y;
-    case EXPR_EQ: return x == y;
-    default: return x != y;
+    case EXPR_LT:
+        return x < y;
+    case EXPR_LE:
+        return x <= y;
+    case EXPR_GT:
+        return x > y;
+    case EXPR_GE:
+        return x >= y;
+    case EXPR_EQ:
+        return x == y;
+    default:
+        return x != y;
     }
 }
 
@@ -264,14 +297,27 @@ bool expr_result_type(const struct expr_graph *g, enum expr_op op, const int arg
         number |= t[i] != EXPR_PRED;
     }
     switch (info->rule) {
-    case EXPR_ARITH: *type = real ? EXPR_REAL : EXPR_INT; return !predicate;
-    case EXPR_INTS: *type = EXPR_INT; return !predicate && !real;
+    case EXPR_ARITH:
+        *type = real ? EXPR_REAL : EXPR_INT;
+        return !predicate;
+    case EXPR_INTS:
+        *type = EXPR_INT;
+        return !predicate && !real;
     case EXPR_REALS:
-    case EXPR_ROUND: *type = EXPR_REAL; return !predicate;
-    case EXPR_COMPARE: *type = EXPR_PRED; return !predicate;
-    case EXPR_LOGIC: *type = EXPR_PRED; return !number;
-    case EXPR_SELECTION: *type = real ? EXPR_REAL : EXPR_INT; return t[0] == EXPR_PRED && !predicate;
-    default: return false;
+    case EXPR_ROUND:
+        *type = EXPR_REAL;
+        return !predicate;
+    case EXPR_COMPARE:
+        *type = EXPR_PRED;
+        return !predicate;
+    case EXPR_LOGIC:
+        *type = EXPR_PRED;
+        return !number;
+    case EXPR_SELECTION:
+        *type = real ? EXPR_REAL : EXPR_INT;
+        return t[0] == EXPR_PRED && !predicate;
+    default:
+        return false;
     }
 }
 
@@ -300,8 +346,8 @@ int expr_add(struct expr_graph *g, const struct expr_node *node)
         return store(g, &n);
     if (!expr_result_type(g, n.op, n.arg, &n.type))
         return -1;
-    bool mixed = info->rule == EXPR_COMPARE &&
-                 (g->node[n.arg[0]].type == EXPR_REAL || g->node[n.arg[1]].type == EXPR_REAL);
+    bool mixed =
+        info->rule == EXPR_COMPARE && (g->node[n.arg[0]].type == EXPR_REAL || g->node[n.arg[1]].type == EXPR_REAL);
     if ((n.type == EXPR_REAL || mixed) && !convert_constants(g, &n, info->rule == EXPR_SELECTION))
         return -1;
     int folded = -2;

@@ -28,15 +28,15 @@ enum expr_type { EXPR_INT, EXPR_REAL, EXPR_PRED };
 struct expr_node {
     enum expr_op op;
     enum expr_type type;
-    int arg[3];             /* operands: indices of earlier nodes; -1 where the operator has fewer */
-    int64_t integer;        /* EXPR_CONST_INT: the value; EXPR_SYMBOL: index into the spec's dims;
-                             * EXPR_TENSOR, EXPR_SCALAR: index into the kernel's tensors or scalars;
-                             * EXPR_INDEX: position of the axis in the kernel's axes */
-    double real;            /* EXPR_CONST_REAL: the value */
-    enum tw_dtype dtype;    /* EXPR_CAST: the dtype that the value is rounded to */
-    int first_index;        /* EXPR_TENSOR: first of `rank` nodes in expr_graph.index that address the element */
-    int rank;               /* EXPR_TENSOR: number of index nodes */
-    bool natural;           /* an integer that cannot be negative, symbols and indices being none; set by expr_add */
+    int arg[3];          /* operands: indices of earlier nodes; -1 where the operator has fewer */
+    int64_t integer;     /* EXPR_CONST_INT: the value; EXPR_SYMBOL: index into the spec's dims;
+                          * EXPR_TENSOR, EXPR_SCALAR: index into the kernel's tensors or scalars;
+                          * EXPR_INDEX: position of the axis in the kernel's axes */
+    double real;         /* EXPR_CONST_REAL: the value */
+    enum tw_dtype dtype; /* EXPR_CAST: the dtype that the value is rounded to */
+    int first_index;     /* EXPR_TENSOR: first of `rank` nodes in expr_graph.index that address the element */
+    int rank;            /* EXPR_TENSOR: number of index nodes */
+    bool natural;        /* an integer that cannot be negative, symbols and indices being none; set by expr_add */
 };
 
 /* What one row of expr_ops.def says. */
@@ -55,9 +55,9 @@ enum { EXPR_MAX_NODES = 1 << 16 };
 struct expr_graph {
     struct expr_node *node;
     int count, capacity;
-    int *index;             /* index nodes of EXPR_TENSOR, `rank` each */
+    int *index; /* index nodes of EXPR_TENSOR, `rank` each */
     int index_count, index_capacity;
-    int *hash;              /* open addressing over the nodes, -1 is free; capacity 2 x `capacity` */
+    int *hash; /* open addressing over the nodes, -1 is free; capacity 2 x `capacity` */
     struct memory memory;
 };
 
@@ -79,7 +79,7 @@ int expr_binary(struct expr_graph *g, enum expr_op op, int a, int b);
 int expr_select(struct expr_graph *g, int condition, int yes, int no);
 int expr_cast(struct expr_graph *g, int a, enum tw_dtype dtype);
 int expr_ceil_div(struct expr_graph *g, int a, int b); /* (a + b - 1) // b for a >= 0, b > 0 */
-void expr_free(struct expr_graph *g); /* keeps `memory` */
+void expr_free(struct expr_graph *g);                  /* keeps `memory` */
 
 /* to = from, node by node; to's memory hook stays, what it held is freed. False out of memory. */
 bool expr_copy(struct expr_graph *to, const struct expr_graph *from);
@@ -104,9 +104,9 @@ double expr_apply(enum expr_op op, double value);
  * the chosen side is evaluated. Integer nodes compute in int64 with wrap-around. Out of memory gives NaN. */
 struct expr_env {
     void *context;
-    const int64_t *symbol;                                              /* by dim */
-    const int64_t *index;                                               /* by axis */
-    double acc;                                                         /* EXPR_ACC */
+    const int64_t *symbol; /* by dim */
+    const int64_t *index;  /* by axis */
+    double acc;            /* EXPR_ACC */
     double (*tensor)(void *context, int tensor, int rank, const int64_t *at);
     double (*scalar)(void *context, int scalar);
 };

@@ -7,17 +7,28 @@
 double expr_apply(enum expr_op op, double x)
 {
     switch (op) {
-    case EXPR_EXP: return exp(x);
-    case EXPR_LOG: return log(x);
-    case EXPR_SQRT: return sqrt(x);
-    case EXPR_RSQRT: return 1 / sqrt(x);
-    case EXPR_TANH: return tanh(x);
-    case EXPR_SIGMOID: return 1 / (1 + exp(-x));
-    case EXPR_RELU: return x > 0 || isnan(x) ? x : 0;
-    case EXPR_SILU: return x / (1 + exp(-x));
-    case EXPR_GELU: return 0.5 * x * (1 + erf(x * 0.70710678118654752440));
-    case EXPR_GELU_TANH: return 0.5 * x * (1 + tanh(0.79788456080286535588 * (x + 0.044715 * x * x * x)));
-    default: return (double)NAN;
+    case EXPR_EXP:
+        return exp(x);
+    case EXPR_LOG:
+        return log(x);
+    case EXPR_SQRT:
+        return sqrt(x);
+    case EXPR_RSQRT:
+        return 1 / sqrt(x);
+    case EXPR_TANH:
+        return tanh(x);
+    case EXPR_SIGMOID:
+        return 1 / (1 + exp(-x));
+    case EXPR_RELU:
+        return x > 0 || isnan(x) ? x : 0;
+    case EXPR_SILU:
+        return x / (1 + exp(-x));
+    case EXPR_GELU:
+        return 0.5 * x * (1 + erf(x * 0.70710678118654752440));
+    case EXPR_GELU_TANH:
+        return 0.5 * x * (1 + tanh(0.79788456080286535588 * (x + 0.044715 * x * x * x)));
+    default:
+        return (double)NAN;
     }
 }
 
@@ -52,31 +63,50 @@ static int64_t integer_op(enum expr_op op, int64_t a, int64_t b)
 {
     uint64_t x = (uint64_t)a, y = (uint64_t)b;
     switch (op) {
-    case EXPR_ADD: return (int64_t)(x + y);
-    case EXPR_SUB: return (int64_t)(x - y);
-    case EXPR_MUL: return (int64_t)(x * y);
-    case EXPR_NEG: return (int64_t)(0 - x);
-    case EXPR_ABS: return a < 0 ? (int64_t)(0 - x) : a;
-    case EXPR_MIN: return a < b ? a : b;
-    case EXPR_MAX: return a > b ? a : b;
-    case EXPR_FLOORDIV: return floor_quotient(a, b);
-    case EXPR_MOD: return (int64_t)(x - (uint64_t)floor_quotient(a, b) * y);
-    default: return 0;
+    case EXPR_ADD:
+        return (int64_t)(x + y);
+    case EXPR_SUB:
+        return (int64_t)(x - y);
+    case EXPR_MUL:
+        return (int64_t)(x * y);
+    case EXPR_NEG:
+        return (int64_t)(0 - x);
+    case EXPR_ABS:
+        return a < 0 ? (int64_t)(0 - x) : a;
+    case EXPR_MIN:
+        return a < b ? a : b;
+    case EXPR_MAX:
+        return a > b ? a : b;
+    case EXPR_FLOORDIV:
+        return floor_quotient(a, b);
+    case EXPR_MOD:
+        return (int64_t)(x - (uint64_t)floor_quotient(a, b) * y);
+    default:
+        return 0;
     }
 }
 
 static double real_op(enum expr_op op, double a, double b)
 {
     switch (op) {
-    case EXPR_ADD: return a + b;
-    case EXPR_SUB: return a - b;
-    case EXPR_MUL: return a * b;
-    case EXPR_DIV: return a / b;
-    case EXPR_NEG: return -a;
-    case EXPR_ABS: return fabs(a);
-    case EXPR_MIN: return fmin(a, b);
-    case EXPR_MAX: return fmax(a, b);
-    default: return expr_apply(op, a);
+    case EXPR_ADD:
+        return a + b;
+    case EXPR_SUB:
+        return a - b;
+    case EXPR_MUL:
+        return a * b;
+    case EXPR_DIV:
+        return a / b;
+    case EXPR_NEG:
+        return -a;
+    case EXPR_ABS:
+        return fabs(a);
+    case EXPR_MIN:
+        return fmin(a, b);
+    case EXPR_MAX:
+        return fmax(a, b);
+    default:
+        return expr_apply(op, a);
     }
 }
 
@@ -91,12 +121,18 @@ static int64_t compare(const struct evaluation *e, const struct expr_node *n)
         order = isnan(a) || isnan(b) ? 2 : (a > b) - (a < b);
     }
     switch (n->op) {
-    case EXPR_LT: return order == -1;
-    case EXPR_LE: return order == -1 || order == 0;
-    case EXPR_GT: return order == 1;
-    case EXPR_GE: return order == 1 || order == 0;
-    case EXPR_EQ: return order == 0;
-    default: return order != 0;
+    case EXPR_LT:
+        return order == -1;
+    case EXPR_LE:
+        return order == -1 || order == 0;
+    case EXPR_GT:
+        return order == 1;
+    case EXPR_GE:
+        return order == 1 || order == 0;
+    case EXPR_EQ:
+        return order == 0;
+    default:
+        return order != 0;
     }
 }
 
@@ -106,11 +142,21 @@ static union value compute(const struct evaluation *e, const struct expr_node *n
     union value v = {0};
     int a = n->arg[0], b = n->arg[1];
     switch (n->op) {
-    case EXPR_CONST_INT: v.integer = n->integer; return v;
-    case EXPR_CONST_REAL: v.real = n->real; return v;
-    case EXPR_SYMBOL: v.integer = e->env->symbol[n->integer]; return v;
-    case EXPR_INDEX: v.integer = e->env->index[n->integer]; return v;
-    case EXPR_ACC: v.real = e->env->acc; return v;
+    case EXPR_CONST_INT:
+        v.integer = n->integer;
+        return v;
+    case EXPR_CONST_REAL:
+        v.real = n->real;
+        return v;
+    case EXPR_SYMBOL:
+        v.integer = e->env->symbol[n->integer];
+        return v;
+    case EXPR_INDEX:
+        v.integer = e->env->index[n->integer];
+        return v;
+    case EXPR_ACC:
+        v.real = e->env->acc;
+        return v;
     case EXPR_TENSOR:
     case EXPR_SCALAR: {
         int64_t at[8] = {0};
@@ -124,9 +170,15 @@ static union value compute(const struct evaluation *e, const struct expr_node *n
             v.integer = (int64_t)x;
         return v;
     }
-    case EXPR_AND: v.integer = e->value[a].integer && e->value[b].integer; return v;
-    case EXPR_OR: v.integer = e->value[a].integer || e->value[b].integer; return v;
-    case EXPR_NOT: v.integer = !e->value[a].integer; return v;
+    case EXPR_AND:
+        v.integer = e->value[a].integer && e->value[b].integer;
+        return v;
+    case EXPR_OR:
+        v.integer = e->value[a].integer || e->value[b].integer;
+        return v;
+    case EXPR_NOT:
+        v.integer = !e->value[a].integer;
+        return v;
     case EXPR_SELECT: {
         int chosen = e->value[a].integer ? n->arg[1] : n->arg[2];
         if (n->type == EXPR_REAL)
@@ -141,7 +193,8 @@ static union value compute(const struct evaluation *e, const struct expr_node *n
         v.real = tw_dtype_load(n->dtype, element);
         return v;
     }
-    default: break;
+    default:
+        break;
     }
     if (expr_ops[n->op].rule == EXPR_COMPARE)
         v.integer = compare(e, n);

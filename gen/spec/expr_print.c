@@ -129,11 +129,21 @@ static void print_node(struct printer *p, int node, int around)
 {
     const struct expr_node *n = &p->g->node[node];
     switch (n->op) {
-    case EXPR_CONST_INT: put_int(p, n->integer, around); return;
-    case EXPR_SYMBOL: put(p, p->name[n->integer]); return;
-    case EXPR_ADD: sum(p, n, around); return;
-    case EXPR_SUB: infix(p, n, " - ", SUM, around); return;
-    case EXPR_MUL: infix(p, n, " * ", PRODUCT, around); return;
+    case EXPR_CONST_INT:
+        put_int(p, n->integer, around);
+        return;
+    case EXPR_SYMBOL:
+        put(p, p->name[n->integer]);
+        return;
+    case EXPR_ADD:
+        sum(p, n, around);
+        return;
+    case EXPR_SUB:
+        infix(p, n, " - ", SUM, around);
+        return;
+    case EXPR_MUL:
+        infix(p, n, " * ", PRODUCT, around);
+        return;
     case EXPR_NEG:
         put(p, around > PREFIX ? "(-" : "-");
         print(p, n->arg[0], ATOM);
@@ -169,7 +179,9 @@ static void print_node(struct printer *p, int node, int around)
         else
             choose(p, n, " < ");
         return;
-    default: put(p, "?"); return; /* no integer arithmetic */
+    default:
+        put(p, "?");
+        return; /* no integer arithmetic */
     }
 }
 

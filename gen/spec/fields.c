@@ -75,8 +75,12 @@ static struct spec_value read_value(struct reader *r, const struct spec_row *row
 {
     struct spec_value v = {.loc = reader_locate(r, path, AT_VALUE)};
     switch (row->type) {
-    case 'i': read_integer(r, row, path, &v); break;
-    case 'w': read_word(r, row, path, &v); break;
+    case 'i':
+        read_integer(r, row, path, &v);
+        break;
+    case 'w':
+        read_word(r, row, path, &v);
+        break;
     case 'b':
         v.set = lua_isboolean(r->L, -1);
         v.integer = lua_toboolean(r->L, -1);

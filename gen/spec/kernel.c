@@ -7,11 +7,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { MOST_OPERANDS = 64, MOST_DIMS = 64 };
+enum { MOST_OPERANDS = 64 };
 
 /* Fields that are no row of the schema and no operand. */
-static const char *const other_words[] = {"family", "template", "like",  "arch", "tune",     "run",
-                                          "bench",  "rings",    "grid",  "epilogue", "reference", NULL};
+static const char *const other_words[] = {"family", "template", "like", "arch",     "tune",      "run",
+                                          "bench",  "rings",    "grid", "epilogue", "reference", NULL};
 
 static bool is_other(const char *name)
 {
@@ -41,8 +41,10 @@ static void read_family(struct reader *r, int table)
         if (*near)
             reader_fault(r, "family", AT_VALUE, "FIELD-WORD", "there is no family \"%s\"%s", word, near);
         else
-            reader_fault(r, "family", AT_VALUE, "FIELD-WORD", "there is no family \"%s\"; there is %s, or write "
-                         "template = \"FILE.cu\"", word, reader_list(r, known, " and "));
+            reader_fault(r, "family", AT_VALUE, "FIELD-WORD",
+                         "there is no family \"%s\"; there is %s, or write "
+                         "template = \"FILE.cu\"",
+                         word, reader_list(r, known, " and "));
     } else if (type != LUA_TNIL) {
         reader_fault(r, "family", AT_VALUE, "FIELD-TYPE", "takes a text such as \"%s\", this is %s", known[0],
                      describe(r, -1));
@@ -57,10 +59,12 @@ static void read_template(struct reader *r, int table)
     int type = lua_getfield(L, table, "template"), family = lua_getfield(L, table, "family");
     lua_pop(L, 1);
     if (type == LUA_TNIL && family == LUA_TNIL)
-        reader_fault(r, "", AT_KEY, "KERNEL-FAMILY", "there is neither family nor template; write family = \"gemm\" or "
+        reader_fault(r, "", AT_KEY, "KERNEL-FAMILY",
+                     "there is neither family nor template; write family = \"gemm\" or "
                      "template = \"FILE.cu\"");
     else if (type != LUA_TNIL && family != LUA_TNIL)
-        reader_fault(r, "template", AT_KEY, "KERNEL-FAMILY", "a kernel of a family has the family's templates; write "
+        reader_fault(r, "template", AT_KEY, "KERNEL-FAMILY",
+                     "a kernel of a family has the family's templates; write "
                      "family or template");
     else if (type != LUA_TNIL && type != LUA_TSTRING)
         reader_fault(r, "template", AT_VALUE, "FIELD-TYPE", "takes the name of a file beside the spec, this is %s",
@@ -150,8 +154,9 @@ static void unknown_field(struct reader *r, const struct key *key)
                     (long long)key->position);
     else if (family_position(f, key->name) != INT_MAX)
         reader_fault(r, key->name, AT_VALUE, "FIELD-TYPE", "takes %s, this is %s",
-                     f->scalar && family_position(f, key->name) >= family_position(f, f->scalar[0])
-                         ? "scalar \"fp32\"" : "tensor { ... }", describe(r, -1));
+                     f->scalar && family_position(f, key->name) >= family_position(f, f->scalar[0]) ? "scalar \"fp32\""
+                                                                                                    : "tensor { ... }",
+                     describe(r, -1));
     else
         reader_fault(r, key->name, AT_KEY, "FIELD-UNKNOWN", "there is no such field%s",
                      reader_suggest(r, key->name, all_names(r)));
@@ -224,8 +229,10 @@ static void read_arch(struct reader *r, int table)
     const char *const *known = r->options->arch;
     if (type != LUA_TTABLE) {
         if (type != LUA_TNIL)
-            reader_fault(r, "arch", AT_VALUE, "FIELD-TYPE", "takes a table: arch = { sm_90a = {}, sm_80 = { ... } }, "
-                         "this is %s", describe(r, arch));
+            reader_fault(r, "arch", AT_VALUE, "FIELD-TYPE",
+                         "takes a table: arch = { sm_90a = {}, sm_80 = { ... } }, "
+                         "this is %s",
+                         describe(r, arch));
         lua_pop(L, 1);
         return;
     }
@@ -257,8 +264,8 @@ static void read_arch(struct reader *r, int table)
             k->arch[k->arch_count++] = (struct spec_arch){.name = known[n], .loc = reader_locate(r, path, AT_KEY)};
             read_overrides(r, prefix, &k->arch[k->arch_count - 1].fields, false);
         } else if (kind != LUA_TNIL) {
-            reader_fault(r, path, AT_VALUE, "FIELD-TYPE", "takes a table of fields, {} where nothing differs, this is %s",
-                         describe(r, -1));
+            reader_fault(r, path, AT_VALUE, "FIELD-TYPE",
+                         "takes a table of fields, {} where nothing differs, this is %s", describe(r, -1));
         }
         lua_settop(L, arch);
     }
@@ -274,8 +281,10 @@ static void read_tune(struct reader *r, int table)
     if (type == LUA_TTABLE)
         read_overrides(r, "tune.", &unused, true);
     else if (type != LUA_TNIL)
-        reader_fault(r, "tune", AT_VALUE, "FIELD-TYPE", "takes a table: tune = { tile = { n = { 128, 256 } } }, this is "
-                     "%s", describe(r, -1));
+        reader_fault(r, "tune", AT_VALUE, "FIELD-TYPE",
+                     "takes a table: tune = { tile = { n = { 128, 256 } } }, this is "
+                     "%s",
+                     describe(r, -1));
     lua_pop(r->L, 1);
 }
 
@@ -293,7 +302,7 @@ static void read_size(struct reader *r, const char *path, struct spec_sizes *out
 {
     lua_State *L = r->L;
     int table = lua_gettop(L), count, dims = r->spec->dim_count;
-    bool used[MOST_DIMS] = {false};
+    bool used[MOST_DIMS] = {false}, given[MOST_DIMS] = {false};
     const char *known[MOST_DIMS + 1] = {0};
     out->value = arena_alloc(r->arena, MOST_DIMS * sizeof *out->value);
     reader_check(r, out->value);
@@ -315,8 +324,9 @@ static void read_size(struct reader *r, const char *path, struct spec_sizes *out
         if (dim < 0) {
             const char *near = key[i].name ? reader_suggest(r, key[i].name, known) : "";
             reader_fault(r, inner, AT_KEY, "SIZE-DIM", "there is no such dim%s%s", near,
-                         *near ? "" : dims ? arena_format(r->arena, "; there are %s", reader_list(r, known, " and "))
-                                           : "; the spec has none");
+                         *near  ? ""
+                         : dims ? arena_format(r->arena, "; there are %s", reader_list(r, known, " and "))
+                                : "; the spec has none");
             continue;
         }
         lua_getfield(L, table, key[i].name);
@@ -327,15 +337,18 @@ static void read_size(struct reader *r, const char *path, struct spec_sizes *out
         else if (value < 0 || value > (int64_t)1 << 40)
             reader_fault(r, inner, AT_VALUE, "FIELD-RANGE", "%lld is no extent; write 0 to 2^40", (long long)value);
         else if (value % multiple)
-            reader_fault(r, inner, AT_VALUE, "SIZE-MULTIPLE", "%lld is no multiple of %lld, which dims \"%s%%%lld\" "
-                         "states; write %lld", (long long)value, (long long)multiple, known[dim], (long long)multiple,
+            reader_fault(r, inner, AT_VALUE, "SIZE-MULTIPLE",
+                         "%lld is no multiple of %lld, which dims \"%s%%%lld\" "
+                         "states; write %lld",
+                         (long long)value, (long long)multiple, known[dim], (long long)multiple,
                          (long long)((value / multiple + 1) * multiple));
         out->value[dim] = value;
+        given[dim] = true;
         lua_pop(L, 1);
     }
     used_dims(reader_kernel(r), used);
     for (int d = 0; d < dims; d++)
-        if (used[d] && out->value[d] < 0)
+        if (used[d] && !given[d])
             reader_fault(r, path, AT_VALUE, "SIZE-MISSING", "gives no value to dim %s, which the kernel has", known[d]);
 }
 
@@ -350,8 +363,8 @@ static void read_sizes(struct reader *r, int table, const char *field, struct sp
     for (int i = 0; key && i < keys; i++)
         fits &= key[i].name == NULL;
     if (type != LUA_TNIL && !fits)
-        reader_fault(r, field, AT_VALUE, "FIELD-TYPE", "takes a list of sizes: %s = { { M = 256, N = 512 } }%s%s", field,
-                     type == LUA_TTABLE ? "" : ", this is ", type == LUA_TTABLE ? "" : describe(r, -1));
+        reader_fault(r, field, AT_VALUE, "FIELD-TYPE", "takes a list of sizes: %s = { { M = 256, N = 512 } }%s%s",
+                     field, type == LUA_TTABLE ? "" : ", this is ", type == LUA_TTABLE ? "" : describe(r, -1));
     for (lua_Integer i = 1; fits && i <= n; i++) {
         const char *path = arena_format(r->arena, "%s[%lld]", field, (long long)i);
         struct spec_sizes *grown = arena_grow(r->arena, *list, *count, sizeof *grown);
@@ -411,7 +424,7 @@ static void read_ring(struct reader *r, const char *path, struct spec_ring *ring
         }
         lua_settop(L, table);
     }
-    if (ring->tensor_count == 0)
+    if (lua_rawlen(L, table) == 0)
         reader_fault(r, path, AT_VALUE, "RING-TENSOR", "names no tensor; write { \"x\", stages = 2 }");
 }
 
@@ -447,10 +460,12 @@ static void read_grid(struct reader *r, int table)
     int type = lua_getfield(L, table, "grid");
     lua_Integer n = type == LUA_TTABLE ? (lua_Integer)lua_rawlen(L, -1) : 0;
     if (type == LUA_TNIL)
-        reader_fault(r, "", AT_KEY, "KERNEL-GRID", "a kernel with its own template needs a grid; write grid = { ... }, "
+        reader_fault(r, "", AT_KEY, "KERNEL-GRID",
+                     "a kernel with its own template needs a grid; write grid = { ... }, "
                      "blocks in x, y, z");
     else if (n < 1 || n > 3)
-        reader_fault(r, "grid", AT_VALUE, "FIELD-TYPE", "takes a list of 1 to 3 expressions of dims: grid = { M // 128 }");
+        reader_fault(r, "grid", AT_VALUE, "FIELD-TYPE",
+                     "takes a list of 1 to 3 expressions of dims: grid = { M // 128 }");
     for (int i = 0; i < (int)n && n <= 3; i++) {
         const char *path = arena_format(r->arena, "grid[%d]", i + 1), *what;
         reader_check(r, path);

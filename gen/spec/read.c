@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_KERNELS = 4096, MOST_DIMS = 64 };
+enum { MOST_KERNELS = 4096 };
 
 static const char reader_key;
 
@@ -36,15 +36,21 @@ const char *describe(struct reader *r, int index)
     lua_State *L = r->L;
     switch (lua_type(L, index)) {
     case LUA_TNONE:
-    case LUA_TNIL: return "nothing";
-    case LUA_TBOOLEAN: return lua_toboolean(L, index) ? "true" : "false";
+    case LUA_TNIL:
+        return "nothing";
+    case LUA_TBOOLEAN:
+        return lua_toboolean(L, index) ? "true" : "false";
     case LUA_TNUMBER:
         text = lua_isinteger(L, index) ? arena_format(r->arena, "%lld", (long long)lua_tointeger(L, index))
                                        : arena_format(r->arena, "%.14g", lua_tonumber(L, index));
         break;
-    case LUA_TSTRING: text = arena_format(r->arena, "the text '%.60s'", lua_tostring(L, index)); break;
-    case LUA_TTABLE: return "a table";
-    case LUA_TFUNCTION: return "a function";
+    case LUA_TSTRING:
+        text = arena_format(r->arena, "the text '%.60s'", lua_tostring(L, index));
+        break;
+    case LUA_TTABLE:
+        return "a table";
+    case LUA_TFUNCTION:
+        return "a function";
     default:
         if (luaL_getmetafield(L, index, "__name") == LUA_TSTRING) {
             const char *name = lua_tostring(L, -1);
@@ -95,13 +101,14 @@ struct key *sorted_keys(struct reader *r, int index, int *count)
     reader_check(r, key);
     n = 0;
     for (lua_pushnil(L); lua_next(L, index); lua_pop(L, 1)) {
-        if (lua_type(L, -2) == LUA_TSTRING)
-            key[n++].name = arena_text(r->arena, lua_tostring(L, -2));
-        else if (lua_isinteger(L, -2))
+        if (lua_type(L, -2) == LUA_TSTRING) {
+            key[n].name = arena_text(r->arena, lua_tostring(L, -2));
+            reader_check(r, key[n++].name);
+        } else if (lua_isinteger(L, -2)) {
             key[n++].position = lua_tointeger(L, -2);
-        else
+        } else {
             luaL_error(L, "a table has %s as a key; fields have names", describe(r, -2));
-        reader_check(r, key);
+        }
     }
     qsort(key, (size_t)n, sizeof *key, compare_keys);
     *count = n;
@@ -111,13 +118,13 @@ struct key *sorted_keys(struct reader *r, int index, int *count)
 bool is_identifier(const char *text)
 {
     static const char *const taken[] = {
-        "alignas",  "alignof", "auto",     "bool",     "break",    "case",     "catch",    "char",     "class",
-        "const",    "continue", "default", "delete",   "do",       "double",   "else",     "enum",     "explicit",
-        "export",   "extern",  "false",    "float",    "for",      "friend",   "goto",     "if",       "inline",
-        "int",      "long",    "mutable",  "namespace", "new",     "operator", "private",  "protected", "public",
-        "register", "restrict", "return",  "short",    "signed",   "sizeof",   "static",   "struct",   "switch",
-        "template", "this",    "throw",    "true",     "try",      "typedef",  "typename", "union",    "unsigned",
-        "using",    "virtual", "void",     "volatile", "while",    NULL};
+        "alignas",  "alignof",  "auto",    "bool",      "break",  "case",     "catch",    "char",      "class",
+        "const",    "continue", "default", "delete",    "do",     "double",   "else",     "enum",      "explicit",
+        "export",   "extern",   "false",   "float",     "for",    "friend",   "goto",     "if",        "inline",
+        "int",      "long",     "mutable", "namespace", "new",    "operator", "private",  "protected", "public",
+        "register", "restrict", "return",  "short",     "signed", "sizeof",   "static",   "struct",    "switch",
+        "template", "this",     "throw",   "true",      "try",    "typedef",  "typename", "union",     "unsigned",
+        "using",    "virtual",  "void",    "volatile",  "while",  NULL};
     for (int i = 0; taken[i]; i++)
         if (strcmp(text, taken[i]) == 0)
             return false;
@@ -181,6 +188,12 @@ static bool locate_tensor(struct reader *r, const char *path, enum point point, 
     return true;
 }
 
+/* The word on the line of a call. */
+static struct diag_loc call_loc(struct reader *r, const struct site *s, const char *word)
+{
+    return loc_of(r, s->file, s->line, sandbox_column(r->sandbox, s->file, s->line, word));
+}
+
 struct diag_loc reader_locate(struct reader *r, const char *path, enum point point)
 {
     const struct draft *d = &r->draft[r->now];
@@ -203,13 +216,7 @@ struct diag_loc reader_locate(struct reader *r, const char *path, enum point poi
         if (n > 0 && tokens_find_field(t, site.open, parent, &field))
             return loc_of_token(r, site.file, t, field.value);
     }
-    return loc_of(r, site.file, site.line, 0);
-}
-
-/* The word on the line of a call. */
-static struct diag_loc call_loc(struct reader *r, const struct site *s, const char *word)
-{
-    return loc_of(r, s->file, s->line, sandbox_column(r->sandbox, s->file, s->line, word));
+    return call_loc(r, &site, "kernel");
 }
 
 struct diag_loc reader_call_loc(struct reader *r)
@@ -362,18 +369,19 @@ static void check_name(struct reader *r)
         }
 }
 
-/* The kernel handle in field `like` of the table at 1, or -1. */
+/* The kernel handle in field `like` of the table at 1; -1: there is none, -2: what there is is none. */
 static int like_of(struct reader *r)
 {
     lua_State *L = r->L;
     int index = -1;
     if (lua_getfield(L, 1, "like") != LUA_TNIL) {
         const int *handle = luaL_testudata(L, -1, TYPE_KERNEL);
-        if (handle)
-            index = *handle;
-        else
-            reader_fault(r, "like", AT_VALUE, "FIELD-TYPE", "takes what a call of kernel returned, this is %s; write "
-                         "local base = kernel \"...\" {...} and like = base", describe(r, -1));
+        index = handle ? *handle : -2;
+        if (!handle)
+            reader_fault(r, "like", AT_VALUE, "FIELD-TYPE",
+                         "takes what a call of kernel returned, this is %s; write "
+                         "local base = kernel \"...\" {...} and like = base",
+                         describe(r, -1));
     }
     lua_pop(L, 1);
     return index;
@@ -383,8 +391,8 @@ static int like_of(struct reader *r)
 static int declare(lua_State *L)
 {
     struct reader *r = reader_of(L);
-    if (!r || r->epoch)
-        return luaL_error(L, "a kernel is declared at the top of a spec, not in a function of one");
+    if (!r)
+        return luaL_error(L, "a kernel is declared in a spec, not in a reference");
     struct name *name = &r->name[lua_tointeger(L, lua_upvalueindex(1))];
     name->used = true;
     if (lua_type(L, 1) != LUA_TTABLE)
@@ -402,8 +410,12 @@ static int declare(lua_State *L)
     kernel += spec->kernel_count;
     draft += spec->kernel_count;
     struct memory memory = r->arena->memory;
-    *kernel = (struct spec_kernel){.name = name->text, .lua_reference = LUA_NOREF, .grid = {-1, -1, -1},
-                                   .shape.memory = memory, .graph.memory = memory, .epilogue.result = -1};
+    *kernel = (struct spec_kernel){.name = name->text,
+                                   .lua_reference = LUA_NOREF,
+                                   .grid = {-1, -1, -1},
+                                   .shape.memory = memory,
+                                   .graph.memory = memory,
+                                   .epilogue.result = -1};
     *draft = (struct draft){.table = LUA_NOREF};
     r->now = spec->kernel_count++;
     draft->site.file = sandbox_where(L, 1, &draft->site.line);
@@ -432,7 +444,8 @@ static int declare(lua_State *L)
     lua_setfield(L, 2, "like");
     lua_pushvalue(L, 2);
     draft->table = luaL_ref(L, LUA_REGISTRYINDEX);
-    read_kernel(r, 2);
+    if (like != -2) /* else most of its fields are missing */
+        read_kernel(r, 2);
     int *handle = lua_newuserdatauv(L, sizeof *handle, 0);
     *handle = r->now;
     luaL_setmetatable(L, TYPE_KERNEL);
@@ -443,8 +456,8 @@ static int declare(lua_State *L)
 static int kernel_named(lua_State *L)
 {
     struct reader *r = reader_of(L);
-    if (!r)
-        return luaL_error(L, "a kernel is declared in a spec, not in a reference");
+    if (!r || r->epoch)
+        return luaL_error(L, "a kernel is declared at the top of a spec, not in a function of one");
     if (lua_type(L, 1) != LUA_TSTRING)
         return luaL_error(L, "kernel takes its name first: kernel \"NAME\" { ... }, this is %s", describe(r, 1));
     struct name *grown = arena_grow(r->arena, r->name, r->name_count, sizeof *grown);
@@ -498,8 +511,7 @@ static int finish(lua_State *L)
     for (int i = 0; i < r->name_count; i++)
         if (!r->name[i].used)
             diag_report(r->diags, DIAG_ERROR, call_loc(r, &r->name[i].site, "kernel"), r->name[i].text, NULL,
-                        "KERNEL-FIELDS", "there are no fields; write kernel \"%s\" { ... }",
-                        r->name[i].text);
+                        "KERNEL-FIELDS", "there are no fields; write kernel \"%s\" { ... }", r->name[i].text);
     if (r->name_count == 0)
         diag_report(r->diags, DIAG_ERROR, loc_of(r, 0, 0, 0), NULL, NULL, "KERNEL-NONE",
                     "the spec declares no kernel; write kernel \"NAME\" { family = ... }");
@@ -544,8 +556,12 @@ int spec_read(const char *path, const struct spec_options *options, struct spec 
     char *folder = folder_of(&store->arena, path);
     struct sandbox_options limits = {options->memory_limit, options->instruction_limit, folder, memory};
     store->sandbox = spec->path && folder ? sandbox_open(&limits) : NULL;
-    struct reader r = {.options = options, .spec = spec, .diags = diags, .sandbox = store->sandbox,
-                       .arena = &store->arena, .shape.memory = memory};
+    struct reader r = {.options = options,
+                       .spec = spec,
+                       .diags = diags,
+                       .sandbox = store->sandbox,
+                       .arena = &store->arena,
+                       .shape.memory = memory};
     if (store->sandbox) {
         r.L = sandbox_lua(store->sandbox);
         status = run(&r, path);

@@ -11,6 +11,8 @@
 
 #include <lua5.4/lauxlib.h>
 
+enum { MOST_DIMS = 64 }; /* of a spec */
+
 /* What spec.arena points to. */
 struct spec_store {
     struct arena arena;
@@ -46,23 +48,23 @@ struct reader {
     struct sandbox *sandbox;
     struct arena *arena;
     lua_State *L;
-    struct expr_graph shape;   /* expressions of dims before they belong to a kernel */
+    struct expr_graph shape; /* expressions of dims before they belong to a kernel */
     struct draft *draft;
-    int now;                   /* the kernel that is read */
-    int epoch;                 /* number of the traced function that runs, 0: none; values of another one are refused */
+    int now;   /* the kernel that is read */
+    int epoch; /* number of the traced function that runs, 0: none; values of another one are refused */
     int epochs;
-    bool returned;             /* the traced function has returned: faults from there on are those of its result */
-    struct name {              /* names that kernel "NAME" was called with and that got no table yet */
+    bool returned; /* the traced function has returned: faults from there on are those of its result */
+    struct name {  /* names that kernel "NAME" was called with and that got no table yet */
         const char *text;
         struct site site;
         bool used;
-    } *name;
+    } * name;
     int name_count;
 };
 
 /* ---- read.c ---------------------------------------------------------------------------------------------------- */
 
-struct reader *reader_of(lua_State *L); /* NULL once the spec is read */
+struct reader *reader_of(lua_State *L);                   /* NULL once the spec is read */
 void reader_check(struct reader *r, const void *pointer); /* raises the end where memory is out (NULL) */
 struct spec_kernel *reader_kernel(struct reader *r);
 

@@ -8,9 +8,9 @@
 /* t.x, t.x[r]: what is left of a tensor after some indices. */
 struct view {
     const struct spec_tensor *tensor;
-    double *data;                   /* of the first element of the view */
+    double *data; /* of the first element of the view */
     int64_t extent[SPEC_MAX_RANK];
-    int first, rank;                /* the next dim to index, and the tensor's rank */
+    int first, rank; /* the next dim to index, and the tensor's rank */
 };
 
 struct call {
@@ -126,7 +126,8 @@ int spec_run_reference(struct spec *spec, int kernel, const int64_t *dims, doubl
     struct call c = {spec, k, dims, data};
     struct sandbox_error error;
     if (!spec->lua || k->lua_reference == LUA_NOREF) {
-        diag_report(diags, DIAG_ERROR, k->loc, k->name, "reference", NULL, "there is none; write reference = "
+        diag_report(diags, DIAG_ERROR, k->loc, k->name, "reference", NULL,
+                    "there is none; write reference = "
                     "function(t, n) ... end");
         return 1;
     }

@@ -14,15 +14,15 @@ enum { HOOK_STEPS = 1000, BYTES_PER_STEP = 64 };
 
 struct sandbox {
     lua_State *L;
-    struct arena arena;            /* sources, dependencies, tokens */
+    struct arena arena; /* sources, dependencies, tokens */
     size_t memory_limit, memory_used;
-    enum refusal refusal;          /* why the allocator last said no */
+    enum refusal refusal; /* why the allocator last said no */
     int64_t steps, step_limit;
-    double deadline;               /* seconds of this thread's time */
-    int file, line;                /* of the line that runs: what a memory error, which has no place, is told of */
-    int depth;                     /* of protected calls */
-    bool fatal;                    /* a limit was met: nothing below the outermost call may go on */
-    bool placed;                   /* `error` below holds the place already */
+    double deadline; /* seconds of this thread's time */
+    int file, line;  /* of the line that runs: what a memory error, which has no place, is told of */
+    int depth;       /* of protected calls */
+    bool fatal;      /* a limit was met: nothing below the outermost call may go on */
+    bool placed;     /* `error` below holds the place already */
     int status;
     struct sandbox_error error;
     const char *folder;
@@ -97,8 +97,10 @@ static void set_fatal(struct sandbox *s, enum refusal why)
         snprintf(text, sizeof text, "this runs more than %lld steps, the sandbox's limit; is there a loop without end?",
                  (long long)s->step_limit);
     else
-        snprintf(text, sizeof text, "this takes more than %g MiB of memory, the sandbox's limit; a spec declares "
-                 "kernels, data stay outside", (double)s->memory_limit / (1 << 20));
+        snprintf(text, sizeof text,
+                 "this takes more than %g MiB of memory, the sandbox's limit; a spec declares "
+                 "kernels, data stay outside",
+                 (double)s->memory_limit / (1 << 20));
     set_error(s, s->file, s->line, why == REFUSED_STEPS ? "SANDBOX-STEPS" : "SANDBOX-MEMORY", text);
 }
 
@@ -530,9 +532,32 @@ struct diag_loc sandbox_loc(const struct sandbox *s, struct diag_set *set, int f
     return loc;
 }
 
-void sandbox_report(const struct sandbox *s, struct diag_set *set, const struct sandbox_error *error,
-                    const char *kernel, const char *field)
+/* Where on its line an error of Lua's is, which knows lines only: at the one token that the text begins with ("gelu
+ * takes 1 argument") or quotes ("global 'x'"), else at the line's first. */
+static int guess_column(struct sandbox *s, const struct sandbox_error *error)
 {
-    struct diag_loc loc = sandbox_loc(s, set, error->file, error->line, error->column);
+    char word[64];
+    size_t n = strcspn(error->text, " :"), from = 0;
+    for (size_t i = 0; i < n; i++)
+        if (error->text[i] == '.')
+            from = i + 1; /* string.rep */
+    int length = snprintf(word, sizeof word, "%.*s", (int)(n - from), error->text + from);
+    int column = length < (int)sizeof word ? only_column(s, error->file, error->line, word) : 0;
+    for (const char *p = strchr(error->text, '\''); p && column == 0; p = strchr(p + 1, '\'')) {
+        length = snprintf(word, sizeof word, "%.*s", (int)strcspn(p + 1, "'"), p + 1);
+        column = length < (int)sizeof word ? only_column(s, error->file, error->line, word) : 0;
+    }
+    const struct tokens *t = sandbox_tokens(s, error->file);
+    for (int i = 0; t && column == 0 && i < t->count && t->token[i].line <= error->line; i++)
+        if (t->token[i].line == error->line && t->token[i].kind != TOKEN_END)
+            column = t->token[i].column;
+    return column;
+}
+
+void sandbox_report(struct sandbox *s, struct diag_set *set, const struct sandbox_error *error, const char *kernel,
+                    const char *field)
+{
+    int column = error->column || error->line == 0 ? error->column : guess_column(s, error);
+    struct diag_loc loc = sandbox_loc(s, set, error->file, error->line, column);
     diag_report(set, DIAG_ERROR, loc, kernel, field, error->rule, "%s", error->text);
 }

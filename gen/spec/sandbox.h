@@ -5,13 +5,13 @@
  *     to write. There is no io, os, debug, load, package, coroutine, pcall, metatable access, string pattern or random
  *     number, and no address in any text.
  *   - pairs and next go in sorted order: numbers, then strings, then booleans; table.sort is stable.
- *   - memory is capped in the allocator, steps by a count hook: an instruction is a step, 64 bytes of new memory are one,
- *     and loops of library functions charge theirs. What still takes long (comparing huge strings) meets a cap on the
+ *   - memory is capped in the allocator, steps by a count hook: an instruction is a step, 64 bytes of new memory are
+ * one, and loops of library functions charge theirs. What still takes long (comparing huge strings) meets a cap on the
  *     thread's time, 20 seconds for 50 million steps. Without pcall nothing in the sandbox can catch the error.
  *   - chunks are text; `require` reads files below one folder.
  *
- * Host code: every Lua call that may raise an error belongs into sandbox_protect or below sandbox_call, else the process
- * aborts. Not thread-safe; sandboxes are independent of each other.
+ * Host code: every Lua call that may raise an error belongs into sandbox_protect or below sandbox_call, else the
+ * process aborts. Not thread-safe; sandboxes are independent of each other.
  */
 #ifndef TW_GEN_SPEC_SANDBOX_H
 #define TW_GEN_SPEC_SANDBOX_H
@@ -117,15 +117,16 @@ const char *sandbox_dependency(const struct sandbox *s, int index);
 
 /* A place of the sandbox as a place of `set`, the source added to it where it is new; and an error as a diagnostic. */
 struct diag_loc sandbox_loc(const struct sandbox *s, struct diag_set *set, int file, int line, int column);
-void sandbox_report(const struct sandbox *s, struct diag_set *set, const struct sandbox_error *error,
-                    const char *kernel, const char *field);
+void sandbox_report(struct sandbox *s, struct diag_set *set, const struct sandbox_error *error, const char *kernel,
+                    const char *field);
 
 /* ---- between the sandbox's own files --------------------------------------------------------------------------- */
 
 /* Opens the allow-listed library; leaves the table of readable globals on the stack. Under protection. */
 void sandbox_open_library(lua_State *L);
 
-/* Whether the text can be a chunk: no bytecode, no zero byte, all UTF-8, not empty. Else fills line, column, rule, text. */
+/* Whether the text can be a chunk: no bytecode, no zero byte, all UTF-8, not empty. Else fills line, column, rule,
+ * text. */
 bool sandbox_check_text(const char *text, size_t length, struct sandbox_error *error);
 
 /* The whole file, a zero byte behind it; to be freed with length + 1 bytes. NULL: *status and *error say why. */

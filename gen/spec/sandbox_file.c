@@ -61,8 +61,10 @@ bool sandbox_check_text(const char *text, size_t length, struct sandbox_error *e
             error->line = line;
             error->column = (int)(i - begin) + 1;
             snprintf(error->text, sizeof error->text,
-                     n ? "column %d holds a zero byte; a spec is text" : "column %d holds byte 0x%02x, which is no UTF-8; "
-                     "save the file as UTF-8", error->column, p[i]);
+                     n ? "column %d holds a zero byte; a spec is text"
+                       : "column %d holds byte 0x%02x, which is no UTF-8; "
+                         "save the file as UTF-8",
+                     error->column, p[i]);
             error->rule = "FILE-UTF8";
             return false;
         }
@@ -200,14 +202,17 @@ int sandbox_require(lua_State *L)
     const char *name = luaL_checklstring(L, 1, &length), *folder = sandbox_folder(s);
     if (length == 0 || strlen(name) != length || name[0] == '/' || name[0] == '.' || name[0] == '~' ||
         strstr(name, "..") || strchr(name, '\\') || strstr(name, "//"))
-        return sandbox_fault(L, "REQUIRE", "require", "require '%s' leaves the spec's folder; name a file in it or in its lib", name);
-    if (!module_path(path, sizeof path, folder, "", name) || !module_path(library, sizeof library, folder, "lib/", name))
+        return sandbox_fault(L, "REQUIRE", "require",
+                             "require '%s' leaves the spec's folder; name a file in it or in its lib", name);
+    if (!module_path(path, sizeof path, folder, "", name) ||
+        !module_path(library, sizeof library, folder, "lib/", name))
         return sandbox_fault(L, "REQUIRE", "require", "require: the name is too long");
     const char *found = exists(path) ? path : library;
     if (!exists(found))
         return sandbox_fault(L, "REQUIRE", "require", "require '%s': there is neither %s nor %s", name, path, library);
     if (!below(found, folder))
-        return sandbox_fault(L, "REQUIRE", "require", "require '%s': %s is a link that leaves the spec's folder", name, found);
+        return sandbox_fault(L, "REQUIRE", "require", "require '%s': %s is a link that leaves the spec's folder", name,
+                             found);
     luaL_getsubtable(L, LUA_REGISTRYINDEX, "modules");
     int modules = lua_gettop(L);
     if (lua_getfield(L, modules, found) == LUA_TBOOLEAN && !lua_toboolean(L, -1))

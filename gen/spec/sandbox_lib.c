@@ -8,12 +8,12 @@
 #include <lua5.4/lauxlib.h>
 #include <lua5.4/lualib.h>
 
-static const char *const base_words[] = {"assert",   "error",    "ipairs", "rawequal", "rawlen",
-                                         "select",   "tonumber", "type",   NULL};
-static const char *const math_words[] = {"abs",  "acos", "asin", "atan", "ceil",       "cos",        "deg",
-                                         "exp",  "floor", "fmod", "huge", "log",       "max",        "maxinteger",
-                                         "min",  "mininteger", "modf", "pi", "rad",    "sin",        "sqrt",
-                                         "tan",  "tointeger", "type", "ult",  NULL};
+static const char *const base_words[] = {"assert", "error",    "ipairs", "rawequal", "rawlen",
+                                         "select", "tonumber", "type",   NULL};
+static const char *const math_words[] = {"abs", "acos",       "asin", "atan", "ceil", "cos", "deg",
+                                         "exp", "floor",      "fmod", "huge", "log",  "max", "maxinteger",
+                                         "min", "mininteger", "modf", "pi",   "rad",  "sin", "sqrt",
+                                         "tan", "tointeger",  "type", "ult",  NULL};
 static const char *const string_words[] = {"byte", "char", "len", "lower", "reverse", "sub", "upper", NULL};
 static const char *const table_words[] = {"concat", "insert", "pack", "remove", "unpack", NULL};
 
@@ -134,9 +134,12 @@ static int format(lua_State *L)
 static int rank_of(lua_State *L, int index)
 {
     switch (lua_type(L, index)) {
-    case LUA_TNUMBER: return 0;
-    case LUA_TSTRING: return 1;
-    case LUA_TBOOLEAN: return 2;
+    case LUA_TNUMBER:
+        return 0;
+    case LUA_TSTRING:
+        return 1;
+    case LUA_TBOOLEAN:
+        return 2;
     default:
         return luaL_error(L, "a table with a %s as key has no order; use texts or numbers as keys",
                           luaL_typename(L, index));
@@ -365,9 +368,12 @@ static int write_name(lua_State *L)
         return sandbox_fault(L, "SANDBOX-NAME", name, "%s.%s: the library cannot be changed", library, name);
     lua_pushvalue(L, 2);
     if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL)
-        return sandbox_fault(L, "SANDBOX-NAME", name, "%s is a word of the language and cannot be assigned; write local "
-                             "and another name", name);
-    return sandbox_fault(L, "SANDBOX-NAME", name, "'%s' is assigned but not declared; write local %s = ...", name, name);
+        return sandbox_fault(L, "SANDBOX-NAME", name,
+                             "%s is a word of the language and cannot be assigned; write local "
+                             "and another name",
+                             name);
+    return sandbox_fault(L, "SANDBOX-NAME", name, "'%s' is assigned but not declared; write local %s = ...", name,
+                         name);
 }
 
 /* Replaces the table on top by an empty one that reads it and refuses the rest. */
@@ -397,7 +403,8 @@ static void select_words(lua_State *L, int from, const char *const *words)
     }
 }
 
-/* Wraps the field of the library on top (and of the table at `from`) by a function that has the plain one as upvalue. */
+/* Wraps the field of the library on top (and of the table at `from`) by a function that has the plain one as upvalue.
+ */
 static void wrap(lua_State *L, int from, const char *name, lua_CFunction f)
 {
     lua_getfield(L, from, name);

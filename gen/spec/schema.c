@@ -77,12 +77,15 @@ void spec_print_help(FILE *out, const struct spec_options *options)
     for (int i = 0; i < TW_SWIZZLE_COUNT; i++)
         fprintf(out, " %s", tw_swizzles[i].name);
     fputs("\n\nscalar \"fp32\", scalar(\"fp32\", 1.5): an argument, and the value that `run` passes\n"
-          "dims \"M N K%8\": sizes known at launch; %8: 8 divides it\n", out);
+          "dims \"M N K%8\": sizes known at launch; %8: 8 divides it\n",
+          out);
     for (const struct spec_family *const *f = options->family; f && *f; f++) {
         fprintf(out, "\nfamily = \"%s\": axes %s\n", (*f)->name, (*f)->axes);
         for (const struct spec_family_tensor *t = (*f)->tensor; t && t->name; t++)
             fprintf(out, "  %-20s tensor over %s, %s\n", t->name, t->axes,
-                    t->out ? "written" : t->required ? "required" : "optional");
+                    t->out        ? "written"
+                    : t->required ? "required"
+                                  : "optional");
         for (const char *const *s = (*f)->scalar; s && *s; s++)
             fprintf(out, "  %-20s scalar, optional\n", *s);
     }
@@ -170,7 +173,8 @@ void spec_print_luacats(FILE *out, const struct spec_options *options)
     for (const struct spec_family *const *f = options->family; f && *f; f++)
         fprintf(out, "%s'\"%s\"'", f == options->family ? "" : " | ", (*f)->name);
     fputs("\n\n---@class tilewright.value: number\n---@class tilewright.handle\n---@class tilewright.tensor\n"
-          "---@class tilewright.scalar\n\n---@class tilewright.tensor_fields\n---@field [integer] tilewright.value\n", out);
+          "---@class tilewright.scalar\n\n---@class tilewright.tensor_fields\n---@field [integer] tilewright.value\n",
+          out);
     for (size_t i = 0; i < sizeof tensor_fields / sizeof *tensor_fields; i++)
         fprintf(out, "---@field %s%s %s %s\n", tensor_fields[i].name, i ? "?" : "", tensor_fields[i].type,
                 tensor_fields[i].doc);
@@ -179,15 +183,17 @@ void spec_print_luacats(FILE *out, const struct spec_options *options)
     fputs("\n---@class tilewright.kernel: tilewright.fields\n", out);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         fprintf(out, "---@field %s? %s %s\n", others[i].name, i ? others[i].type : "tilewright.family", others[i].doc);
-    fputs("---@field [string] tilewright.tensor | tilewright.scalar\n\n"
-          "---@param names string\n---@return tilewright.value ...\nfunction dims(names) end\n\n"
-          "---@param fields tilewright.tensor_fields\n---@return tilewright.tensor\nfunction tensor(fields) end\n\n"
-          "---@param dtype tilewright.dtype\n---@param value? number\n---@return tilewright.scalar\n"
-          "function scalar(dtype, value) end\n\n"
-          "---@param name string\n---@return fun(fields: tilewright.kernel): tilewright.handle\n"
-          "function kernel(name) end\n\n"
-          "---@param low number\n---@param high number\n---@return tilewright.value\nfunction clamp(x, low, high) end\n\n"
-          "---@param dtype tilewright.dtype\n---@return tilewright.value\nfunction cast(x, dtype) end\n", out);
+    fputs(
+        "---@field [string] tilewright.tensor | tilewright.scalar\n\n"
+        "---@param names string\n---@return tilewright.value ...\nfunction dims(names) end\n\n"
+        "---@param fields tilewright.tensor_fields\n---@return tilewright.tensor\nfunction tensor(fields) end\n\n"
+        "---@param dtype tilewright.dtype\n---@param value? number\n---@return tilewright.scalar\n"
+        "function scalar(dtype, value) end\n\n"
+        "---@param name string\n---@return fun(fields: tilewright.kernel): tilewright.handle\n"
+        "function kernel(name) end\n\n"
+        "---@param low number\n---@param high number\n---@return tilewright.value\nfunction clamp(x, low, high) end\n\n"
+        "---@param dtype tilewright.dtype\n---@return tilewright.value\nfunction cast(x, dtype) end\n",
+        out);
     for (int i = 0; i < EXPR_OP_COUNT; i++) {
         static const char *const arguments[] = {"", "a", "a, b", "condition, yes, no"};
         if (expr_ops[i].name[0] >= 'a' && expr_ops[i].name[0] <= 'z' && i != EXPR_CAST)

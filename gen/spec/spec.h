@@ -26,8 +26,8 @@ enum spec_field {
 struct spec_value {
     bool set;
     struct diag_loc loc;
-    int64_t integer;   /* integers; booleans as 0, 1; for a word its position in the row's list */
-    const char *text;  /* words and strings: owned by the Spec; else NULL */
+    int64_t integer;  /* integers; booleans as 0, 1; for a word its position in the row's list */
+    const char *text; /* words and strings: owned by the Spec; else NULL */
 };
 
 struct spec_fields {
@@ -42,42 +42,42 @@ struct spec_dim {
 };
 
 struct spec_tensor {
-    const char *name;              /* the field's name: A, B, D, bias */
-    struct diag_loc loc;           /* of the field */
+    const char *name;    /* the field's name: A, B, D, bias */
+    struct diag_loc loc; /* of the field */
     struct diag_loc dtype_loc;
     enum tw_dtype dtype;
     int rank;
-    int dim[SPEC_MAX_RANK];        /* nodes of the kernel's shape graph, memory order, innermost last */
+    int dim[SPEC_MAX_RANK]; /* nodes of the kernel's shape graph, memory order, innermost last */
     struct diag_loc dim_loc[SPEC_MAX_RANK];
-    int stride[SPEC_MAX_RANK];     /* nodes, in elements, -1: dense; the innermost is always 1 */
-    int axis[SPEC_MAX_RANK];       /* position in kernel.axis of each dim, -1 where the family leaves it open */
+    int stride[SPEC_MAX_RANK]; /* nodes, in elements, -1: dense; the innermost is always 1 */
+    int axis[SPEC_MAX_RANK];   /* position in kernel.axis of each dim, -1 where the family leaves it open */
     bool swizzle_set;
     enum tw_swizzle swizzle;
     struct diag_loc swizzle_loc;
-    const char *fill;              /* "documents 8", or NULL: random normal values */
-    bool out;                      /* written by the kernel */
-    int tile[SPEC_MAX_RANK];       /* user templates: elements of a tile by dim; 0 where not given */
+    const char *fill;        /* "documents 8", or NULL: random normal values */
+    bool out;                /* written by the kernel */
+    int tile[SPEC_MAX_RANK]; /* user templates: elements of a tile by dim; 0 where not given */
     bool tile_set;
-    bool read;                     /* a fused function, the family or a ring reads it */
+    bool read; /* a fused function, the family or a ring reads it */
 };
 
 struct spec_scalar {
     const char *name;
     enum tw_dtype dtype;
     struct diag_loc loc;
-    double value;                  /* what `run` passes; spec: scalar("fp32", 1.5); default 1 */
-    bool read;                     /* a fused function, the family or a template reads it */
+    double value; /* what `run` passes; spec: scalar("fp32", 1.5); default 1 */
+    bool read;    /* a fused function, the family or a template reads it */
 };
 
 /* A traced function f(value, t, i): an expression per output. */
 struct spec_function {
     bool set;
     struct diag_loc loc;
-    int result;                    /* node where it returned one value, else -1 */
+    int result; /* node where it returned one value, else -1 */
     struct {
-        int tensor;                /* index into kernel.tensor */
+        int tensor; /* index into kernel.tensor */
         int node;
-    } output[8];                   /* where it returned a table by output tensor */
+    } output[8]; /* where it returned a table by output tensor */
     int output_count;
 };
 
@@ -111,9 +111,9 @@ struct spec_arch {
 
 struct spec_kernel {
     const char *name;
-    struct diag_loc loc;             /* of the call kernel "NAME" */
-    const char *family;              /* "gemm", or NULL */
-    const char *template_path;       /* user's own template, as found beside the spec, or NULL */
+    struct diag_loc loc;       /* of the call kernel "NAME" */
+    const char *family;        /* "gemm", or NULL */
+    const char *template_path; /* user's own template, as found beside the spec, or NULL */
     struct diag_loc template_loc;
     const char *axis[SPEC_MAX_AXES]; /* the family's axes, or those that the tensors of a user's kernel name */
     int axis_count;
@@ -123,18 +123,18 @@ struct spec_kernel {
     int scalar_count;
     struct spec_ring *ring;
     int ring_count;
-    int grid[3];                     /* nodes of the shape graph for user templates, -1 where not given */
+    int grid[3]; /* nodes of the shape graph for user templates, -1 where not given */
     struct spec_fields fields;
-    struct spec_arch *arch;          /* in the order of the architecture table; none: every one the family knows */
+    struct spec_arch *arch; /* in the order of the architecture table; none: every one the family knows */
     int arch_count;
-    struct spec_tune *tune;          /* in the order of the schema */
+    struct spec_tune *tune; /* in the order of the schema */
     int tune_count;
-    struct spec_function epilogue;   /* nodes of `graph` */
-    int lua_reference;               /* registry reference of `reference`, or LUA_NOREF (-2) */
+    struct spec_function epilogue; /* nodes of `graph` */
+    int lua_reference;             /* registry reference of `reference`, or LUA_NOREF (-2) */
     struct spec_sizes *run, *bench;
     int run_count, bench_count;
-    struct expr_graph shape;         /* dims, strides, grid: integers over the symbols */
-    struct expr_graph graph;         /* fused functions */
+    struct expr_graph shape; /* dims, strides, grid: integers over the symbols */
+    struct expr_graph graph; /* fused functions */
 };
 
 struct spec {
@@ -143,16 +143,16 @@ struct spec {
     int dim_count;
     struct spec_kernel *kernel;
     int kernel_count;
-    char **dependency;   /* files read: the spec and what it required, in reading order */
+    char **dependency; /* files read: the spec and what it required, in reading order */
     int dependency_count;
-    void *lua;           /* lua_State kept for `reference` functions; NULL after an error */
-    void *arena;         /* owns every string and array above, and the sandbox (spec/read.h) */
+    void *lua;   /* lua_State kept for `reference` functions; NULL after an error */
+    void *arena; /* owns every string and array above, and the sandbox (spec/read.h) */
 };
 
 /* What the reader must know of a family, so that families are rows of a table and not names in the reader. */
 struct spec_family_tensor {
     const char *name;
-    const char *axes;    /* default order, innermost last: "m k" */
+    const char *axes; /* default order, innermost last: "m k" */
     bool required, out;
 };
 struct spec_family {
@@ -177,7 +177,8 @@ struct spec_options {
 int spec_read(const char *path, const struct spec_options *options, struct spec *spec, struct diag_set *diags);
 void spec_free(struct spec *spec);
 
-/* The file of the kernel, dim, tensor, ... that a location names is an index into the `diags` that spec_read was given. */
+/* The file of the kernel, dim, tensor, ... that a location names is an index into the `diags` that spec_read was given.
+ */
 
 /* Evaluates a user kernel's `reference = function(t, n)` in the spec's own Lua on the run sizes. t.NAME is a tensor
  * with 0-based indices (t.x[r][c], reading and, for `out` tensors, writing), a scalar is its number; n.NAME a dim.

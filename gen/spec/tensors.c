@@ -91,7 +91,7 @@ int make_scalar(lua_State *L)
 struct item {
     struct reader *r;
     struct spec_tensor *t;
-    int table;        /* stack index of its fields */
+    int table; /* stack index of its fields */
     const char *name;
 };
 
@@ -149,9 +149,8 @@ static void read_swizzle(struct item *i)
                 i->t->swizzle_loc = reader_locate(i->r, path, AT_VALUE);
             }
         if (!i->t->swizzle_set)
-            reader_fault(i->r, path, AT_VALUE, "FIELD-WORD", "takes %s, this is %s%s",
-                         reader_list(i->r, known, " or "), describe(i->r, -1),
-                         word ? reader_suggest(i->r, word, known) : "");
+            reader_fault(i->r, path, AT_VALUE, "FIELD-WORD", "takes %s, this is %s%s", reader_list(i->r, known, " or "),
+                         describe(i->r, -1), word ? reader_suggest(i->r, word, known) : "");
     }
     lua_pop(L, 1);
 }
@@ -181,8 +180,8 @@ static void read_dims(struct item *i)
     lua_Integer rank = (lua_Integer)lua_rawlen(L, i->table);
     struct expr_graph *shape = &reader_kernel(i->r)->shape;
     if (rank < 1 || rank > SPEC_MAX_RANK) {
-        reader_fault(i->r, i->name, AT_VALUE, "TENSOR-RANK", "the tensor has %lld dims; write 1 to %d",
-                     (long long)rank, SPEC_MAX_RANK);
+        reader_fault(i->r, i->name, AT_VALUE, "TENSOR-RANK", "the tensor has %lld dims; write 1 to %d", (long long)rank,
+                     SPEC_MAX_RANK);
         return;
     }
     for (int d = 0; d < (int)rank; d++) {
@@ -192,8 +191,10 @@ static void read_dims(struct item *i)
         lua_rawgeti(L, i->table, d + 1);
         i->t->dim[d] = shape_node(i->r, -1, &what);
         if (i->t->dim[d] < 0) {
-            reader_fault(i->r, path, AT_VALUE, "FIELD-TYPE", "a dim is a symbol of dims, a whole number or an "
-                         "expression of both, this is %s", what);
+            reader_fault(i->r, path, AT_VALUE, "FIELD-TYPE",
+                         "a dim is a symbol of dims, a whole number or an "
+                         "expression of both, this is %s",
+                         what);
             i->t->dim[d] = expr_int(shape, 1);
         } else if (expr_is_int(shape, i->t->dim[d], &value) && value < 1) {
             reader_fault(i->r, path, AT_VALUE, "FIELD-RANGE", "%lld is no extent; write 1 or more", (long long)value);
@@ -213,8 +214,9 @@ static bool begin_list(struct item *i, const char *field, bool less)
         return false;
     if (n == i->t->rank || (less && n == i->t->rank - 1))
         return true;
-    reader_fault(i->r, path_of(i, field, 0), AT_VALUE, "FIELD-TYPE", "takes a list of %d, one for each dim%s, this is %s",
-                 i->t->rank, less ? " (the innermost, 1, may be left out)" : "",
+    reader_fault(i->r, path_of(i, field, 0), AT_VALUE, "FIELD-TYPE",
+                 "takes a list of %d, one for each dim%s, this is %s", i->t->rank,
+                 less ? " (the innermost, 1, may be left out)" : "",
                  n < 0 ? describe(i->r, -1) : "a list of another length");
     return false;
 }
@@ -233,10 +235,13 @@ static void read_strides(struct item *i)
             int node = shape_node(i->r, -1, &what);
             bool constant = expr_is_int(&reader_kernel(i->r)->shape, node, &value);
             if (node < 0)
-                reader_fault(i->r, path, AT_VALUE, "FIELD-TYPE", "a stride is a whole number of elements or an "
-                             "expression of dims, this is %s", what);
+                reader_fault(i->r, path, AT_VALUE, "FIELD-TYPE",
+                             "a stride is a whole number of elements or an "
+                             "expression of dims, this is %s",
+                             what);
             else if (d == i->t->rank - 1 && !(constant && value == 1))
-                reader_fault(i->r, path, AT_VALUE, "TENSOR-STRIDE", "the innermost stride is 1: dims stand in memory "
+                reader_fault(i->r, path, AT_VALUE, "TENSOR-STRIDE",
+                             "the innermost stride is 1: dims stand in memory "
                              "order, innermost last");
             else if (constant && value < 1)
                 reader_fault(i->r, path, AT_VALUE, "FIELD-RANGE", "%lld is no stride; write 1 or more",
@@ -298,16 +303,18 @@ static void read_axes(struct item *i, const struct spec_family_tensor *row)
     if (written)
         text = lua_tostring(L, -1);
     else if (type != LUA_TNIL)
-        reader_fault(r, path, AT_VALUE, "FIELD-TYPE", "takes the axes of the dims in one text such as \"k m\", this is "
-                     "%s", describe(r, -1));
+        reader_fault(r, path, AT_VALUE, "FIELD-TYPE",
+                     "takes the axes of the dims in one text such as \"k m\", this is "
+                     "%s",
+                     describe(r, -1));
     int count = text ? split_words(r, text, word, SPEC_MAX_RANK + 1) : 0;
     if (text && i->t->rank > 0 && count != i->t->rank) {
         if (written)
             reader_fault(r, path, AT_VALUE, "TENSOR-AXES", "\"%s\" names %d axes, the tensor has %d dims", text, count,
                          i->t->rank);
         else
-            reader_fault(r, i->name, AT_VALUE, "TENSOR-RANK", "the tensor has %d dims, the family's %s has %d: \"%s\"",
-                         i->t->rank, i->name, count, text);
+            reader_fault(r, i->name, AT_VALUE, "TENSOR-RANK", "the tensor has %d dim%s, the family's %s has %d: \"%s\"",
+                         i->t->rank, i->t->rank == 1 ? "" : "s", i->name, count, text);
         count = 0;
     }
     for (int d = 0; d < count && i->t->rank > 0; d++) {
@@ -328,8 +335,10 @@ static void read_axes(struct item *i, const struct spec_family_tensor *row)
             for (int e = 0; e < n; e++)
                 hit |= strcmp(own[e], word[d]) == 0;
             if (!hit)
-                reader_fault(r, path, AT_VALUE, "TENSOR-AXES", "the family's %s has no axis '%s'; it has \"%s\", in any "
-                             "order", i->name, word[d], row->axes);
+                reader_fault(r, path, AT_VALUE, "TENSOR-AXES",
+                             "the family's %s has no axis '%s'; it has \"%s\", in any "
+                             "order",
+                             i->name, word[d], row->axes);
         }
         i->t->axis[d] = axis;
     }
@@ -342,8 +351,8 @@ static void check_words(struct item *i)
     int count;
     struct key *key = sorted_keys(i->r, i->table, &count);
     for (int n = 0; n < count; n++) {
-        bool known = !key[n].name && key[n].position >= 1 &&
-                     key[n].position <= (lua_Integer)lua_rawlen(i->r->L, i->table);
+        bool known =
+            !key[n].name && key[n].position >= 1 && key[n].position <= (lua_Integer)lua_rawlen(i->r->L, i->table);
         for (int w = 0; key[n].name && tensor_words[w]; w++)
             known |= strcmp(key[n].name, tensor_words[w]) == 0;
         if (known)
@@ -388,7 +397,8 @@ void read_tensor(struct reader *r, const char *name)
     read_flags(&i);
     read_tile(&i);
     if (i.t->tile_set && k->family)
-        reader_fault(r, path_of(&i, "tile", 0), AT_KEY, "FIELD-UNKNOWN", "only a kernel with its own template has it; "
+        reader_fault(r, path_of(&i, "tile", 0), AT_KEY, "FIELD-UNKNOWN",
+                     "only a kernel with its own template has it; "
                      "write tile = { ... } in the kernel");
     if (row) {
         if (i.t->out && !row->out)
@@ -408,8 +418,8 @@ void read_scalar(struct reader *r, const char *name)
     struct spec_scalar *grown = arena_grow(r->arena, k->scalar, k->scalar_count, sizeof *grown);
     reader_check(r, grown);
     k->scalar = grown;
-    k->scalar[k->scalar_count] =
-        (struct spec_scalar){arena_text(r->arena, name), value->dtype, reader_locate(r, name, AT_KEY), value->value, false};
+    k->scalar[k->scalar_count] = (struct spec_scalar){arena_text(r->arena, name), value->dtype,
+                                                      reader_locate(r, name, AT_KEY), value->value, false};
     reader_check(r, k->scalar[k->scalar_count].name);
     check_operand_name(r, name);
     struct spec_scalar *s = &k->scalar[k->scalar_count++];
@@ -460,14 +470,17 @@ void check_tensors(struct reader *r)
 {
     struct spec_kernel *k = reader_kernel(r);
     const struct spec_family *f = reader_family(r, k->family);
+    lua_rawgeti(r->L, LUA_REGISTRYINDEX, r->draft[r->now].table);
     for (const struct spec_family_tensor *row = f ? f->tensor : NULL; row && row->name; row++) {
-        bool found = !row->required;
-        for (int i = 0; i < k->tensor_count; i++)
-            found |= strcmp(k->tensor[i].name, row->name) == 0;
-        if (!found)
-            reader_fault(r, "", AT_KEY, "TENSOR-MISSING", "family \"%s\" needs tensor %s; write %s = tensor { ..., dtype "
-                         "= \"bf16\" } with the dims of \"%s\"", f->name, row->name, row->name, row->axes);
+        bool written = lua_getfield(r->L, -1, row->name) != LUA_TNIL; /* what is no tensor was told of */
+        lua_pop(r->L, 1);
+        if (row->required && !written)
+            reader_fault(r, "", AT_KEY, "TENSOR-MISSING",
+                         "family \"%s\" needs tensor %s; write %s = tensor { ..., dtype "
+                         "= \"bf16\" } with the dims of \"%s\"",
+                         f->name, row->name, row->name, row->axes);
     }
+    lua_pop(r->L, 1);
     for (int i = 0; f && i < k->tensor_count; i++)
         default_axes(r, &k->tensor[i], f);
     int owner[SPEC_MAX_AXES], dim[SPEC_MAX_AXES]; /* the first tensor that has the axis, and in which dim */
@@ -489,8 +502,10 @@ void check_tensors(struct reader *r)
                 continue;
             char path[140];
             snprintf(path, sizeof path, "%s[%d]", t->name, d + 1);
-            reader_fault(r, path, AT_VALUE, "TENSOR-EXTENT", "axis %s is %s here and %s in %s; write the same extent in "
-                         "both", k->axis[axis], dim_text(r, t->dim[d]), dim_text(r, o->dim[dim[axis]]), o->name);
+            reader_fault(r, path, AT_VALUE, "TENSOR-EXTENT",
+                         "axis %s is %s here and %s in %s; write the same extent in "
+                         "both",
+                         k->axis[axis], dim_text(r, t->dim[d]), dim_text(r, o->dim[dim[axis]]), o->name);
         }
 }
 
@@ -504,14 +519,20 @@ void check_uses(struct reader *r)
         for (int o = 0; o < k->epilogue.output_count; o++)
             written |= k->epilogue.output[o].tensor == i;
         if (t->out && !written)
-            reader_fault(r, t->name, AT_KEY, "TENSOR-UNWRITTEN", "nothing writes this tensor; return it from the "
-                         "epilogue: { D = ..., %s = ... }", t->name);
+            reader_fault(r, t->name, AT_KEY, "TENSOR-UNWRITTEN",
+                         "nothing writes this tensor; return it from the "
+                         "epilogue: { D = ..., %s = ... }",
+                         t->name);
         else if (!t->out && !t->read)
-            reader_fault(r, t->name, AT_KEY, "TENSOR-UNREAD", "nothing reads this tensor; use t.%s in the epilogue or "
-                         "take it out", t->name);
+            reader_fault(r, t->name, AT_KEY, "TENSOR-UNREAD",
+                         "nothing reads this tensor; use t.%s in the epilogue or "
+                         "take it out",
+                         t->name);
     }
     for (int i = 0; f && i < k->scalar_count; i++)
         if (!k->scalar[i].read)
-            reader_fault(r, k->scalar[i].name, AT_KEY, "SCALAR-UNREAD", "nothing reads this scalar; use t.%s in the "
-                         "epilogue or take it out", k->scalar[i].name);
+            reader_fault(r, k->scalar[i].name, AT_KEY, "SCALAR-UNREAD",
+                         "nothing reads this scalar; use t.%s in the "
+                         "epilogue or take it out",
+                         k->scalar[i].name);
 }

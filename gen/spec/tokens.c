@@ -5,9 +5,9 @@
 
 /* ---- scan ------------------------------------------------------------------------------------------------------ */
 
-static const char *const keywords[] = {"and",   "break", "do",  "else", "elseif", "end",    "false", "for",
-                                       "function", "goto", "if", "in",  "local",  "nil",    "not",   "or",
-                                       "repeat", "return", "then", "true", "until", "while", NULL};
+static const char *const keywords[] = {"and",      "break",  "do",   "else", "elseif", "end",   "false", "for",
+                                       "function", "goto",   "if",   "in",   "local",  "nil",   "not",   "or",
+                                       "repeat",   "return", "then", "true", "until",  "while", NULL};
 
 static bool letter(char c)
 {

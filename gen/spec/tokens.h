@@ -12,9 +12,9 @@ enum token_kind { TOKEN_END, TOKEN_NAME, TOKEN_KEYWORD, TOKEN_STRING, TOKEN_NUMB
 
 struct token {
     enum token_kind kind;
-    int line, column;   /* from 1; the column counts bytes */
-    int start, length;  /* bytes of the text */
-    int match;          /* ( [ { function do if repeat: the token that closes it; -1 else or where unclosed */
+    int line, column;  /* from 1; the column counts bytes */
+    int start, length; /* bytes of the text */
+    int match;         /* ( [ { function do if repeat: the token that closes it; -1 else or where unclosed */
 };
 
 /* Plain data; the text must outlive it. Ends with one TOKEN_END. */
@@ -34,7 +34,8 @@ struct token_field {
 };
 
 /* The table constructor of the call `function NAME {...}` (or `function(expr) {...}`) that begins or whose table begins
- * on `line`; `name` chooses among several on one line. Returns the index of its "{", or -1: no constructor stands there. */
+ * on `line`; `name` chooses among several on one line. Returns the index of its "{", or -1: no constructor stands
+ * there. */
 int tokens_find_call(const struct tokens *t, const char *function, const char *name, int line);
 
 /* Follows `path`, such as "tile.k", "A[1]", "arch.sm_80.tile.n", "run[1].M", from the constructor at `open`. A value

@@ -72,8 +72,10 @@ static int broadcast(struct reader *r, const struct element *e)
     for (int d = 0; d < t->rank; d++) {
         bool has = false;
         if (t->axis[d] < 0)
-            return luaL_error(r->L, "t.%s has no axes to broadcast along; write axes = \"%s\" in its tensor, or index "
-                              "it", t->name, known[0] ? known[0] : "...");
+            return luaL_error(r->L,
+                              "t.%s has no axes to broadcast along; write axes = \"%s\" in its tensor, or index "
+                              "it",
+                              t->name, known[0] ? known[0] : "...");
         for (int a = 0; a < count; a++)
             has |= strcmp(known[a], k->axis[t->axis[d]]) == 0;
         if (!has)
@@ -221,26 +223,37 @@ static int refuse(lua_State *L)
 static double plain(enum expr_op op, double a, double b)
 {
     switch (op) {
-    case EXPR_MIN: return a < b ? a : b;
-    case EXPR_MAX: return a > b ? a : b;
-    case EXPR_ABS: return a < 0 ? -a : a;
-    default: return expr_apply(op, a);
+    case EXPR_MIN:
+        return a < b ? a : b;
+    case EXPR_MAX:
+        return a > b ? a : b;
+    case EXPR_ABS:
+        return a < 0 ? -a : a;
+    default:
+        return expr_apply(op, a);
     }
 }
 
 static bool plain_compare(lua_State *L, enum expr_op op)
 {
     switch (op) {
-    case EXPR_LT: return lua_compare(L, 1, 2, LUA_OPLT);
-    case EXPR_LE: return lua_compare(L, 1, 2, LUA_OPLE);
-    case EXPR_GT: return lua_compare(L, 2, 1, LUA_OPLT);
-    case EXPR_GE: return lua_compare(L, 2, 1, LUA_OPLE);
-    case EXPR_EQ: return lua_rawequal(L, 1, 2);
-    default: return !lua_rawequal(L, 1, 2);
+    case EXPR_LT:
+        return lua_compare(L, 1, 2, LUA_OPLT);
+    case EXPR_LE:
+        return lua_compare(L, 1, 2, LUA_OPLE);
+    case EXPR_GT:
+        return lua_compare(L, 2, 1, LUA_OPLT);
+    case EXPR_GE:
+        return lua_compare(L, 2, 1, LUA_OPLE);
+    case EXPR_EQ:
+        return lua_rawequal(L, 1, 2);
+    default:
+        return !lua_rawequal(L, 1, 2);
     }
 }
 
-/* A function of the language, such as gelu(x), lt(a, b): of plain numbers it gives one, as in Lua. Upvalue: the operator.
+/* A function of the language, such as gelu(x), lt(a, b): of plain numbers it gives one, as in Lua. Upvalue: the
+ * operator.
  */
 static int function(lua_State *L)
 {
@@ -386,7 +399,8 @@ static int get_operand(lua_State *L)
     for (int i = 0; name && i < k->tensor_count; i++)
         if (strcmp(k->tensor[i].name, name) == 0) {
             if (k->tensor[i].out)
-                return sandbox_fault(L, "TRACE-OPERAND", name, "t.%s is written by this kernel and cannot be read in it", name);
+                return sandbox_fault(L, "TRACE-OPERAND", name,
+                                     "t.%s is written by this kernel and cannot be read in it", name);
             struct element *e = lua_newuserdatauv(L, sizeof *e, 0);
             *e = (struct element){.tensor = i, .epoch = r->epoch};
             luaL_setmetatable(L, TYPE_ELEMENT);
@@ -404,7 +418,8 @@ static int get_operand(lua_State *L)
     const char *near = reader_suggest(r, name, known);
     if (*near || !count)
         return sandbox_fault(L, "TRACE-OPERAND", name, "the kernel has no tensor or scalar '%s'%s", name, near);
-    return sandbox_fault(L, "TRACE-OPERAND", name, "the kernel has no tensor or scalar '%s'; it has %s", name, reader_list(r, known, " and "));
+    return sandbox_fault(L, "TRACE-OPERAND", name, "the kernel has no tensor or scalar '%s'; it has %s", name,
+                         reader_list(r, known, " and "));
 }
 
 static int get_index(lua_State *L)
@@ -463,8 +478,8 @@ static int index_element(lua_State *L)
 /* The error of the untraceable token, at its place. */
 static struct sandbox_error untraceable(const struct tokens *t, int token, int file, const char *instead)
 {
-    struct sandbox_error e = {.file = file, .line = t->token[token].line, .column = t->token[token].column,
-                              .rule = "TRACE-LUA"};
+    struct sandbox_error e = {
+        .file = file, .line = t->token[token].line, .column = t->token[token].column, .rule = "TRACE-LUA"};
     snprintf(e.text, sizeof e.text, "'%.*s' is plain Lua, which knows no value of an expression; write %s",
              t->token[token].length, t->text + t->token[token].start, instead);
     return e;
@@ -513,7 +528,8 @@ static bool check_text(struct reader *r, const char *field)
     int file = sandbox_source_index(ar.source), token = -1, found = 0;
     const struct tokens *t = file >= 0 ? sandbox_tokens(r->sandbox, file) : NULL;
     if (!t) {
-        reader_fault(r, field, AT_VALUE, "FIELD-TYPE", "takes a Lua function, this is a function of the language; write "
+        reader_fault(r, field, AT_VALUE, "FIELD-TYPE",
+                     "takes a Lua function, this is a function of the language; write "
                      "function(acc, t, i) return ... end");
         return false;
     }
@@ -576,7 +592,8 @@ static void read_outputs(struct reader *r, struct spec_function *f)
         if (t->read && !is_family_output(r, t->name))
             luaL_error(L, "%s is read by the kernel and cannot be written too", t->name);
         if (t->rank > 0 && t->axis[0] < 0)
-            luaL_error(L, "the dims of output %s are not those of the function's axes; write axes in its tensor", t->name);
+            luaL_error(L, "the dims of output %s are not those of the function's axes; write axes in its tensor",
+                       t->name);
         if (f->output_count == (int)(sizeof f->output / sizeof *f->output))
             luaL_error(L, "there are more than %d outputs", f->output_count);
         t->out = true;

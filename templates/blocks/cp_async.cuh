@@ -68,7 +68,8 @@ __device__ __forceinline__ void ${name}_load(const arguments &args, u32 stage, i
         u32 word[${group}][4];
         #pragma unroll
         for (u32 g = 0; g < ${group}; ++g) {
-            const u32 i = (pass + g) * ${threads} + threadIdx.x, row = i / ${width}, column = i % ${width} * ${elements};
+            const u32 i = (pass + g) * ${threads} + threadIdx.x;
+            const u32 row = i / ${width}, column = i % ${width} * ${elements};
             const u32 count = row < rows && column < columns ? columns - column : 0;
             const ${ctype(t.dtype)} *source = args.${name} + (outer + (i64)row) * args.${name}_stride0 + inner + column;
             #pragma unroll

@@ -25,13 +25,13 @@ struct rule {
     int whole_rows, map;
 };
 
-static uint64_t pitch(int64_t extent, int64_t stride, uint64_t element_bytes)
+static inline uint64_t pitch(int64_t extent, int64_t stride, uint64_t element_bytes)
 {
     return extent > 1 ? (uint64_t)stride * element_bytes : 0;
 }
 
 /* The tensors in the order of ${NAME}_args, with defaults in place of strides of 0. */
-static void resolve(const struct ${NAME}_args *args, struct tensor *t)
+static inline void resolve(const struct ${NAME}_args *args, struct tensor *t)
 {
 //@ for _, t in ipairs(host.tensor) do
     t[tensor_${t.name}].address = (uint64_t)(uintptr_t)args->${t.name};
@@ -73,7 +73,7 @@ static int refuse_division(struct ${NAME}_error *error, const char *what)
 
 //@ end
 /* The sizes, before any formula over them is computed. */
-static int check_sizes(const struct ${NAME}_args *args, struct ${NAME}_error *error)
+static inline int check_sizes(const struct ${NAME}_args *args, struct ${NAME}_error *error)
 {
 //@ for _, d in ipairs(host.symbol) do
 //@     if d.multiple > 1 then
@@ -128,7 +128,7 @@ static int refuse_stride(struct ${NAME}_error *error, const char *name, int dim,
 
 //@ end
 /* What holds for every variant: no extent below 0 or past a map's, addresses, strides below 2^40 bytes. */
-static int check_tensors(const struct tensor *t, struct ${NAME}_error *error)
+static inline int check_tensors(const struct tensor *t, struct ${NAME}_error *error)
 {
 //@ for _, t in ipairs(host.tensor) do
 //@     for _, d in ipairs(t.dim) do

@@ -89,10 +89,12 @@ struct ${NAME}_args {
 //@ end
 };
 
-/* One launch, ready to go: what ${NAME}_launch hands to the driver. */
+/* One launch, ready to go: what ${NAME}_launch hands to the driver. The kernel has one parameter, a struct, which `word`
+ * holds: kernelParams is an array of one pointer, to it. (Through `extra` it would have to lie where the struct begins in
+ * the parameter space, which is not its start for a struct aligned to 64 bytes.) */
 struct ${NAME}_params {
-    uint64_t word[${host.param_words}];      /* the packed parameter buffer, tensor maps included */
-    size_t bytes;           /* of it that the kernel reads */
+    uint64_t word[${host.param_words}];      /* the parameter, tensor maps included */
+    size_t bytes;           /* of it that the kernel has */
     int variant;            /* chosen by the tensors' alignment; 0 asks most */
     uint32_t grid[3];       /* blocks; all 0: there is nothing to compute, and no launch */
     uint32_t threads;       /* of a block */

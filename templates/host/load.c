@@ -256,17 +256,13 @@ int ${NAME}_launch(const struct ${NAME} *kernel, const struct ${NAME}_args *args
 {
     struct ${NAME}_params p;
     struct launch_config config;
-    void *extra[5];
+    void *arguments[1];
     int result, status = ${NAME}_params(kernel, args, &p, error);
     if (status || p.grid[0] == 0)
         return status;
     configure(&config, targets[kernel->target - 1].first + p.variant, p.grid, stream);
-    extra[0] = (void *)1; /* CU_LAUNCH_PARAM_BUFFER_POINTER */
-    extra[1] = p.word;
-    extra[2] = (void *)2; /* CU_LAUNCH_PARAM_BUFFER_SIZE */
-    extra[3] = &p.bytes;
-    extra[4] = NULL;
-    result = kernel->driver.launch(&config, p.function, NULL, extra);
+    arguments[0] = p.word; /* one struct is the kernel's only parameter; the driver copies it */
+    result = kernel->driver.launch(&config, p.function, arguments, NULL);
     return result ? driver_fault(error, result, "cuLaunchKernelEx", "${NAME}") : 0;
 }
 

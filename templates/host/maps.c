@@ -3,8 +3,8 @@
 //@ local NAME = host.name
 /* ---- tensor maps ------------------------------------------------------------------------------------------------
  *
- * A tensor map is 16 words of 64 bits. An image holds the bits that this kernel's maps always have: type, rank, box,
- * swizzle, promotion, and extents that are constants. These are patched for each launch:
+ * A tensor map is 16 words of 64 bits. The image, the numbers below, holds the bits that this kernel's maps always have:
+ * type, rank, box, swizzle, promotion, and extents that are constants. These are patched in for each launch:
  *
  *   word      63                              32 31                               0
  *     0     |                              address                                  |
@@ -29,18 +29,18 @@ struct map_call {
 
 /* Address, extent and pitch as maps take them: those of an empty tensor, and the stride of a dimension of one index, are
  * never used, but must be valid. */
-static uint64_t map_address(uint64_t address)
+static inline uint64_t map_address(uint64_t address)
 {
     return address ? address : 16;
 }
 
-static uint64_t map_dim(int64_t extent)
+static inline uint64_t map_dim(int64_t extent)
 {
     return extent > 0 ? (uint64_t)extent : 1;
 }
 
 //@ if host.map_strides then
-static uint64_t map_pitch(int64_t extent, int64_t stride, uint64_t element_bytes)
+static inline uint64_t map_pitch(int64_t extent, int64_t stride, uint64_t element_bytes)
 {
     return extent > 1 ? (uint64_t)stride * element_bytes : 16;
 }
@@ -88,45 +88,27 @@ static int map_fault(const struct map_call *call, int result, struct ${NAME}_err
 }
 
 //@ for _, m in ipairs(host.map) do
-/* ${m.name}: ${m.dtype_name}, rank ${m.rank}, box ${csv(m.box)}, swizzle ${m.swizzle_name}, innermost first. */
-static const uint64_t ${m.id}_image[16] = {
-//@     for row = 0, 3 do
-//@         local a, b, c, d = m.image[4 * row + 1], m.image[4 * row + 2], m.image[4 * row + 3], m.image[4 * row + 4]
-    ${a}, ${b}, ${c}, ${d},
+//@     local image, rank, constant = m.image, m.rank, m.dim
+//@     local function stride(i) return rank > i + 1 and " | stride[" .. i .. "] >> 4 << 32" or "" end
+//@     local function stride_low(i) return rank > i + 1 and " | (stride[" .. i .. "] >> 4 & 0xffffffff)" or "" end
+//@     local function dim(i) return rank > i and constant[i + 1] == 0 and " | (dim[" .. i .. "] - 1) << 32" or "" end
+//@     local function dim_low(i)
+//@         return rank > i and constant[i + 1] == 0 and " | ((dim[" .. i .. "] - 1) & 0xffffffff)" or ""
 //@     end
-};
-
+//@     local patch = { "address", stride(0), stride_low(1) .. stride(2), stride_low(3), dim_low(0) .. dim(1),
+//@         dim_low(2) .. dim(3), dim_low(4) }
+//@     for i = 0, rank - 2 do patch[4] = patch[4] .. " | stride[" .. i .. "] >> 36 << " .. 32 + 4 * i end
+/* ${m.name}: ${m.dtype_name}, rank ${m.rank}, box ${csv(m.box)}, swizzle ${m.swizzle_name}, innermost first. */
 static const struct map_call ${m.id}_call = {
     "${m.name}", ${m.dtype}, ${m.swizzle}, ${m.promotion}, ${m.rank}, {${csv(m.box)}}, {${csv(m.dim)}},
 };
 
-static void ${m.id}_patch(uint64_t *map, uint64_t address, const uint64_t *dim, const uint64_t *stride)
+static inline void ${m.id}_patch(uint64_t *map, uint64_t address, const uint64_t *dim, const uint64_t *stride)
 {
-    memcpy(map, ${m.id}_image, 128);
-    map[0] |= address;
-//@     if m.rank > 1 then
-    map[1] |= stride[0] >> 4 << 32;
-//@     end
-//@     if m.rank > 2 then
-    map[2] |= (stride[1] >> 4 & 0xffffffff);
-//@     end
-//@     if m.rank > 3 then
-    map[2] |= stride[2] >> 4 << 32;
-//@     end
-//@     if m.rank > 4 then
-    map[3] |= (stride[3] >> 4 & 0xffffffff);
-//@     end
-//@     for i = 0, m.rank - 2 do
-//@         local shift = 32 + 4 * i
-    map[3] |= stride[${i}] >> 36 << ${shift};
-//@     end
-//@     for i = 0, m.rank - 1 do
-//@         local word = 4 + i // 2
-//@         if m.dim[i + 1] == 0 and i % 2 == 0 then
-    map[${word}] |= ((dim[${i}] - 1) & 0xffffffff);
-//@         elseif m.dim[i + 1] == 0 then
-    map[${word}] |= (dim[${i}] - 1) << 32;
-//@         end
+    map[0] = address;
+//@     for word = 1, 15 do
+//@         local bits, patched = image[word + 1], patch[word + 1] or ""
+    map[${word}] = ${bits}${patched};
 //@     end
 //@     if m.all_constant then
     (void)dim;
@@ -137,7 +119,7 @@ static void ${m.id}_patch(uint64_t *map, uint64_t address, const uint64_t *dim, 
 }
 
 /* The map of ${m.name} for a tensor. */
-static int ${m.id}(const struct ${NAME} *k, const struct tensor *t, uint64_t *map, struct ${NAME}_error *error)
+static inline int ${m.id}(const struct ${NAME} *k, const struct tensor *t, uint64_t *map, struct ${NAME}_error *error)
 {
     const uint64_t address = map_address(t->address);
     uint64_t dim[5], stride[4];

@@ -3,13 +3,13 @@
 //@ local NAME = host.name
 /* ---- parameters ------------------------------------------------------------------------------------------------ */
 
-static void put(uint64_t *word, size_t offset, const void *value, size_t bytes)
+static inline void put(uint64_t *word, size_t offset, const void *value, size_t bytes)
 {
     memcpy((unsigned char *)word + offset, value, bytes);
 }
 
 /* Stores the grid; an extent of 0 anywhere stores zeros. */
-static int put_grid(struct ${NAME}_params *p, int64_t x, int64_t y, int64_t z, struct ${NAME}_error *error)
+static inline int put_grid(struct ${NAME}_params *p, int64_t x, int64_t y, int64_t z, struct ${NAME}_error *error)
 {
     if (x <= 0 || y <= 0 || z <= 0)
         x = y = z = 0;
@@ -24,7 +24,7 @@ static int put_grid(struct ${NAME}_params *p, int64_t x, int64_t y, int64_t z, s
 //@ for _, i in ipairs(host.image) do
 
 /* ${i.entry} for ${i.arch}. */
-static int fits_${i.id}(const struct tensor *t)
+static inline int fits_${i.id}(const struct tensor *t)
 {
     uint64_t low = 0; /* what lies below the alignment that this variant asks for */
 //@     for _, r in ipairs(i.rule) do
@@ -44,7 +44,7 @@ static int fits_${i.id}(const struct tensor *t)
     return low == 0;
 }
 
-static int grid_${i.id}(const struct ${NAME} *k, const struct ${NAME}_args *args, struct ${NAME}_params *p,
+static inline int grid_${i.id}(const struct ${NAME} *k, const struct ${NAME}_args *args, struct ${NAME}_params *p,
                         struct ${NAME}_error *error)
 {
 //@     if i.uses_sm_count then
@@ -58,7 +58,7 @@ static int grid_${i.id}(const struct ${NAME} *k, const struct ${NAME}_args *args
     return put_grid(p, ${i.grid.x}, ${i.grid.y}, ${i.grid.z}, error);
 }
 
-static int params_${i.id}(const struct ${NAME} *k, const struct ${NAME}_args *args, const struct tensor *t,
+static inline int params_${i.id}(const struct ${NAME} *k, const struct ${NAME}_args *args, const struct tensor *t,
                           struct ${NAME}_params *p, struct ${NAME}_error *error)
 {
 //@     if i.map_count > 0 then
@@ -121,7 +121,7 @@ static const struct rule rules_${g.id}[] = {
 //@ end
 
 /* The first variant that the tensors fit. */
-static int choose(const struct ${NAME} *k, const struct ${NAME}_args *args, struct ${NAME}_params *p,
+static inline int choose(const struct ${NAME} *k, const struct ${NAME}_args *args, struct ${NAME}_params *p,
                   struct ${NAME}_error *error)
 {
     struct tensor t[tensors_in_all];

@@ -3,10 +3,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "driver.h"
 #include "tensormap.h"
 
 struct mock mock;
+
+/* Numbers and structs of cuda.h. */
+enum { OUT_OF_MEMORY = 2, SM_COUNT = 16, MAJOR = 75, MINOR = 76, DYNAMIC_SHARED = 8, CLUSTER = 4 };
+
+struct attribute {
+    int id, pad;
+    union {
+        uint32_t cluster[3];
+        uint64_t word[8];
+    } value;
+};
+
+struct config {
+    uint32_t grid[3], block[3];
+    uint32_t shared_bytes;
+    void *stream;
+    const struct attribute *attributes;
+    uint32_t attribute_count;
+};
 
 struct module {
     struct module *self; /* a module that was unloaded, or none at all, shows */
@@ -20,7 +38,7 @@ void mock_reset(void)
     mock.sm_count = 132;
     mock.clusters = MOCK_CLUSTERS_DEFAULT;
     mock.driver_version = 13000;
-    mock.wrong_bit = -1;
+    mock.wrong_bit = mock.swapped_bit = -1;
 }
 
 int mock_call(void)
@@ -57,8 +75,8 @@ int mock_device_attribute(int *value, int attribute, int device)
 {
     if (mock_call() || device != 0)
         return MOCK_FAILURE;
-    *value = attribute == TW_CUDA_MAJOR ? mock.major : attribute == TW_CUDA_MINOR ? mock.minor : mock.sm_count;
-    return attribute == TW_CUDA_MAJOR || attribute == TW_CUDA_MINOR || attribute == TW_CUDA_SM_COUNT ? 0 : 1;
+    *value = attribute == MAJOR ? mock.major : attribute == MINOR ? mock.minor : mock.sm_count;
+    return attribute == MAJOR || attribute == MINOR || attribute == SM_COUNT ? 0 : 1;
 }
 
 int mock_module_load(void **module, const void *image)
@@ -68,7 +86,7 @@ int mock_module_load(void **module, const void *image)
         return MOCK_FAILURE;
     m = calloc(1, sizeof *m);
     if (!m)
-        return TW_CUDA_OUT_OF_MEMORY;
+        return OUT_OF_MEMORY;
     m->self = m;
     if (mock.images < 4)
         strncpy(mock.image[mock.images], image, sizeof mock.image[0] - 1);
@@ -102,7 +120,7 @@ int mock_module_function(void **function, void *module, const char *name)
 int mock_function_set(void *function, int attribute, int value)
 {
     struct module *m = function;
-    if (mock_call() || m->self != m || attribute != TW_CUDA_FUNCTION_DYNAMIC_SHARED)
+    if (mock_call() || m->self != m || attribute != DYNAMIC_SHARED)
         return MOCK_FAILURE;
     mock.shared_set = value;
     return 0;
@@ -110,7 +128,7 @@ int mock_function_set(void *function, int attribute, int value)
 
 int mock_max_active_clusters(int *clusters, void *function, const void *config)
 {
-    const struct tw_launch_config *c = config;
+    const struct config *c = config;
     if (mock_call() || !function || c->attribute_count != 1)
         return MOCK_FAILURE;
     *clusters = mock.clusters;
@@ -119,24 +137,20 @@ int mock_max_active_clusters(int *clusters, void *function, const void *config)
 
 int mock_launch(const void *config, void *function, void **arguments, void **extra)
 {
-    const struct tw_launch_config *c = config;
+    const struct config *c = config;
     struct module *m = function;
     struct mock_launch *l = &mock.launch;
-    if (mock_call() || m->self != m || arguments || extra[0] != TW_CUDA_PARAMETERS ||
-        extra[2] != TW_CUDA_PARAMETERS_BYTES || extra[4] != TW_CUDA_PARAMETERS_END)
+    if (mock_call() || m->self != m || extra || !arguments[0] || mock.param_bytes > sizeof l->params)
         return MOCK_FAILURE;
     memset(l, 0, sizeof *l);
     memcpy(l->grid, c->grid, sizeof l->grid);
     memcpy(l->block, c->block, sizeof l->block);
     l->shared_bytes = c->shared_bytes;
     l->stream = c->stream;
-    if (c->attribute_count == 1 && c->attributes[0].id == TW_CUDA_LAUNCH_CLUSTER)
+    if (c->attribute_count == 1 && c->attributes[0].id == CLUSTER)
         memcpy(l->cluster, c->attributes[0].value.cluster, sizeof l->cluster);
     memcpy(l->entry, m->entry, sizeof l->entry);
-    memcpy(&l->bytes, extra[3], sizeof l->bytes);
-    if (l->bytes > sizeof l->params)
-        return MOCK_FAILURE;
-    memcpy(l->params, extra[1], l->bytes);
+    memcpy(l->params, arguments[0], mock.param_bytes);
     mock.launches++;
     return 0;
 }
@@ -171,6 +185,10 @@ int mock_encode_tiled(void *map, int dtype, uint32_t rank, void *address, const 
         return 1;
     if (mock.wrong_bit >= 0)
         words[mock.wrong_bit / 64] &= ~((uint64_t)1 << mock.wrong_bit % 64);
+    if (mock.swapped_bit >= 0) {
+        uint64_t *word = &words[mock.swapped_bit / 64], low = (uint64_t)1 << mock.swapped_bit % 64;
+        *word = (*word & ~(3 * low)) | (*word & low) << 1 | (*word >> 1 & low);
+    }
     if (mock.set_bit_85)
         words[1] |= (uint64_t)1 << 21;
     memcpy(map, words, sizeof words);

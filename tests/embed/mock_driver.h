@@ -17,8 +17,7 @@ struct mock_launch {
     uint32_t shared_bytes;
     void *stream;
     char entry[64];
-    unsigned char params[4096];
-    size_t bytes;
+    unsigned char params[1024];
 };
 
 /* Everything at its default after mock_reset. */
@@ -28,8 +27,10 @@ struct mock {
     int fail_at;              /* driver, NVRTC and memory calls are counted together, from 1; 0: none fails */
     int encoder_fails;
     int wrong_bit;            /* the encoder writes this bit of the map as 0; -1: none */
+    int swapped_bit;          /* the encoder exchanges this bit and the next; -1: none */
     int set_bit_85;           /* as drivers do on Blackwell */
     int has_nvrtc_log;
+    size_t param_bytes;       /* of a launch, to be kept */
     /* what it sees */
     int calls, launches, encodes;
     int modules, memory, programs;   /* alive */

@@ -42,6 +42,7 @@ static const char *launches(void)
     blackwell();
     EXPECT(batch_test_load(&k, &table, NULL) == 0 && k.static_images == 1);
     EXPECT(mock.image[0][0] == 'x' && mock.images == 1);
+    memset(&p, 0xa5, sizeof p);
     EXPECT(batch_test_params(&k, &a, &p, NULL) == 0 && p.grid[0] == 4 && p.grid[1] == 4 && p.grid[2] == 3);
     memset(&c, 0, sizeof c);
     c.func = TW_TENSORMAP_TILED;

@@ -1,4 +1,5 @@
-/* For tests of the spec reader: a family and architectures of their own, texts as files, an allocator that fails once. */
+/* For tests of the spec reader: a family and architectures of their own, texts as files, an allocator that fails once.
+ */
 #ifndef TW_TESTS_SPEC_SAMPLES_H
 #define TW_TESTS_SPEC_SAMPLES_H
 
@@ -12,8 +13,8 @@
 #include "spec/sandbox.h"
 #include "spec/spec.h"
 
-static const struct spec_family_tensor sample_tensors[] = {{"A", "m k", true, false}, {"B", "n k", true, false},
-                                                           {"C", "m n", false, false}, {"D", "m n", true, true}, {0}};
+static const struct spec_family_tensor sample_tensors[] = {
+    {"A", "m k", true, false}, {"B", "n k", true, false}, {"C", "m n", false, false}, {"D", "m n", true, true}, {0}};
 static const char *const sample_scalars[] = {"alpha", "beta", NULL};
 static const struct spec_family sample_gemm_family = {"gemm", "m n k", sample_tensors, sample_scalars, "m n"};
 static const struct spec_family *const sample_families[] = {&sample_gemm_family, NULL};

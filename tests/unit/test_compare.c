@@ -23,8 +23,9 @@ static int end(void **state)
     return 0;
 }
 
-/* Stores `reference` (times scale) at the shape's places in a poisoned buffer. */
-static unsigned char *store(enum tw_dtype dtype, const struct shape *s, size_t before, size_t bytes, const double *reference)
+/* Stores `reference` at the shape's places in a poisoned buffer. */
+static unsigned char *store(enum tw_dtype dtype, const struct shape *s, size_t before, size_t bytes,
+                            const double *reference)
 {
     unsigned char *buffer = malloc(bytes);
     struct shape_walk walk;

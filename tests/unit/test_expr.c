@@ -122,8 +122,8 @@ static int draw(int count)
 static void test_random(void **state)
 {
     (void)state;
-    static const enum expr_op ops[] = {EXPR_ADD, EXPR_SUB, EXPR_MUL, EXPR_FLOORDIV, EXPR_MOD, EXPR_MIN, EXPR_MAX,
-                                       EXPR_NEG, EXPR_ABS};
+    static const enum expr_op ops[] = {EXPR_ADD, EXPR_SUB, EXPR_MUL, EXPR_FLOORDIV, EXPR_MOD,
+                                       EXPR_MIN, EXPR_MAX, EXPR_NEG, EXPR_ABS};
     lua_State *L = luaL_newstate();
     luaL_openlibs(L);
     assert_int_equal(luaL_dostring(L, "min, max, abs = math.min, math.max, math.abs"), 0);
@@ -187,8 +187,8 @@ static void test_random(void **state)
 static void test_printed_c(void **state)
 {
     (void)state;
-    static const enum expr_op ops[] = {EXPR_ADD, EXPR_SUB, EXPR_FLOORDIV, EXPR_MOD, EXPR_MIN, EXPR_MAX, EXPR_NEG,
-                                       EXPR_ABS};
+    static const enum expr_op ops[] = {EXPR_ADD, EXPR_SUB, EXPR_FLOORDIV, EXPR_MOD,
+                                       EXPR_MIN, EXPR_MAX, EXPR_NEG,      EXPR_ABS};
     enum { COUNT = 200 };
     int64_t expected[COUNT], symbol[3] = {17, 5, 192};
     const char *source = sample_path("printed.c"), *program = sample_path("printed");
@@ -215,7 +215,8 @@ static void test_printed_c(void **state)
     fputs("return (int)((M + N + K) * 0); }\n", f);
     fclose(f);
     char command[400];
-    snprintf(command, sizeof command, "cc -std=c99 -w -o '%s' '%s' && '%s' > '%s.out'", program, source, program, program);
+    snprintf(command, sizeof command, "cc -std=c99 -w -o '%s' '%s' && '%s' > '%s.out'", program, source, program,
+             program);
     assert_int_equal(system(command), 0);
     snprintf(command, sizeof command, "%s.out", program);
     f = fopen(command, "r");

@@ -350,13 +350,66 @@ static void test_faults_come_together(void **state)
     plan_free(&p);
 }
 
+/* Any number of a Plan may be anything: the checks and printers report or print, and read nothing that is not there. */
+static void test_damaged_plans(void **state)
+{
+    (void)state;
+    uint32_t seed = 1;
+    int faults = 0;
+    for (int round = 0; round < 600; round++) {
+        struct plan p;
+        struct diag_set diags = {0};
+        if (round % 3 == 0)
+            sample(&p);
+        else if (round % 3 == 1)
+            sample_gemm_sm80(&p, 3, 1, true);
+        else
+            sample_rms_norm(&p, 2, 4, true);
+        uint32_t draw[5];
+        for (int i = 0; i < 5; i++)
+            draw[i] = (seed = seed * 1664525u + 1013904223u) >> 12;
+        struct plan_role *role = &p.role[draw[0] % (uint32_t)p.role_count];
+        struct plan_step *step = &role->step[draw[1] % (uint32_t)role->step_count];
+        struct plan_ring *ring = &p.ring[draw[0] % (uint32_t)p.ring_count];
+        struct plan_tensor *tensor = &p.tensor[draw[0] % 3];
+        struct plan_shared *shared = &p.shared[draw[0] % (uint32_t)p.shared_count];
+        int *const number[] = {
+            &step->ring,           &step->tensor,         &step->count,
+            &step->phase,          &step->arrivals,       &role->instances,
+            &role->warps,          &role->first_warp,     &role->registers,
+            &ring->stages,         &ring->tensor_count,   &ring->tensor[0],
+            &ring->tx_bytes,       &ring->full_shared,    &ring->empty_shared,
+            &ring->empty_arrivals, &tensor->multicast,    &tensor->box[0],
+            &tensor->boxes,        &tensor->map,          &tensor->tile_bytes,
+            &shared->align,        &shared->count,        &shared->bytes,
+            &shared->offset,       &p.launch.cluster[0],  &p.launch.block,
+            &p.barrier[0].id,      &p.barrier[0].threads, &p.mma[0].operand[0].tensor,
+        };
+        *number[draw[2] % (sizeof number / sizeof *number)] = (int)(draw[3] % 110) - 5;
+        if (draw[4] % 4 == 0)
+            step->op = (enum plan_op)(draw[4] / 4 % PLAN_OP_COUNT);
+        faults += plan_check(&p, &diags) + plan_check_protocol(&p, &diags);
+        char *text = NULL;
+        size_t length;
+        assert_int_equal(plan_print_json(&p, &text, &length), 0);
+        free(text);
+        FILE *out = open_memstream(&text, &length);
+        assert_non_null(out);
+        plan_print_tables(&p, true, out);
+        fclose(out);
+        free(text);
+        diag_free(&diags);
+        plan_free(&p);
+    }
+    assert_true(faults > 300);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sound_plans_pass),
-        cmocka_unit_test(test_architectures),
-        cmocka_unit_test(test_planted_faults),
-        cmocka_unit_test(test_faults_come_together),
+        cmocka_unit_test(test_sound_plans_pass), cmocka_unit_test(test_architectures),
+        cmocka_unit_test(test_planted_faults),   cmocka_unit_test(test_faults_come_together),
+        cmocka_unit_test(test_damaged_plans),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* The sandbox: what is left out says so, limits stop quickly and cannot be caught, order and texts are the same in every
- * state, require stays in its folder. */
+/* The sandbox: what is left out says so, limits stop quickly and cannot be caught, order and texts are the same in
+ * every state, require stays in its folder. */
 #include <time.h>
 
 #include "spec_samples.h"
@@ -64,13 +64,18 @@ static void test_order(void **state)
 {
     (void)state;
     expect_result("local s = '' for k in pairs { b = 1, a = 2, [3] = 1, [1.5] = 1, [-2] = 1, [true] = 1, B = 1 } do "
-                 "s = s .. tostring(k) .. ' ' end return s", "-2 1.5 3 B a b true ");
-    expect_result("local t, s, k = { x = 1, y = 2, z = 3 }, '' repeat k = next(t, k) s = s .. (k or '.') until not k return s",
-                 "xyz.");
-    expect_result("local t, s = { a = 1, b = 2, c = 3 }, '' for k in pairs(t) do t.b = nil s = s .. k end return s", "ac");
-    expect_result("local t = {} for i = 1, 500 do t[i] = { i % 3, i } end table.sort(t, function(x, y) return x[1] < y[1] "
-                 "end) for i = 2, 500 do if t[i - 1][1] == t[i][1] and t[i - 1][2] > t[i][2] then return 'unstable' end end "
-                 "return 'stable'", "stable");
+                  "s = s .. tostring(k) .. ' ' end return s",
+                  "-2 1.5 3 B a b true ");
+    expect_result(
+        "local t, s, k = { x = 1, y = 2, z = 3 }, '' repeat k = next(t, k) s = s .. (k or '.') until not k return s",
+        "xyz.");
+    expect_result("local t, s = { a = 1, b = 2, c = 3 }, '' for k in pairs(t) do t.b = nil s = s .. k end return s",
+                  "ac");
+    expect_result(
+        "local t = {} for i = 1, 500 do t[i] = { i % 3, i } end table.sort(t, function(x, y) return x[1] < y[1] "
+        "end) for i = 2, 500 do if t[i - 1][1] == t[i][1] and t[i - 1][2] > t[i][2] then return 'unstable' end end "
+        "return 'stable'",
+        "stable");
     expect_result("local t = { 5, 3, 9, 1 } table.sort(t) return table.concat(t, ',')", "1,3,5,9");
 }
 
@@ -78,7 +83,7 @@ static void test_texts(void **state)
 {
     (void)state;
     expect_result("return tostring({}) .. tostring(pairs) .. tostring(nil) .. tostring(1.5) .. tostring(true)",
-                 "tablefunctionnil1.5true");
+                  "tablefunctionnil1.5true");
     expect_result("return string.format('%s %5.1f %d %% %s', {}, 1.25, 3, next)", "table   1.2 3 % function");
     expect_result("return ('ab'):rep(3, '-') .. ('x'):upper()", "ab-ab-abX");
     expect_result("return (''):rep(1 << 60)", "");
@@ -93,13 +98,15 @@ static void test_left_out(void **state)
         const char *text, *expected;
     } table[] = {
         {"\nio.open('x')", "the sandbox leaves io.open out: a spec reads no file but what it requires"},
-        {"\nlocal t = os.time()", "the sandbox leaves os.time out: the output must not depend on the machine or the time"},
+        {"\nlocal t = os.time()",
+         "the sandbox leaves os.time out: the output must not depend on the machine or the time"},
         {"\nload('x')", "the sandbox leaves load out: require reads files beside the spec"},
         {"\npcall(error)", "the sandbox leaves pcall out: faults are to be seen"},
         {"\nxpcall(error)", "the sandbox leaves xpcall out: faults are to be seen"},
         {"\nreturn string.find", "the sandbox leaves string.find out: no cap can stop a pattern; compare with == or "
-         "string.sub"},
-        {"\nreturn ('x'):gsub('x', 'y')", "the sandbox leaves string.gsub out: no cap can stop a pattern; compare with == "
+                                 "string.sub"},
+        {"\nreturn ('x'):gsub('x', 'y')",
+         "the sandbox leaves string.gsub out: no cap can stop a pattern; compare with == "
          "or string.sub"},
         {"\nreturn math.random()", "the sandbox leaves math.random out: the output must not change from run to run"},
         {"\nreturn debug.getinfo(1)", "the sandbox leaves debug.getinfo out: it reaches past the sandbox"},
@@ -144,7 +151,8 @@ static void test_limits(void **state)
     expect_fault("\nreturn ('x'):rep(1e9)", 2, "LUA-RUN", rep);
     expect_fault("\nreturn ('x'):rep(1 << 62, ('y'):rep(9))", 2, "LUA-RUN", rep);
     expect_fault("local s = ('x'):rep(1 << 20) s = s .. s\nlocal a, b = s .. 'a', s .. 'a'\n"
-                 "while true do if a ~= b then return end end", 3, "SANDBOX-STEPS", steps);
+                 "while true do if a ~= b then return end end",
+                 3, "SANDBOX-STEPS", steps);
     expect_fault("local function f() return 1 + f() end\nf()", 1, "SANDBOX-MEMORY", memory);
 }
 
@@ -277,12 +285,15 @@ static void test_require(void **state)
     struct sandbox *s = sandbox_open(&options);
     assert_non_null(s);
     assert_int_equal(run(s, "return '' .. require 'one'.x .. require 'a.three' .. tostring(require 'nothing')", out,
-                         sizeof out, &error), SANDBOX_OK);
+                         sizeof out, &error),
+                     SANDBOX_OK);
     assert_string_equal(out, "423true");
     assert_int_equal(sandbox_dependency_count(s), 4);
     assert_string_equal(sandbox_dependency(s, 1), sample_path("specs/lib/two.lua"));
-    assert_int_equal(run(s, "if require 'one' ~= require 'one' then error 'twice' end", out, sizeof out, &error), SANDBOX_OK);
-    static const char *const outside[] = {"../outside", "/etc/passwd", "a/../../outside", "..", "~/x", "", "a\\b", "./one"};
+    assert_int_equal(run(s, "if require 'one' ~= require 'one' then error 'twice' end", out, sizeof out, &error),
+                     SANDBOX_OK);
+    static const char *const outside[] = {"../outside", "/etc/passwd", "a/../../outside", "..", "~/x", "",
+                                          "a\\b",       "./one"};
     for (size_t i = 0; i < sizeof outside / sizeof *outside; i++) {
         char text[200], expected[200];
         snprintf(text, sizeof text, "require [[%s]]", outside[i]);
@@ -320,7 +331,7 @@ static void test_shown(void **state)
     sandbox_report(s, &diags, &error, "k", NULL);
     char *printed = sample_print(&diags);
     assert_string_equal(printed, "t.cu:2: error: kernel 'k': attempt to index a number value (local 'n') [LUA-RUN]\n"
-                                 "    //@ second\n");
+                                 "    //@ second\n    ^\n");
     free(printed);
     diag_free(&diags);
     sandbox_close(s);
@@ -338,8 +349,10 @@ static void test_no_memory(void **state)
         struct sandbox *s = sandbox_open(&options);
         int status = SANDBOX_NO_MEMORY;
         if (s)
-            status = run(s, "local t = {} for i = 1, 50 do t['k' .. i] = { i } end local s = '' "
-                            "for k, v in pairs(t) do s = s .. k end return 'done'", out, sizeof out, &error);
+            status = run(s,
+                         "local t = {} for i = 1, 50 do t['k' .. i] = { i } end local s = '' "
+                         "for k, v in pairs(t) do s = s .. k end return 'done'",
+                         out, sizeof out, &error);
         done = memory.calls <= fail;
         /* Lua collects and tries again: a refusal may pass unseen. Never may it be something else. */
         assert_true(status == SANDBOX_NO_MEMORY || status == SANDBOX_OK);
@@ -352,9 +365,9 @@ static void test_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_order),      cmocka_unit_test(test_texts), cmocka_unit_test(test_left_out),
-        cmocka_unit_test(test_limits),     cmocka_unit_test(test_try),   cmocka_unit_test(test_text_kinds),
-        cmocka_unit_test(test_files),      cmocka_unit_test(test_require), cmocka_unit_test(test_shown),
+        cmocka_unit_test(test_order),     cmocka_unit_test(test_texts),   cmocka_unit_test(test_left_out),
+        cmocka_unit_test(test_limits),    cmocka_unit_test(test_try),     cmocka_unit_test(test_text_kinds),
+        cmocka_unit_test(test_files),     cmocka_unit_test(test_require), cmocka_unit_test(test_shown),
         cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, sample_remove);

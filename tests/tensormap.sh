@@ -1,15 +1,16 @@
 #!/bin/sh
 # tilewright tensormap: the 30,000 golden calls of a driver, lines that are no call, words, and the way back.
-# usage: tests/run_tensormap.sh [PROGRAM], from the top of the tree
+# usage: tests/tensormap.sh [PROGRAM], from the top of the tree
 set -u
 program=${1:-build/tilewright}
 golden=tests/golden/tensormap_calls.jsonl.gz
 work=$(mktemp -d) || exit 3
 trap 'rm -rf "$work"' EXIT
-passed=0 failed=0
+count=0 failed=0
 
 ok() { # name status
-    if [ "$2" -eq 0 ]; then passed=$((passed + 1)); else failed=$((failed + 1)); echo "FAILED $1"; fi
+    count=$((count + 1))
+    if [ "$2" -eq 0 ]; then echo "ok $count - $1"; else failed=$((failed + 1)) && echo "not ok $count - $1"; fi
 }
 
 # Runs a tensormap command; stdout and stderr go to $work, the result is its exit status.
@@ -148,5 +149,4 @@ done
 tensormap --help && grep -q '^usage' "$work/out"
 ok "help" $?
 
-echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

@@ -1,0 +1,1 @@
+error("this spec is not ready")

@@ -1,0 +1,1 @@
+-- A folder where a spec is expected.

@@ -1,0 +1,3 @@
+local M, N, K = dims "M N K"
+while M do
+end

@@ -1,0 +1,1 @@
+local tile = math.random(64, 256)

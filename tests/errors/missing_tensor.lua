@@ -1,0 +1,7 @@
+local M, N, K = dims "M N K"
+
+kernel "gemm" {
+  family = "gemm",
+  A = tensor { M, K, dtype = "bf16" },
+  D = tensor { M, N, dtype = "bf16" },
+}

@@ -1,0 +1,3 @@
+local M = dims "M"
+
+kernel "copy" { x = tensor { M, dtype = "bf16" } }

@@ -1,0 +1,1 @@
+local shapes = require "../../specs/gemm"

@@ -1,0 +1,1 @@
+local name = ("gemm_"):rep(1000000000)

@@ -1,0 +1,1 @@
+local at = string.find("gemm", "m")

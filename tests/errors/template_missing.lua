@@ -1,0 +1,7 @@
+local R, C = dims "R C"
+
+kernel "norm" {
+  template = "no_such_file.cu",
+  x = tensor { R, C, dtype = "bf16" },
+  grid = { R },
+}

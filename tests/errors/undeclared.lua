@@ -1,0 +1,2 @@
+local M, N, K = dims "M N K"
+tile = { m = 128 }

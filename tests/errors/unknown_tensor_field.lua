@@ -1,0 +1,8 @@
+local M, N, K = dims "M N K"
+
+kernel "gemm" {
+  family = "gemm",
+  A = tensor { M, K, dtype = "bf16", swizle = "128B" },
+  B = tensor { N, K, dtype = "bf16" },
+  D = tensor { M, N, dtype = "bf16" },
+}

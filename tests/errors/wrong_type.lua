@@ -1,0 +1,12 @@
+local M, N, K = dims "M N K"
+
+kernel "gemm" {
+  family = "gemm",
+  A = tensor { M, K, dtype = "bf16" },
+  B = tensor { N, K, dtype = "bf16" },
+  D = tensor { M, N, dtype = "bf16" },
+  tile = { m = "128" },
+  schedule = { persistent = 1 },
+  alpha = 2.5,
+  pipeline = 4,
+}
