@@ -23,13 +23,15 @@ struct compare {
 struct compare_result {
     double error;        /* relative Frobenius error: |result - reference| / |reference|; infinity where one of them is
                             not a number and the other is */
+    double rounding;     /* the same error of the reference rounded to the dtype: what no result can be blamed for */
     int64_t different;   /* elements that differ from the reference rounded to the dtype */
     char first[256];     /* "D[3,17] is 2.5, the reference 2.75": the first that differs so; "" where none does */
     char worst[256];     /* the one farthest from the reference, rounding aside or not; "" where none differs at all */
 };
 
-/* The bound on the relative error of a result of this type: 3e-3 bf16, 5e-4 fp16, 1e-5 fp32; 0: must be equal. */
-double compare_bound(enum tw_dtype dtype);
+/* The bound on the relative error of a result of this type: 3e-3 bf16, 5e-4 fp16, 1e-5 fp32; 0: must be equal. A result
+ * of few elements may be farther away by rounding alone (one bf16 by 2^-8): the bound is then just above `rounding`. */
+double compare_bound(enum tw_dtype dtype, double rounding);
 
 /* Compares all elements. TW_OK or TW_ERROR_MEMORY; whether they agree is the caller's to say. The sums are made in a
  * fixed order: the same data give the same error to the last bit. */

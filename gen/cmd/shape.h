@@ -44,14 +44,15 @@ struct shape_walk {
     int64_t offset; /* elements from the tensor's first */
 };
 
-/* Puts the walk at element `linear`, counted in row-major order. The tensor is not empty. */
+/* Puts the walk at element `linear`, counted in row-major order. */
 static inline void shape_seek(struct shape_walk *w, const struct shape *s, int64_t linear)
 {
     w->shape = s;
     w->offset = 0;
     for (int d = s->rank - 1; d >= 0; d--) {
-        w->index[d] = linear % s->extent[d];
-        linear /= s->extent[d];
+        int64_t extent = s->extent[d] ? s->extent[d] : 1;
+        w->index[d] = linear % extent;
+        linear /= extent;
         w->offset += w->index[d] * s->stride[d];
     }
 }

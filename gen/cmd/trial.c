@@ -134,8 +134,7 @@ static int run_spec_reference(struct trial *t, struct tw_error *error)
             status = no_memory(error);
             break;
         }
-        if (count)
-            shape_seek(&walk, &from->shape, 0);
+        shape_seek(&walk, &from->shape, 0);
         for (int64_t e = 0; e < count; e++, shape_next(&walk))
             data[i][e] = tw_dtype_load(dtype, from->host + from->begin + (size_t)walk.offset * tw_dtype_bytes(dtype));
     }
@@ -335,7 +334,6 @@ static int judge(struct trial *t, int number, struct trial_result *result, struc
     struct trial_tensor *out = &t->tensor[number];
     struct compare compare = {tensor->name, tensor->dtype, &out->shape, out->host + out->begin, out->reference};
     struct compare_result values;
-    double bound = result->equality ? 0.0 : compare_bound(tensor->dtype);
     char text[256];
 
     int status = tw_device_download(t->request.device, out->host, out->buffer, out->bytes, error);
@@ -343,6 +341,7 @@ static int judge(struct trial *t, int number, struct trial_result *result, struc
         status = compare_values(&t->request.compile->rt, &compare, &values, error);
     if (status != TW_OK)
         return status;
+    double bound = result->equality ? 0.0 : compare_bound(tensor->dtype, values.rounding);
     /* Where results must be equal, a difference that rounding to the dtype removes is none. */
     double distance = bound > 0.0 || values.different ? values.error : 0.0;
     if (bound == 0.0 && values.different && !(distance > 0.0))

@@ -101,45 +101,64 @@ bool host_reads(const struct plan *p, int node, int symbol)
     return false;
 }
 
-/* A bound of a node's magnitude that no part of its formula passes either: products of what is at least 1, sums for
- * sums, minima and remainders, the dividend for a quotient. Appends it to `text` as C in double, where that is given. */
-static double bound(const struct host_facts *f, const struct plan *p, int node, struct emit_text *text)
+/* The largest magnitude that a formula, or any part of it, can have over the sizes that are admitted; *value is that of
+ * the formula alone. */
+static double peak(const struct host_facts *f, const struct plan *p, int node, double *value)
 {
     const struct expr_node *n = &p->graph.node[node];
-    bool product = n->op == EXPR_MUL;
-    if (n->op == EXPR_CONST_INT) {
-        double value = n->integer < 0 ? -(double)n->integer : n->integer > 0 ? (double)n->integer : 1.0;
-        if (text)
-            text_format(text, "%.1f", value);
-        return value;
-    }
-    if (n->op == EXPR_SYMBOL) {
-        bool sm_count = n->integer == p->symbol_count - 1;
-        if (text && sm_count)
-            text_format(text, "%.1f", (double)limit_sm_count);
-        else if (text)
-            text_format(text, "((double)%s + 1.0)", f->c_name[n->integer]);
-        return sm_count ? (double)limit_sm_count : (double)f->limit[n->integer] + 1.0;
-    }
-    double value = 0.0;
-    if (text)
-        text_string(text, "(");
+    double part[3] = {0.0, 0.0, 0.0}, most = 0.0;
+    int64_t divisor;
     for (int i = 0; i < 3 && n->arg[i] >= 0; i++) {
-        if (i == 1 && n->op == EXPR_FLOORDIV)
-            break;
-        if (i && text)
-            text_string(text, product ? " * " : " + ");
-        double part = bound(f, p, n->arg[i], text);
-        value = i == 0 ? part : product ? value * part : value + part;
+        double below = peak(f, p, n->arg[i], &part[i]);
+        most = below > most ? below : most;
     }
-    if (text)
-        text_string(text, ")");
-    return value;
+    switch (n->op) {
+    case EXPR_CONST_INT: *value = n->integer < 0 ? -(double)n->integer : (double)n->integer; break;
+    case EXPR_SYMBOL: *value = (double)f->limit[n->integer]; break;
+    case EXPR_MUL: *value = part[0] * part[1]; break;
+    case EXPR_FLOORDIV:
+        *value = part[0] + 1.0;
+        if (expr_is_int(&p->graph, n->arg[1], &divisor) && divisor != 0)
+            *value = part[0] / part[1] + 1.0;
+        break;
+    case EXPR_MOD: *value = part[1]; break;
+    case EXPR_MIN:
+    case EXPR_MAX: *value = part[0] > part[1] ? part[0] : part[1]; break;
+    default: *value = part[0] + part[1] + part[2]; break;
+    }
+    return *value > most ? *value : most;
 }
 
 double host_bound(const struct host_facts *f, const struct plan *p, int node)
 {
-    return bound(f, p, node, NULL);
+    double value;
+    peak(f, p, node, &value);
+    return value;
+}
+
+/* An upper bound of a formula and of all its parts as C in double: products of what is at least 1, sums for sums and
+ * minima, the dividend for a quotient. */
+static void bound(const struct host_facts *f, const struct plan *p, int node, struct emit_text *text)
+{
+    const struct expr_node *n = &p->graph.node[node];
+    if (n->op == EXPR_CONST_INT) {
+        text_format(text, "%.1f", n->integer < 0 ? -(double)n->integer : n->integer > 0 ? (double)n->integer : 1.0);
+        return;
+    }
+    if (n->op == EXPR_SYMBOL) {
+        if (n->integer == p->symbol_count - 1)
+            text_format(text, "%.1f", (double)limit_sm_count);
+        else
+            text_format(text, "((double)%s + 1.0)", f->c_name[n->integer]);
+        return;
+    }
+    text_string(text, "(");
+    for (int i = 0; i < 3 && n->arg[i] >= 0 && !(i == 1 && n->op == EXPR_FLOORDIV); i++) {
+        if (i)
+            text_string(text, n->op == EXPR_MUL ? " * " : " + ");
+        bound(f, p, n->arg[i], text);
+    }
+    text_string(text, ")");
 }
 
 static int add_guard(struct host_facts *f, struct host_guard **list, int *count, const char *c, const char *what)
@@ -177,7 +196,8 @@ static int guard(struct host_facts *f, const struct plan *p, int node, const cha
         return 0;
     if (!what)
         return 3;
-    if (bound(f, p, node, NULL) >= overflow) {
+    double value;
+    if (peak(f, p, node, &value) >= overflow) {
         struct emit_text text = {.arena = f->arena};
         bound(f, p, node, &text);
         if (text.failed || add_guard(f, &f->guard, &f->guard_count, text.data, what))

@@ -60,7 +60,7 @@ int host_align(const struct plan *plan, int tensor);
 /* A formula over the sizes as C; NULL out of memory. A node of -1 is 1. */
 const char *host_formula(const struct host_facts *facts, const struct plan *plan, int node);
 
-/* A bound of a formula's magnitude, and of every part of it, over the sizes that are admitted. */
+/* A bound of a formula's magnitude over the sizes that are admitted. */
 double host_bound(const struct host_facts *facts, const struct plan *plan, int node);
 
 /* Whether a formula reads symbol i. */

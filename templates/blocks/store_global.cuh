@@ -13,6 +13,8 @@ __device__ __forceinline__ void ${name}_store_global(const arguments &args, cons
                                                      int first_m, int first_n)
 {
     const u32 lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;
+    // Unknown again to the compiler, which else keeps what it computed of all columns for the next output.
+    asm volatile("" : "+r"(first_m), "+r"(first_n));
     #pragma unroll
     for (int block = 0; block < ${blocks}; ++block)
         #pragma unroll

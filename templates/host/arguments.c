@@ -45,7 +45,7 @@ static inline void resolve(const struct ${NAME}_args *args, struct tensor *t)
 }
 
 //@ if host.symbol_count > 0 then
-static int refuse_size(struct ${NAME}_error *error, const char *name, int64_t value, int64_t limit, int64_t multiple)
+COLD static int refuse_size(struct ${NAME}_error *error, const char *name, int64_t value, int64_t limit, int64_t multiple)
 {
     long long v = (long long)value;
     if (value < 0)
@@ -59,14 +59,14 @@ static int refuse_size(struct ${NAME}_error *error, const char *name, int64_t va
 
 //@ end
 //@ if host.guard_count > 0 then
-static int refuse_overflow(struct ${NAME}_error *error, const char *what)
+COLD static int refuse_overflow(struct ${NAME}_error *error, const char *what)
 {
     return fail(error, ${NAME}_INVALID, 0, "the sizes make %s overflow 64-bit arithmetic; split the work", what);
 }
 
 //@ end
 //@ if host.divisor_count > 0 then
-static int refuse_division(struct ${NAME}_error *error, const char *what)
+COLD static int refuse_division(struct ${NAME}_error *error, const char *what)
 {
     return fail(error, ${NAME}_INVALID, 0, "the sizes make %s divide by zero", what);
 }
@@ -100,7 +100,7 @@ static inline int check_sizes(const struct ${NAME}_args *args, struct ${NAME}_er
 }
 
 //@ if host.checks_extents then
-static int refuse_extent(struct ${NAME}_error *error, const char *name, int dim, int64_t extent)
+COLD static int refuse_extent(struct ${NAME}_error *error, const char *name, int dim, int64_t extent)
 {
     if (extent < 0)
         return fail(error, ${NAME}_INVALID, 0, "extent %d of %s is %lld; the sizes must not make it negative", dim, name,
@@ -110,7 +110,7 @@ static int refuse_extent(struct ${NAME}_error *error, const char *name, int dim,
 }
 
 //@ end
-static int refuse_address(struct ${NAME}_error *error, const char *name, uint64_t address)
+COLD static int refuse_address(struct ${NAME}_error *error, const char *name, uint64_t address)
 {
     if (address == 0)
         return fail(error, ${NAME}_INVALID, 0, "%s is NULL; pass the tensor's device address", name);
@@ -119,7 +119,7 @@ static int refuse_address(struct ${NAME}_error *error, const char *name, uint64_
 }
 
 //@ if host.has_stride then
-static int refuse_stride(struct ${NAME}_error *error, const char *name, int dim, int64_t stride, uint64_t bytes)
+COLD static int refuse_stride(struct ${NAME}_error *error, const char *name, int dim, int64_t stride, uint64_t bytes)
 {
     return fail(error, ${NAME}_INVALID, 0, "%s_stride[%d] is %lld elements of %llu bytes; strides are 0 or more and below "
                 "2^40 bytes, %llu elements [TMA-STRMAX]", name, dim, (long long)stride, (unsigned long long)bytes,
@@ -159,9 +159,11 @@ static inline int check_tensors(const struct tensor *t, struct ${NAME}_error *er
 }
 
 /* Says which tensor keeps the variant that asks least from being taken, and what would do. */
-static int refuse_alignment(const struct tensor *tensor, const struct rule *rule, int rules, struct ${NAME}_error *error)
+COLD static int refuse_alignment(const struct ${NAME}_args *args, const struct rule *rule, int rules, struct ${NAME}_error *error)
 {
+    struct tensor tensor[tensors_in_all];
     int i, d;
+    resolve(args, tensor);
     for (i = 0; i < rules; i++) {
         const struct rule *r = &rule[i];
         const struct tensor *t = &tensor[r->tensor];

@@ -3,7 +3,14 @@
 //@ local NAME = host.name
 /* ---- failures -------------------------------------------------------------------------------------------------- */
 
-static int fail(struct ${NAME}_error *error, int status, int result, const char *format, ...)
+/* What only failures run is kept out of the way of launches. */
+#if defined(__GNUC__)
+#define COLD __attribute__((cold, noinline))
+#else
+#define COLD
+#endif
+
+COLD static int fail(struct ${NAME}_error *error, int status, int result, const char *format, ...)
 {
     va_list list;
     if (!error)
@@ -16,7 +23,7 @@ static int fail(struct ${NAME}_error *error, int status, int result, const char 
     return status;
 }
 
-static int driver_fault(struct ${NAME}_error *error, int result, const char *call, const char *of)
+COLD static int driver_fault(struct ${NAME}_error *error, int result, const char *call, const char *of)
 {
     enum { out_of_memory = 2, not_initialized = 3, no_context = 201 };
     int status = ${NAME}_DRIVER;

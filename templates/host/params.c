@@ -139,7 +139,7 @@ static inline int choose(const struct ${NAME} *k, const struct ${NAME}_args *arg
             return status ? status : params_${i}(k, args, t, p, error);
         }
 //@     end
-        return refuse_alignment(t, rules_${g.id}, sizeof rules_${g.id} / sizeof *rules_${g.id}, error);
+        return refuse_alignment(args, rules_${g.id}, sizeof rules_${g.id} / sizeof *rules_${g.id}, error);
 //@ end
     default:
         return fail(error, ${NAME}_INVALID, 0, "the kernel is not loaded");
@@ -147,7 +147,7 @@ static inline int choose(const struct ${NAME} *k, const struct ${NAME}_args *arg
 }
 
 /* Whether these sizes leave nothing to compute; what their tensors are then does not matter. */
-static int launches_nothing(const struct ${NAME} *k, const struct ${NAME}_args *args)
+COLD static int launches_nothing(const struct ${NAME} *k, const struct ${NAME}_args *args)
 {
     struct ${NAME}_params p;
     memset(&p, 0, sizeof p);

@@ -1,10 +1,11 @@
 /* Every kernel of tests/gpu/gemm_grid.lua on every size, on a GPU, against one fp64 reference computed there.
  *
- *     gemm_grid [--arch sm_90a,sm_80] [--kernel NAME] [--large]
+ *     gemm_grid [--arch sm_90a,sm_80] [--kernel NAME]
  *
  * M, N in {0, 1, 17, 64, 100, 128, 257, 512, 1000, 4096}, K in {0, 8, 64, 72, 4096}; random normal inputs: relative
  * Frobenius error; integer inputs: equality. D is poisoned first, and its padding must stay poisoned. Each size runs the
  * variant that a launch would choose and every further one. Architectures that the GPU is not of run through their PTX.
+ * At the end one D of more than 2^31 elements, K = 64, integers, from the first bf16 kernel with plain layouts.
  * Ends with "N passed, N failed"; exit status 0, 1, or 3 without a GPU.
  */
 #include <math.h>
@@ -24,7 +25,7 @@ struct test {
     struct compile c;
     struct tw_device *device;
     struct tw_compiled checks;
-    struct tw_kernel *fill, *sums, *compare;
+    struct tw_kernel *fill, *sums, *compare, *large;
     uint64_t a, b, d, out, reference_a, reference_b;
     uint64_t sum[COUNT(depths)]; /* of the current dtype and kind */
     struct tw_error error;
@@ -71,6 +72,7 @@ static void compile_checks(struct test *t)
     t->fill = load(t, &t->checks, "fill");
     t->sums = load(t, &t->checks, "sums");
     t->compare = load(t, &t->checks, "compare");
+    t->large = load(t, &t->checks, "large");
 }
 
 static void fill(struct test *t, uint64_t to, int64_t rows, int64_t k, int64_t row_stride, int64_t k_stride, uint64_t seed,
@@ -182,6 +184,41 @@ static void run_unit(struct test *t, const struct compile_unit *unit, int kind)
     tw_device_unload(t->device, kernel);
 }
 
+/* M x N = 65552 x 32768 elements of D, 2^31 + 2^19. */
+static void run_large(struct test *t, const struct compile_unit *unit)
+{
+    const struct plan *p = &unit->plan;
+    const int64_t m = 65552, n = 32768, k = 64, symbol[4] = {m, n, k, t->device->sm_count};
+    struct tw_kernel *kernel = load(t, &unit->compiled[COMPILE_NVRTC], p->entry);
+    uint64_t address[3];
+    struct shape shape[3];
+    for (int i = 0; i < 3; i++) {
+        CHECK(launch_shape(p, i, symbol, &shape[i], &t->error));
+        CHECK(tw_device_alloc(t->device, (size_t)shape_span(&shape[i]) * 2, &address[i], &t->error));
+    }
+    fill(t, address[0], m, k, k, 1, 1, 1, 1);
+    fill(t, address[1], n, k, k, 1, 2, 1, 1);
+    CHECK(tw_device_fill(t->device, address[2], 0xffffffffu, (size_t)m * (size_t)n * 2, &t->error));
+    CHECK(tw_device_fill(t->device, t->out, 0, 8, &t->error));
+    const double scalar[1] = {0};
+    struct launch_arguments arguments = {symbol, address, shape, scalar};
+    CHECK(launch_plan(t->device, kernel, p, &arguments, NULL, &t->error));
+    struct {
+        uint64_t a, b, d, out;
+        int64_t m, n, k;
+    } params = {address[0], address[1], address[2], t->out, m, n, k};
+    launch(t, t->large, 4096, 1, &params, sizeof params);
+    double unequal;
+    CHECK(tw_device_download(t->device, &unequal, t->out, sizeof unequal, &t->error));
+    printf("%s %s M=%lld,N=%lld,K=%lld: %lld elements, %.0f unequal\n", p->entry, p->arch, (long long)m, (long long)n,
+           (long long)k, (long long)(m * n), unequal);
+    t->passed += unequal == 0;
+    t->failed += unequal != 0;
+    for (int i = 0; i < 3; i++)
+        tw_device_free(t->device, address[i]);
+    tw_device_unload(t->device, kernel);
+}
+
 int main(int argc, char **argv)
 {
     static struct test test;
@@ -231,6 +268,9 @@ int main(int argc, char **argv)
                     run_unit(t, unit, kind);
             }
         }
+    for (int i = 0; i < t->c.unit_count; i++)
+        if (strncmp(t->c.unit[i].plan.entry, "gemm_bf16_bf16_mk_nk_mn", 23) == 0)
+            run_large(t, &t->c.unit[i]);
     printf("%ld passed, %ld failed\n", t->passed, t->failed);
     return t->failed != 0;
 }

@@ -116,3 +116,24 @@ extern "C" __global__ void compare(const __grid_constant__ compare_arguments p)
         if (value[i] != 0.0)
             atomicAdd(&p.out[i], value[i]);
 }
+
+// D of any size against sums made on the spot; k is small. Integers: every element must be equal.
+struct large_arguments {
+    const u16 *a, *b, *d;
+    double *out; // unequal elements
+    i64 m, n, k;
+};
+
+extern "C" __global__ void large(const __grid_constant__ large_arguments p)
+{
+    double unequal = 0.0;
+    for (i64 i = blockIdx.x * (i64)blockDim.x + threadIdx.x; i < p.m * p.n; i += gridDim.x * (i64)blockDim.x) {
+        const i64 m = i / p.n, n = i % p.n;
+        float sum = 0.0f;
+        for (i64 k = 0; k < p.k; ++k)
+            sum += (float)from_half(p.a[m * p.k + k], 1) * (float)from_half(p.b[n * p.k + k], 1);
+        unequal += p.d[i] != to_half(sum, 1);
+    }
+    if (unequal != 0.0)
+        atomicAdd(p.out, unequal);
+}

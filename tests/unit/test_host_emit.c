@@ -136,7 +136,7 @@ static void run_cases(const char *name, const char *use)
 static void test_gemm(void **state)
 {
     static const char *const text[HOST_PLAN_COUNT] = {
-        "// gemm_test of sm_90a\nconst char *text = \"quoted\\\" ?" "?= \t\xc3\xa4\";\n",
+        "// gemm_test of sm_90a\nconst char *text = \"quoted\\\" ?\?= \t\xc3\xa4\";\n",
         "// gemm_test of sm_90a, unaligned\n",
         "// gemm_test of sm_80\n",
     };

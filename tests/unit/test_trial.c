@@ -1,5 +1,5 @@
-/* Whole trials on a device that is host memory and a "kernel" that is C: inputs, maps, parameters, reference, comparison;
- * and each way to be wrong is found. Sizes of a run, too. */
+/* Whole trials on a device that is host memory and a "kernel" that is C: inputs, maps, parameters, reference and
+ * comparison; each way to be wrong is found. Sizes of a run, too. */
 #include "check.h"
 
 #include <stdio.h>
@@ -188,7 +188,7 @@ static void sound(void **state)
         for (int padded = 0; padded < 2; padded++) {
             try(SOUND, sizes[i][0], sizes[i][1], sizes[i][2], FAMILY_NORMAL, padded, &r);
             assert_true(r.passed && r.launched && !r.equality);
-            assert_true(r.error <= 3e-3 && r.bound == 3e-3);
+            assert_true(r.error <= r.bound && r.bound >= 3e-3 && r.bound < 4.2e-3);
             try(SOUND, sizes[i][0], sizes[i][1], sizes[i][2], FAMILY_INTEGER, padded, &r);
             assert_true(r.passed && r.equality && r.error == 0.0);
         }
