@@ -30,7 +30,7 @@ ${banner}
 //@ include "blocks/schedule.cuh" tile = tile, extent = plan.extent, cluster_m = 1, cluster_n = 1,
 //@     order = plan.schedule.order, group = plan.schedule.group
 
-//@ include "blocks/epilogue.cuh" model = plan, outputs = outputs
+//@ include "blocks/epilogue.cuh" model = plan, outputs = outputs, lanes = 2
 
 //@ include "blocks/store_fragments.cuh" outputs = outputs, mma = mma, extent = plan.extent, warps_m = pipeline.warps_m
 

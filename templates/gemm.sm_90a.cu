@@ -46,13 +46,15 @@ ${banner}
 
 //@ include "blocks/registers.cuh" roles = plan.role, threads = launch.block
 
-//@ include "blocks/epilogue.cuh" model = plan, outputs = outputs
+//@ local lanes = store == "tma" and 2 or 1
+//@ include "blocks/epilogue.cuh" model = plan, outputs = outputs, lanes = lanes
 
 //@ if store == "tma" then
 //@ include "blocks/store_staged.cuh" ring = plan.ring.d, outputs = outputs, roles = plan.role, barriers = plan.barrier,
 //@     offset = plan.shared.d.offset, ring_bytes = plan.shared.d.bytes, mma = mma
 //@ else
-//@ include "blocks/store_global.cuh" outputs = outputs, mma = mma, extent = plan.extent
+//@ include "blocks/store_global.cuh" outputs = outputs, mma = mma, extent = plan.extent,
+//@     offset = plan.shared.rows.offset, columns = plan.store_columns
 //@ end
 
 extern "C" __global__ void __launch_bounds__(${launch.block}, 1) ${entry}(const __grid_constant__ arguments args)

@@ -47,26 +47,6 @@ void compile_tables_fill(struct compile_tables *tables)
     tables->options.arch = tables->arch;
 }
 
-int compile_open(struct compile *c, const char *command, const char *path)
-{
-    struct tw_error error;
-    memset(c, 0, sizeof *c);
-    c->command = command;
-    c->path = path;
-    c->started = compile_clock();
-    compile_tables_fill(&c->tables);
-    int status = tw_runtime_init(&c->rt, &error);
-    if (status != TW_OK)
-        return compile_fail(c, status, &error);
-    status = spec_read(path, &c->tables.options, &c->spec, &c->diags);
-    c->phases.read = compile_clock() - c->started;
-    const char *slash = strrchr(path, '/');
-    c->folder = slash ? tw_format(&c->rt, "%.*s", slash == path ? 1 : (int)(slash - path), path)
-                      : tw_strdup(&c->rt, "");
-    c->source_folder = c->folder;
-    return !c->folder || c->diags.out_of_memory ? 3 : status;
-}
-
 void compile_report(struct compile *c)
 {
     progress_clear();
@@ -265,17 +245,14 @@ static int chosen_architectures(const struct compile_choice *choice, const struc
     return count;
 }
 
-int compile_units(struct compile *c, const struct compile_choice *choice)
+/* Plans and emits the kernels that are chosen and were read without a fault. 0 or 1 (faults are told), 3. */
+static int make_units(struct compile *c, const struct compile_choice *choice)
 {
     const struct arch *arch[COMPILE_ARCHITECTURES];
-    int result = choice->kernel ? check_kernel(c, choice->kernel) : 0;
-    if (result == 0)
-        result = check_architectures(c, choice);
-    if (result)
-        return result;
+    int result = 0;
     for (int k = 0; k < c->spec.kernel_count; k++) {
         const struct spec_kernel *kernel = &c->spec.kernel[k];
-        if (!kernel_chosen(choice, kernel))
+        if (!kernel->sound || !kernel_chosen(choice, kernel))
             continue;
         int count = chosen_architectures(choice, kernel, arch);
         for (int a = 0; a < count; a++) {
@@ -288,7 +265,42 @@ int compile_units(struct compile *c, const struct compile_choice *choice)
             }
         }
     }
-    if (c->diags.out_of_memory)
+    return result;
+}
+
+int compile_open(struct compile *c, const char *command, const char *path)
+{
+    struct tw_error error;
+    memset(c, 0, sizeof *c);
+    c->command = command;
+    c->path = path;
+    c->started = compile_clock();
+    compile_tables_fill(&c->tables);
+    int status = tw_runtime_init(&c->rt, &error);
+    if (status != TW_OK)
+        return compile_fail(c, status, &error);
+    status = spec_read(path, &c->tables.options, &c->spec, &c->diags);
+    c->phases.read = compile_clock() - c->started;
+    const char *slash = strrchr(path, '/');
+    c->folder = slash ? tw_format(&c->rt, "%.*s", slash == path ? 1 : (int)(slash - path), path)
+                      : tw_strdup(&c->rt, "");
+    c->source_folder = c->folder;
+    if (!c->folder || c->diags.out_of_memory)
+        return 3;
+    /* A spec with faults: what is wrong with the Plans of its sound kernels is told in the same run. */
+    const struct compile_choice all = {NULL, NULL, NULL, NULL, NULL};
+    return status == 1 && make_units(c, &all) == 3 ? 3 : status;
+}
+
+int compile_units(struct compile *c, const struct compile_choice *choice)
+{
+    int result = choice->kernel ? check_kernel(c, choice->kernel) : 0;
+    if (result == 0)
+        result = check_architectures(c, choice);
+    if (result)
+        return result;
+    result = make_units(c, choice);
+    if (result == 3 || c->diags.out_of_memory)
         return 3;
     if (c->diags.errors)
         return 1;

@@ -35,7 +35,7 @@ static void leaf(void *context, const struct expr_node *node, const char *const 
         text_format(out, "(long long)args.%s", p->symbol[node->integer]);
     } else if (node->op == EXPR_INDEX) {
         const char *axis = p->axis[node->integer];
-        text_string(out, lane->number && strcmp(axis, "n") == 0 ? "(n + 1)" : axis);
+        text_format(out, lane->number && strcmp(axis, "n") == 0 ? "((long long)%s + 1)" : "(long long)%s", axis);
     } else if (along_axes(p, node)) {
         text_format(out, "%s%d", p->tensor[node->integer].name, lane->number);
     } else {

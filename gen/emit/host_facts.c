@@ -15,14 +15,17 @@ static const double overflow = 4611686018427387904.0;
 
 /* Words that no member and no enumerator of the emitted files can have: C99's and C++17's. */
 static const char *const reserved[] = {
-    "alignas", "alignof", "and", "and_eq", "asm", "auto", "bitand", "bitor", "bool", "break", "case", "catch", "char",
-    "char16_t", "char32_t", "class", "compl", "const", "const_cast", "constexpr", "continue", "decltype", "default",
-    "delete", "do", "double", "dynamic_cast", "else", "enum", "explicit", "export", "extern", "false", "float", "for",
-    "friend", "goto", "if", "inline", "int", "long", "mutable", "namespace", "new", "noexcept", "not", "not_eq",
-    "nullptr", "operator", "or", "or_eq", "private", "protected", "public", "register", "reinterpret_cast", "restrict",
-    "return", "short", "signed", "sizeof", "static", "static_assert", "static_cast", "struct", "switch", "template",
-    "this", "thread_local", "throw", "true", "try", "typedef", "typeid", "typename", "union", "unsigned", "using",
-    "virtual", "void", "volatile", "wchar_t", "while", "xor", "xor_eq", NULL,
+    "alignas",  "alignof", "and",          "and_eq",    "asm",          "auto",     "bitand",        "bitor",
+    "bool",     "break",   "case",         "catch",     "char",         "char16_t", "char32_t",      "class",
+    "compl",    "const",   "const_cast",   "constexpr", "continue",     "decltype", "default",       "delete",
+    "do",       "double",  "dynamic_cast", "else",      "enum",         "explicit", "export",        "extern",
+    "false",    "float",   "for",          "friend",    "goto",         "if",       "inline",        "int",
+    "long",     "mutable", "namespace",    "new",       "noexcept",     "not",      "not_eq",        "nullptr",
+    "operator", "or",      "or_eq",        "private",   "protected",    "public",   "register",      "reinterpret_cast",
+    "restrict", "return",  "short",        "signed",    "sizeof",       "static",   "static_assert", "static_cast",
+    "struct",   "switch",  "template",     "this",      "thread_local", "throw",    "true",          "try",
+    "typedef",  "typeid",  "typename",     "union",     "unsigned",     "using",    "virtual",       "void",
+    "volatile", "wchar_t", "while",        "xor",       "xor_eq",       NULL,
 };
 
 static int fault(const struct host_facts *f, struct diag_set *diags, const char *field, const char *rule,
@@ -43,8 +46,9 @@ static int check_name(const struct host_facts *f, struct diag_set *diags, const 
         return fault(f, diags, name, "HOST-NAME", "it is no name of C; write letters, digits and underscores");
     for (int i = 0; reserved[i]; i++)
         if (strcmp(reserved[i], name) == 0)
-            return fault(f, diags, name, "HOST-NAME", "it is a word of C or C++, and names a field of the emitted struct; "
-                                                      "write another name");
+            return fault(f, diags, name, "HOST-NAME",
+                         "it is a word of C or C++, and names a field of the emitted struct; "
+                         "write another name");
     return 0;
 }
 
@@ -53,7 +57,8 @@ static int check_names(const struct host_facts *f, struct diag_set *diags)
 {
     const struct plan *p = f->plan;
     int count = 0, status = check_name(f, diags, f->model->name);
-    const char **field = arena_alloc(f->arena, sizeof *field * (size_t)(2 * p->tensor_count + p->symbol_count + p->scalar_count));
+    const char **field =
+        arena_alloc(f->arena, sizeof *field * (size_t)(2 * p->tensor_count + p->symbol_count + p->scalar_count));
     if (!field)
         return 3;
     for (int i = 0; i < p->tensor_count; i++) {
@@ -69,8 +74,9 @@ static int check_names(const struct host_facts *f, struct diag_set *diags)
         status |= check_name(f, diags, field[i]);
         for (int n = 0; n < i; n++)
             if (strcmp(field[i], field[n]) == 0)
-                status |= fault(f, diags, field[i], "HOST-NAME", "two of the kernel's sizes, tensors, strides and scalars "
-                                                                 "have this name; rename one");
+                status |= fault(f, diags, field[i], "HOST-NAME",
+                                "two of the kernel's sizes, tensors, strides and scalars "
+                                "have this name; rename one");
     }
     return status;
 }
@@ -113,18 +119,30 @@ static double peak(const struct host_facts *f, const struct plan *p, int node, d
         most = below > most ? below : most;
     }
     switch (n->op) {
-    case EXPR_CONST_INT: *value = n->integer < 0 ? -(double)n->integer : (double)n->integer; break;
-    case EXPR_SYMBOL: *value = (double)f->limit[n->integer]; break;
-    case EXPR_MUL: *value = part[0] * part[1]; break;
+    case EXPR_CONST_INT:
+        *value = n->integer < 0 ? -(double)n->integer : (double)n->integer;
+        break;
+    case EXPR_SYMBOL:
+        *value = (double)f->limit[n->integer];
+        break;
+    case EXPR_MUL:
+        *value = part[0] * part[1];
+        break;
     case EXPR_FLOORDIV:
         *value = part[0] + 1.0;
         if (expr_is_int(&p->graph, n->arg[1], &divisor) && divisor != 0)
             *value = part[0] / part[1] + 1.0;
         break;
-    case EXPR_MOD: *value = part[1]; break;
+    case EXPR_MOD:
+        *value = part[1];
+        break;
     case EXPR_MIN:
-    case EXPR_MAX: *value = part[0] > part[1] ? part[0] : part[1]; break;
-    default: *value = part[0] + part[1] + part[2]; break;
+    case EXPR_MAX:
+        *value = part[0] > part[1] ? part[0] : part[1];
+        break;
+    default:
+        *value = part[0] + part[1] + part[2];
+        break;
     }
     return *value > most ? *value : most;
 }
@@ -206,7 +224,8 @@ static int guard(struct host_facts *f, const struct plan *p, int node, const cha
     return guard_divisors(f, p, node, what);
 }
 
-/* The printed form of a shared node is as long as all its uses; formulas of a spec are short, what is not is refused. */
+/* The printed form of a shared node is as long as all its uses; formulas of a spec are short, what is not is refused.
+ */
 static bool printable(const struct host_facts *f, const struct plan *p, int node)
 {
     return node < 0 || expr_print_c(&p->graph, node, f->c_name, NULL, 0) <= EXPR_MAX_TEXT / 16;
@@ -236,12 +255,15 @@ static int decide_formulas(struct host_facts *f, struct diag_set *diags)
     f->limit[p->symbol_count - 1] = limit_sm_count;
     for (int i = 0; i < p->tensor_count; i++)
         for (int d = 0; d < p->tensor[i].rank; d++)
-            short_enough = short_enough && printable(f, p, p->tensor[i].dim[d]) && printable(f, p, p->tensor[i].stride[d]);
+            short_enough =
+                short_enough && printable(f, p, p->tensor[i].dim[d]) && printable(f, p, p->tensor[i].stride[d]);
     for (int n = 0; n < f->model->image_count; n++)
         for (int i = 0; i < 3; i++)
-            short_enough = short_enough && printable(f, f->model->image[n].plan, f->model->image[n].plan->launch.grid[i]);
+            short_enough =
+                short_enough && printable(f, f->model->image[n].plan, f->model->image[n].plan->launch.grid[i]);
     if (!short_enough)
-        return fault(f, diags, NULL, "HOST-FORMULA", "a formula over the sizes is too long to be written as C; simplify it");
+        return fault(f, diags, NULL, "HOST-FORMULA",
+                     "a formula over the sizes is too long to be written as C; simplify it");
     for (int i = 0; i < p->tensor_count && !status; i++) {
         const struct plan_tensor *t = &p->tensor[i];
         for (int d = 0; d < t->rank && !status; d++)
@@ -295,7 +317,8 @@ static int decide_targets(struct host_facts *f, struct diag_set *diags)
         if (!same) {
             *t = (struct host_target){.id = p->arch, .first = i, .newer = m->newer};
             if (!parse_arch(p->arch, t))
-                return fault(f, diags, NULL, "HOST-ARCH", "the Plan's architecture has another form than sm_90 or sm_90a");
+                return fault(f, diags, NULL, "HOST-ARCH",
+                             "the Plan's architecture has another form than sm_90 or sm_90a");
             f->target_count++;
         }
         t->count++;
@@ -309,8 +332,9 @@ static int decide_targets(struct host_facts *f, struct diag_set *diags)
 
 static bool equal_maps(const struct plan *p, const struct plan_map *a, const struct plan *q, const struct plan_map *b)
 {
-    return a->tensor == b->tensor && a->rank == b->rank && memcmp(a->box, b->box, sizeof *a->box * (size_t)a->rank) == 0 &&
-           a->swizzle == b->swizzle && a->l2_promotion == b->l2_promotion && strcmp(a->name, b->name) == 0 &&
+    return a->tensor == b->tensor && a->rank == b->rank &&
+           memcmp(a->box, b->box, sizeof *a->box * (size_t)a->rank) == 0 && a->swizzle == b->swizzle &&
+           a->l2_promotion == b->l2_promotion && strcmp(a->name, b->name) == 0 &&
            p->tensor[a->tensor].dtype == q->tensor[b->tensor].dtype;
 }
 
@@ -421,14 +445,23 @@ static int check_plans(const struct host_facts *f, struct diag_set *diags)
             bool fits = a->offset >= end && a->offset + a->bytes <= q->param_bytes;
             end = a->offset + a->bytes;
             switch (a->kind) {
-            case PLAN_PARAM_MAP: fits = fits && a->bytes == 128 && a->offset % 64 == 0; break;
+            case PLAN_PARAM_MAP:
+                fits = fits && a->bytes == 128 && a->offset % 64 == 0;
+                break;
             case PLAN_PARAM_POINTER:
-            case PLAN_PARAM_STRIDE: fits = fits && a->bytes == 8; break;
-            case PLAN_PARAM_DIM: fits = fits && (a->bytes == 4 || a->bytes == 8); break;
-            case PLAN_PARAM_SCALAR: fits = fits && (size_t)a->bytes == tw_dtype_bytes(q->scalar[a->index].dtype); break;
+            case PLAN_PARAM_STRIDE:
+                fits = fits && a->bytes == 8;
+                break;
+            case PLAN_PARAM_DIM:
+                fits = fits && (a->bytes == 4 || a->bytes == 8);
+                break;
+            case PLAN_PARAM_SCALAR:
+                fits = fits && (size_t)a->bytes == tw_dtype_bytes(q->scalar[a->index].dtype);
+                break;
             }
             if (!fits)
-                status = fault(f, diags, a->name, "HOST-PARAM", "the parameter's offset or size is not one of its kind");
+                status =
+                    fault(f, diags, a->name, "HOST-PARAM", "the parameter's offset or size is not one of its kind");
         }
     }
     return status;

@@ -7,48 +7,48 @@
 
 /* A tensor map of one or more Plans: equal ones are one. */
 struct host_map {
-    const char *id;               /* of its functions: "A_map", "A_map_sm_90a_unaligned" */
-    const struct plan *plan;      /* the first that has it */
+    const char *id;          /* of its functions: "A_map", "A_map_sm_90a_unaligned" */
+    const struct plan *plan; /* the first that has it */
     const struct plan_map *map;
     const struct plan_tensor *tensor;
     uint64_t constant[SPEC_MAX_RANK]; /* extents, innermost first; 0: not constant */
     uint64_t image[16];
-    unsigned targets;             /* bit i: target i has it */
+    unsigned targets; /* bit i: target i has it */
 };
 
 /* The images of one architecture. */
 struct host_target {
-    const char *id;               /* "sm_90a" */
+    const char *id; /* "sm_90a" */
     int major, minor;
-    bool exact;                   /* its code runs on that compute capability alone */
+    bool exact; /* its code runs on that compute capability alone */
     bool newer;
-    int first, count;             /* of images */
+    int first, count; /* of images */
 };
 
 /* A condition that formulas need before they are computed. */
 struct host_guard {
-    const char *c;                /* an upper bound of all that is computed, in double; or a divisor */
-    const char *what;             /* for people: "the strides of A" */
+    const char *c;    /* an upper bound of all that is computed, in double; or a divisor */
+    const char *what; /* for people: "the strides of A" */
 };
 
 struct host_facts {
     const struct host_model *model;
-    const struct plan *plan;      /* the first: sizes, tensors and scalars are those of all */
+    const struct plan *plan; /* the first: sizes, tensors and scalars are those of all */
     int generator;
-    bool data;                    /* the kernels' own text and bytes are wanted */
-    const char **id;              /* by image: "sm_90a_unaligned" */
-    int *target_of;               /* by image */
+    bool data;       /* the kernels' own text and bytes are wanted */
+    const char **id; /* by image: "sm_90a_unaligned" */
+    int *target_of;  /* by image */
     struct host_map *map;
     int map_count;
-    int **map_of;                 /* by image, then by plan.map: index into map */
+    int **map_of; /* by image, then by plan.map: index into map */
     struct host_target *target;
     int target_count;
     struct host_guard *guard, *divisor;
     int guard_count, divisor_count;
-    const char **c_name;          /* symbols in C: "args->M", last "sm_count" */
-    int64_t *limit;               /* by symbol */
+    const char **c_name; /* symbols in C: "args->M", last "sm_count" */
+    int64_t *limit;      /* by symbol */
     struct arena *arena;
-    bool *no_memory;              /* set by the walk, which cannot return it */
+    bool *no_memory; /* set by the walk, which cannot return it */
 };
 
 /* Decides everything; faults go to diags. 0, 1 or 3. */

@@ -41,6 +41,7 @@ static int copy_tensor(struct plan *p, const struct spec_kernel *k, const struct
         return 3;
     memset(t, 0, sizeof *t);
     t->name = plan_text(p, "%s", from->name);
+    t->loc = from->loc;
     t->dtype = from->dtype;
     t->rank = from->rank;
     t->out = from->out;

@@ -179,15 +179,14 @@ int gemm_tile_layout(struct gemm *g, int tensor, int rows, int extent, enum spec
         span = tw_swizzles[declared->swizzle].span ? (int)tw_swizzles[declared->swizzle].span : 16;
         if (row_bytes % span) {
             int low = row_bytes / span * span / size, high = low + span / size;
-            return low ? gemm_fault(g, field, "TMA-SPAN",
-                                    "%d %s are %d bytes, no multiple of the %d-byte span of swizzle %s of %s; write %d "
-                                    "or %d",
-                                    extent, tw_dtype_name(t->dtype), row_bytes, span,
-                                    tw_swizzles[declared->swizzle].name, t->name, low, high)
-                       : gemm_fault(g, field, "TMA-SPAN",
-                                    "%d %s are %d bytes, no multiple of the %d-byte span of swizzle %s of %s; write %d",
-                                    extent, tw_dtype_name(t->dtype), row_bytes, span,
-                                    tw_swizzles[declared->swizzle].name, t->name, high);
+            char nearest[40]; /* both neighbours, where the schema admits them */
+            if (low < spec_rows[field].low || high > spec_rows[field].high)
+                snprintf(nearest, sizeof nearest, "%d", high > spec_rows[field].high ? low : high);
+            else
+                snprintf(nearest, sizeof nearest, "%d or %d", low, high);
+            return gemm_fault(g, field, "TMA-SPAN",
+                              "%d %s are %d bytes, no multiple of the %d-byte span of swizzle %s; write %s", extent,
+                              tw_dtype_name(t->dtype), row_bytes, span, tw_swizzles[declared->swizzle].name, nearest);
         }
         t->swizzle = declared->swizzle;
     } else {
@@ -215,10 +214,40 @@ int gemm_tile_layout(struct gemm *g, int tensor, int rows, int extent, enum spec
     return 0;
 }
 
-/* The extent of an axis as CUDA text: a constant, or an expression of the arguments' dims. */
+int gemm_check_stages(struct gemm *g)
+{
+    const struct spec_value *v = &g->fields.value[FIELD_STAGES];
+    if (!v->set || v->integer > 1)
+        return 0;
+    return gemm_fault(g, FIELD_STAGES, "STAGES", "one stage is read while the next is filled; write 2 or more");
+}
+
+int gemm_stage_fault(struct gemm *g, int results, int room)
+{
+    const struct plan_tensor *a = &g->plan->tensor[g->a], *b = &g->plan->tensor[g->b];
+    int stage = a->tile_bytes + b->tile_bytes, span = 128 / (int)tw_dtype_bytes(a->dtype);
+    int depth = room / (stage / g->tile_k);
+    while (span > 16 && span > depth)
+        span /= 2;
+    char beside[60] = "";
+    if (results)
+        snprintf(beside, sizeof beside, " and %d bytes of results", results);
+    return gemm_fault(g, g->fields.value[FIELD_TILE_K].set ? FIELD_TILE_K : FIELD_TILE_M, "SMEM",
+                      "two stages of %d bytes (A %d, B %d)%s are more than the %d bytes of shared memory of a block of %s; "
+                      "write tile.k = %d or a smaller tile",
+                      stage, a->tile_bytes, b->tile_bytes, beside, g->arch->shared_limit, g->arch->name,
+                      depth / span * span);
+}
+
+/* The extent of an axis as CUDA text of 64 bits: a constant, or an expression of the arguments' dims. */
 static int add_extent(struct gemm *g, const char *name, int node)
 {
     struct plan *p = g->plan;
+    int64_t constant;
+    if (expr_is_int(&p->graph, node, &constant)) {
+        const char *folded = plan_text(p, "(i64)%lld", (long long)constant);
+        return folded ? family_add_word(p, name, folded) : 3;
+    }
     const char **dim = plan_alloc(p, sizeof *dim * (size_t)p->symbol_count);
     if (!dim)
         return 3;
@@ -283,13 +312,32 @@ int gemm_end(struct gemm *g, bool persistent, int blocks_per_sm)
 
 /* ---- the family -------------------------------------------------------------------------------------------------- */
 
-/* 0: results by bulk stores or whole words; 1: element by element, for rows that are no multiple of 16 bytes. */
+/* Constant rows of 16-byte chunks, and symbols, which the launch looks at. */
+static bool whole_rows(const struct spec_kernel *kernel, const struct spec_tensor *t)
+{
+    int64_t inner, stride, bytes = (int64_t)tw_dtype_bytes(t->dtype);
+    if (t->rank != 2)
+        return true;
+    if (expr_is_int(&kernel->shape, t->dim[1], &inner) && inner * bytes % 16)
+        return false;
+    return t->stride[0] < 0 || !expr_is_int(&kernel->shape, t->stride[0], &stride) || stride * bytes % 16 == 0;
+}
+
+bool gemm_stores_whole_rows(const struct spec_kernel *kernel)
+{
+    for (int i = 0; i < kernel->tensor_count; i++)
+        if ((kernel->tensor[i].out || strcmp(kernel->tensor[i].name, "D") == 0) &&
+            !whole_rows(kernel, &kernel->tensor[i]))
+            return false;
+    return true;
+}
+
+/* 0: results by bulk stores or whole words; 1: element by element, for rows that are no multiple of 16 bytes. Where that
+ * is known of the results, bulk stores are never possible: the one variant of wgmma is then the second. */
 static int variants(const struct spec *spec, const struct spec_kernel *kernel, const struct arch *arch)
 {
     (void)spec;
-    (void)kernel;
-    (void)arch;
-    return 2;
+    return arch->wgmma && !gemm_stores_whole_rows(kernel) ? 1 : 2;
 }
 
 static int resolve(const struct spec *spec, const struct spec_kernel *kernel, const struct arch *arch, int variant,

@@ -44,6 +44,15 @@ int gemm_choose(struct gemm *g, enum spec_field field, int fallback, const char 
  * rows. 0 or 1 (fault). */
 int gemm_tile_layout(struct gemm *g, int tensor, int rows, int extent, enum spec_field field);
 
+/* A depth that the spec sets is that of a ring that is read and filled at once. 0, 1 a fault. */
+int gemm_check_stages(struct gemm *g);
+
+/* The fault of tiles of A and B whose two stages do not fit beside `results` bytes: a stage may have `room`. Returns 1. */
+int gemm_stage_fault(struct gemm *g, int results, int room);
+
+/* False where the rows of a result are constants and no multiple of 16 bytes, so that no bulk store writes them. */
+bool gemm_stores_whole_rows(const struct spec_kernel *kernel);
+
 /* Resolves on architectures with wgmma, and with mma.sync alone; as family.resolve does. */
 int gemm_resolve_wgmma(const struct spec *, const struct spec_kernel *, const struct arch *, int variant, struct plan *,
                        struct diag_set *);

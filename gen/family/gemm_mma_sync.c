@@ -6,6 +6,7 @@
  */
 #include "family/gemm.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum {
@@ -84,25 +85,33 @@ static int check_warps(struct gemm *g, enum spec_field field, int tile, int unit
 
 /* The most warps up to `most` whose parts are whole instructions; of equal counts the one whose warps read the least of
  * A and B from shared memory. What the spec sets stays. */
-static int choose_warps(struct mma_sync *x)
+static void pick_warps(const struct gemm *g, int tile_m, int tile_n, int *warps_m, int *warps_n)
 {
-    struct gemm *g = &x->g;
-    if (check_warps(g, FIELD_WARPS_M, g->tile_m, MMA_M, "m") | check_warps(g, FIELD_WARPS_N, g->tile_n, MMA_N, "n"))
-        return 1;
     const struct spec_value *set_m = &g->fields.value[FIELD_WARPS_M], *set_n = &g->fields.value[FIELD_WARPS_N];
-    int most = g->tile_m * g->tile_n >= 128 * 128 ? MAX_WARPS_CHOSEN : MAX_WARPS_CHOSEN / 2;
+    int most = tile_m * tile_n >= 128 * 128 ? MAX_WARPS_CHOSEN : MAX_WARPS_CHOSEN / 2;
     int best_m = set_m->set ? (int)set_m->integer : 1, best_n = set_n->set ? (int)set_n->integer : 1;
     for (int m = 1; m <= most; m++)
         for (int n = 1; m * n <= most; n++) {
-            if (g->tile_m % (m * MMA_M) || g->tile_n % (n * MMA_N) || (set_m->set && m != set_m->integer) ||
+            if (tile_m % (m * MMA_M) || tile_n % (n * MMA_N) || (set_m->set && m != set_m->integer) ||
                 (set_n->set && n != set_n->integer))
                 continue;
-            int reads = g->tile_m / m + g->tile_n / n, best_reads = g->tile_m / best_m + g->tile_n / best_n;
+            int reads = tile_m / m + tile_n / n, best_reads = tile_m / best_m + tile_n / best_n;
             if (m * n > best_m * best_n || (m * n == best_m * best_n && reads < best_reads)) {
                 best_m = m;
                 best_n = n;
             }
         }
+    *warps_m = best_m;
+    *warps_n = best_n;
+}
+
+static int choose_warps(struct mma_sync *x)
+{
+    struct gemm *g = &x->g;
+    if (check_warps(g, FIELD_WARPS_M, g->tile_m, MMA_M, "m") | check_warps(g, FIELD_WARPS_N, g->tile_n, MMA_N, "n"))
+        return 1;
+    int best_m, best_n;
+    pick_warps(g, g->tile_m, g->tile_n, &best_m, &best_n);
     x->warps_m = gemm_choose(g, FIELD_WARPS_M, best_m, "%d x %d warps have parts of %d x %d", best_m, best_n,
                              g->tile_m / best_m, g->tile_n / best_n);
     x->warps_n = gemm_choose(g, FIELD_WARPS_N, best_n, "%d x %d warps have parts of %d x %d", best_m, best_n,
@@ -117,29 +126,57 @@ static int choose_warps(struct mma_sync *x)
     return 0;
 }
 
-/* Accumulators, two steps of operands, the rest. */
+/* Registers that a thread of a block can have. */
+static int register_limit(const struct arch *arch, int threads)
+{
+    int limit = arch->registers_per_block / threads / 8 * 8;
+    return limit < arch->registers_per_thread ? limit : arch->registers_per_thread;
+}
+
+/* Registers of a thread: accumulators, two steps of operands, the rest. Above the limit the compiler reads operands
+ * later, and one step of them is held. */
+static int estimate(int blocks_m, int blocks_n, int limit)
+{
+    int sums = blocks_m * blocks_n * 4, fragments = blocks_m * 4 + blocks_n * 2;
+    int registers = sums + 2 * fragments + OTHER_REGISTERS;
+    return registers <= limit ? registers : registers - fragments;
+}
+
+/* The widest tile of as many rows whose sums fit; 0: none. */
+static int tile_n_that_fits(const struct mma_sync *x)
+{
+    const struct gemm *g = &x->g;
+    for (int n = g->tile_n - MMA_N; n > 0; n -= MMA_N) {
+        int warps_m, warps_n;
+        pick_warps(g, g->tile_m, n, &warps_m, &warps_n);
+        int limit = register_limit(g->arch, 32 * warps_m * warps_n);
+        if (n % (warps_n * MMA_N) == 0 &&
+            estimate(g->tile_m / warps_m / MMA_M, n / warps_n / MMA_N, limit) <= limit)
+            return n;
+    }
+    return 0;
+}
+
 static int check_registers(struct mma_sync *x)
 {
     struct gemm *g = &x->g;
-    int sums = x->blocks_m * x->blocks_n * 4, fragments = x->blocks_m * 4 + x->blocks_n * 2;
-    int limit = g->arch->registers_per_block / x->threads / 8 * 8;
-    if (limit > g->arch->registers_per_thread)
-        limit = g->arch->registers_per_thread;
-    x->registers = sums + 2 * fragments + OTHER_REGISTERS;
-    if (x->registers > limit)
-        x->registers = sums + fragments + OTHER_REGISTERS; /* the compiler then reads operands later */
+    int sums = x->blocks_m * x->blocks_n * 4, limit = register_limit(g->arch, x->threads);
+    x->registers = estimate(x->blocks_m, x->blocks_n, limit);
     if (x->registers <= limit)
         return 0;
     if (sums < limit / 2)
         return gemm_fault(
             g, FIELD_WARPS_M, "REGS",
-            "%d x %d warps leave each of %d threads %d registers, and about %d are needed; write fewer warps",
-            x->warps_m, x->warps_n, x->threads, limit, x->registers);
-    return gemm_fault(
-        g, g->fields.value[FIELD_TILE_N].set ? FIELD_TILE_N : FIELD_TILE_M, "REGS",
-        "each of %d threads holds %d sums of a %d x %d tile and needs about %d registers, but has %d; write a "
-        "smaller tile%s",
-        x->threads, sums, g->tile_m, g->tile_n, x->registers, limit, x->threads < 256 ? " or more warps" : "");
+            "on %s %d x %d warps leave each of %d threads %d registers, and about %d are needed; write fewer warps",
+            g->arch->name, x->warps_m, x->warps_n, x->threads, limit, x->registers);
+    int fits = tile_n_that_fits(x);
+    char nearest[40];
+    snprintf(nearest, sizeof nearest, fits ? "tile.n = %d" : "a tile of fewer rows", fits);
+    return gemm_fault(g, g->fields.value[FIELD_TILE_N].set ? FIELD_TILE_N : FIELD_TILE_M, "REGS",
+                      "on %s each of %d threads holds %d sums of a %d x %d tile and needs about %d registers, but has %d; "
+                      "write %s%s",
+                      g->arch->name, x->threads, sums, g->tile_m, g->tile_n, x->registers, limit, nearest,
+                      x->threads < 32 * MAX_WARPS_CHOSEN ? " or more warps" : "");
 }
 
 static int choose_stages(struct mma_sync *x)
@@ -151,14 +188,8 @@ static int choose_stages(struct mma_sync *x)
     x->stages =
         gemm_choose(g, FIELD_STAGES, chosen < 2 ? 2 : chosen, "stages of %d bytes: as many as %s holds, at most %d",
                     stage_bytes, g->arch->name, MAX_STAGES_CHOSEN);
-    if (x->stages < 2)
-        return gemm_fault(g, FIELD_STAGES, "STAGES", "one stage is read while the next is copied; write 2 or more");
     if (most < 2)
-        return gemm_fault(
-            g, g->fields.value[FIELD_TILE_K].set ? FIELD_TILE_K : FIELD_TILE_M, "SMEM",
-            "two stages of %d bytes (A %d, B %d) are more than the %d bytes of shared memory of a block of %s; "
-            "write a smaller tile",
-            stage_bytes, a->tile_bytes, b->tile_bytes, g->arch->shared_limit, g->arch->name);
+        return gemm_stage_fault(g, 0, g->arch->shared_limit / 2);
     if (x->stages > most)
         return gemm_fault(
             g, FIELD_STAGES, "SMEM",
@@ -166,9 +197,6 @@ static int choose_stages(struct mma_sync *x)
             "%d",
             x->stages, stage_bytes, a->tile_bytes, b->tile_bytes, x->stages * stage_bytes, g->arch->name,
             g->arch->shared_limit, most);
-    x->blocks_per_sm = arch_resident_blocks(g->arch, x->threads, x->registers, x->stages * stage_bytes);
-    if (x->blocks_per_sm < 1)
-        x->blocks_per_sm = 1;
     return 0;
 }
 
@@ -312,11 +340,17 @@ int gemm_resolve_mma_sync(const struct spec *spec, const struct spec_kernel *ker
     struct mma_sync x = {.g = {.spec = spec, .kernel = kernel, .arch = arch, .plan = plan, .diags = diags}};
     bool aligned = variant == 0;
     int status = gemm_begin(&x.g);
-    if (status == 3 || (status = status | choose_tile(&x)))
+    if (status == 3 || (status = status | choose_tile(&x) | gemm_check_stages(&x.g)))
         return status;
     status = lay_out(&x, aligned);
-    if (choose_warps(&x) || check_registers(&x) || status || choose_stages(&x))
+    if (status == 0)
+        status = choose_stages(&x);
+    if (choose_warps(&x) || check_registers(&x) || status)
         return 1;
+    int shared_bytes = x.stages * (plan->tensor[x.g.a].tile_bytes + plan->tensor[x.g.b].tile_bytes);
+    x.blocks_per_sm = arch_resident_blocks(arch, x.threads, x.registers, shared_bytes);
+    if (x.blocks_per_sm < 1)
+        x.blocks_per_sm = 1;
     const struct spec_value *persistent = &x.g.fields.value[FIELD_PERSISTENT];
     x.persistent = persistent->set && persistent->integer;
     if (family_reason(plan, "schedule.persistent", x.persistent ? "true" : "false",

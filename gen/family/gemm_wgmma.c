@@ -14,8 +14,13 @@ enum {
     MMA_K_BYTES = 32,
     BUFFERS = 2,            /* of results, a consumer */
     MOST_STAGES = 8,
+    MOST_CONSUMERS = 3,
+    MOST_BOX = 256,         /* elements of a tensor map's box along one dim */
     PRODUCER_REGISTERS = 40,
+    STAGE_BARRIERS = 16,    /* bytes of a stage's two mbarriers */
     OTHER_REGISTERS = 40,   /* of a consumer beside its accumulators: addresses, descriptors, the epilogue */
+    OTHER_REGISTERS_BLOCKS = 60,
+    MMA_REGISTERS = 26,     /* of a wgmma beside its accumulators, as ptxas counts (C7602) */
 };
 
 static int consumer_registers(int consumers)
@@ -37,22 +42,54 @@ static int choose_consumers(struct gemm *g)
                        tile->set ? "its share of the" : "64");
 }
 
+/* Of a consumer beside its accumulators. Where it has several blocks of them, stores element by element keep the
+ * addresses of all. */
+static int other_registers(const struct gemm *g, int blocks)
+{
+    const struct spec_value *spills = &g->fields.value[FIELD_SPILLS];
+    return blocks > 1 && !(spills->set && spills->integer) ? OTHER_REGISTERS_BLOCKS : OTHER_REGISTERS;
+}
+
+/* What every thread has before setmaxnreg; ptxas holds one instruction's operands against it. */
+static int first_registers(const struct arch *arch, int consumers)
+{
+    int share = arch->registers_per_block / (WARPGROUP * (consumers + 1)) / 8 * 8;
+    return share < arch->registers_per_thread ? share : arch->registers_per_thread;
+}
+
+/* The widest tile whose sums a consumer holds in `blocks` blocks of 64 rows. */
+static int columns_that_fit(const struct gemm *g, int consumers, int blocks)
+{
+    int sums = (consumer_registers(consumers) - other_registers(g, blocks)) / blocks;
+    int one = first_registers(g->arch, consumers) - MMA_REGISTERS;
+    int columns = 2 * (sums < one ? sums : one) / 8 * 8;
+    return columns < 256 ? columns : 256;
+}
+
 static int choose_tiles(struct gemm *g, int consumers)
 {
     int size = (int)tw_dtype_bytes(g->plan->tensor[g->a].dtype);
     int faults = 0;
     g->tile_m = gemm_choose(g, FIELD_TILE_M, MMA_M * consumers, "64 rows for each of %d consumers", consumers);
     if (g->tile_m % (MMA_M * consumers)) {
-        int low = g->tile_m / (MMA_M * consumers) * MMA_M * consumers;
+        int unit = MMA_M * consumers, low = g->tile_m / unit * unit, high = low + unit;
+        char rows[80];
+        if (low == 0 || high > spec_rows[FIELD_TILE_M].high)
+            snprintf(rows, sizeof rows, "%d", low ? low : high);
+        else
+            snprintf(rows, sizeof rows, "%d or %d", low, high);
+        if (g->tile_m % MMA_M == 0 && g->tile_m / MMA_M <= MOST_CONSUMERS)
+            snprintf(rows + strlen(rows), sizeof rows - strlen(rows), ", or pipeline.consumers = %d", g->tile_m / MMA_M);
         faults |= gemm_fault(g, FIELD_TILE_M, "WGMMA-SHAPE",
-                             "wgmma computes 64 rows and %d consumers share the tile's %d; write %d", consumers,
-                             g->tile_m, low ? low : MMA_M * consumers);
-        g->tile_m = low ? low : MMA_M * consumers;
+                             "wgmma computes 64 rows, so that %d consumer%s a multiple of %d, not %d; write %s",
+                             consumers, consumers == 1 ? " takes" : "s share", unit, g->tile_m, rows);
+        g->tile_m = low ? low : high;
     }
-    int blocks = g->tile_m / consumers / MMA_M, most = 256 / blocks / 8 * 8;
+    int blocks = g->tile_m / consumers / MMA_M, fits = columns_that_fit(g, consumers, blocks);
+    int most = (fits < 256 / blocks ? fits : 256 / blocks) / 16 * 16; /* two blocks of a cluster halve it */
     if (g->n > 0 && g->n < most)
         most = (int)((g->n + 7) / 8 * 8);
-    g->tile_n = gemm_choose(g, FIELD_TILE_N, most, g->n > 0 && g->n <= 256 ? "N is %lld" : "the widest wgmma",
+    g->tile_n = gemm_choose(g, FIELD_TILE_N, most, g->n > 0 && g->n <= 256 ? "N is %lld" : "the widest wgmma whose sums fit",
                             (long long)g->n);
     if (g->tile_n % 8)
         faults |= gemm_fault(g, FIELD_TILE_N, "WGMMA-SHAPE",
@@ -64,42 +101,63 @@ static int choose_tiles(struct gemm *g, int consumers)
                              "wgmma takes %d %s along k at a time, and %d is no multiple; write %d", MMA_K_BYTES / size,
                              tw_dtype_name(g->plan->tensor[g->a].dtype), g->tile_k,
                              (g->tile_k * size / MMA_K_BYTES + 1) * MMA_K_BYTES / size);
-    int budget = consumer_registers(consumers), accumulators = blocks * g->tile_n / 2;
-    if (!faults && accumulators + OTHER_REGISTERS > budget) {
-        int fits = (budget - OTHER_REGISTERS) * 2 / blocks / 8 * 8;
-        faults |= gemm_fault(g, FIELD_TILE_N, "REGS",
-                             "%d x %d of fp32 for each consumer are %d registers a thread, and with %d for addresses "
-                             "more than the %d that %d consumers can have; write tile.n = %d or fewer rows",
-                             g->tile_m / consumers, g->tile_n, accumulators, OTHER_REGISTERS, budget, consumers,
-                             fits > 256 ? 256 : fits);
-    }
-    return faults;
+    int accumulators = blocks * g->tile_n / 2, budget = consumer_registers(consumers);
+    if (faults || g->tile_n <= fits)
+        return faults;
+    if (accumulators + other_registers(g, blocks) <= budget)
+        return gemm_fault(g, FIELD_TILE_N, "REGS",
+                          "on %s a wgmma of %d columns takes %d registers of a thread, and the %d threads of a block with "
+                          "%d consumers begin with %d each; write tile.n = %d or fewer consumers",
+                          g->arch->name, g->tile_n, g->tile_n / 2 + MMA_REGISTERS, WARPGROUP * (consumers + 1),
+                          consumers, first_registers(g->arch, consumers), fits);
+    return gemm_fault(g, FIELD_TILE_N, "REGS",
+                      "on %s %d x %d of fp32 for each consumer are %d registers a thread, and with %d for addresses and "
+                      "the epilogue more than the %d that %d consumer%s can have; write tile.n = %d or fewer rows",
+                      g->arch->name, g->tile_m / consumers, g->tile_n, accumulators, other_registers(g, blocks), budget,
+                      consumers, consumers == 1 ? "" : "s", fits);
 }
 
-static int choose_cluster(struct gemm *g)
+/* `blocks` blocks of a cluster each load a part of an operand's tile, whole groups of 8 rows as the swizzle has them. */
+static int check_slices(struct gemm *g, enum spec_field cluster, int blocks, const char *operand, enum spec_field tile,
+                        int rows)
 {
-    int faults = 0;
+    int unit = 8 * blocks, fewer = blocks, nearest = (rows + unit - 1) / unit * unit;
+    if (rows % unit == 0)
+        return 0;
+    while (rows % (8 * fewer))
+        fewer--;
+    if (nearest > spec_rows[tile].high)
+        nearest -= unit;
+    return gemm_fault(g, cluster, "CLUSTER-SLICE",
+                      "%d blocks load %s's tile of %d rows (%s) in slices of whole groups of 8 rows, and %d is no "
+                      "multiple of %d; write %d, or %s = %d",
+                      blocks, operand, rows, spec_rows[tile].path, rows, unit, fewer, spec_rows[tile].path, nearest);
+}
+
+/* `sound`: so are the tiles, and their slices can be judged. */
+static int choose_cluster(struct gemm *g, bool sound)
+{
     bool divides = g->tile_n % 16 == 0 || g->b_mn_major;
     g->cluster_m = gemm_choose(g, FIELD_CLUSTER_M, divides ? 2 : 1,
                                divides ? "two blocks share B by multicast" : "8-row slices of B's tile need tile.n %% 16 == 0");
     g->cluster_n = gemm_choose(g, FIELD_CLUSTER_N, 1, "A is not shared");
-    int rows_a = g->a_mn_major ? g->tile_k : g->tile_m, rows_b = g->b_mn_major ? g->tile_k : g->tile_n;
-    const char *const name_a = g->a_mn_major ? "tile.k" : "tile.m", *const name_b = g->b_mn_major ? "tile.k" : "tile.n";
-    if (rows_b % (8 * g->cluster_m))
-        faults |= gemm_fault(g, FIELD_CLUSTER_M, "CLUSTER-SLICE",
-                             "%d blocks each load a slice of B's %d rows (%s) in multiples of 8 rows, and %d does not "
-                             "divide by %d; write cluster.m = 1 or %s = %d",
-                             g->cluster_m, rows_b, name_b, rows_b, 8 * g->cluster_m, name_b,
-                             (rows_b / (8 * g->cluster_m) + 1) * 8 * g->cluster_m);
-    if (rows_a % (8 * g->cluster_n))
-        faults |= gemm_fault(g, FIELD_CLUSTER_N, "CLUSTER-SLICE",
-                             "%d blocks each load a slice of A's %d rows (%s) in multiples of 8 rows, and %d does not "
-                             "divide by %d; write cluster.n = 1 or %s = %d",
-                             g->cluster_n, rows_a, name_a, rows_a, 8 * g->cluster_n, name_a,
-                             (rows_a / (8 * g->cluster_n) + 1) * 8 * g->cluster_n);
-    if (g->cluster_m * g->cluster_n > g->arch->max_cluster)
-        faults |= gemm_fault(g, FIELD_CLUSTER_M, "CLUSTER-SIZE", "%d x %d blocks are more than the %d of a cluster; write less",
-                             g->cluster_m, g->cluster_n, g->arch->max_cluster);
+    int faults = 0;
+    if (sound) {
+        faults = check_slices(g, FIELD_CLUSTER_M, g->cluster_m, "B", g->b_mn_major ? FIELD_TILE_K : FIELD_TILE_N,
+                              g->b_mn_major ? g->tile_k : g->tile_n);
+        faults |= check_slices(g, FIELD_CLUSTER_N, g->cluster_n, "A", g->a_mn_major ? FIELD_TILE_K : FIELD_TILE_M,
+                               g->a_mn_major ? g->tile_k : g->tile_m);
+    }
+    int most = g->arch->max_cluster;
+    if (g->cluster_m * g->cluster_n > most) {
+        bool along_m = g->cluster_m >= g->cluster_n;
+        int other = along_m ? g->cluster_n : g->cluster_m, fits = 1;
+        while (2 * fits * other <= most)
+            fits *= 2;
+        faults |= gemm_fault(g, along_m ? FIELD_CLUSTER_M : FIELD_CLUSTER_N, "CLUSTER-SIZE",
+                             "%d x %d blocks are %d, more than the %d of a cluster on %s; write %d", g->cluster_m,
+                             g->cluster_n, g->cluster_m * g->cluster_n, most, g->arch->name, fits);
+    }
     return faults;
 }
 
@@ -120,6 +178,10 @@ static int operand(struct gemm *g, int tensor, struct plan_mma *mma, int which)
         return 1;
     int span = t->box_bytes / t->tile[0];
     t->box[0] = t->tile[0] / t->multicast;
+    if (t->box[0] > MOST_BOX)
+        return gemm_fault(g, mn_major ? FIELD_TILE_K : field, "TMA-BOX",
+                          "%d rows of %s in one box, which takes up to %d on %s; write %d", t->box[0], t->name, MOST_BOX,
+                          g->arch->name, MOST_BOX * t->multicast);
     mma->operand[which].tensor = tensor;
     mma->operand[which].mn_major = mn_major;
     bool plain = t->swizzle == TW_SWIZZLE_NONE;
@@ -177,8 +239,9 @@ static void operands_of_epilogue(struct gemm *g, bool aligned)
         struct plan_tensor *t = &p->tensor[i];
         if (i == g->a || i == g->b || t->out)
             continue;
-        bool by_row = t->rank == 2 && strcmp(t->axis[1], "n") == 0;
-        t->align = (int)tw_dtype_bytes(t->dtype) * (aligned && by_row ? 2 : 1);
+        bool along_n = strcmp(t->axis[t->rank - 1], "n") == 0;
+        t->align = (int)tw_dtype_bytes(t->dtype) * (aligned && along_n ? 2 : 1);
+        t->whole_rows = aligned && along_n;
     }
 }
 
@@ -238,43 +301,52 @@ static int consumer(struct gemm *g, int consumers, bool staged)
            (staged && step(g, r, PLAN_STORE_WAIT, 1, -1, 0, 0, 0, "d_wait_0"));
 }
 
-/* As many stages as the shared memory beside the results holds. Returns 0, 1 a fault. */
-static int choose_stages(struct gemm *g, int stage_bytes, int result_bytes, int *stages)
+/* As many stages as the shared memory beside the results holds. What the spec sets must fit beside `most_results`, the
+ * results of the variant that has the most of them, so that both variants say the same. Returns 0, 1 a fault. */
+static int choose_stages(struct gemm *g, int result_bytes, int most_results, int *stages)
 {
-    int limit = g->arch->shared_limit - result_bytes;
-    int fit = limit / (stage_bytes + 16);
+    const struct plan_tensor *a = &g->plan->tensor[g->a], *b = &g->plan->tensor[g->b];
+    int stage_bytes = a->tile_bytes + b->tile_bytes, limit = g->arch->shared_limit;
+    int fit = (limit - result_bytes) / (stage_bytes + STAGE_BARRIERS);
+    int fit_of_both = (limit - most_results) / (stage_bytes + STAGE_BARRIERS);
     *stages = gemm_choose(g, FIELD_STAGES, fit > MOST_STAGES ? MOST_STAGES : fit,
-                          "stages of %d bytes beside %d bytes of results in %d bytes", stage_bytes, result_bytes,
-                          g->arch->shared_limit);
-    if (fit < 1)
-        return gemm_fault(g, FIELD_TILE_N, "SMEM",
-                          "one stage of %d bytes and %d bytes of results exceed the %d bytes of a block; write smaller "
-                          "tiles",
-                          stage_bytes, result_bytes, g->arch->shared_limit);
-    if (*stages > fit)
+                          "stages of %d bytes beside %d bytes of results in %d bytes", stage_bytes, result_bytes, limit);
+    if (fit_of_both < 2)
+        return gemm_stage_fault(g, most_results, (limit - most_results) / 2 - STAGE_BARRIERS);
+    if (*stages > fit_of_both && g->fields.value[FIELD_STAGES].set)
         return gemm_fault(g, FIELD_STAGES, "SMEM",
-                          "%d stages of %d bytes and %d bytes of results are %d bytes, more than the %d of a block; write "
-                          "%d",
-                          *stages, stage_bytes, result_bytes, *stages * (stage_bytes + 16) + result_bytes,
-                          g->arch->shared_limit, fit);
+                          "%d stages of %d bytes (A %d, B %d) and %d bytes of results are %d bytes of shared memory, but "
+                          "a block of %s has %d; write %d",
+                          *stages, stage_bytes, a->tile_bytes, b->tile_bytes, most_results,
+                          *stages * (stage_bytes + STAGE_BARRIERS) + most_results, g->arch->name, limit, fit_of_both);
     return 0;
 }
 
-static int memory_and_roles(struct gemm *g, int consumers, bool staged)
+/* Bytes of the buffers that results wait in for their bulk stores. */
+static int staged_bytes(const struct gemm *g, int consumers)
+{
+    int most = 0;
+    for (int i = 0; i < g->output_count; i++)
+        if (g->plan->tensor[g->output[i]].tile_bytes > most)
+            most = g->plan->tensor[g->output[i]].tile_bytes;
+    return (most + 1023) / 1024 * 1024 * BUFFERS * consumers;
+}
+
+static int memory_and_roles(struct gemm *g, int consumers, bool staged, int most_results)
 {
     struct plan *p = g->plan;
     struct plan_tensor *a = &p->tensor[g->a], *b = &p->tensor[g->b];
-    int stage_bytes = a->tile_bytes + b->tile_bytes, result_bytes = 0, stages;
+    int stage_bytes = a->tile_bytes + b->tile_bytes, stages;
+    int columns = g->tile_n % 32 == 0 ? 32 : g->tile_n % 16 == 0 ? 16 : 8;
+    int row_bytes = 4 * consumers * 16 * (columns + 1) * (int)sizeof(float); /* 16 rows a warp, one column of padding */
+    int result_bytes = staged ? most_results : row_bytes;
     int result_align = 128;
     for (int i = 0; staged && i < g->output_count; i++) {
         const struct plan_tensor *t = &p->tensor[g->output[i]];
-        if (t->tile_bytes > result_bytes)
-            result_bytes = t->tile_bytes;
         if ((int)tw_swizzles[t->swizzle].align > result_align)
             result_align = (int)tw_swizzles[t->swizzle].align;
     }
-    result_bytes = (result_bytes + 1023) / 1024 * 1024 * BUFFERS * consumers;
-    if (choose_stages(g, stage_bytes, result_bytes, &stages))
+    if (choose_stages(g, result_bytes, most_results, &stages))
         return 1;
     int peers = g->cluster_m + g->cluster_n - 1;
     bool clustered = g->cluster_m * g->cluster_n > 1;
@@ -300,6 +372,9 @@ static int memory_and_roles(struct gemm *g, int consumers, bool staged)
         if (family_add_barrier(p, "d_barrier", 1, WARPGROUP))
             return 3;
     }
+    if (!staged && (!family_add_shared(p, "rows", row_bytes, 16, 4 * consumers) ||
+                    family_add_value(p, "store_columns", columns)))
+        return 3;
     p->ring[0].full_shared = p->shared_count;
     p->ring[0].empty_shared = p->shared_count + 1;
     if (!family_add_shared(p, "ab.full", 8 * stages, 8, stages) || !family_add_shared(p, "ab.empty", 8 * stages, 8, stages))
@@ -313,17 +388,16 @@ int gemm_resolve_wgmma(const struct spec *spec, const struct spec_kernel *kernel
                        struct plan *p, struct diag_set *diags)
 {
     struct gemm g = {.spec = spec, .kernel = kernel, .arch = arch, .plan = p, .diags = diags};
-    bool staged = variant == 0;
-    p->variant = staged ? "" : "unaligned";
-    p->entry = plan_text(p, staged ? "%s" : "%s__unaligned", kernel->name);
+    bool bulk_stores = gemm_stores_whole_rows(kernel), staged = variant == 0 && bulk_stores;
+    p->variant = variant == 0 ? "" : "unaligned";
+    p->entry = plan_text(p, variant == 0 ? "%s" : "%s__unaligned", kernel->name);
     p->template_name = "gemm.sm_90a.cu";
     int status = gemm_begin(&g);
     if (status)
         return status;
     int consumers = choose_consumers(&g);
     status = choose_tiles(&g, consumers);
-    if (status == 0)
-        status = choose_cluster(&g);
+    status |= choose_cluster(&g, status == 0) | gemm_check_stages(&g);
     if (status)
         return status;
 
@@ -339,8 +413,20 @@ int gemm_resolve_wgmma(const struct spec *spec, const struct spec_kernel *kernel
     mma->blocks_n = 1;
     mma->k_steps = g.tile_k / mma->k;
     status = operand(&g, g.a, mma, 0) | operand(&g, g.b, mma, 1);
-    for (int i = 0; staged && i < g.output_count; i++)
-        status |= output(&g, g.output[i]);
+    int most_results = 0;
+    if (bulk_stores) {
+        int before = p->reason_count;
+        struct plan_tensor plain[GEMM_MAX_OUTPUTS];
+        for (int i = 0; i < g.output_count; i++) {
+            plain[i] = p->tensor[g.output[i]];
+            status |= output(&g, g.output[i]);
+        }
+        most_results = staged_bytes(&g, consumers);
+        for (int i = 0; i < g.output_count && !staged; i++)
+            p->tensor[g.output[i]] = plain[i];
+        if (!staged)
+            p->reason_count = before;
+    }
     if (status)
         return status;
     operands_of_epilogue(&g, staged);
@@ -354,11 +440,11 @@ int gemm_resolve_wgmma(const struct spec *spec, const struct spec_kernel *kernel
             return 3;
     p->launch.block = WARPGROUP * (consumers + 1);
     p->launch.min_blocks = 1;
-    p->registers_estimate = mma->blocks_m * mma->n / 2 + OTHER_REGISTERS;
+    p->registers_estimate = mma->blocks_m * mma->n / 2 + other_registers(&g, mma->blocks_m);
     const struct spec_value *most = &g.fields.value[FIELD_REGISTERS], *spills = &g.fields.value[FIELD_SPILLS];
     p->register_limit = most->set ? (int)most->integer : 0;
     p->allow_spills = spills->set && spills->integer;
-    status = memory_and_roles(&g, consumers, staged);
+    status = memory_and_roles(&g, consumers, staged, most_results);
     const struct spec_value *persistent = &g.fields.value[FIELD_PERSISTENT];
     if (status == 0 && (family_add_word(p, "store", staged ? "tma" : "global")))
         status = 3;

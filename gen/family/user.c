@@ -8,6 +8,8 @@
 
 static const char *const architectures[] = {"sm_80", "sm_90a", NULL};
 
+enum { MOST_BOX = 256 }; /* elements of a tensor map's box along one dim */
+
 static int64_t field_or(const struct spec_fields *f, enum spec_field field, int64_t fallback)
 {
     return f->value[field].set ? f->value[field].integer : fallback;
@@ -33,15 +35,26 @@ static int ring_tensor(const struct spec_kernel *kernel, int number, struct plan
         return 1;
     }
     int span = t->swizzle != TW_SWIZZLE_NONE ? (int)tw_swizzles[t->swizzle].span : 0;
-    int width = span ? span / size : from->tile[1] < 256 ? from->tile[1] : 256;
-    while (!span && from->tile[1] % width)
-        width -= 16 / size ? 16 / size : 1;
-    if (width <= 0 || from->tile[1] % width || width * size % 16) {
-        diag_report(diags, DIAG_ERROR, from->loc, kernel->name, t->name, "TMA-SPAN",
-                    "%d %s do not divide into boxes of whole %d bytes; write a multiple of %d columns", from->tile[1],
-                    tw_dtype_name(t->dtype), span ? span : 16, (span ? span : 16) / size);
-        return 1;
+    int unit = (span ? span : 16) / size, columns = from->tile[1], status = 0;
+    if (from->tile[0] > MOST_BOX) {
+        diag_report(diags, DIAG_ERROR, from->loc, kernel->name, t->name, "TMA-BOX",
+                    "tile = { %d, %d } has %d rows, and a box takes up to %d; write tile = { %d, %d }", from->tile[0],
+                    columns, from->tile[0], MOST_BOX, MOST_BOX, columns);
+        status = 1;
     }
+    if (columns % unit) {
+        diag_report(diags, DIAG_ERROR, from->loc, kernel->name, t->name, "TMA-SPAN",
+                    "%d columns of %s are %d bytes, no multiple of the %d %s; write tile = { %d, %d }", columns,
+                    tw_dtype_name(t->dtype), columns * size, unit * size,
+                    span ? "that the swizzle spans" : "that a box is made of", from->tile[0],
+                    (columns + unit - 1) / unit * unit);
+        status = 1;
+    }
+    if (status)
+        return status;
+    int width = span ? unit : columns < MOST_BOX ? columns : MOST_BOX / unit * unit;
+    while (columns % width)
+        width -= unit;
     t->access = PLAN_ACCESS_TMA;
     t->align = 16;
     t->tile[0] = from->tile[0];
@@ -126,6 +139,35 @@ static int add_roles(const struct spec_kernel *kernel, int threads, struct plan 
     return status;
 }
 
+/* Rings too deep for the block, or too much shared memory of the template's own. The ring that takes most is told. */
+static int check_shared(const struct spec_kernel *kernel, const struct arch *arch, const struct spec_fields *fields,
+                        const struct plan *p, struct diag_set *diags)
+{
+    int bytes = p->launch.shared_bytes, fullest = -1, most = 0;
+    if (bytes <= arch->shared_limit)
+        return 0;
+    for (int i = 0; i < p->ring_count; i++)
+        if (p->ring[i].stages * p->ring[i].tx_bytes > most) {
+            most = p->ring[i].stages * p->ring[i].tx_bytes;
+            fullest = i;
+        }
+    int stage = fullest < 0 ? 0 : p->ring[fullest].tx_bytes + 16; /* with its two mbarriers */
+    int fits = fullest < 0 ? 0 : p->ring[fullest].stages - (bytes - arch->shared_limit + stage - 1) / stage;
+    if (fits > 0) {
+        diag_report(diags, DIAG_ERROR, kernel->ring[fullest].loc, kernel->name, "rings", "SMEM",
+                    "%d stages of %d bytes and %d bytes beside them are %d bytes of shared memory, but a block of %s has "
+                    "%d; write stages = %d",
+                    p->ring[fullest].stages, p->ring[fullest].tx_bytes, bytes - most, bytes, arch->name,
+                    arch->shared_limit, fits);
+        return 1;
+    }
+    const struct spec_value *own = &fields->value[FIELD_SHARED];
+    diag_report(diags, DIAG_ERROR, own->set ? own->loc : kernel->loc, kernel->name, own->set ? "shared" : "rings", "SMEM",
+                "%d bytes of shared memory, but a block of %s has %d; write %s", bytes, arch->name, arch->shared_limit,
+                own->set ? "less, or smaller tiles in rings" : "smaller tiles in rings");
+    return 1;
+}
+
 static int resolve(const struct spec *spec, const struct spec_kernel *kernel, const struct arch *arch, int variant,
                    struct plan *p, struct diag_set *diags)
 {
@@ -186,7 +228,7 @@ static int resolve(const struct spec *spec, const struct spec_kernel *kernel, co
         }
     }
     family_place_shared(p);
-    return family_pack_params(p);
+    return check_shared(kernel, arch, &fields, p, diags) ? 1 : family_pack_params(p);
 }
 
 static double input_scale(const struct plan *p, int tensor, const int64_t *dims, enum family_inputs kind)

@@ -37,6 +37,18 @@ __attribute__((format(printf, 4, 5))) static void fault(const struct check *c, c
     diag_report(c->diags, DIAG_ERROR, c->p->loc, c->p->kernel, field, rule, "%s", text);
 }
 
+/* The same at the tensor's place in the spec, where that is known. */
+__attribute__((format(printf, 4, 5))) static void tensor_fault(const struct check *c, const struct plan_tensor *t,
+                                                               const char *rule, const char *format, ...)
+{
+    char text[768];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    diag_report(c->diags, DIAG_ERROR, t->loc.line > 0 ? t->loc : c->p->loc, c->p->kernel, t->name, rule, "%s", text);
+}
+
 static int64_t align_up(int64_t value, int64_t align)
 {
     return (value + align - 1) / align * align;
@@ -83,6 +95,24 @@ static struct tw_tensormap_call representative(const struct plan *p, const struc
     return call;
 }
 
+/* A constant stride of `bytes` in dim d of the tensor is no multiple of `unit` bytes: what the spec has to say instead. */
+static void stride_fault(const struct check *c, const struct plan_tensor *t, int d, int64_t bytes, int64_t unit)
+{
+    int64_t size = (int64_t)tw_dtype_bytes(t->dtype), padded = align_up(bytes, unit) / size;
+    if (t->rank == 2)
+        tensor_fault(c, t, "TMA-STR16",
+                     "its rows are %lld bytes (%lld %s) apart, no multiple of the %lld that a tensor map asks for; pad "
+                     "them, write stride = { %lld, 1 }",
+                     (long long)bytes, (long long)(bytes / size), tw_dtype_name(t->dtype), (long long)unit,
+                     (long long)padded);
+    else
+        tensor_fault(c, t, "TMA-STR16",
+                     "the stride of dim %d is %lld bytes (%lld %s), no multiple of the %lld that a tensor map asks for; "
+                     "pad it, write %lld in stride",
+                     d + 1, (long long)bytes, (long long)(bytes / size), tw_dtype_name(t->dtype), (long long)unit,
+                     (long long)padded);
+}
+
 static void check_map(const struct check *c, const struct plan_map *m)
 {
     const struct plan *p = c->p;
@@ -113,9 +143,12 @@ static void check_map(const struct check *c, const struct plan_map *m)
     tw_tensormap_check(&call, cc, &verdict);
     for (int i = 0; i < verdict.count; i++) {
         char text[TW_TENSORMAP_MESSAGE];
-        if (!verdict.finding[i].warning)
-            fault(c, t->name, tw_tensormap_rule_name(verdict.finding[i].rule), "%s",
-                  tw_tensormap_message(&call, cc, &verdict.finding[i], text, sizeof text));
+        const struct tw_tensormap_finding *f = &verdict.finding[i];
+        if (f->rule == TW_TENSORMAP_RULE_STR16)
+            stride_fault(c, t, m->rank - 2 - (int)f->entry, (int64_t)f->value, (int64_t)f->bound);
+        else if (!f->warning)
+            tensor_fault(c, t, tw_tensormap_rule_name(f->rule), "%s",
+                         tw_tensormap_message(&call, cc, f, text, sizeof text));
     }
 }
 

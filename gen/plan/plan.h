@@ -43,6 +43,7 @@ enum plan_access {
  * last, as in the spec. */
 struct plan_tensor {
     const char *name;
+    struct diag_loc loc;           /* in the spec; line 0: unknown */
     enum tw_dtype dtype;
     int rank;
     int dim[SPEC_MAX_RANK];        /* nodes: extents in elements */

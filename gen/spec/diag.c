@@ -63,8 +63,10 @@ void diag_report(struct diag_set *set, enum diag_severity severity, struct diag_
     if (length >= (int)sizeof text)
         memcpy(text + sizeof text - 4, "...", 4);
     clean(text);
-    if (severity == DIAG_ERROR)
+    if (severity == DIAG_ERROR) {
         set->errors++;
+        set->reported++;
+    }
     for (int i = 0; i < set->count; i++) {
         const struct diag *d = &set->item[i];
         bool place = d->loc.file == loc.file && d->loc.line == loc.line && d->loc.column == loc.column;

@@ -36,6 +36,7 @@ struct diag_set {
     struct diag_source *source;
     int source_count;
     int errors;
+    int reported; /* errors with those that were added before: equal before and after a piece of work without a fault */
     bool out_of_memory; /* something was lost: whoever reads the set reports status 3 */
     struct arena arena;
 };

@@ -394,6 +394,7 @@ static int declare(lua_State *L)
     if (!r)
         return luaL_error(L, "a kernel is declared in a spec, not in a reference");
     struct name *name = &r->name[lua_tointeger(L, lua_upvalueindex(1))];
+    int reported = r->diags->reported;
     name->used = true;
     if (lua_type(L, 1) != LUA_TTABLE)
         return luaL_error(L, "kernel \"%s\" takes a table of fields, this is %s", name->text, describe(r, 1));
@@ -444,8 +445,10 @@ static int declare(lua_State *L)
     lua_setfield(L, 2, "like");
     lua_pushvalue(L, 2);
     draft->table = luaL_ref(L, LUA_REGISTRYINDEX);
-    if (like != -2) /* else most of its fields are missing */
+    if (like != -2) { /* else most of its fields are missing */
         read_kernel(r, 2);
+        reader_kernel(r)->sound = r->diags->reported == reported;
+    }
     int *handle = lua_newuserdatauv(L, sizeof *handle, 0);
     *handle = r->now;
     luaL_setmetatable(L, TYPE_KERNEL);

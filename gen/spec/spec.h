@@ -135,6 +135,7 @@ struct spec_kernel {
     int run_count, bench_count;
     struct expr_graph shape; /* dims, strides, grid: integers over the symbols */
     struct expr_graph graph; /* fused functions */
+    bool sound; /* it was read without a fault and can be planned, whatever other kernels of the spec are */
 };
 
 struct spec {

@@ -23,8 +23,8 @@ __device__ __forceinline__ void ${name}_store_global(const arguments &args,
     for (int i = 0; i < 2 * ${blocks_m}; ++i)
         #pragma unroll
         for (int j = 0; j < ${blocks_n}; ++j) {
-            const i64 m = first_m + (i64)(warp_m * ${rows} + lane / 4) + i * 8;
-            const i64 n = first_n + (i64)(warp_n * ${columns} + lane % 4 * 2) + j * 8;
+            const int m = first_m + (int)(warp_m * ${rows} + lane / 4) + i * 8;
+            const int n = first_n + (int)(warp_n * ${columns} + lane % 4 * 2) + j * 8;
             if (m >= ${extent.m} || n >= ${extent.n})
                 continue;
             float v0 = d[i / 2][j][i % 2 * 2], v1 = d[i / 2][j][i % 2 * 2 + 1];

@@ -69,7 +69,7 @@ __device__ __forceinline__ void ${name}_write(const arguments &args, const float
 {
     const u32 lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;
     const u32 base = ${r}_buffer(consumer, buffer);
-    const i64 row = m + (int)(warp * 16 + lane / 4), column = n + chunk * ${width} + (int)(lane % 4 * 2);
+    const int row = m + (int)(warp * 16 + lane / 4), column = n + chunk * ${width} + (int)(lane % 4 * 2);
 //@     if dtype == "fp32" then
     #pragma unroll
     for (int j = 0; j < ${width} / 8; ++j) {

@@ -43,7 +43,8 @@ struct ${NAME}_driver {
     int (*module_unload)(void *module);                                          /* cuModuleUnload */
     int (*module_function)(void **function, void *module, const char *name);     /* cuModuleGetFunction */
     int (*function_set)(void *function, int attribute, int value);               /* cuFuncSetAttribute */
-    int (*max_active_clusters)(int *clusters, void *function, const void *config); /* cuOccupancyMaxActiveClusters, or NULL */
+    /* cuOccupancyMaxActiveClusters, or NULL */
+    int (*max_active_clusters)(int *clusters, void *function, const void *config);
     int (*launch)(const void *config, void *function, void **arguments, void **extra); /* cuLaunchKernelEx */
     int (*encode_tiled)(void *map, int dtype, uint32_t rank, void *address, const uint64_t *dim,
                         const uint64_t *stride, const uint32_t *box, const uint32_t *element_stride, int interleave,
@@ -156,7 +157,7 @@ int ${NAME}_unload(struct ${NAME} *kernel, struct ${NAME}_error *error);
 int ${NAME}_workspace(const struct ${NAME} *kernel, const struct ${NAME}_args *args, uint64_t *bytes,
                       struct ${NAME}_error *error);
 
-/* Check the arguments, choose the variant and fill *params: for launches of one's own, and to update the nodes of a graph.
+/* Check the arguments, choose the variant and fill *params: for launches of one's own, and to update a graph's nodes.
  * Allocates nothing; a driver call only where the images are not static. Thread-safe as workspace. */
 int ${NAME}_params(const struct ${NAME} *kernel, const struct ${NAME}_args *args, struct ${NAME}_params *params,
                    struct ${NAME}_error *error);

@@ -7,5 +7,6 @@
  * ${i.arch}${i.label}: ${i.cost}
 //@ end
  *
- * C99 and C++17; needs libc and, at run time, the CUDA driver${host.needs}. Link with -ldl where libc is older than glibc 2.34.
+ * C99 and C++17; needs libc and, at run time, the CUDA driver${host.needs}.
+ * Link with -ldl where libc is older than glibc 2.34.
  * The output of the generator belongs to whoever generated it. */

@@ -2,7 +2,8 @@
 
 #include <string.h>
 
-static struct plan_tensor *add_tensor(struct plan *p, const char *name, enum tw_dtype dtype, int rank, const int *dim, bool out)
+static struct plan_tensor *add_tensor(struct plan *p, const char *name, enum tw_dtype dtype, int rank, const int *dim,
+                                      bool out)
 {
     struct plan_tensor *t = &p->tensor[p->tensor_count++];
     int stride = expr_int(&p->graph, 1);
@@ -109,7 +110,8 @@ void host_plan_gemm(struct plan *p, enum host_plan which)
     p->param_bytes = (p->param_bytes + 63) / 64 * 64;
 
     int cluster = hopper ? 2 : 1;
-    int tiles = expr_binary(g, EXPR_MUL, expr_ceil_div(g, m, expr_int(g, 128 * cluster)), expr_ceil_div(g, n, expr_int(g, 256)));
+    int tiles = expr_binary(g, EXPR_MUL, expr_ceil_div(g, m, expr_int(g, 128 * cluster)),
+                            expr_ceil_div(g, n, expr_int(g, 256)));
     int slots = expr_binary(g, EXPR_FLOORDIV, expr_symbol(g, 3), expr_int(g, cluster));
     p->launch.grid[0] = expr_binary(g, EXPR_MUL, expr_binary(g, EXPR_MIN, tiles, slots), expr_int(g, cluster));
     p->launch.block = hopper ? 384 : 256;

@@ -1,12 +1,12 @@
-/* Plans made by hand for tests of the emitted C pair: as the family gemm resolves them, without its shared memory, roles
- * and rings, which host code does not read. */
+/* Plans made by hand for tests of the emitted C pair: as the family gemm resolves them, without its shared memory,
+ * roles and rings, which host code does not read. */
 #ifndef TW_TESTS_EMBED_HOST_PLANS_H
 #define TW_TESTS_EMBED_HOST_PLANS_H
 
 #include "plan/plan.h"
 
-/* D[M, N] = alpha A[M, K] B[N, K]^T + bias[N], bf16, K a multiple of 8, in clusters of two blocks: sm_90a with maps of A, B
- * and D; its variant "unaligned", which stores D by plain stores; sm_80, without maps. */
+/* D[M, N] = alpha A[M, K] B[N, K]^T + bias[N], bf16, K a multiple of 8, in clusters of two blocks: sm_90a with maps of
+ * A, B and D; its variant "unaligned", which stores D by plain stores; sm_80, without maps. */
 enum host_plan { HOST_PLAN_SM_90A, HOST_PLAN_SM_90A_UNALIGNED, HOST_PLAN_SM_80, HOST_PLAN_COUNT };
 void host_plan_gemm(struct plan *p, enum host_plan which);
 

@@ -1,5 +1,5 @@
-/* A driver for tests of emitted host code: keeps what it is given, fails call N, and encodes tensor maps by the runtime's
- * encoder. One thread. */
+/* A driver for tests of emitted host code: keeps what it is given, fails call N, and encodes tensor maps by the
+ * runtime's encoder. One thread. */
 #ifndef TW_TESTS_EMBED_MOCK_DRIVER_H
 #define TW_TESTS_EMBED_MOCK_DRIVER_H
 
@@ -24,21 +24,21 @@ struct mock_launch {
 struct mock {
     /* what the test sets */
     int major, minor, sm_count, clusters, driver_version;
-    int fail_at;              /* driver, NVRTC and memory calls are counted together, from 1; 0: none fails */
+    int fail_at; /* driver, NVRTC and memory calls are counted together, from 1; 0: none fails */
     int encoder_fails;
-    int wrong_bit;            /* the encoder writes this bit of the map as 0; -1: none */
-    int swapped_bit;          /* the encoder exchanges this bit and the next; -1: none */
-    int set_bit_85;           /* as drivers do on Blackwell */
+    int wrong_bit;   /* the encoder writes this bit of the map as 0; -1: none */
+    int swapped_bit; /* the encoder exchanges this bit and the next; -1: none */
+    int set_bit_85;  /* as drivers do on Blackwell */
     int has_nvrtc_log;
-    size_t param_bytes;       /* of a launch, to be kept */
+    size_t param_bytes; /* of a launch, to be kept */
     /* what it sees */
     int calls, launches, encodes;
-    int modules, memory, programs;   /* alive */
-    int shared_set;           /* the last dynamic shared memory limit */
-    char image[4][4096];      /* first bytes of the images loaded, in order */
+    int modules, memory, programs; /* alive */
+    int shared_set;                /* the last dynamic shared memory limit */
+    char image[4][4096];           /* first bytes of the images loaded, in order */
     int images;
-    struct mock_launch launch;       /* the last */
-    char compile_options[1024];      /* of the last compile */
+    struct mock_launch launch;  /* the last */
+    char compile_options[1024]; /* of the last compile */
 };
 extern struct mock mock;
 

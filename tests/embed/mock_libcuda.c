@@ -63,6 +63,6 @@ int cuTensorMapEncodeTiled(void *map, int dtype, uint32_t rank, void *address, c
                            const uint64_t *stride, const uint32_t *box, const uint32_t *element_stride, int interleave,
                            int swizzle, int promotion, int fill)
 {
-    return mock_encode_tiled(map, dtype, rank, address, dim, stride, box, element_stride, interleave, swizzle, promotion,
-                             fill);
+    return mock_encode_tiled(map, dtype, rank, address, dim, stride, box, element_stride, interleave, swizzle,
+                             promotion, fill);
 }

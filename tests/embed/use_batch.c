@@ -86,12 +86,15 @@ static const char *guards(void)
     EXPECT(batch_test_params(&k, &a, &p, &error) == batch_test_INVALID);
     EXPECT(strcmp(error.text, "the sizes make the extents of X divide by zero") == 0);
     a = arguments((int64_t)1 << 38, (int64_t)1 << 38, 1, (int64_t)1 << 38);
-    EXPECT(batch_test_params(&k, &a, &p, &error) == batch_test_INVALID && strstr(error.text, "overflow 64-bit arithmetic"));
+    EXPECT(batch_test_params(&k, &a, &p, &error) == batch_test_INVALID &&
+           strstr(error.text, "overflow 64-bit arithmetic"));
     a = arguments(1, 1, 1, ((int64_t)1 << 32) + 1);
     EXPECT(batch_test_params(&k, &a, &p, &error) == batch_test_INVALID);
-    EXPECT(strcmp(error.text, "extent 2 of X is 4294967297, past 2^32, the most of a tensor map; split the work [TMA-DIM]") == 0);
+    EXPECT(strcmp(error.text,
+                  "extent 2 of X is 4294967297, past 2^32, the most of a tensor map; split the work [TMA-DIM]") == 0);
     a = arguments(1, 70000, 1, 100);
-    EXPECT(batch_test_params(&k, &a, &p, &error) == batch_test_INVALID && strstr(error.text, "a grid of 4 x 70000 x 1 blocks"));
+    EXPECT(batch_test_params(&k, &a, &p, &error) == batch_test_INVALID &&
+           strstr(error.text, "a grid of 4 x 70000 x 1 blocks"));
     a = arguments(1, 0, 1, 100);
     EXPECT(batch_test_launch(&k, &a, NULL, &error) == 0 && mock.launches == 0);
     batch_test_unload(&k, NULL);

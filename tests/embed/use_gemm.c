@@ -35,8 +35,8 @@ static struct gemm_test_args arguments(int64_t m, int64_t n, int64_t k)
 }
 
 /* A rank-2 bf16 map as the runtime encodes it, into bytes of a parameter buffer's size. */
-static int encode(uint64_t address, uint64_t inner, uint64_t outer, uint64_t pitch, uint32_t box_inner, uint32_t box_outer,
-                  uint64_t map[16])
+static int encode(uint64_t address, uint64_t inner, uint64_t outer, uint64_t pitch, uint32_t box_inner,
+                  uint32_t box_outer, uint64_t map[16])
 {
     struct tw_tensormap_call c;
     memset(&c, 0, sizeof c);
@@ -166,7 +166,10 @@ static const char *chooses_architectures(void)
     static const struct {
         int major, minor;
         const char *arch, *word;
-    } device[] = {{9, 0, "sm_90a", "CUBIN"}, {8, 0, "sm_80", "CUBIN"}, {8, 9, "sm_80", "CUBIN"}, {10, 0, "sm_80", "PTX"},
+    } device[] = {{9, 0, "sm_90a", "CUBIN"},
+                  {8, 0, "sm_80", "CUBIN"},
+                  {8, 9, "sm_80", "CUBIN"},
+                  {10, 0, "sm_80", "PTX"},
                   {12, 1, "sm_80", "PTX"}};
     struct gemm_test k;
     struct gemm_test_info info;
@@ -179,7 +182,8 @@ static const char *chooses_architectures(void)
         mock.minor = device[i].minor;
         EXPECT(gemm_test_load(&k, &table, &error) == 0);
         gemm_test_info(&k, &info);
-        EXPECT(strcmp(info.arch, device[i].arch) == 0 && strncmp(mock.image[0], device[i].word, strlen(device[i].word)) == 0);
+        EXPECT(strcmp(info.arch, device[i].arch) == 0 &&
+               strncmp(mock.image[0], device[i].word, strlen(device[i].word)) == 0);
         EXPECT(gemm_test_launch(&k, &a, NULL, &error) == 0 && mock.launches == 1);
         EXPECT(mock.launch.cluster[0] == (mock.major == 9 ? 2u : 0u));
         EXPECT(info.static_images == (mock.major == 9));
@@ -188,7 +192,8 @@ static const char *chooses_architectures(void)
     mock_reset();
     mock.major = 7;
     mock.minor = 5;
-    EXPECT(gemm_test_load(&k, &table, &error) == gemm_test_UNSUPPORTED && strstr(error.text, "7.5") && strstr(error.text, "sm_90a, sm_80"));
+    EXPECT(gemm_test_load(&k, &table, &error) == gemm_test_UNSUPPORTED && strstr(error.text, "7.5") &&
+           strstr(error.text, "sm_90a, sm_80"));
     EXPECT(gemm_test_params(&k, &a, NULL, &error) == gemm_test_INVALID && strstr(error.text, "not loaded"));
     return NULL;
 }
@@ -223,24 +228,29 @@ static const char *refuses(void)
     a.A = NULL;
     EXPECT(refused(&k, &a, "A is NULL; pass the tensor's device address"));
     a.A = pointer(a_at + 8);
-    EXPECT(refused(&k, &a, "A is 0x7f0012340008, no multiple of 16 bytes; move the tensor's start, to 0x7f0012340000 for "
-                           "example [TMA-ADDR16]"));
+    EXPECT(refused(&k, &a,
+                   "A is 0x7f0012340008, no multiple of 16 bytes; move the tensor's start, to 0x7f0012340000 for "
+                   "example [TMA-ADDR16]"));
     a.A = pointer((uint64_t)1 << 57);
     EXPECT(refused(&k, &a, "A is 0x200000000000000, at or past 2^57, so no device address [TMA-ADDR57]"));
     a = arguments(100, 256, 64);
     a.B_stride[0] = 1001;
-    EXPECT(refused(&k, &a, "the stride of dimension 0 of B is 1001 elements of bf16, 2002 bytes, no multiple of 16; pad it to "
-                           "1008 elements and pass that as B_stride[0] [TMA-STR16]"));
+    EXPECT(refused(&k, &a,
+                   "the stride of dimension 0 of B is 1001 elements of bf16, 2002 bytes, no multiple of 16; pad it to "
+                   "1008 elements and pass that as B_stride[0] [TMA-STR16]"));
     a.B_stride[0] = (int64_t)1 << 39;
-    EXPECT(refused(&k, &a, "B_stride[0] is 549755813888 elements of 2 bytes; strides are 0 or more and below 2^40 bytes, "
-                           "549755813888 elements [TMA-STRMAX]"));
+    EXPECT(refused(&k, &a,
+                   "B_stride[0] is 549755813888 elements of 2 bytes; strides are 0 or more and below 2^40 bytes, "
+                   "549755813888 elements [TMA-STRMAX]"));
     a.B_stride[0] = -64;
-    EXPECT(refused(&k, &a, "B_stride[0] is -64 elements of 2 bytes; strides are 0 or more and below 2^40 bytes, 549755813888 "
-                           "elements [TMA-STRMAX]"));
+    EXPECT(refused(&k, &a,
+                   "B_stride[0] is -64 elements of 2 bytes; strides are 0 or more and below 2^40 bytes, 549755813888 "
+                   "elements [TMA-STRMAX]"));
     a = arguments(100, 257, 64);
     a.D = pointer(d_at + 1);
-    EXPECT(refused(&k, &a, "D is 0x7f009abc0011, no multiple of 2 bytes; move the tensor's start, to 0x7f009abc0010 for "
-                           "example [ALIGN]"));
+    EXPECT(refused(&k, &a,
+                   "D is 0x7f009abc0011, no multiple of 2 bytes; move the tensor's start, to 0x7f009abc0010 for "
+                   "example [ALIGN]"));
     EXPECT(mock.launches == 0);
     gemm_test_unload(&k, NULL);
     lacking.launch = NULL;
@@ -311,7 +321,8 @@ static const char *fails_cleanly(void)
     mock_reset();
     EXPECT(gemm_test_load(&k, &table, NULL) == 0);
     mock.fail_at = mock.calls + 1;
-    EXPECT(gemm_test_unload(&k, &error) == gemm_test_DRIVER && strstr(error.text, "cuModuleUnload") && mock.modules == 0);
+    EXPECT(gemm_test_unload(&k, &error) == gemm_test_DRIVER && strstr(error.text, "cuModuleUnload") &&
+           mock.modules == 0);
     return NULL;
 }
 

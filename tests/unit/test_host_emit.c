@@ -1,6 +1,6 @@
 /* The emitted C pair: made from Plans built by hand, compiled with the strictest flags by every compiler that is there,
- * loaded, and run against a driver that is none (tests/embed/mock_driver.c). Runs in the repository's folder; links with
- * -rdynamic, as what is loaded calls back. */
+ * loaded, and run against a driver that is none (tests/embed/mock_driver.c). Runs in the repository's folder; links
+ * with -rdynamic, as what is loaded calls back. */
 #include "check.h"
 
 #include <dlfcn.h>
@@ -102,8 +102,9 @@ enum { compiler_count = sizeof compilers / sizeof *compilers };
 
 static void compile(const struct compiler *c, const char *name)
 {
-    shell("cd %s && %s %s -Wall -Wextra -Wpedantic -Wconversion -Werror -fPIC %s %s -c %s.c -o %s.o", folder, c->program,
-          c->arguments, c->sanitized ? SANITIZE : "", c->is_c ? "-Dmalloc=mock_malloc -Dfree=mock_free" : "", name, name);
+    shell("cd %s && %s %s -Wall -Wextra -Wpedantic -Wconversion -Werror -fPIC %s %s -c %s.c -o %s.o", folder,
+          c->program, c->arguments, c->sanitized ? SANITIZE : "",
+          c->is_c ? "-Dmalloc=mock_malloc -Dfree=mock_free" : "", name, name);
 }
 
 /* Every case of tests/embed/USE.c on the pair NAME, compiled by every compiler. */
@@ -117,7 +118,8 @@ static void run_cases(const char *name, const char *use)
         }
         compile(&compilers[i], name);
         shell("gcc -std=c11 -Wall -Wextra -Wconversion -Werror -fPIC -shared %s -I%s -Iruntime -Itests/embed "
-              "tests/embed/%s.c %s/%s.o -o %s/%s_%d.so -ldl", SANITIZE, folder, use, folder, name, folder, name, i);
+              "tests/embed/%s.c %s/%s.o -o %s/%s_%d.so -ldl",
+              SANITIZE, folder, use, folder, name, folder, name, i);
         snprintf(path, sizeof path, "%s/%s_%d.so", folder, name, i);
         void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
         if (!library)
@@ -312,10 +314,12 @@ static int set_up(void **state)
     (void)state;
     if (!mkdtemp(folder))
         return 1;
-    shell("mkdir -p %s/cuda/lib64 && gcc -w -fPIC -shared -Itests/embed tests/embed/mock_nvrtc.c -o %s/cuda/lib64/libnvrtc.so.12",
+    shell("mkdir -p %s/cuda/lib64 && gcc -w -fPIC -shared -Itests/embed tests/embed/mock_nvrtc.c -o "
+          "%s/cuda/lib64/libnvrtc.so.12",
           folder, folder);
     shell("echo 'int nothing;' | gcc -x c - -fPIC -shared -o %s/cuda/lib64/libnvrtc-builtins.so.12.9", folder);
-    shell("gcc -fPIC -shared -Itests/embed tests/embed/mock_libcuda.c -Wl,-soname,libcuda.so.1 -o %s/libcuda.so.1", folder);
+    shell("gcc -fPIC -shared -Itests/embed tests/embed/mock_libcuda.c -Wl,-soname,libcuda.so.1 -o %s/libcuda.so.1",
+          folder);
     snprintf(path, sizeof path, "%s/cuda", folder);
     setenv("CUDA_HOME", path, 1);
     snprintf(path, sizeof path, "%s/libcuda.so.1", folder);

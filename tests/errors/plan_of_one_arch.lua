@@ -1,0 +1,11 @@
+-- The fault is one architecture's, and its place is there.
+local M, N, K = dims "M N K"
+
+kernel "gemm" {
+  family = "gemm",
+  A = tensor { M, K, dtype = "bf16" },
+  B = tensor { N, K, dtype = "bf16" },
+  D = tensor { M, N, dtype = "bf16" },
+  tile = { m = 128, n = 256 },
+  arch = { sm_90a = {}, sm_80 = { tile = { n = 128 }, pipeline = { warps_m = 3, stages = 9 } } },
+}

@@ -1,0 +1,1 @@
+// Never expanded: the Plans of plan_rings.lua are at fault.

@@ -1,0 +1,22 @@
+-- Kernels with a template of their own: tiles that are no boxes, rings that shared memory does not hold.
+local R, C = dims "R C"
+
+local rows = kernel "rows" {
+  template = "plan_rings.cu",
+  x = tensor { R, C, dtype = "bf16", tile = { 512, 64 } },
+  rings = { { "x", stages = 2 } },
+  grid = { R },
+  arch = { sm_90a = {} },
+}
+kernel "columns" { like = rows, x = tensor { R, C, dtype = "bf16", tile = { 8, 1020 } } }
+kernel "deep" {
+  like = rows,
+  x = tensor { R, C, dtype = "bf16", tile = { 16, 1024 } },
+  rings = { { "x", stages = 16 } },
+}
+kernel "threads" {
+  like = rows,
+  x = tensor { R, C, dtype = "bf16", tile = { 1, 64 } },
+  threads = 48,
+}
+kernel "misaligned" { like = rows, x = tensor { R, 100, dtype = "bf16", tile = { 1, 64 } } }
