@@ -20,6 +20,12 @@ static void print_table(const struct compile *c, const bool with[COMPILE_WITH_CO
         int length = (int)strlen(c->unit[i].kernel->name);
         width = length > width ? length : width;
     }
+    bool any = false;
+    for (int i = 0; i < c->unit_count; i++)
+        for (int w = 0; w < COMPILE_WITH_COUNT; w++)
+            any |= with[w] && c->unit[i].status[w] == TW_OK && c->unit[i].compiled[w].cubin;
+    if (!any)
+        return; /* the faults are all there is to say */
     printf("%-*s  %-8s %-10s %-6s %9s %8s %7s %6s %8s\n", width, "kernel", "arch", "variant", "with", "registers",
            "shared", "spills", "frame", "seconds");
     for (int i = 0; i < c->unit_count; i++)

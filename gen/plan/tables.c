@@ -129,15 +129,23 @@ static void print_head(const struct plan *p, FILE *out)
     fprintf(out, ", %d bytes of shared memory", p->launch.shared_bytes);
     if (p->workspace_bytes)
         fprintf(out, ", %" PRId64 " bytes of workspace", p->workspace_bytes);
-    fprintf(out, "\n  registers: about %d a thread", p->registers_estimate);
+    /* A user's template says nothing of registers and work: they are known once it is compiled and run. */
+    if (p->registers_estimate)
+        fprintf(out, "\n  registers: about %d a thread", p->registers_estimate);
+    else
+        fprintf(out, "\n  registers: known once it is compiled");
     if (p->register_limit)
         fprintf(out, ", at most %d", p->register_limit);
-    fprintf(out, "%s; %d block%s a multiprocessor\n", p->allow_spills ? ", spills allowed" : "", p->blocks_per_sm,
-            p->blocks_per_sm == 1 ? "" : "s");
-    size_text(p, p->flops, one, sizeof one);
-    fprintf(out, "  work: %s operations", one);
-    size_text(p, p->bytes_moved, one, sizeof one);
-    fprintf(out, ", %s bytes\n", one);
+    fprintf(out, "%s", p->allow_spills ? ", spills allowed" : "");
+    if (p->registers_estimate)
+        fprintf(out, "; %d block%s a multiprocessor", p->blocks_per_sm, p->blocks_per_sm == 1 ? "" : "s");
+    fprintf(out, "\n");
+    if (p->flops >= 0 && p->bytes_moved >= 0) {
+        size_text(p, p->flops, one, sizeof one);
+        fprintf(out, "  work: %s operations", one);
+        size_text(p, p->bytes_moved, one, sizeof one);
+        fprintf(out, ", %s bytes\n", one);
+    }
 }
 
 static void print_tensors(const struct plan *p, struct table *t)

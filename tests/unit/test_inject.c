@@ -40,7 +40,7 @@ static int use_device(struct tw_runtime *rt, const struct tw_compiled *compiled,
     struct tw_launch launch;
     unsigned char bytes[10] = {0};
     double seconds[2];
-    uint64_t address = 0;
+    uint64_t address = 0, params[3] = {0};
     int status;
 
     status = tw_device_open_cuda(rt, 0, &device, error);
@@ -59,8 +59,9 @@ static int use_device(struct tw_runtime *rt, const struct tw_compiled *compiled,
     launch.cluster[0] = 16; /* asks for all there is to ask for */
     launch.block[0] = 128;
     launch.shared_bytes = 100000;
-    launch.params = &address;
-    launch.params_bytes = sizeof address;
+    params[0] = address;
+    launch.params = params;
+    launch.params_bytes = sizeof params;
     if (status == TW_OK)
         status = tw_device_launch(device, &launch, error);
     if (status == TW_OK)
