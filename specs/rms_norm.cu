@@ -19,7 +19,7 @@ ${banner}
 //@ include "blocks/ring.cuh" ring = ring, roles = plan.role, full_offset = plan.shared["x.full"].offset,
 //@     empty_offset = plan.shared["x.empty"].offset, cluster_m = 1, cluster_n = 1
 
-//@ include "blocks/tma_load.cuh" tensor = x, ring = ring, offset = plan.shared["x.x"].offset, share_stride = 1,
+//@ include "blocks/tma_load.cuh" tensor = x, ring = ring, offset = plan.shared["x.x"].offset, over = "m",
 //@     cluster_m = 1
 
 //@ include "blocks/tile_pointer.cuh" tensor = x, ring = ring, offset = plan.shared["x.x"].offset

@@ -33,10 +33,10 @@ ${banner}
 //@     empty_offset = plan.shared["ab.empty"].offset, cluster_m = cluster_m, cluster_n = cluster_n
 
 //@ include "blocks/tma_load.cuh" tensor = A, ring = ab, offset = plan.shared["ab.A"].offset,
-//@     share_stride = cluster_m, cluster_m = cluster_m
+//@     over = "n", cluster_m = cluster_m
 
 //@ include "blocks/tma_load.cuh" tensor = B, ring = ab, offset = plan.shared["ab.B"].offset,
-//@     share_stride = 1, cluster_m = cluster_m
+//@     over = "m", cluster_m = cluster_m
 
 //@ include "blocks/wgmma.cuh" mma = mma, a = A, b = B, a_offset = plan.shared["ab.A"].offset,
 //@     b_offset = plan.shared["ab.B"].offset, roles = plan.role

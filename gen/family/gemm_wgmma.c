@@ -18,8 +18,8 @@ enum {
     MOST_BOX = 256,         /* elements of a tensor map's box along one dim */
     PRODUCER_REGISTERS = 40,
     STAGE_BARRIERS = 16,    /* bytes of a stage's two mbarriers */
-    OTHER_REGISTERS = 40,   /* of a consumer beside its accumulators: addresses, descriptors, the epilogue */
-    OTHER_REGISTERS_BLOCKS = 60,
+    OTHER_REGISTERS = 40,   /* of a consumer beside its accumulators: addresses, descriptors, results under way */
+    OTHER_REGISTERS_FUSED = 56,
     MMA_REGISTERS = 26,     /* of a wgmma beside its accumulators, as ptxas counts (C7602) */
 };
 
@@ -42,12 +42,13 @@ static int choose_consumers(struct gemm *g)
                        tile->set ? "its share of the" : "64");
 }
 
-/* Of a consumer beside its accumulators. Where it has several blocks of them, stores element by element keep the
- * addresses of all. */
+/* Of a consumer beside its accumulators. Where it has several blocks of them, the operands of an epilogue for all of them
+ * are under way. */
 static int other_registers(const struct gemm *g, int blocks)
 {
     const struct spec_value *spills = &g->fields.value[FIELD_SPILLS];
-    return blocks > 1 && !(spills->set && spills->integer) ? OTHER_REGISTERS_BLOCKS : OTHER_REGISTERS;
+    bool fused = g->plan->epilogue.set || g->c >= 0;
+    return blocks > 1 && fused && !(spills->set && spills->integer) ? OTHER_REGISTERS_FUSED : OTHER_REGISTERS;
 }
 
 /* What every thread has before setmaxnreg; ptxas holds one instruction's operands against it. */
@@ -332,6 +333,7 @@ static int staged_bytes(const struct gemm *g, int consumers)
     return (most + 1023) / 1024 * 1024 * BUFFERS * consumers;
 }
 
+/* most_results: bytes of the buffers of bulk stores, 0 where no variant has them. */
 static int memory_and_roles(struct gemm *g, int consumers, bool staged, int most_results)
 {
     struct plan *p = g->plan;
@@ -340,6 +342,8 @@ static int memory_and_roles(struct gemm *g, int consumers, bool staged, int most
     int columns = g->tile_n % 32 == 0 ? 32 : g->tile_n % 16 == 0 ? 16 : 8;
     int row_bytes = 4 * consumers * 16 * (columns + 1) * (int)sizeof(float); /* 16 rows a warp, one column of padding */
     int result_bytes = staged ? most_results : row_bytes;
+    if (most_results < row_bytes)
+        most_results = row_bytes;
     int result_align = 128;
     for (int i = 0; staged && i < g->output_count; i++) {
         const struct plan_tensor *t = &p->tensor[g->output[i]];

@@ -66,8 +66,7 @@ enum ptx_modifier {
 #include "ptx_modifiers.def"
 #undef FLAG
 #undef MODIFIER
-    PTX_FLAG_END,
-    PTX_FLAG_LAST = PTX_FLAG_END - 1,
+    PTX_FLAG_END, /* no word */
 #define FLAG(id, text)
 #define MODIFIER(id, text, value) PTX_MOD_##id,
 #include "ptx_modifiers.def"
@@ -156,7 +155,7 @@ struct ptx_operand {
    BF16}. "mma...row.col.f32.f16.f16.f32": layout {ROW, COL}, four types: d a b c. */
 struct ptx_instruction {
     uint16_t opcode;      /* ptx_opcode */
-    uint16_t form;        /* row number of the FORM, over all opcodes: ptx_form_text */
+    uint16_t form;        /* row number of the FORM, counted over all opcodes */
     uint8_t type[4];      /* ptx_type, in written order */
     uint8_t type_count;
     uint8_t vector;       /* .v2 .v4 .v8; .x1 .x2 .x4; .1d ... .5d: the number; 0: not written */
@@ -170,11 +169,8 @@ struct ptx_instruction {
     uint8_t scope;
     uint8_t cache;        /* .ca, .cg (cp.async), L1:: and L2:: hints: the last one written */
     uint8_t layout[2];
-    uint8_t shape[2];     /* m, k of .mMnNkK; 0: none */
-    uint16_t shape_n;
-    uint16_t shape_k;     /* k as 16 bits too: .b1 has k256 */
     uint8_t guard_negated;
-    uint8_t uniform_guard; /* reserved, 0 */
+    uint16_t m, n, k;     /* .mMnNkK; 0: none */
     uint16_t operand_count;
     uint32_t guard;       /* register of class pred, or PTX_NONE */
     uint32_t operands;    /* first, in function->operands */
@@ -327,8 +323,9 @@ struct ptx_module {
     void *arena;               /* the parser's own: where the arrays lie */
 };
 
-/* Parse length bytes of text (no zero needed behind; a zero inside is an error). TW_OK, TW_ERROR_INPUT with
-   "PTX line N: ..." in error->text, or TW_ERROR_MEMORY; *module is NULL but after TW_OK. No input makes it crash, loop or
+/* Parse length bytes of text (no zero needed behind; a zero inside is an error). TW_OK; TW_ERROR_INVALID, or
+   TW_ERROR_UNSUPPORTED for an instruction that the emulator does not have, with "PTX line N: ..." in error->text; or
+   TW_ERROR_MEMORY. *module is NULL but after TW_OK. No input makes it crash, loop or
    take memory out of proportion to the text (limits: 2^20 registers a function, 64 nested scopes, 2^31 bytes of names,
    2^28 bytes of a variable). */
 int ptx_parse(const struct tw_memory *memory, const char *text, size_t length, struct ptx_module **module,

@@ -1,17 +1,18 @@
 //@ -- NAME_load: a tensor's tile into a stage of its ring. A tile wider than the swizzle's span lies as several boxes
 //@ -- beside each other. With multicast the blocks that share the tile each load a slice of its rows for all of them;
-//@ -- their ranks are first, first + share_stride, ... where first is this block's rank less share * share_stride.
+//@ -- block (rm, rn) of the cluster has rank rm + cluster_m rn, and shares A with its row, over n, B with its column, over m.
 //@ param tensor table
 //@ param ring table
 //@ param offset int
-//@ param share_stride int
+//@ param over text
 //@ param cluster_m int
 //@ local rows, width = tensor.box[1], tensor.box[2]
 //@ local row_bytes = tensor.box_bytes // tensor.tile[1]
 //@ local slice_bytes, all_rows = rows * row_bytes, tensor.tile[1]
 //@ local t = tensor.name
+//@ local stride = over == "n" and cluster_m or 1
 //@ local mask = 0
-//@ for i = 0, tensor.multicast - 1 do mask = mask | (1 << (i * share_stride)) end
+//@ for i = 0, tensor.multicast - 1 do mask = mask | (1 << (i * stride)) end
 
 //@ if tensor.multicast > 1 then
 // The tile of ${t} at (outer, inner): this block's ${rows} of its ${all_rows} rows, for ${tensor.multicast} blocks.
@@ -19,12 +20,12 @@ __device__ __forceinline__ void ${t}_load(const arguments &args, ${ring.name}_po
 {
     u32 rank;
     asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
-//@     if share_stride == 1 then
+//@     if over == "m" then
     u32 share = rank % ${cluster_m};
 //@     else
     u32 share = rank / ${cluster_m};
 //@     end
-    u16 blocks = (u16)(${hex(mask)} << (rank - share * ${share_stride}));
+    u16 blocks = (u16)(${hex(mask)} << (rank - share * ${stride}));
     u32 stage = shared_address(${offset} + p.stage * ${tensor.tile_bytes} + share * ${slice_bytes});
 //@     for i = 0, tensor.boxes - 1 do
 //@         local at, column = i * tensor.box_bytes, i * width

@@ -1,0 +1,78 @@
+/* The device "emu": a GPU in software behind the runtime's device interface (device.h). It executes the PTX that NVRTC
+   produced, warp by warp, on the calling thread. Launches run where they are made: a fault of a kernel is the status of
+   the launch. */
+#ifndef EMU_H
+#define EMU_H
+
+#include "../device.h"
+
+struct emu_report;
+
+/* When asynchronous operations (cp.async, bulk and tensor copies, wgmma) read, write and signal. */
+enum emu_completion {
+    EMU_EAGER, /* at issue */
+    EMU_LATE,  /* at the last moment that PTX allows; to a poller only when nothing else can run */
+    EMU_RANDOM /* in between, as the seed says; try_wait may then fail for no reason */
+};
+
+/* What happens about hazards, the closed list of hazards.def. BOUNDS, ALIGN and DEADLOCK are found in every mode. */
+enum emu_hazards {
+    EMU_HAZARDS_OFF,
+    EMU_HAZARDS_ON,    /* reported; the kernel goes on, and the launch fails at its end */
+    EMU_HAZARDS_FATAL, /* the first one ends the launch */
+    EMU_HAZARDS_STRICT /* as on; a generic read before an asynchronous refill needs the proxy fence too */
+};
+
+struct emu_options {
+    const char *arch;               /* "sm_80", "sm_90a", ...; NULL: sm_90a */
+    enum emu_completion completion;
+    enum emu_hazards hazards;
+    uint64_t seed;                  /* of EMU_RANDOM */
+    int sm_count;                   /* 0: what the architecture's model has */
+    size_t memory_bytes;            /* 0: 16 GiB; memory is taken as it is allocated */
+    size_t stack_bytes;             /* local memory a thread may use; 0: 512 KiB, what CUDA allows at most */
+    uint64_t instruction_limit;     /* of warps, a launch; 0: none */
+    /* Called for each report, once when it is first found (count 1); text is one line "hazard NAME: ..." */
+    void (*report)(void *context, const struct emu_report *report);
+    void *report_context;
+    /* Where printf of kernels goes; NULL: stdout */
+    void (*print)(void *context, const char *text, size_t bytes);
+    void *print_context;
+};
+
+/* One finding. Pointers live as long as the device. */
+struct emu_report {
+    const char *name;  /* "BOUNDS" */
+    const char *text;  /* the line, "hazard BOUNDS: ..." */
+    uint64_t count;    /* how often */
+    uint64_t address;  /* where, if at an address */
+    const char *file;  /* of the CUDA source, through inlining to the innermost; "" where unknown */
+    uint32_t line;
+    uint32_t ptx_line; /* of the PTX text; 0 where unknown */
+    uint32_t block[3];
+    uint32_t warp;
+};
+
+/* What a device has done since it was opened. */
+struct emu_statistics {
+    uint64_t warp_instructions;
+    uint64_t thread_instructions;
+    uint64_t launches, blocks;
+    uint64_t reports; /* different ones */
+    size_t peak_bytes; /* of shared memory, registers and local memory of resident blocks */
+};
+
+/* Open the device. TW_ERROR_INVALID for an unknown architecture. options may be NULL. */
+int tw_device_open_emu(struct tw_runtime *rt, const struct emu_options *options, struct tw_device **device,
+                       struct tw_error *error);
+
+/* The device must be of kind "emu". */
+void emu_device_statistics(const struct tw_device *device, struct emu_statistics *statistics);
+
+/* Report number index, in the order of first finding; NULL behind the last. Valid until the next launch. */
+const struct emu_report *emu_device_report(const struct tw_device *device, size_t index);
+
+/* Forget all reports. */
+void emu_device_clear_reports(struct tw_device *device);
+
+#endif

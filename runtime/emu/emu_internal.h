@@ -1,0 +1,510 @@
+/* The executor's own structures.
+
+   A kernel is lowered once (lower.c): each PTX instruction becomes one or more struct emu_op, a handler and where its
+   operands lie. A warp is 32 lanes in lock step on registers stored lane by lane. The scheduler (schedule.c) runs warps
+   in slices; handlers return the next operation, or NULL where the path cannot go on just now. */
+#ifndef EMU_INTERNAL_H
+#define EMU_INTERNAL_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "../hooks.h"
+#include "bytes.h"
+#include "emu.h"
+#include "ptx.h"
+
+#define EMU_LIKELY(x) __builtin_expect(!!(x), 1)
+#define EMU_UNLIKELY(x) __builtin_expect(!!(x), 0)
+
+enum {
+    EMU_LANES = 32,
+    EMU_SLOT = 128,         /* bytes of a 32-bit register; 64-bit ones take two slots, 128-bit ones four */
+    EMU_BARRIERS = 16,      /* named barriers of a block */
+    EMU_SLICE = 512,        /* operations that a warp runs before the next one does */
+    EMU_MAX_WARPS = 32,     /* of a block */
+    EMU_MAX_CLUSTER = 16,   /* blocks of a cluster */
+    EMU_SHARED_START = 0x400, /* offset of a block's first byte of shared memory, as on hardware */
+    EMU_POISON = 0xff,      /* fresh memory: a NaN in every float type */
+    EMU_LOCAL_START = 0x100 /* first valid local address */
+};
+
+/* Generic addresses: the 32-bit shared and local addresses lie in windows. Shared memory of the block of rank r starts
+   at EMU_SHARED_WINDOW + r * EMU_SHARED_STRIDE. */
+#define EMU_SHARED_WINDOW UINT64_C(0x100000000)
+#define EMU_SHARED_STRIDE UINT64_C(0x1000000)
+#define EMU_LOCAL_WINDOW UINT64_C(0x200000000)
+#define EMU_PARAM_WINDOW UINT64_C(0x300000000)
+#define EMU_GLOBAL_START UINT64_C(0x700000000000)
+
+struct emu_device;
+struct emu_launch;
+struct emu_cluster;
+struct emu_block;
+struct emu_warp;
+struct emu_op;
+struct emu_async; /* async.h */
+
+/* Execute op; returns the next one, or NULL after emu_stop or a switch of paths: warp->pc then says where the path
+   goes on. */
+typedef const struct emu_op *(*emu_handler)(struct emu_warp *warp, const struct emu_op *op);
+
+/* One operation. d, a, b, c, e: for lanes of 32, 64 or 128 bits the byte offset in the warp's frame, or with bit 0 set in
+   the module's constants; for predicates twice their number, plus 1 where negated. */
+struct emu_op {
+    emu_handler run;
+    uint32_t d, a, b, c, e;
+    uint32_t source;   /* instruction of the function, PTX_NONE: none */
+    uint64_t imm;      /* address offset, flags of the handler, ... */
+    const void *extra; /* struct of the handler's own */
+};
+
+/* A lowered function. */
+struct emu_function {
+    const struct ptx_function *ptx;
+    struct emu_op *ops;
+    uint32_t op_count;
+    uint32_t op_room;
+    uint32_t frame_bytes;  /* registers */
+    uint32_t frame_preds;  /* predicates */
+    uint32_t local_bytes;  /* a thread's local memory: local frame, then parameter area; a multiple of 16 */
+    uint32_t param_offset; /* of the parameter area in local memory */
+    uint32_t frame_pointer; /* register slot that holds the local address of the frame; 0: none */
+    uint32_t registers;    /* estimate of what ptxas would need */
+    uint32_t address;      /* what mov of the function's address gives, less EMU_FUNCTION_START */
+};
+#define EMU_FUNCTION_START UINT64_C(0x500000000)
+
+/* Memory with an address: an allocation, or a variable of a module. */
+struct emu_region {
+    uint64_t base;
+    uint64_t bytes;
+    unsigned char *data;
+    uint32_t id;       /* counts up */
+    uint8_t read_only; /* .const */
+    uint8_t internal;  /* belongs to a module */
+};
+
+/* Operands of loads, stores and everything else whose operands are a list. Offsets as in struct emu_op. */
+struct emu_list {
+    uint32_t count;
+    uint32_t at[];
+};
+
+/* ---- Warps -------------------------------------------------------------------------------------------------------- */
+
+enum emu_path_state {
+    EMU_PATH_FREE,
+    EMU_PATH_READY,
+    EMU_PATH_SPLIT,   /* waits until its children have come to their join */
+    EMU_PATH_SYNC,    /* waits for lanes of its warp: bar.warp.sync, shfl.sync, ... */
+    EMU_PATH_BARRIER, /* waits at a named barrier */
+    EMU_PATH_CLUSTER, /* waits at the cluster's barrier */
+    EMU_PATH_REGISTERS, /* setmaxnreg.inc */
+    EMU_PATH_POLL     /* a poll failed: runs again when something has changed */
+};
+
+/* Lanes that run together. Paths form a tree: where lanes part, the path waits and children run until they arrive at
+   the join, the immediate post-dominator of the branch; so does the caller of a function until the callee returns.
+   Lanes of unlike frames never share a column of the register file, so frames of different paths may overlap. */
+struct emu_path {
+    const struct emu_op *pc;
+    const struct emu_op *join; /* operation where it ends; NULL: at the return of its function */
+    const struct emu_function *function;
+    uint32_t frame, preds, local; /* bytes, words, bytes: where the frame starts */
+    uint32_t local_top;           /* behind the frame and what alloca took */
+    uint32_t mask;                /* lanes */
+    uint32_t arrived;             /* SPLIT: lanes that have come to the join */
+    uint32_t children;            /* SPLIT: paths that are still on their way */
+    uint32_t parent;              /* path, or PTX_NONE */
+    uint32_t depth;               /* of calls */
+    uint8_t state;                /* emu_path_state */
+    uint8_t retry;                /* the operation at pc is done again when the path runs: it checked and waits */
+    uint32_t wait_a, wait_b;      /* what it waits for: barrier and generation, lanes, phase */
+    uint64_t wait_address;        /* POLL */
+};
+
+/* A wgmma between issue and completion. */
+struct emu_wgmma_entry {
+    const struct emu_op *op;
+    uint32_t frame, preds;
+    uint64_t a_descriptor, b_descriptor;
+    uint32_t scale_d;
+    uint32_t group; /* commit group, counted from the warp's start; UINT32_MAX: not committed */
+    struct emu_hazard_operation *hazard;
+};
+
+struct emu_warp {
+    /* the current path, unpacked */
+    unsigned char *base[2]; /* registers of the frame; constants of the module */
+    uint32_t *preds;        /* predicates of the frame */
+    uint32_t mask;          /* lanes that execute */
+    uint32_t current;       /* path */
+    const struct emu_op *pc;
+    const struct emu_function *function;
+
+    struct emu_block *block;
+    struct emu_launch *launch;
+    struct emu_region *region; /* where the last global access was: the next one is likely there */
+    unsigned char *registers;  /* all frames */
+    uint32_t *predicates;
+    unsigned char *local;      /* 32 lanes of local memory, interleaved by 4 bytes: word i of lane l at 128 i + 4 l */
+    uint32_t register_room, predicate_room, local_room; /* bytes, words, bytes a lane */
+    uint32_t index;            /* in the block */
+    uint32_t exists;           /* lanes that are threads of the block */
+    uint32_t alive;            /* of these, have not ended */
+    uint32_t path_count, path_room, ready; /* ready: paths in state READY */
+    uint32_t free_path;
+    struct emu_path *paths;
+    uint32_t max_registers;    /* setmaxnreg */
+    uint32_t cluster_arrived;  /* lanes that have arrived at the cluster's barrier in this phase */
+    uint32_t cluster_waits;    /* lanes that owe a wait */
+    uint8_t polled;            /* the slice ended in a poll that failed */
+    uint8_t stop;              /* the slice ends after this operation */
+    uint8_t done;
+    uint64_t instructions;     /* warp instructions */
+    uint64_t lane_instructions;
+    uint32_t carry;            /* condition code CC.CF of the lanes */
+    uint64_t random;           /* state of this warp's generator */
+    struct emu_wgmma_entry *wgmma; /* in order of issue */
+    uint32_t wgmma_count, wgmma_room, wgmma_group;
+    uint32_t spin_hash;        /* registers when a backward branch was last watched */
+    const struct emu_op *spin_op;
+    uint64_t spin_changes, spin_since;
+};
+
+struct emu_barrier {
+    uint32_t expected;    /* threads; 0: nobody is there */
+    uint32_t arrived;     /* threads */
+    uint32_t generation;  /* counts completions */
+    uint8_t implicit;     /* expected is all threads of the block */
+    uint8_t reduces;      /* bar.red: somebody brought a predicate */
+    uint32_t popc, all, any; /* of the predicates so far */
+    uint32_t lanes[EMU_MAX_WARPS]; /* that have arrived */
+};
+
+struct emu_block {
+    struct emu_launch *launch;
+    struct emu_cluster *cluster;
+    uint32_t rank;
+    uint32_t index[3];     /* ctaid */
+    uint64_t linear;
+    unsigned char *shared; /* shared_bytes of it; NULL once the block has ended and nobody may touch it */
+    uint32_t shared_bytes;
+    uint32_t warp_count, live_warps;
+    struct emu_warp *warps;
+    struct emu_barrier barriers[EMU_BARRIERS];
+    uint32_t registers_free; /* of the pool that setmaxnreg.dec fills */
+    uint32_t ended;
+};
+
+/* Blocks that share a cluster barrier and see each other's shared memory; a block of its own where there are none. */
+struct emu_cluster {
+    struct emu_launch *launch;
+    struct emu_cluster *next; /* resident or free */
+    uint32_t block_count, live_blocks;
+    uint32_t phase;         /* of barrier.cluster: completions */
+    uint32_t missing;       /* threads that have not arrived in this phase */
+    struct emu_block *blocks;
+    struct emu_bytes bytes; /* memory as this cluster sees it */
+    struct emu_async *async;
+    uint64_t first;         /* number of the cluster */
+    uint32_t index[3];
+    unsigned char *storage; /* everything below hangs in here */
+};
+
+struct emu_kernel {
+    struct tw_kernel kernel;
+    struct emu_module *module;
+    struct emu_function *entry;
+};
+
+/* PTX text made executable; one for each load. */
+struct emu_module {
+    struct emu_device *device;
+    struct ptx_module *ptx;
+    struct emu_function **functions; /* by index of ptx->functions; NULL: not lowered */
+    struct emu_region **variables;   /* .global and .const by index of ptx->variables */
+    uint32_t *shared_offset;         /* .shared by index of ptx->variables; from the block's first byte */
+    uint32_t shared_bytes, dynamic_offset, shared_align;
+    unsigned char *constants;        /* broadcast lanes */
+    uint32_t constant_bytes, constant_room;
+    uint32_t *constant_index;        /* hash table of offsets + 1 */
+    uint32_t constant_slots, constant_count;
+    struct emu_extra *extras;        /* memory that ops point to */
+    char **strings;
+};
+
+struct emu_extra {
+    struct emu_extra *next;
+    uint64_t bytes[];
+};
+
+struct emu_hazard; /* hazard.h */
+
+struct emu_launch {
+    struct emu_device *device;
+    struct emu_kernel *kernel;
+    const struct emu_function *entry;
+    uint32_t grid[3], block[3], cluster[3];
+    uint32_t clusters[3];        /* grid / cluster */
+    uint64_t cluster_total, cluster_next;
+    uint32_t cluster_blocks;
+    uint32_t threads, warps;     /* of a block */
+    uint32_t shared_bytes, dynamic_bytes;
+    uint32_t max_registers;
+    uint32_t sms;
+    uint32_t resident_limit;     /* clusters */
+    const unsigned char *params;
+    uint32_t params_bytes;
+    struct emu_cluster *resident, *spare;
+    uint32_t resident_count;
+    uint64_t changes;            /* counts everything that another warp could wait for */
+    uint64_t instructions, lane_instructions;
+    uint64_t blocks_ended;
+    uint64_t random;
+    struct emu_hazard *hazard;   /* NULL: off */
+    int status;                  /* TW_OK, or what ends the launch */
+    struct tw_error error;
+    size_t bytes, peak_bytes;
+    uint64_t time;               /* steps of the scheduler, for clocks */
+    uint32_t number;
+};
+
+struct emu_reports {
+    struct emu_report *items;
+    size_t count, room;
+};
+
+struct emu_arch {
+    const char *name;
+    int major, minor, sms;
+    uint32_t shared_sm, shared_block, registers_sm, threads_sm, blocks_sm, cluster_max;
+    int clock_khz;
+    size_t l2_bytes;
+};
+
+struct emu_device {
+    struct tw_device device;
+    struct emu_options options;
+    const struct emu_arch *arch;
+    struct emu_region **regions; /* by address */
+    size_t region_count, region_room;
+    uint64_t next_address;
+    size_t allocated;
+    uint32_t next_region;
+    struct emu_reports reports;
+    struct emu_statistics statistics;
+    uint32_t launches;
+};
+
+/* ---- Operands ----------------------------------------------------------------------------------------------------- */
+
+static inline void *emu_at(const struct emu_warp *warp, uint32_t offset)
+{
+    return warp->base[offset & 1] + (offset & ~1u);
+}
+
+/* Lanes of 32 and 64 bits, as source or destination. */
+#define EMU_W(offset) ((uint32_t *)emu_at(warp, (offset)))
+#define EMU_L(offset) ((uint64_t *)emu_at(warp, (offset)))
+
+static inline uint32_t emu_pred(const struct emu_warp *warp, uint32_t operand)
+{
+    return warp->preds[operand >> 1] ^ (0u - (operand & 1));
+}
+
+static inline void emu_put_pred(struct emu_warp *warp, uint32_t operand, uint32_t bits)
+{
+    uint32_t *word = &warp->preds[operand >> 1];
+    *word = (*word & ~warp->mask) | (bits & warp->mask);
+}
+
+extern const uint32_t emu_lane_bits[EMU_LANES]; /* 1 << lane */
+
+static inline void emu_put32(struct emu_warp *warp, uint32_t offset, const uint32_t *values)
+{
+    uint32_t *to = EMU_W(offset);
+    uint32_t mask = warp->mask;
+    if (EMU_LIKELY(mask == UINT32_MAX)) {
+        memcpy(to, values, EMU_SLOT);
+        return;
+    }
+    for (int i = 0; i < EMU_LANES; i++)
+        to[i] = (mask >> i & 1) ? values[i] : to[i];
+}
+
+static inline void emu_put64(struct emu_warp *warp, uint32_t offset, const uint64_t *values)
+{
+    uint64_t *to = EMU_L(offset);
+    uint32_t mask = warp->mask;
+    if (EMU_LIKELY(mask == UINT32_MAX)) {
+        memcpy(to, values, 2 * EMU_SLOT);
+        return;
+    }
+    for (int i = 0; i < EMU_LANES; i++)
+        to[i] = (mask >> i & 1) ? values[i] : to[i];
+}
+
+static inline float emu_float(uint32_t bits)
+{
+    union { uint32_t u; float f; } v = {.u = bits};
+    return v.f;
+}
+
+static inline uint32_t emu_bits(float value)
+{
+    union { float f; uint32_t u; } v = {.f = value};
+    return v.u;
+}
+
+static inline double emu_double(uint64_t bits)
+{
+    union { uint64_t u; double f; } v = {.u = bits};
+    return v.f;
+}
+
+static inline uint64_t emu_bits64(double value)
+{
+    union { double f; uint64_t u; } v = {.f = value};
+    return v.u;
+}
+
+static inline unsigned emu_first(uint32_t mask) /* lowest lane; mask not 0 */
+{
+    return (unsigned)__builtin_ctz(mask);
+}
+
+static inline unsigned emu_count(uint32_t mask)
+{
+    return (unsigned)__builtin_popcount(mask);
+}
+
+static inline uint64_t emu_random(uint64_t *state) /* splitmix64 */
+{
+    uint64_t z = (*state += UINT64_C(0x9e3779b97f4a7c15));
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+/* ---- Rows: which handler executes which form ---------------------------------------------------------------------- */
+
+/* A row matches an instruction of its opcode whose first types are type0 and type1 (PTX_TYPE_NONE: any), whose
+   operation, compare, boolean and rounding are those given (0: any), and whose mods have of mask exactly bits.
+   operands: a letter for each PTX operand, destination first, into d a b c e in order:
+       w l q  lanes of 32, 64, 128 bits    p  predicate    -  not used, must be absent or is ignored */
+struct emu_row {
+    uint16_t opcode;
+    uint8_t type0, type1;
+    uint8_t operation, rounding;
+    uint8_t compare, boolean;
+    uint64_t mask, bits;
+    const char *operands;
+    emu_handler run;
+    uint64_t imm;
+};
+struct emu_rows {
+    const struct emu_row *rows;
+    size_t count;
+};
+struct emu_rows emu_rows_int(void);
+struct emu_rows emu_rows_bits(void);
+struct emu_rows emu_rows_float(void);
+struct emu_rows emu_rows_double(void);
+struct emu_rows emu_rows_half(void);
+
+/* ---- lower*.c ----------------------------------------------------------------------------------------------------- */
+
+int emu_module_load(struct emu_device *device, const char *text, size_t length, struct emu_module **module,
+                    struct tw_error *error);
+void emu_module_free(struct emu_module *module);
+
+/* The lowered function; lowers it, and what it calls, if that was not done yet. */
+int emu_lower(struct emu_module *module, uint32_t function, struct emu_function **lowered, struct tw_error *error);
+
+struct emu_function *emu_function_at(struct emu_module *module, uint64_t address); /* of an indirect call */
+
+/* Memory that lives as long as the module; zeroed. NULL where there is none. */
+void *emu_extra(struct emu_module *module, size_t bytes);
+
+/* ---- memory.c ----------------------------------------------------------------------------------------------------- */
+
+int emu_region_new(struct emu_device *device, uint64_t bytes, uint64_t align, struct emu_region **region,
+                   struct tw_error *error);
+void emu_region_free(struct emu_device *device, struct emu_region *region);
+struct emu_region *emu_region_find(struct emu_device *device, uint64_t address); /* NULL: no region holds it */
+
+/* Where bytes bytes at a generic address lie, as a warp (its lane) sees them: NULL where a part is not allocated. Local
+   memory is not contiguous: for it the answer is NULL and emu_local_read and _write do the work. */
+unsigned char *emu_resolve(struct emu_warp *warp, uint64_t address, uint32_t bytes);
+unsigned char *emu_resolve_cluster(struct emu_cluster *cluster, uint64_t address, uint64_t bytes, int write);
+int emu_bytes_read(void *cluster, uint64_t address, void *to, size_t bytes);
+int emu_bytes_write(void *cluster, uint64_t address, const void *from, size_t bytes);
+
+/* Any space but local, one lane; faults are raised here. 0 or 1 after a fault. */
+int emu_lane_read(struct emu_warp *warp, unsigned lane, uint64_t address, void *to, uint32_t bytes);
+int emu_lane_write(struct emu_warp *warp, unsigned lane, uint64_t address, const void *from, uint32_t bytes);
+
+/* Generic address of an address in a space. */
+uint64_t emu_generic(const struct emu_warp *warp, unsigned space, uint64_t address);
+
+extern const struct emu_handlers_memory {
+    emu_handler load, load_param, store, atom;
+} emu_memory;
+
+/* ---- flow.c ------------------------------------------------------------------------------------------------------- */
+
+/* The path at `to` becomes the current one; the one before is saved by emu_path_save. */
+void emu_path_enter(struct emu_warp *warp, uint32_t to);
+void emu_path_save(struct emu_warp *warp, const struct emu_op *pc);
+int emu_path_next(struct emu_warp *warp); /* another ready path becomes current; 0: there is none */
+uint32_t emu_path_new(struct emu_warp *warp); /* PTX_NONE: no memory; the launch then fails */
+
+/* The current path waits in state; retry: its operation is executed again when it is ready. Returns NULL, for the
+   handler to return. */
+const struct emu_op *emu_block_path(struct emu_warp *warp, const struct emu_op *pc, uint8_t state);
+void emu_path_ready(struct emu_warp *warp, uint32_t path);
+
+/* Lanes of the current path end. Returns what the handler returns. */
+const struct emu_op *emu_exit_lanes(struct emu_warp *warp, const struct emu_op *next, uint32_t lanes);
+
+/* Room for a frame; 0, or 1 where there is no memory (the launch has failed). */
+int emu_warp_room(struct emu_warp *warp, uint32_t registers, uint32_t preds, uint32_t local);
+
+const struct emu_op *emu_op_guard(struct emu_warp *warp, const struct emu_op *op);
+const struct emu_op *emu_op_join(struct emu_warp *warp, const struct emu_op *op);
+const struct emu_op *emu_op_bra(struct emu_warp *warp, const struct emu_op *op);
+const struct emu_op *emu_op_jump(struct emu_warp *warp, const struct emu_op *op);
+const struct emu_op *emu_op_brx(struct emu_warp *warp, const struct emu_op *op);
+const struct emu_op *emu_op_call(struct emu_warp *warp, const struct emu_op *op);
+const struct emu_op *emu_op_ret(struct emu_warp *warp, const struct emu_op *op);
+const struct emu_op *emu_op_exit(struct emu_warp *warp, const struct emu_op *op);
+const struct emu_op *emu_op_trap(struct emu_warp *warp, const struct emu_op *op);
+
+/* ---- schedule.c --------------------------------------------------------------------------------------------------- */
+
+int emu_launch_run(struct emu_device *device, const struct tw_launch *launch, struct tw_error *error);
+
+/* Something happened that another warp may wait for. */
+static inline void emu_changed(struct emu_warp *warp)
+{
+    warp->launch->changes++;
+}
+
+void emu_barriers_check(struct emu_block *block);       /* after threads ended */
+void emu_cluster_check(struct emu_cluster *cluster);
+
+/* ---- report.c ----------------------------------------------------------------------------------------------------- */
+
+/* A finding at an operation. Ends the launch where fatal is set or hazards are. Always returns NULL. */
+const struct emu_op *emu_report_at(struct emu_warp *warp, const struct emu_op *op, const char *name, uint64_t address,
+                                   int fatal, const char *format, ...) TW_PRINTF(6, 7);
+void emu_report_add(struct emu_device *device, const struct emu_report *report);
+void emu_reports_free(struct emu_device *device);
+
+/* The launch ends with this status; the first call counts. */
+void emu_fail_launch(struct emu_launch *launch, int status, const char *format, ...) TW_PRINTF(3, 4);
+
+#endif

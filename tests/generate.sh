@@ -1,0 +1,216 @@
+#!/bin/sh
+# What the program makes: the same bytes in every process and folder, nothing of the machine in them, nothing spilled,
+# in the time that the design gives. Goldens of emitted files are read as reviews. TAP on stdout.
+#   usage: tests/generate.sh [PROGRAM], from the top of the tree. BLESS=1 rewrites the goldens.
+# Of a sanitized program no time is judged, and few kernels are compiled. What compiles is skipped where there is no
+# NVRTC; no GPU is used.
+set -u
+program=${1:-build/tilewright}
+case $program in /*) ;; *) program=$PWD/$program ;; esac
+case $program in *sanitized*) sanitized=1 ;; *) sanitized= ;; esac
+top=$PWD
+golden=$top/tests/golden
+work=$(mktemp -d "${TMPDIR:-/tmp}/tw_generate_XXXXXX") || exit 3
+trap 'rm -rf "$work"' EXIT
+CUDA_VISIBLE_DEVICES=
+LC_ALL=C
+export CUDA_VISIBLE_DEVICES LC_ALL
+shared_cache=${TILEWRIGHT_CACHE:-$work/cache}
+count=0 failed=0
+
+ok() { # status name
+    count=$((count + 1))
+    if [ "$1" -eq 0 ]; then
+        echo "ok $count - $2"
+    else
+        failed=$((failed + 1))
+        echo "not ok $count - $2"
+        for stream in out err; do
+            [ ! -f "$work/$stream" ] || head -n 20 "$work/$stream" | sed "s/^/# $stream: /"
+        done
+    fi
+}
+
+skip() { # name why
+    count=$((count + 1))
+    echo "ok $count - $1 # SKIP $2"
+}
+
+end() {
+    echo "1..$count"
+    [ "$failed" -eq 0 ]
+    exit
+}
+
+# In a folder, with a cache: runs the program; stdout and stderr go to $work, the exit status to $status.
+tilewright() { # folder cache arguments...
+    folder=$1 cache=$2
+    shift 2
+    (cd "$folder" && TILEWRIGHT_CACHE=$cache "$program" "$@") >"$work/out" 2>"$work/err"
+    status=$?
+}
+
+milliseconds() { echo $(($(date +%s%N) / 1000000)); }
+
+# Whether $1 is below $2 times three: CI machines are shared. Decimals.
+below() { awk -v value="$1" -v bound="$2" 'BEGIN { exit !(value != "" && value < 3 * bound) }'; }
+
+# The numbers of one key in a JSON report, one a line.
+numbers() { tr ',{}' '\n\n\n' <"$1" | sed -n "s/.*\"$2\": *\([0-9.]*\)\$/\1/p"; }
+
+# ---- every shipped spec ------------------------------------------------------------------------------------------
+
+mkdir "$work/elsewhere" && cp -r "$top/specs" "$work/elsewhere/copied"
+for path in "$top"/specs/*.lua; do
+    spec=${path##*/}
+    tilewright "$top" off check "specs/$spec"
+    [ "$status" -eq 0 ] && [ ! -s "$work/err" ] && grep -q '^ok: ' "$work/out"
+    ok $? "check specs/$spec"
+
+    before=$(milliseconds)
+    tilewright "$top" off gen "specs/$spec" -o "$work/first/$spec"
+    took=$(($(milliseconds) - before))
+    [ "$status" -eq 0 ] && [ ! -s "$work/err" ] && [ ! -s "$work/out" ]
+    ok $? "gen specs/$spec"
+    kernels=$(find "$work/first/$spec" -name '*.h' | wc -l)
+    entries=$(find "$work/first/$spec" -name '*.cu' | wc -l)
+    echo "# $spec: $took ms for $kernels kernels with $entries entry points, process and files included"
+    if [ -z "$sanitized" ]; then
+        below "$(awk "BEGIN { print $took / $kernels }")" 10
+        ok $? "gen specs/$spec: a kernel takes about 10 ms"
+    fi
+
+    tilewright "$work/elsewhere/copied" off gen "$spec" -o ../second/"$spec"
+    diff -r "$work/first/$spec" "$work/elsewhere/second/$spec" >"$work/out" 2>&1
+    ok $? "gen specs/$spec: the same bytes in two processes, folders and outputs"
+
+    find "$work/first/$spec" -name '*.cu' | sed 's/\.cu$/.plan.json/' | xargs ls >"$work/out" 2>&1
+    ok $? "gen specs/$spec: a Plan beside each source"
+
+    grep -rnF -e "$top" -e "$work" -e '/home/' -e '/root/' -e '/tmp/' -e "$(date +%Y-%m-%d)" -e "$(date '+%b %e %Y')" \
+        -e "$(uname -n)" "$work/first/$spec" >"$work/out"
+    [ $? -eq 1 ]
+    ok $? "gen specs/$spec: no path, date or host"
+
+    tilewright "$top" off plan "specs/$spec" --json
+    if command -v python3 >/dev/null; then
+        [ "$status" -eq 0 ] && python3 -c '
+import glob, json, sys
+plans = json.load(open(sys.argv[1]))
+assert len(plans) == int(sys.argv[2]), (len(plans), sys.argv[2])
+for path in glob.glob(sys.argv[3] + "/*.plan.json"):
+    alone = json.load(open(path))
+    assert alone in plans, path' "$work/out" "$entries" "$work/first/$spec" 2>"$work/err"
+        ok $? "plan specs/$spec --json: JSON, of every entry point, as gen writes it"
+    else
+        skip "plan specs/$spec --json" "no python3"
+    fi
+done
+for arch in sm_80 sm_90a; do
+    tilewright "$top" off gen specs/gemm.lua --arch $arch -o "$work/$arch"
+    [ "$status" -eq 0 ] && [ "$(find "$work/$arch" -name "*.$arch.cu" | wc -l)" -gt 0 ] &&
+        [ -z "$(find "$work/$arch" -name '*.cu' ! -name "*.$arch.cu")" ] && [ ! -s "$work/err" ]
+    ok $? "gen specs/gemm.lua --arch $arch"
+done
+
+# ---- goldens -----------------------------------------------------------------------------------------------------
+
+# NAME.c without the sources that it carries as text: they are goldens of their own.
+without_sources() { sed '/^static const char \*const source_.*{$/,/^};$/{//!d;}' "$1"; }
+
+made=$work/first/gemm.lua
+for name in gemm_bf16.sm_90a.cu gemm_bf16.sm_80.cu gemm_bf16__unaligned.sm_90a.cu gemm_bf16_bias_gelu.sm_90a.cu \
+    gemm_bf16.c gemm_bf16.h; do
+    case $name in
+    *.c) without_sources "$made/$name" >"$work/golden" ;;
+    *) cp "$made/$name" "$work/golden" ;;
+    esac
+    if [ "${BLESS:-}" = 1 ] && ! cmp -s "$golden/$name" "$work/golden"; then
+        cp "$work/golden" "$golden/$name" && echo "# blessed tests/golden/$name"
+    fi
+    diff -u "$golden/$name" "$work/golden" >"$work/out" 2>"$work/err"
+    ok $? "tests/golden/$name"
+done
+
+# ---- cubins ------------------------------------------------------------------------------------------------------
+
+tilewright "$top" "$shared_cache" doctor
+if [ "$status" -ne 0 ]; then
+    skip "cubins" "no NVRTC"
+    end
+fi
+nvcc=$(sed -n 's/^nvcc *path .*/yes/p' "$work/out")
+
+# One kernel by each architecture's template, and a template of a user's.
+tilewright "$top" "$work/cold1" build specs/gemm.lua --kernel gemm_bf16 -o "$work/built/one" --keep --json
+[ "$status" -eq 0 ] && [ ! -s "$work/err" ]
+ok $? "build gemm_bf16"
+cp "$work/out" "$work/cold.json"
+tilewright "$work/elsewhere/copied" "$work/cold2" build gemm.lua --kernel gemm_bf16 -o ../built --keep
+[ "$status" -eq 0 ] && diff -r "$work/built/one" "$work/elsewhere/built" >"$work/out" 2>&1 &&
+    [ "$(find "$work/built/one" -name '*.cubin' | wc -l)" -eq 4 ]
+ok $? "build gemm_bf16: the same cubins from two cold caches in two folders"
+tilewright "$top" "$work/cold1" build specs/rms_norm.lua -o "$work/built/two" --keep
+[ "$status" -eq 0 ]
+ok $? "build rms_norm"
+tilewright "$work/elsewhere/copied" "$work/cold2" build rms_norm.lua -o ../built_too --keep
+[ "$status" -eq 0 ] && diff -r "$work/built/two" "$work/elsewhere/built_too" >"$work/out" 2>&1
+ok $? "build rms_norm: the same cubin from two cold caches in two folders"
+
+seconds=$(numbers "$work/cold.json" seconds | sort -n | tr '\n' ' ')
+echo "# nvrtc: $seconds seconds, by variant, as many at once as there are processors"
+if [ -z "$sanitized" ]; then
+    slowest=$(numbers "$work/cold.json" seconds | sort -n | tail -n 1)
+    below "$slowest" 0.35
+    ok $? "nvrtc takes about 0.35 s a variant"
+fi
+
+# ---- a warm cache ------------------------------------------------------------------------------------------------
+
+for run in cold warm; do
+    tilewright "$top" "$work/runs" run specs/gemm.lua --kernel gemm_bf16 --json
+done
+cp "$work/out" "$work/run.json"
+[ "$status" -eq 3 ] && ! grep -q '"cache": "miss"' "$work/out" && grep -q '"cache": "hit"' "$work/out" &&
+    [ "$(numbers "$work/out" compile_nvrtc)" = 0.000 ] && [ "$(numbers "$work/out" compile_open_nvrtc)" = 0.000 ]
+ok $? "run with a warm cache: NVRTC is not even opened; status 3 without a GPU"
+echo "# run with a warm cache, ms: $(for phase in read plan emit compile to_loaded_without_device; do
+    echo "$phase $(numbers "$work/run.json" $phase),"
+done | tr '\n' ' ')"
+if [ -z "$sanitized" ]; then
+    below "$(numbers "$work/run.json" to_loaded_without_device)" 20
+    ok $? "run with a warm cache: about 20 ms to a loaded module"
+fi
+tilewright "$top" "$work/cold1" build specs/gemm.lua --kernel gemm_bf16 -o "$work/built/warm" --keep
+[ "$status" -eq 0 ] && [ "$(grep -c ' cached$' "$work/out")" -eq 4 ]
+ok $? "build with a warm cache: every variant is cached"
+
+# ---- nvcc, spills ------------------------------------------------------------------------------------------------
+
+# Entry point, architecture, variant and registers of a table of `build`; and what is not 0 of its spills and frames.
+registers() { awk -v with="$2" 'NR > 1 && $4 == with { print $1, $2, $3, $5 }' "$1"; }
+spilling() { awk 'NR > 1 && ($7 != 0 || $8 != 0)' "$1"; }
+
+if [ -n "$nvcc" ]; then
+    arch=sm_80,sm_90a
+    [ -z "$sanitized" ] || arch=sm_80
+    tilewright "$top" "$work/cold1" build specs/gemm.lua --kernel gemm_bf16 --arch $arch --with nvrtc,nvcc -o "$work/nvcc"
+    registers "$work/out" nvrtc >"$work/by_nvrtc"
+    registers "$work/out" nvcc >"$work/by_nvcc"
+    [ "$status" -eq 0 ] && [ -s "$work/by_nvcc" ] && cmp -s "$work/by_nvrtc" "$work/by_nvcc"
+    ok $? "build --with nvcc: the registers that nvrtc gives"
+else
+    skip "build --with nvcc" "no nvcc"
+fi
+if [ -n "$sanitized" ]; then
+    tilewright "$top" "$work/cold1" build specs/gemm.lua --kernel gemm_bf16 -o "$work/all/gemm" --keep
+    [ "$status" -eq 0 ] && [ -z "$(spilling "$work/out")" ]
+    ok $? "gemm_bf16: no spills, no local memory"
+else
+    for path in specs/*.lua; do
+        tilewright "$top" "$shared_cache" build "$path" -o "$work/all/${path##*/}"
+        [ "$status" -eq 0 ] && [ -z "$(spilling "$work/out")" ]
+        ok $? "build $path: no spills, no local memory in any variant"
+    done
+fi
+end
