@@ -115,16 +115,14 @@ done
 
 # ---- goldens -----------------------------------------------------------------------------------------------------
 
-# NAME.c without the sources that it carries as text: they are goldens of their own.
-without_sources() { sed '/^static const char \*const source_.*{$/,/^};$/{//!d;}' "$1"; }
+# Goldens leave out what tells a reviewer nothing: the numbers of #line, which change with every comment of a template,
+# and the sources that NAME.c carries as text, which are goldens of their own.
+for_review() { sed -e 's/^#line [0-9]* /#line /' -e '/^static const char \*const source_.*{$/,/^};$/{//!d;}' "$1"; }
 
 made=$work/first/gemm.lua
 for name in gemm_bf16.sm_90a.cu gemm_bf16.sm_80.cu gemm_bf16__unaligned.sm_90a.cu gemm_bf16_bias_gelu.sm_90a.cu \
     gemm_bf16.c gemm_bf16.h; do
-    case $name in
-    *.c) without_sources "$made/$name" >"$work/golden" ;;
-    *) cp "$made/$name" "$work/golden" ;;
-    esac
+    for_review "$made/$name" >"$work/golden"
     if [ "${BLESS:-}" = 1 ] && ! cmp -s "$golden/$name" "$work/golden"; then
         cp "$work/golden" "$golden/$name" && echo "# blessed tests/golden/$name"
     fi
@@ -194,7 +192,8 @@ spilling() { awk 'NR > 1 && ($7 != 0 || $8 != 0)' "$1"; }
 if [ -n "$nvcc" ]; then
     arch=sm_80,sm_90a
     [ -z "$sanitized" ] || arch=sm_80
-    tilewright "$top" "$work/cold1" build specs/gemm.lua --kernel gemm_bf16 --arch $arch --with nvrtc,nvcc -o "$work/nvcc"
+    tilewright "$top" "$work/cold1" build specs/gemm.lua --kernel gemm_bf16 --arch $arch --with nvrtc,nvcc \
+        -o "$work/nvcc"
     registers "$work/out" nvrtc >"$work/by_nvrtc"
     registers "$work/out" nvcc >"$work/by_nvcc"
     [ "$status" -eq 0 ] && [ -s "$work/by_nvcc" ] && cmp -s "$work/by_nvrtc" "$work/by_nvcc"

@@ -8,11 +8,8 @@
 #include <string.h>
 
 static const struct spec_family_tensor tensors[] = {
-    {"A", "m k", true, false},
-    {"B", "n k", true, false},
-    {"D", "m n", true, true},
-    {"C", "m n", false, false},
-    {NULL, NULL, false, false},
+    {"A", "m k", true, false},  {"B", "n k", true, false},  {"D", "m n", true, true},
+    {"C", "m n", false, false}, {NULL, NULL, false, false},
 };
 static const char *const scalars[] = {"alpha", "beta", NULL};
 static const char *const architectures[] = {"sm_80", "sm_90a", NULL};
@@ -198,8 +195,8 @@ int gemm_tile_layout(struct gemm *g, int tensor, int rows, int extent, enum spec
             }
         char name[80];
         snprintf(name, sizeof name, "%s.swizzle", t->name);
-        family_reason(g->plan, name, tw_swizzles[t->swizzle].name, "the widest whose span divides the tile's %d-byte rows",
-                      row_bytes);
+        family_reason(g->plan, name, tw_swizzles[t->swizzle].name,
+                      "the widest whose span divides the tile's %d-byte rows", row_bytes);
         if (row_bytes % 16)
             return gemm_fault(g, field, "TMA-INNER16", "%d %s of %s are %d bytes, no multiple of 16; write %d", extent,
                               tw_dtype_name(t->dtype), t->name, row_bytes, (row_bytes + 15) / 16 * 16 / size);
@@ -232,11 +229,11 @@ int gemm_stage_fault(struct gemm *g, int results, int room)
     char beside[60] = "";
     if (results)
         snprintf(beside, sizeof beside, " and %d bytes of results", results);
-    return gemm_fault(g, g->fields.value[FIELD_TILE_K].set ? FIELD_TILE_K : FIELD_TILE_M, "SMEM",
-                      "two stages of %d bytes (A %d, B %d)%s are more than the %d bytes of shared memory of a block of %s; "
-                      "write tile.k = %d or a smaller tile",
-                      stage, a->tile_bytes, b->tile_bytes, beside, g->arch->shared_limit, g->arch->name,
-                      depth / span * span);
+    return gemm_fault(
+        g, g->fields.value[FIELD_TILE_K].set ? FIELD_TILE_K : FIELD_TILE_M, "SMEM",
+        "two stages of %d bytes (A %d, B %d)%s are more than the %d bytes of shared memory of a block of %s; "
+        "write tile.k = %d or a smaller tile",
+        stage, a->tile_bytes, b->tile_bytes, beside, g->arch->shared_limit, g->arch->name, depth / span * span);
 }
 
 /* The extent of an axis as CUDA text of 64 bits: a constant, or an expression of the arguments' dims. */
@@ -332,8 +329,8 @@ bool gemm_stores_whole_rows(const struct spec_kernel *kernel)
     return true;
 }
 
-/* 0: results by bulk stores or whole words; 1: element by element, for rows that are no multiple of 16 bytes. Where that
- * is known of the results, bulk stores are never possible: the one variant of wgmma is then the second. */
+/* 0: results by bulk stores or whole words; 1: element by element, for rows that are no multiple of 16 bytes. Where
+ * that is known of the results, bulk stores are never possible: the one variant of wgmma is then the second. */
 static int variants(const struct spec *spec, const struct spec_kernel *kernel, const struct arch *arch)
 {
     (void)spec;
@@ -398,7 +395,8 @@ static bool exact(const struct plan *p)
             if (!scaled)
                 return false;
         }
-        if (n->op == EXPR_DIV || n->op == EXPR_CAST || (n->op >= EXPR_EXP && n->op <= EXPR_GELU_TANH && n->op != EXPR_RELU))
+        if (n->op == EXPR_DIV || n->op == EXPR_CAST ||
+            (n->op >= EXPR_EXP && n->op <= EXPR_GELU_TANH && n->op != EXPR_RELU))
             return false;
     }
     return true;
@@ -476,7 +474,7 @@ static int finish(const struct plan *p, const int64_t *dims, const struct family
                 int tensor = p->epilogue.set ? p->epilogue.output[o].tensor : find_tensor(p, "D");
                 double value = sum;
                 if (p->epilogue.set) {
-                    struct expr_env env = {&context, dims, (int64_t[]){row, column, 0}, sum, reference_tensor,
+                    struct expr_env env = {&context,        dims, (int64_t[]){row, column, 0}, sum, reference_tensor,
                                            reference_scalar};
                     value = expr_eval(&p->fused, p->epilogue.output[o].node, &env);
                 }

@@ -73,14 +73,15 @@ static int check_warps(struct gemm *g, enum spec_field field, int tile, int unit
     const struct spec_value *v = &g->fields.value[field];
     if (!v->set || tile % ((int)v->integer * unit) == 0)
         return 0;
-    int warps = (int)v->integer;
+    int warps = (int)v->integer, step = warps * unit, nearest = (tile / step + 1) * step;
+    if (nearest > spec_rows[field == FIELD_WARPS_M ? FIELD_TILE_M : FIELD_TILE_N].high)
+        nearest -= step;
     while (tile % (warps * unit))
         warps--;
     return gemm_fault(g, field, "MMA-WARPS",
                       "%d warps take %d elements along %s at a time, which do not divide tile.%s = %d; "
                       "write %d, or tile.%s = %d",
-                      (int)v->integer, (int)v->integer * unit, axis, axis, tile, warps, axis,
-                      (tile / ((int)v->integer * unit) + 1) * (int)v->integer * unit);
+                      (int)v->integer, step, axis, axis, tile, warps, axis, nearest);
 }
 
 /* The most warps up to `most` whose parts are whole instructions; of equal counts the one whose warps read the least of
@@ -150,8 +151,7 @@ static int tile_n_that_fits(const struct mma_sync *x)
         int warps_m, warps_n;
         pick_warps(g, g->tile_m, n, &warps_m, &warps_n);
         int limit = register_limit(g->arch, 32 * warps_m * warps_n);
-        if (n % (warps_n * MMA_N) == 0 &&
-            estimate(g->tile_m / warps_m / MMA_M, n / warps_n / MMA_N, limit) <= limit)
+        if (n % (warps_n * MMA_N) == 0 && estimate(g->tile_m / warps_m / MMA_M, n / warps_n / MMA_N, limit) <= limit)
             return n;
     }
     return 0;
@@ -172,11 +172,12 @@ static int check_registers(struct mma_sync *x)
     int fits = tile_n_that_fits(x);
     char nearest[40];
     snprintf(nearest, sizeof nearest, fits ? "tile.n = %d" : "a tile of fewer rows", fits);
-    return gemm_fault(g, g->fields.value[FIELD_TILE_N].set ? FIELD_TILE_N : FIELD_TILE_M, "REGS",
-                      "on %s each of %d threads holds %d sums of a %d x %d tile and needs about %d registers, but has %d; "
-                      "write %s%s",
-                      g->arch->name, x->threads, sums, g->tile_m, g->tile_n, x->registers, limit, nearest,
-                      x->threads < 32 * MAX_WARPS_CHOSEN ? " or more warps" : "");
+    return gemm_fault(
+        g, g->fields.value[FIELD_TILE_N].set ? FIELD_TILE_N : FIELD_TILE_M, "REGS",
+        "on %s each of %d threads holds %d sums of a %d x %d tile and needs about %d registers, but has %d; "
+        "write %s%s",
+        g->arch->name, x->threads, sums, g->tile_m, g->tile_n, x->registers, limit, nearest,
+        x->threads < 32 * MAX_WARPS_CHOSEN ? " or more warps" : "");
 }
 
 static int choose_stages(struct mma_sync *x)

@@ -1,7 +1,8 @@
 /* GEMM on architectures with TMA, mbarriers and wgmma: a producer warpgroup and one to three consumers.
  *
  * Budgets: 65536 registers and 227 KB of shared memory a multiprocessor, one block on each. Two consumers with 64 x 256
- * of fp32 each hold 128 accumulators a thread; 4 stages of (128 + 256) x 64 bf16 are 192 KB and leave 32 KB for results.
+ * of fp32 each hold 128 accumulators a thread; 4 stages of (128 + 256) x 64 bf16 are 192 KB and leave 32 KB for
+ * results.
  */
 #include "family/gemm.h"
 
@@ -12,15 +13,15 @@ enum {
     WARPGROUP = 128,
     MMA_M = 64,
     MMA_K_BYTES = 32,
-    BUFFERS = 2,            /* of results, a consumer */
+    BUFFERS = 2, /* of results, a consumer */
     MOST_STAGES = 8,
     MOST_CONSUMERS = 3,
-    MOST_BOX = 256,         /* elements of a tensor map's box along one dim */
+    MOST_BOX = 256, /* elements of a tensor map's box along one dim */
     PRODUCER_REGISTERS = 40,
-    STAGE_BARRIERS = 16,    /* bytes of a stage's two mbarriers */
-    OTHER_REGISTERS = 40,   /* of a consumer beside its accumulators: addresses, descriptors, results under way */
+    STAGE_BARRIERS = 16,  /* bytes of a stage's two mbarriers */
+    OTHER_REGISTERS = 40, /* of a consumer beside its accumulators: addresses, descriptors, results under way */
     OTHER_REGISTERS_FUSED = 56,
-    MMA_REGISTERS = 26,     /* of a wgmma beside its accumulators, as ptxas counts (C7602) */
+    MMA_REGISTERS = 26, /* of a wgmma beside its accumulators, as ptxas counts (C7602) */
 };
 
 static int consumer_registers(int consumers)
@@ -42,8 +43,8 @@ static int choose_consumers(struct gemm *g)
                        tile->set ? "its share of the" : "64");
 }
 
-/* Of a consumer beside its accumulators. Where it has several blocks of them, the operands of an epilogue for all of them
- * are under way. */
+/* Of a consumer beside its accumulators. Where it has several blocks of them, the operands of an epilogue for all of
+ * them are under way. */
 static int other_registers(const struct gemm *g, int blocks)
 {
     const struct spec_value *spills = &g->fields.value[FIELD_SPILLS];
@@ -80,7 +81,8 @@ static int choose_tiles(struct gemm *g, int consumers)
         else
             snprintf(rows, sizeof rows, "%d or %d", low, high);
         if (g->tile_m % MMA_M == 0 && g->tile_m / MMA_M <= MOST_CONSUMERS)
-            snprintf(rows + strlen(rows), sizeof rows - strlen(rows), ", or pipeline.consumers = %d", g->tile_m / MMA_M);
+            snprintf(rows + strlen(rows), sizeof rows - strlen(rows), ", or pipeline.consumers = %d",
+                     g->tile_m / MMA_M);
         faults |= gemm_fault(g, FIELD_TILE_M, "WGMMA-SHAPE",
                              "wgmma computes 64 rows, so that %d consumer%s a multiple of %d, not %d; write %s",
                              consumers, consumers == 1 ? " takes" : "s share", unit, g->tile_m, rows);
@@ -90,8 +92,8 @@ static int choose_tiles(struct gemm *g, int consumers)
     int most = (fits < 256 / blocks ? fits : 256 / blocks) / 16 * 16; /* two blocks of a cluster halve it */
     if (g->n > 0 && g->n < most)
         most = (int)((g->n + 7) / 8 * 8);
-    g->tile_n = gemm_choose(g, FIELD_TILE_N, most, g->n > 0 && g->n <= 256 ? "N is %lld" : "the widest wgmma whose sums fit",
-                            (long long)g->n);
+    g->tile_n = gemm_choose(g, FIELD_TILE_N, most,
+                            g->n > 0 && g->n <= 256 ? "N is %lld" : "the widest wgmma whose sums fit", (long long)g->n);
     if (g->tile_n % 8)
         faults |= gemm_fault(g, FIELD_TILE_N, "WGMMA-SHAPE",
                              "wgmma computes a multiple of 8 columns up to 256, not %d; write %d or %d", g->tile_n,
@@ -106,19 +108,22 @@ static int choose_tiles(struct gemm *g, int consumers)
     if (faults || g->tile_n <= fits)
         return faults;
     if (accumulators + other_registers(g, blocks) <= budget)
-        return gemm_fault(g, FIELD_TILE_N, "REGS",
-                          "on %s a wgmma of %d columns takes %d registers of a thread, and the %d threads of a block with "
-                          "%d consumers begin with %d each; write tile.n = %d or fewer consumers",
-                          g->arch->name, g->tile_n, g->tile_n / 2 + MMA_REGISTERS, WARPGROUP * (consumers + 1),
-                          consumers, first_registers(g->arch, consumers), fits);
-    return gemm_fault(g, FIELD_TILE_N, "REGS",
-                      "on %s %d x %d of fp32 for each consumer are %d registers a thread, and with %d for addresses and "
-                      "the epilogue more than the %d that %d consumer%s can have; write tile.n = %d or fewer rows",
-                      g->arch->name, g->tile_m / consumers, g->tile_n, accumulators, other_registers(g, blocks), budget,
-                      consumers, consumers == 1 ? "" : "s", fits);
+        return gemm_fault(
+            g, FIELD_TILE_N, "REGS",
+            "on %s a wgmma of %d columns takes %d registers of a thread, and the %d threads of a block with "
+            "%d consumers begin with %d each; write tile.n = %d or fewer consumers",
+            g->arch->name, g->tile_n, g->tile_n / 2 + MMA_REGISTERS, WARPGROUP * (consumers + 1), consumers,
+            first_registers(g->arch, consumers), fits);
+    return gemm_fault(
+        g, FIELD_TILE_N, "REGS",
+        "on %s %d x %d of fp32 for each consumer are %d registers a thread, and with %d for addresses and "
+        "the epilogue more than the %d that %d consumer%s can have; write tile.n = %d or fewer rows",
+        g->arch->name, g->tile_m / consumers, g->tile_n, accumulators, other_registers(g, blocks), budget, consumers,
+        consumers == 1 ? "" : "s", fits);
 }
 
-/* `blocks` blocks of a cluster each load a part of an operand's tile, whole groups of 8 rows as the swizzle has them. */
+/* `blocks` blocks of a cluster each load a part of an operand's tile, whole groups of 8 rows as the swizzle has them.
+ */
 static int check_slices(struct gemm *g, enum spec_field cluster, int blocks, const char *operand, enum spec_field tile,
                         int rows)
 {
@@ -139,8 +144,9 @@ static int check_slices(struct gemm *g, enum spec_field cluster, int blocks, con
 static int choose_cluster(struct gemm *g, bool sound)
 {
     bool divides = g->tile_n % 16 == 0 || g->b_mn_major;
-    g->cluster_m = gemm_choose(g, FIELD_CLUSTER_M, divides ? 2 : 1,
-                               divides ? "two blocks share B by multicast" : "8-row slices of B's tile need tile.n %% 16 == 0");
+    g->cluster_m =
+        gemm_choose(g, FIELD_CLUSTER_M, divides ? 2 : 1,
+                    divides ? "two blocks share B by multicast" : "8-row slices of B's tile need tile.n %% 16 == 0");
     g->cluster_n = gemm_choose(g, FIELD_CLUSTER_N, 1, "A is not shared");
     int faults = 0;
     if (sound) {
@@ -181,8 +187,8 @@ static int operand(struct gemm *g, int tensor, struct plan_mma *mma, int which)
     t->box[0] = t->tile[0] / t->multicast;
     if (t->box[0] > MOST_BOX)
         return gemm_fault(g, mn_major ? FIELD_TILE_K : field, "TMA-BOX",
-                          "%d rows of %s in one box, which takes up to %d on %s; write %d", t->box[0], t->name, MOST_BOX,
-                          g->arch->name, MOST_BOX * t->multicast);
+                          "%d rows of %s in one box, which takes up to %d on %s; write %d", t->box[0], t->name,
+                          MOST_BOX, g->arch->name, MOST_BOX * t->multicast);
     mma->operand[which].tensor = tensor;
     mma->operand[which].mn_major = mn_major;
     bool plain = t->swizzle == TW_SWIZZLE_NONE;
@@ -227,8 +233,8 @@ static int output(struct gemm *g, int tensor)
     }
     t->tile_bytes = t->boxes * t->box_bytes;
     if (t->tile[by_row ? 1 : 0] % 8)
-        return gemm_fault(g, FIELD_TILE_N, "TMA-SPAN", "a box of %s is narrower than the 8 columns of a fragment; write swizzle = \"32B\"",
-                          t->name);
+        return gemm_fault(g, FIELD_TILE_N, "TMA-SPAN",
+                          "a box of %s is narrower than the 8 columns of a fragment; write swizzle = \"32B\"", t->name);
     return 0;
 }
 
@@ -310,16 +316,18 @@ static int choose_stages(struct gemm *g, int result_bytes, int most_results, int
     int stage_bytes = a->tile_bytes + b->tile_bytes, limit = g->arch->shared_limit;
     int fit = (limit - result_bytes) / (stage_bytes + STAGE_BARRIERS);
     int fit_of_both = (limit - most_results) / (stage_bytes + STAGE_BARRIERS);
-    *stages = gemm_choose(g, FIELD_STAGES, fit > MOST_STAGES ? MOST_STAGES : fit,
-                          "stages of %d bytes beside %d bytes of results in %d bytes", stage_bytes, result_bytes, limit);
+    *stages =
+        gemm_choose(g, FIELD_STAGES, fit > MOST_STAGES ? MOST_STAGES : fit,
+                    "stages of %d bytes beside %d bytes of results in %d bytes", stage_bytes, result_bytes, limit);
     if (fit_of_both < 2)
         return gemm_stage_fault(g, most_results, (limit - most_results) / 2 - STAGE_BARRIERS);
     if (*stages > fit_of_both && g->fields.value[FIELD_STAGES].set)
-        return gemm_fault(g, FIELD_STAGES, "SMEM",
-                          "%d stages of %d bytes (A %d, B %d) and %d bytes of results are %d bytes of shared memory, but "
-                          "a block of %s has %d; write %d",
-                          *stages, stage_bytes, a->tile_bytes, b->tile_bytes, most_results,
-                          *stages * (stage_bytes + STAGE_BARRIERS) + most_results, g->arch->name, limit, fit_of_both);
+        return gemm_fault(
+            g, FIELD_STAGES, "SMEM",
+            "%d stages of %d bytes (A %d, B %d) and %d bytes of results are %d bytes of shared memory, but "
+            "a block of %s has %d; write %d",
+            *stages, stage_bytes, a->tile_bytes, b->tile_bytes, most_results,
+            *stages * (stage_bytes + STAGE_BARRIERS) + most_results, g->arch->name, limit, fit_of_both);
     return 0;
 }
 
@@ -376,12 +384,13 @@ static int memory_and_roles(struct gemm *g, int consumers, bool staged, int most
         if (family_add_barrier(p, "d_barrier", 1, WARPGROUP))
             return 3;
     }
-    if (!staged && (!family_add_shared(p, "rows", row_bytes, 16, 4 * consumers) ||
-                    family_add_value(p, "store_columns", columns)))
+    if (!staged &&
+        (!family_add_shared(p, "rows", row_bytes, 16, 4 * consumers) || family_add_value(p, "store_columns", columns)))
         return 3;
     p->ring[0].full_shared = p->shared_count;
     p->ring[0].empty_shared = p->shared_count + 1;
-    if (!family_add_shared(p, "ab.full", 8 * stages, 8, stages) || !family_add_shared(p, "ab.empty", 8 * stages, 8, stages))
+    if (!family_add_shared(p, "ab.full", 8 * stages, 8, stages) ||
+        !family_add_shared(p, "ab.empty", 8 * stages, 8, stages))
         return 3;
     return producer(g, stage_bytes, clustered) || consumer(g, consumers, staged) ? 3 : 0;
 }

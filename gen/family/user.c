@@ -154,17 +154,18 @@ static int check_shared(const struct spec_kernel *kernel, const struct arch *arc
     int stage = fullest < 0 ? 0 : p->ring[fullest].tx_bytes + 16; /* with its two mbarriers */
     int fits = fullest < 0 ? 0 : p->ring[fullest].stages - (bytes - arch->shared_limit + stage - 1) / stage;
     if (fits > 0) {
-        diag_report(diags, DIAG_ERROR, kernel->ring[fullest].loc, kernel->name, "rings", "SMEM",
-                    "%d stages of %d bytes and %d bytes beside them are %d bytes of shared memory, but a block of %s has "
-                    "%d; write stages = %d",
-                    p->ring[fullest].stages, p->ring[fullest].tx_bytes, bytes - most, bytes, arch->name,
-                    arch->shared_limit, fits);
+        diag_report(
+            diags, DIAG_ERROR, kernel->ring[fullest].loc, kernel->name, "rings", "SMEM",
+            "%d stages of %d bytes and %d bytes beside them are %d bytes of shared memory, but a block of %s has "
+            "%d; write stages = %d",
+            p->ring[fullest].stages, p->ring[fullest].tx_bytes, bytes - most, bytes, arch->name, arch->shared_limit,
+            fits);
         return 1;
     }
     const struct spec_value *own = &fields->value[FIELD_SHARED];
-    diag_report(diags, DIAG_ERROR, own->set ? own->loc : kernel->loc, kernel->name, own->set ? "shared" : "rings", "SMEM",
-                "%d bytes of shared memory, but a block of %s has %d; write %s", bytes, arch->name, arch->shared_limit,
-                own->set ? "less, or smaller tiles in rings" : "smaller tiles in rings");
+    diag_report(diags, DIAG_ERROR, own->set ? own->loc : kernel->loc, kernel->name, own->set ? "shared" : "rings",
+                "SMEM", "%d bytes of shared memory, but a block of %s has %d; write %s", bytes, arch->name,
+                arch->shared_limit, own->set ? "less, or smaller tiles in rings" : "smaller tiles in rings");
     return 1;
 }
 
@@ -209,7 +210,8 @@ static int resolve(const struct spec *spec, const struct spec_kernel *kernel, co
         return status;
     static const char *const promotion[] = {"none", "64B", "128B", "256B"};
     const struct spec_value *l2 = &fields.value[FIELD_PROMOTION];
-    family_reason(p, "l2_promotion", promotion[l2->set ? l2->integer : 2], l2->set ? "the spec says so" : "the usual line");
+    family_reason(p, "l2_promotion", promotion[l2->set ? l2->integer : 2],
+                  l2->set ? "the spec says so" : "the usual line");
     for (int i = 0; i < kernel->ring_count; i++)
         for (int t = 0; t < kernel->ring[i].tensor_count; t++)
             if (!family_add_map(p, kernel->ring[i].tensor[t], l2->set ? (int)l2->integer : 2))

@@ -95,7 +95,8 @@ static struct tw_tensormap_call representative(const struct plan *p, const struc
     return call;
 }
 
-/* A constant stride of `bytes` in dim d of the tensor is no multiple of `unit` bytes: what the spec has to say instead. */
+/* A constant stride of `bytes` in dim d of the tensor is no multiple of `unit` bytes: what the spec has to say instead.
+ */
 static void stride_fault(const struct check *c, const struct plan_tensor *t, int d, int64_t bytes, int64_t unit)
 {
     int64_t size = (int64_t)tw_dtype_bytes(t->dtype), padded = align_up(bytes, unit) / size;
@@ -106,11 +107,12 @@ static void stride_fault(const struct check *c, const struct plan_tensor *t, int
                      (long long)bytes, (long long)(bytes / size), tw_dtype_name(t->dtype), (long long)unit,
                      (long long)padded);
     else
-        tensor_fault(c, t, "TMA-STR16",
-                     "the stride of dim %d is %lld bytes (%lld %s), no multiple of the %lld that a tensor map asks for; "
-                     "pad it, write %lld in stride",
-                     d + 1, (long long)bytes, (long long)(bytes / size), tw_dtype_name(t->dtype), (long long)unit,
-                     (long long)padded);
+        tensor_fault(
+            c, t, "TMA-STR16",
+            "the stride of dim %d is %lld bytes (%lld %s), no multiple of the %lld that a tensor map asks for; "
+            "pad it, write %lld in stride",
+            d + 1, (long long)bytes, (long long)(bytes / size), tw_dtype_name(t->dtype), (long long)unit,
+            (long long)padded);
 }
 
 static void check_map(const struct check *c, const struct plan_map *m)

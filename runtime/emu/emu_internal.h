@@ -68,8 +68,9 @@ struct emu_function {
     uint32_t op_room;
     uint32_t frame_bytes;  /* registers */
     uint32_t frame_preds;  /* predicates */
-    uint32_t local_bytes;  /* a thread's local memory: local frame, then parameter area; a multiple of 16 */
-    uint32_t param_offset; /* of the parameter area in local memory */
+    uint32_t local_bytes;  /* a thread's local memory: parameter area, then .local; a multiple of 16 */
+    uint32_t local_offset; /* of .local */
+    uint32_t param_skip;   /* bytes of the parameter area that are not in local memory: a kernel's parameters */
     uint32_t frame_pointer; /* register slot that holds the local address of the frame; 0: none */
     uint32_t registers;    /* estimate of what ptxas would need */
     uint32_t address;      /* what mov of the function's address gives, less EMU_FUNCTION_START */
@@ -120,19 +121,9 @@ struct emu_path {
     uint32_t parent;              /* path, or PTX_NONE */
     uint32_t depth;               /* of calls */
     uint8_t state;                /* emu_path_state */
-    uint8_t retry;                /* the operation at pc is done again when the path runs: it checked and waits */
-    uint32_t wait_a, wait_b;      /* what it waits for: barrier and generation, lanes, phase */
-    uint64_t wait_address;        /* POLL */
-};
-
-/* A wgmma between issue and completion. */
-struct emu_wgmma_entry {
-    const struct emu_op *op;
-    uint32_t frame, preds;
-    uint64_t a_descriptor, b_descriptor;
-    uint32_t scale_d;
-    uint32_t group; /* commit group, counted from the warp's start; UINT32_MAX: not committed */
-    struct emu_hazard_operation *hazard;
+    uint32_t wait_a, wait_b;      /* what it waits for: SYNC members and lanes, BARRIER number and generation, ... */
+    uint64_t wait_address;        /* POLL: of the barrier; 0: a spinning loop */
+    const struct emu_op *wait_op; /* operation that waits */
 };
 
 struct emu_warp {
@@ -160,27 +151,27 @@ struct emu_warp {
     uint32_t max_registers;    /* setmaxnreg */
     uint32_t cluster_arrived;  /* lanes that have arrived at the cluster's barrier in this phase */
     uint32_t cluster_waits;    /* lanes that owe a wait */
-    uint8_t polled;            /* the slice ended in a poll that failed */
-    uint8_t stop;              /* the slice ends after this operation */
     uint8_t done;
     uint64_t instructions;     /* warp instructions */
     uint64_t lane_instructions;
     uint32_t carry;            /* condition code CC.CF of the lanes */
     uint64_t random;           /* state of this warp's generator */
-    struct emu_wgmma_entry *wgmma; /* in order of issue */
-    uint32_t wgmma_count, wgmma_room, wgmma_group;
-    uint32_t spin_hash;        /* registers when a backward branch was last watched */
+    uint32_t polls;            /* paths in state POLL */
+    uint64_t poll_changes;     /* launch->changes when the first of them began to wait */
+    uint8_t watch;             /* ran long without changing anything: backward branches look for spinning */
+    uint32_t idle;             /* slices since the warp changed anything */
+    uint64_t spin_hash;        /* registers when the branch at spin_op was last taken */
     const struct emu_op *spin_op;
-    uint64_t spin_changes, spin_since;
+    uint64_t spin_changes;
 };
 
 struct emu_barrier {
-    uint32_t expected;    /* threads; 0: nobody is there */
-    uint32_t arrived;     /* threads */
-    uint32_t generation;  /* counts completions */
-    uint8_t implicit;     /* expected is all threads of the block */
-    uint8_t reduces;      /* bar.red: somebody brought a predicate */
-    uint32_t popc, all, any; /* of the predicates so far */
+    uint32_t expected;    /* threads, where not implicit */
+    uint32_t again;       /* threads that arrived more than once */
+    uint8_t implicit;     /* expected is all threads of the block that have not ended */
+    uint8_t active;       /* somebody has arrived */
+    uint32_t ones;        /* bar.red: arrivals whose predicate was true */
+    uint32_t zeros;       /* and false */
     uint32_t lanes[EMU_MAX_WARPS]; /* that have arrived */
 };
 
@@ -190,13 +181,12 @@ struct emu_block {
     uint32_t rank;
     uint32_t index[3];     /* ctaid */
     uint64_t linear;
-    unsigned char *shared; /* shared_bytes of it; NULL once the block has ended and nobody may touch it */
-    uint32_t shared_bytes;
+    unsigned char *shared; /* its window from offset 0 on; memory is from EMU_SHARED_START to shared_end */
+    uint32_t shared_end;
     uint32_t warp_count, live_warps;
     struct emu_warp *warps;
     struct emu_barrier barriers[EMU_BARRIERS];
     uint32_t registers_free; /* of the pool that setmaxnreg.dec fills */
-    uint32_t ended;
 };
 
 /* Blocks that share a cluster barrier and see each other's shared memory; a block of its own where there are none. */
@@ -208,7 +198,7 @@ struct emu_cluster {
     uint32_t missing;       /* threads that have not arrived in this phase */
     struct emu_block *blocks;
     struct emu_bytes bytes; /* memory as this cluster sees it */
-    struct emu_async *async;
+    uint32_t issuer;        /* number of its first thread among those resident */
     uint64_t first;         /* number of the cluster */
     uint32_t index[3];
     unsigned char *storage; /* everything below hangs in here */
@@ -265,6 +255,7 @@ struct emu_launch {
     uint64_t blocks_ended;
     uint64_t random;
     struct emu_hazard *hazard;   /* NULL: off */
+    struct emu_async *async;
     int status;                  /* TW_OK, or what ends the launch */
     struct tw_error error;
     size_t bytes, peak_bytes;
@@ -392,14 +383,13 @@ static inline uint64_t emu_random(uint64_t *state) /* splitmix64 */
 /* ---- Rows: which handler executes which form ---------------------------------------------------------------------- */
 
 /* A row matches an instruction of its opcode whose first types are type0 and type1 (PTX_TYPE_NONE: any), whose
-   operation, compare, boolean and rounding are those given (0: any), and whose mods have of mask exactly bits.
+   operation, second, rounding and compare are those given (0: any), and whose mods have of mask exactly bits.
    operands: a letter for each PTX operand, destination first, into d a b c e in order:
        w l q  lanes of 32, 64, 128 bits    p  predicate    -  not used, must be absent or is ignored */
 struct emu_row {
     uint16_t opcode;
     uint8_t type0, type1;
-    uint8_t operation, rounding;
-    uint8_t compare, boolean;
+    uint8_t operation, second, rounding, compare;
     uint64_t mask, bits;
     const char *operands;
     emu_handler run;
@@ -414,6 +404,12 @@ struct emu_rows emu_rows_bits(void);
 struct emu_rows emu_rows_float(void);
 struct emu_rows emu_rows_double(void);
 struct emu_rows emu_rows_half(void);
+
+/* Handlers that the lowering chooses by itself. */
+extern const emu_handler emu_op_lop3, emu_op_lop3_pred, emu_op_set_word, emu_op_mov32, emu_op_mov64, emu_op_mov128,
+    emu_op_mov_pred;
+emu_handler emu_shift_by(emu_handler run, uint64_t *amount); /* by a constant; NULL: stay with run */
+const struct emu_op *emu_setp_end(struct emu_warp *warp, const struct emu_op *op, uint32_t bits);
 
 /* ---- lower*.c ----------------------------------------------------------------------------------------------------- */
 
@@ -456,22 +452,50 @@ extern const struct emu_handlers_memory {
 
 /* ---- flow.c ------------------------------------------------------------------------------------------------------- */
 
-/* The path at `to` becomes the current one; the one before is saved by emu_path_save. */
-void emu_path_enter(struct emu_warp *warp, uint32_t to);
-void emu_path_save(struct emu_warp *warp, const struct emu_op *pc);
-int emu_path_next(struct emu_warp *warp); /* another ready path becomes current; 0: there is none */
+/* The path becomes the current one. What was current must have been saved, or must not go on. */
+void emu_path_enter(struct emu_warp *warp, uint32_t path);
+int emu_path_next(struct emu_warp *warp);     /* another ready path becomes the current one; 0: there is none */
 uint32_t emu_path_new(struct emu_warp *warp); /* PTX_NONE: no memory; the launch then fails */
 
-/* The current path waits in state; retry: its operation is executed again when it is ready. Returns NULL, for the
-   handler to return. */
-const struct emu_op *emu_block_path(struct emu_warp *warp, const struct emu_op *pc, uint8_t state);
+/* The current path waits at op in this state and goes on at pc. Returns NULL, for the handler to return. */
+const struct emu_op *emu_wait(struct emu_warp *warp, const struct emu_op *op, const struct emu_op *pc, uint8_t state);
 void emu_path_ready(struct emu_warp *warp, uint32_t path);
+void emu_polls_ready(struct emu_warp *warp);
 
-/* Lanes of the current path end. Returns what the handler returns. */
+/* Where a path that did not get to execute op starts again: at op, or at the guard before it. */
+const struct emu_op *emu_retry(const struct emu_op *op);
+
+/* The lanes of `members` must come to this operation together. 1: they have, and warp->mask is all of them: the handler
+   restores it when it is done. 0: the path waits now, and the handler returns NULL. any: other operations that
+   synchronise any will do (bar.warp.sync). */
+int emu_sync(struct emu_warp *warp, const struct emu_op *op, uint32_t members, int any);
+
+/* Lanes of the current path end; next is where the rest goes on. Returns what the handler returns. */
 const struct emu_op *emu_exit_lanes(struct emu_warp *warp, const struct emu_op *next, uint32_t lanes);
 
-/* Room for a frame; 0, or 1 where there is no memory (the launch has failed). */
+/* Room for frames that end there; 0, or 1 where there is none (the launch has then failed). */
 int emu_warp_room(struct emu_warp *warp, uint32_t registers, uint32_t preds, uint32_t local);
+
+/* A conditional branch, a branch by index, a call. */
+struct emu_branch {
+    const struct emu_op *join; /* NULL: the return of the function */
+    uint32_t count;
+    const struct emu_op *target[]; /* 1 of a conditional branch */
+};
+struct emu_move {  /* of an argument or result: memory to memory of two frames, or between register and memory */
+    uint32_t bytes;
+    uint32_t from, to; /* byte offsets in local memory from the frame's start; registers as in struct emu_op */
+    uint8_t from_register, to_register; /* bytes of the register slot: 4 or 8; 0: memory */
+};
+struct emu_call {
+    const struct ptx_function *builtin; /* without body: by name */
+    struct emu_function *function;      /* NULL: through register */
+    uint32_t target;                    /* lanes of the address */
+    uint32_t guard;                     /* predicate; PTX_NONE: all lanes */
+    uint32_t move_count;
+    struct emu_module *module;
+    struct emu_move moves[];            /* of the arguments, for the operation of the results: of those */
+};
 
 const struct emu_op *emu_op_guard(struct emu_warp *warp, const struct emu_op *op);
 const struct emu_op *emu_op_join(struct emu_warp *warp, const struct emu_op *op);
@@ -479,6 +503,8 @@ const struct emu_op *emu_op_bra(struct emu_warp *warp, const struct emu_op *op);
 const struct emu_op *emu_op_jump(struct emu_warp *warp, const struct emu_op *op);
 const struct emu_op *emu_op_brx(struct emu_warp *warp, const struct emu_op *op);
 const struct emu_op *emu_op_call(struct emu_warp *warp, const struct emu_op *op);
+const struct emu_op *emu_op_call_end(struct emu_warp *warp, const struct emu_op *op);
+const struct emu_op *emu_op_builtin(struct emu_warp *warp, const struct emu_op *op);
 const struct emu_op *emu_op_ret(struct emu_warp *warp, const struct emu_op *op);
 const struct emu_op *emu_op_exit(struct emu_warp *warp, const struct emu_op *op);
 const struct emu_op *emu_op_trap(struct emu_warp *warp, const struct emu_op *op);
@@ -493,8 +519,18 @@ static inline void emu_changed(struct emu_warp *warp)
     warp->launch->changes++;
 }
 
+
+/* ---- barrier.c ---------------------------------------------------------------------------------------------------- */
+
 void emu_barriers_check(struct emu_block *block);       /* after threads ended */
 void emu_cluster_check(struct emu_cluster *cluster);
+const struct emu_op *emu_op_bar(struct emu_warp *warp, const struct emu_op *op);
+const struct emu_op *emu_op_cluster_arrive(struct emu_warp *warp, const struct emu_op *op);
+const struct emu_op *emu_op_cluster_wait(struct emu_warp *warp, const struct emu_op *op);
+const struct emu_op *emu_op_setmaxnreg(struct emu_warp *warp, const struct emu_op *op);
+
+/* bar: a number, b count (0: all threads), imm. */
+enum { EMU_BAR_WAIT = 1, EMU_BAR_POPC = 2, EMU_BAR_AND = 4, EMU_BAR_OR = 8, EMU_BAR_COUNT = 16 };
 
 /* ---- report.c ----------------------------------------------------------------------------------------------------- */
 
@@ -503,6 +539,9 @@ const struct emu_op *emu_report_at(struct emu_warp *warp, const struct emu_op *o
                                    int fatal, const char *format, ...) TW_PRINTF(6, 7);
 void emu_report_add(struct emu_device *device, const struct emu_report *report);
 void emu_reports_free(struct emu_device *device);
+
+/* "kernel NAME, FILE:LINE (PTX line N), block (x, y, z), warp w" into out. */
+void emu_place(const struct emu_warp *warp, const struct emu_op *op, char *out, size_t out_bytes);
 
 /* The launch ends with this status; the first call counts. */
 void emu_fail_launch(struct emu_launch *launch, int status, const char *format, ...) TW_PRINTF(3, 4);

@@ -26,13 +26,14 @@
 struct emu_tma_map {
     struct tw_tensormap_call call; // what the map says
     uint32_t element;              // bytes of one
+    uint32_t unit;                 // bytes that dimension 0 counts in: element, or with interleave 16 or 32
     uint32_t rows;                 // of the box (tile: product of loaded[1..]; im2col: pixels)
     uint32_t inner;                // bytes of a row that are loaded
     uint32_t pitch;                // bytes from row to row in shared memory
     uint32_t extent;               // bytes of the image
     uint32_t transaction;          // bytes that a load completes on its barrier
     uint32_t span;                 // of the swizzle, bytes; 0: none
-    uint32_t loaded[5];            // elements of the box along each dimension that are loaded: ceil(box / estride)
+    uint32_t loaded[5];            // of the box along each dimension: ceil(box / estride) units
 };
 
 // Reads a map. ILLEGAL where the bytes are none, or of a type that is not emulated (packed 4 and 6 bit).
@@ -56,8 +57,8 @@ struct emu_tma_request {
 };
 
 // What traps before anything moves: TMA_INNER (innermost coordinate times element size no multiple of 16 bytes), ALIGN
-// (shared address no multiple of 128 bytes; 16 for stores without a swizzle is taken), ILLEGAL (rank or mode unlike the
-// map's).
+// (shared address no multiple of 128 bytes), ILLEGAL (rank or mode unlike the map's, an im2col walk that starts outside
+// of its bounding box).
 enum emu_fault_kind emu_tma_check(const struct emu_tma_request *request, int is_store, struct emu_fault *fault);
 
 // A piece of the image that holds data: pieces are disjoint, ascending, as long as can be.
@@ -107,6 +108,7 @@ enum emu_reduce_type {
     EMU_REDUCE_F16,
     EMU_REDUCE_BF16,
     EMU_REDUCE_F32,
+    EMU_REDUCE_F32_FTZ, // subnormal operands and results are 0 with their sign
     EMU_REDUCE_F64,
     EMU_REDUCE_TYPE_COUNT
 };
@@ -117,8 +119,8 @@ unsigned emu_reduce_bytes(enum emu_reduce_type type);
 // 1 where PTX has this operation for this type.
 int emu_reduce_valid(enum emu_reduce op, enum emu_reduce_type type);
 
-// into[i] = op(into[i], from[i]) for `count` elements. Float additions round to nearest even; f16 and bf16 flush
-// nothing, f32 .add keeps subnormals too. op and type must be a valid pair; STORE copies.
+// into[i] = op(into[i], from[i]) for `count` elements. Float additions round to nearest even and flush nothing
+// but F32_FTZ. op and type must be a valid pair; STORE copies.
 void emu_reduce_apply(enum emu_reduce op, enum emu_reduce_type type, void *into, const void *from, size_t count);
 
 // Store, second half: writes the elements inside the tensor from the image. Global memory takes whole 16-byte chunks:

@@ -35,7 +35,7 @@ TCC_CONSTANT struct tc_case_format tc_case_formats[TCC_TYPES] = {
     {1, 0, 0, 0}, {1, 0, 0, 0},  {8, 11, 52, 0}, {4, 8, 23, 0}, {4, 0, 0, 0},
 };
 
-enum { TCC_CLASSES = 16 };
+enum { TCC_CLASSES = 18 };
 
 static inline uint64_t tcc_random(uint64_t *state)
 {
@@ -135,6 +135,14 @@ static inline uint64_t tcc_element(const struct tc_case_format *f, int kind, int
                           tcc_mantissa(f, state));
     case 14: /* exponents around half the greatest: products about overflow */
         return tcc_encode(f, sign, bias / 2 + tcc_below(state, 3), tcc_mantissa(f, state));
+    case 15: /* products about 2^-133 and 2^-156, few bits: where alignment of float results ends */
+    case 16: { /* the same about 1 and 2^-26 */
+        int large = !tcc_below(state, 4), half = kind == 15 ? -bias / 2 - 2 : 0;
+        if (!large && !tcc_below(state, 3))
+            return (uint64_t)sign << (f->exponent + f->mantissa + f->below);
+        return tcc_encode(f, large ? 0 : sign, half - (large ? tcc_below(state, 4) : 12 + tcc_below(state, 4)),
+                          tcc_below(state, 3) ? 0 : (uint64_t)1 << (f->mantissa + f->below - 1));
+    }
     default: /* powers of two */
         return tcc_encode(f, sign, centre + tcc_below(state, 9) - 4, 0);
     }
@@ -215,7 +223,7 @@ static inline void tcc_fill(int kind_number, int number, int m, int n, int k, en
             int look = tcc_below(&state, 8), sign = tcc_below(&state, 2);
             if (kind == 1 || kind == 2 || kind == 5 || kind == 8)
                 bits = look ? tcc_element(f, kind, 0, &state) : (uint64_t)sign << (f->exponent + f->mantissa);
-            else if (look == 0 || ((kind == 6 || kind == 12) && look < 4))
+            else if (look == 0 || ((kind == 6 || kind == 12 || kind >= 15) && look < 4))
                 bits = (uint64_t)sign << (f->exponent + f->mantissa);
             else if (kind == 7 && look == 1)
                 bits = tcc_special(f, &state);

@@ -1,6 +1,7 @@
-/* Asks an sm_90a GPU for the answers of tensor_core_cases.h:  tensor_core_probe FULL HASHES
-   FULL: for each kind the whole results of the first cases, HASHES: a hash a case. Format: tensor_core_golden.h's.
-   nvcc -O1 -gencode=arch=compute_90a,code=sm_90a -I tests/emu -I runtime/emu tests/emu/tensor_core_probe.cu */
+/* Asks an sm_90a GPU for the answers to tensor_core_cases.h:  tensor_core_probe GOLDEN FULL
+   GOLDEN: tests/golden/tensor_core.bin, records as in test_tensor_core.c; FULL: the whole results of every fourth case.
+   It also checks that wgmma with a from registers, and with imm-scale-a -1 on a negated a, gives the same bits.
+   nvcc -O1 -std=c++17 --expt-relaxed-constexpr -gencode=arch=compute_90a,code=sm_90a -I tests/emu -I runtime/emu tests/emu/tensor_core_probe.cu */
 #include <cstdio>
 #include <cstdlib>
 #include <vector>
@@ -278,6 +279,54 @@ __global__ void wgmma_kernel(const uint4 *A, const uint4 *B, const unsigned *C, 
             D[(g + 8 * (r >> 1)) * 8 + 2 * t + (r & 1)] = d[r];
 }
 
+/* bf16 and tf32 with a from registers; scale_a: 1, or -1 in a second instruction */
+template <int kind, bool registers>
+__global__ void variant_kernel(const uint4 *A, const uint4 *B, const unsigned *C, unsigned *D)
+{
+    __shared__ alignas(1024) uint4 sa[128], sb[16];
+    int thread = threadIdx.x, lane = thread & 31, g = (thread >> 5) * 16 + (lane >> 2), t = lane & 3;
+    size_t one = blockIdx.x;
+    const unsigned *words = (const unsigned *)(A + one * 128);
+    unsigned a[4];
+    float f[4];
+    for (int r = 0; r < 4; r++) {
+        a[r] = words[(g + 8 * (r & 1)) * 8 + t + 4 * (r >> 1)];
+        f[r] = __uint_as_float(C[one * 512 + (g + 8 * (r >> 1)) * 8 + 2 * t + (r & 1)]);
+    }
+    uint4 v = A[one * 128 + thread];
+    unsigned sign = kind == K_WGMMA_F32_TF32 ? 0x80000000u : 0x80008000u;
+    v.x ^= sign;
+    v.y ^= sign;
+    v.z ^= sign;
+    v.w ^= sign;
+    sa[((thread >> 1) / 8 * 2 + (thread & 1)) * 8 + (thread >> 1) % 8] = v;
+    if (thread < 16)
+        sb[(thread & 1) * 8 + (thread >> 1)] = B[one * 16 + thread];
+    asm volatile("fence.proxy.async;" ::: "memory");
+    __syncthreads();
+    unsigned long long da = descriptor(sa), db = descriptor(sb);
+    FENCE;
+#define RS(text, tail)                                                                                                 \
+    asm volatile("wgmma.mma_async.sync.aligned." text " {%0,%1,%2,%3}, {%4,%5,%6,%7}, %8, 1, 1, 1" tail ";"             \
+                 : "+f"(f[0]), "+f"(f[1]), "+f"(f[2]), "+f"(f[3])                                                      \
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(db))
+#define NEGATED(text, tail)                                                                                            \
+    asm volatile("wgmma.mma_async.sync.aligned." text " {%0,%1,%2,%3}, %4, %5, 1, -1, 1" tail ";"                       \
+                 : "+f"(f[0]), "+f"(f[1]), "+f"(f[2]), "+f"(f[3])                                                      \
+                 : "l"(da), "l"(db))
+    if constexpr (kind == K_WGMMA_F32_BF16 && registers)
+        RS("m64n8k16.f32.bf16.bf16", ", 0");
+    if constexpr (kind == K_WGMMA_F32_TF32 && registers)
+        RS("m64n8k8.f32.tf32.tf32", "");
+    if constexpr (kind == K_WGMMA_F32_BF16 && !registers)
+        NEGATED("m64n8k16.f32.bf16.bf16", ", 0, 0");
+    if constexpr (kind == K_WGMMA_F32_TF32 && !registers)
+        NEGATED("m64n8k8.f32.tf32.tf32", "");
+    DONE;
+    for (int r = 0; r < 4; r++)
+        D[one * 512 + (g + 8 * (r >> 1)) * 8 + 2 * t + (r & 1)] = __float_as_uint(f[r]);
+}
+
 /* 64 x 64 x (16 steps): one warpgroup, m64n64k16, all in flight one after the other, c = 0 by scale-d */
 template <int kind> __global__ void chain_kernel(const uint4 *A, const uint4 *B, float *D, int steps)
 {
@@ -323,7 +372,30 @@ static void check(cudaError_t e, const char *what)
     }
 }
 
-static FILE *full, *hashes;
+static FILE *golden, *full;
+
+/* One record of GOLDEN and FULL. */
+static void put(const char *prefix, const Row &r, unsigned cases, unsigned bytes, const unsigned char *d,
+                unsigned sampled, unsigned groups)
+{
+    char name[32] = {};
+    snprintf(name, sizeof name, "%s%s", prefix, r.name);
+    unsigned head[4] = {cases, bytes, sampled, groups}, whole[2] = {groups == 1 ? cases : cases / 4, bytes};
+    size_t element = tc_case_formats[r.d].bytes;
+    fwrite(name, 1, 32, golden);
+    fwrite(head, 4, 4, golden);
+    for (unsigned i = 0; i < sampled; i++)
+        for (size_t at = i % 8; at < bytes / element; at += 8)
+            fwrite(d + (size_t)i * bytes + at * element, element, 1, golden);
+    for (unsigned g = 0; g < groups; g++) {
+        uint64_t h = tcc_hash(d + (size_t)g * (cases / groups) * bytes, (size_t)(cases / groups) * bytes);
+        fwrite(&h, 8, 1, golden);
+    }
+    fwrite(name, 1, 32, full);
+    fwrite(whole, 4, 2, full);
+    fwrite(d, bytes, whole[0], full);
+    printf("%s\n", name);
+}
 
 template <int kind> void launch(int cases, void *a, void *b, void *c, void *d, int steps)
 {
@@ -358,29 +430,33 @@ static std::vector<unsigned char> on_device(size_t na, size_t nb, size_t nc, std
     return d;
 }
 
+template <int kind, bool registers> void variant(int cases, void *a, void *b, void *c, void *d, int)
+{
+    variant_kernel<kind, registers><<<cases, 128>>>((uint4 *)a, (uint4 *)b, (unsigned *)c, (unsigned *)d);
+    check(cudaDeviceSynchronize(), "variant");
+}
+
 template <int kind> void ask()
 {
     constexpr Row r = rows[kind];
-    int cases = (r.engine == WGMMA ? 2048 : r.d == TCC_F64 ? 1024 : 8192), whole = cases / 4;
+    int cases = (r.engine == WGMMA ? 2048 : r.d == TCC_F64 ? 1024 : 8192);
     size_t ea = tc_case_formats[r.a].bytes, eb = tc_case_formats[r.b].bytes, ec = tc_case_formats[r.d].bytes;
     size_t na = ea * r.m * r.k, nb = eb * r.n * r.k, nc = ec * r.m * r.n;
     std::vector<unsigned char> a(na * cases), b(nb * cases), c(nc * cases);
     for (int i = 0; i < cases; i++)
         tcc_fill(kind, i, r.m, r.n, r.k, r.a, r.b, r.d, &a[na * i], &b[nb * i], &c[nc * i]);
     auto d = on_device(na * cases, nb * cases, nc * cases, a, b, c, launch<kind>, cases, 1);
-    char name[32] = {};
-    snprintf(name, sizeof name, "%s", r.name);
-    unsigned head[2] = {(unsigned)whole, (unsigned)nc}, hash_head[2] = {(unsigned)cases, 8};
-    fwrite(name, 1, 32, full);
-    fwrite(head, 4, 2, full);
-    fwrite(d.data(), nc, whole, full);
-    fwrite(name, 1, 32, hashes);
-    fwrite(hash_head, 4, 2, hashes);
-    for (int i = 0; i < cases; i++) {
-        uint64_t h = tcc_hash(&d[nc * i], nc);
-        fwrite(&h, 8, 1, hashes);
+    put("", r, cases, nc, d.data(), r.engine == WGMMA ? 36 : r.d == TCC_F64 ? 54 : 144, cases / 64);
+    if constexpr (kind == K_WGMMA_F32_BF16 || kind == K_WGMMA_F32_TF32) {
+        long differ[2] = {0, 0};
+        for (int v = 0; v < 2; v++) {
+            auto e = on_device(na * cases, nb * cases, nc * cases, a, b, c, v ? variant<kind, true> : variant<kind, false>,
+                               cases, 1);
+            for (size_t i = 0; i < e.size(); i += 4)
+                differ[v] += memcmp(&e[i], &d[i], 4) != 0;
+        }
+        printf("  of %zu differ: scale-a -1 of -a: %ld, a from registers: %ld\n", nc * cases / 4, differ[0], differ[1]);
     }
-    printf("%s\n", name);
     /* a chain of wgmma of every type, 64 x 8 */
     if constexpr (r.engine == WGMMA) {
         int chains = 4, steps = 64;
@@ -393,11 +469,7 @@ template <int kind> void ask()
                 tcc_fill_chain(i, s, r.n, r.k, r.b, 1, &b[nb * (i * steps + s)]);
             }
         d = on_device(na * chains * steps, nb * chains * steps, nc * chains, a, b, c, launch<kind>, chains, steps);
-        snprintf(name, sizeof name, "+%s", r.name);
-        head[0] = (unsigned)chains;
-        fwrite(name, 1, 32, full);
-        fwrite(head, 4, 2, full);
-        fwrite(d.data(), nc, chains, full);
+        put("+", r, chains, nc, d.data(), chains, 1);
     }
 }
 
@@ -418,25 +490,19 @@ template <int kind> void ask_chain()
             tcc_fill_chain(i, s, 64, 16, r.b, 1, &b[(size_t)2048 * (i * steps + s)]);
         }
     auto d = on_device(a.size(), b.size(), c.size(), a, b, c, launch_chain<kind>, chains, steps);
-    char name[32] = {};
-    snprintf(name, sizeof name, "*%s", r.name);
-    unsigned head[2] = {(unsigned)chains, 16384};
-    fwrite(name, 1, 32, full);
-    fwrite(head, 4, 2, full);
-    fwrite(d.data(), 16384, chains, full);
-    printf("%s\n", name);
+    put("*", r, chains, 16384, d.data(), chains, 1);
 }
 
 int main(int argc, char **argv)
 {
-    if (argc != 3 || !(full = fopen(argv[1], "wb")) || !(hashes = fopen(argv[2], "wb")))
+    if (argc != 3 || !(golden = fopen(argv[1], "wb")) || !(full = fopen(argv[2], "wb")))
         return 2;
 #define TC(name, ...) ask<K_##name>();
 #include "tensor_core.def"
 #undef TC
     ask_chain<K_WGMMA_F32_BF16>();
     ask_chain<K_WGMMA_F32_F16>();
+    fclose(golden);
     fclose(full);
-    fclose(hashes);
     return 0;
 }

@@ -1,0 +1,75 @@
+/* How handlers of arithmetic are written: a loop over 32 lanes into local memory, which the compiler turns into vector
+   code, and one masked store. Lanes that do not execute are computed too and thrown away, so nothing here may trap. */
+#ifndef EMU_ALU_H
+#define EMU_ALU_H
+
+#include "emu_internal.h"
+
+#define EMU_EACH for (int i = 0; i < EMU_LANES; i++)
+#define EMU_HANDLER(name) static const struct emu_op *name(struct emu_warp *warp, const struct emu_op *op)
+
+/* NAME(lanes out, out width; expression of x, y, z). T is uint32_t with EMU_W and emu_put32, or uint64_t. */
+#define EMU_UNARY(name, TO, PUT, TA, AT, expression)                                                                  \
+    EMU_HANDLER(name)                                                                                                  \
+    {                                                                                                                  \
+        const TA *a = AT(op->a);                                                                                       \
+        TO r[EMU_LANES];                                                                                               \
+        EMU_EACH                                                                                                       \
+        {                                                                                                              \
+            TA x = a[i];                                                                                               \
+            r[i] = (TO)(expression);                                                                                   \
+        }                                                                                                              \
+        PUT(warp, op->d, r);                                                                                           \
+        return op + 1;                                                                                                 \
+    }
+#define EMU_BINARY(name, TO, PUT, TA, AT, TB, BT, expression)                                                         \
+    EMU_HANDLER(name)                                                                                                  \
+    {                                                                                                                  \
+        const TA *a = AT(op->a);                                                                                       \
+        const TB *b = BT(op->b);                                                                                       \
+        TO r[EMU_LANES];                                                                                               \
+        EMU_EACH                                                                                                       \
+        {                                                                                                              \
+            TA x = a[i];                                                                                               \
+            TB y = b[i];                                                                                               \
+            r[i] = (TO)(expression);                                                                                   \
+        }                                                                                                              \
+        PUT(warp, op->d, r);                                                                                           \
+        return op + 1;                                                                                                 \
+    }
+#define EMU_TERNARY(name, TO, PUT, TA, AT, TB, BT, TC, CT, expression)                                                \
+    EMU_HANDLER(name)                                                                                                  \
+    {                                                                                                                  \
+        const TA *a = AT(op->a);                                                                                       \
+        const TB *b = BT(op->b);                                                                                       \
+        const TC *c = CT(op->c);                                                                                       \
+        TO r[EMU_LANES];                                                                                               \
+        EMU_EACH                                                                                                       \
+        {                                                                                                              \
+            TA x = a[i];                                                                                               \
+            TB y = b[i];                                                                                               \
+            TC z = c[i];                                                                                               \
+            r[i] = (TO)(expression);                                                                                   \
+        }                                                                                                              \
+        PUT(warp, op->d, r);                                                                                           \
+        return op + 1;                                                                                                 \
+    }
+
+#define EMU_UNARY32(name, e) EMU_UNARY(name, uint32_t, emu_put32, uint32_t, EMU_W, e)
+#define EMU_UNARY64(name, e) EMU_UNARY(name, uint64_t, emu_put64, uint64_t, EMU_L, e)
+#define EMU_BINARY32(name, e) EMU_BINARY(name, uint32_t, emu_put32, uint32_t, EMU_W, uint32_t, EMU_W, e)
+#define EMU_BINARY64(name, e) EMU_BINARY(name, uint64_t, emu_put64, uint64_t, EMU_L, uint64_t, EMU_L, e)
+#define EMU_TERNARY32(name, e)                                                                                        \
+    EMU_TERNARY(name, uint32_t, emu_put32, uint32_t, EMU_W, uint32_t, EMU_W, uint32_t, EMU_W, e)
+#define EMU_TERNARY64(name, e)                                                                                        \
+    EMU_TERNARY(name, uint64_t, emu_put64, uint64_t, EMU_L, uint64_t, EMU_L, uint64_t, EMU_L, e)
+
+/* Rows. */
+#define EMU_ROW(OPCODE, TYPE, OPERANDS, RUN) {.opcode = PTX_OP_##OPCODE, .type0 = PTX_##TYPE, .operands = OPERANDS, .run = RUN}
+#define EMU_ROW_OP(OPCODE, OPERATION, TYPE, OPERANDS, RUN)                                                            \
+    {.opcode = PTX_OP_##OPCODE, .type0 = PTX_##TYPE, .operation = PTX_MOD_##OPERATION, .operands = OPERANDS, .run = RUN}
+/* Mods must hold exactly FLAGS of MASK. */
+#define EMU_ROW_IF(OPCODE, TYPE, MASK, FLAGS, OPERANDS, RUN)                                                          \
+    {.opcode = PTX_OP_##OPCODE, .type0 = PTX_##TYPE, .mask = (MASK), .bits = (FLAGS), .operands = OPERANDS, .run = RUN}
+
+#endif
