@@ -15,6 +15,7 @@
 //@ local outputs = {}
 //@ for _, t in ipairs(plan.tensor) do if t.out then outputs[#outputs + 1] = t end end
 //@ local A, B = plan.tensor.A, plan.tensor.B
+//@ local fused = plan.epilogue.set or plan.tensor.C ~= nil
 ${banner}
 
 //@ include "blocks/types.cuh" parameters = plan.param, parameter_bytes = plan.param_bytes,
@@ -140,15 +141,20 @@ extern "C" __global__ void __launch_bounds__(${launch.block}, 1) ${entry}(const 
 //@         local width = t.axis[1] == "n" and t.tile[1] or t.tile[2]
 //@         local across = mma.n // width
 //@         local chunks = across * blocks
-            #pragma unroll
+//@         -- A fused function stands in the code once: all of its copies would take the compiler seconds.
+//@         local unroll = fused and 1 or chunks
+            #pragma unroll ${unroll}
 //@         loop "${t.name}"
             for (int chunk = 0; chunk < ${chunks}; ++chunk) {
+                const int at_m = m + chunk / ${across} * ${mma.m}, at_n = n + chunk % ${across} * ${width};
+                float part[${width} / 2];
+                ${t.name}_part(sum, chunk, part);
                 d_wait();
                 d_barrier(consumer);
-                ${t.name}_write(args, sum[chunk / ${across}], chunk % ${across}, consumer, buffer, m + chunk / ${across} * ${mma.m}, n);
+                ${t.name}_write(args, part, consumer, buffer, at_m, at_n);
                 d_fence();
                 d_barrier(consumer);
-                ${t.name}_store(args, chunk % ${across}, consumer, buffer, m + chunk / ${across} * ${mma.m}, n);
+                ${t.name}_store(args, consumer, buffer, at_m, at_n);
             }
 //@     else
             ${t.name}_store_global(args, sum, m, n);

@@ -177,7 +177,7 @@ static bool variant_chosen(const struct compile_choice *choice, const struct com
     return unit->plan.variant && strcmp(choice->variant, unit->plan.variant) == 0;
 }
 
-static int emit(struct compile *c, struct compile_unit *unit)
+static int emit(struct compile *c, struct compile_unit *unit, struct diag_set *diags)
 {
     const char *path = unit->kernel->template_path, *slash = path ? strrchr(path, '/') : NULL;
     char *folder = NULL;
@@ -189,8 +189,7 @@ static int emit(struct compile *c, struct compile_unit *unit)
             return 3;
         options.user_folder = folder;
     }
-    int status = emit_template(unit->plan.template_name, &unit->plan, &options, &unit->source, &unit->source_bytes,
-                               &c->diags);
+    int status = emit_template(unit->plan.template_name, &unit->plan, &options, &unit->source, &unit->source_bytes, diags);
     tw_free(&c->rt, folder);
     unit->emitted = status == 0;
     return status;
@@ -222,12 +221,48 @@ static int make_unit(struct compile *c, const struct spec_kernel *kernel, const 
         plan_free(&unit.plan);
         return 0;
     }
-    if (status == 0) {
-        start = compile_clock();
-        status = emit(c, &unit);
-        c->phases.emit += compile_clock() - start;
-    }
     return add_unit(c, unit) ? 3 : status;
+}
+
+/* What the threads that emit share. */
+struct emission {
+    struct compile *c;
+    bool *again; /* by unit: there was something to say, and it is to be said in order */
+};
+
+static void emit_one(void *context, int64_t i)
+{
+    struct emission *e = context;
+    struct compile_unit *unit = &e->c->unit[i];
+    struct diag_set diags = {0};
+    if (!unit->planned)
+        return;
+    e->again[i] = emit(e->c, unit, &diags) != 0 || diags.count > 0;
+    diag_free(&diags);
+}
+
+/* Emits every planned unit, as many at once as there are processors. Units are independent of each other; what has
+ * faults is emitted a second time, one after the other, so that its diagnostics come in the order of the units. */
+static int emit_units(struct compile *c)
+{
+    double start = compile_clock();
+    struct emission e = {c, tw_alloc_zeroed(&c->rt, (size_t)c->unit_count + 1)};
+    int result = e.again ? 0 : 3;
+    if (result == 0)
+        parallel_for(c->unit_count, parallel_cores(), emit_one, &e);
+    for (int i = 0; i < c->unit_count && result != 3; i++) {
+        if (!e.again[i])
+            continue;
+        struct memory memory = {NULL, NULL};
+        if (c->unit[i].source)
+            memory_resize(&memory, c->unit[i].source, c->unit[i].source_bytes + 1, 0);
+        c->unit[i].source = NULL;
+        int status = emit(c, &c->unit[i], &c->diags);
+        result = status == 3 ? 3 : result ? result : status;
+    }
+    tw_free(&c->rt, e.again);
+    c->phases.emit += compile_clock() - start;
+    return result;
 }
 
 static int chosen_architectures(const struct compile_choice *choice, const struct spec_kernel *kernel,
@@ -265,7 +300,8 @@ static int make_units(struct compile *c, const struct compile_choice *choice)
             }
         }
     }
-    return result;
+    int emitted = emit_units(c);
+    return emitted == 3 ? 3 : result ? result : emitted;
 }
 
 int compile_open(struct compile *c, const char *command, const char *path)
@@ -521,19 +557,28 @@ static int add_host_text(struct compile *c, const char *kernel, const char *suff
 }
 
 /* NAME.h and NAME.c of the units first..first+count-1, which are one kernel's. Exit status. */
-static int add_host(struct compile *c, int first, int count, enum compile_with with, const char *folder,
-                    struct file_set *files)
+/* The pair NAME.c, NAME.h of one kernel. */
+struct host_pair {
+    int first, count; /* its units */
+    char *header, *source;
+    bool again;       /* as in struct emission */
+};
+
+struct host_emission {
+    struct compile *c;
+    enum compile_with with;
+    struct host_pair *pair;
+};
+
+static int emit_pair(struct compile *c, struct host_pair *pair, enum compile_with with, struct diag_set *diags)
 {
     static const char *const options[] = {"--std=c++17"};
     const struct emit_options emit_options = {.line_directives = true, .generator_version = TW_GENERATOR};
-    const char *kernel = c->unit[first].kernel->name;
-    struct host_image *image = tw_alloc_zeroed(&c->rt, sizeof *image * (size_t)count);
-    struct tw_error error = {""};
-    char *header = NULL, *source = NULL;
+    struct host_image *image = tw_alloc_zeroed(&c->rt, sizeof *image * (size_t)pair->count);
     if (!image)
         return 3;
-    for (int i = 0; i < count; i++) {
-        const struct compile_unit *unit = &c->unit[first + i];
+    for (int i = 0; i < pair->count; i++) {
+        const struct compile_unit *unit = &c->unit[pair->first + i];
         image[i] = (struct host_image){.plan = &unit->plan, .registers = -1};
         if (with == COMPILE_WITH_COUNT) {
             image[i].source = unit->source;
@@ -544,35 +589,81 @@ static int add_host(struct compile *c, int first, int count, enum compile_with w
         image[i].cubin_bytes = unit->compiled[with].cubin_bytes;
         image[i].registers = (int)unit->compiled[with].info.registers;
     }
-    const struct host_model model = {.name = kernel, .image = image, .image_count = count,
-                                     .newer = with == COMPILE_WITH_COUNT, .option = options, .option_count = 1};
-    int status = emit_host(&model, &emit_options, &header, &source, &c->diags);
+    const struct host_model model = {.name = c->unit[pair->first].kernel->name, .image = image,
+                                     .image_count = pair->count, .newer = with == COMPILE_WITH_COUNT,
+                                     .option = options, .option_count = 1};
+    int status = emit_host(&model, &emit_options, &pair->header, &pair->source, diags);
     tw_free(&c->rt, image);
-    if (status)
-        return status;
-    int result = add_host_text(c, kernel, ".h", header, folder, files, &error);
-    int second = add_host_text(c, kernel, ".c", source, folder, files, &error);
+    return status;
+}
+
+static void free_pair(struct host_pair *pair)
+{
+    struct memory memory = {NULL, NULL};
+    if (pair->header)
+        memory_resize(&memory, pair->header, strlen(pair->header) + 1, 0);
+    if (pair->source)
+        memory_resize(&memory, pair->source, strlen(pair->source) + 1, 0);
+    pair->header = pair->source = NULL;
+}
+
+static void emit_one_pair(void *context, int64_t i)
+{
+    struct host_emission *e = context;
+    struct diag_set diags = {0};
+    e->pair[i].again = emit_pair(e->c, &e->pair[i], e->with, &diags) != 0 || diags.count > 0;
+    diag_free(&diags);
+}
+
+static int add_host(struct compile *c, struct host_pair *pair, enum compile_with with, const char *folder,
+                    struct file_set *files)
+{
+    const char *kernel = c->unit[pair->first].kernel->name;
+    struct tw_error error = {""};
+    if (pair->again) {
+        free_pair(pair);
+        int status = emit_pair(c, pair, with, &c->diags);
+        if (status)
+            return status;
+    }
+    int result = add_host_text(c, kernel, ".h", pair->header, folder, files, &error);
+    int second = add_host_text(c, kernel, ".c", pair->source, folder, files, &error);
+    pair->header = pair->source = NULL; /* add_host_text has freed them */
     result = result == TW_OK ? second : result;
     return result == TW_OK ? 0 : compile_fail(c, result, &error);
+}
+
+/* Every kernel's pair; those after a failure for memory are left out. */
+static int add_hosts(struct compile *c, enum compile_with with, const char *folder, struct file_set *files)
+{
+    int count = 0, result = 0;
+    struct host_emission e = {c, with, tw_alloc_zeroed(&c->rt, sizeof *e.pair * ((size_t)c->unit_count + 1))};
+    if (!e.pair)
+        return 3;
+    for (int first = 0; first < c->unit_count; first += e.pair[count++].count) {
+        e.pair[count].first = first;
+        for (e.pair[count].count = 1; first + e.pair[count].count < c->unit_count; e.pair[count].count++)
+            if (c->unit[first + e.pair[count].count].kernel != c->unit[first].kernel)
+                break;
+    }
+    parallel_for(count, parallel_cores(), emit_one_pair, &e);
+    for (int i = 0; i < count && result != 3; i++) {
+        int status = add_host(c, &e.pair[i], with, folder, files);
+        result = status == 3 ? 3 : result ? result : status;
+    }
+    for (int i = 0; i < count; i++)
+        free_pair(&e.pair[i]);
+    tw_free(&c->rt, e.pair);
+    return result;
 }
 
 int compile_outputs(struct compile *c, enum compile_with with, const char *folder, struct file_set *files)
 {
     struct tw_error error = {""};
-    int result = 0;
     for (int i = 0; i < c->unit_count; i++) {
         int status = add_texts(c, &c->unit[i], folder, files, &error);
         if (status != TW_OK)
             return compile_fail(c, status, &error);
     }
-    for (int first = 0, count; first < c->unit_count; first += count) {
-        for (count = 1; first + count < c->unit_count; count++)
-            if (c->unit[first + count].kernel != c->unit[first].kernel)
-                break;
-        int status = add_host(c, first, count, with, folder, files);
-        if (status == 3)
-            return 3;
-        result = result ? result : status;
-    }
-    return result;
+    return add_hosts(c, with, folder, files);
 }

@@ -1,4 +1,5 @@
 // tilewright tensormap: bytes and verdict of tensor-map calls, why a call is refused, what the bytes of a map mean.
+// tensormap_load.c has the load command.
 #ifndef _POSIX_C_SOURCE
 #define _POSIX_C_SOURCE 200809L // getline
 #endif
@@ -14,6 +15,7 @@
 
 #include "cmd/cmd.h"
 #include "cmd/json.h"
+#include "cmd/tensormap_json.h"
 #include "dtype.h"
 #include "tensormap_internal.h"
 
@@ -21,6 +23,7 @@ static const char usage[] =
     "usage: tilewright tensormap encode [--cc 9.0] < CALLS\n"
     "       tilewright tensormap explain [--cc 9.0] [--json] [WORDS | '{JSON}'] [< CALLS]\n"
     "       tilewright tensormap decode [--json] HEX\n"
+    "       tilewright tensormap load < LOADS\n"
     "\n"
     "encode reads one JSON call a line and answers each with one line: {\"rc\":0,\"map\":\"<256 hex digits>\"},\n"
     "or {\"rc\":1,\"rules\":[...],\"message\":\"...\"} where the driver refuses it, or {\"error\":\"...\"} for a line\n"
@@ -29,17 +32,15 @@ static const char usage[] =
     "    f=tiled dtype=bf16 dim=100,64 stride=200 box=64,64 swizzle=128B\n"
     "innermost dimension first; strides are bytes, and what is left out is dense, 1 or 0.\n"
     "decode says what the 128 bytes of a map, 256 hex digits, mean.\n"
+    "load reads one JSON load a line (a call, with offset for addr, and coord, expect_tx, and offsets for im2col) and\n"
+    "answers {\"completed\":1,\"smem\":\"<hex>\"}, what the emulated hardware writes, or {\"error\":\"...\"}. Byte i of\n"
+    "the tensor's allocation is (i * 2654435761 >> 16) & 0xff; shared memory held 0xcd, and is cut after the last byte\n"
+    "that is something else, and at 3072 bytes.\n"
     "--cc names the compute capability whose verdict counts.\n";
 
 enum { DONE = 0, INPUT = 1, USAGE = 2, ENVIRONMENT = 3 };
 
-// Why a text is no call.
-struct fault {
-    char text[160];
-};
-
-static int fail(struct fault *fault, const char *format, ...) TW_PRINTF(2, 3);
-static int fail(struct fault *fault, const char *format, ...)
+int tensormap_fail(struct tensormap_fault *fault, const char *format, ...)
 {
     va_list list;
     va_start(list, format);
@@ -81,24 +82,24 @@ static int fits(enum tmap_arg arg, uint64_t value)
     return tmap_args[arg].size == 8 || value <= UINT32_MAX;
 }
 
-static int read_integer(json_object *o, enum tmap_arg arg, const char *line, uint64_t *value, struct fault *fault)
+static int read_integer(json_object *o, enum tmap_arg arg, const char *line, uint64_t *value, struct tensormap_fault *fault)
 {
     const char *name = tmap_args[arg].name;
     if (json_object_get_type(o) != json_type_int)
-        return fail(fault, "%s is no integer", name);
+        return tensormap_fail(fault, "%s is no integer", name);
     int64_t s = json_object_get_int64(o);
     *value = s < 0 ? (uint64_t)s : json_object_get_uint64(o);
     if (s < 0 && !tmap_args[arg].is_signed)
-        return fail(fault, "%s is negative", name);
+        return tensormap_fail(fault, "%s is negative", name);
     if (!fits(arg, *value))
-        return fail(fault, "%s does not fit %s", name, tmap_args[arg].is_signed ? "32 bits with sign" : "32 bits");
+        return tensormap_fail(fault, "%s does not fit %s", name, tmap_args[arg].is_signed ? "32 bits with sign" : "32 bits");
     if (*value == UINT64_MAX && !tmap_args[arg].is_signed && has_long_integer(line))
-        return fail(fault, "%s does not fit 64 bits", name);
+        return tensormap_fail(fault, "%s does not fit 64 bits", name);
     return 0;
 }
 
-static int read_argument(json_object *call, enum tmap_arg arg, const char *line, struct tw_tensormap_call *c,
-                         struct fault *fault)
+static int read_argument(json_object *call, enum tmap_arg arg, const char *line, int optional,
+                         struct tw_tensormap_call *c, struct tensormap_fault *fault)
 {
     const struct tmap_arg_info *a = &tmap_args[arg];
     json_object *o;
@@ -106,7 +107,7 @@ static int read_argument(json_object *call, enum tmap_arg arg, const char *line,
     if (!(a->funcs & 1u << c->func))
         return 0;
     if (!json_object_object_get_ex(call, a->name, &o))
-        return fail(fault, "%s is missing", a->name);
+        return optional ? 0 : tensormap_fail(fault, "%s is missing", a->name);
     if (a->entries == TMAP_ENTRIES_ONE) {
         if (read_integer(o, arg, line, &value, fault))
             return -1;
@@ -114,11 +115,11 @@ static int read_argument(json_object *call, enum tmap_arg arg, const char *line,
         return 0;
     }
     if (json_object_get_type(o) != json_type_array)
-        return fail(fault, "%s is no list", a->name);
+        return tensormap_fail(fault, "%s is no list", a->name);
     size_t length = json_object_array_length(o);
     unsigned least = tmap_entries(c, arg); // 0 where the rank is refused anyway
     if (length < least)
-        return fail(fault, "%s has %zu entries, rank %" PRIu32 " takes %u", a->name, length, c->rank, least);
+        return tensormap_fail(fault, "%s has %zu entries, rank %" PRIu32 " takes %u", a->name, length, c->rank, least);
     for (size_t i = 0; i < length; i++) {
         if (read_integer(json_object_array_get_idx(o, i), arg, line, &value, fault))
             return -1;
@@ -128,52 +129,56 @@ static int read_argument(json_object *call, enum tmap_arg arg, const char *line,
     return 0;
 }
 
-static int read_func(const char *name, struct tw_tensormap_call *c, struct fault *fault)
+static int read_func(const char *name, struct tw_tensormap_call *c, struct tensormap_fault *fault)
 {
     for (int f = TW_TENSORMAP_TILED; f <= TW_TENSORMAP_IM2COL_WIDE; f++)
         if (strcmp(tmap_func_name((enum tw_tensormap_func)f), name) == 0) {
             c->func = (enum tw_tensormap_func)f;
             return 0;
         }
-    return fail(fault, "f is none of tiled, im2col, im2col_wide");
+    return tensormap_fail(fault, "f is none of tiled, im2col, im2col_wide");
 }
 
-// Reads the call in a zero-terminated line of the given length. Fields that are no argument are ignored.
-static int read_json(json_tokener *tokener, const char *line, size_t length, struct tw_tensormap_call *c,
-                     struct fault *fault)
+int tensormap_read_json(json_tokener *tokener, const char *line, size_t length, struct tw_tensormap_call *c,
+                        json_object **rest, struct tensormap_fault *fault)
 {
     int status = -1;
     json_object *o, *f;
     memset(c, 0, sizeof *c);
+    if (rest)
+        *rest = NULL;
     if (length >= INT32_MAX)
-        return fail(fault, "the line is too long");
+        return tensormap_fail(fault, "the line is too long");
     json_tokener_reset(tokener);
     o = json_tokener_parse_ex(tokener, line, (int)length + 1); // the zero ends a number
     enum json_tokener_error error = json_tokener_get_error(tokener);
     if (error != json_tokener_success)
-        fail(fault, "no JSON: %s",
-             error == json_tokener_continue ? "the line ends too early" : json_tokener_error_desc(error));
+        tensormap_fail(fault, "no JSON: %s",
+                       error == json_tokener_continue ? "the line ends too early" : json_tokener_error_desc(error));
     else if (json_tokener_get_parse_end(tokener) < length &&
              strspn(line + json_tokener_get_parse_end(tokener), " \t\r") < length - json_tokener_get_parse_end(tokener))
-        fail(fault, "text after the call");
+        tensormap_fail(fault, "text after the call");
     else if (json_object_get_type(o) != json_type_object)
-        fail(fault, "no JSON object");
+        tensormap_fail(fault, "no JSON object");
     else if (!json_object_object_get_ex(o, "f", &f))
-        fail(fault, "f is missing");
+        tensormap_fail(fault, "f is missing");
     else if (json_object_get_type(f) != json_type_string)
-        fail(fault, "f is no string");
+        tensormap_fail(fault, "f is no string");
     else if (read_func(json_object_get_string(f), c, fault) == 0) {
-        status = read_argument(o, TMAP_RANK, line, c, fault); // the lists are held against it
+        status = read_argument(o, TMAP_RANK, line, 0, c, fault); // the lists are held against it
         for (int a = TMAP_NONE + 1; a < TMAP_ARG_COUNT && status == 0; a++)
             if (a != TMAP_RANK)
-                status = read_argument(o, (enum tmap_arg)a, line, c, fault);
+                status = read_argument(o, (enum tmap_arg)a, line, rest && (a == TMAP_ADDR || a == TMAP_L2), c, fault);
     }
-    json_object_put(o);
+    if (rest && status == 0)
+        *rest = o;
+    else
+        json_object_put(o);
     return status;
 }
 
 // Reads one value of a word: a number, decimal or 0x, or the name of an enum's value.
-static int read_value(const char *text, enum tmap_arg arg, uint64_t *value, struct fault *fault)
+static int read_value(const char *text, enum tmap_arg arg, uint64_t *value, struct tensormap_fault *fault)
 {
     const char *digits = text + (*text == '-');
     char *end = NULL;
@@ -188,27 +193,27 @@ static int read_value(const char *text, enum tmap_arg arg, uint64_t *value, stru
     if (*digits >= '0' && *digits <= '9')
         *value = strtoull(digits, &end, 0);
     if (!end || *end)
-        return fail(fault, "%s=%s: no number%s", tmap_args[arg].name, text,
+        return tensormap_fail(fault, "%s=%s: no number%s", tmap_args[arg].name, text,
                     tmap_value_name(arg, 0) ? " and no name that cuda.h has for it" : "");
     if (errno || (digits != text && (!tmap_args[arg].is_signed || *value > INT32_MAX)))
-        return fail(fault, "%s=%s is out of range", tmap_args[arg].name, text);
+        return tensormap_fail(fault, "%s=%s is out of range", tmap_args[arg].name, text);
     if (digits != text)
         *value = 0 - *value;
-    return fits(arg, *value) ? 0 : fail(fault, "%s=%s is out of range", tmap_args[arg].name, text);
+    return fits(arg, *value) ? 0 : tensormap_fail(fault, "%s=%s is out of range", tmap_args[arg].name, text);
 }
 
 // Reads a call from words, name=value[,value...], and fills in what is left out.
-static int read_words(int count, char **words, struct tw_tensormap_call *c, struct fault *fault)
+static int read_words(int count, char **words, struct tw_tensormap_call *c, struct tensormap_fault *fault)
 {
     unsigned given[TMAP_ARG_COUNT] = {0};
     memset(c, 0, sizeof *c);
     for (int w = 0; w < count; w++) {
         char word[512], *equals;
         if (strlen(words[w]) >= sizeof word)
-            return fail(fault, "a word is longer than %zu characters", sizeof word - 1);
+            return tensormap_fail(fault, "a word is longer than %zu characters", sizeof word - 1);
         strcpy(word, words[w]);
         if (!(equals = strchr(word, '=')))
-            return fail(fault, "'%.80s' is no name=value", words[w]);
+            return tensormap_fail(fault, "'%.80s' is no name=value", words[w]);
         *equals = 0;
         if (strcmp(word, "f") == 0) {
             if (read_func(equals + 1, c, fault))
@@ -219,14 +224,14 @@ static int read_words(int count, char **words, struct tw_tensormap_call *c, stru
         while (a < TMAP_ARG_COUNT && strcmp(tmap_args[a].name, word) != 0)
             a++;
         if (a == TMAP_ARG_COUNT)
-            return fail(fault, "no argument is called '%.80s'", word);
+            return tensormap_fail(fault, "no argument is called '%.80s'", word);
         given[a] = 0;
         for (char *value = equals + 1, *next; value; value = next) {
             uint64_t number;
             if ((next = strchr(value, ',')))
                 *next++ = 0;
             if (given[a] == tmap_args[a].room)
-                return fail(fault, "%s has more than %u entries", word, tmap_args[a].room);
+                return tensormap_fail(fault, "%s has more than %u entries", word, tmap_args[a].room);
             if (read_value(value, (enum tmap_arg)a, &number, fault))
                 return -1;
             tmap_set(c, (enum tmap_arg)a, given[a]++, number);
@@ -234,9 +239,9 @@ static int read_words(int count, char **words, struct tw_tensormap_call *c, stru
     }
 
     if (!given[TMAP_DTYPE])
-        return fail(fault, "dtype is missing");
+        return tensormap_fail(fault, "dtype is missing");
     if (!given[TMAP_DIM])
-        return fail(fault, "dim is missing");
+        return tensormap_fail(fault, "dim is missing");
     if (!given[TMAP_RANK])
         c->rank = given[TMAP_DIM];
     if (!given[TMAP_ADDR])
@@ -252,12 +257,12 @@ static int read_words(int count, char **words, struct tw_tensormap_call *c, stru
         int optional = a == TMAP_LOWER || a == TMAP_UPPER || a == TMAP_RANK || a == TMAP_ADDR || a == TMAP_STRIDE ||
                        a == TMAP_ESTRIDE || a == TMAP_MODE || a >= TMAP_INTERLEAVE;
         if (!given[a] && least && !optional)
-            return fail(fault, "%s is missing", tmap_args[a].name);
+            return tensormap_fail(fault, "%s is missing", tmap_args[a].name);
         if (given[a] && given[a] < least)
-            return fail(fault, "%s has %u entries, rank %" PRIu32 " takes %u", tmap_args[a].name, given[a], c->rank,
+            return tensormap_fail(fault, "%s has %u entries, rank %" PRIu32 " takes %u", tmap_args[a].name, given[a], c->rank,
                         least);
         if (given[a] && tmap_args[a].funcs && !(tmap_args[a].funcs & 1u << c->func))
-            return fail(fault, "%s is no argument of %s", tmap_args[a].name, tmap_func_name(c->func));
+            return tensormap_fail(fault, "%s is no argument of %s", tmap_args[a].name, tmap_func_name(c->func));
     }
     return 0;
 }
@@ -439,7 +444,7 @@ static void explain_call(const struct tw_tensormap_call *c, const struct options
 
 typedef void answer_function(const struct tw_tensormap_call *c, const struct options *options);
 
-static void answer_fault(const struct fault *fault, const struct options *options, int json)
+static void answer_fault(const struct tensormap_fault *fault, const struct options *options, int json)
 {
     if (json || options->json) {
         fputs("{\"error\":", stdout);
@@ -459,10 +464,10 @@ static int answer_lines(answer_function *answer, const struct options *options, 
     int status = DONE;
     while ((length = getline(&line, &room, stdin)) >= 0) {
         struct tw_tensormap_call call;
-        struct fault fault;
+        struct tensormap_fault fault;
         if (length && line[length - 1] == '\n')
             line[--length] = 0;
-        if (read_json(options->tokener, line, (size_t)length, &call, &fault) == 0) {
+        if (tensormap_read_json(options->tokener, line, (size_t)length, &call, NULL, &fault) == 0) {
             answer(&call, options);
         } else {
             answer_fault(&fault, options, json);
@@ -480,11 +485,12 @@ static int answer_lines(answer_function *answer, const struct options *options, 
 static int explain(int argc, char **argv, const struct options *options)
 {
     struct tw_tensormap_call call;
-    struct fault fault;
+    struct tensormap_fault fault;
     if (argc == 0)
         return answer_lines(explain_call, options, options->json);
-    int bad = argv[0][0] == '{' && argc == 1 ? read_json(options->tokener, argv[0], strlen(argv[0]), &call, &fault)
-                                             : read_words(argc, argv, &call, &fault);
+    int is_json = argv[0][0] == '{' && argc == 1;
+    int bad = is_json ? tensormap_read_json(options->tokener, argv[0], strlen(argv[0]), &call, NULL, &fault)
+                      : read_words(argc, argv, &call, &fault);
     if (bad) {
         if (options->json)
             answer_fault(&fault, options, 1);
@@ -579,7 +585,7 @@ int cmd_tensormap(int argc, char **argv)
     const char *verb = argc > 1 ? argv[1] : "";
     char *rest[64];
     int count = 0, status = USAGE, is_encode = strcmp(verb, "encode") == 0, is_explain = strcmp(verb, "explain") == 0;
-    int is_decode = strcmp(verb, "decode") == 0;
+    int is_decode = strcmp(verb, "decode") == 0, is_load = strcmp(verb, "load") == 0;
     if (strcmp(verb, "--help") == 0 || strcmp(verb, "-h") == 0) {
         fputs(usage, stdout);
         return DONE;
@@ -589,11 +595,11 @@ int cmd_tensormap(int argc, char **argv)
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
             fputs(usage, stdout);
             return DONE;
-        } else if (strcmp(argv[i], "--cc") == 0 && i + 1 < argc && !is_decode) {
+        } else if (strcmp(argv[i], "--cc") == 0 && i + 1 < argc && !is_decode && !is_load) {
             cc = argv[++i];
-        } else if (strncmp(argv[i], "--cc=", 5) == 0 && !is_decode) {
+        } else if (strncmp(argv[i], "--cc=", 5) == 0 && !is_decode && !is_load) {
             cc = argv[i] + 5;
-        } else if (strcmp(argv[i], "--json") == 0 && !is_encode) {
+        } else if (strcmp(argv[i], "--json") == 0 && !is_encode && !is_load) {
             options.json = 1;
         } else if (argv[i][0] != '-' && count < 64) {
             rest[count++] = argv[i];
@@ -617,6 +623,8 @@ int cmd_tensormap(int argc, char **argv)
         status = explain(count, rest, &options);
     else if (is_decode && count == 1)
         status = decode(rest[0], &options);
+    else if (is_load && count == 0)
+        status = tensormap_load(options.tokener);
     else
         fputs(usage, stderr);
     json_tokener_free(options.tokener);

@@ -44,11 +44,17 @@ void text_format(struct emit_text *t, const char *format, ...)
     va_list list, again;
     va_start(list, format);
     va_copy(again, list);
-    int length = vsnprintf(NULL, 0, format, list);
-    if (length >= 0 && reserve(t, (size_t)length)) {
+    /* What fits into the room that there is, as most does, is written at once. */
+    size_t room = t->capacity > t->length ? t->capacity - t->length : 0;
+    int length = vsnprintf(room ? t->data + t->length : NULL, room, format, list);
+    if (length >= 0 && (size_t)length < room) {
+        t->length += (size_t)length;
+    } else if (length >= 0 && reserve(t, (size_t)length)) {
         vsnprintf(t->data + t->length, (size_t)length + 1, format, again);
         t->length += (size_t)length;
     }
+    if (t->data && t->length < t->capacity)
+        t->data[t->length] = '\0';
     va_end(again);
     va_end(list);
 }

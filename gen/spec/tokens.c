@@ -118,7 +118,7 @@ bool token_is(const struct tokens *t, int index, const char *word)
     if (index < 0 || index >= t->count)
         return false;
     const struct token *k = &t->token[index];
-    return k->kind != TOKEN_STRING && (size_t)k->length == strlen(word) &&
+    return k->kind != TOKEN_STRING && t->text[k->start] == word[0] && (size_t)k->length == strlen(word) &&
            memcmp(t->text + k->start, word, (size_t)k->length) == 0;
 }
 

@@ -1,8 +1,8 @@
 /* Integer arithmetic. 16-bit values stand in the low half of their lane, the high half is zero. */
 #include "alu.h"
 
-typedef unsigned __int128 wide_u;
-typedef __int128 wide_s;
+__extension__ typedef unsigned __int128 wide_u;
+__extension__ typedef __int128 wide_s;
 
 static inline uint32_t sext16(uint32_t x) /* of the low half */
 {

@@ -127,7 +127,8 @@ enum emu_fault_kind emu_async_bulk_load(struct emu_async *queue, const struct em
 enum emu_fault_kind emu_async_bulk_store(struct emu_async *queue, const struct emu_async_issue *issue, uint64_t to,
                                          uint64_t from, uint32_t bytes, uint16_t byte_mask, struct emu_fault *fault);
 
-// cp.reduce.async.bulk. barrier 0: to global memory, in the bulk group; else to shared::cluster with complete_tx.
+// cp.reduce.async.bulk. barrier 0: to global memory, in the bulk group; else to shared::cluster with complete_tx. As
+// the PTX ISA says, f32 additions flush subnormals.
 enum emu_fault_kind emu_async_bulk_reduce(struct emu_async *queue, const struct emu_async_issue *issue, uint64_t to,
                                           uint64_t from, uint32_t bytes, enum emu_reduce op, enum emu_reduce_type type,
                                           uint64_t barrier, struct emu_fault *fault);
@@ -208,9 +209,9 @@ enum emu_fault_kind emu_async_drain(struct emu_async *queue, struct emu_fault *f
 
 // ---- questions of the executor
 
-// An operation that is not done and will still read or write or signal at an address in [begin, end) of this memory, or
-// that was issued by one of the issuers [first, first + count). 1, and the operation as an event (moment: its next
-// one), or 0. For EXIT-IN-FLIGHT: shared windows of blocks that exit.
+// An operation that is not done and will still read or write or signal at an address in [begin, end) of this memory; or
+// that was issued by one of the threads [first, first + count) (wgmma, which warps issue, aside). 1, and the operation
+// as an event (moment: its next one), or 0. For EXIT-IN-FLIGHT: shared windows of blocks that exit.
 int emu_async_touches(const struct emu_async *queue, const struct emu_bytes *memory, uint64_t begin, uint64_t end,
                       struct emu_async_event *event);
 int emu_async_issued_by(const struct emu_async *queue, uint32_t first, uint32_t count, struct emu_async_event *event);
@@ -218,8 +219,9 @@ int emu_async_issued_by(const struct emu_async *queue, uint32_t first, uint32_t 
 // Bytes that operations not done will still complete on this barrier.
 uint64_t emu_async_bytes_to_come(const struct emu_async *queue, const struct emu_bytes *memory, uint64_t barrier);
 
-// Forgets everything that these issuers or this memory have in flight: a block that ended, or was ended.
-void emu_async_forget(struct emu_async *queue, const struct emu_bytes *memory, uint32_t first, uint32_t count);
+// Forgets everything that is in flight and was issued with this memory: a cluster that ended, or was ended. After it
+// the memory may go away.
+void emu_async_forget(struct emu_async *queue, const struct emu_bytes *memory);
 
 // The address in the window of another rank of the cluster: bits 24..31 are the rank.
 static inline uint64_t emu_async_target(uint64_t address, unsigned rank)

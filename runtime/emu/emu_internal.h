@@ -8,6 +8,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "../hooks.h"
@@ -246,7 +247,7 @@ struct emu_launch {
     uint32_t max_registers;
     uint32_t sms;
     uint32_t resident_limit;     /* clusters */
-    const unsigned char *params;
+    unsigned char *params;
     uint32_t params_bytes;
     struct emu_cluster *resident, *spare;
     uint32_t resident_count;
@@ -432,23 +433,53 @@ int emu_region_new(struct emu_device *device, uint64_t bytes, uint64_t align, st
 void emu_region_free(struct emu_device *device, struct emu_region *region);
 struct emu_region *emu_region_find(struct emu_device *device, uint64_t address); /* NULL: no region holds it */
 
-/* Where bytes bytes at a generic address lie, as a warp (its lane) sees them: NULL where a part is not allocated. Local
-   memory is not contiguous: for it the answer is NULL and emu_local_read and _write do the work. */
-unsigned char *emu_resolve(struct emu_warp *warp, uint64_t address, uint32_t bytes);
-unsigned char *emu_resolve_cluster(struct emu_cluster *cluster, uint64_t address, uint64_t bytes, int write);
+/* Where bytes bytes at a generic address lie, as a cluster sees them; NULL where a part is not allocated, or for writes
+   may not be written. Local memory is not found here. Own block: what an address without rank means. */
+unsigned char *emu_resolve(struct emu_cluster *cluster, uint64_t address, uint64_t bytes, int write);
 int emu_bytes_read(void *cluster, uint64_t address, void *to, size_t bytes);
 int emu_bytes_write(void *cluster, uint64_t address, const void *from, size_t bytes);
 
-/* Any space but local, one lane; faults are raised here. 0 or 1 after a fault. */
+/* The generic address of an address in a space, as the warp's block has it: shared addresses without a rank get the
+   block's. */
+uint64_t emu_generic(const struct emu_warp *warp, unsigned space, uint64_t address);
+
+/* One lane's bytes at a generic address, local memory included. 1 where a part is not allocated. */
 int emu_lane_read(struct emu_warp *warp, unsigned lane, uint64_t address, void *to, uint32_t bytes);
 int emu_lane_write(struct emu_warp *warp, unsigned lane, uint64_t address, const void *from, uint32_t bytes);
 
-/* Generic address of an address in a space. */
-uint64_t emu_generic(const struct emu_warp *warp, unsigned space, uint64_t address);
+/* Loads, stores, atomics. */
+enum emu_access_kind { EMU_LOAD, EMU_STORE, EMU_ATOM, EMU_RED };
+struct emu_access {
+    uint8_t kind;
+    uint8_t space;         /* ptx_space; NONE is generic */
+    uint8_t bytes;         /* of an element: 1 2 4 8 16 */
+    uint8_t count;         /* elements: .v2, .v4, .v8 */
+    uint8_t wide_address;  /* the address has 64-bit lanes */
+    uint8_t wide;          /* lanes of the data registers: 64 (1), 128 (2), otherwise 32 bits */
+    uint8_t keep;          /* bits of a loaded value that the register has: 16, 32, 64 */
+    uint8_t is_signed;     /* loads: extend by sign */
+    uint8_t type;          /* ptx_type, of atomics */
+    uint8_t operation;     /* ptx_modifier */
+    uint8_t is_volatile;   /* .volatile, .relaxed, .acquire: another warp may be waited for */
+    uint8_t semantics, scope;
+    uint32_t data[8];      /* destination of loads and atomics, source of stores and reductions */
+    uint32_t b[8], c;      /* sources of atomics; c of cas */
+};
+const struct emu_op *emu_op_load(struct emu_warp *warp, const struct emu_op *op);
+const struct emu_op *emu_op_load_param(struct emu_warp *warp, const struct emu_op *op);
+const struct emu_op *emu_op_store(struct emu_warp *warp, const struct emu_op *op);
+const struct emu_op *emu_op_atom(struct emu_warp *warp, const struct emu_op *op);
+const struct emu_op *emu_op_cvta(struct emu_warp *warp, const struct emu_op *op);
+const struct emu_op *emu_op_isspacep(struct emu_warp *warp, const struct emu_op *op);
+const struct emu_op *emu_op_shared_address(struct emu_warp *warp, const struct emu_op *op);
+const struct emu_op *emu_op_mapa(struct emu_warp *warp, const struct emu_op *op);
+const struct emu_op *emu_op_alloca(struct emu_warp *warp, const struct emu_op *op);
 
-extern const struct emu_handlers_memory {
-    emu_handler load, load_param, store, atom;
-} emu_memory;
+/* Addresses of the lanes of op->a (64 bits where wide) plus op->imm. */
+void emu_addresses(struct emu_warp *warp, uint32_t at, int wide, uint64_t offset, uint64_t *address);
+
+/* Atomics (atomic.c): *at = op(*at, b, c), and what stood there before into *old. 0, or 1 for no such operation. */
+int emu_atomic(unsigned operation, unsigned type, void *at, const void *b, const void *c, void *old);
 
 /* ---- flow.c ------------------------------------------------------------------------------------------------------- */
 

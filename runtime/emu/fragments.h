@@ -114,11 +114,11 @@ struct emu_operand {
 uint32_t emu_operand_address(const struct emu_operand *operand, unsigned row, unsigned k);
 
 // Gathers rows first_row .. first_row + rows - 1 into dense[rows][k]. `shared` is the block's window from offset 0 on,
-// `bytes` long. BOUNDS where a part lies outside, ALIGN where an address in the descriptor cannot be.
+// `bytes` long. BOUNDS where a part lies outside.
 enum emu_fault_kind emu_operand_gather(const struct emu_operand *operand, const uint8_t *shared, size_t bytes,
                                        void *dense, struct emu_fault *fault);
 
-// Calls `piece` for the ranges of shared memory that the operand covers, ascending by row, 16 bytes or more each: what
+// Calls `piece` for the ranges of shared memory that the operand covers, by row, 16 bytes or more each: what
 // a hazard engine wants to know. Stops where it returns another value than 0, and returns that.
 int emu_operand_pieces(const struct emu_operand *operand, int (*piece)(void *context, uint32_t address, uint32_t bytes),
                        void *context);

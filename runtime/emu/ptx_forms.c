@@ -48,7 +48,9 @@ static const char *const reasons[PTX_OP_COUNT] = {
 };
 
 /* All rows in order: a row without operands text begins an opcode. */
-static const struct { const char *operands, *modifiers; } rows[] = {
+static const struct {
+    const char *operands, *modifiers;
+} rows[] = {
 #define OPCODE(id, mnemonic, reason) {NULL, NULL},
 #define FORM(operands, modifiers) {operands, modifiers},
 #include "ptx_opcodes.def"
@@ -57,7 +59,9 @@ static const struct { const char *operands, *modifiers; } rows[] = {
 };
 #define ROWS (sizeof rows / sizeof rows[0])
 
-static const struct { const char *name, *words; } groups[] = {
+static const struct {
+    const char *name, *words;
+} groups[] = {
 #define GROUP(name, words) {#name, words},
 #define OPCODE(id, mnemonic, reason)
 #define FORM(operands, modifiers)
@@ -70,11 +74,13 @@ static const struct { const char *name, *words; } groups[] = {
 
 #define WORD_TABLE 1024 /* open addressing; three quarters free */
 
-static const char *word_text(unsigned word) {
+static const char *word_text(unsigned word)
+{
     return word < PTX_MOD_COUNT ? ptx_modifier_texts[word] : ptx_types[word - PTX_MOD_COUNT].text;
 }
 
-static int build_words(struct ptx_parser *p) {
+static int build_words(struct ptx_parser *p)
+{
     p->word_table = ptx_arena(p, WORD_TABLE);
     if (!p->word_table)
         return 0;
@@ -90,7 +96,8 @@ static int build_words(struct ptx_parser *p) {
     return 1;
 }
 
-unsigned ptx_word(struct ptx_parser *p, const char *text, size_t length) {
+unsigned ptx_word(struct ptx_parser *p, const char *text, size_t length)
+{
     if (!p->word_table && !build_words(p))
         return 0;
     for (uint32_t at = ptx_hash(text, length) % WORD_TABLE; p->word_table[at]; at = (at + 1) % WORD_TABLE) {
@@ -103,19 +110,24 @@ unsigned ptx_word(struct ptx_parser *p, const char *text, size_t length) {
 
 /* ---- Forms ---- */
 
-static const struct { const char *text; uint8_t field; } field_names[] = {
-    {"type", FIELD_TYPE}, {"vec", FIELD_VECTOR}, {"space", FIELD_SPACE}, {"round", FIELD_ROUNDING},
-    {"cmp", FIELD_COMPARE}, {"bool", FIELD_BOOLEAN}, {"op", FIELD_OPERATION}, {"op2", FIELD_SECOND},
-    {"sem", FIELD_SEMANTICS}, {"scope", FIELD_SCOPE}, {"cache", FIELD_CACHE}, {"layout", FIELD_LAYOUT},
+static const struct {
+    const char *text;
+    uint8_t field;
+} field_names[] = {
+    {"type", FIELD_TYPE},     {"vec", FIELD_VECTOR},   {"space", FIELD_SPACE},  {"round", FIELD_ROUNDING},
+    {"cmp", FIELD_COMPARE},   {"bool", FIELD_BOOLEAN}, {"op", FIELD_OPERATION}, {"op2", FIELD_SECOND},
+    {"sem", FIELD_SEMANTICS}, {"scope", FIELD_SCOPE},  {"cache", FIELD_CACHE},  {"layout", FIELD_LAYOUT},
     {"shape", FIELD_SHAPE},
 };
 
-static int same(const char *text, size_t length, const char *name) {
+static int same(const char *text, size_t length, const char *name)
+{
     return strlen(name) == length && !memcmp(text, name, length);
 }
 
 /* The words of `a|b|$group` into a set. */
-static void add_words(struct ptx_parser *p, struct ptx_slot *slot, const char *text, size_t length) {
+static void add_words(struct ptx_parser *p, struct ptx_slot *slot, const char *text, size_t length)
+{
     while (length) {
         size_t n = 0;
         while (n < length && text[n] != '|')
@@ -134,7 +146,8 @@ static void add_words(struct ptx_parser *p, struct ptx_slot *slot, const char *t
     }
 }
 
-static void compile_slot(struct ptx_parser *p, struct ptx_form *form, const char *text, size_t length) {
+static void compile_slot(struct ptx_parser *p, struct ptx_form *form, const char *text, size_t length)
+{
     if (*text == '+') {
         form->always |= UINT64_C(1) << (ptx_word(p, text + 1, length - 1) - 1);
         return;
@@ -155,7 +168,8 @@ static void compile_slot(struct ptx_parser *p, struct ptx_form *form, const char
     add_words(p, slot, text, length);
 }
 
-static void compile_pattern(struct ptx_parser *p, struct ptx_form *form, const char *text, size_t length) {
+static void compile_pattern(struct ptx_parser *p, struct ptx_form *form, const char *text, size_t length)
+{
     struct ptx_pattern *pattern = &form->patterns[form->pattern_count++];
     for (; *text == '=' || *text == '|'; text++, length--) {
         pattern->destination = 1; /* `|` too */
@@ -175,12 +189,16 @@ static void compile_pattern(struct ptx_parser *p, struct ptx_form *form, const c
         pattern->sink = 1;
         length--;
     }
-    static const struct { const char *text; uint8_t kind, slot; } words[] = {
-        {"b16", PATTERN_WIDTH, 16}, {"b32", PATTERN_WIDTH, 32}, {"b64", PATTERN_WIDTH, 64}, {"ptr", PATTERN_POINTER, 0},
-        {"xN", PATTERN_MATRIX, 0}, {"pred", PATTERN_PREDICATE, 0}, {"imm", PATTERN_INTEGER, 0},
-        {"fimm", PATTERN_NUMBER, 0}, {"a", PATTERN_ADDRESS, 0}, {"t", PATTERN_TENSOR, 0}, {"offs", PATTERN_OFFSETS, 0},
-        {"D", PATTERN_FRAGMENT, 'D'}, {"A", PATTERN_FRAGMENT, 'A'}, {"B", PATTERN_FRAGMENT, 'B'},
-        {"C", PATTERN_FRAGMENT, 'C'}, {"label", PATTERN_LABEL, 0}, {"mov", PATTERN_MOV, 0}, {"call", PATTERN_CALL, 0},
+    static const struct {
+        const char *text;
+        uint8_t kind, slot;
+    } words[] = {
+        {"b16", PATTERN_WIDTH, 16},      {"b32", PATTERN_WIDTH, 32},   {"b64", PATTERN_WIDTH, 64},
+        {"ptr", PATTERN_POINTER, 0},     {"xN", PATTERN_MATRIX, 0},    {"pred", PATTERN_PREDICATE, 0},
+        {"imm", PATTERN_INTEGER, 0},     {"fimm", PATTERN_NUMBER, 0},  {"a", PATTERN_ADDRESS, 0},
+        {"t", PATTERN_TENSOR, 0},        {"offs", PATTERN_OFFSETS, 0}, {"D", PATTERN_FRAGMENT, 'D'},
+        {"A", PATTERN_FRAGMENT, 'A'},    {"B", PATTERN_FRAGMENT, 'B'}, {"C", PATTERN_FRAGMENT, 'C'},
+        {"label", PATTERN_LABEL, 0},     {"mov", PATTERN_MOV, 0},      {"call", PATTERN_CALL, 0},
         {"targets", PATTERN_TARGETS, 0},
     };
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
@@ -196,7 +214,8 @@ static void compile_pattern(struct ptx_parser *p, struct ptx_form *form, const c
 
 /* Each blank-separated part of text to one of the two above. */
 static void each(struct ptx_parser *p, struct ptx_form *form, const char *text,
-                 void (*compile)(struct ptx_parser *, struct ptx_form *, const char *, size_t)) {
+                 void (*compile)(struct ptx_parser *, struct ptx_form *, const char *, size_t))
+{
     while (*text) {
         size_t n = strcspn(text, " ");
         compile(p, form, text, n);
@@ -205,7 +224,8 @@ static void each(struct ptx_parser *p, struct ptx_form *form, const char *text,
     }
 }
 
-static const struct ptx_form *get_form(struct ptx_parser *p, size_t row) {
+static const struct ptx_form *get_form(struct ptx_parser *p, size_t row)
+{
     if (!p->forms && !(p->forms = ptx_arena(p, ROWS * sizeof *p->forms)))
         return NULL;
     if (!p->forms[row]) {
@@ -233,7 +253,8 @@ struct written { /* a mnemonic's words behind the opcode */
 #define SHAPE UINT32_MAX
 
 /* m64n128k16 and m8n8. */
-static int read_shape(const char *text, size_t length, struct written *written) {
+static int read_shape(const char *text, size_t length, struct written *written)
+{
     uint16_t size[3] = {0, 0, 0};
     size_t at = 0;
     for (int i = 0; i < 3 && at < length; i++) {
@@ -254,7 +275,8 @@ static int read_shape(const char *text, size_t length, struct written *written) 
 }
 
 /* Put the words into the form's slots. -1: fits; otherwise the first word that has no place; count: a slot is empty. */
-static int fit(const struct ptx_form *form, const struct written *written, struct ptx_instruction *out) {
+static int fit(const struct ptx_form *form, const struct written *written, struct ptx_instruction *out)
+{
     unsigned filled = 0, least[FIELD_SHAPE + 1] = {0}; /* several words of one field keep their order */
     uint8_t slot_word[PTX_SLOTS] = {0};
     for (unsigned i = 0; i < written->count; i++) {
@@ -284,32 +306,60 @@ static int fit(const struct ptx_form *form, const struct written *written, struc
             continue;
         }
         switch (slot->field) {
-        case FIELD_FLAG: out->mods |= UINT64_C(1) << (word - 1); break;
-        case FIELD_TYPE: out->type[out->type_count++] = (uint8_t)(word - PTX_MOD_COUNT); break;
-        case FIELD_VECTOR: out->vector = modifier_values[word]; break;
-        case FIELD_SPACE: out->space[spaces++] = modifier_values[word]; break;
-        case FIELD_ROUNDING: out->rounding = word; break;
-        case FIELD_COMPARE: out->compare = word; break;
-        case FIELD_BOOLEAN: out->boolean = word; break;
-        case FIELD_OPERATION: out->operation = word; break;
-        case FIELD_SECOND: out->second = word; break;
-        case FIELD_SEMANTICS: out->semantics = word; break;
-        case FIELD_SCOPE: out->scope = word; break;
-        case FIELD_CACHE: out->cache = word; break;
-        case FIELD_LAYOUT: out->layout[layouts++] = word; break;
+        case FIELD_FLAG:
+            out->mods |= UINT64_C(1) << (word - 1);
+            break;
+        case FIELD_TYPE:
+            out->type[out->type_count++] = (uint8_t)(word - PTX_MOD_COUNT);
+            break;
+        case FIELD_VECTOR:
+            out->vector = modifier_values[word];
+            break;
+        case FIELD_SPACE:
+            out->space[spaces++] = modifier_values[word];
+            break;
+        case FIELD_ROUNDING:
+            out->rounding = word;
+            break;
+        case FIELD_COMPARE:
+            out->compare = word;
+            break;
+        case FIELD_BOOLEAN:
+            out->boolean = word;
+            break;
+        case FIELD_OPERATION:
+            out->operation = word;
+            break;
+        case FIELD_SECOND:
+            out->second = word;
+            break;
+        case FIELD_SEMANTICS:
+            out->semantics = word;
+            break;
+        case FIELD_SCOPE:
+            out->scope = word;
+            break;
+        case FIELD_CACHE:
+            out->cache = word;
+            break;
+        case FIELD_LAYOUT:
+            out->layout[layouts++] = word;
+            break;
         case FIELD_SHAPE:
             out->m = written->m;
             out->n = written->n;
             out->k = written->k;
             break;
-        default: break;
+        default:
+            break;
         }
     }
     return -1;
 }
 
 /* The opcode whose mnemonic is the longest one that begins text; *taken: its length. */
-static int find_opcode(const char *text, uint32_t length, uint32_t *taken) {
+static int find_opcode(const char *text, uint32_t length, uint32_t *taken)
+{
     int found = -1;
     *taken = 0;
     for (int opcode = 0; opcode < PTX_OP_COUNT; opcode++)
@@ -325,7 +375,8 @@ static int find_opcode(const char *text, uint32_t length, uint32_t *taken) {
 }
 
 /* Refuse a mnemonic that fits no form: name the word that got least far. */
-static void no_form(struct ptx_parser *p, const char *text, uint32_t length, const struct written *written, int bad) {
+static void no_form(struct ptx_parser *p, const char *text, uint32_t length, const struct written *written, int bad)
+{
     char mnemonic[160];
     int shown = length < 150 ? (int)length : 150;
     snprintf(mnemonic, sizeof mnemonic, "%.*s", shown, text);
@@ -339,7 +390,8 @@ static void no_form(struct ptx_parser *p, const char *text, uint32_t length, con
         ptx_refuse(p, "'%s': a modifier is missing, or the combination is not supported", mnemonic);
 }
 
-static struct ptx_template *build(struct ptx_parser *p, const char *text, uint32_t length) {
+static struct ptx_template *build(struct ptx_parser *p, const char *text, uint32_t length)
+{
     uint32_t taken;
     int shown = length < 150 ? (int)length : 150, opcode = find_opcode(text, length, &taken);
     if (opcode < 0) {
@@ -394,7 +446,8 @@ static struct ptx_template *build(struct ptx_parser *p, const char *text, uint32
     return first;
 }
 
-const struct ptx_template *ptx_find_template(struct ptx_parser *p, const char *text, uint32_t length, uint32_t hash) {
+const struct ptx_template *ptx_find_template(struct ptx_parser *p, const char *text, uint32_t length, uint32_t hash)
+{
     struct ptx_template **bucket = &p->templates[hash % PTX_TEMPLATE_BUCKETS];
     for (struct ptx_template *template = *bucket; template; template = template->chain)
         if (template->hash == hash && template->length == length && !memcmp(template->text, text, length))

@@ -12,7 +12,7 @@
 #define PTX_EXPRESSIONS 64       /* nested parentheses and operators in a constant expression */
 #define PTX_REGISTERS (1u << 20) /* of a function */
 #define PTX_ALL_REGISTERS (1u << 22)
-#define PTX_OPERANDS 2048        /* of an instruction, elements of vectors included */
+#define PTX_OPERANDS 2048 /* of an instruction, elements of vectors included */
 #define PTX_VARIABLE_BYTES (UINT64_C(1) << 36)
 #define PTX_FRAME_BYTES (UINT64_C(1) << 31)
 
@@ -22,8 +22,8 @@ enum ptx_token_kind {
     TOKEN_NAME,      /* identifier, with its % or $ */
     TOKEN_DIRECTIVE, /* `.name`: text without the dot */
     TOKEN_INTEGER,
-    TOKEN_FLOAT,     /* value: bits; float_bits 32 (0f) or 64 (0d and decimal) */
-    TOKEN_STRING,    /* text without the quotes */
+    TOKEN_FLOAT,      /* value: bits; float_bits 32 (0f) or 64 (0d and decimal) */
+    TOKEN_STRING,     /* text without the quotes */
     TOKEN_PUNCTUATION /* one character; `<<` `>>` `<=` ... are two tokens' worth and put together by the expressions */
 };
 
@@ -34,20 +34,20 @@ struct ptx_token {
     uint8_t is_unsigned; /* integer: hexadecimal and too large for a signed one, or suffix U */
     uint8_t is_decimal;  /* float written in decimal */
     uint32_t length;
-    uint32_t hash;       /* TOKEN_NAME: ptx_hash of the text */
+    uint32_t hash; /* TOKEN_NAME: ptx_hash of the text */
     const char *text;
     uint64_t value;
 };
 
 /* ---- Symbols ---- */
 enum ptx_symbol_kind {
-    SYMBOL_REGISTER,  /* index: register; count: elements of a vector register (1: scalar) */
-    SYMBOL_RANGE,     /* `%r<count>`: index of register 0; elements: of each */
+    SYMBOL_REGISTER, /* index: register; count: elements of a vector register (1: scalar) */
+    SYMBOL_RANGE,    /* `%r<count>`: index of register 0; elements: of each */
     SYMBOL_VARIABLE,
     SYMBOL_FUNCTION,
-    SYMBOL_LABEL,     /* index: instruction */
+    SYMBOL_LABEL, /* index: instruction */
     SYMBOL_PROTOTYPE,
-    SYMBOL_TARGETS    /* index: first of parser->targets, count */
+    SYMBOL_TARGETS /* index: first of parser->targets, count */
 };
 
 struct ptx_symbol {
@@ -57,30 +57,54 @@ struct ptx_symbol {
     uint8_t elements;
     uint16_t depth;
     uint32_t index, count;
-    uint32_t next;    /* in the bucket, PTX_NONE ends; inner scopes first */
+    uint32_t next; /* in the bucket, PTX_NONE ends; inner scopes first */
 };
 
 /* ---- Forms (ptx_forms.c) ---- */
 enum ptx_field {
-    FIELD_FLAG, FIELD_TYPE, FIELD_VECTOR, FIELD_SPACE, FIELD_ROUNDING, FIELD_COMPARE, FIELD_BOOLEAN, FIELD_OPERATION,
-    FIELD_SECOND, FIELD_SEMANTICS, FIELD_SCOPE, FIELD_CACHE, FIELD_LAYOUT, FIELD_SHAPE
+    FIELD_FLAG,
+    FIELD_TYPE,
+    FIELD_VECTOR,
+    FIELD_SPACE,
+    FIELD_ROUNDING,
+    FIELD_COMPARE,
+    FIELD_BOOLEAN,
+    FIELD_OPERATION,
+    FIELD_SECOND,
+    FIELD_SEMANTICS,
+    FIELD_SCOPE,
+    FIELD_CACHE,
+    FIELD_LAYOUT,
+    FIELD_SHAPE
 };
 
 enum ptx_pattern_kind {
-    PATTERN_TYPED, PATTERN_WIDTH, PATTERN_POINTER, PATTERN_MATRIX, PATTERN_PREDICATE, PATTERN_INTEGER, PATTERN_NUMBER,
-    PATTERN_ADDRESS, PATTERN_TENSOR, PATTERN_OFFSETS, PATTERN_FRAGMENT, PATTERN_LABEL, PATTERN_MOV, PATTERN_CALL,
+    PATTERN_TYPED,
+    PATTERN_WIDTH,
+    PATTERN_POINTER,
+    PATTERN_MATRIX,
+    PATTERN_PREDICATE,
+    PATTERN_INTEGER,
+    PATTERN_NUMBER,
+    PATTERN_ADDRESS,
+    PATTERN_TENSOR,
+    PATTERN_OFFSETS,
+    PATTERN_FRAGMENT,
+    PATTERN_LABEL,
+    PATTERN_MOV,
+    PATTERN_CALL,
     PATTERN_TARGETS
 };
 
 struct ptx_pattern {
     uint8_t kind;
-    uint8_t slot;        /* TYPED: which type, from 0; WIDTH: bits; FRAGMENT: 'D', 'A', 'B', 'C' */
-    char suffix;         /* TYPED: '+', 'w', 'v', 's' or 0 */
+    uint8_t slot; /* TYPED: which type, from 0; WIDTH: bits; FRAGMENT: 'D', 'A', 'B', 'C' */
+    char suffix;  /* TYPED: '+', 'w', 'v', 's' or 0 */
     uint8_t destination;
-    uint8_t sink;        /* `_` allowed */
-    uint8_t bar;         /* written behind `|` */
+    uint8_t sink; /* `_` allowed */
+    uint8_t bar;  /* written behind `|` */
     uint8_t optional;
-    uint8_t condition;   /* flag that must be written, or 0 */
+    uint8_t condition; /* flag that must be written, or 0 */
 };
 
 #define PTX_SLOTS 16
@@ -106,8 +130,8 @@ struct ptx_template {
     uint32_t length, hash;
     struct ptx_instruction instruction;
     const struct ptx_form *form;
-    struct ptx_template *next;   /* another form of the same mnemonic */
-    struct ptx_template *chain;  /* in the bucket */
+    struct ptx_template *next;  /* another form of the same mnemonic */
+    struct ptx_template *chain; /* in the bucket */
 };
 
 #define PTX_TEMPLATE_BUCKETS 1024
@@ -117,11 +141,11 @@ struct ptx_template {
 /* An operand as it was read, before a form says what it must be. Elements of vectors lie in parser->elements. */
 struct ptx_raw {
     struct ptx_operand operand;
-    uint8_t bits;       /* REGISTER, SPECIAL, PREDICATE: class; float immediate: 32, 64 */
+    uint8_t bits; /* REGISTER, SPECIAL, PREDICATE: class; float immediate: 32, 64 */
     uint8_t is_float;
-    uint8_t bar;        /* stood behind `|` */
-    uint8_t paren;      /* VECTOR written ( ) */
-    uint8_t is_name;    /* a name that nothing declares yet: perhaps a label */
+    uint8_t bar;     /* stood behind `|` */
+    uint8_t paren;   /* VECTOR written ( ) */
+    uint8_t is_name; /* a name that nothing declares yet: perhaps a label */
     struct ptx_token name;
 };
 
@@ -133,14 +157,25 @@ struct ptx_fixup { /* an operand that waits for its label */
 };
 
 struct ptx_scope {
-    uint32_t symbols;   /* symbol_count at its start */
+    uint32_t symbols; /* symbol_count at its start */
     uint32_t fixups;
     uint64_t param_top; /* parameter area in use at its start */
 };
 
-struct ptx_debug_string { const char *label; uint32_t length; uint32_t name; uint32_t bytes; };
-struct ptx_target { const char *text; uint32_t length, hash; };
-struct ptx_alias { uint32_t from, line; struct ptx_token to; };
+struct ptx_debug_string {
+    const char *label;
+    uint32_t length;
+    uint32_t name;
+    uint32_t bytes;
+};
+struct ptx_target {
+    const char *text;
+    uint32_t length, hash;
+};
+struct ptx_alias {
+    uint32_t from, line;
+    struct ptx_token to;
+};
 
 struct ptx_parser {
     struct tw_memory memory;
@@ -174,7 +209,7 @@ struct ptx_parser {
     uint32_t raw_count;
     struct ptx_raw *elements;
     uint32_t element_count, element_space;
-    const char *mnemonic;          /* of the instruction being read, for messages */
+    const char *mnemonic; /* of the instruction being read, for messages */
     uint32_t mnemonic_length;
 
     uint32_t location; /* of the next instruction */
@@ -207,14 +242,18 @@ uint32_t ptx_intern(struct ptx_parser *p, const char *text, size_t length);
 void ptx_next(struct ptx_parser *p);
 int ptx_is(const struct ptx_parser *p, char punctuation);
 int ptx_is_directive(const struct ptx_parser *p, const char *text);
-int ptx_take(struct ptx_parser *p, char punctuation);   /* 1 and next token if it is that */
+int ptx_take(struct ptx_parser *p, char punctuation); /* 1 and next token if it is that */
 void ptx_expect(struct ptx_parser *p, char punctuation);
 void ptx_skip_blank(struct ptx_parser *p);
 int ptx_name_char(char c);
 const char *ptx_token_text(const struct ptx_parser *p, char out[48]); /* for messages */
 
-static inline uint32_t ptx_hash_step(uint32_t hash, char c) { return (hash ^ (uint8_t)c) * 16777619u; }
-static inline uint32_t ptx_hash(const char *text, size_t length) {
+static inline uint32_t ptx_hash_step(uint32_t hash, char c)
+{
+    return (hash ^ (uint8_t)c) * 16777619u;
+}
+static inline uint32_t ptx_hash(const char *text, size_t length)
+{
     uint32_t hash = 2166136261u;
     for (size_t i = 0; i < length; i++)
         hash = ptx_hash_step(hash, text[i]);

@@ -5,7 +5,8 @@
 
 #include "ptx_internal.h"
 
-static void fail(struct ptx_parser *p, int status, const char *format, va_list arguments) {
+static void fail(struct ptx_parser *p, int status, const char *format, va_list arguments)
+{
     if (p->status)
         return;
     char text[900];
@@ -18,21 +19,24 @@ static void fail(struct ptx_parser *p, int status, const char *format, va_list a
     p->token = (struct ptx_token){.kind = TOKEN_END, .text = p->end};
 }
 
-void ptx_error(struct ptx_parser *p, const char *format, ...) {
+void ptx_error(struct ptx_parser *p, const char *format, ...)
+{
     va_list arguments;
     va_start(arguments, format);
     fail(p, TW_ERROR_INVALID, format, arguments);
     va_end(arguments);
 }
 
-void ptx_refuse(struct ptx_parser *p, const char *format, ...) {
+void ptx_refuse(struct ptx_parser *p, const char *format, ...)
+{
     va_list arguments;
     va_start(arguments, format);
     fail(p, TW_ERROR_UNSUPPORTED, format, arguments);
     va_end(arguments);
 }
 
-void ptx_no_memory(struct ptx_parser *p) {
+void ptx_no_memory(struct ptx_parser *p)
+{
     if (p->status)
         return;
     p->status = tw_fail(p->error, TW_ERROR_MEMORY, "out of memory at PTX line %u", p->line);
@@ -44,33 +48,98 @@ enum { NAME = 1, NAME_START = 2, BLANK = 4, DIGIT = 8, HEX = 16 };
 
 /* Classes of characters; independent of the locale. */
 static const uint8_t classes[256] = {
-    ['\t'] = BLANK, ['\r'] = BLANK, ['\v'] = BLANK, ['\f'] = BLANK, [' '] = BLANK, ['\n'] = BLANK,
-    ['$'] = NAME | NAME_START, ['%'] = NAME | NAME_START, ['_'] = NAME | NAME_START,
+    ['\t'] = BLANK,
+    ['\r'] = BLANK,
+    ['\v'] = BLANK,
+    ['\f'] = BLANK,
+    [' '] = BLANK,
+    ['\n'] = BLANK,
+    ['$'] = NAME | NAME_START,
+    ['%'] = NAME | NAME_START,
+    ['_'] = NAME | NAME_START,
 #define D NAME | DIGIT | HEX
-    ['0'] = D, ['1'] = D, ['2'] = D, ['3'] = D, ['4'] = D, ['5'] = D, ['6'] = D, ['7'] = D, ['8'] = D, ['9'] = D,
+    ['0'] = D,
+    ['1'] = D,
+    ['2'] = D,
+    ['3'] = D,
+    ['4'] = D,
+    ['5'] = D,
+    ['6'] = D,
+    ['7'] = D,
+    ['8'] = D,
+    ['9'] = D,
 #undef D
 #define A NAME | NAME_START | HEX
-    ['a'] = A, ['b'] = A, ['c'] = A, ['d'] = A, ['e'] = A, ['f'] = A,
-    ['A'] = A, ['B'] = A, ['C'] = A, ['D'] = A, ['E'] = A, ['F'] = A,
+    ['a'] = A,
+    ['b'] = A,
+    ['c'] = A,
+    ['d'] = A,
+    ['e'] = A,
+    ['f'] = A,
+    ['A'] = A,
+    ['B'] = A,
+    ['C'] = A,
+    ['D'] = A,
+    ['E'] = A,
+    ['F'] = A,
 #undef A
 #define A NAME | NAME_START
-    ['g'] = A, ['h'] = A, ['i'] = A, ['j'] = A, ['k'] = A, ['l'] = A, ['m'] = A, ['n'] = A, ['o'] = A, ['p'] = A,
-    ['q'] = A, ['r'] = A, ['s'] = A, ['t'] = A, ['u'] = A, ['v'] = A, ['w'] = A, ['x'] = A, ['y'] = A, ['z'] = A,
-    ['G'] = A, ['H'] = A, ['I'] = A, ['J'] = A, ['K'] = A, ['L'] = A, ['M'] = A, ['N'] = A, ['O'] = A, ['P'] = A,
-    ['Q'] = A, ['R'] = A, ['S'] = A, ['T'] = A, ['U'] = A, ['V'] = A, ['W'] = A, ['X'] = A, ['Y'] = A, ['Z'] = A,
+    ['g'] = A,
+    ['h'] = A,
+    ['i'] = A,
+    ['j'] = A,
+    ['k'] = A,
+    ['l'] = A,
+    ['m'] = A,
+    ['n'] = A,
+    ['o'] = A,
+    ['p'] = A,
+    ['q'] = A,
+    ['r'] = A,
+    ['s'] = A,
+    ['t'] = A,
+    ['u'] = A,
+    ['v'] = A,
+    ['w'] = A,
+    ['x'] = A,
+    ['y'] = A,
+    ['z'] = A,
+    ['G'] = A,
+    ['H'] = A,
+    ['I'] = A,
+    ['J'] = A,
+    ['K'] = A,
+    ['L'] = A,
+    ['M'] = A,
+    ['N'] = A,
+    ['O'] = A,
+    ['P'] = A,
+    ['Q'] = A,
+    ['R'] = A,
+    ['S'] = A,
+    ['T'] = A,
+    ['U'] = A,
+    ['V'] = A,
+    ['W'] = A,
+    ['X'] = A,
+    ['Y'] = A,
+    ['Z'] = A,
 #undef A
 };
 
-static int is(char c, unsigned mask) {
+static int is(char c, unsigned mask)
+{
     return (classes[(uint8_t)c] & mask) != 0;
 }
 
-int ptx_name_char(char c) {
+int ptx_name_char(char c)
+{
     return is(c, NAME);
 }
 
 /* Blanks and comments; p->cursor stands on the next token. */
-void ptx_skip_blank(struct ptx_parser *p) {
+void ptx_skip_blank(struct ptx_parser *p)
+{
     const char *c = p->cursor, *end = p->end;
     for (;;) {
         while (c < end && is(*c, BLANK))
@@ -98,12 +167,14 @@ void ptx_skip_blank(struct ptx_parser *p) {
     p->cursor = c;
 }
 
-static unsigned hex_digit(char c) {
+static unsigned hex_digit(char c)
+{
     return c <= '9' ? (unsigned)(c - '0') : (unsigned)((c | 32) - 'a' + 10);
 }
 
 /* 0f3F800000 and 0d3FF0000000000000. */
-static void exact_float(struct ptx_parser *p, struct ptx_token *token, const char *c) {
+static void exact_float(struct ptx_parser *p, struct ptx_token *token, const char *c)
+{
     unsigned digits = (c[1] | 32) == 'f' ? 8 : 16, i = 0;
     uint64_t value = 0;
     for (c += 2; i < digits && c < p->end && is(*c, HEX); i++, c++)
@@ -112,13 +183,17 @@ static void exact_float(struct ptx_parser *p, struct ptx_token *token, const cha
         ptx_error(p, "a float constant needs %u hexadecimal digits", digits);
         return;
     }
-    *token = (struct ptx_token){.kind = TOKEN_FLOAT, .float_bits = (uint8_t)(digits * 4), .value = value,
-                                .text = token->text, .length = (uint32_t)(c - token->text)};
+    *token = (struct ptx_token){.kind = TOKEN_FLOAT,
+                                .float_bits = (uint8_t)(digits * 4),
+                                .value = value,
+                                .text = token->text,
+                                .length = (uint32_t)(c - token->text)};
     p->cursor = c;
 }
 
 /* 1.5, 1e-3; the text is cut from the source, so that strtod sees an end. */
-static void decimal_float(struct ptx_parser *p, struct ptx_token *token) {
+static void decimal_float(struct ptx_parser *p, struct ptx_token *token)
+{
     char copy[128];
     const char *c = token->text;
     size_t n = 0;
@@ -140,7 +215,8 @@ static void decimal_float(struct ptx_parser *p, struct ptx_token *token) {
     p->cursor = c;
 }
 
-static void number(struct ptx_parser *p, struct ptx_token *token) {
+static void number(struct ptx_parser *p, struct ptx_token *token)
+{
     const char *c = p->cursor, *end = p->end;
     unsigned base = 10;
     if (*c == '0' && end - c > 2) {
@@ -192,7 +268,8 @@ static void number(struct ptx_parser *p, struct ptx_token *token) {
     p->cursor = c;
 }
 
-void ptx_next(struct ptx_parser *p) {
+void ptx_next(struct ptx_parser *p)
+{
     ptx_skip_blank(p);
     const char *c = p->cursor, *end = p->end;
     struct ptx_token *token = &p->token;
@@ -239,26 +316,31 @@ void ptx_next(struct ptx_parser *p) {
     }
 }
 
-int ptx_is(const struct ptx_parser *p, char punctuation) {
+int ptx_is(const struct ptx_parser *p, char punctuation)
+{
     return p->token.kind == TOKEN_PUNCTUATION && p->token.punctuation == punctuation;
 }
 
-int ptx_same(const struct ptx_token *token, const char *text) {
+int ptx_same(const struct ptx_token *token, const char *text)
+{
     return token->length == strlen(text) && !memcmp(token->text, text, token->length);
 }
 
-int ptx_is_directive(const struct ptx_parser *p, const char *text) {
+int ptx_is_directive(const struct ptx_parser *p, const char *text)
+{
     return p->token.kind == TOKEN_DIRECTIVE && ptx_same(&p->token, text);
 }
 
-int ptx_take(struct ptx_parser *p, char punctuation) {
+int ptx_take(struct ptx_parser *p, char punctuation)
+{
     if (!ptx_is(p, punctuation))
         return 0;
     ptx_next(p);
     return 1;
 }
 
-const char *ptx_token_text(const struct ptx_parser *p, char out[48]) {
+const char *ptx_token_text(const struct ptx_parser *p, char out[48])
+{
     const struct ptx_token *token = &p->token;
     int length = token->length < 36 ? (int)token->length : 36;
     if (token->kind == TOKEN_END)
@@ -269,7 +351,8 @@ const char *ptx_token_text(const struct ptx_parser *p, char out[48]) {
     return out;
 }
 
-void ptx_expect(struct ptx_parser *p, char punctuation) {
+void ptx_expect(struct ptx_parser *p, char punctuation)
+{
     char text[48];
     if (!ptx_take(p, punctuation))
         ptx_error(p, "expected '%c', found %s", punctuation, ptx_token_text(p, text));

@@ -3,7 +3,8 @@
 
 /* ---- Operands ---- */
 
-static struct ptx_raw *new_element(struct ptx_parser *p) {
+static struct ptx_raw *new_element(struct ptx_parser *p)
+{
     if (p->element_count >= PTX_OPERANDS) {
         ptx_error(p, "more than %d operands", PTX_OPERANDS);
         return NULL;
@@ -16,7 +17,8 @@ static struct ptx_raw *new_element(struct ptx_parser *p) {
 }
 
 /* `%r41` of `%r<45>`: the register's number, or PTX_NONE; *depth of the declaration. */
-static struct ptx_symbol *find_range(struct ptx_parser *p, const struct ptx_token *name, uint32_t *number) {
+static struct ptx_symbol *find_range(struct ptx_parser *p, const struct ptx_token *name, uint32_t *number)
+{
     uint32_t digits = name->length;
     while (digits && name->text[digits - 1] >= '0' && name->text[digits - 1] <= '9')
         digits--;
@@ -33,29 +35,41 @@ static struct ptx_symbol *find_range(struct ptx_parser *p, const struct ptx_toke
     return symbol;
 }
 
-static void set_register(struct ptx_parser *p, struct ptx_raw *raw, uint32_t number) {
+static void set_register(struct ptx_parser *p, struct ptx_raw *raw, uint32_t number)
+{
     uint8_t bits = p->function->registers[number].bits;
-    raw->operand = (struct ptx_operand){
-        .kind = bits == 1 ? PTX_OPERAND_PREDICATE : PTX_OPERAND_REGISTER, .index = number};
+    raw->operand =
+        (struct ptx_operand){.kind = bits == 1 ? PTX_OPERAND_PREDICATE : PTX_OPERAND_REGISTER, .index = number};
     raw->bits = bits;
 }
 
 /* `.x` behind a name: 0 to 3, or -1. */
-static int component(struct ptx_parser *p) {
+static int component(struct ptx_parser *p)
+{
     const char *c = p->cursor;
     if (p->end - c < 2 || c[0] != '.' || (p->end - c > 2 && ptx_name_char(c[2])))
         return -1;
     switch (c[1]) {
-    case 'x': case 'r': return 0;
-    case 'y': case 'g': return 1;
-    case 'z': case 'b': return 2;
-    case 'w': case 'a': return 3;
-    default: return -1;
+    case 'x':
+    case 'r':
+        return 0;
+    case 'y':
+    case 'g':
+        return 1;
+    case 'z':
+    case 'b':
+        return 2;
+    case 'w':
+    case 'a':
+        return 3;
+    default:
+        return -1;
     }
 }
 
 /* %tid.x, %laneid, %envreg3; the token is the name. 1 if it is one. */
-static int read_special(struct ptx_parser *p, struct ptx_raw *raw, int which) {
+static int read_special(struct ptx_parser *p, struct ptx_raw *raw, int which)
+{
     char text[48];
     const struct ptx_token *token = &p->token;
     if (token->text[0] != '%' || token->length > 40)
@@ -71,8 +85,10 @@ static int read_special(struct ptx_parser *p, struct ptx_raw *raw, int which) {
     for (uint32_t i = 0; i < PTX_SR_ENVREG; i++)
         if (!strcmp(text, ptx_special_texts[i]))
             special = i;
-    static const struct { const char *prefix; uint32_t first, count; } families[] = {
-        {"%envreg", PTX_SR_ENVREG, 32}, {"%pm", PTX_SR_PM, 8}};
+    static const struct {
+        const char *prefix;
+        uint32_t first, count;
+    } families[] = {{"%envreg", PTX_SR_ENVREG, 32}, {"%pm", PTX_SR_PM, 8}};
     for (unsigned f = 0; f < 2; f++) {
         size_t n = strlen(families[f].prefix);
         if (strncmp(text, families[f].prefix, n) || text[n] < '0' || text[n] > '9')
@@ -96,7 +112,8 @@ static int read_special(struct ptx_parser *p, struct ptx_raw *raw, int which) {
 }
 
 /* A name: register, special register, variable, function, or perhaps a label. The token is the name. */
-static void read_name(struct ptx_parser *p, struct ptx_raw *raw) {
+static void read_name(struct ptx_parser *p, struct ptx_raw *raw)
+{
     struct ptx_token name = p->token;
     if (name.length == 1 && name.text[0] == '_') {
         ptx_next(p);
@@ -105,8 +122,8 @@ static void read_name(struct ptx_parser *p, struct ptx_raw *raw) {
     uint32_t number = PTX_NONE;
     struct ptx_symbol *range = find_range(p, &name, &number);
     struct ptx_symbol *symbol = ptx_lookup(p, name.text, name.length, name.hash);
-    int which = name.text[0] == '%' || (symbol && symbol->elements > 1) || (range && range->elements > 1) ? component(p)
-                                                                                                         : -1;
+    int which =
+        name.text[0] == '%' || (symbol && symbol->elements > 1) || (range && range->elements > 1) ? component(p) : -1;
     if (symbol && symbol->kind == SYMBOL_RANGE)
         symbol = NULL;
     if (range && (!symbol || symbol->depth < range->depth))
@@ -132,8 +149,7 @@ static void read_name(struct ptx_parser *p, struct ptx_raw *raw) {
                 if (element)
                     set_register(p, element, number + i);
             }
-            raw = NULL; /* moved perhaps: see below */
-            p->raw[p->raw_count].operand =
+            raw->operand =
                 (struct ptx_operand){.kind = PTX_OPERAND_VECTOR, .count = (uint16_t)elements, .index = first};
         } else if (which >= symbol->elements) {
             ptx_error(p, "%.*s has %u elements", name.length < 200 ? (int)name.length : 200, name.text,
@@ -158,13 +174,15 @@ static void read_name(struct ptx_parser *p, struct ptx_raw *raw) {
     ptx_next(p);
 }
 
-static void set_constant(struct ptx_raw *raw, struct ptx_constant constant) {
+static void set_constant(struct ptx_raw *raw, struct ptx_constant constant)
+{
     raw->operand = (struct ptx_operand){.kind = PTX_OPERAND_IMMEDIATE, .value = (int64_t)constant.value};
     raw->is_float = constant.is_float;
     raw->bits = constant.is_decimal; /* a float written in decimal fits every float type */
 }
 
-static int begins_constant(const struct ptx_parser *p) {
+static int begins_constant(const struct ptx_parser *p)
+{
     if (p->token.kind == TOKEN_INTEGER || p->token.kind == TOKEN_FLOAT)
         return 1;
     if (p->token.kind == TOKEN_NAME)
@@ -173,7 +191,8 @@ static int begins_constant(const struct ptx_parser *p) {
 }
 
 /* A scalar: a constant, !p, or a name, perhaps plus a constant. */
-static void read_scalar(struct ptx_parser *p, struct ptx_raw *raw) {
+static void read_scalar(struct ptx_parser *p, struct ptx_raw *raw)
+{
     char text[48];
     *raw = (struct ptx_raw){0};
     if (begins_constant(p)) {
@@ -200,7 +219,8 @@ static void read_scalar(struct ptx_parser *p, struct ptx_raw *raw) {
 }
 
 /* Elements of { } or ( ), each a scalar; their place is contiguous in p->elements. */
-static void read_list(struct ptx_parser *p, struct ptx_raw *raw, char close) {
+static void read_list(struct ptx_parser *p, struct ptx_raw *raw, char close)
+{
     uint32_t first = p->element_count;
     ptx_next(p);
     if (!ptx_take(p, close)) {
@@ -216,17 +236,19 @@ static void read_list(struct ptx_parser *p, struct ptx_raw *raw, char close) {
         } while (ptx_take(p, ','));
         ptx_expect(p, close);
     }
-    *raw = (struct ptx_raw){.operand = {.kind = PTX_OPERAND_VECTOR, .index = first,
-                                        .count = (uint16_t)(p->element_count - first)},
-                            .paren = close == ')'};
+    *raw = (struct ptx_raw){
+        .operand = {.kind = PTX_OPERAND_VECTOR, .index = first, .count = (uint16_t)(p->element_count - first)},
+        .paren = close == ')'};
 }
 
-static uint64_t read_offset(struct ptx_parser *p) {
+static uint64_t read_offset(struct ptx_parser *p)
+{
     return ptx_is(p, '+') || ptx_is(p, '-') ? ptx_integer(p, "an offset", UINT64_MAX) : 0;
 }
 
 /* [register + 4], [variable], [64], [map, {c0, c1}]; the token is `[`. */
-static void read_address(struct ptx_parser *p, struct ptx_raw *raw) {
+static void read_address(struct ptx_parser *p, struct ptx_raw *raw)
+{
     char text[48];
     *raw = (struct ptx_raw){0};
     ptx_next(p);
@@ -259,19 +281,19 @@ static void read_address(struct ptx_parser *p, struct ptx_raw *raw) {
             read_list(p, &coordinates, '}');
         else
             ptx_expect(p, '{');
-        *raw = (struct ptx_raw){.operand = {.kind = PTX_OPERAND_TENSOR, .index = first,
-                                            .count = (uint16_t)(p->element_count - first)}};
+        *raw = (struct ptx_raw){
+            .operand = {.kind = PTX_OPERAND_TENSOR, .index = first, .count = (uint16_t)(p->element_count - first)}};
     }
     ptx_expect(p, ']');
 }
 
-static void read_operand(struct ptx_parser *p) {
+static void read_operand(struct ptx_parser *p)
+{
     struct ptx_raw raw = {0};
     if (p->raw_count >= sizeof p->raw / sizeof p->raw[0]) {
         ptx_error(p, "more than %zu operands", sizeof p->raw / sizeof p->raw[0]);
         return;
     }
-    p->raw[p->raw_count] = raw;
     if (ptx_is(p, '['))
         read_address(p, &raw);
     else if (ptx_is(p, '{'))
@@ -285,7 +307,8 @@ static void read_operand(struct ptx_parser *p) {
 }
 
 /* A guard's or operand's `(` begins a list only in a call; elsewhere it is an expression. */
-static void read_operands(struct ptx_parser *p, int call) {
+static void read_operands(struct ptx_parser *p, int call)
+{
     p->raw_count = p->element_count = 0;
     if (ptx_take(p, ';'))
         return;
@@ -316,7 +339,8 @@ static void read_operands(struct ptx_parser *p, int call) {
 
 /* The words of a mnemonic, which may have blanks before its dots. The token is its first name. Gives text that lives as
    long as the parse. */
-static const char *read_mnemonic(struct ptx_parser *p, uint32_t *length, uint32_t *hash) {
+static const char *read_mnemonic(struct ptx_parser *p, uint32_t *length, uint32_t *hash)
+{
     const char *start = p->token.text, *c = p->cursor;
     uint32_t h = p->token.hash;
     for (;; c++) {
@@ -360,7 +384,8 @@ static const char *read_mnemonic(struct ptx_parser *p, uint32_t *length, uint32_
     return kept;
 }
 
-static void read_instruction(struct ptx_parser *p, uint32_t guard, int negated) {
+static void read_instruction(struct ptx_parser *p, uint32_t guard, int negated)
+{
     uint32_t line = p->line, length, hash;
     char text[48];
     if (p->token.kind != TOKEN_NAME) {
@@ -387,7 +412,8 @@ static void read_instruction(struct ptx_parser *p, uint32_t guard, int negated) 
     p->line = after;
 }
 
-static void add_label(struct ptx_parser *p, const struct ptx_token *name) {
+static void add_label(struct ptx_parser *p, const struct ptx_token *name)
+{
     struct ptx_function *function = p->function;
     ptx_declare(p, name, SYMBOL_LABEL, function->instruction_count, 0);
     if (ptx_grow(p, &function->labels, function->label_count, &p->label_space, sizeof *function->labels))
@@ -396,7 +422,8 @@ static void add_label(struct ptx_parser *p, const struct ptx_token *name) {
 }
 
 /* name: .branchtargets L0, L1; and .calltargets f, g; */
-static void read_targets(struct ptx_parser *p, const struct ptx_token *name) {
+static void read_targets(struct ptx_parser *p, const struct ptx_token *name)
+{
     uint32_t first = p->target_count;
     do {
         ptx_next(p);
@@ -417,7 +444,8 @@ static void read_targets(struct ptx_parser *p, const struct ptx_token *name) {
 }
 
 /* name: .callprototype (.param .b32 _) _ (.param .b32 _); */
-static void read_prototype(struct ptx_parser *p, const struct ptx_token *name) {
+static void read_prototype(struct ptx_parser *p, const struct ptx_token *name)
+{
     struct ptx_module *module = p->module;
     struct ptx_prototype prototype = {0};
     ptx_next(p);
@@ -436,7 +464,8 @@ static void read_prototype(struct ptx_parser *p, const struct ptx_token *name) {
 }
 
 /* name: of .calltargets is a prototype of its first function. */
-static void read_call_targets(struct ptx_parser *p, const struct ptx_token *name) {
+static void read_call_targets(struct ptx_parser *p, const struct ptx_token *name)
+{
     struct ptx_module *module = p->module;
     struct ptx_symbol *symbol = NULL;
     do {
@@ -460,13 +489,15 @@ static void read_call_targets(struct ptx_parser *p, const struct ptx_token *name
         module->prototypes[module->prototype_count++] = prototype;
 }
 
-void ptx_skip_statement(struct ptx_parser *p) {
+void ptx_skip_statement(struct ptx_parser *p)
+{
     while (p->token.kind != TOKEN_END && !ptx_is(p, ';'))
         ptx_next(p);
     ptx_expect(p, ';');
 }
 
-static void directive(struct ptx_parser *p) {
+static void directive(struct ptx_parser *p)
+{
     char text[48];
     unsigned space = ptx_space_word(&p->token);
     if (ptx_is_directive(p, "loc"))
@@ -482,7 +513,8 @@ static void directive(struct ptx_parser *p) {
 }
 
 /* @p, @!p: the guard's register, PTX_NONE after a failure. */
-static uint32_t read_guard(struct ptx_parser *p, int *negated) {
+static uint32_t read_guard(struct ptx_parser *p, int *negated)
+{
     char text[48];
     struct ptx_raw raw = {0};
     ptx_next(p);
@@ -499,7 +531,8 @@ static uint32_t read_guard(struct ptx_parser *p, int *negated) {
 }
 
 /* From behind the function's `{` to its `}`. */
-void ptx_parse_body(struct ptx_parser *p) {
+void ptx_parse_body(struct ptx_parser *p)
+{
     uint32_t outer = p->depth;
     while (!p->status) {
         if (p->token.kind == TOKEN_NAME) {

@@ -1,7 +1,8 @@
 /* Symbols and scopes; declarations of registers, variables and parameters. */
 #include "ptx_internal.h"
 
-int ptx_grow(struct ptx_parser *p, void *array, uint32_t count, uint32_t *space, size_t element) {
+int ptx_grow(struct ptx_parser *p, void *array, uint32_t count, uint32_t *space, size_t element)
+{
     if (count < *space)
         return 1;
     if (p->status)
@@ -20,7 +21,8 @@ int ptx_grow(struct ptx_parser *p, void *array, uint32_t count, uint32_t *space,
     return 1;
 }
 
-uint32_t ptx_intern(struct ptx_parser *p, const char *text, size_t length) {
+uint32_t ptx_intern(struct ptx_parser *p, const char *text, size_t length)
+{
     struct ptx_module *module = p->module;
     if (p->status)
         return 0;
@@ -48,7 +50,8 @@ uint32_t ptx_intern(struct ptx_parser *p, const char *text, size_t length) {
 
 /* ---- Symbols ---- */
 
-struct ptx_symbol *ptx_lookup(struct ptx_parser *p, const char *text, uint32_t length, uint32_t hash) {
+struct ptx_symbol *ptx_lookup(struct ptx_parser *p, const char *text, uint32_t length, uint32_t hash)
+{
     for (uint32_t at = p->buckets[hash % PTX_SYMBOL_BUCKETS]; at != PTX_NONE; at = p->symbols[at].next) {
         struct ptx_symbol *symbol = &p->symbols[at];
         if (symbol->hash == hash && symbol->length == length && !memcmp(symbol->text, text, length))
@@ -58,12 +61,12 @@ struct ptx_symbol *ptx_lookup(struct ptx_parser *p, const char *text, uint32_t l
 }
 
 /* A second declaration of a name in one scope is an error; `_` declares nothing. Returns the symbol's number. */
-uint32_t ptx_declare(struct ptx_parser *p, const struct ptx_token *name, unsigned kind, uint32_t index,
-                     uint32_t count) {
+uint32_t ptx_declare(struct ptx_parser *p, const struct ptx_token *name, unsigned kind, uint32_t index, uint32_t count)
+{
     if (p->status || (name->length == 1 && name->text[0] == '_'))
         return PTX_NONE;
-    for (uint32_t at = p->buckets[name->hash % PTX_SYMBOL_BUCKETS];
-         at != PTX_NONE && p->symbols[at].depth == p->depth; at = p->symbols[at].next) {
+    for (uint32_t at = p->buckets[name->hash % PTX_SYMBOL_BUCKETS]; at != PTX_NONE && p->symbols[at].depth == p->depth;
+         at = p->symbols[at].next) {
         struct ptx_symbol *old = &p->symbols[at];
         if (old->hash == name->hash && old->length == name->length && !memcmp(old->text, name->text, name->length)) {
             ptx_error(p, "%.*s is declared twice", name->length < 200 ? (int)name->length : 200, name->text);
@@ -73,15 +76,21 @@ uint32_t ptx_declare(struct ptx_parser *p, const struct ptx_token *name, unsigne
     if (!ptx_grow(p, &p->symbols, p->symbol_count, &p->symbol_space, sizeof *p->symbols))
         return PTX_NONE;
     uint32_t *bucket = &p->buckets[name->hash % PTX_SYMBOL_BUCKETS];
-    p->symbols[p->symbol_count] = (struct ptx_symbol){.text = name->text, .length = name->length, .hash = name->hash,
-                                                      .kind = (uint8_t)kind, .elements = 1,
-                                                      .depth = (uint16_t)p->depth, .index = index, .count = count,
+    p->symbols[p->symbol_count] = (struct ptx_symbol){.text = name->text,
+                                                      .length = name->length,
+                                                      .hash = name->hash,
+                                                      .kind = (uint8_t)kind,
+                                                      .elements = 1,
+                                                      .depth = (uint16_t)p->depth,
+                                                      .index = index,
+                                                      .count = count,
                                                       .next = *bucket};
     *bucket = p->symbol_count;
     return p->symbol_count++;
 }
 
-void ptx_open_scope(struct ptx_parser *p) {
+void ptx_open_scope(struct ptx_parser *p)
+{
     if (p->depth + 1 >= PTX_SCOPES) {
         ptx_error(p, "more than %d nested scopes", PTX_SCOPES);
         return;
@@ -90,7 +99,8 @@ void ptx_open_scope(struct ptx_parser *p) {
 }
 
 /* Give the labels of this scope to the branches in it; the rest waits for the scope around. */
-static void resolve(struct ptx_parser *p) {
+static void resolve(struct ptx_parser *p)
+{
     uint32_t kept = p->scopes[p->depth].fixups;
     for (uint32_t i = kept; i < p->fixup_count; i++) {
         struct ptx_fixup *fixup = &p->fixups[i];
@@ -108,7 +118,8 @@ static void resolve(struct ptx_parser *p) {
     p->fixup_count = kept;
 }
 
-void ptx_close_scope(struct ptx_parser *p) {
+void ptx_close_scope(struct ptx_parser *p)
+{
     if (p->status || !p->depth)
         return;
     if (p->function)
@@ -124,17 +135,22 @@ void ptx_close_scope(struct ptx_parser *p) {
 
 /* ---- Words of declarations ---- */
 
-unsigned ptx_type_word(const struct ptx_token *token) {
+unsigned ptx_type_word(const struct ptx_token *token)
+{
     for (unsigned type = 1; token->kind == TOKEN_DIRECTIVE && type < PTX_TYPE_COUNT; type++)
         if (ptx_same(token, ptx_types[type].text))
             return type;
     return PTX_TYPE_NONE;
 }
 
-unsigned ptx_space_word(const struct ptx_token *token) {
-    static const struct { const char *text; unsigned space; } words[] = {
+unsigned ptx_space_word(const struct ptx_token *token)
+{
+    static const struct {
+        const char *text;
+        unsigned space;
+    } words[] = {
         {"global", PTX_SPACE_GLOBAL}, {"shared", PTX_SPACE_SHARED}, {"local", PTX_SPACE_LOCAL},
-        {"const", PTX_SPACE_CONST}, {"param", PTX_SPACE_PARAM},
+        {"const", PTX_SPACE_CONST},   {"param", PTX_SPACE_PARAM},
     };
     for (size_t i = 0; token->kind == TOKEN_DIRECTIVE && i < sizeof words / sizeof words[0]; i++)
         if (ptx_same(token, words[i].text))
@@ -142,7 +158,8 @@ unsigned ptx_space_word(const struct ptx_token *token) {
     return PTX_SPACE_NONE;
 }
 
-static uint32_t parse_align(struct ptx_parser *p) {
+static uint32_t parse_align(struct ptx_parser *p)
+{
     ptx_next(p);
     uint64_t align = ptx_integer(p, ".align", 1u << 20);
     if (!p->status && (!align || (align & (align - 1))))
@@ -150,7 +167,8 @@ static uint32_t parse_align(struct ptx_parser *p) {
     return p->status ? 1 : (uint32_t)align;
 }
 
-static unsigned parse_type(struct ptx_parser *p) {
+static unsigned parse_type(struct ptx_parser *p)
+{
     char text[48];
     unsigned type = ptx_type_word(&p->token);
     if (!type || ptx_types[type].bits < 8)
@@ -164,7 +182,8 @@ static unsigned parse_type(struct ptx_parser *p) {
     return type;
 }
 
-static struct ptx_token parse_name(struct ptx_parser *p) {
+static struct ptx_token parse_name(struct ptx_parser *p)
+{
     char text[48];
     struct ptx_token name = p->token;
     if (name.kind != TOKEN_NAME)
@@ -175,14 +194,16 @@ static struct ptx_token parse_name(struct ptx_parser *p) {
 
 /* ---- Registers ---- */
 
-static unsigned register_bits(unsigned type) {
+static unsigned register_bits(unsigned type)
+{
     unsigned bits = ptx_types[type].bits;
     return bits == 8 ? 16 : bits;
 }
 
 /* count registers of one name (times elements); the first one's number, PTX_NONE after a failure. */
 static uint32_t add_registers(struct ptx_parser *p, const struct ptx_token *name, uint32_t count, unsigned elements,
-                              unsigned type, int numbered) {
+                              unsigned type, int numbered)
+{
     struct ptx_function *function = p->function;
     uint32_t all = count * elements, first = function->register_count; /* both limited below */
     if (count > PTX_REGISTERS || all > PTX_REGISTERS - first || all > PTX_ALL_REGISTERS - p->all_registers) {
@@ -195,16 +216,20 @@ static uint32_t add_registers(struct ptx_parser *p, const struct ptx_token *name
     if (p->status)
         return PTX_NONE;
     for (uint32_t i = 0; i < all; i++)
-        function->registers[first + i] = (struct ptx_register){
-            .name = text, .number = numbered ? i / elements : PTX_NONE, .bits = (uint8_t)register_bits(type),
-            .type = (uint8_t)type, .element = elements > 1 ? (uint8_t)(i % elements + 1) : 0};
+        function->registers[first + i] =
+            (struct ptx_register){.name = text,
+                                  .number = numbered ? i / elements : PTX_NONE,
+                                  .bits = (uint8_t)register_bits(type),
+                                  .type = (uint8_t)type,
+                                  .element = elements > 1 ? (uint8_t)(i % elements + 1) : 0};
     function->register_count += all;
     p->all_registers += all;
     return first;
 }
 
 /* .reg .v2 .b32 a, %r<10>; */
-void ptx_parse_registers(struct ptx_parser *p) {
+void ptx_parse_registers(struct ptx_parser *p)
+{
     ptx_next(p);
     unsigned elements = 1;
     if (ptx_is_directive(p, "v2") || ptx_is_directive(p, "v4")) {
@@ -217,7 +242,10 @@ void ptx_parse_registers(struct ptx_parser *p) {
         uint32_t count = 0;
         int numbered = ptx_take(p, '<');
         if (numbered) {
-            count = (uint32_t)ptx_integer(p, "the count of registers", PTX_REGISTERS);
+            if (p->token.kind != TOKEN_INTEGER || p->token.value > PTX_REGISTERS) /* no expression: `>` ends it */
+                ptx_error(p, "the count of registers must be an integer from 0 to %u", PTX_REGISTERS);
+            count = (uint32_t)p->token.value;
+            ptx_next(p);
             ptx_expect(p, '>');
         }
         if (p->status)
@@ -232,18 +260,22 @@ void ptx_parse_registers(struct ptx_parser *p) {
 
 /* ---- Variables ---- */
 
-static uint32_t add_variable(struct ptx_parser *p, const struct ptx_token *name, unsigned space, unsigned type) {
+static uint32_t add_variable(struct ptx_parser *p, const struct ptx_token *name, unsigned space, unsigned type)
+{
     struct ptx_module *module = p->module;
     if (!ptx_grow(p, &module->variables, module->variable_count, &p->variable_space, sizeof *module->variables))
         return PTX_NONE;
-    module->variables[module->variable_count] = (struct ptx_variable){
-        .name = ptx_intern(p, name->text, name->length), .function = p->depth ? p->function_index : PTX_NONE,
-        .space = (uint8_t)space, .type = (uint8_t)type};
+    module->variables[module->variable_count] =
+        (struct ptx_variable){.name = ptx_intern(p, name->text, name->length),
+                              .function = p->depth ? p->function_index : PTX_NONE,
+                              .space = (uint8_t)space,
+                              .type = (uint8_t)type};
     return p->status ? PTX_NONE : module->variable_count++;
 }
 
 /* Give a variable of a function its place: align *top, and move it behind. */
-static uint64_t place(struct ptx_parser *p, uint64_t *top, uint64_t bytes, uint32_t align) {
+static uint64_t place(struct ptx_parser *p, uint64_t *top, uint64_t bytes, uint32_t align)
+{
     uint64_t at = (*top + align - 1) & ~(uint64_t)(align - 1);
     if (bytes > PTX_FRAME_BYTES || at + bytes > PTX_FRAME_BYTES) {
         ptx_error(p, "more than 2 GiB of local or parameter memory");
@@ -255,7 +287,8 @@ static uint64_t place(struct ptx_parser *p, uint64_t *top, uint64_t bytes, uint3
 
 /* [3][4]... into dims; *unsized: the first is empty. Bytes of the whole. */
 static uint64_t parse_dims(struct ptx_parser *p, unsigned type, unsigned elements, uint64_t dims[8], uint32_t *count,
-                           int *unsized) {
+                           int *unsized)
+{
     uint64_t bytes = ptx_types[type].bits / 8 * elements;
     *count = 0;
     *unsized = 0;
@@ -282,7 +315,8 @@ static uint64_t parse_dims(struct ptx_parser *p, unsigned type, unsigned element
 }
 
 /* .shared .align 4 .b8 x[64], y = ...; the token is the space. */
-void ptx_parse_variable(struct ptx_parser *p, unsigned space, unsigned linkage) {
+void ptx_parse_variable(struct ptx_parser *p, unsigned space, unsigned linkage)
+{
     uint32_t align = 0;
     unsigned type = 0, elements = 1;
     uint32_t line = p->line;
@@ -365,7 +399,8 @@ void ptx_parse_variable(struct ptx_parser *p, unsigned space, unsigned linkage) 
 
 /* ---- Parameters ---- */
 
-void ptx_parse_parameter(struct ptx_parser *p, struct ptx_parameter *out, int declare) {
+void ptx_parse_parameter(struct ptx_parser *p, struct ptx_parameter *out, int declare)
+{
     char text[48];
     *out = (struct ptx_parameter){PTX_NONE, PTX_NONE, 0, 0};
     int in_register = ptx_is_directive(p, "reg");
@@ -423,7 +458,8 @@ void ptx_parse_parameter(struct ptx_parser *p, struct ptx_parameter *out, int de
     ptx_declare(p, &name, SYMBOL_VARIABLE, out->variable, 0);
 }
 
-struct ptx_parameter *ptx_parse_parameters(struct ptx_parser *p, uint32_t *count, int declare) {
+struct ptx_parameter *ptx_parse_parameters(struct ptx_parser *p, uint32_t *count, int declare)
+{
     struct ptx_parameter *list = NULL, *out = NULL;
     uint32_t space = 0;
     *count = 0;

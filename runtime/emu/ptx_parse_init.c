@@ -14,7 +14,8 @@ struct initial {
     uint64_t used; /* behind the last byte given */
 };
 
-static int reserve(struct ptx_parser *p, struct initial *initial, uint64_t upto) {
+static int reserve(struct ptx_parser *p, struct initial *initial, uint64_t upto)
+{
     if (upto > initial->most) {
         ptx_error(p, "an initialiser longer than its variable");
         return 0;
@@ -37,7 +38,8 @@ static int reserve(struct ptx_parser *p, struct initial *initial, uint64_t upto)
     return 1;
 }
 
-static void put(struct ptx_parser *p, struct initial *initial, uint64_t value) {
+static void put(struct ptx_parser *p, struct initial *initial, uint64_t value)
+{
     if (!reserve(p, initial, initial->at + initial->size))
         return;
     for (unsigned i = 0; i < initial->size; i++)
@@ -48,7 +50,8 @@ static void put(struct ptx_parser *p, struct initial *initial, uint64_t value) {
 }
 
 /* symbol, symbol + 4, generic(symbol) + 4, 0xFF00(symbol) */
-static void symbol_value(struct ptx_parser *p, struct initial *initial, uint64_t mask) {
+static void symbol_value(struct ptx_parser *p, struct initial *initial, uint64_t mask)
+{
     int generic = ptx_same(&p->token, "generic"), inner = generic || mask;
     if (generic)
         ptx_next(p);
@@ -66,8 +69,10 @@ static void symbol_value(struct ptx_parser *p, struct initial *initial, uint64_t
         ptx_error(p, "%s in an initialiser is neither a variable nor a function", ptx_token_text(p, text));
         return;
     }
-    struct ptx_relocation relocation = {.index = symbol->index, .function = symbol->kind == SYMBOL_FUNCTION,
-                                        .generic = generic != 0, .bytes = (uint8_t)initial->size};
+    struct ptx_relocation relocation = {.index = symbol->index,
+                                        .function = symbol->kind == SYMBOL_FUNCTION,
+                                        .generic = generic != 0,
+                                        .bytes = (uint8_t)initial->size};
     ptx_next(p);
     if (generic == 2)
         ptx_expect(p, ')');
@@ -90,8 +95,7 @@ static void symbol_value(struct ptx_parser *p, struct initial *initial, uint64_t
     if (p->status)
         return;
     struct ptx_module *module = p->module;
-    if (!ptx_grow(p, &module->relocations, module->relocation_count, &p->relocation_space,
-                  sizeof *module->relocations))
+    if (!ptx_grow(p, &module->relocations, module->relocation_count, &p->relocation_space, sizeof *module->relocations))
         return;
     if (initial->at > UINT32_MAX) {
         ptx_error(p, "an address behind 4 GiB of a variable");
@@ -103,7 +107,8 @@ static void symbol_value(struct ptx_parser *p, struct initial *initial, uint64_t
     put(p, initial, 0);
 }
 
-static void element(struct ptx_parser *p, struct initial *initial) {
+static void element(struct ptx_parser *p, struct initial *initial)
+{
     if (p->token.kind == TOKEN_NAME && !ptx_same(&p->token, "WARP_SZ")) {
         symbol_value(p, initial, 0);
         return;
@@ -127,7 +132,8 @@ static void element(struct ptx_parser *p, struct initial *initial) {
 }
 
 /* { ... } of one dimension: what is left out is zero. */
-static void list(struct ptx_parser *p, struct initial *initial, uint32_t dim) {
+static void list(struct ptx_parser *p, struct initial *initial, uint32_t dim)
+{
     uint64_t row = initial->size, start = initial->at;
     for (uint32_t i = dim + 1; i < initial->dim_count; i++)
         row *= initial->dims[i]; /* at most the variable's bytes */
@@ -153,10 +159,15 @@ static void list(struct ptx_parser *p, struct initial *initial, uint32_t dim) {
     }
 }
 
-void ptx_parse_initialiser(struct ptx_parser *p, uint32_t variable, const uint64_t *dims, uint32_t dim_count) {
+void ptx_parse_initialiser(struct ptx_parser *p, uint32_t variable, const uint64_t *dims, uint32_t dim_count)
+{
     struct ptx_variable *v = &p->module->variables[variable];
-    struct initial initial = {.variable = variable, .type = v->type, .size = ptx_types[v->type].bits / 8u, .dims = dims,
-                              .dim_count = dim_count, .most = v->unsized ? PTX_VARIABLE_BYTES : v->bytes};
+    struct initial initial = {.variable = variable,
+                              .type = v->type,
+                              .size = ptx_types[v->type].bits / 8u,
+                              .dims = dims,
+                              .dim_count = dim_count,
+                              .most = v->unsized ? PTX_VARIABLE_BYTES : v->bytes};
     v->relocations = p->module->relocation_count;
     if (dim_count) {
         ptx_expect(p, '{');

@@ -3,7 +3,8 @@
 
 static struct ptx_constant ternary(struct ptx_parser *p, unsigned depth);
 
-static double as_double(struct ptx_constant constant) {
+static double as_double(struct ptx_constant constant)
+{
     double wide;
     float narrow;
     if (constant.is_float == 64) {
@@ -15,7 +16,8 @@ static double as_double(struct ptx_constant constant) {
     return (double)narrow;
 }
 
-static struct ptx_constant primary(struct ptx_parser *p, unsigned depth) {
+static struct ptx_constant primary(struct ptx_parser *p, unsigned depth)
+{
     struct ptx_constant out = {0};
     char text[48];
     if (depth > PTX_EXPRESSIONS) {
@@ -50,17 +52,17 @@ static struct ptx_constant primary(struct ptx_parser *p, unsigned depth) {
         ptx_expect(p, ')');
         return out;
     }
-    char operator = p->token.kind == TOKEN_PUNCTUATION ? p->token.punctuation : 0;
-    if (operator && strchr("+-~!", operator)) {
+    char operator= p->token.kind == TOKEN_PUNCTUATION ? p->token.punctuation : 0;
+    if (operator&& strchr("+-~!", operator)) {
         ptx_next(p);
         out = primary(p, depth + 1);
-        if (out.is_float && (operator == '~' || operator == '!'))
+        if (out.is_float && (operator== '~' || operator== '!'))
             ptx_error(p, "operator %c on a float", operator);
-        else if (operator == '-')
+        else if (operator== '-')
             out.value = out.is_float ? out.value ^ UINT64_C(1) << (out.is_float - 1) : 0 - out.value;
-        else if (operator == '~')
+        else if (operator== '~')
             out.value = ~out.value;
-        else if (operator == '!')
+        else if (operator== '!')
             out.value = !out.value;
         return out;
     }
@@ -69,14 +71,18 @@ static struct ptx_constant primary(struct ptx_parser *p, unsigned depth) {
 }
 
 /* Operators of two operands with their precedence; two-character ones have a second. */
-static const struct { char text[3]; int precedence; } operators[] = {
-    {"*", 10}, {"/", 10}, {"%", 10}, {"+", 9}, {"-", 9}, {"<<", 8}, {">>", 8}, {"<=", 7}, {">=", 7}, {"<", 7}, {">", 7},
-    {"==", 6}, {"!=", 6}, {"&&", 2}, {"||", 1}, {"&", 5}, {"^", 4}, {"|", 3},
+static const struct {
+    char text[3];
+    int precedence;
+} operators[] = {
+    {"*", 10}, {"/", 10}, {"%", 10}, {"+", 9},  {"-", 9},  {"<<", 8}, {">>", 8}, {"<=", 7}, {">=", 7},
+    {"<", 7},  {">", 7},  {"==", 6}, {"!=", 6}, {"&&", 2}, {"||", 1}, {"&", 5},  {"^", 4},  {"|", 3},
 };
 
 /* The operator at the token, -1 if there is none. The cursor stands behind the token's one character. `%` begins names,
    so the lexer gives `%` only where no name follows. */
-static int operator_here(const struct ptx_parser *p) {
+static int operator_here(const struct ptx_parser *p)
+{
     if (p->token.kind == TOKEN_NAME && p->token.length == 1 && p->token.text[0] == '%')
         return 2;
     if (p->token.kind != TOKEN_PUNCTUATION)
@@ -88,12 +94,16 @@ static int operator_here(const struct ptx_parser *p) {
     return -1;
 }
 
-static uint64_t apply(struct ptx_parser *p, const char *text, uint64_t a, uint64_t b, int is_unsigned) {
+static uint64_t apply(struct ptx_parser *p, const char *text, uint64_t a, uint64_t b, int is_unsigned)
+{
     int64_t sa = (int64_t)a, sb = (int64_t)b;
     switch (text[0]) {
-    case '*': return a * b;
-    case '+': return a + b;
-    case '-': return a - b;
+    case '*':
+        return a * b;
+    case '+':
+        return a + b;
+    case '-':
+        return a - b;
     case '/':
     case '%':
         if (!b) {
@@ -119,15 +129,21 @@ static uint64_t apply(struct ptx_parser *p, const char *text, uint64_t a, uint64
         if (text[1] == '=')
             return is_unsigned ? a >= b : sa >= sb;
         return is_unsigned ? a > b : sa > sb;
-    case '=': return a == b;
-    case '!': return a != b;
-    case '&': return text[1] ? a && b : (a & b);
-    case '^': return a ^ b;
-    default: return text[1] ? a || b : (a | b);
+    case '=':
+        return a == b;
+    case '!':
+        return a != b;
+    case '&':
+        return text[1] ? a && b : (a & b);
+    case '^':
+        return a ^ b;
+    default:
+        return text[1] ? a || b : (a | b);
     }
 }
 
-static struct ptx_constant binary(struct ptx_parser *p, int least, unsigned depth) {
+static struct ptx_constant binary(struct ptx_parser *p, int least, unsigned depth)
+{
     struct ptx_constant left = primary(p, depth + 1);
     if (depth > PTX_EXPRESSIONS) {
         ptx_error(p, "a constant expression nested too deeply");
@@ -148,7 +164,8 @@ static struct ptx_constant binary(struct ptx_parser *p, int least, unsigned dept
     return left;
 }
 
-static struct ptx_constant ternary(struct ptx_parser *p, unsigned depth) {
+static struct ptx_constant ternary(struct ptx_parser *p, unsigned depth)
+{
     struct ptx_constant condition = binary(p, 1, depth + 1);
     if (p->status || !ptx_is(p, '?'))
         return condition;
@@ -161,11 +178,13 @@ static struct ptx_constant ternary(struct ptx_parser *p, unsigned depth) {
     return condition.value ? yes : no;
 }
 
-struct ptx_constant ptx_expression(struct ptx_parser *p) {
+struct ptx_constant ptx_expression(struct ptx_parser *p)
+{
     return ternary(p, 0);
 }
 
-uint64_t ptx_integer(struct ptx_parser *p, const char *what, uint64_t most) {
+uint64_t ptx_integer(struct ptx_parser *p, const char *what, uint64_t most)
+{
     struct ptx_constant constant = ptx_expression(p);
     if (!p->status && (constant.is_float || constant.value > most))
         ptx_error(p, "%s must be an integer from 0 to %llu", what, (unsigned long long)most);
@@ -173,7 +192,8 @@ uint64_t ptx_integer(struct ptx_parser *p, const char *what, uint64_t most) {
 }
 
 /* Round a double to a format with exponent_bits and mantissa bits, to nearest even, with subnormals and infinity. */
-static uint64_t narrow_float(double value, unsigned exponent_bits, unsigned mantissa) {
+static uint64_t narrow_float(double value, unsigned exponent_bits, unsigned mantissa)
+{
     uint64_t bits;
     memcpy(&bits, &value, sizeof bits);
     uint64_t sign = bits >> 63 << (exponent_bits + mantissa);
@@ -198,7 +218,8 @@ static uint64_t narrow_float(double value, unsigned exponent_bits, unsigned mant
     return sign | (result >> mantissa >= top ? top << mantissa : result);
 }
 
-uint64_t ptx_float_bits(struct ptx_parser *p, struct ptx_constant constant, unsigned type) {
+uint64_t ptx_float_bits(struct ptx_parser *p, struct ptx_constant constant, unsigned type)
+{
     const struct ptx_type_info *info = &ptx_types[type];
     uint64_t bits;
     switch (type) {
@@ -215,9 +236,12 @@ uint64_t ptx_float_bits(struct ptx_parser *p, struct ptx_constant constant, unsi
         memcpy(&word, &narrow, sizeof word);
         return word;
     }
-    case PTX_F16: return narrow_float(as_double(constant), 5, 10);
-    case PTX_BF16: return narrow_float(as_double(constant), 8, 7);
-    default: break;
+    case PTX_F16:
+        return narrow_float(as_double(constant), 5, 10);
+    case PTX_BF16:
+        return narrow_float(as_double(constant), 8, 7);
+    default:
+        break;
     }
     if (info->kind == PTX_KIND_BITS && info->bits == constant.is_float)
         return constant.value;

@@ -71,7 +71,7 @@ int emu_tma_pieces(const struct emu_tma_request *request, int (*piece)(void *con
                    void *context);
 
 // Load, first half: fills the image (map->extent bytes) from global memory: elements, fill for those out of bounds,
-// TF32 rounding, flushed subnormals. Gaps get 0. BOUNDS where memory refuses an address inside the tensor.
+// TF32 rounding. Gaps get 0. BOUNDS where memory refuses an address inside the tensor.
 enum emu_fault_kind emu_tma_read_global(const struct emu_tma_request *request, const struct emu_bytes *memory,
                                         uint8_t *image, struct emu_fault *fault);
 

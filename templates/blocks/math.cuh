@@ -127,7 +127,7 @@ __device__ __forceinline__ float ew_silu(float x)
 //@ if need.GELU then
 
 // x times the normal distribution's integral up to x.
-// One copy: erff is long, and an epilogue calls it for every element of a fragment.
+// A function of its own: erff is long, and an epilogue calls it for many elements.
 __device__ __noinline__ float ew_gelu(float x)
 {
     return 0.5f * x * (1.0f + erff(x * 0.707106781f));

@@ -19,15 +19,26 @@ __device__ __forceinline__ void ${name}_store_global(const arguments &args,
                                                      int first_m, int first_n)
 {
     const u32 lane = threadIdx.x % 32, warp_m = warp % ${warps_m}, warp_n = warp / ${warps_m};
-    #pragma unroll
-    for (int i = 0; i < 2 * ${blocks_m}; ++i)
+    // Rows 8 i .. of this warp: one copy of the code serves all, for the choice of registers costs a few moves.
+    #pragma unroll 1
+    for (int i = 0; i < 2 * ${blocks_m}; ++i) {
+        float part[${blocks_n}][2];
+        #pragma unroll
+        for (int c = 0; c < 2 * ${blocks_m}; ++c)
+            if (c == i) {
+                #pragma unroll
+                for (int j = 0; j < ${blocks_n}; ++j) {
+                    part[j][0] = d[c / 2][j][c % 2 * 2];
+                    part[j][1] = d[c / 2][j][c % 2 * 2 + 1];
+                }
+            }
         #pragma unroll
         for (int j = 0; j < ${blocks_n}; ++j) {
             const int m = first_m + (int)(warp_m * ${rows} + lane / 4) + i * 8;
             const int n = first_n + (int)(warp_n * ${columns} + lane % 4 * 2) + j * 8;
             if (m >= ${extent.m} || n >= ${extent.n})
                 continue;
-            float v0 = d[i / 2][j][i % 2 * 2], v1 = d[i / 2][j][i % 2 * 2 + 1];
+            float v0 = part[j][0], v1 = part[j][1];
             ${name}_epilogue(args, v0, v1, m, n);
             ${ctype(dtype)} *at = args.${name} + (${at});
 //@     if by_row then
@@ -44,5 +55,6 @@ __device__ __forceinline__ void ${name}_store_global(const arguments &args,
             if (n + 1 < ${extent.n})
                 at[${step}] = to_${dtype}(v1);
         }
+    }
 }
 //@ end

@@ -11,7 +11,7 @@
 //@ param offset int
 //@ param ring_bytes int
 //@ param mma table
-//@ local registers, r = mma.n // 2, ring.name
+//@ local registers, blocks, r = mma.n // 2, mma.blocks_m, ring.name
 //@ local barrier = barriers.d_barrier
 //@ local buffer_bytes, region_bytes = ring_bytes // ring.stages // roles.consumer.instances,
 //@     ring_bytes // roles.consumer.instances
@@ -50,6 +50,8 @@ __device__ __forceinline__ void ${step.call}()
 //@     local by_row = t.axis[2] == "n"
 //@     local width = by_row and t.tile[2] or t.tile[1]
 //@     local span = t.box_bytes // t.tile[1]
+//@     local across = mma.n // width
+//@     local chunks = across * blocks
 //@     local mask = ({ NONE = 0, ["32B"] = 16, ["64B"] = 48, ["128B"] = 112 })[t.swizzle]
 //@     local name, dtype = t.name, t.dtype
 
@@ -63,17 +65,30 @@ __device__ __forceinline__ u32 ${name}_place(u32 base, u32 at)
 //@     end
 }
 
-// Columns ${width} chunk .. of the fragment d, whose row 0 and column 0 are m and n of ${name}, into a buffer.
-__device__ __forceinline__ void ${name}_write(const arguments &args, const float (&d)[${registers}], int chunk,
-                                              u32 consumer, u32 buffer, int m, int n)
+// Chunk number `chunk` of a consumer's accumulators: ${width} columns of one 64-row block. Where the loop over chunks is
+// not unrolled, the choice costs a few moves, and the epilogue stands in the code once instead of once a chunk.
+__device__ __forceinline__ void ${name}_part(const float (&d)[${blocks}][${registers}], int chunk, float (&part)[${width} / 2])
+{
+    #pragma unroll
+    for (int c = 0; c < ${chunks}; ++c)
+        if (c == chunk) {
+            #pragma unroll
+            for (int i = 0; i < ${width} / 2; ++i)
+                part[i] = d[c / ${across}][c % ${across} * (${width} / 2) + i];
+        }
+}
+
+// The part, whose row 0 and column 0 are m and n of ${name}, into a buffer.
+__device__ __forceinline__ void ${name}_write(const arguments &args, const float (&d)[${width} / 2], u32 consumer,
+                                              u32 buffer, int m, int n)
 {
     const u32 lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;
     const u32 base = ${r}_buffer(consumer, buffer);
-    const int row = m + (int)(warp * 16 + lane / 4), column = n + chunk * ${width} + (int)(lane % 4 * 2);
+    const int row = m + (int)(warp * 16 + lane / 4), column = n + (int)(lane % 4 * 2);
 //@     if dtype == "fp32" then
     #pragma unroll
     for (int j = 0; j < ${width} / 8; ++j) {
-        const int i = (chunk * (${width} / 8) + j) * 4;
+        const int i = j * 4;
         #pragma unroll
         for (int half = 0; half < 2; ++half) {
             float v0 = d[i + 2 * half], v1 = d[i + 2 * half + 1];
@@ -99,7 +114,7 @@ __device__ __forceinline__ void ${name}_write(const arguments &args, const float
         #pragma unroll
         for (int q = 0; q < ${matrices}; ++q) {
             // Matrix q: rows 8 (q % 2), columns 8 (q / 2) of this step.
-            const int i = (chunk * (${width} / 8) + j + q / 2) * 4 + q % 2 * 2;
+            const int i = (j + q / 2) * 4 + q % 2 * 2;
             float v0 = d[i], v1 = d[i + 1];
             ${name}_epilogue(args, v0, v1, row + q % 2 * 8, column + (j + q / 2) * 8);
             word[q] = pack_${dtype}(v0, v1);
@@ -121,8 +136,8 @@ __device__ __forceinline__ void ${name}_write(const arguments &args, const float
 //@     end
 }
 
-// One thread starts the store of the chunk and closes its group. Goes on to the next buffer.
-__device__ __forceinline__ void ${name}_store(const arguments &args, int chunk, u32 consumer, u32 &buffer, int m, int n)
+// One thread starts the store of the part at (m, n) and closes its group. Goes on to the next buffer.
+__device__ __forceinline__ void ${name}_store(const arguments &args, u32 consumer, u32 &buffer, int m, int n)
 {
     if (threadIdx.x % 128 == 0) {
         const u32 base = ${r}_buffer(consumer, buffer);
@@ -130,10 +145,10 @@ __device__ __forceinline__ void ${name}_store(const arguments &args, int chunk, 
 //@         local at = box * t.box_bytes
 //@         if by_row then
 //@             local column = box * t.box[2]
-        tma_store(&args.${name}_map, base + ${at}, n + chunk * ${width} + ${column}, m);
+        tma_store(&args.${name}_map, base + ${at}, n + ${column}, m);
 //@         else
 //@             local line = box * t.box[2]
-        tma_store(&args.${name}_map, base + ${at}, m + ${line}, n + chunk * ${width});
+        tma_store(&args.${name}_map, base + ${at}, m + ${line}, n);
 //@         end
 //@     end
         asm volatile("cp.async.bulk.commit_group;" ::: "memory");

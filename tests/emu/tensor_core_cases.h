@@ -135,7 +135,7 @@ static inline uint64_t tcc_element(const struct tc_case_format *f, int kind, int
                           tcc_mantissa(f, state));
     case 14: /* exponents around half the greatest: products about overflow */
         return tcc_encode(f, sign, bias / 2 + tcc_below(state, 3), tcc_mantissa(f, state));
-    case 15: /* products about 2^-133 and 2^-156, few bits: where alignment of float results ends */
+    case 15:   /* products about 2^-133 and 2^-156, few bits: where alignment of float results ends */
     case 16: { /* the same about 1 and 2^-26 */
         int large = !tcc_below(state, 4), half = kind == 15 ? -bias / 2 - 2 : 0;
         if (!large && !tcc_below(state, 3))
@@ -214,10 +214,10 @@ static inline void tcc_fill(int kind_number, int number, int m, int n, int k, en
         uint64_t bits;
         if (!f->exponent) {
             uint64_t r = tcc_random(&state);
-            bits = r & 1     ? r >> 32
-                   : r & 2   ? 0x7fffffffu - (r >> 40 & 0x7ffff)
-                   : r & 4   ? 0x80000000u + (r >> 40 & 0x7ffff)
-                             : (uint32_t)((int32_t)(r >> 48) - 32768);
+            bits = r & 1   ? r >> 32
+                   : r & 2 ? 0x7fffffffu - (r >> 40 & 0x7ffff)
+                   : r & 4 ? 0x80000000u + (r >> 40 & 0x7ffff)
+                           : (uint32_t)((int32_t)(r >> 48) - 32768);
             bits &= 0xffffffffu;
         } else {
             int look = tcc_below(&state, 8), sign = tcc_below(&state, 2);
@@ -251,7 +251,8 @@ static inline void tcc_fill_chain(int number, int step, int rows, int k, enum tc
             bits = tcc_random(&state) & 255;
         } else if (number & 1) {
             int v = tcc_below(&state, 9) - 4, size = v < 0 ? -v : v;
-            bits = size ? tcc_encode(f, v < 0, exponent_of[size], size == 3 ? (uint64_t)1 << (f->mantissa + f->below - 1) : 0)
+            bits = size ? tcc_encode(f, v < 0, exponent_of[size],
+                                     size == 3 ? (uint64_t)1 << (f->mantissa + f->below - 1) : 0)
                         : 0;
         } else { /* the exponents of a normal distribution, roughly: P(e) halves a binade */
             uint64_t r = tcc_random(&state);

@@ -1,7 +1,8 @@
 /* Asks an sm_90a GPU for the answers to tensor_core_cases.h:  tensor_core_probe GOLDEN FULL
    GOLDEN: tests/golden/tensor_core.bin, records as in test_tensor_core.c; FULL: the whole results of every fourth case.
    It also checks that wgmma with a from registers, and with imm-scale-a -1 on a negated a, gives the same bits.
-   nvcc -O1 -std=c++17 --expt-relaxed-constexpr -gencode=arch=compute_90a,code=sm_90a -I tests/emu -I runtime/emu tests/emu/tensor_core_probe.cu */
+   nvcc -O1 -std=c++17 --expt-relaxed-constexpr -gencode=arch=compute_90a,code=sm_90a -I tests/emu -I runtime/emu
+   tests/emu/tensor_core_probe.cu */
 #include <cstdio>
 #include <cstdlib>
 #include <vector>
@@ -92,16 +93,14 @@ template <int kind> __global__ void mma_kernel(const unsigned *A, const unsigned
         MMA4("m16n8k32.row.col.f32.e5m2.e4m3.f32");
     if constexpr (kind == K_MMA_K32_F32_E5M2_E5M2)
         MMA4("m16n8k32.row.col.f32.e5m2.e5m2.f32");
-    if constexpr (kind == K_MMA_K16_F32_E4M3_E4M3)
-        MMA2("m16n8k16.row.col.f32.e4m3.e4m3.f32");
-    if constexpr (kind == K_MMA_K16_F32_E5M2_E5M2)
-        MMA2("m16n8k16.row.col.f32.e5m2.e5m2.f32");
     if constexpr (kind == K_MMA_K32_F16_E4M3_E4M3)
         MMA4H("m16n8k32.row.col.f16.e4m3.e4m3.f16");
+    if constexpr (kind == K_MMA_K32_F16_E4M3_E5M2)
+        MMA4H("m16n8k32.row.col.f16.e4m3.e5m2.f16");
+    if constexpr (kind == K_MMA_K32_F16_E5M2_E4M3)
+        MMA4H("m16n8k32.row.col.f16.e5m2.e4m3.f16");
     if constexpr (kind == K_MMA_K32_F16_E5M2_E5M2)
         MMA4H("m16n8k32.row.col.f16.e5m2.e5m2.f16");
-    if constexpr (kind == K_MMA_K16_F16_E4M3_E4M3)
-        MMA2H("m16n8k16.row.col.f16.e4m3.e4m3.f16");
     if constexpr (kind == K_MMA_K32_S32_S8_S8)
         MMA4("m16n8k32.row.col.s32.s8.s8.s32");
     if constexpr (kind == K_MMA_K32_S32_S8_U8)
@@ -112,12 +111,44 @@ template <int kind> __global__ void mma_kernel(const unsigned *A, const unsigned
         MMA4("m16n8k32.row.col.s32.u8.u8.s32");
     if constexpr (kind == K_MMA_K32_S32_S8_S8_SAT)
         MMA4("m16n8k32.row.col.satfinite.s32.s8.s8.s32");
+    if constexpr (kind == K_MMA_K32_S32_S8_U8_SAT)
+        MMA4("m16n8k32.row.col.satfinite.s32.s8.u8.s32");
+    if constexpr (kind == K_MMA_K32_S32_U8_S8_SAT)
+        MMA4("m16n8k32.row.col.satfinite.s32.u8.s8.s32");
     if constexpr (kind == K_MMA_K32_S32_U8_U8_SAT)
         MMA4("m16n8k32.row.col.satfinite.s32.u8.u8.s32");
+    if constexpr (kind == K_MMA_K16_F32_E4M3_E4M3)
+        MMA2("m16n8k16.row.col.f32.e4m3.e4m3.f32");
+    if constexpr (kind == K_MMA_K16_F32_E4M3_E5M2)
+        MMA2("m16n8k16.row.col.f32.e4m3.e5m2.f32");
+    if constexpr (kind == K_MMA_K16_F32_E5M2_E4M3)
+        MMA2("m16n8k16.row.col.f32.e5m2.e4m3.f32");
+    if constexpr (kind == K_MMA_K16_F32_E5M2_E5M2)
+        MMA2("m16n8k16.row.col.f32.e5m2.e5m2.f32");
+    if constexpr (kind == K_MMA_K16_F16_E4M3_E4M3)
+        MMA2H("m16n8k16.row.col.f16.e4m3.e4m3.f16");
+    if constexpr (kind == K_MMA_K16_F16_E4M3_E5M2)
+        MMA2H("m16n8k16.row.col.f16.e4m3.e5m2.f16");
+    if constexpr (kind == K_MMA_K16_F16_E5M2_E4M3)
+        MMA2H("m16n8k16.row.col.f16.e5m2.e4m3.f16");
+    if constexpr (kind == K_MMA_K16_F16_E5M2_E5M2)
+        MMA2H("m16n8k16.row.col.f16.e5m2.e5m2.f16");
     if constexpr (kind == K_MMA_K16_S32_S8_S8)
         MMA2("m16n8k16.row.col.s32.s8.s8.s32");
+    if constexpr (kind == K_MMA_K16_S32_S8_U8)
+        MMA2("m16n8k16.row.col.s32.s8.u8.s32");
+    if constexpr (kind == K_MMA_K16_S32_U8_S8)
+        MMA2("m16n8k16.row.col.s32.u8.s8.s32");
+    if constexpr (kind == K_MMA_K16_S32_U8_U8)
+        MMA2("m16n8k16.row.col.s32.u8.u8.s32");
     if constexpr (kind == K_MMA_K16_S32_S8_S8_SAT)
         MMA2("m16n8k16.row.col.satfinite.s32.s8.s8.s32");
+    if constexpr (kind == K_MMA_K16_S32_S8_U8_SAT)
+        MMA2("m16n8k16.row.col.satfinite.s32.s8.u8.s32");
+    if constexpr (kind == K_MMA_K16_S32_U8_S8_SAT)
+        MMA2("m16n8k16.row.col.satfinite.s32.u8.s8.s32");
+    if constexpr (kind == K_MMA_K16_S32_U8_U8_SAT)
+        MMA2("m16n8k16.row.col.satfinite.s32.u8.u8.s32");
     if (half)
         for (int r = 0; r < 2; r++)
             D[(g + 8 * r) * 4 + t] = d[r];
@@ -190,8 +221,8 @@ __device__ unsigned long long descriptor(const void *at)
                  : "+f"(f[0]), "+f"(f[1]), "+f"(f[2]), "+f"(f[3])                                                      \
                  : "l"(da), "l"(db), "r"(scale))
 #define WG2(text, tail)                                                                                                \
-    asm volatile("{ .reg .pred p; setp.ne.b32 p, %4, 0; wgmma.mma_async.sync.aligned." text                            \
-                 " {%0,%1}, %2, %3, p" tail "; }"                                                                      \
+    asm volatile("{ .reg .pred p; setp.ne.b32 p, %4, 0; wgmma.mma_async.sync.aligned." text " {%0,%1}, %2, %3, p" tail \
+                 "; }"                                                                                                 \
                  : "+r"(d[0]), "+r"(d[1])                                                                              \
                  : "l"(da), "l"(db), "r"(scale))
 
@@ -307,11 +338,11 @@ __global__ void variant_kernel(const uint4 *A, const uint4 *B, const unsigned *C
     unsigned long long da = descriptor(sa), db = descriptor(sb);
     FENCE;
 #define RS(text, tail)                                                                                                 \
-    asm volatile("wgmma.mma_async.sync.aligned." text " {%0,%1,%2,%3}, {%4,%5,%6,%7}, %8, 1, 1, 1" tail ";"             \
+    asm volatile("wgmma.mma_async.sync.aligned." text " {%0,%1,%2,%3}, {%4,%5,%6,%7}, %8, 1, 1, 1" tail ";"            \
                  : "+f"(f[0]), "+f"(f[1]), "+f"(f[2]), "+f"(f[3])                                                      \
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(db))
 #define NEGATED(text, tail)                                                                                            \
-    asm volatile("wgmma.mma_async.sync.aligned." text " {%0,%1,%2,%3}, %4, %5, 1, -1, 1" tail ";"                       \
+    asm volatile("wgmma.mma_async.sync.aligned." text " {%0,%1,%2,%3}, %4, %5, 1, -1, 1" tail ";"                      \
                  : "+f"(f[0]), "+f"(f[1]), "+f"(f[2]), "+f"(f[3])                                                      \
                  : "l"(da), "l"(db))
     if constexpr (kind == K_WGMMA_F32_BF16 && registers)
@@ -450,8 +481,8 @@ template <int kind> void ask()
     if constexpr (kind == K_WGMMA_F32_BF16 || kind == K_WGMMA_F32_TF32) {
         long differ[2] = {0, 0};
         for (int v = 0; v < 2; v++) {
-            auto e = on_device(na * cases, nb * cases, nc * cases, a, b, c, v ? variant<kind, true> : variant<kind, false>,
-                               cases, 1);
+            auto e = on_device(na * cases, nb * cases, nc * cases, a, b, c,
+                               v ? variant<kind, true> : variant<kind, false>, cases, 1);
             for (size_t i = 0; i < e.size(); i += 4)
                 differ[v] += memcmp(&e[i], &d[i], 4) != 0;
         }

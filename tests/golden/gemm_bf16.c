@@ -45,9 +45,9 @@ struct image {
 };
 
 static const struct image images[] = {
-    {NULL, source_sm_80, NULL, 377, 0, "/tilewright/gemm_bf16.sm_80.cu", 1},
-    {NULL, source_sm_80_unaligned, NULL, 399, 0, "/tilewright/gemm_bf16.sm_80_unaligned.cu", 1},
-    {NULL, source_sm_90a, NULL, 580, 0, "/tilewright/gemm_bf16.sm_90a.cu", 1},
+    {NULL, source_sm_80, NULL, 389, 0, "/tilewright/gemm_bf16.sm_80.cu", 1},
+    {NULL, source_sm_80_unaligned, NULL, 411, 0, "/tilewright/gemm_bf16.sm_80_unaligned.cu", 1},
+    {NULL, source_sm_90a, NULL, 596, 0, "/tilewright/gemm_bf16.sm_90a.cu", 1},
     {NULL, source_sm_90a_unaligned, NULL, 506, 0, "/tilewright/gemm_bf16.sm_90a_unaligned.cu", 1},
 };
 

@@ -299,15 +299,26 @@ __device__ __forceinline__ void D_store_global(const arguments &args,
                                                      int first_m, int first_n)
 {
     const u32 lane = threadIdx.x % 32, warp_m = warp % 2, warp_n = warp / 2;
-    #pragma unroll
-    for (int i = 0; i < 2 * 4; ++i)
+    // Rows 8 i .. of this warp: one copy of the code serves all, for the choice of registers costs a few moves.
+    #pragma unroll 1
+    for (int i = 0; i < 2 * 4; ++i) {
+        float part[4][2];
+        #pragma unroll
+        for (int c = 0; c < 2 * 4; ++c)
+            if (c == i) {
+                #pragma unroll
+                for (int j = 0; j < 4; ++j) {
+                    part[j][0] = d[c / 2][j][c % 2 * 2];
+                    part[j][1] = d[c / 2][j][c % 2 * 2 + 1];
+                }
+            }
         #pragma unroll
         for (int j = 0; j < 4; ++j) {
             const int m = first_m + (int)(warp_m * 64 + lane / 4) + i * 8;
             const int n = first_n + (int)(warp_n * 32 + lane % 4 * 2) + j * 8;
             if (m >= (i64)args.M || n >= (i64)args.N)
                 continue;
-            float v0 = d[i / 2][j][i % 2 * 2], v1 = d[i / 2][j][i % 2 * 2 + 1];
+            float v0 = part[j][0], v1 = part[j][1];
             D_epilogue(args, v0, v1, m, n);
             unsigned short *at = args.D + (m * args.D_stride0 + n);
 #line "/tilewright/templates/blocks/store_fragments.cuh"
@@ -322,6 +333,7 @@ __device__ __forceinline__ void D_store_global(const arguments &args,
             if (n + 1 < (i64)args.N)
                 at[1] = to_bf16(v1);
         }
+    }
 }
 
 #line "/tilewright/templates/gemm.sm_80.cu"

@@ -403,7 +403,7 @@ __device__ __forceinline__ u32 pack_bf16(float first, float second)
 }
 
 // x times the normal distribution's integral up to x.
-// One copy: erff is long, and an epilogue calls it for every element of a fragment.
+// A function of its own: erff is long, and an epilogue calls it for many elements.
 #line "/tilewright/templates/blocks/math.cuh"
 __device__ __noinline__ float ew_gelu(float x)
 {
@@ -508,13 +508,26 @@ __device__ __forceinline__ u32 D_place(u32 base, u32 at)
 #line "/tilewright/templates/blocks/store_staged.cuh"
 }
 
-// Columns 64 chunk .. of the fragment d, whose row 0 and column 0 are m and n of D, into a buffer.
-__device__ __forceinline__ void D_write(const arguments &args, const float (&d)[128], int chunk,
-                                              u32 consumer, u32 buffer, int m, int n)
+// Chunk number `chunk` of a consumer's accumulators: 64 columns of one 64-row block. Where the loop over chunks is
+// not unrolled, the choice costs a few moves, and the epilogue stands in the code once instead of once a chunk.
+__device__ __forceinline__ void D_part(const float (&d)[1][128], int chunk, float (&part)[64 / 2])
+{
+    #pragma unroll
+    for (int c = 0; c < 4; ++c)
+        if (c == chunk) {
+            #pragma unroll
+            for (int i = 0; i < 64 / 2; ++i)
+                part[i] = d[c / 4][c % 4 * (64 / 2) + i];
+        }
+}
+
+// The part, whose row 0 and column 0 are m and n of D, into a buffer.
+__device__ __forceinline__ void D_write(const arguments &args, const float (&d)[64 / 2], u32 consumer,
+                                              u32 buffer, int m, int n)
 {
     const u32 lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;
     const u32 base = d_buffer(consumer, buffer);
-    const int row = m + (int)(warp * 16 + lane / 4), column = n + chunk * 64 + (int)(lane % 4 * 2);
+    const int row = m + (int)(warp * 16 + lane / 4), column = n + (int)(lane % 4 * 2);
 #line "/tilewright/templates/blocks/store_staged.cuh"
     #pragma unroll
     for (int j = 0; j < 64 / 8; j += 2) {
@@ -522,7 +535,7 @@ __device__ __forceinline__ void D_write(const arguments &args, const float (&d)[
         #pragma unroll
         for (int q = 0; q < 4; ++q) {
             // Matrix q: rows 8 (q % 2), columns 8 (q / 2) of this step.
-            const int i = (chunk * (64 / 8) + j + q / 2) * 4 + q % 2 * 2;
+            const int i = (j + q / 2) * 4 + q % 2 * 2;
             float v0 = d[i], v1 = d[i + 1];
             D_epilogue(args, v0, v1, row + q % 2 * 8, column + (j + q / 2) * 8);
             word[q] = pack_bf16(v0, v1);
@@ -537,13 +550,13 @@ __device__ __forceinline__ void D_write(const arguments &args, const float (&d)[
 #line "/tilewright/templates/blocks/store_staged.cuh"
 }
 
-// One thread starts the store of the chunk and closes its group. Goes on to the next buffer.
-__device__ __forceinline__ void D_store(const arguments &args, int chunk, u32 consumer, u32 &buffer, int m, int n)
+// One thread starts the store of the part at (m, n) and closes its group. Goes on to the next buffer.
+__device__ __forceinline__ void D_store(const arguments &args, u32 consumer, u32 &buffer, int m, int n)
 {
     if (threadIdx.x % 128 == 0) {
         const u32 base = d_buffer(consumer, buffer);
 #line "/tilewright/templates/blocks/store_staged.cuh"
-        tma_store(&args.D_map, base + 0, n + chunk * 64 + 0, m);
+        tma_store(&args.D_map, base + 0, n + 0, m);
 #line "/tilewright/templates/blocks/store_staged.cuh"
         asm volatile("cp.async.bulk.commit_group;" ::: "memory");
     }
@@ -625,15 +638,18 @@ extern "C" __global__ void __launch_bounds__(384, 1) gemm_bf16_bias_gelu(const _
                 ab_release(release);
             m += (int)consumer * 64;
 #line "/tilewright/templates/gemm.sm_90a.cu"
-            #pragma unroll
+            #pragma unroll 1
 #line "/tilewright/templates/gemm.sm_90a.cu"
             for (int chunk = 0; chunk < 4; ++chunk) {
+                const int at_m = m + chunk / 4 * 64, at_n = n + chunk % 4 * 64;
+                float part[64 / 2];
+                D_part(sum, chunk, part);
                 d_wait();
                 d_barrier(consumer);
-                D_write(args, sum[chunk / 4], chunk % 4, consumer, buffer, m + chunk / 4 * 64, n);
+                D_write(args, part, consumer, buffer, at_m, at_n);
                 d_fence();
                 d_barrier(consumer);
-                D_store(args, chunk % 4, consumer, buffer, m + chunk / 4 * 64, n);
+                D_store(args, consumer, buffer, at_m, at_n);
             }
 #line "/tilewright/templates/gemm.sm_90a.cu"
         }

@@ -1,0 +1,28 @@
+/* What the files of the tensormap command share: reading a call from a line of JSON. */
+#ifndef TW_GEN_CMD_TENSORMAP_JSON_H
+#define TW_GEN_CMD_TENSORMAP_JSON_H
+
+#include <stddef.h>
+
+#include <json-c/json.h>
+
+#include "tensormap.h"
+
+/* Why a text is no call. */
+struct tensormap_fault {
+    char text[160];
+};
+
+/* Write the reason and return -1. */
+int tensormap_fail(struct tensormap_fault *fault, const char *format, ...) TW_PRINTF(2, 3);
+
+/* Read the call in a zero-terminated line of the given length. Fields that are no argument are ignored. rest: NULL, and
+   no argument may be missing; or where the line's object goes, which the caller puts, and then addr and l2 may be
+   missing (0). Returns 0 or -1; *rest is NULL after -1. */
+int tensormap_read_json(json_tokener *tokener, const char *line, size_t length, struct tw_tensormap_call *c,
+                        json_object **rest, struct tensormap_fault *fault);
+
+/* Answer each line of stdin with what the load writes into shared memory. Exit status. */
+int tensormap_load(json_tokener *tokener);
+
+#endif
