@@ -93,59 +93,94 @@ static inline uint64_t tcc_mantissa(const struct tc_case_format *f, uint64_t *st
     }
 }
 
-/* One element of class `kind`; centre: an exponent around which the case lies. */
+/* One element of class `kind`; centre: an exponent around which the case lies. One draw a statement: the order of a
+   call's arguments is the compiler's. */
 static inline uint64_t tcc_element(const struct tc_case_format *f, int kind, int centre, uint64_t *state)
 {
-    int sign = tcc_below(state, 2), bias = (1 << (f->exponent - 1)) - 1;
-    uint64_t mantissa = tcc_random(state);
+    int sign = tcc_below(state, 2), bias = (1 << (f->exponent - 1)) - 1, exponent = 0;
+    uint64_t any = tcc_random(state), mantissa = any;
+    uint64_t zero = (uint64_t)sign << (f->exponent + f->mantissa + f->below);
     switch (kind) {
     case 0: /* like normal numbers */
-        return tcc_encode(f, sign, -tcc_below(state, 4), mantissa);
+        exponent = -tcc_below(state, 4);
+        break;
     case 1: /* any bits, special values too */
         return tcc_random(state) & (((uint64_t)2 << (f->exponent + f->mantissa + f->below)) - 1);
     case 2: /* any exponent */
-        return tcc_encode(f, sign, tcc_below(state, 2 * bias + 2) - bias, mantissa);
+        exponent = tcc_below(state, 2 * bias + 2) - bias;
+        break;
     case 3: /* exponents over some 24 binades */
-        return tcc_encode(f, sign, centre + tcc_below(state, 13) - 6, tcc_mantissa(f, state));
+        mantissa = tcc_mantissa(f, state);
+        exponent = centre + tcc_below(state, 13) - 6;
+        break;
     case 4: /* few exponents: made into cancellations by the caller */
-        return tcc_encode(f, sign, centre + tcc_below(state, 5) - 2, tcc_mantissa(f, state));
+        mantissa = tcc_mantissa(f, state);
+        exponent = centre + tcc_below(state, 5) - 2;
+        break;
     case 5: /* near the least exponent */
-        return tcc_encode(f, sign, -bias + tcc_below(state, 4), tcc_mantissa(f, state));
+        mantissa = tcc_mantissa(f, state);
+        exponent = -bias + tcc_below(state, 4);
+        break;
     case 6: /* mostly zeros of either sign */
-        return tcc_below(state, 4) ? (uint64_t)sign << (f->exponent + f->mantissa + f->below)
-                                   : tcc_encode(f, sign, tcc_below(state, 2 * bias + 1) - bias, mantissa);
+        if (tcc_below(state, 4))
+            return zero;
+        exponent = tcc_below(state, 2 * bias + 1) - bias;
+        break;
     case 7: /* few special values */
-        return tcc_below(state, 24) ? tcc_encode(f, sign, centre + tcc_below(state, 6), mantissa)
-                                    : tcc_special(f, state);
+        if (!tcc_below(state, 24))
+            return tcc_special(f, state);
+        exponent = centre + tcc_below(state, 6);
+        break;
     case 8: /* small integers */
-        return tcc_encode(f, sign, tcc_below(state, 3),
-                          (mantissa & 3) << (f->mantissa + f->below - (f->mantissa > 2 ? 2 : f->mantissa)));
+        mantissa = (any & 3) << (f->mantissa + f->below - (f->mantissa > 2 ? 2 : f->mantissa));
+        exponent = tcc_below(state, 3);
+        break;
     case 9: /* one large, the rest about the alignment's edge */
-        return tcc_encode(f, sign, tcc_below(state, 8) ? centre - 10 - tcc_below(state, 6) : centre,
-                          tcc_mantissa(f, state));
+        mantissa = tcc_mantissa(f, state);
+        exponent = centre;
+        if (tcc_below(state, 8))
+            exponent -= 10 + tcc_below(state, 6);
+        break;
     case 10: /* near the greatest exponent */
-        return tcc_encode(f, sign, bias - tcc_below(state, 3), tcc_mantissa(f, state));
+        mantissa = tcc_mantissa(f, state);
+        exponent = bias - tcc_below(state, 3);
+        break;
     case 11: /* all positive, mantissas of ones: carries */
-        return tcc_encode(f, 0, centre, tcc_below(state, 3) ? ~(uint64_t)0 : mantissa);
+        sign = 0;
+        mantissa = tcc_below(state, 3) ? ~(uint64_t)0 : any;
+        exponent = centre;
+        break;
     case 12: /* exponents of products about the least of float, zeros between */
-        return tcc_below(state, 3) ? tcc_encode(f, sign, -bias / 2 - tcc_below(state, 16) + 4, tcc_mantissa(f, state))
-                                   : (uint64_t)sign << (f->exponent + f->mantissa + f->below);
+        if (!tcc_below(state, 3))
+            return zero;
+        mantissa = tcc_mantissa(f, state);
+        exponent = -bias / 2 - tcc_below(state, 16) + 4;
+        break;
     case 13: /* large against small: products near 1 of far factors */
-        return tcc_encode(f, sign, tcc_below(state, 2) ? bias - tcc_below(state, 5) : -bias + tcc_below(state, 5),
-                          tcc_mantissa(f, state));
+        mantissa = tcc_mantissa(f, state);
+        exponent = tcc_below(state, 2) ? bias : -bias;
+        exponent += exponent > 0 ? -tcc_below(state, 5) : tcc_below(state, 5);
+        break;
     case 14: /* exponents around half the greatest: products about overflow */
-        return tcc_encode(f, sign, bias / 2 + tcc_below(state, 3), tcc_mantissa(f, state));
+        mantissa = tcc_mantissa(f, state);
+        exponent = bias / 2 + tcc_below(state, 3);
+        break;
     case 15:   /* products about 2^-133 and 2^-156, few bits: where alignment of float results ends */
     case 16: { /* the same about 1 and 2^-26 */
-        int large = !tcc_below(state, 4), half = kind == 15 ? -bias / 2 - 2 : 0;
+        int large = !tcc_below(state, 4);
         if (!large && !tcc_below(state, 3))
-            return (uint64_t)sign << (f->exponent + f->mantissa + f->below);
-        return tcc_encode(f, large ? 0 : sign, half - (large ? tcc_below(state, 4) : 12 + tcc_below(state, 4)),
-                          tcc_below(state, 3) ? 0 : (uint64_t)1 << (f->mantissa + f->below - 1));
+            return zero;
+        mantissa = tcc_below(state, 3) ? 0 : (uint64_t)1 << (f->mantissa + f->below - 1);
+        exponent = (kind == 15 ? -bias / 2 - 2 : 0) - (large ? 0 : 12);
+        exponent -= tcc_below(state, 4);
+        sign = large ? 0 : sign;
+        break;
     }
     default: /* powers of two */
-        return tcc_encode(f, sign, centre + tcc_below(state, 9) - 4, 0);
+        mantissa = 0;
+        exponent = centre + tcc_below(state, 9) - 4;
     }
+    return tcc_encode(f, sign, exponent, mantissa);
 }
 
 static inline void tcc_put(void *to, int bytes, size_t index, uint64_t bits)
@@ -231,9 +266,10 @@ static inline void tcc_fill(int kind_number, int number, int m, int n, int k, en
                 bits = tcc_element(f, look & 1 ? 10 : 0, 0, &state);
             else if (kind == 12)
                 bits = tcc_element(f, 5, 0, &state);
-            else
-                bits = tcc_encode(f, sign, centre_a + centre_b + tcc_below(&state, spread * 2) - spread,
-                                  tcc_mantissa(f, &state));
+            else {
+                uint64_t mantissa = tcc_mantissa(f, &state);
+                bits = tcc_encode(f, sign, centre_a + centre_b + tcc_below(&state, spread * 2) - spread, mantissa);
+            }
         }
         tcc_put(c, f->bytes, (size_t)i, bits);
     }
@@ -261,7 +297,8 @@ static inline void tcc_fill_chain(int number, int step, int rows, int k, enum tc
                 r >>= 1;
                 e--;
             }
-            bits = tcc_encode(f, tcc_below(&state, 2), e - 1, tcc_random(&state));
+            uint64_t mantissa = tcc_random(&state);
+            bits = tcc_encode(f, tcc_below(&state, 2), e - 1, mantissa);
         }
         tcc_put(to, f->bytes, (size_t)i, bits);
     }

@@ -142,9 +142,9 @@ static void traps(void **state)
     assert_int_equal(emu_tma_check(&request, 0, NULL), EMU_FAULT_ILLEGAL);
     request.mode = EMU_TMA_TILE;
     map.call.addr = TEST_GLOBAL + TEST_GLOBAL_BYTES - 256;
-    request.coord[1] = 1;
+    request.coord[1] = -2; // the last row of the box is row 1, the last one allocated
     assert_int_equal(emu_tma_read_global(&request, &memory.bytes, image, &fault), EMU_FAULT_NONE);
-    request.coord[1] = 2;
+    request.coord[1] = -1;
     assert_int_equal(emu_tma_read_global(&request, &memory.bytes, image, &fault), EMU_FAULT_BOUNDS);
     memset(bytes, 0xee, sizeof bytes);
     assert_int_equal(emu_tma_open(bytes, &none, &fault), EMU_FAULT_ILLEGAL);
