@@ -137,7 +137,10 @@ if [ "$status" -ne 0 ]; then
     skip "cubins" "no NVRTC"
     end
 fi
-nvcc=$(sed -n 's/^nvcc *path .*/yes/p' "$work/out")
+nvcc=$(sed -n 's/^nvcc *path \([^,]*\).*/\1/p' "$work/out")
+# nvcc compiles nothing without a C++ compiler of the host.
+echo '__global__ void k() {}' >"$work/probe.cu"
+[ -z "$nvcc" ] || "$nvcc" -cubin -arch=sm_80 -o "$work/probe.cubin" "$work/probe.cu" >/dev/null 2>&1 || nvcc=
 
 # One kernel by each architecture's template, and a template of a user's.
 tilewright "$top" "$work/cold1" build specs/gemm.lua --kernel gemm_bf16 -o "$work/built/one" --keep --json
@@ -199,7 +202,7 @@ if [ -n "$nvcc" ]; then
     [ "$status" -eq 0 ] && [ -s "$work/by_nvcc" ] && cmp -s "$work/by_nvrtc" "$work/by_nvcc"
     ok $? "build --with nvcc: the registers that nvrtc gives"
 else
-    skip "build --with nvcc" "no nvcc"
+    skip "build --with nvcc" "no nvcc that compiles"
 fi
 if [ -n "$sanitized" ]; then
     tilewright "$top" "$work/cold1" build specs/gemm.lua --kernel gemm_bf16 -o "$work/all/gemm" --keep

@@ -33,8 +33,10 @@ static const char usage[] =
     "innermost dimension first; strides are bytes, and what is left out is dense, 1 or 0.\n"
     "decode says what the 128 bytes of a map, 256 hex digits, mean.\n"
     "load reads one JSON load a line (a call, with offset for addr, and coord, expect_tx, and offsets for im2col) and\n"
-    "answers {\"completed\":1,\"smem\":\"<hex>\"}, what the emulated hardware writes, or {\"error\":\"...\"}. Byte i of\n"
-    "the tensor's allocation is (i * 2654435761 >> 16) & 0xff; shared memory held 0xcd, and is cut after the last byte\n"
+    "answers {\"completed\":1,\"smem\":\"<hex>\"}, what the emulated hardware writes, or {\"error\":\"...\"}. Byte i "
+    "of\n"
+    "the tensor's allocation is (i * 2654435761 >> 16) & 0xff; shared memory held 0xcd, and is cut after the last "
+    "byte\n"
     "that is something else, and at 3072 bytes.\n"
     "--cc names the compute capability whose verdict counts.\n";
 
@@ -82,7 +84,8 @@ static int fits(enum tmap_arg arg, uint64_t value)
     return tmap_args[arg].size == 8 || value <= UINT32_MAX;
 }
 
-static int read_integer(json_object *o, enum tmap_arg arg, const char *line, uint64_t *value, struct tensormap_fault *fault)
+static int read_integer(json_object *o, enum tmap_arg arg, const char *line, uint64_t *value,
+                        struct tensormap_fault *fault)
 {
     const char *name = tmap_args[arg].name;
     if (json_object_get_type(o) != json_type_int)
@@ -92,7 +95,8 @@ static int read_integer(json_object *o, enum tmap_arg arg, const char *line, uin
     if (s < 0 && !tmap_args[arg].is_signed)
         return tensormap_fail(fault, "%s is negative", name);
     if (!fits(arg, *value))
-        return tensormap_fail(fault, "%s does not fit %s", name, tmap_args[arg].is_signed ? "32 bits with sign" : "32 bits");
+        return tensormap_fail(fault, "%s does not fit %s", name,
+                              tmap_args[arg].is_signed ? "32 bits with sign" : "32 bits");
     if (*value == UINT64_MAX && !tmap_args[arg].is_signed && has_long_integer(line))
         return tensormap_fail(fault, "%s does not fit 64 bits", name);
     return 0;
@@ -194,7 +198,7 @@ static int read_value(const char *text, enum tmap_arg arg, uint64_t *value, stru
         *value = strtoull(digits, &end, 0);
     if (!end || *end)
         return tensormap_fail(fault, "%s=%s: no number%s", tmap_args[arg].name, text,
-                    tmap_value_name(arg, 0) ? " and no name that cuda.h has for it" : "");
+                              tmap_value_name(arg, 0) ? " and no name that cuda.h has for it" : "");
     if (errno || (digits != text && (!tmap_args[arg].is_signed || *value > INT32_MAX)))
         return tensormap_fail(fault, "%s=%s is out of range", tmap_args[arg].name, text);
     if (digits != text)
@@ -259,8 +263,8 @@ static int read_words(int count, char **words, struct tw_tensormap_call *c, stru
         if (!given[a] && least && !optional)
             return tensormap_fail(fault, "%s is missing", tmap_args[a].name);
         if (given[a] && given[a] < least)
-            return tensormap_fail(fault, "%s has %u entries, rank %" PRIu32 " takes %u", tmap_args[a].name, given[a], c->rank,
-                        least);
+            return tensormap_fail(fault, "%s has %u entries, rank %" PRIu32 " takes %u", tmap_args[a].name, given[a],
+                                  c->rank, least);
         if (given[a] && tmap_args[a].funcs && !(tmap_args[a].funcs & 1u << c->func))
             return tensormap_fail(fault, "%s is no argument of %s", tmap_args[a].name, tmap_func_name(c->func));
     }

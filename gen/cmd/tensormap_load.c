@@ -72,9 +72,10 @@ static int read_field(json_object *o, const char *name, size_t index, int list, 
 }
 
 // A load that moves more bytes than the barrier expects ends its phase where the running count happens to meet the
-// expectation, which on an H200 is a race among the pieces. Of 54 such loads that were measured, all with interleave,
-// none completed where the expectation was no multiple of a pixel's 16 or 32 bytes; of the tiled ones most did from
-// three eighths of the bytes on, and hardly any before; of the im2col ones, half. This is the likelier answer.
+// expectation, which on an H200 is a race among the pieces: the same load, repeated, now completes and now does not. Of
+// 55 such loads that were measured, all with interleave, none completed where the expectation was no multiple of a
+// pixel's 16 or 32 bytes; of the tiled ones most did from three eighths of the bytes on, and hardly any before; of the
+// im2col ones, half. This is the likelier answer.
 static int overrun_completes(const struct emu_tma_map *map, uint64_t expected)
 {
     return map->call.func == TW_TENSORMAP_TILED && map->call.interleave && expected % map->unit == 0 &&

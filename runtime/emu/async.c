@@ -8,10 +8,17 @@
 const char *emu_async_kind_name(enum emu_async_kind kind)
 {
     static const char *const names[EMU_ASYNC_KIND_COUNT] = {
-        "cp.async",          "cp.async.mbarrier.arrive",    "cp.async.bulk load",
-        "cp.async.bulk store", "cp.reduce.async.bulk",      "cp.async.bulk.tensor load",
-        "cp.async.bulk.tensor store", "cp.reduce.async.bulk.tensor", "st.async",
-        "red.async",         "wgmma.mma_async",
+        "cp.async",
+        "cp.async.mbarrier.arrive",
+        "cp.async.bulk load",
+        "cp.async.bulk store",
+        "cp.reduce.async.bulk",
+        "cp.async.bulk.tensor load",
+        "cp.async.bulk.tensor store",
+        "cp.reduce.async.bulk.tensor",
+        "st.async",
+        "red.async",
+        "wgmma.mma_async",
     };
     return (unsigned)kind < EMU_ASYNC_KIND_COUNT ? names[kind] : "?";
 }
@@ -231,8 +238,8 @@ static enum emu_fault_kind signal(struct emu_async *q, struct async_operation *o
     if (fault && kind != EMU_FAULT_NONE)
         fault->address = at;
     if (o->memory->write(o->memory->context, at, &word, 8)) {
-        again = emu_fail(fault, EMU_FAULT_BOUNDS, at, "the mbarrier at 0x%llx cannot be written",
-                         (unsigned long long)at);
+        again =
+            emu_fail(fault, EMU_FAULT_BOUNDS, at, "the mbarrier at 0x%llx cannot be written", (unsigned long long)at);
         o->unsignalled = 0;
         return again;
     }
@@ -538,8 +545,8 @@ static uint64_t extent(const struct async_operation *o)
 
 static int touches(const struct async_operation *o, uint64_t begin, uint64_t end)
 {
-    uint64_t source = o->kind == EMU_ASYNC_TENSOR_STORE || o->kind == EMU_ASYNC_TENSOR_REDUCE ? o->request.smem
-                                                                                              : o->from;
+    uint64_t source =
+        o->kind == EMU_ASYNC_TENSOR_STORE || o->kind == EMU_ASYNC_TENSOR_REDUCE ? o->request.smem : o->from;
     if (!o->has_read && source && overlaps(source, extent(o), begin, end))
         return 1;
     for (unsigned t = 0; t < ASYNC_TARGETS; t++) {

@@ -2,7 +2,8 @@
 //
 // An operation has three moments between its issue and its deadline:
 //
-//     issue ----> READ ----> WRITE ----> SIGNAL ...      once for a multicast's source; WRITE and SIGNAL for each target
+//     issue ----> READ ----> WRITE ----> SIGNAL ...      once for a multicast's source; WRITE and SIGNAL for each
+//     target
 //                 source     destination complete_tx in pieces of at least 16 bytes, in any order among operations;
 //                 is read    is written  or an arrival; or nothing but "done", which the groups count
 //
@@ -10,7 +11,8 @@
 // its completion can go on. When the moments happen is the mode's:
 //
 //     eager    all of them at issue
-//     late     none before somebody has to wait: a wait_group makes what it covers happen, and emu_async_step, which the
+//     late     none before somebody has to wait: a wait_group makes what it covers happen, and emu_async_step, which
+//     the
 //              executor calls when no warp can run but pollers, makes the oldest next moment happen
 //     random   emu_async_tick, which the executor calls as often as it likes, makes a few seeded choices; the rest as
 //              late, but in a random order
@@ -99,7 +101,8 @@ struct emu_async_issue {
 // Every function below that returns a fault kind has failed, wholly or in a moment of some operation, where it returns
 // another than EMU_FAULT_NONE. emu_async_culprit then says which operation it was. A faulting operation is dropped.
 //   BOUNDS, TMA_*, ALIGN, ILLEGAL   as emu_tma_* and memory say
-//   TX_BYTES       bytes came that the barrier does not expect: no arrival is left, or the phase that the barrier was in
+//   TX_BYTES       bytes came that the barrier does not expect: no arrival is left, or the phase that the barrier was
+//   in
 //                  when the operation was issued has ended without them. The signal was made all the same.
 //   BARRIER_INIT   the barrier of a signal is none
 //   MEMORY         no memory; nothing was issued

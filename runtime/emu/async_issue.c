@@ -174,10 +174,9 @@ enum emu_fault_kind emu_async_tensor_store(struct emu_async *queue, const struct
 }
 
 // st.async and red.async: the source is a register, read at issue.
-static enum emu_fault_kind add_value(struct emu_async *q, enum emu_async_kind kind,
-                                     const struct emu_async_issue *issue, uint64_t to, const void *value,
-                                     uint32_t bytes, enum emu_reduce op, enum emu_reduce_type type, uint64_t barrier,
-                                     struct emu_fault *fault)
+static enum emu_fault_kind add_value(struct emu_async *q, enum emu_async_kind kind, const struct emu_async_issue *issue,
+                                     uint64_t to, const void *value, uint32_t bytes, enum emu_reduce op,
+                                     enum emu_reduce_type type, uint64_t barrier, struct emu_fault *fault)
 {
     enum emu_fault_kind bad;
     if ((bad = check_align(to, bytes, "destination", fault)) || (bad = check_align(barrier, 8, "barrier", fault)))

@@ -190,3 +190,24 @@ const struct emu_op *emu_op_setmaxnreg(struct emu_warp *warp, const struct emu_o
     }
     return op + 1;
 }
+
+/* ---- Fences ------------------------------------------------------------------------------------------------------- */
+
+/* Memory here is always in order: fences matter to hazards only. a: opcode, b: scope, c: operation, d: space. */
+const struct emu_op *emu_op_fence(struct emu_warp *warp, const struct emu_op *op)
+{
+    (void)warp;
+    return op + 1;
+}
+
+const struct emu_op *emu_op_griddepcontrol(struct emu_warp *warp, const struct emu_op *op)
+{
+    (void)warp;
+    return op + 1;
+}
+
+const struct emu_op *emu_op_nanosleep(struct emu_warp *warp, const struct emu_op *op)
+{
+    warp->launch->time += 100;
+    return op + 1;
+}

@@ -18,7 +18,7 @@ struct emu_bytes {
 };
 
 // Faults. FAULT(ID, name as in the list of hazards, text).
-#define EMU_FAULTS(FAULT)                                                                                             \
+#define EMU_FAULTS(FAULT)                                                                                              \
     FAULT(NONE, "none", "no fault")                                                                                    \
     FAULT(BOUNDS, "BOUNDS", "access outside of allocated memory")                                                      \
     FAULT(ALIGN, "ALIGN", "misaligned address")                                                                        \

@@ -2,7 +2,7 @@
 #include "lower.h"
 
 static const char *const form_operands[] = {
-#define OPCODE(id, mnemonic, reason)
+#define OPCODE(id, mnemonic, reason) "", /* an instruction's form counts these rows too */
 #define FORM(operands, modifiers) operands,
 #include "ptx_opcodes.def"
 #undef OPCODE
@@ -273,42 +273,33 @@ static void each_of_instruction(struct emu_lowering *l, uint32_t number,
 
 struct spans {
     uint32_t *begin, *end;     /* register -> instructions between which it lives; begin PTX_NONE: never used */
-    uint32_t *home;            /* register -> the only block that has it, or PTX_NONE: several */
-    uint32_t *wide;            /* register -> number among those of several blocks */
-    uint64_t *use, *def, *in;  /* bits of those, by block */
-    uint64_t *kill;            /* of the block at hand: written without guard so far */
-    uint32_t words;
-    uint32_t number, block;
-    int kills;
+    uint64_t *use, *def, *in;  /* bits of registers, by block */
+    uint32_t words;            /* of a block's bits */
+    uint32_t number, block;    /* at hand */
+    int kills;                 /* the instruction at hand has no guard: what it writes is dead before */
 };
 
 static void stretch(struct emu_lowering *l, void *context, uint32_t reg, int written)
 {
     struct spans *s = context;
     (void)l, (void)written;
-    if (s->begin[reg] == PTX_NONE) {
+    if (s->begin[reg] == PTX_NONE)
         s->begin[reg] = s->end[reg] = s->number;
-        s->home[reg] = s->block;
-    }
     if (s->number > s->end[reg])
         s->end[reg] = s->number;
-    if (s->home[reg] != s->block)
-        s->home[reg] = PTX_NONE;
 }
 
 static void note(struct emu_lowering *l, void *context, uint32_t reg, int written)
 {
     struct spans *s = context;
     (void)l;
-    /* a register of one block may still live around a loop: read before it is written */
-    uint32_t w = s->wide[reg];
-    uint64_t bit = UINT64_C(1) << (w % 64);
+    uint64_t bit = UINT64_C(1) << (reg % 64);
     uint64_t *use = s->use + (size_t)s->block * s->words, *def = s->def + (size_t)s->block * s->words;
     if (written) {
         if (s->kills)
-            def[w / 64] |= bit;
-    } else if (!(def[w / 64] & bit)) {
-        use[w / 64] |= bit;
+            def[reg / 64] |= bit;
+    } else if (!(def[reg / 64] & bit)) {
+        use[reg / 64] |= bit;
     }
 }
 
@@ -335,8 +326,6 @@ static int liveness(struct emu_lowering *l, struct spans *s)
     s->use = bits;
     s->def = bits + size;
     s->in = bits + 2 * size;
-    for (uint32_t r = 0; r < count; r++)
-        s->wide[r] = r;
     for (uint32_t b = 0; b < blocks; b++) {
         s->block = b;
         for (uint32_t i = flow->first[b]; i < flow->first[b + 1]; i++) {
@@ -437,10 +426,10 @@ int emu_slots(struct emu_lowering *l)
     const struct ptx_function *f = l->function;
     struct tw_runtime *rt = l->module->device->device.rt;
     uint32_t count = f->register_count, n = f->instruction_count + 1;
-    uint32_t *work = room(l, 10 * (size_t)count + 2 * (size_t)n, sizeof *work);
+    uint32_t *work = room(l, 8 * (size_t)count + 2 * (size_t)n, sizeof *work);
     if (!work)
         return l->status;
-    struct spans s = {.begin = work, .end = work + count, .home = work + 2 * count, .wide = work + 3 * count};
+    struct spans s = {.begin = work, .end = work + count};
     for (uint32_t r = 0; r < count; r++)
         s.begin[r] = PTX_NONE;
     for (uint32_t b = 0; b < l->flow.block_count; b++) {
@@ -467,7 +456,7 @@ int emu_slots(struct emu_lowering *l)
         for (uint32_t i = 0; i < f->return_count; i++)
             if (f->returns[i].reg != PTX_NONE && s.begin[f->returns[i].reg] != PTX_NONE)
                 s.end[f->returns[i].reg] = f->instruction_count;
-        assign(l, &s, work + 4 * count, work + 5 * count, work + 10 * count, work + 10 * count + n, work + 6 * count);
+        assign(l, &s, work + 2 * count, work + 3 * count, work + 8 * count, work + 8 * count + n, work + 4 * count);
     }
     tw_free(rt, work);
     return l->status;

@@ -8,6 +8,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -72,9 +73,7 @@ struct emu_function {
     uint32_t local_bytes;  /* a thread's local memory: parameter area, then .local; a multiple of 16 */
     uint32_t local_offset; /* of .local */
     uint32_t param_skip;   /* bytes of the parameter area that are not in local memory: a kernel's parameters */
-    uint32_t frame_pointer; /* register slot that holds the local address of the frame; 0: none */
     uint32_t registers;    /* estimate of what ptxas would need */
-    uint32_t address;      /* what mov of the function's address gives, less EMU_FUNCTION_START */
 };
 #define EMU_FUNCTION_START UINT64_C(0x500000000)
 
@@ -205,6 +204,13 @@ struct emu_cluster {
     unsigned char *storage; /* everything below hangs in here */
 };
 
+struct emu_constant {
+    uint64_t value;
+    uint32_t hash;
+    uint32_t at; /* offset of the lanes, with bit 0 set; 0: a free entry */
+    uint32_t wide;
+};
+
 struct emu_kernel {
     struct tw_kernel kernel;
     struct emu_module *module;
@@ -221,10 +227,9 @@ struct emu_module {
     uint32_t shared_bytes, dynamic_offset, shared_align;
     unsigned char *constants;        /* broadcast lanes */
     uint32_t constant_bytes, constant_room;
-    uint32_t *constant_index;        /* hash table of offsets + 1 */
+    struct emu_constant *constant_index; /* hash table */
     uint32_t constant_slots, constant_count;
     struct emu_extra *extras;        /* memory that ops point to */
-    char **strings;
 };
 
 struct emu_extra {
@@ -233,6 +238,14 @@ struct emu_extra {
 };
 
 struct emu_hazard; /* hazard.h */
+
+struct emu_tma_map;
+enum { EMU_MAPS = 16 };
+struct emu_map_cache { /* a tensor map that was read before */
+    uint64_t address;
+    uint64_t bytes[16];
+    struct emu_tma_map *map;
+};
 
 struct emu_launch {
     struct emu_device *device;
@@ -257,6 +270,9 @@ struct emu_launch {
     uint64_t random;
     struct emu_hazard *hazard;   /* NULL: off */
     struct emu_async *async;
+    struct emu_map_cache maps[EMU_MAPS];
+    uint32_t async_idle;         /* rounds in which clocks were the only thing that moved */
+    uint32_t issuers;            /* numbers given to threads of resident clusters */
     int status;                  /* TW_OK, or what ends the launch */
     struct tw_error error;
     size_t bytes, peak_bytes;
@@ -409,8 +425,23 @@ struct emu_rows emu_rows_half(void);
 /* Handlers that the lowering chooses by itself. */
 extern const emu_handler emu_op_lop3, emu_op_lop3_pred, emu_op_set_word, emu_op_mov32, emu_op_mov64, emu_op_mov128,
     emu_op_mov_pred;
+emu_handler emu_faster(emu_handler run); /* the same with this machine's instructions */
 emu_handler emu_shift_by(emu_handler run, uint64_t *amount); /* by a constant; NULL: stay with run */
 const struct emu_op *emu_setp_end(struct emu_warp *warp, const struct emu_op *op, uint32_t bits);
+
+const struct emu_op *emu_setp_half(struct emu_warp *warp, const struct emu_op *op);
+const struct emu_op *emu_set_half(struct emu_warp *warp, const struct emu_op *op);
+
+/* special.c */
+const struct emu_op *emu_op_nop(struct emu_warp *warp, const struct emu_op *op);
+const struct emu_op *emu_op_special(struct emu_warp *warp, const struct emu_op *op);
+const struct emu_op *emu_op_special_pred(struct emu_warp *warp, const struct emu_op *op);
+const struct emu_op *emu_op_set_pred(struct emu_warp *warp, const struct emu_op *op);
+const struct emu_op *emu_op_frame_address(struct emu_warp *warp, const struct emu_op *op);
+const struct emu_op *emu_op_resize(struct emu_warp *warp, const struct emu_op *op);
+const struct emu_op *emu_op_pack(struct emu_warp *warp, const struct emu_op *op);
+const struct emu_op *emu_op_unpack(struct emu_warp *warp, const struct emu_op *op);
+const struct emu_op *emu_op_unsupported(struct emu_warp *warp, const struct emu_op *op);
 
 /* ---- lower*.c ----------------------------------------------------------------------------------------------------- */
 
@@ -551,6 +582,20 @@ static inline void emu_changed(struct emu_warp *warp)
 }
 
 
+/* ---- warp.c: e is always the member mask's lanes ------------------------------------------------------------------- */
+
+const struct emu_op *emu_op_shfl(struct emu_warp *warp, const struct emu_op *op);
+const struct emu_op *emu_op_vote(struct emu_warp *warp, const struct emu_op *op);
+const struct emu_op *emu_op_match_any(struct emu_warp *warp, const struct emu_op *op);
+const struct emu_op *emu_op_match_all(struct emu_warp *warp, const struct emu_op *op);
+const struct emu_op *emu_op_redux(struct emu_warp *warp, const struct emu_op *op);
+const struct emu_op *emu_op_elect(struct emu_warp *warp, const struct emu_op *op);
+const struct emu_op *emu_op_activemask(struct emu_warp *warp, const struct emu_op *op);
+const struct emu_op *emu_op_bar_warp(struct emu_warp *warp, const struct emu_op *op);
+
+/* builtin.c: functions without a body, by name: vprintf, malloc, free, __assertfail */
+int emu_builtin(const char *name);
+
 /* ---- barrier.c ---------------------------------------------------------------------------------------------------- */
 
 void emu_barriers_check(struct emu_block *block);       /* after threads ended */
@@ -558,10 +603,20 @@ void emu_cluster_check(struct emu_cluster *cluster);
 const struct emu_op *emu_op_bar(struct emu_warp *warp, const struct emu_op *op);
 const struct emu_op *emu_op_cluster_arrive(struct emu_warp *warp, const struct emu_op *op);
 const struct emu_op *emu_op_cluster_wait(struct emu_warp *warp, const struct emu_op *op);
+const struct emu_op *emu_op_fence(struct emu_warp *warp, const struct emu_op *op);
+const struct emu_op *emu_op_griddepcontrol(struct emu_warp *warp, const struct emu_op *op);
+const struct emu_op *emu_op_nanosleep(struct emu_warp *warp, const struct emu_op *op);
 const struct emu_op *emu_op_setmaxnreg(struct emu_warp *warp, const struct emu_op *op);
 
 /* bar: a number, b count (0: all threads), imm. */
 enum { EMU_BAR_WAIT = 1, EMU_BAR_POPC = 2, EMU_BAR_AND = 4, EMU_BAR_OR = 8, EMU_BAR_COUNT = 16 };
+
+/* ---- async_glue.c: mbarriers, asynchronous copies, matrices ------------------------------------------------------- */
+
+struct emu_async_event;
+int emu_async_start(struct emu_launch *launch, struct tw_error *error); /* opens the queue */
+void emu_async_report(struct emu_launch *launch, const struct emu_fault *fault, const struct emu_async_event *event);
+void emu_describe_mbarrier(const struct emu_warp *warp, const struct emu_path *path, char *out, size_t room);
 
 /* ---- report.c ----------------------------------------------------------------------------------------------------- */
 

@@ -444,15 +444,6 @@ static void move_register(struct emu_warp *warp, const struct emu_move *move, un
     }
 }
 
-static void set_frame_pointer(struct emu_warp *warp, const struct emu_path *p)
-{
-    if (!p->function->frame_pointer)
-        return;
-    uint64_t *lanes = (uint64_t *)(void *)(warp->registers + p->frame + p->function->frame_pointer);
-    for (uint32_t m = p->mask; m; m &= m - 1)
-        lanes[emu_first(m)] = p->local;
-}
-
 /* A child of path `caller` that executes function with these lanes. */
 static int enter_function(struct emu_warp *warp, uint32_t caller, struct emu_function *function, uint32_t lanes,
                           const struct emu_call *call)
@@ -482,7 +473,6 @@ static int enter_function(struct emu_warp *warp, uint32_t caller, struct emu_fun
             move_local(warp, c->local + move->to, p->local + move->from, move->bytes, lanes);
         }
     }
-    set_frame_pointer(warp, c);
     return 0;
 }
 

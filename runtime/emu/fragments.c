@@ -208,8 +208,7 @@ static enum emu_fault_kind gather_k_major(const struct emu_operand *o, const str
 
 // MN-major: chunks of 16 bytes run along M or N and are transposed into rows.
 static enum emu_fault_kind gather_mn_major(const struct emu_operand *o, const struct emu_descriptor *d,
-                                           const uint8_t *shared, size_t bytes, uint8_t *dense,
-                                           struct emu_fault *fault)
+                                           const uint8_t *shared, size_t bytes, uint8_t *dense, struct emu_fault *fault)
 {
     unsigned size = o->bytes, each = 16 / size, begin = o->first_row, end = begin + o->rows;
     for (unsigned k = 0; k < o->k; k++)

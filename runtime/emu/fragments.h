@@ -90,7 +90,7 @@ void emu_movmatrix(const uint32_t *from, uint32_t *to);
 //     MN-major, none     start + x/16 SBO + k/8 LBO + k%8 16 + x%16                x = row bytes
 //     MN-major, swizzled start + x/s LBO + k/8 SBO + k%8 s + x%s
 //   and then bits 4.. ^= bits 7.. as the swizzle says, on the absolute shared address less the base offset's 128-byte
-//   lines.
+//   lines. An H200 read the same addresses in 648 descriptors (every swizzle, both majors, every base offset).
 struct emu_descriptor {
     uint32_t start;    // bytes, shared address modulo 2^18
     uint32_t lbo, sbo; // bytes

@@ -232,8 +232,8 @@ void emu_hazard_reads(struct emu_hazard_warp *warp, emu_hazard_operation operati
 void emu_hazard_writes(struct emu_hazard_warp *warp, emu_hazard_operation operation, unsigned lane, uint64_t address,
                        uint32_t bytes, int reduce);
 
-/* At issue: the operation will signal on this barrier, for the part of it that writes to the barrier's block. Once for
-   each target. */
+/* At issue, before the ranges are told: the operation will signal on this barrier, for the part of it that writes to the
+   barrier's block. Once for each target. */
 void emu_hazard_signals(struct emu_hazard_warp *warp, emu_hazard_operation operation, uint64_t address);
 
 /* It signals now; completed: the phase ended by it. Several parts of one operation may come one by one. */
@@ -260,7 +260,6 @@ struct emu_hazard_wgmma {
     const uint32_t *fragments; /* of A, where A is in registers */
     uint32_t fragment_count;
     uint32_t shape;            /* any number that differs where shape or type of the accumulator do; not 0 */
-    int reads_accumulators;    /* scale-d is not 0 */
 };
 
 /* wgmma.mma_async by one warp. The ranges of shared memory that it reads follow by emu_hazard_reads: A's rows of this

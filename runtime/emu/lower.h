@@ -9,8 +9,7 @@ enum {
     EMU_SINK = 0,
     EMU_TEMPS = 8,           /* of 256 bytes each, behind the sink */
     EMU_TEMP = 512,          /* the sink has 512 bytes: 128-bit lanes */
-    EMU_FRAME_POINTER = EMU_TEMP + EMU_TEMPS * 256,
-    EMU_FIRST_SLOT = EMU_FRAME_POINTER + 256,
+    EMU_FIRST_SLOT = EMU_TEMP + EMU_TEMPS * 256,
     EMU_SINK_PRED = 0,
     EMU_TEMP_PRED = 1, /* three of them */
     EMU_FIRST_PRED = 4
@@ -42,9 +41,9 @@ struct emu_lowering {
     uint32_t branch_count, branch_room;
     unsigned temps, temp_preds; /* in use */
     uint32_t guard;         /* predicate operand; 0: none */
-    int guarded_by_handler; /* the operation looks at the guard itself */
     struct tw_error *error;
     int status;             /* TW_OK, or what went wrong */
+    struct emu_op spare;    /* what is written where there is no memory */
 };
 
 /* cfg.c */
@@ -80,9 +79,11 @@ void *emu_lower_extra(struct emu_lowering *l, size_t bytes);
 
 /* Lower one instruction: by the tables of arithmetic, by lower_ops.c (moves, memory, control, warps), by
    lower_tensor.c (barriers in memory, asynchronous copies, matrices). 0: not theirs. */
+const struct emu_row *emu_find_row(const struct ptx_instruction *instruction); /* NULL: no row matches */
 int emu_lower_row(struct emu_lowering *l);
 int emu_lower_other(struct emu_lowering *l);
-int emu_lower_control(struct emu_lowering *l);
+int emu_lower_control(struct emu_lowering *l); /* looks at the guard itself */
+int emu_lower_warp(struct emu_lowering *l);
 int emu_lower_tensor(struct emu_lowering *l);
 
 uint32_t emu_branch_target(struct emu_lowering *l, struct emu_branch *branch);

@@ -33,8 +33,8 @@ enum { FIELD = 20, TX_AT = 41, TX_BITS = 21, PARITY_AT = 40, SIGN_AT = 62, SIGN 
 static uint64_t encode(const struct emu_mbarrier *b)
 {
     uint64_t tx = (uint64_t)(int64_t)b->tx & ((UINT64_C(1) << TX_BITS) - 1);
-    return (uint64_t)SIGN << SIGN_AT | tx << TX_AT | (uint64_t)b->parity << PARITY_AT |
-           (uint64_t)b->expected << FIELD | b->pending;
+    return (uint64_t)SIGN << SIGN_AT | tx << TX_AT | (uint64_t)b->parity << PARITY_AT | (uint64_t)b->expected << FIELD |
+           b->pending;
 }
 
 enum emu_fault_kind emu_mbarrier_decode(uint64_t word, struct emu_mbarrier *barrier, struct emu_fault *fault)
@@ -57,8 +57,8 @@ enum emu_fault_kind emu_mbarrier_decode(uint64_t word, struct emu_mbarrier *barr
 enum emu_fault_kind emu_mbarrier_init(uint64_t *word, uint32_t count, struct emu_fault *fault)
 {
     if (count < 1 || count > EMU_MBARRIER_COUNT_MOST)
-        return emu_fail(fault, EMU_FAULT_BARRIER_COUNT, 0, "mbarrier.init with count %u, a barrier takes 1 to %d", count,
-                        EMU_MBARRIER_COUNT_MOST);
+        return emu_fail(fault, EMU_FAULT_BARRIER_COUNT, 0, "mbarrier.init with count %u, a barrier takes 1 to %d",
+                        count, EMU_MBARRIER_COUNT_MOST);
     struct emu_mbarrier b = {.pending = count, .expected = count};
     *word = encode(&b);
     return EMU_FAULT_NONE;

@@ -5,18 +5,23 @@
 
 #include "ptx_internal.h"
 
-static void fail(struct ptx_parser *p, int status, const char *format, va_list arguments)
+static void stop(struct ptx_parser *p)
 {
-    if (p->status)
-        return;
-    char text[900];
-    vsnprintf(text, sizeof text, format, arguments);
-    for (char *c = text; *c; c++)
-        if ((unsigned char)*c < 32 || (unsigned char)*c >= 127)
-            *c = '?';
-    p->status = tw_fail(p->error, status, "PTX line %u: %s", p->line, text);
     p->cursor = p->end;
     p->token = (struct ptx_token){.kind = TOKEN_END, .text = p->end};
+}
+
+static void fail(struct ptx_parser *p, int status, const char *format, va_list arguments)
+{
+    char text[900];
+    if (!p->status) {
+        vsnprintf(text, sizeof text, format, arguments);
+        for (char *c = text; *c; c++)
+            if ((unsigned char)*c < 32 || (unsigned char)*c >= 127)
+                *c = '?';
+        p->status = tw_fail(p->error, status, "PTX line %u: %s", p->line, text);
+    }
+    stop(p);
 }
 
 void ptx_error(struct ptx_parser *p, const char *format, ...)
@@ -37,11 +42,9 @@ void ptx_refuse(struct ptx_parser *p, const char *format, ...)
 
 void ptx_no_memory(struct ptx_parser *p)
 {
-    if (p->status)
-        return;
-    p->status = tw_fail(p->error, TW_ERROR_MEMORY, "out of memory at PTX line %u", p->line);
-    p->cursor = p->end;
-    p->token = (struct ptx_token){.kind = TOKEN_END, .text = p->end};
+    if (!p->status)
+        p->status = tw_fail(p->error, TW_ERROR_MEMORY, "out of memory at PTX line %u", p->line);
+    stop(p);
 }
 
 enum { NAME = 1, NAME_START = 2, BLANK = 4, DIGIT = 8, HEX = 16 };
@@ -270,6 +273,8 @@ static void number(struct ptx_parser *p, struct ptx_token *token)
 
 void ptx_next(struct ptx_parser *p)
 {
+    if (p->status)
+        p->cursor = p->end;
     ptx_skip_blank(p);
     const char *c = p->cursor, *end = p->end;
     struct ptx_token *token = &p->token;

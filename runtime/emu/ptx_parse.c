@@ -43,9 +43,8 @@ void ptx_parse_loc(struct ptx_parser *p)
     location.line = (uint32_t)ptx_integer(p, "the line of .loc", UINT32_MAX);
     location.column = (uint32_t)ptx_integer(p, "the column of .loc", UINT32_MAX);
     while (ptx_take(p, ',')) {
-        struct ptx_token word = p->token;
-        ptx_next(p);
-        if (word.kind == TOKEN_NAME && ptx_same(&word, "function_name")) {
+        if (p->token.kind == TOKEN_NAME && ptx_same(&p->token, "function_name")) {
+            ptx_next(p);
             location.function = p->string_count;
             if (!ptx_grow(p, &p->strings, p->string_count, &p->string_space, sizeof *p->strings))
                 return;
@@ -56,7 +55,8 @@ void ptx_parse_loc(struct ptx_parser *p)
             ptx_next(p);
             if (ptx_is(p, '+'))
                 string->bytes = (uint32_t)ptx_integer(p, "the offset of a name", UINT32_MAX);
-        } else if (word.kind == TOKEN_NAME && ptx_same(&word, "inlined_at")) {
+        } else if (p->token.kind == TOKEN_NAME && ptx_same(&p->token, "inlined_at")) {
+            ptx_next(p);
             uint32_t file = (uint32_t)ptx_integer(p, "the file of .loc", UINT32_MAX);
             uint32_t line = (uint32_t)ptx_integer(p, "the line of .loc", UINT32_MAX);
             uint32_t column = (uint32_t)ptx_integer(p, "the column of .loc", UINT32_MAX);
@@ -65,7 +65,6 @@ void ptx_parse_loc(struct ptx_parser *p)
                 location.inlined_at = add_location(p, (struct ptx_location){file, line, column, PTX_NONE, PTX_NONE});
         } else {
             char text[48];
-            p->token = word;
             ptx_error(p, "expected function_name or inlined_at, found %s", ptx_token_text(p, text));
         }
     }
@@ -275,10 +274,11 @@ static void parse_function(struct ptx_parser *p, int is_kernel, unsigned linkage
     uint32_t index = PTX_NONE;
     struct ptx_symbol *old = p->status ? NULL : ptx_lookup(p, name.text, name.length, name.hash);
     if (old && old->depth == 0) {
-        if (old->kind != SYMBOL_FUNCTION || !same_parameters(&module->functions[old->index], &f) ||
-            (module->functions[old->index].has_body && ptx_is(p, '{')))
+        if (old->kind == SYMBOL_FUNCTION)
+            index = old->index;
+        if (index == PTX_NONE || !same_parameters(&module->functions[index], &f) ||
+            (module->functions[index].has_body && ptx_is(p, '{')))
             ptx_error(p, "%.*s is declared twice", name.length < 200 ? (int)name.length : 200, name.text);
-        index = old->index;
     } else if (ptx_grow(p, &module->functions, module->function_count, &p->function_space, sizeof *module->functions)) {
         index = module->function_count++;
         module->functions[index] = f;

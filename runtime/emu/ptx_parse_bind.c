@@ -35,8 +35,6 @@ static int predicate(const struct ptx_raw *raw, int destination, char *why)
         return 1;
     if (!destination && raw->operand.kind == PTX_OPERAND_IMMEDIATE && !raw->is_float)
         return 1;
-    if (!destination && raw->operand.kind == PTX_OPERAND_SPECIAL && raw->bits == 1)
-        return 1;
     return no(why, "is not a predicate");
 }
 
@@ -51,7 +49,7 @@ static int value(const struct ptx_raw *raw, unsigned bits, int wider, int destin
     case PTX_OPERAND_IMMEDIATE:
         return destination ? no(why, "is a constant where a register is needed") : 1;
     case PTX_OPERAND_SPECIAL:
-        return destination ? no(why, "cannot be written") : width(raw, bits, wider, why);
+        return no(why, destination ? "cannot be written" : "is a special register: only mov and cvt read it");
     case PTX_OPERAND_NONE:
         return sink ? 1 : no(why, "must not be _");
     case PTX_OPERAND_PREDICATE:
@@ -72,16 +70,16 @@ static unsigned type_bits(unsigned type)
     return bits == 8 ? 16 : bits;
 }
 
-/* A float constant fits float types (decimal ones and the wider format any, exact ones their own) and bits. */
+/* A float constant fits float types of 32 and 64 bits, which it is converted to, and bits of its own width. */
 static int constant(const struct ptx_raw *raw, unsigned type, char *why)
 {
     const struct ptx_type_info *info = &ptx_types[type];
     if (!raw->is_float)
-        return info->kind != PTX_KIND_FLOAT || info->bits == 16 || info->lanes == 2 || !raw->operand.value ||
+        return (info->kind != PTX_KIND_FLOAT && info->kind != PTX_KIND_BFLOAT) ||
                no(why, "is an integer where a float is needed");
-    if ((info->kind == PTX_KIND_FLOAT || info->kind == PTX_KIND_BFLOAT) && info->lanes == 1)
+    if (info->kind == PTX_KIND_FLOAT && info->bits >= 32 && info->lanes == 1)
         return 1;
-    if (info->kind == PTX_KIND_BITS && (info->bits == raw->is_float || (info->bits == 32 && raw->bits)))
+    if (info->kind == PTX_KIND_BITS && info->bits == raw->is_float)
         return 1;
     return no(why, "is a float where none is allowed");
 }
@@ -93,6 +91,8 @@ static int typed(const struct ptx_raw *raw, const struct ptx_pattern *pattern, u
     if (raw->operand.kind == PTX_OPERAND_IMMEDIATE && !pattern->destination && !constant(raw, type, why))
         return 0;
     int wider = pattern->suffix == '+' || pattern->suffix == 'v';
+    if (raw->operand.kind == PTX_OPERAND_SPECIAL && pattern->suffix == '+' && !pattern->destination)
+        return width(raw, bits, wider, why); /* cvt */
     return value(raw, bits, wider, pattern->destination, pattern->sink, why);
 }
 
@@ -206,7 +206,7 @@ static int check(struct ptx_parser *p, const struct ptx_instruction *i, const st
             return no(why, "is a float where none is allowed");
         return value(raw, pattern->slot, 0, pattern->destination, pattern->sink, why);
     case PATTERN_POINTER:
-        return kind == PTX_OPERAND_VARIABLE || value(raw, raw->bits == 32 ? 32 : 64, 0, 0, 0, why);
+        return value(raw, raw->bits == 32 ? 32 : 64, 0, 0, 0, why);
     case PATTERN_MATRIX:
         return elements(p, raw, i->vector, 32, pattern, PTX_B32, why);
     case PATTERN_PREDICATE:
@@ -271,6 +271,9 @@ static int check_mov(struct ptx_parser *p, const struct ptx_instruction *i, char
         } else if (side && (raw->operand.kind == PTX_OPERAND_VARIABLE || raw->operand.kind == PTX_OPERAND_FUNCTION)) {
             if (bits != 64 && bits != 32)
                 return no(why, "is an address: a type of 32 or 64 bits is needed");
+        } else if (side && raw->operand.kind == PTX_OPERAND_SPECIAL) {
+            if (!width(raw, bits, 0, why))
+                return 0;
         } else if (!typed(raw, &pattern, type, bits, why)) {
             return 0;
         }
@@ -536,7 +539,8 @@ static int assign(struct ptx_parser *p, const struct ptx_template *template, uin
     uint32_t at = 0, needed = 0;
     for (unsigned i = 0; i < form->pattern_count; i++) {
         const struct ptx_pattern *pattern = &form->patterns[i];
-        needed += pattern->condition ? (uint32_t)(mods >> (pattern->condition - 1) & 1) : !pattern->optional;
+        needed +=
+            pattern->condition ? (uint32_t)(mods >> (pattern->condition - 1) & 1) : !pattern->optional && !pattern->bar;
     }
     uint32_t written = 0; /* behind a bar not counted */
     for (uint32_t i = 0; i < p->raw_count; i++)
@@ -547,6 +551,8 @@ static int assign(struct ptx_parser *p, const struct ptx_template *template, uin
         if (pattern->bar) {
             if (at < p->raw_count && p->raw[at].bar)
                 map[i] = (uint8_t)++at;
+            else if (!pattern->optional)
+                return -1;
             continue;
         }
         if (pattern->condition ? !(mods >> (pattern->condition - 1) & 1) : pattern->optional && written <= needed)

@@ -7,9 +7,9 @@
 unsigned emu_reduce_bytes(enum emu_reduce_type type)
 {
     static const uint8_t bytes[EMU_REDUCE_TYPE_COUNT] = {
-        [EMU_REDUCE_B32] = 4, [EMU_REDUCE_B64] = 8, [EMU_REDUCE_U32] = 4, [EMU_REDUCE_S32] = 4,     [EMU_REDUCE_U64] = 8,
-        [EMU_REDUCE_S64] = 8, [EMU_REDUCE_F16] = 2, [EMU_REDUCE_BF16] = 2, [EMU_REDUCE_F32] = 4,
-        [EMU_REDUCE_F32_FTZ] = 4, [EMU_REDUCE_F64] = 8,
+        [EMU_REDUCE_B32] = 4, [EMU_REDUCE_B64] = 8,     [EMU_REDUCE_U32] = 4, [EMU_REDUCE_S32] = 4,
+        [EMU_REDUCE_U64] = 8, [EMU_REDUCE_S64] = 8,     [EMU_REDUCE_F16] = 2, [EMU_REDUCE_BF16] = 2,
+        [EMU_REDUCE_F32] = 4, [EMU_REDUCE_F32_FTZ] = 4, [EMU_REDUCE_F64] = 8,
     };
     return bytes[type];
 }

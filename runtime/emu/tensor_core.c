@@ -167,6 +167,8 @@ static uint32_t round_sum(enum emu_tc_round round, int64_t sum, int unit)
 static int64_t align(int64_t significand, int exponent, int unit)
 {
     int shift = exponent - unit;
+    if (!significand) /* then the exponent may be above the largest */
+        return 0;
     return shift >= 0 ? significand << shift : shift < -62 ? 0 : significand >> -shift;
 }
 
@@ -224,6 +226,7 @@ static void fused_all_plain(const struct emu_tc_row *row, size_t m, size_t n, co
 
 typedef float vector __attribute__((vector_size(16)));
 typedef int32_t integers __attribute__((vector_size(16)));
+typedef uint32_t words __attribute__((vector_size(16)));
 
 enum {
     LANES = 4,
@@ -372,12 +375,11 @@ static inline int32_t sum_lanes(size_t k, int fraction, const float *x, const fl
     int32_t all = ok[0] & ok[1] & ok[2] & ok[3];
     if (!all) /* keep the conversions below in range; single columns are looked at by the caller */
         return 0;
-    int32_t base = (int32_t)((uint32_t)(254 + fraction) << 23);
-    p0 = base - p0;
-    p1 = base - p1;
-    vector scale0, scale1;
-    memcpy(&scale0, &p0, sizeof p0);
-    memcpy(&scale1, &p1, sizeof p1);
+    uint32_t base = (uint32_t)(254 + fraction) << 23;
+    words w0 = base - (words)p0, w1 = base - (words)p1;
+    vector scale0, scale1; /* 2^(F-E) */
+    memcpy(&scale0, &w0, sizeof w0);
+    memcpy(&scale1, &w1, sizeof w1);
     integers s[2][2] = {{{0}, {0}}, {{0}, {0}}};
     for (size_t part = 0; part < 2; part++) {
         integers s0 = {0}, s1 = {0};

@@ -87,7 +87,8 @@ enum emu_fault_kind emu_tma_check(const struct emu_tma_request *request, int is_
                         request->rank, c->rank);
     enum emu_tma_mode im2col = is_store ? EMU_TMA_IM2COL_NO_OFFS : EMU_TMA_IM2COL;
     if (request->mode != (is_im2col(m) ? im2col : EMU_TMA_TILE))
-        return emu_fail(fault, EMU_FAULT_ILLEGAL, request->smem, "the instruction's mode is not that of the tensor map");
+        return emu_fail(fault, EMU_FAULT_ILLEGAL, request->smem,
+                        "the instruction's mode is not that of the tensor map");
     if (request->smem % 128)
         return emu_fail(fault, EMU_FAULT_ALIGN, request->smem,
                         "the box's address in shared memory, 0x%llx, is no multiple of 128 bytes",
@@ -97,6 +98,12 @@ enum emu_fault_kind emu_tma_check(const struct emu_tma_request *request, int is_
         return emu_fail(fault, EMU_FAULT_TMA_INNER, request->smem,
                         "innermost coordinate %d times %u bytes is no multiple of 16 bytes", request->coord[0],
                         m->element);
+    // [H200] traps: a store may hang over the far end of the tensor, not over the near one
+    for (unsigned i = 0; is_store && i < c->rank; i++)
+        if (request->coord[i] < 0)
+            return emu_fail(fault, EMU_FAULT_ILLEGAL, request->smem,
+                            "coordinate %u of a tensor store is %d, and stores take none below 0", i,
+                            request->coord[i]);
     // [H200] traps: an im2col walk starts inside of its bounding box
     for (unsigned i = 0; is_im2col(m) && i + 2 < c->rank; i++) {
         unsigned d = spatial(m, i);
@@ -274,8 +281,8 @@ static uint32_t load32(const void *at)
     return value;
 }
 
-// [H200] TFLOAT32 loads round to nearest with ties away from zero, subnormals too; every NaN becomes 0x7fffe000. The
-// _FTZ types flush nothing on a load.
+// [H200] TFLOAT32 loads round to nearest even, subnormals too; every NaN becomes 0x7fffe000. The _FTZ types flush
+// nothing on a load.
 static void round_tf32(uint8_t *bytes, uint32_t count)
 {
     for (uint32_t k = 0; k + 4 <= count; k += 4) {
@@ -283,7 +290,7 @@ static void round_tf32(uint8_t *bytes, uint32_t count)
         if (magnitude > 0x7f800000)
             value = 0x7fffe000;
         else if (magnitude < 0x7f800000)
-            value = (value + 0x1000) & 0xffffe000;
+            value = (value + 0xfff + (value >> 13 & 1)) & 0xffffe000;
         memcpy(bytes + k, &value, 4);
     }
 }
@@ -365,8 +372,8 @@ enum emu_fault_kind emu_tma_read_shared(const struct emu_tma_request *request, c
 {
     struct transfer t = {.memory = memory, .smem = request->smem, .into = image};
     if (emu_tma_pieces(request, transfer_piece, &t))
-        return emu_fail(fault, EMU_FAULT_BOUNDS, t.failed,
-                        "a tensor store reads 0x%llx, past the end of shared memory", (unsigned long long)t.failed);
+        return emu_fail(fault, EMU_FAULT_BOUNDS, t.failed, "a tensor store reads 0x%llx, past the end of shared memory",
+                        (unsigned long long)t.failed);
     return EMU_FAULT_NONE;
 }
 
@@ -448,12 +455,13 @@ enum emu_fault_kind emu_tma_write_global(const struct emu_tma_request *request, 
             if (kind != EMU_FAULT_NONE)
                 return kind;
         }
+        // [H200] the 16-byte chunk in which the row ends is written, or reduced, as a whole
         uint64_t past = in.address + (end - first);
         uint32_t rest = (uint32_t)(16 - past % 16) % 16;
-        if (op != EMU_REDUCE_STORE || m->call.interleave || !rest || end + rest > m->inner)
+        if (m->call.interleave || !rest || end + rest > m->inner)
             continue;
         // What follows the tensor may not be allocated: then nothing is overwritten.
-        memory->write(memory->context, past, row + end, rest);
+        put(memory, op, type, past, row + end, rest, NULL);
         tail = tail ? tail : past;
     }
     if (chunk_tail)

@@ -50,20 +50,20 @@ enum emu_tma_mode {
 struct emu_tma_request {
     const struct emu_tma_map *map;
     enum emu_tma_mode mode;
-    unsigned rank;       // .1d to .5d
-    int32_t coord[5];    // innermost first
-    uint16_t offset[3];  // im2col: W, H, D; [rank - 2]
-    uint64_t smem;       // address of the box in shared memory; for a multicast any one of its blocks'
+    unsigned rank;      // .1d to .5d
+    int32_t coord[5];   // innermost first
+    uint16_t offset[3]; // im2col: W, H, D; [rank - 2]
+    uint64_t smem;      // address of the box in shared memory; for a multicast any one of its blocks'
 };
 
 // What traps before anything moves: TMA_INNER (innermost coordinate times element size no multiple of 16 bytes), ALIGN
 // (shared address no multiple of 128 bytes), ILLEGAL (rank or mode unlike the map's, an im2col walk that starts outside
-// of its bounding box).
+// of its bounding box, a store with a coordinate below 0).
 enum emu_fault_kind emu_tma_check(const struct emu_tma_request *request, int is_store, struct emu_fault *fault);
 
 // A piece of the image that holds data: pieces are disjoint, ascending, as long as can be.
 struct emu_tma_piece {
-    uint32_t at;    // in the image, bytes; shared address smem + at
+    uint32_t at; // in the image, bytes; shared address smem + at
     uint32_t bytes;
 };
 // Calls `piece` for each of them until it returns another value than 0; returns that, or 0.
@@ -124,9 +124,9 @@ int emu_reduce_valid(enum emu_reduce op, enum emu_reduce_type type);
 void emu_reduce_apply(enum emu_reduce op, enum emu_reduce_type type, void *into, const void *from, size_t count);
 
 // Store, second half: writes the elements inside the tensor from the image. Global memory takes whole 16-byte chunks:
-// where the tensor's row ends inside a chunk, the rest of the chunk is written too [triton #11583], and *chunk_tail
+// where the tensor's row ends inside a chunk, the rest of the chunk is written or reduced too [H200], and *chunk_tail
 // (may be NULL) gets the address of the first such byte, 0 where there is none: hazard TMA-CHUNK is the caller's to
-// report. A reduction touches only elements inside the tensor. ILLEGAL where the map's type has no such reduction.
+// report. ILLEGAL where the map's type has no such reduction.
 enum emu_fault_kind emu_tma_write_global(const struct emu_tma_request *request, enum emu_reduce op,
                                          const struct emu_bytes *memory, const uint8_t *image, uint64_t *chunk_tail,
                                          struct emu_fault *fault);

@@ -190,14 +190,21 @@ static uint64_t descriptor(uint32_t start, uint32_t lbo, uint32_t sbo, uint32_t 
            (uint64_t)base << 49 | (uint64_t)tw_swizzles[swizzle].wgmma << 62;
 }
 
-// Loads boxes of a matrix [outer][inner] (elements of `size` bytes, inner contiguous) side by side: boxes of box_inner x
-// box_outer along inner, each at the next free place from `start` on.
+// Loads boxes of a matrix [outer][inner] (elements of `size` bytes, inner contiguous) side by side: boxes of box_inner
+// x box_outer along inner, each at the next free place from `start` on.
 static void load_boxes(uint32_t size, uint64_t inner, uint64_t outer, uint32_t box_inner, uint32_t box_outer,
                        enum tw_swizzle swizzle, uint32_t start)
 {
-    struct tw_tensormap_call c = {.func = TW_TENSORMAP_TILED, .dtype = size == 1 ? 0 : size == 2 ? 9 : 7, .rank = 2,
-                                  .addr = TEST_GLOBAL, .dim = {inner, outer}, .stride = {inner * size},
-                                  .box = {box_inner, box_outer}, .estride = {1, 1},
+    struct tw_tensormap_call c = {.func = TW_TENSORMAP_TILED,
+                                  .dtype = size == 1   ? 0
+                                           : size == 2 ? 9
+                                                       : 7,
+                                  .rank = 2,
+                                  .addr = TEST_GLOBAL,
+                                  .dim = {inner, outer},
+                                  .stride = {inner * size},
+                                  .box = {box_inner, box_outer},
+                                  .estride = {1, 1},
                                   .swizzle = tw_swizzles[swizzle].tensormap};
     uint64_t bytes[16];
     struct emu_tma_map map;
@@ -206,7 +213,9 @@ static void load_boxes(uint32_t size, uint64_t inner, uint64_t outer, uint32_t b
     assert_int_equal(emu_tma_open(bytes, &map, &fault), 0);
     uint8_t *image = malloc(map.extent);
     for (uint32_t i = 0; i * box_inner < inner; i++) {
-        struct emu_tma_request request = {.map = &map, .rank = 2, .coord = {(int32_t)(i * box_inner), 0},
+        struct emu_tma_request request = {.map = &map,
+                                          .rank = 2,
+                                          .coord = {(int32_t)(i * box_inner), 0},
                                           .smem = TEST_SHARED + start + i * map.extent};
         assert_int_equal(emu_tma_read_global(&request, &memory.bytes, image, &fault), 0);
         assert_int_equal(emu_tma_write_shared(&request, &memory.bytes, request.smem, image, &fault), 0);
@@ -284,8 +293,8 @@ static void operands(void **state)
                 }
             }
     // Outside of the block's shared memory.
-    struct emu_operand o = {.descriptor = descriptor(2048, 16, 1024, 0, TW_SWIZZLE_128B), .bytes = 2, .rows = 64,
-                            .k = 16};
+    struct emu_operand o = {
+        .descriptor = descriptor(2048, 16, 1024, 0, TW_SWIZZLE_128B), .bytes = 2, .rows = 64, .k = 16};
     uint8_t dense[64 * 32];
     struct emu_fault fault;
     assert_int_equal(emu_operand_gather(&o, memory.shared[0], 2048 + 8192 - 16, dense, &fault), EMU_FAULT_BOUNDS);
@@ -295,8 +304,8 @@ static void operands(void **state)
 // What a 512 x 512 x 512 product of m64n256k16 gathers and scatters stays far below a second.
 static void speed(void **state)
 {
-    struct emu_operand o = {.descriptor = descriptor(1024, 16, 1024, 0, TW_SWIZZLE_128B), .bytes = 2, .rows = 256,
-                            .k = 16};
+    struct emu_operand o = {
+        .descriptor = descriptor(1024, 16, 1024, 0, TW_SWIZZLE_128B), .bytes = 2, .rows = 256, .k = 16};
     static uint8_t dense[256 * 32];
     clock_t start = clock();
     (void)state;

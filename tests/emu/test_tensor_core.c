@@ -15,7 +15,7 @@
 
 #include "../unit/check.h"
 
-#include "tensor_core.h"
+#include "emu/tensor_core.h"
 #include "tensor_core_cases.h"
 
 #define GOLDEN "tests/golden/tensor_core.bin"

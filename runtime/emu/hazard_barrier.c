@@ -1,0 +1,390 @@
+/* Named barriers, the cluster's barrier and mbarriers: what an arrival brings and a wait takes. */
+#include "hazard_internal.h"
+
+/* ---- Named barriers ----------------------------------------------------------------------------------------------- */
+
+/* Who comes to a barrier must be ordered behind all who came to its use before; else which of them meet is chance: the
+   sign of a wrong count. */
+static void bar_check(struct hz_warp *w, struct hz_bar *bar, uint32_t lanes, uint32_t id, uint32_t threads,
+                      uint32_t position)
+{
+    struct emu_hazard_cluster *c = w->cluster;
+    struct emu_hazard *h = c->h;
+    struct hz_finding f = {.name = EMU_HAZARD_BARRIER_COUNT,
+                           .warp = w,
+                           .lanes = lanes,
+                           .position = position,
+                           .other = bar->position,
+                           .other_block = c->first + w->rank};
+    if (bar->any && bar->threads != threads) {
+        hz_report(h, &f, "barrier %u: this place gives %u threads, another one of the same use gave %u", id, threads,
+                  bar->threads);
+        return;
+    }
+    for (uint32_t i = 0; i < h->warps; i++) {
+        const struct hz_warp *other = &c->warps[w->rank * h->warps + i];
+        if (bar->last[i] > w->clock.at[other->component]) {
+            f.other_warp = i;
+            hz_report(h, &f, "barrier %u for %u threads: the warp comes to it without an order behind those who met there "
+                             "before: which ones meet is chance", id, threads);
+            return;
+        }
+    }
+}
+
+void emu_hazard_bar_arrive(struct emu_hazard_warp *warp, uint32_t lanes, uint32_t id, uint32_t threads, int waits,
+                           uint32_t position)
+{
+    struct hz_warp *w = hz_warp_of(warp);
+    struct emu_hazard *h = w->cluster->h;
+    if (h->status || id >= HZ_BARRIERS)
+        return;
+    struct hz_bar *bar = &w->cluster->blocks[w->rank].bars[id];
+    if (!bar->arrived) {
+        bar->arrived = hz_alloc(h, h->warps * sizeof(uint32_t));
+        bar->last = hz_alloc(h, h->warps * sizeof(uint32_t));
+        if (h->status)
+            return;
+    }
+    bar_check(w, bar, lanes, id, threads, position);
+    if (!bar->any) {
+        bar->any = 1;
+        bar->threads = threads;
+        bar->position = position;
+    }
+    bar->arrived[w->index] = w->clock.at[w->component];
+    if (waits)
+        bar->waiting |= UINT32_C(1) << w->index;
+    hz_clock_join(h, &bar->clock, &w->clock);
+    if (w->fenced[HZ_SCOPES - 1].count)
+        hz_clock_join(h, &bar->fenced, &w->fenced[HZ_SCOPES - 1]);
+    hz_release(w);
+}
+
+void emu_hazard_bar_complete(struct emu_hazard_cluster *cluster, uint32_t rank, uint32_t id)
+{
+    struct emu_hazard *h = cluster->h;
+    if (h->status || id >= HZ_BARRIERS)
+        return;
+    struct hz_bar *bar = &cluster->blocks[rank].bars[id];
+    if (!bar->arrived)
+        return;
+    for (uint32_t left = bar->waiting; left; left &= left - 1) {
+        struct hz_warp *w = &cluster->warps[rank * h->warps + (unsigned)__builtin_ctz(left)];
+        hz_clock_join(h, &w->clock, &bar->clock);
+        /* a fence of scope gpu, then a barrier: who passes may release what was fenced by a strong write */
+        for (int s = 0; bar->fenced.count && s < HZ_SCOPES; s++)
+            hz_clock_join(h, &w->fenced[s], &bar->fenced);
+    }
+    memcpy(bar->last, bar->arrived, h->warps * sizeof(uint32_t));
+    memset(bar->arrived, 0, h->warps * sizeof(uint32_t));
+    bar->waiting = 0;
+    bar->any = 0;
+}
+
+/* ---- barrier.cluster ---------------------------------------------------------------------------------------------- */
+
+void emu_hazard_cluster_arrive(struct emu_hazard_warp *warp, uint32_t lanes, int relaxed)
+{
+    struct hz_warp *w = hz_warp_of(warp);
+    (void)lanes;
+    if (w->cluster->h->status || relaxed)
+        return;
+    hz_clock_join(w->cluster->h, &w->cluster->meet[w->cluster_phase & 1], &w->clock);
+    hz_release(w);
+}
+
+void emu_hazard_cluster_wait(struct emu_hazard_warp *warp, uint32_t lanes)
+{
+    struct hz_warp *w = hz_warp_of(warp);
+    if (w->cluster->h->status)
+        return;
+    hz_clock_join(w->cluster->h, &w->clock, &w->cluster->meet[w->cluster_phase & 1]);
+    w->cluster_waited |= lanes;
+    if (!(w->alive & ~w->cluster_waited)) {
+        w->cluster_phase++;
+        w->cluster_waited = 0;
+    }
+}
+
+/* ---- mbarriers ---------------------------------------------------------------------------------------------------- */
+
+static uint32_t slot_of(uint64_t address, uint32_t count)
+{
+    return (uint32_t)((address >> 3) * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (count - 1);
+}
+
+struct hz_mbarrier *hz_mbarrier_find(struct emu_hazard_cluster *c, uint64_t address)
+{
+    if (!c->barrier_slot_count)
+        return NULL;
+    for (uint32_t at = slot_of(address, c->barrier_slot_count); c->barrier_slots[at];
+         at = (at + 1) & (c->barrier_slot_count - 1)) {
+        struct hz_mbarrier *m = c->barriers[c->barrier_slots[at] - 1];
+        if (m->address == address)
+            return m;
+    }
+    return NULL;
+}
+
+static int component_new(struct emu_hazard_cluster *c, uint32_t *component)
+{
+    struct emu_hazard *h = c->h;
+    if (c->components == HZ_COMPONENTS)
+        return 1;
+    if (c->components == c->room) {
+        uint32_t room = 2 * c->room;
+        for (uint32_t i = 0; i < h->options.blocks * h->warps; i++) {
+            struct hz_clock *clock = &c->warps[i].clock;
+            if (hz_grow(h, &clock->at, &clock->count, room, sizeof *clock->at))
+                return 1;
+        }
+        c->room = room;
+    }
+    *component = c->components++;
+    return 0;
+}
+
+static struct hz_mbarrier *mbarrier_new(struct emu_hazard_cluster *c, uint64_t address)
+{
+    struct emu_hazard *h = c->h;
+    struct hz_mbarrier *m = hz_alloc(h, sizeof *m);
+    if (!m)
+        return NULL;
+    m->wait_epoch = hz_alloc(h, 4 * h->warps * sizeof(uint32_t));
+    if (!m->wait_epoch || component_new(c, &m->component) ||
+        hz_grow(h, &c->barriers, &c->barrier_room, c->barrier_count + 1, sizeof *c->barriers))
+        goto fail;
+    m->wait_phases = m->wait_epoch + h->warps;
+    m->wait_position = m->wait_phases + h->warps;
+    m->poll = m->wait_position + h->warps;
+    m->address = address;
+    m->rank = hz_rank(address);
+    if (2 * (c->barrier_count + 1) > c->barrier_slot_count) {
+        uint32_t count = c->barrier_slot_count ? 2 * c->barrier_slot_count : 32;
+        uint32_t *slots = hz_alloc(h, count * sizeof *slots);
+        if (!slots)
+            goto fail;
+        for (uint32_t i = 0; i < c->barrier_count; i++) {
+            uint32_t at = slot_of(c->barriers[i]->address, count);
+            while (slots[at])
+                at = (at + 1) & (count - 1);
+            slots[at] = i + 1;
+        }
+        tw_free(h->rt, c->barrier_slots);
+        c->barrier_slots = slots;
+        c->barrier_slot_count = count;
+    }
+    c->barriers[c->barrier_count++] = m;
+    uint32_t at = slot_of(address, c->barrier_slot_count);
+    while (c->barrier_slots[at])
+        at = (at + 1) & (c->barrier_slot_count - 1);
+    c->barrier_slots[at] = c->barrier_count;
+    return m;
+fail:
+    tw_free(h->rt, m->wait_epoch);
+    tw_free(h->rt, m);
+    return NULL;
+}
+
+void hz_barriers_free(struct emu_hazard_cluster *c)
+{
+    struct emu_hazard *h = c->h;
+    for (uint32_t i = 0; i < c->barrier_count; i++) {
+        hz_clock_free(h, &c->barriers[i]->pending);
+        hz_clock_free(h, &c->barriers[i]->done);
+        tw_free(h->rt, c->barriers[i]->wait_epoch);
+        tw_free(h->rt, c->barriers[i]);
+    }
+    tw_free(h->rt, c->barriers);
+    tw_free(h->rt, c->barrier_slots);
+    for (uint32_t rank = 0; c->blocks && rank < h->options.blocks; rank++)
+        for (int i = 0; i < HZ_BARRIERS; i++) {
+            struct hz_bar *bar = &c->blocks[rank].bars[i];
+            hz_clock_free(h, &bar->clock);
+            hz_clock_free(h, &bar->fenced);
+            tw_free(h->rt, bar->arrived);
+            tw_free(h->rt, bar->last);
+        }
+    hz_clock_free(h, &c->meet[0]);
+    hz_clock_free(h, &c->meet[1]);
+}
+
+/* The 8 bytes are a barrier's, or not any more. They hold something then. */
+static void mark(struct emu_hazard_cluster *c, uint64_t address, int live)
+{
+    struct hz_chunk *k = hz_shared_chunk(c, address);
+    uint16_t bytes = address & 8 ? 0xff00 : 0x00ff;
+    if (!k)
+        return;
+    k->written |= bytes;
+    k->marked = (uint16_t)(live ? k->marked | bytes : k->marked & ~bytes);
+}
+
+static void write_barrier(struct hz_warp *w, uint32_t lanes, uint64_t address, uint32_t position)
+{
+    uint64_t at[HZ_LANES];
+    unsigned lane = (unsigned)__builtin_ctz(lanes);
+    at[lane] = address;
+    for (unsigned i = 0; i < HZ_LANES; i++)
+        at[i] = address;
+    emu_hazard_generic(&w->face, UINT32_C(1) << lane, at, 0, 8, EMU_ACCESS_WRITE, position);
+}
+
+void emu_hazard_mbarrier_init(struct emu_hazard_warp *warp, uint32_t lanes, uint64_t address, uint32_t position)
+{
+    struct hz_warp *w = hz_warp_of(warp);
+    struct emu_hazard_cluster *c = w->cluster;
+    if (c->h->status || !lanes)
+        return;
+    struct hz_mbarrier *m = hz_mbarrier_find(c, address);
+    if (!m)
+        m = mbarrier_new(c, address);
+    if (!m)
+        return;
+    mark(c, address, 0);
+    write_barrier(w, lanes, address, position);
+    mark(c, address, 1);
+    m->live = 1;
+    m->base = m->phases;
+    m->init_warp = w->component;
+    m->init_epoch = w->clock.at[w->component];
+    m->init_lanes = lanes;
+    m->init_position = position;
+    m->observed = m->to_come = 0;
+    memset(m->wait_epoch, 0, 4 * c->h->warps * sizeof(uint32_t));
+}
+
+void emu_hazard_mbarrier_inval(struct emu_hazard_warp *warp, uint32_t lanes, uint64_t address, uint32_t position)
+{
+    struct hz_warp *w = hz_warp_of(warp);
+    struct hz_mbarrier *m = hz_mbarrier_use(w, lanes, address, 0, position);
+    if (!m)
+        return;
+    mark(w->cluster, address, 0);
+    m->live = 0;
+    write_barrier(w, lanes, address, position);
+}
+
+struct hz_mbarrier *hz_mbarrier_use(struct hz_warp *w, uint32_t lanes, uint64_t address, int async, uint32_t position)
+{
+    struct emu_hazard_cluster *c = w->cluster;
+    struct emu_hazard *h = c->h;
+    if (h->status)
+        return NULL;
+    struct hz_mbarrier *m = hz_mbarrier_find(c, address);
+    struct hz_finding f = {.name = EMU_HAZARD_BARRIER_INIT,
+                           .warp = w,
+                           .lanes = lanes,
+                           .address = address,
+                           .bytes = 8,
+                           .position = position,
+                           .other = EMU_HAZARD_NOWHERE};
+    if (!m || !m->live) {
+        hz_report(h, &f, "no barrier was initialised here");
+        return NULL;
+    }
+    const struct hz_warp *by = &c->warps[m->init_warp - 1];
+    f.other = m->init_position;
+    f.other_block = c->first + by->rank;
+    f.other_warp = by->index;
+    int remote = by->rank != w->rank || m->rank != w->rank;
+    uint32_t known = w->clock.at[m->init_warp];
+    if (known < m->init_epoch)
+        hz_report(h, &f, "the barrier is used, and nothing orders its initialisation before that");
+    else if ((async || remote) &&
+             !hz_fenced(by, m->init_epoch, by == w ? UINT32_MAX : known, m->init_lanes, HZ_FENCE_INIT))
+        hz_report(h, &f, "the barrier is used by %s, and no fence.mbarrier_init stands behind its initialisation",
+                  async ? "a copy" : "another block");
+    return m;
+}
+
+/* A phase completes. Whoever has waited for the one before must be known to those who completed this one: else it might
+   not have looked yet, and would miss it. */
+void hz_mbarrier_complete(struct emu_hazard_cluster *c, struct hz_mbarrier *m, struct hz_warp *by, uint32_t position)
+{
+    struct emu_hazard *h = c->h;
+    for (uint32_t i = 0; i < h->warps; i++) {
+        struct hz_warp *waiter = &c->warps[m->rank * h->warps + i];
+        int missed = m->wait_epoch[i] && m->wait_phases[i] == m->phases &&
+                     hz_clock_at(&m->pending, waiter->component) < m->wait_epoch[i];
+        int behind = m->poll[i] && m->poll[i] == m->phases;
+        if (!missed && !behind)
+            continue;
+        struct hz_finding f = {.name = EMU_HAZARD_PHASE,
+                               .warp = waiter,
+                               .lanes = waiter->lanes,
+                               .address = m->address,
+                               .bytes = 8,
+                               .position = m->wait_position[i],
+                               .other = position};
+        if (by) {
+            f.other_block = c->first + by->rank;
+            f.other_warp = by->index;
+        }
+        hz_report(h, &f, behind ? "the phase that is waited for has completed, and so has the next one, before the wait saw it"
+                                : "the next phase completes, and nothing orders that behind the wait for this one");
+        m->poll[i] = 0;
+    }
+    m->phases++;
+    hz_clock_join(h, &m->done, &m->pending);
+}
+
+void emu_hazard_mbarrier_arrive(struct emu_hazard_warp *warp, uint32_t lanes, uint64_t address, int relaxed,
+                                int completed, uint32_t position)
+{
+    struct hz_warp *w = hz_warp_of(warp);
+    struct emu_hazard *h = w->cluster->h;
+    struct hz_mbarrier *m = hz_mbarrier_use(w, lanes, address, 0, position);
+    hz_touch_remote(w, address, position);
+    if (!m)
+        return;
+    if (!relaxed)
+        hz_clock_join(h, &m->pending, &w->clock);
+    if (completed)
+        hz_mbarrier_complete(w->cluster, m, w, position);
+    if (!relaxed)
+        hz_release(w);
+}
+
+void emu_hazard_mbarrier_expect(struct emu_hazard_warp *warp, uint32_t lanes, uint64_t address, uint32_t position)
+{
+    struct hz_warp *w = hz_warp_of(warp);
+    hz_mbarrier_use(w, lanes, address, 0, position);
+    hz_touch_remote(w, address, position);
+}
+
+void emu_hazard_mbarrier_wait(struct emu_hazard_warp *warp, uint32_t lanes, uint64_t address, unsigned parity, int done,
+                              int relaxed, uint32_t position)
+{
+    struct hz_warp *w = hz_warp_of(warp);
+    struct emu_hazard *h = w->cluster->h;
+    if (!done) {
+        struct hz_mbarrier *m = hz_mbarrier_find(w->cluster, address);
+        if (m && m->live && !m->poll[w->index]) {
+            hz_mbarrier_use(w, lanes, address, 0, position);
+            m->poll[w->index] = m->phases + 1;
+            m->wait_position[w->index] = position;
+        }
+        return;
+    }
+    struct hz_mbarrier *m = hz_mbarrier_use(w, lanes, address, 0, position);
+    if (!m)
+        return;
+    /* the phase that it waited for is the last one of this parity */
+    uint32_t passed = m->phases;
+    if (passed > m->base && ((passed - m->base - 1) & 1) != (parity & 1))
+        passed--;
+    m->poll[w->index] = 0;
+    if (passed > m->base) {
+        if (!relaxed)
+            hz_clock_join(h, &w->clock, &m->done);
+        if (w->clock.at[m->component] < passed)
+            w->clock.at[m->component] = passed;
+        if (m->observed < passed)
+            m->observed = passed;
+    }
+    m->wait_epoch[w->index] = w->clock.at[w->component];
+    m->wait_phases[w->index] = passed;
+    m->wait_position[w->index] = position;
+}

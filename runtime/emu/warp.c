@@ -1,0 +1,219 @@
+/* What the lanes of a warp do together: shuffles, votes, matches, reductions.
+
+   The lanes of the member mask must come to the instruction together. Where they have parted, those that come first
+   wait for the rest; lanes that have ended are not waited for. */
+#include "alu.h"
+
+int emu_sync(struct emu_warp *warp, const struct emu_op *op, uint32_t members, int any)
+{
+    members &= warp->alive;
+    if (EMU_LIKELY(!(members & ~warp->mask)))
+        return 1;
+    struct emu_path *self = &warp->paths[warp->current];
+    uint32_t here = warp->mask;
+    for (uint32_t i = 0; i < warp->path_count; i++) {
+        const struct emu_path *p = &warp->paths[i];
+        if (p->state == EMU_PATH_SYNC && p->wait_a == members && p->frame == self->frame &&
+            (p->wait_op == op || (any && p->wait_op->run == op->run)))
+            here |= p->wait_b;
+    }
+    if (members & ~here) {
+        self->wait_a = members;
+        self->wait_b = warp->mask;
+        emu_wait(warp, op, emu_retry(op), EMU_PATH_SYNC);
+        return 0;
+    }
+    /* The last to come executes it for all, and the others go on behind it. */
+    for (uint32_t i = 0; i < warp->path_count; i++) {
+        struct emu_path *p = &warp->paths[i];
+        if (p->state == EMU_PATH_SYNC && p->wait_a == members && p->frame == self->frame &&
+            (p->wait_op == op || (any && p->wait_op->run == op->run))) {
+            p->pc = p->wait_op + 1;
+            emu_path_ready(warp, i);
+        }
+    }
+    warp->mask = here;
+    return 1;
+}
+
+/* Lanes whose own bit is missing in the mask that they give. */
+static uint32_t members_of(struct emu_warp *warp, const struct emu_op *op)
+{
+    return EMU_W(op->e)[emu_first(warp->mask)];
+}
+
+#define WITH_MEMBERS(any)                                                                                             \
+    uint32_t saved = warp->mask, members = members_of(warp, op);                                                      \
+    if (!emu_sync(warp, op, members, any))                                                                            \
+        return NULL;                                                                                                  \
+    members &= warp->mask
+
+const struct emu_op *emu_op_bar_warp(struct emu_warp *warp, const struct emu_op *op)
+{
+    WITH_MEMBERS(1);
+    (void)members;
+    warp->mask = saved;
+    return op + 1;
+}
+
+/* extra: second destination, operation */
+const struct emu_op *emu_op_shfl(struct emu_warp *warp, const struct emu_op *op)
+{
+    WITH_MEMBERS(0);
+    (void)members;
+    const struct emu_list *list = op->extra;
+    const uint32_t *a = EMU_W(op->a), *b = EMU_W(op->b), *c = EMU_W(op->c);
+    uint32_t r[EMU_LANES], inside = 0;
+    EMU_EACH
+    {
+        uint32_t lane = (uint32_t)i, segment = c[i] >> 8 & 31, clamp = c[i] & 31, by = b[i] & 31;
+        uint32_t most = (lane & segment) | (clamp & ~segment), least = lane & segment;
+        uint32_t from;
+        int in;
+        switch (list->at[1]) {
+        case PTX_MOD_UP:
+            from = lane - by;
+            in = (int32_t)from >= (int32_t)most; /* .up clamps from below: c's clamp is 0 */
+            break;
+        case PTX_MOD_DOWN:
+            from = lane + by;
+            in = from <= most;
+            break;
+        case PTX_MOD_BFLY:
+            from = lane ^ by;
+            in = from <= most;
+            break;
+        default:
+            from = least | (by & ~segment);
+            in = from <= most;
+            break;
+        }
+        if (!in)
+            from = lane;
+        r[i] = a[from & 31];
+        inside |= in ? emu_lane_bits[i] : 0;
+    }
+    emu_put32(warp, op->d, r);
+    emu_put_pred(warp, list->at[0], inside);
+    warp->mask = saved;
+    return op + 1;
+}
+
+/* imm: operation */
+const struct emu_op *emu_op_vote(struct emu_warp *warp, const struct emu_op *op)
+{
+    WITH_MEMBERS(0);
+    uint32_t yes = emu_pred(warp, op->a) & members;
+    switch (op->imm) {
+    case PTX_MOD_BALLOT: {
+        uint32_t r[EMU_LANES];
+        EMU_EACH r[i] = yes;
+        emu_put32(warp, op->d, r);
+        break;
+    }
+    case PTX_MOD_ALL:
+        emu_put_pred(warp, op->d, yes == members ? UINT32_MAX : 0);
+        break;
+    case PTX_MOD_ANY:
+        emu_put_pred(warp, op->d, yes ? UINT32_MAX : 0);
+        break;
+    default:
+        emu_put_pred(warp, op->d, !yes || yes == members ? UINT32_MAX : 0);
+        break;
+    }
+    warp->mask = saved;
+    return op + 1;
+}
+
+static uint64_t lane_value(struct emu_warp *warp, const struct emu_op *op, unsigned lane)
+{
+    return op->c == 64 ? EMU_L(op->a)[lane] : EMU_W(op->a)[lane];
+}
+
+const struct emu_op *emu_op_match_any(struct emu_warp *warp, const struct emu_op *op)
+{
+    WITH_MEMBERS(0);
+    uint32_t r[EMU_LANES] = {0};
+    for (uint32_t rest = members; rest;) {
+        uint64_t value = lane_value(warp, op, emu_first(rest));
+        uint32_t same = 0;
+        for (uint32_t m = rest; m; m &= m - 1)
+            if (lane_value(warp, op, emu_first(m)) == value)
+                same |= m & (0u - m);
+        for (uint32_t m = same; m; m &= m - 1)
+            r[emu_first(m)] = same;
+        rest &= ~same;
+    }
+    emu_put32(warp, op->d, r);
+    warp->mask = saved;
+    return op + 1;
+}
+
+const struct emu_op *emu_op_match_all(struct emu_warp *warp, const struct emu_op *op)
+{
+    WITH_MEMBERS(0);
+    uint32_t r[EMU_LANES];
+    int same = 1;
+    for (uint32_t m = members; m; m &= m - 1)
+        same &= lane_value(warp, op, emu_first(m)) == lane_value(warp, op, emu_first(members));
+    EMU_EACH r[i] = same ? members : 0;
+    emu_put32(warp, op->d, r);
+    emu_put_pred(warp, op->b, same ? UINT32_MAX : 0);
+    warp->mask = saved;
+    return op + 1;
+}
+
+const struct emu_op *emu_op_redux(struct emu_warp *warp, const struct emu_op *op)
+{
+    WITH_MEMBERS(0);
+    const uint32_t *a = EMU_W(op->a);
+    uint32_t result = a[emu_first(members ? members : 1)], r[EMU_LANES];
+    for (uint32_t m = members & (members - 1); m; m &= m - 1) {
+        uint32_t x = a[emu_first(m)];
+        int less = op->c ? (int32_t)x < (int32_t)result : x < result;
+        switch (op->imm) {
+        case PTX_MOD_ADD:
+            result += x;
+            break;
+        case PTX_MOD_MIN:
+            result = less ? x : result;
+            break;
+        case PTX_MOD_MAX:
+            result = less ? result : x;
+            break;
+        case PTX_MOD_AND:
+            result &= x;
+            break;
+        case PTX_MOD_OR:
+            result |= x;
+            break;
+        default:
+            result ^= x;
+            break;
+        }
+    }
+    EMU_EACH r[i] = result;
+    emu_put32(warp, op->d, r);
+    warp->mask = saved;
+    return op + 1;
+}
+
+/* The lowest lane is the leader. */
+const struct emu_op *emu_op_elect(struct emu_warp *warp, const struct emu_op *op)
+{
+    WITH_MEMBERS(0);
+    uint32_t leader = members ? emu_first(members) : 0, r[EMU_LANES];
+    EMU_EACH r[i] = leader;
+    emu_put32(warp, op->d, r);
+    emu_put_pred(warp, op->b, members & (1u << leader));
+    warp->mask = saved;
+    return op + 1;
+}
+
+const struct emu_op *emu_op_activemask(struct emu_warp *warp, const struct emu_op *op)
+{
+    uint32_t r[EMU_LANES];
+    EMU_EACH r[i] = warp->mask;
+    emu_put32(warp, op->d, r);
+    return op + 1;
+}
