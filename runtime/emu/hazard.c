@@ -246,7 +246,7 @@ void hz_touch_remote(struct hz_warp *warp, uint64_t address, uint32_t position)
     struct emu_hazard_cluster *c = warp->cluster;
     struct emu_hazard *h = c->h;
     uint32_t rank = hz_rank(address);
-    if (rank == warp->rank || rank >= h->options.blocks)
+    if (h->status || rank == warp->rank || rank >= h->options.blocks)
         return;
     struct hz_block *b = &c->blocks[rank];
     if (b->ended) {

@@ -224,7 +224,7 @@ void emu_hazard_reads(struct emu_hazard_warp *warp, emu_hazard_operation operati
     struct hz_warp *w = hz_warp_of(warp);
     struct emu_hazard_cluster *c = w->cluster;
     struct hz_access a;
-    if (!bytes || !hz_operation_of(c, operation))
+    if (!bytes || c->h->status || !hz_operation_of(c, operation))
         return;
     uint32_t number = part_of(c, (uint32_t)operation - 1, lane, address, 0);
     struct hz_operation *o = &c->operations[number];
@@ -250,7 +250,7 @@ void emu_hazard_writes(struct emu_hazard_warp *warp, emu_hazard_operation operat
     struct hz_warp *w = hz_warp_of(warp);
     struct emu_hazard_cluster *c = w->cluster;
     struct hz_access a;
-    if (!bytes || !hz_operation_of(c, operation))
+    if (!bytes || c->h->status || !hz_operation_of(c, operation))
         return;
     uint32_t number = part_of(c, (uint32_t)operation - 1, lane, address, 1);
     const struct hz_operation *o = &c->operations[number];
@@ -277,7 +277,7 @@ void emu_hazard_signals(struct emu_hazard_warp *warp, emu_hazard_operation opera
     struct hz_warp *w = hz_warp_of(warp);
     struct emu_hazard_cluster *c = w->cluster;
     struct hz_operation *o = hz_operation_of(c, operation);
-    if (!o)
+    if (!o || c->h->status)
         return;
     uint32_t number = (uint32_t)operation - 1, position = o->position;
     if (hz_rank(address) < c->h->options.blocks && c->blocks[hz_rank(address)].ended)

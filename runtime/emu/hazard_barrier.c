@@ -240,7 +240,7 @@ void emu_hazard_mbarrier_init(struct emu_hazard_warp *warp, uint32_t lanes, uint
     struct hz_mbarrier *m = hz_mbarrier_find(c, address);
     if (!m)
         m = mbarrier_new(c, address);
-    if (!m)
+    if (!m || c->h->status)
         return;
     mark(c, address, 0);
     write_barrier(w, lanes, address, position);
@@ -337,7 +337,7 @@ void emu_hazard_mbarrier_arrive(struct emu_hazard_warp *warp, uint32_t lanes, ui
     struct emu_hazard *h = w->cluster->h;
     struct hz_mbarrier *m = hz_mbarrier_use(w, lanes, address, 0, position);
     hz_touch_remote(w, address, position);
-    if (!m)
+    if (!m || h->status)
         return;
     if (!relaxed)
         hz_clock_join(h, &m->pending, &w->clock);
@@ -359,6 +359,8 @@ void emu_hazard_mbarrier_wait(struct emu_hazard_warp *warp, uint32_t lanes, uint
 {
     struct hz_warp *w = hz_warp_of(warp);
     struct emu_hazard *h = w->cluster->h;
+    if (h->status)
+        return;
     if (!done) {
         struct hz_mbarrier *m = hz_mbarrier_find(w->cluster, address);
         if (m && m->live && !m->poll[w->index]) {

@@ -140,7 +140,7 @@ static void page_fill(struct emu_hazard *h, struct hz_page *page)
     for (unsigned i = 0; i < HZ_PAGE / HZ_CHUNK; i++) {
         struct hz_chunk *k = &page->chunks[i];
         unsigned at = (unsigned)(address % HZ_MEMORY_PAGE) + i * HZ_CHUNK;
-        k->written = !m || m->failed ? 0xffff : known ? (uint16_t)(known->defined[at / 64] >> at % 64) : 0;
+        k->written = (uint16_t)(!m || m->failed ? 0xffffu : known ? known->defined[at / 64] >> at % 64 : 0u);
         if (!known)
             continue;
         k->marked = (uint16_t)(known->now[at / 64] >> at % 64);

@@ -424,22 +424,62 @@ static __attribute__((noinline)) void chunk_write(const struct hz_access *a, str
         sweep(h, k);
 }
 
+/* The quick answer: an ordinary access of this cluster that the warp knows of, in this record or none. */
+static inline int known(const struct hz_access *a, const struct hz_record *r, uint32_t mask)
+{
+    if (!(r->mask & mask))
+        return 1;
+    if ((r->flags & HZ_ASYNC) || ((r->who ^ a->who) >> HZ_COMPONENT_BITS))
+        return 0;
+    const struct hz_warp *w = a->warp;
+    return r->who == a->who ? !w->split || r->epoch < w->split : w->clock.at[component_of(r->who)] >= r->epoch;
+}
+
+static inline void put(struct hz_record *r, const struct hz_access *a, uint8_t lane, uint32_t mask, unsigned flags)
+{
+    r->who = a->who;
+    r->epoch = a->epoch;
+    r->position = a->position;
+    r->mask = (uint16_t)mask;
+    r->lane = lane;
+    r->flags = (uint8_t)flags;
+}
+
 static inline void chunk_access(const struct hz_access *a, struct hz_chunk *k, uint8_t lane, uint32_t mask,
-                                uint64_t address)
+                                uint64_t address, int shared)
 {
     if (!a->writes) {
         /* the same warp in the same epoch: nothing has been written since, or the record would have lost these bytes */
         if (same(a, &k->read, lane, 0) && !(mask & ~(uint32_t)k->read.mask))
             return;
+        if (!k->more && !(mask & ~(uint32_t)k->written) && !a->async_proxy && known(a, &k->write, mask) &&
+            known(a, &k->read, mask) && !(a->flags & HZ_STRONG)) {
+            if (same(a, &k->read, lane, 0)) {
+                merge(&k->read, a, lane, mask);
+                return;
+            }
+            if (!(k->read.mask & ~mask)) {
+                put(&k->read, a, lane, mask, a->flags);
+                return;
+            }
+        }
         chunk_read(a, k, lane, mask, address);
-    } else {
-        if (!k->more && !(k->read.mask & mask) && same(a, &k->write, lane, 1) && !(mask & ~(uint32_t)k->write.mask) &&
-            !(k->marked & mask & (hz_is_shared(address) ? 0xffffu : 0u))) {
-            k->write.position = a->position;
+        return;
+    }
+    if (!k->more && !a->async_proxy && !a->reads && known(a, &k->write, mask) && known(a, &k->read, mask) &&
+        !(shared ? k->marked & mask : mask & ~(uint32_t)k->marked)) {
+        int merges = same(a, &k->write, lane, 1);
+        if (merges || !(k->write.mask & ~mask)) {
+            k->written |= (uint16_t)mask;
+            k->read.mask &= (uint16_t)~mask;
+            if (merges)
+                merge(&k->write, a, lane, mask);
+            else
+                put(&k->write, a, lane, mask, a->flags | HZ_WRITE);
             return;
         }
-        chunk_write(a, k, lane, mask, address);
     }
+    chunk_write(a, k, lane, mask, address);
 }
 
 /* ---- Pages -------------------------------------------------------------------------------------------------------- */
@@ -493,6 +533,7 @@ void hz_range(struct hz_access *a, uint64_t address, uint64_t bytes, unsigned la
             address = stop;
             continue;
         }
+        int shared = hz_is_shared(address);
         while (address < stop) {
             uint64_t base = address & ~UINT64_C(15);
             unsigned from = (unsigned)(address - base), to = stop - base < 16 ? (unsigned)(stop - base) : 16;
@@ -505,7 +546,7 @@ void hz_range(struct hz_access *a, uint64_t address, uint64_t bytes, unsigned la
             else
                 who = (uint8_t)((((lane + (unsigned)((address - begin) >> shift)) - (from >> shift)) & 31u) |
                                 (shift + HZ_LANE_BYTE) << 5);
-            chunk_access(a, &page->chunks[base % HZ_PAGE / HZ_CHUNK], who, mask, base);
+            chunk_access(a, &page->chunks[base % HZ_PAGE / HZ_CHUNK], who, mask, base, shared);
             address = base + to;
         }
     }
@@ -569,16 +610,19 @@ void emu_hazard_shared(struct emu_hazard_warp *warp, uint32_t lanes, const uint3
     if (!lanes || access_begin(&a, warp, access, position))
         return;
     unsigned first = (unsigned)__builtin_ctz(lanes);
-    uint32_t start = address[first] + offset, apart = 0;
+    uint32_t start = address[first] + offset, apart = 0, far = 0, own = a.warp->rank << 24;
     for (unsigned i = 0; i < HZ_LANES; i++) {
-        at[i] = HZ_SHARED_WINDOW + (uint32_t)(address[i] + offset);
-        apart |= (address[i] + offset) ^ (start + (i - first) * bytes);
+        uint32_t one = address[i] + offset;
+        at[i] = HZ_SHARED_WINDOW + one;
+        apart |= one ^ (start + (i - first) * bytes);
+        far |= ((one ^ own) >> 24) & (0u - (lanes >> i & 1));
     }
-    if (lanes == UINT32_MAX && !apart && !(access & EMU_ACCESS_STRONG) && hz_rank(at[0]) == a.warp->rank) {
+    if (far || (access & EMU_ACCESS_STRONG))
+        emu_hazard_generic(warp, lanes, at, 0, bytes, access, position);
+    else if (lanes == UINT32_MAX && !apart)
         hz_range(&a, at[0], HZ_LANES * (uint64_t)bytes, 0, (unsigned)__builtin_ctz(bytes));
-        return;
-    }
-    emu_hazard_generic(warp, lanes, at, 0, bytes, access, position);
+    else
+        lanes_access(&a, broadcast(&a, lanes, at, bytes), at, bytes);
 }
 
 void emu_hazard_generic(struct emu_hazard_warp *warp, uint32_t lanes, const uint64_t address[32], uint64_t offset,

@@ -171,9 +171,9 @@ static void compile_slot(struct ptx_parser *p, struct ptx_form *form, const char
 static void compile_pattern(struct ptx_parser *p, struct ptx_form *form, const char *text, size_t length)
 {
     struct ptx_pattern *pattern = &form->patterns[form->pattern_count++];
-    for (; *text == '=' || *text == '|' || *text == '!'; text++, length--) {
+    for (; *text == '=' || *text == '|'; text++, length--) {
         pattern->destination = 1;
-        pattern->bar |= *text != '=';
+        pattern->bar |= *text == '|';
         pattern->optional |= *text == '|';
     }
     const char *at = memchr(text, '@', length);

@@ -273,7 +273,8 @@ static void parse_function(struct ptx_parser *p, int is_kernel, unsigned linkage
 
     uint32_t index = PTX_NONE;
     struct ptx_symbol *old = p->status ? NULL : ptx_lookup(p, name.text, name.length, name.hash);
-    if (old && old->depth == 0) {
+    int again = old && old->depth == 0;
+    if (again) {
         if (old->kind == SYMBOL_FUNCTION)
             index = old->index;
         if (index == PTX_NONE || !same_parameters(&module->functions[index], &f) ||
@@ -307,7 +308,7 @@ static void parse_function(struct ptx_parser *p, int is_kernel, unsigned linkage
         f.linkage = kept->linkage;
     free_function(&p->memory, kept);
     *kept = f;
-    if (!p->status && !(old && old->depth == 0))
+    if (!p->status && !again)
         ptx_declare(p, &name, SYMBOL_FUNCTION, index, 0);
 }
 

@@ -539,8 +539,7 @@ static int assign(struct ptx_parser *p, const struct ptx_template *template, uin
     uint32_t at = 0, needed = 0;
     for (unsigned i = 0; i < form->pattern_count; i++) {
         const struct ptx_pattern *pattern = &form->patterns[i];
-        needed +=
-            pattern->condition ? (uint32_t)(mods >> (pattern->condition - 1) & 1) : !pattern->optional && !pattern->bar;
+        needed += pattern->condition ? (uint32_t)(mods >> (pattern->condition - 1) & 1) : !pattern->optional;
     }
     uint32_t written = 0; /* behind a bar not counted */
     for (uint32_t i = 0; i < p->raw_count; i++)
@@ -551,8 +550,6 @@ static int assign(struct ptx_parser *p, const struct ptx_template *template, uin
         if (pattern->bar) {
             if (at < p->raw_count && p->raw[at].bar)
                 map[i] = (uint8_t)++at;
-            else if (!pattern->optional)
-                return -1;
             continue;
         }
         if (pattern->condition ? !(mods >> (pattern->condition - 1) & 1) : pattern->optional && written <= needed)

@@ -45,8 +45,8 @@ struct emu_copy {
 struct emu_matrix {
     struct emu_where address;
     uint8_t count, trans;      /* ldmatrix, stmatrix */
-    uint8_t is_f64, m, bits_a, bits_d;
-    uint16_t n, k;
+    uint8_t is_f64, bits_a, bits_d;
+    uint16_t m, n, k;
     int kind;                  /* emu_tc_kind */
     uint8_t a_in_registers, trans_a, trans_b, negate_a, negate_b;
     uint32_t a_count, b_count, c_count, d_count; /* registers */

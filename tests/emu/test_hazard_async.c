@@ -1,0 +1,450 @@
+/* The hazard engine on asynchronous operations: copies, stores, groups, ends of blocks, wgmma; each hazard beside its clean
+   twin. */
+#include "hazard_check.h"
+
+/* ---- Asynchronous operations -------------------------------------------------------------------------------------- */
+
+static void test_load(void **state)
+{
+    (void)state;
+    uint64_t b = SHARED(0, 0x400), tile = SHARED(0, 0x800);
+    for (int wait = 0; wait < 2; wait++)
+        for (int late = 0; late < 2; late++) { /* the signal before the read, or after it */
+            begin(1, 2);
+            init_barrier(b);
+            sync_block(0, 0, 0, 2);
+            emu_hazard_mbarrier_arrive(warp_of(0, 0), 1, b, 0, 0, 2);
+            emu_hazard_operation o = load(warp_of(0, 0), tile, 128, b);
+            if (!late || wait)
+                emu_hazard_signal(h, o, b, 1);
+            if (wait)
+                emu_hazard_mbarrier_wait(warp_of(0, 1), ALL, b, 0, 1, 0, 3);
+            touch(warp_of(0, 1), ALL, tile, READ);
+            if (late && !wait)
+                emu_hazard_signal(h, o, b, 1);
+            if (wait)
+                CLEAN();
+            else
+                END("UNORDERED-READ");
+        }
+    for (int wait = 0; wait < 2; wait++) { /* the issuer knows no more than others */
+        begin(1, 1);
+        init_barrier(b);
+        emu_hazard_operation o = load(warp_of(0, 0), tile, 128, b);
+        emu_hazard_mbarrier_arrive(warp_of(0, 0), 1, b, 0, 0, 2);
+        emu_hazard_signal(h, o, b, 1);
+        if (wait)
+            emu_hazard_mbarrier_wait(warp_of(0, 0), ALL, b, 0, 1, 0, 3);
+        touch(warp_of(0, 0), ALL, tile, WRITE);
+        if (wait)
+            CLEAN();
+        else
+            END("UNORDERED-WRITE");
+    }
+    for (int wait = 0; wait < 2; wait++) { /* end of the block */
+        begin(1, 1);
+        init_barrier(b);
+        emu_hazard_operation o = load(warp_of(0, 0), tile, 128, b);
+        emu_hazard_mbarrier_arrive(warp_of(0, 0), 1, b, 0, 0, 2);
+        emu_hazard_signal(h, o, b, 1);
+        if (wait)
+            emu_hazard_mbarrier_wait(warp_of(0, 0), ALL, b, 0, 1, 0, 3);
+        emu_hazard_exit(warp_of(0, 0), ALL, 9);
+        if (wait)
+            CLEAN();
+        else
+            END("EXIT-IN-FLIGHT");
+    }
+}
+
+static void test_refill(void **state) /* a generic read before a refill needs the edge alone, unless strict */
+{
+    (void)state;
+    uint64_t b = SHARED(0, 0x400), tile = SHARED(0, 0x800);
+    for (int strict = 0; strict < 2; strict++)
+        for (int fence = 0; fence < 2; fence++)
+            for (int meet = 0; meet < 2; meet++) {
+                begin_with((struct emu_hazard_options){.blocks = 1, .threads = 64, .strict = strict});
+                init_barrier(b);
+                sync_block(0, 0, 0, 2);
+                emu_hazard_operation o = load(warp_of(0, 0), tile, 128, b);
+                emu_hazard_mbarrier_arrive(warp_of(0, 0), 1, b, 0, 0, 2);
+                emu_hazard_signal(h, o, b, 1);
+                for (uint32_t i = 0; i < 2; i++)
+                    emu_hazard_mbarrier_wait(warp_of(0, i), ALL, b, 0, 1, 0, 3);
+                touch(warp_of(0, 1), ALL, tile, READ);
+                if (fence)
+                    emu_hazard_fence(warp_of(0, 1), ALL, EMU_FENCE_PROXY_ASYNC);
+                sync_block(0, 1, 0, 2);
+                if (!meet) /* a read behind the barrier */
+                    touch(warp_of(0, 1), ALL, tile, READ);
+                load(warp_of(0, 0), tile, 128, b);
+                if (!meet)
+                    END("UNORDERED-READ");
+                else if (strict && !fence)
+                    END("PROXY-FENCE");
+                else
+                    CLEAN();
+            }
+}
+
+static void test_multicast(void **state)
+{
+    (void)state;
+    uint64_t b[2] = {SHARED(0, 0x400), SHARED(1, 0x400)};
+    for (uint32_t waits = 0; waits < 3; waits++) { /* which blocks wait for their part; 2: both */
+        begin(2, 1);
+        init_barrier(b[0]);
+        init_barrier(b[1]);
+        sync_cluster(2, 1);
+        emu_hazard_operation o = emu_hazard_issue(warp_of(0, 0), 1, EMU_HAZARD_SIGNAL, 5);
+        for (uint32_t r = 0; r < 2; r++)
+            emu_hazard_signals(warp_of(0, 0), o, b[r]);
+        for (uint32_t r = 0; r < 2; r++)
+            emu_hazard_writes(warp_of(0, 0), o, 0, SHARED(r, 0x800), 128, 0);
+        for (uint32_t r = 0; r < 2; r++) {
+            emu_hazard_mbarrier_arrive(warp_of(r, 0), 1, b[r], 0, 0, 2);
+            emu_hazard_signal(h, o, b[r], 1);
+        }
+        for (uint32_t r = 0; r < 2; r++) {
+            if (r == waits || waits == 2)
+                emu_hazard_mbarrier_wait(warp_of(r, 0), ALL, b[r], 0, 1, 0, 3);
+            touch(warp_of(r, 0), ALL, SHARED(r, 0x800), READ);
+        }
+        if (waits == 2)
+            CLEAN();
+        else
+            END("UNORDERED-READ");
+    }
+}
+
+static emu_hazard_operation store(struct emu_hazard_warp *w, uint32_t lanes, uint64_t from, uint64_t to, uint32_t bytes)
+{
+    emu_hazard_operation o = emu_hazard_issue(w, lanes, EMU_HAZARD_BULK, next_position++);
+    unsigned lane = (unsigned)__builtin_ctz(lanes);
+    emu_hazard_reads(w, o, lane, from, bytes);
+    emu_hazard_writes(w, o, lane, to, bytes, 0);
+    emu_hazard_commit(w, lanes, EMU_HAZARD_BULK);
+    return o;
+}
+
+enum { STORE_OK, NO_FENCE, LATE_FENCE, FENCE_OF_ONE, NO_BARRIER, NO_WAIT, WAIT_OF_ANOTHER, TOO_SHALLOW, NO_LAST_WAIT,
+       STORE_CASES };
+
+static void test_store(void **state)
+{
+    (void)state;
+    static const char *const names[STORE_CASES] = {
+        NULL,          "PROXY-FENCE",     "PROXY-FENCE",     "PROXY-FENCE",    "UNORDERED-READ", "UNORDERED-WRITE",
+        "UNORDERED-WRITE", "UNORDERED-WRITE", "EXIT-IN-FLIGHT"};
+    for (int drop = 0; drop < STORE_CASES; drop++) {
+        begin(1, 2);
+        for (int chunk = 0; chunk < 3; chunk++) {
+            uint64_t buffer = SHARED(0, 0x800 + 256 * ((unsigned)chunk & 1u));
+            if (drop != NO_WAIT)
+                emu_hazard_wait_group(warp_of(0, drop == WAIT_OF_ANOTHER), 1, EMU_HAZARD_BULK, drop == TOO_SHALLOW ? 2 : 1,
+                                      1);
+            sync_block(0, 0, 0, 2);
+            for (uint32_t i = 0; i < 2; i++) {
+                if (drop == LATE_FENCE && i == 1)
+                    emu_hazard_fence(warp_of(0, i), ALL, EMU_FENCE_PROXY_SHARED);
+                touch(warp_of(0, i), ALL, buffer + 128 * i, WRITE);
+                if (drop != NO_FENCE && !(drop == LATE_FENCE && i == 1))
+                    emu_hazard_fence(warp_of(0, i), drop == FENCE_OF_ONE ? 1 : ALL, EMU_FENCE_PROXY_SHARED);
+            }
+            if (drop != NO_BARRIER)
+                sync_block(0, 0, 0, 2);
+            store(warp_of(0, 0), 1, buffer, GLOBAL + 256 * (uint64_t)chunk, 256);
+        }
+        if (drop != NO_LAST_WAIT)
+            emu_hazard_wait_group(warp_of(0, 0), 1, EMU_HAZARD_BULK, 0, 1);
+        for (uint32_t i = 0; i < 2; i++)
+            emu_hazard_exit(warp_of(0, i), ALL, 9);
+        if (names[drop])
+            END(names[drop], drop == NO_BARRIER ? "UNORDERED-READ" : names[drop]);
+        else
+            CLEAN();
+    }
+    for (int wait = 0; wait < 3; wait++) { /* the result in global memory: wait_group, not .read */
+        begin(1, 1);
+        touch(warp_of(0, 0), ALL, SHARED(0, 0x800), WRITE);
+        emu_hazard_fence(warp_of(0, 0), ALL, EMU_FENCE_PROXY_ASYNC);
+        store(warp_of(0, 0), 1, SHARED(0, 0x800), GLOBAL, 128);
+        if (wait)
+            emu_hazard_wait_group(warp_of(0, 0), 1, EMU_HAZARD_BULK, 0, wait == 1);
+        touch(warp_of(0, 0), ALL, GLOBAL, READ);
+        if (wait == 2)
+            CLEAN();
+        else
+            END("UNORDERED-READ");
+    }
+}
+
+static void test_reduce(void **state)
+{
+    (void)state;
+    for (int reduce = 0; reduce < 2; reduce++) { /* reductions of several threads meet in one place */
+        begin(1, 2);
+        for (uint32_t i = 0; i < 2; i++) {
+            touch(warp_of(0, i), ALL, SHARED(0, 0x800 + 128 * i), WRITE);
+            emu_hazard_fence(warp_of(0, i), ALL, EMU_FENCE_PROXY_ASYNC);
+            emu_hazard_operation o = emu_hazard_issue(warp_of(0, i), 1, EMU_HAZARD_BULK, next_position++);
+            emu_hazard_reads(warp_of(0, i), o, 0, SHARED(0, 0x800 + 128 * i), 128);
+            emu_hazard_writes(warp_of(0, i), o, 0, GLOBAL, 128, reduce);
+        }
+        if (reduce)
+            CLEAN();
+        else
+            END("UNORDERED-WRITE");
+    }
+}
+
+static void test_cp_async(void **state)
+{
+    (void)state;
+    uint64_t tile = SHARED(0, 0x800), b = SHARED(0, 0x400);
+    for (int drop = 0; drop < 5; drop++) { /* 1 no wait, 2 no commit, 3 no barrier, 4 too shallow */
+        begin(1, 2);
+        for (uint32_t i = 0; i < 2; i++) {
+            copies(warp_of(0, i), tile + 512 * i);
+            if (drop != 2)
+                emu_hazard_commit(warp_of(0, i), ALL, EMU_HAZARD_CP_ASYNC);
+            emu_hazard_commit(warp_of(0, i), ALL, EMU_HAZARD_CP_ASYNC);
+            if (drop != 1)
+                emu_hazard_wait_group(warp_of(0, i), ALL, EMU_HAZARD_CP_ASYNC, drop == 4 ? 2 : drop == 2 ? 2 : 1, 0);
+        }
+        if (drop != 3)
+            sync_block(0, 0, 0, 2);
+        for (uint32_t i = 0; i < 8; i++)
+            touch(warp_of(0, i & 1), ALL, tile + 128 * i, READ);
+        if (drop)
+            END("UNORDERED-READ");
+        else
+            CLEAN();
+    }
+    for (int wait = 0; wait < 2; wait++) { /* a part of the lanes waits */
+        begin(1, 1);
+        copies(warp_of(0, 0), tile);
+        emu_hazard_commit(warp_of(0, 0), ALL, EMU_HAZARD_CP_ASYNC);
+        emu_hazard_lanes(warp_of(0, 0), 0xffff);
+        emu_hazard_wait_group(warp_of(0, 0), 0xffff, EMU_HAZARD_CP_ASYNC, 0, 0);
+        touch_one(warp_of(0, 0), 0, tile + (wait ? 15u : 16u) * 16, 16, READ);
+        if (wait)
+            CLEAN();
+        else
+            END("UNORDERED-READ");
+    }
+    for (int arrive = 0; arrive < 2; arrive++) { /* through an mbarrier */
+        begin(1, 2);
+        emu_hazard_mbarrier_init(warp_of(0, 0), 1, b, 1);
+        sync_block(0, 0, 0, 2);
+        copies(warp_of(0, 0), tile);
+        emu_hazard_operation o = 0;
+        if (arrive)
+            o = emu_hazard_cp_arrive(warp_of(0, 0), ALL, b, 7);
+        else
+            emu_hazard_mbarrier_arrive(warp_of(0, 0), ALL, b, 0, 1, 7);
+        if (arrive)
+            emu_hazard_signal(h, o, b, 1);
+        emu_hazard_mbarrier_wait(warp_of(0, 1), ALL, b, 0, 1, 0, 8);
+        touch(warp_of(0, 1), ALL, tile, READ);
+        if (arrive)
+            CLEAN();
+        else
+            END("UNORDERED-READ");
+    }
+    for (int wait = 0; wait < 2; wait++) { /* end of the thread */
+        begin(1, 1);
+        copies(warp_of(0, 0), tile);
+        if (wait)
+            emu_hazard_wait_all(warp_of(0, 0), ALL, EMU_HAZARD_CP_ASYNC);
+        emu_hazard_exit(warp_of(0, 0), ALL, 9);
+        if (wait)
+            CLEAN();
+        else
+            END("EXIT-IN-FLIGHT");
+    }
+}
+
+static void test_exit(void **state)
+{
+    (void)state;
+    uint64_t b = SHARED(1, 0x400);
+    for (int known = 0; known < 2; known++) { /* an arrival at a peer that is not known there when it ends */
+        begin(2, 1);
+        init_barrier(b);
+        sync_cluster(2, 1);
+        emu_hazard_mbarrier_arrive(warp_of(0, 0), 1, b, 0, 1, 2);
+        if (known)
+            emu_hazard_mbarrier_wait(warp_of(1, 0), ALL, b, 0, 1, 0, 3);
+        emu_hazard_exit(warp_of(1, 0), ALL, 9);
+        emu_hazard_exit(warp_of(0, 0), ALL, 9);
+        if (known)
+            CLEAN();
+        else
+            END("EXIT-IN-FLIGHT");
+    }
+    begin(2, 1); /* after its end */
+    init_barrier(b);
+    sync_cluster(2, 1);
+    emu_hazard_exit(warp_of(1, 0), ALL, 9);
+    emu_hazard_mbarrier_arrive(warp_of(0, 0), 1, b, 0, 1, 2);
+    END("EXIT-IN-FLIGHT");
+    begin(2, 1); /* a copy to it */
+    init_barrier(b);
+    sync_cluster(2, 1);
+    emu_hazard_exit(warp_of(1, 0), ALL, 9);
+    load(warp_of(0, 0), SHARED(1, 0x800), 128, b);
+    END("EXIT-IN-FLIGHT");
+}
+
+/* ---- wgmma -------------------------------------------------------------------------------------------------------- */
+
+static void test_wgmma_registers(void **state)
+{
+    (void)state;
+    uint32_t accumulators[4] = {10, 11, 12, 13}, fragments[2] = {300, 301};
+    struct emu_hazard_wgmma mma = {accumulators, 4, NULL, 0, 7}, other = {accumulators, 4, NULL, 0, 8};
+    struct emu_hazard_wgmma ra = {accumulators, 4, fragments, 2, 7};
+    struct emu_hazard_warp *w;
+    for (int wrong = 0; wrong < 10; wrong++) {
+        static const char *const names[] = {NULL,          "WGMMA-FENCE",   "REG-IN-FLIGHT", "REG-IN-FLIGHT", "REG-IN-FLIGHT",
+                                            "WGMMA-FENCE", "REG-IN-FLIGHT", "WGMMA-FENCE",   "REG-IN-FLIGHT", "WGMMA-FENCE"};
+        begin(1, 1);
+        w = warp_of(0, 0);
+        emu_hazard_touch(w, 10, 1, 1);
+        if (wrong != 1) /* 1: no fence at all */
+            emu_hazard_wgmma_fence(w);
+        emu_hazard_wgmma_issue(w, &mma, 2);
+        emu_hazard_wgmma_issue(w, &mma, 3); /* same shape: no fence */
+        if (wrong == 8) /* 8: another shape in flight */
+            emu_hazard_wgmma_issue(w, &other, 3);
+        if (wrong != 2) /* 2: no commit */
+            emu_hazard_commit(w, ALL, EMU_HAZARD_WGMMA);
+        if (wrong != 3) /* 3: no wait */
+            emu_hazard_wait_group(w, ALL, EMU_HAZARD_WGMMA, wrong == 4, 0); /* 4: too shallow */
+        if (wrong == 9) /* 9: another shape without fence */
+            emu_hazard_wgmma_issue(w, &other, 3);
+        else
+            emu_hazard_touch(w, 12, 0, 4);
+        assert_int_equal(w->watched, 1);
+        if (wrong != 5) /* 5: none after the registers were read */
+            emu_hazard_wgmma_fence(w);
+        emu_hazard_wgmma_issue(w, wrong == 9 ? &other : &ra, 5);
+        if (wrong == 6)
+            emu_hazard_touch(w, 301, 1, 6); /* 6: a fragment of A in flight */
+        emu_hazard_commit(w, ALL, EMU_HAZARD_WGMMA);
+        emu_hazard_wait_group(w, ALL, EMU_HAZARD_WGMMA, 0, 0);
+        emu_hazard_touch(w, 301, 1, 6);
+        emu_hazard_touch(w, 299, 1, 6);
+        if (wrong != 7) /* 7: a fragment written behind the fence */
+            emu_hazard_wgmma_fence(w);
+        emu_hazard_wgmma_issue(w, wrong == 9 ? &other : &ra, 7);
+        emu_hazard_commit(w, ALL, EMU_HAZARD_WGMMA);
+        emu_hazard_wait_group(w, ALL, EMU_HAZARD_WGMMA, 0, 0);
+        emu_hazard_exit(w, ALL, 9);
+        if (wrong == 2) /* the first group is never waited for: its wgmmas go into the next one */
+            END("REG-IN-FLIGHT");
+        else if (names[wrong])
+            END(names[wrong]);
+        else
+            CLEAN();
+    }
+    begin(1, 1);
+    w = warp_of(0, 0);
+    emu_hazard_wgmma_fence(w);
+    emu_hazard_wgmma_issue(w, &mma, 2);
+    emu_hazard_commit(w, ALL, EMU_HAZARD_WGMMA);
+    emu_hazard_exit(w, ALL, 9);
+    END("EXIT-IN-FLIGHT");
+}
+
+static void test_wgmma_shared(void **state)
+{
+    (void)state;
+    uint32_t accumulators[1] = {1};
+    struct emu_hazard_wgmma mma = {accumulators, 1, NULL, 0, 7};
+    for (int drop = 0; drop < 5; drop++) {
+        static const char *const names[] = {NULL, "PROXY-FENCE", "UNORDERED-READ", "UNORDERED-WRITE", "UNORDERED-WRITE"};
+        begin(1, 2);
+        touch(warp_of(0, 0), ALL, SHARED(0, 0x800), WRITE);
+        if (drop != 1) /* 1: no proxy fence */
+            emu_hazard_fence(warp_of(0, 0), ALL, EMU_FENCE_PROXY_ASYNC);
+        if (drop != 2) /* 2: no barrier */
+            sync_block(0, 0, 0, 2);
+        struct emu_hazard_warp *w = warp_of(0, 1);
+        emu_hazard_wgmma_fence(w);
+        emu_hazard_operation o = emu_hazard_wgmma_issue(w, &mma, 2);
+        emu_hazard_reads(w, o, 0, SHARED(0, 0x800), 128);
+        if (drop != 4) /* 4: no commit */
+            emu_hazard_commit(w, ALL, EMU_HAZARD_WGMMA);
+        if (drop != 3) /* 3: no wait */
+            emu_hazard_wait_group(w, ALL, EMU_HAZARD_WGMMA, 0, 0);
+        sync_block(0, 1, 0, 2);
+        touch(warp_of(0, 0), ALL, SHARED(0, 0x800), WRITE);
+        if (names[drop])
+            END(names[drop]);
+        else
+            CLEAN();
+    }
+}
+
+/* ---- Long runs ---------------------------------------------------------------------------------------------------- */
+
+static void test_many_operations(void **state) /* the table of operations is collected, and forgets nothing */
+{
+    (void)state;
+    uint64_t b = SHARED(0, 0x400), tile = SHARED(0, 0x800);
+    begin(1, 2);
+    init_barrier(b);
+    sync_block(0, 0, 0, 2);
+    uint64_t old = SHARED(0, 0x2000);
+    emu_hazard_mbarrier_init(warp_of(0, 0), 1, b + 8, 1);
+    emu_hazard_fence(warp_of(0, 0), 1, EMU_FENCE_MBARRIER_INIT);
+    load(warp_of(0, 0), old, 128, b + 8); /* never waited for */
+    for (unsigned i = 0; i < 200000; i++) {
+        emu_hazard_operation o = load(warp_of(0, 0), tile, 16, b);
+        emu_hazard_mbarrier_arrive(warp_of(0, 0), 1, b, 0, 0, 2);
+        emu_hazard_signal(h, o, b, 1);
+        emu_hazard_mbarrier_wait(warp_of(0, 1), ALL, b, i & 1, 1, 0, 3);
+        touch_one(warp_of(0, 1), 0, tile, 16, READ);
+        sync_block(0, 1, 0, 2);
+        copies(warp_of(0, 0), SHARED(0, 0x4000));
+        emu_hazard_commit(warp_of(0, 0), ALL, EMU_HAZARD_CP_ASYNC);
+        emu_hazard_wait_group(warp_of(0, 0), ALL, EMU_HAZARD_CP_ASYNC, 0, 0);
+        if (i % 1000 == 0) {
+            store(warp_of(0, 1), 1, tile, GLOBAL + 65536, 16);
+            emu_hazard_wait_group(warp_of(0, 1), 1, EMU_HAZARD_BULK, 0, 1);
+            emu_hazard_bar_arrive(warp_of(0, 1), ALL, 2, 64, 0, 4);
+            emu_hazard_bar_arrive(warp_of(0, 0), ALL, 2, 64, 1, 4);
+            emu_hazard_bar_complete(cluster, 0, 2);
+        }
+    }
+    const struct emu_hazard_report *r; /* stores of one place, not waited for: nothing else */
+    for (size_t i = 0; (r = emu_hazard_report_at(h, i)); i++)
+        assert_int_equal(r->name, EMU_HAZARD_UNORDERED_WRITE);
+    touch(warp_of(0, 1), ALL, old, READ);
+    END("UNORDERED-READ", "UNORDERED-WRITE");
+}
+
+int main(void)
+{
+    struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_load),
+        cmocka_unit_test(test_refill),
+        cmocka_unit_test(test_multicast),
+        cmocka_unit_test(test_store),
+        cmocka_unit_test(test_reduce),
+        cmocka_unit_test(test_cp_async),
+        cmocka_unit_test(test_exit),
+        cmocka_unit_test(test_wgmma_registers),
+        cmocka_unit_test(test_wgmma_shared),
+        cmocka_unit_test(test_many_operations),
+    };
+    struct tw_error error;
+    if (tw_runtime_init(&rt, &error) != TW_OK)
+        return 1;
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    tw_runtime_close(&rt);
+    return failed;
+}
