@@ -6,8 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check.h"
+#include "unit/check.h"
 #include "device.h"
+#include "dtype.h"
 #include "emu/emu.h"
 #include "nvrtc.h"
 

@@ -143,8 +143,8 @@ static inline void dump_module(FILE *out, const struct ptx_module *m, int instru
     for (uint32_t i = 0; i < m->function_count; i++) {
         const struct ptx_function *f = &m->functions[i];
         fprintf(out, "%s %s linkage %u%s params %u (%llu bytes) returns %u area %llu local %llu registers %u",
-                f->is_kernel ? "kernel" : "function", ptx_name(m, f->name), f->linkage,
-                f->has_body ? "" : " no body", f->param_count, (unsigned long long)f->param_bytes, f->return_count,
+                f->is_kernel ? "kernel" : "function", ptx_name(m, f->name), f->linkage, f->has_body ? "" : " no body",
+                f->param_count, (unsigned long long)f->param_bytes, f->return_count,
                 (unsigned long long)f->param_area_bytes, (unsigned long long)f->local_bytes, f->register_count);
         if (f->alias_of != PTX_NONE)
             fprintf(out, " alias of %s", ptx_name(m, m->functions[f->alias_of].name));

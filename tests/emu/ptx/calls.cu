@@ -11,6 +11,8 @@ __device__ __noinline__ struct vec scale(struct vec v, float by)
 }
 __device__ __noinline__ int twice(int x) { return x * 2; }
 __device__ __noinline__ int square(int x) { return x * x; }
+__device__ __forceinline__ int inner(int *p, int n) { return p[n] / 3; }
+__device__ __forceinline__ int outer(int *p, int n) { return inner(p, n) + inner(p, n + 1) * 5; }
 typedef int (*function)(int);
 __device__ function table[2] = {twice, square};
 __device__ int value = 42, *pointer = &value;
@@ -25,5 +27,5 @@ extern "C" __global__ void calls(int *out, struct vec v, int n)
     if (v.n < 0)
         __trap();
     out[threadIdx.x] = fibonacci(n) + table[n & 1](n) + local[n & 15] + *pointer + (int)v.z;
-    out[n] = clock() + (int)clock64();
+    out[n] = outer(out, n) + clock() + (int)clock64();
 }

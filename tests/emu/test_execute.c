@@ -1,0 +1,934 @@
+/* The emulator's executor on small CUDA kernels that NVRTC compiles here: what a kernel computes must be what C computes
+   from the same numbers. */
+#include <math.h>
+
+#include "execute.h"
+
+#define KERNEL(parameters) "extern \"C\" __global__ void k(" parameters ")\n"
+
+static uint64_t seed = 1;
+
+static uint64_t draw(void)
+{
+    uint64_t z = (seed += UINT64_C(0x9e3779b97f4a7c15));
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+/* Random bits with a taste for edges. */
+static uint64_t edgy(void)
+{
+    static const uint64_t edges[] = {0, 1, 2, UINT64_MAX, UINT64_MAX - 1, INT64_MAX, UINT64_C(1) << 63,
+                                     0x7fffffff, 0x80000000, 0xffffffff, UINT64_C(0x100000000), 31, 32, 33, 63, 64};
+    uint64_t x = draw();
+    switch (draw() % 4) {
+    case 0:
+        return edges[x % (sizeof edges / sizeof edges[0])];
+    case 1:
+        return x & 0xff;
+    default:
+        return x;
+    }
+}
+
+/* ---- Integers ----------------------------------------------------------------------------------------------------- */
+
+enum { N = 1024 };
+
+static void integers_64(void **state)
+{
+    (void)state;
+    static const char source[] = KERNEL("const unsigned long long *a, const unsigned long long *b, unsigned long long *o")
+        "{ int i = blockIdx.x * blockDim.x + threadIdx.x; unsigned long long x = a[i], y = b[i]; long long s = x, t = y;\n"
+        "  o += 16 * i;\n"
+        "  o[0] = y ? x / y : 7; o[1] = y ? x % y : 7; o[2] = t && t != -1 ? s / t : 7; o[3] = t && t != -1 ? s % t : 7;\n"
+        "  o[4] = x * y; o[5] = __umul64hi(x, y); o[6] = __mul64hi(s, t); o[7] = x << (y & 63); o[8] = x >> (y & 63);\n"
+        "  o[9] = s >> (y & 63); o[10] = s < t; o[11] = x < y; o[12] = __popcll(x); o[13] = __clzll(x);\n"
+        "  o[14] = __brevll(x); o[15] = __ffsll(x); }\n";
+    struct lab lab;
+    static uint64_t a[N], b[N], o[N][16];
+    for (int i = 0; i < N; i++)
+        a[i] = edgy(), b[i] = edgy();
+    lab_open(&lab, "sm_90a");
+    struct {
+        uint64_t a, b, o;
+    } p = {lab_alloc(&lab, a, sizeof a), lab_alloc(&lab, b, sizeof b), lab_alloc(&lab, NULL, sizeof o)};
+    lab_run(&lab, source, N / 128, 128, 0, 1, &p, sizeof p);
+    lab_read(&lab, o, p.o, sizeof o);
+    for (int i = 0; i < N; i++) {
+        uint64_t x = a[i], y = b[i];
+        int64_t s = (int64_t)x, t = (int64_t)y;
+        __extension__ typedef unsigned __int128 wide;
+        __extension__ typedef __int128 signed_wide;
+        uint64_t reversed = 0;
+        for (int k = 0; k < 64; k++)
+            reversed |= (x >> k & 1) << (63 - k);
+        uint64_t want[16] = {y ? x / y : 7,
+                             y ? x % y : 7,
+                             t && t != -1 ? (uint64_t)(s / t) : 7,
+                             t && t != -1 ? (uint64_t)(s % t) : 7,
+                             x * y,
+                             (uint64_t)((wide)x * y >> 64),
+                             (uint64_t)((wide)((signed_wide)s * t) >> 64),
+                             x << (y & 63),
+                             x >> (y & 63),
+                             (uint64_t)(s >> (y & 63)),
+                             s < t,
+                             x < y,
+                             (uint64_t)__builtin_popcountll(x),
+                             x ? (uint64_t)__builtin_clzll(x) : 64,
+                             reversed,
+                             (uint64_t)__builtin_ffsll((long long)x)};
+        for (int k = 0; k < 16; k++)
+            if (o[i][k] != want[k])
+                fail_msg("%d of %llx, %llx: %llx, not %llx", k, (unsigned long long)x, (unsigned long long)y,
+                         (unsigned long long)o[i][k], (unsigned long long)want[k]);
+    }
+    lab_close(&lab);
+}
+
+static uint32_t permuted(uint32_t a, uint32_t b, uint32_t s)
+{
+    uint64_t bytes = (uint64_t)b << 32 | a;
+    uint32_t r = 0;
+    for (int i = 0; i < 4; i++) {
+        uint32_t byte = (uint32_t)(bytes >> ((s >> (4 * i) & 7) * 8)) & 0xff;
+        r |= (s >> (4 * i) & 8 ? (byte & 0x80 ? 0xff : 0) : byte) << (8 * i);
+    }
+    return r;
+}
+
+static void integers_32(void **state)
+{
+    (void)state;
+    static const char source[] = KERNEL("const unsigned *a, const unsigned *b, const unsigned *c, unsigned *o")
+        "{ int i = blockIdx.x * blockDim.x + threadIdx.x; unsigned x = a[i], y = b[i], z = c[i]; int s = x, t = y;\n"
+        "  o += 24 * i;\n"
+        "  o[0] = y ? x / y : 7; o[1] = y ? x % y : 7; o[2] = t && t != -1 ? s / t : 7; o[3] = t && t != -1 ? s % t : 7;\n"
+        "  o[4] = __umulhi(x, y); o[5] = __mulhi(s, t); o[6] = __byte_perm(x, y, z); o[7] = __funnelshift_l(x, y, z);\n"
+        "  o[8] = __funnelshift_rc(x, y, z); o[9] = __dp4a(s, t, (int)z); o[10] = __usad(x, y, z); o[11] = min(s, t);\n"
+        "  o[12] = max(x, y); o[13] = abs(s); o[14] = (unsigned char)x * (signed char)y; o[15] = (short)x >> (y & 7);\n"
+        "  o[16] = (x & y) ^ (~z | x); o[17] = __popc(x); o[18] = __clz(x); o[19] = __vadd4(x, y); o[20] = __vmaxs2(x, y);\n"
+        "  o[21] = __mul24(s, t); o[22] = (x >> 7) & 0x1f; o[23] = (int)(x << 11) >> 20; }\n";
+    struct lab lab;
+    static uint32_t a[N], b[N], c[N], o[N][24];
+    for (int i = 0; i < N; i++)
+        a[i] = (uint32_t)edgy(), b[i] = (uint32_t)edgy(), c[i] = (uint32_t)edgy();
+    lab_open(&lab, "sm_90a");
+    struct {
+        uint64_t a, b, c, o;
+    } p = {lab_alloc(&lab, a, sizeof a), lab_alloc(&lab, b, sizeof b), lab_alloc(&lab, c, sizeof c),
+           lab_alloc(&lab, NULL, sizeof o)};
+    lab_run(&lab, source, N / 256, 256, 0, 1, &p, sizeof p);
+    lab_read(&lab, o, p.o, sizeof o);
+    for (int i = 0; i < N; i++) {
+        uint32_t x = a[i], y = b[i], z = c[i], shift = z & 31, clamped = z > 32 ? 32 : z;
+        int32_t s = (int32_t)x, t = (int32_t)y;
+        uint64_t both = (uint64_t)y << 32 | x;
+        uint32_t dp = z, add4 = 0, max2 = 0;
+        for (int k = 0; k < 4; k++) {
+            dp += (uint32_t)((int8_t)(x >> (8 * k)) * (int8_t)(y >> (8 * k)));
+            add4 |= (((x >> (8 * k)) + (y >> (8 * k))) & 0xff) << (8 * k);
+        }
+        for (int k = 0; k < 2; k++) {
+            int16_t p2 = (int16_t)(x >> (16 * k)), q2 = (int16_t)(y >> (16 * k));
+            max2 |= (uint32_t)(uint16_t)(p2 > q2 ? p2 : q2) << (16 * k);
+        }
+        uint32_t want[24] = {y ? x / y : 7,
+                             y ? x % y : 7,
+                             t && t != -1 ? (uint32_t)(s / t) : 7,
+                             t && t != -1 ? (uint32_t)(s % t) : 7,
+                             (uint32_t)((uint64_t)x * y >> 32),
+                             (uint32_t)((uint64_t)((int64_t)s * t) >> 32),
+                             permuted(x, y, z),
+                             (uint32_t)(both << shift >> 32),
+                             clamped == 32 ? y : (uint32_t)(both >> clamped),
+                             dp,
+                             (x > y ? x - y : y - x) + z,
+                             (uint32_t)(s < t ? s : t),
+                             x > y ? x : y,
+                             s < 0 ? 0 - x : x,
+                             (uint32_t)((int)(uint8_t)x * (int8_t)y),
+                             (uint32_t)((int16_t)x >> (y & 7)),
+                             (x & y) ^ (~z | x),
+                             (uint32_t)__builtin_popcount(x),
+                             x ? (uint32_t)__builtin_clz(x) : 32,
+                             add4,
+                             max2,
+                             (uint32_t)((int64_t)((int32_t)(x << 8) >> 8) * ((int32_t)(y << 8) >> 8)),
+                             x >> 7 & 0x1f,
+                             (uint32_t)((int32_t)(x << 11) >> 20)};
+        for (int k = 0; k < 24; k++)
+            if (o[i][k] != want[k])
+                fail_msg("%d of %x, %x, %x: %x, not %x", k, x, y, z, o[i][k], want[k]);
+    }
+    lab_close(&lab);
+}
+
+/* ---- Floats ------------------------------------------------------------------------------------------------------- */
+
+static float float_of(uint32_t bits)
+{
+    float f;
+    memcpy(&f, &bits, 4);
+    return f;
+}
+
+static uint32_t bits_of(float f)
+{
+    uint32_t bits;
+    memcpy(&bits, &f, 4);
+    return f != f ? 0x7fffffff : bits;
+}
+
+static uint32_t float_bits(void)
+{
+    static const uint32_t edges[] = {0, 0x80000000, 1, 0x80000001, 0x7fffff, 0x800000, 0x7f7fffff, 0x7f800000,
+                                     0xff800000, 0x7fc00000, 0x3f800000, 0xbf800000, 0x3effffff, 0x4f000000};
+    uint32_t x = (uint32_t)draw();
+    switch (draw() % 4) {
+    case 0:
+        return edges[x % (sizeof edges / sizeof edges[0])];
+    case 1:
+        return bits_of((float)(int32_t)(x % 2000) - 1000.0f);
+    case 2:
+        return (x & 0x807fffff) | (0x70 + x % 32) << 23;
+    default:
+        return x;
+    }
+}
+
+static void floats_exact(void **state)
+{
+    (void)state;
+    static const char source[] = KERNEL("const float *a, const float *b, const float *c, float *o")
+        "{ int i = blockIdx.x * blockDim.x + threadIdx.x; float x = a[i], y = b[i], z = c[i]; o += 16 * i;\n"
+        "  o[0] = __fadd_rn(x, y); o[1] = __fmul_rn(x, y); o[2] = __fmaf_rn(x, y, z); o[3] = __fdiv_rn(x, y);\n"
+        "  o[4] = __fsqrt_rn(x); o[5] = __frcp_rn(x); o[6] = fminf(x, y); o[7] = fmaxf(x, y); o[8] = x < y ? 1.f : 2.f;\n"
+        "  o[9] = x != x ? 1.f : 2.f; o[10] = rintf(x); o[11] = floorf(x); o[12] = __fadd_rz(x, y);\n"
+        "  o[13] = __fmaf_rd(x, y, z); o[14] = __fdiv_ru(x, y); o[15] = x - z; }\n";
+    struct lab lab;
+    static uint32_t a[N], b[N], c[N], o[N][16];
+    for (int i = 0; i < N; i++)
+        a[i] = float_bits(), b[i] = float_bits(), c[i] = float_bits();
+    lab_open(&lab, "sm_90a");
+    struct {
+        uint64_t a, b, c, o;
+    } p = {lab_alloc(&lab, a, sizeof a), lab_alloc(&lab, b, sizeof b), lab_alloc(&lab, c, sizeof c),
+           lab_alloc(&lab, NULL, sizeof o)};
+    lab_run(&lab, source, N / 256, 256, 0, 1, &p, sizeof p);
+    lab_read(&lab, o, p.o, sizeof o);
+    for (int i = 0; i < N; i++) {
+        float x = float_of(a[i]), y = float_of(b[i]), z = float_of(c[i]);
+        int more = !isnan(x) && !isnan(y);
+        uint32_t want[12] = {bits_of(x + y),
+                             bits_of(x * y),
+                             bits_of(fmaf(x, y, z)),
+                             bits_of(x / y),
+                             bits_of(sqrtf(x)),
+                             bits_of(1 / x),
+                             more ? bits_of(fminf(x, y)) : 0,
+                             more ? bits_of(fmaxf(x, y)) : 0,
+                             bits_of(x < y ? 1.f : 2.f),
+                             bits_of(x != x ? 1.f : 2.f),
+                             bits_of(rintf(x)),
+                             bits_of(floorf(x))};
+        for (int k = 0; k < 12; k++) {
+            if ((k == 6 || k == 7) && (!more || (x == 0 && y == 0)))
+                continue;
+            if (bits_of(float_of(o[i][k])) != want[k])
+                fail_msg("%d of %a, %a, %a: %x, not %x", k, (double)x, (double)y, (double)z, o[i][k], want[k]);
+        }
+        /* directed roundings bracket the exact result */
+        double sum = (double)x + y, quotient = (double)x / y;
+        if (isfinite(sum) && fabs(sum) < 3e38 && (double)float_of(o[i][12]) != sum)
+            assert_true(fabs((double)float_of(o[i][12])) <= fabs(sum));
+        if (isfinite(quotient) && fabs(quotient) < 3e38)
+            assert_true((double)float_of(o[i][14]) >= quotient);
+        assert_int_equal(bits_of(float_of(o[i][15])), bits_of(x - z));
+    }
+    lab_close(&lab);
+}
+
+static void doubles(void **state)
+{
+    (void)state;
+    static const char source[] = KERNEL("const double *a, const double *b, double *o")
+        "{ int i = blockIdx.x * blockDim.x + threadIdx.x; double x = a[i], y = b[i]; o += 10 * i;\n"
+        "  o[0] = x + y; o[1] = x * y; o[2] = fma(x, y, x); o[3] = x / y; o[4] = sqrt(fabs(x)); o[5] = fmin(x, y);\n"
+        "  o[6] = (float)x; o[7] = (double)(long long)y; o[8] = floor(x); o[9] = exp(x * 1e-3); }\n";
+    struct lab lab;
+    static double a[N], b[N], o[N][10];
+    for (int i = 0; i < N; i++) {
+        a[i] = ((double)(int64_t)draw()) * ldexp(1, (int)(draw() % 40) - 70);
+        b[i] = ((double)(int64_t)draw()) * ldexp(1, (int)(draw() % 40) - 70);
+    }
+    lab_open(&lab, "sm_80");
+    struct {
+        uint64_t a, b, o;
+    } p = {lab_alloc(&lab, a, sizeof a), lab_alloc(&lab, b, sizeof b), lab_alloc(&lab, NULL, sizeof o)};
+    lab_run(&lab, source, N / 128, 128, 0, 1, &p, sizeof p);
+    lab_read(&lab, o, p.o, sizeof o);
+    for (int i = 0; i < N; i++) {
+        double x = a[i], y = b[i];
+        double want[9] = {x + y,   x * y,          fma(x, y, x),      x / y,   sqrt(fabs(x)), fmin(x, y),
+                          (float)x, (double)(long long)y, floor(x)};
+        for (int k = 0; k < 9; k++)
+            if (o[i][k] != want[k])
+                fail_msg("%d of %a, %a: %a, not %a", k, x, y, o[i][k], want[k]);
+        assert_true(fabs(o[i][9] - exp(x * 1e-3)) <= 1e-15 * exp(x * 1e-3));
+    }
+    lab_close(&lab);
+}
+
+static void approximations(void **state)
+{
+    (void)state;
+    static const char source[] = KERNEL("const float *a, float *o")
+        "{ int i = blockIdx.x * blockDim.x + threadIdx.x; float x = a[i]; o += 8 * i;\n"
+        "  o[0] = __expf(x); o[1] = __logf(fabsf(x)); o[2] = __sinf(x); o[3] = __cosf(x); o[4] = rsqrtf(fabsf(x));\n"
+        "  o[5] = tanhf(x); o[6] = __fdividef(x, 3.f); o[7] = expf(x) + logf(fabsf(x)) + sinf(x) + powf(fabsf(x), 1.5f); }\n";
+    struct lab lab;
+    static float a[N], o[N][8];
+    for (int i = 0; i < N; i++)
+        a[i] = ((float)(draw() % 200000) - 100000.0f) * 3e-5f + 1e-5f;
+    lab_open(&lab, "sm_90a");
+    struct {
+        uint64_t a, o;
+    } p = {lab_alloc(&lab, a, sizeof a), lab_alloc(&lab, NULL, sizeof o)};
+    lab_run(&lab, source, N / 128, 128, 0, 1, &p, sizeof p);
+    lab_read(&lab, o, p.o, sizeof o);
+    for (int i = 0; i < N; i++) {
+        double x = a[i], m = fabs(x);
+        double want[8] = {exp(x), log(m), sin(x), cos(x), 1 / sqrt(m), tanh(x), x / 3, exp(x) + log(m) + sin(x) + pow(m, 1.5)};
+        for (int k = 0; k < 8; k++)
+            if (fabs(o[i][k] - want[k]) > 4e-6 * (1 + fabs(want[k])))
+                fail_msg("%d of %g: %g, not %g", k, x, (double)o[i][k], want[k]);
+    }
+    lab_close(&lab);
+}
+
+/* ---- Conversions and halves --------------------------------------------------------------------------------------- */
+
+static void conversions(void **state)
+{
+    (void)state;
+    static const char source[] =
+        "template <class T> __device__ unsigned w(T x) { unsigned r = 0; memcpy(&r, &x, sizeof x); return r; }\n"
+        KERNEL("const float *a, unsigned *o")
+        "{ int i = blockIdx.x * blockDim.x + threadIdx.x; float x = a[i]; o += 16 * i; unsigned short h; unsigned r;\n"
+        "  asm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(h) : \"f\"(x)); o[0] = h;\n"
+        "  asm(\"cvt.rn.bf16.f32 %0, %1;\" : \"=h\"(h) : \"f\"(x)); o[1] = h;\n"
+        "  asm(\"cvt.rz.f16.f32 %0, %1;\" : \"=h\"(h) : \"f\"(x)); o[2] = h;\n"
+        "  asm(\"cvt.rn.satfinite.e4m3x2.f32 %0, %1, %1;\" : \"=h\"(h) : \"f\"(x)); o[3] = h;\n"
+        "  asm(\"cvt.rn.satfinite.e5m2x2.f32 %0, %1, %1;\" : \"=h\"(h) : \"f\"(x)); o[4] = h;\n"
+        "  asm(\"cvt.rna.tf32.f32 %0, %1;\" : \"=r\"(r) : \"f\"(x)); o[5] = r;\n"
+        "  o[6] = (int)x; o[7] = __float2int_rn(x); o[8] = __float2uint_rd(x); o[9] = (unsigned)(signed char)(int)x;\n"
+        "  o[10] = __float2ll_rz(x) >> 32; o[11] = __float_as_uint((float)(int)o[6]); o[12] = w((float)(long long)(x * 1e10f));\n"
+        "  asm(\"cvt.rn.bf16x2.f32 %0, %1, %2;\" : \"=r\"(r) : \"f\"(x), \"f\"(-x)); o[13] = r;\n"
+        "  asm(\"{.reg .b16 h; cvt.rn.f16.f32 h, %1; cvt.f32.f16 %0, h;}\" : \"=r\"(r) : \"f\"(x)); o[14] = r;\n"
+        "  asm(\"cvt.sat.f32.f32 %0, %1;\" : \"=r\"(r) : \"f\"(x)); o[15] = r; }\n";
+    struct lab lab;
+    static uint32_t a[N], o[N][16];
+    for (int i = 0; i < N; i++)
+        a[i] = float_bits();
+    lab_open(&lab, "sm_90a");
+    struct {
+        uint64_t a, o;
+    } p = {lab_alloc(&lab, a, sizeof a), lab_alloc(&lab, NULL, sizeof o)};
+    lab_run(&lab, source, N / 128, 128, 0, 1, &p, sizeof p);
+    lab_read(&lab, o, p.o, sizeof o);
+    for (int i = 0; i < N; i++) {
+        float x = float_of(a[i]);
+        if (isnan(x))
+            continue;
+        uint16_t h;
+        uint8_t e4, e5;
+        float back;
+        double limit = 9.2e18;
+        tw_dtype_store(TW_FP16, &h, (double)x);
+        assert_int_equal(o[i][0], h);
+        back = (float)tw_dtype_load(TW_FP16, &h);
+        assert_int_equal(o[i][14], bits_of(back));
+        assert_true(fabs(tw_dtype_load(TW_FP16, (uint16_t[]){(uint16_t)o[i][2]})) <= fabs((double)x));
+        tw_dtype_store(TW_BF16, &h, (double)x);
+        assert_int_equal(o[i][1], h);
+        assert_int_equal(o[i][13] >> 16, h);
+        assert_int_equal(o[i][13] & 0xffff, h ^ 0x8000);
+        tw_dtype_store(TW_FP8_E4M3, &e4, (double)x);
+        assert_int_equal(o[i][3], e4 * 0x101);
+        tw_dtype_store(TW_FP8_E5M2, &e5, (double)x);
+        assert_int_equal(o[i][4], e5 * 0x101);
+        if (isfinite(x))
+            assert_int_equal(o[i][5], (a[i] + 0x1000) & ~0x1fffu);
+        int32_t whole = x >= 2147483648.0f ? INT32_MAX : x < -2147483648.0f ? INT32_MIN : (int32_t)x;
+        assert_int_equal((int32_t)o[i][6], whole);
+        if (fabsf(x) < 1e9f) {
+            assert_int_equal((int32_t)o[i][7], (int32_t)rintf(x));
+            assert_int_equal(o[i][8], x < 0 ? 0 : (uint32_t)floorf(x));
+        }
+        assert_int_equal(o[i][9], (uint32_t)(int8_t)whole);
+        if (fabs((double)x) < limit)
+            assert_int_equal(o[i][10], (uint32_t)((uint64_t)(int64_t)x >> 32));
+        assert_int_equal(o[i][11], bits_of((float)whole));
+        if (fabs((double)(x * 1e10f)) < limit)
+            assert_int_equal(o[i][12], bits_of((float)(int64_t)(x * 1e10f)));
+        assert_int_equal(o[i][15], bits_of(x > 1 ? 1 : x > 0 ? x : 0));
+    }
+    lab_close(&lab);
+}
+
+static void halves(void **state)
+{
+    (void)state;
+    static const char source[] = KERNEL("const unsigned short *a, const unsigned short *b, unsigned *o")
+        "{ int i = blockIdx.x * blockDim.x + threadIdx.x; unsigned short x = a[i], y = b[i], r; unsigned w; o += 8 * i;\n"
+        "  asm(\"add.f16 %0, %1, %2;\" : \"=h\"(r) : \"h\"(x), \"h\"(y)); o[0] = r;\n"
+        "  asm(\"mul.f16 %0, %1, %2;\" : \"=h\"(r) : \"h\"(x), \"h\"(y)); o[1] = r;\n"
+        "  asm(\"fma.rn.f16 %0, %1, %2, %1;\" : \"=h\"(r) : \"h\"(x), \"h\"(y)); o[2] = r;\n"
+        "  asm(\"fma.rn.bf16 %0, %1, %2, %1;\" : \"=h\"(r) : \"h\"(x), \"h\"(y)); o[3] = r;\n"
+        "  unsigned p = x | y << 16, q = y | x << 16;\n"
+        "  asm(\"add.f16x2 %0, %1, %2;\" : \"=r\"(w) : \"r\"(p), \"r\"(q)); o[4] = w;\n"
+        "  asm(\"max.bf16x2 %0, %1, %2;\" : \"=r\"(w) : \"r\"(p), \"r\"(q)); o[5] = w;\n"
+        "  asm(\"{.reg .pred s, t; setp.lt.f16x2 s|t, %1, %2; selp.u32 %0, 1, 0, s; @t add.u32 %0, %0, 2;}\" : \"=r\"(w) : \"r\"(p), \"r\"(q)); o[6] = w;\n"
+        "  asm(\"set.gt.f16x2.f16x2 %0, %1, %2;\" : \"=r\"(w) : \"r\"(p), \"r\"(q)); o[7] = w; }\n";
+    struct lab lab;
+    static uint16_t a[N], b[N];
+    static uint32_t o[N][8];
+    for (int i = 0; i < N; i++) {
+        a[i] = (uint16_t)draw();
+        b[i] = i % 3 ? (uint16_t)draw() : (uint16_t)(a[i] ^ (draw() & 0x83ff));
+    }
+    lab_open(&lab, "sm_90a");
+    struct {
+        uint64_t a, b, o;
+    } p = {lab_alloc(&lab, a, sizeof a), lab_alloc(&lab, b, sizeof b), lab_alloc(&lab, NULL, sizeof o)};
+    lab_run(&lab, source, N / 128, 128, 0, 1, &p, sizeof p);
+    lab_read(&lab, o, p.o, sizeof o);
+    for (int i = 0; i < N; i++) {
+        double x = tw_dtype_load(TW_FP16, &a[i]), y = tw_dtype_load(TW_FP16, &b[i]);
+        double s = tw_dtype_load(TW_BF16, &a[i]), t = tw_dtype_load(TW_BF16, &b[i]);
+        uint16_t h;
+        if (isnan(x) || isnan(y) || isnan(s) || isnan(t))
+            continue;
+        tw_dtype_store(TW_FP16, &h, x + y);
+        if (h != 0 && h != 0x8000)
+            assert_int_equal(o[i][0], h);
+        assert_int_equal(o[i][4] & 0xffff, o[i][0]);
+        assert_int_equal(o[i][4] >> 16, o[i][0]);
+        tw_dtype_store(TW_FP16, &h, x * y);
+        assert_int_equal(o[i][1], h);
+        long double exact = (long double)x * y + x;
+        if (isfinite((double)exact) && (long double)(double)exact == exact && exact != 0) {
+            tw_dtype_store(TW_FP16, &h, (double)exact);
+            assert_int_equal(o[i][2], h);
+        }
+        exact = (long double)s * t + s;
+        if (isfinite((double)exact) && (long double)(double)exact == exact && exact != 0) {
+            tw_dtype_store(TW_BF16, &h, (double)exact);
+            assert_int_equal(o[i][3], h);
+        }
+        if (s != t) {
+            h = s > t ? a[i] : b[i];
+            assert_int_equal(o[i][5], h * 0x10001u);
+        }
+        assert_int_equal(o[i][6], (x < y) + 2 * (y < x));
+        assert_int_equal(o[i][7], (x > y ? 0x3c00u : 0) | (y > x ? 0x3c000000u : 0));
+    }
+    lab_close(&lab);
+}
+
+/* ---- Control flow ------------------------------------------------------------------------------------------------- */
+
+static void divergence(void **state)
+{
+    (void)state;
+    static const char source[] =
+        "__device__ int collatz(unsigned long long n) { int c = 0; while (n != 1) { n = n & 1 ? 3 * n + 1 : n / 2; ++c; }\n"
+        "  return c; }\n"
+        KERNEL("int *o, int n")
+        "{ int i = blockIdx.x * blockDim.x + threadIdx.x; if (i >= n) return; int r = collatz(i + 1);\n"
+        "  switch (i % 7) { case 0: r += 10; break; case 1: r *= 3; case 2: r -= 4; break; case 3: r ^= 0x55; break;\n"
+        "    case 4: for (int k = 0; k < i; ++k) { if (k % 5 == 3) continue; if (k > 40) break; r += k; } break;\n"
+        "    case 5: goto out; default: r = -r; }\n"
+        "  r += 1000;\n"
+        "out: o[i] = r; }\n";
+    struct lab lab;
+    enum { COUNT = 500 };
+    int o[COUNT];
+    lab_open(&lab, "sm_90a");
+    struct {
+        uint64_t o;
+        int n;
+    } p = {lab_alloc(&lab, NULL, sizeof o), COUNT};
+    lab_run(&lab, source, 4, 128, 0, 1, &p, sizeof p);
+    lab_read(&lab, o, p.o, sizeof o);
+    for (int i = 0; i < COUNT; i++) {
+        int r = 0;
+        for (unsigned long long n = (unsigned)i + 1; n != 1; n = n & 1 ? 3 * n + 1 : n / 2)
+            r++;
+        switch (i % 7) {
+        case 0:
+            r += 10;
+            break;
+        case 1:
+            r *= 3;
+            r -= 4;
+            break;
+        case 2:
+            r -= 4;
+            break;
+        case 3:
+            r ^= 0x55;
+            break;
+        case 4:
+            for (int k = 0; k < i; ++k) {
+                if (k % 5 == 3)
+                    continue;
+                if (k > 40)
+                    break;
+                r += k;
+            }
+            break;
+        case 5:
+            r -= 1000;
+            break;
+        default:
+            r = -r;
+        }
+        assert_int_equal(o[i], r + 1000);
+    }
+    lab_close(&lab);
+}
+
+static void recursion(void **state)
+{
+    (void)state;
+    static const char source[] =
+        "__device__ __noinline__ unsigned ackermann(unsigned m, unsigned n) { return m == 0 ? n + 1 : n == 0 ?\n"
+        "  ackermann(m - 1, 1) : ackermann(m - 1, ackermann(m, n - 1)); }\n"
+        "struct pair { long long a; float b; char c[5]; };\n"
+        "__device__ __noinline__ pair swap(pair p, int i) { p.a += i; p.b *= 2; p.c[i % 5] = 'x'; return p; }\n"
+        "typedef int (*function)(int);\n"
+        "__device__ __noinline__ int twice(int x) { return 2 * x; }\n"
+        "__device__ __noinline__ int square(int x) { return x * x; }\n"
+        "__device__ function table[2] = {twice, square};\n"
+        KERNEL("unsigned *o")
+        "{ int i = threadIdx.x; pair p; p.a = i; p.b = i; for (int k = 0; k < 5; ++k) p.c[k] = 'a' + k; p = swap(p, i);\n"
+        "  o[4 * i] = ackermann(i & 1 ? 2 : 1, i % 6); o[4 * i + 1] = (unsigned)p.a + p.c[i % 5] + p.c[(i + 1) % 5];\n"
+        "  o[4 * i + 2] = (unsigned)p.b; o[4 * i + 3] = table[i % 2](i); }\n";
+    struct lab lab;
+    unsigned o[64][4];
+    lab_open(&lab, "sm_90a");
+    struct {
+        uint64_t o;
+    } p = {lab_alloc(&lab, NULL, sizeof o)};
+    lab_run(&lab, source, 1, 64, 0, 1, &p, sizeof p);
+    lab_read(&lab, o, p.o, sizeof o);
+    for (unsigned i = 0; i < 64; i++) {
+        assert_int_equal(o[i][0], i & 1 ? 2 * (i % 6) + 3 : i % 6 + 2);
+        assert_int_equal(o[i][1], 2 * i + 'x' + 'a' + (i + 1) % 5);
+        assert_int_equal(o[i][2], 2 * i);
+        assert_int_equal(o[i][3], i % 2 ? i * i : 2 * i);
+    }
+    lab_close(&lab);
+}
+
+static void local_arrays(void **state)
+{
+    (void)state;
+    static const char source[] = KERNEL("const int *a, int *o, int n")
+        "{ int i = threadIdx.x; int v[33]; short s[16]; for (int k = 0; k < 33; ++k) v[k] = a[(i * 7 + k * n) % 64];\n"
+        "  for (int k = 0; k < 16; ++k) s[(k * n) % 16] = v[k];\n"
+        "  for (int k = 0; k < 33; ++k) for (int j = k + 1; j < 33; ++j) if (v[j] < v[k]) { int t = v[k]; v[k] = v[j]; v[j] = t; }\n"
+        "  int *p = &v[i % 33]; *p += 100; o[i] = v[(i * n) % 33] + s[i % 16]; }\n";
+    struct lab lab;
+    int a[64], o[64], n = 5;
+    for (int i = 0; i < 64; i++)
+        a[i] = (int)(draw() % 1000) - 500;
+    lab_open(&lab, "sm_80");
+    struct {
+        uint64_t a, o;
+        int n;
+    } p = {lab_alloc(&lab, a, sizeof a), lab_alloc(&lab, NULL, sizeof o), n};
+    lab_run(&lab, source, 1, 64, 0, 1, &p, sizeof p);
+    lab_read(&lab, o, p.o, sizeof o);
+    for (int i = 0; i < 64; i++) {
+        int v[33], s[16];
+        for (int k = 0; k < 33; k++)
+            v[k] = a[(i * 7 + k * n) % 64];
+        for (int k = 0; k < 16; k++)
+            s[k * n % 16] = v[k];
+        for (int k = 0; k < 33; k++)
+            for (int j = k + 1; j < 33; j++)
+                if (v[j] < v[k]) {
+                    int t = v[k];
+                    v[k] = v[j];
+                    v[j] = t;
+                }
+        v[i % 33] += 100;
+        assert_int_equal(o[i], v[i * n % 33] + s[i % 16]);
+    }
+    lab_close(&lab);
+}
+
+/* ---- Warps -------------------------------------------------------------------------------------------------------- */
+
+static void warp_functions(void **state)
+{
+    (void)state;
+    static const char source[] = KERNEL("unsigned *o")
+        "{ unsigned i = threadIdx.x, x = i * i + 3; o += 16 * i; const unsigned all = ~0u;\n"
+        "  o[0] = __shfl_sync(all, x, (i * 5) & 31); o[1] = __shfl_up_sync(all, x, 3); o[2] = __shfl_down_sync(all, x, 5, 8);\n"
+        "  o[3] = __shfl_xor_sync(all, x, 9); o[4] = __ballot_sync(all, x % 3 == 0); o[5] = __any_sync(all, i == 77);\n"
+        "  o[6] = __all_sync(all, x > 2); o[7] = __match_any_sync(all, i % 5); int same; o[8] = __match_all_sync(all, i / 32, &same) + same;\n"
+        "  o[9] = __reduce_add_sync(all, x); o[10] = __reduce_max_sync(all, (int)(16 - i % 32)); o[11] = __reduce_xor_sync(all, x);\n"
+        "  if (i % 32 < 11) { o[12] = __activemask(); o[13] = __reduce_min_sync(0x7ff, x); } else { o[12] = 0; o[13] = __shfl_sync(~0x7ffu, x, 20); }\n"
+        "  unsigned v = 0; if (i % 2) v = __shfl_sync(all, x, 0); else v = __shfl_sync(all, x, 1); o[14] = v;\n"
+        "  unsigned m = i % 4 == 1 ? 0x22222222u : 0xddddddddu; __syncwarp(m); o[15] = i % 4 == 1 ? __ballot_sync(m, i & 4) : 9; }\n";
+    struct lab lab;
+    enum { T = 96 };
+    unsigned o[T][16];
+    lab_open(&lab, "sm_90a");
+    struct {
+        uint64_t o;
+    } p = {lab_alloc(&lab, NULL, sizeof o)};
+    lab_run(&lab, source, 1, T, 0, 1, &p, sizeof p);
+    lab_read(&lab, o, p.o, sizeof o);
+    for (unsigned i = 0; i < T; i++) {
+        unsigned w = i / 32 * 32, l = i % 32, ballot = 0, any = 0, sum = 0, xors = 0, least = UINT32_MAX, odd = 0;
+#define X(j) ((j) * (j) + 3)
+        for (unsigned j = w; j < w + 32; j++) {
+            ballot |= (X(j) % 3 == 0) << (j - w);
+            any |= (j % 5 == i % 5) << (j - w);
+            sum += X(j);
+            xors ^= X(j);
+            if (j - w < 11 && X(j) < least)
+                least = X(j);
+            if (j % 4 == 1)
+                odd |= (j & 4 ? 1u : 0) << (j - w);
+        }
+        assert_int_equal(o[i][0], X(w + (i * 5 & 31)));
+        assert_int_equal(o[i][1], l < 3 ? X(i) : X(i - 3));
+        assert_int_equal(o[i][2], l % 8 + 5 > 7 ? X(i) : X(i + 5));
+        assert_int_equal(o[i][3], X(w + (l ^ 9)));
+        assert_int_equal(o[i][4], ballot);
+        assert_int_equal(o[i][5], w == 64);
+        assert_int_equal(o[i][6], 1);
+        assert_int_equal(o[i][7], any);
+        assert_int_equal(o[i][8], 0);
+        assert_int_equal(o[i][9], sum);
+        assert_int_equal(o[i][10], 16);
+        assert_int_equal(o[i][11], xors);
+        assert_int_equal(o[i][12], l < 11 ? 0x7ff : 0);
+        assert_int_equal(o[i][13], l < 11 ? least : X(w + 20));
+        if (i % 2)
+            (void)odd;
+        assert_int_equal(o[i][15], i % 4 == 1 ? odd : 9);
+    }
+    lab_close(&lab);
+}
+
+static void reduction_and_scan(void **state)
+{
+    (void)state;
+    static const char source[] =
+        KERNEL("const int *a, int *sums, int *scan, int *total, int n")
+        "{ extern __shared__ int s[]; __shared__ int part[32]; int t = threadIdx.x, i = blockIdx.x * blockDim.x + t;\n"
+        "  int x = i < n ? a[i] : 0; s[t] = x; __syncthreads();\n"
+        "  for (int d = 1; d < blockDim.x; d *= 2) { int v = t >= d ? s[t - d] : 0; __syncthreads(); s[t] += v; __syncthreads(); }\n"
+        "  if (i < n) scan[i] = s[t];\n"
+        "  for (int d = 16; d; d /= 2) x += __shfl_down_sync(~0u, x, d);\n"
+        "  if (t % 32 == 0) part[t / 32] = x; __syncthreads();\n"
+        "  if (t == 0) { int r = 0; for (int w = 0; w < blockDim.x / 32; ++w) r += part[w]; sums[blockIdx.x] = r; atomicAdd(total, r); }\n"
+        "  if (__syncthreads_or(i == n - 1) && t == 5) atomicMax(total + 1, blockIdx.x);\n"
+        "  int c = __syncthreads_count(i < n); if (t == 0) atomicAdd(total + 2, c); }\n";
+    struct lab lab;
+    enum { COUNT = 1000, B = 256, G = 4 };
+    int a[COUNT], sums[G], scan[COUNT], total[3] = {0, 0, 0};
+    for (int i = 0; i < COUNT; i++)
+        a[i] = (int)(draw() % 100) - 50;
+    lab_open(&lab, "sm_90a");
+    struct {
+        uint64_t a, sums, scan, total;
+        int n;
+    } p = {lab_alloc(&lab, a, sizeof a), lab_alloc(&lab, NULL, sizeof sums), lab_alloc(&lab, NULL, sizeof scan),
+           lab_alloc(&lab, total, sizeof total), COUNT};
+    lab_run(&lab, source, G, B, B * sizeof(int), 1, &p, sizeof p);
+    lab_read(&lab, sums, p.sums, sizeof sums);
+    lab_read(&lab, scan, p.scan, sizeof scan);
+    lab_read(&lab, total, p.total, sizeof total);
+    int all = 0;
+    for (int b = 0; b < G; b++) {
+        int sum = 0;
+        for (int i = b * B; i < (b + 1) * B && i < COUNT; i++) {
+            sum += a[i];
+            assert_int_equal(scan[i], sum);
+        }
+        assert_int_equal(sums[b], sum);
+        all += sum;
+    }
+    assert_int_equal(total[0], all);
+    assert_int_equal(total[1], G - 1);
+    assert_int_equal(total[2], COUNT);
+    lab_close(&lab);
+}
+
+static void atomics(void **state)
+{
+    (void)state;
+    static const char source[] = KERNEL("unsigned *u, float *f, unsigned long long *l, double *d, int *lock, unsigned short *h")
+        "{ int i = threadIdx.x + blockIdx.x * blockDim.x; __shared__ unsigned s[4]; if (threadIdx.x < 4) s[threadIdx.x] = 0; __syncthreads();\n"
+        "  atomicAdd(u, i); atomicMin(u + 1, 1000u - i); atomicOr(u + 2, 1u << i % 32); atomicInc(u + 3, 6); atomicAdd(f, .5f);\n"
+        "  atomicAdd(l, 1ull << 32); atomicCAS(l + 1, i, i + 1); atomicAdd(d, 0.25); atomicXor(&s[i % 4], i); atomicExch(u + 4, 77u);\n"
+        "  unsigned old = atomicAdd(u + 5, 1u); atomicAdd(u + 6, old); asm volatile(\"red.global.add.noftz.f16 [%0], %1;\" :: \"l\"(h), \"h\"((unsigned short)0x3c00));\n"
+        "  for (bool done = false; !done;) { if (atomicCAS(lock, 0, 1) == 0) { u[7] += 1; __threadfence(); atomicExch(lock, 0); done = true; } }\n"
+        "  __syncthreads(); if (threadIdx.x < 4) atomicXor(u + 8, s[threadIdx.x]); }\n";
+    struct lab lab;
+    enum { T = 256 };
+    unsigned u[9] = {0, 5000, 0, 0, 0, 0, 0, 0, 0};
+    float f = 0;
+    uint64_t l[2] = {0, 0};
+    double d = 0;
+    int lock = 0;
+    uint16_t h = 0;
+    lab_open(&lab, "sm_90a");
+    struct {
+        uint64_t u, f, l, d, lock, h;
+    } p = {lab_alloc(&lab, u, sizeof u), lab_alloc(&lab, &f, sizeof f), lab_alloc(&lab, l, sizeof l),
+           lab_alloc(&lab, &d, sizeof d), lab_alloc(&lab, &lock, sizeof lock), lab_alloc(&lab, &h, sizeof h)};
+    lab_run(&lab, source, 2, T / 2, 0, 1, &p, sizeof p);
+    lab_read(&lab, u, p.u, sizeof u);
+    lab_read(&lab, &f, p.f, sizeof f);
+    lab_read(&lab, l, p.l, sizeof l);
+    lab_read(&lab, &d, p.d, sizeof d);
+    lab_read(&lab, &h, p.h, sizeof h);
+    unsigned sum = 0, xors = 0;
+    for (unsigned i = 0; i < T; i++)
+        sum += i, xors ^= i;
+    assert_int_equal(u[0], sum);
+    assert_int_equal(u[1], 1000 - T + 1);
+    assert_int_equal(u[2], UINT32_MAX);
+    assert_int_equal(u[3], T % 7);
+    assert_int_equal(u[4], 77);
+    assert_int_equal(u[5], T);
+    assert_int_equal(u[6], sum);
+    assert_int_equal(u[7], T);
+    assert_int_equal(u[8], xors);
+    assert_true(f == T * .5f);
+    assert_true(l[0] == (uint64_t)T << 32 && l[1] == T);
+    assert_true(d == T * .25);
+    assert_int_equal(h, 0x5c00);
+    lab_close(&lab);
+}
+
+/* ---- Printf, constants, vectors ----------------------------------------------------------------------------------- */
+
+static void printing(void **state)
+{
+    (void)state;
+    static const char source[] = "extern \"C\" __device__ int printf(const char *, ...);\n"
+        KERNEL("int x")
+        "{ if (threadIdx.x % 2 == 0) printf(\"%d: %s %5.2f %llx %c%%|%*d|\\n\", threadIdx.x, \"text\", x * 1.5, 1ull << 40, 'a' + threadIdx.x, 4, x); }\n";
+    struct lab lab;
+    int x = 7;
+    lab_open(&lab, "sm_90a");
+    lab_run(&lab, source, 1, 4, 0, 1, &x, sizeof x);
+    assert_string_equal(lab.printed, "0: text 10.50 10000000000 a%|   7|\n2: text 10.50 10000000000 c%|   7|\n");
+    lab_close(&lab);
+}
+
+static void constants_and_vectors(void **state)
+{
+    (void)state;
+    static const char source[] = "__constant__ int table[4] = {10, 20, 30, 40};\n__device__ int counter = 5;\n"
+        "__device__ int *pointer = &counter;\n"
+        KERNEL("const int4 *a, int4 *o, const double2 *d, double *e")
+        "{ int i = threadIdx.x; int4 v = a[i]; v.x += table[i % 4]; v.w = *pointer; v.y = ((const short *)a)[2 * i];\n"
+        "  v.z = ((const signed char *)a)[i]; o[i] = v; double2 q = d[i]; e[i] = q.x - q.y; if (i == 0) counter = 9; }\n";
+    struct lab lab;
+    enum { T = 40 };
+    int a[T][4], o[T][4];
+    double d[T][2], e[T];
+    for (int i = 0; i < T; i++) {
+        for (int k = 0; k < 4; k++)
+            a[i][k] = (int)draw();
+        d[i][0] = i * 0.1, d[i][1] = i * 0.3;
+    }
+    lab_open(&lab, "sm_80");
+    struct {
+        uint64_t a, o, d, e;
+    } p = {lab_alloc(&lab, a, sizeof a), lab_alloc(&lab, NULL, sizeof o), lab_alloc(&lab, d, sizeof d),
+           lab_alloc(&lab, NULL, sizeof e)};
+    lab_run(&lab, source, 1, T, 0, 1, &p, sizeof p);
+    lab_read(&lab, o, p.o, sizeof o);
+    lab_read(&lab, e, p.e, sizeof e);
+    for (int i = 0; i < T; i++) {
+        assert_int_equal(o[i][0], a[i][0] + 10 * (i % 4 + 1));
+        assert_int_equal(o[i][1], ((const int16_t *)a)[2 * i]);
+        assert_int_equal(o[i][2], ((const int8_t *)a)[i]);
+        assert_true(o[i][3] == 5 || o[i][3] == 9);
+        assert_true(e[i] == d[i][0] - d[i][1]);
+    }
+    lab_close(&lab);
+}
+
+/* ---- Barriers and clusters ---------------------------------------------------------------------------------------- */
+
+static void named_barriers(void **state)
+{
+    (void)state;
+    static const char source[] = KERNEL("int *o")
+        "{ __shared__ int box[2][32]; int w = threadIdx.x / 32, l = threadIdx.x % 32;\n"
+        "  for (int n = 0; n < 20; ++n) {\n"
+        "    if (w == 0) { if (n) asm volatile(\"bar.sync 2, 64;\" ::: \"memory\"); box[0][l] = n * 100 + l; asm volatile(\"bar.arrive 1, 64;\" ::: \"memory\"); }\n"
+        "    if (w == 1) { asm volatile(\"bar.sync 1, 64;\" ::: \"memory\"); o[n * 32 + l] = box[0][31 - l]; if (n < 19) asm volatile(\"bar.arrive 2, 64;\" ::: \"memory\"); }\n"
+        "  }\n"
+        "  if (w >= 2) { box[1][l] = w; asm volatile(\"barrier.sync %0, 64;\" :: \"r\"(w / 2 + 3) : \"memory\"); } }\n";
+    struct lab lab;
+    int o[20][32];
+    lab_open(&lab, "sm_90a");
+    struct {
+        uint64_t o;
+    } p = {lab_alloc(&lab, NULL, sizeof o)};
+    lab_run(&lab, source, 1, 192, 0, 1, &p, sizeof p);
+    lab_read(&lab, o, p.o, sizeof o);
+    for (int n = 0; n < 20; n++)
+        for (int l = 0; l < 32; l++)
+            assert_int_equal(o[n][l], n * 100 + 31 - l);
+    lab_close(&lab);
+}
+
+static void clusters(void **state)
+{
+    (void)state;
+    static const char source[] =
+        "__device__ unsigned rank() { unsigned r; asm(\"mov.u32 %0, %%cluster_ctarank;\" : \"=r\"(r)); return r; }\n"
+        "__device__ void sync() { asm volatile(\"barrier.cluster.arrive.release.aligned; barrier.cluster.wait.acquire.aligned;\" ::: \"memory\"); }\n"
+        KERNEL("int *o")
+        "{ extern __shared__ int s[]; int t = threadIdx.x; s[t] = blockIdx.x * 1000 + t; sync();\n"
+        "  unsigned a = (unsigned)__cvta_generic_to_shared(s + t), b; int v; unsigned other = (rank() + 1) % 4;\n"
+        "  asm(\"mapa.shared::cluster.u32 %0, %1, %2;\" : \"=r\"(b) : \"r\"(a), \"r\"(other));\n"
+        "  asm volatile(\"ld.shared::cluster.u32 %0, [%1];\" : \"=r\"(v) : \"r\"(b)); sync();\n"
+        "  asm volatile(\"atom.shared::cluster.add.u32 %0, [%1], 5;\" : \"=r\"(a) : \"r\"(b)); sync();\n"
+        "  unsigned long long g; asm(\"mapa.u64 %0, %1, %2;\" : \"=l\"(g) : \"l\"(s + t), \"r\"((rank() + 2) % 4));\n"
+        "  o[blockIdx.x * 64 + t] = v + *(int *)g; sync(); }\n";
+    struct lab lab;
+    int o[8][64];
+    lab_open(&lab, "sm_90a");
+    struct {
+        uint64_t o;
+    } p = {lab_alloc(&lab, NULL, sizeof o)};
+    lab_run(&lab, source, 8, 64, 64 * sizeof(int), 4, &p, sizeof p);
+    lab_read(&lab, o, p.o, sizeof o);
+    for (int b = 0; b < 8; b++)
+        for (int t = 0; t < 64; t++) {
+            int base = b / 4 * 4;
+            assert_int_equal(o[b][t], (base + (b + 1) % 4) * 1000 + t + (base + (b + 2) % 4) * 1000 + t + 5);
+        }
+    lab_close(&lab);
+}
+
+/* Blocks that wait for one another through memory: all that fit are resident. */
+static void grid_barrier(void **state)
+{
+    (void)state;
+    static const char source[] = KERNEL("int *count, int *o")
+        "{ __syncthreads(); if (threadIdx.x == 0) { __threadfence(); atomicAdd(count, 1);\n"
+        "  while (*(volatile int *)count < gridDim.x) ; } __syncthreads(); o[blockIdx.x * 32 + threadIdx.x] = *(volatile int *)count; }\n";
+    struct lab lab;
+    enum { G = 132 };
+    static int o[G][32];
+    int count = 0;
+    lab_open(&lab, "sm_90a");
+    struct {
+        uint64_t count, o;
+    } p = {lab_alloc(&lab, &count, sizeof count), lab_alloc(&lab, NULL, sizeof o)};
+    lab_run(&lab, source, G, 32, 0, 1, &p, sizeof p);
+    lab_read(&lab, o, p.o, sizeof o);
+    for (int b = 0; b < G; b++)
+        assert_int_equal(o[b][b % 32], G);
+    lab_close(&lab);
+}
+
+/* ---- Faults ------------------------------------------------------------------------------------------------------- */
+
+static void expect_fault(const char *source, unsigned block, const char *words)
+{
+    struct lab lab;
+    struct tw_error error;
+    lab_open(&lab, "sm_90a");
+    struct {
+        uint64_t a;
+        int n;
+    } p = {lab_alloc(&lab, NULL, 256), 64};
+    struct tw_kernel *kernel = lab_load(&lab, source, "k");
+    assert_int_equal(lab_try(&lab, kernel, 1, block, 0, 1, &p, sizeof p, &error), TW_ERROR_LAUNCH);
+    if (!strstr(error.text, words))
+        fail_msg("'%s' is not in: %s", words, error.text);
+    tw_device_unload(lab.device, kernel);
+    lab_close(&lab);
+}
+
+static void faults(void **state)
+{
+    (void)state;
+    expect_fault(KERNEL("int *a, int n") "{ a[threadIdx.x + 1] = 1; }", 64, "hazard BOUNDS: write of 4 bytes");
+    expect_fault(KERNEL("int *a, int n") "{ a[0] = a[n]; }", 1, "kernel.cu:2");
+    expect_fault(KERNEL("int *a, int n") "{ *(long long *)((char *)a + 4) = 1; }", 1, "hazard ALIGN");
+    expect_fault(KERNEL("int *a, int n") "{ *(volatile int *)0 = 1; }", 1, "hazard BOUNDS");
+    expect_fault(KERNEL("int *a, int n") "{ __shared__ int s[8]; volatile int *p = s; p[n] = 1; a[0] = p[0]; }", 1, "shared");
+    expect_fault(KERNEL("int *a, int n") "{ __trap(); }", 32, "trap");
+    expect_fault(KERNEL("int *a, int n") "{ if (threadIdx.x < 32) asm volatile(\"bar.sync 3, 128;\"); }", 64,
+                 "hazard DEADLOCK");
+    expect_fault(KERNEL("int *a, int n") "{ while (*(volatile int *)a != 77) ; }", 64, "hazard DEADLOCK");
+    expect_fault(KERNEL("int *a, int n")
+                 "{ __shared__ long long b; unsigned s = (unsigned)__cvta_generic_to_shared(&b), ok = 0;\n"
+                 "  asm volatile(\"mbarrier.init.shared::cta.b64 [%0], 2;\" :: \"r\"(s)); if (threadIdx.x == 0) \n"
+                 "  asm volatile(\"mbarrier.arrive.shared::cta.b64 _, [%0];\" :: \"r\"(s)); while (!ok)\n"
+                 "  asm volatile(\"{.reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], 0; selp.u32 %0, 1, 0, p;}\" : \"=r\"(ok) : \"r\"(s)); }",
+                 32, "waits for the barrier");
+}
+
+static void unknown_instruction(void **state)
+{
+    (void)state;
+    static const char ptx[] = ".version 8.0\n.target sm_90a\n.address_size 64\n"
+                              ".visible .entry k()\n{\n.reg .b32 %r<3>;\nfrobnicate.b32 %r1, %r2;\nret;\n}\n";
+    struct lab lab;
+    struct tw_error error = {""};
+    struct tw_kernel *kernel;
+    struct tw_load load = {.ptx = ptx, .ptx_bytes = sizeof ptx - 1, .entry = "k"};
+    lab_open(&lab, "sm_90a");
+    assert_int_not_equal(tw_device_load(lab.device, &load, &kernel, &error), TW_OK);
+    assert_non_null(strstr(error.text, "line 7"));
+    lab_close(&lab);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(integers_64),
+        cmocka_unit_test(integers_32),
+        cmocka_unit_test(floats_exact),
+        cmocka_unit_test(doubles),
+        cmocka_unit_test(approximations),
+        cmocka_unit_test(conversions),
+        cmocka_unit_test(halves),
+        cmocka_unit_test(divergence),
+        cmocka_unit_test(recursion),
+        cmocka_unit_test(local_arrays),
+        cmocka_unit_test(warp_functions),
+        cmocka_unit_test(reduction_and_scan),
+        cmocka_unit_test(atomics),
+        cmocka_unit_test(printing),
+        cmocka_unit_test(constants_and_vectors),
+        cmocka_unit_test(named_barriers),
+        cmocka_unit_test(clusters),
+        cmocka_unit_test(grid_barrier),
+        cmocka_unit_test(faults),
+        cmocka_unit_test(unknown_instruction),
+    };
+    return cmocka_run_group_tests_name("emu execute", tests, NULL, NULL);
+}
