@@ -98,6 +98,18 @@ ok $? "help --luacats"
 tilewright help nothing
 is 2 && silent out
 ok $? "help of an unknown command: status 2"
+tilewright help luacats
+is 2 && silent out && says "did you mean 'help --luacats'?"
+ok $? "help luacats: status 2 and a suggestion"
+tilewright cache --help
+is 0 && prints '^path  ' && prints '^list  ' && prints '^verify  ' && prints '^gc  '
+ok $? "cache --help: what each subcommand does"
+tilewright cache path
+! prints '^gc  '
+ok $? "cache path prints the path alone"
+tilewright tensormap --help
+is 0 && prints '^encode  ' && prints '^explain  ' && prints '^decode  ' && prints '^load  '
+ok $? "tensormap --help: what each subcommand does"
 for command in check plan gen build run tensormap cache doctor help; do
     tilewright "$command" --help
     is 0 && silent err && prints usage
@@ -152,6 +164,9 @@ ok $? "check of a wrong spec: status 1, all faults at once"
 tilewright check "$work/missing.lua"
 is 1 && silent out && ! silent err
 ok $? "check of a missing file: status 1"
+tilewright plan ''
+is 1 && silent out && says "^tilewright plan: '': "
+ok $? "an empty name of a spec: status 1, the name in quotes"
 
 # ---- architectures
 tilewright check "$work/good.lua" --arch sm_90a
@@ -161,8 +176,22 @@ tilewright check "$work/good.lua" --kernel old --arch sm_90a
 is 1 && says "no kernel of .* has architecture 'sm_90a'"
 ok $? "an architecture that no kernel has: status 1"
 tilewright check "$work/good.lua" --arch sm_9a
-is 1 && says "no kernel of .* has architecture 'sm_9a'"
-ok $? "an architecture that nobody knows: status 1"
+is 2 && silent out && says "no architecture 'sm_9a'; did you mean 'sm_90a'?"
+ok $? "an architecture that nobody knows: status 2 and a suggestion"
+tilewright check "$work/good.lua" --arch sm_90a,turing
+is 2 && silent out && says "no architecture 'turing'; known are sm_80, "
+ok $? "an architecture that is like none: status 2 and those there are"
+for list in "" sm_90a, ,sm_90a sm_80,,sm_90a; do
+    tilewright check "$work/good.lua" --arch "$list"
+    is 2 && silent out && says "^tilewright check: --arch '$list' has an empty entry"
+    ok $? "--arch '$list': status 2"
+done
+tilewright run "$work/good.lua" --arch sm_80,sm_90a
+is 2 && silent out && says "run takes one architecture"
+ok $? "run of two architectures: status 2"
+tilewright run "$work/good.lua" --arch ""
+is 2 && silent out && says "empty entry"
+ok $? "run --arch '': status 2"
 
 # ---- plan
 tilewright plan "$work/good.lua" --kernel small --arch sm_90a --variant 0
@@ -286,10 +315,38 @@ cp "$work/kept/small.sm_90a.cu" "$work/mine.cu"
 tilewright run "$work/good.lua" --source "$work/mine.cu"
 is 3 && prints '^compiled small sm_90a' && prints 'compiled 1 entry point;'
 ok $? "run --source runs the kernel that its first line names, alone"
-{ sed 1q "$work/kept/small.sm_90a.cu"; echo 'nonsense;'; } >"$work/mine.cu"
+tilewright run "$work/good.lua" --source "$work/mine.cu" --kernel small --arch sm_90a
+is 3 && prints '^compiled small sm_90a'
+ok $? "run --source with the kernel and the architecture that its first line names"
+tilewright run "$work/good.lua" --source "$work/mine.cu" --kernel old
+is 2 && silent out && says "names kernel 'small'"
+ok $? "run --source with another --kernel: status 2"
+tilewright run "$work/good.lua" --source "$work/mine.cu" --arch sm_80
+is 2 && silent out && says "names sm_90a"
+ok $? "run --source with another --arch: status 2"
+{ cat "$work/kept/small.sm_90a.cu"; printf '#line 7 "elsewhere.cu"\nnonsense;\n'; } >"$work/mine.cu"
+line=$(wc -l <"$work/mine.cu")
+(cd "$work" && "$program" run good.lua --source mine.cu) >"$work/out" 2>"$work/err"
+status=$?
+is 1 && silent out && [ "$(sed 1q "$work/err")" = "mine.cu: error: the compiler refuses it [COMPILE]" ] &&
+    says "^mine.cu($line): error: " && says '^  nonsense;$' && ! says good.lua && ! says elsewhere
+ok $? "run --source of a text that does not compile: status 1, its own lines"
+{ sed 1q "$work/kept/small.sm_90a.cu"; echo '#line'; } >"$work/mine.cu"
 tilewright run "$work/good.lua" --source "$work/mine.cu"
-is 1 && silent out && says COMPILE
-ok $? "run --source of a text that does not compile: status 1"
+is 1 && silent out && says "^$work/mine.cu: error: no kernel 'small': "
+ok $? "run --source of a text without the kernel: status 1"
+sed 's/arch sm_90a/arch sm_9z/' "$work/kept/small.sm_90a.cu" >"$work/mine.cu"
+tilewright run "$work/good.lua" --source "$work/mine.cu"
+is 1 && silent out && says "mine.cu:1: there is no architecture 'sm_9z'"
+ok $? "run --source for an architecture that nobody knows: status 1"
+mkdir "$work/own"
+cp "$top/specs/rms_norm.lua" "$work/own"
+{ cat "$top/specs/rms_norm.cu"; echo 'nonsense;'; } >"$work/own/rms_norm.cu"
+line=$(wc -l <"$work/own/rms_norm.cu")
+tilewright run "$work/own/rms_norm.lua"
+is 1 && silent out && says '^.*/rms_norm.lua:[0-9]*: error: .* does not compile by nvrtc \[COMPILE\]$' &&
+    says "^  $work/own/rms_norm.cu($line): error: " && says '^    nonsense;$' && ! says /tilewright/templates/rms_norm
+ok $? "a template of one's own that does not compile: its path and line, the compiler's lines"
 echo 'void f();' >"$work/mine.cu"
 tilewright run "$work/good.lua" --source "$work/mine.cu"
 is 1 && says 'first line'

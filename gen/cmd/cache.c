@@ -139,6 +139,13 @@ int cmd_cache(int argc, char **argv)
     int status, exit_status, operands;
 
     exit_status = options_parse("cache", rows, argc, argv, &action, 1, &operands);
+    if (exit_status == 0) /* after --help alone */
+        fputs("\n"
+              "path     print the folder of the compiled kernels\n"
+              "list     print a line for each entry: key, architecture, entry point, registers, bytes, age\n"
+              "verify   read and check every entry; status 1 if one is damaged, which the next run replaces\n"
+              "gc       remove old entries, as --max-age and --max-size say, and what interrupted runs left behind\n",
+              stdout);
     if (exit_status >= 0)
         return exit_status;
     if (!operands)

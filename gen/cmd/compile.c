@@ -9,6 +9,7 @@
 #include "cmd/options.h"
 #include "cmd/parallel.h"
 #include "cmd/tool.h"
+#include "emit/embed.h"
 #include "emit/fused.h"
 #include "emit/host.h"
 #include "version.h"
@@ -85,12 +86,19 @@ static bool family_has(const struct family *family, const char *arch)
     return false;
 }
 
+/* Whether the kernel can run there, where its spec names no architectures: rings are filled by bulk tensor copies. */
+static bool kernel_fits(const struct spec_kernel *kernel, const struct arch *arch)
+{
+    return kernel->family || kernel->ring_count == 0 || arch->tma;
+}
+
 int compile_architectures(const struct spec_kernel *kernel, const struct arch *out[COMPILE_ARCHITECTURES])
 {
     const struct family *family = family_of(kernel);
     int count = 0;
     for (int i = 0; arch_all[i] && count < COMPILE_ARCHITECTURES; i++) {
-        bool listed = kernel->arch_count == 0 && family_has(family, arch_all[i]->name);
+        bool listed = kernel->arch_count == 0 && family_has(family, arch_all[i]->name) &&
+                      kernel_fits(kernel, arch_all[i]);
         for (int a = 0; a < kernel->arch_count; a++)
             listed = listed || strcmp(kernel->arch[a].name, arch_all[i]->name) == 0;
         if (listed)
@@ -127,11 +135,37 @@ static bool kernel_chosen(const struct compile_choice *choice, const struct spec
     return !choice->kernel || strcmp(choice->kernel, kernel->name) == 0;
 }
 
+/* Words of --arch that are no architecture. 0 or 2, told on stderr. */
+static int check_architecture_names(const struct compile *c, const char *list)
+{
+    char wanted[64];
+    for (int i = 0; options_entry(list, i, wanted, sizeof wanted); i++) {
+        if (!*wanted) {
+            fprintf(stderr, "tilewright %s: --arch '%s' has an empty entry; write one such as %s\n", c->command, list,
+                    c->tables.arch[0]);
+            return 2;
+        }
+        if (arch_find(wanted))
+            continue;
+        const char *near = diag_suggest(wanted, c->tables.arch);
+        fprintf(stderr, "tilewright %s: there is no architecture '%s'; ", c->command, wanted);
+        if (near)
+            fprintf(stderr, "did you mean '%s'?\n", near);
+        for (int a = 0; !near && c->tables.arch[a]; a++)
+            fprintf(stderr, "%s%s%s", a ? ", " : "known are ", c->tables.arch[a], c->tables.arch[a + 1] ? "" : "\n");
+        return 2;
+    }
+    return 0;
+}
+
 /* Each architecture that is asked for by name: none of the kernels has it, some have it, all have it. */
 static int check_architectures(struct compile *c, const struct compile_choice *choice)
 {
     const struct arch *has[COMPILE_ARCHITECTURES];
     char wanted[64];
+    int status = choice->arch ? check_architecture_names(c, choice->arch) : 0;
+    if (status)
+        return status;
     for (int i = 0; choice->arch && options_entry(choice->arch, i, wanted, sizeof wanted); i++) {
         int with = 0, without = 0;
         const char *lacking = "";
@@ -149,12 +183,7 @@ static int check_architectures(struct compile *c, const struct compile_choice *c
                 lacking = kernel->name;
         }
         if (!with) {
-            const char *near = arch_find(wanted) ? NULL : diag_suggest(wanted, c->tables.arch);
-            fprintf(stderr, "tilewright %s: no kernel of %s has architecture '%s'", c->command, c->path, wanted);
-            if (near)
-                fprintf(stderr, "; did you mean '%s'?\n", near);
-            else
-                fputs(arch_find(wanted) ? "\n" : ", which is none that is known\n", stderr);
+            fprintf(stderr, "tilewright %s: no kernel of %s has architecture '%s'\n", c->command, c->path, wanted);
             return 1;
         }
         if (without)
@@ -315,6 +344,10 @@ int compile_open(struct compile *c, const char *command, const char *path)
     int status = tw_runtime_init(&c->rt, &error);
     if (status != TW_OK)
         return compile_fail(c, status, &error);
+    if (!*path) {
+        fprintf(stderr, "tilewright %s: '': there is no such file\n", command);
+        return 1;
+    }
     status = spec_read(path, &c->tables.options, &c->spec, &c->diags);
     c->phases.read = compile_clock() - c->started;
     const char *slash = strrchr(path, '/');
@@ -357,6 +390,26 @@ struct stage {
     atomic_int done;
 };
 
+/* A copy in which `#line` lines are empty: lines count as in the file that the user edits. NULL out of memory. */
+static char *without_line_directives(struct tw_runtime *rt, const char *source, size_t bytes)
+{
+    char *copy = tw_alloc(rt, bytes + 1);
+    if (!copy)
+        return NULL;
+    memcpy(copy, source, bytes);
+    copy[bytes] = '\0';
+    for (char *line = copy; *line; line += strcspn(line, "\n"), line += *line == '\n') {
+        const char *word = line + strspn(line, " \t");
+        if (*word != '#')
+            continue;
+        word++;
+        word += strspn(word, " \t");
+        if (strncmp(word, "line", 4) == 0 && strchr(" \t\r\n", word[4]))
+            memset(line, ' ', strcspn(line, "\r\n"));
+    }
+    return copy;
+}
+
 static void compile_one(void *context, int64_t i)
 {
     static const char *const all[] = {"all"};
@@ -364,12 +417,16 @@ static void compile_one(void *context, int64_t i)
     struct compile_unit *unit = stage->unit[i];
     enum compile_with with = stage->with;
     struct tw_runtime *rt = &stage->compile->rt;
-    char name[512];
+    char name[512], *copy = NULL;
     snprintf(name, sizeof name, "/tilewright/%s.%s.cu", unit->plan.entry, unit->arch->name);
+    if (unit->source_path && !(copy = without_line_directives(rt, unit->source, unit->source_bytes))) {
+        unit->status[with] = tw_fail(&unit->error[with], TW_ERROR_MEMORY, "out of memory");
+        return;
+    }
     struct tw_compile_request request = {
-        .source = unit->source,
+        .source = copy ? copy : unit->source,
         .source_bytes = unit->source_bytes,
-        .name = name,
+        .name = unit->source_path ? unit->source_path : name,
         .entry = unit->plan.entry,
         .arch = unit->arch->name,
         .allow = all,
@@ -381,8 +438,59 @@ static void compile_one(void *context, int64_t i)
         unit->status[with] = tw_compile_cached(rt, &request, &unit->compiled[with], &unit->error[with]);
     else
         unit->status[with] = tool_nvcc(rt, &request, &unit->compiled[with], &unit->error[with]);
+    tw_free(rt, copy);
     progress_show("[%d/%d] %s %s", atomic_fetch_add(&stage->done, 1) + 1, stage->count, unit->plan.entry,
                   unit->arch->name);
+}
+
+/* The compiler's own lines, each after `margin`. A user's template has its path in the place of the name that its
+ * `#line` directives give it. What would command a terminal becomes '?'. */
+static void print_log(const struct compile_unit *unit, const char *log, const char *margin)
+{
+    const char *path = unit->kernel->template_path, *text;
+    char name[512];
+    size_t length;
+    if (path && emit_find_template(unit->plan.template_name, &text, &length))
+        path = NULL;
+    int named = snprintf(name, sizeof name, "/tilewright/templates/%s", unit->plan.template_name);
+    if (named < 0 || named >= (int)sizeof name)
+        path = NULL;
+    for (bool start = true; *log; log++) {
+        if (start && *log != '\n')
+            fputs(margin, stderr);
+        start = *log == '\n';
+        if (path && strncmp(log, name, (size_t)named) == 0 && strchr("(:\"' \n", log[named])) {
+            fputs(path, stderr);
+            log += named - 1;
+        } else {
+            bool command = (unsigned char)*log < ' ' && *log != '\n' && *log != '\t';
+            fputc(command || *log == 0x7f ? '?' : *log, stderr);
+        }
+        if (!start && !log[1])
+            fputc('\n', stderr);
+    }
+}
+
+/* A text that the compiler refuses: its own words, where it said some before it gave up. */
+static void refuse(struct compile *c, const struct compile_unit *unit, enum compile_with with)
+{
+    const struct plan *p = &unit->plan;
+    const struct tw_compiled *compiled = &unit->compiled[with];
+    const char *log = compiled->log && *compiled->log && !compiled->cubin ? compiled->log : NULL;
+    if (!unit->source_path)
+        diag_report(&c->diags, DIAG_ERROR, p->loc, p->kernel, NULL, "COMPILE", "%s for %s does not compile by %s%s%s",
+                    p->entry, unit->arch->name, compile_with_word[with], log ? "" : ": ",
+                    log ? "" : unit->error[with].text);
+    compile_report(c);
+    if (unit->source_path) {
+        const char *why = unit->error[with].text;
+        size_t named = strlen(unit->source_path);
+        if (strncmp(why, unit->source_path, named) == 0 && strncmp(why + named, ": ", 2) == 0)
+            why += named + 2;
+        fprintf(stderr, "%s: error: %s [COMPILE]\n", unit->source_path, log ? "the compiler refuses it" : why);
+    }
+    if (log)
+        print_log(unit, log, unit->source_path ? "" : "  ");
 }
 
 /* What the compiler made of a Plan that it should not have. Returns 0, 1, or 3 after a fault of the environment. */
@@ -396,8 +504,7 @@ static int judge(struct compile *c, struct compile_unit *unit, enum compile_with
     if (unit->status[with] != TW_OK && exit_status != 1)
         return exit_status;
     if (unit->status[with] != TW_OK) {
-        diag_report(&c->diags, DIAG_ERROR, p->loc, p->kernel, NULL, "COMPILE", "%s for %s does not compile by %s: %s",
-                    p->entry, arch, compile_with_word[with], unit->error[with].text);
+        refuse(c, unit, with);
         return 1;
     }
     if (p->register_limit && info->registers > (uint32_t)p->register_limit)

@@ -43,6 +43,7 @@ struct compile_unit {
     struct plan plan;
     bool planned, emitted;         /* without faults */
     char *source;                  /* CUDA text */
+    const char *source_path;       /* the user's file that the text is from, or NULL where it was emitted */
     size_t source_bytes;
     bool wanted;                   /* compile_cubins compiles it */
     unsigned outputs;              /* tw_output bits */
@@ -83,12 +84,13 @@ int compile_open(struct compile *c, const char *command, const char *path);
 int compile_architectures(const struct spec_kernel *kernel, const struct arch *out[COMPILE_ARCHITECTURES]);
 
 /* Plans and emits every unit of the choice, beside each other's faults. Exit status: 0; 1 faults in c->diags, or an
- * architecture that no chosen kernel has; 2 for a kernel or variant that is not there, told on stderr; 3. An
- * architecture that only some kernels lack is a note on stderr. */
+ * architecture that no chosen kernel has; 2 for a kernel or variant that is not there or an architecture that is none,
+ * told on stderr; 3. An architecture that only some kernels lack is a note on stderr. */
 int compile_units(struct compile *c, const struct compile_choice *choice);
 
 /* Compiles every `wanted` unit through the cache, as many at once as there are processors, and checks what came out
- * against its Plan. Faults go to c->diags, those of the environment to stderr. Exit status. */
+ * against its Plan. Faults go to c->diags; those of the environment to stderr, and so does what the compiler says of a
+ * text that it refuses, after what c->diags held. Exit status. */
 int compile_cubins(struct compile *c, enum compile_with with);
 
 /* Emits the family's fp64 kernel for this unit's Plan, and compiles it for `arch`; *out is freed by tw_compiled_free.

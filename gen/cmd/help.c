@@ -47,6 +47,8 @@ int cmd_help(int argc, char **argv)
         return 0;
     }
     const struct command *command = command_find(topic);
+    if (!command && strcmp(topic, "luacats") == 0)
+        return options_fault("help", "there is no command 'luacats'; did you mean 'help --luacats'?");
     if (!command)
         return options_fault("help", "there is no command '%s'", topic);
     char name[32], option[] = "--help";

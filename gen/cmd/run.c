@@ -8,6 +8,7 @@
 
 #include "cmd/cmd.h"
 #include "cmd/parallel.h"
+#include "emu/emu.h"
 
 /* What is compiled where there is no device to ask. */
 static const char default_arch[] = "sm_90a";
@@ -23,9 +24,10 @@ static bool runs_on(const struct arch *arch, const struct tw_device *device)
     return arch->major < device->major || (arch->major == device->major && arch->minor <= device->minor);
 }
 
+/* The emulator executes PTX; a GPU needs it for code of another major number. */
 static bool needs_ptx(const struct arch *arch, const struct tw_device *device)
 {
-    return arch->major != device->major;
+    return strcmp(device->ops->kind, "emu") == 0 || arch->major != device->major;
 }
 
 static const struct arch *pick(const void *context, const struct arch *const *arch, int count)
@@ -44,6 +46,24 @@ static const struct arch *pick(const void *context, const struct arch *const *ar
 
 /* ---- the device ------------------------------------------------------------------------------------------------ */
 
+static const char *const completion_word[] = {"eager", "late", "random"};
+
+/* A finding of the emulator, once. */
+static void show_report(void *context, const struct emu_report *report)
+{
+    (void)context;
+    progress_clear();
+    fprintf(stderr, "%s\n", report->text);
+}
+
+static int open_emulator(struct run *run)
+{
+    struct emu_options options = {.arch = run->options.arch ? run->options.arch : default_arch,
+                                  .completion = (enum emu_completion)run->options.completion,
+                                  .seed = run->options.seed, .report = show_report};
+    return tw_device_open_emu(&run->compile.rt, &options, &run->device, &run->no_device);
+}
+
 /* Opens what --device asks for; no device is no fault under auto. Exit status. */
 static int open_device(struct run *run)
 {
@@ -51,7 +71,9 @@ static int open_device(struct run *run)
     bool must = strcmp(name, "auto") != 0;
     int ordinal = strncmp(name, "cuda:", 5) == 0 ? atoi(name + 5) : 0;
     double start = compile_clock();
-    int status = tw_device_open_cuda(&run->compile.rt, ordinal, &run->device, &run->no_device);
+    int status = strcmp(name, "emu") == 0
+                     ? open_emulator(run)
+                     : tw_device_open_cuda(&run->compile.rt, ordinal, &run->device, &run->no_device);
     run->device_seconds = compile_clock() - start;
     if (status == TW_OK)
         return 0;
@@ -61,7 +83,7 @@ static int open_device(struct run *run)
 
 static bool known_device(const char *name)
 {
-    if (strcmp(name, "auto") == 0 || strcmp(name, "cuda") == 0)
+    if (strcmp(name, "auto") == 0 || strcmp(name, "cuda") == 0 || strcmp(name, "emu") == 0)
         return true;
     return strncmp(name, "cuda:", 5) == 0 && name[5] && strspn(name + 5, "0123456789") == strlen(name + 5) &&
            strlen(name) < 8;
@@ -74,6 +96,21 @@ struct banner {
     char kernel[256], entry[256], arch[32];
 };
 
+/* What the first line names is what runs: an option that names something else is refused. Exit status. */
+static int check_banner(const struct run_options *o, const struct banner *banner)
+{
+    if (!arch_find(banner->arch)) {
+        fprintf(stderr, "tilewright run: %s:1: there is no architecture '%s'\n", o->source, banner->arch);
+        return 1;
+    }
+    if (o->kernel && strcmp(o->kernel, banner->kernel) != 0)
+        return options_fault("run", "--kernel %s: the first line of %s names kernel '%s'", o->kernel, o->source,
+                             banner->kernel);
+    if (o->arch && strcmp(o->arch, banner->arch) != 0)
+        return options_fault("run", "--arch %s: the first line of %s names %s", o->arch, o->source, banner->arch);
+    return 0;
+}
+
 static int read_source(struct run *run, char **text, size_t *length, struct banner *banner)
 {
     struct tw_error error;
@@ -85,7 +122,7 @@ static int read_source(struct run *run, char **text, size_t *length, struct bann
     *text = (char *)bytes;
     if (sscanf(*text, "// tilewright %d: kernel %255[^, \n], entry %255[^, \n], arch %31[a-z0-9_]", &generator,
                banner->kernel, banner->entry, banner->arch) == 4)
-        return 0;
+        return check_banner(&run->options, banner);
     fprintf(stderr,
             "tilewright run: %s:1: the first line does not say which kernel this is; write '// tilewright 1: kernel "
             "NAME, entry ENTRY, arch sm_90a'\n",
@@ -113,6 +150,7 @@ static int replace_source(struct run *run, const char *text, size_t length, cons
     memory_resize(&memory, found->source, found->source_bytes + 1, 0);
     found->source = copy;
     found->source_bytes = length;
+    found->source_path = run->options.source;
     for (int i = 0; i < run->compile.unit_count; i++)
         run->compile.unit[i].wanted = &run->compile.unit[i] == found;
     return 0;
@@ -273,21 +311,25 @@ static int word_number(const char *word, const char *const *words, int count)
     return -1;
 }
 
-static int read_words(struct run_options *o, const char *inputs, const char *rows, const char *reference)
+static int read_words(struct run_options *o, const char *inputs, const char *rows, const char *reference,
+                      const char *complete)
 {
     static const char *const inputs_word[] = {"normal", "integer", "both"};
     static const char *const rows_word[RUN_ROWS_COUNT] = {"auto", "dense", "padded"};
     int kind = word_number(inputs, inputs_word, 3);
     int row = word_number(rows, rows_word, RUN_ROWS_COUNT);
     int where = word_number(reference, trial_reference_word, TRIAL_REFERENCES);
+    o->completion = word_number(complete, completion_word, 3);
     if (kind < 0)
         return options_fault("run", "--inputs %s: write normal, integer or both", inputs);
     if (row < 0)
         return options_fault("run", "--rows %s: write auto, dense or padded", rows);
     if (where < 0)
         return options_fault("run", "--reference %s: write auto, host, device or both", reference);
+    if (o->completion < 0)
+        return options_fault("run", "--complete %s: write eager, late or random", complete);
     if (!known_device(o->device))
-        return options_fault("run", "--device %s: write auto, cuda or cuda:N", o->device);
+        return options_fault("run", "--device %s: write auto, cuda, cuda:N or emu", o->device);
     o->inputs[FAMILY_NORMAL] = kind != 1;
     o->inputs[FAMILY_INTEGER] = kind != 0;
     o->rows = (enum run_rows)row;
@@ -299,7 +341,7 @@ int cmd_run(int argc, char **argv)
 {
     struct run run;
     struct run_options *o = &run.options;
-    const char *path, *inputs = "both", *rows = "auto", *reference = "auto";
+    const char *path, *inputs = "both", *rows = "auto", *reference = "auto", *complete = "eager";
     int operands;
     memset(&run, 0, sizeof run);
     o->device = "auto";
@@ -308,8 +350,10 @@ int cmd_run(int argc, char **argv)
         {"--kernel", OPTION_TEXT, &o->kernel, "K", "this kernel alone"},
         {"--set", OPTION_LIST, &o->set, "M=512,N=1/64",
          "in the place of the spec's sizes; / separates several; repeatable"},
-        {"--device", OPTION_TEXT, &o->device, "auto|cuda[:N]",
-         "auto: a GPU that can run the kernel, else compile only"},
+        {"--device", OPTION_TEXT, &o->device, "auto|cuda[:N]|emu",
+         "auto: a GPU that can run the kernel, else compile only; emu: the emulator"},
+        {"--complete", OPTION_TEXT, &complete, "eager|late|random",
+         "when the emulator's asynchronous operations happen; eager"},
         {"--arch", OPTION_TEXT, &o->arch, "A", "this architecture; without it the best that the device runs"},
         {"--seed", OPTION_NUMBER, &o->seed, "S", "of the random inputs; 1"},
         {"--inputs", OPTION_TEXT, &inputs, "normal|integer", "one kind of inputs; both by default"},
@@ -327,7 +371,9 @@ int cmd_run(int argc, char **argv)
         return status;
     if (!operands)
         return options_fault("run", "which spec?");
-    status = read_words(o, inputs, rows, reference);
+    if (o->arch && strchr(o->arch, ','))
+        return options_fault("run", "--arch %s: run takes one architecture", o->arch);
+    status = read_words(o, inputs, rows, reference, complete);
     if (status >= 0)
         return status;
 

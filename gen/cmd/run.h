@@ -19,6 +19,7 @@ struct run_options {
     enum run_rows rows;
     enum trial_reference reference;
     uint64_t seed;
+    int completion;                  /* enum emu_completion */
     bool json;
     struct option_list set;
 };

@@ -12,6 +12,7 @@ static const struct spec_family_tensor tensors[] = {
     {"C", "m n", false, false}, {NULL, NULL, false, false},
 };
 static const char *const scalars[] = {"alpha", "beta", NULL};
+static const char *const scalar_tensors[] = {NULL, "C"};
 static const char *const architectures[] = {"sm_80", "sm_90a", NULL};
 
 /* ---- reading the spec -------------------------------------------------------------------------------------------- */
@@ -529,7 +530,8 @@ static size_t reference_params(const struct plan *p, const int64_t *dims, const 
 }
 
 const struct family family_gemm = {
-    .spec = {.name = "gemm", .axes = "m n k", .tensor = tensors, .scalar = scalars, .epilogue_axes = "m n"},
+    .spec = {.name = "gemm", .axes = "m n k", .tensor = tensors, .scalar = scalars, .epilogue_axes = "m n",
+             .scalar_tensor = scalar_tensors},
     .arch = architectures,
     .variants = variants,
     .resolve = resolve,

@@ -52,7 +52,8 @@ static void read_family(struct reader *r, int table)
     lua_pop(L, 1);
 }
 
-static void read_template(struct reader *r, int table)
+/* False: there are both family and template. */
+static bool read_template(struct reader *r, int table)
 {
     lua_State *L = r->L;
     struct spec_kernel *k = reader_kernel(r);
@@ -65,7 +66,7 @@ static void read_template(struct reader *r, int table)
     else if (type != LUA_TNIL && family != LUA_TNIL)
         reader_fault(r, "template", AT_KEY, "KERNEL-FAMILY",
                      "a kernel of a family has the family's templates; write "
-                     "family or template");
+                     "one of them, family or template");
     else if (type != LUA_TNIL && type != LUA_TSTRING)
         reader_fault(r, "template", AT_VALUE, "FIELD-TYPE", "takes the name of a file beside the spec, this is %s",
                      describe(r, -1));
@@ -88,6 +89,7 @@ static void read_template(struct reader *r, int table)
             reader_fault(r, "template", AT_VALUE, "TEMPLATE-FILE", "%s is a link that leaves the spec's folder", path);
     }
     lua_pop(L, 1);
+    return type == LUA_TNIL || family == LUA_TNIL;
 }
 
 /* ---- operands and plain fields --------------------------------------------------------------------------------- */
@@ -455,6 +457,7 @@ static void read_rings(struct reader *r, int table)
 
 static void read_grid(struct reader *r, int table)
 {
+    static const int64_t most[3] = {2147483647, 65535, 65535}; /* gridDim in x, y, z */
     lua_State *L = r->L;
     struct spec_kernel *k = reader_kernel(r);
     int type = lua_getfield(L, table, "grid");
@@ -468,12 +471,16 @@ static void read_grid(struct reader *r, int table)
                      "takes a list of 1 to 3 expressions of dims: grid = { M // 128 }");
     for (int i = 0; i < (int)n && n <= 3; i++) {
         const char *path = arena_format(r->arena, "grid[%d]", i + 1), *what;
+        int64_t value;
         reader_check(r, path);
         lua_rawgeti(L, -1, i + 1);
         k->grid[i] = shape_node(r, -1, &what);
         if (k->grid[i] < 0)
             reader_fault(r, path, AT_VALUE, "FIELD-TYPE", "takes a whole number or an expression of dims, this is %s",
                          what);
+        else if (expr_is_int(&k->shape, k->grid[i], &value) && (value < 1 || value > most[i]))
+            reader_fault(r, path, AT_VALUE, "FIELD-RANGE", "%lld is no number of blocks; write 1 to %lld",
+                         (long long)value, (long long)most[i]);
         lua_pop(L, 1);
     }
     lua_pop(L, 1);
@@ -509,7 +516,8 @@ void read_kernel(struct reader *r, int table)
     lua_State *L = r->L;
     luaL_checkstack(L, 12, "kernel");
     read_family(r, table);
-    read_template(r, table);
+    if (!read_template(r, table)) /* of two kinds: what its fields should be is unknown */
+        return;
     read_plain(r, table);
     check_tensors(r);
     read_arch(r, table);

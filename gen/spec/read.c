@@ -115,19 +115,33 @@ struct key *sorted_keys(struct reader *r, int index, int *count)
     return key;
 }
 
+enum name_kind { KEYWORD, TAKEN };
+
+static bool is_name(const char *text, enum name_kind kind)
+{
+    static const struct {
+        enum name_kind kind;
+        const char *text;
+    } names[] = {
+#define NAME(kind, text) {kind, text},
+#include "spec/names.def"
+#undef NAME
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (names[i].kind == kind && strcmp(text, names[i].text) == 0)
+            return true;
+    return false;
+}
+
+bool is_taken(const char *text)
+{
+    return is_name(text, TAKEN);
+}
+
 bool is_identifier(const char *text)
 {
-    static const char *const taken[] = {
-        "alignas",  "alignof",  "auto",    "bool",      "break",  "case",     "catch",    "char",      "class",
-        "const",    "continue", "default", "delete",    "do",     "double",   "else",     "enum",      "explicit",
-        "export",   "extern",   "false",   "float",     "for",    "friend",   "goto",     "if",        "inline",
-        "int",      "long",     "mutable", "namespace", "new",    "operator", "private",  "protected", "public",
-        "register", "restrict", "return",  "short",     "signed", "sizeof",   "static",   "struct",    "switch",
-        "template", "this",     "throw",   "true",      "try",    "typedef",  "typename", "union",     "unsigned",
-        "using",    "virtual",  "void",    "volatile",  "while",  NULL};
-    for (int i = 0; taken[i]; i++)
-        if (strcmp(text, taken[i]) == 0)
-            return false;
+    if (is_name(text, KEYWORD))
+        return false;
     size_t n = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
     return n > 0 && n <= 100 && !text[n] && !(text[0] >= '0' && text[0] <= '9') && strncmp(text, "__", 2) != 0;
 }
@@ -257,6 +271,8 @@ static int add_dim(struct reader *r, const char *name, size_t length, int64_t mu
     reader_check(r, dim->name);
     if (!is_identifier(dim->name) || strcmp(dim->name, "sm_count") == 0)
         luaL_error(r->L, "a dim cannot be called '%s': it becomes a name in C", dim->name);
+    if (is_taken(dim->name))
+        luaL_error(r->L, "a dim cannot be called '%s', which the emitted text uses; write another name", dim->name);
     if (spec->dim_count == MOST_DIMS)
         luaL_error(r->L, "there are more than %d dims", MOST_DIMS);
     return spec->dim_count++;
@@ -361,6 +377,10 @@ static void check_name(struct reader *r)
     if (!is_identifier(name))
         diag_report(r->diags, DIAG_ERROR, reader_call_loc(r), name, NULL, "KERNEL-NAME",
                     "the name becomes one in C: letters, digits and _, at most 100, no keyword");
+    else if (is_taken(name))
+        diag_report(r->diags, DIAG_ERROR, reader_call_loc(r), name, NULL, "KERNEL-NAME",
+                    "the text that is made of the kernel has its own %s; write another name, such as my_%s", name,
+                    name);
     for (int i = 0; i < r->now; i++)
         if (strcmp(r->spec->kernel[i].name, name) == 0) {
             diag_report(r->diags, DIAG_ERROR, reader_call_loc(r), name, NULL, "KERNEL-NAME",

@@ -90,7 +90,8 @@ struct key {
     lua_Integer position;
 };
 struct key *sorted_keys(struct reader *r, int index, int *count);
-bool is_identifier(const char *text); /* and no keyword of C */
+bool is_identifier(const char *text); /* and no keyword of C or C++ */
+bool is_taken(const char *text);      /* the libraries, CUDA or the emitted text use the name (names.def) */
 
 /* ---- fields.c -------------------------------------------------------------------------------------------------- */
 

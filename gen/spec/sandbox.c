@@ -411,12 +411,36 @@ static int only_column(struct sandbox *s, int file, int line, const char *word)
     return count == 1 ? column : 0;
 }
 
+/* The line with the deepest bracket; 0 where none is deep. */
+static int deepest_line(struct sandbox *s, int file)
+{
+    const struct tokens *t = sandbox_tokens(s, file);
+    int depth = 0, most = 20, line = 0;
+    for (int i = 0; t && i < t->count; i++) {
+        if (token_is(t, i, "(") || token_is(t, i, "{") || token_is(t, i, "["))
+            depth++;
+        else if (token_is(t, i, ")") || token_is(t, i, "}") || token_is(t, i, "]"))
+            depth--;
+        if (depth > most) {
+            most = depth;
+            line = t->token[i].line;
+        }
+    }
+    return line;
+}
+
 /* Lua's "near <eof>" and quoted tokens stay; its place goes. */
-static int syntax_error(struct sandbox *s, struct sandbox_error *error)
+static int syntax_error(struct sandbox *s, int source, struct sandbox_error *error)
 {
     int file = -1, line = 0;
     const char *text = lua_tostring(s->L, -1);
     text = split_place(text ? text : "?", &file, &line);
+    if (file < 0) { /* Lua's parser gives its own limits no place */
+        file = source;
+        line = deepest_line(s, file);
+        if (strcmp(text, "C stack overflow") == 0)
+            text = "expressions or blocks are nested too deep; Lua takes about 200 levels";
+    }
     set_error(s, file, line, "LUA-SYNTAX", text);
     const char *near = strstr(text, "near '");
     char word[64];
@@ -461,7 +485,7 @@ int sandbox_load(struct sandbox *s, const char *name, const char *text, size_t l
         *error = s->error;
         return s->status;
     }
-    return c.result == LUA_OK ? SANDBOX_OK : syntax_error(s, error);
+    return c.result == LUA_OK ? SANDBOX_OK : syntax_error(s, file, error);
 }
 
 int sandbox_load_file(struct sandbox *s, const char *path, struct sandbox_error *error)

@@ -162,6 +162,8 @@ struct spec_family {
     const struct spec_family_tensor *tensor; /* ends with name == NULL; other tensor fields are epilogue operands */
     const char *const *scalar;               /* scalar fields that the family reads: "alpha", "beta"; NULL-terminated */
     const char *epilogue_axes;               /* axes whose index an epilogue may read: "m n" */
+    const char *const *scalar_tensor;        /* as `scalar`: the tensor without which the family does not read it, NULL:
+                                                it always does; NULL in place of the list: of all of them */
 };
 
 struct spec_options {

@@ -1,8 +1,12 @@
 /* Tensors and scalars: tensor { M, K, dtype = "bf16", ... }, scalar("fp32", 1.5), and what must hold among them. */
 #include "spec/read.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Of a constant extent or stride: with it, the bytes of a row and a row's pitch stay in 64 bits. */
+#define MOST_EXTENT ((int64_t)1 << 40)
 
 static const char *const tensor_words[] = {"axes", "dtype", "fill", "out", "stride", "swizzle", "tile", NULL};
 
@@ -155,12 +159,68 @@ static void read_swizzle(struct item *i)
     lua_pop(L, 1);
 }
 
+/* What `fill` can say, as `run` understands it: the word and how many numbers stand behind it. */
+static const struct fill {
+    const char *word;
+    int numbers;
+    const char *usage;
+} fills[] = {
+    {"documents", 1, "documents N, N from 1 to 65536"},
+    {"constant", 1, "constant X"},
+    {"zeros", 0, "zeros"},
+    {"ones", 0, "ones"},
+    {"integers", 2, "integers LOW HIGH, with an integer from LOW to HIGH and neither beyond 2^53"},
+    {"iota", 0, "iota"},
+    {"normal", 0, "normal"},
+};
+enum { FILLS = sizeof fills / sizeof *fills };
+
+/* Whether the numbers behind the fill's word are those that it takes. */
+static bool fill_fits(const struct fill *f, const char *text)
+{
+    double value[2] = {0};
+    text += strlen(f->word);
+    for (int n = 0; n < f->numbers; n++) {
+        char *end;
+        value[n] = strtod(text, &end);
+        if (end == text)
+            return false;
+        text = end;
+    }
+    if (text[strspn(text, " ")])
+        return false;
+    if (strcmp(f->word, "documents") == 0)
+        return value[0] >= 1 && value[0] <= 65536;
+    return f->numbers < 2 ||
+           (fabs(value[0]) <= 0x1p53 && fabs(value[1]) <= 0x1p53 && ceil(value[0]) <= floor(value[1]));
+}
+
+static void check_fill(struct item *i, const char *text)
+{
+    const char *path = path_of(i, "fill", 0), *known[FILLS + 1] = {0}, *word[2];
+    int words = split_words(i->r, text, word, 1);
+    for (int n = 0; n < FILLS; n++) {
+        known[n] = fills[n].word;
+        if (words == 0 || text[0] == ' ' || strcmp(known[n], word[0]) != 0)
+            continue;
+        if (!fill_fits(&fills[n], text))
+            reader_fault(i->r, path, AT_VALUE, "FIELD-WORD", "\"%s\" is not understood; write %s", text,
+                         fills[n].usage);
+        return;
+    }
+    reader_fault(i->r, path, AT_VALUE, "FIELD-WORD",
+                 "there is no fill \"%s\"; write documents N, constant X, zeros, ones, integers LOW HIGH, iota or "
+                 "normal%s",
+                 text, words ? reader_suggest(i->r, word[0], known) : "");
+}
+
 static void read_flags(struct item *i)
 {
     lua_State *L = i->r->L;
     if (lua_getfield(L, i->table, "fill") == LUA_TSTRING) {
         i->t->fill = arena_text(i->r->arena, lua_tostring(L, -1));
         reader_check(i->r, i->t->fill);
+        check_fill(i, i->t->fill);
     } else if (!lua_isnil(L, -1)) {
         reader_fault(i->r, path_of(i, "fill", 0), AT_VALUE, "FIELD-TYPE", "takes a text, this is %s",
                      describe(i->r, -1));
@@ -198,6 +258,9 @@ static void read_dims(struct item *i)
             i->t->dim[d] = expr_int(shape, 1);
         } else if (expr_is_int(shape, i->t->dim[d], &value) && value < 1) {
             reader_fault(i->r, path, AT_VALUE, "FIELD-RANGE", "%lld is no extent; write 1 or more", (long long)value);
+        } else if (expr_is_int(shape, i->t->dim[d], &value) && value > MOST_EXTENT) {
+            reader_fault(i->r, path, AT_VALUE, "FIELD-RANGE", "%lld is no extent; write 1 to 2^40", (long long)value);
+            i->t->dim[d] = expr_int(shape, 1);
         }
         lua_pop(L, 1);
     }
@@ -245,6 +308,9 @@ static void read_strides(struct item *i)
                              "order, innermost last");
             else if (constant && value < 1)
                 reader_fault(i->r, path, AT_VALUE, "FIELD-RANGE", "%lld is no stride; write 1 or more",
+                             (long long)value);
+            else if (constant && value > MOST_EXTENT)
+                reader_fault(i->r, path, AT_VALUE, "FIELD-RANGE", "%lld is no stride; write 1 to 2^40",
                              (long long)value);
             else if (d < i->t->rank - 1)
                 i->t->stride[d] = node;
@@ -369,6 +435,10 @@ static void check_operand_name(struct reader *r, const char *name)
 {
     if (!is_identifier(name))
         reader_fault(r, name, AT_KEY, "TENSOR-NAME", "the name becomes one in C: letters, digits and _, no keyword");
+    else if (is_taken(name))
+        reader_fault(r, name, AT_KEY, "TENSOR-NAME",
+                     "the text that is made of the kernel has its own %s; write another name, such as my_%s", name,
+                     name);
     for (int d = 0; d < r->spec->dim_count; d++)
         if (strcmp(r->spec->dim[d].name, name) == 0)
             reader_fault(r, name, AT_KEY, "TENSOR-NAME", "the name is that of a dim; both become arguments in C");
@@ -411,6 +481,14 @@ void read_tensor(struct reader *r, const char *name)
     lua_pop(r->L, 1);
 }
 
+static bool has_tensor(const struct spec_kernel *k, const char *name)
+{
+    for (int i = 0; i < k->tensor_count; i++)
+        if (strcmp(k->tensor[i].name, name) == 0)
+            return true;
+    return false;
+}
+
 void read_scalar(struct reader *r, const char *name)
 {
     struct spec_kernel *k = reader_kernel(r);
@@ -424,8 +502,10 @@ void read_scalar(struct reader *r, const char *name)
     check_operand_name(r, name);
     struct spec_scalar *s = &k->scalar[k->scalar_count++];
     const struct spec_family *f = reader_family(r, k->family);
-    for (const char *const *known = f ? f->scalar : NULL; known && *known; known++)
-        s->read |= strcmp(*known, name) == 0;
+    for (int n = 0; f && f->scalar && f->scalar[n]; n++) {
+        const char *with = f->scalar_tensor ? f->scalar_tensor[n] : NULL; /* tensors are read before scalars */
+        s->read |= strcmp(f->scalar[n], name) == 0 && (!with || has_tensor(k, with));
+    }
     s->read |= k->template_path != NULL;
 }
 
@@ -466,6 +546,33 @@ static void default_axes(struct reader *r, struct spec_tensor *t, const struct s
     memcpy(t->axis, axis, (size_t)t->rank * sizeof *axis);
 }
 
+/* A tensor A also has the parameters A_map, A_stride, A_stride0, ...: no other operand is called so. */
+static void check_parameter_name(struct reader *r, const char *name)
+{
+    const struct spec_kernel *k = reader_kernel(r);
+    for (int i = 0; i < k->tensor_count; i++) {
+        const char *tensor = k->tensor[i].name;
+        size_t n = strlen(tensor);
+        const char *rest = name + n;
+        if (strncmp(name, tensor, n) != 0)
+            continue;
+        bool stride = strncmp(rest, "_stride", 7) == 0 && !rest[7 + strspn(rest + 7, "0123456789")];
+        if (stride || strcmp(rest, "_map") == 0)
+            reader_fault(r, name, AT_KEY, "TENSOR-NAME",
+                         "the name is that of a parameter of tensor %s; write another name, such as my_%s", tensor,
+                         name);
+    }
+}
+
+static void check_parameter_names(struct reader *r)
+{
+    const struct spec_kernel *k = reader_kernel(r);
+    for (int i = 0; i < k->tensor_count; i++)
+        check_parameter_name(r, k->tensor[i].name);
+    for (int i = 0; i < k->scalar_count; i++)
+        check_parameter_name(r, k->scalar[i].name);
+}
+
 void check_tensors(struct reader *r)
 {
     struct spec_kernel *k = reader_kernel(r);
@@ -481,6 +588,7 @@ void check_tensors(struct reader *r)
                          f->name, row->name, row->name, row->axes);
     }
     lua_pop(r->L, 1);
+    check_parameter_names(r);
     for (int i = 0; f && i < k->tensor_count; i++)
         default_axes(r, &k->tensor[i], f);
     int owner[SPEC_MAX_AXES], dim[SPEC_MAX_AXES]; /* the first tensor that has the axis, and in which dim */
@@ -529,10 +637,20 @@ void check_uses(struct reader *r)
                          "take it out",
                          t->name);
     }
-    for (int i = 0; f && i < k->scalar_count; i++)
-        if (!k->scalar[i].read)
+    for (int i = 0; f && i < k->scalar_count; i++) {
+        const char *with = NULL;
+        for (int n = 0; f->scalar && f->scalar_tensor && f->scalar[n]; n++)
+            if (strcmp(f->scalar[n], k->scalar[i].name) == 0)
+                with = f->scalar_tensor[n];
+        if (!k->scalar[i].read && with)
+            reader_fault(r, k->scalar[i].name, AT_KEY, "SCALAR-UNREAD",
+                         "nothing reads this scalar: the family reads it where there is a tensor %s; write %s or take "
+                         "%s out",
+                         with, with, k->scalar[i].name);
+        else if (!k->scalar[i].read)
             reader_fault(r, k->scalar[i].name, AT_KEY, "SCALAR-UNREAD",
                          "nothing reads this scalar; use t.%s in the "
                          "epilogue or take it out",
                          k->scalar[i].name);
+    }
 }

@@ -50,10 +50,36 @@ static const struct spec_tensor *tensor_of(struct reader *r, const struct elemen
     return &reader_kernel(r)->tensor[e->tensor];
 }
 
+/* A family's operand with an axis over which the function does not run, such as the A of a gemm, is brought tile by
+ * tile to where the sums are made; the function has no pointer to it. */
+static void refuse_family_operand(struct reader *r, const struct spec_tensor *t)
+{
+    const struct spec_family *f = reader_family(r, reader_kernel(r)->family);
+    const struct spec_family_tensor *row = f ? f->tensor : NULL;
+    const char *word[SPEC_MAX_RANK], *known[SPEC_MAX_AXES];
+    while (row && row->name && strcmp(row->name, t->name) != 0)
+        row++;
+    if (!row || !row->name)
+        return;
+    int words = split_words(r, row->axes, word, SPEC_MAX_RANK);
+    int axes = split_words(r, f->epilogue_axes, known, SPEC_MAX_AXES);
+    for (int i = 0; i < words; i++) {
+        bool has = false;
+        for (int a = 0; a < axes; a++)
+            has |= strcmp(word[i], known[a]) == 0;
+        if (!has)
+            sandbox_fault(r->L, "TRACE-OPERAND", t->name,
+                          "%s is an operand of family \"%s\", which this function cannot read; pass the same memory a "
+                          "second time under another name: X = tensor { ... } and t.X",
+                          t->name, f->name);
+    }
+}
+
 static int load(struct reader *r, const struct element *e, const int *index)
 {
     struct spec_tensor *t = &reader_kernel(r)->tensor[e->tensor];
     bool real = tw_dtype_info(t->dtype)->kind == TW_KIND_FLOAT;
+    refuse_family_operand(r, t);
     t->read = true;
     return made(r, expr_tensor(graph_of(r), e->tensor, real ? EXPR_REAL : EXPR_INT, t->rank, index));
 }
@@ -198,6 +224,9 @@ static int apply(struct reader *r, enum expr_op op)
     for (int i = 0; i < expr_ops[op].arity; i++)
         arg[i] = node_of(r, i + 1);
     struct expr_graph *g = graph_of(r);
+    int64_t divisor;
+    if ((op == EXPR_MOD || op == EXPR_FLOORDIV) && expr_is_int(g, arg[1], &divisor) && divisor == 0)
+        return luaL_error(r->L, "%s by 0 has no value; write a divisor that is not 0", expr_ops[op].name);
     if (!expr_result_type(g, op, arg, &type))
         return wrong_operands(r, op, arg);
     struct expr_node n = {.op = op, .arg = {arg[0], arg[1], arg[2]}};

@@ -192,7 +192,7 @@ static const struct emu_row rows[] = {
     SETP(GTU, gtu),
     SETP(GEU, geu),
     SETP(NUM, ordered),
-    SETP(NAN, unordered),
+    SETP(NAN_COMPARE, unordered),
     TEST(FINITE, is_finite),
     TEST(INFINITE, is_infinite),
     TEST(NUMBER, is_number),

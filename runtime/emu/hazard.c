@@ -182,10 +182,10 @@ struct emu_hazard_warp *emu_hazard_warp(struct emu_hazard_cluster *cluster, uint
     return &cluster->warps[rank * cluster->h->warps + warp].face;
 }
 
-/* ---- Lanes -------------------------------------------------------------------------------------------------------- */
+/* ---- Lanes ------------------------------------------------------------------------------------------------------- */
 
-/* While lanes are apart, met[a][b] is the epoch up to which lane a knows what lane b did since the split. Lanes that ran
-   together know all of each other up to now; lanes that come together know what any of them knew. */
+/* While lanes are apart, met[a][b] is the epoch up to which lane a knows what lane b did since the split. Lanes that
+   ran together know all of each other up to now; lanes that come together know what any of them knew. */
 static int lanes_matrix(struct hz_warp *w)
 {
     if (!w->met) {
@@ -238,7 +238,7 @@ void emu_hazard_lanes(struct emu_hazard_warp *warp, uint32_t lanes)
     w->path_epoch = *now;
 }
 
-/* ---- Ends --------------------------------------------------------------------------------------------------------- */
+/* ---- Ends -------------------------------------------------------------------------------------------------------- */
 
 /* A thread, or an arrival of one, touches the shared memory of another block of its cluster. */
 void hz_touch_remote(struct hz_warp *warp, uint64_t address, uint32_t position)
@@ -289,8 +289,9 @@ static void block_end(struct hz_warp *warp, uint32_t position)
             f.address = b->remote_address[i];
             f.other_block = c->first + c->warps[i - 1].rank;
             f.other_warp = c->warps[i - 1].index;
-            hz_report(h, &f, "the block ends, and an access of another block of the cluster to its shared memory is not "
-                             "ordered before that");
+            hz_report(h, &f,
+                      "the block ends, and an access of another block of the cluster to its shared memory is not "
+                      "ordered before that");
         }
     for (uint32_t i = 0; i < c->barrier_count; i++) {
         const struct hz_mbarrier *m = c->barriers[i];

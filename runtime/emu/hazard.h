@@ -35,7 +35,7 @@ struct emu_hazard_cluster; /* a resident cluster; a block without one is a clust
 
 #define EMU_HAZARD_NOWHERE UINT32_MAX
 
-/* ---- The list ----------------------------------------------------------------------------------------------------- */
+/* ---- The list ---------------------------------------------------------------------------------------------------- */
 
 enum emu_hazard_name {
 #define HAZARD(ID, name, what, todo) EMU_HAZARD_##ID,
@@ -62,40 +62,41 @@ struct emu_hazard_edge {
 };
 const struct emu_hazard_edge *emu_hazard_edges(size_t *count);
 
-/* ---- Reports ------------------------------------------------------------------------------------------------------ */
+/* ---- Reports ----------------------------------------------------------------------------------------------------- */
 
 /* One finding. Findings of one name at one pair of positions are one report. */
 struct emu_hazard_report {
     enum emu_hazard_name name;
-    char text[200];     /* what was found, in words, without places */
-    uint64_t count;     /* how often */
-    uint64_t address;   /* generic, of the first time; 0 where there is none */
-    uint32_t bytes;     /* of the access at address; 0 where there is none */
-    uint32_t position;  /* of the access or instruction that was being executed */
-    uint32_t other;     /* of what it is in conflict with, or EMU_HAZARD_NOWHERE */
-    uint64_t block;     /* linear number in the grid */
+    char text[200];    /* what was found, in words, without places */
+    uint64_t count;    /* how often */
+    uint64_t address;  /* generic, of the first time; 0 where there is none */
+    uint32_t bytes;    /* of the access at address; 0 where there is none */
+    uint32_t position; /* of the access or instruction that was being executed */
+    uint32_t other;    /* of what it is in conflict with, or EMU_HAZARD_NOWHERE */
+    uint64_t block;    /* linear number in the grid */
     uint64_t other_block;
     uint32_t warp, other_warp; /* in their blocks */
-    uint32_t lanes;     /* that the finding is about */
+    uint32_t lanes;            /* that the finding is about */
 };
 
-/* ---- Global memory over launches ---------------------------------------------------------------------------------- */
+/* ---- Global memory over launches --------------------------------------------------------------------------------- */
 
 /* Bytes of global memory that somebody has written since they were allocated. */
 int emu_hazard_memory_open(struct tw_runtime *rt, struct emu_hazard_memory **memory, struct tw_error *error);
 void emu_hazard_memory_close(struct emu_hazard_memory *memory);
-void emu_hazard_memory_fresh(struct emu_hazard_memory *memory, uint64_t address, uint64_t bytes); /* allocated or freed */
+void emu_hazard_memory_fresh(struct emu_hazard_memory *memory, uint64_t address,
+                             uint64_t bytes); /* allocated or freed */
 void emu_hazard_memory_written(struct emu_hazard_memory *memory, uint64_t address, uint64_t bytes); /* by the host */
 
-/* ---- A launch ----------------------------------------------------------------------------------------------------- */
+/* ---- A launch ---------------------------------------------------------------------------------------------------- */
 
 struct emu_hazard_options {
-    uint32_t blocks;      /* of a cluster, 1 to 16 */
-    uint32_t threads;     /* of a block, 1 to 1024 */
-    int strict;           /* a generic read before an asynchronous refill needs the proxy fence too; an atomic
-                             read-modify-write acquires only if it says so or a fence follows */
-    int programmatic;     /* what the previous launch wrote needs griddepcontrol.wait */
-    size_t shadow_bytes;  /* most for the shadow of global memory, which then forgets; 0: 256 MiB */
+    uint32_t blocks;     /* of a cluster, 1 to 16 */
+    uint32_t threads;    /* of a block, 1 to 1024 */
+    int strict;          /* a generic read before an asynchronous refill needs the proxy fence too; an atomic
+                            read-modify-write acquires only if it says so or a fence follows */
+    int programmatic;    /* what the previous launch wrote needs griddepcontrol.wait */
+    size_t shadow_bytes; /* most for the shadow of global memory, which then forgets; 0: 256 MiB */
     struct emu_hazard_memory *memory; /* NULL: reads of global memory are never UNINIT */
     /* Called when a report is made (count 1); may be NULL */
     void (*report)(void *context, const struct emu_hazard_report *report);
@@ -104,18 +105,18 @@ struct emu_hazard_options {
 
 int emu_hazard_open(struct tw_runtime *rt, const struct emu_hazard_options *options, struct emu_hazard **hazard,
                     struct tw_error *error);
-void emu_hazard_close(struct emu_hazard *hazard); /* NULL is allowed */
+void emu_hazard_close(struct emu_hazard *hazard);       /* NULL is allowed */
 int emu_hazard_status(const struct emu_hazard *hazard); /* TW_OK or TW_ERROR_MEMORY */
 
 /* Reports in the order of first finding; valid until the next event. NULL behind the last. */
 const struct emu_hazard_report *emu_hazard_report_at(const struct emu_hazard *hazard, size_t index);
 
-/* A cluster becomes resident: linear numbers of its blocks are first + rank. NULL: no memory. It lives until _end, which
-   comes after the last of its warps has exited (or when the launch is cut short). */
+/* A cluster becomes resident: linear numbers of its blocks are first + rank. NULL: no memory. It lives until _end,
+   which comes after the last of its warps has exited (or when the launch is cut short). */
 struct emu_hazard_cluster *emu_hazard_cluster_begin(struct emu_hazard *hazard, uint64_t first);
 void emu_hazard_cluster_end(struct emu_hazard_cluster *cluster);
 
-/* ---- Warps -------------------------------------------------------------------------------------------------------- */
+/* ---- Warps ------------------------------------------------------------------------------------------------------- */
 
 /* A warp of a resident block. The members below are for the executor's inline tests; the rest is the engine's. */
 struct emu_hazard_warp {
@@ -127,8 +128,9 @@ struct emu_hazard_warp {
 /* Stays in place until emu_hazard_cluster_end. */
 struct emu_hazard_warp *emu_hazard_warp(struct emu_hazard_cluster *cluster, uint32_t rank, uint32_t warp);
 
-/* These lanes run together from here on: a path begins, lanes come together at a join, or a .sync instruction holds them.
-   Told on each change of the path's mask (not for predicates of single instructions). All lanes run together at first. */
+/* These lanes run together from here on: a path begins, lanes come together at a join, or a .sync instruction holds
+   them. Told on each change of the path's mask (not for predicates of single instructions). All lanes run together at
+   first. */
 void emu_hazard_lanes(struct emu_hazard_warp *warp, uint32_t lanes);
 
 /* Lanes end. With the last lane of a block the block ends. */
@@ -136,10 +138,10 @@ void emu_hazard_exit(struct emu_hazard_warp *warp, uint32_t lanes, uint32_t posi
 
 /* A finding of somebody else's (bounds, alignment, transaction bytes, deadlock, ...), so that all are in one list. warp
    may be NULL. */
-void emu_hazard_found(struct emu_hazard *hazard, struct emu_hazard_warp *warp, enum emu_hazard_name name, uint32_t lanes,
-                      uint64_t address, uint32_t position, const char *format, ...) TW_PRINTF(7, 8);
+void emu_hazard_found(struct emu_hazard *hazard, struct emu_hazard_warp *warp, enum emu_hazard_name name,
+                      uint32_t lanes, uint64_t address, uint32_t position, const char *format, ...) TW_PRINTF(7, 8);
 
-/* ---- Accesses of threads ------------------------------------------------------------------------------------------ */
+/* ---- Accesses of threads ----------------------------------------------------------------------------------------- */
 
 /* What an access is. ATOMIC: read-modify-write. STRONG: volatile, relaxed, acquire, release and atomics; with a scope.
    SAME: a write of the bytes that were there already: it is in no conflict with another write. */
@@ -157,28 +159,28 @@ enum {
 };
 
 /* Each lane of `lanes` accesses `bytes` bytes (1 to 32) at address[lane] + offset: ld, st, atom, red, ldmatrix and
-   stmatrix rows. _shared: 32-bit shared addresses; _generic: any mix of global and shared ones. Told before or after the
-   memory itself is accessed, in the order of execution. Lanes outside of memory must not be in `lanes`. */
+   stmatrix rows. _shared: 32-bit shared addresses; _generic: any mix of global and shared ones. Told before or after
+   the memory itself is accessed, in the order of execution. Lanes outside of memory must not be in `lanes`. */
 void emu_hazard_shared(struct emu_hazard_warp *warp, uint32_t lanes, const uint32_t address[32], uint32_t offset,
                        uint32_t bytes, unsigned access, uint32_t position);
 void emu_hazard_generic(struct emu_hazard_warp *warp, uint32_t lanes, const uint64_t address[32], uint64_t offset,
                         uint32_t bytes, unsigned access, uint32_t position);
 
-/* ---- Fences ------------------------------------------------------------------------------------------------------- */
+/* ---- Fences ------------------------------------------------------------------------------------------------------ */
 
 enum emu_hazard_fence {
-    EMU_FENCE_CTA,          /* fence.sc, fence.acq_rel, membar of that scope */
+    EMU_FENCE_CTA, /* fence.sc, fence.acq_rel, membar of that scope */
     EMU_FENCE_CLUSTER,
     EMU_FENCE_GPU,          /* and .sys */
     EMU_FENCE_PROXY_ASYNC,  /* all spaces */
     EMU_FENCE_PROXY_SHARED, /* fence.proxy.async.shared::cta, ::cluster */
     EMU_FENCE_PROXY_GLOBAL,
     EMU_FENCE_MBARRIER_INIT,
-    EMU_FENCE_GRID          /* griddepcontrol.wait */
+    EMU_FENCE_GRID /* griddepcontrol.wait */
 };
 void emu_hazard_fence(struct emu_hazard_warp *warp, uint32_t lanes, enum emu_hazard_fence fence);
 
-/* ---- Named barriers and the cluster's ----------------------------------------------------------------------------- */
+/* ---- Named barriers and the cluster's ---------------------------------------------------------------------------- */
 
 /* Lanes arrive at barrier `id` (0 to 15). threads: the count they give, or all threads of the block where they give
    none. waits: bar.sync and bar.red, not bar.arrive. Lanes of one warp may come in parts. */
@@ -192,7 +194,7 @@ void emu_hazard_bar_complete(struct emu_hazard_cluster *cluster, uint32_t rank, 
 void emu_hazard_cluster_arrive(struct emu_hazard_warp *warp, uint32_t lanes, int relaxed);
 void emu_hazard_cluster_wait(struct emu_hazard_warp *warp, uint32_t lanes);
 
-/* ---- mbarrier ----------------------------------------------------------------------------------------------------- */
+/* ---- mbarrier ---------------------------------------------------------------------------------------------------- */
 
 /* One object at a time; lanes are those that execute it with this address. address: generic, of any block's shared
    memory. completed: the phase ended by it. relaxed: .relaxed, no edge. */
@@ -207,7 +209,11 @@ void emu_hazard_mbarrier_expect(struct emu_hazard_warp *warp, uint32_t lanes, ui
 void emu_hazard_mbarrier_wait(struct emu_hazard_warp *warp, uint32_t lanes, uint64_t address, unsigned parity, int done,
                               int relaxed, uint32_t position);
 
-/* ---- Asynchronous operations -------------------------------------------------------------------------------------- */
+/* Nothing can run any more: waits that were told as failed are looked at once more. One for a phase whose forerunner
+   the warp never waited for is reported as PHASE (a wrong parity), beside the DEADLOCK that the executor reports. */
+void emu_hazard_stuck(struct emu_hazard *hazard);
+
+/* ---- Asynchronous operations ------------------------------------------------------------------------------------- */
 
 enum emu_hazard_async {
     EMU_HAZARD_CP_ASYNC, /* cp.async: generic proxy; groups of a thread, or cp.async.mbarrier.arrive */
@@ -219,8 +225,8 @@ enum emu_hazard_async {
 /* A handle of an operation; 0 is none and is ignored everywhere. */
 typedef uint64_t emu_hazard_operation;
 
-/* An instruction starts asynchronous operations for these lanes: one handle for all of them. Its accesses follow at
-   once. Handles are valid until the cluster ends. */
+/* An instruction starts asynchronous operations for these lanes: one handle for all of them, but for SIGNAL one for
+   each lane whose barrier differs. Its accesses follow at once. Handles are valid until the cluster ends. */
 emu_hazard_operation emu_hazard_issue(struct emu_hazard_warp *warp, uint32_t lanes, enum emu_hazard_async kind,
                                       uint32_t position);
 
@@ -232,8 +238,8 @@ void emu_hazard_reads(struct emu_hazard_warp *warp, emu_hazard_operation operati
 void emu_hazard_writes(struct emu_hazard_warp *warp, emu_hazard_operation operation, unsigned lane, uint64_t address,
                        uint32_t bytes, int reduce);
 
-/* At issue, before the ranges are told: the operation will signal on this barrier, for the part of it that writes to the
-   barrier's block. Once for each target. */
+/* At issue, before the ranges are told: the operation will signal on this barrier, for the part of it that writes to
+   the barrier's block. Once for each target. */
 void emu_hazard_signals(struct emu_hazard_warp *warp, emu_hazard_operation operation, uint64_t address);
 
 /* It signals now; completed: the phase ended by it. Several parts of one operation may come one by one. */
@@ -251,7 +257,7 @@ void emu_hazard_wait_group(struct emu_hazard_warp *warp, uint32_t lanes, enum em
                            int read);
 void emu_hazard_wait_all(struct emu_hazard_warp *warp, uint32_t lanes, enum emu_hazard_async kind);
 
-/* ---- wgmma and its registers -------------------------------------------------------------------------------------- */
+/* ---- wgmma and its registers ------------------------------------------------------------------------------------- */
 
 /* Registers are numbers of the executor's, the same for the same place of the register file. */
 struct emu_hazard_wgmma {
@@ -259,7 +265,7 @@ struct emu_hazard_wgmma {
     uint32_t accumulator_count;
     const uint32_t *fragments; /* of A, where A is in registers */
     uint32_t fragment_count;
-    uint32_t shape;            /* any number that differs where shape or type of the accumulator do; not 0 */
+    uint32_t shape; /* any number that differs where shape or type of the accumulator do; not 0 */
 };
 
 /* wgmma.mma_async by one warp. The ranges of shared memory that it reads follow by emu_hazard_reads: A's rows of this

@@ -1,7 +1,7 @@
 /* Asynchronous operations: from issue to the waits that make them known. */
 #include "hazard_internal.h"
 
-/* ---- The table ---------------------------------------------------------------------------------------------------- */
+/* ---- The table --------------------------------------------------------------------------------------------------- */
 
 /*      63          44 43       32 31           0
        +--------------+-----------+--------------+
@@ -176,7 +176,7 @@ emu_hazard_operation emu_hazard_issue(struct emu_hazard_warp *warp, uint32_t lan
     return handle_of(c, head - 1);
 }
 
-/* ---- Accesses ----------------------------------------------------------------------------------------------------- */
+/* ---- Accesses ---------------------------------------------------------------------------------------------------- */
 
 static int access_begin(struct hz_access *a, struct hz_warp *w, uint32_t number, unsigned flags, uint32_t position)
 {
@@ -261,7 +261,7 @@ void emu_hazard_writes(struct emu_hazard_warp *warp, emu_hazard_operation operat
     hz_range(&a, address, bytes, lane & 31, 7);
 }
 
-/* ---- Barriers ----------------------------------------------------------------------------------------------------- */
+/* ---- Barriers ---------------------------------------------------------------------------------------------------- */
 
 static void to_come(struct hz_mbarrier *m, const struct hz_operation *o)
 {
@@ -349,7 +349,7 @@ emu_hazard_operation emu_hazard_cp_arrive(struct emu_hazard_warp *warp, uint32_t
     return handle_of(c, number - 1);
 }
 
-/* ---- Groups ------------------------------------------------------------------------------------------------------- */
+/* ---- Groups ------------------------------------------------------------------------------------------------------ */
 
 void emu_hazard_commit(struct emu_hazard_warp *warp, uint32_t lanes, enum emu_hazard_async kind)
 {

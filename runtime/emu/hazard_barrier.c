@@ -1,7 +1,7 @@
 /* Named barriers, the cluster's barrier and mbarriers: what an arrival brings and a wait takes. */
 #include "hazard_internal.h"
 
-/* ---- Named barriers ----------------------------------------------------------------------------------------------- */
+/* ---- Named barriers ---------------------------------------------------------------------------------------------- */
 
 /* Who comes to a barrier must be ordered behind all who came to its use before; else which of them meet is chance: the
    sign of a wrong count. */
@@ -25,8 +25,10 @@ static void bar_check(struct hz_warp *w, struct hz_bar *bar, uint32_t lanes, uin
         const struct hz_warp *other = &c->warps[w->rank * h->warps + i];
         if (bar->last[i] > w->clock.at[other->component]) {
             f.other_warp = i;
-            hz_report(h, &f, "barrier %u for %u threads: the warp comes to it without an order behind those who met there "
-                             "before: which ones meet is chance", id, threads);
+            hz_report(h, &f,
+                      "barrier %u for %u threads: the warp comes to it without an order behind those who met there "
+                      "before: which ones meet is chance",
+                      id, threads);
             return;
         }
     }
@@ -82,7 +84,7 @@ void emu_hazard_bar_complete(struct emu_hazard_cluster *cluster, uint32_t rank, 
     bar->any = 0;
 }
 
-/* ---- barrier.cluster ---------------------------------------------------------------------------------------------- */
+/* ---- barrier.cluster --------------------------------------------------------------------------------------------- */
 
 void emu_hazard_cluster_arrive(struct emu_hazard_warp *warp, uint32_t lanes, int relaxed)
 {
@@ -107,7 +109,7 @@ void emu_hazard_cluster_wait(struct emu_hazard_warp *warp, uint32_t lanes)
     }
 }
 
-/* ---- mbarriers ---------------------------------------------------------------------------------------------------- */
+/* ---- mbarriers --------------------------------------------------------------------------------------------------- */
 
 static uint32_t slot_of(uint64_t address, uint32_t count)
 {
@@ -322,8 +324,9 @@ void hz_mbarrier_complete(struct emu_hazard_cluster *c, struct hz_mbarrier *m, s
             f.other_block = c->first + by->rank;
             f.other_warp = by->index;
         }
-        hz_report(h, &f, behind ? "the phase that is waited for has completed, and so has the next one, before the wait saw it"
-                                : "the next phase completes, and nothing orders that behind the wait for this one");
+        hz_report(h, &f,
+                  behind ? "the phase that is waited for has completed, and so has the next one, before the wait saw it"
+                         : "the next phase completes, and nothing orders that behind the wait for this one");
         m->poll[i] = 0;
     }
     m->phases++;
@@ -389,4 +392,30 @@ void emu_hazard_mbarrier_wait(struct emu_hazard_warp *warp, uint32_t lanes, uint
     m->wait_epoch[w->index] = w->clock.at[w->component];
     m->wait_phases[w->index] = passed;
     m->wait_position[w->index] = position;
+}
+
+void emu_hazard_stuck(struct emu_hazard *hazard)
+{
+    for (struct emu_hazard_cluster *c = hazard->clusters; c && !hazard->status; c = c->next)
+        for (uint32_t b = 0; b < c->barrier_count; b++) {
+            const struct hz_mbarrier *m = c->barriers[b];
+            for (uint32_t i = 0; i < hazard->warps; i++) {
+                int waited = m->wait_epoch[i] && m->wait_phases[i] == m->phases;
+                if (!m->live || m->poll[i] != m->phases + 1 || m->phases == m->base || waited)
+                    continue;
+                struct hz_warp *w = &c->warps[m->rank * hazard->warps + i];
+                struct hz_finding f = {.name = EMU_HAZARD_PHASE,
+                                       .warp = w,
+                                       .lanes = w->lanes,
+                                       .address = m->address,
+                                       .bytes = 8,
+                                       .position = m->wait_position[i],
+                                       .other = EMU_HAZARD_NOWHERE};
+                hz_report(
+                    hazard, &f,
+                    "the wait is for phase %u of the barrier, and the warp has not waited for the one before, which "
+                    "has completed",
+                    m->phases - m->base);
+            }
+        }
 }

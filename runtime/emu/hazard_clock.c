@@ -18,7 +18,7 @@ void hz_clock_free(struct emu_hazard *h, struct hz_clock *clock)
     *clock = (struct hz_clock){NULL, 0};
 }
 
-/* ---- Knowledge of clusters ---------------------------------------------------------------------------------------- */
+/* ---- Knowledge of clusters --------------------------------------------------------------------------------------- */
 
 static uint32_t known_at(const struct hz_known *known, uint32_t key) /* first entry that is not below */
 {
@@ -72,7 +72,7 @@ void hz_known_join(struct emu_hazard *h, struct hz_known *to, const struct hz_kn
         hz_known_add(h, to, from->entries[i].key, &from->entries[i].clock);
 }
 
-/* ---- Flags -------------------------------------------------------------------------------------------------------- */
+/* ---- Flags ------------------------------------------------------------------------------------------------------- */
 
 /* A flag's knowledge has the keys serial << 4 | rank of those who released, and serials of what these knew of others
    with rank 0: such a key cannot be told from a release, and need not be: both are known at this scope. */
@@ -136,8 +136,8 @@ static void learn(struct hz_warp *w, const struct hz_known *from)
         w->known.all_before = from->all_before;
 }
 
-/* What of a flag a warp may see through an acquire of `scope`, by relation: of its block, its cluster, others. Each needs
-   a release of at least that scope, and an acquire. */
+/* What of a flag a warp may see through an acquire of `scope`, by relation: of its block, its cluster, others. Each
+   needs a release of at least that scope, and an acquire. */
 static void visible(struct hz_warp *w, const struct hz_flag *flag, unsigned scope, struct hz_known to[HZ_SCOPES])
 {
     struct emu_hazard *h = w->cluster->h;
@@ -154,7 +154,8 @@ static void visible(struct hz_warp *w, const struct hz_flag *flag, unsigned scop
     }
 }
 
-static void release_to(struct hz_warp *w, struct hz_known *to, const struct hz_clock *clock, const struct hz_known *known)
+static void release_to(struct hz_warp *w, struct hz_known *to, const struct hz_clock *clock,
+                       const struct hz_known *known)
 {
     struct emu_hazard *h = w->cluster->h;
     hz_known_add(h, to, w->cluster->serial << 4 | w->rank, clock);
@@ -204,10 +205,10 @@ void hz_strong(struct hz_warp *w, uint64_t address, unsigned access)
     }
 }
 
-/* ---- Fences ------------------------------------------------------------------------------------------------------- */
+/* ---- Fences ------------------------------------------------------------------------------------------------------ */
 
-/* Whether a proxy fence of the writer, executed by all of these lanes (0: by more than one), stands behind its epoch and
-   is known: not after epoch `limit`. What is too long ago counts as fenced. */
+/* Whether a proxy fence of the writer, executed by all of these lanes (0: by more than one), stands behind its epoch
+   and is known: not after epoch `limit`. What is too long ago counts as fenced. */
 int hz_fenced(const struct hz_warp *writer, uint32_t epoch, uint32_t limit, uint32_t lanes, unsigned kinds)
 {
     uint32_t kept = writer->fence_count < HZ_FENCES ? writer->fence_count : HZ_FENCES;

@@ -14,18 +14,18 @@
 
 enum {
     HZ_LANES = 32,
-    HZ_BARRIERS = 16,          /* named ones of a block */
+    HZ_BARRIERS = 16, /* named ones of a block */
     HZ_COMPONENT_BITS = 12,
     HZ_COMPONENTS = 1 << HZ_COMPONENT_BITS,
     HZ_SERIALS = 1 << (32 - HZ_COMPONENT_BITS),
-    HZ_PAGE = 1024,            /* bytes of memory that a page of shadow covers */
-    HZ_CHUNK = 16,             /* bytes of memory of one chunk */
-    HZ_SHARED_PAGES = 512,     /* of a block's shared memory */
-    HZ_FENCES = 64,            /* proxy fences of a warp that are remembered one by one */
-    HZ_READERS_SHARED = 64,    /* read records of a chunk */
+    HZ_PAGE = 1024,         /* bytes of memory that a page of shadow covers */
+    HZ_CHUNK = 16,          /* bytes of memory of one chunk */
+    HZ_SHARED_PAGES = 512,  /* of a block's shared memory */
+    HZ_FENCES = 64,         /* proxy fences of a warp that are remembered one by one */
+    HZ_READERS_SHARED = 64, /* read records of a chunk */
     HZ_READERS_GLOBAL = 6,
-    HZ_CLUSTERS_KNOWN = 256,   /* other clusters of which one knowledge is exact */
-    HZ_SCOPES = 3              /* cta, cluster, gpu */
+    HZ_CLUSTERS_KNOWN = 256, /* other clusters of which one knowledge is exact */
+    HZ_SCOPES = 3            /* cta, cluster, gpu */
 };
 
 #define HZ_SHARED_WINDOW UINT64_C(0x100000000)
@@ -40,7 +40,7 @@ static inline uint32_t hz_rank(uint64_t address)
     return (uint32_t)(address >> 24) & 0xff;
 }
 
-/* ---- Clocks ------------------------------------------------------------------------------------------------------- */
+/* ---- Clocks ------------------------------------------------------------------------------------------------------ */
 
 /* Epochs of the components of one cluster; those behind the last are 0. */
 struct hz_clock {
@@ -61,12 +61,12 @@ struct hz_known {
     uint32_t all_before; /* serial */
 };
 
-/* ---- Shadow ------------------------------------------------------------------------------------------------------- */
+/* ---- Shadow ------------------------------------------------------------------------------------------------------ */
 
 enum {
-    HZ_ASYNC = 1,   /* epoch is the number of the operation */
+    HZ_ASYNC = 1, /* epoch is the number of the operation */
     HZ_STRONG = 2,
-    HZ_SCOPE = 4,   /* two bits */
+    HZ_SCOPE = 4, /* two bits */
     HZ_WRITE = 16,
     HZ_REDUCE = 32
 };
@@ -80,10 +80,10 @@ enum {
 
 /* One access to some bytes of a chunk. */
 struct hz_record {
-    uint32_t who;      /* serial of the cluster << 12 | component */
+    uint32_t who; /* serial of the cluster << 12 | component */
     uint32_t epoch;
     uint32_t position;
-    uint16_t mask;     /* bytes of the chunk; 0: no record */
+    uint16_t mask; /* bytes of the chunk; 0: no record */
     uint8_t lane;
     uint8_t flags;
 };
@@ -91,9 +91,9 @@ struct hz_record {
 /* 16 bytes of memory: mostly one writer and one reader; more of either hang in the list. */
 struct hz_chunk {
     struct hz_record write, read;
-    uint32_t more;     /* node, or 0 */
-    uint16_t written;  /* bytes that ever were */
-    uint16_t marked;   /* shared: bytes of live mbarriers; global: bytes noted as written by this launch */
+    uint32_t more;    /* node, or 0 */
+    uint16_t written; /* bytes that ever were */
+    uint16_t marked;  /* shared: bytes of live mbarriers; global: bytes noted as written by this launch */
 };
 
 struct hz_node {
@@ -103,40 +103,40 @@ struct hz_node {
 
 struct hz_page {
     struct hz_chunk chunks[HZ_PAGE / HZ_CHUNK];
-    uint64_t key;          /* global: address / HZ_PAGE */
-    struct hz_page *next;  /* free ones */
+    uint64_t key;         /* global: address / HZ_PAGE */
+    struct hz_page *next; /* free ones */
 };
 
-/* ---- Operations --------------------------------------------------------------------------------------------------- */
+/* ---- Operations -------------------------------------------------------------------------------------------------- */
 
 struct hz_operation {
-    uint32_t issuer;      /* component; 0: free */
-    uint32_t epoch;       /* of the issuer, at issue */
+    uint32_t issuer; /* component; 0: free */
+    uint32_t epoch;  /* of the issuer, at issue */
     uint32_t lanes;
     uint32_t read_waited, write_waited; /* lanes that have waited */
     uint32_t read_done, write_done;     /* epoch of the issuer at which all had; 0: not yet */
-    uint32_t group;       /* of its thread's groups */
-    uint32_t barrier;     /* component; 0: none */
-    uint32_t phase;       /* of the barrier, that its signal belongs to */
-    uint32_t next;        /* the same operation's part for another target; or free list */
+    uint32_t group;                     /* of its thread's groups */
+    uint32_t barrier;                   /* component; 0: none */
+    uint32_t phase;                     /* of the barrier, that its signal belongs to */
+    uint32_t next;                      /* the same operation's part for another target; or free list */
     uint32_t position;
-    uint32_t block;       /* of the barrier: rank */
-    uint16_t generation;  /* of the table's entry */
-    uint8_t kind;         /* emu_hazard_async */
+    uint32_t block;      /* of the barrier: rank */
+    uint16_t generation; /* of the table's entry */
+    uint8_t kind;        /* emu_hazard_async */
     uint8_t reads_shared;
-    uint8_t marked;       /* during collection */
+    uint8_t marked; /* during collection */
 };
 
 /* Operations of a warp that a group counts. */
 struct hz_groups {
-    uint32_t *pending;    /* operations that are not done */
+    uint32_t *pending; /* operations that are not done */
     uint32_t count, room;
-    uint32_t unread;      /* the first of them that may still read */
+    uint32_t unread;              /* the first of them that may still read */
     uint32_t committed[HZ_LANES]; /* groups of each lane */
-    uint32_t open;        /* operation that further instructions of the same group join; its number + 1 */
+    uint32_t open;                /* operation that further instructions of the same group join; its number + 1 */
 };
 
-/* ---- Objects ------------------------------------------------------------------------------------------------------ */
+/* ---- Objects ----------------------------------------------------------------------------------------------------- */
 
 struct hz_fence {
     uint32_t epoch;
@@ -147,48 +147,48 @@ enum { HZ_FENCE_SHARED = 1, HZ_FENCE_GLOBAL = 2, HZ_FENCE_INIT = 4 };
 
 struct hz_register {
     emu_hazard_operation operation; /* the last wgmma that used it; 0: none */
-    uint32_t shape;     /* 0: fragment of A */
-    uint32_t fences;    /* wgmma.fences of the warp then */
+    uint32_t shape;                 /* 0: fragment of A */
+    uint32_t fences;                /* wgmma.fences of the warp then */
     uint32_t position;
-    uint32_t touched;   /* position of the access that made it dirty */
+    uint32_t touched; /* position of the access that made it dirty */
     uint8_t known;
-    uint8_t dirty;      /* accessed by another instruction since the last wgmma.fence */
+    uint8_t dirty; /* accessed by another instruction since the last wgmma.fence */
 };
 
 struct hz_warp {
     struct emu_hazard_warp face; /* first: the handle */
     struct emu_hazard_cluster *cluster;
-    struct hz_clock clock;       /* count is the cluster's room */
+    struct hz_clock clock; /* count is the cluster's room */
     uint32_t component, rank, index;
-    uint32_t alive;              /* lanes */
-    uint32_t lanes;              /* that run together now */
-    uint32_t split;              /* epoch since when they are not all; 0: they are */
-    uint32_t path_epoch;         /* since when `lanes` do */
-    uint32_t *met;               /* [lane][other]: epoch up to which lane knows the other; NULL: none yet */
+    uint32_t alive;      /* lanes */
+    uint32_t lanes;      /* that run together now */
+    uint32_t split;      /* epoch since when they are not all; 0: they are */
+    uint32_t path_epoch; /* since when `lanes` do */
+    uint32_t *met;       /* [lane][other]: epoch up to which lane knows the other; NULL: none yet */
     int met_valid;
     struct hz_fence fences[HZ_FENCES];
-    uint32_t fence_count;        /* ever */
-    struct hz_known known;       /* of other clusters */
+    uint32_t fence_count;              /* ever */
+    struct hz_known known;             /* of other clusters */
     struct hz_clock fenced[HZ_SCOPES]; /* what fences have made ready to be released by a strong write */
     struct hz_known fenced_known;
-    struct hz_known seen[HZ_SCOPES];   /* what strong reads have seen and a fence will acquire */
-    struct hz_groups groups[4];  /* by emu_hazard_async */
+    struct hz_known seen[HZ_SCOPES]; /* what strong reads have seen and a fence will acquire */
+    struct hz_groups groups[4];      /* by emu_hazard_async */
     struct hz_register *registers;
     uint32_t *known_registers;
     uint32_t known_count, known_room;
     uint32_t dirty_count;
     uint32_t wgmma_fences;
     uint32_t cluster_phase, cluster_waited; /* barrier.cluster: phases passed; lanes that have passed this one */
-    struct hz_page *global_page; /* last one */
+    struct hz_page *global_page;            /* last one */
     uint64_t global_resets;
 };
 
 struct hz_bar {
     struct hz_clock clock;
     struct hz_clock fenced;
-    uint32_t *arrived, *last;    /* [warp]: epoch of the arrival in this use and in the one before; 0: none */
-    uint32_t waiting;            /* warps */
-    uint32_t threads, position;  /* of the first arrival */
+    uint32_t *arrived, *last;   /* [warp]: epoch of the arrival in this use and in the one before; 0: none */
+    uint32_t waiting;           /* warps */
+    uint32_t threads, position; /* of the first arrival */
     int any;
 };
 
@@ -197,15 +197,15 @@ struct hz_mbarrier {
     uint32_t component;
     uint32_t rank;
     int live;
-    uint32_t base, phases;       /* completed phases in all, and those before its init */
+    uint32_t base, phases; /* completed phases in all, and those before its init */
     uint32_t init_warp, init_epoch, init_lanes, init_position;
     struct hz_clock pending, done;
-    uint32_t *wait_epoch;        /* [warp of the block]: of the last wait that returned true; 0: none */
-    uint32_t *wait_phases;       /* phases then */
+    uint32_t *wait_epoch;  /* [warp of the block]: of the last wait that returned true; 0: none */
+    uint32_t *wait_phases; /* phases then */
     uint32_t *wait_position;
-    uint32_t *poll;              /* phases + 1 when a wait began to fail; 0: none */
-    uint32_t observed;           /* phases that somebody has waited for */
-    uint32_t to_come;            /* phases that must be observed for all operations to be done */
+    uint32_t *poll;    /* phases + 1 when a wait began to fail; 0: none */
+    uint32_t observed; /* phases that somebody has waited for */
+    uint32_t to_come;  /* phases that must be observed for all operations to be done */
     uint32_t to_come_position, to_come_warp;
 };
 
@@ -214,10 +214,10 @@ struct hz_block {
     struct hz_bar bars[HZ_BARRIERS];
     uint32_t live_warps;
     int ended;
-    uint32_t *remote;            /* [component of a warp]: epoch of its last access from another block */
+    uint32_t *remote; /* [component of a warp]: epoch of its last access from another block */
     uint32_t *remote_position;
     uint64_t *remote_address;
-    uint32_t *outgoing;          /* [component of a barrier]: phases that free this block's memory as a source */
+    uint32_t *outgoing; /* [component of a barrier]: phases that free this block's memory as a source */
     uint32_t outgoing_count;
     uint32_t outgoing_position;
 };
@@ -227,14 +227,14 @@ struct emu_hazard_cluster {
     struct emu_hazard_cluster *next;
     uint64_t first;
     uint32_t serial;
-    uint32_t components, room;   /* in use, and of warps' clocks */
-    struct hz_warp *warps;       /* [rank * h->warps + warp] */
+    uint32_t components, room; /* in use, and of warps' clocks */
+    struct hz_warp *warps;     /* [rank * h->warps + warp] */
     struct hz_block *blocks;
     struct hz_mbarrier **barriers;
     uint32_t barrier_count, barrier_room;
-    uint32_t *barrier_slots;     /* hash of address: index + 1 */
+    uint32_t *barrier_slots; /* hash of address: index + 1 */
     uint32_t barrier_slot_count;
-    struct hz_clock meet[2];     /* barrier.cluster: arrivals of even and odd phases */
+    struct hz_clock meet[2]; /* barrier.cluster: arrivals of even and odd phases */
     struct hz_operation *operations;
     uint32_t operation_count, operation_room, operation_free; /* free: number + 1 */
     uint32_t collect_at;
@@ -247,8 +247,8 @@ struct hz_flag {
 };
 
 struct hz_memory_page {
-    uint64_t key;                /* address / HZ_MEMORY_PAGE; UINT64_MAX: empty slot */
-    uint64_t defined[64];        /* a bit a byte */
+    uint64_t key;                 /* address / HZ_MEMORY_PAGE; UINT64_MAX: empty slot */
+    uint64_t defined[64];         /* a bit a byte */
     uint64_t now[64], before[64]; /* written by launch `launch`, and by the one before it */
     uint64_t launch;
 };
@@ -266,16 +266,16 @@ struct emu_hazard {
     struct tw_runtime *rt;
     struct emu_hazard_options options;
     int status;
-    uint32_t warps;              /* of a block */
+    uint32_t warps; /* of a block */
     uint32_t next_serial;
     struct emu_hazard_cluster *clusters;
     struct hz_node *nodes;
     uint32_t node_count, node_room, node_free;
     struct hz_page *free_pages;
-    struct hz_page **global;     /* hash of pages */
+    struct hz_page **global; /* hash of pages */
     size_t global_slots, global_count, global_most;
     uint64_t global_resets;
-    struct hz_flag *flags;       /* hash by address; address 0: empty */
+    struct hz_flag *flags; /* hash by address; address 0: empty */
     size_t flag_slots, flag_count;
     struct emu_hazard_report *reports;
     size_t report_count, report_room;
@@ -346,8 +346,10 @@ void hz_global_free(struct emu_hazard *h);
 
 /* ---- hazard_barrier.c */
 struct hz_mbarrier *hz_mbarrier_find(struct emu_hazard_cluster *cluster, uint64_t address);
-/* The barrier, if the warp may use it now; reports BARRIER-INIT otherwise, and gives it all the same where it exists. */
-struct hz_mbarrier *hz_mbarrier_use(struct hz_warp *warp, uint32_t lanes, uint64_t address, int async, uint32_t position);
+/* The barrier, if the warp may use it now; reports BARRIER-INIT otherwise, and gives it all the same where it exists.
+ */
+struct hz_mbarrier *hz_mbarrier_use(struct hz_warp *warp, uint32_t lanes, uint64_t address, int async,
+                                    uint32_t position);
 void hz_mbarrier_complete(struct emu_hazard_cluster *cluster, struct hz_mbarrier *barrier, struct hz_warp *by,
                           uint32_t position);
 void hz_barriers_free(struct emu_hazard_cluster *cluster);

@@ -1,7 +1,8 @@
-/* Global memory: which bytes were ever written, over launches, and the shadow of one launch, made where it is touched. */
+/* Global memory: which bytes were ever written, over launches, and the shadow of one launch, made where it is touched.
+ */
 #include "hazard_internal.h"
 
-/* ---- Over launches ------------------------------------------------------------------------------------------------ */
+/* ---- Over launches ----------------------------------------------------------------------------------------------- */
 
 static size_t slot_of(uint64_t key, size_t count)
 {
@@ -128,7 +129,7 @@ void hz_global_written(struct emu_hazard *h, uint64_t address, uint32_t mask)
     page->now[at / 64] |= (uint64_t)mask << at % 64;
 }
 
-/* ---- Of one launch ------------------------------------------------------------------------------------------------ */
+/* ---- Of one launch ----------------------------------------------------------------------------------------------- */
 
 static void page_fill(struct emu_hazard *h, struct hz_page *page)
 {
@@ -146,11 +147,8 @@ static void page_fill(struct emu_hazard *h, struct hz_page *page)
         k->marked = (uint16_t)(known->now[at / 64] >> at % 64);
         uint16_t before = (uint16_t)(known->before[at / 64] >> at % 64);
         if (h->options.programmatic && before)
-            k->write = (struct hz_record){.epoch = 1,
-                                          .position = EMU_HAZARD_NOWHERE,
-                                          .mask = before,
-                                          .lane = HZ_MIXED << 5,
-                                          .flags = HZ_WRITE};
+            k->write = (struct hz_record){
+                .epoch = 1, .position = EMU_HAZARD_NOWHERE, .mask = before, .lane = HZ_MIXED << 5, .flags = HZ_WRITE};
     }
 }
 

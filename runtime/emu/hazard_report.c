@@ -111,8 +111,8 @@ void hz_report(struct emu_hazard *h, const struct hz_finding *finding, const cha
     va_end(values);
 }
 
-void emu_hazard_found(struct emu_hazard *hazard, struct emu_hazard_warp *warp, enum emu_hazard_name name, uint32_t lanes,
-                      uint64_t address, uint32_t position, const char *format, ...)
+void emu_hazard_found(struct emu_hazard *hazard, struct emu_hazard_warp *warp, enum emu_hazard_name name,
+                      uint32_t lanes, uint64_t address, uint32_t position, const char *format, ...)
 {
     struct hz_finding finding = {.name = name,
                                  .warp = warp ? hz_warp_of(warp) : NULL,

@@ -1,7 +1,7 @@
 /* The shadow of memory: for each 16 bytes who wrote last and who has read since, and the rules that accesses obey. */
 #include "hazard_internal.h"
 
-/* ---- Records ------------------------------------------------------------------------------------------------------ */
+/* ---- Records ----------------------------------------------------------------------------------------------------- */
 
 static unsigned lane_of(uint8_t lane, unsigned byte)
 {
@@ -75,7 +75,8 @@ static int ordered_foreign(const struct hz_access *a, const struct hz_record *r,
 
 /* Whether what the record says happened before the access. If it did not, *issued says whether it is an asynchronous
    operation that was at least issued before. */
-static int ordered(const struct hz_access *a, const struct hz_record *r, uint8_t lane, uint32_t mask, int read, int *issued)
+static int ordered(const struct hz_access *a, const struct hz_record *r, uint8_t lane, uint32_t mask, int read,
+                   int *issued)
 {
     const struct hz_warp *w = a->warp;
     *issued = 0;
@@ -148,7 +149,7 @@ static int morally_strong(const struct hz_access *a, const struct hz_record *r)
     return (unsigned)(a->flags / HZ_SCOPE & 3) >= need && (unsigned)(r->flags / HZ_SCOPE & 3) >= need;
 }
 
-/* ---- Findings ----------------------------------------------------------------------------------------------------- */
+/* ---- Findings ---------------------------------------------------------------------------------------------------- */
 
 static void describe(const struct hz_access *a, const struct hz_record *r, struct hz_finding *f)
 {
@@ -193,8 +194,8 @@ static __attribute__((noinline, cold)) void conflict(const struct hz_access *a, 
         hz_report(a->h, &f, "%s%s and %s%s of the same bytes, and nothing orders them", mine, what, other, other_what);
 }
 
-static __attribute__((noinline, cold)) void unfenced(const struct hz_access *a, const struct hz_record *r, uint32_t mask,
-                                                     uint64_t address)
+static __attribute__((noinline, cold)) void unfenced(const struct hz_access *a, const struct hz_record *r,
+                                                     uint32_t mask, uint64_t address)
 {
     uint32_t bytes = mask & r->mask;
     struct hz_finding f = {.name = EMU_HAZARD_PROXY_FENCE,
@@ -225,7 +226,7 @@ static __attribute__((noinline, cold)) void simple(const struct hz_access *a, en
         hz_report(a->h, &f, "%swrite over the bytes of an mbarrier", a->operation ? "asynchronous " : "");
 }
 
-/* ---- Chunks ------------------------------------------------------------------------------------------------------- */
+/* ---- Chunks ------------------------------------------------------------------------------------------------------ */
 
 static uint32_t node_new(struct emu_hazard *h)
 {
@@ -303,13 +304,14 @@ static void check(const struct hz_access *a, const struct hz_record *r, uint8_t 
         if (morally_strong(a, r) || (a->flags & r->flags & HZ_REDUCE) || (!read && a->same))
             return;
         conflict(a, r, lane, mask, address, issued);
-    } else if (a->async_proxy && (!read || (a->h->options.strict && a->writes)) &&
-               (!read || !(r->flags & HZ_ASYNC)) && !proxy_fenced(a, r, address, mask)) {
+    } else if (a->async_proxy && (!read || (a->h->options.strict && a->writes)) && (!read || !(r->flags & HZ_ASYNC)) &&
+               !proxy_fenced(a, r, address, mask)) {
         unfenced(a, r, mask, address);
     }
 }
 
-/* A read makes an older read superfluous that it is ordered behind: who is ordered behind this one is so behind that. */
+/* A read makes an older read superfluous that it is ordered behind: who is ordered behind this one is so behind that.
+ */
 static int covers(const struct hz_access *a, const struct hz_record *r, uint8_t lane, uint32_t mask)
 {
     int issued;
@@ -482,7 +484,7 @@ static inline void chunk_access(const struct hz_access *a, struct hz_chunk *k, u
     chunk_write(a, k, lane, mask, address);
 }
 
-/* ---- Pages -------------------------------------------------------------------------------------------------------- */
+/* ---- Pages ------------------------------------------------------------------------------------------------------- */
 
 void hz_pages_free(struct emu_hazard *h, struct hz_page **pages, uint32_t count)
 {
@@ -552,7 +554,7 @@ void hz_range(struct hz_access *a, uint64_t address, uint64_t bytes, unsigned la
     }
 }
 
-/* ---- Accesses of threads ------------------------------------------------------------------------------------------ */
+/* ---- Accesses of threads ----------------------------------------------------------------------------------------- */
 
 static int access_begin(struct hz_access *a, struct emu_hazard_warp *warp, unsigned access, uint32_t position)
 {

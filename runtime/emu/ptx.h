@@ -109,24 +109,26 @@ enum ptx_operand_kind {
     PTX_OPERAND_REGISTER,  /* index: register of the function */
     PTX_OPERAND_PREDICATE, /* index: register of class pred; negated */
     PTX_OPERAND_IMMEDIATE, /* value: the bits, integers two's complement and cut to the width of the operand's type;
-                              floats (0f, 0d, 1.5) converted to the exact bits of the operand's type */
-    PTX_OPERAND_SPECIAL,   /* index: ptx_special */
+                              floats (0f, 0d, 1.5) converted to the exact bits of the operand's type. For a source
+                              predicate 0 or 1. Integers that must be constants (wait_group's count, scales of wgmma)
+                              are not cut: value is the number */
+    PTX_OPERAND_SPECIAL,   /* index: ptx_special; only as the source of mov and cvt */
     PTX_OPERAND_VECTOR,    /* index: first element in function->operands, count elements: {a, b, ...}; elements are
                               REGISTER, PREDICATE, IMMEDIATE or NONE */
     PTX_OPERAND_ADDRESS,   /* [register + value]: index: register (32 or 64 bits) */
     PTX_OPERAND_ADDRESS_VARIABLE,  /* [variable + value]: index: module->variables */
     PTX_OPERAND_ADDRESS_IMMEDIATE, /* [value] */
-    PTX_OPERAND_TENSOR,    /* [map, {c0, c1, ...}]: index: first element in function->operands; element 0 is the ADDRESS*
-                              of the tensor map, count - 1 coordinates follow */
+    PTX_OPERAND_TENSOR,    /* [map, {c0, c1, ...}]: index: first element in function->operands; element 0 is the
+                              ADDRESS* of the tensor map, count - 1 coordinates follow */
     PTX_OPERAND_VARIABLE,  /* address of a variable plus value (mov): index: module->variables */
     PTX_OPERAND_FUNCTION,  /* index: module->functions (call target, or mov of its address) */
-    PTX_OPERAND_LABEL,     /* value: instruction index in this function (may equal instruction_count: behind the last) */
+    PTX_OPERAND_LABEL,     /* value: instruction of this function; may be instruction_count: behind the last */
     PTX_OPERAND_PROTOTYPE  /* index: module->prototypes */
 };
 
 struct ptx_operand {
     uint8_t kind;    /* ptx_operand_kind */
-    uint8_t negated; /* PREDICATE: `!p`; REGISTER: `-r` does not exist in PTX, always 0 */
+    uint8_t negated; /* PREDICATE: `!p` */
     uint16_t count;  /* VECTOR, TENSOR: elements */
     uint32_t index;
     int64_t value;   /* immediate's bits, or byte offset */
@@ -138,24 +140,24 @@ struct ptx_operand {
    operands stand as the PTX writes them, destination first, in function->operands[first .. first + count); operands
    that are optional in the form and left out stand as PTX_OPERAND_NONE, so a form has one number of operands.
 
-   `|` between two destinations (setp p|q, shfl d|p, match d|p, elect d|p) makes two operands, the second PTX_OPERAND_NONE
-   where missing. A bracketed operand is an ADDRESS* or TENSOR.
+   `|` between two destinations (setp p|q, shfl d|p, match d|p, elect d|p) makes two operands, the second
+   PTX_OPERAND_NONE where missing. A bracketed operand is an ADDRESS* or TENSOR.
 
-   call has always four operands: VECTOR of return destinations (each VARIABLE in .param space, or REGISTER), target
-   (FUNCTION or REGISTER), VECTOR of arguments (VARIABLE, REGISTER, IMMEDIATE), PROTOTYPE or NONE. Counts and sizes match
-   the function's or the prototype's.
+   call has always four operands: VECTOR of return destinations (each VARIABLE in .param space, REGISTER, PREDICATE or
+   NONE), target (FUNCTION or REGISTER), VECTOR of arguments (VARIABLE, REGISTER, PREDICATE, IMMEDIATE), PROTOTYPE or
+   NONE. Counts and sizes match the function's or the prototype's.
    brx.idx has two: REGISTER, VECTOR of LABEL.
 
    Examples of fields: "setp.lt.and.ftz.f32": compare LT, boolean AND, mods FTZ, types {F32}.
    "ld.acquire.gpu.global.v4.u32": semantics ACQUIRE, scope GPU, space[0] GLOBAL, vector 4.
-   "cvt.rn.satfinite.e4m3x2.f32": types {E4M3X2, F32}. "mul.wide.s32": operation WIDE. "shf.l.wrap.b32": operation L, second
-   WRAP. "atom.shared.add.f32": operation ADD. "fence.proxy.async.shared::cta": operation ASYNC, space[0] SHARED.
+   "cvt.rn.satfinite.e4m3x2.f32": types {E4M3X2, F32}. "mul.wide.s32": operation WIDE. "shf.l.wrap.b32": operation L,
+   second WRAP. "atom.shared.add.f32": operation ADD. "fence.proxy.async.shared::cta": operation ASYNC, space[0] SHARED.
    "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes": vector 2, space {SHARED_CLUSTER,
    GLOBAL}, mods TILE and COMPLETE_TX. "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16": m n k, types {F32, BF16,
    BF16}. "mma...row.col.f32.f16.f16.f32": layout {ROW, COL}, four types: d a b c. */
 struct ptx_instruction {
     uint16_t opcode;      /* ptx_opcode */
-    uint16_t form;        /* row number of the FORM, counted over all opcodes */
+    uint16_t form;        /* row of ptx_opcodes.def: OPCODE and FORM rows counted together, from 0 */
     uint8_t type[4];      /* ptx_type, in written order */
     uint8_t type_count;
     uint8_t vector;       /* .v2 .v4 .v8; .x1 .x2 .x4; .1d ... .5d: the number; 0: not written */
@@ -167,7 +169,7 @@ struct ptx_instruction {
     uint8_t second;       /* a second operation: shf .wrap/.clamp, createpolicy's priorities */
     uint8_t semantics;
     uint8_t scope;
-    uint8_t cache;        /* .ca, .cg (cp.async), L1:: and L2:: hints: the last one written */
+    uint8_t cache;        /* .ca, .cg (cp.async), L1:: and L2:: hints: the first of the form's slots that is written */
     uint8_t layout[2];
     uint8_t guard_negated;
     uint16_t m, n, k;     /* .mMnNkK; 0: none */
@@ -181,7 +183,7 @@ struct ptx_instruction {
 
 /* ---- Module ----------------------------------------------------------------------------------------------------- */
 
-/* A position in CUDA source: .loc. A code that was inlined names the function it is from and where that was inlined, and
+/* A position in CUDA source: .loc. Code that was inlined names the function it is from and where that was inlined, and
    so on to the outermost. */
 struct ptx_location {
     uint32_t file;       /* module->files */
@@ -209,7 +211,7 @@ struct ptx_relocation {
 
 enum ptx_linkage { PTX_LINK_NONE, PTX_LINK_VISIBLE, PTX_LINK_EXTERN, PTX_LINK_WEAK, PTX_LINK_COMMON };
 
-/* Register or state-space declarations, at module level, in functions, and as parameters.
+/* A variable of a state space, at module level, in a function, or as a parameter.
 
    offset is given by the parser for
      .local of a function: bytes from the start of the function's local frame (function->local_bytes in all)
@@ -235,7 +237,7 @@ struct ptx_variable {
 
 struct ptx_register {
     uint32_t name;    /* offset in module->names of the prefix */
-    uint32_t number;  /* `%r<10>`: which one; PTX_NONE: a single name. Elements of a vector register: see ptx_register_name */
+    uint32_t number;  /* `%r<10>`: which one; PTX_NONE: a single name */
     uint8_t bits;     /* class: 1 (pred), 16 (also 8-bit types), 32, 64, 128 */
     uint8_t type;     /* as declared */
     uint8_t element;  /* of a .v2/.v4 register: 1 for .x to 4 for .w; otherwise 0 */
@@ -325,9 +327,9 @@ struct ptx_module {
 
 /* Parse length bytes of text (no zero needed behind; a zero inside is an error). TW_OK; TW_ERROR_INVALID, or
    TW_ERROR_UNSUPPORTED for an instruction that the emulator does not have, with "PTX line N: ..." in error->text; or
-   TW_ERROR_MEMORY. *module is NULL but after TW_OK. No input makes it crash, loop or
-   take memory out of proportion to the text (limits: 2^20 registers a function, 64 nested scopes, 2^31 bytes of names,
-   2^28 bytes of a variable). */
+   TW_ERROR_MEMORY. *module is NULL but after TW_OK. No input makes it crash, loop or take memory out of proportion to
+   the text, but for registers: 2^20 a function and 2^22 a module at most, 12 bytes each. Other limits: 63 nested
+   scopes, 2^36 bytes a variable, 2^31 bytes of a function's local or parameter memory. */
 int ptx_parse(const struct tw_memory *memory, const char *text, size_t length, struct ptx_module **module,
               struct tw_error *error);
 
@@ -357,10 +359,11 @@ unsigned ptx_special_bits(uint32_t special);
 /* Path of a location's file, "" if there is none. */
 const char *ptx_location_path(const struct ptx_module *module, uint32_t location);
 
-/* The mnemonic of an instruction with all its modifiers in a normal order ("ld.global.v4.u32") into out. Returns out. */
+/* The mnemonic of an instruction with its modifiers in a normal order ("ld.global.v4.u32") into out. Returns out. */
 const char *ptx_mnemonic(const struct ptx_instruction *instruction, char *out, size_t out_bytes);
 
-/* The whole instruction in normal form, "@!%p1 ld.global.u32 %r1, [%rd1+4];" into out, cut to out_bytes. Returns out. */
+/* The whole instruction in normal form into out, cut to out_bytes: "@!%p1 ld.global.u32 %r1, [%rd1+4], _;": operands
+   that were left out are `_`, a branch's target is `@` and the instruction's number. Returns out. */
 const char *ptx_print(const struct ptx_module *module, const struct ptx_function *function,
                       const struct ptx_instruction *instruction, char *out, size_t out_bytes);
 

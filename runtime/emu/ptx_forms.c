@@ -340,7 +340,8 @@ static int fit(const struct ptx_form *form, const struct written *written, struc
             out->scope = word;
             break;
         case FIELD_CACHE:
-            out->cache = word;
+            if (!out->cache)
+                out->cache = word;
             break;
         case FIELD_LAYOUT:
             out->layout[layouts++] = word;

@@ -221,7 +221,7 @@ static uint32_t add_registers(struct ptx_parser *p, const struct ptx_token *name
                                   .number = numbered ? i / elements : PTX_NONE,
                                   .bits = (uint8_t)register_bits(type),
                                   .type = (uint8_t)type,
-                                  .element = elements > 1 ? (uint8_t)(i % elements + 1) : 0};
+                                  .element = (uint8_t)(elements > 1 ? i % elements + 1 : 0)};
     function->register_count += all;
     p->all_registers += all;
     return first;

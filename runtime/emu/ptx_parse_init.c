@@ -43,7 +43,7 @@ static void put(struct ptx_parser *p, struct initial *initial, uint64_t value)
     if (!reserve(p, initial, initial->at + initial->size))
         return;
     for (unsigned i = 0; i < initial->size; i++)
-        initial->bytes[initial->at + i] = i < 8 ? (uint8_t)(value >> 8 * i) : 0;
+        initial->bytes[initial->at + i] = (uint8_t)(i < 8 ? value >> 8 * i : 0);
     initial->at += initial->size;
     if (initial->used < initial->at)
         initial->used = initial->at;

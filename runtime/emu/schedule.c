@@ -193,7 +193,7 @@ static int run(struct emu_warp *warp)
     launch->instructions += EMU_SLICE - left;
     launch->lane_instructions += lanes;
     launch->time += EMU_SLICE - left;
-    if (launch->changes != changes) {
+    if (launch->changes != changes || left) {
         warp->idle = 0;
         warp->watch = 0;
     } else if (++warp->idle >= 8 && !(warp->idle & 7)) {

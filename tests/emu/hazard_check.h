@@ -1,5 +1,5 @@
-/* What the tests of the hazard engine share: a launch of one cluster, accesses, barriers, and the comparison of what was
-   reported with what was expected. */
+/* What the tests of the hazard engine share: a launch of one cluster, accesses, barriers, and the comparison of what
+   was reported with what was expected. */
 #ifndef HAZARD_CHECK_H
 #define HAZARD_CHECK_H
 
@@ -82,7 +82,8 @@ static inline void touch(struct emu_hazard_warp *w, uint32_t lanes, uint64_t add
     emu_hazard_generic(w, lanes, at, 0, 4, access, next_position++);
 }
 
-static inline void touch_one(struct emu_hazard_warp *w, unsigned lane, uint64_t address, uint32_t bytes, unsigned access)
+static inline void touch_one(struct emu_hazard_warp *w, unsigned lane, uint64_t address, uint32_t bytes,
+                             unsigned access)
 {
     uint64_t at[32] = {0};
     at[lane] = address;
@@ -108,7 +109,7 @@ static inline void sync_cluster(uint32_t blocks, uint32_t warps)
 
 enum { READ = EMU_ACCESS_READ, WRITE = EMU_ACCESS_WRITE, ATOMIC = EMU_ACCESS_ATOMIC, STRONG = EMU_ACCESS_STRONG };
 
-/* ---- Asynchronous operations -------------------------------------------------------------------------------------- */
+/* ---- Asynchronous operations ------------------------------------------------------------------------------------- */
 
 static inline void init_barrier(uint64_t b)
 {

@@ -88,13 +88,14 @@ static void integers_64(void **state)
     lab_close(&lab);
 }
 
+/* CUDA's __byte_perm drops the selector's sign bits. */
 static uint32_t permuted(uint32_t a, uint32_t b, uint32_t s)
 {
     uint64_t bytes = (uint64_t)b << 32 | a;
     uint32_t r = 0;
     for (int i = 0; i < 4; i++) {
         uint32_t byte = (uint32_t)(bytes >> ((s >> (4 * i) & 7) * 8)) & 0xff;
-        r |= (s >> (4 * i) & 8 ? (byte & 0x80 ? 0xff : 0) : byte) << (8 * i);
+        r |= byte << (8 * i);
     }
     return r;
 }
@@ -257,7 +258,7 @@ static void doubles(void **state)
     static const char source[] = KERNEL("const double *a, const double *b, double *o")
         "{ int i = blockIdx.x * blockDim.x + threadIdx.x; double x = a[i], y = b[i]; o += 10 * i;\n"
         "  o[0] = x + y; o[1] = x * y; o[2] = fma(x, y, x); o[3] = x / y; o[4] = sqrt(fabs(x)); o[5] = fmin(x, y);\n"
-        "  o[6] = (float)x; o[7] = (double)(long long)y; o[8] = floor(x); o[9] = exp(x * 1e-3); }\n";
+        "  o[6] = (float)x; o[7] = (double)(long long)y; o[8] = floor(x); o[9] = exp(sin(x)); }\n";
     struct lab lab;
     static double a[N], b[N], o[N][10];
     for (int i = 0; i < N; i++) {
@@ -277,7 +278,7 @@ static void doubles(void **state)
         for (int k = 0; k < 9; k++)
             if (o[i][k] != want[k])
                 fail_msg("%d of %a, %a: %a, not %a", k, x, y, o[i][k], want[k]);
-        assert_true(fabs(o[i][9] - exp(x * 1e-3)) <= 1e-15 * exp(x * 1e-3));
+        assert_true(fabs(o[i][9] - exp(sin(x))) <= 2e-15);
     }
     lab_close(&lab);
 }
@@ -422,12 +423,14 @@ static void halves(void **state)
         long double exact = (long double)x * y + x;
         if (isfinite((double)exact) && (long double)(double)exact == exact && exact != 0) {
             tw_dtype_store(TW_FP16, &h, (double)exact);
-            assert_int_equal(o[i][2], h);
+            if (o[i][2] != h)
+                fail_msg("%a * %a + %a: %x, not %x", x, y, x, o[i][2], h);
         }
         exact = (long double)s * t + s;
-        if (isfinite((double)exact) && (long double)(double)exact == exact && exact != 0) {
+        if (isfinite((double)exact) && fabs(t) > 1e-6 && fabs(t) < 1e6 && exact != 0) {
             tw_dtype_store(TW_BF16, &h, (double)exact);
-            assert_int_equal(o[i][3], h);
+            if (o[i][3] != h)
+                fail_msg("%a * %a + %a: %x, not %x", s, t, s, o[i][3], h);
         }
         if (s != t) {
             h = s > t ? a[i] : b[i];
@@ -585,7 +588,7 @@ static void warp_functions(void **state)
         "  o[6] = __all_sync(all, x > 2); o[7] = __match_any_sync(all, i % 5); int same; o[8] = __match_all_sync(all, i / 32, &same) + same;\n"
         "  o[9] = __reduce_add_sync(all, x); o[10] = __reduce_max_sync(all, (int)(16 - i % 32)); o[11] = __reduce_xor_sync(all, x);\n"
         "  if (i % 32 < 11) { o[12] = __activemask(); o[13] = __reduce_min_sync(0x7ff, x); } else { o[12] = 0; o[13] = __shfl_sync(~0x7ffu, x, 20); }\n"
-        "  unsigned v = 0; if (i % 2) v = __shfl_sync(all, x, 0); else v = __shfl_sync(all, x, 1); o[14] = v;\n"
+        "  o[14] = i % 2 ? __shfl_sync(0xaaaaaaaau, x, 7) : __shfl_sync(0x55555555u, x, 2);\n"
         "  unsigned m = i % 4 == 1 ? 0x22222222u : 0xddddddddu; __syncwarp(m); o[15] = i % 4 == 1 ? __ballot_sync(m, i & 4) : 9; }\n";
     struct lab lab;
     enum { T = 96 };
@@ -600,8 +603,8 @@ static void warp_functions(void **state)
         unsigned w = i / 32 * 32, l = i % 32, ballot = 0, any = 0, sum = 0, xors = 0, least = UINT32_MAX, odd = 0;
 #define X(j) ((j) * (j) + 3)
         for (unsigned j = w; j < w + 32; j++) {
-            ballot |= (X(j) % 3 == 0) << (j - w);
-            any |= (j % 5 == i % 5) << (j - w);
+            ballot |= (X(j) % 3 == 0 ? 1u : 0) << (j - w);
+            any |= (j % 5 == i % 5 ? 1u : 0) << (j - w);
             sum += X(j);
             xors ^= X(j);
             if (j - w < 11 && X(j) < least)
@@ -623,8 +626,7 @@ static void warp_functions(void **state)
         assert_int_equal(o[i][11], xors);
         assert_int_equal(o[i][12], l < 11 ? 0x7ff : 0);
         assert_int_equal(o[i][13], l < 11 ? least : X(w + 20));
-        if (i % 2)
-            (void)odd;
+        assert_int_equal(o[i][14], i % 2 ? X(w + 7) : X(w + 2));
         assert_int_equal(o[i][15], i % 4 == 1 ? odd : 9);
     }
     lab_close(&lab);
@@ -681,7 +683,7 @@ static void atomics(void **state)
     static const char source[] = KERNEL("unsigned *u, float *f, unsigned long long *l, double *d, int *lock, unsigned short *h")
         "{ int i = threadIdx.x + blockIdx.x * blockDim.x; __shared__ unsigned s[4]; if (threadIdx.x < 4) s[threadIdx.x] = 0; __syncthreads();\n"
         "  atomicAdd(u, i); atomicMin(u + 1, 1000u - i); atomicOr(u + 2, 1u << i % 32); atomicInc(u + 3, 6); atomicAdd(f, .5f);\n"
-        "  atomicAdd(l, 1ull << 32); atomicCAS(l + 1, i, i + 1); atomicAdd(d, 0.25); atomicXor(&s[i % 4], i); atomicExch(u + 4, 77u);\n"
+        "  atomicAdd(l, 1ull << 32); for (unsigned long long c = 0, n; (n = atomicCAS(l + 1, c, c + 2)) != c; c = n) ; atomicAdd(d, 0.25); atomicXor(&s[i % 4], i); atomicExch(u + 4, 77u);\n"
         "  unsigned old = atomicAdd(u + 5, 1u); atomicAdd(u + 6, old); asm volatile(\"red.global.add.noftz.f16 [%0], %1;\" :: \"l\"(h), \"h\"((unsigned short)0x3c00));\n"
         "  for (bool done = false; !done;) { if (atomicCAS(lock, 0, 1) == 0) { u[7] += 1; __threadfence(); atomicExch(lock, 0); done = true; } }\n"
         "  __syncthreads(); if (threadIdx.x < 4) atomicXor(u + 8, s[threadIdx.x]); }\n";
@@ -717,7 +719,7 @@ static void atomics(void **state)
     assert_int_equal(u[7], T);
     assert_int_equal(u[8], xors);
     assert_true(f == T * .5f);
-    assert_true(l[0] == (uint64_t)T << 32 && l[1] == T);
+    assert_true(l[0] == (uint64_t)T << 32 && l[1] == 2 * T);
     assert_true(d == T * .25);
     assert_int_equal(h, 0x5c00);
     lab_close(&lab);
@@ -880,7 +882,7 @@ static void faults(void **state)
     expect_fault(KERNEL("int *a, int n") "{ *(volatile int *)0 = 1; }", 1, "hazard BOUNDS");
     expect_fault(KERNEL("int *a, int n") "{ __shared__ int s[8]; volatile int *p = s; p[n] = 1; a[0] = p[0]; }", 1, "shared");
     expect_fault(KERNEL("int *a, int n") "{ __trap(); }", 32, "trap");
-    expect_fault(KERNEL("int *a, int n") "{ if (threadIdx.x < 32) asm volatile(\"bar.sync 3, 128;\"); }", 64,
+    expect_fault(KERNEL("int *a, int n") "{ if (threadIdx.x < 32) asm volatile(\"bar.sync 3, 64;\"); }", 64,
                  "hazard DEADLOCK");
     expect_fault(KERNEL("int *a, int n") "{ while (*(volatile int *)a != 77) ; }", 64, "hazard DEADLOCK");
     expect_fault(KERNEL("int *a, int n")

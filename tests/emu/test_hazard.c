@@ -5,7 +5,7 @@
 
 #include <time.h>
 
-/* ---- Threads ------------------------------------------------------------------------------------------------------ */
+/* ---- Threads ----------------------------------------------------------------------------------------------------- */
 
 static void test_write_read(void **state)
 {
@@ -180,7 +180,7 @@ static void test_lanes(void **state)
     CLEAN();
 }
 
-/* ---- Flags in global memory --------------------------------------------------------------------------------------- */
+/* ---- Flags in global memory -------------------------------------------------------------------------------------- */
 
 static void flag_case(int data_release, unsigned release_scope, int acquire, int clusters, int clean)
 {
@@ -287,7 +287,7 @@ static void test_atomics(void **state)
     }
 }
 
-/* ---- Barriers ----------------------------------------------------------------------------------------------------- */
+/* ---- Barriers ---------------------------------------------------------------------------------------------------- */
 
 static void test_named_barriers(void **state)
 {
@@ -429,6 +429,20 @@ static void test_phase(void **state)
         else
             CLEAN();
     }
+    for (unsigned parity = 0; parity < 2; parity++) { /* stuck: for the phase to come, or past one that it never saw */
+        begin(1, 2);
+        emu_hazard_mbarrier_init(warp_of(0, 0), 1, b, 1);
+        sync_block(0, 0, 0, 2);
+        emu_hazard_mbarrier_arrive(warp_of(0, 0), 1, b, 0, 1, 2);
+        if (!parity)
+            emu_hazard_mbarrier_wait(warp_of(0, 1), ALL, b, 0, 1, 0, 3);
+        emu_hazard_mbarrier_wait(warp_of(0, 1), ALL, b, 1, 0, 0, 3);
+        emu_hazard_stuck(h);
+        if (parity)
+            END("PHASE");
+        else
+            CLEAN();
+    }
     begin(1, 2); /* it polls in vain */
     emu_hazard_mbarrier_init(warp_of(0, 0), 1, b, 1);
     sync_block(0, 0, 0, 2);
@@ -438,7 +452,7 @@ static void test_phase(void **state)
     END("PHASE");
 }
 
-/* ---- Tables, reports ---------------------------------------------------------------------------------------------- */
+/* ---- Tables, reports --------------------------------------------------------------------------------------------- */
 
 static void test_tables(void **state)
 {
@@ -499,9 +513,9 @@ static void test_reports(void **state)
     END("UNORDERED-READ", "UNINIT");
 }
 
-/* ---- Long runs and memory ----------------------------------------------------------------------------------------- */
+/* ---- Long runs and memory ---------------------------------------------------------------------------------------- */
 
-/* ---- Memory and speed ------------------------------------------------------------------------------------------- */
+/* ---- Memory and speed -------------------------------------------------------------------------------------------- */
 
 static void *failing_alloc(void *self, size_t bytes)
 {
@@ -594,7 +608,8 @@ static void test_speed(void **state)
             sync_block(0, 0, 0, 8);
             for (uint32_t w = 0; w < 8; w++)
                 for (uint32_t k = 0; k < 2; k++, accesses++)
-                    emu_hazard_shared(warp_of(0, w), ALL, at, 8192 * ((w + 1) % 8) + 4 * k * (kind == 3), bytes, READ, 2);
+                    emu_hazard_shared(warp_of(0, w), ALL, at, 8192 * ((w + 1) % 8) + 4 * k * (kind == 3), bytes, READ,
+                                      2);
             sync_block(0, 0, 0, 8);
         }
         double seconds = now() - start;
@@ -607,22 +622,14 @@ static void test_speed(void **state)
 int main(void)
 {
     struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_write_read),
-        cmocka_unit_test(test_write_write),
-        cmocka_unit_test(test_many_readers),
-        cmocka_unit_test(test_uninit),
-        cmocka_unit_test(test_programmatic),
-        cmocka_unit_test(test_lanes),
-        cmocka_unit_test(test_flags),
-        cmocka_unit_test(test_last_block),
-        cmocka_unit_test(test_atomics),
-        cmocka_unit_test(test_named_barriers),
-        cmocka_unit_test(test_cluster_barrier),
-        cmocka_unit_test(test_mbarrier_init),
-        cmocka_unit_test(test_phase),
-        cmocka_unit_test(test_tables),
-        cmocka_unit_test(test_reports),
-        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_write_read),      cmocka_unit_test(test_write_write),
+        cmocka_unit_test(test_many_readers),    cmocka_unit_test(test_uninit),
+        cmocka_unit_test(test_programmatic),    cmocka_unit_test(test_lanes),
+        cmocka_unit_test(test_flags),           cmocka_unit_test(test_last_block),
+        cmocka_unit_test(test_atomics),         cmocka_unit_test(test_named_barriers),
+        cmocka_unit_test(test_cluster_barrier), cmocka_unit_test(test_mbarrier_init),
+        cmocka_unit_test(test_phase),           cmocka_unit_test(test_tables),
+        cmocka_unit_test(test_reports),         cmocka_unit_test(test_no_memory),
         cmocka_unit_test(test_speed),
     };
     struct tw_error error;

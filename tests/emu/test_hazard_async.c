@@ -1,8 +1,8 @@
-/* The hazard engine on asynchronous operations: copies, stores, groups, ends of blocks, wgmma; each hazard beside its clean
-   twin. */
+/* The hazard engine on asynchronous operations: copies, stores, groups, ends of blocks, wgmma; each hazard beside its
+   clean twin. */
 #include "hazard_check.h"
 
-/* ---- Asynchronous operations -------------------------------------------------------------------------------------- */
+/* ---- Asynchronous operations ------------------------------------------------------------------------------------- */
 
 static void test_load(void **state)
 {
@@ -128,22 +128,38 @@ static emu_hazard_operation store(struct emu_hazard_warp *w, uint32_t lanes, uin
     return o;
 }
 
-enum { STORE_OK, NO_FENCE, LATE_FENCE, FENCE_OF_ONE, NO_BARRIER, NO_WAIT, WAIT_OF_ANOTHER, TOO_SHALLOW, NO_LAST_WAIT,
-       STORE_CASES };
+enum {
+    STORE_OK,
+    NO_FENCE,
+    LATE_FENCE,
+    FENCE_OF_ONE,
+    NO_BARRIER,
+    NO_WAIT,
+    WAIT_OF_ANOTHER,
+    TOO_SHALLOW,
+    NO_LAST_WAIT,
+    STORE_CASES
+};
 
 static void test_store(void **state)
 {
     (void)state;
-    static const char *const names[STORE_CASES] = {
-        NULL,          "PROXY-FENCE",     "PROXY-FENCE",     "PROXY-FENCE",    "UNORDERED-READ", "UNORDERED-WRITE",
-        "UNORDERED-WRITE", "UNORDERED-WRITE", "EXIT-IN-FLIGHT"};
+    static const char *const names[STORE_CASES] = {NULL,
+                                                   "PROXY-FENCE",
+                                                   "PROXY-FENCE",
+                                                   "PROXY-FENCE",
+                                                   "UNORDERED-READ",
+                                                   "UNORDERED-WRITE",
+                                                   "UNORDERED-WRITE",
+                                                   "UNORDERED-WRITE",
+                                                   "EXIT-IN-FLIGHT"};
     for (int drop = 0; drop < STORE_CASES; drop++) {
         begin(1, 2);
         for (int chunk = 0; chunk < 3; chunk++) {
             uint64_t buffer = SHARED(0, 0x800 + 256 * ((unsigned)chunk & 1u));
             if (drop != NO_WAIT)
-                emu_hazard_wait_group(warp_of(0, drop == WAIT_OF_ANOTHER), 1, EMU_HAZARD_BULK, drop == TOO_SHALLOW ? 2 : 1,
-                                      1);
+                emu_hazard_wait_group(warp_of(0, drop == WAIT_OF_ANOTHER), 1, EMU_HAZARD_BULK,
+                                      drop == TOO_SHALLOW ? 2 : 1, 1);
             sync_block(0, 0, 0, 2);
             for (uint32_t i = 0; i < 2; i++) {
                 if (drop == LATE_FENCE && i == 1)
@@ -298,7 +314,7 @@ static void test_exit(void **state)
     END("EXIT-IN-FLIGHT");
 }
 
-/* ---- wgmma -------------------------------------------------------------------------------------------------------- */
+/* ---- wgmma ------------------------------------------------------------------------------------------------------- */
 
 static void test_wgmma_registers(void **state)
 {
@@ -308,8 +324,9 @@ static void test_wgmma_registers(void **state)
     struct emu_hazard_wgmma ra = {accumulators, 4, fragments, 2, 7};
     struct emu_hazard_warp *w;
     for (int wrong = 0; wrong < 10; wrong++) {
-        static const char *const names[] = {NULL,          "WGMMA-FENCE",   "REG-IN-FLIGHT", "REG-IN-FLIGHT", "REG-IN-FLIGHT",
-                                            "WGMMA-FENCE", "REG-IN-FLIGHT", "WGMMA-FENCE",   "REG-IN-FLIGHT", "WGMMA-FENCE"};
+        static const char *const names[] = {
+            NULL,          "WGMMA-FENCE",   "REG-IN-FLIGHT", "REG-IN-FLIGHT", "REG-IN-FLIGHT",
+            "WGMMA-FENCE", "REG-IN-FLIGHT", "WGMMA-FENCE",   "REG-IN-FLIGHT", "WGMMA-FENCE"};
         begin(1, 1);
         w = warp_of(0, 0);
         emu_hazard_touch(w, 10, 1, 1);
@@ -317,13 +334,13 @@ static void test_wgmma_registers(void **state)
             emu_hazard_wgmma_fence(w);
         emu_hazard_wgmma_issue(w, &mma, 2);
         emu_hazard_wgmma_issue(w, &mma, 3); /* same shape: no fence */
-        if (wrong == 8) /* 8: another shape in flight */
+        if (wrong == 8)                     /* 8: another shape in flight */
             emu_hazard_wgmma_issue(w, &other, 3);
         if (wrong != 2) /* 2: no commit */
             emu_hazard_commit(w, ALL, EMU_HAZARD_WGMMA);
-        if (wrong != 3) /* 3: no wait */
+        if (wrong != 3)                                                     /* 3: no wait */
             emu_hazard_wait_group(w, ALL, EMU_HAZARD_WGMMA, wrong == 4, 0); /* 4: too shallow */
-        if (wrong == 9) /* 9: another shape without fence */
+        if (wrong == 9)                                                     /* 9: another shape without fence */
             emu_hazard_wgmma_issue(w, &other, 3);
         else
             emu_hazard_touch(w, 12, 0, 4);
@@ -365,7 +382,8 @@ static void test_wgmma_shared(void **state)
     uint32_t accumulators[1] = {1};
     struct emu_hazard_wgmma mma = {accumulators, 1, NULL, 0, 7};
     for (int drop = 0; drop < 5; drop++) {
-        static const char *const names[] = {NULL, "PROXY-FENCE", "UNORDERED-READ", "UNORDERED-WRITE", "UNORDERED-WRITE"};
+        static const char *const names[] = {NULL, "PROXY-FENCE", "UNORDERED-READ", "UNORDERED-WRITE",
+                                            "UNORDERED-WRITE"};
         begin(1, 2);
         touch(warp_of(0, 0), ALL, SHARED(0, 0x800), WRITE);
         if (drop != 1) /* 1: no proxy fence */
@@ -389,7 +407,7 @@ static void test_wgmma_shared(void **state)
     }
 }
 
-/* ---- Long runs ---------------------------------------------------------------------------------------------------- */
+/* ---- Long runs --------------------------------------------------------------------------------------------------- */
 
 static void test_many_operations(void **state) /* the table of operations is collected, and forgets nothing */
 {
@@ -430,16 +448,11 @@ static void test_many_operations(void **state) /* the table of operations is col
 int main(void)
 {
     struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_load),
-        cmocka_unit_test(test_refill),
-        cmocka_unit_test(test_multicast),
-        cmocka_unit_test(test_store),
-        cmocka_unit_test(test_reduce),
-        cmocka_unit_test(test_cp_async),
-        cmocka_unit_test(test_exit),
-        cmocka_unit_test(test_wgmma_registers),
-        cmocka_unit_test(test_wgmma_shared),
-        cmocka_unit_test(test_many_operations),
+        cmocka_unit_test(test_load),         cmocka_unit_test(test_refill),
+        cmocka_unit_test(test_multicast),    cmocka_unit_test(test_store),
+        cmocka_unit_test(test_reduce),       cmocka_unit_test(test_cp_async),
+        cmocka_unit_test(test_exit),         cmocka_unit_test(test_wgmma_registers),
+        cmocka_unit_test(test_wgmma_shared), cmocka_unit_test(test_many_operations),
     };
     struct tw_error error;
     if (tw_runtime_init(&rt, &error) != TW_OK)

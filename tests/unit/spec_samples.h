@@ -16,7 +16,8 @@
 static const struct spec_family_tensor sample_tensors[] = {
     {"A", "m k", true, false}, {"B", "n k", true, false}, {"C", "m n", false, false}, {"D", "m n", true, true}, {0}};
 static const char *const sample_scalars[] = {"alpha", "beta", NULL};
-static const struct spec_family sample_gemm_family = {"gemm", "m n k", sample_tensors, sample_scalars, "m n"};
+static const struct spec_family sample_gemm_family = {
+    .name = "gemm", .axes = "m n k", .tensor = sample_tensors, .scalar = sample_scalars, .epilogue_axes = "m n"};
 static const struct spec_family *const sample_families[] = {&sample_gemm_family, NULL};
 static const char *const sample_arches[] = {"sm_80", "sm_90a", NULL};
 static const struct spec_options sample_options = {.family = sample_families, .arch = sample_arches};
