@@ -1,4 +1,4 @@
-#include "emu_internal.h"
+#include "watch.h"
 
 /* ---- Named barriers ----------------------------------------------------------------------------------------------- */
 
@@ -50,6 +50,8 @@ static void check(struct emu_block *block, uint32_t number)
     if (have < want)
         return;
     block->launch->changes++;
+    if (EMU_UNLIKELY(block->cluster->hazard != NULL))
+        emu_hazard_bar_complete(block->cluster->hazard, block->rank, number);
     for (uint32_t i = 0; i < block->warp_count; i++) {
         struct emu_warp *warp = &block->warps[i];
         if (warp->done)
@@ -95,6 +97,11 @@ const struct emu_op *emu_op_bar(struct emu_warp *warp, const struct emu_op *op)
         return emu_report_at(warp, op, "BARRIER-COUNT", number, 1,
                              "named barrier %u with a count of %u threads, the block has %u", number, count,
                              block->warp_count * EMU_LANES);
+    if (op->e)
+        emu_aligned(warp, op);
+    if (EMU_UNLIKELY(warp->hazard != NULL))
+        emu_hazard_bar_arrive(warp->hazard, warp->mask, number, count ? count : block->warp_count * EMU_LANES,
+                              (op->imm & EMU_BAR_WAIT) != 0, emu_position(warp, op));
     barrier->active = 1;
     barrier->implicit = !count;
     barrier->expected = count;
@@ -140,9 +147,13 @@ void emu_cluster_check(struct emu_cluster *cluster)
             struct emu_warp *warp = &cluster->blocks[i].warps[j];
             warp->cluster_arrived = 0;
             cluster->missing += emu_count(warp->alive);
-            for (uint32_t k = 0; !warp->done && k < warp->path_count; k++)
-                if (warp->paths[k].state == EMU_PATH_CLUSTER)
-                    emu_path_ready(warp, k);
+            for (uint32_t k = 0; !warp->done && k < warp->path_count; k++) {
+                if (warp->paths[k].state != EMU_PATH_CLUSTER)
+                    continue;
+                if (EMU_UNLIKELY(warp->hazard != NULL))
+                    emu_hazard_cluster_wait(warp->hazard, warp->paths[k].wait_b);
+                emu_path_ready(warp, k);
+            }
         }
     }
 }
@@ -153,6 +164,10 @@ const struct emu_op *emu_op_cluster_arrive(struct emu_warp *warp, const struct e
     if (warp->cluster_arrived & warp->mask)
         return emu_report_at(warp, op, "BARRIER-COUNT", 0, 1,
                              "barrier.cluster.arrive twice without barrier.cluster.wait between");
+    if (op->e)
+        emu_aligned(warp, op);
+    if (EMU_UNLIKELY(warp->hazard != NULL))
+        emu_hazard_cluster_arrive(warp->hazard, warp->mask, (int)op->a);
     warp->cluster_arrived |= warp->mask;
     cluster->missing -= emu_count(warp->mask);
     warp->launch->changes++;
@@ -162,8 +177,14 @@ const struct emu_op *emu_op_cluster_arrive(struct emu_warp *warp, const struct e
 
 const struct emu_op *emu_op_cluster_wait(struct emu_warp *warp, const struct emu_op *op)
 {
-    if (!(warp->cluster_arrived & warp->mask))
+    if (op->e)
+        emu_aligned(warp, op);
+    if (!(warp->cluster_arrived & warp->mask)) {
+        if (EMU_UNLIKELY(warp->hazard != NULL))
+            emu_hazard_cluster_wait(warp->hazard, warp->mask);
         return op + 1;
+    }
+    warp->paths[warp->current].wait_b = warp->mask;
     return emu_wait(warp, op, op + 1, EMU_PATH_CLUSTER);
 }
 
@@ -174,6 +195,8 @@ const struct emu_op *emu_op_setmaxnreg(struct emu_warp *warp, const struct emu_o
     struct emu_block *block = warp->block;
     uint32_t want = op->a, have = warp->max_registers;
     int up = op->b != 0;
+    emu_aligned(warp, op);
+    warp->moved_registers = op;
     if (up ? want < have : want > have)
         return emu_report_at(warp, op, "REG-POOL", 0, 1, "setmaxnreg.%s %u of a warp that has %u registers a thread",
                              up ? "inc" : "dec", want, have);
@@ -191,18 +214,35 @@ const struct emu_op *emu_op_setmaxnreg(struct emu_warp *warp, const struct emu_o
     return op + 1;
 }
 
+void emu_registers_check(struct emu_block *block)
+{
+    struct emu_warp *moved = NULL, *stays = NULL;
+    for (uint32_t i = 0; i < block->warp_count; i++) {
+        if (block->warps[i].moved_registers)
+            moved = &block->warps[i];
+        else
+            stays = &block->warps[i];
+    }
+    if (moved && stays)
+        emu_report_at(moved, moved->moved_registers, "REG-POOL", 0, 0,
+                      "warp %u never executes setmaxnreg, other warps of its block do", stays->index);
+}
+
 /* ---- Fences ------------------------------------------------------------------------------------------------------- */
 
 /* Memory here is always in order: fences matter to hazards only. a: opcode, b: scope, c: operation, d: space. */
 const struct emu_op *emu_op_fence(struct emu_warp *warp, const struct emu_op *op)
 {
-    (void)warp;
+    if (EMU_UNLIKELY(warp->hazard != NULL))
+        emu_watch_fence(warp, op);
     return op + 1;
 }
 
+/* a: wait */
 const struct emu_op *emu_op_griddepcontrol(struct emu_warp *warp, const struct emu_op *op)
 {
-    (void)warp;
+    if (EMU_UNLIKELY(warp->hazard != NULL) && op->a)
+        emu_hazard_fence(warp->hazard, warp->mask, EMU_FENCE_GRID);
     return op + 1;
 }
 

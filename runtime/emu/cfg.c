@@ -282,7 +282,7 @@ struct spans {
 static void stretch(struct emu_lowering *l, void *context, uint32_t reg, int written)
 {
     struct spans *s = context;
-    (void)l, (void)written;
+    l->read[reg] |= !written;
     if (s->begin[reg] == PTX_NONE)
         s->begin[reg] = s->end[reg] = s->number;
     if (s->number > s->end[reg])
@@ -460,4 +460,44 @@ int emu_slots(struct emu_lowering *l)
     }
     tw_free(rt, work);
     return l->status;
+}
+
+/* ---- Registers by instruction ------------------------------------------------------------------------------------- */
+
+struct touches {
+    uint32_t *to; /* NULL: only count */
+    uint32_t count;
+};
+
+static void touch(struct emu_lowering *l, void *context, uint32_t reg, int written)
+{
+    struct touches *t = context;
+    unsigned bits = l->function->registers[reg].bits;
+    if (bits != 32 && bits != 16)
+        return;
+    if (t->to)
+        t->to[t->count] = l->at[reg] + (written ? 1 : 0);
+    t->count++;
+}
+
+void emu_touched(struct emu_lowering *l)
+{
+    uint32_t n = l->function->instruction_count;
+    uint32_t *start = emu_lower_extra(l, (n + 1u) * sizeof *start);
+    struct touches t = {NULL, 0};
+    for (int pass = 0; start && pass < 2; pass++) {
+        t.count = 0;
+        for (uint32_t i = 0; i < n; i++) {
+            start[i] = t.count;
+            if (l->function->instructions[i].opcode == PTX_OP_WGMMA_MMA_ASYNC)
+                continue;
+            each_of_instruction(l, i, touch, &t, 0);
+            each_of_instruction(l, i, touch, &t, 1);
+        }
+        start[n] = t.count;
+        if (!pass && !(t.to = emu_lower_extra(l, (t.count + 1u) * sizeof *t.to)))
+            return;
+    }
+    l->out->touch_start = start;
+    l->out->touch = t.to;
 }

@@ -1,5 +1,6 @@
 /* Barriers in memory and asynchronous copies: what instructions ask of mbarrier.h and async.h. */
 #include "tensor.h"
+#include "watch.h"
 
 /* ---- Faults ------------------------------------------------------------------------------------------------------- */
 
@@ -25,7 +26,7 @@ static struct emu_warp *issuer(struct emu_launch *launch, uint32_t number)
 void emu_async_report(struct emu_launch *launch, const struct emu_fault *fault, const struct emu_async_event *event)
 {
     struct emu_warp *warp = issuer(launch, event->issuer);
-    const struct emu_op *op = (const struct emu_op *)(uintptr_t)event->tag;
+    const struct emu_op *op = emu_watch_op(launch, event->tag);
     if (!warp || !op) {
         emu_fail_launch(launch, TW_ERROR_LAUNCH, "hazard %s: %s", emu_fault_name(fault->kind), fault->text);
         return;
@@ -42,6 +43,8 @@ static void hook(void *context, const struct emu_async_event *event)
     struct emu_launch *launch = context;
     if (event->moment == EMU_ASYNC_SIGNAL && event->completed)
         launch->changes++;
+    if (launch->hazard)
+        emu_watch_moment(launch, event);
 }
 
 int emu_async_start(struct emu_launch *launch, struct tw_error *error)
@@ -101,6 +104,8 @@ const struct emu_op *emu_op_mbarrier_init(struct emu_warp *warp, const struct em
         if (emu_mbarrier_init(&word, count[lane], &fault))
             return emu_fault_at(warp, op, &fault);
         memcpy(at, &word, 8);
+        if (EMU_UNLIKELY(warp->hazard != NULL))
+            emu_hazard_mbarrier_init(warp->hazard, 1u << lane, address, emu_position(warp, op));
     }
     emu_changed(warp);
     return op + 1;
@@ -119,6 +124,8 @@ const struct emu_op *emu_op_mbarrier_inval(struct emu_warp *warp, const struct e
         if (emu_mbarrier_inval(&word, &fault))
             return emu_fault_at(warp, op, &fault);
         memcpy(at, &word, 8);
+        if (EMU_UNLIKELY(warp->hazard != NULL))
+            emu_hazard_mbarrier_inval(warp->hazard, m & (0u - m), address, emu_position(warp, op));
     }
     emu_changed(warp);
     return op + 1;
@@ -142,6 +149,8 @@ const struct emu_op *emu_op_mbarrier_tx(struct emu_warp *warp, const struct emu_
         if (kind)
             return emu_fault_at(warp, op, &fault);
         memcpy(at, &word, 8);
+        if (EMU_UNLIKELY(warp->hazard != NULL) && !op->c)
+            emu_hazard_mbarrier_expect(warp->hazard, 1u << lane, address, emu_position(warp, op));
     }
     emu_changed(warp);
     return op + 1;
@@ -163,13 +172,27 @@ const struct emu_op *emu_op_mbarrier_arrive(struct emu_warp *warp, const struct 
         if (!at)
             return NULL;
         memcpy(&word, at, 8);
-        if (emu_mbarrier_arrive(&word, count, tx, flags, &state[lane], NULL, &fault))
+        int completed = 0;
+        if (emu_mbarrier_arrive(&word, count, tx, flags, &state[lane], &completed, &fault))
             return emu_fault_at(warp, op, &fault);
         memcpy(at, &word, 8);
+        if (EMU_UNLIKELY(warp->hazard != NULL))
+            emu_hazard_mbarrier_arrive(warp->hazard, 1u << lane, address, extra->relaxed, completed,
+                                       emu_position(warp, op));
     }
     emu_put64(warp, op->d, state);
     emu_changed(warp);
     return op + 1;
+}
+
+/* The parity of the phase that a wait names. */
+static unsigned phase_of(struct emu_warp *warp, const struct emu_op *op, unsigned lane)
+{
+    const struct emu_mbarrier_op *extra = op->extra;
+    struct emu_mbarrier state;
+    if (extra->parity)
+        return EMU_W(op->b)[lane] & 1;
+    return emu_mbarrier_decode(EMU_L(op->b)[lane], &state, NULL) ? 0 : state.parity;
 }
 
 /* test_wait, and with op->e try_wait. Where it fails, the path waits until something has changed and goes on behind it
@@ -179,6 +202,11 @@ const struct emu_op *emu_op_mbarrier_test(struct emu_warp *warp, const struct em
     const struct emu_mbarrier_op *extra = op->extra;
     uint32_t yes = 0;
     uint64_t failed = 0;
+    int spurious = op->e && emu_async_spurious(warp->launch->async);
+    if (spurious) {
+        emu_put_pred(warp, op->d, 0);
+        return op + 1;
+    }
     for (uint32_t m = warp->mask; m; m &= m - 1) {
         unsigned lane = emu_first(m);
         uint64_t address, word;
@@ -192,20 +220,27 @@ const struct emu_op *emu_op_mbarrier_test(struct emu_warp *warp, const struct em
                                                  : emu_mbarrier_test(word, EMU_L(op->b)[lane], &done, &fault);
         if (kind)
             return emu_fault_at(warp, op, &fault);
+        if (EMU_UNLIKELY(warp->hazard != NULL))
+            emu_hazard_mbarrier_wait(warp->hazard, 1u << lane, address, phase_of(warp, op, lane), done, extra->relaxed,
+                                     emu_position(warp, op));
         if (done)
             yes |= 1u << lane;
         else
             failed = address;
-    }
-    if (yes == warp->mask && op->e && emu_async_spurious(warp->launch->async)) {
-        emu_put_pred(warp, op->d, 0);
-        return op + 1;
     }
     emu_put_pred(warp, op->d, yes);
     if (yes == warp->mask)
         return op + 1;
     warp->paths[warp->current].wait_address = failed;
     return emu_wait(warp, op, op + 1, EMU_PATH_POLL);
+}
+
+int emu_lacks_bytes(const struct emu_warp *warp, uint64_t address)
+{
+    uint64_t word;
+    struct emu_mbarrier barrier;
+    return !emu_bytes_read(warp->block->cluster, address, &word, 8) && !emu_mbarrier_decode(word, &barrier, NULL) &&
+           !barrier.pending && barrier.tx;
 }
 
 void emu_describe_mbarrier(const struct emu_warp *warp, const struct emu_path *path, char *out, size_t room)
@@ -217,7 +252,7 @@ void emu_describe_mbarrier(const struct emu_warp *warp, const struct emu_path *p
         snprintf(out, room, "waits for a barrier at 0x%llx", (unsigned long long)address);
         return;
     }
-    snprintf(out, room, "waits for the barrier at 0x%llx: phase %u, %u of %u arrivals and %d bytes are missing",
+    snprintf(out, room, "waits for the barrier at 0x%llx: of phase %u %u of %u arrivals and %d bytes are missing",
              (unsigned long long)address, barrier.parity, barrier.pending, barrier.expected, barrier.tx);
 }
 
@@ -266,23 +301,41 @@ static const struct emu_tma_map *open_map(struct emu_warp *warp, uint64_t addres
     return cache->map;
 }
 
+enum emu_fault_kind emu_copy_request(struct emu_warp *warp, const struct emu_copy *c, unsigned lane,
+                                     struct emu_tma_request *request, struct emu_fault *fault)
+{
+    const struct emu_tma_map *map = open_map(warp, emu_lane_address(warp, &c->map, lane), fault);
+    if (!map)
+        return fault->kind;
+    *request = (struct emu_tma_request){.map = map, .mode = (enum emu_tma_mode)c->mode, .rank = c->rank};
+    for (unsigned i = 0; i < c->rank; i++)
+        request->coord[i] = (int32_t)EMU_W(c->coordinates[i])[lane];
+    for (unsigned i = 0; c->mode == EMU_TMA_IM2COL && i + 2 < c->rank; i++)
+        request->offset[i] = (uint16_t)EMU_W(c->offsets[i])[lane];
+    request->smem = emu_lane_address(warp, c->store ? &c->from : &c->to, lane);
+    return EMU_FAULT_NONE;
+}
+
+uint32_t emu_copy_source_bytes(struct emu_warp *warp, const struct emu_copy *c, unsigned lane)
+{
+    uint32_t have = c->bytes;
+    if (c->source_bytes != PTX_NONE && EMU_W(c->source_bytes)[lane] < have)
+        have = EMU_W(c->source_bytes)[lane];
+    if (c->ignore != PTX_NONE && (emu_pred(warp, c->ignore) >> lane & 1))
+        have = 0;
+    return have;
+}
+
 static enum emu_fault_kind tensor_copy(struct emu_warp *warp, const struct emu_copy *c, unsigned lane,
                                        const struct emu_async_issue *issue, struct emu_fault *fault)
 {
     struct emu_async *queue = warp->launch->async;
-    const struct emu_tma_map *map = open_map(warp, emu_lane_address(warp, &c->map, lane), fault);
-    if (!map)
-        return fault->kind;
-    struct emu_tma_request request = {.map = map, .mode = (enum emu_tma_mode)c->mode, .rank = c->rank};
-    for (unsigned i = 0; i < c->rank; i++)
-        request.coord[i] = (int32_t)EMU_W(c->coordinates[i])[lane];
-    for (unsigned i = 0; c->mode == EMU_TMA_IM2COL && i + 2 < c->rank; i++)
-        request.offset[i] = (uint16_t)EMU_W(c->offsets[i])[lane];
-    if (c->store) {
-        request.smem = emu_lane_address(warp, &c->from, lane);
+    struct emu_tma_request request;
+    enum emu_fault_kind kind = emu_copy_request(warp, c, lane, &request, fault);
+    if (kind)
+        return kind;
+    if (c->store)
         return emu_async_tensor_store(queue, issue, &request, (enum emu_reduce)c->reduce, fault);
-    }
-    request.smem = emu_lane_address(warp, &c->to, lane);
     uint16_t targets = c->multicast == PTX_NONE ? 0 : (uint16_t)EMU_W(c->multicast)[lane];
     return emu_async_tensor_load(queue, issue, &request, targets, emu_lane_address(warp, &c->barrier, lane), fault);
 }
@@ -315,11 +368,7 @@ static enum emu_fault_kind small_copy(struct emu_warp *warp, const struct emu_co
     uint64_t to = emu_lane_address(warp, &c->to, lane);
     if (c->opcode == PTX_OP_CP_ASYNC) {
         uint64_t from = emu_lane_address(warp, &c->from, lane);
-        uint32_t have = c->bytes;
-        if (c->source_bytes != PTX_NONE && EMU_W(c->source_bytes)[lane] < have)
-            have = EMU_W(c->source_bytes)[lane];
-        if (c->ignore != PTX_NONE && (emu_pred(warp, c->ignore) >> lane & 1))
-            have = 0;
+        uint32_t have = emu_copy_source_bytes(warp, c, lane);
         if (to % c->bytes || (have && from % c->bytes))
             return emu_fail(fault, EMU_FAULT_ALIGN, from, "a copy of %u bytes from 0x%llx to 0x%llx", c->bytes,
                             (unsigned long long)from, (unsigned long long)to);
@@ -345,10 +394,14 @@ static enum emu_fault_kind small_copy(struct emu_warp *warp, const struct emu_co
 const struct emu_op *emu_op_copy(struct emu_warp *warp, const struct emu_op *op)
 {
     const struct emu_copy *c = op->extra;
+    uint64_t tags[EMU_LANES];
+    if (EMU_UNLIKELY(warp->hazard != NULL))
+        emu_watch_copy(warp, op, c, tags);
     for (uint32_t m = warp->mask; m; m &= m - 1) {
         unsigned lane = emu_first(m);
-        struct emu_async_issue issue = {
-            .memory = &warp->block->cluster->bytes, .issuer = emu_issuer(warp, lane), .tag = (uintptr_t)op};
+        struct emu_async_issue issue = {.memory = &warp->block->cluster->bytes,
+                                        .issuer = emu_issuer(warp, lane),
+                                        .tag = warp->hazard ? tags[lane] : (uintptr_t)op};
         struct emu_fault fault = {.kind = EMU_FAULT_NONE};
         enum emu_fault_kind kind;
         switch (c->opcode) {
@@ -380,6 +433,8 @@ const struct emu_op *emu_op_commit(struct emu_warp *warp, const struct emu_op *o
     for (uint32_t m = lanes; m; m &= m - 1)
         if (emu_async_commit(warp->launch->async, (enum emu_async_group)op->a, emu_issuer(warp, emu_first(m)), &fault))
             return emu_fault_at(warp, op, &fault);
+    if (EMU_UNLIKELY(warp->hazard != NULL))
+        emu_watch_group(warp, op, 0);
     return op + 1;
 }
 
@@ -401,6 +456,8 @@ const struct emu_op *emu_op_wait_group(struct emu_warp *warp, const struct emu_o
                 return NULL;
         }
     }
+    if (EMU_UNLIKELY(warp->hazard != NULL))
+        emu_watch_group(warp, op, 1);
     return op + 1;
 }
 

@@ -1,5 +1,6 @@
 /* The device's interface: memory, loading, launching. */
 #include "emu_internal.h"
+#include "hazard.h"
 
 static const struct emu_arch archs[] = {
     /* name      cc     SMs  shared SM, block    registers  threads  blocks  cluster  kHz      L2 */
@@ -21,6 +22,7 @@ static void device_close(struct tw_device *device)
     struct tw_runtime *rt = device->rt;
     while (emu->region_count)
         emu_region_free(emu, emu->regions[emu->region_count - 1]);
+    emu_hazard_memory_close(emu->hazard_memory);
     tw_free(rt, emu->regions);
     emu_reports_free(emu);
     tw_free(rt, emu);
@@ -57,8 +59,11 @@ static int device_upload(struct tw_device *device, uint64_t to, const void *from
 {
     unsigned char *at = NULL;
     int status = find(self(device), to, bytes, "upload", &at, error);
-    if (!status)
-        memcpy(at, from, bytes);
+    if (status)
+        return status;
+    memcpy(at, from, bytes);
+    if (self(device)->hazard_memory)
+        emu_hazard_memory_written(self(device)->hazard_memory, to, bytes);
     return status;
 }
 
@@ -77,6 +82,8 @@ static int device_fill(struct tw_device *device, uint64_t to, uint32_t pattern, 
     int status = find(self(device), to, bytes, "fill", &at, error);
     for (size_t i = 0; !status && i < bytes; i++)
         at[i] = (unsigned char)(pattern >> (8 * (i % 4)));
+    if (!status && self(device)->hazard_memory)
+        emu_hazard_memory_written(self(device)->hazard_memory, to, bytes);
     return status;
 }
 
@@ -209,6 +216,13 @@ int tw_device_open_emu(struct tw_runtime *rt, const struct emu_options *options,
         emu->options.stack_bytes = 512 * 1024;
     emu->arch = arch;
     emu->next_address = EMU_GLOBAL_START;
+    if (emu->options.hazards != EMU_HAZARDS_OFF) {
+        int status = emu_hazard_memory_open(rt, &emu->hazard_memory, error);
+        if (status) {
+            tw_free(rt, emu);
+            return status;
+        }
+    }
     struct tw_device *d = &emu->device;
     d->ops = &ops;
     d->rt = rt;

@@ -51,6 +51,7 @@ struct emu_report {
     uint32_t ptx_line; /* of the PTX text; 0 where unknown */
     uint32_t block[3];
     uint32_t warp;
+    uint8_t hazard;    /* of the hazard engine */
 };
 
 /* What a device has done since it was opened. */

@@ -74,6 +74,9 @@ struct emu_function {
     uint32_t local_offset; /* of .local */
     uint32_t param_skip;   /* bytes of the parameter area that are not in local memory: a kernel's parameters */
     uint32_t registers;    /* estimate of what ptxas would need */
+    uint32_t position;     /* number of its first instruction among all that were lowered */
+    uint32_t *touch_start; /* instruction -> first of its registers in touch; NULL: nothing here uses wgmma */
+    uint32_t *touch;       /* slots of 32-bit registers, plus 1 where it writes */
 };
 #define EMU_FUNCTION_START UINT64_C(0x500000000)
 
@@ -135,6 +138,8 @@ struct emu_warp {
     const struct emu_op *pc;
     const struct emu_function *function;
 
+    struct emu_hazard_warp *hazard; /* NULL: off */
+    uint32_t told;          /* lanes that the hazard engine believes to run together */
     struct emu_block *block;
     struct emu_launch *launch;
     struct emu_region *region; /* where the last global access was: the next one is likely there */
@@ -149,6 +154,7 @@ struct emu_warp {
     uint32_t free_path;
     struct emu_path *paths;
     uint32_t max_registers;    /* setmaxnreg */
+    const struct emu_op *moved_registers; /* the last setmaxnreg that it executed */
     uint32_t cluster_arrived;  /* lanes that have arrived at the cluster's barrier in this phase */
     uint32_t cluster_waits;    /* lanes that owe a wait */
     uint8_t done;
@@ -198,6 +204,7 @@ struct emu_cluster {
     uint32_t missing;       /* threads that have not arrived in this phase */
     struct emu_block *blocks;
     struct emu_bytes bytes; /* memory as this cluster sees it */
+    struct emu_hazard_cluster *hazard; /* NULL: off */
     uint32_t issuer;        /* number of its first thread among those resident */
     uint64_t first;         /* number of the cluster */
     uint32_t index[3];
@@ -229,6 +236,8 @@ struct emu_module {
     uint32_t constant_bytes, constant_room;
     struct emu_constant *constant_index; /* hash table */
     uint32_t constant_slots, constant_count;
+    uint32_t positions;              /* instructions of all lowered functions */
+    uint8_t has_wgmma;
     struct emu_extra *extras;        /* memory that ops point to */
 };
 
@@ -238,6 +247,10 @@ struct emu_extra {
 };
 
 struct emu_hazard; /* hazard.h */
+struct emu_hazard_memory;
+struct emu_hazard_cluster;
+struct emu_hazard_warp;
+struct emu_flight;
 
 struct emu_tma_map;
 enum { EMU_MAPS = 16 };
@@ -269,6 +282,11 @@ struct emu_launch {
     uint64_t blocks_ended;
     uint64_t random;
     struct emu_hazard *hazard;   /* NULL: off */
+    struct emu_flight *flights;  /* asynchronous operations that the hazard engine knows (watch.c) */
+    uint32_t flight_room, flight_free;
+    unsigned char *image;        /* of a tensor copy, while its accesses are told */
+    size_t image_room;
+    size_t reports_before;       /* of the device, when the launch began */
     struct emu_async *async;
     struct emu_map_cache maps[EMU_MAPS];
     uint32_t async_idle;         /* rounds in which clocks were the only thing that moved */
@@ -303,6 +321,7 @@ struct emu_device {
     size_t allocated;
     uint32_t next_region;
     struct emu_reports reports;
+    struct emu_hazard_memory *hazard_memory; /* NULL: hazards are off */
     struct emu_statistics statistics;
     uint32_t launches;
 };
@@ -493,6 +512,7 @@ struct emu_access {
     uint8_t operation;     /* ptx_modifier */
     uint8_t is_volatile;   /* .volatile, .relaxed, .acquire: another warp may be waited for */
     uint8_t semantics, scope;
+    uint8_t unused;        /* elements of a load, bit by bit, whose register nothing reads: compilers widen loads */
     uint32_t data[8];      /* destination of loads and atomics, source of stores and reductions */
     uint32_t b[8], c;      /* sources of atomics; c of cas */
 };
@@ -600,6 +620,7 @@ int emu_builtin(const char *name);
 
 void emu_barriers_check(struct emu_block *block);       /* after threads ended */
 void emu_cluster_check(struct emu_cluster *cluster);
+void emu_registers_check(struct emu_block *block); /* all its warps have ended: did all of them execute setmaxnreg? */
 const struct emu_op *emu_op_bar(struct emu_warp *warp, const struct emu_op *op);
 const struct emu_op *emu_op_cluster_arrive(struct emu_warp *warp, const struct emu_op *op);
 const struct emu_op *emu_op_cluster_wait(struct emu_warp *warp, const struct emu_op *op);
@@ -616,6 +637,7 @@ enum { EMU_BAR_WAIT = 1, EMU_BAR_POPC = 2, EMU_BAR_AND = 4, EMU_BAR_OR = 8, EMU_
 struct emu_async_event;
 int emu_async_start(struct emu_launch *launch, struct tw_error *error); /* opens the queue */
 void emu_async_report(struct emu_launch *launch, const struct emu_fault *fault, const struct emu_async_event *event);
+int emu_lacks_bytes(const struct emu_warp *warp, uint64_t address); /* a barrier all of whose arrivals have come */
 void emu_describe_mbarrier(const struct emu_warp *warp, const struct emu_path *path, char *out, size_t room);
 
 /* ---- report.c ----------------------------------------------------------------------------------------------------- */
@@ -628,6 +650,11 @@ void emu_reports_free(struct emu_device *device);
 
 /* "kernel NAME, FILE:LINE (PTX line N), block (x, y, z), warp w" into out. */
 void emu_place(const struct emu_warp *warp, const struct emu_op *op, char *out, size_t out_bytes);
+
+/* The same of an instruction by its number (emu_function.position) in a block by its number (cluster, rank). Fills file,
+   line, PTX line and block of *report, which may be NULL. */
+void emu_place_number(struct emu_launch *launch, uint32_t position, uint64_t block, uint32_t warp, char *out,
+                      size_t out_bytes, struct emu_report *report);
 
 /* The launch ends with this status; the first call counts. */
 void emu_fail_launch(struct emu_launch *launch, int status, const char *format, ...) TW_PRINTF(3, 4);

@@ -1,4 +1,4 @@
-#include "emu_internal.h"
+#include "watch.h"
 
 const uint32_t emu_lane_bits[EMU_LANES] = {
 #define BITS(i) 1u << (i), 1u << (i + 1), 1u << (i + 2), 1u << (i + 3)
@@ -17,6 +17,10 @@ void emu_path_enter(struct emu_warp *warp, uint32_t path)
     warp->mask = p->mask;
     warp->function = p->function;
     warp->pc = p->pc;
+    if (EMU_UNLIKELY(warp->hazard != NULL) && warp->told != warp->mask) {
+        warp->told = warp->mask;
+        emu_hazard_lanes(warp->hazard, warp->mask);
+    }
 }
 
 int emu_path_next(struct emu_warp *warp)
@@ -294,6 +298,8 @@ const struct emu_op *emu_op_brx(struct emu_warp *warp, const struct emu_op *op)
 const struct emu_op *emu_exit_lanes(struct emu_warp *warp, const struct emu_op *next, uint32_t lanes)
 {
     struct emu_path *p = &warp->paths[warp->current];
+    if (EMU_UNLIKELY(warp->hazard != NULL))
+        emu_hazard_exit(warp->hazard, lanes, emu_position(warp, next - 1));
     warp->alive &= ~lanes;
     warp->launch->changes++;
     p->mask &= ~lanes;

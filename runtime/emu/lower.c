@@ -1,4 +1,5 @@
 /* From a parsed module to operations: variables get their places, functions are lowered when they are first needed. */
+#include "hazard.h"
 #include "lower.h"
 
 /* ---- Memory of a module ------------------------------------------------------------------------------------------- */
@@ -383,8 +384,9 @@ static int lower_body(struct emu_lowering *l)
     struct tw_runtime *rt = l->module->device->device.rt;
     const struct ptx_function *f = l->function;
     l->at = tw_alloc_zeroed(rt, (f->register_count + 1u) * sizeof *l->at);
+    l->read = tw_alloc_zeroed(rt, f->register_count + 1u);
     l->op_of = tw_alloc_zeroed(rt, (f->instruction_count + 1u) * sizeof *l->op_of);
-    if (!l->at || !l->op_of) {
+    if (!l->at || !l->read || !l->op_of) {
         emu_lower_fail(l, TW_ERROR_MEMORY, "no memory");
     } else if (!emu_flow_build(l) && !emu_slots(l)) {
         emu_push(l, emu_op_nop); /* so that every operation has one before it */
@@ -396,9 +398,12 @@ static int lower_body(struct emu_lowering *l)
         emu_push(l, emu_op_ret);
         if (!l->status)
             finish_branches(l);
+        if (!l->status && l->module->has_wgmma && l->module->device->hazard_memory)
+            emu_touched(l);
     }
     emu_flow_free(l);
     tw_free(rt, l->at);
+    tw_free(rt, l->read);
     tw_free(rt, l->op_of);
     tw_free(rt, l->branches);
     return l->status;
@@ -429,6 +434,8 @@ int emu_lower(struct emu_module *module, uint32_t function, struct emu_function 
                        ptx_name(module->ptx, f->name), (unsigned long long)(area + f->local_bytes));
     out->local_offset = (uint32_t)((area + align - 1) & ~(align - 1));
     out->local_bytes = (uint32_t)((out->local_offset + f->local_bytes + 15) & ~UINT64_C(15));
+    out->position = module->positions;
+    module->positions += f->instruction_count;
     module->functions[function] = out; /* before its body: it may call itself */
     struct emu_lowering lowering = {
         .module = module, .out = out, .ptx = module->ptx, .function = f, .error = error};
@@ -504,6 +511,8 @@ static int place_variables(struct emu_module *module, struct tw_error *error)
         memset(module->variables[i]->data, 0, v->bytes);
         if (v->initial)
             memcpy(module->variables[i]->data, v->initial, v->initial_bytes);
+        if (module->device->hazard_memory)
+            emu_hazard_memory_written(module->device->hazard_memory, module->variables[i]->base, v->bytes);
         module->variables[i]->internal = 1;
         module->variables[i]->read_only = v->space == PTX_SPACE_CONST;
     }
@@ -561,6 +570,9 @@ int emu_module_load(struct emu_device *device, const char *text, size_t length, 
         status = tw_fail(error, TW_ERROR_MEMORY, "no memory");
         goto fail;
     }
+    for (uint32_t i = 0; i < ptx->function_count; i++)
+        for (uint32_t k = 0; k < ptx->functions[i].instruction_count; k++)
+            module->has_wgmma |= ptx->functions[i].instructions[k].opcode == PTX_OP_WGMMA_MMA_ASYNC;
     place_shared(module);
     status = place_variables(module, error);
     if (!status)

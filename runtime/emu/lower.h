@@ -36,6 +36,7 @@ struct emu_lowering {
     uint32_t number;        /* its number */
     struct emu_flow flow;
     uint32_t *at;           /* register -> offset of its slot, or number of its predicate */
+    uint8_t *read;          /* register -> some instruction reads it */
     uint32_t *op_of;        /* instruction -> its first operation */
     struct emu_branch **branches; /* whose targets are still instructions, as numbers */
     uint32_t branch_count, branch_room;
@@ -50,6 +51,9 @@ struct emu_lowering {
 int emu_flow_build(struct emu_lowering *l);
 void emu_flow_free(struct emu_lowering *l);
 int emu_slots(struct emu_lowering *l); /* fills at, and the frame's sizes */
+
+/* Fills the function's touch: which 32-bit registers each instruction accesses. */
+void emu_touched(struct emu_lowering *l);
 
 /* Operands that an instruction writes: bit i for operand i. */
 uint32_t emu_written(const struct ptx_instruction *instruction);

@@ -252,6 +252,17 @@ static void elements(struct emu_lowering *l, const struct ptx_operand *operand, 
         to[i] = data(l, &l->function->operands[operand->index + i], wide);
 }
 
+/* Elements that nothing reads. */
+static uint8_t unused_elements(struct emu_lowering *l, const struct ptx_operand *operand)
+{
+    unsigned mask = 0;
+    for (uint32_t i = 0; operand->kind == PTX_OPERAND_VECTOR && i < operand->count; i++) {
+        const struct ptx_operand *e = &l->function->operands[operand->index + i];
+        mask |= e->kind == PTX_OPERAND_REGISTER && l->read[e->index] ? 0 : 1u << i;
+    }
+    return (uint8_t)mask;
+}
+
 static void memory(struct emu_lowering *l)
 {
     const struct ptx_instruction *in = l->instruction;
@@ -299,6 +310,8 @@ static void memory(struct emu_lowering *l)
         if (v && !(l->function->is_kernel && v->offset < l->function->param_bytes))
             access->space = PTX_SPACE_LOCAL;
     }
+    if (is_load)
+        access->unused = unused_elements(l, value);
     struct emu_address a = emu_address(l, address, in->space[0]);
     access->wide_address = (uint8_t)a.wide;
     if (is_load) {

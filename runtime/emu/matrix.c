@@ -1,6 +1,7 @@
 /* Matrix instructions: from registers and shared memory to dense arrays, through the arithmetic of tensor_core.h, and
    back. */
 #include "tensor.h"
+#include "watch.h"
 
 enum { MOST_REGISTERS = 128, MOST_N = 256 };
 
@@ -43,11 +44,14 @@ const struct emu_op *emu_op_ldmatrix(struct emu_warp *warp, const struct emu_op 
     uint8_t rows[32][16];
     uint32_t *reg[4];
     unsigned char *at;
+    emu_aligned(warp, op);
     for (unsigned r = 0; r < 8u * m->count; r++) {
         if (row_place(warp, op, m, r, 0, &at))
             return NULL;
         memcpy(rows[r], at, 16);
     }
+    if (EMU_UNLIKELY(warp->hazard != NULL))
+        emu_watch_rows(warp, op, m, 8u * m->count, 0);
     targets(warp->base[0], m->d, m->d_count, reg);
     emu_ldmatrix((const uint8_t(*)[16])rows, m->count, m->trans, reg, warp->mask);
     return op + 1;
@@ -59,6 +63,7 @@ const struct emu_op *emu_op_stmatrix(struct emu_warp *warp, const struct emu_op 
     uint8_t rows[32][16];
     const uint32_t *reg[4];
     unsigned char *at;
+    emu_aligned(warp, op);
     places(warp->base[0], warp->base[1], m->d, m->d_count, reg);
     emu_stmatrix(reg, m->count, m->trans, rows);
     for (unsigned r = 0; r < 8u * m->count; r++) {
@@ -66,6 +71,8 @@ const struct emu_op *emu_op_stmatrix(struct emu_warp *warp, const struct emu_op 
             return NULL;
         memcpy(at, rows[r], 16);
     }
+    if (EMU_UNLIKELY(warp->hazard != NULL))
+        emu_watch_rows(warp, op, m, 8u * m->count, 1);
     emu_changed(warp);
     return op + 1;
 }
@@ -104,6 +111,7 @@ static const struct emu_op *mma_f64(struct emu_warp *warp, const struct emu_op *
 const struct emu_op *emu_op_mma(struct emu_warp *warp, const struct emu_op *op)
 {
     const struct emu_matrix *m = op->extra;
+    emu_aligned(warp, op);
     if (m->is_f64)
         return mma_f64(warp, op, m);
     const uint32_t *reg[8];
@@ -226,6 +234,9 @@ const struct emu_op *emu_op_wgmma(struct emu_warp *warp, const struct emu_op *op
     struct emu_async_issue issue = {
         .memory = &warp->block->cluster->bytes, .issuer = emu_issuer(warp, 0), .tag = (uintptr_t)op};
     struct emu_fault fault;
+    emu_aligned(warp, op);
+    if (EMU_UNLIKELY(warp->hazard != NULL))
+        emu_watch_wgmma(warp, op, m, flight.a_descriptor, flight.b_descriptor, &issue.tag);
     if (emu_async_wgmma(warp->launch->async, &issue, &work, &fault))
         return emu_fault_at(warp, op, &fault);
     return op + 1;

@@ -2,7 +2,7 @@
 
    A warp's access finds the place of each lane first and moves the data then. Lanes that touch neighbouring words, or
    all the same one, are moved at once. */
-#include "emu_internal.h"
+#include "watch.h"
 
 /* ---- Regions ------------------------------------------------------------------------------------------------------ */
 
@@ -33,6 +33,8 @@ int emu_region_new(struct emu_device *device, uint64_t bytes, uint64_t align, st
     memset(r->data, EMU_POISON, bytes ? bytes : 1);
     if (align < 512)
         align = 512;
+    if (device->hazard_memory)
+        emu_hazard_memory_fresh(device->hazard_memory, (device->next_address + align - 1) & ~(align - 1), bytes);
     r->base = (device->next_address + align - 1) & ~(align - 1);
     r->bytes = bytes;
     r->id = device->next_region++;
@@ -55,6 +57,8 @@ void emu_region_free(struct emu_device *device, struct emu_region *region)
         break;
     }
     device->allocated -= region->bytes;
+    if (device->hazard_memory)
+        emu_hazard_memory_fresh(device->hazard_memory, region->base, region->bytes);
     tw_free(device->device.rt, region->data);
     tw_free(device->device.rt, region);
 }
@@ -454,6 +458,12 @@ const struct emu_op *emu_op_load(struct emu_warp *warp, const struct emu_op *op)
     if (access->space == PTX_SPACE_LOCAL)
         return load_frame(warp, op, access, address);
     uint32_t bytes = (uint32_t)access->bytes * access->count, stride;
+    if (EMU_UNLIKELY(warp->hazard != NULL)) {
+        const struct emu_op *next = load_apart(warp, op, access, address, bytes);
+        if (next)
+            emu_watch_access(warp, op, access, address, 0);
+        return next;
+    }
     const unsigned char *from = together(warp, address, bytes, bytes, 0, &stride);
     if (!from || access->wide == 2)
         return load_apart(warp, op, access, address, bytes);
@@ -523,7 +533,7 @@ const struct emu_op *emu_op_store(struct emu_warp *warp, const struct emu_op *op
     generic_addresses(warp, op, access, address);
     if (access->space != PTX_SPACE_LOCAL)
         warp->launch->changes++;
-    unsigned char *to = together(warp, address, bytes, bytes, 1, &stride);
+    unsigned char *to = warp->hazard ? NULL : together(warp, address, bytes, bytes, 1, &stride);
     if (to && access->bytes == 4 && !access->wide && stride == bytes) {
         for (uint32_t e = 0; e < access->count; e++) {
             const uint32_t *x = EMU_W(access->data[e]);
@@ -547,6 +557,9 @@ const struct emu_op *emu_op_store(struct emu_warp *warp, const struct emu_op *op
             in_frame |= m & (0u - m);
         }
     }
+    unsigned char before[EMU_LANES][32];
+    for (uint32_t m = warp->hazard ? warp->mask : 0; m; m &= m - 1)
+        memcpy(before[emu_first(m)], place[emu_first(m)], bytes);
     for (uint32_t e = 0; e < access->count; e++) {
         const unsigned char *from = emu_at(warp, access->data[e]);
         if (access->wide == 2) {
@@ -561,6 +574,12 @@ const struct emu_op *emu_op_store(struct emu_warp *warp, const struct emu_op *op
             for (uint32_t m = warp->mask; m; m &= m - 1)
                 set(place[emu_first(m)] + access->bytes * e, x[emu_first(m)], access->bytes);
         }
+    }
+    if (EMU_UNLIKELY(warp->hazard != NULL)) {
+        uint32_t same = 0;
+        for (uint32_t m = warp->mask; m; m &= m - 1)
+            same |= memcmp(before[emu_first(m)], place[emu_first(m)], bytes) ? 0 : m & (0u - m);
+        emu_watch_access(warp, op, access, address, same);
     }
     for (uint32_t m = in_frame; m; m &= m - 1)
         if (local_move(warp, emu_first(m), address[emu_first(m)], local[emu_first(m)], bytes, 1))
@@ -580,6 +599,8 @@ const struct emu_op *emu_op_atom(struct emu_warp *warp, const struct emu_op *op)
     if (places(warp, op, address, bytes, bytes, 1, place))
         return NULL;
     warp->launch->changes++;
+    if (EMU_UNLIKELY(warp->hazard != NULL))
+        emu_watch_access(warp, op, access, address, 0);
     uint32_t lane_bytes = access->wide == 2 ? 16 : access->wide ? 8 : 4;
     for (uint32_t m = warp->mask; m; m &= m - 1) {
         unsigned lane = emu_first(m);

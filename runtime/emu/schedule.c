@@ -1,6 +1,5 @@
 /* A launch: blocks become resident, their warps run in turn, and what waits is found out. */
-#include "async.h"
-#include "emu_internal.h"
+#include "watch.h"
 
 /* ---- Clusters ----------------------------------------------------------------------------------------------------- */
 
@@ -80,11 +79,14 @@ static int warp_start(struct emu_warp *warp)
     warp->current = 0;
     warp->region = NULL;
     warp->max_registers = launch->max_registers;
+    warp->moved_registers = NULL;
     warp->cluster_arrived = 0;
     warp->done = warp->watch = 0;
     warp->idle = 0;
     warp->spin_op = NULL;
     warp->carry = 0;
+    warp->hazard = launch->hazard ? emu_hazard_warp(warp->block->cluster->hazard, warp->block->rank, warp->index) : NULL;
+    warp->told = warp->exists;
     warp->base[1] = launch->kernel->module->constants;
     if (emu_warp_room(warp, entry->frame_bytes, entry->frame_preds, EMU_LOCAL_START + entry->local_bytes))
         return 1;
@@ -107,6 +109,10 @@ static int cluster_start(struct emu_launch *launch, struct emu_cluster *cluster,
     cluster->live_blocks = cluster->block_count;
     cluster->phase = 0;
     cluster->missing = cluster->block_count * launch->threads;
+    if (launch->hazard && !(cluster->hazard = emu_hazard_cluster_begin(launch->hazard, number * cluster->block_count))) {
+        emu_fail_launch(launch, TW_ERROR_MEMORY, "no memory for the hazard engine");
+        return 1;
+    }
     uint64_t rest = number;
     for (int i = 0; i < 3; i++) {
         cluster->index[i] = (uint32_t)(rest % launch->clusters[i]);
@@ -175,8 +181,17 @@ static int run(struct emu_warp *warp)
     uint32_t left = EMU_SLICE;
     const struct emu_op *op = warp->pc;
     uint64_t lanes = 0;
+    int watched = warp->hazard && launch->kernel->module->has_wgmma;
     for (;;) {
         uint32_t before = left, count = emu_count(warp->mask);
+        if (EMU_UNLIKELY(watched)) {
+            while (op && left) {
+                if (warp->hazard->watched)
+                    emu_watch_registers(warp, op);
+                op = op->run(warp, op);
+                left--;
+            }
+        }
         while (op && left) {
             op = op->run(warp, op);
             left--;
@@ -209,6 +224,8 @@ static void retire(struct emu_launch *launch, struct emu_cluster **at)
     struct emu_fault fault;
     struct emu_async_event event;
     uint32_t count = cluster->block_count * launch->warps * EMU_LANES;
+    for (uint32_t b = 0; b < cluster->block_count && cluster->hazard; b++)
+        emu_registers_check(&cluster->blocks[b]);
     /* What its threads started ends now at the latest. */
     for (unsigned tries = 0; emu_async_issued_by(launch->async, cluster->issuer, count, &event) && tries < 1u << 20; tries++) {
         for (unsigned g = 0; g < EMU_ASYNC_GROUPS; g++)
@@ -217,6 +234,9 @@ static void retire(struct emu_launch *launch, struct emu_cluster **at)
         if (emu_async_issued_by(launch->async, event.issuer, 1, &event) && emu_async_step(launch->async, NULL, &fault))
             async_fault(launch, &fault);
     }
+    if (cluster->hazard)
+        emu_hazard_cluster_end(cluster->hazard);
+    cluster->hazard = NULL;
     launch->blocks_ended += cluster->block_count;
     *at = cluster->next;
     cluster->next = launch->spare;
@@ -282,14 +302,24 @@ static void describe(const struct emu_warp *warp, const struct emu_path *path, c
     }
 }
 
+/* The hazard that this wait is a sign of, beside the deadlock. */
+static const char *cause(const struct emu_warp *warp, const struct emu_path *path)
+{
+    if (path->state == EMU_PATH_REGISTERS)
+        return "REG-POOL";
+    if (path->state == EMU_PATH_POLL && path->wait_address && emu_lacks_bytes(warp, path->wait_address))
+        return "TX-BYTES";
+    return NULL;
+}
+
 /* What every warp waits for; equal lines of neighbouring warps are one. */
 static void deadlock(struct emu_launch *launch)
 {
-    char text[sizeof launch->error.text], line[400], last[320] = "";
-    size_t n = (size_t)snprintf(text, sizeof text, "hazard DEADLOCK: no warp can go on");
+    char text[sizeof launch->error.text - 32], line[400], last[320] = "";
+    size_t n = (size_t)snprintf(text, sizeof text, "no warp can go on");
     struct emu_warp *first = NULL;
     const struct emu_op *first_op = NULL;
-    const char *name = "DEADLOCK";
+    const char *name = NULL;
     uint32_t lines = 0, more = 0;
     for (struct emu_cluster *c = launch->resident; c; c = c->next) {
         for (uint32_t b = 0; b < c->block_count; b++) {
@@ -299,12 +329,11 @@ static void deadlock(struct emu_launch *launch)
                     struct emu_path *p = &warp->paths[i];
                     if (p->state < EMU_PATH_SYNC)
                         continue;
-                    if (!first) {
+                    const char *sign = cause(warp, p);
+                    if (!first || (sign && !name)) {
                         first = warp;
                         first_op = p->wait_op;
-                        emu_path_enter(warp, i);
-                        if (p->state == EMU_PATH_REGISTERS)
-                            name = "REG-POOL";
+                        name = sign;
                     }
                     char what[160], where[200];
                     describe(warp, p, what, sizeof what);
@@ -325,9 +354,10 @@ static void deadlock(struct emu_launch *launch)
     }
     if (more && n < sizeof text)
         snprintf(text + n, sizeof text - n, "\n  and %u more alike", more);
-    emu_fail_launch(launch, TW_ERROR_LAUNCH, "%s", text);
+    name = name ? name : "DEADLOCK";
+    emu_fail_launch(launch, TW_ERROR_LAUNCH, "hazard %s: %s", name, text);
     if (first)
-        emu_report_at(first, first_op, name, 0, 0, "%s", text + strlen("hazard DEADLOCK: "));
+        emu_report_at(first, first_op, name, 0, 0, "%s", text);
 }
 
 static void async_fault(struct emu_launch *launch, const struct emu_fault *fault)
@@ -504,9 +534,15 @@ int emu_launch_run(struct emu_device *device, const struct tw_launch *given, str
     if (given->params_bytes)
         memcpy(launch->params, given->params, given->params_bytes);
     status = emu_async_start(launch, error);
+    if (!status)
+        status = emu_watch_start(launch, given, error);
     if (status)
         goto done;
     run_all(launch);
+    for (struct emu_cluster *c = launch->resident; c; c = c->next)
+        if (c->hazard)
+            emu_hazard_cluster_end(c->hazard);
+    emu_watch_end(launch);
     status = launch->status;
     if (status)
         tw_fail(error, status, "%s", launch->error.text);

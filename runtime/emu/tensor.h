@@ -88,6 +88,11 @@ static inline uint32_t emu_issuer(const struct emu_warp *warp, unsigned lane)
     return warp->block->cluster->issuer + (warp->block->rank * warp->block->warp_count + warp->index) * EMU_LANES + lane;
 }
 
+/* The request of a tensor copy of a lane; a fault where its map is none. cp.async: bytes that come from the source. */
+enum emu_fault_kind emu_copy_request(struct emu_warp *warp, const struct emu_copy *copy, unsigned lane,
+                                     struct emu_tma_request *request, struct emu_fault *fault);
+uint32_t emu_copy_source_bytes(struct emu_warp *warp, const struct emu_copy *copy, unsigned lane);
+
 /* Report a fault of an instruction; NULL. */
 const struct emu_op *emu_fault_at(struct emu_warp *warp, const struct emu_op *op, const struct emu_fault *fault);
 

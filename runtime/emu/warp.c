@@ -3,6 +3,7 @@
    The lanes of the member mask must come to the instruction together. Where they have parted, those that come first
    wait for the rest; lanes that have ended are not waited for. */
 #include "alu.h"
+#include "watch.h"
 
 int emu_sync(struct emu_warp *warp, const struct emu_op *op, uint32_t members, int any)
 {
@@ -33,6 +34,10 @@ int emu_sync(struct emu_warp *warp, const struct emu_op *op, uint32_t members, i
         }
     }
     warp->mask = here;
+    if (EMU_UNLIKELY(warp->hazard != NULL)) {
+        warp->told = here;
+        emu_hazard_lanes(warp->hazard, here);
+    }
     return 1;
 }
 
