@@ -47,6 +47,7 @@ static const struct arch *pick(const void *context, const struct arch *const *ar
 /* ---- the device ------------------------------------------------------------------------------------------------ */
 
 static const char *const completion_word[] = {"eager", "late", "random"};
+static const char *const hazards_word[] = {"off", "on", "fatal", "strict"};
 
 /* A finding of the emulator, once. */
 static void show_report(void *context, const struct emu_report *report)
@@ -60,7 +61,9 @@ static int open_emulator(struct run *run)
 {
     struct emu_options options = {.arch = run->options.arch ? run->options.arch : default_arch,
                                   .completion = (enum emu_completion)run->options.completion,
-                                  .seed = run->options.seed, .report = show_report};
+                                  .hazards = (enum emu_hazards)run->options.hazards,
+                                  .seed = run->options.seed,
+                                  .report = show_report};
     return tw_device_open_emu(&run->compile.rt, &options, &run->device, &run->no_device);
 }
 
@@ -312,7 +315,7 @@ static int word_number(const char *word, const char *const *words, int count)
 }
 
 static int read_words(struct run_options *o, const char *inputs, const char *rows, const char *reference,
-                      const char *complete)
+                      const char *complete, const char *hazards)
 {
     static const char *const inputs_word[] = {"normal", "integer", "both"};
     static const char *const rows_word[RUN_ROWS_COUNT] = {"auto", "dense", "padded"};
@@ -320,6 +323,7 @@ static int read_words(struct run_options *o, const char *inputs, const char *row
     int row = word_number(rows, rows_word, RUN_ROWS_COUNT);
     int where = word_number(reference, trial_reference_word, TRIAL_REFERENCES);
     o->completion = word_number(complete, completion_word, 3);
+    o->hazards = word_number(hazards, hazards_word, 4);
     if (kind < 0)
         return options_fault("run", "--inputs %s: write normal, integer or both", inputs);
     if (row < 0)
@@ -328,6 +332,8 @@ static int read_words(struct run_options *o, const char *inputs, const char *row
         return options_fault("run", "--reference %s: write auto, host, device or both", reference);
     if (o->completion < 0)
         return options_fault("run", "--complete %s: write eager, late or random", complete);
+    if (o->hazards < 0)
+        return options_fault("run", "--hazards %s: write on, off, fatal or strict", hazards);
     if (!known_device(o->device))
         return options_fault("run", "--device %s: write auto, cuda, cuda:N or emu", o->device);
     o->inputs[FAMILY_NORMAL] = kind != 1;
@@ -341,7 +347,8 @@ int cmd_run(int argc, char **argv)
 {
     struct run run;
     struct run_options *o = &run.options;
-    const char *path, *inputs = "both", *rows = "auto", *reference = "auto", *complete = "eager";
+    const char *path, *inputs = "both", *rows = "auto", *reference = "auto", *complete = "eager",
+               *hazards = "on";
     int operands;
     memset(&run, 0, sizeof run);
     o->device = "auto";
@@ -354,6 +361,8 @@ int cmd_run(int argc, char **argv)
          "auto: a GPU that can run the kernel, else compile only; emu: the emulator"},
         {"--complete", OPTION_TEXT, &complete, "eager|late|random",
          "when the emulator's asynchronous operations happen; eager"},
+        {"--hazards", OPTION_TEXT, &hazards, "on|off|fatal|strict",
+         "what the emulator does about hazards (tilewright help hazards): tell, nothing, stop; on"},
         {"--arch", OPTION_TEXT, &o->arch, "A", "this architecture; without it the best that the device runs"},
         {"--seed", OPTION_NUMBER, &o->seed, "S", "of the random inputs; 1"},
         {"--inputs", OPTION_TEXT, &inputs, "normal|integer", "one kind of inputs; both by default"},
@@ -373,7 +382,7 @@ int cmd_run(int argc, char **argv)
         return options_fault("run", "which spec?");
     if (o->arch && strchr(o->arch, ','))
         return options_fault("run", "--arch %s: run takes one architecture", o->arch);
-    status = read_words(o, inputs, rows, reference, complete);
+    status = read_words(o, inputs, rows, reference, complete, hazards);
     if (status >= 0)
         return status;
 

@@ -20,6 +20,7 @@ struct run_options {
     enum trial_reference reference;
     uint64_t seed;
     int completion;                  /* enum emu_completion */
+    int hazards;                     /* enum emu_hazards */
     bool json;
     struct option_list set;
 };

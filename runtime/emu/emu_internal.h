@@ -231,7 +231,8 @@ struct emu_module {
     struct emu_function **functions; /* by index of ptx->functions; NULL: not lowered */
     struct emu_region **variables;   /* .global and .const by index of ptx->variables */
     uint32_t *shared_offset;         /* .shared by index of ptx->variables; from the block's first byte */
-    uint32_t shared_bytes, dynamic_offset, shared_align;
+    uint32_t shared_bytes, dynamic_offset;
+    uint32_t shared_pad;             /* of dynamic_offset, bytes that a GPU would not need */
     unsigned char *constants;        /* broadcast lanes */
     uint32_t constant_bytes, constant_room;
     struct emu_constant *constant_index; /* hash table */

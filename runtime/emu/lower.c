@@ -496,6 +496,10 @@ static void place_shared(struct emu_module *module)
         module->shared_bytes = top > module->shared_bytes ? top : module->shared_bytes;
     }
     module->dynamic_offset = round_up(module->shared_bytes, align);
+    /* Where hazards are looked for, it is aligned to what the kernel asks for and no more: on a GPU it may be. */
+    if (module->device->options.hazards != EMU_HAZARDS_OFF && (EMU_SHARED_START + module->dynamic_offset) % (2 * align) == 0)
+        module->shared_pad = align;
+    module->dynamic_offset += module->shared_pad;
 }
 
 static int place_variables(struct emu_module *module, struct tw_error *error)

@@ -486,9 +486,10 @@ static int check(struct emu_launch *launch, const struct tw_launch *given, struc
     launch->dynamic_bytes = given->shared_bytes;
     uint64_t shared = given->shared_bytes ? (uint64_t)launch->kernel->module->dynamic_offset + given->shared_bytes
                                           : given->kernel->static_shared;
-    if (shared > arch->shared_block)
+    uint64_t counted = given->shared_bytes ? shared - launch->kernel->module->shared_pad : shared;
+    if (counted > arch->shared_block)
         return tw_fail(error, TW_ERROR_INVALID, "%s: %llu bytes of shared memory, a block on %s may have %u",
-                       given->kernel->entry, (unsigned long long)shared, arch->name, arch->shared_block);
+                       given->kernel->entry, (unsigned long long)counted, arch->name, arch->shared_block);
     launch->shared_bytes = (uint32_t)shared;
     /* Registers a thread: what the kernel is held to, else what its block can have, for setmaxnreg moves them. */
     uint32_t most = arch->registers_sm / (launch->warps * EMU_LANES) / 8 * 8;
