@@ -30,6 +30,28 @@ void tw_device_free(struct tw_device *device, uint64_t address)
         device->ops->free(device, address);
 }
 
+int tw_device_host_alloc(struct tw_device *device, size_t bytes, uint64_t *address, void **memory,
+                         struct tw_error *error)
+{
+    *address = 0;
+    *memory = NULL;
+    return device->ops->host_alloc(device, bytes ? bytes : 1, address, memory, error);
+}
+
+void tw_device_host_free(struct tw_device *device, uint64_t address, void *memory)
+{
+    if (device && memory)
+        device->ops->host_free(device, address, memory);
+}
+
+int tw_device_symbol(struct tw_device *device, struct tw_kernel *kernel, const char *name, uint64_t *address,
+                     size_t *bytes, struct tw_error *error)
+{
+    *address = 0;
+    *bytes = 0;
+    return device->ops->symbol(device, kernel, name, address, bytes, error);
+}
+
 int tw_device_upload(struct tw_device *device, uint64_t to, const void *from, size_t bytes, struct tw_error *error)
 {
     return bytes ? device->ops->upload(device, to, from, bytes, error) : TW_OK;

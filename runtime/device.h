@@ -33,10 +33,19 @@ struct tw_kernel {
     uint32_t max_threads;   /* a block may have */
 };
 
+enum { TW_LAUNCH_OFFSETS = 1024 }; /* parameters that a kernel may have here */
+
 enum tw_launch_flags {
     TW_LAUNCH_PROGRAMMATIC = 1, /* may start before the previous kernel of the stream has ended; it must then wait by
                                    griddepcontrol.wait */
     TW_LAUNCH_COOPERATIVE = 2   /* all blocks resident at once, or an error */
+};
+
+/* What a part of dynamic shared memory is called: the emulator's reports say so. */
+struct tw_shared_range {
+    const char *name;     /* "ring ab full barrier" */
+    uint32_t first, bytes; /* from the first byte of dynamic shared memory */
+    uint32_t stage_bytes; /* a stage's; 0: it has none */
 };
 
 /* One launch. A zero in grid launches nothing and succeeds. */
@@ -50,6 +59,11 @@ struct tw_launch {
     const void *params;     /* the kernel's only parameter, a struct; copied by the call; 64-byte aligned if it holds
                                tensor maps */
     size_t params_bytes;    /* sizeof the struct; 0: the kernel has no parameter */
+    const uint32_t *offsets; /* of a kernel with several parameters: where each begins in params, in order, laid out as
+                                PTX does; NULL: there is one struct */
+    size_t offset_count;    /* at most TW_LAUNCH_OFFSETS */
+    const struct tw_shared_range *ranges; /* that have names; NULL: none */
+    size_t range_count;
 };
 
 /* The interface. Every int is a status. Addresses are the device's own. */
@@ -58,6 +72,11 @@ struct tw_device_ops {
     void (*close)(struct tw_device *device);
     int (*alloc)(struct tw_device *device, size_t bytes, uint64_t *address, struct tw_error *error);
     void (*free)(struct tw_device *device, uint64_t address);
+    int (*host_alloc)(struct tw_device *device, size_t bytes, uint64_t *address, void **memory,
+                      struct tw_error *error);
+    void (*host_free)(struct tw_device *device, uint64_t address, void *memory);
+    int (*symbol)(struct tw_device *device, struct tw_kernel *kernel, const char *name, uint64_t *address,
+                  size_t *bytes, struct tw_error *error);
     int (*upload)(struct tw_device *device, uint64_t to, const void *from, size_t bytes, struct tw_error *error);
     int (*download)(struct tw_device *device, void *to, uint64_t from, size_t bytes, struct tw_error *error);
     int (*fill)(struct tw_device *device, uint64_t to, uint32_t pattern, size_t bytes, struct tw_error *error);
@@ -108,6 +127,12 @@ void tw_device_close(struct tw_device *device);
 int tw_device_alloc(struct tw_device *device, size_t bytes, uint64_t *address, struct tw_error *error);
 void tw_device_free(struct tw_device *device, uint64_t address);
 
+/* Memory that the device reaches at *address and the caller at *memory, zeroed. The caller reads what a kernel wrote
+   there and fenced to the system even after that kernel failed, when the device answers nothing more. */
+int tw_device_host_alloc(struct tw_device *device, size_t bytes, uint64_t *address, void **memory,
+                         struct tw_error *error);
+void tw_device_host_free(struct tw_device *device, uint64_t address, void *memory);
+
 /* Copies return when the host memory may be reused, or holds the data; they are ordered after earlier launches. */
 int tw_device_upload(struct tw_device *device, uint64_t to, const void *from, size_t bytes, struct tw_error *error);
 int tw_device_download(struct tw_device *device, void *to, uint64_t from, size_t bytes, struct tw_error *error);
@@ -119,6 +144,10 @@ int tw_device_fill(struct tw_device *device, uint64_t to, uint32_t pattern, size
 int tw_device_load(struct tw_device *device, const struct tw_load *load, struct tw_kernel **kernel,
                    struct tw_error *error);
 void tw_device_unload(struct tw_device *device, struct tw_kernel *kernel);
+
+/* The address and size of a __device__ variable of the kernel's module. TW_ERROR_NOT_FOUND where it has none. */
+int tw_device_symbol(struct tw_device *device, struct tw_kernel *kernel, const char *name, uint64_t *address,
+                     size_t *bytes, struct tw_error *error);
 
 /* Asynchronous on cuda: a fault of the kernel shows in a later call, at the latest in synchronize. */
 int tw_device_launch(struct tw_device *device, const struct tw_launch *launch, struct tw_error *error);

@@ -52,6 +52,31 @@ static void cuda_free(struct tw_device *device, uint64_t address)
     device->driver->memory_free(address);
 }
 
+static int cuda_host_alloc(struct tw_device *device, size_t bytes, uint64_t *address, void **memory,
+                           struct tw_error *error)
+{
+    enum { PORTABLE = 1, DEVICE_MAP = 2 }; /* CU_MEMHOSTALLOC_*; with unified addresses both sides use the same one */
+    int status = cuda_enter(device, error);
+
+    if (status == TW_OK)
+        status = tw_driver_check(device->driver, device->driver->host_alloc(memory, bytes, PORTABLE | DEVICE_MAP),
+                                 error, "allocating %zu bytes of the host's memory for %s", bytes, device->name);
+    if (status != TW_OK) {
+        *memory = NULL;
+        return status;
+    }
+    memset(*memory, 0, bytes);
+    *address = (uint64_t)(uintptr_t)*memory;
+    return TW_OK;
+}
+
+static void cuda_host_free(struct tw_device *device, uint64_t address, void *memory)
+{
+    (void)address;
+    cuda_enter(device, NULL);
+    device->driver->host_free(memory);
+}
+
 static int cuda_upload(struct tw_device *device, uint64_t to, const void *from, size_t bytes, struct tw_error *error)
 {
     int status = cuda_enter(device, error);
@@ -124,6 +149,21 @@ static void cuda_unload(struct tw_device *device, struct tw_kernel *base)
         device->driver->module_unload(kernel->module);
     }
     tw_free(device->rt, kernel);
+}
+
+static int cuda_symbol(struct tw_device *device, struct tw_kernel *base, const char *name, uint64_t *address,
+                       size_t *bytes, struct tw_error *error)
+{
+    struct cuda_kernel *kernel = (struct cuda_kernel *)base;
+    int status = cuda_enter(device, error), result;
+
+    if (status != TW_OK)
+        return status;
+    result = device->driver->module_global(address, bytes, kernel->module, name);
+    if (result == TW_CUDA_NOT_FOUND)
+        return tw_fail(error, TW_ERROR_NOT_FOUND, "kernel %s has no variable '%s'", base->entry, name);
+    return tw_driver_check(device->driver, result, error, "looking up '%s' in the module of kernel %s", name,
+                           base->entry);
 }
 
 static int cuda_load(struct tw_device *device, const struct tw_load *load, struct tw_kernel **out,
@@ -211,9 +251,13 @@ static int cuda_launch(struct tw_device *device, const struct tw_launch *launch,
     struct tw_launch_config config;
     uint64_t blocks = 1;
     unsigned n = 0;
-    void *params[1];
+    void *params[TW_LAUNCH_OFFSETS] = {NULL};
+    const char *each;
     int status, d;
 
+    if (launch->offset_count > TW_LAUNCH_OFFSETS)
+        return tw_fail(error, TW_ERROR_INVALID, "kernel %s: %zu parameters, %d are possible", kernel->base.entry,
+                       launch->offset_count, TW_LAUNCH_OFFSETS);
     status = check_launch(device, launch, error);
     if (status == TW_OK)
         status = cuda_enter(device, error);
@@ -264,7 +308,11 @@ static int cuda_launch(struct tw_device *device, const struct tw_launch *launch,
     /* One struct is the kernel's only parameter. A packed buffer (a packed buffer) would have to begin
        where the parameter does, which for a 64-byte aligned struct is not the start of the parameter space: byte 0x30
        of it on sm_90 (EIATTR_KPARAM_INFO). The driver knows the place; its type for the pointer is not const. */
-    memcpy(params, &launch->params, sizeof params);
+    memcpy(params, &launch->params, sizeof launch->params);
+    for (size_t i = 0; i < launch->offset_count; i++) {
+        each = (const char *)launch->params + launch->offsets[i];
+        memcpy(&params[i], &each, sizeof each);
+    }
     return tw_driver_check(driver, driver->launch(&config, kernel->function, launch->params_bytes ? params : NULL, NULL), error,
                            "launching kernel %s: grid %u x %u x %u, block %u x %u x %u, cluster of %llu, %u bytes of "
                            "shared memory", kernel->base.entry, config.grid[0], config.grid[1], config.grid[2],
@@ -398,8 +446,21 @@ static void cuda_close(struct tw_device *device)
 }
 
 static const struct tw_device_ops cuda_ops = {
-    "cuda",    cuda_close,  cuda_alloc,  cuda_free,        cuda_upload, cuda_download, cuda_fill,
-    cuda_load, cuda_unload, cuda_launch, cuda_synchronize, cuda_time,
+    .kind = "cuda",
+    .close = cuda_close,
+    .alloc = cuda_alloc,
+    .free = cuda_free,
+    .host_alloc = cuda_host_alloc,
+    .host_free = cuda_host_free,
+    .symbol = cuda_symbol,
+    .upload = cuda_upload,
+    .download = cuda_download,
+    .fill = cuda_fill,
+    .load = cuda_load,
+    .unload = cuda_unload,
+    .launch = cuda_launch,
+    .synchronize = cuda_synchronize,
+    .time = cuda_time,
 };
 
 static int read_properties(struct cuda_device *cuda, struct tw_error *error)

@@ -13,6 +13,7 @@ enum {
     TW_CUDA_OUT_OF_MEMORY = 2,
     TW_CUDA_NO_DEVICE = 100,
     TW_CUDA_NO_BINARY_FOR_GPU = 209,
+    TW_CUDA_NOT_FOUND = 500,
 };
 
 /* CUdevice_attribute */

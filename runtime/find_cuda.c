@@ -138,6 +138,10 @@ static int add_root(struct search *s, const char *root, const char *where)
 
     if (s->kind == TW_PLACE_PROGRAMS)
         return add_format(s, where, "%s/bin", root);
+    if (s->kind == TW_PLACE_HEADERS) {
+        status = add_format(s, where, "%s/include", root);
+        return status == TW_OK ? add_format(s, where, "%s/include/cccl", root) : status;
+    }
     status = add_format(s, where, "%s/lib64", root);
     if (status == TW_OK)
         status = add_format(s, where, "%s/lib", root);
@@ -152,7 +156,8 @@ static int add_root(struct search *s, const char *root, const char *where)
 /* A folder that pip installs into: nvidia/NAME/lib and nvidia/NAME/bin. */
 static int add_packages(struct search *s, const char *packages, const char *where)
 {
-    const char *leaf = s->kind == TW_PLACE_PROGRAMS ? "bin" : "lib";
+    static const char *const leaves[] = {
+        [TW_PLACE_LIBRARIES] = "lib", [TW_PLACE_PROGRAMS] = "bin", [TW_PLACE_HEADERS] = "include"};
     struct names names;
     char folder[4096];
     int status;
@@ -162,7 +167,9 @@ static int add_packages(struct search *s, const char *packages, const char *wher
         return TW_OK;
     status = list_folder(s, folder, "", &names);
     for (i = 0; i < names.count && status == TW_OK; i++)
-        status = add_format(s, where, "%s/%s/%s", folder, names.items[i], leaf);
+        status = add_format(s, where, "%s/%s/%s", folder, names.items[i], leaves[s->kind]);
+    for (i = 0; i < names.count && status == TW_OK && s->kind == TW_PLACE_HEADERS; i++)
+        status = add_format(s, where, "%s/%s/include/cccl", folder, names.items[i]);
     free_names(s->rt, &names);
     return status;
 }
@@ -297,6 +304,8 @@ static int step_loader(struct search *s)
 
     if (s->kind == TW_PLACE_PROGRAMS)
         return add_list(s, "PATH", "$PATH");
+    if (s->kind == TW_PLACE_HEADERS)
+        return add_folder(s, "/usr/include", "/usr/include");
     status = add_list(s, "LD_LIBRARY_PATH", "$LD_LIBRARY_PATH");
     if (status == TW_OK)
         status = add_loader_cache(s);
@@ -426,6 +435,55 @@ fail:
     *path = NULL;
     tw_places_free(rt, &places);
     return status;
+}
+
+/* Whether a folder of headers has the header that every toolkit and its Python packages bring. */
+static bool has_headers(struct tw_runtime *rt, const struct tw_place *place)
+{
+    struct tw_file_info info;
+    char path[8192];
+
+    return snprintf(path, sizeof path, "%s/cuda_fp16.h", place->folder) < (int)sizeof path &&
+           !rt->files.stat(rt->files.self, path, &info) && info.is_regular;
+}
+
+int tw_find_headers(struct tw_runtime *rt, struct tw_places *places, struct tw_error *error)
+{
+    struct tw_place moved;
+    size_t i, first, kept = 0;
+    unsigned step;
+    int status;
+
+    for (step = 0;; step++) {
+        status = tw_find_places(rt, TW_PLACE_HEADERS, step, places, error);
+        if (status != TW_OK)
+            break;
+        for (first = 0; first < places->count && !has_headers(rt, &places->items[first]); first++)
+            ;
+        if (first == places->count)
+            continue;
+        /* Keep what is at the same place; the order among those stays. */
+        for (i = 0; i < places->count; i++) {
+            if (i != first && strcmp(places->items[i].where, places->items[first].where))
+                continue;
+            moved = places->items[kept];
+            places->items[kept] = places->items[i];
+            places->items[i] = moved;
+            first = first == i ? kept : first == kept ? i : first;
+            kept++;
+        }
+        for (i = kept; i < places->count; i++) {
+            tw_free(rt, places->items[i].folder);
+            tw_free(rt, places->items[i].where);
+        }
+        places->count = kept;
+        return TW_OK;
+    }
+    tw_places_free(rt, places);
+    return status == TW_ERROR_NOT_FOUND
+               ? tw_fail(error, TW_ERROR_NOT_FOUND, "no headers of the CUDA toolkit: no cuda_fp16.h in $CUDA_HOME, "
+                         "$CUDA_PATH, /usr/local/cuda*, /opt/cuda, /usr/include, Python's nvidia folders and build/cuda")
+               : status;
 }
 
 int tw_find_library(struct tw_runtime *rt, const char *folder, const char *stem, int major, char *path,

@@ -22,7 +22,11 @@ struct tw_places {
     size_t count;
 };
 
-enum tw_place_kind { TW_PLACE_LIBRARIES, TW_PLACE_PROGRAMS };
+enum tw_place_kind {
+    TW_PLACE_LIBRARIES,
+    TW_PLACE_PROGRAMS,
+    TW_PLACE_HEADERS /* include, and include/cccl, where there are lib and bin; /usr/include for the loader */
+};
 
 /* Add the folders that step number `step` (from 0) of the order above gives, those that exist, each once, to a list
    that begins zeroed; TW_ERROR_NOT_FOUND past the last step. Whoever searches stops at the first step that has what is
@@ -34,6 +38,10 @@ void tw_places_free(struct tw_runtime *rt, struct tw_places *places);
 /* A program of the toolkit ("nvcc", "nvdisasm", "cuobjdump", "ptxas"): *path and *where are new strings that the caller
    frees. TW_ERROR_NO_TOOL where there is none. */
 int tw_find_program(struct tw_runtime *rt, const char *name, char **path, char **where, struct tw_error *error);
+
+/* The folders with the toolkit's headers: those of the first place that has cuda_fp16.h, for one -I each. The list
+   begins zeroed; the caller frees it by tw_places_free. TW_ERROR_NOT_FOUND where there are none. */
+int tw_find_headers(struct tw_runtime *rt, struct tw_places *places, struct tw_error *error);
 
 /* The library libSTEM.so.X[.Y] with the highest version in a folder, where X is major unless that is 0: path
    (path_bytes of room) and its version numbers, minor -1 where the name has one only. TW_ERROR_NOT_FOUND where there is

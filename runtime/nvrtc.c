@@ -430,10 +430,14 @@ int tw_compile(struct tw_runtime *rt, const struct tw_compile_request *request, 
     for (i = 0; i < request->option_count; i++) {
         if (!strncmp(sorted[i], "--std", 5) || !strncmp(sorted[i], "-std", 4))
             options[1] = sorted[i];
-        else
+        else if (strncmp(sorted[i], "-I", 2))
             options[n++] = sorted[i];
     }
-    result = rt->nvrtc->api.create(&program, source, request->name, 0, NULL, NULL);
+    for (i = 0; i < request->option_count; i++) /* the order of these is where a header is looked for first */
+        if (!strncmp(request->options[i], "-I", 2))
+            options[n++] = request->options[i];
+    result = rt->nvrtc->api.create(&program, source, request->name, (int)request->header_count, request->header_texts,
+                                   request->header_names);
     if (result) {
         program = NULL;
         status = nvrtc_failed(rt, result, request->name, "no program could be made", error);
@@ -442,7 +446,9 @@ int tw_compile(struct tw_runtime *rt, const struct tw_compile_request *request, 
     status = run_compiler(rt, request, program, options, n, outputs, out, error);
     if (status == TW_OK)
         status = check_messages(request, out->log, error);
-    if (status == TW_OK && (outputs & TW_OUTPUT_CUBIN))
+    if (status == TW_OK && !*request->entry)
+        ; /* whichever kernels there are */
+    else if (status == TW_OK && (outputs & TW_OUTPUT_CUBIN))
         status = tw_cubin_info(out->cubin, out->cubin_bytes, request->entry, &out->info, error);
     else if (status == TW_OK && !ptx_has(out->ptx, request->entry))
         status = tw_fail(error, TW_ERROR_NOT_FOUND, "the PTX has no kernel '%s'", request->entry);

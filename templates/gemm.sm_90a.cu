@@ -27,6 +27,10 @@ ${banner}
 //@ include "blocks/cluster.cuh"
 
 //@ end
+//@ if plan.launch.programmatic then
+//@ include "blocks/dependency.cuh"
+
+//@ end
 //@ include "blocks/tma.cuh" loads = A.multicast == 1 or B.multicast == 1,
 //@     multicast = A.multicast > 1 or B.multicast > 1, stores = store == "tma"
 
@@ -74,6 +78,9 @@ extern "C" __global__ void __launch_bounds__(${launch.block}, 1) ${entry}(const 
 //@ else
     __syncthreads();
 //@ end
+//@ if plan.launch.programmatic then
+    dependency_wait();
+//@ end
 
     tile_schedule tiles = schedule_begin(args);
     int m, n;
@@ -102,6 +109,9 @@ extern "C" __global__ void __launch_bounds__(${launch.block}, 1) ${entry}(const 
                     ab_advance(fill);
                 }
             }
+//@ if plan.launch.programmatic then
+            dependency_trigger();
+//@ end
 //@ if clustered then
             ab_drain(fill);
 //@ end

@@ -5,6 +5,7 @@
 
 #include "cmd/cmd.h"
 #include "cmd/compile.h"
+#include "cmd/debug.h"
 #include "cmd/json.h"
 #include "cmd/options.h"
 
@@ -134,7 +135,9 @@ int cmd_build(int argc, char **argv)
     struct compile_choice choice = {NULL, NULL, NULL, NULL, NULL};
     const char *path, *folder = NULL, *compilers = "nvrtc";
     bool keep = false, json = false, with[COMPILE_WITH_COUNT] = {false};
-    int operands;
+    bool debug = false;
+    uint64_t debug_timeout = DEBUG_NOT_GIVEN;
+    int operands, debug_ms;
     const struct option_row rows[] = {
         {"-o", OPTION_TEXT, &folder, "DIR", "where to write; made where it is missing"},
         {"--arch", OPTION_TEXT, &choice.arch, "A,B", "these architectures alone"},
@@ -142,6 +145,8 @@ int cmd_build(int argc, char **argv)
         {"--with", OPTION_TEXT, &compilers, "nvrtc,nvcc", "which compilers; of both, nvrtc's cubins are kept"},
         {"--keep", OPTION_FLAG, &keep, NULL, "leave PTX, cubin and (where a disassembler is found) SASS too"},
         {"--json", OPTION_FLAG, &json, NULL, "the report as JSON"},
+        {"--debug", OPTION_FLAG, &debug, NULL, DEBUG_DOC},
+        {"--debug-timeout", OPTION_NUMBER, &debug_timeout, "MS", DEBUG_TIMEOUT_DOC},
         {NULL, OPTION_FLAG, NULL, NULL, NULL},
     };
     int status = options_parse("build", rows, argc, argv, &path, 1, &operands);
@@ -151,6 +156,9 @@ int cmd_build(int argc, char **argv)
         return options_fault("build", "which spec?");
     if (!folder || !*folder)
         return options_fault("build", "write into which folder? -o DIR");
+    status = debug_options("build", debug, debug_timeout, &debug_ms);
+    if (status >= 0)
+        return status;
     status = read_with(compilers, with);
     if (status)
         return status;
@@ -158,6 +166,7 @@ int cmd_build(int argc, char **argv)
     struct compile c;
     struct tw_error error;
     status = compile_open(&c, "build", path);
+    c.debug_ms = debug_ms;
     struct file_set files = {.rt = &c.rt};
     if (status == 0)
         status = build(&c, &choice, with, keep, folder, &files);

@@ -210,7 +210,9 @@ static int emit(struct compile *c, struct compile_unit *unit, struct diag_set *d
 {
     const char *path = unit->kernel->template_path, *slash = path ? strrchr(path, '/') : NULL;
     char *folder = NULL;
-    struct emit_options options = {.line_directives = true, .generator_version = TW_GENERATOR};
+    /* The lines that a debug build tells are those of its own text. */
+    struct emit_options options = {.line_directives = c->debug_ms == 0, .debug_ms = c->debug_ms,
+                                   .generator_version = TW_GENERATOR};
     if (path) {
         folder = slash ? tw_format(&c->rt, "%.*s", slash == path ? 1 : (int)(slash - path), path)
                        : tw_strdup(&c->rt, c->source_folder);
@@ -412,7 +414,7 @@ static char *without_line_directives(struct tw_runtime *rt, const char *source, 
 
 static void compile_one(void *context, int64_t i)
 {
-    static const char *const all[] = {"all"};
+    static const char *const all[] = {"all"}, *const line_info[] = {"--generate-line-info"};
     struct stage *stage = context;
     struct compile_unit *unit = stage->unit[i];
     enum compile_with with = stage->with;
@@ -429,8 +431,10 @@ static void compile_one(void *context, int64_t i)
         .name = unit->source_path ? unit->source_path : name,
         .entry = unit->plan.entry,
         .arch = unit->arch->name,
+        .options = line_info,
+        .option_count = unit->line_info ? 1 : 0,
         .allow = all,
-        .allow_count = unit->plan.allow_spills ? 1 : 0,
+        .allow_count = unit->plan.allow_spills || stage->compile->debug_ms ? 1 : 0,
         .outputs = unit->outputs ? unit->outputs : TW_OUTPUT_CUBIN,
         .generator = TW_GENERATOR,
     };
@@ -511,7 +515,7 @@ static int judge(struct compile *c, struct compile_unit *unit, enum compile_with
         diag_report(&c->diags, DIAG_ERROR, p->loc, p->kernel, NULL, "REGISTERS",
                     "%s for %s takes %u registers a thread, %d are allowed; write a smaller tile", p->entry, arch,
                     info->registers, p->register_limit);
-    if (p->allow_spills)
+    if (p->allow_spills || c->debug_ms)
         return c->diags.errors > errors;
     if (info->spill_instructions)
         diag_report(&c->diags, DIAG_ERROR, p->loc, p->kernel, NULL, "SPILLS",
@@ -680,7 +684,8 @@ struct host_emission {
 static int emit_pair(struct compile *c, struct host_pair *pair, enum compile_with with, struct diag_set *diags)
 {
     static const char *const options[] = {"--std=c++17"};
-    const struct emit_options emit_options = {.line_directives = true, .generator_version = TW_GENERATOR};
+    const struct emit_options emit_options = {.line_directives = true, .debug_ms = c->debug_ms,
+                                              .generator_version = TW_GENERATOR};
     struct host_image *image = tw_alloc_zeroed(&c->rt, sizeof *image * (size_t)pair->count);
     if (!image)
         return 3;

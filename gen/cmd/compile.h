@@ -47,6 +47,7 @@ struct compile_unit {
     size_t source_bytes;
     bool wanted;                   /* compile_cubins compiles it */
     unsigned outputs;              /* tw_output bits */
+    bool line_info;                /* the PTX says which source lines its instructions come from */
     struct tw_compiled compiled[COMPILE_WITH_COUNT];
     int status[COMPILE_WITH_COUNT];
     struct tw_error error[COMPILE_WITH_COUNT];
@@ -68,6 +69,8 @@ struct compile {
     struct compile_unit *unit;                /* by kernel, architecture, variant */
     int unit_count;
     struct compile_phases phases;
+    int debug_ms;                             /* how long a wait of a debug build may last; 0: no debug build. Set
+                                                 between compile_open and compile_units */
     double started;                           /* clock at compile_open */
     const char *source_folder;                /* of the spec */
     char *folder;                             /* its memory */

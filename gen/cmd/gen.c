@@ -4,6 +4,7 @@
 
 #include "cmd/cmd.h"
 #include "cmd/compile.h"
+#include "cmd/debug.h"
 #include "cmd/options.h"
 
 /* A word of a makefile: spaces and what make reads are escaped. */
@@ -70,12 +71,16 @@ int cmd_gen(int argc, char **argv)
 {
     struct compile_choice choice = {NULL, NULL, NULL, NULL, NULL};
     const char *path, *folder = NULL, *depfile = NULL;
-    int operands;
+    bool debug = false;
+    uint64_t debug_timeout = DEBUG_NOT_GIVEN;
+    int operands, debug_ms;
     const struct option_row rows[] = {
         {"-o", OPTION_TEXT, &folder, "DIR", "where to write; made where it is missing"},
         {"--arch", OPTION_TEXT, &choice.arch, "A,B", "these architectures alone"},
         {"--kernel", OPTION_TEXT, &choice.kernel, "K", "this kernel alone"},
         {"--depfile", OPTION_TEXT, &depfile, "FILE", "a rule of what the outputs depend on, for ninja and make"},
+        {"--debug", OPTION_FLAG, &debug, NULL, DEBUG_DOC},
+        {"--debug-timeout", OPTION_NUMBER, &debug_timeout, "MS", DEBUG_TIMEOUT_DOC},
         {NULL, OPTION_FLAG, NULL, NULL, NULL},
     };
     int status = options_parse("gen", rows, argc, argv, &path, 1, &operands);
@@ -85,10 +90,14 @@ int cmd_gen(int argc, char **argv)
         return options_fault("gen", "which spec?");
     if (!folder || !*folder)
         return options_fault("gen", "write into which folder? -o DIR");
+    status = debug_options("gen", debug, debug_timeout, &debug_ms);
+    if (status >= 0)
+        return status;
 
     struct compile c;
     struct tw_error error;
     status = compile_open(&c, "gen", path);
+    c.debug_ms = debug_ms;
     struct file_set files = {.rt = &c.rt};
     if (status == 0)
         status = compile_units(&c, &choice);

@@ -1,10 +1,12 @@
-/* tilewright help: the commands, one command's usage, or the fields of a spec out of the schema table. */
+/* tilewright help: the commands, one command's usage, the fields of a spec out of the schema table, or the hazards that
+ * the emulator reports out of theirs. */
 #include <stdio.h>
 #include <string.h>
 
 #include "cmd/cmd.h"
 #include "cmd/compile.h"
 #include "cmd/options.h"
+#include "emu/hazard.h"
 #include "version.h"
 
 static void list(void)
@@ -17,6 +19,48 @@ static void list(void)
           "Every command has --help. Diagnostics go to standard error, data to standard output.\n"
           "Exit status: 0 done and verified, 1 the input is at fault, 2 usage, 3 environment.\n",
           stdout);
+}
+
+enum { HELP_COLUMNS = 100 };
+
+/* A paragraph, each line behind `indent` spaces; the first begins with `label`, to which the others line up. */
+static void print_paragraph(int indent, const char *label, const char *text)
+{
+    int left = indent + (int)strlen(label), column = left;
+    printf("%*s%s", indent, "", label);
+    while (*text) {
+        int length = (int)strcspn(text, " ");
+        if (column > left && column + 1 + length > HELP_COLUMNS) {
+            printf("\n%*s", left, "");
+            column = left;
+        }
+        column += printf("%s%.*s", column > left ? " " : "", length, text);
+        text += length;
+        text += strspn(text, " ");
+    }
+    putchar('\n');
+}
+
+static void print_hazards(void)
+{
+    size_t count;
+    const struct emu_hazard_edge *edge = emu_hazard_edges(&count);
+    print_paragraph(0, "", "What the emulator reports of a kernel, whenever its asynchronous operations happen. BOUNDS, ALIGN "
+                    "and DEADLOCK are found in every mode, the others with --hazards on, fatal (the first one ends the "
+                    "launch) or strict (a generic read before an asynchronous refill needs the proxy fence too).");
+    for (int i = 0; i < EMU_HAZARD_COUNT; i++) {
+        const struct emu_hazard_info *info = emu_hazard_info((enum emu_hazard_name)i);
+        printf("\n%s\n", info->name);
+        print_paragraph(4, "", info->what);
+        print_paragraph(4, "do: ", info->todo);
+    }
+    putchar('\n');
+    print_paragraph(0, "", "What orders one access before another; two accesses to the same bytes, one of them a write, need "
+                    "a chain of these between them:");
+    for (size_t i = 0; i < count; i++) {
+        printf("\n%s\n", edge[i].name);
+        print_paragraph(4, "", edge[i].text);
+    }
 }
 
 int cmd_help(int argc, char **argv)
@@ -44,6 +88,10 @@ int cmd_help(int argc, char **argv)
     }
     if (!topics) {
         list();
+        return 0;
+    }
+    if (strcmp(topic, "hazards") == 0) {
+        print_hazards();
         return 0;
     }
     const struct command *command = command_find(topic);

@@ -254,6 +254,7 @@ int launch_plan(struct tw_device *device, struct tw_kernel *kernel, const struct
         .kernel = kernel,
         .block = {(uint32_t)p->launch.block, 1, 1},
         .shared_bytes = (uint32_t)p->launch.shared_bytes,
+        .flags = p->launch.programmatic ? TW_LAUNCH_PROGRAMMATIC : 0,
         .params = params,
         .params_bytes = (size_t)p->param_bytes,
     };

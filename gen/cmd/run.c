@@ -1,12 +1,15 @@
 /* tilewright run: from a spec to verified results. Compiles, launches the run sizes, compares with a double-precision
- * reference. */
+ * reference. Where no GPU can run a kernel, the emulator does. */
 #include "cmd/run.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/breaks.h"
 #include "cmd/cmd.h"
+#include "cmd/debug.h"
 #include "cmd/parallel.h"
 #include "emu/emu.h"
 
@@ -24,10 +27,15 @@ static bool runs_on(const struct arch *arch, const struct tw_device *device)
     return arch->major < device->major || (arch->major == device->major && arch->minor <= device->minor);
 }
 
+bool run_is_emulator(const struct tw_device *device)
+{
+    return device && strcmp(device->ops->kind, "emu") == 0;
+}
+
 /* The emulator executes PTX; a GPU needs it for code of another major number. */
 static bool needs_ptx(const struct arch *arch, const struct tw_device *device)
 {
-    return strcmp(device->ops->kind, "emu") == 0 || arch->major != device->major;
+    return run_is_emulator(device) || arch->major != device->major;
 }
 
 static const struct arch *pick(const void *context, const struct arch *const *arch, int count)
@@ -46,167 +54,115 @@ static const struct arch *pick(const void *context, const struct arch *const *ar
 
 /* ---- the device ------------------------------------------------------------------------------------------------ */
 
-static const char *const completion_word[] = {"eager", "late", "random"};
-static const char *const hazards_word[] = {"off", "on", "fatal", "strict"};
+const char *const run_completion_word[] = {"eager", "late", "random"};
+const char *const run_hazards_word[] = {"off", "on", "fatal", "strict"};
 
-/* A finding of the emulator, once. */
-static void show_report(void *context, const struct emu_report *report)
+/* What to emulate: what is asked for, what a source by hand is for, or the default. */
+static int open_emulator(struct run *run, struct tw_error *error)
 {
-    (void)context;
-    progress_clear();
-    fprintf(stderr, "%s\n", report->text);
-}
-
-static int open_emulator(struct run *run)
-{
-    struct emu_options options = {.arch = run->options.arch ? run->options.arch : default_arch,
+    const char *arch = run->options.arch ? run->options.arch : *run->source.arch ? run->source.arch : default_arch;
+    struct emu_options options = {.arch = arch,
                                   .completion = (enum emu_completion)run->options.completion,
                                   .hazards = (enum emu_hazards)run->options.hazards,
                                   .seed = run->options.seed,
-                                  .report = show_report};
-    return tw_device_open_emu(&run->compile.rt, &options, &run->device, &run->no_device);
+                                  .sm_count = (int)run->options.sms};
+    return tw_device_open_emu(&run->compile.rt, &options, &run->device, error);
 }
 
-/* Opens what --device asks for; no device is no fault under auto. Exit status. */
+static bool is_auto(const struct run *run)
+{
+    return strcmp(run->options.device, "auto") == 0;
+}
+
+/* Opens what --device asks for; where auto finds no GPU, the emulator. Exit status. */
 static int open_device(struct run *run)
 {
     const char *name = run->options.device;
-    bool must = strcmp(name, "auto") != 0;
-    int ordinal = strncmp(name, "cuda:", 5) == 0 ? atoi(name + 5) : 0;
+    struct tw_error error;
+    int ordinal = strncmp(name, "cuda:", 5) == 0 ? atoi(name + 5) : 0, status = TW_OK;
     double start = compile_clock();
-    int status = strcmp(name, "emu") == 0
-                     ? open_emulator(run)
-                     : tw_device_open_cuda(&run->compile.rt, ordinal, &run->device, &run->no_device);
+    if (strcmp(name, "none") == 0)
+        return 0;
+    if (strcmp(name, "emu") == 0 || run->bug)
+        status = open_emulator(run, &error);
+    else
+        status = tw_device_open_cuda(&run->compile.rt, ordinal, &run->device, &error);
+    if (status != TW_OK && is_auto(run) && !run->bug) {
+        fprintf(stderr, "tilewright run: no GPU (%s): running on the emulator\n", error.text);
+        status = open_emulator(run, &error);
+    }
     run->device_seconds = compile_clock() - start;
     if (status == TW_OK)
         return 0;
     run->device = NULL;
-    return must ? compile_fail(&run->compile, status, &run->no_device) : 0;
+    return compile_fail(&run->compile, status, &error);
 }
 
 static bool known_device(const char *name)
 {
-    if (strcmp(name, "auto") == 0 || strcmp(name, "cuda") == 0 || strcmp(name, "emu") == 0)
-        return true;
+    static const char *const known[] = {"auto", "cuda", "emu", "none"};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strcmp(name, known[i]) == 0)
+            return true;
     return strncmp(name, "cuda:", 5) == 0 && name[5] && strspn(name + 5, "0123456789") == strlen(name + 5) &&
            strlen(name) < 8;
 }
 
-/* ---- a source by hand ------------------------------------------------------------------------------------------ */
-
-/* What the first line of a generated source names: "// tilewright 1: kernel NAME, entry ENTRY, arch sm_90a". */
-struct banner {
-    char kernel[256], entry[256], arch[32];
-};
-
-/* What the first line names is what runs: an option that names something else is refused. Exit status. */
-static int check_banner(const struct run_options *o, const struct banner *banner)
-{
-    if (!arch_find(banner->arch)) {
-        fprintf(stderr, "tilewright run: %s:1: there is no architecture '%s'\n", o->source, banner->arch);
-        return 1;
-    }
-    if (o->kernel && strcmp(o->kernel, banner->kernel) != 0)
-        return options_fault("run", "--kernel %s: the first line of %s names kernel '%s'", o->kernel, o->source,
-                             banner->kernel);
-    if (o->arch && strcmp(o->arch, banner->arch) != 0)
-        return options_fault("run", "--arch %s: the first line of %s names %s", o->arch, o->source, banner->arch);
-    return 0;
-}
-
-static int read_source(struct run *run, char **text, size_t *length, struct banner *banner)
-{
-    struct tw_error error;
-    unsigned char *bytes;
-    int generator;
-    int status = tw_read_file(&run->compile.rt, run->options.source, (size_t)1 << 26, &bytes, length, &error);
-    if (status != TW_OK)
-        return compile_fail(&run->compile, status, &error);
-    *text = (char *)bytes;
-    if (sscanf(*text, "// tilewright %d: kernel %255[^, \n], entry %255[^, \n], arch %31[a-z0-9_]", &generator,
-               banner->kernel, banner->entry, banner->arch) == 4)
-        return check_banner(&run->options, banner);
-    fprintf(stderr,
-            "tilewright run: %s:1: the first line does not say which kernel this is; write '// tilewright 1: kernel "
-            "NAME, entry ENTRY, arch sm_90a'\n",
-            run->options.source);
-    return 1;
-}
-
-/* Puts the text in the place of the unit's own; only that unit remains wanted. */
-static int replace_source(struct run *run, const char *text, size_t length, const struct banner *banner)
-{
-    struct memory memory = {NULL, NULL};
-    struct compile_unit *found = NULL;
-    for (int i = 0; i < run->compile.unit_count; i++)
-        if (strcmp(run->compile.unit[i].plan.entry, banner->entry) == 0)
-            found = &run->compile.unit[i];
-    if (!found) {
-        fprintf(stderr, "tilewright run: %s:1: kernel '%s' has no entry '%s' for %s\n", run->options.source,
-                banner->kernel, banner->entry, banner->arch);
-        return 1;
-    }
-    char *copy = memory_resize(&memory, NULL, 0, length + 1);
-    if (!copy)
-        return 3;
-    memcpy(copy, text, length + 1);
-    memory_resize(&memory, found->source, found->source_bytes + 1, 0);
-    found->source = copy;
-    found->source_bytes = length;
-    found->source_path = run->options.source;
-    for (int i = 0; i < run->compile.unit_count; i++)
-        run->compile.unit[i].wanted = &run->compile.unit[i] == found;
-    return 0;
-}
-
 /* ---- from spec to loaded kernels --------------------------------------------------------------------------------- */
+
+/* What the compiler is asked for. The emulator takes any text that gives PTX, and its reports name source lines; what
+ * was emitted is compiled to the end all the same, so that spills are found. */
+static void choose_outputs(const struct run *run, struct compile_unit *unit)
+{
+    bool runs = run->device && runs_on(unit->arch, run->device);
+    bool emulated = run_is_emulator(run->device) || (run->device && is_auto(run) && !runs);
+    unit->line_info = emulated;
+    unit->outputs = emulated && unit->source_path ? TW_OUTPUT_PTX : TW_OUTPUT_CUBIN;
+    if (run->options.keep || emulated || (runs && needs_ptx(unit->arch, run->device)))
+        unit->outputs |= TW_OUTPUT_PTX;
+}
 
 static int plan_and_compile(struct run *run)
 {
     struct compile *c = &run->compile;
     struct compile_choice choice = {.kernel = run->options.kernel, .arch = run->options.arch, .pick = pick,
                                     .context = run};
-    struct banner banner;
-    char *text = NULL;
-    size_t length = 0;
-    int status = run->options.source ? read_source(run, &text, &length, &banner) : 0;
-    if (status == 0 && text) {
-        choice.kernel = banner.kernel;
-        choice.arch = banner.arch;
+    if (*run->source.kernel)
+        choice.kernel = run->source.kernel;
+    if (*run->source.arch) {
+        choice.arch = run->source.arch;
         choice.pick = NULL;
     }
-    if (status == 0)
-        status = compile_units(c, &choice);
+    int status = compile_units(c, &choice);
     for (int i = 0; i < c->unit_count; i++)
         c->unit[i].wanted = true;
-    if (status == 0 && text)
-        status = replace_source(run, text, length, &banner);
-    tw_free(&c->rt, text);
+    if (status == 0 && run->options.source)
+        status = run_source_replace(run);
+    if (status == 0 && run->bug)
+        status = run_break_plant(run);
     if (status)
         return status;
-    for (int i = 0; i < c->unit_count; i++) {
-        struct compile_unit *unit = &c->unit[i];
-        unit->outputs = TW_OUTPUT_CUBIN;
-        bool ptx = run->device && runs_on(unit->arch, run->device) && needs_ptx(unit->arch, run->device);
-        if (run->options.keep || ptx)
-            unit->outputs |= TW_OUTPUT_PTX;
-    }
+    for (int i = 0; i < c->unit_count; i++)
+        choose_outputs(run, &c->unit[i]);
     return compile_cubins(c, COMPILE_NVRTC);
 }
 
+/* Loads what the device can run, and the GPU before it could not. */
 static int load_kernels(struct run *run)
 {
     struct compile *c = &run->compile;
     struct tw_error error;
     double start = compile_clock();
 
-    run->kernel = tw_alloc_zeroed(&c->rt, sizeof(struct tw_kernel *) * (size_t)(c->unit_count + 1));
+    if (!run->kernel)
+        run->kernel = tw_alloc_zeroed(&c->rt, sizeof(struct tw_kernel *) * (size_t)(c->unit_count + 1));
     if (!run->kernel)
         return 3;
+    run->left_out = 0;
     for (int i = 0; i < c->unit_count && run->device; i++) {
         const struct compile_unit *unit = &c->unit[i];
         const struct tw_compiled *compiled = &unit->compiled[COMPILE_NVRTC];
-        if (!unit->wanted)
+        if (!unit->wanted || (run->gpu && runs_on(unit->arch, run->gpu)))
             continue;
         if (!runs_on(unit->arch, run->device)) {
             run->left_out++;
@@ -224,9 +180,18 @@ static int load_kernels(struct run *run)
         if (status != TW_OK)
             return compile_fail(c, status, &error);
     }
-    run->load_seconds = compile_clock() - start;
-    run->to_loaded_seconds = compile_clock() - c->started - run->device_seconds;
+    run->load_seconds += compile_clock() - start;
+    if (!run->gpu)
+        run->to_loaded_seconds = compile_clock() - c->started - run->device_seconds;
     return 0;
+}
+
+static void unload_kernels(struct run *run)
+{
+    for (int i = 0; run->kernel && i < run->compile.unit_count; i++) {
+        tw_device_unload(run->device, run->kernel[i]);
+        run->kernel[i] = NULL;
+    }
 }
 
 static int keep_files(struct run *run)
@@ -251,32 +216,52 @@ static int keep_files(struct run *run)
     return status == TW_OK ? 0 : compile_fail(c, status, &error);
 }
 
-/* What was compiled and why it did not run; exit status 3. */
+/* Under auto the emulator runs what the GPU cannot. */
+static int run_left_out(struct run *run)
+{
+    struct tw_error error;
+    fprintf(stderr, "tilewright run: %s cannot run %d of the entry points: running them on the emulator\n",
+            run->device->name, run->left_out);
+    unload_kernels(run);
+    run->gpu = run->device;
+    run->device = NULL;
+    int status = open_emulator(run, &error);
+    if (status != TW_OK)
+        return compile_fail(&run->compile, status, &error);
+    status = load_kernels(run);
+    return status ? status : run_cases(run);
+}
+
+/* What was compiled and did not run; exit status: 3, but 0 where that was asked for. */
 static int say_not_executed(const struct run *run)
 {
     const struct compile *c = &run->compile;
     int compiled = 0;
     for (int i = 0; i < c->unit_count; i++) {
-        if (!c->unit[i].wanted || (run->kernel && run->kernel[i]))
+        if (!c->unit[i].wanted || (run->device && runs_on(c->unit[i].arch, run->device)))
             continue;
         if (!run->options.json)
             run_print_unit(&c->unit[i]);
         compiled++;
     }
     FILE *out = run->options.json ? stderr : stdout;
+    const char *plural = compiled == 1 ? "" : "s";
     if (run->device)
-        fprintf(out, "compiled %d entry point%s that %s cannot run; they were not executed\n", compiled,
-                compiled == 1 ? "" : "s", run->device->name);
+        fprintf(out, "compiled %d entry point%s that %s cannot run; they were not executed\n", compiled, plural,
+                run->device->name);
     else
-        fprintf(out, "compiled %d entry point%s; nothing was executed: %s\n", compiled, compiled == 1 ? "" : "s",
-                run->no_device.text);
-    return 3;
+        fprintf(out, "compiled %d entry point%s; nothing was executed: --device none\n", compiled, plural);
+    return run->device ? 3 : 0;
 }
 
 static int go(struct run *run)
 {
     struct compile *c = &run->compile;
-    int status = sizes_check(c, &run->options.set);
+    int status = run->options.bug ? run_break_begin(run, default_arch) : 0;
+    if (status == 0)
+        status = sizes_check(c, &run->options.set);
+    if (status == 0 && run->options.source)
+        status = run_source_read(run);
     if (status == 0)
         status = open_device(run);
     if (status == 0)
@@ -286,8 +271,18 @@ static int go(struct run *run)
     if (status == 0)
         status = load_kernels(run);
     compile_report(c);
-    if (status == 0 && run->device)
+    if (status)
+        return status;
+    if (run->device)
         status = run_cases(run);
+    if (status != 3 && is_auto(run) && run->left_out && !run_is_emulator(run->device)) {
+        int rest = run_left_out(run);
+        status = rest > status ? rest : status;
+    }
+    if (run->bug)
+        return status == 3 ? 3 : run_break_end(run);
+    if (run->device && !run->options.json)
+        run_print_count(run);
     if (status == 0 && (!run->device || run->left_out))
         status = say_not_executed(run);
     return status;
@@ -295,11 +290,20 @@ static int go(struct run *run)
 
 static void close_run(struct run *run)
 {
-    for (int i = 0; run->kernel && i < run->compile.unit_count; i++)
-        tw_device_unload(run->device, run->kernel[i]);
-    tw_free(&run->compile.rt, run->kernel);
-    tw_free(&run->compile.rt, run->cases);
+    struct tw_runtime *rt = &run->compile.rt;
+    unload_kernels(run);
+    for (int i = 0; i < run->case_count; i++) {
+        for (int h = 0; h < run->cases[i].hazard_count; h++) {
+            tw_free(rt, run->cases[i].hazard[h].text);
+            tw_free(rt, run->cases[i].hazard[h].file);
+        }
+        tw_free(rt, run->cases[i].hazard);
+    }
+    tw_free(rt, run->kernel);
+    tw_free(rt, run->cases);
+    tw_free(rt, run->source.text);
     tw_device_close(run->device);
+    tw_device_close(run->gpu);
     compile_close(&run->compile);
 }
 
@@ -322,8 +326,8 @@ static int read_words(struct run_options *o, const char *inputs, const char *row
     int kind = word_number(inputs, inputs_word, 3);
     int row = word_number(rows, rows_word, RUN_ROWS_COUNT);
     int where = word_number(reference, trial_reference_word, TRIAL_REFERENCES);
-    o->completion = word_number(complete, completion_word, 3);
-    o->hazards = word_number(hazards, hazards_word, 4);
+    o->completion = word_number(complete, run_completion_word, 3);
+    o->hazards = word_number(hazards, run_hazards_word, 4);
     if (kind < 0)
         return options_fault("run", "--inputs %s: write normal, integer or both", inputs);
     if (row < 0)
@@ -335,7 +339,7 @@ static int read_words(struct run_options *o, const char *inputs, const char *row
     if (o->hazards < 0)
         return options_fault("run", "--hazards %s: write on, off, fatal or strict", hazards);
     if (!known_device(o->device))
-        return options_fault("run", "--device %s: write auto, cuda, cuda:N or emu", o->device);
+        return options_fault("run", "--device %s: write auto, cuda, cuda:N, emu or none", o->device);
     o->inputs[FAMILY_NORMAL] = kind != 1;
     o->inputs[FAMILY_INTEGER] = kind != 0;
     o->rows = (enum run_rows)row;
@@ -353,40 +357,61 @@ int cmd_run(int argc, char **argv)
     memset(&run, 0, sizeof run);
     o->device = "auto";
     o->seed = 1;
+    o->debug_timeout = DEBUG_NOT_GIVEN;
     const struct option_row table[] = {
         {"--kernel", OPTION_TEXT, &o->kernel, "K", "this kernel alone"},
         {"--set", OPTION_LIST, &o->set, "M=512,N=1/64",
          "in the place of the spec's sizes; / separates several; repeatable"},
-        {"--device", OPTION_TEXT, &o->device, "auto|cuda[:N]|emu",
-         "auto: a GPU that can run the kernel, else compile only; emu: the emulator"},
+        {"--device", OPTION_TEXT, &o->device, "auto|cuda[:N]|emu|none",
+         "auto: a GPU that can run the kernel, else emu, the emulator; none: compile only"},
         {"--complete", OPTION_TEXT, &complete, "eager|late|random",
          "when the emulator's asynchronous operations happen; eager"},
         {"--hazards", OPTION_TEXT, &hazards, "on|off|fatal|strict",
          "what the emulator does about hazards (tilewright help hazards): tell, nothing, stop; on"},
         {"--arch", OPTION_TEXT, &o->arch, "A", "this architecture; without it the best that the device runs"},
-        {"--seed", OPTION_NUMBER, &o->seed, "S", "of the random inputs; 1"},
+        {"--seed", OPTION_NUMBER, &o->seed, "S", "of the random inputs and of random completion; 1"},
+        {"--sms", OPTION_NUMBER, &o->sms, "N", "multiprocessors of the emulated GPU; by default the architecture's"},
         {"--inputs", OPTION_TEXT, &inputs, "normal|integer", "one kind of inputs; both by default"},
         {"--rows", OPTION_TEXT, &rows, "dense|padded",
          "layout of rows; by default dense for normal inputs, padded for integers"},
         {"--reference", OPTION_TEXT, &reference, "WHERE",
          "host, device or both; by default the device above 2^30 multiply-adds"},
         {"--source", OPTION_TEXT, &o->source, "FILE.cu", "run this text as the kernel that its first line names"},
+        {"--break", OPTION_TEXT, &o->bug, "NAME",
+         "plant a bug into the emitted text, and see whether the emulator finds it; list: which there are"},
+        {"--debug", OPTION_FLAG, &o->debug, NULL, DEBUG_DOC},
+        {"--debug-timeout", OPTION_NUMBER, &o->debug_timeout, "MS", DEBUG_TIMEOUT_DOC},
         {"--keep", OPTION_TEXT, &o->keep, "DIR", "leave source, PTX, cubin and (where a disassembler is found) SASS"},
         {"--json", OPTION_FLAG, &o->json, NULL, "cases and phases (milliseconds) as JSON"},
         {NULL, OPTION_FLAG, NULL, NULL, NULL},
     };
-    int status = options_parse("run", table, argc, argv, &path, 1, &operands);
+    int debug_ms, status = options_parse("run", table, argc, argv, &path, 1, &operands);
     if (status >= 0)
         return status;
+    if (o->bug && strcmp(o->bug, "list") == 0) {
+        break_print_list(stdout);
+        return 0;
+    }
     if (!operands)
         return options_fault("run", "which spec?");
     if (o->arch && strchr(o->arch, ','))
         return options_fault("run", "--arch %s: run takes one architecture", o->arch);
+    if (o->sms > 1024)
+        return options_fault("run", "--sms %" PRIu64 ": at most 1024", o->sms);
+    if (o->bug && o->source)
+        return options_fault("run", "--break edits the emitted text; it does not go with --source");
+    if (o->bug && strcmp(o->device, "auto") != 0 && strcmp(o->device, "emu") != 0)
+        return options_fault("run", "--break %s --device %s: only the emulator reports hazards", o->bug, o->device);
+    if (o->bug && strcmp(hazards, "off") == 0)
+        return options_fault("run", "--break %s --hazards off: nothing would be reported", o->bug);
     status = read_words(o, inputs, rows, reference, complete, hazards);
+    if (status < 0)
+        status = debug_options("run", o->debug, o->debug_timeout, &debug_ms);
     if (status >= 0)
         return status;
 
     status = compile_open(&run.compile, "run", path);
+    run.compile.debug_ms = debug_ms;
     if (status == 0)
         status = go(&run);
     compile_report(&run.compile);

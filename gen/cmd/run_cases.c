@@ -1,15 +1,18 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cmd/debug.h"
 #include "cmd/launch.h"
 #include "cmd/parallel.h"
 #include "cmd/run.h"
+#include "emu/emu.h"
 
 enum { VARIANTS = 16 };
 
 /* The loaded variants of one kernel on one architecture, and which of them may be launched on the sizes at hand. */
 struct group {
     int unit[VARIANTS];            /* index into compile.unit */
+    struct debug_log *log;         /* by variant */
     int count;
     bool fits[2][VARIANTS];        /* [padded] */
     struct tw_error refused[2];    /* [padded]: why the last variant does not fit */
@@ -27,6 +30,73 @@ static struct run_case *add_case(struct run *run)
     run->case_count++;
     return memset(&run->cases[count], 0, sizeof *run->cases);
 }
+
+/* ---- what the emulator found ------------------------------------------------------------------------------------- */
+
+/* Adds a report to the case, behind the last of its name, or counts it where the case has it already. */
+static bool add_hazard(struct run *run, struct run_case *c, const struct emu_report *report)
+{
+    struct tw_runtime *rt = &run->compile.rt;
+    int at = c->hazard_count;
+    for (int i = 0; i < c->hazard_count; i++) {
+        struct run_hazard *have = &c->hazard[i];
+        if (strcmp(have->name, report->name) != 0)
+            continue;
+        if (have->ptx_line == report->ptx_line && have->line == report->line && strcmp(have->file, report->file) == 0) {
+            have->count += report->count;
+            return true;
+        }
+        at = i + 1;
+    }
+    struct run_hazard *grown = tw_realloc(rt, c->hazard, sizeof *grown * (size_t)(c->hazard_count + 1));
+    if (!grown)
+        return false;
+    c->hazard = grown;
+    struct run_hazard made = {
+        .name = report->name,
+        .text = tw_strdup(rt, report->text),
+        .file = tw_strdup(rt, report->file),
+        .count = report->count,
+        .address = report->address,
+        .line = report->line,
+        .ptx_line = report->ptx_line,
+        .block = {report->block[0], report->block[1], report->block[2]},
+        .warp = report->warp,
+    };
+    if (!made.text || !made.file) {
+        tw_free(rt, made.text);
+        tw_free(rt, made.file);
+        return false;
+    }
+    memmove(&grown[at + 1], &grown[at], sizeof *grown * (size_t)(c->hazard_count - at));
+    grown[at] = made;
+    c->hazard_count++;
+    return true;
+}
+
+/* Moves what the emulator found in the launches so far into the case. Exit status. */
+static int take_hazards(struct run *run, struct run_case *c)
+{
+    const struct emu_report *report;
+    int status = 0;
+    if (!run_is_emulator(run->device))
+        return 0;
+    for (size_t i = 0; (report = emu_device_report(run->device, i)) && status == 0; i++)
+        status = add_hazard(run, c, report) ? 0 : 3;
+    emu_device_clear_reports(run->device);
+    return status;
+}
+
+/* "hazards UNORDERED-READ, UNINIT" */
+static void name_hazards(const struct run_case *c, char *text, size_t size)
+{
+    size_t n = 0;
+    for (int i = 0; i < c->hazard_count && n < size; i++)
+        if (i == 0 || strcmp(c->hazard[i].name, c->hazard[i - 1].name) != 0)
+            n += (size_t)snprintf(text + n, size - n, "%s%s", i ? ", " : "hazards ", c->hazard[i].name);
+}
+
+/* ---- cases ------------------------------------------------------------------------------------------------------- */
 
 /* Which variants fit these sizes, with dense and with padded rows. Exit status. */
 static int find_fits(struct run *run, struct group *g, const int64_t *symbol)
@@ -98,13 +168,20 @@ static int run_inputs(struct run *run, const struct group *g, const int64_t *sym
             one->part[inputs].padded = padded;
             one->part[inputs].reference_on_device = trial.on_device;
             one->passed = one->passed && launched == TW_OK && one->part[inputs].result.passed;
+            if (take_hazards(run, one) == 3)
+                result = 3;
             if (launched == TW_OK)
                 continue;
-            /* A kernel that fails leaves its context unusable. */
-            *fatal = true;
+            progress_clear();
+            debug_log_take(&g->log[v]);
+            /* A kernel that fails leaves a GPU's context unusable. */
+            *fatal = !run_is_emulator(run->device);
         }
         one->passed = false;
-        snprintf(one->why, sizeof one->why, "%s", error.text);
+        if (one->hazard_count)
+            name_hazards(one, one->why, sizeof one->why);
+        else
+            snprintf(one->why, sizeof one->why, "%s", error.text);
     }
     trial_end(&trial);
     return result;
@@ -139,6 +216,7 @@ static int run_sizes(struct run *run, struct group *g, const int64_t *sizes, int
         }
         made[v] = run->case_count - 1;
         one->unit = &c->unit[g->unit[v]];
+        one->device = run->device->ops->kind;
         one->passed = wanted;
         snprintf(one->sizes, sizeof one->sizes, "%s", text);
         if (!wanted) {
@@ -159,8 +237,10 @@ static int run_sizes(struct run *run, struct group *g, const int64_t *sizes, int
     progress_clear();
     for (int i = first; i < run->case_count; i++) {
         run->failed += !run->cases[i].passed;
-        if (!run->options.json)
-            run_print_case(run, &run->cases[i]);
+        if (run->options.json)
+            continue;
+        run_print_hazards(run, &run->cases[i]);
+        run_print_case(&run->cases[i]);
     }
     if (!run->options.json)
         fflush(stdout);
@@ -182,6 +262,32 @@ static int group_at(const struct run *run, int first, struct group *g)
     return i;
 }
 
+/* Memory for what the waits of a debug build leave. Exit status. */
+static int open_logs(struct run *run, struct group *g)
+{
+    struct compile *c = &run->compile;
+    struct tw_error error;
+    int status = TW_OK;
+    g->log = tw_alloc_zeroed(&c->rt, sizeof *g->log * VARIANTS);
+    if (!g->log)
+        return 3;
+    for (int v = 0; v < g->count && (status == TW_OK || status == TW_ERROR_NOT_FOUND); v++) {
+        const struct compile_unit *unit = &c->unit[g->unit[v]];
+        char name[420];
+        snprintf(name, sizeof name, "%s.%s.cu", unit->plan.entry, unit->arch->name);
+        status = debug_log_open(&g->log[v], run->device, run->kernel[g->unit[v]],
+                                unit->source_path ? unit->source_path : name, &error);
+    }
+    return status == TW_OK || status == TW_ERROR_NOT_FOUND ? 0 : compile_fail(c, status, &error);
+}
+
+static void close_logs(struct run *run, struct group *g)
+{
+    for (int v = 0; g->log && v < g->count; v++)
+        debug_log_close(&g->log[v]);
+    tw_free(&run->compile.rt, g->log);
+}
+
 int run_cases(struct run *run)
 {
     struct compile *c = &run->compile;
@@ -190,19 +296,23 @@ int run_cases(struct run *run)
 
     for (int at = 0, next; at < c->unit_count && !fatal; at = next) {
         struct group g;
-        struct sizes sizes;
+        struct sizes sizes = {0};
         next = group_at(run, at, &g);
         if (!g.count)
             continue;
-        int status = sizes_list(c, &c->unit[g.unit[0]], &run->options.set, &sizes);
+        int status = open_logs(run, &g);
+        if (status == 0)
+            status = sizes_list(c, &c->unit[g.unit[0]], &run->options.set, &sizes);
         for (int i = 0; i < sizes.count && status == 0 && !fatal; i++) {
             int one = run_sizes(run, &g, sizes.value + (size_t)i * (size_t)sizes.width, sizes.width, &fatal);
             if (one == 3) {
+                close_logs(run, &g);
                 sizes_free(c, &sizes);
                 return 3;
             }
             result = result ? result : one;
         }
+        close_logs(run, &g);
         sizes_free(c, &sizes);
         result = result ? result : status;
     }

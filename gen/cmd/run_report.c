@@ -1,9 +1,12 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
+#include "cmd/breaks.h"
 #include "cmd/json.h"
 #include "cmd/run.h"
+#include "emu/hazard.h"
 
 static const char *const inputs_word[RUN_INPUTS] = {"normal", "integer"};
 
@@ -15,11 +18,11 @@ void run_print_unit(const struct compile_unit *unit)
            info->frame);
 }
 
-void run_print_case(const struct run *run, const struct run_case *c)
+void run_print_case(const struct run_case *c)
 {
     const struct trial_result *first = NULL;
     printf("%s %s %s %s %s", c->passed ? "verified" : "FAILED", c->unit->plan.entry, c->unit->arch->name,
-           run->device->ops->kind, c->sizes);
+           c->device, c->sizes);
     for (int i = 0; i < RUN_INPUTS; i++) {
         const struct trial_result *r = &c->part[i].result;
         if (!c->part[i].done)
@@ -41,6 +44,42 @@ void run_print_case(const struct run *run, const struct run_case *c)
     if (first && c->why[0])
         printf(": %s", c->why);
     putchar('\n');
+}
+
+void run_print_count(const struct run *run)
+{
+    const char *plural = run->case_count == 1 ? "" : "s";
+    if (run->failed)
+        printf("FAILED %d of %d case%s\n", run->failed, run->case_count, plural);
+    else if (run->case_count)
+        printf("verified %d case%s\n", run->case_count, plural);
+}
+
+enum { MOST_ALIKE = 6 }; /* reports of one name that a case shows; an unrolled loop gives many */
+
+void run_print_hazards(struct run *run, const struct run_case *c)
+{
+    if (c->hazard_count)
+        fflush(stdout);
+    for (int i = 0, next; i < c->hazard_count; i = next) {
+        const char *name = c->hazard[i].name;
+        enum emu_hazard_name number = emu_hazard_find(name);
+        for (next = i; next < c->hazard_count && strcmp(c->hazard[next].name, name) == 0; next++) {
+            const struct run_hazard *h = &c->hazard[next];
+            if (next - i >= MOST_ALIKE)
+                continue;
+            fputs(h->text, stderr);
+            if (h->count > 1)
+                fprintf(stderr, "; %" PRIu64 " times", h->count);
+            putc('\n', stderr);
+        }
+        if (next - i > MOST_ALIKE)
+            fprintf(stderr, "  and %d more reports of %s; --json has all\n", next - i - MOST_ALIKE, name);
+        if (number == EMU_HAZARD_COUNT || run->told >> number & 1)
+            continue;
+        fprintf(stderr, "  do: %s\n", emu_hazard_info(number)->todo);
+        run->told |= UINT64_C(1) << number;
+    }
 }
 
 /* JSON has no infinity. */
@@ -66,13 +105,28 @@ static void print_unit(const struct compile_unit *unit)
            compiled->info.spill_instructions, compiled->info.frame, cache[compiled->cache], 1e3 * compiled->seconds);
 }
 
+static void print_hazard(const struct run_hazard *h)
+{
+    printf("\n    {\"name\": \"%s\", \"text\": ", h->name);
+    json_text(stdout, h->text);
+    fputs(", \"file\": ", stdout);
+    json_text(stdout, h->file);
+    printf(", \"line\": %" PRIu32 ", \"ptx_line\": %" PRIu32 ", \"block\": [%" PRIu32 ", %" PRIu32 ", %" PRIu32
+           "], \"warp\": %" PRIu32 ", \"address\": %" PRIu64 ", \"count\": %" PRIu64 "}",
+           h->line, h->ptx_line, h->block[0], h->block[1], h->block[2], h->warp, h->address, h->count);
+}
+
 static void print_case(const struct run *run, const struct run_case *c)
 {
     const char *comma = "";
     fputs("  {\"entry\": ", stdout);
     json_text(stdout, c->unit->plan.entry);
-    printf(", \"arch\": \"%s\", \"device\": \"%s\", \"sizes\": ", c->unit->arch->name, run->device->ops->kind);
+    printf(", \"arch\": \"%s\", \"device\": \"%s\", \"sizes\": ", c->unit->arch->name, c->device);
     json_text(stdout, c->sizes);
+    if (strcmp(c->device, "emu") == 0)
+        printf(", \"completion\": \"%s\", \"hazards_mode\": \"%s\"", run_completion_word[run->options.completion],
+               run_hazards_word[run->options.hazards]);
+    printf(", \"seed\": %" PRIu64, run->options.seed);
     printf(", \"passed\": %s, \"why\": ", c->passed ? "true" : "false");
     json_text(stdout, c->why);
     fputs(", \"inputs\": [", stdout);
@@ -91,6 +145,11 @@ static void print_case(const struct run *run, const struct run_case *c)
         json_text(stdout, r->why);
         putchar('}');
         comma = ",";
+    }
+    fputs("], \"hazards\": [", stdout);
+    for (int i = 0; i < c->hazard_count; i++) {
+        fputs(i ? "," : "", stdout);
+        print_hazard(&c->hazard[i]);
     }
     fputs("]}", stdout);
 }
@@ -121,15 +180,16 @@ void run_print_json(const struct run *run, int status)
         {"launch", run->launch_seconds},
         {"total", compile_clock() - c->started},
     };
+    const struct tw_device *device = run->gpu ? run->gpu : run->device;
     const char *comma = "";
 
     fputs("{\"spec\": ", stdout);
     json_text(stdout, c->path);
     fputs(",\n \"device\": ", stdout);
-    if (run->device) {
-        printf("{\"kind\": \"%s\", \"name\": ", run->device->ops->kind);
-        json_text(stdout, run->device->name);
-        printf(", \"arch\": \"%s\", \"sms\": %d}", run->device->arch, run->device->sm_count);
+    if (device) {
+        printf("{\"kind\": \"%s\", \"name\": ", device->ops->kind);
+        json_text(stdout, device->name);
+        printf(", \"arch\": \"%s\", \"sms\": %d}", device->arch, device->sm_count);
     } else {
         fputs("null", stdout);
     }
@@ -138,7 +198,8 @@ void run_print_json(const struct run *run, int status)
         printf("%s\"%s\": %.3f", i ? ", " : "", phases[i].name, 1e3 * phases[i].seconds);
     fputs("},\n \"kernels\": [", stdout);
     for (int i = 0; i < c->unit_count; i++) {
-        if (!c->unit[i].wanted || !c->unit[i].compiled[COMPILE_NVRTC].cubin)
+        const struct tw_compiled *compiled = &c->unit[i].compiled[COMPILE_NVRTC];
+        if (!c->unit[i].wanted || (!compiled->cubin && !compiled->ptx))
             continue;
         puts(comma);
         print_unit(&c->unit[i]);
@@ -149,5 +210,9 @@ void run_print_json(const struct run *run, int status)
         puts(i ? "," : "");
         print_case(run, &run->cases[i]);
     }
-    printf("\n ],\n \"failed\": %d,\n \"status\": %d}\n", run->failed, status);
+    fputs("\n ],\n", stdout);
+    if (run->bug)
+        printf(" \"break\": {\"name\": \"%s\", \"expected\": \"%s\", \"found\": %s},\n", run->bug->name,
+               run->bug->hazard, status == 0 ? "true" : "false");
+    printf(" \"failed\": %d,\n \"status\": %d}\n", run->failed, status);
 }

@@ -211,8 +211,7 @@ static int read_value(const char *text, enum tmap_arg arg, uint64_t *value, stru
     return fits(arg, *value) ? 0 : tensormap_fail(fault, "%s=%s is out of range", tmap_args[arg].name, text);
 }
 
-// Reads a call from words, name=value[,value...], and fills in what is left out.
-static int read_words(int count, char **words, struct tw_tensormap_call *c, struct tensormap_fault *fault)
+int tensormap_read_words(int count, char **words, struct tw_tensormap_call *c, struct tensormap_fault *fault)
 {
     unsigned given[TMAP_ARG_COUNT] = {0};
     memset(c, 0, sizeof *c);
@@ -499,7 +498,7 @@ static int explain(int argc, char **argv, const struct options *options)
         return answer_lines(explain_call, options, options->json);
     int is_json = argv[0][0] == '{' && argc == 1;
     int bad = is_json ? tensormap_read_json(options->tokener, argv[0], strlen(argv[0]), &call, NULL, &fault)
-                      : read_words(argc, argv, &call, &fault);
+                      : tensormap_read_words(argc, argv, &call, &fault);
     if (bad) {
         if (options->json)
             answer_fault(&fault, options, 1);

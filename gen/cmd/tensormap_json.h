@@ -22,6 +22,9 @@ int tensormap_fail(struct tensormap_fault *fault, const char *format, ...) TW_PR
 int tensormap_read_json(json_tokener *tokener, const char *line, size_t length, struct tw_tensormap_call *c,
                         json_object **rest, struct tensormap_fault *fault);
 
+/* Read a call from words, name=value[,value...], and fill in what is left out. Returns 0 or -1. */
+int tensormap_read_words(int count, char **words, struct tw_tensormap_call *c, struct tensormap_fault *fault);
+
 /* Answer each line of stdin with what the load writes into shared memory. Exit status. */
 int tensormap_load(json_tokener *tokener);
 

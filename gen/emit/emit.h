@@ -54,7 +54,7 @@
  *
  * HELPERS (helpers.c holds the table; `emit_helpers` lists them with a line of doc)
  *     hex(n) log2(n) ceil_div(a, b) align_up(a, b) bytes(dtype) ctype(dtype) upper(s) csv(list) has(table, name)
- *     banner()
+ *     banner() debug_ms()
  */
 #ifndef TW_GEN_EMIT_EMIT_H
 #define TW_GEN_EMIT_EMIT_H
@@ -94,6 +94,7 @@ struct emit_options {
     int source_count;
     const struct emit_helper *helper;
     int helper_count;
+    int debug_ms;              /* how long a wait of a debug build may last; 0: no debug build */
     int64_t instruction_limit; /* of all Lua lines of one expansion; 0: 50 million */
     struct memory memory;      /* everything but diagnostics is allocated by it */
 };

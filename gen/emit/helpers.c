@@ -167,6 +167,8 @@ static int banner(lua_State *L)
         text_format(&t, ", entry %s", entry);
     if (arch)
         text_format(&t, ", arch %s", arch);
+    if (e->options->debug_ms)
+        text_format(&t, ", debug build: waits end after %d ms", e->options->debug_ms);
     text_string(&t, "\n");
     size_t line = t.length;
     lua_settop(L, 1);
@@ -209,6 +211,13 @@ static int banner(lua_State *L)
     return 1;
 }
 
+static int debug_ms(lua_State *L)
+{
+    const struct engine *e = emit_helper_context(L);
+    lua_pushinteger(L, e->options->debug_ms);
+    return 1;
+}
+
 const struct emit_helper_doc emit_helpers[] = {
     {"hex", "n", "0x and the digits of an integer", hex},
     {"log2", "n", "the exponent of a power of two; another number is an error", log2_exact},
@@ -220,6 +229,7 @@ const struct emit_helper_doc emit_helpers[] = {
     {"csv", "list", "the list's integers and texts with \", \" between them", csv},
     {"has", "table, name", "whether the table has that field, and it is not null", has},
     {"banner", "", "the comment that begins every emitted file: generator, kernel, options, cost", banner},
+    {"debug_ms", "", "milliseconds that a wait of a debug build may last; 0 in other builds", debug_ms},
     {NULL, NULL, NULL, NULL},
 };
 

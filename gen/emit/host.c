@@ -168,6 +168,8 @@ static void tensor(const struct host_facts *f, const struct sink *s, int index)
         object(s, NULL);
         integer(s, "index", d);
         formula(f, s, "c", p, t->stride[d]);
+        boolean(s, "bounded", expr_is_natural(&p->graph, t->stride[d]) &&
+                                  host_bound(f, p, t->stride[d]) * (double)tw_dtype_bytes(t->dtype) < 1099511627776.0);
         end(s);
     }
     end(s);
@@ -392,6 +394,7 @@ static void image(const struct host_facts *f, const struct sink *s, int index)
     integer(s, "param_bytes", p->param_bytes);
     integer(s, "map_count", p->map_count);
     xyz(s, "cluster", p->launch.cluster);
+    boolean(s, "programmatic", p->launch.programmatic);
     object(s, "grid");
     for (int i = 0; i < 3; i++) {
         formula(f, s, i == 0 ? "x" : i == 1 ? "y" : "z", p, p->launch.grid[i]);
@@ -478,6 +481,7 @@ static void walk(const void *model, const struct sink *s)
     integer(s, "variants", variants);
     integer(s, "param_words", words_of_params);
     integer(s, "workspace", workspace);
+    boolean(s, "debug", f->debug);
     boolean(s, "has_source", source);
     boolean(s, "has_text", any_text);
     arguments(f, s);
@@ -509,6 +513,7 @@ int emit_host(const struct host_model *model, const struct emit_options *options
         .model = model,
         .plan = model->image[0].plan,
         .generator = options->generator_version,
+        .debug = options->debug_ms > 0,
         .arena = &arena,
         .no_memory = &no_memory,
     };

@@ -35,6 +35,7 @@ struct host_facts {
     const struct host_model *model;
     const struct plan *plan; /* the first: sizes, tensors and scalars are those of all */
     int generator;
+    bool debug;      /* a debug build: its waits leave records */
     bool data;       /* the kernels' own text and bytes are wanted */
     const char **id; /* by image: "sm_90a_unaligned" */
     int *target_of;  /* by image */

@@ -284,12 +284,27 @@ void family_place_shared(struct plan *p)
     p->launch.shared_bytes = at;
 }
 
+/* Programmatic launch is a field of every kernel, and of no use where the architecture has none. */
+static int decide_launch(const struct spec_kernel *kernel, const struct arch *arch, struct plan *p)
+{
+    struct spec_fields fields;
+    spec_merge(kernel, arch->name, &fields);
+    const struct spec_value *asked = &fields.value[FIELD_PROGRAMMATIC];
+    if (!asked->set || !asked->integer)
+        return 0;
+    p->launch.programmatic = arch->pdl;
+    return family_reason(p, "launch.programmatic", arch->pdl ? "true" : "false",
+                         arch->pdl ? "the spec says so" : "%s has no programmatic launches", arch->name);
+}
+
 int family_plan(const struct spec *spec, const struct spec_kernel *kernel, const struct arch *arch, int variant,
                 struct plan *plan, struct diag_set *diags)
 {
     int before = diags->errors;
     memset(plan, 0, sizeof *plan);
     int status = family_of(kernel)->resolve(spec, kernel, arch, variant, plan, diags);
+    if (status == 0)
+        status = decide_launch(kernel, arch, plan);
     if (status == 0 && diags->errors == before) {
         plan_check(plan, diags);
         if (diags->errors == before)

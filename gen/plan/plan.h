@@ -176,6 +176,7 @@ struct plan_launch {
     int cluster[3];
     int shared_bytes;         /* dynamic */
     int min_blocks;           /* second number of __launch_bounds__, 0: none */
+    bool programmatic;        /* starts before the previous kernel has ended, and waits for it by griddepcontrol.wait */
 };
 
 struct plan {

@@ -126,7 +126,7 @@ static void print_head(const struct plan *p, FILE *out)
             p->family ? p->family : "");
     fprintf(out, "  launch: grid (%s), block %d, cluster (%s)", sizes(p, p->launch.grid, 3, one, sizeof one),
             p->launch.block, extents(p->launch.cluster, 3, other, sizeof other));
-    fprintf(out, ", %d bytes of shared memory", p->launch.shared_bytes);
+    fprintf(out, ", %d bytes of shared memory%s", p->launch.shared_bytes, p->launch.programmatic ? ", programmatic" : "");
     if (p->workspace_bytes)
         fprintf(out, ", %" PRId64 " bytes of workspace", p->workspace_bytes);
     /* A user's template says nothing of registers and work: they are known once it is compiled and run. */

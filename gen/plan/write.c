@@ -381,6 +381,7 @@ void plan_write(const struct plan *p, const struct sink *s)
     integers(s, "cluster", p->launch.cluster, 3);
     integer(s, "shared_bytes", p->launch.shared_bytes);
     integer(s, "min_blocks", p->launch.min_blocks);
+    boolean(s, "programmatic", p->launch.programmatic);
     end(s);
     integer(s, "workspace_bytes", p->workspace_bytes);
     epilogue(p, s);

@@ -6,7 +6,10 @@
 #include "emu_internal.h"
 
 #define EMU_EACH for (int i = 0; i < EMU_LANES; i++)
-#define EMU_HANDLER(name) static const struct emu_op *name(struct emu_warp *warp, const struct emu_op *op)
+#ifndef EMU_TARGET
+#define EMU_TARGET /* alu_avx2.h */
+#endif
+#define EMU_HANDLER(name) EMU_TARGET static const struct emu_op *name(struct emu_warp *warp, const struct emu_op *op)
 
 /* NAME(lanes out, out width; expression of x, y, z). T is uint32_t with EMU_W and emu_put32, or uint64_t. */
 #define EMU_UNARY(name, TO, PUT, TA, AT, expression)                                                                  \

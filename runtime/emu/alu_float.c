@@ -110,7 +110,8 @@ EMU_HANDLER(fma_any)
 
 #if defined(__x86_64__) && defined(__GNUC__)
 /* The same with the instruction where the machine has it. */
-__attribute__((target("avx2,fma"))) EMU_HANDLER(fma_plain_hard)
+__attribute__((target("avx2,fma"))) static const struct emu_op *fma_plain_hard(struct emu_warp *warp,
+                                                                               const struct emu_op *op)
 {
     const uint32_t *a = EMU_W(op->a), *b = EMU_W(op->b), *c = EMU_W(op->c);
     uint32_t r[EMU_LANES];

@@ -152,15 +152,36 @@ static const struct async_groups *groups_at(const struct emu_async *q, int group
     return issuer < q->issuers[group] ? &q->groups[group][issuer] : &none;
 }
 
+static uint64_t target_address(const struct async_operation *o, uint64_t address, unsigned target)
+{
+    return o->is_multicast ? emu_async_target(address, target) : address;
+}
+
+// Bytes of a box or copy in shared memory, for what is still to be touched.
+static uint64_t extent(const struct async_operation *o)
+{
+    return o->request.map ? o->map.extent : o->bytes;
+}
+
+static uint64_t source_of(const struct async_operation *o)
+{
+    return o->kind == EMU_ASYNC_TENSOR_STORE || o->kind == EMU_ASYNC_TENSOR_REDUCE ? o->request.smem : o->from;
+}
+
 static struct emu_async_event event_of(const struct async_operation *o, enum emu_async_moment moment, unsigned target)
 {
+    uint64_t to = o->kind == EMU_ASYNC_TENSOR_LOAD ? o->request.smem : o->to;
     return (struct emu_async_event){.moment = moment,
                                     .kind = o->kind,
                                     .operation = o->number,
                                     .issuer = o->issuer,
                                     .tag = o->tag,
                                     .memory = o->memory,
-                                    .target = target};
+                                    .target = target,
+                                    .source = source_of(o),
+                                    .destination = target_address(o, to, target),
+                                    .extent = extent(o),
+                                    .targets = o->is_multicast ? o->unwritten : 0};
 }
 
 static void tell(struct emu_async *q, const struct emu_async_event *event)
@@ -187,11 +208,6 @@ static void leave(struct emu_async *q, struct async_operation *o)
 }
 
 // ---- moments
-
-static uint64_t target_address(const struct async_operation *o, uint64_t address, unsigned target)
-{
-    return o->is_multicast ? emu_async_target(address, target) : address;
-}
 
 // One piece of one target's signal. Sets *all_signalled where it was the last.
 static enum emu_fault_kind signal(struct emu_async *q, struct async_operation *o, unsigned target, int in_pieces,
@@ -537,16 +553,9 @@ static int overlaps(uint64_t at, uint64_t bytes, uint64_t begin, uint64_t end)
     return at < end && at + bytes > begin;
 }
 
-// Bytes of a box or copy in shared memory, for what is still to be touched.
-static uint64_t extent(const struct async_operation *o)
-{
-    return o->request.map ? o->map.extent : o->bytes;
-}
-
 static int touches(const struct async_operation *o, uint64_t begin, uint64_t end)
 {
-    uint64_t source =
-        o->kind == EMU_ASYNC_TENSOR_STORE || o->kind == EMU_ASYNC_TENSOR_REDUCE ? o->request.smem : o->from;
+    uint64_t source = source_of(o);
     if (!o->has_read && source && overlaps(source, extent(o), begin, end))
         return 1;
     for (unsigned t = 0; t < ASYNC_TARGETS; t++) {

@@ -73,6 +73,9 @@ struct emu_async_event {
     uint64_t barrier;               // SIGNAL: its address
     uint32_t bytes;                 // SIGNAL: of complete_tx; 0 for an arrival
     int completed;                  // SIGNAL: it ended the barrier's phase, so that waiters can go on
+    uint64_t source, destination;   // of copies: in a multicast, of this target
+    uint64_t extent;                // bytes in shared memory; 0: it copies nothing
+    uint32_t targets;               // ranks of a multicast, 0: none
 };
 
 struct emu_async_options {

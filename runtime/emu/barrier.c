@@ -1,3 +1,4 @@
+#include "event.h"
 #include "watch.h"
 
 /* ---- Named barriers ----------------------------------------------------------------------------------------------- */
@@ -62,6 +63,7 @@ static void check(struct emu_block *block, uint32_t number)
                 continue;
             write_reduction(warp, path, barrier);
             emu_path_ready(warp, j);
+            emu_event(warp, NULL, EMU_EVENT_BAR_PASS, 0, number, 0);
         }
     }
     memset(barrier, 0, sizeof *barrier);
@@ -114,6 +116,7 @@ const struct emu_op *emu_op_bar(struct emu_warp *warp, const struct emu_op *op)
         barrier->zeros += emu_count(warp->mask & ~bits);
     }
     warp->launch->changes++;
+    emu_event(warp, op, op->imm & EMU_BAR_WAIT ? EMU_EVENT_BAR_WAIT : EMU_EVENT_BAR_ARRIVE, 0, number, 0);
     struct emu_path *path = &warp->paths[warp->current];
     if (!(op->imm & EMU_BAR_WAIT)) {
         check(block, number);
@@ -153,6 +156,7 @@ void emu_cluster_check(struct emu_cluster *cluster)
                 if (EMU_UNLIKELY(warp->hazard != NULL))
                     emu_hazard_cluster_wait(warp->hazard, warp->paths[k].wait_b);
                 emu_path_ready(warp, k);
+                emu_event(warp, NULL, EMU_EVENT_CLUSTER_PASS, 0, 0, 0);
             }
         }
     }
@@ -185,6 +189,7 @@ const struct emu_op *emu_op_cluster_wait(struct emu_warp *warp, const struct emu
         return op + 1;
     }
     warp->paths[warp->current].wait_b = warp->mask;
+    emu_event(warp, op, EMU_EVENT_CLUSTER_WAIT, 0, 0, 0);
     return emu_wait(warp, op, op + 1, EMU_PATH_CLUSTER);
 }
 

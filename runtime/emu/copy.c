@@ -1,5 +1,6 @@
 /* Barriers in memory and asynchronous copies: what instructions ask of mbarrier.h and async.h. */
 #include "tensor.h"
+#include "event.h"
 #include "watch.h"
 
 /* ---- Faults ------------------------------------------------------------------------------------------------------- */
@@ -43,6 +44,8 @@ static void hook(void *context, const struct emu_async_event *event)
     struct emu_launch *launch = context;
     if (event->moment == EMU_ASYNC_SIGNAL && event->completed)
         launch->changes++;
+    if (EMU_UNLIKELY(launch->listens))
+        emu_event_moment(launch, issuer(launch, event->issuer), event);
     if (launch->hazard)
         emu_watch_moment(launch, event);
 }
@@ -90,6 +93,13 @@ static unsigned char *barrier_of(struct emu_warp *warp, const struct emu_op *op,
     return at;
 }
 
+static const struct emu_op *barrier_fault(struct emu_warp *warp, const struct emu_op *op, uint64_t address,
+                                          struct emu_fault *fault)
+{
+    fault->address = address;
+    return emu_fault_at(warp, op, fault);
+}
+
 const struct emu_op *emu_op_mbarrier_init(struct emu_warp *warp, const struct emu_op *op)
 {
     const struct emu_mbarrier_op *extra = op->extra;
@@ -102,7 +112,7 @@ const struct emu_op *emu_op_mbarrier_init(struct emu_warp *warp, const struct em
         if (!at)
             return NULL;
         if (emu_mbarrier_init(&word, count[lane], &fault))
-            return emu_fault_at(warp, op, &fault);
+            return barrier_fault(warp, op, address, &fault);
         memcpy(at, &word, 8);
         if (EMU_UNLIKELY(warp->hazard != NULL))
             emu_hazard_mbarrier_init(warp->hazard, 1u << lane, address, emu_position(warp, op));
@@ -122,7 +132,7 @@ const struct emu_op *emu_op_mbarrier_inval(struct emu_warp *warp, const struct e
             return NULL;
         memcpy(&word, at, 8);
         if (emu_mbarrier_inval(&word, &fault))
-            return emu_fault_at(warp, op, &fault);
+            return barrier_fault(warp, op, address, &fault);
         memcpy(at, &word, 8);
         if (EMU_UNLIKELY(warp->hazard != NULL))
             emu_hazard_mbarrier_inval(warp->hazard, m & (0u - m), address, emu_position(warp, op));
@@ -144,16 +154,35 @@ const struct emu_op *emu_op_mbarrier_tx(struct emu_warp *warp, const struct emu_
         if (!at)
             return NULL;
         memcpy(&word, at, 8);
-        enum emu_fault_kind kind = op->c ? emu_mbarrier_complete_tx(&word, bytes[lane], NULL, &fault)
-                                         : emu_mbarrier_expect_tx(&word, bytes[lane], NULL, &fault);
+        int completed = 0;
+        enum emu_fault_kind kind = op->c ? emu_mbarrier_complete_tx(&word, bytes[lane], &completed, &fault)
+                                         : emu_mbarrier_expect_tx(&word, bytes[lane], &completed, &fault);
         if (kind)
-            return emu_fault_at(warp, op, &fault);
+            return barrier_fault(warp, op, address, &fault);
         memcpy(at, &word, 8);
-        if (EMU_UNLIKELY(warp->hazard != NULL) && !op->c)
+        if (EMU_UNLIKELY(warp->hazard != NULL) && completed)
+            emu_hazard_mbarrier_arrive(warp->hazard, 1u << lane, address, 1, 1, emu_position(warp, op));
+        else if (EMU_UNLIKELY(warp->hazard != NULL))
             emu_hazard_mbarrier_expect(warp->hazard, 1u << lane, address, emu_position(warp, op));
+        emu_event(warp, op, op->c ? EMU_EVENT_SIGNAL : EMU_EVENT_EXPECT, address, bytes[lane], completed);
     }
     emu_changed(warp);
     return op + 1;
+}
+
+/* More arrive than are pending: the arrival is told and left out, its bytes are expected, and the kernel goes on: what
+   it does next says more about what is wrong. 1: it ends here. */
+static int over_arrival(struct emu_warp *warp, const struct emu_op *op, unsigned lane, uint64_t address, uint64_t *word,
+                        uint32_t tx, const struct emu_fault *fault)
+{
+    struct emu_fault more;
+    emu_hazard_mbarrier_over(warp->hazard, 1u << lane, address, emu_position(warp, op), fault->text);
+    if (warp->launch->status || (tx && emu_mbarrier_expect_tx(word, tx, NULL, &more))) {
+        if (!warp->launch->status)
+            barrier_fault(warp, op, address, &more);
+        return 1;
+    }
+    return 0;
 }
 
 const struct emu_op *emu_op_mbarrier_arrive(struct emu_warp *warp, const struct emu_op *op)
@@ -173,12 +202,19 @@ const struct emu_op *emu_op_mbarrier_arrive(struct emu_warp *warp, const struct 
             return NULL;
         memcpy(&word, at, 8);
         int completed = 0;
-        if (emu_mbarrier_arrive(&word, count, tx, flags, &state[lane], &completed, &fault))
-            return emu_fault_at(warp, op, &fault);
-        memcpy(at, &word, 8);
-        if (EMU_UNLIKELY(warp->hazard != NULL))
+        enum emu_fault_kind kind = emu_mbarrier_arrive(&word, count, tx, flags, &state[lane], &completed, &fault);
+        if (kind == EMU_FAULT_BARRIER_COUNT && warp->hazard && count) {
+            if (over_arrival(warp, op, lane, address, &word, tx, &fault))
+                return NULL;
+            state[lane] = word;
+        } else if (kind) {
+            return barrier_fault(warp, op, address, &fault);
+        } else if (EMU_UNLIKELY(warp->hazard != NULL)) {
             emu_hazard_mbarrier_arrive(warp->hazard, 1u << lane, address, extra->relaxed, completed,
                                        emu_position(warp, op));
+        }
+        memcpy(at, &word, 8);
+        emu_event(warp, op, EMU_EVENT_ARRIVE, address, tx, completed);
     }
     emu_put64(warp, op->d, state);
     emu_changed(warp);
@@ -195,23 +231,41 @@ static unsigned phase_of(struct emu_warp *warp, const struct emu_op *op, unsigne
     return emu_mbarrier_decode(EMU_L(op->b)[lane], &state, NULL) ? 0 : state.parity;
 }
 
+/* Lanes from the mask that wait on the first one's barrier for the same phase. */
+static uint32_t wait_alike(struct emu_warp *warp, const struct emu_op *op, uint32_t mask)
+{
+    const struct emu_mbarrier_op *extra = op->extra;
+    unsigned first = emu_first(mask);
+    uint32_t alike = 0;
+    uint64_t address = emu_lane_address(warp, &extra->barrier, first);
+    for (uint32_t m = mask; m; m &= m - 1) {
+        unsigned lane = emu_first(m);
+        int same = extra->parity ? !((EMU_W(op->b)[lane] ^ EMU_W(op->b)[first]) & 1)
+                                 : EMU_L(op->b)[lane] == EMU_L(op->b)[first];
+        if (same && emu_lane_address(warp, &extra->barrier, lane) == address)
+            alike |= 1u << lane;
+    }
+    return alike;
+}
+
 /* test_wait, and with op->e try_wait. Where it fails, the path waits until something has changed and goes on behind it
    with the answer no. */
 const struct emu_op *emu_op_mbarrier_test(struct emu_warp *warp, const struct emu_op *op)
 {
     const struct emu_mbarrier_op *extra = op->extra;
     uint32_t yes = 0;
-    uint64_t failed = 0;
+    uint64_t failed = 0, passed = 0;
     int spurious = op->e && emu_async_spurious(warp->launch->async);
     if (spurious) {
         emu_put_pred(warp, op->d, 0);
         return op + 1;
     }
-    for (uint32_t m = warp->mask; m; m &= m - 1) {
-        unsigned lane = emu_first(m);
+    for (uint32_t rest = warp->mask, lanes; rest; rest &= ~lanes) {
+        unsigned lane = emu_first(rest);
         uint64_t address, word;
         struct emu_fault fault;
         int done = 0;
+        lanes = wait_alike(warp, op, rest);
         unsigned char *at = barrier_of(warp, op, &extra->barrier, lane, &address);
         if (!at)
             return NULL;
@@ -219,18 +273,20 @@ const struct emu_op *emu_op_mbarrier_test(struct emu_warp *warp, const struct em
         enum emu_fault_kind kind = extra->parity ? emu_mbarrier_test_parity(word, EMU_W(op->b)[lane], &done, &fault)
                                                  : emu_mbarrier_test(word, EMU_L(op->b)[lane], &done, &fault);
         if (kind)
-            return emu_fault_at(warp, op, &fault);
+            return barrier_fault(warp, op, address, &fault);
         if (EMU_UNLIKELY(warp->hazard != NULL))
-            emu_hazard_mbarrier_wait(warp->hazard, 1u << lane, address, phase_of(warp, op, lane), done, extra->relaxed,
+            emu_hazard_mbarrier_wait(warp->hazard, lanes, address, phase_of(warp, op, lane), done, extra->relaxed,
                                      emu_position(warp, op));
         if (done)
-            yes |= 1u << lane;
-        else
-            failed = address;
+            yes |= lanes;
+        *(done ? &passed : &failed) = address;
     }
     emu_put_pred(warp, op->d, yes);
+    if (yes)
+        emu_event(warp, op, EMU_EVENT_PASS, passed, 0, 0);
     if (yes == warp->mask)
         return op + 1;
+    emu_event(warp, op, EMU_EVENT_WAIT, failed, 0, 0);
     warp->paths[warp->current].wait_address = failed;
     return emu_wait(warp, op, op + 1, EMU_PATH_POLL);
 }
@@ -247,13 +303,13 @@ void emu_describe_mbarrier(const struct emu_warp *warp, const struct emu_path *p
 {
     uint64_t word;
     struct emu_mbarrier barrier;
-    uint64_t address = path->wait_address;
-    if (emu_bytes_read(warp->block->cluster, address, &word, 8) || emu_mbarrier_decode(word, &barrier, NULL)) {
-        snprintf(out, room, "waits for a barrier at 0x%llx", (unsigned long long)address);
-        return;
-    }
-    snprintf(out, room, "waits for the barrier at 0x%llx: of phase %u %u of %u arrivals and %d bytes are missing",
-             (unsigned long long)address, barrier.parity, barrier.pending, barrier.expected, barrier.tx);
+    char where[120];
+    emu_address_text(warp->launch, path->wait_address, where, sizeof where);
+    if (emu_bytes_read(warp->block->cluster, path->wait_address, &word, 8) || emu_mbarrier_decode(word, &barrier, NULL))
+        snprintf(out, room, "waits for a barrier at %s", where);
+    else
+        snprintf(out, room, "waits for the barrier at %s: of its phase of parity %u, %u of %u arrivals and %d bytes are "
+                 "missing", where, barrier.parity, barrier.pending, barrier.expected, barrier.tx);
 }
 
 const struct emu_op *emu_op_mbarrier_pending(struct emu_warp *warp, const struct emu_op *op)
@@ -435,6 +491,7 @@ const struct emu_op *emu_op_commit(struct emu_warp *warp, const struct emu_op *o
             return emu_fault_at(warp, op, &fault);
     if (EMU_UNLIKELY(warp->hazard != NULL))
         emu_watch_group(warp, op, 0);
+    emu_event(warp, op, EMU_EVENT_COMMIT, 0, op->a, 0);
     return op + 1;
 }
 
@@ -458,6 +515,7 @@ const struct emu_op *emu_op_wait_group(struct emu_warp *warp, const struct emu_o
     }
     if (EMU_UNLIKELY(warp->hazard != NULL))
         emu_watch_group(warp, op, 1);
+    emu_event(warp, op, EMU_EVENT_WAIT_GROUP, 0, op->a, 0);
     return op + 1;
 }
 

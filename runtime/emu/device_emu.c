@@ -44,6 +44,44 @@ static void device_free(struct tw_device *device, uint64_t address)
         emu_region_free(self(device), region);
 }
 
+static int device_host_alloc(struct tw_device *device, size_t bytes, uint64_t *address, void **memory,
+                             struct tw_error *error)
+{
+    struct emu_region *region;
+    int status = emu_region_new(self(device), bytes, 512, &region, error);
+    if (status)
+        return status;
+    memset(region->data, 0, bytes);
+    if (self(device)->hazard_memory)
+        emu_hazard_memory_written(self(device)->hazard_memory, region->base, bytes);
+    *address = region->base;
+    *memory = region->data;
+    return TW_OK;
+}
+
+static void device_host_free(struct tw_device *device, uint64_t address, void *memory)
+{
+    (void)memory;
+    device_free(device, address);
+}
+
+static int device_symbol(struct tw_device *device, struct tw_kernel *kernel, const char *name, uint64_t *address,
+                         size_t *bytes, struct tw_error *error)
+{
+    const struct emu_module *module = ((const struct emu_kernel *)kernel)->module;
+    const struct ptx_module *ptx = module->ptx;
+    (void)device;
+    for (uint32_t i = 0; i < ptx->variable_count; i++) {
+        const struct ptx_variable *v = &ptx->variables[i];
+        if (!module->variables[i] || v->function != PTX_NONE || strcmp(ptx->names + v->name, name) != 0)
+            continue;
+        *address = module->variables[i]->base;
+        *bytes = v->bytes;
+        return TW_OK;
+    }
+    return tw_fail(error, TW_ERROR_NOT_FOUND, "kernel %s has no variable '%s'", kernel->entry, name);
+}
+
 static int find(struct emu_device *device, uint64_t address, size_t bytes, const char *what, unsigned char **at,
                 struct tw_error *error)
 {
@@ -184,6 +222,9 @@ static const struct tw_device_ops ops = {
     .close = device_close,
     .alloc = device_alloc,
     .free = device_free,
+    .host_alloc = device_host_alloc,
+    .host_free = device_host_free,
+    .symbol = device_symbol,
     .upload = device_upload,
     .download = device_download,
     .fill = device_fill,
@@ -247,7 +288,7 @@ void emu_device_statistics(const struct tw_device *device, struct emu_statistics
 const struct emu_report *emu_device_report(const struct tw_device *device, size_t index)
 {
     const struct emu_device *emu = (const struct emu_device *)(const void *)device;
-    return index < emu->reports.count ? &emu->reports.items[index] : NULL;
+    return index < emu->reports.count ? &emu->reports.items[index].report : NULL;
 }
 
 void emu_device_clear_reports(struct tw_device *device)

@@ -7,6 +7,7 @@
 #include "../device.h"
 
 struct emu_report;
+struct emu_event;
 
 /* When asynchronous operations (cp.async, bulk and tensor copies, wgmma) read, write and signal. */
 enum emu_completion {
@@ -38,17 +39,59 @@ struct emu_options {
     /* Where printf of kernels goes; NULL: stdout */
     void (*print)(void *context, const char *text, size_t bytes);
     void *print_context;
+    /* Called for every event of a running kernel, in the order of execution; NULL: nobody listens */
+    void (*event)(void *context, const struct emu_event *event);
+    void *event_context;
+    uint32_t slice; /* operations that a warp executes before the next one's turn; 0: 512, the most. With 1 all warps go on
+                       together, an instruction each a step */
 };
 
-/* One finding. Pointers live as long as the device. */
+/* ---- Events ------------------------------------------------------------------------------------------------------ */
+
+enum emu_event_kind {
+#define EVENT(ID, name, what) EMU_EVENT_##ID,
+#include "events.def"
+#undef EVENT
+    EMU_EVENT_COUNT
+};
+const char *emu_event_name(enum emu_event_kind kind);
+
+enum emu_event_group { EMU_EVENT_CP_ASYNC, EMU_EVENT_BULK, EMU_EVENT_WGMMA };
+
+/* Valid during the call. A step is a turn of the scheduler: every resident warp that can go on executes a slice; where
+   none can, an asynchronous operation gets one of its moments. */
+struct emu_event {
+    enum emu_event_kind kind;
+    int completed;       /* as events.def says */
+    uint64_t step;
+    uint64_t block;      /* of the warp, by its linear number in the grid */
+    uint32_t warp;       /* that executes, or that issued the operation */
+    uint64_t at_block;   /* whose shared memory address is in */
+    int64_t address;     /* from the first byte of dynamic shared memory; -1: none */
+    uint64_t number;     /* as events.def says */
+    const char *file;    /* of the CUDA source, as long as the kernel is loaded; "" where unknown */
+    uint32_t line;
+    uint32_t ptx_line;
+};
+
+/* One finding of a launch: findings of one name at the same source lines (PTX line where they are unknown) are one. Pointers
+   live until the reports are cleared; count, more and text change until the launch ends. */
 struct emu_report {
     const char *name;  /* "BOUNDS" */
-    const char *text;  /* the line, "hazard BOUNDS: ..." */
+    const char *text;  /* the line, "hazard BOUNDS: ..."; of a deadlock, further ones behind it */
+    const char *what;  /* in words, without places */
+    const char *todo;  /* what to do about it */
     uint64_t count;    /* how often */
+    uint64_t more;     /* findings of this name at further places: after 8 places they are counted here, with the last */
     uint64_t address;  /* where, if at an address */
     const char *file;  /* of the CUDA source, through inlining to the innermost; "" where unknown */
     uint32_t line;
     uint32_t ptx_line; /* of the PTX text; 0 where unknown */
+    const char *other_file; /* the same of what it is in conflict with; "" and 0: nothing, or unknown */
+    uint32_t other_line;
+    uint32_t other_ptx_line;
+    const char *region; /* of shared memory, as the launch calls it: "ring ab full barrier, stage 2"; "": none */
+    int stage;          /* in there; -1: none */
     uint32_t block[3];
     uint32_t warp;
     uint8_t hazard;    /* of the hazard engine */

@@ -24,7 +24,7 @@ enum {
     EMU_LANES = 32,
     EMU_SLOT = 128,         /* bytes of a 32-bit register; 64-bit ones take two slots, 128-bit ones four */
     EMU_BARRIERS = 16,      /* named barriers of a block */
-    EMU_SLICE = 512,        /* operations that a warp runs before the next one does */
+    EMU_SLICE = 512,        /* operations that a warp runs before the next one does, unless the options say less */
     EMU_MAX_WARPS = 32,     /* of a block */
     EMU_MAX_CLUSTER = 16,   /* blocks of a cluster */
     EMU_SHARED_START = 0x400, /* offset of a block's first byte of shared memory, as on hardware */
@@ -288,6 +288,8 @@ struct emu_launch {
     unsigned char *image;        /* of a tensor copy, while its accesses are told */
     size_t image_room;
     size_t reports_before;       /* of the device, when the launch began */
+    const struct tw_shared_range *ranges; /* names for parts of dynamic shared memory */
+    size_t range_count;
     struct emu_async *async;
     struct emu_map_cache maps[EMU_MAPS];
     uint32_t async_idle;         /* rounds in which clocks were the only thing that moved */
@@ -296,11 +298,20 @@ struct emu_launch {
     struct tw_error error;
     size_t bytes, peak_bytes;
     uint64_t time;               /* steps of the scheduler, for clocks */
+    uint64_t clocks;             /* how often one was read */
+    uint8_t trapped;             /* a trap ended it */
+    uint64_t rounds;             /* turns in which every resident warp had its slice */
+    uint32_t slice;              /* operations that a warp runs before the next one does */
+    uint8_t listens;             /* options.event is set */
     uint32_t number;
 };
 
+struct emu_report_entry {
+    struct emu_report report;
+    char *key; /* what tells its place from others */
+};
 struct emu_reports {
-    struct emu_report *items;
+    struct emu_report_entry *items;
     size_t count, room;
 };
 
@@ -641,21 +652,51 @@ void emu_async_report(struct emu_launch *launch, const struct emu_fault *fault, 
 int emu_lacks_bytes(const struct emu_warp *warp, uint64_t address); /* a barrier all of whose arrivals have come */
 void emu_describe_mbarrier(const struct emu_warp *warp, const struct emu_path *path, char *out, size_t room);
 
+/* ---- stall.c ------------------------------------------------------------------------------------------------------ */
+
+/* No warp can go on: what each waits for, and what that is a sign of. */
+struct emu_stall_cause {
+    const char *name; /* of the hazard */
+    struct emu_warp *warp;
+    const struct emu_op *op;
+    const struct emu_function *function;
+    uint32_t mask;
+    uint64_t address;
+    char what[200];
+};
+enum { EMU_STALL_CAUSES = 4 };
+struct emu_stall {
+    struct emu_stall_cause causes[EMU_STALL_CAUSES];
+    uint32_t cause_count;
+    struct emu_stall_cause shown; /* where the deadlock is reported */
+    char lines[2400];             /* one a wait, each behind a newline */
+};
+void emu_stall_find(struct emu_launch *launch, struct emu_stall *stall);
+void emu_stall_report(struct emu_launch *launch, const struct emu_stall *stall); /* and the launch ends */
+
 /* ---- report.c ----------------------------------------------------------------------------------------------------- */
 
 /* A finding at an operation. Ends the launch where fatal is set or hazards are. Always returns NULL. */
 const struct emu_op *emu_report_at(struct emu_warp *warp, const struct emu_op *op, const char *name, uint64_t address,
                                    int fatal, const char *format, ...) TW_PRINTF(6, 7);
-void emu_report_add(struct emu_device *device, const struct emu_report *report);
 void emu_reports_free(struct emu_device *device);
 
-/* "kernel NAME, FILE:LINE (PTX line N), block (x, y, z), warp w" into out. */
+/* The same of one of the hazard engine's. The number of the report, plus 1; 0: no memory. */
+struct emu_hazard_report;
+size_t emu_report_found(struct emu_launch *launch, const struct emu_hazard_report *found);
+
+/* The launch has ended: one that had findings fails by the first. */
+void emu_reports_end(struct emu_launch *launch);
+
+/* "MNEMONIC at FILE:LINE in FILE:LINE (PTX line N), block (x, y, z), warp w, lanes .." into out. */
 void emu_place(const struct emu_warp *warp, const struct emu_op *op, char *out, size_t out_bytes);
 
-/* The same of an instruction by its number (emu_function.position) in a block by its number (cluster, rank). Fills file,
-   line, PTX line and block of *report, which may be NULL. */
-void emu_place_number(struct emu_launch *launch, uint32_t position, uint64_t block, uint32_t warp, char *out,
-                      size_t out_bytes, struct emu_report *report);
+/* The launch's name for what lies at an address in shared memory, "ring ab full barrier, stage 2". 0: it has none. stage
+   may be NULL; -1: the range has none. */
+int emu_region_name(const struct emu_launch *launch, uint64_t address, char *out, size_t room, int *stage);
+
+/* "shared memory +N of rank R (NAME, stage S)", or the address. Returns its length. */
+size_t emu_address_text(const struct emu_launch *launch, uint64_t address, char *out, size_t room);
 
 /* The launch ends with this status; the first call counts. */
 void emu_fail_launch(struct emu_launch *launch, int status, const char *format, ...) TW_PRINTF(3, 4);

@@ -1,3 +1,4 @@
+#include "event.h"
 #include "watch.h"
 
 const uint32_t emu_lane_bits[EMU_LANES] = {
@@ -316,6 +317,7 @@ const struct emu_op *emu_exit_lanes(struct emu_warp *warp, const struct emu_op *
     if (!warp->alive) {
         warp->done = 1;
         warp->block->live_warps--;
+        emu_event(warp, NULL, EMU_EVENT_EXIT, 0, 0, 0);
     }
     emu_barriers_check(warp->block);
     emu_cluster_check(warp->block->cluster);
@@ -335,6 +337,7 @@ const struct emu_op *emu_op_trap(struct emu_warp *warp, const struct emu_op *op)
         return op + 1;
     char where[256];
     emu_place(warp, op, where, sizeof where);
+    warp->launch->trapped = 1;
     emu_fail_launch(warp->launch, TW_ERROR_LAUNCH, "trap: %s", where);
     return NULL;
 }

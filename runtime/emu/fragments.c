@@ -23,15 +23,15 @@ struct emu_place emu_fragment_place_c(unsigned bits, unsigned lane, unsigned reg
     return (struct emu_place){lane / 4 + 8 * (i / 2 % 2), 2 * (lane % 4) + i % 2 + 8 * (i / 4)};
 }
 
-// A register's elements are neighbours along K, so whole registers move: 4 bytes each, whatever the element.
+// A register's elements are neighbours along K, and so are the registers of four lanes: 16 bytes move at once, whatever
+// the element.
 void emu_fragment_gather_a(const uint32_t *const *reg, unsigned registers, unsigned bits, void *a)
 {
     size_t row_bytes = registers / 2 * 16u;
     (void)bits;
     for (unsigned i = 0; i < registers; i++)
-        for (unsigned lane = 0; lane < 32; lane++)
-            memcpy((uint8_t *)a + (lane / 4 + 8 * (i % 2)) * row_bytes + 4 * (lane % 4) + 16u * (i / 2), &reg[i][lane],
-                   4);
+        for (unsigned row = 0; row < 8; row++)
+            memcpy((uint8_t *)a + (row + 8 * (i % 2)) * row_bytes + 16u * (i / 2), &reg[i][4 * row], 16);
 }
 
 void emu_fragment_gather_b(const uint32_t *const *reg, unsigned registers, unsigned bits, void *b)
@@ -39,8 +39,8 @@ void emu_fragment_gather_b(const uint32_t *const *reg, unsigned registers, unsig
     size_t row_bytes = registers * 16u;
     (void)bits;
     for (unsigned i = 0; i < registers; i++)
-        for (unsigned lane = 0; lane < 32; lane++)
-            memcpy((uint8_t *)b + lane / 4 * row_bytes + 4 * (lane % 4) + 16u * i, &reg[i][lane], 4);
+        for (unsigned row = 0; row < 8; row++)
+            memcpy((uint8_t *)b + row * row_bytes + 16u * i, &reg[i][4 * row], 16);
 }
 
 // Byte offset of register i of a lane in c[16][n].
@@ -51,21 +51,51 @@ static size_t place_c(unsigned n, unsigned bits, unsigned lane, unsigned i)
     return ((lane / 4 + 8 * (i / 2 % 2)) * n + 2 * (lane % 4) + i % 2 + 8 * (i / 4)) * 4u;
 }
 
+// Lanes 4 row .. 4 row + 3 of one or two registers hold eight neighbours of a row: of 16 bits in one register, of 32 bits
+// in turn in registers i and i + 1.
 void emu_fragment_gather_c(const uint32_t *const *reg, unsigned n, unsigned bits, void *c)
 {
-    unsigned registers = n * bits / 64;
-    for (unsigned i = 0; i < registers; i++)
-        for (unsigned lane = 0; lane < 32; lane++)
-            memcpy((uint8_t *)c + place_c(n, bits, lane, i), &reg[i][lane], 4);
+    unsigned registers = n * bits / 64, step = bits == 16 ? 1 : 2;
+    for (unsigned i = 0; i < registers; i += step)
+        for (unsigned row = 0; row < 8; row++) {
+            uint8_t *to = (uint8_t *)c + place_c(n, bits, 4 * row, i);
+            uint32_t eight[8];
+            if (bits == 16) {
+                memcpy(to, &reg[i][4 * row], 16);
+                continue;
+            }
+            for (unsigned l = 0; l < 4; l++) {
+                eight[2 * l] = reg[i][4 * row + l];
+                eight[2 * l + 1] = reg[i + 1][4 * row + l];
+            }
+            memcpy(to, eight, sizeof eight);
+        }
 }
 
 void emu_fragment_scatter_d(uint32_t *const *reg, unsigned n, unsigned bits, uint32_t mask, const void *d)
 {
-    unsigned registers = n * bits / 64;
-    for (unsigned i = 0; i < registers; i++)
-        for (unsigned lane = 0; lane < 32; lane++)
-            if (mask >> lane & 1)
-                memcpy(&reg[i][lane], (const uint8_t *)d + place_c(n, bits, lane, i), 4);
+    unsigned registers = n * bits / 64, step = bits == 16 ? 1 : 2;
+    if (mask != UINT32_MAX) {
+        for (unsigned i = 0; i < registers; i++)
+            for (unsigned lane = 0; lane < 32; lane++)
+                if (mask >> lane & 1)
+                    memcpy(&reg[i][lane], (const uint8_t *)d + place_c(n, bits, lane, i), 4);
+        return;
+    }
+    for (unsigned i = 0; i < registers; i += step)
+        for (unsigned row = 0; row < 8; row++) {
+            const uint8_t *from = (const uint8_t *)d + place_c(n, bits, 4 * row, i);
+            uint32_t eight[8];
+            if (bits == 16) {
+                memcpy(&reg[i][4 * row], from, 16);
+                continue;
+            }
+            memcpy(eight, from, sizeof eight);
+            for (unsigned l = 0; l < 4; l++) {
+                reg[i][4 * row + l] = eight[2 * l];
+                reg[i + 1][4 * row + l] = eight[2 * l + 1];
+            }
+        }
 }
 
 void emu_fragment_gather_a64(const uint64_t *const *reg, unsigned m, unsigned k, uint64_t *a)
@@ -102,6 +132,11 @@ void emu_fragment_scatter_d64(uint64_t *const *reg, unsigned m, uint32_t mask, c
 
 void emu_ldmatrix(const uint8_t (*row)[16], unsigned matrices, int trans, uint32_t *const *reg, uint32_t mask)
 {
+    if (!trans && mask == UINT32_MAX) { // a row is what four lanes get
+        for (unsigned r = 0; r < 8 * matrices; r++)
+            memcpy(&reg[r / 8][r % 8 * 4], row[r], 16);
+        return;
+    }
     for (unsigned j = 0; j < matrices; j++)
         for (unsigned lane = 0; lane < 32; lane++) {
             const uint8_t(*m)[16] = row + 8 * j;

@@ -77,6 +77,8 @@ struct emu_hazard_report {
     uint64_t other_block;
     uint32_t warp, other_warp; /* in their blocks */
     uint32_t lanes;            /* that the finding is about */
+    uint32_t tag;              /* the caller's; 0 at first */
+    uint8_t held;              /* not told yet (emu_hazard_settle) */
 };
 
 /* ---- Global memory over launches --------------------------------------------------------------------------------- */
@@ -98,8 +100,9 @@ struct emu_hazard_options {
     int programmatic;    /* what the previous launch wrote needs griddepcontrol.wait */
     size_t shadow_bytes; /* most for the shadow of global memory, which then forgets; 0: 256 MiB */
     struct emu_hazard_memory *memory; /* NULL: reads of global memory are never UNINIT */
-    /* Called when a report is made (count 1); may be NULL */
-    void (*report)(void *context, const struct emu_hazard_report *report);
+    int at_once;         /* hold nothing back */
+    /* Called when a report is made (count 1), or told at last; may set its tag; may be NULL */
+    void (*report)(void *context, struct emu_hazard_report *report);
     void *context;
 };
 
@@ -109,7 +112,12 @@ void emu_hazard_close(struct emu_hazard *hazard);       /* NULL is allowed */
 int emu_hazard_status(const struct emu_hazard *hazard); /* TW_OK or TW_ERROR_MEMORY */
 
 /* Reports in the order of first finding; valid until the next event. NULL behind the last. */
-const struct emu_hazard_report *emu_hazard_report_at(const struct emu_hazard *hazard, size_t index);
+struct emu_hazard_report *emu_hazard_report_at(const struct emu_hazard *hazard, size_t index);
+
+/* Some findings are mostly what another one brings about: reads of bytes that nothing has written, an arrival too many.
+   They are held back until this is called, at the end of the launch or before a fault that ends it is reported. What
+   only follows from findings that were told is dropped then. */
+void emu_hazard_settle(struct emu_hazard *hazard);
 
 /* A cluster becomes resident: linear numbers of its blocks are first + rank. NULL: no memory. It lives until _end,
    which comes after the last of its warps has exited (or when the launch is cut short). */
@@ -209,9 +217,25 @@ void emu_hazard_mbarrier_expect(struct emu_hazard_warp *warp, uint32_t lanes, ui
 void emu_hazard_mbarrier_wait(struct emu_hazard_warp *warp, uint32_t lanes, uint64_t address, unsigned parity, int done,
                               int relaxed, uint32_t position);
 
-/* Nothing can run any more: waits that were told as failed are looked at once more. One for a phase whose forerunner
-   the warp never waited for is reported as PHASE (a wrong parity), beside the DEADLOCK that the executor reports. */
+/* An arrival that finds none pending. Where the warp has arrived in this phase before, it ran ahead of a wait: then
+   what it does next is the finding, and this one is told only if nothing else comes. */
+void emu_hazard_mbarrier_over(struct emu_hazard_warp *warp, uint32_t lanes, uint64_t address, uint32_t position,
+                              const char *text);
+
+/* Nothing can run any more: waits that were told as failed are looked at once more. Reported as PHASE (a wrong parity),
+   beside the DEADLOCK that the executor reports: a wait for a phase whose forerunner the warp never waited for, and two
+   warps that wait for each other's first phase. */
 void emu_hazard_stuck(struct emu_hazard *hazard);
+
+/* Whether a copy by a warp that still lives completed bytes on this barrier in the phase before and none in this one:
+   that copy is what the phase waits for. */
+int emu_hazard_mbarrier_lacks_copy(struct emu_hazard_cluster *cluster, uint64_t address);
+
+/* Warps that have ever come to a named barrier. */
+uint32_t emu_hazard_bar_warps(const struct emu_hazard_cluster *cluster, uint32_t rank, uint32_t id);
+
+/* Addresses of the cluster's live barriers, one by one; 0 behind the last. */
+uint64_t emu_hazard_mbarrier_at(const struct emu_hazard_cluster *cluster, uint32_t *next);
 
 /* ---- Asynchronous operations ------------------------------------------------------------------------------------- */
 
@@ -237,6 +261,10 @@ void emu_hazard_reads(struct emu_hazard_warp *warp, emu_hazard_operation operati
                       uint32_t bytes);
 void emu_hazard_writes(struct emu_hazard_warp *warp, emu_hazard_operation operation, unsigned lane, uint64_t address,
                        uint32_t bytes, int reduce);
+
+/* How the 16-byte chunks lie that are told from here on: a tensor load writes them so, a wgmma reads them so. swizzle:
+   bytes of its span, 0 for none. What was written in another way than it is read is SWIZZLE. */
+void emu_hazard_swizzle(struct emu_hazard_warp *warp, emu_hazard_operation operation, uint32_t span);
 
 /* At issue, before the ranges are told: the operation will signal on this barrier, for the part of it that writes to
    the barrier's block. Once for each target. */

@@ -189,7 +189,8 @@ static int access_begin(struct hz_access *a, struct hz_warp *w, uint32_t number,
                             .epoch = number,
                             .position = position,
                             .flags = (uint8_t)(HZ_ASYNC | flags),
-                            .async_proxy = c->operations[number].kind != EMU_HAZARD_CP_ASYNC};
+                            .async_proxy = c->operations[number].kind != EMU_HAZARD_CP_ASYNC,
+                            .layout = c->operations[number].kind == EMU_HAZARD_WGMMA ? c->operations[number].layout : 0};
     return c->h->status != 0;
 }
 
@@ -261,6 +262,13 @@ void emu_hazard_writes(struct emu_hazard_warp *warp, emu_hazard_operation operat
     hz_range(&a, address, bytes, lane & 31, 7);
 }
 
+void emu_hazard_swizzle(struct emu_hazard_warp *warp, emu_hazard_operation operation, uint32_t span)
+{
+    struct hz_operation *o = hz_operation_of(hz_warp_of(warp)->cluster, operation);
+    if (o)
+        o->layout = (uint8_t)(1 + span / 16);
+}
+
 /* ---- Barriers ---------------------------------------------------------------------------------------------------- */
 
 static void to_come(struct hz_mbarrier *m, const struct hz_operation *o)
@@ -291,11 +299,14 @@ void emu_hazard_signals(struct emu_hazard_warp *warp, emu_hazard_operation opera
             return;
         o = &c->operations[part - 1];
         o->next = c->operations[number].next;
+        o->layout = c->operations[number].layout;
         c->operations[number].next = part;
     }
     o->barrier = m->component;
     o->phase = m->phases;
     o->block = m->rank;
+    m->used = 1;
+    m->signalled[(w->component - 1) / 64] |= UINT64_C(1) << (w->component - 1) % 64;
     to_come(m, o);
     hz_clock_join(c->h, &m->pending, &w->clock);
 }
@@ -337,6 +348,7 @@ emu_hazard_operation emu_hazard_cp_arrive(struct emu_hazard_warp *warp, uint32_t
         o->phase = m->phases;
     }
     g->open = 0;
+    m->used = 1;
     hz_clock_join(c->h, &m->pending, &w->clock);
     uint32_t number = operation_new(w, lanes, EMU_HAZARD_SIGNAL, position);
     if (!number)

@@ -49,6 +49,7 @@ void emu_hazard_bar_arrive(struct emu_hazard_warp *warp, uint32_t lanes, uint32_
             return;
     }
     bar_check(w, bar, lanes, id, threads, position);
+    bar->ever |= UINT32_C(1) << w->index;
     if (!bar->any) {
         bar->any = 1;
         bar->threads = threads;
@@ -82,6 +83,11 @@ void emu_hazard_bar_complete(struct emu_hazard_cluster *cluster, uint32_t rank, 
     memset(bar->arrived, 0, h->warps * sizeof(uint32_t));
     bar->waiting = 0;
     bar->any = 0;
+}
+
+uint32_t emu_hazard_bar_warps(const struct emu_hazard_cluster *cluster, uint32_t rank, uint32_t id)
+{
+    return id < HZ_BARRIERS ? cluster->blocks[rank].bars[id].ever : 0;
 }
 
 /* ---- barrier.cluster --------------------------------------------------------------------------------------------- */
@@ -153,13 +159,15 @@ static struct hz_mbarrier *mbarrier_new(struct emu_hazard_cluster *c, uint64_t a
     struct hz_mbarrier *m = hz_alloc(h, sizeof *m);
     if (!m)
         return NULL;
-    m->wait_epoch = hz_alloc(h, 4 * h->warps * sizeof(uint32_t));
+    m->wait_epoch = hz_alloc(h, (4 + 2 * h->options.blocks) * h->warps * sizeof(uint32_t));
     if (!m->wait_epoch || component_new(c, &m->component) ||
         hz_grow(h, &c->barriers, &c->barrier_room, c->barrier_count + 1, sizeof *c->barriers))
         goto fail;
     m->wait_phases = m->wait_epoch + h->warps;
     m->wait_position = m->wait_phases + h->warps;
     m->poll = m->wait_position + h->warps;
+    m->arrived = m->poll + h->warps;
+    m->arrived_lanes = m->arrived + h->options.blocks * h->warps;
     m->address = address;
     m->rank = hz_rank(address);
     if (2 * (c->barrier_count + 1) > c->barrier_slot_count) {
@@ -254,7 +262,10 @@ void emu_hazard_mbarrier_init(struct emu_hazard_warp *warp, uint32_t lanes, uint
     m->init_lanes = lanes;
     m->init_position = position;
     m->observed = m->to_come = 0;
-    memset(m->wait_epoch, 0, 4 * c->h->warps * sizeof(uint32_t));
+    m->used = 0;
+    memset(m->signalled, 0, sizeof m->signalled);
+    memset(m->signalled_before, 0, sizeof m->signalled_before);
+    memset(m->wait_epoch, 0, (4 + 2 * c->h->options.blocks) * c->h->warps * sizeof(uint32_t));
 }
 
 void emu_hazard_mbarrier_inval(struct emu_hazard_warp *warp, uint32_t lanes, uint64_t address, uint32_t position)
@@ -330,7 +341,38 @@ void hz_mbarrier_complete(struct emu_hazard_cluster *c, struct hz_mbarrier *m, s
         m->poll[i] = 0;
     }
     m->phases++;
+    memcpy(m->signalled_before, m->signalled, sizeof m->signalled);
+    memset(m->signalled, 0, sizeof m->signalled);
     hz_clock_join(h, &m->done, &m->pending);
+}
+
+static void note_arrival(struct hz_mbarrier *m, const struct hz_warp *w, uint32_t lanes)
+{
+    uint32_t i = w->component - 1;
+    m->arrived_lanes[i] = m->arrived[i] == m->phases + 1 ? m->arrived_lanes[i] | lanes : lanes;
+    m->arrived[i] = m->phases + 1;
+    m->used = 1;
+}
+
+void emu_hazard_mbarrier_over(struct emu_hazard_warp *warp, uint32_t lanes, uint64_t address, uint32_t position,
+                              const char *text)
+{
+    struct hz_warp *w = hz_warp_of(warp);
+    struct emu_hazard *h = w->cluster->h;
+    const struct hz_mbarrier *m = hz_mbarrier_find(w->cluster, address);
+    if (h->status)
+        return;
+    uint32_t i = w->component - 1;
+    int ahead = m && m->arrived[i] == m->phases + 1 && (m->arrived_lanes[i] & lanes);
+    struct hz_finding f = {.name = EMU_HAZARD_BARRIER_COUNT,
+                           .warp = w,
+                           .lanes = lanes,
+                           .address = address,
+                           .bytes = 8,
+                           .position = position,
+                           .other = EMU_HAZARD_NOWHERE,
+                           .held = ahead ? HZ_HELD_WEAK : 0};
+    hz_report(h, &f, "%s", text);
 }
 
 void emu_hazard_mbarrier_arrive(struct emu_hazard_warp *warp, uint32_t lanes, uint64_t address, int relaxed,
@@ -344,6 +386,7 @@ void emu_hazard_mbarrier_arrive(struct emu_hazard_warp *warp, uint32_t lanes, ui
         return;
     if (!relaxed)
         hz_clock_join(h, &m->pending, &w->clock);
+    note_arrival(m, w, lanes);
     if (completed)
         hz_mbarrier_complete(w->cluster, m, w, position);
     if (!relaxed)
@@ -381,6 +424,13 @@ void emu_hazard_mbarrier_wait(struct emu_hazard_warp *warp, uint32_t lanes, uint
     if (passed > m->base && ((passed - m->base - 1) & 1) != (parity & 1))
         passed--;
     m->poll[w->index] = 0;
+    uint32_t mine = w->clock.at[w->component];
+    if (w->waited != m || m->wait_position[w->index] != position || m->wait_epoch[w->index] != mine) {
+        w->waited = m; /* else another lane of the same wait */
+        w->waited_passed = passed;
+        w->waited_free = passed == m->base;
+        w->waited_again = passed > m->base ? w->clock.at[m->component] >= passed : m->wait_epoch[w->index] != 0;
+    }
     if (passed > m->base) {
         if (!relaxed)
             hz_clock_join(h, &w->clock, &m->done);
@@ -394,8 +444,69 @@ void emu_hazard_mbarrier_wait(struct emu_hazard_warp *warp, uint32_t lanes, uint
     m->wait_position[w->index] = position;
 }
 
+/* A warp waits for the first phase of a barrier on which nothing has ever happened. */
+static int waits_first(const struct hz_mbarrier *m, uint32_t warp)
+{
+    return m->live && !m->used && m->phases == m->base && m->poll[warp] == m->phases + 1 && !m->wait_epoch[warp];
+}
+
+/* Two warps that wait for each other's first phase: one of them begins with the wrong parity. */
+static void stuck_at_first(struct emu_hazard_cluster *c)
+{
+    struct emu_hazard *h = c->h;
+    const struct hz_warp *first = NULL;
+    const struct hz_mbarrier *at = NULL;
+    for (uint32_t b = 0; b < c->barrier_count; b++) {
+        const struct hz_mbarrier *m = c->barriers[b];
+        for (uint32_t i = 0; i < h->warps; i++) {
+            struct hz_warp *w = &c->warps[m->rank * h->warps + i];
+            if (!waits_first(m, i))
+                continue;
+            if (!first) {
+                first = w;
+                at = m;
+            } else if (at != m && first != w) {
+                struct hz_finding f = {.name = EMU_HAZARD_PHASE,
+                                       .warp = w,
+                                       .lanes = w->lanes,
+                                       .address = m->address,
+                                       .bytes = 8,
+                                       .position = m->wait_position[i],
+                                       .other = at->wait_position[first->index],
+                                       .other_block = c->first + first->rank,
+                                       .other_warp = first->index};
+                hz_report(h, &f,
+                          "two warps wait for the first phase of two barriers on which nobody has arrived: one of them "
+                          "must begin with the other parity");
+                return;
+            }
+        }
+    }
+}
+
+uint64_t emu_hazard_mbarrier_at(const struct emu_hazard_cluster *cluster, uint32_t *next)
+{
+    while (*next < cluster->barrier_count) {
+        const struct hz_mbarrier *m = cluster->barriers[(*next)++];
+        if (m->live)
+            return m->address;
+    }
+    return 0;
+}
+
+int emu_hazard_mbarrier_lacks_copy(struct emu_hazard_cluster *cluster, uint64_t address)
+{
+    const struct hz_mbarrier *m = hz_mbarrier_find(cluster, address);
+    for (uint32_t i = 0; m && i < cluster->h->options.blocks * cluster->h->warps; i++)
+        if ((m->signalled_before[i / 64] & ~m->signalled[i / 64]) >> i % 64 & 1 && cluster->warps[i].alive)
+            return 1;
+    return 0;
+}
+
 void emu_hazard_stuck(struct emu_hazard *hazard)
 {
+    for (struct emu_hazard_cluster *c = hazard->clusters; c && !hazard->status; c = c->next)
+        stuck_at_first(c);
     for (struct emu_hazard_cluster *c = hazard->clusters; c && !hazard->status; c = c->next)
         for (uint32_t b = 0; b < c->barrier_count; b++) {
             const struct hz_mbarrier *m = c->barriers[b];

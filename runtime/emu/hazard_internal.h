@@ -124,6 +124,7 @@ struct hz_operation {
     uint16_t generation; /* of the table's entry */
     uint8_t kind;        /* emu_hazard_async */
     uint8_t reads_shared;
+    uint8_t layout; /* swizzle + 1: 16-byte units of its span; 0: unknown */
     uint8_t marked; /* during collection */
 };
 
@@ -179,6 +180,9 @@ struct hz_warp {
     uint32_t dirty_count;
     uint32_t wgmma_fences;
     uint32_t cluster_phase, cluster_waited; /* barrier.cluster: phases passed; lanes that have passed this one */
+    const struct hz_mbarrier *waited;       /* on which its last wait returned true */
+    uint32_t waited_passed;                 /* phases then */
+    uint8_t waited_again, waited_free;      /* it knew of that phase already; no phase has completed */
     struct hz_page *global_page;            /* last one */
     uint64_t global_resets;
 };
@@ -189,6 +193,7 @@ struct hz_bar {
     uint32_t *arrived, *last;   /* [warp]: epoch of the arrival in this use and in the one before; 0: none */
     uint32_t waiting;           /* warps */
     uint32_t threads, position; /* of the first arrival */
+    uint32_t ever;              /* warps that came to it in any use */
     int any;
 };
 
@@ -204,6 +209,9 @@ struct hz_mbarrier {
     uint32_t *wait_phases; /* phases then */
     uint32_t *wait_position;
     uint32_t *poll;    /* phases + 1 when a wait began to fail; 0: none */
+    uint32_t *arrived, *arrived_lanes; /* [warp of the cluster]: phases + 1 when it last arrived; lanes in that phase */
+    uint64_t signalled[8], signalled_before[8]; /* warps of the cluster whose copies signal: in this phase, the last */
+    uint8_t used;      /* something has arrived or signalled */
     uint32_t observed; /* phases that somebody has waited for */
     uint32_t to_come;  /* phases that must be observed for all operations to be done */
     uint32_t to_come_position, to_come_warp;
@@ -278,7 +286,7 @@ struct emu_hazard {
     struct hz_flag *flags; /* hash by address; address 0: empty */
     size_t flag_slots, flag_count;
     struct emu_hazard_report *reports;
-    size_t report_count, report_room;
+    size_t report_count, report_room, told;
     uint32_t *report_slots;
     size_t report_slot_count;
 };
@@ -295,6 +303,7 @@ struct hz_access {
     uint8_t reads, writes;
     uint8_t async_proxy;
     uint8_t same;
+    uint8_t layout; /* of what a wgmma reads */
 };
 
 static inline struct hz_warp *hz_warp_of(struct emu_hazard_warp *warp)
@@ -369,6 +378,11 @@ struct hz_finding {
     uint32_t position, other;
     uint64_t other_block;
     uint32_t other_warp;
+    uint8_t held; /* HZ_HELD_* */
+};
+enum {
+    HZ_HELD_LATE = 1, /* told behind the others */
+    HZ_HELD_WEAK      /* told if nothing else is */
 };
 void hz_report(struct emu_hazard *h, const struct hz_finding *finding, const char *format, ...) TW_PRINTF(3, 4);
 

@@ -65,6 +65,22 @@ static int report_rehash(struct emu_hazard *h)
     return 0;
 }
 
+static void tell(struct emu_hazard *h, struct emu_hazard_report *r)
+{
+    r->held = 0;
+    h->told++;
+    if (h->options.report)
+        h->options.report(h->options.context, r);
+}
+
+void emu_hazard_settle(struct emu_hazard *h)
+{
+    int nothing = !h->told;
+    for (size_t i = 0; i < h->report_count; i++)
+        if (h->reports[i].held == HZ_HELD_LATE || (h->reports[i].held == HZ_HELD_WEAK && nothing))
+            tell(h, &h->reports[i]);
+}
+
 static void report_add(struct emu_hazard *h, const struct hz_finding *f, const char *format, va_list values)
 {
     if (h->status)
@@ -99,8 +115,10 @@ static void report_add(struct emu_hazard *h, const struct hz_finding *f, const c
         r->warp = f->warp->index;
     }
     vsnprintf(r->text, sizeof r->text, format, values);
-    if (h->options.report)
-        h->options.report(h->options.context, r);
+    if (f->held && !h->options.at_once)
+        r->held = f->held;
+    else
+        tell(h, r);
 }
 
 void hz_report(struct emu_hazard *h, const struct hz_finding *finding, const char *format, ...)
@@ -126,7 +144,7 @@ void emu_hazard_found(struct emu_hazard *hazard, struct emu_hazard_warp *warp, e
     va_end(values);
 }
 
-const struct emu_hazard_report *emu_hazard_report_at(const struct emu_hazard *hazard, size_t index)
+struct emu_hazard_report *emu_hazard_report_at(const struct emu_hazard *hazard, size_t index)
 {
     return index < hazard->report_count ? &hazard->reports[index] : NULL;
 }

@@ -165,6 +165,23 @@ static void describe(const struct hz_access *a, const struct hz_record *r, struc
     }
 }
 
+/* Whether a wait of the wrong parity let the access go on: the warp's last wait told of a phase that it knew of, or of
+   none at all, and
+     - the other access is an asynchronous write that signals this barrier in a later phase, or
+     - this one refills a buffer. */
+static int phase_mistaken(const struct hz_access *a, const struct hz_record *r)
+{
+    const struct hz_warp *w = a->warp;
+    int refills = a->operation && a->writes;
+    if (!w->waited || !(w->waited_again || w->waited_free) || serial_of(r->who) != a->cluster->serial)
+        return 0;
+    if ((r->flags & HZ_ASYNC) && !refills) {
+        const struct hz_operation *o = &a->cluster->operations[r->epoch];
+        return o->barrier == w->waited->component && o->phase >= w->waited_passed;
+    }
+    return refills && w->waited_again;
+}
+
 static __attribute__((noinline, cold)) void conflict(const struct hz_access *a, const struct hz_record *r, uint8_t lane,
                                                      uint32_t mask, uint64_t address, int issued)
 {
@@ -182,7 +199,11 @@ static __attribute__((noinline, cold)) void conflict(const struct hz_access *a, 
     const char *what = a->writes ? "write" : "read";
     const char *other = r->flags & HZ_ASYNC ? "asynchronous " : "";
     const char *other_what = theirs_writes ? "write" : "read";
-    if (serial_of(r->who) == 0)
+    if (phase_mistaken(a, r)) {
+        f.name = EMU_HAZARD_PHASE;
+        hz_report(a->h, &f, "%s%s and %s%s of the same bytes: the wait before the %s was for a phase that had passed "
+                  "long ago, by its parity", mine, what, other, other_what, what);
+    } else if (serial_of(r->who) == 0)
         hz_report(a->h, &f, "%s of what the previous kernel wrote, without griddepcontrol.wait", what);
     else if (issued)
         hz_report(a->h, &f, "%s%s of bytes that an asynchronous %s, issued before, may still %s: it was not waited for",
@@ -218,12 +239,28 @@ static __attribute__((noinline, cold)) void simple(const struct hz_access *a, en
                            .address = address + (unsigned)__builtin_ctz(mask),
                            .bytes = (uint32_t)__builtin_popcount(mask),
                            .position = a->position,
-                           .other = EMU_HAZARD_NOWHERE};
+                           .other = EMU_HAZARD_NOWHERE,
+                           .held = name == EMU_HAZARD_UNINIT ? HZ_HELD_LATE : 0};
     if (name == EMU_HAZARD_UNINIT)
         hz_report(a->h, &f, "%sread of %s memory that nothing has written", a->operation ? "asynchronous " : "",
                   hz_is_shared(address) ? "shared" : "global");
     else
         hz_report(a->h, &f, "%swrite over the bytes of an mbarrier", a->operation ? "asynchronous " : "");
+}
+
+static __attribute__((noinline, cold)) void swizzled(const struct hz_access *a, const struct hz_record *r,
+                                                     uint32_t mask, uint64_t address)
+{
+    uint32_t bytes = mask & r->mask, written = a->cluster->operations[r->epoch].layout;
+    struct hz_finding f = {.name = EMU_HAZARD_SWIZZLE,
+                           .warp = a->warp,
+                           .lanes = a->warp->lanes,
+                           .address = address + (unsigned)__builtin_ctz(bytes),
+                           .bytes = (uint32_t)__builtin_popcount(bytes),
+                           .position = a->position};
+    describe(a, r, &f);
+    hz_report(a->h, &f, "the matrix descriptor says a swizzle of %u bytes, the tensor load wrote with one of %u (0: none)",
+              (a->layout - 1u) * 16, (written - 1) * 16);
 }
 
 /* ---- Chunks ------------------------------------------------------------------------------------------------------ */
@@ -328,8 +365,14 @@ static __attribute__((noinline)) void chunk_read(const struct hz_access *a, stru
     struct emu_hazard *h = a->h;
     if (mask & ~(uint32_t)k->written)
         simple(a, EMU_HAZARD_UNINIT, lane, mask & ~(uint32_t)k->written, address);
-    if (k->write.mask & mask)
+    if (k->write.mask & mask) {
         check(a, &k->write, lane, mask, address);
+        if (a->layout && (k->write.flags & HZ_ASYNC) && serial_of(k->write.who) == a->cluster->serial) {
+            uint8_t written = a->cluster->operations[k->write.epoch].layout;
+            if (written && written != a->layout)
+                swizzled(a, &k->write, mask, address);
+        }
+    }
     int merged = 0, empty = 0;
     uint32_t readers = 0;
     if (same(a, &k->read, lane, 0)) {

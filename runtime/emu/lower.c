@@ -1,4 +1,5 @@
 /* From a parsed module to operations: variables get their places, functions are lowered when they are first needed. */
+#include "alu_choice.h"
 #include "hazard.h"
 #include "lower.h"
 
@@ -280,11 +281,12 @@ static int matches(const struct emu_row *row, const struct ptx_instruction *in)
 
 const struct emu_row *emu_find_row(const struct ptx_instruction *in)
 {
-    struct emu_rows tables[] = {emu_rows_int(), emu_rows_bits(), emu_rows_float(), emu_rows_double(), emu_rows_half()};
-    for (size_t t = 0; t < sizeof tables / sizeof tables[0]; t++)
-        for (size_t i = 0; i < tables[t].count; i++)
-            if (matches(&tables[t].rows[i], in))
-                return &tables[t].rows[i];
+    for (size_t t = 0; t < EMU_ALU_TABLES; t++) {
+        struct emu_rows table = emu_alu()->rows[t]();
+        for (size_t i = 0; i < table.count; i++)
+            if (matches(&table.rows[i], in))
+                return &table.rows[i];
+    }
     return NULL;
 }
 
@@ -299,12 +301,12 @@ int emu_lower_row(struct emu_lowering *l)
     for (size_t i = 0; i < letters && i < in->operand_count; i++)
         at[i] = emu_operand(l, &l->operands[i], row->operands[i]);
     uint64_t imm = row->imm;
-    emu_handler run = emu_faster(row->run);
+    emu_handler run = emu_alu()->faster(row->run);
     if (in->opcode == PTX_OP_SETP)
         imm = in->boolean;
     if ((in->opcode == PTX_OP_SHL || in->opcode == PTX_OP_SHR) && l->operands[2].kind == PTX_OPERAND_IMMEDIATE) {
         uint64_t amount = (uint32_t)l->operands[2].value;
-        emu_handler by = emu_shift_by(run, &amount);
+        emu_handler by = emu_alu()->shift_by(run, &amount);
         if (by) {
             run = by;
             imm = amount;

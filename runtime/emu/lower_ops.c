@@ -1,6 +1,6 @@
 /* Lowering of moves, comparisons that take more than a table row, conversions, memory accesses and what has no effect
    on values. */
-#include "cvt.h"
+#include "alu_choice.h"
 #include "floats.h"
 #include "lower.h"
 
@@ -10,7 +10,7 @@ static void copy(struct emu_lowering *l, const struct ptx_operand *to, const str
 {
     unsigned bits = emu_register_bits(l, to);
     uint32_t source = emu_operand(l, from, bits == 64 ? 'l' : bits == 128 ? 'q' : 'w');
-    struct emu_op *op = emu_push(l, bits == 64 ? emu_op_mov64 : bits == 128 ? emu_op_mov128 : emu_op_mov32);
+    struct emu_op *op = emu_push(l, bits == 64 ? *emu_alu()->mov64 : bits == 128 ? *emu_alu()->mov128 : *emu_alu()->mov32);
     op->d = emu_register(l, to);
     op->a = source;
 }
@@ -43,7 +43,7 @@ static void mov(struct emu_lowering *l)
         pack(l, to, from, 0);
     } else if (to->kind == PTX_OPERAND_PREDICATE) {
         uint32_t source = emu_operand(l, from, 'p');
-        struct emu_op *op = emu_push(l, emu_op_mov_pred);
+        struct emu_op *op = emu_push(l, *emu_alu()->mov_pred);
         op->d = emu_operand(l, to, 'p');
         op->a = source;
     } else {
@@ -56,7 +56,7 @@ static void mov(struct emu_lowering *l)
 static void setp_half(struct emu_lowering *l, unsigned type, const uint32_t at[5])
 {
     struct emu_list *how = emu_list(l, 5);
-    struct emu_op *op = emu_push(l, emu_setp_half);
+    struct emu_op *op = emu_push(l, emu_alu()->setp_half);
     if (!how)
         return;
     how->at[0] = l->instruction->compare;
@@ -133,14 +133,14 @@ static void set(struct emu_lowering *l)
     uint32_t d = emu_register(l, &l->operands[0]);
     uint32_t yes = truth(to);
     if (pair && ptx_types[to].bits == 32) {
-        struct emu_op *op = emu_push(l, emu_set_half);
+        struct emu_op *op = emu_push(l, emu_alu()->set_half);
         op->d = d;
         op->a = low;
         op->b = high;
         op->imm = (yes & 0xffff) | (uint64_t)(yes & 0xffff0000) << 32;
         return;
     }
-    struct emu_op *op = emu_push(l, emu_op_set_word);
+    struct emu_op *op = emu_push(l, *emu_alu()->set_word);
     op->d = d;
     op->a = low;
     op->imm = yes;
@@ -156,7 +156,7 @@ static void lop3(struct emu_lowering *l)
         at[i] = emu_operand(l, &l->operands[first + i], 'w');
     struct emu_list *list = with_pred ? emu_list(l, 3) : NULL;
     uint32_t source = with_pred ? emu_operand(l, &l->operands[6], 'p') : 0;
-    struct emu_op *op = emu_push(l, with_pred ? emu_op_lop3_pred : emu_op_lop3);
+    struct emu_op *op = emu_push(l, with_pred ? *emu_alu()->lop3_pred : *emu_alu()->lop3);
     op->d = emu_register(l, &l->operands[0]);
     op->a = at[0], op->b = at[1], op->c = at[2];
     op->imm = (uint64_t)l->operands[first + 3].value & 0xff;
@@ -178,7 +178,7 @@ static void cvt(struct emu_lowering *l)
     if (!from)
         from = ptx_types[in->type[1]].bits == 64 ? 64 : 32;
     uint64_t imm;
-    emu_handler run = emu_cvt_choose(in, to, from == 64 ? 64 : 32, extra, &imm);
+    emu_handler run = emu_alu()->cvt_choose(in, to, from == 64 ? 64 : 32, extra, &imm);
     uint32_t at[3] = {0};
     for (unsigned i = 1; i < in->operand_count && i < 4; i++)
         at[i - 1] = emu_operand(l, &l->operands[i], from == 64 ? 'l' : 'w');
@@ -403,7 +403,7 @@ int emu_lower_other(struct emu_lowering *l)
         alloca_like(l);
         return 1;
     case PTX_OP_CREATEPOLICY: /* a hint: any value will do */
-        op = emu_push(l, emu_op_mov64);
+        op = emu_push(l, *emu_alu()->mov64);
         op->d = emu_register(l, &l->operands[0]);
         op->a = emu_constant(l, UINT64_C(0x14f0000000000000), 1);
         return 1;

@@ -1,6 +1,7 @@
 /* Matrix instructions: from registers and shared memory to dense arrays, through the arithmetic of tensor_core.h, and
    back. */
 #include "tensor.h"
+#include "event.h"
 #include "watch.h"
 
 enum { MOST_REGISTERS = 128, MOST_N = 256 };
@@ -52,6 +53,7 @@ const struct emu_op *emu_op_ldmatrix(struct emu_warp *warp, const struct emu_op 
     }
     if (EMU_UNLIKELY(warp->hazard != NULL))
         emu_watch_rows(warp, op, m, 8u * m->count, 0);
+    emu_event(warp, op, EMU_EVENT_READ, emu_lane_address(warp, &m->address, 0), 0, 0);
     targets(warp->base[0], m->d, m->d_count, reg);
     emu_ldmatrix((const uint8_t(*)[16])rows, m->count, m->trans, reg, warp->mask);
     return op + 1;
@@ -73,6 +75,7 @@ const struct emu_op *emu_op_stmatrix(struct emu_warp *warp, const struct emu_op 
     }
     if (EMU_UNLIKELY(warp->hazard != NULL))
         emu_watch_rows(warp, op, m, 8u * m->count, 1);
+    emu_event(warp, op, EMU_EVENT_WRITE, emu_lane_address(warp, &m->address, 0), 0, 0);
     emu_changed(warp);
     return op + 1;
 }
@@ -112,6 +115,7 @@ const struct emu_op *emu_op_mma(struct emu_warp *warp, const struct emu_op *op)
 {
     const struct emu_matrix *m = op->extra;
     emu_aligned(warp, op);
+    emu_event(warp, op, EMU_EVENT_MMA, 0, 0, 0);
     if (m->is_f64)
         return mma_f64(warp, op, m);
     const uint32_t *reg[8];
@@ -237,6 +241,8 @@ const struct emu_op *emu_op_wgmma(struct emu_warp *warp, const struct emu_op *op
     emu_aligned(warp, op);
     if (EMU_UNLIKELY(warp->hazard != NULL))
         emu_watch_wgmma(warp, op, m, flight.a_descriptor, flight.b_descriptor, &issue.tag);
+    emu_event(warp, op, EMU_EVENT_MMA,
+              EMU_SHARED_WINDOW + warp->block->rank * EMU_SHARED_STRIDE + (flight.b_descriptor & 0x3fff) * 16, 0, 0);
     if (emu_async_wgmma(warp->launch->async, &issue, &work, &fault))
         return emu_fault_at(warp, op, &fault);
     return op + 1;

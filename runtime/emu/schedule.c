@@ -1,4 +1,5 @@
 /* A launch: blocks become resident, their warps run in turn, and what waits is found out. */
+#include "event.h"
 #include "watch.h"
 
 /* ---- Clusters ----------------------------------------------------------------------------------------------------- */
@@ -100,6 +101,7 @@ static int warp_start(struct emu_warp *warp)
     p->local_top = EMU_LOCAL_START + entry->local_bytes;
     p->mask = warp->exists;
     emu_path_enter(warp, path);
+    emu_event(warp, p->pc, EMU_EVENT_START, 0, 0, 0);
     return 0;
 }
 
@@ -178,7 +180,7 @@ static int run(struct emu_warp *warp)
     if (!emu_path_next(warp))
         return 0;
     uint64_t changes = launch->changes;
-    uint32_t left = EMU_SLICE;
+    uint32_t slice = launch->slice, left = slice;
     const struct emu_op *op = warp->pc;
     uint64_t lanes = 0;
     int watched = warp->hazard && launch->kernel->module->has_wgmma;
@@ -205,9 +207,9 @@ static int run(struct emu_warp *warp)
     }
     if (op)
         warp->paths[warp->current].pc = op;
-    launch->instructions += EMU_SLICE - left;
+    launch->instructions += slice - left;
     launch->lane_instructions += lanes;
-    launch->time += EMU_SLICE - left;
+    launch->time += slice - left;
     if (launch->changes != changes || left) {
         warp->idle = 0;
         warp->watch = 0;
@@ -249,6 +251,7 @@ static void retire(struct emu_launch *launch, struct emu_cluster **at)
 static int round_of(struct emu_launch *launch)
 {
     int ran = 0;
+    launch->rounds++;
     for (struct emu_cluster **at = &launch->resident; *at && !launch->status;) {
         struct emu_cluster *cluster = *at;
         uint32_t live = 0;
@@ -271,94 +274,6 @@ static int round_of(struct emu_launch *launch)
 }
 
 /* ---- Waiting ------------------------------------------------------------------------------------------------------ */
-
-static void describe(const struct emu_warp *warp, const struct emu_path *path, char *out, size_t room)
-{
-    switch (path->state) {
-    case EMU_PATH_SYNC:
-        snprintf(out, room, "lanes 0x%x wait for lanes 0x%x of their warp", path->wait_b, path->wait_a & ~path->wait_b);
-        break;
-    case EMU_PATH_BARRIER: {
-        const struct emu_barrier *barrier = &warp->block->barriers[path->wait_a];
-        uint32_t have = barrier->again;
-        for (uint32_t i = 0; i < warp->block->warp_count; i++)
-            have += emu_count(barrier->lanes[i]);
-        snprintf(out, room, "waits at named barrier %u, where %u of %u threads are", path->wait_a, have,
-                 barrier->implicit ? warp->block->live_warps * EMU_LANES : barrier->expected);
-        break;
-    }
-    case EMU_PATH_CLUSTER:
-        snprintf(out, room, "waits at the cluster's barrier for %u threads", warp->block->cluster->missing);
-        break;
-    case EMU_PATH_REGISTERS:
-        snprintf(out, room, "waits for registers: %u are free in the block's pool", warp->block->registers_free);
-        break;
-    default:
-        if (!path->wait_address)
-            snprintf(out, room, "loops without end");
-        else
-            emu_describe_mbarrier(warp, path, out, room);
-        break;
-    }
-}
-
-/* The hazard that this wait is a sign of, beside the deadlock. */
-static const char *cause(const struct emu_warp *warp, const struct emu_path *path)
-{
-    if (path->state == EMU_PATH_REGISTERS)
-        return "REG-POOL";
-    if (path->state == EMU_PATH_POLL && path->wait_address && emu_lacks_bytes(warp, path->wait_address))
-        return "TX-BYTES";
-    return NULL;
-}
-
-/* What every warp waits for; equal lines of neighbouring warps are one. */
-static void deadlock(struct emu_launch *launch)
-{
-    char text[sizeof launch->error.text - 32], line[400], last[320] = "";
-    size_t n = (size_t)snprintf(text, sizeof text, "no warp can go on");
-    struct emu_warp *first = NULL;
-    const struct emu_op *first_op = NULL;
-    const char *name = NULL;
-    uint32_t lines = 0, more = 0;
-    for (struct emu_cluster *c = launch->resident; c; c = c->next) {
-        for (uint32_t b = 0; b < c->block_count; b++) {
-            for (uint32_t w = 0; w < c->blocks[b].warp_count; w++) {
-                struct emu_warp *warp = &c->blocks[b].warps[w];
-                for (uint32_t i = 0; !warp->done && i < warp->path_count; i++) {
-                    struct emu_path *p = &warp->paths[i];
-                    if (p->state < EMU_PATH_SYNC)
-                        continue;
-                    const char *sign = cause(warp, p);
-                    if (!first || (sign && !name)) {
-                        first = warp;
-                        first_op = p->wait_op;
-                        name = sign;
-                    }
-                    char what[160], where[200];
-                    describe(warp, p, what, sizeof what);
-                    warp->function = p->function;
-                    warp->mask = p->mask;
-                    emu_place(warp, p->wait_op, where, sizeof where);
-                    if (!strcmp(what, last)) {
-                        more++;
-                        continue;
-                    }
-                    snprintf(last, sizeof last, "%s", what);
-                    snprintf(line, sizeof line, "\n  %s: %s", where, what);
-                    if (lines++ < 12 && n < sizeof text)
-                        n += (size_t)snprintf(text + n, sizeof text - n, "%s", line);
-                }
-            }
-        }
-    }
-    if (more && n < sizeof text)
-        snprintf(text + n, sizeof text - n, "\n  and %u more alike", more);
-    name = name ? name : "DEADLOCK";
-    emu_fail_launch(launch, TW_ERROR_LAUNCH, "hazard %s: %s", name, text);
-    if (first)
-        emu_report_at(first, first_op, name, 0, 0, "%s", text);
-}
 
 static void async_fault(struct emu_launch *launch, const struct emu_fault *fault)
 {
@@ -385,6 +300,8 @@ static int wake_pollers(struct emu_launch *launch)
 enum {
     START_RESIDENT = 2,  /* clusters that are resident from the start; more come when these cannot go on */
     PATIENCE = 64,       /* rounds after which one more cluster is admitted: the others may wait for it */
+    LEAPS = 4,           /* how often time leaps in vain for pollers that look at a clock */
+    LEAPS_IN_ALL = 1000,
     POLLS_TO_DEADLOCK = 32 /* how often pollers are woken in vain before that is a deadlock */
 };
 
@@ -392,7 +309,9 @@ static void run_all(struct emu_launch *launch)
 {
     struct emu_fault fault;
     uint32_t rounds = 0, woken = 0;
-    uint64_t woken_at = 0;
+    uint64_t woken_at = 0, clocks = 0, leapt_at = 0;
+    uint32_t leaps = 0, leaps_in_all = 0;
+    struct emu_stall stall;
     uint64_t limit = launch->device->options.instruction_limit;
     while (!launch->status) {
         while (launch->resident_count < START_RESIDENT && admit(launch))
@@ -405,7 +324,7 @@ static void run_all(struct emu_launch *launch)
         if (limit && launch->instructions > limit)
             emu_fail_launch(launch, TW_ERROR_LAUNCH, "more than %llu instructions", (unsigned long long)limit);
         if (ran) {
-            if (++rounds >= PATIENCE) {
+            if (++rounds >= PATIENCE * EMU_SLICE / launch->slice) {
                 rounds = 0;
                 if (!admit(launch) && launch->async_idle++ > 64) { /* loops that look at a clock wait for events too */
                     launch->async_idle = 0;
@@ -427,8 +346,25 @@ static void run_all(struct emu_launch *launch)
             woken_at = launch->changes;
             continue;
         }
-        deadlock(launch);
+        /* Where the pollers look at a clock, time is what they wait for: 4 seconds of it, then ever more. What comes of
+         * it may be that they give up by a trap; then what they had waited for is the news. */
+        emu_stall_find(launch, &stall);
+        if (launch->changes != leapt_at)
+            leaps = 0;
+        if (launch->clocks == clocks || leaps == LEAPS || leaps_in_all == LEAPS_IN_ALL) {
+            emu_stall_report(launch, &stall);
+            break;
+        }
+        launch->time += (uint64_t)1 << (32 + 4 * leaps);
+        clocks = launch->clocks;
+        leaps++;
+        leaps_in_all++;
+        woken = 0;
+        wake_pollers(launch);
+        leapt_at = woken_at = launch->changes;
     }
+    if (launch->trapped && leaps_in_all)
+        emu_stall_report(launch, &stall);
 }
 
 /* ---- Launches ----------------------------------------------------------------------------------------------------- */
@@ -514,6 +450,11 @@ int emu_launch_run(struct emu_device *device, const struct tw_launch *given, str
     launch->entry = kernel->entry;
     launch->sms = (uint32_t)device->device.sm_count;
     launch->number = ++device->launches;
+    launch->reports_before = device->reports.count;
+    launch->ranges = given->ranges;
+    launch->range_count = given->range_count;
+    launch->listens = device->options.event != NULL;
+    launch->slice = device->options.slice && device->options.slice < EMU_SLICE ? device->options.slice : EMU_SLICE;
     int status = check(launch, given, error);
     if (status)
         goto done;
@@ -544,6 +485,7 @@ int emu_launch_run(struct emu_device *device, const struct tw_launch *given, str
         if (c->hazard)
             emu_hazard_cluster_end(c->hazard);
     emu_watch_end(launch);
+    emu_reports_end(launch);
     status = launch->status;
     if (status)
         tw_fail(error, status, "%s", launch->error.text);

@@ -1,5 +1,5 @@
 /* Two implementations of one arithmetic. The plain one takes numbers apart into integers and follows tensor_core.def to
-   the letter. The fast one computes the same bits for kinds of way FUSED with floats, four results at a time; where its
+   the letter. The fast one computes the same bits for kinds of way FUSED with floats, 4, 8 or 16 results at a time; where its
    conditions do not hold it hands single elements to the plain one.
 
    Why the fast one is exact. Let E be the largest exponent of a sum's terms, F the row's fraction bits.
@@ -17,6 +17,9 @@
 
 #include <math.h>
 #include <string.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
 const struct emu_tc_row emu_tc_rows[EMU_TC_KINDS] = {
 #define TC(name, engine, m, n, k, a, b, d, saturate, way, fraction, round)                                             \
@@ -224,19 +227,13 @@ static void fused_all_plain(const struct emu_tc_row *row, size_t m, size_t n, co
 
 #if defined(__GNUC__)
 
-typedef float vector __attribute__((vector_size(16)));
-typedef int32_t integers __attribute__((vector_size(16)));
-typedef uint32_t words __attribute__((vector_size(16)));
-
 enum {
-    LANES = 4,
-    ROWS = 64,                           /* of a at a time */
-    COLUMNS = 64,                        /* of b at a time */
+    ROWS = 64,                           /* of an operand at a time */
     LOWEST = (127 - 100) << 23,          /* 2^-100 */
     HIGHEST = (int)((127u + 100u) << 23) /* 2^100 */
 };
 
-/* An operand as floats: values, and 2^exponent of each (0 of a zero). */
+/* An operand as floats, element l of row i at [l * ROWS + i]: values, and 2^exponent of each (0 of a zero). */
 struct factors {
     float value[EMU_TC_MAX_K * ROWS], power[EMU_TC_MAX_K * ROWS];
     int32_t usual[ROWS]; /* a row: all ones where every element is finite */
@@ -277,60 +274,13 @@ static inline int convert(enum emu_tc_type type, uint32_t bits, float *value, fl
     return type == EMU_TC_E4M3 ? !(field == 15 && mantissa == 7) : field != ones;
 }
 
-/* `rows` rows of k elements. Element l of row i goes to [i * row_stride + l * k_stride]. */
-static inline void convert_rows(enum emu_tc_type type, const uint8_t *from, size_t rows, size_t k, size_t row_stride,
-                                size_t k_stride, struct factors *to)
-{
-    for (size_t i = 0; i < rows; i++) {
-        int finite = 1, any = 0;
-        for (size_t l = 0; l < k; l++) {
-            size_t at = i * row_stride + l * k_stride;
-            finite &= convert(type, load(from, formats[type].bytes, i * k + l), &to->value[at], &to->power[at]);
-            any |= to->power[at] != 0;
-        }
-        to->usual[i] = finite ? -1 : 0;
-        to->zero[i] = any ? 0 : -1;
-    }
-}
-
-/* With the type a constant in each case, so that the loops above lose their branches. */
-static void convert_operand(enum emu_tc_type type, const uint8_t *from, size_t rows, size_t k, size_t row_stride,
-                            size_t k_stride, struct factors *to)
-{
-    switch (type) {
-    case EMU_TC_BF16:
-        convert_rows(EMU_TC_BF16, from, rows, k, row_stride, k_stride, to);
-        break;
-    case EMU_TC_F16:
-        convert_rows(EMU_TC_F16, from, rows, k, row_stride, k_stride, to);
-        break;
-    case EMU_TC_TF32:
-        convert_rows(EMU_TC_TF32, from, rows, k, row_stride, k_stride, to);
-        break;
-    case EMU_TC_E4M3:
-        convert_rows(EMU_TC_E4M3, from, rows, k, row_stride, k_stride, to);
-        break;
-    default:
-        convert_rows(EMU_TC_E5M2, from, rows, k, row_stride, k_stride, to);
-    }
-}
-
-static inline vector broadcast(float x)
-{
-    return (vector){x, x, x, x};
-}
-
-static inline vector fetch(const float *from)
-{
-    vector v;
-    memcpy(&v, from, sizeof v);
-    return v;
-}
+typedef float four __attribute__((vector_size(16)));
+typedef int32_t four_bits __attribute__((vector_size(16)));
 
 /* of numbers that are not negative */
-static inline vector larger(vector x, vector y)
+static inline four larger(four x, four y)
 {
-    integers a, b, r;
+    four_bits a, b, r;
     memcpy(&a, &x, sizeof a);
     memcpy(&b, &y, sizeof b);
     r = b ^ ((a ^ b) & (x > y));
@@ -338,124 +288,36 @@ static inline vector larger(vector x, vector y)
     return x;
 }
 
-/* The result of one sum: an integer times 2^(E-F), power = 2^E. */
-static inline uint32_t finish(enum emu_tc_round round, int fraction, int64_t sum, uint32_t power)
-{
-    if (round == EMU_TC_F16_RNE)
-        return round_sum(round, sum, (int)(power >> 23) - 127 - fraction);
-    double exact = (double)sum;
-    uint64_t bits;
-    memcpy(&bits, &exact, sizeof bits);
-    bits &= round == EMU_TC_F32_RZ ? ~(uint64_t)0 << 29 : ~(uint64_t)0 << 39;
-    memcpy(&exact, &bits, sizeof exact);
-    return bits_of((float)exact * float_of(power - ((uint32_t)fraction << 23)));
-}
+#define LANES 4
+#define TARGET
+#define NAME(x) x##_4
+#define LARGER(x, y) larger(x, y)
+#include "tensor_core_lanes.h"
+#if defined(__x86_64__)
+#define LANES 8
+#define TARGET __attribute__((target("avx2")))
+#define NAME(x) x##_8
+#define LARGER(x, y) _mm256_max_ps(x, y)
+#include "tensor_core_lanes.h"
+#define LANES 16
+#define TARGET __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl")))
+#define NAME(x) x##_16
+#define LARGER(x, y) _mm512_max_ps(x, y)
+#include "tensor_core_lanes.h"
+#endif
 
-/* Results of one row of a and 2 * LANES columns of b. value, power: of b, element l of column j at [l * COLUMNS + j].
-   c: the accumulators. sums: the results as integers, powers: bits of 2^E. Returns all ones where the conditions at the
-   head of this file hold for all columns. */
-static inline int32_t sum_lanes(size_t k, int fraction, const float *x, const float *x_power, const float *value,
-                                const float *power, const float *c, const float *c_power, const int32_t *usual,
-                                int64_t sums[2 * LANES], uint32_t powers[2 * LANES])
-{
-    vector e0 = fetch(c_power), e1 = fetch(c_power + LANES);
-    for (size_t l = 0; l < k; l++) {
-        vector p = broadcast(x_power[l]);
-        e0 = larger(p * fetch(power + l * COLUMNS), e0);
-        e1 = larger(p * fetch(power + l * COLUMNS + LANES), e1);
-    }
-    integers p0, p1, u0, u1, ok;
-    memcpy(&p0, &e0, sizeof p0);
-    memcpy(&p1, &e1, sizeof p1);
-    memcpy(&u0, usual, sizeof u0);
-    memcpy(&u1, usual + LANES, sizeof u1);
-    ok = (p0 >= LOWEST) & (p0 <= HIGHEST) & (p1 >= LOWEST) & (p1 <= HIGHEST) & u0 & u1;
-    memcpy(powers, &p0, sizeof p0);
-    memcpy(powers + LANES, &p1, sizeof p1);
-    int32_t all = ok[0] & ok[1] & ok[2] & ok[3];
-    if (!all) /* keep the conversions below in range; single columns are looked at by the caller */
-        return 0;
-    uint32_t base = (uint32_t)(254 + fraction) << 23;
-    words w0 = base - (words)p0, w1 = base - (words)p1;
-    vector scale0, scale1; /* 2^(F-E) */
-    memcpy(&scale0, &w0, sizeof w0);
-    memcpy(&scale1, &w1, sizeof w1);
-    integers s[2][2] = {{{0}, {0}}, {{0}, {0}}};
-    for (size_t part = 0; part < 2; part++) {
-        integers s0 = {0}, s1 = {0};
-        for (size_t l = part * (k / 2); l < (part + 1) * (k / 2); l++) {
-            vector v = broadcast(x[l]);
-            s0 += __builtin_convertvector(v * fetch(value + l * COLUMNS) * scale0, integers);
-            s1 += __builtin_convertvector(v * fetch(value + l * COLUMNS + LANES) * scale1, integers);
-        }
-        s[part][0] = s0;
-        s[part][1] = s1;
-    }
-    integers c0 = __builtin_convertvector(fetch(c) * scale0, integers);
-    integers c1 = __builtin_convertvector(fetch(c + LANES) * scale1, integers);
-    for (int l = 0; l < LANES; l++) {
-        sums[l] = (int64_t)s[0][0][l] + s[1][0][l] + c0[l];
-        sums[LANES + l] = (int64_t)s[0][1][l] + s[1][1][l] + c1[l];
-    }
-    return all;
-}
-
-/* Up to ROWS x COLUMNS results at d, whose rows are n elements apart; a and b raw and converted. */
-static void fused_panel(const struct emu_tc_row *row, size_t rows, size_t columns, size_t n, const uint8_t *a,
-                        const uint8_t *b, const struct factors *fa, const struct factors *fb, void *d)
-{
-    size_t k = row->k, a_row = k * formats[row->a].bytes, b_row = k * formats[row->b].bytes;
-    unsigned bytes = formats[row->d].bytes;
-    for (size_t i = 0; i < rows; i++)
-        for (size_t j = 0; j < columns; j += 2 * LANES) {
-            size_t count = columns - j < 2 * LANES ? columns - j : 2 * LANES;
-            float c[2 * LANES] = {0}, c_power[2 * LANES] = {0};
-            uint32_t powers[2 * LANES];
-            int64_t sums[2 * LANES];
-            for (size_t l = 0; l < count; l++) {
-                uint32_t bits = load(d, bytes, i * n + j + l);
-                if (row->d ==
-                    EMU_TC_F32) { /* a subnormal's power of 0 is well: it is below every fast sum's last bit */
-                    c[l] = float_of(bits);
-                    c_power[l] = float_of(bits & F32_INFINITY);
-                } else if (!convert(EMU_TC_F16, bits, &c[l], &c_power[l])) {
-                    c_power[l] = float_of(F32_INFINITY);
-                }
-            }
-            if (fa->usual[i] && sum_lanes(k, row->fraction, fa->value + i * k, fa->power + i * k, fb->value + j,
-                                          fb->power + j, c, c_power, fb->usual + j, sums, powers)) {
-                for (size_t l = 0; l < count; l++)
-                    store(d, bytes, i * n + j + l, finish(row->round, row->fraction, sums[l], powers[l]));
-                continue;
-            }
-            for (size_t l = 0; l < count; l++) {
-                uint32_t bits = load(d, bytes, i * n + j + l);
-                int nothing = c[l] == 0 && fa->usual[i] && fb->usual[j + l] && (fa->zero[i] || fb->zero[j + l]);
-                store(d, bytes, i * n + j + l,
-                      nothing ? 0 : fused_plain(row, a + i * a_row, b + (j + l) * b_row, bits));
-            }
-        }
-}
-
+/* The widest vectors that this processor has and the matrix fills. */
 static void fused_all(const struct emu_tc_row *row, size_t m, size_t n, const void *a, const void *b, void *d)
 {
-    struct factors fa, fb;
-    size_t k = row->k;
-    const uint8_t *a_bytes = a, *b_bytes = b;
-    uint8_t *d_bytes = d;
-    for (size_t i = 0; i < m; i += ROWS) {
-        size_t rows = m - i < ROWS ? m - i : ROWS;
-        const uint8_t *a_from = a_bytes + i * k * formats[row->a].bytes;
-        convert_operand(row->a, a_from, rows, k, k, 1, &fa);
-        for (size_t j = 0; j < n; j += COLUMNS) {
-            size_t columns = n - j < COLUMNS ? n - j : COLUMNS;
-            const uint8_t *b_from = b_bytes + j * k * formats[row->b].bytes;
-            if (columns % (2 * LANES))
-                memset(&fb, 0, sizeof fb);
-            convert_operand(row->b, b_from, columns, k, 1, COLUMNS, &fb);
-            fused_panel(row, rows, columns, n, a_from, b_from, &fa, &fb, d_bytes + (i * n + j) * formats[row->d].bytes);
-        }
-    }
+#if defined(__x86_64__)
+    if (n >= 16 && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512vl"))
+        fused_16(row, m, n, a, b, d);
+    else if (n >= 8 && __builtin_cpu_supports("avx2"))
+        fused_8(row, m, n, a, b, d);
+    else
+#endif
+        fused_4(row, m, n, a, b, d);
 }
 
 #else

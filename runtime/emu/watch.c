@@ -3,27 +3,9 @@
 /* ---- Launches ----------------------------------------------------------------------------------------------------- */
 
 /* A report of the engine becomes one of the device. */
-static void found(void *context, const struct emu_hazard_report *found)
+static void found(void *context, struct emu_hazard_report *report)
 {
-    struct emu_launch *launch = context;
-    const struct emu_hazard_info *info = emu_hazard_info(found->name);
-    struct emu_report report = {.name = info->name, .address = found->address, .warp = found->warp, .hazard = 1};
-    char place[400], other[400] = "", text[1400], address[64] = "";
-    emu_place_number(launch, found->position, found->block, found->warp, place, sizeof place, &report);
-    if (found->other != EMU_HAZARD_NOWHERE)
-        emu_place_number(launch, found->other, found->other_block, found->other_warp, other, sizeof other, NULL);
-    if (found->address >= EMU_SHARED_WINDOW && found->address < EMU_LOCAL_WINDOW)
-        snprintf(address, sizeof address, ", shared memory +%llu of rank %llu",
-                 (unsigned long long)(found->address % EMU_SHARED_STRIDE - EMU_SHARED_START),
-                 (unsigned long long)((found->address - EMU_SHARED_WINDOW) / EMU_SHARED_STRIDE));
-    else if (found->address)
-        snprintf(address, sizeof address, ", address 0x%llx", (unsigned long long)found->address);
-    snprintf(text, sizeof text, "hazard %s: %s: %s, lanes 0x%x%s%s%s", info->name, found->text, place, found->lanes,
-             address, *other ? "; the other is " : "", other);
-    report.text = text;
-    emu_report_add(launch->device, &report);
-    if (launch->device->options.hazards == EMU_HAZARDS_FATAL)
-        emu_fail_launch(launch, TW_ERROR_LAUNCH, "%s", text);
+    report->tag = (uint32_t)emu_report_found(context, report);
 }
 
 int emu_watch_start(struct emu_launch *launch, const struct tw_launch *given, struct tw_error *error)
@@ -36,9 +18,9 @@ int emu_watch_start(struct emu_launch *launch, const struct tw_launch *given, st
                                          .strict = device->options.hazards == EMU_HAZARDS_STRICT,
                                          .programmatic = (given->flags & TW_LAUNCH_PROGRAMMATIC) != 0,
                                          .memory = device->hazard_memory,
+                                         .at_once = device->options.hazards == EMU_HAZARDS_FATAL,
                                          .report = found,
                                          .context = launch};
-    launch->reports_before = device->reports.count;
     return emu_hazard_open(device->device.rt, &options, &launch->hazard, error);
 }
 
@@ -47,19 +29,13 @@ void emu_watch_end(struct emu_launch *launch)
     struct emu_device *device = launch->device;
     if (!launch->hazard)
         return;
-    size_t at = launch->reports_before;
-    for (size_t i = 0; emu_hazard_report_at(launch->hazard, i); i++) {
-        const struct emu_hazard_report *r = emu_hazard_report_at(launch->hazard, i);
-        while (at < device->reports.count && !device->reports.items[at].hazard)
-            at++;
-        if (at < device->reports.count && !strcmp(device->reports.items[at].name, emu_hazard_info(r->name)->name))
-            device->reports.items[at++].count = r->count;
-    }
+    emu_hazard_settle(launch->hazard);
+    const struct emu_hazard_report *r;
+    for (size_t i = 0; (r = emu_hazard_report_at(launch->hazard, i)); i++)
+        if (r->tag)
+            device->reports.items[r->tag - 1].report.count += r->count - 1;
     if (!launch->status && emu_hazard_status(launch->hazard))
         emu_fail_launch(launch, TW_ERROR_MEMORY, "no memory for the hazard engine");
-    if (!launch->status && device->reports.count > launch->reports_before)
-        emu_fail_launch(launch, TW_ERROR_LAUNCH, "%s%s", device->reports.items[launch->reports_before].text,
-                        device->reports.count > launch->reports_before + 1 ? " (and more)" : "");
     emu_hazard_close(launch->hazard);
     launch->hazard = NULL;
     tw_free(device->device.rt, launch->flights);
@@ -280,7 +256,7 @@ static int box_piece(void *context, struct emu_tma_piece piece)
 }
 
 /* A tensor copy that would fault tells nothing: the issue reports it. */
-static void tell_tensor(struct emu_warp *warp, const struct emu_copy *c, unsigned lane, emu_hazard_operation handle,
+static void tell_tensor(struct emu_warp *warp, const struct emu_op *op, const struct emu_copy *c, unsigned lane, emu_hazard_operation handle,
                         uint16_t targets)
 {
     struct emu_fault fault;
@@ -290,6 +266,13 @@ static void tell_tensor(struct emu_warp *warp, const struct emu_copy *c, unsigne
     unsigned char *image = image_of(warp->launch, request.map->extent);
     if (!image)
         return;
+    uint32_t pattern = 8 * request.map->span;
+    if (pattern && request.map->extent >= pattern && request.smem % pattern)
+        emu_report_at(warp, op, "ALIGN", request.smem, 0,
+                      "a box of swizzle %uB at a shared address that is no multiple of its pattern of %u bytes",
+                      request.map->span, pattern);
+    if (!c->store)
+        emu_hazard_swizzle(warp->hazard, handle, request.map->span);
     struct recorder recorder = {
         .warp = warp, .handle = handle, .lane = lane, .writes = c->store, .reduce = c->reduce != EMU_REDUCE_STORE};
     struct emu_bytes memory = {&recorder, record_read, record_write};
@@ -324,7 +307,7 @@ static void tell_signals(struct emu_warp *warp, emu_hazard_operation handle, uin
             emu_hazard_signals(warp->hazard, handle, emu_async_target(barrier, rank));
 }
 
-static void tell_lane(struct emu_warp *warp, const struct emu_copy *c, unsigned lane, emu_hazard_operation handle)
+static void tell_lane(struct emu_warp *warp, const struct emu_op *op, const struct emu_copy *c, unsigned lane, emu_hazard_operation handle)
 {
     struct emu_hazard_warp *hazard = warp->hazard;
     uint16_t targets = c->multicast == PTX_NONE ? 0 : (uint16_t)EMU_W(c->multicast)[lane];
@@ -332,7 +315,7 @@ static void tell_lane(struct emu_warp *warp, const struct emu_copy *c, unsigned 
     if (signals)
         tell_signals(warp, handle, emu_lane_address(warp, &c->barrier, lane), targets);
     if (c->opcode == PTX_OP_CP_ASYNC_BULK_TENSOR || c->opcode == PTX_OP_CP_REDUCE_ASYNC_BULK_TENSOR) {
-        tell_tensor(warp, c, lane, handle, targets);
+        tell_tensor(warp, op, c, lane, handle, targets);
         return;
     }
     uint64_t to = emu_lane_address(warp, &c->to, lane);
@@ -375,7 +358,7 @@ void emu_watch_copy(struct emu_warp *warp, const struct emu_op *op, const struct
                                  : c->store ? EMU_HAZARD_BULK : EMU_HAZARD_SIGNAL;
     emu_hazard_operation handle = emu_hazard_issue(warp->hazard, warp->mask, kind, position);
     for (uint32_t m = warp->mask; m; m &= m - 1) {
-        tell_lane(warp, c, emu_first(m), handle);
+        tell_lane(warp, op, c, emu_first(m), handle);
         tags[emu_first(m)] = flight_new(warp->launch, op, handle);
     }
 }
@@ -398,6 +381,22 @@ static int operand_piece(void *context, uint32_t address, uint32_t bytes)
     const struct box *box = context;
     emu_hazard_reads(box->warp->hazard, box->handle, box->lane, box->smem + address, bytes);
     return 0;
+}
+
+/* The rows of a swizzle's pattern begin where the address says, but for the descriptor's base offset. */
+static void tell_operand(struct emu_warp *warp, const struct emu_op *op, struct box *box,
+                         const struct emu_operand *operand, const char *which)
+{
+    struct emu_descriptor d;
+    emu_descriptor_decode(operand->descriptor, &d);
+    uint32_t lines = d.span / 16; /* of 128 bytes, in a pattern */
+    if (lines && (d.start / 128 ^ d.base) % lines)
+        emu_report_at(warp, op, "ALIGN", box->smem + d.start, 0,
+                      "operand %s of swizzle %uB begins inside of a pattern of %u bytes, at its line %u of 128 bytes; the "
+                      "descriptor says line %u",
+                      which, d.span, 8 * d.span, d.start / 128 % lines, d.base);
+    emu_hazard_swizzle(warp->hazard, box->handle, d.span);
+    emu_operand_pieces(operand, operand_piece, box);
 }
 
 void emu_watch_wgmma(struct emu_warp *warp, const struct emu_op *op, const struct emu_matrix *m, uint64_t a, uint64_t b,
@@ -425,9 +424,9 @@ void emu_watch_wgmma(struct emu_warp *warp, const struct emu_op *op, const struc
                                   .rows = 16,
                                   .k = m->k};
     if (!m->a_in_registers)
-        emu_operand_pieces(&operand, operand_piece, &box);
+        tell_operand(warp, op, &box, &operand, "A");
     operand = (struct emu_operand){.descriptor = b, .bytes = bytes, .mn_major = m->trans_b, .rows = m->n, .k = m->k};
-    emu_operand_pieces(&operand, operand_piece, &box);
+    tell_operand(warp, op, &box, &operand, "B");
     *tag = flight_new(warp->launch, op, handle);
 }
 

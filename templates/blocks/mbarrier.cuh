@@ -1,15 +1,26 @@
 //@ -- mbarrier: an arrival count, a byte count and a phase bit in 8 bytes of shared memory.
 //@ -- remote: blocks of a cluster arrive on each other's barriers.
+//@ -- Waits of a debug build look at a clock: debug.cuh. Its additions to the text stand in holes, not in lines of
+//@ -- their own, so that other builds' lines follow each other as they do here.
 //@ param remote bool
+//@ local ms, site, began, or_late = debug_ms(), "", "", ""
+//@ if ms > 0 then
+//@     site = ", const char *ring = \"\", u32 kind = 0,\n" .. (" "):rep(45) ..
+//@         "u32 stage = 0, u32 step = 0, int line = __builtin_LINE()"
+//@     began = "\nu64 began = 0;"
+//@     or_late = " && debug_again(began, barrier, parity, ring, kind, stage, step, line)"
+//@ include "blocks/debug.cuh" ms = ms
+
+//@ end
 __device__ __forceinline__ void barrier_init(u32 barrier, u32 arrivals)
 {
     asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals) : "memory");
 }
 
 // Returns once the barrier has completed the phase of this parity.
-__device__ __forceinline__ void barrier_wait(u32 barrier, u32 parity)
+__device__ __forceinline__ void barrier_wait(u32 barrier, u32 parity${site})
 {
-    u32 done;
+    u32 done;${began}
     do {
         asm volatile("{\n"
                      ".reg .pred p;\n"
@@ -19,7 +30,7 @@ __device__ __forceinline__ void barrier_wait(u32 barrier, u32 parity)
                      : "=r"(done)
                      : "r"(barrier), "r"(parity)
                      : "memory");
-    } while (!done);
+    } while (!done${or_late});
 }
 
 //@ if not remote then

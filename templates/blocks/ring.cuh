@@ -8,6 +8,14 @@
 //@ param cluster_m int
 //@ param cluster_n int
 //@ local blocks = cluster_m * cluster_n
+//@ local line, member, count = "", "", ""
+//@ local function site(kind)
+//@     return debug_ms() > 0 and ", \"" .. ring.name .. "\", " .. kind .. ", p.stage, p.step, line" or ""
+//@ end
+//@ local at_full, at_empty, at_end = site(1), site(2), site(3) -- kind of debug_record
+//@ if debug_ms() > 0 then
+//@     line, member, count = ", int line = __builtin_LINE()", "\nu32 step;  // stages gone past", "\n    ++p.step;"
+//@ end
 //@ local full_phase, empty_phase, expected = 0, 1, ring.tx_bytes
 //@ for _, role in ipairs(roles) do
 //@     for _, step in ipairs(role.step) do
@@ -20,11 +28,11 @@
 // Ring ${ring.name}: ${ring.stages} stages of ${ring.tx_bytes} bytes.
 struct ${ring.name}_position {
     u32 stage; // 0 .. ${ring.stages} - 1
-    u32 phase; // flips when the ring wraps
+    u32 phase; // flips when the ring wraps${member}
 };
 
 __device__ __forceinline__ void ${ring.name}_advance(${ring.name}_position &p)
-{
+{${count}
     if (++p.stage == ${ring.stages}) {
         p.stage = 0;
         p.phase ^= 1;
@@ -51,9 +59,9 @@ __device__ __forceinline__ void ${ring.name}_init()
 }
 
 // Filler: the stage may be written.
-__device__ __forceinline__ void ${ring.name}_wait_empty(${ring.name}_position p)
+__device__ __forceinline__ void ${ring.name}_wait_empty(${ring.name}_position p${line})
 {
-    barrier_wait(${ring.name}_empty(p.stage), p.phase ^ ${empty_phase});
+    barrier_wait(${ring.name}_empty(p.stage), p.phase ^ ${empty_phase}${at_empty});
 }
 
 // Filler: announces the bytes of the whole stage.
@@ -63,9 +71,9 @@ __device__ __forceinline__ void ${ring.name}_expect(${ring.name}_position p)
 }
 
 // Drainer: the stage has arrived.
-__device__ __forceinline__ void ${ring.name}_wait_full(${ring.name}_position p)
+__device__ __forceinline__ void ${ring.name}_wait_full(${ring.name}_position p${line})
 {
-    barrier_wait(${ring.name}_full(p.stage), p.phase ^ ${full_phase});
+    barrier_wait(${ring.name}_full(p.stage), p.phase ^ ${full_phase}${at_full});
 }
 
 //@ if blocks > 1 then
@@ -85,10 +93,10 @@ __device__ __forceinline__ void ${ring.name}_release(${ring.name}_position &p)
 }
 
 // Filler, at its end: waits until every stage is released, so that no other block arrives here after this one's exit.
-__device__ __forceinline__ void ${ring.name}_drain(${ring.name}_position p)
+__device__ __forceinline__ void ${ring.name}_drain(${ring.name}_position p${line})
 {
     for (u32 i = 0; i < ${ring.stages}; ++i) {
-        barrier_wait(${ring.name}_empty(p.stage), p.phase ^ ${empty_phase});
+        barrier_wait(${ring.name}_empty(p.stage), p.phase ^ ${empty_phase}${at_end});
         ${ring.name}_advance(p);
     }
 }

@@ -25,13 +25,13 @@ struct rule {
     int whole_rows, map;
 };
 
-static inline uint64_t pitch(int64_t extent, int64_t stride, uint64_t element_bytes)
+INLINE uint64_t pitch(int64_t extent, int64_t stride, uint64_t element_bytes)
 {
     return extent > 1 ? (uint64_t)stride * element_bytes : 0;
 }
 
-/* The tensors in the order of ${NAME}_args, with defaults in place of strides of 0. */
-static inline void resolve(const struct ${NAME}_args *args, struct tensor *t)
+/* The tensors in the order of ${NAME}_args, with defaults in place of strides of 0; dense: all are. */
+INLINE void resolve(const struct ${NAME}_args *args, int dense, struct tensor *t)
 {
 //@ for _, t in ipairs(host.tensor) do
     t[tensor_${t.name}].address = (uint64_t)(uintptr_t)args->${t.name};
@@ -39,9 +39,10 @@ static inline void resolve(const struct ${NAME}_args *args, struct tensor *t)
     t[tensor_${t.name}].dim[${d.index}] = ${d.c};
 //@     end
 //@     for _, s in ipairs(t.stride) do
-    t[tensor_${t.name}].stride[${s.index}] = args->${t.name}_stride[${s.index}] ? args->${t.name}_stride[${s.index}] : ${s.c};
+    t[tensor_${t.name}].stride[${s.index}] = dense || !args->${t.name}_stride[${s.index}] ? ${s.c} : args->${t.name}_stride[${s.index}];
 //@     end
 //@ end
+    (void)dense;
 }
 
 //@ if host.symbol_count > 0 then
@@ -73,7 +74,7 @@ COLD static int refuse_division(struct ${NAME}_error *error, const char *what)
 
 //@ end
 /* The sizes, before any formula over them is computed. */
-static inline int check_sizes(const struct ${NAME}_args *args, struct ${NAME}_error *error)
+INLINE int check_sizes(const struct ${NAME}_args *args, struct ${NAME}_error *error)
 {
 //@ for _, d in ipairs(host.symbol) do
 //@     if d.multiple > 1 then
@@ -128,7 +129,7 @@ COLD static int refuse_stride(struct ${NAME}_error *error, const char *name, int
 
 //@ end
 /* What holds for every variant: no extent below 0 or past a map's, addresses, strides below 2^40 bytes. */
-static inline int check_tensors(const struct tensor *t, struct ${NAME}_error *error)
+INLINE int check_tensors(const struct tensor *t, struct ${NAME}_error *error)
 {
 //@ for _, t in ipairs(host.tensor) do
 //@     for _, d in ipairs(t.dim) do
@@ -158,12 +159,90 @@ static inline int check_tensors(const struct tensor *t, struct ${NAME}_error *er
     return ${NAME}_OK;
 }
 
+//@ local plain = host.guard_count + host.divisor_count == 0
+//@ if plain then
+/* Whether every size is in its range, and above 1. Sums of signs with one branch, here and below, for this is what most
+ * launches are: nothing has to be put in the place of an extent, stride or address that is never used. */
+INLINE int ordinary_sizes(const struct ${NAME}_args *args)
+{
+    uint64_t wrong = 0; /* its highest bit */
+//@ local seen = {}
+//@ for _, d in ipairs(host.symbol) do
+    wrong |= ((uint64_t)args->${d.name} - 2) | ((uint64_t)${d.limit} - (uint64_t)args->${d.name});
+//@     if d.multiple > 1 then
+    wrong |= (uint64_t)(args->${d.name} % ${d.multiple} != 0) << 63;
+//@     end
+//@     seen["args->" .. d.name] = true
+//@ end
+//@ if host.symbol_count == 0 then
+    (void)args;
+//@ end
+    return wrong >> 63 == 0;
+}
+
+/* Whether all strides are the default ones. */
+INLINE int all_dense(const struct ${NAME}_args *args)
+{
+    int64_t given = 0;
+//@ for _, t in ipairs(host.tensor) do
+//@     for _, s in ipairs(t.stride) do
+    given |= args->${t.name}_stride[${s.index}];
+//@     end
+//@ end
+    (void)args;
+    return given == 0;
+}
+
+/* Whether every tensor has an address, extents above 1 and strides in their range. */
+INLINE int ordinary_tensors(const struct tensor *t, int dense)
+{
+    uint64_t wrong = 0, any = 0;
+//@ for _, t in ipairs(host.tensor) do
+    any |= t[tensor_${t.name}].address;
+    wrong |= t[tensor_${t.name}].address - 1;
+//@     for _, d in ipairs(t.dim) do
+//@         if not seen[d.c] then
+    wrong |= ((uint64_t)t[tensor_${t.name}].dim[${d.index}] - 2) |
+             (((uint64_t)1 << 32) - (uint64_t)t[tensor_${t.name}].dim[${d.index}]);
+//@             seen[d.c] = true
+//@         end
+//@     end
+//@     for _, s in ipairs(t.stride) do
+//@         if s.bounded then
+    if (!dense)
+//@         end
+    wrong |= (uint64_t)t[tensor_${t.name}].stride[${s.index}] |
+             (((uint64_t)1 << 40) / ${t.bytes} - 1 - (uint64_t)t[tensor_${t.name}].stride[${s.index}]);
+//@     end
+//@ end
+    wrong |= ((uint64_t)1 << 57) - 1 - any;
+    (void)dense;
+    return wrong >> 63 == 0;
+}
+
+/* What the two have found, for the compiler. */
+INLINE void assume_ordinary(const struct ${NAME}_args *args, const struct tensor *t)
+{
+//@ for _, d in ipairs(host.symbol) do
+    ASSUME(args->${d.name} >= 2 && args->${d.name} <= ${d.limit});
+//@ end
+//@ for _, t in ipairs(host.tensor) do
+    ASSUME(t[tensor_${t.name}].address != 0);
+//@     for _, d in ipairs(t.dim) do
+    ASSUME(t[tensor_${t.name}].dim[${d.index}] > 1);
+//@     end
+//@ end
+    (void)args;
+    (void)t;
+}
+
+//@ end
 /* Says which tensor keeps the variant that asks least from being taken, and what would do. */
 COLD static int refuse_alignment(const struct ${NAME}_args *args, const struct rule *rule, int rules, struct ${NAME}_error *error)
 {
     struct tensor tensor[tensors_in_all];
     int i, d;
-    resolve(args, tensor);
+    resolve(args, 0, tensor);
     for (i = 0; i < rules; i++) {
         const struct rule *r = &rule[i];
         const struct tensor *t = &tensor[r->tensor];

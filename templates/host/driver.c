@@ -3,11 +3,17 @@
 //@ local NAME = host.name
 /* ---- failures -------------------------------------------------------------------------------------------------- */
 
-/* What only failures run is kept out of the way of launches. */
+/* What only failures run is kept out of the way of launches, and what every launch runs is one stretch of code. */
 #if defined(__GNUC__)
-#define COLD __attribute__((cold, noinline))
+#define COLD __attribute__((noinline))
+#define INLINE static inline __attribute__((always_inline))
+#define LIKELY(condition) __builtin_expect(!!(condition), 1)
+#define ASSUME(fact) do { if (!(fact)) __builtin_unreachable(); } while (0)
 #else
 #define COLD
+#define INLINE static inline
+#define LIKELY(condition) (condition)
+#define ASSUME(fact) ((void)0)
 #endif
 
 COLD static int fail(struct ${NAME}_error *error, int status, int result, const char *format, ...)
@@ -75,6 +81,16 @@ static int open_driver(struct ${NAME} *k, struct ${NAME}_error *error)
         missing = "cuFuncSetAttribute";
     if (!find_symbol(k->library, "cuLaunchKernelEx", &k->driver.launch))
         missing = "cuLaunchKernelEx";
+//@ if host.debug then
+    if (!find_symbol(k->library, "cuModuleGetGlobal_v2", &k->driver.module_global))
+        missing = "cuModuleGetGlobal";
+    if (!find_symbol(k->library, "cuMemcpyHtoD_v2", &k->driver.copy_to_device))
+        missing = "cuMemcpyHtoD";
+    if (!find_symbol(k->library, "cuMemHostAlloc", &k->driver.host_alloc))
+        missing = "cuMemHostAlloc";
+    if (!find_symbol(k->library, "cuMemFreeHost", &k->driver.host_free))
+        missing = "cuMemFreeHost";
+//@ end
     find_symbol(k->library, "cuOccupancyMaxActiveClusters", &k->driver.max_active_clusters);
     find_symbol(k->library, "cuTensorMapEncodeTiled", &k->driver.encode_tiled);
     if (missing)
@@ -89,5 +105,9 @@ static int take_driver(struct ${NAME} *k, const struct ${NAME}_driver *driver, s
         !driver->module_unload || !driver->module_function || !driver->function_set || !driver->launch)
         return fail(error, ${NAME}_INVALID, 0, "the driver's table lacks an entry point; only max_active_clusters may be "
                                           "NULL, and encode_tiled where no tensor map is used");
+//@ if host.debug then
+    if (!driver->module_global || !driver->copy_to_device || !driver->host_alloc || !driver->host_free)
+        return fail(error, ${NAME}_INVALID, 0, "the driver's table lacks an entry point that a debug build needs");
+//@ end
     return ${NAME}_OK;
 }

@@ -6,7 +6,7 @@
 #include <dlfcn.h>
 #include <stdarg.h>
 #include <stdio.h>
-//@ if host.has_text then
+//@ if host.has_text or host.debug then
 #include <stdlib.h>
 //@ end
 #include <string.h>
@@ -27,4 +27,8 @@
 //@ end
 //@ include "host/params.c" host = host
 
+//@ if host.debug then
+//@ include "host/debug.c"
+
+//@ end
 //@ include "host/load.c" host = host

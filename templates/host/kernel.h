@@ -49,6 +49,12 @@ struct ${NAME}_driver {
     int (*encode_tiled)(void *map, int dtype, uint32_t rank, void *address, const uint64_t *dim,
                         const uint64_t *stride, const uint32_t *box, const uint32_t *element_stride, int interleave,
                         int swizzle, int promotion, int fill); /* cuTensorMapEncodeTiled; NULL where no map is used */
+//@ if host.debug then
+    int (*module_global)(uint64_t *address, size_t *bytes, void *module, const char *name); /* cuModuleGetGlobal_v2 */
+    int (*copy_to_device)(uint64_t to, const void *from, size_t bytes);                     /* cuMemcpyHtoD_v2 */
+    int (*host_alloc)(void **memory, size_t bytes, unsigned flags);                         /* cuMemHostAlloc */
+    int (*host_free)(void *memory);                                                         /* cuMemFreeHost */
+//@ end
 };
 
 /* A loaded kernel. The caller's memory; its fields belong to the functions below. */
@@ -63,6 +69,9 @@ struct ${NAME} {
     int driver_version;        /* 13000 for 13.0 */
     int static_images;         /* tensor maps are copied and patched, not encoded by the driver */
     char images[200];          /* why not, where they are not */
+//@ if host.debug then
+    void *debug;               /* what waits left behind, in memory of the host's that the device writes */
+//@ end
 };
 
 /* What one launch computes on. Strides count elements and stand in memory order, the innermost dimension, whose stride
@@ -96,12 +105,12 @@ struct ${NAME}_args {
 struct ${NAME}_params {
     uint64_t word[${host.param_words}];      /* the parameter, tensor maps included */
     size_t bytes;           /* of it that the kernel has */
+    void *function;         /* CUfunction */
     int variant;            /* chosen by the tensors' alignment; 0 asks most */
-    uint32_t grid[3];       /* blocks; all 0: there is nothing to compute, and no launch */
     uint32_t threads;       /* of a block */
     uint32_t cluster[3];    /* blocks */
     uint32_t shared_bytes;  /* dynamic shared memory of a block */
-    void *function;         /* CUfunction */
+    uint32_t grid[3];       /* blocks; all 0: there is nothing to compute, and no launch */
 };
 
 /* What can be known of a variant without a device. */
@@ -171,6 +180,15 @@ int ${NAME}_launch(const struct ${NAME} *kernel, const struct ${NAME}_args *args
 /* What was loaded. Pointers are valid until unload. Thread-safe as workspace. */
 void ${NAME}_info(const struct ${NAME} *kernel, struct ${NAME}_info *info);
 
+//@ if host.debug then
+/* This is a debug build: a wait on an mbarrier that lasts too long leaves a record and ends the kernel by a trap, which
+ * later driver calls show as a failure (CUDA_ERROR_LAUNCH_FAILED). The records are in the host's memory and outlive the
+ * context. This tells them, a line for each thing that was waited for: `tell` is called with the context and a line
+ * without its end, NULL prints on stderr. Where a launch fails, its error's text holds them. Returns how many warps left a record; 0: no wait lasted too long.
+ * ${NAME}_unload calls it where nobody did. Thread-safe. */
+int ${NAME}_debug_report(const struct ${NAME} *kernel, void (*tell)(void *context, const char *line), void *context);
+
+//@ end
 /* The words of a status; never NULL. Thread-safe. */
 const char *${NAME}_strerror(int status);
 

@@ -27,13 +27,21 @@ enum {
     minor_attribute = 76,
     function_shared_bytes = 8,
     function_any_cluster = 14,
-    cluster_attribute = 4
+    cluster_attribute = 4,
+    programmatic_attribute = 6
 };
 
 /* By variant, in the order of `variants`. */
-static const struct launch_attribute attributes[][1] = {
+static const struct launch_attribute attributes[][2] = {
 //@ for _, i in ipairs(host.image) do
-    {{cluster_attribute, 0, {{${i.cluster.x}u, ${i.cluster.y}u, ${i.cluster.z}u}}}},
+//@     local cluster = "{cluster_attribute, 0, {{" .. csv { i.cluster.x, i.cluster.y, i.cluster.z } .. "}}}"
+//@     local programmatic = "{programmatic_attribute, 0, {{1, 0, 0}}}"
+//@     local list = {}
+//@     if i.cluster.x * i.cluster.y * i.cluster.z > 1 then list[1] = cluster end
+//@     if i.programmatic then list[#list + 1] = programmatic end
+//@     while #list < 2 do list[#list + 1] = "{0, 0, {{0, 0, 0}}}" end
+//@     local both = table.concat(list, ", ")
+    {${both}},
 //@ end
 };
 
@@ -42,21 +50,22 @@ static uint32_t cluster_blocks(const struct ${NAME}_variant *v)
     return v->cluster[0] * v->cluster[1] * v->cluster[2];
 }
 
-/* What the driver takes, from here on to the end of the launch. */
-static void configure(struct launch_config *config, int variant, const uint32_t *grid, void *stream)
+/* What the driver takes; the grid and the stream are a launch's. */
+static const struct launch_config configs[] = {
+//@ for n, i in ipairs(host.image) do
+//@     local number = n - 1
+//@     local count = (i.cluster.x * i.cluster.y * i.cluster.z > 1 and 1 or 0) + (i.programmatic and 1 or 0)
+    {{0, 0, 0}, {${i.threads}, 1, 1}, ${i.shared_bytes}, NULL, attributes[${number}], ${count}},
+//@ end
+};
+
+static inline void configure(struct launch_config *config, int variant, const uint32_t *grid, void *stream)
 {
-    const struct ${NAME}_variant *v = &variants[variant];
-    memset(config, 0, sizeof *config);
+    *config = configs[variant];
     config->grid[0] = grid[0];
     config->grid[1] = grid[1];
     config->grid[2] = grid[2];
-    config->block[0] = v->threads;
-    config->block[1] = 1;
-    config->block[2] = 1;
-    config->shared_bytes = v->shared_bytes;
     config->stream = stream;
-    config->attributes = attributes[variant];
-    config->attribute_count = cluster_blocks(v) > 1;
 }
 
 /* The target for a compute capability: its own, else the nearest of the same major version, else the newest whose PTX
@@ -101,6 +110,47 @@ static void count_resident(struct ${NAME} *k, int v, int variant, int sm_count)
         k->resident[v] = (int32_t)((int64_t)clusters * (int64_t)blocks / images[variant].blocks_per_sm);
 }
 
+//@ if host.debug then
+/* Memory for the records of every variant, which the device writes and a dead context leaves. */
+static int debug_memory(struct ${NAME} *k, struct ${NAME}_error *error)
+{
+    enum { portable_mapped = 1 | 2 }; /* CU_MEMHOSTALLOC_PORTABLE, _DEVICEMAP: one address for host and devices */
+    size_t variants_here = sizeof k->module / sizeof *k->module;
+    size_t bytes = (variants_here * debug_room + 1) * sizeof(struct debug_record); /* the last: whether they were told */
+    int result = k->driver.host_alloc(&k->debug, bytes, portable_mapped);
+    if (result) {
+        k->debug = NULL;
+        return driver_fault(error, result, "cuMemHostAlloc", "the debug records");
+    }
+    memset(k->debug, 0, bytes);
+    return ${NAME}_OK;
+}
+
+static struct debug_record *debug_records(const struct ${NAME} *k, int v)
+{
+    return (struct debug_record *)k->debug + (size_t)v * debug_room;
+}
+
+/* Tells the variant where its records go. */
+static int debug_attach(struct ${NAME} *k, int v, struct ${NAME}_error *error)
+{
+    enum { not_found = 500 };
+    uint64_t at = 0;
+    size_t bytes = 0;
+    struct debug_state state;
+    int result = k->driver.module_global(&at, &bytes, k->module[v], "tilewright_debug");
+    if (result == not_found)
+        return ${NAME}_OK; /* nothing in it waits on an mbarrier */
+    if (result)
+        return driver_fault(error, result, "cuModuleGetGlobal", "tilewright_debug");
+    memset(&state, 0, sizeof state);
+    state.record = (uint64_t)(uintptr_t)debug_records(k, v);
+    state.room = debug_room;
+    result = k->driver.copy_to_device(at, &state, sizeof state);
+    return result ? driver_fault(error, result, "cuMemcpyHtoD", "tilewright_debug") : ${NAME}_OK;
+}
+
+//@ end
 static int load_image(struct ${NAME} *k, int v, const void *bytes, struct ${NAME}_error *error)
 {
     enum { portable_cluster = 8 };
@@ -124,7 +174,11 @@ static int load_image(struct ${NAME} *k, int v, const void *bytes, struct ${NAME
         if (result)
             return driver_fault(error, result, "cuFuncSetAttribute", row->entry);
     }
+//@ if host.debug then
+    return debug_attach(k, v, error);
+//@ else
     return ${NAME}_OK;
+//@ end
 }
 
 static int load_variants(struct ${NAME} *k, int newer, int sm_count, struct ${NAME}_error *error)
@@ -208,6 +262,11 @@ int ${NAME}_load(struct ${NAME} *kernel, const struct ${NAME}_driver *driver, st
                       "for ${host.arch_list}", major, minor);
         goto fail;
     }
+//@ if host.debug then
+    status = debug_memory(k, error);
+    if (status)
+        goto fail;
+//@ end
     status = load_variants(k, targets[k->target - 1].major != major, sm_count, error);
     if (status)
         goto fail;
@@ -226,14 +285,55 @@ fail:
     return status;
 }
 
+//@ if host.debug then
+static void debug_print(void *context, const char *line)
+{
+    fprintf((FILE *)context, "%s\n", line);
+}
+
+/* What ${NAME}_error has room for. */
+static void debug_append(void *context, const char *line)
+{
+    struct ${NAME}_error *error = (struct ${NAME}_error *)context;
+    size_t length = strlen(error->text);
+    snprintf(error->text + length, sizeof error->text - length, "\n%s", line);
+}
+
+int ${NAME}_debug_report(const struct ${NAME} *kernel, void (*tell)(void *context, const char *line), void *context)
+{
+    char file[256];
+    int v, count = 0;
+    for (v = 0; kernel->debug && kernel->target && v < targets[kernel->target - 1].count; v++) {
+        const struct ${NAME}_variant *row = &variants[targets[kernel->target - 1].first + v];
+        snprintf(file, sizeof file, "%s.%s.cu", row->entry, row->arch);
+        count += debug_tell(debug_records(kernel, v), row->entry, file, &debug_hardware, tell ? tell : debug_print,
+                            tell ? context : (void *)stderr);
+    }
+    if (count)
+        debug_records(kernel, (int)(sizeof kernel->module / sizeof *kernel->module))->kind = 1; /* told */
+    return count;
+}
+
+//@ end
 int ${NAME}_unload(struct ${NAME} *kernel, struct ${NAME}_error *error)
 {
     int status = ${NAME}_OK, v;
+//@ if host.debug then
+    if (kernel->debug && !debug_records(kernel, (int)(sizeof kernel->module / sizeof *kernel->module))->kind)
+        ${NAME}_debug_report(kernel, NULL, NULL);
+//@ end
     for (v = 0; v < (int)(sizeof kernel->module / sizeof *kernel->module); v++) {
         int result = kernel->module[v] ? kernel->driver.module_unload(kernel->module[v]) : 0;
         if (result && !status)
             status = driver_fault(error, result, "cuModuleUnload", "${NAME}");
     }
+//@ if host.debug then
+    if (kernel->debug) {
+        int result = kernel->driver.host_free(kernel->debug);
+        if (result && !status)
+            status = driver_fault(error, result, "cuMemFreeHost", "the debug records");
+    }
+//@ end
     if (kernel->library)
         dlclose(kernel->library);
     memset(kernel, 0, sizeof *kernel);
@@ -263,6 +363,13 @@ int ${NAME}_launch(const struct ${NAME} *kernel, const struct ${NAME}_args *args
     configure(&config, targets[kernel->target - 1].first + p.variant, p.grid, stream);
     arguments[0] = p.word; /* one struct is the kernel's only parameter; the driver copies it */
     result = kernel->driver.launch(&config, p.function, arguments, NULL);
+//@ if host.debug then
+    if (result && error) {
+        status = driver_fault(error, result, "cuLaunchKernelEx", "${NAME}");
+        ${NAME}_debug_report(kernel, debug_append, error);
+        return status;
+    }
+//@ end
     return result ? driver_fault(error, result, "cuLaunchKernelEx", "${NAME}") : 0;
 }
 

@@ -27,20 +27,36 @@ struct map_call {
     uint64_t dim[5];               /* 0: not constant */
 };
 
+/* Two words in one store: the driver reads a map in larger pieces than words, which waits where they were stored singly. */
+#if defined(__GNUC__)
+typedef uint64_t word_pair __attribute__((vector_size(16), aligned(8), may_alias));
+#endif
+
+INLINE void put_pair(uint64_t *word, uint64_t low, uint64_t high)
+{
+#if defined(__GNUC__)
+    const word_pair pair = {low, high};
+    *(word_pair *)word = pair;
+#else
+    word[0] = low;
+    word[1] = high;
+#endif
+}
+
 /* Address, extent and pitch as maps take them: those of an empty tensor, and the stride of a dimension of one index, are
  * never used, but must be valid. */
-static inline uint64_t map_address(uint64_t address)
+INLINE uint64_t map_address(uint64_t address)
 {
     return address ? address : 16;
 }
 
-static inline uint64_t map_dim(int64_t extent)
+INLINE uint64_t map_dim(int64_t extent)
 {
     return extent > 0 ? (uint64_t)extent : 1;
 }
 
 //@ if host.map_strides then
-static inline uint64_t map_pitch(int64_t extent, int64_t stride, uint64_t element_bytes)
+INLINE uint64_t map_pitch(int64_t extent, int64_t stride, uint64_t element_bytes)
 {
     return extent > 1 ? (uint64_t)stride * element_bytes : 16;
 }
@@ -98,17 +114,18 @@ COLD static int map_fault(const struct map_call *call, int result, struct ${NAME
 //@     local patch = { "address", stride(0), stride_low(1) .. stride(2), stride_low(3), dim_low(0) .. dim(1),
 //@         dim_low(2) .. dim(3), dim_low(4) }
 //@     for i = 0, rank - 2 do patch[4] = patch[4] .. " | stride[" .. i .. "] >> 36 << " .. 32 + 4 * i end
+//@     local first = image[2] .. patch[2]
 /* ${m.name}: ${m.dtype_name}, rank ${m.rank}, box ${csv(m.box)}, swizzle ${m.swizzle_name}, innermost first. */
 static const struct map_call ${m.id}_call = {
     "${m.name}", ${m.dtype}, ${m.swizzle}, ${m.promotion}, ${m.rank}, {${csv(m.box)}}, {${csv(m.dim)}},
 };
 
-static inline void ${m.id}_patch(uint64_t *map, uint64_t address, const uint64_t *dim, const uint64_t *stride)
+INLINE void ${m.id}_patch(uint64_t *map, uint64_t address, const uint64_t *dim, const uint64_t *stride)
 {
-    map[0] = address;
-//@     for word = 1, 15 do
-//@         local bits, patched = image[word + 1], patch[word + 1] or ""
-    map[${word}] = ${bits}${patched};
+    put_pair(map, address, ${first});
+//@     for word = 2, 14, 2 do
+//@         local low, high = image[word + 1] .. (patch[word + 1] or ""), image[word + 2] .. (patch[word + 2] or "")
+    put_pair(map + ${word}, ${low}, ${high});
 //@     end
 //@     if m.all_constant then
     (void)dim;
@@ -119,7 +136,8 @@ static inline void ${m.id}_patch(uint64_t *map, uint64_t address, const uint64_t
 }
 
 /* The map of ${m.name} for a tensor. */
-static inline int ${m.id}(const struct ${NAME} *k, const struct tensor *t, uint64_t *map, struct ${NAME}_error *error)
+INLINE int ${m.id}(const struct ${NAME} *k, int images, const struct tensor *t, uint64_t *map,
+                          struct ${NAME}_error *error)
 {
     const uint64_t address = map_address(t->address);
     uint64_t dim[5], stride[4];
@@ -135,7 +153,7 @@ static inline int ${m.id}(const struct ${NAME} *k, const struct tensor *t, uint6
 //@     if m.rank == 1 then
     stride[0] = 0;
 //@     end
-    if (k->static_images) {
+    if (images) {
         ${m.id}_patch(map, address, dim, stride);
         return ${NAME}_OK;
     }

@@ -3,13 +3,13 @@
 //@ local NAME = host.name
 /* ---- parameters ------------------------------------------------------------------------------------------------ */
 
-static inline void put(uint64_t *word, size_t offset, const void *value, size_t bytes)
+INLINE void put(uint64_t *word, size_t offset, const void *value, size_t bytes)
 {
     memcpy((unsigned char *)word + offset, value, bytes);
 }
 
 /* Stores the grid; an extent of 0 anywhere stores zeros. */
-static inline int put_grid(struct ${NAME}_params *p, int64_t x, int64_t y, int64_t z, struct ${NAME}_error *error)
+INLINE int put_grid(struct ${NAME}_params *p, int64_t x, int64_t y, int64_t z, struct ${NAME}_error *error)
 {
     if (x <= 0 || y <= 0 || z <= 0)
         x = y = z = 0;
@@ -24,7 +24,7 @@ static inline int put_grid(struct ${NAME}_params *p, int64_t x, int64_t y, int64
 //@ for _, i in ipairs(host.image) do
 
 /* ${i.entry} for ${i.arch}. */
-static inline int fits_${i.id}(const struct tensor *t)
+INLINE int fits_${i.id}(const struct tensor *t)
 {
     uint64_t low = 0; /* what lies below the alignment that this variant asks for */
 //@     for _, r in ipairs(i.rule) do
@@ -44,7 +44,7 @@ static inline int fits_${i.id}(const struct tensor *t)
     return low == 0;
 }
 
-static inline int grid_${i.id}(const struct ${NAME} *k, const struct ${NAME}_args *args, struct ${NAME}_params *p,
+INLINE int grid_${i.id}(const struct ${NAME} *k, const struct ${NAME}_args *args, struct ${NAME}_params *p,
                         struct ${NAME}_error *error)
 {
 //@     if i.uses_sm_count then
@@ -58,8 +58,9 @@ static inline int grid_${i.id}(const struct ${NAME} *k, const struct ${NAME}_arg
     return put_grid(p, ${i.grid.x}, ${i.grid.y}, ${i.grid.z}, error);
 }
 
-static inline int params_${i.id}(const struct ${NAME} *k, const struct ${NAME}_args *args, const struct tensor *t,
-                          struct ${NAME}_params *p, struct ${NAME}_error *error)
+/* images: whether maps are patched images; else the driver encodes them. */
+INLINE int params_${i.id}(const struct ${NAME} *k, int images, const struct ${NAME}_args *args,
+                          const struct tensor *t, struct ${NAME}_params *p, struct ${NAME}_error *error)
 {
 //@     if i.map_count > 0 then
     int status;
@@ -77,7 +78,7 @@ static inline int params_${i.id}(const struct ${NAME} *k, const struct ${NAME}_a
     memset((unsigned char *)p->word + ${q.gap_offset}, 0, ${q.gap});
 //@         end
 //@         if q.kind == "map" then
-    status = ${q.map}(k, &t[tensor_${q.tensor}], p->word + ${q.word}, error);
+    status = ${q.map}(k, images, &t[tensor_${q.tensor}], p->word + ${q.word}, error);
     if (status)
         return status;
 //@         elseif q.kind == "pointer" then
@@ -105,6 +106,7 @@ static inline int params_${i.id}(const struct ${NAME} *k, const struct ${NAME}_a
     (void)t;
 //@     end
 //@     if i.map_count == 0 then
+    (void)images;
     (void)error;
 //@     end
     return ${NAME}_OK;
@@ -121,22 +123,17 @@ static const struct rule rules_${g.id}[] = {
 //@ end
 
 /* The first variant that the tensors fit. */
-static inline int choose(const struct ${NAME} *k, const struct ${NAME}_args *args, struct ${NAME}_params *p,
-                  struct ${NAME}_error *error)
+INLINE int choose(const struct ${NAME} *k, const struct ${NAME}_args *args, const struct tensor *t,
+                         struct ${NAME}_params *p, struct ${NAME}_error *error)
 {
-    struct tensor t[tensors_in_all];
     int status;
-    resolve(args, t);
-    status = check_tensors(t, error);
-    if (status)
-        return status;
     switch (k->target) {
 //@ for _, g in ipairs(host.target) do
     case ${g.number}: /* ${g.arch} */
 //@     for _, i in ipairs(g.image) do
         if (fits_${i}(t)) {
             status = grid_${i}(k, args, p, error);
-            return status ? status : params_${i}(k, args, t, p, error);
+            return status ? status : params_${i}(k, k->static_images, args, t, p, error);
         }
 //@     end
         return refuse_alignment(args, rules_${g.id}, sizeof rules_${g.id} / sizeof *rules_${g.id}, error);
@@ -161,16 +158,65 @@ COLD static int launches_nothing(const struct ${NAME} *k, const struct ${NAME}_a
     }
 }
 
-int ${NAME}_params(const struct ${NAME} *kernel, const struct ${NAME}_args *args, struct ${NAME}_params *params,
-                   struct ${NAME}_error *error)
+/* Any arguments: those that are refused, empty tensors, maps that the driver encodes. */
+COLD static int params_of_any(const struct ${NAME} *k, const struct ${NAME}_args *args, struct ${NAME}_params *params,
+                              struct ${NAME}_error *error)
 {
+    struct tensor t[tensors_in_all];
     int status = check_sizes(args, error);
     if (status)
         return status;
-    status = choose(kernel, args, params, error);
-    if (status == ${NAME}_INVALID && launches_nothing(kernel, args)) {
+    resolve(args, 0, t);
+    status = check_tensors(t, error);
+    if (!status)
+        status = choose(k, args, t, params, error);
+    if (status == ${NAME}_INVALID && launches_nothing(k, args)) {
         memset(params, 0, sizeof *params);
         return ${NAME}_OK;
     }
     return status;
+}
+
+//@ local plain = host.guard_count + host.divisor_count == 0
+//@ if plain then
+/* Arguments that need no substitute, in the variant that asks most. Returns whether *params is filled. */
+INLINE int params_of_ordinary(const struct ${NAME} *k, const struct ${NAME}_args *args, int dense,
+                              struct ${NAME}_params *params)
+{
+    struct tensor t[tensors_in_all];
+    resolve(args, dense, t);
+    if (!LIKELY(ordinary_tensors(t, dense)))
+        return 0;
+    assume_ordinary(args, t);
+    switch (k->target) {
+//@     for _, g in ipairs(host.target) do
+//@         local first
+//@         for _, i in ipairs(host.image) do if i.id == g.image[1] then first = i end end
+//@         local condition = "LIKELY(fits_" .. first.id .. "(t))"
+//@         if first.map_count > 0 then condition = "k->static_images && " .. condition end
+    case ${g.number}: /* ${g.arch} */
+        return ${condition} && LIKELY(!grid_${first.id}(k, args, params, NULL)) &&
+               !params_${first.id}(k, 1, args, t, params, NULL);
+//@     end
+    default:
+        return 0;
+    }
+}
+
+COLD static int params_of_strided(const struct ${NAME} *k, const struct ${NAME}_args *args, struct ${NAME}_params *params)
+{
+    return params_of_ordinary(k, args, 0, params);
+}
+
+//@ end
+int ${NAME}_params(const struct ${NAME} *kernel, const struct ${NAME}_args *args, struct ${NAME}_params *params,
+                   struct ${NAME}_error *error)
+{
+//@ if plain then
+    if (LIKELY(ordinary_sizes(args))) {
+        if (all_dense(args) ? params_of_ordinary(kernel, args, 1, params) : params_of_strided(kernel, args, params))
+            return ${NAME}_OK;
+    }
+//@ end
+    return params_of_any(kernel, args, params, error);
 }

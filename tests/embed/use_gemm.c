@@ -80,6 +80,57 @@ static const char *loads(void)
     return NULL;
 }
 
+/* Most launches take a short way through NAME_params; with the driver's encoder in the place of images, none does. */
+static const char *ways_agree(void)
+{
+    static const int64_t sizes[] = {0, 1, 2, 8, 63, 64, 257, 4096, 2147482624, 2147482625, -1, INT64_MIN, INT64_MAX};
+    static const int64_t strides[] = {0, 0, 0, 1, 8, 80, 4096, (int64_t)1 << 38, (int64_t)1 << 39, -8, INT64_MAX};
+    static const uintptr_t addresses[] = {0, 0, 0, 0, 2, 1, 8, (uintptr_t)1 << 57, UINTPTR_MAX - 15};
+    enum { size_count = sizeof sizes / sizeof *sizes, stride_count = sizeof strides / sizeof *strides,
+           address_count = sizeof addresses / sizeof *addresses };
+    struct gemm_test k, slow;
+    uint64_t random = 1;
+    int i, d, accepted = 0, refused = 0;
+    mock_reset();
+    EXPECT(gemm_test_load(&k, &table, NULL) == 0);
+    slow = k;
+    slow.static_images = 0;
+    for (i = 0; i < 20000; i++) {
+        struct gemm_test_args a = arguments(64, 64, 64);
+        struct gemm_test_params p, q;
+        struct gemm_test_error e, f;
+        unsigned pick[12];
+        int status;
+        for (d = 0; d < 12; d++) {
+            random = random * 6364136223846793005u + 1442695040888963407u;
+            pick[d] = (unsigned)(random >> 40);
+        }
+        a.M = sizes[pick[0] % (pick[9] % 3 ? 8 : size_count)];
+        a.N = sizes[pick[1] % (pick[9] % 3 ? 8 : size_count)];
+        a.K = sizes[pick[2] % (pick[9] % 3 ? 8 : size_count)];
+        a.A_stride[0] = strides[pick[3] % stride_count];
+        a.B_stride[0] = strides[pick[10] % 2 ? 0 : pick[4] % stride_count];
+        a.D_stride[0] = strides[pick[10] % 2 ? 0 : pick[5] % stride_count];
+        a.A = (const void *)((uintptr_t)a.A + addresses[pick[6] % address_count]);
+        a.D = (void *)((uintptr_t)a.D + addresses[pick[7] % 4 ? 0 : pick[8] % address_count]);
+        if (pick[11] % 50 == 0)
+            a.B = NULL;
+        memset(&p, 0x5a, sizeof p);
+        memset(&q, 0x5a, sizeof q);
+        memset(&e, 0, sizeof e);
+        memset(&f, 0, sizeof f);
+        status = gemm_test_params(&k, &a, &p, &e);
+        EXPECT(status == gemm_test_params(&slow, &a, &q, &f));
+        EXPECT(strcmp(e.text, f.text) == 0);
+        EXPECT(status != 0 || memcmp(&p, &q, sizeof p) == 0);
+        accepted += status == 0;
+        refused += status != 0;
+    }
+    EXPECT(accepted > 2000 && refused > 2000);
+    EXPECT(gemm_test_unload(&k, NULL) == 0);
+    return NULL;
+}
+
 static const char *launches(void)
 {
     struct gemm_test k;
@@ -392,7 +443,7 @@ static const char *opens_driver(void)
 extern const struct use_case use_cases[];
 const struct use_case use_cases[] = {
     {"loads", loads},
-    {"launches", launches},
+    {"ways_agree", ways_agree}, {"launches", launches},
     {"chooses_variants", chooses_variants},
     {"chooses_architectures", chooses_architectures},
     {"refuses", refuses},

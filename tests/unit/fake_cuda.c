@@ -454,6 +454,21 @@ static int driver_module_function(void **function, void *module, const char *nam
     return strcmp(name, "kern") ? 500 : plain();
 }
 
+static int driver_host_alloc(void **memory, size_t bytes, unsigned flags)
+{
+    uint64_t address = 0;
+    int result = driver_memory_alloc(&address, bytes);
+
+    (void)flags;
+    *memory = (void *)(uintptr_t)address;
+    return result;
+}
+
+static int driver_host_free(void *memory)
+{
+    return driver_memory_free((uint64_t)(uintptr_t)memory);
+}
+
 static int driver_module_global(uint64_t *address, size_t *bytes, void *module, const char *name)
 {
     (void)address, (void)bytes, (void)module, (void)name;

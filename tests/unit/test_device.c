@@ -120,6 +120,38 @@ static void launch_plain(void **state)
     assert_int_equal(tw_device_synchronize(device, &error), TW_OK);
 }
 
+static void *several[4];
+
+static int note_arguments(const struct tw_launch_config *config, void *function, void **arguments, void **extra)
+{
+    (void)config, (void)function, (void)extra;
+    memcpy(several, arguments, 3 * sizeof *arguments);
+    return 0;
+}
+
+static void launch_several_parameters(void **state)
+{
+    struct tw_launch launch = plain_launch();
+    const struct tw_driver *before = device->driver;
+    struct tw_driver driver = *before;
+    unsigned char params[40];
+    uint32_t offsets[3] = {0, 8, 32};
+
+    (void)state;
+    driver.launch = note_arguments;
+    device->driver = &driver;
+    launch.params = params;
+    launch.params_bytes = sizeof params;
+    launch.offsets = offsets;
+    launch.offset_count = 3;
+    assert_int_equal(tw_device_launch(device, &launch, &error), TW_OK);
+    for (int i = 0; i < 3; i++)
+        assert_ptr_equal(several[i], params + offsets[i]);
+    launch.offset_count = TW_LAUNCH_OFFSETS + 1;
+    assert_int_equal(tw_device_launch(device, &launch, &error), TW_ERROR_INVALID);
+    device->driver = before;
+}
+
 static void launch_with_attributes(void **state)
 {
     struct tw_launch launch = plain_launch();
@@ -237,6 +269,7 @@ int main(void)
         DEVICE_TEST(properties),
         DEVICE_TEST(memory),
         DEVICE_TEST(launch_plain),
+        DEVICE_TEST(launch_several_parameters),
         DEVICE_TEST(launch_with_attributes),
         DEVICE_TEST(launches_that_are_refused),
         DEVICE_TEST(timing),

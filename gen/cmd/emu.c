@@ -1,0 +1,485 @@
+/* tilewright emu: any kernel of a .cu or .ptx file, on the emulator, or with the same arguments on a GPU. */
+#include "emu/emu.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/cmd.h"
+#include "cmd/emu_args.h"
+#include "cmd/emu_load.h"
+#include "cmd/json.h"
+#include "cmd/options.h"
+
+static const char help_text[] =
+    "\n"
+    "Arguments, one --arg each, in the order of the kernel's parameters:\n"
+    "  5, -1, 1.5                 a number of the parameter's type\n"
+    "  i32:5 u64:9 f32:1.5 bf16:1 one of this type: i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64\n"
+    "  buf:BYTES[,fill=F][,dump=FILE][,name=NAME][,offset=N]\n"
+    "                             the address of a new buffer, N bytes into it; FILE gets all its bytes after the launch\n"
+    "  ref:NAME[+N]               the address of a buffer again\n"
+    "  map:CALL                   a tensor map: a call of 'tensormap encode' as JSON, with \"buffer\":\"NAME\" and\n"
+    "                             \"offset\":N for addr; or as words, buffer=NAME dtype=bf16 dim=64,64 box=64,8; or @FILE\n"
+    "  bytes:HEX                  a struct as it lies in memory\n"
+    "  struct:{A,B,...}           a struct of such arguments, each aligned as C does\n"
+    "Bytes may be written 4*1024, 64K, 2*(1M+16). A buffer is not initialised unless F says so:\n"
+    "  zero, ones (bits), byte:HH, hex:DIGITS (repeated), file:PATH, map:CALL, ones:TYPE, iota:TYPE, value:TYPE:X,\n"
+    "  normal:TYPE[:SEED], integer:TYPE[:SEED] (-4 to 4)\n"
+    "\n"
+    "Examples:\n"
+    "  tilewright emu add.cu --grid 4 --block 256 --arg buf:4K,fill=iota:f32 --arg buf:4K,fill=ones:f32 \\\n"
+    "      --arg buf:4K,dump=sum.bin --arg 1024\n"
+    "  tilewright emu add.ptx --entry add --grid 4 --block 256 --args add.args\n"
+    "  tilewright emu reduce.cu --entry 'tools::sum' --grid 1 --block 128 --shared 512 --arg 'buf:512,fill=normal:f32:7,name=x' \\\n"
+    "      --arg ref:x\n"
+    "  tilewright emu load.cu --grid 1 --block 128 --complete late --arg 'map:buffer=A dtype=bf16 dim=64,64 box=64,64' \\\n"
+    "      --arg buf:8K\n"
+    "  (a map may name any buffer of the command line: here one more parameter is buf:8K,name=A,fill=normal:bf16)\n"
+    "  tilewright emu kernel.cu --grid 8 --block 384 --cluster 2 --shared 200K \\\n"
+    "      --arg 'struct:{map:@a.json,buf:64K,name=D,dump=D.bin,i64:256,i32:3,f32:0.5}'\n"
+    "  tilewright emu race.cu --grid 1 --block 64 --arg buf:256 --hazards strict --json\n"
+    "  tilewright emu add.cu --grid 4 --block 256 --args add.args --device cuda\n";
+
+/* The command under way. */
+struct emulation {
+    struct tw_runtime rt;
+    struct emu_program program;
+    struct emu_args args;
+    struct tw_device *device;
+    struct tw_kernel *kernel;
+    struct tw_launch launch;
+    struct emu_options options;
+    struct option_list includes, defines, arguments;
+    const char *arch, *entry, *args_file, *device_name;
+    bool json, stats, on_emu;
+    char *output; /* what the kernel printed, under --json */
+    size_t output_bytes, output_room;
+    double seconds;
+};
+
+static int fail(int status, const struct tw_error *error)
+{
+    fprintf(stderr, "tilewright emu: %s\n", error->text);
+    return tw_status_exit(status);
+}
+
+/* ---- the device -------------------------------------------------------------------------------------------------- */
+
+/* A finding of the emulator, once. */
+static void show_report(void *context, const struct emu_report *report)
+{
+    (void)context;
+    fflush(stdout);
+    fprintf(stderr, "%s\n", report->text);
+}
+
+static void keep_output(void *context, const char *text, size_t bytes)
+{
+    struct emulation *e = context;
+    if (e->output_room - e->output_bytes <= bytes) {
+        size_t room = 2 * e->output_room + bytes + 4096;
+        char *grown = tw_realloc(&e->rt, e->output, room);
+        if (!grown)
+            return;
+        e->output = grown;
+        e->output_room = room;
+    }
+    memcpy(e->output + e->output_bytes, text, bytes);
+    e->output_bytes += bytes;
+    e->output[e->output_bytes] = '\0';
+}
+
+/* What a .ptx of this target runs on here: the same architecture, or the next one up where the emulator lacks it. NULL
+ * where none will do. */
+static const char *arch_for(const char *target)
+{
+    static const char *const plain[] = {"sm_80", "sm_86", "sm_89", "sm_90"};
+    char *end;
+    long number = strncmp(target, "sm_", 3) == 0 ? strtol(target + 3, &end, 10) : 0;
+    if (number <= 0)
+        return NULL;
+    if (*end)
+        return strcmp(target, "sm_90a") == 0 ? "sm_90a" : NULL;
+    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
+        if (number <= strtol(plain[i] + 3, NULL, 10))
+            return plain[i];
+    return NULL;
+}
+
+/* Whether code for `target` runs on `arch`: the same name, or a plain target that is no newer. */
+static bool runs_on(const char *target, const char *arch)
+{
+    char *end;
+    long number = strtol(target + 3, &end, 10);
+    return strcmp(target, arch) == 0 || (!*end && number <= strtol(arch + 3, NULL, 10));
+}
+
+static int open_device(struct emulation *e)
+{
+    const char *target = e->program.is_ptx ? e->program.module->target : NULL;
+    struct tw_error error;
+    int status;
+    if (!e->on_emu) {
+        int ordinal = e->device_name[4] == ':' ? atoi(e->device_name + 5) : 0;
+        status = tw_device_open_cuda(&e->rt, ordinal, &e->device, &error);
+        return status == TW_OK ? 0 : fail(status, &error);
+    }
+    e->options.arch = e->arch ? e->arch : target ? arch_for(target) : "sm_90a";
+    if (target && !e->options.arch) {
+        fprintf(stderr, "%s: error: its .target is %s, and the emulator has sm_80, sm_86, sm_89, sm_90 and sm_90a\n",
+                e->program.path, target);
+        return 1;
+    }
+    status = tw_device_open_emu(&e->rt, &e->options, &e->device, &error);
+    if (status == TW_ERROR_INVALID)
+        return options_fault("emu", "--arch %s: %s", e->options.arch, error.text);
+    if (status != TW_OK)
+        return fail(status, &error);
+    if (target && !runs_on(target, e->options.arch)) {
+        fprintf(stderr, "tilewright emu: --arch %s: the .target of %s is %s, which does not run there\n",
+                e->options.arch, e->program.path, target);
+        return 1;
+    }
+    return 0;
+}
+
+static int load_kernel(struct emulation *e)
+{
+    struct emu_program *p = &e->program;
+    struct tw_load load = {.entry = p->entry, .name = p->path, .ptx = p->ptx, .ptx_bytes = p->ptx_bytes,
+                           .cubin = p->compiled.cubin, .cubin_bytes = p->compiled.cubin_bytes};
+    struct tw_error error;
+    int status = tw_device_load(e->device, &load, &e->kernel, &error);
+    e->launch.kernel = e->kernel;
+    return status == TW_OK ? 0 : emu_program_fault(p, status, &error);
+}
+
+/* ---- arguments ---------------------------------------------------------------------------------------------------- */
+
+static int read_arguments(struct emulation *e)
+{
+    struct tw_error error;
+    char where[32];
+    int status = e->args_file ? emu_args_read_file(&e->args, e->args_file, &error) : TW_OK;
+    if (status != TW_OK && (status != TW_ERROR_INVALID || strncmp(error.text, e->args_file, strlen(e->args_file))))
+        fputs("tilewright emu: --args ", stderr);
+    for (int i = 0; i < e->arguments.count && status == TW_OK; i++) {
+        snprintf(where, sizeof where, "--arg %d:", i + 1);
+        status = emu_args_add(&e->args, e->arguments.item[i], where, &error);
+        if (status != TW_OK)
+            fputs("tilewright emu: ", stderr);
+    }
+    if (status == TW_OK)
+        return 0;
+    fprintf(stderr, "%s\n", error.text);
+    return status == TW_ERROR_NOT_FOUND ? 1 : tw_status_exit(status);
+}
+
+static int place_arguments(struct emulation *e)
+{
+    struct tw_error error;
+    int status = emu_args_check(&e->args, e->program.module, e->program.kernel, &error);
+    if (status != TW_OK) {
+        fail(status, &error);
+        emu_args_print_parameters(stderr, e->program.module, e->program.kernel);
+        return tw_status_exit(status);
+    }
+    status = emu_args_place(&e->args, e->device, e->program.module, e->program.kernel, &e->launch, &error);
+    return status == TW_OK ? 0 : fail(status, &error);
+}
+
+/* ---- the launch --------------------------------------------------------------------------------------------------- */
+
+static uint64_t blocks_of(const struct tw_launch *launch)
+{
+    return (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
+}
+
+static void print_triple(const char *name, const uint32_t v[3])
+{
+    printf(",\"%s\":[%" PRIu32 ",%" PRIu32 ",%" PRIu32 "]", name, v[0], v[1], v[2]);
+}
+
+static void print_reports(const struct tw_device *device)
+{
+    const struct emu_report *r;
+    for (size_t i = 0; (r = emu_device_report(device, i)); i++) {
+        printf("%s{\"name\":", i ? "," : "");
+        json_text(stdout, r->name);
+        fputs(",\"message\":", stdout);
+        json_text(stdout, r->text);
+        printf(",\"count\":%" PRIu64 ",\"file\":", r->count);
+        json_text(stdout, r->file ? r->file : "");
+        printf(",\"line\":%" PRIu32 ",\"ptx_line\":%" PRIu32, r->line, r->ptx_line);
+        print_triple("block", r->block);
+        printf(",\"warp\":%" PRIu32 ",\"address\":%" PRIu64 "}", r->warp, r->address);
+    }
+}
+
+static void print_json(const struct emulation *e, bool completed, const struct emu_statistics *s, const char *why)
+{
+    printf("{\"completed\":%s,\"kernel\":", completed ? "true" : "false");
+    json_text(stdout, e->program.entry);
+    fputs(",\"device\":", stdout);
+    json_text(stdout, e->device->ops->kind);
+    fputs(",\"name\":", stdout);
+    json_text(stdout, e->device->name);
+    fputs(",\"arch\":", stdout);
+    json_text(stdout, e->arch ? e->arch : e->device->arch);
+    print_triple("grid", e->launch.grid);
+    print_triple("block", e->launch.block);
+    printf(",\"registers\":%" PRIu32 ",\"static_shared\":%" PRIu32 ",\"seconds\":%.6f", e->kernel->registers,
+           e->kernel->static_shared, e->seconds);
+    printf(",\"blocks\":%" PRIu64, s->blocks);
+    if (e->on_emu) {
+        printf(",\"warp_instructions\":%" PRIu64 ",\"thread_instructions\":%" PRIu64 ",\"peak_bytes\":%zu",
+               s->warp_instructions, s->thread_instructions, s->peak_bytes);
+        fputs(",\"output\":", stdout);
+        json_text(stdout, e->output ? e->output : "");
+        fputs(",\"hazards\":[", stdout);
+        print_reports(e->device);
+        putchar(']');
+    }
+    if (why) {
+        fputs(",\"error\":", stdout);
+        json_text(stdout, why);
+    }
+    puts("}");
+}
+
+static void print_stats(const struct emulation *e, const struct emu_statistics *s)
+{
+    printf("registers: %" PRIu32 " a thread\nstatic shared memory: %" PRIu32 " bytes\nlocal memory: %" PRIu32
+           " bytes a thread\nseconds: %.6f\n",
+           e->kernel->registers, e->kernel->static_shared, e->kernel->local_bytes, e->seconds);
+    if (e->on_emu)
+        printf("warp-instructions: %" PRIu64 "\nmillion thread-instructions a second: %.1f\npeak bytes of resident "
+               "blocks: %zu\n",
+               s->warp_instructions, e->seconds > 0 ? (double)s->thread_instructions / e->seconds * 1e-6 : 0.0,
+               s->peak_bytes);
+}
+
+static int launch(struct emulation *e)
+{
+    struct emu_statistics s = {0};
+    struct tw_error error = {""}, dumped;
+    double start = e->rt.process.now(e->rt.process.self);
+    int status = tw_device_launch(e->device, &e->launch, &error);
+    if (status == TW_OK)
+        status = tw_device_synchronize(e->device, &error);
+    e->seconds = e->rt.process.now(e->rt.process.self) - start;
+    fflush(stdout);
+    if (e->on_emu)
+        emu_device_statistics(e->device, &s);
+    else if (status == TW_OK)
+        s.blocks = blocks_of(&e->launch);
+    /* A kernel that went on over hazards has completed all the same. */
+    bool completed = status == TW_OK || (status == TW_ERROR_LAUNCH && s.reports && s.blocks == blocks_of(&e->launch));
+    bool told = strncmp(error.text, "hazard ", 7) == 0;
+    if (status != TW_OK && !told && !e->program.is_ptx && strncmp(error.text, "PTX line ", 9) == 0)
+        emu_program_fault(&e->program, status, &error);
+    else if (status != TW_OK && !told)
+        fail(status, &error);
+    int result = tw_status_exit(status);
+    if (completed && emu_args_dump(&e->args, e->device, &dumped) != TW_OK) {
+        fail(TW_ERROR_FILE, &dumped);
+        result = 3;
+    }
+    if (e->json) {
+        print_json(e, completed, &s, status != TW_OK ? error.text : NULL);
+        return result;
+    }
+    if (e->stats)
+        print_stats(e, &s);
+    if (completed && e->on_emu)
+        printf("completed: %" PRIu64 " block%s, %" PRIu64 " thread-instructions, %" PRIu64 " hazard%s\n", s.blocks,
+               s.blocks == 1 ? "" : "s", s.thread_instructions, s.reports, s.reports == 1 ? "" : "s");
+    else if (completed)
+        printf("completed: %" PRIu64 " block%s on %s\n", s.blocks, s.blocks == 1 ? "" : "s", e->device->name);
+    return result;
+}
+
+static int go(struct emulation *e)
+{
+    int status = read_arguments(e);
+    if (status == 0)
+        status = emu_program_read(&e->program);
+    if (status == 0)
+        status = open_device(e);
+    if (status == 0)
+        status = emu_program_compile(&e->program, e->arch ? e->arch : e->device->arch,
+                                     e->on_emu ? TW_OUTPUT_PTX : TW_OUTPUT_PTX | TW_OUTPUT_CUBIN, &e->includes,
+                                     &e->defines);
+    if (status == 0)
+        status = emu_program_choose(&e->program, e->entry);
+    if (status == 0 && !e->launch.block[0]) {
+        memcpy(e->launch.block, e->program.kernel->reqntid, sizeof e->launch.block);
+        if (!e->launch.block[0])
+            status = options_fault("emu", "--block is missing, and the kernel has no .reqntid");
+    }
+    if (status == 0)
+        status = load_kernel(e);
+    if (status == 0)
+        status = place_arguments(e);
+    return status == 0 ? launch(e) : status;
+}
+
+/* ---- options ------------------------------------------------------------------------------------------------------ */
+
+/* "X", "X,Y" or "X,Y,Z"; what is left out is 1. */
+static bool read_triple(const char *text, uint32_t out[3])
+{
+    out[1] = out[2] = 1;
+    for (int i = 0; i < 3; i++) {
+        char *end;
+        unsigned long long value = strtoull(text, &end, 10);
+        if (*text < '0' || *text > '9' || value > INT32_MAX || (*end && *end != ','))
+            return false;
+        out[i] = (uint32_t)value;
+        if (!*end)
+            return true;
+        text = end + 1;
+    }
+    return false;
+}
+
+/* Finds a word; its number, or -1. */
+static int word_number(const char *word, const char *const *words, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (strcmp(word, words[i]) == 0)
+            return i;
+    return -1;
+}
+
+static bool known_device(const char *name)
+{
+    return strcmp(name, "emu") == 0 || strcmp(name, "cuda") == 0 ||
+           (strncmp(name, "cuda:", 5) == 0 && name[5] && strspn(name + 5, "0123456789") == strlen(name + 5) &&
+            strlen(name) < 8);
+}
+
+/* The options that are words and sizes. */
+struct words {
+    const char *grid, *block, *cluster, *shared, *complete, *hazards, *stack;
+};
+
+static int read_words(struct emulation *e, const struct words *w)
+{
+    static const char *const completions[] = {"eager", "late", "random"};
+    static const char *const hazards[] = {"off", "on", "fatal", "strict"};
+    uint64_t shared = 0, stack = 0;
+    const char *why;
+    int completion = word_number(w->complete, completions, 3), hazard = word_number(w->hazards, hazards, 4);
+    if (!known_device(e->device_name))
+        return options_fault("emu", "--device %s: write emu, cuda or cuda:N", e->device_name);
+    if (completion < 0)
+        return options_fault("emu", "--complete %s: write eager, late or random", w->complete);
+    if (hazard < 0)
+        return options_fault("emu", "--hazards %s: write on, off, fatal or strict", w->hazards);
+    if (!w->grid)
+        return options_fault("emu", "--grid is missing: the blocks, X, X,Y or X,Y,Z");
+    if (!read_triple(w->grid, e->launch.grid))
+        return options_fault("emu", "--grid %s: write X, X,Y or X,Y,Z, each 0 to 2147483647", w->grid);
+    if (w->block && (!read_triple(w->block, e->launch.block) || !e->launch.block[0] || !e->launch.block[1] ||
+                     !e->launch.block[2]))
+        return options_fault("emu", "--block %s: write X, X,Y or X,Y,Z, each 1 or more", w->block);
+    if (w->cluster && (!read_triple(w->cluster, e->launch.cluster) || !e->launch.cluster[0] ||
+                       !e->launch.cluster[1] || !e->launch.cluster[2]))
+        return options_fault("emu", "--cluster %s: write X, X,Y or X,Y,Z, each 1 or more", w->cluster);
+    if (w->shared && !emu_read_size(w->shared, &shared, &why))
+        return options_fault("emu", "--shared %s: %s", w->shared, why);
+    if (w->stack && !emu_read_size(w->stack, &stack, &why))
+        return options_fault("emu", "--stack %s: %s", w->stack, why);
+    if (shared > INT32_MAX)
+        return options_fault("emu", "--shared %s: more than any block can have", w->shared);
+    if (stack > INT32_MAX || (w->stack && !stack))
+        return options_fault("emu", "--stack %s: write 1 to 2147483647 bytes a thread", w->stack);
+    e->launch.shared_bytes = (uint32_t)shared;
+    e->options.stack_bytes = (size_t)stack;
+    e->options.completion = (enum emu_completion)completion;
+    e->options.hazards = (enum emu_hazards)hazard;
+    e->on_emu = strcmp(e->device_name, "emu") == 0;
+    return -1;
+}
+
+static int start(struct emulation *e, uint64_t sms)
+{
+    struct tw_error error;
+    int status = tw_runtime_init(&e->rt, &error);
+    if (status != TW_OK)
+        return fail(status, &error);
+    e->program.rt = e->args.rt = &e->rt;
+    e->options.sm_count = (int)sms;
+    e->options.report = show_report;
+    if (e->json) {
+        e->options.print = keep_output;
+        e->options.print_context = e;
+    }
+    status = go(e);
+    tw_device_unload(e->device, e->kernel);
+    emu_args_free(&e->args, e->device);
+    tw_device_close(e->device);
+    emu_program_free(&e->program);
+    tw_free(&e->rt, e->output);
+    tw_runtime_close(&e->rt);
+    return status;
+}
+
+int cmd_emu(int argc, char **argv)
+{
+    static const struct emulation none;
+    struct emulation *e = malloc(sizeof *e); /* its lists are long */
+    struct words w = {.complete = "eager", .hazards = "on"};
+    uint64_t sms = 0;
+    int operands, status;
+    const char *path;
+    if (!e) {
+        fputs("tilewright emu: out of memory\n", stderr);
+        return 3;
+    }
+    *e = none;
+    e->device_name = "emu";
+    e->options.seed = 1;
+    const struct option_row table[] = {
+        {"--entry", OPTION_TEXT, &e->entry, "NAME", "the kernel, by its name in PTX or C++; needed where there are several"},
+        {"--grid", OPTION_TEXT, &w.grid, "X,Y,Z", "blocks; what is left out is 1"},
+        {"--block", OPTION_TEXT, &w.block, "X,Y,Z", "threads of a block"},
+        {"--cluster", OPTION_TEXT, &w.cluster, "X,Y,Z", "blocks of a cluster"},
+        {"--shared", OPTION_TEXT, &w.shared, "BYTES", "dynamic shared memory of a block"},
+        {"--arg", OPTION_LIST, &e->arguments, "ARGUMENT", "the next parameter; repeatable"},
+        {"--args", OPTION_TEXT, &e->args_file, "FILE", "arguments, one a line, before those of --arg; # begins a comment"},
+        {"--arch", OPTION_TEXT, &e->arch, "A", "compile for and emulate this architecture; sm_90a, or the PTX's .target"},
+        {"--include", OPTION_LIST, &e->includes, "DIR", "where headers are looked for, before the toolkit's; repeatable"},
+        {"--define", OPTION_LIST, &e->defines, "NAME=V", "a macro for the .cu file; repeatable"},
+        {"--device", OPTION_TEXT, &e->device_name, "emu|cuda[:N]", "where to run; emu"},
+        {"--complete", OPTION_TEXT, &w.complete, "eager|late|random",
+         "when the emulator's asynchronous operations happen; eager"},
+        {"--seed", OPTION_NUMBER, &e->options.seed, "N", "of --complete random; 1"},
+        {"--hazards", OPTION_TEXT, &w.hazards, "on|off|fatal|strict",
+         "what the emulator does about hazards: tell, nothing, stop; on"},
+        {"--sms", OPTION_NUMBER, &sms, "N", "multiprocessors of the emulator; what the architecture's model has"},
+        {"--stack", OPTION_TEXT, &w.stack, "BYTES", "local memory that a thread may use on the emulator; 512K"},
+        {"--limit", OPTION_NUMBER, &e->options.instruction_limit, "N",
+         "stop the emulator after N instructions of warps; no limit"},
+        {"--json", OPTION_FLAG, &e->json, NULL, "one object, with what the kernel printed and all hazards"},
+        {"--stats", OPTION_FLAG, &e->stats, NULL, "registers, memory, seconds, before the last line"},
+        {NULL, OPTION_FLAG, NULL, NULL, NULL},
+    };
+    status = options_parse("emu", table, argc, argv, &path, 1, &operands);
+    if (status == 0)
+        fputs(help_text, stdout);
+    if (status < 0 && !operands)
+        status = options_fault("emu", "which file? A .cu or a .ptx is wanted");
+    if (status < 0 && sms > 1024)
+        status = options_fault("emu", "--sms %" PRIu64 ": write 1 to 1024", sms);
+    if (status < 0)
+        status = read_words(e, &w);
+    if (status < 0) {
+        e->program.path = path;
+        status = start(e, sms);
+    }
+    free(e);
+    return status;
+}

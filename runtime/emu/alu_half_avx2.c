@@ -1,0 +1,4 @@
+#include "alu_avx2.h"
+#if defined(__x86_64__)
+#include "alu_half.c"
+#endif

@@ -1,0 +1,1 @@
+__device__ inline __half scaled(__half x) { return __hadd(x, x); }
