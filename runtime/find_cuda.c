@@ -482,7 +482,8 @@ int tw_find_headers(struct tw_runtime *rt, struct tw_places *places, struct tw_e
     tw_places_free(rt, places);
     return status == TW_ERROR_NOT_FOUND
                ? tw_fail(error, TW_ERROR_NOT_FOUND, "no headers of the CUDA toolkit: no cuda_fp16.h in $CUDA_HOME, "
-                         "$CUDA_PATH, /usr/local/cuda*, /opt/cuda, /usr/include, Python's nvidia folders and build/cuda")
+                         "$CUDA_PATH, /usr/local/cuda*, /opt/cuda, /usr/include, Python's nvidia folders and "
+                         "build/cuda")
                : status;
 }
 

@@ -56,11 +56,12 @@ struct tw_compile_request {
     const char *source;         /* CUDA C++ text; no byte 0 inside, none needed behind it */
     size_t source_bytes;
     const char *name;           /* virtual absolute file name, "/tilewright/NAME.ARCH.cu": messages carry it */
-    const char *entry;          /* an extern "C" __global__ function; checked to be in the cubin. "": nothing is checked,
-                                   and info stays zero */
+    const char *entry;          /* an extern "C" __global__ function; checked to be in the cubin. "": nothing is
+                                   checked, and info stays zero */
     const char *arch;           /* "sm_90a": always that of the device that will run it */
     const char *const *options; /* each one whole argument ("--use_fast_math", "-DX=1"); order does not matter but
-                                   among those that begin with -I: they are sorted. The architecture is added here, and C++17 unless a standard is named */
+                                   among those that begin with -I: they are sorted. The architecture is added here,
+                                   and C++17 unless a standard is named */
     size_t option_count;
     const char *const *allow;   /* codes of ptxas messages that are not errors here: "C7508", ...; "all" */
     size_t allow_count;

@@ -95,6 +95,10 @@ ok $? "help spec"
 tilewright help --luacats
 is 0 && silent err && prints '@class'
 ok $? "help --luacats"
+tilewright help hazards
+is 0 && silent err && prints '^UNORDERED-READ$' && prints '^DEADLOCK$' && prints '^    do: ' && prints '^barrier.cluster$' &&
+    ! grep -q '.\{101\}' "$work/out"
+ok $? "help hazards: names, what to do and edges, at 100 columns"
 tilewright help nothing
 is 2 && silent out
 ok $? "help of an unknown command: status 2"
@@ -147,6 +151,36 @@ ok $? "an unknown device: status 2"
 tilewright run "$work/good.lua" --seed -1
 is 2
 ok $? "a negative seed: status 2"
+tilewright run "$work/good.lua" --sms 2000
+is 2 && silent out && says 'at most 1024'
+ok $? "too many multiprocessors: status 2"
+tilewright run "$work/good.lua" --hazards yes
+is 2 && silent out && says 'write on, off, fatal or strict'
+ok $? "unknown --hazards: status 2"
+tilewright run "$work/good.lua" --complete never
+is 2 && silent out && says 'write eager, late or random'
+ok $? "unknown --complete: status 2"
+tilewright run --break list
+is 0 && silent err && prints '^no_wait_full  *sm_90a  *UNORDERED-READ  ' && prints '^no_cp_wait  *sm_80 '
+ok $? "run --break list"
+tilewright run "$work/good.lua" --break no_wait_ful
+is 2 && silent out && says "did you mean 'no_wait_full'?"
+ok $? "an unknown bug: status 2 and a suggestion"
+tilewright run "$work/good.lua" --break no_wait_full --arch sm_80
+is 2 && silent out && says 'no such bug for sm_80'
+ok $? "a bug of another architecture: status 2"
+tilewright run "$work/good.lua" --break no_wait_full --device cuda
+is 2 && silent out && says 'only the emulator'
+ok $? "--break on a GPU: status 2"
+tilewright run "$work/good.lua" --break no_wait_full --source x.cu
+is 2 && silent out && says 'does not go with --source'
+ok $? "--break with --source: status 2"
+tilewright run "$work/good.lua" --break no_wait_full --hazards off
+is 2 && silent out && says 'nothing would be reported'
+ok $? "--break without hazards: status 2"
+tilewright run "$top/specs/rms_norm.lua" --break no_wait_full
+is 1 && silent out && says "no_wait_full cannot be planted into rms_norm: 'ab_wait_full(read);' stands 0 times"
+ok $? "a bug that does not fit the text: status 1, and why"
 tilewright build "$work/good.lua" -o "$work/none" --with gcc
 is 2 && says "no compiler 'gcc'"
 ok $? "an unknown compiler: status 2"
@@ -294,29 +328,37 @@ tilewright build "$work/bad.lua" -o "$work/bad"
 is 1 && silent out && [ ! -e "$work/bad" ]
 ok $? "build of a wrong spec writes nothing"
 tilewright run "$work/good.lua" --arch sm_90a --kernel small
-is 3 && prints '^compiled small sm_90a registers [0-9]* shared [0-9]* spills 0 frame 0$' &&
-    prints '^compiled small__unaligned sm_90a' && prints 'nothing was executed'
-ok $? "run without a GPU: registers, shared memory and spills, then status 3"
+is 0 && prints '^verified small sm_90a emu M=17,N=40,K=64 error ' && prints '^verified small__unaligned sm_90a emu ' &&
+    [ "$(tail -n 1 "$work/out")" = 'verified 2 cases of 1 kernel on emulator of sm_90a' ] &&
+    says '^tilewright run: no GPU (..*): running on the emulator$' && [ "$(wc -l <"$work/err")" -eq 1 ]
+ok $? "run without a GPU: on the emulator, which one line says; the last line counts the cases"
+tilewright run "$work/good.lua" --arch sm_90a --kernel small --device none
+is 0 && silent err && prints '^compiled small sm_90a registers [0-9]* shared [0-9]* spills 0 frame 0$' &&
+    prints '^compiled small__unaligned sm_90a' && prints '^compiled 2 entry points; nothing was executed: --device none$'
+ok $? "run --device none: registers, shared memory and spills"
 tilewright run "$work/good.lua" --device cuda
 is 3 && silent out && ! silent err
 ok $? "run --device cuda without a GPU: status 3"
 tilewright run "$work/good.lua" --kernel small --json --keep "$work/kept"
-is 3 && [ -s "$work/kept/small.sm_90a.cu" ] && [ -s "$work/kept/small.sm_90a.ptx" ]
+is 0 && [ -s "$work/kept/small.sm_90a.cu" ] && [ -s "$work/kept/small.sm_90a.ptx" ]
 ok $? "run --keep"
 if command -v python3 >/dev/null; then
     python3 -c '
 import json, sys
 report = json.load(open(sys.argv[1]))
-assert report["status"] == 3 and report["device"] is None and len(report["kernels"]) == 2, report
+assert report["status"] == 0 and report["device"]["kind"] == "emu" and len(report["kernels"]) == 2, report
+for case in report["cases"]:
+    assert case["passed"] and case["device"] == "emu" and case["hazards"] == [], case
+    assert case["completion"] == "eager" and case["seed"] == 1, case
 assert {"read", "plan", "emit", "compile", "load", "to_loaded_without_device"} <= set(report["phases_ms"])' "$work/out"
     ok $? "run --json is JSON, with phases"
 fi
 cp "$work/kept/small.sm_90a.cu" "$work/mine.cu"
 tilewright run "$work/good.lua" --source "$work/mine.cu"
-is 3 && prints '^compiled small sm_90a' && prints 'compiled 1 entry point;'
+is 0 && prints '^verified small sm_90a emu ' && prints '^verified 1 case '
 ok $? "run --source runs the kernel that its first line names, alone"
 tilewright run "$work/good.lua" --source "$work/mine.cu" --kernel small --arch sm_90a
-is 3 && prints '^compiled small sm_90a'
+is 0 && prints '^verified small sm_90a emu '
 ok $? "run --source with the kernel and the architecture that its first line names"
 tilewright run "$work/good.lua" --source "$work/mine.cu" --kernel old
 is 2 && silent out && says "names kernel 'small'"
@@ -324,9 +366,43 @@ ok $? "run --source with another --kernel: status 2"
 tilewright run "$work/good.lua" --source "$work/mine.cu" --arch sm_80
 is 2 && silent out && says "names sm_90a"
 ok $? "run --source with another --arch: status 2"
+grep -v '^ *ab_wait_full(read);$' "$work/kept/small.sm_90a.cu" >"$work/mine.cu"
+line=$(grep -n '^ *mma(sum' "$work/mine.cu")
+line=${line%%:*}
+for mode in eager late random; do
+    tilewright run "$work/good.lua" --source "$work/mine.cu" --complete $mode --seed 3
+    is 1 && prints '^FAILED small sm_90a emu M=17,N=40,K=64: hazards .*UNORDERED-READ' &&
+        says "^hazard UNORDERED-READ: .*mine.cu:$line .*block (0, 0, 0), warp " &&
+        [ "$(tail -n 1 "$work/out")" = 'FAILED 1 of 1 case of 1 kernel on emulator of sm_90a' ] &&
+        [ "$(grep -c '^  do: Wait for the write before the read' "$work/err")" -eq 1 ] &&
+        [ -z "$(grep '^hazard' "$work/err" | sort | uniq -d)" ]
+    ok $? "a missing wait, $mode: hazards with their lines, each once, what to do, status 1"
+done
+tilewright run "$work/good.lua" --source "$work/mine.cu" --hazards fatal
+is 1 && [ "$(grep -c '^hazard' "$work/err")" -le 2 ] && says '^hazard UNORDERED-READ'
+ok $? "--hazards fatal ends each launch at the first"
+tilewright run "$work/good.lua" --device emu --source "$work/mine.cu" --json --complete random --seed 3
+if command -v python3 >/dev/null; then
+    is 1 && silent err && python3 -c '
+import json, sys
+case = json.load(open(sys.argv[1]))["cases"][0]
+assert not case["passed"] and case["completion"] == "random" and case["seed"] == 3, case
+found = [h for h in case["hazards"] if h["name"] == "UNORDERED-READ"]
+assert found, case
+for h in found:
+    assert h["text"].startswith("hazard UNORDERED-READ: ") and h["file"].endswith("mine.cu"), h
+    assert h["line"] > 0 and h["count"] > 0 and len(h["block"]) == 3 and h["warp"] >= 0, h' "$work/out"
+    ok $? "run --json has the hazards of each case"
+else
+    skip "run --json has the hazards of each case" "no python3"
+fi
+tilewright run "$top/specs/gemm.lua" --break no_wait_full
+is 0 && prints '^- [0-9]*:  *ab_wait_full(read);$' && prints '^+ [0-9]*:  *;$' && prints '^expected: UNORDERED-READ$' &&
+    [ "$(tail -n 1 "$work/out")" = 'found no_wait_full as UNORDERED-READ' ] && says '^hazard UNORDERED-READ: '
+ok $? "run --break: the edit, the hazard that is expected and what the emulator says"
 { cat "$work/kept/small.sm_90a.cu"; printf '#line 7 "elsewhere.cu"\nnonsense;\n'; } >"$work/mine.cu"
 line=$(wc -l <"$work/mine.cu")
-(cd "$work" && "$program" run good.lua --source mine.cu) >"$work/out" 2>"$work/err"
+(cd "$work" && "$program" run good.lua --device emu --source mine.cu) >"$work/out" 2>"$work/err"
 status=$?
 is 1 && silent out && [ "$(sed 1q "$work/err")" = "mine.cu: error: the compiler refuses it [COMPILE]" ] &&
     says "^mine.cu($line): error: " && says '^  nonsense;$' && ! says good.lua && ! says elsewhere

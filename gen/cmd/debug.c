@@ -25,10 +25,15 @@ int debug_options(const char *command, bool debug, uint64_t timeout, int *ms)
     return -1;
 }
 
+static bool is_emulated(const struct debug_log *log)
+{
+    return strcmp(log->device->ops->kind, "emu") == 0;
+}
+
 /* Empties the log and tells the kernel where it is. */
 static int begin(struct debug_log *log, struct tw_error *error)
 {
-    const struct debug_state state = {.record = log->address, .room = debug_room};
+    const struct debug_state state = {.record = log->address, .room = debug_room, .hardware = !is_emulated(log)};
     memset(log->memory, 0, debug_room * sizeof(struct debug_record));
     return tw_device_upload(log->device, log->state, &state, sizeof state, error);
 }
@@ -66,8 +71,7 @@ int debug_log_take(struct debug_log *log)
     struct tw_error ignored;
     if (!log->memory)
         return 0;
-    bool emulated = strcmp(log->device->ops->kind, "emu") == 0;
-    int count = debug_tell(log->memory, log->entry, log->file, emulated ? &debug_emulator : &debug_hardware, print,
+    int count = debug_tell(log->memory, log->entry, log->file, is_emulated(log) ? &debug_emulator : &debug_hardware, print,
                            stderr);
     if (count)
         begin(log, &ignored); /* a GPU whose kernel failed refuses, and launches nothing more */

@@ -17,10 +17,13 @@ static const char help_text[] =
     "  5, -1, 1.5                 a number of the parameter's type\n"
     "  i32:5 u64:9 f32:1.5 bf16:1 one of this type: i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64\n"
     "  buf:BYTES[,fill=F][,dump=FILE][,name=NAME][,offset=N]\n"
-    "                             the address of a new buffer, N bytes into it; FILE gets all its bytes after the launch\n"
+    "                             the address of a new buffer, or N bytes behind it; FILE gets all its\n"
+    "                             bytes after the launch\n"
+    "  buffer:BYTES,name=NAME,... no argument: a buffer for others to name, as by --buffer\n"
     "  ref:NAME[+N]               the address of a buffer again\n"
     "  map:CALL                   a tensor map: a call of 'tensormap encode' as JSON, with \"buffer\":\"NAME\" and\n"
-    "                             \"offset\":N for addr; or as words, buffer=NAME dtype=bf16 dim=64,64 box=64,8; or @FILE\n"
+    "                             \"offset\":N for addr; or words, buffer=NAME dtype=bf16 dim=64,64 box=64,8;\n"
+    "                             or @FILE with either\n"
     "  bytes:HEX                  a struct as it lies in memory\n"
     "  struct:{A,B,...}           a struct of such arguments, each aligned as C does\n"
     "Bytes may be written 4*1024, 64K, 2*(1M+16). A buffer is not initialised unless F says so:\n"
@@ -31,14 +34,14 @@ static const char help_text[] =
     "  tilewright emu add.cu --grid 4 --block 256 --arg buf:4K,fill=iota:f32 --arg buf:4K,fill=ones:f32 \\\n"
     "      --arg buf:4K,dump=sum.bin --arg 1024\n"
     "  tilewright emu add.ptx --entry add --grid 4 --block 256 --args add.args\n"
-    "  tilewright emu reduce.cu --entry 'tools::sum' --grid 1 --block 128 --shared 512 --arg 'buf:512,fill=normal:f32:7,name=x' \\\n"
-    "      --arg ref:x\n"
-    "  tilewright emu load.cu --grid 1 --block 128 --complete late --arg 'map:buffer=A dtype=bf16 dim=64,64 box=64,64' \\\n"
-    "      --arg buf:8K\n"
-    "  (a map may name any buffer of the command line: here one more parameter is buf:8K,name=A,fill=normal:bf16)\n"
+    "  tilewright emu reduce.cu --entry tools::sum --grid 1 --block 128 --shared 512 \\\n"
+    "      --arg buf:512,fill=normal:f32:7,name=x --arg ref:x\n"
+    "  tilewright emu load.cu --grid 1 --block 128 --complete late --buffer 8K,name=A,fill=integer:bf16 \\\n"
+    "      --arg 'map:buffer=A dtype=bf16 dim=64,64 box=64,64 swizzle=128B'\n"
     "  tilewright emu kernel.cu --grid 8 --block 384 --cluster 2 --shared 200K \\\n"
-    "      --arg 'struct:{map:@a.json,buf:64K,name=D,dump=D.bin,i64:256,i32:3,f32:0.5}'\n"
-    "  tilewright emu race.cu --grid 1 --block 64 --arg buf:256 --hazards strict --json\n"
+    "      --buffer 32K,name=A,fill=normal:bf16 --arg 'struct:{map:@a.json,buf:64K,name=D,dump=D.bin,i64:256,i32:3,f32:0.5}'\n"
+    "  tilewright emu race.cu --grid 1 --block 64 --arg buf:256,fill=zero --hazards strict --json\n"
+    "  tilewright emu poll.cu --grid 2 --block 32 --arg buf:8,fill=zero --complete random --seed 7 --limit 1000000\n"
     "  tilewright emu add.cu --grid 4 --block 256 --args add.args --device cuda\n";
 
 /* The command under way. */
@@ -50,7 +53,7 @@ struct emulation {
     struct tw_kernel *kernel;
     struct tw_launch launch;
     struct emu_options options;
-    struct option_list includes, defines, arguments;
+    struct option_list includes, defines, arguments, buffers;
     const char *arch, *entry, *args_file, *device_name;
     bool json, stats, on_emu;
     char *output; /* what the kernel printed, under --json */
@@ -64,7 +67,7 @@ static int fail(int status, const struct tw_error *error)
     return tw_status_exit(status);
 }
 
-/* ---- the device -------------------------------------------------------------------------------------------------- */
+/* ---- the device ------------------------------------------------------------------------------------------------- */
 
 /* A finding of the emulator, once. */
 static void show_report(void *context, const struct emu_report *report)
@@ -155,7 +158,7 @@ static int load_kernel(struct emulation *e)
     return status == TW_OK ? 0 : emu_program_fault(p, status, &error);
 }
 
-/* ---- arguments ---------------------------------------------------------------------------------------------------- */
+/* ---- arguments -------------------------------------------------------------------------------------------------- */
 
 static int read_arguments(struct emulation *e)
 {
@@ -167,6 +170,15 @@ static int read_arguments(struct emulation *e)
     for (int i = 0; i < e->arguments.count && status == TW_OK; i++) {
         snprintf(where, sizeof where, "--arg %d:", i + 1);
         status = emu_args_add(&e->args, e->arguments.item[i], where, &error);
+        if (status != TW_OK)
+            fputs("tilewright emu: ", stderr);
+    }
+    for (int i = 0; i < e->buffers.count && status == TW_OK; i++) {
+        snprintf(where, sizeof where, "--buffer %d:", i + 1);
+        char *text = tw_format(&e->rt, "buffer:%s", e->buffers.item[i]);
+        status = text ? emu_args_add(&e->args, text, where, &error)
+                      : tw_fail(&error, TW_ERROR_MEMORY, "out of memory");
+        tw_free(&e->rt, text);
         if (status != TW_OK)
             fputs("tilewright emu: ", stderr);
     }
@@ -189,7 +201,7 @@ static int place_arguments(struct emulation *e)
     return status == TW_OK ? 0 : fail(status, &error);
 }
 
-/* ---- the launch --------------------------------------------------------------------------------------------------- */
+/* ---- the launch ------------------------------------------------------------------------------------------------- */
 
 static uint64_t blocks_of(const struct tw_launch *launch)
 {
@@ -325,7 +337,7 @@ static int go(struct emulation *e)
     return status == 0 ? launch(e) : status;
 }
 
-/* ---- options ------------------------------------------------------------------------------------------------------ */
+/* ---- options ---------------------------------------------------------------------------------------------------- */
 
 /* "X", "X,Y" or "X,Y,Z"; what is left out is 1. */
 static bool read_triple(const char *text, uint32_t out[3])
@@ -443,15 +455,21 @@ int cmd_emu(int argc, char **argv)
     e->device_name = "emu";
     e->options.seed = 1;
     const struct option_row table[] = {
-        {"--entry", OPTION_TEXT, &e->entry, "NAME", "the kernel, by its name in PTX or C++; needed where there are several"},
+        {"--entry", OPTION_TEXT, &e->entry, "NAME",
+         "the kernel, by its name in PTX or C++; needed where there are several"},
         {"--grid", OPTION_TEXT, &w.grid, "X,Y,Z", "blocks; what is left out is 1"},
         {"--block", OPTION_TEXT, &w.block, "X,Y,Z", "threads of a block"},
         {"--cluster", OPTION_TEXT, &w.cluster, "X,Y,Z", "blocks of a cluster"},
         {"--shared", OPTION_TEXT, &w.shared, "BYTES", "dynamic shared memory of a block"},
         {"--arg", OPTION_LIST, &e->arguments, "ARGUMENT", "the next parameter; repeatable"},
-        {"--args", OPTION_TEXT, &e->args_file, "FILE", "arguments, one a line, before those of --arg; # begins a comment"},
-        {"--arch", OPTION_TEXT, &e->arch, "A", "compile for and emulate this architecture; sm_90a, or the PTX's .target"},
-        {"--include", OPTION_LIST, &e->includes, "DIR", "where headers are looked for, before the toolkit's; repeatable"},
+        {"--buffer", OPTION_LIST, &e->buffers, "BYTES,name=A,...",
+         "a buffer that maps and ref: name and that is no argument itself; repeatable"},
+        {"--args", OPTION_TEXT, &e->args_file, "FILE",
+         "arguments, one a line, before those of --arg; # begins a comment"},
+        {"--arch", OPTION_TEXT, &e->arch, "A",
+         "compile for and emulate this architecture; sm_90a, or the PTX's .target"},
+        {"--include", OPTION_LIST, &e->includes, "DIR",
+         "where headers are looked for, before the toolkit's; repeatable"},
         {"--define", OPTION_LIST, &e->defines, "NAME=V", "a macro for the .cu file; repeatable"},
         {"--device", OPTION_TEXT, &e->device_name, "emu|cuda[:N]", "where to run; emu"},
         {"--complete", OPTION_TEXT, &w.complete, "eager|late|random",

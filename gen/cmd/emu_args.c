@@ -11,7 +11,7 @@
 
 enum { MAP_BYTES = 128, MAP_ALIGN = 64, DEPTH = 16 };
 
-/* ---- text ------------------------------------------------------------------------------------------------------ */
+/* ---- text ------------------------------------------------------------------------------------------------------- */
 
 char *emu_args_keep(struct emu_args *args, const char *text, size_t length)
 {
@@ -164,7 +164,7 @@ bool emu_args_hex(const char *digits, unsigned char *out, size_t room, size_t *c
     return half < 0;
 }
 
-/* ---- numbers --------------------------------------------------------------------------------------------------- */
+/* ---- numbers ---------------------------------------------------------------------------------------------------- */
 
 /* Writes a number as the dtype; NULL, or why it is none. Integers may be given with or without sign for either. */
 static const char *store_number(int dtype, const char *text, unsigned char *out)
@@ -204,7 +204,7 @@ static bool is_number(const char *text)
            strcmp(digits, "nan") == 0;
 }
 
-/* ---- one argument ---------------------------------------------------------------------------------------------- */
+/* ---- one argument ----------------------------------------------------------------------------------------------- */
 
 static int fault(const struct emu_value *value, struct tw_error *error, const char *why)
 {
@@ -263,8 +263,8 @@ static int parse_buffer(struct emu_args *args, struct emu_value *value, const ch
     value->buffer = index;
     value->bytes = value->align = 8;
     if (!emu_read_size(size, &bytes, &why))
-        return tw_fail(error, TW_ERROR_INVALID, "%s '%.200s': the buffer's bytes '%.60s': %s", value->where, value->text,
-                       size, why);
+        return tw_fail(error, TW_ERROR_INVALID, "%s '%.200s': the buffer's bytes '%.60s': %s", value->where,
+                       value->text, size, why);
     buffer->bytes = (size_t)bytes;
     int status = emu_args_read_buffer(args, buffer, rest + length, &value->offset, error);
     if (status == TW_OK && value->offset > bytes)
@@ -386,7 +386,7 @@ static int parse_value(struct emu_args *args, const char *text, const char *wher
     int dtype = *type ? emu_args_dtype(type) : TW_DTYPE_COUNT;
     if (dtype == TW_DTYPE_COUNT)
         return fault(value, error, "an argument is i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64:NUMBER, buf:BYTES, "
-                                   "ref:NAME, map:CALL, bytes:HEX, struct:{...} or a number");
+                                   "ref:NAME, map:CALL, bytes:HEX, struct:{...}, buffer:BYTES or a number");
     const char *why = store_number(dtype, rest, value->data);
     value->kind = EMU_VALUE_SCALAR;
     value->bytes = value->align = tw_dtype_bytes((enum tw_dtype)dtype);
@@ -399,6 +399,11 @@ int emu_args_add(struct emu_args *args, const char *text, const char *where, str
     int index;
     if (!copy || !place)
         return no_memory(error);
+    bool apart = strncmp(copy, "buffer:", 7) == 0;
+    if (apart) {
+        struct emu_value value = {.text = copy, .where = place};
+        return parse_buffer(args, &value, copy + 7, error);
+    }
     int status = parse_value(args, copy, place, 0, &index, error);
     if (status != TW_OK)
         return status;
@@ -622,8 +627,8 @@ int emu_args_place(struct emu_args *args, struct tw_device *device, const struct
     if (status != TW_OK)
         return status;
     if (kernel->param_bytes > EMU_PARAMETER_BYTES || kernel->param_count > TW_LAUNCH_OFFSETS)
-        return tw_fail(error, TW_ERROR_UNSUPPORTED, "kernel %s has %" PRIu64 " bytes of parameters; a launch carries %d",
-                       ptx_name(module, kernel->name), kernel->param_bytes, EMU_PARAMETER_BYTES);
+        return tw_fail(error, TW_ERROR_UNSUPPORTED, "kernel %s has %" PRIu64 " bytes of parameters; a launch carries "
+                       "%d", ptx_name(module, kernel->name), kernel->param_bytes, EMU_PARAMETER_BYTES);
     /* 64-byte aligned inside, so that tensor maps are. */
     args->params = tw_alloc_zeroed(args->rt, (size_t)kernel->param_bytes + MAP_ALIGN);
     args->offsets = tw_alloc_zeroed(args->rt, (kernel->param_count + 1) * sizeof *args->offsets);

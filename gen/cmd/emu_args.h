@@ -67,7 +67,8 @@ struct emu_args {
  * no such number. */
 bool emu_read_size(const char *text, uint64_t *value, const char **why);
 
-/* Adds the next argument. `where` is for messages, and is copied. TW_ERROR_INVALID, TW_ERROR_MEMORY. */
+/* Adds the next argument, or a buffer that is none: "buffer:BYTES,name=A,...". `where` is for messages, and is copied.
+ * TW_ERROR_INVALID, TW_ERROR_MEMORY. */
 int emu_args_add(struct emu_args *args, const char *text, const char *where, struct tw_error *error);
 
 /* Adds the arguments of a file, one a line; lines that are empty or begin with # are none. */

@@ -14,10 +14,10 @@ static int no_memory(struct tw_error *error)
     return tw_fail(error, TW_ERROR_MEMORY, "out of memory");
 }
 
-/* ---- a buffer's options ---------------------------------------------------------------------------------------- */
+/* ---- a buffer's options ----------------------------------------------------------------------------------------- */
 
-static const char fills[] = "write zero, poison, ones, byte:HH, ones:TYPE, iota:TYPE, value:TYPE:X, normal:TYPE[:SEED], "
-                            "integer:TYPE[:SEED], hex:DIGITS, file:PATH or map:CALL";
+static const char fills[] = "write zero, poison, ones, byte:HH, ones:TYPE, iota:TYPE, value:TYPE:X, "
+                            "normal:TYPE[:SEED], integer:TYPE[:SEED], hex:DIGITS, file:PATH or map:CALL";
 
 static int fill_fault(const struct emu_buffer *buffer, const char *text, const char *why, struct tw_error *error)
 {
@@ -141,14 +141,14 @@ int emu_args_read_buffer(struct emu_args *args, struct emu_buffer *buffer, const
                 return tw_fail(error, TW_ERROR_INVALID, "%s '%.200s': offset=%.60s: %s", buffer->where, buffer->text,
                                value, why);
         } else {
-            return tw_fail(error, TW_ERROR_INVALID, "%s '%.200s': '%.60s' is no option of a buffer; write fill=, dump=, "
-                           "name= or offset=, each with a value", buffer->where, buffer->text, option);
+            return tw_fail(error, TW_ERROR_INVALID, "%s '%.200s': '%.60s' is no option of a buffer; write fill=, "
+                           "dump=, name= or offset=, each with a value", buffer->where, buffer->text, option);
         }
     }
     return fill ? read_fill(args, buffer, fill, error) : TW_OK;
 }
 
-/* ---- filling --------------------------------------------------------------------------------------------------- */
+/* ---- filling ---------------------------------------------------------------------------------------------------- */
 
 static int fill_typed(const struct emu_buffer *buffer, unsigned char *bytes, struct tw_error *error)
 {
@@ -217,7 +217,7 @@ int emu_args_fill(struct emu_args *args, const struct emu_buffer *buffer, struct
     return status;
 }
 
-/* ---- tensor maps ----------------------------------------------------------------------------------------------- */
+/* ---- tensor maps ------------------------------------------------------------------------------------------------ */
 
 /* A tensor map's text under way. */
 struct map_text {

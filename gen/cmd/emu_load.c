@@ -109,7 +109,7 @@ int emu_program_read(struct emu_program *program)
     return parse(program);
 }
 
-/* ---- compiling --------------------------------------------------------------------------------------------------- */
+/* ---- compiling -------------------------------------------------------------------------------------------------- */
 
 /* What the compiler said; what would command a terminal becomes '?'. */
 static void print_log(const char *log)
@@ -242,7 +242,7 @@ int emu_program_compile(struct emu_program *program, const char *arch, unsigned 
     return parse(program);
 }
 
-/* ---- the kernel -------------------------------------------------------------------------------------------------- */
+/* ---- the kernel ------------------------------------------------------------------------------------------------- */
 
 /* The function's name in a mangled one (Itanium C++ ABI): "space::scale" of _ZN5space5scaleEPf, "scale" of
  * _ZL5scaleIfEvPT_. A name that is not mangled is itself. Template arguments of enclosing classes end it early. */

@@ -245,11 +245,37 @@ int launch_grid(const struct plan *p, const struct launch_arguments *a, uint32_t
     return TW_OK;
 }
 
+/* What the parts of shared memory are called in reports. */
+enum { RANGES = 32, RANGE_NAME = 64 };
+
+static size_t name_ranges(const struct plan *p, struct tw_shared_range *range, char (*name)[RANGE_NAME])
+{
+    size_t count = 0;
+    for (int i = 0; i < p->shared_count && count < RANGES; i++) {
+        const struct plan_shared *part = &p->shared[i];
+        const char *dot = strchr(part->name, '.');
+        bool barrier = dot && (strcmp(dot, ".full") == 0 || strcmp(dot, ".empty") == 0);
+        if (dot)
+            snprintf(name[count], RANGE_NAME, "ring %.*s %s%s", (int)(dot - part->name), part->name, dot + 1,
+                     barrier ? " barrier" : "");
+        else
+            snprintf(name[count], RANGE_NAME, "ring %s", part->name);
+        range[count] = (struct tw_shared_range){.name = name[count],
+                                                .first = (uint32_t)part->offset,
+                                                .bytes = (uint32_t)part->bytes,
+                                                .stage_bytes = part->count > 1 ? (uint32_t)(part->bytes / part->count) : 0};
+        count++;
+    }
+    return count;
+}
+
 int launch_plan(struct tw_device *device, struct tw_kernel *kernel, const struct plan *p,
                 const struct launch_arguments *a, bool *launched, struct tw_error *error)
 {
     enum { MOST = 32768 }; /* bytes of parameters that any architecture takes */
     alignas(128) unsigned char params[MOST];
+    struct tw_shared_range range[RANGES];
+    char name[RANGES][RANGE_NAME];
     struct tw_launch launch = {
         .kernel = kernel,
         .block = {(uint32_t)p->launch.block, 1, 1},
@@ -257,6 +283,8 @@ int launch_plan(struct tw_device *device, struct tw_kernel *kernel, const struct
         .flags = p->launch.programmatic ? TW_LAUNCH_PROGRAMMATIC : 0,
         .params = params,
         .params_bytes = (size_t)p->param_bytes,
+        .ranges = range,
+        .range_count = name_ranges(p, range, name),
     };
     bool any;
     int status = launch_grid(p, a, launch.grid, error);

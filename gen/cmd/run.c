@@ -57,11 +57,12 @@ static const struct arch *pick(const void *context, const struct arch *const *ar
 const char *const run_completion_word[] = {"eager", "late", "random"};
 const char *const run_hazards_word[] = {"off", "on", "fatal", "strict"};
 
-/* What to emulate: what is asked for, what a source by hand is for, or the default. */
+/* What to emulate: what is asked for, what a text by hand is for, or the default, also for what compile_units refuses
+ * in a moment. */
 static int open_emulator(struct run *run, struct tw_error *error)
 {
-    const char *arch = run->options.arch ? run->options.arch : *run->source.arch ? run->source.arch : default_arch;
-    struct emu_options options = {.arch = arch,
+    const char *arch = *run->source.arch ? run->source.arch : run->options.arch;
+    struct emu_options options = {.arch = arch && arch_find(arch) ? arch : default_arch,
                                   .completion = (enum emu_completion)run->options.completion,
                                   .hazards = (enum emu_hazards)run->options.hazards,
                                   .seed = run->options.seed,

@@ -49,10 +49,21 @@ void run_print_case(const struct run_case *c)
 void run_print_count(const struct run *run)
 {
     const char *plural = run->case_count == 1 ? "" : "s";
+    int kernels = 0;
+    for (int i = 0; i < run->case_count; i++) {
+        bool again = false;
+        for (int j = 0; j < i; j++)
+            again = again || run->cases[j].unit->kernel == run->cases[i].unit->kernel;
+        kernels += !again;
+    }
+    if (!run->case_count)
+        return;
     if (run->failed)
-        printf("FAILED %d of %d case%s\n", run->failed, run->case_count, plural);
-    else if (run->case_count)
-        printf("verified %d case%s\n", run->case_count, plural);
+        printf("FAILED %d of %d case%s", run->failed, run->case_count, plural);
+    else
+        printf("verified %d case%s", run->case_count, plural);
+    printf(" of %d kernel%s on %s%s%s\n", kernels, kernels == 1 ? "" : "s", run->gpu ? run->gpu->name : "",
+           run->gpu ? " and " : "", run->device->name);
 }
 
 enum { MOST_ALIKE = 6 }; /* reports of one name that a case shows; an unrolled loop gives many */

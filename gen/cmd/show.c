@@ -8,7 +8,8 @@
 #include "cmd/cmd.h"
 #include "cmd/options.h"
 
-const char *const show_colour[8] = {"#f6c6c6", "#fbdcb8", "#f6efb0", "#cfe8c0", "#bfe6df", "#bfdcf5", "#d3cdf2", "#efcbe4"};
+const char *const show_colour[8] = {"#f6c6c6", "#fbdcb8", "#f6efb0", "#cfe8c0",
+                                    "#bfe6df", "#bfdcf5", "#d3cdf2", "#efcbe4"};
 
 const char *show_paint(int colour)
 {
@@ -71,7 +72,7 @@ int cmd_show(int argc, char **argv)
 #define VERB(name, usage, doc) #name,
         SHOW_VERBS(VERB)
 #undef VERB
-        NULL};
+            NULL};
     static int (*const run[])(int, char **) = {
 #define VERB(name, usage, doc) show_##name,
         SHOW_VERBS(VERB)

@@ -6,10 +6,10 @@
 #include "cmd/svg.h"
 
 /* What lies in shared memory, by the verbs' names. */
-#define SHOW_VERBS(VERB)                                                                                              \
-    VERB(swizzle, "SPEC --tensor A | --swizzle 128B --dtype bf16 --box 64,64",                                        \
-         "where the elements of a tile lie in shared memory, and the bank conflicts of the ways to read them")        \
-    VERB(smem, "SPEC", "the map of shared memory: stages, buffers, barriers, what is left")                           \
+#define SHOW_VERBS(VERB)                                                                                               \
+    VERB(swizzle, "SPEC --tensor A | --swizzle 128B --dtype bf16 --box 64,64",                                         \
+         "where the elements of a tile lie in shared memory, and the bank conflicts of the ways to read them")         \
+    VERB(smem, "SPEC", "the map of shared memory: stages, buffers, barriers, what is left")                            \
     VERB(timeline, "SPEC", "the pipeline of one block as the emulator runs it: roles and stages over steps")
 
 #define VERB(name, usage, doc) int show_##name(int argc, char **argv);
@@ -31,8 +31,8 @@ int show_one_kernel(const struct compile *c, struct compile_choice *choice);
 /* Picks one architecture: the newest that the kernel has. For compile_choice.pick. */
 const struct arch *show_newest(const void *context, const struct arch *const *arch, int count);
 
-/* The region of shared memory that holds a ring's stages: of that tensor, or for a THREADS ring (tensor -1) of all. NULL
- * where there is none. */
+/* The region of shared memory that holds a ring's stages: of that tensor, or for a THREADS ring (tensor -1) of all.
+ * NULL where there is none. */
 const struct plan_shared *show_region(const struct plan *p, const struct plan_ring *ring, int tensor);
 
 #endif

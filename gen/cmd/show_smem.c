@@ -69,8 +69,8 @@ static void describe(const struct plan *p, const struct piece *piece, char *out,
             const struct plan_tensor *t = &p->tensor[ring->tensor[i]];
             if (r != show_region(p, ring, ring->tensor[i]))
                 continue;
-            int used = snprintf(out, room, "%d stage%s of %d: tile of %s,", r->count, r->count == 1 ? "" : "s", each,
-                                t->name);
+            int used =
+                snprintf(out, room, "%d stage%s of %d: tile of %s,", r->count, r->count == 1 ? "" : "s", each, t->name);
             for (int d = 0; d < t->rank && used > 0 && (size_t)used < room; d++)
                 used += snprintf(out + used, room - (size_t)used, d ? " x %d" : " %d", t->tile[d] ? t->tile[d] : 1);
             if (used > 0 && (size_t)used < room)
@@ -152,7 +152,8 @@ static void print_map(const struct compile_unit *unit, const struct piece *piece
     const struct arch *a = unit->arch;
     char head[256], what[256], bar[BAR + 1];
     print_head(unit, head, sizeof head);
-    printf("%s: %d bytes of shared memory of %d that a block may have\n", head, p->launch.shared_bytes, a->shared_limit);
+    printf("%s: %d bytes of shared memory of %d that a block may have\n", head, p->launch.shared_bytes,
+           a->shared_limit);
     printf("a multiprocessor has %d and keeps %d a block: there is room for %d block%s\n\n", a->shared_per_sm,
            a->shared_reserved, a->shared_per_sm / (p->launch.shared_bytes + a->shared_reserved),
            a->shared_per_sm / (p->launch.shared_bytes + a->shared_reserved) == 1 ? "" : "s");
@@ -161,8 +162,11 @@ static void print_map(const struct compile_unit *unit, const struct piece *piece
         const struct plan_shared *r = piece[i].region;
         describe(p, &piece[i], what, sizeof what);
         printf("  %s%c%s  %-12s%8d%8d%8d", r ? show_paint(piece[i].letter) : "", letter_of(&piece[i]),
-               r ? show_unpaint() : "", r ? r->name : piece[i].unused ? "unused" : "-", piece[i].offset, piece[i].end,
-               piece[i].end - piece[i].offset);
+               r ? show_unpaint() : "",
+               r                 ? r->name
+               : piece[i].unused ? "unused"
+                                 : "-",
+               piece[i].offset, piece[i].end, piece[i].end - piece[i].offset);
         if (r)
             printf("%6d", r->align);
         else
@@ -215,10 +219,14 @@ static int draw(struct compile *c, const struct compile_unit *unit, const struct
     for (int i = 0; i <= 4; i++) {
         double x = LEFT + WIDTH * i / 4.0;
         svg_line(&svg, x, BAR_TOP + BAR_HEIGHT, x, BAR_TOP + BAR_HEIGHT + 6, "#555555");
-        svg_text(&svg, x, BAR_TOP + BAR_HEIGHT + 20, 11, i == 0 ? SVG_LEFT : i == 4 ? SVG_RIGHT : SVG_MIDDLE, "%d",
-                 (int)((int64_t)limit * i / 4));
+        svg_text(&svg, x, BAR_TOP + BAR_HEIGHT + 20, 11,
+                 i == 0   ? SVG_LEFT
+                 : i == 4 ? SVG_RIGHT
+                          : SVG_MIDDLE,
+                 "%d", (int)((int64_t)limit * i / 4));
     }
-    svg_text(&svg, LEFT + 24, top, 12, SVG_LEFT, "%-12s%8s%9s%9s%7s  %s", "region", "offset", "end", "bytes", "align", "holds");
+    svg_text(&svg, LEFT + 24, top, 12, SVG_LEFT, "%-12s%8s%9s%9s%7s  %s", "region", "offset", "end", "bytes", "align",
+             "holds");
     for (int i = 0; i < count; i++) {
         const struct plan_shared *r = piece[i].region;
         const char *fill = r ? show_colour[piece[i].letter & 7] : piece[i].unused ? "#eeeeee" : "#999999";
@@ -229,8 +237,10 @@ static int draw(struct compile *c, const struct compile_unit *unit, const struct
             snprintf(align, sizeof align, "%d", r->align);
         svg_box(&svg, LEFT, y - 11, 14, 14, fill, NULL);
         svg_text(&svg, LEFT + 24, y, 12, SVG_LEFT, "%-12s%8d%9d%9d%7s  %s",
-                 r ? r->name : piece[i].unused ? "unused" : "padding", piece[i].offset, piece[i].end,
-                 piece[i].end - piece[i].offset, align, what);
+                 r                 ? r->name
+                 : piece[i].unused ? "unused"
+                                   : "padding",
+                 piece[i].offset, piece[i].end, piece[i].end - piece[i].offset, align, what);
     }
     svg_end(&svg);
     int status = svg_write(&svg, path, error);

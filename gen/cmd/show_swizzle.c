@@ -121,8 +121,8 @@ static void print_access(const struct box *b)
     struct box plain = *b;
     char with[16], without[16];
     plain.swizzle = TW_SWIZZLE_NONE;
-    printf("\nbank conflicts, in ways: 1 is none, n takes n times as long\n  %-24s%-40s%4s  %s\n", "lanes", "for example",
-           tw_swizzles[b->swizzle].name, b->swizzle == TW_SWIZZLE_NONE ? "" : "without");
+    printf("\nbank conflicts, in ways: 1 is none, n takes n times as long\n  %-24s%-40s%4s  %s\n", "lanes",
+           "for example", tw_swizzles[b->swizzle].name, b->swizzle == TW_SWIZZLE_NONE ? "" : "without");
     for (size_t i = 0; i < sizeof pattern_all / sizeof *pattern_all; i++) {
         number(conflicts(b, &pattern_all[i]), with, sizeof with);
         number(conflicts(&plain, &pattern_all[i]), without, sizeof without);
@@ -140,8 +140,8 @@ static void print_box(const struct box *b)
     if (b->boxes > 1)
         printf("%d boxes make the tile, each %d bytes behind the one before\n", b->boxes, b->box_bytes);
     if (tw_swizzles[b->swizzle].mask)
-        printf("the box begins at a multiple of %u bytes; address ^= address >> 3 & 0x%x\n", tw_swizzles[b->swizzle].align,
-               tw_swizzles[b->swizzle].mask);
+        printf("the box begins at a multiple of %u bytes; address ^= address >> 3 & 0x%x\n",
+               tw_swizzles[b->swizzle].align, tw_swizzles[b->swizzle].mask);
     printf("\nposition p of each chunk in its 128 bytes: banks 4 p .. 4 p + 3\n  %5s  %6s  chunk", "row", "byte");
     for (int c = 0; c < shown; c++)
         printf(" %2d", c);
@@ -172,8 +172,9 @@ static void print_element(const struct box *b, int row, int column)
 {
     int size = (int)tw_dtype_bytes(b->dtype);
     uint32_t byte = place(b, row, column * size);
-    printf("\nelement (%d, %d): byte %u of the box (%d without swizzle), chunk %d at position %u, bank %u\n", row, column,
-           byte, row * b->pitch + column * size, column * size / CHUNK, byte % LINE / CHUNK, byte / BANK % BANKS);
+    printf("\nelement (%d, %d): byte %u of the box (%d without swizzle), chunk %d at position %u, bank %u\n", row,
+           column, byte, row * b->pitch + column * size, column * size / CHUNK, byte % LINE / CHUNK,
+           byte / BANK % BANKS);
 }
 
 /* ---- SVG ------------------------------------------------------------------------------------------------------- */
@@ -220,7 +221,8 @@ static int draw(struct svg *svg, const struct box *b, const char *path, struct t
     for (int line = 0; line < lines; line++)
         svg_text(svg, second - 8, TOP + line * CELL_HEIGHT + 14, 11, SVG_RIGHT, "+%d", line * LINE);
     svg_text(svg, LEFT, TOP + tall * CELL_HEIGHT + 18, 11, SVG_LEFT, "%s%s",
-             rows < b->rows ? "what follows repeats this; " : "", "a cell is 16 bytes; colours are the banks that it lies in");
+             rows < b->rows ? "what follows repeats this; " : "",
+             "a cell is 16 bytes; colours are the banks that it lies in");
     svg_text(svg, 20, below, 12, SVG_LEFT, "bank conflicts, in ways (1: none)");
     for (int i = 0; i < patterns; i++) {
         char ways_text[16];
@@ -245,8 +247,11 @@ static int from_words(struct box *b, const char *swizzle, const char *dtype, con
     }
     if (found < 0) {
         const char *near = diag_suggest(swizzle, names);
-        return options_fault("show", "there is no swizzle '%s'; %s%s", swizzle, near ? "did you mean " : "write NONE, 32B, "
-                             "64B or 128B", near ? near : "");
+        return options_fault("show", "there is no swizzle '%s'; %s%s", swizzle,
+                             near ? "did you mean "
+                                  : "write NONE, 32B, "
+                                    "64B or 128B",
+                             near ? near : "");
     }
     b->swizzle = (enum tw_swizzle)found;
     b->dtype = tw_dtype_from_name(dtype);
@@ -268,11 +273,13 @@ static int from_words(struct box *b, const char *swizzle, const char *dtype, con
                              CHUNKS_MOST);
     b->bytes = b->columns * unit;
     if (b->bytes % CHUNK)
-        return options_fault("show", "--box: %d %s are %d bytes, no multiple of 16; write %d columns", b->columns, dtype,
-                             b->bytes, (b->bytes + CHUNK - 1) / CHUNK * CHUNK / unit);
+        return options_fault("show", "--box: %d %s are %d bytes, no multiple of 16; write %d columns", b->columns,
+                             dtype, b->bytes, (b->bytes + CHUNK - 1) / CHUNK * CHUNK / unit);
     if (span && b->bytes > span)
-        return options_fault("show", "--box: %d %s are %d bytes, wider than the %d-byte span of swizzle %s; write %d, or a "
-                             "wider swizzle [TMA-SPAN]", b->columns, dtype, b->bytes, span, swizzle, span / unit);
+        return options_fault("show",
+                             "--box: %d %s are %d bytes, wider than the %d-byte span of swizzle %s; write %d, or a "
+                             "wider swizzle [TMA-SPAN]",
+                             b->columns, dtype, b->bytes, span, swizzle, span / unit);
     b->pitch = span ? span : b->bytes;
     b->boxes = 1;
     b->box_bytes = b->rows * b->pitch;
@@ -319,8 +326,8 @@ static int from_plan(struct box *b, const struct compile *c, const struct plan *
     snprintf(b->title, sizeof b->title, "kernel %s on %s%s%s, tile of %s", p->kernel, p->arch,
              p->variant && *p->variant ? ", variant " : "", p->variant ? p->variant : "", t->name);
     if (b->rows > ROWS_MOST || b->bytes / CHUNK > CHUNKS_MOST || b->bytes % CHUNK) {
-        fprintf(stderr, "tilewright %s: a tile of %d rows x %d bytes cannot be shown in chunks of 16 bytes\n", c->command,
-                b->rows, b->bytes);
+        fprintf(stderr, "tilewright %s: a tile of %d rows x %d bytes cannot be shown in chunks of 16 bytes\n",
+                c->command, b->rows, b->bytes);
         return 1;
     }
     return 0;

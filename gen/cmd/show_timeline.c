@@ -89,8 +89,13 @@ static int execute(struct compile *c, struct tw_device *device, struct compile_u
                    struct tw_kernel *kernel, uint64_t seed, struct trial_result *result, struct tw_error *error)
 {
     struct trial trial;
-    struct trial_request request = {.compile = c, .device = device, .unit = unit, .symbol = symbol,
-                                    .inputs = FAMILY_NORMAL, .seed = seed, .reference = TRIAL_HOST};
+    struct trial_request request = {.compile = c,
+                                    .device = device,
+                                    .unit = unit,
+                                    .symbol = symbol,
+                                    .inputs = FAMILY_NORMAL,
+                                    .seed = seed,
+                                    .reference = TRIAL_HOST};
     int status = trial_begin(&trial, &request, error);
     if (status == TW_OK)
         status = trial_launch(&trial, unit, kernel, result, error);
@@ -115,7 +120,8 @@ static int present(struct compile *c, const struct show_options *o, const struct
     if (status == TW_OK && o->trace)
         status = timeline_trace(&timeline, title, o->trace, &error);
     if (status == TW_OK) {
-        printf("%s\n%" PRIu64 " steps: in one, every warp that can go on executes one operation; they are no cycles\n\n",
+        printf("%s\n%" PRIu64
+               " steps: in one, every warp that can go on executes one operation; they are no cycles\n\n",
                title, timeline.steps);
         status = timeline_print(&timeline, o->from, o->to, &error);
     }
@@ -123,8 +129,8 @@ static int present(struct compile *c, const struct show_options *o, const struct
     return status == TW_OK ? 0 : compile_fail(c, status, &error);
 }
 
-static int run_and_show(struct compile *c, const struct show_options *o, struct compile_unit *unit, const int64_t *symbol,
-                        struct tw_device *device, struct listener *l)
+static int run_and_show(struct compile *c, const struct show_options *o, struct compile_unit *unit,
+                        const int64_t *symbol, struct tw_device *device, struct listener *l)
 {
     const struct tw_compiled *compiled = &unit->compiled[COMPILE_NVRTC];
     struct tw_load load = {.entry = unit->plan.entry, .ptx = compiled->ptx, .ptx_bytes = compiled->ptx_bytes};
@@ -142,8 +148,9 @@ static int run_and_show(struct compile *c, const struct show_options *o, struct 
     else if (l->failed)
         status = 3;
     else if (!result.launched || l->block >= l->blocks || !l->count)
-        status = (fprintf(stderr, "tilewright show: --block %" PRIu64 ": of %s %" PRIu64 " blocks are launched\n", l->block,
-                          sizes, l->blocks), 1);
+        status = (fprintf(stderr, "tilewright show: --block %" PRIu64 ": of %s %" PRIu64 " blocks are launched\n",
+                          l->block, sizes, l->blocks),
+                  1);
     else
         status = present(c, o, unit, sizes, l);
     if (status == 0 && !result.passed) {
@@ -217,7 +224,8 @@ int show_timeline(int argc, char **argv)
         {"--seed", OPTION_NUMBER, &o.seed, "S", "of random completion and of the inputs; 1"},
         {"--sms", OPTION_NUMBER, &o.sms, "N", "multiprocessors of the emulated GPU; as many as a cluster has blocks"},
         {"--block", OPTION_NUMBER, &o.block, "N", "by its number in the grid; 0"},
-        {"--warps", OPTION_FLAG, &o.all_warps, NULL, "a row for every warp; else for the first one of each instance of a role"},
+        {"--warps", OPTION_FLAG, &o.all_warps, NULL,
+         "a row for every warp; else for the first one of each instance of a role"},
         {"--from", OPTION_NUMBER, &o.from, "STEP", "show the steps from this one on"},
         {"--to", OPTION_NUMBER, &o.to, "STEP", "and before this one"},
         {"--svg", OPTION_TEXT, &o.picture, "FILE", "the same as a picture to scale"},

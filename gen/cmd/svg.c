@@ -104,6 +104,8 @@ void svg_text(struct svg *svg, double x, double y, int size, enum svg_anchor anc
         svg_add(svg, " font-size=\"%d\"", size);
     if (anchor != SVG_LEFT)
         svg_add(svg, " text-anchor=\"%s\"", word[anchor]);
+    if (svg->ink)
+        svg_add(svg, " fill=\"%s\"", svg->ink);
     svg_add(svg, " xml:space=\"preserve\">");
     escape(svg, line);
     svg_add(svg, "</text>\n");

@@ -13,6 +13,7 @@ struct svg {
     char *text;
     size_t length, room;
     bool failed;
+    const char *ink; /* colour of the texts that follow; NULL: black */
 };
 
 enum svg_anchor { SVG_LEFT, SVG_MIDDLE, SVG_RIGHT };

@@ -7,7 +7,7 @@
 
 const struct timeline_kind_info timeline_kind_all[TIMELINE_KIND_COUNT] = {
 #define KIND(ID, letter, colour, name) {letter, colour, name},
-    TIMELINE_KINDS(KIND)
+#include "cmd/timeline_kinds.def"
 #undef KIND
 };
 
@@ -57,8 +57,9 @@ struct maker {
     struct {
         int room;
         bool open;
-        uint64_t landed;    /* CP_ASYNC: bytes of the stage that have come */
-        struct place read;  /* of a warp: the stage that it loads fragments from */
+        uint64_t landed;   /* CP_ASYNC: bytes of the stage that have come */
+        uint64_t read_at;  /* CP_ASYNC: when it was last read */
+        struct place read; /* of a warp: the stage that it loads fragments from */
     } row[ROWS_MOST];
     int stage_row[RINGS_MOST]; /* by ring: its first row, -1: none */
     int stage_rows[RINGS_MOST];
@@ -80,8 +81,8 @@ static struct timeline_span *add_span(struct maker *m, int row, enum timeline_ki
         m->row[row].room = room;
     }
     struct timeline_span *span = &r->span[r->span_count++];
-    *span = (struct timeline_span){.kind = kind, .from = step, .to = step, .ring = -1, .stage = -1, .barrier = -1,
-                                   .count = 1, .file = ""};
+    *span = (struct timeline_span){
+        .kind = kind, .from = step, .to = step, .ring = -1, .stage = -1, .barrier = -1, .count = 1, .file = ""};
     return span;
 }
 
@@ -242,8 +243,11 @@ static void warp_event(struct maker *m, int row, const struct emu_event *e, uint
         close_span(m, row, step);
         break;
     case EMU_EVENT_ARRIVE:
-        mark(m, row, e->number ? TIMELINE_EXPECT : at.kind == PLACE_EMPTY ? TIMELINE_RELEASE : TIMELINE_ARRIVE, at,
-             e->number, e, step);
+        mark(m, row,
+             e->number                ? TIMELINE_EXPECT
+             : at.kind == PLACE_EMPTY ? TIMELINE_RELEASE
+                                      : TIMELINE_ARRIVE,
+             at, e->number, e, step);
         break;
     case EMU_EVENT_EXPECT:
         mark(m, row, TIMELINE_EXPECT, at, e->number, e, step);
@@ -264,8 +268,11 @@ static void warp_event(struct maker *m, int row, const struct emu_event *e, uint
         mark(m, row, TIMELINE_WRITE, stage, 0, e, step);
         break;
     case EMU_EVENT_WAIT_GROUP:
-        mark(m, row, e->number == EMU_EVENT_WGMMA ? TIMELINE_WAIT_MMA
-                     : e->number == EMU_EVENT_BULK ? TIMELINE_WAIT_STORE : TIMELINE_WAIT_COPY, none, 0, e, step);
+        mark(m, row,
+             e->number == EMU_EVENT_WGMMA  ? TIMELINE_WAIT_MMA
+             : e->number == EMU_EVENT_BULK ? TIMELINE_WAIT_STORE
+                                           : TIMELINE_WAIT_COPY,
+             none, 0, e, step);
         break;
     default:
         break;
@@ -285,7 +292,8 @@ static void stage_event(struct maker *m, const struct emu_event *e, uint64_t ste
         return;
     }
     struct place at = place_of(p, e->address);
-    if (at.kind == PLACE_NOWHERE || at.ring >= RINGS_MOST || m->stage_row[at.ring] < 0 || at.stage >= m->stage_rows[at.ring])
+    if (at.kind == PLACE_NOWHERE || at.ring >= RINGS_MOST || m->stage_row[at.ring] < 0 ||
+        at.stage >= m->stage_rows[at.ring])
         return;
     int row = m->stage_row[at.ring] + at.stage;
     bool bulk = p->ring[at.ring].filler == PLAN_FILL_BULK;
@@ -309,6 +317,7 @@ static void stage_event(struct maker *m, const struct emu_event *e, uint64_t ste
             set_state(m, row, TIMELINE_FULL, step);
         break;
     case EMU_EVENT_READ:
+        m->row[row].read_at = step;
         if (!bulk)
             set_state(m, row, TIMELINE_READING, step);
         break;
@@ -449,6 +458,9 @@ int timeline_make(struct timeline *t, struct tw_runtime *rt, const struct plan *
             stage_event(&m, &event[i], step);
     }
     for (int r = 0; r < t->row_count; r++) {
+        bool ends = r >= t->role_rows && m.row[r].read_at && plan->ring[t->row[r].ring].filler == PLAN_FILL_CP_ASYNC;
+        if (ends && state(&m, r) == TIMELINE_READING) /* no barrier follows the last reads */
+            set_state(&m, r, TIMELINE_FREE, m.row[r].read_at + 1);
         close_span(&m, r, t->steps);
         if (r < t->role_rows && t->row[r].end <= t->row[r].begin)
             t->row[r].end = t->steps;

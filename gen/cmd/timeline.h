@@ -1,39 +1,14 @@
 /* Inside show timeline: what one block did, as rows over steps. show_timeline.c runs the kernel and hands over the
- * events, timeline.c makes rows of them, timeline_text.c, timeline_svg.c and timeline_json.c show these. */
+ * events, timeline.c makes rows of them, timeline_text.c and timeline_svg.c show these. */
 #ifndef TW_GEN_CMD_TIMELINE_H
 #define TW_GEN_CMD_TIMELINE_H
 
 #include "cmd/compile.h"
 #include "emu/emu.h"
 
-/* What a row shows: TIMELINE_KIND(ID, letter, colour, name). Waits and states last; the others are marks. */
-#define TIMELINE_KINDS(KIND)                                                                                          \
-    KIND(RUN, '-', "#e4e4e4", "runs")                                                                                 \
-    KIND(WAIT_EMPTY, 'e', "#f2a65a", "waits for an empty stage")                                                      \
-    KIND(WAIT_FULL, 'f', "#e4696b", "waits for a full stage")                                                         \
-    KIND(WAIT_OTHER, 'w', "#b39ddb", "waits for another mbarrier")                                                    \
-    KIND(WAIT_BAR, 'b', "#d8b365", "waits at a named barrier")                                                        \
-    KIND(WAIT_CLUSTER, 'c', "#a1887f", "waits for the cluster")                                                       \
-    KIND(EXPECT, 'X', "#7f7f7f", "expects bytes")                                                                     \
-    KIND(COPY, 'T', "#1f77b4", "issues a copy into a stage")                                                          \
-    KIND(MMA, 'M', "#2ca02c", "issues matrix instructions")                                                           \
-    KIND(WAIT_MMA, 'W', "#145a14", "has waited for its mma")                                                          \
-    KIND(WAIT_COPY, 'G', "#0b3d63", "has waited for its copies")                                                      \
-    KIND(RELEASE, 'R', "#9467bd", "releases a stage")                                                                 \
-    KIND(ARRIVE, 'A', "#8c6bb1", "arrives at a barrier")                                                              \
-    KIND(WRITE, 'O', "#17a2a2", "writes results to a buffer")                                                         \
-    KIND(STORE, 'S', "#d6277a", "issues a store of a buffer")                                                         \
-    KIND(WAIT_STORE, 'D', "#7a1545", "has waited for its stores")                                                     \
-    KIND(FREE, '.', "#f4f4f4", "free")                                                                                \
-    KIND(FILLING, '~', "#9ecae1", "being filled")                                                                     \
-    KIND(FULL, '=', "#4292c6", "full")                                                                                \
-    KIND(READING, '#', "#74c476", "being read")                                                                       \
-    KIND(WRITTEN, 'o', "#80cbc4", "being written")                                                                    \
-    KIND(STORING, 's', "#f19cbb", "being stored")
-
 enum timeline_kind {
 #define KIND(ID, letter, colour, name) TIMELINE_##ID,
-    TIMELINE_KINDS(KIND)
+#include "cmd/timeline_kinds.def"
 #undef KIND
     TIMELINE_KIND_COUNT
 };
@@ -89,8 +64,8 @@ static inline bool timeline_is_mark(enum timeline_kind kind)
     return kind >= TIMELINE_EXPECT && kind <= TIMELINE_WAIT_STORE;
 }
 
-/* Makes rows of the events of one block, in their order: one for the first warp of each instance of a role, or for every
- * warp. TW_OK or TW_ERROR_MEMORY. */
+/* Makes rows of the events of one block, in their order: one for the first warp of each instance of a role, or for
+ * every warp. TW_OK or TW_ERROR_MEMORY. */
 int timeline_make(struct timeline *timeline, struct tw_runtime *rt, const struct plan *plan, uint64_t block,
                   const struct emu_event *event, size_t count, bool all_warps, struct tw_error *error);
 void timeline_free(struct timeline *timeline);

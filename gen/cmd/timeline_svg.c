@@ -66,7 +66,8 @@ static void draw_row(struct svg *svg, const struct timeline *t, const struct sca
     for (int i = 0; i < row->span_count; i++) {
         const struct timeline_span *span = &row->span[i];
         bool is_mark = timeline_is_mark(span->kind);
-        if (span->from >= s->to || (is_mark ? span->to < s->from : span->to <= s->from) || span->kind == TIMELINE_EXPECT)
+        if (span->from >= s->to || (is_mark ? span->to < s->from : span->to <= s->from) ||
+            span->kind == TIMELINE_EXPECT)
             continue;
         double x = x_of(s, span->from), width = x_of(s, span->to + is_mark) - x;
         if (is_mark && width < 2.5)
@@ -75,11 +76,14 @@ static void draw_row(struct svg *svg, const struct timeline *t, const struct sca
         svg_box(svg, x, is_mark ? y + height + 1 : y, width, height, timeline_kind_all[span->kind].colour, note);
         if (!is_mark || span->stage < 0 || width < 9)
             continue;
+        svg->ink = "#ffffff";
         svg_text(svg, x + width / 2, y + height + 12, 10, SVG_MIDDLE, "%d", span->stage);
+        svg->ink = NULL;
     }
 }
 
-static double draw_legend(struct svg *svg, const struct timeline *t, double y, int width)
+/* Draws nothing where svg is NULL. Returns the line below. */
+static int draw_legend(struct svg *svg, const struct timeline *t, int y, int width)
 {
     bool used[TIMELINE_KIND_COUNT] = {false};
     int columns = (width - LEFT) / LEGEND_COLUMN, at = 0;
@@ -91,15 +95,17 @@ static double draw_legend(struct svg *svg, const struct timeline *t, double y, i
     for (int k = 0; k < TIMELINE_KIND_COUNT; k++) {
         if (!used[k])
             continue;
-        double x = LEFT + at % columns * LEGEND_COLUMN, line = y + at / columns * 18;
+        int x = LEFT + at % columns * LEGEND_COLUMN, line = y + at / columns * 18;
+        at++;
+        if (!svg)
+            continue;
         svg_box(svg, x, line - 10, 12, 12, timeline_kind_all[k].colour, NULL);
         svg_text(svg, x + 18, line, 12, SVG_LEFT, "%s", timeline_kind_all[k].name);
-        at++;
     }
     return y + (at + columns - 1) / columns * 18;
 }
 
-static void draw_numbers(struct svg *svg, const struct timeline *t, double y)
+static void draw_numbers(struct svg *svg, const struct timeline *t, int y)
 {
     for (int r = 0; r < t->role_rows; r++) {
         char line[400];
@@ -116,8 +122,9 @@ static void draw_numbers(struct svg *svg, const struct timeline *t, double y)
     for (int g = 0; g < t->plan->ring_count; g++)
         if (t->plan->ring[g].filler != PLAN_FILL_THREADS) {
             svg_text(svg, LEFT - 8, y, 12, SVG_RIGHT, "ring %s", t->plan->ring[g].name);
-            svg_text(svg, LEFT, y, 12, SVG_LEFT, "%.2f of %d stages are full or being read, on average while it is in use",
-                     t->filled[g], t->plan->ring[g].stages);
+            svg_text(svg, LEFT, y, 12, SVG_LEFT,
+                     "%.2f of %d stages are full or being read, on average while it is in use", t->filled[g],
+                     t->plan->ring[g].stages);
             y += 18;
         }
 }
@@ -127,12 +134,13 @@ int timeline_draw(const struct timeline *t, uint64_t from, uint64_t to, const ch
 {
     struct svg svg = {.rt = t->rt};
     struct scale scale = {from, to && to < t->steps ? to : t->steps, 1.0};
-    int stages = t->row_count - t->role_rows, rows = t->role_rows * ROLE_HEIGHT + 12 + stages * STAGE_HEIGHT;
+    int stages = t->row_count - t->role_rows, rows = t->role_rows * ROLE_HEIGHT + 12 + stages * STAGE_HEIGHT, y = TOP;
     uint64_t steps = scale.to > from ? scale.to - from : 1;
-    double plot = steps < 2000 ? 1000.0 : steps > 12000 ? 6000.0 : (double)steps / 2, y = TOP;
+    double plot = steps < 2000 ? 1000.0 : steps > 12000 ? 6000.0 : (double)steps / 2;
     int width = LEFT + (int)plot + RIGHT;
     scale.unit = plot / (double)steps;
-    svg_begin(&svg, width, TOP + rows + 40 + 8 * 18 + 18 * (t->role_rows + t->plan->ring_count) + 20, title);
+    int numbers = draw_legend(NULL, t, TOP + rows + 24, width) + 16;
+    svg_begin(&svg, width, numbers + 18 * (t->role_rows + t->plan->ring_count), title);
     svg_text(&svg, 20, 24, 15, SVG_LEFT, "%s", title);
     svg_text(&svg, 20, 44, 12, SVG_LEFT, "over steps: in one, every warp that can go on executes one operation");
     uint64_t unit = tick(steps, (uint64_t)(plot / 80));
@@ -146,8 +154,8 @@ int timeline_draw(const struct timeline *t, uint64_t from, uint64_t to, const ch
         draw_row(&svg, t, &scale, r, y);
         y += r < t->role_rows ? ROLE_HEIGHT : STAGE_HEIGHT;
     }
-    y = draw_legend(&svg, t, y + 24, width);
-    draw_numbers(&svg, t, y + 16);
+    draw_legend(&svg, t, TOP + rows + 24, width);
+    draw_numbers(&svg, t, numbers);
     svg_end(&svg);
     int status = svg_write(&svg, path, error);
     svg_free(&svg);
@@ -169,8 +177,10 @@ static void add_string(struct svg *out, const char *text)
 int timeline_trace(const struct timeline *t, const char *title, const char *path, struct tw_error *error)
 {
     struct svg out = {.rt = t->rt}; /* text is text */
-    svg_add(&out, "{\"displayTimeUnit\": \"ns\", \"traceEvents\": [\n{\"ph\": \"M\", \"name\": \"process_name\", \"pid\": "
-                  "%llu, \"args\": {\"name\": ", (unsigned long long)t->block);
+    svg_add(&out,
+            "{\"displayTimeUnit\": \"ns\", \"traceEvents\": [\n{\"ph\": \"M\", \"name\": \"process_name\", \"pid\": "
+            "%llu, \"args\": {\"name\": ",
+            (unsigned long long)t->block);
     add_string(&out, title);
     svg_add(&out, "}}");
     for (int r = 0; r < t->row_count; r++) {

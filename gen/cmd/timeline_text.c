@@ -15,9 +15,9 @@ struct item {
 
 struct grid {
     const struct timeline *t;
-    uint64_t *start;     /* by column: its first step */
+    uint64_t *start; /* by column: its first step */
     int columns, room;
-    int *span;           /* by column and row: the span that begins there, -1: none */
+    int *span; /* by column and row: the span that begins there, -1: none */
     bool failed;
 };
 
@@ -76,7 +76,8 @@ static void fill(struct grid *g, const struct item *item, size_t count, uint64_t
     }
 }
 
-/* The span of a wait or state that has begun before the step and still goes on; NULL: none. *hint: where to look from. */
+/* The span of a wait or state that has begun before the step and still goes on; NULL: none. *hint: where to look from.
+ */
 static const struct timeline_span *going_on(const struct timeline_row *row, uint64_t step, int *hint)
 {
     const struct timeline_span *found = NULL;
@@ -204,8 +205,8 @@ static void print_waits(const struct timeline *t, int label)
     int worst = 0;
     for (int r = 0; r < t->role_rows; r++)
         worst = most->waited[r] > most->waited[worst] ? r : worst;
-    printf("waited for longest: %s, %llu steps in all, %llu of them by %s\n", most->name, (unsigned long long)most->total,
-           (unsigned long long)most->waited[worst], t->row[worst].name);
+    printf("waited for longest: %s, %llu steps in all, %llu of them by %s\n", most->name,
+           (unsigned long long)most->total, (unsigned long long)most->waited[worst], t->row[worst].name);
 }
 
 int timeline_print(const struct timeline *t, uint64_t from, uint64_t to, struct tw_error *error)
@@ -234,7 +235,8 @@ int timeline_print(const struct timeline *t, uint64_t from, uint64_t to, struct 
     int columns = WIDTH - label - 2, bands = 0;
     for (int c = 0; c < grid.columns && !failed; c += columns, bands++) {
         if (bands == BANDS_MOST) {
-            printf("... and %d columns more: --from %llu, or --svg\n\n", grid.columns - c, (unsigned long long)grid.start[c]);
+            printf("... and %d columns more: --from %llu, or --svg\n\n", grid.columns - c,
+                   (unsigned long long)grid.start[c]);
             break;
         }
         print_band(&grid, c, grid.columns - c < columns ? grid.columns - c : columns, label, hint);

@@ -176,6 +176,20 @@ static void tensor(const struct host_facts *f, const struct sink *s, int index)
     end(s);
 }
 
+/* Whether the kernel takes the size: as a parameter, or for its grid or its tensors' shapes. */
+static bool is_argument(const struct plan *p, int symbol)
+{
+    bool is = false;
+    for (int i = 0; i < p->param_count; i++)
+        is = is || (p->param[i].kind == PLAN_PARAM_DIM && p->param[i].index == symbol);
+    for (int i = 0; i < 3; i++)
+        is = is || host_reads(p, p->launch.grid[i], symbol);
+    for (int i = 0; i < p->tensor_count; i++)
+        for (int d = 0; d < p->tensor[i].rank; d++)
+            is = is || host_reads(p, p->tensor[i].dim[d], symbol) || host_reads(p, p->tensor[i].stride[d], symbol);
+    return is;
+}
+
 static void arguments(const struct host_facts *f, const struct sink *s)
 {
     const struct plan *p = f->plan;
@@ -196,15 +210,19 @@ static void arguments(const struct host_facts *f, const struct sink *s)
     boolean(s, "checks_extents", checks_extents);
     boolean(s, "has_stride", has_stride);
     array(s, "symbol");
+    int symbols = 0;
     for (int i = 0; i + 1 < p->symbol_count; i++) {
+        if (!is_argument(p, i))
+            continue;
         object(s, NULL);
         text(s, "name", p->symbol[i]);
         integer(s, "multiple", p->symbol_multiple ? p->symbol_multiple[i] : 1);
         integer(s, "limit", f->limit[i]);
         end(s);
+        symbols++;
     }
     end(s);
-    integer(s, "symbol_count", p->symbol_count - 1);
+    integer(s, "symbol_count", symbols);
     array(s, "scalar");
     for (int i = 0; i < p->scalar_count; i++) {
         object(s, NULL);

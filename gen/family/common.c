@@ -235,6 +235,14 @@ static int add_param(struct plan *p, enum plan_param_kind kind, const char *type
     return q->name && q->type ? 0 : 3;
 }
 
+static bool reads(const struct expr_graph *graph, int symbol)
+{
+    for (int i = 0; i < graph->count; i++)
+        if (graph->node[i].op == EXPR_SYMBOL && graph->node[i].integer == symbol)
+            return true;
+    return false;
+}
+
 int family_pack_params(struct plan *p)
 {
     char name[160], type[80];
@@ -256,8 +264,10 @@ int family_pack_params(struct plan *p)
             status = add_param(p, PLAN_PARAM_STRIDE, "i64", i, d, 8, 8, name);
         }
     }
+    /* A dim of the spec that this kernel's formulas do not read is no argument of it; a user's template may read any. */
     for (int i = 0; i + 1 < p->symbol_count && !status; i++)
-        status = add_param(p, PLAN_PARAM_DIM, "int", -1, i, 4, 4, p->symbol[i]);
+        if (!p->family || reads(&p->graph, i) || reads(&p->fused, i))
+            status = add_param(p, PLAN_PARAM_DIM, "int", -1, i, 4, 4, p->symbol[i]);
     for (int i = 0; i < p->scalar_count && !status; i++) {
         const char *scalar_type = tw_dtype_info(p->scalar[i].dtype)->cuda_type;
         int bytes = (int)tw_dtype_bytes(p->scalar[i].dtype);

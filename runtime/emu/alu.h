@@ -3,6 +3,12 @@
 #ifndef EMU_ALU_H
 #define EMU_ALU_H
 
+/* Nobody looks at the floating-point exceptions of the host: operations may be made in lanes where they are not asked
+   for. */
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("no-trapping-math")
+#endif
+
 #include "emu_internal.h"
 
 #define EMU_EACH for (int i = 0; i < EMU_LANES; i++)

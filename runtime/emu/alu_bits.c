@@ -204,10 +204,16 @@ static inline uint64_t low_bits(uint32_t n)
     return n > 63 ? UINT64_MAX : (UINT64_C(1) << n) - 1;
 }
 
+/* Place and length of a field: their low 8 bits for 32-bit instructions; those of 64 bits take them as they are. */
+static inline uint32_t field_number(uint32_t n, unsigned bits)
+{
+    return bits == 32 ? n & 0xff : n > 0xff ? 0xff : n;
+}
+
 /* The sign bit is that at the top of the field, or of the value where the field goes beyond it. */
 static inline uint64_t extract(uint64_t x, uint32_t at, uint32_t length, unsigned bits, int is_signed)
 {
-    at &= 0xff, length &= 0xff;
+    at = field_number(at, bits), length = field_number(length, bits);
     uint64_t field = at > bits - 1 ? 0 : (x & low_bits(bits)) >> at & low_bits(length);
     if (!is_signed || !length)
         return field;
@@ -226,7 +232,7 @@ EXTRACT64(bfe_s64, 1)
 
 static inline uint64_t insert(uint64_t field, uint64_t base, uint32_t at, uint32_t length, unsigned bits)
 {
-    at &= 0xff, length &= 0xff;
+    at = field_number(at, bits), length = field_number(length, bits);
     if (at > bits - 1)
         return base;
     uint64_t mask = low_bits(length) << at;
@@ -402,8 +408,10 @@ EMU_HANDLER(selp64)
 #define SLCT64(name, e) EMU_TERNARY(name, uint64_t, emu_put64, uint64_t, EMU_L, uint64_t, EMU_L, uint32_t, EMU_W, e)
 EMU_TERNARY32(slct32_s32, (int32_t)z >= 0 ? x : y)
 EMU_TERNARY32(slct32_f32, emu_float(z) >= 0 ? x : y)
+EMU_TERNARY32(slct32_ftz, emu_float(z) >= 0 || (z & 0x7f800000) == 0 ? x : y)
 SLCT64(slct64_s32, (int32_t)z >= 0 ? x : y)
 SLCT64(slct64_f32, emu_float(z) >= 0 ? x : y)
+SLCT64(slct64_ftz, emu_float(z) >= 0 || (z & 0x7f800000) == 0 ? x : y)
 
 /* ---- Moves -------------------------------------------------------------------------------------------------------- */
 
@@ -451,7 +459,9 @@ const emu_handler emu_op_mov32 = mov32, emu_op_mov64 = mov64, emu_op_mov128 = mo
         EMU_ROW(OPCODE, F32, OPERANDS16, RUN32), EMU_ROW(OPCODE, B64, OPERANDS64, RUN64),                             \
         EMU_ROW(OPCODE, U64, OPERANDS64, RUN64), EMU_ROW(OPCODE, S64, OPERANDS64, RUN64),                             \
         EMU_ROW(OPCODE, F64, OPERANDS64, RUN64)
-#define SLCT(TYPE, OPERANDS, RUN_S, RUN_F)                                                                            \
+#define SLCT(TYPE, OPERANDS, RUN_S, RUN_F, RUN_FTZ)                                                                   \
+    {.opcode = PTX_OP_SLCT, .type0 = PTX_##TYPE, .type1 = PTX_F32, .mask = PTX_FLAG(FTZ), .bits = PTX_FLAG(FTZ),      \
+     .operands = OPERANDS, .run = RUN_FTZ},                                                                           \
     {.opcode = PTX_OP_SLCT, .type0 = PTX_##TYPE, .type1 = PTX_S32, .operands = OPERANDS, .run = RUN_S},               \
     {.opcode = PTX_OP_SLCT, .type0 = PTX_##TYPE, .type1 = PTX_F32, .operands = OPERANDS, .run = RUN_F}
 #define SHF(OPERATION, SECOND, RUN)                                                                                   \
@@ -529,17 +539,17 @@ static const struct emu_row rows[] = {
     SETPS(U64, "ppllp", u64),
     SETPS(S64, "ppllp", s64),
     EACH_TYPE(SELP, "wwwp", "lllp", selp32, selp64),
-    SLCT(B16, "wwww", slct32_s32, slct32_f32),
-    SLCT(U16, "wwww", slct32_s32, slct32_f32),
-    SLCT(S16, "wwww", slct32_s32, slct32_f32),
-    SLCT(B32, "wwww", slct32_s32, slct32_f32),
-    SLCT(U32, "wwww", slct32_s32, slct32_f32),
-    SLCT(S32, "wwww", slct32_s32, slct32_f32),
-    SLCT(F32, "wwww", slct32_s32, slct32_f32),
-    SLCT(B64, "lllw", slct64_s32, slct64_f32),
-    SLCT(U64, "lllw", slct64_s32, slct64_f32),
-    SLCT(S64, "lllw", slct64_s32, slct64_f32),
-    SLCT(F64, "lllw", slct64_s32, slct64_f32),
+    SLCT(B16, "wwww", slct32_s32, slct32_f32, slct32_ftz),
+    SLCT(U16, "wwww", slct32_s32, slct32_f32, slct32_ftz),
+    SLCT(S16, "wwww", slct32_s32, slct32_f32, slct32_ftz),
+    SLCT(B32, "wwww", slct32_s32, slct32_f32, slct32_ftz),
+    SLCT(U32, "wwww", slct32_s32, slct32_f32, slct32_ftz),
+    SLCT(S32, "wwww", slct32_s32, slct32_f32, slct32_ftz),
+    SLCT(F32, "wwww", slct32_s32, slct32_f32, slct32_ftz),
+    SLCT(B64, "lllw", slct64_s32, slct64_f32, slct64_ftz),
+    SLCT(U64, "lllw", slct64_s32, slct64_f32, slct64_ftz),
+    SLCT(S64, "lllw", slct64_s32, slct64_f32, slct64_ftz),
+    SLCT(F64, "lllw", slct64_s32, slct64_f32, slct64_ftz),
 };
 
 struct emu_rows emu_rows_bits(void)

@@ -2,7 +2,8 @@
 #include "alu.h"
 #include "floats.h"
 
-#define DOUBLE2(name, e)                                                                                              \
+/* first, second: whose NaN comes before the other's */
+#define DOUBLE2(name, e, first, second)                                                                               \
     EMU_HANDLER(name)                                                                                                  \
     {                                                                                                                  \
         const uint64_t *a = EMU_L(op->a), *b = EMU_L(op->b);                                                           \
@@ -10,7 +11,7 @@
         EMU_EACH                                                                                                       \
         {                                                                                                              \
             double x = emu_double(a[i]), y = emu_double(b[i]);                                                         \
-            r[i] = emu_canonical64(emu_bits64(e));                                                                     \
+            r[i] = emu_finish64(emu_bits64(e), first[i], second[i]);                                                   \
         }                                                                                                              \
         emu_put64(warp, op->d, r);                                                                                     \
         return op + 1;                                                                                                 \
@@ -24,19 +25,39 @@
         {                                                                                                              \
             volatile double x = emu_double(a[i]), y = emu_double(b[i]);                                                \
             volatile double z = e;                                                                                     \
-            r[i] = emu_canonical64(emu_bits64(z));                                                                     \
+            r[i] = emu_finish64(emu_bits64(z), first[i], second[i]);                                                   \
         }                                                                                                              \
         fesetround(FE_TONEAREST);                                                                                      \
         emu_put64(warp, op->d, r);                                                                                     \
         return op + 1;                                                                                                 \
     }
-DOUBLE2(add, x + y)
-DOUBLE2(sub, x - y)
-DOUBLE2(mul, x *y)
-DOUBLE2(div, x / y)
+DOUBLE2(add, x + y, b, a)
+DOUBLE2(sub, x - y, b, a)
+DOUBLE2(mul, x *y, b, a)
+DOUBLE2(div, x / y, a, b)
+
+#if defined(__x86_64__) && defined(__GNUC__)
+/* To nearest, with the instruction where the machine has it. */
+__attribute__((target("avx2,fma"))) static const struct emu_op *fma_hard(struct emu_warp *warp, const struct emu_op *op)
+{
+    const uint64_t *a = EMU_L(op->a), *b = EMU_L(op->b), *c = EMU_L(op->c);
+    uint64_t r[EMU_LANES];
+    EMU_EACH
+    {
+        uint64_t sum = emu_bits64(__builtin_fma(emu_double(a[i]), emu_double(b[i]), emu_double(c[i])));
+        r[i] = emu_is_nan64(c[i]) ? emu_quiet64(c[i]) : emu_finish64(sum, b[i], a[i]);
+    }
+    emu_put64(warp, op->d, r);
+    return op + 1;
+}
+#endif
 
 EMU_HANDLER(fma_any)
 {
+#if defined(__x86_64__) && defined(__GNUC__)
+    if (!op->imm && __builtin_cpu_supports("fma") && __builtin_cpu_supports("avx2"))
+        return fma_hard(warp, op);
+#endif
     const uint64_t *a = EMU_L(op->a), *b = EMU_L(op->b), *c = EMU_L(op->c);
     uint64_t r[EMU_LANES];
     if (op->imm)
@@ -44,7 +65,7 @@ EMU_HANDLER(fma_any)
     EMU_EACH
     {
         volatile double x = emu_double(a[i]), y = emu_double(b[i]), z = emu_double(c[i]);
-        r[i] = emu_canonical64(emu_bits64(fma(x, y, z)));
+        r[i] = emu_is_nan64(c[i]) ? emu_quiet64(c[i]) : emu_finish64(emu_bits64(fma(x, y, z)), b[i], a[i]);
     }
     if (op->imm)
         fesetround(FE_TONEAREST);
@@ -63,7 +84,7 @@ EMU_HANDLER(fma_any)
         {                                                                                                              \
             volatile double x = emu_double(a[i]);                                                                      \
             volatile double z = e;                                                                                     \
-            r[i] = emu_canonical64(emu_bits64(z));                                                                     \
+            r[i] = emu_finish64(emu_bits64(z), a[i], a[i]);                                                            \
         }                                                                                                              \
         if (op->imm)                                                                                                   \
             fesetround(FE_TONEAREST);                                                                                  \
@@ -75,30 +96,37 @@ DOUBLE1(sqrt_any, sqrt(x))
 DOUBLE1(rsqrt_approx, 1.0 / sqrt(x))
 
 /* rcp.approx.ftz.f64 and rsqrt.approx.ftz.f64: the high word alone, subnormals flushed on both sides. */
-EMU_HANDLER(rcp_approx)
+static inline uint64_t high_word(uint64_t x)
 {
-    const uint64_t *a = EMU_L(op->a);
-    uint64_t r[EMU_LANES];
-    EMU_EACH
-    {
-        uint64_t bits = a[i] & UINT64_C(0x7ff0000000000000) ? a[i] & ~UINT64_C(0xffffffff)
-                                                            : a[i] & UINT64_C(0x8000000000000000);
-        bits = emu_canonical64(emu_bits64(1.0 / emu_double(bits)));
-        r[i] = bits & UINT64_C(0x7ff0000000000000) ? bits & ~UINT64_C(0xffffffff) : bits & UINT64_C(0x8000000000000000);
-    }
-    emu_put64(warp, op->d, r);
-    return op + 1;
+    return x & UINT64_C(0x7ff0000000000000) ? x & ~UINT64_C(0xffffffff) : x & UINT64_C(0x8000000000000000);
 }
 
-EMU_UNARY64(abs_double, x & INT64_MAX)
-EMU_UNARY64(neg_double, x ^ UINT64_C(0x8000000000000000))
+#define DOUBLE_HIGH(name, e)                                                                                          \
+    EMU_HANDLER(name)                                                                                                  \
+    {                                                                                                                  \
+        const uint64_t *a = EMU_L(op->a);                                                                              \
+        uint64_t r[EMU_LANES];                                                                                         \
+        EMU_EACH                                                                                                       \
+        {                                                                                                              \
+            uint64_t bits = high_word(a[i]);                                                                           \
+            double x = emu_double(bits);                                                                               \
+            r[i] = high_word(emu_finish64(emu_bits64(e), bits, bits));                                                 \
+        }                                                                                                              \
+        emu_put64(warp, op->d, r);                                                                                     \
+        return op + 1;                                                                                                 \
+    }
+DOUBLE_HIGH(rcp_approx, 1.0 / x)
+DOUBLE_HIGH(rsqrt_approx_ftz, 1.0 / sqrt(x))
+
+EMU_UNARY64(abs_double, emu_is_nan64(x) ? emu_quiet64(x) : x & INT64_MAX)
+EMU_UNARY64(neg_double, emu_is_nan64(x) ? emu_quiet64(x) : x ^ UINT64_C(0x8000000000000000))
 EMU_BINARY64(copysign_double, (x & UINT64_C(0x8000000000000000)) | (y & INT64_MAX))
 
 static inline uint64_t extreme(uint64_t x, uint64_t y, int least)
 {
-    int nan_x = (x & INT64_MAX) > UINT64_C(0x7ff0000000000000), nan_y = (y & INT64_MAX) > UINT64_C(0x7ff0000000000000);
+    int nan_x = emu_is_nan64(x), nan_y = emu_is_nan64(y);
     if (nan_x || nan_y)
-        return nan_x && nan_y ? EMU_NAN64 & INT64_MAX : nan_x ? y : x;
+        return nan_x ? emu_quiet64(y) : x;
     uint64_t p = x >> 63 ? ~x : x | UINT64_C(1) << 63, q = y >> 63 ? ~y : y | UINT64_C(1) << 63;
     return (p < q) == least ? x : y;
 }
@@ -150,7 +178,7 @@ TESTP(is_finite, x < TOP)
 TESTP(is_infinite, x == TOP)
 TESTP(is_number, x <= TOP)
 TESTP(is_nan, x > TOP)
-TESTP(is_normal, x < TOP && x >> 52)
+TESTP(is_normal, x < TOP && (x >> 52 || !x)) /* 0 is taken for normal */
 TESTP(is_subnormal, !(x >> 52) && x)
 
 #define EXACT(OPCODE, ROUNDING, OPERANDS, RUN, IMM)                                                                   \
@@ -173,6 +201,7 @@ static const struct emu_row rows[] = {
     EMU_ROW_IF(RCP, F64, PTX_FLAG(APPROX), PTX_FLAG(APPROX), "ll", rcp_approx),
     ARITHMETIC(RCP, "ll", rcp, rcp),
     ARITHMETIC(SQRT, "ll", sqrt_any, sqrt_any),
+    EMU_ROW_IF(RSQRT, F64, PTX_FLAG(FTZ), PTX_FLAG(FTZ), "ll", rsqrt_approx_ftz),
     EMU_ROW(RSQRT, F64, "ll", rsqrt_approx),
     EMU_ROW(ABS, F64, "ll", abs_double),
     EMU_ROW(NEG, F64, "ll", neg_double),

@@ -52,6 +52,26 @@ FLOAT2(sub, x - y)
 FLOAT2(mul, x *y)
 FLOAT2(div, x / y)
 
+/* div.approx multiplies by a reciprocal, which of more than 2^126 is 0. */
+static inline float quotient_approx(float x, float y)
+{
+    return fabsf(y) > 0x1p126f && !isinf(y) ? x * copysignf(0, y) : x / y;
+}
+
+EMU_HANDLER(div_approx)
+{
+    const uint32_t *a = EMU_W(op->a), *b = EMU_W(op->b);
+    uint32_t r[EMU_LANES];
+    EMU_EACH
+    {
+        float x = emu_float(op->imm & EMU_FTZ ? emu_flush32(a[i]) : a[i]);
+        float y = emu_float(op->imm & EMU_FTZ ? emu_flush32(b[i]) : b[i]);
+        r[i] = emu_finish32(emu_bits(quotient_approx(x, y)), op->imm);
+    }
+    emu_put32(warp, op->d, r);
+    return op + 1;
+}
+
 /* fma through double: the product is exact, the sum is rounded to odd, and so the last rounding is the only one. */
 static inline float fused(uint32_t a, uint32_t b, uint32_t c)
 {
@@ -121,9 +141,25 @@ __attribute__((target("avx2,fma"))) static const struct emu_op *fma_plain_hard(s
     return op + 1;
 }
 
+__attribute__((target("avx2,fma"))) static const struct emu_op *fma_ftz_hard(struct emu_warp *warp,
+                                                                             const struct emu_op *op)
+{
+    const uint32_t *a = EMU_W(op->a), *b = EMU_W(op->b), *c = EMU_W(op->c);
+    uint32_t r[EMU_LANES];
+    EMU_EACH
+    {
+        float x = emu_float(emu_flush32(a[i])), y = emu_float(emu_flush32(b[i])), z = emu_float(emu_flush32(c[i]));
+        r[i] = emu_flush32(emu_canonical32(emu_bits(__builtin_fmaf(x, y, z))));
+    }
+    emu_put32(warp, op->d, r);
+    return op + 1;
+}
+
 emu_handler emu_faster(emu_handler run)
 {
-    return run == fma_plain && __builtin_cpu_supports("fma") && __builtin_cpu_supports("avx2") ? fma_plain_hard : run;
+    if (!__builtin_cpu_supports("fma") || !__builtin_cpu_supports("avx2"))
+        return run;
+    return run == fma_plain ? fma_plain_hard : run == fma_ftz ? fma_ftz_hard : run;
 }
 #else
 emu_handler emu_faster(emu_handler run)
@@ -180,7 +216,7 @@ EMU_HANDLER(abs_float)
 {
     const uint32_t *a = EMU_W(op->a);
     uint32_t r[EMU_LANES];
-    EMU_EACH r[i] = (op->imm & EMU_FTZ ? emu_flush32(a[i]) : a[i]) & 0x7fffffff;
+    EMU_EACH r[i] = emu_canonical32((op->imm & EMU_FTZ ? emu_flush32(a[i]) : a[i]) & 0x7fffffff);
     emu_put32(warp, op->d, r);
     return op + 1;
 }
@@ -189,7 +225,7 @@ EMU_HANDLER(neg_float)
 {
     const uint32_t *a = EMU_W(op->a);
     uint32_t r[EMU_LANES];
-    EMU_EACH r[i] = (op->imm & EMU_FTZ ? emu_flush32(a[i]) : a[i]) ^ 0x80000000;
+    EMU_EACH r[i] = emu_canonical32((op->imm & EMU_FTZ ? emu_flush32(a[i]) : a[i]) ^ 0x80000000);
     emu_put32(warp, op->d, r);
     return op + 1;
 }
@@ -279,7 +315,7 @@ TESTP(is_finite, x < 0x7f800000)
 TESTP(is_infinite, x == 0x7f800000)
 TESTP(is_number, x <= 0x7f800000)
 TESTP(is_nan, x > 0x7f800000)
-TESTP(is_normal, x < 0x7f800000 && x >= 0x800000)
+TESTP(is_normal, x < 0x7f800000 && (x >= 0x800000 || !x)) /* 0 is taken for normal */
 TESTP(is_subnormal, x < 0x800000 && x)
 
 /* ---- Table -------------------------------------------------------------------------------------------------------- */
@@ -324,7 +360,9 @@ static const struct emu_row rows[] = {
     ARITHMETIC(ADD, "www", add, add_ftz, add_any),
     ARITHMETIC(SUB, "www", sub, sub_ftz, sub_any),
     ARITHMETIC(MUL, "www", mul, mul_ftz, mul_any),
-    ARITHMETIC(DIV, "www", div, div_ftz, div_any), /* .approx and .full too */
+    EXACT(DIV, NONE, FTZ | PTX_FLAG(APPROX), PTX_FLAG(APPROX), "www", div_approx, 0),
+    EXACT(DIV, NONE, FTZ | PTX_FLAG(APPROX), FTZ | PTX_FLAG(APPROX), "www", div_approx, EMU_FTZ),
+    ARITHMETIC(DIV, "www", div, div_ftz, div_any), /* .full too */
     ARITHMETIC(FMA, "wwww", fma_plain, fma_ftz, fma_any),
     ARITHMETIC(MAD, "wwww", fma_plain, fma_ftz, fma_any),
     FUNCTION(RCP, rcp, rcp_any),

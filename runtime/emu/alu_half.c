@@ -90,13 +90,15 @@ static inline uint32_t flushed(enum format f, uint32_t x, uint64_t flags)
 static inline uint32_t negate(enum format f, uint32_t x, uint32_t y, uint32_t z, uint64_t flags)
 {
     (void)y, (void)z;
-    return flushed(f, x, flags) ^ 0x8000;
+    x = flushed(f, x, flags);
+    return (x & 0x7fff) > (f == BF16 ? 0x7f80u : 0x7c00u) ? EMU_NAN16 : x ^ 0x8000;
 }
 
 static inline uint32_t absolute(enum format f, uint32_t x, uint32_t y, uint32_t z, uint64_t flags)
 {
     (void)y, (void)z;
-    return flushed(f, x, flags) & 0x7fff;
+    x = flushed(f, x, flags) & 0x7fff;
+    return x > (f == BF16 ? 0x7f80u : 0x7c00u) ? EMU_NAN16 : x;
 }
 
 static inline uint32_t exponential(enum format f, uint32_t x, uint32_t y, uint32_t z, uint64_t flags)
@@ -110,6 +112,101 @@ static inline uint32_t tangent(enum format f, uint32_t x, uint32_t y, uint32_t z
     (void)y, (void)z;
     return finish(f, tanh(value(f, x, flags)), flags);
 }
+
+/* ---- Quick ways --------------------------------------------------------------------------------------------------- */
+
+/* Sums and products without flags, in floats and without branches, so that the compiler makes vectors of them. A product
+   of two f16 is a float, and so is that of two bf16 that is a normal float or whose factor is zero; *odd gains a bit
+   where that does not hold, or where something is no number, and then the result is not used. A sum is rounded to odd
+   first, as in floats.h. */
+static inline float quick_value(enum format format, uint32_t x)
+{
+    if (format == BF16)
+        return emu_float(x << 16);
+    uint32_t bits = emu_bits(emu_float((x & 0x7fff) << 13) * 0x1p112f);
+    bits |= (x & 0x7c00) == 0x7c00 ? 0x7f800000 : 0;
+    return emu_float(bits | (x & 0x8000) << 16);
+}
+
+static inline uint32_t quick_finish(enum format format, uint32_t x)
+{
+    uint32_t magnitude = x & 0x7fffffff, sign = x >> 16 & 0x8000, r;
+    if (format == BF16) {
+        r = (x + 0x7fff + (x >> 16 & 1)) >> 16;
+        return magnitude > 0x7f800000 ? EMU_NAN16 : r;
+    }
+    uint32_t normal = magnitude - 0x38000000;
+    normal = (normal + 0xfff + (normal >> 13 & 1)) >> 13;
+    uint32_t subnormal = emu_bits(emu_float(magnitude) + 0.5f) - 0x3f000000;
+    r = magnitude >= 0x38800000 ? normal : subnormal;
+    r = (magnitude >= 0x47800000 ? 0x7c00 : r) | sign;
+    return magnitude > 0x7f800000 ? EMU_NAN16 : r;
+}
+
+static inline uint32_t quick_sum(float x, float y)
+{
+    float sum = x + y, back = sum - x, rest = (x - (sum - back)) + (y - back);
+    uint32_t bits = emu_bits(sum), inexact = (uint32_t)(rest > 0) | (uint32_t)(rest < 0);
+    uint32_t outward = (uint32_t)((rest > 0) == (sum > 0));
+    return bits + ((inexact & ~bits & 1) ? 2 * outward - 1 : 0);
+}
+
+static inline float quick_product(enum format format, uint32_t x, uint32_t y, uint32_t *odd)
+{
+    float product = quick_value(format, x) * quick_value(format, y);
+    if (format == BF16) {
+        uint32_t magnitude = emu_bits(product) & 0x7fffffff;
+        uint32_t nothing = (uint32_t)!(x & 0x7fff) | (uint32_t)!(y & 0x7fff);
+        *odd |= (uint32_t)(magnitude - 0x00800000 >= 0x7f000000) & ~nothing;
+    }
+    return product;
+}
+
+static inline uint32_t quick_add(enum format f, uint32_t x, uint32_t y, uint32_t z, uint32_t *odd)
+{
+    (void)z, (void)odd;
+    return quick_finish(f, quick_sum(quick_value(f, x), quick_value(f, y)));
+}
+
+static inline uint32_t quick_sub(enum format f, uint32_t x, uint32_t y, uint32_t z, uint32_t *odd)
+{
+    (void)z, (void)odd;
+    return quick_finish(f, quick_sum(quick_value(f, x), -quick_value(f, y)));
+}
+
+static inline uint32_t quick_mul(enum format f, uint32_t x, uint32_t y, uint32_t z, uint32_t *odd)
+{
+    (void)z;
+    return quick_finish(f, emu_bits(quick_product(f, x, y, odd)));
+}
+
+static inline uint32_t quick_fused(enum format f, uint32_t x, uint32_t y, uint32_t z, uint32_t *odd)
+{
+    return quick_finish(f, quick_sum(quick_product(f, x, y, odd), quick_value(f, z)));
+}
+
+#define QUICK(name, FORMAT, FUNCTION)                                                                                 \
+    EMU_HANDLER(name##_quick)                                                                                          \
+    {                                                                                                                  \
+        const uint32_t *a = EMU_W(op->a), *b = EMU_W(op->b), *c = EMU_W(op->c);                                        \
+        uint32_t r[EMU_LANES], odd = 0;                                                                                  \
+        EMU_EACH r[i] = quick_##FUNCTION(FORMAT, a[i] & 0xffff, b[i] & 0xffff, c[i] & 0xffff, &odd);                   \
+        if (EMU_UNLIKELY(odd))                                                                                         \
+            return name(warp, op);                                                                                     \
+        emu_put32(warp, op->d, r);                                                                                     \
+        return op + 1;                                                                                                 \
+    }                                                                                                                  \
+    EMU_HANDLER(name##_pair_quick)                                                                                     \
+    {                                                                                                                  \
+        const uint32_t *a = EMU_W(op->a), *b = EMU_W(op->b), *c = EMU_W(op->c);                                        \
+        uint32_t r[EMU_LANES], odd = 0;                                                                                  \
+        EMU_EACH r[i] = quick_##FUNCTION(FORMAT, a[i] & 0xffff, b[i] & 0xffff, c[i] & 0xffff, &odd);                   \
+        EMU_EACH r[i] |= quick_##FUNCTION(FORMAT, a[i] >> 16, b[i] >> 16, c[i] >> 16, &odd) << 16;                     \
+        if (EMU_UNLIKELY(odd))                                                                                         \
+            return name##_pair(warp, op);                                                                              \
+        emu_put32(warp, op->d, r);                                                                                     \
+        return op + 1;                                                                                                 \
+    }
 
 /* y and z are the lanes of b and c, which for fewer operands are the sink's: read and not used. */
 #define HALF(name, FORMAT, FUNCTION)                                                                                  \
@@ -143,6 +240,13 @@ HALVES(negate)
 HALVES(absolute)
 HALVES(exponential)
 HALVES(tangent)
+#define QUICKS(name)                                                                                                  \
+    QUICK(name##_f16, F16, name)                                                                                       \
+    QUICK(name##_bf16, BF16, name)
+QUICKS(add)
+QUICKS(sub)
+QUICKS(mul)
+QUICKS(fused)
 
 /* ---- Comparison --------------------------------------------------------------------------------------------------- */
 
@@ -247,6 +351,12 @@ const struct emu_op *emu_set_half(struct emu_warp *warp, const struct emu_op *op
 #define FORMATS(OPCODE, OPERANDS, name)                                                                               \
     FLAGGED(OPCODE, F16, OPERANDS, name##_f16), FLAGGED(OPCODE, F16X2, OPERANDS, name##_f16_pair),                    \
         FLAGGED(OPCODE, BF16, OPERANDS, name##_bf16), FLAGGED(OPCODE, BF16X2, OPERANDS, name##_bf16_pair)
+/* The forms without flags; they are before the others. */
+#define QUICK_FORMATS(OPCODE, OPERANDS, name)                                                                         \
+    ROW(OPCODE, F16, FTZ | SAT | RELU, 0, OPERANDS, name##_f16_quick, 0),                                             \
+        ROW(OPCODE, F16X2, FTZ | SAT | RELU, 0, OPERANDS, name##_f16_pair_quick, 0),                                  \
+        ROW(OPCODE, BF16, FTZ | SAT | RELU, 0, OPERANDS, name##_bf16_quick, 0),                                       \
+        ROW(OPCODE, BF16X2, FTZ | SAT | RELU, 0, OPERANDS, name##_bf16_pair_quick, 0)
 #define SIGNED (PTX_FLAG(XORSIGN) | PTX_FLAG(ABS))
 #define EXTREMES(OPCODE, TYPE, RUN, FLUSH, IMM)                                                                       \
     ROW(OPCODE, TYPE, FTZ | SIGNED | PTX_FLAG(NAN), (FLUSH), "www", RUN, (IMM)),                                      \
@@ -260,6 +370,10 @@ const struct emu_op *emu_set_half(struct emu_warp *warp, const struct emu_op *op
         EXTREMES(OPCODE, BF16, name##_bf16, 0, 0), EXTREMES(OPCODE, BF16X2, name##_bf16_pair, 0, 0)
 
 static const struct emu_row rows[] = {
+    QUICK_FORMATS(ADD, "www", add),
+    QUICK_FORMATS(SUB, "www", sub),
+    QUICK_FORMATS(MUL, "www", mul),
+    QUICK_FORMATS(FMA, "wwww", fused),
     FORMATS(ADD, "www", add),
     FORMATS(SUB, "www", sub),
     FORMATS(MUL, "www", mul),

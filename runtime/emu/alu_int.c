@@ -181,7 +181,7 @@ EMU_TERNARY32(sad_s32, distance_s(x, y) + z)
 EMU_TERNARY64(sad_u64, (x < y ? y - x : x - y) + z)
 EMU_TERNARY64(sad_s64, ((int64_t)x < (int64_t)y ? y - x : x - y) + z)
 
-/* Division by zero gives all ones, its remainder the dividend; the smallest number by -1 gives itself. */
+/* Division by zero gives all ones, as quotient and as remainder; the smallest number by -1 gives itself. */
 static inline uint32_t quotient_s32(uint32_t x, uint32_t y)
 {
     return y == 0 ? UINT32_MAX : y == UINT32_MAX ? 0 - x : (uint32_t)((int32_t)x / (int32_t)y);
@@ -189,7 +189,7 @@ static inline uint32_t quotient_s32(uint32_t x, uint32_t y)
 
 static inline uint32_t remainder_s32(uint32_t x, uint32_t y)
 {
-    return y == 0 ? x : y == UINT32_MAX ? 0 : (uint32_t)((int32_t)x % (int32_t)y);
+    return y == 0 ? UINT32_MAX : y == UINT32_MAX ? 0 : (uint32_t)((int32_t)x % (int32_t)y);
 }
 
 static inline uint64_t quotient_s64(uint64_t x, uint64_t y)
@@ -199,7 +199,7 @@ static inline uint64_t quotient_s64(uint64_t x, uint64_t y)
 
 static inline uint64_t remainder_s64(uint64_t x, uint64_t y)
 {
-    return y == 0 ? x : y == UINT64_MAX ? 0 : (uint64_t)((int64_t)x % (int64_t)y);
+    return y == 0 ? UINT64_MAX : y == UINT64_MAX ? 0 : (uint64_t)((int64_t)x % (int64_t)y);
 }
 
 EMU_BINARY32(div_u16, y ? (uint32_t)(x / y) : 0xffffu)
@@ -208,11 +208,11 @@ EMU_BINARY32(div_u32, y ? x / y : UINT32_MAX)
 EMU_BINARY32(div_s32, quotient_s32(x, y))
 EMU_BINARY64(div_u64, y ? x / y : UINT64_MAX)
 EMU_BINARY64(div_s64, quotient_s64(x, y))
-EMU_BINARY32(rem_u16, y ? x % y : x)
+EMU_BINARY32(rem_u16, y ? x % y : 0xffffu)
 EMU_BINARY32(rem_s16, remainder_s32(sext16(x), sext16(y)) & 0xffff)
-EMU_BINARY32(rem_u32, y ? x % y : x)
+EMU_BINARY32(rem_u32, y ? x % y : UINT32_MAX)
 EMU_BINARY32(rem_s32, remainder_s32(x, y))
-EMU_BINARY64(rem_u64, y ? x % y : x)
+EMU_BINARY64(rem_u64, y ? x % y : UINT64_MAX)
 EMU_BINARY64(rem_s64, remainder_s64(x, y))
 
 /* ---- Signs, least and greatest ------------------------------------------------------------------------------------ */

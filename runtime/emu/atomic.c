@@ -71,7 +71,12 @@ static int halves(unsigned operation, unsigned type, void *at, const void *b, vo
     return 0;
 }
 
-int emu_atomic(unsigned operation, unsigned type, void *at, const void *b, const void *c, void *old)
+static float flushed(float x)
+{
+    return emu_float(emu_flush32(emu_bits(x)));
+}
+
+int emu_atomic(unsigned operation, unsigned type, int is_global, void *at, const void *b, const void *c, void *old)
 {
     switch (type) {
     case PTX_B16:
@@ -95,7 +100,7 @@ int emu_atomic(unsigned operation, unsigned type, void *at, const void *b, const
         if (operation == PTX_MOD_EXCH)
             bits = emu_bits(y);
         else if (operation == PTX_MOD_ADD)
-            bits = emu_canonical32(emu_bits(x + y));
+            bits = is_global ? emu_flush32(emu_canonical32(emu_bits(flushed(x) + flushed(y)))) : emu_canonical32(emu_bits(x + y));
         else
             bits = emu_bits(operation == PTX_MOD_MIN ? fminf(x, y) : fmaxf(x, y));
         memcpy(at, &bits, 4);
@@ -107,7 +112,10 @@ int emu_atomic(unsigned operation, unsigned type, void *at, const void *b, const
         memcpy(&x, at, 8);
         memcpy(&y, b, 8);
         memcpy(old, &x, 8);
-        bits = operation == PTX_MOD_EXCH ? emu_bits64(y) : emu_canonical64(emu_bits64(x + y));
+        bits = emu_bits64(y);
+        /* In global memory a NaN stays as it is, quiet or not. */
+        if (operation != PTX_MOD_EXCH && !(is_global && emu_is_nan64(bits)))
+            bits = is_global && x != x ? emu_bits64(x) : emu_finish64(emu_bits64(x + y), emu_bits64(x), emu_bits64(y));
         memcpy(at, &bits, 8);
         return 0;
     }

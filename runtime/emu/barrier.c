@@ -75,8 +75,25 @@ void emu_barriers_check(struct emu_block *block)
         check(block, i);
 }
 
+/* Whether lanes that are not here are on their way elsewhere: they may end before they come to any barrier, as threads
+   beyond the end of the data do. */
+static int others_run(const struct emu_warp *warp)
+{
+    for (uint32_t i = 0; i < warp->path_count; i++) {
+        const struct emu_path *p = &warp->paths[i];
+        if (i != warp->current && p->state == EMU_PATH_READY && p->pc->run != emu_op_bar &&
+            !(p->pc->run == emu_op_guard && p->pc[1].run == emu_op_bar))
+            return 1;
+    }
+    return 0;
+}
+
 const struct emu_op *emu_op_bar(struct emu_warp *warp, const struct emu_op *op)
 {
+    if (op->e && EMU_UNLIKELY((warp->alive & ~warp->mask) != 0) && others_run(warp)) {
+        warp->paths[warp->current].pc = emu_retry(op);
+        return NULL;
+    }
     struct emu_block *block = warp->block;
     unsigned first = emu_first(warp->mask);
     uint32_t number = EMU_W(op->a)[first];

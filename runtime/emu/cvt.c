@@ -95,7 +95,7 @@ static double from_float(uint64_t x, unsigned type, uint64_t flags)
     case PTX_BF16:
         return (double)emu_bf16((uint32_t)x & 0xffff);
     case PTX_F32:
-        return (double)emu_float(flags & EMU_FTZ ? emu_flush32((uint32_t)x) : (uint32_t)x);
+        return (double)emu_float(flags & EMU_FTZ ? emu_canonical32(emu_flush32((uint32_t)x)) : (uint32_t)x);
     case PTX_E4M3:
         return emu_from_bits((uint32_t)x & 0xff, 4, 3);
     case PTX_E5M2:
@@ -131,7 +131,7 @@ static uint64_t to_float(double x, unsigned type, uint64_t flags)
         return flags & EMU_FTZ ? emu_flush32(r) : r;
     }
     default:
-        return emu_canonical64(emu_bits64(x));
+        return emu_quiet64(emu_bits64(x));
     }
 }
 
@@ -149,14 +149,30 @@ static double to_integral(double x, uint64_t flags)
     }
 }
 
+/* An f64 NaN in a smaller format: sign, quiet, the top of its payload. */
+static inline uint32_t nan_of_f64(uint64_t x, unsigned exponent, unsigned mantissa)
+{
+    uint32_t sign = (uint32_t)(x >> 63) << (exponent + mantissa);
+    uint32_t top = ((1u << exponent) - 1) << mantissa, payload = (uint32_t)(emu_quiet64(x) << 12 >> (64 - mantissa));
+    return sign | top | payload;
+}
+
 EMU_HANDLER(float_to_float)
 {
     const struct emu_cvt *cvt = op->extra;
     uint64_t x[EMU_LANES];
     fetch(warp, op->a, cvt->from_wide, x);
+    /* to f16, .ftz flushes nothing: f16 has room for no f32 that it would */
+    uint64_t from_flags = cvt->to == PTX_F16 ? cvt->flags & ~(uint64_t)EMU_FTZ : cvt->flags;
     EMU_EACH
     {
-        double v = from_float(x[i], cvt->from, cvt->flags);
+        if (cvt->from == PTX_F64 && cvt->to != PTX_F64 && emu_is_nan64(x[i]) && !(cvt->flags & EMU_SAT)) {
+            x[i] = cvt->to == PTX_F32    ? nan_of_f64(x[i], 8, 23)
+                   : cvt->to == PTX_BF16 ? nan_of_f64(x[i], 8, 7)
+                                         : nan_of_f64(x[i], 5, 10);
+            continue;
+        }
+        double v = from_float(x[i], cvt->from, from_flags);
         uint64_t flags = cvt->flags;
         if (cvt->integral) {
             v = to_integral(v, flags);
@@ -181,7 +197,7 @@ EMU_HANDLER(float_to_int)
         double v = to_integral(from_float(x[i], cvt->from, cvt->flags), cvt->flags);
         uint64_t r;
         if (v != v)
-            r = bits == 64 ? UINT64_C(1) << 63 : 0;
+            r = bits == 64 || cvt->from == PTX_F64 ? UINT64_C(1) << (bits - 1) : 0;
         else if (v >= limit)
             r = most;
         else if (cvt->to_signed)
@@ -233,11 +249,11 @@ EMU_HANDLER(int_to_float)
 EMU_UNARY32(s32_to_f32, emu_bits((float)(int32_t)x))
 EMU_UNARY32(u32_to_f32, emu_bits((float)x))
 EMU_UNARY32(f16_to_f32, emu_canonical32(emu_bits(emu_f16(x & 0xffff))))
-EMU_UNARY32(bf16_to_f32, emu_canonical32(x << 16))
+EMU_UNARY32(bf16_to_f32, x << 16)
 EMU_UNARY32(f32_to_f16, emu_to_f16(x))
 EMU_UNARY32(f32_to_bf16, emu_to_bf16(x))
-EMU_UNARY(f32_to_f64, uint64_t, emu_put64, uint32_t, EMU_W, emu_canonical64(emu_bits64((double)emu_float(x))))
-EMU_UNARY(f64_to_f32, uint32_t, emu_put32, uint64_t, EMU_L, emu_canonical32(emu_bits((float)emu_double(x))))
+EMU_UNARY(f32_to_f64, uint64_t, emu_put64, uint32_t, EMU_W, emu_quiet64(emu_bits64((double)emu_float(x))))
+EMU_UNARY(f64_to_f32, uint32_t, emu_put32, uint64_t, EMU_L, emu_is_nan64(x) ? nan_of_f64(x, 8, 23) : emu_bits((float)emu_double(x)))
 EMU_BINARY32(f32_to_f16x2, emu_to_f16(y) | emu_to_f16(x) << 16)
 EMU_BINARY32(f32_to_bf16x2, emu_to_bf16(y) | emu_to_bf16(x) << 16)
 
@@ -279,7 +295,8 @@ EMU_HANDLER(unpair)
     return op + 1;
 }
 
-/* tf32 keeps 10 bits of the mantissa, in the place that f32 has them. imm: 0 nearest even, 1 nearest away, 2 zero. */
+/* tf32 keeps 10 bits of the mantissa, in the place that f32 has them. imm: 0 nearest even, 1 nearest away, 2 zero.
+   .rna is integer arithmetic on whatever the bits mean, NaN too. */
 EMU_HANDLER(to_tf32)
 {
     const struct emu_cvt *cvt = op->extra;
@@ -289,15 +306,16 @@ EMU_HANDLER(to_tf32)
     {
         uint32_t x = a[i], add = op->imm == 0 ? 0xfff + (x >> 13 & 1) : op->imm == 1 ? 0x1000 : 0;
         uint32_t sign = x & 0x80000000;
-        if ((x & 0x7fffffff) > 0x7f800000)
-            r[i] = EMU_NAN32;
+        int is_nan = (x & 0x7fffffff) > 0x7f800000;
+        if (is_nan && op->imm != 1)
+            r[i] = EMU_NAN32 & ~0x1fffu;
         else if ((x & 0x7fffffff) == 0x7f800000)
             r[i] = x;
         else
             r[i] = (x + add) & ~0x1fffu;
-        if (cvt->flags & EMU_SATFINITE && (r[i] & 0x7fffffff) == 0x7f800000)
-            r[i] = sign | 0x7f7fe000;
-        if (cvt->flags & EMU_RELU && sign && r[i] != EMU_NAN32)
+        if (cvt->flags & EMU_SATFINITE && (r[i] & 0x7f800000) == 0x7f800000 && (!is_nan || op->imm == 1))
+            r[i] -= 0x2000;
+        if (cvt->flags & EMU_RELU && sign && !is_nan)
             r[i] = 0;
     }
     emu_put32(warp, op->d, r);

@@ -58,6 +58,7 @@ struct emu_op {
     emu_handler run;
     uint32_t d, a, b, c, e;
     uint32_t source;   /* instruction of the function, PTX_NONE: none */
+    uint32_t counts;   /* PTX instructions that are executed with it: an instruction may be several operations */
     uint64_t imm;      /* address offset, flags of the handler, ... */
     const void *extra; /* struct of the handler's own */
 };
@@ -158,8 +159,8 @@ struct emu_warp {
     uint32_t cluster_arrived;  /* lanes that have arrived at the cluster's barrier in this phase */
     uint32_t cluster_waits;    /* lanes that owe a wait */
     uint8_t done;
-    uint64_t instructions;     /* warp instructions */
-    uint64_t lane_instructions;
+    uint32_t active;           /* lanes in mask, but while a handler has changed it for itself */
+    uint64_t predicated_off;   /* lanes of executed instructions whose guard was false */
     uint32_t carry;            /* condition code CC.CF of the lanes */
     uint64_t random;           /* state of this warp's generator */
     uint32_t polls;            /* paths in state POLL */
@@ -276,6 +277,7 @@ struct emu_launch {
     uint32_t resident_limit;     /* clusters */
     unsigned char *params;
     uint32_t params_bytes;
+    struct emu_region *workspace; /* of a cooperative launch: its size, and the word on which its blocks meet */
     struct emu_cluster *resident, *spare;
     uint32_t resident_count;
     uint64_t changes;            /* counts everything that another warp could wait for */
@@ -541,8 +543,9 @@ const struct emu_op *emu_op_alloca(struct emu_warp *warp, const struct emu_op *o
 /* Addresses of the lanes of op->a (64 bits where wide) plus op->imm. */
 void emu_addresses(struct emu_warp *warp, uint32_t at, int wide, uint64_t offset, uint64_t *address);
 
-/* Atomics (atomic.c): *at = op(*at, b, c), and what stood there before into *old. 0, or 1 for no such operation. */
-int emu_atomic(unsigned operation, unsigned type, void *at, const void *b, const void *c, void *old);
+/* Atomics (atomic.c): *at = op(*at, b, c), and what stood there before into *old. 0, or 1 for no such operation.
+   Sums of f32 in global memory flush subnormals, those in shared memory do not. */
+int emu_atomic(unsigned operation, unsigned type, int is_global, void *at, const void *b, const void *c, void *old);
 
 /* ---- flow.c ------------------------------------------------------------------------------------------------------- */
 
@@ -555,6 +558,14 @@ uint32_t emu_path_new(struct emu_warp *warp); /* PTX_NONE: no memory; the launch
 const struct emu_op *emu_wait(struct emu_warp *warp, const struct emu_op *op, const struct emu_op *pc, uint8_t state);
 void emu_path_ready(struct emu_warp *warp, uint32_t path);
 void emu_polls_ready(struct emu_warp *warp);
+
+/* These lanes of the current path, not all of it, leave it for a path of their own; both execute op again. Returns NULL,
+   for the handler to return. */
+const struct emu_op *emu_part(struct emu_warp *warp, const struct emu_op *op, uint32_t lanes);
+
+/* Lanes that wait at a join for others go on alone: these wait in a loop for what those do behind the join. Returns
+   whether there were any. */
+int emu_paths_release(struct emu_warp *warp);
 
 /* Where a path that did not get to execute op starts again: at op, or at the guard before it. */
 const struct emu_op *emu_retry(const struct emu_op *op);

@@ -45,8 +45,8 @@ void emu_event_tell(struct emu_warp *warp, const struct emu_op *op, enum emu_eve
         uint64_t rank = (address - EMU_SHARED_WINDOW) / EMU_SHARED_STRIDE;
         if (rank < warp->block->cluster->block_count)
             event.at_block = warp->block->cluster->blocks[rank].linear;
-        event.address = (int64_t)(address % EMU_SHARED_STRIDE) - EMU_SHARED_START -
-                        (int64_t)launch->kernel->module->dynamic_offset;
+        event.address =
+            (int64_t)(address % EMU_SHARED_STRIDE) - EMU_SHARED_START - (int64_t)launch->kernel->module->dynamic_offset;
     }
     set_place(&event, warp, op);
     options->event(options->event_context, &event);

@@ -9,7 +9,7 @@
 #include "emu_internal.h"
 
 #define EMU_NAN32 UINT32_C(0x7fffffff) /* what an operation that has no result gives */
-#define EMU_NAN64 UINT64_C(0xfff8000000000000)
+#define EMU_NAN64 UINT64_C(0xfff8000000000000) /* of operands that are none: f64 hands NaNs on (emu_finish64) */
 #define EMU_NAN16 UINT32_C(0x7fff)
 
 /* Flags of handlers, in op->imm. */
@@ -52,9 +52,23 @@ static inline uint32_t emu_canonical32(uint32_t x)
     return (x & 0x7fffffff) > 0x7f800000 ? EMU_NAN32 : x;
 }
 
-static inline uint64_t emu_canonical64(uint64_t x)
+static inline int emu_is_nan64(uint64_t x)
 {
-    return (x & INT64_MAX) > UINT64_C(0x7ff0000000000000) ? EMU_NAN64 : x;
+    return (x & INT64_MAX) > UINT64_C(0x7ff0000000000000);
+}
+
+/* An f64 NaN keeps its sign and payload and becomes quiet. */
+static inline uint64_t emu_quiet64(uint64_t x)
+{
+    return emu_is_nan64(x) ? x | UINT64_C(0x0008000000000000) : x;
+}
+
+/* Result of an f64 operation. A NaN is the first of these operands that is one, made quiet, or EMU_NAN64. */
+static inline uint64_t emu_finish64(uint64_t x, uint64_t first, uint64_t second)
+{
+    if (!emu_is_nan64(x))
+        return x;
+    return emu_is_nan64(first) ? emu_quiet64(first) : emu_is_nan64(second) ? emu_quiet64(second) : EMU_NAN64;
 }
 
 /* Result of an f32 operation, by flags: NaN to the one, flush, saturate to [0, 1] (NaN gives 0). */

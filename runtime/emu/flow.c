@@ -16,6 +16,7 @@ void emu_path_enter(struct emu_warp *warp, uint32_t path)
     warp->base[0] = warp->registers + p->frame;
     warp->preds = warp->predicates + p->preds;
     warp->mask = p->mask;
+    warp->active = emu_count(p->mask);
     warp->function = p->function;
     warp->pc = p->pc;
     if (EMU_UNLIKELY(warp->hazard != NULL) && warp->told != warp->mask) {
@@ -136,10 +137,17 @@ static const struct emu_op *leave(struct emu_warp *warp, uint32_t path, uint32_t
     }
 }
 
+/* Nothing comes behind this join of a path of the kernel itself: its lanes end there and wait for nobody, so that the
+   others may go to barriers without them. */
+static int ends_at(const struct emu_path *path, const struct emu_op *join)
+{
+    return !path->depth && join && (join[1].run == emu_op_ret || join[1].run == emu_op_exit) && !join[1].a;
+}
+
 const struct emu_op *emu_op_join(struct emu_warp *warp, const struct emu_op *op)
 {
     const struct emu_path *p = &warp->paths[warp->current];
-    if (p->join != op)
+    if (p->join != op || ends_at(p, op))
         return op + 1;
     return leave(warp, warp->current, p->mask); /* at op again: it may be the parent's join too */
 }
@@ -170,7 +178,7 @@ static const struct emu_op *split(struct emu_warp *warp, const struct emu_op *ne
         p = c;
     }
     /* From here on p's join is the branch's. */
-    if (join && (target == join || next == join) && p->parent != PTX_NONE) {
+    if (join && (target == join || next == join) && p->parent != PTX_NONE && !ends_at(p, join)) {
         uint32_t there = target == join ? away : stay;
         warp->paths[p->parent].arrived |= there;
         p->mask = target == join ? stay : away;
@@ -194,12 +202,59 @@ static const struct emu_op *split(struct emu_warp *warp, const struct emu_op *ne
     return next;
 }
 
+const struct emu_op *emu_part(struct emu_warp *warp, const struct emu_op *op, uint32_t lanes)
+{
+    uint32_t other = emu_path_new(warp);
+    if (other == PTX_NONE)
+        return NULL;
+    struct emu_path *p = &warp->paths[warp->current], *o = &warp->paths[other];
+    p->mask &= ~lanes;
+    p->pc = emu_retry(op);
+    *o = *p;
+    o->mask = lanes;
+    if (p->parent != PTX_NONE)
+        warp->paths[p->parent].children++;
+    return NULL;
+}
+
+int emu_paths_release(struct emu_warp *warp)
+{
+    int any = 0;
+    uint32_t count = warp->path_count;
+    for (uint32_t i = 0; i < count; i++) {
+        if (warp->paths[i].state != EMU_PATH_SPLIT || !warp->paths[i].arrived)
+            continue;
+        uint32_t lanes = warp->paths[i].arrived, path = i;
+        /* lanes that are back from a function, or where a branch and what is around it join, are there too */
+        for (; path != PTX_NONE; path = warp->paths[path].parent) {
+            warp->paths[path].arrived &= ~lanes;
+            warp->paths[path].mask &= ~lanes;
+            if (warp->paths[path].pc)
+                break;
+        }
+        uint32_t on = path == PTX_NONE ? PTX_NONE : emu_path_new(warp);
+        if (on == PTX_NONE)
+            continue;
+        struct emu_path *p = &warp->paths[path], *c = &warp->paths[on];
+        *c = *p;
+        c->mask = lanes;
+        c->state = EMU_PATH_READY;
+        c->arrived = c->children = 0;
+        if (p->parent != PTX_NONE)
+            warp->paths[p->parent].children++;
+        any = 1;
+    }
+    return any;
+}
+
 /* ---- Branches ----------------------------------------------------------------------------------------------------- */
 
 const struct emu_op *emu_op_guard(struct emu_warp *warp, const struct emu_op *op)
 {
     uint32_t saved = warp->mask;
     uint32_t mask = saved & emu_pred(warp, op->a);
+    if (mask != saved)
+        warp->predicated_off += emu_count(saved & ~mask);
     if (!mask)
         return op + 2;
     warp->mask = mask;
@@ -305,6 +360,7 @@ const struct emu_op *emu_exit_lanes(struct emu_warp *warp, const struct emu_op *
     warp->launch->changes++;
     p->mask &= ~lanes;
     warp->mask = p->mask;
+    warp->active = emu_count(p->mask);
     const struct emu_op *to = next;
     if (!p->mask)
         to = leave(warp, warp->current, 0);
@@ -356,6 +412,7 @@ const struct emu_op *emu_op_ret(struct emu_warp *warp, const struct emu_op *op)
     warp->paths[p->parent].arrived |= lanes;
     p->mask &= ~lanes;
     warp->mask = p->mask;
+    warp->active = emu_count(p->mask);
     return op + 1;
 }
 

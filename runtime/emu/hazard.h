@@ -68,7 +68,7 @@ const struct emu_hazard_edge *emu_hazard_edges(size_t *count);
 struct emu_hazard_report {
     enum emu_hazard_name name;
     char text[200];    /* what was found, in words, without places */
-    uint64_t count;    /* how often */
+    uint64_t count;    /* how often: accesses of a warp, or of an operation */
     uint64_t address;  /* generic, of the first time; 0 where there is none */
     uint32_t bytes;    /* of the access at address; 0 where there is none */
     uint32_t position; /* of the access or instruction that was being executed */
@@ -78,6 +78,7 @@ struct emu_hazard_report {
     uint32_t warp, other_warp; /* in their blocks */
     uint32_t lanes;            /* that the finding is about */
     uint32_t tag;              /* the caller's; 0 at first */
+    uint64_t event;            /* the engine's: which access was told when it was last found */
     uint8_t held;              /* not told yet (emu_hazard_settle) */
 };
 

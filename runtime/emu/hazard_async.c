@@ -144,6 +144,7 @@ emu_hazard_operation emu_hazard_issue(struct emu_hazard_warp *warp, uint32_t lan
     struct hz_groups *g = &w->groups[kind];
     if (c->h->status || !lanes)
         return 0;
+    c->h->event++;
     if (kind != EMU_HAZARD_SIGNAL && g->open) { /* operations of one group share their fate */
         struct hz_operation *o = &c->operations[g->open - 1];
         if (o->lanes == lanes && o->epoch == w->clock.at[w->component]) {
@@ -309,6 +310,7 @@ void emu_hazard_signals(struct emu_hazard_warp *warp, emu_hazard_operation opera
     m->signalled[(w->component - 1) / 64] |= UINT64_C(1) << (w->component - 1) % 64;
     to_come(m, o);
     hz_clock_join(c->h, &m->pending, &w->clock);
+    hz_known_join(c->h, &m->known, &w->known);
 }
 
 void emu_hazard_signal(struct emu_hazard *hazard, emu_hazard_operation operation, uint64_t address, int completed)
@@ -350,6 +352,7 @@ emu_hazard_operation emu_hazard_cp_arrive(struct emu_hazard_warp *warp, uint32_t
     g->open = 0;
     m->used = 1;
     hz_clock_join(c->h, &m->pending, &w->clock);
+    hz_known_join(c->h, &m->known, &w->known);
     uint32_t number = operation_new(w, lanes, EMU_HAZARD_SIGNAL, position);
     if (!number)
         return 0;

@@ -59,8 +59,11 @@ void emu_hazard_bar_arrive(struct emu_hazard_warp *warp, uint32_t lanes, uint32_
     if (waits)
         bar->waiting |= UINT32_C(1) << w->index;
     hz_clock_join(h, &bar->clock, &w->clock);
-    if (w->fenced[HZ_SCOPES - 1].count)
+    hz_known_join(h, &bar->known, &w->known);
+    if (w->fenced[HZ_SCOPES - 1].count) {
         hz_clock_join(h, &bar->fenced, &w->fenced[HZ_SCOPES - 1]);
+        hz_known_join(h, &bar->fenced_known, &w->fenced_known);
+    }
     hz_release(w);
 }
 
@@ -75,6 +78,8 @@ void emu_hazard_bar_complete(struct emu_hazard_cluster *cluster, uint32_t rank, 
     for (uint32_t left = bar->waiting; left; left &= left - 1) {
         struct hz_warp *w = &cluster->warps[rank * h->warps + (unsigned)__builtin_ctz(left)];
         hz_clock_join(h, &w->clock, &bar->clock);
+        hz_known_join(h, &w->known, &bar->known);
+        hz_known_join(h, &w->fenced_known, &bar->fenced_known);
         /* a fence of scope gpu, then a barrier: who passes may release what was fenced by a strong write */
         for (int s = 0; bar->fenced.count && s < HZ_SCOPES; s++)
             hz_clock_join(h, &w->fenced[s], &bar->fenced);
@@ -99,6 +104,7 @@ void emu_hazard_cluster_arrive(struct emu_hazard_warp *warp, uint32_t lanes, int
     if (w->cluster->h->status || relaxed)
         return;
     hz_clock_join(w->cluster->h, &w->cluster->meet[w->cluster_phase & 1], &w->clock);
+    hz_known_join(w->cluster->h, &w->cluster->meet_known, &w->known);
     hz_release(w);
 }
 
@@ -108,6 +114,7 @@ void emu_hazard_cluster_wait(struct emu_hazard_warp *warp, uint32_t lanes)
     if (w->cluster->h->status)
         return;
     hz_clock_join(w->cluster->h, &w->clock, &w->cluster->meet[w->cluster_phase & 1]);
+    hz_known_join(w->cluster->h, &w->known, &w->cluster->meet_known);
     w->cluster_waited |= lanes;
     if (!(w->alive & ~w->cluster_waited)) {
         w->cluster_phase++;
@@ -203,6 +210,7 @@ void hz_barriers_free(struct emu_hazard_cluster *c)
     for (uint32_t i = 0; i < c->barrier_count; i++) {
         hz_clock_free(h, &c->barriers[i]->pending);
         hz_clock_free(h, &c->barriers[i]->done);
+        hz_known_clear(h, &c->barriers[i]->known);
         tw_free(h->rt, c->barriers[i]->wait_epoch);
         tw_free(h->rt, c->barriers[i]);
     }
@@ -213,11 +221,14 @@ void hz_barriers_free(struct emu_hazard_cluster *c)
             struct hz_bar *bar = &c->blocks[rank].bars[i];
             hz_clock_free(h, &bar->clock);
             hz_clock_free(h, &bar->fenced);
+            hz_known_clear(h, &bar->known);
+            hz_known_clear(h, &bar->fenced_known);
             tw_free(h->rt, bar->arrived);
             tw_free(h->rt, bar->last);
         }
     hz_clock_free(h, &c->meet[0]);
     hz_clock_free(h, &c->meet[1]);
+    hz_known_clear(h, &c->meet_known);
 }
 
 /* The 8 bytes are a barrier's, or not any more. They hold something then. */
@@ -384,8 +395,10 @@ void emu_hazard_mbarrier_arrive(struct emu_hazard_warp *warp, uint32_t lanes, ui
     hz_touch_remote(w, address, position);
     if (!m || h->status)
         return;
-    if (!relaxed)
+    if (!relaxed) {
         hz_clock_join(h, &m->pending, &w->clock);
+        hz_known_join(h, &m->known, &w->known);
+    }
     note_arrival(m, w, lanes);
     if (completed)
         hz_mbarrier_complete(w->cluster, m, w, position);
@@ -432,8 +445,10 @@ void emu_hazard_mbarrier_wait(struct emu_hazard_warp *warp, uint32_t lanes, uint
         w->waited_again = passed > m->base ? w->clock.at[m->component] >= passed : m->wait_epoch[w->index] != 0;
     }
     if (passed > m->base) {
-        if (!relaxed)
+        if (!relaxed) {
             hz_clock_join(h, &w->clock, &m->done);
+            hz_known_join(h, &w->known, &m->known);
+        }
         if (w->clock.at[m->component] < passed)
             w->clock.at[m->component] = passed;
         if (m->observed < passed)

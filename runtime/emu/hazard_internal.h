@@ -190,6 +190,7 @@ struct hz_warp {
 struct hz_bar {
     struct hz_clock clock;
     struct hz_clock fenced;
+    struct hz_known known, fenced_known; /* of other clusters */
     uint32_t *arrived, *last;   /* [warp]: epoch of the arrival in this use and in the one before; 0: none */
     uint32_t waiting;           /* warps */
     uint32_t threads, position; /* of the first arrival */
@@ -205,6 +206,7 @@ struct hz_mbarrier {
     uint32_t base, phases; /* completed phases in all, and those before its init */
     uint32_t init_warp, init_epoch, init_lanes, init_position;
     struct hz_clock pending, done;
+    struct hz_known known; /* of other clusters */
     uint32_t *wait_epoch;  /* [warp of the block]: of the last wait that returned true; 0: none */
     uint32_t *wait_phases; /* phases then */
     uint32_t *wait_position;
@@ -243,6 +245,7 @@ struct emu_hazard_cluster {
     uint32_t *barrier_slots; /* hash of address: index + 1 */
     uint32_t barrier_slot_count;
     struct hz_clock meet[2]; /* barrier.cluster: arrivals of even and odd phases */
+    struct hz_known meet_known;
     struct hz_operation *operations;
     uint32_t operation_count, operation_room, operation_free; /* free: number + 1 */
     uint32_t collect_at;
@@ -287,6 +290,7 @@ struct emu_hazard {
     size_t flag_slots, flag_count;
     struct emu_hazard_report *reports;
     size_t report_count, report_room, told;
+    uint64_t event; /* accesses told so far */
     uint32_t *report_slots;
     size_t report_slot_count;
 };
@@ -379,6 +383,7 @@ struct hz_finding {
     uint64_t other_block;
     uint32_t other_warp;
     uint8_t held; /* HZ_HELD_* */
+    uint64_t event; /* number of the access; 0: no access */
 };
 enum {
     HZ_HELD_LATE = 1, /* told behind the others */

@@ -91,7 +91,8 @@ static void report_add(struct emu_hazard *h, const struct hz_finding *f, const c
     for (; h->report_slots[at]; at = (at + 1) & (h->report_slot_count - 1)) {
         struct emu_hazard_report *r = &h->reports[h->report_slots[at] - 1];
         if (r->name == f->name && r->position == f->position && r->other == f->other) {
-            r->count++;
+            r->count += !f->event || r->event != f->event;
+            r->event = f->event;
             return;
         }
     }
@@ -103,6 +104,7 @@ static void report_add(struct emu_hazard *h, const struct hz_finding *f, const c
     h->report_slots[at] = (uint32_t)h->report_count;
     *r = (struct emu_hazard_report){.name = f->name,
                                     .count = 1,
+                                    .event = f->event,
                                     .address = f->address,
                                     .bytes = f->bytes,
                                     .position = f->position,

@@ -193,6 +193,7 @@ static __attribute__((noinline, cold)) void conflict(const struct hz_access *a, 
                            .lanes = a->operation ? a->warp->lanes : lanes_of(lane, bytes),
                            .address = address + (unsigned)__builtin_ctz(bytes),
                            .bytes = (uint32_t)__builtin_popcount(bytes),
+                           .event = a->h->event,
                            .position = a->position};
     describe(a, r, &f);
     const char *mine = a->operation ? "asynchronous " : "";
@@ -224,6 +225,7 @@ static __attribute__((noinline, cold)) void unfenced(const struct hz_access *a, 
                            .lanes = lanes_of(r->lane, bytes),
                            .address = address + (unsigned)__builtin_ctz(bytes),
                            .bytes = (uint32_t)__builtin_popcount(bytes),
+                           .event = a->h->event,
                            .position = a->position};
     describe(a, r, &f);
     hz_report(a->h, &f, "asynchronous %s of bytes that ordinary instructions %s, without fence.proxy.async by who did",
@@ -238,6 +240,7 @@ static __attribute__((noinline, cold)) void simple(const struct hz_access *a, en
                            .lanes = a->operation ? a->warp->lanes : lanes_of(lane, mask),
                            .address = address + (unsigned)__builtin_ctz(mask),
                            .bytes = (uint32_t)__builtin_popcount(mask),
+                           .event = a->h->event,
                            .position = a->position,
                            .other = EMU_HAZARD_NOWHERE,
                            .held = name == EMU_HAZARD_UNINIT ? HZ_HELD_LATE : 0};
@@ -257,6 +260,7 @@ static __attribute__((noinline, cold)) void swizzled(const struct hz_access *a, 
                            .lanes = a->warp->lanes,
                            .address = address + (unsigned)__builtin_ctz(bytes),
                            .bytes = (uint32_t)__builtin_popcount(bytes),
+                           .event = a->h->event,
                            .position = a->position};
     describe(a, r, &f);
     hz_report(a->h, &f, "the matrix descriptor says a swizzle of %u bytes, the tensor load wrote with one of %u (0: none)",
@@ -611,6 +615,7 @@ static int access_begin(struct hz_access *a, struct emu_hazard_warp *warp, unsig
                             .reads = (access & EMU_ACCESS_READ) != 0,
                             .writes = (access & EMU_ACCESS_WRITE) != 0,
                             .same = (access & EMU_ACCESS_SAME) != 0};
+    a->h->event++;
     if (access & EMU_ACCESS_STRONG)
         a->flags = (uint8_t)(HZ_STRONG | (access >> 6 & 3) * HZ_SCOPE);
     return a->h->status != 0;

@@ -336,6 +336,20 @@ uint32_t emu_branch_target(struct emu_lowering *l, struct emu_branch *branch)
     return l->branch_count;
 }
 
+/* The operation that stands for the instruction whose operations begin at first: the last, or the call. */
+static void count_instruction(struct emu_lowering *l, uint32_t first)
+{
+    struct emu_op *ops = l->out->ops;
+    uint32_t at = l->out->op_count;
+    if (l->status || at == first)
+        return;
+    while (--at > first && ops[at].run != emu_op_call && ops[at].run != emu_op_builtin)
+        continue;
+    if (ops[at].run != emu_op_call && ops[at].run != emu_op_builtin)
+        at = l->out->op_count - 1;
+    ops[at].counts = 1;
+}
+
 static void lower_instruction(struct emu_lowering *l, uint32_t number)
 {
     const struct ptx_instruction *in = &l->function->instructions[number];
@@ -346,15 +360,19 @@ static void lower_instruction(struct emu_lowering *l, uint32_t number)
     l->op_of[number] = l->out->op_count;
     if (l->flow.is_join[number])
         emu_push(l, emu_op_join);
+    uint32_t first = l->out->op_count;
     l->guard = in->guard == PTX_NONE ? 0 : 2 * l->at[in->guard] + in->guard_negated;
-    if (emu_lower_control(l) || l->status)
+    if (emu_lower_control(l) || l->status) {
+        count_instruction(l, first);
         return;
+    }
     /* A guard stands directly before what it guards, the last operation: those in front of that write temporaries. */
     uint32_t before = l->out->op_count;
     if (!emu_lower_row(l) && !l->status && !emu_lower_other(l) && !l->status && !emu_lower_warp(l) &&
         !l->status && !emu_lower_tensor(l) && !l->status)
         emu_lower_fail(l, TW_ERROR_UNSUPPORTED, "not supported by the emulator");
     uint32_t after = l->out->op_count;
+    count_instruction(l, first);
     if (!l->guard || l->status || after == before)
         return;
     emu_push(l, emu_op_guard);
@@ -365,6 +383,8 @@ static void lower_instruction(struct emu_lowering *l, uint32_t number)
     *effect = *guard;
     *guard = swap;
     effect->a = l->guard;
+    effect->counts = 1;
+    guard->counts = 0;
 }
 
 static void finish_branches(struct emu_lowering *l)

@@ -598,7 +598,7 @@ const struct emu_op *emu_op_atom(struct emu_warp *warp, const struct emu_op *op)
     generic_addresses(warp, op, access, address);
     if (places(warp, op, address, bytes, bytes, 1, place))
         return NULL;
-    warp->launch->changes++;
+    int changed = 0; /* an exchange of equal values, as in a loop that waits for a lock, changes nothing */
     if (EMU_UNLIKELY(warp->hazard != NULL))
         emu_watch_access(warp, op, access, address, 0);
     uint32_t lane_bytes = access->wide == 2 ? 16 : access->wide ? 8 : 4;
@@ -614,14 +614,17 @@ const struct emu_op *emu_op_atom(struct emu_warp *warp, const struct emu_op *op)
             unsigned char b_copy[16], c_copy[16], before[16] = {0};
             memcpy(b_copy, b, lane_bytes);
             memcpy(c_copy, c, lane_bytes);
-            if (emu_atomic(access->operation, access->type, at + access->bytes * e, b_copy, c_copy, before))
+            int is_global = address[lane] < EMU_SHARED_WINDOW || address[lane] >= EMU_LOCAL_WINDOW;
+            if (emu_atomic(access->operation, access->type, is_global, at + access->bytes * e, b_copy, c_copy, before))
                 return emu_report_at(warp, op, "ILLEGAL", address[lane], 1, "no such atomic operation");
+            changed |= memcmp(before, at + access->bytes * e, access->bytes);
             if (access->kind == EMU_ATOM)
                 memcpy(old, before, lane_bytes);
         }
         if (!place[lane])
             local_move(warp, lane, address[lane], local, bytes, 1);
     }
+    warp->launch->changes += changed != 0;
     return op + 1;
 }
 
@@ -673,9 +676,11 @@ const struct emu_op *emu_op_isspacep(struct emu_warp *warp, const struct emu_op 
             is = r && r->read_only;
             break;
         }
-        default:
-            is = a >= EMU_GLOBAL_START;
+        default: {
+            const struct emu_region *r = a >= EMU_GLOBAL_START ? emu_region_find(warp->launch->device, a) : NULL;
+            is = a >= EMU_GLOBAL_START && !(r && r->read_only);
             break;
+        }
         }
         bits |= is ? 1u << i : 0;
     }

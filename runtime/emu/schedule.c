@@ -171,6 +171,8 @@ static int admit(struct emu_launch *launch)
 
 static void async_fault(struct emu_launch *launch, const struct emu_fault *fault);
 
+enum { IDLE_TO_RELEASE = 16384 }; /* whole slices without a change, after which lanes wait for no others at joins */
+
 /* Runs a warp for a slice. Returns whether it ran at all. */
 static int run(struct emu_warp *warp)
 {
@@ -182,23 +184,25 @@ static int run(struct emu_warp *warp)
     uint64_t changes = launch->changes;
     uint32_t slice = launch->slice, left = slice;
     const struct emu_op *op = warp->pc;
-    uint64_t lanes = 0;
+    uint64_t lanes = 0, instructions = 0;
     int watched = warp->hazard && launch->kernel->module->has_wgmma;
     for (;;) {
-        uint32_t before = left, count = emu_count(warp->mask);
         if (EMU_UNLIKELY(watched)) {
             while (op && left) {
                 if (warp->hazard->watched)
                     emu_watch_registers(warp, op);
+                instructions += op->counts;
+                lanes += (uint64_t)op->counts * warp->active;
                 op = op->run(warp, op);
                 left--;
             }
         }
         while (op && left) {
+            instructions += op->counts;
+            lanes += (uint64_t)op->counts * warp->active;
             op = op->run(warp, op);
             left--;
         }
-        lanes += (uint64_t)(before - left) * count;
         if (op || launch->status || !left)
             break;
         if (!emu_path_next(warp))
@@ -207,8 +211,9 @@ static int run(struct emu_warp *warp)
     }
     if (op)
         warp->paths[warp->current].pc = op;
-    launch->instructions += slice - left;
-    launch->lane_instructions += lanes;
+    launch->instructions += instructions;
+    launch->lane_instructions += lanes - warp->predicated_off;
+    warp->predicated_off = 0;
     launch->time += slice - left;
     if (launch->changes != changes || left) {
         warp->idle = 0;
@@ -216,6 +221,8 @@ static int run(struct emu_warp *warp)
     } else if (++warp->idle >= 8 && !(warp->idle & 7)) {
         warp->watch = 1;
         warp->spin_op = NULL;
+        if (warp->idle % (IDLE_TO_RELEASE * (EMU_SLICE / launch->slice)) == 0)
+            emu_paths_release(warp);
     }
     return 1;
 }
@@ -236,8 +243,10 @@ static void retire(struct emu_launch *launch, struct emu_cluster **at)
         if (emu_async_issued_by(launch->async, event.issuer, 1, &event) && emu_async_step(launch->async, NULL, &fault))
             async_fault(launch, &fault);
     }
-    if (cluster->hazard)
+    if (cluster->hazard) {
+        emu_watch_retire(cluster);
         emu_hazard_cluster_end(cluster->hazard);
+    }
     cluster->hazard = NULL;
     launch->blocks_ended += cluster->block_count;
     *at = cluster->next;
@@ -297,6 +306,24 @@ static int wake_pollers(struct emu_launch *launch)
     return any;
 }
 
+/* Warps with a path that loops without end let those lanes go on that wait for it at a join. */
+static int release_joins(struct emu_launch *launch)
+{
+    int any = 0;
+    for (struct emu_cluster *c = launch->resident; c; c = c->next) {
+        for (uint32_t b = 0; b < c->block_count; b++) {
+            for (uint32_t w = 0; w < c->blocks[b].warp_count; w++) {
+                struct emu_warp *warp = &c->blocks[b].warps[w];
+                int loops = 0;
+                for (uint32_t i = 0; !warp->done && i < warp->path_count; i++)
+                    loops |= warp->paths[i].state == EMU_PATH_POLL && !warp->paths[i].wait_address;
+                any |= loops && emu_paths_release(warp);
+            }
+        }
+    }
+    return any;
+}
+
 enum {
     START_RESIDENT = 2,  /* clusters that are resident from the start; more come when these cannot go on */
     PATIENCE = 64,       /* rounds after which one more cluster is admitted: the others may wait for it */
@@ -346,6 +373,10 @@ static void run_all(struct emu_launch *launch)
             woken_at = launch->changes;
             continue;
         }
+        if (release_joins(launch)) {
+            woken = 0;
+            continue;
+        }
         /* Where the pollers look at a clock, time is what they wait for: 4 seconds of it, then ever more. What comes of
          * it may be that they give up by a trap; then what they had waited for is the news. */
         emu_stall_find(launch, &stall);
@@ -368,6 +399,8 @@ static void run_all(struct emu_launch *launch)
 }
 
 /* ---- Launches ----------------------------------------------------------------------------------------------------- */
+
+enum { WORKSPACE = 256 }; /* bytes of a cooperative grid's workspace */
 
 /* Blocks of this launch that an SM holds at a time. */
 static uint32_t occupancy(const struct emu_launch *launch)
@@ -475,6 +508,16 @@ int emu_launch_run(struct emu_device *device, const struct tw_launch *given, str
     }
     if (given->params_bytes)
         memcpy(launch->params, given->params, given->params_bytes);
+    if (given->flags & TW_LAUNCH_COOPERATIVE) {
+        uint32_t words[2] = {WORKSPACE, 0};
+        status = emu_region_new(device, WORKSPACE, WORKSPACE, &launch->workspace, error);
+        if (status)
+            goto done;
+        launch->workspace->internal = 1;
+        memcpy(launch->workspace->data, words, sizeof words);
+        if (device->hazard_memory)
+            emu_hazard_memory_written(device->hazard_memory, launch->workspace->base, sizeof words);
+    }
     status = emu_async_start(launch, error);
     if (!status)
         status = emu_watch_start(launch, given, error);
@@ -505,6 +548,8 @@ done:
         emu_async_close(launch->async);
     for (int i = 0; i < EMU_MAPS; i++)
         tw_free(rt, launch->maps[i].map);
+    if (launch->workspace)
+        emu_region_free(device, launch->workspace);
     tw_free(rt, launch->params);
     tw_free(rt, launch);
     return status;

@@ -83,6 +83,10 @@ static uint64_t uniform(struct emu_warp *warp, uint32_t which)
         return launch->shared_bytes;
     case PTX_SR_DYNAMIC_SMEM_SIZE:
         return launch->dynamic_bytes;
+    case PTX_SR_ENVREG + 1: /* as CUDA's cooperative groups read the grid's workspace */
+        return launch->workspace ? launch->workspace->base >> 32 : 0;
+    case PTX_SR_ENVREG + 2:
+        return launch->workspace ? launch->workspace->base & UINT32_MAX : 0;
     case PTX_SR_RESERVED_SMEM_OFFSET_END:
     case PTX_SR_RESERVED_SMEM_OFFSET_CAP:
         return EMU_SHARED_START;

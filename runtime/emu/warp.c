@@ -47,8 +47,43 @@ static uint32_t members_of(struct emu_warp *warp, const struct emu_op *op)
     return EMU_W(op->e)[emu_first(warp->mask)];
 }
 
+/* Whether lanes give masks unlike the first one's: several groups, as tiles of a warp, come together. */
+static int unlike(const struct emu_warp *warp, const struct emu_op *op, uint32_t members)
+{
+    const uint32_t *e = EMU_W(op->e);
+    if (op->e & 1)
+        return 0; /* a constant */
+    for (uint32_t m = warp->mask; m; m &= m - 1)
+        if (e[emu_first(m)] != members)
+            return 1;
+    return 0;
+}
+
+/* Executes op group by group. A group that is not all here goes on by itself, as a path of its own. */
+static const struct emu_op *by_groups(struct emu_warp *warp, const struct emu_op *op)
+{
+    const uint32_t *e = EMU_W(op->e);
+    uint32_t saved = warp->mask, groups[EMU_LANES], count = 0;
+    for (uint32_t rest = saved; rest; rest &= ~groups[count++]) {
+        uint32_t members = e[emu_first(rest)];
+        groups[count] = 0;
+        for (uint32_t m = rest; m; m &= m - 1)
+            groups[count] |= e[emu_first(m)] == members ? m & (0u - m) : 0;
+        if (members & warp->alive & ~groups[count])
+            return emu_part(warp, op, groups[count]);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        warp->mask = groups[i];
+        op->run(warp, op);
+    }
+    warp->mask = saved;
+    return op + 1;
+}
+
 #define WITH_MEMBERS(any)                                                                                             \
     uint32_t saved = warp->mask, members = members_of(warp, op);                                                      \
+    if (EMU_UNLIKELY(unlike(warp, op, members)))                                                                      \
+        return by_groups(warp, op);                                                                                   \
     if (!emu_sync(warp, op, members, any))                                                                            \
         return NULL;                                                                                                  \
     members &= warp->mask

@@ -16,6 +16,8 @@ static inline uint32_t emu_position(const struct emu_warp *warp, const struct em
 int emu_watch_start(struct emu_launch *launch, const struct tw_launch *given, struct tw_error *error);
 void emu_watch_end(struct emu_launch *launch); /* counts go into the reports; the launch fails if there are any */
 
+void emu_watch_retire(struct emu_cluster *cluster); /* its threads have ended, and what they had started */
+
 /* A load, store or atomic of the warp's lanes. same: lanes whose bytes a store left as they were. */
 void emu_watch_access(struct emu_warp *warp, const struct emu_op *op, const struct emu_access *access,
                       const uint64_t *address, uint32_t same);

@@ -18,11 +18,12 @@ struct debug_record {
     u32 spare[4];
 };
 
-// NAME_load sets the first two. As long as record is NULL, a wait that lasts too long traps and leaves nothing.
+// NAME_load sets the first three. As long as record is NULL, a wait that lasts too long traps and leaves nothing.
 extern "C" {
 __device__ struct {
     debug_record *record;
     u64 room;     // records
+    u64 hardware; // 1: barriers in use are kept beside shared memory, and written back when they are invalidated
     u64 deadline; // when the first warp that waited in vain traps; 0: none did
     u64 count;    // records begun
 } tilewright_debug;
@@ -42,7 +43,8 @@ __device__ __forceinline__ bool debug_late(u64 began)
     return waited > ${ms} * 1000000ull || (waited > 1000000 && *(volatile u64 *)&tilewright_debug.deadline != 0);
 }
 
-// One lane of those that wait here writes the record. All others have 50 ms to do the same before the trap.
+// One lane of those that wait here writes the record. All others have 50 ms to do the same before the trap. What the
+// barrier holds can then be read, for nobody gets on any more.
 __device__ __forceinline__ void debug_stop(u32 barrier, u32 parity, u64 began, const char *ring, u32 kind, u32 stage,
                                            u32 step, int line)
 {
@@ -55,6 +57,8 @@ __device__ __forceinline__ void debug_stop(u32 barrier, u32 parity, u64 began, c
             volatile debug_record *r = tilewright_debug.record + slot;
             u64 word;
             u32 rank;
+            if (tilewright_debug.hardware)
+                asm volatile("mbarrier.inval.shared::cta.b64 [%0];" ::"r"(barrier) : "memory");
             asm volatile("ld.volatile.shared.b64 %0, [%1];" : "=l"(word) : "r"(barrier) : "memory");
             asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
             r->kind = kind;

@@ -15,7 +15,7 @@ struct debug_record {
 
 /* The kernel's variable tilewright_debug. */
 struct debug_state {
-    uint64_t record, room, deadline, count;
+    uint64_t record, room, hardware, deadline, count;
 };
 
 enum { debug_magic = 0x74616877, debug_room = 1024, debug_most_lines = 32, debug_line_bytes = 1536 };
@@ -28,8 +28,9 @@ struct debug_layout {
     int bytes_negative;
 };
 
-/* Compute capability 9.0. */
-static const struct debug_layout debug_hardware = {0, 0, 0, 0, 0, 0};
+/* Compute capability 9.0, as an H200 writes a barrier back: bit 63 is the phase's parity, 62 to 43 the pending arrivals
+ * and 41 to 21 the bytes, both less than 0, 20 to 1 the arrivals of a phase, less than 0 too. */
+static const struct debug_layout debug_hardware = {43, 20, 1, 21, 21, 1};
 
 static uint32_t debug_field(uint64_t word, int at, int bits, int negative)
 {
@@ -42,10 +43,6 @@ static void debug_lacks(const struct debug_layout *layout, uint64_t word, char *
 {
     uint32_t pending, sign;
     int32_t lacking;
-    if (!layout->pending_bits) {
-        snprintf(text, bytes, "its word is 0x%016llx", (unsigned long long)word);
-        return;
-    }
     pending = debug_field(word, layout->pending_at, layout->pending_bits, layout->pending_negative);
     lacking = (int32_t)debug_field(word, layout->bytes_at, layout->bytes_bits, layout->bytes_negative);
     sign = (uint32_t)1 << (layout->bytes_bits - 1);

@@ -146,6 +146,7 @@ static int debug_attach(struct ${NAME} *k, int v, struct ${NAME}_error *error)
     memset(&state, 0, sizeof state);
     state.record = (uint64_t)(uintptr_t)debug_records(k, v);
     state.room = debug_room;
+    state.hardware = 1;
     result = k->driver.copy_to_device(at, &state, sizeof state);
     return result ? driver_fault(error, result, "cuMemcpyHtoD", "tilewright_debug") : ${NAME}_OK;
 }

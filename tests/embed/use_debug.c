@@ -12,7 +12,7 @@
 /* ---- a driver that keeps its promises to a debug build ------------------------------------------------------------ */
 
 struct state {
-    uint64_t record, room, deadline, count;
+    uint64_t record, room, hardware, deadline, count;
 };
 
 struct record {
@@ -138,6 +138,7 @@ static void leave(struct state *to, uint32_t block, uint32_t warp, const char *r
     r->stage = stage;
     r->step = 6;
     r->parity = 1;
+    r->word = to->hardware ? 0x7fffe3ff831ffff6 : 0; /* of an H200: 4 of 5 arrivals and 1000 bytes are missing */
     r->waited = 2000000000;
     r->block[0] = block;
     r->warp = warp;

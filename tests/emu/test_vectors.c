@@ -12,7 +12,7 @@ enum { N = 192, INPUTS = 3 };
 static const char flavours[] = "hrlfdsxymqQ"; /* of inputs; the first five are the types of registers too */
 enum { FLAVOURS = sizeof flavours - 1 };
 
-enum measure { MEASURE_EXACT, MEASURE_ULPS, MEASURE_RELATIVE, MEASURE_BRAIN, MEASURE_ABSOLUTE };
+enum measure { MEASURE_EXACT, MEASURE_ULPS, MEASURE_RELATIVE, MEASURE_BRAIN, MEASURE_ABSOLUTE, MEASURE_FLOORED };
 
 struct vector {
     char out;
@@ -27,6 +27,7 @@ struct vector {
 #define RELATIVE(e) MEASURE_RELATIVE, e
 #define BRAIN(e) MEASURE_BRAIN, e /* relative, of bf16 */
 #define ABSOLUTE(e) MEASURE_ABSOLUTE, e
+#define FLOORED(e) MEASURE_FLOORED, e /* relative, of results below 1 absolute */
 static const struct vector vectors[] = {
 #define VECTOR(out, in, ...) {#out[0], in, __VA_ARGS__}, /* a bound is a measure and a number */
 #include "vectors.def"
@@ -348,6 +349,8 @@ static int close_enough(const struct vector *row, uint64_t got, uint64_t want)
             return 0;
         if (row->measure == MEASURE_ULPS)
             allowed *= ldexp(1, ilogb(fabs(y) < 0x1p-126 ? 0x1p-126 : y) - 23);
+        else if (row->measure == MEASURE_FLOORED)
+            allowed *= fmax(1, fabs(y));
         else if (row->measure != MEASURE_ABSOLUTE)
             allowed *= fabs(y);
         if (fabs(x - y) > allowed)

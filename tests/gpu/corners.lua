@@ -26,3 +26,4 @@ gemm("narrow", { tile = { m = 128, n = 8, k = 128 }, cluster = { m = 1 }, schedu
 gemm("one_consumer", { tile = { m = 64, n = 256 }, schedule = { order = "column" }, pipeline = { stages = 2 } })
 gemm("tall", { tile = { m = 256, n = 96 }, B = tensor { K, N, axes = "k n", dtype = "bf16" }, schedule = { group = 3 } })
 gemm("fp32_columns", { D = tensor { N, M, axes = "n m", dtype = "fp32" }, tile = { m = 128, n = 112 }, cluster = { m = 2 } })
+gemm("programmatic", { tile = { m = 128, n = 128 }, launch = { programmatic = true } })

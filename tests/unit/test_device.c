@@ -56,6 +56,29 @@ static void properties(void **state)
     assert_string_equal(arch, "sm_120a");
 }
 
+static void host_memory(void **state)
+{
+    unsigned char *bytes;
+    void *host;
+    uint64_t address;
+    size_t size;
+
+    (void)state;
+    assert_int_equal(tw_device_host_alloc(device, 1000, &address, &host, &error), TW_OK);
+    assert_int_equal(address, (uint64_t)(uintptr_t)host); /* unified addresses */
+    bytes = host;
+    for (int i = 0; i < 1000; i++)
+        assert_int_equal(bytes[i], 0);
+    tw_device_host_free(device, address, host);
+    tw_device_host_free(device, 0, NULL);
+    assert_int_equal(tw_device_host_alloc(device, (size_t)1 << 31, &address, &host, &error), TW_ERROR_MEMORY);
+    assert_null(host);
+    assert_non_null(strstr(error.text, "2147483648 bytes of the host's memory for Fake GPU"));
+    assert_int_equal(tw_device_symbol(device, kernel, "tilewright_debug", &address, &size, &error),
+                     TW_ERROR_NOT_FOUND);
+    assert_string_equal(error.text, "kernel kern has no variable 'tilewright_debug'");
+}
+
 static void memory(void **state)
 {
     unsigned char bytes[16], got[16];
@@ -267,6 +290,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         DEVICE_TEST(properties),
+        DEVICE_TEST(host_memory),
         DEVICE_TEST(memory),
         DEVICE_TEST(launch_plain),
         DEVICE_TEST(launch_several_parameters),

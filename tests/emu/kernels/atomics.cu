@@ -93,7 +93,7 @@ extern "C" __global__ void returned(unsigned *counters, unsigned long long *sums
     atomicAdd(&sums[0], (unsigned long long)atomicAdd(&counters[0], 1));
     atomicAdd(&sums[1], (unsigned long long)atomicInc(&counters[1], 9));
     atomicAdd(&sums[2], (unsigned long long)atomicAdd(&local, 3));
-    atomicAdd(&sums[3], (unsigned long long)atomicExch(&counters[2], threadIdx.x + 1 + blockDim.x * blockIdx.x));
+    atomicAdd(&sums[3], (unsigned long long)atomicExch(&counters[2], 1));
     __syncthreads();
     if (threadIdx.x == 0)
         atomicAdd(&sums[4], (unsigned long long)local);

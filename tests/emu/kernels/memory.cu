@@ -211,16 +211,17 @@ template <> struct power<0> {
 
 template <typename... T> __device__ int add_all(T... values) { return (0 + ... + values); }
 
-template <typename F, typename G> __device__ auto composed(F f, G g)
-{
-    return [=](auto x) { return f(g(x)); };
-}
+template <typename F, typename G> struct composed {
+    F f;
+    G g;
+    template <typename X> __device__ auto operator()(X x) const { return f(g(x)); }
+};
 
 extern "C" __global__ void templates(int *out)
 {
     int t = threadIdx.x;
     auto twice = [=](int x) { return x * 2 + t; };
-    out[t] = composed(twice, twice)(5) + power<5>::of(t % 9) + add_all(t, 2, 3ll, (short)4);
+    out[t] = composed<decltype(twice), decltype(twice)>{twice, twice}(5) + power<5>::of(t % 9) + add_all(t, 2, 3ll, (short)4);
 }
 
 extern "C" __global__ void printing(const float *in, int n)
@@ -232,10 +233,10 @@ extern "C" __global__ void printing(const float *in, int n)
         printf("plain text, 100%%\n");
         printf("%d %i %u %x %X %o %c|%5d|%-5d|%05d|%+d\n", -5, 7, 4000000000u, 255, 255, 8, 'z', 42, 42, 42, 42);
         printf("%f %.3f %8.2f %-8.1f| %e %g %G %a\n", 1.5, 3.14159, 2.5, -1.25, 12345.678, 1e-10, 1e20, 1.0);
-        printf("%lld %llu %llx %ld %hd %hhd %zu\n", -1234567890123ll, 18446744073709551615ull, 0xabcdef012345ull, -9l,
-               (short)-3, (char)-4, sizeof(int));
+        printf("%lld %llu %llx %ld %hd %hhd\n", -1234567890123ll, 18446744073709551615ull, 0xabcdef012345ull, -9l,
+               (short)-3, (char)-4);
         printf("%s and %s, %10s|%-6s|%.2s\n", "one", text_a, "right", "left", "cut");
-        printf("%*d %.*f %p\n", 6, 12, 2, 2.71828, (void *)0);
+        printf("%p %5s|%3c|%#x %#o % d\n", (void *)0, "ab", (char)120, 255, 8, 5);
         printf("%d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d\n", 1, 2, 3, 4,
                5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32);
         int got = printf("%d-%s-%f\n", 1, "x", 2.0f);

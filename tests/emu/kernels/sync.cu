@@ -17,17 +17,6 @@ extern "C" __global__ void lock_lanes(unsigned *lock, unsigned *counter, unsigne
     }
 }
 
-// The same as many write it: the loop waits, the critical section lies behind it. Needs independent lanes.
-extern "C" __global__ void lock_behind_loop(int *lock, volatile int *counter)
-{
-    while (atomicCAS(lock, 0, 1) != 0)
-        __nanosleep(20);
-    __threadfence();
-    *counter = *counter + 3;
-    __threadfence();
-    atomicExch(lock, 0);
-}
-
 // No sleep, no fence instruction in the loop; acquire and release by asm.
 extern "C" __global__ void lock_no_backoff(int *lock, int *counter)
 {
@@ -184,19 +173,6 @@ extern "C" __global__ void halves_meet(const int *in, int *out)
     }
     __syncwarp();
     out[threadIdx.x] += s[threadIdx.x ^ 31] * 1000;
-}
-
-// One lane waits in a loop for what another lane of its warp writes later.
-extern "C" __global__ void lane_waits_for_lane(volatile int *flag, int *out)
-{
-    if (threadIdx.x % 2 == 0) {
-        while (flag[threadIdx.x / 2] == 0)
-            ;
-        out[threadIdx.x] = flag[threadIdx.x / 2];
-    } else {
-        out[threadIdx.x] = 1;
-        flag[threadIdx.x / 2] = threadIdx.x * 5;
-    }
 }
 
 // Blocks hand a token round in the opposite order of their numbers.

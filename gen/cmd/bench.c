@@ -1,0 +1,103 @@
+/* tilewright bench --host: what descriptors and launches cost on the host: the raw driver, the emitted code and graph
+ * replay, in one process. */
+#include "cmd/bench.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cmd/cmd.h"
+#include "cmd/json.h"
+#include "cmd/options.h"
+
+static void print_table(const struct bench_host *host)
+{
+    printf("%s, driver %d.%d, %d rounds; nanoseconds of host time an operation\n", host->device->name,
+           host->device->driver_version / 1000, host->device->driver_version % 1000 / 10, host->rounds);
+    printf("%-28s %-8s %-34s %10s %10s %10s %10s %7s\n", "kernel", "backend", "what", "median", "least", "most",
+           "over first", "faster");
+    for (int i = 0, first = 0; i < host->count; i++) {
+        const struct bench_row *r = &host->row[i];
+        if (r->first) {
+            first = i;
+            printf("%s\n", r->group);
+        }
+        printf("  %-26s %-8s %-34s %10.1f %10.1f %10.1f", r->kernel, r->backend, r->size, r->median, r->least, r->most);
+        if (i != first)
+            printf(" %10.1f %6.1fx", r->over, host->row[first].median / r->median);
+        putchar('\n');
+    }
+}
+
+static void print_json(const struct bench_host *host)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    uint64_t run = (uint64_t)now.tv_sec * 1000000u + (uint64_t)now.tv_nsec / 1000u;
+    printf("[");
+    for (int i = 0; i < host->count; i++) {
+        const struct bench_row *r = &host->row[i];
+        printf("%s\n {\"kernel\": ", i ? "," : "");
+        json_text(stdout, r->kernel);
+        printf(", \"backend\": \"%s\", \"arch\": \"%s\", \"gpu_model\": ", r->backend, host->device->arch);
+        json_text(stdout, host->device->name);
+        printf(", \"compute_capability\": \"%d.%d\", \"driver\": \"%d.%d\", \"group\": ", host->device->major,
+               host->device->minor, host->device->driver_version / 1000, host->device->driver_version % 1000 / 10);
+        json_text(stdout, r->group);
+        fputs(", \"problem_size\": ", stdout);
+        json_text(stdout, r->size);
+        printf(", \"latency_ns\": %.2f, \"latency_min_ns\": %.2f, \"latency_max_ns\": %.2f, \"over_first_ns\": %.2f, "
+               "\"run\": \"%" PRIx64 "-%ld\"}",
+               r->median, r->least, r->most, r->over, run, (long)getpid());
+    }
+    puts("\n]");
+}
+
+int cmd_bench(int argc, char **argv)
+{
+    struct bench_host host = {.rounds = 101};
+    const char *operand, *trace = NULL;
+    bool on_host = false, json = false;
+    uint64_t rounds = 101;
+    int operands;
+    const struct option_row rows[] = {
+        {"--host", OPTION_FLAG, &on_host, NULL, "descriptors and launches on the host"},
+        {"--rounds", OPTION_NUMBER, &rounds, "N", "batches of each row; 101"},
+        {"--trace", OPTION_TEXT, &trace, "FILE", "the timeline of case 001 on host and device, as Chrome trace JSON"},
+        {"--json", OPTION_FLAG, &json, NULL, "the rows as JSON"},
+        {NULL, OPTION_FLAG, NULL, NULL, NULL},
+    };
+    int status = options_parse("bench", rows, argc, argv, &operand, 0, &operands);
+    if (status >= 0)
+        return status;
+    if (!on_host)
+        return options_fault("bench", "which benchmark? --host");
+    if (rounds < 1 || rounds > BENCH_ROUNDS_MOST)
+        return options_fault("bench", "--rounds %" PRIu64 ": write 1 to %d", rounds, BENCH_ROUNDS_MOST);
+    host.rounds = (int)rounds;
+
+    struct tw_error error;
+    int result = tw_runtime_init(&host.rt, &error);
+    if (result == TW_OK)
+        result = tw_device_open_cuda(&host.rt, 0, &host.device, &error);
+    if (result != TW_OK) {
+        fprintf(stderr, "tilewright bench: %s\n", error.text);
+        tw_runtime_close(&host.rt);
+        return 3;
+    }
+    status = bench_emitted_open(&host.emitted);
+    if (status == 0)
+        status = bench_host_run(&host);
+    if (status == 0 && trace)
+        status = bench_host_trace(&host, trace);
+    if (status == 0)
+        (json ? print_json : print_table)(&host);
+    bench_host_free(&host);
+    bench_emitted_close(&host.emitted);
+    tw_device_close(host.device);
+    tw_runtime_close(&host.rt);
+    return status;
+}

@@ -1,0 +1,155 @@
+#!/bin/sh
+# The kernels of the specs on the emulator, hazards looked for: right results, and no report. TAP on stdout.
+#   usage: tests/emu/family.sh [PROGRAM], from the top of the tree. Needs NVRTC, no GPU.
+#
+# Layouts, types and epilogues of specs/gemm.lua, architectures and completions: every pair of two of these in one run at
+# least, each in both variants. Then the specs' own kernels. FULL=1: all of them in every completion, with 20 seeds.
+set -u
+program=${1:-build/tilewright}
+work=$(mktemp -d "${TMPDIR:-/tmp}/tw_family_XXXXXX") || exit 3
+trap 'rm -rf "$work"' EXIT
+TILEWRIGHT_CACHE=${TILEWRIGHT_CACHE:-$work/cache}
+export TILEWRIGHT_CACHE program
+count=0 failed=0
+
+ok() { # status name [file that shows what is wrong]
+    count=$((count + 1))
+    if [ "$1" -eq 0 ]; then echo "ok $count - $2"; else
+        failed=$((failed + 1))
+        echo "not ok $count - $2"
+        [ $# -lt 3 ] || grep -v '^verified' "$3" | cut -c 1-400 | head -n 20 | sed 's/^/# /'
+    fi
+}
+
+if ! "$program" doctor >/dev/null 2>&1; then
+    echo "ok 1 - kernels on the emulator # SKIP there is no NVRTC"
+    exit 0
+fi
+
+# Layout and epilogue in every combination; the others so that every two values meet, which is counted below.
+awk 'BEGIN {
+    split("nn at bt at_bt dt at_dt bt_dt at_bt_dt", layout)
+    split("bf16 fp16 bf16_fp16 fp16_bf16 bf16_fp32 fp16_fp32", dtype)
+    split("plain scaled bias residual relu silu gelu outputs", epilogue)
+    split("sm_90a sm_80", arch)
+    split("eager late random", completion)
+    for (e = 0; e < 8; e++)
+        for (l = 0; l < 8; l++)
+            print layout[l + 1], dtype[(l + e) % 6 + 1], epilogue[e + 1], arch[(l + int(e / 2)) % 2 + 1],
+                completion[(l + 2 * e + int(l / 3)) % 3 + 1]
+}' >"$work/rows"
+awk '{
+    for (i = 1; i <= NF; i++) {
+        if (!((i, $i) in seen)) values[i]++
+        seen[i, $i] = 1
+        for (j = 1; j < i; j++) {
+            if (!((i, $i, j, $j) in pair)) pairs[i, j]++
+            pair[i, $i, j, $j] = 1
+        }
+    }
+}
+END {
+    for (i = 1; i <= 5; i++)
+        for (j = 1; j < i; j++)
+            if (pairs[i, j] != values[i] * values[j]) { print "columns", j, i, pairs[i, j]; bad = 1 }
+    exit bad
+}' "$work/rows" >"$work/missing"
+ok $? "every pair of layout, type, epilogue, architecture and completion is in a row" "$work/missing"
+
+cat >"$work/family.lua" <<'LUA'
+local M, N, K = dims "M N K"
+local types = {
+  bf16 = { "bf16", "bf16" }, fp16 = { "fp16", "fp16" }, bf16_fp16 = { "bf16", "fp16" },
+  fp16_bf16 = { "fp16", "bf16" }, bf16_fp32 = { "bf16", "fp32" }, fp16_fp32 = { "fp16", "fp32" },
+}
+local layouts = { -- A, B, D along their second axis
+  nn = {}, at = { at = true }, bt = { bt = true }, at_bt = { at = true, bt = true }, dt = { dt = true },
+  at_dt = { at = true, dt = true }, bt_dt = { bt = true, dt = true }, at_bt_dt = { at = true, bt = true, dt = true },
+}
+local function matrix(turned, m, n, axes, turned_axes, dtype, out)
+  if turned then return tensor { n, m, axes = turned_axes, dtype = dtype, out = out } end
+  return tensor { m, n, axes = axes, dtype = dtype, out = out }
+end
+local vector = tensor { N, axes = "n", dtype = "bf16" }
+local function residual() return tensor { M, N, axes = "m n", dtype = "bf16" } end
+local epilogues = {
+  plain = function() end,
+  scaled = function(k, dtype)
+    k.C, k.alpha, k.beta = tensor { M, N, dtype = dtype }, scalar("fp32", 0.5), scalar("fp32", 2)
+  end,
+  bias = function(k) k.bias, k.epilogue = vector, function(acc, t) return acc + t.bias end end,
+  residual = function(k) k.R, k.epilogue = residual(), function(acc, t) return acc + t.R end end,
+  relu = function(k) k.epilogue = function(acc) return relu(acc) end end,
+  silu = function(k) k.bias, k.epilogue = vector, function(acc, t) return silu(acc + t.bias) end end,
+  gelu = function(k)
+    k.bias, k.R, k.epilogue = vector, residual(), function(acc, t) return gelu(acc + t.bias) + t.R end
+  end,
+  outputs = function(k)
+    k.bias, k.E = vector, tensor { M, N, axes = "m n", dtype = "bf16", out = true }
+    k.epilogue = function(acc, t)
+      local x = acc + t.bias
+      return { D = gelu_tanh(x), E = x }
+    end
+  end,
+}
+local function gemm(layout, dtype, epilogue)
+  local l, t = layouts[layout], types[dtype]
+  local wide = t[2] == "fp32" or epilogue == "outputs"
+  local k = {
+    family = "gemm",
+    A = matrix(l.at, M, K, "m k", "k m", t[1]),
+    B = matrix(l.bt, N, K, "n k", "k n", t[1]),
+    D = matrix(l.dt, M, N, "m n", "n m", t[2]),
+    tile = { m = 128, n = wide and 128 or 256, k = 64 },
+    cluster = { m = 2 },
+    arch = { sm_90a = {}, sm_80 = { tile = { n = 128 }, cluster = { m = 1 }, pipeline = { stages = 3 } } },
+    run = { { M = 264, N = 272, K = 200 }, { M = 40, N = 24, K = 72 } },
+  }
+  epilogues[epilogue](k, t[2])
+  kernel("g_" .. layout .. "_" .. dtype .. "_" .. epilogue)(k)
+end
+LUA
+awk '{ printf "gemm(\"%s\", \"%s\", \"%s\")\n", $1, $2, $3 }' "$work/rows" >>"$work/family.lua"
+
+# One run: job.sh FILE ARGUMENT...; its output goes to FILE, its status to FILE.status.
+cat >"$work/job.sh" <<'JOB'
+file=$1
+shift
+"$program" run "$@" --device emu >"$file" 2>&1
+echo $? >"$file.status"
+JOB
+
+# On two multiprocessors a block has several tiles.
+seed=0
+while read -r layout dtype epilogue arch completion; do
+    seed=$((seed + 1))
+    echo "$work/out.$seed $work/family.lua --kernel g_${layout}_${dtype}_$epilogue --arch $arch --sms 2" \
+        "--complete $completion --seed $seed"
+done <"$work/rows" >"$work/jobs"
+own() { # SPEC OPTION...
+    seed=$((seed + 1))
+    echo "$work/out.$seed $*"
+}
+if [ "${FULL:-0}" = 1 ]; then
+    for s in 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21; do
+        case $s in 0) mode='--complete eager' ;; 1) mode='--complete late' ;; *) mode="--complete random --seed $s" ;; esac
+        for arch in sm_90a sm_80; do own specs/gemm.lua --arch $arch $mode; done
+        own specs/rms_norm.lua $mode
+        own tests/gpu/corners.lua --set M=200,N=208,K=96 $mode
+    done
+else
+    own specs/gemm.lua --arch sm_90a --complete late
+    own specs/gemm.lua --arch sm_80 --complete random --seed 2
+    own specs/rms_norm.lua --complete late
+    own specs/rms_norm.lua --complete random --seed 5
+    own tests/gpu/corners.lua --set M=200,N=208,K=96 --complete random --seed 6
+fi >"$work/own"
+cat "$work/own" >>"$work/jobs"
+xargs -P 2 -L 1 sh "$work/job.sh" <"$work/jobs"
+
+while read -r out arguments; do
+    [ "$(cat "$out.status")" = 0 ] && grep -q '^verified [a-z]' "$out" && ! grep -qv '^verified' "$out"
+    ok $? "${arguments#"$work"/}" "$out"
+done <"$work/jobs"
+echo "1..$count"
+[ "$failed" -eq 0 ]

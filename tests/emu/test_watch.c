@@ -1,0 +1,214 @@
+/* Hazards that the executor finds in CUDA kernels: each small kernel of watch_bugs.def has its hazard under its name where
+   BUG is 1 and nothing where it is 0, those of watch_correct.def have none, whatever the completion. */
+#include "tensormap.h"
+
+#include "execute.h"
+
+/* What every kernel gets: x is filled, y is fresh memory, z is zero; maps are of x (64 rows of 64 bf16, swizzle 128B) and of
+   y (rows of 60 or 56 bf16, 64 apart). */
+struct parameters {
+    _Alignas(128) uint64_t map[16];
+    uint64_t rows_60[16], rows_56[16];
+    uint64_t x, y, z;
+    int32_t n, pad[9];
+};
+enum { BYTES = 65536 };
+
+static const char common[] =
+    "struct alignas(128) params { unsigned long long map[16], rows_60[16], rows_56[16]; unsigned *x, *y, *z; int n; };\n"
+    "extern __shared__ __align__(16) unsigned shared[];\n"
+    "#define F __device__ __forceinline__\n"
+    "F unsigned at(unsigned byte) { return (unsigned)__cvta_generic_to_shared(shared) + byte; }\n"
+    "F void copy_async(unsigned to, const void *from)\n"
+    "{ asm volatile(\"cp.async.cg.shared.global [%0], [%1], 16;\" ::\"r\"(to), \"l\"(from) : \"memory\"); }\n"
+    "F void copy_async_4(unsigned to, const void *from)\n"
+    "{ asm volatile(\"cp.async.ca.shared.global [%0], [%1], 4;\" ::\"r\"(to), \"l\"(from) : \"memory\"); }\n"
+    "F void copy_commit() { asm volatile(\"cp.async.commit_group;\" ::: \"memory\"); }\n"
+    "F void copy_wait_0() { asm volatile(\"cp.async.wait_group 0;\" ::: \"memory\"); }\n"
+    "F void copy_wait_1() { asm volatile(\"cp.async.wait_group 1;\" ::: \"memory\"); }\n"
+    "F void copy_wait_all() { asm volatile(\"cp.async.wait_all;\" ::: \"memory\"); }\n"
+    "F void barrier_init(unsigned bar, unsigned n)\n"
+    "{ asm volatile(\"mbarrier.init.shared.b64 [%0], %1;\" ::\"r\"(bar), \"r\"(n) : \"memory\"); }\n"
+    "F void arrive(unsigned bar)\n"
+    "{ asm volatile(\"{ .reg .b64 s; mbarrier.arrive.shared.b64 s, [%0]; }\" ::\"r\"(bar) : \"memory\"); }\n"
+    "F void wait(unsigned bar, unsigned parity)\n"
+    "{ unsigned done; do asm volatile(\"{ .reg .pred p; mbarrier.test_wait.parity.shared.b64 p, [%1], %2;\"\n"
+    "  \" selp.u32 %0, 1, 0, p; }\" : \"=r\"(done) : \"r\"(bar), \"r\"(parity) : \"memory\"); while (!done); }\n"
+    "F unsigned test(unsigned bar, unsigned long long token)\n"
+    "{ unsigned done; asm volatile(\"{ .reg .pred p; mbarrier.test_wait.shared.b64 p, [%1], %2;\"\n"
+    "  \" selp.u32 %0, 1, 0, p; }\" : \"=r\"(done) : \"r\"(bar), \"l\"(token) : \"memory\"); return done; }\n";
+
+static const char hopper[] =
+    "#if __CUDA_ARCH__ >= 900\n"
+    "F void init_fence() { asm volatile(\"fence.mbarrier_init.release.cluster;\" ::: \"memory\"); }\n"
+    "F void proxy_fence() { asm volatile(\"fence.proxy.async.shared::cta;\" ::: \"memory\"); }\n"
+    "F void expect(unsigned bar, unsigned bytes)\n"
+    "{ asm volatile(\"mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;\" ::\"r\"(bar), \"r\"(bytes) : \"memory\"); }\n"
+    "F void tensor_load(unsigned to, const void *map, unsigned bar, int inner, int outer)\n"
+    "{ asm volatile(\"cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4}],\"\n"
+    "  \" [%2];\" ::\"r\"(to), \"l\"(map), \"r\"(bar), \"r\"(inner), \"r\"(outer) : \"memory\"); }\n"
+    "F void tensor_store(const void *map, unsigned from, int inner, int outer)\n"
+    "{ asm volatile(\"cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%2, %3}], [%1];\" ::\"l\"(map),\n"
+    "  \"r\"(from), \"r\"(inner), \"r\"(outer) : \"memory\"); }\n"
+    "F void bulk_load(unsigned to, const void *from, unsigned bytes, unsigned bar)\n"
+    "{ asm volatile(\"cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];\" ::\n"
+    "  \"r\"(to), \"l\"(from), \"r\"(bytes), \"r\"(bar) : \"memory\"); }\n"
+    "F void bulk_store(void *to, unsigned from, unsigned bytes)\n"
+    "{ asm volatile(\"cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;\" ::\"l\"(to), \"r\"(from), \"r\"(bytes)\n"
+    "  : \"memory\"); }\n"
+    "F void bulk_commit() { asm volatile(\"cp.async.bulk.commit_group;\" ::: \"memory\"); }\n"
+    "F void bulk_wait() { asm volatile(\"cp.async.bulk.wait_group 0;\" ::: \"memory\"); }\n"
+    "F void bulk_wait_read() { asm volatile(\"cp.async.bulk.wait_group.read 0;\" ::: \"memory\"); }\n"
+    "F unsigned cluster_rank() { unsigned r; asm volatile(\"mov.u32 %0, %%cluster_ctarank;\" : \"=r\"(r)); return r; }\n"
+    "F void cluster_sync() { asm volatile(\"barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;\" :::\n"
+    "  \"memory\"); }\n"
+    "F unsigned remote_read(unsigned address, unsigned rank)\n"
+    "{ unsigned v; asm volatile(\"{ .reg .b32 r; mapa.shared::cluster.u32 r, %1, %2; ld.shared::cluster.u32 %0, [r]; }\"\n"
+    "  : \"=r\"(v) : \"r\"(address), \"r\"(rank) : \"memory\"); return v; }\n"
+    "F unsigned long long descriptor(unsigned address, unsigned swizzle)\n"
+    "{ return (address & 0x3ffff) >> 4 | 1ull << 16 | 64ull << 32 | (unsigned long long)swizzle << 62; }\n"
+    "F void wgmma_fence() { asm volatile(\"wgmma.fence.sync.aligned;\" ::: \"memory\"); }\n"
+    "F void wgmma_commit() { asm volatile(\"wgmma.commit_group.sync.aligned;\" ::: \"memory\"); }\n"
+    "F void wgmma_wait(float (&d)[4]) { asm volatile(\"wgmma.wait_group.sync.aligned 0;\" : \"+f\"(d[0]), \"+f\"(d[1]),\n"
+    "  \"+f\"(d[2]), \"+f\"(d[3]) :: \"memory\"); }\n"
+    "F void wgmma(float (&d)[4], unsigned long long a, unsigned long long b)\n"
+    "{ asm volatile(\"wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%0, %1, %2, %3}, %4, %5, 1, 1, 1, 0, 0;\"\n"
+    "  : \"+f\"(d[0]), \"+f\"(d[1]), \"+f\"(d[2]), \"+f\"(d[3]) : \"l\"(a), \"l\"(b)); }\n"
+    "#endif\n";
+
+static const char head[] =
+    "extern \"C\" __global__ void k(const __grid_constant__ params p)\n{ const int t = threadIdx.x;\n";
+
+struct kernel {
+    const char *id, *hazard, *arch;
+    unsigned grid, block, shared, cluster;
+    const char *text;
+};
+
+static const struct kernel bugs[] = {
+#define BUG(id, hazard, arch, grid, block, shared, cluster, ...)                                                           \
+    {#id, hazard, arch, grid, block, shared, cluster, #__VA_ARGS__},
+#include "watch_bugs.def"
+#undef BUG
+};
+static const struct kernel correct[] = {
+#define CORRECT(id, arch, grid, block, shared, cluster, ...)                                                               \
+    {#id, "", arch, grid, block, shared, cluster, #__VA_ARGS__},
+#include "watch_correct.def"
+#undef CORRECT
+};
+
+static void encode(uint64_t *map, uint64_t address, uint64_t inner, uint32_t rows, uint32_t swizzle)
+{
+    struct tw_tensormap_call call = {.func = TW_TENSORMAP_TILED,
+                                     .dtype = (uint32_t)tw_dtype_info(TW_BF16)->tensormap,
+                                     .rank = 2,
+                                     .addr = address,
+                                     .dim = {inner, rows},
+                                     .stride = {128},
+                                     .box = {64, rows},
+                                     .estride = {1, 1},
+                                     .swizzle = swizzle};
+    assert_int_equal(tw_tensormap_encode(&call, 90, map), TW_OK);
+}
+
+/* Runs the kernel; what was found, as "NAME NAME ", into found. */
+static void run_kernel(const struct kernel *kernel, int bug, const struct emu_options *options, char *found, size_t room)
+{
+    struct lab lab;
+    struct parameters p = {.n = 64};
+    struct tw_error error;
+    static uint32_t x[BYTES / 4], zero[BYTES / 4];
+    static char source[32768];
+    for (unsigned i = 0; i < BYTES / 4; i++)
+        x[i] = i * 2654435761u >> 8;
+    int bytes = snprintf(source, sizeof source, "#define BUG %d\n%s%s%s%s\n}\n", bug, common, hopper, head,
+                         kernel->text);
+    assert_in_range(bytes, 1, sizeof source - 1);
+    lab_open_with(&lab, kernel->arch, options);
+    p.x = lab_alloc(&lab, x, BYTES);
+    p.y = lab_alloc(&lab, NULL, BYTES);
+    p.z = lab_alloc(&lab, zero, BYTES);
+    encode(p.map, p.x, 64, 64, 3);
+    encode(p.rows_60, p.y, 60, 8, 0);
+    encode(p.rows_56, p.y, 56, 8, 0);
+    struct tw_kernel *k = lab_load(&lab, source, "k");
+    int status = lab_try(&lab, k, kernel->grid, kernel->block, kernel->shared, kernel->cluster, &p, sizeof p, &error);
+    size_t n = 0;
+    const struct emu_report *report;
+    *found = 0;
+    for (size_t i = 0; (report = emu_device_report(lab.device, i)) && n < room; i++)
+        n += (size_t)snprintf(found + n, room - n, "%s ", report->name);
+    if (status && !n)
+        fail_msg("%s: %s", kernel->id, error.text);
+    assert_true((status != 0) == (n != 0));
+    tw_device_unload(lab.device, k);
+    lab_close(&lab);
+}
+
+static const struct emu_options modes[] = {
+    {.completion = EMU_EAGER, .hazards = EMU_HAZARDS_ON},
+    {.completion = EMU_LATE, .hazards = EMU_HAZARDS_ON},
+    {.completion = EMU_RANDOM, .hazards = EMU_HAZARDS_ON, .seed = 3},
+    {.completion = EMU_RANDOM, .hazards = EMU_HAZARDS_ON, .seed = 8},
+};
+enum { MODES = sizeof modes / sizeof modes[0] };
+
+static void bugs_are_found(void **state)
+{
+    (void)state;
+    int wrong = 0;
+    for (size_t i = 0; i < sizeof bugs / sizeof bugs[0]; i++)
+        for (size_t mode = 0; mode < MODES; mode++) {
+            char found[400], name[40];
+            run_kernel(&bugs[i], 1, &modes[mode], found, sizeof found);
+            snprintf(name, sizeof name, "%s ", bugs[i].hazard);
+            if (!strstr(found, name)) {
+                print_error("%s, mode %zu: %s expected, found: %s\n", bugs[i].id, mode, bugs[i].hazard, found);
+                wrong++;
+            }
+        }
+    assert_int_equal(wrong, 0);
+}
+
+static void twins_are_clean(void **state)
+{
+    (void)state;
+    int wrong = 0;
+    for (size_t i = 0; i < sizeof bugs / sizeof bugs[0]; i++)
+        for (size_t mode = 0; mode < MODES; mode++) {
+            char found[400];
+            run_kernel(&bugs[i], 0, &modes[mode], found, sizeof found);
+            if (*found) {
+                print_error("%s without its bug, mode %zu: found %s\n", bugs[i].id, mode, found);
+                wrong++;
+            }
+        }
+    assert_int_equal(wrong, 0);
+}
+
+static void correct_kernels_are_clean(void **state)
+{
+    (void)state;
+    int wrong = 0;
+    for (size_t i = 0; i < sizeof correct / sizeof correct[0]; i++)
+        for (size_t mode = 0; mode < MODES; mode++) {
+            char found[400];
+            run_kernel(&correct[i], 0, &modes[mode], found, sizeof found);
+            if (*found) {
+                print_error("%s, mode %zu: found %s\n", correct[i].id, mode, found);
+                wrong++;
+            }
+        }
+    assert_int_equal(wrong, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bugs_are_found),
+        cmocka_unit_test(twins_are_clean),
+        cmocka_unit_test(correct_kernels_are_clean),
+    };
+    return cmocka_run_group_tests_name("emu watch", tests, NULL, NULL);
+}
