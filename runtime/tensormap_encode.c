@@ -66,28 +66,30 @@ int tw_tensormap_encode(const struct tw_tensormap_call *call, int cc, uint64_t m
     if (dtype->hardware < 0 || c->swizzle > 3)
         return TW_ERROR_UNSUPPORTED;
 
-    for (int i = 0; i < 16; i++)
-        map[i] = 0;
-    put(map, 0, 64, c->addr);
-    put(map, 64, 1, c->func != TW_TENSORMAP_TILED);
-    put(map, 68, 3, c->rank - 1);
-    put(map, 71, 4, (uint64_t)dtype->hardware);
-    put(map, 75, 2, c->interleave);
-    put(map, 77, 2, c->swizzle);
-    put(map, 79, 1, c->oob);
-    put(map, 80, 1, dtype->tf32);
-    put(map, 81, 2, c->l2);
+    uint64_t stride[4] = {0}, dim[5] = {0}, high = 0, steps = 0;
     for (unsigned i = 0; i + 1 < c->rank; i++) {
-        put(map, 96 + 32 * i, 32, c->stride[i] >> 4);
-        put(map, 224 + 4 * i, 4, c->stride[i] >> 36);
+        stride[i] = c->stride[i] >> 4 & UINT32_MAX;
+        high |= c->stride[i] >> 36 << 4 * i;
     }
     for (unsigned i = 0; i < c->rank; i++) {
-        put(map, 256 + 32 * i, 32, c->dim[i] - 1);
-        put(map, 416 + 3 * i, 3, c->estride[i] - 1);
+        dim[i] = c->dim[i] - 1;
+        steps |= (uint64_t)(c->estride[i] - 1) << 3 * i;
     }
+    map[0] = c->addr;
+    map[1] = (uint64_t)(c->func != TW_TENSORMAP_TILED) | (uint64_t)(c->rank - 1) << 4 |
+             (uint64_t)dtype->hardware << 7 | (uint64_t)c->interleave << 11 | (uint64_t)c->swizzle << 13 |
+             (uint64_t)c->oob << 15 | (uint64_t)dtype->tf32 << 16 | (uint64_t)c->l2 << 17 | stride[0] << 32;
+    map[2] = stride[1] | stride[2] << 32;
+    map[3] = stride[3] | high << 32;
+    map[4] = dim[0] | dim[1] << 32;
+    map[5] = dim[2] | dim[3] << 32;
+    map[6] = dim[4] | steps << 32;
+    for (int i = 7; i < 16; i++)
+        map[i] = 0;
     if (c->func == TW_TENSORMAP_TILED) {
-        for (unsigned i = 0; i < c->rank; i++)
-            put(map, 440 + 8 * i, 8, c->box[i] - 1);
+        map[6] |= (uint64_t)(c->box[0] - 1) << 56;
+        for (unsigned i = 1; i < c->rank; i++)
+            map[7] |= (uint64_t)(c->box[i] - 1) << 8 * (i - 1);
     } else {
         unsigned width = tmap_corner_bits(c->rank);
         put(map, 440, 8, c->channels - 1);
@@ -97,8 +99,8 @@ int tw_tensormap_encode(const struct tw_tensormap_call *call, int cc, uint64_t m
         }
         put(map, 480, 10, c->pixels - 1);
     }
-    put(map, 512, 32, tmap_smem_bytes(c));
-    put(map, 576, 32, tmap_smem_align(c->swizzle));
+    map[8] = tmap_smem_bytes(c) & UINT32_MAX;
+    map[9] = tmap_smem_align(c->swizzle);
     return TW_OK;
 }
 

@@ -396,6 +396,9 @@ for h in found:
 else
     skip "run --json has the hazards of each case" "no python3"
 fi
+tilewright run "$top/tests/gpu/corners.lua" --kernel cluster_1x4 --device emu --sms 2
+is 2 && silent out && says 'a cluster of cluster_1x4 has 4 blocks'
+ok $? "a cluster larger than the emulated GPU: status 2"
 tilewright run "$top/specs/gemm.lua" --break no_wait_full
 is 0 && prints '^- [0-9]*:  *ab_wait_full(read);$' && prints '^+ [0-9]*:  *;$' && prints '^expected: UNORDERED-READ$' &&
     [ "$(tail -n 1 "$work/out")" = 'found no_wait_full as UNORDERED-READ' ] && says '^hazard UNORDERED-READ: '

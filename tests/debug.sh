@@ -127,6 +127,11 @@ hangs "wrong bytes" \
 edit expect 's/^\( *\)ab_expect(fill);/\1if (fill.step != 6) ab_expect(fill);/'
 hangs "missing arrival" 'warps 4-11 wait for ring ab full, stage 2, step 6, parity 1: 1 arrival is missing, and 49152 bytes more came'
 
+"$program" run specs/gemm.lua --source "$work/plain/gemm_bf16.sm_90a.cu" --debug --device "$device" >"$log" 2>&1
+[ $? -eq 1 ] && has 'plain/gemm_bf16.sm_90a.cu is no text of a debug build; make it by gen --debug$' &&
+    ! grep -q '^verified' "$log"
+ok $? "--debug --source of another text is refused"
+
 # Each block releases its own stages alone: half of the arrivals come.
 edit release 's/if (lane < 2)$/if (lane == (blockIdx.x \& 1))/'
 hangs "missing release" "warp 0 wait for ring ab empty, stage 0, step 4, parity 0: 8 arrivals and 0 bytes are missing"
@@ -147,6 +152,53 @@ if [ "$device" = emu ]; then
         --set M=257,N=512,K=512 >"$log" 2>&1
     [ $? -eq 1 ] && has 'warps 4-11 wait for ring ab full, stage 0, step 0, parity 0' '^FAILED .*hazards .*TX-BYTES'
     ok $? "hangs: without hazards, late"
+fi
+
+# ---- clocks on the emulator ------------------------------------------------------------------------------------------
+
+# The emulator's time leaps where all that can go on is warps that look at a clock: a wait that gives up is no deadlock,
+# one that only counts is.
+cat >"$work/clock.cu" <<'EOF'
+__device__ unsigned long long now()
+{
+    unsigned long long t;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(t));
+    return t;
+}
+
+__device__ unsigned done(unsigned barrier)
+{
+    unsigned yes;
+    asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], 0; selp.u32 %0, 1, 0, p; }"
+                 : "=r"(yes) : "r"(barrier) : "memory");
+    return yes;
+}
+
+extern "C" __global__ void waits(unsigned *out, unsigned long long limit)
+{
+    __shared__ unsigned long long word;
+    const unsigned barrier = (unsigned)__cvta_generic_to_shared(&word);
+    if (threadIdx.x == 0)
+        asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(barrier) : "memory");
+    __syncthreads();
+    const unsigned long long began = now();
+    while (!done(barrier))
+        if (now() - began > limit)
+            break;
+    out[threadIdx.x] = 7;
+}
+EOF
+# clocks LIMIT: the kernel that gives up after so many nanoseconds; all of its threads write 7 then
+clocks() {
+    "$program" emu "$work/clock.cu" --grid 1 --block 64 --arg "buf:256,fill=zero,dump=$work/dump" --arg "u64:$1" \
+        >"$log" 2>&1
+}
+if [ "$device" = emu ]; then
+    clocks 3600000000000 && [ "$(od -An -v -tu4 "$work/dump" | tr -s ' ' '\n' | grep -c '^7$')" = 64 ]
+    ok $? "emulator: a wait of an hour that gives up is no deadlock"
+    clocks 18446744073709551615
+    [ $? -eq 1 ] && has 'hazard DEADLOCK'
+    ok $? "emulator: a wait that never gives up is one"
 fi
 
 # ---- a program that embeds the pair ------------------------------------------------------------------------------------

@@ -99,7 +99,7 @@ static int library_encode(struct lab *lab, int which, long count)
 {
     for (; count > 0; count--)
         for (int i = 0; i < which; i++)
-            if (tw_tensormap_check(&lab->call[0], 90, NULL) || tw_tensormap_encode(&lab->call[0], 90, lab->map[i]))
+            if (tw_tensormap_encode(&lab->call[0], 90, lab->map[i]))
                 return 1;
     return 0;
 }
@@ -116,8 +116,7 @@ static int driver_kind(struct lab *lab, int which, long count)
 static int library_kind(struct lab *lab, int which, long count)
 {
     for (; count > 0; count--)
-        if (tw_tensormap_check(&lab->call[which], 90, NULL) ||
-            tw_tensormap_encode(&lab->call[which], 90, lab->map[0]))
+        if (tw_tensormap_encode(&lab->call[which], 90, lab->map[0]))
             return 1;
     return 0;
 }
@@ -400,7 +399,7 @@ static int make_empty_kernels(struct lab *lab, struct tw_error *error)
         status = tw_driver_check(lab->driver, lab->driver->module_load(&lab->module, compiled.cubin), error,
                                  "loading empty kernels");
     for (int k = 0; k < 4 && status == TW_OK; k++) {
-        char name[16];
+        char name[24];
         snprintf(name, sizeof name, "empty_%d", k);
         status = tw_driver_check(lab->driver, lab->driver->module_function(&lab->function[k], lab->module, name), error,
                                  "%s", name);

@@ -71,8 +71,8 @@ int debug_log_take(struct debug_log *log)
     struct tw_error ignored;
     if (!log->memory)
         return 0;
-    int count = debug_tell(log->memory, log->entry, log->file, is_emulated(log) ? &debug_emulator : &debug_hardware, print,
-                           stderr);
+    const struct debug_layout *layout = is_emulated(log) ? &debug_emulator : &debug_hardware;
+    int count = debug_tell(log->memory, log->entry, log->file, layout, print, stderr);
     if (count)
         begin(log, &ignored); /* a GPU whose kernel failed refuses, and launches nothing more */
     return count;

@@ -39,7 +39,8 @@ static const char help_text[] =
     "  tilewright emu load.cu --grid 1 --block 128 --complete late --buffer 8K,name=A,fill=integer:bf16 \\\n"
     "      --arg 'map:buffer=A dtype=bf16 dim=64,64 box=64,64 swizzle=128B'\n"
     "  tilewright emu kernel.cu --grid 8 --block 384 --cluster 2 --shared 200K \\\n"
-    "      --buffer 32K,name=A,fill=normal:bf16 --arg 'struct:{map:@a.json,buf:64K,name=D,dump=D.bin,i64:256,i32:3,f32:0.5}'\n"
+    "      --buffer 32K,name=A,fill=normal:bf16 \\\n"
+    "      --arg 'struct:{map:@a.json,buf:64K,name=D,dump=D.bin,i64:256,i32:3,f32:0.5}'\n"
     "  tilewright emu race.cu --grid 1 --block 64 --arg buf:256,fill=zero --hazards strict --json\n"
     "  tilewright emu poll.cu --grid 2 --block 32 --arg buf:8,fill=zero --complete random --seed 7 --limit 1000000\n"
     "  tilewright emu add.cu --grid 4 --block 256 --args add.args --device cuda\n";

@@ -169,6 +169,11 @@ static int load_kernels(struct run *run)
             run->left_out++;
             continue;
         }
+        const int *cluster = unit->plan.launch.cluster;
+        int blocks = (cluster[0] ? cluster[0] : 1) * (cluster[1] ? cluster[1] : 1) * (cluster[2] ? cluster[2] : 1);
+        if (blocks > run->device->sm_count)
+            return options_fault("run", "--sms %d: a cluster of %s has %d blocks, and wants as many multiprocessors",
+                                 run->device->sm_count, unit->plan.entry, blocks);
         struct tw_load load = {.entry = unit->plan.entry};
         if (needs_ptx(unit->arch, run->device)) {
             load.ptx = compiled->ptx;

@@ -1,5 +1,6 @@
 /* Which of the two copies of the arithmetic runs: that for any processor, or that for one with AVX2 (alu_avx2.h). */
 #include "alu_choice.h"
+#include "vectors.h"
 
 #define ALU(suffix)                                                                                                    \
     {                                                                                                                  \
@@ -35,7 +36,7 @@ static const struct emu_alu avx2 = ALU(_avx2);
 const struct emu_alu *emu_alu(void)
 {
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt"))
+    if (emu_vectors() >= EMU_VECTORS_AVX2)
         return &avx2;
 #endif
     return &any;

@@ -15,7 +15,6 @@ struct emu_alu {
     const emu_handler *lop3, *lop3_pred, *set_word, *mov32, *mov64, *mov128, *mov_pred;
 };
 
-/* The same pointer on every call. */
 const struct emu_alu *emu_alu(void);
 
 #endif

@@ -1,6 +1,7 @@
 /* Arithmetic of f64. */
 #include "alu.h"
 #include "floats.h"
+#include "vectors.h"
 
 /* first, second: whose NaN comes before the other's */
 #define DOUBLE2(name, e, first, second)                                                                               \
@@ -55,7 +56,7 @@ __attribute__((target("avx2,fma"))) static const struct emu_op *fma_hard(struct 
 EMU_HANDLER(fma_any)
 {
 #if defined(__x86_64__) && defined(__GNUC__)
-    if (!op->imm && __builtin_cpu_supports("fma") && __builtin_cpu_supports("avx2"))
+    if (!op->imm && emu_vectors() >= EMU_VECTORS_AVX2)
         return fma_hard(warp, op);
 #endif
     const uint64_t *a = EMU_L(op->a), *b = EMU_L(op->b), *c = EMU_L(op->c);

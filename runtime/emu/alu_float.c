@@ -2,6 +2,7 @@
    bounds. */
 #include "alu.h"
 #include "floats.h"
+#include "vectors.h"
 
 /* ---- Sums, products ----------------------------------------------------------------------------------------------- */
 
@@ -157,7 +158,7 @@ __attribute__((target("avx2,fma"))) static const struct emu_op *fma_ftz_hard(str
 
 emu_handler emu_faster(emu_handler run)
 {
-    if (!__builtin_cpu_supports("fma") || !__builtin_cpu_supports("avx2"))
+    if (emu_vectors() < EMU_VECTORS_AVX2)
         return run;
     return run == fma_plain ? fma_plain_hard : run == fma_ftz ? fma_ftz_hard : run;
 }

@@ -41,15 +41,17 @@ EMU_BINARY32(sub32, x - y)
 EMU_BINARY64(sub64, x - y)
 EMU_BINARY32(sub_sat, saturate_s32((int64_t)(int32_t)x - (int32_t)y))
 
-/* The condition code: a bit a lane. add and mad take it in as a carry, sub as a borrow. imm: CARRY_IN, CARRY_OUT. */
+/* The condition code: a bit a lane. It is the carry of the adder, also of a subtraction, which is an addition of the
+   complement: 1 where there is no borrow. PTX speaks of a borrow, but CUDA's own division reads the code of sub.cc with
+   addc and wants it so, as GPUs have it. imm: CARRY_IN, CARRY_OUT. */
 enum { CARRY_IN = 1, CARRY_OUT = 2 };
 
-#define CARRY_SUM(name, T, WIDE, PUT, AT, BITS, SIGN)                                                                 \
+#define CARRY_SUM(name, T, WIDE, PUT, AT, BITS, SIGN, FLIP)                                                           \
     EMU_HANDLER(name)                                                                                                  \
     {                                                                                                                  \
         const T *a = AT(op->a), *b = AT(op->b);                                                                        \
         T r[EMU_LANES];                                                                                                \
-        uint32_t carry = op->imm & CARRY_IN ? warp->carry : 0, out = 0;                                                \
+        uint32_t carry = op->imm & CARRY_IN ? warp->carry ^ FLIP : 0, out = 0;                                         \
         EMU_EACH                                                                                                       \
         {                                                                                                              \
             WIDE sum = (WIDE)a[i] SIGN b[i] SIGN (carry >> i & 1);                                                     \
@@ -58,13 +60,13 @@ enum { CARRY_IN = 1, CARRY_OUT = 2 };
         }                                                                                                              \
         PUT(warp, op->d, r);                                                                                           \
         if (op->imm & CARRY_OUT)                                                                                       \
-            warp->carry = (warp->carry & ~warp->mask) | (out & warp->mask);                                            \
+            warp->carry = (warp->carry & ~warp->mask) | ((out ^ FLIP) & warp->mask);                                   \
         return op + 1;                                                                                                 \
     }
-CARRY_SUM(add32_carry, uint32_t, uint64_t, emu_put32, EMU_W, 32, +)
-CARRY_SUM(add64_carry, uint64_t, wide_u, emu_put64, EMU_L, 64, +)
-CARRY_SUM(sub32_carry, uint32_t, uint64_t, emu_put32, EMU_W, 32, -)
-CARRY_SUM(sub64_carry, uint64_t, wide_u, emu_put64, EMU_L, 64, -)
+CARRY_SUM(add32_carry, uint32_t, uint64_t, emu_put32, EMU_W, 32, +, 0u)
+CARRY_SUM(add64_carry, uint64_t, wide_u, emu_put64, EMU_L, 64, +, 0u)
+CARRY_SUM(sub32_carry, uint32_t, uint64_t, emu_put32, EMU_W, 32, -, UINT32_MAX)
+CARRY_SUM(sub64_carry, uint64_t, wide_u, emu_put64, EMU_L, 64, -, UINT32_MAX)
 
 /* ---- Products ----------------------------------------------------------------------------------------------------- */
 

@@ -133,8 +133,8 @@ enum emu_fault_kind emu_async_bulk_load(struct emu_async *queue, const struct em
 enum emu_fault_kind emu_async_bulk_store(struct emu_async *queue, const struct emu_async_issue *issue, uint64_t to,
                                          uint64_t from, uint32_t bytes, uint16_t byte_mask, struct emu_fault *fault);
 
-// cp.reduce.async.bulk. barrier 0: to global memory, in the bulk group; else to shared::cluster with complete_tx. As
-// the PTX ISA says, f32 additions flush subnormals.
+// cp.reduce.async.bulk. barrier 0: to global memory, in the bulk group; else to shared::cluster with complete_tx. f32
+// additions flush no subnormals: so an H200, against the PTX ISA (tests/emu/vectors.def).
 enum emu_fault_kind emu_async_bulk_reduce(struct emu_async *queue, const struct emu_async_issue *issue, uint64_t to,
                                           uint64_t from, uint32_t bytes, enum emu_reduce op, enum emu_reduce_type type,
                                           uint64_t barrier, struct emu_fault *fault);

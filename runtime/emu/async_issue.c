@@ -124,7 +124,7 @@ enum emu_fault_kind emu_async_bulk_reduce(struct emu_async *queue, const struct 
     if (kind || (kind = new_bulk(queue, EMU_ASYNC_BULK_REDUCE, issue, to, from, bytes, &o, fault)))
         return kind;
     o->reduce = op;
-    o->type = type == EMU_REDUCE_F32 ? EMU_REDUCE_F32_FTZ : type;
+    o->type = type;
     if (!barrier)
         return async_add(queue, o, EMU_ASYNC_GROUP_BULK, fault);
     signal_tx(o, 0, barrier);

@@ -255,6 +255,8 @@ void emu_registers_check(struct emu_block *block)
 /* Memory here is always in order: fences matter to hazards only. a: opcode, b: scope, c: operation, d: space. */
 const struct emu_op *emu_op_fence(struct emu_warp *warp, const struct emu_op *op)
 {
+    if (op->a == PTX_OP_WGMMA_FENCE)
+        emu_aligned(warp, op);
     if (EMU_UNLIKELY(warp->hazard != NULL))
         emu_watch_fence(warp, op);
     return op + 1;

@@ -486,6 +486,8 @@ const struct emu_op *emu_op_commit(struct emu_warp *warp, const struct emu_op *o
 {
     struct emu_fault fault;
     uint32_t lanes = op->a == EMU_ASYNC_GROUP_WGMMA ? 1 : warp->mask;
+    if (op->a == EMU_ASYNC_GROUP_WGMMA)
+        emu_aligned(warp, op);
     for (uint32_t m = lanes; m; m &= m - 1)
         if (emu_async_commit(warp->launch->async, (enum emu_async_group)op->a, emu_issuer(warp, emu_first(m)), &fault))
             return emu_fault_at(warp, op, &fault);
@@ -500,6 +502,8 @@ const struct emu_op *emu_op_wait_group(struct emu_warp *warp, const struct emu_o
 {
     struct emu_async *queue = warp->launch->async;
     uint32_t lanes = op->a == EMU_ASYNC_GROUP_WGMMA ? 1 : warp->mask;
+    if (op->a == EMU_ASYNC_GROUP_WGMMA)
+        emu_aligned(warp, op);
     for (uint32_t m = lanes; m; m &= m - 1) {
         struct emu_fault fault;
         uint32_t thread = emu_issuer(warp, emu_first(m));

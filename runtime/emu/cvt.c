@@ -246,6 +246,34 @@ EMU_HANDLER(int_to_float)
     return op + 1;
 }
 
+EMU_UNARY32(s16_to_f32, emu_bits((float)(int16_t)x))
+EMU_UNARY32(u16_to_f32, emu_bits((float)(uint16_t)x))
+EMU_UNARY32(s8_to_f32, emu_bits((float)(int8_t)x))
+EMU_UNARY32(u8_to_f32, emu_bits((float)(uint8_t)x))
+EMU_UNARY(s32_to_f64, uint64_t, emu_put64, uint32_t, EMU_W, emu_bits64((double)(int32_t)x))
+EMU_UNARY(u32_to_f64, uint64_t, emu_put64, uint32_t, EMU_W, emu_bits64((double)x))
+
+/* Of an integral float: limited to the type's range, a NaN 0. Without branches, so that vectors are made of them. */
+static inline uint32_t limited_s32(float x)
+{
+    int inside = (x >= -0x1p31f) & (x < 0x1p31f);
+    uint32_t r = (uint32_t)(int32_t)(inside ? x : 0.0f);
+    r = x >= 0x1p31f ? INT32_MAX : r;
+    return x < -0x1p31f ? (uint32_t)INT32_MIN : r;
+}
+
+static inline uint32_t limited_u32(float x)
+{
+    int low = (x > 0.0f) & (x < 0x1p31f), high = (x >= 0x1p31f) & (x < 0x1p32f);
+    uint32_t r = (uint32_t)(int32_t)(low ? x : high ? x - 0x1p31f : 0.0f);
+    r = high ? r | 0x80000000 : r;
+    return x >= 0x1p32f ? UINT32_MAX : r;
+}
+
+EMU_UNARY32(f32_to_s32_rz, limited_s32(emu_float(x)))
+EMU_UNARY32(f32_to_u32_rz, limited_u32(emu_float(x)))
+EMU_UNARY32(f32_to_s32_rn, limited_s32(nearbyintf(emu_float(x))))
+EMU_UNARY32(f32_to_u32_rn, limited_u32(nearbyintf(emu_float(x))))
 EMU_UNARY32(s32_to_f32, emu_bits((float)(int32_t)x))
 EMU_UNARY32(u32_to_f32, emu_bits((float)x))
 EMU_UNARY32(f16_to_f32, emu_canonical32(emu_bits(emu_f16(x & 0xffff))))
@@ -428,11 +456,22 @@ emu_handler emu_cvt_choose(const struct ptx_instruction *instruction, unsigned t
     }
     if (!is_float(to) && !is_float(from))
         return int_handler(cvt, from_register);
-    if (!is_float(to))
+    if (!is_float(to)) { /* a subnormal gives 0, flushed or not */
+        unsigned rounding = cvt->flags & ~(unsigned)EMU_FTZ;
+        if (from == PTX_F32 && cvt->to_bits == 32 && to_register == 32 && rounding == EMU_RZ)
+            return cvt->to_signed ? f32_to_s32_rz : f32_to_u32_rz;
+        if (from == PTX_F32 && cvt->to_bits == 32 && to_register == 32 && rounding == EMU_RN)
+            return cvt->to_signed ? f32_to_s32_rn : f32_to_u32_rn;
         return float_to_int;
+    }
     if (!is_float(from)) {
         if (plain && to == PTX_F32 && from_register == 32 && cvt->from_bits == 32)
             return cvt->from_signed ? s32_to_f32 : u32_to_f32;
+        if (to == PTX_F32 && from_register == 32 && cvt->from_bits < 32 && !(cvt->flags & EMU_SAT)) /* exact */
+            return cvt->from_bits == 16 ? (cvt->from_signed ? s16_to_f32 : u16_to_f32)
+                                        : (cvt->from_signed ? s8_to_f32 : u8_to_f32);
+        if (to == PTX_F64 && from_register == 32 && cvt->from_bits == 32 && !(cvt->flags & EMU_SAT))
+            return cvt->from_signed ? s32_to_f64 : u32_to_f64;
         return int_to_float;
     }
     unsigned r = instruction->rounding;

@@ -294,6 +294,7 @@ struct emu_launch {
     size_t range_count;
     struct emu_async *async;
     struct emu_map_cache maps[EMU_MAPS];
+    int released;                /* lanes had to go on alone at a join */
     uint32_t async_idle;         /* rounds in which clocks were the only thing that moved */
     uint32_t issuers;            /* numbers given to threads of resident clusters */
     int status;                  /* TW_OK, or what ends the launch */

@@ -98,6 +98,7 @@ struct emu_hazard_cluster *emu_hazard_cluster_begin(struct emu_hazard *hazard, u
             w->index = i;
             w->component = 1 + rank * hazard->warps + i;
             w->alive = w->lanes = hz_full(w);
+            w->synced = 1;
             w->clock.at = hz_alloc(hazard, c->room * sizeof(uint32_t));
             if (!w->clock.at)
                 goto fail;
@@ -127,6 +128,7 @@ static void warp_free(struct emu_hazard *h, struct hz_warp *w)
     tw_free(h->rt, w->registers);
     tw_free(h->rt, w->known_registers);
     tw_free(h->rt, w->face.registers);
+    tw_free(h->rt, w->face.written);
 }
 
 void emu_hazard_cluster_end(struct emu_hazard_cluster *cluster)
@@ -184,8 +186,7 @@ struct emu_hazard_warp *emu_hazard_warp(struct emu_hazard_cluster *cluster, uint
 
 /* ---- Lanes ------------------------------------------------------------------------------------------------------- */
 
-/* While lanes are apart, met[a][b] is the epoch up to which lane a knows what lane b did since the split. Lanes that
-   ran together know all of each other up to now; lanes that come together know what any of them knew. */
+/* What the warp did before `synced` is known to all lanes. What lane b did later is known to lane a up to met[a][b]. */
 static int lanes_matrix(struct hz_warp *w)
 {
     if (!w->met) {
@@ -195,7 +196,7 @@ static int lanes_matrix(struct hz_warp *w)
     }
     if (!w->met_valid) {
         for (unsigned i = 0; i < HZ_LANES * HZ_LANES; i++)
-            w->met[i] = w->split - 1;
+            w->met[i] = w->synced - 1;
         w->met_valid = 1;
     }
     return 0;
@@ -204,38 +205,34 @@ static int lanes_matrix(struct hz_warp *w)
 void emu_hazard_lanes(struct emu_hazard_warp *warp, uint32_t lanes)
 {
     struct hz_warp *w = hz_warp_of(warp);
-    uint32_t *now = &w->clock.at[w->component];
+    w->lanes = lanes & w->alive;
+}
+
+void emu_hazard_sync(struct emu_hazard_warp *warp, uint32_t lanes)
+{
+    struct hz_warp *w = hz_warp_of(warp);
+    uint32_t *now = &w->clock.at[w->component], most[HZ_LANES] = {0};
     lanes &= w->alive;
-    if (lanes == w->alive) {
-        w->split = 0;
+    if (!w->touched)
+        return;
+    if (lanes == w->alive && !w->left) {
+        w->synced = ++*now;
+        w->touched = 0;
         w->met_valid = 0;
-        w->lanes = lanes;
         return;
     }
-    if (!w->split) {
-        w->split = ++*now;
-        w->lanes = lanes;
-        w->path_epoch = w->split;
+    if (!(lanes & (lanes - 1)) || lanes_matrix(w))
         return;
+    for (uint32_t a = lanes; a; a &= a - 1) {
+        const uint32_t *row = &w->met[__builtin_ctz(a) * HZ_LANES];
+        for (unsigned b = 0; b < HZ_LANES; b++)
+            most[b] = row[b] > most[b] ? row[b] : most[b];
     }
-    if (lanes == w->lanes || lanes_matrix(w))
-        return;
-    for (uint32_t a = w->lanes; a; a &= a - 1)
-        for (uint32_t b = w->lanes; b; b &= b - 1)
-            w->met[__builtin_ctz(a) * HZ_LANES + __builtin_ctz(b)] = *now;
+    for (unsigned b = 0; b < HZ_LANES; b++)
+        most[b] = lanes >> b & 1 ? *now : most[b];
+    for (uint32_t a = lanes; a; a &= a - 1)
+        memcpy(&w->met[__builtin_ctz(a) * HZ_LANES], most, sizeof most);
     ++*now;
-    if (lanes & ~w->lanes) {
-        uint32_t most[HZ_LANES] = {0};
-        for (uint32_t a = lanes; a; a &= a - 1) {
-            const uint32_t *row = &w->met[__builtin_ctz(a) * HZ_LANES];
-            for (unsigned b = 0; b < HZ_LANES; b++)
-                most[b] = row[b] > most[b] ? row[b] : most[b];
-        }
-        for (uint32_t a = lanes; a; a &= a - 1)
-            memcpy(&w->met[__builtin_ctz(a) * HZ_LANES], most, sizeof most);
-    }
-    w->lanes = lanes;
-    w->path_epoch = *now;
 }
 
 /* ---- Ends -------------------------------------------------------------------------------------------------------- */
@@ -324,10 +321,7 @@ void emu_hazard_exit(struct emu_hazard_warp *warp, uint32_t lanes, uint32_t posi
     hz_exit_groups(w, lanes);
     if (lanes == w->alive && --b->live_warps == 0)
         block_end(w, position);
+    w->left |= w->touched & lanes;
     w->alive &= ~lanes;
     w->lanes &= ~lanes;
-    if (w->lanes == w->alive) {
-        w->split = 0;
-        w->met_valid = 0;
-    }
 }

@@ -101,7 +101,7 @@ struct emu_hazard_options {
     int programmatic;    /* what the previous launch wrote needs griddepcontrol.wait */
     size_t shadow_bytes; /* most for the shadow of global memory, which then forgets; 0: 256 MiB */
     struct emu_hazard_memory *memory; /* NULL: reads of global memory are never UNINIT */
-    int at_once;         /* hold nothing back */
+    int first_only;      /* hold nothing back, and tell nothing behind the first finding */
     /* Called when a report is made (count 1), or told at last; may set its tag; may be NULL */
     void (*report)(void *context, struct emu_hazard_report *report);
     void *context;
@@ -132,15 +132,18 @@ struct emu_hazard_warp {
     uint8_t *registers;      /* for each register: not 0 if accesses to it must be told */
     uint32_t register_count; /* registers behind the last are not told */
     uint8_t watched;         /* 1 where any register must be told */
+    uint32_t *written;       /* for each register: what emu_hazard_written says; as many as register_count */
 };
 
 /* Stays in place until emu_hazard_cluster_end. */
 struct emu_hazard_warp *emu_hazard_warp(struct emu_hazard_cluster *cluster, uint32_t rank, uint32_t warp);
 
-/* These lanes run together from here on: a path begins, lanes come together at a join, or a .sync instruction holds
-   them. Told on each change of the path's mask (not for predicates of single instructions). All lanes run together at
-   first. */
+/* These lanes run from here on: another path. That orders nothing. All lanes run at first. */
 void emu_hazard_lanes(struct emu_hazard_warp *warp, uint32_t lanes);
+
+/* __syncwarp, or another instruction with a member mask, holds these lanes: what each of them did is before what any of
+   them does next. Lanes that merely run together know nothing of each other. */
+void emu_hazard_sync(struct emu_hazard_warp *warp, uint32_t lanes);
 
 /* Lanes end. With the last lane of a block the block ends. */
 void emu_hazard_exit(struct emu_hazard_warp *warp, uint32_t lanes, uint32_t position);
@@ -305,6 +308,10 @@ void emu_hazard_wgmma_fence(struct emu_hazard_warp *warp);
 
 /* An instruction other than wgmma accesses a register of which warp->registers[reg] is not 0. */
 void emu_hazard_register(struct emu_hazard_warp *warp, uint32_t reg, int write, uint32_t position);
+
+/* An instruction other than wgmma writes a register, known or not. by: the register that it was moved from, or
+   EMU_HAZARD_NOWHERE where it was computed. Moves of constants are not told: compilers make them anywhere. */
+void emu_hazard_written(struct emu_hazard_warp *warp, uint32_t reg, uint32_t by);
 
 /* The usual way to it. */
 static inline void emu_hazard_touch(struct emu_hazard_warp *warp, uint32_t reg, int write, uint32_t position)

@@ -243,7 +243,7 @@ void emu_hazard_reads(struct emu_hazard_warp *warp, emu_hazard_operation operati
     if (access_begin(&a, w, number, 0, o->position))
         return;
     a.reads = 1;
-    hz_range(&a, address, bytes, lane & 31, 7);
+    hz_range(&a, address, bytes, o->kind == EMU_HAZARD_WGMMA ? HZ_MIXED << 5 : lane & 31, 7);
 }
 
 void emu_hazard_writes(struct emu_hazard_warp *warp, emu_hazard_operation operation, unsigned lane, uint64_t address,
@@ -380,6 +380,7 @@ static void wait_for(struct hz_warp *w, uint32_t lanes, unsigned kind, uint32_t 
     struct hz_groups *g = &w->groups[kind];
     uint32_t epoch = w->clock.at[w->component], kept = read ? g->unread : 0, from = kept, unread = kept;
     int waiting = 0; /* an operation that may still read was kept */
+    w->touched |= lanes; /* what these lanes know now, others do not */
     for (uint32_t i = from; i < g->count; i++) {
         struct hz_operation *o = &c->operations[g->pending[i]];
         uint32_t covered = 0;

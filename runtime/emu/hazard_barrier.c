@@ -55,6 +55,8 @@ void emu_hazard_bar_arrive(struct emu_hazard_warp *warp, uint32_t lanes, uint32_
         bar->threads = threads;
         bar->position = position;
     }
+    if (lanes == w->alive)
+        w->left = 0; /* who has ended counts as having come */
     bar->arrived[w->index] = w->clock.at[w->component];
     if (waits)
         bar->waiting |= UINT32_C(1) << w->index;
@@ -78,6 +80,7 @@ void emu_hazard_bar_complete(struct emu_hazard_cluster *cluster, uint32_t rank, 
     for (uint32_t left = bar->waiting; left; left &= left - 1) {
         struct hz_warp *w = &cluster->warps[rank * h->warps + (unsigned)__builtin_ctz(left)];
         hz_clock_join(h, &w->clock, &bar->clock);
+        hz_know_own(w, hz_clock_at(&bar->clock, w->component));
         hz_known_join(h, &w->known, &bar->known);
         hz_known_join(h, &w->fenced_known, &bar->fenced_known);
         /* a fence of scope gpu, then a barrier: who passes may release what was fenced by a strong write */
@@ -114,6 +117,7 @@ void emu_hazard_cluster_wait(struct emu_hazard_warp *warp, uint32_t lanes)
     if (w->cluster->h->status)
         return;
     hz_clock_join(w->cluster->h, &w->clock, &w->cluster->meet[w->cluster_phase & 1]);
+    hz_know_own(w, hz_clock_at(&w->cluster->meet[w->cluster_phase & 1], w->component));
     hz_known_join(w->cluster->h, &w->known, &w->cluster->meet_known);
     w->cluster_waited |= lanes;
     if (!(w->alive & ~w->cluster_waited)) {
@@ -447,6 +451,7 @@ void emu_hazard_mbarrier_wait(struct emu_hazard_warp *warp, uint32_t lanes, uint
     if (passed > m->base) {
         if (!relaxed) {
             hz_clock_join(h, &w->clock, &m->done);
+            hz_know_own(w, hz_clock_at(&m->done, w->component));
             hz_known_join(h, &w->known, &m->known);
         }
         if (w->clock.at[m->component] < passed)

@@ -128,6 +128,7 @@ static void learn(struct hz_warp *w, const struct hz_known *from)
             uint32_t mine = w->clock.at[w->component];
             hz_clock_join(h, &w->clock, &from->entries[i].clock);
             w->clock.at[w->component] = mine;
+            hz_know_own(w, hz_clock_at(&from->entries[i].clock, w->component));
         } else {
             hz_known_add(h, &w->known, serial, &from->entries[i].clock);
         }

@@ -162,9 +162,10 @@ struct hz_warp {
     struct hz_clock clock; /* count is the cluster's room */
     uint32_t component, rank, index;
     uint32_t alive;      /* lanes */
-    uint32_t lanes;      /* that run together now */
-    uint32_t split;      /* epoch since when they are not all; 0: they are */
-    uint32_t path_epoch; /* since when `lanes` do */
+    uint32_t lanes;      /* that run now */
+    uint32_t synced;     /* what the warp did before this epoch is known to all of its lanes */
+    uint32_t touched;    /* lanes that have accessed memory since */
+    uint32_t left;       /* of these, that have ended apart from the others, which know nothing of it */
     uint32_t *met;       /* [lane][other]: epoch up to which lane knows the other; NULL: none yet */
     int met_valid;
     struct hz_fence fences[HZ_FENCES];
@@ -324,6 +325,13 @@ static inline uint32_t hz_clock_at(const struct hz_clock *clock, uint32_t compon
 static inline void hz_release(struct hz_warp *warp)
 {
     warp->clock.at[warp->component]++;
+}
+
+/* The warp learns what it itself had done up to that epoch: some of its lanes did not know of others. */
+static inline void hz_know_own(struct hz_warp *warp, uint32_t epoch)
+{
+    if (epoch >= warp->synced && epoch)
+        warp->synced = epoch + 1;
 }
 
 /* ---- hazard.c */

@@ -83,7 +83,7 @@ void emu_hazard_settle(struct emu_hazard *h)
 
 static void report_add(struct emu_hazard *h, const struct hz_finding *f, const char *format, va_list values)
 {
-    if (h->status)
+    if (h->status || (h->options.first_only && h->told))
         return;
     if (2 * (h->report_count + 1) > h->report_slot_count && report_rehash(h))
         return;
@@ -117,7 +117,7 @@ static void report_add(struct emu_hazard *h, const struct hz_finding *f, const c
         r->warp = f->warp->index;
     }
     vsnprintf(r->text, sizeof r->text, format, values);
-    if (f->held && !h->options.at_once)
+    if (f->held && !h->options.first_only)
         r->held = f->held;
     else
         tell(h, r);

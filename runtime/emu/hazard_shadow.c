@@ -32,16 +32,17 @@ static uint32_t component_of(uint32_t who)
     return who & (HZ_COMPONENTS - 1);
 }
 
-/* Bytes of the mask that another lane of this warp touched since the lanes parted, without an order. */
+/* Bytes of the mask that another lane of this warp touched, without an order. Lanes of one instruction are not told
+   apart, and neither are those of several reads. */
 static int lanes_apart(const struct hz_access *a, const struct hz_record *r, uint8_t lane, uint32_t mask)
 {
     const struct hz_warp *w = a->warp;
+    if (r->lane == lane || (r->position == a->position && r->epoch == a->epoch && !a->operation))
+        return 0;
     for (; mask; mask &= mask - 1) {
         unsigned byte = (unsigned)__builtin_ctz(mask);
         uint32_t theirs = lanes_of(r->lane, UINT32_C(1) << byte), mine = lanes_of(lane, UINT32_C(1) << byte);
         if (!theirs || !mine || theirs == mine)
-            continue;
-        if (r->epoch >= w->path_epoch && (theirs & w->lanes) && (mine & w->lanes))
             continue;
         if (!w->met_valid || w->met[__builtin_ctz(mine) * HZ_LANES + __builtin_ctz(theirs)] < r->epoch)
             return 1;
@@ -88,8 +89,13 @@ static int ordered(const struct hz_access *a, const struct hz_record *r, uint8_t
             return 1;
         const struct hz_operation *o = &a->cluster->operations[r->epoch];
         uint32_t done = read ? o->read_done : o->write_done;
-        if (done && w->clock.at[o->issuer] >= done)
-            return 1;
+        if (done && w->clock.at[o->issuer] >= done) {
+            if (w->component != o->issuer || done < w->synced || a->operation || o->kind == EMU_HAZARD_WGMMA)
+                return 1;
+            /* the lanes that have waited know, the others do not yet */
+            uint32_t mine = lanes_of(lane, mask & r->mask), theirs = lanes_of(r->lane, mask & r->mask);
+            return !mine || !theirs || !(mine & ~(o->kind == EMU_HAZARD_BULK ? o->lanes : theirs));
+        }
         if (o->barrier && w->clock.at[o->barrier] > o->phase)
             return 1;
         uint32_t waited = read ? o->read_waited : o->write_waited;
@@ -102,7 +108,7 @@ static int ordered(const struct hz_access *a, const struct hz_record *r, uint8_t
         return 0;
     }
     if (component == w->component)
-        return !w->split || r->epoch < w->split || !lanes_apart(a, r, lane, mask & r->mask);
+        return r->epoch < w->synced || !lanes_apart(a, r, lane, mask & r->mask);
     return w->clock.at[component] >= r->epoch;
 }
 
@@ -210,7 +216,7 @@ static __attribute__((noinline, cold)) void conflict(const struct hz_access *a, 
         hz_report(a->h, &f, "%s%s of bytes that an asynchronous %s, issued before, may still %s: it was not waited for",
                   mine, what, other_what, other_what);
     else if (r->who == a->who && !(r->flags & HZ_ASYNC) && !a->operation)
-        hz_report(a->h, &f, "%s of bytes that another lane of the warp %s, without convergence between", what,
+        hz_report(a->h, &f, "%s of bytes that another lane of the warp %s, without __syncwarp between", what,
                   theirs_writes ? "wrote" : "read");
     else
         hz_report(a->h, &f, "%s%s and %s%s of the same bytes, and nothing orders them", mine, what, other, other_what);
@@ -325,7 +331,7 @@ static struct hz_record record_of(const struct hz_access *a, uint8_t lane, uint3
 static int same(const struct hz_access *a, const struct hz_record *r, uint8_t lane, int write)
 {
     return r->mask && r->who == a->who && r->epoch == a->epoch && r->flags == (a->flags | (write ? HZ_WRITE : 0)) &&
-           (r->lane == lane || !a->warp->split);
+           (r->lane == lane || !write);
 }
 
 static void merge(struct hz_record *r, const struct hz_access *a, uint8_t lane, uint32_t mask)
@@ -474,14 +480,14 @@ static __attribute__((noinline)) void chunk_write(const struct hz_access *a, str
 }
 
 /* The quick answer: an ordinary access of this cluster that the warp knows of, in this record or none. */
-static inline int known(const struct hz_access *a, const struct hz_record *r, uint32_t mask)
+static inline int known(const struct hz_access *a, const struct hz_record *r, uint8_t lane, uint32_t mask)
 {
     if (!(r->mask & mask))
         return 1;
     if ((r->flags & HZ_ASYNC) || ((r->who ^ a->who) >> HZ_COMPONENT_BITS))
         return 0;
     const struct hz_warp *w = a->warp;
-    return r->who == a->who ? !w->split || r->epoch < w->split : w->clock.at[component_of(r->who)] >= r->epoch;
+    return r->who == a->who ? r->epoch < w->synced || r->lane == lane : w->clock.at[component_of(r->who)] >= r->epoch;
 }
 
 static inline void put(struct hz_record *r, const struct hz_access *a, uint8_t lane, uint32_t mask, unsigned flags)
@@ -501,8 +507,8 @@ static inline void chunk_access(const struct hz_access *a, struct hz_chunk *k, u
         /* the same warp in the same epoch: nothing has been written since, or the record would have lost these bytes */
         if (same(a, &k->read, lane, 0) && !(mask & ~(uint32_t)k->read.mask))
             return;
-        if (!k->more && !(mask & ~(uint32_t)k->written) && !a->async_proxy && known(a, &k->write, mask) &&
-            known(a, &k->read, mask) && !(a->flags & HZ_STRONG)) {
+        if (!k->more && !(mask & ~(uint32_t)k->written) && !a->async_proxy && known(a, &k->write, lane, mask) &&
+            known(a, &k->read, lane, mask) && !(a->flags & HZ_STRONG)) {
             if (same(a, &k->read, lane, 0)) {
                 merge(&k->read, a, lane, mask);
                 return;
@@ -515,8 +521,8 @@ static inline void chunk_access(const struct hz_access *a, struct hz_chunk *k, u
         chunk_read(a, k, lane, mask, address);
         return;
     }
-    if (!k->more && !a->async_proxy && !a->reads && known(a, &k->write, mask) && known(a, &k->read, mask) &&
-        !(shared ? k->marked & mask : mask & ~(uint32_t)k->marked)) {
+    if (!k->more && !a->async_proxy && !a->reads && known(a, &k->write, lane, mask) &&
+        known(a, &k->read, lane, mask) && !(shared ? k->marked & mask : mask & ~(uint32_t)k->marked)) {
         int merges = same(a, &k->write, lane, 1);
         if (merges || !(k->write.mask & ~mask)) {
             k->written |= (uint16_t)mask;
@@ -648,7 +654,7 @@ static uint32_t broadcast(struct hz_access *a, uint32_t lanes, const uint64_t *a
     equal &= lanes;
     if ((equal & (equal - 1)) == 0)
         return lanes;
-    hz_range(a, at[first], bytes, a->warp->split ? first : HZ_MIXED << 5, 7);
+    hz_range(a, at[first], bytes, HZ_MIXED << 5, 7);
     return lanes & ~equal;
 }
 
@@ -660,6 +666,7 @@ void emu_hazard_shared(struct emu_hazard_warp *warp, uint32_t lanes, const uint3
     if (!lanes || access_begin(&a, warp, access, position))
         return;
     unsigned first = (unsigned)__builtin_ctz(lanes);
+    a.warp->touched |= lanes;
     uint32_t start = address[first] + offset, apart = 0, far = 0, own = a.warp->rank << 24;
     for (unsigned i = 0; i < HZ_LANES; i++) {
         uint32_t one = address[i] + offset;
@@ -682,6 +689,7 @@ void emu_hazard_generic(struct emu_hazard_warp *warp, uint32_t lanes, const uint
     uint64_t at[HZ_LANES];
     if (!lanes || access_begin(&a, warp, access, position))
         return;
+    a.warp->touched |= lanes;
     for (unsigned i = 0; i < HZ_LANES; i++)
         at[i] = address[i] + offset;
     if (access & EMU_ACCESS_STRONG) /* what it acquires orders the access itself */

@@ -13,19 +13,28 @@ static int in_flight(const struct hz_warp *w, const struct hz_register *r)
     return o && !o->write_done;
 }
 
-/* Makes the register known. 1: no memory. */
-static int register_know(struct hz_warp *w, uint32_t reg)
+static int register_room(struct hz_warp *w, uint32_t reg)
 {
     struct emu_hazard *h = w->cluster->h;
     if (reg >= w->face.register_count) {
         uint32_t room = (reg + 64) & ~63u, old = w->face.register_count;
         if (hz_grow(h, &w->registers, &old, room, sizeof *w->registers))
             return 1;
-        uint32_t count = w->face.register_count;
-        if (hz_grow(h, &w->face.registers, &count, old, 1))
+        uint32_t count = w->face.register_count, written = count;
+        if (hz_grow(h, &w->face.registers, &count, old, 1) ||
+            hz_grow(h, &w->face.written, &written, old, sizeof *w->face.written))
             return 1;
         w->face.register_count = old < count ? old : count;
     }
+    return 0;
+}
+
+/* Makes the register known. 1: no memory. */
+static int register_know(struct hz_warp *w, uint32_t reg)
+{
+    struct emu_hazard *h = w->cluster->h;
+    if (register_room(w, reg))
+        return 1;
     if (w->registers[reg].known)
         return 0;
     if (hz_grow(h, &w->known_registers, &w->known_room, w->known_count + 1, sizeof *w->known_registers))
@@ -63,6 +72,9 @@ static void use(struct hz_warp *w, uint32_t reg, emu_hazard_operation operation,
     } else if (r->dirty) {
         finding(w, EMU_HAZARD_WGMMA_FENCE, position, r->touched,
                 "wgmma uses a register that was accessed since the last wgmma.fence");
+    } else if (w->face.written[reg] == w->wgmma_fences + 1) {
+        finding(w, EMU_HAZARD_WGMMA_FENCE, position, EMU_HAZARD_NOWHERE,
+                "wgmma uses a register that was computed since the last wgmma.fence");
     } else if (r->operation && r->shape != shape && r->fences == w->wgmma_fences) {
         finding(w, EMU_HAZARD_WGMMA_FENCE, position, r->position,
                 "wgmma uses a register of a wgmma of another shape, without wgmma.fence between");
@@ -92,10 +104,19 @@ emu_hazard_operation emu_hazard_wgmma_issue(struct emu_hazard_warp *warp, const 
     return operation;
 }
 
+void emu_hazard_written(struct emu_hazard_warp *warp, uint32_t reg, uint32_t by)
+{
+    struct hz_warp *w = hz_warp_of(warp);
+    if (register_room(w, by == EMU_HAZARD_NOWHERE || by < reg ? reg : by))
+        return;
+    w->face.written[reg] = by == EMU_HAZARD_NOWHERE ? w->wgmma_fences + 1 : w->face.written[by];
+}
+
 void emu_hazard_wgmma_fence(struct emu_hazard_warp *warp)
 {
     struct hz_warp *w = hz_warp_of(warp);
     w->wgmma_fences++;
+    w->face.watched = 1;
     for (uint32_t i = 0; w->dirty_count && i < w->known_count; i++) {
         struct hz_register *r = &w->registers[w->known_registers[i]];
         if (r->dirty) {

@@ -89,6 +89,7 @@ int emu_lower_other(struct emu_lowering *l);
 int emu_lower_control(struct emu_lowering *l); /* looks at the guard itself */
 int emu_lower_warp(struct emu_lowering *l);
 int emu_lower_tensor(struct emu_lowering *l);
+int emu_lower_video(struct emu_lowering *l); /* video.c */
 
 uint32_t emu_branch_target(struct emu_lowering *l, struct emu_branch *branch);
 

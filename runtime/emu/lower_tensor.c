@@ -293,6 +293,55 @@ static void mma(struct emu_lowering *l)
     emu_push(l, emu_op_mma)->extra = m;
 }
 
+static void wmma_move(struct emu_lowering *l, char which)
+{
+    const struct ptx_instruction *in = l->instruction;
+    struct emu_wmma *w = emu_lower_extra(l, sizeof *w);
+    if (!w)
+        return;
+    unsigned bits = ptx_types[in->type[0]].bits;
+    w->store = in->opcode == PTX_OP_WMMA_STORE_D;
+    w->which = which;
+    w->bits = (uint8_t)(bits == 19 ? 32 : bits);
+    w->m = (uint8_t)in->m, w->n = (uint8_t)in->n, w->k = (uint8_t)in->k;
+    w->by_columns = in->layout[0] == PTX_MOD_COL;
+    w->line = (uint8_t)(w->by_columns ? (which == 'B' ? in->k : in->m) : (which == 'A' ? in->k : in->n));
+    w->address = where(l, &l->operands[w->store ? 0 : 1], in->space[0]);
+    uint32_t stride = optional(l, 2, 'w');
+    w->has_stride = stride != PTX_NONE;
+    w->stride = w->has_stride ? stride : 0;
+    w->d = registers(l, &l->operands[w->store ? 1 : 0], &w->d_count, bits == 64 ? 'l' : 'w');
+    emu_push(l, emu_op_wmma_move)->extra = w;
+}
+
+static void wmma(struct emu_lowering *l)
+{
+    const struct ptx_instruction *in = l->instruction;
+    int halves = !in->type[2];
+    unsigned a = halves ? (unsigned)PTX_F16 : in->type[1], b = halves ? (unsigned)PTX_F16 : in->type[2];
+    struct emu_wmma *w = emu_lower_extra(l, sizeof *w);
+    if (!w)
+        return;
+    unsigned bits = ptx_types[a].bits;
+    w->kind = in->type[0] != in->type[halves ? 1 : 3]
+                  ? -1
+                  : emu_tc_find(EMU_TC_MMA, bits == 64 ? 8 : 16, a == PTX_TF32 ? 4 : in->k, (enum emu_tc_type)tc_type(a), (enum emu_tc_type)tc_type(b),
+                                (enum emu_tc_type)tc_type(in->type[0]), (in->mods & PTX_FLAG(SATFINITE)) != 0);
+    if (w->kind < 0) {
+        emu_lower_fail(l, TW_ERROR_UNSUPPORTED, "the arithmetic of this shape and these types is not emulated");
+        return;
+    }
+    w->bits = (uint8_t)(bits == 19 ? 32 : bits);
+    w->bits_d = (uint8_t)ptx_types[in->type[0]].bits;
+    w->m = (uint8_t)in->m, w->n = (uint8_t)in->n, w->k = (uint8_t)in->k;
+    char letter = bits == 64 ? 'l' : 'w';
+    w->a = registers(l, &l->operands[1], &w->a_count, letter);
+    w->b = registers(l, &l->operands[2], &w->b_count, letter);
+    w->c = registers(l, &l->operands[3], &w->c_count, letter);
+    w->d = registers(l, &l->operands[0], &w->d_count, letter);
+    emu_push(l, emu_op_wmma)->extra = w;
+}
+
 static uint64_t constant_of(struct emu_lowering *l, unsigned operand)
 {
     return operand < l->instruction->operand_count && l->operands[operand].kind == PTX_OPERAND_IMMEDIATE
@@ -438,6 +487,19 @@ int emu_lower_tensor(struct emu_lowering *l)
         return 1;
     case PTX_OP_MMA_SYNC:
         mma(l);
+        return 1;
+    case PTX_OP_WMMA_LOAD_A:
+        wmma_move(l, 'A');
+        return 1;
+    case PTX_OP_WMMA_LOAD_B:
+        wmma_move(l, 'B');
+        return 1;
+    case PTX_OP_WMMA_LOAD_C:
+    case PTX_OP_WMMA_STORE_D:
+        wmma_move(l, 'C');
+        return 1;
+    case PTX_OP_WMMA_MMA:
+        wmma(l);
         return 1;
     case PTX_OP_LDMATRIX:
     case PTX_OP_STMATRIX:

@@ -176,6 +176,16 @@ static int local_move(struct emu_warp *warp, unsigned lane, uint64_t address, vo
     if (offset < EMU_LOCAL_START || offset >= warp->local_room || count > warp->local_room - offset)
         return 1;
     unsigned char *at = bytes;
+    if (!((offset | count) & 3)) {
+        unsigned char *word = warp->local + offset / 4 * EMU_SLOT + lane * 4;
+        for (uint32_t i = 0; i < count; i += 4, word += EMU_SLOT) {
+            if (write)
+                memcpy(word, at + i, 4);
+            else
+                memcpy(at + i, word, 4);
+        }
+        return 0;
+    }
     for (uint32_t i = 0; i < count; i++) {
         unsigned char *byte = warp->local + (offset + i) / 4 * EMU_SLOT + lane * 4 + (offset + i) % 4;
         if (write)
@@ -450,26 +460,13 @@ static const struct emu_op *load_frame(struct emu_warp *warp, const struct emu_o
     return op + 1;
 }
 
-const struct emu_op *emu_op_load(struct emu_warp *warp, const struct emu_op *op)
+/* A load whose lanes are together. */
+static void load_together(struct emu_warp *warp, const struct emu_access *access, const unsigned char *from,
+                          uint32_t stride)
 {
-    const struct emu_access *access = op->extra;
-    uint64_t address[EMU_LANES];
-    generic_addresses(warp, op, access, address);
-    if (access->space == PTX_SPACE_LOCAL)
-        return load_frame(warp, op, access, address);
-    uint32_t bytes = (uint32_t)access->bytes * access->count, stride;
-    if (EMU_UNLIKELY(warp->hazard != NULL)) {
-        const struct emu_op *next = load_apart(warp, op, access, address, bytes);
-        if (next)
-            emu_watch_access(warp, op, access, address, 0);
-        return next;
-    }
-    const unsigned char *from = together(warp, address, bytes, bytes, 0, &stride);
-    if (!from || access->wide == 2)
-        return load_apart(warp, op, access, address, bytes);
     if (access->bytes == 4 && !access->wide && access->count == 1 && stride == 4) {
         memcpy(EMU_W(access->data[0]), from, EMU_SLOT);
-        return op + 1;
+        return;
     }
     for (uint32_t e = 0; e < access->count; e++, from += access->bytes) {
         uint64_t x[EMU_LANES];
@@ -486,6 +483,23 @@ const struct emu_op *emu_op_load(struct emu_warp *warp, const struct emu_op *op)
         }
         put_loaded(warp, access, access->data[e], x);
     }
+}
+
+const struct emu_op *emu_op_load(struct emu_warp *warp, const struct emu_op *op)
+{
+    const struct emu_access *access = op->extra;
+    uint64_t address[EMU_LANES];
+    generic_addresses(warp, op, access, address);
+    if (access->space == PTX_SPACE_LOCAL)
+        return load_frame(warp, op, access, address);
+    uint32_t bytes = (uint32_t)access->bytes * access->count, stride;
+    const unsigned char *from = access->wide == 2 ? NULL : together(warp, address, bytes, bytes, 0, &stride);
+    if (from)
+        load_together(warp, access, from, stride);
+    else if (!load_apart(warp, op, access, address, bytes))
+        return NULL;
+    if (EMU_UNLIKELY(warp->hazard != NULL))
+        emu_watch_access(warp, op, access, address, 0);
     return op + 1;
 }
 
@@ -533,17 +547,22 @@ const struct emu_op *emu_op_store(struct emu_warp *warp, const struct emu_op *op
     generic_addresses(warp, op, access, address);
     if (access->space != PTX_SPACE_LOCAL)
         warp->launch->changes++;
-    unsigned char *to = warp->hazard ? NULL : together(warp, address, bytes, bytes, 1, &stride);
-    if (to && access->bytes == 4 && !access->wide && stride == bytes) {
+    unsigned char *to = together(warp, address, bytes, bytes, 1, &stride);
+    uint32_t same = 0;
+    if (to && access->bytes == 4 && !access->wide && stride == bytes && (!warp->hazard || access->count == 1)) {
         for (uint32_t e = 0; e < access->count; e++) {
             const uint32_t *x = EMU_W(access->data[e]);
             if (access->count == 1) {
+                for (int i = 0; warp->hazard && i < EMU_LANES; i++)
+                    same |= memcmp(to + 4 * i, &x[i], 4) ? 0 : emu_lane_bits[i];
                 memcpy(to, x, EMU_SLOT);
                 break;
             }
             for (uint32_t i = 0; i < EMU_LANES; i++)
                 memcpy(to + i * stride + 4 * e, &x[i], 4);
         }
+        if (EMU_UNLIKELY(warp->hazard != NULL))
+            emu_watch_access(warp, op, access, address, same);
         return op + 1;
     }
     unsigned char *place[EMU_LANES];
@@ -576,7 +595,6 @@ const struct emu_op *emu_op_store(struct emu_warp *warp, const struct emu_op *op
         }
     }
     if (EMU_UNLIKELY(warp->hazard != NULL)) {
-        uint32_t same = 0;
         for (uint32_t m = warp->mask; m; m &= m - 1)
             same |= memcmp(before[emu_first(m)], place[emu_first(m)], bytes) ? 0 : m & (0u - m);
         emu_watch_access(warp, op, access, address, same);

@@ -96,9 +96,42 @@ static int typed(const struct ptx_raw *raw, const struct ptx_pattern *pattern, u
     return value(raw, bits, wider, pattern->destination, pattern->sink, why);
 }
 
+/* Type of a wmma fragment: moves name one type, products of f16 those of D and C, others all four. */
+static unsigned wmma_type(const struct ptx_instruction *i, char which)
+{
+    if (i->opcode != PTX_OP_WMMA_MMA || which == 'D')
+        return i->type[0];
+    if (!i->type[2])
+        return which == 'C' ? i->type[1] : (unsigned)PTX_F16;
+    return i->type[which == 'A' ? 1 : which == 'B' ? 2 : 3];
+}
+
+static unsigned wmma_fragment(const struct ptx_instruction *i, char which, unsigned *bits)
+{
+    unsigned type = wmma_type(i, which), element = ptx_types[type].bits == 19 ? 32 : ptx_types[type].bits;
+    unsigned rows = which == 'B' ? i->k : i->m, columns = which == 'A' ? i->k : i->n, count = rows * columns / 32;
+    if (type == PTX_F16 && (which == 'A' || which == 'B'))
+        count = 16; /* of small ones every element is there more than once */
+    *bits = element == 64 ? 64 : 32;
+    return element < 32 ? count * element / 32 : count;
+}
+
+static int wmma_shape(const struct ptx_instruction *i)
+{
+    int load_c = i->opcode == PTX_OP_WMMA_LOAD_C || i->opcode == PTX_OP_WMMA_STORE_D;
+    unsigned type = wmma_type(i, 'A');
+    if (type == PTX_F64)
+        return i->m == 8 && i->n == 8 && i->k == 4;
+    if (i->m == 16 && i->n == 16 && i->k == 8)
+        return type == PTX_TF32 || (load_c && type == PTX_F32);
+    return type != PTX_TF32 && i->k == 16 && ((i->m == 16 && i->n == 16) || (i->m == 32 && i->n == 8) || (i->m == 8 && i->n == 32));
+}
+
 /* Registers that a lane holds of an mma or wgmma fragment, and the bits of each. */
 static unsigned fragment(const struct ptx_instruction *i, char which, unsigned *bits)
 {
+    if (i->opcode >= PTX_OP_WMMA_LOAD_A && i->opcode <= PTX_OP_WMMA_MMA)
+        return wmma_fragment(i, which, bits);
     int warpgroup = i->opcode == PTX_OP_WGMMA_MMA_ASYNC;
     unsigned m = i->m, n = i->n, k = i->k, lanes = warpgroup ? 128 : 32;
     unsigned rows = which == 'B' ? k : m, columns = which == 'A' ? k : n;
@@ -142,6 +175,12 @@ static int shape(const struct ptx_instruction *i)
         return i->m == 8 && i->n == 8 && i->k == 0;
     case PTX_OP_MMA_SYNC:
         return mma_shape(i);
+    case PTX_OP_WMMA_LOAD_A:
+    case PTX_OP_WMMA_LOAD_B:
+    case PTX_OP_WMMA_LOAD_C:
+    case PTX_OP_WMMA_STORE_D:
+    case PTX_OP_WMMA_MMA:
+        return wmma_shape(i);
     case PTX_OP_WGMMA_MMA_ASYNC:
         return i->m == 64 && i->n >= 8 && i->n <= 256 && i->n % 8 == 0 && i->k * (bits == 19 ? 32 : bits) == 256 &&
                (i->type[0] != PTX_S32 || i->n % 16 == 0 || i->n == 8 || i->n == 24);

@@ -142,8 +142,8 @@ void emu_reduce_apply(enum emu_reduce op, enum emu_reduce_type type, void *into,
             double a, b;
             memcpy(&a, at, 8);
             memcpy(&b, with, 8);
-            a += b;
-            memcpy(at, &a, 8);
+            double sum = a + b; /* a NaN stays as it is, quiet or not */
+            memcpy(at, isnan(b) ? &b : isnan(a) ? &a : &sum, 8);
         } else if (bytes == 4) {
             uint32_t a, b;
             memcpy(&a, at, 4);

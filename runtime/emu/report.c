@@ -322,6 +322,8 @@ const struct emu_op *emu_report_at(struct emu_warp *warp, const struct emu_op *o
     va_start(arguments, format);
     vsnprintf(what, sizeof what, format, arguments);
     va_end(arguments);
+    if (launch->status && launch->device->options.hazards == EMU_HAZARDS_FATAL)
+        return NULL; /* the first has ended the launch */
     if (fatal && launch->hazard)
         emu_hazard_settle(launch->hazard);
     struct emu_report report = {.name = name, .what = what, .address = address, .warp = warp->index};

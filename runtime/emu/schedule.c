@@ -218,7 +218,7 @@ static int run(struct emu_warp *warp)
     if (launch->changes != changes || left) {
         warp->idle = 0;
         warp->watch = 0;
-    } else if (++warp->idle >= 8 && !(warp->idle & 7)) {
+    } else if (++warp->idle % (launch->released ? 1 : 8) == 0) { /* where lanes wait for lanes, spinning is the rule */
         warp->watch = 1;
         warp->spin_op = NULL;
         if (warp->idle % (IDLE_TO_RELEASE * (EMU_SLICE / launch->slice)) == 0)
@@ -321,6 +321,7 @@ static int release_joins(struct emu_launch *launch)
             }
         }
     }
+    launch->released |= any;
     return any;
 }
 
@@ -368,13 +369,13 @@ static void run_all(struct emu_launch *launch)
             continue;
         if (launch->changes != woken_at)
             woken = 0;
+        if (woken && release_joins(launch)) {
+            woken = 0;
+            continue;
+        }
         if (woken < POLLS_TO_DEADLOCK && wake_pollers(launch)) {
             woken++;
             woken_at = launch->changes;
-            continue;
-        }
-        if (release_joins(launch)) {
-            woken = 0;
             continue;
         }
         /* Where the pollers look at a clock, time is what they wait for: 4 seconds of it, then ever more. What comes of

@@ -54,6 +54,21 @@ struct emu_matrix {
     uint32_t *a, *b, *c, *d;   /* offsets */
 };
 
+/* wmma. Of a load or store d is the fragment. */
+struct emu_wmma {
+    struct emu_where address;
+    char which;                /* 'A', 'B', 'C' */
+    uint8_t store, by_columns, has_stride;
+    uint8_t bits, bits_d;      /* of elements: of the fragment, or A and B; of C and D */
+    uint8_t m, n, k, line;     /* line: elements from row to row (or column) where no stride is given */
+    uint32_t stride;           /* lanes */
+    int kind;                  /* emu_tc_kind */
+    uint32_t a_count, b_count, c_count, d_count;
+    uint32_t *a, *b, *c, *d;
+};
+
+const struct emu_op *emu_op_wmma_move(struct emu_warp *warp, const struct emu_op *op);
+const struct emu_op *emu_op_wmma(struct emu_warp *warp, const struct emu_op *op);
 const struct emu_op *emu_op_mbarrier_init(struct emu_warp *warp, const struct emu_op *op);
 const struct emu_op *emu_op_mbarrier_inval(struct emu_warp *warp, const struct emu_op *op);
 const struct emu_op *emu_op_mbarrier_tx(struct emu_warp *warp, const struct emu_op *op);

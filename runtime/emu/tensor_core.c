@@ -14,6 +14,7 @@
    5. The sum has fewer than 53 bits: a double holds it, clearing bits of its fraction truncates it to 24 or 14 bits,
       and scaling the resulting float by 2^(E-F) is exact since the result is 0 or at least 2^-125. */
 #include "tensor_core.h"
+#include "vectors.h"
 
 #include <math.h>
 #include <string.h>
@@ -310,10 +311,10 @@ static inline four larger(four x, four y)
 static void fused_all(const struct emu_tc_row *row, size_t m, size_t n, const void *a, const void *b, void *d)
 {
 #if defined(__x86_64__)
-    if (n >= 16 && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512vl"))
+    enum emu_vectors vectors = emu_vectors();
+    if (n >= 16 && vectors >= EMU_VECTORS_AVX512)
         fused_16(row, m, n, a, b, d);
-    else if (n >= 8 && __builtin_cpu_supports("avx2"))
+    else if (n >= 8 && vectors >= EMU_VECTORS_AVX2)
         fused_8(row, m, n, a, b, d);
     else
 #endif

@@ -8,8 +8,11 @@
 int emu_sync(struct emu_warp *warp, const struct emu_op *op, uint32_t members, int any)
 {
     members &= warp->alive;
-    if (EMU_LIKELY(!(members & ~warp->mask)))
+    if (EMU_LIKELY(!(members & ~warp->mask))) {
+        if (EMU_UNLIKELY(warp->hazard != NULL))
+            emu_hazard_sync(warp->hazard, members);
         return 1;
+    }
     struct emu_path *self = &warp->paths[warp->current];
     uint32_t here = warp->mask;
     for (uint32_t i = 0; i < warp->path_count; i++) {
@@ -37,6 +40,7 @@ int emu_sync(struct emu_warp *warp, const struct emu_op *op, uint32_t members, i
     if (EMU_UNLIKELY(warp->hazard != NULL)) {
         warp->told = here;
         emu_hazard_lanes(warp->hazard, here);
+        emu_hazard_sync(warp->hazard, members);
     }
     return 1;
 }
@@ -96,6 +100,17 @@ const struct emu_op *emu_op_bar_warp(struct emu_warp *warp, const struct emu_op 
     return op + 1;
 }
 
+/* The lane that each lane reads, itself where that is not inside of its segment. */
+#define SHUFFLE(expression, test)                                                                                     \
+    EMU_EACH                                                                                                           \
+    {                                                                                                                  \
+        uint32_t lane = (uint32_t)i, segment = c[i] >> 8 & 31, clamp = c[i] & 31, by = b[i] & 31;                      \
+        uint32_t most = (lane & segment) | (clamp & ~segment), from = expression;                                      \
+        int in = test;                                                                                                 \
+        at[i] = in ? from & 31 : lane;                                                                                 \
+        inside |= in ? emu_lane_bits[i] : 0;                                                                           \
+    }
+
 /* extra: second destination, operation */
 const struct emu_op *emu_op_shfl(struct emu_warp *warp, const struct emu_op *op)
 {
@@ -103,36 +118,22 @@ const struct emu_op *emu_op_shfl(struct emu_warp *warp, const struct emu_op *op)
     (void)members;
     const struct emu_list *list = op->extra;
     const uint32_t *a = EMU_W(op->a), *b = EMU_W(op->b), *c = EMU_W(op->c);
-    uint32_t r[EMU_LANES], inside = 0;
-    EMU_EACH
-    {
-        uint32_t lane = (uint32_t)i, segment = c[i] >> 8 & 31, clamp = c[i] & 31, by = b[i] & 31;
-        uint32_t most = (lane & segment) | (clamp & ~segment), least = lane & segment;
-        uint32_t from;
-        int in;
-        switch (list->at[1]) {
-        case PTX_MOD_UP:
-            from = lane - by;
-            in = (int32_t)from >= (int32_t)most; /* .up clamps from below: c's clamp is 0 */
-            break;
-        case PTX_MOD_DOWN:
-            from = lane + by;
-            in = from <= most;
-            break;
-        case PTX_MOD_BFLY:
-            from = lane ^ by;
-            in = from <= most;
-            break;
-        default:
-            from = least | (by & ~segment);
-            in = from <= most;
-            break;
-        }
-        if (!in)
-            from = lane;
-        r[i] = a[from & 31];
-        inside |= in ? emu_lane_bits[i] : 0;
+    uint32_t r[EMU_LANES], at[EMU_LANES], inside = 0;
+    switch (list->at[1]) {
+    case PTX_MOD_UP:
+        SHUFFLE(lane - by, (int32_t)from >= (int32_t)most); /* clamps from below: c's clamp is 0 */
+        break;
+    case PTX_MOD_DOWN:
+        SHUFFLE(lane + by, from <= most);
+        break;
+    case PTX_MOD_BFLY:
+        SHUFFLE(lane ^ by, from <= most);
+        break;
+    default:
+        SHUFFLE((lane & segment) | (by & ~segment), from <= most);
+        break;
     }
+    EMU_EACH r[i] = a[at[i]];
     emu_put32(warp, op->d, r);
     emu_put_pred(warp, list->at[0], inside);
     warp->mask = saved;

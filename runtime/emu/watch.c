@@ -18,7 +18,7 @@ int emu_watch_start(struct emu_launch *launch, const struct tw_launch *given, st
                                          .strict = device->options.hazards == EMU_HAZARDS_STRICT,
                                          .programmatic = (given->flags & TW_LAUNCH_PROGRAMMATIC) != 0,
                                          .memory = device->hazard_memory,
-                                         .at_once = device->options.hazards == EMU_HAZARDS_FATAL,
+                                         .first_only = device->options.hazards == EMU_HAZARDS_FATAL,
                                          .report = found,
                                          .context = launch};
     return emu_hazard_open(device->device.rt, &options, &launch->hazard, error);
@@ -457,6 +457,14 @@ void emu_watch_registers(struct emu_warp *warp, const struct emu_op *op)
     if (op[-1].source == op->source) /* once for an instruction */
         return;
     uint32_t frame = (uint32_t)(warp->base[0] - warp->registers), position = emu_position(warp, op);
-    for (uint32_t i = f->touch_start[op->source]; i < f->touch_start[op->source + 1]; i++)
-        emu_hazard_touch(warp->hazard, (frame + (f->touch[i] & ~1u)) / EMU_SLOT, (int)(f->touch[i] & 1), position);
+    uint32_t from = EMU_HAZARD_NOWHERE;
+    int moves = f->ptx->instructions[op->source].opcode == PTX_OP_MOV;
+    for (uint32_t i = f->touch_start[op->source]; i < f->touch_start[op->source + 1]; i++) {
+        uint32_t reg = (frame + (f->touch[i] & ~1u)) / EMU_SLOT;
+        emu_hazard_touch(warp->hazard, reg, (int)(f->touch[i] & 1), position);
+        if (!(f->touch[i] & 1))
+            from = reg;
+        else if (!moves || from != EMU_HAZARD_NOWHERE)
+            emu_hazard_written(warp->hazard, reg, moves ? from : EMU_HAZARD_NOWHERE);
+    }
 }

@@ -27,22 +27,6 @@ struct map_call {
     uint64_t dim[5];               /* 0: not constant */
 };
 
-/* Two words in one store: the driver reads a map in larger pieces than words, which waits where they were stored singly. */
-#if defined(__GNUC__)
-typedef uint64_t word_pair __attribute__((vector_size(16), aligned(8), may_alias));
-#endif
-
-INLINE void put_pair(uint64_t *word, uint64_t low, uint64_t high)
-{
-#if defined(__GNUC__)
-    const word_pair pair = {low, high};
-    *(word_pair *)word = pair;
-#else
-    word[0] = low;
-    word[1] = high;
-#endif
-}
-
 /* Address, extent and pitch as maps take them: those of an empty tensor, and the stride of a dimension of one index, are
  * never used, but must be valid. */
 INLINE uint64_t map_address(uint64_t address)
@@ -104,40 +88,90 @@ COLD static int map_fault(const struct map_call *call, int result, struct ${NAME
 }
 
 //@ for _, m in ipairs(host.map) do
-//@     local image, rank, constant = m.image, m.rank, m.dim
-//@     local function stride(i) return rank > i + 1 and " | stride[" .. i .. "] >> 4 << 32" or "" end
-//@     local function stride_low(i) return rank > i + 1 and " | (stride[" .. i .. "] >> 4 & 0xffffffff)" or "" end
-//@     local function dim(i) return rank > i and constant[i + 1] == 0 and " | (dim[" .. i .. "] - 1) << 32" or "" end
-//@     local function dim_low(i)
-//@         return rank > i and constant[i + 1] == 0 and " | ((dim[" .. i .. "] - 1) & 0xffffffff)" or ""
+//@     local rank, constant, image = m.rank, m.dim, {}
+//@     for i, word in ipairs(m.image) do image[i] = tonumber(word) end
+//@     -- Default strides that are constants stand in the image, and dense tensors need no patch for them.
+//@     local tensor
+//@     for _, t in ipairs(host.tensor) do if t.name == m.tensor then tensor = t end end
+//@     local fixed, low = rank > 1, {}
+//@     for i = 0, rank - 2 do
+//@         local count = tonumber(tensor.stride[rank - 1 - i].c)
+//@         fixed = fixed and count ~= nil
+//@         low[i] = count and count * m.element_bytes or 0
 //@     end
-//@     local patch = { "address", stride(0), stride_low(1) .. stride(2), stride_low(3), dim_low(0) .. dim(1),
-//@         dim_low(2) .. dim(3), dim_low(4) }
+//@     local plain = { table.unpack(image) }
+//@     for i = 0, rank - 2 do
+//@         if fixed then
+//@             local at, shift = ({ 2, 3, 3, 4 })[i + 1], ({ 32, 0, 32, 0 })[i + 1]
+//@             image[at] = image[at] | (low[i] >> 4 & 0xffffffff) << shift
+//@             image[4] = image[4] | low[i] >> 36 << 32 + 4 * i
+//@         end
+//@     end
+//@     local words, rows = {}, {}
+//@     for i, word in ipairs(image) do words[i] = string.format("0x%016x", word) end
+//@     for row = 0, 3 do rows[row + 1] = table.concat(words, ", ", 4 * row + 1, 4 * row + 4) end
+//@     local text = table.concat(rows, ", \\\n    ")
+//@     local function half(value, high) return " | " .. (high and value .. " << 32" or "(" .. value .. " & 0xffffffff)") end
+//@     local function part(i, high) return half("stride[" .. i .. "] >> 4", high) end
+//@     local function dim(i, high)
+//@         return rank > i and constant[i + 1] == 0 and half("(dim[" .. i .. "] - 1)", high) or ""
+//@     end
+//@     local patch = { "", rank > 1 and part(0, true) or "", (rank > 2 and part(1) or "") .. (rank > 3 and part(2, true) or ""),
+//@         rank > 4 and part(3) or "", dim(0) .. dim(1, true), dim(2) .. dim(3, true), dim(4) }
 //@     for i = 0, rank - 2 do patch[4] = patch[4] .. " | stride[" .. i .. "] >> 36 << " .. 32 + 4 * i end
-//@     local first = image[2] .. patch[2]
+//@     local sized, strided = {}, {}
+//@     for word = 1, 6 do
+//@         local constant_part = string.format("0x%016x", plain[word + 1])
+//@         local bits = plain[word + 1] == 0 and string.sub(patch[word + 1], 4) or constant_part .. patch[word + 1]
+//@         local line = "map[" .. word .. "] = " .. bits .. ";"
+//@         if patch[word + 1] ~= "" then
+//@             local list = word < 4 and strided or sized
+//@             list[#list + 1] = line
+//@         end
+//@     end
 /* ${m.name}: ${m.dtype_name}, rank ${m.rank}, box ${csv(m.box)}, swizzle ${m.swizzle_name}, innermost first. */
 static const struct map_call ${m.id}_call = {
     "${m.name}", ${m.dtype}, ${m.swizzle}, ${m.promotion}, ${m.rank}, {${csv(m.box)}}, {${csv(m.dim)}},
 };
 
-INLINE void ${m.id}_patch(uint64_t *map, uint64_t address, const uint64_t *dim, const uint64_t *stride)
+#define ${m.id}_image \
+    ${text}
+
+/* In a copy of the image. dense: strides are the default ones. */
+INLINE void ${m.id}_patch(uint64_t *map, int dense, uint64_t address, const uint64_t *dim, const uint64_t *stride)
 {
-    put_pair(map, address, ${first});
-//@     for word = 2, 14, 2 do
-//@         local low, high = image[word + 1] .. (patch[word + 1] or ""), image[word + 2] .. (patch[word + 2] or "")
-    put_pair(map + ${word}, ${low}, ${high});
+    map[0] = address;
+//@     for _, line in ipairs(sized) do
+    ${line}
 //@     end
-//@     if m.all_constant then
+//@     if #strided > 0 then
+//@         if fixed then
+    if (!dense) {
+//@             for _, line in ipairs(strided) do
+        ${line}
+//@             end
+    }
+//@         else
+//@             for _, line in ipairs(strided) do
+    ${line}
+//@             end
+//@         end
+//@     end
+    (void)dense;
     (void)dim;
-//@     end
-//@     if m.rank == 1 then
     (void)stride;
-//@     end
+}
+
+static void ${m.id}_whole(uint64_t *map, uint64_t address, const uint64_t *dim, const uint64_t *stride)
+{
+    static const uint64_t image[16] = {${m.id}_image};
+    memcpy(map, image, sizeof image);
+    ${m.id}_patch(map, 0, address, dim, stride);
 }
 
 /* The map of ${m.name} for a tensor. */
-INLINE int ${m.id}(const struct ${NAME} *k, int images, const struct tensor *t, uint64_t *map,
-                          struct ${NAME}_error *error)
+INLINE int ${m.id}(const struct ${NAME} *k, int images, int dense, const struct tensor *t, uint64_t *map,
+                   struct ${NAME}_error *error)
 {
     const uint64_t address = map_address(t->address);
     uint64_t dim[5], stride[4];
@@ -154,7 +188,7 @@ INLINE int ${m.id}(const struct ${NAME} *k, int images, const struct tensor *t, 
     stride[0] = 0;
 //@     end
     if (images) {
-        ${m.id}_patch(map, address, dim, stride);
+        ${m.id}_patch(map, dense, address, dim, stride);
         return ${NAME}_OK;
     }
     result = encode(k, &${m.id}_call, address, dim, stride, map);
@@ -172,7 +206,7 @@ struct map {
 
 static const struct map maps[] = {
 //@ for _, m in ipairs(host.map) do
-    {&${m.id}_call, ${m.id}_patch, ${m.targets}u},
+    {&${m.id}_call, ${m.id}_whole, ${m.targets}u},
 //@ end
 };
 enum { map_count = sizeof maps / sizeof *maps };

@@ -8,6 +8,10 @@ INLINE void put(uint64_t *word, size_t offset, const void *value, size_t bytes)
     memcpy((unsigned char *)word + offset, value, bytes);
 }
 
+/* memcpy of libc, which takes the widest registers of the machine that runs it; what a compiler puts in its place takes
+ * those that every machine has. */
+static void *(*const volatile copy)(void *, const void *, size_t) = memcpy;
+
 /* Stores the grid; an extent of 0 anywhere stores zeros. */
 INLINE int put_grid(struct ${NAME}_params *p, int64_t x, int64_t y, int64_t z, struct ${NAME}_error *error)
 {
@@ -58,27 +62,45 @@ INLINE int grid_${i.id}(const struct ${NAME} *k, const struct ${NAME}_args *args
     return put_grid(p, ${i.grid.x}, ${i.grid.y}, ${i.grid.z}, error);
 }
 
-/* images: whether maps are patched images; else the driver encodes them. */
-INLINE int params_${i.id}(const struct ${NAME} *k, int images, const struct ${NAME}_args *args,
+//@     -- The parameter's words: maps' images where they lie, zeros elsewhere.
+//@     local rows, at = {}, 0
+//@     local function zeros(to)
+//@         local list = {}
+//@         for n = at, to - 1 do list[#list + 1] = "0" end
+//@         if #list > 0 then rows[#rows + 1] = table.concat(list, ", ") .. "," end
+//@         at = to
+//@     end
+//@     for _, q in ipairs(i.param) do
+//@         if q.kind == "map" then
+//@             zeros(q.word)
+//@             rows[#rows + 1] = q.map .. "_image,"
+//@             at = q.word + 16
+//@         end
+//@     end
+//@     zeros(host.param_words)
+/* A launch of ${i.entry} for ${i.arch}, but for its tensors, sizes and grid. */
+static const struct ${NAME}_params launch_${i.id} = {
+    {
+//@     for _, row in ipairs(rows) do
+        ${row}
+//@     end
+    },
+    ${i.param_bytes}, NULL, ${i.variant_index}, ${i.threads}, {${i.cluster.x}, ${i.cluster.y}, ${i.cluster.z}}, ${i.shared_bytes}, {0, 0, 0},
+};
+
+/* images: whether maps are patched images; else the driver encodes them. dense: whether all strides are the default
+ * ones. */
+INLINE int params_${i.id}(const struct ${NAME} *k, int images, int dense, const struct ${NAME}_args *args,
                           const struct tensor *t, struct ${NAME}_params *p, struct ${NAME}_error *error)
 {
 //@     if i.map_count > 0 then
     int status;
 //@     end
-    p->bytes = ${i.param_bytes};
-    p->variant = ${i.variant_index};
-    p->threads = ${i.threads};
-    p->cluster[0] = ${i.cluster.x};
-    p->cluster[1] = ${i.cluster.y};
-    p->cluster[2] = ${i.cluster.z};
-    p->shared_bytes = ${i.shared_bytes};
+    copy(p, &launch_${i.id}, sizeof *p);
     p->function = k->function[${i.variant_index}];
 //@     for _, q in ipairs(i.param) do
-//@         if q.gap > 0 then
-    memset((unsigned char *)p->word + ${q.gap_offset}, 0, ${q.gap});
-//@         end
 //@         if q.kind == "map" then
-    status = ${q.map}(k, images, &t[tensor_${q.tensor}], p->word + ${q.word}, error);
+    status = ${q.map}(k, images, dense, &t[tensor_${q.tensor}], p->word + ${q.word}, error);
     if (status)
         return status;
 //@         elseif q.kind == "pointer" then
@@ -96,20 +118,14 @@ INLINE int params_${i.id}(const struct ${NAME} *k, int images, const struct ${NA
     put(p->word, ${q.offset}, &args->${q.scalar}, ${q.bytes});
 //@         end
 //@     end
-//@     if i.tail > 0 then
-    memset((unsigned char *)p->word + ${i.tail_offset}, 0, ${i.tail});
-//@     end
-//@     if not i.params_use_args then
-    (void)args;
-//@     end
 //@     if not i.params_use_tensors then
     (void)t;
 //@     end
 //@     if i.map_count == 0 then
     (void)images;
-    (void)error;
 //@     end
-    return ${NAME}_OK;
+    (void)dense;
+    return grid_${i.id}(k, args, p, error);
 }
 //@ end
 //@ for _, g in ipairs(host.target) do
@@ -126,15 +142,12 @@ static const struct rule rules_${g.id}[] = {
 INLINE int choose(const struct ${NAME} *k, const struct ${NAME}_args *args, const struct tensor *t,
                          struct ${NAME}_params *p, struct ${NAME}_error *error)
 {
-    int status;
     switch (k->target) {
 //@ for _, g in ipairs(host.target) do
     case ${g.number}: /* ${g.arch} */
 //@     for _, i in ipairs(g.image) do
-        if (fits_${i}(t)) {
-            status = grid_${i}(k, args, p, error);
-            return status ? status : params_${i}(k, k->static_images, args, t, p, error);
-        }
+        if (fits_${i}(t))
+            return params_${i}(k, k->static_images, 0, args, t, p, error);
 //@     end
         return refuse_alignment(args, rules_${g.id}, sizeof rules_${g.id} / sizeof *rules_${g.id}, error);
 //@ end
@@ -195,8 +208,7 @@ INLINE int params_of_ordinary(const struct ${NAME} *k, const struct ${NAME}_args
 //@         local condition = "LIKELY(fits_" .. first.id .. "(t))"
 //@         if first.map_count > 0 then condition = "k->static_images && " .. condition end
     case ${g.number}: /* ${g.arch} */
-        return ${condition} && LIKELY(!grid_${first.id}(k, args, params, NULL)) &&
-               !params_${first.id}(k, 1, args, t, params, NULL);
+        return ${condition} && !params_${first.id}(k, 1, dense, args, t, params, NULL);
 //@     end
     default:
         return 0;

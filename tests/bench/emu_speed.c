@@ -1,7 +1,7 @@
 /* Speed of the emulator: thread-instructions (executed PTX instructions times the lanes that execute them) a second of
  * user CPU time, kernel by kernel, without and with hazards.
  *
- *     build/tests/bench/emu_speed [--only TEXT] [--seconds S] > tests/bench/results/emu_speed.json
+ *     build/tests/bench/emu_speed [--only TEXT] [--seconds S] [--hazards on|off] > tests/bench/results/emu_speed.json
  *
  * Small kernels are compiled by NVRTC for sm_90a; GEMMs come from specs/gemm.lua, for sm_90a and sm_80. User time, not
  * wall time: the machine may be shared. The table is on stderr, a JSON row a kernel on stdout. The last rows say what
@@ -245,6 +245,7 @@ struct measured {
 
 static const char *only = "";
 static double least_seconds = 0.4;
+static int modes[2] = {1, 1}; /* hazards off, on */
 
 static void stop(const char *what, const char *why)
 {
@@ -471,8 +472,10 @@ static void all_small(struct tw_runtime *rt)
         char *ptx = small_ptx(rt, s->name, s->source);
         struct arguments arguments = {.n = s->n, .steps = s->steps};
         struct measured m[2];
+        memset(m, 0, sizeof m);
         for (int hazards = 0; hazards < 2; hazards++)
-            m[hazards] = small_once(rt, s->name, ptx, s->grid, s->block, &arguments, hazards, 0);
+            if (modes[hazards])
+                m[hazards] = small_once(rt, s->name, ptx, s->grid, s->block, &arguments, hazards, 0);
         row(s->name, s->group, m, 1);
         free(ptx);
     }
@@ -485,9 +488,11 @@ static void all_specs(void)
             continue;
         struct compile c;
         struct measured m[2];
+        memset(m, 0, sizeof m);
         open_spec(&c, &specs[i]);
         for (int hazards = 0; hazards < 2; hazards++)
-            m[hazards] = spec_once(&c, &specs[i], hazards);
+            if (modes[hazards])
+                m[hazards] = spec_once(&c, &specs[i], hazards);
         row(specs[i].name, "spec", m, 0);
         compile_close(&c);
     }
@@ -523,8 +528,10 @@ int main(int count, char **argument)
             only = argument[i + 1];
         else if (!strcmp(argument[i], "--seconds"))
             least_seconds = atof(argument[i + 1]);
+        else if (!strcmp(argument[i], "--hazards"))
+            modes[strcmp(argument[i + 1], "on") == 0 ? 0 : 1] = 0;
         else
-            stop(argument[i], "write --only TEXT or --seconds S");
+            stop(argument[i], "write --only TEXT, --seconds S or --hazards on|off");
     }
     if (tw_runtime_init(&rt, &error))
         stop("runtime", error.text);

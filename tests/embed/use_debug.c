@@ -9,7 +9,7 @@
 
 #include "gemm_bf16.h"
 
-/* ---- a driver that keeps its promises to a debug build ------------------------------------------------------------ */
+/* ---- a driver that keeps its promises to a debug build ---------------------------------------------------------- */
 
 struct state {
     uint64_t record, room, hardware, deadline, count;
@@ -242,7 +242,7 @@ static int on_mock(void)
     return gemm_bf16_unload(&kernel, &error);
 }
 
-/* ---- the CUDA driver ----------------------------------------------------------------------------------------------- */
+/* ---- the CUDA driver --------------------------------------------------------------------------------------------- */
 
 static int find(void *library, const char *name, void *function)
 {

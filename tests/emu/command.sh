@@ -232,6 +232,13 @@ printf '{%s,"swizzle":0,"buffer":"A","offset":256}\n' "$plain" >"$work/map.json"
 load "a file, an offset" "map:@$work/map.json" --complete random --seed 3
 holds "map: one row on" u4 $(awk 'BEGIN { for (y = 9; y < 25; y++) for (x = 16; x < 48; x++) print 64 * y + x }')
 
+printf '%s\n' "map:@$work/map.json" 'buf:4' "buf:2K,dump=$dump" 16 8 'buffer:16K,name=A,fill=iota:u32' >"$work/args"
+good "map: over a buffer that is no argument" 'completed: 1 block, .* 0 hazards' "$here/load.cu" --grid 1 --block 128 \
+    --args "$work/args"
+holds "map: the same" u4 $(awk 'BEGIN { for (y = 9; y < 25; y++) for (x = 16; x < 48; x++) print 64 * y + x }')
+bad "map: --buffer that is none" 1 "--buffer 1: 'buffer:x,name=A': the buffer's bytes 'x': a number" "$here/load.cu" \
+    --grid 1 --block 128 --buffer x,name=A
+
 map() { # NAME PATTERN MAP
     bad "map: $1" 1 "--arg 1: .*$2" "$here/load.cu" --grid 1 --block 128 --arg "$3" \
         --arg buf:16K,name=A,fill=iota:u32 --arg "buf:2K,dump=$dump" --arg 0 --arg 0
@@ -255,6 +262,30 @@ holds "struct: what it wrote" f8 0 1 2 3
 bad "struct: a member is missing" 1 "32 bytes, and parameter 0 of pack is b8\[40\], 40 bytes" "$here/pack.cu" --grid 1 \
     --block 8 --arg 'struct:{buf:64,i64:2,i32:4,f32:0.5,u8:1}'
 bad "struct: a bare number" 1 'the parameter is b8\[40\], not one number' "$here/pack.cu" --grid 1 --block 8 --arg 5
+
+# A kernel of this project: its only parameter holds three tensor maps and the sizes, M = N = K = 64.
+cat >"$work/first.lua" <<'END'
+local M, N, K = dims "M N K"
+kernel "first" {
+  family = "gemm",
+  A = tensor { M, K, dtype = "bf16" },
+  B = tensor { N, K, dtype = "bf16" },
+  D = tensor { M, N, dtype = "bf16" },
+  tile = { m = 128, n = 64, k = 64 },
+  cluster = { m = 1 },
+  pipeline = { stages = 3 },
+}
+END
+"$program" gen "$work/first.lua" --arch sm_90a -o "$work/first" >"$work/out" 2>"$work/err"
+ok "gemm: generated" $?
+box='dtype=bf16 dim=64,64 swizzle=128B box=64'
+for mode in eager late random; do
+    good "gemm: one block, $mode" 'completed: 1 block, .* 0 hazards' "$work/first/first.sm_90a.cu" --grid 1 --block 384 \
+        --shared 200K --complete $mode --buffer 8K,name=A,fill=value:bf16:3 --buffer 8K,name=B,fill=value:bf16:0.5 \
+        --buffer "8K,name=D,dump=$dump" \
+        --arg "struct:{map:(buffer=A $box,128),map:(buffer=B $box,64),map:(buffer=D $box,64),i32:64,i32:64,i32:64}"
+    holds "gemm: 64 x 3 x 0.5, $mode" x2 $(awk 'BEGIN { for (i = 0; i < 4096; i++) print "42c0" }')
+done
 
 emu "$here/print.cu" --grid 1 --block 2 --arg 2
 head -n 2 "$work/out" >"$work/printed"

@@ -210,7 +210,7 @@ static void bulk_stores(void **state)
     assert_int_equal(memory.global[8193], was);
     assert_int_equal(memory.global[8194], 3);
     assert_int_equal(memory.global[8208], 3);
-    // A reduction, f32: subnormals are flushed.
+    // A reduction, f32: subnormals are not flushed, on an H200.
     uint32_t a[4] = {0x3f800000, 1, 0x80000001, 0x40000000}, b[4] = {0x3f800000, 0, 0, 0xc0000000};
     memcpy(memory.global, a, 16);
     memcpy(memory.shared[0], b, 16);
@@ -218,7 +218,7 @@ static void bulk_stores(void **state)
     emu_async_wait_all(q, EMU_ASYNC_GROUP_BULK, 3, NULL);
     memcpy(a, memory.global, 16);
     assert_int_equal(a[0], 0x40000000);
-    assert_int_equal(a[1], 0);
+    assert_int_equal(a[1], 1);
     assert_int_equal(a[3], 0);
     // And one into the shared memory of a peer.
     uint32_t five = 5;

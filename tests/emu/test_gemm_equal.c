@@ -27,7 +27,7 @@ static const char *const input_word[] = {"integers", "normal", "wide"};
 
 static const struct {
     int64_t m, n, k;
-    int approximate; /* of kernels with approximations only: their results are kept as they are; or of the others only */
+    int approximate; /* of kernels with approximations only: kept as they are; 0: of the others */
     unsigned inputs; /* bits */
 } sizes[] = {{131, 259, 197, 0, 7}, {128, 136, 4096, 0, 3}, {67, 75, 104, 1, 3}};
 enum { SIZES = sizeof sizes / sizeof sizes[0] };
@@ -43,17 +43,17 @@ struct golden {
 struct run {
     struct compile c;
     struct tw_device *device;
-    FILE *lines, *raw;        /* recording */
-    struct golden *golden;    /* comparing */
+    FILE *lines, *raw;     /* recording */
+    struct golden *golden; /* comparing */
     size_t golden_count;
     unsigned char *golden_raw;
     size_t golden_raw_bytes;
     uint64_t tensors, elements, approximate, unlike, failed;
-    double worst;             /* of the approximations: difference over what is allowed */
+    double worst; /* of the approximations: difference over what is allowed */
     struct tw_error error;
 };
 
-/* ---- Inputs: by integer arithmetic alone, so that they are the same on every machine ------------------------------ */
+/* ---- Inputs: by integer arithmetic alone, so that they are the same on every machine -------------------------- */
 
 static uint64_t mix(uint64_t z)
 {
@@ -69,11 +69,12 @@ static double draw(enum inputs kind, uint64_t tensor, uint64_t element)
         return (double)(int)(x % 17) - 8.0;
     if (kind == NORMAL) /* the sum of four */
         return (double)((int64_t)(x & 0xffff) + (int64_t)(x >> 16 & 0xffff) + (int64_t)(x >> 32 & 0xffff) +
-                        (int64_t)(x >> 48) - 131070) / 32768.0;
+                        (int64_t)(x >> 48) - 131070) /
+               32768.0;
     return ldexp((double)(int64_t)(1024 + (x & 0x3ff)), (int)(x >> 10 & 15) - 23) * (x >> 14 & 1 ? -1.0 : 1.0);
 }
 
-/* ---- One case ----------------------------------------------------------------------------------------------------- */
+/* ---- One case ------------------------------------------------------------------------------------------------- */
 
 static int is_approximate(const struct plan *p)
 {
@@ -164,12 +165,14 @@ static void finish(struct run *r, const char *key, const struct plan *p, int ten
     free(dense);
 }
 
-static int run_case(struct run *r, const struct compile_unit *unit, struct tw_kernel *kernel, int size, enum inputs kind)
+static int run_case(struct run *r, const struct compile_unit *unit, struct tw_kernel *kernel, int size,
+                    enum inputs kind)
 {
     enum { TENSORS = 8 };
     const struct plan *p = &unit->plan;
     int64_t up = p->variant[0] ? 0 : 7; /* the first variant wants rows of whole 16 bytes */
-    const int64_t symbol[4] = {(sizes[size].m + up) & ~up, (sizes[size].n + up) & ~up, sizes[size].k, r->device->sm_count};
+    const int64_t symbol[4] = {(sizes[size].m + up) & ~up, (sizes[size].n + up) & ~up, sizes[size].k,
+                               r->device->sm_count};
     struct shape shape[TENSORS];
     uint64_t address[TENSORS] = {0};
     size_t bytes[TENSORS];
@@ -195,7 +198,8 @@ static int run_case(struct run *r, const struct compile_unit *unit, struct tw_ke
         struct shape_walk walk;
         shape_seek(&walk, &shape[i], 0);
         for (int64_t e = 0; !p->tensor[i].out && e < shape_count(&shape[i]); e++, shape_next(&walk))
-            tw_dtype_store(p->tensor[i].dtype, host[i] + (size_t)walk.offset * element, draw(kind, (uint64_t)i, (uint64_t)e));
+            tw_dtype_store(p->tensor[i].dtype, host[i] + (size_t)walk.offset * element,
+                           draw(kind, (uint64_t)i, (uint64_t)e));
         status = tw_device_alloc(r->device, bytes[i], &address[i], &r->error);
         if (!status)
             status = tw_device_upload(r->device, address[i], host[i], bytes[i], &r->error);
@@ -225,7 +229,7 @@ static int run_case(struct run *r, const struct compile_unit *unit, struct tw_ke
     return status;
 }
 
-/* ---- All cases of a spec ------------------------------------------------------------------------------------------ */
+/* ---- All cases of a spec -------------------------------------------------------------------------------------- */
 
 /* Whether a unit is of the selection: of the grid, whose units are 4 pairs of types x 8 layouts x 2 variants, one in
    eight, each type and each layout; of specs/gemm.lua what has a word behind the type, on one architecture each. */
@@ -307,6 +311,46 @@ static void read_golden(struct run *r)
     fclose(raw);
 }
 
+static void forget_golden(struct run *r)
+{
+    for (size_t i = 0; i < r->golden_count; i++)
+        free(r->golden[i].line);
+    free(r->golden);
+    free(r->golden_raw);
+}
+
+/* What the comparison of approximations lets through: nothing beyond its bound, and no NaN. */
+static void differences_are_told(void **state)
+{
+    (void)state;
+    enum { COUNT = 64 };
+    struct run r = {0};
+    uint16_t got[COUNT];
+    size_t first = 0, at = 0;
+    read_golden(&r);
+    while (first < r.golden_count && !r.golden[first].raw)
+        first++;
+    assert_true(first < r.golden_count);
+    const struct golden *g = &r.golden[first];
+    assert_ptr_equal(find(&r, g->line), g);
+    assert_null(find(&r, "gemm_bf16 sm_90a"));
+    memcpy(got, r.golden_raw + g->offset, sizeof got);
+    while (at + 1 < COUNT && (got[at] & 0x7fff) < 0x3f80) /* an element of magnitude 1 and more */
+        at++;
+    judge_raw(&r, "the same", g, TW_BF16, (const unsigned char *)got, COUNT);
+    assert_true(r.failed == 0 && r.unlike == 0);
+    got[at] ^= 1;
+    judge_raw(&r, "a unit in the last place", g, TW_BF16, (const unsigned char *)got, COUNT);
+    assert_true(r.failed == 0 && r.unlike == 1);
+    got[at] ^= 4;
+    judge_raw(&r, "planted: some units", g, TW_BF16, (const unsigned char *)got, COUNT);
+    assert_true(r.failed == 1);
+    got[at] = 0x7fff;
+    judge_raw(&r, "planted: NaN", g, TW_BF16, (const unsigned char *)got, COUNT);
+    assert_true(r.failed == 2);
+    forget_golden(&r);
+}
+
 static void equal_on(const char *arch)
 {
     struct run r = {0};
@@ -319,15 +363,13 @@ static void equal_on(const char *arch)
     read_golden(&r);
     for (int spec = 0; spec < 2; spec++)
         assert_int_equal(run_spec(&r, spec, arch, all), 0);
-    print_message("# %s: %llu tensors, %llu results equal; of %llu with approximations %llu differ, by %.3g of the bound\n",
-                  arch, (unsigned long long)r.tensors, (unsigned long long)r.elements, (unsigned long long)r.approximate,
-                  (unsigned long long)r.unlike, r.worst);
+    print_message(
+        "# %s: %llu tensors, %llu results equal; of %llu with approximations %llu differ, by %.3g of the bound\n", arch,
+        (unsigned long long)r.tensors, (unsigned long long)r.elements, (unsigned long long)r.approximate,
+        (unsigned long long)r.unlike, r.worst);
     assert_int_equal(r.failed, 0);
     assert_true(r.elements > 0 && r.approximate > 0);
-    for (size_t i = 0; i < r.golden_count; i++)
-        free(r.golden[i].line);
-    free(r.golden);
-    free(r.golden_raw);
+    forget_golden(&r);
     tw_device_close(r.device);
     tw_runtime_close(&rt);
 }
@@ -369,6 +411,7 @@ int main(int argc, char **argv)
 {
     if (argc == 3 && !strcmp(argv[1], "--record"))
         return record(argv[2]);
-    const struct CMUnitTest tests[] = {cmocka_unit_test(equal_sm_90a), cmocka_unit_test(equal_sm_80)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(differences_are_told), cmocka_unit_test(equal_sm_90a),
+                                       cmocka_unit_test(equal_sm_80)};
     return cmocka_run_group_tests_name("emu gemm equal", tests, NULL, NULL);
 }

@@ -42,6 +42,7 @@ static void test_write_write(void **state)
     begin(1, 2); /* bytes of one word */
     for (unsigned i = 0; i < 4; i++)
         touch_one(warp_of(0, i & 1), i, SHARED(0, 0x800 + i), 1, WRITE);
+    emu_hazard_sync(warp_of(0, 0), ALL);
     touch_one(warp_of(0, 0), 0, SHARED(0, 0x802), 1, READ);
     CLEAN();
     begin(1, 2);
@@ -144,40 +145,60 @@ static void test_lanes(void **state)
     emu_hazard_lanes(warp_of(0, 0), 1);
     touch_one(warp_of(0, 0), 0, SHARED(0, 0x800), 4, READ);
     CLEAN();
-    begin(1, 1); /* convergence of all */
-    emu_hazard_lanes(warp_of(0, 0), 1);
-    touch_one(warp_of(0, 0), 0, SHARED(0, 0x800), 4, WRITE);
-    emu_hazard_lanes(warp_of(0, 0), ALL);
-    emu_hazard_lanes(warp_of(0, 0), 2);
-    touch_one(warp_of(0, 0), 1, SHARED(0, 0x800), 4, READ);
-    CLEAN();
-    begin(1, 1); /* convergence of these two */
-    emu_hazard_lanes(warp_of(0, 0), 1);
-    touch_one(warp_of(0, 0), 0, SHARED(0, 0x800), 4, WRITE);
-    emu_hazard_lanes(warp_of(0, 0), 2);
-    emu_hazard_lanes(warp_of(0, 0), 3);
-    emu_hazard_lanes(warp_of(0, 0), 2);
-    touch_one(warp_of(0, 0), 1, SHARED(0, 0x800), 4, READ);
-    CLEAN();
+    for (int sync = 0; sync < 2; sync++) { /* all meet; or merely run together again */
+        begin(1, 1);
+        emu_hazard_lanes(warp_of(0, 0), 1);
+        touch_one(warp_of(0, 0), 0, SHARED(0, 0x800), 4, WRITE);
+        emu_hazard_lanes(warp_of(0, 0), ALL);
+        if (sync)
+            emu_hazard_sync(warp_of(0, 0), ALL);
+        emu_hazard_lanes(warp_of(0, 0), 2);
+        touch_one(warp_of(0, 0), 1, SHARED(0, 0x800), 4, READ);
+        if (sync)
+            CLEAN();
+        else
+            END("UNORDERED-READ");
+    }
+    for (int sync = 0; sync < 2; sync++) { /* these two meet, or another two */
+        begin(1, 1);
+        emu_hazard_lanes(warp_of(0, 0), 1);
+        touch_one(warp_of(0, 0), 0, SHARED(0, 0x800), 4, WRITE);
+        emu_hazard_lanes(warp_of(0, 0), 2);
+        emu_hazard_sync(warp_of(0, 0), sync ? 3 : 6);
+        touch_one(warp_of(0, 0), 1, SHARED(0, 0x800), 4, READ);
+        if (sync)
+            CLEAN();
+        else
+            END("UNORDERED-READ");
+    }
     begin(1, 1); /* through a third lane */
-    emu_hazard_lanes(warp_of(0, 0), 1);
     touch_one(warp_of(0, 0), 0, SHARED(0, 0x800), 4, WRITE);
-    emu_hazard_lanes(warp_of(0, 0), 5);
-    emu_hazard_lanes(warp_of(0, 0), 6);
-    emu_hazard_lanes(warp_of(0, 0), 2);
+    emu_hazard_sync(warp_of(0, 0), 5);
+    emu_hazard_sync(warp_of(0, 0), 6);
     touch_one(warp_of(0, 0), 1, SHARED(0, 0x800), 4, READ);
     CLEAN();
     begin(1, 1); /* it met that lane before the write */
-    emu_hazard_lanes(warp_of(0, 0), 5);
-    emu_hazard_lanes(warp_of(0, 0), 1);
+    touch_one(warp_of(0, 0), 2, SHARED(0, 0x900), 4, WRITE);
+    emu_hazard_sync(warp_of(0, 0), 5);
     touch_one(warp_of(0, 0), 0, SHARED(0, 0x800), 4, WRITE);
-    emu_hazard_lanes(warp_of(0, 0), 6);
+    emu_hazard_sync(warp_of(0, 0), 6);
     touch_one(warp_of(0, 0), 1, SHARED(0, 0x800), 4, READ);
     END("UNORDERED-READ");
-    begin(1, 1); /* in lock step: a predicate is no divergence */
-    touch_one(warp_of(0, 0), 0, SHARED(0, 0x800), 4, WRITE);
-    touch_one(warp_of(0, 0), 1, SHARED(0, 0x800), 4, READ);
-    CLEAN();
+    for (int wait = 0; wait < 2; wait++) { /* one has ended: the others meet without it, or at a barrier of the block */
+        begin(1, 1);
+        touch_one(warp_of(0, 0), 0, SHARED(0, 0x800), 4, WRITE);
+        emu_hazard_exit(warp_of(0, 0), 1, 5);
+        emu_hazard_sync(warp_of(0, 0), ALL);
+        if (wait) {
+            emu_hazard_bar_arrive(warp_of(0, 0), ALL & ~1u, 0, 32, 1, 7);
+            emu_hazard_bar_complete(cluster, 0, 0);
+        }
+        touch_one(warp_of(0, 0), 1, SHARED(0, 0x800), 4, READ);
+        if (wait)
+            CLEAN();
+        else
+            END("UNORDERED-READ");
+    }
 }
 
 /* ---- Flags in global memory -------------------------------------------------------------------------------------- */
@@ -462,7 +483,7 @@ static void test_tables(void **state)
     assert_true(edges >= 12);
     for (size_t i = 0; i < edges; i++)
         assert_true(strlen(edge[i].name) > 2 && strlen(edge[i].text) > 20);
-    assert_int_equal(EMU_HAZARD_COUNT, 18);
+    assert_int_equal(EMU_HAZARD_COUNT, 19);
     for (unsigned i = 0; i < EMU_HAZARD_COUNT; i++) {
         const struct emu_hazard_info *info = emu_hazard_info((enum emu_hazard_name)i);
         assert_int_equal(emu_hazard_find(info->name), i);
@@ -474,7 +495,7 @@ static void test_tables(void **state)
 
 static unsigned reported;
 
-static void count_report(void *context, const struct emu_hazard_report *report)
+static void count_report(void *context, struct emu_hazard_report *report)
 {
     assert_ptr_equal(context, &reported);
     assert_int_equal(report->count, 1);

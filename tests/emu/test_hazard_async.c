@@ -185,9 +185,11 @@ static void test_store(void **state)
         begin(1, 1);
         touch(warp_of(0, 0), ALL, SHARED(0, 0x800), WRITE);
         emu_hazard_fence(warp_of(0, 0), ALL, EMU_FENCE_PROXY_ASYNC);
+        emu_hazard_sync(warp_of(0, 0), ALL);
         store(warp_of(0, 0), 1, SHARED(0, 0x800), GLOBAL, 128);
         if (wait)
             emu_hazard_wait_group(warp_of(0, 0), 1, EMU_HAZARD_BULK, 0, wait == 1);
+        emu_hazard_sync(warp_of(0, 0), ALL);
         touch(warp_of(0, 0), ALL, GLOBAL, READ);
         if (wait == 2)
             CLEAN();
@@ -204,6 +206,7 @@ static void test_reduce(void **state)
         for (uint32_t i = 0; i < 2; i++) {
             touch(warp_of(0, i), ALL, SHARED(0, 0x800 + 128 * i), WRITE);
             emu_hazard_fence(warp_of(0, i), ALL, EMU_FENCE_PROXY_ASYNC);
+            emu_hazard_sync(warp_of(0, i), ALL);
             emu_hazard_operation o = emu_hazard_issue(warp_of(0, i), 1, EMU_HAZARD_BULK, next_position++);
             emu_hazard_reads(warp_of(0, i), o, 0, SHARED(0, 0x800 + 128 * i), 128);
             emu_hazard_writes(warp_of(0, i), o, 0, GLOBAL, 128, reduce);

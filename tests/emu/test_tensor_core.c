@@ -16,6 +16,7 @@
 #include "../unit/check.h"
 
 #include "emu/tensor_core.h"
+#include "emu/vectors.h"
 #include "tensor_core_cases.h"
 
 #define GOLDEN "tests/golden/tensor_core.bin"
@@ -228,11 +229,22 @@ static void test_speed(void **state)
     }
 }
 
+/* The same with fewer of the host's vector instructions. */
+static void test_narrow(void **state)
+{
+    for (int most = EMU_VECTORS_ANY; most < EMU_VECTORS_AVX512; most++) {
+        emu_vectors_limit((enum emu_vectors)most);
+        test_golden(state);
+        test_fast_is_plain(state);
+    }
+    emu_vectors_limit(EMU_VECTORS_AVX512);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_find),          cmocka_unit_test(test_negate), cmocka_unit_test(test_golden),
-        cmocka_unit_test(test_fast_is_plain), cmocka_unit_test(test_speed),
+        cmocka_unit_test(test_fast_is_plain), cmocka_unit_test(test_narrow), cmocka_unit_test(test_speed),
     };
     return cmocka_run_group_tests_name("tensor_core", tests, NULL, NULL);
 }

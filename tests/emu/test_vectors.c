@@ -1,12 +1,13 @@
 /* One instruction at a time against answers of an H200: the rows of tests/emu/vectors.def on the same inputs.
 
-   tests/golden/vectors.bin, a record a row, in their order: 4 bytes of checksum of the row's text, then the answers of N
-   threads, as wide as the result (of predicates one byte: p + 2 q). The answers are taken anew where a GPU is:
+   tests/golden/vectors.bin, a record a row, in their order: 4 bytes of checksum of the row's text, then the answers of
+   N threads, as wide as the result (of predicates one byte: p + 2 q). The answers are taken anew where a GPU is:
        test_vectors --record ANSWERS && mv ANSWERS tests/golden/vectors.bin
    --ptx FILE writes the kernel, for ptxas and for people. */
 #include <math.h>
 
 #include "execute.h"
+#include "emu/vectors.h"
 
 enum { N = 192, INPUTS = 3 };
 static const char flavours[] = "hrlfdsxymqQ"; /* of inputs; the first five are the types of registers too */
@@ -35,7 +36,7 @@ static const struct vector vectors[] = {
 };
 enum { VECTORS = sizeof vectors / sizeof vectors[0] };
 
-/* ---- Inputs ------------------------------------------------------------------------------------------------------- */
+/* ---- Inputs --------------------------------------------------------------------------------------------------- */
 
 static uint64_t draw(uint64_t *state)
 {
@@ -59,20 +60,45 @@ static enum manner manner_of(unsigned thread)
 
 static uint64_t edge(char flavour, uint64_t x)
 {
-    static const uint64_t h[] = {0, 0x8000, 1, 0x7fff, 0xffff, 0x3c00, 0xbc00, 0x7c00, 0xfc00, 0x7e00, 0x0400, 0x83ff,
-                                 0x3f80, 0x7f80, 0xff80, 0x7bff, 0x0080, 0x007f, 0x7f7f, 0x8001};
-    static const uint64_t r[] = {0, 0x80000000, 1, 0x7fffffff, 0xffffffff, 31, 32, 33, 8, 0x100, 0xffff8000, 0x7fff, 0x80,
-                                 0xffffff7f, 5, 255, 0x10000, 0xffff};
-    static const uint64_t l[] = {0, UINT64_C(1) << 63, 1, INT64_MAX, UINT64_MAX, 31, 32, 63, 64, 65, 0xffffffff,
-                                 UINT64_C(1) << 32, UINT64_C(0xffffffff80000000), 0x7fffffff, UINT64_C(0x20000000000001), 7};
-    static const uint64_t f[] = {0, 0x80000000, 1, 0x807fffff, 0x800000, 0x7f7fffff, 0x7f800000, 0xff800000, 0x7fc00000,
-                                 0xffc12345, 0x7f800001, 0x3f800000, 0xbf000000, 0x4f000000, 0xcf000000, 0x477fe000,
-                                 0xff7fffff, 0x3fc00000, 0x43e00000, 0x3e800000};
-    static const uint64_t d[] = {0, UINT64_C(1) << 63, 1, UINT64_C(0x000fffffffffffff), UINT64_C(0x0010000000000000),
-                                 UINT64_C(0x7fefffffffffffff), UINT64_C(0x7ff0000000000000), UINT64_C(0xfff0000000000000),
-                                 UINT64_C(0x7ff8000000000000), UINT64_C(0xfff8000012345678), UINT64_C(0x7ff0000000000001),
-                                 UINT64_C(0x3ff0000000000000), UINT64_C(0xbfe0000000000000), UINT64_C(0x41dfffffffc00000),
-                                 UINT64_C(0xc3e0000000000000), UINT64_C(0x40f0000010000000)};
+    static const uint64_t h[] = {0,      0x8000, 1,      0x7fff, 0xffff, 0x3c00, 0xbc00, 0x7c00, 0xfc00, 0x7e00,
+                                 0x0400, 0x83ff, 0x3f80, 0x7f80, 0xff80, 0x7bff, 0x0080, 0x007f, 0x7f7f, 0x8001};
+    static const uint64_t r[] = {0,     0x80000000, 1,      0x7fffffff, 0xffffffff, 31, 32,  33,      8,
+                                 0x100, 0xffff8000, 0x7fff, 0x80,       0xffffff7f, 5,  255, 0x10000, 0xffff};
+    static const uint64_t l[] = {0,
+                                 UINT64_C(1) << 63,
+                                 1,
+                                 INT64_MAX,
+                                 UINT64_MAX,
+                                 31,
+                                 32,
+                                 63,
+                                 64,
+                                 65,
+                                 0xffffffff,
+                                 UINT64_C(1) << 32,
+                                 UINT64_C(0xffffffff80000000),
+                                 0x7fffffff,
+                                 UINT64_C(0x20000000000001),
+                                 7};
+    static const uint64_t f[] = {0,          0x80000000, 1,          0x807fffff, 0x800000,   0x7f7fffff, 0x7f800000,
+                                 0xff800000, 0x7fc00000, 0xffc12345, 0x7f800001, 0x3f800000, 0xbf000000, 0x4f000000,
+                                 0xcf000000, 0x477fe000, 0xff7fffff, 0x3fc00000, 0x43e00000, 0x3e800000};
+    static const uint64_t d[] = {0,
+                                 UINT64_C(1) << 63,
+                                 1,
+                                 UINT64_C(0x000fffffffffffff),
+                                 UINT64_C(0x0010000000000000),
+                                 UINT64_C(0x7fefffffffffffff),
+                                 UINT64_C(0x7ff0000000000000),
+                                 UINT64_C(0xfff0000000000000),
+                                 UINT64_C(0x7ff8000000000000),
+                                 UINT64_C(0xfff8000012345678),
+                                 UINT64_C(0x7ff0000000000001),
+                                 UINT64_C(0x3ff0000000000000),
+                                 UINT64_C(0xbfe0000000000000),
+                                 UINT64_C(0x41dfffffffc00000),
+                                 UINT64_C(0xc3e0000000000000),
+                                 UINT64_C(0x40f0000010000000)};
     static const uint64_t s[] = {0, 1, 7, 8, 15, 16, 17, 31, 32, 33, 40, 63, 64, 65, 255, 256, 288, 0xffffffff};
 #define OF(list) list[x % (sizeof list / sizeof list[0])]
     switch (flavour) {
@@ -147,7 +173,8 @@ static uint64_t input(char flavour, enum manner manner, uint64_t *state)
     case 'l':
         return manner == SMALL ? x % 128 : manner == TINY ? x % 64 - 32 : manner == NEAR ? (uint64_t)(int32_t)x : x;
     case 'f': {
-        static const unsigned low[] = {[NEAR] = 122, [SMALL] = 0, [TINY] = 52}, span[] = {[NEAR] = 10, [SMALL] = 1, [TINY] = 24};
+        static const unsigned low[] = {[NEAR] = 122, [SMALL] = 0, [TINY] = 52},
+                              span[] = {[NEAR] = 10, [SMALL] = 1, [TINY] = 24};
         if (manner == SMALL)
             return single(d);
         return manner == ANY ? (uint32_t)x : (x & 0x807fffff) | (uint64_t)(low[manner] + more % span[manner]) << 23;
@@ -181,7 +208,7 @@ static unsigned flavour_of(char letter)
     return (unsigned)(strchr(flavours, letter) - flavours);
 }
 
-/* ---- Kernel ------------------------------------------------------------------------------------------------------- */
+/* ---- Kernel --------------------------------------------------------------------------------------------------- */
 
 static char register_of(char flavour)
 {
@@ -223,14 +250,15 @@ static void put(struct text *t, const char *format, ...)
 static char *make_ptx(void)
 {
     struct text t = {0};
-    put(&t, ".version 8.6\n.target sm_90a\n.address_size 64\n\n.shared .align 16 .b8 scratch[%u];\n"
-            ".visible .entry k(.param .align 8 .b8 buffers[24])\n{\n"
-            ".reg .b64 in, out, g, s;\n.reg .b32 thread, lane;\n"
-            "ld.param.u64 in, [buffers];\nld.param.u64 out, [buffers+8];\nld.param.u64 g, [buffers+16];\n"
-            "cvta.to.global.u64 in, in;\ncvta.to.global.u64 out, out;\ncvta.to.global.u64 g, g;\n"
-            "mov.u32 thread, %%tid.x;\nmov.u32 lane, %%laneid;\nmov.u64 s, scratch;\n"
-            "mad.wide.u32 in, thread, 8, in;\nmad.wide.u32 out, thread, 8, out;\n"
-            "mad.wide.u32 g, thread, 16, g;\nmad.wide.u32 s, thread, 16, s;\n",
+    put(&t,
+        ".version 8.6\n.target sm_90a\n.address_size 64\n\n.shared .align 16 .b8 scratch[%u];\n"
+        ".visible .entry k(.param .align 8 .b8 buffers[24])\n{\n"
+        ".reg .b64 in, out, g, s;\n.reg .b32 thread, lane;\n"
+        "ld.param.u64 in, [buffers];\nld.param.u64 out, [buffers+8];\nld.param.u64 g, [buffers+16];\n"
+        "cvta.to.global.u64 in, in;\ncvta.to.global.u64 out, out;\ncvta.to.global.u64 g, g;\n"
+        "mov.u32 thread, %%tid.x;\nmov.u32 lane, %%laneid;\nmov.u64 s, scratch;\n"
+        "mad.wide.u32 in, thread, 8, in;\nmad.wide.u32 out, thread, 8, out;\n"
+        "mad.wide.u32 g, thread, 16, g;\nmad.wide.u32 s, thread, 16, s;\n",
         16 * N);
     for (unsigned v = 0; v < VECTORS; v++) {
         const struct vector *row = &vectors[v];
@@ -240,8 +268,8 @@ static char *make_ptx(void)
         else
             put(&t, ".reg .%s o;\n", type_of(row->out));
         for (unsigned k = 0; row->in[k]; k++)
-            put(&t, ".reg .%s x%u;\nld.global.%s x%u, [in+%u];\n", type_of(row->in[k]), k + 1, type_of(row->in[k]), k + 1,
-                (flavour_of(row->in[k]) * INPUTS + k) * N * 8);
+            put(&t, ".reg .%s x%u;\nld.global.%s x%u, [in+%u];\n", type_of(row->in[k]), k + 1, type_of(row->in[k]),
+                k + 1, (flavour_of(row->in[k]) * INPUTS + k) * N * 8);
         for (const char *c = row->text; *c; c++) {
             if (*c == '$')
                 c++, put(&t, *c == '0' ? "o" : "x%c", *c);
@@ -281,7 +309,8 @@ static int run_on(struct tw_device *device, uint64_t (*out)[N])
         status = tw_device_fill(device, p.scratch, 0, 16 * N, &error);
     if (!status)
         status = tw_device_fill(device, p.out, 0, VECTORS * sizeof *out, &error);
-    struct tw_launch launch = {.kernel = kernel, .grid = {1, 1, 1}, .block = {N, 1, 1}, .params = &p, .params_bytes = sizeof p};
+    struct tw_launch launch = {
+        .kernel = kernel, .grid = {1, 1, 1}, .block = {N, 1, 1}, .params = &p, .params_bytes = sizeof p};
     if (!status)
         status = tw_device_launch(device, &launch, &error);
     if (!status)
@@ -307,11 +336,12 @@ static uint32_t checksum(const struct vector *row)
     return h;
 }
 
-/* ---- Comparison --------------------------------------------------------------------------------------------------- */
+/* ---- Comparison ----------------------------------------------------------------------------------------------- */
 
 static double small_float(uint32_t x, int exponent, int mantissa)
 {
-    int e = (int)(x >> mantissa) & ((1 << exponent) - 1), m = (int)x & ((1 << mantissa) - 1), bias = (1 << (exponent - 1)) - 1;
+    int e = (int)(x >> mantissa) & ((1 << exponent) - 1), m = (int)x & ((1 << mantissa) - 1),
+        bias = (1 << (exponent - 1)) - 1;
     double sign = x >> 15 & 1 ? -1.0 : 1.0;
     if (e == (1 << exponent) - 1)
         return m ? (double)NAN : sign * (double)INFINITY;
@@ -400,8 +430,8 @@ static void vectors_equal(void **state)
     }
     assert_int_equal(fgetc(file), EOF);
     fclose(file);
-    print_message("# %d rows, %d answers; of %u approximations %u are equal\n", (int)VECTORS, (int)VECTORS * N, approximate,
-                  equal);
+    print_message("# %d rows, %d answers; of %u approximations %u are equal\n", (int)VECTORS, (int)VECTORS * N,
+                  approximate, equal);
     if (bad)
         fail_msg("%d of %d instructions differ", bad, (int)VECTORS);
     tw_device_close(device);
@@ -430,6 +460,14 @@ static void comparison_refuses(void **state)
     assert_false(close_enough(&row, 0x35800001, 0));
     row = (struct vector){'r', "r", MEASURE_EXACT, 0, ""};
     assert_false(close_enough(&row, 1, 0));
+}
+
+/* The same with the handlers for any processor. */
+static void vectors_equal_without_avx2(void **state)
+{
+    emu_vectors_limit(EMU_VECTORS_ANY);
+    vectors_equal(state);
+    emu_vectors_limit(EMU_VECTORS_AVX512);
 }
 
 static int record(const char *path)
@@ -465,6 +503,7 @@ int main(int argc, char **argv)
         FILE *out = fopen(argv[2], "w");
         return !out || fputs(ptx, out) < 0 || fclose(out) != 0;
     }
-    const struct CMUnitTest tests[] = {cmocka_unit_test(comparison_refuses), cmocka_unit_test(vectors_equal)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(comparison_refuses), cmocka_unit_test(vectors_equal),
+                                       cmocka_unit_test(vectors_equal_without_avx2)};
     return cmocka_run_group_tests_name("emu vectors", tests, NULL, NULL);
 }

@@ -77,7 +77,7 @@ static const char hopper[] =
     "#endif\n";
 
 static const char head[] =
-    "extern \"C\" __global__ void k(const __grid_constant__ params p)\n{ const int t = threadIdx.x;\n";
+    "extern \"C\" __global__ void __launch_bounds__(THREADS, 1) k(const __grid_constant__ params p)\n{ const int t = threadIdx.x;\n";
 
 struct kernel {
     const char *id, *hazard, *arch;
@@ -122,7 +122,7 @@ static void run_kernel(const struct kernel *kernel, int bug, const struct emu_op
     static char source[32768];
     for (unsigned i = 0; i < BYTES / 4; i++)
         x[i] = i * 2654435761u >> 8;
-    int bytes = snprintf(source, sizeof source, "#define BUG %d\n%s%s%s%s\n}\n", bug, common, hopper, head,
+    int bytes = snprintf(source, sizeof source, "#define BUG %d\n#define THREADS %u\n%s%s%s%s\n}\n", bug, kernel->block, common, hopper, head,
                          kernel->text);
     assert_in_range(bytes, 1, sizeof source - 1);
     lab_open_with(&lab, kernel->arch, options);

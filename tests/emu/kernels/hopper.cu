@@ -137,6 +137,7 @@ extern "C" __global__ void wgmma(const __half *a, const __half *b, float *out)
         return (u64)(shared_address(p) >> 4 & 0x3fff) | (u64)(128 >> 4) << 16 | (u64)(256 >> 4) << 32;
     };
     float d[4] = {1, 2, 3, 4};
+    asm volatile("" : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])::"memory"); // they are there before the fence
     asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
     asm volatile("{\n\t.reg .pred p;\n\tsetp.ne.b32 p, %6, 0;\n\t"
                  "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%0, %1, %2, %3}, %4, %5, p, 1, 1, 0, 0;\n\t}"

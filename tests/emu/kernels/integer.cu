@@ -189,3 +189,20 @@ extern "C" __global__ void divisors(const u64 *a, const u64 *b, u64 *gcd, unsign
     }
     root[i] = (unsigned)low;
 }
+
+#define VIDEO(n, text) asm(text " %0, %1, %2, %3;" : "=r"(r) : "r"(x), "r"(y), "r"(z)); o[n] = r;
+
+// The instructions on two and four parts of a word.
+extern "C" __global__ void video(const unsigned *in, unsigned *o)
+{
+    unsigned x = in[threadIdx.x], y = in[threadIdx.x + 64], z = in[threadIdx.x + 128], r;
+    o += threadIdx.x * 32;
+    VIDEO(0, "vadd2.u32.u32.u32") VIDEO(1, "vadd4.s32.s32.u32.sat") VIDEO(2, "vadd4.u32.s32.s32.add") VIDEO(3, "vadd2.s32.u32.u32.sat")
+    VIDEO(4, "vsub2.s32.s32.s32") VIDEO(5, "vsub4.u32.u32.u32.sat") VIDEO(6, "vsub4.s32.u32.u32.add") VIDEO(7, "vsub2.u32.s32.u32.sat")
+    VIDEO(8, "vavrg2.s32.s32.s32") VIDEO(9, "vavrg4.u32.u32.u32") VIDEO(10, "vavrg4.s32.s32.s32") VIDEO(11, "vavrg2.u32.u32.u32.add")
+    VIDEO(12, "vabsdiff2.u32.u32.u32") VIDEO(13, "vabsdiff4.s32.s32.s32.sat") VIDEO(14, "vabsdiff4.u32.u32.u32.add") VIDEO(15, "vabsdiff2.u32.s32.s32")
+    VIDEO(16, "vmin2.s32.s32.s32") VIDEO(17, "vmin4.u32.u32.s32") VIDEO(18, "vmin4.u32.s32.s32.sat") VIDEO(19, "vmin2.u32.u32.u32.add")
+    VIDEO(20, "vmax2.s32.s32.u32") VIDEO(21, "vmax4.u32.u32.u32") VIDEO(22, "vmax4.s32.s32.s32.add") VIDEO(23, "vmax2.u32.s32.s32.sat")
+    VIDEO(24, "vset2.u32.u32.lt") VIDEO(25, "vset4.s32.s32.ge") VIDEO(26, "vset4.u32.u32.eq.add") VIDEO(27, "vset2.s32.s32.ne")
+    VIDEO(28, "vset4.u32.s32.gt") VIDEO(29, "vset2.s32.s32.le.add") VIDEO(30, "vabsdiff4.u32.u32.u32") o[31] = z;
+}

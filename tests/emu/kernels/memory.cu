@@ -233,8 +233,8 @@ extern "C" __global__ void printing(const float *in, int n)
         printf("plain text, 100%%\n");
         printf("%d %i %u %x %X %o %c|%5d|%-5d|%05d|%+d\n", -5, 7, 4000000000u, 255, 255, 8, 'z', 42, 42, 42, 42);
         printf("%f %.3f %8.2f %-8.1f| %e %g %G %a\n", 1.5, 3.14159, 2.5, -1.25, 12345.678, 1e-10, 1e20, 1.0);
-        printf("%lld %llu %llx %ld %hd %hhd\n", -1234567890123ll, 18446744073709551615ull, 0xabcdef012345ull, -9l,
-               (short)-3, (char)-4);
+        printf("%lld %llu %llx %ld %hd\n", -1234567890123ll, 18446744073709551615ull, 0xabcdef012345ull, -9l,
+               (short)-3);
         printf("%s and %s, %10s|%-6s|%.2s\n", "one", text_a, "right", "left", "cut");
         printf("%p %5s|%3c|%#x %#o % d\n", (void *)0, "ab", (char)120, 255, 8, 5);
         printf("%d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d\n", 1, 2, 3, 4,

@@ -157,6 +157,7 @@ extern "C" __global__ void halves_meet(const int *in, int *out)
     __shared__ int s[64];
     int lane = threadIdx.x % 32, mask = lane < 16 ? 0x0000ffff : 0xffff0000;
     s[threadIdx.x] = in[threadIdx.x];
+    __syncwarp();
     if (lane < 16) {
         __syncwarp(mask);
         out[threadIdx.x] = s[threadIdx.x ^ 15];
