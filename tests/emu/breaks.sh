@@ -51,10 +51,13 @@ JOB
 # stands in it is only where it is more than one. try_wait is a loop of its function, whose calls are taken out.
 cat >"$work/statements.awk" <<'AWK'
 function synchronises(text) {
-    return text ~ /mbarrier\.(init|arrive|expect_tx|inval|try_wait|test_wait)|fence\.|[" ]bar(rier)?\.(sync|arrive|red|cluster)|wgmma\.(fence|commit_group|wait_group)|cp\.async\.(bulk\.)?(commit|wait)_(group|all)|setmaxnreg|__sync(threads|warp)/
+    return text ~ /mbarrier\.(init|arrive|expect_tx|inval|try_wait|test_wait)|[" ]bar(rier)?\.(sync|arrive|red|cluster)/ ||
+        text ~ /fence\.|wgmma\.(fence|commit_group|wait_group)|cp\.async\.(bulk\.)?(commit|wait)_(group|all)/ ||
+        text ~ /setmaxnreg|__sync(threads|warp)/
 }
 function works(text) {
-    return text ~ /wgmma\.mma_async|cp\.async\.(bulk\.(tensor|shared|global)|c[ga]\.)|(st|ld)matrix|mma\.sync|prefetch|[" ](ld|st|red|atom)\.|\[[^]%]*\] *=/
+    return text ~ /wgmma\.mma_async|cp\.async\.(bulk\.(tensor|shared|global)|c[ga]\.)|(st|ld)matrix|mma\.sync/ ||
+        text ~ /prefetch|[" ](ld|st|red|atom)\.|\[[^]%]*\] *=/
 }
 # Number of the line in which the statement that begins on line `from` ends: brackets are closed, then a semicolon.
 function end_of(from,    i, text, quoted, depth, n, c, k) {

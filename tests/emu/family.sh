@@ -2,8 +2,8 @@
 # The kernels of the specs on the emulator, hazards looked for: right results, and no report. TAP on stdout.
 #   usage: tests/emu/family.sh [PROGRAM], from the top of the tree. Needs NVRTC, no GPU.
 #
-# Layouts, types and epilogues of specs/gemm.lua, architectures and completions: every pair of two of these in one run at
-# least, each in both variants. Then the specs' own kernels. FULL=1: all of them in every completion, with 20 seeds.
+# Layouts, types and epilogues of specs/gemm.lua, architectures and completions: every pair of two of these in one run
+# at least, each in both variants. Then the specs' own kernels. FULL=1: all of them in every completion, with 20 seeds.
 set -u
 program=${1:-build/tilewright}
 work=$(mktemp -d "${TMPDIR:-/tmp}/tw_family_XXXXXX") || exit 3
@@ -132,7 +132,11 @@ own() { # SPEC OPTION...
 }
 if [ "${FULL:-0}" = 1 ]; then
     for s in 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21; do
-        case $s in 0) mode='--complete eager' ;; 1) mode='--complete late' ;; *) mode="--complete random --seed $s" ;; esac
+        case $s in
+        0) mode='--complete eager' ;;
+        1) mode='--complete late' ;;
+        *) mode="--complete random --seed $s" ;;
+        esac
         for arch in sm_90a sm_80; do own specs/gemm.lua --arch $arch $mode; done
         own specs/rms_norm.lua $mode
         own tests/gpu/corners.lua --set M=200,N=208,K=96 $mode

@@ -114,7 +114,8 @@ static void refused(void **state)
          "bug cannot be planted into entry: 'wait(' stands 2 times in kernel, and as many are too few"},
         {{BREAK_REPLACE, "wait", 0, "arrive", "x"},
          "bug cannot be planted into entry: 'arrive' stands 0 times in wait, and should stand there once"},
-        {{BREAK_REPLACE, "arrive", 0, "4", "5"}, "bug cannot be planted into entry: the text defines no function arrive"},
+        {{BREAK_REPLACE, "arrive", 0, "4", "5"},
+         "bug cannot be planted into entry: the text defines no function arrive"},
         {{BREAK_REMOVE, "kernel", 0, "(3)", NULL},
          "bug cannot be planted into entry: no statement begins with '(3)' in entry"},
     };

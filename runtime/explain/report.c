@@ -1,0 +1,154 @@
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "explain.h"
+
+// The argument that each rule is about.
+static const enum tmap_arg rule_args[TW_TENSORMAP_RULE_COUNT] = {
+#define RULE(ID, name, level, funcs, arg, broken, nearest, bound, text) TMAP_##arg,
+#include "tensormap_rules.def"
+#undef RULE
+};
+
+static const struct {
+    int result;
+    const char *name, *advice;
+} results[] = {
+#define RESULT(result, name, advice) {result, name, advice},
+#include "results.def"
+#undef RESULT
+};
+
+void explain_append(char *text, size_t size, size_t *used, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    int length = vsnprintf(text + *used, size - *used, format, list);
+    va_end(list);
+    if (length > 0)
+        *used += (size_t)length < size - *used ? (size_t)length : size - *used - 1;
+}
+
+// Whether a finding speaks of entries that nobody could read. A bounding box is made of three lists.
+static int blind(const struct explain_call *c, enum tw_tensormap_rule rule)
+{
+    unsigned box = 1u << TMAP_DIM | 1u << TMAP_LOWER | 1u << TMAP_UPPER;
+    return c->missing & 1u << rule_args[rule] ||
+           (c->missing & box && strcmp(tw_tensormap_rule_name(rule), "TMA-AREA") == 0);
+}
+
+// The call as words, with where a list lies in place of entries that could not be read.
+static void append_call(const struct explain_call *c, char *text, size_t size, size_t *used)
+{
+    char words[1024], name[32], *rest;
+    tw_tensormap_format(&c->call, words, sizeof words);
+    for (char *word = strtok_r(words, " ", &rest); word; word = strtok_r(NULL, " ", &rest)) {
+        int arg = TMAP_ARG_COUNT - 1;
+        for (; arg > TMAP_NONE; arg--) {
+            snprintf(name, sizeof name, "%s=", tmap_args[arg].name);
+            if (c->missing & 1u << arg && strncmp(word, name, strlen(name)) == 0)
+                break;
+        }
+        if (arg == TMAP_NONE)
+            explain_append(text, size, used, " %s", word);
+        else
+            explain_append(text, size, used, " %s(at 0x%" PRIx64 ")", name, c->lists[arg]);
+    }
+    explain_append(text, size, used, "\n");
+}
+
+// What is wrong with pointers, which no rule of the call's values speaks of. Returns the count of rules.
+static int append_pointers(const struct explain_call *c, int failed, int warnings, char *text, size_t size,
+                           size_t *used)
+{
+    int count = 0;
+    for (int arg = TMAP_NONE + 1; arg < TMAP_ARG_COUNT; arg++) {
+        unsigned entries = tmap_entries(&c->call, (enum tmap_arg)arg);
+        const char *name = tmap_args[arg].name;
+        if (!(c->missing & 1u << arg))
+            continue;
+        count++;
+        explain_append(text, size, used, "    TMA-NULL: %s is ", name);
+        if (c->lists[arg])
+            explain_append(text, size, used, "0x%" PRIx64 ", where no memory can be read", c->lists[arg]);
+        else
+            explain_append(text, size, used, "NULL");
+        explain_append(text, size, used, "; pass a list of %u, one %s\n", entries,
+                       tmap_args[arg].entries == TMAP_ENTRIES_RANK      ? "to each dimension"
+                       : tmap_args[arg].entries == TMAP_ENTRIES_STRIDES ? "to each dimension but the innermost"
+                                                                        : "to each spatial dimension");
+    }
+    if (c->map == 0) {
+        count++;
+        explain_append(text, size, used,
+                       "    TMA-NULL: tensorMap is NULL; pass the CUtensorMap that is to be filled\n");
+    } else if (c->map % 64 != 0 && (failed || warnings)) {
+        // cuda.h asks for it; driver 580 takes a map at 32 mod 64.
+        count++;
+        explain_append(text, size, used,
+                       "    %sTMA-MAP: tensorMap is 0x%" PRIx64
+                       ", no multiple of 64 bytes, which cuda.h asks for and not "
+                       "every driver; declare it alignas(64)\n",
+                       failed ? "" : "warning ", c->map);
+    }
+    return count;
+}
+
+int explain_report(const char *name, const struct explain_call *c, const struct explain_machine *machine, int result,
+                   int warnings, char *text, size_t size)
+{
+    struct tw_tensormap_verdict verdict;
+    struct tw_tensormap_call nearest;
+    char line[1024];
+    size_t used = 0, known = 0;
+    text[0] = 0;
+
+    while (known < sizeof results / sizeof *results && results[known].result != result)
+        known++;
+    explain_append(text, size, &used, "%s ", name);
+    if (result == 0)
+        explain_append(text, size, &used, "was accepted, against the documentation");
+    else if (known < sizeof results / sizeof *results)
+        explain_append(text, size, &used, "failed: %s (%d)", results[known].name, result);
+    else
+        explain_append(text, size, &used, "failed: error %d", result);
+    explain_append(text, size, &used, ", compute capability %d.%d%s\n   ", machine->cc / 10, machine->cc % 10,
+                   machine->cc_known ? "" : " assumed");
+    append_call(c, text, size, &used);
+
+    int count = append_pointers(c, result != 0, warnings, text, size, &used), refused = 0;
+    tw_tensormap_check(&c->call, machine->cc, &verdict);
+    for (int i = 0; i < verdict.count; i++)
+        refused += !verdict.finding[i].warning && !blind(c, verdict.finding[i].rule);
+    // A driver may refuse what the measured one takes: with no other reason, the warnings are the reason.
+    if (result != 0 && refused == 0 && !c->missing && c->map)
+        warnings = 1;
+    for (int i = 0; i < verdict.count; i++) {
+        const struct tw_tensormap_finding *finding = &verdict.finding[i];
+        if (blind(c, finding->rule) || (finding->warning && !warnings) || (!finding->warning && result == 0))
+            continue;
+        count++;
+        tw_tensormap_message(&c->call, machine->cc, finding, line, sizeof line);
+        explain_append(text, size, &used, "    %s%s: %s\n", finding->warning ? "warning " : "",
+                       tw_tensormap_rule_name(finding->rule), line);
+    }
+    if (result == 0) {
+        if (count == 0)
+            text[0] = 0;
+        return count;
+    }
+    if (known < sizeof results / sizeof *results && results[known].advice[0])
+        explain_append(text, size, &used, "    %s\n", results[known].advice);
+    else if (count == 0)
+        explain_append(text, size, &used,
+                       "    no rule known here forbids this call (driver %d.%d): please report the two lines above to "
+                       "Tilewright\n",
+                       machine->driver / 1000, machine->driver % 1000 / 10);
+    // Without a valid rank nobody knows how long the lists are, and none was read.
+    if (refused && !c->missing && tmap_rank(&c->call) && tw_tensormap_nearest(&c->call, machine->cc, &nearest) == TW_OK)
+        explain_append(text, size, &used, "    the nearest call that works:\n        %s\n",
+                       tw_tensormap_format(&nearest, line, sizeof line));
+    return count;
+}

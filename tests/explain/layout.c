@@ -1,0 +1,76 @@
+// cupti_abi.h and watched.def against the headers of a toolkit: compiled, not run.
+#include <stddef.h>
+
+#include <cuda.h>
+#include <cupti.h>
+
+#include "explain/cupti_abi.h"
+
+#define SAME(ours, our, theirs, their)                                                                                 \
+    _Static_assert(offsetof(ours, our) == offsetof(theirs, their) &&                                                   \
+                       sizeof(((ours *)0)->our) == sizeof(((theirs *)0)->their),                                       \
+                   #ours " " #our)
+#define DATA(our, their) SAME(struct cupti_callback_data, our, CUpti_CallbackData, their)
+DATA(site, callbackSite);
+DATA(function_name, functionName);
+DATA(parameters, functionParams);
+DATA(result, functionReturnValue);
+DATA(symbol_name, symbolName);
+DATA(context, context);
+DATA(context_uid, contextUid);
+DATA(correlation_data, correlationData);
+DATA(correlation_id, correlationId);
+_Static_assert(sizeof(struct cupti_callback_data) == sizeof(CUpti_CallbackData), "size");
+
+#define COMMON(ours, theirs)                                                                                           \
+    SAME(ours, map, theirs, tensorMap);                                                                                \
+    SAME(ours, dtype, theirs, tensorDataType);                                                                         \
+    SAME(ours, rank, theirs, tensorRank);                                                                              \
+    SAME(ours, address, theirs, globalAddress);                                                                        \
+    SAME(ours, dim, theirs, globalDim);                                                                                \
+    SAME(ours, stride, theirs, globalStrides);                                                                         \
+    SAME(ours, estride, theirs, elementStrides);                                                                       \
+    SAME(ours, interleave, theirs, interleave);                                                                        \
+    SAME(ours, swizzle, theirs, swizzle);                                                                              \
+    SAME(ours, l2, theirs, l2Promotion);                                                                               \
+    SAME(ours, oob, theirs, oobFill);                                                                                  \
+    _Static_assert(sizeof(ours) == sizeof(theirs), #ours)
+COMMON(struct cupti_tiled, cuTensorMapEncodeTiled_params);
+SAME(struct cupti_tiled, box, cuTensorMapEncodeTiled_params, boxDim);
+COMMON(struct cupti_im2col, cuTensorMapEncodeIm2col_params);
+SAME(struct cupti_im2col, lower, cuTensorMapEncodeIm2col_params, pixelBoxLowerCorner);
+SAME(struct cupti_im2col, upper, cuTensorMapEncodeIm2col_params, pixelBoxUpperCorner);
+SAME(struct cupti_im2col, channels, cuTensorMapEncodeIm2col_params, channelsPerPixel);
+SAME(struct cupti_im2col, pixels, cuTensorMapEncodeIm2col_params, pixelsPerColumn);
+COMMON(struct cupti_im2col_wide, cuTensorMapEncodeIm2colWide_params);
+SAME(struct cupti_im2col_wide, lower, cuTensorMapEncodeIm2colWide_params, pixelBoxLowerCornerWidth);
+SAME(struct cupti_im2col_wide, upper, cuTensorMapEncodeIm2colWide_params, pixelBoxUpperCornerWidth);
+SAME(struct cupti_im2col_wide, channels, cuTensorMapEncodeIm2colWide_params, channelsPerPixel);
+SAME(struct cupti_im2col_wide, pixels, cuTensorMapEncodeIm2colWide_params, pixelsPerColumn);
+SAME(struct cupti_im2col_wide, mode, cuTensorMapEncodeIm2colWide_params, mode);
+
+_Static_assert((int)CUPTI_DOMAIN_DRIVER_API == (int)CUPTI_CB_DOMAIN_DRIVER_API, "domain");
+_Static_assert((int)CUPTI_SITE_EXIT == (int)CUPTI_API_EXIT, "site");
+_Static_assert((int)CUPTI_MULTIPLE_SUBSCRIBERS == (int)CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED, "error");
+
+enum {
+#define WATCHED(FUNC, name, id, type, read) ID_##FUNC = id,
+#include "explain/watched.def"
+};
+_Static_assert((int)ID_TILED == (int)CUPTI_DRIVER_TRACE_CBID_cuTensorMapEncodeTiled, "tiled");
+_Static_assert((int)ID_IM2COL == (int)CUPTI_DRIVER_TRACE_CBID_cuTensorMapEncodeIm2col, "im2col");
+_Static_assert((int)ID_IM2COL_WIDE == (int)CUPTI_DRIVER_TRACE_CBID_cuTensorMapEncodeIm2colWide, "im2col wide");
+
+#define RESULT(number, name, advice) number,
+static const int results[] = {
+#include "explain/results.def"
+};
+_Static_assert(sizeof results / sizeof *results == 5, "the rows below");
+_Static_assert(CUDA_ERROR_INVALID_VALUE == 1 && CUDA_ERROR_NOT_INITIALIZED == 3 && CUDA_ERROR_DEINITIALIZED == 4 &&
+                   CUDA_ERROR_INVALID_CONTEXT == 201 && CUDA_ERROR_NOT_SUPPORTED == 801,
+               "results");
+int last_result(void);
+int last_result(void)
+{
+    return results[4];
+}

@@ -1,0 +1,28 @@
+# PTX of NVRTC into one file a kernel: FOLDER/PREFIX.NUMBER.ptx with everything but the other kernels, without the lines
+# that only name source lines. Each gets a "//fuzz" line (fuzz_load.c) with a seed and a mode of its own. Variables:
+# folder, prefix.
+function hex(digits,    text) {
+    while (digits--)
+        text = text substr("0123456789abcdef", 1 + int(16 * rand()), 1)
+    return text
+}
+BEGIN { srand(length(prefix)) }
+/^[ \t]*\.(loc|file)[ \t]/ || /^[ \t]*\/\// || /^[ \t]*$/ { next }
+/^\.section/ { section = 1 }
+section { if (/^[ \t]*}/) section = 0; next }
+/\.entry/ { kernel = ++kernels }
+kernel { own[kernel] = own[kernel] $0 "\n" }
+!kernel { shared[kernels] = shared[kernels] $0 "\n" } # what stands between kernels belongs to all of them
+/^}/ { kernel = 0 }
+END {
+    for (k = 1; k <= kernels; k++) {
+        file = folder "/" prefix "." k ".ptx"
+        printf "//fuzz %s0000000000%s\n", hex(5), hex(1) > file
+        for (s = 0; s <= kernels; s++) {
+            printf "%s", shared[s] > file
+            if (s + 1 == k)
+                printf "%s", own[k] > file
+        }
+        close(file)
+    }
+}
