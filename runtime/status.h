@@ -3,6 +3,10 @@
 #ifndef TW_STATUS_H
 #define TW_STATUS_H
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum tw_status {
 #define STATUS(name, exit_status, text) name,
 #include "status.def"
@@ -33,5 +37,9 @@ int tw_status_exit(int status);
 /* Write the detail of a failure into *error (nothing if error is NULL) and return status, so that a function can end in
    `return tw_fail(error, TW_ERROR_FILE, "...", ...)`. Touches no memory but *error. */
 int tw_fail(struct tw_error *error, int status, const char *format, ...) TW_PRINTF(3, 4);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -124,6 +124,22 @@ int tw_tensormap_decode(const uint64_t map[16], struct tw_tensormap_call *call, 
 // was, where the address breaks a rule of the map: a multiple of 16 bytes (32 with interleave 32B), below 2^57.
 int tw_tensormap_replace_address(uint64_t map[16], uint64_t addr);
 
+// The rows of tensormap_workarounds.def: bits that drivers up to a version set wrongly.
+enum tw_tensormap_workaround {
+#define WORKAROUND(ID, capability, driver_version, bit, text) TW_TENSORMAP_WORKAROUND_##ID,
+#include "tensormap_workarounds.def"
+#undef WORKAROUND
+    TW_TENSORMAP_WORKAROUND_COUNT
+};
+
+// Mends a map that a driver wrote, of any of the three encode calls, for a device of compute capability cc;
+// driver_version as cuDriverGetVersion gives it, 13010 for 13.1. Returns what was cleared: bit i for row i; 0: nothing.
+// A map of the encoder here needs none.
+unsigned tw_tensormap_work_around(uint64_t map[16], int cc, int driver_version);
+
+// A row in words, "bit 85, Blackwell, drivers up to 13.1: ...". A static string.
+const char *tw_tensormap_workaround_text(enum tw_tensormap_workaround workaround);
+
 // Writes the call as words, "f=tiled dtype=BFLOAT16 dim=100,64 ...", zero-terminated and cut at size. Arguments that
 // the func does not have are left out, and so are rank where it is valid (the lists show it), and mode, interleave,
 // swizzle, l2, oob and estride where they hold the default (0; 1). Returns text.

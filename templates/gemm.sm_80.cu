@@ -12,6 +12,7 @@
 //@ local ab, mma = plan.ring.ab, plan.mma.mma
 //@ local A, B = plan.tensor.A, plan.tensor.B
 //@ local ahead = ab.stages - 1
+//@ local copies = A.access == "cp_async" or B.access == "cp_async"
 //@ local outputs = {}
 //@ for _, t in ipairs(plan.tensor) do if t.out then outputs[#outputs + 1] = t end end
 ${banner}
@@ -64,12 +65,16 @@ ${entry}(const __grid_constant__ arguments args)
 //@ end
                 ab_advance(fill);
             }
+//@ if copies then
             ab_commit();
+//@ end
         }
         #pragma unroll 1
 //@ loop "k"
         for (int step = 0; step < steps; ++step) {
+//@ if copies then
             ab_wait();
+//@ end
             ab_meet();
             if (step + ${ahead} < steps) {
                 const int k = (step + ${ahead}) * ${tile.k};
@@ -85,7 +90,9 @@ ${entry}(const __grid_constant__ arguments args)
 //@ end
                 ab_advance(fill);
             }
+//@ if copies then
             ab_commit();
+//@ end
             mma(sum, read, warp);
             ab_advance(read);
         }

@@ -96,8 +96,8 @@ tilewright help --luacats
 is 0 && silent err && prints '@class'
 ok $? "help --luacats"
 tilewright help hazards
-is 0 && silent err && prints '^UNORDERED-READ$' && prints '^DEADLOCK$' && prints '^    do: ' && prints '^barrier.cluster$' &&
-    ! grep -q '.\{101\}' "$work/out"
+is 0 && silent err && prints '^UNORDERED-READ$' && prints '^DEADLOCK$' && prints '^    do: ' &&
+    prints '^barrier.cluster$' && ! grep -q '.\{101\}' "$work/out"
 ok $? "help hazards: names, what to do and edges, at 100 columns"
 tilewright help nothing
 is 2 && silent out
@@ -334,7 +334,8 @@ is 0 && prints '^verified small sm_90a emu M=17,N=40,K=64 error ' && prints '^ve
 ok $? "run without a GPU: on the emulator, which one line says; the last line counts the cases"
 tilewright run "$work/good.lua" --arch sm_90a --kernel small --device none
 is 0 && silent err && prints '^compiled small sm_90a registers [0-9]* shared [0-9]* spills 0 frame 0$' &&
-    prints '^compiled small__unaligned sm_90a' && prints '^compiled 2 entry points; nothing was executed: --device none$'
+    prints '^compiled small__unaligned sm_90a' &&
+    prints '^compiled 2 entry points; nothing was executed: --device none$'
 ok $? "run --device none: registers, shared memory and spills"
 tilewright run "$work/good.lua" --device cuda
 is 3 && silent out && ! silent err

@@ -22,8 +22,8 @@ ok() { # status name [file that shows what is wrong]
     fi
 }
 
-# The file as the test knows it: no place in the program, no address of its map.
-known() { sed -e '/^    called from /d' -e 's/tensorMap is 0x[0-9a-f]*/tensorMap is 0x.../' "$1"; }
+# A file of reports without the places in the program.
+known() { sed '/^    called from /d' "$1"; }
 
 # The program with the library, or, where the first word is -, without it; out, err and status lie in $work then.
 program() {
@@ -136,26 +136,28 @@ ok $? "TILEWRIGHT_EXPLAIN_WARNINGS=1: what the documentation forbids" "$work/err
 program - pointers
 mv "$work/out" "$work/without"
 program pointers
-cmp -s "$work/without" "$work/out" && [ "$(grep -c '^tilewright explain #' "$work/err")" -eq 10 ]
+cmp -s "$work/without" "$work/out" && [ "$(grep -c '^tilewright explain #' "$work/err")" -eq 11 ]
 ok $? "pointers to nowhere, ranks out of range: the program goes on" "$work/err"
 sed -n '/ #1: /,/ #2: /p' "$work/err" | grep -o 'TMA-NULL: [a-zA-Z]* is NULL' | tr '\n' ' ' >"$work/log"
 [ "$(cat "$work/log")" = "TMA-NULL: dim is NULL TMA-NULL: stride is NULL TMA-NULL: box is NULL \
 TMA-NULL: estride is NULL TMA-NULL: tensorMap is NULL " ]
 ok $? "pointers: each NULL is named" "$work/log"
 grep -q 'TMA-NULL: box is 0x10, where no memory can be read; pass a list of 2' "$work/err" &&
-    grep -q 'TMA-MAP: tensorMap is 0x.*, no multiple of 64' "$work/err" && ! grep -q 'no rule known' "$work/err"
+    [ "$(grep -c '^    warning TMA-MAP: tensorMap is 0x.*, no multiple of 64' "$work/err")" -eq 1 ] &&
+    ! grep -q 'no rule known' "$work/err"
 ok $? "pointers: unreadable and unaligned" "$work/err"
-for rank in 0 4294967295 6; do grep -q "TMA-RANK: rank is $rank, a tiled map has 1 to 5" "$work/err" || echo $rank; done \
-    >"$work/log"
+for rank in 0 4294967295 6; do
+    grep -q "TMA-RANK: rank is $rank, a tiled map has 1 to 5" "$work/err" || echo $rank
+done >"$work/log"
 [ ! -s "$work/log" ]
 ok $? "ranks out of range" "$work/err"
 
 # ---- again and again
 
 program loop 1000
-[ "$(grep -c '^tilewright explain #' "$work/err")" -eq 3 ] && tail -n 1 "$work/err" >"$work/log" &&
-    echo "tilewright explain: 3000 calls, 3 different told: #1 came 1000 times, #2 came 1000 times, #3 came 1000 times" |
-    cmp -s - "$work/log"
+all="tilewright explain: 3000 calls, 3 different told"
+[ "$(grep -c '^tilewright explain #' "$work/err")" -eq 3 ] &&
+    [ "$(tail -n 1 "$work/err")" = "$all: #1 came 1000 times, #2 came 1000 times, #3 came 1000 times" ]
 ok $? "what comes again is counted" "$work/err"
 program threads 500
 [ "$(grep -c '^tilewright explain #' "$work/err")" -eq 3 ] &&

@@ -292,6 +292,19 @@ static void maps(const struct host_facts *f, const struct sink *s)
     end(s);
     integer(s, "map_count", f->map_count);
     boolean(s, "map_strides", strides);
+    array(s, "workaround");
+#define WORKAROUND(ID, since, until, number, what)                                                                     \
+    object(s, NULL);                                                                                                   \
+    integer(s, "capability", since);                                                                                   \
+    integer(s, "driver_version", until);                                                                               \
+    integer(s, "bit", number);                                                                                         \
+    integer(s, "word", (number) / 64);                                                                                 \
+    integer(s, "first_bit", (number) / 64 * 64);                                                                       \
+    text(s, "text", what);                                                                                             \
+    end(s);
+#include "tensormap_workarounds.def"
+#undef WORKAROUND
+    end(s);
 }
 
 /* ---- images ---------------------------------------------------------------------------------------------------- */

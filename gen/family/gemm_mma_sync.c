@@ -285,9 +285,12 @@ static int add_program(struct mma_sync *x)
     const struct plan_step end = {.op = PLAN_END, .ring = -1, .tensor = -1};
     const struct plan_step *const program[] = {&tiles, &prologue, &fill_a, &fill_b, &commit, &end,    &k,  &wait,
                                                &meet,  &fill_a,   &fill_b, &commit, &read_a, &read_b, &end};
+    /* What loads and stores have filled is there when the barrier is passed: nothing to commit and to wait for. */
+    bool copies = p->tensor[g->a].access == PLAN_ACCESS_CP_ASYNC || p->tensor[g->b].access == PLAN_ACCESS_CP_ASYNC;
     int status = 0;
     for (size_t i = 0; i < sizeof program / sizeof *program && !status; i++)
-        status = family_add_step(p, role, *program[i]);
+        if (copies || (program[i] != &commit && program[i] != &wait))
+            status = family_add_step(p, role, *program[i]);
     for (int i = 0; i < g->output_count && !status; i++) {
         const char *call = plan_text(p, "%s_store_global", p->tensor[g->output[i]].name);
         struct plan_step store = {.op = PLAN_GLOBAL, .ring = -1, .tensor = g->output[i], .call = call};

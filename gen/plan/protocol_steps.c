@@ -340,9 +340,11 @@ static void fill_cp_async(struct run *x, struct thread *t)
     if (!readers_are_through(x, t, s->ring, t->block, index))
         return;
     struct touch *u = &r->touch[stage];
+    bool in_flight = u->copy_index == index && u->copy_over == NEVER;
+    bool at_once = x->p->tensor[s->tensor].access == PLAN_ACCESS_GLOBAL; /* by loads and stores */
     u->copy_index = index;
     u->copy_group = t->copy_groups;
-    u->copy_over = NEVER;
+    u->copy_over = at_once && !in_flight ? now(x, t) : NEVER;
     if (advance(&r->filling, r->fills, protocol_slot(x->p, s))) {
         r->filled++;
         r->filled_here++;

@@ -115,10 +115,10 @@ static inline uint32_t tangent(enum format f, uint32_t x, uint32_t y, uint32_t z
 
 /* ---- Quick ways --------------------------------------------------------------------------------------------------- */
 
-/* Sums and products without flags, in floats and without branches, so that the compiler makes vectors of them. A product
-   of two f16 is a float, and so is that of two bf16 that is a normal float or whose factor is zero; *odd gains a bit
-   where that does not hold, or where something is no number, and then the result is not used. A sum is rounded to odd
-   first, as in floats.h. */
+/* Sums and products without flags, in floats and without branches, so that the compiler makes vectors of them. A
+   product of two f16 is a float, and so is that of two bf16 that is a normal float or has a factor of zero; *odd gains a
+   bit where that does not hold, or where something is no number, and then the result is not used. A sum is rounded to
+   odd first, as in floats.h. */
 static inline float quick_value(enum format format, uint32_t x)
 {
     if (format == BF16)
@@ -189,7 +189,7 @@ static inline uint32_t quick_fused(enum format f, uint32_t x, uint32_t y, uint32
     EMU_HANDLER(name##_quick)                                                                                          \
     {                                                                                                                  \
         const uint32_t *a = EMU_W(op->a), *b = EMU_W(op->b), *c = EMU_W(op->c);                                        \
-        uint32_t r[EMU_LANES], odd = 0;                                                                                  \
+        uint32_t r[EMU_LANES], odd = 0;                                                                                \
         EMU_EACH r[i] = quick_##FUNCTION(FORMAT, a[i] & 0xffff, b[i] & 0xffff, c[i] & 0xffff, &odd);                   \
         if (EMU_UNLIKELY(odd))                                                                                         \
             return name(warp, op);                                                                                     \
@@ -199,7 +199,7 @@ static inline uint32_t quick_fused(enum format f, uint32_t x, uint32_t y, uint32
     EMU_HANDLER(name##_pair_quick)                                                                                     \
     {                                                                                                                  \
         const uint32_t *a = EMU_W(op->a), *b = EMU_W(op->b), *c = EMU_W(op->c);                                        \
-        uint32_t r[EMU_LANES], odd = 0;                                                                                  \
+        uint32_t r[EMU_LANES], odd = 0;                                                                                \
         EMU_EACH r[i] = quick_##FUNCTION(FORMAT, a[i] & 0xffff, b[i] & 0xffff, c[i] & 0xffff, &odd);                   \
         EMU_EACH r[i] |= quick_##FUNCTION(FORMAT, a[i] >> 16, b[i] >> 16, c[i] >> 16, &odd) << 16;                     \
         if (EMU_UNLIKELY(odd))                                                                                         \

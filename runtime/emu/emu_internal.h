@@ -27,6 +27,8 @@ enum {
     EMU_SLICE = 512,        /* operations that a warp runs before the next one does, unless the options say less */
     EMU_MAX_WARPS = 32,     /* of a block */
     EMU_MAX_CLUSTER = 16,   /* blocks of a cluster */
+    EMU_RESERVED = 0x80,      /* offset of what CUDA keeps for cooperative groups below a block's shared memory, */
+    EMU_RESERVED_BYTES = 288, /* and how much; zeros at first */
     EMU_SHARED_START = 0x400, /* offset of a block's first byte of shared memory, as on hardware */
     EMU_POISON = 0xff,      /* fresh memory: a NaN in every float type */
     EMU_LOCAL_START = 0x100 /* first valid local address */
@@ -240,6 +242,7 @@ struct emu_module {
     uint32_t constant_slots, constant_count;
     uint32_t positions;              /* instructions of all lowered functions */
     uint8_t has_wgmma;
+    uint8_t has_reserved; /* reads where the reserved shared memory is */
     struct emu_extra *extras;        /* memory that ops point to */
 };
 

@@ -51,8 +51,8 @@ static size_t place_c(unsigned n, unsigned bits, unsigned lane, unsigned i)
     return ((lane / 4 + 8 * (i / 2 % 2)) * n + 2 * (lane % 4) + i % 2 + 8 * (i / 4)) * 4u;
 }
 
-// Lanes 4 row .. 4 row + 3 of one or two registers hold eight neighbours of a row: of 16 bits in one register, of 32 bits
-// in turn in registers i and i + 1.
+// Lanes 4 row .. 4 row + 3 of one or two registers hold eight neighbours of a row: of 16 bits in one register, of 32
+// bits in turn in registers i and i + 1.
 void emu_fragment_gather_c(const uint32_t *const *reg, unsigned n, unsigned bits, void *c)
 {
     unsigned registers = n * bits / 64, step = bits == 16 ? 1 : 2;

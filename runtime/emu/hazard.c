@@ -175,6 +175,7 @@ void emu_hazard_close(struct emu_hazard *hazard)
     }
     tw_free(hazard->rt, hazard->nodes);
     tw_free(hazard->rt, hazard->reports);
+    tw_free(hazard->rt, hazard->guesses);
     tw_free(hazard->rt, hazard->report_slots);
     tw_free(hazard->rt, hazard);
 }

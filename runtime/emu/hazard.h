@@ -79,6 +79,7 @@ struct emu_hazard_report {
     uint32_t lanes;            /* that the finding is about */
     uint32_t tag;              /* the caller's; 0 at first */
     uint64_t event;            /* the engine's: which access was told when it was last found */
+    uint32_t guess;            /* the engine's */
     uint8_t held;              /* not told yet (emu_hazard_settle) */
 };
 
@@ -167,7 +168,9 @@ enum {
     EMU_ACCESS_SAME = 32,
     EMU_ACCESS_CTA = 0 << 6, /* scopes; .sys is GPU here */
     EMU_ACCESS_CLUSTER = 1 << 6,
-    EMU_ACCESS_GPU = 2 << 6
+    EMU_ACCESS_GPU = 2 << 6,
+    EMU_ACCESS_CAS = 1 << 8 /* an ATOMIC that compares: an ordinary read of the same place before it was a guess, which it
+                               puts right; such reads are no hazard */
 };
 
 /* Each lane of `lanes` accesses `bytes` bytes (1 to 32) at address[lane] + offset: ld, st, atom, red, ldmatrix and

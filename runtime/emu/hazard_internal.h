@@ -292,6 +292,8 @@ struct emu_hazard {
     struct emu_hazard_report *reports;
     size_t report_count, report_room, told;
     uint64_t event; /* accesses told so far */
+    uint32_t *guesses; /* positions of ordinary reads that a compare-and-swap follows */
+    uint32_t guess_count, guess_room;
     uint32_t *report_slots;
     size_t report_slot_count;
 };
@@ -390,12 +392,14 @@ struct hz_finding {
     uint32_t position, other;
     uint64_t other_block;
     uint32_t other_warp;
-    uint8_t held; /* HZ_HELD_* */
+    uint8_t held;   /* HZ_HELD_* */
+    uint32_t guess; /* position of the ordinary read */
     uint64_t event; /* number of the access; 0: no access */
 };
 enum {
     HZ_HELD_LATE = 1, /* told behind the others */
-    HZ_HELD_WEAK      /* told if nothing else is */
+    HZ_HELD_WEAK,     /* told if nothing else is */
+    HZ_HELD_GUESS     /* an ordinary read and an atomic: told if no compare-and-swap follows the read anywhere */
 };
 void hz_report(struct emu_hazard *h, const struct hz_finding *finding, const char *format, ...) TW_PRINTF(3, 4);
 

@@ -76,9 +76,17 @@ static void tell(struct emu_hazard *h, struct emu_hazard_report *r)
 void emu_hazard_settle(struct emu_hazard *h)
 {
     int nothing = !h->told;
-    for (size_t i = 0; i < h->report_count; i++)
-        if (h->reports[i].held == HZ_HELD_LATE || (h->reports[i].held == HZ_HELD_WEAK && nothing))
-            tell(h, &h->reports[i]);
+    for (size_t i = 0; i < h->report_count; i++) {
+        struct emu_hazard_report *r = &h->reports[i];
+        int due = r->held == HZ_HELD_LATE || (r->held == HZ_HELD_WEAK && nothing);
+        if (r->held == HZ_HELD_GUESS) {
+            due = 1;
+            for (uint32_t g = 0; g < h->guess_count; g++)
+                due &= h->guesses[g] != r->guess;
+        }
+        if (due)
+            tell(h, r);
+    }
 }
 
 static void report_add(struct emu_hazard *h, const struct hz_finding *f, const char *format, va_list values)
@@ -117,7 +125,8 @@ static void report_add(struct emu_hazard *h, const struct hz_finding *f, const c
         r->warp = f->warp->index;
     }
     vsnprintf(r->text, sizeof r->text, format, values);
-    if (f->held && !h->options.first_only)
+    r->guess = f->guess;
+    if (f->held == HZ_HELD_GUESS || (f->held && !h->options.first_only))
         r->held = f->held;
     else
         tell(h, r);

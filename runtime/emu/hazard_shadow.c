@@ -188,6 +188,14 @@ static int phase_mistaken(const struct hz_access *a, const struct hz_record *r)
     return refills && w->waited_again;
 }
 
+/* An ordinary read and an atomic. */
+static int guess_possible(const struct hz_access *a, const struct hz_record *r)
+{
+    int mine = a->reads && a->writes && (a->flags & HZ_STRONG), theirs = (r->flags & HZ_WRITE) && (r->flags & HZ_STRONG);
+    int reads = a->reads && !a->writes && !(a->flags & HZ_STRONG), read = !(r->flags & (HZ_WRITE | HZ_STRONG | HZ_ASYNC));
+    return !a->operation && ((mine && read) || (theirs && reads));
+}
+
 static __attribute__((noinline, cold)) void conflict(const struct hz_access *a, const struct hz_record *r, uint8_t lane,
                                                      uint32_t mask, uint64_t address, int issued)
 {
@@ -202,6 +210,10 @@ static __attribute__((noinline, cold)) void conflict(const struct hz_access *a, 
                            .event = a->h->event,
                            .position = a->position};
     describe(a, r, &f);
+    if (guess_possible(a, r)) {
+        f.held = HZ_HELD_GUESS;
+        f.guess = a->reads && a->writes ? r->position : a->position;
+    }
     const char *mine = a->operation ? "asynchronous " : "";
     const char *what = a->writes ? "write" : "read";
     const char *other = r->flags & HZ_ASYNC ? "asynchronous " : "";
@@ -682,6 +694,30 @@ void emu_hazard_shared(struct emu_hazard_warp *warp, uint32_t lanes, const uint3
         lanes_access(&a, broadcast(&a, lanes, at, bytes), at, bytes);
 }
 
+/* What the warp has read by an ordinary read where it now compares and swaps. */
+static void note_guess(struct hz_access *a, uint64_t address, uint32_t bytes)
+{
+    struct emu_hazard *h = a->h;
+    struct hz_page *page = hz_is_shared(address) ? shared_page(a->cluster, address) : hz_global_page(a, address);
+    if (!page)
+        return;
+    const struct hz_chunk *k = &page->chunks[address % HZ_PAGE / HZ_CHUNK];
+    uint32_t mask = ((UINT32_C(1) << bytes) - 1) << address % HZ_CHUNK;
+    const struct hz_record *r = &k->read;
+    for (uint32_t next = k->more; r; next = h->nodes[next].next) {
+        if (!(r->flags & (HZ_WRITE | HZ_STRONG | HZ_ASYNC)) && (r->mask & mask) && r->who == a->who) {
+            uint32_t g = 0;
+            while (g < h->guess_count && h->guesses[g] != r->position)
+                g++;
+            if (g == h->guess_count && g < 1024 && !hz_grow(h, &h->guesses, &h->guess_room, g + 1, sizeof *h->guesses))
+                h->guesses[h->guess_count++] = r->position;
+        }
+        r = next ? &h->nodes[next].record : NULL;
+        if (!next)
+            break;
+    }
+}
+
 void emu_hazard_generic(struct emu_hazard_warp *warp, uint32_t lanes, const uint64_t address[32], uint64_t offset,
                         uint32_t bytes, unsigned access, uint32_t position)
 {
@@ -692,6 +728,8 @@ void emu_hazard_generic(struct emu_hazard_warp *warp, uint32_t lanes, const uint
     a.warp->touched |= lanes;
     for (unsigned i = 0; i < HZ_LANES; i++)
         at[i] = address[i] + offset;
+    for (uint32_t left = access & EMU_ACCESS_CAS ? lanes : 0; left; left &= left - 1)
+        note_guess(&a, at[__builtin_ctz(left)], bytes);
     if (access & EMU_ACCESS_STRONG) /* what it acquires orders the access itself */
         for (uint32_t left = lanes; left; left &= left - 1)
             if (a.h->flag_count || a.warp->fenced[0].count || (access & EMU_ACCESS_RELEASE))

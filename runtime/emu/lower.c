@@ -161,6 +161,7 @@ uint32_t emu_register(struct emu_lowering *l, const struct ptx_operand *operand)
 
 static uint32_t special(struct emu_lowering *l, const struct ptx_operand *operand, int wide)
 {
+    l->module->has_reserved |= operand->index == PTX_SR_RESERVED_SMEM_OFFSET_1;
     struct emu_op *op = emu_push(l, emu_op_special);
     op->d = temporary(l);
     op->a = operand->index;

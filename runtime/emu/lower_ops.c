@@ -10,7 +10,8 @@ static void copy(struct emu_lowering *l, const struct ptx_operand *to, const str
 {
     unsigned bits = emu_register_bits(l, to);
     uint32_t source = emu_operand(l, from, bits == 64 ? 'l' : bits == 128 ? 'q' : 'w');
-    struct emu_op *op = emu_push(l, bits == 64 ? *emu_alu()->mov64 : bits == 128 ? *emu_alu()->mov128 : *emu_alu()->mov32);
+    const struct emu_alu *alu = emu_alu();
+    struct emu_op *op = emu_push(l, bits == 64 ? *alu->mov64 : bits == 128 ? *alu->mov128 : *alu->mov32);
     op->d = emu_register(l, to);
     op->a = source;
 }

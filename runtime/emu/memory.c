@@ -88,6 +88,8 @@ static unsigned char *resolve_shared(struct emu_cluster *cluster, uint64_t addre
     if (rank >= cluster->block_count)
         return NULL;
     struct emu_block *block = &cluster->blocks[rank];
+    if (offset - EMU_RESERVED < EMU_RESERVED_BYTES && bytes <= EMU_RESERVED_BYTES - (offset - EMU_RESERVED))
+        return block->shared + offset;
     if (offset < EMU_SHARED_START || bytes > block->shared_end || offset > block->shared_end - bytes)
         return NULL;
     return block->shared + offset;

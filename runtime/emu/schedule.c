@@ -66,6 +66,21 @@ static void cluster_free(struct emu_launch *launch, struct emu_cluster *cluster)
     tw_free(rt, cluster->storage);
 }
 
+/* Cooperative groups' barriers in reserved memory are zero when a block starts, and so to speak written. */
+static void reserved_written(struct emu_block *block)
+{
+    enum { WORDS = 5 };
+    const struct emu_launch *launch = block->launch;
+    struct emu_warp *warp = &block->warps[0];
+    if (!warp->hazard || !launch->kernel->module->has_reserved)
+        return;
+    for (uint32_t i = 0; i < WORDS; i++) {
+        uint32_t address[EMU_LANES] = {EMU_RESERVED + 4 * i + block->rank * (uint32_t)EMU_SHARED_STRIDE};
+        emu_hazard_shared(warp->hazard, 1, address, 0, 4, EMU_ACCESS_WRITE | EMU_ACCESS_STRONG | EMU_ACCESS_CTA,
+                          emu_position(warp, warp->pc));
+    }
+}
+
 /* The warp as it is when its block starts: one path with all lanes at the kernel's first operation. */
 static int warp_start(struct emu_warp *warp)
 {
@@ -132,9 +147,11 @@ static int cluster_start(struct emu_launch *launch, struct emu_cluster *cluster,
         block->registers_free = 0;
         memset(block->barriers, 0, sizeof block->barriers);
         memset(block->shared, EMU_POISON, block->shared_end);
+        memset(block->shared + EMU_RESERVED, 0, EMU_RESERVED_BYTES);
         for (uint32_t w = 0; w < block->warp_count; w++)
             if (warp_start(&block->warps[w]))
                 return 1;
+        reserved_written(block);
     }
     return 0;
 }

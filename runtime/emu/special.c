@@ -87,6 +87,8 @@ static uint64_t uniform(struct emu_warp *warp, uint32_t which)
         return launch->workspace ? launch->workspace->base >> 32 : 0;
     case PTX_SR_ENVREG + 2:
         return launch->workspace ? launch->workspace->base & UINT32_MAX : 0;
+    case PTX_SR_RESERVED_SMEM_OFFSET_1:
+        return EMU_RESERVED;
     case PTX_SR_RESERVED_SMEM_OFFSET_END:
     case PTX_SR_RESERVED_SMEM_OFFSET_CAP:
         return EMU_SHARED_START;

@@ -1,6 +1,6 @@
 /* Two implementations of one arithmetic. The plain one takes numbers apart into integers and follows tensor_core.def to
-   the letter. The fast one computes the same bits for kinds of way FUSED with floats, 4, 8 or 16 results at a time; where its
-   conditions do not hold it hands single elements to the plain one.
+   the letter. The fast one (tensor_core_lanes.h) computes the same bits for kinds of way FUSED with floats, 4, 8 or 16
+   results at a time; where its conditions do not hold it hands single elements to the plain one.
 
    Why the fast one is exact. Let E be the largest exponent of a sum's terms, F the row's fraction bits.
    1. Every factor has at most 11 significant bits, so a product of two has 22 and is a float without rounding, unless

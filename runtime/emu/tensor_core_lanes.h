@@ -1,6 +1,6 @@
 /* The fast way of tensor_core.c for vectors of LANES results; included there once for each width, with TARGET the
-   attribute of functions, NAME(x) their names and LARGER(x, y) the maximum of vectors that are not negative. The head of
-   that file says why it is exact. */
+   attribute of functions, NAME(x) their names and LARGER(x, y) the maximum of vectors that are not negative. The head
+   of that file says why it is exact. */
 
 typedef float NAME(vector) __attribute__((vector_size(4 * LANES)));
 typedef int32_t NAME(integers) __attribute__((vector_size(4 * LANES)));
@@ -60,8 +60,8 @@ INLINE void NAME(convert)(enum emu_tc_type type, const WORDS *from, unsigned at,
     STORE(power, scale);
 }
 
-/* `rows` rows of k elements at `from`, turned: element l of row i goes to [l * ROWS + i]; rows up to a multiple of LANES
-   are filled with zeros. */
+/* `rows` rows of k elements at `from`, turned: element l of row i goes to [l * ROWS + i]; rows up to a multiple of
+   LANES are filled with zeros. */
 INLINE void NAME(convert_rows)(enum emu_tc_type type, const uint8_t *from, size_t rows, size_t k,
                                struct factors *to)
 {
@@ -213,8 +213,8 @@ INLINE void NAME(finish)(const struct emu_tc_row *row, struct NAME(sum) *s, size
         memcpy(d, &r, count * 4);
 }
 
-/* Results of rows i and i2 of a and LANES columns of b, of which `count` are there, at d and d2. 0: the conditions do not
-   hold for all of them, and nothing was written. i and i2 may be the same. */
+/* Results of rows i and i2 of a and LANES columns of b, of which `count` are there, at d and d2. 0: the conditions do
+   not hold for all of them, and nothing was written. i and i2 may be the same. */
 INLINE int NAME(sums)(const struct emu_tc_row *row, size_t k, const struct factors *a, size_t i, size_t i2,
                       const struct factors *b, size_t column, size_t count, uint8_t *d, uint8_t *d2)
 {

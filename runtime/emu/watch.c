@@ -75,6 +75,8 @@ static unsigned access_flags(const struct emu_access *access)
         flags |= EMU_ACCESS_RELEASE | EMU_ACCESS_STRONG;
     if (access->is_volatile)
         flags |= EMU_ACCESS_STRONG;
+    if (access->kind == EMU_ATOM && access->operation == PTX_MOD_CAS)
+        flags |= EMU_ACCESS_CAS;
     return flags & EMU_ACCESS_STRONG ? flags | scope_flags(access->scope) : flags;
 }
 
@@ -454,7 +456,7 @@ void emu_watch_registers(struct emu_warp *warp, const struct emu_op *op)
         return;
     if (op->run == emu_op_guard && !(warp->mask & emu_pred(warp, op->a)))
         return;
-    if (op[-1].source == op->source) /* once for an instruction */
+    if (op > f->ops && op[-1].source == op->source) /* once for an instruction */
         return;
     uint32_t frame = (uint32_t)(warp->base[0] - warp->registers), position = emu_position(warp, op);
     uint32_t from = EMU_HAZARD_NOWHERE;

@@ -8,7 +8,7 @@
 
 #include "explain.h"
 
-enum { DEPTH = 48, PYTHON_LINES = 6 };
+enum { DEPTH = 48, PYTHON_LINES = 16 };
 
 // The file that an address lies in, without its folder; "" where it lies in none.
 static const char *file_of(void *address)

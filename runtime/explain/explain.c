@@ -114,7 +114,8 @@ static uint64_t hash(uint64_t h, const void *bytes, size_t count)
 static uint64_t key_of(const struct explain_call *call, void *caller, int result)
 {
     struct explain_call c = *call;
-    c.call.addr = (c.call.addr & 31) | (c.call.addr >> 57 << 57) | (c.call.addr ? 0 : 32);
+    unsigned align = c.call.interleave == 2 || c.call.dtype > 13 ? 31 : 15;
+    c.call.addr = (c.call.addr & align) | (c.call.addr >> 57 << 57) | (c.call.addr ? 0 : 32);
     c.map = (c.map & 63) | (c.map ? 0 : 64);
     memset(c.lists, 0, sizeof c.lists);
     uint64_t h = hash(UINT64_C(0xcbf29ce484222325), &c, sizeof c);

@@ -59,9 +59,8 @@ static void append_call(const struct explain_call *c, char *text, size_t size, s
     explain_append(text, size, used, "\n");
 }
 
-// What is wrong with pointers, which no rule of the call's values speaks of. Returns the count of rules.
-static int append_pointers(const struct explain_call *c, int failed, int warnings, char *text, size_t size,
-                           size_t *used)
+// Pointers to nowhere, which no rule of the call's values speaks of. Returns their count.
+static int append_pointers(const struct explain_call *c, char *text, size_t size, size_t *used)
 {
     int count = 0;
     for (int arg = TMAP_NONE + 1; arg < TMAP_ARG_COUNT; arg++) {
@@ -84,14 +83,6 @@ static int append_pointers(const struct explain_call *c, int failed, int warning
         count++;
         explain_append(text, size, used,
                        "    TMA-NULL: tensorMap is NULL; pass the CUtensorMap that is to be filled\n");
-    } else if (c->map % 64 != 0 && (failed || warnings)) {
-        // cuda.h asks for it; driver 580 takes a map at 32 mod 64.
-        count++;
-        explain_append(text, size, used,
-                       "    %sTMA-MAP: tensorMap is 0x%" PRIx64
-                       ", no multiple of 64 bytes, which cuda.h asks for and not "
-                       "every driver; declare it alignas(64)\n",
-                       failed ? "" : "warning ", c->map);
     }
     return count;
 }
@@ -118,30 +109,40 @@ int explain_report(const char *name, const struct explain_call *c, const struct 
                    machine->cc_known ? "" : " assumed");
     append_call(c, text, size, &used);
 
-    int count = append_pointers(c, result != 0, warnings, text, size, &used), refused = 0;
+    int advised = result != 0 && known < sizeof results / sizeof *results && results[known].advice[0];
+    if (advised)
+        explain_append(text, size, &used, "    %s\n", results[known].advice);
+    int count = append_pointers(c, text, size, &used), refused = 0;
     tw_tensormap_check(&c->call, machine->cc, &verdict);
     for (int i = 0; i < verdict.count; i++)
         refused += !verdict.finding[i].warning && !blind(c, verdict.finding[i].rule);
     // A driver may refuse what the measured one takes: with no other reason, the warnings are the reason.
-    if (result != 0 && refused == 0 && !c->missing && c->map)
-        warnings = 1;
+    int last_resort = result != 0 && !advised && count == 0 && refused == 0;
     for (int i = 0; i < verdict.count; i++) {
         const struct tw_tensormap_finding *finding = &verdict.finding[i];
-        if (blind(c, finding->rule) || (finding->warning && !warnings) || (!finding->warning && result == 0))
+        if (blind(c, finding->rule) || (finding->warning && !warnings && !last_resort) ||
+            (!finding->warning && result == 0))
             continue;
         count++;
         tw_tensormap_message(&c->call, machine->cc, finding, line, sizeof line);
         explain_append(text, size, &used, "    %s%s: %s\n", finding->warning ? "warning " : "",
                        tw_tensormap_rule_name(finding->rule), line);
     }
+    // cuda.h asks for it. Driver 580 takes any address, and cuda.bindings gives it others.
+    if (c->map % 64 != 0 && (warnings || last_resort)) {
+        count++;
+        explain_append(text, size, &used,
+                       "    warning TMA-MAP: tensorMap is 0x%" PRIx64
+                       ", no multiple of 64 bytes, which cuda.h asks for; "
+                       "declare it alignas(64)\n",
+                       c->map);
+    }
     if (result == 0) {
         if (count == 0)
             text[0] = 0;
         return count;
     }
-    if (known < sizeof results / sizeof *results && results[known].advice[0])
-        explain_append(text, size, &used, "    %s\n", results[known].advice);
-    else if (count == 0)
+    if (count == 0 && !advised)
         explain_append(text, size, &used,
                        "    no rule known here forbids this call (driver %d.%d): please report the two lines above to "
                        "Tilewright\n",

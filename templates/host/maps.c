@@ -48,14 +48,19 @@ INLINE uint64_t map_pitch(int64_t extent, int64_t stride, uint64_t element_bytes
 
 /* Driver-version work-arounds: bits of a map that drivers up to a version set wrongly, on devices from a compute
  * capability on. They are cleared in images and in what the driver writes alike; no image here has one set.
- *   bit 85, Blackwell, drivers up to 13.1: sporadic illegal accesses to small tensors (NVIDIA bug 5736804) */
+//@ for n, w in ipairs(host.workaround) do
+//@     local line = w.text .. (n == #host.workaround and " */" or "")
+ *   ${line}
+//@ end
 struct workaround {
     int capability, driver_version, word;
     uint64_t clear;
 };
 
 static const struct workaround workarounds[] = {
-    {100, 13010, 1, (uint64_t)1 << (85 - 64)},
+//@ for _, w in ipairs(host.workaround) do
+    {${w.capability}, ${w.driver_version}, ${w.word}, (uint64_t)1 << (${w.bit} - ${w.first_bit})},
+//@ end
 };
 
 static void work_around(const struct ${NAME} *k, uint64_t *map)

@@ -192,13 +192,16 @@ static const struct small small[] = {
      "static __device__ unsigned pack(float x, float y) {\n"
      "  unsigned r; asm(\"cvt.rn.bf16x2.f32 %0, %1, %2;\" : \"=r\"(r) : \"f\"(y), \"f\"(x)); return r;\n"
      "}\n"
-     "static __device__ float tanh_(float x) { float r; asm(\"tanh.approx.f32 %0, %1;\" : \"=f\"(r) : \"f\"(x)); return r; }\n"
-     "static __device__ float gelu(float x) { return 0.5f * x * (1 + tanh_(0.79788456f * (x + 0.044715f * x * x * x))); }\n"
+     "static __device__ float tanh_(float x) {\n"
+     "  float r; asm(\"tanh.approx.f32 %0, %1;\" : \"=f\"(r) : \"f\"(x)); return r; }\n"
+     "static __device__ float gelu(float x) {\n"
+     "  return 0.5f * x * (1 + tanh_(0.79788456f * (x + 0.044715f * x * x * x))); }\n"
      "KERNEL epilogue_gelu(arguments g) {\n"
      "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
      "  float4 x = ((float4 *)g.a)[i]; float bias[4];\n"
      "  for (int k = 0; k < 4; k++) bias[k] = __uint_as_float(((unsigned *)g.b)[(4 * i + k) & 1023] << 16);\n"
-     "  uint2 r; r.x = pack(gelu(x.x + bias[0]), gelu(x.y + bias[1])); r.y = pack(gelu(x.z + bias[2]), gelu(x.w + bias[3]));\n"
+     "  uint2 r; r.x = pack(gelu(x.x + bias[0]), gelu(x.y + bias[1]));\n"
+     "  r.y = pack(gelu(x.z + bias[2]), gelu(x.w + bias[3]));\n"
      "  ((uint2 *)g.d)[i] = r;\n"
      "}\n", WORDS / 1024, 256, 0, 0},
     {"softmax_row", "epilogue", HEAD
@@ -449,8 +452,8 @@ static int counted;
 static void row(const char *name, const char *group, const struct measured m[2], int counts)
 {
     printf("%s{\"kernel\": \"%s\", \"group\": \"%s\", \"thread_instructions\": %llu, \"seconds\": %.6f, "
-           "\"thread_instructions_per_s\": %.0f, \"hazards_seconds\": %.6f, \"hazards_thread_instructions_per_s\": %.0f, "
-           "\"peak_bytes\": %zu}",
+           "\"thread_instructions_per_s\": %.0f, \"hazards_seconds\": %.6f, "
+           "\"hazards_thread_instructions_per_s\": %.0f, \"peak_bytes\": %zu}",
            rows++ ? ",\n " : "[", name, group, (unsigned long long)m[0].instructions, m[0].seconds, m[0].rate,
            m[1].seconds, m[1].rate, m[0].peak_bytes);
     fprintf(stderr, "%-34s %-9s %9.2f M  %8.2f ms  %8.1f M/s  hazards %9.2f ms  %8.1f M/s\n", name, group,
@@ -512,7 +515,8 @@ static void memory(struct tw_runtime *rt)
     for (unsigned grid = 100; grid <= 1000000; grid *= 10) {
         struct arguments arguments = {0};
         struct measured m = small_once(rt, "grids", ptx, grid, 64, &arguments, 0, 1);
-        printf("%s{\"kernel\": \"grids\", \"group\": \"resident\", \"blocks\": %u, \"seconds\": %.6f, \"peak_bytes\": %zu}",
+        printf("%s{\"kernel\": \"grids\", \"group\": \"resident\", \"blocks\": %u, \"seconds\": %.6f, "
+               "\"peak_bytes\": %zu}",
                rows++ ? ",\n " : "[", grid, m.seconds, m.peak_bytes);
         fprintf(stderr, "grid of %7u blocks: %zu bytes for those resident, %.3f s\n", grid, m.peak_bytes, m.seconds);
     }

@@ -18,6 +18,7 @@ static const char ptx[] =
     "  add.s32 %r3, %r2, 1;\n"      /* the other 22 */
     "  mul.lo.s32 %r3, %r3, %r1;\n"
     "L:\n"
+    "  xor.b32 %r3, %r2, %r1;\n" /* all again */
     "  ret;\n"
     "}\n";
 
@@ -31,8 +32,9 @@ static void instructions(void **state)
     struct tw_kernel *kernel = lab_load_ptx(&lab, ptx, "k");
     lab_launch(&lab, kernel, 3, 64, 0, 1, &p, sizeof p);
     emu_device_statistics(lab.device, &statistics);
-    assert_int_equal(statistics.warp_instructions, 3 * 2 * 8);
-    assert_int_equal(statistics.thread_instructions, 3 * (32 * 3 + 10 + 32 + 22 * 2 + 32) + 3 * (32 * 3 + 32 + 32 * 2 + 32));
+    assert_int_equal(statistics.warp_instructions, 3 * 2 * 9);
+    assert_int_equal(statistics.thread_instructions,
+                     3 * (32 * 3 + 10 + 32 + 22 * 2 + 32 * 2) + 3 * (32 * 3 + 32 + 32 * 2 + 32 * 2));
     assert_int_equal(statistics.blocks, 3);
     tw_device_unload(lab.device, kernel);
     lab_close(&lab);

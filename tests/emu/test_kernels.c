@@ -324,13 +324,13 @@ static void compile_job(struct job *job)
     const char *options[12];
     unsigned char *source;
     size_t bytes, n = 0;
-    snprintf(path, sizeof path, "tests/emu/kernels/%s.%s", job->text ? job->text->name : job->file->name,
-             job->text ? "ptx" : "cu");
+    int given = job->text || strchr(job->file->flags, 'X');
+    snprintf(path, sizeof path, "tests/emu/kernels/%s.%s", job->text ? job->text->name : job->file->name, given ? "ptx" : "cu");
     if (tw_read_file(&compiler, path, 0, &source, &bytes, &error)) {
         snprintf(job->why, sizeof job->why, "%.200s", error.text);
         return;
     }
-    if (job->text) {
+    if (given) {
         job->ptx = (char *)source;
         return;
     }
@@ -400,8 +400,9 @@ static void add_jobs(int every)
 {
     for (unsigned r = 0, files = 0; r < ROWS; r++) {
         const struct row *row = &rows[r];
-        int old = row->shared == 80, async = strchr(row->flags, 'A') != NULL, debug = strchr(row->flags, 'D') != NULL;
+        int old = row->shared == 80 && !strchr(row->flags, 'X'), async = strchr(row->flags, 'A') != NULL, debug = strchr(row->flags, 'D') != NULL;
         if (row->kind == ROW_FOREIGN) {
+            old = row->shared == 80;
             for (unsigned f = 0; f < ROWS; f++)
                 if (rows[f].kind == ROW_FILE && !strcmp(rows[f].name, row->grid))
                     add_job(&rows[f], row, old ? "sm_80" : "sm_90a", 0, EMU_EAGER);

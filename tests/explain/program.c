@@ -84,6 +84,7 @@ static void pointers(void)
     fake_answer(1);
     printf("%d\n", cuTensorMapEncodeTiled(NULL, 9, 2, tensor, NULL, NULL, NULL, NULL, 0, 0, 0, 0));
     printf("%d\n", cuTensorMapEncodeTiled(odd, 9, 2, tensor, g->dim, g->stride, nowhere, g->estride, 0, 0, 0, 0));
+    printf("%d\n", cuTensorMapEncodeTiled(odd, 9, 2, tensor, g->dim, g->stride, g->box, g->estride, 0, 0, 0, 0));
     printf("%d\n", cuTensorMapEncodeTiled(map, 9, 1, tensor, g->dim, NULL, g->box, g->estride, 0, 0, 9, 0));
     printf("%d\n", cuTensorMapEncodeTiled(map, 9, 0, tensor, NULL, NULL, NULL, NULL, 0, 0, 0, 0));
     printf("%d\n", cuTensorMapEncodeTiled(map, 9, 6, tensor, g->dim, g->stride, g->box, g->estride, 0, 0, 0, 0));

@@ -218,6 +218,8 @@ static void load_launches(const struct plan *p, struct tw_device *device, const 
     memcpy(launch.grid, grids[p->grid], sizeof launch.grid);
     memcpy(launch.block, f->reqntid[0] && p->block < 6 ? f->reqntid : blocks[p->block], sizeof launch.block);
     memcpy(launch.cluster, clusters[p->cluster], sizeof launch.cluster);
+    for (int i = 0; i < 3 && p->grid < 5; i++)
+        launch.grid[i] *= f->reqnctapercluster[i] ? f->reqnctapercluster[i] : 1;
     for (int i = 0; i < 2; i++) {
         error.text[0] = 0;
         if (tw_device_launch(device, &launch, &error) != TW_OK && !error.text[0])

@@ -6,14 +6,22 @@ function hex(digits,    text) {
         text = text substr("0123456789abcdef", 1 + int(16 * rand()), 1)
     return text
 }
-BEGIN { srand(length(prefix)) }
+BEGIN {
+    kernels = 0
+    srand(length(prefix))
+}
 /^[ \t]*\.(loc|file)[ \t]/ || /^[ \t]*\/\// || /^[ \t]*$/ { next }
 /^\.section/ { section = 1 }
 section { if (/^[ \t]*}/) section = 0; next }
 /\.entry/ { kernel = ++kernels }
 kernel { own[kernel] = own[kernel] $0 "\n" }
 !kernel { shared[kernels] = shared[kernels] $0 "\n" } # what stands between kernels belongs to all of them
-/^}/ { kernel = 0 }
+{
+    depth += gsub(/{/, "&") - gsub(/}/, "&")
+    if (body && !depth)
+        kernel = 0
+    body = depth > 0
+}
 END {
     for (k = 1; k <= kernels; k++) {
         file = folder "/" prefix "." k ".ptx"

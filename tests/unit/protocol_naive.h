@@ -206,9 +206,11 @@ static inline bool naive_step(struct naive *n, struct naive_state *s, int t)
             s->part[g][b][stage][slot][block].flying = bulk;
         }
         if (!bulk) {
-            q->ring[g].touch[stage].copy = (int8_t)i;
-            q->ring[g].touch[stage].copy_group = q->copy_groups;
-            q->ring[g].touch[stage].copy_over = false;
+            struct naive_touch *u = &q->ring[g].touch[stage];
+            bool in_flight = u->copy == i && !u->copy_over;
+            u->copy = (int8_t)i;
+            u->copy_group = q->copy_groups;
+            u->copy_over = n->p->tensor[e->tensor].access == PLAN_ACCESS_GLOBAL && !in_flight;
         }
         q->ring[g].filling |= (uint8_t)(1u << slot);
         if (q->ring[g].filling == n->who[t].fills[g]) {

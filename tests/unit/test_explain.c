@@ -225,10 +225,15 @@ static void pointer_of_the_map(void **state)
     assert_true(holds("    TMA-NULL: tensorMap is NULL; pass"));
     p.tiled.map = (char *)map + 32;
     assert_int_equal(tell(id, &p, 1, 0), 1);
-    assert_true(holds("    TMA-MAP: tensorMap is 0x"));
+    assert_true(holds("    warning TMA-MAP: tensorMap is 0x"));
     assert_int_equal(tell(id, &p, 0, 0), 0);
     assert_int_equal(tell(id, &p, 0, 1), 1);
     assert_true(holds("    warning TMA-MAP: "));
+    // With another reason it is none.
+    p.tiled.rank = 6;
+    assert_int_equal(tell(id, &p, 1, 0), 1);
+    assert_true(holds("    TMA-RANK: "));
+    p.tiled.rank = 3;
     p.tiled.map = (char *)map + 64;
     assert_int_equal(tell(id, &p, 0, 1), 0);
     assert_string_equal(report, "");

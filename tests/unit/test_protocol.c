@@ -475,6 +475,37 @@ static void test_naive_agrees_on_good_plans(void **state)
     print_message("%zu states visited one by one\n", all);
 }
 
+/* Stages that loads and stores fill need no groups, but the barrier; where one tensor is copied, its groups count. */
+static void test_fills_at_once(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < 4; kind++) {
+        struct plan p;
+        struct diag_set diags = {0};
+        size_t states = 0;
+        sample_gemm_sm80(&p, 2, 1, true);
+        p.tensor[SAMPLE_A].access = PLAN_ACCESS_GLOBAL;
+        p.tensor[SAMPLE_B].access = kind == 2 ? PLAN_ACCESS_CP_ASYNC : PLAN_ACCESS_GLOBAL;
+        if (kind != 3) {
+            sample_drop(&p, 0, sample_find(&p, 0, PLAN_CP_COMMIT, 1));
+            sample_drop(&p, 0, sample_find(&p, 0, PLAN_CP_COMMIT, 0));
+            sample_drop(&p, 0, sample_find(&p, 0, PLAN_CP_WAIT, 0));
+        }
+        if (kind == 1)
+            sample_drop(&p, 0, sample_find(&p, 0, PLAN_BARRIER, 0));
+        bool good = kind == 0 || kind == 3;
+        assert_int_equal(plan_check_protocol(&p, &diags) == 0, good);
+        const char *fault = naive_explore(&p, &short_trips[0], &states);
+        assert_int_equal(fault == NULL, good);
+        if (kind == 1)
+            assert_string_equal(diags.item[0].rule, "PROTOCOL-BARRIER");
+        if (kind == 2)
+            assert_string_equal(diags.item[0].rule, "PROTOCOL-READ");
+        diag_free(&diags);
+        plan_free(&p);
+    }
+}
+
 static void test_naive_agrees_on_planted_faults(void **state)
 {
     (void)state;
@@ -590,6 +621,7 @@ int main(void)
         cmocka_unit_test(test_time),
         cmocka_unit_test(test_planted_faults),
         cmocka_unit_test(test_naive_agrees_on_good_plans),
+        cmocka_unit_test(test_fills_at_once),
         cmocka_unit_test(test_naive_agrees_on_planted_faults),
         cmocka_unit_test(test_naive_agrees_at_random),
         cmocka_unit_test(test_limit_reports_itself),
