@@ -159,9 +159,14 @@ all="tilewright explain: 3000 calls, 3 different told"
 [ "$(grep -c '^tilewright explain #' "$work/err")" -eq 3 ] &&
     [ "$(tail -n 1 "$work/err")" = "$all: #1 came 1000 times, #2 came 1000 times, #3 came 1000 times" ]
 ok $? "what comes again is counted" "$work/err"
-program threads 500
+program places
+[ "$(grep -c '^tilewright explain #' "$work/err")" -eq 2 ] &&
+    [ "$(tail -n 1 "$work/err")" = "tilewright explain: 4 calls, 2 different told: #1 came 3 times" ]
+ok $? "one call at two places is told twice" "$work/err"
+program threads 2000
+all="tilewright explain: 48000 calls, 3 different told"
 [ "$(grep -c '^tilewright explain #' "$work/err")" -eq 3 ] &&
-    tail -n 1 "$work/err" | grep -q '^tilewright explain: 12000 calls, 3 different told: #1 came 4000 times, #2 came 4'
+    [ "$(tail -n 1 "$work/err")" = "$all: #1 came 16000 times, #2 came 16000 times, #3 came 16000 times" ]
 ok $? "eight threads" "$work/err"
 [ "$(grep -vc '^ \|^tilewright explain' "$work/err")" -eq 0 ]
 ok $? "eight threads: whole lines" "$work/err"

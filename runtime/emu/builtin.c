@@ -63,10 +63,14 @@ static int convert(struct emu_warp *warp, unsigned lane, const char *spec, uint6
     emu_lane_read(warp, lane, buffer + *at, &value, bytes);
     *at += bytes;
     char plain[64];
-    size_t n = 0;
-    for (size_t i = 0; i + 1 < length && n < sizeof plain - 4; i++)
-        if (!strchr("hlzjtL", spec[i]))
+    size_t n = 0, digits = 0;
+    for (size_t i = 0; i + 1 < length && n < sizeof plain - 4; i++) {
+        digits = spec[i] >= '0' && spec[i] <= '9' ? digits + 1 : 0;
+        if (i && !strchr("-+ #.0123456789hlzjtL", spec[i]))
+            return -1;
+        if (!strchr("hlzjtL", spec[i]) && digits < 5) /* no width or precision beyond what out holds */
             plain[n++] = spec[i];
+    }
     char string[512];
     switch (last) {
     case 'd':
@@ -164,11 +168,13 @@ const struct emu_op *emu_op_builtin(struct emu_warp *warp, const struct emu_op *
             struct emu_region *region = NULL;
             uint64_t bytes = argument(warp, call, 0, lane);
             int status = emu_region_new(device, bytes, 16, &region, NULL);
+            if (!status)
+                region->from_kernel = 1;
             result(warp, call, lane, status ? 0 : region->base, 8);
         } else if (!strcmp(name, "free")) {
             uint64_t address = argument(warp, call, 0, lane);
             struct emu_region *region = emu_region_find(device, address);
-            if (address && (!region || region->base != address || region->internal))
+            if (address && (!region || region->base != address || !region->from_kernel))
                 return emu_report_at(warp, op, "BOUNDS", address, 1, "free of 0x%llx, which malloc did not give",
                                      (unsigned long long)address);
             emu_region_free(device, region);

@@ -229,7 +229,7 @@ EMU_HANDLER(int_to_float)
         {
             volatile uint64_t v = extend(x[i], cvt->from_bits, cvt->from_signed);
             volatile double d = cvt->from_signed ? (double)(int64_t)v : (double)v;
-            x[i] = emu_bits64(d);
+            x[i] = v ? emu_bits64(d) : 0; /* a compiler's way of converting may give -0 when rounding down */
         }
         fesetround(FE_TONEAREST);
         EMU_EACH x[i] = cvt->flags & EMU_SAT ? emu_bits64(clamp_unit(emu_double(x[i]))) : x[i];

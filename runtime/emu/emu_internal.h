@@ -77,6 +77,7 @@ struct emu_function {
     uint32_t local_offset; /* of .local */
     uint32_t param_skip;   /* bytes of the parameter area that are not in local memory: a kernel's parameters */
     uint32_t registers;    /* estimate of what ptxas would need */
+    struct emu_function *next; /* whose body is lowered after this one's */
     uint32_t position;     /* number of its first instruction among all that were lowered */
     uint32_t *touch_start; /* instruction -> first of its registers in touch; NULL: nothing here uses wgmma */
     uint32_t *touch;       /* slots of 32-bit registers, plus 1 where it writes */
@@ -91,6 +92,7 @@ struct emu_region {
     uint32_t id;       /* counts up */
     uint8_t read_only; /* .const */
     uint8_t internal;  /* belongs to a module */
+    uint8_t from_kernel; /* by malloc of a kernel, and so by free */
 };
 
 /* Operands of loads, stores and everything else whose operands are a list. Offsets as in struct emu_op. */
@@ -242,6 +244,9 @@ struct emu_module {
     uint32_t constant_slots, constant_count;
     uint32_t positions;              /* instructions of all lowered functions */
     uint8_t has_wgmma;
+    uint8_t lowers;                  /* emu_lower works on the list of bodies */
+    struct emu_function *bodies;     /* that are to be lowered; the last one in bodies_end */
+    struct emu_function *bodies_end;
     uint8_t has_reserved; /* reads where the reserved shared memory is */
     struct emu_extra *extras;        /* memory that ops point to */
 };
@@ -599,6 +604,7 @@ struct emu_move {  /* of an argument or result: memory to memory of two frames, 
 struct emu_call {
     const struct ptx_function *builtin; /* without body: by name */
     struct emu_function *function;      /* NULL: through register */
+    const struct ptx_prototype *prototype; /* of a call through register */
     uint32_t target;                    /* lanes of the address */
     uint32_t guard;                     /* predicate; PTX_NONE: all lanes */
     uint32_t move_count;

@@ -113,11 +113,13 @@ const struct emu_op *emu_retry(const struct emu_op *op)
 static const struct emu_op *leave(struct emu_warp *warp, uint32_t path, uint32_t lanes)
 {
     for (;;) {
-        uint32_t parent = warp->paths[path].parent;
+        uint32_t parent = warp->paths[path].parent, top = warp->paths[path].local_top, depth = warp->paths[path].depth;
         path_free(warp, path);
         if (parent == PTX_NONE)
             return NULL;
         struct emu_path *p = &warp->paths[parent];
+        if (p->depth == depth && top > p->local_top)
+            p->local_top = top; /* what one of them took by alloca is still there */
         p->arrived |= lanes;
         if (--p->children)
             return NULL;
@@ -510,6 +512,11 @@ static void move_register(struct emu_warp *warp, const struct emu_move *move, un
     }
 }
 
+enum {
+    CALL_STACK = 16,         /* bytes of stack that a call takes at the least */
+    MOST_REGISTERS = 1 << 30 /* bytes of a warp's frames */
+};
+
 /* A child of path `caller` that executes function with these lanes. */
 static int enter_function(struct emu_warp *warp, uint32_t caller, struct emu_function *function, uint32_t lanes,
                           const struct emu_call *call)
@@ -529,6 +536,12 @@ static int enter_function(struct emu_warp *warp, uint32_t caller, struct emu_fun
     c->preds = p->preds + p->function->frame_preds;
     c->local = p->local_top;
     c->local_top = c->local + function->local_bytes;
+    /* A call takes some stack even where its function has no local memory; and so that no sum here overflows. */
+    if ((uint64_t)c->depth * CALL_STACK > warp->launch->device->options.stack_bytes ||
+        (uint64_t)c->frame + function->frame_bytes > MOST_REGISTERS) {
+        emu_fail_launch(warp->launch, TW_ERROR_LAUNCH, "hazard BOUNDS: stack overflow: calls are nested %u deep", c->depth);
+        return 1;
+    }
     if (emu_warp_room(warp, c->frame + function->frame_bytes, c->preds + function->frame_preds, c->local_top))
         return 1;
     for (uint32_t i = 0; i < call->move_count; i++) {
@@ -540,6 +553,23 @@ static int enter_function(struct emu_warp *warp, uint32_t caller, struct emu_fun
         }
     }
     return 0;
+}
+
+static int same_parameters(const struct ptx_parameter *a, uint32_t a_count, const struct ptx_parameter *b, uint32_t b_count)
+{
+    int same = a_count == b_count;
+    for (uint32_t i = 0; same && i < a_count; i++)
+        same = b[i].variable != PTX_NONE && a[i].bytes == b[i].bytes && a[i].align == b[i].align;
+    return same;
+}
+
+/* Whether the function has the parameters and results of the call's prototype, and so finds them where the call puts
+   them. */
+static int fits_prototype(const struct emu_call *call, const struct ptx_function *f)
+{
+    const struct ptx_prototype *p = call->prototype;
+    return !f->is_kernel && same_parameters(p->params, p->param_count, f->params, f->param_count) &&
+           same_parameters(p->returns, p->return_count, f->returns, f->return_count);
 }
 
 const struct emu_op *emu_op_call(struct emu_warp *warp, const struct emu_op *op)
@@ -568,6 +598,9 @@ const struct emu_op *emu_op_call(struct emu_warp *warp, const struct emu_op *op)
             if (!function)
                 return emu_report_at(warp, op, "BOUNDS", address, 1, "call of 0x%llx, which is no function",
                                      (unsigned long long)address);
+            if (!fits_prototype(call, function->ptx))
+                return emu_report_at(warp, op, "BOUNDS", address, 1, "call of %s through a prototype that does not fit",
+                                     ptx_name(call->module->ptx, function->ptx->name));
         }
         if (enter_function(warp, caller, function, together, call))
             return NULL;

@@ -56,9 +56,10 @@ static size_t place_c(unsigned n, unsigned bits, unsigned lane, unsigned i)
 void emu_fragment_gather_c(const uint32_t *const *reg, unsigned n, unsigned bits, void *c)
 {
     unsigned registers = n * bits / 64, step = bits == 16 ? 1 : 2;
-    for (unsigned i = 0; i < registers; i += step)
-        for (unsigned row = 0; row < 8; row++) {
-            uint8_t *to = (uint8_t *)c + place_c(n, bits, 4 * row, i);
+    size_t stride = n * bits / 8;
+    for (unsigned i = 0; i < registers; i += step) {
+        uint8_t *to = (uint8_t *)c + place_c(n, bits, 0, i);
+        for (unsigned row = 0; row < 8; row++, to += stride) {
             uint32_t eight[8];
             if (bits == 16) {
                 memcpy(to, &reg[i][4 * row], 16);
@@ -70,11 +71,13 @@ void emu_fragment_gather_c(const uint32_t *const *reg, unsigned n, unsigned bits
             }
             memcpy(to, eight, sizeof eight);
         }
+    }
 }
 
 void emu_fragment_scatter_d(uint32_t *const *reg, unsigned n, unsigned bits, uint32_t mask, const void *d)
 {
     unsigned registers = n * bits / 64, step = bits == 16 ? 1 : 2;
+    size_t stride = n * bits / 8;
     if (mask != UINT32_MAX) {
         for (unsigned i = 0; i < registers; i++)
             for (unsigned lane = 0; lane < 32; lane++)
@@ -82,9 +85,9 @@ void emu_fragment_scatter_d(uint32_t *const *reg, unsigned n, unsigned bits, uin
                     memcpy(&reg[i][lane], (const uint8_t *)d + place_c(n, bits, lane, i), 4);
         return;
     }
-    for (unsigned i = 0; i < registers; i += step)
-        for (unsigned row = 0; row < 8; row++) {
-            const uint8_t *from = (const uint8_t *)d + place_c(n, bits, 4 * row, i);
+    for (unsigned i = 0; i < registers; i += step) {
+        const uint8_t *from = (const uint8_t *)d + place_c(n, bits, 0, i);
+        for (unsigned row = 0; row < 8; row++, from += stride) {
             uint32_t eight[8];
             if (bits == 16) {
                 memcpy(&reg[i][4 * row], from, 16);
@@ -96,6 +99,7 @@ void emu_fragment_scatter_d(uint32_t *const *reg, unsigned n, unsigned bits, uin
                 reg[i + 1][4 * row + l] = eight[2 * l + 1];
             }
         }
+    }
 }
 
 void emu_fragment_gather_a64(const uint64_t *const *reg, unsigned m, unsigned k, uint64_t *a)

@@ -343,7 +343,7 @@ static struct hz_record record_of(const struct hz_access *a, uint8_t lane, uint3
 static int same(const struct hz_access *a, const struct hz_record *r, uint8_t lane, int write)
 {
     return r->mask && r->who == a->who && r->epoch == a->epoch && r->flags == (a->flags | (write ? HZ_WRITE : 0)) &&
-           (r->lane == lane || !write);
+           r->lane == lane;
 }
 
 static void merge(struct hz_record *r, const struct hz_access *a, uint8_t lane, uint32_t mask)
@@ -381,6 +381,12 @@ static int covers(const struct hz_access *a, const struct hz_record *r, uint8_t 
     return ordered(a, r, lane, mask, 1, &issued);
 }
 
+/* A read by other lanes of the warp in the same epoch: a few such are kept apart. */
+static uint32_t alike_read(const struct hz_access *a, const struct hz_record *r)
+{
+    return r->mask && r->who == a->who && r->epoch == a->epoch && r->flags == a->flags;
+}
+
 static __attribute__((noinline)) void chunk_read(const struct hz_access *a, struct hz_chunk *k, uint8_t lane,
                                                  uint32_t mask, uint64_t address)
 {
@@ -396,7 +402,7 @@ static __attribute__((noinline)) void chunk_read(const struct hz_access *a, stru
         }
     }
     int merged = 0, empty = 0;
-    uint32_t readers = 0;
+    uint32_t readers = 0, alike = alike_read(a, &k->read);
     if (same(a, &k->read, lane, 0)) {
         merge(&k->read, a, lane, mask);
         merged = 1;
@@ -411,6 +417,7 @@ static __attribute__((noinline)) void chunk_read(const struct hz_access *a, stru
             continue;
         }
         readers++;
+        alike += alike_read(a, r);
         if (!merged && same(a, r, lane, 0)) {
             merge(r, a, lane, mask);
             merged = 1;
@@ -423,6 +430,8 @@ static __attribute__((noinline)) void chunk_read(const struct hz_access *a, stru
         struct hz_record record = record_of(a, lane, mask, 0);
         if (!k->read.mask) {
             k->read = record;
+        } else if (alike >= HZ_LANES_TOLD && alike_read(a, &k->read)) {
+            merge(&k->read, a, lane, mask);
         } else if (readers < (hz_is_shared(address) ? HZ_READERS_SHARED : HZ_READERS_GLOBAL) || empty) {
             uint32_t at = node_new(h);
             if (at) {

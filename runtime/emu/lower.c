@@ -459,16 +459,24 @@ int emu_lower(struct emu_module *module, uint32_t function, struct emu_function 
     out->local_bytes = (uint32_t)((out->local_offset + f->local_bytes + 15) & ~UINT64_C(15));
     out->position = module->positions;
     module->positions += f->instruction_count;
-    module->functions[function] = out; /* before its body: it may call itself */
-    struct emu_lowering lowering = {
-        .module = module, .out = out, .ptx = module->ptx, .function = f, .error = error};
-    int status = lower_body(&lowering);
-    if (status) {
-        module->functions[function] = NULL;
-        tw_free(module->device->device.rt, out->ops);
-        out->ops = NULL;
+    *lowered = module->functions[function] = out;
+    /* Bodies wait in a list: chains of calls may be longer than the stack of this program is deep. */
+    *(module->bodies ? &module->bodies_end->next : &module->bodies) = out;
+    module->bodies_end = out;
+    if (module->lowers)
+        return TW_OK;
+    module->lowers = 1;
+    int status = TW_OK;
+    while (module->bodies && !status) {
+        struct emu_lowering lowering = {.module = module,
+                                        .out = module->bodies,
+                                        .ptx = module->ptx,
+                                        .function = module->bodies->ptx,
+                                        .error = error};
+        status = lower_body(&lowering);
+        module->bodies = module->bodies->next;
     }
-    *lowered = status ? NULL : out;
+    module->lowers = 0;
     return status;
 }
 
@@ -487,9 +495,20 @@ static uint32_t round_up(uint64_t value, uint64_t align)
     return (uint32_t)((value + align - 1) / align * align);
 }
 
+/* Whether a shared variable does not fit a block's window behind the others. */
+static int too_large(const struct emu_module *module, uint32_t variable, uint32_t top, struct tw_error *error)
+{
+    const struct ptx_variable *v = &module->ptx->variables[variable];
+    if (v->bytes <= EMU_SHARED_STRIDE / 2 && top + v->align + v->bytes <= EMU_SHARED_STRIDE / 2)
+        return 0;
+    tw_fail(error, TW_ERROR_UNSUPPORTED, "shared variable %s of %llu bytes, with %u bytes before it, is too large",
+            ptx_name(module->ptx, v->name), (unsigned long long)v->bytes, top);
+    return 1;
+}
+
 /* Shared variables of the module and of device functions first; each kernel's own behind them, over one another, as one
    kernel runs at a time. Dynamic shared memory begins where the largest ends. */
-static void place_shared(struct emu_module *module)
+static int place_shared(struct emu_module *module, struct tw_error *error)
 {
     const struct ptx_module *ptx = module->ptx;
     uint32_t common = 0, top, align = 16;
@@ -503,6 +522,8 @@ static void place_shared(struct emu_module *module)
         }
         if (v->function != PTX_NONE && ptx->functions[v->function].is_kernel)
             continue;
+        if (too_large(module, i, common, error))
+            return TW_ERROR_UNSUPPORTED;
         module->shared_offset[i] = round_up(common, v->align);
         common = module->shared_offset[i] + (uint32_t)v->bytes;
     }
@@ -513,6 +534,8 @@ static void place_shared(struct emu_module *module)
             const struct ptx_variable *v = &ptx->variables[i];
             if (v->space != PTX_SPACE_SHARED || v->function != f || v->unsized)
                 continue;
+            if (too_large(module, i, top, error))
+                return TW_ERROR_UNSUPPORTED;
             module->shared_offset[i] = round_up(top, v->align);
             top = module->shared_offset[i] + (uint32_t)v->bytes;
         }
@@ -523,6 +546,7 @@ static void place_shared(struct emu_module *module)
     if (module->device->options.hazards != EMU_HAZARDS_OFF && (EMU_SHARED_START + module->dynamic_offset) % (2 * align) == 0)
         module->shared_pad = align;
     module->dynamic_offset += module->shared_pad;
+    return TW_OK;
 }
 
 static int place_variables(struct emu_module *module, struct tw_error *error)
@@ -600,8 +624,9 @@ int emu_module_load(struct emu_device *device, const char *text, size_t length, 
     for (uint32_t i = 0; i < ptx->function_count; i++)
         for (uint32_t k = 0; k < ptx->functions[i].instruction_count; k++)
             module->has_wgmma |= ptx->functions[i].instructions[k].opcode == PTX_OP_WGMMA_MMA_ASYNC;
-    place_shared(module);
-    status = place_variables(module, error);
+    status = place_shared(module, error);
+    if (!status)
+        status = place_variables(module, error);
     if (!status)
         status = lower_addressed(module, error);
     if (status)

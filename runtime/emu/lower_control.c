@@ -66,7 +66,14 @@ static void move(struct emu_lowering *l, struct emu_move *m, const struct ptx_op
     uint8_t *width = argument ? &m->from_register : &m->to_register;
     *theirs = offset;
     if (actual->kind == PTX_OPERAND_VARIABLE) {
+        const struct ptx_variable *v = &l->ptx->variables[actual->index];
+        if (l->function->is_kernel && v->offset < l->function->param_bytes)
+            emu_lower_fail(l, TW_ERROR_UNSUPPORTED, "a kernel's own parameter as an argument is not supported");
         *mine = own_offset(l, actual);
+        return;
+    }
+    if (actual->kind == PTX_OPERAND_PREDICATE) {
+        emu_lower_fail(l, TW_ERROR_UNSUPPORTED, "a predicate as an argument is not supported");
         return;
     }
     unsigned bits = actual->kind == PTX_OPERAND_REGISTER ? emu_register_bits(l, actual) : bytes > 4 ? 64u : 32u;
@@ -83,6 +90,7 @@ static void call(struct emu_lowering *l)
 {
     const struct ptx_operand *returns = &l->operands[0], *target = &l->operands[1], *arguments = &l->operands[2];
     const struct ptx_function *callee = NULL;
+    const struct ptx_prototype *prototype = NULL;
     const struct ptx_parameter *formal_in, *formal_out;
     if (target->kind == PTX_OPERAND_FUNCTION) {
         callee = &l->ptx->functions[target->index];
@@ -91,7 +99,7 @@ static void call(struct emu_lowering *l)
         formal_in = callee->params;
         formal_out = callee->returns;
     } else {
-        const struct ptx_prototype *prototype = &l->ptx->prototypes[l->operands[3].index];
+        prototype = &l->ptx->prototypes[l->operands[3].index];
         formal_in = prototype->params;
         formal_out = prototype->returns;
     }
@@ -100,6 +108,7 @@ static void call(struct emu_lowering *l)
     if (!in || !out)
         return;
     in->module = out->module = l->module;
+    in->prototype = prototype;
     in->guard = out->guard = l->guard ? l->guard : PTX_NONE;
     in->move_count = arguments->count;
     out->move_count = returns->count;

@@ -760,7 +760,11 @@ const struct emu_op *emu_op_alloca(struct emu_warp *warp, const struct emu_op *o
     uint64_t r[EMU_LANES];
     uint64_t top = path->local_top;
     if (op->b == 2) {
-        path->local_top = (uint32_t)EMU_L(op->a)[emu_first(warp->mask)];
+        uint64_t to = EMU_L(op->a)[emu_first(warp->mask)];
+        if (to < path->local + path->function->local_bytes || to > path->local_top)
+            return emu_report_at(warp, op, "BOUNDS", to, 1, "stackrestore to 0x%llx, where no stacksave was",
+                                 (unsigned long long)to);
+        path->local_top = (uint32_t)to;
         return op + 1;
     }
     if (op->b == 0) {
@@ -769,8 +773,8 @@ const struct emu_op *emu_op_alloca(struct emu_warp *warp, const struct emu_op *o
         for (uint32_t m = warp->mask; m; m &= m - 1)
             most = size[emu_first(m)] > most ? size[emu_first(m)] : most;
         top = (top + align - 1) & ~(align - 1);
-        if (most > UINT32_MAX / 2 || emu_warp_room(warp, 0, 0, (uint32_t)(top + most)))
-            return most > UINT32_MAX / 2 ? bounds(warp, op, top, most, 1) : NULL;
+        if (top > UINT32_MAX / 2 || most > UINT32_MAX / 2 || emu_warp_room(warp, 0, 0, (uint32_t)(top + most)))
+            return top > UINT32_MAX / 2 || most > UINT32_MAX / 2 ? bounds(warp, op, top, most, 1) : NULL;
         path->local_top = (uint32_t)((top + most + 15) & ~UINT64_C(15));
     }
     for (int i = 0; i < EMU_LANES; i++)

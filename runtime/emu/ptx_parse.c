@@ -292,6 +292,8 @@ static void parse_function(struct ptx_parser *p, int is_kernel, unsigned linkage
         module->variables[i].function = index;
     if (ptx_take(p, '{')) {
         f.has_body = 1;
+        /* room even where no instruction has an operand: the place of the first is a pointer all the same */
+        ptx_grow(p, &f.operands, 0, &p->operand_space, sizeof *f.operands);
         ptx_parse_body(p);
     } else {
         ptx_expect(p, ';');

@@ -445,8 +445,8 @@ static int check(struct emu_launch *launch, const struct tw_launch *given, struc
         launch->cluster[i] = given->cluster[i] ? given->cluster[i] : 1;
         if (f->reqnctapercluster[0] && launch->cluster[i] == 1)
             launch->cluster[i] = f->reqnctapercluster[i] ? f->reqnctapercluster[i] : 1;
-        threads *= launch->block[i];
-        blocks *= launch->cluster[i];
+        threads *= threads > UINT32_MAX ? 1 : launch->block[i]; /* too many is enough: no overflow */
+        blocks *= blocks > UINT32_MAX ? 1 : launch->cluster[i];
         if (launch->grid[i] % launch->cluster[i])
             return tw_fail(error, TW_ERROR_INVALID, "%s: a grid of %u blocks in direction %d is no multiple of the "
                            "cluster's %u", given->kernel->entry, launch->grid[i], i, launch->cluster[i]);

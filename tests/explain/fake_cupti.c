@@ -5,6 +5,7 @@
 //   FAKE_CUPTI=broken subscribing fails
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,6 +34,13 @@ static void hook(int site, uint32_t cbid, const char *name, const void *paramete
     for (uint32_t i = 0; i < count && subscribed; i++)
         if (enabled[i] == cbid)
             subscribed(subscribed_user, 1, cbid, &data);
+}
+
+// Who cannot be served by a library must not stay subscribed to it.
+__attribute__((destructor)) static void end(void)
+{
+    if (subscribed && count == 0)
+        fprintf(stderr, "fake CUPTI: subscribed to nothing\n");
 }
 
 int cuptiSubscribe(void **subscriber, cupti_callback *callback, void *user)

@@ -4,7 +4,8 @@
 //   program pointers   lists that cannot be read, ranks out of range, enums past their end
 //   program many N     N calls that fail, each in another way
 //   program loop N     three calls that fail, N times each, with new addresses
-//   program threads    eight threads in such a loop
+//   program threads N  eight threads in such a loop
+//   program places     one call that fails, made at two places
 //   program fork       one failing call, then a child that exits
 #include <pthread.h>
 #include <stdint.h>
@@ -137,6 +138,11 @@ int main(int count, char **words)
             pthread_create(&threads[i], NULL, loop, &times);
         for (int i = 0; i < 8; i++)
             pthread_join(threads[i], NULL);
+    } else if (strcmp(what, "places") == 0) {
+        fake_answer(1);
+        for (int i = 0; i < 3; i++)
+            cuTensorMapEncodeTiled(map, 9, 9, map, NULL, NULL, NULL, NULL, 0, 0, 0, 0);
+        cuTensorMapEncodeTiled(map, 9, 9, map, NULL, NULL, NULL, NULL, 0, 0, 0, 0);
     } else if (strcmp(what, "fork") == 0) {
         long twice = 2;
         loop(&twice);

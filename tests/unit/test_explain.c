@@ -212,6 +212,15 @@ static void lists_that_cannot_be_read(void **state)
             }
         }
     munmap(pages, 4096);
+
+    // Another rule is broken too: it is told, and no nearest call, which nobody knows.
+    struct tw_tensormap_call c = good();
+    union parameters p;
+    c.box[0] = 320;
+    uint32_t id = parameters_of(&c, &p);
+    p.tiled.dim = NULL;
+    assert_int_equal(tell(id, &p, 1, 0), 3);
+    assert_true(holds("TMA-NULL: dim") && holds("TMA-BOX: box[0]") && holds("TMA-SPAN: ") && !holds("nearest"));
 }
 
 static void pointer_of_the_map(void **state)

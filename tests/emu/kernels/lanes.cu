@@ -18,7 +18,7 @@ extern "C" __global__ void shuffles(const int *in, int *out, double *wide)
     o[8] = __shfl_sync(FULL, v, -3, 4);
     o[9] = 0;
     if (t % 32 < 20)
-        o[9] = __shfl_down_sync(0xfffff, v, 1);
+        o[9] = __shfl_xor_sync(0xfffff, v, 1);
     wide[t] = __shfl_xor_sync(FULL, v * 1.5, 16);
 }
 
