@@ -647,7 +647,7 @@ void emu_module_free(struct emu_module *module)
         for (uint32_t i = 0; module->functions && i < module->ptx->function_count; i++)
             if (module->functions[i])
                 tw_free(rt, module->functions[i]->ops);
-        for (uint32_t i = 0; module->variables && i < module->ptx->variable_count; i++)
+        for (uint32_t i = module->variables ? module->ptx->variable_count : 0; i-- > 0;)
             emu_region_free(module->device, module->variables[i]);
     }
     while (module->extras) {

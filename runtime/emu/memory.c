@@ -49,7 +49,7 @@ void emu_region_free(struct emu_device *device, struct emu_region *region)
 {
     if (!region)
         return;
-    for (size_t i = 0; i < device->region_count; i++) {
+    for (size_t i = device->region_count; i-- > 0;) { /* the youngest go first */
         if (device->regions[i] != region)
             continue;
         memmove(&device->regions[i], &device->regions[i + 1], (device->region_count - i - 1) * sizeof *device->regions);

@@ -602,6 +602,18 @@ static int assign(struct ptx_parser *p, const struct ptx_template *template, uin
     return at == p->raw_count ? (int)at : -1;
 }
 
+/* One value in braces, as Triton writes scalars, is the value. */
+static void unwrap(struct ptx_parser *p, const struct ptx_instruction *i, const struct ptx_pattern *pattern,
+                   struct ptx_raw *raw)
+{
+    if (pattern->kind != PATTERN_TYPED || (pattern->suffix == 'v' && i->vector) || raw->paren ||
+        raw->operand.kind != PTX_OPERAND_VECTOR || raw->operand.count != 1)
+        return;
+    uint8_t bar = raw->bar;
+    *raw = p->elements[raw->operand.index];
+    raw->bar = bar;
+}
+
 /* 1 if the operands fit the form and the instruction was made. */
 static int try_form(struct ptx_parser *p, const struct ptx_template *template, uint32_t guard, int negated,
                     uint32_t line, char *why, int *which)
@@ -615,11 +627,14 @@ static int try_form(struct ptx_parser *p, const struct ptx_template *template, u
         return no(why, "");
     if (instruction->n && !shape(instruction))
         return no(why, "the shape");
-    for (unsigned i = 0; i < form->pattern_count; i++)
+    for (unsigned i = 0; i < form->pattern_count; i++) {
+        if (map[i])
+            unwrap(p, instruction, &form->patterns[i], &p->raw[map[i] - 1]);
         if (map[i] && !check(p, instruction, &form->patterns[i], &p->raw[map[i] - 1], why)) {
             *which = map[i];
             return 0;
         }
+    }
     const struct ptx_raw *label = NULL;
     for (unsigned i = 0; i < form->pattern_count; i++) {
         if (!map[i])

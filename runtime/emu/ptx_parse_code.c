@@ -296,11 +296,9 @@ static void read_operand(struct ptx_parser *p)
     }
     if (ptx_is(p, '['))
         read_address(p, &raw);
-    else if (ptx_is(p, '{')) {
+    else if (ptx_is(p, '{'))
         read_list(p, &raw, '}');
-        if (!p->status && raw.operand.count == 1)
-            raw = p->elements[raw.operand.index]; /* Triton writes scalars so */
-    } else if (ptx_is(p, '('))
+    else if (ptx_is(p, '('))
         read_list(p, &raw, ')');
     else
         read_scalar(p, &raw);

@@ -533,7 +533,7 @@ static void kernels_right(void **state)
         fail_msg("%s: %s", job->name, job->why);
     struct emu_options options = {.arch = job->arch,
                                   .completion = (enum emu_completion)job->completion,
-                                  .hazards = EMU_HAZARDS_ON,
+                                  .hazards = strchr(job->file->flags, 'N') ? EMU_HAZARDS_OFF : EMU_HAZARDS_ON,
                                   .seed = 7,
                                   .instruction_limit = 20000000,
                                   .report = report,
