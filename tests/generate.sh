@@ -169,12 +169,12 @@ fi
 # ---- a warm cache ------------------------------------------------------------------------------------------------
 
 for run in cold warm; do
-    tilewright "$top" "$work/runs" run specs/gemm.lua --kernel gemm_bf16 --json
+    tilewright "$top" "$work/runs" run specs/gemm.lua --kernel gemm_bf16 --device none --json
 done
 cp "$work/out" "$work/run.json"
-[ "$status" -eq 3 ] && ! grep -q '"cache": "miss"' "$work/out" && grep -q '"cache": "hit"' "$work/out" &&
+[ "$status" -eq 0 ] && ! grep -q '"cache": "miss"' "$work/out" && grep -q '"cache": "hit"' "$work/out" &&
     [ "$(numbers "$work/out" compile_nvrtc)" = 0.000 ] && [ "$(numbers "$work/out" compile_open_nvrtc)" = 0.000 ]
-ok $? "run with a warm cache: NVRTC is not even opened; status 3 without a GPU"
+ok $? "run with a warm cache: NVRTC is not even opened"
 echo "# run with a warm cache, ms: $(for phase in read plan emit compile to_loaded_without_device; do
     echo "$phase $(numbers "$work/run.json" $phase),"
 done | tr '\n' ' ')"

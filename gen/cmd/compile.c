@@ -210,8 +210,8 @@ static int emit(struct compile *c, struct compile_unit *unit, struct diag_set *d
 {
     const char *path = unit->kernel->template_path, *slash = path ? strrchr(path, '/') : NULL;
     char *folder = NULL;
-    /* The lines that a debug build tells are those of its own text. */
-    struct emit_options options = {.line_directives = c->debug_ms == 0, .debug_ms = c->debug_ms,
+    /* The author of a template is told its lines; everybody else, and who looks at a debug build, those of the text. */
+    struct emit_options options = {.line_directives = path && c->debug_ms == 0, .debug_ms = c->debug_ms,
                                    .generator_version = TW_GENERATOR};
     if (path) {
         folder = slash ? tw_format(&c->rt, "%.*s", slash == path ? 1 : (int)(slash - path), path)

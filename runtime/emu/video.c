@@ -20,7 +20,7 @@ static const struct {
 } videos[] = {
 #define VIDEO(name, operation) {PTX_OP_##name##2, operation, 0}, {PTX_OP_##name##4, operation, 1},
     VIDEO(VADD, VIDEO_ADD_PARTS) VIDEO(VSUB, VIDEO_SUB) VIDEO(VAVRG, VIDEO_AVERAGE) VIDEO(VABSDIFF, VIDEO_DIFFERENCE)
-    VIDEO(VMIN, VIDEO_MIN) VIDEO(VMAX, VIDEO_MAX) VIDEO(VSET, VIDEO_SET)
+        VIDEO(VMIN, VIDEO_MIN) VIDEO(VMAX, VIDEO_MAX) VIDEO(VSET, VIDEO_SET)
 #undef VIDEO
 };
 
@@ -70,7 +70,8 @@ static uint32_t video(uint64_t imm, uint32_t a, uint32_t b, uint32_t c)
     int32_t least = imm & VIDEO_SIGNED_D ? -most - 1 : 0;
     uint32_t d = imm & VIDEO_ADD ? c : 0;
     for (unsigned i = 0; i < count; i++) {
-        int32_t r = combine(imm, part(a, bits, i, (imm & VIDEO_SIGNED_A) != 0), part(b, bits, i, (imm & VIDEO_SIGNED_B) != 0));
+        int32_t r =
+            combine(imm, part(a, bits, i, (imm & VIDEO_SIGNED_A) != 0), part(b, bits, i, (imm & VIDEO_SIGNED_B) != 0));
         if (imm & VIDEO_SAT)
             r = r < least ? least : r > most ? most : r;
         if (imm & VIDEO_ADD)

@@ -3,26 +3,26 @@
 #include "tensor.h"
 #include "watch.h"
 
-/* Lane l holds element (outer, inner) = (l / 4, scale (l % 4)) as its first one. Bit i of an element's number then moves
-   by step[i]: positive along inner, negative along outer, 0 not at all (the element is there more than once). Inner is k
-   of A and B, n of C and D, where flipped m. */
+/* Lane l holds element (outer, inner) = (l / 4, scale (l % 4)) as its first one. Bit i of an element's number then
+   moves by step[i]: positive along inner, negative along outer, 0 not at all (the element is there more than once).
+   Inner is k of A and B, n of C and D, where flipped m. */
 struct layout {
-    char which;         /* 'A', 'B', or 'C', which is D too */
-    uint8_t kind_bits;  /* of an element; 0: any */
-    uint8_t outer;      /* rows of A and C, columns of B; of flipped ones columns; 0: any */
+    char which;        /* 'A', 'B', or 'C', which is D too */
+    uint8_t kind_bits; /* of an element; 0: any */
+    uint8_t outer;     /* rows of A and C, columns of B; of flipped ones columns; 0: any */
     uint8_t scale, flipped;
     int8_t step[4];
 };
 
 static const struct layout layouts[] = {
     /*    bits outer scale flipped */
-    {'A', 16, 16, 2, 0, {1, -8, 8, 0}},    {'A', 16, 32, 2, 0, {1, -8, 8, -16}}, {'A', 16, 8, 2, 0, {1, 8, 0, 0}},
-    {'B', 16, 16, 2, 0, {1, 8, -8, 0}},    {'B', 16, 8, 2, 0, {1, 8, 0, 0}},
-    {'B', 16, 32, 2, 0, {1, -8, 8, -16}},  {'A', 8, 16, 4, 0, {1, 2, -8, 0}},    {'A', 8, 32, 4, 0, {1, 2, -8, -16}},
-    {'A', 8, 8, 4, 0, {1, 2, 0, 0}},       {'B', 8, 16, 4, 0, {1, 2, -8, 0}},    {'B', 8, 8, 4, 0, {1, 2, 0, 0}},
-    {'B', 8, 32, 4, 0, {1, 2, -8, -16}},   {'A', 32, 16, 1, 0, {-8, 4, 0, 0}},   {'B', 32, 16, 1, 0, {4, -8, 0, 0}},
-    {'A', 64, 8, 1, 0, {0, 0, 0, 0}},      {'B', 64, 8, 1, 0, {0, 0, 0, 0}},     {'C', 64, 8, 2, 0, {1, 0, 0, 0}},
-    {'C', 0, 16, 2, 0, {1, -8, 8, 0}},     {'C', 0, 32, 2, 0, {1, -8, -16, 0}},  {'C', 0, 8, 2, 1, {1, -8, -16, 0}},
+    {'A', 16, 16, 2, 0, {1, -8, 8, 0}},  {'A', 16, 32, 2, 0, {1, -8, 8, -16}}, {'A', 16, 8, 2, 0, {1, 8, 0, 0}},
+    {'B', 16, 16, 2, 0, {1, 8, -8, 0}},  {'B', 16, 8, 2, 0, {1, 8, 0, 0}},     {'B', 16, 32, 2, 0, {1, -8, 8, -16}},
+    {'A', 8, 16, 4, 0, {1, 2, -8, 0}},   {'A', 8, 32, 4, 0, {1, 2, -8, -16}},  {'A', 8, 8, 4, 0, {1, 2, 0, 0}},
+    {'B', 8, 16, 4, 0, {1, 2, -8, 0}},   {'B', 8, 8, 4, 0, {1, 2, 0, 0}},      {'B', 8, 32, 4, 0, {1, 2, -8, -16}},
+    {'A', 32, 16, 1, 0, {-8, 4, 0, 0}},  {'B', 32, 16, 1, 0, {4, -8, 0, 0}},   {'A', 64, 8, 1, 0, {0, 0, 0, 0}},
+    {'B', 64, 8, 1, 0, {0, 0, 0, 0}},    {'C', 64, 8, 2, 0, {1, 0, 0, 0}},     {'C', 0, 16, 2, 0, {1, -8, 8, 0}},
+    {'C', 0, 32, 2, 0, {1, -8, -16, 0}}, {'C', 0, 8, 2, 1, {1, -8, -16, 0}},
 };
 
 static const struct layout *find(const struct emu_wmma *w, char which, unsigned bits)
@@ -66,7 +66,8 @@ static uint64_t get(const struct emu_warp *warp, const uint32_t *at, unsigned bi
     return EMU_W(at[element / each])[lane] >> (element % each * bits) & (bits == 32 ? UINT32_MAX : (1u << bits) - 1);
 }
 
-static void put(struct emu_warp *warp, const uint32_t *at, unsigned bits, unsigned lane, unsigned element, uint64_t value)
+static void put(struct emu_warp *warp, const uint32_t *at, unsigned bits, unsigned lane, unsigned element,
+                uint64_t value)
 {
     if (bits == 64) {
         EMU_L(at[element])[lane] = value;
@@ -78,7 +79,7 @@ static void put(struct emu_warp *warp, const uint32_t *at, unsigned bits, unsign
     *to = (*to & ~field) | ((uint32_t)value << shift & field);
 }
 
-/* ---- wmma.load, wmma.store ---------------------------------------------------------------------------------------- */
+/* ---- wmma.load, wmma.store --------------------------------------------------------------------------------------- */
 
 const struct emu_op *emu_op_wmma_move(struct emu_warp *warp, const struct emu_op *op)
 {
@@ -97,15 +98,19 @@ const struct emu_op *emu_op_wmma_move(struct emu_warp *warp, const struct emu_op
             uint64_t index = w->by_columns ? column * stride + row : row * stride + column;
             address[lane] = emu_lane_address(warp, &w->address, lane) + index * bytes;
             if (address[lane] % bytes)
-                return emu_report_at(warp, op, "ALIGN", address[lane], 1, "an element of a fragment at 0x%llx, which is no "
-                                     "multiple of %u", (unsigned long long)address[lane], bytes);
+                return emu_report_at(warp, op, "ALIGN", address[lane], 1,
+                                     "an element of a fragment at 0x%llx, which is no "
+                                     "multiple of %u",
+                                     (unsigned long long)address[lane], bytes);
             uint64_t before = 0;
             value = w->store ? get(warp, w->d, w->bits, lane, e) : 0;
             int outside = emu_lane_read(warp, lane, address[lane], w->store ? &before : &value, bytes) ||
                           (w->store && emu_lane_write(warp, lane, address[lane], &value, bytes));
             if (outside)
-                return emu_report_at(warp, op, "BOUNDS", address[lane], 1, "an element of a fragment at 0x%llx, where nothing "
-                                     "is allocated", (unsigned long long)address[lane]);
+                return emu_report_at(warp, op, "BOUNDS", address[lane], 1,
+                                     "an element of a fragment at 0x%llx, where nothing "
+                                     "is allocated",
+                                     (unsigned long long)address[lane]);
             if (w->store)
                 same |= before == value ? 1u << lane : 0;
             else
@@ -118,7 +123,7 @@ const struct emu_op *emu_op_wmma_move(struct emu_warp *warp, const struct emu_op
     return op + 1;
 }
 
-/* ---- wmma.mma ----------------------------------------------------------------------------------------------------- */
+/* ---- wmma.mma ---------------------------------------------------------------------------------------------------- */
 
 /* Dense arrays are A [m][k], B [n][k], C and D [m][n]. */
 static void dense(struct emu_warp *warp, const struct emu_wmma *w, char which, unsigned bits, const uint32_t *at,

@@ -42,7 +42,9 @@ INLINE void resolve(const struct ${NAME}_args *args, int dense, struct tensor *t
     t[tensor_${t.name}].stride[${s.index}] = dense || !args->${t.name}_stride[${s.index}] ? ${s.c} : args->${t.name}_stride[${s.index}];
 //@     end
 //@ end
+//@ if not host.has_stride then
     (void)dense;
+//@ end
 }
 
 //@ if host.symbol_count > 0 then
@@ -184,12 +186,14 @@ INLINE int ordinary_sizes(const struct ${NAME}_args *args)
 INLINE int all_dense(const struct ${NAME}_args *args)
 {
     int64_t given = 0;
+//@ if not host.has_stride then
+    (void)args;
+//@ end
 //@ for _, t in ipairs(host.tensor) do
 //@     for _, s in ipairs(t.stride) do
     given |= args->${t.name}_stride[${s.index}];
 //@     end
 //@ end
-    (void)args;
     return given == 0;
 }
 
@@ -197,6 +201,10 @@ INLINE int all_dense(const struct ${NAME}_args *args)
 INLINE int ordinary_tensors(const struct tensor *t, int dense)
 {
     uint64_t wrong = 0, any = 0;
+//@ local bounded = false
+//@ for _, t in ipairs(host.tensor) do
+//@     for _, s in ipairs(t.stride) do bounded = bounded or s.bounded end
+//@ end
 //@ for _, t in ipairs(host.tensor) do
     any |= t[tensor_${t.name}].address;
     wrong |= t[tensor_${t.name}].address - 1;
@@ -210,13 +218,18 @@ INLINE int ordinary_tensors(const struct tensor *t, int dense)
 //@     for _, s in ipairs(t.stride) do
 //@         if s.bounded then
     if (!dense)
-//@         end
+        wrong |= (uint64_t)t[tensor_${t.name}].stride[${s.index}] |
+                 (((uint64_t)1 << 40) / ${t.bytes} - 1 - (uint64_t)t[tensor_${t.name}].stride[${s.index}]);
+//@         else
     wrong |= (uint64_t)t[tensor_${t.name}].stride[${s.index}] |
              (((uint64_t)1 << 40) / ${t.bytes} - 1 - (uint64_t)t[tensor_${t.name}].stride[${s.index}]);
+//@         end
 //@     end
 //@ end
     wrong |= ((uint64_t)1 << 57) - 1 - any;
+//@ if not bounded then
     (void)dense;
+//@ end
     return wrong >> 63 == 0;
 }
 
@@ -232,8 +245,9 @@ INLINE void assume_ordinary(const struct ${NAME}_args *args, const struct tensor
     ASSUME(t[tensor_${t.name}].dim[${d.index}] > 1);
 //@     end
 //@ end
+//@ if host.symbol_count == 0 then
     (void)args;
-    (void)t;
+//@ end
 }
 
 //@ end

@@ -115,7 +115,7 @@ COLD static int map_fault(const struct map_call *call, int result, struct ${NAME
 //@     local words, rows = {}, {}
 //@     for i, word in ipairs(image) do words[i] = string.format("0x%016x", word) end
 //@     for row = 0, 3 do rows[row + 1] = table.concat(words, ", ", 4 * row + 1, 4 * row + 4) end
-//@     local text = table.concat(rows, ", \\\n    ")
+//@     local text = table.concat(rows, ", \\\n")
 //@     local function half(value, high) return " | " .. (high and value .. " << 32" or "(" .. value .. " & 0xffffffff)") end
 //@     local function part(i, high) return half("stride[" .. i .. "] >> 4", high) end
 //@     local function dim(i, high)
@@ -162,9 +162,15 @@ INLINE void ${m.id}_patch(uint64_t *map, int dense, uint64_t address, const uint
 //@             end
 //@         end
 //@     end
+//@     if #strided == 0 or not fixed then
     (void)dense;
+//@     end
+//@     if #sized == 0 then
     (void)dim;
+//@     end
+//@     if #strided == 0 then
     (void)stride;
+//@     end
 }
 
 static void ${m.id}_whole(uint64_t *map, uint64_t address, const uint64_t *dim, const uint64_t *stride)
@@ -175,7 +181,7 @@ static void ${m.id}_whole(uint64_t *map, uint64_t address, const uint64_t *dim, 
 }
 
 /* The map of ${m.name} for a tensor. */
-INLINE int ${m.id}(const struct ${NAME} *k, int images, int dense, const struct tensor *t, uint64_t *map,
+INLINE int ${m.id}(const struct ${NAME} *k, int patched, int dense, const struct tensor *t, uint64_t *map,
                    struct ${NAME}_error *error)
 {
     const uint64_t address = map_address(t->address);
@@ -192,7 +198,7 @@ INLINE int ${m.id}(const struct ${NAME} *k, int images, int dense, const struct 
 //@     if m.rank == 1 then
     stride[0] = 0;
 //@     end
-    if (images) {
+    if (patched) {
         ${m.id}_patch(map, dense, address, dim, stride);
         return ${NAME}_OK;
     }

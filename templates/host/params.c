@@ -88,9 +88,9 @@ static const struct ${NAME}_params launch_${i.id} = {
     ${i.param_bytes}, NULL, ${i.variant_index}, ${i.threads}, {${i.cluster.x}, ${i.cluster.y}, ${i.cluster.z}}, ${i.shared_bytes}, {0, 0, 0},
 };
 
-/* images: whether maps are patched images; else the driver encodes them. dense: whether all strides are the default
+/* patched: whether maps are patched images; else the driver encodes them. dense: whether all strides are the default
  * ones. */
-INLINE int params_${i.id}(const struct ${NAME} *k, int images, int dense, const struct ${NAME}_args *args,
+INLINE int params_${i.id}(const struct ${NAME} *k, int patched, int dense, const struct ${NAME}_args *args,
                           const struct tensor *t, struct ${NAME}_params *p, struct ${NAME}_error *error)
 {
 //@     if i.map_count > 0 then
@@ -100,7 +100,7 @@ INLINE int params_${i.id}(const struct ${NAME} *k, int images, int dense, const 
     p->function = k->function[${i.variant_index}];
 //@     for _, q in ipairs(i.param) do
 //@         if q.kind == "map" then
-    status = ${q.map}(k, images, dense, &t[tensor_${q.tensor}], p->word + ${q.word}, error);
+    status = ${q.map}(k, patched, dense, &t[tensor_${q.tensor}], p->word + ${q.word}, error);
     if (status)
         return status;
 //@         elseif q.kind == "pointer" then
@@ -122,7 +122,7 @@ INLINE int params_${i.id}(const struct ${NAME} *k, int images, int dense, const 
     (void)t;
 //@     end
 //@     if i.map_count == 0 then
-    (void)images;
+    (void)patched;
 //@     end
     (void)dense;
     return grid_${i.id}(k, args, p, error);

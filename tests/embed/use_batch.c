@@ -124,6 +124,18 @@ static const char *works_around(void)
     EXPECT(info.static_images == 0 && strstr(info.images, "word 1"));
     EXPECT(batch_test_params(&k, &a, &p, NULL) == 0 && (p.word[1] >> 21 & 1) == 1);
     batch_test_unload(&k, NULL);
+    /* the emitted rows are the library's: whatever the version, the same bits go */
+    for (mock.driver_version = 12000; mock.driver_version <= 13060; mock.driver_version += 10) {
+        uint64_t map[16];
+        EXPECT(batch_test_load(&k, &table, NULL) == 0);
+        k.static_images = 0; /* as if the check had failed: what the driver writes is mended */
+        EXPECT(batch_test_params(&k, &a, &p, NULL) == 0);
+        memcpy(map, p.word, sizeof map);
+        map[1] |= (uint64_t)1 << 21; /* what the driver wrote */
+        tw_tensormap_work_around(map, 100, mock.driver_version);
+        EXPECT(memcmp(map, p.word, sizeof map) == 0);
+        batch_test_unload(&k, NULL);
+    }
     EXPECT(mock.modules == 0);
     return NULL;
 }

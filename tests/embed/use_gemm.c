@@ -388,17 +388,21 @@ static const char *falls_back(void)
     struct gemm_test_error error;
     struct gemm_test_args a = arguments(100, 256, 64);
     uint64_t map[16];
-    size_t i;
+    size_t i, n;
     int bit;
-    for (i = 0; i < sizeof patched / sizeof *patched; i++)
-        for (bit = patched[i].first; bit <= patched[i].last; bit++) {
+    for (n = 0; n < sizeof patched / sizeof *patched; n++)
+        for (bit = patched[n].first; bit <= patched[n].last; bit++) {
             mock_reset();
             mock.wrong_bit = bit;
             EXPECT(gemm_test_load(&k, &table, NULL) == 0);
             gemm_test_info(&k, &info);
             EXPECT(info.static_images == 0 && strstr(info.images, "A_map: in call"));
-            mock.encodes = 0;
-            EXPECT(gemm_test_params(&k, &a, &p, NULL) == 0 && mock.encodes == 3);
+            for (i = 0; i < 3; i++) { /* each time, with what the arguments are then */
+                a.A = pointer(a_at + 4096 * (2 - i));
+                mock.encodes = 0;
+                EXPECT(gemm_test_params(&k, &a, &p, NULL) == 0 && mock.encodes == 3);
+                EXPECT(p.word[0] == (((uint64_t)(uintptr_t)a.A) & (bit < 64 ? ~((uint64_t)1 << bit) : UINT64_MAX)));
+            }
             EXPECT(encode(a_at, 64, 100, 128, 64, 128, map) == 0);
             map[bit / 64] &= ~((uint64_t)1 << bit % 64);
             EXPECT(memcmp(map, p.word, 128) == 0);
@@ -427,6 +431,43 @@ static const char *falls_back(void)
     return NULL;
 }
 
+/* What NAME_params gives for a graph's node is what NAME_launch hands to the driver, with images and without; a launch
+ * is one call of the driver beside the encoder's, so that a capture may hold it, and allocates nothing. */
+static const char *graph_nodes(void)
+{
+    static const int64_t columns[] = {256, 257, 512}; /* of both variants */
+    struct gemm_test k;
+    struct gemm_test_params p;
+    int by_driver, i, calls, memory;
+    for (by_driver = 0; by_driver < 2; by_driver++) {
+        mock_reset();
+        mock.wrong_bit = by_driver ? 256 : -1;
+        EXPECT(gemm_test_load(&k, &table, NULL) == 0 && k.static_images == !by_driver);
+        mock.wrong_bit = -1;
+        for (i = 0; i < 3; i++) {
+            struct gemm_test_args a = arguments(100 + i, columns[i], 64);
+            int maps = i == 1 ? 2 : 3;
+            a.A = pointer(a_at + 1024 * (uint64_t)i);
+            calls = mock.calls;
+            memory = mock.memory;
+            memset(&p, 0, sizeof p);
+            EXPECT(gemm_test_params(&k, &a, &p, NULL) == 0 && mock.calls - calls == (by_driver ? maps : 0));
+            calls = mock.calls;
+            mock.param_bytes = p.bytes;
+            EXPECT(gemm_test_launch(&k, &a, NULL, NULL) == 0);
+            EXPECT(mock.calls - calls == 1 + (by_driver ? maps : 0) && mock.memory == memory);
+            EXPECT(memcmp(mock.launch.params, p.word, p.bytes) == 0);
+            EXPECT(memcmp(mock.launch.grid, p.grid, sizeof p.grid) == 0 && mock.launch.block[0] == p.threads);
+            EXPECT(mock.launch.shared_bytes == p.shared_bytes && mock.launch.cluster[0] == p.cluster[0]);
+            EXPECT(mock.launch.cluster[1] == p.cluster[1] && mock.launch.cluster[2] == p.cluster[2]);
+            EXPECT(p.function == k.function[i == 1] && p.variant == (i == 1));
+            EXPECT(p.word[0] == a_at + 1024 * (uint64_t)i);
+        }
+        gemm_test_unload(&k, NULL);
+    }
+    return NULL;
+}
+
 /* The mock stands in as libcuda.so.1 by then. */
 static const char *opens_driver(void)
 {
@@ -450,6 +491,7 @@ const struct use_case use_cases[] = {
     {"empty_extents", empty_extents},
     {"fails_cleanly", fails_cleanly},
     {"falls_back", falls_back},
+    {"graph_nodes", graph_nodes},
     {"opens_driver", opens_driver},
     {NULL, NULL},
 };

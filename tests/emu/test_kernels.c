@@ -37,7 +37,8 @@ struct row {
 
 static const struct row rows[] = {
 #define SOURCE(name, since, flags) {ROW_FILE, name, "", "", since, flags, "", ""},
-#define KERNEL(entry, grid, block, shared, flags, arguments) {ROW_KERNEL, entry, grid, block, shared, flags, arguments, ""},
+#define KERNEL(entry, grid, block, shared, flags, arguments)                                                          \
+    {ROW_KERNEL, entry, grid, block, shared, flags, arguments, ""},
 #define FAILS(entry, grid, block, shared, arguments, text) {ROW_FAILS, entry, grid, block, shared, "", arguments, text},
 #define FOREIGN(text, file, since) {ROW_FOREIGN, text, file, "", since, "", "", ""},
 #include "kernels/list.def"
@@ -48,7 +49,7 @@ static const struct row rows[] = {
 };
 enum { ROWS = sizeof rows / sizeof rows[0] };
 
-/* ---- Types, fills ------------------------------------------------------------------------------------------------- */
+/* ---- Types, fills ------------------------------------------------------------------------------------------------ */
 
 struct type {
     const char *name;
@@ -56,9 +57,9 @@ struct type {
     double relative; /* what near allows */
 };
 static const struct type types[] = {
-    {"u8", TW_UINT8, 0},      {"s8", TW_INT8, 0},         {"u16", TW_UINT16, 0},   {"u32", TW_UINT32, 0},
-    {"s32", TW_INT32, 0},     {"u64", TW_UINT64, 0},      {"s64", TW_INT64, 0},    {"f16", TW_FP16, 2e-3},
-    {"bf16", TW_BF16, 1.6e-2}, {"f32", TW_FP32, 8e-6},    {"f32h", TW_FP32, 2e-3}, {"f64", TW_FP64, 1e-13},
+    {"u8", TW_UINT8, 0},       {"s8", TW_INT8, 0},     {"u16", TW_UINT16, 0},   {"u32", TW_UINT32, 0},
+    {"s32", TW_INT32, 0},      {"u64", TW_UINT64, 0},  {"s64", TW_INT64, 0},    {"f16", TW_FP16, 2e-3},
+    {"bf16", TW_BF16, 1.6e-2}, {"f32", TW_FP32, 8e-6}, {"f32h", TW_FP32, 2e-3}, {"f64", TW_FP64, 1e-13},
 };
 
 static const struct type *type_of(const char *name)
@@ -80,9 +81,10 @@ static uint64_t draw(uint64_t *state)
 
 static void fill(const struct type *type, const char *how, unsigned char *to, size_t count, uint64_t seed)
 {
-    static const uint32_t edges[] = {0,          0x80000000, 1,          0x80000001, 0x007fffff, 0x00800000, 0x7f7fffff, 0xff7fffff,
-                                     0x7f800000, 0xff800000, 0x7fc00000, 0xffc00001, 0x3f800000, 0xbf800000, 0x4f000000, 0xcf000000,
-                                     0x4f800000, 0x5f000000, 0xdf000000, 0x4effffff, 0x3f000000, 0xbf000000, 0x3fc00000, 0x40200000};
+    static const uint32_t edges[] = {0,          0x80000000, 1,          0x80000001, 0x007fffff, 0x00800000,
+                                     0x7f7fffff, 0xff7fffff, 0x7f800000, 0xff800000, 0x7fc00000, 0xffc00001,
+                                     0x3f800000, 0xbf800000, 0x4f000000, 0xcf000000, 0x4f800000, 0x5f000000,
+                                     0xdf000000, 0x4effffff, 0x3f000000, 0xbf000000, 0x3fc00000, 0x40200000};
     uint64_t state = seed;
     double sum = 0;
     size_t bytes = tw_dtype_bytes(type->dtype);
@@ -105,7 +107,8 @@ static void fill(const struct type *type, const char *how, unsigned char *to, si
         else if (!strcmp(how, "sorted"))
             tw_dtype_store(type->dtype, to, sum), sum += (double)(x % 8);
         else if (!strcmp(how, "normal"))
-            tw_dtype_store(type->dtype, to, (unit + (double)(x & 0xffff) / 65536 + (double)(x >> 20 & 0xffff) / 65536 - 1.5) * 2);
+            tw_dtype_store(type->dtype, to,
+                           (unit + (double)(x & 0xffff) / 65536 + (double)(x >> 20 & 0xffff) / 65536 - 1.5) * 2);
         else if (how[0] == '=' || (how[0] == '^' && i == 0))
             tw_dtype_store(type->dtype, to, atof(how + 1));
         else if (strcmp(how, "zero") && how[0] != '^')
@@ -113,7 +116,7 @@ static void fill(const struct type *type, const char *how, unsigned char *to, si
     }
 }
 
-/* ---- Arguments ---------------------------------------------------------------------------------------------------- */
+/* ---- Arguments --------------------------------------------------------------------------------------------------- */
 
 struct buffer {
     size_t bytes;
@@ -269,7 +272,7 @@ static int run_row(struct tw_device *device, const struct row *row, const char *
     return status;
 }
 
-/* ---- Golden answers: "FILE/ENTRY\n", 4 bytes of length, the bytes ---------------------------------------------------- */
+/* ---- Golden answers: "FILE/ENTRY\n", 4 bytes of length, the bytes ------------------------------------------------ */
 
 static unsigned char *golden;
 static size_t golden_bytes;
@@ -294,12 +297,12 @@ static const unsigned char *golden_of(const char *file, const char *entry, size_
     return NULL;
 }
 
-/* ---- Compiling ------------------------------------------------------------------------------------------------------ */
+/* ---- Compiling --------------------------------------------------------------------------------------------------- */
 
 /* A file compiled one way, with its rows behind it. */
 struct job {
-    const struct row *file;  /* whose kernels */
-    const struct row *text;  /* ROW_FOREIGN: the PTX comes from there */
+    const struct row *file; /* whose kernels */
+    const struct row *text; /* ROW_FOREIGN: the PTX comes from there */
     const char *arch;
     int debug, completion;
     char name[96];
@@ -325,7 +328,8 @@ static void compile_job(struct job *job)
     unsigned char *source;
     size_t bytes, n = 0;
     int given = job->text || strchr(job->file->flags, 'X');
-    snprintf(path, sizeof path, "tests/emu/kernels/%s.%s", job->text ? job->text->name : job->file->name, given ? "ptx" : "cu");
+    snprintf(path, sizeof path, "tests/emu/kernels/%s.%s", job->text ? job->text->name : job->file->name,
+             given ? "ptx" : "cu");
     if (tw_read_file(&compiler, path, 0, &source, &bytes, &error)) {
         snprintf(job->why, sizeof job->why, "%.200s", error.text);
         return;
@@ -366,8 +370,8 @@ static void compile_job(struct job *job)
 static void *compile_all(void *unused)
 {
     for (unsigned i = 0; i < job_count; i++) {
-        if (i && jobs[i].file == jobs[i - 1].file && jobs[i].arch == jobs[i - 1].arch && jobs[i].debug == jobs[i - 1].debug &&
-            jobs[i].text == jobs[i - 1].text) {
+        if (i && jobs[i].file == jobs[i - 1].file && jobs[i].arch == jobs[i - 1].arch &&
+            jobs[i].debug == jobs[i - 1].debug && jobs[i].text == jobs[i - 1].text) {
             memcpy(jobs[i].why, jobs[i - 1].why, sizeof jobs[i].why);
             jobs[i].ptx = jobs[i - 1].ptx ? strdup(jobs[i - 1].ptx) : NULL;
             jobs[i].missing = jobs[i - 1].missing;
@@ -400,7 +404,8 @@ static void add_jobs(int every)
 {
     for (unsigned r = 0, files = 0; r < ROWS; r++) {
         const struct row *row = &rows[r];
-        int old = row->shared == 80 && !strchr(row->flags, 'X'), async = strchr(row->flags, 'A') != NULL, debug = strchr(row->flags, 'D') != NULL;
+        int old = row->shared == 80 && !strchr(row->flags, 'X'), async = strchr(row->flags, 'A') != NULL,
+            debug = strchr(row->flags, 'D') != NULL;
         if (row->kind == ROW_FOREIGN) {
             old = row->shared == 80;
             for (unsigned f = 0; f < ROWS; f++)
@@ -426,7 +431,7 @@ static void add_jobs(int every)
     }
 }
 
-/* ---- Running -------------------------------------------------------------------------------------------------------- */
+/* ---- Running ----------------------------------------------------------------------------------------------------- */
 
 static char printed[65536];
 static size_t printed_bytes;
@@ -451,8 +456,8 @@ static void report(void *context, const struct emu_report *found)
 
 /* Elements that differ from the GPU's. loose: floats may differ in their last bits, for another compiler contracts
    products and sums in another way. */
-static unsigned differences(const struct row *row, const unsigned char *got, const unsigned char *want, int loose, char *first,
-                            size_t room)
+static unsigned differences(const struct row *row, const unsigned char *got, const unsigned char *want, int loose,
+                            char *first, size_t room)
 {
     char text[512], *save = NULL;
     unsigned wrong = 0, index = 0;
@@ -498,7 +503,8 @@ static int check_row(struct job *job, struct tw_device *device, const struct row
     int status = run_row(device, row, job->ptx, &answer, &error), bad = 0;
     if (row->kind == ROW_FAILS) {
         if (!status || (!strstr(error.text, row->text) && !strstr(reported, row->text)))
-            bad = 1, print_error("%s: status %d, '%s', %s, not '%s'\n", row->name, status, error.text, reported, row->text);
+            bad = 1,
+            print_error("%s: status %d, '%s', %s, not '%s'\n", row->name, status, error.text, reported, row->text);
     } else if (status || reported[0]) {
         bad = 1, print_error("%s: %s\n%s", row->name, error.text, reported);
     } else {
@@ -558,7 +564,7 @@ static void kernels_right(void **state)
         fail_msg("%d kernels", bad);
 }
 
-/* ---- Recording ------------------------------------------------------------------------------------------------------ */
+/* ---- Recording --------------------------------------------------------------------------------------------------- */
 
 static int write_ptx(const char *folder)
 {

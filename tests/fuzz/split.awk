@@ -1,11 +1,7 @@
 # PTX of NVRTC into one file a kernel: FOLDER/PREFIX.NUMBER.ptx with everything but the other kernels, without the lines
 # that only name source lines. Each gets a "//fuzz" line (fuzz_load.c) with a seed and a mode of its own. Variables:
 # folder, prefix.
-function hex(digits,    text) {
-    while (digits--)
-        text = text substr("0123456789abcdef", 1 + int(16 * rand()), 1)
-    return text
-}
+function hex(most) { return substr("0123456789abcdef", 1 + int(most * rand()), 1) }
 BEGIN {
     kernels = 0
     srand(length(prefix))
@@ -25,7 +21,7 @@ kernel { own[kernel] = own[kernel] $0 "\n" }
 END {
     for (k = 1; k <= kernels; k++) {
         file = folder "/" prefix "." k ".ptx"
-        printf "//fuzz %s0000000000%s\n", hex(5), hex(1) > file
+        printf "//fuzz %s%s0000%s0%s000%s\n", hex(16), 1234 + k, hex(8), hex(2), hex(16) > file
         for (s = 0; s <= kernels; s++) {
             printf "%s", shared[s] > file
             if (s + 1 == k)

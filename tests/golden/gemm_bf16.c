@@ -45,10 +45,10 @@ struct image {
 };
 
 static const struct image images[] = {
-    {NULL, source_sm_80, NULL, 389, 0, "/tilewright/gemm_bf16.sm_80.cu", 1},
-    {NULL, source_sm_80_unaligned, NULL, 411, 0, "/tilewright/gemm_bf16.sm_80_unaligned.cu", 1},
-    {NULL, source_sm_90a, NULL, 596, 0, "/tilewright/gemm_bf16.sm_90a.cu", 1},
-    {NULL, source_sm_90a_unaligned, NULL, 506, 0, "/tilewright/gemm_bf16.sm_90a_unaligned.cu", 1},
+    {NULL, source_sm_80, NULL, 323, 0, "/tilewright/gemm_bf16.sm_80.cu", 1},
+    {NULL, source_sm_80_unaligned, NULL, 338, 0, "/tilewright/gemm_bf16.sm_80_unaligned.cu", 1},
+    {NULL, source_sm_90a, NULL, 506, 0, "/tilewright/gemm_bf16.sm_90a.cu", 1},
+    {NULL, source_sm_90a_unaligned, NULL, 432, 0, "/tilewright/gemm_bf16.sm_90a_unaligned.cu", 1},
 };
 
 static const struct gemm_bf16_variant variants[] = {
@@ -82,11 +82,17 @@ enum { target_count = sizeof targets / sizeof *targets };
 
 /* ---- failures -------------------------------------------------------------------------------------------------- */
 
-/* What only failures run is kept out of the way of launches. */
+/* What only failures run is kept out of the way of launches, and what every launch runs is one stretch of code. */
 #if defined(__GNUC__)
-#define COLD __attribute__((cold, noinline))
+#define COLD __attribute__((noinline))
+#define INLINE static inline __attribute__((always_inline))
+#define LIKELY(condition) __builtin_expect(!!(condition), 1)
+#define ASSUME(fact) do { if (!(fact)) __builtin_unreachable(); } while (0)
 #else
 #define COLD
+#define INLINE static inline
+#define LIKELY(condition) (condition)
+#define ASSUME(fact) ((void)0)
 #endif
 
 COLD static int fail(struct gemm_bf16_error *error, int status, int result, const char *format, ...)
@@ -374,26 +380,26 @@ struct rule {
     int whole_rows, map;
 };
 
-static inline uint64_t pitch(int64_t extent, int64_t stride, uint64_t element_bytes)
+INLINE uint64_t pitch(int64_t extent, int64_t stride, uint64_t element_bytes)
 {
     return extent > 1 ? (uint64_t)stride * element_bytes : 0;
 }
 
-/* The tensors in the order of gemm_bf16_args, with defaults in place of strides of 0. */
-static inline void resolve(const struct gemm_bf16_args *args, struct tensor *t)
+/* The tensors in the order of gemm_bf16_args, with defaults in place of strides of 0; dense: all are. */
+INLINE void resolve(const struct gemm_bf16_args *args, int dense, struct tensor *t)
 {
     t[tensor_A].address = (uint64_t)(uintptr_t)args->A;
     t[tensor_A].dim[0] = args->M;
     t[tensor_A].dim[1] = args->K;
-    t[tensor_A].stride[0] = args->A_stride[0] ? args->A_stride[0] : args->K;
+    t[tensor_A].stride[0] = dense || !args->A_stride[0] ? args->K : args->A_stride[0];
     t[tensor_B].address = (uint64_t)(uintptr_t)args->B;
     t[tensor_B].dim[0] = args->N;
     t[tensor_B].dim[1] = args->K;
-    t[tensor_B].stride[0] = args->B_stride[0] ? args->B_stride[0] : args->K;
+    t[tensor_B].stride[0] = dense || !args->B_stride[0] ? args->K : args->B_stride[0];
     t[tensor_D].address = (uint64_t)(uintptr_t)args->D;
     t[tensor_D].dim[0] = args->M;
     t[tensor_D].dim[1] = args->N;
-    t[tensor_D].stride[0] = args->D_stride[0] ? args->D_stride[0] : args->N;
+    t[tensor_D].stride[0] = dense || !args->D_stride[0] ? args->N : args->D_stride[0];
 }
 
 COLD static int refuse_size(struct gemm_bf16_error *error, const char *name, int64_t value, int64_t limit, int64_t multiple)
@@ -409,7 +415,7 @@ COLD static int refuse_size(struct gemm_bf16_error *error, const char *name, int
 }
 
 /* The sizes, before any formula over them is computed. */
-static inline int check_sizes(const struct gemm_bf16_args *args, struct gemm_bf16_error *error)
+INLINE int check_sizes(const struct gemm_bf16_args *args, struct gemm_bf16_error *error)
 {
     if (args->M < 0 || args->M > 2147482624)
         return refuse_size(error, "M", args->M, 2147482624, 1);
@@ -436,7 +442,7 @@ COLD static int refuse_stride(struct gemm_bf16_error *error, const char *name, i
 }
 
 /* What holds for every variant: no extent below 0 or past a map's, addresses, strides below 2^40 bytes. */
-static inline int check_tensors(const struct tensor *t, struct gemm_bf16_error *error)
+INLINE int check_tensors(const struct tensor *t, struct gemm_bf16_error *error)
 {
     if (t[tensor_A].address >> 57 != 0 || (t[tensor_A].address == 0 && t[tensor_A].dim[0] > 0 && t[tensor_A].dim[1] > 0))
         return refuse_address(error, "A", t[tensor_A].address);
@@ -453,12 +459,73 @@ static inline int check_tensors(const struct tensor *t, struct gemm_bf16_error *
     return gemm_bf16_OK;
 }
 
+/* Whether every size is in its range, and above 1. Sums of signs with one branch, here and below, for this is what most
+ * launches are: nothing has to be put in the place of an extent, stride or address that is never used. */
+INLINE int ordinary_sizes(const struct gemm_bf16_args *args)
+{
+    uint64_t wrong = 0; /* its highest bit */
+    wrong |= ((uint64_t)args->M - 2) | ((uint64_t)2147482624 - (uint64_t)args->M);
+    wrong |= ((uint64_t)args->N - 2) | ((uint64_t)2147482624 - (uint64_t)args->N);
+    wrong |= ((uint64_t)args->K - 2) | ((uint64_t)2147482624 - (uint64_t)args->K);
+    return wrong >> 63 == 0;
+}
+
+/* Whether all strides are the default ones. */
+INLINE int all_dense(const struct gemm_bf16_args *args)
+{
+    int64_t given = 0;
+    given |= args->A_stride[0];
+    given |= args->B_stride[0];
+    given |= args->D_stride[0];
+    return given == 0;
+}
+
+/* Whether every tensor has an address, extents above 1 and strides in their range. */
+INLINE int ordinary_tensors(const struct tensor *t, int dense)
+{
+    uint64_t wrong = 0, any = 0;
+    any |= t[tensor_A].address;
+    wrong |= t[tensor_A].address - 1;
+    if (!dense)
+        wrong |= (uint64_t)t[tensor_A].stride[0] |
+                 (((uint64_t)1 << 40) / 2 - 1 - (uint64_t)t[tensor_A].stride[0]);
+    any |= t[tensor_B].address;
+    wrong |= t[tensor_B].address - 1;
+    if (!dense)
+        wrong |= (uint64_t)t[tensor_B].stride[0] |
+                 (((uint64_t)1 << 40) / 2 - 1 - (uint64_t)t[tensor_B].stride[0]);
+    any |= t[tensor_D].address;
+    wrong |= t[tensor_D].address - 1;
+    if (!dense)
+        wrong |= (uint64_t)t[tensor_D].stride[0] |
+                 (((uint64_t)1 << 40) / 2 - 1 - (uint64_t)t[tensor_D].stride[0]);
+    wrong |= ((uint64_t)1 << 57) - 1 - any;
+    return wrong >> 63 == 0;
+}
+
+/* What the two have found, for the compiler. */
+INLINE void assume_ordinary(const struct gemm_bf16_args *args, const struct tensor *t)
+{
+    ASSUME(args->M >= 2 && args->M <= 2147482624);
+    ASSUME(args->N >= 2 && args->N <= 2147482624);
+    ASSUME(args->K >= 2 && args->K <= 2147482624);
+    ASSUME(t[tensor_A].address != 0);
+    ASSUME(t[tensor_A].dim[0] > 1);
+    ASSUME(t[tensor_A].dim[1] > 1);
+    ASSUME(t[tensor_B].address != 0);
+    ASSUME(t[tensor_B].dim[0] > 1);
+    ASSUME(t[tensor_B].dim[1] > 1);
+    ASSUME(t[tensor_D].address != 0);
+    ASSUME(t[tensor_D].dim[0] > 1);
+    ASSUME(t[tensor_D].dim[1] > 1);
+}
+
 /* Says which tensor keeps the variant that asks least from being taken, and what would do. */
 COLD static int refuse_alignment(const struct gemm_bf16_args *args, const struct rule *rule, int rules, struct gemm_bf16_error *error)
 {
     struct tensor tensor[tensors_in_all];
     int i, d;
-    resolve(args, tensor);
+    resolve(args, 0, tensor);
     for (i = 0; i < rules; i++) {
         const struct rule *r = &rule[i];
         const struct tensor *t = &tensor[r->tensor];
@@ -516,17 +583,17 @@ struct map_call {
 
 /* Address, extent and pitch as maps take them: those of an empty tensor, and the stride of a dimension of one index, are
  * never used, but must be valid. */
-static inline uint64_t map_address(uint64_t address)
+INLINE uint64_t map_address(uint64_t address)
 {
     return address ? address : 16;
 }
 
-static inline uint64_t map_dim(int64_t extent)
+INLINE uint64_t map_dim(int64_t extent)
 {
     return extent > 0 ? (uint64_t)extent : 1;
 }
 
-static inline uint64_t map_pitch(int64_t extent, int64_t stride, uint64_t element_bytes)
+INLINE uint64_t map_pitch(int64_t extent, int64_t stride, uint64_t element_bytes)
 {
     return extent > 1 ? (uint64_t)stride * element_bytes : 16;
 }
@@ -577,28 +644,32 @@ static const struct map_call A_map_call = {
     "A_map", 9, 3, 2, 2, {64, 128}, {0, 0},
 };
 
-static inline void A_map_patch(uint64_t *map, uint64_t address, const uint64_t *dim, const uint64_t *stride)
+#define A_map_image \
+    0x0000000000000000, 0x0000000000046510, 0x0000000000000000, 0x0000000000000000, \
+    0x0000000000000000, 0x0000000000000000, 0x3f00000000000000, 0x000000000000007f, \
+    0x0000000000004000, 0x0000000000000400, 0x0000000000000000, 0x0000000000000000, \
+    0x0000000000000000, 0x0000000000000000, 0x0000000000000000, 0x0000000000000000
+
+/* In a copy of the image. dense: strides are the default ones. */
+INLINE void A_map_patch(uint64_t *map, int dense, uint64_t address, const uint64_t *dim, const uint64_t *stride)
 {
     map[0] = address;
+    map[4] = ((dim[0] - 1) & 0xffffffff) | (dim[1] - 1) << 32;
     map[1] = 0x0000000000046510 | stride[0] >> 4 << 32;
-    map[2] = 0x0000000000000000;
-    map[3] = 0x0000000000000000 | stride[0] >> 36 << 32;
-    map[4] = 0x0000000000000000 | ((dim[0] - 1) & 0xffffffff) | (dim[1] - 1) << 32;
-    map[5] = 0x0000000000000000;
-    map[6] = 0x3f00000000000000;
-    map[7] = 0x000000000000007f;
-    map[8] = 0x0000000000004000;
-    map[9] = 0x0000000000000400;
-    map[10] = 0x0000000000000000;
-    map[11] = 0x0000000000000000;
-    map[12] = 0x0000000000000000;
-    map[13] = 0x0000000000000000;
-    map[14] = 0x0000000000000000;
-    map[15] = 0x0000000000000000;
+    map[3] = stride[0] >> 36 << 32;
+    (void)dense;
+}
+
+static void A_map_whole(uint64_t *map, uint64_t address, const uint64_t *dim, const uint64_t *stride)
+{
+    static const uint64_t image[16] = {A_map_image};
+    memcpy(map, image, sizeof image);
+    A_map_patch(map, 0, address, dim, stride);
 }
 
 /* The map of A_map for a tensor. */
-static inline int A_map(const struct gemm_bf16 *k, const struct tensor *t, uint64_t *map, struct gemm_bf16_error *error)
+INLINE int A_map(const struct gemm_bf16 *k, int patched, int dense, const struct tensor *t, uint64_t *map,
+                   struct gemm_bf16_error *error)
 {
     const uint64_t address = map_address(t->address);
     uint64_t dim[5], stride[4];
@@ -606,8 +677,8 @@ static inline int A_map(const struct gemm_bf16 *k, const struct tensor *t, uint6
     dim[0] = map_dim(t->dim[1]);
     dim[1] = map_dim(t->dim[0]);
     stride[0] = map_pitch(t->dim[0], t->stride[0], 2);
-    if (k->static_images) {
-        A_map_patch(map, address, dim, stride);
+    if (patched) {
+        A_map_patch(map, dense, address, dim, stride);
         return gemm_bf16_OK;
     }
     result = encode(k, &A_map_call, address, dim, stride, map);
@@ -619,28 +690,32 @@ static const struct map_call B_map_call = {
     "B_map", 9, 3, 2, 2, {64, 128}, {0, 0},
 };
 
-static inline void B_map_patch(uint64_t *map, uint64_t address, const uint64_t *dim, const uint64_t *stride)
+#define B_map_image \
+    0x0000000000000000, 0x0000000000046510, 0x0000000000000000, 0x0000000000000000, \
+    0x0000000000000000, 0x0000000000000000, 0x3f00000000000000, 0x000000000000007f, \
+    0x0000000000004000, 0x0000000000000400, 0x0000000000000000, 0x0000000000000000, \
+    0x0000000000000000, 0x0000000000000000, 0x0000000000000000, 0x0000000000000000
+
+/* In a copy of the image. dense: strides are the default ones. */
+INLINE void B_map_patch(uint64_t *map, int dense, uint64_t address, const uint64_t *dim, const uint64_t *stride)
 {
     map[0] = address;
+    map[4] = ((dim[0] - 1) & 0xffffffff) | (dim[1] - 1) << 32;
     map[1] = 0x0000000000046510 | stride[0] >> 4 << 32;
-    map[2] = 0x0000000000000000;
-    map[3] = 0x0000000000000000 | stride[0] >> 36 << 32;
-    map[4] = 0x0000000000000000 | ((dim[0] - 1) & 0xffffffff) | (dim[1] - 1) << 32;
-    map[5] = 0x0000000000000000;
-    map[6] = 0x3f00000000000000;
-    map[7] = 0x000000000000007f;
-    map[8] = 0x0000000000004000;
-    map[9] = 0x0000000000000400;
-    map[10] = 0x0000000000000000;
-    map[11] = 0x0000000000000000;
-    map[12] = 0x0000000000000000;
-    map[13] = 0x0000000000000000;
-    map[14] = 0x0000000000000000;
-    map[15] = 0x0000000000000000;
+    map[3] = stride[0] >> 36 << 32;
+    (void)dense;
+}
+
+static void B_map_whole(uint64_t *map, uint64_t address, const uint64_t *dim, const uint64_t *stride)
+{
+    static const uint64_t image[16] = {B_map_image};
+    memcpy(map, image, sizeof image);
+    B_map_patch(map, 0, address, dim, stride);
 }
 
 /* The map of B_map for a tensor. */
-static inline int B_map(const struct gemm_bf16 *k, const struct tensor *t, uint64_t *map, struct gemm_bf16_error *error)
+INLINE int B_map(const struct gemm_bf16 *k, int patched, int dense, const struct tensor *t, uint64_t *map,
+                   struct gemm_bf16_error *error)
 {
     const uint64_t address = map_address(t->address);
     uint64_t dim[5], stride[4];
@@ -648,8 +723,8 @@ static inline int B_map(const struct gemm_bf16 *k, const struct tensor *t, uint6
     dim[0] = map_dim(t->dim[1]);
     dim[1] = map_dim(t->dim[0]);
     stride[0] = map_pitch(t->dim[0], t->stride[0], 2);
-    if (k->static_images) {
-        B_map_patch(map, address, dim, stride);
+    if (patched) {
+        B_map_patch(map, dense, address, dim, stride);
         return gemm_bf16_OK;
     }
     result = encode(k, &B_map_call, address, dim, stride, map);
@@ -661,28 +736,32 @@ static const struct map_call D_map_call = {
     "D_map", 9, 3, 0, 2, {64, 64}, {0, 0},
 };
 
-static inline void D_map_patch(uint64_t *map, uint64_t address, const uint64_t *dim, const uint64_t *stride)
+#define D_map_image \
+    0x0000000000000000, 0x0000000000006510, 0x0000000000000000, 0x0000000000000000, \
+    0x0000000000000000, 0x0000000000000000, 0x3f00000000000000, 0x000000000000003f, \
+    0x0000000000002000, 0x0000000000000400, 0x0000000000000000, 0x0000000000000000, \
+    0x0000000000000000, 0x0000000000000000, 0x0000000000000000, 0x0000000000000000
+
+/* In a copy of the image. dense: strides are the default ones. */
+INLINE void D_map_patch(uint64_t *map, int dense, uint64_t address, const uint64_t *dim, const uint64_t *stride)
 {
     map[0] = address;
+    map[4] = ((dim[0] - 1) & 0xffffffff) | (dim[1] - 1) << 32;
     map[1] = 0x0000000000006510 | stride[0] >> 4 << 32;
-    map[2] = 0x0000000000000000;
-    map[3] = 0x0000000000000000 | stride[0] >> 36 << 32;
-    map[4] = 0x0000000000000000 | ((dim[0] - 1) & 0xffffffff) | (dim[1] - 1) << 32;
-    map[5] = 0x0000000000000000;
-    map[6] = 0x3f00000000000000;
-    map[7] = 0x000000000000003f;
-    map[8] = 0x0000000000002000;
-    map[9] = 0x0000000000000400;
-    map[10] = 0x0000000000000000;
-    map[11] = 0x0000000000000000;
-    map[12] = 0x0000000000000000;
-    map[13] = 0x0000000000000000;
-    map[14] = 0x0000000000000000;
-    map[15] = 0x0000000000000000;
+    map[3] = stride[0] >> 36 << 32;
+    (void)dense;
+}
+
+static void D_map_whole(uint64_t *map, uint64_t address, const uint64_t *dim, const uint64_t *stride)
+{
+    static const uint64_t image[16] = {D_map_image};
+    memcpy(map, image, sizeof image);
+    D_map_patch(map, 0, address, dim, stride);
 }
 
 /* The map of D_map for a tensor. */
-static inline int D_map(const struct gemm_bf16 *k, const struct tensor *t, uint64_t *map, struct gemm_bf16_error *error)
+INLINE int D_map(const struct gemm_bf16 *k, int patched, int dense, const struct tensor *t, uint64_t *map,
+                   struct gemm_bf16_error *error)
 {
     const uint64_t address = map_address(t->address);
     uint64_t dim[5], stride[4];
@@ -690,8 +769,8 @@ static inline int D_map(const struct gemm_bf16 *k, const struct tensor *t, uint6
     dim[0] = map_dim(t->dim[1]);
     dim[1] = map_dim(t->dim[0]);
     stride[0] = map_pitch(t->dim[0], t->stride[0], 2);
-    if (k->static_images) {
-        D_map_patch(map, address, dim, stride);
+    if (patched) {
+        D_map_patch(map, dense, address, dim, stride);
         return gemm_bf16_OK;
     }
     result = encode(k, &D_map_call, address, dim, stride, map);
@@ -707,9 +786,9 @@ struct map {
 };
 
 static const struct map maps[] = {
-    {&A_map_call, A_map_patch, 2u},
-    {&B_map_call, B_map_patch, 2u},
-    {&D_map_call, D_map_patch, 2u},
+    {&A_map_call, A_map_whole, 2u},
+    {&B_map_call, B_map_whole, 2u},
+    {&D_map_call, D_map_whole, 2u},
 };
 enum { map_count = sizeof maps / sizeof *maps };
 
@@ -800,13 +879,17 @@ static void check_images(struct gemm_bf16 *k)
 
 /* ---- parameters ------------------------------------------------------------------------------------------------ */
 
-static inline void put(uint64_t *word, size_t offset, const void *value, size_t bytes)
+INLINE void put(uint64_t *word, size_t offset, const void *value, size_t bytes)
 {
     memcpy((unsigned char *)word + offset, value, bytes);
 }
 
+/* memcpy of libc, which takes the widest registers of the machine that runs it; what a compiler puts in its place takes
+ * those that every machine has. */
+static void *(*const volatile copy)(void *, const void *, size_t) = memcpy;
+
 /* Stores the grid; an extent of 0 anywhere stores zeros. */
-static inline int put_grid(struct gemm_bf16_params *p, int64_t x, int64_t y, int64_t z, struct gemm_bf16_error *error)
+INLINE int put_grid(struct gemm_bf16_params *p, int64_t x, int64_t y, int64_t z, struct gemm_bf16_error *error)
 {
     if (x <= 0 || y <= 0 || z <= 0)
         x = y = z = 0;
@@ -820,7 +903,7 @@ static inline int put_grid(struct gemm_bf16_params *p, int64_t x, int64_t y, int
 }
 
 /* gemm_bf16 for sm_80. */
-static inline int fits_sm_80(const struct tensor *t)
+INLINE int fits_sm_80(const struct tensor *t)
 {
     uint64_t low = 0; /* what lies below the alignment that this variant asks for */
     low |= t[tensor_A].address & 15;
@@ -831,23 +914,27 @@ static inline int fits_sm_80(const struct tensor *t)
     return low == 0;
 }
 
-static inline int grid_sm_80(const struct gemm_bf16 *k, const struct gemm_bf16_args *args, struct gemm_bf16_params *p,
+INLINE int grid_sm_80(const struct gemm_bf16 *k, const struct gemm_bf16_args *args, struct gemm_bf16_params *p,
                         struct gemm_bf16_error *error)
 {
     (void)k;
     return put_grid(p, (args->N + 127) / 128 * ((args->M + 127) / 128), 1, 1, error);
 }
 
-static inline int params_sm_80(const struct gemm_bf16 *k, const struct gemm_bf16_args *args, const struct tensor *t,
-                          struct gemm_bf16_params *p, struct gemm_bf16_error *error)
+/* A launch of gemm_bf16 for sm_80, but for its tensors, sizes and grid. */
+static const struct gemm_bf16_params launch_sm_80 = {
+    {
+        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+    },
+    64, NULL, 0, 256, {1, 1, 1}, 98304, {0, 0, 0},
+};
+
+/* patched: whether maps are patched images; else the driver encodes them. dense: whether all strides are the default
+ * ones. */
+INLINE int params_sm_80(const struct gemm_bf16 *k, int patched, int dense, const struct gemm_bf16_args *args,
+                          const struct tensor *t, struct gemm_bf16_params *p, struct gemm_bf16_error *error)
 {
-    p->bytes = 64;
-    p->variant = 0;
-    p->threads = 256;
-    p->cluster[0] = 1;
-    p->cluster[1] = 1;
-    p->cluster[2] = 1;
-    p->shared_bytes = 98304;
+    copy(p, &launch_sm_80, sizeof *p);
     p->function = k->function[0];
     put(p->word, 0, &t[tensor_A].address, 8);
     put(p->word, 8, &t[tensor_B].address, 8);
@@ -867,13 +954,13 @@ static inline int params_sm_80(const struct gemm_bf16 *k, const struct gemm_bf16
         const int32_t value = (int32_t)args->K;
         put(p->word, 56, &value, 4);
     }
-    memset((unsigned char *)p->word + 60, 0, 4);
-    (void)error;
-    return gemm_bf16_OK;
+    (void)patched;
+    (void)dense;
+    return grid_sm_80(k, args, p, error);
 }
 
 /* gemm_bf16__unaligned for sm_80. */
-static inline int fits_sm_80_unaligned(const struct tensor *t)
+INLINE int fits_sm_80_unaligned(const struct tensor *t)
 {
     uint64_t low = 0; /* what lies below the alignment that this variant asks for */
     low |= t[tensor_A].address & 1;
@@ -882,23 +969,27 @@ static inline int fits_sm_80_unaligned(const struct tensor *t)
     return low == 0;
 }
 
-static inline int grid_sm_80_unaligned(const struct gemm_bf16 *k, const struct gemm_bf16_args *args, struct gemm_bf16_params *p,
+INLINE int grid_sm_80_unaligned(const struct gemm_bf16 *k, const struct gemm_bf16_args *args, struct gemm_bf16_params *p,
                         struct gemm_bf16_error *error)
 {
     (void)k;
     return put_grid(p, (args->N + 127) / 128 * ((args->M + 127) / 128), 1, 1, error);
 }
 
-static inline int params_sm_80_unaligned(const struct gemm_bf16 *k, const struct gemm_bf16_args *args, const struct tensor *t,
-                          struct gemm_bf16_params *p, struct gemm_bf16_error *error)
+/* A launch of gemm_bf16__unaligned for sm_80, but for its tensors, sizes and grid. */
+static const struct gemm_bf16_params launch_sm_80_unaligned = {
+    {
+        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+    },
+    64, NULL, 1, 256, {1, 1, 1}, 98304, {0, 0, 0},
+};
+
+/* patched: whether maps are patched images; else the driver encodes them. dense: whether all strides are the default
+ * ones. */
+INLINE int params_sm_80_unaligned(const struct gemm_bf16 *k, int patched, int dense, const struct gemm_bf16_args *args,
+                          const struct tensor *t, struct gemm_bf16_params *p, struct gemm_bf16_error *error)
 {
-    p->bytes = 64;
-    p->variant = 1;
-    p->threads = 256;
-    p->cluster[0] = 1;
-    p->cluster[1] = 1;
-    p->cluster[2] = 1;
-    p->shared_bytes = 98304;
+    copy(p, &launch_sm_80_unaligned, sizeof *p);
     p->function = k->function[1];
     put(p->word, 0, &t[tensor_A].address, 8);
     put(p->word, 8, &t[tensor_B].address, 8);
@@ -918,13 +1009,13 @@ static inline int params_sm_80_unaligned(const struct gemm_bf16 *k, const struct
         const int32_t value = (int32_t)args->K;
         put(p->word, 56, &value, 4);
     }
-    memset((unsigned char *)p->word + 60, 0, 4);
-    (void)error;
-    return gemm_bf16_OK;
+    (void)patched;
+    (void)dense;
+    return grid_sm_80_unaligned(k, args, p, error);
 }
 
 /* gemm_bf16 for sm_90a. */
-static inline int fits_sm_90a(const struct tensor *t)
+INLINE int fits_sm_90a(const struct tensor *t)
 {
     uint64_t low = 0; /* what lies below the alignment that this variant asks for */
     low |= t[tensor_A].address & 15;
@@ -937,32 +1028,39 @@ static inline int fits_sm_90a(const struct tensor *t)
     return low == 0;
 }
 
-static inline int grid_sm_90a(const struct gemm_bf16 *k, const struct gemm_bf16_args *args, struct gemm_bf16_params *p,
+INLINE int grid_sm_90a(const struct gemm_bf16 *k, const struct gemm_bf16_args *args, struct gemm_bf16_params *p,
                         struct gemm_bf16_error *error)
 {
     const int64_t sm_count = k->resident[0];
     return put_grid(p, ((args->N + 255) / 256 * ((args->M + 255) / 256) < sm_count / 2 ? (args->N + 255) / 256 * ((args->M + 255) / 256) : sm_count / 2) * 2, 1, 1, error);
 }
 
-static inline int params_sm_90a(const struct gemm_bf16 *k, const struct gemm_bf16_args *args, const struct tensor *t,
-                          struct gemm_bf16_params *p, struct gemm_bf16_error *error)
+/* A launch of gemm_bf16 for sm_90a, but for its tensors, sizes and grid. */
+static const struct gemm_bf16_params launch_sm_90a = {
+    {
+        A_map_image,
+        B_map_image,
+        D_map_image,
+        0, 0, 0, 0, 0, 0, 0, 0,
+    },
+    448, NULL, 0, 384, {2, 1, 1}, 229440, {0, 0, 0},
+};
+
+/* patched: whether maps are patched images; else the driver encodes them. dense: whether all strides are the default
+ * ones. */
+INLINE int params_sm_90a(const struct gemm_bf16 *k, int patched, int dense, const struct gemm_bf16_args *args,
+                          const struct tensor *t, struct gemm_bf16_params *p, struct gemm_bf16_error *error)
 {
     int status;
-    p->bytes = 448;
-    p->variant = 0;
-    p->threads = 384;
-    p->cluster[0] = 2;
-    p->cluster[1] = 1;
-    p->cluster[2] = 1;
-    p->shared_bytes = 229440;
+    copy(p, &launch_sm_90a, sizeof *p);
     p->function = k->function[0];
-    status = A_map(k, &t[tensor_A], p->word + 0, error);
+    status = A_map(k, patched, dense, &t[tensor_A], p->word + 0, error);
     if (status)
         return status;
-    status = B_map(k, &t[tensor_B], p->word + 16, error);
+    status = B_map(k, patched, dense, &t[tensor_B], p->word + 16, error);
     if (status)
         return status;
-    status = D_map(k, &t[tensor_D], p->word + 32, error);
+    status = D_map(k, patched, dense, &t[tensor_D], p->word + 32, error);
     if (status)
         return status;
     {
@@ -977,12 +1075,12 @@ static inline int params_sm_90a(const struct gemm_bf16 *k, const struct gemm_bf1
         const int32_t value = (int32_t)args->K;
         put(p->word, 392, &value, 4);
     }
-    memset((unsigned char *)p->word + 396, 0, 52);
-    return gemm_bf16_OK;
+    (void)dense;
+    return grid_sm_90a(k, args, p, error);
 }
 
 /* gemm_bf16__unaligned for sm_90a. */
-static inline int fits_sm_90a_unaligned(const struct tensor *t)
+INLINE int fits_sm_90a_unaligned(const struct tensor *t)
 {
     uint64_t low = 0; /* what lies below the alignment that this variant asks for */
     low |= t[tensor_A].address & 15;
@@ -993,29 +1091,35 @@ static inline int fits_sm_90a_unaligned(const struct tensor *t)
     return low == 0;
 }
 
-static inline int grid_sm_90a_unaligned(const struct gemm_bf16 *k, const struct gemm_bf16_args *args, struct gemm_bf16_params *p,
+INLINE int grid_sm_90a_unaligned(const struct gemm_bf16 *k, const struct gemm_bf16_args *args, struct gemm_bf16_params *p,
                         struct gemm_bf16_error *error)
 {
     const int64_t sm_count = k->resident[1];
     return put_grid(p, ((args->N + 255) / 256 * ((args->M + 255) / 256) < sm_count / 2 ? (args->N + 255) / 256 * ((args->M + 255) / 256) : sm_count / 2) * 2, 1, 1, error);
 }
 
-static inline int params_sm_90a_unaligned(const struct gemm_bf16 *k, const struct gemm_bf16_args *args, const struct tensor *t,
-                          struct gemm_bf16_params *p, struct gemm_bf16_error *error)
+/* A launch of gemm_bf16__unaligned for sm_90a, but for its tensors, sizes and grid. */
+static const struct gemm_bf16_params launch_sm_90a_unaligned = {
+    {
+        A_map_image,
+        B_map_image,
+        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+    },
+    320, NULL, 1, 384, {2, 1, 1}, 213568, {0, 0, 0},
+};
+
+/* patched: whether maps are patched images; else the driver encodes them. dense: whether all strides are the default
+ * ones. */
+INLINE int params_sm_90a_unaligned(const struct gemm_bf16 *k, int patched, int dense, const struct gemm_bf16_args *args,
+                          const struct tensor *t, struct gemm_bf16_params *p, struct gemm_bf16_error *error)
 {
     int status;
-    p->bytes = 320;
-    p->variant = 1;
-    p->threads = 384;
-    p->cluster[0] = 2;
-    p->cluster[1] = 1;
-    p->cluster[2] = 1;
-    p->shared_bytes = 213568;
+    copy(p, &launch_sm_90a_unaligned, sizeof *p);
     p->function = k->function[1];
-    status = A_map(k, &t[tensor_A], p->word + 0, error);
+    status = A_map(k, patched, dense, &t[tensor_A], p->word + 0, error);
     if (status)
         return status;
-    status = B_map(k, &t[tensor_B], p->word + 16, error);
+    status = B_map(k, patched, dense, &t[tensor_B], p->word + 16, error);
     if (status)
         return status;
     put(p->word, 256, &t[tensor_D].address, 8);
@@ -1032,8 +1136,8 @@ static inline int params_sm_90a_unaligned(const struct gemm_bf16 *k, const struc
         const int32_t value = (int32_t)args->K;
         put(p->word, 280, &value, 4);
     }
-    memset((unsigned char *)p->word + 284, 0, 36);
-    return gemm_bf16_OK;
+    (void)dense;
+    return grid_sm_90a_unaligned(k, args, p, error);
 }
 
 /* What the variant that asks least asks, on sm_80. */
@@ -1051,35 +1155,21 @@ static const struct rule rules_sm_90a[] = {
 };
 
 /* The first variant that the tensors fit. */
-static inline int choose(const struct gemm_bf16 *k, const struct gemm_bf16_args *args, struct gemm_bf16_params *p,
-                  struct gemm_bf16_error *error)
+INLINE int choose(const struct gemm_bf16 *k, const struct gemm_bf16_args *args, const struct tensor *t,
+                         struct gemm_bf16_params *p, struct gemm_bf16_error *error)
 {
-    struct tensor t[tensors_in_all];
-    int status;
-    resolve(args, t);
-    status = check_tensors(t, error);
-    if (status)
-        return status;
     switch (k->target) {
     case 1: /* sm_80 */
-        if (fits_sm_80(t)) {
-            status = grid_sm_80(k, args, p, error);
-            return status ? status : params_sm_80(k, args, t, p, error);
-        }
-        if (fits_sm_80_unaligned(t)) {
-            status = grid_sm_80_unaligned(k, args, p, error);
-            return status ? status : params_sm_80_unaligned(k, args, t, p, error);
-        }
+        if (fits_sm_80(t))
+            return params_sm_80(k, k->static_images, 0, args, t, p, error);
+        if (fits_sm_80_unaligned(t))
+            return params_sm_80_unaligned(k, k->static_images, 0, args, t, p, error);
         return refuse_alignment(args, rules_sm_80, sizeof rules_sm_80 / sizeof *rules_sm_80, error);
     case 2: /* sm_90a */
-        if (fits_sm_90a(t)) {
-            status = grid_sm_90a(k, args, p, error);
-            return status ? status : params_sm_90a(k, args, t, p, error);
-        }
-        if (fits_sm_90a_unaligned(t)) {
-            status = grid_sm_90a_unaligned(k, args, p, error);
-            return status ? status : params_sm_90a_unaligned(k, args, t, p, error);
-        }
+        if (fits_sm_90a(t))
+            return params_sm_90a(k, k->static_images, 0, args, t, p, error);
+        if (fits_sm_90a_unaligned(t))
+            return params_sm_90a_unaligned(k, k->static_images, 0, args, t, p, error);
         return refuse_alignment(args, rules_sm_90a, sizeof rules_sm_90a / sizeof *rules_sm_90a, error);
     default:
         return fail(error, gemm_bf16_INVALID, 0, "the kernel is not loaded");
@@ -1101,18 +1191,57 @@ COLD static int launches_nothing(const struct gemm_bf16 *k, const struct gemm_bf
     }
 }
 
-int gemm_bf16_params(const struct gemm_bf16 *kernel, const struct gemm_bf16_args *args, struct gemm_bf16_params *params,
-                   struct gemm_bf16_error *error)
+/* Any arguments: those that are refused, empty tensors, maps that the driver encodes. */
+COLD static int params_of_any(const struct gemm_bf16 *k, const struct gemm_bf16_args *args, struct gemm_bf16_params *params,
+                              struct gemm_bf16_error *error)
 {
+    struct tensor t[tensors_in_all];
     int status = check_sizes(args, error);
     if (status)
         return status;
-    status = choose(kernel, args, params, error);
-    if (status == gemm_bf16_INVALID && launches_nothing(kernel, args)) {
+    resolve(args, 0, t);
+    status = check_tensors(t, error);
+    if (!status)
+        status = choose(k, args, t, params, error);
+    if (status == gemm_bf16_INVALID && launches_nothing(k, args)) {
         memset(params, 0, sizeof *params);
         return gemm_bf16_OK;
     }
     return status;
+}
+
+/* Arguments that need no substitute, in the variant that asks most. Returns whether *params is filled. */
+INLINE int params_of_ordinary(const struct gemm_bf16 *k, const struct gemm_bf16_args *args, int dense,
+                              struct gemm_bf16_params *params)
+{
+    struct tensor t[tensors_in_all];
+    resolve(args, dense, t);
+    if (!LIKELY(ordinary_tensors(t, dense)))
+        return 0;
+    assume_ordinary(args, t);
+    switch (k->target) {
+    case 1: /* sm_80 */
+        return LIKELY(fits_sm_80(t)) && !params_sm_80(k, 1, dense, args, t, params, NULL);
+    case 2: /* sm_90a */
+        return k->static_images && LIKELY(fits_sm_90a(t)) && !params_sm_90a(k, 1, dense, args, t, params, NULL);
+    default:
+        return 0;
+    }
+}
+
+COLD static int params_of_strided(const struct gemm_bf16 *k, const struct gemm_bf16_args *args, struct gemm_bf16_params *params)
+{
+    return params_of_ordinary(k, args, 0, params);
+}
+
+int gemm_bf16_params(const struct gemm_bf16 *kernel, const struct gemm_bf16_args *args, struct gemm_bf16_params *params,
+                   struct gemm_bf16_error *error)
+{
+    if (LIKELY(ordinary_sizes(args))) {
+        if (all_dense(args) ? params_of_ordinary(kernel, args, 1, params) : params_of_strided(kernel, args, params))
+            return gemm_bf16_OK;
+    }
+    return params_of_any(kernel, args, params, error);
 }
 
 /* ---- load ------------------------------------------------------------------------------------------------------ */
@@ -1141,15 +1270,16 @@ enum {
     minor_attribute = 76,
     function_shared_bytes = 8,
     function_any_cluster = 14,
-    cluster_attribute = 4
+    cluster_attribute = 4,
+    programmatic_attribute = 6
 };
 
 /* By variant, in the order of `variants`. */
-static const struct launch_attribute attributes[][1] = {
-    {{cluster_attribute, 0, {{1u, 1u, 1u}}}},
-    {{cluster_attribute, 0, {{1u, 1u, 1u}}}},
-    {{cluster_attribute, 0, {{2u, 1u, 1u}}}},
-    {{cluster_attribute, 0, {{2u, 1u, 1u}}}},
+static const struct launch_attribute attributes[][2] = {
+    {{0, 0, {{0, 0, 0}}}, {0, 0, {{0, 0, 0}}}},
+    {{0, 0, {{0, 0, 0}}}, {0, 0, {{0, 0, 0}}}},
+    {{cluster_attribute, 0, {{2, 1, 1}}}, {0, 0, {{0, 0, 0}}}},
+    {{cluster_attribute, 0, {{2, 1, 1}}}, {0, 0, {{0, 0, 0}}}},
 };
 
 static uint32_t cluster_blocks(const struct gemm_bf16_variant *v)
@@ -1157,21 +1287,21 @@ static uint32_t cluster_blocks(const struct gemm_bf16_variant *v)
     return v->cluster[0] * v->cluster[1] * v->cluster[2];
 }
 
-/* What the driver takes, from here on to the end of the launch. */
-static void configure(struct launch_config *config, int variant, const uint32_t *grid, void *stream)
+/* What the driver takes; the grid and the stream are a launch's. */
+static const struct launch_config configs[] = {
+    {{0, 0, 0}, {256, 1, 1}, 98304, NULL, attributes[0], 0},
+    {{0, 0, 0}, {256, 1, 1}, 98304, NULL, attributes[1], 0},
+    {{0, 0, 0}, {384, 1, 1}, 229440, NULL, attributes[2], 1},
+    {{0, 0, 0}, {384, 1, 1}, 213568, NULL, attributes[3], 1},
+};
+
+static inline void configure(struct launch_config *config, int variant, const uint32_t *grid, void *stream)
 {
-    const struct gemm_bf16_variant *v = &variants[variant];
-    memset(config, 0, sizeof *config);
+    *config = configs[variant];
     config->grid[0] = grid[0];
     config->grid[1] = grid[1];
     config->grid[2] = grid[2];
-    config->block[0] = v->threads;
-    config->block[1] = 1;
-    config->block[2] = 1;
-    config->shared_bytes = v->shared_bytes;
     config->stream = stream;
-    config->attributes = attributes[variant];
-    config->attribute_count = cluster_blocks(v) > 1;
 }
 
 /* The target for a compute capability: its own, else the nearest of the same major version, else the newest whose PTX

@@ -92,12 +92,12 @@ struct gemm_bf16_args {
 struct gemm_bf16_params {
     uint64_t word[56];      /* the parameter, tensor maps included */
     size_t bytes;           /* of it that the kernel has */
+    void *function;         /* CUfunction */
     int variant;            /* chosen by the tensors' alignment; 0 asks most */
-    uint32_t grid[3];       /* blocks; all 0: there is nothing to compute, and no launch */
     uint32_t threads;       /* of a block */
     uint32_t cluster[3];    /* blocks */
     uint32_t shared_bytes;  /* dynamic shared memory of a block */
-    void *function;         /* CUfunction */
+    uint32_t grid[3];       /* blocks; all 0: there is nothing to compute, and no launch */
 };
 
 /* What can be known of a variant without a device. */

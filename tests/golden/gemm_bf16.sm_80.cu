@@ -4,7 +4,6 @@
 // extent.k (i64)args.K
 // 98304 bytes of shared memory, 256 threads, ring ab of 3 stages
 
-#line "/tilewright/templates/blocks/types.cuh"
 typedef unsigned short u16;
 typedef unsigned int u32;
 typedef unsigned long long u64;
@@ -17,25 +16,15 @@ struct alignas(64) tensor_map {
 
 // The kernel's parameter, 64 bytes, as the host packs it. Strides are in elements.
 struct arguments {
-#line "/tilewright/templates/blocks/types.cuh"
     const unsigned short * A; // byte 0
-#line "/tilewright/templates/blocks/types.cuh"
     const unsigned short * B; // byte 8
-#line "/tilewright/templates/blocks/types.cuh"
     unsigned short * D; // byte 16
-#line "/tilewright/templates/blocks/types.cuh"
     i64 A_stride0; // byte 24
-#line "/tilewright/templates/blocks/types.cuh"
     i64 B_stride0; // byte 32
-#line "/tilewright/templates/blocks/types.cuh"
     i64 D_stride0; // byte 40
-#line "/tilewright/templates/blocks/types.cuh"
     int M; // byte 48
-#line "/tilewright/templates/blocks/types.cuh"
     int N; // byte 52
-#line "/tilewright/templates/blocks/types.cuh"
     int K; // byte 56
-#line "/tilewright/templates/blocks/types.cuh"
 };
 
 extern __shared__ __align__(1024) unsigned char shared_memory[];
@@ -46,7 +35,6 @@ __device__ __forceinline__ u32 shared_address(u32 offset)
 }
 
 // Starts the copy of the first `bytes` of 16 bytes; the rest of them becomes zero.
-#line "/tilewright/templates/blocks/cp_async.cuh"
 __device__ __forceinline__ void copy_async(u32 destination, const void *source, u32 bytes)
 {
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(destination), "l"(source), "r"(bytes)
@@ -54,67 +42,50 @@ __device__ __forceinline__ void copy_async(u32 destination, const void *source, 
 }
 
 // Byte in A's tile of 16-byte chunk `chunk` of row `row`: swizzle 128B.
-#line "/tilewright/templates/blocks/tile_chunk.cuh"
 __device__ __forceinline__ u32 A_chunk(u32 row, u32 chunk)
 {
     return row * 128 + (chunk ^ row % 8) * 16;
 }
 
 // The 128 x 64 tile of A at (outer, inner) into the stage: 8 chunks a row.
-#line "/tilewright/templates/blocks/cp_async.cuh"
 __device__ __forceinline__ void A_load(const arguments &args, u32 stage, int outer, int inner)
 {
     const u32 tile = shared_address(0 + stage * 16384);
     const u32 rows = (u32)min((i64)args.M - outer, (i64)128);
     const u32 columns = (u32)min((i64)args.K - inner, (i64)64);
-#line "/tilewright/templates/blocks/cp_async.cuh"
     #pragma unroll
     for (u32 pass = 0; pass < 4; ++pass) {
-#line "/tilewright/templates/blocks/cp_async.cuh"
         const u32 row = pass * 32 + threadIdx.x / 8, chunk = threadIdx.x % 8;
-#line "/tilewright/templates/blocks/cp_async.cuh"
         const u32 column = chunk * 8;
         const u32 count = row < rows && column < columns ? min(columns - column, 8) : 0;
         const unsigned short *source = args.A + (outer + (i64)row) * args.A_stride0 + inner + column;
-#line "/tilewright/templates/blocks/cp_async.cuh"
         copy_async(tile + A_chunk(row, chunk), source, count * 2);
-#line "/tilewright/templates/blocks/cp_async.cuh"
     }
-#line "/tilewright/templates/blocks/cp_async.cuh"
 }
 
 // Byte in B's tile of 16-byte chunk `chunk` of row `row`: swizzle 128B.
-#line "/tilewright/templates/blocks/tile_chunk.cuh"
 __device__ __forceinline__ u32 B_chunk(u32 row, u32 chunk)
 {
     return row * 128 + (chunk ^ row % 8) * 16;
 }
 
 // The 128 x 64 tile of B at (outer, inner) into the stage: 8 chunks a row.
-#line "/tilewright/templates/blocks/cp_async.cuh"
 __device__ __forceinline__ void B_load(const arguments &args, u32 stage, int outer, int inner)
 {
     const u32 tile = shared_address(49152 + stage * 16384);
     const u32 rows = (u32)min((i64)args.N - outer, (i64)128);
     const u32 columns = (u32)min((i64)args.K - inner, (i64)64);
-#line "/tilewright/templates/blocks/cp_async.cuh"
     #pragma unroll
     for (u32 pass = 0; pass < 4; ++pass) {
-#line "/tilewright/templates/blocks/cp_async.cuh"
         const u32 row = pass * 32 + threadIdx.x / 8, chunk = threadIdx.x % 8;
-#line "/tilewright/templates/blocks/cp_async.cuh"
         const u32 column = chunk * 8;
         const u32 count = row < rows && column < columns ? min(columns - column, 8) : 0;
         const unsigned short *source = args.B + (outer + (i64)row) * args.B_stride0 + inner + column;
-#line "/tilewright/templates/blocks/cp_async.cuh"
         copy_async(tile + B_chunk(row, chunk), source, count * 2);
-#line "/tilewright/templates/blocks/cp_async.cuh"
     }
-#line "/tilewright/templates/blocks/cp_async.cuh"
 }
 
 // Ring ab: 3 stages. The next stage after this one.
-#line "/tilewright/templates/blocks/ring_cp_async.cuh"
 __device__ __forceinline__ void ab_advance(u32 &stage)
 {
     stage = stage + 1 == 3 ? 0 : stage + 1;
@@ -132,13 +103,12 @@ __device__ __forceinline__ void ab_wait()
     asm volatile("cp.async.wait_group 1;" ::: "memory");
 }
 
-// All threads' copies that were waited for can be read, and all reads before are over.
+// What all threads have filled and waited for can be read, and all reads before are over.
 __device__ __forceinline__ void ab_meet()
 {
     __syncthreads();
 }
 
-#line "/tilewright/templates/blocks/mma_sync.cuh"
 __device__ __forceinline__ void mma_read_a(u32 (&r)[4], u32 address)
 {
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
@@ -148,7 +118,6 @@ __device__ __forceinline__ void mma_read_a(u32 (&r)[4], u32 address)
 }
 
 // Two neighbours along n.
-#line "/tilewright/templates/blocks/mma_sync.cuh"
 __device__ __forceinline__ void mma_read_b(u32 (&first)[2], u32 (&second)[2], u32 address)
 {
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
@@ -158,7 +127,6 @@ __device__ __forceinline__ void mma_read_b(u32 (&first)[2], u32 (&second)[2], u3
 }
 
 // d += a b for one 16 x 8 block and 16 elements along k.
-#line "/tilewright/templates/blocks/mma_sync.cuh"
 __device__ __forceinline__ void mma_issue(float (&d)[4], const u32 (&a)[4], const u32 (&b)[2])
 {
     asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 "
@@ -180,21 +148,15 @@ __device__ __forceinline__ void mma_read(mma_fragments &f, u32 stage, u32 warp, 
     const u32 b_tile = shared_address(49152 + stage * 16384);
     #pragma unroll
     for (u32 i = 0; i < 4; ++i) {
-#line "/tilewright/templates/blocks/mma_sync.cuh"
         const u32 row = warp_m * 64 + i * 16 + lane % 16, chunk = step * 2 + lane / 16;
-#line "/tilewright/templates/blocks/mma_sync.cuh"
         mma_read_a(f.a[i], a_tile + A_chunk(row, chunk));
     }
-#line "/tilewright/templates/blocks/mma_sync.cuh"
     #pragma unroll
     for (u32 j = 0; j < 2; ++j) {
-#line "/tilewright/templates/blocks/mma_sync.cuh"
         const u32 row = warp_n * 32 + j * 16 + lane / 16 * 8 + lane % 8;
         const u32 chunk = step * 2 + lane / 8 % 2;
-#line "/tilewright/templates/blocks/mma_sync.cuh"
         mma_read_b(f.b[2 * j], f.b[2 * j + 1], b_tile + B_chunk(row, chunk));
     }
-#line "/tilewright/templates/blocks/mma_sync.cuh"
 }
 
 // The sum over no elements.
@@ -224,7 +186,6 @@ __device__ __forceinline__ void mma(float (&d)[4][4][4], u32 stage, u32 warp)
     }
 }
 
-#line "/tilewright/templates/blocks/schedule.cuh"
 struct tile_schedule {
     int across_m, across_n; // clusters of tiles along m and n
     int next, step, count;
@@ -237,11 +198,9 @@ __device__ __forceinline__ tile_schedule schedule_begin(const arguments &args)
     s.across_m = (int)(((i64)args.M + 128 - 1) / 128);
     s.across_n = (int)(((i64)args.N + 128 - 1) / 128);
     s.count = s.across_m * s.across_n;
-#line "/tilewright/templates/blocks/schedule.cuh"
     s.rank = 0;
     s.next = (int)blockIdx.x;
     s.step = (int)gridDim.x;
-#line "/tilewright/templates/blocks/schedule.cuh"
     return s;
 }
 
@@ -250,22 +209,17 @@ __device__ __forceinline__ bool schedule_next(tile_schedule &s, int &m, int &n)
 {
     if (s.next >= s.count)
         return false;
-#line "/tilewright/templates/blocks/schedule.cuh"
     int band = s.next / (8 * s.across_n);
     int height = min(8, s.across_m - band * 8);
     int within = s.next - band * 8 * s.across_n;
     int at_m = band * 8 + within % height;
     int at_n = within / height;
-#line "/tilewright/templates/blocks/schedule.cuh"
     s.next += s.step;
-#line "/tilewright/templates/blocks/schedule.cuh"
     m = at_m * 128;
     n = at_n * 128;
-#line "/tilewright/templates/blocks/schedule.cuh"
     return true;
 }
 
-#line "/tilewright/templates/blocks/convert.cuh"
 __device__ __forceinline__ float from_bf16(u16 x)
 {
     return __uint_as_float((u32)x << 16);
@@ -286,14 +240,11 @@ __device__ __forceinline__ u32 pack_bf16(float first, float second)
     return r;
 }
 
-#line "/tilewright/templates/blocks/epilogue.cuh"
 __device__ __forceinline__ void D_epilogue(const arguments &args, float &v0, float &v1, int m, int n)
 {
-#line "/tilewright/templates/blocks/epilogue.cuh"
 }
 
 // This warp's part of the tile of D at (first_m, first_n).
-#line "/tilewright/templates/blocks/store_fragments.cuh"
 __device__ __forceinline__ void D_store_global(const arguments &args,
                                                      const float (&d)[4][4][4], u32 warp,
                                                      int first_m, int first_n)
@@ -321,14 +272,10 @@ __device__ __forceinline__ void D_store_global(const arguments &args,
             float v0 = part[j][0], v1 = part[j][1];
             D_epilogue(args, v0, v1, m, n);
             unsigned short *at = args.D + (m * args.D_stride0 + n);
-#line "/tilewright/templates/blocks/store_fragments.cuh"
             if (n + 1 < (i64)args.N && (u64)at % 4 == 0) {
-#line "/tilewright/templates/blocks/store_fragments.cuh"
                 *(u32 *)at = pack_bf16(v0, v1);
-#line "/tilewright/templates/blocks/store_fragments.cuh"
                 continue;
             }
-#line "/tilewright/templates/blocks/store_fragments.cuh"
             at[0] = to_bf16(v0);
             if (n + 1 < (i64)args.N)
                 at[1] = to_bf16(v1);
@@ -336,7 +283,6 @@ __device__ __forceinline__ void D_store_global(const arguments &args,
     }
 }
 
-#line "/tilewright/templates/gemm.sm_80.cu"
 extern "C" __global__ void __launch_bounds__(256, 1)
 gemm_bf16(const __grid_constant__ arguments args)
 {
@@ -346,44 +292,32 @@ gemm_bf16(const __grid_constant__ arguments args)
     float sum[4][4][4];
     u32 fill = 0, read = 0;
     int m, n;
-#line "/tilewright/templates/gemm.sm_80.cu"
     while (schedule_next(tiles, m, n)) {
         mma_clear(sum);
         #pragma unroll 1
-#line "/tilewright/templates/gemm.sm_80.cu"
         for (int step = 0; step < 2; ++step) {
             if (step < steps) {
                 const int k = step * 64;
-#line "/tilewright/templates/gemm.sm_80.cu"
                 A_load(args, fill, m, k);
-#line "/tilewright/templates/gemm.sm_80.cu"
                 B_load(args, fill, n, k);
-#line "/tilewright/templates/gemm.sm_80.cu"
                 ab_advance(fill);
             }
             ab_commit();
         }
         #pragma unroll 1
-#line "/tilewright/templates/gemm.sm_80.cu"
         for (int step = 0; step < steps; ++step) {
             ab_wait();
             ab_meet();
             if (step + 2 < steps) {
                 const int k = (step + 2) * 64;
-#line "/tilewright/templates/gemm.sm_80.cu"
                 A_load(args, fill, m, k);
-#line "/tilewright/templates/gemm.sm_80.cu"
                 B_load(args, fill, n, k);
-#line "/tilewright/templates/gemm.sm_80.cu"
                 ab_advance(fill);
             }
             ab_commit();
             mma(sum, read, warp);
             ab_advance(read);
         }
-#line "/tilewright/templates/gemm.sm_80.cu"
         D_store_global(args, sum, warp, m, n);
-#line "/tilewright/templates/gemm.sm_80.cu"
     }
-#line "/tilewright/templates/gemm.sm_80.cu"
 }

@@ -3,7 +3,6 @@
 // extent.m (i64)args.M, extent.n (i64)args.N, extent.k (i64)args.K
 // 229440 bytes of shared memory, 384 threads, ring ab of 4 stages, ring d of 2 stages
 
-#line "/tilewright/templates/blocks/types.cuh"
 typedef unsigned short u16;
 typedef unsigned int u32;
 typedef unsigned long long u64;
@@ -16,19 +15,12 @@ struct alignas(64) tensor_map {
 
 // The kernel's parameter, 448 bytes, as the host packs it. Strides are in elements.
 struct arguments {
-#line "/tilewright/templates/blocks/types.cuh"
     tensor_map A_map; // byte 0
-#line "/tilewright/templates/blocks/types.cuh"
     tensor_map B_map; // byte 128
-#line "/tilewright/templates/blocks/types.cuh"
     tensor_map D_map; // byte 256
-#line "/tilewright/templates/blocks/types.cuh"
     int M; // byte 384
-#line "/tilewright/templates/blocks/types.cuh"
     int N; // byte 388
-#line "/tilewright/templates/blocks/types.cuh"
     int K; // byte 392
-#line "/tilewright/templates/blocks/types.cuh"
 };
 
 extern __shared__ __align__(1024) unsigned char shared_memory[];
@@ -38,7 +30,6 @@ __device__ __forceinline__ u32 shared_address(u32 offset)
     return (u32)__cvta_generic_to_shared(shared_memory) + offset;
 }
 
-#line "/tilewright/templates/blocks/mbarrier.cuh"
 __device__ __forceinline__ void barrier_init(u32 barrier, u32 arrivals)
 {
     asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals) : "memory");
@@ -61,7 +52,6 @@ __device__ __forceinline__ void barrier_wait(u32 barrier, u32 parity)
 }
 
 // Arrives on the barrier at the same place in another block of the cluster.
-#line "/tilewright/templates/blocks/mbarrier.cuh"
 __device__ __forceinline__ void barrier_arrive_remote(u32 barrier, u32 rank)
 {
     asm volatile("{\n"
@@ -73,7 +63,6 @@ __device__ __forceinline__ void barrier_arrive_remote(u32 barrier, u32 rank)
                  : "memory");
 }
 
-#line "/tilewright/templates/blocks/mbarrier.cuh"
 __device__ __forceinline__ void barrier_arrive_expect(u32 barrier, u32 bytes)
 {
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
@@ -85,7 +74,6 @@ __device__ __forceinline__ void barrier_init_fence()
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }
 
-#line "/tilewright/templates/blocks/cluster.cuh"
 __device__ __forceinline__ void cluster_meet()
 {
     asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
@@ -93,7 +81,6 @@ __device__ __forceinline__ void cluster_meet()
 }
 
 // Starts the copy of the box at (inner, outer) into shared memory; its bytes are counted on the barrier.
-#line "/tilewright/templates/blocks/tma.cuh"
 __device__ __forceinline__ void tma_load(u32 destination, const tensor_map *map, u32 barrier, int inner, int outer)
 {
     asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4}], [%2];" ::"r"(destination),
@@ -102,7 +89,6 @@ __device__ __forceinline__ void tma_load(u32 destination, const tensor_map *map,
 }
 
 // The same into every block of the cluster whose bit is set in blocks, at the same address and barrier of each.
-#line "/tilewright/templates/blocks/tma.cuh"
 __device__ __forceinline__ void tma_load_multicast(u32 destination, const tensor_map *map, u32 barrier, int inner,
                                                    int outer, u16 blocks)
 {
@@ -112,7 +98,6 @@ __device__ __forceinline__ void tma_load_multicast(u32 destination, const tensor
 }
 
 // Starts the copy of a box out of shared memory; what lies outside of the tensor is not written.
-#line "/tilewright/templates/blocks/tma.cuh"
 __device__ __forceinline__ void tma_store(const tensor_map *map, u32 source, int inner, int outer)
 {
     asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%2, %3}], [%1];" ::"l"(map), "r"(source),
@@ -120,14 +105,12 @@ __device__ __forceinline__ void tma_store(const tensor_map *map, u32 source, int
                  : "memory");
 }
 
-#line "/tilewright/templates/blocks/tma.cuh"
 __device__ __forceinline__ void tma_prefetch(const tensor_map *map)
 {
     asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
 }
 
 // Ring ab: 4 stages of 49152 bytes.
-#line "/tilewright/templates/blocks/ring.cuh"
 struct ab_position {
     u32 stage; // 0 .. 4 - 1
     u32 phase; // flips when the ring wraps
@@ -179,13 +162,10 @@ __device__ __forceinline__ void ab_wait_full(ab_position p)
 }
 
 // Drainer, every warp: nobody here reads the stage any more. Tells every block that fills it, and advances.
-#line "/tilewright/templates/blocks/ring.cuh"
 __device__ __forceinline__ void ab_release(ab_position &p)
 {
     const u32 lane = threadIdx.x % 32;
-#line "/tilewright/templates/blocks/ring.cuh"
     if (lane < 2)
-#line "/tilewright/templates/blocks/ring.cuh"
         barrier_arrive_remote(ab_empty(p.stage), lane);
     ab_advance(p);
 }
@@ -200,32 +180,23 @@ __device__ __forceinline__ void ab_drain(ab_position p)
 }
 
 // The tile of A at (outer, inner).
-#line "/tilewright/templates/blocks/tma_load.cuh"
 __device__ __forceinline__ void A_load(const arguments &args, ab_position p, int outer, int inner)
 {
     u32 stage = shared_address(0 + p.stage * 16384);
-#line "/tilewright/templates/blocks/tma_load.cuh"
     tma_load(stage + 0, &args.A_map, ab_full(p.stage), inner + 0, outer);
-#line "/tilewright/templates/blocks/tma_load.cuh"
 }
 
 // The tile of B at (outer, inner): this block's 128 of its 256 rows, for 2 blocks.
-#line "/tilewright/templates/blocks/tma_load.cuh"
 __device__ __forceinline__ void B_load(const arguments &args, ab_position p, int outer, int inner)
 {
     u32 rank;
     asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
-#line "/tilewright/templates/blocks/tma_load.cuh"
     u32 share = rank % 2;
-#line "/tilewright/templates/blocks/tma_load.cuh"
     u16 blocks = (u16)(0x3 << (rank - share * 1));
     u32 stage = shared_address(65536 + p.stage * 32768 + share * 16384);
-#line "/tilewright/templates/blocks/tma_load.cuh"
     tma_load_multicast(stage + 0, &args.B_map, ab_full(p.stage), inner + 0, outer + (int)share * 128, blocks);
-#line "/tilewright/templates/blocks/tma_load.cuh"
 }
 
-#line "/tilewright/templates/blocks/wgmma.cuh"
 __device__ __forceinline__ u64 matrix_descriptor(u32 address, u32 leading_bytes, u32 stride_bytes, u32 swizzle)
 {
     return (u64)((address & 0x3ffff) >> 4) | (u64)(leading_bytes >> 4) << 16 | (u64)(stride_bytes >> 4) << 32 |
@@ -247,7 +218,6 @@ __device__ __forceinline__ void mma_issue(float (&d)[128], u64 a, u64 b, int acc
                  "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95, "
                  "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111, "
                  "%112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127"
-#line "/tilewright/templates/blocks/wgmma.cuh"
                  "}, %128, %129, p, 1, 1, 0, 0;\n"
                  "}"
                  : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
@@ -266,12 +236,10 @@ __device__ __forceinline__ void mma_issue(float (&d)[128], u64 a, u64 b, int acc
                  "+f"(d[104]), "+f"(d[105]), "+f"(d[106]), "+f"(d[107]), "+f"(d[108]), "+f"(d[109]), "+f"(d[110]), "+f"(d[111]),
                  "+f"(d[112]), "+f"(d[113]), "+f"(d[114]), "+f"(d[115]), "+f"(d[116]), "+f"(d[117]), "+f"(d[118]), "+f"(d[119]),
                  "+f"(d[120]), "+f"(d[121]), "+f"(d[122]), "+f"(d[123]), "+f"(d[124]), "+f"(d[125]), "+f"(d[126]), "+f"(d[127])
-#line "/tilewright/templates/blocks/wgmma.cuh"
                  : "l"(a), "l"(b), "r"(accumulate));
 }
 
 // One stage: 1 x 4 instructions for this warpgroup's rows. They run on; see mma_commit.
-#line "/tilewright/templates/blocks/wgmma.cuh"
 __device__ __forceinline__ void mma(float (&d)[1][128], u32 stage, u32 warpgroup, int accumulate)
 {
     u32 a = shared_address(0 + stage * 16384) + warpgroup * 1 * 8192;
@@ -279,15 +247,10 @@ __device__ __forceinline__ void mma(float (&d)[1][128], u32 stage, u32 warpgroup
     u64 a_tile = matrix_descriptor(a, 16, 1024, 1);
     u64 b_tile = matrix_descriptor(b, 16, 1024, 1);
     asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
-#line "/tilewright/templates/blocks/wgmma.cuh"
     mma_issue(d[0], a_tile + 0, b_tile + 0, accumulate);
-#line "/tilewright/templates/blocks/wgmma.cuh"
     mma_issue(d[0], a_tile + 2, b_tile + 2, 1);
-#line "/tilewright/templates/blocks/wgmma.cuh"
     mma_issue(d[0], a_tile + 4, b_tile + 4, 1);
-#line "/tilewright/templates/blocks/wgmma.cuh"
     mma_issue(d[0], a_tile + 6, b_tile + 6, 1);
-#line "/tilewright/templates/blocks/wgmma.cuh"
 }
 
 // The sum over no elements.
@@ -307,20 +270,17 @@ __device__ __forceinline__ void mma_commit()
 }
 
 // At most 1 groups are still running after it.
-#line "/tilewright/templates/blocks/wgmma.cuh"
 __device__ __forceinline__ void mma_wait_1()
 {
     asm volatile("wgmma.wait_group.sync.aligned 1;" ::: "memory");
 }
 
 // At most 0 groups are still running after it.
-#line "/tilewright/templates/blocks/wgmma.cuh"
 __device__ __forceinline__ void mma_wait_0()
 {
     asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
 }
 
-#line "/tilewright/templates/blocks/schedule.cuh"
 struct tile_schedule {
     int across_m, across_n; // clusters of tiles along m and n
     int next, step, count;
@@ -333,11 +293,9 @@ __device__ __forceinline__ tile_schedule schedule_begin(const arguments &args)
     s.across_m = (int)(((i64)args.M + 256 - 1) / 256);
     s.across_n = (int)(((i64)args.N + 256 - 1) / 256);
     s.count = s.across_m * s.across_n;
-#line "/tilewright/templates/blocks/schedule.cuh"
     asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(s.rank));
     s.next = (int)(blockIdx.x / 2);
     s.step = (int)(gridDim.x / 2);
-#line "/tilewright/templates/blocks/schedule.cuh"
     return s;
 }
 
@@ -346,36 +304,29 @@ __device__ __forceinline__ bool schedule_next(tile_schedule &s, int &m, int &n)
 {
     if (s.next >= s.count)
         return false;
-#line "/tilewright/templates/blocks/schedule.cuh"
     int band = s.next / (8 * s.across_n);
     int height = min(8, s.across_m - band * 8);
     int within = s.next - band * 8 * s.across_n;
     int at_m = band * 8 + within % height;
     int at_n = within / height;
-#line "/tilewright/templates/blocks/schedule.cuh"
     s.next += s.step;
-#line "/tilewright/templates/blocks/schedule.cuh"
     m = (at_m * 2 + (int)(s.rank % 2)) * 128;
     n = (at_n * 1 + (int)(s.rank / 2)) * 256;
-#line "/tilewright/templates/blocks/schedule.cuh"
     return true;
 }
 
 // Registers a thread of role producer, by all of its warps.
-#line "/tilewright/templates/blocks/registers.cuh"
 __device__ __forceinline__ void producer_registers()
 {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
 }
 
 // Registers a thread of role consumer, by all of its warps.
-#line "/tilewright/templates/blocks/registers.cuh"
 __device__ __forceinline__ void consumer_registers()
 {
     asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
 }
 
-#line "/tilewright/templates/blocks/convert.cuh"
 __device__ __forceinline__ float from_bf16(u16 x)
 {
     return __uint_as_float((u32)x << 16);
@@ -396,13 +347,10 @@ __device__ __forceinline__ u32 pack_bf16(float first, float second)
     return r;
 }
 
-#line "/tilewright/templates/blocks/epilogue.cuh"
 __device__ __forceinline__ void D_epilogue(const arguments &args, float &v0, float &v1, int m, int n)
 {
-#line "/tilewright/templates/blocks/epilogue.cuh"
 }
 
-#line "/tilewright/templates/blocks/store_staged.cuh"
 __device__ __forceinline__ u32 d_buffer(u32 consumer, u32 buffer)
 {
     return shared_address(196608 + consumer * 16384 + buffer * 8192);
@@ -420,7 +368,6 @@ __device__ __forceinline__ void d_fence()
 }
 
 // The storing thread: at most 1 stores still read their buffer.
-#line "/tilewright/templates/blocks/store_staged.cuh"
 __device__ __forceinline__ void d_wait()
 {
     if (threadIdx.x % 128 == 0)
@@ -428,7 +375,6 @@ __device__ __forceinline__ void d_wait()
 }
 
 // The storing thread: at most 0 stores still read their buffer.
-#line "/tilewright/templates/blocks/store_staged.cuh"
 __device__ __forceinline__ void d_wait_0()
 {
     if (threadIdx.x % 128 == 0)
@@ -436,12 +382,9 @@ __device__ __forceinline__ void d_wait_0()
 }
 
 // Where byte `at` of a chunk lies: swizzle 128B.
-#line "/tilewright/templates/blocks/store_staged.cuh"
 __device__ __forceinline__ u32 D_place(u32 base, u32 at)
 {
-#line "/tilewright/templates/blocks/store_staged.cuh"
     return base + (at ^ (at >> 3 & 112));
-#line "/tilewright/templates/blocks/store_staged.cuh"
 }
 
 // Chunk number `chunk` of a consumer's accumulators: 64 columns of one 64-row block. Where the loop over chunks is
@@ -464,7 +407,6 @@ __device__ __forceinline__ void D_write(const arguments &args, const float (&d)[
     const u32 lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;
     const u32 base = d_buffer(consumer, buffer);
     const int row = m + (int)(warp * 16 + lane / 4), column = n + (int)(lane % 4 * 2);
-#line "/tilewright/templates/blocks/store_staged.cuh"
     #pragma unroll
     for (int j = 0; j < 64 / 8; j += 2) {
         u32 word[4];
@@ -477,13 +419,9 @@ __device__ __forceinline__ void D_write(const arguments &args, const float (&d)[
             word[q] = pack_bf16(v0, v1);
         }
         // Lane l gives the address of row l % 8 of matrix l / 8, 16 bytes.
-#line "/tilewright/templates/blocks/store_staged.cuh"
         const u32 at = (warp * 16 + lane % 16) * 128 + (j + lane / 16) * 16;
-#line "/tilewright/templates/blocks/store_staged.cuh"
         asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(D_place(base, at)), "r"(word[0]), "r"(word[1]), "r"(word[2]), "r"(word[3]) : "memory");
-#line "/tilewright/templates/blocks/store_staged.cuh"
     }
-#line "/tilewright/templates/blocks/store_staged.cuh"
 }
 
 // One thread starts the store of the part at (m, n) and closes its group. Goes on to the next buffer.
@@ -491,75 +429,52 @@ __device__ __forceinline__ void D_store(const arguments &args, u32 consumer, u32
 {
     if (threadIdx.x % 128 == 0) {
         const u32 base = d_buffer(consumer, buffer);
-#line "/tilewright/templates/blocks/store_staged.cuh"
         tma_store(&args.D_map, base + 0, n + 0, m);
-#line "/tilewright/templates/blocks/store_staged.cuh"
         asm volatile("cp.async.bulk.commit_group;" ::: "memory");
     }
     buffer = buffer + 1 == 2 ? 0 : buffer + 1;
 }
 
-#line "/tilewright/templates/gemm.sm_90a.cu"
 extern "C" __global__ void __launch_bounds__(384, 1) gemm_bf16(const __grid_constant__ arguments args)
 {
     const u32 warpgroup = threadIdx.x / 128;
     const int steps = (int)(((i64)args.K + 64 - 1) / 64);
     if (threadIdx.x == 0) {
-#line "/tilewright/templates/gemm.sm_90a.cu"
         tma_prefetch(&args.A_map);
-#line "/tilewright/templates/gemm.sm_90a.cu"
         tma_prefetch(&args.B_map);
-#line "/tilewright/templates/gemm.sm_90a.cu"
         tma_prefetch(&args.D_map);
-#line "/tilewright/templates/gemm.sm_90a.cu"
         ab_init();
         barrier_init_fence();
     }
-#line "/tilewright/templates/gemm.sm_90a.cu"
     cluster_meet();
 
-#line "/tilewright/templates/gemm.sm_90a.cu"
     tile_schedule tiles = schedule_begin(args);
     int m, n;
     if (warpgroup == 0) {
-#line "/tilewright/templates/gemm.sm_90a.cu"
         producer_registers();
         if (threadIdx.x == 0) {
             ab_position fill = {0, 0};
-#line "/tilewright/templates/gemm.sm_90a.cu"
             while (schedule_next(tiles, m, n)) {
                 #pragma unroll 1
-#line "/tilewright/templates/gemm.sm_90a.cu"
                 for (int step = 0; step < steps; ++step) {
                     ab_wait_empty(fill);
                     ab_expect(fill);
-#line "/tilewright/templates/gemm.sm_90a.cu"
                     A_load(args, fill, m, step * 64);
-#line "/tilewright/templates/gemm.sm_90a.cu"
                     B_load(args, fill, n, step * 64);
-#line "/tilewright/templates/gemm.sm_90a.cu"
                     ab_advance(fill);
                 }
             }
-#line "/tilewright/templates/gemm.sm_90a.cu"
             ab_drain(fill);
-#line "/tilewright/templates/gemm.sm_90a.cu"
         }
-#line "/tilewright/templates/gemm.sm_90a.cu"
     } else {
-#line "/tilewright/templates/gemm.sm_90a.cu"
         consumer_registers();
         const u32 consumer = warpgroup - 1;
-#line "/tilewright/templates/gemm.sm_90a.cu"
         float sum[1][128];
         mma_clear(sum); // stays so where K is 0
         ab_position read = {0, 0}, release = {0, 0};
-#line "/tilewright/templates/gemm.sm_90a.cu"
         u32 buffer = 0;
-#line "/tilewright/templates/gemm.sm_90a.cu"
         while (schedule_next(tiles, m, n)) {
             #pragma unroll 1
-#line "/tilewright/templates/gemm.sm_90a.cu"
             for (int step = 0; step < steps; ++step) {
                 ab_wait_full(read);
                 mma(sum, read.stage, consumer, step > 0);
@@ -573,9 +488,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) gemm_bf16(const __grid_cons
             if (steps > 0)
                 ab_release(release);
             m += (int)consumer * 64;
-#line "/tilewright/templates/gemm.sm_90a.cu"
             #pragma unroll 4
-#line "/tilewright/templates/gemm.sm_90a.cu"
             for (int chunk = 0; chunk < 4; ++chunk) {
                 const int at_m = m + chunk / 4 * 64, at_n = n + chunk % 4 * 64;
                 float part[64 / 2];
@@ -587,10 +500,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) gemm_bf16(const __grid_cons
                 d_barrier(consumer);
                 D_store(args, consumer, buffer, at_m, at_n);
             }
-#line "/tilewright/templates/gemm.sm_90a.cu"
         }
-#line "/tilewright/templates/gemm.sm_90a.cu"
         d_wait_0();
-#line "/tilewright/templates/gemm.sm_90a.cu"
     }
 }

@@ -102,7 +102,7 @@ enum { compiler_count = sizeof compilers / sizeof *compilers };
 
 static void compile(const struct compiler *c, const char *name)
 {
-    shell("cd %s && %s %s -Wall -Wextra -Wpedantic -Wconversion -Werror -fPIC %s %s -c %s.c -o %s.o", folder,
+    shell("cd %s && %s %s -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror -fPIC %s %s -c %s.c -o %s.o", folder,
           c->program, c->arguments, c->sanitized ? SANITIZE : "",
           c->is_c ? "-Dmalloc=mock_malloc -Dfree=mock_free" : "", name, name);
 }

@@ -1,7 +1,10 @@
 // Copies that go on behind the threads' backs: cp.async, by asm and by CUDA's header.
 #include <cuda_pipeline.h>
 
-__device__ unsigned shared_address(const void *p) { return (unsigned)__cvta_generic_to_shared(p); }
+__device__ unsigned shared_address(const void *p)
+{
+    return (unsigned)__cvta_generic_to_shared(p);
+}
 
 extern "C" __global__ void ring_asm(const float *in, float *out, int tiles)
 {
@@ -11,7 +14,8 @@ extern "C" __global__ void ring_asm(const float *in, float *out, int tiles)
     auto load = [&](int tile) {
         if (tile < tiles)
             asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared_address(&ring[tile % STAGES][t * 4])),
-                         "l"(in + tile * 256 + t * 4) : "memory");
+                         "l"(in + tile * 256 + t * 4)
+                         : "memory");
         asm volatile("cp.async.commit_group;" ::: "memory");
     };
     float sum = 0;
@@ -32,8 +36,9 @@ extern "C" __global__ void zero_fill(const int *in, int *out, int n)
 {
     __shared__ __align__(16) int s[256];
     int t = threadIdx.x, left = max(0, min(4, n - t * 4)) * 4;
-    asm volatile("cp.async.ca.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(&s[t * 4])), "l"(in + (left ? t * 4 : 0)),
-                 "r"(left) : "memory");
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(&s[t * 4])),
+                 "l"(in + (left ? t * 4 : 0)), "r"(left)
+                 : "memory");
     asm volatile("cp.async.wait_all;" ::: "memory");
     __syncthreads();
     for (int i = t; i < 256; i += blockDim.x)

@@ -161,7 +161,8 @@ extern "C" __global__ void cas_16(unsigned short *counters)
 }
 
 // A hash table with open addressing: every key once, counted.
-extern "C" __global__ void hash_table(const unsigned *keys, unsigned *table, unsigned *counts, unsigned *distinct, int n)
+extern "C" __global__ void hash_table(const unsigned *keys, unsigned *table, unsigned *counts, unsigned *distinct,
+                                      int n)
 {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= n)

@@ -49,20 +49,46 @@ extern "C" __global__ void dense_switch(const unsigned *in, unsigned *out)
     unsigned acc = i, x = in[i];
     for (int k = 0; k < 8; k++, x >>= 4) {
         switch (x & 15) {
-        case 0: acc += 17; break;
-        case 1: acc *= 3; break;
-        case 2: acc ^= 0x55aa; // falls through
-        case 3: acc = acc << 3 | acc >> 29; break;
-        case 4: acc -= k; break;
-        case 5: acc = ~acc; break;
-        case 6: acc /= 7; break;
-        case 7: acc %= 10007; break;
-        case 8: acc = __brev(acc); break;
-        case 9: acc += __popc(acc); break;
-        case 10: acc = acc * acc + 1; break;
-        case 12: continue;
-        case 13: if (acc & 1) k++; break;
-        default: acc += 1;
+        case 0:
+            acc += 17;
+            break;
+        case 1:
+            acc *= 3;
+            break;
+        case 2:
+            acc ^= 0x55aa; // falls through
+        case 3:
+            acc = acc << 3 | acc >> 29;
+            break;
+        case 4:
+            acc -= k;
+            break;
+        case 5:
+            acc = ~acc;
+            break;
+        case 6:
+            acc /= 7;
+            break;
+        case 7:
+            acc %= 10007;
+            break;
+        case 8:
+            acc = __brev(acc);
+            break;
+        case 9:
+            acc += __popc(acc);
+            break;
+        case 10:
+            acc = acc * acc + 1;
+            break;
+        case 12:
+            continue;
+        case 13:
+            if (acc & 1)
+                k++;
+            break;
+        default:
+            acc += 1;
         }
         acc ^= acc >> 15;
     }
@@ -82,8 +108,14 @@ __device__ __noinline__ int ackermann(int m, int n)
 }
 
 __device__ bool is_odd(int n);
-__device__ __noinline__ bool is_even(int n) { return n == 0 ? true : is_odd(n - 1); }
-__device__ __noinline__ bool is_odd(int n) { return n == 0 ? false : is_even(n - 1); }
+__device__ __noinline__ bool is_even(int n)
+{
+    return n == 0 ? true : is_odd(n - 1);
+}
+__device__ __noinline__ bool is_odd(int n)
+{
+    return n == 0 ? false : is_even(n - 1);
+}
 
 extern "C" __global__ void recursion(int *out)
 {
@@ -93,7 +125,9 @@ extern "C" __global__ void recursion(int *out)
     out[t * 3 + 2] = is_even(t);
 }
 
-struct tree { int left, right, value; };
+struct tree {
+    int left, right, value;
+};
 
 __device__ __noinline__ int depth_of(const tree *nodes, int at)
 {
@@ -134,10 +168,22 @@ extern "C" __global__ void trees(const int *in, int *out, int *depth)
 }
 
 typedef float (*operation)(float, float);
-__device__ float op_add(float a, float b) { return a + b; }
-__device__ float op_sub(float a, float b) { return a - b; }
-__device__ float op_mul(float a, float b) { return a * b; }
-__device__ float op_most(float a, float b) { return a > b ? a : b; }
+__device__ float op_add(float a, float b)
+{
+    return a + b;
+}
+__device__ float op_sub(float a, float b)
+{
+    return a - b;
+}
+__device__ float op_mul(float a, float b)
+{
+    return a * b;
+}
+__device__ float op_most(float a, float b)
+{
+    return a > b ? a : b;
+}
 __device__ operation operations[] = {op_add, op_sub, op_mul, op_most};
 
 extern "C" __global__ void function_pointers(const float *in, float *out)
@@ -152,24 +198,47 @@ extern "C" __global__ void function_pointers(const float *in, float *out)
 
 struct shape {
     __device__ virtual float area() const = 0;
-    __device__ virtual int sides() const { return 0; }
-    __device__ virtual ~shape() {}
+    __device__ virtual int sides() const
+    {
+        return 0;
+    }
+    __device__ virtual ~shape()
+    {
+    }
 };
 struct square : shape {
     float a;
-    __device__ square(float x) : a(x) {}
-    __device__ float area() const override { return a * a; }
-    __device__ int sides() const override { return 4; }
+    __device__ square(float x) : a(x)
+    {
+    }
+    __device__ float area() const override
+    {
+        return a * a;
+    }
+    __device__ int sides() const override
+    {
+        return 4;
+    }
 };
 struct disc : shape {
     float r;
-    __device__ disc(float x) : r(x) {}
-    __device__ float area() const override { return 3.0f * r * r; }
+    __device__ disc(float x) : r(x)
+    {
+    }
+    __device__ float area() const override
+    {
+        return 3.0f * r * r;
+    }
 };
 struct box : square {
     float b;
-    __device__ box(float x, float y) : square(x), b(y) {}
-    __device__ float area() const override { return a * b; }
+    __device__ box(float x, float y) : square(x), b(y)
+    {
+    }
+    __device__ float area() const override
+    {
+        return a * b;
+    }
 };
 
 extern "C" __global__ void virtual_functions(const float *in, float *out, int *sides)
@@ -177,9 +246,15 @@ extern "C" __global__ void virtual_functions(const float *in, float *out, int *s
     int i = threadIdx.x;
     shape *s;
     switch (i % 3) {
-    case 0: s = new square(in[i]); break;
-    case 1: s = new disc(in[i]); break;
-    default: s = new box(in[i], 2.0f); break;
+    case 0:
+        s = new square(in[i]);
+        break;
+    case 1:
+        s = new disc(in[i]);
+        break;
+    default:
+        s = new box(in[i], 2.0f);
+        break;
     }
     out[i] = s->area();
     sides[i] = s->sides();

@@ -42,8 +42,8 @@ extern "C" __global__ void heat_3d(const double *in, double *out, int n)
         int u = x + dx, v = y + dy, w = z + dz;
         return u < 0 || v < 0 || w < 0 || u >= n || v >= n || w >= n ? 0.0 : in[(w * n + v) * n + u];
     };
-    out[(z * n + y) * n + x] = at(0, 0, 0) + 0.1 * (at(-1, 0, 0) + at(1, 0, 0) + at(0, -1, 0) + at(0, 1, 0) + at(0, 0, -1) +
-                                                   at(0, 0, 1) - 6 * at(0, 0, 0));
+    out[(z * n + y) * n + x] = at(0, 0, 0) + 0.1 * (at(-1, 0, 0) + at(1, 0, 0) + at(0, -1, 0) + at(0, 1, 0) +
+                                                    at(0, 0, -1) + at(0, 0, 1) - 6 * at(0, 0, 0));
 }
 
 extern "C" __global__ void life(const unsigned char *in, unsigned char *out, int rounds)
@@ -133,7 +133,9 @@ extern "C" __global__ void edit_distance(const unsigned char *a, const unsigned 
     for (int s = 0; s <= 2 * n; s++) {
         int *now = d[s % 3], *last = d[(s + 2) % 3], *older = d[(s + 1) % 3], j = s - i;
         if (i <= n && j >= 0 && j <= n)
-            now[i] = i == 0 ? j : j == 0 ? i : min(min(last[i - 1], last[i]) + 1, older[i - 1] + (a[i - 1] % 4 != b[j - 1] % 4));
+            now[i] = i == 0   ? j
+                     : j == 0 ? i
+                              : min(min(last[i - 1], last[i]) + 1, older[i - 1] + (a[i - 1] % 4 != b[j - 1] % 4));
         __syncthreads();
     }
     if (i == n)
@@ -153,7 +155,8 @@ extern "C" __global__ void shortest_paths(const unsigned *weights, unsigned *dis
         __syncthreads();
         for (int j = 0; j < n; j++) {
             unsigned w = weights[i * n + j];
-            if (w % 5 == 0 && atomicMin(&d[j], *(volatile unsigned *)&d[i] + w % 1000) > *(volatile unsigned *)&d[i] + w % 1000)
+            if (w % 5 == 0 &&
+                atomicMin(&d[j], *(volatile unsigned *)&d[i] + w % 1000) > *(volatile unsigned *)&d[i] + w % 1000)
                 changed = 1;
         }
         __syncthreads();
@@ -161,10 +164,21 @@ extern "C" __global__ void shortest_paths(const unsigned *weights, unsigned *dis
     distance[i] = d[i];
 }
 
-struct complex { float re, im; };
-__device__ complex operator*(complex a, complex b) { return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re}; }
-__device__ complex operator+(complex a, complex b) { return {a.re + b.re, a.im + b.im}; }
-__device__ complex operator-(complex a, complex b) { return {a.re - b.re, a.im - b.im}; }
+struct complex {
+    float re, im;
+};
+__device__ complex operator*(complex a, complex b)
+{
+    return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
+}
+__device__ complex operator+(complex a, complex b)
+{
+    return {a.re + b.re, a.im + b.im};
+}
+__device__ complex operator-(complex a, complex b)
+{
+    return {a.re - b.re, a.im - b.im};
+}
 
 extern "C" __global__ void fft(const float2 *in, float2 *out)
 {
@@ -216,7 +230,8 @@ extern "C" __global__ void solve(const double *in, const double *right, double *
         x[i] = a[i][16] / a[i][i];
 }
 
-extern "C" __global__ void options_price(const float *spot, const float *strike, float *call, float *put, float rate, float vol)
+extern "C" __global__ void options_price(const float *spot, const float *strike, float *call, float *put, float rate,
+                                         float vol)
 {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     float s = 5 + 25 * spot[i], k = 1 + 99 * strike[i], t = 0.25f + i % 9, root = sqrtf(t);

@@ -2,7 +2,10 @@
 #include <cuda_fp16.h>
 typedef unsigned long long u64;
 
-__device__ unsigned shared_address(const void *p) { return (unsigned)__cvta_generic_to_shared(p); }
+__device__ unsigned shared_address(const void *p)
+{
+    return (unsigned)__cvta_generic_to_shared(p);
+}
 
 __device__ void barrier_init(u64 *b, int count)
 {
@@ -11,8 +14,11 @@ __device__ void barrier_init(u64 *b, int count)
 
 __device__ void barrier_wait(u64 *b, int parity)
 {
-    asm volatile("{\n\t.reg .pred p;\nAGAIN:\n\tmbarrier.try_wait.parity.shared::cta.b64 p, [%0], %1;\n\t@p bra DONE;\n\t"
-                 "bra AGAIN;\nDONE:\n\t}" ::"r"(shared_address(b)), "r"(parity) : "memory");
+    asm volatile(
+        "{\n\t.reg .pred p;\nAGAIN:\n\tmbarrier.try_wait.parity.shared::cta.b64 p, [%0], %1;\n\t@p bra DONE;\n\t"
+        "bra AGAIN;\nDONE:\n\t}" ::"r"(shared_address(b)),
+        "r"(parity)
+        : "memory");
 }
 
 __device__ void barrier_arrive(u64 *b)
@@ -35,11 +41,13 @@ extern "C" __global__ void bulk(const int *in, int *out, int tiles)
     }
     __syncthreads();
     auto load = [&](int i) {
-        asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(&full[i & 1])), "r"(1024)
+        asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(&full[i & 1])),
+                     "r"(1024)
                      : "memory");
         asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
                          shared_address(s[i & 1])),
-                     "l"(in + i * 256), "r"(1024), "r"(shared_address(&full[i & 1])) : "memory");
+                     "l"(in + i * 256), "r"(1024), "r"(shared_address(&full[i & 1]))
+                     : "memory");
     };
     if (t == 0)
         load(0);
@@ -53,7 +61,8 @@ extern "C" __global__ void bulk(const int *in, int *out, int tiles)
         __syncthreads();
         if (t == 0) {
             asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(out + i * 256),
-                         "r"(shared_address(o)), "r"(1024) : "memory");
+                         "r"(shared_address(o)), "r"(1024)
+                         : "memory");
             asm volatile("cp.async.bulk.commit_group;" ::: "memory");
             asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
         }
@@ -107,7 +116,9 @@ extern "C" __global__ void __cluster_dims__(4, 1, 1) cluster_sum(const int *in, 
     for (unsigned r = 0; r < size; r++) {
         unsigned remote;
         int v;
-        asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(remote) : "r"(shared_address(&mine[t])), "r"((rank + r) % size));
+        asm("mapa.shared::cluster.u32 %0, %1, %2;"
+            : "=r"(remote)
+            : "r"(shared_address(&mine[t])), "r"((rank + r) % size));
         asm volatile("ld.shared::cluster.s32 %0, [%1];" : "=r"(v) : "r"(remote) : "memory");
         sum += v * (r + 1);
     }
@@ -141,7 +152,8 @@ extern "C" __global__ void wgmma(const __half *a, const __half *b, float *out)
     asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
     asm volatile("{\n\t.reg .pred p;\n\tsetp.ne.b32 p, %6, 0;\n\t"
                  "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%0, %1, %2, %3}, %4, %5, p, 1, 1, 0, 0;\n\t}"
-                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]) : "l"(descriptor(as)), "l"(descriptor(bs)), "r"(1));
+                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+                 : "l"(descriptor(as)), "l"(descriptor(bs)), "r"(1));
     asm volatile("wgmma.commit_group.sync.aligned;\n\twgmma.wait_group.sync.aligned 0;"
                  : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])::"memory");
     for (int i = 0; i < 4; i++)
@@ -159,6 +171,7 @@ extern "C" __global__ void elected(int *out)
 {
     int t = threadIdx.x;
     unsigned leader, chosen;
-    asm volatile("{\n\t.reg .pred p;\n\telect.sync %0|p, 0xffffffff;\n\tselp.u32 %1, 1, 0, p;\n\t}" : "=r"(leader), "=r"(chosen));
+    asm volatile("{\n\t.reg .pred p;\n\telect.sync %0|p, 0xffffffff;\n\tselp.u32 %1, 1, 0, p;\n\t}"
+                 : "=r"(leader), "=r"(chosen));
     out[t] = __reduce_add_sync(0xffffffffu, chosen) * 10 + (__shfl_sync(0xffffffffu, chosen, leader) == 1);
 }

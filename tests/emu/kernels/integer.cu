@@ -48,7 +48,8 @@ extern "C" __global__ void carries(const unsigned *in, unsigned *out)
     unsigned a[8], b[8], s[8], p[4];
     for (int k = 0; k < 8; k++)
         a[k] = in[i * 16 + k], b[k] = in[i * 16 + 8 + k];
-    asm("add.cc.u32 %0, %8, %16;\n\taddc.cc.u32 %1, %9, %17;\n\taddc.cc.u32 %2, %10, %18;\n\taddc.cc.u32 %3, %11, %19;\n\t"
+    asm("add.cc.u32 %0, %8, %16;\n\taddc.cc.u32 %1, %9, %17;\n\taddc.cc.u32 %2, %10, %18;\n\taddc.cc.u32 %3, %11, "
+        "%19;\n\t"
         "addc.cc.u32 %4, %12, %20;\n\taddc.cc.u32 %5, %13, %21;\n\taddc.cc.u32 %6, %14, %22;\n\taddc.u32 %7, %15, %23;"
         : "=r"(s[0]), "=r"(s[1]), "=r"(s[2]), "=r"(s[3]), "=r"(s[4]), "=r"(s[5]), "=r"(s[6]), "=r"(s[7])
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(a[4]), "r"(a[5]), "r"(a[6]), "r"(a[7]), "r"(b[0]), "r"(b[1]),
@@ -56,10 +57,12 @@ extern "C" __global__ void carries(const unsigned *in, unsigned *out)
     asm("{\n\tmul.lo.u32 %0, %4, %6;\n\tmul.hi.u32 %1, %4, %6;\n\tmad.lo.cc.u32 %1, %4, %7, %1;\n\t"
         "madc.hi.u32 %2, %4, %7, 0;\n\tmad.lo.cc.u32 %1, %5, %6, %1;\n\tmadc.hi.cc.u32 %2, %5, %6, %2;\n\t"
         "addc.u32 %3, 0, 0;\n\tmad.lo.cc.u32 %2, %5, %7, %2;\n\tmadc.hi.u32 %3, %5, %7, %3;\n\t}"
-        : "=&r"(p[0]), "=&r"(p[1]), "=&r"(p[2]), "=&r"(p[3]) : "r"(a[0]), "r"(a[1]), "r"(b[0]), "r"(b[1]));
+        : "=&r"(p[0]), "=&r"(p[1]), "=&r"(p[2]), "=&r"(p[3])
+        : "r"(a[0]), "r"(a[1]), "r"(b[0]), "r"(b[1]));
     unsigned d0, d1, borrow;
     asm("sub.cc.u32 %0, %3, %5;\n\tsubc.cc.u32 %1, %4, %6;\n\tsubc.u32 %2, 0, 0;"
-        : "=r"(d0), "=r"(d1), "=r"(borrow) : "r"(a[0]), "r"(a[1]), "r"(b[0]), "r"(b[1]));
+        : "=r"(d0), "=r"(d1), "=r"(borrow)
+        : "r"(a[0]), "r"(a[1]), "r"(b[0]), "r"(b[1]));
     for (int k = 0; k < 8; k++)
         out[i * 16 + k] = s[k];
     for (int k = 0; k < 4; k++)
@@ -70,7 +73,10 @@ extern "C" __global__ void carries(const unsigned *in, unsigned *out)
     out[i * 16 + 15] = 0;
 }
 
-__device__ u64 multiply_modulo(u64 a, u64 b, u64 m) { return (u64)((u128)a * b % m); }
+__device__ u64 multiply_modulo(u64 a, u64 b, u64 m)
+{
+    return (u64)((u128)a * b % m);
+}
 
 __device__ u64 power_modulo(u64 a, u64 n, u64 m)
 {
@@ -190,19 +196,27 @@ extern "C" __global__ void divisors(const u64 *a, const u64 *b, u64 *gcd, unsign
     root[i] = (unsigned)low;
 }
 
-#define VIDEO(n, text) asm(text " %0, %1, %2, %3;" : "=r"(r) : "r"(x), "r"(y), "r"(z)); o[n] = r;
+#define VIDEO(n, text)                                                                                                 \
+    asm(text " %0, %1, %2, %3;" : "=r"(r) : "r"(x), "r"(y), "r"(z));                                                   \
+    o[n] = r;
 
 // The instructions on two and four parts of a word.
 extern "C" __global__ void video(const unsigned *in, unsigned *o)
 {
     unsigned x = in[threadIdx.x], y = in[threadIdx.x + 64], z = in[threadIdx.x + 128], r;
     o += threadIdx.x * 32;
-    VIDEO(0, "vadd2.u32.u32.u32") VIDEO(1, "vadd4.s32.s32.u32.sat") VIDEO(2, "vadd4.u32.s32.s32.add") VIDEO(3, "vadd2.s32.u32.u32.sat")
-    VIDEO(4, "vsub2.s32.s32.s32") VIDEO(5, "vsub4.u32.u32.u32.sat") VIDEO(6, "vsub4.s32.u32.u32.add") VIDEO(7, "vsub2.u32.s32.u32.sat")
-    VIDEO(8, "vavrg2.s32.s32.s32") VIDEO(9, "vavrg4.u32.u32.u32") VIDEO(10, "vavrg4.s32.s32.s32") VIDEO(11, "vavrg2.u32.u32.u32.add")
-    VIDEO(12, "vabsdiff2.u32.u32.u32") VIDEO(13, "vabsdiff4.s32.s32.s32.sat") VIDEO(14, "vabsdiff4.u32.u32.u32.add") VIDEO(15, "vabsdiff2.u32.s32.s32")
-    VIDEO(16, "vmin2.s32.s32.s32") VIDEO(17, "vmin4.u32.u32.s32") VIDEO(18, "vmin4.u32.s32.s32.sat") VIDEO(19, "vmin2.u32.u32.u32.add")
-    VIDEO(20, "vmax2.s32.s32.u32") VIDEO(21, "vmax4.u32.u32.u32") VIDEO(22, "vmax4.s32.s32.s32.add") VIDEO(23, "vmax2.u32.s32.s32.sat")
-    VIDEO(24, "vset2.u32.u32.lt") VIDEO(25, "vset4.s32.s32.ge") VIDEO(26, "vset4.u32.u32.eq.add") VIDEO(27, "vset2.s32.s32.ne")
-    VIDEO(28, "vset4.u32.s32.gt") VIDEO(29, "vset2.s32.s32.le.add") VIDEO(30, "vabsdiff4.u32.u32.u32") o[31] = z;
+    VIDEO(0, "vadd2.u32.u32.u32")
+    VIDEO(1, "vadd4.s32.s32.u32.sat") VIDEO(2, "vadd4.u32.s32.s32.add") VIDEO(3, "vadd2.s32.u32.u32.sat")
+        VIDEO(4, "vsub2.s32.s32.s32") VIDEO(5, "vsub4.u32.u32.u32.sat") VIDEO(6, "vsub4.s32.u32.u32.add")
+            VIDEO(7, "vsub2.u32.s32.u32.sat") VIDEO(8, "vavrg2.s32.s32.s32") VIDEO(9, "vavrg4.u32.u32.u32")
+                VIDEO(10, "vavrg4.s32.s32.s32") VIDEO(11, "vavrg2.u32.u32.u32.add") VIDEO(12, "vabsdiff2.u32.u32.u32")
+                    VIDEO(13, "vabsdiff4.s32.s32.s32.sat") VIDEO(14, "vabsdiff4.u32.u32.u32.add")
+                        VIDEO(15, "vabsdiff2.u32.s32.s32") VIDEO(16, "vmin2.s32.s32.s32") VIDEO(17, "vmin4.u32.u32.s32")
+                            VIDEO(18, "vmin4.u32.s32.s32.sat") VIDEO(19, "vmin2.u32.u32.u32.add")
+                                VIDEO(20, "vmax2.s32.s32.u32") VIDEO(21, "vmax4.u32.u32.u32")
+                                    VIDEO(22, "vmax4.s32.s32.s32.add") VIDEO(23, "vmax2.u32.s32.s32.sat")
+                                        VIDEO(24, "vset2.u32.u32.lt") VIDEO(25, "vset4.s32.s32.ge")
+                                            VIDEO(26, "vset4.u32.u32.eq.add") VIDEO(27, "vset2.s32.s32.ne")
+                                                VIDEO(28, "vset4.u32.s32.gt") VIDEO(29, "vset2.s32.s32.le.add")
+                                                    VIDEO(30, "vabsdiff4.u32.u32.u32") o[31] = z;
 }

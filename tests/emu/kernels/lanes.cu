@@ -12,13 +12,16 @@ extern "C" __global__ void shuffles(const int *in, int *out, double *wide)
     o[2] = __shfl_up_sync(FULL, v, 3, 16);
     o[3] = __shfl_down_sync(FULL, v, 5, 8);
     o[4] = __shfl_xor_sync(FULL, v, 9, 16);
-    o[5] = (int)__shfl_sync(FULL, (long long)v << 33 | 5, t ^ 1) ^ (int)(__shfl_down_sync(FULL, (long long)v * 12345678901ll, 2) >> 7);
+    o[5] = (int)__shfl_sync(FULL, (long long)v << 33 | 5, t ^ 1) ^
+           (int)(__shfl_down_sync(FULL, (long long)v * 12345678901ll, 2) >> 7);
     o[6] = (int)__half2float(__low2half(__shfl_xor_sync(FULL, __floats2half2_rn((float)v, 1.0f), 4)));
     o[7] = __shfl_sync(FULL, v, t + 40);
     o[8] = __shfl_sync(FULL, v, -3, 4);
     o[9] = 0;
-    if (t % 32 < 20)
-        o[9] = __shfl_xor_sync(0xfffff, v, 1);
+    if (t % 32 < 20) {
+        int next = __shfl_down_sync(0xfffff, v, 1);
+        o[9] = t % 32 < 19 ? next : 0;
+    }
     wide[t] = __shfl_xor_sync(FULL, v * 1.5, 16);
 }
 

@@ -22,7 +22,8 @@ extern "C" __global__ void float_exact(const float *in, float *out)
     o[12] = (float)ilogbf(x + 1000) + (isnan(x) ? 1 : 0) + (signbit(y) ? 2 : 0) + (isfinite(x) ? 4 : 0);
     o[13] = __fadd_rz(x, y * 1e-3f) - __fmul_ru(x, y) + __fdiv_rd(x, 3.0f) + __fsqrt_rz(fabsf(y));
     o[14] = (float)__float2int_rd(x * 100) + __float2uint_rn(fabsf(y)) + __int2float_rz((int)(x * 1e7f));
-    o[15] = (float)lrintf(x * 9) + llroundf(y * 11) + __uint2float_ru(123456789u + i) + __ll2float_rn(123456789012345ll * i);
+    o[15] = (float)lrintf(x * 9) + llroundf(y * 11) + __uint2float_ru(123456789u + i) +
+            __ll2float_rn(123456789012345ll * i);
 }
 
 // Functions that use .approx instructions within.
@@ -31,10 +32,13 @@ extern "C" __global__ void float_near(const float *in, float *out)
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     float x = in[i], a = fabsf(x) + 0.01f, *o = out + i * 32;
     o[0] = sinf(x), o[1] = cosf(x), o[2] = tanf(x * 0.3f), o[3] = expf(x), o[4] = logf(a), o[5] = powf(a, x);
-    o[6] = exp2f(x), o[7] = log2f(a), o[8] = exp10f(x * 0.2f), o[9] = log10f(a), o[10] = log1pf(a), o[11] = expm1f(x * 0.1f);
-    o[12] = sinhf(x * 0.5f), o[13] = coshf(x * 0.5f), o[14] = tanhf(x), o[15] = asinf(x * 0.1f), o[16] = acosf(x * 0.1f);
+    o[6] = exp2f(x), o[7] = log2f(a), o[8] = exp10f(x * 0.2f), o[9] = log10f(a), o[10] = log1pf(a),
+    o[11] = expm1f(x * 0.1f);
+    o[12] = sinhf(x * 0.5f), o[13] = coshf(x * 0.5f), o[14] = tanhf(x), o[15] = asinf(x * 0.1f),
+    o[16] = acosf(x * 0.1f);
     o[17] = atanf(x), o[18] = atan2f(x, a - 1), o[19] = asinhf(x), o[20] = acoshf(1 + a), o[21] = atanhf(x * 0.1f);
-    o[22] = erff(x), o[23] = erfcf(x * 0.5f), o[24] = lgammaf(a), o[25] = tgammaf(a), o[26] = cbrtf(x), o[27] = rsqrtf(a);
+    o[22] = erff(x), o[23] = erfcf(x * 0.5f), o[24] = lgammaf(a), o[25] = tgammaf(a), o[26] = cbrtf(x),
+    o[27] = rsqrtf(a);
     o[28] = hypotf(x, a), o[29] = sinpif(x * 0.7f), o[30] = normcdff(x), o[31] = j0f(x);
 }
 
@@ -86,7 +90,8 @@ extern "C" __global__ void double_near(const double *in, double *out)
     o[0] = sin(x), o[1] = cos(x), o[2] = tan(x * 0.3), o[3] = exp(x), o[4] = log(a), o[5] = pow(a, x);
     o[6] = exp2(x), o[7] = log2(a), o[8] = exp10(x * 0.2), o[9] = log10(a), o[10] = log1p(a), o[11] = expm1(x * 0.1);
     o[12] = sinh(x * 0.5), o[13] = cosh(x * 0.5), o[14] = tanh(x), o[15] = asin(x * 0.1), o[16] = acos(x * 0.1);
-    o[17] = atan2(x, a - 1), o[18] = erf(x), o[19] = erfc(x * 0.5), o[20] = lgamma(a), o[21] = tgamma(a), o[22] = cbrt(x);
+    o[17] = atan2(x, a - 1), o[18] = erf(x), o[19] = erfc(x * 0.5), o[20] = lgamma(a), o[21] = tgamma(a),
+    o[22] = cbrt(x);
     o[23] = rsqrt(a) + hypot(x, a) + sin(x * 1e9);
 }
 

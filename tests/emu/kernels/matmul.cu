@@ -41,8 +41,8 @@ extern "C" __global__ void tiled_f64(const double *a, const double *b, double *c
     tiled<double, 8>(a, b, c, m, n, k);
 }
 
-extern "C" __global__ void __launch_bounds__(64) tiled_s64(const long long *a, const long long *b, long long *c, int m, int n,
-                                                           int k)
+extern "C" __global__ void __launch_bounds__(64)
+    tiled_s64(const long long *a, const long long *b, long long *c, int m, int n, int k)
 {
     tiled<long long, 8>(a, b, c, m, n, k);
 }
@@ -91,7 +91,8 @@ extern "C" __global__ void __launch_bounds__(256) registers_f32(const float *a, 
         __syncthreads();
     }
     for (int y = 0; y < 4; y++)
-        *(float4 *)&c[(row0 + ty * 4 + y) * n + column0 + tx * 4] = make_float4(acc[y][0], acc[y][1], acc[y][2], acc[y][3]);
+        *(float4 *)&c[(row0 + ty * 4 + y) * n + column0 + tx * 4] =
+            make_float4(acc[y][0], acc[y][1], acc[y][2], acc[y][3]);
 }
 
 extern "C" __global__ void product_half2(const __half2 *a, const __half2 *b, __half *c, int k)
@@ -110,7 +111,8 @@ extern "C" __global__ void product_bf16(const __nv_bfloat16 *a, const __nv_bfloa
     c[blockIdx.x * blockDim.x + threadIdx.x] = __float2bfloat16(sum);
 }
 
-extern "C" __global__ void product_int8(const int *a, const int *b, int *c, int words, float scale, signed char *quantised)
+extern "C" __global__ void product_int8(const int *a, const int *b, int *c, int words, float scale,
+                                        signed char *quantised)
 {
     int sum = 0, at = blockIdx.x * blockDim.x + threadIdx.x;
     for (int i = 0; i < words; i++)
@@ -120,8 +122,8 @@ extern "C" __global__ void product_int8(const int *a, const int *b, int *c, int 
 }
 
 // One warp for each row of a sparse matrix.
-extern "C" __global__ void sparse(const int *starts, const unsigned *columns, const float *values, const float *x, float *y,
-                                  int rows, int width)
+extern "C" __global__ void sparse(const int *starts, const unsigned *columns, const float *values, const float *x,
+                                  float *y, int rows, int width)
 {
     int row = (blockIdx.x * blockDim.x + threadIdx.x) / 32, lane = threadIdx.x % 32;
     if (row >= rows)

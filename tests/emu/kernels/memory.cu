@@ -3,7 +3,11 @@
 __device__ int counters[4] = {10, 20, 30, 40};
 __device__ const float polynomial[5] = {1.0f, -0.5f, 0.25f, 3.0f, 2.0f};
 __constant__ short lookup[8] = {3, 1, 4, 1, 5, 9, 2, 6};
-struct node { int key; const node *next; const char *name; };
+struct node {
+    int key;
+    const node *next;
+    const char *name;
+};
 __device__ const char text_a[] = "alpha";
 __device__ node third = {33, nullptr, "gamma"};
 __device__ node second = {22, &third, "beta"};
@@ -95,7 +99,12 @@ extern "C" __global__ void structs(const particle *in, particle *out, float *fla
     flat[t] = (float)(q.charge + p.kind);
 }
 
-struct big { int values[32]; float scale; const int *data; char tag; };
+struct big {
+    int values[32];
+    float scale;
+    const int *data;
+    char tag;
+};
 
 extern "C" __global__ void by_value(big b, int3 shift, char c, int *out)
 {
@@ -157,7 +166,10 @@ extern "C" __global__ void generic(int *out)
     out[t * 2 + 1] = (__isGlobal(p) ? 1 : 0) | (__isShared(p) ? 2 : 0) | (__isLocal(p) ? 4 : 0);
 }
 
-struct cell { int value; cell *next; };
+struct cell {
+    int value;
+    cell *next;
+};
 
 // Lists on the device's heap.
 extern "C" __global__ void heap(const int *in, int *out)
@@ -185,7 +197,12 @@ extern "C" __global__ void heap(const int *in, int *out)
 }
 
 #pragma pack(push, 1)
-struct tight { char a; int b; short c; long long d; };
+struct tight {
+    char a;
+    int b;
+    short c;
+    long long d;
+};
 #pragma pack(pop)
 
 extern "C" __global__ void bytes(const tight *in, unsigned char *out, unsigned long long *sums)
@@ -203,25 +220,38 @@ extern "C" __global__ void bytes(const tight *in, unsigned char *out, unsigned l
 }
 
 template <int N> struct power {
-    __device__ static int of(int x) { return x * power<N - 1>::of(x); }
+    __device__ static int of(int x)
+    {
+        return x * power<N - 1>::of(x);
+    }
 };
 template <> struct power<0> {
-    __device__ static int of(int) { return 1; }
+    __device__ static int of(int)
+    {
+        return 1;
+    }
 };
 
-template <typename... T> __device__ int add_all(T... values) { return (0 + ... + values); }
+template <typename... T> __device__ int add_all(T... values)
+{
+    return (0 + ... + values);
+}
 
 template <typename F, typename G> struct composed {
     F f;
     G g;
-    template <typename X> __device__ auto operator()(X x) const { return f(g(x)); }
+    template <typename X> __device__ auto operator()(X x) const
+    {
+        return f(g(x));
+    }
 };
 
 extern "C" __global__ void templates(int *out)
 {
     int t = threadIdx.x;
     auto twice = [=](int x) { return x * 2 + t; };
-    out[t] = composed<decltype(twice), decltype(twice)>{twice, twice}(5) + power<5>::of(t % 9) + add_all(t, 2, 3ll, (short)4);
+    out[t] = composed<decltype(twice), decltype(twice)>{twice, twice}(5) + power<5>::of(t % 9) +
+             add_all(t, 2, 3ll, (short)4);
 }
 
 extern "C" __global__ void printing(const float *in, int n)
@@ -237,8 +267,9 @@ extern "C" __global__ void printing(const float *in, int n)
                (short)-3);
         printf("%s and %s, %10s|%-6s|%.2s\n", "one", text_a, "right", "left", "cut");
         printf("%p %5s|%3c|%#x %#o % d\n", (void *)0, "ab", (char)120, 255, 8, 5);
-        printf("%d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d\n", 1, 2, 3, 4,
-               5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32);
+        printf("%d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d\n", 1,
+               2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29,
+               30, 31, 32);
         int got = printf("%d-%s-%f\n", 1, "x", 2.0f);
         printf("returned %d\n", got);
     }
@@ -280,7 +311,8 @@ extern "C" __global__ void who_am_i(unsigned *out)
     asm volatile("mov.u64 %0, %globaltimer;" : "=l"(ns));
     __nanosleep(100);
     o[0] = threadIdx.x | threadIdx.y << 8 | threadIdx.z << 16 | lane << 24;
-    o[1] = blockIdx.x | blockIdx.y << 8 | blockIdx.z << 16 | (clock64() > before) << 24 | (warp > 0) << 25 | (ns > 0) << 26;
+    o[1] = blockIdx.x | blockIdx.y << 8 | blockIdx.z << 16 | (clock64() > before) << 24 | (warp > 0) << 25 |
+           (ns > 0) << 26;
     o[2] = blockDim.x | blockDim.y << 8 | blockDim.z << 16 | warpSize << 24;
     o[3] = (le ^ gt) == 0xffffffffu && __popc(le) == lane + 1 ? gridDim.x | gridDim.y << 8 | gridDim.z << 16 : 0;
 }

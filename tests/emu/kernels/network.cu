@@ -41,7 +41,8 @@ extern "C" __global__ void softmax_online(const float *in, float *out, int colum
         out[blockIdx.x * columns + i] = expf(x[i] - most) / sum;
 }
 
-extern "C" __global__ void layer_norm(const float *in, const float *gain, const float *bias, float *out, int columns, float eps)
+extern "C" __global__ void layer_norm(const float *in, const float *gain, const float *bias, float *out, int columns,
+                                      float eps)
 {
     const float *x = in + blockIdx.x * columns;
     float sum = 0, squares = 0;
@@ -55,7 +56,8 @@ extern "C" __global__ void layer_norm(const float *in, const float *gain, const 
         out[blockIdx.x * columns + i] = (x[i] - mean) * scale * gain[i] + bias[i];
 }
 
-extern "C" __global__ void rms_norm(const __nv_bfloat162 *in, const __nv_bfloat162 *gain, __nv_bfloat162 *out, int pairs)
+extern "C" __global__ void rms_norm(const __nv_bfloat162 *in, const __nv_bfloat162 *gain, __nv_bfloat162 *out,
+                                    int pairs)
 {
     float squares = 0;
     for (int i = threadIdx.x; i < pairs; i += blockDim.x) {
@@ -136,7 +138,8 @@ extern "C" __global__ void convolution(const float *in, const float *weights, fl
 extern "C" __global__ void max_pool(const float *in, float *out, unsigned char *which, int w)
 {
     int x = threadIdx.x, y = blockIdx.x, best = 0;
-    float v[4] = {in[2 * y * w + 2 * x], in[2 * y * w + 2 * x + 1], in[(2 * y + 1) * w + 2 * x], in[(2 * y + 1) * w + 2 * x + 1]};
+    float v[4] = {in[2 * y * w + 2 * x], in[2 * y * w + 2 * x + 1], in[(2 * y + 1) * w + 2 * x],
+                  in[(2 * y + 1) * w + 2 * x + 1]};
     for (int i = 1; i < 4; i++)
         if (v[i] > v[best])
             best = i;

@@ -83,7 +83,10 @@ extern "C" __global__ void redux_all(const unsigned *in, unsigned *out)
     }
 }
 
-struct best { float value; int index; };
+struct best {
+    float value;
+    int index;
+};
 
 __device__ best better(best a, best b)
 {

@@ -156,7 +156,9 @@ extern "C" __global__ void scan_segmented(const float *in, const int *heads, flo
     out[i] = v;
 }
 
-struct pair { int sum, most; };
+struct pair {
+    int sum, most;
+};
 
 // Scan of a struct with an operator of its own: the largest sum of neighbours that ends here.
 extern "C" __global__ void scan_largest_run(const int *in, int *out)

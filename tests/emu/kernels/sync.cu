@@ -77,7 +77,8 @@ extern "C" __global__ void grid_barrier(int *data, unsigned *count, unsigned *ge
 }
 
 // Blocks take work from a queue in global memory and put new work there.
-extern "C" __global__ void work_queue(unsigned *queue, unsigned *head, unsigned *tail, unsigned *pending, unsigned *result)
+extern "C" __global__ void work_queue(unsigned *queue, unsigned *head, unsigned *tail, unsigned *pending,
+                                      unsigned *result)
 {
     __shared__ unsigned item;
     for (;;) {

@@ -2,18 +2,25 @@
 #include <cuda_fp16.h>
 #include <cuda_bf16.h>
 
-__device__ unsigned shared_address(const void *p) { return (unsigned)__cvta_generic_to_shared(p); }
+__device__ unsigned shared_address(const void *p)
+{
+    return (unsigned)__cvta_generic_to_shared(p);
+}
 
 __device__ void load_a(unsigned *r, const void *p)
 {
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(shared_address(p)) : "memory");
+                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+                 : "r"(shared_address(p))
+                 : "memory");
 }
 
 __device__ void load_b(unsigned *r, const void *p)
 {
     asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0, %1}, [%2];"
-                 : "=r"(r[0]), "=r"(r[1]) : "r"(shared_address(p)) : "memory");
+                 : "=r"(r[0]), "=r"(r[1])
+                 : "r"(shared_address(p))
+                 : "memory");
 }
 
 __device__ void mma(float *d, const unsigned *a, const unsigned *b)
@@ -54,7 +61,8 @@ extern "C" __global__ void product_s8(const int *a, const int *b, int *c)
     int lane = threadIdx.x, g = lane / 4, t = lane % 4, d[4] = {};
     for (int k = 0; k < 2; k++) {
         const int *ra = a + g * 16 + k * 8, *rb = b + g * 16 + k * 8;
-        asm("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+        asm("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, "
+            "%2, %3};"
             : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])
             : "r"(ra[t]), "r"(ra[8 * 16 + t]), "r"(ra[t + 4]), "r"(ra[8 * 16 + t + 4]), "r"(rb[t]), "r"(rb[t + 4]));
     }
@@ -67,11 +75,14 @@ extern "C" __global__ void product_tf32(const float *a, const float *b, float *c
     int lane = threadIdx.x, g = lane / 4, t = lane % 4;
     float d[4] = {};
     unsigned x[6];
-    const float v[6] = {a[g * 8 + t], a[(g + 8) * 8 + t], a[g * 8 + t + 4], a[(g + 8) * 8 + t + 4], b[t * 8 + g], b[(t + 4) * 8 + g]};
+    const float v[6] = {a[g * 8 + t],           a[(g + 8) * 8 + t], a[g * 8 + t + 4],
+                        a[(g + 8) * 8 + t + 4], b[t * 8 + g],       b[(t + 4) * 8 + g]};
     for (int i = 0; i < 6; i++)
         asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(x[i]) : "f"(v[i]));
-    asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]) : "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]), "r"(x[4]), "r"(x[5]));
+    asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, "
+        "%3};"
+        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+        : "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]), "r"(x[4]), "r"(x[5]));
     for (int i = 0; i < 4; i++)
         c[(g + i / 2 * 8) * 8 + t * 2 + i % 2] = d[i];
 }
@@ -82,7 +93,8 @@ extern "C" __global__ void product_f64(const double *a, const double *b, double 
     double d0 = 0, d1 = 0;
     for (int k = 0; k < 8; k += 4)
         asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
-            : "+d"(d0), "+d"(d1) : "d"(a[lane / 4 * 8 + k + lane % 4]), "d"(b[(k + lane % 4) * 8 + lane / 4]));
+            : "+d"(d0), "+d"(d1)
+            : "d"(a[lane / 4 * 8 + k + lane % 4]), "d"(b[(k + lane % 4) * 8 + lane / 4]));
     c[lane / 4 * 8 + lane % 4 * 2] = d0;
     c[lane / 4 * 8 + lane % 4 * 2 + 1] = d1;
 }
@@ -94,7 +106,8 @@ __device__ unsigned pack(float low, float high)
 }
 
 // Attention of 64 queries, one warp for 16 of them, keys in tiles of 16, head size 32: the softmax goes along.
-extern "C" __global__ void attention(const __half *q, const __half *key, const __half *value, float *out, int keys, float scale)
+extern "C" __global__ void attention(const __half *q, const __half *key, const __half *value, float *out, int keys,
+                                     float scale)
 {
     __shared__ __align__(16) __half qs[64][32 + 8], ks[16][32 + 8], vs[16][32 + 8];
     int warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
@@ -115,7 +128,8 @@ extern "C" __global__ void attention(const __half *q, const __half *key, const _
         float s[2][4] = {};
         for (int n = 0; n < 2; n++)
             for (int h = 0; h < 2; h++) {
-                unsigned fk[2] = {*(unsigned *)&ks[n * 8 + g][h * 16 + t * 2], *(unsigned *)&ks[n * 8 + g][h * 16 + t * 2 + 8]};
+                unsigned fk[2] = {*(unsigned *)&ks[n * 8 + g][h * 16 + t * 2],
+                                  *(unsigned *)&ks[n * 8 + g][h * 16 + t * 2 + 8]};
                 mma(s[n], fq[h], fk);
             }
         float p[2][4];
@@ -134,7 +148,8 @@ extern "C" __global__ void attention(const __half *q, const __half *key, const _
             for (int n = 0; n < 4; n++)
                 o[n][r * 2] *= keep, o[n][r * 2 + 1] *= keep;
         }
-        unsigned fp[4] = {pack(p[0][0], p[0][1]), pack(p[0][2], p[0][3]), pack(p[1][0], p[1][1]), pack(p[1][2], p[1][3])};
+        unsigned fp[4] = {pack(p[0][0], p[0][1]), pack(p[0][2], p[0][3]), pack(p[1][0], p[1][1]),
+                          pack(p[1][2], p[1][3])};
         for (int n = 0; n < 4; n++) {
             unsigned fv[2];
             load_b(fv, &vs[lane % 16][n * 8]);

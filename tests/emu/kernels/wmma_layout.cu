@@ -4,12 +4,30 @@
 #include <cuda_bf16.h>
 using namespace nvcuda;
 
-template <typename T> __device__ T from(int x) { return T(x); }
-template <> __device__ __half from<__half>(int x) { return __int2half_rn(x); }
-template <> __device__ __nv_bfloat16 from<__nv_bfloat16>(int x) { return __int2bfloat16_rn(x); }
-template <typename T> __device__ int into(T x) { return (int)x; }
-template <> __device__ int into<__half>(__half x) { return __half2int_rn(x); }
-template <> __device__ int into<__nv_bfloat16>(__nv_bfloat16 x) { return __bfloat162int_rn(x); }
+template <typename T> __device__ T from(int x)
+{
+    return T(x);
+}
+template <> __device__ __half from<__half>(int x)
+{
+    return __int2half_rn(x);
+}
+template <> __device__ __nv_bfloat16 from<__nv_bfloat16>(int x)
+{
+    return __int2bfloat16_rn(x);
+}
+template <typename T> __device__ int into(T x)
+{
+    return (int)x;
+}
+template <> __device__ int into<__half>(__half x)
+{
+    return __half2int_rn(x);
+}
+template <> __device__ int into<__nv_bfloat16>(__nv_bfloat16 x)
+{
+    return __bfloat162int_rn(x);
+}
 
 // Row and column, 32 of each, of every element of the fragment.
 template <typename E, typename F> __device__ void places(unsigned short *&out, int rows, int columns)

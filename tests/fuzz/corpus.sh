@@ -1,0 +1,53 @@
+#!/bin/sh
+# The corpora of the fuzz targets: sh tests/fuzz/corpus.sh FOLDER, from the root of the tree, with build/tilewright
+# built and NVRTC found. FOLDER/ptx is for fuzz_ptx and fuzz_load, FOLDER/tensormap for fuzz_tensormap; FOLDER/compile
+# is where tests/fuzz/run.sh puts the compiler of tests/fuzz/compile.c. Golden data of tensor maps is used from GOLDEN
+# (../shared/golden), where it is.
+set -eu
+out=$1 golden=${GOLDEN:-../shared/golden}
+rm -rf "$out/ptx" "$out/tensormap" "$out/whole"
+mkdir -p "$out/ptx" "$out/tensormap" "$out/whole"
+
+# PTX: kernels of the tests, emitted kernels, and those written for this.
+cp tests/emu/ptx/*.ptx tests/emu/command/*.ptx tests/emu/kernels/*.ptx tests/fuzz/seeds.ptx "$out/whole"
+for f in tests/emu/kernels/*.cu; do
+    "$out/compile" "$f" sm_90a "$out/whole/$(basename "$f" .cu).ptx" 2>/dev/null || echo "corpus: $f is left out" >&2
+done
+build/tilewright build specs/gemm.lua --kernel gemm_bf16 --keep -o "$out/whole" >/dev/null
+for f in "$out"/whole/*.ptx; do
+    awk -v folder="$out/ptx" -v prefix="$(basename "$f" .ptx)" -f tests/fuzz/split.awk "$f"
+done
+cp tests/fuzz/found/*.ptx "$out/ptx" 2>/dev/null || true
+
+# Tensor maps: words, lines, bytes; the first byte is what fuzz_tensormap.c says.
+printf 'w0dtype=bf16 dim=100,64 stride=200 box=64,64 swizzle=128B' >"$out/tensormap/words1"
+printf 'v0f=im2col dtype=bf16 dim=64,8,8,2 lower=-1,-1 upper=-1,-1 channels=64 pixels=32' >"$out/tensormap/words2"
+printf 'w1f=im2col_wide dtype=9 dim=64,8,8,2 lower=-1 upper=-1 channels=64 pixels=32 mode=1' >"$out/tensormap/words3"
+printf 'e0{"f":"tiled","dtype":9,"rank":2,"addr":139637976727552,"dim":[64,64],"stride":[128],"box":[64,64],%s}' \
+    '"estride":[1,1],"interleave":0,"swizzle":3,"l2":0,"oob":0' >"$out/tensormap/line1"
+for kind in s b; do
+    awk -v kind=$kind 'BEGIN { printf "%s0", kind; for (i = 0; i < 200; i++) printf "%c", 1 + i % 7 }' \
+        >"$out/tensormap/$kind"
+done
+if [ -f "$golden/tensormap_calls.jsonl.gz" ]; then
+    zcat "$golden/tensormap_calls.jsonl.gz" | awk -v out="$out/tensormap" 'NR % 600 == 1 {
+        printf "%s%d%s", substr("exj", 1 + n % 3, 1), n % 8, $0 > (out "/call" n)
+        if (match($0, /"map":"[0-9a-f]*/))
+            printf "%s0%s", n % 2 ? "d" : "D", substr($0, RSTART + 7, RLENGTH - 7) > (out "/map" n)
+        n++
+    }'
+    zcat "$golden/tma_loads.jsonl.gz" | sed 's/,"completed".*/}/' | awk -v out="$out/tensormap" 'NR % 40 == 1 {
+        printf "l0%s", $0 > (out "/load" n++)
+    }'
+fi
+
+# Words of the language, for libFuzzer's -dict.
+{
+    sed -n 's/^OPCODE([A-Z0-9_]*, "\([^"]*\)".*/\1/p' runtime/emu/ptx_opcodes.def | tr '|' '\n'
+    sed -n 's/^\(FLAG\|MODIFIER\)([A-Z0-9_]*, "\([^"]*\)".*/.\2/p' runtime/emu/ptx_modifiers.def
+    sed -n 's/^TYPE([A-Za-z0-9_]*, "\([^"]*\)".*/.\1/p' runtime/emu/ptx_types.def
+    printf '%s\n' .entry .func .extern .visible .weak .common .param .reg .shared .global .const .local .align \
+        .callprototype .branchtargets .alias .maxntid .reqntid .reqnctapercluster .version .target .address_size
+} | sort -u | sed 's/.*/"&"/' >"$out/dictionary"
+echo "corpus: $(ls "$out/ptx" | wc -l) files of PTX, $(ls "$out/tensormap" | wc -l) of tensor maps," \
+    "$(wc -l <"$out/dictionary") words"
