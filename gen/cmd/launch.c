@@ -263,7 +263,9 @@ static size_t name_ranges(const struct plan *p, struct tw_shared_range *range, c
         range[count] = (struct tw_shared_range){.name = name[count],
                                                 .first = (uint32_t)part->offset,
                                                 .bytes = (uint32_t)part->bytes,
-                                                .stage_bytes = part->count > 1 ? (uint32_t)(part->bytes / part->count) : 0};
+                                                .stage_bytes = 0};
+        if (part->count > 1)
+            range[count].stage_bytes = (uint32_t)(part->bytes / part->count);
         count++;
     }
     return count;

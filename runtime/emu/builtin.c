@@ -49,6 +49,15 @@ static void print(struct emu_warp *warp, const char *text, size_t bytes)
         fwrite(text, 1, bytes, stdout);
 }
 
+/* Up to four digits of spec[*i] on to out[n] on; returns where they end there. */
+static size_t digits(const char *spec, size_t *i, char *out, size_t n)
+{
+    for (unsigned k = 0; spec[*i] >= '0' && spec[*i] <= '9'; k++, (*i)++)
+        if (k < 4)
+            out[n++] = spec[*i];
+    return n;
+}
+
 /* One conversion, "%-8.3f" in spec. The buffer holds 4 bytes for int, 8 for the rest, each at a multiple of its size. */
 static int convert(struct emu_warp *warp, unsigned lane, const char *spec, uint64_t buffer, uint64_t *at, char *out,
                    size_t room)
@@ -62,15 +71,24 @@ static int convert(struct emu_warp *warp, unsigned lane, const char *spec, uint6
     uint64_t value = 0;
     emu_lane_read(warp, lane, buffer + *at, &value, bytes);
     *at += bytes;
-    char plain[64];
-    size_t n = 0, digits = 0;
-    for (size_t i = 0; i + 1 < length && n < sizeof plain - 4; i++) {
-        digits = spec[i] >= '0' && spec[i] <= '9' ? digits + 1 : 0;
-        if (i && !strchr("-+ #.0123456789hlzjtL", spec[i]))
-            return -1;
-        if (!strchr("hlzjtL", spec[i]) && digits < 5) /* no width or precision beyond what out holds */
-            plain[n++] = spec[i];
+    /* Flags, width, precision, size, and nothing else: the host's printf sees the first three, with width and precision
+       cut to four digits. */
+    char plain[64] = "%";
+    size_t n = 1, i = 1;
+    for (; spec[i] && strchr("-+ #0", spec[i]) && n < 16; i++)
+        plain[n++] = spec[i];
+    n = digits(spec, &i, plain, n);
+    if (spec[i] == '.') {
+        int negative = spec[++i] == '-'; /* as if there were none */
+        i += negative ? 1u : 0;
+        plain[n] = '.';
+        size_t end = digits(spec, &i, plain, n + 1);
+        n = negative ? n : end;
     }
+    while (spec[i] && strchr("hlzjtL", spec[i]))
+        i++;
+    if (i + 1 != length)
+        return -1;
     char string[512];
     switch (last) {
     case 'd':

@@ -74,15 +74,15 @@ struct emu_event {
     uint32_t ptx_line;
 };
 
-/* One finding of a launch: findings of one name at the same source lines (PTX line where they are unknown) are one. Pointers
-   live until the reports are cleared; count, more and text change until the launch ends. */
+/* One finding of a launch: findings of one name at the same source lines (PTX line where they are unknown) are one.
+   Pointers live until the reports are cleared; count and more change until the launch ends. */
 struct emu_report {
     const char *name;  /* "BOUNDS" */
     const char *text;  /* the line, "hazard BOUNDS: ..."; of a deadlock, further ones behind it */
     const char *what;  /* in words, without places */
     const char *todo;  /* what to do about it */
     uint64_t count;    /* how often */
-    uint64_t more;     /* findings of this name at further places: after 8 places they are counted here, with the last */
+    uint64_t more;     /* findings of this name at further places: after 8 they are counted here, with the last */
     uint64_t address;  /* where, if at an address */
     const char *file;  /* of the CUDA source, through inlining to the innermost; "" where unknown */
     uint32_t line;

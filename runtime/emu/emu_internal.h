@@ -116,7 +116,7 @@ enum emu_path_state {
 
 /* Lanes that run together. Paths form a tree: where lanes part, the path waits and children run until they arrive at
    the join, the immediate post-dominator of the branch; so does the caller of a function until the callee returns.
-   Lanes of unlike frames never share a column of the register file, so frames of different paths may overlap. */
+   Local memory of different paths may overlap, for every lane has its own column there. */
 struct emu_path {
     const struct emu_op *pc;
     const struct emu_op *join; /* operation where it ends; NULL: at the return of its function */
@@ -712,8 +712,8 @@ void emu_reports_end(struct emu_launch *launch);
 /* "MNEMONIC at FILE:LINE in FILE:LINE (PTX line N), block (x, y, z), warp w, lanes .." into out. */
 void emu_place(const struct emu_warp *warp, const struct emu_op *op, char *out, size_t out_bytes);
 
-/* The launch's name for what lies at an address in shared memory, "ring ab full barrier, stage 2". 0: it has none. stage
-   may be NULL; -1: the range has none. */
+/* The launch's name for what lies at an address in shared memory, "ring ab full barrier, stage 2". 0: it has none.
+   stage may be NULL; -1: the range has none. */
 int emu_region_name(const struct emu_launch *launch, uint64_t address, char *out, size_t room, int *stage);
 
 /* "shared memory +N of rank R (NAME, stage S)", or the address. Returns its length. */

@@ -517,6 +517,29 @@ enum {
     MOST_REGISTERS = 1 << 30 /* bytes of a warp's frames */
 };
 
+/* A frame for `path`, which enters its function. Frames of unlike functions must not overlap, even if their lanes are
+   others: a lane's place depends on whether a register has 32 bits or 64. Lanes that enter the function they are in
+   already, by another way, share its frame, so that they can meet there. */
+static void place_frame(struct emu_warp *warp, uint32_t path)
+{
+    struct emu_path *c = &warp->paths[path];
+    c->frame = c->preds = 0;
+    for (uint32_t i = 0; i < warp->path_count; i++) {
+        const struct emu_path *p = &warp->paths[i];
+        if (i == path || p->state == EMU_PATH_FREE)
+            continue;
+        if (p->function == c->function && p->depth == c->depth && !(p->mask & c->mask)) {
+            c->frame = p->frame;
+            c->preds = p->preds;
+            return;
+        }
+        if (p->frame + p->function->frame_bytes > c->frame)
+            c->frame = p->frame + p->function->frame_bytes;
+        if (p->preds + p->function->frame_preds > c->preds)
+            c->preds = p->preds + p->function->frame_preds;
+    }
+}
+
 /* A child of path `caller` that executes function with these lanes. */
 static int enter_function(struct emu_warp *warp, uint32_t caller, struct emu_function *function, uint32_t lanes,
                           const struct emu_call *call)
@@ -532,8 +555,7 @@ static int enter_function(struct emu_warp *warp, uint32_t caller, struct emu_fun
     c->mask = lanes;
     c->parent = caller;
     c->depth = p->depth + 1;
-    c->frame = p->frame + p->function->frame_bytes;
-    c->preds = p->preds + p->function->frame_preds;
+    place_frame(warp, child);
     c->local = p->local_top;
     c->local_top = c->local + function->local_bytes;
     /* A call takes some stack even where its function has no local memory; and so that no sum here overflows. */

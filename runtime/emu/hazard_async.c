@@ -191,7 +191,9 @@ static int access_begin(struct hz_access *a, struct hz_warp *w, uint32_t number,
                             .position = position,
                             .flags = (uint8_t)(HZ_ASYNC | flags),
                             .async_proxy = c->operations[number].kind != EMU_HAZARD_CP_ASYNC,
-                            .layout = c->operations[number].kind == EMU_HAZARD_WGMMA ? c->operations[number].layout : 0};
+                            .layout = c->operations[number].layout};
+    if (c->operations[number].kind != EMU_HAZARD_WGMMA)
+        a->layout = 0;
     return c->h->status != 0;
 }
 

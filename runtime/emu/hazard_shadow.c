@@ -191,8 +191,10 @@ static int phase_mistaken(const struct hz_access *a, const struct hz_record *r)
 /* An ordinary read and an atomic. */
 static int guess_possible(const struct hz_access *a, const struct hz_record *r)
 {
-    int mine = a->reads && a->writes && (a->flags & HZ_STRONG), theirs = (r->flags & HZ_WRITE) && (r->flags & HZ_STRONG);
-    int reads = a->reads && !a->writes && !(a->flags & HZ_STRONG), read = !(r->flags & (HZ_WRITE | HZ_STRONG | HZ_ASYNC));
+    int mine = a->reads && a->writes && (a->flags & HZ_STRONG);
+    int theirs = (r->flags & HZ_WRITE) && (r->flags & HZ_STRONG);
+    int reads = a->reads && !a->writes && !(a->flags & HZ_STRONG);
+    int read = !(r->flags & (HZ_WRITE | HZ_STRONG | HZ_ASYNC));
     return !a->operation && ((mine && read) || (theirs && reads));
 }
 
@@ -281,7 +283,8 @@ static __attribute__((noinline, cold)) void swizzled(const struct hz_access *a, 
                            .event = a->h->event,
                            .position = a->position};
     describe(a, r, &f);
-    hz_report(a->h, &f, "the matrix descriptor says a swizzle of %u bytes, the tensor load wrote with one of %u (0: none)",
+    hz_report(a->h, &f,
+              "the matrix descriptor says a swizzle of %u bytes, the tensor load wrote with one of %u (0: none)",
               (a->layout - 1u) * 16, (written - 1) * 16);
 }
 

@@ -122,7 +122,7 @@ struct emu_op *emu_push(struct emu_lowering *l, emu_handler run)
 {
     struct emu_function *f = l->out;
     if (f->op_count == f->op_room) {
-        uint32_t room = f->op_room ? 2 * f->op_room : 256;
+        uint32_t room = f->op_room ? 2 * f->op_room : 32;
         struct emu_op *ops = tw_realloc(l->module->device->device.rt, f->ops, room * sizeof *ops);
         if (!ops) {
             emu_lower_fail(l, TW_ERROR_MEMORY, "no memory");
@@ -542,8 +542,10 @@ static int place_shared(struct emu_module *module, struct tw_error *error)
         module->shared_bytes = top > module->shared_bytes ? top : module->shared_bytes;
     }
     module->dynamic_offset = round_up(module->shared_bytes, align);
-    /* Where hazards are looked for, it is aligned to what the kernel asks for and no more: on a GPU it may be. */
-    if (module->device->options.hazards != EMU_HAZARDS_OFF && (EMU_SHARED_START + module->dynamic_offset) % (2 * align) == 0)
+    /* Where hazards are looked for, it is aligned to what the kernel asks for and no more: on a GPU it may be. Who asks
+       for nothing (16 bytes are every array's) takes what a GPU gives. */
+    if (align > 16 && module->device->options.hazards != EMU_HAZARDS_OFF &&
+        (EMU_SHARED_START + module->dynamic_offset) % (2 * align) == 0)
         module->shared_pad = align;
     module->dynamic_offset += module->shared_pad;
     return TW_OK;

@@ -68,7 +68,9 @@ static unsigned scope_flags(unsigned scope)
 
 static unsigned access_flags(const struct emu_access *access)
 {
-    unsigned flags = access->kind == EMU_LOAD ? EMU_ACCESS_READ : access->kind == EMU_STORE ? EMU_ACCESS_WRITE : EMU_ACCESS_ATOMIC;
+    unsigned flags = access->kind == EMU_LOAD    ? EMU_ACCESS_READ
+                     : access->kind == EMU_STORE ? EMU_ACCESS_WRITE
+                                                 : EMU_ACCESS_ATOMIC;
     if (access->semantics == PTX_MOD_ACQUIRE || access->semantics == PTX_MOD_ACQ_REL)
         flags |= EMU_ACCESS_ACQUIRE | EMU_ACCESS_STRONG;
     if (access->semantics == PTX_MOD_RELEASE || access->semantics == PTX_MOD_ACQ_REL)
@@ -275,8 +277,8 @@ static int box_piece(void *context, struct emu_tma_piece piece)
 }
 
 /* A tensor copy that would fault tells nothing: the issue reports it. */
-static void tell_tensor(struct emu_warp *warp, const struct emu_op *op, const struct emu_copy *c, unsigned lane, emu_hazard_operation handle,
-                        uint16_t targets)
+static void tell_tensor(struct emu_warp *warp, const struct emu_op *op, const struct emu_copy *c, unsigned lane,
+                        emu_hazard_operation handle, uint16_t targets)
 {
     struct emu_fault fault;
     struct emu_tma_request request;
@@ -326,7 +328,8 @@ static void tell_signals(struct emu_warp *warp, emu_hazard_operation handle, uin
             emu_hazard_signals(warp->hazard, handle, emu_async_target(barrier, rank));
 }
 
-static void tell_lane(struct emu_warp *warp, const struct emu_op *op, const struct emu_copy *c, unsigned lane, emu_hazard_operation handle)
+static void tell_lane(struct emu_warp *warp, const struct emu_op *op, const struct emu_copy *c, unsigned lane,
+                      emu_hazard_operation handle)
 {
     struct emu_hazard_warp *hazard = warp->hazard;
     uint16_t targets = c->multicast == PTX_NONE ? 0 : (uint16_t)EMU_W(c->multicast)[lane];
@@ -384,7 +387,8 @@ void emu_watch_copy(struct emu_warp *warp, const struct emu_op *op, const struct
 
 void emu_watch_group(struct emu_warp *warp, const struct emu_op *op, int wait)
 {
-    static const enum emu_hazard_async kinds[EMU_ASYNC_GROUPS] = {EMU_HAZARD_CP_ASYNC, EMU_HAZARD_BULK, EMU_HAZARD_WGMMA};
+    static const enum emu_hazard_async kinds[EMU_ASYNC_GROUPS] = {EMU_HAZARD_CP_ASYNC, EMU_HAZARD_BULK,
+                                                                  EMU_HAZARD_WGMMA};
     if (!wait)
         emu_hazard_commit(warp->hazard, warp->mask, kinds[op->a]);
     else if (op->c)
@@ -411,8 +415,8 @@ static void tell_operand(struct emu_warp *warp, const struct emu_op *op, struct 
     uint32_t lines = d.span / 16; /* of 128 bytes, in a pattern */
     if (lines && (d.start / 128 ^ d.base) % lines)
         emu_report_at(warp, op, "ALIGN", box->smem + d.start, 0,
-                      "operand %s of swizzle %uB begins inside of a pattern of %u bytes, at its line %u of 128 bytes; the "
-                      "descriptor says line %u",
+                      "operand %s of swizzle %uB begins inside of a pattern of %u bytes, at its line %u of 128 bytes; "
+                      "the descriptor says line %u",
                       which, d.span, 8 * d.span, d.start / 128 % lines, d.base);
     emu_hazard_swizzle(warp->hazard, box->handle, d.span);
     emu_operand_pieces(operand, operand_piece, box);

@@ -47,6 +47,9 @@ void mock_reset(void);
 /* 1 where this call is to fail. */
 int mock_call(void);
 
+/* tw_tensormap_work_around, which only what is loaded later asks for. */
+unsigned mock_work_around(uint64_t *map, int cc, int driver_version);
+
 /* Behind `malloc` and `free` of the emitted code. */
 void *mock_malloc(size_t bytes);
 void mock_free(void *pointer);

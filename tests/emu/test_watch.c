@@ -1,11 +1,11 @@
-/* Hazards that the executor finds in CUDA kernels: each small kernel of watch_bugs.def has its hazard under its name where
-   BUG is 1 and nothing where it is 0, those of watch_correct.def have none, whatever the completion. */
+/* Hazards that the executor finds in CUDA kernels: each small kernel of watch_bugs.def has its hazard under its name
+   where BUG is 1 and nothing where it is 0, those of watch_correct.def have none, whatever the completion. */
 #include "tensormap.h"
 
 #include "execute.h"
 
-/* What every kernel gets: x is filled, y is fresh memory, z is zero; maps are of x (64 rows of 64 bf16, swizzle 128B) and of
-   y (rows of 60 or 56 bf16, 64 apart). */
+/* What every kernel gets: x is filled, y is fresh memory, z is zero; maps are of x (64 rows of 64 bf16, swizzle 128B) and
+   of y (rows of 60 or 56 bf16, 64 apart). */
 struct parameters {
     _Alignas(128) uint64_t map[16];
     uint64_t rows_60[16], rows_56[16];
@@ -15,7 +15,8 @@ struct parameters {
 enum { BYTES = 65536 };
 
 static const char common[] =
-    "struct alignas(128) params { unsigned long long map[16], rows_60[16], rows_56[16]; unsigned *x, *y, *z; int n; };\n"
+    "struct alignas(128) params { unsigned long long map[16], rows_60[16], rows_56[16];\n"
+    "  unsigned *x, *y, *z; int n; };\n"
     "extern __shared__ __align__(16) unsigned shared[];\n"
     "#define F __device__ __forceinline__\n"
     "F unsigned at(unsigned byte) { return (unsigned)__cvta_generic_to_shared(shared) + byte; }\n"
@@ -45,8 +46,8 @@ static const char hopper[] =
     "F void expect(unsigned bar, unsigned bytes)\n"
     "{ asm volatile(\"mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;\" ::\"r\"(bar), \"r\"(bytes) : \"memory\"); }\n"
     "F void tensor_load(unsigned to, const void *map, unsigned bar, int inner, int outer)\n"
-    "{ asm volatile(\"cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4}],\"\n"
-    "  \" [%2];\" ::\"r\"(to), \"l\"(map), \"r\"(bar), \"r\"(inner), \"r\"(outer) : \"memory\"); }\n"
+    "{ asm volatile(\"cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0],\"\n"
+    "  \" [%1, {%3, %4}], [%2];\" ::\"r\"(to), \"l\"(map), \"r\"(bar), \"r\"(inner), \"r\"(outer) : \"memory\"); }\n"
     "F void tensor_store(const void *map, unsigned from, int inner, int outer)\n"
     "{ asm volatile(\"cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%2, %3}], [%1];\" ::\"l\"(map),\n"
     "  \"r\"(from), \"r\"(inner), \"r\"(outer) : \"memory\"); }\n"
@@ -54,22 +55,23 @@ static const char hopper[] =
     "{ asm volatile(\"cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];\" ::\n"
     "  \"r\"(to), \"l\"(from), \"r\"(bytes), \"r\"(bar) : \"memory\"); }\n"
     "F void bulk_store(void *to, unsigned from, unsigned bytes)\n"
-    "{ asm volatile(\"cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;\" ::\"l\"(to), \"r\"(from), \"r\"(bytes)\n"
-    "  : \"memory\"); }\n"
+    "{ asm volatile(\"cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;\" ::\"l\"(to), \"r\"(from),\n"
+    "  \"r\"(bytes) : \"memory\"); }\n"
     "F void bulk_commit() { asm volatile(\"cp.async.bulk.commit_group;\" ::: \"memory\"); }\n"
     "F void bulk_wait() { asm volatile(\"cp.async.bulk.wait_group 0;\" ::: \"memory\"); }\n"
     "F void bulk_wait_read() { asm volatile(\"cp.async.bulk.wait_group.read 0;\" ::: \"memory\"); }\n"
-    "F unsigned cluster_rank() { unsigned r; asm volatile(\"mov.u32 %0, %%cluster_ctarank;\" : \"=r\"(r)); return r; }\n"
+    "F unsigned cluster_rank()\n{ unsigned r; asm volatile(\"mov.u32 %0, %%cluster_ctarank;\" : \"=r\"(r)); return r; }\n"
     "F void cluster_sync() { asm volatile(\"barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;\" :::\n"
     "  \"memory\"); }\n"
     "F unsigned remote_read(unsigned address, unsigned rank)\n"
-    "{ unsigned v; asm volatile(\"{ .reg .b32 r; mapa.shared::cluster.u32 r, %1, %2; ld.shared::cluster.u32 %0, [r]; }\"\n"
+    "{ unsigned v; asm volatile(\"{ .reg .b32 r; mapa.shared::cluster.u32 r, %1, %2; ld.shared::cluster.u32 %0, [r];\"\n"
+    "  \" }\"\n"
     "  : \"=r\"(v) : \"r\"(address), \"r\"(rank) : \"memory\"); return v; }\n"
     "F unsigned long long descriptor(unsigned address, unsigned swizzle)\n"
     "{ return (address & 0x3ffff) >> 4 | 1ull << 16 | 64ull << 32 | (unsigned long long)swizzle << 62; }\n"
     "F void wgmma_fence() { asm volatile(\"wgmma.fence.sync.aligned;\" ::: \"memory\"); }\n"
     "F void wgmma_commit() { asm volatile(\"wgmma.commit_group.sync.aligned;\" ::: \"memory\"); }\n"
-    "F void wgmma_wait(float (&d)[4]) { asm volatile(\"wgmma.wait_group.sync.aligned 0;\" : \"+f\"(d[0]), \"+f\"(d[1]),\n"
+    "F void wgmma_wait(float (&d)[4])\n{ asm volatile(\"wgmma.wait_group.sync.aligned 0;\" : \"+f\"(d[0]), \"+f\"(d[1]),\n"
     "  \"+f\"(d[2]), \"+f\"(d[3]) :: \"memory\"); }\n"
     "F void wgmma(float (&d)[4], unsigned long long a, unsigned long long b)\n"
     "{ asm volatile(\"wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%0, %1, %2, %3}, %4, %5, 1, 1, 1, 0, 0;\"\n"
@@ -77,7 +79,8 @@ static const char hopper[] =
     "#endif\n";
 
 static const char head[] =
-    "extern \"C\" __global__ void __launch_bounds__(THREADS, 1) k(const __grid_constant__ params p)\n{ const int t = threadIdx.x;\n";
+    "extern \"C\" __global__ void __launch_bounds__(THREADS, 1) k(const __grid_constant__ params p)\n"
+    "{ const int t = threadIdx.x;\n";
 
 struct kernel {
     const char *id, *hazard, *arch;
@@ -86,13 +89,13 @@ struct kernel {
 };
 
 static const struct kernel bugs[] = {
-#define BUG(id, hazard, arch, grid, block, shared, cluster, ...)                                                           \
+#define BUG(id, hazard, arch, grid, block, shared, cluster, ...)                                                      \
     {#id, hazard, arch, grid, block, shared, cluster, #__VA_ARGS__},
 #include "watch_bugs.def"
 #undef BUG
 };
 static const struct kernel correct[] = {
-#define CORRECT(id, arch, grid, block, shared, cluster, ...)                                                               \
+#define CORRECT(id, arch, grid, block, shared, cluster, ...)                                                          \
     {#id, "", arch, grid, block, shared, cluster, #__VA_ARGS__},
 #include "watch_correct.def"
 #undef CORRECT
@@ -113,7 +116,8 @@ static void encode(uint64_t *map, uint64_t address, uint64_t inner, uint32_t row
 }
 
 /* Runs the kernel; what was found, as "NAME NAME ", into found. */
-static void run_kernel(const struct kernel *kernel, int bug, const struct emu_options *options, char *found, size_t room)
+static void run_kernel(const struct kernel *kernel, int bug, const struct emu_options *options, char *found,
+                       size_t room)
 {
     struct lab lab;
     struct parameters p = {.n = 64};
@@ -122,8 +126,8 @@ static void run_kernel(const struct kernel *kernel, int bug, const struct emu_op
     static char source[32768];
     for (unsigned i = 0; i < BYTES / 4; i++)
         x[i] = i * 2654435761u >> 8;
-    int bytes = snprintf(source, sizeof source, "#define BUG %d\n#define THREADS %u\n%s%s%s%s\n}\n", bug, kernel->block, common, hopper, head,
-                         kernel->text);
+    int bytes = snprintf(source, sizeof source, "#define BUG %d\n#define THREADS %u\n%s%s%s%s\n}\n", bug, kernel->block,
+                         common, hopper, head, kernel->text);
     assert_in_range(bytes, 1, sizeof source - 1);
     lab_open_with(&lab, kernel->arch, options);
     p.x = lab_alloc(&lab, x, BYTES);

@@ -93,16 +93,16 @@ static const struct compiler {
     const char *program, *arguments;
     bool is_c, sanitized;
 } compilers[] = {
-    {"gcc", "-std=c99 -O2", true, true},
+    {"gcc", "-std=c99 -O2 -Wshadow", true, true},
     {"g++", "-std=c++17 -O2 -x c++", false, true},
-    {"clang", "-std=c99 -O1", true, false},
+    {"clang", "-std=c99 -O1 -Wshadow", true, false},
     {"clang++", "-std=c++17 -O1 -x c++", false, false},
 };
 enum { compiler_count = sizeof compilers / sizeof *compilers };
 
 static void compile(const struct compiler *c, const char *name)
 {
-    shell("cd %s && %s %s -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror -fPIC %s %s -c %s.c -o %s.o", folder,
+    shell("cd %s && %s %s -Wall -Wextra -Wpedantic -Wconversion -Werror -fPIC %s %s -c %s.c -o %s.o", folder,
           c->program, c->arguments, c->sanitized ? SANITIZE : "",
           c->is_c ? "-Dmalloc=mock_malloc -Dfree=mock_free" : "", name, name);
 }

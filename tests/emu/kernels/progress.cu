@@ -62,3 +62,19 @@ extern "C" __global__ void lock_in_functions(unsigned *lock, unsigned *value)
         release(lock);
     }
 }
+
+// Lanes that come to the same function by unlike ways meet in it.
+__device__ __noinline__ int exchange(int value)
+{
+    return __shfl_xor_sync(0xffffffffu, value, 17) * 3;
+}
+
+extern "C" __global__ void meet_in_function(const int *in, int *out)
+{
+    int v = in[threadIdx.x], r;
+    if (threadIdx.x % 32 < 16)
+        r = exchange(v + 1) + 5;
+    else
+        r = exchange(v * 2) - 5;
+    out[threadIdx.x] = r;
+}
