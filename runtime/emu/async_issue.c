@@ -71,6 +71,8 @@ enum emu_fault_kind emu_async_cp_arrive(struct emu_async *queue, const struct em
     return async_add(queue, o, EMU_ASYNC_GROUP_CP_ASYNC, fault);
 }
 
+enum { MOST_BULK = 1 << 24 }; // bytes of a bulk copy, one end of which is in shared memory
+
 // A copy of whole bytes, of any of the bulk kinds.
 static enum emu_fault_kind new_bulk(struct emu_async *q, enum emu_async_kind kind, const struct emu_async_issue *issue,
                                     uint64_t to, uint64_t from, uint32_t bytes, struct async_operation **o,
@@ -80,6 +82,8 @@ static enum emu_fault_kind new_bulk(struct emu_async *q, enum emu_async_kind kin
     if ((bad = check_align(to, 16, "destination", fault)) || (bad = check_align(from, 16, "source", fault)) ||
         (bad = check_align(bytes, 16, "number of bytes", fault)))
         return bad;
+    if (bytes > MOST_BULK)
+        return emu_fail(fault, EMU_FAULT_BOUNDS, to, "a copy of %u bytes, more than any shared memory holds", bytes);
     *o = async_new(q, kind, issue);
     if (!*o)
         return no_memory(fault);

@@ -116,6 +116,7 @@ fail:
 static void warp_free(struct emu_hazard *h, struct hz_warp *w)
 {
     hz_clock_free(h, &w->clock);
+    hz_clock_free(h, &w->behind);
     hz_known_clear(h, &w->known);
     hz_known_clear(h, &w->fenced_known);
     for (int i = 0; i < HZ_SCOPES; i++) {
@@ -187,6 +188,46 @@ struct emu_hazard_warp *emu_hazard_warp(struct emu_hazard_cluster *cluster, uint
 
 /* ---- Lanes ------------------------------------------------------------------------------------------------------- */
 
+void hz_release(struct hz_warp *w, uint32_t lanes)
+{
+    uint32_t epoch = w->clock.at[w->component]++, by = lanes;
+    for (uint32_t a = w->met_valid ? lanes : 0; a; a &= a - 1)
+        for (unsigned b = 0; b < HZ_LANES; b++)
+            by |= (uint32_t)(w->met[(unsigned)__builtin_ctz(a) * HZ_LANES + b] >= w->synced) << b;
+    if (!(w->touched & ~by)) {
+        if (!w->partial_count)
+            return;
+        by = UINT32_MAX;
+    } else {
+        w->partial_last = epoch;
+    }
+    struct hz_partial *p = &w->partials[(w->partial_count - 1) % HZ_PARTIALS];
+    if (!w->partial_count || p->lanes != by) {
+        p = &w->partials[w->partial_count++ % HZ_PARTIALS];
+        *p = (struct hz_partial){.first = epoch, .lanes = by};
+    }
+    p->last = epoch;
+    p->synced = w->synced;
+}
+
+int hz_released(const struct hz_warp *w, uint32_t epoch, uint32_t until, uint32_t lanes)
+{
+    if (epoch > w->partial_last || !lanes)
+        return 1;
+    uint32_t kept = w->partial_count < HZ_PARTIALS ? w->partial_count : HZ_PARTIALS, by = 0;
+    for (uint32_t i = 1; i <= kept; i++) {
+        const struct hz_partial *p = &w->partials[(w->partial_count - i) % HZ_PARTIALS];
+        if (p->first > until)
+            continue;
+        if (p->last < epoch)
+            return !by;
+        by |= p->lanes;
+        if (epoch < p->synced || !(lanes & ~by))
+            return 1;
+    }
+    return !by || w->partial_count > HZ_PARTIALS;
+}
+
 /* What the warp did before `synced` is known to all lanes. What lane b did later is known to lane a up to met[a][b]. */
 static int lanes_matrix(struct hz_warp *w)
 {
@@ -214,6 +255,10 @@ void emu_hazard_sync(struct emu_hazard_warp *warp, uint32_t lanes)
     struct hz_warp *w = hz_warp_of(warp);
     uint32_t *now = &w->clock.at[w->component], most[HZ_LANES] = {0};
     lanes &= w->alive;
+    if (lanes & w->acquired)
+        w->acquired |= lanes;
+    if (!(w->alive & ~w->acquired))
+        hz_all_know(w);
     if (!w->touched)
         return;
     if (lanes == w->alive && !w->left) {
@@ -325,4 +370,6 @@ void emu_hazard_exit(struct emu_hazard_warp *warp, uint32_t lanes, uint32_t posi
     w->left |= w->touched & lanes;
     w->alive &= ~lanes;
     w->lanes &= ~lanes;
+    if (!(w->alive & ~w->acquired))
+        hz_all_know(w);
 }

@@ -194,6 +194,8 @@ static int access_begin(struct hz_access *a, struct hz_warp *w, uint32_t number,
                             .layout = c->operations[number].layout};
     if (c->operations[number].kind != EMU_HAZARD_WGMMA)
         a->layout = 0;
+    int apart = c->operations[number].kind != EMU_HAZARD_WGMMA && (c->operations[number].lanes & ~w->acquired);
+    a->clock = w->acquired && apart ? w->behind.at : w->clock.at;
     return c->h->status != 0;
 }
 
@@ -313,6 +315,7 @@ void emu_hazard_signals(struct emu_hazard_warp *warp, emu_hazard_operation opera
     to_come(m, o);
     hz_clock_join(c->h, &m->pending, &w->clock);
     hz_known_join(c->h, &m->known, &w->known);
+    hz_release(w, o->lanes);
 }
 
 void emu_hazard_signal(struct emu_hazard *hazard, emu_hazard_operation operation, uint64_t address, int completed)
@@ -355,6 +358,7 @@ emu_hazard_operation emu_hazard_cp_arrive(struct emu_hazard_warp *warp, uint32_t
     m->used = 1;
     hz_clock_join(c->h, &m->pending, &w->clock);
     hz_known_join(c->h, &m->known, &w->known);
+    hz_release(w, lanes);
     uint32_t number = operation_new(w, lanes, EMU_HAZARD_SIGNAL, position);
     if (!number)
         return 0;

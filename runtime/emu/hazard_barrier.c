@@ -66,7 +66,7 @@ void emu_hazard_bar_arrive(struct emu_hazard_warp *warp, uint32_t lanes, uint32_
         hz_clock_join(h, &bar->fenced, &w->fenced[HZ_SCOPES - 1]);
         hz_known_join(h, &bar->fenced_known, &w->fenced_known);
     }
-    hz_release(w);
+    hz_release(w, lanes);
 }
 
 void emu_hazard_bar_complete(struct emu_hazard_cluster *cluster, uint32_t rank, uint32_t id)
@@ -81,6 +81,7 @@ void emu_hazard_bar_complete(struct emu_hazard_cluster *cluster, uint32_t rank, 
         struct hz_warp *w = &cluster->warps[rank * h->warps + (unsigned)__builtin_ctz(left)];
         hz_clock_join(h, &w->clock, &bar->clock);
         hz_know_own(w, hz_clock_at(&bar->clock, w->component));
+        hz_all_know(w);
         hz_known_join(h, &w->known, &bar->known);
         hz_known_join(h, &w->fenced_known, &bar->fenced_known);
         /* a fence of scope gpu, then a barrier: who passes may release what was fenced by a strong write */
@@ -103,12 +104,11 @@ uint32_t emu_hazard_bar_warps(const struct emu_hazard_cluster *cluster, uint32_t
 void emu_hazard_cluster_arrive(struct emu_hazard_warp *warp, uint32_t lanes, int relaxed)
 {
     struct hz_warp *w = hz_warp_of(warp);
-    (void)lanes;
     if (w->cluster->h->status || relaxed)
         return;
     hz_clock_join(w->cluster->h, &w->cluster->meet[w->cluster_phase & 1], &w->clock);
     hz_known_join(w->cluster->h, &w->cluster->meet_known, &w->known);
-    hz_release(w);
+    hz_release(w, lanes);
 }
 
 void emu_hazard_cluster_wait(struct emu_hazard_warp *warp, uint32_t lanes)
@@ -119,6 +119,7 @@ void emu_hazard_cluster_wait(struct emu_hazard_warp *warp, uint32_t lanes)
     hz_clock_join(w->cluster->h, &w->clock, &w->cluster->meet[w->cluster_phase & 1]);
     hz_know_own(w, hz_clock_at(&w->cluster->meet[w->cluster_phase & 1], w->component));
     hz_known_join(w->cluster->h, &w->known, &w->cluster->meet_known);
+    hz_all_know(w);
     w->cluster_waited |= lanes;
     if (!(w->alive & ~w->cluster_waited)) {
         w->cluster_phase++;
@@ -154,8 +155,9 @@ static int component_new(struct emu_hazard_cluster *c, uint32_t *component)
     if (c->components == c->room) {
         uint32_t room = 2 * c->room;
         for (uint32_t i = 0; i < h->options.blocks * h->warps; i++) {
-            struct hz_clock *clock = &c->warps[i].clock;
-            if (hz_grow(h, &clock->at, &clock->count, room, sizeof *clock->at))
+            struct hz_clock *clock = &c->warps[i].clock, *behind = &c->warps[i].behind;
+            if (hz_grow(h, &clock->at, &clock->count, room, sizeof *clock->at) ||
+                (behind->at && hz_grow(h, &behind->at, &behind->count, room, sizeof *behind->at)))
                 return 1;
         }
         c->room = room;
@@ -267,6 +269,19 @@ void emu_hazard_mbarrier_init(struct emu_hazard_warp *warp, uint32_t lanes, uint
         m = mbarrier_new(c, address);
     if (!m || c->h->status)
         return;
+    if (m->live) {
+        const struct hz_warp *by = &c->warps[m->init_warp - 1];
+        struct hz_finding f = {.name = EMU_HAZARD_BARRIER_INIT,
+                               .warp = w,
+                               .lanes = lanes,
+                               .address = address,
+                               .bytes = 8,
+                               .position = position,
+                               .other = m->init_position,
+                               .other_block = c->first + by->rank,
+                               .other_warp = by->index};
+        hz_report(c->h, &f, "a barrier is initialised where one is alive: mbarrier.inval has not ended it");
+    }
     mark(c, address, 0);
     write_barrier(w, lanes, address, position);
     mark(c, address, 1);
@@ -390,6 +405,18 @@ void emu_hazard_mbarrier_over(struct emu_hazard_warp *warp, uint32_t lanes, uint
     hz_report(h, &f, "%s", text);
 }
 
+/* Whether everything that ended the last phase was known to the warp, whose arrival was the last: so it always is. */
+static int ends_alone(const struct hz_mbarrier *m, const struct hz_warp *w)
+{
+    for (size_t i = 0; i < sizeof m->signalled_before / sizeof m->signalled_before[0]; i++)
+        if (m->signalled_before[i])
+            return 0;
+    for (uint32_t i = 0; i < m->pending.count; i++)
+        if (i != m->component && m->pending.at[i] > w->clock.at[i])
+            return 0;
+    return 1;
+}
+
 void emu_hazard_mbarrier_arrive(struct emu_hazard_warp *warp, uint32_t lanes, uint64_t address, int relaxed,
                                 int completed, uint32_t position)
 {
@@ -403,11 +430,24 @@ void emu_hazard_mbarrier_arrive(struct emu_hazard_warp *warp, uint32_t lanes, ui
         hz_clock_join(h, &m->pending, &w->clock);
         hz_known_join(h, &m->known, &w->known);
     }
+    if (m->phases > m->base && w->clock.at[m->component] < m->phases) {
+        struct hz_finding f = {.name = EMU_HAZARD_BARRIER_COUNT,
+                               .warp = w,
+                               .lanes = lanes,
+                               .address = address,
+                               .bytes = 8,
+                               .position = position,
+                               .other = EMU_HAZARD_NOWHERE};
+        hz_report(h, &f, "the arrival is not ordered behind the end of the phase before, and may be counted in that one");
+    }
     note_arrival(m, w, lanes);
-    if (completed)
+    if (completed) {
         hz_mbarrier_complete(w->cluster, m, w, position);
+        if (ends_alone(m, w))
+            w->clock.at[m->component] = m->phases;
+    }
     if (!relaxed)
-        hz_release(w);
+        hz_release(w, lanes);
 }
 
 void emu_hazard_mbarrier_expect(struct emu_hazard_warp *warp, uint32_t lanes, uint64_t address, uint32_t position)
@@ -415,6 +455,22 @@ void emu_hazard_mbarrier_expect(struct emu_hazard_warp *warp, uint32_t lanes, ui
     struct hz_warp *w = hz_warp_of(warp);
     hz_mbarrier_use(w, lanes, address, 0, position);
     hz_touch_remote(w, address, position);
+}
+
+/* These lanes learn something, the others do not. */
+static void acquire_apart(struct hz_warp *w, uint32_t lanes)
+{
+    struct emu_hazard *h = w->cluster->h;
+    if (!(w->alive & ~lanes))
+        return;
+    if (!w->acquired) {
+        if (hz_grow(h, &w->behind.at, &w->behind.count, w->clock.count, sizeof *w->behind.at))
+            return;
+        memcpy(w->behind.at, w->clock.at, w->clock.count * sizeof *w->clock.at);
+    }
+    w->acquired |= lanes;
+    if (!(w->alive & ~w->acquired))
+        hz_all_know(w);
 }
 
 void emu_hazard_mbarrier_wait(struct emu_hazard_warp *warp, uint32_t lanes, uint64_t address, unsigned parity, int done,
@@ -449,7 +505,10 @@ void emu_hazard_mbarrier_wait(struct emu_hazard_warp *warp, uint32_t lanes, uint
         w->waited_again = passed > m->base ? w->clock.at[m->component] >= passed : m->wait_epoch[w->index] != 0;
     }
     if (passed > m->base) {
+        acquire_apart(w, lanes);
         if (!relaxed) {
+            if (w->acquired && !(w->alive & ~lanes))
+                hz_clock_join(h, &w->behind, &m->done);
             hz_clock_join(h, &w->clock, &m->done);
             hz_know_own(w, hz_clock_at(&m->done, w->component));
             hz_known_join(h, &w->known, &m->known);

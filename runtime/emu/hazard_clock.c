@@ -127,6 +127,8 @@ static void learn(struct hz_warp *w, const struct hz_known *from)
         if (serial == w->cluster->serial) {
             uint32_t mine = w->clock.at[w->component];
             hz_clock_join(h, &w->clock, &from->entries[i].clock);
+            if (w->acquired)
+                hz_clock_join(h, &w->behind, &from->entries[i].clock);
             w->clock.at[w->component] = mine;
             hz_know_own(w, hz_clock_at(&from->entries[i].clock, w->component));
         } else {
@@ -166,7 +168,7 @@ static void release_to(struct hz_warp *w, struct hz_known *to, const struct hz_c
         to->all_before = known->all_before;
 }
 
-void hz_strong(struct hz_warp *w, uint64_t address, unsigned access)
+void hz_strong(struct hz_warp *w, uint32_t lanes, uint64_t address, unsigned access)
 {
     struct emu_hazard *h = w->cluster->h;
     unsigned scope = access >> 6 & 3;
@@ -202,7 +204,7 @@ void hz_strong(struct hz_warp *w, uint64_t address, unsigned access)
                 release_to(w, &flag->released[s], &w->fenced[s], &w->fenced_known);
         }
         if (access & EMU_ACCESS_RELEASE)
-            hz_release(w);
+            hz_release(w, lanes);
     }
 }
 
@@ -243,10 +245,12 @@ void emu_hazard_fence(struct emu_hazard_warp *warp, uint32_t lanes, enum emu_haz
         for (unsigned s = 0; s <= (unsigned)fence; s++)
             hz_clock_join(h, &w->fenced[s], &w->clock);
         hz_known_join(h, &w->fenced_known, &w->known);
-        hz_release(w);
+        hz_release(w, lanes);
         return;
     case EMU_FENCE_GRID:
         w->clock.at[0] = 1;
+        if (w->acquired)
+            w->behind.at[0] = 1;
         return;
     case EMU_FENCE_PROXY_ASYNC:
         kinds = HZ_FENCE_SHARED | HZ_FENCE_GLOBAL | HZ_FENCE_INIT;
@@ -263,5 +267,5 @@ void emu_hazard_fence(struct emu_hazard_warp *warp, uint32_t lanes, enum emu_haz
     }
     w->fences[w->fence_count++ % HZ_FENCES] =
         (struct hz_fence){.epoch = w->clock.at[w->component], .lanes = lanes, .kinds = kinds};
-    hz_release(w);
+    w->clock.at[w->component]++;
 }

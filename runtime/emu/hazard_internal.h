@@ -23,7 +23,7 @@ enum {
     HZ_SHARED_PAGES = 512,  /* of a block's shared memory */
     HZ_FENCES = 64,         /* proxy fences of a warp that are remembered one by one */
     HZ_READERS_SHARED = 64, /* read records of a chunk */
-    HZ_READERS_GLOBAL = 6,
+    HZ_READERS_GLOBAL = 2,
     HZ_LANES_TOLD = 4,      /* reads of a chunk by lanes of one warp that are told apart */
     HZ_CLUSTERS_KNOWN = 256, /* other clusters of which one knowledge is exact */
     HZ_SCOPES = 3            /* cta, cluster, gpu */
@@ -76,7 +76,8 @@ enum {
 enum {
     HZ_ONE_LANE = 0,
     HZ_LANE_BYTE = 1, /* + log2 of the bytes of a lane: 1, 2, 3, 4 */
-    HZ_MIXED = 7
+    HZ_MIXED = 7,
+    HZ_TOGETHER = HZ_MIXED << 5 | 1 /* each byte by several lanes of one instruction */
 };
 
 /* One access to some bytes of a chunk. */
@@ -95,6 +96,7 @@ struct hz_chunk {
     uint32_t more;    /* node, or 0 */
     uint16_t written; /* bytes that ever were */
     uint16_t marked;  /* shared: bytes of live mbarriers; global: bytes noted as written by this launch */
+    uint8_t full;     /* the list has as many reads as are kept, and no write: a read need not look through it */
 };
 
 struct hz_node {
@@ -147,6 +149,14 @@ struct hz_fence {
 };
 enum { HZ_FENCE_SHARED = 1, HZ_FENCE_GLOBAL = 2, HZ_FENCE_INIT = 4 };
 
+/* Releases by some lanes of a warp only, while others had accessed memory that these lanes did not know of. */
+struct hz_partial {
+    uint32_t first, last; /* epochs */
+    uint32_t lanes;       /* whose accesses are released; UINT32_MAX: all */
+    uint32_t synced;      /* what the warp did before is released, too */
+};
+enum { HZ_PARTIALS = 16 };
+
 struct hz_register {
     emu_hazard_operation operation; /* the last wgmma that used it; 0: none */
     uint32_t shape;                 /* 0: fragment of A */
@@ -169,6 +179,11 @@ struct hz_warp {
     uint32_t left;       /* of these, that have ended apart from the others, which know nothing of it */
     uint32_t *met;       /* [lane][other]: epoch up to which lane knows the other; NULL: none yet */
     int met_valid;
+    struct hz_partial partials[HZ_PARTIALS];
+    uint32_t partial_count; /* ever */
+    uint32_t partial_last;  /* epoch of the last one that is not of all lanes; 0: none */
+    uint32_t acquired;      /* lanes that alone have waited, and so know `clock`; the others know `behind`. 0: all know it */
+    struct hz_clock behind;
     struct hz_fence fences[HZ_FENCES];
     uint32_t fence_count;              /* ever */
     struct hz_known known;             /* of other clusters */
@@ -311,7 +326,9 @@ struct hz_access {
     uint8_t reads, writes;
     uint8_t async_proxy;
     uint8_t same;
-    uint8_t layout; /* of what a wgmma reads */
+    uint8_t layout;        /* of what a wgmma reads */
+    uint32_t together;     /* lanes that access the same bytes at once */
+    const uint32_t *clock; /* what the lanes know of others */
 };
 
 static inline struct hz_warp *hz_warp_of(struct emu_hazard_warp *warp)
@@ -324,10 +341,15 @@ static inline uint32_t hz_clock_at(const struct hz_clock *clock, uint32_t compon
     return component < clock->count ? clock->at[component] : 0;
 }
 
-/* What happens behind this is not what the last release published. */
-static inline void hz_release(struct hz_warp *warp)
+/* These lanes published what they know. What happens behind this is not what they published. */
+void hz_release(struct hz_warp *warp, uint32_t lanes);
+/* Whether what these lanes of the warp (0: which ones is not known) did in that epoch was published by then. */
+int hz_released(const struct hz_warp *warp, uint32_t epoch, uint32_t until, uint32_t lanes);
+
+/* All lanes know what any of them has learned. */
+static inline void hz_all_know(struct hz_warp *warp)
 {
-    warp->clock.at[warp->component]++;
+    warp->acquired = 0;
 }
 
 /* The warp learns what it itself had done up to that epoch: some of its lanes did not know of others. */
@@ -353,7 +375,8 @@ void hz_known_add(struct emu_hazard *h, struct hz_known *to, uint32_t key, const
 void hz_known_clear(struct emu_hazard *h, struct hz_known *known);
 const struct hz_clock *hz_known_find(const struct hz_known *known, uint32_t key);
 int hz_fenced(const struct hz_warp *writer, uint32_t epoch, uint32_t limit, uint32_t lanes, unsigned kinds);
-void hz_strong(struct hz_warp *warp, uint64_t address, unsigned access); /* a strong access: releases and acquires */
+/* A strong access: releases and acquires. */
+void hz_strong(struct hz_warp *warp, uint32_t lanes, uint64_t address, unsigned access);
 void hz_flags_free(struct emu_hazard *h);
 
 /* ---- hazard_shadow.c */

@@ -22,6 +22,12 @@ static uint32_t lanes_of(uint8_t lane, uint32_t mask)
     return lanes;
 }
 
+/* Up to which epoch the lanes know a component of their cluster. */
+static uint32_t known_of(const struct hz_access *a, uint32_t component)
+{
+    return component == a->warp->component ? a->warp->clock.at[component] : a->clock[component];
+}
+
 static uint32_t serial_of(uint32_t who)
 {
     return who >> HZ_COMPONENT_BITS;
@@ -42,6 +48,12 @@ static int lanes_apart(const struct hz_access *a, const struct hz_record *r, uin
     for (; mask; mask &= mask - 1) {
         unsigned byte = (unsigned)__builtin_ctz(mask);
         uint32_t theirs = lanes_of(r->lane, UINT32_C(1) << byte), mine = lanes_of(lane, UINT32_C(1) << byte);
+        if (r->lane == HZ_TOGETHER && !w->met_valid && (mine || a->together))
+            return 1;
+        for (uint32_t others = theirs && !mine ? a->together & ~theirs : 0; others; others &= others - 1)
+            if (!w->met_valid ||
+                w->met[__builtin_ctz(others) * HZ_LANES + __builtin_ctz(theirs)] < r->epoch)
+                return 1;
         if (!theirs || !mine || theirs == mine)
             continue;
         if (!w->met_valid || w->met[__builtin_ctz(mine) * HZ_LANES + __builtin_ctz(theirs)] < r->epoch)
@@ -85,18 +97,23 @@ static int ordered(const struct hz_access *a, const struct hz_record *r, uint8_t
         return ordered_foreign(a, r, read);
     uint32_t component = component_of(r->who);
     if (r->flags & HZ_ASYNC) {
-        if (r->epoch + 1 == a->operation)
-            return 1;
+        if (r->epoch + 1 == a->operation) /* of one group: several instructions, which nothing orders */
+            return read || !a->writes;
         const struct hz_operation *o = &a->cluster->operations[r->epoch];
         uint32_t done = read ? o->read_done : o->write_done;
-        if (done && w->clock.at[o->issuer] >= done) {
-            if (w->component != o->issuer || done < w->synced || a->operation || o->kind == EMU_HAZARD_WGMMA)
+        if (done && known_of(a, o->issuer) >= done) {
+            uint32_t mine = lanes_of(lane, mask & r->mask), theirs = lanes_of(r->lane, mask & r->mask);
+            if (o->kind == EMU_HAZARD_WGMMA)
+                return 1;
+            if (w->component != o->issuer)
+                return hz_released(&a->cluster->warps[o->issuer - 1], done, known_of(a, o->issuer),
+                                   o->kind == EMU_HAZARD_BULK ? o->lanes : theirs);
+            if (done < w->synced || a->operation)
                 return 1;
             /* the lanes that have waited know, the others do not yet */
-            uint32_t mine = lanes_of(lane, mask & r->mask), theirs = lanes_of(r->lane, mask & r->mask);
             return !mine || !theirs || !(mine & ~(o->kind == EMU_HAZARD_BULK ? o->lanes : theirs));
         }
-        if (o->barrier && w->clock.at[o->barrier] > o->phase)
+        if (o->barrier && known_of(a, o->barrier) > o->phase)
             return 1;
         uint32_t waited = read ? o->read_waited : o->write_waited;
         if (!done && waited && w->component == o->issuer) {
@@ -109,7 +126,9 @@ static int ordered(const struct hz_access *a, const struct hz_record *r, uint8_t
     }
     if (component == w->component)
         return r->epoch < w->synced || !lanes_apart(a, r, lane, mask & r->mask);
-    return w->clock.at[component] >= r->epoch;
+    uint32_t known = known_of(a, component);
+    return known >= r->epoch && hz_released(&a->cluster->warps[component - 1], r->epoch, known,
+                                            lanes_of(r->lane, mask & r->mask));
 }
 
 /* Whether an ordinary access is separated from this asynchronous one by the proxy fence of who made it. */
@@ -312,6 +331,7 @@ static void node_free(struct emu_hazard *h, uint32_t at)
 
 void hz_chunk_forget(struct emu_hazard *h, struct hz_chunk *k)
 {
+    k->full = 0;
     while (k->more) {
         uint32_t next = h->nodes[k->more].next;
         node_free(h, k->more);
@@ -404,7 +424,11 @@ static __attribute__((noinline)) void chunk_read(const struct hz_access *a, stru
                 swizzled(a, &k->write, mask, address);
         }
     }
-    int merged = 0, empty = 0;
+    if (k->full) {
+        k->read = record_of(a, lane, mask, 0);
+        return;
+    }
+    int merged = 0, empty = 0, writes = 0;
     uint32_t readers = 0, alike = alike_read(a, &k->read);
     if (same(a, &k->read, lane, 0)) {
         merge(&k->read, a, lane, mask);
@@ -415,6 +439,7 @@ static __attribute__((noinline)) void chunk_read(const struct hz_access *a, stru
     for (uint32_t at = k->more; at; at = h->nodes[at].next) {
         struct hz_record *r = &h->nodes[at].record;
         if (r->flags & HZ_WRITE) {
+            writes = 1;
             if (r->mask & mask)
                 check(a, r, lane, mask, address);
             continue;
@@ -443,6 +468,7 @@ static __attribute__((noinline)) void chunk_read(const struct hz_access *a, stru
             }
         } else {
             k->read = record; /* one of many: the oldest is forgotten */
+            k->full = !writes && !hz_is_shared(address);
         }
     }
     if (empty)
@@ -453,6 +479,7 @@ static __attribute__((noinline)) void chunk_write(const struct hz_access *a, str
                                                   uint32_t mask, uint64_t address)
 {
     struct emu_hazard *h = a->h;
+    k->full = 0;
     if (hz_is_shared(address)) {
         if (k->marked & mask)
             simple(a, EMU_HAZARD_BARRIER_INIT, lane, k->marked & mask, address);
@@ -511,7 +538,10 @@ static inline int known(const struct hz_access *a, const struct hz_record *r, ui
     if ((r->flags & HZ_ASYNC) || ((r->who ^ a->who) >> HZ_COMPONENT_BITS))
         return 0;
     const struct hz_warp *w = a->warp;
-    return r->who == a->who ? r->epoch < w->synced || r->lane == lane : w->clock.at[component_of(r->who)] >= r->epoch;
+    uint32_t component = component_of(r->who);
+    if (r->who == a->who)
+        return r->epoch < w->synced || r->lane == lane;
+    return a->clock[component] >= r->epoch && a->cluster->warps[component - 1].partial_last < r->epoch;
 }
 
 static inline void put(struct hz_record *r, const struct hz_access *a, uint8_t lane, uint32_t mask, unsigned flags)
@@ -633,7 +663,8 @@ void hz_range(struct hz_access *a, uint64_t address, uint64_t bytes, unsigned la
 
 /* ---- Accesses of threads ----------------------------------------------------------------------------------------- */
 
-static int access_begin(struct hz_access *a, struct emu_hazard_warp *warp, unsigned access, uint32_t position)
+static int access_begin(struct hz_access *a, struct emu_hazard_warp *warp, uint32_t lanes, unsigned access,
+                        uint32_t position)
 {
     struct hz_warp *w = hz_warp_of(warp);
     *a = (struct hz_access){.h = w->cluster->h,
@@ -644,7 +675,8 @@ static int access_begin(struct hz_access *a, struct emu_hazard_warp *warp, unsig
                             .position = position,
                             .reads = (access & EMU_ACCESS_READ) != 0,
                             .writes = (access & EMU_ACCESS_WRITE) != 0,
-                            .same = (access & EMU_ACCESS_SAME) != 0};
+                            .same = (access & EMU_ACCESS_SAME) != 0,
+                            .clock = w->acquired && (lanes & ~w->acquired) ? w->behind.at : w->clock.at};
     a->h->event++;
     if (access & EMU_ACCESS_STRONG)
         a->flags = (uint8_t)(HZ_STRONG | (access >> 6 & 3) * HZ_SCOPE);
@@ -678,7 +710,9 @@ static uint32_t broadcast(struct hz_access *a, uint32_t lanes, const uint64_t *a
     equal &= lanes;
     if ((equal & (equal - 1)) == 0)
         return lanes;
-    hz_range(a, at[first], bytes, HZ_MIXED << 5, 7);
+    a->together = equal;
+    hz_range(a, at[first], bytes, HZ_TOGETHER, 7);
+    a->together = 0;
     return lanes & ~equal;
 }
 
@@ -687,7 +721,7 @@ void emu_hazard_shared(struct emu_hazard_warp *warp, uint32_t lanes, const uint3
 {
     struct hz_access a;
     uint64_t at[HZ_LANES];
-    if (!lanes || access_begin(&a, warp, access, position))
+    if (!lanes || access_begin(&a, warp, lanes, access, position))
         return;
     unsigned first = (unsigned)__builtin_ctz(lanes);
     a.warp->touched |= lanes;
@@ -735,7 +769,7 @@ void emu_hazard_generic(struct emu_hazard_warp *warp, uint32_t lanes, const uint
 {
     struct hz_access a;
     uint64_t at[HZ_LANES];
-    if (!lanes || access_begin(&a, warp, access, position))
+    if (!lanes || access_begin(&a, warp, lanes, access, position))
         return;
     a.warp->touched |= lanes;
     for (unsigned i = 0; i < HZ_LANES; i++)
@@ -745,7 +779,7 @@ void emu_hazard_generic(struct emu_hazard_warp *warp, uint32_t lanes, const uint
     if (access & EMU_ACCESS_STRONG) /* what it acquires orders the access itself */
         for (uint32_t left = lanes; left; left &= left - 1)
             if (a.h->flag_count || a.warp->fenced[0].count || (access & EMU_ACCESS_RELEASE))
-                hz_strong(a.warp, at[__builtin_ctz(left)], access);
+                hz_strong(a.warp, left & (0u - left), at[__builtin_ctz(left)], access);
     for (uint32_t left = lanes; left; left &= left - 1) {
         uint64_t one = at[__builtin_ctz(left)];
         if (hz_is_shared(one) && hz_rank(one) != a.warp->rank)

@@ -309,6 +309,8 @@ int emu_lower_warp(struct emu_lowering *l)
         op->e = (in->mods & PTX_FLAG(ALIGNED)) != 0;
         return 1;
     case PTX_OP_SETMAXNREG:
+        if (l->operands[0].value < 24 || l->operands[0].value > 256 || l->operands[0].value % 8)
+            emu_lower_fail(l, TW_ERROR_INVALID, "a count of registers is 24 to 256, a multiple of 8");
         op = emu_push(l, emu_op_setmaxnreg);
         op->a = (uint32_t)l->operands[0].value;
         op->b = in->operation == PTX_MOD_INC;

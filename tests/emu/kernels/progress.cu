@@ -71,10 +71,10 @@ __device__ __noinline__ int exchange(int value)
 
 extern "C" __global__ void meet_in_function(const int *in, int *out)
 {
-    int v = in[threadIdx.x], r;
-    if (threadIdx.x % 32 < 16)
+    int lane = threadIdx.x % 32, other = threadIdx.x ^ 17, v = in[threadIdx.x], r;
+    if (lane < 16)
         r = exchange(v + 1) + 5;
     else
         r = exchange(v * 2) - 5;
-    out[threadIdx.x] = r;
+    out[threadIdx.x] = r - (lane < 16 ? in[other] * 2 * 3 + 5 : (in[other] + 1) * 3 - 5);
 }
