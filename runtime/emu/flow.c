@@ -541,8 +541,8 @@ static void place_frame(struct emu_warp *warp, uint32_t path)
 }
 
 /* A child of path `caller` that executes function with these lanes. */
-static int enter_function(struct emu_warp *warp, uint32_t caller, struct emu_function *function, uint32_t lanes,
-                          const struct emu_call *call)
+static int enter_function(struct emu_warp *warp, const struct emu_op *op, uint32_t caller, struct emu_function *function,
+                          uint32_t lanes, const struct emu_call *call)
 {
     uint32_t child = emu_path_new(warp);
     if (child == PTX_NONE)
@@ -560,8 +560,11 @@ static int enter_function(struct emu_warp *warp, uint32_t caller, struct emu_fun
     c->local_top = c->local + function->local_bytes;
     /* A call takes some stack even where its function has no local memory; and so that no sum here overflows. */
     if ((uint64_t)c->depth * CALL_STACK > warp->launch->device->options.stack_bytes ||
+        c->local_top > warp->launch->device->options.stack_bytes ||
         (uint64_t)c->frame + function->frame_bytes > MOST_REGISTERS) {
-        emu_fail_launch(warp->launch, TW_ERROR_LAUNCH, "hazard BOUNDS: stack overflow: calls are nested %u deep", c->depth);
+        emu_report_at(warp, op, "BOUNDS", 0, 1,
+                      "stack overflow: calls are nested %u deep, and a thread may use %llu bytes of local memory", c->depth,
+                      (unsigned long long)warp->launch->device->options.stack_bytes);
         return 1;
     }
     if (emu_warp_room(warp, c->frame + function->frame_bytes, c->preds + function->frame_preds, c->local_top))
@@ -624,7 +627,7 @@ const struct emu_op *emu_op_call(struct emu_warp *warp, const struct emu_op *op)
                 return emu_report_at(warp, op, "BOUNDS", address, 1, "call of %s through a prototype that does not fit",
                                      ptx_name(call->module->ptx, function->ptx->name));
         }
-        if (enter_function(warp, caller, function, together, call))
+        if (enter_function(warp, op, caller, function, together, call))
             return NULL;
         warp->paths[caller].children++;
         lanes &= ~together;

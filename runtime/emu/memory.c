@@ -600,6 +600,7 @@ const struct emu_op *emu_op_store(struct emu_warp *warp, const struct emu_op *op
         for (uint32_t m = warp->mask; m; m &= m - 1)
             same |= memcmp(before[emu_first(m)], place[emu_first(m)], bytes) ? 0 : m & (0u - m);
         emu_watch_access(warp, op, access, address, same);
+        emu_watch_lost(warp, op, access, address, place);
     }
     for (uint32_t m = in_frame; m; m &= m - 1)
         if (local_move(warp, emu_first(m), address[emu_first(m)], local[emu_first(m)], bytes, 1))

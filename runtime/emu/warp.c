@@ -45,10 +45,17 @@ int emu_sync(struct emu_warp *warp, const struct emu_op *op, uint32_t members, i
     return 1;
 }
 
-/* Lanes whose own bit is missing in the mask that they give. */
 static uint32_t members_of(struct emu_warp *warp, const struct emu_op *op)
 {
     return EMU_W(op->e)[emu_first(warp->mask)];
+}
+
+/* Lanes whose own bit is missing in the mask that they give: what they do is not defined. */
+static void tell_outsiders(struct emu_warp *warp, const struct emu_op *op, uint32_t members)
+{
+    if (EMU_UNLIKELY((warp->mask & ~members) != 0) && warp->hazard)
+        emu_report_at(warp, op, "DIVERGED-ALIGNED", 0, 0, "lanes 0x%x give the member mask 0x%x, which does not hold them",
+                      warp->mask & ~members, members);
 }
 
 /* Whether lanes give masks unlike the first one's: several groups, as tiles of a warp, come together. */
@@ -88,6 +95,7 @@ static const struct emu_op *by_groups(struct emu_warp *warp, const struct emu_op
     uint32_t saved = warp->mask, members = members_of(warp, op);                                                      \
     if (EMU_UNLIKELY(unlike(warp, op, members)))                                                                      \
         return by_groups(warp, op);                                                                                   \
+    tell_outsiders(warp, op, members);                                                                                \
     if (!emu_sync(warp, op, members, any))                                                                            \
         return NULL;                                                                                                  \
     members &= warp->mask

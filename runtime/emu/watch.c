@@ -114,6 +114,26 @@ void emu_watch_access(struct emu_warp *warp, const struct emu_op *op, const stru
     }
 }
 
+void emu_watch_lost(struct emu_warp *warp, const struct emu_op *op, const struct emu_access *access,
+                    const uint64_t *address, unsigned char *const *place)
+{
+    uint32_t lost = 0;
+    for (uint32_t m = warp->mask; m; m &= m - 1) {
+        unsigned lane = emu_first(m);
+        for (uint32_t e = 0; e < access->count; e++) {
+            const unsigned char *from = emu_at(warp, access->data[e]);
+            uint32_t slot = access->wide == 2 ? 16 : access->wide ? 8 : 4;
+            if (memcmp(place[lane] + access->bytes * e, from + slot * lane, access->bytes))
+                lost |= m & (0u - m);
+        }
+    }
+    if (lost && !(access_flags(access) & EMU_ACCESS_STRONG))
+        emu_report_at(warp, op, "UNORDERED-WRITE", address[emu_first(lost)], 0,
+                      "lanes of one store write different values to the same bytes: which one stays is chance (not that of "
+                      "lanes 0x%x here)",
+                      lost);
+}
+
 void emu_watch_rows(struct emu_warp *warp, const struct emu_op *op, const struct emu_matrix *matrix, unsigned rows,
                     int write)
 {
@@ -413,6 +433,11 @@ static void tell_operand(struct emu_warp *warp, const struct emu_op *op, struct 
     struct emu_descriptor d;
     emu_descriptor_decode(operand->descriptor, &d);
     uint32_t lines = d.span / 16; /* of 128 bytes, in a pattern */
+    if (lines && operand->rows > 8 && d.sbo % (8 * d.span))
+        emu_report_at(warp, op, "ALIGN", box->smem + d.start, 0,
+                      "operand %s of swizzle %uB: its groups of 8 rows are %u bytes apart, no multiple of the pattern of %u "
+                      "bytes",
+                      which, d.span, d.sbo, 8 * d.span);
     if (lines && (d.start / 128 ^ d.base) % lines)
         emu_report_at(warp, op, "ALIGN", box->smem + d.start, 0,
                       "operand %s of swizzle %uB begins inside of a pattern of %u bytes, at its line %u of 128 bytes; "

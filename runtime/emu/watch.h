@@ -18,6 +18,10 @@ void emu_watch_end(struct emu_launch *launch); /* counts go into the reports; th
 
 void emu_watch_retire(struct emu_cluster *cluster); /* its threads have ended, and what they had started */
 
+/* Behind a store: what each lane wrote must be there still; else another lane of it wrote something else there. */
+void emu_watch_lost(struct emu_warp *warp, const struct emu_op *op, const struct emu_access *access,
+                    const uint64_t *address, unsigned char *const *place);
+
 /* A load, store or atomic of the warp's lanes. same: lanes whose bytes a store left as they were. */
 void emu_watch_access(struct emu_warp *warp, const struct emu_op *op, const struct emu_access *access,
                       const uint64_t *address, uint32_t same);

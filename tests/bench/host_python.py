@@ -344,8 +344,9 @@ def cupy(lab):
 
         return run
 
-    # CuPy has no tensor maps: what it is given here are the bytes of one.
-    values = [numpy.zeros(16, numpy.uint64) for _ in range(3)] + [numpy.int32(SIZE)] * 3
+    # CuPy has no tensor maps: what it is given here are the bytes of one, as an array of size one of a struct.
+    one_map = numpy.dtype([("word", numpy.uint64, (16,))])
+    values = [numpy.zeros(1, one_map) for _ in range(3)] + [numpy.int32(SIZE)] * 3
 
     def replays():
         once = launches("case_001", values)

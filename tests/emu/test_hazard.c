@@ -211,6 +211,7 @@ static void flag_case(int data_release, unsigned release_scope, int acquire, int
     struct emu_hazard_warp *w = warp_of(0, 0), *r = clusters ? emu_hazard_warp(other, 0, 0) : warp_of(0, 1);
     unsigned gpu = EMU_ACCESS_GPU | STRONG;
     touch(w, ALL, GLOBAL, WRITE);
+    emu_hazard_sync(w, ALL);
     if (data_release == 1) /* st.release */
         touch_one(w, 0, GLOBAL + 4096, 4, WRITE | STRONG | release_scope | EMU_ACCESS_RELEASE);
     else if (data_release == 2) { /* fence, then a relaxed store */

@@ -33,7 +33,7 @@ static void tensormap_struct(const struct tw_tensormap_call *call, int cc)
             TW_TENSORMAP_MESSAGE)
             abort(); /* cut, and the header says that it never is */
         tw_tensormap_message(call, cc, &verdict.finding[i], cut, sizeof cut);
-        if (strncmp(text, cut, sizeof cut - 1) != 0)
+        if (strncmp(text, cut, strlen(cut)) != 0)
             abort();
     }
     tw_tensormap_format(call, text, sizeof text);

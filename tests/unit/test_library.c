@@ -62,9 +62,9 @@ static void test_headers(void **state)
         for (int c = 0; c < COMPILERS; c++) {
             if (lacks(compilers[c].program))
                 continue;
-            if (shell("echo '#include \"%s\"' | %s %s " WARNINGS " -fsyntax-only -I%s/include -", headers[i],
-                      compilers[c].program, strstr(compilers[c].arguments, "-x") ? compilers[c].arguments : "-std=c11 -x c",
-                      folder))
+            const char *language = strstr(compilers[c].arguments, "-x") ? "" : "-x c";
+            if (shell("echo '#include \"%s\"' | %s %s %s " WARNINGS " -fsyntax-only -I%s/include -", headers[i],
+                      compilers[c].program, compilers[c].arguments, language, folder))
                 fail_msg("%s does not compile alone with %s %s", headers[i], compilers[c].program,
                          compilers[c].arguments);
         }

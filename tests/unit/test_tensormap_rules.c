@@ -1,4 +1,4 @@
-// The table of rules as a whole: each has its edges, found where tensormap_edges.def puts them, and a message that names
+// The table of rules as a whole: each has its edges, where tensormap_edges.def puts them, and a message that names
 // argument, value, bound and fix. Then the table of work-arounds.
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
--- The kernels of tests/gpu/launches.sh. `many` is launched by many threads, captured and updated; `chained` starts while
--- the kernel before it in the stream still runs.
+-- The kernels of tests/gpu/launches.sh. `many` is launched by many threads, captured and updated; `chained` starts
+-- while the kernel before it in the stream still runs.
 local M, N, K = dims "M N K"
 local small = { m = 64, n = 64, k = 64 }
 
