@@ -1,5 +1,6 @@
 /* tilewright emu: any kernel of a .cu or .ptx file, on the emulator, or with the same arguments on a GPU. */
 #include "emu/emu.h"
+#include "emu/hazard.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -70,12 +71,25 @@ static int fail(int status, const struct tw_error *error)
 
 /* ---- the device ------------------------------------------------------------------------------------------------- */
 
-/* A finding of the emulator, once. */
-static void show_report(void *context, const struct emu_report *report)
+/* What the emulator found, with what to do where a name comes for the first time. */
+static void show_reports(const struct tw_device *device)
 {
-    (void)context;
+    const struct emu_report *r;
+    uint64_t told = 0;
     fflush(stdout);
-    fprintf(stderr, "%s\n", report->text);
+    for (size_t i = 0; (r = emu_device_report(device, i)); i++) {
+        enum emu_hazard_name number = emu_hazard_find(r->name);
+        uint64_t bit = number < EMU_HAZARD_COUNT ? UINT64_C(1) << number : 0;
+        fputs(r->text, stderr);
+        if (r->count > 1)
+            fprintf(stderr, "; %" PRIu64 " times", r->count);
+        if (r->more)
+            fprintf(stderr, "; and %" PRIu64 " more of this name at other places", r->more);
+        putc('\n', stderr);
+        if (bit & ~told)
+            fprintf(stderr, "  do: %s\n", r->todo);
+        told |= bit;
+    }
 }
 
 static void keep_output(void *context, const char *text, size_t bytes)
@@ -218,15 +232,9 @@ static void print_reports(const struct tw_device *device)
 {
     const struct emu_report *r;
     for (size_t i = 0; (r = emu_device_report(device, i)); i++) {
-        printf("%s{\"name\":", i ? "," : "");
-        json_text(stdout, r->name);
-        fputs(",\"message\":", stdout);
-        json_text(stdout, r->text);
-        printf(",\"count\":%" PRIu64 ",\"file\":", r->count);
-        json_text(stdout, r->file ? r->file : "");
-        printf(",\"line\":%" PRIu32 ",\"ptx_line\":%" PRIu32, r->line, r->ptx_line);
-        print_triple("block", r->block);
-        printf(",\"warp\":%" PRIu32 ",\"address\":%" PRIu64 "}", r->warp, r->address);
+        if (i)
+            putchar(',');
+        finding_json(r);
     }
 }
 
@@ -287,6 +295,8 @@ static int launch(struct emulation *e)
         emu_device_statistics(e->device, &s);
     else if (status == TW_OK)
         s.blocks = blocks_of(&e->launch);
+    if (e->on_emu)
+        show_reports(e->device);
     /* A kernel that went on over hazards has completed all the same. */
     bool completed = status == TW_OK || (status == TW_ERROR_LAUNCH && s.reports && s.blocks == blocks_of(&e->launch));
     bool told = strncmp(error.text, "hazard ", 7) == 0;
@@ -425,7 +435,6 @@ static int start(struct emulation *e, uint64_t sms)
         return fail(status, &error);
     e->program.rt = e->args.rt = &e->rt;
     e->options.sm_count = (int)sms;
-    e->options.report = show_report;
     if (e->json) {
         e->options.print = keep_output;
         e->options.print_context = e;

@@ -324,7 +324,8 @@ int emu_program_choose(struct emu_program *program, const char *name)
         return 0;
     }
     if (!kernels)
-        fprintf(stderr, "tilewright emu: %s has no kernel: write extern \"C\" __global__ before one\n", program->path);
+        fprintf(stderr, "tilewright emu: %s has no kernel: write %s before one\n", program->path,
+                program->is_ptx ? ".visible .entry" : "extern \"C\" __global__");
     else if (!name)
         fprintf(stderr, "tilewright emu: %s has %d kernels; choose by --entry\n", program->path, kernels);
     else if (matches)

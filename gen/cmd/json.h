@@ -8,4 +8,8 @@
    null. */
 void json_text(FILE *out, const char *text);
 
+/* One finding of the emulator, an object on stdout. */
+struct emu_report;
+void finding_json(const struct emu_report *report);
+
 #endif

@@ -299,10 +299,8 @@ static void close_run(struct run *run)
     struct tw_runtime *rt = &run->compile.rt;
     unload_kernels(run);
     for (int i = 0; i < run->case_count; i++) {
-        for (int h = 0; h < run->cases[i].hazard_count; h++) {
-            tw_free(rt, run->cases[i].hazard[h].text);
-            tw_free(rt, run->cases[i].hazard[h].file);
-        }
+        for (int h = 0; h < run->cases[i].hazard_count; h++)
+            run_hazard_free(rt, &run->cases[i].hazard[h]);
         tw_free(rt, run->cases[i].hazard);
     }
     tw_free(rt, run->kernel);

@@ -41,8 +41,10 @@ struct run_source {
 struct run_hazard {
     const char *name;                /* static */
     char *text, *file;               /* "hazard NAME: ..."; of the source, "" where unknown */
-    uint64_t count, address;
-    uint32_t line, ptx_line, block[3], warp;
+    char *other_file, *region;       /* as struct emu_report has them */
+    uint64_t count, more, address;
+    uint32_t line, ptx_line, other_line, other_ptx_line, block[3], warp;
+    int stage;
 };
 
 /* One case: a variant on one set of sizes, with every kind of inputs. */
@@ -95,6 +97,8 @@ int run_cases(struct run *run);
 void run_print_unit(const struct compile_unit *unit);
 void run_print_case(const struct run_case *c);
 void run_print_count(const struct run *run);
+
+void run_hazard_free(struct tw_runtime *rt, struct run_hazard *hazard);
 
 /* What the emulator found in a case, on stderr: its reports, with what to do where a name comes for the first time. */
 void run_print_hazards(struct run *run, const struct run_case *c);

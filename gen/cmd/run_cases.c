@@ -33,6 +33,14 @@ static struct run_case *add_case(struct run *run)
 
 /* ---- what the emulator found ------------------------------------------------------------------------------------- */
 
+void run_hazard_free(struct tw_runtime *rt, struct run_hazard *hazard)
+{
+    tw_free(rt, hazard->text);
+    tw_free(rt, hazard->file);
+    tw_free(rt, hazard->other_file);
+    tw_free(rt, hazard->region);
+}
+
 /* Adds a report to the case, behind the last of its name, or counts it where the case has it already. */
 static bool add_hazard(struct run *run, struct run_case *c, const struct emu_report *report)
 {
@@ -42,8 +50,11 @@ static bool add_hazard(struct run *run, struct run_case *c, const struct emu_rep
         struct run_hazard *have = &c->hazard[i];
         if (strcmp(have->name, report->name) != 0)
             continue;
-        if (have->ptx_line == report->ptx_line && have->line == report->line && strcmp(have->file, report->file) == 0) {
+        if (have->ptx_line == report->ptx_line && have->line == report->line &&
+            have->other_ptx_line == report->other_ptx_line && have->other_line == report->other_line &&
+            strcmp(have->file, report->file) == 0) {
             have->count += report->count;
+            have->more += report->more;
             return true;
         }
         at = i + 1;
@@ -56,16 +67,21 @@ static bool add_hazard(struct run *run, struct run_case *c, const struct emu_rep
         .name = report->name,
         .text = tw_strdup(rt, report->text),
         .file = tw_strdup(rt, report->file),
+        .other_file = tw_strdup(rt, report->other_file),
+        .region = tw_strdup(rt, report->region),
         .count = report->count,
+        .more = report->more,
         .address = report->address,
         .line = report->line,
         .ptx_line = report->ptx_line,
+        .other_line = report->other_line,
+        .other_ptx_line = report->other_ptx_line,
+        .stage = report->stage,
         .block = {report->block[0], report->block[1], report->block[2]},
         .warp = report->warp,
     };
-    if (!made.text || !made.file) {
-        tw_free(rt, made.text);
-        tw_free(rt, made.file);
+    if (!made.text || !made.file || !made.other_file || !made.region) {
+        run_hazard_free(rt, &made);
         return false;
     }
     memmove(&grown[at + 1], &grown[at], sizeof *grown * (size_t)(c->hazard_count - at));

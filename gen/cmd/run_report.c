@@ -6,6 +6,7 @@
 #include "cmd/breaks.h"
 #include "cmd/json.h"
 #include "cmd/run.h"
+#include "emu/emu.h"
 #include "emu/hazard.h"
 
 static const char *const inputs_word[RUN_INPUTS] = {"normal", "integer"};
@@ -116,15 +117,33 @@ static void print_unit(const struct compile_unit *unit)
            compiled->info.spill_instructions, compiled->info.frame, cache[compiled->cache], 1e3 * compiled->seconds);
 }
 
-static void print_hazard(const struct run_hazard *h)
+static void print_hazard(const struct run *run, const struct run_case *c, const struct run_hazard *h)
 {
-    printf("\n    {\"name\": \"%s\", \"text\": ", h->name);
-    json_text(stdout, h->text);
-    fputs(", \"file\": ", stdout);
-    json_text(stdout, h->file);
-    printf(", \"line\": %" PRIu32 ", \"ptx_line\": %" PRIu32 ", \"block\": [%" PRIu32 ", %" PRIu32 ", %" PRIu32
-           "], \"warp\": %" PRIu32 ", \"address\": %" PRIu64 ", \"count\": %" PRIu64 "}",
-           h->line, h->ptx_line, h->block[0], h->block[1], h->block[2], h->warp, h->address, h->count);
+    const struct compile_unit *unit = c->unit;
+    const char *slash = strrchr(h->file, '/');
+    char emitted[512];
+    /* An emitted text has no file: NVRTC puts the folder that it works in before the name. */
+    snprintf(emitted, sizeof emitted, "%s.%s.cu", unit->plan.entry, unit->arch->name);
+    bool no_file = !run->options.source && slash && strcmp(slash + 1, emitted) == 0;
+    bool other_too = no_file && strcmp(h->file, h->other_file) == 0;
+    finding_json(&(struct emu_report){
+        .name = h->name,
+        .text = h->text,
+        .todo = emu_hazard_find(h->name) == EMU_HAZARD_COUNT ? "" : emu_hazard_info(emu_hazard_find(h->name))->todo,
+        .count = h->count,
+        .more = h->more,
+        .address = h->address,
+        .file = no_file ? slash + 1 : h->file,
+        .line = h->line,
+        .ptx_line = h->ptx_line,
+        .other_file = other_too ? slash + 1 : h->other_file,
+        .other_line = h->other_line,
+        .other_ptx_line = h->other_ptx_line,
+        .region = h->region,
+        .stage = h->stage,
+        .block = {h->block[0], h->block[1], h->block[2]},
+        .warp = h->warp,
+    });
 }
 
 static void print_case(const struct run *run, const struct run_case *c)
@@ -160,7 +179,8 @@ static void print_case(const struct run *run, const struct run_case *c)
     fputs("], \"hazards\": [", stdout);
     for (int i = 0; i < c->hazard_count; i++) {
         fputs(i ? "," : "", stdout);
-        print_hazard(&c->hazard[i]);
+        fputs("\n    ", stdout);
+        print_hazard(run, c, &c->hazard[i]);
     }
     fputs("]}", stdout);
 }

@@ -260,7 +260,8 @@ static int from_words(struct box *b, const char *swizzle, const char *dtype, con
         for (int i = 0; i < TW_DTYPE_COUNT; i++)
             types[i] = tw_dtype_name((enum tw_dtype)i);
         const char *near = diag_suggest(dtype, types);
-        return options_fault("show", "--dtype %s: there is no such type%s%s", dtype, near ? "; did you mean " : "",
+        return options_fault("show", "--dtype %s: there is no such type; %s%s", dtype,
+                             near ? "did you mean " : "write one such as bf16, fp16, fp8_e4m3, tf32, fp32, int8",
                              near ? near : "");
     }
     int unit = (int)tw_dtype_bytes(b->dtype), span = (int)tw_swizzles[found].span;

@@ -26,10 +26,10 @@ struct config {
 
 static struct case_000 k0;
 static struct case_000_args a0;
-static struct case_000_params p0;
+static struct case_000_params p0 __attribute__((aligned(64)));
 static struct case_001 k1;
 static struct case_001_args a1, a1_strided;
-static struct case_001_params p1;
+static struct case_001_params p1 __attribute__((aligned(64)));
 static struct case_001_programmatic k2;
 static struct case_001_programmatic_args a2;
 static struct attribute programmatic = {6, 0, {1}};
@@ -112,7 +112,7 @@ int host_params_001(long count)
 
 int host_params_001_strided(long count)
 {
-    static struct case_001_params p;
+    static struct case_001_params p __attribute__((aligned(64)));
     REPEAT(case_001_params(&k1, &a1_strided, &p, NULL));
 }
 

@@ -7,11 +7,13 @@
 #if defined(__GNUC__)
 #define COLD __attribute__((noinline))
 #define INLINE static inline __attribute__((always_inline))
+#define ALIGNED __attribute__((aligned(64)))
 #define LIKELY(condition) __builtin_expect(!!(condition), 1)
 #define ASSUME(fact) do { if (!(fact)) __builtin_unreachable(); } while (0)
 #else
 #define COLD
 #define INLINE static inline
+#define ALIGNED
 #define LIKELY(condition) (condition)
 #define ASSUME(fact) ((void)0)
 #endif

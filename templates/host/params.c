@@ -79,7 +79,7 @@ INLINE int grid_${i.id}(const struct ${NAME} *k, const struct ${NAME}_args *args
 //@     end
 //@     zeros(host.param_words)
 /* A launch of ${i.entry} for ${i.arch}, but for its tensors, sizes and grid. */
-static const struct ${NAME}_params launch_${i.id} = {
+static const struct ${NAME}_params launch_${i.id} ALIGNED = {
     {
 //@     for _, row in ipairs(rows) do
         ${row}
