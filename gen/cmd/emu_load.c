@@ -197,6 +197,7 @@ int emu_program_compile(struct emu_program *program, const char *arch, unsigned 
     if (included && tw_find_headers(rt, &headers, &no_headers) == TW_ERROR_MEMORY)
         return no_memory();
     add_option(&set, "-lineinfo", "", 0);
+    add_option(&set, "--device-int128", "", 0); /* as nvcc has it */
     for (int i = 0; i < defines->count; i++)
         add_option(&set, "-D", defines->item[i], strlen(defines->item[i]));
     if (included || includes->count)

@@ -541,8 +541,8 @@ static void place_frame(struct emu_warp *warp, uint32_t path)
 }
 
 /* A child of path `caller` that executes function with these lanes. */
-static int enter_function(struct emu_warp *warp, const struct emu_op *op, uint32_t caller, struct emu_function *function,
-                          uint32_t lanes, const struct emu_call *call)
+static int enter_function(struct emu_warp *warp, const struct emu_op *op, uint32_t caller,
+                          struct emu_function *function, uint32_t lanes, const struct emu_call *call)
 {
     uint32_t child = emu_path_new(warp);
     if (child == PTX_NONE)
@@ -563,8 +563,8 @@ static int enter_function(struct emu_warp *warp, const struct emu_op *op, uint32
         c->local_top > warp->launch->device->options.stack_bytes ||
         (uint64_t)c->frame + function->frame_bytes > MOST_REGISTERS) {
         emu_report_at(warp, op, "BOUNDS", 0, 1,
-                      "stack overflow: calls are nested %u deep, and a thread may use %llu bytes of local memory", c->depth,
-                      (unsigned long long)warp->launch->device->options.stack_bytes);
+                      "stack overflow: calls are nested %u deep, and a thread may use %llu bytes of local memory",
+                      c->depth, (unsigned long long)warp->launch->device->options.stack_bytes);
         return 1;
     }
     if (emu_warp_room(warp, c->frame + function->frame_bytes, c->preds + function->frame_preds, c->local_top))
@@ -580,21 +580,29 @@ static int enter_function(struct emu_warp *warp, const struct emu_op *op, uint32
     return 0;
 }
 
-static int same_parameters(const struct ptx_parameter *a, uint32_t a_count, const struct ptx_parameter *b, uint32_t b_count)
+/* Whether a function's parameters or results (formal) lie where a call through the prototype puts them; *at: behind
+   those before them. */
+static int same_places(const struct ptx_module *ptx, const struct ptx_parameter *given, uint32_t given_count,
+                       const struct ptx_parameter *formal, uint32_t formal_count, uint64_t *at)
 {
-    int same = a_count == b_count;
-    for (uint32_t i = 0; same && i < a_count; i++)
-        same = b[i].variable != PTX_NONE && a[i].bytes == b[i].bytes && a[i].align == b[i].align;
+    int same = given_count == formal_count;
+    for (uint32_t i = 0; same && i < given_count; i++) {
+        uint64_t align = given[i].align ? given[i].align : 1;
+        *at = (*at + align - 1) / align * align;
+        same = formal[i].variable != PTX_NONE && formal[i].bytes == given[i].bytes &&
+               ptx->variables[formal[i].variable].offset == *at;
+        *at += given[i].bytes;
+    }
     return same;
 }
 
-/* Whether the function has the parameters and results of the call's prototype, and so finds them where the call puts
-   them. */
 static int fits_prototype(const struct emu_call *call, const struct ptx_function *f)
 {
     const struct ptx_prototype *p = call->prototype;
-    return !f->is_kernel && same_parameters(p->params, p->param_count, f->params, f->param_count) &&
-           same_parameters(p->returns, p->return_count, f->returns, f->return_count);
+    const struct ptx_module *ptx = call->module->ptx;
+    uint64_t at = 0;
+    return !f->is_kernel && same_places(ptx, p->returns, p->return_count, f->returns, f->return_count, &at) &&
+           same_places(ptx, p->params, p->param_count, f->params, f->param_count, &at);
 }
 
 const struct emu_op *emu_op_call(struct emu_warp *warp, const struct emu_op *op)

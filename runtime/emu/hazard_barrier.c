@@ -438,7 +438,8 @@ void emu_hazard_mbarrier_arrive(struct emu_hazard_warp *warp, uint32_t lanes, ui
                                .bytes = 8,
                                .position = position,
                                .other = EMU_HAZARD_NOWHERE};
-        hz_report(h, &f, "the arrival is not ordered behind the end of the phase before, and may be counted in that one");
+        hz_report(h, &f,
+                  "the arrival is not ordered behind the end of the phase before, and may be counted in that one");
     }
     note_arrival(m, w, lanes);
     if (completed) {

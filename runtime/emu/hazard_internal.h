@@ -182,8 +182,8 @@ struct hz_warp {
     struct hz_partial partials[HZ_PARTIALS];
     uint32_t partial_count; /* ever */
     uint32_t partial_last;  /* epoch of the last one that is not of all lanes; 0: none */
-    uint32_t acquired;      /* lanes that alone have waited, and so know `clock`; the others know `behind`. 0: all know it */
-    struct hz_clock behind;
+    uint32_t acquired;      /* lanes that alone have waited, and so know `clock`; 0: all know it */
+    struct hz_clock behind; /* what the others know */
     struct hz_fence fences[HZ_FENCES];
     uint32_t fence_count;              /* ever */
     struct hz_known known;             /* of other clusters */

@@ -54,8 +54,8 @@ static uint32_t members_of(struct emu_warp *warp, const struct emu_op *op)
 static void tell_outsiders(struct emu_warp *warp, const struct emu_op *op, uint32_t members)
 {
     if (EMU_UNLIKELY((warp->mask & ~members) != 0) && warp->hazard)
-        emu_report_at(warp, op, "DIVERGED-ALIGNED", 0, 0, "lanes 0x%x give the member mask 0x%x, which does not hold them",
-                      warp->mask & ~members, members);
+        emu_report_at(warp, op, "DIVERGED-ALIGNED", 0, 0,
+                      "lanes 0x%x give the member mask 0x%x, which does not hold them", warp->mask & ~members, members);
 }
 
 /* Whether lanes give masks unlike the first one's: several groups, as tiles of a warp, come together. */

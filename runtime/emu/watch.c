@@ -129,8 +129,8 @@ void emu_watch_lost(struct emu_warp *warp, const struct emu_op *op, const struct
     }
     if (lost && !(access_flags(access) & EMU_ACCESS_STRONG))
         emu_report_at(warp, op, "UNORDERED-WRITE", address[emu_first(lost)], 0,
-                      "lanes of one store write different values to the same bytes: which one stays is chance (not that of "
-                      "lanes 0x%x here)",
+                      "lanes of one store write different values to the same bytes: which one stays is chance (not that "
+                      "of lanes 0x%x here)",
                       lost);
 }
 
@@ -435,8 +435,8 @@ static void tell_operand(struct emu_warp *warp, const struct emu_op *op, struct 
     uint32_t lines = d.span / 16; /* of 128 bytes, in a pattern */
     if (lines && operand->rows > 8 && d.sbo % (8 * d.span))
         emu_report_at(warp, op, "ALIGN", box->smem + d.start, 0,
-                      "operand %s of swizzle %uB: its groups of 8 rows are %u bytes apart, no multiple of the pattern of %u "
-                      "bytes",
+                      "operand %s of swizzle %uB: its groups of 8 rows are %u bytes apart, no multiple of the pattern of "
+                      "%u bytes",
                       which, d.span, d.sbo, 8 * d.span);
     if (lines && (d.start / 128 ^ d.base) % lines)
         emu_report_at(warp, op, "ALIGN", box->smem + d.start, 0,

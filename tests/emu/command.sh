@@ -302,6 +302,11 @@ emu "$here/shared.cu" --grid 1 --block 64 --shared 256 --arg "buf:256,fill=iota:
 [ $? -eq 1 ] && grep -q '^hazard UNORDERED-READ: .*shared.cu:10' "$work/err" &&
     grep -q '^completed: 1 block' "$work/out"
 ok "hazard: a missing barrier, with the line" $?
+grep -q '^  do: ' "$work/err"
+ok "shared: a report says what to do" $?
+emu "$here/shared.cu" --grid 1 --block 64 --shared 256 --arg "buf:256,fill=iota:i32" --define MISSING --json
+[ $? -eq 1 ] && grep -q '"name":"UNORDERED-READ",.*"do":".*"line":10,.*"other":' "$work/out"
+ok "shared: the same in json" $?
 emu "$here/shared.cu" --grid 1 --block 64 --shared 256 --arg "buf:256,fill=iota:i32" --define MISSING --hazards off
 ok "hazard: off" $?
 

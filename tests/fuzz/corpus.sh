@@ -1,12 +1,15 @@
 #!/bin/sh
 # The corpora of the fuzz targets: sh tests/fuzz/corpus.sh FOLDER, from the root of the tree, with build/tilewright
-# built and NVRTC found. FOLDER/ptx is for fuzz_ptx and fuzz_load, FOLDER/tensormap for fuzz_tensormap; FOLDER/compile
-# is where tests/fuzz/run.sh puts the compiler of tests/fuzz/compile.c. Golden data of tensor maps is used from GOLDEN
-# (../shared/golden), where it is.
+# built and NVRTC found. FOLDER/ptx is for fuzz_ptx and fuzz_load, FOLDER/tensormap and FOLDER/spec for the targets of
+# those names; FOLDER/compile is where tests/fuzz/run.sh puts the compiler of tests/fuzz/compile.c. Golden data of
+# tensor maps is used from GOLDEN (../shared/golden), where it is.
 set -eu
 out=$1 golden=${GOLDEN:-../shared/golden}
-rm -rf "$out/ptx" "$out/tensormap" "$out/whole"
-mkdir -p "$out/ptx" "$out/tensormap" "$out/whole"
+rm -rf "$out/ptx" "$out/tensormap" "$out/spec" "$out/whole"
+mkdir -p "$out/ptx" "$out/tensormap" "$out/spec" "$out/whole"
+for f in specs/*.lua tests/gpu/*.lua tests/errors/*.lua; do
+    [ ! -f "$f" ] || cp "$f" "$out/spec"
+done
 
 # PTX: kernels of the tests, emitted kernels, and those written for this.
 cp tests/emu/ptx/*.ptx tests/emu/command/*.ptx tests/emu/kernels/*.ptx tests/fuzz/seeds.ptx "$out/whole"
@@ -16,6 +19,12 @@ done
 build/tilewright build specs/gemm.lua --kernel gemm_bf16 --keep -o "$out/whole" >/dev/null
 for f in "$out"/whole/*.ptx; do
     awk -v folder="$out/ptx" -v prefix="$(basename "$f" .ptx)" -f tests/fuzz/split.awk "$f"
+done
+for f in "$out"/ptx/seeds.*.ptx "$out"/ptx/gemm*.ptx; do # each with every kind of tensor map among its arguments
+    for map in 1 2 3 4 5 6 7; do
+        sed "1s/^\\(.\\{16\\}\\)./\\1$map/" "$f" >"${f%.ptx}.map$map.ptx"
+    done
+    sed "1s/^\\(.\\{16\\}\\)./\\10/" "$f" >"${f%.ptx}.map0.ptx"
 done
 cp tests/fuzz/found/*.ptx "$out/ptx" 2>/dev/null || true
 

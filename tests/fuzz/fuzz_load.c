@@ -67,7 +67,7 @@ static struct plan load_plan(const char *text, size_t size)
     return p;
 }
 
-/* ---- Memory: with a ceiling, and a failure where the plan says ---------------------------------------------------- */
+/* ---- Memory: with a ceiling, and a failure where the plan says --------------------------------------------------- */
 
 struct load_heap {
     size_t held;
@@ -109,7 +109,7 @@ static void load_free(void *self, void *pointer)
     free(header);
 }
 
-/* ---- Arguments ---------------------------------------------------------------------------------------------------- */
+/* ---- Arguments --------------------------------------------------------------------------------------------------- */
 
 static uint64_t load_random(uint64_t *state)
 {
@@ -141,7 +141,8 @@ static void load_map(const struct plan *p, uint64_t buffer, uint64_t out[16])
         }
 }
 
-/* Parameters: pointers where 8 bytes are wanted, small numbers where fewer are, a map and pointers in arrays; or noise. */
+/* Parameters: pointers where 8 bytes are wanted, small numbers where fewer are, a map and pointers in arrays; or
+   noise. */
 static void load_arguments(const struct plan *p, const struct ptx_module *ptx, const struct ptx_function *f,
                            uint64_t buffer, unsigned char *to, size_t bytes)
 {
@@ -164,7 +165,7 @@ static void load_arguments(const struct plan *p, const struct ptx_module *ptx, c
     }
 }
 
-/* ---- Runs --------------------------------------------------------------------------------------------------------- */
+/* ---- Runs -------------------------------------------------------------------------------------------------------- */
 
 static void load_print(void *context, const char *text, size_t bytes)
 {

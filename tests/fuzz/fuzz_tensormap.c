@@ -2,8 +2,8 @@
    any 128 bytes. README.md says how to run it.
 
    The first byte says what the rest is: e x j calls a line, for encode, explain and explain --json; l loads a line; w v
-   words, for explain and explain --json; d D hex digits, for decode and decode --json; s a struct; b the bytes of a map.
-   The second byte chooses the compute capability. */
+   words, for explain and explain --json; d D hex digits, for decode and decode --json; s a struct; b the bytes of a
+   map. The second byte chooses the compute capability. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

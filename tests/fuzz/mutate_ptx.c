@@ -1,5 +1,5 @@
-/* Mutations of PTX for fuzz_ptx and fuzz_load. Bytes turned at random rarely get past the lexer; these keep to lines and
-   words: instructions are moved, doubled, dropped and taken from another input, words are put in place of words of
+/* Mutations of PTX for fuzz_ptx and fuzz_load. Bytes turned at random rarely get past the lexer; these keep to lines
+   and words: instructions are moved, doubled, dropped and taken from another input, words are put in place of words of
    their kind, numbers become edges. One in eight is libFuzzer's own. Linked with libFuzzer only. */
 #include <stdint.h>
 #include <stdio.h>

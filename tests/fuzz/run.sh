@@ -1,18 +1,20 @@
 #!/bin/sh
-# Builds and runs a fuzz target: sh tests/fuzz/run.sh ptx|load|tensormap SECONDS [FOLDER], from the root of the tree.
+# Builds and runs a fuzz target, from the root of the tree:
+# sh tests/fuzz/run.sh ptx|load|tensormap|spec SECONDS [FOLDER].
 # README.md says more.
 set -eu
 target=$1 seconds=$2 out=${3:-build/fuzz}
-flags="-std=c11 -D_GNU_SOURCE -Igen -Iruntime -Itests -g -O1 -fno-omit-frame-pointer
+flags="-std=c11 -D_GNU_SOURCE -Igen -Iruntime -Itests -I/usr/include/lua5.4 -g -O1 -fno-omit-frame-pointer
     -fsanitize=address,undefined -fno-sanitize-recover=all"
-libraries="-l:libjson-c.a -l:libxxhash.a -lm -ldl -pthread"
+libraries="-l:liblua5.4.a -l:libjson-c.a -l:libxxhash.a -lm -ldl -pthread"
 mkdir -p "$out/work/$target" "$out/findings"
 sources="runtime/*.c runtime/emu/*.c"
 mutator= dictionary= length=4000
 case $target in
 ptx | load) mutator=tests/fuzz/mutate_ptx.c length=60000 seeds=ptx ;;
 tensormap) sources="$sources gen/cmd/tensormap.c gen/cmd/tensormap_load.c gen/cmd/json.c" seeds=tensormap ;;
-*) echo "run.sh: the targets are ptx, load and tensormap" >&2 && exit 2 ;;
+spec) sources="runtime/*.c gen/spec/*.c" seeds=spec ;;
+*) echo "run.sh: the targets are ptx, load, tensormap and spec" >&2 && exit 2 ;;
 esac
 # shellcheck disable=SC2086 # lists of words
 clang $flags -fsanitize=fuzzer $sources $mutator "tests/fuzz/fuzz_$target.c" -o "$out/fuzz_$target" $libraries
@@ -21,7 +23,7 @@ if [ ! -d "$out/ptx" ]; then
     clang -std=c11 -D_GNU_SOURCE -Iruntime -O1 tests/fuzz/compile.c runtime/*.c -o "$out/compile" $libraries
     sh tests/fuzz/corpus.sh "$out"
 fi
-[ "$target" = tensormap ] || dictionary="-dict=$out/dictionary"
+[ -z "$mutator" ] || dictionary="-dict=$out/dictionary"
 # One process that starts workers: a finding is written to FOLDER/findings, and the work goes on.
 # shellcheck disable=SC2086
 exec "$out/fuzz_$target" -fork=1 -ignore_crashes=1 -ignore_timeouts=1 -ignore_ooms=1 -rss_limit_mb=2500 -timeout=25 \

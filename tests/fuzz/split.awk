@@ -21,7 +21,7 @@ kernel { own[kernel] = own[kernel] $0 "\n" }
 END {
     for (k = 1; k <= kernels; k++) {
         file = folder "/" prefix "." k ".ptx"
-        printf "//fuzz %s%s0000%s0%s000%s\n", hex(16), 1234 + k, hex(8), hex(2), hex(16) > file
+        printf "//fuzz %s%s0000%s%s%s000%s\n", hex(16), 1234 + k, hex(8), 8 * hex(2), hex(2), hex(16) > file
         for (s = 0; s <= kernels; s++) {
             printf "%s", shared[s] > file
             if (s + 1 == k)

@@ -1,0 +1,57 @@
+/* libFuzzer target of specs: any text as a Lua spec, through the sandbox with its limits on memory and instructions.
+   README.md says how to run it. */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "spec/diag.h"
+#include "spec/spec.h"
+
+static const struct spec_family_tensor spec_tensors[] = {
+    {"A", "m k", true, false}, {"B", "n k", true, false}, {"C", "m n", false, false}, {"D", "m n", true, true}, {0}};
+static const char *const spec_scalars[] = {"alpha", "beta", NULL};
+static const struct spec_family spec_gemm = {
+    .name = "gemm", .axes = "m n k", .tensor = spec_tensors, .scalar = spec_scalars, .epilogue_axes = "m n"};
+static const struct spec_family *const spec_families[] = {&spec_gemm, NULL};
+static const char *const spec_arches[] = {"sm_80", "sm_90a", NULL};
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct spec_options options = {
+        .family = spec_families, .arch = spec_arches, .memory_limit = 8 << 20, .instruction_limit = 100000};
+    struct spec spec;
+    struct diag_set diags = {0};
+    char path[64], *printed = NULL;
+    size_t printed_bytes = 0;
+    int file = memfd_create("spec.lua", 0);
+    if (file < 0 || write(file, data, size) != (ssize_t)size)
+        abort();
+    snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+    int status = spec_read(path, &options, &spec, &diags);
+    if (status != 0 && status != 1 && status != 3)
+        abort();
+    if (status == 1 && !diags.errors)
+        abort();
+    for (int k = 0; status == 0 && k < spec.kernel_count; k++)
+        for (int a = 0; a < 2; a++) {
+            struct spec_fields merged;
+            spec_merge(&spec.kernel[k], spec_arches[a], &merged);
+        }
+    FILE *out = open_memstream(&printed, &printed_bytes);
+    if (!out)
+        abort();
+    diag_print(&diags, out);
+    fclose(out);
+    if (status == 1 && !printed_bytes)
+        abort();
+    free(printed);
+    spec_free(&spec);
+    diag_free(&diags);
+    close(file);
+    return 0;
+}
