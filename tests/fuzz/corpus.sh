@@ -1,10 +1,9 @@
 #!/bin/sh
 # The corpora of the fuzz targets: sh tests/fuzz/corpus.sh FOLDER, from the root of the tree, with build/tilewright
 # built and NVRTC found. FOLDER/ptx is for fuzz_ptx and fuzz_load, FOLDER/tensormap and FOLDER/spec for the targets of
-# those names; FOLDER/compile is where tests/fuzz/run.sh puts the compiler of tests/fuzz/compile.c. Golden data of
-# tensor maps is used from GOLDEN (../shared/golden), where it is.
+# those names; FOLDER/compile is where tests/fuzz/run.sh puts the compiler of tests/fuzz/compile.c.
 set -eu
-out=$1 golden=${GOLDEN:-../shared/golden}
+out=$1 golden=tests/golden
 rm -rf "$out/ptx" "$out/tensormap" "$out/spec" "$out/whole"
 mkdir -p "$out/ptx" "$out/tensormap" "$out/spec" "$out/whole"
 for f in specs/*.lua tests/gpu/*.lua tests/errors/*.lua; do
