@@ -86,11 +86,13 @@ enum { target_count = sizeof targets / sizeof *targets };
 #if defined(__GNUC__)
 #define COLD __attribute__((noinline))
 #define INLINE static inline __attribute__((always_inline))
+#define ALIGNED __attribute__((aligned(64)))
 #define LIKELY(condition) __builtin_expect(!!(condition), 1)
 #define ASSUME(fact) do { if (!(fact)) __builtin_unreachable(); } while (0)
 #else
 #define COLD
 #define INLINE static inline
+#define ALIGNED
 #define LIKELY(condition) (condition)
 #define ASSUME(fact) ((void)0)
 #endif
@@ -922,7 +924,7 @@ INLINE int grid_sm_80(const struct gemm_bf16 *k, const struct gemm_bf16_args *ar
 }
 
 /* A launch of gemm_bf16 for sm_80, but for its tensors, sizes and grid. */
-static const struct gemm_bf16_params launch_sm_80 = {
+static const struct gemm_bf16_params launch_sm_80 ALIGNED = {
     {
         0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
     },
@@ -977,7 +979,7 @@ INLINE int grid_sm_80_unaligned(const struct gemm_bf16 *k, const struct gemm_bf1
 }
 
 /* A launch of gemm_bf16__unaligned for sm_80, but for its tensors, sizes and grid. */
-static const struct gemm_bf16_params launch_sm_80_unaligned = {
+static const struct gemm_bf16_params launch_sm_80_unaligned ALIGNED = {
     {
         0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
     },
@@ -1036,7 +1038,7 @@ INLINE int grid_sm_90a(const struct gemm_bf16 *k, const struct gemm_bf16_args *a
 }
 
 /* A launch of gemm_bf16 for sm_90a, but for its tensors, sizes and grid. */
-static const struct gemm_bf16_params launch_sm_90a = {
+static const struct gemm_bf16_params launch_sm_90a ALIGNED = {
     {
         A_map_image,
         B_map_image,
@@ -1099,7 +1101,7 @@ INLINE int grid_sm_90a_unaligned(const struct gemm_bf16 *k, const struct gemm_bf
 }
 
 /* A launch of gemm_bf16__unaligned for sm_90a, but for its tensors, sizes and grid. */
-static const struct gemm_bf16_params launch_sm_90a_unaligned = {
+static const struct gemm_bf16_params launch_sm_90a_unaligned ALIGNED = {
     {
         A_map_image,
         B_map_image,

@@ -88,7 +88,8 @@ struct gemm_bf16_args {
 
 /* One launch, ready to go: what gemm_bf16_launch hands to the driver. The kernel has one parameter, a struct, which `word`
  * holds: kernelParams is an array of one pointer, to it. (Through `extra` it would have to lie where the struct begins in
- * the parameter space, which is not its start for a struct aligned to 64 bytes.) */
+ * the parameter space, which is not its start for a struct aligned to 64 bytes.) It may lie anywhere; filling it is
+ * quickest at a multiple of 64 bytes. */
 struct gemm_bf16_params {
     uint64_t word[56];      /* the parameter, tensor maps included */
     size_t bytes;           /* of it that the kernel has */
