@@ -216,8 +216,14 @@ if [ "$device" = emu ]; then
             '^> debug gemm_bf16: 5 of the 12 warps of block (0,0,0) left no record' '^records: 22$' \
             '^unload: 0, freed 1 times$' && [ "$(grep -c '^debug gemm_bf16: block' "$work/err")" = 2 ]
     ok $? "the emitted C: records are told by debug_report, by a failing launch and, where nobody asks, by unload"
-    "${CXX:-c++}" -std=c++17 -Wall -Wextra -Wpedantic -Werror -x c++ -c -o "$work/pair.o" "$work/build/gemm_bf16.c" >"$log" 2>&1
-    ok $? "the emitted C is C++17"
+    if command -v "${CXX:-c++}" >/dev/null 2>&1; then
+        "${CXX:-c++}" -std=c++17 -Wall -Wextra -Wpedantic -Werror -x c++ -c -o "$work/pair.o" "$work/build/gemm_bf16.c" \
+            >"$log" 2>&1
+        ok $? "the emitted C is C++17"
+    else
+        count=$((count + 1))
+        echo "ok $count - the emitted C is C++17 # SKIP there is no C++ compiler"
+    fi
 else
     # A debug pair from sources whose kernel was edited: NVRTC compiles it at load.
     "$program" gen specs/gemm.lua --kernel gemm_bf16 --arch sm_90a --debug --debug-timeout 300 -o "$work/real" >"$log" 2>&1 &&
