@@ -68,6 +68,15 @@ struct tw_launch_config {
     uint32_t attribute_count;
 };
 
+/* CUDA_KERNEL_NODE_PARAMS_v2 */
+struct tw_kernel_node {
+    void *function;
+    uint32_t grid[3], block[3];
+    uint32_t shared_bytes;
+    void **arguments, **extra;
+    void *kernel, *context;
+};
+
 /* The entry points. Filled by tw_driver_open, or by a caller (a test, the emulator) who hands the table over in
    tw_runtime.driver. */
 struct tw_driver {

@@ -11,16 +11,7 @@ unset CUDA_INJECTION64_PATH TILEWRIGHT_CUPTI TILEWRIGHT_EXPLAIN_LOG TILEWRIGHT_E
 unset CUDA_HOME CUDA_PATH VIRTUAL_ENV CONDA_PREFIX
 LC_ALL=C FAKE_CC=9.0
 export LC_ALL FAKE_CC
-count=0 failed=0
-
-ok() { # status name [file that shows what is wrong]
-    count=$((count + 1))
-    if [ "$1" -eq 0 ]; then echo "ok $count - $2"; else
-        failed=$((failed + 1))
-        echo "not ok $count - $2"
-        [ $# -lt 3 ] || sed 's/^/# /' "$3"
-    fi
-}
+. tests/tap.sh
 
 # A file of reports without the places in the program.
 known() { sed '/^    called from /d' "$1"; }

@@ -83,14 +83,11 @@ int cmd_bench(int argc, char **argv)
     int result = tw_runtime_init(&host.rt, &error);
     if (result == TW_OK)
         result = tw_device_open_cuda(&host.rt, 0, &host.device, &error);
-    if (result != TW_OK) {
+    if (result == TW_OK)
+        result = bench_emitted_open(&host.rt, &host.emitted, &error);
+    if (result != TW_OK)
         fprintf(stderr, "tilewright bench: %s\n", error.text);
-        tw_runtime_close(&host.rt);
-        return 3;
-    }
-    status = bench_emitted_open(&host.emitted);
-    if (status == 0)
-        status = bench_host_run(&host);
+    status = result == TW_OK ? bench_host_run(&host) : 3;
     if (status == 0 && trace)
         status = bench_host_trace(&host, trace);
     if (status == 0)

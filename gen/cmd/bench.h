@@ -27,8 +27,8 @@ struct bench_emitted {
 };
 
 /* Generates and compiles templates/bench/host.lua with this program and $CC (cc), in a folder that is gone afterwards,
- * and loads it. Exit status; what failed is on stderr. */
-int bench_emitted_open(struct bench_emitted *emitted);
+ * and loads it. What the two print is on stderr. TW_ERROR_NO_TOOL, TW_ERROR_COMPILE, TW_ERROR_FILE. */
+int bench_emitted_open(struct tw_runtime *rt, struct bench_emitted *emitted, struct tw_error *error);
 void bench_emitted_close(struct bench_emitted *emitted);
 
 /* One measured thing: nanoseconds of one operation, over the rounds. */

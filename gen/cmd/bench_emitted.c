@@ -1,81 +1,48 @@
 #include "cmd/bench.h"
 
 #include <dlfcn.h>
-#include <errno.h>
-#include <spawn.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
+#include "cmd/tool.h"
 #include "emit/embed.h"
-
-extern char **environ;
 
 static const char *const files[] = {"host.lua", "host.c"};
 static const char *const kernels[] = {"case_000", "case_001", "case_001_programmatic"};
 
-/* Runs a program with its output on stderr; its exit status, or -1. */
-static int spawn(const char *const *argument)
+/* Runs a program with its output on stderr. TW_ERROR_COMPILE where it fails. */
+static int run(const char *const *argument, struct tw_error *error)
 {
-    posix_spawn_file_actions_t actions;
-    pid_t child;
-    int status = -1;
-    if (posix_spawn_file_actions_init(&actions))
-        return -1;
-    char **argv = (char **)(uintptr_t)argument; /* posix_spawnp does not write to it */
-    if (!posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO) &&
-        !posix_spawnp(&child, argv[0], &actions, NULL, argv, environ)) {
-        while (waitpid(child, &status, 0) < 0 && errno == EINTR)
-            continue;
-        status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    int exit_status = 0;
+    /* posix_spawn does not write to its arguments */
+    int status = tool_run((char *const *)(uintptr_t)argument, NULL, true, &exit_status, error);
+    return status == TW_OK && exit_status ? tw_fail(error, TW_ERROR_COMPILE, "%s fails", argument[0]) : status;
+}
+
+static int build(struct tw_runtime *rt, const char *folder, const char *library, struct tw_error *error)
+{
+    char path[2][512], include[512], source[3][512], within[64];
+    const char *compiler = tw_variable(rt, "CC");
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        const char *text;
+        size_t length;
+        snprintf(within, sizeof within, "bench/%s", files[i]);
+        snprintf(path[i], sizeof path[i], "%s/%s", folder, files[i]);
+        if (!emit_find_template(within, &text, &length))
+            return tw_fail(error, TW_ERROR_NOT_FOUND, "the program holds no %s", within);
+        int status = tool_write_file(rt, path[i], text, length, error);
+        if (status != TW_OK)
+            return status;
     }
-    posix_spawn_file_actions_destroy(&actions);
-    return status;
-}
-
-static int write_file(const char *folder, const char *name)
-{
-    char path[512], within[64];
-    const char *text;
-    size_t length;
-    snprintf(within, sizeof within, "bench/%s", name);
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    FILE *out = emit_find_template(within, &text, &length) ? fopen(path, "wb") : NULL;
-    if (!out)
-        return 3;
-    bool good = fwrite(text, 1, length, out) == length;
-    return fclose(out) == 0 && good ? 0 : 3;
-}
-
-static int build(const char *folder, const char *library)
-{
-    char spec[512], include[512], glue[512], source[3][512];
-    const char *compiler = getenv("CC");
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
-        if (write_file(folder, files[i])) {
-            fprintf(stderr, "tilewright bench: cannot write %s/%s\n", folder, files[i]);
-            return 3;
-        }
-    snprintf(spec, sizeof spec, "%s/host.lua", folder);
     snprintf(include, sizeof include, "-I%s", folder);
-    snprintf(glue, sizeof glue, "%s/host.c", folder);
     for (int i = 0; i < 3; i++)
         snprintf(source[i], sizeof source[i], "%s/%s.c", folder, kernels[i]);
-    const char *const generate[] = {"/proc/self/exe", "build", spec, "-o", folder, "--arch", "sm_90a", NULL};
-    const char *const compile[] = {compiler && *compiler ? compiler : "cc", "-O2",     "-shared", "-fPIC", include, glue,
-                                   source[0],                               source[1], source[2], "-o",    library, "-ldl",
+    const char *const generate[] = {"/proc/self/exe", "build", path[0], "-o", folder, "--arch", "sm_90a", NULL};
+    const char *const compile[] = {compiler ? compiler : "cc", "-O2",     "-shared", "-fPIC", include, path[1],
+                                   source[0],                  source[1], source[2], "-o",    library, "-ldl",
                                    NULL};
-    if (spawn(generate)) {
-        fprintf(stderr, "tilewright bench: the kernels of the benchmark do not build\n");
-        return 3;
-    }
-    if (spawn(compile)) {
-        fprintf(stderr, "tilewright bench: '%s' does not compile the emitted code; name a C compiler in CC\n", compile[0]);
-        return 3;
-    }
-    return 0;
+    int status = run(generate, error);
+    return status == TW_OK ? run(compile, error) : status;
 }
 
 /* POSIX: a function's address has the representation of a void *. */
@@ -86,43 +53,30 @@ static int find(struct bench_emitted *e, const char *name, void *function)
     return symbol ? 0 : 1;
 }
 
-static int load(struct bench_emitted *e, const char *library)
+static int load(struct bench_emitted *e, const char *library, struct tw_error *error)
 {
     e->library = dlopen(library, RTLD_NOW | RTLD_LOCAL);
     if (!e->library || find(e, "host_open", &e->open) || find(e, "host_close", &e->close) ||
         find(e, "host_prepared", &e->prepared) || find(e, "host_params_000", &e->params_000) ||
         find(e, "host_params_001", &e->params_001) || find(e, "host_params_001_strided", &e->params_001_strided) ||
         find(e, "host_launch", &e->launch) || find(e, "host_launch_programmatic", &e->launch_programmatic) ||
-        find(e, "host_bare", &e->bare) || find(e, "host_bare_programmatic", &e->bare_programmatic)) {
-        fprintf(stderr, "tilewright bench: the compiled benchmark does not load: %s\n", dlerror());
-        return 3;
-    }
-    return 0;
+        find(e, "host_bare", &e->bare) || find(e, "host_bare_programmatic", &e->bare_programmatic))
+        return tw_fail(error, TW_ERROR_FILE, "the compiled benchmark does not load: %s", dlerror());
+    return TW_OK;
 }
 
-static void remove_folder(const char *folder)
+int bench_emitted_open(struct tw_runtime *rt, struct bench_emitted *emitted, struct tw_error *error)
 {
-    const char *const clean[] = {"rm", "-rf", folder, NULL};
-    spawn(clean);
-}
-
-int bench_emitted_open(struct bench_emitted *emitted)
-{
-    const char *temporary = getenv("TMPDIR");
-    char folder[256], library[300];
+    char folder[TOOL_FOLDER], library[300];
     memset(emitted, 0, sizeof *emitted);
-    int length = snprintf(folder, sizeof folder, "%s/tilewright-bench-XXXXXX",
-                          temporary && *temporary ? temporary : "/tmp");
-    if (length < 0 || (size_t)length >= sizeof folder || !mkdtemp(folder)) {
-        fprintf(stderr, "tilewright bench: no temporary folder: %s\n", strerror(errno));
-        return 3;
-    }
+    int status = tool_make_folder(rt, folder, error);
     snprintf(library, sizeof library, "%s/host.so", folder);
-    int status = build(folder, library);
-    if (!status)
-        status = load(emitted, library);
-    remove_folder(folder);
-    if (status)
+    if (status == TW_OK)
+        status = build(rt, folder, library, error);
+    if (status == TW_OK)
+        status = load(emitted, library, error);
+    tool_remove_folder(folder);
+    if (status != TW_OK)
         bench_emitted_close(emitted);
     return status;
 }

@@ -1,6 +1,5 @@
 #include "cmd/bench.h"
 
-#include <dlfcn.h>
 #include <inttypes.h>
 #include <stdalign.h>
 #include <stdio.h>
@@ -12,18 +11,9 @@
 #include "nvrtc.h"
 #include "tensormap.h"
 
-enum { MAPS = 192, MOST_CANDIDATES = 8, ARGUMENTS = 58, GRAPHS = 3, LAUNCHES = 200 };
+enum { MAPS = 192, MOST_CANDIDATES = 8, ARGUMENTS = 58, GRAPHS = 3, LAUNCHES = 100 };
 static const int graph_nodes[GRAPHS] = {1, 10, 100};
 static const int argument_counts[] = {0, 3, 16, ARGUMENTS};
-
-/* CUDA_KERNEL_NODE_PARAMS_v2 of cuda.h */
-struct node_params {
-    void *function;
-    uint32_t grid[3], block[3];
-    uint32_t shared_bytes;
-    void **arguments, **extra;
-    void *kernel, *context;
-};
 
 /* What the candidates work on. */
 struct lab {
@@ -38,12 +28,8 @@ struct lab {
     int argument[ARGUMENTS];
     void *arguments[ARGUMENTS];
     void *graph[GRAPHS], *replay[GRAPHS], *node;
-    struct node_params node_params;
+    struct tw_kernel_node node_params;
     void *node_arguments[1];
-    int (*launch_plain)(void *function, uint32_t gx, uint32_t gy, uint32_t gz, uint32_t bx, uint32_t by, uint32_t bz,
-                        uint32_t shared, void *stream, void **arguments, void **extra);
-    int (*get_nodes)(void *graph, void **nodes, size_t *count);
-    int (*set_node)(void *executable, void *node, const struct node_params *params);
     struct tw_compile_request compile;
     char source[4096];
 };
@@ -161,7 +147,7 @@ static int launch(struct lab *lab, int which, long count)
 static int plain_launch(struct lab *lab, int which, long count)
 {
     for (; count > 0; count--)
-        if (lab->launch_plain(lab->function[which], 1, 1, 1, 32, 1, 1, 0, lab->stream, lab->arguments, NULL))
+        if (lab->driver->launch_plain(lab->function[which], 1, 1, 1, 32, 1, 1, 0, lab->stream, lab->arguments, NULL))
             return 1;
     return 0;
 }
@@ -187,7 +173,8 @@ static int replay(struct lab *lab, int which, long count)
 static int update(struct lab *lab, int which, long count)
 {
     for (; count > 0; count--)
-        if ((which && lab->emitted->params_001(1)) || lab->set_node(lab->replay[0], lab->node, &lab->node_params))
+        if ((which && lab->emitted->params_001(1)) ||
+            lab->driver->graph_set_kernel(lab->replay[0], lab->node, &lab->node_params))
             return 1;
     return 0;
 }
@@ -222,17 +209,36 @@ static double median(double *value, int count)
     return count % 2 ? value[count / 2] : (value[count / 2 - 1] + value[count / 2]) / 2;
 }
 
+/* A new order of the candidates: what one leaves in the machine's caches and queues is not always the same one's gain
+ * or loss. */
+static void shuffle(int *order, int count, uint32_t *seed)
+{
+    for (int i = count - 1; i > 0; i--) {
+        *seed = *seed * 1664525 + 1013904223;
+        int other = (int)((*seed >> 16) % (uint32_t)(i + 1)), kept = order[i];
+        order[i] = order[other];
+        order[other] = kept;
+    }
+}
+
 /* Batches of all candidates in turn; between them the stream runs dry, so that no launch waits for a full queue. */
 static int measure(struct lab *lab, const char *group, long batch, int rounds, const struct candidate *candidate,
                    int count)
 {
     struct bench_host *host = lab->host;
-    double *sample = tw_alloc(&host->rt, sizeof *sample * (size_t)(rounds * (count + 1)));
+    double *sample = count > MOST_CANDIDATES
+                         ? NULL
+                         : tw_alloc(&host->rt, sizeof *sample * (size_t)(rounds * (count + 1)));
     if (!sample)
         return 3;
-    int status = 0;
-    for (int r = -1; r < rounds && !status; r++) /* round -1 warms up */
-        for (int i = 0; i < count && !status; i++) {
+    int status = 0, order[MOST_CANDIDATES];
+    uint32_t seed = 1;
+    for (int i = 0; i < count; i++)
+        order[i] = i;
+    for (int r = -1; r < rounds && !status; r++) { /* round -1 warms up */
+        shuffle(order, count, &seed);
+        for (int n = 0; n < count && !status; n++) {
+            int i = order[n];
             double from = now();
             status = candidate[i].run(lab, candidate[i].which, r < 0 && batch > 10 ? 10 : batch);
             double took = (now() - from) / (double)batch;
@@ -241,6 +247,7 @@ static int measure(struct lab *lab, const char *group, long batch, int rounds, c
             if (r >= 0)
                 sample[i * rounds + r] = took;
         }
+    }
     if (status)
         fprintf(stderr, "tilewright bench: %s: a call failed\n", group);
     double *difference = sample + (size_t)count * (size_t)rounds;
@@ -271,7 +278,7 @@ static int measure_all(struct lab *lab)
 {
     static const char three[] = "3 maps of 512 x 512 fp16";
     const struct candidate encode[] = {
-        {"case_000", "driver", "3 maps of 512 x 512 fp16", driver_encode, 3},
+        {"case_000", "driver", three, driver_encode, 3},
         {"case_000", "emitted", "3 maps, constant sizes", emitted_params, 0},
         {"case_001", "emitted", "3 maps, sizes at launch", emitted_params, 1},
         {"case_001", "emitted", "3 maps, sizes and strides", emitted_params, 2},
@@ -334,13 +341,14 @@ static int measure_all(struct lab *lab)
         status = MEASURE("im2col-wide descriptors", 1000, rounds, wide);
     if (!status && lab->driver->replace_address)
         status = MEASURE("replaced addresses", 1000, rounds, replace);
+    /* A launch's time wanders by more than what these differ by: many short batches. */
     if (!status)
-        status = MEASURE("one launch (case 001)", LAUNCHES, rounds, launches);
+        status = MEASURE("one launch (case 001)", LAUNCHES, 8 * rounds, launches);
     if (!status)
-        status = MEASURE("one programmatic launch (case 001)", LAUNCHES, rounds, programmatic);
+        status = MEASURE("one programmatic launch (case 001)", LAUNCHES, 8 * rounds, programmatic);
     if (!status)
         status = MEASURE("empty kernels", LAUNCHES, rounds, plain);
-    if (!status && lab->set_node)
+    if (!status && lab->node)
         status = MEASURE("update of a graph's node (case 001)", LAUNCHES, rounds, updates);
     if (!status)
         status = MEASURE("compiling an empty kernel", 1, rounds < 9 ? rounds : 9, compiles);
@@ -429,19 +437,9 @@ static int make_graphs(struct lab *lab, struct tw_error *error)
                            &lab->node_params.block[0], &lab->node_params.shared_bytes);
     lab->node_params.block[1] = lab->node_params.block[2] = 1;
     lab->node_params.arguments = lab->node_arguments;
-    if (lab->get_nodes && lab->get_nodes(lab->graph[0], &lab->node, &one) != 0)
-        lab->set_node = NULL;
+    if (!d->graph_nodes || !d->graph_set_kernel || d->graph_nodes(lab->graph[0], &lab->node, &one) != 0)
+        lab->node = NULL; /* no updates, then */
     return TW_OK;
-}
-
-static int symbol(const char *name, void *function)
-{
-    void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
-    void *found = library ? dlsym(library, name) : NULL;
-    memcpy(function, &found, sizeof found); /* POSIX: the representation of a void * */
-    if (library)
-        dlclose(library);
-    return found != NULL;
 }
 
 static int set_up(struct lab *lab, struct tw_error *error)
@@ -455,11 +453,8 @@ static int set_up(struct lab *lab, struct tw_error *error)
         if (status != TW_OK)
             return status;
     }
-    if (!lab->driver->encode_tiled || !lab->driver->encode_im2col || !symbol("cuLaunchKernel", &lab->launch_plain))
+    if (!lab->driver->encode_tiled || !lab->driver->encode_im2col || !lab->driver->launch_plain)
         return tw_fail(error, TW_ERROR_OLD_DRIVER, "the driver has no tensor maps");
-    if (!symbol("cuGraphGetNodes", &lab->get_nodes) ||
-        !symbol("cuGraphExecKernelNodeSetParams_v2", &lab->set_node))
-        lab->set_node = NULL;
     int result = lab->emitted->open((const void *)(uintptr_t)lab->tensor[0], (const void *)(uintptr_t)lab->tensor[1],
                                     (void *)(uintptr_t)lab->tensor[2], &text);
     if (result)

@@ -487,7 +487,7 @@ int cmd_emu(int argc, char **argv)
         {"--seed", OPTION_NUMBER, &e->options.seed, "N", "of --complete random; 1"},
         {"--hazards", OPTION_TEXT, &w.hazards, "on|off|fatal|strict",
          "what the emulator does about hazards: tell, nothing, stop; on"},
-        {"--sms", OPTION_NUMBER, &sms, "N", "multiprocessors of the emulator; what the architecture's model has"},
+        {"--sms", OPTION_NUMBER, &sms, "N", "multiprocessors of the emulator; 0, as by default: the architecture's"},
         {"--stack", OPTION_TEXT, &w.stack, "BYTES", "local memory that a thread may use on the emulator; 512K"},
         {"--limit", OPTION_NUMBER, &e->options.instruction_limit, "N",
          "stop the emulator after N instructions of warps; no limit"},

@@ -374,7 +374,7 @@ int cmd_run(int argc, char **argv)
          "what the emulator does about hazards (tilewright help hazards): tell, nothing, stop; on"},
         {"--arch", OPTION_TEXT, &o->arch, "A", "this architecture; without it the best that the device runs"},
         {"--seed", OPTION_NUMBER, &o->seed, "S", "of the random inputs and of random completion; 1"},
-        {"--sms", OPTION_NUMBER, &o->sms, "N", "multiprocessors of the emulated GPU; by default the architecture's"},
+        {"--sms", OPTION_NUMBER, &o->sms, "N", "multiprocessors of the emulated GPU; 0, as by default: the architecture's"},
         {"--inputs", OPTION_TEXT, &inputs, "normal|integer", "one kind of inputs; both by default"},
         {"--rows", OPTION_TEXT, &rows, "dense|padded",
          "layout of rows; by default dense for normal inputs, padded for integers"},

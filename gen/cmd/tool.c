@@ -1,5 +1,6 @@
 #include "cmd/tool.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
@@ -14,32 +15,33 @@
 
 extern char **environ;
 
-/* A folder of its own for each child, so that runs beside each other do not meet. */
-static int make_folder(struct tw_runtime *rt, char folder[256], struct tw_error *error)
+int tool_make_folder(struct tw_runtime *rt, char folder[TOOL_FOLDER], struct tw_error *error)
 {
     const char *base = tw_variable(rt, "TMPDIR");
-    int length = snprintf(folder, 256, "%s/tilewright-XXXXXX", base ? base : "/tmp");
-    if (length >= 256 || !mkdtemp(folder)) {
+    int length = snprintf(folder, TOOL_FOLDER, "%s/tilewright-XXXXXX", base ? base : "/tmp");
+    if (length >= TOOL_FOLDER || !mkdtemp(folder)) {
         folder[0] = '\0';
         return tw_fail(error, TW_ERROR_FILE, "cannot make a temporary folder: %s", strerror(errno));
     }
     return TW_OK;
 }
 
-static void remove_folder(const char *folder)
+void tool_remove_folder(const char *folder)
 {
-    static const char *const names[] = {"kernel.cu", "kernel.cubin", "output", "kernel.ptx"};
-    char path[320];
-    if (!folder[0])
-        return;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        snprintf(path, sizeof path, "%s/%s", folder, names[i]);
-        unlink(path);
+    char path[TOOL_FOLDER + 256 + 2];
+    DIR *list = folder[0] ? opendir(folder) : NULL;
+    for (struct dirent *entry; list && (entry = readdir(list));) {
+        snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+            unlink(path);
     }
-    rmdir(folder);
+    if (list)
+        closedir(list);
+    if (folder[0])
+        rmdir(folder);
 }
 
-static int write_file(struct tw_runtime *rt, const char *path, const void *bytes, size_t count, struct tw_error *error)
+int tool_write_file(struct tw_runtime *rt, const char *path, const void *bytes, size_t count, struct tw_error *error)
 {
     int file = rt->files.open(rt->files.self, path, O_WRONLY | O_CREAT | O_TRUNC, 0600), result = file;
     if (file >= 0) {
@@ -50,9 +52,7 @@ static int write_file(struct tw_runtime *rt, const char *path, const void *bytes
     return result < 0 ? tw_fail(error, TW_ERROR_FILE, "cannot write %s: %s", path, strerror(-result)) : TW_OK;
 }
 
-/* Runs a program with its output (stdout, and stderr where `both`) in a file, and waits. *exit_status is 128 and more
- * for a signal. */
-static int run(char *const *arguments, const char *output, bool both, int *exit_status, struct tw_error *error)
+int tool_run(char *const *arguments, const char *output, bool both, int *exit_status, struct tw_error *error)
 {
     posix_spawn_file_actions_t actions;
     pid_t child;
@@ -60,12 +60,15 @@ static int run(char *const *arguments, const char *output, bool both, int *exit_
     if (result)
         return tw_fail(error, TW_ERROR_MEMORY, "out of memory");
     posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_addopen(&actions, 1, output, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    if (both)
-        posix_spawn_file_actions_adddup2(&actions, 1, 2);
+    if (output)
+        posix_spawn_file_actions_addopen(&actions, 1, output, O_WRONLY | O_CREAT | O_TRUNC, 0600);
     else
+        posix_spawn_file_actions_adddup2(&actions, 2, 1);
+    if (output && both)
+        posix_spawn_file_actions_adddup2(&actions, 1, 2);
+    else if (output)
         posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
-    result = posix_spawn(&child, arguments[0], &actions, NULL, arguments, environ);
+    result = posix_spawnp(&child, arguments[0], &actions, NULL, arguments, environ);
     posix_spawn_file_actions_destroy(&actions);
     if (result)
         return tw_fail(error, TW_ERROR_NO_TOOL, "cannot run %s: %s", arguments[0], strerror(result));
@@ -110,14 +113,14 @@ int tool_nvcc(struct tw_runtime *rt, const struct tw_compile_request *request, s
 
     int status = tw_find_program(rt, "nvcc", &path, &where, error);
     if (status == TW_OK)
-        status = make_folder(rt, folder, error);
+        status = tool_make_folder(rt, folder, error);
     if (status != TW_OK)
         goto end;
     snprintf(source, sizeof source, "%s/kernel.cu", folder);
     snprintf(cubin, sizeof cubin, "%s/kernel.cubin", folder);
     snprintf(log, sizeof log, "%s/output", folder);
     snprintf(arch, sizeof arch, "--gpu-architecture=%s", request->arch);
-    status = write_file(rt, source, request->source, request->source_bytes, error);
+    status = tool_write_file(rt, source, request->source, request->source_bytes, error);
     if (status != TW_OK)
         goto end;
     arguments[n++] = path;
@@ -131,7 +134,7 @@ int tool_nvcc(struct tw_runtime *rt, const struct tw_compile_request *request, s
     arguments[n++] = cubin;
     arguments[n++] = source;
     arguments[n] = NULL;
-    status = run(arguments, log, true, &exit_status, error);
+    status = tool_run(arguments, log, true, &exit_status, error);
     if (status != TW_OK)
         goto end;
     status = tw_read_file(rt, log, 0, &text, &count, error);
@@ -149,7 +152,7 @@ int tool_nvcc(struct tw_runtime *rt, const struct tw_compile_request *request, s
         status = tw_cubin_info(out->cubin, out->cubin_bytes, request->entry, &out->info, error);
 end:
     out->seconds = rt->process.now(rt->process.self) - started;
-    remove_folder(folder);
+    tool_remove_folder(folder);
     tw_free(rt, path);
     tw_free(rt, where);
     return status;
@@ -173,15 +176,15 @@ int tool_disassemble(struct tw_runtime *rt, const void *cubin, size_t bytes, cha
         status = tw_find_program(rt, "cuobjdump", &path, &where, error);
     }
     if (status == TW_OK)
-        status = make_folder(rt, folder, error);
+        status = tool_make_folder(rt, folder, error);
     if (status != TW_OK)
         goto end;
     snprintf(input, sizeof input, "%s/kernel.cubin", folder);
     snprintf(output, sizeof output, "%s/output", folder);
-    status = write_file(rt, input, cubin, bytes, error);
+    status = tool_write_file(rt, input, cubin, bytes, error);
     if (status != TW_OK)
         goto end;
-    status = run((char *[]){path, option, input, NULL}, output, false, &exit_status, error);
+    status = tool_run((char *[]){path, option, input, NULL}, output, false, &exit_status, error);
     if (status == TW_OK && exit_status)
         status = tw_fail(error, TW_ERROR_NO_TOOL, "%s ended with status %d", path, exit_status);
     if (status == TW_OK)
@@ -189,7 +192,7 @@ int tool_disassemble(struct tw_runtime *rt, const void *cubin, size_t bytes, cha
     if (status == TW_OK)
         *text = (char *)read;
 end:
-    remove_folder(folder);
+    tool_remove_folder(folder);
     tw_free(rt, path);
     tw_free(rt, where);
     return status;

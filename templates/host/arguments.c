@@ -48,7 +48,7 @@ INLINE void resolve(const struct ${NAME}_args *args, int dense, struct tensor *t
 }
 
 //@ if host.symbol_count > 0 then
-COLD static int refuse_size(struct ${NAME}_error *error, const char *name, int64_t value, int64_t limit, int64_t multiple)
+APART static int refuse_size(struct ${NAME}_error *error, const char *name, int64_t value, int64_t limit, int64_t multiple)
 {
     long long v = (long long)value;
     if (value < 0)
@@ -62,14 +62,14 @@ COLD static int refuse_size(struct ${NAME}_error *error, const char *name, int64
 
 //@ end
 //@ if host.guard_count > 0 then
-COLD static int refuse_overflow(struct ${NAME}_error *error, const char *what)
+APART static int refuse_overflow(struct ${NAME}_error *error, const char *what)
 {
     return fail(error, ${NAME}_INVALID, 0, "the sizes make %s overflow 64-bit arithmetic; split the work", what);
 }
 
 //@ end
 //@ if host.divisor_count > 0 then
-COLD static int refuse_division(struct ${NAME}_error *error, const char *what)
+APART static int refuse_division(struct ${NAME}_error *error, const char *what)
 {
     return fail(error, ${NAME}_INVALID, 0, "the sizes make %s divide by zero", what);
 }
@@ -103,7 +103,7 @@ INLINE int check_sizes(const struct ${NAME}_args *args, struct ${NAME}_error *er
 }
 
 //@ if host.checks_extents then
-COLD static int refuse_extent(struct ${NAME}_error *error, const char *name, int dim, int64_t extent)
+APART static int refuse_extent(struct ${NAME}_error *error, const char *name, int dim, int64_t extent)
 {
     if (extent < 0)
         return fail(error, ${NAME}_INVALID, 0, "extent %d of %s is %lld; the sizes must not make it negative", dim, name,
@@ -113,7 +113,7 @@ COLD static int refuse_extent(struct ${NAME}_error *error, const char *name, int
 }
 
 //@ end
-COLD static int refuse_address(struct ${NAME}_error *error, const char *name, uint64_t address)
+APART static int refuse_address(struct ${NAME}_error *error, const char *name, uint64_t address)
 {
     if (address == 0)
         return fail(error, ${NAME}_INVALID, 0, "%s is NULL; pass the tensor's device address", name);
@@ -122,7 +122,7 @@ COLD static int refuse_address(struct ${NAME}_error *error, const char *name, ui
 }
 
 //@ if host.has_stride then
-COLD static int refuse_stride(struct ${NAME}_error *error, const char *name, int dim, int64_t stride, uint64_t bytes)
+APART static int refuse_stride(struct ${NAME}_error *error, const char *name, int dim, int64_t stride, uint64_t bytes)
 {
     return fail(error, ${NAME}_INVALID, 0, "%s_stride[%d] is %lld elements of %llu bytes; strides are 0 or more and below "
                 "2^40 bytes, %llu elements [TMA-STRMAX]", name, dim, (long long)stride, (unsigned long long)bytes,
@@ -252,7 +252,7 @@ INLINE void assume_ordinary(const struct ${NAME}_args *args, const struct tensor
 
 //@ end
 /* Says which tensor keeps the variant that asks least from being taken, and what would do. */
-COLD static int refuse_alignment(const struct ${NAME}_args *args, const struct rule *rule, int rules, struct ${NAME}_error *error)
+APART static int refuse_alignment(const struct ${NAME}_args *args, const struct rule *rule, int rules, struct ${NAME}_error *error)
 {
     struct tensor tensor[tensors_in_all];
     int i, d;

@@ -3,22 +3,22 @@
 //@ local NAME = host.name
 /* ---- failures -------------------------------------------------------------------------------------------------- */
 
-/* What only failures run is kept out of the way of launches, and what every launch runs is one stretch of code. */
+/* What few calls run is kept apart from launches, and what every launch runs is one stretch of code. */
 #if defined(__GNUC__)
-#define COLD __attribute__((noinline))
+#define APART __attribute__((noinline))
 #define INLINE static inline __attribute__((always_inline))
 #define ALIGNED __attribute__((aligned(64)))
 #define LIKELY(condition) __builtin_expect(!!(condition), 1)
 #define ASSUME(fact) do { if (!(fact)) __builtin_unreachable(); } while (0)
 #else
-#define COLD
+#define APART
 #define INLINE static inline
 #define ALIGNED
 #define LIKELY(condition) (condition)
 #define ASSUME(fact) ((void)0)
 #endif
 
-COLD static int fail(struct ${NAME}_error *error, int status, int result, const char *format, ...)
+APART static int fail(struct ${NAME}_error *error, int status, int result, const char *format, ...)
 {
     va_list list;
     if (!error)
@@ -31,7 +31,7 @@ COLD static int fail(struct ${NAME}_error *error, int status, int result, const 
     return status;
 }
 
-COLD static int driver_fault(struct ${NAME}_error *error, int result, const char *call, const char *of)
+APART static int driver_fault(struct ${NAME}_error *error, int result, const char *call, const char *of)
 {
     enum { out_of_memory = 2, not_initialized = 3, no_context = 201 };
     int status = ${NAME}_DRIVER;

@@ -60,15 +60,18 @@ struct ${NAME}_driver {
 /* A loaded kernel. The caller's memory; its fields belong to the functions below. */
 struct ${NAME} {
     struct ${NAME}_driver driver;
-    void *library;             /* libcuda, where load opened it */
-    void *module[${host.variants}];           /* by variant */
-    void *function[${host.variants}];
-    int32_t resident[${host.variants}];       /* multiprocessors that persistent grids are made for */
+    /* what every launch reads, beside the driver's launch */
     int target;                /* architecture in use; 0: nothing is loaded */
+    int static_images;         /* tensor maps are copied and patched, not encoded by the driver */
+    void *(*copy)(void *to, const void *from, size_t bytes); /* of a launch; memcpy, or what this machine does faster */
+    void *function[${host.variants}];         /* by variant */
+    int32_t resident[${host.variants}];       /* multiprocessors that persistent grids are made for */
+    /* the rest */
+    void *module[${host.variants}];
+    void *library;             /* libcuda, where load opened it */
     int capability;            /* of the device: 90 for 9.0 */
     int driver_version;        /* 13000 for 13.0 */
-    int static_images;         /* tensor maps are copied and patched, not encoded by the driver */
-    char images[200];          /* why not, where they are not */
+    char images[200];          /* why they are not static, where they are not */
 //@ if host.debug then
     void *debug;               /* what waits left behind, in memory of the host's that the device writes */
 //@ end
@@ -168,7 +171,8 @@ int ${NAME}_workspace(const struct ${NAME} *kernel, const struct ${NAME}_args *a
                       struct ${NAME}_error *error);
 
 /* Check the arguments, choose the variant and fill *params: for launches of one's own, and to update a graph's nodes.
- * Allocates nothing; a driver call only where the images are not static. Thread-safe as workspace. */
+ * Allocates nothing; a driver call only where the images are not static. After a failure *params may
+ * hold anything. Thread-safe as workspace. */
 int ${NAME}_params(const struct ${NAME} *kernel, const struct ${NAME}_args *args, struct ${NAME}_params *params,
                    struct ${NAME}_error *error);
 

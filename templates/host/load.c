@@ -236,6 +236,7 @@ int ${NAME}_load(struct ${NAME} *kernel, const struct ${NAME}_driver *driver, st
     struct ${NAME} *k = kernel;
     int status, result, device = 0, major = 0, minor = 0, sm_count = 0;
     memset(k, 0, sizeof *k);
+    choose_copy(k);
     status = driver ? take_driver(k, driver, error) : open_driver(k, error);
     if (status)
         goto fail;
@@ -355,7 +356,7 @@ int ${NAME}_workspace(const struct ${NAME} *kernel, const struct ${NAME}_args *a
 int ${NAME}_launch(const struct ${NAME} *kernel, const struct ${NAME}_args *args, void *stream,
                    struct ${NAME}_error *error)
 {
-    struct ${NAME}_params p;
+    struct ${NAME}_params p ALIGNED;
     struct launch_config config;
     void *arguments[1];
     int result, status = ${NAME}_params(kernel, args, &p, error);

@@ -87,7 +87,7 @@ static int encode(const struct ${NAME} *k, const struct map_call *call, uint64_t
     return 0;
 }
 
-COLD static int map_fault(const struct map_call *call, int result, struct ${NAME}_error *error)
+APART static int map_fault(const struct map_call *call, int result, struct ${NAME}_error *error)
 {
     return driver_fault(error, result, "cuTensorMapEncodeTiled", call->name);
 }

@@ -8,9 +8,37 @@ INLINE void put(uint64_t *word, size_t offset, const void *value, size_t bytes)
     memcpy((unsigned char *)word + offset, value, bytes);
 }
 
-/* memcpy of libc, which takes the widest registers of the machine that runs it; what a compiler puts in its place takes
- * those that every machine has. */
-static void *(*const volatile copy)(void *, const void *, size_t) = memcpy;
+/* A launch's bytes are copied by a function that load chooses, as what a compiler puts in the place of memcpy takes
+ * registers that every machine has. Where a machine has AVX, straight lines of it are faster than libc's memcpy, which
+ * finds out the size each time. */
+#if defined(__GNUC__) && defined(__x86_64__)
+typedef uint64_t lanes __attribute__((vector_size(32), aligned(8), may_alias));
+
+/* memcpy of a struct ${NAME}_params; the last 32 bytes overlap those before. */
+__attribute__((target("avx"))) static void *copy_avx(void *to, const void *from, size_t bytes)
+{
+    enum { count = sizeof(struct ${NAME}_params) / sizeof(lanes) };
+    const size_t last = sizeof(struct ${NAME}_params) - sizeof(lanes);
+    lanes *t = (lanes *)to;
+    const lanes *f = (const lanes *)from;
+    int i;
+#pragma GCC unroll 256
+    for (i = 0; i < count; i++)
+        t[i] = f[i];
+    *(lanes *)((unsigned char *)to + last) = *(const lanes *)((const unsigned char *)from + last);
+    (void)bytes;
+    return to;
+}
+#endif
+
+static void choose_copy(struct ${NAME} *k)
+{
+    k->copy = memcpy;
+#if defined(__GNUC__) && defined(__x86_64__)
+    if (__builtin_cpu_supports("avx"))
+        k->copy = copy_avx;
+#endif
+}
 
 /* Stores the grid; an extent of 0 anywhere stores zeros. */
 INLINE int put_grid(struct ${NAME}_params *p, int64_t x, int64_t y, int64_t z, struct ${NAME}_error *error)
@@ -88,15 +116,14 @@ static const struct ${NAME}_params launch_${i.id} ALIGNED = {
     ${i.param_bytes}, NULL, ${i.variant_index}, ${i.threads}, {${i.cluster.x}, ${i.cluster.y}, ${i.cluster.z}}, ${i.shared_bytes}, {0, 0, 0},
 };
 
-/* patched: whether maps are patched images; else the driver encodes them. dense: whether all strides are the default
- * ones. */
-INLINE int params_${i.id}(const struct ${NAME} *k, int patched, int dense, const struct ${NAME}_args *args,
+/* In a copy of that launch. patched: whether maps are patched images; else the driver encodes them. dense: whether all
+ * strides are the default ones. */
+INLINE int patch_${i.id}(const struct ${NAME} *k, int patched, int dense, const struct ${NAME}_args *args,
                           const struct tensor *t, struct ${NAME}_params *p, struct ${NAME}_error *error)
 {
 //@     if i.map_count > 0 then
     int status;
 //@     end
-    copy(p, &launch_${i.id}, sizeof *p);
     p->function = k->function[${i.variant_index}];
 //@     for _, q in ipairs(i.param) do
 //@         if q.kind == "map" then
@@ -146,8 +173,10 @@ INLINE int choose(const struct ${NAME} *k, const struct ${NAME}_args *args, cons
 //@ for _, g in ipairs(host.target) do
     case ${g.number}: /* ${g.arch} */
 //@     for _, i in ipairs(g.image) do
-        if (fits_${i}(t))
-            return params_${i}(k, k->static_images, 0, args, t, p, error);
+        if (fits_${i}(t)) {
+            k->copy(p, &launch_${i}, sizeof *p);
+            return patch_${i}(k, k->static_images, 0, args, t, p, error);
+        }
 //@     end
         return refuse_alignment(args, rules_${g.id}, sizeof rules_${g.id} / sizeof *rules_${g.id}, error);
 //@ end
@@ -157,7 +186,7 @@ INLINE int choose(const struct ${NAME} *k, const struct ${NAME}_args *args, cons
 }
 
 /* Whether these sizes leave nothing to compute; what their tensors are then does not matter. */
-COLD static int launches_nothing(const struct ${NAME} *k, const struct ${NAME}_args *args)
+APART static int launches_nothing(const struct ${NAME} *k, const struct ${NAME}_args *args)
 {
     struct ${NAME}_params p;
     memset(&p, 0, sizeof p);
@@ -172,7 +201,7 @@ COLD static int launches_nothing(const struct ${NAME} *k, const struct ${NAME}_a
 }
 
 /* Any arguments: those that are refused, empty tensors, maps that the driver encodes. */
-COLD static int params_of_any(const struct ${NAME} *k, const struct ${NAME}_args *args, struct ${NAME}_params *params,
+APART static int params_of_any(const struct ${NAME} *k, const struct ${NAME}_args *args, struct ${NAME}_params *params,
                               struct ${NAME}_error *error)
 {
     struct tensor t[tensors_in_all];
@@ -192,30 +221,34 @@ COLD static int params_of_any(const struct ${NAME} *k, const struct ${NAME}_args
 
 //@ local plain = host.guard_count + host.divisor_count == 0
 //@ if plain then
-/* Arguments that need no substitute, in the variant that asks most. Returns whether *params is filled. */
+/* Arguments that need no substitute, in the variant that asks most. Returns whether *params is filled. The copy comes
+ * first: nothing but pointers must be kept across it. */
 INLINE int params_of_ordinary(const struct ${NAME} *k, const struct ${NAME}_args *args, int dense,
                               struct ${NAME}_params *params)
 {
     struct tensor t[tensors_in_all];
-    resolve(args, dense, t);
-    if (!LIKELY(ordinary_tensors(t, dense)))
-        return 0;
-    assume_ordinary(args, t);
     switch (k->target) {
 //@     for _, g in ipairs(host.target) do
 //@         local first
 //@         for _, i in ipairs(host.image) do if i.id == g.image[1] then first = i end end
-//@         local condition = "LIKELY(fits_" .. first.id .. "(t))"
-//@         if first.map_count > 0 then condition = "k->static_images && " .. condition end
     case ${g.number}: /* ${g.arch} */
-        return ${condition} && !params_${first.id}(k, 1, dense, args, t, params, NULL);
+//@         if first.map_count > 0 then
+        if (!LIKELY(k->static_images))
+            return 0;
+//@         end
+        k->copy(params, &launch_${first.id}, sizeof *params);
+        resolve(args, dense, t);
+        if (!LIKELY(ordinary_tensors(t, dense)))
+            return 0;
+        assume_ordinary(args, t);
+        return LIKELY(fits_${first.id}(t)) && !patch_${first.id}(k, 1, dense, args, t, params, NULL);
 //@     end
     default:
         return 0;
     }
 }
 
-COLD static int params_of_strided(const struct ${NAME} *k, const struct ${NAME}_args *args, struct ${NAME}_params *params)
+APART static int params_of_strided(const struct ${NAME} *k, const struct ${NAME}_args *args, struct ${NAME}_params *params)
 {
     return params_of_ordinary(k, args, 0, params);
 }

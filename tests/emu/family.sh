@@ -10,16 +10,7 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/tw_family_XXXXXX") || exit 3
 trap 'rm -rf "$work"' EXIT
 TILEWRIGHT_CACHE=${TILEWRIGHT_CACHE:-$work/cache}
 export TILEWRIGHT_CACHE program
-count=0 failed=0
-
-ok() { # status name [file that shows what is wrong]
-    count=$((count + 1))
-    if [ "$1" -eq 0 ]; then echo "ok $count - $2"; else
-        failed=$((failed + 1))
-        echo "not ok $count - $2"
-        [ $# -lt 3 ] || grep -v '^verified' "$3" | cut -c 1-400 | head -n 20 | sed 's/^/# /'
-    fi
-}
+. tests/tap.sh
 
 if ! "$program" doctor >/dev/null 2>&1; then
     echo "ok 1 - kernels on the emulator # SKIP there is no NVRTC"

@@ -82,22 +82,22 @@ enum { target_count = sizeof targets / sizeof *targets };
 
 /* ---- failures -------------------------------------------------------------------------------------------------- */
 
-/* What only failures run is kept out of the way of launches, and what every launch runs is one stretch of code. */
+/* What few calls run is kept apart from launches, and what every launch runs is one stretch of code. */
 #if defined(__GNUC__)
-#define COLD __attribute__((noinline))
+#define APART __attribute__((noinline))
 #define INLINE static inline __attribute__((always_inline))
 #define ALIGNED __attribute__((aligned(64)))
 #define LIKELY(condition) __builtin_expect(!!(condition), 1)
 #define ASSUME(fact) do { if (!(fact)) __builtin_unreachable(); } while (0)
 #else
-#define COLD
+#define APART
 #define INLINE static inline
 #define ALIGNED
 #define LIKELY(condition) (condition)
 #define ASSUME(fact) ((void)0)
 #endif
 
-COLD static int fail(struct gemm_bf16_error *error, int status, int result, const char *format, ...)
+APART static int fail(struct gemm_bf16_error *error, int status, int result, const char *format, ...)
 {
     va_list list;
     if (!error)
@@ -110,7 +110,7 @@ COLD static int fail(struct gemm_bf16_error *error, int status, int result, cons
     return status;
 }
 
-COLD static int driver_fault(struct gemm_bf16_error *error, int result, const char *call, const char *of)
+APART static int driver_fault(struct gemm_bf16_error *error, int result, const char *call, const char *of)
 {
     enum { out_of_memory = 2, not_initialized = 3, no_context = 201 };
     int status = gemm_bf16_DRIVER;
@@ -404,7 +404,7 @@ INLINE void resolve(const struct gemm_bf16_args *args, int dense, struct tensor 
     t[tensor_D].stride[0] = dense || !args->D_stride[0] ? args->N : args->D_stride[0];
 }
 
-COLD static int refuse_size(struct gemm_bf16_error *error, const char *name, int64_t value, int64_t limit, int64_t multiple)
+APART static int refuse_size(struct gemm_bf16_error *error, const char *name, int64_t value, int64_t limit, int64_t multiple)
 {
     long long v = (long long)value;
     if (value < 0)
@@ -428,7 +428,7 @@ INLINE int check_sizes(const struct gemm_bf16_args *args, struct gemm_bf16_error
     return gemm_bf16_OK;
 }
 
-COLD static int refuse_address(struct gemm_bf16_error *error, const char *name, uint64_t address)
+APART static int refuse_address(struct gemm_bf16_error *error, const char *name, uint64_t address)
 {
     if (address == 0)
         return fail(error, gemm_bf16_INVALID, 0, "%s is NULL; pass the tensor's device address", name);
@@ -436,7 +436,7 @@ COLD static int refuse_address(struct gemm_bf16_error *error, const char *name, 
                 (unsigned long long)address);
 }
 
-COLD static int refuse_stride(struct gemm_bf16_error *error, const char *name, int dim, int64_t stride, uint64_t bytes)
+APART static int refuse_stride(struct gemm_bf16_error *error, const char *name, int dim, int64_t stride, uint64_t bytes)
 {
     return fail(error, gemm_bf16_INVALID, 0, "%s_stride[%d] is %lld elements of %llu bytes; strides are 0 or more and below "
                 "2^40 bytes, %llu elements [TMA-STRMAX]", name, dim, (long long)stride, (unsigned long long)bytes,
@@ -523,7 +523,7 @@ INLINE void assume_ordinary(const struct gemm_bf16_args *args, const struct tens
 }
 
 /* Says which tensor keeps the variant that asks least from being taken, and what would do. */
-COLD static int refuse_alignment(const struct gemm_bf16_args *args, const struct rule *rule, int rules, struct gemm_bf16_error *error)
+APART static int refuse_alignment(const struct gemm_bf16_args *args, const struct rule *rule, int rules, struct gemm_bf16_error *error)
 {
     struct tensor tensor[tensors_in_all];
     int i, d;
@@ -636,7 +636,7 @@ static int encode(const struct gemm_bf16 *k, const struct map_call *call, uint64
     return 0;
 }
 
-COLD static int map_fault(const struct map_call *call, int result, struct gemm_bf16_error *error)
+APART static int map_fault(const struct map_call *call, int result, struct gemm_bf16_error *error)
 {
     return driver_fault(error, result, "cuTensorMapEncodeTiled", call->name);
 }
@@ -886,9 +886,37 @@ INLINE void put(uint64_t *word, size_t offset, const void *value, size_t bytes)
     memcpy((unsigned char *)word + offset, value, bytes);
 }
 
-/* memcpy of libc, which takes the widest registers of the machine that runs it; what a compiler puts in its place takes
- * those that every machine has. */
-static void *(*const volatile copy)(void *, const void *, size_t) = memcpy;
+/* A launch's bytes are copied by a function that load chooses, as what a compiler puts in the place of memcpy takes
+ * registers that every machine has. Where a machine has AVX, straight lines of it are faster than libc's memcpy, which
+ * finds out the size each time. */
+#if defined(__GNUC__) && defined(__x86_64__)
+typedef uint64_t lanes __attribute__((vector_size(32), aligned(8), may_alias));
+
+/* memcpy of a struct gemm_bf16_params; the last 32 bytes overlap those before. */
+__attribute__((target("avx"))) static void *copy_avx(void *to, const void *from, size_t bytes)
+{
+    enum { count = sizeof(struct gemm_bf16_params) / sizeof(lanes) };
+    const size_t last = sizeof(struct gemm_bf16_params) - sizeof(lanes);
+    lanes *t = (lanes *)to;
+    const lanes *f = (const lanes *)from;
+    int i;
+#pragma GCC unroll 256
+    for (i = 0; i < count; i++)
+        t[i] = f[i];
+    *(lanes *)((unsigned char *)to + last) = *(const lanes *)((const unsigned char *)from + last);
+    (void)bytes;
+    return to;
+}
+#endif
+
+static void choose_copy(struct gemm_bf16 *k)
+{
+    k->copy = memcpy;
+#if defined(__GNUC__) && defined(__x86_64__)
+    if (__builtin_cpu_supports("avx"))
+        k->copy = copy_avx;
+#endif
+}
 
 /* Stores the grid; an extent of 0 anywhere stores zeros. */
 INLINE int put_grid(struct gemm_bf16_params *p, int64_t x, int64_t y, int64_t z, struct gemm_bf16_error *error)
@@ -931,12 +959,11 @@ static const struct gemm_bf16_params launch_sm_80 ALIGNED = {
     64, NULL, 0, 256, {1, 1, 1}, 98304, {0, 0, 0},
 };
 
-/* patched: whether maps are patched images; else the driver encodes them. dense: whether all strides are the default
- * ones. */
-INLINE int params_sm_80(const struct gemm_bf16 *k, int patched, int dense, const struct gemm_bf16_args *args,
+/* In a copy of that launch. patched: whether maps are patched images; else the driver encodes them. dense: whether all
+ * strides are the default ones. */
+INLINE int patch_sm_80(const struct gemm_bf16 *k, int patched, int dense, const struct gemm_bf16_args *args,
                           const struct tensor *t, struct gemm_bf16_params *p, struct gemm_bf16_error *error)
 {
-    copy(p, &launch_sm_80, sizeof *p);
     p->function = k->function[0];
     put(p->word, 0, &t[tensor_A].address, 8);
     put(p->word, 8, &t[tensor_B].address, 8);
@@ -986,12 +1013,11 @@ static const struct gemm_bf16_params launch_sm_80_unaligned ALIGNED = {
     64, NULL, 1, 256, {1, 1, 1}, 98304, {0, 0, 0},
 };
 
-/* patched: whether maps are patched images; else the driver encodes them. dense: whether all strides are the default
- * ones. */
-INLINE int params_sm_80_unaligned(const struct gemm_bf16 *k, int patched, int dense, const struct gemm_bf16_args *args,
+/* In a copy of that launch. patched: whether maps are patched images; else the driver encodes them. dense: whether all
+ * strides are the default ones. */
+INLINE int patch_sm_80_unaligned(const struct gemm_bf16 *k, int patched, int dense, const struct gemm_bf16_args *args,
                           const struct tensor *t, struct gemm_bf16_params *p, struct gemm_bf16_error *error)
 {
-    copy(p, &launch_sm_80_unaligned, sizeof *p);
     p->function = k->function[1];
     put(p->word, 0, &t[tensor_A].address, 8);
     put(p->word, 8, &t[tensor_B].address, 8);
@@ -1048,13 +1074,12 @@ static const struct gemm_bf16_params launch_sm_90a ALIGNED = {
     448, NULL, 0, 384, {2, 1, 1}, 229440, {0, 0, 0},
 };
 
-/* patched: whether maps are patched images; else the driver encodes them. dense: whether all strides are the default
- * ones. */
-INLINE int params_sm_90a(const struct gemm_bf16 *k, int patched, int dense, const struct gemm_bf16_args *args,
+/* In a copy of that launch. patched: whether maps are patched images; else the driver encodes them. dense: whether all
+ * strides are the default ones. */
+INLINE int patch_sm_90a(const struct gemm_bf16 *k, int patched, int dense, const struct gemm_bf16_args *args,
                           const struct tensor *t, struct gemm_bf16_params *p, struct gemm_bf16_error *error)
 {
     int status;
-    copy(p, &launch_sm_90a, sizeof *p);
     p->function = k->function[0];
     status = A_map(k, patched, dense, &t[tensor_A], p->word + 0, error);
     if (status)
@@ -1110,13 +1135,12 @@ static const struct gemm_bf16_params launch_sm_90a_unaligned ALIGNED = {
     320, NULL, 1, 384, {2, 1, 1}, 213568, {0, 0, 0},
 };
 
-/* patched: whether maps are patched images; else the driver encodes them. dense: whether all strides are the default
- * ones. */
-INLINE int params_sm_90a_unaligned(const struct gemm_bf16 *k, int patched, int dense, const struct gemm_bf16_args *args,
+/* In a copy of that launch. patched: whether maps are patched images; else the driver encodes them. dense: whether all
+ * strides are the default ones. */
+INLINE int patch_sm_90a_unaligned(const struct gemm_bf16 *k, int patched, int dense, const struct gemm_bf16_args *args,
                           const struct tensor *t, struct gemm_bf16_params *p, struct gemm_bf16_error *error)
 {
     int status;
-    copy(p, &launch_sm_90a_unaligned, sizeof *p);
     p->function = k->function[1];
     status = A_map(k, patched, dense, &t[tensor_A], p->word + 0, error);
     if (status)
@@ -1162,16 +1186,24 @@ INLINE int choose(const struct gemm_bf16 *k, const struct gemm_bf16_args *args, 
 {
     switch (k->target) {
     case 1: /* sm_80 */
-        if (fits_sm_80(t))
-            return params_sm_80(k, k->static_images, 0, args, t, p, error);
-        if (fits_sm_80_unaligned(t))
-            return params_sm_80_unaligned(k, k->static_images, 0, args, t, p, error);
+        if (fits_sm_80(t)) {
+            k->copy(p, &launch_sm_80, sizeof *p);
+            return patch_sm_80(k, k->static_images, 0, args, t, p, error);
+        }
+        if (fits_sm_80_unaligned(t)) {
+            k->copy(p, &launch_sm_80_unaligned, sizeof *p);
+            return patch_sm_80_unaligned(k, k->static_images, 0, args, t, p, error);
+        }
         return refuse_alignment(args, rules_sm_80, sizeof rules_sm_80 / sizeof *rules_sm_80, error);
     case 2: /* sm_90a */
-        if (fits_sm_90a(t))
-            return params_sm_90a(k, k->static_images, 0, args, t, p, error);
-        if (fits_sm_90a_unaligned(t))
-            return params_sm_90a_unaligned(k, k->static_images, 0, args, t, p, error);
+        if (fits_sm_90a(t)) {
+            k->copy(p, &launch_sm_90a, sizeof *p);
+            return patch_sm_90a(k, k->static_images, 0, args, t, p, error);
+        }
+        if (fits_sm_90a_unaligned(t)) {
+            k->copy(p, &launch_sm_90a_unaligned, sizeof *p);
+            return patch_sm_90a_unaligned(k, k->static_images, 0, args, t, p, error);
+        }
         return refuse_alignment(args, rules_sm_90a, sizeof rules_sm_90a / sizeof *rules_sm_90a, error);
     default:
         return fail(error, gemm_bf16_INVALID, 0, "the kernel is not loaded");
@@ -1179,7 +1211,7 @@ INLINE int choose(const struct gemm_bf16 *k, const struct gemm_bf16_args *args, 
 }
 
 /* Whether these sizes leave nothing to compute; what their tensors are then does not matter. */
-COLD static int launches_nothing(const struct gemm_bf16 *k, const struct gemm_bf16_args *args)
+APART static int launches_nothing(const struct gemm_bf16 *k, const struct gemm_bf16_args *args)
 {
     struct gemm_bf16_params p;
     memset(&p, 0, sizeof p);
@@ -1194,7 +1226,7 @@ COLD static int launches_nothing(const struct gemm_bf16 *k, const struct gemm_bf
 }
 
 /* Any arguments: those that are refused, empty tensors, maps that the driver encodes. */
-COLD static int params_of_any(const struct gemm_bf16 *k, const struct gemm_bf16_args *args, struct gemm_bf16_params *params,
+APART static int params_of_any(const struct gemm_bf16 *k, const struct gemm_bf16_args *args, struct gemm_bf16_params *params,
                               struct gemm_bf16_error *error)
 {
     struct tensor t[tensors_in_all];
@@ -1212,26 +1244,35 @@ COLD static int params_of_any(const struct gemm_bf16 *k, const struct gemm_bf16_
     return status;
 }
 
-/* Arguments that need no substitute, in the variant that asks most. Returns whether *params is filled. */
+/* Arguments that need no substitute, in the variant that asks most. Returns whether *params is filled. The copy comes
+ * first: nothing but pointers must be kept across it. */
 INLINE int params_of_ordinary(const struct gemm_bf16 *k, const struct gemm_bf16_args *args, int dense,
                               struct gemm_bf16_params *params)
 {
     struct tensor t[tensors_in_all];
-    resolve(args, dense, t);
-    if (!LIKELY(ordinary_tensors(t, dense)))
-        return 0;
-    assume_ordinary(args, t);
     switch (k->target) {
     case 1: /* sm_80 */
-        return LIKELY(fits_sm_80(t)) && !params_sm_80(k, 1, dense, args, t, params, NULL);
+        k->copy(params, &launch_sm_80, sizeof *params);
+        resolve(args, dense, t);
+        if (!LIKELY(ordinary_tensors(t, dense)))
+            return 0;
+        assume_ordinary(args, t);
+        return LIKELY(fits_sm_80(t)) && !patch_sm_80(k, 1, dense, args, t, params, NULL);
     case 2: /* sm_90a */
-        return k->static_images && LIKELY(fits_sm_90a(t)) && !params_sm_90a(k, 1, dense, args, t, params, NULL);
+        if (!LIKELY(k->static_images))
+            return 0;
+        k->copy(params, &launch_sm_90a, sizeof *params);
+        resolve(args, dense, t);
+        if (!LIKELY(ordinary_tensors(t, dense)))
+            return 0;
+        assume_ordinary(args, t);
+        return LIKELY(fits_sm_90a(t)) && !patch_sm_90a(k, 1, dense, args, t, params, NULL);
     default:
         return 0;
     }
 }
 
-COLD static int params_of_strided(const struct gemm_bf16 *k, const struct gemm_bf16_args *args, struct gemm_bf16_params *params)
+APART static int params_of_strided(const struct gemm_bf16 *k, const struct gemm_bf16_args *args, struct gemm_bf16_params *params)
 {
     return params_of_ordinary(k, args, 0, params);
 }
@@ -1415,6 +1456,7 @@ int gemm_bf16_load(struct gemm_bf16 *kernel, const struct gemm_bf16_driver *driv
     struct gemm_bf16 *k = kernel;
     int status, result, device = 0, major = 0, minor = 0, sm_count = 0;
     memset(k, 0, sizeof *k);
+    choose_copy(k);
     status = driver ? take_driver(k, driver, error) : open_driver(k, error);
     if (status)
         goto fail;
@@ -1486,7 +1528,7 @@ int gemm_bf16_workspace(const struct gemm_bf16 *kernel, const struct gemm_bf16_a
 int gemm_bf16_launch(const struct gemm_bf16 *kernel, const struct gemm_bf16_args *args, void *stream,
                    struct gemm_bf16_error *error)
 {
-    struct gemm_bf16_params p;
+    struct gemm_bf16_params p ALIGNED;
     struct launch_config config;
     void *arguments[1];
     int result, status = gemm_bf16_params(kernel, args, &p, error);

@@ -61,15 +61,18 @@ struct gemm_bf16_driver {
 /* A loaded kernel. The caller's memory; its fields belong to the functions below. */
 struct gemm_bf16 {
     struct gemm_bf16_driver driver;
-    void *library;             /* libcuda, where load opened it */
-    void *module[2];           /* by variant */
-    void *function[2];
-    int32_t resident[2];       /* multiprocessors that persistent grids are made for */
+    /* what every launch reads, beside the driver's launch */
     int target;                /* architecture in use; 0: nothing is loaded */
+    int static_images;         /* tensor maps are copied and patched, not encoded by the driver */
+    void *(*copy)(void *to, const void *from, size_t bytes); /* of a launch; memcpy, or what this machine does faster */
+    void *function[2];         /* by variant */
+    int32_t resident[2];       /* multiprocessors that persistent grids are made for */
+    /* the rest */
+    void *module[2];
+    void *library;             /* libcuda, where load opened it */
     int capability;            /* of the device: 90 for 9.0 */
     int driver_version;        /* 13000 for 13.0 */
-    int static_images;         /* tensor maps are copied and patched, not encoded by the driver */
-    char images[200];          /* why not, where they are not */
+    char images[200];          /* why they are not static, where they are not */
 };
 
 /* What one launch computes on. Strides count elements and stand in memory order, the innermost dimension, whose stride
@@ -155,7 +158,8 @@ int gemm_bf16_workspace(const struct gemm_bf16 *kernel, const struct gemm_bf16_a
                       struct gemm_bf16_error *error);
 
 /* Check the arguments, choose the variant and fill *params: for launches of one's own, and to update a graph's nodes.
- * Allocates nothing; a driver call only where the images are not static. Thread-safe as workspace. */
+ * Allocates nothing; a driver call only where the images are not static. After a failure *params may
+ * hold anything. Thread-safe as workspace. */
 int gemm_bf16_params(const struct gemm_bf16 *kernel, const struct gemm_bf16_args *args, struct gemm_bf16_params *params,
                    struct gemm_bf16_error *error);
 

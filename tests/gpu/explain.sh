@@ -10,16 +10,7 @@ here=tests/gpu/explain
 work=$(mktemp -d "${TMPDIR:-/tmp}/tw_explain_XXXXXX") || exit 3
 trap 'rm -rf "$work"' EXIT
 unset CUDA_INJECTION64_PATH TILEWRIGHT_EXPLAIN_LOG TILEWRIGHT_EXPLAIN_WARNINGS
-count=0 failed=0
-
-ok() { # status name [file that shows what is wrong]
-    count=$((count + 1))
-    if [ "$1" -eq 0 ]; then echo "ok $count - $2"; else
-        failed=$((failed + 1))
-        echo "not ok $count - $2"
-        [ $# -lt 3 ] || head -n 40 "$3" | sed 's/^/# /'
-    fi
-}
+. tests/tap.sh
 
 skip() { # name why
     count=$((count + 1))

@@ -600,7 +600,10 @@ static int driver_event_destroy(void *event)
     return drop(event);
 }
 
-/* Encoding tensor maps is optional, and this driver has none. */
+/* Encoding tensor maps and updating graphs is optional, and this driver has none of it. */
+#define driver_launch_plain NULL
+#define driver_graph_nodes NULL
+#define driver_graph_set_kernel NULL
 #define driver_encode_tiled NULL
 #define driver_encode_im2col NULL
 #define driver_encode_im2col_wide NULL
