@@ -113,8 +113,8 @@ static int64_t as_int32(uint64_t v)
     return low >> 31 ? (int64_t)low - (INT64_C(1) << 32) : (int64_t)low;
 }
 
-// Whether the driver finds the bounding box of a spatial dimension empty: its last pixel, dim - 1 + upper in 32-bit
-// signed arithmetic, lies before its first, lower.
+// Whether the driver finds the bounding box of a spatial dimension empty: its end, dim + upper in 32-bit signed
+// arithmetic, is no further than its first pixel, lower.
 static int tmap_flat(const struct tw_tensormap_call *c, const struct tmap_facts *d, unsigned pixel)
 {
     if (d->rank < 3 || pixel >= d->rank - 2)
@@ -122,22 +122,36 @@ static int tmap_flat(const struct tw_tensormap_call *c, const struct tmap_facts 
     uint64_t dim = c->dim[tmap_pixel_dim(c, pixel)];
     if (dim < 1 || dim > UINT64_C(1) << 32)
         return 0;
-    return as_int32(dim - 1 + (uint64_t)tmap_corner(c, c->upper, pixel)) < tmap_corner(c, c->lower, pixel);
+    return as_int32(dim + (uint64_t)tmap_corner(c, c->upper, pixel)) <= tmap_corner(c, c->lower, pixel);
 }
 
-// tmap_flat because of the dimension: it is past 2^31, or its corners, being 0, are not to blame.
+// tmap_flat because of the dimension: it is past 2^31 - 1 by itself.
 static int tmap_flat_dim(const struct tw_tensormap_call *c, const struct tmap_facts *d, unsigned pixel)
 {
-    return tmap_flat(c, d, pixel) && c->dim[tmap_pixel_dim(c, pixel)] > UINT64_C(1) << 31;
+    return tmap_flat(c, d, pixel) && c->dim[tmap_pixel_dim(c, pixel)] > INT32_MAX;
 }
 
-// The smallest upper corner that leaves one pixel, or, where the sum leaves 32 bits, the largest that keeps it inside.
+// tmap_flat because of the upper corner, with which the end is past 2^31 - 1.
+static int tmap_flat_end(const struct tw_tensormap_call *c, const struct tmap_facts *d, unsigned pixel)
+{
+    return tmap_flat(c, d, pixel) && !tmap_flat_dim(c, d, pixel) &&
+           (int64_t)c->dim[tmap_pixel_dim(c, pixel)] + tmap_corner(c, c->upper, pixel) > INT32_MAX;
+}
+
+// The largest dimension and the largest upper corner whose end is 2^31 - 1, and the smallest corner that leaves a pixel.
+static uint64_t tmap_dim_fix(const struct tw_tensormap_call *c, const struct tmap_facts *d, unsigned pixel)
+{
+    return d->rank < 3 || pixel > 2 ? 0 : (uint64_t)(INT32_MAX - tmap_corner(c, c->upper, pixel));
+}
+
+static uint64_t tmap_end_fix(const struct tw_tensormap_call *c, const struct tmap_facts *d, unsigned pixel)
+{
+    return d->rank < 3 ? 0 : (uint64_t)(INT32_MAX - (int64_t)c->dim[tmap_pixel_dim(c, pixel)]);
+}
+
 static uint64_t tmap_flat_fix(const struct tw_tensormap_call *c, const struct tmap_facts *d, unsigned pixel)
 {
-    if (d->rank < 3)
-        return 0;
-    int64_t last = (int64_t)(c->dim[tmap_pixel_dim(c, pixel)] - 1), upper = c->upper[pixel];
-    return (uint64_t)(last + upper > INT32_MAX ? INT32_MAX - last : c->lower[pixel] - last);
+    return d->rank < 3 ? 0 : (uint64_t)((int64_t)c->lower[pixel] + 1 - (int64_t)c->dim[tmap_pixel_dim(c, pixel)]);
 }
 
 static struct tmap_facts derive(const struct tw_tensormap_call *c, int cc)

@@ -50,33 +50,12 @@ static double now(void)
 
 /* ---- descriptors ------------------------------------------------------------------------------------------------- */
 
-static int driver_encode_call(struct lab *lab, const struct tw_tensormap_call *c, uint64_t *map)
-{
-    void *address = (void *)(uintptr_t)c->addr;
-    switch (c->func) {
-    case TW_TENSORMAP_TILED:
-        return lab->driver->encode_tiled(map, (int)c->dtype, c->rank, address, c->dim, c->stride, c->box, c->estride,
-                                         (int)c->interleave, (int)c->swizzle, (int)c->l2, (int)c->oob);
-    case TW_TENSORMAP_IM2COL:
-        return lab->driver->encode_im2col(map, (int)c->dtype, c->rank, address, c->dim, c->stride, c->lower, c->upper,
-                                          c->channels, c->pixels, c->estride, (int)c->interleave, (int)c->swizzle,
-                                          (int)c->l2, (int)c->oob);
-    default:
-        return lab->driver->encode_im2col_wide
-                   ? lab->driver->encode_im2col_wide(map, (int)c->dtype, c->rank, address, c->dim, c->stride,
-                                                     c->lower[0], c->upper[0], c->channels, c->pixels, c->estride,
-                                                     (int)c->interleave, (int)c->mode, (int)c->swizzle, (int)c->l2,
-                                                     (int)c->oob)
-                   : -1;
-    }
-}
-
 /* which: descriptors of an operation */
 static int driver_encode(struct lab *lab, int which, long count)
 {
     for (; count > 0; count--)
         for (int i = 0; i < which; i++)
-            if (driver_encode_call(lab, &lab->call[0], lab->map[i]))
+            if (tw_driver_encode(lab->driver, &lab->call[0], lab->map[i]))
                 return 1;
     return 0;
 }
@@ -94,7 +73,7 @@ static int library_encode(struct lab *lab, int which, long count)
 static int driver_kind(struct lab *lab, int which, long count)
 {
     for (; count > 0; count--)
-        if (driver_encode_call(lab, &lab->call[which], lab->map[0]))
+        if (tw_driver_encode(lab->driver, &lab->call[which], lab->map[0]))
             return 1;
     return 0;
 }

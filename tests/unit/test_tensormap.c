@@ -272,16 +272,17 @@ static void test_im2col_box(void **state)
         WITH(im2col, c.interleave = 1, c.lower[0] = 0, c.upper[0] = -20), 90, "TMA-AREA", 0,
         "upper[0] is -20, which leaves a bounding box dim + upper - lower = 0 pixels wide in that dimension, not 1 or "
         "more; write a larger upper corner");
-    // Past 2^31 the driver sees a negative extent.
+    // Where dim + upper reaches 2^31, the driver sees a negative number.
     accepted(WITH(im2col, c.dim[1] = UINT64_C(1) << 31));
     broken(WITH(im2col, c.dim[1] = (UINT64_C(1) << 31) + 5, c.upper[0] = -3), "TMA-AREA", 1,
-           "dim[1] is 2147483653 pixels, which the driver takes for a negative number past 2147483648 (2^31), and "
-           "finds no "
-           "bounding box; write 2147483648 or less");
+           "dim[1] is 2147483653 pixels, and dim + upper in that dimension is past 2147483647 (2^31 - 1), which the "
+           "driver takes for a negative number, and finds no bounding box; write 2147483650 or less");
+    broken(WITH(im2col, c.dim[1] = INT32_MAX, c.upper[0] = 2), "TMA-AREA", 0,
+           "upper[0] is 2, and dim + upper in that dimension is past 2147483647 (2^31 - 1), which the driver takes for "
+           "a negative number, and finds no bounding box; write 0 or less");
     broken(WITH(wide, c.dim[2] = UINT64_C(3952631812)), "TMA-AREA", 2,
-           "dim[2] is 3952631812 pixels, which the driver takes for a negative number past 2147483648 (2^31), and "
-           "finds no "
-           "bounding box; write 2147483648 or less");
+           "dim[2] is 3952631812 pixels, and dim + upper in that dimension is past 2147483647 (2^31 - 1), which the "
+           "driver takes for a negative number, and finds no bounding box; write 2147483647 or less");
     accepted(WITH(im2col, c.dim[3] = UINT64_C(1) << 32)); // the outermost has no corner
 }
 
