@@ -1,4 +1,4 @@
-#include "fake_cuda.h"
+#include "fake_internal.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -12,8 +12,7 @@ static struct {
     const char *name, *value;
 } variables[8];
 
-/* Count a call; true if it is the one that fails. */
-static bool fails(unsigned kind)
+bool fake_fails(unsigned kind)
 {
     if (!(fake.failing & kind) || ++fake.calls != fake.fail_at)
         return false;
@@ -25,7 +24,7 @@ static bool fails(unsigned kind)
 
 static void *fake_alloc(void *self, size_t bytes)
 {
-    void *pointer = fails(FAKE_MEMORY) ? NULL : malloc(bytes);
+    void *pointer = fake_fails(FAKE_MEMORY) ? NULL : malloc(bytes);
 
     (void)self;
     if (pointer) {
@@ -37,7 +36,7 @@ static void *fake_alloc(void *self, size_t bytes)
 
 static void *fake_realloc(void *self, void *old, size_t bytes)
 {
-    void *pointer = fails(FAKE_MEMORY) ? NULL : realloc(old, bytes);
+    void *pointer = fake_fails(FAKE_MEMORY) ? NULL : realloc(old, bytes);
 
     (void)self;
     if (pointer && !old)
@@ -57,7 +56,7 @@ static void fake_free(void *self, void *pointer)
 
 static int fake_open(void *self, const char *path, int flags, unsigned mode)
 {
-    int file = fails(FAKE_FILES) ? -fake.file_errno : real.files.open(self, path, flags, mode);
+    int file = fake_fails(FAKE_FILES) ? -fake.file_errno : real.files.open(self, path, flags, mode);
 
     if (file >= 0)
         fake.files_open++;
@@ -66,25 +65,25 @@ static int fake_open(void *self, const char *path, int flags, unsigned mode)
 
 static long fake_read(void *self, int file, void *bytes, size_t count)
 {
-    return fails(FAKE_FILES) ? -fake.file_errno : real.files.read(self, file, bytes, count);
+    return fake_fails(FAKE_FILES) ? -fake.file_errno : real.files.read(self, file, bytes, count);
 }
 
 static long fake_write(void *self, int file, const void *bytes, size_t count)
 {
-    return fails(FAKE_FILES) ? -fake.file_errno : real.files.write(self, file, bytes, count);
+    return fake_fails(FAKE_FILES) ? -fake.file_errno : real.files.write(self, file, bytes, count);
 }
 
 static int fake_sync(void *self, int file)
 {
     (void)self;
     (void)file;
-    return fails(FAKE_FILES) ? -fake.file_errno : 0; /* tests need no disk */
+    return fake_fails(FAKE_FILES) ? -fake.file_errno : 0; /* tests need no disk */
 }
 
 /* A close that fails has closed all the same, as on Linux. */
 static int fake_close(void *self, int file)
 {
-    bool failing = fails(FAKE_FILES);
+    bool failing = fake_fails(FAKE_FILES);
     int result = real.files.close(self, file);
 
     fake.files_open--;
@@ -93,37 +92,37 @@ static int fake_close(void *self, int file)
 
 static int fake_lock(void *self, int file)
 {
-    return fails(FAKE_FILES) ? -fake.file_errno : real.files.lock(self, file);
+    return fake_fails(FAKE_FILES) ? -fake.file_errno : real.files.lock(self, file);
 }
 
 static int fake_rename(void *self, const char *from, const char *to)
 {
-    return fails(FAKE_FILES) ? -fake.file_errno : real.files.rename(self, from, to);
+    return fake_fails(FAKE_FILES) ? -fake.file_errno : real.files.rename(self, from, to);
 }
 
 static int fake_unlink(void *self, const char *path)
 {
-    return fails(FAKE_FILES) ? -fake.file_errno : real.files.unlink(self, path);
+    return fake_fails(FAKE_FILES) ? -fake.file_errno : real.files.unlink(self, path);
 }
 
 static int fake_mkdir(void *self, const char *path, unsigned mode)
 {
-    return fails(FAKE_FILES) ? -fake.file_errno : real.files.mkdir(self, path, mode);
+    return fake_fails(FAKE_FILES) ? -fake.file_errno : real.files.mkdir(self, path, mode);
 }
 
 static int fake_stat(void *self, const char *path, struct tw_file_info *info)
 {
-    return fails(FAKE_FILES) ? -fake.file_errno : real.files.stat(self, path, info);
+    return fake_fails(FAKE_FILES) ? -fake.file_errno : real.files.stat(self, path, info);
 }
 
 static int fake_realpath(void *self, const char *path, char *out, size_t out_bytes)
 {
-    return fails(FAKE_FILES) ? -fake.file_errno : real.files.realpath(self, path, out, out_bytes);
+    return fake_fails(FAKE_FILES) ? -fake.file_errno : real.files.realpath(self, path, out, out_bytes);
 }
 
 static int fake_folder_open(void *self, const char *path, void **folder)
 {
-    int result = fails(FAKE_FILES) ? -fake.file_errno : real.files.folder_open(self, path, folder);
+    int result = fake_fails(FAKE_FILES) ? -fake.file_errno : real.files.folder_open(self, path, folder);
 
     if (!result)
         fake.files_open++;
@@ -132,7 +131,7 @@ static int fake_folder_open(void *self, const char *path, void **folder)
 
 static int fake_folder_next(void *self, void *folder, char *name, size_t name_bytes)
 {
-    return fails(FAKE_FILES) ? -fake.file_errno : real.files.folder_next(self, folder, name, name_bytes);
+    return fake_fails(FAKE_FILES) ? -fake.file_errno : real.files.folder_next(self, folder, name, name_bytes);
 }
 
 static void fake_folder_close(void *self, void *folder)
@@ -149,7 +148,7 @@ static int nvrtc_version(int *major, int *minor)
 {
     *major = fake.version_major;
     *minor = fake.version_minor;
-    return fails(FAKE_NVRTC) ? 11 : 0;
+    return fake_fails(FAKE_NVRTC) ? 11 : 0;
 }
 
 static const char *nvrtc_error_string(int result)
@@ -161,7 +160,7 @@ static int nvrtc_create(void **program, const char *source, const char *name, in
                         const char *const *headers, const char *const *header_names)
 {
     (void)source, (void)name, (void)header_count, (void)headers, (void)header_names;
-    if (fails(FAKE_NVRTC))
+    if (fake_fails(FAKE_NVRTC))
         return 2;
     fake.programs_live++;
     *program = &program_object;
@@ -172,7 +171,7 @@ static int nvrtc_destroy(void **program)
 {
     fake.programs_live--;
     *program = NULL;
-    return fails(FAKE_NVRTC) ? 11 : 0;
+    return fake_fails(FAKE_NVRTC) ? 11 : 0;
 }
 
 static int nvrtc_compile(void *program, int option_count, const char *const *options)
@@ -184,7 +183,7 @@ static int nvrtc_compile(void *program, int option_count, const char *const *opt
     fake.option_count = option_count;
     for (i = 0; i < option_count && i < 8; i++)
         snprintf(fake.options[i], sizeof fake.options[i], "%s", options[i]);
-    return fails(FAKE_NVRTC) ? 11 : fake.compile_result;
+    return fake_fails(FAKE_NVRTC) ? 11 : fake.compile_result;
 }
 
 static int nvrtc_cubin_size(void *program, size_t *bytes)
@@ -193,7 +192,7 @@ static int nvrtc_cubin_size(void *program, size_t *bytes)
 
     (void)program;
     *bytes = fake_cubin(buffer, sizeof buffer);
-    return fails(FAKE_NVRTC) ? 11 : 0;
+    return fake_fails(FAKE_NVRTC) ? 11 : 0;
 }
 
 static int nvrtc_cubin(void *program, char *bytes)
@@ -202,7 +201,7 @@ static int nvrtc_cubin(void *program, char *bytes)
 
     (void)program;
     memcpy(bytes, buffer, fake_cubin(buffer, sizeof buffer));
-    return fails(FAKE_NVRTC) ? 11 : 0;
+    return fake_fails(FAKE_NVRTC) ? 11 : 0;
 }
 
 static const char ptx[] = ".version 8.7\n.target sm_90a\n.visible .entry kern(\n)\n{ ret; }\n";
@@ -211,408 +210,34 @@ static int nvrtc_ptx_size(void *program, size_t *bytes)
 {
     (void)program;
     *bytes = sizeof ptx;
-    return fails(FAKE_NVRTC) ? 11 : 0;
+    return fake_fails(FAKE_NVRTC) ? 11 : 0;
 }
 
 static int nvrtc_ptx(void *program, char *text)
 {
     (void)program;
     memcpy(text, ptx, sizeof ptx);
-    return fails(FAKE_NVRTC) ? 11 : 0;
+    return fake_fails(FAKE_NVRTC) ? 11 : 0;
 }
 
 static int nvrtc_log_size(void *program, size_t *bytes)
 {
     (void)program;
     *bytes = strlen(fake.log) + 1;
-    return fails(FAKE_NVRTC) ? 11 : 0;
+    return fake_fails(FAKE_NVRTC) ? 11 : 0;
 }
 
 static int nvrtc_log(void *program, char *text)
 {
     (void)program;
     memcpy(text, fake.log, strlen(fake.log) + 1);
-    return fails(FAKE_NVRTC) ? 11 : 0;
+    return fake_fails(FAKE_NVRTC) ? 11 : 0;
 }
 
 static const struct tw_nvrtc_api nvrtc_api = {
 #define NVRTC_CALL(field, symbol, result, arguments) .field = nvrtc_##field,
 #include "nvrtc_calls.def"
 #undef NVRTC_CALL
-};
-
-/* The driver. Handles are small allocations, device memory is host memory. */
-
-enum { FAILURE = 999 };
-
-static int make(void **object)
-{
-    if (fails(FAKE_DRIVER))
-        return FAILURE;
-    *object = malloc(1);
-    fake.objects_live++;
-    return 0;
-}
-
-static int drop(void *object)
-{
-    bool failing = fails(FAKE_DRIVER);
-
-    free(object);
-    fake.objects_live--;
-    return failing ? FAILURE : 0;
-}
-
-static int plain(void)
-{
-    return fails(FAKE_DRIVER) ? FAILURE : 0;
-}
-
-static void *context_object;
-
-static int driver_init(unsigned flags)
-{
-    (void)flags;
-    return plain();
-}
-
-static int driver_version(int *version)
-{
-    *version = 13000;
-    return plain();
-}
-
-static int driver_error_name(int result, const char **text)
-{
-    *text = result == 2 ? "CUDA_ERROR_OUT_OF_MEMORY" : "CUDA_ERROR_UNKNOWN";
-    return 0;
-}
-
-static int driver_error_string(int result, const char **text)
-{
-    *text = result == 2 ? "out of memory" : "unknown error";
-    return 0;
-}
-
-static int driver_device_count(int *count)
-{
-    *count = fake.gpus;
-    return plain();
-}
-
-static int driver_device_get(int *device, int ordinal)
-{
-    *device = ordinal;
-    return plain();
-}
-
-static int driver_device_name(char *name, int bytes, int device)
-{
-    (void)device;
-    snprintf(name, (size_t)bytes, "Fake GPU");
-    return plain();
-}
-
-static int driver_device_attribute(int *value, int attribute, int device)
-{
-    (void)device;
-    *value = attribute == TW_CUDA_MAJOR ? 9 : attribute == TW_CUDA_MINOR ? 0 : attribute == TW_CUDA_SM_COUNT ? 132 :
-             attribute == TW_CUDA_SHARED_OPTIN ? 232448 : 1;
-    return plain();
-}
-
-static int driver_device_memory(size_t *bytes, int device)
-{
-    (void)device;
-    *bytes = (size_t)1 << 30;
-    return plain();
-}
-
-static int driver_primary_retain(void **context, int device)
-{
-    int result = make(&context_object);
-
-    (void)device;
-    *context = context_object;
-    return result;
-}
-
-static int driver_primary_release(int device)
-{
-    (void)device;
-    return drop(context_object);
-}
-
-static int driver_context_set(void *context)
-{
-    (void)context;
-    return plain();
-}
-
-static int driver_context_get(void **context)
-{
-    *context = context_object;
-    return plain();
-}
-
-static int driver_context_device(int *device)
-{
-    *device = 0;
-    return plain();
-}
-
-static int driver_context_synchronize(void)
-{
-    return plain();
-}
-
-static int driver_memory_alloc(uint64_t *address, size_t bytes)
-{
-    void *memory;
-
-    if (bytes > (size_t)1 << 30)
-        return TW_CUDA_OUT_OF_MEMORY;
-    if (fails(FAKE_DRIVER))
-        return FAILURE;
-    memory = malloc(bytes);
-    *address = (uint64_t)(uintptr_t)memory;
-    fake.objects_live++;
-    return 0;
-}
-
-static int driver_memory_free(uint64_t address)
-{
-    return drop((void *)(uintptr_t)address);
-}
-
-static int driver_memory_info(size_t *free_bytes, size_t *total_bytes)
-{
-    *free_bytes = *total_bytes = (size_t)1 << 30;
-    return plain();
-}
-
-static int driver_copy_to_device(uint64_t to, const void *from, size_t bytes)
-{
-    memcpy((void *)(uintptr_t)to, from, bytes);
-    return plain();
-}
-
-static int driver_copy_from_device(void *to, uint64_t from, size_t bytes)
-{
-    memcpy(to, (void *)(uintptr_t)from, bytes);
-    return plain();
-}
-
-static int driver_copy_on_device(uint64_t to, uint64_t from, size_t bytes)
-{
-    memcpy((void *)(uintptr_t)to, (void *)(uintptr_t)from, bytes);
-    return plain();
-}
-
-static int driver_fill_8(uint64_t to, unsigned char value, size_t count)
-{
-    memset((void *)(uintptr_t)to, value, count);
-    return plain();
-}
-
-static int driver_fill_32(uint64_t to, unsigned value, size_t count)
-{
-    size_t i;
-
-    for (i = 0; i < count; i++)
-        memcpy((char *)(uintptr_t)to + 4 * i, &value, 4);
-    return plain();
-}
-
-static int driver_fill_8_async(uint64_t to, unsigned char value, size_t count, void *stream)
-{
-    (void)stream;
-    return driver_fill_8(to, value, count);
-}
-
-static int driver_module_load(void **module, const void *image)
-{
-    (void)image;
-    return make(module);
-}
-
-static int driver_module_load_ex(void **module, const void *image, unsigned count, int *options, void **values)
-{
-    (void)image, (void)count, (void)options, (void)values;
-    return make(module);
-}
-
-static int driver_module_unload(void *module)
-{
-    return drop(module);
-}
-
-static int driver_module_function(void **function, void *module, const char *name)
-{
-    (void)module;
-    *function = &fake;
-    return strcmp(name, "kern") ? 500 : plain();
-}
-
-static int driver_host_alloc(void **memory, size_t bytes, unsigned flags)
-{
-    uint64_t address = 0;
-    int result = driver_memory_alloc(&address, bytes);
-
-    (void)flags;
-    *memory = (void *)(uintptr_t)address;
-    return result;
-}
-
-static int driver_host_free(void *memory)
-{
-    return driver_memory_free((uint64_t)(uintptr_t)memory);
-}
-
-static int driver_module_global(uint64_t *address, size_t *bytes, void *module, const char *name)
-{
-    (void)address, (void)bytes, (void)module, (void)name;
-    return 500;
-}
-
-static int driver_function_get(int *value, int attribute, void *function)
-{
-    (void)function;
-    *value = attribute == TW_CUDA_FUNCTION_MAX_THREADS ? 256 : attribute == TW_CUDA_FUNCTION_REGISTERS ? 40 :
-             attribute == TW_CUDA_FUNCTION_STATIC_SHARED ? 512 : 0;
-    return plain();
-}
-
-static int driver_function_set(void *function, int attribute, int value)
-{
-    (void)function;
-    if (attribute == TW_CUDA_FUNCTION_DYNAMIC_SHARED)
-        fake.dynamic_shared = value;
-    return plain();
-}
-
-static int driver_launch(const struct tw_launch_config *config, void *function, void **arguments, void **extra)
-{
-    (void)function, (void)extra;
-    fake.launches++;
-    fake.config = *config;
-    memcpy(fake.attributes, config->attributes, config->attribute_count * sizeof *fake.attributes);
-    fake.params_bytes = 0;
-    if (arguments) { /* the made-up kernel's parameter */
-        fake.params_bytes = FAKE_PARAMETER_BYTES;
-        memcpy(fake.params, arguments[0], fake.params_bytes);
-    }
-    return fails(FAKE_DRIVER) ? FAILURE : fake.driver_result;
-}
-
-static int driver_max_active_clusters(int *clusters, void *function, const struct tw_launch_config *config)
-{
-    (void)function, (void)config;
-    *clusters = 66;
-    return plain();
-}
-
-static int driver_max_active_blocks(int *blocks, void *function, int threads, size_t shared_bytes)
-{
-    (void)function, (void)threads, (void)shared_bytes;
-    *blocks = 1;
-    return plain();
-}
-
-static int driver_stream_create(void **stream, unsigned flags)
-{
-    (void)flags;
-    return make(stream);
-}
-
-static int driver_stream_destroy(void *stream)
-{
-    return drop(stream);
-}
-
-static int driver_stream_synchronize(void *stream)
-{
-    (void)stream;
-    return plain();
-}
-
-static int driver_capture_begin(void *stream, int mode)
-{
-    (void)stream, (void)mode;
-    return plain();
-}
-
-static int driver_capture_end(void *stream, void **graph)
-{
-    (void)stream;
-    return make(graph);
-}
-
-static int driver_graph_instantiate(void **executable, void *graph, uint64_t flags)
-{
-    (void)graph, (void)flags;
-    return make(executable);
-}
-
-static int driver_graph_launch(void *executable, void *stream)
-{
-    (void)executable, (void)stream;
-    return plain();
-}
-
-static int driver_graph_executable_destroy(void *executable)
-{
-    return drop(executable);
-}
-
-static int driver_graph_destroy(void *graph)
-{
-    return drop(graph);
-}
-
-static int driver_event_create(void **event, unsigned flags)
-{
-    (void)flags;
-    return make(event);
-}
-
-static int driver_event_record(void *event, void *stream)
-{
-    (void)event, (void)stream;
-    return plain();
-}
-
-static int driver_event_synchronize(void *event)
-{
-    (void)event;
-    return plain();
-}
-
-static int driver_event_elapsed(float *milliseconds, void *from, void *to)
-{
-    (void)from, (void)to;
-    *milliseconds = 0.5f;
-    return plain();
-}
-
-static int driver_event_destroy(void *event)
-{
-    return drop(event);
-}
-
-/* Encoding tensor maps and updating graphs is optional, and this driver has none of it. */
-#define driver_launch_plain NULL
-#define driver_graph_nodes NULL
-#define driver_graph_set_kernel NULL
-#define driver_encode_tiled NULL
-#define driver_encode_im2col NULL
-#define driver_encode_im2col_wide NULL
-#define driver_replace_address NULL
-
-const struct tw_driver fake_driver = {
-#define DRIVER_CALL(field, symbol, required, arguments) .field = driver_##field,
-#include "driver_calls.def"
-#undef DRIVER_CALL
 };
 
 /* The fake loader. A library is a number in disguise; symbols come from the tables above. */
@@ -624,7 +249,7 @@ static void *fake_library_open(void *self, const char *name, int global, const c
     void *library = strstr(name, "libcuda") ? &libraries[0] : strstr(name, "builtins") ? &libraries[2] : &libraries[1];
 
     (void)self, (void)global;
-    if (fails(FAKE_LOADER)) {
+    if (fake_fails(FAKE_LOADER)) {
         *why = "made to fail";
         return NULL;
     }
@@ -637,7 +262,7 @@ static void *fake_symbol(void *self, void *library, const char *name)
     void *address = NULL;
 
     (void)self, (void)library;
-    if (fails(FAKE_LOADER))
+    if (fake_fails(FAKE_LOADER))
         return NULL;
 #define DRIVER_CALL(field, symbol, required, arguments)                                                                \
     if (!strcmp(name, symbol))                                                                                         \
