@@ -130,7 +130,20 @@ APART static int refuse_stride(struct ${NAME}_error *error, const char *name, in
 }
 
 //@ end
-/* What holds for every variant: no extent below 0 or past a map's, addresses, strides below 2^40 bytes. */
+//@ local lies = {}
+//@ for _, t in ipairs(host.tensor) do
+//@     if t.out > 0 and t.rank > 1 then lies[#lies + 1] = t.name end
+//@ end
+//@ if #lies > 0 then
+APART static int refuse_overlap(struct ${NAME}_error *error, const char *name, int dim, int64_t stride, int64_t row)
+{
+    return fail(error, ${NAME}_INVALID, 0, "%s_stride[%d] is %lld elements, and the tensor, which is written, would overlap "
+                "itself: its rows have %lld; write %lld or more", name, dim, (long long)stride, (long long)row, (long long)row);
+}
+
+//@ end
+/* What holds for every variant: no extent below 0 or past a map's, addresses, strides below 2^40 bytes, none of a tensor
+ * that is written below its row. */
 INLINE int check_tensors(const struct tensor *t, struct ${NAME}_error *error)
 {
 //@ for _, t in ipairs(host.tensor) do
@@ -156,6 +169,12 @@ INLINE int check_tensors(const struct tensor *t, struct ${NAME}_error *error)
 //@     for _, s in ipairs(t.stride) do
     if ((uint64_t)t[tensor_${t.name}].stride[${s.index}] >= ((uint64_t)1 << 40) / ${t.bytes} && t[tensor_${t.name}].dim[${s.index}] > 1)
         return refuse_stride(error, "${t.name}", ${s.index}, t[tensor_${t.name}].stride[${s.index}], ${t.bytes});
+//@         local last = t.rank - 1
+//@         if t.out > 0 then
+    if (t[tensor_${t.name}].stride[${s.index}] < t[tensor_${t.name}].dim[${last}] && t[tensor_${t.name}].dim[${s.index}] > 1)
+        return refuse_overlap(error, "${t.name}", ${s.index}, t[tensor_${t.name}].stride[${s.index}],
+                              t[tensor_${t.name}].dim[${last}]);
+//@         end
 //@     end
 //@ end
     return ${NAME}_OK;
@@ -216,6 +235,10 @@ INLINE int ordinary_tensors(const struct tensor *t, int dense)
 //@         end
 //@     end
 //@     for _, s in ipairs(t.stride) do
+//@         local last = t.rank - 1
+//@         if t.out > 0 then
+    wrong |= (uint64_t)t[tensor_${t.name}].stride[${s.index}] - (uint64_t)t[tensor_${t.name}].dim[${last}];
+//@         end
 //@         if s.bounded then
     if (!dense)
         wrong |= (uint64_t)t[tensor_${t.name}].stride[${s.index}] |
@@ -226,7 +249,7 @@ INLINE int ordinary_tensors(const struct tensor *t, int dense)
 //@         end
 //@     end
 //@ end
-    wrong |= ((uint64_t)1 << 57) - 1 - any;
+    wrong |= (((uint64_t)1 << 57) - 1 - any) | any;
 //@ if not bounded then
     (void)dense;
 //@ end

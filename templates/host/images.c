@@ -52,7 +52,9 @@ static const struct image images[] = {
 
 static const struct ${NAME}_variant variants[] = {
 //@ for _, i in ipairs(host.image) do
-    {"${i.variant}", "${i.entry}", "${i.arch}", ${i.threads}u, ${i.shared_bytes}u, {${i.cluster.x}u, ${i.cluster.y}u, ${i.cluster.z}u}, ${i.param_bytes}u, ${i.registers}},
+//@     local programmatic = i.programmatic and 1 or 0
+    {"${i.variant}", "${i.entry}", "${i.arch}", ${i.threads}u, ${i.shared_bytes}u, {${i.cluster.x}u, ${i.cluster.y}u, ${i.cluster.z}u},
+     ${programmatic}, ${i.param_bytes}u, ${i.registers}},
 //@ end
 };
 

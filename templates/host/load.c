@@ -98,7 +98,7 @@ static void count_resident(struct ${NAME} *k, int v, int variant, int sm_count)
     struct launch_config config;
     uint32_t blocks = cluster_blocks(&variants[variant]);
     int clusters = 0;
-    k->resident[v] = sm_count;
+    k->resident[v] = sm_count > (int)blocks ? sm_count : (int)blocks; /* a persistent grid is one cluster at least */
     if (blocks < 2 || !k->driver.max_active_clusters)
         return;
     configure(&config, variant, one, NULL);
@@ -234,10 +234,13 @@ static int attribute(struct ${NAME} *k, int *value, int which, int device, struc
 int ${NAME}_load(struct ${NAME} *kernel, const struct ${NAME}_driver *driver, struct ${NAME}_error *error)
 {
     struct ${NAME} *k = kernel;
+    struct ${NAME}_driver table; /* the caller's may lie in *kernel */
     int status, result, device = 0, major = 0, minor = 0, sm_count = 0;
+    if (driver)
+        table = *driver;
     memset(k, 0, sizeof *k);
     choose_copy(k);
-    status = driver ? take_driver(k, driver, error) : open_driver(k, error);
+    status = driver ? take_driver(k, &table, error) : open_driver(k, error);
     if (status)
         goto fail;
     result = k->driver.version(&k->driver_version);

@@ -25,6 +25,7 @@ struct map_call {
     uint32_t rank;
     uint32_t box[5];
     uint64_t dim[5];               /* 0: not constant */
+    uint64_t stride[4];            /* bytes, of a dense tensor, which stand in the image; 0: not constant */
 };
 
 /* Address, extent and pitch as maps take them: those of an empty tensor, and the stride of a dimension of one index, are
@@ -104,9 +105,11 @@ APART static int map_fault(const struct map_call *call, int result, struct ${NAM
 //@         fixed = fixed and count ~= nil
 //@         low[i] = count and count * m.element_bytes or 0
 //@     end
+//@     local dense = { 0 }
 //@     local plain = { table.unpack(image) }
 //@     for i = 0, rank - 2 do
 //@         if fixed then
+//@             dense[i + 1] = math.tointeger(low[i])
 //@             local at, shift = ({ 2, 3, 3, 4 })[i + 1], ({ 32, 0, 32, 0 })[i + 1]
 //@             image[at] = image[at] | (low[i] >> 4 & 0xffffffff) << shift
 //@             image[4] = image[4] | low[i] >> 36 << 32 + 4 * i
@@ -137,6 +140,7 @@ APART static int map_fault(const struct map_call *call, int result, struct ${NAM
 /* ${m.name}: ${m.dtype_name}, rank ${m.rank}, box ${csv(m.box)}, swizzle ${m.swizzle_name}, innermost first. */
 static const struct map_call ${m.id}_call = {
     "${m.name}", ${m.dtype}, ${m.swizzle}, ${m.promotion}, ${m.rank}, {${csv(m.box)}}, {${csv(m.dim)}},
+    {${csv(dense)}},
 };
 
 #define ${m.id}_image \
@@ -173,11 +177,11 @@ INLINE void ${m.id}_patch(uint64_t *map, int dense, uint64_t address, const uint
 //@     end
 }
 
-static void ${m.id}_whole(uint64_t *map, uint64_t address, const uint64_t *dim, const uint64_t *stride)
+static void ${m.id}_whole(uint64_t *map, int dense, uint64_t address, const uint64_t *dim, const uint64_t *stride)
 {
     static const uint64_t image[16] = {${m.id}_image};
     memcpy(map, image, sizeof image);
-    ${m.id}_patch(map, 0, address, dim, stride);
+    ${m.id}_patch(map, dense, address, dim, stride);
 }
 
 /* The map of ${m.name} for a tensor. */
@@ -211,7 +215,7 @@ INLINE int ${m.id}(const struct ${NAME} *k, int patched, int dense, const struct
 
 struct map {
     const struct map_call *call;
-    void (*patch)(uint64_t *map, uint64_t address, const uint64_t *dim, const uint64_t *stride);
+    void (*patch)(uint64_t *map, int dense, uint64_t address, const uint64_t *dim, const uint64_t *stride);
     unsigned targets; /* bit i: targets[i] has it */
 };
 
@@ -230,17 +234,22 @@ static int uses_maps(int target)
     return uses;
 }
 
-/* Call number n of a fixed list that crosses every bit of every patched field: each bit alone, then all of them. Returns
- * 0 past the end. */
-static int sample(const struct map_call *call, unsigned n, uint64_t *address, uint64_t *dim, uint64_t *stride)
+/* Call number n of a fixed list that crosses every bit of every patched field: each bit alone, then all of them; before
+ * that a dense tensor, whose strides the image has by itself where they are constants. Returns 0 past the end. */
+static int sample(const struct map_call *call, unsigned n, int *dense, uint64_t *address, uint64_t *dim,
+                  uint64_t *stride)
 {
     enum { address_low = 4, address_bits = 53, dim_bits = 32, stride_low = 4, stride_bits = 36 };
     uint32_t i;
+    *dense = n == 0 && call->stride[0] != 0;
     *address = (uint64_t)1 << 32;
     for (i = 0; i < call->rank; i++)
         dim[i] = call->dim[i] ? call->dim[i] : 1;
     for (i = 0; i + 1 < call->rank; i++)
-        stride[i] = 16;
+        stride[i] = *dense ? call->stride[i] : 16;
+    if (n == 0)
+        return 1;
+    n--;
     if (n < address_bits) {
         *address = (uint64_t)1 << (address_low + n);
         return 1;
@@ -276,9 +285,9 @@ static int image_agrees(struct ${NAME} *k, const struct map *m)
 {
     uint64_t ours[16], theirs[16], address, dim[5], stride[4];
     unsigned n;
-    int word, result;
-    for (n = 0; sample(m->call, n, &address, dim, stride); n++) {
-        m->patch(ours, address, dim, stride);
+    int dense, word, result;
+    for (n = 0; sample(m->call, n, &dense, &address, dim, stride); n++) {
+        m->patch(ours, dense, address, dim, stride);
         work_around(k, ours);
         result = encode(k, m->call, address, dim, stride, theirs);
         if (result) {

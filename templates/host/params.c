@@ -3,11 +3,17 @@
 //@ local NAME = host.name
 /* ---- parameters ------------------------------------------------------------------------------------------------ */
 
+//@ local puts, wide = false, 24 -- words of 0 in a line
+//@ for _, i in ipairs(host.image) do
+//@     for _, q in ipairs(i.param) do puts = puts or q.kind ~= "map" end
+//@ end
+//@ if puts then
 INLINE void put(uint64_t *word, size_t offset, const void *value, size_t bytes)
 {
     memcpy((unsigned char *)word + offset, value, bytes);
 }
 
+//@ end
 /* A launch's bytes are copied by a function that load chooses, as what a compiler puts in the place of memcpy takes
  * registers that every machine has. Where a machine has AVX, straight lines of it are faster than libc's memcpy, which
  * finds out the size each time. */
@@ -22,10 +28,13 @@ __attribute__((target("avx"))) static void *copy_avx(void *to, const void *from,
     lanes *t = (lanes *)to;
     const lanes *f = (const lanes *)from;
     int i;
+#if defined(__clang__) || __GNUC__ >= 8
 #pragma GCC unroll 256
+#endif
     for (i = 0; i < count; i++)
         t[i] = f[i];
     *(lanes *)((unsigned char *)to + last) = *(const lanes *)((const unsigned char *)from + last);
+    __builtin_ia32_vzeroupper(); /* compilers add it by themselves only where they optimise */
     (void)bytes;
     return to;
 }
@@ -95,7 +104,7 @@ INLINE int grid_${i.id}(const struct ${NAME} *k, const struct ${NAME}_args *args
 //@     local function zeros(to)
 //@         local list = {}
 //@         for n = at, to - 1 do list[#list + 1] = "0" end
-//@         if #list > 0 then rows[#rows + 1] = table.concat(list, ", ") .. "," end
+//@         for n = 1, #list, wide do rows[#rows + 1] = table.concat(list, ", ", n, math.min(n + wide - 1, #list)) .. "," end
 //@         at = to
 //@     end
 //@     for _, q in ipairs(i.param) do
@@ -106,6 +115,7 @@ INLINE int grid_${i.id}(const struct ${NAME} *k, const struct ${NAME}_args *args
 //@         end
 //@     end
 //@     zeros(host.param_words)
+//@     local programmatic = i.programmatic and 1 or 0
 /* A launch of ${i.entry} for ${i.arch}, but for its tensors, sizes and grid. */
 static const struct ${NAME}_params launch_${i.id} ALIGNED = {
     {
@@ -113,7 +123,8 @@ static const struct ${NAME}_params launch_${i.id} ALIGNED = {
         ${row}
 //@     end
     },
-    ${i.param_bytes}, NULL, ${i.variant_index}, ${i.threads}, {${i.cluster.x}, ${i.cluster.y}, ${i.cluster.z}}, ${i.shared_bytes}, {0, 0, 0},
+    ${i.param_bytes}, NULL, ${i.variant_index}, ${i.threads}, {${i.cluster.x}, ${i.cluster.y}, ${i.cluster.z}},
+    ${programmatic}, ${i.shared_bytes}, {0, 0, 0},
 };
 
 /* In a copy of that launch. patched: whether maps are patched images; else the driver encodes them. dense: whether all

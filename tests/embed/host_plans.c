@@ -140,6 +140,21 @@ void host_plan_batch(struct plan *p)
     p->launch.block = 128;
 }
 
+void host_plan_fixed(struct plan *p)
+{
+    static const char *const symbol[] = {"M", "sm_count"};
+    begin(p, "fixed_test", "fixed_test", "", "sm_90a", symbol, 2);
+    struct expr_graph *g = &p->graph;
+    add_tensor(p, "X", TW_FP16, 2, (int[]){expr_symbol(g, 0), expr_int(g, 1024)}, false);
+    add_tensor(p, "Y", TW_BF16, 3, (int[]){expr_int(g, 4), expr_int(g, 8), expr_int(g, 256)}, true);
+    add_map(p, "X_map", 0, (int[]){64, 32}, TW_SWIZZLE_128B);
+    add_map(p, "Y_map", 1, (int[]){32, 8, 1}, TW_SWIZZLE_64B);
+    add_param(p, PLAN_PARAM_MAP, "X_map", 0, 0, 128);
+    add_param(p, PLAN_PARAM_MAP, "Y_map", 1, 1, 128);
+    p->launch.grid[0] = expr_ceil_div(g, expr_symbol(g, 0), expr_int(g, 32));
+    p->launch.block = 128;
+}
+
 void host_plan_copy(struct plan *p)
 {
     static const char *const symbol[] = {"N", "sm_count"};

@@ -14,6 +14,10 @@ void host_plan_gemm(struct plan *p, enum host_plan which);
  * fp32, plain; one variant on sm_100a. */
 void host_plan_batch(struct plan *p);
 
+/* Tensors with constant strides: X[M, 1024] of fp16 and Y[4, 8, 256] of bf16, which is written, both through maps; one
+ * variant on sm_90a. */
+void host_plan_fixed(struct plan *p);
+
 /* y[N] = x[N] of fp32 on sm_80, 64-bit sizes, one block for 1,024 elements. */
 void host_plan_copy(struct plan *p);
 

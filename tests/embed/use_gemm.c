@@ -85,7 +85,8 @@ static const char *ways_agree(void)
 {
     static const int64_t sizes[] = {0, 1, 2, 8, 63, 64, 257, 4096, 2147482624, 2147482625, -1, INT64_MIN, INT64_MAX};
     static const int64_t strides[] = {0, 0, 0, 1, 8, 80, 4096, (int64_t)1 << 38, (int64_t)1 << 39, -8, INT64_MAX};
-    static const uintptr_t addresses[] = {0, 0, 0, 0, 2, 1, 8, (uintptr_t)1 << 57, UINTPTR_MAX - 15};
+    static const uintptr_t addresses[] = {0, 0, 0, 0, 2, 1, 8, (uintptr_t)1 << 57, (uintptr_t)1 << 63,
+                                          UINTPTR_MAX - 15};
     enum { size_count = sizeof sizes / sizeof *sizes, stride_count = sizeof strides / sizeof *strides,
            address_count = sizeof addresses / sizeof *addresses };
     struct gemm_test k, slow;

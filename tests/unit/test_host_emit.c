@@ -107,6 +107,22 @@ static void compile(const struct compiler *c, const char *name)
           c->is_c ? "-Dmalloc=mock_malloc -Dfree=mock_free" : "", name, name);
 }
 
+/* Every case of a library of tests/embed/USE.c; where is what a failure is told with. */
+static void run_library(const char *path, const char *where)
+{
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!library)
+        fail_msg("%s", dlerror());
+    const struct use_case *c = dlsym(library, "use_cases");
+    assert_non_null(c);
+    for (; c->name; c++) {
+        const char *wrong = c->run();
+        if (wrong)
+            fail_msg("%s, case %s: %s", where, c->name, wrong);
+    }
+    dlclose(library);
+}
+
 /* Every case of tests/embed/USE.c on the pair NAME, compiled by every compiler. */
 static void run_cases(const char *name, const char *use)
 {
@@ -121,17 +137,7 @@ static void run_cases(const char *name, const char *use)
               "tests/embed/%s.c %s/%s.o -o %s/%s_%d.so -ldl",
               SANITIZE, folder, use, folder, name, folder, name, i);
         snprintf(path, sizeof path, "%s/%s_%d.so", folder, name, i);
-        void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-        if (!library)
-            fail_msg("%s", dlerror());
-        const struct use_case *c = dlsym(library, "use_cases");
-        assert_non_null(c);
-        for (; c->name; c++) {
-            const char *wrong = c->run();
-            if (wrong)
-                fail_msg("%s %s, case %s: %s", compilers[i].program, compilers[i].arguments, c->name, wrong);
-        }
-        dlclose(library);
+        run_library(path, compilers[i].program);
     }
 }
 
@@ -164,6 +170,40 @@ static void test_batch(void **state)
     struct host_image image = {.plan = &plan, .cubin = cubin, .cubin_bytes = sizeof cubin, .registers = 168};
     emit(&(struct host_model){"batch_test", &image, 1, true, NULL, 0});
     run_cases("batch_test", "use_batch");
+    plan_free(&plan);
+}
+
+/* A wrong bit in any word of an emitted image is found by load, or does no harm. */
+static void test_planted_bits(void **state)
+{
+    static struct plan plan;
+    static const char *const map[] = {"X_map", "Y_map"};
+    char path[512], where[64];
+    (void)state;
+    host_plan_fixed(&plan);
+    struct host_image image = source_image(&plan, "//\n");
+    emit(&(struct host_model){"fixed_test", &image, 1, true, options, 1});
+    run_cases("fixed_test", "use_fixed");
+    shell("cd %s && mv fixed_test.c fixed_good.c", folder);
+    for (int word = 0; word < 32; word++) {
+        const int bit = word % 2 ? 5 : 37;
+        /* The word-th number behind "#define X_map_image" is made an expression. */
+        shell("cd %s && awk -v from='#define %s_image' -v n=%d '"
+              "index($0, from) == 1 { on = 1 } "
+              "{ line = \"\"; while (on && match($0, /0x[0-9a-f]+/)) { "
+              "  line = line substr($0, 1, RSTART - 1) "
+              "    (n-- == 0 ? \"(\" substr($0, RSTART, RLENGTH) \" ^ 1ull << %d)\" : substr($0, RSTART, RLENGTH)); "
+              "  $0 = substr($0, RSTART + RLENGTH) } "
+              "if (on && !/\\\\$/) on = 0; print line $0 }' fixed_good.c >fixed_test.c && "
+              "! cmp -s fixed_good.c fixed_test.c",
+              folder, map[word / 16], word % 16, bit);
+        shell("gcc -std=c11 -w -fPIC -shared -DPLANTED %s -I%s -Iruntime -Itests/embed tests/embed/use_fixed.c "
+              "%s/fixed_test.c -o %s/planted_%d.so -ldl",
+              SANITIZE, folder, folder, folder, word);
+        snprintf(path, sizeof path, "%s/planted_%d.so", folder, word);
+        snprintf(where, sizeof where, "bit %d of word %d of %s", bit, word % 16, map[word / 16]);
+        run_library(path, where);
+    }
     plan_free(&plan);
 }
 
@@ -342,6 +382,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_gemm),       cmocka_unit_test(test_batch),  cmocka_unit_test(test_small_models),
         cmocka_unit_test(test_long_lines), cmocka_unit_test(test_faults), cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_planted_bits),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
