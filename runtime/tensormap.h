@@ -13,7 +13,8 @@
 //   10.0 and higher          the verdict is that of 9.0 with what cuda.h and the PTX ISA add (packed 4- and 6-bit
 //                            types, swizzles with other atoms), not measured. The bytes are those of 9.0; bit 85, which
 //                            drivers set on Blackwell and device-side encoders leave clear, is clear. A call that 9.0
-//                            has no bytes for cannot be encoded: TW_ERROR_UNSUPPORTED.
+//                            has no bytes for cannot be encoded, nor one of im2col_wide, whose bytes Hopper's driver
+//                            does not set apart: TW_ERROR_UNSUPPORTED.
 // tensormap_rules.def lists the rules with the source of each; tensormap_encode.c draws the bits.
 #ifndef TW_TENSORMAP_H
 #define TW_TENSORMAP_H
@@ -117,8 +118,9 @@ struct tw_tensormap_extra {
 
 // The call that gives a map. Every argument comes back, but two: an im2col_wide map has the bytes of an im2col map with
 // corners of 0 in H and D, and is decoded as that; `mode` is in no bit. Returns TW_OK, or TW_ERROR_INVALID where the
-// bytes are no map that this encoder could write (type code or rank unknown, a stray bit); *call and *extra are then
-// filled as far as they can be. extra may be NULL.
+// bytes are no map that this encoder could write: a type code that no type has, a rule that the call breaks, such as rank
+// or address, or a stray bit. *call is then filled as far as it can be, with a dtype past the last one where the code is
+// unknown, and extra->unknown only where the call can be encoded. extra may be NULL.
 int tw_tensormap_decode(const uint64_t map[16], struct tw_tensormap_call *call, struct tw_tensormap_extra *extra);
 
 // Sets the address of a map, which must be one of the encoder's. Returns TW_OK, or TW_ERROR_INVALID, with the map as it

@@ -45,6 +45,48 @@ static uint64_t tmap_up(uint64_t v, uint64_t multiple)
     return v > UINT64_MAX - multiple ? v - rest : v + multiple - rest;
 }
 
+// The stride nearest to v that is a multiple: upwards, and of the innermost dimension not below its row.
+static uint64_t tmap_fit_stride(const struct tw_tensormap_call *c, const struct tmap_facts *d, unsigned i, uint64_t v,
+                                uint64_t multiple)
+{
+    const uint64_t most = (UINT64_C(1) << 40) - 32;
+    const uint64_t row = i == 0 && c->dim[0] <= UINT64_C(1) << 32 ? (c->dim[0] * d->bits + 7) / 8 : 0;
+    const uint64_t up = tmap_up(v < row ? row : v, multiple);
+    return up <= most ? up : most;
+}
+
+// The bytes that another dimension spans around a stride v of dimension i + 1, which then leads into its elements: v is
+// not below that dimension's step and not past its end. 0: there is none. A stride of 0 repeats one place on purpose.
+static uint64_t tmap_span_inside(const struct tw_tensormap_call *c, const struct tmap_facts *d, unsigned i, uint64_t v)
+{
+    if (!d->rank || !d->bits || v == 0 || v >> 40 || c->dim[i + 1] <= 1)
+        return 0;
+    for (unsigned k = 0; k < d->rank; k++) {
+        const uint64_t step = k ? c->stride[k - 1] * 8 : d->bits; // bits
+        if (k == i + 1 || c->dim[k] <= 1 || c->dim[k] > UINT32_MAX || step == 0 || step >> 43 > 0 || step > v * 8)
+            continue;
+        // Of two equal strides the outer one is told. The product stays below 2^64 where it is no more than v.
+        if (c->dim[k] > v * 8 / step && !(step == v * 8 && k > i + 1))
+            return c->dim[k] > (UINT64_C(1) << 43) / step ? UINT64_C(1) << 40 : (step * c->dim[k] + 7) / 8;
+    }
+    return 0;
+}
+
+// The least stride from v on that leads into no other dimension, where there is one below 2^40; else v.
+static uint64_t tmap_clear_stride(const struct tw_tensormap_call *c, const struct tmap_facts *d, unsigned i, uint64_t v)
+{
+    uint64_t clear = v;
+    for (unsigned times = 0; times < 8; times++) {
+        const uint64_t span = tmap_span_inside(c, d, i, clear);
+        if (!span)
+            return clear;
+        clear = tmap_up(span, c->interleave == 2 ? 32 : 16);
+        if (clear >= UINT64_C(1) << 40)
+            return v;
+    }
+    return v;
+}
+
 static int tmap_past_span(const struct tw_tensormap_call *c, const struct tmap_facts *d)
 {
     return c->interleave == 0 && d->span && d->inner_bits > d->span * 8;
@@ -113,6 +155,12 @@ static int64_t as_int32(uint64_t v)
     return low >> 31 ? (int64_t)low - (INT64_C(1) << 32) : (int64_t)low;
 }
 
+// Whether a column has 128 pixels, whatever the call says: mode W128, from compute capability 10.0 on.
+static int tmap_no_pixels(const struct tw_tensormap_call *c, const struct tmap_facts *d)
+{
+    return c->func == TW_TENSORMAP_IM2COL_WIDE && c->mode == 1 && d->cc >= 100;
+}
+
 // Whether the driver finds the bounding box of a spatial dimension empty: its end, dim + upper in 32-bit signed
 // arithmetic, is no further than its first pixel, lower.
 static int tmap_flat(const struct tw_tensormap_call *c, const struct tmap_facts *d, unsigned pixel)
@@ -160,7 +208,8 @@ static struct tmap_facts derive(const struct tw_tensormap_call *c, int cc)
     struct tmap_facts d = {.cc = cc, .rank = tmap_rank(c), .span = spans[c->swizzle < 7 ? c->swizzle : 7]};
     const struct tmap_dtype *dtype = tmap_dtype(c->dtype);
     d.block_smem = cc >= 120 ? 99 * 1024 : 227 * 1024;
-    d.corner = d.rank >= 3 ? UINT64_C(1) << (tmap_corner_bits(d.rank) - 1) : 0;
+    const int wide = c->func == TW_TENSORMAP_IM2COL_WIDE && cc >= 100;
+    d.corner = d.rank >= 3 ? UINT64_C(1) << (wide ? 15 : tmap_corner_bits(d.rank) - 1) : 0;
     if (!dtype || (c->func == TW_TENSORMAP_TILED && d.rank == 0))
         return d;
     d.bits = dtype->bits;
@@ -200,7 +249,7 @@ static int tmap_plain_pixels(const struct tw_tensormap_call *c, int cc, uint64_t
 {
     const int64_t most = INT64_C(1) << 30;
     if (c->rank < 3 || (c->channels - 1) >> 8 || (c->pixels - 1) >> 10 ||
-        (c->func == TW_TENSORMAP_IM2COL_WIDE && (c->mode > 1 || (cc >= 100 && c->swizzle < 2))))
+        (c->func == TW_TENSORMAP_IM2COL_WIDE && (c->mode > 1 || cc >= 100)))
         return 0;
     const int64_t corner = INT64_C(1) << (tmap_corner_bits(c->rank) - 1);
     int64_t below = 0; // negative where something is out of its bounds
@@ -291,6 +340,11 @@ static const struct {
 #undef RULE
 };
 
+enum tmap_arg tmap_rule_arg(enum tw_tensormap_rule rule)
+{
+    return (unsigned)rule < TW_TENSORMAP_RULE_COUNT ? rules[rule].arg : TMAP_NONE;
+}
+
 const char *tw_tensormap_rule_name(enum tw_tensormap_rule rule)
 {
     return (unsigned)rule < TW_TENSORMAP_RULE_COUNT ? rules[rule].name : "?";
@@ -364,6 +418,34 @@ const char *tw_tensormap_message(const struct tw_tensormap_call *call, int cc,
     return text;
 }
 
+// What goes with an argument that was mended. A wider stride moves the strides outside it that were past its rows.
+static void carry_stride(struct tw_tensormap_call *c, const struct tw_tensormap_call *before, unsigned i)
+{
+    const uint64_t multiple = c->interleave == 2 || tmap_align16(c) ? 32 : 16;
+    for (; i + 2 < c->rank && i + 1 < 4; i++) {
+        const uint64_t count = c->dim[i + 1], most = UINT64_C(1) << 40;
+        if (count > UINT64_C(1) << 32 || before->stride[i] >= most || c->stride[i] > UINT64_MAX / 2 / (count ? count : 1) ||
+            c->stride[i + 1] < before->stride[i] * count || c->stride[i + 1] >= c->stride[i] * count)
+            return;
+        const uint64_t wider = tmap_up(c->stride[i] * count, multiple);
+        if (wider >= most)
+            return;
+        c->stride[i + 1] = wider;
+    }
+}
+
+// Elements of another size: as many bytes as before.
+static void carry_bytes(struct tw_tensormap_call *c, const struct tw_tensormap_call *before)
+{
+    const struct tmap_dtype *from = tmap_dtype(before->dtype), *to = tmap_dtype(c->dtype);
+    if (!from || !to || from->bits == to->bits)
+        return;
+    if (c->dim[0] <= UINT64_C(1) << 32)
+        c->dim[0] = (c->dim[0] * from->bits + to->bits - 1) / to->bits;
+    c->box[0] = (uint32_t)(((uint64_t)c->box[0] * from->bits + to->bits - 1) / to->bits);
+    c->channels = (uint32_t)(((uint64_t)c->channels * from->bits + to->bits - 1) / to->bits);
+}
+
 int tw_tensormap_nearest(const struct tw_tensormap_call *call, int cc, struct tw_tensormap_call *nearest)
 {
     struct tw_tensormap_verdict verdict;
@@ -378,7 +460,12 @@ int tw_tensormap_nearest(const struct tw_tensormap_call *call, int cc, struct tw
         const struct tw_tensormap_finding *f = &verdict.finding[i];
         if (rules[f->rule].arg == TMAP_NONE)
             return TW_ERROR_INVALID;
+        const struct tw_tensormap_call before = *nearest;
         tmap_set(nearest, rules[f->rule].arg, f->entry, f->nearest);
+        if (rules[f->rule].arg == TMAP_STRIDE)
+            carry_stride(nearest, &before, f->entry);
+        if (rules[f->rule].arg == TMAP_DTYPE)
+            carry_bytes(nearest, &before);
     }
     return TW_ERROR_INVALID;
 }

@@ -63,7 +63,7 @@ int tw_tensormap_encode(const struct tw_tensormap_call *call, int cc, uint64_t m
     if (status != TW_OK)
         return status;
     const struct tmap_dtype *dtype = tmap_dtype(c->dtype);
-    if (dtype->hardware < 0 || c->swizzle > 3)
+    if (dtype->hardware < 0 || c->swizzle > 3 || (c->func == TW_TENSORMAP_IM2COL_WIDE && cc >= 100))
         return TW_ERROR_UNSUPPORTED;
 
     uint64_t stride[4] = {0}, dim[5] = {0}, high = 0, steps = 0;

@@ -51,6 +51,9 @@ static const struct tmap_arg_info tmap_args[TMAP_ARG_COUNT] = {
 };
 #undef TMAP_ROOM
 
+// The argument that a rule is about; TMAP_NONE for none.
+enum tmap_arg tmap_rule_arg(enum tw_tensormap_rule rule);
+
 // "tiled", "im2col", "im2col_wide"; "?" for another value.
 const char *tmap_func_name(enum tw_tensormap_func func);
 

@@ -1,8 +1,8 @@
 #include "tensorview.h"
 
+#include <stdio.h>
 #include <string.h>
 
-#include "hooks.h"
 #include "tensormap_internal.h"
 
 // The structs of dlpack.h; a C ABI that does not change within a major version.
@@ -37,9 +37,23 @@ struct dl_managed_versioned {
     struct dl_tensor tensor;
 };
 
+// What memory that nobody filled, or a rank of another library's, would make of the loops here.
+static int check_ranges(const struct tw_tensor *t, struct tw_error *error)
+{
+    if (t->rank > TW_TENSOR_RANK)
+        return tw_fail(error, TW_ERROR_INVALID, "the tensor has %u dimensions, at most %d are known here; merge some",
+                       t->rank, TW_TENSOR_RANK);
+    if ((unsigned)t->dtype >= TW_DTYPE_COUNT)
+        return tw_fail(error, TW_ERROR_INVALID, "the tensor's dtype is %d, which is no tw_dtype", (int)t->dtype);
+    return TW_OK;
+}
+
 int tw_tensor_dense(struct tw_tensor *tensor, struct tw_error *error)
 {
     int64_t step = 1;
+    int status = check_ranges(tensor, error);
+    if (status != TW_OK)
+        return status;
     for (unsigned i = tensor->rank; i-- > 0;) {
         int64_t extent = tensor->shape[i];
         if (extent < 0)
@@ -60,14 +74,18 @@ static int from_dl_tensor(const struct dl_tensor *from, int strict, struct tw_te
     if (from->ndim < 0 || from->ndim > TW_TENSOR_RANK)
         return tw_fail(error, TW_ERROR_INVALID, "the tensor has %d dimensions, at most %d are known here; merge some",
                        (int)from->ndim, TW_TENSOR_RANK);
-    if (from->dtype.lanes != 1)
+    // kDLFloat8_e3m4 to kDLFloat4_e2m1fn, in bytes, two fp4 to one: what has no name here is carried as its bytes.
+    const int small = from->dtype.code >= 7 && from->dtype.code <= 17 && from->dtype.bits * from->dtype.lanes == 8;
+    if (from->dtype.lanes != 1 && !small)
         return tw_fail(error, TW_ERROR_UNSUPPORTED, "the tensor's elements are vectors of %u lanes; view it with 1 lane",
                        (unsigned)from->dtype.lanes);
-    tensor->dtype = tw_dtype_from_dlpack(from->dtype.code, from->dtype.bits);
+    tensor->dtype = from->dtype.lanes == 1 ? tw_dtype_from_dlpack(from->dtype.code, from->dtype.bits) : TW_DTYPE_COUNT;
+    if (tensor->dtype == TW_DTYPE_COUNT && small)
+        tensor->dtype = TW_UINT8;
     if (tensor->dtype == TW_DTYPE_COUNT)
         return tw_fail(error, TW_ERROR_UNSUPPORTED,
-                       "DLPack type code %u with %u bits is no element type here; view the tensor as one of its size",
-                       (unsigned)from->dtype.code, (unsigned)from->dtype.bits);
+                       "DLPack type code %u with %u bits is no element type here; view the tensor as uint of %u bits",
+                       (unsigned)from->dtype.code, (unsigned)from->dtype.bits, (unsigned)from->dtype.bits);
     if (from->device.type != TW_DEVICE_CUDA && from->device.type != TW_DEVICE_CUDA_HOST &&
         from->device.type != TW_DEVICE_CUDA_MANAGED)
         return tw_fail(error, TW_ERROR_INVALID,
@@ -159,6 +177,9 @@ int tw_tensor_call(const struct tw_tensor *tensor, const struct tw_tensor_box *b
 {
     const struct tw_tensor *t = tensor;
     memset(call, 0, sizeof *call);
+    int ranges = check_ranges(t, error);
+    if (ranges != TW_OK)
+        return ranges;
     if (t->rank < 1 || t->rank > 5)
         return tw_fail(error, TW_ERROR_INVALID, "the tensor has %u dimensions, a tiled map has 1 to 5; %s", t->rank,
                        t->rank ? "merge some" : "view it as one of 1");
@@ -200,35 +221,64 @@ int tw_tensor_call(const struct tw_tensor *tensor, const struct tw_tensor_box *b
     return TW_OK;
 }
 
+// The tensor's words for what a finding is about: the call turns dimensions around and counts bytes.
+static void in_tensor_terms(const struct tw_tensor *t, const struct tw_tensormap_finding *f, char *text, size_t size)
+{
+    const enum tmap_arg arg = tmap_rule_arg(f->rule);
+    const unsigned last = t->rank - 1;
+    text[0] = 0;
+    if (arg == TMAP_STRIDE && f->entry < last)
+        snprintf(text, size, "dimension %u of the tensor, stride %lld elements: ", last - 1 - f->entry,
+                 (long long)t->stride[last - 1 - f->entry]);
+    else if ((arg == TMAP_DIM || arg == TMAP_BOX || arg == TMAP_ESTRIDE) && f->entry <= last)
+        snprintf(text, size, "dimension %u of the tensor: ", last - f->entry);
+}
+
+// The first broken rule of a refused call.
+static int refuse(const struct tw_tensor *tensor, const struct tw_tensormap_call *call, int cc, struct tw_error *error)
+{
+    struct tw_tensormap_verdict verdict;
+    char text[TW_TENSORMAP_MESSAGE], where[96];
+    tw_tensormap_check(call, cc, &verdict);
+    for (int i = 0; i < verdict.count; i++) {
+        const struct tw_tensormap_finding *f = &verdict.finding[i];
+        if (f->warning)
+            continue;
+        in_tensor_terms(tensor, f, where, sizeof where);
+        return tw_fail(error, TW_ERROR_INVALID, "%s%s [%s]", where,
+                       tw_tensormap_message(call, cc, f, text, sizeof text), tw_tensormap_rule_name(f->rule));
+    }
+    return tw_fail(error, TW_ERROR_INVALID, "the map is refused");
+}
+
 int tw_tensor_encode(const struct tw_tensor *tensor, const struct tw_tensor_box *box, int cc, struct tw_tensor_map *map,
                      struct tw_error *error)
 {
-    struct tw_tensormap_verdict verdict;
-    char text[TW_TENSORMAP_MESSAGE];
+    struct tw_tensormap_call call;
     memset(map, 0, sizeof *map);
-    int status = tw_tensor_call(tensor, box, &map->call, error);
+    int status = tw_tensor_call(tensor, box, &call, error);
     if (status != TW_OK)
         return status;
+    status = tw_tensormap_encode(&call, cc, map->word);
+    if (status == TW_ERROR_INVALID)
+        return refuse(tensor, &call, cc, error);
+    if (status != TW_OK)
+        return tw_fail(error, status, "the bytes of such a map are not known on compute capability %d.%d", cc / 10,
+                       cc % 10);
+    map->call = call;
     map->dtype = tensor->dtype;
     map->device_type = tensor->device_type;
     map->device = tensor->device;
     map->context = tensor->context;
     map->read_only = tensor->read_only;
-    status = tw_tensormap_encode(&map->call, cc, map->word);
-    if (status != TW_ERROR_INVALID)
-        return status == TW_OK ? TW_OK : tw_fail(error, status, "the bytes of such a map are not known");
-    tw_tensormap_check(&map->call, cc, &verdict);
-    for (int i = 0; i < verdict.count; i++)
-        if (!verdict.finding[i].warning)
-            return tw_fail(error, status, "%s [%s]",
-                           tw_tensormap_message(&map->call, cc, &verdict.finding[i], text, sizeof text),
-                           tw_tensormap_rule_name(verdict.finding[i].rule));
-    return tw_fail(error, status, "the map is refused");
+    return TW_OK;
 }
 
 int tw_tensor_map_check(const struct tw_tensor_map *map, int device, const void *context, int store,
                         struct tw_error *error)
 {
+    if (map->call.rank < 1 || map->call.rank > 5)
+        return tw_fail(error, TW_ERROR_INVALID, "the map holds nothing; encode one");
     if (map->device_type == TW_DEVICE_CUDA && map->device != device)
         return tw_fail(error, TW_ERROR_INVALID,
                        "the map is of a tensor on device %d and the kernel runs on device %d; encode one there",
@@ -246,6 +296,9 @@ int tw_tensor_map_replace(struct tw_tensor_map *map, const struct tw_tensor *ten
     struct tw_tensormap_call call;
     struct tw_tensor_box box = {.interleave = map->call.interleave, .swizzle = map->call.swizzle, .l2 = map->call.l2,
                                 .oob = map->call.oob, .override = 1, .map_dtype = map->call.dtype};
+    int status = tw_tensor_map_check(map, map->device, NULL, 0, error);
+    if (status != TW_OK)
+        return status;
     for (unsigned i = 0; i < map->call.rank; i++) {
         box.box[i] = map->call.box[map->call.rank - 1 - i];
         box.step[i] = map->call.estride[map->call.rank - 1 - i];
@@ -253,7 +306,7 @@ int tw_tensor_map_replace(struct tw_tensor_map *map, const struct tw_tensor *ten
     if (tensor->dtype != map->dtype || tensor->rank != map->call.rank)
         return tw_fail(error, TW_ERROR_INVALID, "the tensor is %s of rank %u and the map's is %s of rank %u; encode anew",
                        tw_dtype_name(tensor->dtype), tensor->rank, tw_dtype_name(map->dtype), map->call.rank);
-    int status = tw_tensor_call(tensor, &box, &call, error);
+    status = tw_tensor_call(tensor, &box, &call, error);
     if (status != TW_OK)
         return status;
     for (unsigned i = 0; i < call.rank; i++)
@@ -261,14 +314,18 @@ int tw_tensor_map_replace(struct tw_tensor_map *map, const struct tw_tensor *ten
             return tw_fail(error, TW_ERROR_INVALID,
                            "dimension %u of the tensor has another extent or stride than the map's; encode anew",
                            call.rank - 1 - i);
-    status = tw_tensor_map_check(map, tensor->device, tensor->context, 0, error);
-    if (status != TW_OK)
-        return status;
+    if (tensor->device_type != map->device_type || tensor->device != map->device)
+        return tw_fail(error, TW_ERROR_INVALID,
+                       "the tensor is on device %d (DLPack type %d) and the map's is on device %d (type %d); encode anew",
+                       tensor->device, tensor->device_type, map->device, map->device_type);
+    if (map->context && tensor->context && map->context != tensor->context)
+        return tw_fail(error, TW_ERROR_INVALID, "the tensor is in another CUDA context than the map's; encode anew");
     if (tw_tensormap_replace_address(map->word, tensor->address) != TW_OK)
         return tw_fail(error, TW_ERROR_INVALID,
                        "the tensor's address is 0x%llx, no multiple of %d bytes below 2^57; move its start",
                        (unsigned long long)tensor->address, map->call.interleave == 2 ? 32 : 16);
     map->call.addr = tensor->address;
-    map->read_only = map->read_only || tensor->read_only;
+    map->context = tensor->context;
+    map->read_only = tensor->read_only;
     return TW_OK;
 }

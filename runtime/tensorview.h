@@ -33,7 +33,7 @@ struct tw_tensor {
     int64_t stride[TW_TENSOR_RANK];  // elements from one index to the next
     int device_type;                 // TW_DEVICE_CUDA, ...
     int device;                      // ordinal of the driver's
-    void *context;                   // CUcontext, or NULL: not known
+    void *context;                   // CUcontext, or NULL: not known, as DLPack, which has none, leaves it
     int read_only;                   // DLPack's flag: a map of it must not be stored through
 };
 
@@ -43,9 +43,10 @@ int tw_tensor_dense(struct tw_tensor *tensor, struct tw_error *error);
 // From DLPack: the pointer in a capsule named "dltensor_versioned" (DLManagedTensorVersioned, major version 1), or in one
 // named "dltensor" (DLManagedTensor, older producers). Nothing is consumed: the capsule stays the caller's, who keeps it
 // alive as long as the address is used. Strides that are NULL mean row-major; from version 1.2 on they are refused, as
-// the standard does. byte_offset is added to the address. TW_ERROR_UNSUPPORTED: another major version, a dtype without a
-// row in dtypes.def, lanes other than 1; TW_ERROR_INVALID: more dimensions than TW_TENSOR_RANK, memory that no kernel
-// reaches, a shape that is none.
+// the standard does. byte_offset is added to the address. The small floating-point types without a
+// row in dtypes.def are carried as uint8 where they fill whole bytes: fp8 in all its kinds, fp4 in twos. TW_ERROR_UNSUPPORTED:
+// another major version, another dtype without a row, other lanes than 1; TW_ERROR_INVALID: more dimensions than
+// TW_TENSOR_RANK, memory that no kernel reaches, a shape that is none.
 int tw_tensor_from_dlpack_versioned(const void *managed, struct tw_tensor *tensor, struct tw_error *error);
 int tw_tensor_from_dlpack(const void *managed, struct tw_tensor *tensor, struct tw_error *error);
 
@@ -81,7 +82,10 @@ struct tw_tensor_map {
     int read_only;
 };
 
-// Call, check and encode for compute capability cc in one. TW_ERROR_INVALID with the first broken rule and its fix.
+// Call, check and encode for compute capability cc in one. TW_ERROR_INVALID with the first broken rule and its fix, in
+// the call's words behind the tensor's; TW_ERROR_UNSUPPORTED as tw_tensormap_encode. The map of a failure holds nothing,
+// and tw_tensor_map_check says so. Warnings, what the documentation forbids and the driver takes, are for those who ask:
+// tw_tensormap_check(&map->call, cc, &verdict).
 int tw_tensor_encode(const struct tw_tensor *tensor, const struct tw_tensor_box *box, int cc, struct tw_tensor_map *map,
                      struct tw_error *error);
 
@@ -90,8 +94,9 @@ int tw_tensor_encode(const struct tw_tensor *tensor, const struct tw_tensor_box 
 int tw_tensor_map_check(const struct tw_tensor_map *map, int device, const void *context, int store,
                         struct tw_error *error);
 
-// The same map for another tensor of the same shape, strides and dtype on the same device; only the address changes.
-// TW_ERROR_INVALID where one of them differs; the map is then as it was.
+// The same map for another tensor of the same shape, strides and dtype, on the same device and, where both are known, in
+// the same context: it gets the tensor's address, context and read-only flag. TW_ERROR_INVALID where one of them differs;
+// the map is then as it was.
 int tw_tensor_map_replace(struct tw_tensor_map *map, const struct tw_tensor *tensor, struct tw_error *error);
 
 #ifdef __cplusplus

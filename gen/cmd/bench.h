@@ -1,5 +1,6 @@
 /* Inside the command bench --host: what its parts share. bench.c reads options and prints, bench_host.c has the
- * candidates, bench_emitted.c makes a library of the emitted code. */
+ * candidates, bench_lab.c what they work on, bench_trace.c the timeline, bench_emitted.c makes a library of the emitted
+ * code. */
 #ifndef TW_GEN_CMD_BENCH_H
 #define TW_GEN_CMD_BENCH_H
 
@@ -36,7 +37,8 @@ struct bench_row {
     const char *group;    /* rows of a group are measured in turn, batch by batch */
     const char *kernel;   /* "case_000" */
     const char *backend;  /* "driver", "emitted", "library", "graph", "nvrtc", "cache" */
-    const char *size;     /* "3 maps of 512 x 512 fp16" */
+    const char *problem;  /* "3 maps of 512x512 fp16": rows of other programs on it join by kernel and problem */
+    const char *what;     /* the method: "NAME_launch, maps included" */
     long batch;           /* operations between two readings of the clock */
     double median, least, most;
     double over;          /* median of the differences to the group's first row, round by round */
@@ -49,14 +51,14 @@ struct bench_host {
     struct bench_emitted emitted;
     int rounds;
     struct bench_row *row;
-    int count, room;
+    int count;
 };
 
 /* Measures everything on the device; rows are in the host's memory until bench_host_free. Exit status. */
 int bench_host_run(struct bench_host *host);
 void bench_host_free(struct bench_host *host);
 
-/* Case 001 on host and device, `launches` times, as Chrome trace JSON. Exit status. */
+/* Launches of case 001 on host and device as Chrome trace JSON; what is measured stands in the file. Exit status. */
 int bench_host_trace(struct bench_host *host, const char *path);
 
 #endif

@@ -1,52 +1,33 @@
-#include "cmd/bench.h"
+#include "cmd/bench_lab.h"
 
-#include <inttypes.h>
-#include <stdalign.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
-#include "cache.h"
-#include "nvrtc.h"
-#include "tensormap.h"
-
-enum { MAPS = 192, MOST_CANDIDATES = 8, ARGUMENTS = 58, GRAPHS = 3, LAUNCHES = 100 };
-static const int graph_nodes[GRAPHS] = {1, 10, 100};
-static const int argument_counts[] = {0, 3, 16, ARGUMENTS};
-
-/* What the candidates work on. */
-struct lab {
-    struct bench_host *host;
-    const struct tw_driver *driver;
-    struct bench_emitted *emitted;
-    void *stream;
-    uint64_t tensor[3];
-    alignas(64) uint64_t map[MAPS][16];
-    struct tw_tensormap_call call[5]; /* rank 2, 3, 5, im2col, im2col-wide */
-    void *module, *function[4];
-    int argument[ARGUMENTS];
-    void *arguments[ARGUMENTS];
-    void *graph[GRAPHS], *replay[GRAPHS], *node;
-    struct tw_kernel_node node_params;
-    void *node_arguments[1];
-    struct tw_compile_request compile;
-    char source[4096];
-};
+enum { MOST_CANDIDATES = 24, MOST_ROWS = 96, LAUNCHES = 100 };
 
 /* One thing to measure: does its operation `count` times; 0, or a failure. which: a number of its own. */
 struct candidate {
-    const char *kernel, *backend, *size;
+    const char *kernel, *backend;
+    const char *problem; /* one of the words below */
+    const char *what;    /* the method */
     int (*run)(struct lab *lab, int which, long count);
     int which;
 };
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return 1e9 * (double)t.tv_sec + (double)t.tv_nsec;
-}
+/* Problems, in the words of tests/bench/host_python.py, so that rows of both join. */
+static const char map_1[] = "1 map of 512x512 fp16";
+static const char maps_3[] = "3 maps of 512x512 fp16";
+static const char maps_8[] = "8 maps of 512x512 fp16";
+static const char maps_192[] = "192 maps of 512x512 fp16";
+static const char rank_3[] = "1 map of 4x4x64 fp16";
+static const char rank_5[] = "1 map of 4x4x4x4x64 fp16";
+static const char im2col[] = "1 im2col map of 16x16x16x64 fp16";
+static const char im2col_wide[] = "1 im2col-wide map of 16x16x16x64 fp16";
+static const char three_maps[] = "3 maps + 3 integers, 448 bytes";
+static const char graph_1[] = "graph of 1 launch";
+static const char graph_10[] = "graph of 10 launches";
+static const char graph_100[] = "graph of 100 launches";
+static const char kernels_4[] = "4 empty kernels";
 
 /* ---- descriptors ------------------------------------------------------------------------------------------------- */
 
@@ -122,7 +103,7 @@ static int launch(struct lab *lab, int which, long count)
     return (which ? lab->emitted->launch_programmatic : lab->emitted->launch)(lab->stream, count);
 }
 
-/* which: of argument_counts */
+/* which: of lab_argument_counts */
 static int plain_launch(struct lab *lab, int which, long count)
 {
     for (; count > 0; count--)
@@ -140,10 +121,45 @@ static int ex_launch(struct lab *lab, int which, long count)
     return 0;
 }
 
+/* The attribute is all that a programmatic launch takes: a kernel without griddepcontrol.wait runs as any other. */
+static int ex_programmatic(struct lab *lab, int which, long count)
+{
+    struct tw_launch_attribute attribute = {.id = TW_CUDA_LAUNCH_PROGRAMMATIC, .value.flag = 1};
+    struct tw_launch_config config = {.grid = {1, 1, 1}, .block = {32, 1, 1}, .stream = lab->stream,
+                                      .attributes = &attribute, .attribute_count = 1};
+    for (; count > 0; count--)
+        if (lab->driver->launch(&config, lab->function[which], lab->arguments, NULL))
+            return 1;
+    return 0;
+}
+
+/* The kernel of case 001 with its arguments, by the older call. */
+static int plain_prepared(struct lab *lab, int which, long count)
+{
+    const struct tw_kernel_node *k = &lab->prepared;
+    (void)which;
+    for (; count > 0; count--)
+        if (lab->driver->launch_plain(k->function, k->grid[0], k->grid[1], k->grid[2], k->block[0], 1, 1,
+                                      k->shared_bytes, lab->stream, k->arguments, NULL))
+            return 1;
+    return 0;
+}
+
+/* which: launches of lab_graph_launches, of case 001 */
 static int replay(struct lab *lab, int which, long count)
 {
     for (; count > 0; count--)
-        if (lab->driver->graph_launch(lab->replay[which], lab->stream))
+        if (lab->driver->graph_launch(lab->graph[0][which].replay, lab->stream))
+            return 1;
+    return 0;
+}
+
+/* which: LAB_GRAPHS * number in lab_argument_counts + number in lab_graph_launches */
+static int empty_replay(struct lab *lab, int which, long count)
+{
+    void *executable = lab->graph[1 + which / LAB_GRAPHS][which % LAB_GRAPHS].replay;
+    for (; count > 0; count--)
+        if (lab->driver->graph_launch(executable, lab->stream))
             return 1;
     return 0;
 }
@@ -153,7 +169,7 @@ static int update(struct lab *lab, int which, long count)
 {
     for (; count > 0; count--)
         if ((which && lab->emitted->params_001(1)) ||
-            lab->driver->graph_set_kernel(lab->replay[0], lab->node, &lab->node_params))
+            lab->driver->graph_set_kernel(lab->graph[0][0].replay, lab->node, &lab->prepared))
             return 1;
     return 0;
 }
@@ -205,7 +221,7 @@ static int measure(struct lab *lab, const char *group, long batch, int rounds, c
                    int count)
 {
     struct bench_host *host = lab->host;
-    double *sample = count > MOST_CANDIDATES
+    double *sample = count > MOST_CANDIDATES || host->count + count > MOST_ROWS
                          ? NULL
                          : tw_alloc(&host->rt, sizeof *sample * (size_t)(rounds * (count + 1)));
     if (!sample)
@@ -218,9 +234,9 @@ static int measure(struct lab *lab, const char *group, long batch, int rounds, c
         shuffle(order, count, &seed);
         for (int n = 0; n < count && !status; n++) {
             int i = order[n];
-            double from = now();
+            double from = lab_now();
             status = candidate[i].run(lab, candidate[i].which, r < 0 && batch > 10 ? 10 : batch);
-            double took = (now() - from) / (double)batch;
+            double took = (lab_now() - from) / (double)batch;
             if (lab->driver->stream_synchronize(lab->stream))
                 status = 1;
             if (r >= 0)
@@ -232,7 +248,8 @@ static int measure(struct lab *lab, const char *group, long batch, int rounds, c
     double *difference = sample + (size_t)count * (size_t)rounds;
     for (int i = count - 1; i >= 0 && !status; i--) {
         struct bench_row row = {.group = group, .kernel = candidate[i].kernel, .backend = candidate[i].backend,
-                                .size = candidate[i].size, .batch = batch, .first = i == 0};
+                                .problem = candidate[i].problem, .what = candidate[i].what, .batch = batch,
+                                .first = i == 0};
         for (int r = 0; r < rounds; r++)
             difference[r] = sample[i * rounds + r] - sample[r];
         row.over = median(difference, rounds);
@@ -251,64 +268,87 @@ static int measure(struct lab *lab, const char *group, long batch, int rounds, c
     return status ? 3 : 0;
 }
 
-#define MEASURE(group, batch, rounds, list) measure(lab, group, batch, rounds, list, (int)(sizeof(list) / sizeof *(list)))
+#define MEASURE(group, batch, rounds, list) \
+    measure(lab, group, batch, rounds, list, (int)(sizeof(list) / sizeof *(list)))
+
+/* Rows of an empty kernel: its launches, and the replays of its graphs. */
+/* clang-format off */
+#define EMPTY_LAUNCHES(number, arguments) \
+    {"empty", "driver", arguments, "cuLaunchKernel, arguments prepared", plain_launch, number}, \
+    {"empty", "driver", arguments, "cuLaunchKernelEx, arguments prepared", ex_launch, number}, \
+    {"empty", "driver", arguments, "cuLaunchKernelEx, programmatic, arguments prepared", ex_programmatic, number}
+#define EMPTY_REPLAYS(number, arguments) \
+    {"empty", "graph", "graph of 1 launch, " arguments, "cuGraphLaunch", empty_replay, LAB_GRAPHS * number}, \
+    {"empty", "graph", "graph of 10 launches, " arguments, "cuGraphLaunch", empty_replay, LAB_GRAPHS * number + 1}, \
+    {"empty", "graph", "graph of 100 launches, " arguments, "cuGraphLaunch", empty_replay, LAB_GRAPHS * number + 2}
+/* clang-format on */
 
 static int measure_all(struct lab *lab)
 {
-    static const char three[] = "3 maps of 512 x 512 fp16";
     const struct candidate encode[] = {
-        {"case_000", "driver", three, driver_encode, 3},
-        {"case_000", "emitted", "3 maps, constant sizes", emitted_params, 0},
-        {"case_001", "emitted", "3 maps, sizes at launch", emitted_params, 1},
-        {"case_001", "emitted", "3 maps, sizes and strides", emitted_params, 2},
-        {"case_000", "library", three, library_encode, 3},
+        {"case_000", "driver", maps_3, "cuTensorMapEncodeTiled", driver_encode, 3},
+        {"case_000", "emitted", maps_3, "NAME_params, constant sizes", emitted_params, 0},
+        {"case_001", "emitted", maps_3, "NAME_params, sizes at launch", emitted_params, 1},
+        {"case_001", "emitted", maps_3, "NAME_params, sizes and strides", emitted_params, 2},
+        {"case_000", "library", maps_3, "tw_tensormap_encode", library_encode, 3},
     };
     const struct candidate numbers[] = {
-        {"encode", "driver", "1 map", driver_encode, 1},     {"encode", "library", "1 map", library_encode, 1},
-        {"encode", "driver", "8 maps", driver_encode, 8},    {"encode", "library", "8 maps", library_encode, 8},
-        {"encode", "driver", "192 maps", driver_encode, 192}, {"encode", "library", "192 maps", library_encode, 192},
+        {"encode", "driver", map_1, "cuTensorMapEncodeTiled", driver_encode, 1},
+        {"encode", "library", map_1, "tw_tensormap_encode", library_encode, 1},
+        {"encode", "driver", maps_8, "cuTensorMapEncodeTiled", driver_encode, 8},
+        {"encode", "library", maps_8, "tw_tensormap_encode", library_encode, 8},
+        {"encode", "driver", maps_192, "cuTensorMapEncodeTiled", driver_encode, LAB_MAPS},
+        {"encode", "library", maps_192, "tw_tensormap_encode", library_encode, LAB_MAPS},
     };
     const struct candidate kinds[] = {
-        {"encode", "driver", "rank 2", driver_kind, 0},      {"encode", "library", "rank 2", library_kind, 0},
-        {"encode", "driver", "rank 3", driver_kind, 1},      {"encode", "library", "rank 3", library_kind, 1},
-        {"encode", "driver", "rank 5", driver_kind, 2},      {"encode", "library", "rank 5", library_kind, 2},
-        {"encode", "driver", "im2col", driver_kind, 3},      {"encode", "library", "im2col", library_kind, 3},
+        {"encode", "driver", map_1, "cuTensorMapEncodeTiled", driver_kind, 0},
+        {"encode", "library", map_1, "tw_tensormap_encode", library_kind, 0},
+        {"encode", "driver", rank_3, "cuTensorMapEncodeTiled", driver_kind, 1},
+        {"encode", "library", rank_3, "tw_tensormap_encode", library_kind, 1},
+        {"encode", "driver", rank_5, "cuTensorMapEncodeTiled", driver_kind, 2},
+        {"encode", "library", rank_5, "tw_tensormap_encode", library_kind, 2},
+        {"encode", "driver", im2col, "cuTensorMapEncodeIm2col", driver_kind, 3},
+        {"encode", "library", im2col, "tw_tensormap_encode", library_kind, 3},
     };
     const struct candidate wide[] = {
-        {"encode", "driver", "im2col-wide", driver_kind, 4}, {"encode", "library", "im2col-wide", library_kind, 4},
+        {"encode", "driver", im2col_wide, "cuTensorMapEncodeIm2colWide", driver_kind, 4},
+        {"encode", "library", im2col_wide, "tw_tensormap_encode", library_kind, 4},
     };
     const struct candidate replace[] = {
-        {"replace_address", "driver", "3 maps", driver_replace, 3},
-        {"replace_address", "library", "3 maps", library_replace, 3},
+        {"replace_address", "driver", maps_3, "cuTensorMapReplaceAddress", driver_replace, 3},
+        {"replace_address", "library", maps_3, "tw_tensormap_replace_address", library_replace, 3},
     };
     const struct candidate launches[] = {
-        {"case_001", "driver", "cuLaunchKernelEx, prepared", bare, 0},
-        {"case_001", "emitted", "NAME_launch, maps included", launch, 0},
-        {"case_001", "graph", "replay of 1 kernel", replay, 0},
-        {"case_001", "graph", "replay of 10 kernels", replay, 1},
-        {"case_001", "graph", "replay of 100 kernels", replay, 2},
+        {"case_001", "driver", three_maps, "cuLaunchKernelEx, arguments prepared", bare, 0},
+        {"case_001", "driver", three_maps, "cuLaunchKernel, arguments prepared", plain_prepared, 0},
+        {"case_001", "emitted", three_maps, "NAME_launch, maps included", launch, 0},
+        {"case_001", "graph", graph_1, "cuGraphLaunch", replay, 0},
+        {"case_001", "graph", graph_10, "cuGraphLaunch", replay, 1},
+        {"case_001", "graph", graph_100, "cuGraphLaunch", replay, 2},
     };
     const struct candidate programmatic[] = {
-        {"case_001", "driver", "programmatic, prepared", bare, 1},
-        {"case_001", "emitted", "programmatic, NAME_launch", launch, 1},
+        {"case_001", "driver", three_maps, "cuLaunchKernelEx, programmatic, arguments prepared", bare, 1},
+        {"case_001", "emitted", three_maps, "NAME_launch, programmatic, maps included", launch, 1},
     };
-    const struct candidate plain[] = {
-        {"empty", "driver", "cuLaunchKernel, 0 arguments", plain_launch, 0},
-        {"empty", "driver", "cuLaunchKernelEx, 0 arguments", ex_launch, 0},
-        {"empty", "driver", "cuLaunchKernel, 3 arguments", plain_launch, 1},
-        {"empty", "driver", "cuLaunchKernelEx, 3 arguments", ex_launch, 1},
-        {"empty", "driver", "cuLaunchKernel, 16 arguments", plain_launch, 2},
-        {"empty", "driver", "cuLaunchKernelEx, 16 arguments", ex_launch, 2},
-        {"empty", "driver", "cuLaunchKernel, 58 arguments", plain_launch, 3},
-        {"empty", "driver", "cuLaunchKernelEx, 58 arguments", ex_launch, 3},
+    const struct candidate empties[] = {
+        EMPTY_LAUNCHES(0, "0 arguments"),
+        EMPTY_LAUNCHES(1, "3 arguments"),
+        EMPTY_LAUNCHES(2, "16 arguments"),
+        EMPTY_LAUNCHES(3, "58 arguments"),
+    };
+    const struct candidate replays[] = {
+        EMPTY_REPLAYS(0, "0 arguments"),
+        EMPTY_REPLAYS(1, "3 arguments"),
+        EMPTY_REPLAYS(2, "16 arguments"),
+        EMPTY_REPLAYS(3, "58 arguments"),
     };
     const struct candidate updates[] = {
-        {"case_001", "driver", "node update, prepared", update, 0},
-        {"case_001", "emitted", "node update, NAME_params", update, 1},
+        {"case_001", "driver", graph_1, "node update, arguments prepared", update, 0},
+        {"case_001", "emitted", graph_1, "node update, maps included", update, 1},
     };
     const struct candidate compiles[] = {
-        {"empty", "nvrtc", "compile", compile, 0},
-        {"empty", "cache", "cache hit", compile, 1},
+        {"empty", "nvrtc", kernels_4, "compile", compile, 0},
+        {"empty", "cache", kernels_4, "cache hit", compile, 1},
     };
     int rounds = lab->host->rounds;
     int status = MEASURE("three descriptors (case 000)", 1000, rounds, encode);
@@ -326,7 +366,9 @@ static int measure_all(struct lab *lab)
     if (!status)
         status = MEASURE("one programmatic launch (case 001)", LAUNCHES, 8 * rounds, programmatic);
     if (!status)
-        status = MEASURE("empty kernels", LAUNCHES, rounds, plain);
+        status = MEASURE("empty kernels", LAUNCHES, rounds, empties);
+    if (!status)
+        status = MEASURE("replays of empty kernels", LAUNCHES, rounds, replays);
     if (!status && lab->node)
         status = MEASURE("update of a graph's node (case 001)", LAUNCHES, rounds, updates);
     if (!status)
@@ -334,163 +376,17 @@ static int measure_all(struct lab *lab)
     return status;
 }
 
-/* ---- setting up -------------------------------------------------------------------------------------------------- */
-
-static void fill_calls(struct lab *lab)
-{
-    const struct tw_tensormap_call tiled = {.func = TW_TENSORMAP_TILED, .dtype = 6, .rank = 2, .addr = lab->tensor[0],
-                                            .dim = {512, 512}, .stride = {1024}, .box = {64, 64}, .estride = {1, 1},
-                                            .swizzle = 3, .l2 = 2};
-    for (int i = 0; i < 5; i++)
-        lab->call[i] = tiled;
-    lab->call[1].rank = 3;
-    lab->call[2].rank = 5;
-    for (int i = 1; i < 3; i++)
-        for (int d = 0; d < 5; d++) {
-            lab->call[i].dim[d] = d ? 4 : 64;
-            lab->call[i].box[d] = d ? 2 : 64;
-            lab->call[i].estride[d] = 1;
-            if (d < 4)
-                lab->call[i].stride[d] = 128u << 2 * d;
-        }
-    for (int i = 3; i < 5; i++) {
-        lab->call[i].func = i == 3 ? TW_TENSORMAP_IM2COL : TW_TENSORMAP_IM2COL_WIDE;
-        lab->call[i].rank = 4;
-        for (int d = 0; d < 4; d++) {
-            lab->call[i].dim[d] = d ? 16 : 64;
-            lab->call[i].estride[d] = 1;
-            if (d < 3)
-                lab->call[i].stride[d] = 128u << 4 * d;
-        }
-        lab->call[i].channels = 64;
-        lab->call[i].pixels = 64;
-    }
-}
-
-/* Kernels of 0, 3, 16 and 58 ints, compiled in one text. */
-static int make_empty_kernels(struct lab *lab, struct tw_error *error)
-{
-    size_t at = 0;
-    for (int k = 0; k < 4; k++) {
-        at += (size_t)snprintf(lab->source + at, sizeof lab->source - at, "extern \"C\" __global__ void empty_%d(", k);
-        for (int i = 0; i < argument_counts[k]; i++)
-            at += (size_t)snprintf(lab->source + at, sizeof lab->source - at, "%sint a%d", i ? ", " : "", i);
-        at += (size_t)snprintf(lab->source + at, sizeof lab->source - at, ") {}\n");
-    }
-    lab->compile = (struct tw_compile_request){.source = lab->source, .source_bytes = at, .name = "/tilewright/empty.cu",
-                                               .entry = "empty_0", .arch = lab->host->device->arch,
-                                               .outputs = TW_OUTPUT_CUBIN};
-    struct tw_compiled compiled = {0};
-    int status = tw_compile(&lab->host->rt, &lab->compile, &compiled, error);
-    if (status == TW_OK)
-        status = tw_driver_check(lab->driver, lab->driver->module_load(&lab->module, compiled.cubin), error,
-                                 "loading empty kernels");
-    for (int k = 0; k < 4 && status == TW_OK; k++) {
-        char name[24];
-        snprintf(name, sizeof name, "empty_%d", k);
-        status = tw_driver_check(lab->driver, lab->driver->module_function(&lab->function[k], lab->module, name), error,
-                                 "%s", name);
-    }
-    tw_compiled_free(&lab->host->rt, &compiled);
-    for (int i = 0; i < ARGUMENTS; i++)
-        lab->arguments[i] = &lab->argument[i];
-    return status;
-}
-
-static int make_graphs(struct lab *lab, struct tw_error *error)
-{
-    const struct tw_driver *d = lab->driver;
-    for (int i = 0; i < GRAPHS; i++) {
-        int result = d->capture_begin(lab->stream, 2);
-        if (!result)
-            result = bare(lab, 0, graph_nodes[i]);
-        if (!result)
-            result = d->capture_end(lab->stream, &lab->graph[i]);
-        if (!result)
-            result = d->graph_instantiate(&lab->replay[i], lab->graph[i], 0);
-        if (result)
-            return tw_driver_check(d, result, error, "a graph of %d launches", graph_nodes[i]);
-    }
-    size_t one = 1;
-    lab->emitted->prepared(&lab->node_params.function, &lab->node_arguments[0], lab->node_params.grid,
-                           &lab->node_params.block[0], &lab->node_params.shared_bytes);
-    lab->node_params.block[1] = lab->node_params.block[2] = 1;
-    lab->node_params.arguments = lab->node_arguments;
-    if (!d->graph_nodes || !d->graph_set_kernel || d->graph_nodes(lab->graph[0], &lab->node, &one) != 0)
-        lab->node = NULL; /* no updates, then */
-    return TW_OK;
-}
-
-static int set_up(struct lab *lab, struct tw_error *error)
-{
-    struct bench_host *host = lab->host;
-    const char *text = "";
-    for (int i = 0; i < 3; i++) {
-        int status = tw_device_alloc(host->device, 520 * 512 * 2, &lab->tensor[i], error);
-        if (status == TW_OK)
-            status = tw_device_fill(host->device, lab->tensor[i], 0, 520 * 512 * 2, error);
-        if (status != TW_OK)
-            return status;
-    }
-    if (!lab->driver->encode_tiled || !lab->driver->encode_im2col || !lab->driver->launch_plain)
-        return tw_fail(error, TW_ERROR_OLD_DRIVER, "the driver has no tensor maps");
-    int result = lab->emitted->open((const void *)(uintptr_t)lab->tensor[0], (const void *)(uintptr_t)lab->tensor[1],
-                                    (void *)(uintptr_t)lab->tensor[2], &text);
-    if (result)
-        return tw_fail(error, TW_ERROR_DRIVER, "the emitted code does not load: %s",
-                       result < 0 ? "its tensor maps differ from the driver's" : text);
-    fill_calls(lab);
-    int status = make_empty_kernels(lab, error);
-    return status == TW_OK ? make_graphs(lab, error) : status;
-}
-
-static void take_down(struct lab *lab)
-{
-    const struct tw_driver *d = lab->driver;
-    for (int i = 0; i < GRAPHS; i++) {
-        if (lab->replay[i])
-            d->graph_executable_destroy(lab->replay[i]);
-        if (lab->graph[i])
-            d->graph_destroy(lab->graph[i]);
-    }
-    if (lab->module)
-        d->module_unload(lab->module);
-    lab->emitted->close();
-    for (int i = 0; i < 3; i++)
-        tw_device_free(lab->host->device, lab->tensor[i]);
-}
-
-static struct lab *lab_open(struct bench_host *host, struct tw_error *error)
-{
-    struct lab *lab = aligned_alloc(64, (sizeof *lab + 63) / 64 * 64);
-    if (!lab) {
-        tw_fail(error, TW_ERROR_MEMORY, "out of memory");
-        return NULL;
-    }
-    memset(lab, 0, sizeof *lab);
-    lab->host = host;
-    lab->driver = host->device->driver;
-    lab->emitted = &host->emitted;
-    lab->stream = host->device->stream;
-    if (tw_device_enter(host->device, error) == TW_OK && set_up(lab, error) == TW_OK)
-        return lab;
-    take_down(lab);
-    free(lab);
-    return NULL;
-}
-
 int bench_host_run(struct bench_host *host)
 {
     struct tw_error error;
-    host->row = tw_alloc_zeroed(&host->rt, sizeof *host->row * 64);
+    host->row = tw_alloc_zeroed(&host->rt, sizeof *host->row * MOST_ROWS);
     struct lab *lab = host->row ? lab_open(host, &error) : NULL;
     if (!lab) {
         fprintf(stderr, "tilewright bench: %s\n", host->row ? error.text : "out of memory");
         return 3;
     }
     int status = measure_all(lab);
-    take_down(lab);
-    free(lab);
+    lab_close(lab);
     return status;
 }
 
@@ -498,70 +394,4 @@ void bench_host_free(struct bench_host *host)
 {
     tw_free(&host->rt, host->row);
     host->row = NULL;
-}
-
-/* ---- the timeline ------------------------------------------------------------------------------------------------ */
-
-int bench_host_trace(struct bench_host *host, const char *path)
-{
-    enum { TRACED = 40 };
-    struct tw_error error;
-    void *event[TRACED + 1] = {NULL};
-    double began[TRACED], ended[TRACED], origin = 0;
-    float device[TRACED + 1] = {0};
-    int result = 0;
-    struct lab *lab = lab_open(host, &error);
-    if (!lab) {
-        fprintf(stderr, "tilewright bench: %s\n", error.text);
-        return 3;
-    }
-    const struct tw_driver *d = lab->driver;
-    launch(lab, 0, 10);
-    for (int i = 0; i <= TRACED && !result; i++)
-        result = d->event_create(&event[i], 0);
-    if (!result)
-        result = d->stream_synchronize(lab->stream);
-    if (!result)
-        result = d->event_record(event[0], lab->stream);
-    if (!result)
-        result = d->event_synchronize(event[0]);
-    origin = now(); /* the device reached event 0 just before */
-    for (int i = 0; i < TRACED && !result; i++) {
-        began[i] = now();
-        result = launch(lab, 0, 1);
-        ended[i] = now();
-        if (!result)
-            result = d->event_record(event[i + 1], lab->stream);
-    }
-    if (!result)
-        result = d->stream_synchronize(lab->stream);
-    for (int i = 1; i <= TRACED && !result; i++)
-        result = d->event_elapsed(&device[i], event[0], event[i]);
-    FILE *out = result ? NULL : fopen(path, "w");
-    if (out) {
-        fprintf(out, "{\"displayTimeUnit\": \"ns\", \"traceEvents\": [\n"
-                     " {\"ph\": \"M\", \"pid\": 1, \"tid\": 1, \"name\": \"thread_name\", \"args\": {\"name\": \"host\"}},\n"
-                     " {\"ph\": \"M\", \"pid\": 1, \"tid\": 2, \"name\": \"thread_name\", \"args\": {\"name\": \"device\"}}");
-        for (int i = 0; i < TRACED; i++) {
-            /* On the device a kernel begins when the one before it has ended, or when it is launched. */
-            double from = 1e3 * (double)device[i], launched = (began[i] - origin) / 1e3;
-            from = from > launched ? from : launched;
-            double to = 1e3 * (double)device[i + 1];
-            fprintf(out,
-                    ",\n {\"ph\": \"X\", \"pid\": 1, \"tid\": 1, \"name\": \"case_001_launch\", \"ts\": %.3f, \"dur\": %.3f}"
-                    ",\n {\"ph\": \"X\", \"pid\": 1, \"tid\": 2, \"name\": \"case_001\", \"ts\": %.3f, \"dur\": %.3f}",
-                    launched, (ended[i] - began[i]) / 1e3, from, to > from ? to - from : 0.0);
-        }
-        fputs("\n]}\n", out);
-        if (fclose(out) != 0)
-            out = NULL;
-    }
-    if (!out)
-        fprintf(stderr, "tilewright bench: %s\n", result ? "a call of the driver failed" : "the trace cannot be written");
-    for (int i = 0; i <= TRACED; i++)
-        if (event[i])
-            d->event_destroy(event[i]);
-    take_down(lab);
-    free(lab);
-    return out ? 0 : 3;
 }

@@ -1,4 +1,5 @@
 /* The text of arguments, and their place among a kernel's parameters. */
+#include "cmd/dtype_names.h"
 #include "cmd/emu_args.h"
 
 #include <errno.h>
@@ -47,22 +48,6 @@ size_t emu_args_piece(const char *text)
             depth--;
     }
     return i;
-}
-
-int emu_args_dtype(const char *name)
-{
-    static const struct {
-        const char *name;
-        int dtype;
-    } rows[] = {
-        {"f16", TW_FP16},   {"f32", TW_FP32},   {"f64", TW_FP64},   {"i8", TW_INT8},    {"u8", TW_UINT8},
-        {"i16", TW_INT16},  {"u16", TW_UINT16}, {"i32", TW_INT32},  {"u32", TW_UINT32}, {"i64", TW_INT64},
-        {"u64", TW_UINT64}, {"s32", TW_INT32},  {"s64", TW_INT64},  {"s16", TW_INT16},  {"s8", TW_INT8},
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (strcmp(rows[i].name, name) == 0)
-            return rows[i].dtype;
-    return (int)tw_dtype_from_name(name);
 }
 
 /* A size under way: where it is, and why it is none. */
@@ -383,7 +368,7 @@ static int parse_value(struct emu_args *args, const char *text, const char *wher
         value->bytes = count;
         return TW_OK;
     }
-    int dtype = *type ? emu_args_dtype(type) : TW_DTYPE_COUNT;
+    int dtype = *type ? dtype_from_short_name(type) : TW_DTYPE_COUNT;
     if (dtype == TW_DTYPE_COUNT)
         return fault(value, error, "an argument is i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64:NUMBER, buf:BYTES, "
                                    "ref:NAME, map:CALL, bytes:HEX, struct:{...}, buffer:BYTES or a number");

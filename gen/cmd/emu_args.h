@@ -100,10 +100,6 @@ char *emu_args_keep(struct emu_args *args, const char *text, size_t length);
 /* Length of the first piece of a list: up to a comma outside of (), [], {} and "". */
 size_t emu_args_piece(const char *text);
 
-/* The dtype of a name: those of specs ("bf16", "fp32", "int32") and short ones ("f32", "i32", "u8"); TW_DTYPE_COUNT
- * where there is none. */
-int emu_args_dtype(const char *name);
-
 /* The options of a buffer behind its size: ",fill=...,dump=..." */
 int emu_args_read_buffer(struct emu_args *args, struct emu_buffer *buffer, const char *options,
                          uint64_t *offset, struct tw_error *error);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/dtype_names.h"
 #include "cmd/emu_args.h"
 #include "cmd/inputs.h"
 #include "cmd/tensormap_json.h"
@@ -34,7 +35,7 @@ static int read_type(const char *text, const char **more)
         return TW_DTYPE_COUNT;
     memcpy(name, text, length);
     name[length] = '\0';
-    return emu_args_dtype(name);
+    return dtype_from_short_name(name);
 }
 
 static int read_typed(struct emu_args *args, struct emu_buffer *buffer, const char *word, const char *text,

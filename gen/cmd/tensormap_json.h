@@ -1,4 +1,5 @@
-/* What the files of the tensormap command share: reading a call from a line of JSON. */
+/* What the files of the tensormap command share: reading a call from a line of JSON or from words, and printing calls,
+   maps and verdicts as JSON. */
 #ifndef TW_GEN_CMD_TENSORMAP_JSON_H
 #define TW_GEN_CMD_TENSORMAP_JSON_H
 
@@ -8,9 +9,9 @@
 
 #include "tensormap.h"
 
-/* Why a text is no call. */
+/* Why a text is no call, or no map. */
 struct tensormap_fault {
-    char text[160];
+    char text[512];
 };
 
 /* Write the reason and return -1. */
@@ -22,8 +23,23 @@ int tensormap_fail(struct tensormap_fault *fault, const char *format, ...) TW_PR
 int tensormap_read_json(json_tokener *tokener, const char *line, size_t length, struct tw_tensormap_call *c,
                         json_object **rest, struct tensormap_fault *fault);
 
-/* Read a call from words, name=value[,value...], and fill in what is left out. Returns 0 or -1. */
+/* Read a call from words, name=value[,value...], and fill in what is left out: dense strides, element strides of 1, an
+   address, 0. Returns 0 or -1. */
 int tensormap_read_words(int count, char **words, struct tw_tensormap_call *c, struct tensormap_fault *fault);
+
+/* To stdout: the 256 hex digits, without quotes; an object, whose dtype is null where it is none; the ids of broken
+   rules, refusals or warnings, each once, as a list; their messages, one a line of a string. */
+void tensormap_print_map(const uint64_t map[16]);
+void tensormap_print_call(const struct tw_tensormap_call *c);
+void tensormap_print_rules(const struct tw_tensormap_verdict *verdict, int warnings);
+void tensormap_print_messages(const struct tw_tensormap_call *c, int cc, const struct tw_tensormap_verdict *verdict,
+                              int warnings);
+
+/* Print {"error":"..."} as a line on stdout. */
+void tensormap_print_fault(const struct tensormap_fault *fault);
+
+/* Say what the map in the hex digits of all texts means. Exit status. */
+int tensormap_decode(int count, char **texts, int json);
 
 /* Answer each line of stdin with what the load writes into shared memory. Exit status. */
 int tensormap_load(json_tokener *tokener);

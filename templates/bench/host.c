@@ -67,7 +67,7 @@ int host_open(const void *a, const void *b, void *d, const char **text)
     config[1].attributes = &programmatic;
     config[1].attribute_count = 1;
     *text = "";
-    return k0.static_images && k1.static_images ? 0 : -1;
+    return k0.static_images && k1.static_images && k2.static_images ? 0 : -1;
 }
 
 void host_close(void)

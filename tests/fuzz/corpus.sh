@@ -37,6 +37,17 @@ for kind in s b; do
     awk -v kind=$kind 'BEGIN { printf "%s0", kind; for (i = 0; i < 200; i++) printf "%c", 1 + i % 7 }' \
         >"$out/tensormap/$kind"
 done
+# bf16 [64, 64] at 0x7f0000000000 on device 0, as struct tw_tensor with a box of 32 x 64, and as DLPack has it.
+zeros() { head -c "$1" /dev/zero; }
+word() { printf "\\$(printf %o "$1")" && zeros 7; }
+address() { printf '\000\000\000\000\000\177\000\000'; }
+{
+    printf t0 && address && zeros 4 && printf '\002' && zeros 3 && word 64 && word 64 && zeros 48 && word 64 && word 1 &&
+        zeros 48 && word 2 && zeros 16 && printf '\040' && zeros 3 && printf '\100' && zeros 3
+} >"$out/tensormap/tensor"
+dlpack() { address && word 2 && printf '\002\000\000\000\004\020\001\000' && zeros 24; }
+{ printf p0 && word 1 && zeros 24 && dlpack && word 64 && word 64 && zeros 48 && word 64 && word 1; } >"$out/tensormap/dlpack1"
+{ printf P0 && dlpack && word 64 && word 64; } >"$out/tensormap/dlpack0"
 if [ -f "$golden/tensormap_calls.jsonl.gz" ]; then
     zcat "$golden/tensormap_calls.jsonl.gz" | awk -v out="$out/tensormap" 'NR % 600 == 1 {
         printf "%s%d%s", substr("exj", 1 + n % 3, 1), n % 8, $0 > (out "/call" n)

@@ -3,7 +3,8 @@
 
    The first byte says what the rest is: e x j calls a line, for encode, explain and explain --json; l loads a line; w v
    words, for explain and explain --json; d D hex digits, for decode and decode --json; s a struct; b the bytes of a
-   map. The second byte chooses the compute capability. */
+   map; t a tensor, its box and another tensor; p P a DLPack tensor, versioned and not. The second byte chooses the
+   compute capability. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 
 #include "cmd/cmd.h"
 #include "tensormap.h"
+#include "tensorview.h"
 
 static const int tensormap_ccs[] = {90, 100, 103, 120, 80, 0, 75, 9990};
 
@@ -71,6 +73,60 @@ static void tensormap_bytes(const uint8_t *data, size_t size)
         tensormap_struct(&call, 90);
 }
 
+/* What must hold of any tensor and box, and of any tensor in the place of it. */
+static void tensormap_tensor(const struct tw_tensor *tensor, const struct tw_tensor_box *box, int cc,
+                             const struct tw_tensor *other)
+{
+    struct tw_error error;
+    struct tw_tensor_map map, before;
+    struct tw_tensor dense = *tensor;
+    uint64_t word[16];
+    if (tw_tensor_dense(&dense, &error) != TW_OK && !error.text[0])
+        abort();
+    int status = tw_tensor_encode(tensor, box, cc, &map, &error);
+    if (status != TW_OK) {
+        if (!error.text[0] || tw_tensor_map_check(&map, tensor->device, NULL, 0, &error) == TW_OK)
+            abort();
+        return;
+    }
+    if (tw_tensormap_encode(&map.call, cc, word) != TW_OK || memcmp(word, map.word, sizeof word) != 0 ||
+        tw_tensor_map_check(&map, tensor->device, tensor->context, 0, &error) != TW_OK)
+        abort();
+    before = map;
+    if (tw_tensor_map_replace(&map, other, &error) != TW_OK) {
+        if (memcmp(&before, &map, sizeof map) != 0)
+            abort();
+        return;
+    }
+    if (tw_tensor_encode(other, box, cc, &before, &error) != TW_OK || memcmp(before.word, map.word, sizeof word) != 0 ||
+        other->device != tensor->device || other->device_type != tensor->device_type)
+        abort();
+}
+
+/* The structs of dlpack.h on a 64-bit machine: the bytes give all but the pointers to shape and strides, of which there
+   are as many as TW_TENSOR_RANK and fewer bytes leave strides out. */
+static void tensormap_dlpack(const uint8_t *data, size_t size, int versioned, int cc)
+{
+    enum { HEAD = 32, TENSOR = 48, SHAPE = 24, STRIDES = 32 };
+    _Alignas(8) unsigned char managed[HEAD + TENSOR + 16] = {0};
+    int64_t list[2][TW_TENSOR_RANK] = {{0}};
+    struct tw_tensor tensor, other;
+    struct tw_tensor_box box = {.box = {1, 8, 8, 8, 8}};
+    struct tw_error error;
+    const size_t head = versioned ? HEAD : 0, used = size < head + TENSOR ? size : head + TENSOR;
+    memcpy(managed, data, used);
+    memcpy(list, data + used, size - used < sizeof list ? size - used : sizeof list);
+    const void *pointer[2] = {list[0], size - used > sizeof list[0] ? list[1] : NULL};
+    memcpy(managed + head + SHAPE, pointer, sizeof pointer);
+    int status = versioned ? tw_tensor_from_dlpack_versioned(managed, &tensor, &error)
+                           : tw_tensor_from_dlpack(managed, &tensor, &error);
+    if (status != TW_OK)
+        return;
+    other = tensor;
+    other.address += 4096;
+    tensormap_tensor(&tensor, &box, cc, &other);
+}
+
 /* Runs the command with this text as its input; its answers are thrown away. */
 static void tensormap_command(int argc, const char **argv, const uint8_t *data, size_t size)
 {
@@ -124,6 +180,25 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     case 'b':
         tensormap_bytes(data, size);
+        break;
+    case 't': {
+        struct {
+            struct tw_tensor tensor;
+            struct tw_tensor_box box;
+            struct tw_tensor other;
+        } all;
+        memset(&all, 0, sizeof all);
+        memcpy(&all, data, size < sizeof all ? size : sizeof all);
+        if (size < sizeof all) {
+            all.other = all.tensor;
+            all.other.address += 4096;
+        }
+        tensormap_tensor(&all.tensor, &all.box, cc, &all.other);
+        break;
+    }
+    case 'p':
+    case 'P':
+        tensormap_dlpack(data, size, kind == 'p', cc);
         break;
     case 'e':
     case 'l':

@@ -12,7 +12,7 @@ sources="runtime/*.c runtime/emu/*.c"
 mutator= dictionary= length=4000
 case $target in
 ptx | load) mutator=tests/fuzz/mutate_ptx.c length=60000 seeds=ptx ;;
-tensormap) sources="$sources gen/cmd/tensormap.c gen/cmd/tensormap_load.c gen/cmd/json.c" seeds=tensormap ;;
+tensormap) sources="$sources gen/cmd/tensormap*.c gen/cmd/dtype_names.c gen/cmd/json.c gen/spec/diag.c gen/spec/arena.c" seeds=tensormap ;;
 spec) sources="runtime/*.c gen/spec/*.c" seeds=spec ;;
 *) echo "run.sh: the targets are ptx, load, tensormap and spec" >&2 && exit 2 ;;
 esac

@@ -52,10 +52,14 @@ static const struct image images[] = {
 };
 
 static const struct gemm_bf16_variant variants[] = {
-    {"", "gemm_bf16", "sm_80", 256u, 98304u, {1u, 1u, 1u}, 64u, -1},
-    {"unaligned", "gemm_bf16__unaligned", "sm_80", 256u, 98304u, {1u, 1u, 1u}, 64u, -1},
-    {"", "gemm_bf16", "sm_90a", 384u, 229440u, {2u, 1u, 1u}, 448u, -1},
-    {"unaligned", "gemm_bf16__unaligned", "sm_90a", 384u, 213568u, {2u, 1u, 1u}, 320u, -1},
+    {"", "gemm_bf16", "sm_80", 256u, 98304u, {1u, 1u, 1u},
+     0, 64u, -1},
+    {"unaligned", "gemm_bf16__unaligned", "sm_80", 256u, 98304u, {1u, 1u, 1u},
+     0, 64u, -1},
+    {"", "gemm_bf16", "sm_90a", 384u, 229440u, {2u, 1u, 1u},
+     0, 448u, -1},
+    {"unaligned", "gemm_bf16__unaligned", "sm_90a", 384u, 213568u, {2u, 1u, 1u},
+     0, 320u, -1},
 };
 
 static const struct gemm_bf16_tensor tensors[] = {
@@ -443,7 +447,14 @@ APART static int refuse_stride(struct gemm_bf16_error *error, const char *name, 
                 (unsigned long long)(((uint64_t)1 << 40) / bytes));
 }
 
-/* What holds for every variant: no extent below 0 or past a map's, addresses, strides below 2^40 bytes. */
+APART static int refuse_overlap(struct gemm_bf16_error *error, const char *name, int dim, int64_t stride, int64_t row)
+{
+    return fail(error, gemm_bf16_INVALID, 0, "%s_stride[%d] is %lld elements, and the tensor, which is written, would overlap "
+                "itself: its rows have %lld; write %lld or more", name, dim, (long long)stride, (long long)row, (long long)row);
+}
+
+/* What holds for every variant: no extent below 0 or past a map's, addresses, strides below 2^40 bytes, none of a tensor
+ * that is written below its row. */
 INLINE int check_tensors(const struct tensor *t, struct gemm_bf16_error *error)
 {
     if (t[tensor_A].address >> 57 != 0 || (t[tensor_A].address == 0 && t[tensor_A].dim[0] > 0 && t[tensor_A].dim[1] > 0))
@@ -458,6 +469,9 @@ INLINE int check_tensors(const struct tensor *t, struct gemm_bf16_error *error)
         return refuse_address(error, "D", t[tensor_D].address);
     if ((uint64_t)t[tensor_D].stride[0] >= ((uint64_t)1 << 40) / 2 && t[tensor_D].dim[0] > 1)
         return refuse_stride(error, "D", 0, t[tensor_D].stride[0], 2);
+    if (t[tensor_D].stride[0] < t[tensor_D].dim[1] && t[tensor_D].dim[0] > 1)
+        return refuse_overlap(error, "D", 0, t[tensor_D].stride[0],
+                              t[tensor_D].dim[1]);
     return gemm_bf16_OK;
 }
 
@@ -498,10 +512,11 @@ INLINE int ordinary_tensors(const struct tensor *t, int dense)
                  (((uint64_t)1 << 40) / 2 - 1 - (uint64_t)t[tensor_B].stride[0]);
     any |= t[tensor_D].address;
     wrong |= t[tensor_D].address - 1;
+    wrong |= (uint64_t)t[tensor_D].stride[0] - (uint64_t)t[tensor_D].dim[1];
     if (!dense)
         wrong |= (uint64_t)t[tensor_D].stride[0] |
                  (((uint64_t)1 << 40) / 2 - 1 - (uint64_t)t[tensor_D].stride[0]);
-    wrong |= ((uint64_t)1 << 57) - 1 - any;
+    wrong |= (((uint64_t)1 << 57) - 1 - any) | any;
     return wrong >> 63 == 0;
 }
 
@@ -581,6 +596,7 @@ struct map_call {
     uint32_t rank;
     uint32_t box[5];
     uint64_t dim[5];               /* 0: not constant */
+    uint64_t stride[4];            /* bytes, of a dense tensor, which stand in the image; 0: not constant */
 };
 
 /* Address, extent and pitch as maps take them: those of an empty tensor, and the stride of a dimension of one index, are
@@ -644,6 +660,7 @@ APART static int map_fault(const struct map_call *call, int result, struct gemm_
 /* A_map: bf16, rank 2, box 64, 128, swizzle 128B, innermost first. */
 static const struct map_call A_map_call = {
     "A_map", 9, 3, 2, 2, {64, 128}, {0, 0},
+    {0},
 };
 
 #define A_map_image \
@@ -662,11 +679,11 @@ INLINE void A_map_patch(uint64_t *map, int dense, uint64_t address, const uint64
     (void)dense;
 }
 
-static void A_map_whole(uint64_t *map, uint64_t address, const uint64_t *dim, const uint64_t *stride)
+static void A_map_whole(uint64_t *map, int dense, uint64_t address, const uint64_t *dim, const uint64_t *stride)
 {
     static const uint64_t image[16] = {A_map_image};
     memcpy(map, image, sizeof image);
-    A_map_patch(map, 0, address, dim, stride);
+    A_map_patch(map, dense, address, dim, stride);
 }
 
 /* The map of A_map for a tensor. */
@@ -690,6 +707,7 @@ INLINE int A_map(const struct gemm_bf16 *k, int patched, int dense, const struct
 /* B_map: bf16, rank 2, box 64, 128, swizzle 128B, innermost first. */
 static const struct map_call B_map_call = {
     "B_map", 9, 3, 2, 2, {64, 128}, {0, 0},
+    {0},
 };
 
 #define B_map_image \
@@ -708,11 +726,11 @@ INLINE void B_map_patch(uint64_t *map, int dense, uint64_t address, const uint64
     (void)dense;
 }
 
-static void B_map_whole(uint64_t *map, uint64_t address, const uint64_t *dim, const uint64_t *stride)
+static void B_map_whole(uint64_t *map, int dense, uint64_t address, const uint64_t *dim, const uint64_t *stride)
 {
     static const uint64_t image[16] = {B_map_image};
     memcpy(map, image, sizeof image);
-    B_map_patch(map, 0, address, dim, stride);
+    B_map_patch(map, dense, address, dim, stride);
 }
 
 /* The map of B_map for a tensor. */
@@ -736,6 +754,7 @@ INLINE int B_map(const struct gemm_bf16 *k, int patched, int dense, const struct
 /* D_map: bf16, rank 2, box 64, 64, swizzle 128B, innermost first. */
 static const struct map_call D_map_call = {
     "D_map", 9, 3, 0, 2, {64, 64}, {0, 0},
+    {0},
 };
 
 #define D_map_image \
@@ -754,11 +773,11 @@ INLINE void D_map_patch(uint64_t *map, int dense, uint64_t address, const uint64
     (void)dense;
 }
 
-static void D_map_whole(uint64_t *map, uint64_t address, const uint64_t *dim, const uint64_t *stride)
+static void D_map_whole(uint64_t *map, int dense, uint64_t address, const uint64_t *dim, const uint64_t *stride)
 {
     static const uint64_t image[16] = {D_map_image};
     memcpy(map, image, sizeof image);
-    D_map_patch(map, 0, address, dim, stride);
+    D_map_patch(map, dense, address, dim, stride);
 }
 
 /* The map of D_map for a tensor. */
@@ -783,7 +802,7 @@ INLINE int D_map(const struct gemm_bf16 *k, int patched, int dense, const struct
 
 struct map {
     const struct map_call *call;
-    void (*patch)(uint64_t *map, uint64_t address, const uint64_t *dim, const uint64_t *stride);
+    void (*patch)(uint64_t *map, int dense, uint64_t address, const uint64_t *dim, const uint64_t *stride);
     unsigned targets; /* bit i: targets[i] has it */
 };
 
@@ -802,17 +821,22 @@ static int uses_maps(int target)
     return uses;
 }
 
-/* Call number n of a fixed list that crosses every bit of every patched field: each bit alone, then all of them. Returns
- * 0 past the end. */
-static int sample(const struct map_call *call, unsigned n, uint64_t *address, uint64_t *dim, uint64_t *stride)
+/* Call number n of a fixed list that crosses every bit of every patched field: each bit alone, then all of them; before
+ * that a dense tensor, whose strides the image has by itself where they are constants. Returns 0 past the end. */
+static int sample(const struct map_call *call, unsigned n, int *dense, uint64_t *address, uint64_t *dim,
+                  uint64_t *stride)
 {
     enum { address_low = 4, address_bits = 53, dim_bits = 32, stride_low = 4, stride_bits = 36 };
     uint32_t i;
+    *dense = n == 0 && call->stride[0] != 0;
     *address = (uint64_t)1 << 32;
     for (i = 0; i < call->rank; i++)
         dim[i] = call->dim[i] ? call->dim[i] : 1;
     for (i = 0; i + 1 < call->rank; i++)
-        stride[i] = 16;
+        stride[i] = *dense ? call->stride[i] : 16;
+    if (n == 0)
+        return 1;
+    n--;
     if (n < address_bits) {
         *address = (uint64_t)1 << (address_low + n);
         return 1;
@@ -848,9 +872,9 @@ static int image_agrees(struct gemm_bf16 *k, const struct map *m)
 {
     uint64_t ours[16], theirs[16], address, dim[5], stride[4];
     unsigned n;
-    int word, result;
-    for (n = 0; sample(m->call, n, &address, dim, stride); n++) {
-        m->patch(ours, address, dim, stride);
+    int dense, word, result;
+    for (n = 0; sample(m->call, n, &dense, &address, dim, stride); n++) {
+        m->patch(ours, dense, address, dim, stride);
         work_around(k, ours);
         result = encode(k, m->call, address, dim, stride, theirs);
         if (result) {
@@ -900,10 +924,13 @@ __attribute__((target("avx"))) static void *copy_avx(void *to, const void *from,
     lanes *t = (lanes *)to;
     const lanes *f = (const lanes *)from;
     int i;
+#if defined(__clang__) || __GNUC__ >= 8
 #pragma GCC unroll 256
+#endif
     for (i = 0; i < count; i++)
         t[i] = f[i];
     *(lanes *)((unsigned char *)to + last) = *(const lanes *)((const unsigned char *)from + last);
+    __builtin_ia32_vzeroupper(); /* compilers add it by themselves only where they optimise */
     (void)bytes;
     return to;
 }
@@ -954,9 +981,12 @@ INLINE int grid_sm_80(const struct gemm_bf16 *k, const struct gemm_bf16_args *ar
 /* A launch of gemm_bf16 for sm_80, but for its tensors, sizes and grid. */
 static const struct gemm_bf16_params launch_sm_80 ALIGNED = {
     {
-        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+        0, 0, 0, 0, 0, 0, 0, 0,
     },
-    64, NULL, 0, 256, {1, 1, 1}, 98304, {0, 0, 0},
+    64, NULL, 0, 256, {1, 1, 1},
+    0, 98304, {0, 0, 0},
 };
 
 /* In a copy of that launch. patched: whether maps are patched images; else the driver encodes them. dense: whether all
@@ -1008,9 +1038,12 @@ INLINE int grid_sm_80_unaligned(const struct gemm_bf16 *k, const struct gemm_bf1
 /* A launch of gemm_bf16__unaligned for sm_80, but for its tensors, sizes and grid. */
 static const struct gemm_bf16_params launch_sm_80_unaligned ALIGNED = {
     {
-        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+        0, 0, 0, 0, 0, 0, 0, 0,
     },
-    64, NULL, 1, 256, {1, 1, 1}, 98304, {0, 0, 0},
+    64, NULL, 1, 256, {1, 1, 1},
+    0, 98304, {0, 0, 0},
 };
 
 /* In a copy of that launch. patched: whether maps are patched images; else the driver encodes them. dense: whether all
@@ -1071,7 +1104,8 @@ static const struct gemm_bf16_params launch_sm_90a ALIGNED = {
         D_map_image,
         0, 0, 0, 0, 0, 0, 0, 0,
     },
-    448, NULL, 0, 384, {2, 1, 1}, 229440, {0, 0, 0},
+    448, NULL, 0, 384, {2, 1, 1},
+    0, 229440, {0, 0, 0},
 };
 
 /* In a copy of that launch. patched: whether maps are patched images; else the driver encodes them. dense: whether all
@@ -1132,7 +1166,8 @@ static const struct gemm_bf16_params launch_sm_90a_unaligned ALIGNED = {
         B_map_image,
         0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
     },
-    320, NULL, 1, 384, {2, 1, 1}, 213568, {0, 0, 0},
+    320, NULL, 1, 384, {2, 1, 1},
+    0, 213568, {0, 0, 0},
 };
 
 /* In a copy of that launch. patched: whether maps are patched images; else the driver encodes them. dense: whether all
@@ -1377,7 +1412,7 @@ static void count_resident(struct gemm_bf16 *k, int v, int variant, int sm_count
     struct launch_config config;
     uint32_t blocks = cluster_blocks(&variants[variant]);
     int clusters = 0;
-    k->resident[v] = sm_count;
+    k->resident[v] = sm_count > (int)blocks ? sm_count : (int)blocks; /* a persistent grid is one cluster at least */
     if (blocks < 2 || !k->driver.max_active_clusters)
         return;
     configure(&config, variant, one, NULL);
@@ -1454,10 +1489,13 @@ static int attribute(struct gemm_bf16 *k, int *value, int which, int device, str
 int gemm_bf16_load(struct gemm_bf16 *kernel, const struct gemm_bf16_driver *driver, struct gemm_bf16_error *error)
 {
     struct gemm_bf16 *k = kernel;
+    struct gemm_bf16_driver table; /* the caller's may lie in *kernel */
     int status, result, device = 0, major = 0, minor = 0, sm_count = 0;
+    if (driver)
+        table = *driver;
     memset(k, 0, sizeof *k);
     choose_copy(k);
-    status = driver ? take_driver(k, driver, error) : open_driver(k, error);
+    status = driver ? take_driver(k, &table, error) : open_driver(k, error);
     if (status)
         goto fail;
     result = k->driver.version(&k->driver_version);

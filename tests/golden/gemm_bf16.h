@@ -100,8 +100,10 @@ struct gemm_bf16_params {
     int variant;            /* chosen by the tensors' alignment; 0 asks most */
     uint32_t threads;       /* of a block */
     uint32_t cluster[3];    /* blocks */
+    int programmatic;       /* 1: launched with CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION */
     uint32_t shared_bytes;  /* dynamic shared memory of a block */
-    uint32_t grid[3];       /* blocks; all 0: there is nothing to compute, and no launch */
+    uint32_t grid[3];       /* blocks; all 0: there is nothing to compute, function is NULL, and a graph's node that is
+                               updated with it must be disabled (cuGraphNodeSetEnabled) */
 };
 
 /* What can be known of a variant without a device. */
@@ -112,6 +114,7 @@ struct gemm_bf16_variant {
     uint32_t threads;       /* of a block */
     uint32_t shared_bytes;  /* dynamic shared memory of a block */
     uint32_t cluster[3];    /* blocks */
+    int programmatic;       /* 1: its launches may begin before the kernel before them in the stream has ended */
     uint32_t param_bytes;
     int32_t registers;      /* of a thread; -1: not known before it is compiled */
 };

@@ -62,6 +62,16 @@ static struct tw_tensormap_call accepted(void)
     c.box[0] = inner;
     c.channels = inner;
     c.pixels = (uint32_t)magnitude(1, 256);
+    if (below(8) == 0) { /* about as large as shared memory: an SM's, 228 KiB */
+        uint64_t rest = (uint64_t)inner * dtype->bits / 8;
+        for (unsigned i = 2; i < c.rank; i++)
+            rest *= c.box[i] = (uint32_t)(1 + below(5));
+        c.box[1] = (uint32_t)(228 * 1024 / rest + below(3) - 1);
+        c.pixels = (uint32_t)(228 * 1024 / ((uint64_t)inner * dtype->bits / 8) + below(3) - 1);
+    } else if (below(16) == 0) { /* products past 32 bits, and those that are 0 there */
+        for (unsigned i = 0; i < c.rank; i++)
+            c.box[i] = 1u << (4 + below(5));
+    }
     for (unsigned i = 0; i < 3; i++) {
         c.lower[i] = -(int32_t)below(4);
         c.upper[i] = (int32_t)below(4);

@@ -555,6 +555,55 @@ static uint32_t among(const uint32_t *values, size_t count)
     return values[draw() % count];
 }
 
+static call_t mended(call_t c, int cc)
+{
+    call_t nearest;
+    assert_int_equal(tw_tensormap_nearest(&c, cc, &nearest), TW_OK);
+    accepted_cc(nearest, cc);
+    return nearest;
+}
+
+// The nearest call is one that somebody would write: whole rows, planes that hold them, as many bytes as before.
+static void test_nearest(void **state)
+{
+    (void)state;
+    call_t c, n;
+    struct tw_tensormap_verdict v;
+    n = mended(WITH(tiled, c.dim[0] = 100, c.stride[0] = 200, c.stride[1] = 200 * 128), 90);
+    assert_true(n.stride[0] == 208 && n.stride[1] == 208 * 128);
+    n = mended(WITH(tiled, c.stride[0] = 256 + 1, c.stride[1] = 32768), 90); // elements in the place of bytes
+    assert_true(n.stride[0] == 512 && n.stride[1] == 32768);
+    tw_tensormap_check(&n, 90, &v);
+    assert_true(v.warned == 1 && strcmp(tw_tensormap_rule_name(v.finding[0].rule), "TMA-STR-OVERLAP") == 0);
+    assert_true(v.finding[0].entry == 1 && v.finding[0].nearest == 65536);
+    n = mended(WITH(tiled, c.stride[1] = UINT64_MAX), 90);
+    assert_true(n.stride[1] == (UINT64_C(1) << 40) - 32);
+    n = mended(WITH(tiled, c.dtype = 13, c.box[0] = 128, c.stride[0] = 128, c.stride[1] = 16384), 90);
+    assert_true(n.dtype == 0 && n.dim[0] == 128 && n.box[0] == 64); // 256 elements of 4 bits
+    assert_true(mended(WITH(tiled, c.swizzle = 32, c.box[0] = 16), 90).swizzle == 1);
+    assert_true(mended(WITH(tiled, c.swizzle = 64, c.box[0] = 16), 90).swizzle == 2);
+    assert_true(mended(WITH(tiled, c.swizzle = 128), 90).swizzle == 3);
+    assert_true(mended(WITH(tiled, c.l2 = 64), 90).l2 == 1 && mended(WITH(tiled, c.l2 = 128), 90).l2 == 2);
+    assert_true(mended(WITH(tiled, c.swizzle = 9, c.interleave = 2, c.box[0] = 16), 90).swizzle == 1);
+}
+
+// im2col_wide past Hopper: what the documentation says, and no bytes, which nobody here has seen.
+static void test_wide(void **state)
+{
+    (void)state;
+    call_t c;
+    uint64_t map[16];
+    accepted_cc(WITH(wide, c.dim[1] = 4000, c.lower[0] = -2000), 100);
+    broken(WITH(wide, c.dim[1] = 4000, c.lower[0] = -2000), "TMA-CORNER", 0,
+           "lower[0] is -2000, a corner of this rank is at least -128 and below 128; write -128");
+    accepted_cc(WITH(wide, c.mode = 1, c.pixels = 0), 100);
+    accepted_cc(WITH(wide, c.mode = 1, c.pixels = 5000), 100);
+    broken_cc(WITH(wide, c.pixels = 0), 100, "TMA-PX", 0, "pixels is 0, a column has 1 to 1024; write 1", 0);
+    c = wide();
+    assert_int_equal(tw_tensormap_encode(&c, 90, map), TW_OK);
+    assert_int_equal(tw_tensormap_encode(&c, 100, map), TW_ERROR_UNSUPPORTED);
+}
+
 // Random calls around the edges: nothing crashes, the quick check agrees with the full one, the nearest call is
 // accepted, and what is encoded comes back.
 static void test_random_calls(void **state)
@@ -638,6 +687,7 @@ int main(void)
         cmocka_unit_test(test_layout_im2col),   cmocka_unit_test(test_layout_reckoning),
         cmocka_unit_test(test_replace_address), cmocka_unit_test(test_decode),
         cmocka_unit_test(test_random_calls),    cmocka_unit_test(test_random_maps),
+        cmocka_unit_test(test_nearest),         cmocka_unit_test(test_wide),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

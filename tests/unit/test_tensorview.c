@@ -162,6 +162,24 @@ static void test_dlpack_types(void **state)
         assert_int_equal(from(&c, UNVERSIONED, &t, NULL), TW_OK);
         assert_int_equal(t.dtype, i == TW_TF32 ? TW_FP32 : i);
     }
+    static const struct {
+        unsigned char code, bits;
+        uint16_t lanes;
+        int dtype; // -1: refused
+    } small[] = {{7, 8, 1, TW_UINT8},  {10, 8, 1, TW_FP8_E4M3}, {13, 8, 1, TW_UINT8}, {14, 8, 1, TW_UINT8},
+                 {17, 4, 2, TW_UINT8}, {17, 4, 1, -1},          {15, 6, 1, -1},       {0, 4, 2, -1},
+                 {10, 8, 4, -1},       {4, 16, 2, -1}};
+    for (size_t i = 0; i < sizeof small / sizeof *small; i++) {
+        struct capsule c;
+        struct tw_tensor t;
+        fill(&c, UNVERSIONED);
+        c.bytes[CODE] = small[i].code;
+        c.bytes[BITS] = small[i].bits;
+        put(&c, LANES, &small[i].lanes, 2);
+        assert_int_equal(from(&c, UNVERSIONED, &t, NULL), small[i].dtype < 0 ? TW_ERROR_UNSUPPORTED : TW_OK);
+        if (small[i].dtype >= 0)
+            assert_int_equal(t.dtype, small[i].dtype);
+    }
 }
 
 static struct tw_tensor matrix(int64_t rows, int64_t columns, enum tw_dtype dtype)
@@ -295,7 +313,69 @@ static void test_maps(void **state)
 
     t = matrix(128, 100, TW_BF16); // rows of 200 bytes
     assert_int_equal(tw_tensor_encode(&t, &box, 90, &map, &error), TW_ERROR_INVALID);
+    assert_text(&error, "dimension 0 of the tensor, stride 100 elements: stride[0] is 200 bytes");
     assert_text(&error, "TMA-STR16");
+    assert_int_equal(tw_tensor_map_check(&map, 0, NULL, 0, &error), TW_ERROR_INVALID); // it holds nothing
+    assert_int_equal(tw_tensor_map_replace(&map, &t, &error), TW_ERROR_INVALID);
+    t = matrix(128, 128, TW_BF16);
+    box.box[1] = 128;
+    assert_int_equal(tw_tensor_encode(&t, &box, 90, &map, &error), TW_ERROR_INVALID);
+    assert_text(&error, "dimension 1 of the tensor: box[0] is 128");
+}
+
+// Another tensor's memory, device and context are the map's from then on, or it is refused.
+static void test_replaced_owner(void **state)
+{
+    (void)state;
+    struct tw_error error;
+    struct tw_tensor_map map;
+    struct tw_tensor_box box = {.box = {32, 64}};
+    struct tw_tensor t = matrix(128, 64, TW_BF16), other;
+    int contexts[2];
+    t.device_type = TW_DEVICE_CUDA_HOST;
+    assert_int_equal(tw_tensor_encode(&t, &box, 90, &map, &error), TW_OK);
+    other = t, other.device_type = TW_DEVICE_CUDA, other.device = 3;
+    assert_int_equal(tw_tensor_map_replace(&map, &other, &error), TW_ERROR_INVALID);
+    assert_text(&error, "encode anew");
+    other = t, other.device_type = TW_DEVICE_CUDA_MANAGED;
+    assert_int_equal(tw_tensor_map_replace(&map, &other, &error), TW_ERROR_INVALID);
+    other = t, other.context = &contexts[0], other.read_only = 1;
+    assert_int_equal(tw_tensor_map_replace(&map, &other, &error), TW_OK);
+    assert_true(map.context == &contexts[0] && map.read_only);
+    assert_int_equal(tw_tensor_map_check(&map, 0, &contexts[1], 0, &error), TW_ERROR_INVALID);
+    other.context = &contexts[1];
+    assert_int_equal(tw_tensor_map_replace(&map, &other, &error), TW_ERROR_INVALID);
+    assert_text(&error, "another CUDA context");
+    other.context = &contexts[0], other.read_only = 0;
+    assert_int_equal(tw_tensor_map_replace(&map, &other, &error), TW_OK);
+    assert_int_equal(tw_tensor_map_check(&map, 0, &contexts[0], 1, &error), TW_OK);
+}
+
+// Structs that nobody filled.
+static void test_odd_structs(void **state)
+{
+    (void)state;
+    static const int dtypes[] = {TW_DTYPE_COUNT, 1000, -1};
+    struct tw_error error;
+    struct tw_tensormap_call call;
+    struct tw_tensor_box box = {.box = {32, 64}};
+    struct tw_tensor t = matrix(128, 64, TW_BF16);
+    struct tw_tensor_map map;
+    assert_int_equal(tw_tensor_encode(&t, &box, 90, &map, &error), TW_OK);
+    for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++) {
+        t.dtype = (enum tw_dtype)dtypes[i];
+        assert_int_equal(tw_tensor_call(&t, &box, &call, &error), TW_ERROR_INVALID);
+        assert_text(&error, "no tw_dtype");
+        assert_int_equal(tw_tensor_map_replace(&map, &t, &error), TW_ERROR_INVALID);
+    }
+    t = matrix(128, 64, TW_BF16);
+    t.rank = TW_TENSOR_RANK + 1;
+    assert_int_equal(tw_tensor_dense(&t, &error), TW_ERROR_INVALID);
+    t.rank = UINT32_MAX;
+    assert_int_equal(tw_tensor_dense(&t, &error), TW_ERROR_INVALID);
+    assert_int_equal(tw_tensor_call(&t, &box, &call, &error), TW_ERROR_INVALID);
+    t.rank = map.call.rank = 77;
+    assert_int_equal(tw_tensor_map_replace(&map, &t, &error), TW_ERROR_INVALID);
 }
 
 int main(void)
@@ -303,6 +383,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_dlpack), cmocka_unit_test(test_dlpack_versions), cmocka_unit_test(test_dlpack_types),
         cmocka_unit_test(test_calls),  cmocka_unit_test(test_types),           cmocka_unit_test(test_maps),
+        cmocka_unit_test(test_replaced_owner), cmocka_unit_test(test_odd_structs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
