@@ -22,7 +22,7 @@ program() {
         shift
         "$work/bin/program" "$@" >"$work/out" 2>"$work/err"
     else
-        CUDA_INJECTION64_PATH=$library "$work/bin/program" "$@" >"$work/out" 2>"$work/err"
+        CUDA_INJECTION64_PATH=$library timeout -s KILL 30 "$work/bin/program" "$@" >"$work/out" 2>"$work/err"
     fi
     echo $? >>"$work/out"
 }
@@ -33,10 +33,13 @@ build() { # output flags... ; with the warnings of the product
     ${CC:-gcc} -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -g -Iruntime -o "$to" "$@" >"$work/log" 2>&1
 }
 mkdir -p "$work/bin" "$work/cupti"
-build "$work/bin/libcuda.so.1" -fPIC -shared -Wl,-soname,libcuda.so.1 tests/explain/fake_driver.c -ldl &&
+build "$work/bin/libcuda.so.1" -fPIC -shared -Wl,-soname,libcuda.so.1 tests/explain/fake_driver.c -ldl \
+    -pthread &&
     build "$work/cupti/libcupti.so.13" -fPIC -shared tests/explain/fake_cupti.c &&
-    build "$work/bin/program" tests/explain/program.c "$work/bin/libcuda.so.1" "-Wl,-rpath,$work/bin" -pthread
-ok $? "the fake driver, CUPTI and program build" "$work/log"
+    build "$work/bin/program" tests/explain/program.c "$work/bin/libcuda.so.1" "-Wl,-rpath,$work/bin" -pthread -rdynamic \
+        -ldl &&
+    build "$work/bin/plugin.so" -fPIC -shared tests/explain/plugin.c "$work/bin/libcuda.so.1"
+ok $? "the fake driver, CUPTI, program and plugin build" "$work/log"
 
 # ---- the library as a file
 
@@ -68,10 +71,10 @@ export TILEWRIGHT_CUPTI
 cat >"$work/want" <<'END'
 tilewright explain #1: cuTensorMapEncodeTiled failed: CUDA_ERROR_INVALID_VALUE (1), compute capability 9.0
     f=tiled dtype=BFLOAT16 addr=0x7f0000000000 dim=256,128 stride=200 box=128,16 swizzle=128B
-    TMA-STR16: stride[0] is 200 bytes, no multiple of 16; pad the rows to a stride of 208
+    TMA-STR16: stride[0] is 200 bytes, no multiple of 16; pad the rows to a stride of 512
     TMA-SPAN: box[0] is 128 elements of BFLOAT16, 256 bytes, wider than the 128-byte span of swizzle 128B; write 64, or a wider swizzle
     the nearest call that works:
-        f=tiled dtype=BFLOAT16 addr=0x7f0000000000 dim=256,128 stride=208 box=64,16 swizzle=128B
+        f=tiled dtype=BFLOAT16 addr=0x7f0000000000 dim=256,128 stride=512 box=64,16 swizzle=128B
 tilewright explain #2: cuTensorMapEncodeIm2col failed: CUDA_ERROR_INVALID_VALUE (1), compute capability 9.0
     f=im2col dtype=FLOAT16 addr=0x7f0000000000 dim=256,128,64,4 stride=512,65536,4194304 lower=-1,-200 upper=-1,-1 channels=300 pixels=64
     TMA-CH: channels is 300, a pixel has 1 to 256; write 256 and load the rest with more columns
@@ -170,6 +173,31 @@ program fork
 [ "$(grep -c '^tilewright explain: 6 calls' "$work/err")" -eq 1 ]
 ok $? "a child that exits tells nothing of its parent's" "$work/err"
 
+# ---- odd programs
+
+# The program goes on as it does without the library, and ends in time.
+same() { # name arguments...
+    name=$1
+    shift
+    program - "$@"
+    mv "$work/out" "$work/same"
+    program "$@"
+    diff "$work/same" "$work/out" >"$work/log"
+    ok $? "$name" "$work/log"
+}
+program host
+sed -n 's/^    called from .*program+0x[0-9a-f]* //p' "$work/err" | tr '\n' ' ' >"$work/log"
+[ "$(cat "$work/log")" = "(host_function) (other_host_function) " ] &&
+    [ "$(tail -n 1 "$work/err")" = "tilewright explain: 3 calls, 2 different told: #2 came 2 times" ]
+ok $? "host functions, which the driver calls: the caller is theirs" "$work/err"
+same "children of a fork while threads are in the library" children 100
+same "threads cancelled in the library" cancel 50
+same "a signal handler's calls" signal 5000
+same "a constructor's calls, under the loader's lock" plugin "$work/bin/plugin.so"
+FAKE_CLOSE=1 same "who loaded the library closes it" calls
+grep -q '^tilewright explain #6' "$work/err"
+ok $? "who loaded the library closes it: calls are told" "$work/err"
+
 # ---- a stderr that takes nothing
 
 CUDA_INJECTION64_PATH=$library "$work/bin/program" calls >"$work/out" 2>&-
@@ -187,6 +215,21 @@ head -n 1 "$work/pipe" >"$work/log"
 wait
 printf 'the end\n7\n' | cmp -s - "$work/out"
 ok $? "stderr without a reader: no SIGPIPE" "$work/out"
+program slow
+grep '^ *the nearest call\|^tilewright explain\|^    TMA-RANK\|^    called from' "$work/out" | sed 's/[#:+].*//' >"$work/log"
+printf 'tilewright explain \n    TMA-RANK\n    called from %s\n' "$work/bin/program" | diff - "$work/log" >"$work/bad"
+ok $? "stderr does not block and is read late: all is told" "$work/out"
+same "stderr does not block and is never read: no long wait" full 300
+same "a signal handler's call while one waits for stderr" waiting
+same "a thread waits for a stderr that nobody reads: the program ends" stuck
+program closed "$work/own"
+printf '2\nthe end\n7\n' | cmp -s - "$work/out" && [ ! -s "$work/own" ]
+ok $? "stderr closed, its number another file's: nothing is written there" "$work/own"
+mkfifo "$work/unread"
+TILEWRIGHT_EXPLAIN_LOG=$work/unread same "the log is a named pipe without a reader" calls
+(ulimit -f 8 && TILEWRIGHT_EXPLAIN_LOG=$work/limited program many 300)
+printf 'the end\n7\n' | cmp -s - "$work/out" && [ -s "$work/limited" ]
+ok $? "the log reaches the limit on a file's size: no SIGXFSZ" "$work/out"
 
 # ---- the machine
 

@@ -8,7 +8,7 @@
 
 #include "explain.h"
 
-enum { DEPTH = 48, PYTHON_LINES = 16 };
+enum { DEPTH = 64, PYTHON_LINES = 16 };
 
 // The file that an address lies in, without its folder; "" where it lies in none.
 static const char *file_of(void *address)
@@ -20,20 +20,39 @@ static const char *file_of(void *address)
     return slash ? slash + 1 : info.dli_fname;
 }
 
-// The driver and CUPTI, which lie between the caller and the callback.
-static int is_cuda(const char *file)
+static int is_driver(const char *file)
 {
-    return strncmp(file, "libcuda.so", 10) == 0 || strncmp(file, "libcupti.so", 11) == 0;
+    return strncmp(file, "libcuda.so", 10) == 0;
 }
 
+static int is_cupti(const char *file)
+{
+    return strncmp(file, "libcupti.so", 11) == 0;
+}
+
+// The stack, innermost first. The caller's own frames may lie below frames of the driver again: a thread of the
+// driver's that calls a host function.
+//
+//   this library, CUPTI, what CUPTI puts between      whatever their names: the driver called them
+//   libcuda, and CUPTI where it wraps the call        the first run
+//   the caller                                        the first frame past that run; code without a file, too
+//
+// The stack is not followed further than it must: past the caller it may be a coroutine's, with no proper end.
 void *explain_caller(void)
 {
     void *frames[DEPTH];
-    int depth = backtrace(frames, DEPTH), last = -1;
-    for (int i = 0; i < depth; i++)
-        if (is_cuda(file_of(frames[i])))
-            last = i;
-    return last >= 0 && last + 1 < depth ? frames[last + 1] : NULL;
+    int full = 1;
+    for (int most = DEPTH / 4; most <= DEPTH && full; most *= 2) {
+        int depth = backtrace(frames, most), i = 0;
+        full = depth == most;
+        while (i < depth && !is_driver(file_of(frames[i])))
+            i++;
+        while (i < depth && (is_driver(file_of(frames[i])) || is_cupti(file_of(frames[i]))))
+            i++;
+        if (i < depth)
+            return frames[i];
+    }
+    return NULL;
 }
 
 // The thread's Python frames, as the interpreter's crash handler prints them: without the interpreter's lock, which

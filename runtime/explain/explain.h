@@ -41,10 +41,12 @@ int explain_report(const char *name, const struct explain_call *call, const stru
 
 // ---- caller.c: where the call comes from
 
-// The return address in the code that called the driver, NULL where the stack cannot be followed that far.
+// The return address in the code that called the driver, NULL where the stack cannot be followed that far. To be called
+// in the driver's callback. The first call of a process loads the unwinder.
 void *explain_caller(void);
 
-// Writes where that is, and the lines of Python that led there, one a line. Returns text.
+// Writes where that is, and the lines of Python that led there, one a line. Returns text. Takes the loader's lock, as
+// explain_caller does.
 const char *explain_caller_text(void *caller, char *text, size_t size);
 
 // ---- find_cupti.c

@@ -10,6 +10,7 @@ extern void (*fake_hook)(int site, uint32_t cbid, const char *name, const void *
 void fake_answer(int result);
 
 int cuInit(unsigned flags);
+int cuLaunchHostFunc(void *stream, void (*function)(void *), void *user);
 int cuDriverGetVersion(int *version);
 int cuCtxGetDevice(int *device);
 int cuDeviceGetAttribute(int *value, int attribute, int device);

@@ -1,7 +1,9 @@
 // A libcuda.so.1 for machines without one: it loads CUDA_INJECTION64_PATH in cuInit as the driver does, shows every
 // encode call to the CUPTI beside it (fake_cupti.c), and answers what fake_answer was told.
 //   FAKE_CC=10.0      the current device's compute capability; unset: no context is current
+//   FAKE_CLOSE=1      the injected library is closed again
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,6 +34,32 @@ int cuInit(unsigned flags)
     memcpy(&initialize, &address, sizeof address);
     if (address && initialize() != 1)
         fprintf(stderr, "fake driver: InitializeInjection does not return 1\n");
+    if (library && getenv("FAKE_CLOSE"))
+        dlclose(library);
+    return 0;
+}
+
+struct host_function {
+    void (*function)(void *);
+    void *user;
+};
+
+static void *work(void *user)
+{
+    struct host_function *host = user;
+    host->function(host->user);
+    return host;
+}
+
+// In a thread of the driver's, as on a GPU; done when it returns.
+int cuLaunchHostFunc(void *stream, void (*function)(void *), void *user)
+{
+    struct host_function host = {function, user};
+    pthread_t thread;
+    (void)stream;
+    if (pthread_create(&thread, NULL, work, &host))
+        return 999;
+    pthread_join(thread, NULL);
     return 0;
 }
 
