@@ -3,15 +3,18 @@
 //@ local NAME = host.name
 /* ---- failures -------------------------------------------------------------------------------------------------- */
 
-/* What few calls run is kept apart from launches, and what every launch runs is one stretch of code. */
+/* What few calls run is kept apart from launches, and what every launch runs is one stretch of code: between two launches
+ * the driver takes the caches for itself, and what is brought back should be little and lie together. */
 #if defined(__GNUC__)
 #define APART __attribute__((noinline))
+#define TOGETHER __attribute__((hot))
 #define INLINE static inline __attribute__((always_inline))
 #define ALIGNED __attribute__((aligned(64)))
 #define LIKELY(condition) __builtin_expect(!!(condition), 1)
 #define ASSUME(fact) do { if (!(fact)) __builtin_unreachable(); } while (0)
 #else
 #define APART
+#define TOGETHER
 #define INLINE static inline
 #define ALIGNED
 #define LIKELY(condition) (condition)

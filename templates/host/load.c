@@ -356,13 +356,13 @@ int ${NAME}_workspace(const struct ${NAME} *kernel, const struct ${NAME}_args *a
     return status;
 }
 
-int ${NAME}_launch(const struct ${NAME} *kernel, const struct ${NAME}_args *args, void *stream,
-                   struct ${NAME}_error *error)
+TOGETHER int ${NAME}_launch(const struct ${NAME} *kernel, const struct ${NAME}_args *args, void *stream,
+                            struct ${NAME}_error *error)
 {
     struct ${NAME}_params p ALIGNED;
     struct launch_config config;
     void *arguments[1];
-    int result, status = ${NAME}_params(kernel, args, &p, error);
+    int result, status = prepare(kernel, args, &p, error);
     if (status || p.grid[0] == 0)
         return status;
     configure(&config, targets[kernel->target - 1].first + p.variant, p.grid, stream);

@@ -21,7 +21,7 @@ INLINE void put(uint64_t *word, size_t offset, const void *value, size_t bytes)
 typedef uint64_t lanes __attribute__((vector_size(32), aligned(8), may_alias));
 
 /* memcpy of a struct ${NAME}_params; the last 32 bytes overlap those before. */
-__attribute__((target("avx"))) static void *copy_avx(void *to, const void *from, size_t bytes)
+__attribute__((target("avx"))) TOGETHER static void *copy_avx(void *to, const void *from, size_t bytes)
 {
     enum { count = sizeof(struct ${NAME}_params) / sizeof(lanes) };
     const size_t last = sizeof(struct ${NAME}_params) - sizeof(lanes);
@@ -265,14 +265,21 @@ APART static int params_of_strided(const struct ${NAME} *k, const struct ${NAME}
 }
 
 //@ end
-int ${NAME}_params(const struct ${NAME} *kernel, const struct ${NAME}_args *args, struct ${NAME}_params *params,
-                   struct ${NAME}_error *error)
+/* ${NAME}_params; launch calls it without a detour through the linker's table. */
+TOGETHER APART static int prepare(const struct ${NAME} *k, const struct ${NAME}_args *args, struct ${NAME}_params *params,
+                                  struct ${NAME}_error *error)
 {
 //@ if plain then
     if (LIKELY(ordinary_sizes(args))) {
-        if (all_dense(args) ? params_of_ordinary(kernel, args, 1, params) : params_of_strided(kernel, args, params))
+        if (all_dense(args) ? params_of_ordinary(k, args, 1, params) : params_of_strided(k, args, params))
             return ${NAME}_OK;
     }
 //@ end
-    return params_of_any(kernel, args, params, error);
+    return params_of_any(k, args, params, error);
+}
+
+int ${NAME}_params(const struct ${NAME} *kernel, const struct ${NAME}_args *args, struct ${NAME}_params *params,
+                   struct ${NAME}_error *error)
+{
+    return prepare(kernel, args, params, error);
 }

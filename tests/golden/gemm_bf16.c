@@ -86,15 +86,18 @@ enum { target_count = sizeof targets / sizeof *targets };
 
 /* ---- failures -------------------------------------------------------------------------------------------------- */
 
-/* What few calls run is kept apart from launches, and what every launch runs is one stretch of code. */
+/* What few calls run is kept apart from launches, and what every launch runs is one stretch of code: between two launches
+ * the driver takes the caches for itself, and what is brought back should be little and lie together. */
 #if defined(__GNUC__)
 #define APART __attribute__((noinline))
+#define TOGETHER __attribute__((hot))
 #define INLINE static inline __attribute__((always_inline))
 #define ALIGNED __attribute__((aligned(64)))
 #define LIKELY(condition) __builtin_expect(!!(condition), 1)
 #define ASSUME(fact) do { if (!(fact)) __builtin_unreachable(); } while (0)
 #else
 #define APART
+#define TOGETHER
 #define INLINE static inline
 #define ALIGNED
 #define LIKELY(condition) (condition)
@@ -917,7 +920,7 @@ INLINE void put(uint64_t *word, size_t offset, const void *value, size_t bytes)
 typedef uint64_t lanes __attribute__((vector_size(32), aligned(8), may_alias));
 
 /* memcpy of a struct gemm_bf16_params; the last 32 bytes overlap those before. */
-__attribute__((target("avx"))) static void *copy_avx(void *to, const void *from, size_t bytes)
+__attribute__((target("avx"))) TOGETHER static void *copy_avx(void *to, const void *from, size_t bytes)
 {
     enum { count = sizeof(struct gemm_bf16_params) / sizeof(lanes) };
     const size_t last = sizeof(struct gemm_bf16_params) - sizeof(lanes);
@@ -1312,14 +1315,21 @@ APART static int params_of_strided(const struct gemm_bf16 *k, const struct gemm_
     return params_of_ordinary(k, args, 0, params);
 }
 
+/* gemm_bf16_params; launch calls it without a detour through the linker's table. */
+TOGETHER APART static int prepare(const struct gemm_bf16 *k, const struct gemm_bf16_args *args, struct gemm_bf16_params *params,
+                                  struct gemm_bf16_error *error)
+{
+    if (LIKELY(ordinary_sizes(args))) {
+        if (all_dense(args) ? params_of_ordinary(k, args, 1, params) : params_of_strided(k, args, params))
+            return gemm_bf16_OK;
+    }
+    return params_of_any(k, args, params, error);
+}
+
 int gemm_bf16_params(const struct gemm_bf16 *kernel, const struct gemm_bf16_args *args, struct gemm_bf16_params *params,
                    struct gemm_bf16_error *error)
 {
-    if (LIKELY(ordinary_sizes(args))) {
-        if (all_dense(args) ? params_of_ordinary(kernel, args, 1, params) : params_of_strided(kernel, args, params))
-            return gemm_bf16_OK;
-    }
-    return params_of_any(kernel, args, params, error);
+    return prepare(kernel, args, params, error);
 }
 
 /* ---- load ------------------------------------------------------------------------------------------------------ */
@@ -1563,13 +1573,13 @@ int gemm_bf16_workspace(const struct gemm_bf16 *kernel, const struct gemm_bf16_a
     return status;
 }
 
-int gemm_bf16_launch(const struct gemm_bf16 *kernel, const struct gemm_bf16_args *args, void *stream,
-                   struct gemm_bf16_error *error)
+TOGETHER int gemm_bf16_launch(const struct gemm_bf16 *kernel, const struct gemm_bf16_args *args, void *stream,
+                            struct gemm_bf16_error *error)
 {
     struct gemm_bf16_params p ALIGNED;
     struct launch_config config;
     void *arguments[1];
-    int result, status = gemm_bf16_params(kernel, args, &p, error);
+    int result, status = prepare(kernel, args, &p, error);
     if (status || p.grid[0] == 0)
         return status;
     configure(&config, targets[kernel->target - 1].first + p.variant, p.grid, stream);
