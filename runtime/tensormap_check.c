@@ -243,50 +243,78 @@ static struct tmap_facts derive(const struct tw_tensormap_call *c, int cc)
     return d;
 }
 
-// Of an im2col call: whether its own arguments break no rule, and the elements of its innermost box dimension and of the
-// box. Dimensions are held to 2^30, so that no sum leaves 32 bits.
-static int tmap_plain_pixels(const struct tw_tensormap_call *c, int cc, uint64_t *inner, uint64_t *box)
+// Whether what every call has breaks no rule of those that most calls could break: no interleave, no NaN fill.
+static inline int tmap_plain_head(const struct tw_tensormap_call *c, int cc)
+{
+    return cc >= 90 && c->dtype <= 12 && c->rank - 1 <= 4 && !c->interleave && c->swizzle <= 3 && c->l2 <= 3 && !c->oob &&
+           c->addr % 16 == 0 && c->addr >> 57 == 0;
+}
+
+// Dimension i, its stride and element stride: not 0 where they break a rule, or are no common ones.
+static inline uint64_t tmap_plain_dim(const struct tw_tensormap_call *c, unsigned i)
+{
+    return (c->dim[i] - 1) >> 32 | (uint64_t)(c->estride[i] ^ 1);
+}
+
+static inline uint64_t tmap_plain_stride(const struct tw_tensormap_call *c, unsigned i)
+{
+    return (c->stride[i] & 15) | c->stride[i] >> 40;
+}
+
+// inner, box: elements of the innermost dimension of the box, and of all of it.
+static inline int tmap_plain_box(const struct tw_tensormap_call *c, uint64_t inner, uint64_t box)
+{
+    const unsigned bits = tmap_dtype(c->dtype)->bits;
+    return inner * bits % 128 == 0 && (c->swizzle == 0 || inner * bits <= 128u << c->swizzle) &&
+           box * bits <= (uint64_t)TMAP_SMEM * 8;
+}
+
+static int tmap_plain_tiled(const struct tw_tensormap_call *c)
+{
+    uint64_t wrong = 0, box = 1;
+    for (unsigned i = 0; i < c->rank; i++) {
+        wrong |= tmap_plain_dim(c, i) | (uint64_t)((c->box[i] - 1) >> 8);
+        box *= c->box[i];
+    }
+    for (unsigned i = 0; i + 1 < c->rank; i++)
+        wrong |= tmap_plain_stride(c, i);
+    return !wrong && tmap_plain_box(c, c->box[0], box);
+}
+
+// Dimensions of pixels are held to 2^30, so that no sum leaves 32 bits.
+static int tmap_plain_im2col(const struct tw_tensormap_call *c, int cc)
 {
     const int64_t most = INT64_C(1) << 30;
     if (c->rank < 3 || (c->channels - 1) >> 8 || (c->pixels - 1) >> 10 ||
         (c->func == TW_TENSORMAP_IM2COL_WIDE && (c->mode > 1 || cc >= 100)))
         return 0;
     const int64_t corner = INT64_C(1) << (tmap_corner_bits(c->rank) - 1);
+    uint64_t wrong = 0;
     int64_t below = 0; // negative where something is out of its bounds
+    for (unsigned i = 0; i < c->rank; i++)
+        wrong |= tmap_plain_dim(c, i);
+    for (unsigned i = 0; i + 1 < c->rank; i++)
+        wrong |= tmap_plain_stride(c, i);
+    if (wrong)
+        return 0;
     for (unsigned i = 0; i + 2 < c->rank; i++) {
         const int64_t lower = tmap_corner(c, c->lower, i), upper = tmap_corner(c, c->upper, i);
         const int64_t dim = (int64_t)c->dim[i + 1];
         below |= (lower + corner) | (corner - 1 - lower) | (upper + corner) | (corner - 1 - upper) | (most - dim) |
                  (dim - 1 + upper - lower);
     }
-    *inner = c->channels;
-    *box = (uint64_t)c->channels * c->pixels;
-    return below >= 0;
+    return below >= 0 && tmap_plain_box(c, c->channels, (uint64_t)c->channels * c->pixels);
 }
 
 // Whether a call is of the kind that most are, and breaks no rule that would refuse it: without interleave, element
 // strides and NaN fill. What it says no to may be accepted all the same; the table decides.
 static int tmap_plain(const struct tw_tensormap_call *c, int cc)
 {
-    const struct tmap_dtype *dtype = tmap_dtype(c->dtype);
-    if ((unsigned)c->func > TW_TENSORMAP_IM2COL_WIDE || cc < 90 || !dtype || c->dtype > 12 || c->rank - 1 > 4 ||
-        c->interleave || c->swizzle > 3 || c->l2 > 3 || c->oob || c->addr % 16 || c->addr >> 57)
+    if (!tmap_plain_head(c, cc))
         return 0;
-    uint64_t wrong = 0, inner = c->box[0], box = 1;
-    for (unsigned i = 0; i < c->rank; i++)
-        wrong |= (c->dim[i] - 1) >> 32 | (uint64_t)(c->estride[i] ^ 1);
-    for (unsigned i = 0; i + 1 < c->rank; i++)
-        wrong |= (c->stride[i] & 15) | c->stride[i] >> 40;
     if (c->func == TW_TENSORMAP_TILED)
-        for (unsigned i = 0; i < c->rank; i++) {
-            wrong |= (uint64_t)((c->box[i] - 1) >> 8);
-            box *= c->box[i];
-        }
-    else if (wrong || !tmap_plain_pixels(c, cc, &inner, &box))
-        return 0;
-    return !wrong && inner * dtype->bits % 128 == 0 &&
-           (c->swizzle == 0 || inner * dtype->bits <= 128u << c->swizzle) &&
-           box * dtype->bits <= (uint64_t)TMAP_SMEM * 8;
+        return tmap_plain_tiled(c);
+    return (unsigned)c->func <= TW_TENSORMAP_IM2COL_WIDE && tmap_plain_im2col(c, cc);
 }
 
 int tw_tensormap_check(const struct tw_tensormap_call *call, int cc, struct tw_tensormap_verdict *verdict)
