@@ -18,13 +18,13 @@ static const struct {
 #include "tensormap_args.def"
 };
 
-const char *tmap_func_name(enum tw_tensormap_func func)
+const char *tw_tmap_func_name(enum tw_tensormap_func func)
 {
     static const char *const names[] = {"tiled", "im2col", "im2col_wide"};
     return (unsigned)func < 3 ? names[func] : "?";
 }
 
-const char *tmap_value_name(enum tmap_arg arg, uint64_t value)
+const char *tw_tmap_value_name(enum tmap_arg arg, uint64_t value)
 {
     if (arg == TMAP_DTYPE)
         return value < sizeof dtypes / sizeof *dtypes ? dtypes[value].name : NULL;
@@ -34,7 +34,7 @@ const char *tmap_value_name(enum tmap_arg arg, uint64_t value)
     return NULL;
 }
 
-int tmap_value_from_name(enum tmap_arg arg, const char *name, uint64_t *value)
+int tw_tmap_value_from_name(enum tmap_arg arg, const char *name, uint64_t *value)
 {
     for (size_t i = 0; arg == TMAP_DTYPE && i < sizeof dtypes / sizeof *dtypes; i++)
         if (strcmp(dtypes[i].name, name) == 0) {
@@ -49,7 +49,7 @@ int tmap_value_from_name(enum tmap_arg arg, const char *name, uint64_t *value)
     return -1;
 }
 
-const struct tmap_dtype *tmap_dtype(uint32_t dtype)
+const struct tmap_dtype *tw_tmap_dtype(uint32_t dtype)
 {
     return dtype < sizeof dtypes / sizeof *dtypes ? &dtypes[dtype] : NULL;
 }
@@ -59,9 +59,9 @@ static uint64_t multiply(uint64_t a, uint64_t b)
     return b && a > UINT64_MAX / b ? UINT64_MAX : a * b;
 }
 
-uint64_t tmap_smem_bytes(const struct tw_tensormap_call *c)
+uint64_t tw_tmap_smem_bytes(const struct tw_tensormap_call *c)
 {
-    const struct tmap_dtype *dtype = tmap_dtype(c->dtype);
+    const struct tmap_dtype *dtype = tw_tmap_dtype(c->dtype);
     unsigned rank = tmap_rank(c);
     uint64_t elements = 1;
     if (!dtype || !rank)
@@ -78,12 +78,12 @@ uint64_t tmap_smem_bytes(const struct tw_tensormap_call *c)
     return bits == UINT64_MAX ? bits : bits / 8;
 }
 
-uint32_t tmap_smem_align(uint32_t swizzle)
+uint32_t tw_tmap_smem_align(uint32_t swizzle)
 {
     return swizzle == 0 ? 16 : 128u << (swizzle & 3);
 }
 
-unsigned tmap_corner_bits(unsigned rank)
+unsigned tw_tmap_corner_bits(unsigned rank)
 {
     return rank == 3 ? 16 : rank == 4 ? 8 : 5;
 }

@@ -186,7 +186,7 @@ static int tmap_flat_end(const struct tw_tensormap_call *c, const struct tmap_fa
            (int64_t)c->dim[tmap_pixel_dim(c, pixel)] + tmap_corner(c, c->upper, pixel) > INT32_MAX;
 }
 
-// The largest dimension and the largest upper corner whose end is 2^31 - 1, and the smallest corner that leaves a pixel.
+// The largest dimension, and the largest upper corner, whose end is 2^31 - 1; the smallest corner that leaves a pixel.
 static uint64_t tmap_dim_fix(const struct tw_tensormap_call *c, const struct tmap_facts *d, unsigned pixel)
 {
     return d->rank < 3 || pixel > 2 ? 0 : (uint64_t)(INT32_MAX - tmap_corner(c, c->upper, pixel));
@@ -206,17 +206,17 @@ static struct tmap_facts derive(const struct tw_tensormap_call *c, int cc)
 {
     static const unsigned spans[8] = {0, 32, 64, 128, 128, 128, 128, 0};
     struct tmap_facts d = {.cc = cc, .rank = tmap_rank(c), .span = spans[c->swizzle < 7 ? c->swizzle : 7]};
-    const struct tmap_dtype *dtype = tmap_dtype(c->dtype);
+    const struct tmap_dtype *dtype = tw_tmap_dtype(c->dtype);
     d.block_smem = cc >= 120 ? 99 * 1024 : 227 * 1024;
     const int wide = c->func == TW_TENSORMAP_IM2COL_WIDE && cc >= 100;
-    d.corner = d.rank >= 3 ? UINT64_C(1) << (wide ? 15 : tmap_corner_bits(d.rank) - 1) : 0;
+    d.corner = d.rank >= 3 ? UINT64_C(1) << (wide ? 15 : tw_tmap_corner_bits(d.rank) - 1) : 0;
     if (!dtype || (c->func == TW_TENSORMAP_TILED && d.rank == 0))
         return d;
     d.bits = dtype->bits;
     d.is_float = dtype->is_float;
     d.inner = c->func == TW_TENSORMAP_TILED ? c->box[0] : c->channels;
     d.inner_bits = d.inner * d.bits;
-    d.smem = tmap_smem_bytes(c);
+    d.smem = tw_tmap_smem_bytes(c);
     d.loaded = d.smem;
     if (c->func != TW_TENSORMAP_TILED)
         return d;
@@ -246,8 +246,8 @@ static struct tmap_facts derive(const struct tw_tensormap_call *c, int cc)
 // Whether what every call has breaks no rule of those that most calls could break: no interleave, no NaN fill.
 static inline int tmap_plain_head(const struct tw_tensormap_call *c, int cc)
 {
-    return cc >= 90 && c->dtype <= 12 && c->rank - 1 <= 4 && !c->interleave && c->swizzle <= 3 && c->l2 <= 3 && !c->oob &&
-           c->addr % 16 == 0 && c->addr >> 57 == 0;
+    return cc >= 90 && c->dtype <= 12 && c->rank - 1 <= 4 && !c->interleave && c->swizzle <= 3 && c->l2 <= 3 &&
+           !c->oob && c->addr % 16 == 0 && c->addr >> 57 == 0;
 }
 
 // Dimension i, its stride and element stride: not 0 where they break a rule, or are no common ones.
@@ -264,7 +264,7 @@ static inline uint64_t tmap_plain_stride(const struct tw_tensormap_call *c, unsi
 // inner, box: elements of the innermost dimension of the box, and of all of it.
 static inline int tmap_plain_box(const struct tw_tensormap_call *c, uint64_t inner, uint64_t box)
 {
-    const unsigned bits = tmap_dtype(c->dtype)->bits;
+    const unsigned bits = tw_tmap_dtype(c->dtype)->bits;
     return inner * bits % 128 == 0 && (c->swizzle == 0 || inner * bits <= 128u << c->swizzle) &&
            box * bits <= (uint64_t)TMAP_SMEM * 8;
 }
@@ -288,7 +288,7 @@ static int tmap_plain_im2col(const struct tw_tensormap_call *c, int cc)
     if (c->rank < 3 || (c->channels - 1) >> 8 || (c->pixels - 1) >> 10 ||
         (c->func == TW_TENSORMAP_IM2COL_WIDE && (c->mode > 1 || cc >= 100)))
         return 0;
-    const int64_t corner = INT64_C(1) << (tmap_corner_bits(c->rank) - 1);
+    const int64_t corner = INT64_C(1) << (tw_tmap_corner_bits(c->rank) - 1);
     uint64_t wrong = 0;
     int64_t below = 0; // negative where something is out of its bounds
     for (unsigned i = 0; i < c->rank; i++)
@@ -368,7 +368,7 @@ static const struct {
 #undef RULE
 };
 
-enum tmap_arg tmap_rule_arg(enum tw_tensormap_rule rule)
+enum tmap_arg tw_tmap_rule_arg(enum tw_tensormap_rule rule)
 {
     return (unsigned)rule < TW_TENSORMAP_RULE_COUNT ? rules[rule].arg : TMAP_NONE;
 }
@@ -415,11 +415,11 @@ const char *tw_tensormap_message(const struct tw_tensormap_call *call, int cc,
                 snprintf(piece, sizeof piece, "0x%" PRIx64, *p == 'x' ? finding->value : finding->nearest);
                 break;
             case 't':
-                name = tmap_value_name(TMAP_DTYPE, call->dtype);
+                name = tw_tmap_value_name(TMAP_DTYPE, call->dtype);
                 snprintf(piece, sizeof piece, "%s", name ? name : "?");
                 break;
             case 's':
-                name = tmap_value_name(TMAP_SWIZZLE, call->swizzle);
+                name = tw_tmap_value_name(TMAP_SWIZZLE, call->swizzle);
                 snprintf(piece, sizeof piece, "%s", name ? name : "?");
                 break;
             case 'y':
@@ -452,8 +452,10 @@ static void carry_stride(struct tw_tensormap_call *c, const struct tw_tensormap_
     const uint64_t multiple = c->interleave == 2 || tmap_align16(c) ? 32 : 16;
     for (; i + 2 < c->rank && i + 1 < 4; i++) {
         const uint64_t count = c->dim[i + 1], most = UINT64_C(1) << 40;
-        if (count > UINT64_C(1) << 32 || before->stride[i] >= most || c->stride[i] > UINT64_MAX / 2 / (count ? count : 1) ||
-            c->stride[i + 1] < before->stride[i] * count || c->stride[i + 1] >= c->stride[i] * count)
+        if (count < 1 || count > most || before->stride[i] >= most || c->stride[i] >= most ||
+            before->stride[i] > UINT64_MAX / 2 / count || c->stride[i] > UINT64_MAX / 2 / count)
+            return;
+        if (c->stride[i + 1] < before->stride[i] * count || c->stride[i + 1] >= c->stride[i] * count)
             return;
         const uint64_t wider = tmap_up(c->stride[i] * count, multiple);
         if (wider >= most)
@@ -465,7 +467,7 @@ static void carry_stride(struct tw_tensormap_call *c, const struct tw_tensormap_
 // Elements of another size: as many bytes as before.
 static void carry_bytes(struct tw_tensormap_call *c, const struct tw_tensormap_call *before)
 {
-    const struct tmap_dtype *from = tmap_dtype(before->dtype), *to = tmap_dtype(c->dtype);
+    const struct tmap_dtype *from = tw_tmap_dtype(before->dtype), *to = tw_tmap_dtype(c->dtype);
     if (!from || !to || from->bits == to->bits)
         return;
     if (c->dim[0] <= UINT64_C(1) << 32)

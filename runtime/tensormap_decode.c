@@ -37,7 +37,7 @@ int tw_tensormap_decode(const uint64_t map[16], struct tw_tensormap_call *call, 
     c->oob = get32(map, 79, 1);
     c->l2 = get32(map, 81, 2);
     const struct tmap_dtype *dtype;
-    while ((dtype = tmap_dtype(c->dtype)) &&
+    while ((dtype = tw_tmap_dtype(c->dtype)) &&
            (dtype->hardware != (int)get(map, 71, 4) || dtype->tf32 != get(map, 80, 1)))
         c->dtype++;
     for (unsigned i = 0; i < 5 && i < c->rank; i++) {
@@ -49,7 +49,7 @@ int tw_tensormap_decode(const uint64_t map[16], struct tw_tensormap_call *call, 
             c->box[i] = get32(map, 440 + 8 * i, 8) + 1;
     }
     if (c->func == TW_TENSORMAP_IM2COL) {
-        unsigned width = tmap_corner_bits(c->rank);
+        unsigned width = tw_tmap_corner_bits(c->rank);
         c->channels = get32(map, 440, 8) + 1;
         c->pixels = get32(map, 480, 10) + 1;
         for (unsigned i = 0; i < tmap_entries(c, TMAP_LOWER); i++) {
@@ -88,7 +88,7 @@ const char *tw_tensormap_format(const struct tw_tensormap_call *call, char *text
     size_t used = 0;
     if (size == 0)
         return text;
-    append(text, size, &used, "f=%s", tmap_func_name(call->func));
+    append(text, size, &used, "f=%s", tw_tmap_func_name(call->func));
     for (int a = TMAP_NONE + 1; a < TMAP_ARG_COUNT; a++) {
         enum tmap_arg arg = (enum tmap_arg)a;
         unsigned entries = tmap_entries(call, arg);
@@ -100,7 +100,7 @@ const char *tw_tensormap_format(const struct tw_tensormap_call *call, char *text
             continue;
         for (unsigned i = 0; i < entries; i++) {
             uint64_t value = tmap_get(call, arg, i);
-            const char *name = tmap_value_name(arg, value);
+            const char *name = tw_tmap_value_name(arg, value);
             if (i == 0)
                 append(text, size, &used, " %s=", tmap_args[arg].name);
             else

@@ -62,7 +62,7 @@ int tw_tensormap_encode(const struct tw_tensormap_call *call, int cc, uint64_t m
     int status = tw_tensormap_check(c, cc, NULL);
     if (status != TW_OK)
         return status;
-    const struct tmap_dtype *dtype = tmap_dtype(c->dtype);
+    const struct tmap_dtype *dtype = tw_tmap_dtype(c->dtype);
     if (dtype->hardware < 0 || c->swizzle > 3 || (c->func == TW_TENSORMAP_IM2COL_WIDE && cc >= 100))
         return TW_ERROR_UNSUPPORTED;
 
@@ -91,7 +91,7 @@ int tw_tensormap_encode(const struct tw_tensormap_call *call, int cc, uint64_t m
         for (unsigned i = 1; i < c->rank; i++)
             map[7] |= (uint64_t)(c->box[i] - 1) << 8 * (i - 1);
     } else {
-        unsigned width = tmap_corner_bits(c->rank);
+        unsigned width = tw_tmap_corner_bits(c->rank);
         put(map, 440, 8, c->channels - 1);
         for (unsigned i = 0; i < tmap_entries(c, TMAP_LOWER); i++) {
             put(map, 448 + width * i, width, (uint64_t)c->lower[i]);
@@ -99,8 +99,8 @@ int tw_tensormap_encode(const struct tw_tensormap_call *call, int cc, uint64_t m
         }
         put(map, 480, 10, c->pixels - 1);
     }
-    map[8] = tmap_smem_bytes(c) & UINT32_MAX;
-    map[9] = tmap_smem_align(c->swizzle);
+    map[8] = tw_tmap_smem_bytes(c) & UINT32_MAX;
+    map[9] = tw_tmap_smem_align(c->swizzle);
     return TW_OK;
 }
 

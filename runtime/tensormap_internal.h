@@ -52,10 +52,10 @@ static const struct tmap_arg_info tmap_args[TMAP_ARG_COUNT] = {
 #undef TMAP_ROOM
 
 // The argument that a rule is about; TMAP_NONE for none.
-enum tmap_arg tmap_rule_arg(enum tw_tensormap_rule rule);
+enum tmap_arg tw_tmap_rule_arg(enum tw_tensormap_rule rule);
 
 // "tiled", "im2col", "im2col_wide"; "?" for another value.
-const char *tmap_func_name(enum tw_tensormap_func func);
+const char *tw_tmap_func_name(enum tw_tensormap_func func);
 
 // The rank where it is valid for the func, else 0.
 static inline unsigned tmap_rank(const struct tw_tensormap_call *c)
@@ -113,10 +113,10 @@ static inline void tmap_set(struct tw_tensormap_call *c, enum tmap_arg arg, unsi
 }
 
 // The name of an enum argument's value, NULL if it has none (or the argument is no enum).
-const char *tmap_value_name(enum tmap_arg arg, uint64_t value);
+const char *tw_tmap_value_name(enum tmap_arg arg, uint64_t value);
 
 // The value of that name: 0 and *value set, or -1.
-int tmap_value_from_name(enum tmap_arg arg, const char *name, uint64_t *value);
+int tw_tmap_value_from_name(enum tmap_arg arg, const char *name, uint64_t *value);
 
 // A CUtensorMapDataType; NULL past the last.
 struct tmap_dtype {
@@ -126,16 +126,16 @@ struct tmap_dtype {
     int hardware;
     unsigned tf32;
 };
-const struct tmap_dtype *tmap_dtype(uint32_t dtype);
+const struct tmap_dtype *tw_tmap_dtype(uint32_t dtype);
 
 // Shared memory that the driver reckons for one box, bytes, UINT64_MAX if it does not fit 64 bits: per dimension box /
 // estride rounded down (tiled), or channels x pixels. 0 where dtype or rank is invalid or an element stride is 0.
-uint64_t tmap_smem_bytes(const struct tw_tensormap_call *c);
+uint64_t tw_tmap_smem_bytes(const struct tw_tensormap_call *c);
 
 // Alignment in shared memory that the driver notes for a swizzle of 0..3: 16 bytes, or 8 spans.
-uint32_t tmap_smem_align(uint32_t swizzle);
+uint32_t tw_tmap_smem_align(uint32_t swizzle);
 
 // Bits of a corner: 16, 8 or 5 at rank 3, 4 or 5.
-unsigned tmap_corner_bits(unsigned rank);
+unsigned tw_tmap_corner_bits(unsigned rank);
 
 #endif

@@ -161,7 +161,7 @@ static int choose_dtype(const struct tw_tensor *t, const struct tw_tensor_box *b
         *dtype = (uint32_t)info->tensormap;
         return TW_OK;
     }
-    const struct tmap_dtype *wanted = tmap_dtype(box->map_dtype);
+    const struct tmap_dtype *wanted = tw_tmap_dtype(box->map_dtype);
     if (!wanted)
         return tw_fail(error, TW_ERROR_INVALID, "map_dtype is %u, which is no CUtensorMapDataType", box->map_dtype);
     if (wanted->bits != info->bits)
@@ -224,7 +224,7 @@ int tw_tensor_call(const struct tw_tensor *tensor, const struct tw_tensor_box *b
 // The tensor's words for what a finding is about: the call turns dimensions around and counts bytes.
 static void in_tensor_terms(const struct tw_tensor *t, const struct tw_tensormap_finding *f, char *text, size_t size)
 {
-    const enum tmap_arg arg = tmap_rule_arg(f->rule);
+    const enum tmap_arg arg = tw_tmap_rule_arg(f->rule);
     const unsigned last = t->rank - 1;
     text[0] = 0;
     if (arg == TMAP_STRIDE && f->entry < last)

@@ -101,7 +101,7 @@ static void understand(const uint64_t bytes[16], struct meaning *m)
     m->wrong = tw_tensormap_decode(map, &m->call, &extra) != TW_OK;
     m->extra.smem_bytes = extra.smem_bytes;
     m->extra.smem_align = extra.smem_align;
-    if (!tmap_dtype(m->call.dtype)) {
+    if (!tw_tmap_dtype(m->call.dtype)) {
         m->type_code = (int)(map[1] >> 7 & 15);
         m->tf32 = (int)(map[1] >> 16 & 1);
     }
@@ -142,7 +142,7 @@ static void write_reasons(const struct meaning *m, char *text, size_t size)
 
 static void print_value(enum tmap_arg arg, uint64_t value)
 {
-    const char *name = tmap_value_name(arg, value);
+    const char *name = tw_tmap_value_name(arg, value);
     if (arg == TMAP_ADDR)
         printf(" 0x%" PRIx64, value);
     else if (tmap_args[arg].is_signed)
@@ -155,7 +155,7 @@ static void print_value(enum tmap_arg arg, uint64_t value)
 
 static void print_fields(const struct meaning *m)
 {
-    printf("%-12s %s\n", "f", tmap_func_name(m->call.func));
+    printf("%-12s %s\n", "f", tw_tmap_func_name(m->call.func));
     for (int a = TMAP_NONE + 1; a < TMAP_ARG_COUNT; a++) {
         enum tmap_arg arg = (enum tmap_arg)a;
         unsigned entries = tmap_entries(&m->call, arg);

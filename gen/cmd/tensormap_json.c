@@ -95,7 +95,7 @@ static int read_argument(json_object *call, enum tmap_arg arg, const char *line,
 static int read_func(const char *name, struct tw_tensormap_call *c, struct tensormap_fault *fault)
 {
     for (int f = TW_TENSORMAP_TILED; f <= TW_TENSORMAP_IM2COL_WIDE; f++)
-        if (strcmp(tmap_func_name((enum tw_tensormap_func)f), name) == 0) {
+        if (strcmp(tw_tmap_func_name((enum tw_tensormap_func)f), name) == 0) {
             c->func = (enum tw_tensormap_func)f;
             return 0;
         }
@@ -196,7 +196,7 @@ void tensormap_print_messages(const struct tw_tensormap_call *c, int cc, const s
 
 void tensormap_print_call(const struct tw_tensormap_call *c)
 {
-    printf("{\"f\":\"%s\"", tmap_func_name(c->func));
+    printf("{\"f\":\"%s\"", tw_tmap_func_name(c->func));
     for (int a = TMAP_NONE + 1; a < TMAP_ARG_COUNT; a++) {
         enum tmap_arg arg = (enum tmap_arg)a;
         unsigned entries = tmap_entries(c, arg);
@@ -206,7 +206,7 @@ void tensormap_print_call(const struct tw_tensormap_call *c)
         printf(",\"%s\":%s", tmap_args[a].name, list ? "[" : "");
         for (unsigned i = 0; i < entries; i++) {
             uint64_t value = tmap_get(c, arg, i);
-            if (arg == TMAP_DTYPE && !tmap_value_name(arg, value))
+            if (arg == TMAP_DTYPE && !tw_tmap_value_name(arg, value))
                 fputs("null", stdout);
             else if (tmap_args[a].is_signed)
                 printf("%s%" PRId64, i ? "," : "", (int64_t)value);

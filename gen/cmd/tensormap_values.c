@@ -95,7 +95,7 @@ static int value_from_name(enum tmap_arg arg, const char *text, uint64_t *value)
             strncasecmp(name, prefixes[i].text, length) == 0)
             name += length;
     }
-    for (*value = 0; (known = tmap_value_name(arg, *value)); ++*value)
+    for (*value = 0; (known = tw_tmap_value_name(arg, *value)); ++*value)
         if (strcasecmp(known, name) == 0)
             return 0;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
@@ -113,7 +113,7 @@ static int no_name(const char *text, enum tmap_arg arg, struct tensormap_fault *
     char names[320] = "";
     size_t used = 0;
     int count = 0;
-    for (uint64_t v = 0; (name = tmap_value_name(arg, v)) && count < CANDIDATES - 1; v++) {
+    for (uint64_t v = 0; (name = tw_tmap_value_name(arg, v)) && count < CANDIDATES - 1; v++) {
         tensormap_append(names, sizeof names, &used, "%s%s", v ? ", " : "", name);
         candidate[count++] = name;
     }
@@ -130,7 +130,7 @@ static int no_name(const char *text, enum tmap_arg arg, struct tensormap_fault *
 int tensormap_read_value(const char *text, enum tmap_arg arg, uint64_t *value, struct tensormap_fault *fault)
 {
     const char *name = tmap_args[arg].name, *digits = text + (*text == '-');
-    int is_enum = tmap_value_name(arg, 0) != NULL, is_hex = digits[0] == '0' && (digits[1] | 32) == 'x';
+    int is_enum = tw_tmap_value_name(arg, 0) != NULL, is_hex = digits[0] == '0' && (digits[1] | 32) == 'x';
     char *end = NULL;
     if (is_enum && value_from_name(arg, text, value) == 0)
         return 0;

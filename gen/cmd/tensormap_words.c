@@ -40,7 +40,7 @@ static int read_func(struct words *w, const char *name)
     if (w->has_func++)
         return tensormap_fail(w->fault, "f is given twice");
     for (int f = TW_TENSORMAP_TILED; f <= TW_TENSORMAP_IM2COL_WIDE; f++)
-        if (strcasecmp(tmap_func_name((enum tw_tensormap_func)f), name) == 0) {
+        if (strcasecmp(tw_tmap_func_name((enum tw_tensormap_func)f), name) == 0) {
             w->call->func = (enum tw_tensormap_func)f;
             return 0;
         }
@@ -80,7 +80,7 @@ static int read_word(struct words *w, char *word)
 static void dense_strides(struct tw_tensormap_call *c)
 {
     const uint64_t most = UINT64_C(1) << 63;
-    const struct tmap_dtype *dtype = tmap_dtype(c->dtype);
+    const struct tmap_dtype *dtype = tw_tmap_dtype(c->dtype);
     uint64_t bits = dtype ? dtype->bits : 0;
     uint64_t dense = bits && c->dim[0] > UINT64_MAX / bits ? most : c->dim[0] * bits / 8;
     for (unsigned i = 0; i < 4; i++) {
@@ -116,7 +116,7 @@ static int check_count(const struct words *w, enum tmap_arg arg)
     if (!given)
         return required && takes ? tensormap_fail(w->fault, "%s is missing", a->name) : 0;
     if (!(a->funcs & 1u << c->func))
-        return tensormap_fail(w->fault, "%s is no argument of %s", a->name, tmap_func_name(c->func));
+        return tensormap_fail(w->fault, "%s is no argument of %s", a->name, tw_tmap_func_name(c->func));
     if ((tmap_rank(c) || a->entries == TMAP_ENTRIES_ONE) && given != takes)
         return wrong_count(w, arg, takes);
     if (given > a->room)

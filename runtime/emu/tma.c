@@ -36,7 +36,7 @@ enum emu_fault_kind emu_tma_open(const uint64_t bytes[16], struct emu_tma_map *m
     for (int i = 0; i < 8; i++)
         stray |= extra.unknown[i];
     struct tw_tensormap_call *c = &map->call;
-    const struct tmap_dtype *dtype = tmap_dtype(c->dtype);
+    const struct tmap_dtype *dtype = tw_tmap_dtype(c->dtype);
     if (!dtype || dtype->bits < 8 || !tmap_rank(c) || (status != TW_OK && (stray || tw_tensormap_check(c, 90, NULL))))
         return emu_fail(fault, EMU_FAULT_ILLEGAL, 0, "the 128 bytes of the tensor map are none that can be encoded");
 
@@ -312,7 +312,7 @@ enum emu_fault_kind emu_tma_read_global(const struct emu_tma_request *request, c
                                         uint8_t *image, struct emu_fault *fault)
 {
     const struct emu_tma_map *m = request->map;
-    const struct tmap_dtype *dtype = tmap_dtype(m->call.dtype);
+    const struct tmap_dtype *dtype = tw_tmap_dtype(m->call.dtype);
     uint8_t row[ROW_BYTES_MOST];
     struct walk w;
     if (m->inner != m->pitch || m->extent != m->rows * m->inner)

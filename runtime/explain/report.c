@@ -5,13 +5,6 @@
 
 #include "explain.h"
 
-// The argument that each rule is about.
-static const enum tmap_arg rule_args[TW_TENSORMAP_RULE_COUNT] = {
-#define RULE(ID, name, level, funcs, arg, broken, nearest, bound, text) TMAP_##arg,
-#include "tensormap_rules.def"
-#undef RULE
-};
-
 static const struct {
     int result;
     const char *name, *advice;
@@ -35,7 +28,7 @@ void explain_append(char *text, size_t size, size_t *used, const char *format, .
 static int blind(const struct explain_call *c, enum tw_tensormap_rule rule)
 {
     unsigned box = 1u << TMAP_DIM | 1u << TMAP_LOWER | 1u << TMAP_UPPER;
-    return c->missing & 1u << rule_args[rule] ||
+    return c->missing & 1u << tw_tmap_rule_arg(rule) ||
            (c->missing & box && strcmp(tw_tensormap_rule_name(rule), "TMA-AREA") == 0);
 }
 

@@ -1,7 +1,7 @@
 /* The tensor-map encoder against the driver's own, on random calls: verdict and 128 bytes. TAP on stdout.
      usage: tensormap_driver [CALLS [SEED]]
-   Each call begins as one that is accepted; then up to four of its arguments are drawn anew, from the edges of the rules
-   or from anywhere, so that most calls lie on one side of some edge or the other. */
+   Each call begins as one that is accepted; then up to four of its arguments are drawn anew, from the edges of the
+   rules or from anywhere, so that most calls lie on one side of some edge or the other. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,7 +44,7 @@ static struct tw_tensormap_call accepted(void)
     c.l2 = (uint32_t)below(4);
     c.mode = (uint32_t)below(2);
     c.addr = UINT64_C(0x7f0000000000) + (draw() & 0xffffffe0);
-    const struct tmap_dtype *dtype = tmap_dtype(c.dtype);
+    const struct tmap_dtype *dtype = tw_tmap_dtype(c.dtype);
     c.oob = dtype->is_float ? (uint32_t)below(2) : 0;
     uint64_t pitch = dtype->bits / 8;
     for (unsigned i = 0; i < c.rank; i++) {
@@ -81,8 +81,8 @@ static struct tw_tensormap_call accepted(void)
 
 static uint64_t edge(void)
 {
-    static const uint64_t edges[] = {0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 24, 31, 32, 48, 64, 127, 128, 255, 256, 257,
-                                     512, 1023, 1024, 1025, 32767, 32768, 32769};
+    static const uint64_t edges[] = {0,  1,  2,   3,   4,   5,   7,   8,   9,    15,   16,   17,    24,    31,   32,
+                                     48, 64, 127, 128, 255, 256, 257, 512, 1023, 1024, 1025, 32767, 32768, 32769};
     if (below(2))
         return edges[below(sizeof edges / sizeof *edges)];
     return (UINT64_C(1) << below(64)) + below(3) - 1;

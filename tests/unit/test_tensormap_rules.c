@@ -165,7 +165,7 @@ static void test_all_rules_have_edges(void **state)
 static int names_number(const char *text, enum tmap_arg arg, uint64_t number)
 {
     char word[5][48];
-    const char *name = tmap_value_name(arg, number);
+    const char *name = tw_tmap_value_name(arg, number);
     snprintf(word[0], sizeof word[0], "%" PRIu64, number);
     snprintf(word[1], sizeof word[1], "%" PRId64, (int64_t)number);
     snprintf(word[2], sizeof word[2], "0x%" PRIx64, number);
