@@ -210,7 +210,7 @@ embed() { # FOLDER
 if [ "$device" = emu ]; then
     embed "$work/build" && "$work/use_debug" mock >"$work/out" 2>"$work/err" && cp "$work/out" "$log" &&
         cat "$work/err" >>"$log" &&
-        has '^records: 0$' '^launch: 0$' '^launch: 9 cuLaunchKernelEx of gemm_bf16 failed with CUresult 719$' \
+        has '^records: 0$' '^launch: 0$' '^launch: 9 cuLaunchKernelEx of gemm_bf16 failed with CUresult 719 (CUDA_ERROR_LAUNCH_FAILED: of a kernel before; the context is lost)$' \
             '^debug gemm_bf16: block (0,0,0) and 2 more, warps 4-8, 10-11 wait for ring ab full, stage 2, step 6, parity 1: 4 arrivals and 1000 bytes are missing, after' \
             '^> debug gemm_bf16: block (1,0,0) warp 0 waits for ring ab empty, stage 3, step 6, parity 1: .*after 2000 ms (gemm_bf16.sm_90a.cu:321)$' \
             '^> debug gemm_bf16: 5 of the 12 warps of block (0,0,0) left no record' '^records: 22$' \

@@ -291,8 +291,8 @@ static int image_agrees(struct ${NAME} *k, const struct map *m)
         work_around(k, ours);
         result = encode(k, m->call, address, dim, stride, theirs);
         if (result) {
-            snprintf(k->images, sizeof k->images, "%s: the driver's encoder refuses call %u of the check with CUresult %d",
-                     m->call->name, n, result);
+            snprintf(k->images, sizeof k->images, "%s: the driver's encoder refuses call %u of the check with CUresult %d "
+                     "(%s)", m->call->name, n, result, result_name(result));
             return 0;
         }
         for (word = 0; word < 16; word++) {

@@ -20,6 +20,19 @@ struct lab {
     size_t printed_bytes;
 };
 
+/* Random bits, the same in every run. */
+static inline uint64_t lab_draw(void)
+{
+    static uint64_t seed = 1;
+    uint64_t z = (seed += UINT64_C(0x9e3779b97f4a7c15));
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+/* The head of kernel k. */
+#define LAB_KERNEL(parameters) "extern \"C\" __global__ void k(" parameters ")\n"
+
 static inline void lab_print(void *context, const char *text, size_t bytes)
 {
     struct lab *lab = context;

@@ -2,18 +2,6 @@
    are in test_execute_numbers.c. */
 #include "execute.h"
 
-#define KERNEL(parameters) "extern \"C\" __global__ void k(" parameters ")\n"
-
-static uint64_t seed = 1;
-
-static uint64_t draw(void)
-{
-    uint64_t z = (seed += UINT64_C(0x9e3779b97f4a7c15));
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return z ^ (z >> 31);
-}
-
 /* ---- Control flow ------------------------------------------------------------------------------------------------- */
 
 static void divergence(void **state)
@@ -22,7 +10,7 @@ static void divergence(void **state)
     static const char source[] =
         "__device__ int collatz(unsigned long long n) { int c = 0; while (n != 1) { n = n & 1 ? 3 * n + 1 : n / 2; ++c; }\n"
         "  return c; }\n"
-        KERNEL("int *o, int n")
+        LAB_KERNEL("int *o, int n")
         "{ int i = blockIdx.x * blockDim.x + threadIdx.x; if (i >= n) return; int r = collatz(i + 1);\n"
         "  switch (i % 7) { case 0: r += 10; break; case 1: r *= 3; case 2: r -= 4; break; case 3: r ^= 0x55; break;\n"
         "    case 4: for (int k = 0; k < i; ++k) { if (k % 5 == 3) continue; if (k > 40) break; r += k; } break;\n"
@@ -89,7 +77,7 @@ static void recursion(void **state)
         "__device__ __noinline__ int twice(int x) { return 2 * x; }\n"
         "__device__ __noinline__ int square(int x) { return x * x; }\n"
         "__device__ function table[2] = {twice, square};\n"
-        KERNEL("unsigned *o")
+        LAB_KERNEL("unsigned *o")
         "{ int i = threadIdx.x; pair p; p.a = i; p.b = i; for (int k = 0; k < 5; ++k) p.c[k] = 'a' + k; p = swap(p, i);\n"
         "  o[4 * i] = ackermann(i & 1 ? 2 : 1, i % 6); o[4 * i + 1] = (unsigned)p.a + p.c[i % 5] + p.c[(i + 1) % 5];\n"
         "  o[4 * i + 2] = (unsigned)p.b; o[4 * i + 3] = table[i % 2](i); }\n";
@@ -113,7 +101,7 @@ static void recursion(void **state)
 static void local_arrays(void **state)
 {
     (void)state;
-    static const char source[] = KERNEL("const int *a, int *o, int n")
+    static const char source[] = LAB_KERNEL("const int *a, int *o, int n")
         "{ int i = threadIdx.x; int v[33]; short s[16]; for (int k = 0; k < 33; ++k) v[k] = a[(i * 7 + k * n) % 64];\n"
         "  for (int k = 0; k < 16; ++k) s[(k * n) % 16] = v[k];\n"
         "  for (int k = 0; k < 33; ++k) for (int j = k + 1; j < 33; ++j) if (v[j] < v[k]) { int t = v[k]; v[k] = v[j]; v[j] = t; }\n"
@@ -121,7 +109,7 @@ static void local_arrays(void **state)
     struct lab lab;
     int a[64], o[64], n = 5;
     for (int i = 0; i < 64; i++)
-        a[i] = (int)(draw() % 1000) - 500;
+        a[i] = (int)(lab_draw() % 1000) - 500;
     lab_open(&lab, "sm_80");
     struct {
         uint64_t a, o;
@@ -153,7 +141,7 @@ static void local_arrays(void **state)
 static void warp_functions(void **state)
 {
     (void)state;
-    static const char source[] = KERNEL("unsigned *o")
+    static const char source[] = LAB_KERNEL("unsigned *o")
         "{ unsigned i = threadIdx.x, x = i * i + 3; o += 16 * i; const unsigned all = ~0u;\n"
         "  o[0] = __shfl_sync(all, x, (i * 5) & 31); o[1] = __shfl_up_sync(all, x, 3); o[2] = __shfl_down_sync(all, x, 5, 8);\n"
         "  o[3] = __shfl_xor_sync(all, x, 9); o[4] = __ballot_sync(all, x % 3 == 0); o[5] = __any_sync(all, i == 77);\n"
@@ -208,7 +196,7 @@ static void reduction_and_scan(void **state)
 {
     (void)state;
     static const char source[] =
-        KERNEL("const int *a, int *sums, int *scan, int *total, int n")
+        LAB_KERNEL("const int *a, int *sums, int *scan, int *total, int n")
         "{ extern __shared__ int s[]; __shared__ int part[32]; int t = threadIdx.x, i = blockIdx.x * blockDim.x + t;\n"
         "  int x = i < n ? a[i] : 0; s[t] = x; __syncthreads();\n"
         "  for (int d = 1; d < blockDim.x; d *= 2) { int v = t >= d ? s[t - d] : 0; __syncthreads(); s[t] += v; __syncthreads(); }\n"
@@ -222,7 +210,7 @@ static void reduction_and_scan(void **state)
     enum { COUNT = 1000, B = 256, G = 4 };
     int a[COUNT], sums[G], scan[COUNT], total[3] = {0, 0, 0};
     for (int i = 0; i < COUNT; i++)
-        a[i] = (int)(draw() % 100) - 50;
+        a[i] = (int)(lab_draw() % 100) - 50;
     lab_open(&lab, "sm_90a");
     struct {
         uint64_t a, sums, scan, total;
@@ -252,7 +240,7 @@ static void reduction_and_scan(void **state)
 static void atomics(void **state)
 {
     (void)state;
-    static const char source[] = KERNEL("unsigned *u, float *f, unsigned long long *l, double *d, int *lock, unsigned short *h")
+    static const char source[] = LAB_KERNEL("unsigned *u, float *f, unsigned long long *l, double *d, int *lock, unsigned short *h")
         "{ int i = threadIdx.x + blockIdx.x * blockDim.x; __shared__ unsigned s[4]; if (threadIdx.x < 4) s[threadIdx.x] = 0; __syncthreads();\n"
         "  atomicAdd(u, i); atomicMin(u + 1, 1000u - i); atomicOr(u + 2, 1u << i % 32); atomicInc(u + 3, 6); atomicAdd(f, .5f);\n"
         "  atomicAdd(l, 1ull << 32); for (unsigned long long c = 0, n; (n = atomicCAS(l + 1, c, c + 2)) != c; c = n) ; atomicAdd(d, 0.25); atomicXor(&s[i % 4], i); atomicExch(u + 4, 77u);\n"
@@ -303,7 +291,7 @@ static void printing(void **state)
 {
     (void)state;
     static const char source[] = "extern \"C\" __device__ int printf(const char *, ...);\n"
-        KERNEL("int x")
+        LAB_KERNEL("int x")
         "{ if (threadIdx.x % 2 == 0) printf(\"%d: %s %5.2f %llx %c%%|%*d|\\n\", threadIdx.x, \"text\", x * 1.5, 1ull << 40, 'a' + threadIdx.x, 4, x); }\n";
     struct lab lab;
     int x = 7;
@@ -318,7 +306,7 @@ static void constants_and_vectors(void **state)
     (void)state;
     static const char source[] = "__constant__ int table[4] = {10, 20, 30, 40};\n__device__ int counter = 5;\n"
         "__device__ int *pointer = &counter;\n"
-        KERNEL("const int4 *a, int4 *o, const double2 *d, double *e")
+        LAB_KERNEL("const int4 *a, int4 *o, const double2 *d, double *e")
         "{ int i = threadIdx.x; int4 v = a[i]; v.x += table[i % 4]; v.w = *pointer; v.y = ((const short *)a)[2 * i];\n"
         "  v.z = ((const signed char *)a)[i]; o[i] = v; double2 q = d[i]; e[i] = q.x - q.y; if (i == 0) counter = 9; }\n";
     struct lab lab;
@@ -327,7 +315,7 @@ static void constants_and_vectors(void **state)
     double d[T][2], e[T];
     for (int i = 0; i < T; i++) {
         for (int k = 0; k < 4; k++)
-            a[i][k] = (int)draw();
+            a[i][k] = (int)lab_draw();
         d[i][0] = i * 0.1, d[i][1] = i * 0.3;
     }
     lab_open(&lab, "sm_80");
@@ -353,7 +341,7 @@ static void constants_and_vectors(void **state)
 static void named_barriers(void **state)
 {
     (void)state;
-    static const char source[] = KERNEL("int *o")
+    static const char source[] = LAB_KERNEL("int *o")
         "{ __shared__ int box[2][32]; int w = threadIdx.x / 32, l = threadIdx.x % 32;\n"
         "  for (int n = 0; n < 20; ++n) {\n"
         "    if (w == 0) { if (n) asm volatile(\"bar.sync 2, 64;\" ::: \"memory\"); box[0][l] = n * 100 + l; asm volatile(\"bar.arrive 1, 64;\" ::: \"memory\"); }\n"
@@ -380,7 +368,7 @@ static void clusters(void **state)
     static const char source[] =
         "__device__ unsigned rank() { unsigned r; asm(\"mov.u32 %0, %%cluster_ctarank;\" : \"=r\"(r)); return r; }\n"
         "__device__ void sync() { asm volatile(\"barrier.cluster.arrive.release.aligned; barrier.cluster.wait.acquire.aligned;\" ::: \"memory\"); }\n"
-        KERNEL("int *o")
+        LAB_KERNEL("int *o")
         "{ extern __shared__ int s[]; int t = threadIdx.x; s[t] = blockIdx.x * 1000 + t; sync();\n"
         "  unsigned a = (unsigned)__cvta_generic_to_shared(s + t), b; int v; unsigned other = (rank() + 1) % 4;\n"
         "  asm(\"mapa.shared::cluster.u32 %0, %1, %2;\" : \"=r\"(b) : \"r\"(a), \"r\"(other));\n"
@@ -408,7 +396,7 @@ static void clusters(void **state)
 static void grid_barrier(void **state)
 {
     (void)state;
-    static const char source[] = KERNEL("int *count, int *o")
+    static const char source[] = LAB_KERNEL("int *count, int *o")
         "{ __syncthreads(); if (threadIdx.x == 0) { __threadfence(); atomicAdd(count, 1);\n"
         "  while (*(volatile int *)count < gridDim.x) ; } __syncthreads(); o[blockIdx.x * 32 + threadIdx.x] = *(volatile int *)count; }\n";
     struct lab lab;
@@ -448,16 +436,16 @@ static void expect_fault(const char *source, unsigned block, const char *words)
 static void faults(void **state)
 {
     (void)state;
-    expect_fault(KERNEL("int *a, int n") "{ a[threadIdx.x + 1] = 1; }", 64, "hazard BOUNDS: write of 4 bytes");
-    expect_fault(KERNEL("int *a, int n") "{ a[0] = a[n]; }", 1, "kernel.cu:2");
-    expect_fault(KERNEL("int *a, int n") "{ *(long long *)((char *)a + 4) = 1; }", 1, "hazard ALIGN");
-    expect_fault(KERNEL("int *a, int n") "{ *(volatile int *)0 = 1; }", 1, "hazard BOUNDS");
-    expect_fault(KERNEL("int *a, int n") "{ __shared__ int s[8]; volatile int *p = s; p[n] = 1; a[0] = p[0]; }", 1, "shared");
-    expect_fault(KERNEL("int *a, int n") "{ __trap(); }", 32, "trap");
-    expect_fault(KERNEL("int *a, int n") "{ if (threadIdx.x < 32) asm volatile(\"bar.sync 3, 64;\"); }", 64,
+    expect_fault(LAB_KERNEL("int *a, int n") "{ a[threadIdx.x + 1] = 1; }", 64, "hazard BOUNDS: write of 4 bytes");
+    expect_fault(LAB_KERNEL("int *a, int n") "{ a[0] = a[n]; }", 1, "kernel.cu:2");
+    expect_fault(LAB_KERNEL("int *a, int n") "{ *(long long *)((char *)a + 4) = 1; }", 1, "hazard ALIGN");
+    expect_fault(LAB_KERNEL("int *a, int n") "{ *(volatile int *)0 = 1; }", 1, "hazard BOUNDS");
+    expect_fault(LAB_KERNEL("int *a, int n") "{ __shared__ int s[8]; volatile int *p = s; p[n] = 1; a[0] = p[0]; }", 1, "shared");
+    expect_fault(LAB_KERNEL("int *a, int n") "{ __trap(); }", 32, "trap");
+    expect_fault(LAB_KERNEL("int *a, int n") "{ if (threadIdx.x < 32) asm volatile(\"bar.sync 3, 64;\"); }", 64,
                  "hazard DEADLOCK");
-    expect_fault(KERNEL("int *a, int n") "{ while (*(volatile int *)a != 77) ; }", 64, "hazard DEADLOCK");
-    expect_fault(KERNEL("int *a, int n")
+    expect_fault(LAB_KERNEL("int *a, int n") "{ while (*(volatile int *)a != 77) ; }", 64, "hazard DEADLOCK");
+    expect_fault(LAB_KERNEL("int *a, int n")
                  "{ __shared__ long long b; unsigned s = (unsigned)__cvta_generic_to_shared(&b), ok = 0;\n"
                  "  asm volatile(\"mbarrier.init.shared::cta.b64 [%0], 2;\" :: \"r\"(s)); if (threadIdx.x == 0) \n"
                  "  asm volatile(\"mbarrier.arrive.shared::cta.b64 _, [%0];\" :: \"r\"(s)); while (!ok)\n"

@@ -4,25 +4,13 @@
 
 #include "execute.h"
 
-#define KERNEL(parameters) "extern \"C\" __global__ void k(" parameters ")\n"
-
-static uint64_t seed = 1;
-
-static uint64_t draw(void)
-{
-    uint64_t z = (seed += UINT64_C(0x9e3779b97f4a7c15));
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return z ^ (z >> 31);
-}
-
 /* Random bits with a taste for edges. */
 static uint64_t edgy(void)
 {
     static const uint64_t edges[] = {0, 1, 2, UINT64_MAX, UINT64_MAX - 1, INT64_MAX, UINT64_C(1) << 63,
                                      0x7fffffff, 0x80000000, 0xffffffff, UINT64_C(0x100000000), 31, 32, 33, 63, 64};
-    uint64_t x = draw();
-    switch (draw() % 4) {
+    uint64_t x = lab_draw();
+    switch (lab_draw() % 4) {
     case 0:
         return edges[x % (sizeof edges / sizeof edges[0])];
     case 1:
@@ -39,7 +27,7 @@ enum { N = 1024 };
 static void integers_64(void **state)
 {
     (void)state;
-    static const char source[] = KERNEL("const unsigned long long *a, const unsigned long long *b, unsigned long long *o")
+    static const char source[] = LAB_KERNEL("const unsigned long long *a, const unsigned long long *b, unsigned long long *o")
         "{ int i = blockIdx.x * blockDim.x + threadIdx.x; unsigned long long x = a[i], y = b[i]; long long s = x, t = y;\n"
         "  o += 16 * i;\n"
         "  o[0] = y ? x / y : 7; o[1] = y ? x % y : 7; o[2] = t && t != -1 ? s / t : 7; o[3] = t && t != -1 ? s % t : 7;\n"
@@ -103,7 +91,7 @@ static uint32_t permuted(uint32_t a, uint32_t b, uint32_t s)
 static void integers_32(void **state)
 {
     (void)state;
-    static const char source[] = KERNEL("const unsigned *a, const unsigned *b, const unsigned *c, unsigned *o")
+    static const char source[] = LAB_KERNEL("const unsigned *a, const unsigned *b, const unsigned *c, unsigned *o")
         "{ int i = blockIdx.x * blockDim.x + threadIdx.x; unsigned x = a[i], y = b[i], z = c[i]; int s = x, t = y;\n"
         "  o += 24 * i;\n"
         "  o[0] = y ? x / y : 7; o[1] = y ? x % y : 7; o[2] = t && t != -1 ? s / t : 7; o[3] = t && t != -1 ? s % t : 7;\n"
@@ -187,8 +175,8 @@ static uint32_t float_bits(void)
 {
     static const uint32_t edges[] = {0, 0x80000000, 1, 0x80000001, 0x7fffff, 0x800000, 0x7f7fffff, 0x7f800000,
                                      0xff800000, 0x7fc00000, 0x3f800000, 0xbf800000, 0x3effffff, 0x4f000000};
-    uint32_t x = (uint32_t)draw();
-    switch (draw() % 4) {
+    uint32_t x = (uint32_t)lab_draw();
+    switch (lab_draw() % 4) {
     case 0:
         return edges[x % (sizeof edges / sizeof edges[0])];
     case 1:
@@ -203,7 +191,7 @@ static uint32_t float_bits(void)
 static void floats_exact(void **state)
 {
     (void)state;
-    static const char source[] = KERNEL("const float *a, const float *b, const float *c, float *o")
+    static const char source[] = LAB_KERNEL("const float *a, const float *b, const float *c, float *o")
         "{ int i = blockIdx.x * blockDim.x + threadIdx.x; float x = a[i], y = b[i], z = c[i]; o += 16 * i;\n"
         "  o[0] = __fadd_rn(x, y); o[1] = __fmul_rn(x, y); o[2] = __fmaf_rn(x, y, z); o[3] = __fdiv_rn(x, y);\n"
         "  o[4] = __fsqrt_rn(x); o[5] = __frcp_rn(x); o[6] = fminf(x, y); o[7] = fmaxf(x, y); o[8] = x < y ? 1.f : 2.f;\n"
@@ -255,15 +243,15 @@ static void floats_exact(void **state)
 static void doubles(void **state)
 {
     (void)state;
-    static const char source[] = KERNEL("const double *a, const double *b, double *o")
+    static const char source[] = LAB_KERNEL("const double *a, const double *b, double *o")
         "{ int i = blockIdx.x * blockDim.x + threadIdx.x; double x = a[i], y = b[i]; o += 10 * i;\n"
         "  o[0] = x + y; o[1] = x * y; o[2] = fma(x, y, x); o[3] = x / y; o[4] = sqrt(fabs(x)); o[5] = fmin(x, y);\n"
         "  o[6] = (float)x; o[7] = (double)(long long)y; o[8] = floor(x); o[9] = exp(sin(x)); }\n";
     struct lab lab;
     static double a[N], b[N], o[N][10];
     for (int i = 0; i < N; i++) {
-        a[i] = ((double)(int64_t)draw()) * ldexp(1, (int)(draw() % 40) - 70);
-        b[i] = ((double)(int64_t)draw()) * ldexp(1, (int)(draw() % 40) - 70);
+        a[i] = ((double)(int64_t)lab_draw()) * ldexp(1, (int)(lab_draw() % 40) - 70);
+        b[i] = ((double)(int64_t)lab_draw()) * ldexp(1, (int)(lab_draw() % 40) - 70);
     }
     lab_open(&lab, "sm_80");
     struct {
@@ -286,14 +274,14 @@ static void doubles(void **state)
 static void approximations(void **state)
 {
     (void)state;
-    static const char source[] = KERNEL("const float *a, float *o")
+    static const char source[] = LAB_KERNEL("const float *a, float *o")
         "{ int i = blockIdx.x * blockDim.x + threadIdx.x; float x = a[i]; o += 8 * i;\n"
         "  o[0] = __expf(x); o[1] = __logf(fabsf(x)); o[2] = __sinf(x); o[3] = __cosf(x); o[4] = rsqrtf(fabsf(x));\n"
         "  o[5] = tanhf(x); o[6] = __fdividef(x, 3.f); o[7] = expf(x) + logf(fabsf(x)) + sinf(x) + powf(fabsf(x), 1.5f); }\n";
     struct lab lab;
     static float a[N], o[N][8];
     for (int i = 0; i < N; i++)
-        a[i] = ((float)(draw() % 200000) - 100000.0f) * 3e-5f + 1e-5f;
+        a[i] = ((float)(lab_draw() % 200000) - 100000.0f) * 3e-5f + 1e-5f;
     lab_open(&lab, "sm_90a");
     struct {
         uint64_t a, o;
@@ -317,7 +305,7 @@ static void conversions(void **state)
     (void)state;
     static const char source[] =
         "template <class T> __device__ unsigned w(T x) { unsigned r = 0; memcpy(&r, &x, sizeof x); return r; }\n"
-        KERNEL("const float *a, unsigned *o")
+        LAB_KERNEL("const float *a, unsigned *o")
         "{ int i = blockIdx.x * blockDim.x + threadIdx.x; float x = a[i]; o += 16 * i; unsigned short h; unsigned r;\n"
         "  asm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(h) : \"f\"(x)); o[0] = h;\n"
         "  asm(\"cvt.rn.bf16.f32 %0, %1;\" : \"=h\"(h) : \"f\"(x)); o[1] = h;\n"
@@ -383,7 +371,7 @@ static void conversions(void **state)
 static void halves(void **state)
 {
     (void)state;
-    static const char source[] = KERNEL("const unsigned short *a, const unsigned short *b, unsigned *o")
+    static const char source[] = LAB_KERNEL("const unsigned short *a, const unsigned short *b, unsigned *o")
         "{ int i = blockIdx.x * blockDim.x + threadIdx.x; unsigned short x = a[i], y = b[i], r; unsigned w; o += 8 * i;\n"
         "  asm(\"add.f16 %0, %1, %2;\" : \"=h\"(r) : \"h\"(x), \"h\"(y)); o[0] = r;\n"
         "  asm(\"mul.f16 %0, %1, %2;\" : \"=h\"(r) : \"h\"(x), \"h\"(y)); o[1] = r;\n"
@@ -398,8 +386,8 @@ static void halves(void **state)
     static uint16_t a[N], b[N];
     static uint32_t o[N][8];
     for (int i = 0; i < N; i++) {
-        a[i] = (uint16_t)draw();
-        b[i] = i % 3 ? (uint16_t)draw() : (uint16_t)(a[i] ^ (draw() & 0x83ff));
+        a[i] = (uint16_t)lab_draw();
+        b[i] = i % 3 ? (uint16_t)lab_draw() : (uint16_t)(a[i] ^ (lab_draw() & 0x83ff));
     }
     lab_open(&lab, "sm_90a");
     struct {

@@ -117,6 +117,41 @@ APART static int fail(struct gemm_bf16_error *error, int status, int result, con
     return status;
 }
 
+/* A CUresult's name and, where one can be told, what it comes from here. */
+static const char *result_name(int result)
+{
+    static const struct {
+        int result;
+        const char *name;
+    } names[] = {
+        {1, "CUDA_ERROR_INVALID_VALUE"},
+        {2, "CUDA_ERROR_OUT_OF_MEMORY"},
+        {3, "CUDA_ERROR_NOT_INITIALIZED: call cuInit, or cudaFree(0), before"},
+        {4, "CUDA_ERROR_DEINITIALIZED: the program is at its end"},
+        {101, "CUDA_ERROR_INVALID_DEVICE"},
+        {200, "CUDA_ERROR_INVALID_IMAGE"},
+        {201, "CUDA_ERROR_INVALID_CONTEXT: call cuCtxSetCurrent, or cudaSetDevice, in this thread before"},
+        {209, "CUDA_ERROR_NO_BINARY_FOR_GPU"},
+        {218, "CUDA_ERROR_INVALID_PTX"},
+        {222, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION: the driver is older than the compiler"},
+        {400, "CUDA_ERROR_INVALID_HANDLE: the stream is of another context, or gone"},
+        {500, "CUDA_ERROR_NOT_FOUND"},
+        {700, "CUDA_ERROR_ILLEGAL_ADDRESS: of a kernel before; the context is lost"},
+        {701, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES"},
+        {702, "CUDA_ERROR_LAUNCH_TIMEOUT"},
+        {715, "CUDA_ERROR_ILLEGAL_INSTRUCTION: of a kernel before; the context is lost"},
+        {716, "CUDA_ERROR_MISALIGNED_ADDRESS: of a kernel before; the context is lost"},
+        {719, "CUDA_ERROR_LAUNCH_FAILED: of a kernel before; the context is lost"},
+        {801, "CUDA_ERROR_NOT_SUPPORTED"},
+        {900, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED"},
+    };
+    size_t i;
+    for (i = 0; i < sizeof names / sizeof *names; i++)
+        if (names[i].result == result)
+            return names[i].name;
+    return "see cuda.h";
+}
+
 APART static int driver_fault(struct gemm_bf16_error *error, int result, const char *call, const char *of)
 {
     enum { out_of_memory = 2, not_initialized = 3, no_context = 201 };
@@ -125,7 +160,8 @@ APART static int driver_fault(struct gemm_bf16_error *error, int result, const c
         status = gemm_bf16_NO_MEMORY;
     if (result == not_initialized || result == no_context)
         status = gemm_bf16_NO_CONTEXT;
-    return fail(error, status, result, "%s of %s failed with CUresult %d", call, of, result);
+    return fail(error, status, result, "%s of %s failed with CUresult %d (%s)", call, of, result,
+                result_name(result));
 }
 
 /* ---- the driver ------------------------------------------------------------------------------------------------ */
@@ -881,8 +917,8 @@ static int image_agrees(struct gemm_bf16 *k, const struct map *m)
         work_around(k, ours);
         result = encode(k, m->call, address, dim, stride, theirs);
         if (result) {
-            snprintf(k->images, sizeof k->images, "%s: the driver's encoder refuses call %u of the check with CUresult %d",
-                     m->call->name, n, result);
+            snprintf(k->images, sizeof k->images, "%s: the driver's encoder refuses call %u of the check with CUresult %d "
+                     "(%s)", m->call->name, n, result, result_name(result));
             return 0;
         }
         for (word = 0; word < 16; word++) {
