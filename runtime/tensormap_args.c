@@ -1,6 +1,8 @@
 // The arguments of a call as a table.
 #include "tensormap_internal.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 static const struct tmap_dtype dtypes[] = {
@@ -86,4 +88,14 @@ uint32_t tw_tmap_smem_align(uint32_t swizzle)
 unsigned tw_tmap_corner_bits(unsigned rank)
 {
     return rank == 3 ? 16 : rank == 4 ? 8 : 5;
+}
+
+void tw_tmap_append(char *text, size_t size, size_t *used, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    int length = vsnprintf(text + *used, size - *used, format, list);
+    va_end(list);
+    if (length > 0)
+        *used += (size_t)length < size - *used ? (size_t)length : size - *used - 1;
 }

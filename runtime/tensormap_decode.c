@@ -1,6 +1,5 @@
 // From the 1024 bits back to the call (tensormap_encode.c draws them), and a call as words.
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -71,24 +70,12 @@ int tw_tensormap_decode(const uint64_t map[16], struct tw_tensormap_call *call, 
     return known && !stray ? TW_OK : TW_ERROR_INVALID;
 }
 
-// Appends to text[*used], cut at size.
-static void append(char *text, size_t size, size_t *used, const char *format, ...) TW_PRINTF(4, 5);
-static void append(char *text, size_t size, size_t *used, const char *format, ...)
-{
-    va_list list;
-    va_start(list, format);
-    int length = vsnprintf(text + *used, size - *used, format, list);
-    va_end(list);
-    if (length > 0)
-        *used += (size_t)length < size - *used ? (size_t)length : size - *used - 1;
-}
-
 const char *tw_tensormap_format(const struct tw_tensormap_call *call, char *text, size_t size)
 {
     size_t used = 0;
     if (size == 0)
         return text;
-    append(text, size, &used, "f=%s", tw_tmap_func_name(call->func));
+    tw_tmap_append(text, size, &used, "f=%s", tw_tmap_func_name(call->func));
     for (int a = TMAP_NONE + 1; a < TMAP_ARG_COUNT; a++) {
         enum tmap_arg arg = (enum tmap_arg)a;
         unsigned entries = tmap_entries(call, arg);
@@ -102,17 +89,17 @@ const char *tw_tensormap_format(const struct tw_tensormap_call *call, char *text
             uint64_t value = tmap_get(call, arg, i);
             const char *name = tw_tmap_value_name(arg, value);
             if (i == 0)
-                append(text, size, &used, " %s=", tmap_args[arg].name);
+                tw_tmap_append(text, size, &used, " %s=", tmap_args[arg].name);
             else
-                append(text, size, &used, ",");
+                tw_tmap_append(text, size, &used, ",");
             if (name)
-                append(text, size, &used, "%s", name);
+                tw_tmap_append(text, size, &used, "%s", name);
             else if (arg == TMAP_ADDR)
-                append(text, size, &used, "0x%" PRIx64, value);
+                tw_tmap_append(text, size, &used, "0x%" PRIx64, value);
             else if (tmap_args[arg].is_signed)
-                append(text, size, &used, "%" PRId64, (int64_t)value);
+                tw_tmap_append(text, size, &used, "%" PRId64, (int64_t)value);
             else
-                append(text, size, &used, "%" PRIu64, value);
+                tw_tmap_append(text, size, &used, "%" PRIu64, value);
         }
     }
     return text;

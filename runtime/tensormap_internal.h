@@ -51,6 +51,9 @@ static const struct tmap_arg_info tmap_args[TMAP_ARG_COUNT] = {
 };
 #undef TMAP_ROOM
 
+// Adds to text[*used] as printf does, zero-terminated and cut at size; *used stays below size.
+void tw_tmap_append(char *text, size_t size, size_t *used, const char *format, ...) TW_PRINTF(4, 5);
+
 // The argument that a rule is about; TMAP_NONE for none.
 enum tmap_arg tw_tmap_rule_arg(enum tw_tensormap_rule rule);
 

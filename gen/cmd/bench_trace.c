@@ -21,13 +21,11 @@ struct origin {
 
 static const char measured[] =
     "host track: the host's clock (CLOCK_MONOTONIC) around each call. device track: from the event before a kernel to "
-    "the "
-    "event after it, both of the same stream, so the events' own cost is inside, and events tick in about half a "
+    "the event after it, both of the same stream, so the events' own cost is inside, and events tick in about half a "
     "microsecond; where the stream had run dry, the kernel is drawn from the beginning of its launch call, and what "
     "passed until the device began is inside. Not measured: a kernel's own first and last instruction. The tracks are "
     "joined by an event bracketed by the host's clock: the device track as a whole may lie clock_uncertainty_ns "
-    "earlier "
-    "or later.";
+    "earlier or later.";
 
 /* The device passes an event after the call that records it began and before the call that waits for it returns: its
  * place is the middle of the tightest such bracket. The stream is dry before. */

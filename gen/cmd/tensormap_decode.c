@@ -121,21 +121,21 @@ static void write_reasons(const struct meaning *m, char *text, size_t size)
     unsigned stray = 0;
     text[0] = 0;
     if (m->type_code >= 0)
-        tensormap_append(text, size, &used, "type code %d (bits 71-74) with bit 80 %s is that of no data type\n",
+        tw_tmap_append(text, size, &used, "type code %d (bits 71-74) with bit 80 %s is that of no data type\n",
                          m->type_code, m->tf32 ? "set" : "clear");
     for (int i = 0; i < m->verdict.count; i++) {
         const struct tw_tensormap_finding *f = &m->verdict.finding[i];
         if (!f->warning && !(m->type_code >= 0 && f->rule == TW_TENSORMAP_RULE_DT))
-            tensormap_append(text, size, &used, "%s [%s]\n", tw_tensormap_message(&m->call, CC, f, one, sizeof one),
+            tw_tmap_append(text, size, &used, "%s [%s]\n", tw_tensormap_message(&m->call, CC, f, one, sizeof one),
                              tw_tensormap_rule_name(f->rule));
     }
     for (unsigned bit = 0; bit < MAP_BITS; bit++)
         if (is_stray(m, bit) && ++stray <= NAMED_BITS)
-            tensormap_append(text, size, &used, "%s %u", stray == 1 ? "stray bits" : "", bit);
+            tw_tmap_append(text, size, &used, "%s %u", stray == 1 ? "stray bits" : "", bit);
     if (stray > NAMED_BITS)
-        tensormap_append(text, size, &used, " and %u more", stray - NAMED_BITS);
+        tw_tmap_append(text, size, &used, " and %u more", stray - NAMED_BITS);
     if (stray)
-        tensormap_append(text, size, &used, "\n");
+        tw_tmap_append(text, size, &used, "\n");
 }
 
 // ---- printing

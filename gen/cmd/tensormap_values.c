@@ -4,7 +4,6 @@
 #endif
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,17 +37,6 @@ static const struct {
     {TMAP_OOB, "ZEROS", 0},
 };
 
-// Names of dtypes beside those of specs, cuda.h and `tilewright emu`. What cuda.h has no type for goes as the unsigned
-// integer of its width.
-static const struct {
-    const char *name;
-    enum tw_dtype dtype;
-} dtypes[] = {
-    {"half", TW_FP16},     {"float", TW_FP32},           {"double", TW_FP64},
-    {"fp8", TW_FP8_E4M3},  {"e4m3", TW_FP8_E4M3},        {"float8_e4m3fn", TW_FP8_E4M3},
-    {"e5m2", TW_FP8_E5M2}, {"float8_e5m2", TW_FP8_E5M2},
-};
-
 int tensormap_fits(enum tmap_arg arg, uint64_t value)
 {
     if (tmap_args[arg].is_signed)
@@ -56,30 +44,16 @@ int tensormap_fits(enum tmap_arg arg, uint64_t value)
     return tmap_args[arg].size == 8 || value <= UINT32_MAX;
 }
 
-void tensormap_append(char *text, size_t size, size_t *used, const char *format, ...)
-{
-    va_list list;
-    va_start(list, format);
-    int length = vsnprintf(text + *used, size - *used, format, list);
-    va_end(list);
-    if (length > 0)
-        *used += (size_t)length < size - *used ? (size_t)length : size - *used - 1;
-}
-
 static int dtype_from_name(const char *name, uint64_t *value)
 {
     char lower[NAME];
     size_t length = strlen(name);
-    int dtype = TW_DTYPE_COUNT;
     if (length >= sizeof lower)
         return -1;
     for (size_t i = 0; i <= length; i++)
         lower[i] = (char)(name[i] >= 'A' && name[i] <= 'Z' ? name[i] + 32 : name[i]);
-    for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++)
-        if (strcmp(dtypes[i].name, lower) == 0)
-            dtype = (int)dtypes[i].dtype;
-    if (dtype == TW_DTYPE_COUNT)
-        dtype = dtype_from_short_name(lower);
+    // What cuda.h has no type for goes as the unsigned integer of its width.
+    const int dtype = dtype_from_short_name(lower);
     if (dtype == TW_DTYPE_COUNT || tw_dtype_info((enum tw_dtype)dtype)->tensormap < 0)
         return -1;
     *value = (uint64_t)tw_dtype_info((enum tw_dtype)dtype)->tensormap;
@@ -114,13 +88,11 @@ static int no_name(const char *text, enum tmap_arg arg, struct tensormap_fault *
     size_t used = 0;
     int count = 0;
     for (uint64_t v = 0; (name = tw_tmap_value_name(arg, v)) && count < CANDIDATES - 1; v++) {
-        tensormap_append(names, sizeof names, &used, "%s%s", v ? ", " : "", name);
+        tw_tmap_append(names, sizeof names, &used, "%s%s", v ? ", " : "", name);
         candidate[count++] = name;
     }
-    for (int i = 0; arg == TMAP_DTYPE && i < TW_DTYPE_COUNT && count < CANDIDATES - 1; i++)
-        candidate[count++] = tw_dtype_name((enum tw_dtype)i);
-    for (size_t i = 0; arg == TMAP_DTYPE && i < sizeof dtypes / sizeof *dtypes && count < CANDIDATES - 1; i++)
-        candidate[count++] = dtypes[i].name;
+    for (int i = 0; arg == TMAP_DTYPE && count < CANDIDATES - 1 && (name = dtype_short_name(i)); i++)
+        candidate[count++] = name;
     candidate[count] = NULL;
     const char *near = diag_suggest(text, candidate);
     return tensormap_fail(fault, "%s=%.80s is no number and none of %s%s%s%s", tmap_args[arg].name, text, names,

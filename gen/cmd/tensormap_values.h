@@ -16,7 +16,4 @@ int tensormap_fits(enum tmap_arg arg, uint64_t value);
    half, e4m3), for the CUtensorMapDataType that carries it. Returns 0, or -1 and a reason that lists the names. */
 int tensormap_read_value(const char *text, enum tmap_arg arg, uint64_t *value, struct tensormap_fault *fault);
 
-/* Append to text[*used], zero-terminated and cut at size. */
-void tensormap_append(char *text, size_t size, size_t *used, const char *format, ...) TW_PRINTF(4, 5);
-
 #endif

@@ -31,7 +31,7 @@ static int unknown_word(const struct words *w, const char *name)
     if (near)
         return tensormap_fail(w->fault, "no argument is called '%.80s'; did you mean '%s'?", name, near);
     for (int a = 0; a < TMAP_ARG_COUNT; a++)
-        tensormap_append(names, sizeof names, &used, "%s%s", a ? ", " : "", known[a]);
+        tw_tmap_append(names, sizeof names, &used, "%s%s", a ? ", " : "", known[a]);
     return tensormap_fail(w->fault, "no argument is called '%.80s'; they are %s", name, names);
 }
 

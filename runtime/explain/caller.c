@@ -78,7 +78,7 @@ static void append_python(char *text, size_t size, size_t *used)
     int count = 0;
     for (char *line = strtok_r(lines, "\n", &rest); line && count < PYTHON_LINES; line = strtok_r(NULL, "\n", &rest))
         if (strncmp(line, "  File ", 7) == 0)
-            explain_append(text, size, used, "    %s%s\n", count++ ? "  from " : "Python: ", line + 2);
+            tw_tmap_append(text, size, used, "    %s%s\n", count++ ? "  from " : "Python: ", line + 2);
 }
 
 const char *explain_caller_text(void *caller, char *text, size_t size)
@@ -87,11 +87,11 @@ const char *explain_caller_text(void *caller, char *text, size_t size)
     Dl_info info;
     text[0] = 0;
     if (caller && dladdr(caller, &info) && info.dli_fname) {
-        explain_append(text, size, &used, "    called from %s+0x%" PRIxPTR, info.dli_fname,
+        tw_tmap_append(text, size, &used, "    called from %s+0x%" PRIxPTR, info.dli_fname,
                        (uintptr_t)caller - (uintptr_t)info.dli_fbase);
         if (info.dli_sname)
-            explain_append(text, size, &used, " (%s)", info.dli_sname);
-        explain_append(text, size, &used, "\n");
+            tw_tmap_append(text, size, &used, " (%s)", info.dli_sname);
+        tw_tmap_append(text, size, &used, "\n");
     }
     append_python(text, size, &used);
     return text;

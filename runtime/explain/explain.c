@@ -242,16 +242,16 @@ static void tell(const char *name, const struct explain_call *call, int result, 
     if (counted(key))
         goto told;
     if (i < DIFFERENT) {
-        explain_append(state.report, REPORT, &used, "tilewright explain #%u: ", i + 1);
+        tw_tmap_append(state.report, REPORT, &used, "tilewright explain #%u: ", i + 1);
         explain_report(name, call, &m, result, state.warnings, state.report + used, REPORT - used);
         used += strlen(state.report + used);
-        explain_append(state.report, REPORT, &used, "%s", place);
+        tw_tmap_append(state.report, REPORT, &used, "%s", place);
         state.keys[i] = key;
         state.counts[i] = 1;
         state.different++;
     } else {
         state.untold++;
-        explain_append(state.report, REPORT, &used,
+        tw_tmap_append(state.report, REPORT, &used,
                        "tilewright explain: more than %d different calls; the others are counted, not told\n",
                        DIFFERENT);
     }
@@ -296,15 +296,15 @@ __attribute__((destructor)) static void count_up(void)
     for (unsigned i = 0; i < state.different; i++)
         all += state.counts[i];
     if (all > state.different) {
-        explain_append(state.report, REPORT, &used, "tilewright explain: %llu calls, %u different told", all,
+        tw_tmap_append(state.report, REPORT, &used, "tilewright explain: %llu calls, %u different told", all,
                        state.different);
         const char *comma = ":";
         for (unsigned i = 0; i < state.different; i++)
             if (state.counts[i] > 1) {
-                explain_append(state.report, REPORT, &used, "%s #%u came %llu times", comma, i + 1, state.counts[i]);
+                tw_tmap_append(state.report, REPORT, &used, "%s #%u came %llu times", comma, i + 1, state.counts[i]);
                 comma = ",";
             }
-        explain_append(state.report, REPORT, &used, "\n");
+        tw_tmap_append(state.report, REPORT, &used, "\n");
         put(state.report, used, &guard);
     }
     pthread_mutex_unlock(&state.mutex);
@@ -332,9 +332,9 @@ static int start(void)
     state.no_stderr = fcntl(STDERR_FILENO, F_GETFD) < 0;
     // The program may change its folder later.
     if (log && log[0] && log[0] != '/' && getcwd(folder, sizeof folder))
-        explain_append(state.log, sizeof state.log, &used, "%s/%s", folder, log);
+        tw_tmap_append(state.log, sizeof state.log, &used, "%s/%s", folder, log);
     else if (log)
-        explain_append(state.log, sizeof state.log, &used, "%s", log);
+        tw_tmap_append(state.log, sizeof state.log, &used, "%s", log);
     return 1;
 }
 
@@ -362,7 +362,7 @@ int InitializeInjection(void)
         size_t used = 0;
         hold(&guard);
         if (pthread_mutex_lock(&state.mutex) == 0) {
-            explain_append(state.report, REPORT, &used, "tilewright explain: no call is watched: %s\n", why);
+            tw_tmap_append(state.report, REPORT, &used, "tilewright explain: no call is watched: %s\n", why);
             put(state.report, used, &guard);
             pthread_mutex_unlock(&state.mutex);
         }

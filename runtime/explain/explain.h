@@ -57,7 +57,4 @@ enum { EXPLAIN_WHY = 512 };
 // (EXPLAIN_WHY bytes), and nothing is left subscribed then.
 int explain_subscribe(cupti_callback *callback, char *why);
 
-// Adds to a text as printf does, cut at size; *used stays below size.
-void explain_append(char *text, size_t size, size_t *used, const char *format, ...) TW_PRINTF(4, 5);
-
 #endif

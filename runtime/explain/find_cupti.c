@@ -33,7 +33,7 @@ static void refuse(struct search *s, const char *path, const char *format, ...)
     va_list list;
     if (s->why[0])
         return;
-    explain_append(s->why, EXPLAIN_WHY, &used, "%s: ", path);
+    tw_tmap_append(s->why, EXPLAIN_WHY, &used, "%s: ", path);
     va_start(list, format);
     vsnprintf(s->why + used, EXPLAIN_WHY - used, format, list);
     va_end(list);

@@ -1,5 +1,4 @@
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -13,16 +12,6 @@ static const struct {
 #include "results.def"
 #undef RESULT
 };
-
-void explain_append(char *text, size_t size, size_t *used, const char *format, ...)
-{
-    va_list list;
-    va_start(list, format);
-    int length = vsnprintf(text + *used, size - *used, format, list);
-    va_end(list);
-    if (length > 0)
-        *used += (size_t)length < size - *used ? (size_t)length : size - *used - 1;
-}
 
 // Whether a finding speaks of entries that nobody could read. A bounding box is made of three lists.
 static int blind(const struct explain_call *c, enum tw_tensormap_rule rule)
@@ -45,11 +34,11 @@ static void append_call(const struct explain_call *c, char *text, size_t size, s
                 break;
         }
         if (arg == TMAP_NONE)
-            explain_append(text, size, used, " %s", word);
+            tw_tmap_append(text, size, used, " %s", word);
         else
-            explain_append(text, size, used, " %s(at 0x%" PRIx64 ")", name, c->lists[arg]);
+            tw_tmap_append(text, size, used, " %s(at 0x%" PRIx64 ")", name, c->lists[arg]);
     }
-    explain_append(text, size, used, "\n");
+    tw_tmap_append(text, size, used, "\n");
 }
 
 // Pointers to nowhere, which no rule of the call's values speaks of. Returns their count.
@@ -62,19 +51,19 @@ static int append_pointers(const struct explain_call *c, char *text, size_t size
         if (!(c->missing & 1u << arg))
             continue;
         count++;
-        explain_append(text, size, used, "    TMA-NULL: %s is ", name);
+        tw_tmap_append(text, size, used, "    TMA-NULL: %s is ", name);
         if (c->lists[arg])
-            explain_append(text, size, used, "0x%" PRIx64 ", where no memory can be read", c->lists[arg]);
+            tw_tmap_append(text, size, used, "0x%" PRIx64 ", where no memory can be read", c->lists[arg]);
         else
-            explain_append(text, size, used, "NULL");
-        explain_append(text, size, used, "; pass a list of %u, one %s\n", entries,
+            tw_tmap_append(text, size, used, "NULL");
+        tw_tmap_append(text, size, used, "; pass a list of %u, one %s\n", entries,
                        tmap_args[arg].entries == TMAP_ENTRIES_RANK      ? "to each dimension"
                        : tmap_args[arg].entries == TMAP_ENTRIES_STRIDES ? "to each dimension but the innermost"
                                                                         : "to each spatial dimension");
     }
     if (c->map == 0) {
         count++;
-        explain_append(text, size, used,
+        tw_tmap_append(text, size, used,
                        "    TMA-NULL: tensorMap is NULL; pass the CUtensorMap that is to be filled\n");
     }
     return count;
@@ -91,20 +80,20 @@ int explain_report(const char *name, const struct explain_call *c, const struct 
 
     while (known < sizeof results / sizeof *results && results[known].result != result)
         known++;
-    explain_append(text, size, &used, "%s ", name);
+    tw_tmap_append(text, size, &used, "%s ", name);
     if (result == 0)
-        explain_append(text, size, &used, "was accepted, against the documentation");
+        tw_tmap_append(text, size, &used, "was accepted, against the documentation");
     else if (known < sizeof results / sizeof *results)
-        explain_append(text, size, &used, "failed: %s (%d)", results[known].name, result);
+        tw_tmap_append(text, size, &used, "failed: %s (%d)", results[known].name, result);
     else
-        explain_append(text, size, &used, "failed: error %d", result);
-    explain_append(text, size, &used, ", compute capability %d.%d%s\n   ", machine->cc / 10, machine->cc % 10,
+        tw_tmap_append(text, size, &used, "failed: error %d", result);
+    tw_tmap_append(text, size, &used, ", compute capability %d.%d%s\n   ", machine->cc / 10, machine->cc % 10,
                    machine->cc_known ? "" : " assumed");
     append_call(c, text, size, &used);
 
     int advised = result != 0 && known < sizeof results / sizeof *results && results[known].advice[0];
     if (advised)
-        explain_append(text, size, &used, "    %s\n", results[known].advice);
+        tw_tmap_append(text, size, &used, "    %s\n", results[known].advice);
     int count = append_pointers(c, text, size, &used), refused = 0;
     tw_tensormap_check(&c->call, machine->cc, &verdict);
     for (int i = 0; i < verdict.count; i++)
@@ -118,13 +107,13 @@ int explain_report(const char *name, const struct explain_call *c, const struct 
             continue;
         count++;
         tw_tensormap_message(&c->call, machine->cc, finding, line, sizeof line);
-        explain_append(text, size, &used, "    %s%s: %s\n", finding->warning ? "warning " : "",
+        tw_tmap_append(text, size, &used, "    %s%s: %s\n", finding->warning ? "warning " : "",
                        tw_tensormap_rule_name(finding->rule), line);
     }
     // cuda.h asks for it. Driver 580 takes any address, and cuda.bindings gives it others.
     if (c->map % 64 != 0 && (warnings || last_resort)) {
         count++;
-        explain_append(text, size, &used,
+        tw_tmap_append(text, size, &used,
                        "    warning TMA-MAP: tensorMap is 0x%" PRIx64
                        ", no multiple of 64 bytes, which cuda.h asks for; "
                        "declare it alignas(64)\n",
@@ -136,13 +125,13 @@ int explain_report(const char *name, const struct explain_call *c, const struct 
         return count;
     }
     if (count == 0 && !advised)
-        explain_append(text, size, &used,
+        tw_tmap_append(text, size, &used,
                        "    no rule known here forbids this call (driver %d.%d): please report the two lines above to "
                        "Tilewright\n",
                        machine->driver / 1000, machine->driver % 1000 / 10);
     // Without a valid rank nobody knows how long the lists are, and none was read.
     if (refused && !c->missing && tmap_rank(&c->call) && tw_tensormap_nearest(&c->call, machine->cc, &nearest) == TW_OK)
-        explain_append(text, size, &used, "    the nearest call that works:\n        %s\n",
+        tw_tmap_append(text, size, &used, "    the nearest call that works:\n        %s\n",
                        tw_tensormap_format(&nearest, line, sizeof line));
     return count;
 }

@@ -2,6 +2,7 @@
  * loaded, and run against a driver that is none (tests/embed/mock_driver.c). Runs in the repository's folder; links
  * with -rdynamic, as what is loaded calls back. */
 #include "check.h"
+#include "shell.h"
 
 #include <dlfcn.h>
 #include <stdarg.h>
@@ -28,13 +29,12 @@ static void shell(const char *format, ...) __attribute__((format(printf, 1, 2)))
 
 static void shell(const char *format, ...)
 {
-    char command[4096];
+    char command[SHELL_ROOM];
     va_list list;
     va_start(list, format);
-    int length = vsnprintf(command, sizeof command, format, list);
+    int status = shell_list(command, format, list);
     va_end(list);
-    assert_true(length > 0 && (size_t)length < sizeof command);
-    if (system(command) != 0)
+    if (status != 0)
         fail_msg("failed: %s", command);
 }
 

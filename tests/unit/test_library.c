@@ -1,6 +1,7 @@
 /* libtilewright.a by itself: its public headers, in a folder of their own, compile as C and as C++ with all warnings,
  * each alone, and a program that includes them links with the archive and libc. Runs in the repository's folder. */
 #include "check.h"
+#include "shell.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,13 +40,12 @@ static int shell(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 static int shell(const char *format, ...)
 {
-    char command[4096];
+    char command[SHELL_ROOM];
     va_list list;
     va_start(list, format);
-    int length = vsnprintf(command, sizeof command, format, list);
+    int status = shell_list(command, format, list);
     va_end(list);
-    assert_true(length > 0 && (size_t)length < sizeof command);
-    return system(command);
+    return status;
 }
 
 static int lacks(const char *program)
