@@ -86,8 +86,8 @@ struct tw_driver {
 #undef DRIVER_CALL
 };
 
-/* The driver's answer to a call: a CUresult, with the map's 128 bytes where it is 0; -1 where the driver lacks the entry
-   point. */
+/* The driver's answer to a call: a CUresult, with the map's 128 bytes where it is 0; -1 where the driver lacks the
+   entry point. */
 static inline int tw_driver_encode(const struct tw_driver *driver, const struct tw_tensormap_call *c, uint64_t map[16])
 {
     void *address = (void *)(uintptr_t)c->addr;

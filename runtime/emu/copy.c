@@ -309,7 +309,9 @@ void emu_describe_mbarrier(const struct emu_warp *warp, const struct emu_path *p
         snprintf(out, room, "waits for a barrier at %s", where);
     else
         snprintf(out, room,
-                 "waits for the barrier at %s: of its phase of parity %u, %u of %u arrivals and %d bytes are missing", where, barrier.parity, barrier.pending, barrier.expected, barrier.tx);
+                 "waits for the barrier at %s: of its phase of parity %u, %u of %u arrivals and %d bytes are "
+                 "missing",
+                 where, barrier.parity, barrier.pending, barrier.expected, barrier.tx);
 }
 
 const struct emu_op *emu_op_mbarrier_pending(struct emu_warp *warp, const struct emu_op *op)
