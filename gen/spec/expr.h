@@ -31,7 +31,8 @@ struct expr_node {
     int arg[3];          /* operands: indices of earlier nodes; -1 where the operator has fewer */
     int64_t integer;     /* EXPR_CONST_INT: the value; EXPR_SYMBOL: index into the spec's dims;
                           * EXPR_TENSOR, EXPR_SCALAR: index into the kernel's tensors or scalars;
-                          * EXPR_INDEX: position of the axis in the kernel's axes */
+                          * EXPR_INDEX, EXPR_AT: position of the axis in the kernel's axes;
+                          * EXPR_LOOP, EXPR_TILE: the operation of a program (program/program.h) */
     double real;         /* EXPR_CONST_REAL: the value */
     enum tw_dtype dtype; /* EXPR_CAST: the dtype that the value is rounded to */
     int first_index;     /* EXPR_TENSOR: first of `rank` nodes in expr_graph.index that address the element */

@@ -9,8 +9,12 @@ double expr_apply(enum expr_op op, double x)
     switch (op) {
     case EXPR_EXP:
         return exp(x);
+    case EXPR_EXP2:
+        return exp2(x);
     case EXPR_LOG:
         return log(x);
+    case EXPR_LOG2:
+        return log2(x);
     case EXPR_SQRT:
         return sqrt(x);
     case EXPR_RSQRT:
@@ -105,6 +109,8 @@ static double real_op(enum expr_op op, double a, double b)
         return fmin(a, b);
     case EXPR_MAX:
         return fmax(a, b);
+    case EXPR_EXP2_DIFF:
+        return a == -INFINITY && b == -INFINITY ? 0 : exp2(a - b);
     default:
         return expr_apply(op, a);
     }

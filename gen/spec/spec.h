@@ -109,6 +109,8 @@ struct spec_arch {
     struct spec_fields fields;
 };
 
+struct program;
+
 struct spec_kernel {
     const char *name;
     struct diag_loc loc;       /* of the call kernel "NAME" */
@@ -130,6 +132,7 @@ struct spec_kernel {
     struct spec_tune *tune; /* in the order of the schema */
     int tune_count;
     struct spec_function epilogue; /* nodes of `graph` */
+    struct program *program;       /* what its function `program` was traced to (program/program.h), or NULL */
     int lua_reference;             /* registry reference of `reference`, or LUA_NOREF (-2) */
     struct spec_sizes *run, *bench;
     int run_count, bench_count;

@@ -2,6 +2,7 @@
  * of the language build nodes; whatever would turn an expression into a plain Lua boolean is an error. */
 #include "spec/read.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -258,6 +259,8 @@ static double plain(enum expr_op op, double a, double b)
         return a > b ? a : b;
     case EXPR_ABS:
         return a < 0 ? -a : a;
+    case EXPR_EXP2_DIFF:
+        return a == -INFINITY && b == -INFINITY ? 0 : exp2(a - b);
     default:
         return expr_apply(op, a);
     }

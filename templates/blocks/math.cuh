@@ -74,6 +74,28 @@ __device__ __forceinline__ float ew_exp(float x)
     return expf(x);
 }
 //@ end
+//@ if need.EXP2 then
+
+__device__ __forceinline__ float ew_exp2(float x)
+{
+    return exp2f(x);
+}
+//@ end
+//@ if need.EXP2_DIFF then
+
+// 2^(a - b); 0 where both are minus infinity.
+__device__ __forceinline__ float ew_exp2_diff(float a, float b)
+{
+    return exp2f(a - (b == __int_as_float(0xff800000) ? 0.0f : b));
+}
+//@ end
+//@ if need.LOG2 then
+
+__device__ __forceinline__ float ew_log2(float x)
+{
+    return log2f(x);
+}
+//@ end
 //@ if need.LOG then
 
 __device__ __forceinline__ float ew_log(float x)
