@@ -35,8 +35,9 @@ static bool holds_dots(const struct program *program)
     return program_holds(program, PROGRAM_DOT);
 }
 
-static int one_variant(const struct spec_kernel *kernel, const struct arch *arch)
+static int one_variant(const struct spec *spec, const struct spec_kernel *kernel, const struct arch *arch)
 {
+    (void)spec;
     (void)kernel;
     (void)arch;
     return 1;
@@ -69,8 +70,7 @@ static const struct program_lowerer *lowerer_of(const struct spec_kernel *kernel
 
 static int variants(const struct spec *spec, const struct spec_kernel *kernel, const struct arch *arch)
 {
-    (void)spec;
-    return lowerer_of(kernel)->variants(kernel, arch);
+    return lowerer_of(kernel)->variants(spec, kernel, arch);
 }
 
 static int resolve(const struct spec *spec, const struct spec_kernel *kernel, const struct arch *arch, int variant,
