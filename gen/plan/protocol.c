@@ -254,7 +254,7 @@ static bool fits_filler(enum plan_op op, enum plan_filler filler)
     return filler == PLAN_FILL_THREADS;
 }
 
-static const char *const filler_name[PLAN_FILL_COUNT] = {"bulk", "cp_async", "threads"};
+static const char *const filler_name[PLAN_FILL_COUNT] = {"bulk", "cp_async", "threads", "arrive"};
 
 /* One role's steps stand alone: indices in range, loops closed, each step of a kind that its ring knows. */
 static int check_role(const struct plan *p, int role, struct diag_set *diags)

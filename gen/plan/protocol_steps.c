@@ -607,6 +607,9 @@ bool protocol_step(struct run *x, struct thread *t)
     case PLAN_GLOBAL:
     case PLAN_OP_COUNT:
         break;
+    default:
+        FAULT(x, t, -1, "PROTOCOL-LIMIT", "is a step that the proof does not know; nothing is proved");
+        break;
     }
     if (x->failed)
         return false;

@@ -329,6 +329,8 @@ static inline bool naive_step(struct naive *n, struct naive_state *s, int t)
     case PLAN_GLOBAL:
     case PLAN_OP_COUNT:
         break;
+    default:
+        return naive_fault(n, "a step that is not explored");
     }
     q->step = (uint8_t)next;
     if (next >= role->step_count) {
