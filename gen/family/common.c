@@ -10,6 +10,8 @@ const struct family *const family_all[] = {&family_gemm, NULL};
 
 const struct family *family_of(const struct spec_kernel *kernel)
 {
+    if (kernel->program)
+        return &family_program;
     for (int i = 0; kernel->family && family_all[i]; i++)
         if (strcmp(family_all[i]->spec.name, kernel->family) == 0)
             return family_all[i];
