@@ -56,6 +56,8 @@ struct program_tile {
                                       run along the axis; -2: operands disagree, and nothing may ask */
 };
 
+extern const struct program_tile program_no_tile; /* node -1, of nothing */
+
 /* One coordinate of a load or store: a place, or a span of one of the tile's extents. */
 struct program_coordinate {
     int start;  /* INT node: first coordinate */

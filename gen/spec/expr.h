@@ -121,4 +121,11 @@ enum { EXPR_MAX_TEXT = 1 << 16 };
 size_t expr_print_c(const struct expr_graph *g, int node, const char *const *name, char *out, size_t size);
 size_t expr_print_lua(const struct expr_graph *g, int node, const char *const *name, char *out, size_t size);
 
+/* Any expression in Lua syntax, its leaves by these names; what has none is printed by its number. */
+struct expr_names {
+    const char *const *dim, *const *tensor, *const *scalar, *const *axis;
+    const char *const *operation; /* of a program: LOOP and TILE */
+};
+size_t expr_print_named(const struct expr_graph *g, int node, const struct expr_names *names, char *out, size_t size);
+
 #endif

@@ -10,8 +10,8 @@
 enum { MOST_OPERANDS = 64 };
 
 /* Fields that are no row of the schema and no operand. */
-static const char *const other_words[] = {"family", "template", "like", "arch",     "tune",      "run",
-                                          "bench",  "rings",    "grid", "epilogue", "reference", NULL};
+static const char *const other_words[] = {"family", "template", "like", "arch",     "tune",      "run",     "bench",
+                                          "rings",  "grid",     "axes", "epilogue", "reference", "program", NULL};
 
 static bool is_other(const char *name)
 {
@@ -58,8 +58,15 @@ static bool read_template(struct reader *r, int table)
     lua_State *L = r->L;
     struct spec_kernel *k = reader_kernel(r);
     int type = lua_getfield(L, table, "template"), family = lua_getfield(L, table, "family");
-    lua_pop(L, 1);
-    if (type == LUA_TNIL && family == LUA_TNIL)
+    int program = lua_getfield(L, table, "program");
+    lua_pop(L, 2);
+    if (program != LUA_TNIL && (type != LUA_TNIL || family != LUA_TNIL)) {
+        reader_fault(r, "program", AT_KEY, "KERNEL-FAMILY",
+                     "a kernel is a family's, a template or a program; write one of family, template and program");
+        lua_pop(L, 1);
+        return false;
+    }
+    if (type == LUA_TNIL && family == LUA_TNIL && program == LUA_TNIL)
         reader_fault(r, "", AT_KEY, "KERNEL-FAMILY",
                      "there is neither family nor template; write family = \"gemm\" or "
                      "template = \"FILE.cu\"");
@@ -174,6 +181,8 @@ static void read_plain(struct reader *r, int table)
     int count, operands = 0;
     struct key *key = sorted_keys(r, table, &count);
     for (int i = 0; i < count; i++) {
+        if (key[i].name && k->program && strcmp(key[i].name, "tile") == 0)
+            continue; /* by the kernel's own axes: read_program_axes */
         if (key[i].name && read_field(r, table, key[i].name, "", &k->fields, false))
             continue;
         if (key[i].name && is_other(key[i].name))
@@ -297,6 +306,9 @@ void used_dims(const struct spec_kernel *k, bool *used)
     for (int i = 0; i < k->shape.count; i++)
         if (k->shape.node[i].op == EXPR_SYMBOL)
             used[k->shape.node[i].integer] = true;
+    for (int i = 0; k->program && i < k->graph.count; i++)
+        if (k->graph.node[i].op == EXPR_SYMBOL)
+            used[k->graph.node[i].integer] = true;
 }
 
 /* One set of sizes, on top of the stack. */
@@ -510,14 +522,19 @@ static void refuse_fields(struct reader *r, int table, const char *const *field,
 
 void read_kernel(struct reader *r, int table)
 {
-    static const char *const of_templates[] = {"rings", "grid", "reference", NULL};
-    static const char *const of_families[] = {"epilogue", NULL};
+    static const char *const of_templates[] = {"rings", "grid", "reference", "axes", NULL};
+    static const char *const of_families[] = {"epilogue", "axes", NULL};
+    static const char *const of_others[] = {"epilogue", "rings", NULL};
     struct spec_kernel *k = reader_kernel(r);
     lua_State *L = r->L;
     luaL_checkstack(L, 12, "kernel");
     read_family(r, table);
     if (!read_template(r, table)) /* of two kinds: what its fields should be is unknown */
         return;
+    bool program = lua_getfield(L, table, "program") != LUA_TNIL;
+    lua_pop(L, 1);
+    if (program)
+        read_program_axes(r, table);
     read_plain(r, table);
     check_tensors(r);
     read_arch(r, table);
@@ -541,6 +558,12 @@ void read_kernel(struct reader *r, int table)
                              describe(r, -1));
             lua_pop(L, 1);
         }
+        check_uses(r);
+    }
+    if (program) {
+        refuse_fields(r, table, of_others, "a kernel with a program has none");
+        read_program(r, table);
+        read_reference(r, table);
         check_uses(r);
     }
     read_sizes(r, table, "run", &k->run, &k->run_count);

@@ -349,7 +349,7 @@ static int axis_position(struct reader *r, const char *axis)
     for (int i = 0; i < k->axis_count; i++)
         if (strcmp(k->axis[i], axis) == 0)
             return i;
-    if (k->family || k->axis_count == SPEC_MAX_AXES)
+    if (k->family || k->program || k->axis_count == SPEC_MAX_AXES)
         return -1;
     k->axis[k->axis_count] = axis;
     return k->axis_count++;

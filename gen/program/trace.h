@@ -1,0 +1,100 @@
+/* Between the files of the tracer: trace.c (a kernel's program from its table), trace_ops.c (the words of programs),
+ * trace_loop.c (loops), trace_tile.c (shapes, indices, edges), trace_check.c (what a whole program must fulfil).
+ *
+ * They run below sandbox_try: an error leaves through longjmp, so whatever is allocated hangs on the spec's arena, on
+ * the kernel's graph or on Lua. */
+#ifndef TW_GEN_PROGRAM_TRACE_H
+#define TW_GEN_PROGRAM_TRACE_H
+
+#include "program/program.h"
+#include "spec/read.h"
+
+/* A body that is being traced: the item's own, and one for each loop around. Each gets a number of its own when it is
+ * entered, so that a value that outlives its body is known. */
+struct trace_body {
+    int number;
+    int loop; /* LOOP op; -1: the item */
+};
+
+struct trace {
+    struct reader *r;
+    struct program *p;
+    struct trace_body body[PROGRAM_MAX_DEPTH + 1];
+    int depth;       /* of the innermost body */
+    int bodies;      /* numbers given */
+    int provisional; /* > 0: carried extents and types are not known yet; the body is traced again */
+};
+
+/* ---- trace_tile.c ------------------------------------------------------------------------------------------------ */
+
+/* Replaces leaves of a node. -1 keeps a leaf; `index` NULL keeps INDEX leaves. */
+struct trace_leaves {
+    int row, column;  /* nodes */
+    const int *index; /* by axis: node, -1 and -2 as program_tile.index: an error */
+};
+int trace_replace(struct trace *t, int node, const struct trace_leaves *leaves);
+
+bool trace_has(const struct trace *t, int node, enum expr_op op); /* the node needs such a leaf */
+
+/* The node differs from turn to turn of the loop that LOOP op `loop` begins. */
+bool trace_varies(const struct trace *t, int node, int loop);
+
+/* Conjunction of two conditions, -1: true. */
+int trace_and(struct trace *t, int a, int b);
+
+/* a + b <= c for all items and turns, as far as structure tells. */
+bool trace_at_most(const struct trace *t, int a, int64_t b, int c);
+bool trace_natural(const struct trace *t, int node); /* never negative */
+
+/* The value at `index` as what an operation takes: indices resolved, node and dtype in place. */
+struct program_tile trace_take(struct trace *t, int index);
+struct program_tile trace_resolve(struct trace *t, const struct value *v);
+
+/* "128 x 64" */
+const char *trace_shape(struct trace *t, int rows, int columns);
+
+/* ---- trace_ops.c ------------------------------------------------------------------------------------------------- */
+
+struct program_op trace_op(enum program_kind kind); /* empty */
+
+/* Appends an operation in the current body; its location is the running line, at `word`. Returns its index. */
+int trace_append(struct trace *t, const struct program_op *op, const char *word);
+
+/* The value that operation `op` gives; its tile is set but for the node. */
+struct value trace_result(struct trace *t, int op);
+enum expr_type trace_type(enum tw_dtype dtype); /* of a tile's leaf */
+
+/* Makes the words of programs globals, or takes them away again. */
+void trace_open_words(struct reader *r);
+void trace_close_words(struct reader *r);
+
+/* ---- trace_loop.c ------------------------------------------------------------------------------------------------ */
+
+int trace_range(lua_State *L); /* range(from, to [, step]) */
+int trace_loop(lua_State *L);  /* loop(name, range, { first values }, body) */
+
+/* ---- trace_check.c ----------------------------------------------------------------------------------------------- */
+
+/* Reports what is wrong with the program as a whole. */
+void trace_check(struct trace *t);
+
+#define TYPE_AT "place of the item"
+#define TYPE_SPAN "span"
+#define TYPE_ALL "span of everything"
+#define TYPE_RANGE "range"
+
+struct trace_span {
+    int start, limit; /* nodes; limit -1 */
+    int64_t length;
+    int body;
+};
+struct trace_range {
+    int from, to;
+    int64_t step;
+    int body;
+};
+
+/* The trace that runs, or an error that `word` belongs into a program. */
+struct trace *trace_of(lua_State *L, const char *word);
+
+#endif
