@@ -49,12 +49,13 @@ struct derive_dot {
 struct derive_held {
     int ring;
     int uses; /* dots that will still read it */
-    int dot;  /* newest that reads it; -1: none yet */
+    int group; /* newest that reads it; -1: none yet */
     bool old; /* taken in the turn before */
 };
 
 struct derive_flight {
-    int dot;  /* -1: an empty group */
+    int dot;   /* -1: an empty group */
+    int group; /* its number */
     bool old; /* issued in the turn before */
 };
 
@@ -63,6 +64,7 @@ struct derive {
     struct derive_ring ring[DERIVE_MAX_RINGS];
     int ring_count;
     struct derive_dot *dot; /* by operation */
+    int *loop;              /* by operation: of plan.loop */
     int rows;               /* of an item's tiles: the rows of every dot */
     int blocks;             /* of 64 rows, of one consumer */
     int consumers;
@@ -82,7 +84,7 @@ struct derive {
     struct { int op, root; } *use; /* what each operation takes, in order */
     int use_count;
     struct derive_flight flight[DERIVE_MAX_FLIGHTS];
-    int flights;
+    int flights, groups; /* in flight; issued so far */
     struct derive_held held[DERIVE_MAX_HELD];
     int helds;
     int around;             /* the LOOP that is walked */
@@ -94,11 +96,39 @@ struct derive {
 int derive_open(struct derive *d, const struct program_lowering *l);
 void derive_close(struct derive *d);
 
-/* The value of a node of the work graph lives in that place (plan_some) whenever it lives in one. 0 or 3. */
-int derive_home(struct derive *d, int node, int place);
-
 /* The steps, once places of dots, rings and matrix instructions are in the Plan, and the roles `producer` and `consumer`
  * are set. 0, 1, 3. */
 int derive_steps(struct derive *d);
+
+/* ---- derive_pass.c: the parts of the walk that arithmetic is made of. Each returns 0, 1 or 3 if nothing else is said. */
+
+int derive_emit(struct derive *d, struct plan_role *role, struct plan_step step);
+int derive_refuse(struct derive *d, int op, const char *text); /* at the operation's place; 1 */
+
+/* The value of a node of the work graph lives in that place (plan_some) whenever it lives in one. */
+int derive_home(struct derive *d, int node, int place);
+int derive_home_of(const struct derive *d, int node); /* 0: it has none */
+
+/* It is there now, and nothing else is. */
+int derive_own(struct derive *d, int place, int node);
+int derive_place_of(const struct derive *d, int node); /* plan_some(place) where the value is now; 0: nowhere */
+
+/* A new home for a node: rows (columns 1), or a fragment. plan_some(place), 0 out of memory. */
+int derive_new_place(struct derive *d, int node, const char *name, int columns);
+
+/* plan_some(node of plan.fused) for a node of the work graph, said in what is in places now; `shift` is added to the
+ * variable of the loop around. 0: *status says why. */
+int derive_built(struct derive *d, int op, int node, int shift, int *status);
+
+/* Waits for the flight at `index` and all before it, and releases the stages that this frees. */
+int derive_wait(struct derive *d, int index);
+int derive_release(struct derive *d);
+int derive_land(struct derive *d, int place); /* waits until nothing in flight writes or reads the registers */
+
+/* A step of arithmetic (TOUCH with a place and a node) behind the waits for what it reads and writes. Of another step
+ * these alone are made, with touches of what it reads. */
+int derive_pass(struct derive *d, struct plan_step step);
+int derive_evaluate(struct derive *d, int op, int node, int place); /* computes the node into the place */
+int derive_prepare(struct derive *d, int op, int root);             /* computes what is shared below the root */
 
 #endif

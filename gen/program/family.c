@@ -45,8 +45,7 @@ static const struct program_lowerer *lowerer_of(const struct spec_kernel *kernel
 
 static int variants(const struct spec *spec, const struct spec_kernel *kernel, const struct arch *arch)
 {
-    (void)spec;
-    return lowerer_of(kernel)->variants(kernel, arch);
+    return lowerer_of(kernel)->variants(spec, kernel, arch);
 }
 
 static int resolve(const struct spec *spec, const struct spec_kernel *kernel, const struct arch *arch, int variant,

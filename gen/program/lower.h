@@ -15,7 +15,7 @@
 #include "spec/spec.h"
 
 /* What a lowering is given. `plan` holds the copied spec already: symbols, tensors with the spec's numbers, scalars, and
- * `fused`, a copy of the program's graph with the program's node numbers. */
+ * `fused`, a copy of the program's graph with the program's node numbers, which a lowering may replace. */
 struct program_lowering {
     const struct spec *spec;
     const struct spec_kernel *kernel; /* kernel->program is set */
@@ -30,7 +30,7 @@ struct program_lowering {
 struct program_lowerer {
     const char *name;                                          /* "direct" */
     bool (*takes)(const struct program *);
-    int (*variants)(const struct spec_kernel *, const struct arch *); /* as struct family's */
+    int (*variants)(const struct spec *, const struct spec_kernel *, const struct arch *); /* as struct family's */
     int (*lower)(const struct program_lowering *);             /* 0, 1 faults, 3 out of memory */
 };
 

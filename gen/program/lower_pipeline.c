@@ -449,34 +449,61 @@ static int memory_and_roles(struct pipeline *x)
 
 /* ---- the Plan ---------------------------------------------------------------------------------------------------- */
 
+/* The variable of each loop. Its range is said where the loop is walked. */
+static int loops(struct pipeline *x)
+{
+    struct plan *p = x->plan;
+    x->d.loop = plan_alloc(p, sizeof *x->d.loop * (size_t)(x->program->op_count + 1));
+    p->loop = plan_alloc(p, sizeof *p->loop * (size_t)(x->program->op_count + 1));
+    if (!x->d.loop || !p->loop)
+        return 3;
+    for (int i = 0; i < x->program->op_count; i++) {
+        const struct program_op *o = &x->program->op[i];
+        int64_t step;
+        if (o->kind != PROGRAM_LOOP)
+            continue;
+        if (o->list >= 0 || !expr_is_int(x->program->graph, o->step, &step))
+            return program_refuse(x->l, o->loc, "PROGRAM-LOWER", "a loop over a list is not lowered; write a range");
+        x->d.loop[i] = p->loop_count;
+        const char *name = plan_text(p, "at_%s", o->name ? o->name : "loop");
+        for (int k = 0; k < x->program->axis_count && o->name; k++)
+            if (strcmp(x->program->axis[k].name, o->name) == 0 && x->program->axis[k].extent >= 0)
+                name = plan_text(p, "loop_%s", o->name);
+        for (int k = 0; k < p->loop_count && name; k++)
+            if (strcmp(p->loop[k].name, name) == 0)
+                name = plan_text(p, "%s%d", name, i);
+        if (!name)
+            return 3;
+        p->loop[p->loop_count++] = (struct plan_loop){.name = name, .step = (int)step};
+    }
+    return 0;
+}
+
 /* Items in order, one a multiprocessor at a time: of two axes that both have tiles, bands of rows of items, so that
  * neighbours share both operands in the L2; else the last axis fastest. */
 static int items(struct pipeline *x)
 {
     struct plan *p = x->plan;
     struct expr_graph *g = &p->graph;
-    char name[96];
-    int total = expr_int(g, 1);
+    int total = expr_int(g, 1), two = 0;
+    p->item = plan_alloc(p, sizeof *p->item * (size_t)(x->program->axis_count + 1));
+    if (!p->item)
+        return 3;
     for (int i = 0; i < x->program->axis_count; i++) {
         const struct program_axis *a = &x->program->axis[i];
         if (a->extent < 0)
             continue;
-        int tile = a->tile > 0 ? a->tile : 1;
+        struct plan_item *item = &p->item[p->item_count++];
+        *item = (struct plan_item){.axis = i, .tile = a->tile > 0 ? a->tile : 1};
+        item->extent = expr_import(&p->fused, x->program->graph, a->extent);
         int extent = expr_import(g, x->program->graph, a->extent);
-        int count = expr_ceil_div(g, extent, expr_int(g, tile));
-        total = expr_binary(g, EXPR_MUL, total, count);
-        int fused = plan_some(expr_import(&p->fused, x->program->graph, a->extent));
-        snprintf(name, sizeof name, "items.%s.tile", a->name);
-        int status = total < 0 || fused < 1 ? 3 : family_add_value(p, name, tile);
-        snprintf(name, sizeof name, "items.%s.extent", a->name);
-        if (status || family_add_value(p, name, fused))
+        total = expr_binary(g, EXPR_MUL, total, expr_ceil_div(g, extent, expr_int(g, item->tile)));
+        two += a->tile > 0 ? 1 : 3;
+        if (item->extent < 0 || total < 0)
             return 3;
     }
     const struct spec_value *order = field(x, "schedule.order");
-    int two = x->program->axis_count >= 2 && x->program->axis[0].extent >= 0 && x->program->axis[1].extent >= 0;
-    for (int i = 0; i < x->program->axis_count; i++)
-        two = two && (i < 2 || x->program->axis[i].extent < 0);
-    const char *way = order->set ? order->text : two ? "grouped" : "row";
+    const char *way = order->set ? order->text : two == 2 ? "grouped" : "row";
     int group = choose(x, "schedule.group", 8, "bands of 8 items keep their tiles in the L2");
     if (family_reason(p, "schedule.order", way, order->set ? "the spec says so" : "neighbours share tiles in the L2") ||
         family_add_word(p, "schedule.order", way) || family_add_value(p, "schedule.group", group))
@@ -533,7 +560,8 @@ static int decide(struct pipeline *x)
     p->launch.block = WARPGROUP * (x->d.consumers + 1);
     p->launch.min_blocks = 1;
     p->blocks_per_sm = 1;
-    status = items(x);
+    status = loops(x);
+    status = status ? status : items(x);
     status = status ? status : memory_and_roles(x);
     status = status ? status : registers(x);
     status = status ? status : bytes_moved(p);
@@ -548,8 +576,9 @@ static bool takes(const struct program *program)
     return program_holds(program, PROGRAM_DOT);
 }
 
-static int variants(const struct spec_kernel *kernel, const struct arch *arch)
+static int variants(const struct spec *spec, const struct spec_kernel *kernel, const struct arch *arch)
 {
+    (void)spec;
     (void)kernel;
     (void)arch;
     return 1;
@@ -565,6 +594,7 @@ static int lower(const struct program_lowering *l)
     l->plan->variant = "";
     l->plan->entry = l->plan->kernel;
     l->plan->template_name = "program.sm_90a.cu";
+    l->plan->derived = true;
     int status = decide(&x);
     derive_close(&x.d);
     return status;
