@@ -6,6 +6,8 @@
 
 #include "emit/expr_cuda.h"
 
+__extension__ typedef __int128 wide;
+
 enum { LEVELS = 4, ROOTS = SPEC_MAX_RANK + 2 };
 
 /* The largest values that a dim and a tile's coordinate have: see the limits of emit/host_facts.c. */
@@ -23,16 +25,16 @@ struct step_text {
 
 /* ---- ranges of integers: what fits 32 bits ------------------------------------------------------------------------ */
 
-static struct range clamp(__int128 low, __int128 high)
+static struct range clamp(wide low, wide high)
 {
-    const __int128 most = INT64_MAX;
+    const wide most = INT64_MAX;
     return (struct range){low < -most ? -INT64_MAX : (int64_t)low, high > most ? INT64_MAX : (int64_t)high};
 }
 
 static struct range product(struct range a, struct range b)
 {
-    __int128 low = (__int128)a.low * b.low, high = low;
-    const __int128 corner[3] = {(__int128)a.low * b.high, (__int128)a.high * b.low, (__int128)a.high * b.high};
+    wide low = (wide)a.low * b.low, high = low;
+    const wide corner[3] = {(wide)a.low * b.high, (wide)a.high * b.low, (wide)a.high * b.high};
     for (int i = 0; i < 3; i++) {
         low = corner[i] < low ? corner[i] : low;
         high = corner[i] > high ? corner[i] : high;
@@ -65,11 +67,11 @@ static struct range range_of(const struct step_text *s, const struct expr_node *
     case EXPR_COLUMN:
         return (struct range){0, most_extent(p, false) - 1};
     case EXPR_ADD:
-        return clamp((__int128)a.low + b.low, (__int128)a.high + b.high);
+        return clamp((wide)a.low + b.low, (wide)a.high + b.high);
     case EXPR_SUB:
-        return clamp((__int128)a.low - b.high, (__int128)a.high - b.low);
+        return clamp((wide)a.low - b.high, (wide)a.high - b.low);
     case EXPR_NEG:
-        return clamp(-(__int128)a.high, -(__int128)a.low);
+        return clamp(-(wide)a.high, -(wide)a.low);
     case EXPR_MUL:
         return product(a, b);
     case EXPR_MIN:

@@ -6,8 +6,9 @@ static bool takes(const struct program *program)
     return !program_holds(program, PROGRAM_DOT);
 }
 
-static int variants(const struct spec_kernel *kernel, const struct arch *arch)
+static int variants(const struct spec *spec, const struct spec_kernel *kernel, const struct arch *arch)
 {
+    (void)spec;
     (void)kernel;
     (void)arch;
     return 1;
