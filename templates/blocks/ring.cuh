@@ -16,12 +16,14 @@
 //@ if debug_ms() > 0 then
 //@     line, member, count = ", int line = __builtin_LINE()", "\nu32 step;  // stages gone past", "\n    ++p.step;"
 //@ end
-//@ local full_phase, empty_phase, expected = 0, 1, ring.tx_bytes
+//@ -- Where wgmma reads, its wait is every thread's; where threads read, a warp's first lane waits for the others.
+//@ local full_phase, empty_phase, expected, threads_read = 0, 1, ring.tx_bytes, true
 //@ for _, role in ipairs(roles) do
 //@     for _, step in ipairs(role.step) do
 //@         if step.call == ring.name .. "_wait_full" then full_phase = step.phase end
 //@         if step.call == ring.name .. "_wait_empty" then empty_phase = step.phase end
 //@         if step.call == ring.name .. "_expect" then expected = step.count end
+//@         if step.op == "read" and step.count > 0 then threads_read = false end
 //@     end
 //@ end
 
@@ -110,6 +112,9 @@ __device__ __forceinline__ void ${ring.name}_drain(${ring.name}_position p${line
 //@ op release ring = ring.name
 __device__ __forceinline__ void ${ring.name}_release(${ring.name}_position &p)
 {
+//@ if threads_read then
+    __syncwarp();
+//@ end
     if (threadIdx.x % 32 == 0)
         barrier_arrive(${ring.name}_empty(p.stage));
     ${ring.name}_advance(p);
