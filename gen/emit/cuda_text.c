@@ -4,9 +4,8 @@
 #include <string.h>
 
 /* Signs of several characters, longer ones before those that they begin with. */
-static const char *const signs[] = {"<<=", ">>=", "...", "->*", "::", "->", "++", "--", "&&", "||", "==",
-                                    "!=",  "<=",  ">=",  "+=",  "-=", "*=", "/=", "%=", "&=", "|=", "^=",
-                                    "<<",  ">>",  "##",  NULL};
+static const char *const signs[] = {"<<=", ">>=", "...", "->*", "::", "->", "++", "--", "&&", "||", "==", "!=", "<=",
+                                    ">=",  "+=",  "-=",  "*=",  "/=", "%=", "&=", "|=", "^=", "<<", ">>", "##", NULL};
 
 static bool is_word(char c)
 {

@@ -96,8 +96,9 @@ int engine_op(lua_State *L)
     for (lua_pushnil(L); lua_next(L, 2); lua_pop(L, 1))
         given++;
     if (given != taken) {
-        engine_report(e, e->at, l->word_column, "TEMPLATE-OP",
-                      "//@ op takes ring, tensor, barrier, count, phase, id, threads and by, and something else is here");
+        engine_report(
+            e, e->at, l->word_column, "TEMPLATE-OP",
+            "//@ op takes ring, tensor, barrier, count, phase, id, threads and by, and something else is here");
         return engine_stop(L);
     }
     o.one = by && strcmp(by, "one") == 0;

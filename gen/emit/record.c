@@ -120,8 +120,8 @@ static const char *misplaced(const struct record_operation *o, const char *needs
         bool set;
         const char *name;
     } field[] = {
-        {'R', o->ring, "ring"},          {'T', o->tensor, "tensor"}, {'C', o->count.set, "count"},
-        {'P', o->phase.set, "phase"},    {'B', o->barrier, "barrier"}, {'I', o->id.set, "id"},
+        {'R', o->ring, "ring"},           {'T', o->tensor, "tensor"},   {'C', o->count.set, "count"},
+        {'P', o->phase.set, "phase"},     {'B', o->barrier, "barrier"}, {'I', o->id.set, "id"},
         {'I', o->threads.set, "threads"},
     };
     for (size_t i = 0; i < sizeof field / sizeof *field; i++) {
@@ -161,9 +161,10 @@ static bool make_step(struct recorder *r, struct record_place at, const struct r
         return RECORD_FAULT(r, at, -1, "TEMPLATE-OP", "the Plan has no tensor '%s'", o->tensor);
     bool in_ring = strchr(effects[e].needs, 'R') || strchr(effects[e].may, 'R');
     if (in_ring && (step->ring = find_ring(r->plan, o->ring, step->tensor)) < 0)
-        return RECORD_FAULT(r, at, -1, "TEMPLATE-OP", step->ring == -2 ? "several rings hold '%s'; write ring = ..."
-                                                      : o->ring        ? "the Plan has no ring '%s'"
-                                                                       : "no ring of the Plan holds '%s'",
+        return RECORD_FAULT(r, at, -1, "TEMPLATE-OP",
+                            step->ring == -2 ? "several rings hold '%s'; write ring = ..."
+                            : o->ring        ? "the Plan has no ring '%s'"
+                                             : "no ring of the Plan holds '%s'",
                             o->ring ? o->ring : o->tensor);
     step->count = o->count.value;
     step->phase = o->phase.value;
@@ -290,8 +291,8 @@ static void close_role(struct recorder *r)
 
 static const char *flow_name(enum frame_kind kind)
 {
-    static const char *const name[] = {[FRAME_ROLE] = "role", [FRAME_ELECT] = "elect", [FRAME_LOOP] = "loop",
-                                       [FRAME_WHEN] = "when"};
+    static const char *const name[] = {
+        [FRAME_ROLE] = "role", [FRAME_ELECT] = "elect", [FRAME_LOOP] = "loop", [FRAME_WHEN] = "when"};
     return name[kind];
 }
 
@@ -338,10 +339,10 @@ bool record_role(struct recorder *r, struct record_place at, const char *name, i
     const struct plan_role *from = &p->role[role];
     int first = 32 * from->first_warp, end = first + 32 * from->warps, threads = p->launch.block;
     bool others = r->closing, rest = others && r->chained + from->warps == threads / 32;
-    const char *condition = first == 0         ? arena_format(r->arena, "if (threadIdx.x < %d) {", end)
-                            : end >= threads ? arena_format(r->arena, "if (threadIdx.x >= %d) {", first)
-                                               : arena_format(r->arena, "if (threadIdx.x >= %d && threadIdx.x < %d) {",
-                                                              first, end);
+    const char *condition = first == 0 ? arena_format(r->arena, "if (threadIdx.x < %d) {", end)
+                            : end >= threads
+                                ? arena_format(r->arena, "if (threadIdx.x >= %d) {", first)
+                                : arena_format(r->arena, "if (threadIdx.x >= %d && threadIdx.x < %d) {", first, end);
     bool guarded = first > 0 || end < threads;
     if (guarded && others)
         write_line(r, at, rest ? "} else {" : condition ? arena_format(r->arena, "} else %s", condition) : NULL);
@@ -508,8 +509,9 @@ bool record_loop(struct recorder *r, struct record_place at, const char *name, c
                                     "'%s' counts the loop of line %d already; give this one another name", counter,
                                     r->frame[i].at.line + 1);
         if (counter && class.bound)
-            write_line(r, at, arena_format(r->arena, "for (int %s = 0; %s < %s; ++%s) {", counter, counter, class.bound,
-                                           counter));
+            write_line(
+                r, at,
+                arena_format(r->arena, "for (int %s = 0; %s < %s; ++%s) {", counter, counter, class.bound, counter));
         else
             return false;
     }
@@ -517,8 +519,8 @@ bool record_loop(struct recorder *r, struct record_place at, const char *name, c
     if (loop < 0)
         return false;
     struct node node = {.kind = NODE_LOOP, .at = at, .loop = loop, .counter = counter, .column = indent_of(at)};
-    struct frame frame = {.kind = FRAME_LOOP, .at = at, .word = r->loop[loop].name, .counter = counter, .loop = loop,
-                          .emitted = true};
+    struct frame frame = {
+        .kind = FRAME_LOOP, .at = at, .word = r->loop[loop].name, .counter = counter, .loop = loop, .emitted = true};
     return record_node(r, node) && push(r, frame);
 }
 
@@ -606,8 +608,10 @@ bool record_end(struct recorder *r, struct record_place at, enum line_kind kind)
     write_line(r, at, "}");
     if (ends == FRAME_ELECT)
         return !r->no_memory;
-    return record_node(r, (struct node){.kind = ends == FRAME_LOOP ? NODE_END_LOOP : NODE_END_WHEN, .at = at,
-                                        .loop = frame.loop, .column = indent_of(at)}) != NULL;
+    return record_node(r, (struct node){.kind = ends == FRAME_LOOP ? NODE_END_LOOP : NODE_END_WHEN,
+                                        .at = at,
+                                        .loop = frame.loop,
+                                        .column = indent_of(at)}) != NULL;
 }
 
 /* ---- text outside of kernels ----------------------------------------------------------------------------------- */

@@ -80,13 +80,13 @@ enum frame_kind {
 struct frame {
     enum frame_kind kind;
     struct record_place at;
-    const char *word;     /* CONTROL: the keyword; ROLE, LOOP: the name */
+    const char *word;      /* CONTROL: the keyword; ROLE, LOOP: the name */
     bool repeats, chooses; /* CONTROL: break and continue are of this for, while, do; break is of this switch */
-    const char *counter;  /* LOOP */
+    const char *counter;   /* LOOP */
     int loop;
-    int braces;           /* FUNCTION, TYPE: open inside */
-    int function;         /* FUNCTION: its number, -1: it declares nothing */
-    bool emitted;         /* flow: a { was written */
+    int braces;   /* FUNCTION, TYPE: open inside */
+    int function; /* FUNCTION: its number, -1: it declares nothing */
+    bool emitted; /* flow: a { was written */
 };
 
 struct piece {
@@ -117,7 +117,7 @@ struct recorder {
 
     struct function *function;
     int function_count;
-    int declared;  /* the function that op lines before its definition belong to, -1 */
+    int declared;                 /* the function that op lines before its definition belong to, -1 */
     struct plan_barrier *barrier; /* declared by blocks, behind the Plan's */
     int barrier_count;
 
@@ -131,22 +131,21 @@ struct recorder {
     struct frame *frame;
     int frame_count;
     struct statement statement;
-    int open;      /* role, -1: none */
+    int open; /* role, -1: none */
     bool elected;
-    bool closing;  /* a role's } is still to be written: an else may follow */
+    bool closing; /* a role's } is still to be written: an else may follow */
     struct record_place closed;
-    int chained;   /* warps of the roles of the if and else so far */
+    int chained; /* warps of the roles of the if and else so far */
     bool no_memory;
 };
 
 bool record_report(struct recorder *r, struct record_place at, int column, const char *rule, const char *text);
 
 /* Reports; always false. */
-#define RECORD_FAULT(r, at, column, rule, ...)                                                                         \
-    record_report(r, at, column, rule, arena_format((r)->arena, __VA_ARGS__))
+#define RECORD_FAULT(r, at, column, rule, ...) record_report(r, at, column, rule, arena_format((r)->arena, __VA_ARGS__))
 
 int record_function(const struct recorder *r, const struct cuda_token *token); /* -1: none of that name */
-struct node *record_node(struct recorder *r, struct node node);                  /* to the open role; NULL: no memory */
+struct node *record_node(struct recorder *r, struct node node);                /* to the open role; NULL: no memory */
 const struct frame *record_control(const struct recorder *r); /* the text's innermost control flow around, or NULL */
 
 /* The column of the word in the template's line; the first that is not white space where it is not there. */

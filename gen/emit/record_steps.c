@@ -269,8 +269,7 @@ static int reads_in(const struct plan_execution *x, int from, int to, int ring)
 
 static bool is_copied(const struct plan *p, const struct plan_step *s)
 {
-    return s->op == PLAN_FILL && s->ring >= 0 && s->ring < MOST_RINGS &&
-           p->ring[s->ring].filler == PLAN_FILL_CP_ASYNC;
+    return s->op == PLAN_FILL && s->ring >= 0 && s->ring < MOST_RINGS && p->ring[s->ring].filler == PLAN_FILL_CP_ASYNC;
 }
 
 static void execute_plan(struct plan_execution *x, int from, int to)
@@ -427,8 +426,8 @@ static bool compare(struct recorder *r, int role, struct events *order, struct e
     const struct plan_role *p = &r->plan->role[role];
     const struct role_record *record = &r->role[role];
     struct trial trial;
-    int trials = first_trial(r, &trial), i = 0;
-    for (; trial.number < trials; trial.number++) {
+    int i = 0;
+    for (trial.number = first_trial(r, &trial) - 1; trial.number >= 0; trial.number--) { /* many trips tell more */
         struct execution x = {.r = r, .role = role, .trial = &trial, .events = seen};
         order->count = seen->count = i = 0;
         run_plan(r, role, &trial, order);
@@ -444,7 +443,7 @@ static bool compare(struct recorder *r, int role, struct events *order, struct e
         if (i < order->count || i < seen->count)
             break;
     }
-    if (trial.number == trials)
+    if (trial.number < 0)
         return true;
     const struct event *want = i < order->count ? &order->item[i] : NULL;
     const struct event *have = i < seen->count ? &seen->item[i] : NULL;
@@ -467,7 +466,8 @@ static bool check_names(struct recorder *r, const struct role_record *role)
     for (int i = 0; i < role->count; i++) {
         const struct node *n = &role->node[i];
         if (n->kind == NODE_LOOP && around.count == MOST_LOOPS)
-            return RECORD_FAULT(r, n->at, n->column, "TEMPLATE-LIMIT", "loops are nested more than %d deep", MOST_LOOPS);
+            return RECORD_FAULT(r, n->at, n->column, "TEMPLATE-LIMIT", "loops are nested more than %d deep",
+                                MOST_LOOPS);
         if (n->kind == NODE_LOOP)
             around.counter[around.count++] = n->counter;
         around.count -= n->kind == NODE_END_LOOP;
@@ -700,8 +700,8 @@ void record_relocate(struct recorder *r, const struct plan *p, struct diag_set *
                 snprintf(behind, sizeof behind, ", step %d %s", s + 1, step->call ? step->call : op_name[step->op]);
                 const char *at = strstr(fault->field + length, behind);
                 if (at && strcmp(at, behind) == 0 && (at == fault->field + length || fault->field[length] == ','))
-                    fault->loc = template_loc(record->place[s].template, diags, record->place[s].line,
-                                              record->column[s]);
+                    fault->loc =
+                        template_loc(record->place[s].template, diags, record->place[s].line, record->column[s]);
             }
         }
 }

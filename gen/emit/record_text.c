@@ -4,25 +4,43 @@
 #include "emit/record_internal.h"
 
 /* asm of these does what only operations may do. */
-static const char *const synchronises[] = {"mbarrier.arrive", "mbarrier.try_wait",   "mbarrier.test_wait",
-                                           "mbarrier.expect", "mbarrier.complete",   "cp.async",
-                                           "cp.reduce.async", "wgmma.",              "bar.sync",
-                                           "bar.arrive",      "bar.red",             "barrier.sync",
-                                           "barrier.arrive",  "barrier.red",         "barrier.cta",
-                                           "barrier.cluster", "fence.proxy",         NULL};
+static const char *const synchronises[] = {"mbarrier.arrive",
+                                           "mbarrier.try_wait",
+                                           "mbarrier.test_wait",
+                                           "mbarrier.expect",
+                                           "mbarrier.complete",
+                                           "cp.async",
+                                           "cp.reduce.async",
+                                           "wgmma.",
+                                           "bar.sync",
+                                           "bar.arrive",
+                                           "bar.red",
+                                           "barrier.sync",
+                                           "barrier.arrive",
+                                           "barrier.red",
+                                           "barrier.cta",
+                                           "barrier.cluster",
+                                           "fence.proxy",
+                                           NULL};
 /* And of these lets threads leave the way that the text shows. */
 static const char *const leaves[] = {"exit;", "ret;", "bra ", "brx.", "trap;", NULL};
 
 /* Words that begin control flow. */
-static const char *const controls[] = {"if",   "else",    "for",  "while", "do",  "switch",
+static const char *const controls[] = {"if",   "else",    "for", "while", "do", "switch",
                                        "case", "default", "try", "catch", NULL};
 /* In a statement with an operation: it may then be left out, made twice, or not made at all. */
-static const char *const conditional[] = {"?",  "&&",     "||",     "and",       "or",      ":",        "sizeof", "decltype",
-                                          "noexcept", "alignof", "static", "constexpr", "typeid", "requires", NULL};
-static const char *const meetings[] = {"__syncthreads", "__syncthreads_count", "__syncthreads_and",
-                                       "__syncthreads_or", "__barrier_sync", "__barrier_sync_count", NULL};
-static const char *const assigns[] = {"=",  "+=", "-=", "*=", "/=", "%=", "&=",
-                                      "|=", "^=", "<<=", ">>=", "++", "--", NULL};
+static const char *const conditional[] = {"?",      "&&",        "||",       "and",      "or",
+                                          ":",      "sizeof",    "decltype", "noexcept", "alignof",
+                                          "static", "constexpr", "typeid",   "requires", NULL};
+static const char *const meetings[] = {"__syncthreads",
+                                       "__syncthreads_count",
+                                       "__syncthreads_and",
+                                       "__syncthreads_or",
+                                       "__barrier_sync",
+                                       "__barrier_sync_count",
+                                       NULL};
+static const char *const assigns[] = {
+    "=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>=", "++", "--", NULL};
 
 static bool holds(const struct cuda_token *t, const char *word)
 {
@@ -73,9 +91,9 @@ bool record_other_token(struct recorder *r, const struct piece *piece)
 /* What in these tokens may differ between the threads of a block, NULL: nothing. */
 static const char *differs(const struct recorder *r, const struct piece *piece, int from, int to)
 {
-    static const char *const plain[] = {"args",     "blockIdx", "gridDim", "blockDim", "int", "unsigned", "long",
-                                        "i64",      "u64",      "u32",     "u16",      "min", "max",      "sizeof",
-                                        "short",    "char",     "const",   "size_t",   "static_cast",     NULL};
+    static const char *const plain[] = {"args",  "blockIdx", "gridDim", "blockDim", "int",         "unsigned", "long",
+                                        "i64",   "u64",      "u32",     "u16",      "min",         "max",      "sizeof",
+                                        "short", "char",     "const",   "size_t",   "static_cast", NULL};
     for (int i = from; i < to; i++) {
         const struct cuda_token *t = &piece[i].token;
         bool field = i > from && cuda_is(&piece[i - 1].token, ".");
@@ -158,8 +176,8 @@ static bool leaves_counts_alone(struct recorder *r, const struct statement *s, i
     bool declares = (last && last->kind == CUDA_WORD && !cuda_is_one(last, before)) || (next && cuda_is(next, "{")) ||
                     (last && !next && s->nested == 0 && cuda_is(last, ","));
     bool writes = (next && cuda_is_one(next, assigns)) || (last && (cuda_is(last, "++") || cuda_is(last, "--")));
-    bool address = last && cuda_is(last, "&") && (!older || (older->kind == CUDA_SIGN && !cuda_is(older, ")") &&
-                                                             !cuda_is(older, "]")));
+    bool address = last && cuda_is(last, "&") &&
+                   (!older || (older->kind == CUDA_SIGN && !cuda_is(older, ")") && !cuda_is(older, "]")));
     if (!declares && !writes && !address)
         return true;
     return RECORD_FAULT(r, p[i].at, p[i].column, "TEMPLATE-GUARD",
@@ -200,15 +218,17 @@ static bool check_operation(struct recorder *r, const struct statement *s, int i
         const struct cuda_token *t = &s->piece[k].token;
         braces += cuda_is(t, "{");
         if (k < i && cuda_is_one(t, controls))
-            return RECORD_FAULT(r, at->at, at->column, "TEMPLATE-GUARD",
-                                "'%s' is called under the '%s' of line %d, which the proof does not see; write //@ when "
-                                "CONDITION, //@ loop or //@ elect in its place",
-                                name, t->text, s->piece[k].at.line + 1);
+            return RECORD_FAULT(
+                r, at->at, at->column, "TEMPLATE-GUARD",
+                "'%s' is called under the '%s' of line %d, which the proof does not see; write //@ when "
+                "CONDITION, //@ loop or //@ elect in its place",
+                name, t->text, s->piece[k].at.line + 1);
         if (cuda_is_one(t, conditional))
-            return RECORD_FAULT(r, at->at, at->column, "TEMPLATE-GUARD",
-                                "'%s' stands in an expression with '%s', which may leave it out; call it in a statement "
-                                "of its own, under //@ when where it has a condition",
-                                name, t->text);
+            return RECORD_FAULT(
+                r, at->at, at->column, "TEMPLATE-GUARD",
+                "'%s' stands in an expression with '%s', which may leave it out; call it in a statement "
+                "of its own, under //@ when where it has a condition",
+                name, t->text);
         if (k != i && record_function(r, t) >= 0)
             return RECORD_FAULT(r, at->at, at->column, "TEMPLATE-GUARD",
                                 "'%s' and '%s' stand in one statement, whose order is open; write two", name, t->text);
@@ -288,10 +308,11 @@ static bool check_statement(struct recorder *r, const struct statement *s)
         if ((cuda_is(t, "break") || cuda_is(t, "continue")) && r->open >= 0 && !leaves_no_loop(r, s, i))
             return false;
         if (cuda_is_one(t, meetings) && (r->open >= 0 || control || cuda_is_one(&s->piece[0].token, controls)))
-            return RECORD_FAULT(r, at->at, at->column, "TEMPLATE-GUARD",
-                                "all threads of the block meet in '%s', and here some of them come by; write it outside "
-                                "of roles and of any control flow",
-                                t->text);
+            return RECORD_FAULT(
+                r, at->at, at->column, "TEMPLATE-GUARD",
+                "all threads of the block meet in '%s', and here some of them come by; write it outside "
+                "of roles and of any control flow",
+                t->text);
         if (!leaves_counts_alone(r, s, i))
             return false;
     }
