@@ -207,23 +207,44 @@ static bool variant_chosen(const struct compile_choice *choice, const struct com
     return unit->plan.variant && strcmp(choice->variant, unit->plan.variant) == 0;
 }
 
+/* Options for the unit's template, whose folder the caller frees. 0 or 3. */
+static int emit_options_of(struct compile *c, const struct spec_kernel *kernel, struct emit_options *options,
+                           char **folder)
+{
+    const char *path = kernel->template_path, *slash = path ? strrchr(path, '/') : NULL;
+    /* The author of a template is told its lines; everybody else, and who looks at a debug build, those of the text. */
+    *options = (struct emit_options){.line_directives = path && c->debug_ms == 0, .debug_ms = c->debug_ms,
+                                     .generator_version = TW_GENERATOR};
+    *folder = NULL;
+    if (!path)
+        return 0;
+    *folder = slash ? tw_format(&c->rt, "%.*s", slash == path ? 1 : (int)(slash - path), path)
+                    : tw_strdup(&c->rt, c->source_folder);
+    options->user_folder = *folder;
+    return *folder ? 0 : 3;
+}
+
 static int emit(struct compile *c, struct compile_unit *unit, struct diag_set *diags)
 {
-    const char *path = unit->kernel->template_path, *slash = path ? strrchr(path, '/') : NULL;
-    char *folder = NULL;
-    /* The author of a template is told its lines; everybody else, and who looks at a debug build, those of the text. */
-    struct emit_options options = {.line_directives = path && c->debug_ms == 0, .debug_ms = c->debug_ms,
-                                   .generator_version = TW_GENERATOR};
-    if (path) {
-        folder = slash ? tw_format(&c->rt, "%.*s", slash == path ? 1 : (int)(slash - path), path)
-                       : tw_strdup(&c->rt, c->source_folder);
-        if (!folder)
-            return 3;
-        options.user_folder = folder;
-    }
+    struct emit_options options;
+    char *folder;
+    if (emit_options_of(c, unit->kernel, &options, &folder))
+        return 3;
     int status = emit_template(unit->plan.template_name, &unit->plan, &options, &unit->source, &unit->source_bytes, diags);
     tw_free(&c->rt, folder);
     unit->emitted = status == 0;
+    return status;
+}
+
+/* The steps of a Plan that has them in its template, proved. */
+static int find_steps(struct compile *c, const struct spec_kernel *kernel, struct plan *plan)
+{
+    struct emit_options options;
+    char *folder;
+    if (emit_options_of(c, kernel, &options, &folder))
+        return 3;
+    int status = emit_steps(plan->template_name, plan, &options, &c->diags);
+    tw_free(&c->rt, folder);
     return status;
 }
 
@@ -247,6 +268,8 @@ static int make_unit(struct compile *c, const struct spec_kernel *kernel, const 
     struct compile_unit unit = {.kernel = kernel, .family = family_of(kernel), .arch = arch, .variant = variant};
     double start = compile_clock();
     int status = family_plan(&c->spec, kernel, arch, variant, &unit.plan, &c->diags);
+    if (status == 0 && family_lacks_steps(&unit.plan))
+        status = find_steps(c, kernel, &unit.plan);
     c->phases.plan += compile_clock() - start;
     unit.planned = status == 0;
     if (status == 0 && !variant_chosen(choice, &unit)) {

@@ -33,6 +33,7 @@ __device__ __forceinline__ u64 matrix_descriptor(u32 address, u32 leading_bytes,
 }
 
 // d = a b + (accumulate ? d : 0) for one ${mma.m} x ${mma.n} block and ${mma.k} steps along k.
+//@ op part
 __device__ __forceinline__ void ${mma.name}_issue(float (&d)[${registers}], u64 a, u64 b, int accumulate)
 {
     asm volatile("{\n"
@@ -49,6 +50,8 @@ __device__ __forceinline__ void ${mma.name}_issue(float (&d)[${registers}], u64 
 //@ local blocks, steps = mma.blocks_m, mma.k_steps
 //@ local A, B = mma.operand[1], mma.operand[2]
 // One stage: ${blocks} x ${steps} instructions for this warpgroup's rows. They run on; see ${mma.name}_commit.
+//@ op read tensor = a.name, count = 1
+//@ op read tensor = b.name, count = 1
 __device__ __forceinline__ void ${mma.name}(float (&d)[${blocks}][${registers}], u32 stage, u32 warpgroup, int accumulate)
 {
     u32 a = shared_address(${a_offset} + stage * ${a.tile_bytes}) + warpgroup * ${blocks} * ${A.block_bytes};
@@ -82,6 +85,7 @@ __device__ __forceinline__ void ${mma.name}_clear(float (&d)[${blocks}][${regist
 }
 
 // Closes the group of instructions issued since the last commit.
+//@ op mma_commit
 __device__ __forceinline__ void ${mma.name}_commit()
 {
     asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
@@ -93,6 +97,7 @@ __device__ __forceinline__ void ${mma.name}_commit()
 //@             seen[step.call] = true
 
 // At most ${step.count} groups are still running after it.
+//@ op mma_wait count = step.count
 __device__ __forceinline__ void ${step.call}()
 {
     asm volatile("wgmma.wait_group.sync.aligned ${step.count};" ::: "memory");

@@ -1,0 +1,162 @@
+/* What the recorder's files share: record.c (directives and structure of the text), record_text.c (statements),
+ * record_steps.c (executions, comparing, deriving). */
+#ifndef TW_GEN_EMIT_RECORD_INTERNAL_H
+#define TW_GEN_EMIT_RECORD_INTERNAL_H
+
+#include "emit/cuda_text.h"
+#include "emit/record.h"
+
+/* ---- functions of blocks --------------------------------------------------------------------------------------- */
+
+enum function_kind { FUNCTION_STEPS, FUNCTION_PART, FUNCTION_MEET, FUNCTION_TURNS };
+
+struct function {
+    const char *name; /* NULL: declared, its definition not seen yet */
+    enum function_kind kind;
+    bool one;
+    struct plan_step *step; /* STEPS: with call unset, arrivals 0 */
+    int step_count;
+    struct record_place at;
+};
+
+/* ---- the program of a role ------------------------------------------------------------------------------------- */
+
+enum { MOST_TERMS = 8 };
+
+/* left COMPARE right, both sums of terms; terms from `left` on are the right side's. */
+struct condition {
+    struct term {
+        int sign;
+        int number;
+        const char *name; /* a counter or a bound; NULL: number counts */
+    } term[MOST_TERMS];
+    int count, left;
+    const char *compare; /* "<" */
+};
+
+enum node_kind { NODE_CALL, NODE_LOOP, NODE_END_LOOP, NODE_WHEN, NODE_END_WHEN };
+
+struct node {
+    enum node_kind kind;
+    struct record_place at;
+    int column;
+    int function;                /* CALL: of recorder.function */
+    int loop;                    /* LOOP, END_LOOP: of recorder.loop */
+    const char *counter;         /* LOOP: its variable, NULL: a while */
+    struct condition *condition; /* WHEN */
+};
+
+/* A loop's name and its trip count. */
+struct loop_class {
+    const char *name;
+    const char *bound; /* text of the bound, or of the call behind `while` */
+    bool turns;        /* a while */
+    int number;        /* a bound that is a number; -1 */
+    int trips;         /* the class whose trip count it has: the first of this bound */
+};
+
+struct role_record {
+    struct node *node;
+    int count;
+    struct record_place opened, closed; /* template NULL: never */
+    struct record_place *place;         /* of each derived step, and its column */
+    int *column;
+};
+
+/* ---- the text -------------------------------------------------------------------------------------------------- */
+
+enum frame_kind {
+    FRAME_FUNCTION,
+    FRAME_TYPE, /* struct, namespace, initialiser */
+    FRAME_KERNEL,
+    FRAME_BARE,    /* { } alone */
+    FRAME_CONTROL, /* { } of an if, for, switch, ... of the text */
+    FRAME_ROLE,
+    FRAME_ELECT,
+    FRAME_LOOP,
+    FRAME_WHEN
+};
+
+struct frame {
+    enum frame_kind kind;
+    struct record_place at;
+    const char *word;      /* CONTROL: the keyword; ROLE, LOOP: the name */
+    bool repeats, chooses; /* CONTROL: break and continue are of this for, while, do; break is of this switch */
+    const char *counter;   /* LOOP */
+    int loop;
+    int braces;   /* FUNCTION, TYPE: open inside */
+    int function; /* FUNCTION: its number, -1: it declares nothing */
+    bool emitted; /* flow: a { was written */
+};
+
+struct piece {
+    struct cuda_token token; /* text copied */
+    struct record_place at;
+    int column;
+};
+
+/* The tokens since the last statement's end, nested ( [ { included. */
+struct statement {
+    struct piece *piece;
+    int count, nested;
+};
+
+/* A const integer of the kernel's. */
+struct constant {
+    const char *name;
+    bool is_int;
+    const char *differs; /* what in its initialiser may differ between threads; NULL: nothing */
+};
+
+struct recorder {
+    const struct plan *plan;
+    struct template *top;
+    struct output *output;
+    struct arena *arena;
+    struct diag_set *diags;
+
+    struct function *function;
+    int function_count;
+    int declared;                 /* the function that op lines before its definition belong to, -1 */
+    struct plan_barrier *barrier; /* declared by blocks, behind the Plan's */
+    int barrier_count;
+
+    struct role_record *role;
+    struct loop_class *loop;
+    int loop_count;
+    struct constant *constant;
+    int constant_count;
+
+    struct cuda_scanner scanner;
+    struct frame *frame;
+    int frame_count;
+    struct statement statement;
+    int open; /* role, -1: none */
+    bool elected;
+    bool closing; /* a role's } is still to be written: an else may follow */
+    struct record_place closed;
+    int chained; /* warps of the roles of the if and else so far */
+    bool no_memory;
+};
+
+bool record_report(struct recorder *r, struct record_place at, int column, const char *rule, const char *text);
+
+/* Reports; always false. */
+#define RECORD_FAULT(r, at, column, rule, ...) record_report(r, at, column, rule, arena_format((r)->arena, __VA_ARGS__))
+
+int record_function(const struct recorder *r, const struct cuda_token *token); /* -1: none of that name */
+struct node *record_node(struct recorder *r, struct node node);                /* to the open role; NULL: no memory */
+const struct frame *record_control(const struct recorder *r); /* the text's innermost control flow around, or NULL */
+
+/* The column of the word in the template's line; the first that is not white space where it is not there. */
+int record_column(struct record_place at, const char *word, int length);
+
+/* record_steps.c: compares the roles whose steps the Plan has. Returns the number of faults. */
+int record_check(struct recorder *r);
+
+/* record_text.c: one token of a kernel's statements; asm and names elsewhere. */
+bool record_statement_token(struct recorder *r, struct piece piece);
+bool record_other_token(struct recorder *r, const struct piece *piece);
+bool record_is_flow(enum frame_kind kind);
+
+#endif
