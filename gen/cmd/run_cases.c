@@ -177,8 +177,10 @@ static int run_inputs(struct run *run, const struct group *g, const int64_t *sym
         if (!one || !g->fits[padded][v])
             continue;
         if (status == TW_OK && !*fatal) {
+            run_coverage_begin(run, g->unit[v]);
             int launched = trial_launch(&trial, &c->unit[g->unit[v]], run->kernel[g->unit[v]],
                                         &one->part[inputs].result, &error);
+            run_coverage_end(run, one->part[inputs].result.launched);
             run->launch_seconds += one->part[inputs].result.seconds;
             one->part[inputs].done = launched == TW_OK;
             one->part[inputs].padded = padded;

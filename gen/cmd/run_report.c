@@ -245,5 +245,7 @@ void run_print_json(const struct run *run, int status)
     if (run->bug)
         printf(" \"break\": {\"name\": \"%s\", \"expected\": \"%s\", \"found\": %s},\n", run->bug->name,
                run->bug->hazard, status == 0 ? "true" : "false");
-    printf(" \"failed\": %d,\n \"status\": %d}\n", run->failed, status);
+    fputs(" \"left_out\": ", stdout);
+    run_coverage_json(run);
+    printf(",\n \"failed\": %d,\n \"status\": %d}\n", run->failed, status);
 }

@@ -75,9 +75,9 @@ int run_source_replace(struct run *run)
 
 /* ---- planted bugs ------------------------------------------------------------------------------------------------ */
 
-/* Sizes at which a bug shows: on few multiprocessors every block has several tiles, and every ring wraps. */
+/* Sizes at which a bug shows: on few multiprocessors, as by default, every block has several tiles, and every ring
+ * wraps. */
 static const char bug_sizes[] = "M=392,N=256,K=392";
-enum { BUG_SMS = 2 };
 
 /* The row for the architecture that is asked for, else for the default one, else the name's first. */
 static const struct break_row *find_row(const struct run_options *o, const char *default_arch)
@@ -106,8 +106,6 @@ int run_break_begin(struct run *run, const char *default_arch)
     if (!o->kernel && spec->kernel_count)
         o->kernel = spec->kernel[0].name;
     snprintf(run->source.arch, sizeof run->source.arch, "%s", run->bug->arch);
-    if (!o->sms)
-        o->sms = BUG_SMS;
     for (const char *d = "MNK"; *d; d++) {
         bool found = false;
         for (int i = 0; i < spec->dim_count; i++)
