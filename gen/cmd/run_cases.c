@@ -220,9 +220,14 @@ static int run_sizes(struct run *run, struct group *g, const int64_t *sizes, int
     progress_show("%s %s", c->unit[g->unit[0]].plan.kernel, text);
 
     bool main_layout = run->options.rows == RUN_ROWS_PADDED, refused = true;
+    bool dense = false, padded = false; /* which layouts there will be */
+    for (int inputs = 0; inputs < RUN_INPUTS; inputs++) {
+        dense = dense || (run->options.inputs[inputs] && !layout_of(run, inputs));
+        padded = padded || (run->options.inputs[inputs] && layout_of(run, inputs));
+    }
     result = find_fits(run, g, symbol);
     for (int v = 0; v < g->count && result == 0; v++) {
-        bool wanted = g->fits[main_layout][v];
+        bool wanted = (dense && g->fits[false][v]) || (padded && g->fits[true][v]);
         bool last = v == g->count - 1;
         made[v] = -1;
         if (!wanted && !(last && refused))

@@ -246,20 +246,54 @@ static int report_rings(struct run *run, int number)
     return status;
 }
 
+/* Whether the word stands in the text. */
+static bool has_word(struct line_text text, const char *word, char behind)
+{
+    static const char letters[] = "_abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+    size_t length = strlen(word);
+    for (size_t at = 0; length && at + length < text.length; at++)
+        if (memcmp(text.begin + at, word, length) == 0 && (at == 0 || !strchr(letters, text.begin[at - 1])) &&
+            (behind ? text.begin[at + length] == behind : !strchr(letters, text.begin[at + length])))
+            return true;
+    return false;
+}
+
 /* The role whose step is a call that stands in this line, or NULL. */
 static const char *role_of(const struct plan *p, struct line_text text)
 {
     for (int r = 0; r < p->role_count; r++)
         for (int s = 0; s < p->role[r].step_count; s++) {
-            const char *call = p->role[r].step[s].call;
-            size_t length = call ? strlen(call) : 0;
-            for (size_t at = 0; length && p->role[r].step[s].op != PLAN_LOOP && at + length < text.length; at++)
-                if (memcmp(text.begin + at, call, length) == 0 && text.begin[at + length] == '(' &&
-                    (at == 0 || !strchr("_abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789",
-                                        text.begin[at - 1])))
-                    return p->role[r].name;
+            const struct plan_step *step = &p->role[r].step[s];
+            if (step->op != PLAN_LOOP && step->call && has_word(text, step->call, '('))
+                return p->role[r].name;
         }
     return NULL;
+}
+
+static bool uses_symbol(const struct expr_graph *g, int node, int symbol)
+{
+    const struct expr_node *n = &g->node[node];
+    if (n->op == EXPR_SYMBOL)
+        return n->integer == symbol;
+    for (int i = 0; i < 3; i++)
+        if (n->arg[i] >= 0 && uses_symbol(g, n->arg[i], symbol))
+            return true;
+    return false;
+}
+
+/* Whether the line is of a loop over the items of a block where there is one to each: the grid has as many blocks. */
+static bool is_single_round(const struct plan *p, struct line_text text)
+{
+    for (int i = 0; i < 3; i++)
+        if (uses_symbol(&p->graph, p->launch.grid[i], p->symbol_count - 1))
+            return false;
+    for (int r = 0; r < p->role_count; r++) {
+        const struct plan_step *first = p->role[r].step;
+        if (p->role[r].step_count && first->op == PLAN_LOOP && !first->count && has_word(text, first->call, 0) &&
+            dim_of_axis(p, first->call) < 0)
+            return true;
+    }
+    return false;
 }
 
 static int report_code(struct run *run, int number)
@@ -276,6 +310,8 @@ static int report_code(struct run *run, int number)
     for (int i = 0; i < count && status == 0; i++) {
         const struct line_verdict *v = &verdict[i];
         enum { SHOWN = 60 };
+        if (v->kind == LINE_LOOP && is_single_round(&unit->plan, v->text))
+            continue;
         int shown = v->text.length > SHOWN ? SHOWN : (int)v->text.length;
         const char *role = v->kind == LINE_LEFT ? role_of(&unit->plan, v->text) : NULL;
         char last[24] = "", in_role[80] = "";

@@ -8,13 +8,14 @@
  * code      By the lines of the emitted text, the operations of the Plan being calls there:
  *           - a line with instructions none of which was executed. Of lines inside of each other by inlining the
  *             outermost such line is named.
- *           - a line that begins with `if`, has conditional branches, and none of them went both ways. Its body on the
- *             line behind it is named instead where that did not run.
- *           - a line that begins with `for`, `while` or `do`, in the function that the instructions belong to, whose
- *             branches back were never taken: no second round.
+ *           - a line that begins with `if` and has one conditional branch, which always went the same way. Its body on
+ *             the line behind it is named instead where that did not run.
+ *           - a line that begins with `for`, `while` or `do`, in the kernel itself, whose branches back were never
+ *             taken: no second round. Of loops that the compiler has unrolled nothing is said; nor of a loop of the Plan
+ *             over tiles where the grid has a block for each (it does not depend on sm_count).
  *           What only a trap or a failed assertion follows does not count, nor a direction that leads there. What the
- *           compiler turned into arithmetic (selects, unrolled loops, hoisted code) cannot be seen: it says too little
- *           then, never too much. */
+ *           compiler turned into arithmetic (selects, copies of a branch, hoisted code) cannot be seen: it says too
+ *           little then, and does not guess. */
 #ifndef TW_GEN_CMD_RUN_COVERAGE_H
 #define TW_GEN_CMD_RUN_COVERAGE_H
 

@@ -6,7 +6,10 @@
 
 #include "emu/coverage.h"
 
-enum { BUCKETS = 1024 };
+enum {
+    BUCKETS = 1024,
+    ROUND_BRANCHES = 2 /* of a loop's line: into the loop, and back; with more of them a round is several of the text */
+};
 
 /* A line of the text that instructions are from. */
 struct line {
@@ -16,8 +19,8 @@ struct line {
     struct line_text text;
     bool ran;
     bool left;           /* it is to be named: it did not run, and what it stands in did */
-    bool away, on;       /* a conditional branch of its own was taken, was not */
-    bool chooses, both;  /* it has such a branch; one of them went both ways */
+    int branches;        /* conditional ones of its own, but those with a doomed way */
+    bool away, on;       /* such a branch was taken, was not */
     bool closes, repeated;
 };
 
@@ -60,11 +63,10 @@ static void gather(void *context, const struct emu_covered *c)
         if (!line)
             return;
         line->ran = line->ran || c->ran;
-        if (i == 0 && c->chooses && c->ran) {
-            line->chooses = true;
+        if (i == 0 && c->chooses) {
+            line->branches++;
             line->away = line->away || c->away;
             line->on = line->on || c->on;
-            line->both = line->both || (line->away && line->on);
         }
         if (i == c->place_count - 1 && c->closes) {
             line->closes = true;
@@ -173,8 +175,8 @@ static void judge(const struct lines *all, struct line_verdict *verdict, int *co
     for (int i = 0; i < all->count; i++) {
         const struct line *line = &all->line[i];
         struct line_verdict made = {LINE_LEFT, base_name(line->file), line->number, line->number, line->text};
-        bool is_if = line->chooses && !line->both && begins(line->text, "if");
-        bool is_loop = line->closes && !line->repeated &&
+        bool is_if = line->branches == 1 && line->away != line->on && begins(line->text, "if");
+        bool is_loop = line->closes && !line->repeated && line->branches <= ROUND_BRANCHES &&
                        (begins(line->text, "for") || begins(line->text, "while") || begins(line->text, "do"));
         if (!line->text.begin)
             continue; /* of a text that is not at hand */
