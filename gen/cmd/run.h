@@ -87,7 +87,7 @@ bool run_is_emulator(const struct tw_device *device);
 int run_source_read(struct run *run);
 int run_source_replace(struct run *run);
 
-/* Finds the row of --break, and chooses kernel, architecture and sizes where no option does; plants the bug into the
+/* Finds the row of --break, and chooses kernel and architecture where no option does; plants the bug into the
  * unit, and prints the edit; says whether its hazard was reported. Exit statuses. */
 int run_break_begin(struct run *run, const char *default_arch);
 int run_break_plant(struct run *run);

@@ -16,6 +16,7 @@ struct group {
     int count;
     bool fits[2][VARIANTS];        /* [padded] */
     struct tw_error refused[2];    /* [padded]: why the last variant does not fit */
+    bool others_fit;               /* a variant that is not loaded, as --source and --break have it, would */
 };
 
 static struct run_case *add_case(struct run *run)
@@ -114,21 +115,31 @@ static void name_hazards(const struct run_case *c, char *text, size_t size)
 
 /* ---- cases ------------------------------------------------------------------------------------------------------- */
 
-/* Which variants fit these sizes, with dense and with padded rows. Exit status. */
+/* Which variants fit these sizes, with dense and with padded rows; and whether another one of the kernel does, which was
+ * not loaded. Exit status. */
 static int find_fits(struct run *run, struct group *g, const int64_t *symbol)
 {
     struct compile *c = &run->compile;
-    const struct plan *first = &c->unit[g->unit[0]].plan;
+    const struct compile_unit *unit = &c->unit[g->unit[0]];
+    const struct plan *first = &unit->plan;
     struct shape *shape = tw_alloc_zeroed(&c->rt, sizeof *shape * (size_t)(first->tensor_count + 1));
     uint64_t *address = tw_alloc_zeroed(&c->rt, sizeof *address * (size_t)(first->tensor_count + 1));
     struct launch_arguments arguments = {symbol, address, shape, NULL};
     int status = shape && address ? 0 : 3;
-    for (int padded = 0; padded < 2 && status == 0; padded++)
+    g->others_fit = false;
+    for (int padded = 0; padded < 2 && status == 0; padded++) {
+        struct tw_error ignored;
         for (int v = 0; v < g->count; v++) {
             const struct plan *p = &c->unit[g->unit[v]].plan;
             g->fits[padded][v] = trial_layout(p, symbol, padded, shape, &g->refused[padded]) == TW_OK &&
                                  launch_fits(p, &arguments, &g->refused[padded]) == TW_OK;
         }
+        for (int i = 0; i < c->unit_count && !g->others_fit; i++)
+            g->others_fit = !run->kernel[i] && c->unit[i].planned && c->unit[i].kernel == unit->kernel &&
+                            c->unit[i].arch == unit->arch &&
+                            trial_layout(&c->unit[i].plan, symbol, padded, shape, &ignored) == TW_OK &&
+                            launch_fits(&c->unit[i].plan, &arguments, &ignored) == TW_OK;
+    }
     tw_free(&c->rt, shape);
     tw_free(&c->rt, address);
     return status;
@@ -230,7 +241,8 @@ static int run_sizes(struct run *run, struct group *g, const int64_t *sizes, int
         bool wanted = (dense && g->fits[false][v]) || (padded && g->fits[true][v]);
         bool last = v == g->count - 1;
         made[v] = -1;
-        if (!wanted && !(last && refused))
+        /* The spec's sizes are for all variants, those of --set for the one that runs. */
+        if (!wanted && (!last || !refused || (g->others_fit && !run->options.set.count)))
             continue;
         struct run_case *one = add_case(run);
         if (!one) {
