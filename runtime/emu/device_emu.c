@@ -285,6 +285,11 @@ void emu_device_statistics(const struct tw_device *device, struct emu_statistics
     *statistics = ((const struct emu_device *)(const void *)device)->statistics;
 }
 
+void emu_device_set_sms(struct tw_device *device, int count)
+{
+    device->sm_count = count > 0 ? count : 1;
+}
+
 const struct emu_report *emu_device_report(const struct tw_device *device, size_t index)
 {
     const struct emu_device *emu = (const struct emu_device *)(const void *)device;
