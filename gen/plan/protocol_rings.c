@@ -59,7 +59,12 @@ static bool arrive(struct run *x, struct thread *t, int ring, int block, int sta
     note_sent(x, t, block, stage);
     b->bytes += bytes;
     join(b->gathered, t->clock, x->width);
+    bool last = side == EMPTY || x->p->ring[ring].filler != PLAN_FILL_BULK; /* bytes come when they like */
+    for (int i = 0; i < x->width && last; i++)
+        last = b->gathered[i] <= t->clock[i];
     settle(x, t, b, ring, stage, side);
+    if (last && b->completed == turn + 1)
+        t->clock[b->component] = (tick)b->completed; /* it knows that all others have arrived: its own completes the turn */
     return !x->failed;
 }
 
@@ -316,9 +321,15 @@ static int index_to_read(struct run *x, struct thread *t)
     const struct plan_step *s = step_of(x, t);
     const struct plan_ring *ring = &x->p->ring[s->ring];
     const struct progress *r = &t->ring[s->ring];
-    if (!protocol_has_mbarriers(x->p, s->ring))
+    bool waits = protocol_has_mbarriers(x->p, s->ring);
+    if (!waits && r->taken >= s->back)
         return r->taken - s->back;
     int nth = r->holds - 1 - s->back;
+    if (!waits) {
+        FAULT(x, t, 0, "PROTOCOL-READ", "reads a stage of ring %s before the first; write back = %d or less", ring->name,
+              r->taken);
+        return -1;
+    }
     if (nth < 0) {
         FAULT(x, t, 0, "PROTOCOL-READ",
               "reads a stage of ring %s without having waited until it is full; write wait_full before it", ring->name);

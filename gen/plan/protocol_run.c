@@ -222,7 +222,7 @@ static bool set_up(struct run *x, char **memory)
     }
     x->barrier_count = side_by_side;
     int meetings = p->barrier_count * x->cluster.blocks * x->most_instances;
-    x->width = x->thread_count + side_by_side + meetings;
+    x->width = (x->thread_count + side_by_side + meetings + CLOCK_UNIT - 1) / CLOCK_UNIT * CLOCK_UNIT;
     size_t threads = (size_t)x->thread_count, clock = round_up((size_t)x->width * sizeof(tick));
     size_t bytes =
         round_up(threads * sizeof(struct thread)) +
