@@ -79,6 +79,7 @@ struct mbarrier {
 struct meeting { /* a named barrier of one block, or of one instance */
     int expected, arrived, turn;
     int component; /* in the clocks: turns that are complete */
+    int *came;     /* by thread: turns in which it arrived, the newest of them + 1 */
     tick *gathered, *before;
 };
 
