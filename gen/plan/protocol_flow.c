@@ -178,7 +178,7 @@ static int edge(const struct exploration *e, int i)
  */
 static bool every_number_goes_wrong(struct exploration *e)
 {
-    for (int number = 0; number <= e->most; number++) {
+    for (int number = e->most; number >= 0; number--) {
         e->trips.turns = 3;
         for (int n = 0; n < e->code.classes; n++) {
             int first = (number + n * (e->stages + 1)) % (e->most + 1);
