@@ -79,7 +79,7 @@ void read_program_axes(struct reader *r, int table)
         reader_fault(r, "tile", AT_VALUE, "FIELD-TYPE", "takes a table by axis, this is %s; write tile = { r = 64 }",
                      describe(r, -1));
     struct key *key = type == LUA_TTABLE ? sorted_keys(r, lua_gettop(L), &count) : NULL;
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count && k->axis_count; i++) {
         const char *path;
         int axis = entry_axis(r, "tile", &key[i], &path);
         int64_t value = 0;
@@ -112,7 +112,7 @@ static void read_grid(struct reader *r, int table)
     struct key *key = type == LUA_TTABLE ? sorted_keys(r, lua_gettop(L), &count) : NULL;
     if (type == LUA_TTABLE && count == 0)
         reader_fault(r, "grid", AT_VALUE, "KERNEL-GRID", "names no axis; write grid = { r = R }");
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count && k->axis_count; i++) {
         const char *path, *what;
         int64_t value;
         int axis = entry_axis(r, "grid", &key[i], &path);
@@ -250,10 +250,10 @@ static int traced(lua_State *L)
 {
     struct reader *r = reader_of(L);
     lua_call(L, 3, LUA_MULTRET);
+    r->returned = true;
     if (lua_gettop(L) > 0)
         luaL_error(L, "a program returns nothing, it stores: store(t.y, span(...), value); this one returns %s",
                    describe(r, 1));
-    r->returned = true;
     trace_check(r->program);
     return 0;
 }
@@ -272,31 +272,27 @@ void read_program(struct reader *r, int table)
     lua_State *L = r->L;
     struct spec_kernel *k = reader_kernel(r);
     struct trace t = {.r = r, .p = k->program};
-    int reported = r->diags->reported;
     struct sandbox_error error;
     read_grid(r, table);
-    infer_axes(r);
     if (k->tensor_count == 0)
         reader_fault(r, "", AT_KEY, "TENSOR-MISSING", "the kernel has no tensor; write x = tensor { ... }");
     if (lua_getfield(L, table, "program") != LUA_TFUNCTION)
         reader_fault(r, "program", AT_VALUE, "FIELD-TYPE", "takes a function(t, at, tile), this is %s",
                      describe(r, -1));
-    if (r->diags->reported != reported || lua_type(L, -1) != LUA_TFUNCTION) {
+    bool sound = r->diags->reported == r->draft[r->now].reported; /* else what it would find is unknown */
+    if (sound)
+        infer_axes(r);
+    if (!sound || lua_type(L, -1) != LUA_TFUNCTION) {
         lua_pop(L, 1);
         forget_uses(k);
         return;
     }
     luaL_checkstack(L, 16, "trace");
-    for (int i = 0; i < 3; i++) { /* metatables of what the words make */
-        static const char *const type[] = {TYPE_SPAN, TYPE_ALL, TYPE_RANGE};
-        luaL_newmetatable(L, type[i]);
-        lua_pop(L, 1);
-    }
     r->epoch = ++r->epochs;
     r->returned = false;
     r->program = &t;
     t.body[0] = (struct trace_body){0, -1};
-    trace_open_words(r);
+    trace_open_load(r, true);
     lua_pushcfunction(L, traced);
     lua_insert(L, -2);
     lua_newtable(L);
@@ -306,13 +302,13 @@ void read_program(struct reader *r, int table)
     sandbox_on_line(r->sandbox, trace_look_at_line);
     int status = sandbox_try(L, 4, 0, &error);
     sandbox_on_line(r->sandbox, NULL);
-    trace_close_words(r);
+    trace_open_load(r, false);
     r->epoch = 0;
     r->program = NULL;
     if (status == SANDBOX_NO_MEMORY)
         sandbox_no_memory(L);
-    if (status != SANDBOX_OK && error.line == 0)
-        reader_fault(r, "program", AT_VALUE, error.rule ? error.rule : "PROGRAM-TRACE", "%s", error.text);
+    if (status != SANDBOX_OK && (r->returned || error.line == 0))
+        reader_fault(r, "program", AT_VALUE, "TRACE-RESULT", "%s", error.text);
     else if (status != SANDBOX_OK)
         sandbox_report(r->sandbox, r->diags, &error, k->name, "program");
     if (status != SANDBOX_OK)

@@ -68,9 +68,8 @@ int trace_append(struct trace *t, const struct program_op *op, const char *word)
 struct value trace_result(struct trace *t, int op);
 enum expr_type trace_type(enum tw_dtype dtype); /* of a tile's leaf */
 
-/* Makes the words of programs globals, or takes them away again. */
-void trace_open_words(struct reader *r);
-void trace_close_words(struct reader *r);
+/* While a program is traced, `load` is a word. */
+void trace_open_load(struct reader *r, bool open);
 
 /* Marks the tensor as read; an error where the kernel writes it. */
 struct spec_tensor *trace_read(struct trace *t, int tensor, const char *word);
