@@ -194,6 +194,8 @@ void read_program(struct reader *r, int table);
 /* Reads `axes` and `tile`, which tensors and other fields need first. */
 void read_program_axes(struct reader *r, int table);
 
+bool is_axis_field(const char *name); /* tile or cluster, which a program has by its own axes */
+
 /* Raises an error where the value belongs to a body that is over. */
 void program_check_body(struct reader *r, const struct value *v);
 
