@@ -36,6 +36,9 @@ int trace_replace(struct trace *t, int node, const struct trace_leaves *leaves);
 
 bool trace_has(const struct trace *t, int node, enum expr_op op); /* the node needs such a leaf */
 
+/* The operations whose results the node needs, in an array on top of the Lua stack, to be popped. */
+int trace_leaf_operations(const struct trace *t, int node, int **leaf);
+
 /* The node differs from turn to turn of the loop that LOOP op `loop` begins. */
 bool trace_varies(const struct trace *t, int node, int loop);
 
