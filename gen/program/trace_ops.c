@@ -404,7 +404,8 @@ static void upright_numbers(struct trace *t, struct access *a, const char *word)
         turn.tile.valid_column = trace_replace(t, a->numbers.valid_row, &swap);
         for (int i = 0; i < SPEC_MAX_AXES; i++)
             turn.tile.index[i] = trace_replace(t, turn.tile.index[i], &swap);
-        a->numbers = t->p->op[trace_append(t, &turn, word)].tile;
+        int turned = trace_append(t, &turn, word);
+        a->numbers = t->p->op[turned].tile;
     }
     if (a->numbers.columns != 1 && !t->provisional)
         sandbox_fault(t->r->L, "PROGRAM-SHAPE", word, "row numbers of %s are n x 1 or 1 x n, these are %s", word,
