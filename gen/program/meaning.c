@@ -5,6 +5,8 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "program/reference.h"
+
 /* The operands of one operation, ready to be evaluated. */
 struct operands {
     struct meaning_tape arg[3];
@@ -140,14 +142,6 @@ static int prepare_operation(struct meaning *m, int number, int *map)
     return status;
 }
 
-static bool adds(const struct program *p, int tensor)
-{
-    for (int i = 0; i < p->op_count; i++)
-        if ((p->op[i].kind == PROGRAM_STORE_ADD || p->op[i].kind == PROGRAM_SCATTER_ADD) && p->op[i].tensor == tensor)
-            return true;
-    return false;
-}
-
 static int prepare_output(struct meaning *m, int tensor)
 {
     const struct program_data *data = m->state.data;
@@ -159,7 +153,7 @@ static int prepare_output(struct meaning *m, int tensor)
                                    .count = 1};
     for (int d = 0; d < m->state.kernel->tensor[tensor].rank; d++)
         out->count *= data->extent[tensor][d];
-    if (!adds(m->p, tensor))
+    if (!program_adds_to(m->p, tensor))
         return 0;
     out->sum = allocate(m, sizeof *out->sum * (size_t)out->count);
     for (int64_t i = 0; out->sum && i < out->count; i++) {
@@ -627,8 +621,7 @@ static int run_operations(struct meaning *m, int from, int to)
  * --------------------------------------------------------------------------------------------------------------------
  */
 
-/* Steps along an axis; -1 where the extent overflows. */
-static int64_t steps_of(const struct program *p, int axis, const int64_t *symbol)
+int64_t meaning_steps(const struct program *p, int axis, const int64_t *symbol)
 {
     const struct program_axis *a = &p->axis[axis];
     int64_t extent, tile = a->tile > 0 ? a->tile : 1;
@@ -644,7 +637,7 @@ int64_t program_items(const struct program *p, const int64_t *symbol)
     int64_t items = 1;
     bool none = false;
     for (int i = 0; i < p->axis_count; i++) {
-        int64_t steps = steps_of(p, i, symbol);
+        int64_t steps = meaning_steps(p, i, symbol);
         if (steps < 0 || __builtin_mul_overflow(items, steps ? steps : 1, &items))
             return -1;
         none = none || steps == 0;
@@ -719,7 +712,7 @@ int program_evaluate(const struct program *p, const struct spec_kernel *kernel, 
     int64_t done = 0;
     int status = prepare_all(&m);
     for (int a = 0; a < p->axis_count && !status; a++) {
-        int64_t steps = steps_of(p, a, data->symbol);
+        int64_t steps = meaning_steps(p, a, data->symbol);
         if (steps < 0) {
             if (error)
                 *error = (struct program_error){p->loc, "the number of work items overflows"};
