@@ -321,7 +321,7 @@ static int make_units(struct compile *c, const struct compile_choice *choice)
         const struct spec_kernel *kernel = &c->spec.kernel[k];
         if (!kernel->sound || !kernel_chosen(choice, kernel))
             continue;
-        if (kernel->program && !family_of(kernel)->spec.name) {
+        if (kernel->program && family_of(kernel) == &family_user) {
             diag_report(&c->diags, DIAG_ERROR, kernel->program->loc, kernel->name, "program", "PROGRAM-LOWER",
                         "the program is sound, and no architecture lowers it yet; `tilewright plan` prints it");
             result = result ? result : 1;
