@@ -303,7 +303,9 @@ void read_program(struct reader *r, int table)
     luaL_setmetatable(L, TYPE_TENSORS);
     push_reader_table(L, TYPE_AT, get_place);
     push_reader_table(L, "sizes of the tile", get_tile);
+    sandbox_on_line(r->sandbox, trace_look_at_line);
     int status = sandbox_try(L, 4, 0, &error);
+    sandbox_on_line(r->sandbox, NULL);
     trace_close_words(r);
     r->epoch = 0;
     r->program = NULL;
