@@ -212,6 +212,7 @@ static int reduce(struct derive *d, int op)
                                                  .place = place,
                                                  .node = expression,
                                                  .reduction = reductions[d->work.program->op[op].reduction],
+                                                 .cols = d->work.program->op[op].arg[0].columns,
                                                  .call = "reduce"});
     return status ? status : derive_own(d, place, k->leaf);
 }
