@@ -61,6 +61,20 @@ static const char *held(const struct cuda_token *t, const char *const *list)
 
 /* ---- outside of kernels ---------------------------------------------------------------------------------------- */
 
+/* Remembers a word of the template's own: a block that comes later may make it an operation. */
+static bool remember(struct recorder *r, const struct cuda_token *t)
+{
+    for (int i = 0; i < r->word_count; i++)
+        if (cuda_is(t, r->word[i]))
+            return true;
+    const char **grown = arena_grow(r->arena, r->word, r->word_count, sizeof *grown);
+    if (!grown)
+        return !(r->no_memory = true);
+    r->word = grown;
+    r->word[r->word_count++] = t->text;
+    return true;
+}
+
 bool record_other_token(struct recorder *r, const struct piece *piece)
 {
     const struct frame *f = r->frame_count ? &r->frame[r->frame_count - 1] : NULL;
@@ -83,7 +97,7 @@ bool record_other_token(struct recorder *r, const struct piece *piece)
     if (does)
         return RECORD_FAULT(r, piece->at, piece->column, "TEMPLATE-OP",
                             "asm with %s is an operation; write //@ op above this function, with its effect", does);
-    return true;
+    return !own || piece->token.kind != CUDA_WORD || remember(r, &piece->token);
 }
 
 /* ---- constants and counters ------------------------------------------------------------------------------------ */
@@ -186,6 +200,111 @@ static bool leaves_counts_alone(struct recorder *r, const struct statement *s, i
                         name);
 }
 
+/* ---- positions in rings ---------------------------------------------------------------------------------------- */
+
+static const char *position_of(const struct recorder *r, const struct cuda_token *t)
+{
+    for (int i = 0; t->kind == CUDA_WORD && i < r->position_count; i++)
+        if (cuda_is(t, r->position[i]))
+            return r->position[i];
+    return NULL;
+}
+
+/* The ring whose position type the word is, -1: none. */
+static int position_type(const struct recorder *r, const struct cuda_token *t)
+{
+    for (int i = 0; t->kind == CUDA_WORD && i < r->plan->ring_count; i++) {
+        int length = (int)strlen(r->plan->ring[i].name);
+        if (r->plan->ring[i].filler == PLAN_FILL_BULK && t->length == length + 9 &&
+            memcmp(t->text, r->plan->ring[i].name, (size_t)length) == 0 &&
+            memcmp(t->text + length, "_position", 9) == 0)
+            return i;
+    }
+    return -1;
+}
+
+/* `x_position a = {0, 0}, b = {0, 0}`: each begins at the first stage. */
+static bool read_positions(struct recorder *r, const struct statement *s)
+{
+    static const char *const zero[] = {"=", "{", "0", ",", "0", "}"};
+    const struct piece *p = s->piece;
+    int type = 0;
+    while (type < s->count && position_type(r, &p[type].token) < 0)
+        type++;
+    if (type == s->count)
+        return true;
+    bool fine = type == 0 && r->open >= 0 && s->count % 8 == 0;
+    for (int i = 1; i < s->count && fine; i += 8) {
+        fine = p[i].token.kind == CUDA_WORD && (i == 1 || cuda_is(&p[i - 1].token, ","));
+        for (int k = 0; k < 6 && fine; k++)
+            fine = cuda_is(&p[i + 1 + k].token, zero[k]);
+        const char **grown = fine ? arena_grow(r->arena, r->position, r->position_count, sizeof *grown) : NULL;
+        if (fine && !grown)
+            return !(r->no_memory = true);
+        if (!fine)
+            break;
+        r->position = grown;
+        r->position[r->position_count++] = p[i].token.text;
+        if (!record_node(r,
+                         (struct node){
+                             .kind = NODE_POSITION, .at = p[i].at, .column = p[i].column, .position = p[i].token.text}))
+            return false;
+    }
+    return fine || RECORD_FAULT(r, p[type].at, p[type].column, "TEMPLATE-GUARD",
+                                "a position begins at the ring's first stage, in the role that uses it; write %s NAME "
+                                "= {0, 0}",
+                                p[type].token.text);
+}
+
+/* The variable of a call's position. False: reported. */
+static bool find_argument(struct recorder *r, const struct statement *s, int call, const struct function *f,
+                          const char **variable)
+{
+    int depth = 0, argument = 0, first = -1, end = -1;
+    *variable = NULL;
+    r->argument = -1;
+    if (f->position < 0)
+        return true;
+    for (int i = call + 1; i < s->count && end < 0; i++) {
+        const struct cuda_token *t = &s->piece[i].token;
+        bool opens = cuda_is(t, "(") || cuda_is(t, "[") || cuda_is(t, "{");
+        bool closes = cuda_is(t, ")") || cuda_is(t, "]") || cuda_is(t, "}");
+        depth += opens;
+        if (depth == 1 && argument == f->position && first < 0)
+            first = cuda_is(t, "(") || cuda_is(t, ",") ? i + 1 : i;
+        depth -= closes;
+        if ((depth == 0 && closes) || (depth == 1 && cuda_is(t, ",")))
+            end = argument++ == f->position ? i : -1;
+    }
+    if (first >= 0 && first < s->count)
+        *variable = position_of(r, &s->piece[first].token);
+    bool whole = end == first + 1 || (end == first + 3 && !f->moves && cuda_is(&s->piece[first + 2].token, "stage"));
+    if (!*variable || !whole)
+        return RECORD_FAULT(r, s->piece[call].at, s->piece[call].column, "TEMPLATE-GUARD",
+                            "argument %d of '%s' says which stage; write a variable that the role declares as a "
+                            "position, and nothing else",
+                            f->position + 1, f->name);
+    r->argument = first;
+    return true;
+}
+
+/* Positions are read, and moved by operations alone. */
+static bool leaves_position_alone(struct recorder *r, const struct statement *s, int i)
+{
+    const struct piece *p = s->piece;
+    const char *name = position_of(r, &p[i].token);
+    bool field = i + 2 < s->count && cuda_is(&p[i + 1].token, ".");
+    if (!name || i == r->argument ||
+        (field && !(i + 3 < s->count && cuda_is_one(&p[i + 3].token, assigns)) &&
+         !(i > 0 &&
+           (cuda_is(&p[i - 1].token, "++") || cuda_is(&p[i - 1].token, "--") || cuda_is(&p[i - 1].token, "&")))))
+        return true;
+    return RECORD_FAULT(r, p[i].at, p[i].column, "TEMPLATE-GUARD",
+                        "'%s' is a position in a ring, and the proof does not see what becomes of it here; operations "
+                        "and advance alone move it",
+                        name);
+}
+
 /* ---- statements ------------------------------------------------------------------------------------------------ */
 
 /* A use of an operation at piece i: every thread of the role comes by once. */
@@ -205,7 +324,7 @@ static bool check_operation(struct recorder *r, const struct statement *s, int i
     if (f->kind == FUNCTION_TURNS)
         return RECORD_FAULT(r, at->at, at->column, "TEMPLATE-GUARD",
                             "'%s' begins a loop's turn; write //@ loop \"NAME\" while %s(...)", name, name);
-    if (f->kind == FUNCTION_STEPS && r->open < 0)
+    if ((f->kind == FUNCTION_STEPS || f->kind == FUNCTION_ADVANCE) && r->open < 0)
         return RECORD_FAULT(r, at->at, at->column, "TEMPLATE-GUARD",
                             "'%s' is an operation and stands in no role; write it between //@ role and //@ endrole",
                             name);
@@ -252,6 +371,17 @@ static bool record_call(struct recorder *r, const struct statement *s, int i, in
                                            "all threads meet in '%s', and a role has some of them; write it outside of "
                                            "roles",
                                            f->name);
+    const char *position;
+    if (!find_argument(r, s, i, f, &position))
+        return false;
+    struct node node = {.kind = NODE_CALL,
+                        .at = at->at,
+                        .column = at->column,
+                        .function = function,
+                        .position = position,
+                        .elected = r->elected};
+    if (f->kind == FUNCTION_ADVANCE)
+        return record_node(r, node) != NULL;
     if (f->one && !r->elected)
         return RECORD_FAULT(r, at->at, at->column, "TEMPLATE-GUARD",
                             "one thread calls '%s', and here all of role '%s' do; write //@ elect ... //@ endelect "
@@ -261,7 +391,7 @@ static bool record_call(struct recorder *r, const struct statement *s, int i, in
         return RECORD_FAULT(r, at->at, at->column, "TEMPLATE-GUARD",
                             "all threads of role '%s' call '%s', and here one does; write it behind //@ endelect",
                             r->plan->role[r->open].name, f->name);
-    return record_node(r, (struct node){.kind = NODE_CALL, .at = at->at, .column = at->column, .function = function});
+    return record_node(r, node) != NULL;
 }
 
 /* break and continue leave loops of the text alone. */
@@ -286,6 +416,7 @@ static bool leaves_no_loop(struct recorder *r, const struct statement *s, int i)
 static bool check_statement(struct recorder *r, const struct statement *s)
 {
     const struct frame *control = record_control(r);
+    r->argument = -1;
     for (int i = 0; i < s->count; i++) {
         const struct piece *at = &s->piece[i];
         const struct cuda_token *t = &at->token;
@@ -313,7 +444,7 @@ static bool check_statement(struct recorder *r, const struct statement *s)
                 "all threads of the block meet in '%s', and here some of them come by; write it outside "
                 "of roles and of any control flow",
                 t->text);
-        if (!leaves_counts_alone(r, s, i))
+        if (!leaves_counts_alone(r, s, i) || !leaves_position_alone(r, s, i))
             return false;
     }
     return true;
@@ -323,7 +454,8 @@ static bool end_statement(struct recorder *r)
 {
     struct statement *s = &r->statement;
     const struct frame *around = &r->frame[r->frame_count - 1];
-    bool fine = !s->count || (check_statement(r, s) && (around->kind != FRAME_KERNEL || read_constants(r, s)));
+    bool fine = !s->count || (check_statement(r, s) && read_positions(r, s) &&
+                              (around->kind != FRAME_KERNEL || read_constants(r, s)));
     s->count = s->nested = 0;
     return fine;
 }
