@@ -480,9 +480,9 @@ bool record_text(struct recorder *r, struct record_place at, bool continued, con
                                     "holes");
             return true;
         }
-        piece.column = record_column(at, piece.token.text, piece.token.length);
-        piece.token.text = copy(r, &piece.token);
-        if (!piece.token.text || !token(r, &piece))
+        const struct frame *f = top_frame(r);
+        bool kept = !f || own || (f->kind != FRAME_FUNCTION && f->kind != FRAME_TYPE);
+        if ((kept && !(piece.token.text = copy(r, &piece.token))) || !token(r, &piece))
             return false;
     }
     if (r->scanner.fault && own)

@@ -13,6 +13,7 @@ enum function_kind { FUNCTION_STEPS, FUNCTION_PART, FUNCTION_MEET, FUNCTION_TURN
 
 struct function {
     const char *name; /* NULL: declared, its definition not seen yet */
+    int length;       /* of the name */
     enum function_kind kind;
     bool one;
     struct plan_step *step; /* STEPS: with call unset, arrivals 0; ADVANCE: its ring alone counts */
@@ -95,9 +96,8 @@ struct frame {
 };
 
 struct piece {
-    struct cuda_token token; /* text copied */
+    struct cuda_token token; /* text copied where it is kept */
     struct record_place at;
-    int column;
 };
 
 /* The tokens since the last statement's end, nested ( [ { included. */
@@ -168,6 +168,11 @@ bool record_file_token(struct recorder *r, const struct piece *piece);
 
 /* record_steps.c: compares the roles whose steps the Plan has. Returns the number of faults. */
 int record_check(struct recorder *r);
+
+static inline int record_piece_column(const struct piece *piece)
+{
+    return record_column(piece->at, piece->token.text, piece->token.length);
+}
 
 /* record_text.c: one token of a kernel's statements; asm and names elsewhere. */
 bool record_statement_token(struct recorder *r, struct piece piece);

@@ -24,7 +24,8 @@ static const char *const op_name[PLAN_OP_COUNT] = {
 int record_function(const struct recorder *r, const struct cuda_token *token)
 {
     for (int i = 0; token->kind == CUDA_WORD && i < r->function_count; i++)
-        if (r->function[i].name && cuda_is(token, r->function[i].name))
+        if (r->function[i].length == token->length &&
+            memcmp(r->function[i].name, token->text, (size_t)token->length) == 0)
             return i;
     return -1;
 }
@@ -240,6 +241,7 @@ static bool open_declaration(struct recorder *r, const struct piece *brace)
                                     "proof did not see who calls it; include it first",
                                     name);
         f->name = name;
+        f->length = (int)strlen(name);
         for (int i = 0; i < f->step_count; i++)
             f->step[i].call = name;
         find_position(r, &r->statement, f);
