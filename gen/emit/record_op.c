@@ -186,11 +186,13 @@ static enum frame_kind declaration(const struct statement *s, const char **name)
 {
     static const char *const type[] = {"struct", "class", "union", "enum", "namespace", "extern", "=", NULL};
     bool kernel = false, holds = false;
+    int depth = 0;
     *name = NULL;
     for (int i = 0; i < s->count; i++) {
         const struct cuda_token *t = &s->piece[i].token;
         kernel = kernel || cuda_is(t, "__global__");
-        holds = holds || cuda_is_one(t, type);
+        holds = holds || (depth == 0 && cuda_is_one(t, type));
+        depth += cuda_is(t, "(") - cuda_is(t, ")");
         if (!*name && i + 1 < s->count && t->kind == CUDA_WORD && cuda_is(&s->piece[i + 1].token, "(") &&
             !cuda_is(t, "__launch_bounds__") && !cuda_is(t, "__align__") && !cuda_is(t, "alignas") &&
             !cuda_is(t, "__attribute__"))
