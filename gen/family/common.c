@@ -203,7 +203,7 @@ int family_add_barrier(struct plan *p, const char *name, int id, int threads)
     struct plan_barrier *b = APPEND(p, barrier);
     if (!b)
         return 3;
-    *b = (struct plan_barrier){plan_text(p, "%s", name), id, threads};
+    *b = (struct plan_barrier){.name = plan_text(p, "%s", name), .id = id, .threads = threads};
     return b->name ? 0 : 3;
 }
 

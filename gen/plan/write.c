@@ -9,12 +9,17 @@
 #include <stdio.h>
 
 static const char *const access_word[PLAN_ACCESS_COUNT] = {"tma", "cp_async", "global"};
-static const char *const filler_word[PLAN_FILL_COUNT] = {"bulk", "cp_async", "threads"};
+static const char *const filler_word[PLAN_FILL_COUNT] = {"bulk", "cp_async", "threads", "arrive"};
 static const char *const param_word[] = {"map", "pointer", "dim", "stride", "scalar"};
 static const char *const op_word[PLAN_OP_COUNT] = {
 #define PLAN_OP(id, name, doc) name,
 #include "plan/plan_ops.def"
 #undef PLAN_OP
+};
+static const char *const place_word[PLAN_PLACE_COUNT] = {
+#define PLAN_PLACE(id, name, doc) name,
+#include "plan/plan_places.def"
+#undef PLAN_PLACE
 };
 static const char *const expr_word[EXPR_OP_COUNT] = {
 #define EXPR_OP(id, name, arity, rule, spelling) #id,
@@ -215,9 +220,67 @@ static void memory(const struct plan *p, const struct sink *s)
         text(s, "name", p->barrier[i].name);
         integer(s, "id", p->barrier[i].id);
         integer(s, "threads", p->barrier[i].threads);
+        if (p->barrier[i].turns)
+            boolean(s, "turns", true);
         end(s);
     }
     end(s);
+}
+
+static const char *place_name(const struct plan *p, int place)
+{
+    return place >= 0 && place < p->place_count ? p->place[place].name : NULL;
+}
+
+static void places(const struct plan *p, const struct sink *s)
+{
+    begin_array(s, "place");
+    for (int i = 0; i < p->place_count; i++) {
+        const struct plan_place *q = &p->place[i];
+        begin_object(s, NULL);
+        text(s, "name", q->name);
+        text(s, "kind", place_word[q->kind]);
+        text(s, "dtype", tw_dtype_name(q->dtype));
+        integer(s, "rows", q->rows);
+        integer(s, "cols", q->cols);
+        integer(s, "registers", q->registers);
+        integer(s, "bytes", q->bytes);
+        text(s, "shared", q->kind == PLAN_PLACE_SHARED ? shared_name(p, q->shared) : NULL);
+        end(s);
+    }
+    end(s);
+}
+
+/* What few steps have is written where they have it. */
+static void step_details(const struct plan *p, const struct sink *s, const struct plan_step *step)
+{
+    const struct {
+        const char *key;
+        int value, none;
+    } number[] = {
+        {"node", plan_number(step->node), -1},
+        {"back", step->back, 0},
+        {"least", step->least, 0},
+        {"less", step->less, 0},
+        {"share", step->share, 0},
+        {"only", plan_number(step->only), -1},
+    };
+    if (step->place)
+        text(s, "place", place_name(p, plan_number(step->place)));
+    if (step->place2)
+        text(s, "place2", place_name(p, plan_number(step->place2)));
+    for (size_t i = 0; i < sizeof number / sizeof *number; i++)
+        if (number[i].value != number[i].none)
+            integer(s, number[i].key, number[i].value);
+    int rank = SPEC_MAX_RANK;
+    while (rank > 0 && !step->at[rank - 1])
+        rank--;
+    if (rank > 0) {
+        begin_array(s, "at");
+        for (int d = 0; d < rank; d++)
+            integer(s, NULL, plan_number(step->at[d]));
+        end(s);
+    }
 }
 
 static void roles(const struct plan *p, const struct sink *s)
@@ -242,6 +305,7 @@ static void roles(const struct plan *p, const struct sink *s)
             integer(s, "phase", step->phase);
             integer(s, "arrivals", step->arrivals);
             text(s, "call", step->call);
+            step_details(p, s, step);
             end(s);
         }
         end(s);
@@ -373,6 +437,7 @@ void plan_write(const struct plan *p, const struct sink *s)
     tensors(p, s);
     parameters(p, s);
     memory(p, s);
+    places(p, s);
     roles(p, s);
     instructions(p, s);
     begin_object(s, "launch");
