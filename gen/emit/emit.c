@@ -584,6 +584,8 @@ static int derive(struct engine *e, struct plan *plan)
     if (e->diags->reported == before)
         plan_check_protocol(plan, e->diags);
     record_relocate(e->recorder, plan, e->diags, first);
+    if (e->diags->reported == before)
+        record_positions(e->recorder);
     return e->diags->reported - before;
 }
 

@@ -98,4 +98,7 @@ int record_steps(struct recorder *r, struct plan *plan);
  * number `first` on. Places are those of record_steps. */
 void record_relocate(struct recorder *r, const struct plan *plan, struct diag_set *diags, int first);
 
+/* After the proof of such steps: the variables that say which stage stand where the steps are. The number of faults. */
+int record_positions(struct recorder *r);
+
 #endif

@@ -1,5 +1,6 @@
-/* What the recorder's files share: record.c (directives and structure of the text), record_text.c (statements),
- * record_steps.c (executions, comparing, deriving). */
+/* What the recorder's files share: record.c (directives and structure of the text), record_op.c
+ * (what blocks declare), record_text.c (statements), record_run.c (executions, positions in rings), record_steps.c
+ * (comparing, deriving). */
 #ifndef TW_GEN_EMIT_RECORD_INTERNAL_H
 #define TW_GEN_EMIT_RECORD_INTERNAL_H
 
@@ -8,14 +9,17 @@
 
 /* ---- functions of blocks --------------------------------------------------------------------------------------- */
 
-enum function_kind { FUNCTION_STEPS, FUNCTION_PART, FUNCTION_MEET, FUNCTION_TURNS };
+enum function_kind { FUNCTION_STEPS, FUNCTION_PART, FUNCTION_MEET, FUNCTION_TURNS, FUNCTION_ADVANCE };
 
 struct function {
     const char *name; /* NULL: declared, its definition not seen yet */
+    int length;       /* of the name */
     enum function_kind kind;
     bool one;
-    struct plan_step *step; /* STEPS: with call unset, arrivals 0 */
+    struct plan_step *step; /* STEPS: with call unset, arrivals 0; ADVANCE: its ring alone counts */
     int step_count;
+    int position; /* which parameter, from 0, is a position of a bulk ring, or its stage; -1: none */
+    bool moves;   /* that parameter is a reference: the call goes on to the next stage */
     struct record_place at;
 };
 
@@ -34,13 +38,15 @@ struct condition {
     const char *compare; /* "<" */
 };
 
-enum node_kind { NODE_CALL, NODE_LOOP, NODE_END_LOOP, NODE_WHEN, NODE_END_WHEN };
+enum node_kind { NODE_CALL, NODE_LOOP, NODE_END_LOOP, NODE_WHEN, NODE_END_WHEN, NODE_POSITION };
 
 struct node {
     enum node_kind kind;
     struct record_place at;
     int column;
     int function;                /* CALL: of recorder.function */
+    const char *position;        /* CALL: the variable that says which stage, NULL: none; POSITION: declared here */
+    bool elected;                /* CALL: by one thread */
     int loop;                    /* LOOP, END_LOOP: of recorder.loop */
     const char *counter;         /* LOOP: its variable, NULL: a while */
     struct condition *condition; /* WHEN */
@@ -90,9 +96,8 @@ struct frame {
 };
 
 struct piece {
-    struct cuda_token token; /* text copied */
+    struct cuda_token token; /* text copied where it is kept */
     struct record_place at;
-    int column;
 };
 
 /* The tokens since the last statement's end, nested ( [ { included. */
@@ -131,7 +136,12 @@ struct recorder {
     struct frame *frame;
     int frame_count;
     struct statement statement;
-    int open; /* role, -1: none */
+    const char **word; /* that the template's own text has outside of kernels */
+    int word_count;
+    const char **position; /* variables of the open role that are positions in rings */
+    int position_count;
+    int argument; /* the piece of the statement that is an operation\'s position, -1 */
+    int open;     /* role, -1: none */
     bool elected;
     bool closing; /* a role's } is still to be written: an else may follow */
     struct record_place closed;
@@ -151,12 +161,51 @@ const struct frame *record_control(const struct recorder *r); /* the text's inne
 /* The column of the word in the template's line; the first that is not white space where it is not there. */
 int record_column(struct record_place at, const char *word, int length);
 
+struct frame *record_push(struct recorder *r, struct frame frame); /* NULL: no memory */
+
+/* record_op.c: a token of the file's level, outside of functions. */
+bool record_file_token(struct recorder *r, const struct piece *piece);
+
 /* record_steps.c: compares the roles whose steps the Plan has. Returns the number of faults. */
 int record_check(struct recorder *r);
+
+static inline int record_piece_column(const struct piece *piece)
+{
+    return record_column(piece->at, piece->token.text, piece->token.length);
+}
 
 /* record_text.c: one token of a kernel's statements; asm and names elsewhere. */
 bool record_statement_token(struct recorder *r, struct piece piece);
 bool record_other_token(struct recorder *r, const struct piece *piece);
 bool record_is_flow(enum frame_kind kind);
+
+/* ---- executions ------------------------------------------------------------------------------------------------ */
+
+enum { MOST_TRIPS = 64, MOST_LOOPS = 16, MOST_RINGS = 32 };
+
+/* Trip counts of one execution: class c of the loops, by its digit in base `base` of `number`. */
+struct trial {
+    int number, base;
+};
+
+/* Loops around, outermost first. */
+struct around {
+    const char *counter[MOST_LOOPS];
+    int turn[MOST_LOOPS], count;
+};
+
+/* record_run.c. The trial before the first of so many, which are all that are to be tried. */
+int record_trials(const struct recorder *r, struct trial *trial);
+int record_trips(const struct recorder *r, const struct trial *trial, int class);
+bool record_holds(const struct recorder *r, const struct trial *trial, const struct around *around,
+                  const struct condition *c);
+int record_node_end(const struct role_record *role, int node); /* of the loop or condition that begins there */
+
+/* Bit of the step's tensor in its ring. */
+unsigned record_tensor_bit(const struct plan *p, const struct plan_step *s);
+
+/* Every name of a condition is known, and every position stands where its ring's steps are. False: reported. */
+bool record_check_names(struct recorder *r, const struct role_record *role);
+bool record_check_positions(struct recorder *r, int role);
 
 #endif

@@ -4,44 +4,7 @@
 
 #include "emit/record_internal.h"
 
-enum { MOST_TRIPS = 64, MOST_EVENTS = 1 << 17, MOST_TRIALS = 4096, MOST_LOOPS = 16, MOST_RINGS = 32 };
-
-/* ---- trip counts ----------------------------------------------------------------------------------------------- */
-
-/* Trip counts of one execution: class c of the loops, by its digit in base `base` of `number`. */
-struct trial {
-    int number, base;
-};
-
-static int trips_of(const struct recorder *r, const struct trial *trial, int class)
-{
-    const struct loop_class *l = &r->loop[r->loop[class].trips];
-    if (l->number >= 0)
-        return l->number < MOST_TRIPS ? l->number : MOST_TRIPS;
-    int rest = trial->number;
-    for (int i = 0; i < r->loop[class].trips; i++)
-        if (r->loop[i].trips == i && r->loop[i].number < 0)
-            rest /= trial->base;
-    return rest % trial->base;
-}
-
-/* Enough digits for one more than every number that a condition has, on top of 0 to 3. */
-static int first_trial(const struct recorder *r, struct trial *trial)
-{
-    int classes = 0, most = 0, count = 1;
-    for (int i = 0; i < r->plan->role_count; i++)
-        for (int n = 0; n < r->role[i].count; n++)
-            for (int t = 0; r->role[i].node[n].condition && t < r->role[i].node[n].condition->count; t++)
-                if (r->role[i].node[n].condition->term[t].number > most)
-                    most = r->role[i].node[n].condition->term[t].number;
-    for (int i = 0; i < r->loop_count; i++)
-        classes += r->loop[i].trips == i && r->loop[i].number < 0;
-    trial->number = 0;
-    trial->base = most < 12 ? most + 4 : 16;
-    for (int i = 0; i < classes && count * trial->base <= MOST_TRIALS; i++)
-        count *= trial->base;
-    return count;
-}
+enum { MOST_EVENTS = 1 << 17 };
 
 /* ---- events ---------------------------------------------------------------------------------------------------- */
 
@@ -81,25 +44,17 @@ struct stages {
     int read[MOST_RINGS], released[MOST_RINGS];
 };
 
-static unsigned tensor_bit(const struct plan *p, const struct plan_step *s)
-{
-    for (int i = 0; i < p->ring[s->ring].tensor_count; i++)
-        if (p->ring[s->ring].tensor[i] == s->tensor)
-            return 1u << i;
-    return 0;
-}
-
 static void own_read(const struct plan *p, struct stages *g, const struct plan_step *s)
 {
     if (s->op == PLAN_READ && s->ring >= 0 && s->ring < MOST_RINGS)
-        g->own[s->ring] |= tensor_bit(p, s);
+        g->own[s->ring] |= record_tensor_bit(p, s);
 }
 
 static void count_read(const struct plan *p, struct stages *g, const struct plan_step *s)
 {
     if (s->op != PLAN_READ || s->ring < 0 || s->ring >= MOST_RINGS)
         return;
-    g->reading[s->ring] |= tensor_bit(p, s);
+    g->reading[s->ring] |= record_tensor_bit(p, s);
     if (g->reading[s->ring] != g->own[s->ring])
         return;
     g->reading[s->ring] = 0;
@@ -107,65 +62,6 @@ static void count_read(const struct plan *p, struct stages *g, const struct plan
 }
 
 /* ---- an execution of the record -------------------------------------------------------------------------------- */
-
-/* Loops around, outermost first. */
-struct around {
-    const char *counter[MOST_LOOPS];
-    int turn[MOST_LOOPS], count;
-};
-
-/* The value of a condition's name. False: it has none. */
-static bool value_of(const struct recorder *r, const struct trial *trial, const struct around *around, const char *name,
-                     int *value)
-{
-    for (int i = around->count - 1; i >= 0; i--)
-        if (around->counter[i] && strcmp(around->counter[i], name) == 0) {
-            *value = around->turn[i];
-            return true;
-        }
-    for (int i = 0; i < r->loop_count; i++)
-        if (!r->loop[i].turns && strcmp(r->loop[i].bound, name) == 0) {
-            *value = trips_of(r, trial, i);
-            return true;
-        }
-    return false;
-}
-
-static bool holds(const struct recorder *r, const struct trial *trial, const struct around *around,
-                  const struct condition *c)
-{
-    int side[2] = {0, 0}, value;
-    for (int i = 0; i < c->count; i++) {
-        const struct term *t = &c->term[i];
-        value = t->number;
-        if (t->name && !value_of(r, trial, around, t->name, &value))
-            return false;
-        side[i >= c->left] += t->sign * value;
-    }
-    bool less = side[0] < side[1], equal = side[0] == side[1];
-    switch (c->compare[0]) {
-    case '<':
-        return less || (equal && c->compare[1]);
-    case '>':
-        return (!less && !equal) || (equal && c->compare[1]);
-    case '=':
-        return equal;
-    default:
-        return !equal;
-    }
-}
-
-static int end_of(const struct role_record *role, int node)
-{
-    int depth = 0;
-    for (int i = node; i < role->count; i++) {
-        enum node_kind k = role->node[i].kind;
-        depth += (k == NODE_LOOP || k == NODE_WHEN) - (k == NODE_END_LOOP || k == NODE_END_WHEN);
-        if (depth == 0)
-            return i;
-    }
-    return role->count;
-}
 
 /* The step of a recorded call, as the Plan has it. */
 static struct plan_step step_of(const struct recorder *r, int role, const struct plan_step *declared)
@@ -190,17 +86,17 @@ static void execute(struct execution *x, int from, int to)
     const struct role_record *role = &r->role[x->role];
     for (int i = from; i < to && !x->events->too_many && !r->no_memory; i++) {
         const struct node *n = &role->node[i];
-        int end = n->kind == NODE_LOOP || n->kind == NODE_WHEN ? end_of(role, i) : i;
+        int end = n->kind == NODE_LOOP || n->kind == NODE_WHEN ? record_node_end(role, i) : i;
         if (n->kind == NODE_CALL) {
             const struct function *f = &r->function[n->function];
-            for (int s = 0; s < f->step_count; s++)
+            for (int s = 0; s < f->step_count && f->kind == FUNCTION_STEPS; s++)
                 happen(r, x->events, step_of(r, x->role, &f->step[s]), i);
         } else if (n->kind == NODE_WHEN) {
-            if (holds(r, x->trial, &x->around, n->condition))
+            if (record_holds(r, x->trial, &x->around, n->condition))
                 execute(x, i + 1, end);
         } else if (n->kind == NODE_LOOP && x->around.count < MOST_LOOPS) {
             const struct loop_class *l = &r->loop[n->loop];
-            int trips = trips_of(r, x->trial, n->loop), level = x->around.count++;
+            int trips = record_trips(r, x->trial, n->loop), level = x->around.count++;
             struct plan_step mark = {.op = PLAN_LOOP, .ring = -1, .tensor = -1, .call = l->name};
             mark.count = l->number > 0 ? l->number : 0;
             happen(r, x->events, mark, i);
@@ -234,7 +130,7 @@ static int plan_trips(const struct plan_execution *x, const struct plan_step *s)
     const struct recorder *r = x->r;
     for (int i = 0; i < r->loop_count && s->count == 0; i++)
         if (s->call && strcmp(r->loop[i].name, s->call) == 0)
-            return trips_of(r, x->trial, i);
+            return record_trips(r, x->trial, i);
     return s->count < 1 ? 1 : s->count < MOST_TRIPS ? s->count : MOST_TRIPS;
 }
 
@@ -260,7 +156,7 @@ static int reads_in(const struct plan_execution *x, int from, int to, int ring)
             int end = plan_end(role, i);
             reads += plan_trips(x, s) * reads_in(x, i + 1, end, ring);
             i = end;
-        } else if (s->op == PLAN_READ && s->ring == ring && tensor_bit(x->r->plan, s) == 1) {
+        } else if (s->op == PLAN_READ && s->ring == ring && record_tensor_bit(x->r->plan, s) == 1) {
             reads++;
         }
     }
@@ -295,7 +191,7 @@ static void execute_plan(struct plan_execution *x, int from, int to)
         bool copied = is_copied(p, &s);
         bool left_out = copied && x->filled[s.ring] >= x->fill_limit[s.ring];
         if (copied && !left_out) {
-            x->filling[s.ring] |= tensor_bit(p, &s);
+            x->filling[s.ring] |= record_tensor_bit(p, &s);
             if (x->filling[s.ring] == x->fills[s.ring]) {
                 x->filling[s.ring] = 0;
                 x->filled[s.ring]++;
@@ -322,7 +218,7 @@ static void run_plan(struct recorder *r, int role, const struct trial *trial, st
     for (int i = 0; i < p->step_count; i++) {
         own_read(r->plan, &x.stages, &p->step[i]);
         if (is_copied(r->plan, &p->step[i]))
-            x.fills[p->step[i].ring] |= tensor_bit(r->plan, &p->step[i]);
+            x.fills[p->step[i].ring] |= record_tensor_bit(r->plan, &p->step[i]);
     }
     for (int g = 0; g < r->plan->ring_count && g < MOST_RINGS; g++)
         x.fill_limit[g] = reads_in(&x, 0, p->step_count, g);
@@ -416,7 +312,7 @@ static const char *trial_text(struct recorder *r, const struct trial *trial)
     for (int i = 0; i < r->loop_count && text; i++)
         if (r->loop[i].trips == i && r->loop[i].number < 0)
             text = arena_format(r->arena, "%s%s%d of loop '%s'", text, *text ? ", " : "; seen with trips ",
-                                trips_of(r, trial, i), r->loop[i].name);
+                                record_trips(r, trial, i), r->loop[i].name);
     return text;
 }
 
@@ -427,7 +323,7 @@ static bool compare(struct recorder *r, int role, struct events *order, struct e
     const struct role_record *record = &r->role[role];
     struct trial trial;
     int i = 0;
-    for (trial.number = first_trial(r, &trial) - 1; trial.number >= 0; trial.number--) { /* many trips tell more */
+    for (trial.number = record_trials(r, &trial) - 1; trial.number >= 0; trial.number--) { /* many trips tell more */
         struct execution x = {.r = r, .role = role, .trial = &trial, .events = seen};
         order->count = seen->count = i = 0;
         run_plan(r, role, &trial, order);
@@ -458,39 +354,23 @@ static bool compare(struct recorder *r, int role, struct events *order, struct e
                         "role '%s', %s: the Plan orders %s, the template has %s%s", p->name, step, wanted, had, when);
 }
 
-/* Every name of a condition is a counter of a loop around, or a bound. */
-static bool check_names(struct recorder *r, const struct role_record *role)
-{
-    const struct trial trial = {0, 4};
-    struct around around = {.count = 0};
-    for (int i = 0; i < role->count; i++) {
-        const struct node *n = &role->node[i];
-        if (n->kind == NODE_LOOP && around.count == MOST_LOOPS)
-            return RECORD_FAULT(r, n->at, n->column, "TEMPLATE-LIMIT", "loops are nested more than %d deep",
-                                MOST_LOOPS);
-        if (n->kind == NODE_LOOP)
-            around.counter[around.count++] = n->counter;
-        around.count -= n->kind == NODE_END_LOOP;
-        for (int t = 0, value; n->kind == NODE_WHEN && t < n->condition->count; t++) {
-            const char *name = n->condition->term[t].name;
-            if (name && !value_of(r, &trial, &around, name, &value))
-                return RECORD_FAULT(r, n->at, record_column(n->at, name, (int)strlen(name)), "TEMPLATE-GUARD",
-                                    "'%s' is no counter of a loop around and no loop's bound; the proof knows those",
-                                    name);
-        }
-    }
-    return true;
-}
-
 int record_check(struct recorder *r)
 {
     struct events order = {0}, seen = {0};
     int faults = 0;
     for (int i = 0; i < r->plan->role_count && !r->no_memory; i++) {
-        bool fine = check_names(r, &r->role[i]);
-        fine = fine && (r->plan->role[i].step_count == 0 || compare(r, i, &order, &seen));
+        bool has_steps = r->plan->role[i].step_count > 0, fine = record_check_names(r, &r->role[i]);
+        fine = fine && (!has_steps || (compare(r, i, &order, &seen) && record_check_positions(r, i)));
         faults += !fine;
     }
+    return faults;
+}
+
+int record_positions(struct recorder *r)
+{
+    int faults = 0;
+    for (int i = 0; i < r->plan->role_count; i++)
+        faults += r->role[i].place && !record_check_positions(r, i);
     return faults;
 }
 
@@ -500,7 +380,7 @@ int record_check(struct recorder *r)
  * the most that there were. */
 struct kept {
     int after, left_out;
-    bool varies;
+    bool varies, early; /* other numbers than before; nothing was read */
 };
 
 struct keeping {
@@ -521,7 +401,8 @@ static void note_release(struct keeping *x, int node, int ring, bool made)
         k->left_out = unreleased > k->left_out ? unreleased : k->left_out;
         return;
     }
-    k->varies = k->varies || (k->after >= 0 && k->after != unreleased - 1) || unreleased < 1;
+    k->early = k->early || unreleased < 1;
+    k->varies = k->varies || (k->after >= 0 && k->after != unreleased - 1);
     k->after = k->after < 0 ? unreleased - 1 : k->after;
     x->stages.released[ring]++;
 }
@@ -532,20 +413,20 @@ static void keep(struct keeping *x, int from, int to, bool made)
     const struct role_record *role = &r->role[x->role];
     for (int i = from; i < to && x->events < MOST_EVENTS; i++) {
         const struct node *n = &role->node[i];
-        int end = n->kind == NODE_LOOP || n->kind == NODE_WHEN ? end_of(role, i) : i;
+        int end = n->kind == NODE_LOOP || n->kind == NODE_WHEN ? record_node_end(role, i) : i;
         x->events++;
         if (n->kind == NODE_CALL) {
             const struct function *f = &r->function[n->function];
-            for (int s = 0; s < f->step_count; s++) {
+            for (int s = 0; s < f->step_count && f->kind == FUNCTION_STEPS; s++) {
                 if (made)
                     count_read(r->plan, &x->stages, &f->step[s]);
                 if (f->step[s].op == PLAN_RELEASE && f->step[s].ring < MOST_RINGS)
                     note_release(x, i, f->step[s].ring, made);
             }
         } else if (n->kind == NODE_WHEN) {
-            keep(x, i + 1, end, made && holds(r, x->trial, &x->around, n->condition));
+            keep(x, i + 1, end, made && record_holds(r, x->trial, &x->around, n->condition));
         } else if (n->kind == NODE_LOOP) {
-            int trips = made ? trips_of(r, x->trial, n->loop) : 1, level = x->around.count++;
+            int trips = made ? record_trips(r, x->trial, n->loop) : 1, level = x->around.count++;
             x->around.counter[level] = n->counter;
             for (int turn = 0; turn < trips; turn++) {
                 x->around.turn[level] = turn;
@@ -566,16 +447,21 @@ static bool find_kept(struct recorder *r, int role, struct kept *kept)
     for (int i = 0; i < record->count; i++) {
         kept[i] = (struct kept){.after = -1};
         const struct function *f = record->node[i].kind == NODE_CALL ? &r->function[record->node[i].function] : NULL;
-        for (int s = 0; f && s < f->step_count; s++)
+        for (int s = 0; f && f->kind == FUNCTION_STEPS && s < f->step_count; s++)
             own_read(r->plan, &own, &f->step[s]);
     }
-    for (int trials = first_trial(r, &trial); trial.number < trials; trial.number++) {
+    for (int trials = record_trials(r, &trial); trial.number < trials; trial.number++) {
         struct keeping x = {.r = r, .role = role, .trial = &trial, .stages = own, .kept = kept};
         keep(&x, 0, record->count, true);
     }
     for (int i = 0; i < record->count; i++) {
         const struct node *n = &record->node[i];
         const struct kept *k = &kept[i];
+        if (k->early)
+            return RECORD_FAULT(r, n->at, n->column, "TEMPLATE-ORDER",
+                                "role '%s': %s releases a stage that is not read yet; write it behind the last read of "
+                                "the stage",
+                                r->plan->role[role].name, r->function[n->function].name);
         if (k->varies || (k->after >= 0 && k->left_out > k->after))
             return RECORD_FAULT(r, n->at, n->column, "TEMPLATE-ORDER",
                                 "role '%s': %s releases the oldest stage, but not always as many are read and "
@@ -597,13 +483,13 @@ static bool check_conditions(struct recorder *r, const struct role_record *role)
         if (when == 0 || n->kind == NODE_WHEN || n->kind == NODE_END_WHEN)
             continue;
         const struct function *f = n->kind == NODE_CALL ? &r->function[n->function] : NULL;
-        for (int s = 0; f && s < f->step_count; s++)
+        for (int s = 0; f && f->kind == FUNCTION_STEPS && s < f->step_count; s++)
             if (f->step[s].op != PLAN_RELEASE)
                 return RECORD_FAULT(r, n->at, n->column, "TEMPLATE-GUARD",
                                     "'%s' stands under //@ when, where the proof follows releases alone; write it in a "
                                     "loop of its own, whose trips are counted",
                                     f->name);
-        if (!f)
+        if (n->kind == NODE_LOOP)
             return RECORD_FAULT(r, n->at, n->column, "TEMPLATE-GUARD",
                                 "a loop stands under //@ when; write the condition into the loop's bound");
     }
@@ -642,7 +528,7 @@ static bool derive(struct recorder *r, struct plan *p, int number)
             step.call = plan_text(p, "%s", r->loop[n->loop].name);
         } else if (n->kind == NODE_END_LOOP) {
             step.op = PLAN_END;
-        } else if (n->kind != NODE_CALL) {
+        } else if (n->kind != NODE_CALL || r->function[n->function].kind == FUNCTION_ADVANCE) {
             continue;
         }
         if (n->kind != NODE_CALL) {

@@ -61,6 +61,20 @@ static const char *held(const struct cuda_token *t, const char *const *list)
 
 /* ---- outside of kernels ---------------------------------------------------------------------------------------- */
 
+/* Remembers a word of the template's own: a block that comes later may make it an operation. */
+static bool remember(struct recorder *r, const struct cuda_token *t)
+{
+    for (int i = 0; i < r->word_count; i++)
+        if (cuda_is(t, r->word[i]))
+            return true;
+    const char **grown = arena_grow(r->arena, r->word, r->word_count, sizeof *grown);
+    if (!grown)
+        return !(r->no_memory = true);
+    r->word = grown;
+    r->word[r->word_count++] = t->text;
+    return true;
+}
+
 bool record_other_token(struct recorder *r, const struct piece *piece)
 {
     const struct frame *f = r->frame_count ? &r->frame[r->frame_count - 1] : NULL;
@@ -70,20 +84,20 @@ bool record_other_token(struct recorder *r, const struct piece *piece)
     if (f && f->function >= 0)
         return true;
     if (called >= 0 && own)
-        return RECORD_FAULT(r, piece->at, piece->column, "TEMPLATE-GUARD",
+        return RECORD_FAULT(r, piece->at, record_piece_column(piece), "TEMPLATE-GUARD",
                             "'%s' is an operation, and the proof does not see who calls it here; call it in a role",
                             r->function[called].name);
     if (called >= 0 && f && f->kind == FRAME_FUNCTION)
-        return RECORD_FAULT(r, piece->at, piece->column, "TEMPLATE-OP",
+        return RECORD_FAULT(r, piece->at, record_piece_column(piece), "TEMPLATE-OP",
                             "this function calls '%s', an operation; write //@ op above it, with its effect",
                             r->function[called].name);
     if (does && own)
-        return RECORD_FAULT(r, piece->at, piece->column, "TEMPLATE-GUARD",
+        return RECORD_FAULT(r, piece->at, record_piece_column(piece), "TEMPLATE-GUARD",
                             "asm with %s is an operation that the proof does not see; call a block's function", does);
     if (does)
-        return RECORD_FAULT(r, piece->at, piece->column, "TEMPLATE-OP",
+        return RECORD_FAULT(r, piece->at, record_piece_column(piece), "TEMPLATE-OP",
                             "asm with %s is an operation; write //@ op above this function, with its effect", does);
-    return true;
+    return !own || piece->token.kind != CUDA_WORD || remember(r, &piece->token);
 }
 
 /* ---- constants and counters ------------------------------------------------------------------------------------ */
@@ -180,9 +194,115 @@ static bool leaves_counts_alone(struct recorder *r, const struct statement *s, i
                    (!older || (older->kind == CUDA_SIGN && !cuda_is(older, ")") && !cuda_is(older, "]")));
     if (!declares && !writes && !address)
         return true;
-    return RECORD_FAULT(r, p[i].at, p[i].column, "TEMPLATE-GUARD",
+    return RECORD_FAULT(r, p[i].at, record_piece_column(&p[i]), "TEMPLATE-GUARD",
                         counter ? "'%s' counts the loop around; leave it alone, and give other variables another name"
                                 : "'%s' may be a loop's trip count; give this variable another name",
+                        name);
+}
+
+/* ---- positions in rings ---------------------------------------------------------------------------------------- */
+
+static const char *position_of(const struct recorder *r, const struct cuda_token *t)
+{
+    for (int i = 0; t->kind == CUDA_WORD && i < r->position_count; i++)
+        if (cuda_is(t, r->position[i]))
+            return r->position[i];
+    return NULL;
+}
+
+/* The ring whose position type the word is, -1: none. */
+static int position_type(const struct recorder *r, const struct cuda_token *t)
+{
+    for (int i = 0; t->kind == CUDA_WORD && i < r->plan->ring_count; i++) {
+        int length = (int)strlen(r->plan->ring[i].name);
+        if (r->plan->ring[i].filler == PLAN_FILL_BULK && t->length == length + 9 &&
+            memcmp(t->text, r->plan->ring[i].name, (size_t)length) == 0 &&
+            memcmp(t->text + length, "_position", 9) == 0)
+            return i;
+    }
+    return -1;
+}
+
+/* `x_position a = {0, 0}, b = {0, 0}`: each begins at the first stage. */
+static bool read_positions(struct recorder *r, const struct statement *s)
+{
+    static const char *const zero[] = {"=", "{", "0", ",", "0", "}"};
+    const struct piece *p = s->piece;
+    int type = 0;
+    while (type < s->count && position_type(r, &p[type].token) < 0)
+        type++;
+    if (type == s->count)
+        return true;
+    bool fine = type == 0 && r->open >= 0 && s->count % 8 == 0;
+    for (int i = 1; i < s->count && fine; i += 8) {
+        fine = p[i].token.kind == CUDA_WORD && (i == 1 || cuda_is(&p[i - 1].token, ","));
+        for (int k = 0; k < 6 && fine; k++)
+            fine = cuda_is(&p[i + 1 + k].token, zero[k]);
+        const char **grown = fine ? arena_grow(r->arena, r->position, r->position_count, sizeof *grown) : NULL;
+        if (fine && !grown)
+            return !(r->no_memory = true);
+        if (!fine)
+            break;
+        r->position = grown;
+        r->position[r->position_count++] = p[i].token.text;
+        if (!record_node(r, (struct node){.kind = NODE_POSITION,
+                                          .at = p[i].at,
+                                          .column = record_piece_column(&p[i]),
+                                          .position = p[i].token.text}))
+            return false;
+    }
+    return fine || RECORD_FAULT(r, p[type].at, record_piece_column(&p[type]), "TEMPLATE-GUARD",
+                                "a position begins at the ring's first stage, in the role that uses it; write %s NAME "
+                                "= {0, 0}",
+                                p[type].token.text);
+}
+
+/* The variable of a call's position. False: reported. */
+static bool find_argument(struct recorder *r, const struct statement *s, int call, const struct function *f,
+                          const char **variable)
+{
+    int depth = 0, argument = 0, first = -1, end = -1;
+    *variable = NULL;
+    r->argument = -1;
+    if (f->position < 0)
+        return true;
+    for (int i = call + 1; i < s->count && end < 0; i++) {
+        const struct cuda_token *t = &s->piece[i].token;
+        bool opens = cuda_is(t, "(") || cuda_is(t, "[") || cuda_is(t, "{");
+        bool closes = cuda_is(t, ")") || cuda_is(t, "]") || cuda_is(t, "}");
+        depth += opens;
+        if (depth == 1 && argument == f->position && first < 0)
+            first = cuda_is(t, "(") || cuda_is(t, ",") ? i + 1 : i;
+        depth -= closes;
+        if ((depth == 0 && closes) || (depth == 1 && cuda_is(t, ",")))
+            end = argument++ == f->position ? i : -1;
+    }
+    if (first >= 0 && first < s->count)
+        *variable = position_of(r, &s->piece[first].token);
+    bool whole = end == first + 1 || (end == first + 3 && !f->moves && cuda_is(&s->piece[first + 2].token, "stage"));
+    if (!*variable || !whole)
+        return RECORD_FAULT(r, s->piece[call].at, record_piece_column(&s->piece[call]), "TEMPLATE-GUARD",
+                            "argument %d of '%s' says which stage; write a variable that the role declares as a "
+                            "position, and nothing else",
+                            f->position + 1, f->name);
+    r->argument = first;
+    return true;
+}
+
+/* Positions are read, and moved by operations alone. */
+static bool leaves_position_alone(struct recorder *r, const struct statement *s, int i)
+{
+    const struct piece *p = s->piece;
+    const char *name = position_of(r, &p[i].token);
+    bool field = i + 2 < s->count && cuda_is(&p[i + 1].token, ".");
+    if (!name || i == r->argument ||
+        (field && !(i + 3 < s->count && cuda_is_one(&p[i + 3].token, assigns)) &&
+         !(i > 0 &&
+           (cuda_is(&p[i - 1].token, "++") || cuda_is(&p[i - 1].token, "--") || cuda_is(&p[i - 1].token, "&")))))
+        return true;
+    return RECORD_FAULT(r, p[i].at, record_piece_column(&p[i]), "TEMPLATE-GUARD",
+                        "'%s' is a position in a ring, and the proof does not see what becomes of it here; operations "
+                        "and advance alone move it",
                         name);
 }
 
@@ -197,20 +317,20 @@ static bool check_operation(struct recorder *r, const struct statement *s, int i
     const char *name = f->name;
     int braces = 0;
     if (i + 1 >= s->count || !cuda_is(&s->piece[i + 1].token, "("))
-        return RECORD_FAULT(r, at->at, at->column, "TEMPLATE-GUARD",
+        return RECORD_FAULT(r, at->at, record_piece_column(at), "TEMPLATE-GUARD",
                             "'%s' is an operation and is not called here; write the call itself", name);
     if (f->kind == FUNCTION_PART)
-        return RECORD_FAULT(r, at->at, at->column, "TEMPLATE-GUARD",
+        return RECORD_FAULT(r, at->at, record_piece_column(at), "TEMPLATE-GUARD",
                             "'%s' is a part of operations, and the proof does not see it; call an operation", name);
     if (f->kind == FUNCTION_TURNS)
-        return RECORD_FAULT(r, at->at, at->column, "TEMPLATE-GUARD",
+        return RECORD_FAULT(r, at->at, record_piece_column(at), "TEMPLATE-GUARD",
                             "'%s' begins a loop's turn; write //@ loop \"NAME\" while %s(...)", name, name);
-    if (f->kind == FUNCTION_STEPS && r->open < 0)
-        return RECORD_FAULT(r, at->at, at->column, "TEMPLATE-GUARD",
+    if ((f->kind == FUNCTION_STEPS || f->kind == FUNCTION_ADVANCE) && r->open < 0)
+        return RECORD_FAULT(r, at->at, record_piece_column(at), "TEMPLATE-GUARD",
                             "'%s' is an operation and stands in no role; write it between //@ role and //@ endrole",
                             name);
     if (control)
-        return RECORD_FAULT(r, at->at, at->column, "TEMPLATE-GUARD",
+        return RECORD_FAULT(r, at->at, record_piece_column(at), "TEMPLATE-GUARD",
                             "'%s' is called under the '%s' of line %d, which the proof does not see; write //@ when "
                             "CONDITION, //@ loop or //@ elect in its place",
                             name, control->word, control->at.line + 1);
@@ -219,22 +339,22 @@ static bool check_operation(struct recorder *r, const struct statement *s, int i
         braces += cuda_is(t, "{");
         if (k < i && cuda_is_one(t, controls))
             return RECORD_FAULT(
-                r, at->at, at->column, "TEMPLATE-GUARD",
+                r, at->at, record_piece_column(at), "TEMPLATE-GUARD",
                 "'%s' is called under the '%s' of line %d, which the proof does not see; write //@ when "
                 "CONDITION, //@ loop or //@ elect in its place",
                 name, t->text, s->piece[k].at.line + 1);
         if (cuda_is_one(t, conditional))
             return RECORD_FAULT(
-                r, at->at, at->column, "TEMPLATE-GUARD",
+                r, at->at, record_piece_column(at), "TEMPLATE-GUARD",
                 "'%s' stands in an expression with '%s', which may leave it out; call it in a statement "
                 "of its own, under //@ when where it has a condition",
                 name, t->text);
         if (k != i && record_function(r, t) >= 0)
-            return RECORD_FAULT(r, at->at, at->column, "TEMPLATE-GUARD",
+            return RECORD_FAULT(r, at->at, record_piece_column(at), "TEMPLATE-GUARD",
                                 "'%s' and '%s' stand in one statement, whose order is open; write two", name, t->text);
     }
     if (braces)
-        return RECORD_FAULT(r, at->at, at->column, "TEMPLATE-GUARD",
+        return RECORD_FAULT(r, at->at, record_piece_column(at), "TEMPLATE-GUARD",
                             "'%s' is called between the braces of an expression, and the proof does not see when; call "
                             "it in a statement of its own",
                             name);
@@ -248,20 +368,31 @@ static bool record_call(struct recorder *r, const struct statement *s, int i, in
     if (!check_operation(r, s, i, function))
         return false;
     if (f->kind == FUNCTION_MEET)
-        return r->open < 0 || RECORD_FAULT(r, at->at, at->column, "TEMPLATE-GUARD",
+        return r->open < 0 || RECORD_FAULT(r, at->at, record_piece_column(at), "TEMPLATE-GUARD",
                                            "all threads meet in '%s', and a role has some of them; write it outside of "
                                            "roles",
                                            f->name);
+    const char *position;
+    if (!find_argument(r, s, i, f, &position))
+        return false;
+    struct node node = {.kind = NODE_CALL,
+                        .at = at->at,
+                        .column = record_piece_column(at),
+                        .function = function,
+                        .position = position,
+                        .elected = r->elected};
+    if (f->kind == FUNCTION_ADVANCE)
+        return record_node(r, node) != NULL;
     if (f->one && !r->elected)
-        return RECORD_FAULT(r, at->at, at->column, "TEMPLATE-GUARD",
+        return RECORD_FAULT(r, at->at, record_piece_column(at), "TEMPLATE-GUARD",
                             "one thread calls '%s', and here all of role '%s' do; write //@ elect ... //@ endelect "
                             "around it",
                             f->name, r->plan->role[r->open].name);
     if (!f->one && r->elected)
-        return RECORD_FAULT(r, at->at, at->column, "TEMPLATE-GUARD",
+        return RECORD_FAULT(r, at->at, record_piece_column(at), "TEMPLATE-GUARD",
                             "all threads of role '%s' call '%s', and here one does; write it behind //@ endelect",
                             r->plan->role[r->open].name, f->name);
-    return record_node(r, (struct node){.kind = NODE_CALL, .at = at->at, .column = at->column, .function = function});
+    return record_node(r, node) != NULL;
 }
 
 /* break and continue leave loops of the text alone. */
@@ -276,7 +407,7 @@ static bool leaves_no_loop(struct recorder *r, const struct statement *s, int i)
     for (int f = r->frame_count - 1; f >= 0 && !record_is_flow(r->frame[f].kind); f--)
         if (r->frame[f].repeats || (leaves_switch && r->frame[f].chooses))
             return true;
-    return RECORD_FAULT(r, at->at, at->column, "TEMPLATE-GUARD",
+    return RECORD_FAULT(r, at->at, record_piece_column(at), "TEMPLATE-GUARD",
                         "'%s' leaves a loop of //@ loop, and the proof does not see when; write the rest of the turn "
                         "under //@ when",
                         at->token.text);
@@ -286,6 +417,7 @@ static bool leaves_no_loop(struct recorder *r, const struct statement *s, int i)
 static bool check_statement(struct recorder *r, const struct statement *s)
 {
     const struct frame *control = record_control(r);
+    r->argument = -1;
     for (int i = 0; i < s->count; i++) {
         const struct piece *at = &s->piece[i];
         const struct cuda_token *t = &at->token;
@@ -295,13 +427,13 @@ static bool check_statement(struct recorder *r, const struct statement *s)
         if (function >= 0 && !record_call(r, s, i, function))
             return false;
         if ((does || (does = held(t, leaves))) && at->at.template == r->top)
-            return RECORD_FAULT(r, at->at, at->column, "TEMPLATE-GUARD",
+            return RECORD_FAULT(r, at->at, record_piece_column(at), "TEMPLATE-GUARD",
                                 "asm with %s is an operation that the proof does not see; call a block's function",
                                 does);
         if (t->kind != CUDA_WORD || field)
             continue;
         if (cuda_is(t, "return") || cuda_is(t, "goto"))
-            return RECORD_FAULT(r, at->at, at->column, "TEMPLATE-GUARD",
+            return RECORD_FAULT(r, at->at, record_piece_column(at), "TEMPLATE-GUARD",
                                 "'%s' in a kernel leaves operations out, and the proof does not see when; write the "
                                 "rest under //@ when, or the value into a function of its own",
                                 t->text);
@@ -309,11 +441,11 @@ static bool check_statement(struct recorder *r, const struct statement *s)
             return false;
         if (cuda_is_one(t, meetings) && (r->open >= 0 || control || cuda_is_one(&s->piece[0].token, controls)))
             return RECORD_FAULT(
-                r, at->at, at->column, "TEMPLATE-GUARD",
+                r, at->at, record_piece_column(at), "TEMPLATE-GUARD",
                 "all threads of the block meet in '%s', and here some of them come by; write it outside "
                 "of roles and of any control flow",
                 t->text);
-        if (!leaves_counts_alone(r, s, i))
+        if (!leaves_counts_alone(r, s, i) || !leaves_position_alone(r, s, i))
             return false;
     }
     return true;
@@ -323,7 +455,8 @@ static bool end_statement(struct recorder *r)
 {
     struct statement *s = &r->statement;
     const struct frame *around = &r->frame[r->frame_count - 1];
-    bool fine = !s->count || (check_statement(r, s) && (around->kind != FRAME_KERNEL || read_constants(r, s)));
+    bool fine = !s->count || (check_statement(r, s) && read_positions(r, s) &&
+                              (around->kind != FRAME_KERNEL || read_constants(r, s)));
     s->count = s->nested = 0;
     return fine;
 }
@@ -385,7 +518,7 @@ bool record_statement_token(struct recorder *r, struct piece piece)
         if (!end_statement(r))
             return false;
         if (record_is_flow(f->kind))
-            return RECORD_FAULT(r, piece.at, piece.column, "TEMPLATE-GUARD",
+            return RECORD_FAULT(r, piece.at, record_piece_column(&piece), "TEMPLATE-GUARD",
                                 "this } has no { behind the directive of line %d; end that first, by its //@ end...",
                                 f->at.line + 1);
         if (f->kind == FRAME_KERNEL)

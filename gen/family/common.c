@@ -325,9 +325,9 @@ int family_plan(const struct spec *spec, const struct spec_kernel *kernel, const
     int status = family_of(kernel)->resolve(spec, kernel, arch, variant, plan, diags);
     if (status == 0)
         status = decide_launch(kernel, arch, plan);
-    if (status == 0 && diags->errors == before && !family_lacks_steps(plan)) {
+    if (status == 0 && diags->errors == before) {
         plan_check(plan, diags);
-        if (diags->errors == before)
+        if (diags->errors == before && !family_lacks_steps(plan))
             plan_check_protocol(plan, diags);
     }
     return status ? status : diags->errors > before;

@@ -68,7 +68,7 @@ extern const struct family *const family_all[];
 const struct family *family_of(const struct spec_kernel *); /* by program, family name, or family_user */
 
 /* Resolves kernel on arch, finishes (packs parameters, places shared memory) and runs plan_check and
- * plan_check_protocol, which are left to emit_steps where the Plan lacks steps. The one way to a Plan. Returns as
+ * plan_check_protocol; where the Plan lacks steps, the second is emit_steps's. The one way to a Plan. Returns as
  * resolve does. */
 int family_plan(const struct spec *, const struct spec_kernel *, const struct arch *, int variant, struct plan *plan,
                 struct diag_set *diags);

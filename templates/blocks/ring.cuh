@@ -33,6 +33,7 @@ struct ${ring.name}_position {
     u32 phase; // flips when the ring wraps${member}
 };
 
+//@ op advance ring = ring.name
 __device__ __forceinline__ void ${ring.name}_advance(${ring.name}_position &p)
 {${count}
     if (++p.stage == ${ring.stages}) {
