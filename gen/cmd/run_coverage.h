@@ -7,7 +7,8 @@
  * variants  An entry point that no size launches. Not told for sizes of --set.
  * code      By the lines of the emitted text, the operations of the Plan being calls there:
  *           - a line with instructions none of which was executed. Of lines inside of each other by inlining the
- *             outermost such line is named.
+ *             outermost such line is named. Statements that follow each other without a branch, a line each, were all
+ *             executed where one of them was: the compiler moves instructions between them.
  *           - a line that begins with `if` and has one conditional branch, which always went the same way. Its body on
  *             the line behind it is named instead where that did not run.
  *           - a line that begins with `for`, `while` or `do`, in the kernel itself, whose branches back were never

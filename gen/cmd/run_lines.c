@@ -19,6 +19,7 @@ struct line {
     int next;            /* in its bucket, -1: the last */
     struct line_text text;
     bool ran;
+    bool moved;          /* it ran, but none of its instructions did: what they say of lines in it is not of the text */
     bool left;           /* it is to be named: it did not run, and what it stands in did */
     int branches;        /* conditional ones of its own, but those with a doomed way */
     bool away, on;       /* such a branch was taken, was not */
@@ -83,7 +84,9 @@ static void blame(void *context, const struct emu_covered *c)
         return;
     for (int i = c->place_count - 1; i >= 0; i--) {
         struct line *line = find(all, &c->place[i]);
-        if (!line || line->ran)
+        if (!line || line->moved)
+            return;
+        if (line->ran)
             continue;
         line->left = true;
         return;
@@ -174,8 +177,11 @@ static void end_straight(struct lines *all, struct straight *run)
     bool ran = false;
     for (int i = 0; i < run->count; i++)
         ran = ran || all->line[run->line[i]].ran;
-    for (int i = 0; i < run->count; i++)
-        all->line[run->line[i]].ran = ran;
+    for (int i = 0; i < run->count; i++) {
+        struct line *line = &all->line[run->line[i]];
+        line->moved = ran && !line->ran;
+        line->ran = ran;
+    }
     run->count = 0;
 }
 
