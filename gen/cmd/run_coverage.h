@@ -1,5 +1,6 @@
 /* What the sizes of a `run` leave out, entry point by entry point, over all its cases on the emulator. On a GPU nothing
- * can be seen, and nothing is said; nor of an entry point with a case that failed.
+ * can be seen, and nothing is said; nor of an entry point with a case that failed, nor of debug builds, whose waits have
+ * code for what does not happen.
  *
  * rings     A stage is covered where one block fills it twice: its second fill is the first that a missing wait or
  *           release can spoil. A fill is a completed phase of the stage's full barrier; where the ring has none, a copy or
