@@ -82,6 +82,9 @@ struct run {
 
 bool run_is_emulator(const struct tw_device *device);
 
+/* Whether the first line of the unit's text says that it is a debug build. */
+bool run_is_debug_text(const struct compile_unit *unit);
+
 /* Reads the file of --source; then, once its kernel's units are there, puts the text in the place of one. Exit
  * statuses. */
 int run_source_read(struct run *run);

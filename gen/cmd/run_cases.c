@@ -297,8 +297,7 @@ static int group_at(const struct run *run, int first, struct group *g)
     return i;
 }
 
-/* Whether the first line of the unit's text says that it is a debug build. */
-static bool is_debug_text(const struct compile_unit *unit)
+bool run_is_debug_text(const struct compile_unit *unit)
 {
     const char *words = strstr(unit->source, ", debug build");
     return words && words < unit->source + strcspn(unit->source, "\n");
@@ -316,12 +315,12 @@ static int open_logs(struct run *run, struct group *g)
     for (int v = 0; v < g->count && (status == TW_OK || status == TW_ERROR_NOT_FOUND); v++) {
         const struct compile_unit *unit = &c->unit[g->unit[v]];
         char name[420];
-        if (run->options.debug && unit->source_path && !is_debug_text(unit)) {
+        if (run->options.debug && unit->source_path && !run_is_debug_text(unit)) {
             fprintf(stderr, "tilewright run: --debug: %s is no text of a debug build; make it by gen --debug\n",
                     unit->source_path);
             return 1;
         }
-        if (!is_debug_text(unit))
+        if (!run_is_debug_text(unit))
             continue; /* asking the driver for a variable that is not there is an error that its tools report */
         snprintf(name, sizeof name, "%s.%s.cu", unit->plan.entry, unit->arch->name);
         status = debug_log_open(&g->log[v], run->device, run->kernel[g->unit[v]],

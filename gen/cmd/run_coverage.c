@@ -363,7 +363,7 @@ int run_coverage_report(struct run *run)
             failed = failed || (run->cases[k].unit == &c->unit[i] && !run->cases[k].passed);
             any = any || run->cases[k].unit->kernel == c->unit[i].kernel;
         }
-        if (!run->kernel[i] || failed || !any)
+        if (!run->kernel[i] || failed || !any || run_is_debug_text(&c->unit[i]))
             continue;
         if (coverage->unit[i].launched) {
             status = report_rings(run, i);

@@ -8,6 +8,7 @@
 
 enum {
     BUCKETS = 1024,
+    STRAIGHT_MOST = 64,
     ROUND_BRANCHES = 2 /* of a loop's line: into the loop, and back; with more of them a round is several of the text */
 };
 
@@ -18,6 +19,7 @@ struct line {
     int next;            /* in its bucket, -1: the last */
     struct line_text text;
     bool ran;
+    bool moved;          /* it ran, but none of its instructions did: what they say of lines in it is not of the text */
     bool left;           /* it is to be named: it did not run, and what it stands in did */
     int branches;        /* conditional ones of its own, but those with a doomed way */
     bool away, on;       /* such a branch was taken, was not */
@@ -82,7 +84,9 @@ static void blame(void *context, const struct emu_covered *c)
         return;
     for (int i = c->place_count - 1; i >= 0; i--) {
         struct line *line = find(all, &c->place[i]);
-        if (!line || line->ran)
+        if (!line || line->moved)
+            return;
+        if (line->ran)
             continue;
         line->left = true;
         return;
@@ -117,28 +121,6 @@ static bool is_file(const struct line *line, struct line_text file)
     return !file.begin || (strlen(line->file) == file.length && memcmp(line->file, file.begin, file.length) == 0);
 }
 
-static void add_text(struct lines *all, const char *source)
-{
-    uint32_t number = 1, next;
-    struct line_text file = {NULL, 0};
-    for (const char *at = source; *at; number++) {
-        size_t length = strcspn(at, "\n");
-        struct line_text text = {at, length};
-        at += length + (at[length] == '\n');
-        while (text.length && (*text.begin == ' ' || *text.begin == '\t'))
-            text = (struct line_text){text.begin + 1, text.length - 1};
-        while (text.length && strchr(" \t\r", text.begin[text.length - 1]))
-            text.length--;
-        if (read_directive(text, &next, &file)) {
-            number = next - 1;
-            continue;
-        }
-        for (int i = all->bucket[number % BUCKETS]; i >= 0; i = all->line[i].next)
-            if (all->line[i].number == number && !all->line[i].text.begin && is_file(&all->line[i], file))
-                all->line[i].text = text;
-    }
-}
-
 /* Whether the line begins with this word, behind a closing brace or an else. */
 static bool begins(struct line_text text, const char *word)
 {
@@ -150,6 +132,92 @@ static bool begins(struct line_text text, const char *word)
         }
     size_t length = strlen(word);
     return text.length > length && memcmp(text.begin, word, length) == 0 && strchr(" ({", text.begin[length]);
+}
+
+/* What a line is to the statements before it that have the same indentation. */
+enum line_place {
+    LINE_NOTHING, /* no statement */
+    LINE_SAME,    /* a whole statement, executed where they are, and what follows it too */
+    LINE_LAST,    /* begins one that is executed where they are, and may go elsewhere */
+    LINE_ELSE     /* something else */
+};
+
+static enum line_place place_of(struct line_text text)
+{
+    static const char *const last[] = {"if", "for", "while", "do", "switch", "return", "goto", "break", "continue"};
+    static const char *const other[] = {"else", "case", "default"};
+    size_t word = 0, length = text.length;
+    if (!length || *text.begin == '#' || (length > 1 && memcmp(text.begin, "//", 2) == 0))
+        return LINE_NOTHING;
+    while (word < text.length && text.begin[word] >= 'a' && text.begin[word] <= 'z')
+        word++;
+    for (size_t i = 0; i < sizeof last / sizeof *last; i++)
+        if (word == strlen(last[i]) && memcmp(text.begin, last[i], word) == 0)
+            return LINE_LAST;
+    for (size_t i = 0; i < sizeof other / sizeof *other; i++)
+        if (word == strlen(other[i]) && memcmp(text.begin, other[i], word) == 0)
+            return LINE_ELSE;
+    for (size_t i = 0; i + 1 < text.length && length == text.length; i++)
+        if (memcmp(text.begin + i, "//", 2) == 0)
+            length = i;
+    while (length && text.begin[length - 1] == ' ')
+        length--;
+    return length && text.begin[length - 1] == ';' && !strchr("{}", *text.begin) ? LINE_SAME : LINE_ELSE;
+}
+
+/* Statements that follow each other without a branch: those of one run have all run, or none. The compiler may have left
+ * instructions to some of them only where they are not executed. */
+struct straight {
+    int line[STRAIGHT_MOST], count;
+    size_t indent;
+};
+
+static void end_straight(struct lines *all, struct straight *run)
+{
+    bool ran = false;
+    for (int i = 0; i < run->count; i++)
+        ran = ran || all->line[run->line[i]].ran;
+    for (int i = 0; i < run->count; i++) {
+        struct line *line = &all->line[run->line[i]];
+        line->moved = ran && !line->ran;
+        line->ran = ran;
+    }
+    run->count = 0;
+}
+
+/* Finds the texts of the lines. */
+static void add_text(struct lines *all, const char *source)
+{
+    uint32_t number = 1, next;
+    struct line_text file = {NULL, 0};
+    struct straight run = {.count = 0};
+    for (const char *at = source; *at; number++) {
+        size_t length = strcspn(at, "\n"), indent = strspn(at, " \t");
+        indent = indent < length ? indent : length;
+        struct line_text text = {at + indent, length - indent};
+        at += length + (at[length] == '\n');
+        while (text.length && strchr(" \t\r", text.begin[text.length - 1]))
+            text.length--;
+        if (read_directive(text, &next, &file)) {
+            number = next - 1;
+            continue;
+        }
+        enum line_place place = place_of(text);
+        if (place == LINE_NOTHING)
+            continue;
+        if (place == LINE_ELSE || indent != run.indent || run.count == STRAIGHT_MOST)
+            end_straight(all, &run);
+        run.indent = indent;
+        for (int i = all->bucket[number % BUCKETS]; i >= 0; i = all->line[i].next)
+            if (all->line[i].number == number && !all->line[i].text.begin && is_file(&all->line[i], file)) {
+                all->line[i].text = text;
+                if (place != LINE_ELSE && run.count < STRAIGHT_MOST)
+                    run.line[run.count++] = i;
+            }
+        if (place == LINE_LAST)
+            end_straight(all, &run);
+    }
+    end_straight(all, &run);
 }
 
 /* ---- verdicts ---------------------------------------------------------------------------------------------------- */
@@ -200,14 +268,15 @@ int lines_judge(struct tw_runtime *rt, const struct tw_kernel *kernel, const cha
     memset(all.bucket, 0xff, sizeof all.bucket);
     *verdict = NULL;
     int status = emu_kernel_coverage(kernel, gather, &all);
-    if (status == TW_OK)
+    if (status == TW_OK && !all.failed) {
+        add_text(&all, source);
         status = emu_kernel_coverage(kernel, blame, &all);
+    }
     if (status == TW_OK && all.failed)
         status = TW_ERROR_MEMORY;
     if (status == TW_OK && !(*verdict = tw_alloc(rt, sizeof **verdict * (size_t)(all.count + 1))))
         status = TW_ERROR_MEMORY;
     if (status == TW_OK) {
-        add_text(&all, source);
         qsort(all.line, (size_t)all.count, sizeof *all.line, by_place);
         judge(&all, *verdict, count);
     }
