@@ -31,11 +31,10 @@ struct direct {
     struct plan_role *role;
     struct direct_op *op;
     int vector, threads;
-    bool *whole;  /* by symbol: `vector` divides it, as launches check */
     int barrier;  /* plan_some(the block's), once there is one */
     int depth;    /* loops around the step in hand */
     int *memo, *stamp, stamps;
-    int reads;    /* places read or written: names made unique */
+    int *kept;    /* by operation: plan_some(place) of a load whose tiles stay for later loops */
     bool swapped; /* ROW and COLUMN change places in what is imported */
     int layout;   /* of the step in hand; -1: any */
     const struct program_tile *tile; /* whose coordinates INDEX leaves are */
@@ -62,9 +61,9 @@ int direct_layout_of(const struct direct *d, int rows, int cols);
 /* The node of plan.fused for a node of the program as the operations' places are now; -1 out of memory. */
 int direct_value(struct direct *d, int node);
 
-/* The same for a coordinate, written so that row or column is its last term; for a condition, so that it compares row
- * or column with a bound within the tile of rows x cols. -1 out of memory. */
-int direct_coordinate(struct direct *d, int node);
+/* A coordinate (of plan.fused) written so that row or column is its last term. A condition of the program, written so
+ * that it compares row or column with a bound within the tile of rows x cols. -1 out of memory. */
+int direct_last(struct direct *d, int made);
 int direct_condition(struct direct *d, int node, int rows, int cols);
 
 /* ---- direct_keep.c ----------------------------------------------------------------------------------------------- */
@@ -76,6 +75,9 @@ struct direct_keep {
     int turns, first, load[8], load_count;
     bool all;
 };
-int direct_keep(struct direct *d, int loop, struct direct_keep *keep);
+void direct_keep(struct direct *d, int loop, struct direct_keep *keep);
+
+/* The place that holds what the load of a later loop would load; 0: none. `kept` is by operation. */
+int direct_kept(struct direct *d, const struct direct_keep *keep, const int *kept, int load);
 
 #endif

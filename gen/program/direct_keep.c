@@ -90,13 +90,13 @@ static int first_of(const struct direct *d, int loop)
     return -1;
 }
 
-int direct_keep(struct direct *d, int loop, struct direct_keep *keep)
+void direct_keep(struct direct *d, int loop, struct direct_keep *keep)
 {
     const struct program *p = d->program;
     int before = first_of(d, loop), first = before < 0 ? loop : before;
     *keep = (struct direct_keep){.first = first};
     if (p->op[loop].depth || p->op[loop].list >= 0 || !is_plain(d, loop) || !is_plain(d, first))
-        return 0;
+        return;
     int registers = 0;
     for (int i = first + 1; i < p->op[first].end; i++) {
         bool again = false;
@@ -111,7 +111,7 @@ int direct_keep(struct direct *d, int loop, struct direct_keep *keep)
         }
     }
     if (!keep->load_count || !registers)
-        return 0;
+        return;
     keep->turns = KEEP_REGISTERS / registers < KEEP_TURNS ? KEEP_REGISTERS / registers : KEEP_TURNS;
     const struct plan_loop *l = &d->plan->loop[plan_number(d->op[loop].loop)];
     int64_t from, to;
@@ -120,5 +120,12 @@ int direct_keep(struct direct *d, int loop, struct direct_keep *keep)
         keep->all = trips <= keep->turns;
         keep->turns = keep->all ? (int)trips : keep->turns;
     }
+}
+
+int direct_kept(struct direct *d, const struct direct_keep *keep, const int *kept, int load)
+{
+    for (int i = 0; i < keep->load_count; i++)
+        if (kept[keep->load[i]] && same_tile(d, keep->load[i], load))
+            return kept[keep->load[i]];
     return 0;
 }

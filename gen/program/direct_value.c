@@ -129,10 +129,9 @@ static int without(struct expr_graph *g, int node, enum expr_op op)
     return rest < 0 ? -1 : expr_binary(g, n.op, rest, other);
 }
 
-int direct_coordinate(struct direct *d, int node)
+int direct_last(struct direct *d, int made)
 {
     struct expr_graph *g = &d->plan->fused;
-    int made = direct_value(d, node);
     for (enum expr_op op = EXPR_ROW; made >= 0 && op <= EXPR_COLUMN; op++) {
         int rest = depends(g, made, op) ? without(g, made, op) : -1;
         if (rest >= 0 && !depends(g, rest, EXPR_ROW) && !depends(g, rest, EXPR_COLUMN)) {
