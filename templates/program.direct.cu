@@ -5,8 +5,9 @@
 //@ for _, s in ipairs(steps) do
 //@     if s.op == "global" and s.cols > 1 then
 //@         local name = plan.tensor[s.tensor].dtype
-//@         moved[name] = moved[name] or { loads = false, stores = false }
-//@         if has(s, "place") then moved[name].loads = true else moved[name].stores = true end
+//@         moved[name] = moved[name] or { loads = false, once = false, stores = false }
+//@         local use = has(s, "place") and (has(s, "once") and "once" or "loads") or "stores"
+//@         moved[name][use] = true
 //@     end
 //@     if has(s, "reduction") then folds[s.reduction] = true end
 //@ end
@@ -14,8 +15,8 @@
 //@ for _, t in ipairs(plan.tensor) do dtypes[t.dtype] = true end
 //@ for _, p in ipairs(plan.place) do
 //@     dtypes[p.dtype] = true
-//@     if has(p, "packed") and p.packed or p.kind == "shared" then
-//@         moved[p.dtype] = moved[p.dtype] or { loads = false, stores = false }
+//@     if has(p, "packed") and p.packed then
+//@         moved[p.dtype] = moved[p.dtype] or { loads = false, once = false, stores = false }
 //@     end
 //@ end
 //@ local vector = plan.layout[1].vector
@@ -31,7 +32,8 @@ ${banner}
 //@ include "blocks/math.cuh" fused = plan.fused
 
 //@ for name, uses in pairs(moved) do
-//@     include "blocks/vector.cuh" dtype = name, vector = vector, loads = uses.loads, stores = uses.stores
+//@     include "blocks/vector.cuh" dtype = name, vector = vector, loads = uses.loads, once = uses.once,
+//@         stores = uses.stores
 
 //@ end
 //@ for name in pairs(folds) do
@@ -43,7 +45,9 @@ extern "C" __global__ void __launch_bounds__(${launch.block}) ${entry}(const __g
 //@ for n, l in ipairs(plan.layout) do
 //@     local number, step, down = n - 1, l.across * l.vector, l.down
 //@     local rows, vectors = l.rows // l.down, l.cols // step
-    // Tiles of ${l.rows} x ${l.cols}: ${rows} rows a thread, ${down} apart, of ${vectors} vectors, ${step} columns apart.
+//@     local many = rows > 1 and rows .. " rows " .. down .. " apart" or "one row"
+//@     local wide = vectors > 1 and vectors .. " vectors " .. step .. " columns apart" or "one vector"
+    // Tiles of ${l.rows} x ${l.cols}: a thread has ${many}, of each ${wide}.
 //@     if l.down > 1 then
     const int row${number} = threadIdx.x / ${l.across};
 //@     else
@@ -95,13 +99,15 @@ extern "C" __global__ void __launch_bounds__(${launch.block}) ${entry}(const __g
 //@         if has(s, "kept") then
     #pragma unroll
     for (int turn = 0; turn < ${count}; ++turn) {
-        const i64 ${loop.name} = ${from} + turn * ${step};
+//@             local start = from == "0" and "" or from .. " + "
+        const i64 ${loop.name} = ${start}turn * ${step};
         if (${loop.name} >= ${to})
             break;
 //@         else
-//@             local less = has(s, "less") and " + " .. s.less * step or ""
+//@             local skipped = has(s, "less") and s.less * step or 0
+//@             if skipped > 0 then from = from == "0" and skipped or from .. " + " .. skipped end
     #pragma unroll 1
-    for (i64 ${loop.name} = ${from}${less}; ${loop.name} < ${to}; ${loop.name} += ${step}) {
+    for (i64 ${loop.name} = ${from}; ${loop.name} < ${to}; ${loop.name} += ${step}) {
 //@         end
 //@         deeper()
 //@         open[#open + 1] = n
@@ -114,21 +120,21 @@ extern "C" __global__ void __launch_bounds__(${launch.block}) ${entry}(const __g
     __syncthreads();
 
 //@     elseif s.call == "lanes" then
-//@         include "blocks/tile_lanes.cuh" step = s, place = plan.place[s.place], layout = plan.layout[s.layout + 1]
+    //@     include "blocks/tile_lanes.cuh" step = s, place = plan.place[s.place], layout = plan.layout[s.layout + 1]
 
 //@     elseif s.call == "share" or s.call == "gather" then
-//@         include "blocks/tile_share.cuh" step = s, scratch = plan.place[s.place], place = plan.place[s.place2],
+    //@     include "blocks/tile_share.cuh" step = s, scratch = plan.place[s.place], place = plan.place[s.place2],
 //@             layout = plan.layout[s.layout + 1], offset = plan.shared[s.place].offset
 
 //@     elseif s.call == "turn" and s.op == "scratch_read" then
-//@         include "blocks/tile_turned.cuh" step = s, place = plan.place[s.place2], layout = plan.layout[s.layout + 1],
+    //@     include "blocks/tile_turned.cuh" step = s, place = plan.place[s.place2], layout = plan.layout[s.layout + 1],
 //@             offset = plan.shared[s.place].offset
 
 //@     else
 //@         local place = has(s, "place") and plan.place[s.place] or {}
 //@         local tensor = s.tensor and plan.tensor[s.tensor] or {}
 //@         local shared = s.op == "scratch_write" and plan.shared[s.place].offset or 0
-//@         include "blocks/tile_step.cuh" step = s, text = place_step(n), place = place, tensor = tensor,
+    //@     include "blocks/tile_step.cuh" step = s, text = place_step(n), place = place, tensor = tensor,
 //@             layout = plan.layout[s.layout + 1], offset = shared
 
 //@     end

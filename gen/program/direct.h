@@ -19,6 +19,7 @@ struct direct_op {
     int turned;   /* those of them that are operands of transposed vectors */
     int place;    /* plan_some: where its tile is now */
     int loop;     /* LOOP: plan_some(index into plan.loop) */
+    bool plain;   /* LOOP: nothing within a turn makes threads wait for each other */
     int part;     /* REDUCE whose loop's end completes it: plan_some(place of what this thread has) */
     bool vector;  /* a tile of one row or column that is transposed: rows are columns to whoever reads it */
     bool aside;   /* LOAD or STORE of one row that is another operation's column: moved as a column */
@@ -67,6 +68,9 @@ int direct_last(struct direct *d, int made);
 int direct_condition(struct direct *d, int node, int rows, int cols);
 
 /* ---- direct_keep.c ----------------------------------------------------------------------------------------------- */
+
+/* Whether the body is without other loops and without reductions that its end does not complete. */
+bool direct_is_plain(const struct direct *d, int loop);
 
 /* Turns of the loop whose loads stay in registers for the loops behind it that load the same: 0, or how many. `load`
  * receives the operations, at most `most`; *all says that there are never more turns. A later loop of the same group

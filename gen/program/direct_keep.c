@@ -13,8 +13,7 @@ static bool same_range(const struct direct *d, int a, int b)
     return d->op[a].loop && d->op[a].loop == d->op[b].loop;
 }
 
-/* What a body may not hold: other loops, and reductions that its end does not complete. */
-static bool is_plain(const struct direct *d, int loop)
+bool direct_is_plain(const struct direct *d, int loop)
 {
     for (int i = loop + 1; i < d->program->op[loop].end; i++) {
         enum program_kind kind = d->program->op[i].kind;
@@ -95,7 +94,7 @@ void direct_keep(struct direct *d, int loop, struct direct_keep *keep)
     const struct program *p = d->program;
     int before = first_of(d, loop), first = before < 0 ? loop : before;
     *keep = (struct direct_keep){.first = first};
-    if (p->op[loop].depth || p->op[loop].list >= 0 || !is_plain(d, loop) || !is_plain(d, first))
+    if (p->op[loop].depth || p->op[loop].list >= 0 || !d->op[loop].plain || !d->op[first].plain)
         return;
     int registers = 0;
     for (int i = first + 1; i < p->op[first].end; i++) {
@@ -104,7 +103,7 @@ void direct_keep(struct direct *d, int loop, struct direct_keep *keep)
             continue;
         for (int l = first + 1; l < p->op_count; l++)
             for (int o = l + 1; p->op[l].kind == PROGRAM_LOOP && same_range(d, first, l) && o < p->op[l].end; o++)
-                again = again || (is_plain(d, l) && same_tile(d, i, o));
+                again = again || (same_tile(d, i, o));
         if (again && keep->load_count < 8) {
             keep->load[keep->load_count++] = i;
             registers += registers_of(d, i);

@@ -469,10 +469,13 @@ static int loop_variable(struct direct *d, int number)
     const struct program_op *o = &d->program->op[number];
     struct plan *p = d->plan;
     int from = direct_value(d, o->from), to = direct_value(d, o->to);
+    int64_t by = 1;
     if (from < 0 || to < 0)
         return failed(d, number);
+    if (!expr_is_int(d->program->graph, o->step, &by) || by < 1 || by > INT32_MAX)
+        return refuse(d, number, "the step of a loop is a constant; write range(from, to, 64)");
     for (int i = 0; i < p->loop_count; i++)
-        if (p->loop[i].from == from && p->loop[i].to == to && p->loop[i].step == o->step && !o->depth) {
+        if (p->loop[i].from == from && p->loop[i].to == to && p->loop[i].step == by && !o->depth) {
             d->op[number].loop = plan_some(i);
             return 0;
         }
@@ -483,7 +486,7 @@ static int loop_variable(struct direct *d, int number)
         return 3;
     if (p->loop_count)
         memcpy(grown, p->loop, sizeof *grown * (size_t)p->loop_count);
-    grown[p->loop_count] = (struct plan_loop){name, from, to, o->step};
+    grown[p->loop_count] = (struct plan_loop){name, from, to, (int)by};
     p->loop = grown;
     d->op[number].loop = plan_some(p->loop_count++);
     return 0;
@@ -696,8 +699,8 @@ static int lower_loop(struct direct *d, int loop)
     struct direct_keep keep;
     if (o->list >= 0)
         return refuse(d, loop, "loops over a list are not lowered here; write range(from, to, step)");
-    int status = loop_variable(d, loop);
-    status = status ? status : begin_carried(d, loop, total);
+    int status = begin_carried(d, loop, total);
+    d->op[loop].plain = direct_is_plain(d, loop);
     if (!status)
         direct_keep(d, loop, &keep);
     if (!status && keep.turns) {
@@ -884,6 +887,8 @@ static int lower(const struct program_lowering *l)
     d.role = family_add_role(l->plan, "block", 1, 0, d.threads / 32, 0);
     status = d.role ? decide_items(&d) : 3;
     status = status ? status : decide_tensors(&d);
+    for (int i = 0; i < d.program->op_count && !status; i++) /* first, as equal ranges are looked for */
+        status = d.program->op[i].kind == PROGRAM_LOOP ? loop_variable(&d, i) : 0;
     status = status ? status : lower_body(&d, 0, d.program->op_count);
     status = status ? status : reasons(&d);
     return status ? status : finish(&d);

@@ -27,7 +27,8 @@ if (${one}) {
 {
 //@ end
 //@ if step.call == "share" then
-    ${type} *const parts = (${type} *)(shared_memory + ${offset}) + ${group} * ${size};
+//@     local part = size > 1 and " * " .. size or ""
+    ${type} *const parts = (${type} *)(shared_memory + ${offset}) + ${group}${part};
 //@ else
     const ${type} *const parts = (const ${type} *)(shared_memory + ${offset});
 //@ end
@@ -55,10 +56,11 @@ if (${one}) {
 //@ if step.call == "share" then
     parts[${at}] = ${held};
 //@ else
+//@     local next = "group" .. (size > 1 and " * " .. size or "") .. (at ~= "0" and " + " .. at or "")
     ${held} = parts[${at}];
     #pragma unroll
     for (int group = 1; group < ${groups}; ++group)
-        ${held} = fold_${name}(${held}, parts[group * ${size} + ${at}]);
+        ${held} = fold_${name}(${held}, parts[${next}]);
 //@ end
 //@ if step.cols > 1 and vector > 1 then
 //@     shallower()

@@ -2,6 +2,7 @@
 //@ param dtype text
 //@ param vector int
 //@ param loads bool
+//@ param once bool
 //@ param stores bool
 //@ local size, type = bytes(dtype), ctype(dtype)
 //@ local total = size * vector
@@ -73,7 +74,8 @@ __device__ __forceinline__ ${dtype}_vector ${dtype}_join(const ${value} (&x)[${v
 }
 //@ local constraint = word == "u32" and "r" or word == "u64" and "l" or "h"
 //@ local moves = {}
-//@ if loads then moves[1] = { "load", "ld.global.nc" } moves[2] = { "load_once", "ld.global.cs.nc" } end
+//@ if loads then moves[1] = { "load", "ld.global.nc" } end
+//@ if once then moves[#moves + 1] = { "load_once", "ld.global.cs.nc" } end
 //@ local most = width == 8 and 2 or 4
 //@ for _, m in ipairs(moves) do
 //@     local name, op = m[1], m[2]
