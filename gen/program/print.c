@@ -90,12 +90,39 @@ static void put_call(const struct printer *w, const struct program_op *op)
 
 static void put_loop(const struct printer *w, const struct program_op *op)
 {
-    fprintf(w->out, "for %s = ", op->name);
+    fprintf(w->out, "for %s ", op->name);
+    if (op->list >= 0) {
+        const struct spec_tensor *t = &w->kernel->tensor[op->list];
+        fprintf(w->out, "in t.%s", t->name);
+        for (int d = 0; d + 1 < t->rank; d++) {
+            fputs("[", w->out);
+            put_node(w, op->at[d].start);
+            fputs("]", w->out);
+        }
+        fputs(" from ", w->out);
+    } else {
+        fputs("= ", w->out);
+    }
     put_node(w, op->from);
     fputs(" to ", w->out);
     put_node(w, op->to);
-    fputs(" by ", w->out);
-    put_node(w, op->step);
+    if (op->list < 0) {
+        fputs(" by ", w->out);
+        put_node(w, op->step);
+    }
+}
+
+/* Two parts of a loop's turns: the second one's values are those behind the loop. */
+static void put_combine(const struct printer *w, const struct program_op *loop)
+{
+    if (!loop->combine)
+        return;
+    fprintf(w->out, "%*sparts of it combine to ", 2 + 2 * loop->depth, "");
+    for (int i = 0; i < loop->carried; i++) {
+        fputs(i ? ", " : "", w->out);
+        put_node(w, loop->combine[i]);
+    }
+    fputc('\n', w->out);
 }
 
 static void put_op(const struct printer *w, int index)
@@ -134,6 +161,8 @@ static void put_op(const struct printer *w, int index)
     }
     put_edges(w, op->tile.rows ? &op->tile : &op->arg[0]);
     fputc('\n', w->out);
+    if (op->kind == PROGRAM_RESULT && op->which == loop->carried - 1)
+        put_combine(w, loop);
 }
 
 static void put_items(const struct printer *w)

@@ -90,10 +90,12 @@ struct program_op {
     int which;           /* PARAM, RESULT: which carried value */
     int from, to, step;  /* LOOP: INT nodes over AT, SYMBOL, LOOP, data; step is a positive constant */
     int end;             /* LOOP: its END */
-    int list;            /* LOOP: the tensor whose entries the variable takes in turn, its coordinate counting from..to;
-                            -1: a range */
+    int list;            /* LOOP: the tensor whose entries the variable takes in turn, the coordinate in its last dim
+                            counting from..to, those of the others in `at`; -1: a range */
     int carried;         /* LOOP: values */
     struct program_tile *value; /* LOOP: first values; END: those carried on; by `carried`. */
+    int *combine;        /* LOOP: what two parts of the turns make together, by `carried`: elementwise nodes in which
+                            the PARAM's TILE is of the one part and the RESULT's TILE of the other; NULL: not given */
 };
 
 /* Work items: one for each step of each axis, the last axis varying fastest. */
@@ -101,6 +103,7 @@ struct program_axis {
     const char *name;
     int extent;          /* INT node over SYMBOL; -1: items do not run along it */
     int tile;            /* elements of the axis that one item takes; 0: the axis has no tile */
+    int cluster;         /* items along it that make a cluster, where the spec says so; 0: not given */
 };
 
 struct program {

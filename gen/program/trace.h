@@ -1,6 +1,9 @@
 /* Between the files of the tracer: trace.c (a kernel's program from its table), trace_ops.c (the words of programs),
- * trace_loop.c (loops), trace_tile.c (shapes, indices, edges), trace_check.c (what a whole program must fulfil).
+ * trace_fields.c (axes, tile, grid, ahead, via), trace_access.c (coordinates), trace_loop.c (loops), trace_tile.c
+ (shapes, indices, edges), trace_lua.c (plain Lua
+ * over traced values), trace_check.c (what a whole program must fulfil).
  *
+
  * They run below sandbox_try: an error leaves through longjmp, so whatever is allocated hangs on the spec's arena, on
  * the kernel's graph or on Lua. */
 #ifndef TW_GEN_PROGRAM_TRACE_H
@@ -25,6 +28,20 @@ struct trace {
     int provisional; /* > 0: carried extents and types are not known yet; the body is traced again */
 };
 
+/* ---- trace_fields.c ---------------------------------------------------------------------------------------------- */
+
+int trace_axis(const struct spec_kernel *k, const char *name); /* its position, -1 */
+void trace_grid(struct reader *r, int table);
+
+/* A dim without axes belongs to the one axis of its extent, else to the axis that is called as its symbol (R and r). */
+void trace_infer_axes(struct reader *r);
+
+/* Puts tile and cluster of an architecture's fields over those of p; true: it has some. Leaves tables on the stack. */
+bool trace_arch_fields(struct reader *r, int table, const char *arch, struct program *p);
+
+/* Reads `ahead` and `via`, by the names of operations. */
+void trace_how(struct reader *r, int table);
+
 /* ---- trace_tile.c ------------------------------------------------------------------------------------------------ */
 
 /* Replaces leaves of a node. -1 keeps a leaf; `index` NULL keeps INDEX leaves. */
@@ -35,6 +52,9 @@ struct trace_leaves {
 int trace_replace(struct trace *t, int node, const struct trace_leaves *leaves);
 
 bool trace_has(const struct trace *t, int node, enum expr_op op); /* the node needs such a leaf */
+
+/* The operations whose results the node needs, in an array on top of the Lua stack, to be popped. */
+int trace_leaf_operations(const struct trace *t, int node, int **leaf);
 
 /* The node differs from turn to turn of the loop that LOOP op `loop` begins. */
 bool trace_varies(const struct trace *t, int node, int loop);
@@ -64,14 +84,46 @@ int trace_append(struct trace *t, const struct program_op *op, const char *word)
 struct value trace_result(struct trace *t, int op);
 enum expr_type trace_type(enum tw_dtype dtype); /* of a tile's leaf */
 
-/* Makes the words of programs globals, or takes them away again. */
-void trace_open_words(struct reader *r);
-void trace_close_words(struct reader *r);
+/* While a program is traced, `load` is a word. */
+void trace_open_load(struct reader *r, bool open);
+
+/* Marks the tensor as read; an error where the kernel writes it. */
+struct spec_tensor *trace_read(struct trace *t, int tensor, const char *word);
+
+void trace_expect_arguments(lua_State *L, const char *word, int least, int most, const char *form);
+
+/* ---- trace_access.c ---------------------------------------------------------------------------------------------- */
+
+/* What a load or store addresses. */
+struct trace_access {
+    int tensor;
+    struct program_coordinate at[SPEC_MAX_RANK];
+    bool span[SPEC_MAX_RANK];
+    int gathered;                /* dim, -1 */
+    struct program_tile numbers; /* of a gather */
+    struct program_tile tile;    /* extents, indices and conditions; set by trace_lay_out */
+};
+
+/* Reads the tensor at argument 1 and a coordinate for each dim behind it, then behind_least to behind_most arguments
+ * more, which are left alone. */
+struct trace_access trace_read_access(struct trace *t, const char *word, int behind_least, int behind_most,
+                                      bool numbers);
+
+/* The tile from the coordinates. `upright`: a single span runs along the rows. */
+void trace_lay_out(struct trace *t, const char *word, struct trace_access *a, bool upright);
+
+int trace_span(lua_State *L);  /* span(start, length [, limit]) */
+int trace_range(lua_State *L); /* range(from, to [, step]) */
+int trace_list(lua_State *L);  /* list(t.X, place, ..., from, to) */
 
 /* ---- trace_loop.c ------------------------------------------------------------------------------------------------ */
 
-int trace_range(lua_State *L); /* range(from, to [, step]) */
-int trace_loop(lua_State *L);  /* loop(name, range, { first values }, body) */
+int trace_loop(lua_State *L); /* loop(name, range, { first values }, body [, options]) */
+
+/* ---- trace_lua.c ------------------------------------------------------------------------------------------------- */
+
+/* For sandbox_on_line: raises an error where the line makes a Lua boolean of a traced value. */
+void trace_look_at_line(lua_State *L, lua_Debug *ar);
 
 /* ---- trace_check.c ----------------------------------------------------------------------------------------------- */
 
@@ -91,6 +143,8 @@ struct trace_span {
 struct trace_range {
     int from, to;
     int64_t step;
+    int list;                                    /* tensor, -1 */
+    struct program_coordinate at[SPEC_MAX_RANK]; /* of the list: places of its leading dims */
     int body;
 };
 

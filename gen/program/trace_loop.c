@@ -81,7 +81,7 @@ static int join_condition(struct trace *t, const struct loop_call *c, int i, int
 {
     if (now >= 0 && trace_varies(t, now, c->at))
         sandbox_fault(
-            t->r->L, "PROGRAM-EDGE", NULL,
+            t->r->L, "PROGRAM-EDGE", "loop",
             "the edge of carried value %d of loop '%s' moves from turn to turn: its spans depend on the loop's "
             "variable; carry a value of constant place",
             i + 1, c->name);
@@ -98,12 +98,12 @@ static struct program_tile join(struct trace *t, const struct loop_call *c, int 
     lua_State *L = t->r->L;
     bool open = is_integer_constant(t, &c->first[i]);
     if (type == EXPR_PRED)
-        sandbox_fault(L, "PROGRAM-CARRIED", NULL,
+        sandbox_fault(L, "PROGRAM-CARRIED", "loop",
                       "carried value %d of loop '%s' becomes a condition; where(condition, 1, 0) makes a number of it",
                       i + 1, c->name);
     if ((was->rows && now->rows && was->rows != now->rows) ||
         (was->columns && now->columns && was->columns != now->columns))
-        sandbox_fault(L, "PROGRAM-CARRIED", NULL,
+        sandbox_fault(L, "PROGRAM-CARRIED", "loop",
                       "carried value %d of loop '%s' begins as %s and is %s after a turn; it keeps its extents%s",
                       i + 1, c->name, trace_shape(t, was->rows, was->columns), trace_shape(t, now->rows, now->columns),
                       was->rows == 1 && was->columns == 1 ? ": zeros(), rows(v) and columns(v) take those of the body"
@@ -113,12 +113,12 @@ static struct program_tile join(struct trace *t, const struct loop_call *c, int 
     if (!was->columns)
         tile.columns = now->columns;
     if (trace_type(was->dtype) == EXPR_INT && type == EXPR_REAL && !open)
-        sandbox_fault(L, "PROGRAM-CARRIED", NULL,
+        sandbox_fault(L, "PROGRAM-CARRIED", "loop",
                       "carried value %d of loop '%s' begins as a whole number and is none after a turn; begin with "
                       "x * 1.0",
                       i + 1, c->name);
     if (trace_type(was->dtype) == EXPR_REAL && type == EXPR_INT && !is_integer_constant(t, now) && !t->provisional)
-        sandbox_fault(L, "PROGRAM-CARRIED", NULL,
+        sandbox_fault(L, "PROGRAM-CARRIED", "loop",
                       "carried value %d of loop '%s' begins as fp32 and is a whole number after a turn; return x * 1.0",
                       i + 1, c->name);
     if (type == EXPR_REAL)
@@ -225,6 +225,79 @@ static void finish(struct trace *t, struct loop_call *c)
     t->p->op[c->at].value = first;
 }
 
+/* ---- combine --------------------------------------------------------------------------------------------------- */
+
+/* Whether the options at 5 have a function combine; anything else that they have is an error. */
+static bool has_combine(struct trace *t, const struct loop_call *c)
+{
+    lua_State *L = t->r->L;
+    int count;
+    if (lua_isnil(L, 5))
+        return false;
+    if (!lua_istable(L, 5))
+        sandbox_fault(L, "PROGRAM-CALL", "loop",
+                      "loop takes options last, { combine = function(a, b) ... end }, this is %s", describe(t->r, 5));
+    struct key *key = sorted_keys(t->r, 5, &count);
+    for (int i = 0; i < count; i++)
+        if (!key[i].name || strcmp(key[i].name, "combine") != 0)
+            sandbox_fault(L, "PROGRAM-CALL", "loop", "loop has no option %s; it has combine",
+                          key[i].name ? key[i].name : "at a position");
+    if (count == 0)
+        return false;
+    if (c->count == 0)
+        sandbox_fault(L, "PROGRAM-CARRIED", "combine", "loop '%s' carries nothing that could be combined", c->name);
+    if (lua_getfield(L, 5, "combine") != LUA_TFUNCTION)
+        sandbox_fault(L, "PROGRAM-CALL", "combine",
+                      "combine takes a function(a, b) of two lists of carried values, this is %s",
+                      describe(t->r, lua_gettop(L)));
+    lua_pop(L, 1);
+    return true;
+}
+
+/* A list of the carried values as the PARAMs or the RESULTs give them. */
+static void push_part(struct trace *t, const struct loop_call *c, int first)
+{
+    lua_newtable(t->r->L);
+    for (int i = 0; i < c->count; i++) {
+        struct value v = trace_result(t, first + i);
+        push_value(t->r, &v);
+        lua_rawseti(t->r->L, -2, i + 1);
+    }
+}
+
+/* Behind the RESULTs: a and b are tiles of the same extents, element by element. */
+static void trace_combine(struct trace *t, const struct loop_call *c)
+{
+    lua_State *L = t->r->L;
+    int before = t->p->op_count, *node = arena_alloc(t->r->arena, (size_t)c->count * sizeof *node);
+    reader_check(t->r, node);
+    lua_getfield(L, 5, "combine");
+    push_part(t, c, c->at + 1);
+    push_part(t, c, t->p->op[c->at].end + 1);
+    lua_call(L, 2, 1);
+    if (t->p->op_count != before)
+        sandbox_fault(L, "PROGRAM-CARRIED", "combine",
+                      "combine is arithmetic on the carried values, element by element, and no operation stands in it");
+    if (!lua_istable(L, -1) || (int)lua_rawlen(L, -1) != c->count)
+        sandbox_fault(L, "PROGRAM-CARRIED", "combine", "combine of loop '%s' returns a list of %d value%s, this is %s",
+                      c->name, c->count, c->count == 1 ? "" : "s", describe(t->r, lua_gettop(L)));
+    for (int i = 0; i < c->count; i++) {
+        lua_rawgeti(L, -1, i + 1);
+        struct program_tile tile = trace_take(t, lua_gettop(L));
+        const struct program_tile *as = &c->carried[i];
+        if (tile.rows != as->rows || tile.columns != as->columns ||
+            t->p->graph->node[tile.node].type != trace_type(as->dtype))
+            sandbox_fault(L, "PROGRAM-CARRIED", "combine",
+                          "combine of loop '%s' makes value %d %s, the loop carries %s %s", c->name, i + 1,
+                          trace_shape(t, tile.rows, tile.columns), trace_shape(t, as->rows, as->columns),
+                          tw_dtype_name(as->dtype));
+        node[i] = tile.node;
+        lua_pop(L, 1);
+    }
+    lua_pop(L, 1);
+    t->p->op[c->at].combine = node;
+}
+
 /* True: there was nothing to close. */
 static bool close_extents(struct program_tile *tile)
 {
@@ -250,12 +323,13 @@ int trace_loop(lua_State *L)
     if (!lua_isfunction(L, 4))
         sandbox_fault(L, "PROGRAM-CALL", "loop", "loop takes a function of its turn, this is %s; write %s",
                       describe(t->r, 4), form);
-    if (!lua_isnil(L, 5))
-        sandbox_fault(L, "PROGRAM-LATER", "loop", "loop takes no options yet; take the last argument out");
+    bool combines = has_combine(t, &c);
     struct program_op loop = trace_op(PROGRAM_LOOP);
     loop.name = c.name;
     loop.from = c.range->from;
     loop.to = c.range->to;
+    loop.list = c.range->list;
+    memcpy(loop.at, c.range->at, sizeof loop.at);
     loop.step = made(t->r, expr_int(t->p->graph, c.range->step));
     loop.carried = c.count;
     c.at = trace_append(t, &loop, "loop");
@@ -292,5 +366,7 @@ int trace_loop(lua_State *L)
         struct value v = trace_result(t, trace_append(t, &op, "loop"));
         push_value(t->r, &v);
     }
+    if (combines)
+        trace_combine(t, &c);
     return c.count;
 }

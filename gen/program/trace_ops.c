@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST_LENGTH = 1 << 20, MOST_OPS = 4096 };
+enum { MOST_OPS = 4096 };
 
 struct trace *trace_of(lua_State *L, const char *word)
 {
@@ -87,7 +87,7 @@ static void refuse_condition(struct trace *t, const struct program_tile *tile, c
                       "%s takes numbers, this is a condition; where(condition, 1, 0) makes a number of it", word);
 }
 
-static void expect_arguments(lua_State *L, const char *word, int least, int most, const char *form)
+void trace_expect_arguments(lua_State *L, const char *word, int least, int most, const char *form)
 {
     int count = lua_gettop(L);
     if (count < least || count > most)
@@ -95,277 +95,25 @@ static void expect_arguments(lua_State *L, const char *word, int least, int most
                       most > least ? " or more" : "", most == 1 ? "" : "s", count, form);
 }
 
-/* ---- coordinates ----------------------------------------------------------------------------------------------- */
-
-/* A whole number that sizes, places, loops and elements of tensors decide; never what an operation gave. */
-static int place_node(struct trace *t, const struct value *v, const char *word, const char *what)
-{
-    lua_State *L = t->r->L;
-    const struct expr_graph *g = t->p->graph;
-    if (g->node[v->node].type != EXPR_INT)
-        sandbox_fault(L, "PROGRAM-COORDINATE", word,
-                      "%s of %s is a whole number, this is %s; index arithmetic takes //", what, word,
-                      type_word(g->node[v->node].type));
-    if (trace_has(t, v->node, EXPR_TILE))
-        sandbox_fault(L, "PROGRAM-COORDINATE", word,
-                      "%s of %s comes from sizes, at, loops and elements of tensors such as t.table[at.b], not from a "
-                      "tile; rows by their numbers are loaded by gather(t.X, numbers, all)",
-                      what, word);
-    if (trace_has(t, v->node, EXPR_ROW) || trace_has(t, v->node, EXPR_COLUMN) || trace_has(t, v->node, EXPR_INDEX))
-        sandbox_fault(L, "PROGRAM-COORDINATE", word,
-                      "%s of %s is one place for the whole tile; row(), column() and index() differ from element to "
-                      "element, write span(start, length)",
-                      what, word);
-    return v->node;
-}
-
-/* An argument as such a number; *body becomes the deeper of both. */
-static int place_at(struct trace *t, int index, const char *word, const char *what, struct value *where)
-{
-    int64_t integer;
-    if (exact_integer(t->r->L, index, &integer))
-        return made(t->r, expr_int(t->p->graph, integer));
-    if (lua_type(t->r->L, index) != LUA_TNUMBER && !is_symbolic(t->r->L, index))
-        sandbox_fault(t->r->L, "PROGRAM-COORDINATE", word, "%s of %s is a whole number or an expression, this is %s",
-                      what, word, describe(t->r, index));
-    struct value v = value_at(t->r, index), both[2] = {*where, v};
-    program_merge(t->r, word, both, 2, where);
-    return place_node(t, &v, word, what);
-}
-
-static int64_t constant_at(struct trace *t, int index, const char *word, const char *what)
-{
-    lua_State *L = t->r->L;
-    int64_t value = 0;
-    bool constant = exact_integer(L, index, &value);
-    if (!constant && luaL_testudata(L, index, TYPE_EXPRESSION)) {
-        struct value v = value_at(t->r, index);
-        constant = expr_is_int(t->p->graph, v.node, &value);
-    }
-    if (!constant)
-        sandbox_fault(L, "PROGRAM-EXTENT", word,
-                      "the %s of %s is a constant whole number, this is %s; write a number or a size of tile", what,
-                      word, describe(t->r, index));
-    if (value < 1 || value > MOST_LENGTH)
-        sandbox_fault(L, "PROGRAM-EXTENT", word, "the %s of %s is %lld; write 1 to %d", what, word, (long long)value,
-                      MOST_LENGTH);
-    return value;
-}
-
-/* span(start, length [, limit]) */
-static int make_span(lua_State *L)
-{
-    struct trace *t = trace_of(L, "span");
-    expect_arguments(L, "span", 2, 3, "span(start, length) or span(start, length, limit)");
-    struct value where = plain_value(t->r, made(t->r, expr_int(t->p->graph, 0)));
-    struct trace_span span = {.limit = -1};
-    span.start = place_at(t, 1, "span", "the start", &where);
-    span.length = constant_at(t, 2, "span", "length");
-    if (!lua_isnoneornil(L, 3))
-        span.limit = place_at(t, 3, "span", "the limit", &where);
-    span.body = where.body;
-    struct trace_span *made_span = lua_newuserdatauv(L, sizeof span, 0);
-    *made_span = span;
-    luaL_setmetatable(L, TYPE_SPAN);
-    return 1;
-}
-
-int trace_range(lua_State *L)
-{
-    struct trace *t = trace_of(L, "range");
-    expect_arguments(L, "range", 2, 3, "range(from, to) or range(from, to, step)");
-    struct value where = plain_value(t->r, made(t->r, expr_int(t->p->graph, 0)));
-    struct trace_range range = {.step = 1};
-    range.from = place_at(t, 1, "range", "the first value", &where);
-    range.to = place_at(t, 2, "range", "the end", &where);
-    if (!lua_isnoneornil(L, 3))
-        range.step = constant_at(t, 3, "range", "step");
-    range.body = where.body;
-    struct trace_range *made_range = lua_newuserdatauv(L, sizeof range, 0);
-    *made_range = range;
-    luaL_setmetatable(L, TYPE_RANGE);
-    return 1;
-}
-
-/* What a load or store addresses. */
-struct access {
-    int tensor;
-    struct program_coordinate at[SPEC_MAX_RANK];
-    bool span[SPEC_MAX_RANK];
-    int gathered;                /* dim, -1 */
-    struct program_tile numbers; /* of a gather */
-    struct program_tile tile;    /* extents, indices and conditions */
-};
-
-/* The tensor at argument 1. */
-static int tensor_at(struct trace *t, const char *word)
-{
-    lua_State *L = t->r->L;
-    const struct element *e = luaL_testudata(L, 1, TYPE_ELEMENT);
-    if (!e || e->count)
-        sandbox_fault(L, "PROGRAM-CALL", word, "%s takes a tensor of the kernel first, this is %s; write %s(t.X, ...)",
-                      word, describe(t->r, 1), word);
-    if (e->epoch != t->r->epoch)
-        luaL_error(L, "this tensor belongs to another function; use the argument t of the program");
-    return e->tensor;
-}
-
-static void read_coordinate(struct trace *t, const char *word, struct access *a, int d, int index, bool numbers)
-{
-    lua_State *L = t->r->L;
-    struct spec_kernel *k = reader_kernel(t->r);
-    const struct spec_tensor *tensor = &k->tensor[a->tensor];
-    const struct trace_span *span = luaL_testudata(L, index, TYPE_SPAN);
-    struct program_coordinate *c = &a->at[d];
-    *c = (struct program_coordinate){.limit = -1};
-    int64_t extent;
-    if (span) {
-        struct value v = {.epoch = t->r->epoch, .body = span->body};
-        program_check_body(t->r, &v);
-        *c = (struct program_coordinate){span->start, (int)span->length, span->limit, false};
-        a->span[d] = true;
-        return;
-    }
-    if (luaL_testudata(L, index, TYPE_ALL)) {
-        if (!expr_is_int(&k->shape, tensor->dim[d], &extent))
-            sandbox_fault(L, "PROGRAM-EXTENT", word,
-                          "all takes a dim of constant extent, and dim %d of %s is known at launch only; write "
-                          "span(start, length)",
-                          d + 1, tensor->name);
-        if (extent > MOST_LENGTH)
-            sandbox_fault(L, "PROGRAM-EXTENT", word, "dim %d of %s has %lld elements, too many for a tile; write span",
-                          d + 1, tensor->name, (long long)extent);
-        *c = (struct program_coordinate){made(t->r, expr_int(t->p->graph, 0)), (int)extent, -1, false};
-        a->span[d] = true;
-        return;
-    }
-    if (numbers && is_symbolic(L, index)) {
-        struct value v = value_at(t->r, index);
-        if (trace_has(t, v.node, EXPR_TILE)) {
-            if (a->gathered >= 0)
-                sandbox_fault(L, "PROGRAM-COORDINATE", word, "%s takes one dim by row numbers, these are two", word);
-            a->gathered = d;
-            a->numbers = trace_resolve(t, &v);
-            c->start = made(t->r, expr_int(t->p->graph, 0));
-            return;
-        }
-    }
-    char what[32];
-    snprintf(what, sizeof what, "coordinate %d", d + 1);
-    struct value where = plain_value(t->r, made(t->r, expr_int(t->p->graph, 0)));
-    c->start = place_at(t, index, word, what, &where);
-}
-
-/* Conditions that the positions of a span must fulfil to be inside. */
-static int inside(struct trace *t, const struct program_coordinate *c, int position, int extent)
-{
-    struct reader *r = t->r;
-    struct expr_graph *g = t->p->graph;
-    int condition = -1, zero = made(r, expr_int(g, 0));
-    if (!trace_natural(t, c->start))
-        condition = made(r, expr_binary(g, EXPR_GE, position, zero));
-    if (!trace_at_most(t, c->start, c->length, extent))
-        condition = trace_and(t, condition, made(r, expr_binary(g, EXPR_LT, position, extent)));
-    if (c->limit >= 0 && !trace_at_most(t, c->start, c->length, c->limit))
-        condition = trace_and(t, condition, made(r, expr_binary(g, EXPR_LT, position, c->limit)));
-    return condition;
-}
-
-/* Extents, indices and conditions from the coordinates. `upright`: a single span runs along the rows. */
-static void lay_out(struct trace *t, const char *word, struct access *a, bool upright)
-{
-    struct reader *r = t->r;
-    struct expr_graph *g = t->p->graph;
-    const struct spec_kernel *k = reader_kernel(r);
-    const struct spec_tensor *tensor = &k->tensor[a->tensor];
-    int last = -1, spans = 0;
-    int64_t rows = 1;
-    for (int d = 0; d < tensor->rank; d++)
-        if (a->span[d])
-            last = d, spans++;
-    if (upright && spans == 1 && a->gathered < 0)
-        last = -1;
-    if (a->gathered >= 0 && (spans > 1 || a->gathered > last))
-        sandbox_fault(
-            r->L, "PROGRAM-COORDINATE", word,
-            "%s takes row numbers in one dim and a span in a later one, which becomes the columns; other dims "
-            "are places",
-            word);
-    for (int d = 0; d < tensor->rank; d++)
-        if (a->span[d] && d != last)
-            rows *= a->at[d].length;
-    if (a->gathered >= 0)
-        rows = a->numbers.rows;
-    if (rows > MOST_LENGTH)
-        sandbox_fault(r->L, "PROGRAM-EXTENT", word, "the spans of %s make %lld rows; write shorter ones, up to %d",
-                      word, (long long)rows, MOST_LENGTH);
-    a->tile = program_no_tile;
-    a->tile.rows = (int)rows;
-    a->tile.columns = last >= 0 ? a->at[last].length : 1;
-    int64_t inner = rows;
-    int zero = made(r, expr_int(g, 0)), row = rows > 1 ? made(r, expr_leaf(g, EXPR_ROW, EXPR_INT, 0)) : zero;
-    for (int d = 0; d < tensor->rank; d++) {
-        struct program_coordinate *c = &a->at[d];
-        int position = zero;
-        if (a->span[d] && d == last) {
-            c->column = true;
-            position = c->length > 1 ? made(r, expr_leaf(g, EXPR_COLUMN, EXPR_INT, 0)) : zero;
-        } else if (a->span[d]) {
-            bool outermost = inner == rows;
-            inner /= c->length;
-            position = made(r, expr_binary(g, EXPR_FLOORDIV, row, made(r, expr_int(g, inner))));
-            if (!outermost)
-                position = made(r, expr_binary(g, EXPR_MOD, position, made(r, expr_int(g, c->length))));
-        }
-        position = d == a->gathered ? a->numbers.node : made(r, expr_binary(g, EXPR_ADD, c->start, position));
-        if (a->span[d]) {
-            int extent = made(r, expr_import(g, &k->shape, tensor->dim[d]));
-            int *valid = c->column ? &a->tile.valid_column : &a->tile.valid_row;
-            *valid = trace_and(t, *valid, inside(t, c, position, extent));
-        }
-        if (tensor->axis[d] >= 0)
-            a->tile.index[tensor->axis[d]] = position;
-    }
-    if (a->gathered >= 0)
-        a->tile.valid_row = trace_and(t, a->tile.valid_row, a->numbers.valid_row);
-}
-
-/* Reads the tensor and its coordinates, arguments 1 to 1 + rank; more behind them are left alone. */
-static struct access read_access(struct trace *t, const char *word, int behind_least, int behind_most, bool numbers)
-{
-    lua_State *L = t->r->L;
-    struct access a = {.tensor = tensor_at(t, word), .gathered = -1};
-    const struct spec_tensor *tensor = &reader_kernel(t->r)->tensor[a.tensor];
-    int given = lua_gettop(L) - 1;
-    a.numbers = program_no_tile;
-    if (given < tensor->rank + behind_least || given > tensor->rank + behind_most)
-        sandbox_fault(L, "PROGRAM-COORDINATE", word,
-                      "%s has %d dim%s, and %s takes a place or a span for each%s; %d are given", tensor->name,
-                      tensor->rank, tensor->rank == 1 ? "" : "s", word, behind_least ? ", then the value" : "", given);
-    for (int d = 0; d < tensor->rank; d++)
-        read_coordinate(t, word, &a, d, d + 2, numbers);
-    return a;
-}
-
 /* ---- loads and stores ------------------------------------------------------------------------------------------ */
 
-static struct spec_tensor *input_of(struct trace *t, const struct access *a, const char *word)
+struct spec_tensor *trace_read(struct trace *t, int tensor, const char *word)
 {
-    struct spec_tensor *tensor = &reader_kernel(t->r)->tensor[a->tensor];
-    if (tensor->out)
+    struct spec_tensor *read = &reader_kernel(t->r)->tensor[tensor];
+    if (read->out)
         sandbox_fault(t->r->L, "PROGRAM-ACCESS", word,
                       "%s is written by this kernel and cannot be read in it; pass what it held before as another "
                       "tensor",
-                      tensor->name);
-    tensor->read = true;
-    return tensor;
+                      read->name);
+    read->read = true;
+    return read;
 }
 
 static int load(lua_State *L)
 {
     struct trace *t = trace_of(L, "load");
-    struct access a = read_access(t, "load", 0, 0, false);
-    const struct spec_tensor *tensor = input_of(t, &a, "load");
+    struct trace_access a = trace_read_access(t, "load", 0, 0, false);
+    const struct spec_tensor *tensor = trace_read(t, a.tensor, "load");
     bool spans = false;
     for (int d = 0; d < tensor->rank; d++)
         spans |= a.span[d];
@@ -374,7 +122,7 @@ static int load(lua_State *L)
             L, "PROGRAM-COORDINATE", "load",
             "this is one element of %s, no tile; write t.%s[...] with a place for each dim, or span(start, 1)",
             tensor->name, tensor->name);
-    lay_out(t, "load", &a, false);
+    trace_lay_out(t, "load", &a, false);
     struct program_op op = trace_op(PROGRAM_LOAD);
     op.tensor = a.tensor;
     memcpy(op.at, a.at, sizeof op.at);
@@ -384,7 +132,7 @@ static int load(lua_State *L)
 }
 
 /* The numbers of rows, one a row: 1 x n is turned. */
-static void upright_numbers(struct trace *t, struct access *a, const char *word)
+static void upright_numbers(struct trace *t, struct trace_access *a, const char *word)
 {
     if (a->gathered < 0)
         sandbox_fault(t->r->L, "PROGRAM-COORDINATE", word,
@@ -404,7 +152,8 @@ static void upright_numbers(struct trace *t, struct access *a, const char *word)
         turn.tile.valid_column = trace_replace(t, a->numbers.valid_row, &swap);
         for (int i = 0; i < SPEC_MAX_AXES; i++)
             turn.tile.index[i] = trace_replace(t, turn.tile.index[i], &swap);
-        a->numbers = t->p->op[trace_append(t, &turn, word)].tile;
+        int at = trace_append(t, &turn, word); /* moves p->op */
+        a->numbers = t->p->op[at].tile;
     }
     if (a->numbers.columns != 1 && !t->provisional)
         sandbox_fault(t->r->L, "PROGRAM-SHAPE", word, "row numbers of %s are n x 1 or 1 x n, these are %s", word,
@@ -414,10 +163,10 @@ static void upright_numbers(struct trace *t, struct access *a, const char *word)
 static int gather(lua_State *L)
 {
     struct trace *t = trace_of(L, "gather");
-    struct access a = read_access(t, "gather", 0, 0, true);
-    const struct spec_tensor *tensor = input_of(t, &a, "gather");
+    struct trace_access a = trace_read_access(t, "gather", 0, 0, true);
+    const struct spec_tensor *tensor = trace_read(t, a.tensor, "gather");
     upright_numbers(t, &a, "gather");
-    lay_out(t, "gather", &a, false);
+    trace_lay_out(t, "gather", &a, false);
     struct program_op op = trace_op(PROGRAM_GATHER);
     op.tensor = a.tensor;
     memcpy(op.at, a.at, sizeof op.at);
@@ -429,13 +178,13 @@ static int gather(lua_State *L)
 }
 
 /* The value at argument `index` laid over the place that is written. */
-static struct program_tile take_stored(struct trace *t, const char *word, struct access *a, int index)
+static struct program_tile take_stored(struct trace *t, const char *word, struct trace_access *a, int index)
 {
     lua_State *L = t->r->L;
     const struct spec_tensor *tensor = &reader_kernel(t->r)->tensor[a->tensor];
     struct value v = value_at(t->r, index);
     struct program_tile *own = &v.tile;
-    lay_out(t, word, a, own->columns == 1 && own->rows > 1);
+    trace_lay_out(t, word, a, own->columns == 1 && own->rows > 1);
     if ((own->rows > 1 && own->rows != a->tile.rows) || (own->columns > 1 && own->columns != a->tile.columns))
         sandbox_fault(L, "PROGRAM-SHAPE", word, "the place in %s is %s, the value is %s; write spans of its extents",
                       tensor->name, trace_shape(t, a->tile.rows, a->tile.columns),
@@ -459,7 +208,7 @@ static struct program_tile take_stored(struct trace *t, const char *word, struct
     return tile;
 }
 
-static void expect_output(struct trace *t, const struct access *a, const char *word)
+static void expect_output(struct trace *t, const struct trace_access *a, const char *word)
 {
     const struct spec_tensor *tensor = &reader_kernel(t->r)->tensor[a->tensor];
     if (!tensor->out)
@@ -470,7 +219,7 @@ static void expect_output(struct trace *t, const struct access *a, const char *w
 static int store_as(lua_State *L, enum program_kind kind, const char *word)
 {
     struct trace *t = trace_of(L, word);
-    struct access a = read_access(t, word, 1, 1, false);
+    struct trace_access a = trace_read_access(t, word, 1, 1, false);
     expect_output(t, &a, word);
     struct program_op op = trace_op(kind);
     op.tensor = a.tensor;
@@ -494,7 +243,7 @@ static int store_add(lua_State *L)
 static int scatter_add(lua_State *L)
 {
     struct trace *t = trace_of(L, "scatter_add");
-    struct access a = read_access(t, "scatter_add", 1, 2, true);
+    struct trace_access a = trace_read_access(t, "scatter_add", 1, 2, true);
     int rank = reader_kernel(t->r)->tensor[a.tensor].rank;
     expect_output(t, &a, "scatter_add");
     upright_numbers(t, &a, "scatter_add");
@@ -582,7 +331,7 @@ static struct program_tile take_accumulator(struct trace *t, int index, const st
 static int dot(lua_State *L)
 {
     struct trace *t = trace_of(L, "dot");
-    expect_arguments(L, "dot", 2, 3, "dot(a, b) or dot(a, b, c)");
+    trace_expect_arguments(L, "dot", 2, 3, "dot(a, b) or dot(a, b, c)");
     struct program_op op = trace_op(PROGRAM_DOT);
     struct program_tile a = op.arg[0] = take_known(t, 1, "dot"), b = op.arg[1] = take_known(t, 2, "dot");
     check_operands(t, &a, &b);
@@ -623,7 +372,7 @@ static int reduce(lua_State *L)
     lua_Integer which = lua_tointeger(L, lua_upvalueindex(1));
     const char *word = reductions[which].name;
     struct trace *t = trace_of(L, word);
-    expect_arguments(L, word, 1, 1, "row_sum(tile)");
+    trace_expect_arguments(L, word, 1, 1, "row_sum(tile)");
     struct program_op op = trace_op(PROGRAM_REDUCE);
     op.arg[0] = take_known(t, 1, word);
     refuse_condition(t, &op.arg[0], word);
@@ -662,7 +411,7 @@ static int transpose(lua_State *L)
 static int stage(lua_State *L)
 {
     struct trace *t = trace_of(L, "stage");
-    expect_arguments(L, "stage", 1, 1, "stage(tile)");
+    trace_expect_arguments(L, "stage", 1, 1, "stage(tile)");
     struct program_op op = trace_op(PROGRAM_STAGE);
     op.arg[0] = take_known(t, 1, "stage");
     refuse_condition(t, &op.arg[0], "stage");
@@ -688,7 +437,7 @@ static int fill(lua_State *L)
     static const char *const name[] = {"zeros", "rows", "columns"};
     lua_Integer which = lua_tointeger(L, lua_upvalueindex(1));
     struct trace *t = trace_of(L, name[which]);
-    expect_arguments(L, name[which], which > 0, which > 0, which ? "rows(0) or rows(-inf)" : "zeros()");
+    trace_expect_arguments(L, name[which], which > 0, which > 0, which ? "rows(0) or rows(-inf)" : "zeros()");
     if (which == 0)
         lua_pushinteger(L, 0);
     struct value v = value_at(t->r, 1);
@@ -719,7 +468,7 @@ static int indices(lua_State *L)
 static int where(lua_State *L)
 {
     struct trace *t = trace_of(L, "where");
-    expect_arguments(L, "where", 3, 3, "where(condition, yes, no)");
+    trace_expect_arguments(L, "where", 3, 3, "where(condition, yes, no)");
     if (lua_isboolean(L, 1)) { /* what lt gives of plain numbers */
         lua_pushvalue(L, lua_toboolean(L, 1) ? 2 : 3);
         return 1;
@@ -739,7 +488,7 @@ static int where(lua_State *L)
 static int ratio(lua_State *L)
 {
     struct trace *t = trace_of(L, "ratio");
-    expect_arguments(L, "ratio", 3, 3, "ratio(a, b, fallback)");
+    trace_expect_arguments(L, "ratio", 3, 3, "ratio(a, b, fallback)");
     struct expr_graph *g = t->p->graph;
     struct value v[3];
     for (int i = 0; i < 3; i++) {
@@ -811,7 +560,6 @@ static const struct {
     lua_CFunction f;
     int upvalue; /* -1: none */
 } words[] = {
-    {"load", load, -1},
     {"gather", gather, -1},
     {"store", store, -1},
     {"store_add", store_add, -1},
@@ -820,7 +568,8 @@ static const struct {
     {"stage", stage, -1},
     {"loop", trace_loop, -1},
     {"range", trace_range, -1},
-    {"span", make_span, -1},
+    {"list", trace_list, -1},
+    {"span", trace_span, -1},
     {"where", where, -1},
     {"ratio", ratio, -1},
     {"zeros", fill, 0},
@@ -834,6 +583,11 @@ static const struct {
 void trace_open_words(struct reader *r)
 {
     lua_State *L = r->L;
+    static const char *const type[] = {TYPE_SPAN, TYPE_ALL, TYPE_RANGE};
+    for (size_t i = 0; i < sizeof type / sizeof *type; i++) {
+        luaL_newmetatable(L, type[i]);
+        lua_pop(L, 1);
+    }
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         if (words[i].upvalue >= 0)
             lua_pushinteger(L, words[i].upvalue);
@@ -852,19 +606,12 @@ void trace_open_words(struct reader *r)
     sandbox_set_global(r->sandbox, "inf");
 }
 
-void trace_close_words(struct reader *r)
+/* Outside of programs load is the name of Lua's own function, which the sandbox leaves out. */
+void trace_open_load(struct reader *r, bool open)
 {
-    static const char *const constants[] = {"all", "inf"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+    if (open)
+        lua_pushcfunction(r->L, load);
+    else
         lua_pushnil(r->L);
-        sandbox_set_global(r->sandbox, words[i].name);
-    }
-    for (size_t i = 0; i < sizeof reductions / sizeof *reductions; i++) {
-        lua_pushnil(r->L);
-        sandbox_set_global(r->sandbox, reductions[i].name);
-    }
-    for (size_t i = 0; i < sizeof constants / sizeof *constants; i++) {
-        lua_pushnil(r->L);
-        sandbox_set_global(r->sandbox, constants[i]);
-    }
+    sandbox_set_global(r->sandbox, "load");
 }

@@ -45,6 +45,19 @@ bool trace_has(const struct trace *t, int node, enum expr_op op)
     return has;
 }
 
+int trace_leaf_operations(const struct trace *t, int node, int **leaf)
+{
+    const struct expr_graph *g = t->p->graph;
+    const unsigned char *needed = push_needed(t, node);
+    int count = 0;
+    *leaf = lua_newuserdatauv(t->r->L, ((size_t)node + 1) * sizeof **leaf, 0);
+    for (int i = 0; i <= node; i++)
+        if (needed[i] && g->node[i].op == EXPR_TILE)
+            (*leaf)[count++] = (int)g->node[i].integer;
+    lua_remove(t->r->L, -2);
+    return count;
+}
+
 bool trace_varies(const struct trace *t, int node, int loop)
 {
     const struct expr_graph *g = t->p->graph;
