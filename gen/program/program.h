@@ -122,6 +122,16 @@ void program_print(const struct program *p, const struct spec *spec, const struc
 
 /* ---- meaning (meaning.c) ----------------------------------------------------------------------------------------- */
 
+/* NaN and infinities are those of fp32: max and min, of two values or along rows and columns, let a NaN give way to a
+ * number as fmaxf does (of nothing but NaNs along a row: minus infinity); where() takes the chosen side alone; exp2_diff
+ * is 0 where both are minus infinity; a cast keeps NaN and infinity, but fp8 takes the largest finite value for infinity
+ * and integers 0 for NaN; 0 / 0 is NaN. What overflows fp32 has no bound.
+ *
+ * An element of a tensor that is read in an expression outside of the tensor may stand where its tile is not valid, on
+ * the side of a where() that is not taken, or behind a & that is false already; elsewhere it is a fault of the data. A
+ * place, a row number and an entry of a list must be inside always; a span may begin and end outside.
+ */
+
 /* Tensors densely in doubles, row-major in their dims, by tensor of the kernel. Outputs are written where the program
  * stores, and left alone elsewhere. bound[i], where it is not NULL, receives beside each element of output i how far a
  * lowering may lie from it: half an ulp of the output's dtype, and what rounding to fp32 along the way, sums in any
@@ -137,12 +147,15 @@ struct program_data {
 /* Runs all items, or of each axis the items that `sample` > 0 takes: the first, the last, the last whole one and random
  * ones by seed, `sample` in all. *items receives how many ran; done[i], where not NULL, marks the elements of output i
  * that were stored. 0; 1 where the data is at fault (a coordinate that leaves its tensor), in *error; 3 out of memory.
- * Threads: none shared; a caller may run parts in parallel by `first` and `count` of the items (count < 0: all). */
+ * Threads: none shared; a caller may run parts in parallel by `first` and `count` of the items (count < 0: all), but of
+ * a program that adds to a tensor, whose bounds are only known behind the last addition, and which begins with what the
+ * tensor holds. */
 struct program_run {
     int64_t first, count;
     int64_t sample;
     uint64_t seed;
     unsigned char *const *done;
+    int64_t *work; /* receives how many elements and products were evaluated; or NULL */
 };
 struct program_error {
     struct diag_loc loc;

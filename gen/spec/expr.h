@@ -101,6 +101,9 @@ bool expr_eval_int(const struct expr_graph *g, int node, const int64_t *symbol, 
 /* One operator on plain numbers, as the references compute it: the value functions (EXP .. GELU_TANH), in double. */
 double expr_apply(enum expr_op op, double value);
 
+/* One integer operator, with wrap-around; a quotient by 0 is 0. */
+int64_t expr_apply_int(enum expr_op op, int64_t a, int64_t b);
+
 /* Value evaluation in double precision for references. The callbacks give tensor elements and scalars; of a select only
  * the chosen side is evaluated. Integer nodes compute in int64 with wrap-around. Out of memory gives NaN. */
 struct expr_env {
