@@ -19,7 +19,7 @@
 //@         moved[p.dtype] = moved[p.dtype] or { loads = false, once = false, stores = false }
 //@     end
 //@ end
-//@ local vector = plan.layout[1].vector
+//@ local vector, reals = plan.layout[1].vector, { bf16 = true, fp16 = true, fp32 = true }
 ${banner}
 
 //@ include "blocks/types.cuh" parameters = plan.param, parameter_bytes = plan.param_bytes,
@@ -81,7 +81,7 @@ extern "C" __global__ void __launch_bounds__(${launch.block}) ${entry}(const __g
 //@     if p.kind ~= "shared" then
 //@         local l = plan.layout[p.layout + 1]
 //@         local rows, vectors = p.rows // l.down, p.cols // (l.across * l.vector)
-//@         local type = p.packed and p.dtype .. "_vector" or p.dtype == "int64" and "i64" or "float"
+//@         local type = p.packed and p.dtype .. "_vector" or reals[p.dtype] and "float" or "i64"
 //@         local size = (p.turns > 0 and "[" .. p.turns .. "]" or "") .. (rows > 1 and "[" .. rows .. "]" or "")
 //@         size = size .. (vectors > 1 and "[" .. vectors .. "]" or "")
 //@         size = size .. (not p.packed and p.cols > 1 and l.vector > 1 and "[" .. l.vector .. "]" or "")

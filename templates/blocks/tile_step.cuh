@@ -99,7 +99,8 @@
 //@         local once = has(step, "once") and "_once" or ""
     ${held} = ${dtype}_load${once}(${start}${at_column}, ${inside});
 //@     else
-//@         local type = place.dtype == "int64" and "i64" or "float"
+//@         local name = call == "store" and dtype or place.dtype
+//@         local type = (name == "bf16" or name == "fp16" or name == "fp32") and "float" or "i64"
 //@         local whole = call == "store" or call == "turn"
 //@         if whole and vector > 1 then
     ${type} part[${vector}];
