@@ -55,7 +55,14 @@ static struct range range_of(const struct step_text *s, const struct expr_node *
     case EXPR_CONST_INT:
         return (struct range){(double)n->integer, (double)n->integer};
     case EXPR_SYMBOL:
+    case EXPR_AT:
         return (struct range){0, most_dim};
+    case EXPR_LOOP: {
+        const struct plan_loop *loop = &p->loop[n->integer];
+        int number = (int)(n - p->fused.node);
+        bool known = loop->from < number && loop->to < number;
+        return known ? (struct range){s->range[loop->from].low, s->range[loop->to].high - 1} : all;
+    }
     case EXPR_ROW:
         return (struct range){0, most_extent(p, true) - 1};
     case EXPR_COLUMN:

@@ -63,9 +63,12 @@ int direct_layout_of(const struct direct *d, int rows, int cols);
 int direct_value(struct direct *d, int node);
 
 /* A coordinate (of plan.fused) written so that row or column is its last term. A condition of the program, written so
- * that it compares row or column with a bound within the tile of rows x cols. -1 out of memory. */
+ * that it compares row or column with what is the same for all threads. -1 out of memory. */
 int direct_last(struct direct *d, int made);
-int direct_condition(struct direct *d, int node, int rows, int cols);
+int direct_condition(struct direct *d, int node);
+
+/* Whether the value is 0 wherever the tile does not hold, as what loads give there is. */
+bool direct_zero_outside(const struct direct *d, int node, const struct program_tile *tile);
 
 /* ---- direct_keep.c ----------------------------------------------------------------------------------------------- */
 

@@ -6,7 +6,8 @@
  * the program does not write, in loops whose threads do not wait for each other within a turn. */
 #include "program/direct.h"
 
-enum { KEEP_REGISTERS = 64, KEEP_TURNS = 8 };
+/* Registers of a thread for tiles that stay. Elements that move alone need conditions of their own: fewer of them. */
+enum { KEEP_VECTORS = 64, KEEP_ELEMENTS = 32, KEEP_TURNS = 8 };
 
 static bool same_range(const struct direct *d, int a, int b)
 {
@@ -111,7 +112,8 @@ void direct_keep(struct direct *d, int loop, struct direct_keep *keep)
     }
     if (!keep->load_count || !registers)
         return;
-    keep->turns = KEEP_REGISTERS / registers < KEEP_TURNS ? KEEP_REGISTERS / registers : KEEP_TURNS;
+    int most = (d->vector > 1 ? KEEP_VECTORS : KEEP_ELEMENTS) / registers;
+    keep->turns = most < KEEP_TURNS ? most : KEEP_TURNS;
     const struct plan_loop *l = &d->plan->loop[plan_number(d->op[loop].loop)];
     int64_t from, to;
     if (expr_is_int(&d->plan->fused, l->from, &from) && expr_is_int(&d->plan->fused, l->to, &to)) {

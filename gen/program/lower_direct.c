@@ -148,8 +148,7 @@ static int validity(struct direct *d, const struct program_tile *tile, int which
     d->tile = tile;
     for (int i = 0; i < 2; i++) {
         int64_t always;
-        int rows = d->swapped ? tile->columns : tile->rows, cols = d->swapped ? tile->rows : tile->columns;
-        int made = node[i] < 0 ? -1 : direct_condition(d, node[i], rows, cols);
+        int made = node[i] < 0 ? -1 : direct_condition(d, node[i]);
         if (node[i] < 0)
             continue;
         if (made < 0)
@@ -333,7 +332,8 @@ static int fold(struct direct *d, int number)
                              .reduction = reduction_of(o),
                              .over_rows = o->over_rows,
                              .call = "fold"};
-    int inside = validity(d, &o->arg[0], o->over_rows ? VALID_ROWS : VALID_COLUMNS);
+    bool zero = o->reduction == PROGRAM_SUM && direct_zero_outside(d, o->arg[0].node, &o->arg[0]);
+    int inside = zero ? -1 : validity(d, &o->arg[0], o->over_rows ? VALID_ROWS : VALID_COLUMNS);
     int node = inside == -2 ? -1 : value_of(d, &o->arg[0]);
     if (node < 0 || d->misfit)
         return failed(d, number);

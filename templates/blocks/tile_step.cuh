@@ -105,6 +105,11 @@
 //@         if whole and vector > 1 then
     ${type} part[${vector}];
 //@         end
+//@         local folds = call == "fold" and inside ~= "true"
+//@         if folds then
+    if (${inside}) {
+//@             deeper()
+//@         end
 //@         if vector > 1 then
     #pragma unroll
     for (int e = 0; e < ${vector}; ++e) {
@@ -119,14 +124,13 @@
     ${held} = ${value};
 //@         else
 //@             local name = step.reduction
-//@             if inside == "true" then
     ${held} = fold_${name}(${held}, ${value});
-//@             else
-    if (${inside})
-        ${held} = fold_${name}(${held}, ${value});
-//@             end
 //@         end
 //@         if vector > 1 then
+//@             shallower()
+    }
+//@         end
+//@         if folds then
 //@             shallower()
     }
 //@         end
