@@ -401,7 +401,7 @@ int cmd_run(int argc, char **argv)
         {"--arch", OPTION_TEXT, &o->arch, "A", "this architecture; without it the best that the device runs"},
         {"--seed", OPTION_NUMBER, &o->seed, "S", "of the random inputs and of random completion; 1"},
         {"--sms", OPTION_NUMBER, &o->sms, "N",
-         "multiprocessors of the emulated GPU; by default 2, or what a cluster wants, so that blocks have several tiles"},
+         "multiprocessors of the emulated GPU; by default 2, or what a cluster wants: blocks have several tiles then"},
         {"--inputs", OPTION_TEXT, &inputs, "normal|integer", "one kind of inputs; both by default"},
         {"--rows", OPTION_TEXT, &rows, "dense|padded",
          "layout of rows; by default dense for normal inputs, padded for integers"},

@@ -115,8 +115,8 @@ static void name_hazards(const struct run_case *c, char *text, size_t size)
 
 /* ---- cases ------------------------------------------------------------------------------------------------------- */
 
-/* Which variants fit these sizes, with dense and with padded rows; and whether another one of the kernel does, which was
- * not loaded. Exit status. */
+/* Which variants fit these sizes, with dense and with padded rows; and whether another one of the kernel does, which
+ * was not loaded. Exit status. */
 static int find_fits(struct run *run, struct group *g, const int64_t *symbol)
 {
     struct compile *c = &run->compile;

@@ -15,9 +15,9 @@
 enum {
     STAGES_MOST = 128, /* of all rings of a kernel; those behind are not looked at */
     RINGS_MOST = 32,
-    BLOCKS = 1024,     /* resident ones that are told apart, by the low bits of their number */
-    ENOUGH = 2,        /* fills of a stage in one block */
-    TOLD_MOST = 3      /* things that the note of an entry point names */
+    BLOCKS = 1024, /* resident ones that are told apart, by the low bits of their number */
+    ENOUGH = 2,    /* fills of a stage in one block */
+    TOLD_MOST = 3  /* things that the note of an entry point names */
 };
 
 /* How a ring's fills are seen: in this region of shared memory. */
@@ -69,7 +69,8 @@ void run_coverage_event(void *context, const struct emu_event *event)
         }
         return;
     }
-    bool barrier = event->kind == EMU_EVENT_ARRIVE || event->kind == EMU_EVENT_EXPECT || event->kind == EMU_EVENT_SIGNAL;
+    bool barrier =
+        event->kind == EMU_EVENT_ARRIVE || event->kind == EMU_EVENT_EXPECT || event->kind == EMU_EVENT_SIGNAL;
     if (event->address < 0 || (barrier && !event->completed))
         return;
     struct coverage_block *block = &coverage->block[event->at_block % BLOCKS];
@@ -189,8 +190,8 @@ static int dim_of_axis(const struct plan *p, const char *axis)
     return -1;
 }
 
-/* A size with which each block fills every stage twice, whatever else it does: where the ring is filled once a round of a
- * loop over an axis, and that axis is a dim. NULL: none is known, or no memory. */
+/* A size with which each block fills every stage twice, whatever else it does: where the ring is filled once a round of
+ * a loop over an axis, and that axis is a dim. NULL: none is known, or no memory. */
 static char *size_for_ring(struct run *run, const struct plan *p, int number)
 {
     const struct plan_ring *ring = &p->ring[number];
@@ -236,12 +237,12 @@ static int report_rings(struct run *run, int number)
         }
         if (twice == ring->stages)
             continue;
-        char *what = twice ? tw_format(&run->compile.rt, "ring %s unwrapped (%d of %d stages filled twice)", p->ring[i].name,
-                                       twice, ring->stages)
+        char *what = twice ? tw_format(&run->compile.rt, "ring %s unwrapped (%d of %d stages filled twice)",
+                                       p->ring[i].name, twice, ring->stages)
                            : tw_format(&run->compile.rt, "ring %s unwrapped (%d of %d stages filled)", p->ring[i].name,
                                        once, ring->stages);
-        status = add(run, (struct run_left){
-                              .unit = number, .kind = LEFT_RING, .what = what, .write = size_for_ring(run, p, i)});
+        status = add(
+            run, (struct run_left){.unit = number, .kind = LEFT_RING, .what = what, .write = size_for_ring(run, p, i)});
     }
     return status;
 }
@@ -380,8 +381,11 @@ int run_coverage_report(struct run *run)
 
 void run_coverage_json(const struct run *run)
 {
-    static const char *const kind[] = {
-        [LEFT_VARIANT] = "variant", [LEFT_RING] = "ring", [LEFT_LINES] = "lines", [LEFT_IF] = "if", [LEFT_LOOP] = "loop"};
+    static const char *const kind[] = {[LEFT_VARIANT] = "variant",
+                                       [LEFT_RING] = "ring",
+                                       [LEFT_LINES] = "lines",
+                                       [LEFT_IF] = "if",
+                                       [LEFT_LOOP] = "loop"};
     const struct run_coverage *coverage = &run->coverage;
     fputs("[", stdout);
     for (int i = 0; i < coverage->left_count; i++) {

@@ -1,11 +1,13 @@
 /* What the sizes of a `run` leave out, entry point by entry point, over all its cases on the emulator. On a GPU nothing
- * can be seen, and nothing is said; nor of an entry point with a case that failed, nor of debug builds, whose waits have
- * code for what does not happen.
+ * can be seen, and nothing is said; nor of an entry point with a case that failed, nor of debug builds, whose waits
+ * have code for what does not happen.
  *
  * rings     A stage is covered where one block fills it twice: its second fill is the first that a missing wait or
- *           release can spoil. A fill is a completed phase of the stage's full barrier; where the ring has none, a copy or
- *           store to an address of the stage to which one went before.
+ *           release can spoil. A fill is a completed phase of the stage's full barrier; where the ring has none, a
+ *           copy or store to an address of the stage to which one went before.
+ *
  * variants  An entry point that no size launches. Not told for sizes of --set.
+ *
  * code      By the lines of the emitted text, the operations of the Plan being calls there:
  *           - a line with instructions none of which was executed. Of lines inside of each other by inlining the
  *             outermost such line is named. Statements that follow each other without a branch, a line each, were all
@@ -13,8 +15,8 @@
  *           - a line that begins with `if` and has one conditional branch, which always went the same way. Its body on
  *             the line behind it is named instead where that did not run.
  *           - a line that begins with `for`, `while` or `do`, in the kernel itself, whose branches back were never
- *             taken: no second round. Of loops that the compiler has unrolled nothing is said; nor of a loop of the Plan
- *             over tiles where the grid has a block for each (it does not depend on sm_count).
+ *             taken: no second round. Of loops that the compiler has unrolled nothing is said; nor of a loop of the
+ *             Plan over tiles where the grid has a block for each (it does not depend on sm_count).
  *           What only a trap or a failed assertion follows does not count, nor a direction that leads there. What the
  *           compiler turned into arithmetic (selects, copies of a branch, hoisted code) cannot be seen: it says too
  *           little then, and does not guess. */

@@ -16,13 +16,13 @@ enum {
 struct line {
     const char *file;
     uint32_t number;
-    int next;            /* in its bucket, -1: the last */
+    int next; /* in its bucket, -1: the last */
     struct line_text text;
     bool ran;
-    bool moved;          /* it ran, but none of its instructions did: what they say of lines in it is not of the text */
-    bool left;           /* it is to be named: it did not run, and what it stands in did */
-    int branches;        /* conditional ones of its own, but those with a doomed way */
-    bool away, on;       /* such a branch was taken, was not */
+    bool moved;    /* it ran, but none of its instructions did: what they say of lines in it is not of the text */
+    bool left;     /* it is to be named: it did not run, and what it stands in did */
+    int branches;  /* conditional ones of its own, but those with a doomed way */
+    bool away, on; /* such a branch was taken, was not */
     bool closes, repeated;
 };
 
@@ -117,7 +117,8 @@ static bool read_directive(struct line_text text, uint32_t *number, struct line_
 
 static bool is_file(const struct line *line, struct line_text file)
 {
-    /* What stands before the first directive is of the text itself, which goes by the name that the compiler was told. */
+    /* What stands before the first directive is of the text itself, which goes by the name that the compiler was told.
+     */
     return !file.begin || (strlen(line->file) == file.length && memcmp(line->file, file.begin, file.length) == 0);
 }
 
@@ -165,8 +166,8 @@ static enum line_place place_of(struct line_text text)
     return length && text.begin[length - 1] == ';' && !strchr("{}", *text.begin) ? LINE_SAME : LINE_ELSE;
 }
 
-/* Statements that follow each other without a branch: those of one run have all run, or none. The compiler may have left
- * instructions to some of them only where they are not executed. */
+/* Statements that follow each other without a branch: those of one run have all run, or none. The compiler may have
+ * left instructions to some of them only where they are not executed. */
 struct straight {
     int line[STRAIGHT_MOST], count;
     size_t indent;

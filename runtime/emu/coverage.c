@@ -43,7 +43,8 @@ static void reach(struct walk *w, const struct emu_op *op)
     w->stack[w->depth++] = at;
 }
 
-/* Everything that was executed: from where calls, launches and indexed branches came in along the ways that were gone. */
+/* Everything that was executed: from where calls, launches and indexed branches came in along the ways that were gone.
+ */
 static void find_reached(struct walk *w)
 {
     const struct emu_function *f = w->function;
@@ -113,8 +114,7 @@ static void set_places(const struct ptx_module *ptx, uint32_t location, struct e
         if (!ptx->locations[location].line)
             continue;
         int at = c->place_count < EMU_COVERED_PLACES ? c->place_count++ : EMU_COVERED_PLACES - 1;
-        c->place[at] =
-            (struct emu_covered_place){ptx_location_path(ptx, location), ptx->locations[location].line};
+        c->place[at] = (struct emu_covered_place){ptx_location_path(ptx, location), ptx->locations[location].line};
     }
 }
 

@@ -1,6 +1,6 @@
 /* What of a loaded kernel's code was executed, over all its launches since it was loaded: branches, guards, returns and
    calls note which ways they went, and the rest follows from the flow between them. Instructions come with their places
-   in the CUDA source, so that a listener can speak of its lines. Costs a byte an operation, and a store at each branch. */
+   in the CUDA source, so that a listener can speak of its lines. It costs a byte an operation, a store a branch. */
 #ifndef EMU_COVERAGE_H
 #define EMU_COVERAGE_H
 

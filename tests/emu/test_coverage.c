@@ -147,8 +147,12 @@ static void random_programs(void **state)
                 uint32_t seed, fuel;
             } arguments = {at, (uint32_t)lab_draw(), 1 + below(12)};
             const uint32_t offsets[] = {0, 8, 12};
-            struct tw_launch l = {.kernel = kernel, .grid = {1, 1, 1}, .block = {1 + below(70), 1, 1},
-                                  .params = &arguments, .params_bytes = sizeof arguments, .offsets = offsets,
+            struct tw_launch l = {.kernel = kernel,
+                                  .grid = {1, 1, 1},
+                                  .block = {1 + below(70), 1, 1},
+                                  .params = &arguments,
+                                  .params_bytes = sizeof arguments,
+                                  .offsets = offsets,
                                   .offset_count = 3};
             struct tw_error error;
             if (tw_device_launch(lab.device, &l, &error))
@@ -169,40 +173,39 @@ static void random_programs(void **state)
 }
 
 /* Places through inlining, doomed ways, loops. */
-static const char places[] =
-    ".version 8.0\n"
-    ".target sm_90a\n"
-    ".address_size 64\n"
-    ".visible .entry k(.param .u32 n)\n"
-    "{\n"
-    "  .reg .pred %p<4>;\n"
-    "  .reg .b32 %r<4>;\n"
-    "  .loc 1 10 1\n"
-    "  ld.param.u32 %r1, [n];\n"
-    "LOOP:\n"
-    "  .loc 1 20 1, function_name $S, inlined_at 1 10 1\n"
-    "  sub.u32 %r1, %r1, 1;\n"
-    "  setp.gt.u32 %p1, %r1, 1000;\n"
-    "  @%p1 bra TRAP;\n"
-    "  .loc 1 11 1\n"
-    "  setp.ne.u32 %p2, %r1, 0;\n"
-    "  @%p2 bra LOOP;\n"
-    "  bra.uni DONE;\n"
-    "TRAP:\n"
-    "  .loc 1 12 1\n"
-    "  mov.u32 %r2, 7;\n"
-    "  trap;\n"
-    "DONE:\n"
-    "  .loc 1 13 1\n"
-    "  ret;\n"
-    "}\n"
-    ".file 1 \"/folder/text.cu\"\n"
-    ".section .debug_str\n"
-    "{\n"
-    "$S:\n"
-    ".b8 102\n"
-    ".b8 0\n"
-    "}\n";
+static const char places[] = ".version 8.0\n"
+                             ".target sm_90a\n"
+                             ".address_size 64\n"
+                             ".visible .entry k(.param .u32 n)\n"
+                             "{\n"
+                             "  .reg .pred %p<4>;\n"
+                             "  .reg .b32 %r<4>;\n"
+                             "  .loc 1 10 1\n"
+                             "  ld.param.u32 %r1, [n];\n"
+                             "LOOP:\n"
+                             "  .loc 1 20 1, function_name $S, inlined_at 1 10 1\n"
+                             "  sub.u32 %r1, %r1, 1;\n"
+                             "  setp.gt.u32 %p1, %r1, 1000;\n"
+                             "  @%p1 bra TRAP;\n"
+                             "  .loc 1 11 1\n"
+                             "  setp.ne.u32 %p2, %r1, 0;\n"
+                             "  @%p2 bra LOOP;\n"
+                             "  bra.uni DONE;\n"
+                             "TRAP:\n"
+                             "  .loc 1 12 1\n"
+                             "  mov.u32 %r2, 7;\n"
+                             "  trap;\n"
+                             "DONE:\n"
+                             "  .loc 1 13 1\n"
+                             "  ret;\n"
+                             "}\n"
+                             ".file 1 \"/folder/text.cu\"\n"
+                             ".section .debug_str\n"
+                             "{\n"
+                             "$S:\n"
+                             ".b8 102\n"
+                             ".b8 0\n"
+                             "}\n";
 
 static void keep(void *context, const struct emu_covered *c)
 {
