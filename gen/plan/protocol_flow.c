@@ -174,22 +174,18 @@ static int edge(const struct exploration *e, int i)
     return edges[(unsigned)i % (sizeof edges / sizeof *edges)];
 }
 
-/* Every number from 0 to most in the first turn of the loop around, an edge in the second, what is left in the third.
- */
+/* Every number from 0 to most in the first turn of the loop around, an edge in the second. */
 static bool every_number_goes_wrong(struct exploration *e)
 {
     for (int number = e->most; number >= 0; number--) {
-        e->trips.turns = 3;
+        e->trips.turns = 2;
         for (int n = 0; n < e->code.classes; n++) {
-            int first = (number + n * (e->stages + 1)) % (e->most + 1);
-            set_class(e, n, 3);
-            if (e->code.class[n].outer && !e->code.class[n].nested)
+            bool outer = e->code.class[n].outer;
+            set_class(e, n, 2);
+            if (outer && !e->code.class[n].nested)
                 continue;
-            if (e->code.class[n].outer)
-                first = 2;
-            e->trips.trip[n][0] = first;
-            e->trips.trip[n][1] = e->code.class[n].outer ? 0 : edge(e, number + n);
-            e->trips.trip[n][2] = e->code.class[n].outer ? 1 : e->most - first;
+            e->trips.trip[n][0] = outer ? 2 : (number + n * (e->stages + 1)) % (e->most + 1);
+            e->trips.trip[n][1] = outer ? number & 1 : edge(e, number + n);
         }
         if (goes_wrong(e))
             return true;

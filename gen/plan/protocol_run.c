@@ -229,7 +229,8 @@ static bool set_up(struct run *x, char **memory)
         threads * (clock + round_up((size_t)p->ring_count * sizeof(struct progress)) +
                    (size_t)touches * (sizeof(struct touch) + sizeof(int)) + (size_t)p->ring_count * 32 +
                    round_up((size_t)p->place_count * sizeof(struct held))) +
-        round_up((size_t)p->ring_count * sizeof(int)) + round_up((size_t)side_by_side * sizeof(struct mbarrier)) +
+        round_up((size_t)p->ring_count * sizeof(int)) + round_up((size_t)p->barrier_count * sizeof(bool)) +
+        round_up((size_t)side_by_side * sizeof(struct mbarrier)) +
         (size_t)side_by_side * (2 * clock + round_up(threads * sizeof(int)) + round_up(threads * sizeof(tick))) +
         round_up((size_t)meetings * sizeof(struct meeting)) +
         (size_t)meetings * (2 * clock + round_up(threads * sizeof(int)));
@@ -322,17 +323,20 @@ static void make_barriers(struct run *x)
         x->meeting[i].before = take(x, (size_t)x->width * sizeof(tick));
         x->meeting[i].gathered = take(x, (size_t)x->width * sizeof(tick));
     }
-    for (int b = 0; b < p->barrier_count; b++)
+    x->alone = take(x, (size_t)p->barrier_count * sizeof(bool));
+    for (int b = 0; b < p->barrier_count; b++) {
+        x->alone[b] = protocol_barrier_is_private(p, b);
         for (int r = 0; r < p->role_count; r++) {
             bool meets = false;
             for (int s = 0; s < p->role[r].step_count; s++)
                 meets |= (p->role[r].step[s].op == PLAN_BARRIER || p->role[r].step[s].op == PLAN_BARRIER_ARRIVE) &&
                          p->role[r].step[s].count == b;
             int lanes = protocol_lanes(p, r);
-            int executors = p->barrier[b].turns ? 2 : protocol_barrier_is_private(p, b) ? 1 : p->role[r].instances;
+            int executors = p->barrier[b].turns ? 2 : x->alone[b] ? 1 : p->role[r].instances;
             for (int i = 0; meets && i < x->cluster.blocks * x->most_instances; i++)
                 x->meeting[b * x->cluster.blocks * x->most_instances + i].expected += lanes * executors;
         }
+    }
 }
 
 static int explore(struct run *x)
