@@ -243,6 +243,19 @@ static bool every_order_goes_wrong(struct exploration *e)
     return goes_wrong(e);
 }
 
+/* Turns that are peeled off a loop, at most; those that guards count too. */
+static int peeled(const struct plan *p)
+{
+    int most = 0;
+    for (int r = 0; r < p->role_count; r++)
+        for (int i = 0; i < p->role[r].step_count; i++) {
+            const struct plan_step *s = &p->role[r].step[i];
+            int turns = s->op == PLAN_LOOP ? s->less : s->op == PLAN_WHEN ? s->count : 0;
+            most = turns > most ? turns : most;
+        }
+    return most;
+}
+
 int protocol_explore(const struct plan *p, struct diag_set *diags)
 {
     struct exploration e = {.p = p, .diags = diags, .stages = 1};
@@ -254,7 +267,7 @@ int protocol_explore(const struct plan *p, struct diag_set *diags)
     }
     for (int g = 0; g < p->ring_count; g++)
         e.stages = p->ring[g].stages > e.stages ? p->ring[g].stages : e.stages;
-    e.most = 2 * e.stages + 2;
+    e.most = 2 * e.stages + 2 + peeled(p);
     if (!every_number_goes_wrong(&e) && !every_product_goes_wrong(&e) && !every_pair_goes_wrong(&e))
         every_order_goes_wrong(&e);
     protocol_code_free(&e.code);

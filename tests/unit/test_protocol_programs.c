@@ -293,6 +293,14 @@ PLANT(scratch_is_registers)
 {
     nth(p, 1, PLAN_SCRATCH_READ, 0)->place = nth(p, 1, PLAN_TOUCH, 0)->place;
 }
+PLANT(committed_before)
+{
+    behind(p, 1, PLAN_MMA, 1, PLAN_MMA_COMMIT, 1);
+}
+PLANT(operand_unread)
+{
+    drop(p, 1, PLAN_READ, 1);
+}
 PLANT(no_such_place)
 {
     nth(p, 1, PLAN_TOUCH, 0)->place = 9;
@@ -367,6 +375,8 @@ static const struct {
     {"an older turn's parity", IN_TURN, no_turns, CONSUMER "stage 0, step 7 wait_full", "PROTOCOL-PHASE", false},
     {"an accumulator as operand", AHEAD, operand_is_accumulator, CONSUMER "step 22 mma", "PROTOCOL-PLACE", true},
     {"registers as scratch", NORM, scratch_is_registers, CONSUMER "step 7 scratch_read", "PROTOCOL-PLACE", true},
+    {"a group closed before its instruction", AHEAD, committed_before, CONSUMER "step 17 read", "PROTOCOL-ORDER", true},
+    {"an instruction that reads nothing", AHEAD, operand_unread, CONSUMER "step 17 mma", "PROTOCOL-ORDER", true},
     {"no such place", NORM, no_such_place, CONSUMER "step 4 touch", "PROTOCOL-PLACE", true},
     {"threads of one at a barrier with turns", PLAIN, turn_threads, CONSUMER, "PROTOCOL-ROLES", true},
     {"a class of two minds", AHEAD, least_differs, "sm_90a, role ", "PROTOCOL-ORDER", true},
