@@ -179,13 +179,14 @@ static bool every_number_goes_wrong(struct exploration *e)
 {
     for (int number = e->most; number >= 0; number--) {
         e->trips.turns = 2;
-        for (int n = 0; n < e->code.classes; n++) {
+        for (int n = 0, inner = 0; n < e->code.classes; n++) {
             bool outer = e->code.class[n].outer;
             set_class(e, n, 2);
             if (outer && !e->code.class[n].nested)
                 continue;
-            e->trips.trip[n][0] = outer ? 2 : (number + n * (e->stages + 1)) % (e->most + 1);
-            e->trips.trip[n][1] = outer ? number & 1 : edge(e, number + n);
+            e->trips.trip[n][0] = outer ? 2 : (number + inner * (e->stages + 1)) % (e->most + 1);
+            e->trips.trip[n][1] = outer ? number & 1 : edge(e, number + inner);
+            inner += !outer;
         }
         if (goes_wrong(e))
             return true;

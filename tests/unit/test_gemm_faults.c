@@ -278,7 +278,7 @@ static void faults_of_the_wgmma_plan(void **state)
         FAULT(never_waits_empty, "role producer, stage 0, step 3 ab_expect", "PROTOCOL-ARRIVALS"),
         FAULT(never_expects, "role producer, stage 0, step 4 A_load", "PROTOCOL-ARRIVALS"),
         FAULT(never_fills_b, "role producer, stage 0, step 4 ab_expect", "PROTOCOL-BYTES"),
-        FAULT(never_drains, "role consumer, stage 3, step 11 ab_release", "PROTOCOL-EXIT"),
+        FAULT(never_drains, "role consumer, stage 1, step 11 ab_release", "PROTOCOL-EXIT"),
         FAULT(never_waits_full, "role consumer, stage 0, step 3 mma", "PROTOCOL-READ"),
         FAULT(no_release, "role consumer, stage 0, step 3 ab_wait_full", "PROTOCOL-RELEASE"),
         FAULT(no_last_release, "role consumer, stage 3, step 8 ab_release", "PROTOCOL-RELEASE"),
