@@ -281,7 +281,7 @@ static void faults_of_the_wgmma_plan(void **state)
         FAULT(never_drains, "role consumer, stage 1, step 11 ab_release", "PROTOCOL-EXIT"),
         FAULT(never_waits_full, "role consumer, stage 0, step 3 mma", "PROTOCOL-READ"),
         FAULT(no_release, "role consumer, stage 0, step 3 ab_wait_full", "PROTOCOL-RELEASE"),
-        FAULT(no_last_release, "role consumer, stage 3, step 8 ab_release", "PROTOCOL-RELEASE"),
+        FAULT(no_last_release, "role consumer, stage 1, step 8 ab_release", "PROTOCOL-RELEASE"),
         FAULT(no_commit, "role consumer, stage 0, step 7 ab_release", "PROTOCOL-OVERWRITE"),
         FAULT(producer_phase, "role producer, stage 0, step 3 ab_wait_empty", "PROTOCOL-PHASE"),
         FAULT(consumer_phase, "role consumer, stage 0, step 3 ab_wait_full", "PROTOCOL-PHASE"),
