@@ -294,7 +294,7 @@ static bool is_left_out(const struct thread *t, const struct plan_step *s)
 bool protocol_step(struct run *x, struct thread *t)
 {
     const struct plan_step *s = step_of(x, t);
-    if (!t->at_barrier && ++t->clock[number(x, t)] > TICKS) {
+    if (++x->steps > STEPS || t->clock[number(x, t)] >= TICKS) {
         FAULT(x, t, -1, "PROTOCOL-LIMIT", "makes more than %d steps; the exploration stops and proves nothing", TICKS);
         return false;
     }
@@ -306,6 +306,8 @@ bool protocol_step(struct run *x, struct thread *t)
         t->flow.step++;
         return true;
     }
+    if (!t->at_barrier)
+        t->clock[number(x, t)]++;
     bool goes_on = true;
     switch (s->op) {
     case PLAN_WAIT_EMPTY:
