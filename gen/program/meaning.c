@@ -650,7 +650,9 @@ int64_t meaning_steps(const struct program *p, int axis, const int64_t *symbol)
     int64_t extent, tile = a->tile > 0 ? a->tile : 1;
     if (a->extent < 0)
         return 1;
-    if (!expr_eval_int(p->graph, a->extent, symbol, &extent) || extent > INT64_MAX - tile)
+    struct expr_graph g = *p->graph;
+    g.memory = (struct memory){0}; /* some bytes from malloc: where the answer is no, a size overflows */
+    if (!expr_eval_int(&g, a->extent, symbol, &extent) || extent > INT64_MAX - tile)
         return -1;
     return extent <= 0 ? 0 : (extent + tile - 1) / tile;
 }
