@@ -127,8 +127,8 @@ extern "C" __global__ void __launch_bounds__(${launch.block}) ${entry}(const __g
 //@             layout = plan.layout[s.layout + 1], offset = plan.shared[s.place].offset
 
 //@     elseif s.call == "turn" and s.op == "scratch_read" then
-    //@     include "blocks/tile_turned.cuh" step = s, place = plan.place[s.place2], layout = plan.layout[s.layout + 1],
-//@             offset = plan.shared[s.place].offset
+    //@     include "blocks/tile_turned.cuh" step = s, text = place_step(n), scratch = plan.place[s.place],
+//@             place = plan.place[s.place2], layout = plan.layout[s.layout + 1], offset = plan.shared[s.place].offset
 
 //@     else
 //@         local place = has(s, "place") and plan.place[s.place] or {}

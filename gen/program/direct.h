@@ -25,6 +25,10 @@ struct direct_op {
     bool aside;   /* LOAD or STORE of one row that is another operation's column: moved as a column */
 };
 
+struct direct_shape {
+    int rows, cols;
+};
+
 struct direct {
     const struct program_lowering *l;
     const struct program *program;
@@ -32,6 +36,8 @@ struct direct {
     struct plan_role *role;
     struct direct_op *op;
     int vector, threads;
+    struct direct_shape extent[DIRECT_MAX_LAYOUTS]; /* of the tiles that plan.layout holds: those are as wide as their
+                                                       threads, and what is more is outside */
     int barrier;  /* plan_some(the block's), once there is one */
     int depth;    /* loops around the step in hand */
     int *memo, *stamp, stamps;
@@ -56,6 +62,9 @@ int direct_layouts(struct direct *d);
 
 /* The layout for a tile of these extents, -1: there is none. */
 int direct_layout_of(const struct direct *d, int rows, int cols);
+
+/* The extents that the threads of that layout have for a tile: its own, or more. */
+struct direct_shape direct_held(const struct direct *d, int rows, int cols);
 
 /* ---- direct_value.c ---------------------------------------------------------------------------------------------- */
 

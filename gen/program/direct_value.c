@@ -14,7 +14,8 @@ static int leaf(struct direct *d, enum expr_op op, enum expr_type type, int64_t 
 static bool fits(const struct direct *d, const struct program_op *op, const struct plan_place *place)
 {
     int rows = d->swapped ? op->tile.columns : op->tile.rows, cols = d->swapped ? op->tile.rows : op->tile.columns;
-    if (place->rows != rows || place->cols != cols)
+    struct direct_shape held = direct_held(d, rows, cols);
+    if (place->rows != held.rows || place->cols != held.cols)
         return false;
     if (d->layout < 0 || (rows == 1 && cols == 1) || plan_number(place->layout) == d->layout)
         return true;

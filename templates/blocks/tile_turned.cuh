@@ -1,5 +1,7 @@
 //@ -- The reading half of a transpose: a vector's elements lie below each other, in rows of the tile that was written.
 //@ param step table
+//@ param text table
+//@ param scratch table
 //@ param place table
 //@ param layout table
 //@ param offset int
@@ -8,9 +10,11 @@
 //@ local type, held = ctype(dtype), place.name
 //@ if rows > 1 then held = held .. "[i]" end
 //@ if vectors > 1 then held = held .. "[j]" end
-//@ local chunks, swap = step.rows // vector, 1
+//@ local chunks, swap = scratch.cols // vector, 1
 //@ while swap < 8 and chunks % (2 * swap) == 0 do swap = 2 * swap end
-//@ local cols = vector > 1 and step.rows or step.rows + 1
+//@ local cols = vector > 1 and scratch.cols or scratch.cols + 1
+//@ local inside = has(text, "inside") and text.inside or "true"
+//@ local level1, level2 = text.at[2], text.at[3]
 {
     const ${type} *const tile = (const ${type} *)(shared_memory + ${offset});
 //@ if rows > 1 then
@@ -29,7 +33,13 @@
 //@ else
     const int column = column${n};
 //@ end
-    ${type} word[${vector}];
+    ${level1}
+    ${level2}
+    ${type} word[${vector}] = {};
+//@ if inside ~= "true" then
+    if (${inside}) {
+//@     deeper()
+//@ end
 //@ if vector > 1 then
     const ${type} *const from = tile + (row / ${vector} ^ column / ${vector} % ${swap}) * ${vector} + row % ${vector};
     #pragma unroll
@@ -37,6 +47,10 @@
         word[e] = from[(column + e) * ${cols}];
 //@ else
     word[0] = tile[column * ${cols} + row];
+//@ end
+//@ if inside ~= "true" then
+//@     shallower()
+    }
 //@ end
     ${held} = ${dtype}_gather(word);
 //@ if vectors > 1 then
