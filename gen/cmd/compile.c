@@ -12,7 +12,6 @@
 #include "emit/embed.h"
 #include "emit/fused.h"
 #include "emit/host.h"
-#include "program/program.h"
 #include "version.h"
 
 const char *const compile_with_word[COMPILE_WITH_COUNT] = {"nvrtc", "nvcc"};
@@ -321,12 +320,6 @@ static int make_units(struct compile *c, const struct compile_choice *choice)
         const struct spec_kernel *kernel = &c->spec.kernel[k];
         if (!kernel->sound || !kernel_chosen(choice, kernel))
             continue;
-        if (kernel->program && family_of(kernel) == &family_user) {
-            diag_report(&c->diags, DIAG_ERROR, kernel->program->loc, kernel->name, "program", "PROGRAM-LOWER",
-                        "the program is sound, and no architecture lowers it yet; `tilewright plan` prints it");
-            result = result ? result : 1;
-            continue;
-        }
         int count = chosen_architectures(choice, kernel, arch);
         for (int a = 0; a < count; a++) {
             int variants = family_of(kernel)->variants(&c->spec, kernel, arch[a]);

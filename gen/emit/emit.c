@@ -3,6 +3,7 @@
 #include <stdint.h>
 
 #include "emit/fused.h"
+#include "emit/place_text.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -703,12 +704,17 @@ int emit_template(const char *template_name, const struct plan *plan, const stru
                   size_t *length, struct diag_set *diags)
 {
     const struct emit_model model = {.root = "plan", .walk = walk_plan, .model = plan, .kernel = plan->kernel,
-                                     .recorded = plan};
-    struct emit_helper helper[EMIT_MAX_HELPERS] = {{"fused_text", emit_fused_text, (void *)(uintptr_t)plan}};
+                                     .recorded = plan->derived ? NULL : plan};
+    void *context = (void *)(uintptr_t)plan;
+    enum { OWN = 3 };
+    struct emit_helper helper[EMIT_MAX_HELPERS] = {{"fused_text", emit_fused_text, context},
+                                                   {"place_step", emit_place_step, context},
+                                                   {"place_uniform", emit_place_uniform, context}};
     struct emit_options with_helper = *options;
-    for (int i = 0; i < options->helper_count && i + 1 < EMIT_MAX_HELPERS; i++)
-        helper[i + 1] = options->helper[i];
+    int count = OWN;
+    for (int i = 0; i < options->helper_count && count < EMIT_MAX_HELPERS; i++)
+        helper[count++] = options->helper[i];
     with_helper.helper = helper;
-    with_helper.helper_count = options->helper_count < EMIT_MAX_HELPERS ? options->helper_count + 1 : EMIT_MAX_HELPERS;
+    with_helper.helper_count = count;
     return emit_expand(template_name, &model, &with_helper, text, length, diags);
 }

@@ -55,6 +55,7 @@
  * HELPERS (helpers.c holds the table; `emit_helpers` lists them with a line of doc)
  *     hex(n) log2(n) ceil_div(a, b) align_up(a, b) bytes(dtype) ctype(dtype) upper(s) csv(list) has(table, name)
  *     banner() debug_ms()
+ *     deeper() shallower()   lines from here on are indented by four blanks more, or less; called in Lua lines
  */
 #ifndef TW_GEN_EMIT_EMIT_H
 #define TW_GEN_EMIT_EMIT_H
@@ -83,7 +84,7 @@ struct emit_helper {
     void *context;
 };
 
-/* Helpers that a caller may add, and one of emit_template's own: fused_text (fused.h). */
+/* Helpers that a caller may add, and emit_template's own: fused.h, place_text.h. */
 enum { EMIT_MAX_HELPERS = 16 };
 
 struct emit_options {

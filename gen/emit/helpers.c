@@ -218,6 +218,22 @@ static int debug_ms(lua_State *L)
     return 1;
 }
 
+static int deeper(lua_State *L)
+{
+    struct engine *e = emit_helper_context(L);
+    text_string(&e->indent, "    ");
+    return 0;
+}
+
+static int shallower(lua_State *L)
+{
+    struct engine *e = emit_helper_context(L);
+    if (e->indent.length < 4)
+        return luaL_error(L, "nothing here is deeper");
+    e->indent.length -= 4;
+    return 0;
+}
+
 const struct emit_helper_doc emit_helpers[] = {
     {"hex", "n", "0x and the digits of an integer", hex},
     {"log2", "n", "the exponent of a power of two; another number is an error", log2_exact},
@@ -230,6 +246,8 @@ const struct emit_helper_doc emit_helpers[] = {
     {"has", "table, name", "whether the table has that field, and it is not null", has},
     {"banner", "", "the comment that begins every emitted file: generator, kernel, options, cost", banner},
     {"debug_ms", "", "milliseconds that a wait of a debug build may last; 0 in other builds", debug_ms},
+    {"deeper", "", "lines from here on stand four blanks further right", deeper},
+    {"shallower", "", "lines from here on stand four blanks further left", shallower},
     {NULL, NULL, NULL, NULL},
 };
 

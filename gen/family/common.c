@@ -10,6 +10,8 @@ const struct family *const family_all[] = {&family_gemm, NULL};
 
 const struct family *family_of(const struct spec_kernel *kernel)
 {
+    if (kernel->program)
+        return &family_program;
     for (int i = 0; kernel->family && family_all[i]; i++)
         if (strcmp(family_all[i]->spec.name, kernel->family) == 0)
             return family_all[i];
@@ -203,7 +205,7 @@ int family_add_barrier(struct plan *p, const char *name, int id, int threads)
     struct plan_barrier *b = APPEND(p, barrier);
     if (!b)
         return 3;
-    *b = (struct plan_barrier){plan_text(p, "%s", name), id, threads};
+    *b = (struct plan_barrier){.name = plan_text(p, "%s", name), .id = id, .threads = threads};
     return b->name ? 0 : 3;
 }
 

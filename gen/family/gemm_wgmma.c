@@ -257,7 +257,11 @@ static void operands_of_epilogue(struct gemm *g, bool aligned)
 static int step(struct gemm *g, struct plan_role *role, enum plan_op op, int ring, int tensor, int count, int phase,
                 int arrivals, const char *call)
 {
-    return family_add_step(g->plan, role, (struct plan_step){op, ring, tensor, count, phase, arrivals, call});
+    struct plan_step made = {.op = op, .ring = ring, .tensor = tensor, .count = count};
+    made.phase = phase;
+    made.arrivals = arrivals;
+    made.call = call;
+    return family_add_step(g->plan, role, made);
 }
 
 static int producer(struct gemm *g, int stage_bytes, bool clustered)

@@ -3,6 +3,7 @@
 
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "spec/arena.h"
 
@@ -31,6 +32,22 @@ const char *plan_text(struct plan *p, const char *format, ...)
     va_end(again);
     va_end(list);
     return text;
+}
+
+int plan_add_place(struct plan *p, struct plan_place place)
+{
+    int n = p->place_count;
+    if ((n & (n - 1)) == 0) { /* full at 0, 1, 2, 4, 8, ... */
+        struct plan_place *grown = plan_alloc(p, (size_t)(n ? 2 * n : 1) * sizeof *grown);
+        if (!grown)
+            return 0;
+        if (n)
+            memcpy(grown, p->place, (size_t)n * sizeof *grown);
+        p->place = grown;
+    }
+    p->place[n] = place;
+    p->place_count = n + 1;
+    return plan_some(n);
 }
 
 void plan_free(struct plan *p)

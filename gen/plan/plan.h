@@ -96,12 +96,12 @@ struct plan_shared {
     int count;           /* stages or buffers in it; each bytes / count */
 };
 
-enum plan_filler { PLAN_FILL_BULK, PLAN_FILL_CP_ASYNC, PLAN_FILL_THREADS, PLAN_FILL_COUNT };
+enum plan_filler { PLAN_FILL_BULK, PLAN_FILL_CP_ASYNC, PLAN_FILL_THREADS, PLAN_FILL_ARRIVE, PLAN_FILL_COUNT };
 
 /* Stages that one side fills and another drains.
  * BULK: a full and an empty mbarrier a stage. full completes after full_arrivals arrivals and tx_bytes bytes; empty after
  * empty_arrivals arrivals. CP_ASYNC: commit groups and block barriers. THREADS: buffers that threads write and bulk
- * stores read. */
+ * stores read. ARRIVE: as BULK, but threads of a role write the stage and arrive on full; tx_bytes is 0. */
 struct plan_ring {
     const char *name;
     int stages;
@@ -122,14 +122,46 @@ enum plan_op {
     PLAN_OP_COUNT
 };
 
+/* Numbers that a step may lack are one higher in it, so that 0 says "none" and a step need not name what it lacks. */
+static inline int plan_some(int number)
+{
+    return number + 1;
+}
+static inline int plan_number(int field) /* -1: none */
+{
+    return field - 1;
+}
+
+enum plan_reduction { PLAN_NO_REDUCTION, PLAN_SUM, PLAN_MAX, PLAN_MIN, PLAN_REDUCTION_COUNT };
+
 struct plan_step {
     enum plan_op op;
     int ring;          /* -1 where the step has none */
-    int tensor;        /* FILL, READ, STORE: the tensor; else -1 */
+    int tensor;        /* FILL, READ, WRITE, STORE, GLOBAL: the tensor; else -1 */
     int count;         /* see plan_ops.def */
     int phase;         /* WAIT_FULL, WAIT_EMPTY: parity that is waited for at i / stages == 0 */
-    int arrivals;      /* RELEASE: arrivals of one instance on each barrier, e.g. 4 where every warp arrives; 0 is 1 */
-    const char *call;  /* block function whose call this is in the emitted text; loops: the loop's name */
+    int arrivals;      /* RELEASE, ARRIVE: arrivals of one instance on each barrier, 4 where every warp arrives; 0 is 1 */
+    const char *call;  /* block function whose call this is in the emitted text; LOOP, WHEN: the class's name */
+    int place, place2; /* plan_some(index into plan.place); place2: register operand of MMA; registers that a
+                          SCRATCH_WRITE takes from or a SCRATCH_READ gives to */
+    int node;          /* plan_some(node of plan.fused): what the step computes or stores */
+    int at[SPEC_MAX_RANK]; /* plan_some(node of plan.fused): coordinates of the tile in its tensor */
+    int back;          /* READ: stages before the one that was taken last */
+    int least;         /* LOOP, WHEN: what the class's number is at least; every step that names the class says the same */
+    int less;          /* LOOP: trips that are peeled off */
+    int share;         /* LOOP: instances that take its turns in turn; 0: each instance takes all */
+    int only;          /* BARRIER, BARRIER_ARRIVE: plan_some(instance) that alone makes the step; 0: all */
+
+    /* Roles whose threads hold tiles in a layout. A GLOBAL with a place loads it, one with a node stores that. */
+    int layout;        /* plan_some(index into plan.layout): how the threads hold the tile of rows x cols in hand */
+    int rows, cols;
+    int loop;          /* LOOP: plan_some(index into plan.loop), its variable and range */
+    bool kept;         /* LOOP: the first count turns of the class, as far as they are there, each with tiles of its own */
+    int inside;        /* plan_some(node of plan.fused): elements where it does not hold load 0, are not stored or reduced */
+    bool once;         /* GLOBAL: nobody touches the elements again, they need not stay in caches */
+    enum plan_reduction reduction; /* TOUCH: of node into place, or of the place among the lanes of a warp; SCRATCH_READ:
+                                      of what is read */
+    bool over_rows;    /* of a reduction: along the layout's rows; else along its columns */
 };
 
 struct plan_role {
@@ -141,12 +173,63 @@ struct plan_role {
     int step_count;
 };
 
-/* A named barrier: BARRIER steps refer to it by `count`. All executors of the roles that meet there have `threads` threads
- * together; or, where one role meets there, each instance has so many and meets alone, at hardware barrier id + instance. */
+/* A named barrier: BARRIER and BARRIER_ARRIVE steps refer to it by `count`. All executors of the roles that meet there have
+ * `threads` threads together; or, where one role meets there, each instance has so many and meets alone, at hardware
+ * barrier id + instance. With turns one role takes part, instance j waits at barrier id + j for instance j - 1 (instance 0
+ * for the last) to arrive there, and `threads` are those of two instances. */
 struct plan_barrier {
     const char *name;
     int id;                   /* hardware barrier, 1..15; 0 is the block's */
     int threads;
+    bool turns;
+};
+
+/* ---- places ---------------------------------------------------------------------------------------------------- */
+
+enum plan_place_kind {
+#define PLAN_PLACE(id, name, doc) PLAN_PLACE_##id,
+#include "plan/plan_places.def"
+#undef PLAN_PLACE
+    PLAN_PLACE_COUNT
+};
+
+/* Where a value of one executor lives: registers of its threads, or shared memory of its own. No two places overlap. */
+struct plan_place {
+    const char *name;         /* "o", "p" */
+    enum plan_place_kind kind;
+    enum tw_dtype dtype;
+    int rows, cols;           /* of the tile; ROWS: cols 1; COLUMNS: rows 1 */
+    int registers;            /* a thread; 0: shared */
+    int bytes;                /* SHARED: of one instance */
+    int shared;               /* SHARED: index into plan.shared, which has a part for each instance; else -1 */
+    int layout;               /* plan_some(index into plan.layout): how the threads hold it */
+    int turns;                /* tiles of so many turns of a loop that are held at once; 0: one */
+    bool packed;              /* elements lie as in memory, a vector in whole words */
+};
+
+/* How the threads of an executor hold a tile of rows x cols: thread t has in rows
+ *     t / across + i * down,  i < rows / down,
+ * the vectors of `vector` neighbouring elements that begin at columns
+ *     (t % across + j * across) * vector,  j < cols / (across * vector).
+ * A tile of one row is held alike in every row of threads, a tile of one column in every thread of a row. */
+struct plan_layout {
+    int rows, cols;
+    int down, across;         /* threads; powers of two, down * across of them in all */
+    int vector;               /* elements of one access */
+};
+
+/* The variable of a loop; LOOP leaves of plan.fused are numbers of these. TILE leaves are numbers of places. */
+struct plan_loop {
+    const char *name;
+    int from, to;             /* nodes of plan.fused */
+    int step;
+};
+
+/* Work items of a block: of axis `axis` (of plan.axis) it takes `tile` elements; the last varies fastest. AT leaves of
+ * plan.fused are where they begin. */
+struct plan_item {
+    int axis, tile;
+    int extent;               /* node of plan.fused */
 };
 
 /* ---- instructions ---------------------------------------------------------------------------------------------- */
@@ -186,6 +269,7 @@ struct plan {
     const char *arch;         /* "sm_90a" */
     const char *family;       /* NULL: user's template */
     const char *template_name;
+    bool derived;             /* the template emits the steps: there is no other text to compare them with */
     struct diag_loc loc;
 
     const char **symbol;      /* dims, then "sm_count" */
@@ -209,8 +293,16 @@ struct plan {
     int ring_count;
     struct plan_barrier *barrier;
     int barrier_count;
+    struct plan_place *place;
+    int place_count;
     struct plan_role *role;
     int role_count;
+    struct plan_layout *layout;
+    int layout_count;
+    struct plan_loop *loop;
+    int loop_count;
+    struct plan_item *item;
+    int item_count;
     struct plan_mma *mma;
     int mma_count;
     struct plan_value *value;
@@ -236,6 +328,8 @@ struct plan {
 /* Bytes from the Plan's arena, zeroed; NULL out of memory. */
 void *plan_alloc(struct plan *p, size_t bytes);
 const char *plan_text(struct plan *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Adds a place. Returns what a step's `place` takes (plan_some of its index), or 0 out of memory. */
+int plan_add_place(struct plan *p, struct plan_place place);
 void plan_free(struct plan *p); /* the graphs too; *p is then zero */
 
 /* Every check named in the design's section 3 but the protocol's: tensor-map rules, shared memory, registers, features of the

@@ -1,4 +1,5 @@
-/* The protocol check, first half: what can be read off the roles' steps. protocol_run.c explores them. */
+/* The protocol check: what can be read off the roles' steps. protocol_counts.c counts arrivals and bytes,
+ * protocol_run.c explores. */
 #include "plan/protocol.h"
 
 #include <stdarg.h>
@@ -40,7 +41,7 @@ bool protocol_has(const struct plan_role *role, enum plan_op op, int ring, int t
     return false;
 }
 
-static int find_step(const struct plan_role *role, enum plan_op op, int ring)
+int protocol_find(const struct plan_role *role, enum plan_op op, int ring)
 {
     for (int i = 0; i < role->step_count; i++)
         if (role->step[i].op == op && (ring < 0 || role->step[i].ring == ring))
@@ -48,12 +49,23 @@ static int find_step(const struct plan_role *role, enum plan_op op, int ring)
     return -1;
 }
 
-static int find_last(const struct plan_role *role, enum plan_op op, int ring)
+int protocol_find_last(const struct plan_role *role, enum plan_op op, int ring)
 {
     for (int i = role->step_count - 1; i >= 0; i--)
         if (role->step[i].op == op && role->step[i].ring == ring)
             return i;
     return -1;
+}
+
+enum plan_op protocol_fill_op(const struct plan *p, int ring)
+{
+    enum plan_filler filler = p->ring[ring].filler;
+    return filler == PLAN_FILL_THREADS || filler == PLAN_FILL_ARRIVE ? PLAN_WRITE : PLAN_FILL;
+}
+
+bool protocol_has_mbarriers(const struct plan *p, int ring)
+{
+    return p->ring[ring].filler == PLAN_FILL_BULK || p->ring[ring].filler == PLAN_FILL_ARRIVE;
 }
 
 int protocol_slot(const struct plan *p, const struct plan_step *step)
@@ -74,36 +86,55 @@ unsigned protocol_own_tensors(const struct plan *p, const struct plan_role *role
     return own;
 }
 
-static int threads_of_instance(const struct plan_role *role)
+int protocol_instance_threads(const struct plan_role *role)
 {
     return role->warps * 32 / role->instances;
 }
 
+static int warps_of_instance(const struct plan_role *role)
+{
+    return (protocol_instance_threads(role) + 31) / 32;
+}
+
 bool protocol_reads_as_one(const struct plan_role *role, int ring)
 {
-    int warps = (threads_of_instance(role) + 31) / 32;
+    bool at_once = false;
     for (int i = 0; i < role->step_count; i++) {
         const struct plan_step *s = &role->step[i];
-        if (s->ring == ring &&
-            ((s->op == PLAN_READ && s->count != 0) || (s->op == PLAN_RELEASE && protocol_arrivals(s) >= warps)))
+        if (s->ring == ring && s->op == PLAN_RELEASE && protocol_arrivals(s) >= warps_of_instance(role))
             return true;
+        at_once |= s->ring == ring && s->op == PLAN_READ && s->count == 0;
     }
-    return false;
+    return !at_once;
 }
 
 int protocol_lanes(const struct plan *p, int role)
 {
     const struct plan_role *r = &p->role[role];
-    bool wide = threads_of_instance(r) > 32;
+    bool wide = protocol_instance_threads(r) > 32;
     for (int i = 0; i < r->step_count; i++) {
         const struct plan_step *s = &r->step[i];
         bool copies = s->op == PLAN_FILL && p->ring[s->ring].filler == PLAN_FILL_CP_ASYNC;
         bool reads = s->op == PLAN_READ &&
                      (p->ring[s->ring].filler == PLAN_FILL_CP_ASYNC || (wide && !protocol_reads_as_one(r, s->ring)));
-        if (copies || reads || s->op == PLAN_WRITE || s->op == PLAN_STORE)
+        bool shares = s->op == PLAN_WRITE || s->op == PLAN_STORE || s->op == PLAN_SCRATCH_WRITE;
+        if (copies || reads || shares || s->op == PLAN_SCRATCH_READ)
             return 2;
     }
     return 1;
+}
+
+int protocol_arrivals_of_lane(const struct plan_role *role, const struct plan_step *step, int lanes, int lane)
+{
+    int all = protocol_arrivals(step);
+    if (lanes == 1 || all < warps_of_instance(role) || all == 1)
+        return lane == 0 ? all : 0;
+    return lane == 0 ? all - all / 2 : all / 2;
+}
+
+static bool meets(const struct plan_step *s, int barrier)
+{
+    return (s->op == PLAN_BARRIER || s->op == PLAN_BARRIER_ARRIVE) && s->count == barrier;
 }
 
 static int threads_at_barrier(const struct plan *p, int barrier)
@@ -111,7 +142,7 @@ static int threads_at_barrier(const struct plan *p, int barrier)
     int threads = 0;
     for (int i = 0; i < p->role_count; i++)
         for (int s = 0; s < p->role[i].step_count; s++)
-            if (p->role[i].step[s].op == PLAN_BARRIER && p->role[i].step[s].count == barrier) {
+            if (meets(&p->role[i].step[s], barrier)) {
                 threads += p->role[i].warps * 32;
                 break;
             }
@@ -120,13 +151,20 @@ static int threads_at_barrier(const struct plan *p, int barrier)
 
 bool protocol_barrier_is_private(const struct plan *p, int barrier)
 {
-    return p->barrier[barrier].threads != threads_at_barrier(p, barrier);
+    return !p->barrier[barrier].turns && p->barrier[barrier].threads != threads_at_barrier(p, barrier);
+}
+
+int protocol_meeting(const struct plan *p, int role, int instance, const struct plan_step *step)
+{
+    if (p->barrier[step->count].turns)
+        return (instance + (step->op == PLAN_BARRIER_ARRIVE)) % p->role[role].instances;
+    return protocol_barrier_is_private(p, step->count) ? instance : 0;
 }
 
 bool protocol_buffers_are_private(const struct plan *p, int role, int ring)
 {
     const struct plan_role *r = &p->role[role];
-    for (int i = find_step(r, PLAN_STORE, ring); i >= 0; i--)
+    for (int i = protocol_find(r, PLAN_STORE, ring); i >= 0; i--)
         if (r->step[i].op == PLAN_BARRIER)
             return protocol_barrier_is_private(p, r->step[i].count);
     return true;
@@ -136,7 +174,8 @@ int protocol_loop_end(const struct plan_role *role, int step)
 {
     int depth = 0;
     for (int i = step; i < role->step_count; i++) {
-        depth += role->step[i].op == PLAN_LOOP ? 1 : role->step[i].op == PLAN_END ? -1 : 0;
+        enum plan_op op = role->step[i].op;
+        depth += op == PLAN_LOOP || op == PLAN_WHEN ? 1 : op == PLAN_END ? -1 : 0;
         if (depth == 0)
             return i;
     }
@@ -146,33 +185,6 @@ int protocol_loop_end(const struct plan_role *role, int step)
 static bool same_name(const char *a, const char *b)
 {
     return a && b && strcmp(a, b) == 0;
-}
-
-/* Loops are told apart by name: roles that loop together use one name. The number is that of the name's first LOOP. */
-static int loop_number(const struct plan *p, const char *name)
-{
-    int number = 0;
-    for (int r = 0; r < p->role_count; r++)
-        for (int s = 0; s < p->role[r].step_count; s++) {
-            const struct plan_step *step = &p->role[r].step[s];
-            if (step->op != PLAN_LOOP || step->count > 0 || same_name(step->call, "tiles"))
-                continue;
-            if (same_name(step->call, name))
-                return number;
-            number++;
-        }
-    return 0;
-}
-
-int protocol_trip(const struct plan *p, const struct protocol_trips *trips, int role, int step, int tile)
-{
-    const struct plan_step *s = &p->role[role].step[step];
-    if (s->count > 0)
-        return s->count;
-    if (same_name(s->call, "tiles"))
-        return trips->tiles;
-    int n = loop_number(p, s->call), trip = trips->trip[(tile + n) % trips->tiles];
-    return trip > 1 ? trip + n : trip;
 }
 
 /* ---- clusters -------------------------------------------------------------------------------------------------- */
@@ -239,54 +251,143 @@ unsigned protocol_neighbours(const struct plan *p, const struct protocol_cluster
 
 /* ---- the text of the roles ------------------------------------------------------------------------------------- */
 
-static bool takes_ring(enum plan_op op)
+/* Fillers of the rings that a step may have, as a bit set; 0: the step has no ring of its own. */
+enum {
+    BULK = 1 << PLAN_FILL_BULK,
+    COPIED = 1 << PLAN_FILL_CP_ASYNC,
+    BUFFERS = 1 << PLAN_FILL_THREADS,
+    ARRIVED = 1 << PLAN_FILL_ARRIVE
+};
+static const unsigned char fillers[PLAN_OP_COUNT] = {
+    [PLAN_WAIT_EMPTY] = BULK | ARRIVED,
+    [PLAN_EXPECT] = BULK,
+    [PLAN_FILL] = BULK | COPIED,
+    [PLAN_WAIT_FULL] = BULK | ARRIVED,
+    [PLAN_SKIP] = BULK | ARRIVED,
+    [PLAN_READ] = BULK | COPIED | ARRIVED,
+    [PLAN_RELEASE] = BULK | ARRIVED,
+    [PLAN_DRAIN] = BULK,
+    [PLAN_WRITE] = BUFFERS | ARRIVED,
+    [PLAN_STORE] = BUFFERS,
+    [PLAN_ARRIVE] = ARRIVED,
+};
+static const char *const filler_name[PLAN_FILL_COUNT] = {"bulk", "cp_async", "threads", "arrive"};
+
+static void check_ring(const struct plan *p, int role, int step, struct diag_set *diags)
 {
-    return op == PLAN_WAIT_EMPTY || op == PLAN_EXPECT || op == PLAN_FILL || op == PLAN_WAIT_FULL || op == PLAN_READ ||
-           op == PLAN_RELEASE || op == PLAN_DRAIN || op == PLAN_WRITE || op == PLAN_STORE;
+    const struct plan_step *s = &p->role[role].step[step];
+    if (s->ring < 0 || s->ring >= p->ring_count) {
+        protocol_fault(p, diags, role, -1, step, "PROTOCOL-ORDER", "ring %d does not exist; the Plan has %d", s->ring,
+                       p->ring_count);
+        return;
+    }
+    const struct plan_ring *ring = &p->ring[s->ring];
+    if (!(fillers[s->op] >> ring->filler & 1))
+        protocol_fault(p, diags, role, -1, step, "PROTOCOL-ORDER", "ring %s is filled by %s and has no step %s",
+                       ring->name, filler_name[ring->filler], op_name[s->op]);
+    bool has_tensor =
+        s->op == PLAN_FILL || s->op == PLAN_READ || (s->op == PLAN_WRITE && ring->filler == PLAN_FILL_ARRIVE);
+    if (has_tensor && protocol_slot(p, s) < 0)
+        protocol_fault(p, diags, role, -1, step, "PROTOCOL-ORDER", "ring %s does not hold that tensor", ring->name);
 }
 
-static bool fits_filler(enum plan_op op, enum plan_filler filler)
+/* Which kinds of place a step may have, as a bit set. */
+enum { REGISTERS = (1 << PLAN_PLACE_COUNT) - 1 - (1 << PLAN_PLACE_SHARED) };
+static const unsigned char kinds[PLAN_OP_COUNT] = {
+    [PLAN_MMA] = 1 << PLAN_PLACE_ACCUMULATOR,
+    [PLAN_TOUCH] = REGISTERS,
+    [PLAN_SCRATCH_WRITE] = 1 << PLAN_PLACE_SHARED,
+    [PLAN_SCRATCH_READ] = 1 << PLAN_PLACE_SHARED,
+};
+
+static void check_places(const struct plan *p, int role, int step, struct diag_set *diags)
 {
-    if (op == PLAN_WAIT_EMPTY || op == PLAN_EXPECT || op == PLAN_WAIT_FULL || op == PLAN_RELEASE || op == PLAN_DRAIN)
-        return filler == PLAN_FILL_BULK;
-    if (op == PLAN_FILL || op == PLAN_READ)
-        return filler != PLAN_FILL_THREADS;
-    return filler == PLAN_FILL_THREADS;
+    static const char *const kind_name[] = {
+#define PLAN_PLACE(id, name, doc) name,
+#include "plan/plan_places.def"
+#undef PLAN_PLACE
+    };
+    const struct plan_step *s = &p->role[role].step[step];
+    const struct plan_place *at = protocol_place(p, s->place), *operand = protocol_place(p, s->place2);
+    if (!at || (s->place2 && !operand))
+        protocol_fault(p, diags, role, -1, step, "PROTOCOL-PLACE", "place %d does not exist; the Plan has %d",
+                       plan_number(at ? s->place2 : s->place), p->place_count);
+    else if (!(kinds[s->op] >> at->kind & 1))
+        protocol_fault(p, diags, role, -1, step, "PROTOCOL-PLACE", "place %s is of kind %s, which a step %s has not",
+                       at->name, kind_name[at->kind], op_name[s->op]);
+    else if (operand && s->op != PLAN_SCRATCH_WRITE && s->op != PLAN_SCRATCH_READ &&
+             (s->op != PLAN_MMA || operand->kind != PLAN_PLACE_OPERAND))
+        protocol_fault(p, diags, role, -1, step, "PROTOCOL-PLACE",
+                       "place %s is of kind %s; the second place is the operand of a matrix instruction, of kind %s",
+                       operand->name, kind_name[operand->kind], kind_name[PLAN_PLACE_OPERAND]);
+    if (s->op == PLAN_MMA && s->count >= p->mma_count)
+        protocol_fault(p, diags, role, -1, step, "PROTOCOL-PLACE", "instruction %d does not exist; the Plan has %d",
+                       s->count, p->mma_count);
 }
 
-static const char *const filler_name[PLAN_FILL_COUNT] = {"bulk", "cp_async", "threads"};
+/* Turns that are shared: every instance takes some, and no other step than a reader's skips what another takes. */
+static void check_share(const struct plan *p, int role, int step, int share_step, struct diag_set *diags)
+{
+    const struct plan_role *r = &p->role[role];
+    const struct plan_step *s = &r->step[step];
+    if (s->op == PLAN_LOOP && s->share != 0 && (s->share != r->instances || share_step >= 0))
+        protocol_fault(p, diags, role, -1, step, "PROTOCOL-ROLES",
+                       share_step >= 0
+                           ? "shares its turns inside of a loop that shares its turns already; share %d"
+                           : "shares its turns among %d; the role's instances are as many as share: write %d",
+                       share_step >= 0 ? 0 : s->share, r->instances);
+    if (s->op == PLAN_SKIP && share_step < 0)
+        protocol_fault(p, diags, role, -1, step, "PROTOCOL-ROLES",
+                       "skips a stage outside of a loop that shares its turns: nobody takes it; write wait_full");
+    if (share_step >= 0 && r->instances > 1 &&
+        (s->op == PLAN_EXPECT || s->op == PLAN_FILL || s->op == PLAN_WAIT_EMPTY || s->op == PLAN_ARRIVE))
+        protocol_fault(p, diags, role, -1, step, "PROTOCOL-ROLES",
+                       "fills a ring in a loop that shares its turns; fill in every turn, in a role of its own");
+}
 
 /* One role's steps stand alone: indices in range, loops closed, each step of a kind that its ring knows. */
 static int check_role(const struct plan *p, int role, struct diag_set *diags)
 {
     const struct plan_role *r = &p->role[role];
-    int depth = 0, faults = diags->errors;
+    int depth = 0, faults = diags->errors, open[PROTOCOL_MAX_DEPTH], share = -1;
     for (int i = 0; i < r->step_count; i++) {
         const struct plan_step *s = &r->step[i];
-        depth += s->op == PLAN_LOOP ? 1 : s->op == PLAN_END ? -1 : 0;
-        if (depth < 0 || depth > PROTOCOL_MAX_DEPTH) {
+        bool begins = s->op == PLAN_LOOP || s->op == PLAN_WHEN;
+        if (s->op == PLAN_END ? depth == 0 : begins && depth == PROTOCOL_MAX_DEPTH) {
             protocol_fault(p, diags, role, -1, i, "PROTOCOL-ORDER",
-                           depth < 0 ? "ends a loop that did not begin" : "loops are nested deeper than 8");
+                           depth == 0 ? "ends a loop that did not begin" : "loops are nested deeper than 8");
             return diags->errors - faults;
         }
-        if (s->count < 0)
-            protocol_fault(p, diags, role, -1, i, "PROTOCOL-ORDER", "count is %d; write 0 or more", s->count);
-        if (s->op == PLAN_BARRIER && (s->count < 0 || s->count >= p->barrier_count))
-            protocol_fault(p, diags, role, -1, i, "PROTOCOL-ROLES", "barrier %d does not exist; the Plan has %d",
-                           s->count, p->barrier_count);
-        if (!takes_ring(s->op))
-            continue;
-        if (s->ring < 0 || s->ring >= p->ring_count) {
-            protocol_fault(p, diags, role, -1, i, "PROTOCOL-ORDER", "ring %d does not exist; the Plan has %d", s->ring,
-                           p->ring_count);
-            continue;
+        check_share(p, role, i, share, diags);
+        if (begins)
+            open[depth++] = i;
+        if (s->op == PLAN_LOOP && s->share)
+            share = i;
+        if (s->op == PLAN_END && open[--depth] == share)
+            share = -1;
+        if (s->count < 0 || s->least < 0 || s->less < 0 || s->back < 0)
+            protocol_fault(p, diags, role, -1, i, "PROTOCOL-ORDER",
+                           "a number is below zero: count %d, least %d, less %d, "
+                           "back %d; write 0 or more",
+                           s->count, s->least, s->less, s->back);
+        if (s->op == PLAN_WHEN && !s->call)
+            protocol_fault(p, diags, role, -1, i, "PROTOCOL-ORDER", "names no class of loops whose trips decide");
+        if (s->op == PLAN_BARRIER || s->op == PLAN_BARRIER_ARRIVE) {
+            if (s->count >= p->barrier_count)
+                protocol_fault(p, diags, role, -1, i, "PROTOCOL-ROLES", "barrier %d does not exist; the Plan has %d",
+                               s->count, p->barrier_count);
+            else if (s->only && (!p->barrier[s->count].turns || s->only < 0 || s->only > r->instances))
+                protocol_fault(p, diags, role, -1, i, "PROTOCOL-ROLES",
+                               "is for instance %d alone, of %d; only a barrier with turns is met by one", s->only - 1,
+                               r->instances);
+        } else if (s->only) {
+            protocol_fault(p, diags, role, -1, i, "PROTOCOL-ROLES",
+                           "is for instance %d alone; only barriers with turns are met by one", s->only - 1);
         }
-        const struct plan_ring *ring = &p->ring[s->ring];
-        if (!fits_filler(s->op, ring->filler))
-            protocol_fault(p, diags, role, -1, i, "PROTOCOL-ORDER", "ring %s is filled by %s and has no step %s",
-                           ring->name, filler_name[ring->filler], op_name[s->op]);
-        if ((s->op == PLAN_FILL || s->op == PLAN_READ) && protocol_slot(p, s) < 0)
-            protocol_fault(p, diags, role, -1, i, "PROTOCOL-ORDER", "ring %s does not hold that tensor", ring->name);
+        if (kinds[s->op])
+            check_places(p, role, i, diags);
+        if (fillers[s->op])
+            check_ring(p, role, i, diags);
     }
     if (depth > 0)
         protocol_fault(p, diags, role, -1, r->step_count - 1, "PROTOCOL-ORDER", "%d loop%s not ended", depth,
@@ -297,21 +398,24 @@ static int check_role(const struct plan *p, int role, struct diag_set *diags)
 /* Each side of a ring's barriers has one owner: a role that waits or arrives there takes part in the transfer. */
 static void check_sharing(const struct plan *p, int ring, struct diag_set *diags)
 {
-    static const struct {
+    const struct plan_ring *g = &p->ring[ring];
+    enum plan_op fill = protocol_fill_op(p, ring);
+    const struct {
         enum plan_op op, because;
         const char *text;
     } rule[] = {
-        {PLAN_WAIT_EMPTY, PLAN_FILL, "waits for the empty barrier, but does not fill"},
-        {PLAN_EXPECT, PLAN_FILL, "arrives on the full barrier, but does not fill"},
-        {PLAN_DRAIN, PLAN_FILL, "waits until its stages are released, but does not fill"},
+        {PLAN_WAIT_EMPTY, fill, "waits for the empty barrier, but does not fill"},
+        {PLAN_EXPECT, fill, "arrives on the full barrier, but does not fill"},
+        {PLAN_ARRIVE, fill, "arrives on the full barrier, but does not fill"},
+        {PLAN_DRAIN, fill, "waits until its stages are released, but does not fill"},
         {PLAN_WAIT_FULL, PLAN_READ, "waits for the full barrier, but does not read"},
+        {PLAN_SKIP, PLAN_READ, "skips a stage, but does not read"},
         {PLAN_RELEASE, PLAN_READ, "arrives on the empty barrier, but does not read"},
         {PLAN_STORE, PLAN_WRITE, "stores the buffer, but does not write"},
     };
-    const struct plan_ring *g = &p->ring[ring];
     for (int r = 0; r < p->role_count; r++)
         for (size_t i = 0; i < sizeof rule / sizeof *rule; i++) {
-            int step = find_step(&p->role[r], rule[i].op, ring);
+            int step = protocol_find(&p->role[r], rule[i].op, ring);
             if (step >= 0 && !protocol_has(&p->role[r], rule[i].because, ring, -1))
                 protocol_fault(p, diags, r, 0, step, "PROTOCOL-ROLES", "%s ring %s; drop the step", rule[i].text,
                                g->name);
@@ -319,10 +423,9 @@ static void check_sharing(const struct plan *p, int ring, struct diag_set *diags
     for (int t = 0; t < g->tensor_count; t++) {
         int first = -1;
         for (int r = 0; r < p->role_count; r++) {
-            enum plan_op op = g->filler == PLAN_FILL_THREADS ? PLAN_WRITE : PLAN_FILL;
-            if (!protocol_has(&p->role[r], op, ring, op == PLAN_FILL ? g->tensor[t] : -1))
+            if (!protocol_has(&p->role[r], fill, ring, g->filler == PLAN_FILL_THREADS ? -1 : g->tensor[t]))
                 continue;
-            int step = find_step(&p->role[r], op, ring);
+            int step = protocol_find(&p->role[r], fill, ring);
             if (first >= 0)
                 protocol_fault(p, diags, r, 0, step, "PROTOCOL-ROLES",
                                "roles %s and %s both fill %s of ring %s; one of them must", p->role[first].name,
@@ -342,20 +445,27 @@ static void check_barrier(const struct plan *p, int barrier, struct diag_set *di
     int roles = 0, role = -1, step = -1;
     for (int r = 0; r < p->role_count; r++)
         for (int s = 0; s < p->role[r].step_count; s++)
-            if (p->role[r].step[s].op == PLAN_BARRIER && p->role[r].step[s].count == barrier) {
+            if (meets(&p->role[r].step[s], barrier)) {
                 roles++;
                 role = r;
                 step = s;
                 break;
             }
     int all = threads_at_barrier(p, barrier);
-    if (roles == 0 || b->threads == all)
+    if (roles == 0 || (!b->turns && b->threads == all))
         return;
-    int each = threads_of_instance(&p->role[role]);
-    if (roles > 1 || b->threads != each) {
+    int each = protocol_instance_threads(&p->role[role]);
+    if (b->turns && (roles > 1 || p->role[role].instances < 2)) {
+        protocol_fault(p, diags, role, -1, step, "PROTOCOL-ROLES",
+                       "%d instance%s of %d role%s pass turns on at barrier %s; one role of two or more does",
+                       p->role[role].instances, p->role[role].instances == 1 ? "" : "s", roles, roles == 1 ? "" : "s",
+                       b->name);
+        return;
+    }
+    if (b->turns ? b->threads != 2 * each : roles > 1 || b->threads != each) {
         protocol_fault(p, diags, role, -1, step, "PROTOCOL-ROLES",
                        "barrier %s is for %d threads, but %d of %d role%s meet there; write threads = %d", b->name,
-                       b->threads, all, roles, roles > 1 ? "s" : "", all);
+                       b->threads, b->turns ? 2 * each : all, roles, roles > 1 ? "s" : "", b->turns ? 2 * each : all);
         return;
     }
     for (int o = 0; o < p->barrier_count; o++)
@@ -363,6 +473,29 @@ static void check_barrier(const struct plan *p, int barrier, struct diag_set *di
             protocol_fault(p, diags, role, -1, step, "PROTOCOL-ROLES",
                            "barrier %s takes the hardware barriers %d..%d, one each instance, but %s has %d", b->name,
                            b->id, b->id + p->role[role].instances - 1, p->barrier[o].name, p->barrier[o].id);
+}
+
+/* Every step that names a class says the same of what its number is at least. */
+static void check_classes(const struct plan *p, struct diag_set *diags)
+{
+    struct protocol_code code;
+    if (protocol_code(p, &code) != 0) {
+        diag_report(diags, DIAG_ERROR, p->loc, p->kernel, NULL, "PROTOCOL-LIMIT",
+                    "%s: more than %d classes of loops or 16 roles, or memory is out; nothing is proved", p->arch,
+                    PROTOCOL_MAX_CLASSES);
+        return;
+    }
+    for (int r = 0; r < p->role_count; r++)
+        for (int i = 0; i < p->role[r].step_count; i++) {
+            int n = code.number[r][i];
+            if (n >= 0 && (p->role[r].step[i].op == PLAN_LOOP || p->role[r].step[i].op == PLAN_WHEN) &&
+                p->role[r].step[i].least != code.class[n].least)
+                protocol_fault(p, diags, r, -1, i, "PROTOCOL-ORDER",
+                               "says that %s is at least %d where another step says %d; write least = %d in all",
+                               code.class[n].name ? code.class[n].name : "the loop", p->role[r].step[i].least,
+                               code.class[n].least, code.class[n].least);
+        }
+    protocol_code_free(&code);
 }
 
 int protocol_check_program(const struct plan *p, struct diag_set *diags)
@@ -389,6 +522,7 @@ int protocol_check_program(const struct plan *p, struct diag_set *diags)
         check_role(p, r, diags);
     if (diags->errors > faults)
         return diags->errors - faults;
+    check_classes(p, diags);
     for (int b = 0; b < p->barrier_count; b++) {
         check_barrier(p, b, diags);
         for (int o = 0; o < b; o++)
@@ -400,8 +534,7 @@ int protocol_check_program(const struct plan *p, struct diag_set *diags)
     for (int g = 0; g < p->ring_count; g++) {
         check_sharing(p, g, diags);
         for (int o = 0; o < g; o++)
-            if (p->ring[g].filler == PLAN_FILL_BULK && p->ring[o].filler == PLAN_FILL_BULK &&
-                p->ring[g].full_shared >= 0 &&
+            if (protocol_has_mbarriers(p, g) && protocol_has_mbarriers(p, o) && p->ring[g].full_shared >= 0 &&
                 (p->ring[g].full_shared == p->ring[o].full_shared ||
                  p->ring[g].empty_shared == p->ring[o].empty_shared))
                 diag_report(diags, DIAG_ERROR, p->loc, p->kernel, NULL, "PROTOCOL-ROLES",
@@ -411,189 +544,12 @@ int protocol_check_program(const struct plan *p, struct diag_set *diags)
     return diags->errors - faults;
 }
 
-/* ---- arrivals and bytes ---------------------------------------------------------------------------------------- */
-
-/* Steps `op` that a role makes for each stage that it fills. */
-static int steps_a_stage(const struct plan *p, const struct plan_role *role, enum plan_op op, int ring)
-{
-    int steps = 0, fills = 0;
-    unsigned own = protocol_own_tensors(p, role, PLAN_FILL, ring);
-    for (int i = 0; i < role->step_count; i++) {
-        steps += role->step[i].op == op && role->step[i].ring == ring;
-        fills += role->step[i].op == PLAN_FILL && role->step[i].ring == ring;
-    }
-    int stages = own ? fills / __builtin_popcount(own) : 1;
-    return stages ? steps / stages : steps;
-}
-
-static void check_full_barrier(const struct plan *p, int ring, struct diag_set *diags)
-{
-    const struct plan_ring *g = &p->ring[ring];
-    int arrivals = 0, bytes = 0, role = -1, step = -1;
-    for (int t = 0; t < g->tensor_count; t++)
-        bytes += p->tensor[g->tensor[t]].tile_bytes;
-    unsigned filled = 0;
-    for (int r = 0; r < p->role_count; r++) {
-        const struct plan_role *q = &p->role[r];
-        unsigned own = protocol_own_tensors(p, q, PLAN_FILL, ring);
-        int first = find_step(q, PLAN_EXPECT, ring);
-        filled |= own;
-        for (int s = 0; s < q->step_count; s++) {
-            const struct plan_step *fill = &q->step[s];
-            if (fill->op != PLAN_FILL || fill->ring != ring)
-                continue;
-            const struct plan_tensor *t = &p->tensor[fill->tensor];
-            int shares = t->multicast > 1 ? t->multicast : 1;
-            if (fill->count * shares != t->tile_bytes)
-                protocol_fault(p, diags, r, 0, s, "PROTOCOL-BYTES",
-                               "brings %d bytes of %s to each of %d block%s, but its tile is %d bytes; write %d",
-                               fill->count, t->name, shares, shares > 1 ? "s" : "", t->tile_bytes,
-                               t->tile_bytes / shares);
-        }
-        if (own && first < 0 && role < 0) {
-            int fill = find_step(q, PLAN_FILL, ring);
-            protocol_fault(p, diags, r, 0, fill, "PROTOCOL-ARRIVALS",
-                           "fills ring %s without announcing the bytes; write an expect step before it", g->name);
-        }
-        if (first < 0)
-            continue;
-        arrivals += q->instances * steps_a_stage(p, q, PLAN_EXPECT, ring);
-        role = r;
-        step = first;
-        int mine = 0, announced = 0, seen = 0;
-        for (int t = 0; t < g->tensor_count; t++)
-            if (own >> t & 1)
-                mine += p->tensor[g->tensor[t]].tile_bytes;
-        for (int s = 0; s < q->step_count && seen < steps_a_stage(p, q, PLAN_EXPECT, ring); s++)
-            if (q->step[s].op == PLAN_EXPECT && q->step[s].ring == ring) {
-                announced += q->step[s].count;
-                seen++;
-            }
-        if (announced != mine)
-            protocol_fault(p, diags, r, 0, first, "PROTOCOL-BYTES",
-                           "announces %d bytes a stage of ring %s, but the tiles that it fills are %d; write %d",
-                           announced, g->name, mine, mine);
-    }
-    for (int r = 0; r < p->role_count; r++)
-        for (int t = 0; t < g->tensor_count; t++) {
-            const struct plan_role *q = &p->role[r];
-            int fill = find_last(q, PLAN_FILL, ring), read = find_last(q, PLAN_READ, ring);
-            bool is_read = false;
-            for (int o = 0; o < p->role_count; o++)
-                is_read |= protocol_has(&p->role[o], PLAN_READ, ring, g->tensor[t]);
-            const char *name = p->tensor[g->tensor[t]].name;
-            if (fill >= 0 && !(filled >> t & 1))
-                protocol_fault(p, diags, r, 0, fill, "PROTOCOL-BYTES",
-                               "no role fills %s of ring %s: its %d bytes never arrive; write a fill step for it", name,
-                               g->name, p->tensor[g->tensor[t]].tile_bytes);
-            if (read >= 0 && !is_read)
-                protocol_fault(p, diags, r, 0, read, "PROTOCOL-ORDER",
-                               "no role reads %s of ring %s; write a read step for it", name, g->name);
-        }
-    if (role < 0)
-        return;
-    if (g->full_arrivals != arrivals)
-        protocol_fault(p, diags, role, 0, step, "PROTOCOL-ARRIVALS",
-                       "the full barrier of ring %s completes after %d arrival%s, but %d come%s; "
-                       "write full_arrivals = %d",
-                       g->name, g->full_arrivals, g->full_arrivals == 1 ? "" : "s", arrivals, arrivals == 1 ? "s" : "",
-                       arrivals);
-    if (g->tx_bytes != bytes)
-        protocol_fault(p, diags, role, 0, step, "PROTOCOL-BYTES",
-                       "ring %s counts %d bytes a stage, but its tiles are %d; write tx_bytes = %d", g->name,
-                       g->tx_bytes, bytes, bytes);
-}
-
-static void check_empty_barrier(const struct plan *p, int ring, struct diag_set *diags)
-{
-    const struct plan_ring *g = &p->ring[ring];
-    bool refilled = false;
-    int arrivals = 0, role = -1, step = -1;
-    for (int r = 0; r < p->role_count; r++)
-        refilled |=
-            protocol_has(&p->role[r], PLAN_WAIT_EMPTY, ring, -1) || protocol_has(&p->role[r], PLAN_RELEASE, ring, -1);
-    for (int r = 0; r < p->role_count && refilled; r++) {
-        const struct plan_role *q = &p->role[r];
-        if (!protocol_has(q, PLAN_READ, ring, -1))
-            continue;
-        int release = find_step(q, PLAN_RELEASE, ring);
-        int each = release < 0 ? 1 : protocol_arrivals(&q->step[release]);
-        arrivals += q->instances * each;
-        role = r;
-        step = release;
-        if (release < 0) {
-            step = find_last(q, PLAN_READ, ring);
-            protocol_fault(p, diags, r, 0, step, "PROTOCOL-RELEASE",
-                           "reads ring %s and never releases it; write a release step after the reads are over",
-                           g->name);
-        }
-        int depth = 0;
-        for (int s = 0; s < q->step_count; s++) {
-            depth += q->step[s].op == PLAN_LOOP ? 1 : q->step[s].op == PLAN_END ? -1 : 0;
-            if (q->step[s].op != PLAN_RELEASE || q->step[s].ring != ring)
-                continue;
-            if (protocol_arrivals(&q->step[s]) != each)
-                protocol_fault(p, diags, r, 0, s, "PROTOCOL-ARRIVALS",
-                               "arrives %d times where step %d %s arrives %d times; each release must count alike",
-                               protocol_arrivals(&q->step[s]), release + 1, protocol_step_name(&q->step[release]),
-                               each);
-            if (q->step[s].count >= g->stages && depth > 0)
-                protocol_fault(
-                    p, diags, r, 0, s, "PROTOCOL-DEPTH",
-                    "keeps %d stages of ring %s, which has %d, so that none is left to fill; write %d stages "
-                    "or keep %d",
-                    q->step[s].count, g->name, g->stages, q->step[s].count + 1, g->stages - 1);
-        }
-    }
-    struct protocol_cluster c = protocol_cluster(p);
-    int blocks = __builtin_popcount(protocol_neighbours(p, &c, ring, 0));
-    if (role >= 0 && g->empty_arrivals != arrivals * blocks)
-        protocol_fault(p, diags, role, 0, step, "PROTOCOL-ARRIVALS",
-                       "the empty barrier of ring %s completes after %d arrival%s, but %d come (%d from each of %d "
-                       "block%s); write empty_arrivals = %d",
-                       g->name, g->empty_arrivals, g->empty_arrivals == 1 ? "" : "s", arrivals * blocks, arrivals,
-                       blocks, blocks > 1 ? "s" : "", arrivals * blocks);
-    if (role < 0 && refilled)
-        for (int r = 0; r < p->role_count; r++) {
-            int wait = find_step(&p->role[r], PLAN_WAIT_EMPTY, ring);
-            if (wait >= 0)
-                protocol_fault(p, diags, r, 0, wait, "PROTOCOL-ROLES", "no role reads and releases ring %s", g->name);
-        }
-}
-
-int protocol_check_counts(const struct plan *p, struct diag_set *diags)
-{
-    int faults = diags->errors;
-    for (int g = 0; g < p->ring_count; g++) {
-        if (p->ring[g].filler != PLAN_FILL_BULK)
-            continue;
-        check_full_barrier(p, g, diags);
-        check_empty_barrier(p, g, diags);
-    }
-    return diags->errors - faults;
-}
-
 /* ---- the check ------------------------------------------------------------------------------------------------- */
 
 int plan_check_protocol(const struct plan *p, struct diag_set *diags)
 {
-    int faults = diags->errors, stages = 1;
-    if (protocol_check_program(p, diags) > 0)
-        return diags->errors - faults;
-    protocol_check_counts(p, diags);
-    if (diags->errors > faults)
-        return diags->errors - faults; /* what the exploration would find are their consequences */
-    for (int g = 0; g < p->ring_count; g++)
-        stages = p->ring[g].stages > stages ? p->ring[g].stages : stages;
-    int wraps_twice = 2 * stages + 2;
-    const struct protocol_trips explored[] = {
-        {2, {wraps_twice, wraps_twice}},
-        {2, {0, 0}},
-        {2, {1, 1}},
-        {4, {stages, 0, 1, wraps_twice}},
-    };
-    for (size_t i = 0; i < sizeof explored / sizeof *explored; i++)
-        if (protocol_run(p, &explored[i], diags) > 0)
-            break;
+    int faults = diags->errors;
+    if (protocol_check_program(p, diags) == 0 && protocol_check_counts(p, diags) == 0)
+        protocol_explore(p, diags); /* else what it would find are the consequences */
     return diags->errors - faults;
 }

@@ -5,15 +5,71 @@
 
 #include "plan/plan.h"
 
-enum { PROTOCOL_MAX_BLOCKS = 16, PROTOCOL_MAX_STAGES = 64, PROTOCOL_MAX_DEPTH = 8, PROTOCOL_MAX_THREADS = 1024 };
-
-/* Trip counts of one exploration: in turn t of the persistent loop "tiles", a loop of another name, its first
- * LOOP the n-th of the Plan, makes trip[(t + n) % tiles] trips, and n more where that is not 0 or 1: loops of different
- * names must not rely on each other's counts. A LOOP step whose count is not 0 makes that many. */
-struct protocol_trips {
-    int tiles;
-    int trip[4];
+enum {
+    PROTOCOL_MAX_BLOCKS = 16,
+    PROTOCOL_MAX_STAGES = 64,
+    PROTOCOL_MAX_DEPTH = 8,
+    PROTOCOL_MAX_THREADS = 1024,
+    PROTOCOL_MAX_CLASSES = 16,
+    PROTOCOL_MAX_TURNS = 32,
+    PROTOCOL_MAX_INSTANCES = 64
 };
+
+/* ---- how often each loop turns (protocol_flow.c) ----------------------------------------------------------------- */
+
+/* The numbers of the classes in one exploration. A class's number where the loops around the step are in turns t0, t1, ..
+ * is trip[class][(.. (t0 * 7 + t1) * 7 ..) % turns]: trip[class][0] outside of all loops, trip[class][t % turns] in turn t
+ * of a single one. */
+struct protocol_trips {
+    int turns;
+    int trip[PROTOCOL_MAX_CLASSES][PROTOCOL_MAX_TURNS];
+};
+
+/* The classes of a Plan, in the order of their first step, and where the LOOPs and WHENs of its roles end. */
+struct protocol_class {
+    const char *name;
+    int least;
+    int nested; /* loops around its step that lies deepest */
+    bool outer; /* another class lies in it */
+};
+struct protocol_code {
+    int classes;
+    struct protocol_class class[PROTOCOL_MAX_CLASSES];
+    int *end[16];     /* by role and step */
+    int *number[16];  /* class of a LOOP or WHEN; -1: its own count */
+    int *memory;
+};
+
+/* 0; or 3: memory is out or the Plan has more classes or roles than fit, and nothing can be proved. Needs loops that end. */
+int protocol_code(const struct plan *p, struct protocol_code *code);
+void protocol_code_free(struct protocol_code *code);
+
+/* Where an executor is in its program. foreign: depth of the shared loop whose turn is another instance's, 0: none. */
+struct protocol_flow {
+    int step, depth, foreign;
+    struct {
+        int begin, turn, end; /* the LOOP or WHEN, its turn and one past its last */
+        unsigned key;         /* of the turns of the LOOPs around it */
+    } loop[PROTOCOL_MAX_DEPTH];
+};
+
+/* Trips of the class (or of the step's own count), before what is peeled off, where the flow stands. */
+int protocol_number(const struct plan *p, const struct protocol_code *code, const struct protocol_trips *trips, int role,
+                    const struct protocol_flow *flow);
+
+/* Makes the LOOP, WHEN or END at flow->step and goes to the step that follows it. */
+void protocol_turn(const struct plan *p, const struct protocol_code *code, const struct protocol_trips *trips, int role,
+                   int instance, struct protocol_flow *flow);
+
+static inline bool protocol_is_flow(enum plan_op op)
+{
+    return op == PLAN_LOOP || op == PLAN_WHEN || op == PLAN_END;
+}
+
+/* Explores what stands for every number of every class. Returns the number of faults. */
+int protocol_explore(const struct plan *p, struct diag_set *diags);
+
+/* ---- the text of the roles (protocol.c) -------------------------------------------------------------------------- */
 
 /* Reports `kernel 'K', ARCH, role R, stage S, step N CALL: text [rule]`. Steps count from 1 as in the printed tables;
  * stage -1 is left out. */
@@ -28,13 +84,25 @@ const char *protocol_step_name(const struct plan_step *step);
 int protocol_check_program(const struct plan *p, struct diag_set *diags);
 int protocol_check_counts(const struct plan *p, struct diag_set *diags);
 
-/* Trip count of the LOOP at `step` of `role` in turn `tile`. */
-int protocol_trip(const struct plan *p, const struct protocol_trips *trips, int role, int step, int tile);
-
-/* The END of the LOOP at `step`. */
+/* The END of the LOOP or WHEN at `step`. */
 int protocol_loop_end(const struct plan_role *role, int step);
 
+int protocol_instance_threads(const struct plan_role *role);
+
 bool protocol_has(const struct plan_role *role, enum plan_op op, int ring, int tensor); /* -1: any */
+int protocol_find(const struct plan_role *role, enum plan_op op, int ring);      /* the first, in any ring if -1; or -1 */
+int protocol_find_last(const struct plan_role *role, enum plan_op op, int ring); /* the last, or -1 */
+
+/* The place of a step, or NULL. */
+static inline const struct plan_place *protocol_place(const struct plan *p, int field)
+{
+    return field > 0 && field <= p->place_count ? &p->place[field - 1] : NULL;
+}
+
+/* The step by which a role fills stages of the ring: WRITE or FILL. */
+enum plan_op protocol_fill_op(const struct plan *p, int ring);
+/* full and empty mbarriers carry the ring. */
+bool protocol_has_mbarriers(const struct plan *p, int ring);
 
 /* Bit n where the role has a step `op` for tensor n of the ring. */
 unsigned protocol_own_tensors(const struct plan *p, const struct plan_role *role, enum plan_op op, int ring);
@@ -46,19 +114,24 @@ int protocol_slot(const struct plan *p, const struct plan_step *step);
  * warp arrives for its own. */
 bool protocol_reads_as_one(const struct plan_role *role, int ring);
 
-/* Arrivals of a RELEASE step on each barrier. */
-static inline int protocol_arrivals(const struct plan_step *release)
+/* Arrivals of a RELEASE or ARRIVE step on each barrier. */
+static inline int protocol_arrivals(const struct plan_step *step)
 {
-    return release->arrivals > 0 ? release->arrivals : 1;
+    return step->arrivals > 0 ? step->arrivals : 1;
 }
 
+/* Those that one of the threads that stand for an executor makes: of an ARRIVE by each warp, each brings its part. */
+int protocol_arrivals_of_lane(const struct plan_role *role, const struct plan_step *step, int lanes, int lane);
+
 /* Threads that stand for one executor: 2 where its threads must meet at barriers (cp.async, buffers that threads write,
- * several warps that read one stage at once), else 1. Two suffice: any pair of threads of an executor runs the same
+ * scratch, several warps that read one stage at once), else 1. Two suffice: any pair of threads of an executor runs the same
  * steps, and every rule is about a pair. */
 int protocol_lanes(const struct plan *p, int role);
 
 /* Executors meet at a barrier each for itself (its threads are one instance's) rather than all together. */
 bool protocol_barrier_is_private(const struct plan *p, int barrier);
+/* Which of the hardware barriers of plan.barrier[step->count] an instance's BARRIER or BARRIER_ARRIVE is for. */
+int protocol_meeting(const struct plan *p, int role, int instance, const struct plan_step *step);
 /* The nearest barrier before the ring's STORE is private, or there is none: so are the buffers. */
 bool protocol_buffers_are_private(const struct plan *p, int role, int ring);
 
@@ -72,6 +145,7 @@ unsigned protocol_sharing(const struct protocol_cluster *c, int tensor, int bloc
 unsigned protocol_neighbours(const struct plan *p, const struct protocol_cluster *c, int ring, int block);
 
 /* Explores. Returns the number of faults (0 or 1: it stops at the first). */
-int protocol_run(const struct plan *p, const struct protocol_trips *trips, struct diag_set *diags);
+int protocol_run(const struct plan *p, const struct protocol_code *code, const struct protocol_trips *trips,
+                 struct diag_set *diags);
 
 #endif

@@ -55,43 +55,45 @@ bool protocol_is_refilled(const struct plan *p, int ring)
 /* A role may end only when nothing that it started still uses shared memory, and everything it took is given back. */
 static void check_end(struct run *x, struct thread *t)
 {
+    protocol_check_places_end(x, t);
     for (int g = 0; g < x->p->ring_count && !x->failed; g++) {
         const struct progress *r = &t->ring[g];
         const char *name = x->p->ring[g].name;
         for (int i = 0; r->touch && i < x->p->ring[g].stages && !x->failed; i++) {
             const struct touch *u = &r->touch[i];
             if (u->store_index >= 0 && u->store_over == NEVER) {
-                t->step = last_step(x, t, PLAN_STORE, g);
+                t->flow.step = last_step(x, t, PLAN_STORE, g);
                 FAULT(x, t, i, "PROTOCOL-EXIT",
                       "the block may end while this store reads its buffer of ring %s; write "
                       "store_wait 0 at the end",
                       name);
             } else if (u->read_index >= 0 && u->read_over == NEVER) {
-                t->step = last_step(x, t, PLAN_READ, g);
+                t->flow.step = last_step(x, t, PLAN_READ, g);
                 FAULT(x, t, i, "PROTOCOL-EXIT",
                       "the role ends while a group of reads of ring %s may be unfinished; commit "
                       "it and write mma_wait 0 at the end",
                       name);
             } else if (u->copy_index >= 0 && u->copy_over == NEVER) {
-                t->step = last_step(x, t, PLAN_FILL, g);
+                t->flow.step = last_step(x, t, PLAN_FILL, g);
                 FAULT(x, t, i, "PROTOCOL-EXIT",
                       "the block may end while copies into ring %s are in flight; write cp_wait 0 "
                       "at the end",
                       name);
             }
         }
-        if (!x->failed && t->lane == 0 && r->read > r->released && x->p->ring[g].filler == PLAN_FILL_BULK &&
+        if (!x->failed && t->lane == 0 && r->holds > r->released && protocol_has_mbarriers(x->p, g) &&
             protocol_is_refilled(x->p, g)) {
-            t->step =
+            t->flow.step =
                 last_step(x, t, protocol_has(&x->p->role[t->role], PLAN_RELEASE, g, -1) ? PLAN_RELEASE : PLAN_READ, g);
-            FAULT(x, t, r->released % x->p->ring[g].stages, "PROTOCOL-RELEASE",
+            int left = r->holds - r->released, stages = x->p->ring[g].stages;
+            FAULT(x, t, r->order[r->released % stages] % stages, "PROTOCOL-RELEASE",
                   "the role ends with %d stage%s of ring %s unreleased; write release with count 0 after the loop",
-                  r->read - r->released, r->read - r->released > 1 ? "s" : "", name);
+                  left, left > 1 ? "s" : "", name);
         }
     }
 }
 
-/* What is filled is read: as often, by every reader. */
+/* What is filled is taken: as often, by every reader. */
 static void check_balance(struct run *x)
 {
     for (int i = 0; i < x->thread_count && !x->failed; i++)
@@ -99,13 +101,13 @@ static void check_balance(struct run *x)
             struct thread *t = &x->thread[i];
             for (int o = 0; o < x->thread_count && !x->failed && t->ring[g].fills; o++) {
                 const struct thread *u = &x->thread[o];
-                if (x->p->ring[g].filler != PLAN_FILL_BULK || u->block != t->block || !u->ring[g].reads ||
-                    t->lane != 0 || u->lane != 0 || u->ring[g].read == t->ring[g].filled)
+                if (!protocol_has_mbarriers(x->p, g) || u->block != t->block || !u->ring[g].reads || t->lane != 0 ||
+                    u->lane != 0 || u->ring[g].taken == t->ring[g].filled)
                     continue;
-                t->step = last_step(x, t, PLAN_FILL, g);
-                FAULT(x, t, u->ring[g].read % x->p->ring[g].stages, "PROTOCOL-EXIT",
-                      "fills %d stages of ring %s of which role %s reads %d; both must loop alike", t->ring[g].filled,
-                      x->p->ring[g].name, role_name(x, u), u->ring[g].read);
+                t->flow.step = last_step(x, t, protocol_fill_op(x->p, g), g);
+                FAULT(x, t, u->ring[g].taken % x->p->ring[g].stages, "PROTOCOL-EXIT",
+                      "fills %d stages of ring %s of which role %s takes %d; both must loop alike", t->ring[g].filled,
+                      x->p->ring[g].name, role_name(x, u), u->ring[g].taken);
             }
         }
 }
@@ -121,7 +123,7 @@ static void check_cluster_end(struct run *x)
                 known = x->thread[o].block == block && knows(x, &x->thread[o], t, t->sent[block].at);
             if (known)
                 continue;
-            t->step = t->sent[block].step;
+            t->flow.step = t->sent[block].step;
             FAULT(x, t, t->sent[block].stage, "PROTOCOL-EXIT",
                   "may arrive at a block of the cluster that has ended; write a drain step at the end of the role that "
                   "fills");
@@ -133,20 +135,20 @@ static int waits_for(struct run *x, const struct thread *t, char *out, size_t si
     const struct plan_step *s = step_of(x, t);
     const char *call = protocol_step_name(s);
     if (s->op == PLAN_BARRIER) {
-        snprintf(out, size, "%s waits at step %d %s for the others at barrier %s", role_name(x, t), t->step + 1, call,
-                 x->p->barrier[s->count].name);
+        snprintf(out, size, "%s waits at step %d %s for the others at barrier %s", role_name(x, t), t->flow.step + 1,
+                 call, x->p->barrier[s->count].name);
         return -1;
     }
     const struct plan_ring *ring = &x->p->ring[s->ring];
     const struct progress *r = &t->ring[s->ring];
-    int stage = (s->op == PLAN_WAIT_FULL ? r->read : r->filled) % ring->stages;
+    int stage = (s->op == PLAN_WAIT_FULL ? r->taken : r->filled) % ring->stages;
     for (int i = s->op == PLAN_DRAIN ? 0 : ring->stages; i < ring->stages && i < r->filled; i++) {
         int index = r->filled - 1 - i;
         if (barrier_of(x, s->ring, t->block, index % ring->stages, EMPTY)->completed <= index / ring->stages)
             stage = index % ring->stages;
     }
-    snprintf(out, size, "%s waits at step %d %s until stage %d of ring %s is %s", role_name(x, t), t->step + 1, call,
-             stage, ring->name, s->op == PLAN_WAIT_FULL ? "full" : "empty");
+    snprintf(out, size, "%s waits at step %d %s until stage %d of ring %s is %s", role_name(x, t), t->flow.step + 1,
+             call, stage, ring->name, s->op == PLAN_WAIT_FULL ? "full" : "empty");
     return stage;
 }
 
@@ -170,7 +172,7 @@ static void deadlock(struct run *x)
             continue;
         const struct progress *r = &t->ring[s->ring];
         const struct mbarrier *b = barrier_of(x, s->ring, t->block, stage, FULL);
-        if (r->read - r->released >= x->p->ring[s->ring].stages && protocol_is_refilled(x->p, s->ring)) {
+        if (r->holds - r->released >= x->p->ring[s->ring].stages && protocol_is_refilled(x->p, s->ring)) {
             FAULT(x, t, stage, "PROTOCOL-RELEASE",
                   "waits for ring %s while it holds all %d stages unreleased; write a release step in the loop",
                   x->p->ring[s->ring].name, x->p->ring[s->ring].stages);
@@ -212,20 +214,21 @@ static bool set_up(struct run *x, char **memory)
     x->most_instances = 1;
     for (int g = 0; g < p->ring_count; g++) {
         touches += p->ring[g].stages;
-        side_by_side += p->ring[g].filler == PLAN_FILL_BULK ? p->ring[g].stages * 2 * x->cluster.blocks : 0;
+        side_by_side += protocol_has_mbarriers(p, g) ? p->ring[g].stages * 2 * x->cluster.blocks : 0;
     }
     for (int r = 0; r < p->role_count; r++) {
         x->thread_count += p->role[r].instances * protocol_lanes(p, r) * x->cluster.blocks;
         x->most_instances = p->role[r].instances > x->most_instances ? p->role[r].instances : x->most_instances;
     }
     x->barrier_count = side_by_side;
-    x->width = x->thread_count + side_by_side;
     int meetings = p->barrier_count * x->cluster.blocks * x->most_instances;
+    x->width = (x->thread_count + side_by_side + meetings + CLOCK_UNIT - 1) / CLOCK_UNIT * CLOCK_UNIT;
     size_t threads = (size_t)x->thread_count, clock = round_up((size_t)x->width * sizeof(tick));
     size_t bytes =
         round_up(threads * sizeof(struct thread)) +
         threads * (clock + round_up((size_t)p->ring_count * sizeof(struct progress)) +
-                   (size_t)touches * sizeof(struct touch) + (size_t)p->ring_count * 16) +
+                   (size_t)touches * (sizeof(struct touch) + sizeof(int)) + (size_t)p->ring_count * 32 +
+                   round_up((size_t)p->place_count * sizeof(struct held))) +
         round_up((size_t)p->ring_count * sizeof(int)) + round_up((size_t)side_by_side * sizeof(struct mbarrier)) +
         (size_t)side_by_side * (2 * clock + round_up(threads * sizeof(int)) + round_up(threads * sizeof(tick))) +
         round_up((size_t)meetings * sizeof(struct meeting)) + (size_t)meetings * 2 * clock;
@@ -235,27 +238,57 @@ static bool set_up(struct run *x, char **memory)
     return *memory != NULL;
 }
 
+/* The innermost LOOP around all FILLs and READs of the ring, -1: none. */
+static int scope_of(const struct plan_role *role, int ring)
+{
+    int scope = -1, first = -1, last = -1;
+    for (int i = 0; i < role->step_count; i++)
+        if (role->step[i].ring == ring && (role->step[i].op == PLAN_FILL || role->step[i].op == PLAN_READ)) {
+            first = first < 0 ? i : first;
+            last = i;
+        }
+    for (int i = 0; i < first; i++)
+        if (role->step[i].op == PLAN_LOOP && protocol_loop_end(role, i) > last)
+            scope = i;
+    return scope;
+}
+
 static void make_thread(struct run *x, struct thread *t, int role, int instance, int lane, int block)
 {
     const struct plan *p = x->p;
     const struct plan_role *q = &p->role[role];
-    *t = (struct thread){.role = role, .instance = instance, .lane = lane, .block = block, .done = q->step_count == 0};
+    int lanes = protocol_lanes(p, role);
+    *t = (struct thread){.role = role, .instance = instance, .lane = lane, .lanes = lanes, .block = block};
+    t->done = q->step_count == 0;
     t->clock = take(x, (size_t)x->width * sizeof(tick));
     t->ring = take(x, (size_t)p->ring_count * sizeof(struct progress));
     for (int g = 0; g < p->ring_count; g++) {
         struct progress *r = &t->ring[g];
         bool first_only = lane > 0 && p->ring[g].filler == PLAN_FILL_BULK;
-        r->fills = first_only ? 0 : protocol_own_tensors(p, q, PLAN_FILL, g);
-        r->reads = first_only && protocol_reads_as_one(q, g) ? 0 : protocol_own_tensors(p, q, PLAN_READ, g);
+        bool as_one = lane > 0 && protocol_has_mbarriers(p, g) && protocol_reads_as_one(q, g);
+        r->fills = first_only ? 0 : protocol_own_tensors(p, q, protocol_fill_op(p, g), g);
+        r->reads = as_one ? 0 : protocol_own_tensors(p, q, PLAN_READ, g);
+        r->skips = protocol_has(q, PLAN_SKIP, g, -1);
+        r->scope = scope_of(q, g);
+        r->reads_here = -1;
         r->elected = number(x, t) - lane;
         if (protocol_has(q, PLAN_STORE, g, -1) && !protocol_buffers_are_private(p, role, g))
-            r->elected -= instance * protocol_lanes(p, role);
-        if (r->fills || r->reads || protocol_has(q, PLAN_WRITE, g, -1))
+            r->elected -= instance * lanes;
+        if (r->fills || r->reads || protocol_has(q, PLAN_WRITE, g, -1)) {
             r->touch = take(x, (size_t)p->ring[g].stages * sizeof(struct touch));
+            r->order = take(x, (size_t)p->ring[g].stages * sizeof(int));
+        }
         for (int i = 0; r->touch && i < p->ring[g].stages; i++)
-            r->touch[i] = (struct touch){
-                .read_index = -1, .read_group = -1, .copy_index = -1, .write_index = -1, .store_index = -1};
+            r->touch[i] = (struct touch){.taken_index = -1,
+                                         .read_index = -1,
+                                         .read_group = -1,
+                                         .copy_index = -1,
+                                         .write_index = -1,
+                                         .store_index = -1};
     }
+    t->place = take(x, (size_t)p->place_count * sizeof(struct held));
+    for (int i = 0; i < p->place_count; i++)
+        t->place[i] = (struct held){.write_group = -1, .read_group = -1, .touched = true};
 }
 
 static void make_barriers(struct run *x)
@@ -268,7 +301,7 @@ static void make_barriers(struct run *x)
         x->first_barrier[g] = next;
         for (int block = 0; block < x->cluster.blocks; block++)
             x->neighbours[g][block] = protocol_neighbours(p, &x->cluster, g, block);
-        for (int i = 0; p->ring[g].filler == PLAN_FILL_BULK && i < x->cluster.blocks * p->ring[g].stages * 2; i++) {
+        for (int i = 0; protocol_has_mbarriers(p, g) && i < x->cluster.blocks * p->ring[g].stages * 2; i++) {
             struct mbarrier *b = &x->barrier[next];
             b->component = x->thread_count + next++;
             b->arrivals = b->pending = i % 2 == EMPTY ? p->ring[g].empty_arrivals : p->ring[g].full_arrivals;
@@ -283,6 +316,7 @@ static void make_barriers(struct run *x)
     int meetings = p->barrier_count * x->cluster.blocks * x->most_instances;
     x->meeting = take(x, (size_t)meetings * sizeof(struct meeting));
     for (int i = 0; i < meetings; i++) {
+        x->meeting[i].component = x->thread_count + x->barrier_count + i;
         x->meeting[i].before = take(x, (size_t)x->width * sizeof(tick));
         x->meeting[i].gathered = take(x, (size_t)x->width * sizeof(tick));
     }
@@ -290,56 +324,63 @@ static void make_barriers(struct run *x)
         for (int r = 0; r < p->role_count; r++) {
             bool meets = false;
             for (int s = 0; s < p->role[r].step_count; s++)
-                meets |= p->role[r].step[s].op == PLAN_BARRIER && p->role[r].step[s].count == b;
-            int lanes = protocol_lanes(p, r), instances = p->role[r].instances;
-            bool private = protocol_barrier_is_private(p, b);
+                meets |= (p->role[r].step[s].op == PLAN_BARRIER || p->role[r].step[s].op == PLAN_BARRIER_ARRIVE) &&
+                         p->role[r].step[s].count == b;
+            int lanes = protocol_lanes(p, r);
+            int executors = p->barrier[b].turns ? 2 : protocol_barrier_is_private(p, b) ? 1 : p->role[r].instances;
             for (int i = 0; meets && i < x->cluster.blocks * x->most_instances; i++)
-                x->meeting[b * x->cluster.blocks * x->most_instances + i].expected +=
-                    private ? lanes : lanes * instances;
+                x->meeting[b * x->cluster.blocks * x->most_instances + i].expected += lanes * executors;
         }
 }
 
-int protocol_run(const struct plan *p, const struct protocol_trips *trips, struct diag_set *diags)
+static int explore(struct run *x)
 {
-    struct run x = {.p = p, .trips = trips, .diags = diags};
+    const struct plan *p = x->p;
     char *memory = NULL;
-    if (!set_up(&x, &memory)) {
-        diag_report(diags, DIAG_ERROR, p->loc, p->kernel, NULL, "PROTOCOL-LIMIT",
+    if (!set_up(x, &memory)) {
+        diag_report(x->diags, DIAG_ERROR, p->loc, p->kernel, NULL, "PROTOCOL-LIMIT",
                     "%s: %d threads and %d rings are too many to explore, or memory is out; nothing is proved", p->arch,
-                    x.thread_count, p->ring_count);
+                    x->thread_count, p->ring_count);
         return 1;
     }
-    x.thread = take(&x, (size_t)x.thread_count * sizeof(struct thread));
-    struct thread *t = x.thread;
-    for (int block = 0; block < x.cluster.blocks; block++)
+    x->thread = take(x, (size_t)x->thread_count * sizeof(struct thread));
+    struct thread *t = x->thread;
+    for (int block = 0; block < x->cluster.blocks; block++)
         for (int r = 0; r < p->role_count; r++)
             for (int i = 0; i < p->role[r].instances; i++)
                 for (int lane = 0; lane < protocol_lanes(p, r); lane++)
-                    make_thread(&x, t++, r, i, lane, block);
-    make_barriers(&x);
+                    make_thread(x, t++, r, i, lane, block);
+    make_barriers(x);
     bool moved = true;
     int left = 1;
-    while (moved && left > 0 && !x.failed) {
+    while (moved && left > 0 && !x->failed) {
         moved = false;
         left = 0;
-        for (int i = 0; i < x.thread_count && !x.failed; i++) {
-            t = &x.thread[i];
-            while (!t->done && !x.failed && protocol_step(&x, t)) {
+        for (int i = 0; i < x->thread_count && !x->failed; i++) {
+            t = &x->thread[i];
+            while (!t->done && !x->failed && protocol_step(x, t)) {
                 moved = true;
-                if (t->step >= p->role[t->role].step_count) {
+                if (t->flow.step >= p->role[t->role].step_count) {
                     t->done = true;
-                    check_end(&x, t);
+                    check_end(x, t);
                 }
             }
             left += !t->done;
         }
     }
-    if (!x.failed && left > 0)
-        deadlock(&x);
-    if (!x.failed)
-        check_balance(&x);
-    if (!x.failed)
-        check_cluster_end(&x);
+    if (!x->failed && left > 0)
+        deadlock(x);
+    if (!x->failed)
+        check_balance(x);
+    if (!x->failed)
+        check_cluster_end(x);
     free(memory);
-    return x.failed;
+    return x->failed;
+}
+
+int protocol_run(const struct plan *p, const struct protocol_code *code, const struct protocol_trips *trips,
+                 struct diag_set *diags)
+{
+    struct run x = {.p = p, .code = code, .trips = trips, .diags = diags};
+    return explore(&x);
 }

@@ -1,4 +1,5 @@
-/* The exploration's state, shared by protocol_run.c (set-up, schedule, end) and protocol_steps.c (what a step does). */
+/* The exploration's state, shared by protocol_run.c (set-up, schedule, end) and protocol_steps.c,
+ * protocol_rings.c and protocol_places.c (what a step does). */
 #ifndef TW_GEN_PLAN_PROTOCOL_RUN_H
 #define TW_GEN_PLAN_PROTOCOL_RUN_H
 
@@ -7,9 +8,11 @@
 typedef uint16_t tick; /* a component of a clock */
 enum { TICKS = 65000, NEVER = 0 };
 
-/* What one thread did with one stage of a ring. Turn t of stage s is the (t * stages + s)-th stage taken. */
+/* What one thread did with one stage of a ring. Turn t of stage s is the (t * stages + s)-th stage. */
 struct touch {
-    int read_index; /* newest stage index read here, -1: none */
+    int taken_index; /* newest stage index taken here, -1: none */
+    tick taken;
+    int read_index; /* newest read */
     int read_group; /* its newest group of asynchronous reads */
     tick read_over; /* when the reads were over; NEVER: they may still run */
     int copy_index; /* newest index copied here by this thread's cp.async */
@@ -22,27 +25,38 @@ struct touch {
     tick store_over;
 };
 
-/* A thread's counters of one ring: stages taken so far. */
+/* A thread's counters of one ring. */
 struct progress {
-    int filled, read, released, stored;
-    int filled_here;           /* in this turn of "tiles" */
+    int filled, taken, stored; /* stages so far; skipped ones are taken */
+    int holds, released;       /* stages that were taken and not skipped, and those of them that were released */
+    int *order;                /* index of the n-th of them, at n % stages */
+    int filled_here, reads_here; /* in this turn of the loop around the FILLs and READs; of cp_async rings */
+    int scope;                 /* that loop's LOOP, -1: none */
     unsigned filling, reading; /* tensors of the stage in hand that are done */
     unsigned fills, reads;     /* tensors that this role fills or reads at all */
+    bool skips;                /* another instance takes some of the stages */
     int elected;               /* the thread that stores for this one */
     struct touch *touch;       /* by stage */
 };
 
+/* A thread's part in a place. Registers: those of its executor's first thread stand for all. */
+struct held {
+    int write_group, read_group; /* groups of matrix instructions that write and read the place, -1: none unfinished */
+    int shape;                   /* of the instructions of write_group */
+    bool touched;                /* since the last MMA_FENCE */
+    int writes, reads;           /* SCRATCH_WRITE and SCRATCH_READ steps so far */
+    tick written, fenced, read, read_over;
+};
+
 struct thread {
-    int role, instance, lane, block;
-    int step, depth, tile;
-    struct {
-        int begin, left;
-    } loop[PROTOCOL_MAX_DEPTH];
+    int role, instance, lane, lanes, block;
+    struct protocol_flow flow;
     bool at_barrier, done;
     int barrier_turn;
     int mma_groups, copy_groups, stores; /* closed so far */
     tick *clock;
     struct progress *ring;
+    struct held *place;
     struct { /* newest bytes or arrival sent to another block's barrier, by block */
         tick at;
         int step, stage;
@@ -54,6 +68,7 @@ struct mbarrier {
     int pending;
     int64_t bytes;  /* still to come in this turn */
     int completed;  /* turns */
+    int content;    /* full: index of the stage that was copied last */
     int component;  /* in the clocks */
     tick *before;   /* what happened before the newest completion */
     tick *gathered; /* and before the next one, as far as it goes */
@@ -63,11 +78,13 @@ struct mbarrier {
 
 struct meeting { /* a named barrier of one block, or of one instance */
     int expected, arrived, turn;
+    int component; /* in the clocks: turns that are complete */
     tick *gathered, *before;
 };
 
 struct run {
     const struct plan *p;
+    const struct protocol_code *code;
     const struct protocol_trips *trips;
     struct diag_set *diags;
     struct protocol_cluster cluster;
@@ -85,10 +102,14 @@ struct run {
 
 /* ---- clocks ---------------------------------------------------------------------------------------------------- */
 
+/* Widths of clocks are multiples of this, so that compilers make vector instructions of what follows. */
+enum { CLOCK_UNIT = 16 };
+
 static inline void join(tick *restrict to, const tick *restrict from, int width)
 {
-    for (int i = 0; i < width; i++)
-        to[i] = to[i] > from[i] ? to[i] : from[i];
+    for (int i = 0; i < width; i += CLOCK_UNIT)
+        for (int k = 0; k < CLOCK_UNIT; k++)
+            to[i + k] = to[i + k] > from[i + k] ? to[i + k] : from[i + k];
 }
 
 static inline int number(const struct run *x, const struct thread *t)
@@ -110,11 +131,11 @@ static inline bool knows(const struct run *x, const struct thread *t, const stru
 /* ---- faults ---------------------------------------------------------------------------------------------------- */
 
 #define FAULT(x, t, stage, rule, ...)                                                                                  \
-    ((x)->failed = true, protocol_fault((x)->p, (x)->diags, (t)->role, stage, (t)->step, rule, __VA_ARGS__))
+    ((x)->failed = true, protocol_fault((x)->p, (x)->diags, (t)->role, stage, (t)->flow.step, rule, __VA_ARGS__))
 
 static inline const struct plan_step *step_of(const struct run *x, const struct thread *t)
 {
-    return &x->p->role[t->role].step[t->step];
+    return &x->p->role[t->role].step[t->flow.step];
 }
 
 static inline const char *role_name(const struct run *x, const struct thread *t)
@@ -130,8 +151,52 @@ static inline struct mbarrier *barrier_of(struct run *x, int ring, int block, in
     return &x->barrier[x->first_barrier[ring] + (block * stages + stage) * 2 + (int)side];
 }
 
+/* Threads of the executor that t is of, itself included, stand side by side from here. */
+static inline struct thread *first_lane(const struct run *x, const struct thread *t)
+{
+    return &x->thread[number(x, t) - t->lane];
+}
+
+/* Notes one more tensor of the stage in hand; true where it was the last of `all`. */
+static inline bool advance(unsigned *mask, unsigned all, int slot)
+{
+    *mask |= 1u << slot;
+    if (*mask != all)
+        return false;
+    *mask = 0;
+    return true;
+}
+
 /* Makes t's next step. False where it must wait, or after a fault (x->failed). */
 bool protocol_step(struct run *x, struct thread *t);
+
+/* ---- mbarriers and the rings that they carry (protocol_rings.c) ------------------------------------------------- */
+
+bool protocol_pass(struct run *x, struct thread *t, enum side side);  /* WAIT_FULL, WAIT_EMPTY; false: waits */
+bool protocol_drain(struct run *x, struct thread *t);                 /* DRAIN; false: waits */
+void protocol_expect(struct run *x, struct thread *t);
+void protocol_fill_bulk(struct run *x, struct thread *t);
+void protocol_write_stage(struct run *x, struct thread *t);           /* WRITE of an arrive ring */
+void protocol_arrive_full(struct run *x, struct thread *t);           /* ARRIVE */
+void protocol_skip(struct run *x, struct thread *t);
+void protocol_read_stage(struct run *x, struct thread *t);            /* READ of any ring */
+void protocol_release(struct run *x, struct thread *t);
+
+/* Every reader of the ring in that block is through with what lay in the stage before `index`, and t knows it. */
+bool protocol_readers_are_through(struct run *x, struct thread *t, int ring, int block, int index);
+/* All threads' cp.async copies of the stage have landed, and t knows it. */
+bool protocol_copies_are_here(struct run *x, struct thread *t, int ring, int index);
+
+/* ---- places (protocol_places.c) ---------------------------------------------------------------------------------- */
+
+void protocol_touch(struct run *x, struct thread *t);
+void protocol_mma(struct run *x, struct thread *t);
+void protocol_mma_fence(struct run *x, struct thread *t);
+void protocol_write_scratch(struct run *x, struct thread *t);
+void protocol_read_scratch(struct run *x, struct thread *t);
+void protocol_fence_places(struct run *x, struct thread *t);          /* FENCE_ASYNC */
+void protocol_finish_places(struct run *x, struct thread *t, int groups); /* the first `groups` groups are over */
+void protocol_check_places_end(struct run *x, struct thread *t);
 
 /* A filler waits on the ring's empty barriers in some role: its stages are used again. */
 bool protocol_is_refilled(const struct plan *p, int ring);

@@ -6,12 +6,18 @@
 #include <string.h>
 
 static const char *const access_word[PLAN_ACCESS_COUNT] = {"tma", "cp_async", "global"};
-static const char *const filler_word[PLAN_FILL_COUNT] = {"bulk", "cp_async", "threads"};
+static const char *const filler_word[PLAN_FILL_COUNT] = {"bulk", "cp_async", "threads", "arrive"};
 static const char *const promotion_word[] = {"none", "64B", "128B", "256B"};
 static const char *const op_word[PLAN_OP_COUNT] = {
 #define PLAN_OP(id, name, doc) name,
 #include "plan/plan_ops.def"
 #undef PLAN_OP
+};
+
+static const char *const place_word[PLAN_PLACE_COUNT] = {
+#define PLAN_PLACE(id, name, doc) name,
+#include "plan/plan_places.def"
+#undef PLAN_PLACE
 };
 
 /* Cells of a table, printed with columns as wide as their widest cell once all are there. */
@@ -126,7 +132,8 @@ static void print_head(const struct plan *p, FILE *out)
             p->family ? p->family : "");
     fprintf(out, "  launch: grid (%s), block %d, cluster (%s)", sizes(p, p->launch.grid, 3, one, sizeof one),
             p->launch.block, extents(p->launch.cluster, 3, other, sizeof other));
-    fprintf(out, ", %d bytes of shared memory%s", p->launch.shared_bytes, p->launch.programmatic ? ", programmatic" : "");
+    fprintf(out, ", %d bytes of shared memory%s", p->launch.shared_bytes,
+            p->launch.programmatic ? ", programmatic" : "");
     if (p->workspace_bytes)
         fprintf(out, ", %" PRId64 " bytes of workspace", p->workspace_bytes);
     /* A user's template says nothing of registers and work: they are known once it is compiled and run. */
@@ -235,6 +242,94 @@ static void print_memory(const struct plan *p, struct table *t)
     }
 }
 
+static void print_places(const struct plan *p, struct table *t)
+{
+    if (p->place_count == 0)
+        return;
+    title(t, "places of an executor", 6, "name", "where", "dtype", "shape", "registers a thread", "bytes");
+    for (int i = 0; i < p->place_count; i++) {
+        const struct plan_place *q = &p->place[i];
+        cell(t, "%s", q->name);
+        cell(t, "%s", place_word[q->kind]);
+        cell(t, "%s", tw_dtype_name(q->dtype));
+        cell(t, "%d x %d", q->rows, q->cols);
+        cell(t, "%.0d", q->registers);
+        cell(t, "%.0d", q->bytes);
+    }
+    flush(t);
+}
+
+static const char *place_name(const struct plan *p, int place)
+{
+    return place >= 0 && place < p->place_count ? p->place[place].name : "";
+}
+
+/* The last column: what the step's numbers say. */
+static void print_numbers(const struct plan *p, struct table *t, const struct plan_step *s)
+{
+    const char *place = place_name(p, plan_number(s->place)), *place2 = place_name(p, plan_number(s->place2));
+    switch (s->op) {
+    case PLAN_WAIT_FULL:
+    case PLAN_WAIT_EMPTY:
+        cell(t, "phase %d", s->phase);
+        break;
+    case PLAN_BARRIER:
+    case PLAN_BARRIER_ARRIVE: {
+        char only[32] = "";
+        if (s->only)
+            snprintf(only, sizeof only, ", instance %d alone", plan_number(s->only));
+        if (s->count >= 0 && s->count < p->barrier_count)
+            cell(t, "%s%s", p->barrier[s->count].name, only);
+        else
+            cell(t, "%d%s", s->count, only);
+        break;
+    }
+    case PLAN_RELEASE:
+        cell(t, "keep %d, %d arrival%s", s->count, s->arrivals > 0 ? s->arrivals : 1, s->arrivals > 1 ? "s" : "");
+        break;
+    case PLAN_ARRIVE:
+        cell(t, "%d arrival%s", s->arrivals > 0 ? s->arrivals : 1, s->arrivals > 1 ? "s" : "");
+        break;
+    case PLAN_FILL:
+    case PLAN_EXPECT:
+        cell(t, "%d bytes", s->count);
+        break;
+    case PLAN_MMA_WAIT:
+    case PLAN_CP_WAIT:
+    case PLAN_STORE_WAIT:
+        cell(t, "at most %d", s->count);
+        break;
+    case PLAN_MMA:
+        cell(t, "%s%s%s", place, place2[0] ? " from " : "", place2);
+        break;
+    case PLAN_TOUCH:
+    case PLAN_SCRATCH_WRITE:
+    case PLAN_SCRATCH_READ:
+        cell(t, "%s%s", place, s->op == PLAN_SCRATCH_READ && s->count ? ", asynchronously" : "");
+        break;
+    case PLAN_WHEN:
+        cell(t, "if above %d", s->count);
+        break;
+    case PLAN_LOOP: {
+        char less[32] = "", share[40] = "", count[16] = "";
+        if (s->count)
+            snprintf(count, sizeof count, "%d", s->count);
+        if (s->less)
+            snprintf(less, sizeof less, "%sless %d", s->count ? " " : "", s->less);
+        if (s->share)
+            snprintf(share, sizeof share, "%severy %d. turn", s->count || s->less ? ", " : "", s->share);
+        cell(t, "%s%s%s", count, less, share);
+        break;
+    }
+    case PLAN_READ:
+        cell(t, s->back ? "%.0d, back %d" : "%.0d", s->count, s->back);
+        break;
+    default:
+        cell(t, "%.0d", s->count);
+        break;
+    }
+}
+
 static void print_roles(const struct plan *p, struct table *t)
 {
     for (int i = 0; i < p->role_count; i++) {
@@ -254,21 +349,8 @@ static void print_roles(const struct plan *p, struct table *t)
             cell(t, "%s", op_word[s->op]);
             cell(t, "%s", s->ring >= 0 && s->ring < p->ring_count ? p->ring[s->ring].name : "");
             cell(t, "%s", tensor_name(p, s->tensor));
-            bool waits = s->op == PLAN_WAIT_FULL || s->op == PLAN_WAIT_EMPTY;
-            if (waits)
-                cell(t, "phase %d", s->phase);
-            else if (s->op == PLAN_BARRIER && s->count >= 0 && s->count < p->barrier_count)
-                cell(t, "%s", p->barrier[s->count].name);
-            else if (s->op == PLAN_RELEASE)
-                cell(t, "keep %d, %d arrival%s", s->count, s->arrivals > 0 ? s->arrivals : 1,
-                     s->arrivals > 1 ? "s" : "");
-            else if (s->op == PLAN_FILL || s->op == PLAN_EXPECT)
-                cell(t, "%d bytes", s->count);
-            else if (s->op == PLAN_MMA_WAIT || s->op == PLAN_CP_WAIT || s->op == PLAN_STORE_WAIT)
-                cell(t, "at most %d", s->count);
-            else
-                cell(t, "%.0d", s->count);
-            depth += s->op == PLAN_LOOP;
+            print_numbers(p, t, s);
+            depth += s->op == PLAN_LOOP || s->op == PLAN_WHEN;
         }
         flush(t);
     }
@@ -338,6 +420,7 @@ void plan_print_tables(const struct plan *p, bool why, FILE *out)
     print_head(p, out);
     print_tensors(p, &t);
     print_memory(p, &t);
+    print_places(p, &t);
     print_roles(p, &t);
     print_instructions(p, &t);
     print_params(p, &t);

@@ -9,18 +9,25 @@
 #include <stdio.h>
 
 static const char *const access_word[PLAN_ACCESS_COUNT] = {"tma", "cp_async", "global"};
-static const char *const filler_word[PLAN_FILL_COUNT] = {"bulk", "cp_async", "threads"};
+static const char *const filler_word[PLAN_FILL_COUNT] = {"bulk", "cp_async", "threads", "arrive"};
 static const char *const param_word[] = {"map", "pointer", "dim", "stride", "scalar"};
 static const char *const op_word[PLAN_OP_COUNT] = {
 #define PLAN_OP(id, name, doc) name,
 #include "plan/plan_ops.def"
 #undef PLAN_OP
 };
+static const char *const place_word[PLAN_PLACE_COUNT] = {
+#define PLAN_PLACE(id, name, doc) name,
+#include "plan/plan_places.def"
+#undef PLAN_PLACE
+};
 static const char *const expr_word[EXPR_OP_COUNT] = {
 #define EXPR_OP(id, name, arity, rule, spelling) #id,
 #include "spec/expr_ops.def"
 #undef EXPR_OP
 };
+
+static const char *const reduction_word[PLAN_REDUCTION_COUNT] = {"", "sum", "max", "min"};
 
 static void begin_object(const struct sink *s, const char *key)
 {
@@ -215,9 +222,123 @@ static void memory(const struct plan *p, const struct sink *s)
         text(s, "name", p->barrier[i].name);
         integer(s, "id", p->barrier[i].id);
         integer(s, "threads", p->barrier[i].threads);
+        if (p->barrier[i].turns)
+            boolean(s, "turns", true);
         end(s);
     }
     end(s);
+}
+
+static const char *place_name(const struct plan *p, int place)
+{
+    return place >= 0 && place < p->place_count ? p->place[place].name : NULL;
+}
+
+static void places(const struct plan *p, const struct sink *s)
+{
+    begin_array(s, "place");
+    for (int i = 0; i < p->place_count; i++) {
+        const struct plan_place *q = &p->place[i];
+        begin_object(s, NULL);
+        text(s, "name", q->name);
+        text(s, "kind", place_word[q->kind]);
+        text(s, "dtype", tw_dtype_name(q->dtype));
+        integer(s, "rows", q->rows);
+        integer(s, "cols", q->cols);
+        integer(s, "registers", q->registers);
+        integer(s, "bytes", q->bytes);
+        text(s, "shared", q->kind == PLAN_PLACE_SHARED ? shared_name(p, q->shared) : NULL);
+        if (q->layout) {
+            integer(s, "layout", plan_number(q->layout));
+            integer(s, "turns", q->turns);
+            boolean(s, "packed", q->packed);
+        }
+        end(s);
+    }
+    end(s);
+}
+
+/* What only roles whose threads hold tiles in a layout have. */
+static void layouts(const struct plan *p, const struct sink *s)
+{
+    if (p->layout_count == 0)
+        return;
+    begin_array(s, "layout");
+    for (int i = 0; i < p->layout_count; i++) {
+        const struct plan_layout *l = &p->layout[i];
+        begin_object(s, NULL);
+        integer(s, "rows", l->rows);
+        integer(s, "cols", l->cols);
+        integer(s, "down", l->down);
+        integer(s, "across", l->across);
+        integer(s, "vector", l->vector);
+        end(s);
+    }
+    end(s);
+    begin_array(s, "loop");
+    for (int i = 0; i < p->loop_count; i++) {
+        begin_object(s, NULL);
+        text(s, "name", p->loop[i].name);
+        integer(s, "from", p->loop[i].from);
+        integer(s, "to", p->loop[i].to);
+        integer(s, "step", p->loop[i].step);
+        end(s);
+    }
+    end(s);
+    begin_array(s, "item");
+    for (int i = 0; i < p->item_count; i++) {
+        begin_object(s, NULL);
+        text(s, "axis", p->axis[p->item[i].axis]);
+        integer(s, "tile", p->item[i].tile);
+        integer(s, "extent", p->item[i].extent);
+        end(s);
+    }
+    end(s);
+}
+
+/* What few steps have is written where they have it. */
+static void step_details(const struct plan *p, const struct sink *s, const struct plan_step *step)
+{
+    const struct {
+        const char *key;
+        int value, none;
+    } number[] = {
+        {"node", plan_number(step->node), -1},
+        {"back", step->back, 0},
+        {"least", step->least, 0},
+        {"less", step->less, 0},
+        {"share", step->share, 0},
+        {"only", plan_number(step->only), -1},
+        {"layout", plan_number(step->layout), -1},
+        {"rows", step->rows, 0},
+        {"cols", step->cols, 0},
+        {"loop", plan_number(step->loop), -1},
+        {"inside", plan_number(step->inside), -1},
+    };
+    if (step->place)
+        text(s, "place", place_name(p, plan_number(step->place)));
+    if (step->place2)
+        text(s, "place2", place_name(p, plan_number(step->place2)));
+    for (size_t i = 0; i < sizeof number / sizeof *number; i++)
+        if (number[i].value != number[i].none)
+            integer(s, number[i].key, number[i].value);
+    if (step->kept)
+        boolean(s, "kept", true);
+    if (step->once)
+        boolean(s, "once", true);
+    if (step->reduction) {
+        text(s, "reduction", reduction_word[step->reduction]);
+        boolean(s, "over_rows", step->over_rows);
+    }
+    int rank = SPEC_MAX_RANK;
+    while (rank > 0 && !step->at[rank - 1])
+        rank--;
+    if (rank > 0) {
+        begin_array(s, "at");
+        for (int d = 0; d < rank; d++)
+            integer(s, NULL, plan_number(step->at[d]));
+        end(s);
+    }
 }
 
 static void roles(const struct plan *p, const struct sink *s)
@@ -242,6 +363,7 @@ static void roles(const struct plan *p, const struct sink *s)
             integer(s, "phase", step->phase);
             integer(s, "arrivals", step->arrivals);
             text(s, "call", step->call);
+            step_details(p, s, step);
             end(s);
         }
         end(s);
@@ -321,7 +443,11 @@ static void epilogue(const struct plan *p, const struct sink *s)
             integer(s, "integer", n->integer);
         } else if (n->op == EXPR_SYMBOL) {
             text(s, "symbol", n->integer >= 0 && n->integer < p->symbol_count ? p->symbol[n->integer] : NULL);
-        } else if (n->op == EXPR_INDEX) {
+        } else if (n->op == EXPR_LOOP) {
+            text(s, "loop", n->integer >= 0 && n->integer < p->loop_count ? p->loop[n->integer].name : NULL);
+        } else if (n->op == EXPR_TILE) {
+            text(s, "place", place_name(p, (int)n->integer));
+        } else if (n->op == EXPR_INDEX || n->op == EXPR_AT) {
             text(s, "axis", n->integer >= 0 && n->integer < p->axis_count ? p->axis[n->integer] : NULL);
         } else if (n->op == EXPR_SCALAR) {
             text(s, "scalar", n->integer >= 0 && n->integer < p->scalar_count ? p->scalar[n->integer].name : NULL);
@@ -373,6 +499,8 @@ void plan_write(const struct plan *p, const struct sink *s)
     tensors(p, s);
     parameters(p, s);
     memory(p, s);
+    places(p, s);
+    layouts(p, s);
     roles(p, s);
     instructions(p, s);
     begin_object(s, "launch");

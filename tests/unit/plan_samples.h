@@ -187,7 +187,7 @@ static inline struct plan *sample_gemm_sm90(struct plan *p, struct sample_gemm g
                                                       .tensor_count = 1,
                                                       .full_shared = -1,
                                                       .empty_shared = -1};
-    p->barrier[0] = (struct plan_barrier){"epilogue", 1, g.d_shared_barrier ? g.consumers * 128 : 128};
+    p->barrier[0] = (struct plan_barrier){.name = "epilogue", .id = 1, .threads = g.d_shared_barrier ? g.consumers * 128 : 128};
     p->barrier_count = g.d_stages ? 1 : 0;
 
     struct plan_role *r = &p->role[0];
@@ -303,7 +303,7 @@ static inline struct plan *sample_gemm_sm80(struct plan *p, int stages, int inst
                                             .full_shared = -1,
                                             .empty_shared = -1};
     p->ring_count = 1;
-    p->barrier[0] = (struct plan_barrier){"block", 0, 128};
+    p->barrier[0] = (struct plan_barrier){.name = "block", .id = 0, .threads = 128};
     p->barrier_count = 1;
     struct plan_role *r = &p->role[0];
     r->name = "block";
@@ -384,7 +384,7 @@ static inline struct plan *sample_rms_norm(struct plan *p, int stages, int warps
     p->ring[0].full_shared = sample_shared(p, "x.full", 8 * stages, 8, stages);
     p->ring[0].empty_shared = sample_shared(p, "x.empty", 8 * stages, 8, stages);
     p->ring_count = 1;
-    p->barrier[0] = (struct plan_barrier){"rows", 1, warps * 32};
+    p->barrier[0] = (struct plan_barrier){.name = "rows", .id = 1, .threads = warps * 32};
     p->barrier_count = 1;
     struct plan_role *r = &p->role[0];
     r->name = "producer";

@@ -1,13 +1,15 @@
 /* A second opinion on the protocol check: visits every state that any schedule of a small Plan can reach, one step or
  * one arriving copy at a time, with what the hardware does and no more: mbarriers whose waits see one parity bit, bytes
- * that arrive whenever they like. No clocks, no knowledge of turns, and no reduction but that loop ends, which nobody
- * else can see, are no steps of their own. A fault is what would go wrong for real: a stage read without its bytes,
- * overwritten while it is read, a schedule that stops.
+ * that arrive whenever they like, named barriers that count. No clocks, no knowledge of turns, and no reduction but that
+ * steps which no other thread can see (loops, registers, own counters) are no steps of their own. A fault is what would go
+ * wrong for real: a stage read without its bytes, overwritten or given back while it is read, a schedule that stops,
+ * registers that an unfinished instruction uses.
  */
 #ifndef TW_TESTS_UNIT_PROTOCOL_NAIVE_H
 #define TW_TESTS_UNIT_PROTOCOL_NAIVE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,12 +18,16 @@
 #include "plan/protocol.h"
 
 enum {
-    NAIVE_THREADS = 10,
-    NAIVE_RINGS = 2,
+    NAIVE_THREADS = 12,
+    NAIVE_RINGS = 3,
     NAIVE_STAGES = 4,
     NAIVE_TENSORS = 2,
     NAIVE_BLOCKS = 2,
-    NAIVE_DEPTH = 3,
+    NAIVE_DEPTH = 5,
+    NAIVE_PLACES = 4,
+    NAIVE_BARRIERS = 3,
+    NAIVE_INSTANCES = 4,
+    NAIVE_TABLE = 1 << 20,
     NAIVE_STATES = 700000
 };
 
@@ -30,43 +36,53 @@ struct naive_touch {
     bool read_over, copy_over, fenced, store_over;
 };
 
+struct naive_place {
+    int8_t write_group, shape, read_group, writes, reads;
+    bool touched, fenced;
+};
+
 struct naive_thread {
-    uint8_t step, depth, tile, begin[NAIVE_DEPTH], left[NAIVE_DEPTH];
-    bool done, at_barrier, turn;
+    uint8_t step, depth, begin[NAIVE_DEPTH];
+    int8_t turn[NAIVE_DEPTH], end[NAIVE_DEPTH];
+    bool done;
+    uint8_t at_barrier; /* 1: waits, 2: may go on */
     int8_t mma_groups, copy_groups, stores;
     struct {
-        int8_t filled, read, released, stored, filled_here;
+        int8_t filled, taken, holds, released, stored, filled_here, order[NAIVE_STAGES];
         uint8_t filling, reading;
         struct naive_touch touch[NAIVE_STAGES];
     } ring[NAIVE_RINGS];
+    struct naive_place place[NAIVE_PLACES];
 };
 
 struct naive_state {
-    struct naive_thread thread[NAIVE_THREADS];
     struct {
-        bool phase;
-        int8_t pending;
         int32_t bytes;
+        int8_t pending;
+        bool phase;
     } barrier[NAIVE_RINGS][NAIVE_BLOCKS][NAIVE_STAGES][2];
     struct { /* part of a tile that one block's copy brings */
         int8_t index;
         bool flying;
+        uint8_t role, step; /* the FILL */
     } part[NAIVE_RINGS][NAIVE_BLOCKS][NAIVE_STAGES][NAIVE_TENSORS][NAIVE_BLOCKS];
-    struct {
-        int8_t arrived;
-        bool turn;
-    } meeting[2][NAIVE_BLOCKS][NAIVE_THREADS];
+    uint16_t arrived[NAIVE_BARRIERS][NAIVE_BLOCKS][NAIVE_INSTANCES]; /* threads, in the barrier's turn */
+    struct naive_thread thread[NAIVE_THREADS];
 };
 
 struct naive {
     const struct plan *p;
     const struct protocol_trips *trips;
+    struct protocol_code code;
     struct protocol_cluster cluster;
     int threads;
     struct {
-        int role, instance, lane, block, elected[NAIVE_RINGS];
+        int role, instance, lane, lanes, block, elected[NAIVE_RINGS], scope[NAIVE_RINGS];
         unsigned fills[NAIVE_RINGS], reads[NAIVE_RINGS];
+        bool skips[NAIVE_RINGS];
     } who[NAIVE_THREADS];
+    size_t used; /* bytes of a state */
+    size_t most; /* states */
     const char *fault;
     uint64_t *seen;
     size_t states;
@@ -77,6 +93,96 @@ static inline bool naive_fault(struct naive *n, const char *what)
     n->fault = n->fault ? n->fault : what;
     return false;
 }
+
+static inline const struct plan_step *naive_step_of(const struct naive *n, const struct naive_thread *q, int t)
+{
+    return &n->p->role[n->who[t].role].step[q->step];
+}
+
+/* ---- loops ------------------------------------------------------------------------------------------------------ */
+
+static inline int naive_number(const struct naive *n, const struct naive_thread *q, int t)
+{
+    const struct plan_role *role = &n->p->role[n->who[t].role];
+    int class = n->code.number[n->who[t].role][q->step];
+    unsigned key = 0;
+    if (class < 0)
+        return role->step[q->step].count;
+    for (int d = 0; d < q->depth; d++)
+        if (role->step[q->begin[d]].op == PLAN_LOOP)
+            key = key * 7 + (unsigned)q->turn[d];
+    int number = n->trips->trip[class][key % (unsigned)n->trips->turns];
+    return number < n->code.class[class].least ? n->code.class[class].least : number;
+}
+
+/* A LOOP, WHEN or END. */
+static inline void naive_loop(const struct naive *n, struct naive_thread *q, int t)
+{
+    const struct plan_role *role = &n->p->role[n->who[t].role];
+    const struct plan_step *e = &role->step[q->step];
+    if (e->op == PLAN_END) {
+        int d = q->depth - 1;
+        for (int g = 0; g < n->p->ring_count; g++)
+            if (n->who[t].scope[g] == q->begin[d])
+                q->ring[g].filled_here = 0;
+        if (++q->turn[d] < q->end[d]) {
+            q->step = (uint8_t)(q->begin[d] + 1);
+            return;
+        }
+        q->begin[d] = 0;
+        q->turn[d] = q->end[d] = 0;
+        q->depth--;
+        q->step++;
+        return;
+    }
+    int number = naive_number(n, q, t);
+    int turn = e->op == PLAN_WHEN ? 0 : e->less, end = e->op == PLAN_WHEN ? number > e->count : number;
+    if (turn >= end) {
+        q->step = (uint8_t)(protocol_loop_end(role, q->step) + 1);
+        return;
+    }
+    q->begin[q->depth] = q->step++;
+    q->turn[q->depth] = (int8_t)turn;
+    q->end[q->depth++] = (int8_t)end;
+}
+
+/* The turn is another instance's. */
+static inline bool naive_is_foreign(const struct naive *n, const struct naive_thread *q, int t)
+{
+    const struct plan_role *role = &n->p->role[n->who[t].role];
+    for (int d = 0; d < q->depth; d++) {
+        int share = role->step[q->begin[d]].share;
+        if (share > 1 && q->turn[d] % share != n->who[t].instance % share)
+            return true;
+    }
+    return false;
+}
+
+/* Stages of a cp.async ring that the role reads in this turn of the loop around its FILLs and READs. */
+static inline int naive_reads_here(const struct naive *n, const struct naive_thread *at, int t, int g)
+{
+    const struct plan_role *r = &n->p->role[n->who[t].role];
+    struct naive_thread q = *at;
+    int depth = 0, reads = 0;
+    while (depth < q.depth && n->who[t].scope[g] >= 0 && q.begin[depth++] != n->who[t].scope[g])
+        ;
+    q.depth = (uint8_t)(n->who[t].scope[g] >= 0 ? depth : 0);
+    depth = q.depth;
+    for (q.step = (uint8_t)(n->who[t].scope[g] + 1); q.step < r->step_count;) {
+        const struct plan_step *e = &r->step[q.step];
+        if (e->op == PLAN_END && q.depth == depth)
+            break;
+        if (protocol_is_flow(e->op)) {
+            naive_loop(n, &q, t);
+            continue;
+        }
+        reads += e->op == PLAN_READ && e->ring == g && e->back == 0;
+        q.step++;
+    }
+    return reads / __builtin_popcount(n->who[t].reads[g]);
+}
+
+/* ---- barriers --------------------------------------------------------------------------------------------------- */
 
 static inline void naive_settle(struct naive *n, struct naive_state *s, int g, int block, int stage, int side)
 {
@@ -103,6 +209,49 @@ static inline bool naive_arrive(struct naive *n, struct naive_state *s, int g, i
     return true;
 }
 
+/* BARRIER and BARRIER_ARRIVE. *next: the thread goes on to its next step. False where it waits, or after a fault. */
+static inline bool naive_meet(struct naive *n, struct naive_state *s, int t, bool *next)
+{
+    struct naive_thread *q = &s->thread[t];
+    const struct plan_step *e = naive_step_of(n, q, t);
+    int block = n->who[t].block, expected = 0, barrier = e->count;
+    int where = protocol_meeting(n->p, n->who[t].role, n->who[t].instance, e);
+    bool turns = n->p->barrier[barrier].turns, private = protocol_barrier_is_private(n->p, barrier);
+    if (q->at_barrier == 1)
+        return false;
+    if (q->at_barrier == 2) {
+        q->at_barrier = 0;
+        return *next = true;
+    }
+    for (int o = 0; o < n->threads; o++) {
+        const struct plan_role *role = &n->p->role[n->who[o].role];
+        bool meets = false;
+        for (int i = 0; i < role->step_count; i++)
+            meets |= (role->step[i].op == PLAN_BARRIER || role->step[i].op == PLAN_BARRIER_ARRIVE) &&
+                     role->step[i].count == barrier;
+        int distance = (where - n->who[o].instance + role->instances) % role->instances;
+        expected += meets && n->who[o].block == block && (turns ? distance <= 1 : !private || distance == 0);
+    }
+    uint16_t *arrived = &s->arrived[barrier][block][where];
+    if (*arrived >> t & 1)
+        return naive_fault(n, "arrives twice in one turn of a barrier");
+    *arrived = (uint16_t)(*arrived | 1u << t);
+    q->at_barrier = e->op == PLAN_BARRIER;
+    if (__builtin_popcount(*arrived) == expected) {
+        for (int o = 0; o < n->threads; o++) /* who waits there goes on */
+            if (*arrived >> o & 1 && s->thread[o].at_barrier == 1) {
+                const struct plan_step *w = naive_step_of(n, &s->thread[o], o);
+                if (w->count == barrier && protocol_meeting(n->p, n->who[o].role, n->who[o].instance, w) == where)
+                    s->thread[o].at_barrier = 2;
+            }
+        *arrived = 0;
+    }
+    *next = e->op == PLAN_BARRIER_ARRIVE;
+    return true;
+}
+
+/* ---- rings ------------------------------------------------------------------------------------------------------- */
+
 /* Some reader in the block has not finished with stage index `before`. */
 static inline bool naive_is_read(const struct naive *n, const struct naive_state *s, int g, int block, int before)
 {
@@ -110,271 +259,399 @@ static inline bool naive_is_read(const struct naive *n, const struct naive_state
         if (n->who[t].block != block || !n->who[t].reads[g])
             continue;
         const struct naive_touch *u = &s->thread[t].ring[g].touch[before % n->p->ring[g].stages];
-        if (s->thread[t].ring[g].read <= before || (u->read == before && !u->read_over))
+        if ((s->thread[t].ring[g].taken <= before && !n->who[t].skips[g]) || (u->read == before && !u->read_over))
             return true;
     }
     return false;
 }
 
-static inline int naive_tile_stages(const struct naive *n, const struct naive_state *s, int t, int g)
+static inline bool naive_fill(struct naive *n, struct naive_state *s, int t)
 {
-    const struct plan_role *r = &n->p->role[n->who[t].role];
-    int trips = 1, stack[8], depth = 0, reads = 0;
-    for (int i = 0; i < r->step_count; i++) {
-        const struct plan_step *e = &r->step[i];
-        if (e->op == PLAN_LOOP) {
-            stack[depth++] = trips;
-            if (e->count > 0 || strcmp(e->call, "tiles") != 0)
-                trips *= protocol_trip(n->p, n->trips, n->who[t].role, i, s->thread[t].tile);
-        } else if (e->op == PLAN_END) {
-            trips = stack[--depth];
-        } else if (e->op == PLAN_READ && e->ring == g) {
-            reads += trips;
-        }
+    struct naive_thread *q = &s->thread[t];
+    const struct plan_step *e = naive_step_of(n, q, t);
+    int g = e->ring, block = n->who[t].block, S = n->p->ring[g].stages, slot = protocol_slot(n->p, e);
+    int i = q->ring[g].filled, stage = i % S;
+    bool bulk = n->p->ring[g].filler == PLAN_FILL_BULK;
+    if (!bulk && n->who[t].reads[g] && q->ring[g].filled_here >= naive_reads_here(n, q, t, g))
+        return true;
+    unsigned to = bulk ? protocol_sharing(&n->cluster, e->tensor, block) : 1u << block;
+    for (int b = 0; b < n->cluster.blocks; b++) {
+        if (!(to >> b & 1))
+            continue;
+        if (naive_is_read(n, s, g, b, i - S))
+            return naive_fault(n, "overwritten while read");
+        if (bulk && s->part[g][b][stage][slot][block].flying)
+            return naive_fault(n, "two copies in flight to one place");
+        s->part[g][b][stage][slot][block].index = (int8_t)i;
+        s->part[g][b][stage][slot][block].flying = bulk;
+        s->part[g][b][stage][slot][block].role = (uint8_t)n->who[t].role;
+        s->part[g][b][stage][slot][block].step = q->step;
     }
-    return reads / __builtin_popcount(n->who[t].reads[g]);
+    if (!bulk) {
+        struct naive_touch *u = &q->ring[g].touch[stage];
+        bool in_flight = u->copy == i && !u->copy_over;
+        u->copy = (int8_t)i;
+        u->copy_group = q->copy_groups;
+        u->copy_over = n->p->tensor[e->tensor].access == PLAN_ACCESS_GLOBAL && !in_flight;
+    }
+    q->ring[g].filling |= (uint8_t)(1u << slot);
+    if (q->ring[g].filling == n->who[t].fills[g]) {
+        q->ring[g].filling = 0;
+        q->ring[g].filled++;
+        q->ring[g].filled_here++;
+    }
+    return true;
+}
+
+static inline bool naive_read(struct naive *n, struct naive_state *s, int t)
+{
+    struct naive_thread *q = &s->thread[t];
+    const struct plan_step *e = naive_step_of(n, q, t);
+    int g = e->ring, block = n->who[t].block, S = n->p->ring[g].stages, slot = protocol_slot(n->p, e);
+    bool bulk = n->p->ring[g].filler == PLAN_FILL_BULK, copied = n->p->ring[g].filler == PLAN_FILL_CP_ASYNC;
+    int i = q->ring[g].taken - e->back;
+    if (!copied) {
+        int nth = q->ring[g].holds - 1 - e->back;
+        if (nth < 0)
+            return naive_fault(n, "read of a stage that was not taken");
+        if (nth < s->thread[t - n->who[t].lane].ring[g].released || nth < q->ring[g].released)
+            return naive_fault(n, "read of a stage that was released");
+        i = q->ring[g].order[nth % S];
+    }
+    int stage = i < 0 ? 0 : i % S;
+    for (int o = 0; o < n->threads; o++) {
+        const struct naive_touch *u = &s->thread[o].ring[g].touch[stage];
+        if (n->who[o].block != block || !n->who[o].fills[g] || bulk)
+            continue;
+        if (copied && (u->copy != i || !u->copy_over))
+            return naive_fault(n, "read before the copies are there");
+        if (!copied && (u->written != i || (e->count && !u->fenced)))
+            return naive_fault(n, "read of what is not written and fenced");
+    }
+    unsigned from = bulk ? protocol_sharing(&n->cluster, e->tensor, block) : 0;
+    for (int b = 0; b < n->cluster.blocks; b++)
+        if (from >> b & 1 && (s->part[g][block][stage][slot][b].index != i || s->part[g][block][stage][slot][b].flying))
+            return naive_fault(n, "read without its bytes");
+    struct naive_touch *u = &q->ring[g].touch[stage];
+    u->read_group = u->read == i && !u->read_over ? u->read_group : -1;
+    u->read = (int8_t)i;
+    u->read_group = e->count ? q->mma_groups : u->read_group;
+    u->read_over = u->read_group < 0;
+    if (!copied || e->back)
+        return true;
+    q->ring[g].reading |= (uint8_t)(1u << slot);
+    if (q->ring[g].reading == n->who[t].reads[g]) {
+        q->ring[g].reading = 0;
+        q->ring[g].taken++;
+    }
+    return true;
+}
+
+static inline bool naive_release(struct naive *n, struct naive_state *s, int t)
+{
+    struct naive_thread *q = &s->thread[t];
+    const struct plan_step *e = naive_step_of(n, q, t);
+    int g = e->ring, block = n->who[t].block, S = n->p->ring[g].stages;
+    while (q->ring[g].holds - q->ring[g].released > e->count) {
+        int i = q->ring[g].order[q->ring[g].released++ % S];
+        for (int o = t; o < t + n->who[t].lanes && n->who[t].lane == 0; o++)
+            if (s->thread[o].ring[g].touch[i % S].read == i && !s->thread[o].ring[g].touch[i % S].read_over)
+                return naive_fault(n, "released while it is read");
+        for (int b = 0; b < n->cluster.blocks && n->who[t].lane == 0; b++)
+            if (protocol_neighbours(n->p, &n->cluster, g, block) >> b & 1 &&
+                !naive_arrive(n, s, g, b, i % S, 1, protocol_arrivals(e), 0))
+                return false;
+    }
+    return true;
+}
+
+static inline bool naive_write(struct naive *n, struct naive_state *s, int t)
+{
+    struct naive_thread *q = &s->thread[t];
+    const struct plan_step *e = naive_step_of(n, q, t);
+    int g = e->ring, S = n->p->ring[g].stages, lead = n->who[t].elected[g];
+    bool arrives = n->p->ring[g].filler == PLAN_FILL_ARRIVE;
+    int i = arrives ? q->ring[g].filled : q->ring[g].stored, stage = i % S;
+    const struct naive_touch *u = &s->thread[lead].ring[g].touch[stage];
+    if (arrives && naive_is_read(n, s, g, n->who[t].block, i - S))
+        return naive_fault(n, "written while read");
+    if (!arrives && i >= S && (s->thread[lead].ring[g].stored <= i - S || u->stored != i - S || !u->store_over))
+        return naive_fault(n, "buffer written while a store reads it");
+    if (arrives)
+        q->ring[g].filling |= (uint8_t)(1u << protocol_slot(n->p, e));
+    q->ring[g].touch[stage].written = (int8_t)i;
+    q->ring[g].touch[stage].fenced = false;
+    return true;
+}
+
+static inline bool naive_store(struct naive *n, struct naive_state *s, int t)
+{
+    struct naive_thread *q = &s->thread[t];
+    int g = naive_step_of(n, q, t)->ring, i = q->ring[g].stored, stage = i % n->p->ring[g].stages;
+    for (int o = 0; o < n->threads && n->who[t].elected[g] == t; o++)
+        if (n->who[o].role == n->who[t].role && n->who[o].block == n->who[t].block && n->who[o].elected[g] == t &&
+            (s->thread[o].ring[g].touch[stage].written != i || !s->thread[o].ring[g].touch[stage].fenced))
+            return naive_fault(n, "store of what is not written and fenced");
+    if (n->who[t].elected[g] == t) {
+        q->ring[g].touch[stage].stored = (int8_t)i;
+        q->ring[g].touch[stage].store_group = q->stores++;
+        q->ring[g].touch[stage].store_over = false;
+    }
+    q->ring[g].stored++;
+    return true;
+}
+
+/* ---- places ------------------------------------------------------------------------------------------------------ */
+
+static inline bool naive_registers(struct naive *n, struct naive_thread *q, int t)
+{
+    const struct plan_step *e = naive_step_of(n, q, t);
+    struct naive_place *a = &q->place[plan_number(e->place)], *b = e->place2 ? &q->place[plan_number(e->place2)] : NULL;
+    if (e->op == PLAN_TOUCH) {
+        a->touched = true;
+        return a->write_group < 0 && a->read_group < 0 ? true : naive_fault(n, "registers in flight are touched");
+    }
+    const struct plan_mma *m = n->p->mma;
+    if (a->write_group >= 0 && memcmp(&m[a->shape].m, &m[e->count].m, 3 * sizeof(int)) != 0)
+        return naive_fault(n, "an accumulator in flight is written by another shape");
+    if (a->touched || (b && b->touched))
+        return naive_fault(n, "registers that threads touched are used without a fence");
+    a->write_group = q->mma_groups;
+    a->shape = (int8_t)e->count;
+    if (b)
+        b->read_group = q->mma_groups;
+    return true;
+}
+
+static inline bool naive_scratch(struct naive *n, struct naive_state *s, int t)
+{
+    struct naive_thread *q = &s->thread[t];
+    const struct plan_step *e = naive_step_of(n, q, t);
+    int at = plan_number(e->place), first = t - n->who[t].lane;
+    if (e->op == PLAN_SCRATCH_WRITE) {
+        for (int o = first; o < first + n->who[t].lanes; o++)
+            if (s->thread[o].place[at].read_group >= 0)
+                return naive_fault(n, "scratch is written while an instruction reads it");
+        q->place[at].writes++;
+        q->place[at].fenced = false;
+        return true;
+    }
+    if (e->count && n->who[t].lane > 0)
+        return true;
+    if (q->place[at].writes == 0)
+        return naive_fault(n, "scratch is read before it is written");
+    for (int o = first; o < first + n->who[t].lanes; o++)
+        if (s->thread[o].place[at].writes != q->place[at].writes || (e->count && !s->thread[o].place[at].fenced))
+            return naive_fault(n, "scratch is read when not all is there");
+    if (e->count)
+        q->place[at].read_group = q->mma_groups;
+    return true;
+}
+
+/* ---- one step ---------------------------------------------------------------------------------------------------- */
+
+static inline void naive_finish(struct naive *n, struct naive_thread *q, enum plan_op op, int count)
+{
+    for (int r = 0; r < n->p->ring_count; r++)
+        for (int i = 0; i < NAIVE_STAGES; i++) {
+            struct naive_touch *u = &q->ring[r].touch[i];
+            u->read_over |= op == PLAN_MMA_WAIT && u->read_group < q->mma_groups - count;
+            u->copy_over |= op == PLAN_CP_WAIT && u->copy_group < q->copy_groups - count;
+            u->store_over |= op == PLAN_STORE_WAIT && u->store_group < q->stores - count;
+        }
+    for (int i = 0; i < n->p->place_count && op == PLAN_MMA_WAIT; i++) {
+        struct naive_place *a = &q->place[i];
+        a->write_group = a->write_group < q->mma_groups - count ? -1 : a->write_group;
+        a->read_group = a->read_group < q->mma_groups - count ? -1 : a->read_group;
+    }
+}
+
+static inline bool naive_end(struct naive *n, struct naive_thread *q, int t)
+{
+    q->done = true;
+    for (int i = 0; i < n->p->place_count; i++)
+        if (q->place[i].write_group >= 0 || q->place[i].read_group >= 0)
+            return naive_fault(n, "ends with instructions in flight");
+    for (int r = 0; r < n->p->ring_count; r++) {
+        for (int i = 0; i < NAIVE_STAGES; i++) {
+            const struct naive_touch *u = &q->ring[r].touch[i];
+            if ((u->read >= 0 && !u->read_over) || (u->copy >= 0 && !u->copy_over) || (u->stored >= 0 && !u->store_over))
+                return naive_fault(n, "ends with work in flight");
+        }
+        bool refilled = false;
+        for (int o = 0; o < n->p->role_count; o++)
+            refilled |= protocol_has(&n->p->role[o], PLAN_WAIT_EMPTY, r, -1);
+        if (refilled && n->who[t].lane == 0 && q->ring[r].holds > q->ring[r].released)
+            return naive_fault(n, "ends with stages unreleased");
+    }
+    return true;
+}
+
+/* What the thread leaves to the first of its executor, or to another instance. */
+static inline bool naive_is_idle(const struct naive *n, const struct naive_thread *q, int t)
+{
+    const struct plan_step *e = naive_step_of(n, q, t);
+    bool later = n->who[t].lane > 0;
+    if (naive_is_foreign(n, q, t) != (e->op == PLAN_SKIP) || (e->only && e->only != n->who[t].instance + 1))
+        return true;
+    switch (e->op) {
+    case PLAN_WAIT_EMPTY:
+    case PLAN_EXPECT:
+    case PLAN_FILL:
+    case PLAN_DRAIN:
+        return later && !n->who[t].fills[e->ring];
+    case PLAN_WAIT_FULL:
+    case PLAN_READ:
+    case PLAN_RELEASE:
+    case PLAN_SKIP:
+        return later && !n->who[t].reads[e->ring];
+    case PLAN_MMA:
+    case PLAN_TOUCH:
+    case PLAN_MMA_FENCE:
+    case PLAN_MMA_COMMIT:
+    case PLAN_MMA_WAIT:
+    case PLAN_STORE_WAIT:
+        return later;
+    default:
+        return false;
+    }
 }
 
 /* One step of thread t in s. False where it cannot move, or after a fault. */
 static inline bool naive_step(struct naive *n, struct naive_state *s, int t)
 {
-    const struct plan_role *role = &n->p->role[n->who[t].role];
     struct naive_thread *q = &s->thread[t];
-    const struct plan_step *e = &role->step[q->step];
-    int g = e->ring, block = n->who[t].block, next = q->step + 1;
-    bool bulk = g >= 0 && n->p->ring[g].filler == PLAN_FILL_BULK, first = n->who[t].lane == 0;
-    int S = g >= 0 ? n->p->ring[g].stages : 1;
-    int slot = e->op == PLAN_FILL || e->op == PLAN_READ ? protocol_slot(n->p, e) : 0;
-    switch (e->op) {
-    case PLAN_LOOP: {
-        int trips = protocol_trip(n->p, n->trips, n->who[t].role, q->step, q->tile);
-        if (trips == 0) {
-            next = protocol_loop_end(role, q->step) + 1;
-        } else {
-            q->begin[q->depth] = q->step;
-            q->left[q->depth++] = (uint8_t)trips;
-        }
-        break;
-    }
-    case PLAN_END: {
-        const struct plan_step *b = &role->step[q->begin[q->depth - 1]];
-        if (b->count == 0 && strcmp(b->call, "tiles") == 0) {
-            q->tile++;
-            for (int i = 0; i < NAIVE_RINGS; i++)
-                q->ring[i].filled_here = 0;
-        }
-        if (--q->left[q->depth - 1] > 0)
-            next = q->begin[q->depth - 1] + 1;
-        else
-            q->begin[--q->depth] = 0;
-        break;
-    }
-    case PLAN_WAIT_EMPTY:
-    case PLAN_WAIT_FULL: {
-        bool full = e->op == PLAN_WAIT_FULL;
-        if (full ? !n->who[t].reads[g] : !first)
-            break;
-        int i = full ? q->ring[g].read : q->ring[g].filled;
-        if (s->barrier[g][block][i % S][!full].phase == ((i / S + e->phase) & 1))
-            return false;
-        break;
-    }
-    case PLAN_DRAIN:
-        for (int i = q->ring[g].filled > S ? q->ring[g].filled - S : 0; first && i < q->ring[g].filled; i++)
-            if (s->barrier[g][block][i % S][1].phase == ((i / S) & 1))
+    const struct plan_role *role = &n->p->role[n->who[t].role];
+    const struct plan_step *e = naive_step_of(n, q, t);
+    int g = e->ring, block = n->who[t].block, S = g >= 0 && g < n->p->ring_count ? n->p->ring[g].stages : 1;
+    bool goes_on = true, next = true;
+    if (protocol_is_flow(e->op)) {
+        naive_loop(n, q, t);
+        next = false;
+    } else if (!naive_is_idle(n, q, t)) {
+        switch (e->op) {
+        case PLAN_WAIT_EMPTY:
+            if (s->barrier[g][block][q->ring[g].filled % S][1].phase == ((q->ring[g].filled / S + e->phase) & 1))
                 return false;
-        break;
-    case PLAN_EXPECT:
-        if (first && !naive_arrive(n, s, g, block, q->ring[g].filled % S, 0, 1, e->count))
-            return false;
-        break;
-    case PLAN_FILL: {
-        int i = q->ring[g].filled, stage = i % S;
-        if (bulk && !first)
             break;
-        if (!bulk && n->who[t].reads[g] && q->ring[g].filled_here >= naive_tile_stages(n, s, t, g))
+        case PLAN_WAIT_FULL: {
+            int i = q->ring[g].taken;
+            if (s->barrier[g][block][i % S][0].phase == ((i / S + e->phase) & 1))
+                return false;
+            if (q->ring[g].holds - q->ring[g].released >= S)
+                return naive_fault(n, "takes more stages than there are");
+            q->ring[g].order[q->ring[g].holds++ % S] = (int8_t)i;
+            q->ring[g].taken++;
             break;
-        unsigned to = bulk ? protocol_sharing(&n->cluster, e->tensor, block) : 1u << block;
-        for (int b = 0; b < n->cluster.blocks; b++) {
-            if (!(to >> b & 1))
-                continue;
-            if (naive_is_read(n, s, g, b, i - S))
-                return naive_fault(n, "overwritten while read");
-            if (bulk && s->part[g][b][stage][slot][block].flying)
-                return naive_fault(n, "two copies in flight to one place");
-            s->part[g][b][stage][slot][block].index = (int8_t)i;
-            s->part[g][b][stage][slot][block].flying = bulk;
         }
-        if (!bulk) {
-            struct naive_touch *u = &q->ring[g].touch[stage];
-            bool in_flight = u->copy == i && !u->copy_over;
-            u->copy = (int8_t)i;
-            u->copy_group = q->copy_groups;
-            u->copy_over = n->p->tensor[e->tensor].access == PLAN_ACCESS_GLOBAL && !in_flight;
-        }
-        q->ring[g].filling |= (uint8_t)(1u << slot);
-        if (q->ring[g].filling == n->who[t].fills[g]) {
-            q->ring[g].filling = 0;
-            q->ring[g].filled++;
-            q->ring[g].filled_here++;
-        }
-        break;
-    }
-    case PLAN_READ: {
-        if (!n->who[t].reads[g])
+        case PLAN_SKIP:
+            q->ring[g].taken++;
             break;
-        int i = q->ring[g].read, stage = i % S;
-        for (int o = 0; o < n->threads; o++) {
-            const struct naive_touch *u = &s->thread[o].ring[g].touch[stage];
-            if (!bulk && n->who[o].block == block && n->who[o].fills[g] &&
-                (s->thread[o].ring[g].filled <= i || u->copy != i || !u->copy_over))
-                return naive_fault(n, "read before the copies are there");
-        }
-        unsigned from = bulk ? protocol_sharing(&n->cluster, e->tensor, block) : 0;
-        for (int b = 0; b < n->cluster.blocks; b++)
-            if (from >> b & 1 &&
-                (s->part[g][block][stage][slot][b].index != i || s->part[g][block][stage][slot][b].flying))
-                return naive_fault(n, "read without its bytes");
-        struct naive_touch *u = &q->ring[g].touch[stage];
-        u->read_group = u->read == i && u->read_group >= 0 ? u->read_group : -1;
-        u->read = (int8_t)i;
-        u->read_group = e->count ? q->mma_groups : u->read_group;
-        u->read_over = u->read_group < 0;
-        q->ring[g].reading |= (uint8_t)(1u << slot);
-        if (q->ring[g].reading == n->who[t].reads[g]) {
-            q->ring[g].reading = 0;
-            q->ring[g].read++;
-        }
-        break;
-    }
-    case PLAN_MMA_COMMIT:
-        q->mma_groups = (int8_t)(q->mma_groups + first);
-        break;
-    case PLAN_MMA_WAIT:
-    case PLAN_CP_WAIT:
-    case PLAN_STORE_WAIT:
-        for (int r = 0; r < n->p->ring_count; r++)
-            for (int i = 0; i < NAIVE_STAGES; i++) {
-                struct naive_touch *u = &q->ring[r].touch[i];
-                u->read_over |= e->op == PLAN_MMA_WAIT && u->read_group < q->mma_groups - e->count;
-                u->copy_over |= e->op == PLAN_CP_WAIT && u->copy_group < q->copy_groups - e->count;
-                u->store_over |= e->op == PLAN_STORE_WAIT && u->store_group < q->stores - e->count;
-            }
-        break;
-    case PLAN_RELEASE:
-        while (first && q->ring[g].read - q->ring[g].released > e->count) {
-            int i = q->ring[g].released;
-            for (int b = 0; b < n->cluster.blocks; b++)
-                if (protocol_neighbours(n->p, &n->cluster, g, block) >> b & 1 &&
-                    !naive_arrive(n, s, g, b, i % S, 1, protocol_arrivals(e), 0))
+        case PLAN_DRAIN:
+            for (int i = q->ring[g].filled > S ? q->ring[g].filled - S : 0; i < q->ring[g].filled; i++)
+                if (s->barrier[g][block][i % S][1].phase == ((i / S) & 1))
                     return false;
-            q->ring[g].released++;
+            break;
+        case PLAN_EXPECT:
+            goes_on = naive_arrive(n, s, g, block, q->ring[g].filled % S, 0, 1, e->count);
+            break;
+        case PLAN_FILL:
+            goes_on = naive_fill(n, s, t);
+            break;
+        case PLAN_ARRIVE: {
+            int arrivals = protocol_arrivals_of_lane(role, e, n->who[t].lanes, n->who[t].lane);
+            int stage = q->ring[g].filled++ % S;
+            if (q->ring[g].filling != n->who[t].fills[g])
+                return naive_fault(n, "arrives before all is written");
+            q->ring[g].filling = 0;
+            goes_on = arrivals == 0 || naive_arrive(n, s, g, block, stage, 0, arrivals, 0);
+            break;
         }
-        break;
-    case PLAN_CP_COMMIT:
-        q->copy_groups++;
-        break;
-    case PLAN_BARRIER: {
-        int where = protocol_barrier_is_private(n->p, e->count) ? n->who[t].instance : 0, expected = 0;
-        for (int o = 0; o < n->threads; o++)
-            for (int i = 0; i < n->p->role[n->who[o].role].step_count; i++)
-                if (n->p->role[n->who[o].role].step[i].op == PLAN_BARRIER &&
-                    n->p->role[n->who[o].role].step[i].count == e->count && n->who[o].block == block &&
-                    (!protocol_barrier_is_private(n->p, e->count) || n->who[o].instance == where)) {
-                    expected++;
-                    break;
-                }
-        if (!q->at_barrier) {
-            q->at_barrier = true;
-            q->turn = s->meeting[e->count][block][where].turn;
-            if (++s->meeting[e->count][block][where].arrived == expected) {
-                s->meeting[e->count][block][where].arrived = 0;
-                s->meeting[e->count][block][where].turn = !q->turn;
-            }
-            return true;
-        }
-        if (s->meeting[e->count][block][where].turn == q->turn)
-            return false;
-        q->at_barrier = q->turn = false;
-        break;
-    }
-    case PLAN_WRITE: {
-        int i = q->ring[g].stored, stage = i % S, lead = n->who[t].elected[g];
-        const struct naive_touch *u = &s->thread[lead].ring[g].touch[stage];
-        if (i >= S && (s->thread[lead].ring[g].stored <= i - S || u->stored != i - S || !u->store_over))
-            return naive_fault(n, "buffer written while a store reads it");
-        q->ring[g].touch[stage].written = (int8_t)i;
-        q->ring[g].touch[stage].fenced = false;
-        break;
-    }
-    case PLAN_FENCE_ASYNC:
-        for (int r = 0; r < n->p->ring_count; r++)
-            for (int i = 0; i < NAIVE_STAGES; i++)
-                q->ring[r].touch[i].fenced = true;
-        break;
-    case PLAN_STORE: {
-        int i = q->ring[g].stored, stage = i % S;
-        for (int o = 0; o < n->threads && n->who[t].elected[g] == t; o++)
-            if (n->who[o].role == n->who[t].role && n->who[o].block == block && n->who[o].elected[g] == t &&
-                (s->thread[o].ring[g].touch[stage].written != i || !s->thread[o].ring[g].touch[stage].fenced))
-                return naive_fault(n, "store of what is not written and fenced");
-        if (n->who[t].elected[g] == t) {
-            q->ring[g].touch[stage].stored = (int8_t)i;
-            q->ring[g].touch[stage].store_group = q->stores++;
-            q->ring[g].touch[stage].store_over = false;
-        }
-        q->ring[g].stored++;
-        break;
-    }
-    case PLAN_GLOBAL:
-    case PLAN_OP_COUNT:
-        break;
-    }
-    q->step = (uint8_t)next;
-    if (next >= role->step_count) {
-        q->done = true;
-        for (int r = 0; r < n->p->ring_count; r++) {
-            for (int i = 0; i < NAIVE_STAGES; i++) {
-                const struct naive_touch *u = &q->ring[r].touch[i];
-                if ((u->read >= 0 && !u->read_over) || (u->copy >= 0 && !u->copy_over) ||
-                    (u->stored >= 0 && !u->store_over))
-                    return naive_fault(n, "ends with work in flight");
-            }
-            bool refilled = false;
-            for (int o = 0; o < n->p->role_count; o++)
-                refilled |= protocol_has(&n->p->role[o], PLAN_WAIT_EMPTY, r, -1);
-            if (refilled && first && q->ring[r].read > q->ring[r].released)
-                return naive_fault(n, "ends with stages unreleased");
+        case PLAN_READ:
+            goes_on = naive_read(n, s, t);
+            break;
+        case PLAN_RELEASE:
+            goes_on = naive_release(n, s, t);
+            break;
+        case PLAN_MMA:
+        case PLAN_TOUCH:
+            goes_on = naive_registers(n, q, t);
+            break;
+        case PLAN_MMA_FENCE:
+            for (int i = 0; i < n->p->place_count; i++)
+                q->place[i].touched = false;
+            break;
+        case PLAN_MMA_COMMIT:
+            q->mma_groups++;
+            break;
+        case PLAN_CP_COMMIT:
+            q->copy_groups++;
+            break;
+        case PLAN_MMA_WAIT:
+        case PLAN_CP_WAIT:
+        case PLAN_STORE_WAIT:
+            naive_finish(n, q, e->op, e->count);
+            break;
+        case PLAN_BARRIER:
+        case PLAN_BARRIER_ARRIVE:
+            goes_on = naive_meet(n, s, t, &next);
+            break;
+        case PLAN_WRITE:
+            goes_on = naive_write(n, s, t);
+            break;
+        case PLAN_SCRATCH_WRITE:
+        case PLAN_SCRATCH_READ:
+            goes_on = naive_scratch(n, s, t);
+            break;
+        case PLAN_FENCE_ASYNC:
+            for (int r = 0; r < n->p->ring_count; r++)
+                for (int i = 0; i < NAIVE_STAGES; i++)
+                    q->ring[r].touch[i].fenced = true;
+            for (int i = 0; i < n->p->place_count; i++)
+                q->place[i].fenced = true;
+            break;
+        case PLAN_STORE:
+            goes_on = naive_store(n, s, t);
+            break;
+        default:
+            break;
         }
     }
-    return !n->fault;
+    if (!goes_on || n->fault)
+        return false;
+    q->step = (uint8_t)(q->step + next);
+    return q->step < role->step_count || naive_end(n, q, t);
 }
 
-static inline bool naive_step_and_loops(struct naive *n, struct naive_state *s, int t)
+/* No other thread can see the step. */
+static inline bool naive_is_invisible(const struct naive *n, const struct naive_thread *q, int t)
 {
-    if (!naive_step(n, s, t))
-        return false;
-    while (!s->thread[t].done && !n->fault) {
-        enum plan_op op = n->p->role[n->who[t].role].step[s->thread[t].step].op;
-        if ((op != PLAN_LOOP && op != PLAN_END && op != PLAN_GLOBAL) || !naive_step(n, s, t))
-            break;
-    }
-    return !n->fault;
+    enum plan_op op = naive_step_of(n, q, t)->op;
+    return protocol_is_flow(op) || op == PLAN_GLOBAL || op == PLAN_TOUCH || op == PLAN_MMA || op == PLAN_MMA_FENCE ||
+           op == PLAN_MMA_COMMIT || op == PLAN_CP_COMMIT || naive_is_idle(n, q, t);
+}
+
+static inline bool naive_steps(struct naive *n, struct naive_state *s, int t)
+{
+    bool moved = naive_step(n, s, t);
+    while (moved && !s->thread[t].done && naive_is_invisible(n, &s->thread[t], t))
+        moved = naive_step(n, s, t);
+    return moved && !n->fault;
 }
 
 /* 64 bits of a state; small Plans have less than 2^20 states, so that two fall together is one chance in a million. */
 static inline bool naive_is_new(struct naive *n, const struct naive_state *s)
 {
     uint64_t hash = 1469598103934665603u, word;
-    for (size_t i = 0; i + 8 <= sizeof *s; i += 8) {
+    for (size_t i = 0; i + 8 <= n->used; i += 8) {
         memcpy(&word, (const char *)s + i, 8);
         hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
         hash ^= hash >> 29;
     }
     hash |= 1;
-    size_t at = (size_t)(hash >> 10) & (((size_t)1 << 20) - 1);
+    size_t at = (size_t)(hash >> 10) & (NAIVE_TABLE - 1);
     while (n->seen[at] && n->seen[at] != hash)
-        at = (at + 1) & (((size_t)1 << 20) - 1);
+        at = (at + 1) & (NAIVE_TABLE - 1);
     if (n->seen[at])
         return false;
     n->seen[at] = hash;
@@ -382,99 +659,132 @@ static inline bool naive_is_new(struct naive *n, const struct naive_state *s)
     return true;
 }
 
-/* What goes wrong in some schedule, or NULL. *states receives how many were visited. */
-static inline const char *naive_explore(const struct plan *p, const struct protocol_trips *trips, size_t *states)
+static inline void naive_begin(struct naive *n, struct naive_state *start)
 {
-    struct naive n = {.p = p, .trips = trips, .cluster = protocol_cluster(p), .seen = calloc((size_t)1 << 20, 8)};
-    static struct naive_state start;
-    memset(&start, 0, sizeof start);
-    for (int block = 0; block < n.cluster.blocks; block++)
+    const struct plan *p = n->p;
+    memset(start, 0, sizeof *start);
+    for (int block = 0; block < n->cluster.blocks; block++)
         for (int r = 0; r < p->role_count; r++)
             for (int i = 0; i < p->role[r].instances; i++)
                 for (int lane = 0; lane < protocol_lanes(p, r); lane++) {
-                    int t = n.threads++;
-                    assert_true(n.threads <= NAIVE_THREADS);
-                    n.who[t].role = r;
-                    n.who[t].instance = i;
-                    n.who[t].lane = lane;
-                    n.who[t].block = block;
+                    int t = n->threads++;
+                    assert_true(n->threads <= NAIVE_THREADS);
+                    n->who[t].role = r;
+                    n->who[t].instance = i;
+                    n->who[t].lane = lane;
+                    n->who[t].lanes = protocol_lanes(p, r);
+                    n->who[t].block = block;
+                    start->thread[t].done = p->role[r].step_count == 0;
                     for (int g = 0; g < p->ring_count; g++) {
-                        bool one = lane > 0 && p->ring[g].filler == PLAN_FILL_BULK;
-                        n.who[t].fills[g] = one ? 0 : protocol_own_tensors(p, &p->role[r], PLAN_FILL, g);
-                        n.who[t].reads[g] = one && protocol_reads_as_one(&p->role[r], g)
-                                                ? 0
-                                                : protocol_own_tensors(p, &p->role[r], PLAN_READ, g);
-                        n.who[t].elected[g] = t - lane;
-                        if (protocol_has(&p->role[r], PLAN_STORE, g, -1) && !protocol_buffers_are_private(p, r, g))
-                            n.who[t].elected[g] -= i * protocol_lanes(p, r);
+                        const struct plan_role *q = &p->role[r];
+                        bool bulk = lane > 0 && p->ring[g].filler == PLAN_FILL_BULK;
+                        bool one = lane > 0 && protocol_has_mbarriers(p, g) && protocol_reads_as_one(q, g);
+                        n->who[t].fills[g] = bulk ? 0 : protocol_own_tensors(p, q, protocol_fill_op(p, g), g);
+                        n->who[t].reads[g] = one ? 0 : protocol_own_tensors(p, q, PLAN_READ, g);
+                        n->who[t].skips[g] = protocol_has(q, PLAN_SKIP, g, -1);
+                        n->who[t].elected[g] = t - lane;
+                        if (protocol_has(q, PLAN_STORE, g, -1) && !protocol_buffers_are_private(p, r, g))
+                            n->who[t].elected[g] -= i * n->who[t].lanes;
+                        n->who[t].scope[g] = -1;
+                        int first = protocol_find(q, PLAN_FILL, g), read = protocol_find(q, PLAN_READ, g);
+                        int last = protocol_find_last(q, PLAN_READ, g), fill = protocol_find_last(q, PLAN_FILL, g);
+                        first = read >= 0 && (first < 0 || read < first) ? read : first;
+                        last = fill > last ? fill : last;
+                        for (int k = 0; k < first; k++)
+                            if (q->step[k].op == PLAN_LOOP && protocol_loop_end(q, k) > last)
+                                n->who[t].scope[g] = k;
                         for (int k = 0; k < NAIVE_STAGES; k++)
-                            start.thread[t].ring[g].touch[k] =
+                            start->thread[t].ring[g].touch[k] =
                                 (struct naive_touch){-1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0};
                     }
+                    for (int k = 0; k < NAIVE_PLACES; k++)
+                        start->thread[t].place[k] = (struct naive_place){-1, 0, -1, 0, 0, true, false};
                 }
+    n->used = (offsetof(struct naive_state, thread) + (size_t)n->threads * sizeof(struct naive_thread) + 7) / 8 * 8;
+    n->used = n->used > sizeof *start ? sizeof *start : n->used;
     for (int g = 0; g < p->ring_count; g++)
         for (int b = 0; b < NAIVE_BLOCKS; b++)
             for (int k = 0; k < NAIVE_STAGES; k++) {
-                start.barrier[g][b][k][0].pending = (int8_t)p->ring[g].full_arrivals;
-                start.barrier[g][b][k][1].pending = (int8_t)p->ring[g].empty_arrivals;
+                start->barrier[g][b][k][0].pending = (int8_t)p->ring[g].full_arrivals;
+                start->barrier[g][b][k][1].pending = (int8_t)p->ring[g].empty_arrivals;
                 for (int i = 0; i < NAIVE_TENSORS * NAIVE_BLOCKS; i++)
-                    start.part[g][b][k][i / NAIVE_BLOCKS][i % NAIVE_BLOCKS].index = -1;
+                    start->part[g][b][k][i / NAIVE_BLOCKS][i % NAIVE_BLOCKS].index = -1;
             }
-    size_t room = 1024, count = 0;
-    struct naive_state *stack = malloc(room * sizeof *stack), s, to;
-    memset(&to, 0, sizeof to);
-    stack[count++] = start;
+}
+
+/* The flying copies of s arrive, one in each state that this makes. */
+static inline bool naive_land(struct naive *n, const struct naive_state *s, int at, struct naive_state *to)
+{
+    int source = at % 2, slot = at / 2 % 2, stage = at / 4 % 4, block = at / 16 % 2, g = at / 32;
+    if (g >= n->p->ring_count || !s->part[g][block][stage][slot][source].flying)
+        return false;
+    memcpy(to, s, n->used);
+    to->part[g][block][stage][slot][source].flying = false;
+    int role = to->part[g][block][stage][slot][source].role, step = to->part[g][block][stage][slot][source].step;
+    to->barrier[g][block][stage][0].bytes -= n->p->role[role].step[step].count; /* as the FILL says, not as it should */
+    naive_settle(n, to, g, block, stage, 0);
+    return true;
+}
+
+/* What goes wrong in some schedule, or NULL. *states receives how many were visited; with `most` above 0 it gives up
+ * beyond so many, and *states is above it. */
+static inline const char *naive_explore_some(const struct plan *p, const struct protocol_trips *trips, size_t most,
+                                             size_t *states)
+{
+    struct naive n = {.p = p, .trips = trips, .cluster = protocol_cluster(p), .seen = calloc(NAIVE_TABLE, 8)};
+    static struct naive_state start, s, to;
+    assert_int_equal(protocol_code(p, &n.code), 0);
+    n.most = most ? most : NAIVE_STATES;
+    naive_begin(&n, &start);
+    size_t room = 1024, count = 0, size = n.used;
+    char *stack = malloc(room * size);
+    memcpy(stack + size * count++, &start, size);
     naive_is_new(&n, &start);
-    while (count > 0 && !n.fault) {
-        assert_true(n.states < NAIVE_STATES);
-        memcpy(&s, &stack[--count], sizeof s);
+    while (count > 0 && !n.fault && n.states <= n.most) {
+        memcpy(&s, stack + size * --count, size);
         bool moved = false, done = true;
-        if (count + 64 > room)
-            stack = realloc(stack, (room *= 2) * sizeof *stack);
+        if (count + 128 > room)
+            stack = realloc(stack, (room *= 2) * size);
         for (int t = 0; t < n.threads && !n.fault; t++) {
             done &= s.thread[t].done;
             if (s.thread[t].done)
                 continue;
-            memcpy(&to, &s, sizeof s);
-            if (!naive_step_and_loops(&n, &to, t))
+            memcpy(&to, &s, size);
+            if (!naive_steps(&n, &to, t))
                 continue;
             moved = true;
             if (naive_is_new(&n, &to))
-                memcpy(&stack[count++], &to, sizeof to);
+                memcpy(stack + size * count++, &to, size);
         }
         for (int i = 0; i < NAIVE_RINGS * NAIVE_BLOCKS * NAIVE_STAGES * NAIVE_TENSORS * NAIVE_BLOCKS && !n.fault; i++) {
-            int source = i % 2, slot = i / 2 % 2, stage = i / 4 % 4, block = i / 16 % 2, g = i / 32;
-            if (g >= p->ring_count || !s.part[g][block][stage][slot][source].flying)
+            if (!naive_land(&n, &s, i, &to))
                 continue;
-            memcpy(&to, &s, sizeof s);
-            const struct plan_tensor *tensor = &p->tensor[p->ring[g].tensor[slot]];
-            to.part[g][block][stage][slot][source].flying = false;
-            int bytes = 0; /* as the FILL says, not as it should */
-            for (int r = 0; r < p->role_count; r++)
-                for (int k = 0; k < p->role[r].step_count; k++)
-                    if (p->role[r].step[k].op == PLAN_FILL && p->role[r].step[k].ring == g &&
-                        &p->tensor[p->role[r].step[k].tensor] == tensor)
-                        bytes = p->role[r].step[k].count;
-            to.barrier[g][block][stage][0].bytes -= bytes;
-            naive_settle(&n, &to, g, block, stage, 0);
             moved = true;
             if (naive_is_new(&n, &to))
-                memcpy(&stack[count++], &to, sizeof to);
+                memcpy(stack + size * count++, &to, size);
         }
         if (!moved && !done)
             naive_fault(&n, "deadlock");
         for (int t = 0; t < n.threads && !moved && done; t++)
             for (int o = 0; o < n.threads; o++)
                 for (int g = 0; g < p->ring_count; g++)
-                    if (p->ring[g].filler == PLAN_FILL_BULK && n.who[t].block == n.who[o].block && n.who[t].lane == 0 &&
-                        n.who[t].fills[g] && n.who[o].reads[g] &&
-                        s.thread[t].ring[g].filled != s.thread[o].ring[g].read)
-                        naive_fault(&n, "stages filled that nobody reads");
+                    if (protocol_has_mbarriers(p, g) && n.who[t].block == n.who[o].block && n.who[t].lane == 0 &&
+                        n.who[o].lane == 0 && n.who[t].fills[g] && n.who[o].reads[g] &&
+                        s.thread[t].ring[g].filled != s.thread[o].ring[g].taken)
+                        naive_fault(&n, "stages filled that nobody takes");
     }
     free(stack);
     free(n.seen);
+    protocol_code_free(&n.code);
     *states = n.states;
     return n.fault;
+}
+
+static inline const char *naive_explore(const struct plan *p, const struct protocol_trips *trips, size_t *states)
+{
+    const char *fault = naive_explore_some(p, trips, 0, states);
+    assert_true(*states <= NAIVE_STATES);
+    return fault;
 }
 
 #endif

@@ -355,7 +355,7 @@ static const struct planted planted[] = {
      "PROTOCOL-OVERWRITE", false},
     {"no release in the loop", SM90, no_release_in_loop, CONSUMER "stage 0, step 3 ab_wait_full", "PROTOCOL-RELEASE",
      false},
-    {"no release after the loop", SM90, no_release_after, CONSUMER "stage 1, step 8 ab_release", "PROTOCOL-RELEASE",
+    {"no release after the loop", SM90, no_release_after, CONSUMER "stage 0, step 8 ab_release", "PROTOCOL-RELEASE",
      false},
     {"no release at all", SM90, no_release, CONSUMER "stage 0, step 5 mma", "PROTOCOL-RELEASE", false},
     {"wrong phase of the producer", SM90, empty_phase, PRODUCER "stage 0, step 3 ab_wait_empty", "PROTOCOL-PHASE",
@@ -436,7 +436,42 @@ static void test_planted_faults(void **state)
 
 /* ---- the naive exploration agrees ------------------------------------------------------------------------------ */
 
-static const struct protocol_trips short_trips[] = {{2, {0, 0}}, {1, {5}}, {2, {1, 2}}};
+/* Turns of "tiles", and in each of them trips of the other loops; those of a second class are one more, unless few. */
+static const struct {
+    int tiles, trip[2];
+} short_trips[] = {{2, {0, 0}}, {1, {5}}, {2, {1, 2}}};
+
+static struct protocol_trips trips_for(const struct plan *p, size_t which)
+{
+    struct protocol_trips trips = {.turns = short_trips[which].tiles};
+    struct protocol_code code;
+    assert_int_equal(protocol_code(p, &code), 0);
+    for (int n = 0, other = 0; n < code.classes; n++) {
+        bool tiles = strcmp(code.class[n].name, "tiles") == 0;
+        for (int i = 0; i < trips.turns; i++) {
+            int trip = short_trips[which].trip[(i + other) % trips.turns];
+            trips.trip[n][i] = tiles ? short_trips[which].tiles : trip > 1 ? trip + other : trip;
+        }
+        other += !tiles;
+    }
+    protocol_code_free(&code);
+    return trips;
+}
+
+static const char *explore(const struct plan *p, size_t which, size_t *states)
+{
+    struct protocol_trips trips = trips_for(p, which);
+    return naive_explore(p, &trips, states);
+}
+
+static int run(const struct plan *p, const struct protocol_trips *trips, struct diag_set *diags)
+{
+    struct protocol_code code;
+    assert_int_equal(protocol_code(p, &code), 0);
+    int faults = protocol_run(p, &code, trips, diags);
+    protocol_code_free(&code);
+    return faults;
+}
 
 /* Two consumers that share buffers have a million states after few trips. */
 static size_t trips_of(int base)
@@ -462,7 +497,7 @@ static void test_naive_agrees_on_good_plans(void **state)
             sample_gemm_sm80(&p, 2, 1, true);
         for (size_t i = 0; i < trips_of(shape); i++) {
             size_t states;
-            const char *fault = naive_explore(&p, &short_trips[i], &states);
+            const char *fault = explore(&p, i, &states);
             if (fault)
                 print_error("shape %d, trips %zu: %s\n", shape, i, fault);
             assert_null(fault);
@@ -495,7 +530,7 @@ static void test_fills_at_once(void **state)
             sample_drop(&p, 0, sample_find(&p, 0, PLAN_BARRIER, 0));
         bool good = kind == 0 || kind == 3;
         assert_int_equal(plan_check_protocol(&p, &diags) == 0, good);
-        const char *fault = naive_explore(&p, &short_trips[2], &states);
+        const char *fault = explore(&p, 2, &states);
         assert_int_equal(fault == NULL, good);
         if (kind == 1)
             assert_string_equal(diags.item[0].rule, "PROTOCOL-BARRIER");
@@ -519,7 +554,7 @@ static void test_naive_agrees_on_planted_faults(void **state)
         planted[i].plant(&p);
         for (size_t t = 0; t < trips_of((int)planted[i].base) && !fault; t++) {
             size_t states;
-            fault = naive_explore(&p, &short_trips[t], &states);
+            fault = explore(&p, t, &states);
         }
         if (!fault) {
             print_error("%s: no schedule goes wrong\n", planted[i].name);
@@ -580,8 +615,9 @@ static void test_naive_agrees_at_random(void **state)
         const char *naive = NULL;
         for (size_t t = 0; t < trips_of(base) && !by_text; t++) {
             size_t states;
-            fast |= protocol_run(&p, &short_trips[t], &diags) > 0;
-            naive = naive ? naive : naive_explore(&p, &short_trips[t], &states);
+            struct protocol_trips trips = trips_for(&p, t);
+            fast |= run(&p, &trips, &diags) > 0;
+            naive = naive ? naive : explore(&p, t, &states);
         }
         if (fast != (naive != NULL)) {
             print_error("round %d: naive says %s, the check:\n", round, naive ? naive : "nothing");
@@ -605,8 +641,8 @@ static void test_limit_reports_itself(void **state)
     struct diag_set diags = {0};
     sample_gemm_sm80(&p, 2, 1, true);
     p.role[0].step[1].count = 40000;
-    struct protocol_trips trips = {2, {1, 1}};
-    assert_int_equal(protocol_run(&p, &trips, &diags), 1);
+    struct protocol_trips trips = trips_for(&p, 2);
+    assert_int_equal(run(&p, &trips, &diags), 1);
     assert_string_equal(diags.item[0].rule, "PROTOCOL-LIMIT");
     diag_free(&diags);
     plan_free(&p);

@@ -1,0 +1,217 @@
+/* The protocol check: arrivals and bytes, what the steps bring against what the mbarriers count. */
+#include "plan/protocol.h"
+
+/* Steps `op` that a role makes for each stage that it fills. */
+static int steps_a_stage(const struct plan *p, const struct plan_role *role, enum plan_op op, int ring)
+{
+    int steps = 0, fills = 0;
+    unsigned own = protocol_own_tensors(p, role, PLAN_FILL, ring);
+    for (int i = 0; i < role->step_count; i++) {
+        steps += role->step[i].op == op && role->step[i].ring == ring;
+        fills += role->step[i].op == PLAN_FILL && role->step[i].ring == ring;
+    }
+    int stages = own ? fills / __builtin_popcount(own) : 1;
+    return stages ? steps / stages : steps;
+}
+
+/* Each tensor of the ring is filled by some role and read by some role. */
+static void check_tensors(const struct plan *p, int ring, struct diag_set *diags)
+{
+    const struct plan_ring *g = &p->ring[ring];
+    enum plan_op op = protocol_fill_op(p, ring);
+    for (int r = 0; r < p->role_count; r++)
+        for (int t = 0; t < g->tensor_count; t++) {
+            const struct plan_role *q = &p->role[r];
+            int fill = protocol_find_last(q, op, ring), read = protocol_find_last(q, PLAN_READ, ring);
+            bool is_filled = false, is_read = false;
+            for (int o = 0; o < p->role_count; o++) {
+                is_filled |= protocol_has(&p->role[o], op, ring, g->tensor[t]);
+                is_read |= protocol_has(&p->role[o], PLAN_READ, ring, g->tensor[t]);
+            }
+            const char *name = p->tensor[g->tensor[t]].name;
+            if (fill >= 0 && !is_filled && op == PLAN_FILL)
+                protocol_fault(p, diags, r, 0, fill, "PROTOCOL-BYTES",
+                               "no role fills %s of ring %s: its %d bytes never arrive; write a fill step for it", name,
+                               g->name, p->tensor[g->tensor[t]].tile_bytes);
+            else if (fill >= 0 && !is_filled)
+                protocol_fault(p, diags, r, 0, fill, "PROTOCOL-ORDER",
+                               "no role writes %s of ring %s; write a write step for it", name, g->name);
+            if (read >= 0 && !is_read)
+                protocol_fault(p, diags, r, 0, read, "PROTOCOL-ORDER",
+                               "no role reads %s of ring %s; write a read step for it", name, g->name);
+        }
+}
+
+/* The full barrier of a ring that bulk copies fill. */
+static void check_full_barrier(const struct plan *p, int ring, struct diag_set *diags)
+{
+    const struct plan_ring *g = &p->ring[ring];
+    int arrivals = 0, bytes = 0, role = -1, step = -1;
+    for (int t = 0; t < g->tensor_count; t++)
+        bytes += p->tensor[g->tensor[t]].tile_bytes;
+    for (int r = 0; r < p->role_count; r++) {
+        const struct plan_role *q = &p->role[r];
+        unsigned own = protocol_own_tensors(p, q, PLAN_FILL, ring);
+        int first = protocol_find(q, PLAN_EXPECT, ring);
+        for (int s = 0; s < q->step_count; s++) {
+            const struct plan_step *fill = &q->step[s];
+            if (fill->op != PLAN_FILL || fill->ring != ring)
+                continue;
+            const struct plan_tensor *t = &p->tensor[fill->tensor];
+            int shares = t->multicast > 1 ? t->multicast : 1;
+            if (fill->count * shares != t->tile_bytes)
+                protocol_fault(p, diags, r, 0, s, "PROTOCOL-BYTES",
+                               "brings %d bytes of %s to each of %d block%s, but its tile is %d bytes; write %d",
+                               fill->count, t->name, shares, shares > 1 ? "s" : "", t->tile_bytes,
+                               t->tile_bytes / shares);
+        }
+        if (own && first < 0 && role < 0) {
+            int fill = protocol_find(q, PLAN_FILL, ring);
+            protocol_fault(p, diags, r, 0, fill, "PROTOCOL-ARRIVALS",
+                           "fills ring %s without announcing the bytes; write an expect step before it", g->name);
+        }
+        if (first < 0)
+            continue;
+        arrivals += q->instances * steps_a_stage(p, q, PLAN_EXPECT, ring);
+        role = r;
+        step = first;
+        int mine = 0, announced = 0, seen = 0;
+        for (int t = 0; t < g->tensor_count; t++)
+            if (own >> t & 1)
+                mine += p->tensor[g->tensor[t]].tile_bytes;
+        for (int s = 0; s < q->step_count && seen < steps_a_stage(p, q, PLAN_EXPECT, ring); s++)
+            if (q->step[s].op == PLAN_EXPECT && q->step[s].ring == ring) {
+                announced += q->step[s].count;
+                seen++;
+            }
+        if (announced != mine)
+            protocol_fault(p, diags, r, 0, first, "PROTOCOL-BYTES",
+                           "announces %d bytes a stage of ring %s, but the tiles that it fills are %d; write %d",
+                           announced, g->name, mine, mine);
+    }
+    if (role < 0)
+        return;
+    if (g->full_arrivals != arrivals)
+        protocol_fault(p, diags, role, 0, step, "PROTOCOL-ARRIVALS",
+                       "the full barrier of ring %s completes after %d arrival%s, but %d come%s; "
+                       "write full_arrivals = %d",
+                       g->name, g->full_arrivals, g->full_arrivals == 1 ? "" : "s", arrivals, arrivals == 1 ? "s" : "",
+                       arrivals);
+    if (g->tx_bytes != bytes)
+        protocol_fault(p, diags, role, 0, step, "PROTOCOL-BYTES",
+                       "ring %s counts %d bytes a stage, but its tiles are %d; write tx_bytes = %d", g->name,
+                       g->tx_bytes, bytes, bytes);
+}
+
+/* The full barrier of a ring whose stages a role's threads write. */
+static void check_written_barrier(const struct plan *p, int ring, struct diag_set *diags)
+{
+    const struct plan_ring *g = &p->ring[ring];
+    int arrivals = 0, role = -1, step = -1;
+    for (int r = 0; r < p->role_count; r++) {
+        const struct plan_role *q = &p->role[r];
+        int write = protocol_find(q, PLAN_WRITE, ring), first = protocol_find(q, PLAN_ARRIVE, ring);
+        if (write >= 0 && first < 0)
+            protocol_fault(
+                p, diags, r, 0, write, "PROTOCOL-ARRIVALS",
+                "writes ring %s and never arrives on its full barrier; write an arrive step behind the writes",
+                g->name);
+        if (first < 0)
+            continue;
+        role = r;
+        step = first;
+        arrivals += q->instances * protocol_arrivals(&q->step[first]);
+        for (int s = first; s < q->step_count; s++)
+            if (q->step[s].op == PLAN_ARRIVE && q->step[s].ring == ring &&
+                protocol_arrivals(&q->step[s]) != protocol_arrivals(&q->step[first]))
+                protocol_fault(p, diags, r, 0, s, "PROTOCOL-ARRIVALS",
+                               "arrives %d times where step %d %s arrives %d times; each arrive must count alike",
+                               protocol_arrivals(&q->step[s]), first + 1, protocol_step_name(&q->step[first]),
+                               protocol_arrivals(&q->step[first]));
+    }
+    if (role >= 0 && g->full_arrivals != arrivals)
+        protocol_fault(p, diags, role, 0, step, "PROTOCOL-ARRIVALS",
+                       "the full barrier of ring %s completes after %d arrival%s, but %d come%s; "
+                       "write full_arrivals = %d",
+                       g->name, g->full_arrivals, g->full_arrivals == 1 ? "" : "s", arrivals, arrivals == 1 ? "s" : "",
+                       arrivals);
+    if (role >= 0 && g->tx_bytes != 0)
+        protocol_fault(p, diags, role, 0, step, "PROTOCOL-BYTES",
+                       "ring %s counts %d bytes a stage, but threads write it; write tx_bytes = 0", g->name,
+                       g->tx_bytes);
+}
+
+static void check_empty_barrier(const struct plan *p, int ring, struct diag_set *diags)
+{
+    const struct plan_ring *g = &p->ring[ring];
+    bool refilled = false;
+    int arrivals = 0, role = -1, step = -1;
+    for (int r = 0; r < p->role_count; r++)
+        refilled |=
+            protocol_has(&p->role[r], PLAN_WAIT_EMPTY, ring, -1) || protocol_has(&p->role[r], PLAN_RELEASE, ring, -1);
+    for (int r = 0; r < p->role_count && refilled; r++) {
+        const struct plan_role *q = &p->role[r];
+        if (!protocol_has(q, PLAN_READ, ring, -1))
+            continue;
+        int release = protocol_find(q, PLAN_RELEASE, ring);
+        int each = release < 0 ? 1 : protocol_arrivals(&q->step[release]);
+        arrivals +=
+            (protocol_has(q, PLAN_SKIP, ring, -1) ? 1 : q->instances) * each; /* one instance takes each stage */
+        role = r;
+        step = release;
+        if (release < 0) {
+            step = protocol_find_last(q, PLAN_READ, ring);
+            protocol_fault(p, diags, r, 0, step, "PROTOCOL-RELEASE",
+                           "reads ring %s and never releases it; write a release step after the reads are over",
+                           g->name);
+        }
+        int depth = 0;
+        for (int s = 0; s < q->step_count; s++) {
+            enum plan_op op = q->step[s].op;
+            depth += op == PLAN_LOOP || op == PLAN_WHEN ? 1 : op == PLAN_END ? -1 : 0;
+            if (q->step[s].op != PLAN_RELEASE || q->step[s].ring != ring)
+                continue;
+            if (protocol_arrivals(&q->step[s]) != each)
+                protocol_fault(p, diags, r, 0, s, "PROTOCOL-ARRIVALS",
+                               "arrives %d times where step %d %s arrives %d times; each release must count alike",
+                               protocol_arrivals(&q->step[s]), release + 1, protocol_step_name(&q->step[release]),
+                               each);
+            if (q->step[s].count >= g->stages && depth > 0)
+                protocol_fault(
+                    p, diags, r, 0, s, "PROTOCOL-DEPTH",
+                    "keeps %d stages of ring %s, which has %d, so that none is left to fill; write %d stages "
+                    "or keep %d",
+                    q->step[s].count, g->name, g->stages, q->step[s].count + 1, g->stages - 1);
+        }
+    }
+    struct protocol_cluster c = protocol_cluster(p);
+    int blocks = __builtin_popcount(protocol_neighbours(p, &c, ring, 0));
+    if (role >= 0 && g->empty_arrivals != arrivals * blocks)
+        protocol_fault(p, diags, role, 0, step, "PROTOCOL-ARRIVALS",
+                       "the empty barrier of ring %s completes after %d arrival%s, but %d come (%d from each of %d "
+                       "block%s); write empty_arrivals = %d",
+                       g->name, g->empty_arrivals, g->empty_arrivals == 1 ? "" : "s", arrivals * blocks, arrivals,
+                       blocks, blocks > 1 ? "s" : "", arrivals * blocks);
+    if (role < 0 && refilled)
+        for (int r = 0; r < p->role_count; r++) {
+            int wait = protocol_find(&p->role[r], PLAN_WAIT_EMPTY, ring);
+            if (wait >= 0)
+                protocol_fault(p, diags, r, 0, wait, "PROTOCOL-ROLES", "no role reads and releases ring %s", g->name);
+        }
+}
+
+int protocol_check_counts(const struct plan *p, struct diag_set *diags)
+{
+    int faults = diags->errors;
+    for (int g = 0; g < p->ring_count; g++) {
+        if (!protocol_has_mbarriers(p, g))
+            continue;
+        if (p->ring[g].filler == PLAN_FILL_BULK)
+            check_full_barrier(p, g, diags);
+        else
+            check_written_barrier(p, g, diags);
+        check_tensors(p, g, diags);
+        check_empty_barrier(p, g, diags);
+    }
+    return diags->errors - faults;
+}

@@ -1,0 +1,264 @@
+/* How often each loop of a Plan turns: the numbers of its classes, the way of an executor through its program, and
+ * which numbers are explored. */
+#include "plan/protocol.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- classes --------------------------------------------------------------------------------------------------- */
+
+enum { ROLES = sizeof((struct protocol_code *)0)->end / sizeof(int *) };
+
+static bool names_class(const struct plan_step *s)
+{
+    return s->op == PLAN_WHEN || (s->op == PLAN_LOOP && s->count == 0);
+}
+
+/* The number of the class of that name, -1 where there is no room for it. A LOOP without a name is a class of its own.
+ */
+static int class_of(struct protocol_code *code, const char *name)
+{
+    for (int i = 0; i < code->classes; i++)
+        if (code->class[i].name == name || (name && code->class[i].name && strcmp(code->class[i].name, name) == 0))
+            return i;
+    if (code->classes == PROTOCOL_MAX_CLASSES)
+        return -1;
+    code->class[code->classes] = (struct protocol_class){.name = name};
+    return code->classes++;
+}
+
+int protocol_code(const struct plan *p, struct protocol_code *code)
+{
+    size_t steps = 0;
+    *code = (struct protocol_code){0};
+    for (int r = 0; r < p->role_count; r++)
+        steps += (size_t)p->role[r].step_count;
+    code->memory = p->role_count <= ROLES ? calloc(2 * steps + 1, sizeof(int)) : NULL;
+    if (!code->memory)
+        return 3;
+    int *next = code->memory;
+    for (int r = 0; r < p->role_count; r++) {
+        const struct plan_role *role = &p->role[r];
+        int open[PROTOCOL_MAX_DEPTH], around[PROTOCOL_MAX_DEPTH], depth = 0;
+        code->end[r] = next;
+        code->number[r] = next + role->step_count;
+        next += 2 * role->step_count;
+        for (int i = 0; i < role->step_count; i++) {
+            const struct plan_step *s = &role->step[i];
+            code->number[r][i] = -1;
+            if (s->op == PLAN_END) {
+                code->end[r][open[--depth]] = i;
+                continue;
+            }
+            if (s->op != PLAN_LOOP && s->op != PLAN_WHEN)
+                continue;
+            int n = -1, loops = 0;
+            if (names_class(s)) {
+                if ((n = class_of(code, s->call)) < 0) {
+                    protocol_code_free(code);
+                    return 3;
+                }
+                code->class[n].least = s->least > code->class[n].least ? s->least : code->class[n].least;
+                for (int d = 0; d < depth; d++) {
+                    loops += role->step[open[d]].op == PLAN_LOOP;
+                    if (role->step[open[d]].op == PLAN_LOOP && around[d] >= 0 && around[d] != n)
+                        code->class[around[d]].outer = true;
+                }
+                code->class[n].nested = loops > code->class[n].nested ? loops : code->class[n].nested;
+            }
+            code->number[r][i] = n;
+            around[depth] = n;
+            open[depth++] = i;
+        }
+    }
+    return 0;
+}
+
+void protocol_code_free(struct protocol_code *code)
+{
+    free(code->memory);
+    *code = (struct protocol_code){0};
+}
+
+/* ---- the way of an executor -------------------------------------------------------------------------------------- */
+
+/* The key of the turns of the LOOPs that are open. */
+static unsigned key_of(const struct plan_role *role, const struct protocol_flow *flow)
+{
+    unsigned key = 0;
+    if (flow->depth > 0) {
+        key = flow->loop[flow->depth - 1].key;
+        if (role->step[flow->loop[flow->depth - 1].begin].op == PLAN_LOOP)
+            key = key * 7 + (unsigned)flow->loop[flow->depth - 1].turn;
+    }
+    return key;
+}
+
+int protocol_number(const struct plan *p, const struct protocol_code *code, const struct protocol_trips *trips,
+                    int role, const struct protocol_flow *flow)
+{
+    int n = code->number[role][flow->step];
+    if (n < 0)
+        return p->role[role].step[flow->step].count;
+    int trip = trips->trip[n][key_of(&p->role[role], flow) % (unsigned)trips->turns];
+    return trip > code->class[n].least ? trip : code->class[n].least;
+}
+
+/* The turn of the innermost loop is another instance's, or its own again. */
+static void see_whose_turn(const struct plan_role *role, int instance, struct protocol_flow *flow)
+{
+    int share = role->step[flow->loop[flow->depth - 1].begin].share;
+    if (share > 1 && (flow->foreign == 0 || flow->foreign == flow->depth))
+        flow->foreign = flow->loop[flow->depth - 1].turn % share == instance % share ? 0 : flow->depth;
+}
+
+void protocol_turn(const struct plan *p, const struct protocol_code *code, const struct protocol_trips *trips, int role,
+                   int instance, struct protocol_flow *flow)
+{
+    const struct plan_role *q = &p->role[role];
+    const struct plan_step *s = &q->step[flow->step];
+    if (s->op == PLAN_END) {
+        int last = flow->depth - 1;
+        if (++flow->loop[last].turn < flow->loop[last].end) {
+            flow->step = flow->loop[last].begin + 1;
+            see_whose_turn(q, instance, flow);
+            return;
+        }
+        flow->foreign = flow->foreign == flow->depth ? 0 : flow->foreign;
+        flow->depth--;
+        flow->step++;
+        return;
+    }
+    int number = protocol_number(p, code, trips, role, flow);
+    int turn = s->op == PLAN_LOOP ? s->less : 0, end = s->op == PLAN_LOOP ? number : number > s->count;
+    if (turn >= end) {
+        flow->step = code->end[role][flow->step] + 1;
+        return;
+    }
+    unsigned key = key_of(q, flow);
+    flow->loop[flow->depth].begin = flow->step;
+    flow->loop[flow->depth].turn = turn;
+    flow->loop[flow->depth].end = end;
+    flow->loop[flow->depth].key = key;
+    flow->depth++;
+    flow->step++;
+    see_whose_turn(q, instance, flow);
+}
+
+/* ---- what is explored ----------------------------------------------------------------------------------------------
+ */
+
+struct exploration {
+    const struct plan *p;
+    struct protocol_code code;
+    struct protocol_trips trips;
+    struct diag_set *diags;
+    int stages, most; /* of the deepest ring; 2 * stages + 2 */
+};
+
+static bool goes_wrong(struct exploration *e)
+{
+    return protocol_run(e->p, &e->code, &e->trips, e->diags) > 0;
+}
+
+static void set_class(struct exploration *e, int class, int number)
+{
+    for (int i = 0; i < PROTOCOL_MAX_TURNS; i++)
+        e->trips.trip[class][i] = number;
+}
+
+/* Counts that are few, or few more or less than a ring has stages. */
+static int edge(const struct exploration *e, int i)
+{
+    const int edges[] = {0, 1, e->stages, 2, e->stages + 1, e->most, e->stages - 1, 2 * e->stages + 1};
+    return edges[(unsigned)i % (sizeof edges / sizeof *edges)];
+}
+
+/* Every number from 0 to most in the first turn of the loop around, an edge in the second, what is left in the third.
+ */
+static bool every_number_goes_wrong(struct exploration *e)
+{
+    for (int number = e->most; number >= 0; number--) {
+        e->trips.turns = 3;
+        for (int n = 0; n < e->code.classes; n++) {
+            int first = (number + n * (e->stages + 1)) % (e->most + 1);
+            set_class(e, n, e->code.class[n].nested ? 2 : 3);
+            if (e->code.class[n].outer)
+                continue;
+            e->trips.trip[n][0] = first;
+            e->trips.trip[n][1] = edge(e, number + n);
+            e->trips.trip[n][2] = e->most - first;
+        }
+        if (goes_wrong(e))
+            return true;
+    }
+    return false;
+}
+
+/* Every number of a loop that has others in it, these by edges. */
+static bool every_product_goes_wrong(struct exploration *e)
+{
+    for (int outer = 0; outer < e->code.classes; outer++)
+        for (int number = 0; e->code.class[outer].outer && number <= e->most; number++) {
+            e->trips.turns = 5;
+            for (int n = 0; n < e->code.classes; n++) {
+                set_class(e, n, n == outer ? number : 1);
+                for (int i = 0; i < 5 && !e->code.class[n].outer; i++)
+                    e->trips.trip[n][i] = edge(e, i * (n + 1) + number) % (e->stages + 2);
+            }
+            if (goes_wrong(e))
+                return true;
+        }
+    return false;
+}
+
+/* Each pair of classes at 0, 1 and most, the others at 1. */
+static bool every_pair_goes_wrong(struct exploration *e)
+{
+    const int number[] = {0, 1, e->most};
+    e->trips.turns = 1;
+    for (int a = 0; a < e->code.classes; a++)
+        for (int b = 0; b < a; b++)
+            for (int i = 0; i < 9; i++) {
+                for (int n = 0; n < e->code.classes; n++) {
+                    int to = n == a ? number[i / 3] : n == b ? number[i % 3] : e->code.class[n].outer ? 2 : 1;
+                    set_class(e, n, e->code.class[n].outer && to > 2 ? 3 : to);
+                }
+                if (goes_wrong(e))
+                    return true;
+            }
+    return false;
+}
+
+/* Many turns of the loop around, in which edges follow each other in every order. */
+static bool every_order_goes_wrong(struct exploration *e)
+{
+    unsigned draw = 1;
+    e->trips.turns = PROTOCOL_MAX_TURNS;
+    for (int n = 0; n < e->code.classes; n++) {
+        set_class(e, n, e->code.class[n].nested ? 2 : PROTOCOL_MAX_TURNS);
+        for (int i = 0; i < PROTOCOL_MAX_TURNS && !e->code.class[n].outer; i++) {
+            draw = draw * 1664525u + 1013904223u;
+            e->trips.trip[n][i] = edge(e, (int)(draw >> 24));
+        }
+    }
+    return goes_wrong(e);
+}
+
+int protocol_explore(const struct plan *p, struct diag_set *diags)
+{
+    struct exploration e = {.p = p, .diags = diags, .stages = 1};
+    int faults = diags->errors;
+    if (protocol_code(p, &e.code) != 0) {
+        diag_report(diags, DIAG_ERROR, p->loc, p->kernel, NULL, "PROTOCOL-LIMIT",
+                    "%s: memory is out; nothing is proved", p->arch);
+        return 1;
+    }
+    for (int g = 0; g < p->ring_count; g++)
+        e.stages = p->ring[g].stages > e.stages ? p->ring[g].stages : e.stages;
+    e.most = 2 * e.stages + 2;
+    if (!every_number_goes_wrong(&e) && !every_product_goes_wrong(&e) && !every_pair_goes_wrong(&e))
+        every_order_goes_wrong(&e);
+    protocol_code_free(&e.code);
+    return diags->errors - faults;
+}

@@ -1,0 +1,178 @@
+/* Places: what matrix instructions and threads do to registers and to shared scratch, and what must lie between.
+ *
+ * REGISTERS. A group of matrix instructions writes its accumulator and reads its register operand until an MMA_WAIT
+ * covers it; threads that touch either before that get or leave anything. Only instructions of one shape may follow
+ * each other on an accumulator without a wait. Before the first instruction, and after threads touched its registers,
+ * MMA_FENCE orders the two (PTX ISA, wgmma.fence and wgmma.mma_async). An executor's threads do the same at the same
+ * step, and no other thread sees their registers: the first stands for all.
+ *
+ * SCRATCH. Each thread writes its part and reads all of it. So a read must know of the newest write of every thread of
+ * the instance, and a write of every read before it: the n-th step of one kind is the same in all threads. What a
+ * matrix instruction reads was fenced for the asynchronous proxy between the write and the barrier, and is read until
+ * an MMA_WAIT covers it. */
+#include "plan/protocol_run.h"
+
+static struct held *held_of(const struct run *x, const struct thread *t)
+{
+    return &t->place[plan_number(step_of(x, t)->place)];
+}
+
+static const char *name_of(const struct run *x, int field)
+{
+    return x->p->place[plan_number(field)].name;
+}
+
+/* ---- registers --------------------------------------------------------------------------------------------------- */
+
+void protocol_touch(struct run *x, struct thread *t)
+{
+    struct held *h = held_of(x, t);
+    if (h->write_group >= 0 || h->read_group >= 0) {
+        FAULT(x, t, -1, "REG-IN-FLIGHT",
+              "touches %s while a matrix instruction may still %s it; write mma_wait %d or less before it",
+              name_of(x, step_of(x, t)->place), h->write_group >= 0 ? "write" : "read",
+              t->mma_groups - 1 - (h->write_group > h->read_group ? h->write_group : h->read_group) > 0
+                  ? t->mma_groups - 1 - (h->write_group > h->read_group ? h->write_group : h->read_group)
+                  : 0);
+        return;
+    }
+    h->touched = true;
+}
+
+static bool same_shape(const struct plan *p, int a, int b)
+{
+    const struct plan_mma *one = &p->mma[a], *other = &p->mma[b];
+    return a == b || (one->m == other->m && one->n == other->n && one->k == other->k);
+}
+
+void protocol_mma(struct run *x, struct thread *t)
+{
+    const struct plan_step *s = step_of(x, t);
+    struct held *h = held_of(x, t), *operand = s->place2 ? &t->place[plan_number(s->place2)] : NULL;
+    if (h->write_group >= 0 && !same_shape(x->p, h->shape, s->count)) {
+        FAULT(x, t, -1, "REG-IN-FLIGHT",
+              "writes %s while an instruction of another shape may still write it; write mma_wait %d or less before it",
+              name_of(x, s->place), t->mma_groups - 1 - h->write_group > 0 ? t->mma_groups - 1 - h->write_group : 0);
+        return;
+    }
+    if (h->touched || (operand && operand->touched)) {
+        FAULT(x, t, -1, "WGMMA-FENCE",
+              "uses %s, which threads touched since the last fence; write mma_fence between that and this step",
+              name_of(x, h->touched ? s->place : s->place2));
+        return;
+    }
+    h->write_group = t->mma_groups;
+    h->shape = s->count;
+    if (operand)
+        operand->read_group = t->mma_groups;
+}
+
+void protocol_mma_fence(struct run *x, struct thread *t)
+{
+    for (int i = 0; i < x->p->place_count; i++)
+        t->place[i].touched = false;
+}
+
+/* ---- scratch ----------------------------------------------------------------------------------------------------- */
+
+void protocol_write_scratch(struct run *x, struct thread *t)
+{
+    const struct plan_step *s = step_of(x, t);
+    struct held *h = held_of(x, t);
+    for (int i = 0; i < t->lanes; i++) {
+        struct thread *o = &first_lane(x, t)[i];
+        const struct held *u = &o->place[plan_number(s->place)];
+        if (u->read_group >= 0 || !knows(x, t, o, u->read_over)) {
+            FAULT(x, t, -1, "SCRATCH-RACE",
+                  "writes scratch %s that a matrix instruction may still read; write mma_wait%s before it",
+                  name_of(x, s->place), o == t ? "" : " and a barrier");
+            return;
+        }
+        if (u->reads < h->reads || !knows(x, t, o, u->read)) {
+            FAULT(x, t, -1, "SCRATCH-RACE",
+                  "writes scratch %s that other threads may still read; a barrier must stand between their reads and "
+                  "this step",
+                  name_of(x, s->place));
+            return;
+        }
+    }
+    h->writes++;
+    h->written = now(x, t);
+    h->fenced = NEVER;
+}
+
+void protocol_read_scratch(struct run *x, struct thread *t)
+{
+    const struct plan_step *s = step_of(x, t);
+    struct held *h = held_of(x, t);
+    h->reads++;
+    if (s->count != 0 && t->lane > 0)
+        return;
+    if (h->writes == 0) {
+        FAULT(x, t, -1, "SCRATCH-RACE", "reads scratch %s before it is written; write scratch_write before it",
+              name_of(x, s->place));
+        return;
+    }
+    for (int i = 0; i < t->lanes; i++) {
+        struct thread *o = &first_lane(x, t)[i];
+        const struct held *u = &o->place[plan_number(s->place)];
+        if (u->writes != h->writes || !knows(x, t, o, u->written)) {
+            FAULT(x, t, -1, "SCRATCH-RACE",
+                  "reads scratch %s that other threads may %s; a barrier must stand between their writes and this step",
+                  name_of(x, s->place), u->writes > h->writes ? "have written again" : "still write");
+            return;
+        }
+        if (s->count != 0 && (u->fenced == NEVER || !knows(x, t, o, u->fenced))) {
+            FAULT(x, t, -1, "PROXY",
+                  "reads scratch %s asynchronously, whose writes the asynchronous proxy may not see; write fence_async "
+                  "between the writes and the barrier",
+                  name_of(x, s->place));
+            return;
+        }
+    }
+    if (s->count != 0) {
+        h->read_group = t->mma_groups;
+        h->read_over = NEVER;
+    } else {
+        h->read = now(x, t);
+    }
+}
+
+void protocol_fence_places(struct run *x, struct thread *t)
+{
+    for (int i = 0; i < x->p->place_count; i++)
+        if (t->place[i].writes > 0 && t->place[i].fenced == NEVER)
+            t->place[i].fenced = now(x, t);
+}
+
+/* ---- groups and the end ---------------------------------------------------------------------------------------------
+ */
+
+void protocol_finish_places(struct run *x, struct thread *t, int groups)
+{
+    for (int i = 0; i < x->p->place_count; i++) {
+        struct held *h = &t->place[i];
+        if (h->write_group >= 0 && h->write_group < groups)
+            h->write_group = -1;
+        if (h->read_group >= 0 && h->read_group < groups) {
+            h->read_group = -1;
+            h->read_over = now(x, t);
+        }
+    }
+}
+
+void protocol_check_places_end(struct run *x, struct thread *t)
+{
+    for (int i = 0; i < x->p->place_count && !x->failed; i++) {
+        const struct held *h = &t->place[i];
+        if (h->write_group < 0 && h->read_group < 0)
+            continue;
+        const struct plan_role *role = &x->p->role[t->role];
+        for (int n = 0; n < role->step_count; n++)
+            if (role->step[n].place == plan_some(i) || role->step[n].place2 == plan_some(i))
+                t->flow.step = n;
+        FAULT(x, t, -1, "PROTOCOL-EXIT",
+              "the role ends while a matrix instruction may still %s %s; commit it and write mma_wait 0 at the end",
+              h->write_group >= 0 ? "write" : "read", x->p->place[i].name);
+    }
+}
