@@ -149,15 +149,18 @@ void trace_check(struct trace *t);
 struct trace_span {
     int start, limit; /* nodes; limit -1 */
     int64_t length;
-    int body;
+    int body, epoch; /* as in struct value */
 };
 struct trace_range {
     int from, to;
     int64_t step;
     int list;                                    /* tensor, -1 */
     struct program_coordinate at[SPEC_MAX_RANK]; /* of the list: places of its leading dims */
-    int body;
+    int body, epoch;
 };
+
+/* Raises an error where a span or range belongs to a turn or a program that is over. */
+void trace_check_place(struct trace *t, int body, int epoch);
 
 /* The trace that runs, or an error that `word` belongs into a program. */
 struct trace *trace_of(lua_State *L, const char *word);
