@@ -1,9 +1,10 @@
 //@ -- A program whose threads hold tiles in registers: the Plan's one role, step by step.
 //@ param entry text
 //@ param launch.block int
-//@ local steps, moved, folds = plan.role[1].step, {}, {}
+//@ local steps, moved, folds, adds = plan.role[1].step, {}, {}, false
 //@ for _, s in ipairs(steps) do
-//@     if s.op == "global" and s.cols > 1 then
+//@     adds = adds or has(s, "adds")
+//@     if s.op == "global" and s.cols > 1 and not has(s, "adds") then
 //@         local name = plan.tensor[s.tensor].dtype
 //@         moved[name] = moved[name] or { loads = false, once = false, stores = false }
 //@         local use = has(s, "place") and (has(s, "once") and "once" or "loads") or "stores"
@@ -34,6 +35,10 @@ ${banner}
 //@ for name, uses in pairs(moved) do
 //@     include "blocks/vector.cuh" dtype = name, vector = vector, loads = uses.loads, once = uses.once,
 //@         stores = uses.stores
+
+//@ end
+//@ if adds then
+//@     include "blocks/add.cuh"
 
 //@ end
 //@ for name in pairs(folds) do

@@ -180,6 +180,21 @@ int direct_condition(struct direct *d, int node)
     return made < 0 ? made : tidy(d, made);
 }
 
+bool direct_reads(const struct direct *d, int made, enum expr_op op, int64_t which)
+{
+    const struct expr_graph *g = &d->plan->fused;
+    const struct expr_node *n = &g->node[made];
+    if (n->op == op && n->integer == which)
+        return true;
+    for (int i = 0; i < 3; i++)
+        if (n->arg[i] >= 0 && direct_reads(d, n->arg[i], op, which))
+            return true;
+    for (int i = 0; n->op == EXPR_TENSOR && i < n->rank; i++)
+        if (direct_reads(d, g->index[n->first_index + i], op, which))
+            return true;
+    return false;
+}
+
 /* ---- what is zero outside of the tensors --------------------------------------------------------------------------- */
 
 bool direct_zero_outside(const struct direct *d, int node, const struct program_tile *tile)

@@ -189,8 +189,9 @@ static int address(struct direct *d, int number, struct plan_step *step, int row
     int inner = rows;
     for (int i = 0; i < d->plan->tensor[o->tensor].rank; i++) {
         const struct program_coordinate *c = &o->at[i];
-        bool gathered = o->kind == PROGRAM_GATHER && i == o->gathered;
-        int node = gathered ? value_of(d, &o->arg[0]) : direct_value(d, c->start);
+        bool gathers = o->kind == PROGRAM_GATHER, scatters = o->kind == PROGRAM_SCATTER_ADD;
+        bool gathered = (gathers || scatters) && i == o->gathered;
+        int node = gathered ? value_of(d, &o->arg[scatters]) : direct_value(d, c->start);
         if (node < 0)
             return failed(d, number);
         if (c->length > 1 && !gathered) {
@@ -210,6 +211,32 @@ static int address(struct direct *d, int number, struct plan_step *step, int row
         step->at[i] = plan_some(node);
     }
     return 0;
+}
+
+/* Whether each element is loaded by one item in one turn alone: its coordinates tell all of them apart. */
+static bool is_told_apart(const struct direct *d, const struct plan_step *step)
+{
+    bool apart = true;
+    for (int i = 0; i < d->plan->item_count + d->depth; i++) {
+        bool item = i < d->plan->item_count, read = false;
+        int which = item ? d->plan->item[i].axis : d->around[i - d->plan->item_count];
+        for (int r = 0; r < SPEC_MAX_RANK && step->at[r]; r++)
+            read = read || direct_reads(d, plan_number(step->at[r]), item ? EXPR_AT : EXPR_LOOP, which);
+        apart = apart && read;
+    }
+    return apart;
+}
+
+/* Whether no other operation loads of the tensor. */
+static bool is_alone(const struct direct *d, int number)
+{
+    bool alone = d->program->op[number].kind == PROGRAM_LOAD;
+    for (int i = 0; i < d->program->op_count; i++) {
+        const struct program_op *o = &d->program->op[i];
+        bool loads = o->kind == PROGRAM_LOAD || o->kind == PROGRAM_GATHER;
+        alone = alone && (i == number || !loads || o->tensor != d->program->op[number].tensor);
+    }
+    return alone;
 }
 
 /* Loads the operation's tile into the place. */
@@ -233,6 +260,8 @@ static int load_into(struct direct *d, int number, int place)
     if (status || inside == -2)
         return status ? status : failed(d, number);
     step.inside = plan_some(inside);
+    bool kept = d->plan->place[plan_number(place)].turns > 0;
+    step.once = is_told_apart(d, &step) && (kept || is_alone(d, number));
     return d->misfit ? failed(d, number) : add_step(d, step);
 }
 
@@ -268,8 +297,18 @@ static int store(struct direct *d, int number)
                              .layout = plan_some(d->layout),
                              .rows = held.rows,
                              .cols = held.cols,
-                             .call = "store"};
+                             .adds = o->kind != PROGRAM_STORE,
+                             .call = o->kind == PROGRAM_STORE ? "store" : "add"};
+    bool scatters = o->kind == PROGRAM_SCATTER_ADD;
+    if (step.adds && d->plan->tensor[o->tensor].dtype != TW_FP32)
+        return refuse(d, number, "elements are added in fp32 alone; write dtype = \"fp32\"");
+    if (scatters && o->arg[2].node >= 0)
+        return refuse(d, number, "rows are not added in the order of a key yet; leave the key out");
     int status = address(d, number, &step, tile->rows), inside = validity(d, tile, VALID_ROWS | VALID_COLUMNS);
+    if (scatters && inside != -2 && o->arg[1].valid_row >= 0) {
+        int numbered = direct_condition(d, o->arg[1].valid_row);
+        inside = numbered < 0 ? -2 : inside < 0 ? numbered : expr_binary(&d->plan->fused, EXPR_AND, inside, numbered);
+    }
     int node = inside == -2 ? -1 : value_of(d, tile);
     d->swapped = false;
     if (status || node < 0 || d->misfit)
@@ -527,7 +566,7 @@ static int loop_variable(struct direct *d, int number)
 static int begin_loop(struct direct *d, int number, int turns, bool kept, int less)
 {
     int loop = d->op[number].loop;
-    d->depth++;
+    d->around[d->depth++] = plan_number(loop);
     return add_step(d, (struct plan_step){.op = PLAN_LOOP,
                                           .ring = -1,
                                           .tensor = -1,
@@ -763,6 +802,8 @@ static int lower_op(struct direct *d, int i)
     case PROGRAM_GATHER:
         return load(d, i);
     case PROGRAM_STORE:
+    case PROGRAM_STORE_ADD:
+    case PROGRAM_SCATTER_ADD:
         return store(d, i);
     case PROGRAM_REDUCE:
         return reduce(d, i);
@@ -774,7 +815,7 @@ static int lower_op(struct direct *d, int i)
         return 0;
     default:
         return program_refuse(d->l, d->program->op[i].loc, "PROGRAM-LOWER",
-                              "%s is not lowered in programs without dots; write load, gather and store",
+                              "%s is not lowered in programs without dots; write it with load, gather and store",
                               program_kinds[d->program->op[i].kind].name);
     }
 }
@@ -834,8 +875,9 @@ static int decide_tensors(struct direct *d)
     p->bytes_moved = moved;
     for (int i = 0; d->vector > 1 && i < d->program->op_count; i++) {
         const struct program_op *o = &d->program->op[i];
+        bool stores = o->kind == PROGRAM_STORE || o->kind == PROGRAM_STORE_ADD || o->kind == PROGRAM_SCATTER_ADD;
         bool vectors = ((o->kind == PROGRAM_LOAD || o->kind == PROGRAM_GATHER) && o->tile.columns > 1) ||
-                       (o->kind == PROGRAM_STORE && o->arg[0].columns > 1);
+                       (stores && o->arg[0].columns > 1);
         if (!vectors || d->op[i].aside)
             continue;
         struct plan_tensor *t = &p->tensor[o->tensor];

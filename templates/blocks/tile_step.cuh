@@ -10,7 +10,7 @@
 //@ local rows, vectors = step.rows // layout.down, step.cols // (layout.across * layout.vector)
 //@ local vector = step.cols > 1 and layout.vector or 1
 //@ local level0, level1, level2, level3 = text.at[1], text.at[2], text.at[3], text.at[4]
-//@ local columns, moves = step.cols > 1, call == "load" or call == "store"
+//@ local columns, moves = step.cols > 1, step.op == "global"
 //@ local inside = has(text, "inside") and text.inside or "true"
 //@ local value = has(text, "value") and text.value or ""
 //@ -- Where in memory: what is the same for all threads, for a row, for a vector.
@@ -31,15 +31,15 @@
 //@     end
 //@     -- A tile of one row or column is held by many threads; one of them stores it.
 //@     local one = {}
-//@     if call == "store" and step.rows == 1 and layout.down > 1 then one[#one + 1] = "row" .. n .. " == 0" end
-//@     if call == "store" and step.cols == 1 and layout.across > 1 then one[#one + 1] = "column" .. n .. " == 0" end
+//@     if call ~= "load" and step.rows == 1 and layout.down > 1 then one[#one + 1] = "row" .. n .. " == 0" end
+//@     if call ~= "load" and step.cols == 1 and layout.across > 1 then one[#one + 1] = "column" .. n .. " == 0" end
 //@     for _, condition in ipairs(one) do
 //@         inside = inside == "true" and condition or inside .. " && " .. condition
 //@     end
 //@ end
 //@ local const, pointer = call == "load" and "const " or "", moves and ctype(dtype) or ""
 //@ local held = ""
-//@ if call ~= "store" and call ~= "turn" then
+//@ if call ~= "store" and call ~= "add" and call ~= "turn" then
 //@     held = place.name .. (place.turns > 0 and "[turn]" or "")
 //@     if place.rows // layout.down > 1 then held = held .. "[i]" end
 //@     if place.cols // (layout.across * layout.vector) > 1 then held = held .. "[j]" end
@@ -76,6 +76,9 @@
 //@     elseif call == "store" then
     if (${inside})
         *(${start}${at_column}) = to_${dtype}(${value});
+//@     elseif call == "add" then
+    if (${inside})
+        add_${dtype}(${start}${at_column}, ${value});
 //@     elseif call == "set" then
     ${held} = ${value};
 //@     elseif call == "fold" then
@@ -105,7 +108,7 @@
 //@         if whole and vector > 1 then
     ${type} part[${vector}];
 //@         end
-//@         local folds = call == "fold" and inside ~= "true"
+//@         local folds = (call == "fold" or call == "add") and inside ~= "true"
 //@         if folds then
     if (${inside}) {
 //@             deeper()
@@ -122,6 +125,9 @@
     const ${type} part[1] = {${value}};
 //@         elseif call == "set" then
     ${held} = ${value};
+//@         elseif call == "add" then
+//@             local lane = vector > 1 and " + e" or ""
+    add_${dtype}(${start}${at_column}${lane}, ${value});
 //@         else
 //@             local name = step.reduction
     ${held} = fold_${name}(${held}, ${value});
