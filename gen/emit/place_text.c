@@ -127,19 +127,19 @@ static int vector_level(void *context, const struct expr_node *n)
 }
 
 /* An index only where a thread holds several. */
-static void add_tile(const struct plan *p, const struct plan_place *place, struct emit_text *out)
+static void add_vector(const struct plan *p, const struct plan_place *place, struct emit_text *out)
 {
     const struct plan_layout *l = &p->layout[plan_number(place->layout)];
     bool rows = place->rows > l->down, vectors = place->cols > l->across * l->vector;
+    text_format(out, "%s%s%s%s", place->name, place->turns ? "[turn]" : "", rows ? "[i]" : "", vectors ? "[j]" : "");
+}
+
+static void add_tile(const struct plan *p, const struct plan_place *place, struct emit_text *out)
+{
+    const struct plan_layout *l = &p->layout[plan_number(place->layout)];
     if (place->packed)
         text_format(out, "%s_element(", tw_dtype_name(place->dtype));
-    text_string(out, place->name);
-    if (place->turns)
-        text_string(out, "[turn]");
-    if (rows)
-        text_string(out, "[i]");
-    if (vectors)
-        text_string(out, "[j]");
+    add_vector(p, place, out);
     if (place->packed)
         text_string(out, l->vector > 1 ? ", e)" : ", 0)");
     else if (place->cols > 1 && l->vector > 1)
@@ -204,6 +204,14 @@ static void vector_leaf(void *context, const struct expr_node *n, const char *co
         text_string(out, "column");
     else
         leaf(context, n, at, out);
+}
+
+/* Where the step's value is a tile that is held in whole vectors. */
+static const struct plan_place *whole_place(const struct plan *p, const struct plan_step *step)
+{
+    const struct expr_node *n = step->node ? &p->fused.node[plan_number(step->node)] : NULL;
+    const struct plan_place *place = n && n->op == EXPR_TILE ? &p->place[n->integer] : NULL;
+    return place && place->packed && place->layout == step->layout && place->rows == step->rows ? place : NULL;
 }
 
 /* ---- steps ------------------------------------------------------------------------------------------------------- */
@@ -320,6 +328,13 @@ int emit_place_step(lua_State *L)
     if (s.step->inside) {
         set_text(L, "inside", result[coordinates]);
         set_integer(L, "inside_level", level[coordinates]);
+    }
+    const struct plan_place *whole = whole_place(p, s.step);
+    if (whole) {
+        struct emit_text vector = {.arena = emit_helper_arena(L)};
+        add_vector(p, whole, &vector);
+        set_text(L, "whole", vector.data ? vector.data : "");
+        set_text(L, "whole_dtype", tw_dtype_name(whole->dtype));
     }
     if (s.step->node) {
         set_text(L, "value", result[count]);

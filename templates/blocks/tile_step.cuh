@@ -6,6 +6,7 @@
 //@ param tensor table
 //@ param layout table
 //@ param offset int
+//@ local base = offset > 0 and "shared_memory + " .. offset or "shared_memory"
 //@ local n, call = step.layout, step.call
 //@ local rows, vectors = step.rows // layout.down, step.cols // (layout.across * layout.vector)
 //@ local vector = step.cols > 1 and layout.vector or 1
@@ -105,6 +106,12 @@
 //@         local name = call == "store" and dtype or place.dtype
 //@         local type = (name == "bf16" or name == "fp16" or name == "fp32") and "float" or "i64"
 //@         local whole = call == "store" or call == "turn"
+//@         local kind = call == "turn" and place.dtype or dtype
+//@         local joined = whole and kind .. "_join(part)" or ""
+//@         local moved = whole and has(text, "whole") and text.whole_dtype == kind
+//@         if moved then
+//@             joined = text.whole
+//@         else
 //@         if whole and vector > 1 then
     ${type} part[${vector}];
 //@         end
@@ -140,21 +147,24 @@
 //@             shallower()
     }
 //@         end
+//@         end
 //@         if call == "store" and inside ~= "true" then
     if (${inside})
-        ${dtype}_store(${start}${at_column}, ${dtype}_join(part));
+        ${dtype}_store(${start}${at_column}, ${joined});
 //@         elseif call == "store" then
-    ${dtype}_store(${start}${at_column}, ${dtype}_join(part));
+    ${dtype}_store(${start}${at_column}, ${joined});
 //@         elseif call == "turn" and vector > 1 then
-//@             local kind, type = place.dtype, ctype(place.dtype)
+//@             local type = ctype(kind)
 //@             local chunks, swap = step.cols // vector, 1
 //@             while swap < 8 and chunks % (2 * swap) == 0 do swap = 2 * swap end
 //@             local cols = step.cols
-    ${type} *const to = (${type} *)(shared_memory + ${offset}) + row * ${cols};
-    *(${kind}_vector *)(to + (column / ${vector} ^ row / ${vector} % ${swap}) * ${vector}) = ${kind}_join(part);
+    ${type} *const to = (${type} *)(${base}) + row * ${cols};
+    *(${kind}_vector *)(to + (column / ${vector} ^ row / ${vector} % ${swap}) * ${vector}) = ${joined};
 //@         elseif call == "turn" then
-//@             local kind, type, pitch = place.dtype, ctype(place.dtype), step.cols + 1
-    ((${type} *)(shared_memory + ${offset}))[row * ${pitch} + column] = to_${kind}(part[0]);
+//@             local type, pitch, element = ctype(kind), step.cols + 1, "to_" .. kind .. "(part[0])"
+//@             if moved then element = joined .. ".word[0]" end
+//@             if moved and kind == "fp32" then element = "__uint_as_float(" .. element .. ")" end
+    ((${type} *)(${base}))[row * ${pitch} + column] = ${element};
 //@         end
 //@     end
 //@     if vectors > 1 then
