@@ -861,9 +861,25 @@ static int decide_items(struct direct *d)
     return 0;
 }
 
+/* The element types that loads and stores convert. */
+static bool is_moved(enum tw_dtype dtype)
+{
+    static const bool moved[TW_DTYPE_COUNT] = {
+        [TW_BF16] = true,  [TW_FP16] = true,   [TW_FP32] = true,  [TW_INT8] = true,   [TW_UINT8] = true, [TW_INT16] = true,
+        [TW_UINT16] = true, [TW_INT32] = true, [TW_UINT32] = true, [TW_INT64] = true, [TW_UINT64] = true, [TW_BOOL] = true,
+    };
+    return moved[dtype];
+}
+
 static int decide_tensors(struct direct *d)
 {
     struct plan *p = d->plan;
+    for (int i = 0; i < p->tensor_count; i++)
+        if (!is_moved(p->tensor[i].dtype))
+            return program_refuse(d->l, p->tensor[i].loc, "PROGRAM-LOWER",
+                                  "tensor %s is %s, which programs without dots do not move yet; write bf16, fp16, fp32 "
+                                  "or an integer type",
+                                  p->tensor[i].name, tw_dtype_name(p->tensor[i].dtype));
     int moved = expr_int(&p->graph, 0);
     for (int i = 0; i < p->tensor_count; i++) {
         struct plan_tensor *t = &p->tensor[i];
@@ -922,10 +938,12 @@ static int finish(struct direct *d)
         return program_refuse(d->l, d->program->loc, "SMEM",
                               "its tiles take %d bytes of shared memory, but a block of %s has %d; write smaller tiles",
                               p->launch.shared_bytes, d->l->arch->name, d->l->arch->shared_limit);
-    if (registers > d->l->arch->registers_per_thread)
+    int limit = d->l->arch->registers_per_block / d->threads / 8 * 8;
+    limit = limit < d->l->arch->registers_per_thread ? limit : d->l->arch->registers_per_thread;
+    if (registers > limit)
         return program_refuse(d->l, d->program->loc, "REGS",
                               "each of %d threads would hold about %d registers, but has %d; write smaller tiles",
-                              d->threads, registers, d->l->arch->registers_per_thread);
+                              d->threads, registers, limit);
     return family_pack_params(p);
 }
 
