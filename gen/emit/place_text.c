@@ -146,18 +146,41 @@ static void add_tile(const struct plan *p, const struct plan_place *place, struc
         text_string(out, "[e]");
 }
 
+/* Whether the coordinate is inside of any tensor that the items and loops run over. */
+static bool is_place(const struct plan *p, int node)
+{
+    enum expr_op op = p->fused.node[node].op;
+    return op == EXPR_AT || op == EXPR_LOOP || op == EXPR_CONST_INT;
+}
+
+/* An element that an expression reads: 0 outside, where the expression's value is of no matter. */
 static void add_tensor(const struct plan *p, const struct expr_node *n, const char *const *at, struct emit_text *out)
 {
     const struct plan_tensor *t = &p->tensor[n->integer];
-    bool real = n->type == EXPR_REAL;
-    text_format(out, "%s%s%sargs.%s[", real ? "from_" : "(long long)", real ? tw_dtype_name(t->dtype) : "",
-                real ? "(" : "", t->name);
+    bool first = true;
+    for (int d = 0; d < n->rank; d++) {
+        if (is_place(p, p->fused.index[n->first_index + d]))
+            continue;
+        const char **name = arena_alloc(out->arena, sizeof *name * (size_t)(p->symbol_count + 1));
+        for (int i = 0; name && i < p->symbol_count; i++)
+            name[i] = arena_format(out->arena, "args.%s", p->symbol[i]);
+        size_t length = name ? expr_print_c(&p->graph, t->dim[d], name, NULL, 0) : 0;
+        char *extent = arena_alloc(out->arena, length + 1);
+        if (!name || !extent) {
+            out->failed = true;
+            return;
+        }
+        expr_print_c(&p->graph, t->dim[d], name, extent, length + 1);
+        text_format(out, "%s%s >= 0 && %s < %s", first ? "" : " && ", at[d], at[d], extent);
+        first = false;
+    }
+    text_format(out, "%selement_%s(args.%s[", first ? "" : " ? ", tw_dtype_name(t->dtype), t->name);
     for (int d = 0; d < n->rank; d++) {
         text_format(out, "%s%s", d ? " + " : "", at[d]);
         if (d + 1 < n->rank)
             text_format(out, " * args.%s_stride%d", t->name, d);
     }
-    text_string(out, real ? "])" : "]");
+    text_string(out, first ? "])" : "]) : 0");
 }
 
 static void leaf(void *context, const struct expr_node *n, const char *const *at, struct emit_text *out)

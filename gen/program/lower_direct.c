@@ -44,6 +44,12 @@ static bool is_taken(const struct plan *p, const char *name)
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         if (strcmp(own[i], name) == 0)
             return true;
+    size_t digits = strspn(name + 1, "0123456789");
+    if ((name[0] == 'k' || name[0] == 'v') && digits && !name[1 + digits]) /* as values are called */
+        return true;
+    for (int i = 0; i < p->axis_count; i++)
+        if (strncmp(name, "at_", 3) == 0 && strcmp(p->axis[i], name + 3) == 0)
+            return true;
     for (int i = 0; i < p->place_count; i++)
         if (strcmp(p->place[i].name, name) == 0)
             return true;
@@ -769,8 +775,6 @@ static int lower_loop(struct direct *d, int loop)
     const struct program_op *o = &d->program->op[loop];
     int total[PROGRAM_MAX_CARRIED];
     struct direct_keep keep;
-    if (o->list >= 0)
-        return refuse(d, loop, "loops over a list are not lowered here; write range(from, to, step)");
     int status = begin_carried(d, loop, total);
     d->op[loop].plain = direct_is_plain(d, loop);
     if (!status)

@@ -64,3 +64,17 @@ kernel "extremes" {
   end,
   run = { { R = 64, C = 64 }, { R = 7, C = 50 } },
 }
+
+-- Rows that a list names, and an element that an expression reads beyond the edge of what it is added to.
+kernel "listed_rows" {
+  x = tensor { R, C, dtype = "bf16" }, list = tensor { R, H, dtype = "int32", fill = "integers 0 3" },
+  bias = tensor { C, axes = "c", dtype = "fp32" }, y = tensor { R, C, dtype = "fp32", out = true },
+  axes = "r c", tile = { r = 1, c = 64 }, grid = { r = R, c = C },
+  program = function(t, at, tile)
+    local s = loop("rows", list(t.list, at.r, 0, H), { zeros() }, function(r, s)
+      return s + load(t.x, r, span(at.c, tile.c))
+    end)
+    store(t.y, at.r, span(at.c, tile.c), s + t.bias[at.c + column()] + t.bias)
+  end,
+  run = { { R = 5, C = 70, H = 3 }, { R = 4, C = 64, H = 0 } },
+}
