@@ -158,11 +158,17 @@ struct plan_step {
     int loop;          /* LOOP: plan_some(index into plan.loop), its variable and range */
     bool kept;         /* LOOP: the first count turns of the class, as far as they are there, each with tiles of its own */
     int inside;        /* plan_some(node of plan.fused): elements where it does not hold load 0, are not stored or reduced */
+    bool adds;         /* GLOBAL that stores: adds to what is there, in any order */
     bool once;         /* GLOBAL: nobody touches the elements again, they need not stay in caches */
     enum plan_reduction reduction; /* TOUCH: of node into place, or of the place among the lanes of a warp; SCRATCH_READ:
                                       of what is read */
     bool over_rows;    /* of a reduction: along the layout's rows; else along its columns */
 };
+
+/* The ring, or tensor, of a step whose kind has one, else -1: a step without need not say so. (Fences and waits of
+ * cp.async and of stores are of all rings, and name one for the reader.) */
+int plan_step_ring(const struct plan_step *step);
+int plan_step_tensor(const struct plan_step *step);
 
 struct plan_role {
     const char *name;         /* "producer" */

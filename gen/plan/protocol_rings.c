@@ -25,6 +25,22 @@ static void settle(struct run *x, const struct thread *t, struct mbarrier *b, in
     memcpy(b->before, b->gathered, (size_t)x->width * sizeof(tick));
 }
 
+/* t knows that so many turns are complete: it waited for that, or it knows of all arrivals of the last. (Of bytes,
+ * which come when they like, nobody knows who did not wait.) */
+static bool knows_turns(const struct run *x, struct thread *t, const struct mbarrier *b, int ring, enum side side,
+                        int turns)
+{
+    if (t->clock[b->component] >= turns)
+        return true;
+    if ((side == FULL && x->p->ring[ring].filler == PLAN_FILL_BULK) || b->completed != turns)
+        return false;
+    for (int i = 0; i < x->width; i++)
+        if (i != b->component && b->before[i] > t->clock[i])
+            return false;
+    t->clock[b->component] = (tick)turns;
+    return true;
+}
+
 static void note_sent(const struct run *x, struct thread *t, int block, int stage)
 {
     if (block == t->block)
@@ -48,7 +64,7 @@ static bool arrive(struct run *x, struct thread *t, int ring, int block, int sta
             side_name[side], name, b->arrivals, b->arrivals == 1 ? "" : "s", side_name[side]);
         return false;
     }
-    if (b->completed < turn || t->clock[b->component] < turn) {
+    if (b->completed < turn || !knows_turns(x, t, b, ring, side, turn)) {
         FAULT(x, t, stage, "PROTOCOL-ORDER",
               "arrives on the %s barrier of ring %s while the arrivals of the stage's last turn may be missing, and "
               "counts as one of them; wait for the %s barrier first",
@@ -59,12 +75,7 @@ static bool arrive(struct run *x, struct thread *t, int ring, int block, int sta
     note_sent(x, t, block, stage);
     b->bytes += bytes;
     join(b->gathered, t->clock, x->width);
-    bool last = side == EMPTY || x->p->ring[ring].filler != PLAN_FILL_BULK; /* bytes come when they like */
-    for (int i = 0; i < x->width && last; i++)
-        last = b->gathered[i] <= t->clock[i];
     settle(x, t, b, ring, stage, side);
-    if (last && b->completed == turn + 1)
-        t->clock[b->component] = (tick)b->completed; /* it knows that all others have arrived: its own completes the turn */
     return !x->failed;
 }
 
@@ -106,7 +117,7 @@ bool protocol_pass(struct run *x, struct thread *t, enum side side)
               turn < 0 ? "a fresh barrier lets pass who waits" : "the stage's turn completes", turn & 1, side == EMPTY);
         return false;
     }
-    if (b->completed < turn || t->clock[b->component] < (turn > 0 ? turn : 0)) {
+    if (b->completed < turn || !knows_turns(x, t, b, s->ring, side, turn > 0 ? turn : 0)) {
         FAULT(x, t, stage, "PROTOCOL-PHASE",
               "waits for turn %d of the %s barrier of ring %s while turn %d may be incomplete, and passes on turn %d, "
               "whose "
@@ -139,7 +150,7 @@ bool protocol_drain(struct run *x, struct thread *t)
     for (int index = filled > stages ? filled - stages : 0; index < filled; index++) {
         struct mbarrier *b = barrier_of(x, s->ring, t->block, index % stages, EMPTY);
         int turn = index / stages;
-        if (t->clock[b->component] < turn) {
+        if (!knows_turns(x, t, b, s->ring, EMPTY, turn)) {
             FAULT(x, t, index % stages, "PROTOCOL-PHASE",
                   "waits for turn %d of the empty barrier of ring %s while turn %d may be incomplete, and passes on an "
                   "older "
@@ -326,8 +337,8 @@ static int index_to_read(struct run *x, struct thread *t)
         return r->taken - s->back;
     int nth = r->holds - 1 - s->back;
     if (!waits) {
-        FAULT(x, t, 0, "PROTOCOL-READ", "reads a stage of ring %s before the first; write back = %d or less", ring->name,
-              r->taken);
+        FAULT(x, t, 0, "PROTOCOL-READ", "reads a stage of ring %s before the first; write back = %d or less",
+              ring->name, r->taken);
         return -1;
     }
     if (nth < 0) {

@@ -79,6 +79,7 @@ struct mbarrier {
 struct meeting { /* a named barrier of one block, or of one instance */
     int expected, arrived, turn;
     int component; /* in the clocks: turns that are complete */
+    int *came;     /* by thread: turns in which it arrived, the newest of them + 1 */
     tick *gathered, *before;
 };
 
@@ -94,6 +95,7 @@ struct run {
     struct mbarrier *barrier; /* by ring, block, stage, side */
     int barrier_count;
     struct meeting *meeting; /* by named barrier, block, instance */
+    bool *alone;             /* by named barrier: each instance meets alone */
     int most_instances;
     unsigned neighbours[16][PROTOCOL_MAX_BLOCKS];
     char *memory, *memory_end; /* one block, handed out from the front */

@@ -11,7 +11,7 @@
 static void finish_reads(struct run *x, struct thread *t, int groups)
 {
     for (int g = 0; g < x->p->ring_count; g++)
-        for (int i = 0; t->ring[g].touch && i < x->p->ring[g].stages; i++) {
+        for (int i = 0; t->ring[g].reads && i < x->p->ring[g].stages; i++) {
             struct touch *u = &t->ring[g].touch[i];
             if (u->read_index >= 0 && u->read_over == NEVER && u->read_group < groups)
                 u->read_over = now(x, t);
@@ -99,7 +99,8 @@ bool protocol_copies_are_here(struct run *x, struct thread *t, int ring, int ind
 static void finish_copies(struct run *x, struct thread *t, int groups)
 {
     for (int g = 0; g < x->p->ring_count; g++)
-        for (int i = 0; t->ring[g].touch && i < x->p->ring[g].stages; i++) {
+        for (int i = 0; t->ring[g].fills && x->p->ring[g].filler == PLAN_FILL_CP_ASYNC && i < x->p->ring[g].stages;
+             i++) {
             struct touch *u = &t->ring[g].touch[i];
             if (u->copy_index >= 0 && u->copy_over == NEVER && u->copy_group < groups)
                 u->copy_over = now(x, t);
@@ -152,7 +153,7 @@ static void write_buffer(struct run *x, struct thread *t)
 static void fence(struct run *x, struct thread *t)
 {
     for (int g = 0; g < x->p->ring_count; g++)
-        for (int i = 0; t->ring[g].touch && i < x->p->ring[g].stages; i++) {
+        for (int i = 0; t->ring[g].touch && protocol_fill_op(x->p, g) == PLAN_WRITE && i < x->p->ring[g].stages; i++) {
             struct touch *u = &t->ring[g].touch[i];
             if (u->write_index >= 0 && u->fenced == NEVER)
                 u->fenced = now(x, t);
@@ -200,7 +201,8 @@ static void store(struct run *x, struct thread *t)
 static void finish_stores(struct run *x, struct thread *t, int stores)
 {
     for (int g = 0; g < x->p->ring_count; g++)
-        for (int i = 0; t->ring[g].touch && i < x->p->ring[g].stages; i++) {
+        for (int i = 0; t->ring[g].touch && x->p->ring[g].filler == PLAN_FILL_THREADS && i < x->p->ring[g].stages;
+             i++) {
             struct touch *u = &t->ring[g].touch[i];
             if (u->store_index >= 0 && u->store_over == NEVER && u->store_group < stores)
                 u->store_over = now(x, t);
@@ -212,7 +214,11 @@ static void finish_stores(struct run *x, struct thread *t, int stores)
 static struct meeting *meeting_of(struct run *x, const struct thread *t)
 {
     const struct plan_step *s = step_of(x, t);
-    int instance = protocol_meeting(x->p, t->role, t->instance, s);
+    int instance = t->instance;
+    if (x->p->barrier[s->count].turns)
+        instance = protocol_meeting(x->p, t->role, t->instance, s);
+    else if (!x->alone[s->count])
+        instance = 0;
     return &x->meeting[(s->count * x->cluster.blocks + t->block) * x->most_instances + instance];
 }
 
@@ -221,7 +227,7 @@ static bool meet(struct run *x, struct thread *t, bool waits)
 {
     struct meeting *m = meeting_of(x, t);
     if (!t->at_barrier) {
-        if (t->clock[m->component] < m->turn) {
+        if (t->clock[m->component] < m->turn || m->came[number(x, t)] == m->turn + 1) {
             FAULT(x, t, -1, "PROTOCOL-TURNS",
                   "arrives at barrier %s while others may not have come to its last turn, and counts as one of them; "
                   "wait for that turn first",
@@ -229,6 +235,7 @@ static bool meet(struct run *x, struct thread *t, bool waits)
             return false;
         }
         t->at_barrier = waits;
+        m->came[number(x, t)] = m->turn + 1;
         t->barrier_turn = m->turn;
         join(m->gathered, t->clock, x->width);
         if (++m->arrived == m->expected) {

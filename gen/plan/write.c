@@ -326,6 +326,8 @@ static void step_details(const struct plan *p, const struct sink *s, const struc
         boolean(s, "kept", true);
     if (step->once)
         boolean(s, "once", true);
+    if (step->adds)
+        boolean(s, "adds", true);
     if (step->reduction) {
         text(s, "reduction", reduction_word[step->reduction]);
         boolean(s, "over_rows", step->over_rows);
@@ -357,8 +359,8 @@ static void roles(const struct plan *p, const struct sink *s)
             const struct plan_step *step = &r->step[n];
             begin_object(s, NULL);
             text(s, "op", op_word[step->op]);
-            text(s, "ring", ring_name(p, step->ring));
-            text(s, "tensor", tensor_name(p, step->tensor));
+            text(s, "ring", ring_name(p, plan_step_ring(step)));
+            text(s, "tensor", tensor_name(p, plan_step_tensor(step)));
             integer(s, "count", step->count);
             integer(s, "phase", step->phase);
             integer(s, "arrivals", step->arrivals);

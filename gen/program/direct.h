@@ -39,7 +39,8 @@ struct direct {
     struct direct_shape extent[DIRECT_MAX_LAYOUTS]; /* of the tiles that plan.layout holds: those are as wide as their
                                                        threads, and what is more is outside */
     int barrier;  /* plan_some(the block's), once there is one */
-    int depth;    /* loops around the step in hand */
+    int depth;    /* loops around the step in hand: */
+    int around[PROGRAM_MAX_DEPTH + 1]; /* of plan.loop */
     int *memo, *stamp, stamps;
     int *kept;    /* by operation: plan_some(place) of a load whose tiles stay for later loops */
     bool swapped; /* ROW and COLUMN change places in what is imported */
@@ -75,6 +76,9 @@ int direct_value(struct direct *d, int node);
  * that it compares row or column with what is the same for all threads. -1 out of memory. */
 int direct_last(struct direct *d, int made);
 int direct_condition(struct direct *d, int node);
+
+/* Whether the node of plan.fused reads such a leaf. */
+bool direct_reads(const struct direct *d, int made, enum expr_op op, int64_t which);
 
 /* Whether the value is 0 wherever the tile does not hold, as what loads give there is. */
 bool direct_zero_outside(const struct direct *d, int node, const struct program_tile *tile);

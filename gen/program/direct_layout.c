@@ -59,7 +59,7 @@ void direct_survey(const struct program *p, struct direct_op *op, bool *reached)
         for (int a = 0; takes && a < program_kinds[o->kind].arguments && a < 3; a++)
             if (o->arg[a].node >= 0)
                 use_tile(p, op, reached, &o->arg[a], op[i].vector);
-        if (o->kind == PROGRAM_STORE && o->arg[0].rows == 1 && o->arg[0].columns > 1)
+        if ((o->kind == PROGRAM_STORE || o->kind == PROGRAM_STORE_ADD) && o->arg[0].rows == 1 && o->arg[0].columns > 1)
             op[i].aside = reaches_column(p, op, reached, o->arg[0].node);
         bool moves = o->kind == PROGRAM_LOAD || o->kind == PROGRAM_GATHER || o->kind == PROGRAM_STORE ||
                      o->kind == PROGRAM_STORE_ADD || o->kind == PROGRAM_SCATTER_ADD;
@@ -170,10 +170,15 @@ static bool whole_condition(const struct multiples *m, int node)
     return n->op == EXPR_NOT && whole_condition(m, n->arg[0]);
 }
 
+static bool writes(const struct program_op *o)
+{
+    return o->kind == PROGRAM_STORE || o->kind == PROGRAM_STORE_ADD || o->kind == PROGRAM_SCATTER_ADD;
+}
+
 static bool moves_columns(const struct program *p, const struct direct_op *op, int i)
 {
     const struct program_op *o = &p->op[i];
-    bool loads = o->kind == PROGRAM_LOAD || o->kind == PROGRAM_GATHER, stores = o->kind == PROGRAM_STORE;
+    bool loads = o->kind == PROGRAM_LOAD || o->kind == PROGRAM_GATHER, stores = writes(o);
     return (loads ? o->tile.columns > 1 : stores && o->arg[0].columns > 1) && !op[i].aside;
 }
 
@@ -181,7 +186,7 @@ static bool moves_columns(const struct program *p, const struct direct_op *op, i
 static bool accesses_vectors(const struct multiples *m, const struct spec_kernel *kernel, int i)
 {
     const struct program_op *o = &m->program->op[i];
-    const struct program_tile *tile = o->kind == PROGRAM_STORE ? &o->arg[0] : &o->tile;
+    const struct program_tile *tile = writes(o) ? &o->arg[0] : &o->tile;
     int inner = kernel->tensor[o->tensor].rank - 1;
     if (tile->columns % m->vector || !o->at[inner].length || !o->at[inner].column ||
         multiple(m, o->at[inner].start) % m->vector)
@@ -280,7 +285,7 @@ int direct_layouts(struct direct *d)
         return 3;
     for (int i = 0; i < p->op_count; i++) {
         const struct program_op *o = &p->op[i];
-        bool stores = o->kind == PROGRAM_STORE || o->kind == PROGRAM_REDUCE || o->kind == PROGRAM_TRANSPOSE;
+        bool stores = writes(o) || o->kind == PROGRAM_REDUCE || o->kind == PROGRAM_TRANSPOSE;
         const struct program_tile *tile[2] = {&o->tile, stores ? &o->arg[0] : NULL};
         for (int t = 0; t < 2; t++)
             if (tile[t] && tile[t]->rows > 0 && !d->op[i].vector && o->kind != PROGRAM_LOOP && o->kind != PROGRAM_END)

@@ -44,6 +44,12 @@ static bool is_taken(const struct plan *p, const char *name)
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         if (strcmp(own[i], name) == 0)
             return true;
+    size_t digits = strspn(name + 1, "0123456789");
+    if ((name[0] == 'k' || name[0] == 'v') && digits && !name[1 + digits]) /* as values are called */
+        return true;
+    for (int i = 0; i < p->axis_count; i++)
+        if (strncmp(name, "at_", 3) == 0 && strcmp(p->axis[i], name + 3) == 0)
+            return true;
     for (int i = 0; i < p->place_count; i++)
         if (strcmp(p->place[i].name, name) == 0)
             return true;
@@ -189,8 +195,9 @@ static int address(struct direct *d, int number, struct plan_step *step, int row
     int inner = rows;
     for (int i = 0; i < d->plan->tensor[o->tensor].rank; i++) {
         const struct program_coordinate *c = &o->at[i];
-        bool gathered = o->kind == PROGRAM_GATHER && i == o->gathered;
-        int node = gathered ? value_of(d, &o->arg[0]) : direct_value(d, c->start);
+        bool gathers = o->kind == PROGRAM_GATHER, scatters = o->kind == PROGRAM_SCATTER_ADD;
+        bool gathered = (gathers || scatters) && i == o->gathered;
+        int node = gathered ? value_of(d, &o->arg[scatters]) : direct_value(d, c->start);
         if (node < 0)
             return failed(d, number);
         if (c->length > 1 && !gathered) {
@@ -210,6 +217,32 @@ static int address(struct direct *d, int number, struct plan_step *step, int row
         step->at[i] = plan_some(node);
     }
     return 0;
+}
+
+/* Whether each element is loaded by one item in one turn alone: its coordinates tell all of them apart. */
+static bool is_told_apart(const struct direct *d, const struct plan_step *step)
+{
+    bool apart = true;
+    for (int i = 0; i < d->plan->item_count + d->depth; i++) {
+        bool item = i < d->plan->item_count, read = false;
+        int which = item ? d->plan->item[i].axis : d->around[i - d->plan->item_count];
+        for (int r = 0; r < SPEC_MAX_RANK && step->at[r]; r++)
+            read = read || direct_reads(d, plan_number(step->at[r]), item ? EXPR_AT : EXPR_LOOP, which);
+        apart = apart && read;
+    }
+    return apart;
+}
+
+/* Whether no other operation loads of the tensor. */
+static bool is_alone(const struct direct *d, int number)
+{
+    bool alone = d->program->op[number].kind == PROGRAM_LOAD;
+    for (int i = 0; i < d->program->op_count; i++) {
+        const struct program_op *o = &d->program->op[i];
+        bool loads = o->kind == PROGRAM_LOAD || o->kind == PROGRAM_GATHER;
+        alone = alone && (i == number || !loads || o->tensor != d->program->op[number].tensor);
+    }
+    return alone;
 }
 
 /* Loads the operation's tile into the place. */
@@ -233,6 +266,8 @@ static int load_into(struct direct *d, int number, int place)
     if (status || inside == -2)
         return status ? status : failed(d, number);
     step.inside = plan_some(inside);
+    bool kept = d->plan->place[plan_number(place)].turns > 0;
+    step.once = is_told_apart(d, &step) && (kept || is_alone(d, number));
     return d->misfit ? failed(d, number) : add_step(d, step);
 }
 
@@ -268,8 +303,18 @@ static int store(struct direct *d, int number)
                              .layout = plan_some(d->layout),
                              .rows = held.rows,
                              .cols = held.cols,
-                             .call = "store"};
+                             .adds = o->kind != PROGRAM_STORE,
+                             .call = o->kind == PROGRAM_STORE ? "store" : "add"};
+    bool scatters = o->kind == PROGRAM_SCATTER_ADD;
+    if (step.adds && d->plan->tensor[o->tensor].dtype != TW_FP32)
+        return refuse(d, number, "elements are added in fp32 alone; write dtype = \"fp32\"");
+    if (scatters && o->arg[2].node >= 0)
+        return refuse(d, number, "rows are not added in the order of a key yet; leave the key out");
     int status = address(d, number, &step, tile->rows), inside = validity(d, tile, VALID_ROWS | VALID_COLUMNS);
+    if (scatters && inside != -2 && o->arg[1].valid_row >= 0) {
+        int numbered = direct_condition(d, o->arg[1].valid_row);
+        inside = numbered < 0 ? -2 : inside < 0 ? numbered : expr_binary(&d->plan->fused, EXPR_AND, inside, numbered);
+    }
     int node = inside == -2 ? -1 : value_of(d, tile);
     d->swapped = false;
     if (status || node < 0 || d->misfit)
@@ -527,7 +572,7 @@ static int loop_variable(struct direct *d, int number)
 static int begin_loop(struct direct *d, int number, int turns, bool kept, int less)
 {
     int loop = d->op[number].loop;
-    d->depth++;
+    d->around[d->depth++] = plan_number(loop);
     return add_step(d, (struct plan_step){.op = PLAN_LOOP,
                                           .ring = -1,
                                           .tensor = -1,
@@ -730,8 +775,6 @@ static int lower_loop(struct direct *d, int loop)
     const struct program_op *o = &d->program->op[loop];
     int total[PROGRAM_MAX_CARRIED];
     struct direct_keep keep;
-    if (o->list >= 0)
-        return refuse(d, loop, "loops over a list are not lowered here; write range(from, to, step)");
     int status = begin_carried(d, loop, total);
     d->op[loop].plain = direct_is_plain(d, loop);
     if (!status)
@@ -763,6 +806,8 @@ static int lower_op(struct direct *d, int i)
     case PROGRAM_GATHER:
         return load(d, i);
     case PROGRAM_STORE:
+    case PROGRAM_STORE_ADD:
+    case PROGRAM_SCATTER_ADD:
         return store(d, i);
     case PROGRAM_REDUCE:
         return reduce(d, i);
@@ -774,7 +819,7 @@ static int lower_op(struct direct *d, int i)
         return 0;
     default:
         return program_refuse(d->l, d->program->op[i].loc, "PROGRAM-LOWER",
-                              "%s is not lowered in programs without dots; write load, gather and store",
+                              "%s is not lowered in programs without dots; write it with load, gather and store",
                               program_kinds[d->program->op[i].kind].name);
     }
 }
@@ -820,9 +865,25 @@ static int decide_items(struct direct *d)
     return 0;
 }
 
+/* The element types that loads and stores convert. */
+static bool is_moved(enum tw_dtype dtype)
+{
+    static const bool moved[TW_DTYPE_COUNT] = {
+        [TW_BF16] = true,  [TW_FP16] = true,   [TW_FP32] = true,  [TW_INT8] = true,   [TW_UINT8] = true, [TW_INT16] = true,
+        [TW_UINT16] = true, [TW_INT32] = true, [TW_UINT32] = true, [TW_INT64] = true, [TW_UINT64] = true, [TW_BOOL] = true,
+    };
+    return moved[dtype];
+}
+
 static int decide_tensors(struct direct *d)
 {
     struct plan *p = d->plan;
+    for (int i = 0; i < p->tensor_count; i++)
+        if (!is_moved(p->tensor[i].dtype))
+            return program_refuse(d->l, p->tensor[i].loc, "PROGRAM-LOWER",
+                                  "tensor %s is %s, which programs without dots do not move yet; write bf16, fp16, fp32 "
+                                  "or an integer type",
+                                  p->tensor[i].name, tw_dtype_name(p->tensor[i].dtype));
     int moved = expr_int(&p->graph, 0);
     for (int i = 0; i < p->tensor_count; i++) {
         struct plan_tensor *t = &p->tensor[i];
@@ -834,8 +895,9 @@ static int decide_tensors(struct direct *d)
     p->bytes_moved = moved;
     for (int i = 0; d->vector > 1 && i < d->program->op_count; i++) {
         const struct program_op *o = &d->program->op[i];
+        bool stores = o->kind == PROGRAM_STORE || o->kind == PROGRAM_STORE_ADD || o->kind == PROGRAM_SCATTER_ADD;
         bool vectors = ((o->kind == PROGRAM_LOAD || o->kind == PROGRAM_GATHER) && o->tile.columns > 1) ||
-                       (o->kind == PROGRAM_STORE && o->arg[0].columns > 1);
+                       (stores && o->arg[0].columns > 1);
         if (!vectors || d->op[i].aside)
             continue;
         struct plan_tensor *t = &p->tensor[o->tensor];
@@ -880,10 +942,12 @@ static int finish(struct direct *d)
         return program_refuse(d->l, d->program->loc, "SMEM",
                               "its tiles take %d bytes of shared memory, but a block of %s has %d; write smaller tiles",
                               p->launch.shared_bytes, d->l->arch->name, d->l->arch->shared_limit);
-    if (registers > d->l->arch->registers_per_thread)
+    int limit = d->l->arch->registers_per_block / d->threads / 8 * 8;
+    limit = limit < d->l->arch->registers_per_thread ? limit : d->l->arch->registers_per_thread;
+    if (registers > limit)
         return program_refuse(d->l, d->program->loc, "REGS",
                               "each of %d threads would hold about %d registers, but has %d; write smaller tiles",
-                              d->threads, registers, d->l->arch->registers_per_thread);
+                              d->threads, registers, limit);
     return family_pack_params(p);
 }
 

@@ -5,6 +5,7 @@
 //@ param place table
 //@ param layout table
 //@ param offset int
+//@ local base = offset > 0 and "shared_memory + " .. offset or "shared_memory"
 //@ local n, vector, dtype = step.layout, layout.vector, place.dtype
 //@ local rows, vectors, apart = step.rows // layout.down, step.cols // (layout.across * vector), layout.across * vector
 //@ local type, held = ctype(dtype), place.name
@@ -16,7 +17,7 @@
 //@ local inside = has(text, "inside") and text.inside or "true"
 //@ local level1, level2 = text.at[2], text.at[3]
 {
-    const ${type} *const tile = (const ${type} *)(shared_memory + ${offset});
+    const ${type} *const tile = (const ${type} *)(${base});
 //@ if rows > 1 then
     #pragma unroll
     for (int i = 0; i < ${rows}; ++i) {
