@@ -116,6 +116,16 @@ static int build_difference(struct build *b, const struct expr_node *n)
     return expr_binary(g, EXPR_EXP2_DIFF, expr_binary(g, EXPR_ADD, minuend, guard), expr_real(g, 0.0));
 }
 
+/* A row's divisor becomes a factor: its reciprocal is computed once a row. */
+static int build_quotient(struct build *b, const struct expr_node *n)
+{
+    struct expr_graph *g = &b->d->work.l->plan->fused;
+    int dividend = build(b, n->arg[0]), divisor = build(b, n->arg[1]);
+    if (b->status)
+        return -1;
+    return expr_binary(g, EXPR_MUL, dividend, expr_binary(g, EXPR_DIV, expr_real(g, 1.0), divisor));
+}
+
 static int build(struct build *b, int node)
 {
     struct derive *d = b->d;
@@ -140,6 +150,9 @@ static int build(struct build *b, int node)
     } else if (n.op == EXPR_EXP2_DIFF && (work_scope(w, n.arg[0]) & WORK_COLUMN) &&
                !(work_scope(w, n.arg[1]) & WORK_COLUMN)) {
         result = build_difference(b, &n);
+    } else if (n.op == EXPR_DIV && n.type == EXPR_REAL && (work_scope(w, n.arg[0]) & WORK_COLUMN) &&
+               !(work_scope(w, n.arg[1]) & WORK_COLUMN) && w->graph.node[n.arg[1]].type == EXPR_REAL) {
+        result = build_quotient(b, &n);
     } else if (n.op == EXPR_TENSOR) {
         int index[SPEC_MAX_RANK];
         for (int i = 0; i < n.rank; i++)

@@ -80,8 +80,8 @@ static int take_for(struct derive *d, int loop)
 
 /* ---- dots -------------------------------------------------------------------------------------------------------- */
 
-/* The reads and the instruction, as one group. `again`: turns before which it starts from zero; -1: it always does. */
-static int issue(struct derive *d, int op, int again, int shift)
+/* The reads and the instruction, as one group. */
+static int issue(struct derive *d, int op, enum plan_start start, int shift)
 {
     struct plan *p = d->work.l->plan;
     struct derive_dot *dot = &d->dot[op];
@@ -123,7 +123,7 @@ static int issue(struct derive *d, int op, int again, int shift)
                                               .count = dot->mma,
                                               .place = dot->place,
                                               .place2 = dot->operand,
-                                              .least = again,
+                                              .least = (int)start,
                                               .call = p->mma[dot->mma].name});
     status = status ? status
                     : derive_emit(d, d->consumer,
@@ -176,24 +176,25 @@ static bool starts_from_zero(const struct derive *d, int op)
 static int dot(struct derive *d, int op)
 {
     struct derive_dot *k = &d->dot[op];
-    int c = d->work.op[op].arg[2], again = -1;
+    int c = d->work.op[op].arg[2];
+    enum plan_start start = PLAN_FROM_ZERO;
     int status = k->load[0] < 0 ? pack(d, op) : 0;
     if (!status && d->before == op) {
         unsigned taken = d->taken;
         d->taken &= ~d->ahead_rings;
         d->around = d->work.op[op].parent;
-        status = issue(d, d->ahead, -1, d->ahead_shift);
+        status = issue(d, d->ahead, PLAN_FROM_ZERO, d->ahead_shift);
         d->taken = taken;
     }
     if (!status && c >= 0) {
-        again = starts_from_zero(d, op) ? 1 : 0;
+        start = starts_from_zero(d, op) ? PLAN_FROM_ZERO_FIRST : PLAN_FROM_SUM;
         status = derive_prepare(d, op, c);
         status = status ? status : derive_evaluate(d, op, c, k->place);
     } else if (!status) {
         /* The result replaces what an earlier group still writes or others still read. */
         status = derive_land(d, k->place);
     }
-    return status ? status : issue(d, op, again, 0);
+    return status ? status : issue(d, op, start, 0);
 }
 
 /* ---- other operations -------------------------------------------------------------------------------------------- */
@@ -267,8 +268,18 @@ static int store(struct derive *d, int op)
     status = derive_pass(d, step);
     if (status || p->tensor[o->tensor].access == PLAN_ACCESS_TMA)
         return status ? status : store_staged(d, op, expression);
-    for (int k = 0; k < p->tensor[o->tensor].rank && !status; k++)
+    for (int k = 0; k < p->tensor[o->tensor].rank && !status; k++) {
         step.at[k] = derive_built(d, op, d->work.op[op].at[k], 0, &status);
+        if (status || o->at[k].length <= 1)
+            continue;
+        int within = expr_leaf(&p->fused, o->at[k].column ? EXPR_COLUMN : EXPR_ROW, EXPR_INT, 0);
+        int place = expr_binary(&p->fused, EXPR_ADD, plan_number(step.at[k]), within);
+        step.at[k] = plan_some(place);
+        status = place < 0 ? 3 : 0;
+    }
+    if (!status && d->work.op[op].inside >= 0)
+        step.inside = derive_built(d, op, d->work.op[op].inside, 0, &status);
+    step.cols = o->arg[0].columns;
     return status ? status : derive_emit(d, d->consumer, step);
 }
 
@@ -341,12 +352,12 @@ static int turn(struct derive *d, int loop)
     return status;
 }
 
-static void grow_old(struct derive *d)
+static void grow_old(struct derive *d, int loop)
 {
     for (int i = 0; i < d->flights; i++)
         d->flight[i].old = true;
     for (int i = 0; i < d->helds; i++)
-        d->held[i].old = true;
+        d->held[i].old = d->held[i].old || d->ring[d->held[i].ring].parent == loop;
 }
 
 /* The loop runs as often for every item. */
@@ -461,7 +472,7 @@ static int loop(struct derive *d, int number)
     d->dry = true;
     for (int i = 0; i < 2 && !status; i++) { /* the second time with what the first leaves in flight */
         status = turn(d, number);
-        grow_old(d);
+        grow_old(d, number);
     }
     d->dry = dry;
     int flights = d->flights, helds = d->helds;
@@ -473,7 +484,7 @@ static int loop(struct derive *d, int number)
         d->owner[i] = i < known ? owner[i] : -1;
     d->around = number;
     status = status ? status : turn(d, number);
-    grow_old(d);
+    grow_old(d, number);
     if (!status && (d->flights != flights || d->helds != helds))
         status = derive_refuse(d, number, "what is in flight at the end of a turn differs from turn to turn");
     status = status ? status : both(d, (struct plan_step){.op = PLAN_END, .ring = -1, .tensor = -1});

@@ -171,6 +171,45 @@ for (int half = 0; half < 2; ++half) {
     }
 }
 //@ end
+//@ -- Straight to global memory, element by element; of values of rows the first of a row's four lanes.
+//@ local function global(step, number)
+//@     local t, text, index = model.tensor[step.tensor], fragment_step(role.name, number), {}
+//@     local rows, elements, value, uniform = text.at[2], text.at[3], text.value, text.at[1]
+//@     for d = 1, t.rank do
+//@         index[d] = d == t.rank and text.coordinate[d] or "(i64)" .. text.coordinate[d] .. " * args." .. t.name ..
+//@             "_stride" .. d - 1
+//@     end
+//@     local place, pairs = table.concat(index, " + "), step.cols // 8
+//@     local guard = has(text, "inside") and text.inside or "true"
+{
+    ${uniform}
+#pragma unroll
+for (int block = 0; block < ${blocks}; ++block)
+    #pragma unroll
+    for (int half = 0; half < 2; ++half) {
+//@     if text.row then
+        const int row = first_row + block * 64 + half * 8;
+//@     end
+        ${rows}
+//@     if step.cols == 1 then
+        if (first_column == 0 && ${guard})
+            args.${t.name}[${place}] = to_${t.dtype}(${value});
+//@     else
+        #pragma unroll
+        for (int pair = 0; pair < ${pairs}; ++pair)
+            #pragma unroll
+            for (int lane = 0; lane < 2; ++lane) {
+//@         if text.column then
+                const int column = pair * 8 + first_column + lane;
+//@         end
+                ${elements}
+                if (${guard})
+                    args.${t.name}[${place}] = to_${t.dtype}(${value});
+            }
+//@     end
+    }
+}
+//@ end
 //@ local function coordinates(step, prefix)
 //@     local nodes = {}
 //@     for d, node in ipairs(step.at) do nodes[d] = node end
@@ -226,7 +265,7 @@ ${call}();
 //@         local a, b = mma.operand[1].tensor, mma.operand[2].tensor
 //@         local first, last = a and ring_of[a].name .. "_stage" or step.place2, a and ", consumer" or ""
 //@         local second = ring_of[b].name .. "_stage"
-//@         local accumulate = least < 0 and "0" or least > 0 and "turn > 0" or "1"
+//@         local accumulate = ({ [0] = "1", "turn > 0", "0" })[least]
 mma_${call}(${step.place}, ${first}, ${second}${last}, ${accumulate});
 //@     elseif op == "release" then
 //@         if opt(step, "back", 0) > 0 then
@@ -239,6 +278,8 @@ ${call}(${ring}_oldest);
 //@         reduce(step, i)
 //@     elseif op == "touch" and call then
 //@         evaluate(step, i)
+//@     elseif op == "global" then
+//@         global(step, i)
 //@     elseif op == "store_wait" then
 ${call}();
 //@     elseif op == "barrier" then
