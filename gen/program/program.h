@@ -103,6 +103,7 @@ struct program_axis {
     const char *name;
     int extent;          /* INT node over SYMBOL; -1: items do not run along it */
     int tile;            /* elements of the axis that one item takes; 0: the axis has no tile */
+    int cluster;         /* items along it that make a cluster, where the spec says so; 0: not given */
 };
 
 struct program {

@@ -1,7 +1,9 @@
 /* Between the files of the tracer: trace.c (a kernel's program from its table), trace_ops.c (the words of programs),
- * trace_access.c (coordinates), trace_loop.c (loops), trace_tile.c (shapes, indices, edges), trace_lua.c (plain Lua
+ * trace_fields.c (axes, tile, grid, ahead, via), trace_access.c (coordinates), trace_loop.c (loops), trace_tile.c
+ (shapes, indices, edges), trace_lua.c (plain Lua
  * over traced values), trace_check.c (what a whole program must fulfil).
  *
+
  * They run below sandbox_try: an error leaves through longjmp, so whatever is allocated hangs on the spec's arena, on
  * the kernel's graph or on Lua. */
 #ifndef TW_GEN_PROGRAM_TRACE_H
@@ -25,6 +27,20 @@ struct trace {
     int bodies;      /* numbers given */
     int provisional; /* > 0: carried extents and types are not known yet; the body is traced again */
 };
+
+/* ---- trace_fields.c ---------------------------------------------------------------------------------------------- */
+
+int trace_axis(const struct spec_kernel *k, const char *name); /* its position, -1 */
+void trace_grid(struct reader *r, int table);
+
+/* A dim without axes belongs to the one axis of its extent, else to the axis that is called as its symbol (R and r). */
+void trace_infer_axes(struct reader *r);
+
+/* Puts tile and cluster of an architecture's fields over those of p; true: it has some. Leaves tables on the stack. */
+bool trace_arch_fields(struct reader *r, int table, const char *arch, struct program *p);
+
+/* Reads `ahead` and `via`, by the names of operations. */
+void trace_how(struct reader *r, int table);
 
 /* ---- trace_tile.c ------------------------------------------------------------------------------------------------ */
 
@@ -68,9 +84,8 @@ int trace_append(struct trace *t, const struct program_op *op, const char *word)
 struct value trace_result(struct trace *t, int op);
 enum expr_type trace_type(enum tw_dtype dtype); /* of a tile's leaf */
 
-/* Makes the words of programs globals, or takes them away again. */
-void trace_open_words(struct reader *r);
-void trace_close_words(struct reader *r);
+/* While a program is traced, `load` is a word. */
+void trace_open_load(struct reader *r, bool open);
 
 /* Marks the tensor as read; an error where the kernel writes it. */
 struct spec_tensor *trace_read(struct trace *t, int tensor, const char *word);

@@ -81,7 +81,7 @@ static int join_condition(struct trace *t, const struct loop_call *c, int i, int
 {
     if (now >= 0 && trace_varies(t, now, c->at))
         sandbox_fault(
-            t->r->L, "PROGRAM-EDGE", NULL,
+            t->r->L, "PROGRAM-EDGE", "loop",
             "the edge of carried value %d of loop '%s' moves from turn to turn: its spans depend on the loop's "
             "variable; carry a value of constant place",
             i + 1, c->name);
@@ -98,12 +98,12 @@ static struct program_tile join(struct trace *t, const struct loop_call *c, int 
     lua_State *L = t->r->L;
     bool open = is_integer_constant(t, &c->first[i]);
     if (type == EXPR_PRED)
-        sandbox_fault(L, "PROGRAM-CARRIED", NULL,
+        sandbox_fault(L, "PROGRAM-CARRIED", "loop",
                       "carried value %d of loop '%s' becomes a condition; where(condition, 1, 0) makes a number of it",
                       i + 1, c->name);
     if ((was->rows && now->rows && was->rows != now->rows) ||
         (was->columns && now->columns && was->columns != now->columns))
-        sandbox_fault(L, "PROGRAM-CARRIED", NULL,
+        sandbox_fault(L, "PROGRAM-CARRIED", "loop",
                       "carried value %d of loop '%s' begins as %s and is %s after a turn; it keeps its extents%s",
                       i + 1, c->name, trace_shape(t, was->rows, was->columns), trace_shape(t, now->rows, now->columns),
                       was->rows == 1 && was->columns == 1 ? ": zeros(), rows(v) and columns(v) take those of the body"
@@ -113,12 +113,12 @@ static struct program_tile join(struct trace *t, const struct loop_call *c, int 
     if (!was->columns)
         tile.columns = now->columns;
     if (trace_type(was->dtype) == EXPR_INT && type == EXPR_REAL && !open)
-        sandbox_fault(L, "PROGRAM-CARRIED", NULL,
+        sandbox_fault(L, "PROGRAM-CARRIED", "loop",
                       "carried value %d of loop '%s' begins as a whole number and is none after a turn; begin with "
                       "x * 1.0",
                       i + 1, c->name);
     if (trace_type(was->dtype) == EXPR_REAL && type == EXPR_INT && !is_integer_constant(t, now) && !t->provisional)
-        sandbox_fault(L, "PROGRAM-CARRIED", NULL,
+        sandbox_fault(L, "PROGRAM-CARRIED", "loop",
                       "carried value %d of loop '%s' begins as fp32 and is a whole number after a turn; return x * 1.0",
                       i + 1, c->name);
     if (type == EXPR_REAL)

@@ -173,9 +173,9 @@ static bool meets_traced(lua_State *L, lua_Debug *ar, const struct tokens *t, in
     case COMPARE:
         return !is_nil(t, left, token) && !is_nil(t, token, right) &&
                (has_traced(L, ar, t, left, token) || has_traced(L, ar, t, token, right));
-    case LOGIC: /* an operand that is a comparison was looked at as one */
-        return (!is_comparison(t, left) && has_traced(L, ar, t, left, token)) ||
-               (!is_comparison(t, right) && has_traced(L, ar, t, token, right));
+    case LOGIC: /* decided by the left side; a comparison was looked at as one, and plain and x or y chooses x or y */
+        return !is_comparison(t, left) && !(token_is(t, token, "or") && token_is(t, left, "and")) &&
+               has_traced(L, ar, t, left, token);
     default:
         return !is_comparison(t, right) && has_traced(L, ar, t, token, right);
     }

@@ -152,8 +152,8 @@ static void upright_numbers(struct trace *t, struct trace_access *a, const char 
         turn.tile.valid_column = trace_replace(t, a->numbers.valid_row, &swap);
         for (int i = 0; i < SPEC_MAX_AXES; i++)
             turn.tile.index[i] = trace_replace(t, turn.tile.index[i], &swap);
-        int turned = trace_append(t, &turn, word);
-        a->numbers = t->p->op[turned].tile;
+        int at = trace_append(t, &turn, word); /* moves p->op */
+        a->numbers = t->p->op[at].tile;
     }
     if (a->numbers.columns != 1 && !t->provisional)
         sandbox_fault(t->r->L, "PROGRAM-SHAPE", word, "row numbers of %s are n x 1 or 1 x n, these are %s", word,
@@ -560,7 +560,6 @@ static const struct {
     lua_CFunction f;
     int upvalue; /* -1: none */
 } words[] = {
-    {"load", load, -1},
     {"gather", gather, -1},
     {"store", store, -1},
     {"store_add", store_add, -1},
@@ -584,6 +583,11 @@ static const struct {
 void trace_open_words(struct reader *r)
 {
     lua_State *L = r->L;
+    static const char *const type[] = {TYPE_SPAN, TYPE_ALL, TYPE_RANGE};
+    for (size_t i = 0; i < sizeof type / sizeof *type; i++) {
+        luaL_newmetatable(L, type[i]);
+        lua_pop(L, 1);
+    }
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         if (words[i].upvalue >= 0)
             lua_pushinteger(L, words[i].upvalue);
@@ -602,19 +606,12 @@ void trace_open_words(struct reader *r)
     sandbox_set_global(r->sandbox, "inf");
 }
 
-void trace_close_words(struct reader *r)
+/* Outside of programs load is the name of Lua's own function, which the sandbox leaves out. */
+void trace_open_load(struct reader *r, bool open)
 {
-    static const char *const constants[] = {"all", "inf"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+    if (open)
+        lua_pushcfunction(r->L, load);
+    else
         lua_pushnil(r->L);
-        sandbox_set_global(r->sandbox, words[i].name);
-    }
-    for (size_t i = 0; i < sizeof reductions / sizeof *reductions; i++) {
-        lua_pushnil(r->L);
-        sandbox_set_global(r->sandbox, reductions[i].name);
-    }
-    for (size_t i = 0; i < sizeof constants / sizeof *constants; i++) {
-        lua_pushnil(r->L);
-        sandbox_set_global(r->sandbox, constants[i]);
-    }
+    sandbox_set_global(r->sandbox, "load");
 }

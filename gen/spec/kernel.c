@@ -11,7 +11,8 @@ enum { MOST_OPERANDS = 64 };
 
 /* Fields that are no row of the schema and no operand. */
 static const char *const other_words[] = {"family", "template", "like", "arch",     "tune",      "run",     "bench",
-                                          "rings",  "grid",     "axes", "epilogue", "reference", "program", NULL};
+                                          "rings",  "grid",     "axes", "epilogue", "reference", "program", "ahead",
+                                          "via",    NULL};
 
 static bool is_other(const char *name)
 {
@@ -181,8 +182,8 @@ static void read_plain(struct reader *r, int table)
     int count, operands = 0;
     struct key *key = sorted_keys(r, table, &count);
     for (int i = 0; i < count; i++) {
-        if (key[i].name && k->program && strcmp(key[i].name, "tile") == 0)
-            continue; /* by the kernel's own axes: read_program_axes */
+        if (key[i].name && k->program && is_axis_field(key[i].name))
+            continue; /* read_program_axes */
         if (key[i].name && read_field(r, table, key[i].name, "", &k->fields, false))
             continue;
         if (key[i].name && is_other(key[i].name))
@@ -220,6 +221,8 @@ static void read_overrides(struct reader *r, const char *prefix, struct spec_fie
     int table = lua_gettop(r->L), count;
     struct key *key = sorted_keys(r, table, &count);
     for (int i = 0; i < count; i++) {
+        if (key[i].name && reader_kernel(r)->program && is_axis_field(key[i].name))
+            continue; /* read_program_axes, read_program */
         if (key[i].name && read_field(r, table, key[i].name, prefix, out, lists))
             continue;
         const char *path = key[i].name ? arena_format(r->arena, "%s%s", prefix, key[i].name)
@@ -522,8 +525,8 @@ static void refuse_fields(struct reader *r, int table, const char *const *field,
 
 void read_kernel(struct reader *r, int table)
 {
-    static const char *const of_templates[] = {"rings", "grid", "reference", "axes", NULL};
-    static const char *const of_families[] = {"epilogue", "axes", NULL};
+    static const char *const of_templates[] = {"rings", "grid", "reference", "axes", "ahead", "via", NULL};
+    static const char *const of_families[] = {"epilogue", "axes", "ahead", "via", NULL};
     static const char *const of_others[] = {"epilogue", "rings", NULL};
     struct spec_kernel *k = reader_kernel(r);
     lua_State *L = r->L;

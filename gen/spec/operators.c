@@ -287,6 +287,7 @@ void open_expressions(struct reader *r)
         lua_pushcclosure(L, function, 1);
         sandbox_set_global(r->sandbox, name);
     }
+    trace_open_words(r);
     lua_pushcfunction(L, clamp);
     sandbox_set_global(r->sandbox, "clamp");
     lua_pushcfunction(L, cast);

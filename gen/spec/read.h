@@ -41,6 +41,7 @@ struct draft {
     struct site origin; /* of fields that no place names: its own, or those of the `like` at the bottom */
     struct place *place;
     int place_count;
+    int reported; /* faults before it was read */
 };
 
 struct reader {
@@ -193,12 +194,15 @@ void read_program(struct reader *r, int table);
 /* Reads `axes` and `tile`, which tensors and other fields need first. */
 void read_program_axes(struct reader *r, int table);
 
+bool is_axis_field(const char *name); /* tile or cluster, which a program has by its own axes */
+
 /* Raises an error where the value belongs to a body that is over. */
 void program_check_body(struct reader *r, const struct value *v);
 
 /* The tile and body of `result` from those of the operands; raises an error where they do not fit. */
 void program_merge(struct reader *r, const char *name, const struct value *operand, int count, struct value *result);
 
+void trace_open_words(struct reader *r); /* makes the words of programs globals */
 enum tw_dtype program_dtype(struct reader *r, int node); /* what the node's values are exact in */
 int program_method(lua_State *L);                        /* value.as, value.t */
 

@@ -20,6 +20,14 @@ void spec_merge(const struct spec_kernel *kernel, const char *arch, struct spec_
                 out->value[f] = kernel->arch[i].fields.value[f];
 }
 
+const struct program *spec_program(const struct spec_kernel *kernel, const char *arch)
+{
+    for (int i = 0; i < kernel->arch_count; i++)
+        if (strcmp(kernel->arch[i].name, arch) == 0 && kernel->arch[i].program)
+            return kernel->arch[i].program;
+    return kernel->program;
+}
+
 /* What is no plain field, for help and completion: name, type in LuaCATS, doc. A row here is read by spec/kernel.c. */
 static const struct {
     const char *name, *type, *doc;
