@@ -167,6 +167,10 @@ struct plan_step {
     bool over_rows;    /* of a reduction: along the layout's rows; else along its columns */
 };
 
+/* The ring, or tensor, of a step whose kind has one and that names it; else -1. */
+int plan_step_ring(const struct plan_step *step);
+int plan_step_tensor(const struct plan_step *step);
+
 struct plan_role {
     const char *name;         /* "producer" */
     int instances;            /* identical executors: consumer warpgroups, or warps */

@@ -178,16 +178,18 @@ static int edge(const struct exploration *e, int i)
  */
 static bool every_number_goes_wrong(struct exploration *e)
 {
-    for (int number = 0; number <= e->most; number++) {
+    for (int number = e->most; number >= 0; number--) {
         e->trips.turns = 3;
         for (int n = 0; n < e->code.classes; n++) {
             int first = (number + n * (e->stages + 1)) % (e->most + 1);
-            set_class(e, n, e->code.class[n].nested ? 2 : 3);
-            if (e->code.class[n].outer)
+            set_class(e, n, 3);
+            if (e->code.class[n].outer && !e->code.class[n].nested)
                 continue;
+            if (e->code.class[n].outer)
+                first = 2;
             e->trips.trip[n][0] = first;
-            e->trips.trip[n][1] = edge(e, number + n);
-            e->trips.trip[n][2] = e->most - first;
+            e->trips.trip[n][1] = e->code.class[n].outer ? 0 : edge(e, number + n);
+            e->trips.trip[n][2] = e->code.class[n].outer ? 1 : e->most - first;
         }
         if (goes_wrong(e))
             return true;
@@ -236,10 +238,10 @@ static bool every_order_goes_wrong(struct exploration *e)
     unsigned draw = 1;
     e->trips.turns = PROTOCOL_MAX_TURNS;
     for (int n = 0; n < e->code.classes; n++) {
-        set_class(e, n, e->code.class[n].nested ? 2 : PROTOCOL_MAX_TURNS);
-        for (int i = 0; i < PROTOCOL_MAX_TURNS && !e->code.class[n].outer; i++) {
+        set_class(e, n, PROTOCOL_MAX_TURNS);
+        for (int i = 0; i < PROTOCOL_MAX_TURNS && (e->code.class[n].nested || !e->code.class[n].outer); i++) {
             draw = draw * 1664525u + 1013904223u;
-            e->trips.trip[n][i] = edge(e, (int)(draw >> 24));
+            e->trips.trip[n][i] = e->code.class[n].outer ? (int)(draw >> 24) % 3 : edge(e, (int)(draw >> 24));
         }
     }
     return goes_wrong(e);

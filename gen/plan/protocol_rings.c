@@ -25,6 +25,22 @@ static void settle(struct run *x, const struct thread *t, struct mbarrier *b, in
     memcpy(b->before, b->gathered, (size_t)x->width * sizeof(tick));
 }
 
+/* t knows that so many turns are complete: it waited for that, or it knows of all arrivals of the last. (Of bytes,
+ * which come when they like, nobody knows who did not wait.) */
+static bool knows_turns(const struct run *x, struct thread *t, const struct mbarrier *b, int ring, enum side side,
+                        int turns)
+{
+    if (t->clock[b->component] >= turns)
+        return true;
+    if ((side == FULL && x->p->ring[ring].filler == PLAN_FILL_BULK) || b->completed != turns)
+        return false;
+    for (int i = 0; i < x->width; i++)
+        if (i != b->component && b->before[i] > t->clock[i])
+            return false;
+    t->clock[b->component] = (tick)turns;
+    return true;
+}
+
 static void note_sent(const struct run *x, struct thread *t, int block, int stage)
 {
     if (block == t->block)
@@ -48,7 +64,7 @@ static bool arrive(struct run *x, struct thread *t, int ring, int block, int sta
             side_name[side], name, b->arrivals, b->arrivals == 1 ? "" : "s", side_name[side]);
         return false;
     }
-    if (b->completed < turn || t->clock[b->component] < turn) {
+    if (b->completed < turn || !knows_turns(x, t, b, ring, side, turn)) {
         FAULT(x, t, stage, "PROTOCOL-ORDER",
               "arrives on the %s barrier of ring %s while the arrivals of the stage's last turn may be missing, and "
               "counts as one of them; wait for the %s barrier first",
@@ -101,7 +117,7 @@ bool protocol_pass(struct run *x, struct thread *t, enum side side)
               turn < 0 ? "a fresh barrier lets pass who waits" : "the stage's turn completes", turn & 1, side == EMPTY);
         return false;
     }
-    if (b->completed < turn || t->clock[b->component] < (turn > 0 ? turn : 0)) {
+    if (b->completed < turn || !knows_turns(x, t, b, s->ring, side, turn > 0 ? turn : 0)) {
         FAULT(x, t, stage, "PROTOCOL-PHASE",
               "waits for turn %d of the %s barrier of ring %s while turn %d may be incomplete, and passes on turn %d, "
               "whose "
@@ -134,7 +150,7 @@ bool protocol_drain(struct run *x, struct thread *t)
     for (int index = filled > stages ? filled - stages : 0; index < filled; index++) {
         struct mbarrier *b = barrier_of(x, s->ring, t->block, index % stages, EMPTY);
         int turn = index / stages;
-        if (t->clock[b->component] < turn) {
+        if (!knows_turns(x, t, b, s->ring, EMPTY, turn)) {
             FAULT(x, t, index % stages, "PROTOCOL-PHASE",
                   "waits for turn %d of the empty barrier of ring %s while turn %d may be incomplete, and passes on an "
                   "older "
@@ -316,9 +332,15 @@ static int index_to_read(struct run *x, struct thread *t)
     const struct plan_step *s = step_of(x, t);
     const struct plan_ring *ring = &x->p->ring[s->ring];
     const struct progress *r = &t->ring[s->ring];
-    if (!protocol_has_mbarriers(x->p, s->ring))
+    bool waits = protocol_has_mbarriers(x->p, s->ring);
+    if (!waits && r->taken >= s->back)
         return r->taken - s->back;
     int nth = r->holds - 1 - s->back;
+    if (!waits) {
+        FAULT(x, t, 0, "PROTOCOL-READ", "reads a stage of ring %s before the first; write back = %d or less",
+              ring->name, r->taken);
+        return -1;
+    }
     if (nth < 0) {
         FAULT(x, t, 0, "PROTOCOL-READ",
               "reads a stage of ring %s without having waited until it is full; write wait_full before it", ring->name);

@@ -222,7 +222,7 @@ static bool set_up(struct run *x, char **memory)
     }
     x->barrier_count = side_by_side;
     int meetings = p->barrier_count * x->cluster.blocks * x->most_instances;
-    x->width = x->thread_count + side_by_side + meetings;
+    x->width = (x->thread_count + side_by_side + meetings + CLOCK_UNIT - 1) / CLOCK_UNIT * CLOCK_UNIT;
     size_t threads = (size_t)x->thread_count, clock = round_up((size_t)x->width * sizeof(tick));
     size_t bytes =
         round_up(threads * sizeof(struct thread)) +
@@ -231,7 +231,8 @@ static bool set_up(struct run *x, char **memory)
                    round_up((size_t)p->place_count * sizeof(struct held))) +
         round_up((size_t)p->ring_count * sizeof(int)) + round_up((size_t)side_by_side * sizeof(struct mbarrier)) +
         (size_t)side_by_side * (2 * clock + round_up(threads * sizeof(int)) + round_up(threads * sizeof(tick))) +
-        round_up((size_t)meetings * sizeof(struct meeting)) + (size_t)meetings * 2 * clock;
+        round_up((size_t)meetings * sizeof(struct meeting)) +
+        (size_t)meetings * (2 * clock + round_up(threads * sizeof(int)));
     *memory = x->thread_count <= PROTOCOL_MAX_THREADS && p->ring_count <= 16 ? calloc(1, bytes) : NULL;
     x->memory = *memory;
     x->memory_end = *memory ? *memory + bytes : NULL;
@@ -317,6 +318,7 @@ static void make_barriers(struct run *x)
     x->meeting = take(x, (size_t)meetings * sizeof(struct meeting));
     for (int i = 0; i < meetings; i++) {
         x->meeting[i].component = x->thread_count + x->barrier_count + i;
+        x->meeting[i].came = take(x, (size_t)x->thread_count * sizeof(int));
         x->meeting[i].before = take(x, (size_t)x->width * sizeof(tick));
         x->meeting[i].gathered = take(x, (size_t)x->width * sizeof(tick));
     }

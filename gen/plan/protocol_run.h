@@ -79,6 +79,7 @@ struct mbarrier {
 struct meeting { /* a named barrier of one block, or of one instance */
     int expected, arrived, turn;
     int component; /* in the clocks: turns that are complete */
+    int *came;     /* by thread: turns in which it arrived, the newest of them + 1 */
     tick *gathered, *before;
 };
 
@@ -102,10 +103,14 @@ struct run {
 
 /* ---- clocks ---------------------------------------------------------------------------------------------------- */
 
+/* Widths of clocks are multiples of this, so that compilers make vector instructions of what follows. */
+enum { CLOCK_UNIT = 16 };
+
 static inline void join(tick *restrict to, const tick *restrict from, int width)
 {
-    for (int i = 0; i < width; i++)
-        to[i] = to[i] > from[i] ? to[i] : from[i];
+    for (int i = 0; i < width; i += CLOCK_UNIT)
+        for (int k = 0; k < CLOCK_UNIT; k++)
+            to[i + k] = to[i + k] > from[i + k] ? to[i + k] : from[i + k];
 }
 
 static inline int number(const struct run *x, const struct thread *t)

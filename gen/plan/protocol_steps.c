@@ -221,7 +221,7 @@ static bool meet(struct run *x, struct thread *t, bool waits)
 {
     struct meeting *m = meeting_of(x, t);
     if (!t->at_barrier) {
-        if (t->clock[m->component] < m->turn) {
+        if (t->clock[m->component] < m->turn || m->came[number(x, t)] == m->turn + 1) {
             FAULT(x, t, -1, "PROTOCOL-TURNS",
                   "arrives at barrier %s while others may not have come to its last turn, and counts as one of them; "
                   "wait for that turn first",
@@ -229,6 +229,7 @@ static bool meet(struct run *x, struct thread *t, bool waits)
             return false;
         }
         t->at_barrier = waits;
+        m->came[number(x, t)] = m->turn + 1;
         t->barrier_turn = m->turn;
         join(m->gathered, t->clock, x->width);
         if (++m->arrived == m->expected) {

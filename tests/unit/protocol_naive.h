@@ -1,9 +1,9 @@
 /* A second opinion on the protocol check: visits every state that any schedule of a small Plan can reach, one step or
  * one arriving copy at a time, with what the hardware does and no more: mbarriers whose waits see one parity bit, bytes
- * that arrive whenever they like, named barriers that count. No clocks, no knowledge of turns, and no reduction but that
- * steps which no other thread can see (loops, registers, own counters) are no steps of their own. A fault is what would go
- * wrong for real: a stage read without its bytes, overwritten or given back while it is read, a schedule that stops,
- * registers that an unfinished instruction uses.
+ * that arrive whenever they like, named barriers that count. No clocks, no knowledge of turns, and no reduction but
+ * that steps which no other thread can see (loops, registers, own counters) are no steps of their own. A fault is what
+ * would go wrong for real: a stage read without its bytes, overwritten or given back while it is read, a schedule that
+ * stops, registers that an unfinished instruction uses.
  */
 #ifndef TW_TESTS_UNIT_PROTOCOL_NAIVE_H
 #define TW_TESTS_UNIT_PROTOCOL_NAIVE_H
@@ -58,7 +58,7 @@ struct naive_thread {
 struct naive_state {
     struct {
         int32_t bytes;
-        int8_t pending;
+        int8_t pending, turns; /* turns: only where strict */
         bool phase;
     } barrier[NAIVE_RINGS][NAIVE_BLOCKS][NAIVE_STAGES][2];
     struct { /* part of a tile that one block's copy brings */
@@ -81,6 +81,7 @@ struct naive {
         unsigned fills[NAIVE_RINGS], reads[NAIVE_RINGS];
         bool skips[NAIVE_RINGS];
     } who[NAIVE_THREADS];
+    bool strict; /* an arrival that counts for another turn than its stage's is a fault, harm or not */
     size_t used; /* bytes of a state */
     size_t most; /* states */
     const char *fault;
@@ -189,14 +190,18 @@ static inline void naive_settle(struct naive *n, struct naive_state *s, int g, i
     const struct plan_ring *ring = &n->p->ring[g];
     if (s->barrier[g][block][stage][side].pending == 0 && s->barrier[g][block][stage][side].bytes == 0) {
         s->barrier[g][block][stage][side].phase = !s->barrier[g][block][stage][side].phase;
+        s->barrier[g][block][stage][side].turns = (int8_t)(s->barrier[g][block][stage][side].turns + n->strict);
         s->barrier[g][block][stage][side].pending = (int8_t)(side ? ring->empty_arrivals : ring->full_arrivals);
     }
 }
 
-static inline bool naive_arrive(struct naive *n, struct naive_state *s, int g, int block, int stage, int side,
+static inline bool naive_arrive(struct naive *n, struct naive_state *s, int g, int block, int index, int side,
                                 int arrivals, int bytes)
 {
     bool alive = false;
+    int stage = index % n->p->ring[g].stages;
+    if (n->strict && s->barrier[g][block][stage][side].turns != index / n->p->ring[g].stages)
+        return naive_fault(n, "an arrival that counts for another turn");
     for (int t = 0; t < n->threads; t++)
         alive |= n->who[t].block == block && !s->thread[t].done;
     if (!alive)
@@ -359,7 +364,7 @@ static inline bool naive_release(struct naive *n, struct naive_state *s, int t)
                 return naive_fault(n, "released while it is read");
         for (int b = 0; b < n->cluster.blocks && n->who[t].lane == 0; b++)
             if (protocol_neighbours(n->p, &n->cluster, g, block) >> b & 1 &&
-                !naive_arrive(n, s, g, b, i % S, 1, protocol_arrivals(e), 0))
+                !naive_arrive(n, s, g, b, i, 1, protocol_arrivals(e), 0))
                 return false;
     }
     return true;
@@ -475,7 +480,8 @@ static inline bool naive_end(struct naive *n, struct naive_thread *q, int t)
     for (int r = 0; r < n->p->ring_count; r++) {
         for (int i = 0; i < NAIVE_STAGES; i++) {
             const struct naive_touch *u = &q->ring[r].touch[i];
-            if ((u->read >= 0 && !u->read_over) || (u->copy >= 0 && !u->copy_over) || (u->stored >= 0 && !u->store_over))
+            if ((u->read >= 0 && !u->read_over) || (u->copy >= 0 && !u->copy_over) ||
+                (u->stored >= 0 && !u->store_over))
                 return naive_fault(n, "ends with work in flight");
         }
         bool refilled = false;
@@ -553,18 +559,18 @@ static inline bool naive_step(struct naive *n, struct naive_state *s, int t)
                     return false;
             break;
         case PLAN_EXPECT:
-            goes_on = naive_arrive(n, s, g, block, q->ring[g].filled % S, 0, 1, e->count);
+            goes_on = naive_arrive(n, s, g, block, q->ring[g].filled, 0, 1, e->count);
             break;
         case PLAN_FILL:
             goes_on = naive_fill(n, s, t);
             break;
         case PLAN_ARRIVE: {
             int arrivals = protocol_arrivals_of_lane(role, e, n->who[t].lanes, n->who[t].lane);
-            int stage = q->ring[g].filled++ % S;
+            int index = q->ring[g].filled++;
             if (q->ring[g].filling != n->who[t].fills[g])
                 return naive_fault(n, "arrives before all is written");
             q->ring[g].filling = 0;
-            goes_on = arrivals == 0 || naive_arrive(n, s, g, block, stage, 0, arrivals, 0);
+            goes_on = arrivals == 0 || naive_arrive(n, s, g, block, index, 0, arrivals, 0);
             break;
         }
         case PLAN_READ:
@@ -728,10 +734,11 @@ static inline bool naive_land(struct naive *n, const struct naive_state *s, int 
 
 /* What goes wrong in some schedule, or NULL. *states receives how many were visited; with `most` above 0 it gives up
  * beyond so many, and *states is above it. */
-static inline const char *naive_explore_some(const struct plan *p, const struct protocol_trips *trips, size_t most,
-                                             size_t *states)
+static inline const char *naive_explore_some(const struct plan *p, const struct protocol_trips *trips, bool strict,
+                                             size_t most, size_t *states)
 {
-    struct naive n = {.p = p, .trips = trips, .cluster = protocol_cluster(p), .seen = calloc(NAIVE_TABLE, 8)};
+    struct naive n = {
+        .p = p, .trips = trips, .strict = strict, .cluster = protocol_cluster(p), .seen = calloc(NAIVE_TABLE, 8)};
     static struct naive_state start, s, to;
     assert_int_equal(protocol_code(p, &n.code), 0);
     n.most = most ? most : NAIVE_STATES;
@@ -782,7 +789,7 @@ static inline const char *naive_explore_some(const struct plan *p, const struct 
 
 static inline const char *naive_explore(const struct plan *p, const struct protocol_trips *trips, size_t *states)
 {
-    const char *fault = naive_explore_some(p, trips, 0, states);
+    const char *fault = naive_explore_some(p, trips, false, 0, states);
     assert_true(*states <= NAIVE_STATES);
     return fault;
 }

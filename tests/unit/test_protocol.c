@@ -355,7 +355,7 @@ static const struct planted planted[] = {
      "PROTOCOL-OVERWRITE", false},
     {"no release in the loop", SM90, no_release_in_loop, CONSUMER "stage 0, step 3 ab_wait_full", "PROTOCOL-RELEASE",
      false},
-    {"no release after the loop", SM90, no_release_after, CONSUMER "stage 1, step 8 ab_release", "PROTOCOL-RELEASE",
+    {"no release after the loop", SM90, no_release_after, CONSUMER "stage 0, step 8 ab_release", "PROTOCOL-RELEASE",
      false},
     {"no release at all", SM90, no_release, CONSUMER "stage 0, step 5 mma", "PROTOCOL-RELEASE", false},
     {"wrong phase of the producer", SM90, empty_phase, PRODUCER "stage 0, step 3 ab_wait_empty", "PROTOCOL-PHASE",

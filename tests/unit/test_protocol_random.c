@@ -1,0 +1,318 @@
+/* The protocol check against the brute-force exploration of protocol_naive.h, on random step lists: programs as a
+ * derivation would make them, with random stages, instances, orders and places, most of them with random damage.
+ *
+ *     test_protocol_random [ROUNDS [SEED]]
+ *
+ * Each list is run with random numbers of its loops by both. They must agree at the very numbers, but that the check
+ * may refuse what goes wrong at other numbers only: then longer loops must show it. And what the whole check passes
+ * must be clean at random numbers beyond those that it explores. */
+#include "protocol_programs.h"
+#include "protocol_naive.h"
+
+static uint32_t seed;
+
+static int draw(int below)
+{
+    seed = seed * 1664525u + 1013904223u;
+    return (int)((seed >> 12) % (uint32_t)below);
+}
+
+/* ---- programs --------------------------------------------------------------------------------------------------- */
+
+static bool attention(struct plan *p)
+{
+    struct attention a = {.k_stages = 1 + draw(3), .v_stages = 1 + draw(3), .consumers = 1 + (draw(3) == 0)};
+    a.q_stages = draw(3) == 0 ? 1 + draw(2) : 0;
+    a.ahead = draw(2);
+    a.masked = draw(4) == 0;
+    a.tiles = draw(2);
+    a.turns = a.consumers > 1 && draw(2);
+    a.guarded = draw(4) == 0;
+    a.heads = draw(5) == 0;
+    a.o_buffers = a.q_stages == 0 && draw(3) == 0 ? 1 + draw(2) : 0;
+    return program_attention(p, a);
+}
+
+static bool two_readers(struct plan *p)
+{
+    return program_readers(p, (struct readers){1 + draw(3), draw(2), 1 + draw(2), draw(2)});
+}
+
+static bool norm(struct plan *p)
+{
+    return program_norm(p, (struct norm){1 + draw(3), 1 + draw(2), 1 + (draw(4) == 0), draw(2)});
+}
+
+static bool convert(struct plan *p)
+{
+    if (draw(3) == 0)
+        return program_through_scratch(p, 1 + draw(3), draw(2));
+    struct convert a = {1 + draw(3), 1 + draw(3), 1 + (draw(4) == 0), 1 + (draw(4) == 0), draw(2), draw(2)};
+    return program_convert(p, a);
+}
+
+static bool in_turn(struct plan *p)
+{
+    return program_in_turn(p, (struct in_turn){1 + draw(3), 2 + (draw(4) == 0), draw(4) > 0, draw(2)});
+}
+
+static bool copies(struct plan *p)
+{
+    sample_gemm_sm80(p, 2 + draw(2), 1, draw(2));
+    return true;
+}
+
+static bool stores(struct plan *p)
+{
+    struct sample_gemm g = {.stages = 1 + draw(2), .consumers = 1, .d_stages = draw(3), .d_tiles = 2};
+    sample_gemm_sm90(p, g);
+    return true;
+}
+
+static const struct {
+    const char *name;
+    bool (*make)(struct plan *p); /* true where the program is right */
+} kinds[] = {{"attention", attention}, {"two readers", two_readers}, {"norm", norm},    {"convert", convert},
+             {"in turn", in_turn},     {"copies", copies},           {"stores", stores}};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+/* ---- damage ------------------------------------------------------------------------------------------------------ */
+
+static void move(struct plan_role *r, int from, int to)
+{
+    struct plan_step step = r->step[from];
+    memmove(r->step + from, r->step + from + 1, (size_t)(r->step_count - from - 1) * sizeof step);
+    memmove(r->step + to + 1, r->step + to, (size_t)(r->step_count - 1 - to) * sizeof step);
+    r->step[to] = step;
+}
+
+static const char *damage(struct plan *p)
+{
+    int role = draw(p->role_count);
+    struct plan_role *r = &p->role[role];
+    int at = draw(r->step_count), other = draw(r->step_count), kind = draw(18);
+    struct plan_step *s = &r->step[at];
+    if (protocol_is_flow(s->op) && kind < 6)
+        kind = 6 + draw(12);
+    switch (kind) {
+    case 0:
+    case 1:
+        sample_drop(p, role, at);
+        return "dropped";
+    case 2:
+        move(r, at, other);
+        return "moved";
+    case 3:
+    case 4:
+        if (at + 1 < r->step_count)
+            sample_swap(p, role, at, at + 1);
+        return "swapped";
+    case 5:
+        sample_insert(p, role, other, *s);
+        return "repeated";
+    case 6:
+    case 7:
+        s->count = s->count > 0 && draw(2) ? s->count - 1 : s->count + 1;
+        return "count";
+    case 8:
+        s->phase ^= 1;
+        return "phase";
+    case 9:
+        s->less = s->less > 0 && draw(2) ? s->less - 1 : s->less + 1;
+        return "less";
+    case 10:
+        s->back = s->back > 0 && draw(2) ? s->back - 1 : s->back + 1;
+        return "back";
+    case 11:
+        s->op = s->op == PLAN_BARRIER          ? PLAN_BARRIER_ARRIVE
+                : s->op == PLAN_BARRIER_ARRIVE ? PLAN_BARRIER
+                : s->op == PLAN_MMA_WAIT       ? PLAN_MMA_COMMIT
+                : s->op == PLAN_SKIP           ? PLAN_WAIT_FULL
+                                               : s->op;
+        return "operation";
+    case 12:
+        p->ring[draw(p->ring_count)].stages = 1 + draw(3);
+        return "stages";
+    case 13:
+        if (s->call && (s->op == PLAN_LOOP || s->op == PLAN_WHEN))
+            s->call = strcmp(s->call, "kv") == 0 ? "masked" : draw(2) ? "kv" : "k";
+        return "class";
+    case 14:
+        s->ring = draw(p->ring_count);
+        if (s->op == PLAN_FILL || s->op == PLAN_READ || s->op == PLAN_WRITE)
+            s->tensor = s->ring;
+        return "ring";
+    case 15: /* a loop ends, or begins, elsewhere */
+        for (int i = 0; i < r->step_count; i++)
+            if (protocol_is_flow(r->step[(at + i) % r->step_count].op)) {
+                move(r, (at + i) % r->step_count, other);
+                break;
+            }
+        return "loop moved";
+    case 16:
+        s->share = s->share ? 0 : s->share;
+        s->least = s->op == PLAN_LOOP ? draw(2) : 0;
+        return "share";
+    default:
+        s->place = s->place ? 1 + draw(p->place_count) : 0;
+        s->only = s->only ? 3 - s->only : 0;
+        return "place";
+    }
+}
+
+/* ---- comparing --------------------------------------------------------------------------------------------------- */
+
+static struct protocol_trips random_trips(const struct protocol_code *code, int most, int outer)
+{
+    struct protocol_trips trips = {.turns = 1 + draw(3)};
+    for (int n = 0; n < code->classes; n++)
+        for (int i = 0; i < trips.turns; i++)
+            trips.trip[n][i] = code->class[n].outer ? draw(outer + 1) : draw(most + 1);
+    return trips;
+}
+
+static void print_plan(const struct plan *p, const struct protocol_code *code, const struct protocol_trips *trips)
+{
+    plan_print_tables(p, false, stderr);
+    for (int n = 0; trips && n < code->classes; n++) {
+        fprintf(stderr, "%s:", code->class[n].name);
+        for (int i = 0; i < trips->turns; i++)
+            fprintf(stderr, " %d", trips->trip[n][i]);
+        fprintf(stderr, "\n");
+    }
+}
+
+static struct {
+    int rounds, by_text, clean, faulty, too_large, harmless, elsewhere, missed, alarms, holes, refused;
+    size_t states;
+} tally;
+
+static bool shown(void)
+{
+    return tally.missed + tally.alarms + tally.holes <= 3 || getenv("TW_TEST_VERBOSE");
+}
+
+/* Longer loops show what the check refuses. */
+static bool goes_wrong_elsewhere(const struct plan *p, const struct protocol_code *code)
+{
+    for (int i = 0; i < 12; i++) {
+        struct protocol_trips trips = random_trips(code, i < 6 ? 4 : 6, 3);
+        size_t states;
+        if (naive_explore_some(p, &trips, false, 60000, &states))
+            return true;
+    }
+    return false;
+}
+
+static void compare(const struct plan *p, const struct protocol_code *code, const char *what, bool good)
+{
+    for (int i = 0; i < 3; i++) {
+        struct protocol_trips trips = random_trips(code, 1 + i, 2);
+        struct diag_set diags = {0};
+        size_t states;
+        const char *naive = naive_explore_some(p, &trips, false, 30000, &states);
+        bool fast = protocol_run(p, code, &trips, &diags) > 0;
+        tally.states += states;
+        if (!naive && states > 30000) {
+            tally.too_large++;
+        } else if (fast == (naive != NULL)) {
+            tally.clean += !fast;
+            tally.faulty += fast;
+        } else if (fast && !good && naive_explore_some(p, &trips, true, 30000, &states)) {
+            tally.harmless++;
+        } else if (!fast || good || !goes_wrong_elsewhere(p, code)) {
+            tally.missed += !fast;
+            tally.alarms += fast;
+            if (shown()) {
+                print_error("%s: explored: %s; checked:\n", what, naive ? naive : "clean");
+                diag_print(&diags, stderr);
+                print_plan(p, code, &trips);
+            }
+        } else {
+            tally.elsewhere++;
+        }
+        diag_free(&diags);
+    }
+}
+
+/* What the whole check passes is clean at any numbers. */
+static void compare_cut_off(const struct plan *p, const struct protocol_code *code, const char *what, bool good)
+{
+    struct diag_set diags = {0};
+    bool passes = plan_check_protocol(p, &diags) == 0;
+    tally.refused += !passes;
+    if (good && !passes) {
+        print_error("%s is refused:\n", what);
+        diag_print(&diags, stderr);
+        print_plan(p, code, NULL);
+        tally.alarms++;
+    }
+    for (int i = 0; i < 20 && passes; i++) {
+        struct protocol_trips trips = random_trips(code, i < 10 ? 6 : 20, i < 10 ? 3 : 9);
+        if (protocol_run(p, code, &trips, &diags) == 0)
+            continue;
+        tally.holes++;
+        if (shown()) {
+            print_error("%s: passes, but at other numbers:\n", what);
+            diag_print(&diags, stderr);
+            print_plan(p, code, &trips);
+        }
+        break;
+    }
+    diag_free(&diags);
+}
+
+static int rounds = 300;
+
+static void test_random(void **state)
+{
+    (void)state;
+    for (int round = 0; round < rounds; round++) {
+        struct plan p;
+        struct diag_set diags = {0};
+        struct protocol_code code = {0};
+        char what[160];
+        uint32_t begun = seed;
+        int kind = draw(KINDS);
+        bool good = kinds[kind].make(&p);
+        int wounds = draw(5) == 0 ? 0 : 1 + (draw(4) == 0);
+        const char *last = good ? "good" : "bad";
+        good = good && wounds == 0;
+        for (int i = 0; i < wounds; i++)
+            last = damage(&p);
+        snprintf(what, sizeof what, "round %d, seed %u, %s, %s", round, begun, kinds[kind].name, last);
+        tally.rounds++;
+        if (protocol_check_program(&p, &diags) > 0 || protocol_check_counts(&p, &diags) > 0) {
+            tally.by_text++;
+            if (good) {
+                print_error("%s:\n", what);
+                diag_print(&diags, stderr);
+                tally.alarms++;
+            }
+        } else {
+            assert_int_equal(protocol_code(&p, &code), 0);
+            compare_cut_off(&p, &code, what, good);
+            compare(&p, &code, what, good);
+            protocol_code_free(&code);
+        }
+        diag_free(&diags);
+        plan_free(&p);
+    }
+    print_message(
+        "%d lists: %d refused by their text, %d by the exploration; at the same numbers %d clean and %d faulty "
+        "by both, %d faulty for the check and shown at other numbers, %d with arrivals for another turn that do "
+        "no harm, %d too large; %zu states\n",
+        tally.rounds, tally.by_text, tally.refused, tally.clean, tally.faulty, tally.elsewhere, tally.harmless,
+        tally.too_large, tally.states);
+    print_message("missed by the check: %d, false alarms: %d, wrong beyond the cut-off: %d\n", tally.missed,
+                  tally.alarms, tally.holes);
+    assert_int_equal(tally.missed + tally.alarms + tally.holes, 0);
+}
+
+int main(int count, char **argument)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_random)};
+    rounds = count > 1 ? atoi(argument[1]) : rounds;
+    seed = count > 2 ? (uint32_t)strtoul(argument[2], NULL, 10) : 1;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
