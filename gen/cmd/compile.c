@@ -12,7 +12,6 @@
 #include "emit/embed.h"
 #include "emit/fused.h"
 #include "emit/host.h"
-#include "program/program.h"
 #include "version.h"
 
 const char *const compile_with_word[COMPILE_WITH_COUNT] = {"nvrtc", "nvcc"};

@@ -6,40 +6,34 @@
 
 #include "emit/expr_cuda.h"
 
-__extension__ typedef __int128 wide;
-
 enum { LEVELS = 4, ROOTS = SPEC_MAX_RANK + 2 };
 
 /* The largest values that a dim and a tile's coordinate have: see the limits of emit/host_facts.c. */
-static const int64_t most_dim = INT32_MAX;
+static const double most_dim = INT32_MAX, unbounded = 0x1p1000;
 
+/* Exact up to 2^53, far beyond the 32 bits that they are compared with; 0 times unbounded is no matter there. */
 struct range {
-    int64_t low, high;
+    double low, high;
 };
 
 struct step_text {
     const struct plan *plan;
     const struct plan_step *step;
     struct range *range; /* by node of plan.fused */
+    bool row, column;    /* the leaves were spelled */
 };
 
 /* ---- ranges of integers: what fits 32 bits ------------------------------------------------------------------------ */
 
-static struct range clamp(wide low, wide high)
-{
-    const wide most = INT64_MAX;
-    return (struct range){low < -most ? -INT64_MAX : (int64_t)low, high > most ? INT64_MAX : (int64_t)high};
-}
-
 static struct range product(struct range a, struct range b)
 {
-    wide low = (wide)a.low * b.low, high = low;
-    const wide corner[3] = {(wide)a.low * b.high, (wide)a.high * b.low, (wide)a.high * b.high};
+    double low = a.low * b.low, high = low;
+    const double corner[3] = {a.low * b.high, a.high * b.low, a.high * b.high};
     for (int i = 0; i < 3; i++) {
         low = corner[i] < low ? corner[i] : low;
         high = corner[i] > high ? corner[i] : high;
     }
-    return clamp(low, high);
+    return (struct range){low, high};
 }
 
 static int most_extent(const struct plan *p, bool rows)
@@ -54,24 +48,31 @@ static int most_extent(const struct plan *p, bool rows)
 
 static struct range range_of(const struct step_text *s, const struct expr_node *n)
 {
-    const struct range all = {-INT64_MAX, INT64_MAX};
+    const struct range all = {-unbounded, unbounded};
     const struct plan *p = s->plan;
     struct range a = n->arg[0] >= 0 ? s->range[n->arg[0]] : all, b = n->arg[1] >= 0 ? s->range[n->arg[1]] : all;
     switch (n->op) {
     case EXPR_CONST_INT:
-        return (struct range){n->integer, n->integer};
+        return (struct range){(double)n->integer, (double)n->integer};
     case EXPR_SYMBOL:
+    case EXPR_AT:
         return (struct range){0, most_dim};
+    case EXPR_LOOP: {
+        const struct plan_loop *loop = &p->loop[n->integer];
+        int number = (int)(n - p->fused.node);
+        bool known = loop->from < number && loop->to < number;
+        return known ? (struct range){s->range[loop->from].low, s->range[loop->to].high - 1} : all;
+    }
     case EXPR_ROW:
         return (struct range){0, most_extent(p, true) - 1};
     case EXPR_COLUMN:
         return (struct range){0, most_extent(p, false) - 1};
     case EXPR_ADD:
-        return clamp((wide)a.low + b.low, (wide)a.high + b.high);
+        return (struct range){a.low + b.low, a.high + b.high};
     case EXPR_SUB:
-        return clamp((wide)a.low - b.high, (wide)a.high - b.low);
+        return (struct range){a.low - b.high, a.high - b.low};
     case EXPR_NEG:
-        return clamp(-(wide)a.high, -(wide)a.low);
+        return (struct range){-a.high, -a.low};
     case EXPR_MUL:
         return product(a, b);
     case EXPR_MIN:
@@ -125,20 +126,22 @@ static int vector_level(void *context, const struct expr_node *n)
     return n->op == EXPR_COLUMN ? 2 : leaf_level(context, n);
 }
 
+/* An index only where a thread holds several. */
 static void add_tile(const struct plan *p, const struct plan_place *place, struct emit_text *out)
 {
     const struct plan_layout *l = &p->layout[plan_number(place->layout)];
+    bool rows = place->rows > l->down, vectors = place->cols > l->across * l->vector;
     if (place->packed)
         text_format(out, "%s_element(", tw_dtype_name(place->dtype));
     text_string(out, place->name);
     if (place->turns)
         text_string(out, "[turn]");
-    if (place->rows > 1)
+    if (rows)
         text_string(out, "[i]");
-    if (place->cols > 1)
+    if (vectors)
         text_string(out, "[j]");
     if (place->packed)
-        text_string(out, ", e)");
+        text_string(out, l->vector > 1 ? ", e)" : ", 0)");
     else if (place->cols > 1 && l->vector > 1)
         text_string(out, "[e]");
 }
@@ -159,8 +162,10 @@ static void add_tensor(const struct plan *p, const struct expr_node *n, const ch
 
 static void leaf(void *context, const struct expr_node *n, const char *const *at, struct emit_text *out)
 {
-    const struct step_text *s = context;
+    struct step_text *s = context;
     const struct plan *p = s->plan;
+    s->row = s->row || n->op == EXPR_ROW;
+    s->column = s->column || n->op == EXPR_COLUMN;
     switch (n->op) {
     case EXPR_ROW:
         text_string(out, "row");
@@ -193,6 +198,8 @@ static void leaf(void *context, const struct expr_node *n, const char *const *at
 
 static void vector_leaf(void *context, const struct expr_node *n, const char *const *at, struct emit_text *out)
 {
+    struct step_text *s = context;
+    s->column = s->column || n->op == EXPR_COLUMN;
     if (n->op == EXPR_COLUMN)
         text_string(out, "column");
     else
@@ -302,10 +309,14 @@ int emit_place_step(lua_State *L)
         set_integer(L, "base_level", has ? level[taken] : 0);
         set_bool(L, "row", at[d].row);
         set_bool(L, "column", at[d].column);
+        s.row = s.row || at[d].row;
+        s.column = s.column || at[d].column;
         taken += has;
         lua_rawseti(L, -2, d + 1);
     }
     lua_setfield(L, -2, "coordinate");
+    set_bool(L, "row", s.row);
+    set_bool(L, "column", s.column);
     if (s.step->inside) {
         set_text(L, "inside", result[coordinates]);
         set_integer(L, "inside_level", level[coordinates]);

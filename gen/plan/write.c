@@ -324,6 +324,8 @@ static void step_details(const struct plan *p, const struct sink *s, const struc
             integer(s, number[i].key, number[i].value);
     if (step->kept)
         boolean(s, "kept", true);
+    if (step->once)
+        boolean(s, "once", true);
     if (step->reduction) {
         text(s, "reduction", reduction_word[step->reduction]);
         boolean(s, "over_rows", step->over_rows);

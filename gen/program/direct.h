@@ -19,6 +19,7 @@ struct direct_op {
     int turned;   /* those of them that are operands of transposed vectors */
     int place;    /* plan_some: where its tile is now */
     int loop;     /* LOOP: plan_some(index into plan.loop) */
+    bool plain;   /* LOOP: nothing within a turn makes threads wait for each other */
     int part;     /* REDUCE whose loop's end completes it: plan_some(place of what this thread has) */
     bool vector;  /* a tile of one row or column that is transposed: rows are columns to whoever reads it */
     bool aside;   /* LOAD or STORE of one row that is another operation's column: moved as a column */
@@ -31,11 +32,10 @@ struct direct {
     struct plan_role *role;
     struct direct_op *op;
     int vector, threads;
-    bool *whole;  /* by symbol: `vector` divides it, as launches check */
     int barrier;  /* plan_some(the block's), once there is one */
     int depth;    /* loops around the step in hand */
     int *memo, *stamp, stamps;
-    int reads;    /* places read or written: names made unique */
+    int *kept;    /* by operation: plan_some(place) of a load whose tiles stay for later loops */
     bool swapped; /* ROW and COLUMN change places in what is imported */
     int layout;   /* of the step in hand; -1: any */
     const struct program_tile *tile; /* whose coordinates INDEX leaves are */
@@ -62,12 +62,18 @@ int direct_layout_of(const struct direct *d, int rows, int cols);
 /* The node of plan.fused for a node of the program as the operations' places are now; -1 out of memory. */
 int direct_value(struct direct *d, int node);
 
-/* The same for a coordinate, written so that row or column is its last term; for a condition, so that it compares row
- * or column with a bound within the tile of rows x cols. -1 out of memory. */
-int direct_coordinate(struct direct *d, int node);
-int direct_condition(struct direct *d, int node, int rows, int cols);
+/* A coordinate (of plan.fused) written so that row or column is its last term. A condition of the program, written so
+ * that it compares row or column with what is the same for all threads. -1 out of memory. */
+int direct_last(struct direct *d, int made);
+int direct_condition(struct direct *d, int node);
+
+/* Whether the value is 0 wherever the tile does not hold, as what loads give there is. */
+bool direct_zero_outside(const struct direct *d, int node, const struct program_tile *tile);
 
 /* ---- direct_keep.c ----------------------------------------------------------------------------------------------- */
+
+/* Whether the body is without other loops and without reductions that its end does not complete. */
+bool direct_is_plain(const struct direct *d, int loop);
 
 /* Turns of the loop whose loads stay in registers for the loops behind it that load the same: 0, or how many. `load`
  * receives the operations, at most `most`; *all says that there are never more turns. A later loop of the same group
@@ -76,6 +82,9 @@ struct direct_keep {
     int turns, first, load[8], load_count;
     bool all;
 };
-int direct_keep(struct direct *d, int loop, struct direct_keep *keep);
+void direct_keep(struct direct *d, int loop, struct direct_keep *keep);
+
+/* The place that holds what the load of a later loop would load; 0: none. `kept` is by operation. */
+int direct_kept(struct direct *d, const struct direct_keep *keep, const int *kept, int load);
 
 #endif

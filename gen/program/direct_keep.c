@@ -6,15 +6,15 @@
  * the program does not write, in loops whose threads do not wait for each other within a turn. */
 #include "program/direct.h"
 
-enum { KEEP_REGISTERS = 64, KEEP_TURNS = 8 };
+/* Registers of a thread for tiles that stay. Elements that move alone need conditions of their own: fewer of them. */
+enum { KEEP_VECTORS = 64, KEEP_ELEMENTS = 32, KEEP_TURNS = 8 };
 
 static bool same_range(const struct direct *d, int a, int b)
 {
     return d->op[a].loop && d->op[a].loop == d->op[b].loop;
 }
 
-/* What a body may not hold: other loops, and reductions that its end does not complete. */
-static bool is_plain(const struct direct *d, int loop)
+bool direct_is_plain(const struct direct *d, int loop)
 {
     for (int i = loop + 1; i < d->program->op[loop].end; i++) {
         enum program_kind kind = d->program->op[i].kind;
@@ -90,13 +90,13 @@ static int first_of(const struct direct *d, int loop)
     return -1;
 }
 
-int direct_keep(struct direct *d, int loop, struct direct_keep *keep)
+void direct_keep(struct direct *d, int loop, struct direct_keep *keep)
 {
     const struct program *p = d->program;
     int before = first_of(d, loop), first = before < 0 ? loop : before;
     *keep = (struct direct_keep){.first = first};
-    if (p->op[loop].depth || p->op[loop].list >= 0 || !is_plain(d, loop) || !is_plain(d, first))
-        return 0;
+    if (p->op[loop].depth || p->op[loop].list >= 0 || !d->op[loop].plain || !d->op[first].plain)
+        return;
     int registers = 0;
     for (int i = first + 1; i < p->op[first].end; i++) {
         bool again = false;
@@ -104,15 +104,16 @@ int direct_keep(struct direct *d, int loop, struct direct_keep *keep)
             continue;
         for (int l = first + 1; l < p->op_count; l++)
             for (int o = l + 1; p->op[l].kind == PROGRAM_LOOP && same_range(d, first, l) && o < p->op[l].end; o++)
-                again = again || (is_plain(d, l) && same_tile(d, i, o));
+                again = again || (same_tile(d, i, o));
         if (again && keep->load_count < 8) {
             keep->load[keep->load_count++] = i;
             registers += registers_of(d, i);
         }
     }
     if (!keep->load_count || !registers)
-        return 0;
-    keep->turns = KEEP_REGISTERS / registers < KEEP_TURNS ? KEEP_REGISTERS / registers : KEEP_TURNS;
+        return;
+    int most = (d->vector > 1 ? KEEP_VECTORS : KEEP_ELEMENTS) / registers;
+    keep->turns = most < KEEP_TURNS ? most : KEEP_TURNS;
     const struct plan_loop *l = &d->plan->loop[plan_number(d->op[loop].loop)];
     int64_t from, to;
     if (expr_is_int(&d->plan->fused, l->from, &from) && expr_is_int(&d->plan->fused, l->to, &to)) {
@@ -120,5 +121,12 @@ int direct_keep(struct direct *d, int loop, struct direct_keep *keep)
         keep->all = trips <= keep->turns;
         keep->turns = keep->all ? (int)trips : keep->turns;
     }
+}
+
+int direct_kept(struct direct *d, const struct direct_keep *keep, const int *kept, int load)
+{
+    for (int i = 0; i < keep->load_count; i++)
+        if (kept[keep->load[i]] && same_tile(d, keep->load[i], load))
+            return kept[keep->load[i]];
     return 0;
 }

@@ -119,7 +119,7 @@ static int64_t multiple(const struct multiples *m, int node)
     }
     case EXPR_LOOP: {
         const struct program_op *loop = &m->program->op[n->integer];
-        return loop->list >= 0 ? 1 : gcd(multiple(m, loop->from), loop->step);
+        return loop->list >= 0 ? 1 : gcd(multiple(m, loop->from), multiple(m, loop->step));
     }
     case EXPR_ADD:
     case EXPR_SUB:

@@ -129,10 +129,9 @@ static int without(struct expr_graph *g, int node, enum expr_op op)
     return rest < 0 ? -1 : expr_binary(g, n.op, rest, other);
 }
 
-int direct_coordinate(struct direct *d, int node)
+int direct_last(struct direct *d, int made)
 {
     struct expr_graph *g = &d->plan->fused;
-    int made = direct_value(d, node);
     for (enum expr_op op = EXPR_ROW; made >= 0 && op <= EXPR_COLUMN; op++) {
         int rest = depends(g, made, op) ? without(g, made, op) : -1;
         if (rest >= 0 && !depends(g, rest, EXPR_ROW) && !depends(g, rest, EXPR_COLUMN)) {
@@ -143,28 +142,21 @@ int direct_coordinate(struct direct *d, int node)
     return made;
 }
 
-/* leaf + rest < bound as leaf < b with b within 0..extent; >= likewise. */
-static int compare(struct direct *d, const struct expr_node *n, enum expr_op op, int extent)
+/* leaf + rest < bound as leaf < bound - rest: the same for all threads, and within the range of sizes. */
+static int compare(struct direct *d, const struct expr_node *n, enum expr_op op)
 {
     struct expr_graph *g = &d->plan->fused;
     int rest = without(g, n->arg[0], op), bound = rest < 0 ? -1 : expr_binary(g, EXPR_SUB, n->arg[1], rest);
-    if (rest < 0)
-        return rest;
-    if (n->op == EXPR_LE || n->op == EXPR_GT)
-        bound = bound < 0 ? -1 : expr_binary(g, EXPR_ADD, bound, expr_int(g, 1));
-    bound = bound < 0 ? -1 : expr_binary(g, EXPR_MIN, bound, expr_int(g, extent));
-    bound = bound < 0 ? -1 : expr_binary(g, EXPR_MAX, bound, expr_int(g, 0));
-    int last = leaf(d, op, EXPR_INT, 0);
-    bool below = n->op == EXPR_LT || n->op == EXPR_LE;
-    return bound < 0 || last < 0 ? -1 : expr_binary(g, below ? EXPR_LT : EXPR_GE, last, bound);
+    int last = bound < 0 ? -1 : leaf(d, op, EXPR_INT, 0);
+    return last < 0 ? -1 : expr_binary(g, n->op, last, bound);
 }
 
-static int tidy(struct direct *d, int node, int rows, int cols)
+static int tidy(struct direct *d, int node)
 {
     struct expr_graph *g = &d->plan->fused;
     const struct expr_node n = g->node[node];
     if (n.op == EXPR_AND) {
-        int a = tidy(d, n.arg[0], rows, cols), b = a < 0 ? -1 : tidy(d, n.arg[1], rows, cols);
+        int a = tidy(d, n.arg[0]), b = a < 0 ? -1 : tidy(d, n.arg[1]);
         return b < 0 ? -1 : expr_binary(g, EXPR_AND, a, b);
     }
     if (n.op != EXPR_LT && n.op != EXPR_LE && n.op != EXPR_GT && n.op != EXPR_GE)
@@ -175,14 +167,40 @@ static int tidy(struct direct *d, int node, int rows, int cols)
         if (!integers || !depends(g, n.arg[0], op) || depends(g, n.arg[1], op) || depends(g, n.arg[1], other) ||
             depends(g, n.arg[0], other))
             continue;
-        int made = compare(d, &n, op, op == EXPR_ROW ? rows : cols);
+        int made = compare(d, &n, op);
         return made >= 0 ? made : node;
     }
     return node;
 }
 
-int direct_condition(struct direct *d, int node, int rows, int cols)
+int direct_condition(struct direct *d, int node)
 {
     int made = direct_value(d, node);
-    return made < 0 ? made : tidy(d, made, rows, cols);
+    return made < 0 ? made : tidy(d, made);
+}
+
+/* ---- what is zero outside of the tensors --------------------------------------------------------------------------- */
+
+bool direct_zero_outside(const struct direct *d, int node, const struct program_tile *tile)
+{
+    const struct expr_graph *g = d->program->graph;
+    const struct expr_node *n = &g->node[node];
+    switch (n->op) {
+    case EXPR_TILE: {
+        const struct program_op *o = &d->program->op[n->integer];
+        return o->kind == PROGRAM_LOAD && o->tile.rows == tile->rows && o->tile.columns == tile->columns &&
+               (tile->valid_row < 0 || o->tile.valid_row == tile->valid_row) &&
+               (tile->valid_column < 0 || o->tile.valid_column == tile->valid_column);
+    }
+    case EXPR_ADD:
+    case EXPR_SUB:
+    case EXPR_MUL: /* of two zeros: 0 times infinity is none */
+        return direct_zero_outside(d, n->arg[0], tile) && direct_zero_outside(d, n->arg[1], tile);
+    case EXPR_NEG:
+    case EXPR_ABS:
+    case EXPR_CAST:
+        return direct_zero_outside(d, n->arg[0], tile);
+    default:
+        return false;
+    }
 }

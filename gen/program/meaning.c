@@ -5,6 +5,8 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "program/reference.h"
+
 /* The operands of one operation, ready to be evaluated. */
 struct operands {
     struct meaning_tape arg[3];
@@ -107,9 +109,9 @@ static int prepare_operation(struct meaning *m, int number, int *map)
     for (int i = 0; i < 3 && !status; i++)
         if (op->arg[i].node >= 0 && op->arg[i].rows > 0)
             status = prepare(m, &to->arg[i], &op->arg[i], -1, map);
-    int rank = op->tensor >= 0 ? m->state.kernel->tensor[op->tensor].rank : 0;
+    int from = op->list >= 0 ? op->list : op->tensor, rank = from >= 0 ? m->state.kernel->tensor[from].rank : 0;
     for (int d = 0; d < rank && !status; d++) {
-        bool addressed = !((op->kind == PROGRAM_GATHER || op->kind == PROGRAM_SCATTER_ADD) && d == op->gathered);
+        bool addressed = !(op->list >= 0 && d + 1 == rank) && !((op->kind == PROGRAM_GATHER || op->kind == PROGRAM_SCATTER_ADD) && d == op->gathered);
         if (addressed && op->at[d].start >= 0)
             status = prepare(m, &to->start[d], NULL, op->at[d].start, map);
         if (!status && addressed && op->at[d].limit >= 0)
@@ -140,14 +142,6 @@ static int prepare_operation(struct meaning *m, int number, int *map)
     return status;
 }
 
-static bool adds(const struct program *p, int tensor)
-{
-    for (int i = 0; i < p->op_count; i++)
-        if ((p->op[i].kind == PROGRAM_STORE_ADD || p->op[i].kind == PROGRAM_SCATTER_ADD) && p->op[i].tensor == tensor)
-            return true;
-    return false;
-}
-
 static int prepare_output(struct meaning *m, int tensor)
 {
     const struct program_data *data = m->state.data;
@@ -159,7 +153,7 @@ static int prepare_output(struct meaning *m, int tensor)
                                    .count = 1};
     for (int d = 0; d < m->state.kernel->tensor[tensor].rank; d++)
         out->count *= data->extent[tensor][d];
-    if (!adds(m->p, tensor))
+    if (!program_adds_to(m->p, tensor))
         return 0;
     out->sum = allocate(m, sizeof *out->sum * (size_t)out->count);
     for (int64_t i = 0; out->sum && i < out->count; i++) {
@@ -555,24 +549,47 @@ static void swap(struct meaning_cells *a, struct meaning_cells *b)
 
 static int run_operations(struct meaning *m, int from, int to);
 
+/* The entries of a list: the last dim of its tensor at the place that the loop names. */
+static int find_list(struct meaning *m, const struct program_op *op, struct operands *o, const double **list,
+                     int64_t *entries)
+{
+    int rank = m->state.kernel->tensor[op->list].rank;
+    const int64_t *extent = m->state.data->extent[op->list];
+    int64_t offset = 0;
+    for (int d = 0; d + 1 < rank; d++) {
+        int64_t at;
+        int status = number(m, op, &o->start[d], &at);
+        if (status)
+            return status;
+        if (at < 0 || at >= extent[d])
+            return fault(m, op, "coordinate %lld of dim %d is outside of the list %s, whose extent is %lld there",
+                         (long long)at, d + 1, tensor_name(m, op->list), (long long)extent[d]);
+        offset = offset * extent[d] + at;
+    }
+    *entries = extent[rank - 1];
+    *list = m->state.data->tensor[op->list] + offset * *entries;
+    return 0;
+}
+
 static int run_loop(struct meaning *m, int number_of_loop)
 {
     const struct program_op *op = &m->p->op[number_of_loop], *end = &m->p->op[op->end];
     struct operands *o = &m->operands[number_of_loop];
     int first = number_of_loop + 1; /* its PARAMs stand there, in order */
-    int64_t from, to, entries = 1;
+    int64_t from, to, entries = 0;
+    const double *list = NULL;
     int status = number(m, op, &o->from, &from);
     if (!status)
         status = number(m, op, &o->to, &to);
     for (int i = 0; i < op->carried && !status; i++)
         status = carry(m, op, &o->value[i], first + i, &m->state.result[first + i]);
-    for (int d = 0; op->list >= 0 && d < m->state.kernel->tensor[op->list].rank; d++)
-        entries *= m->state.data->extent[op->list][d];
+    if (op->list >= 0 && !status)
+        status = find_list(m, op, o, &list, &entries);
     for (int64_t i = from; !status && i < to; i += o->step) {
-        if (op->list >= 0 && (i < 0 || i >= entries))
+        if (list && (i < 0 || i >= entries))
             return fault(m, op, "entry %lld is outside of the list %s, which has %lld", (long long)i,
                          tensor_name(m, op->list), (long long)entries);
-        m->state.loop[number_of_loop] = op->list >= 0 ? (int64_t)m->state.data->tensor[op->list][i] : i;
+        m->state.loop[number_of_loop] = list ? (int64_t)list[i] : i;
         status = run_operations(m, first + op->carried, op->end);
         for (int k = 0; k < op->carried && !status; k++)
             status = carry(m, end, &m->operands[op->end].value[k], first + k, &m->spare[first + k]);
@@ -627,8 +644,7 @@ static int run_operations(struct meaning *m, int from, int to)
  * --------------------------------------------------------------------------------------------------------------------
  */
 
-/* Steps along an axis; -1 where the extent overflows. */
-static int64_t steps_of(const struct program *p, int axis, const int64_t *symbol)
+int64_t meaning_steps(const struct program *p, int axis, const int64_t *symbol)
 {
     const struct program_axis *a = &p->axis[axis];
     int64_t extent, tile = a->tile > 0 ? a->tile : 1;
@@ -644,7 +660,7 @@ int64_t program_items(const struct program *p, const int64_t *symbol)
     int64_t items = 1;
     bool none = false;
     for (int i = 0; i < p->axis_count; i++) {
-        int64_t steps = steps_of(p, i, symbol);
+        int64_t steps = meaning_steps(p, i, symbol);
         if (steps < 0 || __builtin_mul_overflow(items, steps ? steps : 1, &items))
             return -1;
         none = none || steps == 0;
@@ -719,7 +735,7 @@ int program_evaluate(const struct program *p, const struct spec_kernel *kernel, 
     int64_t done = 0;
     int status = prepare_all(&m);
     for (int a = 0; a < p->axis_count && !status; a++) {
-        int64_t steps = steps_of(p, a, data->symbol);
+        int64_t steps = meaning_steps(p, a, data->symbol);
         if (steps < 0) {
             if (error)
                 *error = (struct program_error){p->loc, "the number of work items overflows"};

@@ -165,6 +165,12 @@ void meaning_tape_free(struct meaning_tape *tape);
 void meaning_start(struct meaning_tape *tape, const struct meaning_state *state, struct meaning_part *part);
 bool meaning_next(struct meaning_tape *tape, const struct meaning_state *state, struct meaning_part *part);
 
+/* ---- items (meaning.c) ----------------------------------------------------------------------------------------------
+ */
+
+/* Steps along an axis, 1 where no items run along it; -1 where the extent overflows. */
+int64_t meaning_steps(const struct program *p, int axis, const int64_t *symbol);
+
 /* ---- tensors (meaning_memory.c)
  * ---------------------------------------------------------------------------------------- */
 

@@ -468,6 +468,11 @@ static void naive_operations(struct naive *s, int from, int to)
             const struct program_op *end = &s->p->op[op->end];
             int64_t first = naive_number(s, op->from), last = naive_number(s, op->to), step = naive_number(s, op->step);
             struct naive_value *next[PROGRAM_MAX_CARRIED];
+            int64_t base = 0;
+            for (int d = 0; op->list >= 0 && d < s->kernel->tensor[op->list].rank; d++) {
+                bool last_dim = d + 1 == s->kernel->tensor[op->list].rank;
+                base = base * s->data->extent[op->list][d] + (last_dim ? 0 : naive_number(s, op->at[d].start));
+            }
             for (int c = 0; c < op->carried; c++) {
                 const struct program_tile *tile = &s->p->op[i + 1 + c].tile;
                 naive_copy(s, &op->value[c], tile, s->result[i + 1 + c]);
@@ -475,7 +480,7 @@ static void naive_operations(struct naive *s, int from, int to)
                 assert_non_null(next[c]);
             }
             for (int64_t x = first; x < last; x += step) {
-                s->loop[i] = op->list >= 0 ? (int64_t)s->data->tensor[op->list][x] : x;
+                s->loop[i] = op->list >= 0 ? (int64_t)s->data->tensor[op->list][base + x] : x;
                 naive_operations(s, i + 1 + op->carried, op->end);
                 for (int c = 0; c < op->carried; c++)
                     naive_copy(s, &end->value[c], &s->p->op[i + 1 + c].tile, next[c]);

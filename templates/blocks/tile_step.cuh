@@ -1,0 +1,163 @@
+//@ -- One step over a tile's elements, each thread its own: load, store, set, fold, or the writing half of a transpose.
+//@ -- `text` are the step's statements by level: once, for each row, for each vector, for each element.
+//@ param step table
+//@ param text table
+//@ param place table
+//@ param tensor table
+//@ param layout table
+//@ param offset int
+//@ local n, call = step.layout, step.call
+//@ local rows, vectors = step.rows // layout.down, step.cols // (layout.across * layout.vector)
+//@ local vector = step.cols > 1 and layout.vector or 1
+//@ local level0, level1, level2, level3 = text.at[1], text.at[2], text.at[3], text.at[4]
+//@ local columns, moves = step.cols > 1, call == "load" or call == "store"
+//@ local inside = has(text, "inside") and text.inside or "true"
+//@ local value = has(text, "value") and text.value or ""
+//@ -- Where in memory: what is the same for all threads, for a row, for a vector.
+//@ local dtype, from, at_row, at_column = "", "", "", ""
+//@ if moves then
+//@     dtype = tensor.dtype
+//@     from = "args." .. tensor.name
+//@     for d, c in ipairs(text.coordinate) do
+//@         local stride = d < tensor.rank and " * args." .. tensor.name .. "_stride" .. d - 1 or ""
+//@         if c.base ~= "0" then
+//@             local term = " + " .. c.base .. stride
+//@             if c.base_level == 0 then from = from .. term
+//@             elseif c.base_level == 1 then at_row = at_row .. term
+//@             else at_column = at_column .. term end
+//@         end
+//@         if c.row then at_row = at_row .. " + row" .. stride end
+//@         if c.column then at_column = at_column .. " + column" .. stride end
+//@     end
+//@     -- A tile of one row or column is held by many threads; one of them stores it.
+//@     local one = {}
+//@     if call == "store" and step.rows == 1 and layout.down > 1 then one[#one + 1] = "row" .. n .. " == 0" end
+//@     if call == "store" and step.cols == 1 and layout.across > 1 then one[#one + 1] = "column" .. n .. " == 0" end
+//@     for _, condition in ipairs(one) do
+//@         inside = inside == "true" and condition or inside .. " && " .. condition
+//@     end
+//@ end
+//@ local const, pointer = call == "load" and "const " or "", moves and ctype(dtype) or ""
+//@ local held = ""
+//@ if call ~= "store" and call ~= "turn" then
+//@     held = place.name .. (place.turns > 0 and "[turn]" or "")
+//@     if place.rows // layout.down > 1 then held = held .. "[i]" end
+//@     if place.cols // (layout.across * layout.vector) > 1 then held = held .. "[j]" end
+//@     if not place.packed and place.cols > 1 and layout.vector > 1 then held = held .. "[e]" end
+//@ end
+//@ local own = moves and at_row ~= ""
+//@ local head = call == "turn" and "transpose" or call
+//@ local subject = moves and tensor.name or call == "turn" and "" or place.name
+// ${head} ${subject}
+{
+    ${level0}
+//@ if moves then
+    ${const}${pointer} *const first = ${from};
+//@ end
+//@ if rows > 1 then
+    #pragma unroll
+    for (int i = 0; i < ${rows}; ++i) {
+//@     deeper()
+//@ end
+//@ local spread = layout.down > 1 and " + i * " .. layout.down or " + i"
+//@ if (text.row or call == "turn") and rows > 1 then
+    const int row = row${n}${spread};
+//@ elseif (text.row or call == "turn") then
+    const int row = row${n};
+//@ end
+    ${level1}
+//@ if own then
+    ${const}${pointer} *const from = first${at_row};
+//@ end
+//@ local start = own and "from" or "first"
+//@ if not columns then
+//@     if call == "load" then
+    ${held} = ${inside} ? element_${dtype}(*(${start}${at_column})) : 0;
+//@     elseif call == "store" then
+    if (${inside})
+        *(${start}${at_column}) = to_${dtype}(${value});
+//@     elseif call == "set" then
+    ${held} = ${value};
+//@     elseif call == "fold" then
+//@         local name = step.reduction
+    ${held} = fold_${name}(${held}, ${value});
+//@     end
+//@ else
+//@     if vectors > 1 then
+    #pragma unroll
+    for (int j = 0; j < ${vectors}; ++j) {
+//@         deeper()
+//@     end
+//@     local apart = layout.across * layout.vector
+//@     if (text.column or call == "turn") and vectors > 1 then
+    const int column = column${n} + j * ${apart};
+//@     elseif text.column or call == "turn" then
+    const int column = column${n};
+//@     end
+    ${level2}
+//@     if call == "load" then
+//@         local once = has(step, "once") and "_once" or ""
+    ${held} = ${dtype}_load${once}(${start}${at_column}, ${inside});
+//@     else
+//@         local name = call == "store" and dtype or place.dtype
+//@         local type = (name == "bf16" or name == "fp16" or name == "fp32") and "float" or "i64"
+//@         local whole = call == "store" or call == "turn"
+//@         if whole and vector > 1 then
+    ${type} part[${vector}];
+//@         end
+//@         local folds = call == "fold" and inside ~= "true"
+//@         if folds then
+    if (${inside}) {
+//@             deeper()
+//@         end
+//@         if vector > 1 then
+    #pragma unroll
+    for (int e = 0; e < ${vector}; ++e) {
+//@             deeper()
+//@         end
+    ${level3}
+//@         if whole and vector > 1 then
+    part[e] = ${value};
+//@         elseif whole then
+    const ${type} part[1] = {${value}};
+//@         elseif call == "set" then
+    ${held} = ${value};
+//@         else
+//@             local name = step.reduction
+    ${held} = fold_${name}(${held}, ${value});
+//@         end
+//@         if vector > 1 then
+//@             shallower()
+    }
+//@         end
+//@         if folds then
+//@             shallower()
+    }
+//@         end
+//@         if call == "store" and inside ~= "true" then
+    if (${inside})
+        ${dtype}_store(${start}${at_column}, ${dtype}_join(part));
+//@         elseif call == "store" then
+    ${dtype}_store(${start}${at_column}, ${dtype}_join(part));
+//@         elseif call == "turn" and vector > 1 then
+//@             local kind, type = place.dtype, ctype(place.dtype)
+//@             local chunks, swap = step.cols // vector, 1
+//@             while swap < 8 and chunks % (2 * swap) == 0 do swap = 2 * swap end
+//@             local cols = step.cols
+    ${type} *const to = (${type} *)(shared_memory + ${offset}) + row * ${cols};
+    *(${kind}_vector *)(to + (column / ${vector} ^ row / ${vector} % ${swap}) * ${vector}) = ${kind}_join(part);
+//@         elseif call == "turn" then
+//@             local kind, type, pitch = place.dtype, ctype(place.dtype), step.cols + 1
+    ((${type} *)(shared_memory + ${offset}))[row * ${pitch} + column] = to_${kind}(part[0]);
+//@         end
+//@     end
+//@     if vectors > 1 then
+//@         shallower()
+    }
+//@     end
+//@ end
+//@ if rows > 1 then
+//@     shallower()
+    }
+//@ end
+}
