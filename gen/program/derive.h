@@ -87,6 +87,9 @@ struct derive {
     int flights, groups; /* in flight; issued so far */
     struct derive_held held[DERIVE_MAX_HELD];
     int helds;
+    bool *inside;           /* by node: a condition that holds in the turns that derive_turns_inside counts */
+    bool unmasked;          /* such turns are walked */
+    bool *done;             /* by operation: made before its place in this turn */
     int around;             /* the LOOP that is walked */
     unsigned taken;         /* rings taken in this body, as bits */
 };
@@ -100,6 +103,12 @@ void derive_close(struct derive *d);
  * are set. 0, 1, 3. */
 int derive_steps(struct derive *d);
 
+/* ---- derive_turns.c */
+
+/* Sets `inside`, and *turns to plan_some(node of plan.fused): from the first turn on so many need none of those
+ * conditions; 0 where there is none. The loop's first value and step are in the Plan. 0 or 3. */
+int derive_turns_inside(struct derive *d, int loop, int *turns);
+
 /* ---- derive_pass.c: the parts of the walk that arithmetic is made of. Each returns 0, 1 or 3 if nothing else is said. */
 
 int derive_emit(struct derive *d, struct plan_role *role, struct plan_step step);
@@ -112,6 +121,10 @@ int derive_home_of(const struct derive *d, int node); /* 0: it has none */
 /* It is there now, and nothing else is. */
 int derive_own(struct derive *d, int place, int node);
 int derive_place_of(const struct derive *d, int node); /* plan_some(place) where the value is now; 0: nowhere */
+
+/* True where `root`, as far as it is not in places yet, needs the value `what` other than through `via`. 0 or 3 in
+ * *status. */
+bool derive_needs(struct derive *d, int root, int what, int via, int *status);
 
 /* A new home for a node: rows (columns 1), or a fragment. plan_some(place), 0 out of memory. */
 int derive_new_place(struct derive *d, int node, const char *name, int columns);

@@ -143,6 +143,9 @@ static int build(struct build *b, int node)
         b->status = derive_refuse(d, b->op,
                            "it needs a tile whose registers were given to another by then; use the tile before");
         return -1;
+    } else if (d->unmasked && d->inside[node]) {
+        const struct expr_node yes = {.op = EXPR_CONST_INT, .type = EXPR_PRED, .arg = {-1, -1, -1}, .integer = 1};
+        result = expr_add(g, &yes);
     } else if (n.op == EXPR_LOOP) {
         bool shifted = b->shift && n.integer == d->around;
         n.integer = d->loop[n.integer];
@@ -321,20 +324,20 @@ static bool needs(const struct derive *d, int root, int what, int via, bool *see
     return false;
 }
 
-/* Operations from `op` on, in its body, take the value `what` other than through `via`. */
+bool derive_needs(struct derive *d, int root, int what, int via, int *status)
+{
+    bool *seen = plan_alloc(d->work.l->plan, sizeof *seen * (size_t)(d->work.graph.count + 1));
+    if (!seen)
+        *status = 3;
+    return !seen || needs(d, root, what, via, seen);
+}
+
+/* Operations from `op` on take the value `what` other than through `via`. */
 static bool is_needed(struct derive *d, int op, int what, int via, int *status)
 {
-    for (int u = 0; u < d->use_count; u++) {
-        if (d->use[u].op < op)
-            continue;
-        bool *seen = plan_alloc(d->work.l->plan, sizeof *seen * (size_t)(d->work.graph.count + 1));
-        if (!seen) {
-            *status = 3;
+    for (int u = 0; u < d->use_count; u++)
+        if (d->use[u].op >= op && !d->done[d->use[u].op] && derive_needs(d, d->use[u].root, what, via, status))
             return true;
-        }
-        if (needs(d, d->use[u].root, what, via, seen))
-            return true;
-    }
     return false;
 }
 

@@ -173,32 +173,6 @@ static bool starts_from_zero(const struct derive *d, int op)
     return false;
 }
 
-static int dot(struct derive *d, int op)
-{
-    struct derive_dot *k = &d->dot[op];
-    int c = d->work.op[op].arg[2];
-    enum plan_start start = PLAN_FROM_ZERO;
-    int status = k->load[0] < 0 ? pack(d, op) : 0;
-    if (!status && d->before == op) {
-        unsigned taken = d->taken;
-        d->taken &= ~d->ahead_rings;
-        d->around = d->work.op[op].parent;
-        status = issue(d, d->ahead, PLAN_FROM_ZERO, d->ahead_shift);
-        d->taken = taken;
-    }
-    if (!status && c >= 0) {
-        start = starts_from_zero(d, op) ? PLAN_FROM_ZERO_FIRST : PLAN_FROM_SUM;
-        status = derive_prepare(d, op, c);
-        status = status ? status : derive_evaluate(d, op, c, k->place);
-    } else if (!status) {
-        /* The result replaces what an earlier group still writes or others still read. */
-        status = derive_land(d, k->place);
-    }
-    return status ? status : issue(d, op, start, 0);
-}
-
-/* ---- other operations -------------------------------------------------------------------------------------------- */
-
 static int reduce(struct derive *d, int op)
 {
     const struct work_op *k = &d->work.op[op];
@@ -217,6 +191,46 @@ static int reduce(struct derive *d, int op)
                                                  .call = "reduce"});
     return status ? status : derive_own(d, place, k->leaf);
 }
+
+/* The next turn's dot. Reductions of what lies in its accumulator by now are made before. */
+static int issue_ahead(struct derive *d, int op)
+{
+    int loop = d->work.op[op].parent, end = d->work.program->op[loop].end, status = 0;
+    int place = d->dot[d->ahead].place, value = d->owner[plan_number(place)];
+    for (int i = op + 1; i < end && !status && value >= 0; i++)
+        if (d->work.program->op[i].kind == PROGRAM_REDUCE && d->work.op[i].parent == loop && !d->done[i] &&
+            derive_needs(d, d->work.op[i].arg[0], value, -1, &status)) {
+            d->done[i] = true;
+            status = status ? status : reduce(d, i);
+        }
+    unsigned taken = d->taken;
+    d->taken &= ~d->ahead_rings;
+    status = status ? status : derive_land(d, place);
+    status = status ? status : issue(d, d->ahead, PLAN_FROM_ZERO, d->ahead_shift);
+    d->taken = taken;
+    return status;
+}
+
+static int dot(struct derive *d, int op)
+{
+    struct derive_dot *k = &d->dot[op];
+    int c = d->work.op[op].arg[2];
+    enum plan_start start = PLAN_FROM_ZERO;
+    int status = k->load[0] < 0 ? pack(d, op) : 0;
+    if (!status && d->before == op)
+        status = issue_ahead(d, op);
+    if (!status && c >= 0) {
+        start = starts_from_zero(d, op) ? PLAN_FROM_ZERO_FIRST : PLAN_FROM_SUM;
+        status = derive_prepare(d, op, c);
+        status = status ? status : derive_evaluate(d, op, c, k->place);
+    } else if (!status) {
+        /* The result replaces what an earlier group still writes or others still read. */
+        status = derive_land(d, k->place);
+    }
+    return status ? status : issue(d, op, start, 0);
+}
+
+/* ---- other operations -------------------------------------------------------------------------------------------- */
 
 /* The part of a store behind its arithmetic: 64 rows and a box's columns at a time. */
 static int store_staged(struct derive *d, int op, int expression)
@@ -320,7 +334,7 @@ static void forget(struct derive *d, int loop)
             const struct program_op *op = &d->work.program->op[o];
             bool within = o > loop && o < d->work.program->op[loop].end;
             if (d->work.op[o].leaf == d->owner[i] &&
-                (!within || (op->kind == PROGRAM_PARAM && op->loop == loop)))
+                (!within || o == d->ahead || (op->kind == PROGRAM_PARAM && op->loop == loop)))
                 kept = true;
         }
         if (!kept)
@@ -357,7 +371,8 @@ static void grow_old(struct derive *d, int loop)
     for (int i = 0; i < d->flights; i++)
         d->flight[i].old = true;
     for (int i = 0; i < d->helds; i++)
-        d->held[i].old = d->held[i].old || d->ring[d->held[i].ring].parent == loop;
+        d->held[i].old = d->held[i].old || (d->ring[d->held[i].ring].parent == loop &&
+                                            !(d->ahead >= 0 && d->ahead_rings >> d->held[i].ring & 1));
 }
 
 /* The loop runs as often for every item. */
@@ -428,16 +443,15 @@ static int both(struct derive *d, struct plan_step step)
     return status ? status : derive_emit(d, d->consumer, step);
 }
 
-/* The loop's variable and how often it turns. */
-static int loop_step(struct derive *d, int loop)
+/* The loop's variable, and how often it turns: plan_some(node). 0: *status says why. */
+static int range_of(struct derive *d, int loop, int *status)
 {
     struct plan *p = d->work.l->plan;
     struct expr_graph *g = &p->fused;
-    const struct program_op *l = &d->work.program->op[loop];
-    int status = 0, from = derive_built(d, loop, d->work.op[loop].from, 0, &status),
-        to = derive_built(d, loop, d->work.op[loop].to, 0, &status);
-    if (status)
-        return status;
+    int from = derive_built(d, loop, d->work.op[loop].from, 0, status),
+        to = derive_built(d, loop, d->work.op[loop].to, 0, status);
+    if (*status)
+        return 0;
     struct plan_loop *known = &p->loop[d->loop[loop]];
     known->from = plan_number(from);
     known->to = plan_number(to);
@@ -446,52 +460,175 @@ static int loop_step(struct derive *d, int loop)
         span = expr_binary(g, EXPR_MAX, span, expr_int(g, 0));
     int turns = expr_ceil_div(g, span, expr_int(g, known->step));
     if (turns < 0)
-        return 3;
-    return both(d, (struct plan_step){.op = PLAN_LOOP,
-                                      .ring = -1,
-                                      .tensor = -1,
-                                      .node = plan_some(turns),
-                                      .loop = plan_some(d->loop[loop]),
-                                      .call = plan_text(p, "%s", l->name ? l->name : known->name)});
+        *status = 3;
+    return plan_some(turns);
 }
 
-static int loop(struct derive *d, int number)
+/* Turns of the loop up to number `turns`, from where the one before it stopped. */
+static int turns_until(struct derive *d, int loop, const char *name, int turns)
 {
-    int status = take_for(d, number), around = d->around;
-    status = status ? status : first_values(d, number);
-    if (status)
-        return status;
-    int known = d->owner_count;
+    int status = both(d, (struct plan_step){.op = PLAN_LOOP,
+                                            .ring = -1,
+                                            .tensor = -1,
+                                            .node = turns,
+                                            .loop = plan_some(d->loop[loop]),
+                                            .call = name});
+    status = status ? status : turn(d, loop);
+    grow_old(d, loop);
+    return status ? status : both(d, (struct plan_step){.op = PLAN_END, .ring = -1, .tensor = -1});
+}
+
+static int find_named(const struct derive *d, const char *name)
+{
+    for (int i = 0; name && i < d->work.program->op_count; i++)
+        if (d->work.program->op[i].name && strcmp(d->work.program->op[i].name, name) == 0)
+            return i;
+    return -1;
+}
+
+/* The dot of the loop that `ahead` names, if it can be moved. 0 or 1. */
+static int find_ahead(struct derive *d, int loop)
+{
+    const struct spec_kernel *k = d->work.l->kernel;
+    const struct program *p = d->work.program;
+    d->ahead = d->before = -1;
+    for (int i = 0; i < k->ahead_count; i++) {
+        int op = find_named(d, k->ahead[i].name), before = find_named(d, k->ahead[i].before);
+        if (op < 0 || d->work.op[op].parent != loop)
+            continue;
+        for (int o = op + 1; o < p->op[loop].end && !k->ahead[i].before && before < 0; o++)
+            before = p->op[o].kind == PROGRAM_DOT && d->work.op[o].parent == loop ? o : -1;
+        bool dots = p->op[op].kind == PROGRAM_DOT && before > op && p->op[before].kind == PROGRAM_DOT &&
+                    d->work.op[before].parent == loop;
+        if (!dots || k->ahead[i].turns != 1 || d->ahead >= 0)
+            return program_refuse(d->work.l, k->ahead[i].loc, "PROGRAM-AHEAD",
+                                  "one dot of a loop is issued one turn ahead, before a dot that follows it; write "
+                                  "ahead = { %s = { turns = 1, before = \"NAME\" } }",
+                                  k->ahead[i].name);
+        d->ahead_rings = 0;
+        for (int o = 0; o < 2; o++) {
+            int r = d->dot[op].load[o] >= 0 ? ring_of(d, d->dot[op].load[o]) : -1;
+            if (r < 0 || (d->ring[r].parent == loop && d->ring[r].users > 1) || d->work.op[op].arg[2] >= 0)
+                return program_refuse(d->work.l, k->ahead[i].loc, "PROGRAM-AHEAD",
+                                      "%s is a sum, or has a computed operand or one that another dot reads too, and "
+                                      "cannot be issued a turn ahead; name a dot of tiles that are loaded for it",
+                                      k->ahead[i].name);
+            if (d->ring[r].parent == loop)
+                d->ahead_rings |= 1u << r;
+        }
+        d->ahead = op;
+        d->before = before;
+        d->ahead_shift = d->work.l->plan->loop[d->loop[loop]].step;
+    }
+    return 0;
+}
+
+/* Groups that a turn finds behind the first turn's dot, for a first turn that has none: empty ones. */
+static int empty_groups(struct derive *d, const struct derive_flight *steady, int count)
+{
+    int status = 0;
+    bool behind = false;
+    for (int i = 0; i < count && !status; i++) {
+        if (behind)
+            status = derive_emit(
+                d, d->consumer,
+                (struct plan_step){.op = PLAN_MMA_COMMIT, .ring = -1, .tensor = -1, .call = "mma_commit"});
+        behind = behind || steady[i].dot == d->ahead;
+    }
+    return status;
+}
+
+/* The turns of a loop, as many loops as their bodies differ, and what is peeled off. */
+static int turns(struct derive *d, int number, const char *name, int count, int inside)
+{
+    struct expr_graph *g = &d->work.l->plan->fused;
+    int known = d->owner_count, status = 0;
     bool dry = d->dry;
-    int *owner = plan_alloc(d->work.l->plan, sizeof *owner * (size_t)(d->owner_count + 1));
+    struct derive_flight flight[DERIVE_MAX_FLIGHTS];
+    struct derive_held held[DERIVE_MAX_HELD];
+    int flights = d->flights, helds = d->helds;
+    int *owner = plan_alloc(d->work.l->plan, sizeof *owner * (size_t)(known + 1));
     if (!owner)
         return 3;
     if (known)
         memcpy(owner, d->owner, sizeof *owner * (size_t)known);
+    memcpy(flight, d->flight, sizeof flight);
+    memcpy(held, d->held, sizeof held);
 
     d->dry = true;
+    if (d->ahead >= 0)
+        status = issue(d, d->ahead, PLAN_FROM_ZERO, 0);
     for (int i = 0; i < 2 && !status; i++) { /* the second time with what the first leaves in flight */
         status = turn(d, number);
         grow_old(d, number);
     }
     d->dry = dry;
-    int flights = d->flights, helds = d->helds;
-    if (status)
-        return status;
-
-    status = loop_step(d, number);
     for (int i = 0; i < d->owner_count; i++)
         d->owner[i] = i < known ? owner[i] : -1;
+    const struct derive steady = *d;
+    if (!status && d->ahead >= 0) {
+        memcpy(d->flight, flight, sizeof flight);
+        memcpy(d->held, held, sizeof held);
+        d->flights = flights;
+        d->helds = helds;
+        d->taken &= ~d->ahead_rings;
+        status = issue(d, d->ahead, PLAN_FROM_ZERO, 0);
+        status = status ? status : empty_groups(d, steady.flight, steady.flights);
+        memcpy(d->flight, steady.flight, sizeof flight);
+        memcpy(d->held, steady.held, sizeof held);
+        d->flights = steady.flights;
+        d->helds = steady.helds;
+        count = plan_some(expr_binary(g, EXPR_SUB, plan_number(count), expr_int(g, 1)));
+        inside = inside ? plan_some(expr_binary(g, EXPR_MIN, plan_number(inside), plan_number(count))) : 0;
+    }
     d->around = number;
-    status = status ? status : turn(d, number);
-    grow_old(d, number);
-    if (!status && (d->flights != flights || d->helds != helds))
+    if (!status && inside) {
+        d->unmasked = true;
+        status = turns_until(d, number, plan_text(d->work.l->plan, "%s_inside", name), inside);
+        d->unmasked = false;
+    }
+    status = status ? status : turns_until(d, number, name, count);
+    if (!status && (d->flights != steady.flights || d->helds != steady.helds))
         status = derive_refuse(d, number, "what is in flight at the end of a turn differs from turn to turn");
-    status = status ? status : both(d, (struct plan_step){.op = PLAN_END, .ring = -1, .tensor = -1});
+    if (!status && d->ahead >= 0) {
+        d->before = -1;
+        status = turn(d, number);
+    }
+    return status;
+}
+
+static int loop(struct derive *d, int number)
+{
+    const struct program_op *l = &d->work.program->op[number];
+    int status = take_for(d, number), around = d->around, inside = 0;
+    status = status ? status : first_values(d, number);
+    int count = status ? 0 : range_of(d, number, &status);
+    status = status ? status : derive_turns_inside(d, number, &inside);
+    status = status ? status : find_ahead(d, number);
+    const char *name = plan_text(d->work.l->plan, "%s", l->name ? l->name : "loop");
+    if (status || !name)
+        return status ? status : 3;
+    struct expr_graph *g = &d->work.l->plan->fused;
+    if (inside)
+        inside = plan_some(expr_binary(g, EXPR_MIN, plan_number(inside), plan_number(count)));
+    bool peeled = d->ahead >= 0;
+    if (peeled)
+        status = both(d, (struct plan_step){.op = PLAN_WHEN,
+                                            .ring = -1,
+                                            .tensor = -1,
+                                            .node = count,
+                                            .call = plan_text(d->work.l->plan, "%s_any", name)});
+    status = status ? status : turns(d, number, name, count, inside);
     d->around = around;
+    d->ahead = d->before = -1;
     for (int i = 0; i < d->helds; i++)
         if (d->ring[d->held[i].ring].inner == number)
             d->held[i].uses = 0;
+    if (peeled) {
+        if (!status && d->flights)
+            status = derive_wait(d, d->flights - 1);
+        status = status ? status : both(d, (struct plan_step){.op = PLAN_END, .ring = -1, .tensor = -1});
+    }
     return status ? status : derive_release(d);
 }
 
@@ -505,7 +642,8 @@ static int body(struct derive *d, int first, int end)
             status = d->ahead == i ? 0 : dot(d, i);
             break;
         case PROGRAM_REDUCE:
-            status = reduce(d, i);
+            status = d->done[i] ? 0 : reduce(d, i);
+            d->done[i] = false;
             break;
         case PROGRAM_STORE:
             status = store(d, i);

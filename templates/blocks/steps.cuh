@@ -21,10 +21,10 @@
 //@ end
 //@ -- The variables of the loops right inside of the one that begins at `first`.
 //@ local function variables(first)
-//@     local depth, seen, turned = 0, {}, false
+//@     local around, seen, turned, loops = {}, {}, false, 0
 //@     for i = first + 1, ended(first) - 1 do
 //@         local step = role.step[i]
-//@         if step.op == "loop" and depth == 0 and has(step, "loop") then
+//@         if step.op == "loop" and loops == 0 and has(step, "loop") then
 //@             local loop = model.loop[step.loop + 1]
 //@             local range = fragment_uniform("t" .. i .. "_", loop.from, step.node)
 //@             local statements, from, turns, name = range.at, range[1], range[2], step.call
@@ -36,8 +36,13 @@
     const int ${name}_turns = (int)(${turns});
 //@             turned = true
 //@         end
-//@         if step.op == "loop" then depth = depth + 1 end
-//@         if step.op == "end" then depth = depth - 1 end
+//@         if step.op == "loop" or step.op == "when" then
+//@             around[#around + 1] = step.op
+//@             if step.op == "loop" then loops = loops + 1 end
+//@         elseif step.op == "end" then
+//@             if around[#around] == "loop" then loops = loops - 1 end
+//@             around[#around] = nil
+//@         end
 //@     end
 //@     if turned then
     int turn = 0;
@@ -238,6 +243,12 @@ for (int chunk = 0; chunk < ${step.count}; ++chunk) {
     const int block = chunk / ${across}, first_pair = chunk % ${across} * ${pairs};
 //@         deeper()
 //@         for j = i, ended(i) do if role.step[j].op == "write" then part(role.step[j], j) end end
+//@     elseif op == "when" then
+//@         local range = fragment_uniform("w" .. i .. "_", step.node)
+//@         local statements, turns = range.at, range[1]
+${statements}
+if (${turns} > ${step.count}) {
+//@         deeper()
 //@     elseif op == "end" then
 //@         shallower()
 }
