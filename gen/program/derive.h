@@ -14,11 +14,11 @@
  * WAITS. Each dot is a group of its own. Before the first touch of registers that a group writes or reads stands a wait
  * with the number of groups that were issued behind it. A group that nobody waited for during the turn behind its own is
  * waited for at that turn's end. A stage is released behind the wait that covers its last dot. What is in flight where a
- * turn begins must be what is in flight where it ends: a turn is walked twice, first to find that, then for its steps.
+ * turn begins must be what is in flight where it ends: a turn is walked before, to find that.
  *
- * LOOKING AHEAD. `ahead` moves a dot of the next turn before another dot of this one: the first turn's stands before the
- * loop, the last turn is peeled. An empty group before the loop stands for each group that the first turn would find
- * behind others.
+ * LOOKING AHEAD. `ahead` moves a dot of the next turn before another dot of this one. The loop in the text then begins
+ * there: before it stand the first turn's dot and the rest of its beginning, behind it the last turn's end. So nothing
+ * is in flight where the text loops, which ptxas asks for where a group's result is read.
  */
 #ifndef TW_GEN_PROGRAM_DERIVE_H
 #define TW_GEN_PROGRAM_DERIVE_H
@@ -74,6 +74,7 @@ struct derive {
     bool dry;               /* no steps are written */
     int ahead, before;      /* the dot that is moved into the turn before, and the one that it stands before; -1: none */
     int ahead_shift;        /* from one turn's loop variable to the next's */
+    int shift;              /* of the turn that is walked beyond the loop's variable */
     unsigned ahead_rings;   /* rings that it alone reads, as bits */
     int *home;              /* by node of the work graph: plan_some(place) that it has whenever it has one */
     int home_count;

@@ -126,6 +126,20 @@ static int build_quotient(struct build *b, const struct expr_node *n)
     return expr_binary(g, EXPR_MUL, dividend, expr_binary(g, EXPR_DIV, expr_real(g, 1.0), divisor));
 }
 
+/* The part that remains of a choice or a conjunction whose condition is known to hold; -1: it is no such node. */
+static int without_condition(const struct expr_graph *g, const struct expr_node *n)
+{
+    for (int i = 0; i < 2; i++) {
+        const struct expr_node *c = n->arg[i] >= 0 ? &g->node[n->arg[i]] : NULL;
+        bool holds = c && c->op == EXPR_CONST_INT && c->type == EXPR_PRED && c->integer;
+        if (holds && n->op == EXPR_SELECT && i == 0)
+            return n->arg[1];
+        if (holds && n->op == EXPR_AND)
+            return n->arg[1 - i];
+    }
+    return -1;
+}
+
 static int build(struct build *b, int node)
 {
     struct derive *d = b->d;
@@ -164,7 +178,8 @@ static int build(struct build *b, int node)
     } else {
         for (int i = 0; i < 3; i++)
             n.arg[i] = build(b, n.arg[i]);
-        result = b->status ? -1 : expr_add(g, &n);
+        result = b->status ? -1 : without_condition(g, &n);
+        result = b->status || result >= 0 ? result : expr_add(g, &n);
     }
     if (result < 0 && !b->status)
         b->status = 3;
@@ -175,7 +190,7 @@ static int build(struct build *b, int node)
 /* plan_some(node of plan.fused) for a node of the work graph with what is in places now. 0: *status says why. */
 int derive_built(struct derive *d, int op, int node, int shift, int *status)
 {
-    struct build b = {.d = d, .shift = shift, .op = op, .status = *status};
+    struct build b = {.d = d, .shift = shift + d->shift, .op = op, .status = *status};
     b.memo = plan_alloc(d->work.l->plan, sizeof *b.memo * (size_t)(d->work.graph.count + 1));
     if (!b.memo)
         b.status = 3;

@@ -192,45 +192,28 @@ static int reduce(struct derive *d, int op)
     return status ? status : derive_own(d, place, k->leaf);
 }
 
-/* The next turn's dot. Reductions of what lies in its accumulator by now are made before. */
-static int issue_ahead(struct derive *d, int op)
-{
-    int loop = d->work.op[op].parent, end = d->work.program->op[loop].end, status = 0;
-    int place = d->dot[d->ahead].place, value = d->owner[plan_number(place)];
-    for (int i = op + 1; i < end && !status && value >= 0; i++)
-        if (d->work.program->op[i].kind == PROGRAM_REDUCE && d->work.op[i].parent == loop && !d->done[i] &&
-            derive_needs(d, d->work.op[i].arg[0], value, -1, &status)) {
-            d->done[i] = true;
-            status = status ? status : reduce(d, i);
-        }
-    unsigned taken = d->taken;
-    d->taken &= ~d->ahead_rings;
-    status = status ? status : derive_land(d, place);
-    status = status ? status : issue(d, d->ahead, PLAN_FROM_ZERO, d->ahead_shift);
-    d->taken = taken;
-    return status;
-}
-
-static int dot(struct derive *d, int op)
+/* A dot's operand and what it adds to, then the dot. */
+static int finish_dot(struct derive *d, int op)
 {
     struct derive_dot *k = &d->dot[op];
-    int c = d->work.op[op].arg[2];
+    int c = d->work.op[op].arg[2], status;
     enum plan_start start = PLAN_FROM_ZERO;
-    int status = k->load[0] < 0 ? pack(d, op) : 0;
-    if (!status && d->before == op)
-        status = issue_ahead(d, op);
-    if (!status && c >= 0) {
+    if (c >= 0) {
         start = starts_from_zero(d, op) ? PLAN_FROM_ZERO_FIRST : PLAN_FROM_SUM;
         status = derive_prepare(d, op, c);
         status = status ? status : derive_evaluate(d, op, c, k->place);
-    } else if (!status) {
+    } else {
         /* The result replaces what an earlier group still writes or others still read. */
         status = derive_land(d, k->place);
     }
     return status ? status : issue(d, op, start, 0);
 }
 
-/* ---- other operations -------------------------------------------------------------------------------------------- */
+static int dot(struct derive *d, int op)
+{
+    int status = d->dot[op].load[0] < 0 ? pack(d, op) : 0;
+    return status ? status : finish_dot(d, op);
+}
 
 /* The part of a store behind its arithmetic: 64 rows and a box's columns at a time. */
 static int store_staged(struct derive *d, int op, int expression)
@@ -344,26 +327,59 @@ static void forget(struct derive *d, int loop)
 
 /* ---- loops ------------------------------------------------------------------------------------------------------- */
 
-/* One turn of the loop, up to and with its END. What is old by then is waited for. */
-static int turn(struct derive *d, int loop)
+/* The end of a turn: what it carries on. What is old by then is waited for. */
+static int end_turn(struct derive *d, int loop)
 {
-    int end = d->work.program->op[loop].end;
-    unsigned outer = d->taken;
-    d->taken = d->ahead >= 0 ? outer | d->ahead_rings : outer;
-    for (int r = 0; r < d->ring_count; r++)
-        if (d->ring[r].parent == loop && !(d->ahead >= 0 && d->ahead_rings >> r & 1))
-            d->taken &= ~(1u << r);
-    d->around = loop;
-    int status = body(d, loop + 1, end);
-    status = status ? status : carry_on(d, end);
+    int status = carry_on(d, d->work.program->op[loop].end);
     for (int i = d->flights - 1; i >= 0 && !status; i--)
         if (d->flight[i].old) {
             status = derive_wait(d, i);
             break;
         }
     forget(d, loop);
-    d->taken = outer;
+    for (int r = 0; r < d->ring_count; r++)
+        if (d->ring[r].parent == loop)
+            d->taken &= ~(1u << r);
     return status;
+}
+
+static int turn(struct derive *d, int loop)
+{
+    int status = body(d, loop + 1, d->work.program->op[loop].end);
+    return status ? status : end_turn(d, loop);
+}
+
+/* Of a loop that looks ahead, a turn up to the dot that the next turn's goes before. Reductions of what lies in the
+ * latter's accumulator by then are made, too. */
+static int begin_turn(struct derive *d, int loop, int shift)
+{
+    int end = d->work.program->op[loop].end;
+    d->shift = shift;
+    int status = body(d, loop + 1, d->before), value = d->owner[plan_number(d->dot[d->ahead].place)];
+    for (int i = d->before + 1; i < end && !status && value >= 0; i++)
+        if (d->work.program->op[i].kind == PROGRAM_REDUCE && d->work.op[i].parent == loop &&
+            derive_needs(d, d->work.op[i].arg[0], value, -1, &status)) {
+            d->done[i] = true;
+            status = status ? status : reduce(d, i);
+        }
+    if (!status && d->dot[d->before].load[0] < 0)
+        status = pack(d, d->before);
+    d->shift = 0;
+    return status;
+}
+
+/* The rest of it, with the next turn's dot unless it is the last. */
+static int rest_of_turn(struct derive *d, int loop, bool last)
+{
+    int status = 0;
+    if (!last) {
+        status = derive_land(d, d->dot[d->ahead].place);
+        d->taken &= ~d->ahead_rings;
+        status = status ? status : issue(d, d->ahead, PLAN_FROM_ZERO, d->ahead_shift);
+    }
+    status = status ? status : finish_dot(d, d->before);
+    status = status ? status : body(d, d->before + 1, d->work.program->op[loop].end);
+    return status ? status : end_turn(d, loop);
 }
 
 static void grow_old(struct derive *d, int loop)
@@ -371,8 +387,7 @@ static void grow_old(struct derive *d, int loop)
     for (int i = 0; i < d->flights; i++)
         d->flight[i].old = true;
     for (int i = 0; i < d->helds; i++)
-        d->held[i].old = d->held[i].old || (d->ring[d->held[i].ring].parent == loop &&
-                                            !(d->ahead >= 0 && d->ahead_rings >> d->held[i].ring & 1));
+        d->held[i].old = d->held[i].old || d->ring[d->held[i].ring].parent == loop;
 }
 
 /* The loop runs as often for every item. */
@@ -464,6 +479,15 @@ static int range_of(struct derive *d, int loop, int *status)
     return plan_some(turns);
 }
 
+/* What the loop in the text repeats: a turn, or the rest of one and the beginning of the next. */
+static int repeat(struct derive *d, int loop)
+{
+    int status = d->ahead < 0 ? turn(d, loop) : rest_of_turn(d, loop, false);
+    status = status || d->ahead < 0 ? status : begin_turn(d, loop, d->ahead_shift);
+    grow_old(d, loop);
+    return status;
+}
+
 /* Turns of the loop up to number `turns`, from where the one before it stopped. */
 static int turns_until(struct derive *d, int loop, const char *name, int turns)
 {
@@ -473,8 +497,7 @@ static int turns_until(struct derive *d, int loop, const char *name, int turns)
                                             .node = turns,
                                             .loop = plan_some(d->loop[loop]),
                                             .call = name});
-    status = status ? status : turn(d, loop);
-    grow_old(d, loop);
+    status = status ? status : repeat(d, loop);
     return status ? status : both(d, (struct plan_step){.op = PLAN_END, .ring = -1, .tensor = -1});
 }
 
@@ -523,78 +546,48 @@ static int find_ahead(struct derive *d, int loop)
     return 0;
 }
 
-/* Groups that a turn finds behind the first turn's dot, for a first turn that has none: empty ones. */
-static int empty_groups(struct derive *d, const struct derive_flight *steady, int count)
+/* One turn less, which is peeled off. */
+static int one_less(struct expr_graph *g, int turns)
 {
-    int status = 0;
-    bool behind = false;
-    for (int i = 0; i < count && !status; i++) {
-        if (behind)
-            status = derive_emit(
-                d, d->consumer,
-                (struct plan_step){.op = PLAN_MMA_COMMIT, .ring = -1, .tensor = -1, .call = "mma_commit"});
-        behind = behind || steady[i].dot == d->ahead;
-    }
-    return status;
+    return plan_some(expr_binary(g, EXPR_SUB, plan_number(turns), expr_int(g, 1)));
 }
 
-/* The turns of a loop, as many loops as their bodies differ, and what is peeled off. */
+/* The turns of a loop, as many loops as their bodies differ, and what is peeled off. `count`, `inside`: turns in all, and
+ * those that need no masks. */
 static int turns(struct derive *d, int number, const char *name, int count, int inside)
 {
     struct expr_graph *g = &d->work.l->plan->fused;
-    int known = d->owner_count, status = 0;
+    int status = 0;
+    d->around = number;
+    if (d->ahead >= 0) {
+        status = issue(d, d->ahead, PLAN_FROM_ZERO, 0);
+        status = status ? status : begin_turn(d, number, 0);
+        count = one_less(g, count);
+        inside = inside ? one_less(g, inside) : 0;
+    }
+    int known = d->owner_count;
     bool dry = d->dry;
-    struct derive_flight flight[DERIVE_MAX_FLIGHTS];
-    struct derive_held held[DERIVE_MAX_HELD];
-    int flights = d->flights, helds = d->helds;
     int *owner = plan_alloc(d->work.l->plan, sizeof *owner * (size_t)(known + 1));
-    if (!owner)
-        return 3;
+    if (status || !owner)
+        return status ? status : 3;
     if (known)
         memcpy(owner, d->owner, sizeof *owner * (size_t)known);
-    memcpy(flight, d->flight, sizeof flight);
-    memcpy(held, d->held, sizeof held);
-
     d->dry = true;
-    if (d->ahead >= 0)
-        status = issue(d, d->ahead, PLAN_FROM_ZERO, 0);
-    for (int i = 0; i < 2 && !status; i++) { /* the second time with what the first leaves in flight */
-        status = turn(d, number);
-        grow_old(d, number);
-    }
+    for (int i = 0; i < 2 && !status; i++) /* the second time with what the first leaves in flight */
+        status = repeat(d, number);
     d->dry = dry;
     for (int i = 0; i < d->owner_count; i++)
         d->owner[i] = i < known ? owner[i] : -1;
-    const struct derive steady = *d;
-    if (!status && d->ahead >= 0) {
-        memcpy(d->flight, flight, sizeof flight);
-        memcpy(d->held, held, sizeof held);
-        d->flights = flights;
-        d->helds = helds;
-        d->taken &= ~d->ahead_rings;
-        status = issue(d, d->ahead, PLAN_FROM_ZERO, 0);
-        status = status ? status : empty_groups(d, steady.flight, steady.flights);
-        memcpy(d->flight, steady.flight, sizeof flight);
-        memcpy(d->held, steady.held, sizeof held);
-        d->flights = steady.flights;
-        d->helds = steady.helds;
-        count = plan_some(expr_binary(g, EXPR_SUB, plan_number(count), expr_int(g, 1)));
-        inside = inside ? plan_some(expr_binary(g, EXPR_MIN, plan_number(inside), plan_number(count))) : 0;
-    }
-    d->around = number;
+    int flights = d->flights, helds = d->helds;
     if (!status && inside) {
         d->unmasked = true;
         status = turns_until(d, number, plan_text(d->work.l->plan, "%s_inside", name), inside);
         d->unmasked = false;
     }
     status = status ? status : turns_until(d, number, name, count);
-    if (!status && (d->flights != steady.flights || d->helds != steady.helds))
+    if (!status && (d->flights != flights || d->helds != helds))
         status = derive_refuse(d, number, "what is in flight at the end of a turn differs from turn to turn");
-    if (!status && d->ahead >= 0) {
-        d->before = -1;
-        status = turn(d, number);
-    }
-    return status;
+    return status || d->ahead < 0 ? status : rest_of_turn(d, number, true);
 }
 
 static int loop(struct derive *d, int number)
@@ -621,14 +614,14 @@ static int loop(struct derive *d, int number)
     status = status ? status : turns(d, number, name, count, inside);
     d->around = around;
     d->ahead = d->before = -1;
-    for (int i = 0; i < d->helds; i++)
-        if (d->ring[d->held[i].ring].inner == number)
-            d->held[i].uses = 0;
     if (peeled) {
         if (!status && d->flights)
             status = derive_wait(d, d->flights - 1);
         status = status ? status : both(d, (struct plan_step){.op = PLAN_END, .ring = -1, .tensor = -1});
     }
+    for (int i = 0; i < d->helds; i++)
+        if (d->ring[d->held[i].ring].inner == number)
+            d->held[i].uses = 0;
     return status ? status : derive_release(d);
 }
 

@@ -57,14 +57,15 @@ local function with(fields)
   return fields
 end
 
-kernel "attention_full" (with {
+local kernels = {}
+kernels.attention_full = kernel "attention_full" (with {
   K = tensor { B, H, S, D, dtype = "bf16", axes = "b h s d" }, V = tensor { B, H, S, D, dtype = "bf16", axes = "b h s d" },
   program = function(t, at, tile) attention(t, at, { q = tile.q, kv = tile.s }, at.h, nil, S) end,
   reference = function(t, n) by_hand(t, n, 1, function() return true end) end,
   run = { { B = 1, H = 2, R = 140, S = 200 }, { B = 1, H = 1, R = 5, S = 130 } },
 })
 
-kernel "attention_causal_lse" (with {
+kernels.attention_causal_lse = kernel "attention_causal_lse" (with {
   K = heads(H // 2), V = heads(H // 2),
   lse = tensor { B, H, R, dtype = "fp32", axes = "b h q", out = true },
   program = function(t, at, tile)
@@ -75,5 +76,9 @@ kernel "attention_causal_lse" (with {
   reference = function(t, n)
     by_hand(t, n, 2, function(_, q, s) return s <= q + n.S - n.R end, function(b, h, q, x) t.lse[b][h][q] = x end)
   end,
-  run = { { B = 1, H = 2, R = 130, S = 200 }, { B = 1, H = 2, R = 150, S = 30 } },
+  run = { { B = 1, H = 2, R = 130, S = 200 }, { B = 1, H = 2, R = 300, S = 30 } },
 })
+
+for _, name in ipairs { "attention_full", "attention_causal_lse" } do
+  kernel(name .. "_ahead") { like = kernels[name], ahead = { s = { turns = 1, before = "o" } } }
+end
