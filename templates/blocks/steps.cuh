@@ -224,7 +224,7 @@ for (int block = 0; block < ${blocks}; ++block)
 //@ for i, step in ipairs(role.step) do
 //@     local op, call, ring = step.op, step.call, step.ring
 //@     if op == "loop" and call == "tiles" then
-while (items_next(items${next_item})) {
+while (items_next(args, items${next_item})) {
 //@         variables(i)
 //@         deeper()
 //@     elseif op == "loop" and has(step, "loop") then
