@@ -53,6 +53,10 @@ ${banner}
 
 //@ include "blocks/wgmma_order.cuh" roles = plan.role
 
+//@ if plan.barrier.turn then
+//@ include "blocks/turns.cuh" barrier = plan.barrier.turn, consumers = plan.role.consumer.instances
+
+//@ end
 //@ for _, mma in ipairs(plan.mma) do
 //@     local function offset(operand)
 //@         local name = operand.tensor

@@ -19,6 +19,9 @@
  * LOOKING AHEAD. `ahead` moves a dot of the next turn before another dot of this one. The loop in the text then begins
  * there: before it stand the first turn's dot and the rest of its beginning, behind it the last turn's end. So nothing
  * is in flight where the text loops, which ptxas asks for where a group's result is read.
+ *
+ * TURNS. Consumers that take turns issue the next turn's dot and the one that it stands before together: each waits for
+ * the one before it, and passes the tensor cores on behind the second.
  */
 #ifndef TW_GEN_PROGRAM_DERIVE_H
 #define TW_GEN_PROGRAM_DERIVE_H
@@ -68,6 +71,7 @@ struct derive {
     int rows;               /* of an item's tiles: the rows of every dot */
     int blocks;             /* of 64 rows, of one consumer */
     int consumers;
+    int turns;              /* plan_some(barrier) by which consumers pass the tensor cores on; 0: they do not */
 
     /* while it walks */
     struct plan_role *producer, *consumer;

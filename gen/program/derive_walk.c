@@ -368,6 +368,19 @@ static int begin_turn(struct derive *d, int loop, int shift)
     return status;
 }
 
+/* A step of taking turns; `only`: plan_some(consumer) that alone makes it, 0: all. */
+static int pass_turn(struct derive *d, enum plan_op op, int only)
+{
+    return !d->turns ? 0
+                     : derive_emit(d, d->consumer,
+                                   (struct plan_step){.op = op,
+                                                      .ring = -1,
+                                                      .tensor = -1,
+                                                      .count = plan_number(d->turns),
+                                                      .only = only,
+                                                      .call = op == PLAN_BARRIER ? "turn_wait" : "turn_pass"});
+}
+
 /* The rest of it, with the next turn's dot unless it is the last. */
 static int rest_of_turn(struct derive *d, int loop, bool last)
 {
@@ -375,9 +388,11 @@ static int rest_of_turn(struct derive *d, int loop, bool last)
     if (!last) {
         status = derive_land(d, d->dot[d->ahead].place);
         d->taken &= ~d->ahead_rings;
+        status = status ? status : pass_turn(d, PLAN_BARRIER, 0);
         status = status ? status : issue(d, d->ahead, PLAN_FROM_ZERO, d->ahead_shift);
     }
     status = status ? status : finish_dot(d, d->before);
+    status = status || last ? status : pass_turn(d, PLAN_BARRIER_ARRIVE, 0);
     status = status ? status : body(d, d->before + 1, d->work.program->op[loop].end);
     return status ? status : end_turn(d, loop);
 }
@@ -660,12 +675,14 @@ int derive_steps(struct derive *d)
     struct plan *p = d->work.l->plan;
     d->around = d->ahead = d->before = -1;
     int status = zeros_before_items(d);
+    status = status ? status : pass_turn(d, PLAN_BARRIER_ARRIVE, plan_some(d->consumers - 1)); /* the first may begin */
     status = status ? status
                     : both(d, (struct plan_step){.op = PLAN_LOOP, .ring = -1, .tensor = -1, .call = "tiles"});
     status = status ? status : body(d, 0, d->work.program->op_count);
     if (!status && d->flights)
         status = derive_wait(d, d->flights - 1);
     status = status ? status : both(d, (struct plan_step){.op = PLAN_END, .ring = -1, .tensor = -1});
+    status = status ? status : pass_turn(d, PLAN_BARRIER, plan_some(0));
     int ring = p->ring_count - 1;
     if (!status && ring >= 0 && p->ring[ring].filler == PLAN_FILL_THREADS)
         status = derive_emit(d, d->consumer,

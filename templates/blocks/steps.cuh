@@ -293,8 +293,13 @@ ${call}(${ring}_oldest);
 //@         global(step, i)
 //@     elseif op == "store_wait" then
 ${call}();
-//@     elseif op == "barrier" then
+//@     elseif op == "barrier" or op == "barrier_arrive" then
+//@         if has(step, "only") then
+if (consumer == ${step.only})
+    ${call}(consumer);
+//@         else
 ${call}(consumer);
+//@         end
 //@     elseif op == "write" then
 ${call}(part, consumer, buffer);
 //@     elseif op == "fence_async" then

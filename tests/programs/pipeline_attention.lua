@@ -80,5 +80,6 @@ kernels.attention_causal_lse = kernel "attention_causal_lse" (with {
 })
 
 for _, name in ipairs { "attention_full", "attention_causal_lse" } do
-  kernel(name .. "_ahead") { like = kernels[name], ahead = { s = { turns = 1, before = "o" } } }
+  local ahead = kernel(name .. "_ahead") { like = kernels[name], ahead = { s = { turns = 1, before = "o" } } }
+  kernel(name .. "_turns") { like = ahead, pipeline = { turns = true } }
 end
