@@ -3,6 +3,7 @@
 #include <stdint.h>
 
 #include "emit/fused.h"
+#include "emit/fragment_text.h"
 #include "emit/place_text.h"
 
 #include <ctype.h>
@@ -706,10 +707,12 @@ int emit_template(const char *template_name, const struct plan *plan, const stru
     const struct emit_model model = {.root = "plan", .walk = walk_plan, .model = plan, .kernel = plan->kernel,
                                      .recorded = plan->derived ? NULL : plan};
     void *context = (void *)(uintptr_t)plan;
-    enum { OWN = 3 };
+    enum { OWN = 5 };
     struct emit_helper helper[EMIT_MAX_HELPERS] = {{"fused_text", emit_fused_text, context},
                                                    {"place_step", emit_place_step, context},
-                                                   {"place_uniform", emit_place_uniform, context}};
+                                                   {"place_uniform", emit_place_uniform, context},
+                                                   {"fragment_step", emit_fragment_step, context},
+                                                   {"fragment_uniform", emit_fragment_uniform, context}};
     struct emit_options with_helper = *options;
     int count = OWN;
     for (int i = 0; i < options->helper_count && count < EMIT_MAX_HELPERS; i++)

@@ -1,0 +1,60 @@
+//@ -- The order in which blocks take work items. order: "row", the last axis fastest; "column", the first fastest;
+//@ -- "grouped", of two axes: bands of `group` items along the first, its items fastest within a band.
+//@ param model table
+//@ param order text
+//@ param group int
+//@ local items, names, places = model.item, {}, ""
+//@ for i, item in ipairs(items) do
+//@     names[i] = "across_" .. item.axis
+//@     places = places .. ", int &at_" .. item.axis
+//@ end
+struct item_order {
+    int next; // what else there is to know is computed again for each item: registers are dear in between
+};
+
+__device__ __forceinline__ item_order items_begin()
+{
+    item_order s = {(int)blockIdx.x};
+    return s;
+}
+
+// The next item of this block: false when there is none. at_AXIS is where it begins.
+__device__ __forceinline__ bool items_next(const arguments &args, item_order &s${places})
+{
+//@ for i, item in ipairs(items) do
+//@     local extent = fragment_uniform("x" .. i .. "_", item.extent)
+//@     local up, value, statements = item.tile - 1, extent[1], extent.at
+    ${statements}
+//@     if item.tile == 1 then
+    const int across_${item.axis} = (int)(${value});
+//@     else
+    const int across_${item.axis} = (int)(((i64)${value} + ${up}) / ${item.tile});
+//@     end
+//@ end
+//@ local total = table.concat(names, " * ")
+    if (s.next >= ${total})
+        return false;
+//@ if order == "grouped" and #items == 2 then
+//@     local m, n = items[1], items[2]
+    int band = s.next / (${group} * across_${n.axis});
+    int height = min(${group}, across_${m.axis} - band * ${group});
+    int within = s.next - band * ${group} * across_${n.axis};
+    at_${m.axis} = (band * ${group} + within % height) * ${m.tile};
+    at_${n.axis} = within / height * ${n.tile};
+//@ else
+    int rest = s.next;
+//@     local from, to, by = #items, 1, -1
+//@     if order == "column" then from, to, by = 1, #items, 1 end
+//@     for i = from, to, by do
+//@         local item = items[i]
+//@         if i == to then
+    at_${item.axis} = rest * ${item.tile};
+//@         else
+    at_${item.axis} = rest % across_${item.axis} * ${item.tile};
+    rest /= across_${item.axis};
+//@         end
+//@     end
+//@ end
+    s.next += (int)gridDim.x;
+    return true;
+}
