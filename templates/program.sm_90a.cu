@@ -53,6 +53,10 @@ ${banner}
 
 //@ include "blocks/wgmma_order.cuh" roles = plan.role
 
+//@ if plan.barrier.turn then
+//@ include "blocks/turns.cuh" barrier = plan.barrier.turn, consumers = plan.role.consumer.instances
+
+//@ end
 //@ for _, mma in ipairs(plan.mma) do
 //@     local function offset(operand)
 //@         local name = operand.tensor
@@ -101,7 +105,7 @@ extern "C" __global__ void __launch_bounds__(${launch.block}, 1) ${entry}(const 
     dependency_wait();
 //@ end
 
-    item_order items = items_begin(args);
+    item_order items = items_begin();
 //@ local starts, next_item = {}, ""
 //@ for i, a in ipairs(item) do starts[i], next_item = "at_" .. a.axis, next_item .. ", at_" .. a.axis end
 //@ local start_list = csv(starts)

@@ -175,11 +175,17 @@ int emit_fragment_step(lua_State *L)
     struct emit_text out[LEVELS] = {{0}};
     for (int i = 0; i < LEVELS; i++)
         out[i].arena = emit_helper_arena(L);
-    int root = plan_number(step->node), at;
-    const char *result = NULL;
+    int root[SPEC_MAX_RANK + 2] = {plan_number(step->node)}, at[SPEC_MAX_RANK + 2], count = 1;
+    bool global = step->op == PLAN_GLOBAL;
+    for (int d = 0; d < SPEC_MAX_RANK && global && step->at[d]; d++)
+        root[count++] = plan_number(step->at[d]);
+    int rank = count - 1;
+    if (global && step->inside)
+        root[count++] = plan_number(step->inside);
+    const char *result[SPEC_MAX_RANK + 2] = {NULL};
     const struct expr_cuda_names names = {&f, leaf, "e", level, narrow};
-    const struct expr_cuda_levels levels = {out, LEVELS, &at};
-    if (expr_print_cuda_levels(&f.plan->fused, &root, 1, &names, &levels, &result))
+    const struct expr_cuda_levels levels = {out, LEVELS, at};
+    if (expr_print_cuda_levels(&f.plan->fused, root, count, &names, &levels, result))
         return luaL_error(L, "out of memory");
     lua_newtable(L);
     lua_createtable(L, LEVELS, 0);
@@ -188,8 +194,18 @@ int emit_fragment_step(lua_State *L)
         lua_rawseti(L, -2, i + 1);
     }
     lua_setfield(L, -2, "at");
-    lua_pushstring(L, result);
+    lua_pushstring(L, result[0]);
     lua_setfield(L, -2, "value");
+    lua_createtable(L, rank, 0);
+    for (int d = 0; d < rank; d++) {
+        lua_pushstring(L, result[d + 1]);
+        lua_rawseti(L, -2, d + 1);
+    }
+    lua_setfield(L, -2, "coordinate");
+    if (count > rank + 1) {
+        lua_pushstring(L, result[rank + 1]);
+        lua_setfield(L, -2, "inside");
+    }
     lua_pushboolean(L, f.row);
     lua_setfield(L, -2, "row");
     lua_pushboolean(L, f.column);

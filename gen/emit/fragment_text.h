@@ -8,6 +8,8 @@
  * fragment_step(role, n) takes the role's name and the number of one of its steps, from 1, and gives a table:
  *     at[l + 1]   the statements of level l, "" where there are none
  *     value       the text of the step's node
+ *     inside      that of the condition under which it is stored; nil: everywhere
+ *     coordinate[d]  of a GLOBAL step's element, in memory order
  *     row, column whether the texts name `row` or `column`
  *
  * fragment_uniform(prefix, node, ...) gives the texts of nodes of plan.fused that are the same in all threads, and in

@@ -134,6 +134,9 @@ static inline int plan_number(int field) /* -1: none */
 
 enum plan_reduction { PLAN_NO_REDUCTION, PLAN_SUM, PLAN_MAX, PLAN_MIN, PLAN_REDUCTION_COUNT };
 
+/* What a matrix instruction adds to: what is in its accumulator; that, but zero in a loop's first turn; zero. */
+enum plan_start { PLAN_FROM_SUM, PLAN_FROM_ZERO_FIRST, PLAN_FROM_ZERO };
+
 struct plan_step {
     enum plan_op op;
     int ring;          /* -1 where the step has none */
@@ -147,7 +150,8 @@ struct plan_step {
     int node;          /* plan_some(node of plan.fused): what the step computes or stores */
     int at[SPEC_MAX_RANK]; /* plan_some(node of plan.fused): coordinates of the tile in its tensor */
     int back;          /* READ: stages before the one that was taken last */
-    int least;         /* LOOP, WHEN: what the class's number is at least; every step that names the class says the same */
+    int least;         /* LOOP, WHEN: what the class's number is at least; every step that names the class says the same.
+                          MMA: enum plan_start */
     int less;          /* LOOP: trips that are peeled off */
     int share;         /* LOOP: instances that take its turns in turn; 0: each instance takes all */
     int only;          /* BARRIER, BARRIER_ARRIVE: plan_some(instance) that alone makes the step; 0: all */
@@ -158,6 +162,7 @@ struct plan_step {
     int loop;          /* LOOP: plan_some(index into plan.loop), its variable and range */
     bool kept;         /* LOOP: the first count turns of the class, as far as they are there, each with tiles of its own */
     int inside;        /* plan_some(node of plan.fused): elements where it does not hold load 0, are not stored or reduced */
+    bool adds;         /* GLOBAL that stores: adds to what is there, in any order */
     bool once;         /* GLOBAL: nobody touches the elements again, they need not stay in caches */
     enum plan_reduction reduction; /* TOUCH: of node into place, or of the place among the lanes of a warp; SCRATCH_READ:
                                       of what is read */

@@ -200,7 +200,8 @@ int derive_open(struct derive *d, const struct program_lowering *l)
     if (status)
         return status;
     d->dot = plan_alloc(l->plan, sizeof *d->dot * (size_t)(l->kernel->program->op_count + 1));
-    if (!d->dot)
+    d->done = plan_alloc(l->plan, sizeof *d->done * (size_t)(l->kernel->program->op_count + 1));
+    if (!d->dot || !d->done)
         return 3;
     for (int i = 0; i < l->kernel->program->op_count; i++)
         d->dot[i] = (struct derive_dot){.load = {-1, -1}, .mma = -1};

@@ -14,11 +14,14 @@
  * WAITS. Each dot is a group of its own. Before the first touch of registers that a group writes or reads stands a wait
  * with the number of groups that were issued behind it. A group that nobody waited for during the turn behind its own is
  * waited for at that turn's end. A stage is released behind the wait that covers its last dot. What is in flight where a
- * turn begins must be what is in flight where it ends: a turn is walked twice, first to find that, then for its steps.
+ * turn begins must be what is in flight where it ends: a turn is walked before, to find that.
  *
- * LOOKING AHEAD. `ahead` moves a dot of the next turn before another dot of this one: the first turn's stands before the
- * loop, the last turn is peeled. An empty group before the loop stands for each group that the first turn would find
- * behind others.
+ * LOOKING AHEAD. `ahead` moves a dot of the next turn before another dot of this one. The loop in the text then begins
+ * there: before it stand the first turn's dot and the rest of its beginning, behind it the last turn's end. So nothing
+ * is in flight where the text loops, which ptxas asks for where a group's result is read.
+ *
+ * TURNS. Consumers that take turns issue the next turn's dot and the one that it stands before together: each waits for
+ * the one before it, and passes the tensor cores on behind the second.
  */
 #ifndef TW_GEN_PROGRAM_DERIVE_H
 #define TW_GEN_PROGRAM_DERIVE_H
@@ -68,12 +71,14 @@ struct derive {
     int rows;               /* of an item's tiles: the rows of every dot */
     int blocks;             /* of 64 rows, of one consumer */
     int consumers;
+    int turns;              /* plan_some(barrier) by which consumers pass the tensor cores on; 0: they do not */
 
     /* while it walks */
     struct plan_role *producer, *consumer;
     bool dry;               /* no steps are written */
     int ahead, before;      /* the dot that is moved into the turn before, and the one that it stands before; -1: none */
     int ahead_shift;        /* from one turn's loop variable to the next's */
+    int shift;              /* of the turn that is walked beyond the loop's variable */
     unsigned ahead_rings;   /* rings that it alone reads, as bits */
     int *home;              /* by node of the work graph: plan_some(place) that it has whenever it has one */
     int home_count;
@@ -87,6 +92,9 @@ struct derive {
     int flights, groups; /* in flight; issued so far */
     struct derive_held held[DERIVE_MAX_HELD];
     int helds;
+    bool *inside;           /* by node: a condition that holds in the turns that derive_turns_inside counts */
+    bool unmasked;          /* such turns are walked */
+    bool *done;             /* by operation: made before its place in this turn */
     int around;             /* the LOOP that is walked */
     unsigned taken;         /* rings taken in this body, as bits */
 };
@@ -100,6 +108,12 @@ void derive_close(struct derive *d);
  * are set. 0, 1, 3. */
 int derive_steps(struct derive *d);
 
+/* ---- derive_turns.c */
+
+/* Sets `inside`, and *turns to plan_some(node of plan.fused): from the first turn on so many need none of those
+ * conditions; 0 where there is none. The loop's first value and step are in the Plan. 0 or 3. */
+int derive_turns_inside(struct derive *d, int loop, int *turns);
+
 /* ---- derive_pass.c: the parts of the walk that arithmetic is made of. Each returns 0, 1 or 3 if nothing else is said. */
 
 int derive_emit(struct derive *d, struct plan_role *role, struct plan_step step);
@@ -112,6 +126,10 @@ int derive_home_of(const struct derive *d, int node); /* 0: it has none */
 /* It is there now, and nothing else is. */
 int derive_own(struct derive *d, int place, int node);
 int derive_place_of(const struct derive *d, int node); /* plan_some(place) where the value is now; 0: nowhere */
+
+/* True where `root`, as far as it is not in places yet, needs the value `what` other than through `via`. 0 or 3 in
+ * *status. */
+bool derive_needs(struct derive *d, int root, int what, int via, int *status);
 
 /* A new home for a node: rows (columns 1), or a fragment. plan_some(place), 0 out of memory. */
 int derive_new_place(struct derive *d, int node, const char *name, int columns);

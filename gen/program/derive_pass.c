@@ -116,6 +116,30 @@ static int build_difference(struct build *b, const struct expr_node *n)
     return expr_binary(g, EXPR_EXP2_DIFF, expr_binary(g, EXPR_ADD, minuend, guard), expr_real(g, 0.0));
 }
 
+/* A row's divisor becomes a factor: its reciprocal is computed once a row. */
+static int build_quotient(struct build *b, const struct expr_node *n)
+{
+    struct expr_graph *g = &b->d->work.l->plan->fused;
+    int dividend = build(b, n->arg[0]), divisor = build(b, n->arg[1]);
+    if (b->status)
+        return -1;
+    return expr_binary(g, EXPR_MUL, dividend, expr_binary(g, EXPR_DIV, expr_real(g, 1.0), divisor));
+}
+
+/* The part that remains of a choice or a conjunction whose condition is known to hold; -1: it is no such node. */
+static int without_condition(const struct expr_graph *g, const struct expr_node *n)
+{
+    for (int i = 0; i < 2; i++) {
+        const struct expr_node *c = n->arg[i] >= 0 ? &g->node[n->arg[i]] : NULL;
+        bool holds = c && c->op == EXPR_CONST_INT && c->type == EXPR_PRED && c->integer;
+        if (holds && n->op == EXPR_SELECT && i == 0)
+            return n->arg[1];
+        if (holds && n->op == EXPR_AND)
+            return n->arg[1 - i];
+    }
+    return -1;
+}
+
 static int build(struct build *b, int node)
 {
     struct derive *d = b->d;
@@ -133,6 +157,9 @@ static int build(struct build *b, int node)
         b->status = derive_refuse(d, b->op,
                            "it needs a tile whose registers were given to another by then; use the tile before");
         return -1;
+    } else if (d->unmasked && d->inside[node]) {
+        const struct expr_node yes = {.op = EXPR_CONST_INT, .type = EXPR_PRED, .arg = {-1, -1, -1}, .integer = 1};
+        result = expr_add(g, &yes);
     } else if (n.op == EXPR_LOOP) {
         bool shifted = b->shift && n.integer == d->around;
         n.integer = d->loop[n.integer];
@@ -140,6 +167,9 @@ static int build(struct build *b, int node)
     } else if (n.op == EXPR_EXP2_DIFF && (work_scope(w, n.arg[0]) & WORK_COLUMN) &&
                !(work_scope(w, n.arg[1]) & WORK_COLUMN)) {
         result = build_difference(b, &n);
+    } else if (n.op == EXPR_DIV && n.type == EXPR_REAL && (work_scope(w, n.arg[0]) & WORK_COLUMN) &&
+               !(work_scope(w, n.arg[1]) & WORK_COLUMN) && w->graph.node[n.arg[1]].type == EXPR_REAL) {
+        result = build_quotient(b, &n);
     } else if (n.op == EXPR_TENSOR) {
         int index[SPEC_MAX_RANK];
         for (int i = 0; i < n.rank; i++)
@@ -148,7 +178,8 @@ static int build(struct build *b, int node)
     } else {
         for (int i = 0; i < 3; i++)
             n.arg[i] = build(b, n.arg[i]);
-        result = b->status ? -1 : expr_add(g, &n);
+        result = b->status ? -1 : without_condition(g, &n);
+        result = b->status || result >= 0 ? result : expr_add(g, &n);
     }
     if (result < 0 && !b->status)
         b->status = 3;
@@ -159,7 +190,7 @@ static int build(struct build *b, int node)
 /* plan_some(node of plan.fused) for a node of the work graph with what is in places now. 0: *status says why. */
 int derive_built(struct derive *d, int op, int node, int shift, int *status)
 {
-    struct build b = {.d = d, .shift = shift, .op = op, .status = *status};
+    struct build b = {.d = d, .shift = shift + d->shift, .op = op, .status = *status};
     b.memo = plan_alloc(d->work.l->plan, sizeof *b.memo * (size_t)(d->work.graph.count + 1));
     if (!b.memo)
         b.status = 3;
@@ -308,20 +339,20 @@ static bool needs(const struct derive *d, int root, int what, int via, bool *see
     return false;
 }
 
-/* Operations from `op` on, in its body, take the value `what` other than through `via`. */
+bool derive_needs(struct derive *d, int root, int what, int via, int *status)
+{
+    bool *seen = plan_alloc(d->work.l->plan, sizeof *seen * (size_t)(d->work.graph.count + 1));
+    if (!seen)
+        *status = 3;
+    return !seen || needs(d, root, what, via, seen);
+}
+
+/* Operations from `op` on take the value `what` other than through `via`. */
 static bool is_needed(struct derive *d, int op, int what, int via, int *status)
 {
-    for (int u = 0; u < d->use_count; u++) {
-        if (d->use[u].op < op)
-            continue;
-        bool *seen = plan_alloc(d->work.l->plan, sizeof *seen * (size_t)(d->work.graph.count + 1));
-        if (!seen) {
-            *status = 3;
+    for (int u = 0; u < d->use_count; u++)
+        if (d->use[u].op >= op && !d->done[d->use[u].op] && derive_needs(d, d->use[u].root, what, via, status))
             return true;
-        }
-        if (needs(d, d->use[u].root, what, via, seen))
-            return true;
-    }
     return false;
 }
 

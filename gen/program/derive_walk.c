@@ -80,8 +80,8 @@ static int take_for(struct derive *d, int loop)
 
 /* ---- dots -------------------------------------------------------------------------------------------------------- */
 
-/* The reads and the instruction, as one group. `again`: turns before which it starts from zero; -1: it always does. */
-static int issue(struct derive *d, int op, int again, int shift)
+/* The reads and the instruction, as one group. */
+static int issue(struct derive *d, int op, enum plan_start start, int shift)
 {
     struct plan *p = d->work.l->plan;
     struct derive_dot *dot = &d->dot[op];
@@ -123,7 +123,7 @@ static int issue(struct derive *d, int op, int again, int shift)
                                               .count = dot->mma,
                                               .place = dot->place,
                                               .place2 = dot->operand,
-                                              .least = again,
+                                              .least = (int)start,
                                               .call = p->mma[dot->mma].name});
     status = status ? status
                     : derive_emit(d, d->consumer,
@@ -173,31 +173,6 @@ static bool starts_from_zero(const struct derive *d, int op)
     return false;
 }
 
-static int dot(struct derive *d, int op)
-{
-    struct derive_dot *k = &d->dot[op];
-    int c = d->work.op[op].arg[2], again = -1;
-    int status = k->load[0] < 0 ? pack(d, op) : 0;
-    if (!status && d->before == op) {
-        unsigned taken = d->taken;
-        d->taken &= ~d->ahead_rings;
-        d->around = d->work.op[op].parent;
-        status = issue(d, d->ahead, -1, d->ahead_shift);
-        d->taken = taken;
-    }
-    if (!status && c >= 0) {
-        again = starts_from_zero(d, op) ? 1 : 0;
-        status = derive_prepare(d, op, c);
-        status = status ? status : derive_evaluate(d, op, c, k->place);
-    } else if (!status) {
-        /* The result replaces what an earlier group still writes or others still read. */
-        status = derive_land(d, k->place);
-    }
-    return status ? status : issue(d, op, again, 0);
-}
-
-/* ---- other operations -------------------------------------------------------------------------------------------- */
-
 static int reduce(struct derive *d, int op)
 {
     const struct work_op *k = &d->work.op[op];
@@ -215,6 +190,29 @@ static int reduce(struct derive *d, int op)
                                                  .cols = d->work.program->op[op].arg[0].columns,
                                                  .call = "reduce"});
     return status ? status : derive_own(d, place, k->leaf);
+}
+
+/* A dot's operand and what it adds to, then the dot. */
+static int finish_dot(struct derive *d, int op)
+{
+    struct derive_dot *k = &d->dot[op];
+    int c = d->work.op[op].arg[2], status;
+    enum plan_start start = PLAN_FROM_ZERO;
+    if (c >= 0) {
+        start = starts_from_zero(d, op) ? PLAN_FROM_ZERO_FIRST : PLAN_FROM_SUM;
+        status = derive_prepare(d, op, c);
+        status = status ? status : derive_evaluate(d, op, c, k->place);
+    } else {
+        /* The result replaces what an earlier group still writes or others still read. */
+        status = derive_land(d, k->place);
+    }
+    return status ? status : issue(d, op, start, 0);
+}
+
+static int dot(struct derive *d, int op)
+{
+    int status = d->dot[op].load[0] < 0 ? pack(d, op) : 0;
+    return status ? status : finish_dot(d, op);
 }
 
 /* The part of a store behind its arithmetic: 64 rows and a box's columns at a time. */
@@ -267,8 +265,18 @@ static int store(struct derive *d, int op)
     status = derive_pass(d, step);
     if (status || p->tensor[o->tensor].access == PLAN_ACCESS_TMA)
         return status ? status : store_staged(d, op, expression);
-    for (int k = 0; k < p->tensor[o->tensor].rank && !status; k++)
+    for (int k = 0; k < p->tensor[o->tensor].rank && !status; k++) {
         step.at[k] = derive_built(d, op, d->work.op[op].at[k], 0, &status);
+        if (status || o->at[k].length <= 1)
+            continue;
+        int within = expr_leaf(&p->fused, o->at[k].column ? EXPR_COLUMN : EXPR_ROW, EXPR_INT, 0);
+        int place = expr_binary(&p->fused, EXPR_ADD, plan_number(step.at[k]), within);
+        step.at[k] = plan_some(place);
+        status = place < 0 ? 3 : 0;
+    }
+    if (!status && d->work.op[op].inside >= 0)
+        step.inside = derive_built(d, op, d->work.op[op].inside, 0, &status);
+    step.cols = o->arg[0].columns;
     return status ? status : derive_emit(d, d->consumer, step);
 }
 
@@ -309,7 +317,7 @@ static void forget(struct derive *d, int loop)
             const struct program_op *op = &d->work.program->op[o];
             bool within = o > loop && o < d->work.program->op[loop].end;
             if (d->work.op[o].leaf == d->owner[i] &&
-                (!within || (op->kind == PROGRAM_PARAM && op->loop == loop)))
+                (!within || o == d->ahead || (op->kind == PROGRAM_PARAM && op->loop == loop)))
                 kept = true;
         }
         if (!kept)
@@ -319,34 +327,82 @@ static void forget(struct derive *d, int loop)
 
 /* ---- loops ------------------------------------------------------------------------------------------------------- */
 
-/* One turn of the loop, up to and with its END. What is old by then is waited for. */
-static int turn(struct derive *d, int loop)
+/* The end of a turn: what it carries on. What is old by then is waited for. */
+static int end_turn(struct derive *d, int loop)
 {
-    int end = d->work.program->op[loop].end;
-    unsigned outer = d->taken;
-    d->taken = d->ahead >= 0 ? outer | d->ahead_rings : outer;
-    for (int r = 0; r < d->ring_count; r++)
-        if (d->ring[r].parent == loop && !(d->ahead >= 0 && d->ahead_rings >> r & 1))
-            d->taken &= ~(1u << r);
-    d->around = loop;
-    int status = body(d, loop + 1, end);
-    status = status ? status : carry_on(d, end);
+    int status = carry_on(d, d->work.program->op[loop].end);
     for (int i = d->flights - 1; i >= 0 && !status; i--)
         if (d->flight[i].old) {
             status = derive_wait(d, i);
             break;
         }
     forget(d, loop);
-    d->taken = outer;
+    for (int r = 0; r < d->ring_count; r++)
+        if (d->ring[r].parent == loop)
+            d->taken &= ~(1u << r);
     return status;
 }
 
-static void grow_old(struct derive *d)
+static int turn(struct derive *d, int loop)
+{
+    int status = body(d, loop + 1, d->work.program->op[loop].end);
+    return status ? status : end_turn(d, loop);
+}
+
+/* Of a loop that looks ahead, a turn up to the dot that the next turn's goes before. Reductions of what lies in the
+ * latter's accumulator by then are made, too. */
+static int begin_turn(struct derive *d, int loop, int shift)
+{
+    int end = d->work.program->op[loop].end;
+    d->shift = shift;
+    int status = body(d, loop + 1, d->before), value = d->owner[plan_number(d->dot[d->ahead].place)];
+    for (int i = d->before + 1; i < end && !status && value >= 0; i++)
+        if (d->work.program->op[i].kind == PROGRAM_REDUCE && d->work.op[i].parent == loop &&
+            derive_needs(d, d->work.op[i].arg[0], value, -1, &status)) {
+            d->done[i] = true;
+            status = status ? status : reduce(d, i);
+        }
+    if (!status && d->dot[d->before].load[0] < 0)
+        status = pack(d, d->before);
+    d->shift = 0;
+    return status;
+}
+
+/* A step of taking turns; `only`: plan_some(consumer) that alone makes it, 0: all. */
+static int pass_turn(struct derive *d, enum plan_op op, int only)
+{
+    return !d->turns ? 0
+                     : derive_emit(d, d->consumer,
+                                   (struct plan_step){.op = op,
+                                                      .ring = -1,
+                                                      .tensor = -1,
+                                                      .count = plan_number(d->turns),
+                                                      .only = only,
+                                                      .call = op == PLAN_BARRIER ? "turn_wait" : "turn_pass"});
+}
+
+/* The rest of it, with the next turn's dot unless it is the last. */
+static int rest_of_turn(struct derive *d, int loop, bool last)
+{
+    int status = 0;
+    if (!last) {
+        status = derive_land(d, d->dot[d->ahead].place);
+        d->taken &= ~d->ahead_rings;
+        status = status ? status : pass_turn(d, PLAN_BARRIER, 0);
+        status = status ? status : issue(d, d->ahead, PLAN_FROM_ZERO, d->ahead_shift);
+    }
+    status = status ? status : finish_dot(d, d->before);
+    status = status || last ? status : pass_turn(d, PLAN_BARRIER_ARRIVE, 0);
+    status = status ? status : body(d, d->before + 1, d->work.program->op[loop].end);
+    return status ? status : end_turn(d, loop);
+}
+
+static void grow_old(struct derive *d, int loop)
 {
     for (int i = 0; i < d->flights; i++)
         d->flight[i].old = true;
     for (int i = 0; i < d->helds; i++)
-        d->held[i].old = true;
+        d->held[i].old = d->held[i].old || d->ring[d->held[i].ring].parent == loop;
 }
 
 /* The loop runs as often for every item. */
@@ -417,16 +473,15 @@ static int both(struct derive *d, struct plan_step step)
     return status ? status : derive_emit(d, d->consumer, step);
 }
 
-/* The loop's variable and how often it turns. */
-static int loop_step(struct derive *d, int loop)
+/* The loop's variable, and how often it turns: plan_some(node). 0: *status says why. */
+static int range_of(struct derive *d, int loop, int *status)
 {
     struct plan *p = d->work.l->plan;
     struct expr_graph *g = &p->fused;
-    const struct program_op *l = &d->work.program->op[loop];
-    int status = 0, from = derive_built(d, loop, d->work.op[loop].from, 0, &status),
-        to = derive_built(d, loop, d->work.op[loop].to, 0, &status);
-    if (status)
-        return status;
+    int from = derive_built(d, loop, d->work.op[loop].from, 0, status),
+        to = derive_built(d, loop, d->work.op[loop].to, 0, status);
+    if (*status)
+        return 0;
     struct plan_loop *known = &p->loop[d->loop[loop]];
     known->from = plan_number(from);
     known->to = plan_number(to);
@@ -435,49 +490,150 @@ static int loop_step(struct derive *d, int loop)
         span = expr_binary(g, EXPR_MAX, span, expr_int(g, 0));
     int turns = expr_ceil_div(g, span, expr_int(g, known->step));
     if (turns < 0)
-        return 3;
-    return both(d, (struct plan_step){.op = PLAN_LOOP,
-                                      .ring = -1,
-                                      .tensor = -1,
-                                      .node = plan_some(turns),
-                                      .loop = plan_some(d->loop[loop]),
-                                      .call = plan_text(p, "%s", l->name ? l->name : known->name)});
+        *status = 3;
+    return plan_some(turns);
+}
+
+/* What the loop in the text repeats: a turn, or the rest of one and the beginning of the next. */
+static int repeat(struct derive *d, int loop)
+{
+    int status = d->ahead < 0 ? turn(d, loop) : rest_of_turn(d, loop, false);
+    status = status || d->ahead < 0 ? status : begin_turn(d, loop, d->ahead_shift);
+    grow_old(d, loop);
+    return status;
+}
+
+/* Turns of the loop up to number `turns`, from where the one before it stopped. */
+static int turns_until(struct derive *d, int loop, const char *name, int turns)
+{
+    int status = both(d, (struct plan_step){.op = PLAN_LOOP,
+                                            .ring = -1,
+                                            .tensor = -1,
+                                            .node = turns,
+                                            .loop = plan_some(d->loop[loop]),
+                                            .call = name});
+    status = status ? status : repeat(d, loop);
+    return status ? status : both(d, (struct plan_step){.op = PLAN_END, .ring = -1, .tensor = -1});
+}
+
+static int find_named(const struct derive *d, const char *name)
+{
+    for (int i = 0; name && i < d->work.program->op_count; i++)
+        if (d->work.program->op[i].name && strcmp(d->work.program->op[i].name, name) == 0)
+            return i;
+    return -1;
+}
+
+/* The dot of the loop that `ahead` names, if it can be moved. 0 or 1. */
+static int find_ahead(struct derive *d, int loop)
+{
+    const struct spec_kernel *k = d->work.l->kernel;
+    const struct program *p = d->work.program;
+    d->ahead = d->before = -1;
+    for (int i = 0; i < k->ahead_count; i++) {
+        int op = find_named(d, k->ahead[i].name), before = find_named(d, k->ahead[i].before);
+        if (op < 0 || d->work.op[op].parent != loop)
+            continue;
+        for (int o = op + 1; o < p->op[loop].end && !k->ahead[i].before && before < 0; o++)
+            before = p->op[o].kind == PROGRAM_DOT && d->work.op[o].parent == loop ? o : -1;
+        bool dots = p->op[op].kind == PROGRAM_DOT && before > op && p->op[before].kind == PROGRAM_DOT &&
+                    d->work.op[before].parent == loop;
+        if (!dots || k->ahead[i].turns != 1 || d->ahead >= 0)
+            return program_refuse(d->work.l, k->ahead[i].loc, "PROGRAM-AHEAD",
+                                  "one dot of a loop is issued one turn ahead, before a dot that follows it; write "
+                                  "ahead = { %s = { turns = 1, before = \"NAME\" } }",
+                                  k->ahead[i].name);
+        d->ahead_rings = 0;
+        for (int o = 0; o < 2; o++) {
+            int r = d->dot[op].load[o] >= 0 ? ring_of(d, d->dot[op].load[o]) : -1;
+            if (r < 0 || (d->ring[r].parent == loop && d->ring[r].users > 1) || d->work.op[op].arg[2] >= 0)
+                return program_refuse(d->work.l, k->ahead[i].loc, "PROGRAM-AHEAD",
+                                      "%s is a sum, or has a computed operand or one that another dot reads too, and "
+                                      "cannot be issued a turn ahead; name a dot of tiles that are loaded for it",
+                                      k->ahead[i].name);
+            if (d->ring[r].parent == loop)
+                d->ahead_rings |= 1u << r;
+        }
+        d->ahead = op;
+        d->before = before;
+        d->ahead_shift = d->work.l->plan->loop[d->loop[loop]].step;
+    }
+    return 0;
+}
+
+/* One turn less, which is peeled off. */
+static int one_less(struct expr_graph *g, int turns)
+{
+    return plan_some(expr_binary(g, EXPR_SUB, plan_number(turns), expr_int(g, 1)));
+}
+
+/* The turns of a loop, as many loops as their bodies differ, and what is peeled off. `count`, `inside`: turns in all, and
+ * those that need no masks. */
+static int turns(struct derive *d, int number, const char *name, int count, int inside)
+{
+    struct expr_graph *g = &d->work.l->plan->fused;
+    int status = 0;
+    d->around = number;
+    if (d->ahead >= 0) {
+        status = issue(d, d->ahead, PLAN_FROM_ZERO, 0);
+        status = status ? status : begin_turn(d, number, 0);
+        count = one_less(g, count);
+        inside = inside ? one_less(g, inside) : 0;
+    }
+    int known = d->owner_count;
+    bool dry = d->dry;
+    int *owner = plan_alloc(d->work.l->plan, sizeof *owner * (size_t)(known + 1));
+    if (status || !owner)
+        return status ? status : 3;
+    if (known)
+        memcpy(owner, d->owner, sizeof *owner * (size_t)known);
+    d->dry = true;
+    for (int i = 0; i < 2 && !status; i++) /* the second time with what the first leaves in flight */
+        status = repeat(d, number);
+    d->dry = dry;
+    for (int i = 0; i < d->owner_count; i++)
+        d->owner[i] = i < known ? owner[i] : -1;
+    int flights = d->flights, helds = d->helds;
+    if (!status && inside) {
+        d->unmasked = true;
+        status = turns_until(d, number, plan_text(d->work.l->plan, "%s_inside", name), inside);
+        d->unmasked = false;
+    }
+    status = status ? status : turns_until(d, number, name, count);
+    if (!status && (d->flights != flights || d->helds != helds))
+        status = derive_refuse(d, number, "what is in flight at the end of a turn differs from turn to turn");
+    return status || d->ahead < 0 ? status : rest_of_turn(d, number, true);
 }
 
 static int loop(struct derive *d, int number)
 {
-    int status = take_for(d, number), around = d->around;
+    const struct program_op *l = &d->work.program->op[number];
+    int status = take_for(d, number), around = d->around, inside = 0;
     status = status ? status : first_values(d, number);
-    if (status)
-        return status;
-    int known = d->owner_count;
-    bool dry = d->dry;
-    int *owner = plan_alloc(d->work.l->plan, sizeof *owner * (size_t)(d->owner_count + 1));
-    if (!owner)
-        return 3;
-    if (known)
-        memcpy(owner, d->owner, sizeof *owner * (size_t)known);
-
-    d->dry = true;
-    for (int i = 0; i < 2 && !status; i++) { /* the second time with what the first leaves in flight */
-        status = turn(d, number);
-        grow_old(d);
-    }
-    d->dry = dry;
-    int flights = d->flights, helds = d->helds;
-    if (status)
-        return status;
-
-    status = loop_step(d, number);
-    for (int i = 0; i < d->owner_count; i++)
-        d->owner[i] = i < known ? owner[i] : -1;
-    d->around = number;
-    status = status ? status : turn(d, number);
-    grow_old(d);
-    if (!status && (d->flights != flights || d->helds != helds))
-        status = derive_refuse(d, number, "what is in flight at the end of a turn differs from turn to turn");
-    status = status ? status : both(d, (struct plan_step){.op = PLAN_END, .ring = -1, .tensor = -1});
+    int count = status ? 0 : range_of(d, number, &status);
+    status = status ? status : derive_turns_inside(d, number, &inside);
+    status = status ? status : find_ahead(d, number);
+    const char *name = plan_text(d->work.l->plan, "%s", l->name ? l->name : "loop");
+    if (status || !name)
+        return status ? status : 3;
+    struct expr_graph *g = &d->work.l->plan->fused;
+    if (inside)
+        inside = plan_some(expr_binary(g, EXPR_MIN, plan_number(inside), plan_number(count)));
+    bool peeled = d->ahead >= 0;
+    if (peeled)
+        status = both(d, (struct plan_step){.op = PLAN_WHEN,
+                                            .ring = -1,
+                                            .tensor = -1,
+                                            .node = count,
+                                            .call = plan_text(d->work.l->plan, "%s_any", name)});
+    status = status ? status : turns(d, number, name, count, inside);
     d->around = around;
+    d->ahead = d->before = -1;
+    if (peeled) {
+        if (!status && d->flights)
+            status = derive_wait(d, d->flights - 1);
+        status = status ? status : both(d, (struct plan_step){.op = PLAN_END, .ring = -1, .tensor = -1});
+    }
     for (int i = 0; i < d->helds; i++)
         if (d->ring[d->held[i].ring].inner == number)
             d->held[i].uses = 0;
@@ -494,7 +650,8 @@ static int body(struct derive *d, int first, int end)
             status = d->ahead == i ? 0 : dot(d, i);
             break;
         case PROGRAM_REDUCE:
-            status = reduce(d, i);
+            status = d->done[i] ? 0 : reduce(d, i);
+            d->done[i] = false;
             break;
         case PROGRAM_STORE:
             status = store(d, i);
@@ -518,12 +675,14 @@ int derive_steps(struct derive *d)
     struct plan *p = d->work.l->plan;
     d->around = d->ahead = d->before = -1;
     int status = zeros_before_items(d);
+    status = status ? status : pass_turn(d, PLAN_BARRIER_ARRIVE, plan_some(d->consumers - 1)); /* the first may begin */
     status = status ? status
                     : both(d, (struct plan_step){.op = PLAN_LOOP, .ring = -1, .tensor = -1, .call = "tiles"});
     status = status ? status : body(d, 0, d->work.program->op_count);
     if (!status && d->flights)
         status = derive_wait(d, d->flights - 1);
     status = status ? status : both(d, (struct plan_step){.op = PLAN_END, .ring = -1, .tensor = -1});
+    status = status ? status : pass_turn(d, PLAN_BARRIER, plan_some(0));
     int ring = p->ring_count - 1;
     if (!status && ring >= 0 && p->ring[ring].filler == PLAN_FILL_THREADS)
         status = derive_emit(d, d->consumer,

@@ -21,7 +21,7 @@ enum {
     PRODUCER_REGISTERS = 40,
     STAGE_BARRIERS = 16,  /* bytes of a stage's two mbarriers */
     OTHER_REGISTERS = 24, /* of a consumer beside its places: addresses, descriptors, results under way */
-    BUFFERS = 2,          /* of results, a consumer */
+    BUFFERS = 2,          /* of results, a consumer; 1 where tiles leave no more room */
 };
 
 struct pipeline {
@@ -30,6 +30,7 @@ struct pipeline {
     const struct program *program;
     struct plan *plan;
     int stored; /* bytes of the largest chunk that is stored through shared memory; 0: none is */
+    int buffers; /* such chunks that a consumer has under way */
 };
 
 static const struct spec_value *field(const struct pipeline *x, const char *path)
@@ -352,15 +353,21 @@ static int stage_bytes(const struct pipeline *x, const struct derive_ring *ring)
 }
 
 /* Rings that are refilled once an item have one stage, the others share what is left. */
-static int choose_stages(struct pipeline *x, int results, int *stages)
+static int choose_stages(struct pipeline *x, int *stages)
 {
-    int each = 0, fixed = results, limit = x->l->arch->shared_limit;
+    int each = 0, limit = x->l->arch->shared_limit;
+    int chunk = (x->stored + 1023) / 1024 * 1024 * x->d.consumers, fixed = chunk * BUFFERS;
     for (int r = 0; r < x->d.ring_count; r++) {
         int bytes = stage_bytes(x, &x->d.ring[r]) + STAGE_BARRIERS;
         if (x->d.ring[r].parent < 0)
             fixed += bytes;
         else
             each += bytes;
+    }
+    x->buffers = BUFFERS;
+    if (each && (limit - fixed) / each < 2 && x->stored) {
+        x->buffers = 1;
+        fixed -= chunk * (BUFFERS - 1);
     }
     int fit = each ? (limit - fixed) / each : 1;
     *stages = choose(x, "pipeline.stages", fit > MOST_STAGES ? MOST_STAGES : fit, "as many as shared memory holds");
@@ -409,15 +416,15 @@ static int add_barriers(struct pipeline *x, const struct derive_ring *ring)
                : 3;
 }
 
-static int results(struct pipeline *x, int bytes)
+static int results(struct pipeline *x)
 {
     struct plan *p = x->plan;
-    int align = 128;
+    int align = 128, bytes = (x->stored + 1023) / 1024 * 1024 * x->buffers * x->d.consumers;
     for (int i = 0; i < p->tensor_count; i++)
         if (p->tensor[i].out && (int)tw_swizzles[p->tensor[i].swizzle].align > align)
             align = (int)tw_swizzles[p->tensor[i].swizzle].align;
-    struct plan_ring *d = family_add_ring(p, "d", BUFFERS, PLAN_FILL_THREADS);
-    if (!d || !family_add_shared(p, "d", bytes, align, BUFFERS * x->d.consumers))
+    struct plan_ring *d = family_add_ring(p, "d", x->buffers, PLAN_FILL_THREADS);
+    if (!d || !family_add_shared(p, "d", bytes, align, x->buffers * x->d.consumers))
         return 3;
     for (int i = 0; i < p->tensor_count; i++)
         if (p->tensor[i].out && p->tensor[i].access == PLAN_ACCESS_TMA)
@@ -428,17 +435,27 @@ static int results(struct pipeline *x, int bytes)
 static int memory_and_roles(struct pipeline *x)
 {
     struct plan *p = x->plan;
-    int bytes = (x->stored + 1023) / 1024 * 1024 * BUFFERS * x->d.consumers, stages;
-    int status = choose_stages(x, bytes, &stages);
+    int stages, status = choose_stages(x, &stages);
     for (int r = 0; r < x->d.ring_count && !status; r++)
         status = add_ring(x, &x->d.ring[r], x->d.ring[r].parent < 0 ? 1 : stages);
     if (!status && x->stored)
-        status = results(x, bytes);
+        status = results(x);
     for (int r = 0; r < x->d.ring_count && !status; r++)
         status = add_barriers(x, &x->d.ring[r]);
     if (status)
         return status;
     int consumers = x->d.consumers;
+    const struct spec_value *turns = field(x, "pipeline.turns");
+    if (turns->set && turns->integer && consumers > 1) {
+        if (x->l->kernel->ahead_count == 0)
+            return program_refuse(x->l, turns->loc, "PROGRAM-TURNS",
+                                  "consumers pass the tensor cores on around a dot that is issued a turn ahead; write "
+                                  "ahead = { NAME = { turns = 1 } }, or turns = false");
+        if (family_add_barrier(p, "turn", 1 + consumers, 2 * WARPGROUP))
+            return 3;
+        p->barrier[p->barrier_count - 1].turns = true;
+        x->d.turns = p->barrier_count;
+    }
     if (!family_add_role(p, "producer", 1, 0, 4, PRODUCER_REGISTERS) ||
         !family_add_role(p, "consumer", consumers, 4, 4 * consumers, consumers == 3 ? 152 : 232))
         return 3;

@@ -132,8 +132,9 @@ static bool has_traced(lua_State *L, lua_Debug *ar, const struct tokens *t, int 
     for (int i = first + 1; i < last; i++) {
         const struct token *k = &t->token[i];
         bool field = i > 0 && (token_is(t, i - 1, ".") || token_is(t, i - 1, ":"));
-        if (token_is(t, i, "type") && token_is(t, i + 1, "(") && t->token[i + 1].match > i) {
-            i = t->token[i + 1].match; /* type(x) is a plain text */
+        bool plain = token_is(t, i, "type") || token_is(t, i, "axes") || token_is(t, i, "dtype");
+        if (plain && !field && token_is(t, i + 1, "(") && t->token[i + 1].match > i) {
+            i = t->token[i + 1].match; /* plain texts */
             continue;
         }
         if (k->kind != TOKEN_NAME || field || !push_variable(L, ar, t->text + k->start, (size_t)k->length))
@@ -173,9 +174,9 @@ static bool meets_traced(lua_State *L, lua_Debug *ar, const struct tokens *t, in
     case COMPARE:
         return !is_nil(t, left, token) && !is_nil(t, token, right) &&
                (has_traced(L, ar, t, left, token) || has_traced(L, ar, t, token, right));
-    case LOGIC: /* an operand that is a comparison was looked at as one */
-        return (!is_comparison(t, left) && has_traced(L, ar, t, left, token)) ||
-               (!is_comparison(t, right) && has_traced(L, ar, t, token, right));
+    case LOGIC: /* decided by the left side; a comparison was looked at as one, and plain and x or y chooses x or y */
+        return !is_comparison(t, left) && !(token_is(t, token, "or") && token_is(t, left, "and")) &&
+               has_traced(L, ar, t, left, token);
     default:
         return !is_comparison(t, right) && has_traced(L, ar, t, token, right);
     }

@@ -229,6 +229,14 @@ static int dot(struct work *w, const struct program_op *op, struct work_op *k, i
     return *status;
 }
 
+static int store_inside(struct work *w, const struct program_op *op, struct work_op *k)
+{
+    int status = 0, row = imported(w, op->arg[0].valid_row, &op->arg[0], op->loc, &status);
+    int column = imported(w, op->arg[0].valid_column, &op->arg[0], op->loc, &status);
+    k->inside = row >= 0 && column >= 0 ? expr_binary(&w->graph, EXPR_AND, row, column) : row >= 0 ? row : column;
+    return status;
+}
+
 static int operands(struct work *w, int number)
 {
     const struct program_op *op = &w->program->op[number];
@@ -246,7 +254,7 @@ static int operands(struct work *w, int number)
         return reduce(w, op, k, &status);
     case PROGRAM_STORE:
         k->arg[0] = imported(w, op->arg[0].node, &op->arg[0], op->loc, &status);
-        return status;
+        return status ? status : store_inside(w, op, k);
     case PROGRAM_LOOP:
     case PROGRAM_END: {
         const struct program_op *loop = op->kind == PROGRAM_LOOP ? op : &w->program->op[op->loop];
@@ -282,7 +290,7 @@ int work_open(struct work *w, const struct program_lowering *l)
     for (int i = 0; i < w->program->op_count; i++) {
         const struct program_op *op = &w->program->op[i];
         struct work_op *k = &w->op[i];
-        *k = (struct work_op){.arg = {-1, -1, -1}, .leaf = -1, .result = -1, .from = -1, .to = -1, .source = -1};
+        *k = (struct work_op){.arg = {-1, -1, -1}, .leaf = -1, .result = -1, .from = -1, .to = -1, .inside = -1};
         if (op->kind == PROGRAM_END)
             around = w->op[op->loop].parent;
         k->parent = around;

@@ -19,10 +19,10 @@ struct work_op {
     int *value;   /* LOOP: first values, END: those carried on */
     int at[SPEC_MAX_RANK]; /* LOAD, STORE: first coordinates */
     int from, to; /* LOOP */
+    int inside;   /* STORE: the elements that are written; -1: all */
     int leaf;     /* TILE(op); -1: gives nothing */
     int result;   /* what stands for it in other operations' operands: the leaf, or what is applied to it */
     int parent;   /* the LOOP around it; -1 */
-    int source;   /* TRANSPOSE: the LOAD that it is a view of; LOAD: itself; else -1 */
 };
 
 struct work {

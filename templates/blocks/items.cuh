@@ -3,47 +3,42 @@
 //@ param model table
 //@ param order text
 //@ param group int
-//@ local items, names, counts, places = model.item, {}, {}, ""
+//@ local items, names, places = model.item, {}, ""
 //@ for i, item in ipairs(items) do
 //@     names[i] = "across_" .. item.axis
-//@     counts[i] = "s." .. names[i]
 //@     places = places .. ", int &at_" .. item.axis
 //@ end
-//@ local list, total = csv(names), table.concat(counts, " * ")
 struct item_order {
-    int ${list}; // items along each axis
-    int next, step, count;
+    int next; // what else there is to know is computed again for each item: registers are dear in between
 };
 
-__device__ __forceinline__ item_order items_begin(const arguments &args)
+__device__ __forceinline__ item_order items_begin()
 {
-    item_order s;
+    item_order s = {(int)blockIdx.x};
+    return s;
+}
+
+// The next item of this block: false when there is none. at_AXIS is where it begins.
+__device__ __forceinline__ bool items_next(const arguments &args, item_order &s${places})
+{
 //@ for i, item in ipairs(items) do
 //@     local extent = fragment_uniform("x" .. i .. "_", item.extent)
 //@     local up, value, statements = item.tile - 1, extent[1], extent.at
     ${statements}
 //@     if item.tile == 1 then
-    s.across_${item.axis} = (int)(${value});
+    const int across_${item.axis} = (int)(${value});
 //@     else
-    s.across_${item.axis} = (int)(((i64)${value} + ${up}) / ${item.tile});
+    const int across_${item.axis} = (int)(((i64)${value} + ${up}) / ${item.tile});
 //@     end
 //@ end
-    s.count = ${total};
-    s.next = (int)blockIdx.x;
-    s.step = (int)gridDim.x;
-    return s;
-}
-
-// The next item of this block: false when there is none. at_AXIS is where it begins.
-__device__ __forceinline__ bool items_next(item_order &s${places})
-{
-    if (s.next >= s.count)
+//@ local total = table.concat(names, " * ")
+    if (s.next >= ${total})
         return false;
 //@ if order == "grouped" and #items == 2 then
 //@     local m, n = items[1], items[2]
-    int band = s.next / (${group} * s.across_${n.axis});
-    int height = min(${group}, s.across_${m.axis} - band * ${group});
-    int within = s.next - band * ${group} * s.across_${n.axis};
+    int band = s.next / (${group} * across_${n.axis});
+    int height = min(${group}, across_${m.axis} - band * ${group});
+    int within = s.next - band * ${group} * across_${n.axis};
     at_${m.axis} = (band * ${group} + within % height) * ${m.tile};
     at_${n.axis} = within / height * ${n.tile};
 //@ else
@@ -55,11 +50,11 @@ __device__ __forceinline__ bool items_next(item_order &s${places})
 //@         if i == to then
     at_${item.axis} = rest * ${item.tile};
 //@         else
-    at_${item.axis} = rest % s.across_${item.axis} * ${item.tile};
-    rest /= s.across_${item.axis};
+    at_${item.axis} = rest % across_${item.axis} * ${item.tile};
+    rest /= across_${item.axis};
 //@         end
 //@     end
 //@ end
-    s.next += s.step;
+    s.next += (int)gridDim.x;
     return true;
 }

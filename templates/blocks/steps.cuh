@@ -21,10 +21,10 @@
 //@ end
 //@ -- The variables of the loops right inside of the one that begins at `first`.
 //@ local function variables(first)
-//@     local depth, seen, turned = 0, {}, false
+//@     local around, seen, turned, loops = {}, {}, false, 0
 //@     for i = first + 1, ended(first) - 1 do
 //@         local step = role.step[i]
-//@         if step.op == "loop" and depth == 0 and has(step, "loop") then
+//@         if step.op == "loop" and loops == 0 and has(step, "loop") then
 //@             local loop = model.loop[step.loop + 1]
 //@             local range = fragment_uniform("t" .. i .. "_", loop.from, step.node)
 //@             local statements, from, turns, name = range.at, range[1], range[2], step.call
@@ -36,8 +36,13 @@
     const int ${name}_turns = (int)(${turns});
 //@             turned = true
 //@         end
-//@         if step.op == "loop" then depth = depth + 1 end
-//@         if step.op == "end" then depth = depth - 1 end
+//@         if step.op == "loop" or step.op == "when" then
+//@             around[#around + 1] = step.op
+//@             if step.op == "loop" then loops = loops + 1 end
+//@         elseif step.op == "end" then
+//@             if around[#around] == "loop" then loops = loops - 1 end
+//@             around[#around] = nil
+//@         end
 //@     end
 //@     if turned then
     int turn = 0;
@@ -171,6 +176,45 @@ for (int half = 0; half < 2; ++half) {
     }
 }
 //@ end
+//@ -- Straight to global memory, element by element; of values of rows the first of a row's four lanes.
+//@ local function global(step, number)
+//@     local t, text, index = model.tensor[step.tensor], fragment_step(role.name, number), {}
+//@     local rows, elements, value, uniform = text.at[2], text.at[3], text.value, text.at[1]
+//@     for d = 1, t.rank do
+//@         index[d] = d == t.rank and text.coordinate[d] or "(i64)" .. text.coordinate[d] .. " * args." .. t.name ..
+//@             "_stride" .. d - 1
+//@     end
+//@     local place, pairs = table.concat(index, " + "), step.cols // 8
+//@     local guard = has(text, "inside") and text.inside or "true"
+{
+    ${uniform}
+#pragma unroll
+for (int block = 0; block < ${blocks}; ++block)
+    #pragma unroll
+    for (int half = 0; half < 2; ++half) {
+//@     if text.row then
+        const int row = first_row + block * 64 + half * 8;
+//@     end
+        ${rows}
+//@     if step.cols == 1 then
+        if (first_column == 0 && ${guard})
+            args.${t.name}[${place}] = to_${t.dtype}(${value});
+//@     else
+        #pragma unroll
+        for (int pair = 0; pair < ${pairs}; ++pair)
+            #pragma unroll
+            for (int lane = 0; lane < 2; ++lane) {
+//@         if text.column then
+                const int column = pair * 8 + first_column + lane;
+//@         end
+                ${elements}
+                if (${guard})
+                    args.${t.name}[${place}] = to_${t.dtype}(${value});
+            }
+//@     end
+    }
+}
+//@ end
 //@ local function coordinates(step, prefix)
 //@     local nodes = {}
 //@     for d, node in ipairs(step.at) do nodes[d] = node end
@@ -180,7 +224,7 @@ for (int half = 0; half < 2; ++half) {
 //@ for i, step in ipairs(role.step) do
 //@     local op, call, ring = step.op, step.call, step.ring
 //@     if op == "loop" and call == "tiles" then
-while (items_next(items${next_item})) {
+while (items_next(args, items${next_item})) {
 //@         variables(i)
 //@         deeper()
 //@     elseif op == "loop" and has(step, "loop") then
@@ -199,6 +243,12 @@ for (int chunk = 0; chunk < ${step.count}; ++chunk) {
     const int block = chunk / ${across}, first_pair = chunk % ${across} * ${pairs};
 //@         deeper()
 //@         for j = i, ended(i) do if role.step[j].op == "write" then part(role.step[j], j) end end
+//@     elseif op == "when" then
+//@         local range = fragment_uniform("w" .. i .. "_", step.node)
+//@         local statements, turns = range.at, range[1]
+${statements}
+if (${turns} > ${step.count}) {
+//@         deeper()
 //@     elseif op == "end" then
 //@         shallower()
 }
@@ -226,7 +276,7 @@ ${call}();
 //@         local a, b = mma.operand[1].tensor, mma.operand[2].tensor
 //@         local first, last = a and ring_of[a].name .. "_stage" or step.place2, a and ", consumer" or ""
 //@         local second = ring_of[b].name .. "_stage"
-//@         local accumulate = least < 0 and "0" or least > 0 and "turn > 0" or "1"
+//@         local accumulate = ({ [0] = "1", "turn > 0", "0" })[least]
 mma_${call}(${step.place}, ${first}, ${second}${last}, ${accumulate});
 //@     elseif op == "release" then
 //@         if opt(step, "back", 0) > 0 then
@@ -239,10 +289,17 @@ ${call}(${ring}_oldest);
 //@         reduce(step, i)
 //@     elseif op == "touch" and call then
 //@         evaluate(step, i)
+//@     elseif op == "global" then
+//@         global(step, i)
 //@     elseif op == "store_wait" then
 ${call}();
-//@     elseif op == "barrier" then
+//@     elseif op == "barrier" or op == "barrier_arrive" then
+//@         if has(step, "only") then
+if (consumer == ${step.only})
+    ${call}(consumer);
+//@         else
 ${call}(consumer);
+//@         end
 //@     elseif op == "write" then
 ${call}(part, consumer, buffer);
 //@     elseif op == "fence_async" then
