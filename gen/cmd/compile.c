@@ -224,6 +224,14 @@ static int emit_options_of(struct compile *c, const struct spec_kernel *kernel, 
     return *folder ? 0 : 3;
 }
 
+static void drop_source(struct compile_unit *unit)
+{
+    struct memory memory = {NULL, NULL};
+    if (unit->source)
+        memory_resize(&memory, unit->source, unit->source_bytes + 1, 0);
+    unit->source = NULL;
+}
+
 static int emit(struct compile *c, struct compile_unit *unit, struct diag_set *diags)
 {
     struct emit_options options;
@@ -236,15 +244,17 @@ static int emit(struct compile *c, struct compile_unit *unit, struct diag_set *d
     return status;
 }
 
-/* The steps of a Plan that has them in its template, proved. */
-static int find_steps(struct compile *c, const struct spec_kernel *kernel, struct plan *plan)
+/* Emits a unit whose Plan has its steps in the template, and proves them. */
+static int emit_with_steps(struct compile *c, struct compile_unit *unit)
 {
     struct emit_options options;
     char *folder;
-    if (emit_options_of(c, kernel, &options, &folder))
+    if (emit_options_of(c, unit->kernel, &options, &folder))
         return 3;
-    int status = emit_steps(plan->template_name, plan, &options, &c->diags);
+    int status =
+        emit_steps(unit->plan.template_name, &unit->plan, &options, &unit->source, &unit->source_bytes, &c->diags);
     tw_free(&c->rt, folder);
+    unit->emitted = status == 0;
     return status;
 }
 
@@ -269,10 +279,11 @@ static int make_unit(struct compile *c, const struct spec_kernel *kernel, const 
     double start = compile_clock();
     int status = family_plan(&c->spec, kernel, arch, variant, &unit.plan, &c->diags);
     if (status == 0 && family_lacks_steps(&unit.plan))
-        status = find_steps(c, kernel, &unit.plan);
+        status = emit_with_steps(c, &unit);
     c->phases.plan += compile_clock() - start;
     unit.planned = status == 0;
     if (status == 0 && !variant_chosen(choice, &unit)) {
+        drop_source(&unit);
         plan_free(&unit.plan);
         return 0;
     }
@@ -290,7 +301,7 @@ static void emit_one(void *context, int64_t i)
     struct emission *e = context;
     struct compile_unit *unit = &e->c->unit[i];
     struct diag_set diags = {0};
-    if (!unit->planned)
+    if (!unit->planned || unit->emitted)
         return;
     e->again[i] = emit(e->c, unit, &diags) != 0 || diags.count > 0;
     diag_free(&diags);
@@ -308,10 +319,7 @@ static int emit_units(struct compile *c)
     for (int i = 0; i < c->unit_count && result != 3; i++) {
         if (!e.again[i])
             continue;
-        struct memory memory = {NULL, NULL};
-        if (c->unit[i].source)
-            memory_resize(&memory, c->unit[i].source, c->unit[i].source_bytes + 1, 0);
-        c->unit[i].source = NULL;
+        drop_source(&c->unit[i]);
         int status = emit(c, &c->unit[i], &c->diags);
         result = status == 3 ? 3 : result ? result : status;
     }

@@ -723,12 +723,8 @@ int emit_template(const char *template_name, const struct plan *plan, const stru
     return expand_plan(template_name, plan, NULL, options, text, length, diags);
 }
 
-int emit_steps(const char *template_name, struct plan *plan, const struct emit_options *options, struct diag_set *diags)
+int emit_steps(const char *template_name, struct plan *plan, const struct emit_options *options, char **text,
+               size_t *length, struct diag_set *diags)
 {
-    char *text;
-    size_t length;
-    int status = expand_plan(template_name, plan, plan, options, &text, &length, diags);
-    if (text)
-        memory_resize(&options->memory, text, length + 1, 0);
-    return status;
+    return expand_plan(template_name, plan, plan, options, text, length, diags);
 }

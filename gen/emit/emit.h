@@ -126,10 +126,10 @@ int emit_expand(const char *template_name, const struct emit_model *model, const
 int emit_template(const char *template_name, const struct plan *plan, const struct emit_options *options, char **text,
                   size_t *length, struct diag_set *diags);
 
-/* Gives the roles of the Plan that have no steps those that the template's text amounts to, and proves the whole:
- * plan_check and plan_check_protocol, whose faults are told at the template's lines. Returns as emit_expand. */
-int emit_steps(const char *template_name, struct plan *plan, const struct emit_options *options,
-               struct diag_set *diags);
+/* emit_template of a Plan whose roles have no steps: gives them those that the text amounts to, and proves the whole by
+ * plan_check and plan_check_protocol, whose faults are told at the template's lines. */
+int emit_steps(const char *template_name, struct plan *plan, const struct emit_options *options, char **text,
+               size_t *length, struct diag_set *diags);
 
 /* The context of the helper that is running, and memory for it that lives as long as the expansion. */
 void *emit_helper_context(lua_State *L);

@@ -11,6 +11,7 @@
  *     part    the function is a part of operations: blocks call it, a template's own text does not
  *     meet    all threads of the block meet in it: outside of roles alone, where every thread comes by
  *     turns   true once for each turn, the same in all threads: what //@ loop ... while calls, and nothing else
+ *     advance its position goes on to the ring's next stage
  * A function of a block that calls one of these, or whose asm waits, arrives, copies or multiplies asynchronously,
  * has such a line itself; else [TEMPLATE-OP].
  *
@@ -34,12 +35,20 @@
  * `?:`, `&&`, `||`, lambdas, functions of the template's own, names that are not called. So is what hides text: the
  * preprocessor but for #pragma, lines that go on behind a backslash, raw texts, asm that synchronises.
  *
+ * POSITIONS. A parameter of type NAME_position of a bulk ring, or `u32 stage` of a function that reads one, says which
+ * stage. Its argument is a variable that the role declares as such, `NAME_position p = {0, 0}`, or its field `stage`;
+ * operations that take it by reference, and `//@ op advance ring = ...`, move it on, and nothing else does. It must
+ * stand where the steps of its ring are, in every execution that is tried.
+ *
  * STEPS. Where the Plan has steps, the operations of each role must be the same ones in the same order in every
  * execution; tried are trip counts of 0 up to past every number of a condition. A FILL of cp.async copies past the last
  * stage that is read is left out on both sides. The first difference is an error [TEMPLATE-ORDER] with role, step, ring
- * and stage, at the template's line. Where a role has none (a user's template), record_steps gives the steps, for
- * plan_check_protocol to prove: a release under a condition becomes a RELEASE with the count that it keeps, where there
- * is one; no other operation may stand under //@ when there.
+ * and stage, at the template's line.
+ *
+ * Where a role has none (a user's template), record_steps gives the steps, for plan_check_protocol to prove: a release
+ * under a condition becomes a RELEASE with the count that it keeps; turns that other conditions tell apart (step > 0,
+ * step + 2 < steps) are peeled off their loop, each a WHEN with the count that it asks for. What has no such words is
+ * refused. The steps are compared with the text in their turn.
  */
 #ifndef TW_GEN_EMIT_RECORD_H
 #define TW_GEN_EMIT_RECORD_H

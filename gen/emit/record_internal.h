@@ -1,6 +1,6 @@
 /* What the recorder's files share: record.c (directives and structure of the text), record_op.c
  * (what blocks declare), record_text.c (statements), record_run.c (executions, positions in rings), record_steps.c
- * (comparing, deriving). */
+ * (comparing), record_derive.c. */
 #ifndef TW_GEN_EMIT_RECORD_INTERNAL_H
 #define TW_GEN_EMIT_RECORD_INTERNAL_H
 
@@ -38,6 +38,13 @@ struct condition {
     const char *compare; /* "<" */
 };
 
+/* Turns of a loop that conditions tell apart: so many at its beginning, and so many at its end. Numbers of turns by
+ * that: those of the beginning, all in the middle, all at the end. */
+enum { MOST_PEELED = 8, TURN_MIDDLE = MOST_PEELED, TURN_TAIL, TURNS };
+struct peel {
+    int head, tail;
+};
+
 enum node_kind { NODE_CALL, NODE_LOOP, NODE_END_LOOP, NODE_WHEN, NODE_END_WHEN, NODE_POSITION };
 
 struct node {
@@ -47,6 +54,8 @@ struct node {
     int function;                /* CALL: of recorder.function */
     const char *position;        /* CALL: the variable that says which stage, NULL: none; POSITION: declared here */
     bool elected;                /* CALL: by one thread */
+    int back[TURNS];             /* CALL that reads, by turn: stages before the one taken last; -1: it varies */
+    bool placed[TURNS];          /* back was seen */
     int loop;                    /* LOOP, END_LOOP: of recorder.loop */
     const char *counter;         /* LOOP: its variable, NULL: a while */
     struct condition *condition; /* WHEN */
@@ -65,6 +74,7 @@ struct role_record {
     struct node *node;
     int count;
     struct record_place opened, closed; /* template NULL: never */
+    struct peel *peel;                  /* of the loop at each node; NULL: none is peeled */
     struct record_place *place;         /* of each derived step, and its column */
     int *column;
 };
@@ -169,6 +179,9 @@ bool record_file_token(struct recorder *r, const struct piece *piece);
 /* record_steps.c: compares the roles whose steps the Plan has. Returns the number of faults. */
 int record_check(struct recorder *r);
 
+/* That the steps which were derived for a role do what its record does. False: reported. */
+bool record_check_derived(struct recorder *r, int role);
+
 static inline int record_piece_column(const struct piece *piece)
 {
     return record_column(piece->at, piece->token.text, piece->token.length);
@@ -191,7 +204,7 @@ struct trial {
 /* Loops around, outermost first. */
 struct around {
     const char *counter[MOST_LOOPS];
-    int turn[MOST_LOOPS], count;
+    int turn[MOST_LOOPS], trips[MOST_LOOPS], node[MOST_LOOPS], count;
 };
 
 /* record_run.c. The trial before the first of so many, which are all that are to be tried. */
@@ -199,13 +212,25 @@ int record_trials(const struct recorder *r, struct trial *trial);
 int record_trips(const struct recorder *r, const struct trial *trial, int class);
 bool record_holds(const struct recorder *r, const struct trial *trial, const struct around *around,
                   const struct condition *c);
+int record_turn(const struct role_record *role, const struct around *around); /* of the innermost loop that is peeled */
 int record_node_end(const struct role_record *role, int node); /* of the loop or condition that begins there */
+
+/* record_steps.c: the step of a recorded call, as the Plan has it. */
+struct plan_step record_step(const struct recorder *r, int role, const struct plan_step *declared);
 
 /* Bit of the step's tensor in its ring. */
 unsigned record_tensor_bit(const struct plan *p, const struct plan_step *s);
 
+/* Stages of the rings that a role has taken, by WAIT_FULL or by the READs of a cp_async ring, and released. */
+struct stages {
+    unsigned own[MOST_RINGS], reading[MOST_RINGS]; /* cp_async: tensors that it reads; that it has read of the newest */
+    int taken[MOST_RINGS], released[MOST_RINGS];
+};
+void record_own(const struct plan *p, struct stages *g, const struct plan_step *s);  /* for each step, before others */
+void record_take(const struct plan *p, struct stages *g, const struct plan_step *s); /* a step is made */
+
 /* Every name of a condition is known, and every position stands where its ring's steps are. False: reported. */
 bool record_check_names(struct recorder *r, const struct role_record *role);
-bool record_check_positions(struct recorder *r, int role);
+bool record_check_positions(struct recorder *r, int role, bool silent); /* silent: notes node.back alone */
 
 #endif

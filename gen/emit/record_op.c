@@ -71,7 +71,8 @@ static int find_barrier(struct recorder *r, const struct record_operation *o)
         return -1;
     }
     r->barrier = grown;
-    r->barrier[r->barrier_count++] = (struct plan_barrier){.name = name, .id = o->id.value, .threads = o->threads.value};
+    r->barrier[r->barrier_count++] =
+        (struct plan_barrier){.name = name, .id = o->id.value, .threads = o->threads.value};
     return p->barrier_count + r->barrier_count - 1;
 }
 

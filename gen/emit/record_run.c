@@ -80,6 +80,18 @@ bool record_holds(const struct recorder *r, const struct trial *trial, const str
     }
 }
 
+int record_turn(const struct role_record *role, const struct around *around)
+{
+    for (int i = around->count - 1; i >= 0 && role->peel; i--) {
+        struct peel p = role->peel[around->node[i]];
+        if (p.head + p.tail == 0)
+            continue;
+        int turn = around->turn[i];
+        return turn < p.head ? turn : turn >= around->trips[i] - p.tail ? TURN_TAIL : TURN_MIDDLE;
+    }
+    return TURN_MIDDLE;
+}
+
 int record_node_end(const struct role_record *role, int node)
 {
     int depth = 0;
@@ -98,6 +110,32 @@ unsigned record_tensor_bit(const struct plan *p, const struct plan_step *s)
         if (p->ring[s->ring].tensor[i] == s->tensor)
             return 1u << i;
     return 0;
+}
+
+static bool is_copied(const struct plan *p, const struct plan_step *s)
+{
+    return p->ring[s->ring].filler == PLAN_FILL_CP_ASYNC;
+}
+
+void record_own(const struct plan *p, struct stages *g, const struct plan_step *s)
+{
+    if (s->op == PLAN_READ && s->ring >= 0 && s->ring < MOST_RINGS)
+        g->own[s->ring] |= record_tensor_bit(p, s);
+}
+
+void record_take(const struct plan *p, struct stages *g, const struct plan_step *s)
+{
+    if (s->ring < 0 || s->ring >= MOST_RINGS)
+        return;
+    if (!is_copied(p, s)) {
+        g->taken[s->ring] += s->op == PLAN_WAIT_FULL;
+    } else if (s->op == PLAN_READ) {
+        g->reading[s->ring] |= record_tensor_bit(p, s);
+        if (g->reading[s->ring] == g->own[s->ring]) {
+            g->reading[s->ring] = 0;
+            g->taken[s->ring]++;
+        }
+    }
 }
 
 /* Every name of a condition is a counter of a loop around, or a bound. */
@@ -139,9 +177,10 @@ struct walk {
     } position[MOST_POSITIONS];
     int positions;
     struct {
-        unsigned reads, fills, reading, filling;
-        int read, filled, released;
+        unsigned fills, filling;
+        int taken, filled, released;
     } ring[MOST_RINGS];
+    bool silent;
 };
 
 static bool is_step(const struct function *f)
@@ -149,64 +188,93 @@ static bool is_step(const struct function *f)
     return f->kind == FUNCTION_STEPS && f->step_count && f->step[0].ring >= 0 && f->step[0].ring < MOST_RINGS;
 }
 
-/* Where the ring is for such a step: stages that went past before. */
-static int due(const struct walk *x, const struct plan_step *s)
+/* The stages that a position may stand at for such a step: stages that went past before, of a READ any that is taken
+ * and not released. */
+static void due(const struct walk *x, const struct plan_step *s, int *first, int *last)
 {
     switch (s->op) {
     case PLAN_WAIT_FULL:
+        *first = *last = x->ring[s->ring].taken;
+        return;
     case PLAN_READ:
-        return x->ring[s->ring].read;
+        *first = x->ring[s->ring].released;
+        *last = x->ring[s->ring].taken - 1;
+        return;
     case PLAN_RELEASE:
-        return x->ring[s->ring].released;
+        *first = *last = x->ring[s->ring].released;
+        return;
     default:
-        return x->ring[s->ring].filled;
+        *first = *last = x->ring[s->ring].filled;
+        return;
     }
 }
 
 static void go_on(struct walk *x, const struct plan_step *s)
 {
     unsigned bit = record_tensor_bit(x->r->plan, s);
-    if (s->op == PLAN_READ && (x->ring[s->ring].reading |= bit) == x->ring[s->ring].reads) {
-        x->ring[s->ring].reading = 0;
-        x->ring[s->ring].read++;
-    } else if (s->op == PLAN_FILL && (x->ring[s->ring].filling |= bit) == x->ring[s->ring].fills) {
+    x->ring[s->ring].taken += s->op == PLAN_WAIT_FULL;
+    x->ring[s->ring].released += s->op == PLAN_RELEASE;
+    if (s->op == PLAN_FILL && (x->ring[s->ring].filling |= bit) == x->ring[s->ring].fills) {
         x->ring[s->ring].filling = 0;
         x->ring[s->ring].filled++;
     }
-    x->ring[s->ring].released += s->op == PLAN_RELEASE;
 }
 
-static bool call(struct walk *x, const struct node *n)
+static bool check_position(struct walk *x, struct node *n, int v)
 {
     struct recorder *r = x->r;
     const struct function *f = &r->function[n->function];
+    const struct plan_step *step = &f->step[0];
+    int at = x->position[v].at, stages = r->plan->ring[step->ring].stages, first, last;
+    const char *name = r->plan->ring[step->ring].name;
+    if (x->position[v].ring < 0) {
+        x->position[v].ring = step->ring;
+        x->position[v].elected = n->elected;
+    }
+    if (x->position[v].ring != step->ring || x->position[v].elected != n->elected)
+        return x->silent || RECORD_FAULT(r, n->at, n->column, "TEMPLATE-ORDER",
+                                         x->position[v].ring != step->ring
+                                             ? "'%s' was a position in another ring than '%s' before; declare one for "
+                                               "each"
+                                             : "'%s' is moved by one thread and by all, and they do not agree where in "
+                                               "ring '%s' it is; declare one for each",
+                                         n->position, name);
+    if (f->kind != FUNCTION_STEPS)
+        return true;
+    due(x, step, &first, &last);
+    if (step->op == PLAN_READ && at >= first && at <= last) {
+        int back = x->ring[step->ring].taken - 1 - at;
+        int turn = record_turn(&r->role[x->role], &x->around);
+        n->back[turn] = n->placed[turn] && n->back[turn] != back ? -1 : back;
+        n->placed[turn] = true;
+        if (n->back[turn] < 0 && !x->silent)
+            return RECORD_FAULT(r, n->at, n->column, "TEMPLATE-ORDER",
+                                "'%s' is not always as many stages behind the one that %s_wait_full took last; give "
+                                "each distance its own call",
+                                n->position, name);
+    }
+    if (x->silent || (at >= first && at <= last))
+        return true;
+    if (first > last)
+        return RECORD_FAULT(r, n->at, n->column, "TEMPLATE-ORDER", "%s reads a stage of ring '%s', and none is taken",
+                            f->name, name);
+    int nearest = at < first ? first : last, off = at < first ? first - at : at - last;
+    return RECORD_FAULT(r, n->at, n->column, "TEMPLATE-ORDER",
+                        "'%s' is %d stage%s %s where %s of ring '%s' is due (stage %d of %d, turn %d); move it on once "
+                        "for each stage",
+                        n->position, off, off == 1 ? "" : "s", at < first ? "behind" : "ahead of", f->name, name,
+                        nearest % stages, stages, nearest / stages);
+}
+
+static bool call(struct walk *x, struct node *n)
+{
+    const struct function *f = &x->r->function[n->function];
     int v = 0;
     while (n->position && v < x->positions && strcmp(x->position[v].name, n->position) != 0)
         v++;
     if (n->position && v < x->positions) {
-        int ring = f->step[0].ring, at = x->position[v].at, stages = r->plan->ring[ring].stages;
-        const char *name = r->plan->ring[ring].name;
-        bool first = x->position[v].ring < 0;
-        if (first) {
-            x->position[v].ring = ring;
-            x->position[v].elected = n->elected;
-        }
-        if (x->position[v].ring != ring || x->position[v].elected != n->elected)
-            return RECORD_FAULT(r, n->at, n->column, "TEMPLATE-ORDER",
-                                x->position[v].ring != ring
-                                    ? "'%s' was a position in another ring than '%s' before; declare one for each"
-                                    : "'%s' is moved by one thread and by all, and they do not agree where in ring "
-                                      "'%s' it is; declare one for each",
-                                n->position, name);
-        if (is_step(f) && at != due(x, &f->step[0]))
-            return RECORD_FAULT(r, n->at, n->column, "TEMPLATE-ORDER",
-                                "'%s' is %d stage%s %s where %s of ring '%s' is due (stage %d of %d, turn %d); move it "
-                                "on once for each stage",
-                                n->position,
-                                at < due(x, &f->step[0]) ? due(x, &f->step[0]) - at : at - due(x, &f->step[0]),
-                                at - due(x, &f->step[0]) == 1 || due(x, &f->step[0]) - at == 1 ? "" : "s",
-                                at < due(x, &f->step[0]) ? "behind" : "ahead of", f->name, name,
-                                due(x, &f->step[0]) % stages, stages, due(x, &f->step[0]) / stages);
+        if (!check_position(x, n, v))
+            return false;
         x->position[v].at += f->moves;
     }
     for (int s = 0; is_step(f) && s < f->step_count; s++)
@@ -233,7 +301,7 @@ static bool walk(struct walk *x, int from, int to)
     struct recorder *r = x->r;
     const struct role_record *role = &r->role[x->role];
     for (int i = from; i < to && x->nodes < MOST_NODES; i++, x->nodes++) {
-        const struct node *n = &role->node[i];
+        struct node *n = &role->node[i];
         int end = n->kind == NODE_LOOP || n->kind == NODE_WHEN ? record_node_end(role, i) : i;
         if (n->kind == NODE_POSITION)
             declare(x, n);
@@ -244,6 +312,8 @@ static bool walk(struct walk *x, int from, int to)
         if (n->kind == NODE_LOOP) {
             int trips = record_trips(r, x->trial, n->loop), level = x->around.count++;
             x->around.counter[level] = n->counter;
+            x->around.node[level] = i;
+            x->around.trips[level] = trips;
             for (int turn = 0; turn < trips; turn++) {
                 x->around.turn[level] = turn;
                 if (!walk(x, i + 1, end))
@@ -256,18 +326,16 @@ static bool walk(struct walk *x, int from, int to)
     return true;
 }
 
-bool record_check_positions(struct recorder *r, int role)
+bool record_check_positions(struct recorder *r, int role, bool silent)
 {
     const struct role_record *record = &r->role[role];
-    struct walk own = {.r = r, .role = role};
+    struct walk own = {.r = r, .role = role, .silent = silent};
     struct trial trial;
     for (int i = 0; i < record->count; i++) {
         const struct function *f = record->node[i].kind == NODE_CALL ? &r->function[record->node[i].function] : NULL;
         for (int s = 0; f && is_step(f) && s < f->step_count; s++) {
             const struct plan_step *step = &f->step[s];
-            if (step->op == PLAN_READ)
-                own.ring[step->ring].reads |= record_tensor_bit(r->plan, step);
-            else if (step->op == PLAN_FILL)
+            if (step->op == PLAN_FILL)
                 own.ring[step->ring].fills |= record_tensor_bit(r->plan, step);
         }
     }

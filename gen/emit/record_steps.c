@@ -18,11 +18,13 @@ struct event {
 struct events {
     struct event *item;
     int count, capacity;
-    bool too_many;
+    bool too_many, bare; /* bare: loops are not told */
 };
 
 static void happen(struct recorder *r, struct events *e, struct plan_step step, int source)
 {
+    if (e->bare && (step.op == PLAN_LOOP || step.op == PLAN_END))
+        return;
     if (e->count == e->capacity) {
         int capacity = e->capacity ? 2 * e->capacity : 256;
         e->too_many = e->too_many || capacity > MOST_EVENTS;
@@ -38,33 +40,10 @@ static void happen(struct recorder *r, struct events *e, struct plan_step step, 
     e->item[e->count++] = (struct event){step, source};
 }
 
-/* Stages of the rings that a role has read and released. */
-struct stages {
-    unsigned own[MOST_RINGS], reading[MOST_RINGS]; /* tensors that it reads; that it has read of the newest stage */
-    int read[MOST_RINGS], released[MOST_RINGS];
-};
-
-static void own_read(const struct plan *p, struct stages *g, const struct plan_step *s)
-{
-    if (s->op == PLAN_READ && s->ring >= 0 && s->ring < MOST_RINGS)
-        g->own[s->ring] |= record_tensor_bit(p, s);
-}
-
-static void count_read(const struct plan *p, struct stages *g, const struct plan_step *s)
-{
-    if (s->op != PLAN_READ || s->ring < 0 || s->ring >= MOST_RINGS)
-        return;
-    g->reading[s->ring] |= record_tensor_bit(p, s);
-    if (g->reading[s->ring] != g->own[s->ring])
-        return;
-    g->reading[s->ring] = 0;
-    g->read[s->ring]++;
-}
-
 /* ---- an execution of the record -------------------------------------------------------------------------------- */
 
 /* The step of a recorded call, as the Plan has it. */
-static struct plan_step step_of(const struct recorder *r, int role, const struct plan_step *declared)
+struct plan_step record_step(const struct recorder *r, int role, const struct plan_step *declared)
 {
     struct plan_step s = *declared;
     const struct plan_role *p = &r->plan->role[role];
@@ -90,7 +69,7 @@ static void execute(struct execution *x, int from, int to)
         if (n->kind == NODE_CALL) {
             const struct function *f = &r->function[n->function];
             for (int s = 0; s < f->step_count && f->kind == FUNCTION_STEPS; s++)
-                happen(r, x->events, step_of(r, x->role, &f->step[s]), i);
+                happen(r, x->events, record_step(r, x->role, &f->step[s]), i);
         } else if (n->kind == NODE_WHEN) {
             if (record_holds(r, x->trial, &x->around, n->condition))
                 execute(x, i + 1, end);
@@ -128,17 +107,27 @@ struct plan_execution {
 static int plan_trips(const struct plan_execution *x, const struct plan_step *s)
 {
     const struct recorder *r = x->r;
-    for (int i = 0; i < r->loop_count && s->count == 0; i++)
-        if (s->call && strcmp(r->loop[i].name, s->call) == 0)
-            return record_trips(r, x->trial, i);
-    return s->count < 1 ? 1 : s->count < MOST_TRIPS ? s->count : MOST_TRIPS;
+    int trips = s->count < 1 ? 1 : s->count < MOST_TRIPS ? s->count : MOST_TRIPS;
+    for (int i = 0; i < r->loop_count && (s->count == 0 || s->op == PLAN_WHEN); i++)
+        if (s->call && strcmp(r->loop[i].name, s->call) == 0) {
+            trips = record_trips(r, x->trial, i);
+            break;
+        }
+    if (s->op == PLAN_WHEN)
+        return trips > s->count;
+    return trips > s->less ? trips - s->less : 0;
+}
+
+static bool opens(const struct plan_step *s)
+{
+    return s->op == PLAN_LOOP || s->op == PLAN_WHEN;
 }
 
 static int plan_end(const struct plan_role *role, int step)
 {
     int depth = 0;
     for (int i = step; i < role->step_count; i++) {
-        depth += (role->step[i].op == PLAN_LOOP) - (role->step[i].op == PLAN_END);
+        depth += opens(&role->step[i]) - (role->step[i].op == PLAN_END);
         if (depth == 0)
             return i;
     }
@@ -152,7 +141,7 @@ static int reads_in(const struct plan_execution *x, int from, int to, int ring)
     int reads = 0;
     for (int i = from; i < to; i++) {
         const struct plan_step *s = &role->step[i];
-        if (s->op == PLAN_LOOP) {
+        if (opens(s)) {
             int end = plan_end(role, i);
             reads += plan_trips(x, s) * reads_in(x, i + 1, end, ring);
             i = end;
@@ -175,15 +164,17 @@ static void execute_plan(struct plan_execution *x, int from, int to)
     const struct plan_role *role = &p->role[x->role];
     for (int i = from; i < to && !x->events->too_many && !r->no_memory; i++) {
         struct plan_step s = role->step[i];
-        if (s.op == PLAN_LOOP) {
+        if (opens(&s)) {
             int end = plan_end(role, i), trips = plan_trips(x, &s);
-            happen(r, x->events, s, i);
+            if (s.op == PLAN_LOOP)
+                happen(r, x->events, s, i);
             struct plan_step mark = {.op = PLAN_END, .ring = -1, .tensor = -1, .call = s.call, .count = s.count};
             for (int turn = 0; turn < trips; turn++) {
                 for (int g = 0; s.call && strcmp(s.call, "tiles") == 0 && g < p->ring_count && g < MOST_RINGS; g++)
                     x->fill_limit[g] = x->filled[g] + reads_in(x, i + 1, end, g);
                 execute_plan(x, i + 1, end);
-                happen(r, x->events, mark, end);
+                if (s.op == PLAN_LOOP)
+                    happen(r, x->events, mark, end);
             }
             i = end;
             continue;
@@ -197,13 +188,13 @@ static void execute_plan(struct plan_execution *x, int from, int to)
                 x->filled[s.ring]++;
             }
         }
-        count_read(p, &x->stages, &s);
+        record_take(p, &x->stages, &s);
         if (!s.call || left_out)
             continue;
         if (s.op == PLAN_RELEASE && s.ring >= 0 && s.ring < MOST_RINGS) {
             int keep = s.count;
             s.count = 0;
-            for (; x->stages.read[s.ring] - x->stages.released[s.ring] > keep; x->stages.released[s.ring]++)
+            for (; x->stages.taken[s.ring] - x->stages.released[s.ring] > keep; x->stages.released[s.ring]++)
                 happen(r, x->events, s, i);
         } else if (s.op != PLAN_END) {
             happen(r, x->events, s, i);
@@ -216,7 +207,7 @@ static void run_plan(struct recorder *r, int role, const struct trial *trial, st
     struct plan_execution x = {.r = r, .role = role, .trial = trial, .events = events};
     const struct plan_role *p = &r->plan->role[role];
     for (int i = 0; i < p->step_count; i++) {
-        own_read(r->plan, &x.stages, &p->step[i]);
+        record_own(r->plan, &x.stages, &p->step[i]);
         if (is_copied(r->plan, &p->step[i]))
             x.fills[p->step[i].ring] |= record_tensor_bit(r->plan, &p->step[i]);
     }
@@ -354,240 +345,20 @@ static bool compare(struct recorder *r, int role, struct events *order, struct e
                         "role '%s', %s: the Plan orders %s, the template has %s%s", p->name, step, wanted, had, when);
 }
 
+bool record_check_derived(struct recorder *r, int role)
+{
+    struct events order = {.bare = true}, seen = {.bare = true};
+    return compare(r, role, &order, &seen);
+}
+
 int record_check(struct recorder *r)
 {
     struct events order = {0}, seen = {0};
     int faults = 0;
     for (int i = 0; i < r->plan->role_count && !r->no_memory; i++) {
         bool has_steps = r->plan->role[i].step_count > 0, fine = record_check_names(r, &r->role[i]);
-        fine = fine && (!has_steps || (compare(r, i, &order, &seen) && record_check_positions(r, i)));
+        fine = fine && (!has_steps || (compare(r, i, &order, &seen) && record_check_positions(r, i, false)));
         faults += !fine;
     }
     return faults;
-}
-
-int record_positions(struct recorder *r)
-{
-    int faults = 0;
-    for (int i = 0; i < r->plan->role_count; i++)
-        faults += r->role[i].place && !record_check_positions(r, i);
-    return faults;
-}
-
-/* ---- deriving -------------------------------------------------------------------------------------------------- */
-
-/* What a release call was seen to keep: stages that are unreleased after it, -1 not seen; and where it was left out,
- * the most that there were. */
-struct kept {
-    int after, left_out;
-    bool varies, early; /* other numbers than before; nothing was read */
-};
-
-struct keeping {
-    struct recorder *r;
-    int role;
-    const struct trial *trial;
-    struct around around;
-    struct stages stages;
-    struct kept *kept; /* by node */
-    int events;
-};
-
-static void note_release(struct keeping *x, int node, int ring, bool made)
-{
-    struct kept *k = &x->kept[node];
-    int unreleased = x->stages.read[ring] - x->stages.released[ring];
-    if (!made) {
-        k->left_out = unreleased > k->left_out ? unreleased : k->left_out;
-        return;
-    }
-    k->early = k->early || unreleased < 1;
-    k->varies = k->varies || (k->after >= 0 && k->after != unreleased - 1);
-    k->after = k->after < 0 ? unreleased - 1 : k->after;
-    x->stages.released[ring]++;
-}
-
-static void keep(struct keeping *x, int from, int to, bool made)
-{
-    struct recorder *r = x->r;
-    const struct role_record *role = &r->role[x->role];
-    for (int i = from; i < to && x->events < MOST_EVENTS; i++) {
-        const struct node *n = &role->node[i];
-        int end = n->kind == NODE_LOOP || n->kind == NODE_WHEN ? record_node_end(role, i) : i;
-        x->events++;
-        if (n->kind == NODE_CALL) {
-            const struct function *f = &r->function[n->function];
-            for (int s = 0; s < f->step_count && f->kind == FUNCTION_STEPS; s++) {
-                if (made)
-                    count_read(r->plan, &x->stages, &f->step[s]);
-                if (f->step[s].op == PLAN_RELEASE && f->step[s].ring < MOST_RINGS)
-                    note_release(x, i, f->step[s].ring, made);
-            }
-        } else if (n->kind == NODE_WHEN) {
-            keep(x, i + 1, end, made && record_holds(r, x->trial, &x->around, n->condition));
-        } else if (n->kind == NODE_LOOP) {
-            int trips = made ? record_trips(r, x->trial, n->loop) : 1, level = x->around.count++;
-            x->around.counter[level] = n->counter;
-            for (int turn = 0; turn < trips; turn++) {
-                x->around.turn[level] = turn;
-                keep(x, i + 1, end, made);
-            }
-            x->around.count--;
-        }
-        i = end;
-    }
-}
-
-/* The count of each RELEASE: what is unreleased after it, the same at every time. False: reported. */
-static bool find_kept(struct recorder *r, int role, struct kept *kept)
-{
-    const struct role_record *record = &r->role[role];
-    struct stages own = {0};
-    struct trial trial;
-    for (int i = 0; i < record->count; i++) {
-        kept[i] = (struct kept){.after = -1};
-        const struct function *f = record->node[i].kind == NODE_CALL ? &r->function[record->node[i].function] : NULL;
-        for (int s = 0; f && f->kind == FUNCTION_STEPS && s < f->step_count; s++)
-            own_read(r->plan, &own, &f->step[s]);
-    }
-    for (int trials = record_trials(r, &trial); trial.number < trials; trial.number++) {
-        struct keeping x = {.r = r, .role = role, .trial = &trial, .stages = own, .kept = kept};
-        keep(&x, 0, record->count, true);
-    }
-    for (int i = 0; i < record->count; i++) {
-        const struct node *n = &record->node[i];
-        const struct kept *k = &kept[i];
-        if (k->early)
-            return RECORD_FAULT(r, n->at, n->column, "TEMPLATE-ORDER",
-                                "role '%s': %s releases a stage that is not read yet; write it behind the last read of "
-                                "the stage",
-                                r->plan->role[role].name, r->function[n->function].name);
-        if (k->varies || (k->after >= 0 && k->left_out > k->after))
-            return RECORD_FAULT(r, n->at, n->column, "TEMPLATE-ORDER",
-                                "role '%s': %s releases the oldest stage, but not always as many are read and "
-                                "unreleased then; release each stage once, so many turns after its last read",
-                                r->plan->role[role].name, r->function[n->function].name);
-        if (k->after < 0 && k->left_out)
-            kept[i].after = k->left_out; /* it is never made */
-    }
-    return true;
-}
-
-/* Only releases stand under a condition: what the step language has no word for is refused. */
-static bool check_conditions(struct recorder *r, const struct role_record *role)
-{
-    int when = 0;
-    for (int i = 0; i < role->count; i++) {
-        const struct node *n = &role->node[i];
-        when += (n->kind == NODE_WHEN) - (n->kind == NODE_END_WHEN);
-        if (when == 0 || n->kind == NODE_WHEN || n->kind == NODE_END_WHEN)
-            continue;
-        const struct function *f = n->kind == NODE_CALL ? &r->function[n->function] : NULL;
-        for (int s = 0; f && f->kind == FUNCTION_STEPS && s < f->step_count; s++)
-            if (f->step[s].op != PLAN_RELEASE)
-                return RECORD_FAULT(r, n->at, n->column, "TEMPLATE-GUARD",
-                                    "'%s' stands under //@ when, where the proof follows releases alone; write it in a "
-                                    "loop of its own, whose trips are counted",
-                                    f->name);
-        if (n->kind == NODE_LOOP)
-            return RECORD_FAULT(r, n->at, n->column, "TEMPLATE-GUARD",
-                                "a loop stands under //@ when; write the condition into the loop's bound");
-    }
-    return true;
-}
-
-static void add_step(struct role_record *record, struct plan_role *role, const struct node *n, struct plan_step step)
-{
-    record->place[role->step_count] = n->at;
-    record->column[role->step_count] = n->column;
-    role->step[role->step_count++] = step;
-}
-
-/* Steps that the role's record amounts to. */
-static bool derive(struct recorder *r, struct plan *p, int number)
-{
-    struct role_record *record = &r->role[number];
-    struct plan_role *role = &p->role[number];
-    size_t most = 1;
-    for (int i = 0; i < record->count; i++)
-        most += record->node[i].kind == NODE_CALL ? (size_t)r->function[record->node[i].function].step_count : 1;
-    struct kept *kept = arena_alloc(r->arena, ((size_t)record->count + 1) * sizeof *kept);
-    record->place = arena_alloc(r->arena, most * sizeof *record->place);
-    record->column = arena_alloc(r->arena, most * sizeof *record->column);
-    role->step = plan_alloc(p, most * sizeof *role->step);
-    if (!kept || !record->place || !record->column || !role->step)
-        return !(r->no_memory = true);
-    if (!check_conditions(r, record) || !find_kept(r, number, kept))
-        return false;
-    for (int i = 0; i < record->count; i++) {
-        const struct node *n = &record->node[i];
-        struct plan_step step = {.ring = -1, .tensor = -1};
-        if (n->kind == NODE_LOOP) {
-            step.op = PLAN_LOOP;
-            step.count = r->loop[n->loop].number > 0 ? r->loop[n->loop].number : 0;
-            step.call = plan_text(p, "%s", r->loop[n->loop].name);
-        } else if (n->kind == NODE_END_LOOP) {
-            step.op = PLAN_END;
-        } else if (n->kind != NODE_CALL || r->function[n->function].kind == FUNCTION_ADVANCE) {
-            continue;
-        }
-        if (n->kind != NODE_CALL) {
-            add_step(record, role, n, step);
-            continue;
-        }
-        const struct function *f = &r->function[n->function];
-        for (int s = 0; s < f->step_count; s++) {
-            step = step_of(r, number, &f->step[s]);
-            step.call = plan_text(p, "%s", f->name);
-            step.count = step.op == PLAN_RELEASE ? kept[i].after : step.count;
-            add_step(record, role, n, step);
-            if (!step.call)
-                return !(r->no_memory = true);
-        }
-    }
-    return true;
-}
-
-int record_steps(struct recorder *r, struct plan *p)
-{
-    int faults = 0;
-    if (r->barrier_count) {
-        size_t count = (size_t)(p->barrier_count + r->barrier_count);
-        struct plan_barrier *all = plan_alloc(p, count * sizeof *all);
-        if (!all)
-            return -1;
-        for (int i = 0; i < p->barrier_count; i++)
-            all[i] = p->barrier[i];
-        for (int i = 0; i < r->barrier_count; i++) {
-            all[p->barrier_count + i] = r->barrier[i];
-            if (!(all[p->barrier_count + i].name = plan_text(p, "%s", r->barrier[i].name)))
-                return -1;
-        }
-        p->barrier = all;
-        p->barrier_count = (int)count;
-    }
-    for (int i = 0; i < p->role_count; i++)
-        faults += p->role[i].step_count == 0 && !derive(r, p, i);
-    return r->no_memory ? -1 : faults;
-}
-
-void record_relocate(struct recorder *r, const struct plan *p, struct diag_set *diags, int first)
-{
-    char where[256], behind[256];
-    for (int d = first; d < diags->count; d++)
-        for (int i = 0; i < p->role_count; i++) {
-            const struct role_record *record = &r->role[i];
-            struct diag *fault = &diags->item[d];
-            size_t length = (size_t)snprintf(where, sizeof where, "%s, role %s", p->arch, p->role[i].name);
-            if (!record->place || !fault->field || length >= sizeof where || strncmp(fault->field, where, length) != 0)
-                continue;
-            for (int s = 0; s < p->role[i].step_count; s++) {
-                const struct plan_step *step = &p->role[i].step[s];
-                snprintf(behind, sizeof behind, ", step %d %s", s + 1, step->call ? step->call : op_name[step->op]);
-                const char *at = strstr(fault->field + length, behind);
-                if (at && strcmp(at, behind) == 0 && (at == fault->field + length || fault->field[length] == ','))
-                    fault->loc =
-                        template_loc(record->place[s].template, diags, record->place[s].line, record->column[s]);
-            }
-        }
 }
