@@ -279,10 +279,13 @@ def main():
     print(json.dumps(means))
     if options.json:
         with open(options.json, "w") as file:
-            json.dump({"gpu_model": device.name, "torch": torch.__version__, "cudnn": torch.backends.cudnn.version(),
-                       "heads": HEADS, "head_size": HEAD_SIZE, "tokens": TOKENS, "rounds": options.rounds,
-                       "seconds": options.seconds, "bursts": options.bursts, "run": int(time.time()), "errors": errors,
-                       "ratio_to_cudnn": means, "rows": rows}, file, indent=1)
+            json.dump({"made_by": "tests/gpu/attention/compare.py", "gpu_model": device.name,
+                       "torch": torch.__version__,
+                       "cudnn": torch.backends.cudnn.version(), "heads": HEADS, "head_size": HEAD_SIZE,
+                       "tokens": TOKENS, "rounds": options.rounds, "seconds": options.seconds,
+                       "bursts": options.bursts, "run": int(time.time()), "errors": errors, "ratio_to_cudnn": means,
+                       "rows": rows}, file, indent=1)
+            file.write("\n")
     return status
 
 
