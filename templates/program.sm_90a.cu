@@ -66,7 +66,7 @@ ${banner}
 //@     b_offset = offset(mma.operand[2])
 
 //@ end
-//@ include "blocks/items.cuh" model = plan, order = plan.schedule.order, group = plan.schedule.group
+//@ include "blocks/items.cuh" model = plan, schedule = plan.schedule
 
 //@ include "blocks/registers.cuh" roles = plan.role, threads = launch.block
 

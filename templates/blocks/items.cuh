@@ -1,8 +1,9 @@
 //@ -- The order in which blocks take work items. order: "row", the last axis fastest; "column", the first fastest;
-//@ -- "grouped", of two axes: bands of `group` items along the first, its items fastest within a band.
+//@ -- "grouped", of two axes: bands of `group` items along the first, its items fastest within a band; "longest": along
+//@ -- one axis from the far end on, where items are longest, in bands of as many others as share what the L2 holds.
 //@ param model table
-//@ param order text
-//@ param group int
+//@ param schedule table
+//@ local order = schedule.order
 //@ local items, names, places = model.item, {}, ""
 //@ for i, item in ipairs(items) do
 //@     names[i] = "across_" .. item.axis
@@ -36,11 +37,38 @@ __device__ __forceinline__ bool items_next(const arguments &args, item_order &s$
         return false;
 //@ if order == "grouped" and #items == 2 then
 //@     local m, n = items[1], items[2]
-    int band = s.next / (${group} * across_${n.axis});
-    int height = min(${group}, across_${m.axis} - band * ${group});
-    int within = s.next - band * ${group} * across_${n.axis};
-    at_${m.axis} = (band * ${group} + within % height) * ${m.tile};
+    int band = s.next / (${schedule.group} * across_${n.axis});
+    int height = min(${schedule.group}, across_${m.axis} - band * ${schedule.group});
+    int within = s.next - band * ${schedule.group} * across_${n.axis};
+    at_${m.axis} = (band * ${schedule.group} + within % height) * ${m.tile};
     at_${n.axis} = within / height * ${n.tile};
+//@ elseif order == "longest" then
+//@     local far, others, count = schedule.longest, {}, {}
+//@     for i, item in ipairs(items) do
+//@         if item.axis ~= far then
+//@             others[#others + 1] = item
+//@             count[#count + 1] = "across_" .. item.axis
+//@         end
+//@     end
+//@     local length = fragment_uniform("l", schedule.length)
+//@     local statements, most, all = length.at, length[1], #count > 0 and table.concat(count, " * ") or "1"
+    ${statements}
+    const int all = ${all}, group = max(1, min(all, ${schedule.cached} / max(1, (int)(${most}))));
+    const int band = s.next / (group * across_${far}), height = min(group, all - band * group);
+    const int within = s.next - band * group * across_${far};
+//@     for _, item in ipairs(items) do
+//@         if item.axis == far then
+    at_${far} = (across_${far} - 1 - within / height) * ${item.tile};
+//@         end
+//@     end
+    int rest = band * group + within % height;
+//@     for i = #others, 1, -1 do
+//@         local item = others[i]
+    at_${item.axis} = rest % across_${item.axis} * ${item.tile};
+//@         if i > 1 then
+    rest /= across_${item.axis};
+//@         end
+//@     end
 //@ else
     int rest = s.next;
 //@     local from, to, by = #items, 1, -1
