@@ -3,11 +3,13 @@
 //@ -- one axis from the far end on, where items are longest, in bands of as many others as share what the L2 holds.
 //@ param model table
 //@ param schedule table
-//@ local order = schedule.order
+//@ param cluster table
+//@ local order, blocks = schedule.order, 1
 //@ local items, names, places = model.item, {}, ""
 //@ for i, item in ipairs(items) do
 //@     names[i] = "across_" .. item.axis
 //@     places = places .. ", int &at_" .. item.axis
+//@     blocks = blocks * cluster[item.axis]
 //@ end
 struct item_order {
     int next; // what else there is to know is computed again for each item: registers are dear in between
@@ -15,7 +17,11 @@ struct item_order {
 
 __device__ __forceinline__ item_order items_begin()
 {
+//@ if blocks > 1 then
+    item_order s = {(int)(blockIdx.x / ${blocks})};
+//@ else
     item_order s = {(int)blockIdx.x};
+//@ end
     return s;
 }
 
@@ -24,12 +30,13 @@ __device__ __forceinline__ bool items_next(const arguments &args, item_order &s$
 {
 //@ for i, item in ipairs(items) do
 //@     local extent = fragment_uniform("x" .. i .. "_", item.extent)
-//@     local up, value, statements = item.tile - 1, extent[1], extent.at
+//@     local span = item.tile * cluster[item.axis]
+//@     local up, value, statements = span - 1, extent[1], extent.at
     ${statements}
-//@     if item.tile == 1 then
+//@     if span == 1 then
     const int across_${item.axis} = (int)(${value});
 //@     else
-    const int across_${item.axis} = (int)(((i64)${value} + ${up}) / ${item.tile});
+    const int across_${item.axis} = (int)(((i64)${value} + ${up}) / ${span});
 //@     end
 //@ end
 //@ local total = table.concat(names, " * ")
@@ -83,6 +90,20 @@ __device__ __forceinline__ bool items_next(const arguments &args, item_order &s$
 //@         end
 //@     end
 //@ end
+//@ if blocks > 1 then
+    s.next += (int)(gridDim.x / ${blocks});
+    u32 rank;
+    asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+//@     local stride = 1
+//@     for i, item in ipairs(items) do
+//@         local size = cluster[item.axis]
+//@         if size > 1 then
+    at_${item.axis} = at_${item.axis} * ${size} + (int)(rank / ${stride} % ${size}) * ${item.tile};
+//@             stride = stride * size
+//@         end
+//@     end
+//@ else
     s.next += (int)gridDim.x;
+//@ end
     return true;
 }
