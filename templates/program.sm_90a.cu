@@ -100,7 +100,7 @@ ${banner}
 
 //@ for _, t in ipairs(plan.tensor) do
 //@     if has(read, t.name) then
-//@ include "blocks/element.cuh" tensor = t, extent = t.dim
+//@ include "blocks/element.cuh" tensor = t, extent = plan.extent[t.name]
 
 //@     end
 //@ end

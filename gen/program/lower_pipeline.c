@@ -735,6 +735,24 @@ static int items(struct pipeline *x)
     return total < 0 ? 3 : 0;
 }
 
+/* The extents of tensors whose elements are read one by one, as nodes of plan.fused: extent.NAME.d0, ... */
+static int element_extents(struct plan *p)
+{
+    for (int i = 0; i < p->fused.count; i++) {
+        const struct expr_node *n = &p->fused.node[i];
+        int tensor = (int)n->integer;
+        bool known = n->op != EXPR_TENSOR;
+        for (int k = 0; k < i && !known; k++)
+            known = p->fused.node[k].op == EXPR_TENSOR && p->fused.node[k].integer == tensor;
+        for (int d = 0; !known && d < p->tensor[tensor].rank; d++) {
+            int node = expr_import(&p->fused, &p->graph, p->tensor[tensor].dim[d]);
+            if (node < 0 || family_add_value(p, plan_text(p, "extent.%s.d%d", p->tensor[tensor].name, d), node))
+                return 3;
+        }
+    }
+    return 0;
+}
+
 static int bytes_moved(struct plan *p)
 {
     struct expr_graph *e = &p->graph;
@@ -784,6 +802,7 @@ static int decide(struct pipeline *x)
     status = loops(x);
     status = status ? status : items(x);
     status = status ? status : memory_and_roles(x);
+    status = status ? status : element_extents(p);
     status = status ? status : registers(x);
     status = status ? status : bytes_moved(p);
     if (status)
