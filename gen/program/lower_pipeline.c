@@ -29,8 +29,9 @@ struct pipeline {
     const struct program_lowering *l;
     const struct program *program;
     struct plan *plan;
-    int stored; /* bytes of the largest chunk that is stored through shared memory; 0: none is */
-    int buffers; /* such chunks that a consumer has under way */
+    int stored;                 /* bytes of the largest chunk that is stored through shared memory; 0: none is */
+    int columns;                /* of a part that is stored element by element; 0: none is */
+    int buffers;                /* such chunks that a consumer has under way */
     int cluster[SPEC_MAX_AXES]; /* by axis: neighbouring items whose blocks make a cluster; 1: none */
     int blocks;                 /* of a cluster */
 };
@@ -72,10 +73,11 @@ static int choose_consumers(struct pipeline *x)
     }
     for (int i = 0; i < x->program->op_count; i++)
         if (x->program->op[i].kind == PROGRAM_DOT)
-            return program_refuse(x->l, x->program->op[i].loc, "WGMMA-SHAPE",
-                                  "the dot has %d rows, and %d consumer%s a multiple of %d on %s; write tiles of %d rows",
-                                  rows, consumers, consumers == 1 ? " takes" : "s share", MMA_M * consumers,
-                                  x->l->arch->name, (rows / (MMA_M * consumers) + 1) * MMA_M * consumers);
+            return program_refuse(
+                x->l, x->program->op[i].loc, "WGMMA-SHAPE",
+                "the dot has %d rows, and %d consumer%s a multiple of %d on %s; write tiles of %d rows", rows,
+                consumers, consumers == 1 ? " takes" : "s share", MMA_M * consumers, x->l->arch->name,
+                (rows / (MMA_M * consumers) + 1) * MMA_M * consumers);
     return 1;
 }
 
@@ -170,9 +172,9 @@ static int carried_rows(struct pipeline *x)
         if (o->kind != PROGRAM_PARAM || (leaf < x->d.home_count && x->d.home[leaf] > 0))
             continue;
         if (o->tile.columns != 1)
-            return program_refuse(x->l, x->program->op[o->loop].loc, "PROGRAM-LOWER",
-                                  "carried value %d is a tile that no dot gives; carry sums of dots, and values of rows",
-                                  o->which + 1);
+            return program_refuse(
+                x->l, x->program->op[o->loop].loc, "PROGRAM-LOWER",
+                "carried value %d is a tile that no dot gives; carry sums of dots, and values of rows", o->which + 1);
         int place = plan_add_place(
             x->plan, (struct plan_place){.name = o->name ? plan_text(x->plan, "%s_row", o->name)
                                                          : plan_text(x->plan, "carried%d", x->plan->place_count),
@@ -193,6 +195,17 @@ static int carried_rows(struct pipeline *x)
 }
 
 /* ---- clusters ---------------------------------------------------------------------------------------------------- */
+
+static bool reads_op(const struct expr_graph *g, int node, enum expr_op op)
+{
+    const struct expr_node *n = &g->node[node];
+    if (n->op == op)
+        return true;
+    for (int i = 0; i < 3; i++)
+        if (n->arg[i] >= 0 && reads_op(g, n->arg[i], op))
+            return true;
+    return false;
+}
 
 static bool reads_axis(const struct expr_graph *g, int node, int axis)
 {
@@ -233,8 +246,8 @@ static bool is_sliced(const struct pipeline *x, int op, int blocks)
     bool ring = false;
     int spans = 0;
     for (int i = 0; i < x->program->op_count; i++)
-        ring = ring || (x->program->op[i].kind == PROGRAM_DOT &&
-                        (x->d.dot[i].load[0] == op || x->d.dot[i].load[1] == op));
+        ring =
+            ring || (x->program->op[i].kind == PROGRAM_DOT && (x->d.dot[i].load[0] == op || x->d.dot[i].load[1] == op));
     for (int k = 0; ring && k + 1 < x->plan->tensor[o->tensor].rank; k++)
         spans += o->at[k].length > 1;
     return ring && spans == 1 && o->tile.rows % (8 * blocks) == 0;
@@ -259,8 +272,9 @@ static int choose_cluster(struct pipeline *x)
         const struct program_op *uneven = uneven_loop(x, i);
         bool shares = false;
         for (int o = 0; o < x->program->op_count && a->extent >= 0; o++)
-            shares = shares || (x->program->op[o].kind == PROGRAM_LOAD && is_sliced(x, o, a->cluster > 1 ? a->cluster : 2) &&
-                                is_shared_along(x, &x->program->op[o], i));
+            shares =
+                shares || (x->program->op[o].kind == PROGRAM_LOAD && is_sliced(x, o, a->cluster > 1 ? a->cluster : 2) &&
+                           is_shared_along(x, &x->program->op[o], i));
         if (a->extent >= 0 && a->cluster > 1 && uneven)
             status |= program_refuse(x->l, uneven->loc, "CLUSTER",
                                      "blocks of a cluster along %s make different numbers of turns of this loop, and "
@@ -274,8 +288,9 @@ static int choose_cluster(struct pipeline *x)
                           chosen ? "two blocks share a tile by multicast" : "the spec says so");
     }
     if (x->blocks > x->l->arch->max_cluster)
-        status |= program_refuse(x->l, x->program->loc, "CLUSTER-SIZE", "%d blocks, more than the %d of a cluster on %s",
-                                 x->blocks, x->l->arch->max_cluster, x->l->arch->name);
+        status |=
+            program_refuse(x->l, x->program->loc, "CLUSTER-SIZE", "%d blocks, more than the %d of a cluster on %s",
+                           x->blocks, x->l->arch->max_cluster, x->l->arch->name);
     return status;
 }
 
@@ -331,10 +346,9 @@ static int layout(struct pipeline *x, const struct program_op *o, int rows, int 
                       row_bytes);
     }
     if (row_bytes % span)
-        return program_refuse(x->l, o->loc, "TMA-SPAN",
-                              "%d %s of %s are %d bytes, no multiple of the %d that a box is made of; write %d", columns,
-                              tw_dtype_name(t->dtype), t->name, row_bytes, span,
-                              (row_bytes + span - 1) / span * span / size);
+        return program_refuse(
+            x->l, o->loc, "TMA-SPAN", "%d %s of %s are %d bytes, no multiple of the %d that a box is made of; write %d",
+            columns, tw_dtype_name(t->dtype), t->name, row_bytes, span, (row_bytes + span - 1) / span * span / size);
     t->access = PLAN_ACCESS_TMA;
     t->align = 16;
     t->swizzle = swizzle;
@@ -428,8 +442,16 @@ static int output(struct pipeline *x, int op)
     const struct program_op *o = &x->program->op[op];
     struct plan_tensor *t = &x->plan->tensor[o->tensor];
     t->out = true;
-    if (o->arg[0].columns == 1 || x->l->variant == 1)
+    if (o->arg[0].columns == 1)
         return 0;
+    int64_t extent;
+    bool never = expr_is_int(&x->plan->graph, t->dim[t->rank - 1], &extent) &&
+                 extent * (int64_t)tw_dtype_bytes(t->dtype) % 16 != 0;
+    if (x->l->variant == 1 || never) {
+        int columns = o->arg[0].columns % 32 == 0 ? 32 : o->arg[0].columns % 16 == 0 ? 16 : 8;
+        x->columns = x->columns && x->columns < columns ? x->columns : columns;
+        return 0;
+    }
     if (t->dtype != TW_BF16 && t->dtype != TW_FP16 && t->dtype != TW_FP32)
         return program_refuse(x->l, o->loc, "DTYPE", "%s results are not written; write bf16, fp16 or fp32",
                               tw_dtype_name(t->dtype));
@@ -472,11 +494,17 @@ static int stage_bytes(const struct pipeline *x, const struct derive_ring *ring)
     return bytes;
 }
 
+/* What goes through shared memory to stores of elements: 16 rows a warp, one column of padding. */
+static int rows_bytes(const struct pipeline *x)
+{
+    return x->columns ? 4 * x->d.consumers * 16 * (x->columns + 1) * (int)sizeof(float) : 0;
+}
+
 /* Rings that are refilled once an item have one stage, the others share what is left. */
 static int choose_stages(struct pipeline *x, int *stages)
 {
     int each = 0, limit = x->l->arch->shared_limit;
-    int chunk = (x->stored + 1023) / 1024 * 1024 * x->d.consumers, fixed = chunk * BUFFERS;
+    int chunk = (x->stored + 1023) / 1024 * 1024 * x->d.consumers, fixed = chunk * BUFFERS + rows_bytes(x);
     for (int r = 0; r < x->d.ring_count; r++) {
         int bytes = stage_bytes(x, &x->d.ring[r]) + STAGE_BARRIERS;
         if (x->d.ring[r].parent < 0)
@@ -581,6 +609,10 @@ static int memory_and_roles(struct pipeline *x)
         status = add_ring(x, &x->d.ring[r], x->d.ring[r].parent < 0 ? 1 : stages);
     if (!status && x->stored)
         status = results(x);
+    if (!status && x->columns &&
+        (!family_add_shared(p, "rows", rows_bytes(x), 16, 4 * x->d.consumers) ||
+         family_add_value(p, "store_columns", x->columns)))
+        status = 3;
     for (int r = 0; r < x->d.ring_count && !status; r++)
         status = add_barriers(x, &x->d.ring[r]);
     if (status)
@@ -658,8 +690,8 @@ static int at_end(struct pipeline *x, int node, int axis, int end)
 enum { CACHED = 32 << 20 /* bytes of the L2 that items side by side may share */ };
 
 /* Items whose loop is longer the further they stand along an axis: the longest first, and side by side as many of the
- * others as read what the L2 holds together. Its length in turns at the far end is said in plan.fused. 0, 1: there is no
- * such axis, 3. */
+ * others as read what the L2 holds together. Its length in turns at the far end is said in plan.fused. 0, 1: there is
+ * no such axis, 3. */
 static int longest_first(struct pipeline *x)
 {
     const struct expr_graph *g = x->program->graph;
@@ -713,7 +745,10 @@ static int items(struct pipeline *x)
             return 3;
     }
     const struct spec_value *order = field(x, "schedule.order");
-    const char *way = order->set ? order->text : two == 2 ? "grouped" : "row", *why = "neighbours share tiles in the L2";
+    const char *way = order->set ? order->text
+                      : two == 2 ? "grouped"
+                                 : "row",
+               *why = "neighbours share tiles in the L2";
     int longest = order->set ? 1 : longest_first(x);
     if (longest == 3)
         return 3;
@@ -727,12 +762,51 @@ static int items(struct pipeline *x)
         return 3;
     const struct spec_value *persistent = field(x, "schedule.persistent");
     if (!persistent->set || persistent->integer)
-        total = expr_binary(
-            g, EXPR_MIN, total,
-            expr_binary(g, EXPR_FLOORDIV, expr_symbol(g, p->symbol_count - 1), expr_int(g, x->blocks)));
+        total = expr_binary(g, EXPR_MIN, total,
+                            expr_binary(g, EXPR_FLOORDIV, expr_symbol(g, p->symbol_count - 1), expr_int(g, x->blocks)));
     p->launch.grid[0] = total = expr_binary(g, EXPR_MUL, total, expr_int(g, x->blocks));
     p->launch.cluster[0] = x->blocks;
     return total < 0 ? 3 : 0;
+}
+
+/* The element and its neighbour along a fragment's columns lie in one word: the last index counts columns from an even
+ * place, and no other index counts them. */
+static bool is_pair(const struct plan *p, const struct expr_node *n)
+{
+    const struct expr_graph *g = &p->fused;
+    const struct expr_node *last = &g->node[g->index[n->first_index + n->rank - 1]];
+    for (int i = 0; last->op == EXPR_ADD && i < 2; i++) {
+        const struct expr_node *base = &g->node[last->arg[i]], *other = &g->node[last->arg[1 - i]];
+        bool even = base->op == EXPR_LOOP && p->loop[base->integer].step % 2 == 0;
+        for (int k = 0; k < p->item_count && base->op == EXPR_AT; k++)
+            even = even || (p->item[k].axis == base->integer && p->item[k].tile % 2 == 0);
+        if (even && other->op == EXPR_COLUMN) {
+            last = other;
+            break;
+        }
+    }
+    bool pair = last->op == EXPR_COLUMN;
+    for (int i = 0; i + 1 < n->rank; i++)
+        pair = pair && !reads_op(g, g->index[n->first_index + i], EXPR_COLUMN);
+    return pair;
+}
+
+/* Pairs of neighbours are read as one word where launches see to it that rows are aligned to them. */
+static void read_pairs(struct pipeline *x)
+{
+    struct plan *p = x->plan;
+    for (int t = 0; t < p->tensor_count && x->l->variant == 0; t++) {
+        bool read = false, pairs = true;
+        for (int i = 0; i < p->fused.count; i++)
+            if (p->fused.node[i].op == EXPR_TENSOR && p->fused.node[i].integer == t) {
+                read = true;
+                pairs = pairs && is_pair(p, &p->fused.node[i]);
+            }
+        if (!read || !pairs || p->tensor[t].out || p->tensor[t].map >= 0 || p->tensor[t].dtype == TW_FP32)
+            continue;
+        p->tensor[t].align = 2 * (int)tw_dtype_bytes(p->tensor[t].dtype);
+        p->tensor[t].whole_rows = true;
+    }
 }
 
 /* The extents of tensors whose elements are read one by one, as nodes of plan.fused: extent.NAME.d0, ... */
@@ -803,6 +877,8 @@ static int decide(struct pipeline *x)
     status = status ? status : items(x);
     status = status ? status : memory_and_roles(x);
     status = status ? status : element_extents(p);
+    if (!status)
+        read_pairs(x);
     status = status ? status : registers(x);
     status = status ? status : bytes_moved(p);
     if (status)
@@ -816,11 +892,24 @@ static bool takes(const struct program *program)
     return program_holds(program, PROGRAM_DOT);
 }
 
+/* Bulk stores write whole 16-byte chunks of rows: where an extent that the launch brings may be no multiple of them,
+ * there is a second variant, which stores elements. A constant extent is one or the other in both. */
 static int variants(const struct spec *spec, const struct spec_kernel *kernel, const struct arch *arch)
 {
-    (void)spec;
-    (void)kernel;
     (void)arch;
+    for (int i = 0; i < kernel->program->op_count; i++) {
+        const struct program_op *o = &kernel->program->op[i];
+        if (o->kind != PROGRAM_STORE || o->arg[0].columns == 1)
+            continue;
+        const struct spec_tensor *t = &kernel->tensor[o->tensor];
+        const struct expr_node *n = &kernel->shape.node[t->dim[t->rank - 1]];
+        int64_t bytes = (int64_t)tw_dtype_bytes(t->dtype), extent;
+        bool whole = expr_is_int(&kernel->shape, t->dim[t->rank - 1], &extent);
+        if (n->op == EXPR_SYMBOL)
+            whole = spec->dim[n->integer].multiple * bytes % 16 == 0;
+        if (!whole)
+            return 2;
+    }
     return 1;
 }
 
@@ -831,8 +920,10 @@ static int lower(const struct program_lowering *l)
             return program_refuse(l, l->kernel->program->op[i].loc, "PROGRAM-LOWER",
                                   "%s has no lowering of dot in programs; write arch = { sm_90a = {} }", l->arch->name);
     struct pipeline x = {.l = l, .program = l->kernel->program, .plan = l->plan};
-    l->plan->variant = "";
-    l->plan->entry = l->plan->kernel;
+    l->plan->variant = l->variant == 0 ? "" : "unaligned";
+    l->plan->entry = plan_text(l->plan, l->variant == 0 ? "%s" : "%s__unaligned", l->kernel->name);
+    if (!l->plan->entry)
+        return 3;
     l->plan->template_name = "program.sm_90a.cu";
     l->plan->derived = true;
     int status = decide(&x);
