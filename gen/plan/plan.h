@@ -168,7 +168,8 @@ struct plan_step {
     bool over_rows;    /* of a reduction: along the layout's rows; else along its columns */
 };
 
-/* The ring, or tensor, of a step whose kind has one and that names it; else -1. */
+/* The ring, or tensor, of a step whose kind has one, else -1: a step without need not say so. (Fences and waits of
+ * cp.async and of stores are of all rings, and name one for the reader.) */
 int plan_step_ring(const struct plan_step *step);
 int plan_step_tensor(const struct plan_step *step);
 

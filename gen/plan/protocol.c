@@ -345,6 +345,35 @@ static void check_share(const struct plan *p, int role, int step, int share_step
                        "fills a ring in a loop that shares its turns; fill in every turn, in a role of its own");
 }
 
+/* What a matrix instruction reads stands directly before it, in its group. In a role without MMA steps an asynchronous
+ * READ is itself the instruction. */
+static void check_operands(const struct plan *p, int role, struct diag_set *diags)
+{
+    const struct plan_role *r = &p->role[role];
+    int read = -1;
+    if (protocol_find(r, PLAN_MMA, -1) < 0)
+        return;
+    for (int i = 0; i < r->step_count; i++) {
+        const struct plan_step *s = &r->step[i];
+        bool reads = (s->op == PLAN_READ || s->op == PLAN_SCRATCH_READ) && s->count != 0;
+        if (s->op == PLAN_MMA && read < 0)
+            protocol_fault(p, diags, role, -1, i, "PROTOCOL-ORDER",
+                           "reads nothing; write asynchronous reads of its operands directly before it");
+        bool ends =
+            protocol_is_flow(s->op) || s->op == PLAN_MMA_COMMIT || s->op == PLAN_MMA_WAIT || s->op == PLAN_RELEASE;
+        if (read >= 0 && ends) {
+            protocol_fault(p, diags, role, -1, read, "PROTOCOL-ORDER",
+                           "reads for no matrix instruction: %s stands before the next; write mma behind it",
+                           protocol_step_name(s));
+            return;
+        }
+        read = reads ? i : s->op == PLAN_MMA ? -1 : read;
+    }
+    if (read >= 0)
+        protocol_fault(p, diags, role, -1, read, "PROTOCOL-ORDER",
+                       "reads for no matrix instruction: the role ends; write mma behind it");
+}
+
 /* One role's steps stand alone: indices in range, loops closed, each step of a kind that its ring knows. */
 static int check_role(const struct plan *p, int role, struct diag_set *diags)
 {
@@ -389,6 +418,7 @@ static int check_role(const struct plan *p, int role, struct diag_set *diags)
         if (fillers[s->op])
             check_ring(p, role, i, diags);
     }
+    check_operands(p, role, diags);
     if (depth > 0)
         protocol_fault(p, diags, role, -1, r->step_count - 1, "PROTOCOL-ORDER", "%d loop%s not ended", depth,
                        depth > 1 ? "s are" : " is");

@@ -174,22 +174,19 @@ static int edge(const struct exploration *e, int i)
     return edges[(unsigned)i % (sizeof edges / sizeof *edges)];
 }
 
-/* Every number from 0 to most in the first turn of the loop around, an edge in the second, what is left in the third.
- */
+/* Every number from 0 to most in the first turn of the loop around, an edge in the second. */
 static bool every_number_goes_wrong(struct exploration *e)
 {
     for (int number = e->most; number >= 0; number--) {
-        e->trips.turns = 3;
-        for (int n = 0; n < e->code.classes; n++) {
-            int first = (number + n * (e->stages + 1)) % (e->most + 1);
-            set_class(e, n, 3);
-            if (e->code.class[n].outer && !e->code.class[n].nested)
+        e->trips.turns = 2;
+        for (int n = 0, inner = 0; n < e->code.classes; n++) {
+            bool outer = e->code.class[n].outer;
+            set_class(e, n, 2);
+            if (outer && !e->code.class[n].nested)
                 continue;
-            if (e->code.class[n].outer)
-                first = 2;
-            e->trips.trip[n][0] = first;
-            e->trips.trip[n][1] = e->code.class[n].outer ? 0 : edge(e, number + n);
-            e->trips.trip[n][2] = e->code.class[n].outer ? 1 : e->most - first;
+            e->trips.trip[n][0] = outer ? 2 : (number + inner * (e->stages + 1)) % (e->most + 1);
+            e->trips.trip[n][1] = outer ? number & 1 : edge(e, number + inner);
+            inner += !outer;
         }
         if (goes_wrong(e))
             return true;
@@ -247,6 +244,19 @@ static bool every_order_goes_wrong(struct exploration *e)
     return goes_wrong(e);
 }
 
+/* Turns that are peeled off a loop, at most; those that guards count too. */
+static int peeled(const struct plan *p)
+{
+    int most = 0;
+    for (int r = 0; r < p->role_count; r++)
+        for (int i = 0; i < p->role[r].step_count; i++) {
+            const struct plan_step *s = &p->role[r].step[i];
+            int turns = s->op == PLAN_LOOP ? s->less : s->op == PLAN_WHEN ? s->count : 0;
+            most = turns > most ? turns : most;
+        }
+    return most;
+}
+
 int protocol_explore(const struct plan *p, struct diag_set *diags)
 {
     struct exploration e = {.p = p, .diags = diags, .stages = 1};
@@ -258,9 +268,13 @@ int protocol_explore(const struct plan *p, struct diag_set *diags)
     }
     for (int g = 0; g < p->ring_count; g++)
         e.stages = p->ring[g].stages > e.stages ? p->ring[g].stages : e.stages;
-    e.most = 2 * e.stages + 2;
-    if (!every_number_goes_wrong(&e) && !every_product_goes_wrong(&e) && !every_pair_goes_wrong(&e))
+    e.most = 2 * e.stages + 2 + peeled(p);
+    if (e.code.classes == 0) {
+        e.trips.turns = 1;
+        goes_wrong(&e);
+    } else if (!every_number_goes_wrong(&e) && !every_product_goes_wrong(&e) && !every_pair_goes_wrong(&e)) {
         every_order_goes_wrong(&e);
+    }
     protocol_code_free(&e.code);
     return diags->errors - faults;
 }

@@ -64,6 +64,10 @@ static void test_others_pass(void **state)
         expect_clean(&p);
         program_convert(&p, (struct convert){stages, 1 + (bits >> 4 & 1), 1 + one, 1 + (bits >> 5), other, third});
         expect_clean(&p);
+        program_together(&p, (struct together){1 + stages, 1 + one, other, third});
+        expect_clean(&p);
+        program_handoff(&p, 1 + one, other);
+        expect_clean(&p);
         program_through_scratch(&p, stages, one);
         expect_clean(&p);
         program_in_turn(&p, (struct in_turn){stages, 2 + one, true, other});
@@ -293,6 +297,14 @@ PLANT(scratch_is_registers)
 {
     nth(p, 1, PLAN_SCRATCH_READ, 0)->place = nth(p, 1, PLAN_TOUCH, 0)->place;
 }
+PLANT(committed_before)
+{
+    behind(p, 1, PLAN_MMA, 1, PLAN_MMA_COMMIT, 1);
+}
+PLANT(operand_unread)
+{
+    drop(p, 1, PLAN_READ, 1);
+}
 PLANT(no_such_place)
 {
     nth(p, 1, PLAN_TOUCH, 0)->place = 9;
@@ -367,6 +379,8 @@ static const struct {
     {"an older turn's parity", IN_TURN, no_turns, CONSUMER "stage 0, step 7 wait_full", "PROTOCOL-PHASE", false},
     {"an accumulator as operand", AHEAD, operand_is_accumulator, CONSUMER "step 22 mma", "PROTOCOL-PLACE", true},
     {"registers as scratch", NORM, scratch_is_registers, CONSUMER "step 7 scratch_read", "PROTOCOL-PLACE", true},
+    {"a group closed before its instruction", AHEAD, committed_before, CONSUMER "step 17 read", "PROTOCOL-ORDER", true},
+    {"an instruction that reads nothing", AHEAD, operand_unread, CONSUMER "step 17 mma", "PROTOCOL-ORDER", true},
     {"no such place", NORM, no_such_place, CONSUMER "step 4 touch", "PROTOCOL-PLACE", true},
     {"threads of one at a barrier with turns", PLAIN, turn_threads, CONSUMER, "PROTOCOL-ROLES", true},
     {"a class of two minds", AHEAD, least_differs, "sm_90a, role ", "PROTOCOL-ORDER", true},
@@ -424,6 +438,43 @@ static void test_planted_faults(void **state)
     assert_int_equal(missed, 0);
 }
 
+/* Places that do not fit, and steps that name expressions which are not there. */
+static void test_places(void **state)
+{
+    (void)state;
+    static const struct {
+        int registers, bytes, shared, node, barriers;
+        const char *rule, *text;
+    } cases[] = {
+        {64, 512, 0, 0, 16, NULL, NULL},
+        {0, 512, 0, 0, 16, "PLACE", "0 registers a thread"},
+        {300, 512, 0, 0, 16, "PLACE", "300 registers a thread"},
+        {64, 4096, 0, 0, 16, "PLACE", "2 instances of 4096 bytes in a region of 1024; write 8192 bytes for all"},
+        {64, 512, 7, 0, 16, "PLACE", "has no shared memory; name a region for its 512 bytes"},
+        {64, 512, 0, 3, 16, "NODE", "names expression 2, the Plan has 0"},
+        {64, 512, 0, 0, 2, "BARRIER", "hardware barriers 1 to 2, one each instance, a block has 0 to 1"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct plan p;
+        struct diag_set diags = {0};
+        program_norm(&p, (struct norm){.stages = 2, .columns = 1, .instances = 2});
+        p.place[0].registers = cases[i].registers;
+        p.place[1].bytes = cases[i].bytes;
+        sample_shared(&p, "all", 1024, 16, 1);
+        p.place[1].shared = cases[i].shared;
+        nth(&p, 1, PLAN_TOUCH, 0)->node = cases[i].node;
+        plan_check_places(&p, cases[i].barriers, &diags);
+        assert_int_equal(diags.count > 0, cases[i].rule != NULL);
+        if (cases[i].rule) {
+            assert_string_equal(diags.item[0].rule, cases[i].rule);
+            if (!strstr(diags.item[0].text, cases[i].text))
+                fail_msg("%s", diags.item[0].text);
+        }
+        diag_free(&diags);
+        plan_free(&p);
+    }
+}
+
 /* A step need not name what it lacks, and places, guards and peeled loops are written. */
 static void test_written(void **state)
 {
@@ -454,7 +505,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_attention_passes), cmocka_unit_test(test_others_pass), cmocka_unit_test(test_time),
-        cmocka_unit_test(test_planted_faults),   cmocka_unit_test(test_written),
+        cmocka_unit_test(test_planted_faults),   cmocka_unit_test(test_places),      cmocka_unit_test(test_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
