@@ -46,6 +46,7 @@ void compile_tables_fill(struct compile_tables *tables)
     }
     tables->options.family = tables->family;
     tables->options.arch = tables->arch;
+    tables->options.library = emit_find_template;
 }
 
 void compile_report(struct compile *c)

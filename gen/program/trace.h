@@ -1,6 +1,6 @@
 /* Between the files of the tracer: trace.c (a kernel's program from its table), trace_ops.c (the words of programs),
- * trace_fields.c (axes, tile, grid, ahead, via), trace_access.c (coordinates), trace_loop.c (loops), trace_tile.c
- (shapes, indices, edges), trace_lua.c (plain Lua
+ * trace_fields.c (axes, tile, grid, ahead, via), trace_family.c (families that are modules), trace_access.c
+ (coordinates), trace_loop.c (loops), trace_tile.c (shapes, indices, edges), trace_lua.c (plain Lua
  * over traced values), trace_check.c (what a whole program must fulfil).
  *
 
@@ -41,6 +41,17 @@ bool trace_arch_fields(struct reader *r, int table, const char *arch, struct pro
 
 /* Reads `ahead` and `via`, by the names of operations. */
 void trace_how(struct reader *r, int table);
+
+/* The extent of an axis as far as grid or a tensor with axes tells, a node; -1. */
+int trace_known_extent(struct reader *r, int axis);
+
+/* ---- trace_family.c ---------------------------------------------------------------------------------------------- */
+
+int trace_fused(lua_State *L);  /* fused("epilogue", value): the kernel's function of it; the value where it has none */
+int trace_given(lua_State *L);  /* given "C": the kernel has such a tensor, scalar or function */
+int trace_axes(lua_State *L);   /* axes(t.X): a list of names, "" where a dim has none */
+int trace_dtype(lua_State *L);  /* dtype(t.X): "bf16" */
+int trace_extent(lua_State *L); /* extent "k": of an axis, as an expression of dims */
 
 /* ---- trace_tile.c ------------------------------------------------------------------------------------------------ */
 
@@ -138,15 +149,18 @@ void trace_check(struct trace *t);
 struct trace_span {
     int start, limit; /* nodes; limit -1 */
     int64_t length;
-    int body;
+    int body, epoch; /* as in struct value */
 };
 struct trace_range {
     int from, to;
     int64_t step;
     int list;                                    /* tensor, -1 */
     struct program_coordinate at[SPEC_MAX_RANK]; /* of the list: places of its leading dims */
-    int body;
+    int body, epoch;
 };
+
+/* Raises an error where a span or range belongs to a turn or a program that is over. */
+void trace_check_place(struct trace *t, int body, int epoch);
 
 /* The trace that runs, or an error that `word` belongs into a program. */
 struct trace *trace_of(lua_State *L, const char *word);

@@ -182,15 +182,49 @@ bool trace_arch_fields(struct reader *r, int table, const char *arch, struct pro
 
 /* ---- grid ------------------------------------------------------------------------------------------------------ */
 
+int trace_known_extent(struct reader *r, int axis)
+{
+    struct spec_kernel *k = reader_kernel(r);
+    if (k->program->axis[axis].extent >= 0)
+        return k->program->axis[axis].extent;
+    for (int i = 0; i < k->tensor_count; i++)
+        for (int d = 0; d < k->tensor[i].rank; d++)
+            if (k->tensor[i].axis[d] == axis)
+                return made(r, expr_import(&k->graph, &k->shape, k->tensor[i].dim[d]));
+    return -1;
+}
+
+/* grid = "m n": extents of the tensors that have those axes. */
+static void grid_of_axes(struct reader *r, const char *text)
+{
+    struct spec_kernel *k = reader_kernel(r);
+    const char *word[SPEC_MAX_AXES];
+    int count = split_words(r, text, word, SPEC_MAX_AXES);
+    if (count == 0)
+        reader_fault(r, "grid", AT_VALUE, "KERNEL-GRID", "names no axis; write grid = { r = R }");
+    for (int i = 0; i < count; i++) {
+        int axis = trace_axis(k, word[i]), node = axis >= 0 ? trace_known_extent(r, axis) : -1;
+        if (node >= 0)
+            k->program->axis[axis].extent = node;
+        else
+            reader_fault(r, "grid", AT_VALUE, "KERNEL-GRID",
+                         "no tensor has an axis '%s'; write axes = \"%s ...\" in one, or grid = { %s = EXTENT }",
+                         word[i], word[i], word[i]);
+    }
+}
+
 void trace_grid(struct reader *r, int table)
 {
     lua_State *L = r->L;
     struct spec_kernel *k = reader_kernel(r);
     int type = lua_getfield(L, table, "grid"), count = 0;
-    if (type != LUA_TTABLE)
+    if (type == LUA_TSTRING)
+        grid_of_axes(r, lua_tostring(L, -1));
+    else if (type != LUA_TTABLE)
         reader_fault(
             r, type == LUA_TNIL ? "program" : "grid", type == LUA_TNIL ? AT_KEY : AT_VALUE, "KERNEL-GRID",
-            "a program needs the extents over which its items run, by axis, this is %s; write grid = { r = R }",
+            "a program needs the extents over which its items run, by axis, this is %s; write grid = { r = R }, or "
+            "the axes, grid = \"r\", where tensors have them",
             describe(r, -1));
     struct key *key = type == LUA_TTABLE ? sorted_keys(r, lua_gettop(L), &count) : NULL;
     if (type == LUA_TTABLE && count == 0)
@@ -217,19 +251,6 @@ void trace_grid(struct reader *r, int table)
 
 /* ---- axes of dims that name none ------------------------------------------------------------------------------- */
 
-/* The extent of an axis as far as grid or a tensor with axes tells; -1. */
-static int known_extent(struct reader *r, int axis)
-{
-    struct spec_kernel *k = reader_kernel(r);
-    if (k->program->axis[axis].extent >= 0)
-        return k->program->axis[axis].extent;
-    for (int i = 0; i < k->tensor_count; i++)
-        for (int d = 0; d < k->tensor[i].rank; d++)
-            if (k->tensor[i].axis[d] == axis)
-                return made(r, expr_import(&k->graph, &k->shape, k->tensor[i].dim[d]));
-    return -1;
-}
-
 static bool is_called(const struct spec *spec, const struct expr_node *n, const char *axis)
 {
     if (n->op != EXPR_SYMBOL)
@@ -246,7 +267,7 @@ void trace_infer_axes(struct reader *r)
     struct spec_kernel *k = reader_kernel(r);
     int extent[SPEC_MAX_AXES];
     for (int a = 0; a < k->axis_count; a++)
-        extent[a] = known_extent(r, a);
+        extent[a] = trace_known_extent(r, a);
     for (int i = 0; i < k->tensor_count; i++) {
         struct spec_tensor *t = &k->tensor[i];
         bool taken[SPEC_MAX_AXES] = {false}, open = t->rank > 0;

@@ -132,8 +132,9 @@ static bool has_traced(lua_State *L, lua_Debug *ar, const struct tokens *t, int 
     for (int i = first + 1; i < last; i++) {
         const struct token *k = &t->token[i];
         bool field = i > 0 && (token_is(t, i - 1, ".") || token_is(t, i - 1, ":"));
-        if (token_is(t, i, "type") && token_is(t, i + 1, "(") && t->token[i + 1].match > i) {
-            i = t->token[i + 1].match; /* type(x) is a plain text */
+        bool plain = token_is(t, i, "type") || token_is(t, i, "axes") || token_is(t, i, "dtype");
+        if (plain && !field && token_is(t, i + 1, "(") && t->token[i + 1].match > i) {
+            i = t->token[i + 1].match; /* plain texts */
             continue;
         }
         if (k->kind != TOKEN_NAME || field || !push_variable(L, ar, t->text + k->start, (size_t)k->length))

@@ -237,14 +237,14 @@ static bool at_most(const struct trace *t, int a, int64_t b, int c, int depth)
     if (y->op == EXPR_MIN)
         return at_most(t, a, b, y->arg[0], depth + 1) && at_most(t, a, b, y->arg[1], depth + 1);
     if (expr_is_int(g, a, &value) && expr_is_int(g, c, &bound))
-        return value <= INT64_MAX - (b > 0 ? b : 0) && value + b <= bound;
+        return !__builtin_add_overflow(value, b, &value) && value <= bound;
     if (a == c)
         return b <= 0;
     if (y->op == EXPR_ADD && expr_is_int(g, y->arg[1], &value) && value < INT32_MAX && value > INT32_MIN)
         return at_most(t, a, b - value, y->arg[0], depth + 1);
     switch (x->op) {
     case EXPR_CONST_INT:
-        return x->integer + b <= 0 && natural(t, c, 0);
+        return !__builtin_add_overflow(x->integer, b, &value) && value <= 0 && natural(t, c, 0);
     case EXPR_ADD:
         return expr_is_int(g, x->arg[1], &value) && value < INT32_MAX && value > INT32_MIN &&
                at_most(t, x->arg[0], b + value, c, depth + 1);

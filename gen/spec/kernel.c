@@ -34,7 +34,11 @@ static void read_family(struct reader *r, int table)
     int type = lua_getfield(L, table, "family");
     const char *word = type == LUA_TSTRING ? lua_tostring(L, -1) : NULL;
     const struct spec_family *f = reader_family(r, word);
-    if (f) {
+    if (!f && word)
+        f = read_module(r, word);
+    if (f && module_family(r, f->name)) {
+        k->family = f->name; /* its axes are read with its program */
+    } else if (f) {
         k->family = f->name;
         k->axis_count = split_words(r, f->axes, k->axis, SPEC_MAX_AXES);
     } else if (word) {
@@ -193,7 +197,10 @@ static void read_plain(struct reader *r, int table)
         else
             lua_rawgeti(L, table, key[i].position);
         bool tensor = luaL_testudata(L, -1, TYPE_TENSOR) != NULL;
-        if (!key[i].name || (!tensor && !luaL_testudata(L, -1, TYPE_SCALAR)))
+        bool function = key[i].name && lua_isfunction(L, -1) && module_has_function(r, k->family, key[i].name);
+        if (function)
+            (void)0; /* the program calls it */
+        else if (!key[i].name || (!tensor && !luaL_testudata(L, -1, TYPE_SCALAR)))
             unknown_field(r, &key[i]);
         else if (operands == MOST_OPERANDS)
             luaL_error(L, "a kernel has at most %d tensors and scalars", MOST_OPERANDS);
@@ -534,6 +541,9 @@ void read_kernel(struct reader *r, int table)
     read_family(r, table);
     if (!read_template(r, table)) /* of two kinds: what its fields should be is unknown */
         return;
+    bool module = module_family(r, k->family) != NULL;
+    if (module)
+        table = apply_module(r, table);
     bool program = lua_getfield(L, table, "program") != LUA_TNIL;
     lua_pop(L, 1);
     if (program)
@@ -550,7 +560,7 @@ void read_kernel(struct reader *r, int table)
         if (k->tensor_count == 0)
             reader_fault(r, "", AT_KEY, "TENSOR-MISSING", "the kernel has no tensor; write x = tensor { ... }");
     }
-    if (k->family) {
+    if (k->family && !program) {
         refuse_fields(r, table, of_templates, "only a kernel with its own template has it");
         int type = lua_getfield(L, table, "epilogue");
         if (type == LUA_TFUNCTION) {
@@ -564,11 +574,14 @@ void read_kernel(struct reader *r, int table)
         check_uses(r);
     }
     if (program) {
-        refuse_fields(r, table, of_others, "a kernel with a program has none");
+        if (!module || !module_has_function(r, k->family, "epilogue"))
+            refuse_fields(r, table, of_others, "a kernel with a program has none");
         read_program(r, table);
         read_reference(r, table);
         check_uses(r);
     }
     read_sizes(r, table, "run", &k->run, &k->run_count);
     read_sizes(r, table, "bench", &k->bench, &k->bench_count);
+    if (module)
+        lua_pop(L, 1);
 }

@@ -41,8 +41,11 @@ struct draft {
     struct site origin; /* of fields that no place names: its own, or those of the `like` at the bottom */
     struct place *place;
     int place_count;
+    int fields;   /* of a family that is a module: registry reference of the fields with the module's */
     int reported; /* faults before it was read */
 };
+
+struct trace_module; /* a family that is a module: program/trace_family.c */
 
 struct reader {
     const struct spec_options *options;
@@ -56,6 +59,7 @@ struct reader {
     int now;   /* the kernel that is read */
     int epoch; /* number of the traced function that runs, 0: none; values of another one are refused */
     int epochs;
+    struct trace_module *module;
     struct trace *program; /* the program that is traced (program/trace.h), or NULL */
     bool returned;         /* the traced function has returned: faults from there on are those of its result */
     struct name {          /* names that kernel "NAME" was called with and that got no table yet */
@@ -185,6 +189,16 @@ int shape_node(struct reader *r, int index, const char **what);
 
 /* Traces the function on top of the stack; pops it. */
 void trace_function(struct reader *r, const char *field, struct spec_function *f);
+
+/* ---- program/trace_family.c ------------------------------------------------------------------------------------- */
+
+/* The family that lib/NAME.lua describes, read at first use; NULL: there is no such file. */
+const struct spec_family *read_module(struct reader *r, const char *name);
+const struct spec_family *module_family(const struct reader *r, const char *name); /* of those read */
+bool module_has_function(const struct reader *r, const char *family, const char *name);
+
+/* Pushes the table of the kernel's fields with the module's program, axes, grid and fields under them; its index. */
+int apply_module(struct reader *r, int table);
 
 /* ---- program/trace.c -------------------------------------------------------------------------------------------- */
 

@@ -136,6 +136,9 @@ bool sandbox_check_text(const char *text, size_t length, struct sandbox_error *e
 char *sandbox_read(const struct memory *memory, const char *path, size_t *length, int *status,
                    struct sandbox_error *error);
 
+/* There is a file lib/NAME.lua below the folder. */
+bool sandbox_has_library(const struct sandbox *s, const char *name);
+
 /* The global `require`. */
 int sandbox_require(lua_State *L);
 const char *sandbox_folder(const struct sandbox *s); /* as given, NULL: no require */

@@ -133,7 +133,7 @@ struct spec_arch {
     const char *name; /* "sm_90a" */
     struct diag_loc loc;
     struct spec_fields fields;
-    struct program *program; /* the kernel's, traced with this architecture's tile and cluster; NULL: they do not differ */
+    struct program *program; /* the kernel's, traced with this architecture's tile and cluster; NULL: the same */
 };
 
 struct spec_kernel {
@@ -203,6 +203,8 @@ struct spec_family {
 struct spec_options {
     const struct spec_family *const *family; /* NULL-terminated */
     const char *const *arch;                 /* names of the known architectures, NULL-terminated */
+    /* Text of a file that ships with the program, such as "lib/gemm.lua"; NULL: there are none. */
+    bool (*library)(const char *name, const char **text, size_t *length);
     size_t memory_limit;                     /* bytes for Lua; 0: 64 MiB */
     int64_t instruction_limit;               /* 0: 50 million */
     void *(*alloc)(void *context, void *pointer, size_t old_size, size_t new_size); /* NULL: realloc and free */

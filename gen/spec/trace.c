@@ -82,7 +82,7 @@ static const struct spec_tensor *tensor_of(struct reader *r, const struct elemen
  * tile to where the sums are made; the function has no pointer to it. */
 static void refuse_family_operand(struct reader *r, const struct spec_tensor *t)
 {
-    const struct spec_family *f = reader_family(r, reader_kernel(r)->family);
+    const struct spec_family *f = r->program ? NULL : reader_family(r, reader_kernel(r)->family);
     const struct spec_family_tensor *row = f ? f->tensor : NULL;
     const char *word[SPEC_MAX_RANK], *known[SPEC_MAX_AXES];
     while (row && row->name && strcmp(row->name, t->name) != 0)
@@ -120,7 +120,7 @@ static int read_element(struct reader *r, const struct element *e, const int *in
 static int running_axes(struct reader *r, const char *known[SPEC_MAX_AXES + 1])
 {
     const struct spec_kernel *k = reader_kernel(r);
-    const struct spec_family *f = reader_family(r, k->family);
+    const struct spec_family *f = r->program ? NULL : reader_family(r, k->family);
     int count = f ? split_words(r, f->epilogue_axes, known, SPEC_MAX_AXES) : 0;
     for (int a = 0; r->program && a < k->axis_count; a++)
         known[count++] = k->axis[a];
@@ -308,6 +308,8 @@ static int index_element(lua_State *L)
     lua_replace(L, 1);
     if (lua_type(L, 1) == LUA_TSTRING)
         return luaL_error(L, "t.%s takes indices: t.%s[i.m]", t->name, t->name);
+    if (r->program && e.count > 0)
+        program_check_body(r, &e.at);
     struct value v = value_at(r, 1), both[2] = {e.at, v};
     if (graph_of(r)->node[v.node].type != EXPR_INT)
         return luaL_error(L, "an index of t.%s is a whole number, this is %s", t->name,
