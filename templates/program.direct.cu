@@ -1,15 +1,19 @@
 //@ -- A program whose threads hold tiles in registers: the Plan's one role, step by step.
 //@ param entry text
 //@ param launch.block int
-//@ local steps, moved, folds = plan.role[1].step, {}, {}
+//@ local steps, moved, folds, adds = plan.role[1].step, {}, {}, false
 //@ for _, s in ipairs(steps) do
-//@     if s.op == "global" and s.cols > 1 then
+//@     adds = adds or has(s, "adds")
+//@     if s.op == "global" and s.cols > 1 and not has(s, "adds") then
 //@         local name = plan.tensor[s.tensor].dtype
 //@         moved[name] = moved[name] or { loads = false, once = false, stores = false }
 //@         local use = has(s, "place") and (has(s, "once") and "once" or "loads") or "stores"
 //@         moved[name][use] = true
 //@     end
-//@     if has(s, "reduction") then folds[s.reduction] = true end
+//@     if has(s, "reduction") then
+//@         local of = plan.place[has(s, "place2") and s.place2 or s.place]
+//@         folds[s.reduction .. (of.dtype == "int64" and " whole" or " real")] = true
+//@     end
 //@ end
 //@ local dtypes = {}
 //@ for _, t in ipairs(plan.tensor) do dtypes[t.dtype] = true end
@@ -36,9 +40,17 @@ ${banner}
 //@         stores = uses.stores
 
 //@ end
-//@ for name in pairs(folds) do
-//@     include "blocks/fold.cuh" reduction = name
+//@ if adds then
+//@     include "blocks/add.cuh"
 
+//@ end
+//@ for _, name in ipairs { "sum", "max", "min" } do
+//@     for _, kind in ipairs { "real", "whole" } do
+//@         if folds[name .. " " .. kind] then
+//@             include "blocks/fold.cuh" reduction = name, kind = kind
+
+//@         end
+//@     end
 //@ end
 extern "C" __global__ void __launch_bounds__(${launch.block}) ${entry}(const __grid_constant__ arguments args)
 {
@@ -50,12 +62,14 @@ extern "C" __global__ void __launch_bounds__(${launch.block}) ${entry}(const __g
     // Tiles of ${l.rows} x ${l.cols}: a thread has ${many}, of each ${wide}.
 //@     if l.down > 1 then
     const int row${number} = threadIdx.x / ${l.across};
-//@     else
+//@     elseif l.rows > 1 then
     const int row${number} = 0;
 //@     end
 //@     local lane = l.down > 1 and "threadIdx.x % " .. l.across or "threadIdx.x"
 //@     local scale = l.vector > 1 and " * " .. l.vector or ""
+//@     if l.cols > 1 then
     const int column${number} = ${lane}${scale};
+//@     end
 //@ end
 
 //@ local items = #plan.item
@@ -127,8 +141,8 @@ extern "C" __global__ void __launch_bounds__(${launch.block}) ${entry}(const __g
 //@             layout = plan.layout[s.layout + 1], offset = plan.shared[s.place].offset
 
 //@     elseif s.call == "turn" and s.op == "scratch_read" then
-    //@     include "blocks/tile_turned.cuh" step = s, place = plan.place[s.place2], layout = plan.layout[s.layout + 1],
-//@             offset = plan.shared[s.place].offset
+    //@     include "blocks/tile_turned.cuh" step = s, text = place_step(n), scratch = plan.place[s.place],
+//@             place = plan.place[s.place2], layout = plan.layout[s.layout + 1], offset = plan.shared[s.place].offset
 
 //@     else
 //@         local place = has(s, "place") and plan.place[s.place] or {}

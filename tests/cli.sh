@@ -179,7 +179,7 @@ tilewright run "$work/good.lua" --break no_wait_full --hazards off
 is 2 && silent out && says 'nothing would be reported'
 ok $? "--break without hazards: status 2"
 tilewright run "$top/specs/rms_norm.lua" --break no_wait_full
-is 1 && silent out && says "no_wait_full cannot be planted into rms_norm: 'ab_wait_full(read);' stands 0 times"
+is 1 && silent out && says "no_wait_full cannot be planted into rms_norm_ring: 'ab_wait_full(read);' stands 0 times"
 ok $? "a bug that does not fit the text: status 1, and why"
 tilewright build "$work/good.lua" -o "$work/none" --with gcc
 is 2 && says "no compiler 'gcc'"

@@ -127,37 +127,60 @@ static int vector_level(void *context, const struct expr_node *n)
 }
 
 /* An index only where a thread holds several. */
-static void add_tile(const struct plan *p, const struct plan_place *place, struct emit_text *out)
+static void add_vector(const struct plan *p, const struct plan_place *place, struct emit_text *out)
 {
     const struct plan_layout *l = &p->layout[plan_number(place->layout)];
     bool rows = place->rows > l->down, vectors = place->cols > l->across * l->vector;
+    text_format(out, "%s%s%s%s", place->name, place->turns ? "[turn]" : "", rows ? "[i]" : "", vectors ? "[j]" : "");
+}
+
+static void add_tile(const struct plan *p, const struct plan_place *place, struct emit_text *out)
+{
+    const struct plan_layout *l = &p->layout[plan_number(place->layout)];
     if (place->packed)
         text_format(out, "%s_element(", tw_dtype_name(place->dtype));
-    text_string(out, place->name);
-    if (place->turns)
-        text_string(out, "[turn]");
-    if (rows)
-        text_string(out, "[i]");
-    if (vectors)
-        text_string(out, "[j]");
+    add_vector(p, place, out);
     if (place->packed)
         text_string(out, l->vector > 1 ? ", e)" : ", 0)");
     else if (place->cols > 1 && l->vector > 1)
         text_string(out, "[e]");
 }
 
+/* Whether the coordinate is inside of any tensor that the items and loops run over. */
+static bool is_place(const struct plan *p, int node)
+{
+    enum expr_op op = p->fused.node[node].op;
+    return op == EXPR_AT || op == EXPR_LOOP || op == EXPR_CONST_INT;
+}
+
+/* An element that an expression reads: 0 outside, where the expression's value is of no matter. */
 static void add_tensor(const struct plan *p, const struct expr_node *n, const char *const *at, struct emit_text *out)
 {
     const struct plan_tensor *t = &p->tensor[n->integer];
-    bool real = n->type == EXPR_REAL;
-    text_format(out, "%s%s%sargs.%s[", real ? "from_" : "(long long)", real ? tw_dtype_name(t->dtype) : "",
-                real ? "(" : "", t->name);
+    bool first = true;
+    for (int d = 0; d < n->rank; d++) {
+        if (is_place(p, p->fused.index[n->first_index + d]))
+            continue;
+        const char **name = arena_alloc(out->arena, sizeof *name * (size_t)(p->symbol_count + 1));
+        for (int i = 0; name && i < p->symbol_count; i++)
+            name[i] = arena_format(out->arena, "args.%s", p->symbol[i]);
+        size_t length = name ? expr_print_c(&p->graph, t->dim[d], name, NULL, 0) : 0;
+        char *extent = arena_alloc(out->arena, length + 1);
+        if (!name || !extent) {
+            out->failed = true;
+            return;
+        }
+        expr_print_c(&p->graph, t->dim[d], name, extent, length + 1);
+        text_format(out, "%s%s >= 0 && %s < %s", first ? "" : " && ", at[d], at[d], extent);
+        first = false;
+    }
+    text_format(out, "%selement_%s(args.%s[", first ? "" : " ? ", tw_dtype_name(t->dtype), t->name);
     for (int d = 0; d < n->rank; d++) {
         text_format(out, "%s%s", d ? " + " : "", at[d]);
         if (d + 1 < n->rank)
             text_format(out, " * args.%s_stride%d", t->name, d);
     }
-    text_string(out, real ? "])" : "]");
+    text_string(out, first ? "])" : "]) : 0");
 }
 
 static void leaf(void *context, const struct expr_node *n, const char *const *at, struct emit_text *out)
@@ -204,6 +227,14 @@ static void vector_leaf(void *context, const struct expr_node *n, const char *co
         text_string(out, "column");
     else
         leaf(context, n, at, out);
+}
+
+/* Where the step's value is a tile that is held in whole vectors. */
+static const struct plan_place *whole_place(const struct plan *p, const struct plan_step *step)
+{
+    const struct expr_node *n = step->node ? &p->fused.node[plan_number(step->node)] : NULL;
+    const struct plan_place *place = n && n->op == EXPR_TILE ? &p->place[n->integer] : NULL;
+    return place && place->packed && place->layout == step->layout && place->rows == step->rows ? place : NULL;
 }
 
 /* ---- steps ------------------------------------------------------------------------------------------------------- */
@@ -320,6 +351,13 @@ int emit_place_step(lua_State *L)
     if (s.step->inside) {
         set_text(L, "inside", result[coordinates]);
         set_integer(L, "inside_level", level[coordinates]);
+    }
+    const struct plan_place *whole = whole_place(p, s.step);
+    if (whole) {
+        struct emit_text vector = {.arena = emit_helper_arena(L)};
+        add_vector(p, whole, &vector);
+        set_text(L, "whole", vector.data ? vector.data : "");
+        set_text(L, "whole_dtype", tw_dtype_name(whole->dtype));
     }
     if (s.step->node) {
         set_text(L, "value", result[count]);

@@ -10,6 +10,7 @@
  *     at[l + 1]      the statements of level l, "" where there are none
  *     value          text of the step's node; value_level
  *     row, column    whether any of it names the thread's row or column
+ *     whole          text of the vector, where the value is a tile that lies in vectors as in memory; whole_dtype
  *     inside         text of the condition; nil: everywhere; inside_level
  *     coordinate[d]  of the step's tensor, in memory order: { base, base_level, row, column }: base is the text of what
  *                    is neither the thread's row nor its column, "0" where that is all; row and column say that they

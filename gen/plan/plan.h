@@ -162,6 +162,7 @@ struct plan_step {
     int loop;          /* LOOP: plan_some(index into plan.loop), its variable and range */
     bool kept;         /* LOOP: the first count turns of the class, as far as they are there, each with tiles of its own */
     int inside;        /* plan_some(node of plan.fused): elements where it does not hold load 0, are not stored or reduced */
+    bool adds;         /* GLOBAL that stores: adds to what is there, in any order */
     bool once;         /* GLOBAL: nobody touches the elements again, they need not stay in caches */
     enum plan_reduction reduction; /* TOUCH: of node into place, or of the place among the lanes of a warp; SCRATCH_READ:
                                       of what is read */

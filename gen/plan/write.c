@@ -326,6 +326,8 @@ static void step_details(const struct plan *p, const struct sink *s, const struc
         boolean(s, "kept", true);
     if (step->once)
         boolean(s, "once", true);
+    if (step->adds)
+        boolean(s, "adds", true);
     if (step->reduction) {
         text(s, "reduction", reduction_word[step->reduction]);
         boolean(s, "over_rows", step->over_rows);

@@ -25,6 +25,10 @@ struct direct_op {
     bool aside;   /* LOAD or STORE of one row that is another operation's column: moved as a column */
 };
 
+struct direct_shape {
+    int rows, cols;
+};
+
 struct direct {
     const struct program_lowering *l;
     const struct program *program;
@@ -32,8 +36,13 @@ struct direct {
     struct plan_role *role;
     struct direct_op *op;
     int vector, threads;
+    struct direct_shape extent[DIRECT_MAX_LAYOUTS]; /* of the tiles that plan.layout holds: those are as wide as their
+                                                       threads, and what is more is outside */
     int barrier;  /* plan_some(the block's), once there is one */
-    int depth;    /* loops around the step in hand */
+    int depth;    /* loops around the step in hand: */
+    int around[PROGRAM_MAX_DEPTH + 1]; /* of plan.loop */
+    int loaded[PROGRAM_MAX_DEPTH + 1]; /* registers of tiles that the body at that depth has loaded */
+    int most_loaded;
     int *memo, *stamp, stamps;
     int *kept;    /* by operation: plan_some(place) of a load whose tiles stay for later loops */
     bool swapped; /* ROW and COLUMN change places in what is imported */
@@ -57,6 +66,9 @@ int direct_layouts(struct direct *d);
 /* The layout for a tile of these extents, -1: there is none. */
 int direct_layout_of(const struct direct *d, int rows, int cols);
 
+/* The extents that the threads of that layout have for a tile: its own, or more. */
+struct direct_shape direct_held(const struct direct *d, int rows, int cols);
+
 /* ---- direct_value.c ---------------------------------------------------------------------------------------------- */
 
 /* The node of plan.fused for a node of the program as the operations' places are now; -1 out of memory. */
@@ -66,6 +78,9 @@ int direct_value(struct direct *d, int node);
  * that it compares row or column with what is the same for all threads. -1 out of memory. */
 int direct_last(struct direct *d, int made);
 int direct_condition(struct direct *d, int node);
+
+/* Whether the node of plan.fused reads such a leaf. */
+bool direct_reads(const struct direct *d, int made, enum expr_op op, int64_t which);
 
 /* Whether the value is 0 wherever the tile does not hold, as what loads give there is. */
 bool direct_zero_outside(const struct direct *d, int node, const struct program_tile *tile);

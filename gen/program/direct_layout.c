@@ -59,7 +59,7 @@ void direct_survey(const struct program *p, struct direct_op *op, bool *reached)
         for (int a = 0; takes && a < program_kinds[o->kind].arguments && a < 3; a++)
             if (o->arg[a].node >= 0)
                 use_tile(p, op, reached, &o->arg[a], op[i].vector);
-        if (o->kind == PROGRAM_STORE && o->arg[0].rows == 1 && o->arg[0].columns > 1)
+        if ((o->kind == PROGRAM_STORE || o->kind == PROGRAM_STORE_ADD) && o->arg[0].rows == 1 && o->arg[0].columns > 1)
             op[i].aside = reaches_column(p, op, reached, o->arg[0].node);
         bool moves = o->kind == PROGRAM_LOAD || o->kind == PROGRAM_GATHER || o->kind == PROGRAM_STORE ||
                      o->kind == PROGRAM_STORE_ADD || o->kind == PROGRAM_SCATTER_ADD;
@@ -170,10 +170,15 @@ static bool whole_condition(const struct multiples *m, int node)
     return n->op == EXPR_NOT && whole_condition(m, n->arg[0]);
 }
 
+static bool writes(const struct program_op *o)
+{
+    return o->kind == PROGRAM_STORE || o->kind == PROGRAM_STORE_ADD || o->kind == PROGRAM_SCATTER_ADD;
+}
+
 static bool moves_columns(const struct program *p, const struct direct_op *op, int i)
 {
     const struct program_op *o = &p->op[i];
-    bool loads = o->kind == PROGRAM_LOAD || o->kind == PROGRAM_GATHER, stores = o->kind == PROGRAM_STORE;
+    bool loads = o->kind == PROGRAM_LOAD || o->kind == PROGRAM_GATHER, stores = writes(o);
     return (loads ? o->tile.columns > 1 : stores && o->arg[0].columns > 1) && !op[i].aside;
 }
 
@@ -181,7 +186,7 @@ static bool moves_columns(const struct program *p, const struct direct_op *op, i
 static bool accesses_vectors(const struct multiples *m, const struct spec_kernel *kernel, int i)
 {
     const struct program_op *o = &m->program->op[i];
-    const struct program_tile *tile = o->kind == PROGRAM_STORE ? &o->arg[0] : &o->tile;
+    const struct program_tile *tile = writes(o) ? &o->arg[0] : &o->tile;
     int inner = kernel->tensor[o->tensor].rank - 1;
     if (tile->columns % m->vector || !o->at[inner].length || !o->at[inner].column ||
         multiple(m, o->at[inner].start) % m->vector)
@@ -239,16 +244,24 @@ static void add_shape(int shape[][2], int *count, int rows, int cols)
     ++*count;
 }
 
-/* Threads along the columns: as near to a warp as the tile allows. 0: the threads do not divide the tile. */
-static int pick_across(int rows, int cols, int vector, int threads)
+static int round_up(int n, int unit)
 {
-    int best = 0;
+    return (n + unit - 1) / unit * unit;
+}
+
+/* The threads' places on a tile: with the least of it outside, and of equals the one whose rows lie in one warp. */
+static struct plan_layout place_threads(struct direct_shape tile, int vector, int threads)
+{
+    struct plan_layout best = {0};
+    vector = tile.cols > 1 ? vector : 1;
     for (int across = 1; across <= threads; across *= 2) {
         int down = threads / across;
-        if (cols % (across * vector) || rows % down)
+        if ((tile.rows == 1 && down > 1) || (tile.cols == 1 && across > 1))
             continue;
-        bool nearer = across <= 32 || best == 0;
-        best = nearer ? across : best;
+        struct plan_layout l = {round_up(tile.rows, down), round_up(tile.cols, across * vector), down, across, vector};
+        int64_t size = (int64_t)l.rows * l.cols, least = (int64_t)best.rows * best.cols;
+        if (!best.rows || size < least || (size == least && across <= 32))
+            best = l;
     }
     return best;
 }
@@ -272,7 +285,7 @@ int direct_layouts(struct direct *d)
         return 3;
     for (int i = 0; i < p->op_count; i++) {
         const struct program_op *o = &p->op[i];
-        bool stores = o->kind == PROGRAM_STORE || o->kind == PROGRAM_REDUCE || o->kind == PROGRAM_TRANSPOSE;
+        bool stores = writes(o) || o->kind == PROGRAM_REDUCE || o->kind == PROGRAM_TRANSPOSE;
         const struct program_tile *tile[2] = {&o->tile, stores ? &o->arg[0] : NULL};
         for (int t = 0; t < 2; t++)
             if (tile[t] && tile[t]->rows > 0 && !d->op[i].vector && o->kind != PROGRAM_LOOP && o->kind != PROGRAM_END)
@@ -292,8 +305,8 @@ int direct_layouts(struct direct *d)
     }
     for (int i = 0; i < count; i++)
         largest = shape[i][0] * shape[i][1] > shape[largest][0] * shape[largest][1] ? i : largest;
-    int vectors = shape[largest][0] * shape[largest][1] / d->vector;
-    int each = BYTES_OF_THREAD / (d->vector * bytes), threads = power_below(vectors / (each ? each : 1));
+    int wide = shape[largest][1] > 1 ? d->vector : 1, vectors = shape[largest][0] * shape[largest][1] / wide;
+    int each = BYTES_OF_THREAD / (wide * bytes), threads = power_below(vectors / (each ? each : 1));
     int few = power_below(vectors < FEW_THREADS ? vectors : FEW_THREADS);
     threads = threads > MANY_THREADS ? MANY_THREADS : threads < few ? few : threads;
     while (threads < d->l->arch->max_threads && vectors / threads > MOST_VECTORS * (each > 4 ? each / 4 : 1))
@@ -302,21 +315,9 @@ int direct_layouts(struct direct *d)
     d->plan->layout = plan_alloc(d->plan, sizeof *d->plan->layout * DIRECT_MAX_LAYOUTS);
     if (!d->plan->layout)
         return 3;
-    for (bool fits = false; !fits && threads >= 32; threads = fits ? threads : threads / 2) {
-        fits = true;
-        for (int i = 0; i < count; i++) {
-            int across = pick_across(shape[i][0], shape[i][1], d->vector, threads);
-            fits = fits && across;
-            d->plan->layout[i] = (struct plan_layout){
-                shape[i][0], shape[i][1], across ? threads / across : 0, across, d->vector};
-        }
-    }
-    if (threads < 32) {
-        int cols = shape[largest][1], unit = 32 * d->vector;
-        return program_refuse(d->l, p->loc, "PROGRAM-LOWER",
-                              "a tile of %d x %d is no whole number of vectors of %d elements for each of 32 threads or "
-                              "more; write %d columns",
-                              shape[largest][0], cols, d->vector, (cols + unit - 1) / unit * unit);
+    for (int i = 0; i < count; i++) {
+        d->extent[i] = (struct direct_shape){shape[i][0], shape[i][1]};
+        d->plan->layout[i] = place_threads(d->extent[i], d->vector, threads);
     }
     d->threads = threads;
     d->plan->layout_count = count;
@@ -327,11 +328,18 @@ int direct_layout_of(const struct direct *d, int rows, int cols)
 {
     int best = -1;
     for (int i = 0; i < d->plan->layout_count; i++) {
-        const struct plan_layout *l = &d->plan->layout[i];
+        const struct direct_shape *l = &d->extent[i];
         bool covers = (rows == 1 || rows == l->rows) && (cols == 1 || cols == l->cols);
         bool exact = rows == l->rows && cols == l->cols;
         if (covers && (best < 0 || exact))
             best = i;
     }
     return best;
+}
+
+struct direct_shape direct_held(const struct direct *d, int rows, int cols)
+{
+    int n = direct_layout_of(d, rows, cols);
+    const struct plan_layout *l = n < 0 ? NULL : &d->plan->layout[n];
+    return (struct direct_shape){l && rows > 1 ? l->rows : rows, l && cols > 1 ? l->cols : cols};
 }

@@ -14,7 +14,8 @@ static int leaf(struct direct *d, enum expr_op op, enum expr_type type, int64_t 
 static bool fits(const struct direct *d, const struct program_op *op, const struct plan_place *place)
 {
     int rows = d->swapped ? op->tile.columns : op->tile.rows, cols = d->swapped ? op->tile.rows : op->tile.columns;
-    if (place->rows != rows || place->cols != cols)
+    struct direct_shape held = direct_held(d, rows, cols);
+    if (place->rows != held.rows || place->cols != held.cols)
         return false;
     if (d->layout < 0 || (rows == 1 && cols == 1) || plan_number(place->layout) == d->layout)
         return true;
@@ -56,6 +57,21 @@ static int import_tensor(struct direct *d, const struct expr_node *n)
     return expr_tensor(&d->plan->fused, (int)n->integer, n->type, n->rank, at);
 }
 
+/* The variable of a loop: its coordinate, or the list's entry there. */
+static int import_loop(struct direct *d, const struct expr_node *n)
+{
+    const struct program_op *loop = &d->program->op[n->integer];
+    int at[SPEC_MAX_RANK], variable = leaf(d, EXPR_LOOP, EXPR_INT, plan_number(d->op[n->integer].loop));
+    if (loop->list < 0 || variable < 0)
+        return variable;
+    int last = d->plan->tensor[loop->list].rank - 1;
+    for (int i = 0; i < last; i++)
+        if ((at[i] = import(d, loop->at[i].start)) < 0)
+            return -1;
+    at[last] = variable;
+    return expr_tensor(&d->plan->fused, loop->list, EXPR_INT, last + 1, at);
+}
+
 static int import_new(struct direct *d, const struct expr_node *n)
 {
     enum expr_op other = n->op == EXPR_ROW ? EXPR_COLUMN : EXPR_ROW;
@@ -65,7 +81,7 @@ static int import_new(struct direct *d, const struct expr_node *n)
     case EXPR_COLUMN:
         return leaf(d, d->swapped ? other : n->op, n->type, 0);
     case EXPR_LOOP:
-        return leaf(d, n->op, n->type, plan_number(d->op[n->integer].loop));
+        return import_loop(d, n);
     case EXPR_INDEX:
         return d->tile && d->tile->index[n->integer] >= 0 ? import(d, d->tile->index[n->integer]) : -1;
     case EXPR_TILE:
@@ -177,6 +193,21 @@ int direct_condition(struct direct *d, int node)
 {
     int made = direct_value(d, node);
     return made < 0 ? made : tidy(d, made);
+}
+
+bool direct_reads(const struct direct *d, int made, enum expr_op op, int64_t which)
+{
+    const struct expr_graph *g = &d->plan->fused;
+    const struct expr_node *n = &g->node[made];
+    if (n->op == op && n->integer == which)
+        return true;
+    for (int i = 0; i < 3; i++)
+        if (n->arg[i] >= 0 && direct_reads(d, n->arg[i], op, which))
+            return true;
+    for (int i = 0; n->op == EXPR_TENSOR && i < n->rank; i++)
+        if (direct_reads(d, g->index[n->first_index + i], op, which))
+            return true;
+    return false;
 }
 
 /* ---- what is zero outside of the tensors --------------------------------------------------------------------------- */

@@ -44,6 +44,12 @@ static bool is_taken(const struct plan *p, const char *name)
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         if (strcmp(own[i], name) == 0)
             return true;
+    size_t digits = strspn(name + 1, "0123456789");
+    if ((name[0] == 'k' || name[0] == 'v') && digits && !name[1 + digits]) /* as values are called */
+        return true;
+    for (int i = 0; i < p->axis_count; i++)
+        if (strncmp(name, "at_", 3) == 0 && strcmp(p->axis[i], name + 3) == 0)
+            return true;
     for (int i = 0; i < p->place_count; i++)
         if (strcmp(p->place[i].name, name) == 0)
             return true;
@@ -62,14 +68,11 @@ static const char *new_name(struct direct *d, const char *word)
     return name;
 }
 
-struct shape {
-    int rows, cols;
-};
-
 /* A place for a tile; the number that steps name it by, 0 out of memory. */
-static int new_place(struct direct *d, const char *word, struct shape shape, enum tw_dtype dtype, bool packed, int turns)
+static int new_place(struct direct *d, const char *word, struct direct_shape shape, enum tw_dtype dtype, bool packed, int turns)
 {
     int layout = direct_layout_of(d, shape.rows, shape.cols);
+    shape = direct_held(d, shape.rows, shape.cols);
     const struct plan_layout *l = &d->plan->layout[layout];
     int each = (shape.rows > 1 ? shape.rows / l->down : 1) * (shape.cols > 1 ? shape.cols / l->across : 1);
     int bytes = (int)tw_dtype_bytes(dtype);
@@ -93,7 +96,7 @@ static int new_place(struct direct *d, const char *word, struct shape shape, enu
 }
 
 /* Shared memory that the threads exchange values through. */
-static int new_scratch(struct direct *d, const char *word, struct shape shape, enum tw_dtype dtype, int bytes)
+static int new_scratch(struct direct *d, const char *word, struct direct_shape shape, enum tw_dtype dtype, int bytes)
 {
     struct plan_place place = {.name = new_name(d, word),
                                .kind = PLAN_PLACE_SHARED,
@@ -140,6 +143,26 @@ static int value_of(struct direct *d, const struct program_tile *tile)
 
 /* Where the tile holds: a condition, -1 everywhere, -2 out of memory. Rows and columns as `which` asks. */
 enum { VALID_ROWS = 1, VALID_COLUMNS = 2 };
+
+/* And where threads have more rows or columns than the tile. */
+static int within(struct direct *d, const struct program_tile *tile, int which, int both)
+{
+    struct expr_graph *g = &d->plan->fused;
+    int extent[2] = {tile->rows, tile->columns};
+    for (int i = 0; i < 2; i++) {
+        bool columns = d->swapped ? i == 0 : i == 1;
+        struct direct_shape held = direct_held(d, d->swapped ? extent[1] : extent[0], d->swapped ? extent[0] : extent[1]);
+        if (!(which & (i ? VALID_COLUMNS : VALID_ROWS)) || (columns ? held.cols : held.rows) == extent[i])
+            continue;
+        int at = expr_leaf(g, columns ? EXPR_COLUMN : EXPR_ROW, EXPR_INT, 0), end = expr_int(g, extent[i]);
+        int below = at < 0 || end < 0 ? -1 : expr_binary(g, EXPR_LT, at, end);
+        both = below < 0 ? -2 : both < 0 ? below : expr_binary(g, EXPR_AND, both, below);
+        if (both < 0)
+            return -2;
+    }
+    return both;
+}
+
 static int validity(struct direct *d, const struct program_tile *tile, int which)
 {
     struct expr_graph *g = &d->plan->fused;
@@ -159,7 +182,7 @@ static int validity(struct direct *d, const struct program_tile *tile, int which
         if (both < 0)
             return -2;
     }
-    return both;
+    return within(d, tile, which, both);
 }
 
 /* ---- loads and stores ------------------------------------------------------------------------------------------------ */
@@ -172,8 +195,9 @@ static int address(struct direct *d, int number, struct plan_step *step, int row
     int inner = rows;
     for (int i = 0; i < d->plan->tensor[o->tensor].rank; i++) {
         const struct program_coordinate *c = &o->at[i];
-        bool gathered = o->kind == PROGRAM_GATHER && i == o->gathered;
-        int node = gathered ? value_of(d, &o->arg[0]) : direct_value(d, c->start);
+        bool gathers = o->kind == PROGRAM_GATHER, scatters = o->kind == PROGRAM_SCATTER_ADD;
+        bool gathered = (gathers || scatters) && i == o->gathered;
+        int node = gathered ? value_of(d, &o->arg[scatters]) : direct_value(d, c->start);
         if (node < 0)
             return failed(d, number);
         if (c->length > 1 && !gathered) {
@@ -195,26 +219,55 @@ static int address(struct direct *d, int number, struct plan_step *step, int row
     return 0;
 }
 
+/* Whether each element is loaded by one item in one turn alone: its coordinates tell all of them apart. */
+static bool is_told_apart(const struct direct *d, const struct plan_step *step)
+{
+    bool apart = true;
+    for (int i = 0; i < d->plan->item_count + d->depth; i++) {
+        bool item = i < d->plan->item_count, read = false;
+        int which = item ? d->plan->item[i].axis : d->around[i - d->plan->item_count];
+        for (int r = 0; r < SPEC_MAX_RANK && step->at[r]; r++)
+            read = read || direct_reads(d, plan_number(step->at[r]), item ? EXPR_AT : EXPR_LOOP, which);
+        apart = apart && read;
+    }
+    return apart;
+}
+
+/* Whether no other operation loads of the tensor. */
+static bool is_alone(const struct direct *d, int number)
+{
+    bool alone = d->program->op[number].kind == PROGRAM_LOAD;
+    for (int i = 0; i < d->program->op_count; i++) {
+        const struct program_op *o = &d->program->op[i];
+        bool loads = o->kind == PROGRAM_LOAD || o->kind == PROGRAM_GATHER;
+        alone = alone && (i == number || !loads || o->tensor != d->program->op[number].tensor);
+    }
+    return alone;
+}
+
 /* Loads the operation's tile into the place. */
 static int load_into(struct direct *d, int number, int place)
 {
     const struct program_op *o = &d->program->op[number];
     d->swapped = d->op[number].aside;
-    struct shape shape = {d->swapped ? o->tile.columns : o->tile.rows, d->swapped ? o->tile.rows : o->tile.columns};
+    struct direct_shape shape = {d->swapped ? o->tile.columns : o->tile.rows, d->swapped ? o->tile.rows : o->tile.columns};
     d->layout = direct_layout_of(d, shape.rows, shape.cols);
+    struct direct_shape held = direct_held(d, shape.rows, shape.cols);
     struct plan_step step = {.op = PLAN_GLOBAL,
                              .ring = -1,
                              .tensor = o->tensor,
                              .place = place,
                              .layout = plan_some(d->layout),
-                             .rows = shape.rows,
-                             .cols = shape.cols,
+                             .rows = held.rows,
+                             .cols = held.cols,
                              .call = "load"};
     int status = address(d, number, &step, o->tile.rows), inside = validity(d, &o->tile, VALID_ROWS | VALID_COLUMNS);
     d->swapped = false;
     if (status || inside == -2)
         return status ? status : failed(d, number);
     step.inside = plan_some(inside);
+    bool kept = d->plan->place[plan_number(place)].turns > 0;
+    step.once = is_told_apart(d, &step) && (kept || is_alone(d, number));
     return d->misfit ? failed(d, number) : add_step(d, step);
 }
 
@@ -227,13 +280,20 @@ static const char *word_of(const struct direct *d, int number, const char *other
 static int load(struct direct *d, int number)
 {
     const struct program_op *o = &d->program->op[number];
-    struct shape shape = {o->tile.rows, o->tile.columns};
+    struct direct_shape shape = {o->tile.rows, o->tile.columns};
     if (d->op[number].aside)
-        shape = (struct shape){o->tile.columns, o->tile.rows};
+        shape = (struct direct_shape){o->tile.columns, o->tile.rows};
     int place = new_place(d, word_of(d, number, d->plan->tensor[o->tensor].name), shape, o->tile.dtype,
                           shape.cols > 1, 0);
     d->op[number].place = place;
-    return place ? load_into(d, number, place) : 3;
+    if (!place)
+        return 3;
+    int loaded = 0;
+    d->loaded[d->depth] += d->plan->place[plan_number(place)].registers;
+    for (int i = 0; i <= d->depth; i++)
+        loaded += d->loaded[i];
+    d->most_loaded = loaded > d->most_loaded ? loaded : d->most_loaded;
+    return load_into(d, number, place);
 }
 
 static int store(struct direct *d, int number)
@@ -241,16 +301,27 @@ static int store(struct direct *d, int number)
     const struct program_op *o = &d->program->op[number];
     const struct program_tile *tile = &o->arg[0];
     d->swapped = d->op[number].aside;
-    struct shape shape = {d->swapped ? tile->columns : tile->rows, d->swapped ? tile->rows : tile->columns};
+    struct direct_shape shape = {d->swapped ? tile->columns : tile->rows, d->swapped ? tile->rows : tile->columns};
     d->layout = direct_layout_of(d, shape.rows, shape.cols);
+    struct direct_shape held = direct_held(d, shape.rows, shape.cols);
     struct plan_step step = {.op = PLAN_GLOBAL,
                              .ring = -1,
                              .tensor = o->tensor,
                              .layout = plan_some(d->layout),
-                             .rows = shape.rows,
-                             .cols = shape.cols,
-                             .call = "store"};
+                             .rows = held.rows,
+                             .cols = held.cols,
+                             .adds = o->kind != PROGRAM_STORE,
+                             .call = o->kind == PROGRAM_STORE ? "store" : "add"};
+    bool scatters = o->kind == PROGRAM_SCATTER_ADD;
+    if (step.adds && d->plan->tensor[o->tensor].dtype != TW_FP32)
+        return refuse(d, number, "elements are added in fp32 alone; write dtype = \"fp32\"");
+    if (scatters && o->arg[2].node >= 0)
+        return refuse(d, number, "rows are not added in the order of a key yet; leave the key out");
     int status = address(d, number, &step, tile->rows), inside = validity(d, tile, VALID_ROWS | VALID_COLUMNS);
+    if (scatters && inside != -2 && o->arg[1].valid_row >= 0) {
+        int numbered = direct_condition(d, o->arg[1].valid_row);
+        inside = numbered < 0 ? -2 : inside < 0 ? numbered : expr_binary(&d->plan->fused, EXPR_AND, inside, numbered);
+    }
     int node = inside == -2 ? -1 : value_of(d, tile);
     d->swapped = false;
     if (status || node < 0 || d->misfit)
@@ -305,14 +376,17 @@ static int begin_reduction(struct direct *d, int number)
 {
     const struct program_op *o = &d->program->op[number];
     enum expr_type type = d->program->graph->node[o->arg[0].node].type;
-    struct shape shape = {o->over_rows ? 1 : o->arg[0].rows, o->over_rows ? o->arg[0].columns : 1};
+    struct direct_shape shape = {o->over_rows ? 1 : o->arg[0].rows, o->over_rows ? o->arg[0].columns : 1};
     static const char *const word[PLAN_REDUCTION_COUNT] = {"", "sum", "most", "least"};
     int place = new_place(d, word_of(d, number, word[reduction_of(o)]), shape, value_dtype(type), false, 0);
     if (!place)
         return 3;
     /* What a row or column is reduced to lies with the tile it is reduced from. */
     int layout = direct_layout_of(d, o->arg[0].rows, o->arg[0].columns);
-    d->plan->place[plan_number(place)].layout = plan_some(layout);
+    struct plan_place *made = &d->plan->place[plan_number(place)];
+    made->layout = plan_some(layout);
+    made->rows = shape.rows > 1 ? d->plan->layout[layout].rows : 1;
+    made->cols = shape.cols > 1 ? d->plan->layout[layout].cols : 1;
     d->op[number].part = place;
     return set(d, place, identity(d, o));
 }
@@ -322,13 +396,14 @@ static int fold(struct direct *d, int number)
 {
     const struct program_op *o = &d->program->op[number];
     d->layout = direct_layout_of(d, o->arg[0].rows, o->arg[0].columns);
+    struct direct_shape held = direct_held(d, o->arg[0].rows, o->arg[0].columns);
     struct plan_step step = {.op = PLAN_TOUCH,
                              .ring = -1,
                              .tensor = -1,
                              .place = d->op[number].part,
                              .layout = plan_some(d->layout),
-                             .rows = o->arg[0].rows,
-                             .cols = o->arg[0].columns,
+                             .rows = held.rows,
+                             .cols = held.cols,
                              .reduction = reduction_of(o),
                              .over_rows = o->over_rows,
                              .call = "fold"};
@@ -385,7 +460,7 @@ static int complete(struct direct *d, const int *number, int count)
             if (pass == 1) {
                 int size = place.dtype == TW_INT64 ? 8 : 4;
                 const char *name = plan_text(d->plan, "%s_parts", place.name);
-                struct shape shape = {with.groups, place.rows * place.cols};
+                struct direct_shape shape = {with.groups, place.rows * place.cols};
                 scratch[i] = name ? new_scratch(d, name, shape, place.dtype, size * shape.rows * shape.cols) : 0;
                 if (!scratch[i])
                     return 3;
@@ -428,20 +503,28 @@ static int transpose(struct direct *d, int number)
     enum tw_dtype dtype = d->program->graph->node[tile->node].type == EXPR_INT ? TW_INT64 : tile->dtype;
     int size = (int)tw_dtype_bytes(dtype);
     d->layout = direct_layout_of(d, tile->rows, tile->columns);
-    int scratch = new_scratch(d, "turned", (struct shape){tile->rows, tile->columns}, dtype,
-                              size * tile->rows * (tile->columns + (d->vector == 1)));
-    int place = new_place(d, word_of(d, number, "across"), (struct shape){tile->columns, tile->rows}, dtype, true, 0);
+    struct direct_shape from = direct_held(d, tile->rows, tile->columns);
+    struct direct_shape to = direct_held(d, tile->columns, tile->rows);
+    int scratch = new_scratch(d, "turned", from, dtype, size * from.rows * (from.cols + (d->vector == 1)));
+    int place = new_place(d, word_of(d, number, "across"), (struct direct_shape){tile->columns, tile->rows}, dtype, true, 0);
     int node = value_of(d, tile);
     if (!scratch || !place || node < 0 || d->misfit)
         return failed(d, number);
+    /* Read where the tile is: threads that have more than it find nothing written. */
+    struct program_tile turned = program_no_tile;
+    turned.rows = tile->columns;
+    turned.columns = tile->rows;
+    int inside = within(d, &turned, VALID_ROWS | VALID_COLUMNS, -1);
+    if (inside == -2)
+        return 3;
     struct plan_step write = {.op = PLAN_SCRATCH_WRITE,
                               .ring = -1,
                               .tensor = -1,
                               .place = scratch,
                               .node = plan_some(node),
                               .layout = plan_some(d->layout),
-                              .rows = tile->rows,
-                              .cols = tile->columns,
+                              .rows = from.rows,
+                              .cols = from.cols,
                               .call = "turn"};
     struct plan_step read = {.op = PLAN_SCRATCH_READ,
                              .ring = -1,
@@ -449,8 +532,9 @@ static int transpose(struct direct *d, int number)
                              .place = scratch,
                              .place2 = place,
                              .layout = d->plan->place[plan_number(place)].layout,
-                             .rows = tile->columns,
-                             .cols = tile->rows,
+                             .rows = to.rows,
+                             .cols = to.cols,
+                             .inside = plan_some(inside),
                              .call = "turn"};
     int status = add_step(d, write);
     status = status ? status : meet(d);
@@ -495,7 +579,8 @@ static int loop_variable(struct direct *d, int number)
 static int begin_loop(struct direct *d, int number, int turns, bool kept, int less)
 {
     int loop = d->op[number].loop;
-    d->depth++;
+    d->around[d->depth++] = plan_number(loop);
+    d->loaded[d->depth] = 0;
     return add_step(d, (struct plan_step){.op = PLAN_LOOP,
                                           .ring = -1,
                                           .tensor = -1,
@@ -580,10 +665,11 @@ static int carry_on(struct direct *d, int loop, const int *total)
         if (later) {
             const struct plan_place at = d->plan->place[plan_number(place[k])];
             const char *name = plan_text(d->plan, "%s_next", at.name);
-            between[k] = name ? new_place(d, name, (struct shape){at.rows, at.cols}, at.dtype, false, 0) : 0;
+            struct plan_place next = at;
+            next.name = name ? new_name(d, name) : NULL;
+            between[k] = next.name ? plan_add_place(d->plan, next) : 0;
             if (!between[k])
                 return 3;
-            d->plan->place[plan_number(between[k])].layout = at.layout;
         }
         status = set(d, later ? between[k] : place[k], node[k]);
     }
@@ -613,7 +699,7 @@ static int load_kept(struct direct *d, int loop, const struct direct_keep *keep)
     for (int i = 0; i < keep->load_count && loop == keep->first; i++) {
         const struct program_op *o = &d->program->op[keep->load[i]];
         const char *name = plan_text(d->plan, "%s_kept", word_of(d, keep->load[i], d->plan->tensor[o->tensor].name));
-        struct shape shape = {o->tile.rows, o->tile.columns};
+        struct direct_shape shape = {o->tile.rows, o->tile.columns};
         kept[keep->load[i]] = name ? new_place(d, name, shape, o->tile.dtype, true, keep->turns) : 0;
         if (!kept[keep->load[i]])
             return 3;
@@ -642,7 +728,7 @@ static int begin_carried(struct direct *d, int loop, int *total)
         const struct program_op *p = &d->program->op[param];
         const char *name = plan_text(d->plan, "%s_%d", o->name ? o->name : "carried", k + 1);
         enum expr_type type = p->tile.dtype == TW_INT64 ? EXPR_INT : EXPR_REAL;
-        int place = name ? new_place(d, name, (struct shape){p->tile.rows, p->tile.columns}, value_dtype(type), false, 0)
+        int place = name ? new_place(d, name, (struct direct_shape){p->tile.rows, p->tile.columns}, value_dtype(type), false, 0)
                          : 0;
         if (!place)
             return 3;
@@ -697,8 +783,6 @@ static int lower_loop(struct direct *d, int loop)
     const struct program_op *o = &d->program->op[loop];
     int total[PROGRAM_MAX_CARRIED];
     struct direct_keep keep;
-    if (o->list >= 0)
-        return refuse(d, loop, "loops over a list are not lowered here; write range(from, to, step)");
     int status = begin_carried(d, loop, total);
     d->op[loop].plain = direct_is_plain(d, loop);
     if (!status)
@@ -730,6 +814,8 @@ static int lower_op(struct direct *d, int i)
     case PROGRAM_GATHER:
         return load(d, i);
     case PROGRAM_STORE:
+    case PROGRAM_STORE_ADD:
+    case PROGRAM_SCATTER_ADD:
         return store(d, i);
     case PROGRAM_REDUCE:
         return reduce(d, i);
@@ -741,7 +827,7 @@ static int lower_op(struct direct *d, int i)
         return 0;
     default:
         return program_refuse(d->l, d->program->op[i].loc, "PROGRAM-LOWER",
-                              "%s is not lowered in programs without dots; write load, gather and store",
+                              "%s is not lowered in programs without dots; write it with load, gather and store",
                               program_kinds[d->program->op[i].kind].name);
     }
 }
@@ -787,9 +873,25 @@ static int decide_items(struct direct *d)
     return 0;
 }
 
+/* The element types that loads and stores convert. */
+static bool is_moved(enum tw_dtype dtype)
+{
+    static const bool moved[TW_DTYPE_COUNT] = {
+        [TW_BF16] = true,  [TW_FP16] = true,   [TW_FP32] = true,  [TW_INT8] = true,   [TW_UINT8] = true, [TW_INT16] = true,
+        [TW_UINT16] = true, [TW_INT32] = true, [TW_UINT32] = true, [TW_INT64] = true, [TW_UINT64] = true, [TW_BOOL] = true,
+    };
+    return moved[dtype];
+}
+
 static int decide_tensors(struct direct *d)
 {
     struct plan *p = d->plan;
+    for (int i = 0; i < p->tensor_count; i++)
+        if (!is_moved(p->tensor[i].dtype))
+            return program_refuse(d->l, p->tensor[i].loc, "PROGRAM-LOWER",
+                                  "tensor %s is %s, which programs without dots do not move yet; write bf16, fp16, fp32 "
+                                  "or an integer type",
+                                  p->tensor[i].name, tw_dtype_name(p->tensor[i].dtype));
     int moved = expr_int(&p->graph, 0);
     for (int i = 0; i < p->tensor_count; i++) {
         struct plan_tensor *t = &p->tensor[i];
@@ -801,8 +903,9 @@ static int decide_tensors(struct direct *d)
     p->bytes_moved = moved;
     for (int i = 0; d->vector > 1 && i < d->program->op_count; i++) {
         const struct program_op *o = &d->program->op[i];
+        bool stores = o->kind == PROGRAM_STORE || o->kind == PROGRAM_STORE_ADD || o->kind == PROGRAM_SCATTER_ADD;
         bool vectors = ((o->kind == PROGRAM_LOAD || o->kind == PROGRAM_GATHER) && o->tile.columns > 1) ||
-                       (o->kind == PROGRAM_STORE && o->arg[0].columns > 1);
+                       (stores && o->arg[0].columns > 1);
         if (!vectors || d->op[i].aside)
             continue;
         struct plan_tensor *t = &p->tensor[o->tensor];
@@ -832,9 +935,10 @@ static int reasons(struct direct *d)
 static int finish(struct direct *d)
 {
     struct plan *p = d->plan;
-    int registers = 24;
+    /* Tiles that stay and values live on, tiles of other bodies do not; the rest is addresses and conditions. */
+    int registers = 24 + d->most_loaded;
     for (int i = 0; i < p->place_count; i++)
-        registers += p->place[i].registers;
+        registers += p->place[i].turns || !p->place[i].packed ? p->place[i].registers : 0;
     const struct spec_value *most = &d->l->fields.value[FIELD_REGISTERS];
     p->registers_estimate = registers;
     p->register_limit = most->set ? (int)most->integer : 0;
@@ -847,10 +951,12 @@ static int finish(struct direct *d)
         return program_refuse(d->l, d->program->loc, "SMEM",
                               "its tiles take %d bytes of shared memory, but a block of %s has %d; write smaller tiles",
                               p->launch.shared_bytes, d->l->arch->name, d->l->arch->shared_limit);
-    if (registers > d->l->arch->registers_per_thread)
+    int limit = d->l->arch->registers_per_block / d->threads / 8 * 8;
+    limit = limit < d->l->arch->registers_per_thread ? limit : d->l->arch->registers_per_thread;
+    if (registers > limit)
         return program_refuse(d->l, d->program->loc, "REGS",
                               "each of %d threads would hold about %d registers, but has %d; write smaller tiles",
-                              d->threads, registers, d->l->arch->registers_per_thread);
+                              d->threads, registers, limit);
     return family_pack_params(p);
 }
 

@@ -111,7 +111,8 @@ static int prepare_operation(struct meaning *m, int number, int *map)
             status = prepare(m, &to->arg[i], &op->arg[i], -1, map);
     int from = op->list >= 0 ? op->list : op->tensor, rank = from >= 0 ? m->state.kernel->tensor[from].rank : 0;
     for (int d = 0; d < rank && !status; d++) {
-        bool addressed = !(op->list >= 0 && d + 1 == rank) && !((op->kind == PROGRAM_GATHER || op->kind == PROGRAM_SCATTER_ADD) && d == op->gathered);
+        bool addressed = !(op->list >= 0 && d + 1 == rank) &&
+                         !((op->kind == PROGRAM_GATHER || op->kind == PROGRAM_SCATTER_ADD) && d == op->gathered);
         if (addressed && op->at[d].start >= 0)
             status = prepare(m, &to->start[d], NULL, op->at[d].start, map);
         if (!status && addressed && op->at[d].limit >= 0)
@@ -258,7 +259,7 @@ static int materialise(struct meaning *m, const struct program_op *op, struct me
     bool exact = true;
     int64_t width = tape->columns;
     meaning_start(tape, &m->state, &part);
-    m->work += rows * columns;
+    m->work += tape->work;
     while (meaning_next(tape, &m->state, &part)) {
         const struct meaning_cells *from = part.value;
         int64_t base = part.row * width;
@@ -419,7 +420,7 @@ static int store(struct meaning *m, int op_number)
     out.add = op->kind != PROGRAM_STORE;
     if (status)
         return status;
-    m->work += rows * box.columns;
+    m->work += o->arg[0].work;
     meaning_start(&o->arg[0], &m->state, &part);
     while (meaning_next(&o->arg[0], &m->state, &part)) {
         /* One row, or one column, of the value stands for all of the coordinates. */
@@ -504,7 +505,7 @@ static int reduce(struct meaning *m, int op_number)
                                   .bound = m->scratch + 3 * m->longest};
     meaning_reduce_begin(&r);
     meaning_start(tape, &m->state, &part);
-    m->work += tape->rows * tape->columns;
+    m->work += tape->work;
     while (meaning_next(tape, &m->state, &part)) {
         int64_t wrong = meaning_reduce(&r, &part);
         if (wrong >= 0)
@@ -650,7 +651,9 @@ int64_t meaning_steps(const struct program *p, int axis, const int64_t *symbol)
     int64_t extent, tile = a->tile > 0 ? a->tile : 1;
     if (a->extent < 0)
         return 1;
-    if (!expr_eval_int(p->graph, a->extent, symbol, &extent) || extent > INT64_MAX - tile)
+    struct expr_graph g = *p->graph;
+    g.memory = (struct memory){0}; /* some bytes from malloc: where the answer is no, a size overflows */
+    if (!expr_eval_int(&g, a->extent, symbol, &extent) || extent > INT64_MAX - tile)
         return -1;
     return extent <= 0 ? 0 : (extent + tile - 1) / tile;
 }

@@ -143,6 +143,7 @@ struct meaning_tape {
     int value, valid;             /* slots; valid -1: everywhere */
     int64_t rows, columns, chunk; /* extents; rows that are evaluated at once */
     size_t bytes;                 /* of scratch */
+    int64_t work;                 /* cells of all slots over the whole tile */
     enum expr_type type;
     struct memory memory;
 };

@@ -209,6 +209,8 @@ int meaning_prepare(struct meaning_tape *tape, const struct program *p, const st
     memory_resize(&tape->memory, stack, bytes, 0);
     for (int i = 0; i < tape->count; i++) {
         tape->slot[i].offset = tape->bytes;
+        tape->work += (tape->slot[i].along & ALONG_ROWS ? tape->rows : 1) *
+                      (tape->slot[i].along & ALONG_COLUMNS ? tape->columns : 1);
         tape->bytes += 2 * sizeof(double) * (size_t)(cells_along(tape, tape->slot[i].along) + 7) / 8 * 8;
     }
     return m.no_memory ? 3 : 0;

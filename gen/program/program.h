@@ -159,7 +159,7 @@ struct program_run {
     int64_t sample;
     uint64_t seed;
     unsigned char *const *done;
-    int64_t *work; /* receives how many elements and products were evaluated; or NULL */
+    int64_t *work; /* receives how many nodes of elements and products were evaluated; or NULL */
 };
 struct program_error {
     struct diag_loc loc;

@@ -17,16 +17,16 @@ struct program_reference {
     const double *scalar;
     double *const *out, *const *bound; /* by tensor: of outputs dense, row-major in their dims; else NULL */
     unsigned char *const *done;        /* likewise */
-    int64_t budget;                    /* elements and products to evaluate, about; 0: all there are. Programs that
-                                          add to a tensor are evaluated whole always */
-    uint64_t seed;                     /* of the items that are taken where all are too many */
+    int64_t budget; /* nodes of elements and products to evaluate, about; 0: all there are. Programs that
+                       add to a tensor are evaluated whole always */
+    uint64_t seed;  /* of the items that are taken where all are too many */
     void (*parallel)(int64_t count, int threads, void (*work)(void *context, int64_t i), void *context); /* or NULL */
     int threads;
 };
 
 /* Writes to out, bound and done what program_evaluate says. *all: whether every item was evaluated; where not, elements
- * that are not done may be anything. *work receives how many elements and products were evaluated. 0; 1 with the fault
- * of the data in *error; 3 out of memory. */
+ * that are not done may be anything. *work receives how many nodes of elements and products were evaluated. 0; 1 with
+ * the fault of the data in *error; 3 out of memory. */
 int program_reference(const struct program_reference *reference, bool *all, int64_t *work, struct program_error *error);
 
 /* Whether the program adds to this tensor, which then has to hold numbers before it runs. */

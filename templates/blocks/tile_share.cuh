@@ -5,6 +5,7 @@
 //@ param place table
 //@ param layout table
 //@ param offset int
+//@ local base = offset > 0 and "shared_memory + " .. offset or "shared_memory"
 //@ local n, groups, name = step.layout, scratch.rows, step.reduction
 //@ local rows, vectors = step.rows // layout.down, step.cols // (layout.across * layout.vector)
 //@ local apart, vector = layout.across * layout.vector, layout.vector
@@ -28,9 +29,9 @@ if (${one}) {
 //@ end
 //@ if step.call == "share" then
 //@     local part = size > 1 and " * " .. size or ""
-    ${type} *const parts = (${type} *)(shared_memory + ${offset}) + ${group}${part};
+    ${type} *const parts = (${type} *)(${base}) + ${group}${part};
 //@ else
-    const ${type} *const parts = (const ${type} *)(shared_memory + ${offset});
+    const ${type} *const parts = (const ${type} *)(${base});
 //@ end
 //@ if rows > 1 then
     #pragma unroll

@@ -6,11 +6,12 @@
 //@ param tensor table
 //@ param layout table
 //@ param offset int
+//@ local base = offset > 0 and "shared_memory + " .. offset or "shared_memory"
 //@ local n, call = step.layout, step.call
 //@ local rows, vectors = step.rows // layout.down, step.cols // (layout.across * layout.vector)
 //@ local vector = step.cols > 1 and layout.vector or 1
 //@ local level0, level1, level2, level3 = text.at[1], text.at[2], text.at[3], text.at[4]
-//@ local columns, moves = step.cols > 1, call == "load" or call == "store"
+//@ local columns, moves = step.cols > 1, step.op == "global"
 //@ local inside = has(text, "inside") and text.inside or "true"
 //@ local value = has(text, "value") and text.value or ""
 //@ -- Where in memory: what is the same for all threads, for a row, for a vector.
@@ -31,15 +32,15 @@
 //@     end
 //@     -- A tile of one row or column is held by many threads; one of them stores it.
 //@     local one = {}
-//@     if call == "store" and step.rows == 1 and layout.down > 1 then one[#one + 1] = "row" .. n .. " == 0" end
-//@     if call == "store" and step.cols == 1 and layout.across > 1 then one[#one + 1] = "column" .. n .. " == 0" end
+//@     if call ~= "load" and step.rows == 1 and layout.down > 1 then one[#one + 1] = "row" .. n .. " == 0" end
+//@     if call ~= "load" and step.cols == 1 and layout.across > 1 then one[#one + 1] = "column" .. n .. " == 0" end
 //@     for _, condition in ipairs(one) do
 //@         inside = inside == "true" and condition or inside .. " && " .. condition
 //@     end
 //@ end
 //@ local const, pointer = call == "load" and "const " or "", moves and ctype(dtype) or ""
 //@ local held = ""
-//@ if call ~= "store" and call ~= "turn" then
+//@ if call ~= "store" and call ~= "add" and call ~= "turn" then
 //@     held = place.name .. (place.turns > 0 and "[turn]" or "")
 //@     if place.rows // layout.down > 1 then held = held .. "[i]" end
 //@     if place.cols // (layout.across * layout.vector) > 1 then held = held .. "[j]" end
@@ -76,6 +77,9 @@
 //@     elseif call == "store" then
     if (${inside})
         *(${start}${at_column}) = to_${dtype}(${value});
+//@     elseif call == "add" then
+    if (${inside})
+        add_${dtype}(${start}${at_column}, ${value});
 //@     elseif call == "set" then
     ${held} = ${value};
 //@     elseif call == "fold" then
@@ -102,10 +106,16 @@
 //@         local name = call == "store" and dtype or place.dtype
 //@         local type = (name == "bf16" or name == "fp16" or name == "fp32") and "float" or "i64"
 //@         local whole = call == "store" or call == "turn"
+//@         local kind = call == "turn" and place.dtype or dtype
+//@         local joined = whole and kind .. "_join(part)" or ""
+//@         local moved = whole and has(text, "whole") and text.whole_dtype == kind
+//@         if moved then
+//@             joined = text.whole
+//@         else
 //@         if whole and vector > 1 then
     ${type} part[${vector}];
 //@         end
-//@         local folds = call == "fold" and inside ~= "true"
+//@         local folds = (call == "fold" or call == "add") and inside ~= "true"
 //@         if folds then
     if (${inside}) {
 //@             deeper()
@@ -122,6 +132,9 @@
     const ${type} part[1] = {${value}};
 //@         elseif call == "set" then
     ${held} = ${value};
+//@         elseif call == "add" then
+//@             local lane = vector > 1 and " + e" or ""
+    add_${dtype}(${start}${at_column}${lane}, ${value});
 //@         else
 //@             local name = step.reduction
     ${held} = fold_${name}(${held}, ${value});
@@ -134,21 +147,24 @@
 //@             shallower()
     }
 //@         end
+//@         end
 //@         if call == "store" and inside ~= "true" then
     if (${inside})
-        ${dtype}_store(${start}${at_column}, ${dtype}_join(part));
+        ${dtype}_store(${start}${at_column}, ${joined});
 //@         elseif call == "store" then
-    ${dtype}_store(${start}${at_column}, ${dtype}_join(part));
+    ${dtype}_store(${start}${at_column}, ${joined});
 //@         elseif call == "turn" and vector > 1 then
-//@             local kind, type = place.dtype, ctype(place.dtype)
+//@             local type = ctype(kind)
 //@             local chunks, swap = step.cols // vector, 1
 //@             while swap < 8 and chunks % (2 * swap) == 0 do swap = 2 * swap end
 //@             local cols = step.cols
-    ${type} *const to = (${type} *)(shared_memory + ${offset}) + row * ${cols};
-    *(${kind}_vector *)(to + (column / ${vector} ^ row / ${vector} % ${swap}) * ${vector}) = ${kind}_join(part);
+    ${type} *const to = (${type} *)(${base}) + row * ${cols};
+    *(${kind}_vector *)(to + (column / ${vector} ^ row / ${vector} % ${swap}) * ${vector}) = ${joined};
 //@         elseif call == "turn" then
-//@             local kind, type, pitch = place.dtype, ctype(place.dtype), step.cols + 1
-    ((${type} *)(shared_memory + ${offset}))[row * ${pitch} + column] = to_${kind}(part[0]);
+//@             local type, pitch, element = ctype(kind), step.cols + 1, "to_" .. kind .. "(part[0])"
+//@             if moved then element = joined .. ".word[0]" end
+//@             if moved and kind == "fp32" then element = "__uint_as_float(" .. element .. ")" end
+    ((${type} *)(${base}))[row * ${pitch} + column] = ${element};
 //@         end
 //@     end
 //@     if vectors > 1 then

@@ -350,7 +350,8 @@ static void naive_dot(struct naive *s, const struct program_op *op, struct naive
             first = naive_at(s, c, i / n, i % n);
         for (int64_t x = 0; x < k; x++) {
             term[terms++] = left[i / n * k + x] * right[x * n + i % n];
-            sum += (int64_t)left[i / n * k + x] * (int64_t)right[x * n + i % n] * whole;
+            if (whole)
+                sum += (int64_t)left[i / n * k + x] * (int64_t)right[x * n + i % n];
         }
         if (has_c)
             term[terms++] = first.real;
@@ -379,7 +380,7 @@ static void naive_reduce(struct naive *s, const struct program_op *op, struct na
             struct naive_value v = naive_at(s, a, row, column);
             term[count++] = v.real;
             if (op->reduction == PROGRAM_SUM) {
-                to[i].whole += v.whole;
+                to[i].whole = (int64_t)((uint64_t)to[i].whole + (uint64_t)v.whole);
             } else if (op->reduction == PROGRAM_MAX) {
                 to[i].real = fmaxf(to[i].real, v.real);
                 to[i].whole = v.whole > to[i].whole ? v.whole : to[i].whole;
