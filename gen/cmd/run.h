@@ -53,7 +53,7 @@ struct run_case {
     const char *device;              /* its kind: "cuda", "emu" */
     char sizes[256];
     struct {
-        bool done, padded, reference_on_device;
+        bool done, padded, reference_on_device, sampled;
         struct trial_result result;
     } part[RUN_INPUTS];
     bool passed;

@@ -183,6 +183,7 @@ static int run_inputs(struct run *run, const struct group *g, const int64_t *sym
             one->part[inputs].done = launched == TW_OK;
             one->part[inputs].padded = padded;
             one->part[inputs].reference_on_device = trial.on_device;
+            one->part[inputs].sampled = trial.sampled;
             one->passed = one->passed && launched == TW_OK && one->part[inputs].result.passed;
             if (take_hazards(run, one) == 3)
                 result = 3;

@@ -34,6 +34,8 @@ void run_print_case(const struct run_case *c)
             printf(", integers equal");
         else
             printf(", integers error %.3g bound %.3g", r->error, r->bound);
+        if (c->part[i].sampled)
+            printf(" of a sample");
         first = r;
     }
     if (!first)
@@ -164,9 +166,11 @@ static void print_case(const struct run *run, const struct run_case *c)
         const struct trial_result *r = &c->part[i].result;
         if (!c->part[i].done)
             continue;
-        printf("%s\n    {\"inputs\": \"%s\", \"rows\": \"%s\", \"reference\": \"%s\", \"equality\": %s, \"error\": ",
+        printf("%s\n    {\"inputs\": \"%s\", \"rows\": \"%s\", \"reference\": \"%s\", \"sampled\": %s, "
+               "\"equality\": %s, \"error\": ",
                comma, inputs_word[i], c->part[i].padded ? "padded" : "dense",
-               c->part[i].reference_on_device ? "device" : "host", r->equality ? "true" : "false");
+               c->part[i].reference_on_device ? "device" : "host", c->part[i].sampled ? "true" : "false",
+               r->equality ? "true" : "false");
         print_number(r->error);
         fputs(", \"bound\": ", stdout);
         print_number(r->bound);
