@@ -670,6 +670,15 @@ static int body(struct derive *d, int first, int end)
     return status;
 }
 
+/* Other blocks' consumers arrive at this one's barriers: nobody leaves before them. */
+static bool is_multicast(const struct derive *d, const struct derive_ring *ring)
+{
+    for (int i = 0; i < ring->load_count; i++)
+        if (d->work.l->plan->tensor[d->work.program->op[ring->load[i]].tensor].multicast > 1)
+            return true;
+    return false;
+}
+
 int derive_steps(struct derive *d)
 {
     struct plan *p = d->work.l->plan;
@@ -683,6 +692,13 @@ int derive_steps(struct derive *d)
         status = derive_wait(d, d->flights - 1);
     status = status ? status : both(d, (struct plan_step){.op = PLAN_END, .ring = -1, .tensor = -1});
     status = status ? status : pass_turn(d, PLAN_BARRIER, plan_some(0));
+    for (int r = 0; r < d->ring_count && !status; r++)
+        if (is_multicast(d, &d->ring[r]))
+            status = derive_emit(d, d->producer,
+                                 (struct plan_step){.op = PLAN_DRAIN,
+                                                    .ring = d->ring[r].number,
+                                                    .tensor = -1,
+                                                    .call = plan_text(p, "%s_drain", d->ring[r].name)});
     int ring = p->ring_count - 1;
     if (!status && ring >= 0 && p->ring[ring].filler == PLAN_FILL_THREADS)
         status = derive_emit(d, d->consumer,

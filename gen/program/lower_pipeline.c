@@ -31,6 +31,8 @@ struct pipeline {
     struct plan *plan;
     int stored; /* bytes of the largest chunk that is stored through shared memory; 0: none is */
     int buffers; /* such chunks that a consumer has under way */
+    int cluster[SPEC_MAX_AXES]; /* by axis: neighbouring items whose blocks make a cluster; 1: none */
+    int blocks;                 /* of a cluster */
 };
 
 static const struct spec_value *field(const struct pipeline *x, const char *path)
@@ -190,6 +192,120 @@ static int carried_rows(struct pipeline *x)
     return 0;
 }
 
+/* ---- clusters ---------------------------------------------------------------------------------------------------- */
+
+static bool reads_axis(const struct expr_graph *g, int node, int axis)
+{
+    const struct expr_node *n = &g->node[node];
+    if (n->op == EXPR_AT && n->integer == axis)
+        return true;
+    for (int i = 0; i < 3; i++)
+        if (n->arg[i] >= 0 && reads_axis(g, n->arg[i], axis))
+            return true;
+    return false;
+}
+
+/* Items along the axis load the same tile. */
+static bool is_shared_along(const struct pipeline *x, const struct program_op *load, int axis)
+{
+    for (int k = 0; k < x->plan->tensor[load->tensor].rank; k++)
+        if (reads_axis(x->program->graph, load->at[k].start, axis))
+            return false;
+    return true;
+}
+
+/* A loop makes other turns for items along the axis. */
+static const struct program_op *uneven_loop(const struct pipeline *x, int axis)
+{
+    for (int i = 0; i < x->program->op_count; i++) {
+        const struct program_op *o = &x->program->op[i];
+        if (o->kind == PROGRAM_LOOP &&
+            (reads_axis(x->program->graph, o->from, axis) || reads_axis(x->program->graph, o->to, axis)))
+            return o;
+    }
+    return NULL;
+}
+
+/* The operation is a load of a ring, in tiles that `blocks` can load in slices of whole groups of 8 rows. */
+static bool is_sliced(const struct pipeline *x, int op, int blocks)
+{
+    const struct program_op *o = &x->program->op[op];
+    bool ring = false;
+    int spans = 0;
+    for (int i = 0; i < x->program->op_count; i++)
+        ring = ring || (x->program->op[i].kind == PROGRAM_DOT &&
+                        (x->d.dot[i].load[0] == op || x->d.dot[i].load[1] == op));
+    for (int k = 0; ring && k + 1 < x->plan->tensor[o->tensor].rank; k++)
+        spans += o->at[k].length > 1;
+    return ring && spans == 1 && o->tile.rows % (8 * blocks) == 0;
+}
+
+/* Blocks that share each tile by multicast: where the spec says so; else two along the first of two axes with tiles. */
+static int choose_cluster(struct pipeline *x)
+{
+    int tiled = 0, first = -1, status = 0;
+    x->blocks = 1;
+    for (int i = 0; i < SPEC_MAX_AXES; i++)
+        x->cluster[i] = 1;
+    for (int i = 0; i < x->program->axis_count; i++) {
+        const struct program_axis *a = &x->program->axis[i];
+        if (a->extent < 0)
+            continue;
+        first = first < 0 ? i : first;
+        tiled += a->tile > 0 ? 1 : 3;
+    }
+    for (int i = 0; i < x->program->axis_count; i++) {
+        const struct program_axis *a = &x->program->axis[i];
+        const struct program_op *uneven = uneven_loop(x, i);
+        bool shares = false;
+        for (int o = 0; o < x->program->op_count && a->extent >= 0; o++)
+            shares = shares || (x->program->op[o].kind == PROGRAM_LOAD && is_sliced(x, o, a->cluster > 1 ? a->cluster : 2) &&
+                                is_shared_along(x, &x->program->op[o], i));
+        if (a->extent >= 0 && a->cluster > 1 && uneven)
+            status |= program_refuse(x->l, uneven->loc, "CLUSTER",
+                                     "blocks of a cluster along %s make different numbers of turns of this loop, and "
+                                     "wait for each other's tiles; write cluster = { %s = 1 }",
+                                     a->name, a->name);
+        bool chosen = a->cluster == 0 && tiled == 2 && i == first && shares && !uneven;
+        x->cluster[i] = a->extent < 0 ? 1 : chosen ? 2 : a->cluster > 1 ? a->cluster : 1;
+        x->blocks *= x->cluster[i];
+        if (chosen || a->cluster > 1)
+            family_reason(x->plan, plan_text(x->plan, "cluster.%s", a->name), plan_text(x->plan, "%d", x->cluster[i]),
+                          chosen ? "two blocks share a tile by multicast" : "the spec says so");
+    }
+    if (x->blocks > x->l->arch->max_cluster)
+        status |= program_refuse(x->l, x->program->loc, "CLUSTER-SIZE", "%d blocks, more than the %d of a cluster on %s",
+                                 x->blocks, x->l->arch->max_cluster, x->l->arch->name);
+    return status;
+}
+
+/* How far apart the ranks of neighbours along the axis are. */
+static int stride_of(const struct pipeline *x, int axis)
+{
+    int stride = 1;
+    for (int i = 0; i < axis; i++)
+        stride *= x->cluster[i];
+    return stride;
+}
+
+/* Each block loads its slice of a tile that its neighbours along an axis of the cluster share. 0 or 3. */
+static int share(struct pipeline *x, int op)
+{
+    int apart = 1;
+    const struct program_op *o = &x->program->op[op];
+    struct plan_tensor *t = &x->plan->tensor[o->tensor];
+    for (int i = 0; i < x->program->axis_count; i++) {
+        if (x->cluster[i] == 1 || t->multicast > 1 || !is_shared_along(x, o, i) || !is_sliced(x, op, x->cluster[i]))
+            continue;
+        t->multicast = x->cluster[i];
+        for (int k = 0; k + 1 < t->rank; k++)
+            if (t->box[k] > 1)
+                t->box[k] /= t->multicast;
+        apart = stride_of(x, i);
+    }
+    return family_add_value(x->plan, plan_text(x->plan, "share.%s", t->name), apart);
+}
+
 /* ---- tensors ----------------------------------------------------------------------------------------------------- */
 
 /* The tile of rows and columns in shared memory: whole columns of boxes as wide as the swizzle. `width` 0: of the
@@ -226,9 +342,6 @@ static int layout(struct pipeline *x, const struct program_op *o, int rows, int 
         t->tile[d] = t->box[d] = o->at[d].length > 0 ? o->at[d].length : 1;
         if (d + 1 < t->rank && t->box[d] > 1 && o->kind == PROGRAM_STORE)
             t->tile[d] = t->box[d] = rows;
-        if (t->box[d] > MOST_BOX && d + 1 < t->rank)
-            return program_refuse(x->l, o->loc, "TMA-BOX", "%d rows of %s in one box, which takes up to %d on %s",
-                                  t->box[d], t->name, MOST_BOX, x->l->arch->name);
     }
     int last = t->rank - 1;
     t->box[last] = span / size;
@@ -276,6 +389,13 @@ static int operand(struct pipeline *x, int op, int which)
     status = status ? status : layout(x, o, rows, columns, false);
     if (status)
         return status;
+    t->multicast = 1;
+    if (share(x, k->load[which]))
+        return 3;
+    for (int d = 0; d + 1 < t->rank; d++)
+        if (t->box[d] > MOST_BOX)
+            return program_refuse(x->l, o->loc, "TMA-BOX", "%d rows of %s in one box, which takes up to %d on %s",
+                                  t->box[d], t->name, MOST_BOX, x->l->arch->name);
     if (known && memcmp(before.box, t->box, sizeof before.box) != 0)
         return program_refuse(x->l, o->loc, "PROGRAM-LOWER", "%s is loaded in tiles of two shapes; write one", t->name);
     /* A: rows m, columns k as it lies. B: rows k, columns n, so that as it lies its columns are n. */
@@ -380,6 +500,27 @@ static int choose_stages(struct pipeline *x, int *stages)
                           x->l->arch->name, limit, fit >= 2 ? "fewer stages" : "smaller tiles");
 }
 
+/* Blocks that read what a block loads into the ring: its neighbours along the axes that tiles are shared along. */
+static int readers(const struct pipeline *x, const struct derive_ring *ring)
+{
+    int blocks = 1, known[2] = {0}, count = 0;
+    for (int i = 0; i < ring->load_count; i++) {
+        const struct program_op *o = &x->program->op[ring->load[i]];
+        const struct plan_tensor *t = &x->plan->tensor[o->tensor];
+        for (int a = 0; a < x->program->axis_count && t->multicast > 1; a++) {
+            if (x->cluster[a] == 1 || !is_shared_along(x, o, a))
+                continue;
+            bool seen = (count > 0 && known[0] == a) || (count > 1 && known[1] == a);
+            if (!seen && count < 2) {
+                known[count++] = a;
+                blocks += x->cluster[a] - 1;
+            }
+            break;
+        }
+    }
+    return blocks;
+}
+
 static int add_ring(struct pipeline *x, struct derive_ring *ring, int stages)
 {
     char name[128];
@@ -389,7 +530,7 @@ static int add_ring(struct pipeline *x, struct derive_ring *ring, int stages)
     ring->number = x->plan->ring_count - 1;
     r->full_arrivals = 1;
     r->tx_bytes = stage_bytes(x, ring);
-    r->empty_arrivals = 4 * x->d.consumers;
+    r->empty_arrivals = 4 * x->d.consumers * readers(x, ring);
     r->tensor_count = ring->load_count;
     for (int i = 0; i < ring->load_count; i++) {
         int tensor = x->program->op[ring->load[i]].tensor;
@@ -496,6 +637,56 @@ static int loops(struct pipeline *x)
     return 0;
 }
 
+/* The node of the program said in plan.fused, with `end` in place of where the item begins along `axis`. -1: out of
+ * memory, or it holds what is no such number. */
+static int at_end(struct pipeline *x, int node, int axis, int end)
+{
+    struct expr_graph *g = &x->plan->fused;
+    if (node < 0)
+        return -1;
+    struct expr_node n = x->program->graph->node[node];
+    if (n.op == EXPR_AT && n.integer == axis)
+        return end;
+    if (n.op == EXPR_TENSOR || n.op == EXPR_TILE || n.op == EXPR_LOOP || n.op == EXPR_INDEX)
+        return -1;
+    for (int i = 0; i < 3; i++)
+        if (n.arg[i] >= 0 && (n.arg[i] = at_end(x, n.arg[i], axis, end)) < 0)
+            return -1;
+    return expr_add(g, &n);
+}
+
+enum { CACHED = 32 << 20 /* bytes of the L2 that items side by side may share */ };
+
+/* Items whose loop is longer the further they stand along an axis: the longest first, and side by side as many of the
+ * others as read what the L2 holds together. Its length in turns at the far end is said in plan.fused. 0, 1: there is no
+ * such axis, 3. */
+static int longest_first(struct pipeline *x)
+{
+    const struct expr_graph *g = x->program->graph;
+    for (int i = 0; i < x->program->op_count; i++) {
+        const struct program_op *o = &x->program->op[i];
+        if (o->kind != PROGRAM_LOOP || o->depth > 0)
+            continue;
+        for (int k = 0; k < x->plan->item_count; k++) {
+            const struct plan_item *item = &x->plan->item[k];
+            if (!reads_axis(g, o->to, item->axis))
+                continue;
+            int to = at_end(x, o->to, item->axis, item->extent), bytes = 0;
+            for (int r = 0; r < x->d.ring_count; r++)
+                bytes += x->d.ring[r].parent == i ? stage_bytes(x, &x->d.ring[r]) : 0;
+            int step = x->plan->loop[x->d.loop[i]].step;
+            if (to < 0 || bytes == 0)
+                return 1;
+            return family_add_word(x->plan, "schedule.longest", x->plan->axis[item->axis]) ||
+                           family_add_value(x->plan, "schedule.length", to) ||
+                           family_add_value(x->plan, "schedule.cached", (int64_t)CACHED / bytes * step)
+                       ? 3
+                       : 0;
+        }
+    }
+    return 1;
+}
+
 /* Items in order, one a multiprocessor at a time: of two axes that both have tiles, bands of rows of items, so that
  * neighbours share both operands in the L2; else the last axis fastest. */
 static int items(struct pipeline *x)
@@ -514,22 +705,52 @@ static int items(struct pipeline *x)
         *item = (struct plan_item){.axis = i, .tile = a->tile > 0 ? a->tile : 1};
         item->extent = expr_import(&p->fused, x->program->graph, a->extent);
         int extent = expr_import(g, x->program->graph, a->extent);
-        total = expr_binary(g, EXPR_MUL, total, expr_ceil_div(g, extent, expr_int(g, item->tile)));
+        total = expr_binary(g, EXPR_MUL, total, expr_ceil_div(g, extent, expr_int(g, item->tile * x->cluster[i])));
+        if (family_add_value(p, plan_text(p, "cluster.%s", a->name), x->cluster[i]))
+            return 3;
         two += a->tile > 0 ? 1 : 3;
         if (item->extent < 0 || total < 0)
             return 3;
     }
     const struct spec_value *order = field(x, "schedule.order");
-    const char *way = order->set ? order->text : two == 2 ? "grouped" : "row";
+    const char *way = order->set ? order->text : two == 2 ? "grouped" : "row", *why = "neighbours share tiles in the L2";
+    int longest = order->set ? 1 : longest_first(x);
+    if (longest == 3)
+        return 3;
+    if (longest == 0) {
+        way = "longest";
+        why = "items differ in length, and those that begin last are the shortest";
+    }
     int group = choose(x, "schedule.group", 8, "bands of 8 items keep their tiles in the L2");
-    if (family_reason(p, "schedule.order", way, order->set ? "the spec says so" : "neighbours share tiles in the L2") ||
+    if (family_reason(p, "schedule.order", way, "%s", order->set ? "the spec says so" : why) ||
         family_add_word(p, "schedule.order", way) || family_add_value(p, "schedule.group", group))
         return 3;
     const struct spec_value *persistent = field(x, "schedule.persistent");
     if (!persistent->set || persistent->integer)
-        total = expr_binary(g, EXPR_MIN, total, expr_symbol(g, p->symbol_count - 1));
-    p->launch.grid[0] = total;
+        total = expr_binary(
+            g, EXPR_MIN, total,
+            expr_binary(g, EXPR_FLOORDIV, expr_symbol(g, p->symbol_count - 1), expr_int(g, x->blocks)));
+    p->launch.grid[0] = total = expr_binary(g, EXPR_MUL, total, expr_int(g, x->blocks));
+    p->launch.cluster[0] = x->blocks;
     return total < 0 ? 3 : 0;
+}
+
+/* The extents of tensors whose elements are read one by one, as nodes of plan.fused: extent.NAME.d0, ... */
+static int element_extents(struct plan *p)
+{
+    for (int i = 0; i < p->fused.count; i++) {
+        const struct expr_node *n = &p->fused.node[i];
+        int tensor = (int)n->integer;
+        bool known = n->op != EXPR_TENSOR;
+        for (int k = 0; k < i && !known; k++)
+            known = p->fused.node[k].op == EXPR_TENSOR && p->fused.node[k].integer == tensor;
+        for (int d = 0; !known && d < p->tensor[tensor].rank; d++) {
+            int node = expr_import(&p->fused, &p->graph, p->tensor[tensor].dim[d]);
+            if (node < 0 || family_add_value(p, plan_text(p, "extent.%s.d%d", p->tensor[tensor].name, d), node))
+                return 3;
+        }
+    }
+    return 0;
 }
 
 static int bytes_moved(struct plan *p)
@@ -570,6 +791,7 @@ static int decide(struct pipeline *x)
         if (x->program->op[i].kind == PROGRAM_DOT)
             status = dot(x, i);
     status = status ? status : carried_rows(x);
+    status = status ? status : choose_cluster(x);
     status = status ? status : tensors(x);
     if (status)
         return status;
@@ -580,6 +802,7 @@ static int decide(struct pipeline *x)
     status = loops(x);
     status = status ? status : items(x);
     status = status ? status : memory_and_roles(x);
+    status = status ? status : element_extents(p);
     status = status ? status : registers(x);
     status = status ? status : bytes_moved(p);
     if (status)

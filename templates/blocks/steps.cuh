@@ -265,6 +265,8 @@ ${call}(args, ${ring}_fill, ${list});
 //@         if tensors[#tensors] == step.tensor then
 ${ring}_advance(${ring}_fill);
 //@         end
+//@     elseif op == "drain" then
+${call}(${ring}_fill);
 //@     elseif op == "wait_full" then
 ${call}(${ring}_next);
 ${ring}_stage = ${ring}_next.stage;
