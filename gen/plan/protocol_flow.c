@@ -269,8 +269,12 @@ int protocol_explore(const struct plan *p, struct diag_set *diags)
     for (int g = 0; g < p->ring_count; g++)
         e.stages = p->ring[g].stages > e.stages ? p->ring[g].stages : e.stages;
     e.most = 2 * e.stages + 2 + peeled(p);
-    if (!every_number_goes_wrong(&e) && !every_product_goes_wrong(&e) && !every_pair_goes_wrong(&e))
+    if (e.code.classes == 0) {
+        e.trips.turns = 1;
+        goes_wrong(&e);
+    } else if (!every_number_goes_wrong(&e) && !every_product_goes_wrong(&e) && !every_pair_goes_wrong(&e)) {
         every_order_goes_wrong(&e);
+    }
     protocol_code_free(&e.code);
     return diags->errors - faults;
 }

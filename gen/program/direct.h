@@ -41,6 +41,8 @@ struct direct {
     int barrier;  /* plan_some(the block's), once there is one */
     int depth;    /* loops around the step in hand: */
     int around[PROGRAM_MAX_DEPTH + 1]; /* of plan.loop */
+    int loaded[PROGRAM_MAX_DEPTH + 1]; /* registers of tiles that the body at that depth has loaded */
+    int most_loaded;
     int *memo, *stamp, stamps;
     int *kept;    /* by operation: plan_some(place) of a load whose tiles stay for later loops */
     bool swapped; /* ROW and COLUMN change places in what is imported */

@@ -286,7 +286,14 @@ static int load(struct direct *d, int number)
     int place = new_place(d, word_of(d, number, d->plan->tensor[o->tensor].name), shape, o->tile.dtype,
                           shape.cols > 1, 0);
     d->op[number].place = place;
-    return place ? load_into(d, number, place) : 3;
+    if (!place)
+        return 3;
+    int loaded = 0;
+    d->loaded[d->depth] += d->plan->place[plan_number(place)].registers;
+    for (int i = 0; i <= d->depth; i++)
+        loaded += d->loaded[i];
+    d->most_loaded = loaded > d->most_loaded ? loaded : d->most_loaded;
+    return load_into(d, number, place);
 }
 
 static int store(struct direct *d, int number)
@@ -573,6 +580,7 @@ static int begin_loop(struct direct *d, int number, int turns, bool kept, int le
 {
     int loop = d->op[number].loop;
     d->around[d->depth++] = plan_number(loop);
+    d->loaded[d->depth] = 0;
     return add_step(d, (struct plan_step){.op = PLAN_LOOP,
                                           .ring = -1,
                                           .tensor = -1,
@@ -927,9 +935,10 @@ static int reasons(struct direct *d)
 static int finish(struct direct *d)
 {
     struct plan *p = d->plan;
-    int registers = 24;
+    /* Tiles that stay and values live on, tiles of other bodies do not; the rest is addresses and conditions. */
+    int registers = 24 + d->most_loaded;
     for (int i = 0; i < p->place_count; i++)
-        registers += p->place[i].registers;
+        registers += p->place[i].turns || !p->place[i].packed ? p->place[i].registers : 0;
     const struct spec_value *most = &d->l->fields.value[FIELD_REGISTERS];
     p->registers_estimate = registers;
     p->register_limit = most->set ? (int)most->integer : 0;

@@ -502,6 +502,19 @@ static int ratio(lua_State *L)
     return 1;
 }
 
+/* A word of the language that nothing stands behind yet. */
+static int later(lua_State *L)
+{
+    lua_Debug ar;
+    bool known = lua_getstack(L, 0, &ar) && lua_getinfo(L, "n", &ar) && ar.name;
+    const char *word = known ? ar.name : "this word";
+    trace_of(L, word);
+    return sandbox_fault(L, "PROGRAM-LATER", word,
+                         "%s is a word of programs that is not built yet; write a kernel with its own template, "
+                         "template = \"FILE.cu\"",
+                         word);
+}
+
 /* ---- methods --------------------------------------------------------------------------------------------------- */
 
 static bool is_named_alike(const struct program *p, const char *name, int *op)

@@ -133,7 +133,7 @@ struct spec_arch {
     const char *name; /* "sm_90a" */
     struct diag_loc loc;
     struct spec_fields fields;
-    struct program *program; /* the kernel's, traced with this architecture's tile and cluster; NULL: they do not differ */
+    struct program *program; /* the kernel's, traced with this architecture's tile and cluster; NULL: the same */
 };
 
 struct spec_kernel {

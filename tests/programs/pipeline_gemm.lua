@@ -37,14 +37,14 @@ local function gemm(name, fields)
       store(t.D, m, n, sum)
     end,
     reference = by_hand(a, b),
-    run = { { M = 200, N = 264, K = 344 }, { M = 8, N = 8, K = 8 } },
+    run = { { M = 200, N = 264, K = 344 }, { M = 8, N = 8, K = 8 }, { M = 72, N = b == "k n" and 136 or 133, K = 40 } },
   }
   for key, value in pairs(own) do if fields[key] == nil then fields[key] = value end end
   return kernel(name)(fields)
 end
 
 gemm("gemm_program", { run = { { M = 200, N = 264, K = 344 }, { M = 8, N = 8, K = 8 }, { M = 300, N = 520, K = 72 },
-  { M = 9, N = 16, K = 0 } } })
+  { M = 9, N = 16, K = 0 }, { M = 70, N = 261, K = 72 } } })
 gemm("gemm_program_km", { a = "k m", cluster = { m = 1, n = 2 } })
 gemm("gemm_program_kn", { b = "k n", tile = { m = 128, n = 128, k = 64 }, cluster = { m = 2, n = 2 } })
 gemm("gemm_program_km_kn", { a = "k m", b = "k n", dtype = "fp16", tile = { m = 64, n = 96, k = 32 }, cluster = { m = 1 } })

@@ -64,6 +64,10 @@ static void test_others_pass(void **state)
         expect_clean(&p);
         program_convert(&p, (struct convert){stages, 1 + (bits >> 4 & 1), 1 + one, 1 + (bits >> 5), other, third});
         expect_clean(&p);
+        program_together(&p, (struct together){1 + stages, 1 + one, other, third});
+        expect_clean(&p);
+        program_handoff(&p, 1 + one, other);
+        expect_clean(&p);
         program_through_scratch(&p, stages, one);
         expect_clean(&p);
         program_in_turn(&p, (struct in_turn){stages, 2 + one, true, other});
