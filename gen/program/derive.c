@@ -102,11 +102,6 @@ static int find_dots(struct derive *d)
         struct derive_dot *dot = &d->dot[i];
         for (int o = 0; o < 2; o++)
             dot->load[o] = work_view(&d->work, &op->arg[o], &dot->transposed[o]);
-        if (dot->load[1] < 0)
-            status |= program_refuse(l, op->loc, "PROGRAM-LOWER",
-                                     "the second operand of this dot is computed, and %s reads it from shared memory; "
-                                     "write what is computed as the first operand, or stage() it",
-                                     l->arch->name);
         if (d->rows && op->tile.rows != d->rows)
             status |= program_refuse(l, op->loc, "PROGRAM-LOWER",
                                      "this dot has %d rows and another %d, but consumers split all dots of an item by "
