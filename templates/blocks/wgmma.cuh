@@ -5,15 +5,14 @@
 //@ --    63 62 | 61..52 | 51..49      | 48 | 45 ..... 32   | 31 30 | 29 ...... 16    | 15 14 | 13 ...... 0
 //@ --   swizzle|   0    | base offset |  0 | stride bytes/16|   0   | leading bytes/16|   0   | address/16
 //@ --
-//@ -- swizzle 0 none, 1 128B, 2 64B, 3 32B. The base offset is 0: tiles begin at a multiple of 8 x span.
+//@ -- The base offset is 0: tiles begin at a multiple of 8 x span.
 //@ param mma table
 //@ param a table
 //@ param b table
 //@ param a_offset int
 //@ param b_offset int
 //@ param roles table
-//@ local codes = { NONE = 0, ["128B"] = 1, ["64B"] = 2, ["32B"] = 3 }
-//@ local a_swizzle, b_swizzle = codes[a.swizzle], codes[b.swizzle]
+//@ local a_swizzle, b_swizzle = swizzle(a.swizzle).wgmma, swizzle(b.swizzle).wgmma
 //@ local registers = mma.n // 2
 //@ local input = mma.input == "bf16" and "bf16" or "f16"
 //@ local shape = "m" .. mma.m .. "n" .. mma.n .. "k" .. mma.k
