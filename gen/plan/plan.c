@@ -50,6 +50,25 @@ int plan_add_place(struct plan *p, struct plan_place place)
     return plan_some(n);
 }
 
+int plan_step_ring(const struct plan_step *step)
+{
+    static const bool has[PLAN_OP_COUNT] = {
+        [PLAN_WAIT_EMPTY] = true, [PLAN_EXPECT] = true,  [PLAN_FILL] = true,        [PLAN_WAIT_FULL] = true,
+        [PLAN_SKIP] = true,       [PLAN_READ] = true,    [PLAN_RELEASE] = true,     [PLAN_DRAIN] = true,
+        [PLAN_WRITE] = true,      [PLAN_ARRIVE] = true,  [PLAN_STORE_WAIT] = true,  [PLAN_STORE] = true,
+        [PLAN_CP_COMMIT] = true,  [PLAN_CP_WAIT] = true, [PLAN_FENCE_ASYNC] = true,
+    };
+    return has[step->op] ? step->ring : -1;
+}
+
+int plan_step_tensor(const struct plan_step *step)
+{
+    static const bool has[PLAN_OP_COUNT] = {
+        [PLAN_FILL] = true, [PLAN_READ] = true, [PLAN_WRITE] = true, [PLAN_STORE] = true, [PLAN_GLOBAL] = true,
+    };
+    return has[step->op] ? step->tensor : -1;
+}
+
 void plan_free(struct plan *p)
 {
     expr_free(&p->graph);

@@ -150,6 +150,11 @@ struct plan_step {
     int only;          /* BARRIER, BARRIER_ARRIVE: plan_some(instance) that alone makes the step; 0: all */
 };
 
+/* The ring, or tensor, of a step whose kind has one, else -1: a step without need not say so. (Fences and waits of
+ * cp.async and of stores are of all rings, and name one for the reader.) */
+int plan_step_ring(const struct plan_step *step);
+int plan_step_tensor(const struct plan_step *step);
+
 struct plan_role {
     const char *name;         /* "producer" */
     int instances;            /* identical executors: consumer warpgroups, or warps */

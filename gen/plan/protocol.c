@@ -344,6 +344,35 @@ static void check_share(const struct plan *p, int role, int step, int share_step
                        "fills a ring in a loop that shares its turns; fill in every turn, in a role of its own");
 }
 
+/* What a matrix instruction reads stands directly before it, in its group. In a role without MMA steps an asynchronous
+ * READ is itself the instruction. */
+static void check_operands(const struct plan *p, int role, struct diag_set *diags)
+{
+    const struct plan_role *r = &p->role[role];
+    int read = -1;
+    if (protocol_find(r, PLAN_MMA, -1) < 0)
+        return;
+    for (int i = 0; i < r->step_count; i++) {
+        const struct plan_step *s = &r->step[i];
+        bool reads = (s->op == PLAN_READ || s->op == PLAN_SCRATCH_READ) && s->count != 0;
+        if (s->op == PLAN_MMA && read < 0)
+            protocol_fault(p, diags, role, -1, i, "PROTOCOL-ORDER",
+                           "reads nothing; write asynchronous reads of its operands directly before it");
+        bool ends =
+            protocol_is_flow(s->op) || s->op == PLAN_MMA_COMMIT || s->op == PLAN_MMA_WAIT || s->op == PLAN_RELEASE;
+        if (read >= 0 && ends) {
+            protocol_fault(p, diags, role, -1, read, "PROTOCOL-ORDER",
+                           "reads for no matrix instruction: %s stands before the next; write mma behind it",
+                           protocol_step_name(s));
+            return;
+        }
+        read = reads ? i : s->op == PLAN_MMA ? -1 : read;
+    }
+    if (read >= 0)
+        protocol_fault(p, diags, role, -1, read, "PROTOCOL-ORDER",
+                       "reads for no matrix instruction: the role ends; write mma behind it");
+}
+
 /* One role's steps stand alone: indices in range, loops closed, each step of a kind that its ring knows. */
 static int check_role(const struct plan *p, int role, struct diag_set *diags)
 {
@@ -388,6 +417,7 @@ static int check_role(const struct plan *p, int role, struct diag_set *diags)
         if (fillers[s->op])
             check_ring(p, role, i, diags);
     }
+    check_operands(p, role, diags);
     if (depth > 0)
         protocol_fault(p, diags, role, -1, r->step_count - 1, "PROTOCOL-ORDER", "%d loop%s not ended", depth,
                        depth > 1 ? "s are" : " is");
@@ -474,7 +504,22 @@ static void check_barrier(const struct plan *p, int barrier, struct diag_set *di
                            b->id, b->id + p->role[role].instances - 1, p->barrier[o].name, p->barrier[o].id);
 }
 
-/* Every step that names a class says the same of what its number is at least. */
+/* The LOOPs around a step, outermost first: classes, or -2 - count. Returns how many. */
+static int loops_around(const struct plan_role *role, const struct protocol_code *code, int r, int step, int *loop)
+{
+    int open[PROTOCOL_MAX_DEPTH], depth = 0, loops = 0;
+    for (int i = 0; i < step; i++) {
+        depth -= role->step[i].op == PLAN_END;
+        if (role->step[i].op == PLAN_LOOP || role->step[i].op == PLAN_WHEN)
+            open[depth++] = i;
+    }
+    for (int d = 0; d < depth; d++)
+        if (role->step[open[d]].op == PLAN_LOOP)
+            loop[loops++] = code->number[r][open[d]] < 0 ? -2 - role->step[open[d]].count : code->number[r][open[d]];
+    return loops;
+}
+
+/* Every step that names a class lies in the same loops, on which the number depends, and says the same of its least. */
 static void check_classes(const struct plan *p, struct diag_set *diags)
 {
     struct protocol_code code;
@@ -484,15 +529,33 @@ static void check_classes(const struct plan *p, struct diag_set *diags)
                     PROTOCOL_MAX_CLASSES);
         return;
     }
+    struct {
+        int role, step, loops, loop[PROTOCOL_MAX_DEPTH];
+    } first[PROTOCOL_MAX_CLASSES], here;
+    for (int n = 0; n < code.classes; n++)
+        first[n].role = -1;
     for (int r = 0; r < p->role_count; r++)
         for (int i = 0; i < p->role[r].step_count; i++) {
+            const struct plan_step *s = &p->role[r].step[i];
             int n = code.number[r][i];
-            if (n >= 0 && (p->role[r].step[i].op == PLAN_LOOP || p->role[r].step[i].op == PLAN_WHEN) &&
-                p->role[r].step[i].least != code.class[n].least)
+            if (n < 0 || (s->op != PLAN_LOOP && s->op != PLAN_WHEN))
+                continue;
+            const char *name = code.class[n].name ? code.class[n].name : "the loop";
+            if (s->least != code.class[n].least)
                 protocol_fault(p, diags, r, -1, i, "PROTOCOL-ORDER",
-                               "says that %s is at least %d where another step says %d; write least = %d in all",
-                               code.class[n].name ? code.class[n].name : "the loop", p->role[r].step[i].least,
-                               code.class[n].least, code.class[n].least);
+                               "says that %s is at least %d where another step says %d; write least = %d in all", name,
+                               s->least, code.class[n].least, code.class[n].least);
+            here.loops = loops_around(&p->role[r], &code, r, i, here.loop);
+            here.role = r;
+            here.step = i;
+            if (first[n].role < 0)
+                first[n] = here;
+            else if (here.loops != first[n].loops ||
+                     memcmp(here.loop, first[n].loop, (size_t)here.loops * sizeof(int)) != 0)
+                protocol_fault(p, diags, r, -1, i, "PROTOCOL-ORDER",
+                               "names %s in other loops than step %d of role %s does, and its number depends on them; "
+                               "nest both alike",
+                               name, first[n].step + 1, p->role[first[n].role].name);
         }
     protocol_code_free(&code);
 }

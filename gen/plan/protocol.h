@@ -84,6 +84,9 @@ const char *protocol_step_name(const struct plan_step *step);
 int protocol_check_program(const struct plan *p, struct diag_set *diags);
 int protocol_check_counts(const struct plan *p, struct diag_set *diags);
 
+/* Places, expressions and hardware barriers that steps name (check_places.c). */
+void plan_check_places(const struct plan *p, int named_barriers, struct diag_set *diags);
+
 /* The END of the LOOP or WHEN at `step`. */
 int protocol_loop_end(const struct plan_role *role, int step);
 

@@ -174,20 +174,19 @@ static int edge(const struct exploration *e, int i)
     return edges[(unsigned)i % (sizeof edges / sizeof *edges)];
 }
 
-/* Every number from 0 to most in the first turn of the loop around, an edge in the second, what is left in the third.
- */
+/* Every number from 0 to most in the first turn of the loop around, an edge in the second. */
 static bool every_number_goes_wrong(struct exploration *e)
 {
     for (int number = e->most; number >= 0; number--) {
-        e->trips.turns = 3;
-        for (int n = 0; n < e->code.classes; n++) {
-            int first = (number + n * (e->stages + 1)) % (e->most + 1);
-            set_class(e, n, e->code.class[n].nested ? 2 : 3);
-            if (e->code.class[n].outer)
+        e->trips.turns = 2;
+        for (int n = 0, inner = 0; n < e->code.classes; n++) {
+            bool outer = e->code.class[n].outer;
+            set_class(e, n, 2);
+            if (outer && !e->code.class[n].nested)
                 continue;
-            e->trips.trip[n][0] = first;
-            e->trips.trip[n][1] = edge(e, number + n);
-            e->trips.trip[n][2] = e->most - first;
+            e->trips.trip[n][0] = outer ? 2 : (number + inner * (e->stages + 1)) % (e->most + 1);
+            e->trips.trip[n][1] = outer ? number & 1 : edge(e, number + inner);
+            inner += !outer;
         }
         if (goes_wrong(e))
             return true;
@@ -236,13 +235,26 @@ static bool every_order_goes_wrong(struct exploration *e)
     unsigned draw = 1;
     e->trips.turns = PROTOCOL_MAX_TURNS;
     for (int n = 0; n < e->code.classes; n++) {
-        set_class(e, n, e->code.class[n].nested ? 2 : PROTOCOL_MAX_TURNS);
-        for (int i = 0; i < PROTOCOL_MAX_TURNS && !e->code.class[n].outer; i++) {
+        set_class(e, n, PROTOCOL_MAX_TURNS);
+        for (int i = 0; i < PROTOCOL_MAX_TURNS && (e->code.class[n].nested || !e->code.class[n].outer); i++) {
             draw = draw * 1664525u + 1013904223u;
-            e->trips.trip[n][i] = edge(e, (int)(draw >> 24));
+            e->trips.trip[n][i] = e->code.class[n].outer ? (int)(draw >> 24) % 3 : edge(e, (int)(draw >> 24));
         }
     }
     return goes_wrong(e);
+}
+
+/* Turns that are peeled off a loop, at most; those that guards count too. */
+static int peeled(const struct plan *p)
+{
+    int most = 0;
+    for (int r = 0; r < p->role_count; r++)
+        for (int i = 0; i < p->role[r].step_count; i++) {
+            const struct plan_step *s = &p->role[r].step[i];
+            int turns = s->op == PLAN_LOOP ? s->less : s->op == PLAN_WHEN ? s->count : 0;
+            most = turns > most ? turns : most;
+        }
+    return most;
 }
 
 int protocol_explore(const struct plan *p, struct diag_set *diags)
@@ -256,7 +268,7 @@ int protocol_explore(const struct plan *p, struct diag_set *diags)
     }
     for (int g = 0; g < p->ring_count; g++)
         e.stages = p->ring[g].stages > e.stages ? p->ring[g].stages : e.stages;
-    e.most = 2 * e.stages + 2;
+    e.most = 2 * e.stages + 2 + peeled(p);
     if (!every_number_goes_wrong(&e) && !every_product_goes_wrong(&e) && !every_pair_goes_wrong(&e))
         every_order_goes_wrong(&e);
     protocol_code_free(&e.code);

@@ -1,31 +1,45 @@
 /* The protocol check, second half: every interleaving of the executors' steps.
  *
  * WHY ONE SCHEDULE STANDS FOR ALL. A state is a position in each thread's program, the phase and counts of each
- * mbarrier and what each copy, group of reads and store has reached. Nothing in a program depends on data, so schedules
- * differ only in the order of steps, and two that differ by swapping neighbours which commute lead to the same states
- * (partial-order reduction). Which pairs do not commute is a short list:
+ * mbarrier and named barrier, and what each copy, group and store has reached. Data decides only how often a loop
+ * turns, alike for all (protocol_flow.c), so schedules differ only in the order of steps, and two that differ by
+ * swapping neighbours which commute lead to the same states (partial-order reduction). Which pairs do not commute is a
+ * short list:
  *
  *     arrival or bytes for turn g of an mbarrier      completion of turn g - 1 (they would count for it)
  *     wait for turn g                                 completion of turn g - 1 (until then its parity looks complete)
  *     wait for turn g                                 completion of turn g + 1 (from then on it looks incomplete)
- *     copy into a stage                               reads of the stage's last turn; reads of this turn
+ *     arrival at turn g of a named barrier            completion of turn g - 1 (it would count for it)
+ *     copy or write into a stage                      reads of the stage's last turn; reads of this turn
+ *     release of a stage                              reads of it by the executor's other threads
  *     write of a buffer                               store of its last turn; fence and store of this turn
+ *     write of scratch by a thread                    reads of its last turn by others; reads of this turn
  *
  * Everything else does: arrivals of one turn among each other (the phase completes with the last, whichever it is),
- * waits, reads, steps on different barriers or stages. So one schedule is run, and with it vector clocks: each thread
- * knows, for every other thread, up to which of its steps everything has happened in any schedule, because it waited
- * for a barrier that those steps came before. A pair of the list whose order is not known that way can be swapped by
- * some schedule and is reported. If every pair is ordered, all schedules are equivalent to the one that was run: there
- * is one state space, a line, and a deadlock in it is a deadlock in all. This is dynamic partial-order reduction
- * (Flanagan and Godefroid 2005) where a backtracking point is already a fault. tests/unit/protocol_naive.h visits every
- * state of small Plans instead and must agree.
+ * waits, reads, steps on different barriers or stages, and all that threads and matrix instructions do to registers,
+ * which nobody else sees (protocol_places.c). So one schedule is run, and with it vector clocks: each thread knows, for
+ * every other thread, up to which of its steps everything has happened in any schedule, because it waited for a barrier
+ * that those steps came before. A pair of the list whose order is not known that way can be swapped by some schedule
+ * and is reported, at whichever of the two comes later. If every pair is ordered, all schedules are equivalent to the
+ * one that was run: there is one state space, a line, and a deadlock in it is a deadlock in all. This is dynamic
+ * partial-order reduction (Flanagan and Godefroid 2005) where a backtracking point is already a fault.
+ * tests/unit/protocol_naive.h visits every state of small Plans instead and must agree.
+ *
+ * TURNS OF A NAMED BARRIER have no number in hardware. A thread that arrives twice before a turn is complete completes
+ * it in another's stead; so each arrival must know of the turn before, and no thread comes twice.
+ *
+ * SHARED TURNS. Who skips a stage has waited for nothing: when it waits for the stage's next turn, it must know by
+ * other means that the one between is complete, or it passes on the parity of an older one. Nor does its place in its
+ * program say whether it will read a stage; so a copy that comes too early is seen at the read, which finds another's
+ * bytes.
  *
  * ASYNCHRONY. Bytes of a copy have no time of their own: they count towards the full barrier's completion, and only who
  * waited for that completion knows of them (each barrier has a component in the clocks beside the threads). Reads of a
  * group last until the MMA_WAIT that covers it, stores until the STORE_WAIT, cp.async copies until the CP_WAIT: ending
  * earlier cannot make a fault.
  *
- * LIMITS. Trip counts are those that it is given. A named barrier counts the threads that stand for an executor.
+ * LIMITS. The numbers of loops are those that it is given. A named barrier counts the threads that stand for an
+ * executor. Steps say what is read: a matrix instruction whose READ steps are missing reads nothing here.
  */
 #include "plan/protocol_run.h"
 
@@ -229,7 +243,8 @@ static bool set_up(struct run *x, char **memory)
         threads * (clock + round_up((size_t)p->ring_count * sizeof(struct progress)) +
                    (size_t)touches * (sizeof(struct touch) + sizeof(int)) + (size_t)p->ring_count * 32 +
                    round_up((size_t)p->place_count * sizeof(struct held))) +
-        round_up((size_t)p->ring_count * sizeof(int)) + round_up((size_t)side_by_side * sizeof(struct mbarrier)) +
+        round_up((size_t)p->ring_count * sizeof(int)) + round_up((size_t)p->barrier_count * sizeof(bool)) +
+        round_up((size_t)side_by_side * sizeof(struct mbarrier)) +
         (size_t)side_by_side * (2 * clock + round_up(threads * sizeof(int)) + round_up(threads * sizeof(tick))) +
         round_up((size_t)meetings * sizeof(struct meeting)) +
         (size_t)meetings * (2 * clock + round_up(threads * sizeof(int)));
@@ -322,17 +337,20 @@ static void make_barriers(struct run *x)
         x->meeting[i].before = take(x, (size_t)x->width * sizeof(tick));
         x->meeting[i].gathered = take(x, (size_t)x->width * sizeof(tick));
     }
-    for (int b = 0; b < p->barrier_count; b++)
+    x->alone = take(x, (size_t)p->barrier_count * sizeof(bool));
+    for (int b = 0; b < p->barrier_count; b++) {
+        x->alone[b] = protocol_barrier_is_private(p, b);
         for (int r = 0; r < p->role_count; r++) {
             bool meets = false;
             for (int s = 0; s < p->role[r].step_count; s++)
                 meets |= (p->role[r].step[s].op == PLAN_BARRIER || p->role[r].step[s].op == PLAN_BARRIER_ARRIVE) &&
                          p->role[r].step[s].count == b;
             int lanes = protocol_lanes(p, r);
-            int executors = p->barrier[b].turns ? 2 : protocol_barrier_is_private(p, b) ? 1 : p->role[r].instances;
+            int executors = p->barrier[b].turns ? 2 : x->alone[b] ? 1 : p->role[r].instances;
             for (int i = 0; meets && i < x->cluster.blocks * x->most_instances; i++)
                 x->meeting[b * x->cluster.blocks * x->most_instances + i].expected += lanes * executors;
         }
+    }
 }
 
 static int explore(struct run *x)

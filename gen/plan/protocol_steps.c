@@ -11,7 +11,7 @@
 static void finish_reads(struct run *x, struct thread *t, int groups)
 {
     for (int g = 0; g < x->p->ring_count; g++)
-        for (int i = 0; t->ring[g].touch && i < x->p->ring[g].stages; i++) {
+        for (int i = 0; t->ring[g].reads && i < x->p->ring[g].stages; i++) {
             struct touch *u = &t->ring[g].touch[i];
             if (u->read_index >= 0 && u->read_over == NEVER && u->read_group < groups)
                 u->read_over = now(x, t);
@@ -99,7 +99,8 @@ bool protocol_copies_are_here(struct run *x, struct thread *t, int ring, int ind
 static void finish_copies(struct run *x, struct thread *t, int groups)
 {
     for (int g = 0; g < x->p->ring_count; g++)
-        for (int i = 0; t->ring[g].touch && i < x->p->ring[g].stages; i++) {
+        for (int i = 0; t->ring[g].fills && x->p->ring[g].filler == PLAN_FILL_CP_ASYNC && i < x->p->ring[g].stages;
+             i++) {
             struct touch *u = &t->ring[g].touch[i];
             if (u->copy_index >= 0 && u->copy_over == NEVER && u->copy_group < groups)
                 u->copy_over = now(x, t);
@@ -152,7 +153,7 @@ static void write_buffer(struct run *x, struct thread *t)
 static void fence(struct run *x, struct thread *t)
 {
     for (int g = 0; g < x->p->ring_count; g++)
-        for (int i = 0; t->ring[g].touch && i < x->p->ring[g].stages; i++) {
+        for (int i = 0; t->ring[g].touch && protocol_fill_op(x->p, g) == PLAN_WRITE && i < x->p->ring[g].stages; i++) {
             struct touch *u = &t->ring[g].touch[i];
             if (u->write_index >= 0 && u->fenced == NEVER)
                 u->fenced = now(x, t);
@@ -200,7 +201,8 @@ static void store(struct run *x, struct thread *t)
 static void finish_stores(struct run *x, struct thread *t, int stores)
 {
     for (int g = 0; g < x->p->ring_count; g++)
-        for (int i = 0; t->ring[g].touch && i < x->p->ring[g].stages; i++) {
+        for (int i = 0; t->ring[g].touch && x->p->ring[g].filler == PLAN_FILL_THREADS && i < x->p->ring[g].stages;
+             i++) {
             struct touch *u = &t->ring[g].touch[i];
             if (u->store_index >= 0 && u->store_over == NEVER && u->store_group < stores)
                 u->store_over = now(x, t);
@@ -212,8 +214,22 @@ static void finish_stores(struct run *x, struct thread *t, int stores)
 static struct meeting *meeting_of(struct run *x, const struct thread *t)
 {
     const struct plan_step *s = step_of(x, t);
-    int instance = protocol_meeting(x->p, t->role, t->instance, s);
+    int instance = t->instance;
+    if (x->p->barrier[s->count].turns)
+        instance = protocol_meeting(x->p, t->role, t->instance, s);
+    else if (!x->alone[s->count])
+        instance = 0;
     return &x->meeting[(s->count * x->cluster.blocks + t->block) * x->most_instances + instance];
+}
+
+/* t knows that the barrier's last turn is complete: it waited for that, or it knows of all that came to it. */
+static bool knows_last_turn(const struct run *x, struct thread *t, const struct meeting *m)
+{
+    for (int i = 0; i < x->width && t->clock[m->component] < m->turn; i++)
+        if (i != m->component && m->before[i] > t->clock[i])
+            return false;
+    t->clock[m->component] = t->clock[m->component] > m->turn ? t->clock[m->component] : (tick)m->turn;
+    return true;
 }
 
 /* Arrives, and where `waits`, waits for the others. False where it must wait still, or after a fault. */
@@ -221,7 +237,7 @@ static bool meet(struct run *x, struct thread *t, bool waits)
 {
     struct meeting *m = meeting_of(x, t);
     if (!t->at_barrier) {
-        if (t->clock[m->component] < m->turn || m->came[number(x, t)] == m->turn + 1) {
+        if (m->came[number(x, t)] == m->turn + 1 || !knows_last_turn(x, t, m)) {
             FAULT(x, t, -1, "PROTOCOL-TURNS",
                   "arrives at barrier %s while others may not have come to its last turn, and counts as one of them; "
                   "wait for that turn first",
@@ -288,7 +304,7 @@ static bool is_left_out(const struct thread *t, const struct plan_step *s)
 bool protocol_step(struct run *x, struct thread *t)
 {
     const struct plan_step *s = step_of(x, t);
-    if (!t->at_barrier && ++t->clock[number(x, t)] > TICKS) {
+    if (++x->steps > STEPS || t->clock[number(x, t)] >= TICKS) {
         FAULT(x, t, -1, "PROTOCOL-LIMIT", "makes more than %d steps; the exploration stops and proves nothing", TICKS);
         return false;
     }
@@ -300,6 +316,8 @@ bool protocol_step(struct run *x, struct thread *t)
         t->flow.step++;
         return true;
     }
+    if (!t->at_barrier)
+        t->clock[number(x, t)]++;
     bool goes_on = true;
     switch (s->op) {
     case PLAN_WAIT_EMPTY:

@@ -347,8 +347,9 @@ static void print_roles(const struct plan *p, struct table *t)
             cell(t, "%d", n + 1);
             cell(t, "%*s%s", 2 * depth, "", s->call ? s->call : "");
             cell(t, "%s", op_word[s->op]);
-            cell(t, "%s", s->ring >= 0 && s->ring < p->ring_count ? p->ring[s->ring].name : "");
-            cell(t, "%s", tensor_name(p, s->tensor));
+            int ring = plan_step_ring(s);
+            cell(t, "%s", ring >= 0 && ring < p->ring_count ? p->ring[ring].name : "");
+            cell(t, "%s", tensor_name(p, plan_step_tensor(s)));
             print_numbers(p, t, s);
             depth += s->op == PLAN_LOOP || s->op == PLAN_WHEN;
         }

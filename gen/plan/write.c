@@ -299,8 +299,8 @@ static void roles(const struct plan *p, const struct sink *s)
             const struct plan_step *step = &r->step[n];
             begin_object(s, NULL);
             text(s, "op", op_word[step->op]);
-            text(s, "ring", ring_name(p, step->ring));
-            text(s, "tensor", tensor_name(p, step->tensor));
+            text(s, "ring", ring_name(p, plan_step_ring(step)));
+            text(s, "tensor", tensor_name(p, plan_step_tensor(step)));
             integer(s, "count", step->count);
             integer(s, "phase", step->phase);
             integer(s, "arrivals", step->arrivals);

@@ -39,7 +39,8 @@ static inline void program_begin(struct plan *p)
 }
 
 /* A ring of the tensor of its number, or of `tensor` if it is above 0. */
-static inline void program_ring(struct plan *p, const char *name, enum plan_filler filler, int stages, int full, int empty)
+static inline void program_ring(struct plan *p, const char *name, enum plan_filler filler, int stages, int full,
+                                int empty)
 {
     int n = p->ring_count++;
     p->ring[n] = (struct plan_ring){.name = name,
@@ -114,7 +115,8 @@ static inline void scratch(struct plan_role *r, enum plan_op which, int place, i
     STEP(r, .op = which, .place = place, .count = asynchronous);
 }
 
-/* ---- attention ----------------------------------------------------------------------------------------------------- */
+/* ---- attention -----------------------------------------------------------------------------------------------------
+ */
 
 struct attention {
     int k_stages, v_stages, q_stages; /* q_stages 0: Q is not loaded through a ring */
@@ -270,7 +272,105 @@ static inline bool program_attention(struct plan *p, struct attention a)
     return true;
 }
 
-/* ---- others -------------------------------------------------------------------------------------------------------- */
+/* ---- others --------------------------------------------------------------------------------------------------------
+ */
+
+struct together {
+    int stages; /* 2 or more */
+    int consumers;
+    bool producers; /* a role for each tensor */
+    bool tiles;
+};
+
+/* K and V share a ring; the first product is a turn ahead, so that V is read of the stage before the newest. */
+static inline bool program_together(struct plan *p, struct together a)
+{
+    program_begin(p);
+    program_ring(p, "kv", PLAN_FILL_BULK, a.stages, 1 + a.producers, WARPS * a.consumers);
+    p->ring[0].tensor[1] = V;
+    p->ring[0].tensor_count = 2;
+    p->ring[0].tx_bytes = 2 * BYTES;
+    int o = program_place(p, "o", PLAN_PLACE_ACCUMULATOR), s = program_place(p, "s", PLAN_PLACE_ACCUMULATOR);
+    int q = program_place(p, "p", PLAN_PLACE_OPERAND);
+    for (int i = 0; i <= a.producers; i++) {
+        struct plan_role *r = program_role(p, i ? "other producer" : "producer", 1, 1);
+        if (a.tiles)
+            begin_loop(r, "tiles", 0);
+        begin_loop(r, "kv", 0);
+        STEP(r, .op = PLAN_WAIT_EMPTY, .phase = 1);
+        STEP(r, .op = PLAN_EXPECT, .count = a.producers ? BYTES : 2 * BYTES);
+        if (!i)
+            STEP(r, .op = PLAN_FILL, .tensor = K, .count = BYTES);
+        if (i || !a.producers)
+            STEP(r, .op = PLAN_FILL, .tensor = V, .count = BYTES);
+        end(r);
+        if (a.tiles)
+            end(r);
+    }
+    struct plan_role *r = program_role(p, "consumer", a.consumers, WARPS);
+    if (a.tiles)
+        begin_loop(r, "tiles", 0);
+    touch(r, o);
+    begin_when(r, "kv", 0);
+    op(r, PLAN_MMA_FENCE, 0);
+    take(r, 0);
+    multiply(r, 0, 0, s, 0);
+    op(r, PLAN_MMA_WAIT, 0);
+    touch(r, s);
+    touch(r, q);
+    end(r);
+    begin_loop(r, "kv", 1);
+    op(r, PLAN_MMA_FENCE, 0);
+    take(r, 0);
+    multiply(r, 0, 0, s, 0);
+    STEP(r, .op = PLAN_READ, .tensor = V, .count = 1, .back = 1);
+    STEP(r, .op = PLAN_MMA, .count = 1, .place = o, .place2 = q);
+    op(r, PLAN_MMA_COMMIT, 0);
+    op(r, PLAN_MMA_WAIT, 1);
+    touch(r, s);
+    op(r, PLAN_MMA_WAIT, 0);
+    release(r, 0, 1, WARPS);
+    touch(r, q);
+    touch(r, o);
+    end(r);
+    begin_when(r, "kv", 0);
+    op(r, PLAN_MMA_FENCE, 0);
+    STEP(r, .op = PLAN_READ, .tensor = V, .count = 1);
+    STEP(r, .op = PLAN_MMA, .count = 1, .place = o, .place2 = q);
+    op(r, PLAN_MMA_COMMIT, 0);
+    op(r, PLAN_MMA_WAIT, 0);
+    release(r, 0, 0, WARPS);
+    end(r);
+    touch(r, o);
+    if (a.tiles)
+        end(r);
+    return true;
+}
+
+/* Two roles that hand work to each other at named barriers: each arrives at one and meets at the other. */
+static inline bool program_handoff(struct plan *p, int roles, bool first_waits)
+{
+    program_begin(p);
+    p->barrier[0] = (struct plan_barrier){.name = "there", .id = 1, .threads = 64 * roles};
+    p->barrier[1] = (struct plan_barrier){.name = "back", .id = 2, .threads = 64 * roles};
+    p->barrier_count = 2;
+    int acc = program_place(p, "acc", PLAN_PLACE_FRAGMENT);
+    for (int i = 0; i < 2; i++) {
+        struct plan_role *r = program_role(p, i ? "other" : "one", roles, 1);
+        begin_loop(r, "tiles", 0);
+        if (i == 0) {
+            touch(r, acc);
+            op(r, first_waits ? PLAN_BARRIER : PLAN_BARRIER_ARRIVE, 0);
+            op(r, PLAN_BARRIER, 1);
+        } else {
+            op(r, PLAN_BARRIER, 0);
+            touch(r, acc);
+            op(r, PLAN_BARRIER_ARRIVE, 1);
+        }
+        end(r);
+    }
+    return true;
+}
 
 struct readers {
     int stages;
@@ -435,7 +535,8 @@ static inline bool program_in_turn(struct plan *p, struct in_turn a)
     program_begin(p);
     program_ring(p, "k", PLAN_FILL_BULK, a.stages, 1, WARPS);
     int acc = program_place(p, "acc", PLAN_PLACE_ACCUMULATOR);
-    p->barrier[p->barrier_count++] = (struct plan_barrier){.name = "turn", .id = 1, .threads = 64 * WARPS, .turns = true};
+    p->barrier[p->barrier_count++] =
+        (struct plan_barrier){.name = "turn", .id = 1, .threads = 64 * WARPS, .turns = true};
     struct plan_role *r = program_role(p, "producer", 1, 1);
     begin_loop(r, "items", 0);
     begin_loop(r, "k", 0);
