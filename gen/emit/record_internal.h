@@ -96,7 +96,7 @@ enum frame_kind {
 struct frame {
     enum frame_kind kind;
     struct record_place at;
-    const char *word;      /* CONTROL: the keyword; ROLE, LOOP: the name */
+    const char *word;      /* CONTROL: the keyword; ROLE, LOOP, KERNEL: the name */
     bool repeats, chooses; /* CONTROL: break and continue are of this for, while, do; break is of this switch */
     const char *counter;   /* LOOP */
     int loop;
@@ -108,6 +108,7 @@ struct frame {
 struct piece {
     struct cuda_token token; /* text copied where it is kept */
     struct record_place at;
+    const char *joined; /* a text: what it and the texts before it make together */
 };
 
 /* The tokens since the last statement's end, nested ( [ { included. */
@@ -143,6 +144,7 @@ struct recorder {
     int constant_count;
 
     struct cuda_scanner scanner;
+    const char *joined; /* of the last token */
     struct frame *frame;
     int frame_count;
     struct statement statement;
