@@ -435,7 +435,7 @@ bool record_end(struct recorder *r, struct record_place at, enum line_kind kind)
     r->frame_count--;
     if (ends == FRAME_ROLE) {
         r->role[r->open].closed = at;
-        r->position_count = 0;
+        r->position_count = r->pointer_count = 0;
         r->open = -1;
         r->closing = frame.emitted;
         r->closed = at;

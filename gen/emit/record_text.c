@@ -286,6 +286,51 @@ static bool find_argument(struct recorder *r, const struct statement *s, int cal
     return true;
 }
 
+/* ---- addresses of stages --------------------------------------------------------------------------------------- */
+
+/* `const float *x = x_tile(read)`: x, or NULL where the call's value goes nowhere by a name. */
+static bool bind_pointer(struct recorder *r, const struct statement *s, int call, const char **pointer)
+{
+    const struct function *f =
+        record_function(r, &s->piece[call].token) >= 0 ? &r->function[record_function(r, &s->piece[call].token)] : NULL;
+    *pointer = NULL;
+    if (!f || !f->step_count || f->step[0].op != PLAN_READ || f->step[0].count)
+        return true;
+    for (int i = 1; i < call && !*pointer; i++)
+        if (cuda_is(&s->piece[i].token, "=") && s->piece[i - 1].token.kind == CUDA_WORD)
+            *pointer = s->piece[i - 1].token.text;
+    for (int i = 0; i < r->pointer_count && *pointer; i++)
+        if (strcmp(r->pointer[i], *pointer) == 0)
+            return true;
+    const char **grown = *pointer ? arena_grow(r->arena, r->pointer, r->pointer_count, sizeof *grown) : NULL;
+    if (*pointer && !grown)
+        return !(r->no_memory = true);
+    if (*pointer) {
+        r->pointer = grown;
+        r->pointer[r->pointer_count++] = *pointer;
+    }
+    return true;
+}
+
+/* The statement uses addresses of stages, apart from the one that it finds. */
+static bool note_uses(struct recorder *r, const struct statement *s)
+{
+    for (int p = 0; p < r->pointer_count; p++)
+        for (int i = 0; i < s->count; i++) {
+            bool found = i + 1 < s->count && cuda_is(&s->piece[i + 1].token, "=");
+            bool field = i > 0 && (cuda_is(&s->piece[i - 1].token, ".") || cuda_is(&s->piece[i - 1].token, "->"));
+            if (found || field || !cuda_is(&s->piece[i].token, r->pointer[p]))
+                continue;
+            if (!record_node(r, (struct node){.kind = NODE_USE,
+                                              .at = s->piece[i].at,
+                                              .column = record_piece_column(&s->piece[i]),
+                                              .pointer = r->pointer[p]}))
+                return false;
+            break;
+        }
+    return true;
+}
+
 /* Positions are read, and moved by operations alone. */
 static bool leaves_position_alone(struct recorder *r, const struct statement *s, int i)
 {
@@ -369,14 +414,15 @@ static bool record_call(struct recorder *r, const struct statement *s, int i, in
                                            "all threads meet in '%s', and a role has some of them; write it outside of "
                                            "roles",
                                            f->name);
-    const char *position;
-    if (!find_argument(r, s, i, f, &position))
+    const char *position, *pointer;
+    if (!find_argument(r, s, i, f, &position) || !bind_pointer(r, s, i, &pointer))
         return false;
     struct node node = {.kind = NODE_CALL,
                         .at = at->at,
                         .column = record_piece_column(at),
                         .function = function,
                         .position = position,
+                        .pointer = pointer,
                         .elected = r->elected};
     if (f->kind == FUNCTION_ADVANCE)
         return record_node(r, node) != NULL;
@@ -455,7 +501,7 @@ static bool end_statement(struct recorder *r)
 {
     struct statement *s = &r->statement;
     const struct frame *around = &r->frame[r->frame_count - 1];
-    bool fine = !s->count || (check_statement(r, s) && read_positions(r, s) &&
+    bool fine = !s->count || (check_statement(r, s) && (r->open < 0 || note_uses(r, s)) && read_positions(r, s) &&
                               (around->kind != FRAME_KERNEL || read_constants(r, s)));
     s->count = s->nested = 0;
     return fine;

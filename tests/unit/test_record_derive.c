@@ -145,6 +145,8 @@ static void steps_are_read_off(void **state)
         {WHEN("steps >= 1", TAKE) LOOP WHEN("step != steps - 1", TAKE) READ FREE END,
          "when k 0; wait_full; end; loop k less 1; wait_full; read back 1; release 1; end; when k 0; read; release 0; "
          "end"},
+        {LOOP TAKE "const float *x = x_tile(read);\nx_advance(read);\nuse(x);\n" FREE END,
+         "loop k; wait_full; read; release 0; end"},
         /* the first turn, two turns, and both ends */
         {LOOP TAKE READ WHEN("step == 0", READ_AGAIN) FREE END,
          "when k 0; wait_full; read; barrier; release 0; end; loop k less 1; wait_full; read; release 0; end"},
@@ -187,6 +189,11 @@ static void what_has_no_words_is_refused(void **state)
         {LOOP TAKE READ FREE FREE END, "x_release releases a stage that is not taken yet"},
         {LOOP TAKE READ WHEN("step > 0", FREE) END, "the role ends with 1 stage of ring x unreleased"},
         {LOOP TAKE READ FREE "x_advance(done);\n" END, "'done' is 1 stage ahead of where x_release"},
+        {LOOP TAKE "const float *x = x_tile(read);\nx_advance(read);\n" FREE "use(x);\n" END,
+         "'x' points into a stage of ring 'x' that is released"},
+        {LOOP TAKE "const float *x = x_tile(read);\nx_advance(read);\n" FREE
+                   "for (int i = 0; i < 3; ++i) {\n    if (x[i] > 0)\n        use(1);\n}\n" END,
+         "'x' points into a stage of ring 'x' that is released"},
         {LOOP TAKE READ FREE "full.stage = 1;\n" END, "'full' is a position in a ring"},
         {LOOP TAKE READ FREE "full = read;\n" END, "'full' is a position in a ring"},
         {LOOP TAKE READ FREE "change(full);\n" END, "'full' is a position in a ring"},
