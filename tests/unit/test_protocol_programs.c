@@ -46,6 +46,8 @@ static void test_attention_passes(void **state)
             a.q_stages = bits >> 5 & 1;
             a.heads = bits % 3 == 0;
             a.guarded = bits % 5 == 0;
+            a.filled_ahead = a.ahead && bits % 3 == 1;
+            a.known = bits % 7 == 0;
             a.o_buffers = a.q_stages ? 0 : bits % 3;
             program_attention(&p, a);
             expect_clean(&p);
