@@ -248,7 +248,8 @@ static int emit(struct compile *c, struct compile_unit *unit, struct diag_set *d
     char *folder;
     if (emit_options_of(c, unit->kernel, &options, &folder))
         return 3;
-    int status = emit_template(unit->plan.template_name, &unit->plan, &options, &unit->source, &unit->source_bytes, diags);
+    int status =
+        emit_template(unit->plan.template_name, &unit->plan, &options, &unit->source, &unit->source_bytes, diags);
     tw_free(&c->rt, folder);
     unit->emitted = status == 0;
     return status;
