@@ -340,9 +340,12 @@ int direct_layouts(struct direct *d)
     for (int i = 0; i < count; i++)
         largest = shape[i][0] * shape[i][1] > shape[largest][0] * shape[largest][1] ? i : largest;
     int wide = shape[largest][1] > 1 ? d->vector : 1, vectors = shape[largest][0] * shape[largest][1] / wide;
-    int each = BYTES_OF_THREAD / (wide * bytes), threads = power_below(vectors / (each ? each : 1));
+    /* Of a row that loops take by turns a vector a turn: the turns that stay make up for it. */
+    bool turns = shape[largest][0] == 1 && wide > 1 && program_holds(p, PROGRAM_LOOP);
+    int each = turns ? 1 : BYTES_OF_THREAD / (wide * bytes), threads = power_below(vectors / (each ? each : 1));
+    int most_threads = turns ? 2 * MANY_THREADS : MANY_THREADS;
     int few = power_below(vectors < FEW_THREADS ? vectors : FEW_THREADS);
-    threads = threads > MANY_THREADS ? MANY_THREADS : threads < few ? few : threads;
+    threads = threads > most_threads ? most_threads : threads < few ? few : threads;
     while (threads < d->l->arch->max_threads && vectors / threads > MOST_VECTORS * (each > 4 ? each / 4 : 1))
         threads *= 2;
     threads = threads < 32 ? 32 : threads;
