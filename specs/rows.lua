@@ -32,13 +32,13 @@ local rms_norm = kernel "rms_norm" {
   end,
 }
 
--- The same program for rows of 32 thousand columns, and for short ones: a warp a row.
+-- The same program for rows of 32 thousand columns, and for short ones: a warp takes two of them.
 kernel "rms_norm_wide" {
   like = rms_norm, tile = { c = 4096 },
   run = { { R = 3, C = 4096 }, { R = 2, C = 33000 }, { R = 2, C = 4099 } }, bench = { { R = 4096, C = 32768 } },
 }
 kernel "rms_norm_short" {
-  like = rms_norm, tile = { r = 4 },
+  like = rms_norm, tile = { r = 8, c = 512 },
   run = { { R = 7, C = 1024 }, { R = 5, C = 520 }, { R = 2, C = 5000 }, { R = 9, C = 77 } },
   bench = { { R = 65536, C = 1024 } },
 }
@@ -160,7 +160,7 @@ kernel "embedding" {
 kernel "stencil" {
   x = tensor { R, C, dtype = "fp32" }, y = tensor { R, C, dtype = "fp32", out = true },
   a = scalar("fp32", 0.5), b = scalar("fp32", 0.125),
-  axes = "r c", tile = { r = 16, c = 128 }, grid = { r = R, c = C },
+  axes = "r c", tile = { r = 8, c = 128 }, grid = { r = R, c = C },
   program = function(t, at, tile)
     local function x(down, right) return load(t.x, span(at.r + down, tile.r), span(at.c + right, tile.c)) end
     local around = x(-1, 0) + x(1, 0) + x(0, -1) + x(0, 1)

@@ -3,8 +3,8 @@
  *     rows COPY.cubin [ROUNDS]
  *
  * Graphs of launches over sets of tensors that rotate through more than the L2; copy and kernel take turns, round by
- * round. A JSON row a case on stdout: median nanoseconds of both, bytes that must move, GB/s and the ratio of rates. The
- * table is on stderr. Status 1 where a call fails. See rows.sh.
+ * round. A JSON row a case on stdout: median nanoseconds of both, bytes that must move, GB/s and the ratio of rates.
+ * The table is on stderr. Status 1 where a call fails. See rows.sh.
  */
 #include <dlfcn.h>
 #include <stdbool.h>
@@ -40,7 +40,8 @@ typedef struct opaque *handle;
     X(cuMemcpyDtoD_v2, (address, address, size_t))                                                                     \
     X(cuModuleLoad, (handle *, const char *))                                                                          \
     X(cuModuleGetFunction, (handle *, handle, const char *))                                                           \
-    X(cuLaunchKernel, (handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, handle, void **, void **)) \
+    X(cuLaunchKernel,                                                                                                  \
+      (handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, handle, void **, void **))        \
     X(cuStreamCreate, (handle *, unsigned))                                                                            \
     X(cuStreamSynchronize, (handle))                                                                                   \
     X(cuStreamBeginCapture_v2, (handle, int))                                                                          \
@@ -104,8 +105,7 @@ struct bench {
             fprintf(stderr, "%s: %s\n", #name, error.text);                                                            \
         return status;                                                                                                 \
     }
-#define MATRICES                                                                                                       \
-    args.x = (const void *)t->in, args.y = (void *)t->out, args.R = b->rows, args.C = b->columns
+#define MATRICES args.x = (const void *)t->in, args.y = (void *)t->out, args.R = b->rows, args.C = b->columns
 
 ROW_KERNEL(rms_norm, (MATRICES, args.w = (const void *)t->weights, args.eps = 1e-5f))
 ROW_KERNEL(rms_norm_wide, (MATRICES, args.w = (const void *)t->weights, args.eps = 1e-5f))
