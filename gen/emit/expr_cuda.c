@@ -116,6 +116,10 @@ static void add_operation(struct printer *p, const struct expr_node *n)
     } else if (p->names->narrow && (n->op == EXPR_FLOORDIV || n->op == EXPR_MOD) && expr_is_natural(p->g, n->arg[0]) &&
                expr_is_natural(p->g, n->arg[1])) {
         text_format(p->out, "%s %c %s", operand(p, n, 0), n->op == EXPR_MOD ? '%' : '/', operand(p, n, 1));
+    } else if (p->names->narrow && n->type == EXPR_INT && (n->op == EXPR_MIN || n->op == EXPR_MAX)) {
+        bool narrow = is_narrow(p, n->arg[0]) && is_narrow(p, n->arg[1]);
+        const char *type = narrow ? "" : "(long long)", *name = n->op == EXPR_MIN ? "min" : "max";
+        text_format(p->out, "%s(%s%s, %s%s)", name, type, p->text[n->arg[0]], type, p->text[n->arg[1]]);
     } else if (*s == '@') {
         text_format(p->out, "ew_%s(", s + 1);
         for (int i = 0; i < op->arity; i++)

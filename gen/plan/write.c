@@ -258,10 +258,10 @@ static void places(const struct plan *p, const struct sink *s)
     end(s);
 }
 
-/* What only roles whose threads hold tiles in a layout have. */
+/* What only programs have. */
 static void layouts(const struct plan *p, const struct sink *s)
 {
-    if (p->layout_count == 0)
+    if (p->item_count == 0)
         return;
     begin_array(s, "layout");
     for (int i = 0; i < p->layout_count; i++) {

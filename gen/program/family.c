@@ -28,34 +28,9 @@ int program_refuse(const struct program_lowering *l, struct diag_loc loc, const 
     return 1;
 }
 
-/* ---- dots -------------------------------------------------------------------------------------------------------- */
+/* ---- the choice -------------------------------------------------------------------------------------------------- */
 
-static bool holds_dots(const struct program *program)
-{
-    return program_holds(program, PROGRAM_DOT);
-}
-
-static int one_variant(const struct spec *spec, const struct spec_kernel *kernel, const struct arch *arch)
-{
-    (void)spec;
-    (void)kernel;
-    (void)arch;
-    return 1;
-}
-
-static int refuse_dots(const struct program_lowering *l)
-{
-    const struct program *program = l->kernel->program;
-    for (int i = 0; i < program->op_count; i++)
-        if (program->op[i].kind == PROGRAM_DOT)
-            return program_refuse(l, program->op[i].loc, "PROGRAM-LOWER",
-                                  "%s has no lowering of dot in programs; write family = \"gemm\"", l->arch->name);
-    return 1;
-}
-
-static const struct program_lowerer dots = {"pipeline", holds_dots, one_variant, refuse_dots};
-
-static const struct program_lowerer *const lowerers[] = {&dots, &program_lower_direct, NULL};
+static const struct program_lowerer *const lowerers[] = {&program_lower_pipeline, &program_lower_direct, NULL};
 
 /* The lowering for the program. The last takes every one. */
 static const struct program_lowerer *lowerer_of(const struct spec_kernel *kernel)

@@ -23,6 +23,7 @@ struct trace {
     struct reader *r;
     struct program *p;
     struct trace_body body[PROGRAM_MAX_DEPTH + 1];
+    int capacity;    /* of p->op */
     int depth;       /* of the innermost body */
     int bodies;      /* numbers given */
     int provisional; /* > 0: carried extents and types are not known yet; the body is traced again */
@@ -149,15 +150,18 @@ void trace_check(struct trace *t);
 struct trace_span {
     int start, limit; /* nodes; limit -1 */
     int64_t length;
-    int body;
+    int body, epoch; /* as in struct value */
 };
 struct trace_range {
     int from, to;
     int64_t step;
     int list;                                    /* tensor, -1 */
     struct program_coordinate at[SPEC_MAX_RANK]; /* of the list: places of its leading dims */
-    int body;
+    int body, epoch;
 };
+
+/* Raises an error where a span or range belongs to a turn or a program that is over. */
+void trace_check_place(struct trace *t, int body, int epoch);
 
 /* The trace that runs, or an error that `word` belongs into a program. */
 struct trace *trace_of(lua_State *L, const char *word);

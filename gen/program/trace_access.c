@@ -63,6 +63,14 @@ static int64_t constant_at(struct trace *t, int index, const char *word, const c
     return value;
 }
 
+void trace_check_place(struct trace *t, int body, int epoch)
+{
+    struct value v = {.epoch = epoch, .body = body};
+    if (epoch != t->r->epoch)
+        luaL_error(t->r->L, "this span or range belongs to another program; a span lives while its program is traced");
+    program_check_body(t->r, &v);
+}
+
 /* span(start, length [, limit]) */
 int trace_span(lua_State *L)
 {
@@ -75,6 +83,7 @@ int trace_span(lua_State *L)
     if (!lua_isnoneornil(L, 3))
         span.limit = place_at(t, 3, "span", "the limit", &where);
     span.body = where.body;
+    span.epoch = t->r->epoch;
     struct trace_span *made_span = lua_newuserdatauv(L, sizeof span, 0);
     *made_span = span;
     luaL_setmetatable(L, TYPE_SPAN);
@@ -92,6 +101,7 @@ int trace_range(lua_State *L)
     if (!lua_isnoneornil(L, 3))
         range.step = constant_at(t, 3, "range", "step");
     range.body = where.body;
+    range.epoch = t->r->epoch;
     struct trace_range *made_range = lua_newuserdatauv(L, sizeof range, 0);
     *made_range = range;
     luaL_setmetatable(L, TYPE_RANGE);
@@ -121,8 +131,7 @@ static void read_coordinate(struct trace *t, const char *word, struct trace_acce
     *c = (struct program_coordinate){.limit = -1};
     int64_t extent;
     if (span) {
-        struct value v = {.epoch = t->r->epoch, .body = span->body};
-        program_check_body(t->r, &v);
+        trace_check_place(t, span->body, span->epoch);
         *c = (struct program_coordinate){span->start, (int)span->length, span->limit, false};
         a->span[d] = true;
         return;
@@ -269,6 +278,7 @@ int trace_list(lua_State *L)
     range.from = place_at(t, tensor->rank + 1, "list", "the first coordinate", &where);
     range.to = place_at(t, tensor->rank + 2, "list", "the end", &where);
     range.body = where.body;
+    range.epoch = t->r->epoch;
     struct trace_range *made_range = lua_newuserdatauv(L, sizeof range, 0);
     *made_range = range;
     luaL_setmetatable(L, TYPE_RANGE);

@@ -317,8 +317,7 @@ int trace_loop(lua_State *L)
     if (!c.range)
         sandbox_fault(L, "PROGRAM-CALL", "loop", "loop takes a range second, this is %s; write %s", describe(t->r, 2),
                       form);
-    struct value from = {.epoch = t->r->epoch, .body = c.range->body};
-    program_check_body(t->r, &from);
+    trace_check_place(t, c.range->body, c.range->epoch);
     read_first(t, &c);
     if (!lua_isfunction(L, 4))
         sandbox_fault(L, "PROGRAM-CALL", "loop", "loop takes a function of its turn, this is %s; write %s",

@@ -22,9 +22,15 @@ int trace_append(struct trace *t, const struct program_op *op, const char *word)
     struct program *p = t->p;
     if (p->op_count == MOST_OPS)
         luaL_error(r->L, "the program has more than %d operations", MOST_OPS);
-    struct program_op *grown = arena_grow(r->arena, p->op, p->op_count, sizeof *grown);
-    reader_check(r, grown);
-    p->op = grown;
+    if (p->op_count == t->capacity) { /* what a loop's passes drop is used again */
+        int capacity = t->capacity ? 2 * t->capacity : 16;
+        struct program_op *grown = arena_alloc(r->arena, (size_t)capacity * sizeof *grown);
+        reader_check(r, grown);
+        if (p->op_count)
+            memcpy(grown, p->op, (size_t)p->op_count * sizeof *grown);
+        p->op = grown;
+        t->capacity = capacity;
+    }
     struct program_op *added = &p->op[p->op_count];
     *added = *op;
     added->depth = t->depth;
@@ -366,7 +372,7 @@ static const struct {
     {"column_sum", PROGRAM_SUM, true}, {"column_max", PROGRAM_MAX, true}, {"column_min", PROGRAM_MIN, true},
 };
 
-/* Upvalue: the row of `reductions`. */
+/* row_sum(x), ...; upvalue: the row of `reductions`. */
 static int reduce(lua_State *L)
 {
     lua_Integer which = lua_tointeger(L, lua_upvalueindex(1));
@@ -502,6 +508,19 @@ static int ratio(lua_State *L)
     return 1;
 }
 
+/* A word of the language that nothing stands behind yet. */
+static int later(lua_State *L)
+{
+    lua_Debug ar;
+    bool known = lua_getstack(L, 0, &ar) && lua_getinfo(L, "n", &ar) && ar.name;
+    const char *word = known ? ar.name : "this word";
+    trace_of(L, word);
+    return sandbox_fault(L, "PROGRAM-LATER", word,
+                         "%s is a word of programs that is not built yet; write a kernel with its own template, "
+                         "template = \"FILE.cu\"",
+                         word);
+}
+
 /* ---- methods --------------------------------------------------------------------------------------------------- */
 
 static bool is_named_alike(const struct program *p, const char *name, int *op)
@@ -560,29 +579,9 @@ static const struct {
     lua_CFunction f;
     int upvalue; /* -1: none */
 } words[] = {
-    {"gather", gather, -1},
-    {"store", store, -1},
-    {"store_add", store_add, -1},
-    {"scatter_add", scatter_add, -1},
-    {"dot", dot, -1},
-    {"stage", stage, -1},
-    {"loop", trace_loop, -1},
-    {"range", trace_range, -1},
-    {"list", trace_list, -1},
-    {"span", trace_span, -1},
-    {"where", where, -1},
-    {"ratio", ratio, -1},
-    {"zeros", fill, 0},
-    {"rows", fill, 1},
-    {"columns", fill, 2},
-    {"fused", trace_fused, -1},
-    {"given", trace_given, -1},
-    {"axes", trace_axes, -1},
-    {"dtype", trace_dtype, -1},
-    {"extent", trace_extent, -1},
-    {"row", position, EXPR_ROW},
-    {"column", position, EXPR_COLUMN},
-    {"index", indices, -1},
+#define PROGRAM_WORD(name, function, upvalue, form, doc) {name, function, upvalue},
+#include "program/program_words.def"
+#undef PROGRAM_WORD
 };
 
 void trace_open_words(struct reader *r)
@@ -594,15 +593,12 @@ void trace_open_words(struct reader *r)
         lua_pop(L, 1);
     }
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (!words[i].f)
+            continue;
         if (words[i].upvalue >= 0)
             lua_pushinteger(L, words[i].upvalue);
         lua_pushcclosure(L, words[i].f, words[i].upvalue >= 0);
         sandbox_set_global(r->sandbox, words[i].name);
-    }
-    for (size_t i = 0; i < sizeof reductions / sizeof *reductions; i++) {
-        lua_pushinteger(L, (lua_Integer)i);
-        lua_pushcclosure(L, reduce, 1);
-        sandbox_set_global(r->sandbox, reductions[i].name);
     }
     lua_newuserdatauv(L, 1, 0);
     luaL_setmetatable(L, TYPE_ALL);

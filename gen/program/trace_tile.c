@@ -12,6 +12,8 @@ const struct program_tile program_no_tile = {
     .index = {-1, -1, -1, -1, -1, -1, -1, -1},
 };
 
+enum { NODES_PER_STEP = 16 };
+
 /* ---- nodes ----------------------------------------------------------------------------------------------------- */
 
 /* Marks what `node` needs, itself included, by node; on top of the Lua stack, to be popped. */
@@ -19,6 +21,7 @@ static unsigned char *push_needed(const struct trace *t, int node)
 {
     const struct expr_graph *g = t->p->graph;
     luaL_checkstack(t->r->L, 4, "trace");
+    sandbox_charge(t->r->L, node / NODES_PER_STEP);
     unsigned char *needed = lua_newuserdatauv(t->r->L, (size_t)node + 1, 0);
     memset(needed, 0, (size_t)node + 1);
     needed[node] = 1;
@@ -237,14 +240,14 @@ static bool at_most(const struct trace *t, int a, int64_t b, int c, int depth)
     if (y->op == EXPR_MIN)
         return at_most(t, a, b, y->arg[0], depth + 1) && at_most(t, a, b, y->arg[1], depth + 1);
     if (expr_is_int(g, a, &value) && expr_is_int(g, c, &bound))
-        return value <= INT64_MAX - (b > 0 ? b : 0) && value + b <= bound;
+        return !__builtin_add_overflow(value, b, &value) && value <= bound;
     if (a == c)
         return b <= 0;
     if (y->op == EXPR_ADD && expr_is_int(g, y->arg[1], &value) && value < INT32_MAX && value > INT32_MIN)
         return at_most(t, a, b - value, y->arg[0], depth + 1);
     switch (x->op) {
     case EXPR_CONST_INT:
-        return x->integer + b <= 0 && natural(t, c, 0);
+        return !__builtin_add_overflow(x->integer, b, &value) && value <= 0 && natural(t, c, 0);
     case EXPR_ADD:
         return expr_is_int(g, x->arg[1], &value) && value < INT32_MAX && value > INT32_MIN &&
                at_most(t, x->arg[0], b + value, c, depth + 1);

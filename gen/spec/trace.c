@@ -308,6 +308,8 @@ static int index_element(lua_State *L)
     lua_replace(L, 1);
     if (lua_type(L, 1) == LUA_TSTRING)
         return luaL_error(L, "t.%s takes indices: t.%s[i.m]", t->name, t->name);
+    if (r->program && e.count > 0)
+        program_check_body(r, &e.at);
     struct value v = value_at(r, 1), both[2] = {e.at, v};
     if (graph_of(r)->node[v.node].type != EXPR_INT)
         return luaL_error(L, "an index of t.%s is a whole number, this is %s", t->name,
