@@ -3,15 +3,19 @@
  * The tracer (trace.c) runs the spec's Lua function once on symbolic values and gives this; meaning.c evaluates it in
  * double precision; derive.c lowers it to an architecture. Nothing here knows a thread, a barrier or shared memory.
  *
- * TILES. A tile is a matrix of constant extents, rows x columns; an extent of 1 broadcasts. Its elements are one node of
- * `graph`, evaluated at each (ROW, COLUMN): elementwise arithmetic makes nodes, not operations. What an operation gave
- * is the leaf TILE(op): the element of that result at the same ROW and COLUMN, row 0 where it has one row, column 0
- * where it has one column. INDEX(axis) is the coordinate along an axis of the element in hand, as tile.index says;
- * AT(axis) the first coordinate of the work item; LOOP(op) the variable of a loop around it; SYMBOL a dim.
+ * TILES. A tile is a matrix of constant extents, rows x columns; an extent of 1 broadcasts. Its elements are one node
+ * of `graph`, evaluated at each (ROW, COLUMN): elementwise arithmetic makes nodes, not operations. What an operation
+ * gave is the leaf TILE(op): the element of that result at the same ROW and COLUMN, row 0 where it has one row, column 0
+ * where it has one column. INDEX(axis) is the coordinate along an axis of the element in hand, as tile.index says; an
+ * operation that takes a tile replaces it by that coordinate, so a traced program holds none. AT(axis) is the first
+ * coordinate of the work item; LOOP(op) the variable of a loop around it; SYMBOL a dim.
  *
  * EDGES. valid_row and valid_column are conditions over ROW and COLUMN (and AT, LOOP, SYMBOL, data): elements where one
  * does not hold lie outside of a tensor or beyond a span's limit. Arithmetic holds where all of its operands do; a dot
- * takes 0 there, a reduction its identity, a store writes nothing. A load gives 0 there.
+ * takes 0 there, a reduction its identity, a store writes nothing. A load gives 0 there. Conditions that structure
+ * proves (a tile that divides its extent) are left out. Those of a store's operand are the value's own and those of the
+ * place that is written. What a loop carries has the conditions of the first value and of each turn; they do not depend
+ * on the loop's variable.
  *
  * ORDER. `op` is a flat list. LOOP is followed by a PARAM for each carried value, by the body, and by END with what is
  * carried on; then one RESULT for each. Every operand was computed earlier, in the same body or in one around it.
@@ -49,11 +53,11 @@ extern const struct program_kind_info program_kinds[PROGRAM_KIND_COUNT];
 struct program_tile {
     int node;                      /* of program.graph; -1: no tile */
     int rows, columns;             /* extents; 0 only while traced: any */
-    enum tw_dtype dtype;           /* what its elements are exact in: a load's or a cast's own; TW_FP32 for REAL, TW_INT64
-                                      for INT expressions; TW_DTYPE_COUNT for conditions */
+    enum tw_dtype dtype;           /* what its elements are exact in: a load's or a cast's own; TW_FP32 for REAL,
+                                      TW_INT64 for INT expressions; TW_DTYPE_COUNT for conditions */
     int valid_row, valid_column;   /* conditions; -1: everywhere */
-    int index[SPEC_MAX_AXES];      /* by axis: node of the coordinate over ROW, COLUMN, AT, LOOP; -1: the tile does not
-                                      run along the axis; -2: operands disagree, and nothing may ask */
+    int index[SPEC_MAX_AXES];      /* by axis: node of the coordinate over ROW, COLUMN, AT, LOOP, of a dropped dim too;
+                                      -1: the tile has none along the axis; -2: operands disagree, nothing may ask */
 };
 
 extern const struct program_tile program_no_tile; /* node -1, of nothing */
@@ -72,7 +76,7 @@ struct program_op {
     enum program_kind kind;
     struct diag_loc loc;
     const char *name;    /* given by :as "NAME", of a loop its first argument; or NULL */
-    int depth;           /* loops around it */
+    int depth;           /* loops around it; PARAM and END stand in the body, LOOP and RESULT outside */
     struct program_tile tile; /* what it gives; its node is TILE of this op. rows 0 where it gives nothing */
 
     struct program_tile arg[3]; /* DOT: a (m x k), b (k x n), c (node -1: zero). GATHER: the row numbers (rows x 1,

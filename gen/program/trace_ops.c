@@ -22,9 +22,15 @@ int trace_append(struct trace *t, const struct program_op *op, const char *word)
     struct program *p = t->p;
     if (p->op_count == MOST_OPS)
         luaL_error(r->L, "the program has more than %d operations", MOST_OPS);
-    struct program_op *grown = arena_grow(r->arena, p->op, p->op_count, sizeof *grown);
-    reader_check(r, grown);
-    p->op = grown;
+    if (p->op_count == t->capacity) { /* what a loop's passes drop is used again */
+        int capacity = t->capacity ? 2 * t->capacity : 16;
+        struct program_op *grown = arena_alloc(r->arena, (size_t)capacity * sizeof *grown);
+        reader_check(r, grown);
+        if (p->op_count)
+            memcpy(grown, p->op, (size_t)p->op_count * sizeof *grown);
+        p->op = grown;
+        t->capacity = capacity;
+    }
     struct program_op *added = &p->op[p->op_count];
     *added = *op;
     added->depth = t->depth;
@@ -500,6 +506,19 @@ static int ratio(lua_State *L)
     int quotient = made(t->r, expr_binary(g, EXPR_DIV, v[0].node, v[1].node));
     push_result(t->r, "ratio", expr_select(g, none, v[2].node, quotient), v, 3);
     return 1;
+}
+
+/* A word of the language that nothing stands behind yet. */
+static int later(lua_State *L)
+{
+    lua_Debug ar;
+    bool known = lua_getstack(L, 0, &ar) && lua_getinfo(L, "n", &ar) && ar.name;
+    const char *word = known ? ar.name : "this word";
+    trace_of(L, word);
+    return sandbox_fault(L, "PROGRAM-LATER", word,
+                         "%s is a word of programs that is not built yet; write a kernel with its own template, "
+                         "template = \"FILE.cu\"",
+                         word);
 }
 
 /* ---- methods --------------------------------------------------------------------------------------------------- */
