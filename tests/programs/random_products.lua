@@ -1,5 +1,5 @@
--- Programs with dots, drawn at random from their numbers: layouts, tiles, stages, turns of a loop, what follows the sum;
--- products of products with masks, sums and maxima that are carried beside the accumulator.
+-- Programs with dots, drawn at random from their numbers: layouts, tiles, stages, turns of a loop, what follows the
+-- sum; products of products with masks, sums and maxima that are carried beside the accumulator.
 local M, N, K = dims "M N K"
 local Q, S = dims "Q S"
 local D, V = 64, 32
@@ -17,8 +17,9 @@ local function one_of(draw, list) return list[1 + draw(#list)] end
 local function pick(condition, a, b) if condition then return a end return b end
 
 local shapes = {
-  function(x) return x end, function(x) return relu(x) end, function(x) return silu(x) end, function(x) return gelu(x) end,
-  function(x) return x * 0.375 end, function(x) return tanh(x * 0.125) end, function(x) return min(max(x, -8.0), 8.0) end,
+  function(x) return x end, function(x) return relu(x) end, function(x) return silu(x) end,
+  function(x) return gelu(x) end, function(x) return x * 0.375 end, function(x) return tanh(x * 0.125) end,
+  function(x) return min(max(x, -8.0), 8.0) end,
   function(x) return exp2(min(x * 0.25, 4.0)) end, function(x) return abs(x) end,
 }
 
@@ -88,7 +89,8 @@ local function chain(seed)
     q = tensor { Q, D, dtype = "bf16", axes = "q d" }, k = tensor { S, D, dtype = "bf16", axes = "s d" },
     v = tensor { S, V, dtype = "bf16", axes = "s v" },
     length = pick(which == 4, tensor { Q, dtype = "int32", axes = "q", fill = "integers 0 150" }, nil),
-    o = tensor { Q, V, dtype = "bf16", axes = "q v", out = true }, sum = tensor { Q, dtype = "fp32", axes = "q", out = true },
+    o = tensor { Q, V, dtype = "bf16", axes = "q v", out = true },
+    sum = tensor { Q, dtype = "fp32", axes = "q", out = true },
     most = tensor { Q, dtype = "fp32", axes = "q", out = true },
     axes = "q s d v", tile = tile, grid = { q = Q }, pipeline = { stages = stages }, arch = { sm_90a = {} },
     ahead = pick(moved, { x = { turns = 1, before = "o" } }, nil),

@@ -1,5 +1,5 @@
--- Programs without dots, drawn at random from their numbers: loops and loops in loops, masks, reductions, casts, carried
--- values, tiles that edges cut. Whatever is drawn is a program; the meaning says what it computes.
+-- Programs without dots, drawn at random from their numbers: loops, masks, reductions, casts, carried values, tiles
+-- that edges cut. Whatever is drawn is a program; the meaning says what it computes.
 local R, C = dims "R C"
 
 -- Numbers 0 to most - 1, the same for the same seed.
@@ -44,7 +44,9 @@ local function drawn(draw, values, steps)
   return x
 end
 
-local rows_of = { function(x) return row_sum(x) end, function(x) return row_max(x) end, function(x) return row_min(x) end }
+local rows_of = {
+  function(x) return row_sum(x) end, function(x) return row_max(x) end, function(x) return row_min(x) end,
+}
 local first_of = { 0.0, -math.huge, math.huge }
 local joined = {
   function(s, x) return s + x end, function(s, x) return max(s, x) end, function(s, x) return min(s, x) end,
