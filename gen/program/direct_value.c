@@ -2,6 +2,8 @@
  * hand says. Equal expressions have equal nodes, so that two loads are the same where their coordinates are. */
 #include "program/direct.h"
 
+#include <math.h>
+
 static int import(struct direct *d, int node);
 
 /* A leaf of the Plan. */
@@ -61,7 +63,8 @@ static int import_tensor(struct direct *d, const struct expr_node *n)
 static int import_loop(struct direct *d, const struct expr_node *n)
 {
     const struct program_op *loop = &d->program->op[n->integer];
-    int at[SPEC_MAX_RANK], variable = leaf(d, EXPR_LOOP, EXPR_INT, plan_number(d->op[n->integer].loop));
+    int at[SPEC_MAX_RANK], ahead = d->op[n->integer].ahead;
+    int variable = ahead ? plan_number(ahead) : leaf(d, EXPR_LOOP, EXPR_INT, plan_number(d->op[n->integer].loop));
     if (loop->list < 0 || variable < 0)
         return variable;
     int last = d->plan->tensor[loop->list].rank - 1;
@@ -72,10 +75,47 @@ static int import_loop(struct direct *d, const struct expr_node *n)
     return expr_tensor(&d->plan->fused, loop->list, EXPR_INT, last + 1, at);
 }
 
+/* Whether a row's elements have different values of it. */
+static bool varies(const struct direct *d, int node)
+{
+    const struct expr_graph *g = d->program->graph;
+    const struct expr_node *n = &g->node[node];
+    bool varies_ = n->op == EXPR_COLUMN || n->op == EXPR_INDEX || (d->swapped && n->op == EXPR_ROW) ||
+                   (n->op == EXPR_TILE && d->program->op[n->integer].tile.columns > 1);
+    for (int i = 0; i < 3 && !varies_; i++)
+        varies_ = n->arg[i] >= 0 && varies(d, n->arg[i]);
+    for (int i = 0; n->op == EXPR_TENSOR && i < n->rank && !varies_; i++)
+        varies_ = varies(d, g->index[n->first_index + i]);
+    return varies_;
+}
+
+/* What is the same along a row is computed once for the row: the reciprocal of a divisor (two roundings in place of
+ * one, within the 2 ulp of a division), and which exponent to subtract. -2: as it stands. */
+static int import_by_row(struct direct *d, const struct expr_node *n)
+{
+    struct expr_graph *g = &d->plan->fused;
+    bool either = n->op == EXPR_DIV || n->op == EXPR_EXP2_DIFF;
+    if (!either || !varies(d, n->arg[0]) || varies(d, n->arg[1]))
+        return -2;
+    int a = import(d, n->arg[0]), b = a < 0 ? -1 : import(d, n->arg[1]);
+    if (b < 0)
+        return -1;
+    if (n->op == EXPR_DIV) {
+        int one = expr_real(g, 1.0), part = one < 0 ? -1 : expr_binary(g, EXPR_DIV, one, b);
+        return part < 0 ? -1 : expr_binary(g, EXPR_MUL, a, part);
+    }
+    int none = expr_real(g, -(double)INFINITY), zero = expr_real(g, 0.0);
+    int is_none = none < 0 || zero < 0 ? -1 : expr_binary(g, EXPR_EQ, b, none);
+    int least = is_none < 0 ? -1 : expr_select(g, is_none, zero, b);
+    int difference = least < 0 ? -1 : expr_binary(g, EXPR_SUB, a, least);
+    return difference < 0 ? -1 : expr_unary(g, EXPR_EXP2, difference);
+}
+
 static int import_new(struct direct *d, const struct expr_node *n)
 {
     enum expr_op other = n->op == EXPR_ROW ? EXPR_COLUMN : EXPR_ROW;
     struct expr_node copy = *n;
+    int by_row;
     switch (n->op) {
     case EXPR_ROW:
     case EXPR_COLUMN:
@@ -89,6 +129,8 @@ static int import_new(struct direct *d, const struct expr_node *n)
     case EXPR_TENSOR:
         return import_tensor(d, n);
     default:
+        if ((by_row = import_by_row(d, n)) != -2)
+            return by_row;
         for (int i = 0; i < 3; i++)
             if (n->arg[i] >= 0 && (copy.arg[i] = import(d, n->arg[i])) < 0)
                 return -1;
@@ -210,6 +252,66 @@ bool direct_reads(const struct direct *d, int made, enum expr_op op, int64_t whi
     return false;
 }
 
+/* ---- conditions as bounds ---------------------------------------------------------------------------------------- */
+
+static int both_of(struct expr_graph *g, enum expr_op op, int a, int b)
+{
+    return a < 0 ? b : expr_binary(g, op, a, b);
+}
+
+/* 0, or 3 out of memory. */
+static int take_condition(struct direct *d, int node, struct direct_bounds *b)
+{
+    struct expr_graph *g = &d->plan->fused;
+    const struct expr_node n = g->node[node];
+    if (n.op == EXPR_AND) {
+        int status = take_condition(d, n.arg[0], b);
+        return status ? status : take_condition(d, n.arg[1], b);
+    }
+    bool below = n.op == EXPR_LT || n.op == EXPR_LE, above = n.op == EXPR_GE || n.op == EXPR_GT;
+    enum expr_op of = below || above ? g->node[n.arg[0]].op : EXPR_ADD;
+    int *at = of == EXPR_COLUMN ? (below ? &b->column_end : &b->column_first)
+              : of == EXPR_ROW  ? (below ? &b->row_end : &b->row_first)
+                                : NULL;
+    if (!at) {
+        b->other = both_of(g, EXPR_AND, b->other, node);
+        return b->other < 0 ? 3 : 0;
+    }
+    bool next = n.op == EXPR_LE || n.op == EXPR_GT; /* of integers */
+    int bound = next ? expr_binary(g, EXPR_ADD, n.arg[1], expr_int(g, 1)) : n.arg[1];
+    *at = bound < 0 ? -1 : both_of(g, below ? EXPR_MIN : EXPR_MAX, *at, bound);
+    return *at < 0 ? 3 : 0;
+}
+
+int direct_bounds(struct direct *d, int made, struct direct_bounds *bounds)
+{
+    *bounds = (struct direct_bounds){-1, -1, -1, -1, -1};
+    return made < 0 ? 0 : take_condition(d, made, bounds);
+}
+
+int direct_within(struct direct *d, const struct direct_bounds *b)
+{
+    struct expr_graph *g = &d->plan->fused;
+    const struct {
+        enum expr_op leaf, op;
+        int bound;
+    } part[] = {{EXPR_ROW, EXPR_GE, b->row_first},
+                {EXPR_ROW, EXPR_LT, b->row_end},
+                {EXPR_COLUMN, EXPR_GE, b->column_first},
+                {EXPR_COLUMN, EXPR_LT, b->column_end}};
+    int both = b->other;
+    for (size_t i = 0; i < sizeof part / sizeof *part; i++) {
+        if (part[i].bound < 0)
+            continue;
+        int at = leaf(d, part[i].leaf, EXPR_INT, 0);
+        int holds = at < 0 ? -1 : expr_binary(g, part[i].op, at, part[i].bound);
+        both = holds < 0 ? -1 : both_of(g, EXPR_AND, both, holds);
+        if (both < 0)
+            return -2;
+    }
+    return both;
+}
+
 /* ---- what is zero outside of the tensors --------------------------------------------------------------------------- */
 
 bool direct_zero_outside(const struct direct *d, int node, const struct program_tile *tile)
@@ -219,7 +321,7 @@ bool direct_zero_outside(const struct direct *d, int node, const struct program_
     switch (n->op) {
     case EXPR_TILE: {
         const struct program_op *o = &d->program->op[n->integer];
-        return o->kind == PROGRAM_LOAD && o->tile.rows == tile->rows && o->tile.columns == tile->columns &&
+        return o->kind == PROGRAM_LOAD && !d->op[n->integer].shift && o->tile.rows == tile->rows && o->tile.columns == tile->columns &&
                (tile->valid_row < 0 || o->tile.valid_row == tile->valid_row) &&
                (tile->valid_column < 0 || o->tile.valid_column == tile->valid_column);
     }
