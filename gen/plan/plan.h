@@ -150,7 +150,7 @@ struct plan_step {
     int node;          /* plan_some(node of plan.fused): what the step computes or stores */
     int at[SPEC_MAX_RANK]; /* plan_some(node of plan.fused): coordinates of the tile in its tensor */
     int back;          /* READ: stages before the one that was taken last */
-    int least;         /* LOOP, WHEN: what the class's number is at least; every step that names the class says the same.
+    int least;         /* LOOP, WHEN: what the class's number is at least; all steps that name it say the same.
                           MMA: enum plan_start */
     int less;          /* LOOP: trips that are peeled off */
     int share;         /* LOOP: instances that take its turns in turn; 0: each instance takes all */
