@@ -6,13 +6,16 @@
 //@ param launch.block int
 //@ local item, place, ring = plan.item, plan.place, plan.ring
 //@ local outputs, loads, stores, read, dtypes = {}, {}, {}, {}, {}
-//@ local ring_of, staged = {}, nil
+//@ local ring_of, shares, shared_ring, staged = {}, {}, {}, nil
+//@ local clustered, sizes, remote, own = plan.launch.cluster[1] > 1, {}, false, false
+//@ for i, a in ipairs(plan.item) do sizes[i] = plan.cluster[a.axis] end
 //@ for _, r in ipairs(ring) do
 //@     if r.filler == "threads" then staged = r end
 //@     for _, name in ipairs(r.tensor) do
 //@         local t = plan.tensor[name]
 //@         if r.filler == "bulk" then
-//@             ring_of[name], loads[t.rank] = r, true
+//@             ring_of[name] = r
+//@             if t.multicast > 1 then shares[t.rank], shared_ring[r.name] = true, true else loads[t.rank] = true end
 //@         else
 //@             outputs[#outputs + 1], stores[t.rank] = t, true
 //@         end
@@ -24,27 +27,48 @@
 //@     if node.op == "TENSOR" then read[node.tensor], dtypes[plan.tensor[node.tensor].dtype] = true, true end
 //@     if node.op == "CAST" then dtypes[node.dtype] = true end
 //@ end
+//@ -- Blocks along the two axes of the cluster that share tiles of a ring.
+//@ local function spans(r)
+//@     local along = {}
+//@     for _, n in ipairs(sizes) do if n > 1 then along[#along + 1] = n end end
+//@     if not has(shared_ring, r.name) then return { 1, 1 } end
+//@     return { along[1], along[2] or 1 }
+//@ end
 ${banner}
 
 //@ include "blocks/types.cuh" parameters = plan.param, parameter_bytes = plan.param_bytes,
 //@     shared_align = plan.shared_align
 
-//@ include "blocks/mbarrier.cuh" remote = false
+//@ for _, r in ipairs(ring) do
+//@     if r.filler == "bulk" then
+//@         if has(shared_ring, r.name) then remote = true else own = true end
+//@     end
+//@ end
+//@ include "blocks/mbarrier.cuh" remote = remote
+
+//@ if remote and own then
+//@ include "blocks/mbarrier_own.cuh"
+
+//@ end
+//@ if clustered then
+//@ include "blocks/cluster.cuh"
+
+//@ end
 
 //@ if plan.launch.programmatic then
 //@ include "blocks/dependency.cuh"
 
 //@ end
-//@ include "blocks/tma_ranks.cuh" loads = loads, stores = stores
+//@ include "blocks/tma_ranks.cuh" loads = loads, shares = shares, stores = stores
 
 //@ for _, r in ipairs(ring) do
 //@     if r.filler == "bulk" then
 //@ include "blocks/ring.cuh" ring = r, roles = plan.role, full_offset = plan.shared[r.full_shared].offset,
-//@     empty_offset = plan.shared[r.empty_shared].offset, cluster_m = 1, cluster_n = 1
+//@     empty_offset = plan.shared[r.empty_shared].offset, cluster_m = spans(r)[1], cluster_n = spans(r)[2]
 
 //@         for _, name in ipairs(r.tensor) do
 //@ include "blocks/tile_load.cuh" tensor = plan.tensor[name], ring = r,
-//@     offset = plan.shared[r.name .. "." .. name].offset
+//@     offset = plan.shared[r.name .. "." .. name].offset, stride = plan.share[name]
 
 //@         end
 //@     end
@@ -66,7 +90,7 @@ ${banner}
 //@     b_offset = offset(mma.operand[2])
 
 //@ end
-//@ include "blocks/items.cuh" model = plan, order = plan.schedule.order, group = plan.schedule.group
+//@ include "blocks/items.cuh" model = plan, schedule = plan.schedule, cluster = plan.cluster
 
 //@ include "blocks/registers.cuh" roles = plan.role, threads = launch.block
 
@@ -76,7 +100,7 @@ ${banner}
 
 //@ for _, t in ipairs(plan.tensor) do
 //@     if has(read, t.name) then
-//@ include "blocks/element.cuh" tensor = t, extent = t.dim
+//@ include "blocks/element.cuh" tensor = t, extent = plan.extent[t.name]
 
 //@     end
 //@ end
@@ -100,7 +124,11 @@ extern "C" __global__ void __launch_bounds__(${launch.block}, 1) ${entry}(const 
 //@ end
         barrier_init_fence();
     }
+//@ if clustered then
+    cluster_meet();
+//@ else
     __syncthreads();
+//@ end
 //@ if plan.launch.programmatic then
     dependency_wait();
 //@ end

@@ -28,15 +28,15 @@ void run_print_case(const struct run_case *c)
         const struct trial_result *r = &c->part[i].result;
         if (!c->part[i].done)
             continue;
-        if (!first)
-            printf(" error %.3g bound %.3g", r->error, r->bound);
-        else if (r->equality && r->error == 0.0)
-            printf(", integers equal");
+        if (i == FAMILY_INTEGER)
+            fputs(first ? ", integers" : " integers", stdout);
+        first = r;
+        if (i == FAMILY_INTEGER && r->equality && r->error == 0.0)
+            fputs(" equal", stdout);
         else
-            printf(", integers error %.3g bound %.3g", r->error, r->bound);
+            printf(" error %.3g bound %.3g", r->error, r->bound);
         if (c->part[i].sampled)
             printf(" of a sample");
-        first = r;
     }
     if (!first)
         printf(": %s", c->why);
@@ -249,5 +249,7 @@ void run_print_json(const struct run *run, int status)
     if (run->bug)
         printf(" \"break\": {\"name\": \"%s\", \"expected\": \"%s\", \"found\": %s},\n", run->bug->name,
                run->bug->hazard, status == 0 ? "true" : "false");
-    printf(" \"failed\": %d,\n \"status\": %d}\n", run->failed, status);
+    fputs(" \"left_out\": ", stdout);
+    run_coverage_json(run);
+    printf(",\n \"failed\": %d,\n \"status\": %d}\n", run->failed, status);
 }

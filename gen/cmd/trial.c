@@ -21,8 +21,8 @@ static int no_memory(struct tw_error *error)
 
 /* ---- tensors --------------------------------------------------------------------------------------------------- */
 
-/* Rows, planes and so on farther apart: by 16 bytes more than the next multiple of 16. Strides that the spec gives
- * stay. */
+/* Rows, planes and so on farther apart: by 16 bytes more than the next multiple of 16, and by an element more than that
+ * where the kernel asks for no alignment, so that no two rows are alike. Strides that the spec gives stay. */
 static void pad(const struct plan *p, int tensor, struct shape *s)
 {
     int64_t bytes = (int64_t)tw_dtype_bytes(p->tensor[tensor].dtype), dense = 1, unit = 16 / bytes ? 16 / bytes : 1;
@@ -33,7 +33,7 @@ static void pad(const struct plan *p, int tensor, struct shape *s)
     }
     for (int d = s->rank - 2; d >= 0; d--) {
         int64_t least = s->stride[d + 1] * s->extent[d + 1];
-        s->stride[d] = (least + unit - 1) / unit * unit + unit;
+        s->stride[d] = (least + unit - 1) / unit * unit + unit + (p->tensor[tensor].align <= bytes);
     }
 }
 

@@ -9,7 +9,7 @@
 
 enum {
     LEVELS = 3,
-    MOST_TILE = 1 << 16,                 /* rows or columns of a tile */
+    MOST_TILE = 1 << 16,                    /* rows or columns of a tile */
     MOST_PLACE = INT32_MAX - 2 * MOST_TILE, /* of a dim: beside it, places in a tile still fit 32 bits */
 };
 
@@ -125,16 +125,19 @@ static void leaf(void *context, const struct expr_node *n, const char *const *at
         text_format(out, "args.%s", p->scalar[n->integer].name);
         break;
     case EXPR_TILE:
-        text_format(out, p->place[n->integer].kind == PLAN_PLACE_ROWS ? "%s[block][half]"
-                                                                      : "%s[block][pair * 4 + half * 2 + lane]",
+        text_format(out,
+                    p->place[n->integer].kind == PLAN_PLACE_ROWS ? "%s[block][half]"
+                                                                 : "%s[block][pair * 4 + half * 2 + lane]",
                     p->place[n->integer].name);
         break;
-    default:
+    default: {
+        bool pair = p->tensor[n->integer].whole_rows && !p->tensor[n->integer].out;
         text_format(out, "%s_at(args", p->tensor[n->integer].name);
         for (int i = 0; i < n->rank; i++)
             text_format(out, ", %s", at[i]);
-        text_string(out, ")");
+        text_string(out, pair ? ", lane)" : ")");
         break;
+    }
     }
 }
 
@@ -175,15 +178,17 @@ int emit_fragment_step(lua_State *L)
     struct emit_text out[LEVELS] = {{0}};
     for (int i = 0; i < LEVELS; i++)
         out[i].arena = emit_helper_arena(L);
-    int root[SPEC_MAX_RANK + 2] = {plan_number(step->node)}, at[SPEC_MAX_RANK + 2], count = 1;
-    bool global = step->op == PLAN_GLOBAL;
-    for (int d = 0; d < SPEC_MAX_RANK && global && step->at[d]; d++)
-        root[count++] = plan_number(step->at[d]);
-    int rank = count - 1;
-    if (global && step->inside)
+    const char *part = luaL_optstring(L, 3, "");
+    int root[SPEC_MAX_RANK + 2], at[SPEC_MAX_RANK + 2], count = 0, rank = 0;
+    bool place = step->op == PLAN_GLOBAL && strcmp(part, "value") != 0, value = strcmp(part, "place") != 0;
+    if (value)
+        root[count++] = plan_number(step->node);
+    for (; rank < SPEC_MAX_RANK && place && step->at[rank]; rank++)
+        root[count++] = plan_number(step->at[rank]);
+    if (place && step->inside)
         root[count++] = plan_number(step->inside);
     const char *result[SPEC_MAX_RANK + 2] = {NULL};
-    const struct expr_cuda_names names = {&f, leaf, "e", level, narrow};
+    const struct expr_cuda_names names = {&f, leaf, value ? "e" : "p", level, narrow};
     const struct expr_cuda_levels levels = {out, LEVELS, at};
     if (expr_print_cuda_levels(&f.plan->fused, root, count, &names, &levels, result))
         return luaL_error(L, "out of memory");
@@ -194,16 +199,18 @@ int emit_fragment_step(lua_State *L)
         lua_rawseti(L, -2, i + 1);
     }
     lua_setfield(L, -2, "at");
-    lua_pushstring(L, result[0]);
-    lua_setfield(L, -2, "value");
+    if (value) {
+        lua_pushstring(L, result[0]);
+        lua_setfield(L, -2, "value");
+    }
     lua_createtable(L, rank, 0);
     for (int d = 0; d < rank; d++) {
-        lua_pushstring(L, result[d + 1]);
+        lua_pushstring(L, result[value + d]);
         lua_rawseti(L, -2, d + 1);
     }
     lua_setfield(L, -2, "coordinate");
-    if (count > rank + 1) {
-        lua_pushstring(L, result[rank + 1]);
+    if (place && step->inside) {
+        lua_pushstring(L, result[value + rank]);
         lua_setfield(L, -2, "inside");
     }
     lua_pushboolean(L, f.row);

@@ -8,7 +8,7 @@
  *           REGS      register budgets        MMA-SHAPE  matrix instructions
  *           CLUSTER   clusters and multicast  THREADS    warps of the roles and the block
  *           BARRIER   named barriers          PARAMS     the parameter buffer
- *           PROTOCOL-ARRIVALS, PROTOCOL-BYTES (protocol.c)
+ *           PLACE, NODE (check_places.c)      PROTOCOL-ARRIVALS, PROTOCOL-BYTES (protocol_counts.c)
  */
 #include "plan/plan.h"
 
@@ -238,12 +238,12 @@ static void check_ring_memory(const struct check *c, const struct plan_ring *rin
         if (m->count != ring->stages)
             fault(c, m->name, "SMEM-SIZE", "holds %d stages, ring %s has %d; write one", m->count, ring->name,
                   ring->stages);
-        if (ring->filler != PLAN_FILL_THREADS && each != t->tile_bytes)
+        if (ring->filler != PLAN_FILL_THREADS && ring->filler != PLAN_FILL_ARRIVE && each != t->tile_bytes)
             fault(c, m->name, "SMEM-SIZE", "each stage has %d bytes, the tile of %s %d; write %d", each, t->name,
                   t->tile_bytes, t->tile_bytes * m->count);
     }
     const int barriers[2] = {ring->full_shared, ring->empty_shared};
-    for (int i = 0; i < 2 && ring->filler == PLAN_FILL_BULK; i++) {
+    for (int i = 0; i < 2 && (ring->filler == PLAN_FILL_BULK || ring->filler == PLAN_FILL_ARRIVE); i++) {
         if (barriers[i] < 0 || barriers[i] >= p->shared_count) {
             fault(c, ring->name, "SMEM-SIZE", "the ring's %s barriers have no shared memory; give them 8 bytes a stage",
                   i ? "empty" : "full");
@@ -517,6 +517,9 @@ int plan_check(const struct plan *p, struct diag_set *diags)
         const struct plan_ring *ring = &p->ring[g];
         if (ring->filler == PLAN_FILL_BULK && !c.arch->tma)
             fault(&c, ring->name, "ARCH", "%s has no bulk copies; fill the ring by cp.async", c.arch->name);
+        if (ring->filler == PLAN_FILL_ARRIVE && !c.arch->tma)
+            fault(&c, ring->name, "ARCH", "%s has no mbarriers that waits can sleep on; fill the ring by cp.async",
+                  c.arch->name);
         if (ring->filler == PLAN_FILL_CP_ASYNC && !c.arch->cp_async)
             fault(&c, ring->name, "ARCH", "%s has no cp.async", c.arch->name);
         if (ring->tensor_count < 0 || ring->tensor_count > (int)(sizeof ring->tensor / sizeof *ring->tensor)) {
@@ -529,7 +532,7 @@ int plan_check(const struct plan *p, struct diag_set *diags)
                       p->tensor_count);
                 return diags->errors - faults;
             }
-            if (ring->filler != PLAN_FILL_THREADS)
+            if (ring->filler == PLAN_FILL_BULK || ring->filler == PLAN_FILL_CP_ASYNC)
                 check_tile(&c, &p->tensor[ring->tensor[i]]);
         }
     }
@@ -540,6 +543,7 @@ int plan_check(const struct plan *p, struct diag_set *diags)
     for (int i = 0; i < p->mma_count; i++)
         check_mma(&c, &p->mma[i]);
     check_params(&c);
+    plan_check_places(p, c.arch->named_barriers, diags);
     if (rings_are_sound(p))
         protocol_check_counts(p, diags);
     return diags->errors - faults;

@@ -6,7 +6,7 @@
 #include "plan/protocol.h"
 
 typedef uint16_t tick; /* a component of a clock */
-enum { TICKS = 65000, NEVER = 0 };
+enum { TICKS = 65000, NEVER = 0, STEPS = 20000000 };
 
 /* What one thread did with one stage of a ring. Turn t of stage s is the (t * stages + s)-th stage. */
 struct touch {
@@ -98,6 +98,7 @@ struct run {
     bool *alone;             /* by named barrier: each instance meets alone */
     int most_instances;
     unsigned neighbours[16][PROTOCOL_MAX_BLOCKS];
+    int steps;               /* of all threads */
     char *memory, *memory_end; /* one block, handed out from the front */
     bool failed;
 };

@@ -222,12 +222,22 @@ static struct meeting *meeting_of(struct run *x, const struct thread *t)
     return &x->meeting[(s->count * x->cluster.blocks + t->block) * x->most_instances + instance];
 }
 
+/* t knows that the barrier's last turn is complete: it waited for that, or it knows of all that came to it. */
+static bool knows_last_turn(const struct run *x, struct thread *t, const struct meeting *m)
+{
+    for (int i = 0; i < x->width && t->clock[m->component] < m->turn; i++)
+        if (i != m->component && m->before[i] > t->clock[i])
+            return false;
+    t->clock[m->component] = t->clock[m->component] > m->turn ? t->clock[m->component] : (tick)m->turn;
+    return true;
+}
+
 /* Arrives, and where `waits`, waits for the others. False where it must wait still, or after a fault. */
 static bool meet(struct run *x, struct thread *t, bool waits)
 {
     struct meeting *m = meeting_of(x, t);
     if (!t->at_barrier) {
-        if (t->clock[m->component] < m->turn || m->came[number(x, t)] == m->turn + 1) {
+        if (m->came[number(x, t)] == m->turn + 1 || !knows_last_turn(x, t, m)) {
             FAULT(x, t, -1, "PROTOCOL-TURNS",
                   "arrives at barrier %s while others may not have come to its last turn, and counts as one of them; "
                   "wait for that turn first",
@@ -294,7 +304,7 @@ static bool is_left_out(const struct thread *t, const struct plan_step *s)
 bool protocol_step(struct run *x, struct thread *t)
 {
     const struct plan_step *s = step_of(x, t);
-    if (!t->at_barrier && ++t->clock[number(x, t)] > TICKS) {
+    if (++x->steps > STEPS || t->clock[number(x, t)] >= TICKS) {
         FAULT(x, t, -1, "PROTOCOL-LIMIT", "makes more than %d steps; the exploration stops and proves nothing", TICKS);
         return false;
     }
@@ -306,6 +316,8 @@ bool protocol_step(struct run *x, struct thread *t)
         t->flow.step++;
         return true;
     }
+    if (!t->at_barrier)
+        t->clock[number(x, t)]++;
     bool goes_on = true;
     switch (s->op) {
     case PLAN_WAIT_EMPTY:

@@ -12,9 +12,12 @@
  * from where nobody needs that any more.
  *
  * WAITS. Each dot is a group of its own. Before the first touch of registers that a group writes or reads stands a wait
- * with the number of groups that were issued behind it. A group that nobody waited for during the turn behind its own is
- * waited for at that turn's end. A stage is released behind the wait that covers its last dot. What is in flight where a
- * turn begins must be what is in flight where it ends: a turn is walked before, to find that.
+ * with the number of groups that were issued behind it. A group that nobody waited for during the turn behind its own
+ * is waited for at that turn's end. A stage is released behind the wait that covers its last dot. What is in flight
+ * where a turn begins must be what is in flight where it ends: a turn is walked before, to find that.
+ *
+ * LANES. Four lanes hold a row. A carried sum that nothing in the loop reads is kept lane by lane, and added up behind
+ * it.
  *
  * LOOKING AHEAD. `ahead` moves a dot of the next turn before another dot of this one. The loop in the text then begins
  * there: before it stand the first turn's dot and the rest of its beginning, behind it the last turn's end. So nothing
@@ -41,25 +44,25 @@ struct derive_ring {
 };
 
 struct derive_dot {
-    int load[2];       /* operand's LOAD; -1: computed */
+    int load[2];        /* operand's LOAD; -1: computed */
     bool transposed[2]; /* A stored k m, B stored n k: as seen from the loaded tile */
-    int mma;           /* of plan.mma */
-    int place;         /* plan_some: its accumulator */
-    int operand;       /* plan_some: registers of a computed A; 0: none */
+    int mma;            /* of plan.mma */
+    int place;          /* plan_some: its accumulator */
+    int operand;        /* plan_some: registers of a computed A; 0: none */
 };
 
 /* A stage that the consumers hold. */
 struct derive_held {
     int ring;
-    int uses; /* dots that will still read it */
+    int uses;  /* dots that will still read it */
     int group; /* newest that reads it; -1: none yet */
-    bool old; /* taken in the turn before */
+    bool old;  /* taken in the turn before */
 };
 
 struct derive_flight {
     int dot;   /* -1: an empty group */
     int group; /* its number */
-    bool old; /* issued in the turn before */
+    bool old;  /* issued in the turn before */
 };
 
 struct derive {
@@ -71,32 +74,36 @@ struct derive {
     int rows;               /* of an item's tiles: the rows of every dot */
     int blocks;             /* of 64 rows, of one consumer */
     int consumers;
-    int turns;              /* plan_some(barrier) by which consumers pass the tensor cores on; 0: they do not */
+    int turns; /* plan_some(barrier) by which consumers pass the tensor cores on; 0: they do not */
 
     /* while it walks */
     struct plan_role *producer, *consumer;
-    bool dry;               /* no steps are written */
-    int ahead, before;      /* the dot that is moved into the turn before, and the one that it stands before; -1: none */
-    int ahead_shift;        /* from one turn's loop variable to the next's */
-    int shift;              /* of the turn that is walked beyond the loop's variable */
-    unsigned ahead_rings;   /* rings that it alone reads, as bits */
-    int *home;              /* by node of the work graph: plan_some(place) that it has whenever it has one */
+    bool dry;             /* no steps are written */
+    int ahead, before;    /* the dot that is moved into the turn before, and the one that it stands before; -1: none */
+    int ahead_shift;      /* from one turn's loop variable to the next's */
+    int shift;            /* of the turn that is walked beyond the loop's variable */
+    unsigned ahead_rings; /* rings that it alone reads, as bits */
+    int *home;            /* by node of the work graph: plan_some(place) that it has whenever it has one */
     int home_count;
-    int *owner;             /* by place: node whose value is there; -1: nobody's */
+    int *owner; /* by place: node whose value is there; -1: nobody's */
     int owner_count;
-    bool *shared;           /* by node: several operations take it */
+    bool *shared; /* by node: several operations take it */
     int shared_count;
-    struct { int op, root; } *use; /* what each operation takes, in order */
+    struct {
+        int op, root;
+    } * use; /* what each operation takes, in order */
     int use_count;
     struct derive_flight flight[DERIVE_MAX_FLIGHTS];
     int flights, groups; /* in flight; issued so far */
     struct derive_held held[DERIVE_MAX_HELD];
     int helds;
-    bool *inside;           /* by node: a condition that holds in the turns that derive_turns_inside counts */
-    bool unmasked;          /* such turns are walked */
-    bool *done;             /* by operation: made before its place in this turn */
-    int around;             /* the LOOP that is walked */
-    unsigned taken;         /* rings taken in this body, as bits */
+    bool *inside;   /* by node: a condition that holds in the turns that derive_turns_inside counts */
+    bool unmasked;  /* such turns are walked */
+    int cut;        /* plan_some(node): above 0 where the turn that is walked needs masks; 0: it has them always */
+    bool *partial;  /* by operation: a REDUCE whose lanes add up behind its loop, the PARAM that it is added to */
+    bool *done;     /* by operation: made before its place in this turn */
+    int around;     /* the LOOP that is walked */
+    unsigned taken; /* rings taken in this body, as bits */
 };
 
 /* Rings, dots and shared nodes of the program; nothing is decided yet about the machine. 0, 1, 3. derive_close in any
@@ -104,8 +111,8 @@ struct derive {
 int derive_open(struct derive *d, const struct program_lowering *l);
 void derive_close(struct derive *d);
 
-/* The steps, once places of dots, rings and matrix instructions are in the Plan, and the roles `producer` and `consumer`
- * are set. 0, 1, 3. */
+/* The steps, once places of dots, rings and matrix instructions are in the Plan, and the roles `producer` and
+ * `consumer` are set. 0, 1, 3. */
 int derive_steps(struct derive *d);
 
 /* ---- derive_turns.c */
@@ -114,7 +121,8 @@ int derive_steps(struct derive *d);
  * conditions; 0 where there is none. The loop's first value and step are in the Plan. 0 or 3. */
 int derive_turns_inside(struct derive *d, int loop, int *turns);
 
-/* ---- derive_pass.c: the parts of the walk that arithmetic is made of. Each returns 0, 1 or 3 if nothing else is said. */
+/* ---- derive_pass.c: the parts of the walk that arithmetic is made of. Each returns 0, 1 or 3 if nothing else is said.
+ */
 
 int derive_emit(struct derive *d, struct plan_role *role, struct plan_step step);
 int derive_refuse(struct derive *d, int op, const char *text); /* at the operation's place; 1 */

@@ -155,7 +155,7 @@ static int build(struct build *b, int node)
         result = expr_leaf(g, EXPR_TILE, EXPR_REAL, plan_number(place));
     } else if (n.op == EXPR_TILE) {
         b->status = derive_refuse(d, b->op,
-                           "it needs a tile whose registers were given to another by then; use the tile before");
+                                  "it needs a tile whose registers were given to another by then; use the tile before");
         return -1;
     } else if (d->unmasked && d->inside[node]) {
         const struct expr_node yes = {.op = EXPR_CONST_INT, .type = EXPR_PRED, .arg = {-1, -1, -1}, .integer = 1};
@@ -227,13 +227,13 @@ int derive_release(struct derive *d)
             d->helds--;
             i--;
             status = derive_emit(d, d->consumer,
-                          (struct plan_step){.op = PLAN_RELEASE,
-                                             .ring = d->ring[r].number,
-                                             .tensor = -1,
-                                             .count = --unreleased,
-                                             .arrivals = ARRIVALS,
-                                             .back = held.old,
-                                             .call = plan_text(d->work.l->plan, "%s_release", d->ring[r].name)});
+                                 (struct plan_step){.op = PLAN_RELEASE,
+                                                    .ring = d->ring[r].number,
+                                                    .tensor = -1,
+                                                    .count = --unreleased,
+                                                    .arrivals = ARRIVALS,
+                                                    .back = held.old,
+                                                    .call = plan_text(d->work.l->plan, "%s_release", d->ring[r].name)});
         }
     }
     return status;
@@ -244,11 +244,11 @@ int derive_wait(struct derive *d, int index)
 {
     int left = d->flights - 1 - index;
     int status = derive_emit(d, d->consumer,
-                      (struct plan_step){.op = PLAN_MMA_WAIT,
-                                         .ring = -1,
-                                         .tensor = -1,
-                                         .count = left,
-                                         .call = plan_text(d->work.l->plan, "mma_wait_%d", left)});
+                             (struct plan_step){.op = PLAN_MMA_WAIT,
+                                                .ring = -1,
+                                                .tensor = -1,
+                                                .count = left,
+                                                .call = plan_text(d->work.l->plan, "mma_wait_%d", left)});
     memmove(d->flight, d->flight + index + 1, sizeof *d->flight * (size_t)left);
     d->flights = left;
     return status ? status : derive_release(d);
@@ -280,7 +280,8 @@ static void places_read(const struct expr_graph *g, int node, bool *read, bool *
             places_read(g, n->arg[i], read, seen);
 }
 
-/* The touches of a pass: of what it reads, then of what it writes, which carries the expression. Before them the waits. */
+/* The touches of a pass: of what it reads, then of what it writes, which carries the expression. Before them the waits.
+ */
 int derive_pass(struct derive *d, struct plan_step step)
 {
     struct plan *p = d->work.l->plan;
@@ -296,7 +297,7 @@ int derive_pass(struct derive *d, struct plan_step step)
     for (int i = 0; i < p->place_count && !status; i++)
         if (read[i] && plan_some(i) != step.place && p->place[i].kind != PLAN_PLACE_ROWS)
             status = derive_emit(d, d->consumer,
-                          (struct plan_step){.op = PLAN_TOUCH, .ring = -1, .tensor = -1, .place = plan_some(i)});
+                                 (struct plan_step){.op = PLAN_TOUCH, .ring = -1, .tensor = -1, .place = plan_some(i)});
     step.ring = -1;
     if (step.op != PLAN_TOUCH)
         return status;
@@ -311,15 +312,35 @@ static bool is_there(const struct derive *d, int node, int place)
     return n->op == EXPR_TILE && n->integer == plan_number(place);
 }
 
+/* The turn that is walked may need no masks, and then the node is what lies in the place already. */
+static bool may_be_there(struct derive *d, int op, int node, int place, int *status)
+{
+    if (!d->cut || d->unmasked)
+        return false;
+    d->unmasked = true;
+    int plain = derive_built(d, op, node, 0, status);
+    d->unmasked = false;
+    return !*status && is_there(d, plain, place);
+}
+
 /* Computes `node` of the work graph into the place. */
 int derive_evaluate(struct derive *d, int op, int node, int place)
 {
     int status = 0, expression = derive_built(d, op, node, 0, &status);
     if (status)
         return status;
-    if (!is_there(d, expression, place))
-        status = derive_pass(d, (struct plan_step){
-                             .op = PLAN_TOUCH, .place = place, .node = expression, .call = "evaluate"});
+    bool cut = may_be_there(d, op, node, place, &status);
+    if (cut && !status)
+        status = derive_land(d, place);
+    if (cut && !status)
+        status =
+            derive_emit(d, d->consumer,
+                        (struct plan_step){.op = PLAN_WHEN, .ring = -1, .tensor = -1, .node = d->cut, .call = "mask"});
+    if (!status && !is_there(d, expression, place))
+        status = derive_pass(
+            d, (struct plan_step){.op = PLAN_TOUCH, .place = place, .node = expression, .call = "evaluate"});
+    if (cut && !status)
+        status = derive_emit(d, d->consumer, (struct plan_step){.op = PLAN_END, .ring = -1, .tensor = -1});
     return status ? status : derive_own(d, place, node);
 }
 
@@ -438,4 +459,3 @@ int derive_prepare(struct derive *d, int op, int root)
             status = keep(d, op, node);
     return status;
 }
-

@@ -24,18 +24,18 @@ static int take(struct derive *d, int number, int shift)
     if (d->helds == DERIVE_MAX_HELD)
         return derive_refuse(d, ring->load[0], "too many stages are held at once");
     status = derive_emit(d, d->producer,
-                  (struct plan_step){.op = PLAN_WAIT_EMPTY,
-                                     .ring = ring->number,
-                                     .tensor = -1,
-                                     .phase = 1,
-                                     .call = plan_text(p, "%s_wait_empty", ring->name)});
+                         (struct plan_step){.op = PLAN_WAIT_EMPTY,
+                                            .ring = ring->number,
+                                            .tensor = -1,
+                                            .phase = 1,
+                                            .call = plan_text(p, "%s_wait_empty", ring->name)});
     status = status ? status
                     : derive_emit(d, d->producer,
-                           (struct plan_step){.op = PLAN_EXPECT,
-                                              .ring = ring->number,
-                                              .tensor = -1,
-                                              .count = r->tx_bytes,
-                                              .call = plan_text(p, "%s_expect", ring->name)});
+                                  (struct plan_step){.op = PLAN_EXPECT,
+                                                     .ring = ring->number,
+                                                     .tensor = -1,
+                                                     .count = r->tx_bytes,
+                                                     .call = plan_text(p, "%s_expect", ring->name)});
     for (int i = 0; i < ring->load_count && !status; i++) {
         int op = ring->load[i], tensor = d->work.program->op[op].tensor;
         const struct plan_tensor *t = &p->tensor[tensor];
@@ -48,15 +48,14 @@ static int take(struct derive *d, int number, int shift)
             fill.at[k] = derive_built(d, op, d->work.op[op].at[k], shift, &status);
         status = status ? status : derive_emit(d, d->producer, fill);
     }
-    d->held[d->helds++] =
-        (struct derive_held){.ring = number, .uses = ring->inner < 0 ? ring->users : 1, .group = -1};
+    d->held[d->helds++] = (struct derive_held){.ring = number, .uses = ring->inner < 0 ? ring->users : 1, .group = -1};
     d->taken |= 1u << number;
     return status ? status
                   : derive_emit(d, d->consumer,
-                         (struct plan_step){.op = PLAN_WAIT_FULL,
-                                            .ring = ring->number,
-                                            .tensor = -1,
-                                            .call = plan_text(p, "%s_wait_full", ring->name)});
+                                (struct plan_step){.op = PLAN_WAIT_FULL,
+                                                   .ring = ring->number,
+                                                   .tensor = -1,
+                                                   .call = plan_text(p, "%s_wait_full", ring->name)});
 }
 
 static int ring_of(const struct derive *d, int load)
@@ -91,9 +90,10 @@ static int issue(struct derive *d, int op, enum plan_start start, int shift)
         if (r >= 0 && d->ring[r].inner < 0 && !(d->taken >> r & 1))
             status = take(d, r, shift);
     }
-    status = status ? status
-                    : derive_emit(d, d->consumer,
-                           (struct plan_step){.op = PLAN_MMA_FENCE, .ring = -1, .tensor = -1, .call = "mma_fence"});
+    status = status
+                 ? status
+                 : derive_emit(d, d->consumer,
+                               (struct plan_step){.op = PLAN_MMA_FENCE, .ring = -1, .tensor = -1, .call = "mma_fence"});
     unsigned counted = 0;
     for (int o = 0; o < 2 && !status; o++) {
         int r = dot->load[o] >= 0 ? ring_of(d, dot->load[o]) : -1, newest = -1;
@@ -107,27 +107,28 @@ static int issue(struct derive *d, int op, enum plan_start start, int shift)
             counted |= 1u << r;
         }
         status = derive_emit(d, d->consumer,
-                      (struct plan_step){.op = PLAN_READ,
-                                         .ring = d->ring[r].number,
-                                         .tensor = d->work.program->op[dot->load[o]].tensor,
-                                         .count = 1});
+                             (struct plan_step){.op = PLAN_READ,
+                                                .ring = d->ring[r].number,
+                                                .tensor = d->work.program->op[dot->load[o]].tensor,
+                                                .count = 1});
     }
     if (d->flights == DERIVE_MAX_FLIGHTS)
         return derive_refuse(d, op, "too many dots are in flight at once");
     d->flight[d->flights++] = (struct derive_flight){.dot = op, .group = d->groups++};
     status = status ? status
                     : derive_emit(d, d->consumer,
-                           (struct plan_step){.op = PLAN_MMA,
-                                              .ring = -1,
-                                              .tensor = -1,
-                                              .count = dot->mma,
-                                              .place = dot->place,
-                                              .place2 = dot->operand,
-                                              .least = (int)start,
-                                              .call = p->mma[dot->mma].name});
-    status = status ? status
-                    : derive_emit(d, d->consumer,
-                           (struct plan_step){.op = PLAN_MMA_COMMIT, .ring = -1, .tensor = -1, .call = "mma_commit"});
+                                  (struct plan_step){.op = PLAN_MMA,
+                                                     .ring = -1,
+                                                     .tensor = -1,
+                                                     .count = dot->mma,
+                                                     .place = dot->place,
+                                                     .place2 = dot->operand,
+                                                     .least = (int)start,
+                                                     .call = p->mma[dot->mma].name});
+    status =
+        status ? status
+               : derive_emit(d, d->consumer,
+                             (struct plan_step){.op = PLAN_MMA_COMMIT, .ring = -1, .tensor = -1, .call = "mma_commit"});
     return status ? status : derive_own(d, dot->place, d->work.op[op].leaf);
 }
 
@@ -141,7 +142,7 @@ static int pack(struct derive *d, int op)
     int expression = derive_built(d, op, root, 0, &status);
     return status ? status
                   : derive_pass(d, (struct plan_step){
-                                .op = PLAN_TOUCH, .place = dot->operand, .node = expression, .call = "pack"});
+                                       .op = PLAN_TOUCH, .place = dot->operand, .node = expression, .call = "pack"});
 }
 
 /* The carried value that the operation's result becomes; -1: none. */
@@ -184,11 +185,11 @@ static int reduce(struct derive *d, int op)
     int expression = derive_built(d, op, k->arg[0], 0, &status);
     status = status ? status
                     : derive_pass(d, (struct plan_step){.op = PLAN_TOUCH,
-                                                 .place = place,
-                                                 .node = expression,
-                                                 .reduction = reductions[d->work.program->op[op].reduction],
-                                                 .cols = d->work.program->op[op].arg[0].columns,
-                                                 .call = "reduce"});
+                                                        .place = place,
+                                                        .node = expression,
+                                                        .reduction = reductions[d->work.program->op[op].reduction],
+                                                        .cols = d->work.program->op[op].arg[0].columns,
+                                                        .call = d->partial[op] ? "fold" : "reduce"});
     return status ? status : derive_own(d, place, k->leaf);
 }
 
@@ -297,7 +298,8 @@ static int carry_on(struct derive *d, int end)
         int place = derive_home_of(d, leaf);
         for (int j = 0; j < i; j++)
             if (k->value[i] == leaves[j])
-                return derive_refuse(d, end, "carried values that change places are not lowered; carry them on as they are");
+                return derive_refuse(d, end,
+                                     "carried values that change places are not lowered; carry them on as they are");
         leaves[i] = leaf;
         if (derive_place_of(d, k->value[i]) != place)
             status = derive_evaluate(d, end, k->value[i], place);
@@ -439,12 +441,12 @@ static int zeros_before_items(struct derive *d)
     for (int o = 0; o < p->op_count && !status; o++)
         if (p->op[o].kind == PROGRAM_PARAM && stays_zero(d, p->op[o].loop, p->op[o].which))
             status = derive_emit(d, d->consumer,
-                          (struct plan_step){.op = PLAN_TOUCH,
-                                             .ring = -1,
-                                             .tensor = -1,
-                                             .place = derive_home_of(d, d->work.op[o].leaf),
-                                             .node = plan_some(expr_real(g, 0.0)),
-                                             .call = "evaluate"});
+                                 (struct plan_step){.op = PLAN_TOUCH,
+                                                    .ring = -1,
+                                                    .tensor = -1,
+                                                    .place = derive_home_of(d, d->work.op[o].leaf),
+                                                    .node = plan_some(expr_real(g, 0.0)),
+                                                    .call = "evaluate"});
     return status;
 }
 
@@ -506,12 +508,10 @@ static int repeat(struct derive *d, int loop)
 /* Turns of the loop up to number `turns`, from where the one before it stopped. */
 static int turns_until(struct derive *d, int loop, const char *name, int turns)
 {
-    int status = both(d, (struct plan_step){.op = PLAN_LOOP,
-                                            .ring = -1,
-                                            .tensor = -1,
-                                            .node = turns,
-                                            .loop = plan_some(d->loop[loop]),
-                                            .call = name});
+    int status = both(
+        d,
+        (struct plan_step){
+            .op = PLAN_LOOP, .ring = -1, .tensor = -1, .node = turns, .loop = plan_some(d->loop[loop]), .call = name});
     status = status ? status : repeat(d, loop);
     return status ? status : both(d, (struct plan_step){.op = PLAN_END, .ring = -1, .tensor = -1});
 }
@@ -567,8 +567,8 @@ static int one_less(struct expr_graph *g, int turns)
     return plan_some(expr_binary(g, EXPR_SUB, plan_number(turns), expr_int(g, 1)));
 }
 
-/* The turns of a loop, as many loops as their bodies differ, and what is peeled off. `count`, `inside`: turns in all, and
- * those that need no masks. */
+/* The turns of a loop, as many loops as their bodies differ, and what is peeled off. `count`, `inside`: turns in all,
+ * and those that need no masks. */
 static int turns(struct derive *d, int number, const char *name, int count, int inside)
 {
     struct expr_graph *g = &d->work.l->plan->fused;
@@ -576,7 +576,11 @@ static int turns(struct derive *d, int number, const char *name, int count, int 
     d->around = number;
     if (d->ahead >= 0) {
         status = issue(d, d->ahead, PLAN_FROM_ZERO, 0);
+        if (inside)
+            d->cut = plan_some(expr_binary(g, EXPR_SUB, expr_int(g, 1),
+                                           expr_binary(g, EXPR_MIN, plan_number(inside), expr_int(g, 1))));
         status = status ? status : begin_turn(d, number, 0);
+        d->cut = 0;
         count = one_less(g, count);
         inside = inside ? one_less(g, inside) : 0;
     }
@@ -603,6 +607,24 @@ static int turns(struct derive *d, int number, const char *name, int count, int 
     if (!status && (d->flights != flights || d->helds != helds))
         status = derive_refuse(d, number, "what is in flight at the end of a turn differs from turn to turn");
     return status || d->ahead < 0 ? status : rest_of_turn(d, number, true);
+}
+
+/* Sums that were kept by lane. */
+static int add_lanes(struct derive *d, int loop)
+{
+    int status = 0;
+    for (int i = loop + 1; i < d->work.program->op[loop].end && !status; i++) {
+        if (d->work.program->op[i].kind != PROGRAM_PARAM || d->work.program->op[i].loop != loop || !d->partial[i])
+            continue;
+        int node = derive_built(d, i, d->work.op[i].leaf, 0, &status);
+        status = status ? status
+                        : derive_pass(d, (struct plan_step){.op = PLAN_TOUCH,
+                                                            .place = derive_home_of(d, d->work.op[i].leaf),
+                                                            .node = node,
+                                                            .reduction = PLAN_SUM,
+                                                            .call = "lanes"});
+    }
+    return status;
 }
 
 static int loop(struct derive *d, int number)
@@ -637,7 +659,8 @@ static int loop(struct derive *d, int number)
     for (int i = 0; i < d->helds; i++)
         if (d->ring[d->held[i].ring].inner == number)
             d->held[i].uses = 0;
-    return status ? status : derive_release(d);
+    status = status ? status : derive_release(d);
+    return status ? status : add_lanes(d, number);
 }
 
 static int body(struct derive *d, int first, int end)
@@ -670,22 +693,37 @@ static int body(struct derive *d, int first, int end)
     return status;
 }
 
+/* Other blocks' consumers arrive at this one's barriers: nobody leaves before them. */
+static bool is_multicast(const struct derive *d, const struct derive_ring *ring)
+{
+    for (int i = 0; i < ring->load_count; i++)
+        if (d->work.l->plan->tensor[d->work.program->op[ring->load[i]].tensor].multicast > 1)
+            return true;
+    return false;
+}
+
 int derive_steps(struct derive *d)
 {
     struct plan *p = d->work.l->plan;
     d->around = d->ahead = d->before = -1;
     int status = zeros_before_items(d);
     status = status ? status : pass_turn(d, PLAN_BARRIER_ARRIVE, plan_some(d->consumers - 1)); /* the first may begin */
-    status = status ? status
-                    : both(d, (struct plan_step){.op = PLAN_LOOP, .ring = -1, .tensor = -1, .call = "tiles"});
+    status = status ? status : both(d, (struct plan_step){.op = PLAN_LOOP, .ring = -1, .tensor = -1, .call = "tiles"});
     status = status ? status : body(d, 0, d->work.program->op_count);
     if (!status && d->flights)
         status = derive_wait(d, d->flights - 1);
     status = status ? status : both(d, (struct plan_step){.op = PLAN_END, .ring = -1, .tensor = -1});
     status = status ? status : pass_turn(d, PLAN_BARRIER, plan_some(0));
+    for (int r = 0; r < d->ring_count && !status; r++)
+        if (is_multicast(d, &d->ring[r]))
+            status = derive_emit(d, d->producer,
+                                 (struct plan_step){.op = PLAN_DRAIN,
+                                                    .ring = d->ring[r].number,
+                                                    .tensor = -1,
+                                                    .call = plan_text(p, "%s_drain", d->ring[r].name)});
     int ring = p->ring_count - 1;
     if (!status && ring >= 0 && p->ring[ring].filler == PLAN_FILL_THREADS)
         status = derive_emit(d, d->consumer,
-                      (struct plan_step){.op = PLAN_STORE_WAIT, .ring = ring, .tensor = -1, .call = "d_wait_0"});
+                             (struct plan_step){.op = PLAN_STORE_WAIT, .ring = ring, .tensor = -1, .call = "d_wait_0"});
     return status;
 }

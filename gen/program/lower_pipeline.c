@@ -7,16 +7,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "family/family.h"
-#include "program/derive.h"
+#include "program/pipeline.h"
 
 enum {
     WARPGROUP = 128,
-    MMA_M = 64,
-    MMA_K_BYTES = 32,
     MOST_STAGES = 8,
     MOST_CONSUMERS = 3,
-    MOST_BOX = 256, /* elements of a tensor map's box along one dim */
     MOST_COLUMNS = 256,
     PRODUCER_REGISTERS = 40,
     STAGE_BARRIERS = 16,  /* bytes of a stage's two mbarriers */
@@ -24,16 +20,7 @@ enum {
     BUFFERS = 2,          /* of results, a consumer; 1 where tiles leave no more room */
 };
 
-struct pipeline {
-    struct derive d;
-    const struct program_lowering *l;
-    const struct program *program;
-    struct plan *plan;
-    int stored; /* bytes of the largest chunk that is stored through shared memory; 0: none is */
-    int buffers; /* such chunks that a consumer has under way */
-};
-
-static const struct spec_value *field(const struct pipeline *x, const char *path)
+const struct spec_value *pipeline_field(const struct pipeline *x, const char *path)
 {
     static const struct spec_value none = {0};
     for (int i = 0; i < SPEC_FIELD_COUNT; i++)
@@ -45,7 +32,7 @@ static const struct spec_value *field(const struct pipeline *x, const char *path
 /* The field's integer where the spec sets it, else `fallback`, recorded with the reason. */
 static int choose(struct pipeline *x, const char *path, int fallback, const char *reason)
 {
-    const struct spec_value *v = field(x, path);
+    const struct spec_value *v = pipeline_field(x, path);
     char value[40];
     int chosen = v->set ? (int)v->integer : fallback;
     snprintf(value, sizeof value, "%d", chosen);
@@ -57,23 +44,24 @@ static int choose(struct pipeline *x, const char *path, int fallback, const char
 
 static int choose_consumers(struct pipeline *x)
 {
-    int rows = x->d.rows, fallback = rows / MMA_M;
-    while (fallback > 1 && (fallback > MOST_CONSUMERS || (rows / MMA_M) % fallback))
+    int rows = x->d.rows, fallback = rows / PIPELINE_ROWS;
+    while (fallback > 1 && (fallback > MOST_CONSUMERS || (rows / PIPELINE_ROWS) % fallback))
         fallback--;
-    if (fallback == 3 && rows / MMA_M > 3)
+    if (fallback == 3 && rows / PIPELINE_ROWS > 3)
         fallback = 2;
     int consumers = choose(x, "pipeline.consumers", fallback < 1 ? 1 : fallback, "each multiplies its 64 rows or more");
-    if (rows % (MMA_M * consumers) == 0) {
+    if (rows % (PIPELINE_ROWS * consumers) == 0) {
         x->d.consumers = consumers;
-        x->d.blocks = rows / MMA_M / consumers;
+        x->d.blocks = rows / PIPELINE_ROWS / consumers;
         return 0;
     }
     for (int i = 0; i < x->program->op_count; i++)
         if (x->program->op[i].kind == PROGRAM_DOT)
-            return program_refuse(x->l, x->program->op[i].loc, "WGMMA-SHAPE",
-                                  "the dot has %d rows, and %d consumer%s a multiple of %d on %s; write tiles of %d rows",
-                                  rows, consumers, consumers == 1 ? " takes" : "s share", MMA_M * consumers,
-                                  x->l->arch->name, (rows / (MMA_M * consumers) + 1) * MMA_M * consumers);
+            return program_refuse(
+                x->l, x->program->op[i].loc, "WGMMA-SHAPE",
+                "the dot has %d rows, and %d consumer%s a multiple of %d on %s; write tiles of %d rows", rows,
+                consumers, consumers == 1 ? " takes" : "s share", PIPELINE_ROWS * consumers, x->l->arch->name,
+                (rows / (PIPELINE_ROWS * consumers) + 1) * PIPELINE_ROWS * consumers);
     return 1;
 }
 
@@ -94,7 +82,7 @@ static int accumulator(struct pipeline *x, int op, const char *name)
     int place = plan_add_place(x->plan, (struct plan_place){.name = plan_text(x->plan, "%s_sum", name),
                                                             .kind = PLAN_PLACE_ACCUMULATOR,
                                                             .dtype = TW_FP32,
-                                                            .rows = MMA_M * x->d.blocks,
+                                                            .rows = PIPELINE_ROWS * x->d.blocks,
                                                             .cols = o->tile.columns,
                                                             .registers = x->d.blocks * o->tile.columns / 2,
                                                             .shared = -1});
@@ -128,18 +116,19 @@ static int dot(struct pipeline *x, int op)
         return program_refuse(x->l, o->loc, "WGMMA-SHAPE",
                               "wgmma computes a multiple of 8 columns up to 256, not %d; write a tile of %d", columns,
                               columns > MOST_COLUMNS ? MOST_COLUMNS : columns / 8 * 8 + 8);
-    if (depth * bytes % MMA_K_BYTES)
+    if (depth * bytes % PIPELINE_K_BYTES)
         return program_refuse(x->l, o->loc, "WGMMA-SHAPE",
-                              "wgmma sums over %d %s at a time, and %d is no multiple; write %d", MMA_K_BYTES / bytes,
-                              tw_dtype_name(dtype), depth, (depth * bytes / MMA_K_BYTES + 1) * MMA_K_BYTES / bytes);
+                              "wgmma sums over %d %s at a time, and %d is no multiple; write %d",
+                              PIPELINE_K_BYTES / bytes, tw_dtype_name(dtype), depth,
+                              (depth * bytes / PIPELINE_K_BYTES + 1) * PIPELINE_K_BYTES / bytes);
     const char *name = dot_name(x, op);
     struct plan_mma *mma = name ? family_add_mma(x->plan, name, "wgmma") : NULL;
     if (!mma)
         return 3;
     k->mma = x->plan->mma_count - 1;
-    mma->m = MMA_M;
+    mma->m = PIPELINE_ROWS;
     mma->n = columns;
-    mma->k = MMA_K_BYTES / bytes;
+    mma->k = PIPELINE_K_BYTES / bytes;
     mma->input = dtype;
     mma->accumulator = TW_FP32;
     mma->blocks_m = x->d.blocks;
@@ -152,7 +141,7 @@ static int dot(struct pipeline *x, int op)
     k->operand = plan_add_place(x->plan, (struct plan_place){.name = plan_text(x->plan, "%s_operand", name),
                                                              .kind = PLAN_PLACE_OPERAND,
                                                              .dtype = dtype,
-                                                             .rows = MMA_M * x->d.blocks,
+                                                             .rows = PIPELINE_ROWS * x->d.blocks,
                                                              .cols = depth,
                                                              .registers = x->d.blocks * depth / 4,
                                                              .shared = -1});
@@ -168,15 +157,15 @@ static int carried_rows(struct pipeline *x)
         if (o->kind != PROGRAM_PARAM || (leaf < x->d.home_count && x->d.home[leaf] > 0))
             continue;
         if (o->tile.columns != 1)
-            return program_refuse(x->l, x->program->op[o->loop].loc, "PROGRAM-LOWER",
-                                  "carried value %d is a tile that no dot gives; carry sums of dots, and values of rows",
-                                  o->which + 1);
+            return program_refuse(
+                x->l, x->program->op[o->loop].loc, "PROGRAM-LOWER",
+                "carried value %d is a tile that no dot gives; carry sums of dots, and values of rows", o->which + 1);
         int place = plan_add_place(
             x->plan, (struct plan_place){.name = o->name ? plan_text(x->plan, "%s_row", o->name)
                                                          : plan_text(x->plan, "carried%d", x->plan->place_count),
                                          .kind = PLAN_PLACE_ROWS,
                                          .dtype = TW_FP32,
-                                         .rows = MMA_M * x->d.blocks,
+                                         .rows = PIPELINE_ROWS * x->d.blocks,
                                          .cols = 1,
                                          .registers = 2 * x->d.blocks,
                                          .shared = -1});
@@ -190,158 +179,6 @@ static int carried_rows(struct pipeline *x)
     return 0;
 }
 
-/* ---- tensors ----------------------------------------------------------------------------------------------------- */
-
-/* The tile of rows and columns in shared memory: whole columns of boxes as wide as the swizzle. `width` 0: of the
- * tile's own width. */
-static int layout(struct pipeline *x, const struct program_op *o, int rows, int columns, bool one_box)
-{
-    struct plan_tensor *t = &x->plan->tensor[o->tensor];
-    const struct spec_tensor *declared = &x->l->kernel->tensor[o->tensor];
-    int size = (int)tw_dtype_bytes(t->dtype), row_bytes = columns * size, span = 16;
-    enum tw_swizzle swizzle = TW_SWIZZLE_NONE;
-    if (declared->swizzle_set) {
-        swizzle = declared->swizzle;
-        span = tw_swizzles[swizzle].span ? (int)tw_swizzles[swizzle].span : 16;
-    } else {
-        for (int s = 0; s < TW_SWIZZLE_COUNT; s++)
-            if (tw_swizzles[s].span && row_bytes % (int)tw_swizzles[s].span == 0 && (int)tw_swizzles[s].span > span) {
-                swizzle = (enum tw_swizzle)s;
-                span = (int)tw_swizzles[s].span;
-            }
-        char name[80];
-        snprintf(name, sizeof name, "%s.swizzle", t->name);
-        family_reason(x->plan, name, tw_swizzles[swizzle].name, "the widest whose span divides the tile's %d-byte rows",
-                      row_bytes);
-    }
-    if (row_bytes % span)
-        return program_refuse(x->l, o->loc, "TMA-SPAN",
-                              "%d %s of %s are %d bytes, no multiple of the %d that a box is made of; write %d", columns,
-                              tw_dtype_name(t->dtype), t->name, row_bytes, span,
-                              (row_bytes + span - 1) / span * span / size);
-    t->access = PLAN_ACCESS_TMA;
-    t->align = 16;
-    t->swizzle = swizzle;
-    for (int d = 0; d < t->rank; d++) {
-        t->tile[d] = t->box[d] = o->at[d].length > 0 ? o->at[d].length : 1;
-        if (d + 1 < t->rank && t->box[d] > 1 && o->kind == PROGRAM_STORE)
-            t->tile[d] = t->box[d] = rows;
-        if (t->box[d] > MOST_BOX && d + 1 < t->rank)
-            return program_refuse(x->l, o->loc, "TMA-BOX", "%d rows of %s in one box, which takes up to %d on %s",
-                                  t->box[d], t->name, MOST_BOX, x->l->arch->name);
-    }
-    int last = t->rank - 1;
-    t->box[last] = span / size;
-    t->tile[last] = one_box ? t->box[last] : columns;
-    t->boxes = one_box ? 1 : row_bytes / span;
-    t->box_bytes = rows * span;
-    t->tile_bytes = t->boxes * t->box_bytes;
-    return 0;
-}
-
-/* The tile's columns run along the innermost dim, and its rows are all rows of the spans. */
-static int check_spans(struct pipeline *x, const struct program_op *o, int rows, int columns, bool one_span)
-{
-    const struct plan_tensor *t = &x->plan->tensor[o->tensor];
-    int product = 1, spans = 0;
-    for (int d = 0; d + 1 < t->rank; d++) {
-        product *= o->at[d].length > 0 ? o->at[d].length : 1;
-        spans += o->at[d].length > 1;
-        if (o->at[d].limit >= 0)
-            return program_refuse(x->l, o->loc, "PROGRAM-LOWER",
-                                  "a limit below the extent of a dim is not lowered for tiles of dots; mask instead");
-    }
-    if (o->at[t->rank - 1].length == columns && product == rows && (!one_span || spans <= 1))
-        return 0;
-    return program_refuse(x->l, o->loc, "PROGRAM-LOWER",
-                          "columns of %s's tile do not run along its innermost dim, which bulk copies ask for; write a "
-                          "span there",
-                          t->name);
-}
-
-/* An operand's tile in one stage, and how wgmma reads it. */
-static int operand(struct pipeline *x, int op, int which)
-{
-    const struct derive_dot *k = &x->d.dot[op];
-    const struct program_op *o = &x->program->op[k->load[which]];
-    struct plan_mma *mma = &x->plan->mma[k->mma];
-    struct plan_tensor *t = &x->plan->tensor[o->tensor];
-    int rows = o->tile.rows, columns = o->tile.columns;
-    bool known = t->access == PLAN_ACCESS_TMA;
-    const struct plan_tensor before = *t;
-    if (t->out)
-        return program_refuse(x->l, o->loc, "PROGRAM-LOWER", "%s is written by this kernel too; read another tensor",
-                              t->name);
-    int status = check_spans(x, o, rows, columns, false);
-    status = status ? status : layout(x, o, rows, columns, false);
-    if (status)
-        return status;
-    if (known && memcmp(before.box, t->box, sizeof before.box) != 0)
-        return program_refuse(x->l, o->loc, "PROGRAM-LOWER", "%s is loaded in tiles of two shapes; write one", t->name);
-    /* A: rows m, columns k as it lies. B: rows k, columns n, so that as it lies its columns are n. */
-    bool mn_major = which == 0 ? k->transposed[0] : !k->transposed[1];
-    int span = t->box_bytes / rows;
-    bool plain = t->swizzle == TW_SWIZZLE_NONE;
-    mma->operand[which].tensor = o->tensor;
-    mma->operand[which].mn_major = mn_major;
-    if (mn_major) {
-        /* Groups of 8 k rows lie 8 spans apart; the next span along m or n is the next box. */
-        mma->operand[which].leading_bytes = plain ? 8 * span : t->box_bytes;
-        mma->operand[which].stride_bytes = plain ? t->box_bytes : 8 * span;
-        mma->operand[which].k_bytes = mma->k * span;
-        mma->operand[which].block_bytes = MMA_M * (int)tw_dtype_bytes(t->dtype) / span * t->box_bytes;
-    } else {
-        /* Groups of 8 rows lie 8 spans apart. Without a swizzle the second 16 bytes along k are the next box. */
-        mma->operand[which].leading_bytes = plain ? t->box_bytes : 16;
-        mma->operand[which].stride_bytes = 8 * span;
-        mma->operand[which].k_bytes = MMA_K_BYTES;
-        mma->operand[which].block_bytes = MMA_M * span;
-    }
-    if (mn_major && MMA_M * (int)tw_dtype_bytes(t->dtype) % span)
-        return program_refuse(x->l, o->loc, "WGMMA-SHAPE", "64 rows of wgmma are narrower than the %d-byte span", span);
-    return 0;
-}
-
-/* What one step of a store takes: 64 rows and as many columns as a box holds. */
-static int output(struct pipeline *x, int op)
-{
-    const struct program_op *o = &x->program->op[op];
-    struct plan_tensor *t = &x->plan->tensor[o->tensor];
-    t->out = true;
-    if (o->arg[0].columns == 1 || x->l->variant == 1)
-        return 0;
-    if (t->dtype != TW_BF16 && t->dtype != TW_FP16 && t->dtype != TW_FP32)
-        return program_refuse(x->l, o->loc, "DTYPE", "%s results are not written; write bf16, fp16 or fp32",
-                              tw_dtype_name(t->dtype));
-    int status = check_spans(x, o, o->arg[0].rows, o->arg[0].columns, true);
-    status = status ? status : layout(x, o, MMA_M, o->arg[0].columns, true);
-    t->whole_rows = true;
-    if (!status && t->tile_bytes > x->stored)
-        x->stored = t->tile_bytes;
-    return status;
-}
-
-static int tensors(struct pipeline *x)
-{
-    int status = 0;
-    for (int i = 0; i < x->program->op_count; i++) {
-        for (int o = 0; o < 2 && x->program->op[i].kind == PROGRAM_DOT; o++)
-            if (x->d.dot[i].load[o] >= 0)
-                status |= operand(x, i, o);
-        if (x->program->op[i].kind == PROGRAM_STORE)
-            status |= output(x, i);
-    }
-    if (status)
-        return status;
-    const struct spec_value *promotion = field(x, "l2_promotion");
-    int l2 = promotion->set ? (int)promotion->integer : 2;
-    for (int i = 0; i < x->plan->tensor_count; i++)
-        if (x->plan->tensor[i].access == PLAN_ACCESS_TMA &&
-            !family_add_map(x->plan, i, x->plan->tensor[i].out ? 0 : l2))
-            return 3;
-    return 0;
-}
-
 /* ---- shared memory and roles ------------------------------------------------------------------------------------- */
 
 static int stage_bytes(const struct pipeline *x, const struct derive_ring *ring)
@@ -352,18 +189,26 @@ static int stage_bytes(const struct pipeline *x, const struct derive_ring *ring)
     return bytes;
 }
 
-/* Rings that are refilled once an item have one stage, the others share what is left. */
-static int choose_stages(struct pipeline *x, int *stages)
+/* What goes through shared memory to stores of elements: 16 rows a warp, one column of padding. */
+static int rows_bytes(const struct pipeline *x)
 {
-    int each = 0, limit = x->l->arch->shared_limit;
-    int chunk = (x->stored + 1023) / 1024 * 1024 * x->d.consumers, fixed = chunk * BUFFERS;
+    return x->columns ? 4 * x->d.consumers * 16 * (x->columns + 1) * (int)sizeof(float) : 0;
+}
+
+/* Stages of the rings that are filled in every turn, and of those that are refilled once an item: these have a second
+ * one where it takes none from the others, so that the next item's tiles come while this one's are read. */
+static int choose_stages(struct pipeline *x, int *stages, int *item_stages)
+{
+    int each = 0, once = 0, limit = x->l->arch->shared_limit;
+    int chunk = (x->stored + 1023) / 1024 * 1024 * x->d.consumers, fixed = chunk * BUFFERS + rows_bytes(x);
     for (int r = 0; r < x->d.ring_count; r++) {
         int bytes = stage_bytes(x, &x->d.ring[r]) + STAGE_BARRIERS;
         if (x->d.ring[r].parent < 0)
-            fixed += bytes;
+            once += bytes;
         else
             each += bytes;
     }
+    fixed += once;
     x->buffers = BUFFERS;
     if (each && (limit - fixed) / each < 2 && x->stored) {
         x->buffers = 1;
@@ -371,6 +216,7 @@ static int choose_stages(struct pipeline *x, int *stages)
     }
     int fit = each ? (limit - fixed) / each : 1;
     *stages = choose(x, "pipeline.stages", fit > MOST_STAGES ? MOST_STAGES : fit, "as many as shared memory holds");
+    *item_stages = limit - fixed - *stages * each >= once ? 2 : 1;
     if (*stages >= 1 && *stages <= fit && (fit >= 2 || !each))
         return 0;
     return program_refuse(x->l, x->program->loc, "SMEM",
@@ -389,7 +235,7 @@ static int add_ring(struct pipeline *x, struct derive_ring *ring, int stages)
     ring->number = x->plan->ring_count - 1;
     r->full_arrivals = 1;
     r->tx_bytes = stage_bytes(x, ring);
-    r->empty_arrivals = 4 * x->d.consumers;
+    r->empty_arrivals = 4 * x->d.consumers * pipeline_readers(x, ring);
     r->tensor_count = ring->load_count;
     for (int i = 0; i < ring->load_count; i++) {
         int tensor = x->program->op[ring->load[i]].tensor;
@@ -435,17 +281,21 @@ static int results(struct pipeline *x)
 static int memory_and_roles(struct pipeline *x)
 {
     struct plan *p = x->plan;
-    int stages, status = choose_stages(x, &stages);
+    int stages, item_stages, status = choose_stages(x, &stages, &item_stages);
     for (int r = 0; r < x->d.ring_count && !status; r++)
-        status = add_ring(x, &x->d.ring[r], x->d.ring[r].parent < 0 ? 1 : stages);
+        status = add_ring(x, &x->d.ring[r], x->d.ring[r].parent < 0 ? item_stages : stages);
     if (!status && x->stored)
         status = results(x);
+    if (!status && x->columns &&
+        (!family_add_shared(p, "rows", rows_bytes(x), 16, 4 * x->d.consumers) ||
+         family_add_value(p, "store_columns", x->columns)))
+        status = 3;
     for (int r = 0; r < x->d.ring_count && !status; r++)
         status = add_barriers(x, &x->d.ring[r]);
     if (status)
         return status;
     int consumers = x->d.consumers;
-    const struct spec_value *turns = field(x, "pipeline.turns");
+    const struct spec_value *turns = pipeline_field(x, "pipeline.turns");
     if (turns->set && turns->integer && consumers > 1) {
         if (x->l->kernel->ahead_count == 0)
             return program_refuse(x->l, turns->loc, "PROGRAM-TURNS",
@@ -496,6 +346,56 @@ static int loops(struct pipeline *x)
     return 0;
 }
 
+/* The node of the program said in plan.fused, with `end` in place of where the item begins along `axis`. -1: out of
+ * memory, or it holds what is no such number. */
+static int at_end(struct pipeline *x, int node, int axis, int end)
+{
+    struct expr_graph *g = &x->plan->fused;
+    if (node < 0)
+        return -1;
+    struct expr_node n = x->program->graph->node[node];
+    if (n.op == EXPR_AT && n.integer == axis)
+        return end;
+    if (n.op == EXPR_TENSOR || n.op == EXPR_TILE || n.op == EXPR_LOOP || n.op == EXPR_INDEX)
+        return -1;
+    for (int i = 0; i < 3; i++)
+        if (n.arg[i] >= 0 && (n.arg[i] = at_end(x, n.arg[i], axis, end)) < 0)
+            return -1;
+    return expr_add(g, &n);
+}
+
+enum { CACHED = 32 << 20 /* bytes of the L2 that items side by side may share */ };
+
+/* Items whose loop is longer the further they stand along an axis: the longest first, and side by side as many of the
+ * others as read what the L2 holds together. Its length in turns at the far end is said in plan.fused. 0, 1: there is
+ * no such axis, 3. */
+static int longest_first(struct pipeline *x)
+{
+    const struct expr_graph *g = x->program->graph;
+    for (int i = 0; i < x->program->op_count; i++) {
+        const struct program_op *o = &x->program->op[i];
+        if (o->kind != PROGRAM_LOOP || o->depth > 0)
+            continue;
+        for (int k = 0; k < x->plan->item_count; k++) {
+            const struct plan_item *item = &x->plan->item[k];
+            if (!pipeline_reads_axis(g, o->to, item->axis))
+                continue;
+            int to = at_end(x, o->to, item->axis, item->extent), bytes = 0;
+            for (int r = 0; r < x->d.ring_count; r++)
+                bytes += x->d.ring[r].parent == i ? stage_bytes(x, &x->d.ring[r]) : 0;
+            int step = x->plan->loop[x->d.loop[i]].step;
+            if (to < 0 || bytes == 0)
+                return 1;
+            return family_add_word(x->plan, "schedule.longest", x->plan->axis[item->axis]) ||
+                           family_add_value(x->plan, "schedule.length", to) ||
+                           family_add_value(x->plan, "schedule.cached", (int64_t)CACHED / bytes * step)
+                       ? 3
+                       : 0;
+        }
+    }
+    return 1;
+}
+
 /* Items in order, one a multiprocessor at a time: of two axes that both have tiles, bands of rows of items, so that
  * neighbours share both operands in the L2; else the last axis fastest. */
 static int items(struct pipeline *x)
@@ -514,21 +414,35 @@ static int items(struct pipeline *x)
         *item = (struct plan_item){.axis = i, .tile = a->tile > 0 ? a->tile : 1};
         item->extent = expr_import(&p->fused, x->program->graph, a->extent);
         int extent = expr_import(g, x->program->graph, a->extent);
-        total = expr_binary(g, EXPR_MUL, total, expr_ceil_div(g, extent, expr_int(g, item->tile)));
+        total = expr_binary(g, EXPR_MUL, total, expr_ceil_div(g, extent, expr_int(g, item->tile * x->cluster[i])));
+        if (family_add_value(p, plan_text(p, "cluster.%s", a->name), x->cluster[i]))
+            return 3;
         two += a->tile > 0 ? 1 : 3;
         if (item->extent < 0 || total < 0)
             return 3;
     }
-    const struct spec_value *order = field(x, "schedule.order");
-    const char *way = order->set ? order->text : two == 2 ? "grouped" : "row";
+    const struct spec_value *order = pipeline_field(x, "schedule.order");
+    const char *way = order->set ? order->text
+                      : two == 2 ? "grouped"
+                                 : "row",
+               *why = "neighbours share tiles in the L2";
+    int longest = order->set ? 1 : longest_first(x);
+    if (longest == 3)
+        return 3;
+    if (longest == 0) {
+        way = "longest";
+        why = "items differ in length, and those that begin last are the shortest";
+    }
     int group = choose(x, "schedule.group", 8, "bands of 8 items keep their tiles in the L2");
-    if (family_reason(p, "schedule.order", way, order->set ? "the spec says so" : "neighbours share tiles in the L2") ||
+    if (family_reason(p, "schedule.order", way, "%s", order->set ? "the spec says so" : why) ||
         family_add_word(p, "schedule.order", way) || family_add_value(p, "schedule.group", group))
         return 3;
-    const struct spec_value *persistent = field(x, "schedule.persistent");
+    const struct spec_value *persistent = pipeline_field(x, "schedule.persistent");
     if (!persistent->set || persistent->integer)
-        total = expr_binary(g, EXPR_MIN, total, expr_symbol(g, p->symbol_count - 1));
-    p->launch.grid[0] = total;
+        total = expr_binary(g, EXPR_MIN, total,
+                            expr_binary(g, EXPR_FLOORDIV, expr_symbol(g, p->symbol_count - 1), expr_int(g, x->blocks)));
+    p->launch.grid[0] = total = expr_binary(g, EXPR_MUL, total, expr_int(g, x->blocks));
+    p->launch.cluster[0] = x->blocks;
     return total < 0 ? 3 : 0;
 }
 
@@ -555,7 +469,7 @@ static int registers(struct pipeline *x)
             p->place[i].kind == PLAN_PLACE_OPERAND)
             sum += p->place[i].registers;
     p->registers_estimate = sum;
-    const struct spec_value *most = field(x, "max_registers"), *spills = field(x, "allow_spills");
+    const struct spec_value *most = pipeline_field(x, "max_registers"), *spills = pipeline_field(x, "allow_spills");
     p->register_limit = most->set ? (int)most->integer : 0;
     p->allow_spills = spills->set && spills->integer;
     return 0;
@@ -570,7 +484,8 @@ static int decide(struct pipeline *x)
         if (x->program->op[i].kind == PROGRAM_DOT)
             status = dot(x, i);
     status = status ? status : carried_rows(x);
-    status = status ? status : tensors(x);
+    status = status ? status : pipeline_cluster(x);
+    status = status ? status : pipeline_tensors(x);
     if (status)
         return status;
     expr_free(&p->fused); /* the program's own nodes: those of the steps take their place */
@@ -580,6 +495,7 @@ static int decide(struct pipeline *x)
     status = loops(x);
     status = status ? status : items(x);
     status = status ? status : memory_and_roles(x);
+    status = status ? status : pipeline_elements(x);
     status = status ? status : registers(x);
     status = status ? status : bytes_moved(p);
     if (status)
@@ -593,11 +509,24 @@ static bool takes(const struct program *program)
     return program_holds(program, PROGRAM_DOT);
 }
 
+/* Bulk stores write whole 16-byte chunks of rows: where an extent that the launch brings may be no multiple of them,
+ * there is a second variant, which stores elements. A constant extent is one or the other in both. */
 static int variants(const struct spec *spec, const struct spec_kernel *kernel, const struct arch *arch)
 {
-    (void)spec;
-    (void)kernel;
     (void)arch;
+    for (int i = 0; i < kernel->program->op_count; i++) {
+        const struct program_op *o = &kernel->program->op[i];
+        if (o->kind != PROGRAM_STORE || o->arg[0].columns == 1)
+            continue;
+        const struct spec_tensor *t = &kernel->tensor[o->tensor];
+        const struct expr_node *n = &kernel->shape.node[t->dim[t->rank - 1]];
+        int64_t bytes = (int64_t)tw_dtype_bytes(t->dtype), extent;
+        bool whole = expr_is_int(&kernel->shape, t->dim[t->rank - 1], &extent);
+        if (n->op == EXPR_SYMBOL)
+            whole = spec->dim[n->integer].multiple * bytes % 16 == 0;
+        if (!whole)
+            return 2;
+    }
     return 1;
 }
 
@@ -608,8 +537,10 @@ static int lower(const struct program_lowering *l)
             return program_refuse(l, l->kernel->program->op[i].loc, "PROGRAM-LOWER",
                                   "%s has no lowering of dot in programs; write arch = { sm_90a = {} }", l->arch->name);
     struct pipeline x = {.l = l, .program = l->kernel->program, .plan = l->plan};
-    l->plan->variant = "";
-    l->plan->entry = l->plan->kernel;
+    l->plan->variant = l->variant == 0 ? "" : "unaligned";
+    l->plan->entry = plan_text(l->plan, l->variant == 0 ? "%s" : "%s__unaligned", l->kernel->name);
+    if (!l->plan->entry)
+        return 3;
     l->plan->template_name = "program.sm_90a.cu";
     l->plan->derived = true;
     int status = decide(&x);

@@ -215,11 +215,14 @@ static int dot(struct work *w, const struct program_op *op, struct work_op *k, i
         const struct program_tile *t = &op->arg[i];
         if (t->node < 0 || (i < 2 && work_view(w, t, &transposed) >= 0))
             continue;
+        if (i == 1)
+            return program_refuse(w->l, op->loc, "PROGRAM-LOWER",
+                                  "the second operand of this dot is computed, and %s reads it from shared memory; "
+                                  "write what is computed as the first operand",
+                                  w->l->arch->name);
         int node = imported(w, t->node, t, op->loc, status);
         /* Rows outside of A give rows of the result that are outside too; nothing takes them. */
-        int valid = i == 0   ? imported(w, t->valid_column, t, op->loc, status)
-                    : i == 1 ? imported(w, t->valid_row, t, op->loc, status)
-                             : -1;
+        int valid = i == 0 ? imported(w, t->valid_column, t, op->loc, status) : -1;
         if (*status)
             return *status;
         k->arg[i] = masked(&w->graph, node, valid, 0.0);

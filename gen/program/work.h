@@ -15,21 +15,21 @@
 enum work_scope { WORK_UNIFORM = 0, WORK_ROW = 1, WORK_COLUMN = 2 };
 
 struct work_op {
-    int arg[3];   /* operands as nodes of the work graph; -1: none, or a tile that has no arithmetic (a ring's) */
-    int *value;   /* LOOP: first values, END: those carried on */
+    int arg[3]; /* operands as nodes of the work graph; -1: none, or a tile that has no arithmetic (a ring's) */
+    int *value; /* LOOP: first values, END: those carried on */
     int at[SPEC_MAX_RANK]; /* LOAD, STORE: first coordinates */
-    int from, to; /* LOOP */
-    int inside;   /* STORE: the elements that are written; -1: all */
-    int leaf;     /* TILE(op); -1: gives nothing */
-    int result;   /* what stands for it in other operations' operands: the leaf, or what is applied to it */
-    int parent;   /* the LOOP around it; -1 */
+    int from, to;          /* LOOP */
+    int inside;            /* STORE: the elements that are written; -1: all */
+    int leaf;              /* TILE(op); -1: gives nothing */
+    int result;            /* what stands for it in other operations' operands: the leaf, or what is applied to it */
+    int parent;            /* the LOOP around it; -1 */
 };
 
 struct work {
     const struct program_lowering *l;
     const struct program *program;
     struct expr_graph graph;
-    struct work_op *op; /* by operation */
+    struct work_op *op;   /* by operation */
     unsigned char *scope; /* by node, as far as it was asked for */
     int scope_count, scope_room;
 };

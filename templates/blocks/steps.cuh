@@ -97,7 +97,7 @@ for (int block = 0; block < ${blocks}; ++block)
 }
 //@     end
 //@ end
-//@ -- Along rows: what a thread holds, then the four lanes that share the row.
+//@ -- Along rows: what a thread holds, then ("fold": not yet) the four lanes that share the row.
 //@ local function reduce(step, number)
 //@     local text, place = fragment_step(role.name, number), model.place[step.place]
 //@     local rows, elements, value, uniform = text.at[2], text.at[3], text.value, text.at[1]
@@ -130,16 +130,29 @@ for (int block = 0; block < ${blocks}; ++block)
                 ${elements}
                 total[lane] = ${next};
             }
+//@     if step.call == "fold" then
+        ${place.name}[block][half] = ${both};
+//@     else
         float whole = ${both};
-//@     for _, distance in ipairs { 1, 2 } do
-//@         local other = joined("whole", "__shfl_xor_sync(~0u, whole, " .. distance .. ")")
+//@         for _, distance in ipairs { 1, 2 } do
+//@             local other = joined("whole", "__shfl_xor_sync(~0u, whole, " .. distance .. ")")
         whole = ${other};
-//@     end
+//@         end
         ${place.name}[block][half] = whole;
+//@     end
     }
 //@     if uniform ~= "" then
 }
 //@     end
+//@ end
+//@ local function lanes(step)
+#pragma unroll
+for (int block = 0; block < ${blocks}; ++block)
+    #pragma unroll
+    for (int half = 0; half < 2; ++half) {
+        ${step.place}[block][half] += __shfl_xor_sync(~0u, ${step.place}[block][half], 1);
+        ${step.place}[block][half] += __shfl_xor_sync(~0u, ${step.place}[block][half], 2);
+    }
 //@ end
 //@ -- One chunk of a store: 64 rows and a box's columns.
 //@ local function part(step, number)
@@ -176,42 +189,80 @@ for (int half = 0; half < 2; ++half) {
     }
 }
 //@ end
-//@ -- Straight to global memory, element by element; of values of rows the first of a row's four lanes.
-//@ local function global(step, number)
-//@     local t, text, index = model.tensor[step.tensor], fragment_step(role.name, number), {}
-//@     local rows, elements, value, uniform = text.at[2], text.at[3], text.value, text.at[1]
+//@ -- Straight to global memory.
+//@ local function address(step, text)
+//@     local t, index = model.tensor[step.tensor], {}
 //@     for d = 1, t.rank do
-//@         index[d] = d == t.rank and text.coordinate[d] or "(i64)" .. text.coordinate[d] .. " * args." .. t.name ..
-//@             "_stride" .. d - 1
+//@         local stride = d < t.rank and " * args." .. t.name .. "_stride" .. d - 1 or ""
+//@         index[d] = "(i64)" .. text.coordinate[d] .. stride
 //@     end
-//@     local place, pairs = table.concat(index, " + "), step.cols // 8
-//@     local guard = has(text, "inside") and text.inside or "true"
+//@     return table.concat(index, " + "), has(text, "inside") and text.inside or "true"
+//@ end
+//@ -- Values of rows: the first of a row's four lanes has them.
+//@ local function global_rows(step, number)
+//@     local t, text = model.tensor[step.tensor], fragment_step(role.name, number)
+//@     local uniform, rows, elements, value = text.at[1], text.at[2], text.at[3], text.value
+//@     local place, guard = address(step, text)
 {
     ${uniform}
-#pragma unroll
-for (int block = 0; block < ${blocks}; ++block)
     #pragma unroll
-    for (int half = 0; half < 2; ++half) {
-//@     if text.row then
-        const int row = first_row + block * 64 + half * 8;
-//@     end
-        ${rows}
-//@     if step.cols == 1 then
-        if (first_column == 0 && ${guard})
-            args.${t.name}[${place}] = to_${t.dtype}(${value});
-//@     else
+    for (int block = 0; block < ${blocks}; ++block)
         #pragma unroll
-        for (int pair = 0; pair < ${pairs}; ++pair)
-            #pragma unroll
-            for (int lane = 0; lane < 2; ++lane) {
-//@         if text.column then
-                const int column = pair * 8 + first_column + lane;
-//@         end
-                ${elements}
-                if (${guard})
-                    args.${t.name}[${place}] = to_${t.dtype}(${value});
-            }
+        for (int half = 0; half < 2; ++half) {
+            const int row = first_row + block * 64 + half * 8;
+            ${rows}
+            if (first_column == 0 && ${guard})
+                args.${t.name}[${place}] = to_${t.dtype}(${value});
+        }
+}
+//@ end
+//@ -- Tiles: a warp's 16 rows, some columns at a time, go through shared memory, so that neighbouring lanes write
+//@ -- neighbouring elements.
+//@ local function global(step, number)
+//@     local t, region = model.tensor[step.tensor], model.shared.rows
+//@     local text, where = fragment_step(role.name, number, "value"), fragment_step(role.name, number, "place")
+//@     local uniform, rows, elements, value = text.at[1], text.at[2], text.at[3], text.value
+//@     local p_uniform, p_rows, p_elements = where.at[1], where.at[2], where.at[3]
+//@     local place, guard = address(step, where)
+//@     local columns = model.store_columns
+//@     local across, stride, pairs = step.cols // columns, columns + 1, columns // 8
+//@     local warp_bytes = 16 * stride * 4
+{
+    float *staged = (float *)(shared_memory + ${region.offset} + (threadIdx.x / 32 - 4) * ${warp_bytes});
+    const int warp_row = (int)consumer * ${blocks} * 64 + threadIdx.x % 128 / 32 * 16;
+    ${uniform}
+    ${p_uniform}
+    #pragma unroll
+    for (int part = 0; part < ${blocks} * ${across}; ++part) {
+        const int block = part / ${across}, first_pair = part % ${across} * ${pairs};
+        #pragma unroll
+        for (int half = 0; half < 2; ++half) {
+//@     if text.row then
+            const int row = first_row + block * 64 + half * 8;
 //@     end
+            ${rows}
+            #pragma unroll
+            for (int i = 0; i < ${pairs}; ++i)
+                #pragma unroll
+                for (int lane = 0; lane < 2; ++lane) {
+                    const int pair = first_pair + i;
+//@     if text.column then
+                    const int column = pair * 8 + first_column + lane;
+//@     end
+                    ${elements}
+                    staged[(threadIdx.x % 32 / 4 + half * 8) * ${stride} + i * 8 + first_column + lane] = ${value};
+                }
+        }
+        __syncwarp();
+        #pragma unroll 1
+        for (int i = threadIdx.x % 32; i < 16 * ${columns}; i += 32) {
+            const int row = warp_row + block * 64 + i / ${columns}, column = first_pair * 8 + i % ${columns};
+            ${p_rows}
+            ${p_elements}
+            if (${guard})
+                args.${t.name}[${place}] = to_${t.dtype}(staged[i / ${columns} * ${stride} + i % ${columns}]);
+        }
+        __syncwarp();
     }
 }
 //@ end
@@ -265,6 +316,8 @@ ${call}(args, ${ring}_fill, ${list});
 //@         if tensors[#tensors] == step.tensor then
 ${ring}_advance(${ring}_fill);
 //@         end
+//@     elseif op == "drain" then
+${call}(${ring}_fill);
 //@     elseif op == "wait_full" then
 ${call}(${ring}_next);
 ${ring}_stage = ${ring}_next.stage;
@@ -285,12 +338,14 @@ if (turn > 0)
 //@         else
 ${call}(${ring}_oldest);
 //@         end
-//@     elseif op == "touch" and call == "reduce" then
+//@     elseif op == "touch" and (call == "reduce" or call == "fold") then
 //@         reduce(step, i)
+//@     elseif op == "touch" and call == "lanes" then
+//@         lanes(step)
 //@     elseif op == "touch" and call then
 //@         evaluate(step, i)
 //@     elseif op == "global" then
-//@         global(step, i)
+//@         if step.cols == 1 then global_rows(step, i) else global(step, i) end
 //@     elseif op == "store_wait" then
 ${call}();
 //@     elseif op == "barrier" or op == "barrier_arrive" then

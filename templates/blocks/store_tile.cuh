@@ -47,7 +47,7 @@ __device__ __forceinline__ void ${step.call}()
 //@ for _, t in ipairs(outputs) do
 //@     local rank, width = t.rank, t.tile[t.rank]
 //@     local span = t.box_bytes // 64
-//@     local mask = ({ NONE = 0, ["32B"] = 16, ["64B"] = 48, ["128B"] = 112 })[t.swizzle]
+//@     local mask = swizzle(t.swizzle).mask
 //@     local name, dtype = t.name, t.dtype
 
 // Where byte `at` of a chunk lies: swizzle ${t.swizzle}.

@@ -1,5 +1,7 @@
-//@ -- Bulk tensor copies of tensors of any rank. loads, stores: by rank, whether there is one.
+//@ -- Bulk tensor copies of tensors of any rank. loads, shares, stores: by rank, whether there is one; shares are loads
+//@ -- for several blocks.
 //@ param loads table
+//@ param shares table
 //@ param stores table
 //@ local first = true
 //@ for rank = 1, 5 do
@@ -19,6 +21,20 @@ __device__ __forceinline__ void tma_load_${rank}d(u32 destination, const tensor_
 {
     asm volatile("cp.async.bulk.tensor.${rank}d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {${from}}], [%2];" ::"r"(destination),
                  "l"(map), "r"(barrier), ${bindings}
+                 : "memory");
+}
+//@     end
+//@     if has(shares, rank) then
+//@         if not first then
+
+//@         end
+//@         first = false
+//@         local blocks = rank + 3
+// The same into every block of the cluster whose bit is set in blocks, at the same address and barrier of each.
+__device__ __forceinline__ void tma_multicast_${rank}d(u32 destination, const tensor_map *map, u32 barrier${types}, u16 blocks)
+{
+    asm volatile("cp.async.bulk.tensor.${rank}d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1, {${from}}], [%2], %${blocks};" ::"r"(destination),
+                 "l"(map), "r"(barrier), ${bindings}, "h"(blocks)
                  : "memory");
 }
 //@     end

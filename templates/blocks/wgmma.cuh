@@ -5,8 +5,7 @@
 //@ param a_offset int
 //@ param b_offset int
 //@ param roles table
-//@ local codes = { NONE = 0, ["128B"] = 1, ["64B"] = 2, ["32B"] = 3 }
-//@ local a_swizzle, b_swizzle = codes[a.swizzle], codes[b.swizzle]
+//@ local a_swizzle, b_swizzle = swizzle(a.swizzle).wgmma, swizzle(b.swizzle).wgmma
 //@ local registers = mma.n // 2
 //@ local input = mma.input == "bf16" and "bf16" or "f16"
 //@ local shape = "m" .. mma.m .. "n" .. mma.n .. "k" .. mma.k
@@ -22,6 +21,7 @@
 //@ include "blocks/wgmma_descriptor.cuh"
 
 // d = a b + (accumulate ? d : 0) for one ${mma.m} x ${mma.n} block and ${mma.k} steps along k.
+//@ op part
 __device__ __forceinline__ void ${mma.name}_issue(float (&d)[${registers}], u64 a, u64 b, int accumulate)
 {
     asm volatile("{\n"
@@ -38,6 +38,8 @@ __device__ __forceinline__ void ${mma.name}_issue(float (&d)[${registers}], u64 
 //@ local blocks, steps = mma.blocks_m, mma.k_steps
 //@ local A, B = mma.operand[1], mma.operand[2]
 // One stage: ${blocks} x ${steps} instructions for this warpgroup's rows. They run on; see ${mma.name}_commit.
+//@ op read tensor = a.name, count = 1
+//@ op read tensor = b.name, count = 1
 __device__ __forceinline__ void ${mma.name}(float (&d)[${blocks}][${registers}], u32 stage, u32 warpgroup, int accumulate)
 {
     u32 a = shared_address(${a_offset} + stage * ${a.tile_bytes}) + warpgroup * ${blocks} * ${A.block_bytes};
@@ -71,6 +73,7 @@ __device__ __forceinline__ void ${mma.name}_clear(float (&d)[${blocks}][${regist
 }
 
 // Closes the group of instructions issued since the last commit.
+//@ op mma_commit
 __device__ __forceinline__ void ${mma.name}_commit()
 {
     asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
@@ -82,6 +85,7 @@ __device__ __forceinline__ void ${mma.name}_commit()
 //@             seen[step.call] = true
 
 // At most ${step.count} groups are still running after it.
+//@ op mma_wait count = step.count
 __device__ __forceinline__ void ${step.call}()
 {
     asm volatile("wgmma.wait_group.sync.aligned ${step.count};" ::: "memory");

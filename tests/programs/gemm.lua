@@ -132,33 +132,3 @@ kernel "two_products" {
   end,
   run = { { M = 21, H = 75 }, { M = 16, H = 0 } },
 }
-
--- Only the blocks of k that a list names for the rows take part; how many there are is data, none among them.
-kernel "product_of_blocks" {
-  a = tensor { M, K, dtype = "bf16", axes = "m k" }, b = tensor { K, N, dtype = "bf16", axes = "k n" },
-  count = tensor { H, dtype = "int32", fill = "integers 0 3" },
-  block = tensor { H, 3, dtype = "int32", fill = "integers 0 5" },
-  d = tensor { M, N, dtype = "fp32", out = true, axes = "m n" },
-  axes = "m n k", tile = { m = 8, n = 24, k = 16 }, grid = { m = M, n = N },
-  program = function(t, at, tile)
-    local row = at.m // tile.m
-    local acc = loop("k", list(t.block, row, 0, t.count[row]), { zeros() }, function(k, acc)
-      local part = span(k * tile.k, tile.k)
-      return dot(load(t.a, span(at.m, tile.m), part), load(t.b, part, span(at.n, tile.n)), acc)
-    end)
-    store(t.d, span(at.m, tile.m), span(at.n, tile.n), acc)
-  end,
-  reference = function(t, n)
-    for i = 0, n.M - 1 do
-      for j = 0, n.N - 1 do
-        local sum, row = 0, i // 8
-        for e = 0, t.count[row] - 1 do
-          local first = t.block[row][e] * 16
-          for k = first, math.min(first + 15, n.K - 1) do sum = sum + t.a[i][k] * t.b[k][j] end
-        end
-        t.d[i][j] = sum
-      end
-    end
-  end,
-  run = { { M = 61, N = 30, K = 90, H = 8 } },
-}

@@ -39,7 +39,8 @@ static inline void program_begin(struct plan *p)
 }
 
 /* A ring of the tensor of its number, or of `tensor` if it is above 0. */
-static inline void program_ring(struct plan *p, const char *name, enum plan_filler filler, int stages, int full, int empty)
+static inline void program_ring(struct plan *p, const char *name, enum plan_filler filler, int stages, int full,
+                                int empty)
 {
     int n = p->ring_count++;
     p->ring[n] = (struct plan_ring){.name = name,
@@ -114,18 +115,21 @@ static inline void scratch(struct plan_role *r, enum plan_op which, int place, i
     STEP(r, .op = which, .place = place, .count = asynchronous);
 }
 
-/* ---- attention ----------------------------------------------------------------------------------------------------- */
+/* ---- attention -----------------------------------------------------------------------------------------------------
+ */
 
 struct attention {
     int k_stages, v_stages, q_stages; /* q_stages 0: Q is not loaded through a ring */
     int consumers;
-    bool ahead;    /* the product of the next turn is issued before the second one of this turn */
-    bool masked;   /* a second loop */
-    bool tiles;    /* persistent */
-    bool turns;    /* consumers pass the tensor cores on */
-    bool guarded;  /* nothing of an item is done where its loops are empty, but that Q is taken and given back */
-    int heads;     /* a loop between tiles and kv: 0 none, else it is there */
-    int o_buffers; /* the result goes through so many buffers and bulk stores; 0: it does not */
+    bool ahead;        /* the product of the next turn is issued before the second one of this turn */
+    bool masked;       /* a second loop */
+    bool tiles;        /* persistent */
+    bool turns;        /* consumers pass the tensor cores on */
+    bool guarded;      /* nothing of an item is done where its loops are empty, but that Q is taken and given back */
+    int heads;         /* a loop between tiles and kv: 0 none, else it is there */
+    bool filled_ahead; /* the producer, too, issues K a turn ahead */
+    bool known;        /* no loop is ever empty: nothing is guarded */
+    int o_buffers;     /* the result goes through so many buffers and bulk stores; 0: it does not */
 };
 
 static inline void attention_q(struct plan_role *r, const struct attention *a)
@@ -134,10 +138,47 @@ static inline void attention_q(struct plan_role *r, const struct attention *a)
         STEP(r, .op = PLAN_READ, .ring = Q, .tensor = Q, .count = 1);
 }
 
+/* LOOPs and WHENs of kv say what is known of it; where a guard is not needed there is none. */
+static inline void attention_begin(struct plan_role *r, const struct attention *a, const char *kv, int less)
+{
+    begin_loop(r, kv, less);
+    r->step[r->step_count - 1].least = a->known;
+}
+
+static inline void attention_when(struct plan_role *r, const struct attention *a, const char *kv)
+{
+    if (!a->known)
+        begin_when(r, kv, 0);
+}
+
+static inline void attention_end_when(struct plan_role *r, const struct attention *a)
+{
+    if (!a->known)
+        end(r);
+}
+
+static inline void attention_fill(struct plan_role *r, const struct attention *a, const char *kv)
+{
+    if (a->filled_ahead) {
+        attention_when(r, a, kv);
+        fill(r, K);
+        attention_end_when(r, a);
+    }
+    attention_begin(r, a, kv, a->filled_ahead);
+    fill(r, K);
+    fill(r, V);
+    end(r);
+    if (a->filled_ahead) {
+        attention_when(r, a, kv);
+        fill(r, V);
+        attention_end_when(r, a);
+    }
+}
+
 static inline void attention_loop(struct plan_role *r, const struct attention *a, const char *kv, int o, int s, int p)
 {
     if (!a->ahead) {
-        begin_loop(r, kv, 0);
+        attention_begin(r, a, kv, 0);
         if (a->turns)
             op(r, PLAN_BARRIER, 0);
         op(r, PLAN_MMA_FENCE, 0);
@@ -158,7 +199,7 @@ static inline void attention_loop(struct plan_role *r, const struct attention *a
         end(r);
         return;
     }
-    begin_when(r, kv, 0);
+    attention_when(r, a, kv);
     op(r, PLAN_MMA_FENCE, 0);
     take(r, K);
     attention_q(r, a);
@@ -167,8 +208,8 @@ static inline void attention_loop(struct plan_role *r, const struct attention *a
     release(r, K, 0, WARPS);
     touch(r, s);
     touch(r, p);
-    end(r);
-    begin_loop(r, kv, 1);
+    attention_end_when(r, a);
+    attention_begin(r, a, kv, 1);
     if (a->turns)
         op(r, PLAN_BARRIER, 0);
     op(r, PLAN_MMA_FENCE, 0);
@@ -187,20 +228,20 @@ static inline void attention_loop(struct plan_role *r, const struct attention *a
     touch(r, p);
     touch(r, o);
     end(r);
-    begin_when(r, kv, 0);
+    attention_when(r, a, kv);
     op(r, PLAN_MMA_FENCE, 0);
     take(r, V);
     multiply(r, V, 1, o, p);
     op(r, PLAN_MMA_WAIT, 0);
     release(r, V, 0, WARPS);
-    end(r);
+    attention_end_when(r, a);
 }
 
 /* One producer, two rings, or three, and consumers. */
 static inline bool program_attention(struct plan *p, struct attention a)
 {
     program_begin(p);
-    a.guarded = a.guarded && !a.masked;
+    a.guarded = a.guarded && !a.masked && !a.known;
     program_ring(p, "k", PLAN_FILL_BULK, a.k_stages, 1, WARPS * a.consumers);
     program_ring(p, "v", PLAN_FILL_BULK, a.v_stages, 1, WARPS * a.consumers);
     if (a.q_stages)
@@ -223,12 +264,9 @@ static inline bool program_attention(struct plan *p, struct attention a)
         begin_loop(r, "heads", 0);
     if (a.q_stages)
         fill(r, Q);
-    for (int i = 0; i <= a.masked; i++) {
-        begin_loop(r, i ? "masked" : "kv", 0);
-        fill(r, K);
-        fill(r, V);
-        end(r);
-    }
+    attention_fill(r, &a, "kv");
+    if (a.masked)
+        attention_fill(r, &a, "masked");
     if (a.heads)
         end(r);
     if (a.tiles)
@@ -270,7 +308,105 @@ static inline bool program_attention(struct plan *p, struct attention a)
     return true;
 }
 
-/* ---- others -------------------------------------------------------------------------------------------------------- */
+/* ---- others --------------------------------------------------------------------------------------------------------
+ */
+
+struct together {
+    int stages; /* 2 or more */
+    int consumers;
+    bool producers; /* a role for each tensor */
+    bool tiles;
+};
+
+/* K and V share a ring; the first product is a turn ahead, so that V is read of the stage before the newest. */
+static inline bool program_together(struct plan *p, struct together a)
+{
+    program_begin(p);
+    program_ring(p, "kv", PLAN_FILL_BULK, a.stages, 1 + a.producers, WARPS * a.consumers);
+    p->ring[0].tensor[1] = V;
+    p->ring[0].tensor_count = 2;
+    p->ring[0].tx_bytes = 2 * BYTES;
+    int o = program_place(p, "o", PLAN_PLACE_ACCUMULATOR), s = program_place(p, "s", PLAN_PLACE_ACCUMULATOR);
+    int q = program_place(p, "p", PLAN_PLACE_OPERAND);
+    for (int i = 0; i <= a.producers; i++) {
+        struct plan_role *r = program_role(p, i ? "other producer" : "producer", 1, 1);
+        if (a.tiles)
+            begin_loop(r, "tiles", 0);
+        begin_loop(r, "kv", 0);
+        STEP(r, .op = PLAN_WAIT_EMPTY, .phase = 1);
+        STEP(r, .op = PLAN_EXPECT, .count = a.producers ? BYTES : 2 * BYTES);
+        if (!i)
+            STEP(r, .op = PLAN_FILL, .tensor = K, .count = BYTES);
+        if (i || !a.producers)
+            STEP(r, .op = PLAN_FILL, .tensor = V, .count = BYTES);
+        end(r);
+        if (a.tiles)
+            end(r);
+    }
+    struct plan_role *r = program_role(p, "consumer", a.consumers, WARPS);
+    if (a.tiles)
+        begin_loop(r, "tiles", 0);
+    touch(r, o);
+    begin_when(r, "kv", 0);
+    op(r, PLAN_MMA_FENCE, 0);
+    take(r, 0);
+    multiply(r, 0, 0, s, 0);
+    op(r, PLAN_MMA_WAIT, 0);
+    touch(r, s);
+    touch(r, q);
+    end(r);
+    begin_loop(r, "kv", 1);
+    op(r, PLAN_MMA_FENCE, 0);
+    take(r, 0);
+    multiply(r, 0, 0, s, 0);
+    STEP(r, .op = PLAN_READ, .tensor = V, .count = 1, .back = 1);
+    STEP(r, .op = PLAN_MMA, .count = 1, .place = o, .place2 = q);
+    op(r, PLAN_MMA_COMMIT, 0);
+    op(r, PLAN_MMA_WAIT, 1);
+    touch(r, s);
+    op(r, PLAN_MMA_WAIT, 0);
+    release(r, 0, 1, WARPS);
+    touch(r, q);
+    touch(r, o);
+    end(r);
+    begin_when(r, "kv", 0);
+    op(r, PLAN_MMA_FENCE, 0);
+    STEP(r, .op = PLAN_READ, .tensor = V, .count = 1);
+    STEP(r, .op = PLAN_MMA, .count = 1, .place = o, .place2 = q);
+    op(r, PLAN_MMA_COMMIT, 0);
+    op(r, PLAN_MMA_WAIT, 0);
+    release(r, 0, 0, WARPS);
+    end(r);
+    touch(r, o);
+    if (a.tiles)
+        end(r);
+    return true;
+}
+
+/* Two roles that hand work to each other at named barriers: each arrives at one and meets at the other. */
+static inline bool program_handoff(struct plan *p, int roles, bool first_waits)
+{
+    program_begin(p);
+    p->barrier[0] = (struct plan_barrier){.name = "there", .id = 1, .threads = 64 * roles};
+    p->barrier[1] = (struct plan_barrier){.name = "back", .id = 2, .threads = 64 * roles};
+    p->barrier_count = 2;
+    int acc = program_place(p, "acc", PLAN_PLACE_FRAGMENT);
+    for (int i = 0; i < 2; i++) {
+        struct plan_role *r = program_role(p, i ? "other" : "one", roles, 1);
+        begin_loop(r, "tiles", 0);
+        if (i == 0) {
+            touch(r, acc);
+            op(r, first_waits ? PLAN_BARRIER : PLAN_BARRIER_ARRIVE, 0);
+            op(r, PLAN_BARRIER, 1);
+        } else {
+            op(r, PLAN_BARRIER, 0);
+            touch(r, acc);
+            op(r, PLAN_BARRIER_ARRIVE, 1);
+        }
+        end(r);
+    }
+    return true;
+}
 
 struct readers {
     int stages;
@@ -435,7 +571,8 @@ static inline bool program_in_turn(struct plan *p, struct in_turn a)
     program_begin(p);
     program_ring(p, "k", PLAN_FILL_BULK, a.stages, 1, WARPS);
     int acc = program_place(p, "acc", PLAN_PLACE_ACCUMULATOR);
-    p->barrier[p->barrier_count++] = (struct plan_barrier){.name = "turn", .id = 1, .threads = 64 * WARPS, .turns = true};
+    p->barrier[p->barrier_count++] =
+        (struct plan_barrier){.name = "turn", .id = 1, .threads = 64 * WARPS, .turns = true};
     struct plan_role *r = program_role(p, "producer", 1, 1);
     begin_loop(r, "items", 0);
     begin_loop(r, "k", 0);

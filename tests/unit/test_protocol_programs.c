@@ -46,6 +46,8 @@ static void test_attention_passes(void **state)
             a.q_stages = bits >> 5 & 1;
             a.heads = bits % 3 == 0;
             a.guarded = bits % 5 == 0;
+            a.filled_ahead = a.ahead && bits % 3 == 1;
+            a.known = bits % 7 == 0;
             a.o_buffers = a.q_stages ? 0 : bits % 3;
             program_attention(&p, a);
             expect_clean(&p);
@@ -63,6 +65,10 @@ static void test_others_pass(void **state)
         program_norm(&p, (struct norm){stages, 1 + one, 1 + other, third});
         expect_clean(&p);
         program_convert(&p, (struct convert){stages, 1 + (bits >> 4 & 1), 1 + one, 1 + (bits >> 5), other, third});
+        expect_clean(&p);
+        program_together(&p, (struct together){1 + stages, 1 + one, other, third});
+        expect_clean(&p);
+        program_handoff(&p, 1 + one, other);
         expect_clean(&p);
         program_through_scratch(&p, stages, one);
         expect_clean(&p);
@@ -221,6 +227,10 @@ PLANT(scratch_rewritten)
 {
     drop(p, 1, PLAN_BARRIER, 1);
 }
+PLANT(scratch_in_flight)
+{
+    drop(p, 1, PLAN_MMA_WAIT, 0);
+}
 PLANT(scratch_unwritten)
 {
     drop(p, 1, PLAN_SCRATCH_WRITE, 0);
@@ -369,6 +379,8 @@ static const struct {
     {"scratch operand unfenced", SCRATCH, proxy_dropped, CONSUMER "step 9 scratch_read", "PROXY", false},
     {"scratch operand unmet", SCRATCH, scratch_unmet, CONSUMER "step 9 scratch_read", "SCRATCH-RACE", false},
     {"scratch operand rewritten", SCRATCH, scratch_rewritten, CONSUMER "step 5 scratch_write", "SCRATCH-RACE", false},
+    {"scratch operand rewritten in flight", SCRATCH, scratch_in_flight, CONSUMER "step 5 scratch_write", "SCRATCH-RACE",
+     false},
     {"a skip dropped", IN_TURN, skip_dropped, "sm_90a, role ", "PROTOCOL-", false},
     {"skips in every turn", IN_TURN, skip_outside, CONSUMER "step 4 skip", "PROTOCOL-ROLES", true},
     {"turns shared by three of two", IN_TURN, share_of_three, CONSUMER "step 2 items", "PROTOCOL-ROLES", true},
@@ -434,6 +446,43 @@ static void test_planted_faults(void **state)
     assert_int_equal(missed, 0);
 }
 
+/* Places that do not fit, and steps that name expressions which are not there. */
+static void test_places(void **state)
+{
+    (void)state;
+    static const struct {
+        int registers, bytes, shared, node, barriers;
+        const char *rule, *text;
+    } cases[] = {
+        {64, 512, 0, 0, 16, NULL, NULL},
+        {0, 512, 0, 0, 16, "PLACE", "0 registers a thread"},
+        {300, 512, 0, 0, 16, "PLACE", "300 registers a thread"},
+        {64, 4096, 0, 0, 16, "PLACE", "2 instances of 4096 bytes in a region of 1024; write 8192 bytes for all"},
+        {64, 512, 7, 0, 16, "PLACE", "has no shared memory; name a region for its 512 bytes"},
+        {64, 512, 0, 3, 16, "NODE", "names expression 2, the Plan has 0"},
+        {64, 512, 0, 0, 2, "BARRIER", "hardware barriers 1 to 2, one each instance, a block has 0 to 1"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct plan p;
+        struct diag_set diags = {0};
+        program_norm(&p, (struct norm){.stages = 2, .columns = 1, .instances = 2});
+        p.place[0].registers = cases[i].registers;
+        p.place[1].bytes = cases[i].bytes;
+        sample_shared(&p, "all", 1024, 16, 1);
+        p.place[1].shared = cases[i].shared;
+        nth(&p, 1, PLAN_TOUCH, 0)->node = cases[i].node;
+        plan_check_places(&p, cases[i].barriers, &diags);
+        assert_int_equal(diags.count > 0, cases[i].rule != NULL);
+        if (cases[i].rule) {
+            assert_string_equal(diags.item[0].rule, cases[i].rule);
+            if (!strstr(diags.item[0].text, cases[i].text))
+                fail_msg("%s", diags.item[0].text);
+        }
+        diag_free(&diags);
+        plan_free(&p);
+    }
+}
+
 /* A step need not name what it lacks, and places, guards and peeled loops are written. */
 static void test_written(void **state)
 {
@@ -464,7 +513,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_attention_passes), cmocka_unit_test(test_others_pass), cmocka_unit_test(test_time),
-        cmocka_unit_test(test_planted_faults),   cmocka_unit_test(test_written),
+        cmocka_unit_test(test_planted_faults),   cmocka_unit_test(test_places),      cmocka_unit_test(test_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -29,8 +29,20 @@ static bool attention(struct plan *p)
     a.turns = a.consumers > 1 && draw(2);
     a.guarded = draw(4) == 0;
     a.heads = draw(5) == 0;
+    a.filled_ahead = a.ahead && draw(2);
+    a.known = draw(5) == 0;
     a.o_buffers = a.q_stages == 0 && draw(3) == 0 ? 1 + draw(2) : 0;
     return program_attention(p, a);
+}
+
+static bool together(struct plan *p)
+{
+    return program_together(p, (struct together){2 + draw(2), 1 + (draw(4) == 0), draw(2), draw(2)});
+}
+
+static bool handoff(struct plan *p)
+{
+    return program_handoff(p, 1 + draw(2), draw(2));
 }
 
 static bool two_readers(struct plan *p)
@@ -72,8 +84,9 @@ static bool stores(struct plan *p)
 static const struct {
     const char *name;
     bool (*make)(struct plan *p); /* true where the program is right */
-} kinds[] = {{"attention", attention}, {"two readers", two_readers}, {"norm", norm},    {"convert", convert},
-             {"in turn", in_turn},     {"copies", copies},           {"stores", stores}};
+} kinds[] = {{"attention", attention}, {"together", together}, {"two readers", two_readers},
+             {"norm", norm},           {"convert", convert},   {"in turn", in_turn},
+             {"handoff", handoff},     {"copies", copies},     {"stores", stores}};
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
 /* ---- damage ------------------------------------------------------------------------------------------------------ */
@@ -131,14 +144,15 @@ static const char *damage(struct plan *p)
                                                : s->op;
         return "operation";
     case 12:
-        p->ring[draw(p->ring_count)].stages = 1 + draw(3);
+        if (p->ring_count)
+            p->ring[draw(p->ring_count)].stages = 1 + draw(3);
         return "stages";
     case 13:
         if (s->call && (s->op == PLAN_LOOP || s->op == PLAN_WHEN))
             s->call = strcmp(s->call, "kv") == 0 ? "masked" : draw(2) ? "kv" : "k";
         return "class";
     case 14:
-        s->ring = draw(p->ring_count);
+        s->ring = p->ring_count ? draw(p->ring_count) : s->ring;
         if (s->op == PLAN_FILL || s->op == PLAN_READ || s->op == PLAN_WRITE)
             s->tensor = s->ring;
         return "ring";
