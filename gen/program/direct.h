@@ -15,16 +15,16 @@ enum { DIRECT_MAX_LAYOUTS = 2, DIRECT_MAX_STEPS = 512 };
 
 /* What an operation of the program has become. */
 struct direct_op {
-    int uses;     /* roots of expressions that read it */
-    int turned;   /* those of them that are operands of transposed vectors */
-    int place;    /* plan_some: where its tile is now */
-    int loop;     /* LOOP: plan_some(index into plan.loop) */
-    int ahead;    /* LOOP: plan_some(node that stands for its variable) while a turn's loads are made before it; 0 */
-    bool plain;   /* LOOP: nothing within a turn makes threads wait for each other */
-    int part;     /* REDUCE whose loop's end completes it: plan_some(place of what this thread has) */
-    int shift;    /* LOAD: elements of a vector in memory before its own first; see plan_step.shift */
-    bool vector;  /* a tile of one row or column that is transposed: rows are columns to whoever reads it */
-    bool aside;   /* LOAD or STORE of one row that is another operation's column: moved as a column */
+    int uses;    /* roots of expressions that read it */
+    int turned;  /* those of them that are operands of transposed vectors */
+    int place;   /* plan_some: where its tile is now */
+    int loop;    /* LOOP: plan_some(index into plan.loop) */
+    int ahead;   /* LOOP: plan_some(node that stands for its variable) while a turn's loads are made before it; 0 */
+    bool plain;  /* LOOP: nothing within a turn makes threads wait for each other */
+    int part;    /* REDUCE whose loop's end completes it: plan_some(place of what this thread has) */
+    int shift;   /* LOAD: elements of a vector in memory before its own first; see plan_step.shift */
+    bool vector; /* a tile of one row or column that is transposed: rows are columns to whoever reads it */
+    bool aside;  /* LOAD or STORE of one row that is another operation's column: moved as a column */
 };
 
 struct direct_shape {
@@ -38,20 +38,20 @@ struct direct {
     struct plan_role *role;
     struct direct_op *op;
     int vector, threads;
-    bool *whole;  /* by symbol: `vector` divides it, as launches check */
+    bool *whole;                                    /* by symbol: `vector` divides it, as launches check */
     struct direct_shape extent[DIRECT_MAX_LAYOUTS]; /* of the tiles that plan.layout holds: those are as wide as their
                                                        threads, and what is more is outside */
-    int barrier;  /* plan_some(the block's), once there is one */
-    int depth;    /* loops around the step in hand: */
-    int around[PROGRAM_MAX_DEPTH + 1]; /* of plan.loop */
-    int loaded[PROGRAM_MAX_DEPTH + 1]; /* registers of tiles that the body at that depth has loaded */
+    int barrier;                                    /* plan_some(the block's), once there is one */
+    int depth;                                      /* loops around the step in hand: */
+    int around[PROGRAM_MAX_DEPTH + 1];              /* of plan.loop */
+    int loaded[PROGRAM_MAX_DEPTH + 1];              /* registers of tiles that the body at that depth has loaded */
     int most_loaded;
     int *memo, *stamp, stamps;
-    int *kept;    /* by operation: plan_some(place) of a load whose tiles stay for later loops */
-    bool swapped; /* ROW and COLUMN change places in what is imported */
-    int layout;   /* of the step in hand; -1: any */
+    int *kept;                       /* by operation: plan_some(place) of a load whose tiles stay for later loops */
+    bool swapped;                    /* ROW and COLUMN change places in what is imported */
+    int layout;                      /* of the step in hand; -1: any */
     const struct program_tile *tile; /* whose coordinates INDEX leaves are */
-    int misfit;   /* plan_some: operation whose tile the threads hold in another way than its reader wants it */
+    int misfit; /* plan_some: operation whose tile the threads hold in another way than its reader wants it */
 };
 
 /* ---- direct_layout.c --------------------------------------------------------------------------------------------- */
@@ -90,7 +90,7 @@ struct direct_bounds {
     int row_first, row_end, column_first, column_end, other;
 };
 int direct_bounds(struct direct *d, int made, struct direct_bounds *bounds); /* 0 or 3 */
-int direct_within(struct direct *d, const struct direct_bounds *bounds);     /* the condition; -1: none, -2: no memory */
+int direct_within(struct direct *d, const struct direct_bounds *bounds); /* the condition; -1: none, -2: no memory */
 
 /* Whether the node of plan.fused reads such a leaf. */
 bool direct_reads(const struct direct *d, int made, enum expr_op op, int64_t which);

@@ -12,7 +12,8 @@ static bool takes(const struct program *program)
     return !program_holds(program, PROGRAM_DOT);
 }
 
-/* ---- steps and places ---------------------------------------------------------------------------------------------- */
+/* ---- steps and places ----------------------------------------------------------------------------------------------
+ */
 
 static int refuse(struct direct *d, int op, const char *text)
 {
@@ -33,14 +34,62 @@ static int add_step(struct direct *d, struct plan_step step)
 /* Names that the template's own variables have. */
 static bool is_taken(const struct plan *p, const char *name)
 {
-    static const char *const own[] = {"i",      "j",      "e",       "row",   "column",        "row0", "row1",
-                                      "turn",   "from",   "inside",  "args",  "column0",       "lane", "column1",
-                                      "vector", "item",   "entry",   "arguments", "shared_memory", "part", "group",
-                                      "auto",   "bool",   "break",   "case",  "char",          "class", "const",
-                                      "do",     "double", "else",    "enum",  "float",         "for",  "if",
-                                      "int",    "long",   "new",     "short", "signed",        "sizeof", "static",
-                                      "struct", "switch", "this",    "union", "unsigned",      "void", "while",
-                                      "u16",    "u32",    "u64",     "i64",   "u8",            "min",  "max"};
+    static const char *const own[] = {"i",
+                                      "j",
+                                      "e",
+                                      "row",
+                                      "column",
+                                      "row0",
+                                      "row1",
+                                      "turn",
+                                      "from",
+                                      "inside",
+                                      "args",
+                                      "column0",
+                                      "lane",
+                                      "column1",
+                                      "vector",
+                                      "item",
+                                      "entry",
+                                      "arguments",
+                                      "shared_memory",
+                                      "part",
+                                      "group",
+                                      "auto",
+                                      "bool",
+                                      "break",
+                                      "case",
+                                      "char",
+                                      "class",
+                                      "const",
+                                      "do",
+                                      "double",
+                                      "else",
+                                      "enum",
+                                      "float",
+                                      "for",
+                                      "if",
+                                      "int",
+                                      "long",
+                                      "new",
+                                      "short",
+                                      "signed",
+                                      "sizeof",
+                                      "static",
+                                      "struct",
+                                      "switch",
+                                      "this",
+                                      "union",
+                                      "unsigned",
+                                      "void",
+                                      "while",
+                                      "u16",
+                                      "u32",
+                                      "u64",
+                                      "i64",
+                                      "u8",
+                                      "min",
+                                      "max"};
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         if (strcmp(own[i], name) == 0)
             return true;
@@ -69,7 +118,8 @@ static const char *new_name(struct direct *d, const char *word)
 }
 
 /* A place for a tile; the number that steps name it by, 0 out of memory. */
-static int new_place(struct direct *d, const char *word, struct direct_shape shape, enum tw_dtype dtype, bool packed, int turns)
+static int new_place(struct direct *d, const char *word, struct direct_shape shape, enum tw_dtype dtype, bool packed,
+                     int turns)
 {
     int layout = direct_layout_of(d, shape.rows, shape.cols);
     shape = direct_held(d, shape.rows, shape.cols);
@@ -84,7 +134,8 @@ static int new_place(struct direct *d, const char *word, struct direct_shape sha
         .dtype = dtype,
         .rows = shape.rows,
         .cols = shape.cols,
-        .registers = (turns ? turns : 1) * (packed && l->vector > 1 ? (each * bytes + 3) / 4 : each * (bytes > 4 ? 2 : 1)),
+        .registers =
+            (turns ? turns : 1) * (packed && l->vector > 1 ? (each * bytes + 3) / 4 : each * (bytes > 4 ? 2 : 1)),
         .shared = -1,
         .layout = plan_some(layout),
         .turns = turns,
@@ -117,8 +168,9 @@ static int meet(struct direct *d)
         if (family_add_barrier(d->plan, "block", 0, d->threads))
             return 3;
     }
-    return add_step(d, (struct plan_step){
-                           .op = PLAN_BARRIER, .ring = -1, .tensor = -1, .count = plan_number(d->barrier), .call = "meet"});
+    return add_step(
+        d, (struct plan_step){
+               .op = PLAN_BARRIER, .ring = -1, .tensor = -1, .count = plan_number(d->barrier), .call = "meet"});
 }
 
 /* An import that failed: out of memory, or a tile that its reader's threads do not hold. */
@@ -127,11 +179,11 @@ static int failed(struct direct *d, int op)
     if (!d->misfit)
         return 3;
     int other = plan_number(d->misfit);
-    return program_refuse(d->l, d->program->op[op].loc, "PROGRAM-LOWER",
-                          "a tile of %d x %d of line %d lies in other threads than its rows and columns here; transpose "
-                          "it, or write tiles of the same shape",
-                          d->program->op[other].tile.rows, d->program->op[other].tile.columns,
-                          d->program->op[other].loc.line);
+    return program_refuse(
+        d->l, d->program->op[op].loc, "PROGRAM-LOWER",
+        "a tile of %d x %d of line %d lies in other threads than its rows and columns here; transpose "
+        "it, or write tiles of the same shape",
+        d->program->op[other].tile.rows, d->program->op[other].tile.columns, d->program->op[other].loc.line);
 }
 
 /* The node of the Plan for the tile's value. */
@@ -151,7 +203,8 @@ static int within(struct direct *d, const struct program_tile *tile, int which, 
     int extent[2] = {tile->rows, tile->columns};
     for (int i = 0; i < 2; i++) {
         bool columns = d->swapped ? i == 0 : i == 1;
-        struct direct_shape held = direct_held(d, d->swapped ? extent[1] : extent[0], d->swapped ? extent[0] : extent[1]);
+        struct direct_shape held =
+            direct_held(d, d->swapped ? extent[1] : extent[0], d->swapped ? extent[0] : extent[1]);
         if (!(which & (i ? VALID_COLUMNS : VALID_ROWS)) || (columns ? held.cols : held.rows) == extent[i])
             continue;
         int at = expr_leaf(g, columns ? EXPR_COLUMN : EXPR_ROW, EXPR_INT, 0), end = expr_int(g, extent[i]);
@@ -186,7 +239,8 @@ static int validity(struct direct *d, const struct program_tile *tile, int which
     return within(d, tile, which, both);
 }
 
-/* ---- loads and stores ------------------------------------------------------------------------------------------------ */
+/* ---- loads and stores
+ * ------------------------------------------------------------------------------------------------ */
 
 /* Coordinates of the element at ROW and COLUMN, into step->at. 0, 1 or 3. */
 static int address(struct direct *d, int number, struct plan_step *step, int rows)
@@ -251,7 +305,8 @@ static int load_guarded(struct direct *d, int number, int place, int guard)
 {
     const struct program_op *o = &d->program->op[number];
     d->swapped = d->op[number].aside;
-    struct direct_shape shape = {d->swapped ? o->tile.columns : o->tile.rows, d->swapped ? o->tile.rows : o->tile.columns};
+    struct direct_shape shape = {d->swapped ? o->tile.columns : o->tile.rows,
+                                 d->swapped ? o->tile.rows : o->tile.columns};
     d->layout = direct_layout_of(d, shape.rows, shape.cols);
     struct direct_shape held = direct_held(d, shape.rows, shape.cols);
     struct plan_step step = {.op = PLAN_GLOBAL,
@@ -295,8 +350,8 @@ static int load(struct direct *d, int number)
     struct direct_shape shape = {o->tile.rows, o->tile.columns};
     if (d->op[number].aside)
         shape = (struct direct_shape){o->tile.columns, o->tile.rows};
-    int place = new_place(d, word_of(d, number, d->plan->tensor[o->tensor].name), shape, o->tile.dtype,
-                          shape.cols > 1, 0);
+    int place =
+        new_place(d, word_of(d, number, d->plan->tensor[o->tensor].name), shape, o->tile.dtype, shape.cols > 1, 0);
     d->op[number].place = place;
     if (!place)
         return 3;
@@ -359,7 +414,8 @@ static int store(struct direct *d, int number)
     return add_step(d, step);
 }
 
-/* ---- reductions ---------------------------------------------------------------------------------------------------- */
+/* ---- reductions ----------------------------------------------------------------------------------------------------
+ */
 
 static enum plan_reduction reduction_of(const struct program_op *o)
 {
@@ -521,7 +577,8 @@ static int reduce(struct direct *d, int number)
     return status;
 }
 
-/* ---- transposes ------------------------------------------------------------------------------------------------------ */
+/* ---- transposes
+ * ------------------------------------------------------------------------------------------------------ */
 
 static int transpose(struct direct *d, int number)
 {
@@ -535,7 +592,8 @@ static int transpose(struct direct *d, int number)
     struct direct_shape from = direct_held(d, tile->rows, tile->columns);
     struct direct_shape to = direct_held(d, tile->columns, tile->rows);
     int scratch = new_scratch(d, "turned", from, dtype, size * from.rows * (from.cols + (d->vector == 1)));
-    int place = new_place(d, word_of(d, number, "across"), (struct direct_shape){tile->columns, tile->rows}, dtype, true, 0);
+    int place =
+        new_place(d, word_of(d, number, "across"), (struct direct_shape){tile->columns, tile->rows}, dtype, true, 0);
     int node = value_of(d, tile);
     if (!scratch || !place || node < 0 || d->misfit)
         return failed(d, number);
@@ -572,7 +630,8 @@ static int transpose(struct direct *d, int number)
     return status || !d->depth ? status : meet(d);
 }
 
-/* ---- loops ----------------------------------------------------------------------------------------------------------- */
+/* ---- loops
+ * ----------------------------------------------------------------------------------------------------------- */
 
 static int lower_body(struct direct *d, int first, int end);
 
@@ -737,7 +796,8 @@ static void find_ahead(struct direct *d, int loop, struct ahead *a)
 static int load_ahead(struct direct *d, int loop, const struct ahead *a, int at)
 {
     struct expr_graph *g = &d->plan->fused;
-    int guard = expr_binary(g, EXPR_LT, at, d->plan->loop[plan_number(d->op[loop].loop)].to), status = guard < 0 ? 3 : 0;
+    int guard = expr_binary(g, EXPR_LT, at, d->plan->loop[plan_number(d->op[loop].loop)].to),
+        status = guard < 0 ? 3 : 0;
     int64_t always;
     if (!status && g->node[guard].op == EXPR_CONST_INT && (always = g->node[guard].integer) != 0)
         guard = -1;
@@ -837,8 +897,9 @@ static int begin_carried(struct direct *d, int loop, int *total)
         const struct program_op *p = &d->program->op[param];
         const char *name = plan_text(d->plan, "%s_%d", o->name ? o->name : "carried", k + 1);
         enum expr_type type = p->tile.dtype == TW_INT64 ? EXPR_INT : EXPR_REAL;
-        int place = name ? new_place(d, name, (struct direct_shape){p->tile.rows, p->tile.columns}, value_dtype(type), false, 0)
-                         : 0;
+        int place =
+            name ? new_place(d, name, (struct direct_shape){p->tile.rows, p->tile.columns}, value_dtype(type), false, 0)
+                 : 0;
         if (!place)
             return 3;
         d->layout = plan_number(d->plan->place[plan_number(place)].layout);
@@ -899,7 +960,8 @@ static int lower_loop(struct direct *d, int loop)
     if (!status && keep.turns) {
         status = load_kept(d, loop, &keep);
         for (int i = loop + 1; i < o->end; i++)
-            d->op[i].place = d->program->op[i].kind == PROGRAM_LOAD ? direct_kept(d, &keep, d->kept, i) : d->op[i].place;
+            d->op[i].place =
+                d->program->op[i].kind == PROGRAM_LOAD ? direct_kept(d, &keep, d->kept, i) : d->op[i].place;
         if (!status)
             status = turns_of(d, loop, total, (struct plan_step){.count = keep.turns, .kept = true});
         for (int i = loop + 1; i < o->end; i++)
@@ -913,7 +975,8 @@ static int lower_loop(struct direct *d, int loop)
     return status ? status : end_carried(d, loop, total);
 }
 
-/* ---- the walk ---------------------------------------------------------------------------------------------------------- */
+/* ---- the walk
+ * ---------------------------------------------------------------------------------------------------------- */
 
 static int lower_op(struct direct *d, int i)
 {
@@ -986,8 +1049,9 @@ static int decide_items(struct direct *d)
 static bool is_moved(enum tw_dtype dtype)
 {
     static const bool moved[TW_DTYPE_COUNT] = {
-        [TW_BF16] = true,  [TW_FP16] = true,   [TW_FP32] = true,  [TW_INT8] = true,   [TW_UINT8] = true, [TW_INT16] = true,
-        [TW_UINT16] = true, [TW_INT32] = true, [TW_UINT32] = true, [TW_INT64] = true, [TW_UINT64] = true, [TW_BOOL] = true,
+        [TW_BF16] = true,   [TW_FP16] = true,  [TW_FP32] = true,   [TW_INT8] = true,
+        [TW_UINT8] = true,  [TW_INT16] = true, [TW_UINT16] = true, [TW_INT32] = true,
+        [TW_UINT32] = true, [TW_INT64] = true, [TW_UINT64] = true, [TW_BOOL] = true,
     };
     return moved[dtype];
 }
@@ -997,10 +1061,11 @@ static int decide_tensors(struct direct *d)
     struct plan *p = d->plan;
     for (int i = 0; i < p->tensor_count; i++)
         if (!is_moved(p->tensor[i].dtype))
-            return program_refuse(d->l, p->tensor[i].loc, "PROGRAM-LOWER",
-                                  "tensor %s is %s, which programs without dots do not move yet; write bf16, fp16, fp32 "
-                                  "or an integer type",
-                                  p->tensor[i].name, tw_dtype_name(p->tensor[i].dtype));
+            return program_refuse(
+                d->l, p->tensor[i].loc, "PROGRAM-LOWER",
+                "tensor %s is %s, which programs without dots do not move yet; write bf16, fp16, fp32 "
+                "or an integer type",
+                p->tensor[i].name, tw_dtype_name(p->tensor[i].dtype));
     int moved = expr_int(&p->graph, 0);
     for (int i = 0; i < p->tensor_count; i++) {
         struct plan_tensor *t = &p->tensor[i];
@@ -1030,8 +1095,9 @@ static int reasons(struct direct *d)
     char value[32];
     snprintf(value, sizeof value, "%d", d->vector);
     int status = d->l->variant == 0 && d->vector > 1
-                     ? family_reason(p, "vector", value, "elements that every load and store moves at once: rows, tiles "
-                                                         "and coordinates are multiples of it")
+                     ? family_reason(p, "vector", value,
+                                     "elements that every load and store moves at once: rows, tiles "
+                                     "and coordinates are multiples of it")
                      : family_reason(p, "vector", value, "rows of any length at any address");
     snprintf(value, sizeof value, "%d", d->threads);
     status = status ? status
@@ -1054,8 +1120,8 @@ static int finish(struct direct *d)
     p->allow_spills = d->l->fields.value[FIELD_SPILLS].set && d->l->fields.value[FIELD_SPILLS].integer;
     p->launch.block = d->threads;
     family_place_shared(p);
-    p->blocks_per_sm = arch_resident_blocks(d->l->arch, d->threads, registers < 255 ? registers : 255,
-                                            p->launch.shared_bytes);
+    p->blocks_per_sm =
+        arch_resident_blocks(d->l->arch, d->threads, registers < 255 ? registers : 255, p->launch.shared_bytes);
     if (p->launch.shared_bytes > d->l->arch->shared_limit)
         return program_refuse(d->l, d->program->loc, "SMEM",
                               "its tiles take %d bytes of shared memory, but a block of %s has %d; write smaller tiles",
