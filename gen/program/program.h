@@ -5,8 +5,8 @@
  *
  * TILES. A tile is a matrix of constant extents, rows x columns; an extent of 1 broadcasts. Its elements are one node
  * of `graph`, evaluated at each (ROW, COLUMN): elementwise arithmetic makes nodes, not operations. What an operation
- * gave is the leaf TILE(op): the element of that result at the same ROW and COLUMN, row 0 where it has one row, column 0
- * where it has one column. INDEX(axis) is the coordinate along an axis of the element in hand, as tile.index says; an
+ * gave is the leaf TILE(op): the element of that result at the same ROW and COLUMN, row 0 where it has one row, column
+ * 0 where it has one column. INDEX(axis) is the coordinate along an axis of the element in hand, as tile.index says; an
  * operation that takes a tile replaces it by that coordinate, so a traced program holds none. AT(axis) is the first
  * coordinate of the work item; LOOP(op) the variable of a loop around it; SYMBOL a dim.
  *
@@ -80,8 +80,8 @@ struct program_op {
     struct program_tile tile; /* what it gives; its node is TILE of this op. rows 0 where it gives nothing */
 
     struct program_tile arg[3]; /* DOT: a (m x k), b (k x n), c (node -1: zero). GATHER: the row numbers (rows x 1,
-                                   INT). STORE: the value. SCATTER_ADD: value, row numbers, key (node -1: any order).
-                                   REDUCE, TRANSPOSE, STAGE: the operand */
+                                   INT). STORE: the value, of the place's extents or 1. SCATTER_ADD: value, row
+                                   numbers, key (node -1: any order). REDUCE, TRANSPOSE, STAGE: the operand */
     /* LOAD, GATHER, STORE, STORE_ADD, SCATTER_ADD */
     int tensor;          /* of the kernel; -1 */
     struct program_coordinate at[SPEC_MAX_RANK]; /* by dim, memory order */

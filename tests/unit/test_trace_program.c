@@ -241,6 +241,8 @@ static void test_plain_lua(void **state)
                 "  while limit == nil do limit = not limit and 1 or x end\n"
                 "  local last <const> = type(x) == \"userdata\" and 3 or 4\n"
                 "  for name, value in pairs({ a = x }) do x = x + value end\n"
+                "  local list = { 3, 1 }\n"
+                "  table.sort(list, function(x, limit) return x < limit end)\n"
                 "  store(t.y, span(at.r, tile.r), span(at.c, tile.c), x * limit * last)\n"
                 "end\n"
                 "kernel \"k\" { x = tensor { R, C, dtype = \"fp32\" },\n"
