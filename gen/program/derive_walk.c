@@ -189,7 +189,7 @@ static int reduce(struct derive *d, int op)
                                                         .node = expression,
                                                         .reduction = reductions[d->work.program->op[op].reduction],
                                                         .cols = d->work.program->op[op].arg[0].columns,
-                                                        .call = "reduce"});
+                                                        .call = d->partial[op] ? "fold" : "reduce"});
     return status ? status : derive_own(d, place, k->leaf);
 }
 
@@ -576,7 +576,11 @@ static int turns(struct derive *d, int number, const char *name, int count, int 
     d->around = number;
     if (d->ahead >= 0) {
         status = issue(d, d->ahead, PLAN_FROM_ZERO, 0);
+        if (inside)
+            d->cut = plan_some(expr_binary(g, EXPR_SUB, expr_int(g, 1),
+                                           expr_binary(g, EXPR_MIN, plan_number(inside), expr_int(g, 1))));
         status = status ? status : begin_turn(d, number, 0);
+        d->cut = 0;
         count = one_less(g, count);
         inside = inside ? one_less(g, inside) : 0;
     }
@@ -603,6 +607,24 @@ static int turns(struct derive *d, int number, const char *name, int count, int 
     if (!status && (d->flights != flights || d->helds != helds))
         status = derive_refuse(d, number, "what is in flight at the end of a turn differs from turn to turn");
     return status || d->ahead < 0 ? status : rest_of_turn(d, number, true);
+}
+
+/* Sums that were kept by lane. */
+static int add_lanes(struct derive *d, int loop)
+{
+    int status = 0;
+    for (int i = loop + 1; i < d->work.program->op[loop].end && !status; i++) {
+        if (d->work.program->op[i].kind != PROGRAM_PARAM || d->work.program->op[i].loop != loop || !d->partial[i])
+            continue;
+        int node = derive_built(d, i, d->work.op[i].leaf, 0, &status);
+        status = status ? status
+                        : derive_pass(d, (struct plan_step){.op = PLAN_TOUCH,
+                                                            .place = derive_home_of(d, d->work.op[i].leaf),
+                                                            .node = node,
+                                                            .reduction = PLAN_SUM,
+                                                            .call = "lanes"});
+    }
+    return status;
 }
 
 static int loop(struct derive *d, int number)
@@ -637,7 +659,8 @@ static int loop(struct derive *d, int number)
     for (int i = 0; i < d->helds; i++)
         if (d->ring[d->held[i].ring].inner == number)
             d->held[i].uses = 0;
-    return status ? status : derive_release(d);
+    status = status ? status : derive_release(d);
+    return status ? status : add_lanes(d, number);
 }
 
 static int body(struct derive *d, int first, int end)

@@ -126,10 +126,11 @@ void program_print(const struct program *p, const struct spec *spec, const struc
 
 /* ---- meaning (meaning.c) ----------------------------------------------------------------------------------------- */
 
-/* NaN and infinities are those of fp32: max and min, of two values or along rows and columns, let a NaN give way to a
- * number as fmaxf does (of nothing but NaNs along a row: minus infinity); where() takes the chosen side alone; exp2_diff
- * is 0 where both are minus infinity; a cast keeps NaN and infinity, but fp8 takes the largest finite value for infinity
- * and integers 0 for NaN; 0 / 0 is NaN. What overflows fp32 has no bound.
+/* NaN and infinities are those of fp32. Max and min, of two values or along rows and columns, let a NaN give way to a
+ * number as fmaxf does; of nothing but NaNs along a row comes what comes of no element: minus infinity, infinity.
+ * where() takes the chosen side alone; exp2_diff is 0 where both are minus infinity; a cast keeps NaN and infinity, but
+ * fp8 takes the largest finite value for infinity and integers 0 for NaN; 0 / 0 is NaN. What may overflow fp32 has no
+ * bound.
  *
  * An element of a tensor that is read in an expression outside of the tensor may stand where its tile is not valid, on
  * the side of a where() that is not taken, or behind a & that is false already; elsewhere it is a fault of the data. A

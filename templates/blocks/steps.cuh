@@ -97,7 +97,7 @@ for (int block = 0; block < ${blocks}; ++block)
 }
 //@     end
 //@ end
-//@ -- Along rows: what a thread holds, then the four lanes that share the row.
+//@ -- Along rows: what a thread holds, then ("fold": not yet) the four lanes that share the row.
 //@ local function reduce(step, number)
 //@     local text, place = fragment_step(role.name, number), model.place[step.place]
 //@     local rows, elements, value, uniform = text.at[2], text.at[3], text.value, text.at[1]
@@ -130,16 +130,29 @@ for (int block = 0; block < ${blocks}; ++block)
                 ${elements}
                 total[lane] = ${next};
             }
+//@     if step.call == "fold" then
+        ${place.name}[block][half] = ${both};
+//@     else
         float whole = ${both};
-//@     for _, distance in ipairs { 1, 2 } do
-//@         local other = joined("whole", "__shfl_xor_sync(~0u, whole, " .. distance .. ")")
+//@         for _, distance in ipairs { 1, 2 } do
+//@             local other = joined("whole", "__shfl_xor_sync(~0u, whole, " .. distance .. ")")
         whole = ${other};
-//@     end
+//@         end
         ${place.name}[block][half] = whole;
+//@     end
     }
 //@     if uniform ~= "" then
 }
 //@     end
+//@ end
+//@ local function lanes(step)
+#pragma unroll
+for (int block = 0; block < ${blocks}; ++block)
+    #pragma unroll
+    for (int half = 0; half < 2; ++half) {
+        ${step.place}[block][half] += __shfl_xor_sync(~0u, ${step.place}[block][half], 1);
+        ${step.place}[block][half] += __shfl_xor_sync(~0u, ${step.place}[block][half], 2);
+    }
 //@ end
 //@ -- One chunk of a store: 64 rows and a box's columns.
 //@ local function part(step, number)
@@ -325,8 +338,10 @@ if (turn > 0)
 //@         else
 ${call}(${ring}_oldest);
 //@         end
-//@     elseif op == "touch" and call == "reduce" then
+//@     elseif op == "touch" and (call == "reduce" or call == "fold") then
 //@         reduce(step, i)
+//@     elseif op == "touch" and call == "lanes" then
+//@         lanes(step)
 //@     elseif op == "touch" and call then
 //@         evaluate(step, i)
 //@     elseif op == "global" then
