@@ -13,7 +13,7 @@ local bf16 = kernel "gemm_bf16" {
   schedule = { order = "grouped", group = 8 },
   arch     = { sm_90a = {}, sm_80 = { tile = { n = 128 }, cluster = { m = 1 }, pipeline = { stages = 3 } } },
   tune     = { tile = { n = { 112, 128, 160, 192, 256 } }, cluster = { m = { 1, 2 } } },
-  run      = { { M = 257, N = 512, K = 192 }, { M = 64, N = 40, K = 72 } },
+  run      = { { M = 264, N = 512, K = 136 }, { M = 41, N = 41, K = 328 }, { M = 64, N = 40, K = 0 } },
   bench    = { { M = 4096, N = 4096, K = 4096 }, { M = 8192, N = 8192, K = 8192 } },
 }
 
@@ -22,15 +22,14 @@ local bf16 = kernel "gemm_bf16" {
 local along_m = tensor { K, M, axes = "k m", dtype = "bf16" }
 local along_n = tensor { K, N, axes = "k n", dtype = "bf16" }
 local columns = tensor { N, M, axes = "n m", dtype = "bf16" }
-local even    = { { M = 264, N = 512, K = 192 }, { M = 64, N = 40, K = 72 } }
 
-kernel "gemm_bf16_at"      { like = bf16, A = along_m, run = even }
-kernel "gemm_bf16_bt"      { like = bf16, B = along_n, run = even }
-kernel "gemm_bf16_at_bt"   { like = bf16, A = along_m, B = along_n, run = even }
+kernel "gemm_bf16_at"      { like = bf16, A = along_m }
+kernel "gemm_bf16_bt"      { like = bf16, B = along_n }
+kernel "gemm_bf16_at_bt"   { like = bf16, A = along_m, B = along_n }
 kernel "gemm_bf16_dt"      { like = bf16, D = columns }
-kernel "gemm_bf16_at_dt"   { like = bf16, A = along_m, D = columns, run = even }
-kernel "gemm_bf16_bt_dt"   { like = bf16, B = along_n, D = columns, run = even }
-kernel "gemm_bf16_at_bt_dt" { like = bf16, A = along_m, B = along_n, D = columns, run = even }
+kernel "gemm_bf16_at_dt"   { like = bf16, A = along_m, D = columns }
+kernel "gemm_bf16_bt_dt"   { like = bf16, B = along_n, D = columns }
+kernel "gemm_bf16_at_bt_dt" { like = bf16, A = along_m, B = along_n, D = columns }
 
 -- Types: bf16 and fp16 in; bf16, fp16 and fp32 out. An fp32 tile of D takes twice the shared memory: a smaller n.
 local fp16 = kernel "gemm_fp16" {

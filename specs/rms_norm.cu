@@ -1,5 +1,5 @@
-//@ -- y[r, c] = x[r, c] / sqrt(mean over c of x[r, c]^2 + eps) * w[c]. A block takes one row and reads it twice, tile by
-//@ -- tile through the ring: once for the mean, once for the result.
+//@ -- y[r, c] = x[r, c] / sqrt(mean over c of x[r, c]^2 + eps) * w[c]. A block takes one row and reads it twice, tile
+//@ -- by tile through the ring: once for the mean, once for the result.
 //@ param entry text
 //@ param launch.block int
 //@ local x, ring = plan.tensor.x, plan.ring.x
@@ -30,48 +30,51 @@ ${banner}
 extern "C" __global__ void __launch_bounds__(${launch.block}) ${entry}(const __grid_constant__ arguments args)
 {
     const i64 row = blockIdx.x;
-    const int tiles = (args.C + ${width} - 1) / ${width}, steps = 2 * tiles;
+    const int tiles = (args.C + ${width} - 1) / ${width};
     if (threadIdx.x == 0) {
         x_init();
         barrier_init_fence();
     }
     __syncthreads();
 
-    if (threadIdx.x < 32) {
 //@ role "producer"
-        x_position fill = {0, 0};
-        if (threadIdx.x == 0) {
-//@ loop "k"
-            for (int step = 0; step < steps; ++step) {
+//@ elect
+            x_position fill = {0, 0};
+//@ for _, pass in ipairs { "sum", "scale" } do
+//@ loop "${pass}" tile < tiles
                 x_wait_empty(fill);
                 x_expect(fill);
-                x_load(args, fill, (int)row, step % tiles * ${width});
+                x_load(args, fill, (int)row, tile * ${width});
                 x_advance(fill);
-            }
-        }
+//@ endloop
+//@ end
+//@ endelect
 //@ endrole
-    } else {
 //@ role "consumer"
         const int thread = (int)threadIdx.x - 32;
         x_position read = {0, 0};
-        float squares = 0.0f, scale = 0.0f;
-//@ loop "k"
-        for (int step = 0; step < steps; ++step) {
-            if (step == tiles)
-                scale = rsqrtf(row_sum(squares, (float *)(shared_memory + ${own}), thread / 32) / args.C + args.eps);
+        float squares = 0.0f;
+//@ loop "sum" tile < tiles
             x_wait_full(read);
-            const u16 *tile = x_tile(read);
+            const u16 *x = x_tile(read);
             for (int i = thread; i < ${width}; i += ${consumers}) {
-                const float value = from_${x.dtype}(tile[i]);
-                const int c = step % tiles * ${width} + i;
-                if (step < tiles)
-                    squares += value * value; // columns past the last are zero
-                else if (c < args.C)
-                    args.y[row * args.y_stride0 + c] = to_${x.dtype}(value * scale * from_${x.dtype}(args.w[c]));
+                const float value = from_${x.dtype}(x[i]);
+                squares += value * value; // columns past the last are zero
             }
-            __syncwarp(); // no lane reads the tile any more
             x_release(read);
-        }
+//@ endloop
+        const float sum = row_sum(squares, (float *)(shared_memory + ${own}), thread / 32);
+        const float scale = rsqrtf(sum / args.C + args.eps);
+//@ loop "scale" tile < tiles
+            x_wait_full(read);
+            const u16 *x = x_tile(read);
+            for (int i = thread; i < ${width}; i += ${consumers}) {
+                const int c = tile * ${width} + i;
+                const float value = from_${x.dtype}(x[i]) * scale;
+                if (c < args.C)
+                    args.y[row * args.y_stride0 + c] = to_${x.dtype}(value * from_${x.dtype}(args.w[c]));
+            }
+            x_release(read);
+//@ endloop
 //@ endrole
-    }
 }

@@ -2,7 +2,7 @@
 -- a family would.
 local R, C = dims "R C%8"
 
-kernel "rms_norm" {
+kernel "rms_norm_ring" {
   template = "rms_norm.cu",
   x        = tensor { R, C, dtype = "bf16", tile = { 1, 1024 } },
   w        = tensor { C, dtype = "bf16" },

@@ -45,13 +45,11 @@ ${entry}(const __grid_constant__ arguments args)
     u32 fill = 0, read = 0;
     int m, n;
 //@ role "block"
-//@ loop "tiles"
-    while (schedule_next(tiles, m, n)) {
+//@ loop "tiles" while schedule_next(tiles, m, n)
         mma_clear(sum);
         #pragma unroll 1
-//@ loop "prologue"
-        for (int step = 0; step < ${ahead}; ++step) {
-            if (step < steps) {
+//@ loop "prologue" step < ${ahead}
+//@ when step < steps
                 const int k = step * ${tile.k};
 //@ if mma.operand[1].mn_major then
                 A_load(args, fill, k, m);
@@ -64,19 +62,18 @@ ${entry}(const __grid_constant__ arguments args)
                 B_load(args, fill, n, k);
 //@ end
                 ab_advance(fill);
-            }
+//@ endwhen
 //@ if copies then
             ab_commit();
 //@ end
-        }
+//@ endloop
         #pragma unroll 1
-//@ loop "k"
-        for (int step = 0; step < steps; ++step) {
+//@ loop "k" step < steps
 //@ if copies then
             ab_wait();
 //@ end
             ab_meet();
-            if (step + ${ahead} < steps) {
+//@ when step + ${ahead} < steps
                 const int k = (step + ${ahead}) * ${tile.k};
 //@ if mma.operand[1].mn_major then
                 A_load(args, fill, k, m);
@@ -89,16 +86,16 @@ ${entry}(const __grid_constant__ arguments args)
                 B_load(args, fill, n, k);
 //@ end
                 ab_advance(fill);
-            }
+//@ endwhen
 //@ if copies then
             ab_commit();
 //@ end
             mma(sum, read, warp);
             ab_advance(read);
-        }
+//@ endloop
 //@ for _, t in ipairs(outputs) do
         ${t.name}_store_global(args, sum, warp, m, n);
 //@ end
-    }
+//@ endloop
 //@ endrole
 }

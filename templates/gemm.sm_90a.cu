@@ -84,16 +84,13 @@ extern "C" __global__ void __launch_bounds__(${launch.block}, 1) ${entry}(const 
 
     tile_schedule tiles = schedule_begin(args);
     int m, n;
-    if (warpgroup == 0) {
 //@ role "producer"
         producer_registers();
-        if (threadIdx.x == 0) {
+//@ elect
             ab_position fill = {0, 0};
-//@ loop "tiles"
-            while (schedule_next(tiles, m, n)) {
+//@ loop "tiles" while schedule_next(tiles, m, n)
                 #pragma unroll 1
-//@ loop "k"
-                for (int step = 0; step < steps; ++step) {
+//@ loop "k" step < steps
                     ab_wait_empty(fill);
                     ab_expect(fill);
 //@ if mma.operand[1].mn_major then
@@ -107,17 +104,16 @@ extern "C" __global__ void __launch_bounds__(${launch.block}, 1) ${entry}(const 
                     B_load(args, fill, n, step * ${tile.k});
 //@ end
                     ab_advance(fill);
-                }
-            }
+//@ endloop
+//@ endloop
 //@ if plan.launch.programmatic then
             dependency_trigger();
 //@ end
 //@ if clustered then
             ab_drain(fill);
 //@ end
-        }
+//@ endelect
 //@ endrole
-    } else {
 //@ role "consumer"
         consumer_registers();
         const u32 consumer = warpgroup - 1;
@@ -129,22 +125,22 @@ extern "C" __global__ void __launch_bounds__(${launch.block}, 1) ${entry}(const 
 //@ if store == "tma" then
         u32 buffer = 0;
 //@ end
-//@ loop "tiles"
-        while (schedule_next(tiles, m, n)) {
+//@ loop "tiles" while schedule_next(tiles, m, n)
             #pragma unroll 1
-//@ loop "k"
-            for (int step = 0; step < steps; ++step) {
+//@ loop "k" step < steps
                 ab_wait_full(read);
                 mma(sum, read.stage, consumer, step > 0);
                 mma_commit();
                 ab_advance(read);
                 mma_wait_1();
-                if (step > 0)
+//@ when step > 0
                     ab_release(release);
-            }
+//@ endwhen
+//@ endloop
             mma_wait_0();
-            if (steps > 0)
+//@ when steps > 0
                 ab_release(release);
+//@ endwhen
             m += (int)consumer * ${rows};
 //@ for _, t in ipairs(outputs) do
 //@     if store == "tma" then
@@ -154,8 +150,7 @@ extern "C" __global__ void __launch_bounds__(${launch.block}, 1) ${entry}(const 
 //@         -- A fused function stands in the code once: all of its copies would take the compiler seconds.
 //@         local unroll = fused and 1 or chunks
             #pragma unroll ${unroll}
-//@         loop "${t.name}"
-            for (int chunk = 0; chunk < ${chunks}; ++chunk) {
+//@         loop "${t.name}" chunk < ${chunks}
                 const int at_m = m + chunk / ${across} * ${mma.m}, at_n = n + chunk % ${across} * ${width};
                 float part[${width} / 2];
                 ${t.name}_part(sum, chunk, part);
@@ -165,15 +160,14 @@ extern "C" __global__ void __launch_bounds__(${launch.block}, 1) ${entry}(const 
                 d_fence();
                 d_barrier(consumer);
                 ${t.name}_store(args, consumer, buffer, at_m, at_n);
-            }
+//@         endloop
 //@     else
             ${t.name}_store_global(args, sum, m, n);
 //@     end
 //@ end
-        }
+//@ endloop
 //@ if store == "tma" then
         d_wait_0();
 //@ end
 //@ endrole
-    }
 }

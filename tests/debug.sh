@@ -110,7 +110,8 @@ line_of() { # PATTERN: the number of the last line that matches
 hangs() {
     name=$1
     shift
-    "$program" run specs/gemm.lua --source "$bad" --device "$device" --inputs normal --set M=257,N=512,K=512 >"$log" 2>&1
+    "$program" run specs/gemm.lua --source "$bad" --device "$device" --inputs normal --set M=257,N=512,K=512 --sms 132 \
+        >"$log" 2>&1
     [ $? -eq 1 ] && has '^FAILED gemm_bf16 sm_90a' "$@"
     ok $? "hangs: $name"
 }

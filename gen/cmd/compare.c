@@ -7,7 +7,7 @@
 #include "cmd/parallel.h"
 
 /* Rounding of results in 16 bits and below sets the bound; in fp32 the order of the sums does. */
-static const double bounds[TW_DTYPE_COUNT] = {
+static const double norm_bounds[TW_DTYPE_COUNT] = {
     [TW_BF16] = 3e-3, [TW_FP16] = 5e-4, [TW_FP32] = 1e-5,     [TW_FP64] = 1e-5,
     [TW_TF32] = 5e-4, [TW_FP8_E4M3] = 5e-2, [TW_FP8_E5M2] = 1e-1,
 };
@@ -15,7 +15,7 @@ static const double bounds[TW_DTYPE_COUNT] = {
 double compare_bound(enum tw_dtype dtype, double rounding)
 {
     static const double slack = 1.05; /* near a tie, fp32 sums may round to the other neighbour, which is as far away */
-    double bound = bounds[dtype];
+    double bound = norm_bounds[dtype];
     return bound > 0.0 && slack * rounding > bound ? slack * rounding : bound;
 }
 
@@ -84,21 +84,32 @@ static void compare_block(void *context, int64_t block)
     job->part[block] = part;
 }
 
-static void describe(const struct compare *c, int64_t element, char text[256])
+static bool is_poison(const unsigned char *element, size_t bytes)
 {
-    size_t bytes = tw_dtype_bytes(c->dtype), length;
+    for (size_t i = 0; i < bytes; i++)
+        if (element[i] != COMPARE_POISON)
+            return false;
+    return true;
+}
+
+/* "D[3,17" of the element, whose bytes are at *at. Returns the length. */
+static size_t name_element(const struct compare *c, int64_t element, char text[256], const unsigned char **at)
+{
     struct shape_walk walk;
     shape_seek(&walk, c->shape, element);
-    const unsigned char *at = c->bytes + (size_t)walk.offset * bytes;
-    double value = tw_dtype_load(c->dtype, at), want = rounded(c->dtype, c->reference[element]);
-    bool poison = true;
-
-    for (size_t i = 0; i < bytes; i++)
-        poison = poison && at[i] == COMPARE_POISON;
-    length = (size_t)snprintf(text, 128, "%.64s[", c->name);
+    size_t length = (size_t)snprintf(text, 128, "%.64s[", c->name);
     for (int d = 0; d < c->shape->rank; d++)
         length += (size_t)snprintf(text + length, 256 - length, "%s%lld", d ? "," : "", (long long)walk.index[d]);
-    if (poison)
+    *at = c->bytes + (size_t)walk.offset * tw_dtype_bytes(c->dtype);
+    return length;
+}
+
+static void describe(const struct compare *c, int64_t element, char text[256])
+{
+    const unsigned char *at;
+    size_t length = name_element(c, element, text, &at);
+    double value = tw_dtype_load(c->dtype, at), want = rounded(c->dtype, c->reference[element]);
+    if (is_poison(at, tw_dtype_bytes(c->dtype)))
         snprintf(text + length, 256 - length, "] was not written, the reference is %.9g", want);
     else
         snprintf(text + length, 256 - length, "] is %.9g, the reference %.9g", value, want);
@@ -138,6 +149,116 @@ int compare_values(struct tw_runtime *rt, const struct compare *compare, struct 
         describe(compare, first, result->first);
     if (worst >= 0)
         describe(compare, worst, result->worst);
+    return TW_OK;
+}
+
+/* ---- element by element -------------------------------------------------------------------------------------------- */
+
+struct bounded_part {
+    double difference, norm, bounds; /* of squares */
+    int64_t beyond, worst;           /* worst: -1 where none is beyond */
+    double farthest;                 /* of `worst`, in bounds */
+    bool exact;
+};
+
+struct bounded_job {
+    const struct compare *compare;
+    const struct compare_bounds *bounds;
+    int64_t count;
+    struct bounded_part *part;
+};
+
+/* How many bounds the value is away from the reference: more than 1 is too far. */
+static double distance_in_bounds(double value, double want, double bound)
+{
+    if (isinf(bound) || equal(value, want))
+        return 0;
+    double distance = fabs(value - want);
+    return isnan(distance) ? (double)INFINITY : distance <= bound ? 0.5 : bound > 0 ? distance / bound : (double)INFINITY;
+}
+
+static void compare_bounded_block(void *context, int64_t block)
+{
+    const struct bounded_job *job = context;
+    const struct compare *c = job->compare;
+    const struct compare_bounds *b = job->bounds;
+    size_t bytes = tw_dtype_bytes(c->dtype);
+    bool floating = tw_dtype_info(c->dtype)->kind == TW_KIND_FLOAT;
+    int64_t first = block * SHAPE_BLOCK, end = first + SHAPE_BLOCK < job->count ? first + SHAPE_BLOCK : job->count;
+    struct bounded_part part = {.worst = -1, .exact = true};
+    struct shape_walk walk;
+
+    shape_seek(&walk, c->shape, first);
+    for (int64_t i = first; i < end; i++, shape_next(&walk)) {
+        const unsigned char *at = c->bytes + (size_t)walk.offset * bytes;
+        double value = tw_dtype_load(c->dtype, at), want = c->reference[i], away;
+        if (b->done[i]) {
+            away = floating && is_poison(at, bytes) ? (double)INFINITY : distance_in_bounds(value, want, b->bound[i]);
+            part.exact = part.exact && (isnan(want) || b->bound[i] <= fabs(rounded(c->dtype, want) - want));
+            if (isfinite(value) && isfinite(want) && isfinite(b->bound[i])) {
+                part.difference += (value - want) * (value - want);
+                part.norm += want * want;
+                part.bounds += b->bound[i] * b->bound[i];
+            }
+        } else {
+            bool untouched = b->begins_at_zero ? value == 0 : is_poison(at, bytes);
+            away = untouched || !b->all ? 0 : (double)INFINITY;
+        }
+        if (away > 1) {
+            part.beyond++;
+            if (away > part.farthest) {
+                part.farthest = away;
+                part.worst = i;
+            }
+        }
+    }
+    job->part[block] = part;
+}
+
+static void describe_bounded(const struct compare *c, const struct compare_bounds *b, int64_t element, char text[256])
+{
+    const unsigned char *at;
+    size_t length = name_element(c, element, text, &at), bytes = tw_dtype_bytes(c->dtype);
+    double value = tw_dtype_load(c->dtype, at);
+    if (!b->done[element])
+        snprintf(text + length, 256 - length, "] is %.9g, and the program writes nothing there", value);
+    else if (is_poison(at, bytes))
+        snprintf(text + length, 256 - length, "] was not written, the reference is %.9g", c->reference[element]);
+    else
+        snprintf(text + length, 256 - length, "] is %.9g, the reference %.9g, its bound %.3g", value,
+                 c->reference[element], b->bound[element]);
+}
+
+int compare_bounded(struct tw_runtime *rt, const struct compare *compare, const struct compare_bounds *bounds,
+                    struct compare_bounded *result, struct tw_error *error)
+{
+    struct bounded_job job = {compare, bounds, shape_count(compare->shape), NULL};
+    int64_t blocks = (job.count + SHAPE_BLOCK - 1) / SHAPE_BLOCK, worst = -1;
+    double difference = 0.0, norm = 0.0, sum = 0.0, farthest = 0.0;
+
+    *result = (struct compare_bounded){.exact = true};
+    if (job.count == 0)
+        return TW_OK;
+    job.part = tw_alloc(rt, (size_t)blocks * sizeof *job.part);
+    if (!job.part)
+        return tw_fail(error, TW_ERROR_MEMORY, "out of memory");
+    parallel_for(blocks, parallel_cores(), compare_bounded_block, &job);
+    for (int64_t i = 0; i < blocks; i++) {
+        difference += job.part[i].difference;
+        norm += job.part[i].norm;
+        sum += job.part[i].bounds;
+        result->beyond += job.part[i].beyond;
+        result->exact = result->exact && job.part[i].exact;
+        if (job.part[i].farthest > farthest) {
+            farthest = job.part[i].farthest;
+            worst = job.part[i].worst;
+        }
+    }
+    tw_free(rt, job.part);
+    result->error = difference > 0.0 ? (norm > 0.0 ? sqrt(difference / norm) : (double)INFINITY) : 0.0;
+    result->bound = sum > 0.0 ? (norm > 0.0 ? sqrt(sum / norm) : (double)INFINITY) : 0.0;
+    if (worst >= 0)
+        describe_bounded(compare, bounds, worst, result->worst);
     return TW_OK;
 }
 

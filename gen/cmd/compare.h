@@ -38,6 +38,27 @@ double compare_bound(enum tw_dtype dtype, double rounding);
 int compare_values(struct tw_runtime *rt, const struct compare *compare, struct compare_result *result,
                    struct tw_error *error);
 
+/* What a program's meaning says beside the reference, element by element. */
+struct compare_bounds {
+    const double *bound;       /* how far a result may lie from the reference; infinity: anywhere */
+    const unsigned char *done; /* 0: the program does not write the element */
+    bool all;                  /* false: it may write elements that are not done, as only some items were evaluated */
+    bool begins_at_zero;       /* what is not written holds 0, else COMPARE_POISON */
+};
+
+struct compare_bounded {
+    double error, bound;  /* relative Frobenius norms, over the elements that are done, of the differences and of the
+                             bounds */
+    int64_t beyond;       /* elements beyond their bound, or written where none should be */
+    bool exact;           /* no bound is more than what rounding to the dtype takes */
+    char worst[256];      /* one that is beyond its bound: the farthest, in bounds; "" where none is */
+};
+
+/* Compares all elements that are done with their own bounds, and where all items were evaluated the others with what
+ * they held before. As compare_values otherwise. */
+int compare_bounded(struct tw_runtime *rt, const struct compare *compare, const struct compare_bounds *bounds,
+                    struct compare_bounded *result, struct tw_error *error);
+
 /* True where every byte of buffer[0..count) outside the tensor's elements, whose first begins at `begin`, still holds
  * COMPARE_POISON. Overwrites the elements, which is what makes any strides easy. Else *text says which byte was
  * touched. */

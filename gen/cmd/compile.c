@@ -34,7 +34,7 @@ int compile_fail(const struct compile *c, int status, const struct tw_error *err
 
 void compile_tables_fill(struct compile_tables *tables)
 {
-    int families = 0, architectures = 0;
+    int families = 0, architectures = 0, modules = 0;
     memset(tables, 0, sizeof *tables);
     while (families < COMPILE_FAMILIES && family_all[families]) {
         tables->family[families] = &family_all[families]->spec;
@@ -46,6 +46,17 @@ void compile_tables_fill(struct compile_tables *tables)
     }
     tables->options.family = tables->family;
     tables->options.arch = tables->arch;
+    tables->options.library = emit_find_template;
+    tables->options.library_family = tables->library;
+    for (const struct emit_embedded *f = emit_embedded; f->name && modules < COMPILE_FAMILIES; f++) {
+        size_t length = strlen(f->name);
+        if (strncmp(f->name, "lib/", 4) != 0 || length < 9 || strcmp(f->name + length - 4, ".lua") != 0)
+            continue;
+        snprintf(tables->library_text[modules], sizeof tables->library_text[modules], "%.*s", (int)length - 8,
+                 f->name + 4);
+        tables->library[modules] = tables->library_text[modules];
+        modules++;
+    }
 }
 
 void compile_report(struct compile *c)
@@ -206,21 +217,53 @@ static bool variant_chosen(const struct compile_choice *choice, const struct com
     return unit->plan.variant && strcmp(choice->variant, unit->plan.variant) == 0;
 }
 
+/* Options for the unit's template, whose folder the caller frees. 0 or 3. */
+static int emit_options_of(struct compile *c, const struct spec_kernel *kernel, struct emit_options *options,
+                           char **folder)
+{
+    const char *path = kernel->template_path, *slash = path ? strrchr(path, '/') : NULL;
+    /* The author of a template is told its lines; everybody else, and who looks at a debug build, those of the text. */
+    *options = (struct emit_options){.line_directives = path && c->debug_ms == 0, .debug_ms = c->debug_ms,
+                                     .generator_version = TW_GENERATOR};
+    *folder = NULL;
+    if (!path)
+        return 0;
+    *folder = slash ? tw_format(&c->rt, "%.*s", slash == path ? 1 : (int)(slash - path), path)
+                    : tw_strdup(&c->rt, c->source_folder);
+    options->user_folder = *folder;
+    return *folder ? 0 : 3;
+}
+
+static void drop_source(struct compile_unit *unit)
+{
+    struct memory memory = {NULL, NULL};
+    if (unit->source)
+        memory_resize(&memory, unit->source, unit->source_bytes + 1, 0);
+    unit->source = NULL;
+}
+
 static int emit(struct compile *c, struct compile_unit *unit, struct diag_set *diags)
 {
-    const char *path = unit->kernel->template_path, *slash = path ? strrchr(path, '/') : NULL;
-    char *folder = NULL;
-    /* The author of a template is told its lines; everybody else, and who looks at a debug build, those of the text. */
-    struct emit_options options = {.line_directives = path && c->debug_ms == 0, .debug_ms = c->debug_ms,
-                                   .generator_version = TW_GENERATOR};
-    if (path) {
-        folder = slash ? tw_format(&c->rt, "%.*s", slash == path ? 1 : (int)(slash - path), path)
-                       : tw_strdup(&c->rt, c->source_folder);
-        if (!folder)
-            return 3;
-        options.user_folder = folder;
-    }
-    int status = emit_template(unit->plan.template_name, &unit->plan, &options, &unit->source, &unit->source_bytes, diags);
+    struct emit_options options;
+    char *folder;
+    if (emit_options_of(c, unit->kernel, &options, &folder))
+        return 3;
+    int status =
+        emit_template(unit->plan.template_name, &unit->plan, &options, &unit->source, &unit->source_bytes, diags);
+    tw_free(&c->rt, folder);
+    unit->emitted = status == 0;
+    return status;
+}
+
+/* Emits a unit whose Plan has its steps in the template, and proves them. */
+static int emit_with_steps(struct compile *c, struct compile_unit *unit)
+{
+    struct emit_options options;
+    char *folder;
+    if (emit_options_of(c, unit->kernel, &options, &folder))
+        return 3;
+    int status =
+        emit_steps(unit->plan.template_name, &unit->plan, &options, &unit->source, &unit->source_bytes, &c->diags);
     tw_free(&c->rt, folder);
     unit->emitted = status == 0;
     return status;
@@ -246,9 +289,12 @@ static int make_unit(struct compile *c, const struct spec_kernel *kernel, const 
     struct compile_unit unit = {.kernel = kernel, .family = family_of(kernel), .arch = arch, .variant = variant};
     double start = compile_clock();
     int status = family_plan(&c->spec, kernel, arch, variant, &unit.plan, &c->diags);
+    if (status == 0 && family_lacks_steps(&unit.plan))
+        status = emit_with_steps(c, &unit);
     c->phases.plan += compile_clock() - start;
     unit.planned = status == 0;
     if (status == 0 && !variant_chosen(choice, &unit)) {
+        drop_source(&unit);
         plan_free(&unit.plan);
         return 0;
     }
@@ -266,7 +312,7 @@ static void emit_one(void *context, int64_t i)
     struct emission *e = context;
     struct compile_unit *unit = &e->c->unit[i];
     struct diag_set diags = {0};
-    if (!unit->planned)
+    if (!unit->planned || unit->emitted)
         return;
     e->again[i] = emit(e->c, unit, &diags) != 0 || diags.count > 0;
     diag_free(&diags);
@@ -284,10 +330,7 @@ static int emit_units(struct compile *c)
     for (int i = 0; i < c->unit_count && result != 3; i++) {
         if (!e.again[i])
             continue;
-        struct memory memory = {NULL, NULL};
-        if (c->unit[i].source)
-            memory_resize(&memory, c->unit[i].source, c->unit[i].source_bytes + 1, 0);
-        c->unit[i].source = NULL;
+        drop_source(&c->unit[i]);
         int status = emit(c, &c->unit[i], &c->diags);
         result = status == 3 ? 3 : result ? result : status;
     }

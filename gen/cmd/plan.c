@@ -1,10 +1,12 @@
 /* tilewright plan: what was decided, as tables for people or JSON for programs. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cmd/cmd.h"
 #include "cmd/compile.h"
 #include "cmd/options.h"
+#include "program/program.h"
 
 /* One array of Plans, in the order of kernels, architectures and variants. */
 static int print_json(const struct compile *c)
@@ -25,6 +27,23 @@ static int print_json(const struct compile *c)
     }
     fputs("]\n", stdout);
     return 0;
+}
+
+/* The programs of the chosen kernels; those that nothing lowers are worth seeing too. */
+static void print_programs(const struct compile *c, const struct compile_choice *choice)
+{
+    for (int i = 0; i < c->spec.kernel_count; i++) {
+        const struct spec_kernel *k = &c->spec.kernel[i];
+        if (!k->program || !k->sound || (choice->kernel && strcmp(choice->kernel, k->name) != 0))
+            continue;
+        program_print(k->program, &c->spec, k, stdout);
+        for (int a = 0; a < k->arch_count; a++)
+            if (k->arch[a].program) {
+                printf("\non %s, ", k->arch[a].name);
+                program_print(k->arch[a].program, &c->spec, k, stdout);
+            }
+        putchar('\n');
+    }
 }
 
 int cmd_plan(int argc, char **argv)
@@ -54,6 +73,8 @@ int cmd_plan(int argc, char **argv)
     compile_report(&c);
     if (status == 0 && json)
         status = print_json(&c);
+    if (!json)
+        print_programs(&c, &choice);
     for (int i = 0; status == 0 && !json && i < c.unit_count; i++) {
         if (i)
             putchar('\n');

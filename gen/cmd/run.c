@@ -66,7 +66,10 @@ static int open_emulator(struct run *run, struct tw_error *error)
                                   .completion = (enum emu_completion)run->options.completion,
                                   .hazards = (enum emu_hazards)run->options.hazards,
                                   .seed = run->options.seed,
-                                  .sm_count = (int)run->options.sms};
+                                  .sm_count = (int)run->options.sms,
+                                  .event = run_coverage_event,
+                                  .event_context = run,
+                                  .events = run_coverage_events()};
     return tw_device_open_emu(&run->compile.rt, &options, &run->device, error);
 }
 
@@ -148,6 +151,20 @@ static int plan_and_compile(struct run *run)
     return compile_cubins(c, COMPILE_NVRTC);
 }
 
+/* How many multiprocessors the emulated GPU has where nobody asks: on few of them small sizes give a persistent block
+ * several tiles, so that its rings wrap. As many as the largest cluster of a loaded kernel wants. */
+static int few_sms(const struct run *run)
+{
+    int most = 2;
+    for (int i = 0; i < run->compile.unit_count; i++) {
+        const int *cluster = run->compile.unit[i].plan.launch.cluster;
+        int blocks = (cluster[0] ? cluster[0] : 1) * (cluster[1] ? cluster[1] : 1) * (cluster[2] ? cluster[2] : 1);
+        if (run->kernel[i] && blocks > most)
+            most = blocks;
+    }
+    return most;
+}
+
 /* Loads what the device can run, and the GPU before it could not. */
 static int load_kernels(struct run *run)
 {
@@ -185,6 +202,12 @@ static int load_kernels(struct run *run)
         int status = tw_device_load(run->device, &load, &run->kernel[i], &error);
         if (status != TW_OK)
             return compile_fail(c, status, &error);
+    }
+    if (run_is_emulator(run->device)) {
+        if (!run->options.sms)
+            emu_device_set_sms(run->device, few_sms(run));
+        if (run_coverage_open(run))
+            return 3;
     }
     run->load_seconds += compile_clock() - start;
     if (!run->gpu)
@@ -285,6 +308,8 @@ static int go(struct run *run)
         int rest = run_left_out(run);
         status = rest > status ? rest : status;
     }
+    if (status != 3 && run_coverage_report(run))
+        status = 3;
     if (run->bug)
         return status == 3 ? 3 : run_break_end(run);
     if (run->device && !run->options.json)
@@ -303,6 +328,7 @@ static void close_run(struct run *run)
             run_hazard_free(rt, &run->cases[i].hazard[h]);
         tw_free(rt, run->cases[i].hazard);
     }
+    run_coverage_close(run);
     tw_free(rt, run->kernel);
     tw_free(rt, run->cases);
     tw_free(rt, run->source.text);
@@ -374,7 +400,8 @@ int cmd_run(int argc, char **argv)
          "what the emulator does about hazards (tilewright help hazards): tell, nothing, stop; on"},
         {"--arch", OPTION_TEXT, &o->arch, "A", "this architecture; without it the best that the device runs"},
         {"--seed", OPTION_NUMBER, &o->seed, "S", "of the random inputs and of random completion; 1"},
-        {"--sms", OPTION_NUMBER, &o->sms, "N", "multiprocessors of the emulated GPU; 0, as by default: the architecture's"},
+        {"--sms", OPTION_NUMBER, &o->sms, "N",
+         "multiprocessors of the emulated GPU; by default 2, or what a cluster wants: blocks have several tiles then"},
         {"--inputs", OPTION_TEXT, &inputs, "normal|integer", "one kind of inputs; both by default"},
         {"--rows", OPTION_TEXT, &rows, "dense|padded",
          "layout of rows; by default dense for normal inputs, padded for integers"},

@@ -1,10 +1,12 @@
 /* Inside the command run: what its parts share. run.c opens devices, compiles and loads, run_source.c puts other texts
- * in the place of those that were emitted, run_cases.c launches and compares, run_report.c prints. */
+ * in the place of those that were emitted, run_cases.c launches and compares, run_report.c prints, run_coverage.c says
+ * what the sizes leave out. */
 #ifndef TW_GEN_CMD_RUN_H
 #define TW_GEN_CMD_RUN_H
 
 #include "cmd/compile.h"
 #include "cmd/options.h"
+#include "cmd/run_coverage.h"
 #include "cmd/sizes.h"
 #include "cmd/trial.h"
 
@@ -20,7 +22,7 @@ struct run_options {
     bool inputs[RUN_INPUTS];         /* which kinds */
     enum run_rows rows;
     enum trial_reference reference;
-    uint64_t seed, sms;              /* sms 0: the architecture's */
+    uint64_t seed, sms;              /* sms 0: few (run.c) */
     int completion;                  /* enum emu_completion */
     int hazards;                     /* enum emu_hazards */
     bool json, debug;
@@ -53,7 +55,7 @@ struct run_case {
     const char *device;              /* its kind: "cuda", "emu" */
     char sizes[256];
     struct {
-        bool done, padded, reference_on_device;
+        bool done, padded, reference_on_device, sampled;
         struct trial_result result;
     } part[RUN_INPUTS];
     bool passed;
@@ -73,18 +75,22 @@ struct run {
     struct run_case *cases;
     int case_count, failed;
     int left_out;                    /* units that the device cannot run */
+    struct run_coverage coverage;
     uint64_t told;                   /* bit h: what to do about hazard h was printed */
     double device_seconds, load_seconds, to_loaded_seconds, inputs_seconds, reference_seconds, launch_seconds;
 };
 
 bool run_is_emulator(const struct tw_device *device);
 
+/* Whether the first line of the unit's text says that it is a debug build. */
+bool run_is_debug_text(const struct compile_unit *unit);
+
 /* Reads the file of --source; then, once its kernel's units are there, puts the text in the place of one. Exit
  * statuses. */
 int run_source_read(struct run *run);
 int run_source_replace(struct run *run);
 
-/* Finds the row of --break, and chooses kernel, architecture and sizes where no option does; plants the bug into the
+/* Finds the row of --break, and chooses kernel and architecture where no option does; plants the bug into the
  * unit, and prints the edit; says whether its hazard was reported. Exit statuses. */
 int run_break_begin(struct run *run, const char *default_arch);
 int run_break_plant(struct run *run);

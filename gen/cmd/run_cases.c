@@ -16,6 +16,7 @@ struct group {
     int count;
     bool fits[2][VARIANTS];        /* [padded] */
     struct tw_error refused[2];    /* [padded]: why the last variant does not fit */
+    bool others_fit;               /* a variant that is not loaded, as --source and --break have it, would */
 };
 
 static struct run_case *add_case(struct run *run)
@@ -114,21 +115,31 @@ static void name_hazards(const struct run_case *c, char *text, size_t size)
 
 /* ---- cases ------------------------------------------------------------------------------------------------------- */
 
-/* Which variants fit these sizes, with dense and with padded rows. Exit status. */
+/* Which variants fit these sizes, with dense and with padded rows; and whether another one of the kernel does, which
+ * was not loaded. Exit status. */
 static int find_fits(struct run *run, struct group *g, const int64_t *symbol)
 {
     struct compile *c = &run->compile;
-    const struct plan *first = &c->unit[g->unit[0]].plan;
+    const struct compile_unit *unit = &c->unit[g->unit[0]];
+    const struct plan *first = &unit->plan;
     struct shape *shape = tw_alloc_zeroed(&c->rt, sizeof *shape * (size_t)(first->tensor_count + 1));
     uint64_t *address = tw_alloc_zeroed(&c->rt, sizeof *address * (size_t)(first->tensor_count + 1));
     struct launch_arguments arguments = {symbol, address, shape, NULL};
     int status = shape && address ? 0 : 3;
-    for (int padded = 0; padded < 2 && status == 0; padded++)
+    g->others_fit = false;
+    for (int padded = 0; padded < 2 && status == 0; padded++) {
+        struct tw_error ignored;
         for (int v = 0; v < g->count; v++) {
             const struct plan *p = &c->unit[g->unit[v]].plan;
             g->fits[padded][v] = trial_layout(p, symbol, padded, shape, &g->refused[padded]) == TW_OK &&
                                  launch_fits(p, &arguments, &g->refused[padded]) == TW_OK;
         }
+        for (int i = 0; i < c->unit_count && !g->others_fit; i++)
+            g->others_fit = !run->kernel[i] && c->unit[i].planned && c->unit[i].kernel == unit->kernel &&
+                            c->unit[i].arch == unit->arch &&
+                            trial_layout(&c->unit[i].plan, symbol, padded, shape, &ignored) == TW_OK &&
+                            launch_fits(&c->unit[i].plan, &arguments, &ignored) == TW_OK;
+    }
     tw_free(&c->rt, shape);
     tw_free(&c->rt, address);
     return status;
@@ -177,12 +188,15 @@ static int run_inputs(struct run *run, const struct group *g, const int64_t *sym
         if (!one || !g->fits[padded][v])
             continue;
         if (status == TW_OK && !*fatal) {
+            run_coverage_begin(run, g->unit[v]);
             int launched = trial_launch(&trial, &c->unit[g->unit[v]], run->kernel[g->unit[v]],
                                         &one->part[inputs].result, &error);
+            run_coverage_end(run, one->part[inputs].result.launched);
             run->launch_seconds += one->part[inputs].result.seconds;
             one->part[inputs].done = launched == TW_OK;
             one->part[inputs].padded = padded;
             one->part[inputs].reference_on_device = trial.on_device;
+            one->part[inputs].sampled = trial.sampled;
             one->passed = one->passed && launched == TW_OK && one->part[inputs].result.passed;
             if (take_hazards(run, one) == 3)
                 result = 3;
@@ -218,12 +232,18 @@ static int run_sizes(struct run *run, struct group *g, const int64_t *sizes, int
     progress_show("%s %s", c->unit[g->unit[0]].plan.kernel, text);
 
     bool main_layout = run->options.rows == RUN_ROWS_PADDED, refused = true;
+    bool dense = false, padded = false; /* which layouts there will be */
+    for (int inputs = 0; inputs < RUN_INPUTS; inputs++) {
+        dense = dense || (run->options.inputs[inputs] && !layout_of(run, inputs));
+        padded = padded || (run->options.inputs[inputs] && layout_of(run, inputs));
+    }
     result = find_fits(run, g, symbol);
     for (int v = 0; v < g->count && result == 0; v++) {
-        bool wanted = g->fits[main_layout][v];
+        bool wanted = (dense && g->fits[false][v]) || (padded && g->fits[true][v]);
         bool last = v == g->count - 1;
         made[v] = -1;
-        if (!wanted && !(last && refused))
+        /* The spec's sizes are for all variants, those of --set for the one that runs. */
+        if (!wanted && (!last || !refused || (g->others_fit && !run->options.set.count)))
             continue;
         struct run_case *one = add_case(run);
         if (!one) {
@@ -278,8 +298,7 @@ static int group_at(const struct run *run, int first, struct group *g)
     return i;
 }
 
-/* Whether the first line of the unit's text says that it is a debug build. */
-static bool is_debug_text(const struct compile_unit *unit)
+bool run_is_debug_text(const struct compile_unit *unit)
 {
     const char *words = strstr(unit->source, ", debug build");
     return words && words < unit->source + strcspn(unit->source, "\n");
@@ -297,12 +316,12 @@ static int open_logs(struct run *run, struct group *g)
     for (int v = 0; v < g->count && (status == TW_OK || status == TW_ERROR_NOT_FOUND); v++) {
         const struct compile_unit *unit = &c->unit[g->unit[v]];
         char name[420];
-        if (run->options.debug && unit->source_path && !is_debug_text(unit)) {
+        if (run->options.debug && unit->source_path && !run_is_debug_text(unit)) {
             fprintf(stderr, "tilewright run: --debug: %s is no text of a debug build; make it by gen --debug\n",
                     unit->source_path);
             return 1;
         }
-        if (!is_debug_text(unit))
+        if (!run_is_debug_text(unit))
             continue; /* asking the driver for a variable that is not there is an error that its tools report */
         snprintf(name, sizeof name, "%s.%s.cu", unit->plan.entry, unit->arch->name);
         status = debug_log_open(&g->log[v], run->device, run->kernel[g->unit[v]],

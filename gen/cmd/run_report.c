@@ -28,13 +28,15 @@ void run_print_case(const struct run_case *c)
         const struct trial_result *r = &c->part[i].result;
         if (!c->part[i].done)
             continue;
-        if (!first)
-            printf(" error %.3g bound %.3g", r->error, r->bound);
-        else if (r->equality && r->error == 0.0)
-            printf(", integers equal");
-        else
-            printf(", integers error %.3g bound %.3g", r->error, r->bound);
+        if (i == FAMILY_INTEGER)
+            fputs(first ? ", integers" : " integers", stdout);
         first = r;
+        if (i == FAMILY_INTEGER && r->equality && r->error == 0.0)
+            fputs(" equal", stdout);
+        else
+            printf(" error %.3g bound %.3g", r->error, r->bound);
+        if (c->part[i].sampled)
+            printf(" of a sample");
     }
     if (!first)
         printf(": %s", c->why);
@@ -164,9 +166,11 @@ static void print_case(const struct run *run, const struct run_case *c)
         const struct trial_result *r = &c->part[i].result;
         if (!c->part[i].done)
             continue;
-        printf("%s\n    {\"inputs\": \"%s\", \"rows\": \"%s\", \"reference\": \"%s\", \"equality\": %s, \"error\": ",
+        printf("%s\n    {\"inputs\": \"%s\", \"rows\": \"%s\", \"reference\": \"%s\", \"sampled\": %s, "
+               "\"equality\": %s, \"error\": ",
                comma, inputs_word[i], c->part[i].padded ? "padded" : "dense",
-               c->part[i].reference_on_device ? "device" : "host", r->equality ? "true" : "false");
+               c->part[i].reference_on_device ? "device" : "host", c->part[i].sampled ? "true" : "false",
+               r->equality ? "true" : "false");
         print_number(r->error);
         fputs(", \"bound\": ", stdout);
         print_number(r->bound);
@@ -245,5 +249,7 @@ void run_print_json(const struct run *run, int status)
     if (run->bug)
         printf(" \"break\": {\"name\": \"%s\", \"expected\": \"%s\", \"found\": %s},\n", run->bug->name,
                run->bug->hazard, status == 0 ? "true" : "false");
-    printf(" \"failed\": %d,\n \"status\": %d}\n", run->failed, status);
+    fputs(" \"left_out\": ", stdout);
+    run_coverage_json(run);
+    printf(",\n \"failed\": %d,\n \"status\": %d}\n", run->failed, status);
 }

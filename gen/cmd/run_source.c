@@ -75,10 +75,6 @@ int run_source_replace(struct run *run)
 
 /* ---- planted bugs ------------------------------------------------------------------------------------------------ */
 
-/* Sizes at which a bug shows: on few multiprocessors every block has several tiles, and every ring wraps. */
-static const char bug_sizes[] = "M=392,N=256,K=392";
-enum { BUG_SMS = 2 };
-
 /* The row for the architecture that is asked for, else for the default one, else the name's first. */
 static const struct break_row *find_row(const struct run_options *o, const char *default_arch)
 {
@@ -91,7 +87,6 @@ int run_break_begin(struct run *run, const char *default_arch)
     struct run_options *o = &run->options;
     const struct spec *spec = &run->compile.spec;
     const char *name[256] = {NULL};
-    bool dims = true;
     run->bug = find_row(o, default_arch);
     if (!run->bug && break_find(o->bug, NULL))
         return options_fault("run", "--break %s: there is no such bug for %s; --break list lists them", o->bug,
@@ -106,16 +101,6 @@ int run_break_begin(struct run *run, const char *default_arch)
     if (!o->kernel && spec->kernel_count)
         o->kernel = spec->kernel[0].name;
     snprintf(run->source.arch, sizeof run->source.arch, "%s", run->bug->arch);
-    if (!o->sms)
-        o->sms = BUG_SMS;
-    for (const char *d = "MNK"; *d; d++) {
-        bool found = false;
-        for (int i = 0; i < spec->dim_count; i++)
-            found = found || (spec->dim[i].name[0] == *d && !spec->dim[i].name[1]);
-        dims = dims && found;
-    }
-    if (!o->set.count && dims)
-        o->set.item[o->set.count++] = bug_sizes;
     o->inputs[FAMILY_INTEGER] = false;
     return 0;
 }

@@ -7,6 +7,7 @@
 
 #include "cmd/compare.h"
 #include "cmd/inputs.h"
+#include "program/reference.h"
 
 /* Bytes of poison on either side of a tensor: a multiple of every alignment, and as much as one vector store writes. */
 enum { GUARD = 1024 };
@@ -20,8 +21,8 @@ static int no_memory(struct tw_error *error)
 
 /* ---- tensors --------------------------------------------------------------------------------------------------- */
 
-/* Rows, planes and so on farther apart: by 16 bytes more than the next multiple of 16. Strides that the spec gives
- * stay. */
+/* Rows, planes and so on farther apart: by 16 bytes more than the next multiple of 16, and by an element more than that
+ * where the kernel asks for no alignment, so that no two rows are alike. Strides that the spec gives stay. */
 static void pad(const struct plan *p, int tensor, struct shape *s)
 {
     int64_t bytes = (int64_t)tw_dtype_bytes(p->tensor[tensor].dtype), dense = 1, unit = 16 / bytes ? 16 / bytes : 1;
@@ -32,7 +33,7 @@ static void pad(const struct plan *p, int tensor, struct shape *s)
     }
     for (int d = s->rank - 2; d >= 0; d--) {
         int64_t least = s->stride[d + 1] * s->extent[d + 1];
-        s->stride[d] = (least + unit - 1) / unit * unit + unit;
+        s->stride[d] = (least + unit - 1) / unit * unit + unit + (p->tensor[tensor].align <= bytes);
     }
 }
 
@@ -73,7 +74,12 @@ static int make_tensor(struct trial *t, int number, struct tw_error *error)
     if (from->out) {
         int64_t count = shape_count(&to->shape);
         to->reference = tw_alloc_zeroed(rt, sizeof(double) * (size_t)(count ? count : 1));
-        return to->reference ? TW_OK : no_memory(error);
+        if (!to->reference || !r->unit->kernel->program)
+            return to->reference ? TW_OK : no_memory(error);
+        to->bound = tw_alloc_zeroed(rt, sizeof(double) * (size_t)(count ? count : 1));
+        to->done = tw_alloc_zeroed(rt, (size_t)(count ? count : 1));
+        to->begins_at_zero = program_adds_to(r->unit->kernel->program, number);
+        return to->bound && to->done ? TW_OK : no_memory(error);
     }
     memset(to->host, COMPARE_POISON, to->bytes);
     struct inputs inputs = {
@@ -113,7 +119,7 @@ static double **outputs_of(const struct trial *t)
 }
 
 /* The spec's own function, which wants every tensor as dense doubles. */
-static int run_spec_reference(struct trial *t, struct tw_error *error)
+int trial_spec_reference(struct trial *t, double *const *out, struct tw_error *error)
 {
     const struct trial_request *r = &t->request;
     struct tw_runtime *rt = &r->compile->rt;
@@ -126,9 +132,10 @@ static int run_spec_reference(struct trial *t, struct tw_error *error)
         enum tw_dtype dtype = p->tensor[i].dtype;
         int64_t count = shape_count(&from->shape);
         struct shape_walk walk;
-        data[i] = from->reference;
-        if (data[i])
+        if (from->reference) {
+            data[i] = out[i];
             continue;
+        }
         data[i] = tw_alloc(rt, sizeof(double) * (size_t)(count ? count : 1));
         if (!data[i]) {
             status = no_memory(error);
@@ -153,8 +160,14 @@ static int host_reference(struct trial *t, struct tw_error *error)
     const struct trial_request *r = &t->request;
     struct tw_runtime *rt = &r->compile->rt;
     enum { NO_FUNCTION = -2 }; /* LUA_NOREF */
-    if (r->unit->kernel->lua_reference != NO_FUNCTION)
-        return run_spec_reference(t, error);
+    if (r->unit->kernel->program)
+        return trial_program_reference(t, error);
+    if (r->unit->kernel->lua_reference != NO_FUNCTION) {
+        double **own = outputs_of(t);
+        int made = own ? trial_spec_reference(t, own, error) : no_memory(error);
+        tw_free(rt, own);
+        return made;
+    }
     if (!r->unit->family->reference)
         return tw_fail(error, TW_ERROR_INVALID,
                        "kernel '%s' has nothing to compare with; write reference = function(t, n)",
@@ -309,11 +322,26 @@ int trial_begin(struct trial *t, const struct trial_request *request, struct tw_
     return status;
 }
 
+/* Zeros where the elements are, poison around them. */
+static int clear(struct trial *t, int number, struct tw_error *error)
+{
+    struct trial_tensor *to = &t->tensor[number];
+    enum tw_dtype dtype = t->request.unit->plan.tensor[number].dtype;
+    struct shape_walk walk;
+    memset(to->host, COMPARE_POISON, to->bytes);
+    shape_seek(&walk, &to->shape, 0);
+    for (int64_t e = 0; e < shape_count(&to->shape); e++, shape_next(&walk))
+        tw_dtype_store(dtype, to->host + to->begin + (size_t)walk.offset * tw_dtype_bytes(dtype), 0.0);
+    return tw_device_upload(t->request.device, to->buffer, to->host, to->bytes, error);
+}
+
 static int poison(struct trial *t, struct tw_error *error)
 {
     int status = TW_OK;
     for (int i = 0; i < t->tensor_count && status == TW_OK; i++)
-        if (t->tensor[i].reference)
+        if (t->tensor[i].begins_at_zero)
+            status = clear(t, i, error);
+        else if (t->tensor[i].reference)
             status = tw_device_fill(t->request.device, t->tensor[i].buffer, 0xffffffffu, t->tensor[i].bytes, error);
     return status;
 }
@@ -326,6 +354,63 @@ static double excess(double error, double bound)
     return bound > 0.0 ? error / bound : (double)INFINITY;
 }
 
+static void take_result(struct trial_result *result, double distance, double bound)
+{
+    if (excess(distance, bound) >= excess(result->error, result->bound)) {
+        result->error = distance;
+        result->bound = bound;
+    }
+}
+
+static void fail_result(struct trial_result *result, const char *why)
+{
+    if (result->passed)
+        snprintf(result->why, sizeof result->why, "%s", why);
+    result->passed = false;
+}
+
+/* One output by the bounds that a program's meaning gives each element. */
+static int judge_elements(struct trial *t, const struct compare *compare, const struct trial_tensor *out,
+                          struct trial_result *result, struct tw_error *error)
+{
+    struct compare_bounds bounds = {out->bound, out->done, !t->sampled, out->begins_at_zero};
+    struct compare_bounded values;
+    char text[512];
+    int status = compare_bounded(&t->request.compile->rt, compare, &bounds, &values, error);
+    if (status != TW_OK)
+        return status;
+    take_result(result, values.error, values.bound);
+    result->equality = result->equality && values.exact;
+    if (values.beyond) {
+        snprintf(text, sizeof text, "%lld elements are beyond their bounds, the farthest: %s",
+                 (long long)values.beyond, values.worst);
+        fail_result(result, text);
+    }
+    return TW_OK;
+}
+
+/* One output by its norm, or by equality. */
+static int judge_values(struct trial *t, const struct compare *compare, struct trial_result *result,
+                        struct tw_error *error)
+{
+    struct compare_result values;
+    char text[512];
+    int status = compare_values(&t->request.compile->rt, compare, &values, error);
+    if (status != TW_OK)
+        return status;
+    double bound = result->equality ? 0.0 : compare_bound(compare->dtype, values.rounding);
+    /* Where results must be equal, a difference that rounding to the dtype removes is none. */
+    double distance = bound > 0.0 || values.different ? values.error : 0.0;
+    if (bound == 0.0 && values.different && !(distance > 0.0))
+        distance = (double)INFINITY;
+    take_result(result, distance, bound);
+    if (excess(distance, bound) > 1.0) {
+        snprintf(text, sizeof text, "%lld elements differ, the first: %s", (long long)values.different, values.first);
+        fail_result(result, bound > 0.0 ? values.worst : text);
+    }
+    return TW_OK;
+}
+
 /* Downloads one output and compares it. */
 static int judge(struct trial *t, int number, struct trial_result *result, struct tw_error *error)
 {
@@ -333,36 +418,15 @@ static int judge(struct trial *t, int number, struct trial_result *result, struc
     const struct plan_tensor *tensor = &p->tensor[number];
     struct trial_tensor *out = &t->tensor[number];
     struct compare compare = {tensor->name, tensor->dtype, &out->shape, out->host + out->begin, out->reference};
-    struct compare_result values;
     char text[256];
 
     int status = tw_device_download(t->request.device, out->host, out->buffer, out->bytes, error);
     if (status == TW_OK)
-        status = compare_values(&t->request.compile->rt, &compare, &values, error);
+        status = out->bound ? judge_elements(t, &compare, out, result, error) : judge_values(t, &compare, result, error);
     if (status != TW_OK)
         return status;
-    double bound = result->equality ? 0.0 : compare_bound(tensor->dtype, values.rounding);
-    /* Where results must be equal, a difference that rounding to the dtype removes is none. */
-    double distance = bound > 0.0 || values.different ? values.error : 0.0;
-    if (bound == 0.0 && values.different && !(distance > 0.0))
-        distance = (double)INFINITY;
-    if (excess(distance, bound) >= excess(result->error, result->bound)) {
-        result->error = distance;
-        result->bound = bound;
-    }
-    if (excess(distance, bound) > 1.0) {
-        if (result->passed && bound > 0.0)
-            snprintf(result->why, sizeof result->why, "%s", values.worst);
-        else if (result->passed)
-            snprintf(result->why, sizeof result->why, "%lld elements differ, the first: %s",
-                     (long long)values.different, values.first);
-        result->passed = false;
-    }
-    if (!compare_untouched(tensor->name, tensor->dtype, &out->shape, out->host, out->begin, out->bytes, text)) {
-        if (result->passed)
-            snprintf(result->why, sizeof result->why, "%s", text);
-        result->passed = false;
-    }
+    if (!compare_untouched(tensor->name, tensor->dtype, &out->shape, out->host, out->begin, out->bytes, text))
+        fail_result(result, text);
     return TW_OK;
 }
 
@@ -377,7 +441,8 @@ int trial_launch(struct trial *t, const struct compile_unit *unit, struct tw_ker
 
     memset(result, 0, sizeof *result);
     result->passed = true;
-    result->equality = r->inputs == FAMILY_INTEGER && unit->family->exact && unit->family->exact(&unit->plan);
+    result->equality = r->inputs == FAMILY_INTEGER && /* of a program until an output says otherwise */
+                       (unit->kernel->program || (unit->family->exact && unit->family->exact(&unit->plan)));
     if (status == TW_OK) {
         for (int i = 0; i < t->tensor_count; i++) {
             address[i] = address_of(t, i);
@@ -404,6 +469,8 @@ void trial_end(struct trial *t)
     for (int i = 0; i < t->tensor_count; i++) {
         tw_free(rt, t->tensor[i].host);
         tw_free(rt, t->tensor[i].reference);
+        tw_free(rt, t->tensor[i].bound);
+        tw_free(rt, t->tensor[i].done);
         tw_device_free(t->request.device, t->tensor[i].buffer);
     }
     tw_free(rt, t->tensor);

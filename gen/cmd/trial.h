@@ -33,6 +33,9 @@ struct trial_tensor {
     unsigned char *host;     /* the buffer */
     uint64_t buffer;         /* on the device */
     double *reference;       /* outputs: dense */
+    double *bound;           /* outputs of programs: beside the reference, how far a result may be; else NULL */
+    unsigned char *done;     /* likewise: whether the program writes the element */
+    bool begins_at_zero;     /* the program adds to it */
 };
 
 struct trial {
@@ -42,13 +45,15 @@ struct trial {
     double *scalar;              /* by plan.scalar */
     double inputs_seconds, reference_seconds;
     bool on_device;              /* the reference came from the device */
+    bool sampled;                /* of a program only some work items were evaluated */
 };
 
 struct trial_result {
     bool passed;
     bool equality;       /* equal results were asked for */
     bool launched;       /* false: there was nothing to compute */
-    double error, bound; /* of the output that is farthest from its bound */
+    double error, bound; /* of the output that is farthest from its bound; of programs, whose elements have bounds each,
+                            the norms of differences and bounds */
     double seconds;      /* of launch and wait */
     char why[512];       /* why it did not pass */
 };
@@ -65,5 +70,14 @@ int trial_begin(struct trial *t, const struct trial_request *request, struct tw_
 int trial_launch(struct trial *t, const struct compile_unit *unit, struct tw_kernel *kernel,
                  struct trial_result *result, struct tw_error *error);
 void trial_end(struct trial *t);
+
+/* ---- between trial.c and trial_program.c ------------------------------------------------------------------------- */
+
+/* The spec's own reference; out[i] receives output i. */
+int trial_spec_reference(struct trial *t, double *const *out, struct tw_error *error);
+
+/* The meaning of a program with its bounds; where the spec has a reference too and the sizes are small, both must
+ * agree. */
+int trial_program_reference(struct trial *t, struct tw_error *error);
 
 #endif

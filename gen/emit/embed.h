@@ -1,4 +1,4 @@
-/* The templates that are part of the program: embed.sh writes them into an assembler file as .incbin. */
+/* The templates and families that are part of the program: embed.sh writes them into an assembler file as .incbin. */
 #ifndef TW_GEN_EMIT_EMBED_H
 #define TW_GEN_EMIT_EMBED_H
 
@@ -7,7 +7,7 @@
 
 /* One embedded file; a zero byte stands at `end`. */
 struct emit_embedded {
-    const char *name;        /* below templates/: "blocks/ring.cuh" */
+    const char *name;        /* below templates/: "blocks/ring.cuh"; families: "lib/attention.lua" */
     const char *begin, *end;
 };
 

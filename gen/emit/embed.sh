@@ -1,21 +1,28 @@
 #!/bin/sh
-# embed.sh FOLDER OUT.S [OUT.d OBJECT]: an assembler file that holds every file below FOLDER, and the table
-# emit_embedded of embed.h, sorted by name. OUT.d says, in make's words, that OBJECT depends on those files.
+# embed.sh FOLDER LIBRARY OUT.S [OUT.d OBJECT]: an assembler file that holds every file below FOLDER, those below
+# LIBRARY under lib/, and the table emit_embedded of embed.h, sorted by name. OUT.d says, in make's words, that OBJECT
+# depends on those files.
 # .incbin takes the paths as given: assemble in the folder in which this ran.
 set -eu
 LC_ALL=C
 export LC_ALL
-folder=${1%/} out=$2
-names=$(cd "$folder" && find . -type f ! -name '.*' | sed 's|^\./||' | sort)
+folder=${1%/} library=${2%/} out=$3
+names=$( { (cd "$folder" && find . -type f ! -name '.*') | sed 's|^\./||'
+    (cd "$library" && find . -type f ! -name '.*') | sed 's|^\./|lib/|'; } | sort)
 case $names in *[!A-Za-z0-9_./+"
 "-]*) echo "embed.sh: a name below $folder has a character that is no letter, digit or one of _./+-" >&2; exit 1 ;; esac
+
+# The file of an embedded name.
+file_of() {
+    case $1 in lib/*) echo "$library/${1#lib/}" ;; *) echo "$folder/$1" ;; esac
+}
 
 {
     echo '.section .rodata'
     n=0
     for name in $names; do
         printf '.Lname%d: .asciz "%s"\n.Lbegin%d: .incbin "%s"\n.Lend%d: .byte 0\n' \
-            $n "$name" $n "$folder/$name" $n
+            $n "$name" $n "$(file_of "$name")" $n
         n=$((n + 1))
     done
     echo '.section .data.rel.ro,"aw"'
@@ -33,6 +40,6 @@ case $names in *[!A-Za-z0-9_./+"
     echo '.section .note.GNU-stack,"",%progbits'
 } > "$out"
 
-if [ $# -ge 4 ]; then
-    { printf '%s:' "$4"; for name in $names; do printf ' %s' "$folder/$name"; done; echo; } > "$3"
+if [ $# -ge 5 ]; then
+    { printf '%s:' "$5"; for name in $names; do printf ' %s' "$(file_of "$name")"; done; echo; } > "$4"
 fi

@@ -3,6 +3,8 @@
 #include <stdint.h>
 
 #include "emit/fused.h"
+#include "emit/fragment_text.h"
+#include "emit/place_text.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -36,10 +38,7 @@ static void add_fault(struct engine *e, struct record_place at, int column, cons
     e->reported = true;
 }
 
-static void report(struct engine *e, struct record_place at, int column, const char *rule, const char *format, ...)
-    __attribute__((format(printf, 5, 6)));
-
-static void report(struct engine *e, struct record_place at, int column, const char *rule, const char *format, ...)
+void engine_report(struct engine *e, struct record_place at, int column, const char *rule, const char *format, ...)
 {
     char text[768];
     va_list list;
@@ -50,15 +49,15 @@ static void report(struct engine *e, struct record_place at, int column, const c
 }
 
 /* Leaves the expansion after a report or without memory. */
-static int stop(lua_State *L)
+int engine_stop(lua_State *L)
 {
     return luaL_error(L, "stopped");
 }
 
-static int stop_without_memory(lua_State *L, struct engine *e)
+int engine_stop_without_memory(lua_State *L, struct engine *e)
 {
     e->no_memory = true;
-    return stop(L);
+    return engine_stop(L);
 }
 
 /* The column of the first name in quotes of `text` that the line holds, -1 where there is none. */
@@ -69,8 +68,8 @@ static int quoted_column(const struct template_line *l, const char *text)
         int length = (int)(close - open - 1);
         for (int i = l->indent; length > 0 && i + length <= l->length; i++) {
             bool begins = i == 0 || !(isalnum((unsigned char)l->text[i - 1]) || l->text[i - 1] == '_');
-            bool ends = i + length == l->length ||
-                        !(isalnum((unsigned char)l->text[i + length]) || l->text[i + length] == '_');
+            bool ends =
+                i + length == l->length || !(isalnum((unsigned char)l->text[i + length]) || l->text[i + length] == '_');
             if (begins && ends && memcmp(l->text + i, open + 1, (size_t)length) == 0)
                 return i;
         }
@@ -111,20 +110,21 @@ static const char *read_file(struct engine *e, const char *path, size_t *length)
     FILE *file = fopen(path, "rb");
     char *text = NULL;
     if (!file) {
-        report(e, nowhere, -1, "TEMPLATE-FILE", "template '%s' cannot be read: %s", path, strerror(errno));
+        engine_report(e, nowhere, -1, "TEMPLATE-FILE", "template '%s' cannot be read: %s", path, strerror(errno));
         return NULL;
     }
     if (fstat(fileno(file), &status) != 0 || !S_ISREG(status.st_mode)) {
-        report(e, nowhere, -1, "TEMPLATE-FILE", "template '%s' is no file", path);
+        engine_report(e, nowhere, -1, "TEMPLATE-FILE", "template '%s' is no file", path);
     } else if (status.st_size > MAX_TEMPLATE_BYTES) {
-        report(e, nowhere, -1, "TEMPLATE-FILE", "template '%s' has more than %d bytes", path, MAX_TEMPLATE_BYTES);
+        engine_report(e, nowhere, -1, "TEMPLATE-FILE", "template '%s' has more than %d bytes", path,
+                      MAX_TEMPLATE_BYTES);
     } else if (!(text = arena_alloc(&e->arena, (size_t)status.st_size + 1))) {
         e->no_memory = true;
     } else {
         *length = fread(text, 1, (size_t)status.st_size, file);
         if (ferror(file) || memchr(text, 0, *length)) {
-            report(e, nowhere, -1, "TEMPLATE-FILE", "template '%s' %s", path,
-                   ferror(file) ? "cannot be read" : "holds a zero byte; it is no text");
+            engine_report(e, nowhere, -1, "TEMPLATE-FILE", "template '%s' %s", path,
+                          ferror(file) ? "cannot be read" : "holds a zero byte; it is no text");
             text = NULL;
         }
     }
@@ -159,11 +159,11 @@ static bool find_text(struct engine *e, struct template *t, struct record_place 
         return t->shown;
     }
     if (from.template || !o->user_folder) {
-        report(e, from, column, "TEMPLATE-FILE", "there is no template '%s'", t->name);
+        engine_report(e, from, column, "TEMPLATE-FILE", "there is no template '%s'", t->name);
         return false;
     }
     if (leaves_folder(t->name)) {
-        report(e, from, column, "TEMPLATE-FILE", "template '%s' is outside of the spec's folder", t->name);
+        engine_report(e, from, column, "TEMPLATE-FILE", "template '%s' is outside of the spec's folder", t->name);
         return false;
     }
     t->shown = o->user_folder[0] ? arena_format(&e->arena, "%s/%s", o->user_folder, t->name) : t->name;
@@ -251,17 +251,18 @@ static void push_path(lua_State *L, struct engine *e, const struct template_path
     size_t shown = strlen(path->part[0]);
     for (int i = 1; i < path->parts; i++) {
         if (!lua_istable(L, -1)) {
-            report(e, e->at, path->column, "TEMPLATE-TYPE", "'%.*s' is %s, it has no field '%s'", (int)shown,
-                   path->text, type_name(L, -1), path->part[i]);
-            stop(L);
+            engine_report(e, e->at, path->column, "TEMPLATE-TYPE", "'%.*s' is %s, it has no field '%s'", (int)shown,
+                          path->text, type_name(L, -1), path->part[i]);
+            engine_stop(L);
         }
         lua_pushstring(L, path->part[i]);
         model_get(L, -2);
         if (lua_isnil(L, -1)) {
             const char *near = nearest_key(L, e, lua_gettop(L) - 1, path->part[i]);
-            report(e, e->at, path->column, "TEMPLATE-NAME", "'%.*s' has no field '%s'%s%s%s", (int)shown, path->text,
-                   path->part[i], near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
-            stop(L);
+            engine_report(e, e->at, path->column, "TEMPLATE-NAME", "'%.*s' has no field '%s'%s%s%s", (int)shown,
+                          path->text, path->part[i], near ? "; did you mean '" : "", near ? near : "",
+                          near ? "'?" : "");
+            engine_stop(L);
         }
         lua_remove(L, -2);
         shown += 1 + strlen(path->part[i]);
@@ -289,9 +290,9 @@ static void add_hole(lua_State *L, struct engine *e, const struct template_line 
         const char *advice = lua_type(L, -1) == LUA_TNUMBER    ? "; write // for a whole quotient"
                              : lua_type(L, -1) == LUA_TBOOLEAN ? "; choose a text in a //@ if"
                                                                : "";
-        report(e, e->at, hole->begin + 2, "TEMPLATE-TYPE", "'%s' is %s, a hole takes an int or a text%s", name,
-               type_name(L, -1), advice);
-        stop(L);
+        engine_report(e, e->at, hole->begin + 2, "TEMPLATE-TYPE", "'%s' is %s, a hole takes an int or a text%s", name,
+                      type_name(L, -1), advice);
+        engine_stop(L);
     }
     size_t length;
     const char *text = lua_tolstring(L, -1, &length), *end = text + length;
@@ -306,7 +307,7 @@ static void add_hole(lua_State *L, struct engine *e, const struct template_line 
 
 /* ---- what the generated calls do; upvalues: the engine, the template ------------------------------------------- */
 
-static struct engine *enter(lua_State *L, const struct template_line **line)
+struct engine *engine_enter(lua_State *L, const struct template_line **line)
 {
     struct engine *e = lua_touserdata(L, lua_upvalueindex(1));
     e->at = (struct record_place){lua_touserdata(L, lua_upvalueindex(2)), (int)lua_tointeger(L, 1)};
@@ -314,31 +315,34 @@ static struct engine *enter(lua_State *L, const struct template_line **line)
     return e;
 }
 
-/* Adds the line's text between two columns, its holes filled. */
-static void fill(lua_State *L, struct engine *e, const struct template_line *l, int from, int to)
+void engine_fill(lua_State *L, struct engine *e, const struct template_line *l, int from, int to)
 {
     int index = 2;
-    for (int h = 0; h < l->hole_count; h++) {
+    for (int h = 0; h < l->hole_count && l->hole[h].begin < to; h++) {
+        if (l->hole[h].begin < from) {
+            index += l->hole[h].path_count;
+            continue;
+        }
         text_add(&e->line, l->text + from, (size_t)(l->hole[h].begin - from));
         add_hole(L, e, l, &l->hole[h], &index);
         from = l->hole[h].end;
     }
     text_add(&e->line, l->text + from, (size_t)(to - from));
     if (e->line.failed)
-        stop_without_memory(L, e);
+        engine_stop_without_memory(L, e);
 }
 
 static int emit_line(lua_State *L)
 {
     const struct template_line *l;
-    struct engine *e = enter(L, &l);
+    struct engine *e = engine_enter(L, &l);
     if (l->kind == LINE_BLANK) {
         output_blank(&e->output);
         return 0;
     }
     e->line.length = 0;
     text_add(&e->line, e->indent.data, e->indent.length);
-    fill(L, e, l, 0, l->length);
+    engine_fill(L, e, l, 0, l->length);
 
     const char *text = e->line.data, *end = text + e->line.length;
     for (bool first = true; text < end; first = false) {
@@ -346,40 +350,16 @@ static int emit_line(lua_State *L)
         while (last > text && (last[-1] == ' ' || last[-1] == '\t'))
             last--;
         if (last > text) {
-            output_line(&e->output, e->at.template, e->at.line, !first, text, (size_t)(last - text));
-            if (e->recorder && !record_text(e->recorder, e->at, text, (size_t)(last - text))) {
-                e->reported = true;
-                return stop(L);
-            }
+            if (!e->recorder)
+                output_line(&e->output, e->at.template, e->at.line, !first, text, (size_t)(last - text));
+            else if (!record_text(e->recorder, e->at, !first, text, (size_t)(last - text)))
+                return engine_stop_recorded(L, e);
         } else if (!first && next) {
             output_blank(&e->output);
         }
         text = next ? next + 1 : end;
     }
-    return e->output.failed ? stop_without_memory(L, e) : 0;
-}
-
-static int role(lua_State *L)
-{
-    const struct template_line *l;
-    struct engine *e = enter(L, &l);
-    if (!e->recorder) {
-        report(e, e->at, -1, "TEMPLATE-ORDER", "there are no roles here; a Plan has them");
-        return stop(L);
-    }
-    e->line.length = 0;
-    if (l->word)
-        fill(L, e, l, l->word_column, l->word_end);
-    const char *name = l->word ? arena_copy(&e->arena, e->line.data, e->line.length) : NULL;
-    if (l->word && !name)
-        return stop_without_memory(L, e);
-    bool fine = l->kind == LINE_ROLE   ? record_role(e->recorder, e->at, name, l->word_column)
-                : l->kind == LINE_LOOP ? record_loop(e->recorder, e->at, name)
-                                       : record_endrole(e->recorder, e->at);
-    if (fine)
-        return 0;
-    e->reported = true;
-    return stop(L);
+    return e->output.failed ? engine_stop_without_memory(L, e) : 0;
 }
 
 static void expand(lua_State *L, struct engine *e, struct template *t, int source);
@@ -387,21 +367,21 @@ static void expand(lua_State *L, struct engine *e, struct template *t, int sourc
 static int include(lua_State *L)
 {
     const struct template_line *l;
-    struct engine *e = enter(L, &l);
+    struct engine *e = engine_enter(L, &l);
     struct engine_frame *outer = e->frame, frame = {l->included, e->at, outer, outer->depth + 1};
     if (frame.depth > ENGINE_INCLUDE_DEPTH) {
-        report(e, e->at, -1, "TEMPLATE-LIMIT", "includes are nested more than %d deep", ENGINE_INCLUDE_DEPTH);
-        return stop(L);
+        engine_report(e, e->at, -1, "TEMPLATE-LIMIT", "includes are nested more than %d deep", ENGINE_INCLUDE_DEPTH);
+        return engine_stop(L);
     }
     struct engine_frame *kept = arena_alloc(&e->arena, sizeof *kept); /* outlives an error */
     if (!kept)
-        return stop_without_memory(L, e);
+        return engine_stop_without_memory(L, e);
     *kept = frame;
     e->frame = kept;
     size_t length = e->indent.length;
     text_add(&e->indent, l->text, (size_t)l->indent);
     if (e->indent.failed)
-        return stop_without_memory(L, e);
+        return engine_stop_without_memory(L, e);
     expand(L, e, l->included, 2);
     e->indent.length = length;
     e->frame = outer;
@@ -440,17 +420,18 @@ static void bind(lua_State *L, struct engine *e, struct template *t, int source)
         struct record_place at = from.template ? from : (struct record_place){t, p->line};
         int column = from.template ? -1 : p->path.column;
         if (missing && from.template)
-            report(e, at, column, "TEMPLATE-NAME", "argument '%s' of '%s' is missing; its line %d declares it as %s",
-                   p->path.text, t->name, p->line + 1, article[p->type]);
+            engine_report(e, at, column, "TEMPLATE-NAME",
+                          "argument '%s' of '%s' is missing; its line %d declares it as %s", p->path.text, t->name,
+                          p->line + 1, article[p->type]);
         else if (missing)
-            report(e, at, column, "TEMPLATE-NAME", "'%s' has no '%s'%s%s%s", e->model->root, p->path.text,
-                   near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+            engine_report(e, at, column, "TEMPLATE-NAME", "'%s' has no '%s'%s%s%s", e->model->root, p->path.text,
+                          near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
         else if (!has_type(L, -1, p->type) && from.template)
-            report(e, at, column, "TEMPLATE-TYPE", "argument '%s' of '%s' is %s; its line %d declares it as %s",
-                   p->path.text, t->name, type_name(L, -1), p->line + 1, article[p->type]);
+            engine_report(e, at, column, "TEMPLATE-TYPE", "argument '%s' of '%s' is %s; its line %d declares it as %s",
+                          p->path.text, t->name, type_name(L, -1), p->line + 1, article[p->type]);
         else if (!has_type(L, -1, p->type))
-            report(e, at, column, "TEMPLATE-TYPE", "'%s' is %s, declared as %s", p->path.text, type_name(L, -1),
-                   article[p->type]);
+            engine_report(e, at, column, "TEMPLATE-TYPE", "'%s' is %s, declared as %s", p->path.text, type_name(L, -1),
+                          article[p->type]);
         else {
             const char *root = p->path.part[0];
             if (p->path.parts == 1) {
@@ -472,7 +453,7 @@ static void bind(lua_State *L, struct engine *e, struct template *t, int source)
         lua_settop(L, bound);
     }
     if (!fine)
-        stop(L);
+        engine_stop(L);
 }
 
 /* The arguments that no parameter takes: the first in sorted order is reported. */
@@ -491,22 +472,23 @@ static void check_arguments(lua_State *L, struct engine *e, struct template *t, 
         return;
     const char **candidate = arena_alloc(&e->arena, ((size_t)t->param_count + 1) * sizeof *candidate);
     if (!candidate)
-        stop_without_memory(L, e);
+        engine_stop_without_memory(L, e);
     for (int i = 0; i < t->param_count; i++)
         candidate[i] = t->param[i].path.part[0];
     const char *near = diag_suggest(unknown, candidate);
     if (!*unknown)
-        report(e, e->frame->from, -1, "TEMPLATE-NAME", "an argument of '%s' has no name; write name = value", t->name);
+        engine_report(e, e->frame->from, -1, "TEMPLATE-NAME", "an argument of '%s' has no name; write name = value",
+                      t->name);
     else
-        report(e, e->frame->from, -1, "TEMPLATE-NAME", "'%s' has no parameter '%s'%s%s%s", t->name, unknown,
-               near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
-    stop(L);
+        engine_report(e, e->frame->from, -1, "TEMPLATE-NAME", "'%s' has no parameter '%s'%s%s%s", t->name, unknown,
+                      near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+    engine_stop(L);
 }
 
 /* Expands the innermost frame's template; the table at source holds what its parameters are bound to. */
 static void expand(lua_State *L, struct engine *e, struct template *t, int source)
 {
-    static const lua_CFunction function[] = {emit_line, include, role, role};
+    static const lua_CFunction function[] = {emit_line, include, engine_flow, engine_op};
     int top = lua_gettop(L);
     luaL_checkstack(L, 24, NULL);
     if (e->frame->from.template)
@@ -596,6 +578,21 @@ static int run(lua_State *L)
     return 0;
 }
 
+/* Gives the Plan its steps and proves them. Returns the number of faults, -1 out of memory. */
+static int derive(struct engine *e, struct plan *plan)
+{
+    int first = e->diags->count, before = e->diags->reported, faults = record_steps(e->recorder, plan);
+    if (faults != 0)
+        return faults;
+    plan_check(plan, e->diags);
+    if (e->diags->reported == before)
+        plan_check_protocol(plan, e->diags);
+    record_relocate(e->recorder, plan, e->diags, first);
+    if (e->diags->reported == before)
+        record_positions(e->recorder);
+    return e->diags->reported - before;
+}
+
 /* Compiles and runs the templates that were loaded. */
 static void expand_all(struct engine *e)
 {
@@ -630,7 +627,9 @@ static void expand_all(struct engine *e)
     }
     e->no_memory = e->no_memory || worst == SANDBOX_NO_MEMORY;
     if (worst == SANDBOX_OK && e->recorder) {
-        int faults = record_finish(e->recorder, e->first);
+        int faults = record_finish(e->recorder);
+        if (faults == 0 && e->model->derived)
+            faults = derive(e, e->model->derived);
         e->no_memory = faults < 0;
         e->reported = faults > 0;
     }
@@ -659,6 +658,7 @@ int emit_expand(const char *template_name, const struct emit_model *model, const
         return 3;
     *e = (struct engine){.options = options, .model = model, .diags = diags, .arena = {.memory = options->memory}};
     e->end = &e->first;
+    e->reported_before = diags->reported;
     e->indent.arena = e->line.arena = e->output.arena = &e->arena;
     const struct sandbox_options sandbox = {.instruction_limit = options->instruction_limit, .memory = options->memory};
     const char *name = arena_copy(&e->arena, template_name, strlen(template_name));
@@ -670,7 +670,9 @@ int emit_expand(const char *template_name, const struct emit_model *model, const
     e->no_memory = e->no_memory || !ready;
     if (e->no_memory || e->reported)
         goto done;
-    e->no_memory = model->recorded && !(e->recorder = record_open(model->recorded, &e->arena, diags));
+    if (model->recorded)
+        e->recorder = record_open(model->recorded, e->first, &e->output, &e->arena, diags);
+    e->no_memory = model->recorded && !e->recorder;
     if (e->no_memory || !(e->sandbox = sandbox_open(&sandbox))) {
         e->no_memory = true;
         goto done;
@@ -699,16 +701,36 @@ static void walk_plan(const void *plan, const struct sink *sink)
     plan_write(plan, sink);
 }
 
+/* emit_expand of a Plan; derived: roles without steps get theirs there. */
+static int expand_plan(const char *template_name, const struct plan *plan, struct plan *derived,
+                       const struct emit_options *options, char **text, size_t *length, struct diag_set *diags)
+{
+    const struct emit_model model = {.root = "plan", .walk = walk_plan, .model = plan, .kernel = plan->kernel,
+                                     .recorded = plan->derived ? NULL : plan, .derived = derived};
+    void *context = (void *)(uintptr_t)plan;
+    enum { OWN = 5 };
+    struct emit_helper helper[EMIT_MAX_HELPERS] = {{"fused_text", emit_fused_text, context},
+                                                   {"place_step", emit_place_step, context},
+                                                   {"place_uniform", emit_place_uniform, context},
+                                                   {"fragment_step", emit_fragment_step, context},
+                                                   {"fragment_uniform", emit_fragment_uniform, context}};
+    struct emit_options with_helper = *options;
+    int count = OWN;
+    for (int i = 0; i < options->helper_count && count < EMIT_MAX_HELPERS; i++)
+        helper[count++] = options->helper[i];
+    with_helper.helper = helper;
+    with_helper.helper_count = count;
+    return emit_expand(template_name, &model, &with_helper, text, length, diags);
+}
+
 int emit_template(const char *template_name, const struct plan *plan, const struct emit_options *options, char **text,
                   size_t *length, struct diag_set *diags)
 {
-    const struct emit_model model = {.root = "plan", .walk = walk_plan, .model = plan, .kernel = plan->kernel,
-                                     .recorded = plan};
-    struct emit_helper helper[EMIT_MAX_HELPERS] = {{"fused_text", emit_fused_text, (void *)(uintptr_t)plan}};
-    struct emit_options with_helper = *options;
-    for (int i = 0; i < options->helper_count && i + 1 < EMIT_MAX_HELPERS; i++)
-        helper[i + 1] = options->helper[i];
-    with_helper.helper = helper;
-    with_helper.helper_count = options->helper_count < EMIT_MAX_HELPERS ? options->helper_count + 1 : EMIT_MAX_HELPERS;
-    return emit_expand(template_name, &model, &with_helper, text, length, diags);
+    return expand_plan(template_name, plan, NULL, options, text, length, diags);
+}
+
+int emit_steps(const char *template_name, struct plan *plan, const struct emit_options *options, char **text,
+               size_t *length, struct diag_set *diags)
+{
+    return expand_plan(template_name, plan, plan, options, text, length, diags);
 }

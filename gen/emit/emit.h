@@ -36,10 +36,16 @@
  * Include       `//@ include "NAME" a = LUA, b = LUA` expands another template here, indented by this line's own white
  *               space. The arguments are a Lua table constructor's; a line that ends in a comma goes on in the next
  *               `//@` line. An argument that no parameter of NAME takes is an error.
- * Roles         `//@ role "producer"` ... `//@ endrole`, and `//@ loop "k"` before the text line that begins a `for` or
- *               `while`, whose braces are the loop; their names may have holes. Between them calls of block functions
- *               are recorded and compared with the Plan: record.h. A role may be opened again; what it calls is
- *               appended.
+ * Operations    `//@ op WORD a = LUA, b = LUA` before a function of a block: what a call of it does. Arguments as for
+ *               an include. record.h lists the words.
+ * Roles         `//@ role "producer"` ... `//@ endrole`: the program of the Plan's role. In it the directives
+ *                   //@ elect                      one thread
+ *                   //@ loop "k" step < steps      a `for` of the counter `step`, from 0
+ *                   //@ loop "tiles" while CALL    a `while`
+ *                   //@ when step > 0              an `if`
+ *               each with its //@ endelect, //@ endloop, //@ endwhen, emit what they say, and operations stand under no
+ *               other control flow, so that what is recorded is what runs. Names, bounds and conditions may have holes.
+ *               A role may be opened again; what it does is appended.
  *
  * The output keeps indentation. Blank lines never follow each other, begin or end the text, follow `{` or precede `}`.
  * A branch that the expansion left empty (`if (...) {` without call or assignment in its condition, or `} else {`) is
@@ -53,8 +59,9 @@
  * would differ from the template's, and nowhere else.
  *
  * HELPERS (helpers.c holds the table; `emit_helpers` lists them with a line of doc)
- *     hex(n) log2(n) ceil_div(a, b) align_up(a, b) bytes(dtype) ctype(dtype) upper(s) csv(list) has(table, name)
- *     banner() debug_ms()
+ *     hex(n) log2(n) ceil_div(a, b) align_up(a, b) bytes(dtype) swizzle(name) ctype(dtype) upper(s) csv(list)
+ *     has(table, name) banner() debug_ms()
+ *     deeper() shallower()   lines from here on are indented by four blanks more, or less; called in Lua lines
  */
 #ifndef TW_GEN_EMIT_EMIT_H
 #define TW_GEN_EMIT_EMIT_H
@@ -83,7 +90,7 @@ struct emit_helper {
     void *context;
 };
 
-/* Helpers that a caller may add, and one of emit_template's own: fused_text (fused.h). */
+/* Helpers that a caller may add, and emit_template's own: fused.h, place_text.h. */
 enum { EMIT_MAX_HELPERS = 16 };
 
 struct emit_options {
@@ -106,6 +113,7 @@ struct emit_model {
     const void *model;
     const char *kernel; /* for diagnostics, or NULL */
     const struct plan *recorded; /* roles are compared with this Plan's; NULL: the templates have no roles */
+    struct plan *derived;        /* the same, or NULL: its roles without steps get those that the text has, proved */
 };
 
 /* Expands the template. *text is zero-terminated, from options->memory (length + 1 bytes, the caller frees it), NULL
@@ -117,6 +125,11 @@ int emit_expand(const char *template_name, const struct emit_model *model, const
 /* emit_expand over one Plan, as `plan`, with its roles recorded and compared. */
 int emit_template(const char *template_name, const struct plan *plan, const struct emit_options *options, char **text,
                   size_t *length, struct diag_set *diags);
+
+/* emit_template of a Plan whose roles have no steps: gives them those that the text amounts to, and proves the whole by
+ * plan_check and plan_check_protocol, whose faults are told at the template's lines. */
+int emit_steps(const char *template_name, struct plan *plan, const struct emit_options *options, char **text,
+               size_t *length, struct diag_set *diags);
 
 /* The context of the helper that is running, and memory for it that lives as long as the expansion. */
 void *emit_helper_context(lua_State *L);

@@ -33,8 +33,28 @@ struct engine {
     struct record_place at;            /* the line that runs */
     struct emit_text indent, line;     /* of the includes around; of the line that is built */
     int model_ref;                     /* the model's table in Lua's registry */
+    int reported_before;               /* faults of `diags` before the expansion */
     bool reported, no_memory;
 };
+
+/* Reports at a line of a template, and where the frames around include it. */
+void engine_report(struct engine *e, struct record_place at, int column, const char *rule, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+
+/* Leaves the expansion: after a report, without memory, or after one of the recorder's, which may be either. */
+int engine_stop(lua_State *L);
+int engine_stop_without_memory(lua_State *L, struct engine *e);
+int engine_stop_recorded(lua_State *L, struct engine *e);
+
+/* The beginning of a call that a template's line became: sets `at` and gives the line. */
+struct engine *engine_enter(lua_State *L, const struct template_line **line);
+
+/* Adds the line's text between two columns to `line`, its holes filled. */
+void engine_fill(lua_State *L, struct engine *e, const struct template_line *l, int from, int to);
+
+/* Calls that `//@ op` and the directives of roles, loops and guards become (directives.c). */
+int engine_op(lua_State *L);
+int engine_flow(lua_State *L);
 
 /* Makes the helpers of the table and the caller's globals. Raises Lua errors. */
 void engine_open_helpers(struct engine *e, lua_State *L);

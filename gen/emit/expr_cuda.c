@@ -50,17 +50,33 @@ static void add_int(int64_t value, struct emit_text *out)
 struct printer {
     const struct expr_graph *g;
     const struct expr_cuda_names *names;
-    struct emit_text *out;
+    struct emit_text *out; /* of the node's level */
+    const struct expr_cuda_levels *levels;
     const char **text; /* by node: its value, once it is printed */
+    int *level;        /* by node */
     int statements;
 };
+
+/* Whether the integer node is computed in 32 bits. */
+static bool is_narrow(const struct printer *p, int node)
+{
+    return p->names->narrow && p->g->node[node].type == EXPR_INT && p->names->narrow(p->names->context, node);
+}
+
+/* A constant in 32 bits stands without a suffix: C's conversions make of it what the other operand is. */
+static const char *plain_constant(const struct printer *p, const struct expr_node *n, struct arena *arena)
+{
+    bool plain = p->names->narrow && n->op == EXPR_CONST_INT && n->type == EXPR_INT && n->integer > INT32_MIN &&
+                 n->integer <= INT32_MAX;
+    return plain ? arena_format(arena, n->integer < 0 ? "(%" PRId64 ")" : "%" PRId64, n->integer) : NULL;
+}
 
 /* The operand as the operator takes it: reals where it computes in reals. */
 static const char *operand(struct printer *p, const struct expr_node *n, int which)
 {
     const struct expr_node *a = &p->g->node[n->arg[which]];
     const char *text = p->text[n->arg[which]];
-    bool real = false;
+    bool real = false, wide = false;
     switch (operators[n->op].rule) {
     case ARITH:
     case REALS:
@@ -78,9 +94,12 @@ static const char *operand(struct printer *p, const struct expr_node *n, int whi
     case LOGIC:
         break;
     }
-    if (!real || a->type != EXPR_INT)
+    /* Narrow operands of a wide result are widened before the operator. */
+    if (n->type == EXPR_INT && p->names->narrow && !is_narrow(p, (int)(n - p->g->node)))
+        wide = a->op != EXPR_CONST_INT && is_narrow(p, n->arg[which]);
+    if ((!real && !wide) || a->type != EXPR_INT)
         return text;
-    char *cast = arena_format(p->out->arena, "(float)%s", text);
+    char *cast = arena_format(p->out->arena, real ? "(float)%s" : "(long long)%s", text);
     p->out->failed = p->out->failed || !cast;
     return cast ? cast : text;
 }
@@ -92,6 +111,13 @@ static void add_operation(struct printer *p, const struct expr_node *n)
     const char *s = op->spelling;
     if (n->op == EXPR_CAST) {
         text_format(p->out, "ew_cast_%s(%s)", tw_dtype_name(n->dtype), operand(p, n, 0));
+    } else if (p->names->narrow && (n->op == EXPR_FLOORDIV || n->op == EXPR_MOD) &&
+               expr_is_natural(p->g, n->arg[0]) && expr_is_natural(p->g, n->arg[1])) {
+        text_format(p->out, "%s %c %s", operand(p, n, 0), n->op == EXPR_MOD ? '%' : '/', operand(p, n, 1));
+    } else if (p->names->narrow && n->type == EXPR_INT && (n->op == EXPR_MIN || n->op == EXPR_MAX)) {
+        bool narrow = is_narrow(p, n->arg[0]) && is_narrow(p, n->arg[1]);
+        const char *type = narrow ? "" : "(long long)", *name = n->op == EXPR_MIN ? "min" : "max";
+        text_format(p->out, "%s(%s%s, %s%s)", name, type, p->text[n->arg[0]], type, p->text[n->arg[1]]);
     } else if (*s == '@') {
         text_format(p->out, "ew_%s(", s + 1);
         for (int i = 0; i < op->arity; i++)
@@ -116,8 +142,11 @@ static void add_leaf(struct printer *p, const struct expr_node *n, struct emit_t
     if (n->op == EXPR_CONST_REAL) {
         expr_cuda_real(n->real, out);
     } else if (n->op == EXPR_CONST_INT) {
+        const char *plain = plain_constant(p, n, out->arena);
         if (n->type == EXPR_PRED)
             text_string(out, n->integer ? "true" : "false");
+        else if (plain)
+            text_string(out, plain);
         else
             add_int(n->integer, out);
     } else {
@@ -144,6 +173,8 @@ static bool is_name(const struct emit_text *text)
 static void print_node(struct printer *p, int node)
 {
     const struct expr_node *n = &p->g->node[node];
+    if (p->levels)
+        p->out = &p->levels->out[p->level[node]];
     struct emit_text text = {.arena = p->out->arena}, leaf = {.arena = p->out->arena};
     if (operators[n->op].rule == LEAF)
         add_leaf(p, n, &leaf);
@@ -154,8 +185,9 @@ static void print_node(struct printer *p, int node)
         text_string(&text, operand(p, n, 0)); /* a float already */
     } else {
         text_format(&text, "%s%d", p->names->prefix, p->statements);
-        text_format(p->out, "%s%s %s%d = ", p->statements ? "\n" : "", type_text[n->type], p->names->prefix,
-                    p->statements);
+        bool first = p->levels ? p->out->length == 0 : p->statements == 0;
+        text_format(p->out, "%s%s%s %s%d = ", first ? "" : "\n", p->levels ? "const " : "",
+                    is_narrow(p, node) ? "int" : type_text[n->type], p->names->prefix, p->statements);
         p->statements++;
         if (n->op == EXPR_TENSOR)
             text_add(p->out, leaf.data, leaf.length);
@@ -167,13 +199,29 @@ static void print_node(struct printer *p, int node)
     p->text[node] = text.data ? text.data : "";
 }
 
-int expr_print_cuda(const struct expr_graph *g, const int *root, int count, const struct expr_cuda_names *names,
-                    struct emit_text *out, const char **result)
+/* The outermost level where all of the node's operands can be read. */
+static int level_of(const struct printer *p, const struct expr_node *n)
 {
-    struct printer p = {g, names, out, NULL, 0};
-    p.text = arena_alloc(out->arena, ((size_t)g->count + 1) * sizeof *p.text);
-    bool *needed = arena_alloc(out->arena, ((size_t)g->count + 1) * sizeof *needed);
-    if (!p.text || !needed)
+    int level = 0;
+    if (operators[n->op].rule == LEAF && n->op != EXPR_CONST_INT && n->op != EXPR_CONST_REAL)
+        level = p->names->level(p->names->context, n);
+    for (int i = 0; i < operators[n->op].arity; i++)
+        level = p->level[n->arg[i]] > level ? p->level[n->arg[i]] : level;
+    for (int i = 0; n->op == EXPR_TENSOR && i < n->rank; i++) {
+        int at = p->level[p->g->index[n->first_index + i]];
+        level = at > level ? at : level;
+    }
+    return level;
+}
+
+static int print(struct printer *p, const int *root, int count, const char **result)
+{
+    const struct expr_graph *g = p->g;
+    struct arena *arena = p->out->arena;
+    p->text = arena_alloc(arena, ((size_t)g->count + 1) * sizeof *p->text);
+    p->level = arena_alloc(arena, ((size_t)g->count + 1) * sizeof *p->level);
+    bool *needed = arena_alloc(arena, ((size_t)g->count + 1) * sizeof *needed);
+    if (!p->text || !p->level || !needed)
         return 3;
     for (int i = 0; i < count; i++)
         needed[root[i]] = true;
@@ -184,10 +232,32 @@ int expr_print_cuda(const struct expr_graph *g, const int *root, int count, cons
         for (int i = 0; n->op == EXPR_TENSOR && i < n->rank && needed[node]; i++)
             needed[g->index[n->first_index + i]] = true;
     }
-    for (int node = 0; node < g->count && !out->failed; node++)
-        if (needed[node])
-            print_node(&p, node);
+    for (int node = 0; node < g->count && !p->out->failed; node++)
+        if (needed[node]) {
+            if (p->levels)
+                p->level[node] = level_of(p, &g->node[node]);
+            print_node(p, node);
+        }
     for (int i = 0; i < count; i++)
-        result[i] = p.text[root[i]];
-    return out->failed ? 3 : 0;
+        result[i] = p->text[root[i]];
+    return p->out->failed ? 3 : 0;
+}
+
+int expr_print_cuda(const struct expr_graph *g, const int *root, int count, const struct expr_cuda_names *names,
+                    struct emit_text *out, const char **result)
+{
+    struct printer p = {.g = g, .names = names, .out = out};
+    return print(&p, root, count, result);
+}
+
+int expr_print_cuda_levels(const struct expr_graph *g, const int *root, int count, const struct expr_cuda_names *names,
+                           const struct expr_cuda_levels *levels, const char **result)
+{
+    struct printer p = {.g = g, .names = names, .out = levels->out, .levels = levels};
+    int status = print(&p, root, count, result);
+    for (int i = 0; i < count && !status; i++)
+        levels->at[i] = p.level[root[i]];
+    for (int i = 0; i < levels->levels; i++)
+        status = levels->out[i].failed ? 3 : status;
+    return status;
 }

@@ -10,6 +10,8 @@
 #ifndef TW_GEN_EMIT_EXPR_CUDA_H
 #define TW_GEN_EMIT_EXPR_CUDA_H
 
+#include <stdbool.h>
+
 #include "emit/text.h"
 #include "spec/expr.h"
 
@@ -22,6 +24,10 @@ struct expr_cuda_names {
      * others stand where they are used. */
     void (*leaf)(void *context, const struct expr_node *node, const char *const *at, struct emit_text *out);
     const char *prefix; /* statements declare PREFIX0, PREFIX1, ...; "v" */
+    /* For expr_print_cuda_levels; NULL in the other. The level at which a leaf can first be read, and whether an
+     * integer node fits 32 bits: its statement is then an int. */
+    int (*level)(void *context, const struct expr_node *node);
+    bool (*narrow)(void *context, int node);
 };
 
 /* Adds the statements that compute the nodes root[0 .. count - 1], one to a line without a last line feed, each node
@@ -29,6 +35,17 @@ struct expr_cuda_names {
  * 3 out of memory. */
 int expr_print_cuda(const struct expr_graph *g, const int *root, int count, const struct expr_cuda_names *names,
                     struct emit_text *out, const char **result);
+
+/* The same for the bodies of nested loops: a statement stands at the outermost level where its operands can be read.
+ * out[l], l < levels, receives those of level l, numbered on through all levels; at[i] the level of root[i], 0 where it
+ * is a constant. All texts share an arena. */
+struct expr_cuda_levels {
+    struct emit_text *out;
+    int levels;
+    int *at;
+};
+int expr_print_cuda_levels(const struct expr_graph *g, const int *root, int count, const struct expr_cuda_names *names,
+                           const struct expr_cuda_levels *levels, const char **result);
 
 /* The exact text of a float constant: 0.5f, (-1e-30f), __int_as_float(0x7f800000). Nearest float to the value. */
 void expr_cuda_real(double value, struct emit_text *out);

@@ -68,7 +68,7 @@ int emit_fused_text(lua_State *L)
     int root = node_of(p, output);
     luaL_argcheck(L, root >= 0, 1, "the epilogue has no such output");
     struct emit_text text = {.arena = emit_helper_arena(L)};
-    const struct expr_cuda_names names = {&lane, leaf, "e_"};
+    const struct expr_cuda_names names = {.context = &lane, .leaf = leaf, .prefix = "e_"};
     const char *result = NULL;
     int status = expr_print_cuda(&p->fused, &root, 1, &names, &text, &result);
     if (status == 0)

@@ -11,7 +11,7 @@
 const char *const param_type_name[PARAM_TYPE_COUNT + 1] = {"int", "text", "bool", "table", NULL};
 
 /* Lua text before the first line: the functions that the generated calls name. Templates cannot use `__` names. */
-static const char prefix[] = "local __e,__i,__r,__l,__p=... ";
+static const char prefix[] = "local __e,__i,__f,__o,__p=... ";
 
 struct parser {
     struct template *t;
@@ -22,8 +22,8 @@ struct parser {
     struct emit_text lua;
     int faults;
     bool no_memory;
-    bool body;    /* a text or Lua line was seen: no more parameters */
-    bool unread;  /* a hole could not be read: what it uses is unknown */
+    bool body;           /* a text or Lua line was seen: no more parameters */
+    bool unread;         /* a hole could not be read: what it uses is unknown */
     bool open_arguments; /* an include's line ended in a comma */
     int include_line;
 };
@@ -89,9 +89,9 @@ static int skip_name(const struct template_line *l, int at)
 
 static bool is_keyword(const char *word)
 {
-    static const char *const keyword[] = {"and",   "break", "do",  "else", "elseif", "end",    "false", "for",
-                                          "function", "goto", "if", "in",  "local",  "nil",    "not",   "or",
-                                          "repeat", "return", "then", "true", "until", "while", NULL};
+    static const char *const keyword[] = {"and",      "break",  "do",   "else", "elseif", "end",   "false", "for",
+                                          "function", "goto",   "if",   "in",   "local",  "nil",   "not",   "or",
+                                          "repeat",   "return", "then", "true", "until",  "while", NULL};
     for (int i = 0; keyword[i]; i++)
         if (strcmp(keyword[i], word) == 0)
             return true;
@@ -305,6 +305,55 @@ static void add_arguments(struct parser *p, const struct template_line *l, int l
         text_string(&p->lua, "})");
 }
 
+/* `//@ op WORD name = LUA, ...` from behind the `op` on. */
+static void parse_op(struct parser *p, struct template_line *l, int line, int at)
+{
+    l->kind = LINE_OP;
+    l->word_column = skip_space(l, at);
+    l->word_end = skip_name(l, l->word_column);
+    l->word = arena_copy(p->arena, l->text + l->word_column, (size_t)(l->word_end - l->word_column));
+    if (!l->word) {
+        p->no_memory = true;
+        return;
+    }
+    if (!*l->word)
+        fault(p, line, l->word_column, "TEMPLATE-DIRECTIVE", "an operation is missing; write //@ op WORD name = ...");
+    text_format(&p->lua, ";__o(%d,{", line);
+    add_arguments(p, l, line, l->word_end);
+}
+
+static bool flow_kind(const char *word, int length, enum line_kind *kind)
+{
+    static const char *const name[] = {
+        [LINE_ROLE] = "role", [LINE_ENDROLE] = "endrole", [LINE_LOOP] = "loop",   [LINE_ENDLOOP] = "endloop",
+        [LINE_WHEN] = "when", [LINE_ENDWHEN] = "endwhen", [LINE_ELECT] = "elect", [LINE_ENDELECT] = "endelect"};
+    for (*kind = LINE_ROLE; *kind <= LINE_ENDELECT; (*kind)++)
+        if ((size_t)length == strlen(name[*kind]) && memcmp(word, name[*kind], (size_t)length) == 0)
+            return true;
+    return false;
+}
+
+/* Roles, loops, guards, from behind their word on. */
+static void parse_flow(struct parser *p, struct template_line *l, int line, int at)
+{
+    bool named = l->kind == LINE_ROLE || l->kind == LINE_LOOP;
+    bool text = l->kind == LINE_LOOP || l->kind == LINE_WHEN;
+    const char *what = l->kind == LINE_ROLE ? "role \"NAME\"" : "loop \"NAME\" step < steps";
+    if (named && !scan_quoted(p, l, line, &at, what))
+        return;
+    l->rest = skip_space(l, at);
+    l->rest_end = lua_code_end(l, l->rest);
+    if (text && l->rest >= l->rest_end)
+        fault(p, line, l->rest, "TEMPLATE-DIRECTIVE",
+              l->kind == LINE_LOOP ? "a loop needs its counter and its bound; write //@ loop \"NAME\" step < steps"
+                                   : "a condition is missing; write //@ when step > 0");
+    else if (!text && l->rest < l->rest_end)
+        fault(p, line, l->rest, "TEMPLATE-DIRECTIVE", "nothing follows %s%.*s", named ? "the name of a " : "//@ ",
+              named ? 4 : at - l->indent - 4, named ? "role" : l->text + l->indent + 4);
+    int from = named ? l->word_column : l->rest, to = text ? l->rest_end : named ? l->word_end : l->rest;
+    parse_holes(p, l, line, from, to, "__f");
+}
+
 /* A line that begins with //@, whose code begins at column `at`. */
 static void parse_directive(struct parser *p, struct template_line *l, int line, int at)
 {
@@ -321,7 +370,6 @@ static void parse_directive(struct parser *p, struct template_line *l, int line,
         l->kind = LINE_COMMENT;
         return;
     }
-    bool rest_empty = skip_space(l, end) >= lua_code_end(l, end);
     if (IS("param")) {
         l->kind = LINE_PARAM;
         parse_param(p, l, line, end);
@@ -334,20 +382,10 @@ static void parse_directive(struct parser *p, struct template_line *l, int line,
             return;
         text_format(&p->lua, ";__i(%d,{", line);
         add_arguments(p, l, line, end);
-    } else if (IS("role") || IS("loop")) {
-        l->kind = IS("role") ? LINE_ROLE : LINE_LOOP;
-        bool role = l->kind == LINE_ROLE;
-        if (!scan_quoted(p, l, line, &end, role ? "role \"NAME\"" : "loop \"NAME\""))
-            return;
-        if (skip_space(l, end) < lua_code_end(l, end))
-            fault(p, line, skip_space(l, end), "TEMPLATE-DIRECTIVE", "nothing follows the name of a %s",
-                  role ? "role" : "loop");
-        parse_holes(p, l, line, l->word_column, l->word_end, role ? "__r" : "__l");
-    } else if (IS("endrole")) {
-        l->kind = LINE_ENDROLE;
-        if (!rest_empty)
-            fault(p, line, skip_space(l, end), "TEMPLATE-DIRECTIVE", "nothing follows //@ endrole");
-        text_format(&p->lua, ";__r(%d)", line);
+    } else if (IS("op")) {
+        parse_op(p, l, line, end);
+    } else if (flow_kind(word, length, &l->kind)) {
+        parse_flow(p, l, line, end);
     } else { /* Lua, its columns kept */
         l->kind = LINE_LUA;
         text_format(&p->lua, "%.*s   ", l->indent, l->text);
@@ -393,7 +431,7 @@ static void scan_lua_names(struct parser *p, struct emit_text *locals)
         enum line_kind kind = t->line[token->line - 1].kind;
         bool field = i > 0 && (token_is(&tokens, i - 1, ".") || token_is(&tokens, i - 1, ":"));
         const char *name = t->lua + token->start;
-        if ((kind != LINE_LUA && kind != LINE_INCLUDE) || field || strncmp(name, "__", 2) == 0)
+        if ((kind != LINE_LUA && kind != LINE_INCLUDE && kind != LINE_OP) || field || strncmp(name, "__", 2) == 0)
             continue;
         int parts = 1;
         while (i + 2 * parts < tokens.count && token_is(&tokens, i + 2 * parts - 1, ".") &&

@@ -15,9 +15,15 @@ enum line_kind {
     LINE_LUA,
     LINE_PARAM,
     LINE_INCLUDE,
+    LINE_OP,
     LINE_ROLE,
     LINE_ENDROLE,
-    LINE_LOOP
+    LINE_LOOP,
+    LINE_ENDLOOP,
+    LINE_WHEN,
+    LINE_ENDWHEN,
+    LINE_ELECT,
+    LINE_ENDELECT
 };
 
 enum param_type { PARAM_INT, PARAM_TEXT, PARAM_BOOL, PARAM_TABLE, PARAM_TYPE_COUNT };
@@ -48,9 +54,10 @@ struct template_line {
     int indent;         /* leading white space */
     struct template_hole *hole;
     int hole_count;
-    const char *word;   /* ROLE, LOOP: the name, holes in it; INCLUDE: the template's name */
+    const char *word;   /* ROLE, LOOP: the name, holes in it; INCLUDE: the template's name; OP: the operation */
     int word_column;    /* from 0 */
     int word_end;       /* the column past it */
+    int rest, rest_end; /* LOOP: what follows the name, WHEN: the condition; holes in it */
     struct template *included; /* INCLUDE: set by whoever loads it */
 };
 

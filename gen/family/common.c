@@ -10,6 +10,8 @@ const struct family *const family_all[] = {&family_gemm, NULL};
 
 const struct family *family_of(const struct spec_kernel *kernel)
 {
+    if (kernel->program)
+        return &family_program;
     for (int i = 0; kernel->family && family_all[i]; i++)
         if (strcmp(family_all[i]->spec.name, kernel->family) == 0)
             return family_all[i];
@@ -307,6 +309,14 @@ static int decide_launch(const struct spec_kernel *kernel, const struct arch *ar
                          arch->pdl ? "the spec says so" : "%s has no programmatic launches", arch->name);
 }
 
+bool family_lacks_steps(const struct plan *p)
+{
+    for (int i = 0; i < p->role_count; i++)
+        if (p->role[i].step_count == 0)
+            return true;
+    return false;
+}
+
 int family_plan(const struct spec *spec, const struct spec_kernel *kernel, const struct arch *arch, int variant,
                 struct plan *plan, struct diag_set *diags)
 {
@@ -317,7 +327,7 @@ int family_plan(const struct spec *spec, const struct spec_kernel *kernel, const
         status = decide_launch(kernel, arch, plan);
     if (status == 0 && diags->errors == before) {
         plan_check(plan, diags);
-        if (diags->errors == before)
+        if (diags->errors == before && !family_lacks_steps(plan))
             plan_check_protocol(plan, diags);
     }
     return status ? status : diags->errors > before;

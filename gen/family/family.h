@@ -60,16 +60,21 @@ struct family {
 };
 
 extern const struct family family_gemm;
-extern const struct family family_user; /* spec.name NULL: kernels with a template of their own */
+extern const struct family family_user;    /* spec.name NULL: kernels with a template of their own */
+extern const struct family family_program; /* spec.name NULL: kernels that are programs */
 
 /* All families, NULL-terminated, for spec_options and look-up. */
 extern const struct family *const family_all[];
-const struct family *family_of(const struct spec_kernel *); /* by its family name, or family_user */
+const struct family *family_of(const struct spec_kernel *); /* by program, family name, or family_user */
 
 /* Resolves kernel on arch, finishes (packs parameters, places shared memory) and runs plan_check and
- * plan_check_protocol. The one way to a Plan. Returns as resolve does. */
+ * plan_check_protocol; where the Plan lacks steps, the second is emit_steps's. The one way to a Plan. Returns as
+ * resolve does. */
 int family_plan(const struct spec *, const struct spec_kernel *, const struct arch *, int variant, struct plan *plan,
                 struct diag_set *diags);
+
+/* A role has no steps: they stand in the template (emit_steps). */
+bool family_lacks_steps(const struct plan *);
 
 /* ---- for families: parts of resolve that all share (family/common.c) --------------------------------------------- */
 

@@ -1,6 +1,6 @@
 /* Kernels with a template of their own: the spec says what a family would. Tensors in `rings` travel by bulk tensor
  * copies through stages of shared memory, filled by one thread and read by the other warps; all other tensors are plain
- * pointers. The roles' order is the one that such a ring asks for, and the template is compared with it. */
+ * pointers. The roles have no steps here: they are those of the template's text. */
 #include "family/family.h"
 
 #include <stdio.h>
@@ -67,18 +67,17 @@ static int ring_tensor(const struct spec_kernel *kernel, int number, struct plan
     return 0;
 }
 
-static int add_ring(const struct spec_ring *from, int warps, struct plan *p, struct plan_role *producer,
-                    struct plan_role *consumer)
+static int add_ring(const struct spec_ring *from, int readers, struct plan *p)
 {
-    char name[96], call[128];
+    char name[96];
     const char *first = p->tensor[from->tensor[0]].name;
-    int number = p->ring_count, bytes = 0;
+    int bytes = 0;
     struct plan_ring *r = family_add_ring(p, first, from->stages, PLAN_FILL_BULK);
     if (!r)
         return 3;
     r->tensor_count = from->tensor_count;
     r->full_arrivals = 1;
-    r->empty_arrivals = warps;
+    r->empty_arrivals = readers;
     for (int i = 0; i < from->tensor_count; i++) {
         const struct plan_tensor *t = &p->tensor[from->tensor[i]];
         r->tensor[i] = from->tensor[i];
@@ -88,54 +87,25 @@ static int add_ring(const struct spec_ring *from, int warps, struct plan *p, str
             return 3;
     }
     r->tx_bytes = bytes;
-    r->full_shared = p->shared_count;
-    r->empty_shared = p->shared_count + 1;
-    snprintf(name, sizeof name, "%s.full", first);
-    snprintf(call, sizeof call, "%s.empty", first);
-    if (!family_add_shared(p, name, 8 * from->stages, 8, from->stages) ||
-        !family_add_shared(p, call, 8 * from->stages, 8, from->stages))
-        return 3;
-
-    struct plan_step step = {.op = PLAN_WAIT_EMPTY, .ring = number, .tensor = -1, .phase = 1};
-    step.call = plan_text(p, "%s_wait_empty", first);
-    int status = !step.call || family_add_step(p, producer, step);
-    step = (struct plan_step){.op = PLAN_EXPECT, .ring = number, .tensor = -1, .count = bytes};
-    step.call = plan_text(p, "%s_expect", first);
-    status = status || !step.call || family_add_step(p, producer, step);
-    for (int i = 0; i < from->tensor_count; i++) {
-        const struct plan_tensor *t = &p->tensor[from->tensor[i]];
-        step = (struct plan_step){.op = PLAN_FILL, .ring = number, .tensor = from->tensor[i], .count = t->tile_bytes};
-        step.call = plan_text(p, "%s_load", t->name);
-        status = status || !step.call || family_add_step(p, producer, step);
+    static const char *const side[] = {"full", "empty"};
+    int *shared[] = {&r->full_shared, &r->empty_shared};
+    for (int i = 0; i < 2; i++) {
+        *shared[i] = p->shared_count;
+        snprintf(name, sizeof name, "%s.%s", first, side[i]);
+        if (!family_add_shared(p, name, 8 * from->stages, 8, from->stages))
+            return 3;
     }
-    step = (struct plan_step){.op = PLAN_WAIT_FULL, .ring = number, .tensor = -1};
-    step.call = plan_text(p, "%s_wait_full", first);
-    status = status || !step.call || family_add_step(p, consumer, step);
-    for (int i = 0; i < from->tensor_count; i++) {
-        step = (struct plan_step){.op = PLAN_READ, .ring = number, .tensor = from->tensor[i]};
-        step.call = plan_text(p, "%s_tile", p->tensor[from->tensor[i]].name);
-        status = status || !step.call || family_add_step(p, consumer, step);
-    }
-    step = (struct plan_step){.op = PLAN_RELEASE, .ring = number, .tensor = -1, .arrivals = 1};
-    step.call = plan_text(p, "%s_release", first);
-    status = status || !step.call || family_add_step(p, consumer, step);
-    return status ? 3 : 0;
+    return 0;
 }
 
-/* One warp fills all rings, the others read them. */
+/* One warp fills all rings, the others read them. What they do, step by step, is read off the template. */
 static int add_roles(const struct spec_kernel *kernel, int threads, struct plan *p)
 {
-    static const struct plan_step loop = {.op = PLAN_LOOP, .ring = -1, .tensor = -1, .call = "k"};
-    static const struct plan_step end = {.op = PLAN_END, .ring = -1, .tensor = -1};
-    int warps = threads / 32 - 1;
+    int warps = threads / 32 - 1, status = 0;
     if (!family_add_role(p, "producer", 1, 0, 1, 0) || !family_add_role(p, "consumer", warps, 1, warps, 0))
         return 3;
-    struct plan_role *producer = &p->role[p->role_count - 2], *consumer = &p->role[p->role_count - 1];
-    int status = family_add_step(p, producer, loop) || family_add_step(p, consumer, loop) ? 3 : 0;
     for (int i = 0; i < kernel->ring_count && !status; i++)
-        status = add_ring(&kernel->ring[i], warps, p, producer, consumer);
-    if (!status && (family_add_step(p, producer, end) || family_add_step(p, consumer, end)))
-        status = 3;
+        status = add_ring(&kernel->ring[i], warps, p);
     return status;
 }
 

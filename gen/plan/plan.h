@@ -132,6 +132,11 @@ static inline int plan_number(int field) /* -1: none */
     return field - 1;
 }
 
+enum plan_reduction { PLAN_NO_REDUCTION, PLAN_SUM, PLAN_MAX, PLAN_MIN, PLAN_REDUCTION_COUNT };
+
+/* What a matrix instruction adds to: what is in its accumulator; that, but zero in a loop's first turn; zero. */
+enum plan_start { PLAN_FROM_SUM, PLAN_FROM_ZERO_FIRST, PLAN_FROM_ZERO };
+
 struct plan_step {
     enum plan_op op;
     int ring;          /* -1 where the step has none */
@@ -140,14 +145,28 @@ struct plan_step {
     int phase;         /* WAIT_FULL, WAIT_EMPTY: parity that is waited for at i / stages == 0 */
     int arrivals;      /* RELEASE, ARRIVE: of one instance on each barrier, 4 where every warp arrives; 0 is 1 */
     const char *call;  /* block function whose call this is in the emitted text; LOOP, WHEN: the class's name */
-    int place, place2; /* plan_some(index into plan.place); place2: register operand of MMA */
+    int place, place2; /* plan_some(index into plan.place); place2: register operand of MMA; registers that a
+                          SCRATCH_WRITE takes from or a SCRATCH_READ gives to */
     int node;          /* plan_some(node of plan.fused): what the step computes or stores */
     int at[SPEC_MAX_RANK]; /* plan_some(node of plan.fused): coordinates of the tile in its tensor */
     int back;          /* READ: stages before the one that was taken last */
-    int least;         /* LOOP, WHEN: what the class's number is at least; all steps that name it say the same */
+    int least;         /* LOOP, WHEN: what the class's number is at least; all steps that name it say the same.
+                          MMA: enum plan_start */
     int less;          /* LOOP: trips that are peeled off */
     int share;         /* LOOP: instances that take its turns in turn; 0: each instance takes all */
     int only;          /* BARRIER, BARRIER_ARRIVE: plan_some(instance) that alone makes the step; 0: all */
+
+    /* Roles whose threads hold tiles in a layout. A GLOBAL with a place loads it, one with a node stores that. */
+    int layout;        /* plan_some(index into plan.layout): how the threads hold the tile of rows x cols in hand */
+    int rows, cols;
+    int loop;          /* LOOP: plan_some(index into plan.loop), its variable and range */
+    bool kept;         /* LOOP: the first count turns of the class, as far as they are there, each with tiles of its own */
+    int inside;        /* plan_some(node of plan.fused): elements where it does not hold load 0, are not stored or reduced */
+    bool adds;         /* GLOBAL that stores: adds to what is there, in any order */
+    bool once;         /* GLOBAL: nobody touches the elements again, they need not stay in caches */
+    enum plan_reduction reduction; /* TOUCH: of node into place, or of the place among the lanes of a warp; SCRATCH_READ:
+                                      of what is read */
+    bool over_rows;    /* of a reduction: along the layout's rows; else along its columns */
 };
 
 /* The ring, or tensor, of a step whose kind has one, else -1: a step without need not say so. (Fences and waits of
@@ -193,6 +212,34 @@ struct plan_place {
     int registers;            /* a thread; 0: shared */
     int bytes;                /* SHARED: of one instance */
     int shared;               /* SHARED: index into plan.shared, which has a part for each instance; else -1 */
+    int layout;               /* plan_some(index into plan.layout): how the threads hold it */
+    int turns;                /* tiles of so many turns of a loop that are held at once; 0: one */
+    bool packed;              /* elements lie as in memory, a vector in whole words */
+};
+
+/* How the threads of an executor hold a tile of rows x cols: thread t has in rows
+ *     t / across + i * down,  i < rows / down,
+ * the vectors of `vector` neighbouring elements that begin at columns
+ *     (t % across + j * across) * vector,  j < cols / (across * vector).
+ * A tile of one row is held alike in every row of threads, a tile of one column in every thread of a row. */
+struct plan_layout {
+    int rows, cols;
+    int down, across;         /* threads; powers of two, down * across of them in all */
+    int vector;               /* elements of one access */
+};
+
+/* The variable of a loop; LOOP leaves of plan.fused are numbers of these. TILE leaves are numbers of places. */
+struct plan_loop {
+    const char *name;
+    int from, to;             /* nodes of plan.fused */
+    int step;
+};
+
+/* Work items of a block: of axis `axis` (of plan.axis) it takes `tile` elements; the last varies fastest. AT leaves of
+ * plan.fused are where they begin. */
+struct plan_item {
+    int axis, tile;
+    int extent;               /* node of plan.fused */
 };
 
 /* ---- instructions ---------------------------------------------------------------------------------------------- */
@@ -232,6 +279,7 @@ struct plan {
     const char *arch;         /* "sm_90a" */
     const char *family;       /* NULL: user's template */
     const char *template_name;
+    bool derived;             /* the template emits the steps: there is no other text to compare them with */
     struct diag_loc loc;
 
     const char **symbol;      /* dims, then "sm_count" */
@@ -259,6 +307,12 @@ struct plan {
     int place_count;
     struct plan_role *role;
     int role_count;
+    struct plan_layout *layout;
+    int layout_count;
+    struct plan_loop *loop;
+    int loop_count;
+    struct plan_item *item;
+    int item_count;
     struct plan_mma *mma;
     int mma_count;
     struct plan_value *value;

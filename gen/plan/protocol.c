@@ -315,7 +315,8 @@ static void check_places(const struct plan *p, int role, int step, struct diag_s
     else if (!(kinds[s->op] >> at->kind & 1))
         protocol_fault(p, diags, role, -1, step, "PROTOCOL-PLACE", "place %s is of kind %s, which a step %s has not",
                        at->name, kind_name[at->kind], op_name[s->op]);
-    else if (operand && (s->op != PLAN_MMA || operand->kind != PLAN_PLACE_OPERAND))
+    else if (operand && s->op != PLAN_SCRATCH_WRITE && s->op != PLAN_SCRATCH_READ &&
+             (s->op != PLAN_MMA || operand->kind != PLAN_PLACE_OPERAND))
         protocol_fault(p, diags, role, -1, step, "PROTOCOL-PLACE",
                        "place %s is of kind %s; the second place is the operand of a matrix instruction, of kind %s",
                        operand->name, kind_name[operand->kind], kind_name[PLAN_PLACE_OPERAND]);

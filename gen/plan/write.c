@@ -27,6 +27,8 @@ static const char *const expr_word[EXPR_OP_COUNT] = {
 #undef EXPR_OP
 };
 
+static const char *const reduction_word[PLAN_REDUCTION_COUNT] = {"", "sum", "max", "min"};
+
 static void begin_object(const struct sink *s, const char *key)
 {
     s->object(s->context, key);
@@ -246,6 +248,49 @@ static void places(const struct plan *p, const struct sink *s)
         integer(s, "registers", q->registers);
         integer(s, "bytes", q->bytes);
         text(s, "shared", q->kind == PLAN_PLACE_SHARED ? shared_name(p, q->shared) : NULL);
+        if (q->layout) {
+            integer(s, "layout", plan_number(q->layout));
+            integer(s, "turns", q->turns);
+            boolean(s, "packed", q->packed);
+        }
+        end(s);
+    }
+    end(s);
+}
+
+/* What only programs have. */
+static void layouts(const struct plan *p, const struct sink *s)
+{
+    if (p->item_count == 0)
+        return;
+    begin_array(s, "layout");
+    for (int i = 0; i < p->layout_count; i++) {
+        const struct plan_layout *l = &p->layout[i];
+        begin_object(s, NULL);
+        integer(s, "rows", l->rows);
+        integer(s, "cols", l->cols);
+        integer(s, "down", l->down);
+        integer(s, "across", l->across);
+        integer(s, "vector", l->vector);
+        end(s);
+    }
+    end(s);
+    begin_array(s, "loop");
+    for (int i = 0; i < p->loop_count; i++) {
+        begin_object(s, NULL);
+        text(s, "name", p->loop[i].name);
+        integer(s, "from", p->loop[i].from);
+        integer(s, "to", p->loop[i].to);
+        integer(s, "step", p->loop[i].step);
+        end(s);
+    }
+    end(s);
+    begin_array(s, "item");
+    for (int i = 0; i < p->item_count; i++) {
+        begin_object(s, NULL);
+        text(s, "axis", p->axis[p->item[i].axis]);
+        integer(s, "tile", p->item[i].tile);
+        integer(s, "extent", p->item[i].extent);
         end(s);
     }
     end(s);
@@ -264,6 +309,11 @@ static void step_details(const struct plan *p, const struct sink *s, const struc
         {"less", step->less, 0},
         {"share", step->share, 0},
         {"only", plan_number(step->only), -1},
+        {"layout", plan_number(step->layout), -1},
+        {"rows", step->rows, 0},
+        {"cols", step->cols, 0},
+        {"loop", plan_number(step->loop), -1},
+        {"inside", plan_number(step->inside), -1},
     };
     if (step->place)
         text(s, "place", place_name(p, plan_number(step->place)));
@@ -272,6 +322,16 @@ static void step_details(const struct plan *p, const struct sink *s, const struc
     for (size_t i = 0; i < sizeof number / sizeof *number; i++)
         if (number[i].value != number[i].none)
             integer(s, number[i].key, number[i].value);
+    if (step->kept)
+        boolean(s, "kept", true);
+    if (step->once)
+        boolean(s, "once", true);
+    if (step->adds)
+        boolean(s, "adds", true);
+    if (step->reduction) {
+        text(s, "reduction", reduction_word[step->reduction]);
+        boolean(s, "over_rows", step->over_rows);
+    }
     int rank = SPEC_MAX_RANK;
     while (rank > 0 && !step->at[rank - 1])
         rank--;
@@ -385,7 +445,11 @@ static void epilogue(const struct plan *p, const struct sink *s)
             integer(s, "integer", n->integer);
         } else if (n->op == EXPR_SYMBOL) {
             text(s, "symbol", n->integer >= 0 && n->integer < p->symbol_count ? p->symbol[n->integer] : NULL);
-        } else if (n->op == EXPR_INDEX) {
+        } else if (n->op == EXPR_LOOP) {
+            text(s, "loop", n->integer >= 0 && n->integer < p->loop_count ? p->loop[n->integer].name : NULL);
+        } else if (n->op == EXPR_TILE) {
+            text(s, "place", place_name(p, (int)n->integer));
+        } else if (n->op == EXPR_INDEX || n->op == EXPR_AT) {
             text(s, "axis", n->integer >= 0 && n->integer < p->axis_count ? p->axis[n->integer] : NULL);
         } else if (n->op == EXPR_SCALAR) {
             text(s, "scalar", n->integer >= 0 && n->integer < p->scalar_count ? p->scalar[n->integer].name : NULL);
@@ -438,6 +502,7 @@ void plan_write(const struct plan *p, const struct sink *s)
     parameters(p, s);
     memory(p, s);
     places(p, s);
+    layouts(p, s);
     roles(p, s);
     instructions(p, s);
     begin_object(s, "launch");

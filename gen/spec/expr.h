@@ -31,7 +31,8 @@ struct expr_node {
     int arg[3];          /* operands: indices of earlier nodes; -1 where the operator has fewer */
     int64_t integer;     /* EXPR_CONST_INT: the value; EXPR_SYMBOL: index into the spec's dims;
                           * EXPR_TENSOR, EXPR_SCALAR: index into the kernel's tensors or scalars;
-                          * EXPR_INDEX: position of the axis in the kernel's axes */
+                          * EXPR_INDEX, EXPR_AT: position of the axis in the kernel's axes;
+                          * EXPR_LOOP, EXPR_TILE: the operation of a program (program/program.h) */
     double real;         /* EXPR_CONST_REAL: the value */
     enum tw_dtype dtype; /* EXPR_CAST: the dtype that the value is rounded to */
     int first_index;     /* EXPR_TENSOR: first of `rank` nodes in expr_graph.index that address the element */
@@ -100,6 +101,9 @@ bool expr_eval_int(const struct expr_graph *g, int node, const int64_t *symbol, 
 /* One operator on plain numbers, as the references compute it: the value functions (EXP .. GELU_TANH), in double. */
 double expr_apply(enum expr_op op, double value);
 
+/* One integer operator, with wrap-around; a quotient by 0 is 0. */
+int64_t expr_apply_int(enum expr_op op, int64_t a, int64_t b);
+
 /* Value evaluation in double precision for references. The callbacks give tensor elements and scalars; of a select only
  * the chosen side is evaluated. Integer nodes compute in int64 with wrap-around. Out of memory gives NaN. */
 struct expr_env {
@@ -119,5 +123,13 @@ double expr_eval(const struct expr_graph *g, int node, const struct expr_env *en
 enum { EXPR_MAX_TEXT = 1 << 16 };
 size_t expr_print_c(const struct expr_graph *g, int node, const char *const *name, char *out, size_t size);
 size_t expr_print_lua(const struct expr_graph *g, int node, const char *const *name, char *out, size_t size);
+
+/* Any expression in Lua syntax, its leaves by these names; what has none is printed by its number. */
+struct expr_names {
+    const char *const *dim, *const *tensor, *const *scalar, *const *axis;
+    const char *const *operation; /* of a program: LOOP and TILE */
+    const char *const *shared;    /* by node: its name wherever it is an operand, NULL: none; or no array at all */
+};
+size_t expr_print_named(const struct expr_graph *g, int node, const struct expr_names *names, char *out, size_t size);
 
 #endif

@@ -9,8 +9,12 @@ double expr_apply(enum expr_op op, double x)
     switch (op) {
     case EXPR_EXP:
         return exp(x);
+    case EXPR_EXP2:
+        return exp2(x);
     case EXPR_LOG:
         return log(x);
+    case EXPR_LOG2:
+        return log2(x);
     case EXPR_SQRT:
         return sqrt(x);
     case EXPR_RSQRT:
@@ -59,7 +63,7 @@ static int64_t floor_quotient(int64_t a, int64_t b)
     return a / b - (a % b != 0 && (a % b < 0) != (b < 0));
 }
 
-static int64_t integer_op(enum expr_op op, int64_t a, int64_t b)
+int64_t expr_apply_int(enum expr_op op, int64_t a, int64_t b)
 {
     uint64_t x = (uint64_t)a, y = (uint64_t)b;
     switch (op) {
@@ -105,6 +109,8 @@ static double real_op(enum expr_op op, double a, double b)
         return fmin(a, b);
     case EXPR_MAX:
         return fmax(a, b);
+    case EXPR_EXP2_DIFF:
+        return a == -INFINITY && b == -INFINITY ? 0 : exp2(a - b);
     default:
         return expr_apply(op, a);
     }
@@ -201,7 +207,7 @@ static union value compute(const struct evaluation *e, const struct expr_node *n
     else if (n->type == EXPR_REAL)
         v.real = real_op(n->op, as_real(e, a), b >= 0 ? as_real(e, b) : 0);
     else
-        v.integer = integer_op(n->op, e->value[a].integer, b >= 0 ? e->value[b].integer : 0);
+        v.integer = expr_apply_int(n->op, e->value[a].integer, b >= 0 ? e->value[b].integer : 0);
     return v;
 }
 

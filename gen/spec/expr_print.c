@@ -1,12 +1,14 @@
-/* Integer expressions as text, with as few parentheses as the precedences need. */
+/* Expressions as text, with as few parentheses as the precedences need. */
 #include "spec/expr.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-/* Binding strength; a node is put in parentheses where its surroundings bind more. */
-enum { LOOSE, SUM, PRODUCT, PREFIX, ATOM };
+/* Binding strength, as in Lua; a node is put in parentheses where its surroundings bind more. */
+enum { LOOSE, EITHER, BOTH, SUM, PRODUCT, PREFIX, ATOM };
 
 struct printer {
     const struct expr_graph *g;
@@ -15,6 +17,7 @@ struct printer {
     size_t size, length;
     bool lua;
     int depth;
+    const struct expr_names *names; /* NULL: integer expressions over `name` */
 };
 
 enum { MAX_DEPTH = 1000 };
@@ -125,15 +128,112 @@ static void floor_c(struct printer *p, const struct expr_node *n, int around)
     put(p, "))");
 }
 
+/* A real constant: whole ones with .0, so that they are none of Lua's integers. */
+static void put_real(struct printer *p, double value, int around)
+{
+    char text[40];
+    if (isinf(value) || isnan(value))
+        snprintf(text, sizeof text, "%s", isnan(value) ? "nan" : value < 0 ? "-inf" : "inf");
+    else
+        for (int digits = 1; digits <= 17; digits++) {
+            snprintf(text, sizeof text, "%.*g", digits, value);
+            if (strtod(text, NULL) == value)
+                break;
+        }
+    if (!strpbrk(text, ".enif"))
+        memcpy(text + strlen(text), ".0", 3);
+    bool enclosed = text[0] == '-' && around > SUM;
+    put(p, enclosed ? "(" : "");
+    put(p, text);
+    put(p, enclosed ? ")" : "");
+}
+
+static void put_name(struct printer *p, const char *const *name, const char *before, int64_t number)
+{
+    char text[40];
+    snprintf(text, sizeof text, "%" PRId64, number);
+    put(p, before);
+    put(p, name ? name[number] : text);
+}
+
+/* Leaves and operators of fused functions and programs; false: the node is none of them. */
+static bool print_value(struct printer *p, const struct expr_node *n, int around)
+{
+    const struct expr_names *names = p->names;
+    switch (n->op) {
+    case EXPR_CONST_REAL:
+        put_real(p, n->real, around);
+        return true;
+    case EXPR_INDEX:
+        put_name(p, names->axis, "i.", n->integer);
+        return true;
+    case EXPR_AT:
+        put_name(p, names->axis, "at.", n->integer);
+        return true;
+    case EXPR_ACC:
+        put(p, "acc");
+        return true;
+    case EXPR_SCALAR:
+        put_name(p, names->scalar, "t.", n->integer);
+        return true;
+    case EXPR_ROW:
+        put(p, "row()");
+        return true;
+    case EXPR_COLUMN:
+        put(p, "column()");
+        return true;
+    case EXPR_LOOP:
+    case EXPR_TILE:
+        put_name(p, names->operation, "", n->integer);
+        return true;
+    case EXPR_TENSOR:
+        put_name(p, names->tensor, "t.", n->integer);
+        for (int i = 0; i < n->rank; i++) {
+            put(p, "[");
+            print(p, p->g->index[n->first_index + i], LOOSE);
+            put(p, "]");
+        }
+        return true;
+    case EXPR_DIV:
+        infix(p, n, " / ", PRODUCT, around);
+        return true;
+    case EXPR_AND:
+        infix(p, n, " & ", BOTH, around);
+        return true;
+    case EXPR_OR:
+        infix(p, n, " | ", EITHER, around);
+        return true;
+    case EXPR_NOT:
+        put(p, "~");
+        print(p, n->arg[0], ATOM);
+        return true;
+    case EXPR_CAST:
+        put(p, "cast(");
+        print(p, n->arg[0], LOOSE);
+        put(p, ", \"");
+        put(p, tw_dtype_name(n->dtype));
+        put(p, "\")");
+        return true;
+    default:
+        if (expr_ops[n->op].arity > 0 && expr_ops[n->op].name[0] >= 'a' && expr_ops[n->op].name[0] <= 'z') {
+            call(p, n, expr_ops[n->op].name);
+            return true;
+        }
+        return false;
+    }
+}
+
 static void print_node(struct printer *p, int node, int around)
 {
     const struct expr_node *n = &p->g->node[node];
+    if (p->names && print_value(p, n, around))
+        return;
     switch (n->op) {
     case EXPR_CONST_INT:
         put_int(p, n->integer, around);
         return;
     case EXPR_SYMBOL:
-        put(p, p->name[n->integer]);
+        put_name(p, p->names ? p->names->dim : p->name, "", n->integer);
         return;
     case EXPR_ADD:
         sum(p, n, around);
@@ -194,27 +294,38 @@ static void print(struct printer *p, int node, int around)
         p->length = EXPR_MAX_TEXT + 1;
         return;
     }
+    const char *const *shared = p->names && p->depth ? p->names->shared : NULL;
     p->depth++;
-    print_node(p, node, around);
+    if (shared && shared[node])
+        put(p, shared[node]);
+    else
+        print_node(p, node, around);
     p->depth--;
 }
 
-static size_t print_as(const struct expr_graph *g, int node, const char *const *name, char *out, size_t size, bool lua)
+static size_t print_all(struct printer *p, int node)
 {
-    struct printer p = {g, name, out, size, 0, lua, 0};
-    if (size)
-        out[0] = 0;
-    if (node >= 0 && node < g->count)
-        print(&p, node, LOOSE);
-    return p.length;
+    if (p->size)
+        p->out[0] = 0;
+    if (node >= 0 && node < p->g->count)
+        print(p, node, LOOSE);
+    return p->length;
 }
 
 size_t expr_print_c(const struct expr_graph *g, int node, const char *const *name, char *out, size_t size)
 {
-    return print_as(g, node, name, out, size, false);
+    struct printer p = {.g = g, .name = name, .out = out, .size = size};
+    return print_all(&p, node);
 }
 
 size_t expr_print_lua(const struct expr_graph *g, int node, const char *const *name, char *out, size_t size)
 {
-    return print_as(g, node, name, out, size, true);
+    struct printer p = {.g = g, .name = name, .out = out, .size = size, .lua = true};
+    return print_all(&p, node);
+}
+
+size_t expr_print_named(const struct expr_graph *g, int node, const struct expr_names *names, char *out, size_t size)
+{
+    struct printer p = {.g = g, .out = out, .size = size, .lua = true, .names = names};
+    return print_all(&p, node);
 }

@@ -11,19 +11,7 @@ bool exact_integer(lua_State *L, int index, int64_t *value)
     return good;
 }
 
-/* Why the current kernel cannot have the row, or NULL. */
-static const char *unfit(struct reader *r, const struct spec_row *row)
-{
-    const struct spec_kernel *k = reader_kernel(r);
-    if (!*row->family || (k->family && strcmp(row->family, k->family) == 0) || (!k->family && !k->template_path))
-        return NULL;
-    if (strcmp(row->family, "template") == 0)
-        return k->template_path ? NULL : "only a kernel with its own template has it";
-    const char *text = arena_format(r->arena, "only a kernel of family \"%s\" has it", row->family);
-    reader_check(r, text);
-    return text;
-}
-
+/* Position of the word among `words`, -1: it is none of them. */
 static int word_position(const char *words, const char *word)
 {
     size_t n = strlen(word);
@@ -34,6 +22,23 @@ static int word_position(const char *words, const char *word)
         words += m + (words[m] == ' ');
     }
     return -1;
+}
+
+/* Why the current kernel cannot have the row, or NULL. */
+static const char *unfit(struct reader *r, const struct spec_row *row)
+{
+    const struct spec_kernel *k = reader_kernel(r);
+    const char *own = k->program ? "program" : k->family;
+    if (!*row->family || (own && word_position(row->family, own) >= 0) || (!own && !k->template_path))
+        return NULL;
+    if (strcmp(row->family, "template") == 0)
+        return k->template_path ? NULL : "only a kernel with its own template has it";
+    if (strcmp(row->family, "program") == 0)
+        return "only a kernel with a program has it";
+    int first = (int)strcspn(row->family, " ");
+    const char *text = arena_format(r->arena, "only a kernel of family \"%.*s\" has it", first, row->family);
+    reader_check(r, text);
+    return text;
 }
 
 static void read_integer(struct reader *r, const struct spec_row *row, const char *path, struct spec_value *v)

@@ -10,8 +10,9 @@
 enum { MOST_OPERANDS = 64 };
 
 /* Fields that are no row of the schema and no operand. */
-static const char *const other_words[] = {"family", "template", "like", "arch",     "tune",      "run",
-                                          "bench",  "rings",    "grid", "epilogue", "reference", NULL};
+static const char *const other_words[] = {"family", "template", "like", "arch",     "tune",      "run",     "bench",
+                                          "rings",  "grid",     "axes", "epilogue", "reference", "program", "ahead",
+                                          "via",    NULL};
 
 static bool is_other(const char *name)
 {
@@ -28,12 +29,20 @@ static void read_family(struct reader *r, int table)
     lua_State *L = r->L;
     struct spec_kernel *k = reader_kernel(r);
     const char *known[64] = {0};
-    for (int i = 0; i < 63 && r->options->family && r->options->family[i]; i++)
-        known[i] = r->options->family[i]->name;
+    int families = 0;
+    for (; families < 40 && r->options->family && r->options->family[families]; families++)
+        known[families] = r->options->family[families]->name;
+    for (const char *const *f = r->options->library_family; f && *f && families < 62; f++)
+        if (!reader_family(r, *f))
+            known[families++] = *f;
     int type = lua_getfield(L, table, "family");
     const char *word = type == LUA_TSTRING ? lua_tostring(L, -1) : NULL;
     const struct spec_family *f = reader_family(r, word);
-    if (f) {
+    if (!f && word)
+        f = read_module(r, word);
+    if (f && module_family(r, f->name)) {
+        k->family = f->name; /* its axes are read with its program */
+    } else if (f) {
         k->family = f->name;
         k->axis_count = split_words(r, f->axes, k->axis, SPEC_MAX_AXES);
     } else if (word) {
@@ -42,9 +51,9 @@ static void read_family(struct reader *r, int table)
             reader_fault(r, "family", AT_VALUE, "FIELD-WORD", "there is no family \"%s\"%s", word, near);
         else
             reader_fault(r, "family", AT_VALUE, "FIELD-WORD",
-                         "there is no family \"%s\"; there is %s, or write "
-                         "template = \"FILE.cu\"",
-                         word, reader_list(r, known, " and "));
+                         "there is no family \"%s\"; there is %s; write program = function(t, at, tile) ... end, "
+                         "template = \"FILE.cu\" or a module lib/%s.lua",
+                         word, reader_list(r, known, " and "), word);
     } else if (type != LUA_TNIL) {
         reader_fault(r, "family", AT_VALUE, "FIELD-TYPE", "takes a text such as \"%s\", this is %s", known[0],
                      describe(r, -1));
@@ -58,11 +67,18 @@ static bool read_template(struct reader *r, int table)
     lua_State *L = r->L;
     struct spec_kernel *k = reader_kernel(r);
     int type = lua_getfield(L, table, "template"), family = lua_getfield(L, table, "family");
-    lua_pop(L, 1);
-    if (type == LUA_TNIL && family == LUA_TNIL)
+    int program = lua_getfield(L, table, "program");
+    lua_pop(L, 2);
+    if (program != LUA_TNIL && (type != LUA_TNIL || family != LUA_TNIL)) {
+        reader_fault(r, "program", AT_KEY, "KERNEL-FAMILY",
+                     "a kernel is a family's, a template or a program; write one of family, template and program");
+        lua_pop(L, 1);
+        return false;
+    }
+    if (type == LUA_TNIL && family == LUA_TNIL && program == LUA_TNIL)
         reader_fault(r, "", AT_KEY, "KERNEL-FAMILY",
-                     "there is neither family nor template; write family = \"gemm\" or "
-                     "template = \"FILE.cu\"");
+                     "there is neither family, program nor template; write family = \"gemm\", "
+                     "program = function(t, at, tile) ... end or template = \"FILE.cu\"");
     else if (type != LUA_TNIL && family != LUA_TNIL)
         reader_fault(r, "template", AT_KEY, "KERNEL-FAMILY",
                      "a kernel of a family has the family's templates; write "
@@ -174,6 +190,8 @@ static void read_plain(struct reader *r, int table)
     int count, operands = 0;
     struct key *key = sorted_keys(r, table, &count);
     for (int i = 0; i < count; i++) {
+        if (key[i].name && k->program && is_axis_field(key[i].name))
+            continue; /* read_program_axes */
         if (key[i].name && read_field(r, table, key[i].name, "", &k->fields, false))
             continue;
         if (key[i].name && is_other(key[i].name))
@@ -183,7 +201,10 @@ static void read_plain(struct reader *r, int table)
         else
             lua_rawgeti(L, table, key[i].position);
         bool tensor = luaL_testudata(L, -1, TYPE_TENSOR) != NULL;
-        if (!key[i].name || (!tensor && !luaL_testudata(L, -1, TYPE_SCALAR)))
+        bool function = key[i].name && lua_isfunction(L, -1) && module_has_function(r, k->family, key[i].name);
+        if (function)
+            (void)0; /* the program calls it */
+        else if (!key[i].name || (!tensor && !luaL_testudata(L, -1, TYPE_SCALAR)))
             unknown_field(r, &key[i]);
         else if (operands == MOST_OPERANDS)
             luaL_error(L, "a kernel has at most %d tensors and scalars", MOST_OPERANDS);
@@ -211,6 +232,8 @@ static void read_overrides(struct reader *r, const char *prefix, struct spec_fie
     int table = lua_gettop(r->L), count;
     struct key *key = sorted_keys(r, table, &count);
     for (int i = 0; i < count; i++) {
+        if (key[i].name && reader_kernel(r)->program && is_axis_field(key[i].name))
+            continue; /* read_program_axes, read_program */
         if (key[i].name && read_field(r, table, key[i].name, prefix, out, lists))
             continue;
         const char *path = key[i].name ? arena_format(r->arena, "%s%s", prefix, key[i].name)
@@ -297,6 +320,9 @@ void used_dims(const struct spec_kernel *k, bool *used)
     for (int i = 0; i < k->shape.count; i++)
         if (k->shape.node[i].op == EXPR_SYMBOL)
             used[k->shape.node[i].integer] = true;
+    for (int i = 0; k->program && i < k->graph.count; i++)
+        if (k->graph.node[i].op == EXPR_SYMBOL)
+            used[k->graph.node[i].integer] = true;
 }
 
 /* One set of sizes, on top of the stack. */
@@ -510,14 +536,22 @@ static void refuse_fields(struct reader *r, int table, const char *const *field,
 
 void read_kernel(struct reader *r, int table)
 {
-    static const char *const of_templates[] = {"rings", "grid", "reference", NULL};
-    static const char *const of_families[] = {"epilogue", NULL};
+    static const char *const of_templates[] = {"rings", "grid", "reference", "axes", "ahead", "via", NULL};
+    static const char *const of_families[] = {"epilogue", "axes", "ahead", "via", NULL};
+    static const char *const of_others[] = {"epilogue", "rings", NULL};
     struct spec_kernel *k = reader_kernel(r);
     lua_State *L = r->L;
     luaL_checkstack(L, 12, "kernel");
     read_family(r, table);
     if (!read_template(r, table)) /* of two kinds: what its fields should be is unknown */
         return;
+    bool module = module_family(r, k->family) != NULL;
+    if (module)
+        table = apply_module(r, table);
+    bool program = lua_getfield(L, table, "program") != LUA_TNIL;
+    lua_pop(L, 1);
+    if (program)
+        read_program_axes(r, table);
     read_plain(r, table);
     check_tensors(r);
     read_arch(r, table);
@@ -530,7 +564,7 @@ void read_kernel(struct reader *r, int table)
         if (k->tensor_count == 0)
             reader_fault(r, "", AT_KEY, "TENSOR-MISSING", "the kernel has no tensor; write x = tensor { ... }");
     }
-    if (k->family) {
+    if (k->family && !program) {
         refuse_fields(r, table, of_templates, "only a kernel with its own template has it");
         int type = lua_getfield(L, table, "epilogue");
         if (type == LUA_TFUNCTION) {
@@ -543,6 +577,15 @@ void read_kernel(struct reader *r, int table)
         }
         check_uses(r);
     }
+    if (program) {
+        if (!module || !module_has_function(r, k->family, "epilogue"))
+            refuse_fields(r, table, of_others, "a kernel with a program has none");
+        read_program(r, table);
+        read_reference(r, table);
+        check_uses(r);
+    }
     read_sizes(r, table, "run", &k->run, &k->run_count);
     read_sizes(r, table, "bench", &k->bench, &k->bench_count);
+    if (module)
+        lua_pop(L, 1);
 }

@@ -437,7 +437,7 @@ static int declare(lua_State *L)
                                    .shape.memory = memory,
                                    .graph.memory = memory,
                                    .epilogue.result = -1};
-    *draft = (struct draft){.table = LUA_NOREF};
+    *draft = (struct draft){.table = LUA_NOREF, .reported = reported};
     r->now = spec->kernel_count++;
     draft->site.file = sandbox_where(L, 1, &draft->site.line);
     const struct tokens *t = sandbox_tokens(r->sandbox, draft->site.file);

@@ -1,11 +1,13 @@
 /* Between the files of the spec reader: read.c (the run, names, like), kernel.c (a kernel's fields), fields.c (the
- * schema), tensors.c (tensors and scalars), trace.c (expressions and fused functions), reference.c.
+ * schema), tensors.c (tensors and scalars), operators.c (operators of expressions), trace.c (fused functions),
+ * reference.c; and program/trace*.c, which trace a program with the same expressions.
  *
  * Everything here runs under protection: a Lua error, a memory error included, leaves through longjmp. So whatever is
  * allocated hangs on the spec's arena or on a graph of the spec from the moment on that it exists. */
 #ifndef TW_GEN_SPEC_READ_H
 #define TW_GEN_SPEC_READ_H
 
+#include "program/program.h"
 #include "spec/sandbox.h"
 #include "spec/spec.h"
 
@@ -39,7 +41,11 @@ struct draft {
     struct site origin; /* of fields that no place names: its own, or those of the `like` at the bottom */
     struct place *place;
     int place_count;
+    int fields;   /* of a family that is a module: registry reference of the fields with the module's */
+    int reported; /* faults before it was read */
 };
+
+struct trace_module; /* a family that is a module: program/trace_family.c */
 
 struct reader {
     const struct spec_options *options;
@@ -53,8 +59,10 @@ struct reader {
     int now;   /* the kernel that is read */
     int epoch; /* number of the traced function that runs, 0: none; values of another one are refused */
     int epochs;
-    bool returned; /* the traced function has returned: faults from there on are those of its result */
-    struct name {  /* names that kernel "NAME" was called with and that got no table yet */
+    struct trace_module *module;
+    struct trace *program; /* the program that is traced (program/trace.h), or NULL */
+    bool returned;         /* the traced function has returned: faults from there on are those of its result */
+    struct name {          /* names that kernel "NAME" was called with and that got no table yet */
         const char *text;
         struct site site;
         bool used;
@@ -142,14 +150,37 @@ void read_kernel(struct reader *r, int table);
 /* The symbols that a kernel's shapes use: used[dim]. */
 void used_dims(const struct spec_kernel *k, bool *used);
 
-/* ---- trace.c --------------------------------------------------------------------------------------------------- */
+/* ---- trace.c, operators.c -------------------------------------------------------------------------------------- */
 
-/* An expression: of dims (epoch 0, reader.shape) or of the function that is traced (kernel.graph). */
+/* An expression: of dims (epoch 0, reader.shape) or of the function that is traced (kernel.graph). In a program it has
+ * the shape of a tile beside the node; tile.node is unused. */
 struct value {
     int node, epoch;
+    int body; /* programs: the loop body that it needs, by the number that the body got when it was entered; 0: none */
+    struct program_tile tile;
 };
 
+/* t.R, t.R[i.m]: a tensor of the kernel that still takes indices. Without any it broadcasts along its axes. */
+struct element {
+    int tensor, count, epoch;
+    int index[SPEC_MAX_RANK];
+    struct value at; /* programs: what its indices so far make together */
+};
+
+struct expr_graph *graph_of(struct reader *r); /* what values that are made now belong to */
+int made(struct reader *r, int node);          /* a node that was just made, or the error why it could not be */
+bool is_symbolic(lua_State *L, int index);
+const char *type_word(enum expr_type type);           /* "a condition" */
+struct value value_at(struct reader *r, int index);   /* the number, expression or tensor at `index` */
+struct value plain_value(struct reader *r, int node); /* of one element */
+void push_value(struct reader *r, const struct value *v);
+void push_node(struct reader *r, int node); /* plain_value */
+
+/* What operator `name` gave on the operands. */
+void push_result(struct reader *r, const char *name, int node, const struct value *operand, int count);
+
 void open_expressions(struct reader *r); /* metatables and the functions of expressions as globals */
+void open_operands(struct reader *r);    /* the part of it that is trace.c's */
 void push_symbol(struct reader *r, int dim);
 
 /* The value at `index` as a whole number or an expression of dims, in the kernel's shape graph. -1 and *what says what
@@ -158,6 +189,36 @@ int shape_node(struct reader *r, int index, const char **what);
 
 /* Traces the function on top of the stack; pops it. */
 void trace_function(struct reader *r, const char *field, struct spec_function *f);
+
+/* ---- program/trace_family.c ------------------------------------------------------------------------------------- */
+
+/* The family that lib/NAME.lua describes, read at first use; NULL: there is no such file. */
+const struct spec_family *read_module(struct reader *r, const char *name);
+const struct spec_family *module_family(const struct reader *r, const char *name); /* of those read */
+bool module_has_function(const struct reader *r, const char *family, const char *name);
+
+/* Pushes the table of the kernel's fields with the module's program, axes, grid and fields under them; its index. */
+int apply_module(struct reader *r, int table);
+
+/* ---- program/trace.c -------------------------------------------------------------------------------------------- */
+
+/* Reads axes, tile, grid and program of the current kernel from its table, and traces the program. */
+void read_program(struct reader *r, int table);
+
+/* Reads `axes` and `tile`, which tensors and other fields need first. */
+void read_program_axes(struct reader *r, int table);
+
+bool is_axis_field(const char *name); /* tile or cluster, which a program has by its own axes */
+
+/* Raises an error where the value belongs to a body that is over. */
+void program_check_body(struct reader *r, const struct value *v);
+
+/* The tile and body of `result` from those of the operands; raises an error where they do not fit. */
+void program_merge(struct reader *r, const char *name, const struct value *operand, int count, struct value *result);
+
+void trace_open_words(struct reader *r); /* makes the words of programs globals */
+enum tw_dtype program_dtype(struct reader *r, int node); /* what the node's values are exact in */
+int program_method(lua_State *L);                        /* value.as, value.t */
 
 /* Names for metatables. */
 #define TYPE_EXPRESSION "expression"

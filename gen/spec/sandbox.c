@@ -30,7 +30,7 @@ struct sandbox {
     int source_count;
     const char **dependency;
     int dependency_count;
-    void (*on_call)(lua_State *L, lua_Debug *ar);
+    void (*on_call)(lua_State *L, lua_Debug *ar), (*on_line)(lua_State *L, lua_Debug *ar);
 };
 
 struct sandbox *sandbox_of(lua_State *L)
@@ -121,6 +121,8 @@ static void hook(lua_State *L, lua_Debug *ar)
         lua_getinfo(L, "S", ar);
         s->file = sandbox_source_index(ar->source);
         s->line = ar->currentline;
+        if (s->on_line)
+            s->on_line(L, ar);
         break;
     case LUA_HOOKCOUNT:
         s->steps += HOOK_STEPS;
@@ -144,6 +146,11 @@ void sandbox_on_call(struct sandbox *s, void (*f)(lua_State *L, lua_Debug *ar))
 {
     s->on_call = f;
     set_hook(s);
+}
+
+void sandbox_on_line(struct sandbox *s, void (*f)(lua_State *L, lua_Debug *ar))
+{
+    s->on_line = f;
 }
 
 void sandbox_charge(lua_State *L, int64_t steps)

@@ -102,6 +102,9 @@ void sandbox_set_instruction_limit(struct sandbox *s, int64_t limit);
 /* Called at each call of a Lua function while set: whoever traces looks at the arguments. NULL: not. */
 void sandbox_on_call(struct sandbox *s, void (*f)(lua_State *L, lua_Debug *ar));
 
+/* The same before each line of a text runs. */
+void sandbox_on_line(struct sandbox *s, void (*f)(lua_State *L, lua_Debug *ar));
+
 /* Where the running text stands: the innermost Lua function at or above `level`. Returns the file index or -1. */
 int sandbox_where(lua_State *L, int level, int *line);
 
@@ -132,6 +135,9 @@ bool sandbox_check_text(const char *text, size_t length, struct sandbox_error *e
 /* The whole file, a zero byte behind it; to be freed with length + 1 bytes. NULL: *status and *error say why. */
 char *sandbox_read(const struct memory *memory, const char *path, size_t *length, int *status,
                    struct sandbox_error *error);
+
+/* There is a file lib/NAME.lua below the folder. */
+bool sandbox_has_library(const struct sandbox *s, const char *name);
 
 /* The global `require`. */
 int sandbox_require(lua_State *L);

@@ -192,6 +192,13 @@ static bool exists(const char *path)
     return lstat(path, &info) == 0;
 }
 
+bool sandbox_has_library(const struct sandbox *s, const char *name)
+{
+    char path[PATH_MAX];
+    const char *folder = sandbox_folder(s);
+    return folder && module_path(path, sizeof path, folder, "lib/", name) && exists(path);
+}
+
 /* require(name): the module's value, once per module. The registry's table "modules" holds what was read; false while a
  * module is being read. */
 int sandbox_require(lua_State *L)

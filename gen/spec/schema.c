@@ -20,6 +20,14 @@ void spec_merge(const struct spec_kernel *kernel, const char *arch, struct spec_
                 out->value[f] = kernel->arch[i].fields.value[f];
 }
 
+const struct program *spec_program(const struct spec_kernel *kernel, const char *arch)
+{
+    for (int i = 0; i < kernel->arch_count; i++)
+        if (strcmp(kernel->arch[i].name, arch) == 0 && kernel->arch[i].program)
+            return kernel->arch[i].program;
+    return kernel->program;
+}
+
 /* What is no plain field, for help and completion: name, type in LuaCATS, doc. A row here is read by spec/kernel.c. */
 static const struct {
     const char *name, *type, *doc;
@@ -34,8 +42,15 @@ static const struct {
     {"epilogue", "fun(acc: tilewright.value, t: table, i: table): any",
      "value of each output element; a table by tensor for several outputs"},
     {"rings", "table[]", "template: { \"x\", stages = 2 }, tensors that travel together through shared memory"},
-    {"grid", "tilewright.value[]", "template: blocks in x, y, z, expressions of dims"},
+    {"grid", "tilewright.value[]|table<string, tilewright.value>|string",
+     "template: blocks in x, y, z, expressions of dims; program: extents by axis, { r = R }"},
     {"reference", "fun(t: table, n: table)", "template: writes the expected result, on plain numbers, 0-based"},
+    {"program", "fun(t: table, at: table, tile: table)",
+     "what one work item computes, as operations on tiles, see below; neither family nor template then"},
+    {"axes", "string", "program: names of its axes, \"r c\", by which tile and cluster are written: tile = { r = 64 }"},
+    {"ahead", "table<string, table>",
+     "program: { s = { turns = 1, before = \"o\" } } issues operation s a turn earlier"},
+    {"via", "table<string, string>", "program: how the data of a load come: bulk, cp_async, direct, resident"},
 };
 
 static const struct {
@@ -48,6 +63,15 @@ static const struct {
     {"fill", "string", "what `run` fills it with; left out: random normal values"},
     {"out", "boolean", "the kernel writes it"},
     {"tile", "integer[]", "template: elements of a tile in each dim"},
+};
+
+/* The words of programs. */
+static const struct {
+    const char *name, *form, *doc;
+} program_words[] = {
+#define PROGRAM_WORD(name, function, upvalue, form, doc) {name, form, doc},
+#include "program/program_words.def"
+#undef PROGRAM_WORD
 };
 
 static void print_bounds(FILE *out, const struct spec_row *row)
@@ -103,7 +127,12 @@ void spec_print_help(FILE *out, const struct spec_options *options)
     for (int i = 0; i < EXPR_OP_COUNT; i++)
         if (expr_ops[i].name[0] >= 'a' && expr_ops[i].name[0] <= 'z')
             fprintf(out, " %s", expr_ops[i].name);
-    fputs(" clamp\n", out);
+    fputs(" clamp\n\nin a program also, on tiles (matrices of constant extents, an extent of 1 broadcasts)\n", out);
+    for (size_t i = 0; i < sizeof program_words / sizeof *program_words; i++)
+        fprintf(out, "  %s\n      %s\n", program_words[i].form, program_words[i].doc);
+    fputs("  tile:t()\n      rows and columns change places\n"
+          "  tile:as \"name\"\n      names the operation that gave the tile, for ahead and via\n",
+          out);
 }
 
 static void print_words(FILE *out, const char *words)
@@ -199,5 +228,13 @@ void spec_print_luacats(FILE *out, const struct spec_options *options)
         if (expr_ops[i].name[0] >= 'a' && expr_ops[i].name[0] <= 'z' && i != EXPR_CAST)
             fprintf(out, "\n---@return tilewright.value\nfunction %s(%s) end\n", expr_ops[i].name,
                     arguments[expr_ops[i].arity]);
+    }
+    for (size_t i = 0; i < sizeof program_words / sizeof *program_words; i++) {
+        const char *name = program_words[i].name, *form = program_words[i].form;
+        bool function = strcmp(name, form) != 0;
+        fprintf(out,
+                function ? "\n--- %s: %s\n---@return any ...\nfunction %s(...) end\n"
+                         : "\n--- %s: %s\n---@type any\n%s = nil\n",
+                form, program_words[i].doc, name);
     }
 }

@@ -14,6 +14,8 @@
 
 enum { SPEC_MAX_RANK = 5, SPEC_MAX_AXES = 8 };
 
+struct program;
+
 /* The schema rows: one value each, see schema.def. */
 enum spec_field {
 #define SPEC_FIELD(id, family, path, type, low, high, words, fallback, doc) FIELD_##id,
@@ -102,11 +104,36 @@ struct spec_tune {
     int count;
 };
 
+/* tile and cluster of a kernel with a program, by its own axes. */
+enum spec_axis_field { SPEC_TILE, SPEC_CLUSTER };
+struct spec_axis_tune { /* tune = { tile = { kv = { 64, 128 } } } */
+    enum spec_axis_field field;
+    int axis;
+    int *value;
+    int count;
+};
+
+/* ahead = { s = { turns = 1, before = "o" } }: the program's operation s is issued that many turns earlier. */
+struct spec_ahead {
+    const char *name;
+    int turns;
+    const char *before; /* the operation before which it is issued, NULL: the Plan decides */
+    struct diag_loc loc;
+};
+
+/* via = { q = "resident" }: how the data of a load come; one of spec_via_words. */
+struct spec_via {
+    const char *name, *word;
+    struct diag_loc loc;
+};
+extern const char *const spec_via_words[]; /* NULL-terminated */
+
 /* arch = { sm_80 = { tile = ... } }: the same fields again, those that are set override. */
 struct spec_arch {
     const char *name; /* "sm_90a" */
     struct diag_loc loc;
     struct spec_fields fields;
+    struct program *program; /* the kernel's, traced with this architecture's tile and cluster; NULL: the same */
 };
 
 struct spec_kernel {
@@ -129,7 +156,14 @@ struct spec_kernel {
     int arch_count;
     struct spec_tune *tune; /* in the order of the schema */
     int tune_count;
+    struct spec_axis_tune *axis_tune;
+    int axis_tune_count;
+    struct spec_ahead *ahead;
+    int ahead_count;
+    struct spec_via *via;
+    int via_count;
     struct spec_function epilogue; /* nodes of `graph` */
+    struct program *program;       /* what its function `program` was traced to (program/program.h), or NULL */
     int lua_reference;             /* registry reference of `reference`, or LUA_NOREF (-2) */
     struct spec_sizes *run, *bench;
     int run_count, bench_count;
@@ -169,6 +203,9 @@ struct spec_family {
 struct spec_options {
     const struct spec_family *const *family; /* NULL-terminated */
     const char *const *arch;                 /* names of the known architectures, NULL-terminated */
+    /* Text of a file that ships with the program, such as "lib/gemm.lua"; NULL: there are none. */
+    bool (*library)(const char *name, const char **text, size_t *length);
+    const char *const *library_family; /* names of the families among them, NULL-terminated; NULL: none */
     size_t memory_limit;                     /* bytes for Lua; 0: 64 MiB */
     int64_t instruction_limit;               /* 0: 50 million */
     void *(*alloc)(void *context, void *pointer, size_t old_size, size_t new_size); /* NULL: realloc and free */
@@ -190,6 +227,9 @@ int spec_run_reference(struct spec *spec, int kernel, const int64_t *dims, doubl
 
 /* The fields of kernel on arch: the kernel's own with the architecture's put over them. */
 void spec_merge(const struct spec_kernel *kernel, const char *arch, struct spec_fields *out);
+
+/* The program of the kernel on arch, with its sizes there. */
+const struct program *spec_program(const struct spec_kernel *kernel, const char *arch);
 
 /* The schema, for `help spec` and completion. */
 struct spec_row {

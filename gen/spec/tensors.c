@@ -29,7 +29,7 @@ const struct spec_family *reader_family(const struct reader *r, const char *name
     for (const struct spec_family *const *f = r->options->family; name && f && *f; f++)
         if (strcmp((*f)->name, name) == 0)
             return *f;
-    return NULL;
+    return module_family(r, name);
 }
 
 /* The family's row of the tensor, or NULL. */
@@ -349,7 +349,7 @@ static int axis_position(struct reader *r, const char *axis)
     for (int i = 0; i < k->axis_count; i++)
         if (strcmp(k->axis[i], axis) == 0)
             return i;
-    if (k->family || k->axis_count == SPEC_MAX_AXES)
+    if (k->family || k->program || k->axis_count == SPEC_MAX_AXES)
         return -1;
     k->axis[k->axis_count] = axis;
     return k->axis_count++;
@@ -474,7 +474,7 @@ void read_tensor(struct reader *r, const char *name)
         if (i.t->out && !row->out)
             reader_fault(r, path_of(&i, "out", 0), AT_VALUE, "TENSOR-OUT", "the family reads %s", name);
         i.t->out = row->out;
-        i.t->read = true;
+        i.t->read = !k->program;
     }
     if (k->template_path)
         i.t->read = true;
@@ -504,7 +504,7 @@ void read_scalar(struct reader *r, const char *name)
     const struct spec_family *f = reader_family(r, k->family);
     for (int n = 0; f && f->scalar && f->scalar[n]; n++) {
         const char *with = f->scalar_tensor ? f->scalar_tensor[n] : NULL; /* tensors are read before scalars */
-        s->read |= strcmp(f->scalar[n], name) == 0 && (!with || has_tensor(k, with));
+        s->read |= !k->program && strcmp(f->scalar[n], name) == 0 && (!with || has_tensor(k, with));
     }
     s->read |= k->template_path != NULL;
 }
@@ -620,7 +620,7 @@ void check_tensors(struct reader *r)
 void check_uses(struct reader *r)
 {
     struct spec_kernel *k = reader_kernel(r);
-    const struct spec_family *f = reader_family(r, k->family);
+    const struct spec_family *f = k->program ? NULL : reader_family(r, k->family);
     for (int i = 0; f && i < k->tensor_count; i++) {
         const struct spec_tensor *t = &k->tensor[i];
         bool written = family_tensor(f, t->name) != NULL && k->epilogue.output_count == 0;

@@ -1,25 +1,18 @@
-/* Expressions in Lua: symbols of dims, and the values of fused functions while they are traced. Operators and functions
- * of the language build nodes; whatever would turn an expression into a plain Lua boolean is an error. */
+/* Expressions in Lua: symbols of dims, the values of fused functions and programs while they are traced, and the trace
+ * of a fused function. */
 #include "spec/read.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* t.R, t.R[i.m]: a tensor of the kernel that still takes indices. Without any it broadcasts along its axes. */
-struct element {
-    int tensor, count, epoch;
-    int index[SPEC_MAX_RANK];
-};
-
 /* ---- nodes ----------------------------------------------------------------------------------------------------- */
 
-static struct expr_graph *graph_of(struct reader *r)
+struct expr_graph *graph_of(struct reader *r)
 {
     return r->epoch ? &reader_kernel(r)->graph : &r->shape;
 }
 
-/* A node that was just made, or the error why it could not be. */
-static int made(struct reader *r, int node)
+int made(struct reader *r, int node)
 {
     if (node >= 0)
         return node;
@@ -28,18 +21,53 @@ static int made(struct reader *r, int node)
     return sandbox_no_memory(r->L);
 }
 
-static void push_value(struct reader *r, int node)
+bool is_symbolic(lua_State *L, int index)
 {
-    struct value *v = lua_newuserdatauv(r->L, sizeof *v, 0);
-    *v = (struct value){made(r, node), r->epoch};
+    return luaL_testudata(L, index, TYPE_EXPRESSION) || luaL_testudata(L, index, TYPE_ELEMENT);
+}
+
+const char *type_word(enum expr_type type)
+{
+    return type == EXPR_PRED ? "a condition" : type == EXPR_REAL ? "a value" : "a whole number";
+}
+
+struct value plain_value(struct reader *r, int node)
+{
+    struct value v = {.node = made(r, node), .epoch = r->epoch};
+    v.tile = program_no_tile;
+    if (r->program) {
+        v.tile.rows = v.tile.columns = 1;
+        v.tile.dtype = program_dtype(r, v.node);
+    }
+    return v;
+}
+
+void push_value(struct reader *r, const struct value *v)
+{
+    struct value *made_here = lua_newuserdatauv(r->L, sizeof *v, 0);
+    *made_here = *v;
     luaL_setmetatable(r->L, TYPE_EXPRESSION);
+}
+
+void push_node(struct reader *r, int node)
+{
+    struct value v = plain_value(r, node);
+    push_value(r, &v);
+}
+
+void push_result(struct reader *r, const char *name, int node, const struct value *operand, int count)
+{
+    struct value v = plain_value(r, node);
+    if (r->program)
+        program_merge(r, name, operand, count, &v);
+    push_value(r, &v);
 }
 
 void push_symbol(struct reader *r, int dim)
 {
     int epoch = r->epoch;
     r->epoch = 0;
-    push_value(r, expr_symbol(&r->shape, dim));
+    push_node(r, expr_symbol(&r->shape, dim));
     r->epoch = epoch;
 }
 
@@ -54,7 +82,7 @@ static const struct spec_tensor *tensor_of(struct reader *r, const struct elemen
  * tile to where the sums are made; the function has no pointer to it. */
 static void refuse_family_operand(struct reader *r, const struct spec_tensor *t)
 {
-    const struct spec_family *f = reader_family(r, reader_kernel(r)->family);
+    const struct spec_family *f = r->program ? NULL : reader_family(r, reader_kernel(r)->family);
     const struct spec_family_tensor *row = f ? f->tensor : NULL;
     const char *word[SPEC_MAX_RANK], *known[SPEC_MAX_AXES];
     while (row && row->name && strcmp(row->name, t->name) != 0)
@@ -75,13 +103,29 @@ static void refuse_family_operand(struct reader *r, const struct spec_tensor *t)
     }
 }
 
-static int load(struct reader *r, const struct element *e, const int *index)
+/* The element at these indices. */
+static int read_element(struct reader *r, const struct element *e, const int *index)
 {
     struct spec_tensor *t = &reader_kernel(r)->tensor[e->tensor];
     bool real = tw_dtype_info(t->dtype)->kind == TW_KIND_FLOAT;
     refuse_family_operand(r, t);
+    if (t->out)
+        return sandbox_fault(r->L, "TRACE-OPERAND", t->name, "t.%s is written by this kernel and cannot be read in it",
+                             t->name);
     t->read = true;
     return made(r, expr_tensor(graph_of(r), e->tensor, real ? EXPR_REAL : EXPR_INT, t->rank, index));
+}
+
+/* The axes over which the function runs: those of the family's epilogue, of a program all. NULL-terminated. */
+static int running_axes(struct reader *r, const char *known[SPEC_MAX_AXES + 1])
+{
+    const struct spec_kernel *k = reader_kernel(r);
+    const struct spec_family *f = r->program ? NULL : reader_family(r, k->family);
+    int count = f ? split_words(r, f->epilogue_axes, known, SPEC_MAX_AXES) : 0;
+    for (int a = 0; r->program && a < k->axis_count; a++)
+        known[count++] = k->axis[a];
+    known[count] = NULL;
+    return count;
 }
 
 /* The element of a tensor without indices: each dim at the index of its axis. */
@@ -89,10 +133,8 @@ static int broadcast(struct reader *r, const struct element *e)
 {
     const struct spec_kernel *k = reader_kernel(r);
     const struct spec_tensor *t = tensor_of(r, e);
-    const struct spec_family *f = reader_family(r, k->family);
     const char *known[SPEC_MAX_AXES + 1] = {0};
-    int index[SPEC_MAX_RANK], count = f ? split_words(r, f->epilogue_axes, known, SPEC_MAX_AXES) : 0;
-    known[count] = NULL;
+    int index[SPEC_MAX_RANK], count = running_axes(r, known);
     if (e->count > 0)
         return luaL_error(r->L, "t.%s has %d dims, %d of them indexed; index all or none", t->name, t->rank, e->count);
     for (int d = 0; d < t->rank; d++) {
@@ -109,7 +151,7 @@ static int broadcast(struct reader *r, const struct element *e)
                               k->axis[t->axis[d]], reader_list(r, known, " and "));
         index[d] = made(r, expr_leaf(graph_of(r), EXPR_INDEX, EXPR_INT, t->axis[d]));
     }
-    return load(r, e, index);
+    return read_element(r, e, index);
 }
 
 /* A shape expression of the spec as a node of the current graph. */
@@ -122,28 +164,36 @@ static int adopt(struct reader *r, const struct value *v)
     return made(r, expr_import(graph_of(r), &r->shape, v->node));
 }
 
-/* The node of argument `index`. */
-static int node_of(struct reader *r, int index)
+struct value value_at(struct reader *r, int index)
 {
     lua_State *L = r->L;
     int64_t integer;
     if (lua_type(L, index) == LUA_TNUMBER) {
         if (lua_isinteger(L, index))
-            return made(r, expr_int(graph_of(r), lua_tointeger(L, index)));
+            return plain_value(r, expr_int(graph_of(r), lua_tointeger(L, index)));
         if (!r->epoch && exact_integer(L, index, &integer))
-            return made(r, expr_int(graph_of(r), integer));
+            return plain_value(r, expr_int(graph_of(r), integer));
         if (!r->epoch)
-            return luaL_error(L, "%s in an expression of dims: they are whole numbers", describe(r, index));
-        return made(r, expr_real(graph_of(r), lua_tonumber(L, index)));
+            luaL_error(L, "%s in an expression of dims: they are whole numbers", describe(r, index));
+        return plain_value(r, expr_real(graph_of(r), lua_tonumber(L, index)));
     }
     const struct value *v = luaL_testudata(L, index, TYPE_EXPRESSION);
+    if (v && v->epoch == r->epoch) {
+        if (r->program)
+            program_check_body(r, v);
+        return *v;
+    }
     if (v)
-        return adopt(r, v);
+        return plain_value(r, adopt(r, v));
     const struct element *e = luaL_testudata(L, index, TYPE_ELEMENT);
-    if (e)
-        return broadcast(r, e);
-    return luaL_error(L, "%s stands in an expression; it takes numbers, tensors, scalars and indices",
-                      describe(r, index));
+    if (!e)
+        luaL_error(L, "%s stands in an expression; it takes numbers, tensors, scalars and indices", describe(r, index));
+    return plain_value(r, broadcast(r, e));
+}
+
+static int node_of(struct reader *r, int index)
+{
+    return value_at(r, index).node;
 }
 
 int shape_node(struct reader *r, int index, const char **what)
@@ -173,237 +223,6 @@ int shape_node(struct reader *r, int index, const char **what)
     }
     return node;
 }
-
-/* ---- operators ------------------------------------------------------------------------------------------------- */
-
-static bool is_symbolic(lua_State *L, int index)
-{
-    return luaL_testudata(L, index, TYPE_EXPRESSION) || luaL_testudata(L, index, TYPE_ELEMENT);
-}
-
-static const char *type_word(enum expr_type type)
-{
-    return type == EXPR_PRED ? "a condition" : type == EXPR_REAL ? "a value" : "a whole number";
-}
-
-/* Why the operator takes no such operands. */
-static int wrong_operands(struct reader *r, enum expr_op op, const int *arg)
-{
-    const struct expr_graph *g = graph_of(r);
-    const char *name = expr_ops[op].name;
-    enum expr_type a = g->node[arg[0]].type, b = arg[1] >= 0 ? g->node[arg[1]].type : a;
-    switch (expr_ops[op].rule) {
-    case EXPR_INTS:
-        return luaL_error(r->L, "%s takes whole numbers, this is %s", name, type_word(a != EXPR_INT ? a : b));
-    case EXPR_LOGIC:
-        return luaL_error(r->L, "%s takes conditions such as lt(a, b), this is %s", name,
-                          type_word(a != EXPR_PRED ? a : b));
-    case EXPR_SELECTION:
-        return luaL_error(r->L, "select takes a condition and two values: select(lt(a, b), a, b)");
-    default:
-        return luaL_error(r->L, "%s takes numbers, this is a condition; select(condition, 1, 0) makes a number of it",
-                          name);
-    }
-}
-
-static int shape_only(enum expr_op op)
-{
-    enum expr_rule rule = expr_ops[op].rule;
-    return rule == EXPR_ARITH || rule == EXPR_INTS;
-}
-
-/* An operator or function on symbolic operands; arguments 1..arity. */
-static int apply(struct reader *r, enum expr_op op)
-{
-    int arg[3] = {-1, -1, -1};
-    enum expr_type type;
-    if (!r->epoch && op == EXPR_DIV)
-        return luaL_error(r->L, "/ gives fp32, and shapes are whole numbers; write //");
-    if (!r->epoch && !shape_only(op))
-        return luaL_error(r->L, "%s is for fused functions; dims take + - * // %% min and max", expr_ops[op].name);
-    for (int i = 0; i < expr_ops[op].arity; i++)
-        arg[i] = node_of(r, i + 1);
-    struct expr_graph *g = graph_of(r);
-    int64_t divisor;
-    if ((op == EXPR_MOD || op == EXPR_FLOORDIV) && expr_is_int(g, arg[1], &divisor) && divisor == 0)
-        return luaL_error(r->L, "%s by 0 has no value; write a divisor that is not 0", expr_ops[op].name);
-    if (!expr_result_type(g, op, arg, &type))
-        return wrong_operands(r, op, arg);
-    struct expr_node n = {.op = op, .arg = {arg[0], arg[1], arg[2]}};
-    push_value(r, expr_add(g, &n));
-    return 1;
-}
-
-/* Metamethod; upvalue: the operator. */
-static int operate(lua_State *L)
-{
-    struct reader *r = reader_of(L);
-    if (!r)
-        return luaL_error(L, "an expression of dims has no value in a reference; write n.M");
-    return apply(r, (enum expr_op)lua_tointeger(L, lua_upvalueindex(1)));
-}
-
-/* Metamethod that has no meaning; upvalue: what to say. */
-static int refuse(lua_State *L)
-{
-    return luaL_error(L, "%s", lua_tostring(L, lua_upvalueindex(1)));
-}
-
-static double plain(enum expr_op op, double a, double b)
-{
-    switch (op) {
-    case EXPR_MIN:
-        return a < b ? a : b;
-    case EXPR_MAX:
-        return a > b ? a : b;
-    case EXPR_ABS:
-        return a < 0 ? -a : a;
-    default:
-        return expr_apply(op, a);
-    }
-}
-
-static bool plain_compare(lua_State *L, enum expr_op op)
-{
-    switch (op) {
-    case EXPR_LT:
-        return lua_compare(L, 1, 2, LUA_OPLT);
-    case EXPR_LE:
-        return lua_compare(L, 1, 2, LUA_OPLE);
-    case EXPR_GT:
-        return lua_compare(L, 2, 1, LUA_OPLT);
-    case EXPR_GE:
-        return lua_compare(L, 2, 1, LUA_OPLE);
-    case EXPR_EQ:
-        return lua_rawequal(L, 1, 2);
-    default:
-        return !lua_rawequal(L, 1, 2);
-    }
-}
-
-/* A function of the language, such as gelu(x), lt(a, b): of plain numbers it gives one, as in Lua. Upvalue: the
- * operator.
- */
-static int function(lua_State *L)
-{
-    enum expr_op op = (enum expr_op)lua_tointeger(L, lua_upvalueindex(1));
-    const struct expr_op_info *info = &expr_ops[op];
-    bool symbolic = false, variadic = op == EXPR_MIN || op == EXPR_MAX;
-    int count = lua_gettop(L);
-    if (variadic ? count < 1 : count != info->arity)
-        return luaL_error(L, "%s takes %d argument%s, %d are given", info->name, info->arity,
-                          info->arity == 1 ? "" : "s", count);
-    for (int i = 1; i <= count; i++) {
-        symbolic |= is_symbolic(L, i);
-        if (!is_symbolic(L, i) && lua_type(L, i) != LUA_TNUMBER)
-            return luaL_error(L, "%s: argument %d is %s; it takes numbers and expressions", info->name, i,
-                              lua_isnil(L, i) ? "nothing" : luaL_typename(L, i));
-    }
-    while (count > 2 && variadic) { /* min(a, b, c) is min(a, min(b, c)) */
-        lua_pushvalue(L, lua_upvalueindex(1));
-        lua_pushcclosure(L, function, 1);
-        lua_insert(L, count - 1);
-        lua_call(L, 2, 1);
-        count--;
-    }
-    if (variadic && count == 1)
-        return 1;
-    struct reader *r = reader_of(L);
-    if (symbolic)
-        return r ? apply(r, op) : luaL_error(L, "an expression of dims has no value in a reference; write n.M");
-    if (info->rule == EXPR_COMPARE) {
-        lua_pushboolean(L, plain_compare(L, op));
-    } else if (info->rule == EXPR_ARITH && lua_isinteger(L, 1) && (info->arity == 1 || lua_isinteger(L, 2))) {
-        lua_Integer a = lua_tointeger(L, 1), b = info->arity > 1 ? lua_tointeger(L, 2) : 0;
-        bool second = op == EXPR_MIN ? b < a : op == EXPR_MAX && b > a;
-        lua_pushinteger(L, op == EXPR_ABS ? (a < 0 ? (lua_Integer)(0 - (lua_Unsigned)a) : a) : second ? b : a);
-    } else {
-        lua_pushnumber(L, plain(op, lua_tonumber(L, 1), info->arity > 1 ? lua_tonumber(L, 2) : 0));
-    }
-    return 1;
-}
-
-/* select(condition, yes, no); with a number or "#" first it is Lua's own, the upvalue. */
-static int select_value(lua_State *L)
-{
-    struct reader *r = reader_of(L);
-    if (lua_type(L, 1) == LUA_TNUMBER || lua_type(L, 1) == LUA_TSTRING) {
-        int count = lua_gettop(L);
-        lua_pushvalue(L, lua_upvalueindex(1));
-        lua_insert(L, 1);
-        lua_call(L, count, LUA_MULTRET);
-        return lua_gettop(L);
-    }
-    if (lua_gettop(L) != 3)
-        return luaL_error(L, "select takes a condition and two values: select(lt(a, b), a, b)");
-    if (lua_isboolean(L, 1)) { /* what lt gives of plain numbers */
-        lua_pushvalue(L, lua_toboolean(L, 1) ? 2 : 3);
-        return 1;
-    }
-    if (!r)
-        return luaL_error(L, "select takes a condition first");
-    return apply(r, EXPR_SELECT);
-}
-
-/* clamp(x, low, high) is min(max(x, low), high). */
-static int clamp(lua_State *L)
-{
-    if (lua_gettop(L) != 3)
-        return luaL_error(L, "clamp takes 3 arguments, clamp(x, low, high), %d are given", lua_gettop(L));
-    lua_pushinteger(L, EXPR_MAX);
-    lua_pushcclosure(L, function, 1);
-    lua_pushvalue(L, 1);
-    lua_pushvalue(L, 2);
-    lua_call(L, 2, 1);
-    lua_pushinteger(L, EXPR_MIN);
-    lua_pushcclosure(L, function, 1);
-    lua_insert(L, -2);
-    lua_pushvalue(L, 3);
-    lua_call(L, 2, 1);
-    return 1;
-}
-
-/* cast(value, "bf16") rounds to the dtype. */
-static int cast(lua_State *L)
-{
-    struct reader *r = reader_of(L);
-    const char *word = lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : "";
-    enum tw_dtype dtype = tw_dtype_from_name(word);
-    if (lua_gettop(L) != 2 || dtype == TW_DTYPE_COUNT || tw_dtype_info(dtype)->kind != TW_KIND_FLOAT)
-        return luaL_error(L, "cast takes a value and a floating dtype: cast(x, \"bf16\")");
-    if (lua_type(L, 1) == LUA_TNUMBER) {
-        unsigned char element[8];
-        tw_dtype_store(dtype, element, lua_tonumber(L, 1));
-        lua_pushnumber(L, tw_dtype_load(dtype, element));
-        return 1;
-    }
-    if (!r || !r->epoch)
-        return luaL_error(L, "cast is for fused functions");
-    int node = node_of(r, 1);
-    if (graph_of(r)->node[node].type == EXPR_PRED)
-        return luaL_error(L, "cast takes a value, this is a condition; select(condition, 1, 0) makes a number of it");
-    push_value(r, expr_cast(graph_of(r), node, dtype));
-    return 1;
-}
-
-static int value_text(lua_State *L)
-{
-    struct reader *r = reader_of(L);
-    const struct value *v = luaL_testudata(L, 1, TYPE_EXPRESSION);
-    char text[256];
-    if (!r || !v || v->epoch) {
-        lua_pushliteral(L, "expression");
-        return 1;
-    }
-    const char **name = arena_alloc(r->arena, (size_t)(r->spec->dim_count + 1) * sizeof *name);
-    reader_check(r, name);
-    for (int d = 0; d < r->spec->dim_count; d++)
-        name[d] = r->spec->dim[d].name;
-    expr_print_lua(&r->shape, v->node, name, text, sizeof text);
-    lua_pushstring(L, text);
-    return 1;
-}
-
 /* ---- t and i --------------------------------------------------------------------------------------------------- */
 
 static const char *key_of(lua_State *L)
@@ -422,12 +241,12 @@ static int get_operand(lua_State *L)
         if (strcmp(k->scalar[i].name, name) == 0) {
             bool real = tw_dtype_info(k->scalar[i].dtype)->kind == TW_KIND_FLOAT;
             k->scalar[i].read = true;
-            push_value(r, expr_leaf(graph_of(r), EXPR_SCALAR, real ? EXPR_REAL : EXPR_INT, i));
+            push_node(r, expr_leaf(graph_of(r), EXPR_SCALAR, real ? EXPR_REAL : EXPR_INT, i));
             return 1;
         }
     for (int i = 0; name && i < k->tensor_count; i++)
         if (strcmp(k->tensor[i].name, name) == 0) {
-            if (k->tensor[i].out)
+            if (k->tensor[i].out && !r->program)
                 return sandbox_fault(L, "TRACE-OPERAND", name,
                                      "t.%s is written by this kernel and cannot be read in it", name);
             struct element *e = lua_newuserdatauv(L, sizeof *e, 0);
@@ -439,7 +258,7 @@ static int get_operand(lua_State *L)
     reader_check(r, known);
     int count = 0;
     for (int i = 0; i < k->tensor_count; i++)
-        if (!k->tensor[i].out)
+        if (!k->tensor[i].out || r->program)
             known[count++] = k->tensor[i].name;
     for (int i = 0; i < k->scalar_count; i++)
         known[count++] = k->scalar[i].name;
@@ -458,13 +277,12 @@ static int get_index(lua_State *L)
     if (!r || !r->epoch)
         return luaL_error(L, "i lives while its function is traced");
     const struct spec_kernel *k = reader_kernel(r);
-    const struct spec_family *f = reader_family(r, k->family);
-    int count = f ? split_words(r, f->epilogue_axes, known, SPEC_MAX_AXES) : 0;
+    int count = running_axes(r, known);
     for (int a = 0; name && a < count; a++)
         if (strcmp(known[a], name) == 0)
             for (int p = 0; p < k->axis_count; p++)
                 if (strcmp(k->axis[p], name) == 0) {
-                    push_value(r, expr_leaf(graph_of(r), EXPR_INDEX, EXPR_INT, p));
+                    push_node(r, expr_leaf(graph_of(r), EXPR_INDEX, EXPR_INT, p));
                     return 1;
                 }
     return sandbox_fault(L, "TRACE-INDEX", name, "there is no index i.%s; this function runs over %s",
@@ -473,6 +291,9 @@ static int get_index(lua_State *L)
 
 static int set_nothing(lua_State *L)
 {
+    const struct reader *r = reader_of(L);
+    if (r && r->program)
+        return luaL_error(L, "a program assigns nothing to tensors; write store(t.y, span(...), value)");
     return luaL_error(L, "a fused function returns its values and assigns nothing; write return { D = ... }");
 }
 
@@ -487,13 +308,17 @@ static int index_element(lua_State *L)
     lua_replace(L, 1);
     if (lua_type(L, 1) == LUA_TSTRING)
         return luaL_error(L, "t.%s takes indices: t.%s[i.m]", t->name, t->name);
-    int node = node_of(r, 1);
-    if (graph_of(r)->node[node].type != EXPR_INT)
+    if (r->program && e.count > 0)
+        program_check_body(r, &e.at);
+    struct value v = value_at(r, 1), both[2] = {e.at, v};
+    if (graph_of(r)->node[v.node].type != EXPR_INT)
         return luaL_error(L, "an index of t.%s is a whole number, this is %s", t->name,
-                          type_word(graph_of(r)->node[node].type));
-    e.index[e.count++] = node;
+                          type_word(graph_of(r)->node[v.node].type));
+    if (r->program)
+        program_merge(r, t->name, e.count ? both : both + 1, e.count ? 2 : 1, &e.at);
+    e.index[e.count++] = v.node;
     if (e.count == t->rank) {
-        push_value(r, load(r, &e, e.index));
+        push_result(r, t->name, read_element(r, &e, e.index), &e.at, 1);
         return 1;
     }
     struct element *deeper = lua_newuserdatauv(L, sizeof *deeper, 0);
@@ -664,7 +489,7 @@ void trace_function(struct reader *r, const char *field, struct spec_function *f
         lua_insert(L, -2);
         lua_pushlightuserdata(L, f);
         lua_insert(L, -2);
-        push_value(r, expr_leaf(&k->graph, EXPR_ACC, EXPR_REAL, 0));
+        push_node(r, expr_leaf(&k->graph, EXPR_ACC, EXPR_REAL, 0));
         lua_newtable(L);
         luaL_setmetatable(L, TYPE_TENSORS);
         lua_newtable(L);
@@ -692,40 +517,6 @@ void trace_function(struct reader *r, const char *field, struct spec_function *f
 
 /* ---- what the language has ------------------------------------------------------------------------------------- */
 
-static void add_operators(lua_State *L)
-{
-    static const struct {
-        const char *event;
-        enum expr_op op;
-    } table[] = {{"__add", EXPR_ADD}, {"__sub", EXPR_SUB}, {"__mul", EXPR_MUL},       {"__div", EXPR_DIV},
-                 {"__mod", EXPR_MOD}, {"__unm", EXPR_NEG}, {"__idiv", EXPR_FLOORDIV}, {"__band", EXPR_AND},
-                 {"__bor", EXPR_OR},  {"__bnot", EXPR_NOT}};
-    static const struct {
-        const char *event, *text;
-    } refused[] = {
-        {"__lt", "< and > cannot compare expressions, their values come at launch; in a function write lt(a, b)"},
-        {"__le", "<= and >= cannot compare expressions, their values come at launch; in a function write le(a, b)"},
-        {"__eq", "== and ~= cannot compare expressions, their values come at launch; in a function write eq(a, b)"},
-        {"__pow", "expressions have no operator ^; write x * x, or exp(y * log(x))"},
-        {"__bxor", "expressions have no operator ~ between two; conditions take & | and ~ before one"},
-        {"__shl", "expressions have no operator <<; write * and a power of two"},
-        {"__shr", "expressions have no operator >>; write // and a power of two"},
-        {"__concat", "an expression is no text; its value comes at launch"},
-        {"__len", "an expression has no length"},
-        {"__call", "an expression is no function"},
-    };
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
-        lua_pushinteger(L, table[i].op);
-        lua_pushcclosure(L, operate, 1);
-        lua_setfield(L, -2, table[i].event);
-    }
-    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
-        lua_pushstring(L, refused[i].text);
-        lua_pushcclosure(L, refuse, 1);
-        lua_setfield(L, -2, refused[i].event);
-    }
-}
-
 static void add_table(lua_State *L, const char *name, lua_CFunction get)
 {
     luaL_newmetatable(L, name);
@@ -736,37 +527,15 @@ static void add_table(lua_State *L, const char *name, lua_CFunction get)
     lua_pop(L, 1);
 }
 
-void open_expressions(struct reader *r)
+void open_operands(struct reader *r)
 {
     lua_State *L = r->L;
-    luaL_newmetatable(L, TYPE_EXPRESSION);
-    add_operators(L);
-    lua_pushcfunction(L, value_text);
-    lua_setfield(L, -2, "__tostring");
-    luaL_newmetatable(L, TYPE_ELEMENT);
-    add_operators(L);
+    luaL_getmetatable(L, TYPE_ELEMENT);
     lua_pushcfunction(L, index_element);
     lua_setfield(L, -2, "__index");
     lua_pushcfunction(L, set_nothing);
     lua_setfield(L, -2, "__newindex");
-    lua_pop(L, 2);
+    lua_pop(L, 1);
     add_table(L, TYPE_TENSORS, get_operand);
     add_table(L, TYPE_INDICES, get_index);
-    for (int op = 0; op < EXPR_OP_COUNT; op++) { /* every operator whose name is a word */
-        const char *name = expr_ops[op].name;
-        if (!is_identifier(name) || op == EXPR_SELECT || op == EXPR_CAST)
-            continue;
-        lua_pushinteger(L, op);
-        lua_pushcclosure(L, function, 1);
-        sandbox_set_global(r->sandbox, name);
-    }
-    lua_pushcfunction(L, clamp);
-    sandbox_set_global(r->sandbox, "clamp");
-    lua_pushcfunction(L, cast);
-    sandbox_set_global(r->sandbox, "cast");
-    lua_getfield(L, LUA_REGISTRYINDEX, "readable");
-    lua_getfield(L, -1, "select");
-    lua_pushcclosure(L, select_value, 1);
-    lua_setfield(L, -2, "select");
-    lua_pop(L, 1);
 }

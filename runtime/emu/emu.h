@@ -42,6 +42,7 @@ struct emu_options {
     /* Called for every event of a running kernel, in the order of execution; NULL: nobody listens */
     void (*event)(void *context, const struct emu_event *event);
     void *event_context;
+    uint32_t events; /* bits of enum emu_event_kind: those that it is called for; 0: all */
     uint32_t slice; /* operations that a warp executes before the next one's turn; 0: 512, the most. With 1 all warps go on
                        together, an instruction each a step */
 };
@@ -115,6 +116,9 @@ void emu_device_statistics(const struct tw_device *device, struct emu_statistics
 
 /* Report number index, in the order of first finding; NULL behind the last. Valid until the next launch. */
 const struct emu_report *emu_device_report(const struct tw_device *device, size_t index);
+
+/* As many multiprocessors for the launches that follow; at least 1. */
+void emu_device_set_sms(struct tw_device *device, int count);
 
 /* Forget all reports. */
 void emu_device_clear_reports(struct tw_device *device);

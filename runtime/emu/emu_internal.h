@@ -81,6 +81,7 @@ struct emu_function {
     uint32_t position;     /* number of its first instruction among all that were lowered */
     uint32_t *touch_start; /* instruction -> first of its registers in touch; NULL: nothing here uses wgmma */
     uint32_t *touch;       /* slots of 32-bit registers, plus 1 where it writes */
+    uint8_t *went;         /* by operation: enum emu_went, of all launches (coverage.h) */
 };
 #define EMU_FUNCTION_START UINT64_C(0x500000000)
 
@@ -102,6 +103,13 @@ struct emu_list {
 };
 
 /* ---- Warps -------------------------------------------------------------------------------------------------------- */
+
+/* Which way operations went that may go several ways. */
+enum emu_went {
+    EMU_WENT_AWAY = 1, /* a branch to its target, or what a guard, a return or a trap does, for some lane */
+    EMU_WENT_ON = 2,   /* past it, for some lane */
+    EMU_WENT_HERE = 4  /* to this operation by a call, a launch or a branch by index */
+};
 
 enum emu_path_state {
     EMU_PATH_FREE,
@@ -313,7 +321,7 @@ struct emu_launch {
     uint8_t trapped;             /* a trap ended it */
     uint64_t rounds;             /* turns in which every resident warp had its slice */
     uint32_t slice;              /* operations that a warp runs before the next one does */
-    uint8_t listens;             /* options.event is set */
+    uint32_t listens;            /* bits of enum emu_event_kind that options.event is told of */
     uint32_t number;
 };
 

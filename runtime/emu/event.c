@@ -33,6 +33,8 @@ void emu_event_tell(struct emu_warp *warp, const struct emu_op *op, enum emu_eve
 {
     const struct emu_launch *launch = warp->launch;
     const struct emu_options *options = &launch->device->options;
+    if (!(launch->listens >> kind & 1))
+        return;
     struct emu_event event = {.kind = kind,
                               .completed = completed,
                               .step = launch->rounds,

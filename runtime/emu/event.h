@@ -1,4 +1,4 @@
-/* Where the executor tells of events (emu_options.event). A launch without a listener pays for one test each. */
+/* Where the executor tells of events (emu_options.event). A launch that nobody listens to pays for one test each. */
 #ifndef EMU_EVENT_H
 #define EMU_EVENT_H
 
@@ -16,7 +16,7 @@ void emu_event_moment(struct emu_launch *launch, struct emu_warp *warp, const st
 static inline void emu_event(struct emu_warp *warp, const struct emu_op *op, enum emu_event_kind kind, uint64_t address,
                              uint64_t number, int completed)
 {
-    if (EMU_UNLIKELY(warp->launch->listens))
+    if (EMU_UNLIKELY(warp->launch->listens >> kind & 1))
         emu_event_tell(warp, op, kind, address, number, completed);
 }
 

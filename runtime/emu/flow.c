@@ -251,12 +251,18 @@ int emu_paths_release(struct emu_warp *warp)
 
 /* ---- Branches ----------------------------------------------------------------------------------------------------- */
 
+static inline void went(const struct emu_warp *warp, const struct emu_op *op, unsigned ways)
+{
+    warp->function->went[op - warp->function->ops] |= (uint8_t)ways;
+}
+
 const struct emu_op *emu_op_guard(struct emu_warp *warp, const struct emu_op *op)
 {
     uint32_t saved = warp->mask;
     uint32_t mask = saved & emu_pred(warp, op->a);
     if (mask != saved)
         warp->predicated_off += emu_count(saved & ~mask);
+    went(warp, op, (mask ? EMU_WENT_AWAY : 0) | (mask != saved ? EMU_WENT_ON : 0));
     if (!mask)
         return op + 2;
     warp->mask = mask;
@@ -310,6 +316,7 @@ const struct emu_op *emu_op_bra(struct emu_warp *warp, const struct emu_op *op)
 {
     const struct emu_branch *branch = op->extra;
     uint32_t away = warp->mask & emu_pred(warp, op->a);
+    went(warp, op, (away ? EMU_WENT_AWAY : 0) | (away != warp->mask ? EMU_WENT_ON : 0));
     if (!away)
         return op + 1;
     if (EMU_LIKELY(away == warp->mask))
@@ -327,6 +334,7 @@ const struct emu_op *emu_op_brx(struct emu_warp *warp, const struct emu_op *op)
         if (index[lane] >= branch->count)
             return emu_report_at(warp, op, "BOUNDS", index[lane], 1, "brx.idx: index %u of a list of %u labels",
                                  index[lane], branch->count);
+        went(warp, branch->target[index[lane]], EMU_WENT_HERE);
     }
     uint32_t keep = index[emu_first(rest)];
     const struct emu_op *next = branch->target[keep];
@@ -382,15 +390,23 @@ const struct emu_op *emu_exit_lanes(struct emu_warp *warp, const struct emu_op *
     return to;
 }
 
-const struct emu_op *emu_op_exit(struct emu_warp *warp, const struct emu_op *op)
+/* The lanes that this exit, return or trap is for. */
+static uint32_t leaving(struct emu_warp *warp, const struct emu_op *op)
 {
     uint32_t lanes = op->a ? warp->mask & emu_pred(warp, op->a) : warp->mask;
+    went(warp, op, (lanes ? EMU_WENT_AWAY : 0) | (lanes != warp->mask ? EMU_WENT_ON : 0));
+    return lanes;
+}
+
+const struct emu_op *emu_op_exit(struct emu_warp *warp, const struct emu_op *op)
+{
+    uint32_t lanes = leaving(warp, op);
     return lanes ? emu_exit_lanes(warp, op + 1, lanes) : op + 1;
 }
 
 const struct emu_op *emu_op_trap(struct emu_warp *warp, const struct emu_op *op)
 {
-    uint32_t lanes = op->a ? warp->mask & emu_pred(warp, op->a) : warp->mask;
+    uint32_t lanes = leaving(warp, op);
     if (!lanes)
         return op + 1;
     char where[256];
@@ -402,7 +418,7 @@ const struct emu_op *emu_op_trap(struct emu_warp *warp, const struct emu_op *op)
 
 const struct emu_op *emu_op_ret(struct emu_warp *warp, const struct emu_op *op)
 {
-    uint32_t lanes = op->a ? warp->mask & emu_pred(warp, op->a) : warp->mask;
+    uint32_t lanes = leaving(warp, op);
     if (!lanes)
         return op + 1;
     struct emu_path *p = &warp->paths[warp->current];
@@ -551,6 +567,7 @@ static int enter_function(struct emu_warp *warp, const struct emu_op *op, uint32
     struct emu_path *c = &warp->paths[child];
     c->function = function;
     c->pc = function->ops;
+    function->went[0] |= EMU_WENT_HERE;
     c->join = NULL;
     c->mask = lanes;
     c->parent = caller;

@@ -419,7 +419,7 @@ static int lower_body(struct emu_lowering *l)
         l->op_of[f->instruction_count] = l->out->op_count;
         l->number = PTX_NONE;
         emu_push(l, emu_op_ret);
-        if (!l->status)
+        if (!l->status && (l->out->went = emu_lower_extra(l, l->out->op_count)))
             finish_branches(l);
         if (!l->status && l->module->has_wgmma && l->module->device->hazard_memory)
             emu_touched(l);

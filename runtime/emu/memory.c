@@ -2,6 +2,7 @@
 
    A warp's access finds the place of each lane first and moves the data then. Lanes that touch neighbouring words, or
    all the same one, are moved at once. */
+#include "event.h"
 #include "watch.h"
 
 /* ---- Regions ------------------------------------------------------------------------------------------------------ */
@@ -541,6 +542,12 @@ static inline void set(unsigned char *to, uint64_t x, unsigned bytes)
     }
 }
 
+static void tell_put(struct emu_warp *warp, const struct emu_op *op, uint64_t address)
+{
+    if (address >= EMU_SHARED_WINDOW && address < EMU_LOCAL_WINDOW)
+        emu_event_tell(warp, op, EMU_EVENT_PUT, address, 0, 0);
+}
+
 const struct emu_op *emu_op_store(struct emu_warp *warp, const struct emu_op *op)
 {
     const struct emu_access *access = op->extra;
@@ -549,6 +556,8 @@ const struct emu_op *emu_op_store(struct emu_warp *warp, const struct emu_op *op
     generic_addresses(warp, op, access, address);
     if (access->space != PTX_SPACE_LOCAL)
         warp->launch->changes++;
+    if (EMU_UNLIKELY(warp->launch->listens >> EMU_EVENT_PUT & 1))
+        tell_put(warp, op, address[emu_first(warp->mask)]);
     unsigned char *to = together(warp, address, bytes, bytes, 1, &stride);
     uint32_t same = 0;
     if (to && access->bytes == 4 && !access->wide && stride == bytes && (!warp->hazard || access->count == 1)) {

@@ -111,6 +111,7 @@ static int warp_start(struct emu_warp *warp)
         return 1;
     struct emu_path *p = &warp->paths[path];
     p->pc = entry->ops;
+    entry->went[0] |= EMU_WENT_HERE;
     p->function = entry;
     p->local = EMU_LOCAL_START;
     p->local_top = EMU_LOCAL_START + entry->local_bytes;
@@ -504,7 +505,7 @@ int emu_launch_run(struct emu_device *device, const struct tw_launch *given, str
     launch->reports_before = device->reports.count;
     launch->ranges = given->ranges;
     launch->range_count = given->range_count;
-    launch->listens = device->options.event != NULL;
+    launch->listens = !device->options.event ? 0 : device->options.events ? device->options.events : UINT32_MAX;
     launch->slice = device->options.slice && device->options.slice < EMU_SLICE ? device->options.slice : EMU_SLICE;
     int status = check(launch, given, error);
     if (status)

@@ -1,4 +1,5 @@
 //@ -- Meeting of all threads of a cluster: what they wrote before, barriers' initialisation too, is seen after.
+//@ op meet
 __device__ __forceinline__ void cluster_meet()
 {
     asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");

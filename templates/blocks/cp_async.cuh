@@ -12,6 +12,7 @@
 //@ end
 //@ if asynchronous then
 // Starts the copy of the first `bytes` of 16 bytes; the rest of them becomes zero.
+//@ op part
 __device__ __forceinline__ void copy_async(u32 destination, const void *source, u32 bytes)
 {
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(destination), "l"(source), "r"(bytes)
@@ -38,6 +39,7 @@ __device__ __forceinline__ void store_shared(u32 destination, const u32 (&word)[
 //@ include "blocks/tile_chunk.cuh" tensor = t
 
 // The ${height} x ${columns} tile of ${name} at (outer, inner) into the stage: ${width} chunks a row.
+//@ op fill tensor = name, ring = ring.name, count = t.tile_bytes
 __device__ __forceinline__ void ${name}_load(const arguments &args, u32 stage, int outer, int inner)
 {
     const u32 tile = shared_address(${offset} + stage * ${t.tile_bytes});

@@ -74,6 +74,33 @@ __device__ __forceinline__ float ew_exp(float x)
     return expf(x);
 }
 //@ end
+//@ if need.EXP2 then
+
+// 2^x, 0 below the smallest normal float.
+__device__ __forceinline__ float ew_exp2(float x)
+{
+    float power;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(x));
+    return power;
+}
+//@ end
+//@ if need.EXP2_DIFF then
+
+// 2^(a - b), 0 below the smallest normal float; 0 where both are minus infinity.
+__device__ __forceinline__ float ew_exp2_diff(float a, float b)
+{
+    float power;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(a - (b == __int_as_float(0xff800000) ? 0.0f : b)));
+    return power;
+}
+//@ end
+//@ if need.LOG2 then
+
+__device__ __forceinline__ float ew_log2(float x)
+{
+    return log2f(x);
+}
+//@ end
 //@ if need.LOG then
 
 __device__ __forceinline__ float ew_log(float x)

@@ -18,6 +18,7 @@ __device__ __forceinline__ void barrier_init(u32 barrier, u32 arrivals)
 }
 
 // Returns once the barrier has completed the phase of this parity.
+//@ op part
 __device__ __forceinline__ void barrier_wait(u32 barrier, u32 parity${site})
 {
     u32 done;${began}
@@ -34,12 +35,14 @@ __device__ __forceinline__ void barrier_wait(u32 barrier, u32 parity${site})
 }
 
 //@ if not remote then
+//@ op part
 __device__ __forceinline__ void barrier_arrive(u32 barrier)
 {
     asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
 }
 //@ else
 // Arrives on the barrier at the same place in another block of the cluster.
+//@ op part
 __device__ __forceinline__ void barrier_arrive_remote(u32 barrier, u32 rank)
 {
     asm volatile("{\n"
@@ -52,6 +55,7 @@ __device__ __forceinline__ void barrier_arrive_remote(u32 barrier, u32 rank)
 }
 //@ end
 
+//@ op part
 __device__ __forceinline__ void barrier_arrive_expect(u32 barrier, u32 bytes)
 {
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");

@@ -120,6 +120,8 @@ __device__ __forceinline__ void ${name}_clear(float (&d)[${blocks_m}][${blocks_n
 }
 
 // One stage: ${steps} steps along k, each read while the one before is multiplied.
+//@ op read tensor = A
+//@ op read tensor = B
 __device__ __forceinline__ void ${name}(float (&d)[${blocks_m}][${blocks_n}][4], u32 stage, u32 warp)
 {
     ${name}_fragments f[2];

@@ -5,6 +5,7 @@
 //@ local threads = warps * 32
 
 // Every one of the ${threads} threads gets the sum of x over all. `warp` counts from 0 within them.
+//@ op barrier id = barrier, threads = threads
 __device__ __forceinline__ float ${name}(float x, float *partial, u32 warp)
 {
     #pragma unroll

@@ -16,12 +16,14 @@
 //@ if debug_ms() > 0 then
 //@     line, member, count = ", int line = __builtin_LINE()", "\nu32 step;  // stages gone past", "\n    ++p.step;"
 //@ end
-//@ local full_phase, empty_phase, expected = 0, 1, ring.tx_bytes
+//@ -- Where wgmma reads, its wait is every thread's; where threads read, a warp's first lane waits for the others.
+//@ local full_phase, empty_phase, expected, threads_read = 0, 1, ring.tx_bytes, true
 //@ for _, role in ipairs(roles) do
 //@     for _, step in ipairs(role.step) do
 //@         if step.call == ring.name .. "_wait_full" then full_phase = step.phase end
 //@         if step.call == ring.name .. "_wait_empty" then empty_phase = step.phase end
 //@         if step.call == ring.name .. "_expect" then expected = step.count end
+//@         if step.op == "read" and step.count > 0 then threads_read = false end
 //@     end
 //@ end
 
@@ -31,6 +33,7 @@ struct ${ring.name}_position {
     u32 phase; // flips when the ring wraps${member}
 };
 
+//@ op advance ring = ring.name
 __device__ __forceinline__ void ${ring.name}_advance(${ring.name}_position &p)
 {${count}
     if (++p.stage == ${ring.stages}) {
@@ -59,18 +62,21 @@ __device__ __forceinline__ void ${ring.name}_init()
 }
 
 // Filler: the stage may be written.
+//@ op wait_empty ring = ring.name, phase = empty_phase, by = "one"
 __device__ __forceinline__ void ${ring.name}_wait_empty(${ring.name}_position p${line})
 {
     barrier_wait(${ring.name}_empty(p.stage), p.phase ^ ${empty_phase}${at_empty});
 }
 
 // Filler: announces the bytes of the whole stage.
+//@ op expect ring = ring.name, count = expected, by = "one"
 __device__ __forceinline__ void ${ring.name}_expect(${ring.name}_position p)
 {
     barrier_arrive_expect(${ring.name}_full(p.stage), ${expected});
 }
 
 // Drainer: the stage has arrived.
+//@ op wait_full ring = ring.name, phase = full_phase
 __device__ __forceinline__ void ${ring.name}_wait_full(${ring.name}_position p${line})
 {
     barrier_wait(${ring.name}_full(p.stage), p.phase ^ ${full_phase}${at_full});
@@ -78,6 +84,7 @@ __device__ __forceinline__ void ${ring.name}_wait_full(${ring.name}_position p${
 
 //@ if blocks > 1 then
 // Drainer, every warp: nobody here reads the stage any more. Tells every block that fills it, and advances.
+//@ op release ring = ring.name
 __device__ __forceinline__ void ${ring.name}_release(${ring.name}_position &p)
 {
     const u32 lane = threadIdx.x % 32;
@@ -93,6 +100,7 @@ __device__ __forceinline__ void ${ring.name}_release(${ring.name}_position &p)
 }
 
 // Filler, at its end: waits until every stage is released, so that no other block arrives here after this one's exit.
+//@ op drain ring = ring.name, by = "one"
 __device__ __forceinline__ void ${ring.name}_drain(${ring.name}_position p${line})
 {
     for (u32 i = 0; i < ${ring.stages}; ++i) {
@@ -102,8 +110,12 @@ __device__ __forceinline__ void ${ring.name}_drain(${ring.name}_position p${line
 }
 //@ else
 // Drainer, every warp: nobody in it reads the stage any more. Advances.
+//@ op release ring = ring.name
 __device__ __forceinline__ void ${ring.name}_release(${ring.name}_position &p)
 {
+//@ if threads_read then
+    __syncwarp();
+//@ end
     if (threadIdx.x % 32 == 0)
         barrier_arrive(${ring.name}_empty(p.stage));
     ${ring.name}_advance(p);

@@ -18,12 +18,14 @@ __device__ __forceinline__ void ${r}_advance(u32 &stage)
 
 //@ if wait >= 0 then
 // Closes the group of this thread's copies since the last commit.
+//@ op cp_commit ring = r
 __device__ __forceinline__ void ${r}_commit()
 {
     asm volatile("cp.async.commit_group;" ::: "memory");
 }
 
 // At most ${wait} of this thread's groups are still on their way.
+//@ op cp_wait ring = r, count = wait
 __device__ __forceinline__ void ${r}_wait()
 {
     asm volatile("cp.async.wait_group ${wait};" ::: "memory");
@@ -31,6 +33,7 @@ __device__ __forceinline__ void ${r}_wait()
 
 //@ end
 // What all threads have filled and waited for can be read, and all reads before are over.
+//@ op barrier barrier = "block"
 __device__ __forceinline__ void ${r}_meet()
 {
     __syncthreads();

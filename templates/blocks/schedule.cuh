@@ -32,6 +32,7 @@ __device__ __forceinline__ tile_schedule schedule_begin(const arguments &args)
 }
 
 // The next tile of this block: false when there is none. m and n are its first row and column.
+//@ op turns
 __device__ __forceinline__ bool schedule_next(tile_schedule &s, int &m, int &n)
 {
     if (s.next >= s.count)

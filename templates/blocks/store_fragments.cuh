@@ -14,6 +14,7 @@
 //@     local step = by_row and "1" or "args." .. name .. "_stride0"
 
 // This warp's part of the tile of ${name} at (first_m, first_n).
+//@ op global tensor = name
 __device__ __forceinline__ void ${name}_store_global(const arguments &args,
                                                      const float (&d)[${blocks_m}][${blocks_n}][4], u32 warp,
                                                      int first_m, int first_n)

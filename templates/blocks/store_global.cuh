@@ -17,6 +17,7 @@
 //@     local y = by_row and "i / " .. columns or "i % 16"
 //@     local x = by_row and "i % " .. columns or "i / 16"
 
+//@ op global tensor = name
 __device__ __forceinline__ void ${name}_store_global(const arguments &args, const float (&d)[${blocks}][${registers}],
                                                      int first_m, int first_n)
 {

@@ -21,12 +21,14 @@ __device__ __forceinline__ u32 ${r}_buffer(u32 consumer, u32 buffer)
     return shared_address(${offset} + consumer * ${region_bytes} + buffer * ${buffer_bytes});
 }
 
+//@ op barrier barrier = barrier.name
 __device__ __forceinline__ void ${r}_barrier(u32 consumer)
 {
     asm volatile("bar.sync %0, ${barrier.threads};" ::"r"(${barrier.id} + consumer) : "memory");
 }
 
 // What this thread wrote to shared memory is seen by the bulk store that follows the next barrier.
+//@ op fence_async ring = r
 __device__ __forceinline__ void ${r}_fence()
 {
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
@@ -38,6 +40,7 @@ __device__ __forceinline__ void ${r}_fence()
 //@             seen[step.call] = true
 
 // The storing thread: at most ${step.count} stores still read their buffer.
+//@ op store_wait ring = r, count = step.count
 __device__ __forceinline__ void ${step.call}()
 {
     if (threadIdx.x % 128 == 0)
@@ -52,7 +55,7 @@ __device__ __forceinline__ void ${step.call}()
 //@     local span = t.box_bytes // t.tile[1]
 //@     local across = mma.n // width
 //@     local chunks = across * blocks
-//@     local mask = ({ NONE = 0, ["32B"] = 16, ["64B"] = 48, ["128B"] = 112 })[t.swizzle]
+//@     local mask = swizzle(t.swizzle).mask
 //@     local name, dtype = t.name, t.dtype
 
 // Where byte `at` of a chunk lies: swizzle ${t.swizzle}.
@@ -79,6 +82,7 @@ __device__ __forceinline__ void ${name}_part(const float (&d)[${blocks}][${regis
 }
 
 // The part, whose row 0 and column 0 are m and n of ${name}, into a buffer.
+//@ op write ring = r, tensor = name
 __device__ __forceinline__ void ${name}_write(const arguments &args, const float (&d)[${width} / 2], u32 consumer,
                                               u32 buffer, int m, int n)
 {
@@ -137,6 +141,7 @@ __device__ __forceinline__ void ${name}_write(const arguments &args, const float
 }
 
 // One thread starts the store of the part at (m, n) and closes its group. Goes on to the next buffer.
+//@ op store ring = r, tensor = name
 __device__ __forceinline__ void ${name}_store(const arguments &args, u32 consumer, u32 &buffer, int m, int n)
 {
     if (threadIdx.x % 128 == 0) {

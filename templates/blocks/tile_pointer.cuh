@@ -5,6 +5,7 @@
 //@ param offset int
 //@ local type = ctype(tensor.dtype)
 
+//@ op read tensor = tensor.name, ring = ring.name
 __device__ __forceinline__ const ${type} *${tensor.name}_tile(${ring.name}_position p)
 {
     return (const ${type} *)(shared_memory + ${offset} + p.stage * ${tensor.tile_bytes});

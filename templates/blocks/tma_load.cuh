@@ -16,6 +16,7 @@
 
 //@ if tensor.multicast > 1 then
 // The tile of ${t} at (outer, inner): this block's ${rows} of its ${all_rows} rows, for ${tensor.multicast} blocks.
+//@ op fill tensor = t, ring = ring.name, count = tensor.tile_bytes // tensor.multicast, by = "one"
 __device__ __forceinline__ void ${t}_load(const arguments &args, ${ring.name}_position p, int outer, int inner)
 {
     u32 rank;
@@ -34,6 +35,7 @@ __device__ __forceinline__ void ${t}_load(const arguments &args, ${ring.name}_po
 }
 //@ else
 // The tile of ${t} at (outer, inner).
+//@ op fill tensor = t, ring = ring.name, count = tensor.tile_bytes // tensor.multicast, by = "one"
 __device__ __forceinline__ void ${t}_load(const arguments &args, ${ring.name}_position p, int outer, int inner)
 {
     u32 stage = shared_address(${offset} + p.stage * ${tensor.tile_bytes});

@@ -1,19 +1,11 @@
 //@ -- wgmma: a warpgroup multiplies tiles in shared memory into accumulators in registers.
-//@ --
-//@ -- Matrix descriptor (PTX ISA, asynchronous warpgroup matrix shared-memory layout), 64 bits:
-//@ --
-//@ --    63 62 | 61..52 | 51..49      | 48 | 45 ..... 32   | 31 30 | 29 ...... 16    | 15 14 | 13 ...... 0
-//@ --   swizzle|   0    | base offset |  0 | stride bytes/16|   0   | leading bytes/16|   0   | address/16
-//@ --
-//@ -- swizzle 0 none, 1 128B, 2 64B, 3 32B. The base offset is 0: tiles begin at a multiple of 8 x span.
 //@ param mma table
 //@ param a table
 //@ param b table
 //@ param a_offset int
 //@ param b_offset int
 //@ param roles table
-//@ local codes = { NONE = 0, ["128B"] = 1, ["64B"] = 2, ["32B"] = 3 }
-//@ local a_swizzle, b_swizzle = codes[a.swizzle], codes[b.swizzle]
+//@ local a_swizzle, b_swizzle = swizzle(a.swizzle).wgmma, swizzle(b.swizzle).wgmma
 //@ local registers = mma.n // 2
 //@ local input = mma.input == "bf16" and "bf16" or "f16"
 //@ local shape = "m" .. mma.m .. "n" .. mma.n .. "k" .. mma.k
@@ -26,13 +18,10 @@
 //@ local a_hole, b_hole, flag_hole = registers, registers + 1, registers + 2
 //@ local a_trans, b_trans = mma.operand[1].mn_major and 1 or 0, mma.operand[2].mn_major and 1 or 0
 
-__device__ __forceinline__ u64 matrix_descriptor(u32 address, u32 leading_bytes, u32 stride_bytes, u32 swizzle)
-{
-    return (u64)((address & 0x3ffff) >> 4) | (u64)(leading_bytes >> 4) << 16 | (u64)(stride_bytes >> 4) << 32 |
-           (u64)swizzle << 62;
-}
+//@ include "blocks/wgmma_descriptor.cuh"
 
 // d = a b + (accumulate ? d : 0) for one ${mma.m} x ${mma.n} block and ${mma.k} steps along k.
+//@ op part
 __device__ __forceinline__ void ${mma.name}_issue(float (&d)[${registers}], u64 a, u64 b, int accumulate)
 {
     asm volatile("{\n"
@@ -49,6 +38,8 @@ __device__ __forceinline__ void ${mma.name}_issue(float (&d)[${registers}], u64 
 //@ local blocks, steps = mma.blocks_m, mma.k_steps
 //@ local A, B = mma.operand[1], mma.operand[2]
 // One stage: ${blocks} x ${steps} instructions for this warpgroup's rows. They run on; see ${mma.name}_commit.
+//@ op read tensor = a.name, count = 1
+//@ op read tensor = b.name, count = 1
 __device__ __forceinline__ void ${mma.name}(float (&d)[${blocks}][${registers}], u32 stage, u32 warpgroup, int accumulate)
 {
     u32 a = shared_address(${a_offset} + stage * ${a.tile_bytes}) + warpgroup * ${blocks} * ${A.block_bytes};
@@ -82,6 +73,7 @@ __device__ __forceinline__ void ${mma.name}_clear(float (&d)[${blocks}][${regist
 }
 
 // Closes the group of instructions issued since the last commit.
+//@ op mma_commit
 __device__ __forceinline__ void ${mma.name}_commit()
 {
     asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
@@ -93,6 +85,7 @@ __device__ __forceinline__ void ${mma.name}_commit()
 //@             seen[step.call] = true
 
 // At most ${step.count} groups are still running after it.
+//@ op mma_wait count = step.count
 __device__ __forceinline__ void ${step.call}()
 {
     asm volatile("wgmma.wait_group.sync.aligned ${step.count};" ::: "memory");

@@ -230,7 +230,7 @@ static const struct from_spec specs[] = {
     {"gemm_bf16 sm_90a 512^3", "specs/gemm.lua", "gemm_bf16", "sm_90a", 512},
     {"gemm_bf16_bias_gelu sm_80 K=64", "specs/gemm.lua", "gemm_bf16_bias_gelu", "sm_80", 64},
     {"gemm_bf16_bias_gelu sm_90a K=64", "specs/gemm.lua", "gemm_bf16_bias_gelu", "sm_90a", 64},
-    {"rms_norm sm_90a", "specs/rms_norm.lua", "rms_norm", "sm_90a", 1024},
+    {"rms_norm sm_90a", "specs/rms_norm.lua", "rms_norm_ring", "sm_90a", 1024},
 };
 
 /* One kernel, ready to be launched again and again on an open device. */

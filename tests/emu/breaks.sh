@@ -2,6 +2,7 @@
 # Planted bugs: what the emulator says of kernels that are wrong. TAP on stdout.
 #   usage: tests/emu/breaks.sh [PROGRAM], from the top of the tree. Needs NVRTC, no GPU. FULL=1: in more modes.
 #
+# All at the sizes of specs/gemm.lua.
 # 1. Every bug of gen/cmd/breaks.def is reported under its own name, whenever asynchronous operations happen.
 # 2. Each synchronising statement of the emitted GEMM, taken out alone, is reported: none is there for nothing. The
 #    statements are found in the text (statements.awk below), by the instructions that they are made of.
@@ -25,9 +26,8 @@ if [ "${FULL:-0}" = 1 ]; then
 else
     take_modes='random:1'
 fi
-# On two multiprocessors every block has several tiles, and every ring wraps.
-sizes='--set M=392,N=256,K=392 --sms 2 --inputs normal'
-export sizes
+# The spec's own sizes, which leave nothing out.
+options='--inputs normal'
 
 # One run: job.sh FILE ARGUMENT...; its output goes to FILE, its status to FILE.status.
 cat >"$work/job.sh" <<'JOB'
@@ -138,12 +138,12 @@ for entry in $entries; do
             NR > first && NR <= last { print ""; next }
             { print }' "$text" >"$work/without.$first.$entry.cu"
         for mode in $take_modes; do
-            echo "$work/without.$first.$entry.$mode --source $work/without.$first.$entry.cu $sizes" \
+            echo "$work/without.$first.$entry.$mode --source $work/without.$first.$entry.cu $options" \
                 "--complete ${mode%:*} --seed ${mode#*:}"
         done
     done <"$work/statements.$entry" >>"$work/jobs"
     for mode in $modes; do
-        echo "$work/sound.$entry.$mode --source $text $sizes --complete ${mode%:*} --seed ${mode#*:}"
+        echo "$work/sound.$entry.$mode --source $text $options --complete ${mode%:*} --seed ${mode#*:}"
     done >>"$work/jobs"
 done
 xargs -P 2 -L 1 sh "$work/job.sh" <"$work/jobs"

@@ -1,5 +1,6 @@
 #!/bin/sh
-# The kernels of the specs on the emulator, hazards looked for: right results, and no report. TAP on stdout.
+# The kernels of the specs on the emulator, hazards looked for: right results, no report, and nothing left out. TAP on
+# stdout.
 #   usage: tests/emu/family.sh [PROGRAM], from the top of the tree. Needs NVRTC, no GPU.
 #
 # Layouts, types and epilogues of specs/gemm.lua, architectures and completions: every pair of two of these in one run
@@ -94,7 +95,7 @@ local function gemm(layout, dtype, epilogue)
     tile = { m = 128, n = wide and 128 or 256, k = 64 },
     cluster = { m = 2 },
     arch = { sm_90a = {}, sm_80 = { tile = { n = 128 }, cluster = { m = 1 }, pipeline = { stages = 3 } } },
-    run = { { M = 264, N = 272, K = 200 }, { M = 40, N = 24, K = 72 } },
+    run = { { M = 264, N = 512, K = 136 }, { M = 41, N = 41, K = 328 }, { M = 64, N = 40, K = 0 } },
   }
   epilogues[epilogue](k, t[2])
   kernel("g_" .. layout .. "_" .. dtype .. "_" .. epilogue)(k)
@@ -110,11 +111,10 @@ shift
 echo $? >"$file.status"
 JOB
 
-# On two multiprocessors a block has several tiles.
 seed=0
 while read -r layout dtype epilogue arch completion; do
     seed=$((seed + 1))
-    echo "$work/out.$seed $work/family.lua --kernel g_${layout}_${dtype}_$epilogue --arch $arch --sms 2" \
+    echo "$work/out.$seed $work/family.lua --kernel g_${layout}_${dtype}_$epilogue --arch $arch" \
         "--complete $completion --seed $seed"
 done <"$work/rows" >"$work/jobs"
 own() { # SPEC OPTION...
@@ -143,6 +143,8 @@ cat "$work/own" >>"$work/jobs"
 xargs -P 2 -L 1 sh "$work/job.sh" <"$work/jobs"
 
 while read -r out arguments; do
+    # Sizes that are given here may leave something out, those of a spec must not.
+    case $arguments in *--set*) sed -i '/\[RUN-COVERAGE\]$/d' "$out" ;; esac
     [ "$(cat "$out.status")" = 0 ] && grep -q '^verified [a-z]' "$out" && ! grep -qv '^verified' "$out"
     ok $? "${arguments#"$work"/}" "$out"
 done <"$work/jobs"

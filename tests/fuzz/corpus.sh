@@ -6,7 +6,7 @@ set -eu
 out=$1 golden=tests/golden
 rm -rf "$out/ptx" "$out/tensormap" "$out/spec" "$out/whole"
 mkdir -p "$out/ptx" "$out/tensormap" "$out/spec" "$out/whole"
-for f in specs/*.lua tests/gpu/*.lua tests/errors/*.lua; do
+for f in specs/*.lua specs/lib/*.lua tests/golden/programs/*.lua tests/gpu/*.lua tests/errors/*.lua; do
     [ ! -f "$f" ] || cp "$f" "$out/spec"
 done
 

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "program/program.h"
 #include "spec/diag.h"
 #include "spec/spec.h"
 
@@ -45,6 +46,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     FILE *out = open_memstream(&printed, &printed_bytes);
     if (!out)
         abort();
+    for (int k = 0; status == 0 && k < spec.kernel_count; k++)
+        if (spec.kernel[k].program)
+            program_print(spec.kernel[k].program, &spec, &spec.kernel[k], out);
     diag_print(&diags, out);
     fclose(out);
     if (status == 1 && !printed_bytes)

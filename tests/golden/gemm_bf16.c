@@ -47,8 +47,8 @@ struct image {
 static const struct image images[] = {
     {NULL, source_sm_80, NULL, 323, 0, "/tilewright/gemm_bf16.sm_80.cu", 1},
     {NULL, source_sm_80_unaligned, NULL, 338, 0, "/tilewright/gemm_bf16.sm_80_unaligned.cu", 1},
-    {NULL, source_sm_90a, NULL, 506, 0, "/tilewright/gemm_bf16.sm_90a.cu", 1},
-    {NULL, source_sm_90a_unaligned, NULL, 432, 0, "/tilewright/gemm_bf16.sm_90a_unaligned.cu", 1},
+    {NULL, source_sm_90a, NULL, 508, 0, "/tilewright/gemm_bf16.sm_90a.cu", 1},
+    {NULL, source_sm_90a_unaligned, NULL, 434, 0, "/tilewright/gemm_bf16.sm_90a_unaligned.cu", 1},
 };
 
 static const struct gemm_bf16_variant variants[] = {

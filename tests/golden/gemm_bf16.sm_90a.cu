@@ -450,7 +450,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) gemm_bf16(const __grid_cons
 
     tile_schedule tiles = schedule_begin(args);
     int m, n;
-    if (warpgroup == 0) {
+    if (threadIdx.x < 128) {
         producer_registers();
         if (threadIdx.x == 0) {
             ab_position fill = {0, 0};
@@ -481,12 +481,14 @@ extern "C" __global__ void __launch_bounds__(384, 1) gemm_bf16(const __grid_cons
                 mma_commit();
                 ab_advance(read);
                 mma_wait_1();
-                if (step > 0)
+                if (step > 0) {
                     ab_release(release);
+                }
             }
             mma_wait_0();
-            if (steps > 0)
+            if (steps > 0) {
                 ab_release(release);
+            }
             m += (int)consumer * 64;
             #pragma unroll 4
             for (int chunk = 0; chunk < 4; ++chunk) {

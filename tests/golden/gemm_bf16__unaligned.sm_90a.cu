@@ -389,7 +389,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) gemm_bf16__unaligned(const 
 
     tile_schedule tiles = schedule_begin(args);
     int m, n;
-    if (warpgroup == 0) {
+    if (threadIdx.x < 128) {
         producer_registers();
         if (threadIdx.x == 0) {
             ab_position fill = {0, 0};
@@ -419,12 +419,14 @@ extern "C" __global__ void __launch_bounds__(384, 1) gemm_bf16__unaligned(const 
                 mma_commit();
                 ab_advance(read);
                 mma_wait_1();
-                if (step > 0)
+                if (step > 0) {
                     ab_release(release);
+                }
             }
             mma_wait_0();
-            if (steps > 0)
+            if (steps > 0) {
                 ab_release(release);
+            }
             m += (int)consumer * 64;
             D_store_global(args, sum, m, n);
         }

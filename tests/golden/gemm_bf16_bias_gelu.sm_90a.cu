@@ -495,7 +495,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) gemm_bf16_bias_gelu(const _
 
     tile_schedule tiles = schedule_begin(args);
     int m, n;
-    if (warpgroup == 0) {
+    if (threadIdx.x < 128) {
         producer_registers();
         if (threadIdx.x == 0) {
             ab_position fill = {0, 0};
@@ -526,12 +526,14 @@ extern "C" __global__ void __launch_bounds__(384, 1) gemm_bf16_bias_gelu(const _
                 mma_commit();
                 ab_advance(read);
                 mma_wait_1();
-                if (step > 0)
+                if (step > 0) {
                     ab_release(release);
+                }
             }
             mma_wait_0();
-            if (steps > 0)
+            if (steps > 0) {
                 ab_release(release);
+            }
             m += (int)consumer * 64;
             #pragma unroll 1
             for (int chunk = 0; chunk < 4; ++chunk) {

@@ -44,7 +44,7 @@ static void leaf(void *context, const struct expr_node *node, const char *const 
     }
 }
 
-static const struct expr_cuda_names names = {(void *)"0", leaf, "v"};
+static const struct expr_cuda_names names = {.context = (void *)"0", .leaf = leaf, .prefix = "v"};
 
 static int add(struct expr_graph *g, enum expr_op op, enum expr_type type, int a, int b, int c)
 {

@@ -183,10 +183,12 @@ static void result_swizzle(struct plan *p)
 static void multicast(struct plan *p)
 {
     p->tensor[1].multicast = 1;
+    step(p, PRODUCER, "B_load", 1)->count = p->tensor[1].tile_bytes;
 }
 static void tile_bytes(struct plan *p)
 {
     p->tensor[0].tile_bytes *= 2;
+    step(p, PRODUCER, "A_load", 1)->count *= 2;
 }
 static void box(struct plan *p)
 {

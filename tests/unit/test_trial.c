@@ -236,7 +236,7 @@ static void layouts(void **state)
     assert_int_equal(shape[2].stride[0], 41);
     assert_int_equal(trial_layout(&unit->plan, symbol, true, shape, &error), TW_OK);
     assert_int_equal(shape[0].stride[0], 72); /* whole 16 bytes, and 16 more */
-    assert_int_equal(shape[2].stride[0], 56);
+    assert_int_equal(shape[2].stride[0], 57); /* and an element more, for D has no alignment here */
 }
 
 static void the_sizes(void **state)

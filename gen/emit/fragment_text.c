@@ -1,0 +1,248 @@
+#include "emit/fragment_text.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include <lua5.4/lauxlib.h>
+
+#include "emit/expr_cuda.h"
+
+enum {
+    LEVELS = 3,
+    MOST_TILE = 1 << 16,                    /* rows or columns of a tile */
+    MOST_PLACE = INT32_MAX - 2 * MOST_TILE, /* of a dim: beside it, places in a tile still fit 32 bits */
+};
+
+struct fragment {
+    const struct plan *plan;
+    bool *narrow; /* by node of plan.fused: an integer that fits 32 bits */
+    int64_t *low, *high;
+    bool row, column;
+};
+
+/* ---- which integers fit 32 bits ---------------------------------------------------------------------------------- */
+
+static int64_t bounded(int64_t value)
+{
+    const int64_t most = (int64_t)1 << 40;
+    return value > most ? most : value < -most ? -most : value;
+}
+
+static void bound(struct fragment *f, int node)
+{
+    const int64_t most = (int64_t)1 << 40;
+    const struct expr_node *n = &f->plan->fused.node[node];
+    int64_t low = -most, high = most;
+    int64_t a = n->arg[0] >= 0 ? f->low[n->arg[0]] : 0, b = n->arg[0] >= 0 ? f->high[n->arg[0]] : 0;
+    int64_t c = n->arg[1] >= 0 ? f->low[n->arg[1]] : 0, e = n->arg[1] >= 0 ? f->high[n->arg[1]] : 0;
+    switch (n->op) {
+    case EXPR_CONST_INT:
+        low = high = n->integer;
+        break;
+    case EXPR_SYMBOL:
+    case EXPR_AT:
+    case EXPR_LOOP:
+        low = 0, high = MOST_PLACE;
+        break;
+    case EXPR_ROW:
+    case EXPR_COLUMN:
+        low = 0, high = MOST_TILE;
+        break;
+    case EXPR_ADD:
+        low = a + c, high = b + e;
+        break;
+    case EXPR_SUB:
+        low = a - e, high = b - c;
+        break;
+    case EXPR_NEG:
+        low = -b, high = -a;
+        break;
+    case EXPR_MIN:
+        low = a < c ? a : c, high = b < e ? b : e;
+        break;
+    case EXPR_MAX:
+        low = a > c ? a : c, high = b > e ? b : e;
+        break;
+    case EXPR_FLOORDIV:
+        if (a >= 0 && c > 0)
+            low = 0, high = b;
+        break;
+    case EXPR_MOD:
+        if (c > 0)
+            low = 0, high = e;
+        break;
+    case EXPR_MUL:
+        if (a >= 0 && c >= 0 && (b == 0 || e <= most / (b ? b : 1)))
+            low = 0, high = b * e;
+        break;
+    default:
+        break;
+    }
+    f->low[node] = bounded(low);
+    f->high[node] = bounded(high);
+    f->narrow[node] = n->type == EXPR_INT && low >= INT32_MIN && high <= INT32_MAX;
+}
+
+static bool narrow(void *context, int node)
+{
+    const struct fragment *f = context;
+    return f->narrow[node];
+}
+
+/* ---- leaves ------------------------------------------------------------------------------------------------------ */
+
+static int level(void *context, const struct expr_node *n)
+{
+    const struct fragment *f = context;
+    if (n->op == EXPR_TILE)
+        return f->plan->place[n->integer].kind == PLAN_PLACE_ROWS ? 1 : 2;
+    return n->op == EXPR_COLUMN ? 2 : n->op == EXPR_ROW ? 1 : 0;
+}
+
+static void leaf(void *context, const struct expr_node *n, const char *const *at, struct emit_text *out)
+{
+    struct fragment *f = context;
+    const struct plan *p = f->plan;
+    switch (n->op) {
+    case EXPR_ROW:
+        f->row = true;
+        text_string(out, "row");
+        break;
+    case EXPR_COLUMN:
+        f->column = true;
+        text_string(out, "column");
+        break;
+    case EXPR_AT:
+        text_format(out, "at_%s", p->axis[n->integer]);
+        break;
+    case EXPR_LOOP:
+        text_string(out, p->loop[n->integer].name);
+        break;
+    case EXPR_SYMBOL:
+        text_format(out, "args.%s", p->symbol[n->integer]);
+        break;
+    case EXPR_SCALAR:
+        text_format(out, "args.%s", p->scalar[n->integer].name);
+        break;
+    case EXPR_TILE:
+        text_format(out,
+                    p->place[n->integer].kind == PLAN_PLACE_ROWS ? "%s[block][half]"
+                                                                 : "%s[block][pair * 4 + half * 2 + lane]",
+                    p->place[n->integer].name);
+        break;
+    default: {
+        bool pair = p->tensor[n->integer].whole_rows && !p->tensor[n->integer].out;
+        text_format(out, "%s_at(args", p->tensor[n->integer].name);
+        for (int i = 0; i < n->rank; i++)
+            text_format(out, ", %s", at[i]);
+        text_string(out, pair ? ", lane)" : ")");
+        break;
+    }
+    }
+}
+
+/* ---- the helpers ------------------------------------------------------------------------------------------------- */
+
+static void begin(lua_State *L, struct fragment *f)
+{
+    const struct plan *p = emit_helper_context(L);
+    struct arena *arena = emit_helper_arena(L);
+    size_t count = (size_t)p->fused.count + 1;
+    *f = (struct fragment){.plan = p};
+    f->narrow = arena_alloc(arena, count * sizeof *f->narrow);
+    f->low = arena_alloc(arena, count * sizeof *f->low);
+    f->high = arena_alloc(arena, count * sizeof *f->high);
+    if (!f->narrow || !f->low || !f->high)
+        luaL_error(L, "out of memory");
+    for (int i = 0; i < p->fused.count; i++)
+        bound(f, i);
+}
+
+static const struct plan_step *find_step(lua_State *L, const struct plan *p)
+{
+    const char *role = luaL_checkstring(L, 1);
+    lua_Integer number = luaL_checkinteger(L, 2);
+    for (int i = 0; i < p->role_count; i++)
+        if (strcmp(p->role[i].name, role) == 0 && number >= 1 && number <= p->role[i].step_count)
+            return &p->role[i].step[number - 1];
+    luaL_argerror(L, 2, "no such step");
+    return NULL;
+}
+
+int emit_fragment_step(lua_State *L)
+{
+    struct fragment f;
+    begin(L, &f);
+    const struct plan_step *step = find_step(L, f.plan);
+    luaL_argcheck(L, step->node, 2, "the step computes nothing");
+    struct emit_text out[LEVELS] = {{0}};
+    for (int i = 0; i < LEVELS; i++)
+        out[i].arena = emit_helper_arena(L);
+    const char *part = luaL_optstring(L, 3, "");
+    int root[SPEC_MAX_RANK + 2], at[SPEC_MAX_RANK + 2], count = 0, rank = 0;
+    bool place = step->op == PLAN_GLOBAL && strcmp(part, "value") != 0, value = strcmp(part, "place") != 0;
+    if (value)
+        root[count++] = plan_number(step->node);
+    for (; rank < SPEC_MAX_RANK && place && step->at[rank]; rank++)
+        root[count++] = plan_number(step->at[rank]);
+    if (place && step->inside)
+        root[count++] = plan_number(step->inside);
+    const char *result[SPEC_MAX_RANK + 2] = {NULL};
+    const struct expr_cuda_names names = {&f, leaf, value ? "e" : "p", level, narrow};
+    const struct expr_cuda_levels levels = {out, LEVELS, at};
+    if (expr_print_cuda_levels(&f.plan->fused, root, count, &names, &levels, result))
+        return luaL_error(L, "out of memory");
+    lua_newtable(L);
+    lua_createtable(L, LEVELS, 0);
+    for (int i = 0; i < LEVELS; i++) {
+        lua_pushstring(L, out[i].data ? out[i].data : "");
+        lua_rawseti(L, -2, i + 1);
+    }
+    lua_setfield(L, -2, "at");
+    if (value) {
+        lua_pushstring(L, result[0]);
+        lua_setfield(L, -2, "value");
+    }
+    lua_createtable(L, rank, 0);
+    for (int d = 0; d < rank; d++) {
+        lua_pushstring(L, result[value + d]);
+        lua_rawseti(L, -2, d + 1);
+    }
+    lua_setfield(L, -2, "coordinate");
+    if (place && step->inside) {
+        lua_pushstring(L, result[value + rank]);
+        lua_setfield(L, -2, "inside");
+    }
+    lua_pushboolean(L, f.row);
+    lua_setfield(L, -2, "row");
+    lua_pushboolean(L, f.column);
+    lua_setfield(L, -2, "column");
+    return 1;
+}
+
+int emit_fragment_uniform(lua_State *L)
+{
+    struct fragment f;
+    begin(L, &f);
+    const char *prefix = luaL_checkstring(L, 1), *result[SPEC_MAX_RANK + 1] = {NULL};
+    int root[SPEC_MAX_RANK + 1], at[SPEC_MAX_RANK + 1], count = lua_gettop(L) - 1;
+    luaL_argcheck(L, count >= 1 && count <= SPEC_MAX_RANK + 1, 2, "one to six nodes");
+    for (int i = 0; i < count; i++) {
+        lua_Integer node = luaL_checkinteger(L, i + 2);
+        luaL_argcheck(L, node >= 0 && node < f.plan->fused.count, i + 2, "no such node");
+        root[i] = (int)node;
+    }
+    struct emit_text out = {.arena = emit_helper_arena(L)};
+    const struct expr_cuda_names names = {&f, leaf, prefix, level, narrow};
+    const struct expr_cuda_levels levels = {&out, 1, at};
+    if (expr_print_cuda_levels(&f.plan->fused, root, count, &names, &levels, result))
+        return luaL_error(L, "out of memory");
+    lua_createtable(L, count, 1);
+    lua_pushstring(L, out.data ? out.data : "");
+    lua_setfield(L, -2, "at");
+    for (int i = 0; i < count; i++) {
+        lua_pushstring(L, result[i]);
+        lua_rawseti(L, -2, i + 1);
+    }
+    return 1;
+}

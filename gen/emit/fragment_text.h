@@ -1,0 +1,26 @@
+/* Helpers of templates whose warpgroups hold tiles as fragments, in the layout of wgmma's results: the statements of
+ * one step, by level of the loops that the template writes around them.
+ *
+ *     level 0   once                        uniform: items, loops, dims, scalars
+ *     level 1   for each row of the thread  `row`, and values of rows: m[block][half]
+ *     level 2   for each element            `column`, and fragments: s[block][pair * 4 + half * 2 + lane]
+ *
+ * fragment_step(role, n [, part]) takes the role's name and the number of one of its steps, from 1, and gives a table,
+ * of a GLOBAL step for its "value" or its "place" alone where part says so: at[l + 1]   the statements of level l, ""
+ * where there are none value       the text of the step's node inside      that of the condition under which it is
+ * stored; nil: everywhere coordinate[d]  of a GLOBAL step's element, in memory order row, column whether the texts name
+ * `row` or `column`
+ *
+ * fragment_uniform(prefix, node, ...) gives the texts of nodes of plan.fused that are the same in all threads, and in
+ * `at` the statements before them, which declare PREFIX0, PREFIX1, ...
+ */
+#ifndef TW_GEN_EMIT_FRAGMENT_TEXT_H
+#define TW_GEN_EMIT_FRAGMENT_TEXT_H
+
+#include "emit/emit.h"
+
+/* Their emit_helper.context is the struct plan. */
+int emit_fragment_step(lua_State *L);
+int emit_fragment_uniform(lua_State *L);
+
+#endif

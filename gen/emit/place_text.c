@@ -1,0 +1,395 @@
+#include "emit/place_text.h"
+
+#include <stdint.h>
+
+#include <lua5.4/lauxlib.h>
+
+#include "emit/expr_cuda.h"
+
+enum { LEVELS = 4, ROOTS = SPEC_MAX_RANK + 2 };
+
+/* The largest values that a dim and a tile's coordinate have: see the limits of emit/host_facts.c. */
+static const double most_dim = INT32_MAX - 1023, unbounded = 0x1p1000;
+
+/* Exact up to 2^53, far beyond the 32 bits that they are compared with; 0 times unbounded is no matter there. */
+struct range {
+    double low, high;
+};
+
+struct step_text {
+    const struct plan *plan;
+    const struct plan_step *step;
+    struct range *range; /* by node of plan.fused */
+    bool row, column;    /* the leaves were spelled */
+};
+
+/* ---- ranges of integers: what fits 32 bits ------------------------------------------------------------------------ */
+
+static struct range product(struct range a, struct range b)
+{
+    double low = a.low * b.low, high = low;
+    const double corner[3] = {a.low * b.high, a.high * b.low, a.high * b.high};
+    for (int i = 0; i < 3; i++) {
+        low = corner[i] < low ? corner[i] : low;
+        high = corner[i] > high ? corner[i] : high;
+    }
+    return (struct range){low, high};
+}
+
+static int most_extent(const struct plan *p, bool rows)
+{
+    int most = 1;
+    for (int i = 0; i < p->layout_count; i++) {
+        int extent = rows ? p->layout[i].rows : p->layout[i].cols;
+        most = extent > most ? extent : most;
+    }
+    return most;
+}
+
+static struct range range_of(const struct step_text *s, const struct expr_node *n)
+{
+    const struct range all = {-unbounded, unbounded};
+    const struct plan *p = s->plan;
+    struct range a = n->arg[0] >= 0 ? s->range[n->arg[0]] : all, b = n->arg[1] >= 0 ? s->range[n->arg[1]] : all;
+    switch (n->op) {
+    case EXPR_CONST_INT:
+        return (struct range){(double)n->integer, (double)n->integer};
+    case EXPR_SYMBOL:
+    case EXPR_AT:
+        return (struct range){0, most_dim};
+    case EXPR_LOOP: {
+        const struct plan_loop *loop = &p->loop[n->integer];
+        int number = (int)(n - p->fused.node);
+        bool known = loop->from < number && loop->to < number;
+        return known ? (struct range){s->range[loop->from].low, s->range[loop->to].high - 1} : all;
+    }
+    case EXPR_ROW:
+        return (struct range){0, most_extent(p, true) - 1};
+    case EXPR_COLUMN:
+        return (struct range){0, most_extent(p, false) - 1};
+    case EXPR_ADD:
+        return (struct range){a.low + b.low, a.high + b.high};
+    case EXPR_SUB:
+        return (struct range){a.low - b.high, a.high - b.low};
+    case EXPR_NEG:
+        return (struct range){-a.high, -a.low};
+    case EXPR_MUL:
+        return product(a, b);
+    case EXPR_MIN:
+        return (struct range){a.low < b.low ? a.low : b.low, a.high < b.high ? a.high : b.high};
+    case EXPR_MAX:
+        return (struct range){a.low > b.low ? a.low : b.low, a.high > b.high ? a.high : b.high};
+    case EXPR_MOD:
+        return b.low > 0 ? (struct range){0, b.high - 1} : all;
+    case EXPR_FLOORDIV:
+        return a.low >= 0 && b.low > 0 ? (struct range){0, a.high} : all;
+    case EXPR_SELECT: {
+        struct range c = s->range[n->arg[2]];
+        return (struct range){b.low < c.low ? b.low : c.low, b.high > c.high ? b.high : c.high};
+    }
+    default:
+        return all;
+    }
+}
+
+static bool narrow(void *context, int node)
+{
+    const struct step_text *s = context;
+    return s->range[node].low >= INT32_MIN && s->range[node].high <= INT32_MAX;
+}
+
+/* ---- leaves -------------------------------------------------------------------------------------------------------- */
+
+static int place_level(const struct plan_place *place)
+{
+    return place->cols > 1 ? 3 : place->rows > 1 ? 1 : 0;
+}
+
+static int leaf_level(void *context, const struct expr_node *n)
+{
+    const struct step_text *s = context;
+    switch (n->op) {
+    case EXPR_ROW:
+        return 1;
+    case EXPR_COLUMN:
+        return 3;
+    case EXPR_TILE:
+        return place_level(&s->plan->place[n->integer]);
+    default:
+        return 0;
+    }
+}
+
+/* Conditions that hold for whole vectors are asked of the first element. */
+static int vector_level(void *context, const struct expr_node *n)
+{
+    return n->op == EXPR_COLUMN ? 2 : leaf_level(context, n);
+}
+
+/* An index only where a thread holds several. */
+static void add_vector(const struct plan *p, const struct plan_place *place, struct emit_text *out)
+{
+    const struct plan_layout *l = &p->layout[plan_number(place->layout)];
+    bool rows = place->rows > l->down, vectors = place->cols > l->across * l->vector;
+    text_format(out, "%s%s%s%s", place->name, place->turns ? "[turn]" : "", rows ? "[i]" : "", vectors ? "[j]" : "");
+}
+
+static void add_tile(const struct plan *p, const struct plan_place *place, struct emit_text *out)
+{
+    const struct plan_layout *l = &p->layout[plan_number(place->layout)];
+    if (place->packed)
+        text_format(out, "%s_element(", tw_dtype_name(place->dtype));
+    add_vector(p, place, out);
+    if (place->packed)
+        text_string(out, l->vector > 1 ? ", e)" : ", 0)");
+    else if (place->cols > 1 && l->vector > 1)
+        text_string(out, "[e]");
+}
+
+/* Whether the coordinate is inside of any tensor that the items and loops run over. */
+static bool is_place(const struct plan *p, int node)
+{
+    enum expr_op op = p->fused.node[node].op;
+    return op == EXPR_AT || op == EXPR_LOOP || op == EXPR_CONST_INT;
+}
+
+/* An element that an expression reads: 0 outside, where the expression's value is of no matter. */
+static void add_tensor(const struct plan *p, const struct expr_node *n, const char *const *at, struct emit_text *out)
+{
+    const struct plan_tensor *t = &p->tensor[n->integer];
+    bool first = true;
+    for (int d = 0; d < n->rank; d++) {
+        if (is_place(p, p->fused.index[n->first_index + d]))
+            continue;
+        const char **name = arena_alloc(out->arena, sizeof *name * (size_t)(p->symbol_count + 1));
+        for (int i = 0; name && i < p->symbol_count; i++)
+            name[i] = arena_format(out->arena, "args.%s", p->symbol[i]);
+        size_t length = name ? expr_print_c(&p->graph, t->dim[d], name, NULL, 0) : 0;
+        char *extent = arena_alloc(out->arena, length + 1);
+        if (!name || !extent) {
+            out->failed = true;
+            return;
+        }
+        expr_print_c(&p->graph, t->dim[d], name, extent, length + 1);
+        text_format(out, "%s%s >= 0 && %s < %s", first ? "" : " && ", at[d], at[d], extent);
+        first = false;
+    }
+    text_format(out, "%selement_%s(args.%s[", first ? "" : " ? ", tw_dtype_name(t->dtype), t->name);
+    for (int d = 0; d < n->rank; d++) {
+        text_format(out, "%s%s", d ? " + " : "", at[d]);
+        if (d + 1 < n->rank)
+            text_format(out, " * args.%s_stride%d", t->name, d);
+    }
+    text_string(out, first ? "])" : "]) : 0");
+}
+
+static void leaf(void *context, const struct expr_node *n, const char *const *at, struct emit_text *out)
+{
+    struct step_text *s = context;
+    const struct plan *p = s->plan;
+    s->row = s->row || n->op == EXPR_ROW;
+    s->column = s->column || n->op == EXPR_COLUMN;
+    switch (n->op) {
+    case EXPR_ROW:
+        text_string(out, "row");
+        return;
+    case EXPR_COLUMN: {
+        const struct plan_layout *l = s->step->layout ? &p->layout[plan_number(s->step->layout)] : NULL;
+        text_string(out, l && l->vector > 1 ? "(column + e)" : "column");
+        return;
+    }
+    case EXPR_AT:
+        text_format(out, "at_%s", p->axis[n->integer]);
+        return;
+    case EXPR_LOOP:
+        text_string(out, p->loop[n->integer].name);
+        return;
+    case EXPR_SYMBOL:
+        text_format(out, "args.%s", p->symbol[n->integer]);
+        return;
+    case EXPR_SCALAR:
+        text_format(out, "args.%s", p->scalar[n->integer].name);
+        return;
+    case EXPR_TILE:
+        add_tile(p, &p->place[n->integer], out);
+        return;
+    default:
+        add_tensor(p, n, at, out);
+        return;
+    }
+}
+
+static void vector_leaf(void *context, const struct expr_node *n, const char *const *at, struct emit_text *out)
+{
+    struct step_text *s = context;
+    s->column = s->column || n->op == EXPR_COLUMN;
+    if (n->op == EXPR_COLUMN)
+        text_string(out, "column");
+    else
+        leaf(context, n, at, out);
+}
+
+/* Where the step's value is a tile that is held in whole vectors. */
+static const struct plan_place *whole_place(const struct plan *p, const struct plan_step *step)
+{
+    const struct expr_node *n = step->node ? &p->fused.node[plan_number(step->node)] : NULL;
+    const struct plan_place *place = n && n->op == EXPR_TILE ? &p->place[n->integer] : NULL;
+    return place && place->packed && place->layout == step->layout && place->rows == step->rows ? place : NULL;
+}
+
+/* ---- steps ------------------------------------------------------------------------------------------------------- */
+
+static void set_text(lua_State *L, const char *key, const char *text)
+{
+    lua_pushstring(L, text);
+    lua_setfield(L, -2, key);
+}
+
+static void set_integer(lua_State *L, const char *key, int value)
+{
+    lua_pushinteger(L, value);
+    lua_setfield(L, -2, key);
+}
+
+static void set_bool(lua_State *L, const char *key, bool value)
+{
+    lua_pushboolean(L, value);
+    lua_setfield(L, -2, key);
+}
+
+static const struct plan *begin(lua_State *L, struct step_text *s)
+{
+    const struct plan *p = emit_helper_context(L);
+    struct arena *arena = emit_helper_arena(L);
+    s->plan = p;
+    s->range = arena_alloc(arena, ((size_t)p->fused.count + 1) * sizeof *s->range);
+    if (!s->range)
+        luaL_error(L, "out of memory");
+    for (int i = 0; i < p->fused.count; i++)
+        s->range[i] = range_of(s, &p->fused.node[i]);
+    return p;
+}
+
+/* One coordinate: `base` is what remains without the thread's row or column. */
+struct coordinate {
+    int base; /* node; -1: nothing */
+    bool row, column;
+};
+
+static struct coordinate take_apart(const struct expr_graph *g, int node)
+{
+    const struct expr_node *n = &g->node[node];
+    if (n->op == EXPR_ROW || n->op == EXPR_COLUMN)
+        return (struct coordinate){-1, n->op == EXPR_ROW, n->op == EXPR_COLUMN};
+    for (int i = 0; n->op == EXPR_ADD && i < 2; i++) {
+        enum expr_op op = g->node[n->arg[i]].op;
+        if (op == EXPR_ROW || op == EXPR_COLUMN)
+            return (struct coordinate){n->arg[1 - i], op == EXPR_ROW, op == EXPR_COLUMN};
+    }
+    return (struct coordinate){node, false, false};
+}
+
+int emit_place_step(lua_State *L)
+{
+    struct step_text s = {0};
+    const struct plan *p = begin(L, &s);
+    lua_Integer number = luaL_checkinteger(L, 1);
+    luaL_argcheck(L, p->role_count && number >= 1 && number <= p->role[0].step_count, 1, "no such step");
+    s.step = &p->role[0].step[number - 1];
+    int rank = s.step->tensor >= 0 && s.step->at[0] ? p->tensor[s.step->tensor].rank : 0;
+
+    struct emit_text out[LEVELS] = {{0}};
+    for (int i = 0; i < LEVELS; i++)
+        out[i].arena = emit_helper_arena(L);
+    struct coordinate at[SPEC_MAX_RANK];
+    int root[ROOTS], level[ROOTS], count = 0, status = 0;
+    const char *result[ROOTS] = {NULL};
+    for (int d = 0; d < rank; d++) {
+        at[d] = take_apart(&p->fused, plan_number(s.step->at[d]));
+        if (at[d].base >= 0)
+            root[count++] = at[d].base;
+    }
+    /* Coordinates and the condition are asked of vectors, the value of elements. */
+    int coordinates = count;
+    if (s.step->inside)
+        root[count++] = plan_number(s.step->inside);
+    struct expr_cuda_names names = {&s, vector_leaf, "k", vector_level, narrow};
+    struct expr_cuda_levels levels = {out, LEVELS, level};
+    status = count ? expr_print_cuda_levels(&p->fused, root, count, &names, &levels, result) : 0;
+    if (s.step->node && !status) {
+        names = (struct expr_cuda_names){&s, leaf, "v", leaf_level, narrow};
+        levels.at = level + count;
+        root[count] = plan_number(s.step->node);
+        status = expr_print_cuda_levels(&p->fused, &root[count], 1, &names, &levels, &result[count]);
+    }
+    if (status)
+        return luaL_error(L, "out of memory");
+
+    lua_newtable(L);
+    lua_createtable(L, LEVELS, 0);
+    for (int i = 0; i < LEVELS; i++) {
+        lua_pushstring(L, out[i].data ? out[i].data : "");
+        lua_rawseti(L, -2, i + 1);
+    }
+    lua_setfield(L, -2, "at");
+    lua_createtable(L, rank, 0);
+    for (int d = 0, taken = 0; d < rank; d++) {
+        bool has = at[d].base >= 0;
+        lua_newtable(L);
+        set_text(L, "base", has ? result[taken] : "0");
+        set_integer(L, "base_level", has ? level[taken] : 0);
+        set_bool(L, "row", at[d].row);
+        set_bool(L, "column", at[d].column);
+        s.row = s.row || at[d].row;
+        s.column = s.column || at[d].column;
+        taken += has;
+        lua_rawseti(L, -2, d + 1);
+    }
+    lua_setfield(L, -2, "coordinate");
+    set_bool(L, "row", s.row);
+    set_bool(L, "column", s.column);
+    if (s.step->inside) {
+        set_text(L, "inside", result[coordinates]);
+        set_integer(L, "inside_level", level[coordinates]);
+    }
+    const struct plan_place *whole = whole_place(p, s.step);
+    if (whole) {
+        struct emit_text vector = {.arena = emit_helper_arena(L)};
+        add_vector(p, whole, &vector);
+        set_text(L, "whole", vector.data ? vector.data : "");
+        set_text(L, "whole_dtype", tw_dtype_name(whole->dtype));
+    }
+    if (s.step->node) {
+        set_text(L, "value", result[count]);
+        set_integer(L, "value_level", level[count]);
+    }
+    return 1;
+}
+
+int emit_place_uniform(lua_State *L)
+{
+    struct step_text s = {0};
+    const struct plan *p = begin(L, &s);
+    const struct plan_step none = {0};
+    s.step = &none;
+    int root[ROOTS], level[ROOTS], count = lua_gettop(L) - 1;
+    const char *result[ROOTS] = {NULL}, *prefix = luaL_checkstring(L, 1);
+    luaL_argcheck(L, count >= 1 && count <= ROOTS, 2, "one to seven nodes");
+    for (int i = 0; i < count; i++) {
+        lua_Integer node = luaL_checkinteger(L, i + 2);
+        luaL_argcheck(L, node >= 0 && node < p->fused.count, i + 2, "no such node");
+        root[i] = (int)node;
+    }
+    struct emit_text out = {.arena = emit_helper_arena(L)};
+    const struct expr_cuda_names names = {&s, leaf, prefix, leaf_level, narrow};
+    struct expr_cuda_levels levels = {&out, 1, level};
+    if (expr_print_cuda_levels(&p->fused, root, count, &names, &levels, result))
+        return luaL_error(L, "out of memory");
+    lua_createtable(L, count, 1);
+    set_text(L, "at", out.data ? out.data : "");
+    for (int i = 0; i < count; i++) {
+        lua_pushstring(L, result[i]);
+        lua_rawseti(L, -2, i + 1);
+    }
+    return 1;
+}

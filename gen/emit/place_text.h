@@ -1,0 +1,31 @@
+/* Helpers of templates whose threads hold tiles in a layout (plan_layout): the statements of one step, by level of the
+ * loops over elements that the template writes around them.
+ *
+ *     level 0   once                               uniform: items, loops, dims, scalars, tiles of one element
+ *     level 1   for each row of the thread         `row`, tiles of one column: s[i]
+ *     level 2   for each vector                    `column`, its first column
+ *     level 3   for each element of the vector     tiles with columns: w[j][e], x[i][j][e]
+ *
+ * place_step(n) takes the number of a step of the Plan's first role, from 1, and gives a table:
+ *     at[l + 1]      the statements of level l, "" where there are none
+ *     value          text of the step's node; value_level
+ *     row, column    whether any of it names the thread's row or column
+ *     whole          text of the vector, where the value is a tile that lies in vectors as in memory; whole_dtype
+ *     inside         text of the condition; nil: everywhere; inside_level
+ *     coordinate[d]  of the step's tensor, in memory order: { base, base_level, row, column }: base is the text of what
+ *                    is neither the thread's row nor its column, "0" where that is all; row and column say that they
+ *                    are added
+ *
+ * place_uniform(prefix, node, ...) gives the texts of nodes of plan.fused that are the same in all threads, and in `at`
+ * the statements before them, which declare PREFIX0, PREFIX1, ...
+ */
+#ifndef TW_GEN_EMIT_PLACE_TEXT_H
+#define TW_GEN_EMIT_PLACE_TEXT_H
+
+#include "emit/emit.h"
+
+/* Their emit_helper.context is the struct plan. */
+int emit_place_step(lua_State *L);
+int emit_place_uniform(lua_State *L);
+
+#endif

@@ -1,0 +1,155 @@
+/* The derivation: a program with dots becomes the steps of a producer and of consumers.
+ *
+ * The program is walked once, in its order, and both roles' steps are appended on the way, so that what one waits for
+ * the other does at the same place of the same loops.
+ *
+ * RINGS. A load that a dot reads from shared memory travels by bulk copies. Loads of one body that the same dots read
+ * share a ring; the consumers take a stage where its first dot is issued (for dots in an inner loop: before it), the
+ * producer fills it there.
+ *
+ * PLACES. Expressions have none, but for those that are carried, that are operands, or that several operations take:
+ * these are computed once, where the first of them stands; into the registers of the accumulator that they are computed
+ * from where nobody needs that any more.
+ *
+ * WAITS. Each dot is a group of its own. Before the first touch of registers that a group writes or reads stands a wait
+ * with the number of groups that were issued behind it. A group that nobody waited for during the turn behind its own
+ * is waited for at that turn's end. A stage is released behind the wait that covers its last dot. What is in flight
+ * where a turn begins must be what is in flight where it ends: a turn is walked before, to find that.
+ *
+ * LOOKING AHEAD. `ahead` moves a dot of the next turn before another dot of this one. The loop in the text then begins
+ * there: before it stand the first turn's dot and the rest of its beginning, behind it the last turn's end. So nothing
+ * is in flight where the text loops, which ptxas asks for where a group's result is read.
+ *
+ * TURNS. Consumers that take turns issue the next turn's dot and the one that it stands before together: each waits for
+ * the one before it, and passes the tensor cores on behind the second.
+ */
+#ifndef TW_GEN_PROGRAM_DERIVE_H
+#define TW_GEN_PROGRAM_DERIVE_H
+
+#include "program/work.h"
+
+enum { DERIVE_MAX_RINGS = 8, DERIVE_MAX_FLIGHTS = 16, DERIVE_MAX_HELD = 32 };
+
+/* Loads that travel together. */
+struct derive_ring {
+    const char *name;
+    int load[8], load_count; /* operations */
+    int parent;              /* the LOOP around them; -1: once an item */
+    int users;               /* dots that read it */
+    int inner;               /* the LOOP of `parent` in which they stand; -1: they stand beside the loads */
+    int number;              /* of plan.ring */
+};
+
+struct derive_dot {
+    int load[2];        /* operand's LOAD; -1: computed */
+    bool transposed[2]; /* A stored k m, B stored n k: as seen from the loaded tile */
+    int mma;            /* of plan.mma */
+    int place;          /* plan_some: its accumulator */
+    int operand;        /* plan_some: registers of a computed A; 0: none */
+};
+
+/* A stage that the consumers hold. */
+struct derive_held {
+    int ring;
+    int uses;  /* dots that will still read it */
+    int group; /* newest that reads it; -1: none yet */
+    bool old;  /* taken in the turn before */
+};
+
+struct derive_flight {
+    int dot;   /* -1: an empty group */
+    int group; /* its number */
+    bool old;  /* issued in the turn before */
+};
+
+struct derive {
+    struct work work;
+    struct derive_ring ring[DERIVE_MAX_RINGS];
+    int ring_count;
+    struct derive_dot *dot; /* by operation */
+    int *loop;              /* by operation: of plan.loop */
+    int rows;               /* of an item's tiles: the rows of every dot */
+    int blocks;             /* of 64 rows, of one consumer */
+    int consumers;
+    int turns; /* plan_some(barrier) by which consumers pass the tensor cores on; 0: they do not */
+
+    /* while it walks */
+    struct plan_role *producer, *consumer;
+    bool dry;             /* no steps are written */
+    int ahead, before;    /* the dot that is moved into the turn before, and the one that it stands before; -1: none */
+    int ahead_shift;      /* from one turn's loop variable to the next's */
+    int shift;            /* of the turn that is walked beyond the loop's variable */
+    unsigned ahead_rings; /* rings that it alone reads, as bits */
+    int *home;            /* by node of the work graph: plan_some(place) that it has whenever it has one */
+    int home_count;
+    int *owner; /* by place: node whose value is there; -1: nobody's */
+    int owner_count;
+    bool *shared; /* by node: several operations take it */
+    int shared_count;
+    struct {
+        int op, root;
+    } * use; /* what each operation takes, in order */
+    int use_count;
+    struct derive_flight flight[DERIVE_MAX_FLIGHTS];
+    int flights, groups; /* in flight; issued so far */
+    struct derive_held held[DERIVE_MAX_HELD];
+    int helds;
+    bool *inside;   /* by node: a condition that holds in the turns that derive_turns_inside counts */
+    bool unmasked;  /* such turns are walked */
+    bool *done;     /* by operation: made before its place in this turn */
+    int around;     /* the LOOP that is walked */
+    unsigned taken; /* rings taken in this body, as bits */
+};
+
+/* Rings, dots and shared nodes of the program; nothing is decided yet about the machine. 0, 1, 3. derive_close in any
+ * case. */
+int derive_open(struct derive *d, const struct program_lowering *l);
+void derive_close(struct derive *d);
+
+/* The steps, once places of dots, rings and matrix instructions are in the Plan, and the roles `producer` and
+ * `consumer` are set. 0, 1, 3. */
+int derive_steps(struct derive *d);
+
+/* ---- derive_turns.c */
+
+/* Sets `inside`, and *turns to plan_some(node of plan.fused): from the first turn on so many need none of those
+ * conditions; 0 where there is none. The loop's first value and step are in the Plan. 0 or 3. */
+int derive_turns_inside(struct derive *d, int loop, int *turns);
+
+/* ---- derive_pass.c: the parts of the walk that arithmetic is made of. Each returns 0, 1 or 3 if nothing else is said.
+ */
+
+int derive_emit(struct derive *d, struct plan_role *role, struct plan_step step);
+int derive_refuse(struct derive *d, int op, const char *text); /* at the operation's place; 1 */
+
+/* The value of a node of the work graph lives in that place (plan_some) whenever it lives in one. */
+int derive_home(struct derive *d, int node, int place);
+int derive_home_of(const struct derive *d, int node); /* 0: it has none */
+
+/* It is there now, and nothing else is. */
+int derive_own(struct derive *d, int place, int node);
+int derive_place_of(const struct derive *d, int node); /* plan_some(place) where the value is now; 0: nowhere */
+
+/* True where `root`, as far as it is not in places yet, needs the value `what` other than through `via`. 0 or 3 in
+ * *status. */
+bool derive_needs(struct derive *d, int root, int what, int via, int *status);
+
+/* A new home for a node: rows (columns 1), or a fragment. plan_some(place), 0 out of memory. */
+int derive_new_place(struct derive *d, int node, const char *name, int columns);
+
+/* plan_some(node of plan.fused) for a node of the work graph, said in what is in places now; `shift` is added to the
+ * variable of the loop around. 0: *status says why. */
+int derive_built(struct derive *d, int op, int node, int shift, int *status);
+
+/* Waits for the flight at `index` and all before it, and releases the stages that this frees. */
+int derive_wait(struct derive *d, int index);
+int derive_release(struct derive *d);
+int derive_land(struct derive *d, int place); /* waits until nothing in flight writes or reads the registers */
+
+/* A step of arithmetic (TOUCH with a place and a node) behind the waits for what it reads and writes. Of another step
+ * these alone are made, with touches of what it reads. */
+int derive_pass(struct derive *d, struct plan_step step);
+int derive_evaluate(struct derive *d, int op, int node, int place); /* computes the node into the place */
+int derive_prepare(struct derive *d, int op, int root);             /* computes what is shared below the root */
+
+#endif

@@ -1,0 +1,181 @@
+/* Which turns of a loop lie wholly inside of its masks.
+ *
+ * A condition is asked of every element of a tile. Where it compares sums of the loop's variable, the element's row and
+ * column and values that are the same for the whole item, and turns true to false as the variable grows, interval
+ * arithmetic over the tile gives the last turn in which it holds everywhere.
+ */
+#include "program/derive.h"
+
+#include <string.h>
+
+enum { MOST_TERMS = 12 };
+
+/* constant + sum of coefficient x node. */
+struct linear {
+    int64_t constant;
+    int node[MOST_TERMS], count;
+    int64_t coefficient[MOST_TERMS];
+    bool fails;
+};
+
+static void add_term(struct linear *l, int node, int64_t by)
+{
+    int i = 0;
+    while (i < l->count && l->node[i] != node)
+        i++;
+    if (i == MOST_TERMS) {
+        l->fails = true;
+        return;
+    }
+    if (i == l->count) {
+        l->node[l->count] = node;
+        l->coefficient[l->count++] = 0;
+    }
+    l->coefficient[i] += by;
+}
+
+static void add_sum(const struct work *w, struct linear *l, int node, int64_t by)
+{
+    const struct expr_node *n = &w->graph.node[node];
+    int64_t value;
+    if (n->type != EXPR_INT) {
+        l->fails = true;
+    } else if (expr_is_int(&w->graph, node, &value)) {
+        l->constant += by * value;
+    } else if (n->op == EXPR_ADD || n->op == EXPR_SUB) {
+        add_sum(w, l, n->arg[0], by);
+        add_sum(w, l, n->arg[1], n->op == EXPR_ADD ? by : -by);
+    } else if (n->op == EXPR_NEG) {
+        add_sum(w, l, n->arg[0], -by);
+    } else if (n->op == EXPR_MUL && expr_is_int(&w->graph, n->arg[1], &value)) {
+        add_sum(w, l, n->arg[0], by * value);
+    } else if (n->op == EXPR_MUL && expr_is_int(&w->graph, n->arg[0], &value)) {
+        add_sum(w, l, n->arg[1], by * value);
+    } else {
+        add_term(l, node, by);
+    }
+}
+
+/* True where the node's value changes from turn to turn, or from element to element. */
+static bool varies(const struct work *w, int node, int loop)
+{
+    const struct expr_node *n = &w->graph.node[node];
+    if (n->op == EXPR_ROW || n->op == EXPR_COLUMN || n->op == EXPR_TILE || (n->op == EXPR_LOOP && n->integer == loop))
+        return true;
+    for (int i = 0; i < 3; i++)
+        if (n->arg[i] >= 0 && varies(w, n->arg[i], loop))
+            return true;
+    for (int i = 0; n->op == EXPR_TENSOR && i < n->rank; i++)
+        if (varies(w, w->graph.index[n->first_index + i], loop))
+            return true;
+    return false;
+}
+
+/* The condition as l >= 0. False where it is none of the four comparisons. */
+static bool as_difference(const struct work *w, int condition, struct linear *l)
+{
+    const struct expr_node *n = &w->graph.node[condition];
+    bool less = n->op == EXPR_LT || n->op == EXPR_LE, strict = n->op == EXPR_LT || n->op == EXPR_GT;
+    *l = (struct linear){0};
+    if (!less && n->op != EXPR_GT && n->op != EXPR_GE)
+        return false;
+    add_sum(w, l, n->arg[1], less ? 1 : -1);
+    add_sum(w, l, n->arg[0], less ? -1 : 1);
+    l->constant -= strict;
+    return !l->fails;
+}
+
+/* plan_some(node of plan.fused): turns from the first on in which the condition holds for every element of rows x
+ * columns; 0: not known. */
+static int turns_inside(struct derive *d, int loop, int condition, int columns, int *status)
+{
+    struct work *w = &d->work;
+    struct expr_graph *g = &w->l->plan->fused;
+    const struct plan_loop *known = &w->l->plan->loop[d->loop[loop]];
+    struct linear l;
+    if (!as_difference(w, condition, &l))
+        return 0;
+    int64_t constant = l.constant;
+    bool falls = false;
+    for (int i = 0; i < l.count; i++) {
+        const struct expr_node *n = &w->graph.node[l.node[i]];
+        int64_t by = l.coefficient[i];
+        if (n->op == EXPR_LOOP && n->integer == loop) {
+            if (by != -1)
+                return 0;
+            falls = true;
+        } else if (n->op == EXPR_ROW || n->op == EXPR_COLUMN) {
+            int extent = n->op == EXPR_ROW ? d->rows : columns;
+            constant += by < 0 ? by * (extent - 1) : 0;
+        } else if (varies(w, l.node[i], loop)) {
+            return 0;
+        }
+    }
+    if (!falls)
+        return 0;
+    /* The variable is at most `bound`: (bound - from + step) / step turns. */
+    int bound = expr_int(g, constant + known->step);
+    for (int i = 0; i < l.count && !*status; i++) {
+        const struct expr_node *n = &w->graph.node[l.node[i]];
+        if (n->op == EXPR_ROW || n->op == EXPR_COLUMN || (n->op == EXPR_LOOP && n->integer == loop))
+            continue;
+        int term = plan_number(derive_built(d, loop, l.node[i], 0, status));
+        if (*status)
+            return 0;
+        bound = expr_binary(g, EXPR_ADD, bound, expr_binary(g, EXPR_MUL, term, expr_int(g, l.coefficient[i])));
+    }
+    bound = expr_binary(g, EXPR_MAX, expr_binary(g, EXPR_SUB, bound, known->from), expr_int(g, 0));
+    int turns = expr_binary(g, EXPR_FLOORDIV, bound, expr_int(g, known->step));
+    if (turns < 0)
+        *status = 3;
+    return plan_some(turns);
+}
+
+/* Marks the parts of a condition whose turns are known. */
+static int look_at(struct derive *d, int loop, int condition, int columns, int turns, int *status)
+{
+    const struct expr_node *n = &d->work.graph.node[condition];
+    struct expr_graph *g = &d->work.l->plan->fused;
+    if (n->op == EXPR_AND) {
+        turns = look_at(d, loop, n->arg[0], columns, turns, status);
+        return look_at(d, loop, d->work.graph.node[condition].arg[1], columns, turns, status);
+    }
+    int own = *status ? 0 : turns_inside(d, loop, condition, columns, status);
+    if (!own)
+        return turns;
+    d->inside[condition] = true;
+    return turns ? plan_some(expr_binary(g, EXPR_MIN, plan_number(turns), plan_number(own))) : own;
+}
+
+int derive_turns_inside(struct derive *d, int loop, int *turns)
+{
+    struct work *w = &d->work;
+    int count = w->graph.count, status = 0, end = w->program->op[loop].end;
+    d->inside = plan_alloc(w->l->plan, sizeof *d->inside * (size_t)(count + 1));
+    bool *reached = plan_alloc(w->l->plan, sizeof *reached * (size_t)(count + 1));
+    *turns = 0;
+    if (!d->inside || !reached)
+        return 3;
+    for (int u = 0; u < d->use_count && !status; u++) {
+        int op = d->use[u].op, root = d->use[u].root;
+        if (op <= loop || op > end || w->op[op].parent != loop)
+            continue;
+        const struct program_op *o = &w->program->op[op];
+        int columns = o->kind == PROGRAM_REDUCE || (o->kind == PROGRAM_DOT && root == w->op[op].arg[0])
+                          ? o->arg[0].columns
+                          : o->tile.columns;
+        memset(reached, 0, sizeof *reached * (size_t)(count + 1));
+        reached[root] = true;
+        for (int node = root; node >= 0 && !status; node--) {
+            const struct expr_node *n = &w->graph.node[node];
+            if (!reached[node])
+                continue;
+            for (int a = 0; a < 3; a++)
+                if (n->arg[a] >= 0)
+                    reached[n->arg[a]] = true;
+            if (n->op == EXPR_SELECT && columns > 0)
+                *turns = look_at(d, loop, n->arg[0], columns, *turns, &status);
+        }
+    }
+    return status;
+}

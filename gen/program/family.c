@@ -1,0 +1,86 @@
+/* Kernels that are programs, as a family: what a program holds picks the lowering, and the lowering decides the Plan.
+ * Axes, tensors and scalars are the kernel's own, so that nothing here stands for the reader to check. */
+#include "family/family.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "program/lower.h"
+
+static const char *const architectures[] = {"sm_80", "sm_90a", NULL};
+
+bool program_holds(const struct program *program, enum program_kind kind)
+{
+    for (int i = 0; i < program->op_count; i++)
+        if (program->op[i].kind == kind)
+            return true;
+    return false;
+}
+
+int program_refuse(const struct program_lowering *l, struct diag_loc loc, const char *rule, const char *format, ...)
+{
+    char text[512];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    diag_report(l->diags, DIAG_ERROR, loc, l->kernel->name, "program", rule, "%s", text);
+    return 1;
+}
+
+/* ---- the choice -------------------------------------------------------------------------------------------------- */
+
+static const struct program_lowerer *const lowerers[] = {&program_lower_pipeline, &program_lower_direct, NULL};
+
+/* The lowering for the program. The last takes every one. */
+static const struct program_lowerer *lowerer_of(const struct spec_kernel *kernel)
+{
+    const struct program_lowerer *const *l = lowerers;
+    while (l[1] && !(*l)->takes(kernel->program))
+        l++;
+    return *l;
+}
+
+/* ---- the family -------------------------------------------------------------------------------------------------- */
+
+static int variants(const struct spec *spec, const struct spec_kernel *kernel, const struct arch *arch)
+{
+    return lowerer_of(kernel)->variants(spec, kernel, arch);
+}
+
+static int resolve(const struct spec *spec, const struct spec_kernel *kernel, const struct arch *arch, int variant,
+                   struct plan *plan, struct diag_set *diags)
+{
+    struct program_lowering l = {
+        .spec = spec, .kernel = kernel, .arch = arch, .variant = variant, .plan = plan, .diags = diags};
+    spec_merge(kernel, arch->name, &l.fields);
+    int status = family_copy_spec(spec, kernel, plan);
+    if (status)
+        return status;
+    plan->arch = arch->name;
+    plan->family = "program";
+    return lowerer_of(kernel)->lower(&l);
+}
+
+static double input_scale(const struct plan *p, int tensor, const int64_t *dims, enum family_inputs kind)
+{
+    (void)p;
+    (void)tensor;
+    (void)dims;
+    return kind == FAMILY_NORMAL ? 1.0 : 4.0;
+}
+
+/* Whether a program's arithmetic is exact on integers is known to its meaning alone, element by element. */
+static bool exact(const struct plan *p)
+{
+    (void)p;
+    return false;
+}
+
+const struct family family_program = {
+    .arch = architectures,
+    .variants = variants,
+    .resolve = resolve,
+    .input_scale = input_scale,
+    .exact = exact,
+};

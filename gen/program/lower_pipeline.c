@@ -1,0 +1,548 @@
+/* Programs with dots on architectures with TMA, mbarriers and wgmma: a producer warpgroup fills rings by bulk copies,
+ * one to three consumer warpgroups multiply, each its own rows of the item's tiles.
+ *
+ * Here the machine's numbers are decided (shapes, layouts in shared memory, stages, budgets); the order of steps is the
+ * derivation's (derive.h).
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "program/pipeline.h"
+
+enum {
+    WARPGROUP = 128,
+    MOST_STAGES = 8,
+    MOST_CONSUMERS = 3,
+    MOST_COLUMNS = 256,
+    PRODUCER_REGISTERS = 40,
+    STAGE_BARRIERS = 16,  /* bytes of a stage's two mbarriers */
+    OTHER_REGISTERS = 24, /* of a consumer beside its places: addresses, descriptors, results under way */
+    BUFFERS = 2,          /* of results, a consumer; 1 where tiles leave no more room */
+};
+
+const struct spec_value *pipeline_field(const struct pipeline *x, const char *path)
+{
+    static const struct spec_value none = {0};
+    for (int i = 0; i < SPEC_FIELD_COUNT; i++)
+        if (strcmp(spec_rows[i].path, path) == 0 && x->l->fields.value[i].set)
+            return &x->l->fields.value[i];
+    return &none;
+}
+
+/* The field's integer where the spec sets it, else `fallback`, recorded with the reason. */
+static int choose(struct pipeline *x, const char *path, int fallback, const char *reason)
+{
+    const struct spec_value *v = pipeline_field(x, path);
+    char value[40];
+    int chosen = v->set ? (int)v->integer : fallback;
+    snprintf(value, sizeof value, "%d", chosen);
+    family_reason(x->plan, path, value, "%s", v->set ? "the spec says so" : reason);
+    return chosen;
+}
+
+/* ---- consumers and instructions ---------------------------------------------------------------------------------- */
+
+static int choose_consumers(struct pipeline *x)
+{
+    int rows = x->d.rows, fallback = rows / PIPELINE_ROWS;
+    while (fallback > 1 && (fallback > MOST_CONSUMERS || (rows / PIPELINE_ROWS) % fallback))
+        fallback--;
+    if (fallback == 3 && rows / PIPELINE_ROWS > 3)
+        fallback = 2;
+    int consumers = choose(x, "pipeline.consumers", fallback < 1 ? 1 : fallback, "each multiplies its 64 rows or more");
+    if (rows % (PIPELINE_ROWS * consumers) == 0) {
+        x->d.consumers = consumers;
+        x->d.blocks = rows / PIPELINE_ROWS / consumers;
+        return 0;
+    }
+    for (int i = 0; i < x->program->op_count; i++)
+        if (x->program->op[i].kind == PROGRAM_DOT)
+            return program_refuse(
+                x->l, x->program->op[i].loc, "WGMMA-SHAPE",
+                "the dot has %d rows, and %d consumer%s a multiple of %d on %s; write tiles of %d rows", rows,
+                consumers, consumers == 1 ? " takes" : "s share", PIPELINE_ROWS * consumers, x->l->arch->name,
+                (rows / (PIPELINE_ROWS * consumers) + 1) * PIPELINE_ROWS * consumers);
+    return 1;
+}
+
+static const char *dot_name(struct pipeline *x, int op)
+{
+    const char *name = x->program->op[op].name;
+    int number = 0;
+    for (int i = 0; i < op; i++)
+        number += x->program->op[i].kind == PROGRAM_DOT;
+    return name ? plan_text(x->plan, "%s", name) : plan_text(x->plan, number ? "dot%d" : "dot", number);
+}
+
+/* The accumulator's place, shared by everything that is the same carried sum. */
+static int accumulator(struct pipeline *x, int op, const char *name)
+{
+    const struct program_op *o = &x->program->op[op];
+    int loop = x->d.work.op[op].parent;
+    int place = plan_add_place(x->plan, (struct plan_place){.name = plan_text(x->plan, "%s_sum", name),
+                                                            .kind = PLAN_PLACE_ACCUMULATOR,
+                                                            .dtype = TW_FP32,
+                                                            .rows = PIPELINE_ROWS * x->d.blocks,
+                                                            .cols = o->tile.columns,
+                                                            .registers = x->d.blocks * o->tile.columns / 2,
+                                                            .shared = -1});
+    if (!place)
+        return 3;
+    x->d.dot[op].place = place;
+    int status = derive_home(&x->d, x->d.work.op[op].leaf, place);
+    for (int i = 0; loop >= 0 && i < x->program->op[loop].carried && !status; i++) {
+        if (x->d.work.op[x->program->op[loop].end].value[i] != x->d.work.op[op].leaf)
+            continue;
+        for (int k = 0; k < x->program->op_count && !status; k++) {
+            const struct program_op *other = &x->program->op[k];
+            if ((other->kind == PROGRAM_PARAM || other->kind == PROGRAM_RESULT) && other->loop == loop &&
+                other->which == i)
+                status = derive_home(&x->d, x->d.work.op[k].leaf, place);
+        }
+    }
+    return status;
+}
+
+static int dot(struct pipeline *x, int op)
+{
+    const struct program_op *o = &x->program->op[op];
+    struct derive_dot *k = &x->d.dot[op];
+    enum tw_dtype dtype = o->arg[1].dtype;
+    int columns = o->tile.columns, depth = o->arg[0].columns, bytes = (int)tw_dtype_bytes(dtype), status = 0;
+    if ((dtype != TW_BF16 && dtype != TW_FP16) || o->arg[0].dtype != dtype)
+        return program_refuse(x->l, o->loc, "DTYPE", "%s and %s are not multiplied; write bf16 or fp16 for both",
+                              tw_dtype_name(o->arg[0].dtype), tw_dtype_name(dtype));
+    if (columns % 8 || columns > MOST_COLUMNS)
+        return program_refuse(x->l, o->loc, "WGMMA-SHAPE",
+                              "wgmma computes a multiple of 8 columns up to 256, not %d; write a tile of %d", columns,
+                              columns > MOST_COLUMNS ? MOST_COLUMNS : columns / 8 * 8 + 8);
+    if (depth * bytes % PIPELINE_K_BYTES)
+        return program_refuse(x->l, o->loc, "WGMMA-SHAPE",
+                              "wgmma sums over %d %s at a time, and %d is no multiple; write %d",
+                              PIPELINE_K_BYTES / bytes, tw_dtype_name(dtype), depth,
+                              (depth * bytes / PIPELINE_K_BYTES + 1) * PIPELINE_K_BYTES / bytes);
+    const char *name = dot_name(x, op);
+    struct plan_mma *mma = name ? family_add_mma(x->plan, name, "wgmma") : NULL;
+    if (!mma)
+        return 3;
+    k->mma = x->plan->mma_count - 1;
+    mma->m = PIPELINE_ROWS;
+    mma->n = columns;
+    mma->k = PIPELINE_K_BYTES / bytes;
+    mma->input = dtype;
+    mma->accumulator = TW_FP32;
+    mma->blocks_m = x->d.blocks;
+    mma->blocks_n = 1;
+    mma->k_steps = depth / mma->k;
+    mma->operand[0].tensor = mma->operand[1].tensor = -1;
+    status = accumulator(x, op, name);
+    if (status || k->load[0] >= 0)
+        return status;
+    k->operand = plan_add_place(x->plan, (struct plan_place){.name = plan_text(x->plan, "%s_operand", name),
+                                                             .kind = PLAN_PLACE_OPERAND,
+                                                             .dtype = dtype,
+                                                             .rows = PIPELINE_ROWS * x->d.blocks,
+                                                             .cols = depth,
+                                                             .registers = x->d.blocks * depth / 4,
+                                                             .shared = -1});
+    return k->operand ? 0 : 3;
+}
+
+/* Carried values that no dot writes: rows. */
+static int carried_rows(struct pipeline *x)
+{
+    for (int i = 0; i < x->program->op_count; i++) {
+        const struct program_op *o = &x->program->op[i];
+        int leaf = x->d.work.op[i].leaf;
+        if (o->kind != PROGRAM_PARAM || (leaf < x->d.home_count && x->d.home[leaf] > 0))
+            continue;
+        if (o->tile.columns != 1)
+            return program_refuse(
+                x->l, x->program->op[o->loop].loc, "PROGRAM-LOWER",
+                "carried value %d is a tile that no dot gives; carry sums of dots, and values of rows", o->which + 1);
+        int place = plan_add_place(
+            x->plan, (struct plan_place){.name = o->name ? plan_text(x->plan, "%s_row", o->name)
+                                                         : plan_text(x->plan, "carried%d", x->plan->place_count),
+                                         .kind = PLAN_PLACE_ROWS,
+                                         .dtype = TW_FP32,
+                                         .rows = PIPELINE_ROWS * x->d.blocks,
+                                         .cols = 1,
+                                         .registers = 2 * x->d.blocks,
+                                         .shared = -1});
+        if (!place || derive_home(&x->d, leaf, place))
+            return 3;
+        for (int k = i; k < x->program->op_count; k++)
+            if (x->program->op[k].kind == PROGRAM_RESULT && x->program->op[k].loop == o->loop &&
+                x->program->op[k].which == o->which && derive_home(&x->d, x->d.work.op[k].leaf, place))
+                return 3;
+    }
+    return 0;
+}
+
+/* ---- shared memory and roles ------------------------------------------------------------------------------------- */
+
+static int stage_bytes(const struct pipeline *x, const struct derive_ring *ring)
+{
+    int bytes = 0;
+    for (int i = 0; i < ring->load_count; i++)
+        bytes += x->plan->tensor[x->program->op[ring->load[i]].tensor].tile_bytes;
+    return bytes;
+}
+
+/* What goes through shared memory to stores of elements: 16 rows a warp, one column of padding. */
+static int rows_bytes(const struct pipeline *x)
+{
+    return x->columns ? 4 * x->d.consumers * 16 * (x->columns + 1) * (int)sizeof(float) : 0;
+}
+
+/* Rings that are refilled once an item have one stage, the others share what is left. */
+static int choose_stages(struct pipeline *x, int *stages)
+{
+    int each = 0, limit = x->l->arch->shared_limit;
+    int chunk = (x->stored + 1023) / 1024 * 1024 * x->d.consumers, fixed = chunk * BUFFERS + rows_bytes(x);
+    for (int r = 0; r < x->d.ring_count; r++) {
+        int bytes = stage_bytes(x, &x->d.ring[r]) + STAGE_BARRIERS;
+        if (x->d.ring[r].parent < 0)
+            fixed += bytes;
+        else
+            each += bytes;
+    }
+    x->buffers = BUFFERS;
+    if (each && (limit - fixed) / each < 2 && x->stored) {
+        x->buffers = 1;
+        fixed -= chunk * (BUFFERS - 1);
+    }
+    int fit = each ? (limit - fixed) / each : 1;
+    *stages = choose(x, "pipeline.stages", fit > MOST_STAGES ? MOST_STAGES : fit, "as many as shared memory holds");
+    if (*stages >= 1 && *stages <= fit && (fit >= 2 || !each))
+        return 0;
+    return program_refuse(x->l, x->program->loc, "SMEM",
+                          "%d stages of %d bytes beside %d are %d bytes of shared memory, but a block of %s has %d; "
+                          "write %s",
+                          *stages < 2 ? 2 : *stages, each, fixed, (*stages < 2 ? 2 : *stages) * each + fixed,
+                          x->l->arch->name, limit, fit >= 2 ? "fewer stages" : "smaller tiles");
+}
+
+static int add_ring(struct pipeline *x, struct derive_ring *ring, int stages)
+{
+    char name[128];
+    struct plan_ring *r = family_add_ring(x->plan, ring->name, stages, PLAN_FILL_BULK);
+    if (!r)
+        return 3;
+    ring->number = x->plan->ring_count - 1;
+    r->full_arrivals = 1;
+    r->tx_bytes = stage_bytes(x, ring);
+    r->empty_arrivals = 4 * x->d.consumers * pipeline_readers(x, ring);
+    r->tensor_count = ring->load_count;
+    for (int i = 0; i < ring->load_count; i++) {
+        int tensor = x->program->op[ring->load[i]].tensor;
+        const struct plan_tensor *t = &x->plan->tensor[tensor];
+        r->tensor[i] = tensor;
+        snprintf(name, sizeof name, "%s.%s", ring->name, t->name);
+        if (!family_add_shared(x->plan, name, stages * t->tile_bytes, (int)tw_swizzles[t->swizzle].align, stages))
+            return 3;
+    }
+    return 0;
+}
+
+static int add_barriers(struct pipeline *x, const struct derive_ring *ring)
+{
+    char full[128], empty[128];
+    struct plan_ring *r = &x->plan->ring[ring->number];
+    snprintf(full, sizeof full, "%s.full", ring->name);
+    snprintf(empty, sizeof empty, "%s.empty", ring->name);
+    r->full_shared = x->plan->shared_count;
+    r->empty_shared = x->plan->shared_count + 1;
+    return family_add_shared(x->plan, full, 8 * r->stages, 8, r->stages) &&
+                   family_add_shared(x->plan, empty, 8 * r->stages, 8, r->stages)
+               ? 0
+               : 3;
+}
+
+static int results(struct pipeline *x)
+{
+    struct plan *p = x->plan;
+    int align = 128, bytes = (x->stored + 1023) / 1024 * 1024 * x->buffers * x->d.consumers;
+    for (int i = 0; i < p->tensor_count; i++)
+        if (p->tensor[i].out && (int)tw_swizzles[p->tensor[i].swizzle].align > align)
+            align = (int)tw_swizzles[p->tensor[i].swizzle].align;
+    struct plan_ring *d = family_add_ring(p, "d", x->buffers, PLAN_FILL_THREADS);
+    if (!d || !family_add_shared(p, "d", bytes, align, x->buffers * x->d.consumers))
+        return 3;
+    for (int i = 0; i < p->tensor_count; i++)
+        if (p->tensor[i].out && p->tensor[i].access == PLAN_ACCESS_TMA)
+            d->tensor[d->tensor_count++] = i;
+    return family_add_barrier(p, "d_barrier", 1, WARPGROUP);
+}
+
+static int memory_and_roles(struct pipeline *x)
+{
+    struct plan *p = x->plan;
+    int stages, status = choose_stages(x, &stages);
+    for (int r = 0; r < x->d.ring_count && !status; r++)
+        status = add_ring(x, &x->d.ring[r], x->d.ring[r].parent < 0 ? 1 : stages);
+    if (!status && x->stored)
+        status = results(x);
+    if (!status && x->columns &&
+        (!family_add_shared(p, "rows", rows_bytes(x), 16, 4 * x->d.consumers) ||
+         family_add_value(p, "store_columns", x->columns)))
+        status = 3;
+    for (int r = 0; r < x->d.ring_count && !status; r++)
+        status = add_barriers(x, &x->d.ring[r]);
+    if (status)
+        return status;
+    int consumers = x->d.consumers;
+    const struct spec_value *turns = pipeline_field(x, "pipeline.turns");
+    if (turns->set && turns->integer && consumers > 1) {
+        if (x->l->kernel->ahead_count == 0)
+            return program_refuse(x->l, turns->loc, "PROGRAM-TURNS",
+                                  "consumers pass the tensor cores on around a dot that is issued a turn ahead; write "
+                                  "ahead = { NAME = { turns = 1 } }, or turns = false");
+        if (family_add_barrier(p, "turn", 1 + consumers, 2 * WARPGROUP))
+            return 3;
+        p->barrier[p->barrier_count - 1].turns = true;
+        x->d.turns = p->barrier_count;
+    }
+    if (!family_add_role(p, "producer", 1, 0, 4, PRODUCER_REGISTERS) ||
+        !family_add_role(p, "consumer", consumers, 4, 4 * consumers, consumers == 3 ? 152 : 232))
+        return 3;
+    x->d.producer = &p->role[p->role_count - 2];
+    x->d.consumer = &p->role[p->role_count - 1];
+    return derive_steps(&x->d);
+}
+
+/* ---- the Plan ---------------------------------------------------------------------------------------------------- */
+
+/* The variable of each loop. Its range is said where the loop is walked. */
+static int loops(struct pipeline *x)
+{
+    struct plan *p = x->plan;
+    x->d.loop = plan_alloc(p, sizeof *x->d.loop * (size_t)(x->program->op_count + 1));
+    p->loop = plan_alloc(p, sizeof *p->loop * (size_t)(x->program->op_count + 1));
+    if (!x->d.loop || !p->loop)
+        return 3;
+    for (int i = 0; i < x->program->op_count; i++) {
+        const struct program_op *o = &x->program->op[i];
+        int64_t step;
+        if (o->kind != PROGRAM_LOOP)
+            continue;
+        if (o->list >= 0 || !expr_is_int(x->program->graph, o->step, &step))
+            return program_refuse(x->l, o->loc, "PROGRAM-LOWER", "a loop over a list is not lowered; write a range");
+        x->d.loop[i] = p->loop_count;
+        const char *name = plan_text(p, "at_%s", o->name ? o->name : "loop");
+        for (int k = 0; k < x->program->axis_count && o->name; k++)
+            if (strcmp(x->program->axis[k].name, o->name) == 0 && x->program->axis[k].extent >= 0)
+                name = plan_text(p, "loop_%s", o->name);
+        for (int k = 0; k < p->loop_count && name; k++)
+            if (strcmp(p->loop[k].name, name) == 0)
+                name = plan_text(p, "%s%d", name, i);
+        if (!name)
+            return 3;
+        p->loop[p->loop_count++] = (struct plan_loop){.name = name, .step = (int)step};
+    }
+    return 0;
+}
+
+/* The node of the program said in plan.fused, with `end` in place of where the item begins along `axis`. -1: out of
+ * memory, or it holds what is no such number. */
+static int at_end(struct pipeline *x, int node, int axis, int end)
+{
+    struct expr_graph *g = &x->plan->fused;
+    if (node < 0)
+        return -1;
+    struct expr_node n = x->program->graph->node[node];
+    if (n.op == EXPR_AT && n.integer == axis)
+        return end;
+    if (n.op == EXPR_TENSOR || n.op == EXPR_TILE || n.op == EXPR_LOOP || n.op == EXPR_INDEX)
+        return -1;
+    for (int i = 0; i < 3; i++)
+        if (n.arg[i] >= 0 && (n.arg[i] = at_end(x, n.arg[i], axis, end)) < 0)
+            return -1;
+    return expr_add(g, &n);
+}
+
+enum { CACHED = 32 << 20 /* bytes of the L2 that items side by side may share */ };
+
+/* Items whose loop is longer the further they stand along an axis: the longest first, and side by side as many of the
+ * others as read what the L2 holds together. Its length in turns at the far end is said in plan.fused. 0, 1: there is
+ * no such axis, 3. */
+static int longest_first(struct pipeline *x)
+{
+    const struct expr_graph *g = x->program->graph;
+    for (int i = 0; i < x->program->op_count; i++) {
+        const struct program_op *o = &x->program->op[i];
+        if (o->kind != PROGRAM_LOOP || o->depth > 0)
+            continue;
+        for (int k = 0; k < x->plan->item_count; k++) {
+            const struct plan_item *item = &x->plan->item[k];
+            if (!pipeline_reads_axis(g, o->to, item->axis))
+                continue;
+            int to = at_end(x, o->to, item->axis, item->extent), bytes = 0;
+            for (int r = 0; r < x->d.ring_count; r++)
+                bytes += x->d.ring[r].parent == i ? stage_bytes(x, &x->d.ring[r]) : 0;
+            int step = x->plan->loop[x->d.loop[i]].step;
+            if (to < 0 || bytes == 0)
+                return 1;
+            return family_add_word(x->plan, "schedule.longest", x->plan->axis[item->axis]) ||
+                           family_add_value(x->plan, "schedule.length", to) ||
+                           family_add_value(x->plan, "schedule.cached", (int64_t)CACHED / bytes * step)
+                       ? 3
+                       : 0;
+        }
+    }
+    return 1;
+}
+
+/* Items in order, one a multiprocessor at a time: of two axes that both have tiles, bands of rows of items, so that
+ * neighbours share both operands in the L2; else the last axis fastest. */
+static int items(struct pipeline *x)
+{
+    struct plan *p = x->plan;
+    struct expr_graph *g = &p->graph;
+    int total = expr_int(g, 1), two = 0;
+    p->item = plan_alloc(p, sizeof *p->item * (size_t)(x->program->axis_count + 1));
+    if (!p->item)
+        return 3;
+    for (int i = 0; i < x->program->axis_count; i++) {
+        const struct program_axis *a = &x->program->axis[i];
+        if (a->extent < 0)
+            continue;
+        struct plan_item *item = &p->item[p->item_count++];
+        *item = (struct plan_item){.axis = i, .tile = a->tile > 0 ? a->tile : 1};
+        item->extent = expr_import(&p->fused, x->program->graph, a->extent);
+        int extent = expr_import(g, x->program->graph, a->extent);
+        total = expr_binary(g, EXPR_MUL, total, expr_ceil_div(g, extent, expr_int(g, item->tile * x->cluster[i])));
+        if (family_add_value(p, plan_text(p, "cluster.%s", a->name), x->cluster[i]))
+            return 3;
+        two += a->tile > 0 ? 1 : 3;
+        if (item->extent < 0 || total < 0)
+            return 3;
+    }
+    const struct spec_value *order = pipeline_field(x, "schedule.order");
+    const char *way = order->set ? order->text
+                      : two == 2 ? "grouped"
+                                 : "row",
+               *why = "neighbours share tiles in the L2";
+    int longest = order->set ? 1 : longest_first(x);
+    if (longest == 3)
+        return 3;
+    if (longest == 0) {
+        way = "longest";
+        why = "items differ in length, and those that begin last are the shortest";
+    }
+    int group = choose(x, "schedule.group", 8, "bands of 8 items keep their tiles in the L2");
+    if (family_reason(p, "schedule.order", way, "%s", order->set ? "the spec says so" : why) ||
+        family_add_word(p, "schedule.order", way) || family_add_value(p, "schedule.group", group))
+        return 3;
+    const struct spec_value *persistent = pipeline_field(x, "schedule.persistent");
+    if (!persistent->set || persistent->integer)
+        total = expr_binary(g, EXPR_MIN, total,
+                            expr_binary(g, EXPR_FLOORDIV, expr_symbol(g, p->symbol_count - 1), expr_int(g, x->blocks)));
+    p->launch.grid[0] = total = expr_binary(g, EXPR_MUL, total, expr_int(g, x->blocks));
+    p->launch.cluster[0] = x->blocks;
+    return total < 0 ? 3 : 0;
+}
+
+static int bytes_moved(struct plan *p)
+{
+    struct expr_graph *e = &p->graph;
+    int bytes = expr_int(e, 0);
+    for (int i = 0; i < p->tensor_count; i++) {
+        int elements = expr_int(e, (int64_t)tw_dtype_bytes(p->tensor[i].dtype));
+        for (int d = 0; d < p->tensor[i].rank; d++)
+            elements = expr_binary(e, EXPR_MUL, elements, p->tensor[i].dim[d]);
+        bytes = expr_binary(e, EXPR_ADD, bytes, elements);
+    }
+    p->bytes_moved = bytes;
+    return bytes < 0 ? 3 : 0;
+}
+
+static int registers(struct pipeline *x)
+{
+    struct plan *p = x->plan;
+    int sum = OTHER_REGISTERS;
+    for (int i = 0; i < p->place_count; i++)
+        if (p->place[i].kind == PLAN_PLACE_ACCUMULATOR || p->place[i].kind == PLAN_PLACE_FRAGMENT ||
+            p->place[i].kind == PLAN_PLACE_OPERAND)
+            sum += p->place[i].registers;
+    p->registers_estimate = sum;
+    const struct spec_value *most = pipeline_field(x, "max_registers"), *spills = pipeline_field(x, "allow_spills");
+    p->register_limit = most->set ? (int)most->integer : 0;
+    p->allow_spills = spills->set && spills->integer;
+    return 0;
+}
+
+static int decide(struct pipeline *x)
+{
+    struct plan *p = x->plan;
+    int status = derive_open(&x->d, x->l);
+    status = status ? status : choose_consumers(x);
+    for (int i = 0; i < x->program->op_count && !status; i++)
+        if (x->program->op[i].kind == PROGRAM_DOT)
+            status = dot(x, i);
+    status = status ? status : carried_rows(x);
+    status = status ? status : pipeline_cluster(x);
+    status = status ? status : pipeline_tensors(x);
+    if (status)
+        return status;
+    expr_free(&p->fused); /* the program's own nodes: those of the steps take their place */
+    p->launch.block = WARPGROUP * (x->d.consumers + 1);
+    p->launch.min_blocks = 1;
+    p->blocks_per_sm = 1;
+    status = loops(x);
+    status = status ? status : items(x);
+    status = status ? status : memory_and_roles(x);
+    status = status ? status : pipeline_elements(x);
+    status = status ? status : registers(x);
+    status = status ? status : bytes_moved(p);
+    if (status)
+        return status;
+    family_place_shared(p);
+    return family_pack_params(p);
+}
+
+static bool takes(const struct program *program)
+{
+    return program_holds(program, PROGRAM_DOT);
+}
+
+/* Bulk stores write whole 16-byte chunks of rows: where an extent that the launch brings may be no multiple of them,
+ * there is a second variant, which stores elements. A constant extent is one or the other in both. */
+static int variants(const struct spec *spec, const struct spec_kernel *kernel, const struct arch *arch)
+{
+    (void)arch;
+    for (int i = 0; i < kernel->program->op_count; i++) {
+        const struct program_op *o = &kernel->program->op[i];
+        if (o->kind != PROGRAM_STORE || o->arg[0].columns == 1)
+            continue;
+        const struct spec_tensor *t = &kernel->tensor[o->tensor];
+        const struct expr_node *n = &kernel->shape.node[t->dim[t->rank - 1]];
+        int64_t bytes = (int64_t)tw_dtype_bytes(t->dtype), extent;
+        bool whole = expr_is_int(&kernel->shape, t->dim[t->rank - 1], &extent);
+        if (n->op == EXPR_SYMBOL)
+            whole = spec->dim[n->integer].multiple * bytes % 16 == 0;
+        if (!whole)
+            return 2;
+    }
+    return 1;
+}
+
+static int lower(const struct program_lowering *l)
+{
+    for (int i = 0; i < l->kernel->program->op_count && !l->arch->wgmma; i++)
+        if (l->kernel->program->op[i].kind == PROGRAM_DOT)
+            return program_refuse(l, l->kernel->program->op[i].loc, "PROGRAM-LOWER",
+                                  "%s has no lowering of dot in programs; write arch = { sm_90a = {} }", l->arch->name);
+    struct pipeline x = {.l = l, .program = l->kernel->program, .plan = l->plan};
+    l->plan->variant = l->variant == 0 ? "" : "unaligned";
+    l->plan->entry = plan_text(l->plan, l->variant == 0 ? "%s" : "%s__unaligned", l->kernel->name);
+    if (!l->plan->entry)
+        return 3;
+    l->plan->template_name = "program.sm_90a.cu";
+    l->plan->derived = true;
+    int status = decide(&x);
+    derive_close(&x.d);
+    return status;
+}
+
+const struct program_lowerer program_lower_pipeline = {"pipeline", takes, variants, lower};

@@ -1,0 +1,247 @@
+/* How tiles lie in shared memory and travel: boxes, swizzles, operands of wgmma, chunks of stores. */
+#include <stdio.h>
+#include <string.h>
+
+#include "program/pipeline.h"
+
+enum { MOST_BOX = 256 /* elements of a tensor map's box along one dim */ };
+
+/* ---- tensors ----------------------------------------------------------------------------------------------------- */
+
+/* The tile of rows and columns in shared memory: whole columns of boxes as wide as the swizzle. `width` 0: of the
+ * tile's own width. */
+static int layout(struct pipeline *x, const struct program_op *o, int rows, int columns, bool one_box)
+{
+    struct plan_tensor *t = &x->plan->tensor[o->tensor];
+    const struct spec_tensor *declared = &x->l->kernel->tensor[o->tensor];
+    int size = (int)tw_dtype_bytes(t->dtype), row_bytes = columns * size, span = 16;
+    enum tw_swizzle swizzle = TW_SWIZZLE_NONE;
+    if (declared->swizzle_set) {
+        swizzle = declared->swizzle;
+        span = tw_swizzles[swizzle].span ? (int)tw_swizzles[swizzle].span : 16;
+    } else {
+        for (int s = 0; s < TW_SWIZZLE_COUNT; s++)
+            if (tw_swizzles[s].span && row_bytes % (int)tw_swizzles[s].span == 0 && (int)tw_swizzles[s].span > span) {
+                swizzle = (enum tw_swizzle)s;
+                span = (int)tw_swizzles[s].span;
+            }
+        char name[80];
+        snprintf(name, sizeof name, "%s.swizzle", t->name);
+        family_reason(x->plan, name, tw_swizzles[swizzle].name, "the widest whose span divides the tile's %d-byte rows",
+                      row_bytes);
+    }
+    if (row_bytes % span)
+        return program_refuse(
+            x->l, o->loc, "TMA-SPAN", "%d %s of %s are %d bytes, no multiple of the %d that a box is made of; write %d",
+            columns, tw_dtype_name(t->dtype), t->name, row_bytes, span, (row_bytes + span - 1) / span * span / size);
+    t->access = PLAN_ACCESS_TMA;
+    t->align = 16;
+    t->swizzle = swizzle;
+    for (int d = 0; d < t->rank; d++) {
+        t->tile[d] = t->box[d] = o->at[d].length > 0 ? o->at[d].length : 1;
+        if (d + 1 < t->rank && t->box[d] > 1 && o->kind == PROGRAM_STORE)
+            t->tile[d] = t->box[d] = rows;
+    }
+    int last = t->rank - 1;
+    t->box[last] = span / size;
+    t->tile[last] = one_box ? t->box[last] : columns;
+    t->boxes = one_box ? 1 : row_bytes / span;
+    t->box_bytes = rows * span;
+    t->tile_bytes = t->boxes * t->box_bytes;
+    return 0;
+}
+
+/* The tile's columns run along the innermost dim, and its rows are all rows of the spans. */
+static int check_spans(struct pipeline *x, const struct program_op *o, int rows, int columns, bool one_span)
+{
+    const struct plan_tensor *t = &x->plan->tensor[o->tensor];
+    int product = 1, spans = 0;
+    for (int d = 0; d + 1 < t->rank; d++) {
+        product *= o->at[d].length > 0 ? o->at[d].length : 1;
+        spans += o->at[d].length > 1;
+        if (o->at[d].limit >= 0)
+            return program_refuse(x->l, o->loc, "PROGRAM-LOWER",
+                                  "a limit below the extent of a dim is not lowered for tiles of dots; mask instead");
+    }
+    if (o->at[t->rank - 1].length == columns && product == rows && (!one_span || spans <= 1))
+        return 0;
+    return program_refuse(x->l, o->loc, "PROGRAM-LOWER",
+                          "columns of %s's tile do not run along its innermost dim, which bulk copies ask for; write a "
+                          "span there",
+                          t->name);
+}
+
+/* An operand's tile in one stage, and how wgmma reads it. */
+static int operand(struct pipeline *x, int op, int which)
+{
+    const struct derive_dot *k = &x->d.dot[op];
+    const struct program_op *o = &x->program->op[k->load[which]];
+    struct plan_mma *mma = &x->plan->mma[k->mma];
+    struct plan_tensor *t = &x->plan->tensor[o->tensor];
+    int rows = o->tile.rows, columns = o->tile.columns;
+    bool known = t->access == PLAN_ACCESS_TMA;
+    const struct plan_tensor before = *t;
+    if (t->out)
+        return program_refuse(x->l, o->loc, "PROGRAM-LOWER", "%s is written by this kernel too; read another tensor",
+                              t->name);
+    int status = check_spans(x, o, rows, columns, false);
+    status = status ? status : layout(x, o, rows, columns, false);
+    if (status)
+        return status;
+    t->multicast = 1;
+    if (pipeline_share(x, k->load[which]))
+        return 3;
+    for (int d = 0; d + 1 < t->rank; d++)
+        if (t->box[d] > MOST_BOX)
+            return program_refuse(x->l, o->loc, "TMA-BOX", "%d rows of %s in one box, which takes up to %d on %s",
+                                  t->box[d], t->name, MOST_BOX, x->l->arch->name);
+    if (known && memcmp(before.box, t->box, sizeof before.box) != 0)
+        return program_refuse(x->l, o->loc, "PROGRAM-LOWER", "%s is loaded in tiles of two shapes; write one", t->name);
+    /* A: rows m, columns k as it lies. B: rows k, columns n, so that as it lies its columns are n. */
+    bool mn_major = which == 0 ? k->transposed[0] : !k->transposed[1];
+    int span = t->box_bytes / rows;
+    bool plain = t->swizzle == TW_SWIZZLE_NONE;
+    mma->operand[which].tensor = o->tensor;
+    mma->operand[which].mn_major = mn_major;
+    if (mn_major) {
+        /* Groups of 8 k rows lie 8 spans apart; the next span along m or n is the next box. */
+        mma->operand[which].leading_bytes = plain ? 8 * span : t->box_bytes;
+        mma->operand[which].stride_bytes = plain ? t->box_bytes : 8 * span;
+        mma->operand[which].k_bytes = mma->k * span;
+        mma->operand[which].block_bytes = PIPELINE_ROWS * (int)tw_dtype_bytes(t->dtype) / span * t->box_bytes;
+    } else {
+        /* Groups of 8 rows lie 8 spans apart. Without a swizzle the second 16 bytes along k are the next box. */
+        mma->operand[which].leading_bytes = plain ? t->box_bytes : 16;
+        mma->operand[which].stride_bytes = 8 * span;
+        mma->operand[which].k_bytes = PIPELINE_K_BYTES;
+        mma->operand[which].block_bytes = PIPELINE_ROWS * span;
+    }
+    if (mn_major && PIPELINE_ROWS * (int)tw_dtype_bytes(t->dtype) % span)
+        return program_refuse(x->l, o->loc, "WGMMA-SHAPE", "64 rows of wgmma are narrower than the %d-byte span", span);
+    return 0;
+}
+
+/* What one step of a store takes: 64 rows and as many columns as a box holds. */
+static int output(struct pipeline *x, int op)
+{
+    const struct program_op *o = &x->program->op[op];
+    struct plan_tensor *t = &x->plan->tensor[o->tensor];
+    t->out = true;
+    if (o->arg[0].columns == 1)
+        return 0;
+    int64_t extent;
+    bool never = expr_is_int(&x->plan->graph, t->dim[t->rank - 1], &extent) &&
+                 extent * (int64_t)tw_dtype_bytes(t->dtype) % 16 != 0;
+    if (x->l->variant == 1 || never) {
+        int columns = o->arg[0].columns % 32 == 0 ? 32 : o->arg[0].columns % 16 == 0 ? 16 : 8;
+        x->columns = x->columns && x->columns < columns ? x->columns : columns;
+        return 0;
+    }
+    if (t->dtype != TW_BF16 && t->dtype != TW_FP16 && t->dtype != TW_FP32)
+        return program_refuse(x->l, o->loc, "DTYPE", "%s results are not written; write bf16, fp16 or fp32",
+                              tw_dtype_name(t->dtype));
+    int status = check_spans(x, o, o->arg[0].rows, o->arg[0].columns, true);
+    status = status ? status : layout(x, o, PIPELINE_ROWS, o->arg[0].columns, true);
+    t->whole_rows = true;
+    if (!status && t->tile_bytes > x->stored)
+        x->stored = t->tile_bytes;
+    return status;
+}
+
+int pipeline_tensors(struct pipeline *x)
+{
+    int status = 0;
+    for (int i = 0; i < x->program->op_count; i++) {
+        for (int o = 0; o < 2 && x->program->op[i].kind == PROGRAM_DOT; o++)
+            if (x->d.dot[i].load[o] >= 0)
+                status |= operand(x, i, o);
+        if (x->program->op[i].kind == PROGRAM_STORE)
+            status |= output(x, i);
+    }
+    if (status)
+        return status;
+    const struct spec_value *promotion = pipeline_field(x, "l2_promotion");
+    int l2 = promotion->set ? (int)promotion->integer : 2;
+    for (int i = 0; i < x->plan->tensor_count; i++)
+        if (x->plan->tensor[i].access == PLAN_ACCESS_TMA &&
+            !family_add_map(x->plan, i, x->plan->tensor[i].out ? 0 : l2))
+            return 3;
+    return 0;
+}
+
+/* ---- elements ---------------------------------------------------------------------------------------------------- */
+
+static bool reads_op(const struct expr_graph *g, int node, enum expr_op op)
+{
+    const struct expr_node *n = &g->node[node];
+    if (n->op == op)
+        return true;
+    for (int i = 0; i < 3; i++)
+        if (n->arg[i] >= 0 && reads_op(g, n->arg[i], op))
+            return true;
+    return false;
+}
+
+/* The element and its neighbour along a fragment's columns lie in one word: the last index counts columns from an even
+ * place, and no other index counts them. */
+static bool is_pair(const struct plan *p, const struct expr_node *n)
+{
+    const struct expr_graph *g = &p->fused;
+    const struct expr_node *last = &g->node[g->index[n->first_index + n->rank - 1]];
+    for (int i = 0; last->op == EXPR_ADD && i < 2; i++) {
+        const struct expr_node *base = &g->node[last->arg[i]], *other = &g->node[last->arg[1 - i]];
+        bool even = base->op == EXPR_LOOP && p->loop[base->integer].step % 2 == 0;
+        for (int k = 0; k < p->item_count && base->op == EXPR_AT; k++)
+            even = even || (p->item[k].axis == base->integer && p->item[k].tile % 2 == 0);
+        if (even && other->op == EXPR_COLUMN) {
+            last = other;
+            break;
+        }
+    }
+    bool pair = last->op == EXPR_COLUMN;
+    for (int i = 0; i + 1 < n->rank; i++)
+        pair = pair && !reads_op(g, g->index[n->first_index + i], EXPR_COLUMN);
+    return pair;
+}
+
+/* Pairs of neighbours are read as one word where launches see to it that rows are aligned to them. */
+static void read_pairs(struct pipeline *x)
+{
+    struct plan *p = x->plan;
+    for (int t = 0; t < p->tensor_count && x->l->variant == 0; t++) {
+        bool read = false, pairs = true;
+        for (int i = 0; i < p->fused.count; i++)
+            if (p->fused.node[i].op == EXPR_TENSOR && p->fused.node[i].integer == t) {
+                read = true;
+                pairs = pairs && is_pair(p, &p->fused.node[i]);
+            }
+        if (!read || !pairs || p->tensor[t].out || p->tensor[t].map >= 0 || p->tensor[t].dtype == TW_FP32)
+            continue;
+        p->tensor[t].align = 2 * (int)tw_dtype_bytes(p->tensor[t].dtype);
+        p->tensor[t].whole_rows = true;
+    }
+}
+
+/* The extents of tensors whose elements are read one by one, as nodes of plan.fused: extent.NAME.d0, ... */
+static int element_extents(struct plan *p)
+{
+    for (int i = 0; i < p->fused.count; i++) {
+        const struct expr_node *n = &p->fused.node[i];
+        int tensor = (int)n->integer;
+        bool known = n->op != EXPR_TENSOR;
+        for (int k = 0; k < i && !known; k++)
+            known = p->fused.node[k].op == EXPR_TENSOR && p->fused.node[k].integer == tensor;
+        for (int d = 0; !known && d < p->tensor[tensor].rank; d++) {
+            int node = expr_import(&p->fused, &p->graph, p->tensor[tensor].dim[d]);
+            if (node < 0 || family_add_value(p, plan_text(p, "extent.%s.d%d", p->tensor[tensor].name, d), node))
+                return 3;
+        }
+    }
+    return 0;
+}
+
+int pipeline_elements(struct pipeline *x)
+{
+    read_pairs(x);
+    return element_extents(x->plan);
+}

@@ -1,0 +1,77 @@
+-- The kernels of gemm.lua by the family that is a program (lib/gemm_program.lua), so that both can be compared.
+local M, N, K = dims "M N K"
+
+local bf16 = kernel "gemm_bf16_program" {
+  family   = "gemm_program",
+  A        = tensor { M, K, dtype = "bf16" },
+  B        = tensor { N, K, dtype = "bf16" },
+  D        = tensor { M, N, dtype = "bf16" },
+  tile     = { m = 128, n = 256, k = 64 },
+  cluster  = { m = 2 },
+  schedule = { order = "grouped", group = 8 },
+  arch     = { sm_90a = {} },
+  tune     = { tile = { n = { 112, 128, 160, 192, 256 } }, cluster = { m = { 1, 2 } } },
+  run      = { { M = 264, N = 512, K = 136 }, { M = 41, N = 41, K = 328 }, { M = 64, N = 40, K = 0 } },
+  bench    = { { M = 4096, N = 4096, K = 4096 }, { M = 8192, N = 8192, K = 8192 } },
+}
+
+-- Layouts: each operand with k or its own axis innermost, D by rows or by columns. Rows are multiples of 16 bytes, so
+-- M and N are multiples of 8 where A and B are read along them.
+local along_m = tensor { K, M, axes = "k m", dtype = "bf16" }
+local along_n = tensor { K, N, axes = "k n", dtype = "bf16" }
+local columns = tensor { N, M, axes = "n m", dtype = "bf16" }
+
+kernel "gemm_bf16_at_program"      { like = bf16, A = along_m }
+kernel "gemm_bf16_bt_program"      { like = bf16, B = along_n }
+kernel "gemm_bf16_at_bt_program"   { like = bf16, A = along_m, B = along_n }
+kernel "gemm_bf16_dt_program"      { like = bf16, D = columns }
+kernel "gemm_bf16_at_dt_program"   { like = bf16, A = along_m, D = columns }
+kernel "gemm_bf16_bt_dt_program"   { like = bf16, B = along_n, D = columns }
+kernel "gemm_bf16_at_bt_dt_program" { like = bf16, A = along_m, B = along_n, D = columns }
+
+-- Types: bf16 and fp16 in; bf16, fp16 and fp32 out. An fp32 tile of D takes twice the shared memory: a smaller n.
+local fp16 = kernel "gemm_fp16_program" {
+  like = bf16,
+  A    = tensor { M, K, dtype = "fp16" },
+  B    = tensor { N, K, dtype = "fp16" },
+  D    = tensor { M, N, dtype = "fp16" },
+}
+kernel "gemm_bf16_to_fp16_program" { like = bf16, D = tensor { M, N, dtype = "fp16" } }
+kernel "gemm_fp16_to_bf16_program" { like = fp16, D = tensor { M, N, dtype = "bf16" } }
+for name, base in pairs { bf16 = bf16, fp16 = fp16 } do
+  kernel("gemm_" .. name .. "_to_fp32_program") { like = base, D = tensor { M, N, dtype = "fp32" }, tile = { n = 128 } }
+end
+
+-- D = alpha A B^T + beta C; where beta is 0, C is not read.
+kernel "gemm_bf16_scaled_program" {
+  like  = bf16,
+  C     = tensor { M, N, dtype = "bf16" },
+  alpha = scalar("fp32", 0.5),
+  beta  = scalar("fp32", 2),
+}
+
+-- Fused arithmetic: a tensor without an index broadcasts along its axes.
+local bias     = tensor { N, axes = "n", dtype = "bf16" }
+local residual = tensor { M, N, dtype = "bf16" }
+
+kernel "gemm_bf16_bias_program"          { like = bf16, bias = bias, epilogue = function(acc, t) return acc + t.bias end }
+kernel "gemm_bf16_residual_program"      { like = bf16, R = residual, epilogue = function(acc, t) return acc + t.R end }
+kernel "gemm_bf16_relu_program"          { like = bf16, epilogue = function(acc) return relu(acc) end }
+kernel "gemm_bf16_bias_silu_program"     { like = bf16, bias = bias, epilogue = function(acc, t) return silu(acc + t.bias) end }
+kernel "gemm_bf16_bias_gelu_program" {
+  like = bf16,
+  bias = bias,
+  R    = residual,
+  epilogue = function(acc, t) return gelu(acc + t.bias) + t.R end,
+}
+
+-- Two outputs: what the backward pass needs (the value before the activation) beside the activation.
+kernel "gemm_bf16_two_outputs_program" {
+  like = bf16,
+  bias = bias,
+  E    = tensor { M, N, dtype = "bf16", out = true },
+  epilogue = function(acc, t)
+    local x = acc + t.bias
+    return { D = gelu_tanh(x), E = x }
+  end,
+}

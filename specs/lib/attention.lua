@@ -1,0 +1,51 @@
+-- Attention forward: O = softmax(scale Q K^T) V, by blocks of keys with a running maximum and sum.
+--
+-- Heads of Q may share those of K and V: axis h counts the heads of Q, g those of K and V, and H // G of h belong to one
+-- of g. mask_mod(_, t, i) says which elements count, score_mod(score, t, i) changes scaled scores before their softmax;
+-- both see the indices i.b, i.h, i.q and i.kv. LSE receives the logarithm of each row's sum. Rows with nothing visible are 0.
+
+local log2e = 1.4426950408889634
+
+local function program(t, at, tile)
+  local heads = extent "h" // extent "g"
+  local head = at.h // heads
+  local q = load(t.Q, at.b, at.h, span(at.q, tile.q), all):as "q"
+  local scale = given "scale" and t.scale or 1.0
+
+  local o, most, sum = loop("kv", range(0, extent "kv", tile.kv), { zeros(), rows(-inf), rows(0) },
+    function(kv, o, most, sum)
+      local k = load(t.K, at.b, head, span(kv, tile.kv), all):as "k"
+      local v = load(t.V, at.b, head, span(kv, tile.kv), all):as "v"
+      local s = dot(q, k:t()):as "s"
+      if given "score_mod" then
+        s = fused("score_mod", s * scale) * log2e
+      else
+        s = s * (scale * log2e)
+      end
+      s = where(fused("mask_mod", true), s, -inf)
+      local m = max(most, row_max(s))
+      local p, r = exp2_diff(s, m), exp2_diff(most, m)
+      return dot(cast(p, dtype(t.V)), v, o * r):as "o", m, sum * r + row_sum(p)
+    end)
+
+  store(t.O, at.b, at.h, span(at.q, tile.q), all, ratio(o, sum, 0))
+  if given "LSE" then
+    store(t.LSE, at.b, at.h, span(at.q, tile.q), (most + log2(sum)) / log2e)
+  end
+end
+
+return {
+  axes = "b h g q kv d",
+  grid = "b h q",
+  tensors = {
+    { "Q", axes = "b h q d" },
+    { "K", axes = "b g kv d" },
+    { "V", axes = "b g kv d" },
+    { "O", axes = "b h q d", out = true },
+    { "LSE", axes = "b h q", out = true, optional = true },
+  },
+  scalars = { "scale" },
+  functions = { "mask_mod", "score_mod" },
+  program = program,
+  fields = { tile = { q = 128, kv = 128 } },
+}

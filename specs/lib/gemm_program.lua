@@ -1,0 +1,65 @@
+-- Matrix product: D = epilogue(alpha A B + beta C), summed over k.
+--
+-- Each tensor lies with either of its axes innermost. Where beta is 0, C is not read. epilogue(acc, t, i) returns what D
+-- receives, or a table of values by output tensor; other tensors that it names broadcast along the axes that they lack.
+
+-- Whether the tensor lies with its rows, which run along `axis`, innermost.
+local function is_turned(tensor, axis)
+  return axes(tensor)[1] ~= axis
+end
+
+-- The tile of rows m, along `axis`, and columns n, however the tensor lies.
+local function load_tile(tensor, axis, m, n)
+  local turned = is_turned(tensor, axis)
+  if turned then
+    return load(tensor, n, m):t()
+  end
+  return load(tensor, m, n)
+end
+
+local function store_tile(tensor, m, n, value)
+  local turned = is_turned(tensor, "m")
+  if turned then
+    store(tensor, n, m, value:t())
+  else
+    store(tensor, m, n, value)
+  end
+end
+
+local function program(t, at, tile)
+  local m, n = span(at.m, tile.m), span(at.n, tile.n)
+  local sum = loop("k", range(0, extent "k", tile.k), { zeros() }, function(k, sum)
+    local along = span(k, tile.k)
+    return dot(load_tile(t.A, "m", m, along), load_tile(t.B, "k", along, n), sum)
+  end)
+  if given "alpha" then
+    sum = sum * t.alpha
+  end
+  if given "C" then
+    local c = load_tile(t.C, "m", m, n)
+    if given "beta" then
+      c = where(ne(t.beta, 0), t.beta * c, 0)
+    end
+    sum = sum + c
+  end
+  local results = fused("epilogue", sum)
+  if type(results) ~= "table" then
+    results = { D = results }
+  end
+  for name, value in pairs(results) do store_tile(t[name], m, n, value) end
+end
+
+return {
+  axes = "m n k",
+  grid = "m n",
+  tensors = {
+    { "A", axes = "m k" },
+    { "B", axes = "n k" },
+    { "D", axes = "m n", out = true },
+    { "C", axes = "m n", optional = true },
+  },
+  scalars = { "alpha", "beta" },
+  functions = { "epilogue" },
+  program = program,
+  fields = { tile = { m = 128, n = 256, k = 64 } },
+}

@@ -1,0 +1,33 @@
+//@ -- NAME_at: an element of a tensor at any coordinates, 0 outside of it. Where rows are aligned for it, the element
+//@ -- comes out of a word with its neighbour: it is the lane's of the two, and both lanes' loads are one.
+//@ param tensor table
+//@ param extent table
+//@ local t, rank, dtype, indices, inside, place, nodes = tensor.name, tensor.rank, tensor.dtype, {}, {}, {}, {}
+//@ for i = 1, rank do nodes[i] = extent["d" .. i - 1] end
+//@ local ends = fragment_uniform("x", table.unpack(nodes))
+//@ local statements = ends.at
+//@ for i = 1, rank do
+//@     local index = "i" .. (i - 1)
+//@     indices[i] = "i64 " .. index
+//@     inside[i] = index .. " >= 0 && " .. index .. " < " .. ends[i]
+//@     place[i] = i == rank and index or index .. " * args." .. t .. "_stride" .. (i - 1)
+//@ end
+//@ local list, condition, at = csv(indices), table.concat(inside, " && "), table.concat(place, " + ")
+//@ local pairs = tensor.whole_rows
+
+//@ if pairs then
+__device__ __forceinline__ float ${t}_at(const arguments &args, ${list}, int lane)
+{
+    ${statements}
+    if (!(${condition}))
+        return 0.0f;
+    const u32 both = *(const u32 *)(args.${t} + ${at} - lane);
+    return from_${dtype}((u16)(both >> lane * 16));
+}
+//@ else
+__device__ __forceinline__ float ${t}_at(const arguments &args, ${list})
+{
+    ${statements}
+    return ${condition} ? from_${dtype}(args.${t}[${at}]) : 0.0f;
+}
+//@ end

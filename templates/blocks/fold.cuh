@@ -1,0 +1,12 @@
+//@ -- Two parts of a reduction into one: of reals, where NaN loses against a number in max and min, or of whole numbers.
+//@ param reduction text
+//@ param kind text
+//@ local type = kind == "real" and "float" or "i64"
+//@ local whole = { sum = "a + b", max = "a > b ? a : b", min = "a < b ? a : b" }
+//@ local real = { sum = "a + b", max = "fmaxf(a, b)", min = "fminf(a, b)" }
+//@ local both = (kind == "real" and real or whole)[reduction]
+
+__device__ __forceinline__ ${type} fold_${reduction}(${type} a, ${type} b)
+{
+    return ${both};
+}

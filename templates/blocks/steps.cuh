@@ -1,0 +1,360 @@
+//@ -- The steps of one role, in their order: every line that synchronises stands here for a step that was proved.
+//@ --
+//@ -- Fragments are walked by block (of 64 rows), half (of a thread's two rows), pair (of neighbouring columns) and lane.
+//@ param model table
+//@ param role table
+//@ param next_item text
+//@ param blocks int
+//@ local ring_of = {}
+//@ for _, r in ipairs(model.ring) do
+//@     for _, name in ipairs(r.tensor) do if r.filler == "bulk" then ring_of[name] = r end end
+//@ end
+//@ local function opt(step, field, fallback) return has(step, field) and step[field] or fallback end
+//@ local function ended(first)
+//@     local depth = 0
+//@     for i = first, #role.step do
+//@         local op = role.step[i].op
+//@         if op == "loop" or op == "when" then depth = depth + 1 end
+//@         if op == "end" then depth = depth - 1 end
+//@         if depth == 0 then return i end
+//@     end
+//@ end
+//@ -- The variables of the loops right inside of the one that begins at `first`.
+//@ local function variables(first)
+//@     local around, seen, turned, loops = {}, {}, false, 0
+//@     for i = first + 1, ended(first) - 1 do
+//@         local step = role.step[i]
+//@         if step.op == "loop" and loops == 0 and has(step, "loop") then
+//@             local loop = model.loop[step.loop + 1]
+//@             local range = fragment_uniform("t" .. i .. "_", loop.from, step.node)
+//@             local statements, from, turns, name = range.at, range[1], range[2], step.call
+    ${statements}
+//@             if not has(seen, loop.name) then
+//@                 seen[loop.name] = true
+    int ${loop.name} = ${from};
+//@             end
+    const int ${name}_turns = (int)(${turns});
+//@             turned = true
+//@         end
+//@         if step.op == "loop" or step.op == "when" then
+//@             around[#around + 1] = step.op
+//@             if step.op == "loop" then loops = loops + 1 end
+//@         elseif step.op == "end" then
+//@             if around[#around] == "loop" then loops = loops - 1 end
+//@             around[#around] = nil
+//@         end
+//@     end
+//@     if turned then
+    int turn = 0;
+//@     end
+//@ end
+//@ -- A step's arithmetic into its place, element by element.
+//@ local identity = { sum = "0.0f", max = "__int_as_float(0xff800000)", min = "__int_as_float(0x7f800000)" }
+//@ local function evaluate(step, number)
+//@     local text, place = fragment_step(role.name, number), model.place[step.place]
+//@     local rows, elements, value, kind = text.at[2], text.at[3], text.value, place.kind
+//@     local uniform, pairs = text.at[1], place.cols // 8
+//@     if uniform ~= "" then
+{
+    ${uniform}
+//@     end
+#pragma unroll
+for (int block = 0; block < ${blocks}; ++block)
+    #pragma unroll
+    for (int half = 0; half < 2; ++half) {
+//@     if text.row then
+        const int row = first_row + block * 64 + half * 8;
+//@     end
+        ${rows}
+//@     if kind == "rows" then
+        ${place.name}[block][half] = ${value};
+    }
+//@     else
+        #pragma unroll
+        for (int pair = 0; pair < ${pairs}; ++pair) {
+//@         if kind == "operand" then
+            float value[2];
+//@         end
+            #pragma unroll
+            for (int lane = 0; lane < 2; ++lane) {
+//@         if text.column then
+                const int column = pair * 8 + first_column + lane;
+//@         end
+                ${elements}
+//@         if kind == "operand" then
+                value[lane] = ${value};
+//@         else
+                ${place.name}[block][pair * 4 + half * 2 + lane] = ${value};
+//@         end
+            }
+//@         if kind == "operand" then
+            ${place.name}[block][pair * 2 + half] = pack_${place.dtype}(value[0], value[1]);
+//@         end
+        }
+    }
+//@     end
+//@     if uniform ~= "" then
+}
+//@     end
+//@ end
+//@ -- Along rows: what a thread holds, then the four lanes that share the row.
+//@ local function reduce(step, number)
+//@     local text, place = fragment_step(role.name, number), model.place[step.place]
+//@     local rows, elements, value, uniform = text.at[2], text.at[3], text.value, text.at[1]
+//@     local none, pairs = identity[step.reduction], step.cols // 8
+//@     local function joined(a, b)
+//@         if step.reduction == "sum" then return a .. " + " .. b end
+//@         return (step.reduction == "max" and "fmaxf(" or "fminf(") .. a .. ", " .. b .. ")"
+//@     end
+//@     local next, both = joined("total[lane]", value), joined("total[0]", "total[1]")
+//@     if uniform ~= "" then
+{
+    ${uniform}
+//@     end
+#pragma unroll
+for (int block = 0; block < ${blocks}; ++block)
+    #pragma unroll
+    for (int half = 0; half < 2; ++half) {
+//@     if text.row then
+        const int row = first_row + block * 64 + half * 8;
+//@     end
+        float total[2] = {${none}, ${none}};
+        ${rows}
+        #pragma unroll
+        for (int pair = 0; pair < ${pairs}; ++pair)
+            #pragma unroll
+            for (int lane = 0; lane < 2; ++lane) {
+//@     if text.column then
+                const int column = pair * 8 + first_column + lane;
+//@     end
+                ${elements}
+                total[lane] = ${next};
+            }
+        float whole = ${both};
+//@     for _, distance in ipairs { 1, 2 } do
+//@         local other = joined("whole", "__shfl_xor_sync(~0u, whole, " .. distance .. ")")
+        whole = ${other};
+//@     end
+        ${place.name}[block][half] = whole;
+    }
+//@     if uniform ~= "" then
+}
+//@     end
+//@ end
+//@ -- One chunk of a store: 64 rows and a box's columns.
+//@ local function part(step, number)
+//@     local t, text = model.tensor[step.tensor], fragment_step(role.name, number)
+//@     local width, rows, elements, value, uniform = t.tile[t.rank], text.at[2], text.at[3], text.value, text.at[1]
+//@     local pairs, wide = width // 8, t.dtype == "fp32"
+//@     local type, words = wide and "float" or "u32", wide and width // 2 or width // 4
+${uniform}
+${type} part[${words}];
+#pragma unroll
+for (int half = 0; half < 2; ++half) {
+//@     if text.row then
+    const int row = first_row + block * 64 + half * 8;
+//@     end
+    ${rows}
+    #pragma unroll
+    for (int i = 0; i < ${pairs}; ++i) {
+        const int pair = first_pair + i;
+        float value[2];
+        #pragma unroll
+        for (int lane = 0; lane < 2; ++lane) {
+//@     if text.column then
+            const int column = pair * 8 + first_column + lane;
+//@     end
+            ${elements}
+            value[lane] = ${value};
+        }
+//@     if wide then
+        part[i * 4 + half * 2] = value[0];
+        part[i * 4 + half * 2 + 1] = value[1];
+//@     else
+        part[i * 2 + half] = pack_${t.dtype}(value[0], value[1]);
+//@     end
+    }
+}
+//@ end
+//@ -- Straight to global memory.
+//@ local function address(step, text)
+//@     local t, index = model.tensor[step.tensor], {}
+//@     for d = 1, t.rank do
+//@         local stride = d < t.rank and " * args." .. t.name .. "_stride" .. d - 1 or ""
+//@         index[d] = "(i64)" .. text.coordinate[d] .. stride
+//@     end
+//@     return table.concat(index, " + "), has(text, "inside") and text.inside or "true"
+//@ end
+//@ -- Values of rows: the first of a row's four lanes has them.
+//@ local function global_rows(step, number)
+//@     local t, text = model.tensor[step.tensor], fragment_step(role.name, number)
+//@     local uniform, rows, elements, value = text.at[1], text.at[2], text.at[3], text.value
+//@     local place, guard = address(step, text)
+{
+    ${uniform}
+    #pragma unroll
+    for (int block = 0; block < ${blocks}; ++block)
+        #pragma unroll
+        for (int half = 0; half < 2; ++half) {
+            const int row = first_row + block * 64 + half * 8;
+            ${rows}
+            if (first_column == 0 && ${guard})
+                args.${t.name}[${place}] = to_${t.dtype}(${value});
+        }
+}
+//@ end
+//@ -- Tiles: a warp's 16 rows, some columns at a time, go through shared memory, so that neighbouring lanes write
+//@ -- neighbouring elements.
+//@ local function global(step, number)
+//@     local t, region = model.tensor[step.tensor], model.shared.rows
+//@     local text, where = fragment_step(role.name, number, "value"), fragment_step(role.name, number, "place")
+//@     local uniform, rows, elements, value = text.at[1], text.at[2], text.at[3], text.value
+//@     local p_uniform, p_rows, p_elements = where.at[1], where.at[2], where.at[3]
+//@     local place, guard = address(step, where)
+//@     local columns = model.store_columns
+//@     local across, stride, pairs = step.cols // columns, columns + 1, columns // 8
+//@     local warp_bytes = 16 * stride * 4
+{
+    float *staged = (float *)(shared_memory + ${region.offset} + (threadIdx.x / 32 - 4) * ${warp_bytes});
+    const int warp_row = (int)consumer * ${blocks} * 64 + threadIdx.x % 128 / 32 * 16;
+    ${uniform}
+    ${p_uniform}
+    #pragma unroll
+    for (int part = 0; part < ${blocks} * ${across}; ++part) {
+        const int block = part / ${across}, first_pair = part % ${across} * ${pairs};
+        #pragma unroll
+        for (int half = 0; half < 2; ++half) {
+//@     if text.row then
+            const int row = first_row + block * 64 + half * 8;
+//@     end
+            ${rows}
+            #pragma unroll
+            for (int i = 0; i < ${pairs}; ++i)
+                #pragma unroll
+                for (int lane = 0; lane < 2; ++lane) {
+                    const int pair = first_pair + i;
+//@     if text.column then
+                    const int column = pair * 8 + first_column + lane;
+//@     end
+                    ${elements}
+                    staged[(threadIdx.x % 32 / 4 + half * 8) * ${stride} + i * 8 + first_column + lane] = ${value};
+                }
+        }
+        __syncwarp();
+        #pragma unroll 1
+        for (int i = threadIdx.x % 32; i < 16 * ${columns}; i += 32) {
+            const int row = warp_row + block * 64 + i / ${columns}, column = first_pair * 8 + i % ${columns};
+            ${p_rows}
+            ${p_elements}
+            if (${guard})
+                args.${t.name}[${place}] = to_${t.dtype}(staged[i / ${columns} * ${stride} + i % ${columns}]);
+        }
+        __syncwarp();
+    }
+}
+//@ end
+//@ local function coordinates(step, prefix)
+//@     local nodes = {}
+//@     for d, node in ipairs(step.at) do nodes[d] = node end
+//@     return fragment_uniform(prefix, table.unpack(nodes))
+//@ end
+//@ local storing = nil
+//@ for i, step in ipairs(role.step) do
+//@     local op, call, ring = step.op, step.call, step.ring
+//@     if op == "loop" and call == "tiles" then
+while (items_next(args, items${next_item})) {
+//@         variables(i)
+//@         deeper()
+//@     elseif op == "loop" and has(step, "loop") then
+//@         local loop = model.loop[step.loop + 1]
+#pragma unroll 1
+for (; turn < ${call}_turns; ++turn, ${loop.name} += ${loop.step}) {
+//@         variables(i)
+//@         deeper()
+//@     elseif op == "loop" then
+//@         -- The chunks of a store.
+//@         storing = model.tensor[call]
+//@         local across = step.count // blocks
+//@         local pairs = storing.tile[storing.rank] // 8
+#pragma unroll
+for (int chunk = 0; chunk < ${step.count}; ++chunk) {
+    const int block = chunk / ${across}, first_pair = chunk % ${across} * ${pairs};
+//@         deeper()
+//@         for j = i, ended(i) do if role.step[j].op == "write" then part(role.step[j], j) end end
+//@     elseif op == "when" then
+//@         local range = fragment_uniform("w" .. i .. "_", step.node)
+//@         local statements, turns = range.at, range[1]
+${statements}
+if (${turns} > ${step.count}) {
+//@         deeper()
+//@     elseif op == "end" then
+//@         shallower()
+}
+//@         storing = nil
+//@     elseif op == "wait_empty" then
+${call}(${ring}_fill);
+//@     elseif op == "expect" then
+${call}(${ring}_fill);
+//@     elseif op == "fill" then
+//@         local at = coordinates(step, "c" .. i .. "_")
+//@         local statements, list, tensors = at.at, table.concat(at, ", "), model.ring[ring].tensor
+${statements}
+${call}(args, ${ring}_fill, ${list});
+//@         if tensors[#tensors] == step.tensor then
+${ring}_advance(${ring}_fill);
+//@         end
+//@     elseif op == "drain" then
+${call}(${ring}_fill);
+//@     elseif op == "wait_full" then
+${call}(${ring}_next);
+${ring}_stage = ${ring}_next.stage;
+${ring}_advance(${ring}_next);
+//@     elseif op == "mma_fence" or op == "mma_commit" or op == "mma_wait" then
+${call}();
+//@     elseif op == "mma" then
+//@         local mma, least = model.mma[call], opt(step, "least", 0)
+//@         local a, b = mma.operand[1].tensor, mma.operand[2].tensor
+//@         local first, last = a and ring_of[a].name .. "_stage" or step.place2, a and ", consumer" or ""
+//@         local second = ring_of[b].name .. "_stage"
+//@         local accumulate = ({ [0] = "1", "turn > 0", "0" })[least]
+mma_${call}(${step.place}, ${first}, ${second}${last}, ${accumulate});
+//@     elseif op == "release" then
+//@         if opt(step, "back", 0) > 0 then
+if (turn > 0)
+    ${call}(${ring}_oldest);
+//@         else
+${call}(${ring}_oldest);
+//@         end
+//@     elseif op == "touch" and call == "reduce" then
+//@         reduce(step, i)
+//@     elseif op == "touch" and call then
+//@         evaluate(step, i)
+//@     elseif op == "global" then
+//@         if step.cols == 1 then global_rows(step, i) else global(step, i) end
+//@     elseif op == "store_wait" then
+${call}();
+//@     elseif op == "barrier" or op == "barrier_arrive" then
+//@         if has(step, "only") then
+if (consumer == ${step.only})
+    ${call}(consumer);
+//@         else
+${call}(consumer);
+//@         end
+//@     elseif op == "write" then
+${call}(part, consumer, buffer);
+//@     elseif op == "fence_async" then
+${call}();
+//@     elseif op == "store" then
+//@         local at, t = coordinates(step, "c" .. i .. "_"), model.tensor[step.tensor]
+//@         local statements, list = at.at, {}
+//@         for d = 1, t.rank do
+//@             local more = ""
+//@             if d == t.rank then more = " + first_pair * 8" end
+//@             if d < t.rank and t.tile[d] > 1 then more = " + (int)consumer * " .. 64 * blocks .. " + block * 64" end
+//@             list[d] = at[d] .. more
+//@         end
+//@         local places = table.concat(list, ", ")
+${statements}
+${call}(args, consumer, buffer, ${places});
+//@     end
+//@ end

@@ -1,0 +1,102 @@
+//@ -- Results through shared memory to bulk stores: NAME_write lays a chunk, 64 rows and a box's columns of a fragment,
+//@ -- into a buffer, swizzled as the tensor map has it, NAME_store sends it off. Each consumer has its own buffers.
+//@ --
+//@ -- Fragment of a warpgroup (wgmma D, one 64-row block): warp w holds rows 16 w .. 16 w + 15; of 8 columns j
+//@ --     d[4 j + 0], d[4 j + 1]   row lane / 4,     columns 8 j + 2 (lane % 4), + 1
+//@ --     d[4 j + 2], d[4 j + 3]   row lane / 4 + 8, the same columns
+//@ -- A chunk of 16-bit elements comes packed: word 2 j + h holds the pair of row half h.
+//@ param ring table
+//@ param outputs table
+//@ param roles table
+//@ param barrier table
+//@ param offset int
+//@ param ring_bytes int
+//@ local r, instances = ring.name, roles.consumer.instances
+//@ local buffer_bytes, region_bytes = ring_bytes // ring.stages // instances, ring_bytes // instances
+
+__device__ __forceinline__ u32 ${r}_buffer(u32 consumer, u32 buffer)
+{
+    return shared_address(${offset} + consumer * ${region_bytes} + buffer * ${buffer_bytes});
+}
+
+__device__ __forceinline__ void ${r}_barrier(u32 consumer)
+{
+    asm volatile("bar.sync %0, ${barrier.threads};" ::"r"(${barrier.id} + consumer) : "memory");
+}
+
+// What this thread wrote to shared memory is seen by the bulk store that follows the next barrier.
+__device__ __forceinline__ void ${r}_fence()
+{
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+//@ local seen = {}
+//@ for _, role in ipairs(roles) do
+//@     for _, step in ipairs(role.step) do
+//@         if step.op == "store_wait" and not has(seen, step.call) then
+//@             seen[step.call] = true
+
+// The storing thread: at most ${step.count} stores still read their buffer.
+__device__ __forceinline__ void ${step.call}()
+{
+    if (threadIdx.x % 128 == 0)
+        asm volatile("cp.async.bulk.wait_group.read ${step.count};" ::: "memory");
+}
+//@         end
+//@     end
+//@ end
+//@ for _, t in ipairs(outputs) do
+//@     local rank, width = t.rank, t.tile[t.rank]
+//@     local span = t.box_bytes // 64
+//@     local mask = swizzle(t.swizzle).mask
+//@     local name, dtype = t.name, t.dtype
+
+// Where byte `at` of a chunk lies: swizzle ${t.swizzle}.
+__device__ __forceinline__ u32 ${name}_place(u32 base, u32 at)
+{
+//@     if mask == 0 then
+    return base + at;
+//@     else
+    return base + (at ^ (at >> 3 & ${mask}));
+//@     end
+}
+
+//@     if dtype == "fp32" then
+__device__ __forceinline__ void ${name}_write(const float (&part)[${width} / 2], u32 consumer, u32 buffer)
+{
+    const u32 lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4, base = ${r}_buffer(consumer, buffer);
+    #pragma unroll
+    for (int i = 0; i < ${width} / 4; ++i) {
+        const u32 y = warp * 16 + lane / 4 + i % 2 * 8, x = i / 2 * 8 + lane % 4 * 2;
+        asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(${name}_place(base, y * ${span} + x * 4)), "f"(part[2 * i]), "f"(part[2 * i + 1]) : "memory");
+    }
+}
+//@     else
+//@         local groups = width % 16 == 0 and 2 or 1
+__device__ __forceinline__ void ${name}_write(const u32 (&part)[${width} / 4], u32 consumer, u32 buffer)
+{
+    const u32 lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4, base = ${r}_buffer(consumer, buffer);
+    #pragma unroll
+    for (int j = 0; j < ${width} / 8; j += ${groups}) {
+        // Matrix q: rows 8 (q % 2), columns 8 (q / 2) of this step. Lane l gives the address of row l % 8 of matrix l / 8.
+        const u32 at = (warp * 16 + lane % 16) * ${span} + (j + lane / 16) * 16;
+//@         if groups == 2 then
+        asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(${name}_place(base, at)), "r"(part[2 * j]), "r"(part[2 * j + 1]), "r"(part[2 * j + 2]), "r"(part[2 * j + 3]) : "memory");
+//@         else
+        asm volatile("stmatrix.sync.aligned.m8n8.x2.shared.b16 [%0], {%1, %2};" ::"r"(${name}_place(base, at)), "r"(part[2 * j]), "r"(part[2 * j + 1]) : "memory");
+//@         end
+    }
+}
+//@     end
+//@     local types, places = "", ""
+//@     for d = 0, rank - 1 do types, places = types .. ", int i" .. d, places .. ", i" .. d end
+
+// One thread starts the store of the chunk at these coordinates and closes its group. Goes on to the next buffer.
+__device__ __forceinline__ void ${name}_store(const arguments &args, u32 consumer, u32 &buffer${types})
+{
+    if (threadIdx.x % 128 == 0) {
+        tma_store_${rank}d(&args.${name}_map, ${r}_buffer(consumer, buffer)${places});
+        asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+    }
+    buffer = buffer + 1 == ${ring.stages} ? 0 : buffer + 1;
+}
+//@ end

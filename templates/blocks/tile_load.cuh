@@ -1,0 +1,45 @@
+//@ -- NAME_load: a tensor's tile, of any rank, into a stage of its ring. A tile wider than the swizzle's span lies as
+//@ -- several boxes beside each other. With multicast the blocks that share the tile, `stride` ranks apart, each load a
+//@ -- slice of its rows for all of them.
+//@ param tensor table
+//@ param ring table
+//@ param offset int
+//@ param stride int
+//@ local t, rank, width = tensor.name, tensor.rank, tensor.box[tensor.rank]
+//@ local types, places, mask, rows, slice_bytes = "", "", 0, 0, 0
+//@ for d = 0, rank - 1 do
+//@     types = types .. ", int i" .. d
+//@     if d < rank - 1 then
+//@         local split = tensor.multicast > 1 and tensor.tile[d + 1] > 1
+//@         places = places .. ", i" .. d .. (split and " + (int)share * " .. tensor.box[d + 1] or "")
+//@         if split then rows = tensor.box[d + 1] end
+//@     end
+//@ end
+//@ for i = 0, tensor.multicast - 1 do mask = mask | (1 << (i * stride)) end
+//@ slice_bytes = tensor.box_bytes // tensor.multicast
+
+//@ if tensor.multicast > 1 then
+// The tile of ${t} at these coordinates: this block's ${rows} rows of it, for ${tensor.multicast} blocks.
+__device__ __forceinline__ void ${t}_load(const arguments &args, ${ring.name}_position p${types})
+{
+    u32 rank;
+    asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+    u32 share = rank / ${stride} % ${tensor.multicast};
+    u16 blocks = (u16)(${hex(mask)} << (rank - share * ${stride}));
+    u32 stage = shared_address(${offset} + p.stage * ${tensor.tile_bytes} + share * ${slice_bytes});
+//@     for i = 0, tensor.boxes - 1 do
+//@         local at, column, last = i * tensor.box_bytes, i * width, "i" .. rank - 1
+    tma_multicast_${rank}d(stage + ${at}, &args.${t}_map, ${ring.name}_full(p.stage)${places}, ${last} + ${column}, blocks);
+//@     end
+}
+//@ else
+// The tile of ${t} at these coordinates.
+__device__ __forceinline__ void ${t}_load(const arguments &args, ${ring.name}_position p${types})
+{
+    u32 stage = shared_address(${offset} + p.stage * ${tensor.tile_bytes});
+//@     for i = 0, tensor.boxes - 1 do
+//@         local at, column, last = i * tensor.box_bytes, i * width, "i" .. rank - 1
+    tma_load_${rank}d(stage + ${at}, &args.${t}_map, ${ring.name}_full(p.stage)${places}, ${last} + ${column});
+//@     end
+}
+//@ end

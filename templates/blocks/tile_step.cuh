@@ -1,0 +1,183 @@
+//@ -- One step over a tile's elements, each thread its own: load, store, set, fold, or the writing half of a transpose.
+//@ -- `text` are the step's statements by level: once, for each row, for each vector, for each element.
+//@ param step table
+//@ param text table
+//@ param place table
+//@ param tensor table
+//@ param layout table
+//@ param offset int
+//@ local base = offset > 0 and "shared_memory + " .. offset or "shared_memory"
+//@ local n, call = step.layout, step.call
+//@ local rows, vectors = step.rows // layout.down, step.cols // (layout.across * layout.vector)
+//@ local vector = step.cols > 1 and layout.vector or 1
+//@ local level0, level1, level2, level3 = text.at[1], text.at[2], text.at[3], text.at[4]
+//@ local columns, moves = step.cols > 1, step.op == "global"
+//@ local inside = has(text, "inside") and text.inside or "true"
+//@ local value = has(text, "value") and text.value or ""
+//@ -- Where in memory: what is the same for all threads, for a row, for a vector.
+//@ local dtype, from, at_row, at_column = "", "", "", ""
+//@ if moves then
+//@     dtype = tensor.dtype
+//@     from = "args." .. tensor.name
+//@     for d, c in ipairs(text.coordinate) do
+//@         local stride = d < tensor.rank and " * args." .. tensor.name .. "_stride" .. d - 1 or ""
+//@         if c.base ~= "0" then
+//@             local term = " + " .. c.base .. stride
+//@             if c.base_level == 0 then from = from .. term
+//@             elseif c.base_level == 1 then at_row = at_row .. term
+//@             else at_column = at_column .. term end
+//@         end
+//@         if c.row then at_row = at_row .. " + row" .. stride end
+//@         if c.column then at_column = at_column .. " + column" .. stride end
+//@     end
+//@     -- A tile of one row or column is held by many threads; one of them stores it.
+//@     local one = {}
+//@     if call ~= "load" and step.rows == 1 and layout.down > 1 then one[#one + 1] = "row" .. n .. " == 0" end
+//@     if call ~= "load" and step.cols == 1 and layout.across > 1 then one[#one + 1] = "column" .. n .. " == 0" end
+//@     for _, condition in ipairs(one) do
+//@         inside = inside == "true" and condition or inside .. " && " .. condition
+//@     end
+//@ end
+//@ local const, pointer = call == "load" and "const " or "", moves and ctype(dtype) or ""
+//@ local held = ""
+//@ if call ~= "store" and call ~= "add" and call ~= "turn" then
+//@     held = place.name .. (place.turns > 0 and "[turn]" or "")
+//@     if place.rows // layout.down > 1 then held = held .. "[i]" end
+//@     if place.cols // (layout.across * layout.vector) > 1 then held = held .. "[j]" end
+//@     if not place.packed and place.cols > 1 and layout.vector > 1 then held = held .. "[e]" end
+//@ end
+//@ local own = moves and at_row ~= ""
+//@ local head = call == "turn" and "transpose" or call
+//@ local subject = moves and tensor.name or call == "turn" and "" or place.name
+// ${head} ${subject}
+{
+    ${level0}
+//@ if moves then
+    ${const}${pointer} *const first = ${from};
+//@ end
+//@ if rows > 1 then
+    #pragma unroll
+    for (int i = 0; i < ${rows}; ++i) {
+//@     deeper()
+//@ end
+//@ local spread = layout.down > 1 and " + i * " .. layout.down or " + i"
+//@ if (text.row or call == "turn") and rows > 1 then
+    const int row = row${n}${spread};
+//@ elseif (text.row or call == "turn") then
+    const int row = row${n};
+//@ end
+    ${level1}
+//@ if own then
+    ${const}${pointer} *const from = first${at_row};
+//@ end
+//@ local start = own and "from" or "first"
+//@ if not columns then
+//@     if call == "load" then
+    ${held} = ${inside} ? element_${dtype}(*(${start}${at_column})) : 0;
+//@     elseif call == "store" then
+    if (${inside})
+        *(${start}${at_column}) = to_${dtype}(${value});
+//@     elseif call == "add" then
+    if (${inside})
+        add_${dtype}(${start}${at_column}, ${value});
+//@     elseif call == "set" then
+    ${held} = ${value};
+//@     elseif call == "fold" then
+//@         local name = step.reduction
+    ${held} = fold_${name}(${held}, ${value});
+//@     end
+//@ else
+//@     if vectors > 1 then
+    #pragma unroll
+    for (int j = 0; j < ${vectors}; ++j) {
+//@         deeper()
+//@     end
+//@     local apart = layout.across * layout.vector
+//@     if (text.column or call == "turn") and vectors > 1 then
+    const int column = column${n} + j * ${apart};
+//@     elseif text.column or call == "turn" then
+    const int column = column${n};
+//@     end
+    ${level2}
+//@     if call == "load" then
+//@         local once = has(step, "once") and "_once" or ""
+    ${held} = ${dtype}_load${once}(${start}${at_column}, ${inside});
+//@     else
+//@         local name = call == "store" and dtype or place.dtype
+//@         local type = (name == "bf16" or name == "fp16" or name == "fp32") and "float" or "i64"
+//@         local whole = call == "store" or call == "turn"
+//@         local kind = call == "turn" and place.dtype or dtype
+//@         local joined = whole and kind .. "_join(part)" or ""
+//@         local copies = call == "set" and place.packed
+//@         local moved = whole and has(text, "whole") and text.whole_dtype == kind or copies
+//@         if moved then
+//@             joined = text.whole
+//@         else
+//@         if whole and vector > 1 then
+    ${type} part[${vector}];
+//@         end
+//@         local folds = (call == "fold" or call == "add") and inside ~= "true"
+//@         if folds then
+    if (${inside}) {
+//@             deeper()
+//@         end
+//@         if vector > 1 then
+    #pragma unroll
+    for (int e = 0; e < ${vector}; ++e) {
+//@             deeper()
+//@         end
+    ${level3}
+//@         if whole and vector > 1 then
+    part[e] = ${value};
+//@         elseif whole then
+    const ${type} part[1] = {${value}};
+//@         elseif call == "set" then
+    ${held} = ${value};
+//@         elseif call == "add" then
+//@             local lane = vector > 1 and " + e" or ""
+    add_${dtype}(${start}${at_column}${lane}, ${value});
+//@         else
+//@             local name = step.reduction
+    ${held} = fold_${name}(${held}, ${value});
+//@         end
+//@         if vector > 1 then
+//@             shallower()
+    }
+//@         end
+//@         if folds then
+//@             shallower()
+    }
+//@         end
+//@         end
+//@         if copies then
+    ${held} = ${joined};
+//@         end
+//@         if call == "store" and inside ~= "true" then
+    if (${inside})
+        ${dtype}_store(${start}${at_column}, ${joined});
+//@         elseif call == "store" then
+    ${dtype}_store(${start}${at_column}, ${joined});
+//@         elseif call == "turn" and vector > 1 then
+//@             local type = ctype(kind)
+//@             local chunks, swap = step.cols // vector, 1
+//@             while swap < 8 and chunks % (2 * swap) == 0 do swap = 2 * swap end
+//@             local cols = step.cols
+    ${type} *const to = (${type} *)(${base}) + row * ${cols};
+    *(${kind}_vector *)(to + (column / ${vector} ^ row / ${vector} % ${swap}) * ${vector}) = ${joined};
+//@         elseif call == "turn" then
+//@             local type, pitch, element = ctype(kind), step.cols + 1, "to_" .. kind .. "(part[0])"
+//@             if moved then element = joined .. ".word[0]" end
+//@             if moved and kind == "fp32" then element = "__uint_as_float(" .. element .. ")" end
+    ((${type} *)(${base}))[row * ${pitch} + column] = ${element};
+//@         end
+//@     end
+//@     if vectors > 1 then
+//@         shallower()
+    }
+//@     end
+//@ end
+//@ if rows > 1 then
+//@     shallower()
+    }
+//@ end
+}

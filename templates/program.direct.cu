@@ -1,0 +1,156 @@
+//@ -- A program whose threads hold tiles in registers: the Plan's one role, step by step.
+//@ param entry text
+//@ param launch.block int
+//@ local steps, moved, folds, adds = plan.role[1].step, {}, {}, false
+//@ for _, s in ipairs(steps) do
+//@     adds = adds or has(s, "adds")
+//@     if s.op == "global" and s.cols > 1 and not has(s, "adds") then
+//@         local name = plan.tensor[s.tensor].dtype
+//@         moved[name] = moved[name] or { loads = false, once = false, stores = false }
+//@         local use = has(s, "place") and (has(s, "once") and "once" or "loads") or "stores"
+//@         moved[name][use] = true
+//@     end
+//@     if has(s, "reduction") then
+//@         local of = plan.place[has(s, "place2") and s.place2 or s.place]
+//@         folds[s.reduction .. (of.dtype == "int64" and " whole" or " real")] = true
+//@     end
+//@ end
+//@ local dtypes = {}
+//@ for _, t in ipairs(plan.tensor) do dtypes[t.dtype] = true end
+//@ for _, p in ipairs(plan.place) do
+//@     dtypes[p.dtype] = true
+//@     if has(p, "packed") and p.packed then
+//@         moved[p.dtype] = moved[p.dtype] or { loads = false, once = false, stores = false }
+//@     end
+//@ end
+//@ local vector, reals = plan.layout[1].vector, { bf16 = true, fp16 = true, fp32 = true }
+${banner}
+
+//@ include "blocks/types.cuh" parameters = plan.param, parameter_bytes = plan.param_bytes,
+//@     shared_align = plan.shared_align
+
+//@ include "blocks/convert.cuh" dtypes = dtypes
+
+//@ include "blocks/convert_integer.cuh" dtypes = dtypes
+
+//@ include "blocks/math.cuh" fused = plan.fused
+
+//@ for name, uses in pairs(moved) do
+//@     include "blocks/vector.cuh" dtype = name, vector = vector, loads = uses.loads, once = uses.once,
+//@         stores = uses.stores
+
+//@ end
+//@ if adds then
+//@     include "blocks/add.cuh"
+
+//@ end
+//@ for _, name in ipairs { "sum", "max", "min" } do
+//@     for _, kind in ipairs { "real", "whole" } do
+//@         if folds[name .. " " .. kind] then
+//@             include "blocks/fold.cuh" reduction = name, kind = kind
+
+//@         end
+//@     end
+//@ end
+extern "C" __global__ void __launch_bounds__(${launch.block}) ${entry}(const __grid_constant__ arguments args)
+{
+//@ for n, l in ipairs(plan.layout) do
+//@     local number, step, down = n - 1, l.across * l.vector, l.down
+//@     local rows, vectors = l.rows // l.down, l.cols // step
+//@     local many = rows > 1 and rows .. " rows " .. down .. " apart" or "one row"
+//@     local wide = vectors > 1 and vectors .. " vectors " .. step .. " columns apart" or "one vector"
+    // Tiles of ${l.rows} x ${l.cols}: a thread has ${many}, of each ${wide}.
+//@     if l.down > 1 then
+    const int row${number} = threadIdx.x / ${l.across};
+//@     elseif l.rows > 1 then
+    const int row${number} = 0;
+//@     end
+//@     local lane = l.down > 1 and "threadIdx.x % " .. l.across or "threadIdx.x"
+//@     local scale = l.vector > 1 and " * " .. l.vector or ""
+//@     if l.cols > 1 then
+    const int column${number} = ${lane}${scale};
+//@     end
+//@ end
+
+//@ local items = #plan.item
+//@ for n = items, 1, -1 do
+//@     local item, first = plan.item[n], n == items and "blockIdx.x" or "item"
+//@     local scale = item.tile > 1 and " * " .. item.tile or ""
+//@     if n == 1 then
+    const i64 at_${item.axis} = (i64)${first}${scale};
+//@     else
+//@         local count = place_uniform("tiles_" .. item.axis .. "_", item.extent)
+//@         local before, tiles = count.at, count[1]
+    ${before}
+    const i64 at_${item.axis} = (i64)(${first} % (u32)${tiles})${scale};
+//@         if n == items then
+    u32 item = blockIdx.x / (u32)${tiles};
+//@         else
+    item /= (u32)${tiles};
+//@         end
+//@     end
+//@ end
+
+//@ for _, p in ipairs(plan.place) do
+//@     if p.kind ~= "shared" then
+//@         local l = plan.layout[p.layout + 1]
+//@         local rows, vectors = p.rows // l.down, p.cols // (l.across * l.vector)
+//@         local type = p.packed and p.dtype .. "_vector" or reals[p.dtype] and "float" or "i64"
+//@         local size = (p.turns > 0 and "[" .. p.turns .. "]" or "") .. (rows > 1 and "[" .. rows .. "]" or "")
+//@         size = size .. (vectors > 1 and "[" .. vectors .. "]" or "")
+//@         size = size .. (not p.packed and p.cols > 1 and l.vector > 1 and "[" .. l.vector .. "]" or "")
+    ${type} ${p.name}${size};
+//@     end
+//@ end
+
+//@ local open = {}
+//@ for n, s in ipairs(steps) do
+//@     if s.op == "loop" then
+//@         local loop = plan.loop[s.loop + 1]
+//@         local range = place_uniform(loop.name .. "_", loop.from, loop.to)
+//@         local before, from, to, step, count = range.at, range[1], range[2], loop.step, s.count
+    ${before}
+//@         if has(s, "kept") then
+    #pragma unroll
+    for (int turn = 0; turn < ${count}; ++turn) {
+//@             local start = from == "0" and "" or from .. " + "
+        const i64 ${loop.name} = ${start}turn * ${step};
+        if (${loop.name} >= ${to})
+            break;
+//@         else
+//@             local skipped = has(s, "less") and s.less * step or 0
+//@             if skipped > 0 then from = from == "0" and skipped or from .. " + " .. skipped end
+    #pragma unroll 1
+    for (i64 ${loop.name} = ${from}; ${loop.name} < ${to}; ${loop.name} += ${step}) {
+//@         end
+//@         deeper()
+//@         open[#open + 1] = n
+//@     elseif s.op == "end" then
+//@         shallower()
+//@         open[#open] = nil
+    }
+
+//@     elseif s.op == "barrier" then
+    __syncthreads();
+
+//@     elseif s.call == "lanes" then
+    //@     include "blocks/tile_lanes.cuh" step = s, place = plan.place[s.place], layout = plan.layout[s.layout + 1]
+
+//@     elseif s.call == "share" or s.call == "gather" then
+    //@     include "blocks/tile_share.cuh" step = s, scratch = plan.place[s.place], place = plan.place[s.place2],
+//@             layout = plan.layout[s.layout + 1], offset = plan.shared[s.place].offset
+
+//@     elseif s.call == "turn" and s.op == "scratch_read" then
+    //@     include "blocks/tile_turned.cuh" step = s, text = place_step(n), scratch = plan.place[s.place],
+//@             place = plan.place[s.place2], layout = plan.layout[s.layout + 1], offset = plan.shared[s.place].offset
+
+//@     else
+//@         local place = has(s, "place") and plan.place[s.place] or {}
+//@         local tensor = s.tensor and plan.tensor[s.tensor] or {}
+//@         local shared = s.op == "scratch_write" and plan.shared[s.place].offset or 0
+    //@     include "blocks/tile_step.cuh" step = s, text = place_step(n), place = place, tensor = tensor,
+//@             layout = plan.layout[s.layout + 1], offset = shared
+
+//@     end
+//@ end
+}

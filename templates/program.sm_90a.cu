@@ -1,0 +1,177 @@
+//@ -- A program with dots on Hopper, from the steps that were derived and proved.
+//@ --
+//@ -- One warpgroup, the producer, fills rings of tiles by bulk tensor copies. The consumers multiply them with wgmma, each
+//@ -- its own rows of the item's tiles, and compute on the results in registers. A block takes item after item.
+//@ param entry text
+//@ param launch.block int
+//@ local item, place, ring = plan.item, plan.place, plan.ring
+//@ local outputs, loads, stores, read, dtypes = {}, {}, {}, {}, {}
+//@ local ring_of, shares, shared_ring, staged = {}, {}, {}, nil
+//@ local clustered, sizes, remote, own = plan.launch.cluster[1] > 1, {}, false, false
+//@ for i, a in ipairs(plan.item) do sizes[i] = plan.cluster[a.axis] end
+//@ for _, r in ipairs(ring) do
+//@     if r.filler == "threads" then staged = r end
+//@     for _, name in ipairs(r.tensor) do
+//@         local t = plan.tensor[name]
+//@         if r.filler == "bulk" then
+//@             ring_of[name] = r
+//@             if t.multicast > 1 then shares[t.rank], shared_ring[r.name] = true, true else loads[t.rank] = true end
+//@         else
+//@             outputs[#outputs + 1], stores[t.rank] = t, true
+//@         end
+//@     end
+//@ end
+//@ for _, t in ipairs(plan.tensor) do if t.out then dtypes[t.dtype] = true end end
+//@ for _, p in ipairs(place) do if p.kind == "operand" then dtypes[p.dtype] = true end end
+//@ for _, node in ipairs(plan.fused) do
+//@     if node.op == "TENSOR" then read[node.tensor], dtypes[plan.tensor[node.tensor].dtype] = true, true end
+//@     if node.op == "CAST" then dtypes[node.dtype] = true end
+//@ end
+//@ -- Blocks along the two axes of the cluster that share tiles of a ring.
+//@ local function spans(r)
+//@     local along = {}
+//@     for _, n in ipairs(sizes) do if n > 1 then along[#along + 1] = n end end
+//@     if not has(shared_ring, r.name) then return { 1, 1 } end
+//@     return { along[1], along[2] or 1 }
+//@ end
+${banner}
+
+//@ include "blocks/types.cuh" parameters = plan.param, parameter_bytes = plan.param_bytes,
+//@     shared_align = plan.shared_align
+
+//@ for _, r in ipairs(ring) do
+//@     if r.filler == "bulk" then
+//@         if has(shared_ring, r.name) then remote = true else own = true end
+//@     end
+//@ end
+//@ include "blocks/mbarrier.cuh" remote = remote
+
+//@ if remote and own then
+//@ include "blocks/mbarrier_own.cuh"
+
+//@ end
+//@ if clustered then
+//@ include "blocks/cluster.cuh"
+
+//@ end
+
+//@ if plan.launch.programmatic then
+//@ include "blocks/dependency.cuh"
+
+//@ end
+//@ include "blocks/tma_ranks.cuh" loads = loads, shares = shares, stores = stores
+
+//@ for _, r in ipairs(ring) do
+//@     if r.filler == "bulk" then
+//@ include "blocks/ring.cuh" ring = r, roles = plan.role, full_offset = plan.shared[r.full_shared].offset,
+//@     empty_offset = plan.shared[r.empty_shared].offset, cluster_m = spans(r)[1], cluster_n = spans(r)[2]
+
+//@         for _, name in ipairs(r.tensor) do
+//@ include "blocks/tile_load.cuh" tensor = plan.tensor[name], ring = r,
+//@     offset = plan.shared[r.name .. "." .. name].offset, stride = plan.share[name]
+
+//@         end
+//@     end
+//@ end
+//@ include "blocks/wgmma_descriptor.cuh"
+
+//@ include "blocks/wgmma_order.cuh" roles = plan.role
+
+//@ if plan.barrier.turn then
+//@ include "blocks/turns.cuh" barrier = plan.barrier.turn, consumers = plan.role.consumer.instances
+
+//@ end
+//@ for _, mma in ipairs(plan.mma) do
+//@     local function offset(operand)
+//@         local name = operand.tensor
+//@         return name and plan.shared[ring_of[name].name .. "." .. name].offset or 0
+//@     end
+//@ include "blocks/wgmma_dot.cuh" mma = mma, tensors = plan.tensor, a_offset = offset(mma.operand[1]),
+//@     b_offset = offset(mma.operand[2])
+
+//@ end
+//@ include "blocks/items.cuh" model = plan, schedule = plan.schedule, cluster = plan.cluster
+
+//@ include "blocks/registers.cuh" roles = plan.role, threads = launch.block
+
+//@ include "blocks/convert.cuh" dtypes = dtypes
+
+//@ include "blocks/math.cuh" fused = plan.fused
+
+//@ for _, t in ipairs(plan.tensor) do
+//@     if has(read, t.name) then
+//@ include "blocks/element.cuh" tensor = t, extent = plan.extent[t.name]
+
+//@     end
+//@ end
+//@ if staged then
+//@ include "blocks/store_tile.cuh" ring = staged, outputs = outputs, roles = plan.role,
+//@     barrier = plan.barrier.d_barrier, offset = plan.shared[staged.name].offset,
+//@     ring_bytes = plan.shared[staged.name].bytes
+//@ end
+
+extern "C" __global__ void __launch_bounds__(${launch.block}, 1) ${entry}(const __grid_constant__ arguments args)
+{
+    const u32 warpgroup = threadIdx.x / 128;
+    if (threadIdx.x == 0) {
+//@ for _, m in ipairs(plan.map) do
+        tma_prefetch(&args.${m.name});
+//@ end
+//@ for _, r in ipairs(ring) do
+//@     if r.filler == "bulk" then
+        ${r.name}_init();
+//@     end
+//@ end
+        barrier_init_fence();
+    }
+//@ if clustered then
+    cluster_meet();
+//@ else
+    __syncthreads();
+//@ end
+//@ if plan.launch.programmatic then
+    dependency_wait();
+//@ end
+
+    item_order items = items_begin();
+//@ local starts, next_item = {}, ""
+//@ for i, a in ipairs(item) do starts[i], next_item = "at_" .. a.axis, next_item .. ", at_" .. a.axis end
+//@ local start_list = csv(starts)
+    int ${start_list};
+    if (warpgroup == 0) {
+        producer_registers();
+        if (threadIdx.x == 0) {
+//@ for _, r in ipairs(ring) do
+//@     if r.filler == "bulk" then
+            ${r.name}_position ${r.name}_fill = {0, 0};
+//@     end
+//@ end
+            //@ include "blocks/steps.cuh" model = plan, role = plan.role.producer, next_item = next_item, blocks = 1
+//@ if plan.launch.programmatic then
+            dependency_trigger();
+//@ end
+        }
+    } else {
+        consumer_registers();
+        const u32 consumer = warpgroup - 1;
+//@ local blocks = plan.mma[1].blocks_m
+//@ local rows = 64 * blocks
+        const int first_row = (int)consumer * ${rows} + threadIdx.x % 128 / 32 * 16 + threadIdx.x % 32 / 4;
+        const int first_column = threadIdx.x % 4 * 2;
+//@ for _, p in ipairs(place) do
+//@     local type = p.kind == "operand" and "u32" or "float"
+//@     local each = p.registers // blocks
+        ${type} ${p.name}[${blocks}][${each}];
+//@ end
+//@ for _, r in ipairs(ring) do
+//@     if r.filler == "bulk" then
+        ${r.name}_position ${r.name}_next = {0, 0}, ${r.name}_oldest = {0, 0};
+        u32 ${r.name}_stage = 0;
+//@     end
+//@ end
+//@ if staged then
+        u32 buffer = 0;
+//@ end
+        //@ include "blocks/steps.cuh" model = plan, role = plan.role.consumer, next_item = next_item, blocks = blocks
+    }
+}

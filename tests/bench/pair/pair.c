@@ -1,0 +1,399 @@
+/* Emitted GEMM kernels beside each other and beside cuBLASLt, in one process.
+ *
+ *     pair [--sustained SECONDS] [--rounds N] CANDIDATE.so... -- M N K [M N K]... > rows.json
+ *
+ * Each candidate is one emitted kernel behind candidate.c. The first is the base: it is measured twice under two names
+ * (A/A), and the distance of the two is the noise of the run. Random normal inputs in sets that rotate through more than
+ * the L2; graph replays. Burst: candidates interleaved in random order, median of the rounds. Sustained: each candidate
+ * alone for SECONDS, the last half timed, random order, median of five rounds. D of each candidate is compared with the
+ * base's, bit for bit and by relative Frobenius distance, after poisoning. cuBLASLt is the best of its heuristics by
+ * burst. Rows are JSON on stdout, a table goes to stderr.
+ */
+#include <cublasLt.h>
+#include <cuda_runtime.h>
+#include <dlfcn.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { CANDIDATES = 12, HEURISTICS = 24, MOST_SETS = 8, OTHERS = 2, MOST_ROUNDS = 64, SUSTAINED_ROUNDS = 5 };
+
+#define CHECK(call)                                                                 \
+    do {                                                                            \
+        int result_ = (int)(call);                                                  \
+        if (result_) {                                                              \
+            fprintf(stderr, "%s:%d: %s: %d\n", __FILE__, __LINE__, #call, result_); \
+            exit(1);                                                                \
+        }                                                                           \
+    } while (0)
+
+typedef int launch_function(const void *a, const void *b, void *d, void *const *other, int64_t m, int64_t n, int64_t k,
+                            void *stream);
+
+struct candidate {
+    char name[100];
+    launch_function *launch; /* NULL: cuBLASLt */
+    cudaGraphExec_t graph;
+    double burst[MOST_ROUNDS], sustained[SUSTAINED_ROUNDS], distance;
+    int64_t different;
+};
+
+struct bench {
+    struct candidate candidate[CANDIDATES];
+    int candidates, rounds;
+    double seconds;
+    int64_t m, n, k;
+    int sets, replays;
+    uint16_t *a[MOST_SETS], *b[MOST_SETS], *d[MOST_SETS];
+    void *other[OTHERS];
+    cublasLtHandle_t lt;
+    cublasLtMatmulDesc_t operation;
+    cublasLtMatrixLayout_t layout_a, layout_b, layout_d;
+    cublasLtMatmulHeuristicResult_t heuristic[HEURISTICS];
+    int heuristics, best;
+    void *workspace;
+    size_t workspace_bytes;
+    cudaStream_t stream;
+    cudaEvent_t begin, end;
+};
+
+static uint64_t state = 88172645463325252u;
+
+static double uniform(void)
+{
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return (double)(state >> 11) / 9007199254740992.0;
+}
+
+/* Normal bf16 values from one pool, at other offsets each time. */
+static void fill(uint16_t *to, size_t count)
+{
+    enum { POOL = 1 << 22 };
+    static uint16_t *pool;
+    if (!pool) {
+        pool = malloc(sizeof *pool * POOL);
+        for (int i = 0; i < POOL; i++) {
+            float x = (float)(sqrt(-2.0 * log(1.0 - uniform())) * cos(6.283185307179586 * uniform()));
+            uint32_t bits;
+            memcpy(&bits, &x, 4);
+            pool[i] = (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+        }
+    }
+    for (size_t at = 0; at < count;) {
+        size_t offset = (size_t)(uniform() * (POOL / 2)) & ~(size_t)7, length = POOL - offset;
+        if (length > count - at)
+            length = count - at;
+        CHECK(cudaMemcpy(to + at, pool + offset, length * 2, cudaMemcpyHostToDevice));
+        at += length;
+    }
+}
+
+static int start(struct bench *t, struct candidate *c, int set)
+{
+    const float one = 1, zero = 0;
+    if (c->launch)
+        return c->launch(t->a[set], t->b[set], t->d[set], t->other, t->m, t->n, t->k, t->stream);
+    return (int)cublasLtMatmul(t->lt, t->operation, &one, t->b[set], t->layout_b, t->a[set], t->layout_a, &zero,
+                               t->d[set], t->layout_d, t->d[set], t->layout_d, &t->heuristic[t->best].algo, t->workspace,
+                               t->workspace_bytes, t->stream);
+}
+
+static cudaGraphExec_t record(struct bench *t, struct candidate *c)
+{
+    cudaGraph_t graph;
+    cudaGraphExec_t executable;
+    if (start(t, c, 0))
+        return NULL;
+    CHECK(cudaStreamSynchronize(t->stream));
+    CHECK(cudaStreamBeginCapture(t->stream, cudaStreamCaptureModeGlobal));
+    for (int i = 0; i < t->replays; i++)
+        CHECK(start(t, c, i % t->sets));
+    CHECK(cudaStreamEndCapture(t->stream, &graph));
+    CHECK(cudaGraphInstantiate(&executable, graph, 0));
+    CHECK(cudaGraphDestroy(graph));
+    return executable;
+}
+
+static double replay(struct bench *t, cudaGraphExec_t graph, int times)
+{
+    float ms;
+    CHECK(cudaEventRecord(t->begin, t->stream));
+    for (int i = 0; i < times; i++)
+        CHECK(cudaGraphLaunch(graph, t->stream));
+    CHECK(cudaEventRecord(t->end, t->stream));
+    CHECK(cudaEventSynchronize(t->end));
+    CHECK(cudaEventElapsedTime(&ms, t->begin, t->end));
+    return (double)ms * 1e6 / t->replays / times;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static void shuffle(int *order, int count)
+{
+    for (int i = 0; i < count; i++)
+        order[i] = i;
+    for (int i = count - 1; i > 0; i--) {
+        int j = (int)(uniform() * (i + 1)), kept = order[i];
+        order[i] = order[j];
+        order[j] = kept;
+    }
+}
+
+static void set_up(struct bench *t)
+{
+    size_t bytes = (size_t)(t->m * t->k + t->n * t->k + t->m * t->n) * 2;
+    cublasOperation_t transposed = CUBLAS_OP_T;
+    cublasLtMatmulPreference_t preference;
+    t->sets = (int)(400000000 / bytes) + 1;
+    t->sets = t->sets > MOST_SETS ? MOST_SETS : t->sets < 2 ? 2 : t->sets;
+    double estimate = 2.0 * (double)t->m * (double)t->n * (double)t->k / 7e14 + 4e-6;
+    t->replays = (int)(4e-3 / estimate) + 1;
+    t->replays = t->replays < t->sets ? t->sets : t->replays;
+    for (int i = 0; i < t->sets; i++) {
+        CHECK(cudaMalloc((void **)&t->a[i], (size_t)(t->m * t->k) * 2));
+        CHECK(cudaMalloc((void **)&t->b[i], (size_t)(t->n * t->k) * 2));
+        CHECK(cudaMalloc((void **)&t->d[i], (size_t)(t->m * t->n) * 2));
+        fill(t->a[i], (size_t)(t->m * t->k));
+        fill(t->b[i], (size_t)(t->n * t->k));
+    }
+    for (int i = 0; i < OTHERS; i++) {
+        CHECK(cudaMalloc(&t->other[i], (size_t)(t->m * t->n) * 2));
+        fill(t->other[i], (size_t)(t->m * t->n));
+    }
+    CHECK(cublasLtMatmulDescCreate(&t->operation, CUBLAS_COMPUTE_32F, CUDA_R_32F));
+    CHECK(cublasLtMatmulDescSetAttribute(t->operation, CUBLASLT_MATMUL_DESC_TRANSA, &transposed, sizeof transposed));
+    CHECK(cublasLtMatrixLayoutCreate(&t->layout_b, CUDA_R_16BF, (uint64_t)t->k, (uint64_t)t->n, t->k));
+    CHECK(cublasLtMatrixLayoutCreate(&t->layout_a, CUDA_R_16BF, (uint64_t)t->k, (uint64_t)t->m, t->k));
+    CHECK(cublasLtMatrixLayoutCreate(&t->layout_d, CUDA_R_16BF, (uint64_t)t->n, (uint64_t)t->m, t->n));
+    CHECK(cublasLtMatmulPreferenceCreate(&preference));
+    CHECK(cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &t->workspace_bytes,
+                                               sizeof t->workspace_bytes));
+    CHECK(cublasLtMatmulAlgoGetHeuristic(t->lt, t->operation, t->layout_b, t->layout_a, t->layout_d, t->layout_d,
+                                         preference, HEURISTICS, t->heuristic, &t->heuristics));
+    CHECK(cublasLtMatmulPreferenceDestroy(preference));
+}
+
+static void tear_down(struct bench *t)
+{
+    for (int i = 0; i < t->sets; i++) {
+        CHECK(cudaFree(t->a[i]));
+        CHECK(cudaFree(t->b[i]));
+        CHECK(cudaFree(t->d[i]));
+    }
+    for (int i = 0; i < OTHERS; i++)
+        CHECK(cudaFree(t->other[i]));
+    cublasLtMatmulDescDestroy(t->operation);
+    cublasLtMatrixLayoutDestroy(t->layout_a);
+    cublasLtMatrixLayoutDestroy(t->layout_b);
+    cublasLtMatrixLayoutDestroy(t->layout_d);
+}
+
+/* D of set 0 as the candidate leaves it in poisoned memory. */
+static void result(struct bench *t, struct candidate *c, uint16_t *d)
+{
+    size_t bytes = (size_t)(t->m * t->n) * 2;
+    CHECK(cudaMemset(t->d[0], 0xff, bytes));
+    CHECK(start(t, c, 0));
+    CHECK(cudaStreamSynchronize(t->stream));
+    CHECK(cudaMemcpy(d, t->d[0], bytes, cudaMemcpyDeviceToHost));
+}
+
+static void compare(struct bench *t)
+{
+    size_t count = (size_t)(t->m * t->n);
+    uint16_t *base = malloc(count * 2), *other = malloc(count * 2);
+    result(t, &t->candidate[0], base);
+    for (int i = 1; i < t->candidates; i++) {
+        struct candidate *c = &t->candidate[i];
+        double error = 0, norm = 0;
+        c->different = 0;
+        result(t, c, other);
+        for (size_t e = 0; e < count; e++) {
+            uint32_t x = (uint32_t)other[e] << 16, y = (uint32_t)base[e] << 16;
+            float a, b;
+            memcpy(&a, &x, 4);
+            memcpy(&b, &y, 4);
+            c->different += x != y;
+            error += ((double)a - b) * ((double)a - b);
+            norm += (double)b * b;
+        }
+        c->distance = sqrt(error / norm); /* NaN where poison is left */
+    }
+    free(base);
+    free(other);
+}
+
+static void choose_heuristic(struct bench *t, struct candidate *c)
+{
+    double least = 1e30;
+    int best = 0;
+    for (t->best = 0; t->best < t->heuristics; t->best++) {
+        cudaGraphExec_t graph = record(t, c);
+        if (!graph)
+            continue;
+        replay(t, graph, 1);
+        double ns = replay(t, graph, 1);
+        if (ns < least) {
+            least = ns;
+            best = t->best;
+        }
+        CHECK(cudaGraphExecDestroy(graph));
+    }
+    t->best = best;
+}
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Nanoseconds of one launch in the last half of `seconds` of nothing else. */
+static double sustain(struct bench *t, cudaGraphExec_t graph)
+{
+    double begin = now(), one = replay(t, graph, 1) * t->replays * 1e-9;
+    int chunk = (int)(t->seconds / 8 / one) + 1;
+    while (now() - begin < t->seconds / 2)
+        replay(t, graph, chunk);
+    int rest = (int)(t->seconds / 2 / one) + 1;
+    return replay(t, graph, rest);
+}
+
+static void print_row(const struct bench *t, const struct candidate *c, const char *mode, double *ns, int count, long run)
+{
+    static int rows;
+    qsort(ns, (size_t)count, sizeof *ns, by_value);
+    printf("%s{\"kernel\": \"gemm\", \"backend\": \"%s\", \"mode\": \"%s\", \"problem_size\": {\"M\": %lld, \"N\": %lld, \"K\": "
+           "%lld}, \"latency_ns\": %.0f, \"latency_min_ns\": %.0f, \"latency_max_ns\": %.0f, \"different\": %lld, "
+           "\"distance\": %.3g, \"run\": %ld}",
+           rows++ ? ",\n " : "[", c->name, mode, (long long)t->m, (long long)t->n, (long long)t->k, ns[count / 2], ns[0],
+           ns[count - 1], (long long)c->different, isnan(c->distance) ? -1.0 : c->distance, run);
+}
+
+static void measure(struct bench *t, long run)
+{
+    int order[CANDIDATES];
+    set_up(t);
+    choose_heuristic(t, &t->candidate[t->candidates - 1]);
+    compare(t);
+    for (int i = 0; i < t->candidates; i++) {
+        t->candidate[i].graph = record(t, &t->candidate[i]);
+        if (!t->candidate[i].graph) {
+            fprintf(stderr, "%s does not launch\n", t->candidate[i].name);
+            exit(1);
+        }
+    }
+    for (int round = -1; round < t->rounds; round++) {
+        shuffle(order, t->candidates);
+        for (int i = 0; i < t->candidates; i++) {
+            struct candidate *c = &t->candidate[order[i]];
+            double ns = replay(t, c->graph, 1);
+            if (round >= 0)
+                c->burst[round] = ns;
+        }
+    }
+    for (int round = 0; round < SUSTAINED_ROUNDS && t->seconds > 0; round++) {
+        shuffle(order, t->candidates);
+        for (int i = 0; i < t->candidates; i++)
+            t->candidate[order[i]].sustained[round] = sustain(t, t->candidate[order[i]].graph);
+    }
+    fprintf(stderr, "%6lld x %6lld x %6lld\n", (long long)t->m, (long long)t->n, (long long)t->k);
+    for (int i = 0; i < t->candidates; i++) {
+        struct candidate *c = &t->candidate[i];
+        struct candidate *base = &t->candidate[0];
+        print_row(t, c, "burst", c->burst, t->rounds, run);
+        if (t->seconds > 0)
+            print_row(t, c, "sustained", c->sustained, SUSTAINED_ROUNDS, run);
+        fprintf(stderr, "    %-32s burst %10.2f us (%.4f)", c->name, c->burst[t->rounds / 2] / 1e3,
+                base->burst[t->rounds / 2] / c->burst[t->rounds / 2]);
+        if (t->seconds > 0)
+            fprintf(stderr, "  sustained %10.2f us (%.4f)", c->sustained[SUSTAINED_ROUNDS / 2] / 1e3,
+                    base->sustained[SUSTAINED_ROUNDS / 2] / c->sustained[SUSTAINED_ROUNDS / 2]);
+        fprintf(stderr, "  different %lld distance %.2e\n", (long long)c->different, c->distance);
+        CHECK(cudaGraphExecDestroy(c->graph));
+    }
+    tear_down(t);
+}
+
+static void add(struct bench *t, const char *name, launch_function *launch)
+{
+    struct candidate *c = &t->candidate[t->candidates++];
+    snprintf(c->name, sizeof c->name, "%s", name);
+    c->launch = launch;
+}
+
+static void open_candidate(struct bench *t, const char *path)
+{
+    char text[1000] = "", name[80];
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!library) {
+        fprintf(stderr, "%s\n", dlerror());
+        exit(1);
+    }
+    int (*load)(char *) = NULL;
+    launch_function *launch = NULL;
+    *(void **)&load = dlsym(library, "candidate_load");
+    *(void **)&launch = dlsym(library, "candidate_launch");
+    if (!load || !launch || load(text)) {
+        fprintf(stderr, "%s: %s\n", path, text);
+        exit(1);
+    }
+    const char *slash = strrchr(path, '/');
+    snprintf(name, sizeof name, "%s", slash ? slash + 1 : path);
+    if (strrchr(name, '.'))
+        *strrchr(name, '.') = 0;
+    add(t, name, launch);
+    if (t->candidates == 1) {
+        char again[90];
+        snprintf(again, sizeof again, "%s (again)", name);
+        add(t, again, launch);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    static struct bench test;
+    struct bench *t = &test;
+    int at = 1;
+    t->rounds = 15;
+    CHECK(cudaFree(0));
+    CHECK(cublasLtCreate(&t->lt));
+    t->workspace_bytes = (size_t)64 << 20;
+    CHECK(cudaMalloc(&t->workspace, t->workspace_bytes));
+    CHECK(cudaStreamCreate(&t->stream));
+    CHECK(cudaEventCreate(&t->begin));
+    CHECK(cudaEventCreate(&t->end));
+    for (; at < argc && strcmp(argv[at], "--") != 0; at++) {
+        if (strcmp(argv[at], "--sustained") == 0 && at + 1 < argc)
+            t->seconds = atof(argv[++at]);
+        else if (strcmp(argv[at], "--rounds") == 0 && at + 1 < argc)
+            t->rounds = atoi(argv[++at]);
+        else if (t->candidates < CANDIDATES - 2)
+            open_candidate(t, argv[at]);
+    }
+    t->rounds = t->rounds < 1 ? 1 : t->rounds > MOST_ROUNDS ? MOST_ROUNDS : t->rounds;
+    if (t->candidates == 0 || (argc - at - 1) % 3 || argc - at < 4) {
+        fprintf(stderr, "usage: pair [--sustained SECONDS] [--rounds N] CANDIDATE.so... -- M N K [M N K]...\n");
+        return 2;
+    }
+    add(t, "cublaslt", NULL);
+    long run = (long)time(NULL);
+    for (at++; at + 2 < argc; at += 3) {
+        t->m = atoll(argv[at]);
+        t->n = atoll(argv[at + 1]);
+        t->k = atoll(argv[at + 2]);
+        measure(t, run);
+    }
+    printf("]\n");
+    return 0;
+}

@@ -1,0 +1,40 @@
+#!/bin/sh
+# Row programs on the emulator, hazards looked for: right results at ragged sizes, and no report. TAP on stdout.
+#   usage: tests/emu/rows.sh [PROGRAM], from the top of the tree. Needs NVRTC, no GPU.
+# specs/rows.lua and tests/rows/*.lua on both architectures in every completion.
+set -u
+program=${1:-build/tilewright}
+work=$(mktemp -d "${TMPDIR:-/tmp}/tw_rows_XXXXXX") || exit 3
+trap 'rm -rf "$work"' EXIT
+TILEWRIGHT_CACHE=${TILEWRIGHT_CACHE:-$work/cache}
+export TILEWRIGHT_CACHE program
+. tests/tap.sh
+
+if ! "$program" doctor >/dev/null 2>&1; then
+    echo "ok 1 - row programs on the emulator # SKIP there is no NVRTC"
+    exit 0
+fi
+
+for spec in specs/rows.lua tests/rows/*.lua; do
+    for arch in sm_90a sm_80; do
+        for completion in eager late random; do
+            "$program" run "$spec" --device emu --arch $arch --complete $completion --hazards on >"$work/out" 2>&1 &&
+                ! grep -q '^hazard' "$work/out"
+            ok $? "$spec, $arch, $completion" "$work/out"
+        done
+    done
+done
+
+# A barrier that is missing is seen: the text without it is hazardous or wrong.
+"$program" gen specs/rows.lua --kernel column_sum --arch sm_90a -o "$work/gen" &&
+    grep -v '__syncthreads();' "$work/gen/column_sum.sm_90a.cu" >"$work/broken.cu" &&
+    ! "$program" run specs/rows.lua --device emu --source "$work/broken.cu" --hazards on >"$work/out" 2>&1 &&
+    grep -q '^hazard UNORDERED-READ' "$work/out"
+ok $? "column_sum without its barrier is an unordered read" "$work/out"
+"$program" gen specs/rows.lua --kernel transpose --arch sm_90a -o "$work/gen" &&
+    grep -v '__syncthreads();' "$work/gen/transpose.sm_90a.cu" >"$work/broken.cu" &&
+    ! "$program" run specs/rows.lua --device emu --source "$work/broken.cu" --hazards on >"$work/out" 2>&1 &&
+    grep -q '^hazard UNORDERED-READ' "$work/out"
+ok $? "transpose without its barrier is an unordered read" "$work/out"
+echo "1..$count"
+[ "$failed" -eq 0 ]

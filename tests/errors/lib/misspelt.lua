@@ -1,0 +1,1 @@
+return { axis = "r c", tensors = { { "x", axes = "r c" } }, program = function() end }

@@ -1,0 +1,1 @@
+local whole = span(0, 1)

@@ -1,0 +1,68 @@
+-- Matrix products as programs, for tensor copies and wgmma: layouts, clusters, what follows the sum, several outputs.
+local M, N, K = dims "M N K"
+
+local function by_hand(a, b, finish)
+  return function(t, n)
+    for i = 0, n.M - 1 do
+      for j = 0, n.N - 1 do
+        local sum = 0
+        for k = 0, n.K - 1 do sum = sum + (a == "k m" and t.A[k][i] or t.A[i][k]) * (b == "k n" and t.B[k][j] or t.B[j][k]) end
+        if finish then finish(t, i, j, sum) else t.D[i][j] = sum end
+      end
+    end
+  end
+end
+
+-- The sum over k of A and B as their axes say.
+local function product(t, at, tile, a_axes, b_axes)
+  local m, n = span(at.m, tile.m), span(at.n, tile.n)
+  return loop("k", range(0, K, tile.k), { zeros() }, function(k, sum)
+    local along = span(k, tile.k)
+    local a = a_axes == "k m" and load(t.A, along, m):t() or load(t.A, m, along)
+    local b = b_axes == "k n" and load(t.B, along, n) or load(t.B, n, along):t()
+    return dot(a, b, sum)
+  end), m, n
+end
+
+local function gemm(name, fields)
+  local a, b, dtype = fields.a or "m k", fields.b or "n k", fields.dtype or "bf16"
+  fields.a, fields.b, fields.dtype = nil, nil, nil
+  local own = {
+    axes = "m n k", tile = { m = 128, n = 256, k = 64 }, grid = { m = M, n = N }, arch = { sm_90a = {} },
+    A = tensor { a == "k m" and K or M, a == "k m" and M or K, dtype = dtype, axes = a },
+    B = tensor { b == "k n" and K or N, b == "k n" and N or K, dtype = dtype, axes = b },
+    D = tensor { M, N, dtype = dtype, axes = "m n", out = true },
+    program = function(t, at, tile)
+      local sum, m, n = product(t, at, tile, a, b)
+      store(t.D, m, n, sum)
+    end,
+    reference = by_hand(a, b),
+    run = { { M = 200, N = 264, K = 344 }, { M = 8, N = 8, K = 8 }, { M = 72, N = b == "k n" and 136 or 133, K = 40 } },
+  }
+  for key, value in pairs(own) do if fields[key] == nil then fields[key] = value end end
+  return kernel(name)(fields)
+end
+
+gemm("gemm_program", { run = { { M = 200, N = 264, K = 344 }, { M = 8, N = 8, K = 8 }, { M = 300, N = 520, K = 72 },
+  { M = 9, N = 16, K = 0 }, { M = 70, N = 261, K = 72 } } })
+gemm("gemm_program_km", { a = "k m", cluster = { m = 1, n = 2 } })
+gemm("gemm_program_kn", { b = "k n", tile = { m = 128, n = 128, k = 64 }, cluster = { m = 2, n = 2 } })
+gemm("gemm_program_km_kn", { a = "k m", b = "k n", dtype = "fp16", tile = { m = 64, n = 96, k = 32 }, cluster = { m = 1 } })
+gemm("gemm_program_tall", { tile = { m = 192, n = 128, k = 64 }, pipeline = { stages = 3 }, schedule = { order = "row" } })
+gemm("gemm_program_blocks", { tile = { m = 256, n = 128, k = 64 }, schedule = { order = "column", persistent = false } })
+gemm("gemm_program_fp32", { D = tensor { M, N, dtype = "fp32", axes = "m n", out = true }, tile = { m = 128, n = 160, k = 64 } })
+gemm("gemm_program_epilogue", {
+  C = tensor { M, N, dtype = "bf16", axes = "m n" }, bias = tensor { N, dtype = "bf16", axes = "n" },
+  E = tensor { M, N, dtype = "fp32", axes = "m n", out = true }, alpha = scalar("fp32", 0.5), beta = scalar("fp32", 0.25),
+  tile = { m = 128, n = 128, k = 64 },
+  program = function(t, at, tile)
+    local sum, m, n = product(t, at, tile, "m k", "n k")
+    local x = sum * t.alpha + t.bias
+    store(t.E, m, n, x)
+    store(t.D, m, n, gelu(x) + t.beta * load(t.C, m, n))
+  end,
+  reference = by_hand("m k", "n k", function(t, i, j, sum)
+    local x = sum * t.alpha + t.bias[j]
+    t.E[i][j], t.D[i][j] = x, gelu(x) + t.beta * t.C[i][j]
+  end),
+})

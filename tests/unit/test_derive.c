@@ -1,0 +1,267 @@
+/* Programs with dots: the steps that are derived, that each of them is needed, and what is refused. */
+#include "check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/compile.h"
+
+static struct compile_tables tables;
+
+struct read {
+    struct spec spec;
+    struct diag_set diags;
+};
+static struct read gemm, attention;
+
+static int read_specs(void **state)
+{
+    (void)state;
+    compile_tables_fill(&tables);
+    int status = spec_read("tests/programs/pipeline_gemm.lua", &tables.options, &gemm.spec, &gemm.diags) |
+                 spec_read("tests/programs/pipeline_attention.lua", &tables.options, &attention.spec, &attention.diags);
+    diag_print(&gemm.diags, stderr);
+    diag_print(&attention.diags, stderr);
+    return status;
+}
+
+static int free_specs(void **state)
+{
+    (void)state;
+    spec_free(&gemm.spec);
+    spec_free(&attention.spec);
+    diag_free(&gemm.diags);
+    diag_free(&attention.diags);
+    return 0;
+}
+
+static void plan_of(struct plan *p, const struct read *from, const char *name)
+{
+    const struct spec_kernel *kernel = NULL;
+    for (int i = 0; i < from->spec.kernel_count; i++)
+        if (strcmp(from->spec.kernel[i].name, name) == 0)
+            kernel = &from->spec.kernel[i];
+    assert_non_null(kernel);
+    struct diag_set diags = {0};
+    int status = family_plan(&from->spec, kernel, arch_find("sm_90a"), 0, p, &diags);
+    diag_print(&diags, stderr);
+    diag_free(&diags);
+    assert_int_equal(status, 0);
+}
+
+/* The steps of a role that say something, loops in brackets. */
+static char *story(const struct plan *p, const char *name)
+{
+    char *text = NULL;
+    size_t length;
+    FILE *out = open_memstream(&text, &length);
+    assert_non_null(out);
+    for (int r = 0; r < p->role_count; r++)
+        for (int i = 0; i < p->role[r].step_count && strcmp(p->role[r].name, name) == 0; i++) {
+            const struct plan_step *s = &p->role[r].step[i];
+            bool opens = s->op == PLAN_LOOP || s->op == PLAN_WHEN;
+            if (s->op == PLAN_END)
+                fprintf(out, "] ");
+            else if (s->op == PLAN_TOUCH && s->call)
+                fprintf(out, "%s:%s ", s->call, p->place[plan_number(s->place)].name);
+            else if (s->call)
+                fprintf(out, "%s%s", s->call, opens ? "[ " : " ");
+        }
+    fclose(out);
+    return text;
+}
+
+static void expect(const struct read *from, const char *kernel, const char *role, const char *steps)
+{
+    struct plan p;
+    plan_of(&p, from, kernel);
+    char *text = story(&p, role);
+    assert_string_equal(text, steps);
+    free(text);
+    plan_free(&p);
+}
+
+/* One group stays in flight: the wait covers the turn before, whose stage goes back. */
+static void test_gemm(void **state)
+{
+    (void)state;
+    expect(&gemm, "gemm_program", "producer", "tiles[ k[ ab_wait_empty ab_expect A_load B_load ] ] ab_drain ");
+    expect(&gemm, "gemm_program", "consumer",
+           "evaluate:dot_sum tiles[ k[ ab_wait_full mma_fence dot mma_commit mma_wait_1 ab_release ] mma_wait_0 "
+           "ab_release D[ d_wait d_barrier D_write d_fence d_barrier D_store ] ] d_wait_0 ");
+}
+
+/* The wait for S covers O of the turn before; V goes back there. */
+static void test_attention(void **state)
+{
+    (void)state;
+    expect(&attention, "attention_full", "producer",
+           "tiles[ q_wait_empty q_expect Q_load kv_inside[ k_wait_empty k_expect K_load v_wait_empty v_expect V_load ] "
+           "kv[ k_wait_empty k_expect K_load v_wait_empty v_expect V_load ] ] ");
+}
+
+/* Nothing is in flight where the loop turns; S of the next turn goes before O of this one. */
+static void test_ahead(void **state)
+{
+    (void)state;
+    struct plan p;
+    plan_of(&p, &attention, "attention_full_ahead");
+    char *text = story(&p, "consumer");
+    const char *body = strstr(text, "kv_inside[ ");
+    assert_non_null(body);
+    const char *order[] = {"k_wait_full mma_fence s mma_commit",
+                           "v_wait_full mma_fence o mma_commit",
+                           "mma_wait_1",
+                           "k_release",
+                           "mma_wait_0",
+                           "v_release",
+                           "pack:o_operand",
+                           "] "};
+    for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
+        body = strstr(body, order[i]);
+        assert_non_null(body);
+    }
+    free(text);
+    plan_free(&p);
+}
+
+/* Whatever synchronises is there because it is needed: without any one of these steps the Plan is refused. One wait is
+ * not: once Q is released, so is all that the item before has read of K. */
+static void test_each_step_is_needed(void **state)
+{
+    (void)state;
+    static const char *const kernels[] = {"attention_full", "attention_full_ahead", "attention_full_turns"};
+    int removed = 0, spare = 0;
+    for (size_t k = 0; k <= sizeof kernels / sizeof *kernels; k++) {
+        bool first = k == sizeof kernels / sizeof *kernels;
+        struct plan p;
+        plan_of(&p, first ? &gemm : &attention, first ? "gemm_program" : kernels[k]);
+        for (int r = 0; r < p.role_count; r++)
+            for (int i = 0; i < p.role[r].step_count; i++) {
+                enum plan_op op = p.role[r].step[i].op;
+                if (op != PLAN_MMA_WAIT && op != PLAN_WAIT_FULL && op != PLAN_WAIT_EMPTY && op != PLAN_RELEASE &&
+                    op != PLAN_EXPECT && op != PLAN_FENCE_ASYNC)
+                    continue;
+                struct plan damaged = p;
+                struct plan_role roles[4];
+                memcpy(roles, p.role, sizeof *roles * (size_t)p.role_count);
+                size_t size = sizeof(struct plan_step) * (size_t)p.role[r].step_count;
+                roles[r].step = malloc(size);
+                assert_non_null(roles[r].step);
+                memcpy(roles[r].step, p.role[r].step, sizeof(struct plan_step) * (size_t)i);
+                memcpy(roles[r].step + i, p.role[r].step + i + 1,
+                       sizeof(struct plan_step) * (size_t)(p.role[r].step_count - i - 1));
+                roles[r].step_count--;
+                damaged.role = roles;
+                struct diag_set diags = {0};
+                const char *call = p.role[r].step[i].call ? p.role[r].step[i].call : "";
+                bool fine = plan_check_protocol(&damaged, &diags) == 0;
+                bool behind_q = strcmp(call, "k_wait_empty") == 0 && i >= 3 && p.role[r].step[i - 1].op == PLAN_WHEN;
+                if (fine && !behind_q)
+                    fail_msg("%s, role %s: step %d %s can go", p.kernel, p.role[r].name, i + 1, call);
+                spare += fine;
+                diag_free(&diags);
+                free(roles[r].step);
+                removed++;
+            }
+        plan_free(&p);
+    }
+    assert_int_equal(spare, 2);
+    assert_true(removed > 60);
+}
+
+/* A loop that ends in a mask has a body without it for the turns before. */
+static void test_masks(void **state)
+{
+    (void)state;
+    struct plan p;
+    plan_of(&p, &attention, "attention_causal_lse");
+    char *text = story(&p, "consumer");
+    const char *inside = strstr(text, "kv_inside[ "), *masked = strstr(text, "kv[ ");
+    assert_non_null(inside);
+    assert_non_null(masked);
+    char *between = strndup(inside, (size_t)(masked - inside));
+    assert_null(strstr(between, "evaluate:s_sum evaluate:s_sum"));
+    assert_null(strstr(between, "evaluate:s_sum reduce:"));
+    assert_non_null(strstr(masked, "evaluate:s_sum reduce:"));
+    free(between);
+    free(text);
+    plan_free(&p);
+}
+
+/* ---- what is refused --------------------------------------------------------------------------------------------- */
+
+static void refuses(const char *fields, const char *program, const char *rule, const char *text)
+{
+    char path[] = "/tmp/tilewright_derive_XXXXXX.lua";
+    int file = mkstemps(path, 4);
+    assert_true(file >= 0);
+    FILE *out = fdopen(file, "w");
+    fprintf(out,
+            "local M, N, K = dims \"M N K\"\n"
+            "kernel \"k\" { axes = \"m n k\", grid = { m = M, n = N }, arch = { sm_90a = {} },\n"
+            "  A = tensor { M, K, dtype = \"bf16\", axes = \"m k\" }, B = tensor { N, K, dtype = \"bf16\", axes = \"n "
+            "k\" },\n"
+            "  D = tensor { M, N, dtype = \"bf16\", axes = \"m n\", out = true },\n  %s,\n"
+            "  program = function(t, at, tile)\n%s\n  end }\n",
+            fields, program);
+    fclose(out);
+    struct read r = {0};
+    struct plan p = {0};
+    int status = spec_read(path, &tables.options, &r.spec, &r.diags);
+    unlink(path);
+    if (status)
+        diag_print(&r.diags, stderr);
+    assert_int_equal(status, 0);
+    assert_int_equal(family_plan(&r.spec, &r.spec.kernel[0], arch_find("sm_90a"), 0, &p, &r.diags), 1);
+    char *told = NULL;
+    size_t length;
+    FILE *memory = open_memstream(&told, &length);
+    diag_print(&r.diags, memory);
+    fclose(memory);
+    if (!strstr(told, rule) || !strstr(told, text))
+        fail_msg("no '%s' [%s] in\n%s", text, rule, told);
+    free(told);
+    plan_free(&p);
+    spec_free(&r.spec);
+    diag_free(&r.diags);
+}
+
+#define SUM                                                                                                            \
+    "local sum = loop(\"k\", range(0, K, tile.k), { zeros() }, function(k, sum)\n"                                     \
+    "  return dot(load(t.A, span(at.m, tile.m), span(k, tile.k)), load(t.B, span(at.n, tile.n), span(k, "              \
+    "tile.k)):t(), "                                                                                                   \
+    "sum)\nend)\n"
+#define STORE "store(t.D, span(at.m, tile.m), span(at.n, tile.n), sum)"
+
+static void test_refusals(void **state)
+{
+    (void)state;
+    refuses("tile = { m = 96, n = 128, k = 64 }", SUM STORE, "WGMMA-SHAPE", "the dot has 96 rows");
+    refuses("tile = { m = 128, n = 100, k = 64 }", SUM STORE, "WGMMA-SHAPE", "a multiple of 8 columns");
+    refuses("tile = { m = 128, n = 128, k = 24 }", SUM STORE, "WGMMA-SHAPE", "sums over 16 bf16 at a time");
+    refuses("tile = { m = 256, n = 256, k = 512 }", SUM STORE, "SMEM", "shared memory");
+    refuses("tile = { m = 128, n = 256, k = 64 }, pipeline = { stages = 9 }", SUM STORE, "SMEM", "fewer stages");
+    refuses(
+        "tile = { m = 128, n = 128, k = 64 }",
+        "local sum = loop(\"k\", range(0, K, tile.k), { zeros() }, function(k, sum)\n"
+        "  local b = load(t.B, span(at.n, tile.n), span(k, tile.k))\n"
+        "  return dot(load(t.A, span(at.m, tile.m), span(k, tile.k)), cast(b * 2, \"bf16\"):t(), sum)\nend)\n" STORE,
+        "PROGRAM-LOWER", "the second operand of this dot is computed");
+    refuses("tile = { m = 128, n = 128, k = 64 }, ahead = { d = { turns = 2 } }",
+            "local sum = loop(\"k\", range(0, K, tile.k), { zeros() }, function(k, sum)\n"
+            "  return dot(load(t.A, span(at.m, tile.m), span(k, tile.k)), load(t.B, span(at.n, tile.n), span(k, "
+            "tile.k)):t(), sum):as \"d\"\nend)\n" STORE,
+            "PROGRAM-AHEAD", "one dot of a loop is issued one turn ahead");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_gemm),  cmocka_unit_test(test_attention), cmocka_unit_test(test_ahead),
+        cmocka_unit_test(test_masks), cmocka_unit_test(test_refusals),  cmocka_unit_test(test_each_step_is_needed),
+    };
+    return cmocka_run_group_tests(tests, read_specs, free_specs);
+}

@@ -1,0 +1,190 @@
+/* Row programs: what the lowering decides for specs/rows.lua, and that the proof stands behind its barriers. */
+#include "check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/compile.h"
+
+static struct compile_tables tables;
+static struct spec spec;
+static struct diag_set spec_diags;
+
+static int read_spec(void **state)
+{
+    (void)state;
+    compile_tables_fill(&tables);
+    int status = spec_read("specs/rows.lua", &tables.options, &spec, &spec_diags);
+    diag_print(&spec_diags, stderr);
+    return status;
+}
+
+static int free_spec(void **state)
+{
+    (void)state;
+    spec_free(&spec);
+    diag_free(&spec_diags);
+    return 0;
+}
+
+static const struct spec_kernel *kernel(const char *name)
+{
+    for (int i = 0; i < spec.kernel_count; i++)
+        if (strcmp(spec.kernel[i].name, name) == 0)
+            return &spec.kernel[i];
+    fail_msg("no kernel %s", name);
+    return NULL;
+}
+
+static void plan_of(struct plan *p, const char *name, const char *arch, int variant)
+{
+    struct diag_set diags = {0};
+    int status = family_plan(&spec, kernel(name), arch_find(arch), variant, p, &diags);
+    diag_print(&diags, stderr);
+    diag_free(&diags);
+    assert_int_equal(status, 0);
+}
+
+/* The steps as words: call, and of what; loops in brackets. */
+static char *story(const struct plan *p)
+{
+    char *text = NULL;
+    size_t length;
+    FILE *out = open_memstream(&text, &length);
+    assert_non_null(out);
+    for (int i = 0; i < p->role[0].step_count; i++) {
+        const struct plan_step *s = &p->role[0].step[i];
+        const char *of = s->tensor >= 0                ? p->tensor[s->tensor].name
+                         : plan_number(s->place) >= 0 ? p->place[plan_number(s->place)].name
+                                                      : "";
+        if (s->op == PLAN_LOOP && s->kept)
+            fprintf(out, "%d x [ ", s->count);
+        else if (s->op == PLAN_LOOP)
+            fprintf(out, "from %d [ ", s->less);
+        else if (s->op == PLAN_END)
+            fputs("] ", out);
+        else
+            fprintf(out, "%s%s%s ", s->call, *of ? ":" : "", of);
+    }
+    fclose(out);
+    return text;
+}
+
+static void test_stories(void **state)
+{
+    static const struct {
+        const char *kernel, *story;
+    } rows[] = {
+        {"rms_norm", "set:sum 8 x [ load:x ] 8 x [ fold:sum ] from 8 [ load:x fold:sum ] lanes:sum share:sum_parts meet "
+                     "gather:sum_parts 8 x [ load:w store:y ] from 8 [ load:x load:w store:y ] "},
+        {"transpose", "load:x turn:turned meet turn:turned store:y "},
+        {"column_sum", "set:sum from 0 [ load:x fold:sum ] lanes:sum share:sum_parts meet gather:sum_parts store:y "},
+        {"embedding", "load:ids load:table store:y "},
+        {"stencil", "load:x load:x load:x load:x load:x store:y "},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct plan p;
+        plan_of(&p, rows[i].kernel, "sm_90a", 0);
+        char *text = story(&p);
+        assert_string_equal(text, rows[i].story);
+        free(text);
+        plan_free(&p);
+    }
+}
+
+/* Vectors where rows, tiles and coordinates divide by them; a second variant where they do. */
+static void test_vectors(void **state)
+{
+    static const struct {
+        const char *kernel;
+        int variants, vector, threads;
+    } rows[] = {{"rms_norm", 2, 8, 128},   {"layer_norm", 2, 8, 128}, {"softmax", 2, 8, 128},  {"transpose", 2, 8, 128},
+                {"column_sum", 2, 8, 256}, {"embedding", 2, 8, 128},  {"stencil", 1, 1, 128}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct spec_kernel *k = kernel(rows[i].kernel);
+        struct plan p;
+        assert_int_equal(family_of(k)->variants(&spec, k, &arch_sm_90a), rows[i].variants);
+        for (int v = 0; v < rows[i].variants; v++) {
+            plan_of(&p, rows[i].kernel, v ? "sm_80" : "sm_90a", v);
+            assert_int_equal(p.layout[0].vector, v ? 1 : rows[i].vector);
+            if (v == 0)
+                assert_int_equal(p.launch.block, rows[i].threads);
+            assert_int_equal(p.layout[0].down * p.layout[0].across, p.launch.block);
+            for (int t = 0; t < p.tensor_count; t++)
+                if (p.layout[0].vector > 1 && strcmp(p.tensor[t].name, "ids") != 0)
+                    assert_int_equal(p.tensor[t].align, p.layout[0].vector * (int)tw_dtype_bytes(p.tensor[t].dtype));
+            plan_free(&p);
+        }
+    }
+}
+
+static bool proved(const struct plan *p, const char *rule)
+{
+    struct diag_set diags = {0};
+    bool found = false;
+    int faults = plan_check_protocol(p, &diags);
+    for (int i = 0; rule && i < diags.count; i++)
+        found = found || strcmp(diags.item[i].rule, rule) == 0;
+    diag_free(&diags);
+    return rule ? faults > 0 && found : faults == 0;
+}
+
+/* Without any one of its barriers a Plan is refused, and a barrier more is no fault. */
+static void test_barriers(void **state)
+{
+    (void)state;
+    for (int k = 0; k < spec.kernel_count; k++) {
+        struct plan p;
+        plan_of(&p, spec.kernel[k].name, "sm_90a", 0);
+        assert_true(proved(&p, NULL));
+        struct plan_role *r = &p.role[0];
+        for (int i = 0; i < r->step_count; i++) {
+            if (r->step[i].op != PLAN_BARRIER)
+                continue;
+            struct plan_step meet = r->step[i];
+            memmove(&r->step[i], &r->step[i + 1], sizeof *r->step * (size_t)(r->step_count - i - 1));
+            r->step_count--;
+            assert_true(proved(&p, "SCRATCH-RACE"));
+            memmove(&r->step[i + 1], &r->step[i], sizeof *r->step * (size_t)(r->step_count - i));
+            r->step[i] = meet;
+            r->step_count++;
+            assert_true(proved(&p, NULL));
+        }
+        plan_free(&p);
+    }
+}
+
+/* What is loaded once by one block alone is said to be; weights are not. */
+static void test_once(void **state)
+{
+    struct plan p;
+    (void)state;
+    plan_of(&p, "rms_norm", "sm_90a", 0);
+    int once = 0, again = 0;
+    for (int i = 0; i < p.role[0].step_count; i++) {
+        const struct plan_step *s = &p.role[0].step[i];
+        if (s->op != PLAN_GLOBAL || !s->place)
+            continue;
+        once += s->once;
+        again += !s->once;
+        if (s->once)
+            assert_string_equal(p.tensor[s->tensor].name, "x");
+    }
+    assert_int_equal(once, 1);
+    assert_int_equal(again, 4);
+    plan_free(&p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_stories),
+        cmocka_unit_test(test_vectors),
+        cmocka_unit_test(test_barriers),
+        cmocka_unit_test(test_once),
+    };
+    return cmocka_run_group_tests(tests, read_spec, free_spec);
+}
