@@ -1,5 +1,5 @@
-//@ -- y[r, c] = x[r, c] / sqrt(mean over c of x[r, c]^2 + eps) * w[c]. A block takes one row and reads it twice, tile by
-//@ -- tile through the ring: once for the mean, once for the result.
+//@ -- y[r, c] = x[r, c] / sqrt(mean over c of x[r, c]^2 + eps) * w[c]. A block takes one row and reads it twice, tile
+//@ -- by tile through the ring: once for the mean, once for the result.
 //@ param entry text
 //@ param launch.block int
 //@ local x, ring = plan.tensor.x, plan.ring.x
@@ -70,8 +70,9 @@ extern "C" __global__ void __launch_bounds__(${launch.block}) ${entry}(const __g
             const u16 *x = x_tile(read);
             for (int i = thread; i < ${width}; i += ${consumers}) {
                 const int c = tile * ${width} + i;
+                const float value = from_${x.dtype}(x[i]) * scale;
                 if (c < args.C)
-                    args.y[row * args.y_stride0 + c] = to_${x.dtype}(from_${x.dtype}(x[i]) * scale * from_${x.dtype}(args.w[c]));
+                    args.y[row * args.y_stride0 + c] = to_${x.dtype}(value * from_${x.dtype}(args.w[c]));
             }
             x_release(read);
 //@ endloop

@@ -1,5 +1,6 @@
 /* An architecture: what its blocks, shared memory and instructions allow. One struct of data in one file each
- * (sm_80.c, sm_90a.c), one row in arch.c. Nothing else in the program knows an architecture's numbers.
+ * (sm_80.c, sm_90a.c), one row in arch.c. What the emulator shares stands in runtime/architectures.def, and
+ * nothing else in the program knows an architecture's numbers.
  *
  * Sources: CUDA programming guide, "Compute capabilities" (sizes); PTX ISA 9.1, 9.7.14 mma.sync and 9.7.15 wgmma
  * (shapes), 9.7.19.5 setmaxnreg. All of it is constant data: any thread may read it.
@@ -10,6 +11,26 @@
 #include <stdbool.h>
 
 #include "dtype.h"
+
+/* Limits that the emulator has too: arch_limit_sm_80_shared_limit. */
+enum arch_limit {
+#define ARCHITECTURE(name, major, minor, shared_per_sm, shared_limit, registers_per_sm, threads_per_sm, blocks_per_sm, \
+                     cluster, multiprocessors, khz, l2)                                                                \
+    arch_limit_##name##_major = major, arch_limit_##name##_minor = minor,                                              \
+    arch_limit_##name##_shared_per_sm = shared_per_sm, arch_limit_##name##_shared_limit = shared_limit,                \
+    arch_limit_##name##_registers_per_sm = registers_per_sm, arch_limit_##name##_threads_per_sm = threads_per_sm,      \
+    arch_limit_##name##_blocks_per_sm = blocks_per_sm,
+#include "architectures.def"
+#undef ARCHITECTURE
+};
+
+/* The fields of struct arch that stand in architectures.def. */
+#define ARCH_LIMITS(name)                                                                                              \
+    .major = arch_limit_##name##_major, .minor = arch_limit_##name##_minor,                                            \
+    .shared_per_sm = arch_limit_##name##_shared_per_sm, .shared_limit = arch_limit_##name##_shared_limit,              \
+    .registers_per_sm = arch_limit_##name##_registers_per_sm,                                                          \
+    .registers_per_block = arch_limit_##name##_registers_per_sm,                                                       \
+    .max_threads_per_sm = arch_limit_##name##_threads_per_sm, .max_blocks_per_sm = arch_limit_##name##_blocks_per_sm
 
 /* One shape of a matrix instruction: m x n x k with n = n_low, n_low + n_step, ... n_high. */
 struct arch_mma {

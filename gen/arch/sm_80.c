@@ -13,19 +13,12 @@ static const struct arch_mma mma[] = {
 
 const struct arch arch_sm_80 = {
     .name = "sm_80",
-    .major = 8,
-    .minor = 0,
+    ARCH_LIMITS(sm_80),
     .cp_async = true,
     .ldmatrix = true,
-    .shared_limit = 166912, /* 163 KB */
-    .shared_per_sm = 167936,
     .shared_reserved = 1024,
-    .registers_per_sm = 65536,
-    .registers_per_block = 65536,
     .registers_per_thread = 255,
     .max_threads = 1024,
-    .max_threads_per_sm = 2048,
-    .max_blocks_per_sm = 32,
     .max_cluster = 1,
     .parameter_limit = 4096,
     .named_barriers = 16,

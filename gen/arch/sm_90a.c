@@ -24,8 +24,7 @@ static const struct arch_mma mma[] = {
 
 const struct arch arch_sm_90a = {
     .name = "sm_90a",
-    .major = 9,
-    .minor = 0,
+    ARCH_LIMITS(sm_90a),
     .tma = true,
     .wgmma = true,
     .clusters = true,
@@ -34,15 +33,9 @@ const struct arch arch_sm_90a = {
     .ldmatrix = true,
     .stmatrix = true,
     .pdl = true,
-    .shared_limit = 232448, /* 227 KB */
-    .shared_per_sm = 233472,
     .shared_reserved = 1024,
-    .registers_per_sm = 65536,
-    .registers_per_block = 65536,
     .registers_per_thread = 255,
     .max_threads = 1024,
-    .max_threads_per_sm = 2048,
-    .max_blocks_per_sm = 32,
     .max_cluster = 8,
     .parameter_limit = 4096,
     .named_barriers = 16,

@@ -34,7 +34,7 @@ int compile_fail(const struct compile *c, int status, const struct tw_error *err
 
 void compile_tables_fill(struct compile_tables *tables)
 {
-    int families = 0, architectures = 0;
+    int families = 0, architectures = 0, modules = 0;
     memset(tables, 0, sizeof *tables);
     while (families < COMPILE_FAMILIES && family_all[families]) {
         tables->family[families] = &family_all[families]->spec;
@@ -47,6 +47,16 @@ void compile_tables_fill(struct compile_tables *tables)
     tables->options.family = tables->family;
     tables->options.arch = tables->arch;
     tables->options.library = emit_find_template;
+    tables->options.library_family = tables->library;
+    for (const struct emit_embedded *f = emit_embedded; f->name && modules < COMPILE_FAMILIES; f++) {
+        size_t length = strlen(f->name);
+        if (strncmp(f->name, "lib/", 4) != 0 || length < 9 || strcmp(f->name + length - 4, ".lua") != 0)
+            continue;
+        snprintf(tables->library_text[modules], sizeof tables->library_text[modules], "%.*s", (int)length - 8,
+                 f->name + 4);
+        tables->library[modules] = tables->library_text[modules];
+        modules++;
+    }
 }
 
 void compile_report(struct compile *c)
@@ -238,7 +248,8 @@ static int emit(struct compile *c, struct compile_unit *unit, struct diag_set *d
     char *folder;
     if (emit_options_of(c, unit->kernel, &options, &folder))
         return 3;
-    int status = emit_template(unit->plan.template_name, &unit->plan, &options, &unit->source, &unit->source_bytes, diags);
+    int status =
+        emit_template(unit->plan.template_name, &unit->plan, &options, &unit->source, &unit->source_bytes, diags);
     tw_free(&c->rt, folder);
     unit->emitted = status == 0;
     return status;

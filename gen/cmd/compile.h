@@ -16,6 +16,8 @@ enum { COMPILE_FAMILIES = 16, COMPILE_ARCHITECTURES = 16 };
 struct compile_tables {
     const struct spec_family *family[COMPILE_FAMILIES + 1];
     const char *arch[COMPILE_ARCHITECTURES + 1];
+    const char *library[COMPILE_FAMILIES + 1]; /* families that ship as modules */
+    char library_text[COMPILE_FAMILIES][64];
     struct spec_options options; /* points into this struct: it must not move */
 };
 void compile_tables_fill(struct compile_tables *tables);

@@ -68,8 +68,8 @@ static int quoted_column(const struct template_line *l, const char *text)
         int length = (int)(close - open - 1);
         for (int i = l->indent; length > 0 && i + length <= l->length; i++) {
             bool begins = i == 0 || !(isalnum((unsigned char)l->text[i - 1]) || l->text[i - 1] == '_');
-            bool ends = i + length == l->length ||
-                        !(isalnum((unsigned char)l->text[i + length]) || l->text[i + length] == '_');
+            bool ends =
+                i + length == l->length || !(isalnum((unsigned char)l->text[i + length]) || l->text[i + length] == '_');
             if (begins && ends && memcmp(l->text + i, open + 1, (size_t)length) == 0)
                 return i;
         }
@@ -116,14 +116,15 @@ static const char *read_file(struct engine *e, const char *path, size_t *length)
     if (fstat(fileno(file), &status) != 0 || !S_ISREG(status.st_mode)) {
         engine_report(e, nowhere, -1, "TEMPLATE-FILE", "template '%s' is no file", path);
     } else if (status.st_size > MAX_TEMPLATE_BYTES) {
-        engine_report(e, nowhere, -1, "TEMPLATE-FILE", "template '%s' has more than %d bytes", path, MAX_TEMPLATE_BYTES);
+        engine_report(e, nowhere, -1, "TEMPLATE-FILE", "template '%s' has more than %d bytes", path,
+                      MAX_TEMPLATE_BYTES);
     } else if (!(text = arena_alloc(&e->arena, (size_t)status.st_size + 1))) {
         e->no_memory = true;
     } else {
         *length = fread(text, 1, (size_t)status.st_size, file);
         if (ferror(file) || memchr(text, 0, *length)) {
             engine_report(e, nowhere, -1, "TEMPLATE-FILE", "template '%s' %s", path,
-                   ferror(file) ? "cannot be read" : "holds a zero byte; it is no text");
+                          ferror(file) ? "cannot be read" : "holds a zero byte; it is no text");
             text = NULL;
         }
     }
@@ -251,15 +252,16 @@ static void push_path(lua_State *L, struct engine *e, const struct template_path
     for (int i = 1; i < path->parts; i++) {
         if (!lua_istable(L, -1)) {
             engine_report(e, e->at, path->column, "TEMPLATE-TYPE", "'%.*s' is %s, it has no field '%s'", (int)shown,
-                   path->text, type_name(L, -1), path->part[i]);
+                          path->text, type_name(L, -1), path->part[i]);
             engine_stop(L);
         }
         lua_pushstring(L, path->part[i]);
         model_get(L, -2);
         if (lua_isnil(L, -1)) {
             const char *near = nearest_key(L, e, lua_gettop(L) - 1, path->part[i]);
-            engine_report(e, e->at, path->column, "TEMPLATE-NAME", "'%.*s' has no field '%s'%s%s%s", (int)shown, path->text,
-                   path->part[i], near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+            engine_report(e, e->at, path->column, "TEMPLATE-NAME", "'%.*s' has no field '%s'%s%s%s", (int)shown,
+                          path->text, path->part[i], near ? "; did you mean '" : "", near ? near : "",
+                          near ? "'?" : "");
             engine_stop(L);
         }
         lua_remove(L, -2);
@@ -289,7 +291,7 @@ static void add_hole(lua_State *L, struct engine *e, const struct template_line 
                              : lua_type(L, -1) == LUA_TBOOLEAN ? "; choose a text in a //@ if"
                                                                : "";
         engine_report(e, e->at, hole->begin + 2, "TEMPLATE-TYPE", "'%s' is %s, a hole takes an int or a text%s", name,
-               type_name(L, -1), advice);
+                      type_name(L, -1), advice);
         engine_stop(L);
     }
     size_t length;
@@ -418,17 +420,18 @@ static void bind(lua_State *L, struct engine *e, struct template *t, int source)
         struct record_place at = from.template ? from : (struct record_place){t, p->line};
         int column = from.template ? -1 : p->path.column;
         if (missing && from.template)
-            engine_report(e, at, column, "TEMPLATE-NAME", "argument '%s' of '%s' is missing; its line %d declares it as %s",
-                   p->path.text, t->name, p->line + 1, article[p->type]);
+            engine_report(e, at, column, "TEMPLATE-NAME",
+                          "argument '%s' of '%s' is missing; its line %d declares it as %s", p->path.text, t->name,
+                          p->line + 1, article[p->type]);
         else if (missing)
             engine_report(e, at, column, "TEMPLATE-NAME", "'%s' has no '%s'%s%s%s", e->model->root, p->path.text,
-                   near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+                          near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
         else if (!has_type(L, -1, p->type) && from.template)
             engine_report(e, at, column, "TEMPLATE-TYPE", "argument '%s' of '%s' is %s; its line %d declares it as %s",
-                   p->path.text, t->name, type_name(L, -1), p->line + 1, article[p->type]);
+                          p->path.text, t->name, type_name(L, -1), p->line + 1, article[p->type]);
         else if (!has_type(L, -1, p->type))
             engine_report(e, at, column, "TEMPLATE-TYPE", "'%s' is %s, declared as %s", p->path.text, type_name(L, -1),
-                   article[p->type]);
+                          article[p->type]);
         else {
             const char *root = p->path.part[0];
             if (p->path.parts == 1) {
@@ -474,10 +477,11 @@ static void check_arguments(lua_State *L, struct engine *e, struct template *t, 
         candidate[i] = t->param[i].path.part[0];
     const char *near = diag_suggest(unknown, candidate);
     if (!*unknown)
-        engine_report(e, e->frame->from, -1, "TEMPLATE-NAME", "an argument of '%s' has no name; write name = value", t->name);
+        engine_report(e, e->frame->from, -1, "TEMPLATE-NAME", "an argument of '%s' has no name; write name = value",
+                      t->name);
     else
         engine_report(e, e->frame->from, -1, "TEMPLATE-NAME", "'%s' has no parameter '%s'%s%s%s", t->name, unknown,
-               near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+                      near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
     engine_stop(L);
 }
 
@@ -666,7 +670,9 @@ int emit_expand(const char *template_name, const struct emit_model *model, const
     e->no_memory = e->no_memory || !ready;
     if (e->no_memory || e->reported)
         goto done;
-    e->no_memory = model->recorded && !(e->recorder = record_open(model->recorded, e->first, &e->output, &e->arena, diags));
+    if (model->recorded)
+        e->recorder = record_open(model->recorded, e->first, &e->output, &e->arena, diags);
+    e->no_memory = model->recorded && !e->recorder;
     if (e->no_memory || !(e->sandbox = sandbox_open(&sandbox))) {
         e->no_memory = true;
         goto done;

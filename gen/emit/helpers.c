@@ -6,6 +6,7 @@
 #include <lua5.4/lauxlib.h>
 
 #include "emit/lua_sink.h"
+#include "swizzle.h"
 
 void *emit_helper_context(lua_State *L)
 {
@@ -234,12 +235,35 @@ static int shallower(lua_State *L)
     return 0;
 }
 
+/* A row of swizzles.def: a table with the fields that templates need. */
+static int swizzle(lua_State *L)
+{
+    const char *name = luaL_checkstring(L, 1);
+    for (int i = 0; i < TW_SWIZZLE_COUNT; i++) {
+        const struct tw_swizzle_info *row = &tw_swizzles[i];
+        if (strcmp(row->name, name) != 0)
+            continue;
+        const struct {
+            const char *name;
+            uint32_t value;
+        } field[] = {{"span", row->span}, {"align", row->align}, {"mask", row->mask}, {"wgmma", row->wgmma}};
+        lua_createtable(L, 0, 4);
+        for (size_t f = 0; f < sizeof field / sizeof *field; f++) {
+            lua_pushinteger(L, field[f].value);
+            lua_setfield(L, -2, field[f].name);
+        }
+        return 1;
+    }
+    return luaL_argerror(L, 1, "no swizzle; write NONE, 32B, 64B or 128B");
+}
+
 const struct emit_helper_doc emit_helpers[] = {
     {"hex", "n", "0x and the digits of an integer", hex},
     {"log2", "n", "the exponent of a power of two; another number is an error", log2_exact},
     {"ceil_div", "a, b", "a / b rounded up; a is not negative, b positive", ceil_div},
     {"align_up", "a, b", "the multiple of b that is next to a, or a", align_up},
     {"bytes", "dtype", "bytes of an element: bytes(\"bf16\") is 2", bytes},
+    {"swizzle", "name", "the swizzle's span, align, mask and wgmma code, as swizzles.def has them", swizzle},
     {"ctype", "dtype", "the CUDA type that carries an element: unsigned short for bf16", ctype_of},
     {"upper", "s", "the text in capitals", upper},
     {"csv", "list", "the list's integers and texts with \", \" between them", csv},

@@ -127,6 +127,8 @@ static const char *flow_name(enum frame_kind kind)
 static bool in_place(struct recorder *r, struct record_place at, const char *what)
 {
     const struct frame *control = record_control(r);
+    if (r->scanner.comment)
+        return RECORD_FAULT(r, at, indent_of(at), "TEMPLATE-GUARD", "//@ %s stands in a comment; end that first", what);
     if (r->statement.count)
         return RECORD_FAULT(r, at, indent_of(at), "TEMPLATE-GUARD",
                             "//@ %s stands in the statement that begins in line %d; end that first", what,
@@ -163,6 +165,11 @@ bool record_role(struct recorder *r, struct record_place at, const char *name, i
     if (!r->frame_count || top_frame(r)->kind != FRAME_KERNEL)
         return RECORD_FAULT(r, at, indent_of(at), "TEMPLATE-GUARD",
                             "role '%s' stands in no kernel; write it into the body of the __global__ function", name);
+    const char *kernel = top_frame(r)->word;
+    if (p->entry && (!kernel || strcmp(kernel, p->entry) != 0))
+        return RECORD_FAULT(r, at, indent_of(at), "TEMPLATE-GUARD",
+                            "role '%s' stands in the kernel '%s', and '%s' is launched; call that ${entry}", name,
+                            kernel ? kernel : "", p->entry);
     const struct plan_role *from = &p->role[role];
     int first = 32 * from->first_warp, end = first + 32 * from->warps, threads = p->launch.block;
     bool others = r->closing, rest = others && r->chained + from->warps == threads / 32;
@@ -413,6 +420,8 @@ bool record_end(struct recorder *r, struct record_place at, enum line_kind kind)
         any = any || r->frame[i].kind == ends;
     if (!any)
         return RECORD_FAULT(r, at, -1, "TEMPLATE-ORDER", "no %s is open here", name);
+    if (r->scanner.comment)
+        return RECORD_FAULT(r, at, -1, "TEMPLATE-GUARD", "//@ end%s stands in a comment; end that first", name);
     if (r->statement.count)
         return RECORD_FAULT(r, at, -1, "TEMPLATE-GUARD", "the statement of line %d has no end before //@ end%s",
                             r->statement.piece[0].at.line + 1, name);
@@ -426,7 +435,7 @@ bool record_end(struct recorder *r, struct record_place at, enum line_kind kind)
     r->frame_count--;
     if (ends == FRAME_ROLE) {
         r->role[r->open].closed = at;
-        r->position_count = 0;
+        r->position_count = r->pointer_count = 0;
         r->open = -1;
         r->closing = frame.emitted;
         r->closed = at;
@@ -460,6 +469,19 @@ static bool token(struct recorder *r, const struct piece *piece)
     return record_other_token(r, piece);
 }
 
+/* Texts that follow each other are one to the compiler. */
+static bool join_text(struct recorder *r, struct piece *piece)
+{
+    const struct cuda_token *t = &piece->token;
+    if (t->kind != CUDA_TEXT || t->length < 2) {
+        r->joined = NULL;
+        return true;
+    }
+    r->joined = arena_format(r->arena, "%s%.*s", r->joined ? r->joined : "", t->length - 2, t->text + 1);
+    piece->joined = r->joined;
+    return r->joined;
+}
+
 bool record_text(struct recorder *r, struct record_place at, bool continued, const char *text, size_t length)
 {
     close_role(r);
@@ -480,6 +502,11 @@ bool record_text(struct recorder *r, struct record_place at, bool continued, con
                                     "holes");
             return true;
         }
+        if (own && cuda_is(&piece.token, "\\"))
+            return RECORD_FAULT(r, at, indent_of(at), "TEMPLATE-GUARD",
+                                "the proof cannot follow a \\ outside of a text; write the characters themselves");
+        if (!join_text(r, &piece))
+            return !(r->no_memory = true);
         const struct frame *f = top_frame(r);
         bool kept = !f || own || (f->kind != FRAME_FUNCTION && f->kind != FRAME_TYPE);
         if ((kept && !(piece.token.text = copy(r, &piece.token))) || !token(r, &piece))

@@ -38,7 +38,8 @@
  * POSITIONS. A parameter of type NAME_position of a bulk ring, or `u32 stage` of a function that reads one, says which
  * stage. Its argument is a variable that the role declares as such, `NAME_position p = {0, 0}`, or its field `stage`;
  * operations that take it by reference, and `//@ op advance ring = ...`, move it on, and nothing else does. It must
- * stand where the steps of its ring are, in every execution that is tried.
+ * stand where the steps of its ring are, in every execution that is tried. A variable that holds a stage's address
+ * (`const float *x = x_tile(read)`) is not used once the stage is released; copies of it are not followed.
  *
  * STEPS. Where the Plan has steps, the operations of each role must be the same ones in the same order in every
  * execution; tried are trip counts of 0 up to past every number of a condition. A FILL of cp.async copies past the last

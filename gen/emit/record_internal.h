@@ -45,7 +45,7 @@ struct peel {
     int head, tail;
 };
 
-enum node_kind { NODE_CALL, NODE_LOOP, NODE_END_LOOP, NODE_WHEN, NODE_END_WHEN, NODE_POSITION };
+enum node_kind { NODE_CALL, NODE_LOOP, NODE_END_LOOP, NODE_WHEN, NODE_END_WHEN, NODE_POSITION, NODE_USE };
 
 struct node {
     enum node_kind kind;
@@ -53,6 +53,7 @@ struct node {
     int column;
     int function;                /* CALL: of recorder.function */
     const char *position;        /* CALL: the variable that says which stage, NULL: none; POSITION: declared here */
+    const char *pointer;         /* CALL: the variable that the stage's address goes to, or NULL; USE: which is used */
     bool elected;                /* CALL: by one thread */
     int back[TURNS];             /* CALL that reads, by turn: stages before the one taken last; -1: it varies */
     bool placed[TURNS];          /* back was seen */
@@ -96,7 +97,7 @@ enum frame_kind {
 struct frame {
     enum frame_kind kind;
     struct record_place at;
-    const char *word;      /* CONTROL: the keyword; ROLE, LOOP: the name */
+    const char *word;      /* CONTROL: the keyword; ROLE, LOOP, KERNEL: the name */
     bool repeats, chooses; /* CONTROL: break and continue are of this for, while, do; break is of this switch */
     const char *counter;   /* LOOP */
     int loop;
@@ -108,6 +109,7 @@ struct frame {
 struct piece {
     struct cuda_token token; /* text copied where it is kept */
     struct record_place at;
+    const char *joined; /* a text: what it and the texts before it make together */
 };
 
 /* The tokens since the last statement's end, nested ( [ { included. */
@@ -143,6 +145,7 @@ struct recorder {
     int constant_count;
 
     struct cuda_scanner scanner;
+    const char *joined; /* of the last token */
     struct frame *frame;
     int frame_count;
     struct statement statement;
@@ -150,6 +153,8 @@ struct recorder {
     int word_count;
     const char **position; /* variables of the open role that are positions in rings */
     int position_count;
+    const char **pointer; /* variables of the open role that hold addresses of stages */
+    int pointer_count;
     int argument; /* the piece of the statement that is an operation\'s position, -1 */
     int open;     /* role, -1: none */
     bool elected;

@@ -229,7 +229,7 @@ static bool open_declaration(struct recorder *r, const struct piece *brace)
 {
     const char *name;
     enum frame_kind kind = declaration(&r->statement, &name);
-    struct frame frame = {.kind = kind, .at = brace->at, .function = -1};
+    struct frame frame = {.kind = kind, .at = brace->at, .function = -1, .word = name};
     if (r->declared >= 0) {
         struct function *f = &r->function[r->declared];
         if (kind != FRAME_FUNCTION)

@@ -177,6 +177,11 @@ struct walk {
     } position[MOST_POSITIONS];
     int positions;
     struct {
+        const char *name;
+        int ring, stage;
+    } pointer[MOST_POSITIONS]; /* what variables point into; ring -1: nothing yet */
+    int pointers;
+    struct {
         unsigned fills, filling;
         int taken, filled, released;
     } ring[MOST_RINGS];
@@ -220,6 +225,33 @@ static void go_on(struct walk *x, const struct plan_step *s)
     }
 }
 
+/* The pointer's number, a new one where it has none; -1: there are too many. */
+static int pointer_of(struct walk *x, const char *name)
+{
+    int p = 0;
+    while (p < x->pointers && strcmp(x->pointer[p].name, name) != 0)
+        p++;
+    if (p == MOST_POSITIONS)
+        return -1;
+    if (p == x->pointers) {
+        x->pointer[p].name = name;
+        x->pointer[p].ring = -1;
+        x->pointers++;
+    }
+    return p;
+}
+
+/* What a pointer points into is not released. */
+static bool use(struct walk *x, const struct node *n)
+{
+    int p = pointer_of(x, n->pointer), ring = p < 0 ? -1 : x->pointer[p].ring;
+    if (x->silent || ring < 0 || x->pointer[p].stage >= x->ring[ring].released)
+        return true;
+    return RECORD_FAULT(x->r, n->at, n->column, "TEMPLATE-ORDER",
+                        "'%s' points into a stage of ring '%s' that is released; release it behind the last use",
+                        n->pointer, x->r->plan->ring[ring].name);
+}
+
 static bool check_position(struct walk *x, struct node *n, int v)
 {
     struct recorder *r = x->r;
@@ -242,6 +274,8 @@ static bool check_position(struct walk *x, struct node *n, int v)
     if (f->kind != FUNCTION_STEPS)
         return true;
     due(x, step, &first, &last);
+    if (step->op == PLAN_READ && !r->role[x->role].peel)
+        first = last; /* the Plan's own steps read what was taken last */
     if (step->op == PLAN_READ && at >= first && at <= last) {
         int back = x->ring[step->ring].taken - 1 - at;
         int turn = record_turn(&r->role[x->role], &x->around);
@@ -275,6 +309,11 @@ static bool call(struct walk *x, struct node *n)
     if (n->position && v < x->positions) {
         if (!check_position(x, n, v))
             return false;
+        int p = n->pointer ? pointer_of(x, n->pointer) : -1;
+        if (p >= 0) {
+            x->pointer[p].ring = f->step[0].ring;
+            x->pointer[p].stage = x->position[v].at;
+        }
         x->position[v].at += f->moves;
     }
     for (int s = 0; is_step(f) && s < f->step_count; s++)
@@ -305,7 +344,7 @@ static bool walk(struct walk *x, int from, int to)
         int end = n->kind == NODE_LOOP || n->kind == NODE_WHEN ? record_node_end(role, i) : i;
         if (n->kind == NODE_POSITION)
             declare(x, n);
-        if (n->kind == NODE_CALL && !call(x, n))
+        if ((n->kind == NODE_CALL && !call(x, n)) || (n->kind == NODE_USE && !use(x, n)))
             return false;
         if (n->kind == NODE_WHEN && record_holds(r, x->trial, &x->around, n->condition) && !walk(x, i + 1, end))
             return false;

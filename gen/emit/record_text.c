@@ -39,22 +39,17 @@ static const char *const meetings[] = {"__syncthreads",
                                        "__barrier_sync",
                                        "__barrier_sync_count",
                                        NULL};
+static const char *const ways_out[] = {
+    "return",  "goto", "throw", "co_return", "co_yield", "__trap", "assert", "__builtin_trap", "__builtin_unreachable",
+    "longjmp", NULL};
 static const char *const assigns[] = {
     "=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>=", "++", "--", NULL};
 
-static bool holds(const struct cuda_token *t, const char *word)
+/* The first of the list that the text, with those before it, holds. */
+static const char *held(const struct piece *piece, const char *const *list)
 {
-    size_t n = strlen(word);
-    for (int i = 0; i + (int)n <= t->length; i++)
-        if (memcmp(t->text + i, word, n) == 0)
-            return true;
-    return false;
-}
-
-static const char *held(const struct cuda_token *t, const char *const *list)
-{
-    for (; t->kind == CUDA_TEXT && *list; list++)
-        if (holds(t, *list))
+    for (; piece->joined && *list; list++)
+        if (strstr(piece->joined, *list))
             return *list;
     return NULL;
 }
@@ -80,7 +75,7 @@ bool record_other_token(struct recorder *r, const struct piece *piece)
     const struct frame *f = r->frame_count ? &r->frame[r->frame_count - 1] : NULL;
     bool own = piece->at.template == r->top;
     int called = record_function(r, &piece->token);
-    const char *does = held(&piece->token, synchronises);
+    const char *does = held(piece, synchronises);
     if (f && f->function >= 0)
         return true;
     if (called >= 0 && own)
@@ -91,6 +86,8 @@ bool record_other_token(struct recorder *r, const struct piece *piece)
         return RECORD_FAULT(r, piece->at, record_piece_column(piece), "TEMPLATE-OP",
                             "this function calls '%s', an operation; write //@ op above it, with its effect",
                             r->function[called].name);
+    if (own && !does)
+        does = held(piece, leaves);
     if (does && own)
         return RECORD_FAULT(r, piece->at, record_piece_column(piece), "TEMPLATE-GUARD",
                             "asm with %s is an operation that the proof does not see; call a block's function", does);
@@ -289,6 +286,51 @@ static bool find_argument(struct recorder *r, const struct statement *s, int cal
     return true;
 }
 
+/* ---- addresses of stages --------------------------------------------------------------------------------------- */
+
+/* `const float *x = x_tile(read)`: x, or NULL where the call's value goes nowhere by a name. */
+static bool bind_pointer(struct recorder *r, const struct statement *s, int call, const char **pointer)
+{
+    const struct function *f =
+        record_function(r, &s->piece[call].token) >= 0 ? &r->function[record_function(r, &s->piece[call].token)] : NULL;
+    *pointer = NULL;
+    if (!f || !f->step_count || f->step[0].op != PLAN_READ || f->step[0].count)
+        return true;
+    for (int i = 1; i < call && !*pointer; i++)
+        if (cuda_is(&s->piece[i].token, "=") && s->piece[i - 1].token.kind == CUDA_WORD)
+            *pointer = s->piece[i - 1].token.text;
+    for (int i = 0; i < r->pointer_count && *pointer; i++)
+        if (strcmp(r->pointer[i], *pointer) == 0)
+            return true;
+    const char **grown = *pointer ? arena_grow(r->arena, r->pointer, r->pointer_count, sizeof *grown) : NULL;
+    if (*pointer && !grown)
+        return !(r->no_memory = true);
+    if (*pointer) {
+        r->pointer = grown;
+        r->pointer[r->pointer_count++] = *pointer;
+    }
+    return true;
+}
+
+/* The statement uses addresses of stages, apart from the one that it finds. */
+static bool note_uses(struct recorder *r, const struct statement *s)
+{
+    for (int p = 0; p < r->pointer_count; p++)
+        for (int i = 0; i < s->count; i++) {
+            bool found = i + 1 < s->count && cuda_is(&s->piece[i + 1].token, "=");
+            bool field = i > 0 && (cuda_is(&s->piece[i - 1].token, ".") || cuda_is(&s->piece[i - 1].token, "->"));
+            if (found || field || !cuda_is(&s->piece[i].token, r->pointer[p]))
+                continue;
+            if (!record_node(r, (struct node){.kind = NODE_USE,
+                                              .at = s->piece[i].at,
+                                              .column = record_piece_column(&s->piece[i]),
+                                              .pointer = r->pointer[p]}))
+                return false;
+            break;
+        }
+    return true;
+}
+
 /* Positions are read, and moved by operations alone. */
 static bool leaves_position_alone(struct recorder *r, const struct statement *s, int i)
 {
@@ -372,14 +414,15 @@ static bool record_call(struct recorder *r, const struct statement *s, int i, in
                                            "all threads meet in '%s', and a role has some of them; write it outside of "
                                            "roles",
                                            f->name);
-    const char *position;
-    if (!find_argument(r, s, i, f, &position))
+    const char *position, *pointer;
+    if (!find_argument(r, s, i, f, &position) || !bind_pointer(r, s, i, &pointer))
         return false;
     struct node node = {.kind = NODE_CALL,
                         .at = at->at,
                         .column = record_piece_column(at),
                         .function = function,
                         .position = position,
+                        .pointer = pointer,
                         .elected = r->elected};
     if (f->kind == FUNCTION_ADVANCE)
         return record_node(r, node) != NULL;
@@ -423,16 +466,16 @@ static bool check_statement(struct recorder *r, const struct statement *s)
         const struct cuda_token *t = &at->token;
         bool field = i > 0 && (cuda_is(&s->piece[i - 1].token, ".") || cuda_is(&s->piece[i - 1].token, "->"));
         int function = field ? -1 : record_function(r, t);
-        const char *does = held(t, synchronises);
+        const char *does = held(at, synchronises);
         if (function >= 0 && !record_call(r, s, i, function))
             return false;
-        if ((does || (does = held(t, leaves))) && at->at.template == r->top)
+        if ((does || (does = held(at, leaves))) && at->at.template == r->top)
             return RECORD_FAULT(r, at->at, record_piece_column(at), "TEMPLATE-GUARD",
                                 "asm with %s is an operation that the proof does not see; call a block's function",
                                 does);
         if (t->kind != CUDA_WORD || field)
             continue;
-        if (cuda_is(t, "return") || cuda_is(t, "goto"))
+        if (cuda_is_one(t, ways_out))
             return RECORD_FAULT(r, at->at, record_piece_column(at), "TEMPLATE-GUARD",
                                 "'%s' in a kernel leaves operations out, and the proof does not see when; write the "
                                 "rest under //@ when, or the value into a function of its own",
@@ -445,6 +488,9 @@ static bool check_statement(struct recorder *r, const struct statement *s)
                 "all threads of the block meet in '%s', and here some of them come by; write it outside "
                 "of roles and of any control flow",
                 t->text);
+        if (cuda_is(t, "threadIdx") && !(i + 1 < s->count && cuda_is(&s->piece[i + 1].token, ".")))
+            return RECORD_FAULT(r, at->at, record_piece_column(at), "TEMPLATE-GUARD",
+                                "roles are told by threadIdx; write threadIdx.x, and give variables another name");
         if (!leaves_counts_alone(r, s, i) || !leaves_position_alone(r, s, i))
             return false;
     }
@@ -455,7 +501,7 @@ static bool end_statement(struct recorder *r)
 {
     struct statement *s = &r->statement;
     const struct frame *around = &r->frame[r->frame_count - 1];
-    bool fine = !s->count || (check_statement(r, s) && read_positions(r, s) &&
+    bool fine = !s->count || (check_statement(r, s) && (r->open < 0 || note_uses(r, s)) && read_positions(r, s) &&
                               (around->kind != FRAME_KERNEL || read_constants(r, s)));
     s->count = s->nested = 0;
     return fine;

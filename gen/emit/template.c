@@ -22,8 +22,8 @@ struct parser {
     struct emit_text lua;
     int faults;
     bool no_memory;
-    bool body;    /* a text or Lua line was seen: no more parameters */
-    bool unread;  /* a hole could not be read: what it uses is unknown */
+    bool body;           /* a text or Lua line was seen: no more parameters */
+    bool unread;         /* a hole could not be read: what it uses is unknown */
     bool open_arguments; /* an include's line ended in a comma */
     int include_line;
 };
@@ -89,9 +89,9 @@ static int skip_name(const struct template_line *l, int at)
 
 static bool is_keyword(const char *word)
 {
-    static const char *const keyword[] = {"and",   "break", "do",  "else", "elseif", "end",    "false", "for",
-                                          "function", "goto", "if", "in",  "local",  "nil",    "not",   "or",
-                                          "repeat", "return", "then", "true", "until", "while", NULL};
+    static const char *const keyword[] = {"and",      "break",  "do",   "else", "elseif", "end",   "false", "for",
+                                          "function", "goto",   "if",   "in",   "local",  "nil",   "not",   "or",
+                                          "repeat",   "return", "then", "true", "until",  "while", NULL};
     for (int i = 0; keyword[i]; i++)
         if (strcmp(keyword[i], word) == 0)
             return true;
@@ -324,10 +324,9 @@ static void parse_op(struct parser *p, struct template_line *l, int line, int at
 
 static bool flow_kind(const char *word, int length, enum line_kind *kind)
 {
-    static const char *const name[] = {[LINE_ROLE] = "role",       [LINE_ENDROLE] = "endrole",
-                                       [LINE_LOOP] = "loop",       [LINE_ENDLOOP] = "endloop",
-                                       [LINE_WHEN] = "when",       [LINE_ENDWHEN] = "endwhen",
-                                       [LINE_ELECT] = "elect",     [LINE_ENDELECT] = "endelect"};
+    static const char *const name[] = {
+        [LINE_ROLE] = "role", [LINE_ENDROLE] = "endrole", [LINE_LOOP] = "loop",   [LINE_ENDLOOP] = "endloop",
+        [LINE_WHEN] = "when", [LINE_ENDWHEN] = "endwhen", [LINE_ELECT] = "elect", [LINE_ENDELECT] = "endelect"};
     for (*kind = LINE_ROLE; *kind <= LINE_ENDELECT; (*kind)++)
         if ((size_t)length == strlen(name[*kind]) && memcmp(word, name[*kind], (size_t)length) == 0)
             return true;
@@ -345,13 +344,14 @@ static void parse_flow(struct parser *p, struct template_line *l, int line, int 
     l->rest = skip_space(l, at);
     l->rest_end = lua_code_end(l, l->rest);
     if (text && l->rest >= l->rest_end)
-        fault(p, line, l->rest, "TEMPLATE-DIRECTIVE", l->kind == LINE_LOOP
-                  ? "a loop needs its counter and its bound; write //@ loop \"NAME\" step < steps"
-                  : "a condition is missing; write //@ when step > 0");
+        fault(p, line, l->rest, "TEMPLATE-DIRECTIVE",
+              l->kind == LINE_LOOP ? "a loop needs its counter and its bound; write //@ loop \"NAME\" step < steps"
+                                   : "a condition is missing; write //@ when step > 0");
     else if (!text && l->rest < l->rest_end)
         fault(p, line, l->rest, "TEMPLATE-DIRECTIVE", "nothing follows %s%.*s", named ? "the name of a " : "//@ ",
               named ? 4 : at - l->indent - 4, named ? "role" : l->text + l->indent + 4);
-    parse_holes(p, l, line, named ? l->word_column : l->rest, text ? l->rest_end : named ? l->word_end : l->rest, "__f");
+    int from = named ? l->word_column : l->rest, to = text ? l->rest_end : named ? l->word_end : l->rest;
+    parse_holes(p, l, line, from, to, "__f");
 }
 
 /* A line that begins with //@, whose code begins at column `at`. */

@@ -143,14 +143,14 @@ struct plan_step {
     int tensor;        /* FILL, READ, WRITE, STORE, GLOBAL: the tensor; else -1 */
     int count;         /* see plan_ops.def */
     int phase;         /* WAIT_FULL, WAIT_EMPTY: parity that is waited for at i / stages == 0 */
-    int arrivals;      /* RELEASE, ARRIVE: arrivals of one instance on each barrier, 4 where every warp arrives; 0 is 1 */
+    int arrivals;      /* RELEASE, ARRIVE: of one instance on each barrier, 4 where every warp arrives; 0 is 1 */
     const char *call;  /* block function whose call this is in the emitted text; LOOP, WHEN: the class's name */
     int place, place2; /* plan_some(index into plan.place); place2: register operand of MMA; registers that a
                           SCRATCH_WRITE takes from or a SCRATCH_READ gives to */
     int node;          /* plan_some(node of plan.fused): what the step computes or stores */
     int at[SPEC_MAX_RANK]; /* plan_some(node of plan.fused): coordinates of the tile in its tensor */
     int back;          /* READ: stages before the one that was taken last */
-    int least;         /* LOOP, WHEN: what the class's number is at least; every step that names the class says the same.
+    int least;         /* LOOP, WHEN: what the class's number is at least; all steps that name it say the same.
                           MMA: enum plan_start */
     int less;          /* LOOP: trips that are peeled off */
     int share;         /* LOOP: instances that take its turns in turn; 0: each instance takes all */
@@ -183,10 +183,10 @@ struct plan_role {
     int step_count;
 };
 
-/* A named barrier: BARRIER and BARRIER_ARRIVE steps refer to it by `count`. All executors of the roles that meet there have
- * `threads` threads together; or, where one role meets there, each instance has so many and meets alone, at hardware
- * barrier id + instance. With turns one role takes part, instance j waits at barrier id + j for instance j - 1 (instance 0
- * for the last) to arrive there, and `threads` are those of two instances. */
+/* A named barrier: BARRIER and BARRIER_ARRIVE steps refer to it by `count`. All executors of the roles that meet there
+ * have `threads` threads together; or, where one role meets there, each instance has so many and meets alone, at
+ * hardware barrier id + instance. With turns one role takes part, instance j waits at barrier id + j until instance j - 1 (for 0
+ * the last) arrives there, and `threads` are those of two instances. */
 struct plan_barrier {
     const char *name;
     int id;                   /* hardware barrier, 1..15; 0 is the block's */

@@ -17,9 +17,9 @@ enum {
 
 /* ---- how often each loop turns (protocol_flow.c) ----------------------------------------------------------------- */
 
-/* The numbers of the classes in one exploration. A class's number where the loops around the step are in turns t0, t1, ..
- * is trip[class][(.. (t0 * 7 + t1) * 7 ..) % turns]: trip[class][0] outside of all loops, trip[class][t % turns] in turn t
- * of a single one. */
+/* The numbers of the classes in one exploration. A class's number where the LOOPs around the step are in turns t0, t1, ..
+ * is trip[class][(.. (t0 * 7 + t1) * 7 ..) % turns]: trip[class][0] outside of all loops, trip[class][t % turns] in turn
+ * t of a single one. */
 struct protocol_trips {
     int turns;
     int trip[PROTOCOL_MAX_CLASSES][PROTOCOL_MAX_TURNS];
@@ -40,7 +40,7 @@ struct protocol_code {
     int *memory;
 };
 
-/* 0; or 3: memory is out or the Plan has more classes or roles than fit, and nothing can be proved. Needs loops that end. */
+/* 0; or 3: memory is out or the Plan has more classes or roles than fit, and nothing can be proved. Loops must end. */
 int protocol_code(const struct plan *p, struct protocol_code *code);
 void protocol_code_free(struct protocol_code *code);
 
@@ -54,8 +54,8 @@ struct protocol_flow {
 };
 
 /* Trips of the class (or of the step's own count), before what is peeled off, where the flow stands. */
-int protocol_number(const struct plan *p, const struct protocol_code *code, const struct protocol_trips *trips, int role,
-                    const struct protocol_flow *flow);
+int protocol_number(const struct plan *p, const struct protocol_code *code, const struct protocol_trips *trips,
+                    int role, const struct protocol_flow *flow);
 
 /* Makes the LOOP, WHEN or END at flow->step and goes to the step that follows it. */
 void protocol_turn(const struct plan *p, const struct protocol_code *code, const struct protocol_trips *trips, int role,
@@ -93,8 +93,9 @@ int protocol_loop_end(const struct plan_role *role, int step);
 int protocol_instance_threads(const struct plan_role *role);
 
 bool protocol_has(const struct plan_role *role, enum plan_op op, int ring, int tensor); /* -1: any */
-int protocol_find(const struct plan_role *role, enum plan_op op, int ring);      /* the first, in any ring if -1; or -1 */
-int protocol_find_last(const struct plan_role *role, enum plan_op op, int ring); /* the last, or -1 */
+/* The first step `op` of the ring (-1: of any), and the last; -1 where there is none. */
+int protocol_find(const struct plan_role *role, enum plan_op op, int ring);
+int protocol_find_last(const struct plan_role *role, enum plan_op op, int ring);
 
 /* The place of a step, or NULL. */
 static inline const struct plan_place *protocol_place(const struct plan *p, int field)
@@ -127,8 +128,8 @@ static inline int protocol_arrivals(const struct plan_step *step)
 int protocol_arrivals_of_lane(const struct plan_role *role, const struct plan_step *step, int lanes, int lane);
 
 /* Threads that stand for one executor: 2 where its threads must meet at barriers (cp.async, buffers that threads write,
- * scratch, several warps that read one stage at once), else 1. Two suffice: any pair of threads of an executor runs the same
- * steps, and every rule is about a pair. */
+ * scratch, several warps that read one stage at once), else 1. Two suffice: any pair of threads of an executor runs the
+ * same steps, and every rule is about a pair. */
 int protocol_lanes(const struct plan *p, int role);
 
 /* Executors meet at a barrier each for itself (its threads are one instance's) rather than all together. */

@@ -1,5 +1,26 @@
 /* How often each loop of a Plan turns: the numbers of its classes, the way of an executor through its program, and
- * which numbers are explored. */
+ * which numbers are explored.
+ *
+ * WHICH NUMBERS STAND FOR ALL. protocol_run decides one assignment of numbers to the classes, in all schedules. There
+ * are endlessly many. A turn of a loop meets the rest of the program in two ways only: by the stages that it takes, as
+ * i % stages and the parity of i / stages, and by what is in flight when it begins: groups, unreleased stages, turns of
+ * named barriers. The first repeats after 2 * stages stages. Of the second nothing is older than that: each rule is
+ * about a step and one that came before it on the same stage (i and i - stages, and for parities i - 2 * stages), on
+ * the same place, or in the same group; a wait that leaves more groups unfinished than it may leaves them so in the
+ * first turn in which they are used. So a loop of more turns than 2 * stages + 2, and those that are peeled off, has in
+ * its midst only turns before and behind which lie 2 * stages turns of its own. Such turns are also in a loop of just
+ * so many: the same steps at the same distance, ordered by the same waits. Its first and last turns are those of the
+ * shorter loop, but for stages that are shifted, and all stages are alike once each was used twice. Hence each class is
+ * explored with every number from 0 to most = 2 * stages + 2 + what is peeled off, the others at numbers of their own,
+ *     in pairs of classes at 0, 1 and most,
+ *     with the loops inside of it at edges: 0, 1, 2, stages - 1, stages, stages + 1, 2 * stages + 1, most,
+ *     and in one long run in which edges follow each other as they fall.
+ * The argument is for each loop and its neighbours. Three loops that fail only together, at three numbers that do not
+ * follow each other in the long run, are beyond it; tests/unit/test_protocol_random.c holds what passes against random
+ * numbers beyond those explored.
+ *
+ * ITS PREMISE is the language's: numbers come from data which every role reads alike and nobody writes, and data
+ * decides how often a body is run, never what is in it. */
 #include "plan/protocol.h"
 
 #include <stdlib.h>
@@ -14,8 +35,7 @@ static bool names_class(const struct plan_step *s)
     return s->op == PLAN_WHEN || (s->op == PLAN_LOOP && s->count == 0);
 }
 
-/* The number of the class of that name, -1 where there is no room for it. A LOOP without a name is a class of its own.
- */
+/* The number of the class of that name, -1 where there is no room for it. LOOPs without a name are one class. */
 static int class_of(struct protocol_code *code, const char *name)
 {
     for (int i = 0; i < code->classes; i++)

@@ -19,6 +19,7 @@ struct direct_op {
     int turned;   /* those of them that are operands of transposed vectors */
     int place;    /* plan_some: where its tile is now */
     int loop;     /* LOOP: plan_some(index into plan.loop) */
+    int ahead;    /* LOOP: plan_some(node that stands for its variable) while a turn's loads are made before it; 0 */
     bool plain;   /* LOOP: nothing within a turn makes threads wait for each other */
     int part;     /* REDUCE whose loop's end completes it: plan_some(place of what this thread has) */
     bool vector;  /* a tile of one row or column that is transposed: rows are columns to whoever reads it */
@@ -98,6 +99,9 @@ struct direct_keep {
     bool all;
 };
 void direct_keep(struct direct *d, int loop, struct direct_keep *keep);
+
+/* Whether the load's place in its tensor is that of the turn alone: its coordinates read no tile. */
+bool direct_is_free(const struct direct *d, int load);
 
 /* The place that holds what the load of a later loop would load; 0: none. `kept` is by operation. */
 int direct_kept(struct direct *d, const struct direct_keep *keep, const int *kept, int load);

@@ -2,6 +2,8 @@
  * hand says. Equal expressions have equal nodes, so that two loads are the same where their coordinates are. */
 #include "program/direct.h"
 
+#include <math.h>
+
 static int import(struct direct *d, int node);
 
 /* A leaf of the Plan. */
@@ -61,7 +63,8 @@ static int import_tensor(struct direct *d, const struct expr_node *n)
 static int import_loop(struct direct *d, const struct expr_node *n)
 {
     const struct program_op *loop = &d->program->op[n->integer];
-    int at[SPEC_MAX_RANK], variable = leaf(d, EXPR_LOOP, EXPR_INT, plan_number(d->op[n->integer].loop));
+    int at[SPEC_MAX_RANK], ahead = d->op[n->integer].ahead;
+    int variable = ahead ? plan_number(ahead) : leaf(d, EXPR_LOOP, EXPR_INT, plan_number(d->op[n->integer].loop));
     if (loop->list < 0 || variable < 0)
         return variable;
     int last = d->plan->tensor[loop->list].rank - 1;
@@ -72,10 +75,47 @@ static int import_loop(struct direct *d, const struct expr_node *n)
     return expr_tensor(&d->plan->fused, loop->list, EXPR_INT, last + 1, at);
 }
 
+/* Whether a row's elements have different values of it. */
+static bool varies(const struct direct *d, int node)
+{
+    const struct expr_graph *g = d->program->graph;
+    const struct expr_node *n = &g->node[node];
+    bool varies_ = n->op == EXPR_COLUMN || n->op == EXPR_INDEX || (d->swapped && n->op == EXPR_ROW) ||
+                   (n->op == EXPR_TILE && d->program->op[n->integer].tile.columns > 1);
+    for (int i = 0; i < 3 && !varies_; i++)
+        varies_ = n->arg[i] >= 0 && varies(d, n->arg[i]);
+    for (int i = 0; n->op == EXPR_TENSOR && i < n->rank && !varies_; i++)
+        varies_ = varies(d, g->index[n->first_index + i]);
+    return varies_;
+}
+
+/* What is the same along a row is computed once for the row: the reciprocal of a divisor (two roundings in place of
+ * one, within the 2 ulp of a division), and which exponent to subtract. -2: as it stands. */
+static int import_by_row(struct direct *d, const struct expr_node *n)
+{
+    struct expr_graph *g = &d->plan->fused;
+    bool either = n->op == EXPR_DIV || n->op == EXPR_EXP2_DIFF;
+    if (!either || !varies(d, n->arg[0]) || varies(d, n->arg[1]))
+        return -2;
+    int a = import(d, n->arg[0]), b = a < 0 ? -1 : import(d, n->arg[1]);
+    if (b < 0)
+        return -1;
+    if (n->op == EXPR_DIV) {
+        int one = expr_real(g, 1.0), part = one < 0 ? -1 : expr_binary(g, EXPR_DIV, one, b);
+        return part < 0 ? -1 : expr_binary(g, EXPR_MUL, a, part);
+    }
+    int none = expr_real(g, -(double)INFINITY), zero = expr_real(g, 0.0);
+    int is_none = none < 0 || zero < 0 ? -1 : expr_binary(g, EXPR_EQ, b, none);
+    int least = is_none < 0 ? -1 : expr_select(g, is_none, zero, b);
+    int difference = least < 0 ? -1 : expr_binary(g, EXPR_SUB, a, least);
+    return difference < 0 ? -1 : expr_unary(g, EXPR_EXP2, difference);
+}
+
 static int import_new(struct direct *d, const struct expr_node *n)
 {
     enum expr_op other = n->op == EXPR_ROW ? EXPR_COLUMN : EXPR_ROW;
     struct expr_node copy = *n;
+    int by_row;
     switch (n->op) {
     case EXPR_ROW:
     case EXPR_COLUMN:
@@ -89,6 +129,8 @@ static int import_new(struct direct *d, const struct expr_node *n)
     case EXPR_TENSOR:
         return import_tensor(d, n);
     default:
+        if ((by_row = import_by_row(d, n)) != -2)
+            return by_row;
         for (int i = 0; i < 3; i++)
             if (n->arg[i] >= 0 && (copy.arg[i] = import(d, n->arg[i])) < 0)
                 return -1;

@@ -245,8 +245,8 @@ static bool is_alone(const struct direct *d, int number)
     return alone;
 }
 
-/* Loads the operation's tile into the place. */
-static int load_into(struct direct *d, int number, int place)
+/* Loads the operation's tile into the place, where the condition `guard` (-1: none) holds too. */
+static int load_guarded(struct direct *d, int number, int place, int guard)
 {
     const struct program_op *o = &d->program->op[number];
     d->swapped = d->op[number].aside;
@@ -265,10 +265,20 @@ static int load_into(struct direct *d, int number, int place)
     d->swapped = false;
     if (status || inside == -2)
         return status ? status : failed(d, number);
+    if (guard >= 0) {
+        inside = inside < 0 ? guard : expr_binary(&d->plan->fused, EXPR_AND, inside, guard);
+        if (inside < 0)
+            return 3;
+    }
     step.inside = plan_some(inside);
     bool kept = d->plan->place[plan_number(place)].turns > 0;
     step.once = is_told_apart(d, &step) && (kept || is_alone(d, number));
     return d->misfit ? failed(d, number) : add_step(d, step);
+}
+
+static int load_into(struct direct *d, int number, int place)
+{
+    return load_guarded(d, number, place, -1);
 }
 
 static const char *word_of(const struct direct *d, int number, const char *other)
@@ -681,14 +691,94 @@ static int carry_on(struct direct *d, int loop, const int *total)
     return status;
 }
 
+/* Loads of a turn that are issued in the turn before, so that they are on their way while that is computed. */
+enum { AHEAD_REGISTERS = 40 };
+struct ahead {
+    int load[8], now[8], next[8], count; /* operations, places */
+};
+
+static void find_ahead(struct direct *d, int loop, struct ahead *a)
+{
+    int registers = 0;
+    a->count = 0;
+    for (int i = loop + 1; i < d->program->op[loop].end; i++) {
+        const struct program_op *o = &d->program->op[i];
+        int bytes = (int)tw_dtype_bytes(o->tile.dtype) * o->tile.rows * o->tile.columns / d->threads;
+        bool fits = o->kind == PROGRAM_LOAD && o->depth == d->program->op[loop].depth + 1 && o->tile.columns > 1 &&
+                    !d->op[i].place && !d->op[i].aside && direct_is_free(d, i) && a->count < 8;
+        if (!fits || (registers += (bytes + 3) / 4) > AHEAD_REGISTERS)
+            continue;
+        a->load[a->count++] = i;
+    }
+    if (registers > AHEAD_REGISTERS || d->vector == 1)
+        a->count = 0;
+}
+
+/* Loads the turn whose variable is `at` into the places of the next turn, if there is such a turn. */
+static int load_ahead(struct direct *d, int loop, const struct ahead *a, int at)
+{
+    struct expr_graph *g = &d->plan->fused;
+    int guard = expr_binary(g, EXPR_LT, at, d->plan->loop[plan_number(d->op[loop].loop)].to), status = guard < 0 ? 3 : 0;
+    int64_t always;
+    if (!status && g->node[guard].op == EXPR_CONST_INT && (always = g->node[guard].integer) != 0)
+        guard = -1;
+    d->op[loop].ahead = plan_some(at);
+    for (int i = 0; i < a->count && !status; i++)
+        status = load_guarded(d, a->load[i], a->next[i], guard);
+    d->op[loop].ahead = 0;
+    return status;
+}
+
+static int begin_ahead(struct direct *d, int loop, struct ahead *a, int less)
+{
+    const struct plan_loop *l = &d->plan->loop[plan_number(d->op[loop].loop)];
+    struct expr_graph *g = &d->plan->fused;
+    int first = expr_binary(g, EXPR_ADD, l->from, expr_int(g, (int64_t)less * l->step));
+    for (int i = 0; i < a->count; i++) {
+        const struct program_op *o = &d->program->op[a->load[i]];
+        const char *word = word_of(d, a->load[i], d->plan->tensor[o->tensor].name);
+        const char *next = plan_text(d->plan, "%s_next", word);
+        struct direct_shape shape = {o->tile.rows, o->tile.columns};
+        a->now[i] = new_place(d, word, shape, o->tile.dtype, true, 0);
+        a->next[i] = next ? new_place(d, next, shape, o->tile.dtype, true, 0) : 0;
+        if (!a->now[i] || !a->next[i])
+            return 3;
+    }
+    return first < 0 ? 3 : a->count ? load_ahead(d, loop, a, first) : 0;
+}
+
+/* At the head of a turn: its own tiles are there, those of the next are asked for. */
+static int turn_ahead(struct direct *d, int loop, const struct ahead *a)
+{
+    const struct plan_loop *l = &d->plan->loop[plan_number(d->op[loop].loop)];
+    struct expr_graph *g = &d->plan->fused;
+    int at = expr_leaf(g, EXPR_LOOP, EXPR_INT, plan_number(d->op[loop].loop));
+    int next = at < 0 ? -1 : expr_binary(g, EXPR_ADD, at, expr_int(g, l->step)), status = next < 0 ? 3 : 0;
+    for (int i = 0; i < a->count && !status; i++) {
+        enum expr_type type = d->program->graph->node[d->program->op[a->load[i]].tile.node].type;
+        d->op[a->load[i]].place = a->now[i];
+        status = set(d, a->now[i], expr_leaf(g, EXPR_TILE, type, plan_number(a->next[i])));
+    }
+    return status || !a->count ? status : load_ahead(d, loop, a, next);
+}
+
 /* One loop of the plan over the body. */
 static int turns_of(struct direct *d, int loop, const int *total, struct plan_step how)
 {
-    int status = begin_loop(d, loop, how.count, how.kept, how.less);
+    struct ahead ahead = {.count = 0};
+    if (!how.kept)
+        find_ahead(d, loop, &ahead);
+    int status = begin_ahead(d, loop, &ahead, how.less);
+    if (!status)
+        status = begin_loop(d, loop, how.count, how.kept, how.less);
+    if (!status)
+        status = turn_ahead(d, loop, &ahead);
     if (!status)
         status = lower_body(d, loop + 1, d->program->op[loop].end);
     if (!status)
         status = carry_on(d, loop, total);
+    for (int i = 0; i < ahead.count; i++)
+        d->op[ahead.load[i]].place = 0;
     return status ? status : end_loop(d);
 }
 

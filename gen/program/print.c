@@ -1,11 +1,25 @@
-/* The program as text, one operation a line. */
+/* The program as text, one operation a line. What several lines or terms share, and is more than a few terms long, has
+ * a line of its own before its first use: $1 = ... */
 #include "program/program.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+/* By node of the graph. */
+struct shared {
+    int uses;   /* terms and lines that have it as an operand */
+    int weight; /* operators of its text, up to WEIGHT_MOST */
+    bool reached;
+    char name[16];
+};
+
+enum { WEIGHT_LEAST = 3, WEIGHT_MOST = 1000 };
+
 struct printer {
     const struct program *p;
+    struct shared *node;
+    const char **shared; /* names.shared, filled line by line */
+    int *named;          /* how many names were given */
     const struct spec_kernel *kernel;
     struct expr_names names;
     FILE *out;
@@ -14,6 +28,10 @@ struct printer {
 static void put_node(const struct printer *w, int node)
 {
     char text[2000];
+    if (w->names.shared && w->names.shared[node]) {
+        fputs(w->names.shared[node], w->out);
+        return;
+    }
     size_t length = expr_print_named(w->p->graph, node, &w->names, text, sizeof text);
     fputs(text, w->out);
     if (length >= sizeof text)
@@ -125,6 +143,100 @@ static void put_combine(const struct printer *w, const struct program_op *loop)
     fputc('\n', w->out);
 }
 
+/* ---- what lines share ------------------------------------------------------------------------------------------ */
+
+enum { MOST_ROOTS = 2 * SPEC_MAX_RANK + PROGRAM_MAX_CARRIED + 8 };
+
+/* The expressions on the line of an operation. */
+static int roots_of(const struct program *p, const struct spec_kernel *k, const struct program_op *op, int *root)
+{
+    const struct program_tile *edge = op->tile.rows ? &op->tile : &op->arg[0];
+    int all[MOST_ROOTS], count = 0, used = 0, rank = op->tensor >= 0 ? k->tensor[op->tensor].rank : 0;
+    for (int i = 0; i < 3; i++)
+        all[count++] = op->arg[i].node;
+    for (int d = 0; d < rank; d++) {
+        all[count++] = op->at[d].start;
+        all[count++] = op->at[d].length ? op->at[d].limit : -1;
+    }
+    for (int i = 0; op->kind == PROGRAM_END && i < op->carried; i++)
+        all[count++] = op->value[i].node;
+    if (op->kind == PROGRAM_PARAM)
+        all[count++] = p->op[op->loop].value[op->which].node;
+    if (op->kind == PROGRAM_LOOP) {
+        all[count++] = op->from;
+        all[count++] = op->to;
+    }
+    all[count++] = edge->valid_row;
+    all[count++] = edge->valid_column;
+    for (int i = 0; i < count; i++)
+        if (all[i] >= 0)
+            root[used++] = all[i];
+    return used;
+}
+
+static int operand(const struct expr_graph *g, const struct expr_node *n, int i)
+{
+    return i < 3 ? n->arg[i] : g->index[n->first_index + i - 3];
+}
+
+/* Uses and weights of all nodes; operands are earlier nodes. */
+static void weigh(const struct printer *w)
+{
+    const struct expr_graph *g = w->p->graph;
+    struct shared *s = w->node;
+    int root[MOST_ROOTS];
+    for (int i = 0; i < w->p->op_count; i++) {
+        int count = roots_of(w->p, w->kernel, &w->p->op[i], root);
+        for (int n = 0; n < count; n++) {
+            s[root[n]].uses++;
+            s[root[n]].reached = true;
+        }
+    }
+    for (int i = g->count - 1; i >= 0; i--)
+        for (int k = 0; s[i].reached && k < 3 + g->node[i].rank; k++) {
+            int a = operand(g, &g->node[i], k);
+            if (a >= 0) {
+                s[a].uses++;
+                s[a].reached = true;
+            }
+        }
+    for (int i = 0; i < g->count; i++) {
+        s[i].weight = expr_ops[g->node[i].op].arity > 0 || g->node[i].rank > 0;
+        for (int k = 0; k < 3 + g->node[i].rank; k++) {
+            int a = operand(g, &g->node[i], k);
+            s[i].weight += a >= 0 ? s[a].weight : 0;
+        }
+        s[i].weight = s[i].weight < WEIGHT_MOST ? s[i].weight : WEIGHT_MOST;
+    }
+}
+
+/* Names and prints what the line needs, others need too and has no name yet, in the order of the graph. */
+static void put_shared(const struct printer *w, const struct program_op *op)
+{
+    const struct expr_graph *g = w->p->graph;
+    struct shared *s = w->node;
+    int root[MOST_ROOTS], count = roots_of(w->p, w->kernel, op, root);
+    char text[2000];
+    for (int i = 0; i < g->count; i++)
+        s[i].reached = false;
+    for (int n = 0; n < count; n++)
+        s[root[n]].reached = true;
+    for (int i = g->count - 1; i >= 0; i--)
+        for (int k = 0; s[i].reached && k < 3 + g->node[i].rank; k++) {
+            int a = operand(g, &g->node[i], k);
+            if (a >= 0)
+                s[a].reached = true;
+        }
+    for (int i = 0; i < g->count; i++) {
+        if (!s[i].reached || w->shared[i] || s[i].uses < 2 || s[i].weight < WEIGHT_LEAST)
+            continue;
+        size_t length = expr_print_named(g, i, &w->names, text, sizeof text);
+        snprintf(s[i].name, sizeof s[i].name, "$%d", ++*w->named);
+        w->shared[i] = s[i].name;
+        fprintf(w->out, "%*s%s = %s%s\n", 2 + 2 * op->depth, "", s[i].name, text, length < sizeof text ? "" : "...");
+    }
+}
+
 static void put_op(const struct printer *w, int index)
 {
     const struct program_op *op = &w->p->op[index];
@@ -132,6 +244,7 @@ static void put_op(const struct printer *w, int index)
     const struct program_tile *last = loop ? w->p->op[loop->end].value : NULL;
     if (op->kind == PROGRAM_END && op->carried == 0)
         return;
+    put_shared(w, op);
     fprintf(w->out, "%*s", 2 + 2 * op->depth, "");
     if (op->tile.rows) {
         fprintf(w->out, "%s: ", w->names.operation[index]);
@@ -206,12 +319,25 @@ void program_print(const struct program *p, const struct spec *spec, const struc
         name[dims + i] = kernel->tensor[i].name;
     for (size_t i = 0; name && i < scalars; i++)
         name[dims + tensors + i] = kernel->scalar[i].name;
-    if (name && operation) {
-        struct printer w = {p, kernel, {name, name + dims, name + dims + tensors, kernel->axis, operation}, out};
+    size_t nodes = (size_t)p->graph->count;
+    struct shared *node = calloc(nodes + 1, sizeof *node);
+    const char **shared = calloc(nodes + 1, sizeof *shared);
+    int named = 0;
+    if (name && operation && node && shared) {
+        struct printer w = {.p = p,
+                            .node = node,
+                            .shared = shared,
+                            .named = &named,
+                            .kernel = kernel,
+                            .names = {name, name + dims, name + dims + tensors, kernel->axis, operation, shared},
+                            .out = out};
+        weigh(&w);
         put_items(&w);
         for (int i = 0; i < p->op_count; i++)
             put_op(&w, i);
     }
+    free(shared);
+    free(node);
     free(name);
     free(operation);
 }

@@ -4,8 +4,8 @@
  * double precision; derive.c lowers it to an architecture. Nothing here knows a thread, a barrier or shared memory.
  *
  * TILES. A tile is a matrix of constant extents, rows x columns; an extent of 1 broadcasts. Its elements are one node
- * of `graph`, evaluated at each (ROW, COLUMN): elementwise arithmetic makes nodes, not operations. What an operation gave
- * is the leaf TILE(op): the element of that result at the same ROW and COLUMN, row 0 where it has one row, column 0
+ * of `graph`, evaluated at each (ROW, COLUMN): elementwise arithmetic makes nodes, not operations. What an operation
+ * gave is the leaf TILE(op): the element of that result at the same ROW and COLUMN, row 0 where it has one row, column 0
  * where it has one column. INDEX(axis) is the coordinate along an axis of the element in hand, as tile.index says; an
  * operation that takes a tile replaces it by that coordinate, so a traced program holds none. AT(axis) is the first
  * coordinate of the work item; LOOP(op) the variable of a loop around it; SYMBOL a dim.

@@ -23,6 +23,7 @@ struct trace {
     struct reader *r;
     struct program *p;
     struct trace_body body[PROGRAM_MAX_DEPTH + 1];
+    int capacity;    /* of p->op */
     int depth;       /* of the innermost body */
     int bodies;      /* numbers given */
     int provisional; /* > 0: carried extents and types are not known yet; the body is traced again */

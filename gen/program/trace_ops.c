@@ -22,9 +22,15 @@ int trace_append(struct trace *t, const struct program_op *op, const char *word)
     struct program *p = t->p;
     if (p->op_count == MOST_OPS)
         luaL_error(r->L, "the program has more than %d operations", MOST_OPS);
-    struct program_op *grown = arena_grow(r->arena, p->op, p->op_count, sizeof *grown);
-    reader_check(r, grown);
-    p->op = grown;
+    if (p->op_count == t->capacity) { /* what a loop's passes drop is used again */
+        int capacity = t->capacity ? 2 * t->capacity : 16;
+        struct program_op *grown = arena_alloc(r->arena, (size_t)capacity * sizeof *grown);
+        reader_check(r, grown);
+        if (p->op_count)
+            memcpy(grown, p->op, (size_t)p->op_count * sizeof *grown);
+        p->op = grown;
+        t->capacity = capacity;
+    }
     struct program_op *added = &p->op[p->op_count];
     *added = *op;
     added->depth = t->depth;

@@ -12,6 +12,8 @@ const struct program_tile program_no_tile = {
     .index = {-1, -1, -1, -1, -1, -1, -1, -1},
 };
 
+enum { NODES_PER_STEP = 16 };
+
 /* ---- nodes ----------------------------------------------------------------------------------------------------- */
 
 /* Marks what `node` needs, itself included, by node; on top of the Lua stack, to be popped. */
@@ -19,6 +21,7 @@ static unsigned char *push_needed(const struct trace *t, int node)
 {
     const struct expr_graph *g = t->p->graph;
     luaL_checkstack(t->r->L, 4, "trace");
+    sandbox_charge(t->r->L, node / NODES_PER_STEP);
     unsigned char *needed = lua_newuserdatauv(t->r->L, (size_t)node + 1, 0);
     memset(needed, 0, (size_t)node + 1);
     needed[node] = 1;

@@ -128,6 +128,7 @@ size_t expr_print_lua(const struct expr_graph *g, int node, const char *const *n
 struct expr_names {
     const char *const *dim, *const *tensor, *const *scalar, *const *axis;
     const char *const *operation; /* of a program: LOOP and TILE */
+    const char *const *shared;    /* by node: its name wherever it is an operand, NULL: none; or no array at all */
 };
 size_t expr_print_named(const struct expr_graph *g, int node, const struct expr_names *names, char *out, size_t size);
 

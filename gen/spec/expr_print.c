@@ -294,8 +294,12 @@ static void print(struct printer *p, int node, int around)
         p->length = EXPR_MAX_TEXT + 1;
         return;
     }
+    const char *const *shared = p->names && p->depth ? p->names->shared : NULL;
     p->depth++;
-    print_node(p, node, around);
+    if (shared && shared[node])
+        put(p, shared[node]);
+    else
+        print_node(p, node, around);
     p->depth--;
 }
 

@@ -29,8 +29,12 @@ static void read_family(struct reader *r, int table)
     lua_State *L = r->L;
     struct spec_kernel *k = reader_kernel(r);
     const char *known[64] = {0};
-    for (int i = 0; i < 63 && r->options->family && r->options->family[i]; i++)
-        known[i] = r->options->family[i]->name;
+    int families = 0;
+    for (; families < 40 && r->options->family && r->options->family[families]; families++)
+        known[families] = r->options->family[families]->name;
+    for (const char *const *f = r->options->library_family; f && *f && families < 62; f++)
+        if (!reader_family(r, *f))
+            known[families++] = *f;
     int type = lua_getfield(L, table, "family");
     const char *word = type == LUA_TSTRING ? lua_tostring(L, -1) : NULL;
     const struct spec_family *f = reader_family(r, word);
@@ -47,9 +51,9 @@ static void read_family(struct reader *r, int table)
             reader_fault(r, "family", AT_VALUE, "FIELD-WORD", "there is no family \"%s\"%s", word, near);
         else
             reader_fault(r, "family", AT_VALUE, "FIELD-WORD",
-                         "there is no family \"%s\"; there is %s, or write "
-                         "template = \"FILE.cu\"",
-                         word, reader_list(r, known, " and "));
+                         "there is no family \"%s\"; there is %s; write program = function(t, at, tile) ... end, "
+                         "template = \"FILE.cu\" or a module lib/%s.lua",
+                         word, reader_list(r, known, " and "), word);
     } else if (type != LUA_TNIL) {
         reader_fault(r, "family", AT_VALUE, "FIELD-TYPE", "takes a text such as \"%s\", this is %s", known[0],
                      describe(r, -1));
@@ -73,8 +77,8 @@ static bool read_template(struct reader *r, int table)
     }
     if (type == LUA_TNIL && family == LUA_TNIL && program == LUA_TNIL)
         reader_fault(r, "", AT_KEY, "KERNEL-FAMILY",
-                     "there is neither family nor template; write family = \"gemm\" or "
-                     "template = \"FILE.cu\"");
+                     "there is neither family, program nor template; write family = \"gemm\", "
+                     "program = function(t, at, tile) ... end or template = \"FILE.cu\"");
     else if (type != LUA_TNIL && family != LUA_TNIL)
         reader_fault(r, "template", AT_KEY, "KERNEL-FAMILY",
                      "a kernel of a family has the family's templates; write "

@@ -205,6 +205,7 @@ struct spec_options {
     const char *const *arch;                 /* names of the known architectures, NULL-terminated */
     /* Text of a file that ships with the program, such as "lib/gemm.lua"; NULL: there are none. */
     bool (*library)(const char *name, const char **text, size_t *length);
+    const char *const *library_family; /* names of the families among them, NULL-terminated; NULL: none */
     size_t memory_limit;                     /* bytes for Lua; 0: 64 MiB */
     int64_t instruction_limit;               /* 0: 50 million */
     void *(*alloc)(void *context, void *pointer, size_t old_size, size_t new_size); /* NULL: realloc and free */

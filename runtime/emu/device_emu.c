@@ -3,12 +3,10 @@
 #include "hazard.h"
 
 static const struct emu_arch archs[] = {
-    /* name      cc     SMs  shared SM, block    registers  threads  blocks  cluster  kHz      L2 */
-    {"sm_80", 8, 0, 108, 164 * 1024, 163 * 1024, 65536, 2048, 32, 1, 1410000, (size_t)40 << 20},
-    {"sm_86", 8, 6, 84, 100 * 1024, 99 * 1024, 65536, 1536, 16, 1, 1695000, (size_t)6 << 20},
-    {"sm_89", 8, 9, 142, 100 * 1024, 99 * 1024, 65536, 1536, 24, 1, 2490000, (size_t)96 << 20},
-    {"sm_90", 9, 0, 132, 228 * 1024, 227 * 1024, 65536, 2048, 32, 16, 1980000, (size_t)50 << 20},
-    {"sm_90a", 9, 0, 132, 228 * 1024, 227 * 1024, 65536, 2048, 32, 16, 1980000, (size_t)50 << 20},
+#define ARCHITECTURE(name, major, minor, shared_sm, shared, registers, threads, blocks, cluster, sms, khz, l2)         \
+    {#name, major, minor, sms, shared_sm, shared, registers, threads, blocks, cluster, khz, l2},
+#include "architectures.def"
+#undef ARCHITECTURE
 };
 
 static struct emu_device *self(struct tw_device *device)

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "swizzle.h"
+
 // ---- mma.sync
 
 struct emu_place emu_fragment_place_a(unsigned bits, unsigned lane, unsigned reg, unsigned element)
@@ -188,13 +190,15 @@ void emu_movmatrix(const uint32_t *from, uint32_t *to)
 
 void emu_descriptor_decode(uint64_t bits, struct emu_descriptor *descriptor)
 {
-    static const uint8_t spans[4] = {0, 128, 64, 32}, masks[4] = {0, 0x70, 0x30, 0x10};
     descriptor->start = (uint32_t)(bits & 0x3fff) << 4;
     descriptor->lbo = (uint32_t)(bits >> 16 & 0x3fff) << 4;
     descriptor->sbo = (uint32_t)(bits >> 32 & 0x3fff) << 4;
     descriptor->base = (uint32_t)(bits >> 49 & 7);
-    descriptor->span = spans[bits >> 62];
-    descriptor->mask = masks[bits >> 62];
+    int swizzle = 0;
+    while (tw_swizzles[swizzle].wgmma != bits >> 62) // the column has each of the four codes
+        swizzle++;
+    descriptor->span = tw_swizzles[swizzle].span;
+    descriptor->mask = tw_swizzles[swizzle].mask;
 }
 
 enum { SHARED_MASK = (1 << 18) - 1 };

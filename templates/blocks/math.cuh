@@ -76,9 +76,12 @@ __device__ __forceinline__ float ew_exp(float x)
 //@ end
 //@ if need.EXP2 then
 
+// 2^x, 0 below the smallest normal float.
 __device__ __forceinline__ float ew_exp2(float x)
 {
-    return exp2f(x);
+    float power;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(x));
+    return power;
 }
 //@ end
 //@ if need.EXP2_DIFF then

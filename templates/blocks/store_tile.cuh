@@ -55,7 +55,7 @@ __device__ __forceinline__ void ${step.call}()
 //@         width = lines
 //@     end
 //@     local span = t.box_bytes // lines
-//@     local mask = ({ NONE = 0, ["32B"] = 16, ["64B"] = 48, ["128B"] = 112 })[t.swizzle]
+//@     local mask = swizzle(t.swizzle).mask
 //@     local name, dtype = t.name, t.dtype
 
 // Where byte `at` of a chunk lies: swizzle ${t.swizzle}.

@@ -108,7 +108,8 @@
 //@         local whole = call == "store" or call == "turn"
 //@         local kind = call == "turn" and place.dtype or dtype
 //@         local joined = whole and kind .. "_join(part)" or ""
-//@         local moved = whole and has(text, "whole") and text.whole_dtype == kind
+//@         local copies = call == "set" and place.packed
+//@         local moved = whole and has(text, "whole") and text.whole_dtype == kind or copies
 //@         if moved then
 //@             joined = text.whole
 //@         else
@@ -147,6 +148,9 @@
 //@             shallower()
     }
 //@         end
+//@         end
+//@         if copies then
+    ${held} = ${joined};
 //@         end
 //@         if call == "store" and inside ~= "true" then
     if (${inside})

@@ -5,8 +5,7 @@
 //@ param a_offset int
 //@ param b_offset int
 //@ param roles table
-//@ local codes = { NONE = 0, ["128B"] = 1, ["64B"] = 2, ["32B"] = 3 }
-//@ local a_swizzle, b_swizzle = codes[a.swizzle], codes[b.swizzle]
+//@ local a_swizzle, b_swizzle = swizzle(a.swizzle).wgmma, swizzle(b.swizzle).wgmma
 //@ local registers = mma.n // 2
 //@ local input = mma.input == "bf16" and "bf16" or "f16"
 //@ local shape = "m" .. mma.m .. "n" .. mma.n .. "k" .. mma.k

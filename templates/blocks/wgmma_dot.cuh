@@ -5,7 +5,6 @@
 //@ param tensors table
 //@ param a_offset int
 //@ param b_offset int
-//@ local codes = { NONE = 0, ["128B"] = 1, ["64B"] = 2, ["32B"] = 3 }
 //@ local A, B = mma.operand[1], mma.operand[2]
 //@ local a, b = A.tensor and tensors[A.tensor], tensors[B.tensor]
 //@ local name, registers, blocks, steps = "mma_" .. mma.name, mma.n // 2, mma.blocks_m, mma.k_steps
@@ -57,11 +56,11 @@ __device__ __forceinline__ void ${name}_issue(float (&d)[${registers}], ${a_type
 __device__ __forceinline__ void ${name}(float (&d)[${blocks}][${registers}], ${first}, u32 b_stage${last}, int accumulate)
 {
 //@ if a then
-//@     local code = codes[a.swizzle]
+//@     local code = swizzle(a.swizzle).wgmma
     u32 a = shared_address(${a_offset} + a_stage * ${a.tile_bytes}) + warpgroup * ${blocks} * ${A.block_bytes};
     u64 a_tile = matrix_descriptor(a, ${A.leading_bytes}, ${A.stride_bytes}, ${code});
 //@ end
-//@ local code = codes[b.swizzle]
+//@ local code = swizzle(b.swizzle).wgmma
     u32 b = shared_address(${b_offset} + b_stage * ${b.tile_bytes});
     u64 b_tile = matrix_descriptor(b, ${B.leading_bytes}, ${B.stride_bytes}, ${code});
 //@ for k = 0, steps - 1 do

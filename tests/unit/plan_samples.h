@@ -187,7 +187,9 @@ static inline struct plan *sample_gemm_sm90(struct plan *p, struct sample_gemm g
                                                       .tensor_count = 1,
                                                       .full_shared = -1,
                                                       .empty_shared = -1};
-    p->barrier[0] = (struct plan_barrier){.name = "epilogue", .id = 1, .threads = g.d_shared_barrier ? g.consumers * 128 : 128};
+    p->barrier[0] = (struct plan_barrier){.name = "epilogue", .id = 1, .threads = 128};
+    if (g.d_shared_barrier)
+        p->barrier[0].threads = g.consumers * 128;
     p->barrier_count = g.d_stages ? 1 : 0;
 
     struct plan_role *r = &p->role[0];

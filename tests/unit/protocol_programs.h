@@ -121,13 +121,15 @@ static inline void scratch(struct plan_role *r, enum plan_op which, int place, i
 struct attention {
     int k_stages, v_stages, q_stages; /* q_stages 0: Q is not loaded through a ring */
     int consumers;
-    bool ahead;    /* the product of the next turn is issued before the second one of this turn */
-    bool masked;   /* a second loop */
-    bool tiles;    /* persistent */
-    bool turns;    /* consumers pass the tensor cores on */
-    bool guarded;  /* nothing of an item is done where its loops are empty, but that Q is taken and given back */
-    int heads;     /* a loop between tiles and kv: 0 none, else it is there */
-    int o_buffers; /* the result goes through so many buffers and bulk stores; 0: it does not */
+    bool ahead;        /* the product of the next turn is issued before the second one of this turn */
+    bool masked;       /* a second loop */
+    bool tiles;        /* persistent */
+    bool turns;        /* consumers pass the tensor cores on */
+    bool guarded;      /* nothing of an item is done where its loops are empty, but that Q is taken and given back */
+    int heads;         /* a loop between tiles and kv: 0 none, else it is there */
+    bool filled_ahead; /* the producer, too, issues K a turn ahead */
+    bool known;        /* no loop is ever empty: nothing is guarded */
+    int o_buffers;     /* the result goes through so many buffers and bulk stores; 0: it does not */
 };
 
 static inline void attention_q(struct plan_role *r, const struct attention *a)
@@ -136,10 +138,47 @@ static inline void attention_q(struct plan_role *r, const struct attention *a)
         STEP(r, .op = PLAN_READ, .ring = Q, .tensor = Q, .count = 1);
 }
 
+/* LOOPs and WHENs of kv say what is known of it; where a guard is not needed there is none. */
+static inline void attention_begin(struct plan_role *r, const struct attention *a, const char *kv, int less)
+{
+    begin_loop(r, kv, less);
+    r->step[r->step_count - 1].least = a->known;
+}
+
+static inline void attention_when(struct plan_role *r, const struct attention *a, const char *kv)
+{
+    if (!a->known)
+        begin_when(r, kv, 0);
+}
+
+static inline void attention_end_when(struct plan_role *r, const struct attention *a)
+{
+    if (!a->known)
+        end(r);
+}
+
+static inline void attention_fill(struct plan_role *r, const struct attention *a, const char *kv)
+{
+    if (a->filled_ahead) {
+        attention_when(r, a, kv);
+        fill(r, K);
+        attention_end_when(r, a);
+    }
+    attention_begin(r, a, kv, a->filled_ahead);
+    fill(r, K);
+    fill(r, V);
+    end(r);
+    if (a->filled_ahead) {
+        attention_when(r, a, kv);
+        fill(r, V);
+        attention_end_when(r, a);
+    }
+}
+
 static inline void attention_loop(struct plan_role *r, const struct attention *a, const char *kv, int o, int s, int p)
 {
     if (!a->ahead) {
-        begin_loop(r, kv, 0);
+        attention_begin(r, a, kv, 0);
         if (a->turns)
             op(r, PLAN_BARRIER, 0);
         op(r, PLAN_MMA_FENCE, 0);
@@ -160,7 +199,7 @@ static inline void attention_loop(struct plan_role *r, const struct attention *a
         end(r);
         return;
     }
-    begin_when(r, kv, 0);
+    attention_when(r, a, kv);
     op(r, PLAN_MMA_FENCE, 0);
     take(r, K);
     attention_q(r, a);
@@ -169,8 +208,8 @@ static inline void attention_loop(struct plan_role *r, const struct attention *a
     release(r, K, 0, WARPS);
     touch(r, s);
     touch(r, p);
-    end(r);
-    begin_loop(r, kv, 1);
+    attention_end_when(r, a);
+    attention_begin(r, a, kv, 1);
     if (a->turns)
         op(r, PLAN_BARRIER, 0);
     op(r, PLAN_MMA_FENCE, 0);
@@ -189,20 +228,20 @@ static inline void attention_loop(struct plan_role *r, const struct attention *a
     touch(r, p);
     touch(r, o);
     end(r);
-    begin_when(r, kv, 0);
+    attention_when(r, a, kv);
     op(r, PLAN_MMA_FENCE, 0);
     take(r, V);
     multiply(r, V, 1, o, p);
     op(r, PLAN_MMA_WAIT, 0);
     release(r, V, 0, WARPS);
-    end(r);
+    attention_end_when(r, a);
 }
 
 /* One producer, two rings, or three, and consumers. */
 static inline bool program_attention(struct plan *p, struct attention a)
 {
     program_begin(p);
-    a.guarded = a.guarded && !a.masked;
+    a.guarded = a.guarded && !a.masked && !a.known;
     program_ring(p, "k", PLAN_FILL_BULK, a.k_stages, 1, WARPS * a.consumers);
     program_ring(p, "v", PLAN_FILL_BULK, a.v_stages, 1, WARPS * a.consumers);
     if (a.q_stages)
@@ -225,12 +264,9 @@ static inline bool program_attention(struct plan *p, struct attention a)
         begin_loop(r, "heads", 0);
     if (a.q_stages)
         fill(r, Q);
-    for (int i = 0; i <= a.masked; i++) {
-        begin_loop(r, i ? "masked" : "kv", 0);
-        fill(r, K);
-        fill(r, V);
-        end(r);
-    }
+    attention_fill(r, &a, "kv");
+    if (a.masked)
+        attention_fill(r, &a, "masked");
     if (a.heads)
         end(r);
     if (a.tiles)

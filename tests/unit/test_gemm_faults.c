@@ -499,6 +499,52 @@ static void dropped_calls_of_mma_sync(void **state)
     plan_free(&p);
 }
 
+/* Forms of the right calls in the right order that do something else. */
+static void guards_of_the_text(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *arch, *from, *to, *message;
+    } row[] = {
+        {"sm_90a", "//@ when step > 0\n                    ab_release(release);\n//@ endwhen\n",
+         "                ab_release(release);\n", "the template has a call of ab_release"},
+        {"sm_90a", "//@ when step > 0\n                    ab_release(release);\n//@ endwhen\n",
+         "                if (threadIdx.x == 999)\n                    ab_release(release);\n",
+         "'ab_release' is called under the 'if'"},
+        {"sm_90a", "                ab_wait_full(read);\n",
+         "                if (step == 0)\n                    ab_wait_full(read);\n",
+         "'ab_wait_full' is called under the 'if'"},
+        {"sm_90a", "//@ when steps > 0\n", "//@ when steps > 1\n", "the Plan orders a call of ab_release"},
+        {"sm_90a", "//@ loop \"k\" step < steps\n                ab_wait_full",
+         "//@ loop \"k\" step < 3\n ab_wait_full", "loops of one name make equally many trips"},
+        {"sm_90a", "                ab_advance(read);\n", "", "'read' is 1 stage behind where ab_wait_full"},
+        {"sm_90a", "mma(sum, read.stage,", "mma(sum, release.stage,", "'release' is "},
+        {"sm_80", "//@ when step < steps\n", "//@ when step > steps\n", "the Plan orders a call of A_load"},
+        {"sm_80", "//@ when step + ${ahead} < steps\n", "//@ when step + 1 < steps\n", "A_load"},
+        {"sm_80", "            ab_meet();\n", "            if (step > 0)\n                ab_meet();\n",
+         "'ab_meet' is called under the 'if'"},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        const char *text, *found;
+        size_t length;
+        struct plan p;
+        struct diag_set diags = {0};
+        good_plan(&p, "gemm_bf16", row[i].arch, 0);
+        assert_true(emit_find_template(p.template_name, &text, &length));
+        if (!(found = strstr(text, row[i].from)))
+            fail_msg("the template has no '%s'", row[i].from);
+        char *edited = malloc(length + strlen(row[i].to) + 1);
+        assert_non_null(edited);
+        sprintf(edited, "%.*s%s%s", (int)(found - text), text, row[i].to, found + strlen(row[i].from));
+        char *emitted = emit(&p, edited, &diags), *said = texts(&diags);
+        if (emitted || !strstr(said, row[i].message))
+            fail_msg("%s: wanted '%s' in:\n%s", row[i].to, row[i].message, said);
+        free(said);
+        free(edited);
+        plan_free(&p);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -508,6 +554,7 @@ int main(void)
         cmocka_unit_test(doubled_calls),
         cmocka_unit_test(swapped_calls),
         cmocka_unit_test(dropped_calls_of_mma_sync),
+        cmocka_unit_test(guards_of_the_text),
     };
     return cmocka_run_group_tests(tests, read_spec, free_spec);
 }

@@ -46,6 +46,8 @@ static void test_attention_passes(void **state)
             a.q_stages = bits >> 5 & 1;
             a.heads = bits % 3 == 0;
             a.guarded = bits % 5 == 0;
+            a.filled_ahead = a.ahead && bits % 3 == 1;
+            a.known = bits % 7 == 0;
             a.o_buffers = a.q_stages ? 0 : bits % 3;
             program_attention(&p, a);
             expect_clean(&p);
@@ -225,6 +227,10 @@ PLANT(scratch_rewritten)
 {
     drop(p, 1, PLAN_BARRIER, 1);
 }
+PLANT(scratch_in_flight)
+{
+    drop(p, 1, PLAN_MMA_WAIT, 0);
+}
 PLANT(scratch_unwritten)
 {
     drop(p, 1, PLAN_SCRATCH_WRITE, 0);
@@ -373,6 +379,8 @@ static const struct {
     {"scratch operand unfenced", SCRATCH, proxy_dropped, CONSUMER "step 9 scratch_read", "PROXY", false},
     {"scratch operand unmet", SCRATCH, scratch_unmet, CONSUMER "step 9 scratch_read", "SCRATCH-RACE", false},
     {"scratch operand rewritten", SCRATCH, scratch_rewritten, CONSUMER "step 5 scratch_write", "SCRATCH-RACE", false},
+    {"scratch operand rewritten in flight", SCRATCH, scratch_in_flight, CONSUMER "step 5 scratch_write", "SCRATCH-RACE",
+     false},
     {"a skip dropped", IN_TURN, skip_dropped, "sm_90a, role ", "PROTOCOL-", false},
     {"skips in every turn", IN_TURN, skip_outside, CONSUMER "step 4 skip", "PROTOCOL-ROLES", true},
     {"turns shared by three of two", IN_TURN, share_of_three, CONSUMER "step 2 items", "PROTOCOL-ROLES", true},

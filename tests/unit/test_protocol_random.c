@@ -29,6 +29,8 @@ static bool attention(struct plan *p)
     a.turns = a.consumers > 1 && draw(2);
     a.guarded = draw(4) == 0;
     a.heads = draw(5) == 0;
+    a.filled_ahead = a.ahead && draw(2);
+    a.known = draw(5) == 0;
     a.o_buffers = a.q_stages == 0 && draw(3) == 0 ? 1 + draw(2) : 0;
     return program_attention(p, a);
 }

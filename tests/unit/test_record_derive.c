@@ -145,6 +145,8 @@ static void steps_are_read_off(void **state)
         {WHEN("steps >= 1", TAKE) LOOP WHEN("step != steps - 1", TAKE) READ FREE END,
          "when k 0; wait_full; end; loop k less 1; wait_full; read back 1; release 1; end; when k 0; read; release 0; "
          "end"},
+        {LOOP TAKE "const float *x = x_tile(read);\nx_advance(read);\nuse(x);\n" FREE END,
+         "loop k; wait_full; read; release 0; end"},
         /* the first turn, two turns, and both ends */
         {LOOP TAKE READ WHEN("step == 0", READ_AGAIN) FREE END,
          "when k 0; wait_full; read; barrier; release 0; end; loop k less 1; wait_full; read; release 0; end"},
@@ -187,6 +189,24 @@ static void what_has_no_words_is_refused(void **state)
         {LOOP TAKE READ FREE FREE END, "x_release releases a stage that is not taken yet"},
         {LOOP TAKE READ WHEN("step > 0", FREE) END, "the role ends with 1 stage of ring x unreleased"},
         {LOOP TAKE READ FREE "x_advance(done);\n" END, "'done' is 1 stage ahead of where x_release"},
+        {LOOP TAKE "const float *x = x_tile(read);\nx_advance(read);\n" FREE "use(x);\n" END,
+         "'x' points into a stage of ring 'x' that is released"},
+        {LOOP TAKE "const float *x = x_tile(read);\nx_advance(read);\n" FREE
+                   "for (int i = 0; i < 3; ++i) {\n    if (x[i] > 0)\n        use(1);\n}\n" END,
+         "'x' points into a stage of ring 'x' that is released"},
+        {LOOP TAKE READ FREE "full.stage = 1;\n" END, "'full' is a position in a ring"},
+        {LOOP TAKE READ FREE "full = read;\n" END, "'full' is a position in a ring"},
+        {LOOP TAKE READ FREE "change(full);\n" END, "'full' is a position in a ring"},
+        {LOOP TAKE READ FREE "++full.phase;\n" END, "'full' is a position in a ring"},
+        {LOOP TAKE READ "x_release(pick(done));\n" END, "argument 1 of 'x_release' says which stage"},
+        {LOOP TAKE READ "x_release(*where);\n" END, "argument 1 of 'x_release' says which stage"},
+        {"x_position late = {1, 0};\n" LOOP TAKE READ FREE END, "a position begins at the ring's first stage"},
+        {"x_position late;\n" LOOP TAKE READ FREE END, "a position begins at the ring's first stage"},
+        {LOOP "x_position full = {0, 0};\n" TAKE READ FREE END, "'full' is a position in a ring"},
+        {LOOP "x_position here = {0, 0};\nx_wait_full(here);\nx_advance(here);\n" READ FREE END,
+         "'here' is 1 stage behind where x_wait_full of ring 'x' is due"},
+        {LOOP TAKE READ FREE "//@ elect\nx_advance(full);\n//@ endelect\n" END,
+         "'full' is moved by one thread and by all"},
         {LOOP TAKE FREE READ END, "[PROTOCOL-READ]"},
         {LOOP READ FREE END, "[TEMPLATE-ORDER]"},
         {LOOP TAKE READ FREE WHEN("step == 0", TAKE) END, "[PROTOCOL-DEADLOCK]"},
@@ -201,11 +221,59 @@ static void what_has_no_words_is_refused(void **state)
     assert_int_equal(wrong, 0);
 }
 
+/* Fails call number `fail` and counts what is not given back. */
+struct failing {
+    long calls, fail, blocks;
+};
+
+static void *failing_alloc(void *context, void *pointer, size_t old_size, size_t new_size)
+{
+    struct failing *f = context;
+    (void)old_size;
+    if (new_size == 0) {
+        f->blocks -= pointer != NULL;
+        free(pointer);
+        return NULL;
+    }
+    if (++f->calls == f->fail)
+        return NULL;
+    f->blocks += pointer == NULL;
+    return realloc(pointer, new_size);
+}
+
+static void allocations_fail(void **state)
+{
+    (void)state;
+    static const char consumer[] = WHEN("steps > 0", TAKE) LOOP WHEN("step + 1 < steps", TAKE) READ FREE END;
+    size_t bytes = sizeof head + sizeof consumer + sizeof tail, length;
+    char *template = malloc(bytes), *text;
+    assert_non_null(template);
+    snprintf(template, bytes, "%s%s%s", head, consumer, tail);
+    int status = 3;
+    for (long fail = 1; status == 3; fail++) {
+        struct diag_set diags = {0};
+        struct failing f = {.fail = fail};
+        struct plan p;
+        assert_int_equal(family_plan(&spec, &spec.kernel[0], arch_find("sm_90a"), 0, &p, &diags), 0);
+        const struct emit_source source = {p.template_name, template, strlen(template)};
+        const struct emit_options options = {.source = &source, .source_count = 1, .memory = {failing_alloc, &f}};
+        status = emit_steps(p.template_name, &p, &options, &text, &length, &diags);
+        assert_true(status == 3 || status == 0);
+        if (text)
+            failing_alloc(&f, text, length + 1, 0);
+        assert_int_equal(f.blocks, 0);
+        diag_free(&diags);
+        plan_free(&p);
+    }
+    free(template);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(steps_are_read_off),
         cmocka_unit_test(what_has_no_words_is_refused),
+        cmocka_unit_test(allocations_fail),
     };
     return cmocka_run_group_tests_name("record_derive", tests, read_spec, free_spec);
 }

@@ -6,7 +6,7 @@
 
 #include "emit/embed.h"
 
-static const char *const programs[] = {"rms_norm", "gemm", "attention", "words", "family"};
+static const char *const programs[] = {"rms_norm", "gemm", "attention", "words", "family", "masks"};
 
 /* The families that ship are there. */
 static const struct spec_options options = {
@@ -54,6 +54,22 @@ static char *print_all(const struct spec *spec)
     return text;
 }
 
+/* The printed programs are those of NAME.txt. */
+static void check_golden(const char *name, const struct spec *spec)
+{
+    char *text = print_all(spec);
+    if (getenv("BLESS")) {
+        FILE *f = fopen(path_of(name, "txt"), "wb");
+        assert_non_null(f);
+        fputs(text, f);
+        fclose(f);
+    }
+    char *golden = read_file(path_of(name, "txt"));
+    assert_string_equal(text, golden);
+    free(golden);
+    free(text);
+}
+
 static void test_traces(void **state)
 {
     (void)state;
@@ -61,17 +77,7 @@ static void test_traces(void **state)
         struct spec spec;
         struct diag_set diags;
         read_spec(path_of(programs[i], "lua"), &spec, &diags);
-        char *text = print_all(&spec);
-        if (getenv("BLESS")) {
-            FILE *f = fopen(path_of(programs[i], "txt"), "wb");
-            assert_non_null(f);
-            fputs(text, f);
-            fclose(f);
-        }
-        char *golden = read_file(path_of(programs[i], "txt"));
-        assert_string_equal(text, golden);
-        free(golden);
-        free(text);
+        check_golden(programs[i], &spec);
         spec_free(&spec);
         diag_free(&diags);
     }
@@ -123,6 +129,31 @@ static void test_invariants(void **state)
         spec_free(&spec);
         diag_free(&diags);
     }
+}
+
+/* Every kernel of specs/gemm.lua by the family that is a module. */
+static void test_gemm_module(void **state)
+{
+    (void)state;
+    static const struct spec_family *const none[] = {NULL};
+    struct spec_options modules = options;
+    struct spec spec;
+    struct diag_set diags = {0};
+    modules.family = none;
+    int status = spec_read("specs/gemm.lua", &modules, &spec, &diags);
+    if (status)
+        diag_print(&diags, stderr);
+    assert_int_equal(status, 0);
+    assert_true(spec.kernel_count >= 20);
+    for (int i = 0; i < spec.kernel_count; i++) {
+        const struct spec_kernel *k = &spec.kernel[i];
+        assert_string_equal(k->family, "gemm");
+        assert_non_null(k->program);
+        check_program(k->program);
+        check_program(spec_program(k, "sm_80"));
+    }
+    spec_free(&spec);
+    diag_free(&diags);
 }
 
 /* How the kernel runs: fields beside the program, and an architecture's own tile. */
@@ -290,15 +321,15 @@ static void test_damaged_texts(void **state)
         free(wrong);
         free(text);
     }
-    assert_in_range(sound, 50, 1100);
+    assert_in_range(sound, 50, 1300);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_traces),        cmocka_unit_test(test_invariants), cmocka_unit_test(test_how),
-        cmocka_unit_test(test_edges),         cmocka_unit_test(test_plain_lua),  cmocka_unit_test(test_no_memory),
-        cmocka_unit_test(test_damaged_texts),
+        cmocka_unit_test(test_traces),    cmocka_unit_test(test_invariants),    cmocka_unit_test(test_gemm_module),
+        cmocka_unit_test(test_how),       cmocka_unit_test(test_edges),         cmocka_unit_test(test_plain_lua),
+        cmocka_unit_test(test_no_memory), cmocka_unit_test(test_damaged_texts),
     };
     return cmocka_run_group_tests(tests, NULL, sample_remove);
 }
