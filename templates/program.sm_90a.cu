@@ -107,7 +107,7 @@ ${banner}
 //@ if staged then
 //@ include "blocks/store_tile.cuh" ring = staged, outputs = outputs, roles = plan.role,
 //@     barrier = plan.barrier.d_barrier, offset = plan.shared[staged.name].offset,
-//@     ring_bytes = plan.shared[staged.name].bytes
+//@     ring_bytes = plan.shared[staged.name].bytes, turned = plan.turned
 //@ end
 
 extern "C" __global__ void __launch_bounds__(${launch.block}, 1) ${entry}(const __grid_constant__ arguments args)

@@ -16,6 +16,9 @@
  * is waited for at that turn's end. A stage is released behind the wait that covers its last dot. What is in flight
  * where a turn begins must be what is in flight where it ends: a turn is walked before, to find that.
  *
+ * LANES. Four lanes hold a row. A carried sum that nothing in the loop reads is kept lane by lane, and added up behind
+ * it.
+ *
  * LOOKING AHEAD. `ahead` moves a dot of the next turn before another dot of this one. The loop in the text then begins
  * there: before it stand the first turn's dot and the rest of its beginning, behind it the last turn's end. So nothing
  * is in flight where the text loops, which ptxas asks for where a group's result is read.
@@ -96,6 +99,8 @@ struct derive {
     int helds;
     bool *inside;   /* by node: a condition that holds in the turns that derive_turns_inside counts */
     bool unmasked;  /* such turns are walked */
+    int cut;        /* plan_some(node): above 0 where the turn that is walked needs masks; 0: it has them always */
+    bool *partial;  /* by operation: a REDUCE whose lanes add up behind its loop, the PARAM that it is added to */
     bool *done;     /* by operation: made before its place in this turn */
     int around;     /* the LOOP that is walked */
     unsigned taken; /* rings taken in this body, as bits */

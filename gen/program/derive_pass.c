@@ -312,15 +312,35 @@ static bool is_there(const struct derive *d, int node, int place)
     return n->op == EXPR_TILE && n->integer == plan_number(place);
 }
 
+/* The turn that is walked may need no masks, and then the node is what lies in the place already. */
+static bool may_be_there(struct derive *d, int op, int node, int place, int *status)
+{
+    if (!d->cut || d->unmasked)
+        return false;
+    d->unmasked = true;
+    int plain = derive_built(d, op, node, 0, status);
+    d->unmasked = false;
+    return !*status && is_there(d, plain, place);
+}
+
 /* Computes `node` of the work graph into the place. */
 int derive_evaluate(struct derive *d, int op, int node, int place)
 {
     int status = 0, expression = derive_built(d, op, node, 0, &status);
     if (status)
         return status;
-    if (!is_there(d, expression, place))
+    bool cut = may_be_there(d, op, node, place, &status);
+    if (cut && !status)
+        status = derive_land(d, place);
+    if (cut && !status)
+        status =
+            derive_emit(d, d->consumer,
+                        (struct plan_step){.op = PLAN_WHEN, .ring = -1, .tensor = -1, .node = d->cut, .call = "mask"});
+    if (!status && !is_there(d, expression, place))
         status = derive_pass(
             d, (struct plan_step){.op = PLAN_TOUCH, .place = place, .node = expression, .call = "evaluate"});
+    if (cut && !status)
+        status = derive_emit(d, d->consumer, (struct plan_step){.op = PLAN_END, .ring = -1, .tensor = -1});
     return status ? status : derive_own(d, place, node);
 }
 

@@ -189,7 +189,7 @@ static int reduce(struct derive *d, int op)
                                                         .node = expression,
                                                         .reduction = reductions[d->work.program->op[op].reduction],
                                                         .cols = d->work.program->op[op].arg[0].columns,
-                                                        .call = "reduce"});
+                                                        .call = d->partial[op] ? "fold" : "reduce"});
     return status ? status : derive_own(d, place, k->leaf);
 }
 
@@ -216,13 +216,25 @@ static int dot(struct derive *d, int op)
     return status ? status : finish_dot(d, op);
 }
 
+/* Columns of the accumulators that a box of the output takes. */
+static int chunk_columns(const struct plan_tensor *t, const struct program_op *store, bool turned)
+{
+    int last = t->rank - 1, columns = t->tile[last];
+    for (int k = 0; k < last && turned; k++)
+        if (store->at[k].length > 1)
+            columns = t->tile[k];
+    return columns;
+}
+
 /* The part of a store behind its arithmetic: 64 rows and a box's columns at a time. */
 static int store_staged(struct derive *d, int op, int expression)
 {
     struct plan *p = d->work.l->plan;
     const struct program_op *o = &d->work.program->op[op];
     const struct plan_tensor *t = &p->tensor[o->tensor];
-    int ring = p->ring_count - 1, width = t->tile[t->rank - 1], status = 0;
+    bool turned;
+    int ring = p->ring_count - 1, status = 0;
+    int columns = work_stored(&d->work, o, &turned)->columns, width = chunk_columns(t, o, turned);
     struct plan_step write = {.op = PLAN_WRITE,
                               .ring = ring,
                               .tensor = o->tensor,
@@ -233,7 +245,7 @@ static int store_staged(struct derive *d, int op, int expression)
     for (int k = 0; k < t->rank && !status; k++)
         store.at[k] = derive_built(d, op, d->work.op[op].at[k], 0, &status);
     const struct plan_step chunk[] = {
-        {.op = PLAN_LOOP, .ring = -1, .tensor = -1, .count = d->blocks * o->arg[0].columns / width, .call = t->name},
+        {.op = PLAN_LOOP, .ring = -1, .tensor = -1, .count = d->blocks * columns / width, .call = t->name},
         {.op = PLAN_STORE_WAIT, .ring = ring, .tensor = -1, .count = p->ring[ring].stages - 1, .call = "d_wait"},
         {.op = PLAN_BARRIER, .ring = -1, .tensor = -1, .call = "d_barrier"},
         write,
@@ -266,18 +278,20 @@ static int store(struct derive *d, int op)
     status = derive_pass(d, step);
     if (status || p->tensor[o->tensor].access == PLAN_ACCESS_TMA)
         return status ? status : store_staged(d, op, expression);
+    bool turned;
+    const struct program_tile *tile = work_stored(&d->work, o, &turned);
     for (int k = 0; k < p->tensor[o->tensor].rank && !status; k++) {
         step.at[k] = derive_built(d, op, d->work.op[op].at[k], 0, &status);
         if (status || o->at[k].length <= 1)
             continue;
-        int within = expr_leaf(&p->fused, o->at[k].column ? EXPR_COLUMN : EXPR_ROW, EXPR_INT, 0);
+        int within = expr_leaf(&p->fused, o->at[k].column != turned ? EXPR_COLUMN : EXPR_ROW, EXPR_INT, 0);
         int place = expr_binary(&p->fused, EXPR_ADD, plan_number(step.at[k]), within);
         step.at[k] = plan_some(place);
         status = place < 0 ? 3 : 0;
     }
     if (!status && d->work.op[op].inside >= 0)
         step.inside = derive_built(d, op, d->work.op[op].inside, 0, &status);
-    step.cols = o->arg[0].columns;
+    step.cols = tile->columns;
     return status ? status : derive_emit(d, d->consumer, step);
 }
 
@@ -576,7 +590,11 @@ static int turns(struct derive *d, int number, const char *name, int count, int 
     d->around = number;
     if (d->ahead >= 0) {
         status = issue(d, d->ahead, PLAN_FROM_ZERO, 0);
+        if (inside)
+            d->cut = plan_some(expr_binary(g, EXPR_SUB, expr_int(g, 1),
+                                           expr_binary(g, EXPR_MIN, plan_number(inside), expr_int(g, 1))));
         status = status ? status : begin_turn(d, number, 0);
+        d->cut = 0;
         count = one_less(g, count);
         inside = inside ? one_less(g, inside) : 0;
     }
@@ -603,6 +621,24 @@ static int turns(struct derive *d, int number, const char *name, int count, int 
     if (!status && (d->flights != flights || d->helds != helds))
         status = derive_refuse(d, number, "what is in flight at the end of a turn differs from turn to turn");
     return status || d->ahead < 0 ? status : rest_of_turn(d, number, true);
+}
+
+/* Sums that were kept by lane. */
+static int add_lanes(struct derive *d, int loop)
+{
+    int status = 0;
+    for (int i = loop + 1; i < d->work.program->op[loop].end && !status; i++) {
+        if (d->work.program->op[i].kind != PROGRAM_PARAM || d->work.program->op[i].loop != loop || !d->partial[i])
+            continue;
+        int node = derive_built(d, i, d->work.op[i].leaf, 0, &status);
+        status = status ? status
+                        : derive_pass(d, (struct plan_step){.op = PLAN_TOUCH,
+                                                            .place = derive_home_of(d, d->work.op[i].leaf),
+                                                            .node = node,
+                                                            .reduction = PLAN_SUM,
+                                                            .call = "lanes"});
+    }
+    return status;
 }
 
 static int loop(struct derive *d, int number)
@@ -637,7 +673,8 @@ static int loop(struct derive *d, int number)
     for (int i = 0; i < d->helds; i++)
         if (d->ring[d->held[i].ring].inner == number)
             d->held[i].uses = 0;
-    return status ? status : derive_release(d);
+    status = status ? status : derive_release(d);
+    return status ? status : add_lanes(d, number);
 }
 
 static int body(struct derive *d, int first, int end)

@@ -195,18 +195,20 @@ static int rows_bytes(const struct pipeline *x)
     return x->columns ? 4 * x->d.consumers * 16 * (x->columns + 1) * (int)sizeof(float) : 0;
 }
 
-/* Rings that are refilled once an item have one stage, the others share what is left. */
-static int choose_stages(struct pipeline *x, int *stages)
+/* Stages of the rings that are filled in every turn, and of those that are refilled once an item: these have a second
+ * one where it takes none from the others, so that the next item's tiles come while this one's are read. */
+static int choose_stages(struct pipeline *x, int *stages, int *item_stages)
 {
-    int each = 0, limit = x->l->arch->shared_limit;
+    int each = 0, once = 0, limit = x->l->arch->shared_limit;
     int chunk = (x->stored + 1023) / 1024 * 1024 * x->d.consumers, fixed = chunk * BUFFERS + rows_bytes(x);
     for (int r = 0; r < x->d.ring_count; r++) {
         int bytes = stage_bytes(x, &x->d.ring[r]) + STAGE_BARRIERS;
         if (x->d.ring[r].parent < 0)
-            fixed += bytes;
+            once += bytes;
         else
             each += bytes;
     }
+    fixed += once;
     x->buffers = BUFFERS;
     if (each && (limit - fixed) / each < 2 && x->stored) {
         x->buffers = 1;
@@ -214,6 +216,7 @@ static int choose_stages(struct pipeline *x, int *stages)
     }
     int fit = each ? (limit - fixed) / each : 1;
     *stages = choose(x, "pipeline.stages", fit > MOST_STAGES ? MOST_STAGES : fit, "as many as shared memory holds");
+    *item_stages = limit - fixed - *stages * each >= once ? 2 : 1;
     if (*stages >= 1 && *stages <= fit && (fit >= 2 || !each))
         return 0;
     return program_refuse(x->l, x->program->loc, "SMEM",
@@ -278,9 +281,9 @@ static int results(struct pipeline *x)
 static int memory_and_roles(struct pipeline *x)
 {
     struct plan *p = x->plan;
-    int stages, status = choose_stages(x, &stages);
+    int stages, item_stages, status = choose_stages(x, &stages, &item_stages);
     for (int r = 0; r < x->d.ring_count && !status; r++)
-        status = add_ring(x, &x->d.ring[r], x->d.ring[r].parent < 0 ? 1 : stages);
+        status = add_ring(x, &x->d.ring[r], x->d.ring[r].parent < 0 ? item_stages : stages);
     if (!status && x->stored)
         status = results(x);
     if (!status && x->columns &&

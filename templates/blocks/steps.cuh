@@ -97,7 +97,7 @@ for (int block = 0; block < ${blocks}; ++block)
 }
 //@     end
 //@ end
-//@ -- Along rows: what a thread holds, then the four lanes that share the row.
+//@ -- Along rows: what a thread holds, then ("fold": not yet) the four lanes that share the row.
 //@ local function reduce(step, number)
 //@     local text, place = fragment_step(role.name, number), model.place[step.place]
 //@     local rows, elements, value, uniform = text.at[2], text.at[3], text.value, text.at[1]
@@ -130,21 +130,39 @@ for (int block = 0; block < ${blocks}; ++block)
                 ${elements}
                 total[lane] = ${next};
             }
+//@     if step.call == "fold" then
+        ${place.name}[block][half] = ${both};
+//@     else
         float whole = ${both};
-//@     for _, distance in ipairs { 1, 2 } do
-//@         local other = joined("whole", "__shfl_xor_sync(~0u, whole, " .. distance .. ")")
+//@         for _, distance in ipairs { 1, 2 } do
+//@             local other = joined("whole", "__shfl_xor_sync(~0u, whole, " .. distance .. ")")
         whole = ${other};
-//@     end
+//@         end
         ${place.name}[block][half] = whole;
+//@     end
     }
 //@     if uniform ~= "" then
 }
 //@     end
 //@ end
+//@ local function lanes(step)
+#pragma unroll
+for (int block = 0; block < ${blocks}; ++block)
+    #pragma unroll
+    for (int half = 0; half < 2; ++half) {
+        ${step.place}[block][half] += __shfl_xor_sync(~0u, ${step.place}[block][half], 1);
+        ${step.place}[block][half] += __shfl_xor_sync(~0u, ${step.place}[block][half], 2);
+    }
+//@ end
+//@ -- Columns of a chunk of a store.
+//@ local function chunk_columns(t)
+//@     if model.turned[t.name] == 0 then return t.tile[t.rank] end
+//@     for d = 1, t.rank - 1 do if t.tile[d] > 1 then return t.tile[d] end end
+//@ end
 //@ -- One chunk of a store: 64 rows and a box's columns.
 //@ local function part(step, number)
 //@     local t, text = model.tensor[step.tensor], fragment_step(role.name, number)
-//@     local width, rows, elements, value, uniform = t.tile[t.rank], text.at[2], text.at[3], text.value, text.at[1]
+//@     local width, rows, elements, value, uniform = chunk_columns(t), text.at[2], text.at[3], text.value, text.at[1]
 //@     local pairs, wide = width // 8, t.dtype == "fp32"
 //@     local type, words = wide and "float" or "u32", wide and width // 2 or width // 4
 ${uniform}
@@ -214,6 +232,8 @@ for (int half = 0; half < 2; ++half) {
 //@     local columns = model.store_columns
 //@     local across, stride, pairs = step.cols // columns, columns + 1, columns // 8
 //@     local warp_bytes = 16 * stride * 4
+//@     local turned = model.turned[t.name] == 1
+//@     local y, x = turned and "i % 16" or "i / " .. columns, turned and "i / 16" or "i % " .. columns
 {
     float *staged = (float *)(shared_memory + ${region.offset} + (threadIdx.x / 32 - 4) * ${warp_bytes});
     const int warp_row = (int)consumer * ${blocks} * 64 + threadIdx.x % 128 / 32 * 16;
@@ -243,11 +263,11 @@ for (int half = 0; half < 2; ++half) {
         __syncwarp();
         #pragma unroll 1
         for (int i = threadIdx.x % 32; i < 16 * ${columns}; i += 32) {
-            const int row = warp_row + block * 64 + i / ${columns}, column = first_pair * 8 + i % ${columns};
+            const int row = warp_row + block * 64 + ${y}, column = first_pair * 8 + ${x};
             ${p_rows}
             ${p_elements}
             if (${guard})
-                args.${t.name}[${place}] = to_${t.dtype}(staged[i / ${columns} * ${stride} + i % ${columns}]);
+                args.${t.name}[${place}] = to_${t.dtype}(staged[(${y}) * ${stride} + ${x}]);
         }
         __syncwarp();
     }
@@ -275,7 +295,7 @@ for (; turn < ${call}_turns; ++turn, ${loop.name} += ${loop.step}) {
 //@         -- The chunks of a store.
 //@         storing = model.tensor[call]
 //@         local across = step.count // blocks
-//@         local pairs = storing.tile[storing.rank] // 8
+//@         local pairs = chunk_columns(storing) // 8
 #pragma unroll
 for (int chunk = 0; chunk < ${step.count}; ++chunk) {
     const int block = chunk / ${across}, first_pair = chunk % ${across} * ${pairs};
@@ -325,8 +345,10 @@ if (turn > 0)
 //@         else
 ${call}(${ring}_oldest);
 //@         end
-//@     elseif op == "touch" and call == "reduce" then
+//@     elseif op == "touch" and (call == "reduce" or call == "fold") then
 //@         reduce(step, i)
+//@     elseif op == "touch" and call == "lanes" then
+//@         lanes(step)
 //@     elseif op == "touch" and call then
 //@         evaluate(step, i)
 //@     elseif op == "global" then
@@ -349,8 +371,10 @@ ${call}();
 //@         local statements, list = at.at, {}
 //@         for d = 1, t.rank do
 //@             local more = ""
-//@             if d == t.rank then more = " + first_pair * 8" end
-//@             if d < t.rank and t.tile[d] > 1 then more = " + (int)consumer * " .. 64 * blocks .. " + block * 64" end
+//@             local columns = d == t.rank
+//@             if model.turned[t.name] == 1 then columns = d < t.rank end
+//@             if t.tile[d] > 1 and columns then more = " + first_pair * 8" end
+//@             if t.tile[d] > 1 and not columns then more = " + (int)consumer * " .. 64 * blocks .. " + block * 64" end
 //@             list[d] = at[d] .. more
 //@         end
 //@         local places = table.concat(list, ", ")
