@@ -46,6 +46,7 @@ struct direct {
     int around[PROGRAM_MAX_DEPTH + 1];              /* of plan.loop */
     int loaded[PROGRAM_MAX_DEPTH + 1];              /* registers of tiles that the body at that depth has loaded */
     int most_loaded;
+    bool op_ahead; /* what is loaded is a later turn's */
     int *memo, *stamp, stamps;
     int *kept;                       /* by operation: plan_some(place) of a load whose tiles stay for later loops */
     bool swapped;                    /* ROW and COLUMN change places in what is imported */
@@ -125,7 +126,7 @@ int direct_kept(struct direct *d, const struct direct_keep *keep, const int *kep
 int direct_refuse(struct direct *d, int op, const char *text);
 int direct_failed(struct direct *d, int op); /* why an import gave no node */
 int direct_add_step(struct direct *d, struct plan_step step);
-int direct_meet(struct direct *d); /* a barrier of all threads */
+int direct_meet(struct direct *d, const char *why); /* a barrier of all threads */
 
 const char *direct_new_name(struct direct *d, const char *word); /* the word, or one like it that is free */
 const char *direct_word_of(const struct direct *d, int op, const char *otherwise);

@@ -47,6 +47,9 @@ static int begin_loop(struct direct *d, int number, int turns, bool kept, int le
                                                  .less = less,
                                                  .loop = loop,
                                                  .kept = kept,
+                                                 .why = kept   ? "turns whose tiles stay in registers for later loops"
+                                                        : less ? "turns beyond those whose tiles stay"
+                                                               : NULL,
                                                  .call = d->plan->loop[plan_number(loop)].name});
 }
 
@@ -173,9 +176,11 @@ static int load_ahead(struct direct *d, int loop, const struct ahead *a, int at)
     if (!status && g->node[guard].op == EXPR_CONST_INT && (always = g->node[guard].integer) != 0)
         guard = -1;
     d->op[loop].ahead = plan_some(at);
+    d->op_ahead = true;
     for (int i = 0; i < a->count && !status; i++)
         status = direct_load_guarded(d, a->load[i], a->next[i], guard);
     d->op[loop].ahead = 0;
+    d->op_ahead = false;
     return status;
 }
 

@@ -126,7 +126,9 @@ int direct_complete(struct direct *d, const int *number, int count)
                                      .cols = place.cols,
                                      .reduction = reduction_of(o),
                                      .over_rows = o->over_rows,
-                                     .call = "lanes"};
+                                     .call = "lanes",
+                                     .why = o->over_rows ? "lanes of a warp hold rows of one column"
+                                                         : "lanes of a warp hold columns of one row"};
             if (pass == 0 && with.lanes > 1)
                 status = direct_add_step(d, step);
             if (with.groups == 1 || pass == 0)
@@ -145,10 +147,12 @@ int direct_complete(struct direct *d, const int *number, int count)
             step.place = scratch[i];
             step.count = 0;
             step.call = pass == 1 ? "share" : "gather";
+            step.why = pass == 1 ? "warps hold parts of one row or column" : NULL;
             status = direct_add_step(d, step);
         }
         if (any && !status && (pass == 1 || (pass == 2 && d->depth)))
-            status = direct_meet(d);
+            status = direct_meet(d, pass == 1 ? "all warps have written their parts before any reads them"
+                                              : "all have read them before the next turn writes its own");
     }
     return status;
 }
@@ -214,8 +218,8 @@ int direct_transpose(struct direct *d, int number)
                              .inside = plan_some(inside),
                              .call = "turn"};
     int status = direct_add_step(d, write);
-    status = status ? status : direct_meet(d);
+    status = status ? status : direct_meet(d, "the tile is written before any of it is read across");
     status = status ? status : direct_add_step(d, read);
     d->op[number].place = place;
-    return status || !d->depth ? status : direct_meet(d);
+    return status || !d->depth ? status : direct_meet(d, "it is read before the next turn writes its own");
 }

@@ -155,16 +155,19 @@ int direct_new_scratch(struct direct *d, const char *word, struct direct_shape s
     return plan_add_place(d->plan, place);
 }
 
-int direct_meet(struct direct *d)
+int direct_meet(struct direct *d, const char *why)
 {
     if (!d->barrier) {
         d->barrier = plan_some(d->plan->barrier_count);
         if (family_add_barrier(d->plan, "block", 0, d->threads))
             return 3;
     }
-    return direct_add_step(
-        d, (struct plan_step){
-               .op = PLAN_BARRIER, .ring = -1, .tensor = -1, .count = plan_number(d->barrier), .call = "meet"});
+    return direct_add_step(d, (struct plan_step){.op = PLAN_BARRIER,
+                                                 .ring = -1,
+                                                 .tensor = -1,
+                                                 .count = plan_number(d->barrier),
+                                                 .call = "meet",
+                                                 .why = why});
 }
 
 /* An import that failed: out of memory, or a tile that its reader's threads do not hold. */
@@ -321,6 +324,7 @@ int direct_load_guarded(struct direct *d, int number, int place, int guard)
     }
     step.inside = plan_some(inside);
     bool kept = d->plan->place[plan_number(place)].turns > 0;
+    step.why = d->op_ahead ? "of the next turn: on its way while this one is computed" : NULL;
     step.once = is_told_apart(d, &step) && (kept || is_alone(d, number));
     return d->misfit ? direct_failed(d, number) : direct_add_step(d, step);
 }
