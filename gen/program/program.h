@@ -160,6 +160,7 @@ struct program_run {
     int64_t sample;
     uint64_t seed;
     unsigned char *const *done;
+    bool halves;   /* loops that have a combine run as two halves of their turns, which it puts together */
     int64_t *work; /* receives how many nodes of elements and products were evaluated; or NULL */
 };
 struct program_error {
