@@ -136,6 +136,11 @@ static void add_operation(struct printer *p, const struct expr_node *n)
     }
 }
 
+static bool is_whole(const struct printer *p, const struct expr_node *n)
+{
+    return n->op == EXPR_TENSOR && p->names->whole && p->names->whole(p->names->context, (int)(n - p->g->node));
+}
+
 /* The text of a leaf that is no statement. */
 static void add_leaf(struct printer *p, const struct expr_node *n, struct emit_text *out)
 {
@@ -189,11 +194,15 @@ static void print_node(struct printer *p, int node)
         text_format(p->out, "%s%s%s %s%d = ", first ? "" : "\n", p->levels ? "const " : "",
                     is_narrow(p, node) ? "int" : type_text[n->type], p->names->prefix, p->statements);
         p->statements++;
+        int guard = n->op == EXPR_TENSOR && p->names->guard ? p->names->guard(p->names->context, node) : -1;
+        const char *condition = guard >= 0 ? p->text[guard] : NULL;
+        if (condition)
+            text_format(p->out, "%s ? ", condition);
         if (n->op == EXPR_TENSOR)
             text_add(p->out, leaf.data, leaf.length);
         else
             add_operation(p, n);
-        text_string(p->out, ";");
+        text_string(p->out, condition ? " : 0.0f;" : ";");
     }
     p->out->failed = p->out->failed || text.failed;
     p->text[node] = text.data ? text.data : "";
@@ -207,7 +216,7 @@ static int level_of(const struct printer *p, const struct expr_node *n)
         level = p->names->level(p->names->context, n);
     for (int i = 0; i < operators[n->op].arity; i++)
         level = p->level[n->arg[i]] > level ? p->level[n->arg[i]] : level;
-    for (int i = 0; n->op == EXPR_TENSOR && i < n->rank; i++) {
+    for (int i = 0; n->op == EXPR_TENSOR && i < n->rank && !is_whole(p, n); i++) {
         int at = p->level[p->g->index[n->first_index + i]];
         level = at > level ? at : level;
     }
@@ -229,7 +238,7 @@ static int print(struct printer *p, const int *root, int count, const char **res
         const struct expr_node *n = &g->node[node];
         for (int i = 0; i < operators[n->op].arity && needed[node]; i++)
             needed[n->arg[i]] = true;
-        for (int i = 0; n->op == EXPR_TENSOR && i < n->rank && needed[node]; i++)
+        for (int i = 0; n->op == EXPR_TENSOR && i < n->rank && needed[node] && !is_whole(p, n); i++)
             needed[g->index[n->first_index + i]] = true;
     }
     for (int node = 0; node < g->count && !p->out->failed; node++)
