@@ -29,7 +29,7 @@ struct expr_cuda_names {
     int (*level)(void *context, const struct expr_node *node);
     bool (*narrow)(void *context, int node);
     /* For TENSOR nodes, or NULL. whole: the leaf's text names no index, and none is printed for it. guard: a condition,
-     * a node, below which alone the element is read, and else 0; -1: none. */
+     * a node, under which alone the element is read, and else 0, which a whole leaf's text sees to; negative: none. */
     bool (*whole)(void *context, int node);
     int (*guard)(void *context, int node);
 };

@@ -105,7 +105,7 @@ static bool is_read(void *context, int node)
 static int guard(void *context, int node)
 {
     const struct fragment *f = context;
-    return f->guard && !is_read(context, node) ? f->guard[node] : -1;
+    return f->guard ? f->guard[node] : -1;
 }
 
 static int level(void *context, const struct expr_node *n)

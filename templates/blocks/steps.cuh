@@ -184,10 +184,9 @@ for (int half = 0; half < 2; ++half) {
         const int pair = first_pair + i;
         float value[2];
 //@     for _, r in ipairs(text.reads) do
-//@         local list, tensor, guard = csv(r.at), r.tensor, ""
-//@         if has(r, "guard") then guard = "if (" .. r.guard .. ") " end
-        float ${tensor}_pair[2] = {0.0f, 0.0f};
-        ${guard}${tensor}_read(args, ${list}, ${tensor}_pair);
+//@         local list, tensor, guard = csv(r.at), r.tensor, has(r, "guard") and r.guard or "true"
+        float ${tensor}_pair[2];
+        ${tensor}_read(args, ${list}, ${guard}, ${tensor}_pair);
 //@     end
         #pragma unroll
         for (int lane = 0; lane < 2; ++lane) {

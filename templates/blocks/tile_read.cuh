@@ -1,6 +1,6 @@
 //@ -- NAME_read: an element of a fragment and its neighbour to the right from a tensor, whose dim `columns` (from 1) the
 //@ -- fragment's columns run along. What lies outside of the tensor is not stored, and reads the last row or column
-//@ -- instead, which costs no branch.
+//@ -- instead, which costs no branch. Unless `needed` nothing is read, and both are 0.
 //@ param tensor table
 //@ param extent table
 //@ param columns int
@@ -21,7 +21,7 @@
 //@ end
 //@ local first, second = place(column), place("next")
 
-__device__ __forceinline__ void ${t}_read(const arguments &args, ${list}, float (&x)[2])
+__device__ __forceinline__ void ${t}_read(const arguments &args, ${list}, bool needed, float (&x)[2])
 {
     ${statements}
 //@ for d = 1, rank do
@@ -33,18 +33,25 @@ __device__ __forceinline__ void ${t}_read(const arguments &args, ${list}, float 
 //@ if wide then
     ${column} = min(${column}, (int)(${past}) - 2); // both are even
 //@     if bytes(dtype) == 2 then
-    const u32 both = *(const u32 *)(args.${t} + ${first});
+    u32 both = 0;
+    if (needed)
+        both = *(const u32 *)(args.${t} + ${first});
     x[0] = from_${dtype}((u16)both);
     x[1] = from_${dtype}((u16)(both >> 16));
 //@     else
-    const float2 both = *(const float2 *)(args.${t} + ${first});
+    float2 both = {0.0f, 0.0f};
+    if (needed)
+        both = *(const float2 *)(args.${t} + ${first});
     x[0] = both.x;
     x[1] = both.y;
 //@     end
 //@ else
     const int next = min(${column} + 1, (int)(${past}) - 1);
     ${column} = min(${column}, (int)(${past}) - 1);
-    x[0] = from_${dtype}(args.${t}[${first}]);
-    x[1] = from_${dtype}(args.${t}[${second}]);
+    x[0] = x[1] = 0.0f;
+    if (needed) {
+        x[0] = from_${dtype}(args.${t}[${first}]);
+        x[1] = from_${dtype}(args.${t}[${second}]);
+    }
 //@ end
 }
