@@ -99,8 +99,13 @@ ${banner}
 //@ include "blocks/math.cuh" fused = plan.fused
 
 //@ for _, t in ipairs(plan.tensor) do
-//@     if has(read, t.name) then
+//@     local reads = has(read, t.name) and fragment_reads(t.name) or {}
+//@     if has(reads, "elements") and reads.elements then
 //@ include "blocks/element.cuh" tensor = t, extent = plan.extent[t.name]
+
+//@     end
+//@     if has(reads, "pairs") and reads.pairs then
+//@ include "blocks/tile_read.cuh" tensor = t, extent = plan.extent[t.name], columns = reads.columns
 
 //@     end
 //@ end
