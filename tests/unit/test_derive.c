@@ -246,11 +246,6 @@ static void test_refusals(void **state)
         "  local b = load(t.B, span(at.n, tile.n), span(k, tile.k))\n"
         "  return dot(load(t.A, span(at.m, tile.m), span(k, tile.k)), cast(b * 2, \"bf16\"):t(), sum)\nend)\n" STORE,
         "PROGRAM-LOWER", "the second operand of this dot is computed");
-    refuses("tile = { m = 128, n = 128, k = 64 }, ahead = { d = { turns = 2 } }",
-            "local sum = loop(\"k\", range(0, K, tile.k), { zeros() }, function(k, sum)\n"
-            "  return dot(load(t.A, span(at.m, tile.m), span(k, tile.k)), load(t.B, span(at.n, tile.n), span(k, "
-            "tile.k)):t(), sum):as \"d\"\nend)\n" STORE,
-            "PROGRAM-AHEAD", "one dot of a loop is issued one turn ahead");
 }
 
 int main(void)
