@@ -251,13 +251,25 @@ static int dot(struct derive *d, int op)
     return status ? status : finish_dot(d, op);
 }
 
+/* Columns of the accumulators that a box of the output takes. */
+static int chunk_columns(const struct plan_tensor *t, const struct program_op *store, bool turned)
+{
+    int last = t->rank - 1, columns = t->tile[last];
+    for (int k = 0; k < last && turned; k++)
+        if (store->at[k].length > 1)
+            columns = t->tile[k];
+    return columns;
+}
+
 /* The part of a store behind its arithmetic: 64 rows and a box's columns at a time. */
 static int store_staged(struct derive *d, int op, int expression)
 {
     struct plan *p = d->work.l->plan;
     const struct program_op *o = &d->work.program->op[op];
     const struct plan_tensor *t = &p->tensor[o->tensor];
-    int ring = p->ring_count - 1, width = t->tile[t->rank - 1], status = 0;
+    bool turned;
+    int ring = p->ring_count - 1, status = 0;
+    int columns = work_stored(&d->work, o, &turned)->columns, width = chunk_columns(t, o, turned);
     struct plan_step write = {.op = PLAN_WRITE,
                               .ring = ring,
                               .tensor = o->tensor,
@@ -268,7 +280,7 @@ static int store_staged(struct derive *d, int op, int expression)
     for (int k = 0; k < t->rank && !status; k++)
         store.at[k] = derive_built(d, op, d->work.op[op].at[k], 0, &status);
     const struct plan_step chunk[] = {
-        {.op = PLAN_LOOP, .ring = -1, .tensor = -1, .count = d->blocks * o->arg[0].columns / width, .call = t->name},
+        {.op = PLAN_LOOP, .ring = -1, .tensor = -1, .count = d->blocks * columns / width, .call = t->name},
         {.op = PLAN_STORE_WAIT, .ring = ring, .tensor = -1, .count = p->ring[ring].stages - 1, .call = "d_wait"},
         {.op = PLAN_BARRIER, .ring = -1, .tensor = -1, .call = "d_barrier"},
         write,
@@ -301,11 +313,13 @@ static int store(struct derive *d, int op)
     status = derive_pass(d, step);
     if (status || p->tensor[o->tensor].access == PLAN_ACCESS_TMA)
         return status ? status : store_staged(d, op, expression);
+    bool turned;
+    const struct program_tile *tile = work_stored(&d->work, o, &turned);
     for (int k = 0; k < p->tensor[o->tensor].rank && !status; k++) {
         step.at[k] = derive_built(d, op, d->work.op[op].at[k], 0, &status);
         if (status || o->at[k].length <= 1)
             continue;
-        int within = expr_leaf(&p->fused, o->at[k].column ? EXPR_COLUMN : EXPR_ROW, EXPR_INT, 0);
+        int within = expr_leaf(&p->fused, o->at[k].column != turned ? EXPR_COLUMN : EXPR_ROW, EXPR_INT, 0);
         int place = expr_binary(&p->fused, EXPR_ADD, plan_number(step.at[k]), within);
         step.at[k] = plan_some(place);
         status = place < 0 ? 3 : 0;
@@ -314,7 +328,7 @@ static int store(struct derive *d, int op)
     if (!status && d->work.op[op].inside >= 0)
         step.inside = derive_built(d, op, d->work.op[op].inside, 0, &status);
     d->placing = false;
-    step.cols = o->arg[0].columns;
+    step.cols = tile->columns;
     return status ? status : derive_emit(d, d->consumer, step);
 }
 
