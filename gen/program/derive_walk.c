@@ -67,13 +67,48 @@ static int ring_of(const struct derive *d, int load)
     return -1;
 }
 
+/* Resident operands into their registers, and the stage they came in back. */
+static int take_resident(struct derive *d, int number)
+{
+    struct plan *p = d->work.l->plan;
+    const struct derive_ring *ring = &d->ring[number];
+    int status = 0, op = -1;
+    for (int i = 0; i < d->work.program->op_count && op < 0; i++)
+        op = d->work.program->op[i].kind == PROGRAM_DOT && d->dot[i].resident && ring_of(d, d->dot[i].load[0]) == number
+                 ? i
+                 : -1;
+    if (op < 0)
+        return 0;
+    const char *name = p->tensor[d->work.program->op[ring->load[0]].tensor].name;
+    status = derive_land(d, d->dot[op].operand);
+    const struct plan_step step[] = {
+        {.op = PLAN_TOUCH, .ring = -1, .tensor = -1, .place = d->dot[op].operand},
+        {.op = PLAN_READ,
+         .ring = ring->number,
+         .tensor = d->work.program->op[ring->load[0]].tensor,
+         .place = d->dot[op].operand,
+         .call = plan_text(p, "%s_operand", name)},
+        {.op = PLAN_FENCE_ASYNC, .ring = ring->number, .tensor = -1, .call = plan_text(p, "%s_read", name)},
+    };
+    for (size_t i = 0; i < sizeof step / sizeof *step && !status; i++)
+        status = derive_emit(d, d->consumer, step[i]);
+    for (int i = 0; i < d->helds; i++)
+        if (d->held[i].ring == number) {
+            d->held[i].uses = 0;
+            d->held[i].group = d->groups++; /* a group that is over */
+        }
+    return status ? status : derive_release(d);
+}
+
 /* Stages of the rings that dots of an inner loop read. */
 static int take_for(struct derive *d, int loop)
 {
     int status = 0;
     for (int r = 0; r < d->ring_count && !status; r++)
-        if (d->ring[r].inner == loop && d->ring[r].parent == d->work.op[loop].parent && !(d->taken >> r & 1))
+        if (d->ring[r].inner == loop && d->ring[r].parent == d->work.op[loop].parent && !(d->taken >> r & 1)) {
             status = take(d, r, 0);
+            status = status ? status : take_resident(d, r);
+        }
     return status;
 }
 
@@ -97,7 +132,7 @@ static int issue(struct derive *d, int op, enum plan_start start, int shift)
     unsigned counted = 0;
     for (int o = 0; o < 2 && !status; o++) {
         int r = dot->load[o] >= 0 ? ring_of(d, dot->load[o]) : -1, newest = -1;
-        if (r < 0)
+        if (r < 0 || (o == 0 && dot->resident))
             continue;
         for (int i = 0; i < d->helds; i++)
             newest = d->held[i].ring == r ? i : newest;
@@ -216,13 +251,25 @@ static int dot(struct derive *d, int op)
     return status ? status : finish_dot(d, op);
 }
 
+/* Columns of the accumulators that a box of the output takes. */
+static int chunk_columns(const struct plan_tensor *t, const struct program_op *store, bool turned)
+{
+    int last = t->rank - 1, columns = t->tile[last];
+    for (int k = 0; k < last && turned; k++)
+        if (store->at[k].length > 1)
+            columns = t->tile[k];
+    return columns;
+}
+
 /* The part of a store behind its arithmetic: 64 rows and a box's columns at a time. */
 static int store_staged(struct derive *d, int op, int expression)
 {
     struct plan *p = d->work.l->plan;
     const struct program_op *o = &d->work.program->op[op];
     const struct plan_tensor *t = &p->tensor[o->tensor];
-    int ring = p->ring_count - 1, width = t->tile[t->rank - 1], status = 0;
+    bool turned;
+    int ring = p->ring_count - 1, status = 0;
+    int columns = work_stored(&d->work, o, &turned)->columns, width = chunk_columns(t, o, turned);
     struct plan_step write = {.op = PLAN_WRITE,
                               .ring = ring,
                               .tensor = o->tensor,
@@ -233,7 +280,7 @@ static int store_staged(struct derive *d, int op, int expression)
     for (int k = 0; k < t->rank && !status; k++)
         store.at[k] = derive_built(d, op, d->work.op[op].at[k], 0, &status);
     const struct plan_step chunk[] = {
-        {.op = PLAN_LOOP, .ring = -1, .tensor = -1, .count = d->blocks * o->arg[0].columns / width, .call = t->name},
+        {.op = PLAN_LOOP, .ring = -1, .tensor = -1, .count = d->blocks * columns / width, .call = t->name},
         {.op = PLAN_STORE_WAIT, .ring = ring, .tensor = -1, .count = p->ring[ring].stages - 1, .call = "d_wait"},
         {.op = PLAN_BARRIER, .ring = -1, .tensor = -1, .call = "d_barrier"},
         write,
@@ -266,18 +313,22 @@ static int store(struct derive *d, int op)
     status = derive_pass(d, step);
     if (status || p->tensor[o->tensor].access == PLAN_ACCESS_TMA)
         return status ? status : store_staged(d, op, expression);
+    bool turned;
+    const struct program_tile *tile = work_stored(&d->work, o, &turned);
     for (int k = 0; k < p->tensor[o->tensor].rank && !status; k++) {
         step.at[k] = derive_built(d, op, d->work.op[op].at[k], 0, &status);
         if (status || o->at[k].length <= 1)
             continue;
-        int within = expr_leaf(&p->fused, o->at[k].column ? EXPR_COLUMN : EXPR_ROW, EXPR_INT, 0);
+        int within = expr_leaf(&p->fused, o->at[k].column != turned ? EXPR_COLUMN : EXPR_ROW, EXPR_INT, 0);
         int place = expr_binary(&p->fused, EXPR_ADD, plan_number(step.at[k]), within);
         step.at[k] = plan_some(place);
         status = place < 0 ? 3 : 0;
     }
+    d->placing = true;
     if (!status && d->work.op[op].inside >= 0)
         step.inside = derive_built(d, op, d->work.op[op].inside, 0, &status);
-    step.cols = o->arg[0].columns;
+    d->placing = false;
+    step.cols = tile->columns;
     return status ? status : derive_emit(d, d->consumer, step);
 }
 

@@ -122,6 +122,8 @@ void direct_keep(struct direct *d, int loop, struct direct_keep *keep)
         keep->all = trips <= keep->turns;
         keep->turns = keep->all ? (int)trips : keep->turns;
     }
+    if (keep->turns < 2 && !keep->all) /* one turn of many is not worth a body of its own */
+        keep->turns = 0;
 }
 
 int direct_kept(struct direct *d, const struct direct_keep *keep, const int *kept, int load)

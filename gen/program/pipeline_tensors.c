@@ -101,6 +101,8 @@ static int operand(struct pipeline *x, int op, int which)
     bool mn_major = which == 0 ? k->transposed[0] : !k->transposed[1];
     int span = t->box_bytes / rows;
     bool plain = t->swizzle == TW_SWIZZLE_NONE;
+    if (which == 0 && k->resident)
+        return 0;
     mma->operand[which].tensor = o->tensor;
     mma->operand[which].mn_major = mn_major;
     if (mn_major) {
@@ -121,27 +123,42 @@ static int operand(struct pipeline *x, int op, int which)
     return 0;
 }
 
+/* A chunk of a store whose rows run along the innermost dim: 64 of them, and as many columns as one swizzle turns well. */
+static int turned_output(struct pipeline *x, const struct program_op *o, const struct program_tile *tile)
+{
+    struct plan_tensor *t = &x->plan->tensor[o->tensor];
+    int columns = tw_dtype_bytes(t->dtype) == 4 ? 32 : 64;
+    while (tile->columns % columns)
+        columns /= 2;
+    int status = check_spans(x, o, tile->columns, tile->rows, true);
+    return status ? status : layout(x, o, columns, PIPELINE_ROWS, false);
+}
+
 /* What one step of a store takes: 64 rows and as many columns as a box holds. */
 static int output(struct pipeline *x, int op)
 {
     const struct program_op *o = &x->program->op[op];
     struct plan_tensor *t = &x->plan->tensor[o->tensor];
+    bool turned;
+    const struct program_tile *tile = work_stored(&x->d.work, o, &turned);
     t->out = true;
-    if (o->arg[0].columns == 1)
+    if (tile->columns == 1)
         return 0;
+    if (family_add_value(x->plan, plan_text(x->plan, "turned.%s", t->name), turned))
+        return 3;
+    if (t->dtype != TW_BF16 && t->dtype != TW_FP16 && t->dtype != TW_FP32)
+        return program_refuse(x->l, o->loc, "DTYPE", "%s results are not written; write bf16, fp16 or fp32",
+                              tw_dtype_name(t->dtype));
     int64_t extent;
     bool never = expr_is_int(&x->plan->graph, t->dim[t->rank - 1], &extent) &&
                  extent * (int64_t)tw_dtype_bytes(t->dtype) % 16 != 0;
     if (x->l->variant == 1 || never) {
-        int columns = o->arg[0].columns % 32 == 0 ? 32 : o->arg[0].columns % 16 == 0 ? 16 : 8;
+        int columns = tile->columns % 32 == 0 ? 32 : tile->columns % 16 == 0 ? 16 : 8;
         x->columns = x->columns && x->columns < columns ? x->columns : columns;
         return 0;
     }
-    if (t->dtype != TW_BF16 && t->dtype != TW_FP16 && t->dtype != TW_FP32)
-        return program_refuse(x->l, o->loc, "DTYPE", "%s results are not written; write bf16, fp16 or fp32",
-                              tw_dtype_name(t->dtype));
-    int status = check_spans(x, o, o->arg[0].rows, o->arg[0].columns, true);
-    status = status ? status : layout(x, o, PIPELINE_ROWS, o->arg[0].columns, true);
+    int status = turned ? turned_output(x, o, tile) : check_spans(x, o, tile->rows, tile->columns, true);
+    status = status || turned ? status : layout(x, o, PIPELINE_ROWS, tile->columns, true);
     t->whole_rows = true;
     if (!status && t->tile_bytes > x->stored)
         x->stored = t->tile_bytes;

@@ -8,6 +8,7 @@ struct import {
     const struct program_tile *tile;
     int *memo; /* by node of the program's graph: node of the work graph + 1 */
     struct diag_loc loc;
+    bool turned; /* rows of what is imported are columns of the tile that is consumed */
     int status;
 };
 
@@ -37,7 +38,7 @@ static int import_load(struct import *m, const struct program_op *op)
         if (m->status)
             return -1;
         if (c->length > 1) {
-            int within = expr_leaf(g, c->column ? EXPR_COLUMN : EXPR_ROW, EXPR_INT, 0);
+            int within = expr_leaf(g, c->column != m->turned ? EXPR_COLUMN : EXPR_ROW, EXPR_INT, 0);
             if (!c->column && c->length != op->tile.rows && spans_right++ >= 0) {
                 m->status = program_refuse(m->w->l, op->loc, "PROGRAM-LOWER",
                                            "rows that run along several dims are not read element by element here; "
@@ -50,12 +51,33 @@ static int import_load(struct import *m, const struct program_op *op)
     return expr_tensor(g, op->tensor, EXPR_REAL, rank, index);
 }
 
+/* What is turned is read in the other order; sums stay where they are. */
+static int import_turned(struct import *m, const struct program_op *op)
+{
+    struct import other = {.w = m->w, .tile = &op->arg[0], .loc = op->loc, .turned = !m->turned};
+    other.memo = plan_alloc(m->w->l->plan, sizeof *other.memo * (size_t)(m->w->program->graph->count + 1));
+    if (!other.memo) {
+        m->status = 3;
+        return -1;
+    }
+    int result = import(&other, op->arg[0].node);
+    m->status = other.status;
+    return result;
+}
+
 static int import_tile(struct import *m, int number)
 {
     const struct program_op *op = &m->w->program->op[number];
     struct work_op *known = &m->w->op[number];
     if (op->kind == PROGRAM_LOAD)
         return import_load(m, op);
+    if (op->kind == PROGRAM_TRANSPOSE)
+        return import_turned(m, op);
+    if (known->result >= 0 && m->turned) {
+        m->status = program_refuse(m->w->l, m->loc, "PROGRAM-LOWER",
+                                   "what a dot gives is turned only where it is stored; write store(..., value:t())");
+        return -1;
+    }
     if (known->result >= 0)
         return known->result;
     m->status = program_refuse(m->w->l, op->loc, "PROGRAM-LOWER", "%s gives no tile for arithmetic here",
@@ -110,6 +132,8 @@ static int import(struct import *m, int node)
         result = import_index(m, &n);
     } else if (n.op == EXPR_TILE) {
         result = import_tile(m, (int)n.integer);
+    } else if (m->turned && (n.op == EXPR_ROW || n.op == EXPR_COLUMN)) {
+        result = expr_leaf(g, n.op == EXPR_ROW ? EXPR_COLUMN : EXPR_ROW, EXPR_INT, 0);
     } else if (n.op == EXPR_TENSOR) {
         int index[SPEC_MAX_RANK];
         for (int d = 0; d < n.rank; d++)
@@ -232,10 +256,21 @@ static int dot(struct work *w, const struct program_op *op, struct work_op *k, i
     return *status;
 }
 
-static int store_inside(struct work *w, const struct program_op *op, struct work_op *k)
+const struct program_tile *work_stored(const struct work *w, const struct program_op *store, bool *turned)
 {
-    int status = 0, row = imported(w, op->arg[0].valid_row, &op->arg[0], op->loc, &status);
-    int column = imported(w, op->arg[0].valid_column, &op->arg[0], op->loc, &status);
+    const struct expr_node *n = &w->program->graph->node[store->arg[0].node];
+    *turned = n->op == EXPR_TILE && w->program->op[n->integer].kind == PROGRAM_TRANSPOSE;
+    return *turned ? &w->program->op[n->integer].arg[0] : &store->arg[0];
+}
+
+static int store(struct work *w, const struct program_op *op, struct work_op *k)
+{
+    bool turned;
+    int status = 0;
+    const struct program_tile *tile = work_stored(w, op, &turned);
+    k->arg[0] = imported(w, tile->node, tile, op->loc, &status);
+    int row = imported(w, tile->valid_row, tile, op->loc, &status);
+    int column = imported(w, tile->valid_column, tile, op->loc, &status);
     k->inside = row >= 0 && column >= 0 ? expr_binary(&w->graph, EXPR_AND, row, column) : row >= 0 ? row : column;
     return status;
 }
@@ -256,8 +291,7 @@ static int operands(struct work *w, int number)
     case PROGRAM_REDUCE:
         return reduce(w, op, k, &status);
     case PROGRAM_STORE:
-        k->arg[0] = imported(w, op->arg[0].node, &op->arg[0], op->loc, &status);
-        return status ? status : store_inside(w, op, k);
+        return store(w, op, k);
     case PROGRAM_LOOP:
     case PROGRAM_END: {
         const struct program_op *loop = op->kind == PROGRAM_LOOP ? op : &w->program->op[op->loop];

@@ -44,4 +44,7 @@ int work_scope(struct work *w, int node);
 /* The LOAD that an operand of a DOT is a plain view of, and whether it is transposed; -1: it is computed. */
 int work_view(const struct work *w, const struct program_tile *operand, bool *transposed);
 
+/* The tile that a STORE writes, as the dots have it; *turned: its columns are the rows of what is written. */
+const struct program_tile *work_stored(const struct work *w, const struct program_op *store, bool *turned);
+
 #endif

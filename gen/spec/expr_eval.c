@@ -28,9 +28,9 @@ double expr_apply(enum expr_op op, double x)
     case EXPR_SILU:
         return x / (1 + exp(-x));
     case EXPR_GELU:
-        return 0.5 * x * (1 + erf(x * 0.70710678118654752440));
+        return 0.5 * x * erfc(x * -0.70710678118654752440); /* 1 + erf would cancel */
     case EXPR_GELU_TANH:
-        return 0.5 * x * (1 + tanh(0.79788456080286535588 * (x + 0.044715 * x * x * x)));
+        return x / (1 + exp(-1.59576912160573071176 * (x + 0.044715 * x * x * x))); /* 1 + tanh would cancel */
     default:
         return (double)NAN;
     }

@@ -5,12 +5,14 @@
 //@ --     d[4 j + 0], d[4 j + 1]   row lane / 4,     columns 8 j + 2 (lane % 4), + 1
 //@ --     d[4 j + 2], d[4 j + 3]   row lane / 4 + 8, the same columns
 //@ -- A chunk of 16-bit elements comes packed: word 2 j + h holds the pair of row half h.
+//@ -- turned: by tensor, 1 where a fragment's rows run along its innermost dim.
 //@ param ring table
 //@ param outputs table
 //@ param roles table
 //@ param barrier table
 //@ param offset int
 //@ param ring_bytes int
+//@ param turned table
 //@ local r, instances = ring.name, roles.consumer.instances
 //@ local buffer_bytes, region_bytes = ring_bytes // ring.stages // instances, ring_bytes // instances
 
@@ -45,8 +47,14 @@ __device__ __forceinline__ void ${step.call}()
 //@     end
 //@ end
 //@ for _, t in ipairs(outputs) do
-//@     local rank, width = t.rank, t.tile[t.rank]
-//@     local span = t.box_bytes // 64
+//@     local rank, across = t.rank, turned[t.name] == 1
+//@     local width = t.tile[t.rank]
+//@     local lines = 64
+//@     if across then
+//@         for d = 1, rank - 1 do if t.tile[d] > 1 then lines = t.tile[d] end end
+//@         width = lines
+//@     end
+//@     local span = t.box_bytes // lines
 //@     local mask = swizzle(t.swizzle).mask
 //@     local name, dtype = t.name, t.dtype
 
@@ -67,22 +75,35 @@ __device__ __forceinline__ void ${name}_write(const float (&part)[${width} / 2],
     #pragma unroll
     for (int i = 0; i < ${width} / 4; ++i) {
         const u32 y = warp * 16 + lane / 4 + i % 2 * 8, x = i / 2 * 8 + lane % 4 * 2;
+//@         if across then
+//@             local line = span // 4
+        const u32 at = y / ${line} * ${t.box_bytes} + x * ${span} + y % ${line} * 4;
+        asm volatile("st.shared.f32 [%0], %1;" ::"r"(${name}_place(base, at)), "f"(part[2 * i]) : "memory");
+        asm volatile("st.shared.f32 [%0], %1;" ::"r"(${name}_place(base, at + ${span})), "f"(part[2 * i + 1]) : "memory");
+//@         else
         asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(${name}_place(base, y * ${span} + x * 4)), "f"(part[2 * i]), "f"(part[2 * i + 1]) : "memory");
+//@         end
     }
 }
 //@     else
-//@         local groups = width % 16 == 0 and 2 or 1
+//@         local groups, trans = width % 16 == 0 and 2 or 1, across and ".trans" or ""
 __device__ __forceinline__ void ${name}_write(const u32 (&part)[${width} / 4], u32 consumer, u32 buffer)
 {
     const u32 lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4, base = ${r}_buffer(consumer, buffer);
     #pragma unroll
     for (int j = 0; j < ${width} / 8; j += ${groups}) {
         // Matrix q: rows 8 (q % 2), columns 8 (q / 2) of this step. Lane l gives the address of row l % 8 of matrix l / 8.
-        const u32 at = (warp * 16 + lane % 16) * ${span} + (j + lane / 16) * 16;
-//@         if groups == 2 then
-        asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(${name}_place(base, at)), "r"(part[2 * j]), "r"(part[2 * j + 1]), "r"(part[2 * j + 2]), "r"(part[2 * j + 3]) : "memory");
+//@         if across then
+//@             local line = span // 2
+        const u32 y = warp * 16 + lane / 8 % 2 * 8, x = j * 8 + lane / 16 * 8 + lane % 8;
+        const u32 at = y / ${line} * ${t.box_bytes} + x * ${span} + y % ${line} * 2;
 //@         else
-        asm volatile("stmatrix.sync.aligned.m8n8.x2.shared.b16 [%0], {%1, %2};" ::"r"(${name}_place(base, at)), "r"(part[2 * j]), "r"(part[2 * j + 1]) : "memory");
+        const u32 at = (warp * 16 + lane % 16) * ${span} + (j + lane / 16) * 16;
+//@         end
+//@         if groups == 2 then
+        asm volatile("stmatrix.sync.aligned.m8n8.x4${trans}.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(${name}_place(base, at)), "r"(part[2 * j]), "r"(part[2 * j + 1]), "r"(part[2 * j + 2]), "r"(part[2 * j + 3]) : "memory");
+//@         else
+        asm volatile("stmatrix.sync.aligned.m8n8.x2${trans}.shared.b16 [%0], {%1, %2};" ::"r"(${name}_place(base, at)), "r"(part[2 * j]), "r"(part[2 * j + 1]) : "memory");
 //@         end
     }
 }
@@ -94,7 +115,11 @@ __device__ __forceinline__ void ${name}_write(const u32 (&part)[${width} / 4], u
 __device__ __forceinline__ void ${name}_store(const arguments &args, u32 consumer, u32 &buffer${types})
 {
     if (threadIdx.x % 128 == 0) {
-        tma_store_${rank}d(&args.${name}_map, ${r}_buffer(consumer, buffer)${places});
+//@     for box = 0, t.boxes - 1 do
+//@         local at, along = box * t.box_bytes, box * t.box[rank]
+//@         local more = box > 0 and " + " .. along or ""
+        tma_store_${rank}d(&args.${name}_map, ${r}_buffer(consumer, buffer) + ${at}${places}${more});
+//@     end
         asm volatile("cp.async.bulk.commit_group;" ::: "memory");
     }
     buffer = buffer + 1 == ${ring.stages} ? 0 : buffer + 1;

@@ -1,7 +1,7 @@
 #!/bin/sh
 # The kernels of specs/rows.lua against a plain copy on the GPU of this machine.
-#   usage: tests/gpu/rows/rows.sh build DIR [PROGRAM]   compile all that is needed into DIR; needs NVRTC and nvcc, no GPU
-#          tests/gpu/rows/rows.sh run DIR [ROUNDS]      measure; DIR may have come from another machine
+#   usage: tests/gpu/rows/rows.sh build DIR [PROGRAM]   compiles all that is needed; takes NVRTC and nvcc, no GPU
+#          tests/gpu/rows/rows.sh run DIR [ROUNDS]      measures; DIR may have come from another machine
 set -eu
 case ${1:-} in
 build)
