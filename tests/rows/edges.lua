@@ -78,3 +78,17 @@ kernel "listed_rows" {
   end,
   run = { { R = 5, C = 70, H = 3 }, { R = 4, C = 64, H = 0 } },
 }
+
+-- Blocks that take item after item: what threads exchange is free again before the next item writes it.
+kernel "softmax_persistent" {
+  like = softmax, schedule = { persistent = true }, tile = { r = 1, c = 1024 },
+  x = tensor { R, C, dtype = "fp32" }, run = { { R = 2000, C = 64 } },
+}
+kernel "turned_persistent" {
+  x = tensor { R, C, dtype = "fp16" }, y = tensor { C, R, dtype = "fp16", out = true, axes = "c r" },
+  axes = "r c", tile = { r = 32, c = 32 }, grid = { r = R, c = C }, schedule = { persistent = true },
+  program = function(t, at, tile)
+    store(t.y, span(at.c, tile.c), span(at.r, tile.r), load(t.x, span(at.r, tile.r), span(at.c, tile.c)):t())
+  end,
+  run = { { R = 1504, C = 1600 }, { R = 33, C = 35 } },
+}
