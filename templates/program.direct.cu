@@ -6,9 +6,10 @@
 //@     adds = adds or has(s, "adds")
 //@     if s.op == "global" and s.cols > 1 and not has(s, "adds") then
 //@         local name = plan.tensor[s.tensor].dtype
-//@         moved[name] = moved[name] or { loads = false, once = false, stores = false }
+//@         moved[name] = moved[name] or { loads = false, once = false, stores = false, shifts = false }
 //@         local use = has(s, "place") and (has(s, "once") and "once" or "loads") or "stores"
 //@         moved[name][use] = true
+//@         moved[name].shifts = moved[name].shifts or has(s, "shift")
 //@     end
 //@     if has(s, "reduction") then
 //@         local of = plan.place[has(s, "place2") and s.place2 or s.place]
@@ -20,7 +21,7 @@
 //@ for _, p in ipairs(plan.place) do
 //@     dtypes[p.dtype] = true
 //@     if has(p, "packed") and p.packed then
-//@         moved[p.dtype] = moved[p.dtype] or { loads = false, once = false, stores = false }
+//@         moved[p.dtype] = moved[p.dtype] or { loads = false, once = false, stores = false, shifts = false }
 //@     end
 //@ end
 //@ local vector, reals = plan.layout[1].vector, { bf16 = true, fp16 = true, fp32 = true }
@@ -37,7 +38,7 @@ ${banner}
 
 //@ for name, uses in pairs(moved) do
 //@     include "blocks/vector.cuh" dtype = name, vector = vector, loads = uses.loads, once = uses.once,
-//@         stores = uses.stores
+//@         stores = uses.stores, shifts = uses.shifts
 
 //@ end
 //@ if adds then

@@ -73,6 +73,14 @@ ${banner}
 //@         end
 //@     end
 //@ end
+//@ for _, step in ipairs(plan.role.consumer.step) do
+//@     if step.op == "read" and step.call then
+//@         local held, name = plan.place[step.place], step.tensor
+//@ include "blocks/operand_load.cuh" tensor = plan.tensor[name], offset = plan.shared[step.ring .. "." .. name].offset,
+//@     blocks = plan.mma[1].blocks_m, words = held.registers // plan.mma[1].blocks_m
+
+//@     end
+//@ end
 //@ include "blocks/wgmma_descriptor.cuh"
 
 //@ include "blocks/wgmma_order.cuh" roles = plan.role

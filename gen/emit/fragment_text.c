@@ -51,6 +51,8 @@ static void bound(struct fragment *f, int node)
         break;
     case EXPR_ROW:
     case EXPR_COLUMN:
+    case EXPR_ACC:
+    case EXPR_INDEX:
         low = 0, high = MOST_TILE;
         break;
     case EXPR_ADD:
@@ -115,7 +117,7 @@ static int level(void *context, const struct expr_node *n)
         return f->plan->place[n->integer].kind == PLAN_PLACE_ROWS ? 1 : 2;
     if (n->op == EXPR_TENSOR)
         return is_read(context, (int)(n - f->plan->fused.node)) ? 2 : 0;
-    return n->op == EXPR_COLUMN ? 2 : n->op == EXPR_ROW ? 1 : 0;
+    return n->op == EXPR_COLUMN || n->op == EXPR_INDEX ? 2 : n->op == EXPR_ROW ? 1 : 0;
 }
 
 static void leaf(void *context, const struct expr_node *n, const char *const *at, struct emit_text *out)
@@ -130,6 +132,12 @@ static void leaf(void *context, const struct expr_node *n, const char *const *at
     case EXPR_COLUMN:
         f->column = true;
         text_string(out, "column");
+        break;
+    case EXPR_ACC:
+        text_string(out, "first_column");
+        break;
+    case EXPR_INDEX:
+        text_string(out, "(pair * 8 + lane)");
         break;
     case EXPR_AT:
         text_format(out, "at_%s", p->axis[n->integer]);

@@ -6,7 +6,7 @@
 
 #include "emit/expr_cuda.h"
 
-enum { LEVELS = 4, ROOTS = SPEC_MAX_RANK + 2 };
+enum { LEVELS = 4, ROOTS = SPEC_MAX_RANK + 4 };
 
 /* The largest values that a dim and a tile's coordinate have: see the limits of emit/host_facts.c. */
 static const double most_dim = INT32_MAX - 1023, unbounded = 0x1p1000;
@@ -311,12 +311,26 @@ int emit_place_step(lua_State *L)
     }
     /* Coordinates and the condition are asked of vectors, the value of elements. */
     int coordinates = count;
-    if (s.step->inside)
+    bool each = s.step->partial && s.step->op != PLAN_GLOBAL; /* asked of each element alone */
+    if (s.step->inside && !each)
         root[count++] = plan_number(s.step->inside);
+    int columns = count;
+    if (s.step->first) {
+        root[count++] = plan_number(s.step->first);
+        root[count++] = plan_number(s.step->end);
+    }
     struct expr_cuda_names names = {
         .context = &s, .leaf = vector_leaf, .prefix = "k", .level = vector_level, .narrow = narrow};
     struct expr_cuda_levels levels = {out, LEVELS, level};
     status = count ? expr_print_cuda_levels(&p->fused, root, count, &names, &levels, result) : 0;
+    if (each && s.step->inside && !status) {
+        names = (struct expr_cuda_names){
+            .context = &s, .leaf = leaf, .prefix = "m", .level = leaf_level, .narrow = narrow};
+        levels.at = level + count;
+        root[count] = plan_number(s.step->inside);
+        status = expr_print_cuda_levels(&p->fused, &root[count], 1, &names, &levels, &result[count]);
+        coordinates = count++;
+    }
     if (s.step->node && !status) {
         names = (struct expr_cuda_names){
             .context = &s, .leaf = leaf, .prefix = "v", .level = leaf_level, .narrow = narrow};
@@ -350,6 +364,10 @@ int emit_place_step(lua_State *L)
     lua_setfield(L, -2, "coordinate");
     set_bool(L, "row", s.row);
     set_bool(L, "column", s.column);
+    if (s.step->first) {
+        set_text(L, "first", result[columns]);
+        set_text(L, "last", result[columns + 1]);
+    }
     if (s.step->inside) {
         set_text(L, "inside", result[coordinates]);
         set_integer(L, "inside_level", level[coordinates]);
@@ -376,7 +394,7 @@ int emit_place_uniform(lua_State *L)
     s.step = &none;
     int root[ROOTS], level[ROOTS], count = lua_gettop(L) - 1;
     const char *result[ROOTS] = {NULL}, *prefix = luaL_checkstring(L, 1);
-    luaL_argcheck(L, count >= 1 && count <= ROOTS, 2, "one to seven nodes");
+    luaL_argcheck(L, count >= 1 && count <= ROOTS, 2, "one to nine nodes");
     for (int i = 0; i < count; i++) {
         lua_Integer node = luaL_checkinteger(L, i + 2);
         luaL_argcheck(L, node >= 0 && node < p->fused.count, i + 2, "no such node");

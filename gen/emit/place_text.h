@@ -12,6 +12,7 @@
  *     row, column    whether any of it names the thread's row or column
  *     whole          text of the vector, where the value is a tile that lies in vectors as in memory; whole_dtype
  *     inside         text of the condition; nil: everywhere; inside_level
+ *     first, last    of a partial store: its columns are those from `first` up to `last`
  *     coordinate[d]  of the step's tensor, in memory order: { base, base_level, row, column }: base is the text of what
  *                    is neither the thread's row nor its column, "0" where that is all; row and column say that they
  *                    are added

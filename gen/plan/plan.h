@@ -159,9 +159,12 @@ struct plan_step {
     /* Roles whose threads hold tiles in a layout. A GLOBAL with a place loads it, one with a node stores that. */
     int layout;        /* plan_some(index into plan.layout): how the threads hold the tile of rows x cols in hand */
     int rows, cols;
+    int shift;         /* GLOBAL that loads: vectors in memory begin so many elements before the threads' own */
     int loop;          /* LOOP: plan_some(index into plan.loop), its variable and range */
     bool kept;         /* LOOP: the first count turns of the class, as far as they are there, each with tiles of its own */
     int inside;        /* plan_some(node of plan.fused): elements where it does not hold load 0, are not stored or reduced */
+    bool partial;      /* `inside` may hold for a part of a vector; of a store `first` and `end` may lie within one */
+    int first, end;    /* partial GLOBAL that stores: plan_some(node of plan.fused), the columns that are inside */
     bool adds;         /* GLOBAL that stores: adds to what is there, in any order */
     bool once;         /* GLOBAL: nobody touches the elements again, they need not stay in caches */
     enum plan_reduction reduction; /* TOUCH: of node into place, or of the place among the lanes of a warp; SCRATCH_READ:

@@ -11,15 +11,14 @@ enum {
     PROTOCOL_MAX_DEPTH = 8,
     PROTOCOL_MAX_THREADS = 1024,
     PROTOCOL_MAX_CLASSES = 16,
-    PROTOCOL_MAX_TURNS = 32,
-    PROTOCOL_MAX_INSTANCES = 64
+    PROTOCOL_MAX_TURNS = 32
 };
 
 /* ---- how often each loop turns (protocol_flow.c) ----------------------------------------------------------------- */
 
-/* The numbers of the classes in one exploration. A class's number where the LOOPs around the step are in turns t0, t1, ..
- * is trip[class][(.. (t0 * 7 + t1) * 7 ..) % turns]: trip[class][0] outside of all loops, trip[class][t % turns] in turn
- * t of a single one. */
+/* The numbers of the classes in one exploration. Where the LOOPs around the step are in turns t0, t1, .., a class has
+ * the number trip[class][(.. (t0 * 7 + t1) * 7 ..) % turns]: trip[class][0] outside of all loops, trip[class][t % turns] in
+ * turn t of a single one. */
 struct protocol_trips {
     int turns;
     int trip[PROTOCOL_MAX_CLASSES][PROTOCOL_MAX_TURNS];

@@ -13,6 +13,7 @@
  * shorter loop, but for stages that are shifted, and all stages are alike once each was used twice. Hence each class is
  * explored with every number from 0 to most = 2 * stages + 2 + what is peeled off, the others at numbers of their own,
  *     in pairs of classes at 0, 1 and most,
+ *     often, with all loops inside of it at 0, at 1 and at 2,
  *     with the loops inside of it at edges: 0, 1, 2, stages - 1, stages, stages + 1, 2 * stages + 1, most,
  *     and in one long run in which edges follow each other as they fall.
  * The argument is for each loop and its neighbours. Three loops that fail only together, at three numbers that do not
@@ -231,6 +232,19 @@ static bool every_product_goes_wrong(struct exploration *e)
     return false;
 }
 
+/* Loops with others in them turn often while these turn seldom: what the outer ones do is then least held back. */
+static bool every_small_one_goes_wrong(struct exploration *e)
+{
+    e->trips.turns = 1;
+    for (int number = 0; number < 3; number++) {
+        for (int n = 0; n < e->code.classes; n++)
+            set_class(e, n, !e->code.class[n].outer ? number : e->code.class[n].nested ? 3 : e->most);
+        if (goes_wrong(e))
+            return true;
+    }
+    return false;
+}
+
 /* Each pair of classes at 0, 1 and most, the others at 1. */
 static bool every_pair_goes_wrong(struct exploration *e)
 {
@@ -239,9 +253,12 @@ static bool every_pair_goes_wrong(struct exploration *e)
     for (int a = 0; a < e->code.classes; a++)
         for (int b = 0; b < a; b++)
             for (int i = 0; i < 9; i++) {
+                bool few = (e->code.class[a].outer || i / 3 < 2) && (e->code.class[b].outer || i % 3 < 2);
                 for (int n = 0; n < e->code.classes; n++) {
-                    int to = n == a ? number[i / 3] : n == b ? number[i % 3] : e->code.class[n].outer ? 2 : 1;
-                    set_class(e, n, e->code.class[n].outer && to > 2 ? 3 : to);
+                    bool outer = e->code.class[n].outer;
+                    int often = few && !e->code.class[n].nested ? e->most : 3;
+                    int to = n == a ? number[i / 3] : n == b ? number[i % 3] : outer ? often : 1;
+                    set_class(e, n, outer && to > often ? often : to);
                 }
                 if (goes_wrong(e))
                     return true;
@@ -292,7 +309,8 @@ int protocol_explore(const struct plan *p, struct diag_set *diags)
     if (e.code.classes == 0) {
         e.trips.turns = 1;
         goes_wrong(&e);
-    } else if (!every_number_goes_wrong(&e) && !every_product_goes_wrong(&e) && !every_pair_goes_wrong(&e)) {
+    } else if (!every_number_goes_wrong(&e) && !every_product_goes_wrong(&e) && !every_small_one_goes_wrong(&e) &&
+               !every_pair_goes_wrong(&e)) {
         every_order_goes_wrong(&e);
     }
     protocol_code_free(&e.code);

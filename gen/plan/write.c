@@ -312,8 +312,11 @@ static void step_details(const struct plan *p, const struct sink *s, const struc
         {"layout", plan_number(step->layout), -1},
         {"rows", step->rows, 0},
         {"cols", step->cols, 0},
+        {"shift", step->shift, 0},
         {"loop", plan_number(step->loop), -1},
         {"inside", plan_number(step->inside), -1},
+        {"first", plan_number(step->first), -1},
+        {"end", plan_number(step->end), -1},
     };
     if (step->place)
         text(s, "place", place_name(p, plan_number(step->place)));
@@ -324,6 +327,8 @@ static void step_details(const struct plan *p, const struct sink *s, const struc
             integer(s, number[i].key, number[i].value);
     if (step->kept)
         boolean(s, "kept", true);
+    if (step->partial)
+        boolean(s, "partial", true);
     if (step->once)
         boolean(s, "once", true);
     if (step->adds)

@@ -188,6 +188,60 @@ static int find_shared(struct derive *d)
     return 0;
 }
 
+/* ---- sums by lane ------------------------------------------------------------------------------------------------ */
+
+static bool reaches(const struct work *w, int node, int leaf)
+{
+    if (node == leaf)
+        return true;
+    for (int i = 0; node >= 0 && i < 3; i++)
+        if (w->graph.node[node].arg[i] >= 0 && reaches(w, w->graph.node[node].arg[i], leaf))
+            return true;
+    return false;
+}
+
+/* A sum of multiples of the two leaves by what holds neither. */
+static bool is_linear(const struct work *w, int node, int one, int other)
+{
+    const struct expr_node *n = &w->graph.node[node];
+    if (node == one || node == other)
+        return true;
+    if (n->op == EXPR_ADD)
+        return is_linear(w, n->arg[0], one, other) && is_linear(w, n->arg[1], one, other);
+    for (int i = 0; i < 2 && n->op == EXPR_MUL; i++)
+        if (!reaches(w, n->arg[1 - i], one) && !reaches(w, n->arg[1 - i], other))
+            return is_linear(w, n->arg[i], one, other);
+    return false;
+}
+
+static int uses_of(const struct derive *d, int leaf)
+{
+    int uses = 0;
+    for (int i = 0; i < d->use_count; i++)
+        uses += reaches(&d->work, d->use[i].root, leaf);
+    return uses;
+}
+
+static void find_partial(struct derive *d)
+{
+    const struct program *p = d->work.program;
+    for (int i = 0; i < p->op_count; i++) {
+        if (p->op[i].kind != PROGRAM_PARAM)
+            continue;
+        int loop = p->op[i].loop, leaf = d->work.op[i].leaf, first = d->work.op[loop].value[p->op[i].which];
+        int root = d->work.op[p->op[loop].end].value[p->op[i].which];
+        const struct expr_node *zero = &d->work.graph.node[first];
+        bool from_zero =
+            (zero->op == EXPR_CONST_REAL && zero->real == 0.0) || (zero->op == EXPR_CONST_INT && zero->integer == 0);
+        for (int r = loop; r < p->op[loop].end && from_zero && uses_of(d, leaf) == 1; r++) {
+            int sum = d->work.op[r].leaf;
+            if (p->op[r].kind == PROGRAM_REDUCE && p->op[r].reduction == PROGRAM_SUM && d->work.op[r].parent == loop &&
+                uses_of(d, sum) == 1 && reaches(&d->work, root, sum) && is_linear(&d->work, root, leaf, sum))
+                d->partial[i] = d->partial[r] = true;
+        }
+    }
+}
+
 int derive_open(struct derive *d, const struct program_lowering *l)
 {
     memset(d, 0, sizeof *d);
@@ -196,7 +250,8 @@ int derive_open(struct derive *d, const struct program_lowering *l)
         return status;
     d->dot = plan_alloc(l->plan, sizeof *d->dot * (size_t)(l->kernel->program->op_count + 1));
     d->done = plan_alloc(l->plan, sizeof *d->done * (size_t)(l->kernel->program->op_count + 1));
-    if (!d->dot || !d->done)
+    d->partial = plan_alloc(l->plan, sizeof *d->partial * (size_t)(l->kernel->program->op_count + 1));
+    if (!d->dot || !d->done || !d->partial)
         return 3;
     for (int i = 0; i < l->kernel->program->op_count; i++)
         d->dot[i] = (struct derive_dot){.load = {-1, -1}, .mma = -1};
@@ -205,6 +260,8 @@ int derive_open(struct derive *d, const struct program_lowering *l)
         status = find_rings(d);
     if (!status && !find_uses(d))
         status = 3;
+    if (!status)
+        find_partial(d);
     return status ? status : find_shared(d);
 }
 

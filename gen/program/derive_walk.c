@@ -67,13 +67,48 @@ static int ring_of(const struct derive *d, int load)
     return -1;
 }
 
+/* Resident operands into their registers, and the stage they came in back. */
+static int take_resident(struct derive *d, int number)
+{
+    struct plan *p = d->work.l->plan;
+    const struct derive_ring *ring = &d->ring[number];
+    int status = 0, op = -1;
+    for (int i = 0; i < d->work.program->op_count && op < 0; i++)
+        op = d->work.program->op[i].kind == PROGRAM_DOT && d->dot[i].resident && ring_of(d, d->dot[i].load[0]) == number
+                 ? i
+                 : -1;
+    if (op < 0)
+        return 0;
+    const char *name = p->tensor[d->work.program->op[ring->load[0]].tensor].name;
+    status = derive_land(d, d->dot[op].operand);
+    const struct plan_step step[] = {
+        {.op = PLAN_TOUCH, .ring = -1, .tensor = -1, .place = d->dot[op].operand},
+        {.op = PLAN_READ,
+         .ring = ring->number,
+         .tensor = d->work.program->op[ring->load[0]].tensor,
+         .place = d->dot[op].operand,
+         .call = plan_text(p, "%s_operand", name)},
+        {.op = PLAN_FENCE_ASYNC, .ring = ring->number, .tensor = -1, .call = plan_text(p, "%s_read", name)},
+    };
+    for (size_t i = 0; i < sizeof step / sizeof *step && !status; i++)
+        status = derive_emit(d, d->consumer, step[i]);
+    for (int i = 0; i < d->helds; i++)
+        if (d->held[i].ring == number) {
+            d->held[i].uses = 0;
+            d->held[i].group = d->groups++; /* a group that is over */
+        }
+    return status ? status : derive_release(d);
+}
+
 /* Stages of the rings that dots of an inner loop read. */
 static int take_for(struct derive *d, int loop)
 {
     int status = 0;
     for (int r = 0; r < d->ring_count && !status; r++)
-        if (d->ring[r].inner == loop && d->ring[r].parent == d->work.op[loop].parent && !(d->taken >> r & 1))
+        if (d->ring[r].inner == loop && d->ring[r].parent == d->work.op[loop].parent && !(d->taken >> r & 1)) {
             status = take(d, r, 0);
+            status = status ? status : take_resident(d, r);
+        }
     return status;
 }
 
@@ -97,7 +132,7 @@ static int issue(struct derive *d, int op, enum plan_start start, int shift)
     unsigned counted = 0;
     for (int o = 0; o < 2 && !status; o++) {
         int r = dot->load[o] >= 0 ? ring_of(d, dot->load[o]) : -1, newest = -1;
-        if (r < 0)
+        if (r < 0 || (o == 0 && dot->resident))
             continue;
         for (int i = 0; i < d->helds; i++)
             newest = d->held[i].ring == r ? i : newest;
@@ -189,7 +224,7 @@ static int reduce(struct derive *d, int op)
                                                         .node = expression,
                                                         .reduction = reductions[d->work.program->op[op].reduction],
                                                         .cols = d->work.program->op[op].arg[0].columns,
-                                                        .call = "reduce"});
+                                                        .call = d->partial[op] ? "fold" : "reduce"});
     return status ? status : derive_own(d, place, k->leaf);
 }
 
@@ -590,7 +625,11 @@ static int turns(struct derive *d, int number, const char *name, int count, int 
     d->around = number;
     if (d->ahead >= 0) {
         status = issue(d, d->ahead, PLAN_FROM_ZERO, 0);
+        if (inside)
+            d->cut = plan_some(expr_binary(g, EXPR_SUB, expr_int(g, 1),
+                                           expr_binary(g, EXPR_MIN, plan_number(inside), expr_int(g, 1))));
         status = status ? status : begin_turn(d, number, 0);
+        d->cut = 0;
         count = one_less(g, count);
         inside = inside ? one_less(g, inside) : 0;
     }
@@ -617,6 +656,24 @@ static int turns(struct derive *d, int number, const char *name, int count, int 
     if (!status && (d->flights != flights || d->helds != helds))
         status = derive_refuse(d, number, "what is in flight at the end of a turn differs from turn to turn");
     return status || d->ahead < 0 ? status : rest_of_turn(d, number, true);
+}
+
+/* Sums that were kept by lane. */
+static int add_lanes(struct derive *d, int loop)
+{
+    int status = 0;
+    for (int i = loop + 1; i < d->work.program->op[loop].end && !status; i++) {
+        if (d->work.program->op[i].kind != PROGRAM_PARAM || d->work.program->op[i].loop != loop || !d->partial[i])
+            continue;
+        int node = derive_built(d, i, d->work.op[i].leaf, 0, &status);
+        status = status ? status
+                        : derive_pass(d, (struct plan_step){.op = PLAN_TOUCH,
+                                                            .place = derive_home_of(d, d->work.op[i].leaf),
+                                                            .node = node,
+                                                            .reduction = PLAN_SUM,
+                                                            .call = "lanes"});
+    }
+    return status;
 }
 
 static int loop(struct derive *d, int number)
@@ -651,7 +708,8 @@ static int loop(struct derive *d, int number)
     for (int i = 0; i < d->helds; i++)
         if (d->ring[d->held[i].ring].inner == number)
             d->held[i].uses = 0;
-    return status ? status : derive_release(d);
+    status = status ? status : derive_release(d);
+    return status ? status : add_lanes(d, number);
 }
 
 static int body(struct derive *d, int first, int end)

@@ -22,6 +22,7 @@ struct direct_op {
     int ahead;    /* LOOP: plan_some(node that stands for its variable) while a turn's loads are made before it; 0 */
     bool plain;   /* LOOP: nothing within a turn makes threads wait for each other */
     int part;     /* REDUCE whose loop's end completes it: plan_some(place of what this thread has) */
+    int shift;    /* LOAD: elements of a vector in memory before its own first; see plan_step.shift */
     bool vector;  /* a tile of one row or column that is transposed: rows are columns to whoever reads it */
     bool aside;   /* LOAD or STORE of one row that is another operation's column: moved as a column */
 };
@@ -37,6 +38,7 @@ struct direct {
     struct plan_role *role;
     struct direct_op *op;
     int vector, threads;
+    bool *whole;  /* by symbol: `vector` divides it, as launches check */
     struct direct_shape extent[DIRECT_MAX_LAYOUTS]; /* of the tiles that plan.layout holds: those are as wide as their
                                                        threads, and what is more is outside */
     int barrier;  /* plan_some(the block's), once there is one */
@@ -59,7 +61,10 @@ void direct_survey(const struct program *, struct direct_op *op, bool *reached);
 
 /* Elements of one access: the most that every load and store can make where rows of whole accesses are checked at
  * launch, 1 where elements move alone. whole[i] is set for symbols that must then be multiples of it. */
-int direct_vector(const struct spec *, const struct spec_kernel *, const struct direct_op *op, bool *whole);
+int direct_vector(const struct spec *, const struct spec_kernel *, struct direct_op *op, bool *whole);
+
+/* Whether the tile holds for all elements of a vector or for none. */
+bool direct_is_whole(const struct direct *d, const struct program_tile *tile);
 
 /* Layouts and threads. 0, 1 faults, 3. */
 int direct_layouts(struct direct *d);
@@ -79,6 +84,13 @@ int direct_value(struct direct *d, int node);
  * that it compares row or column with what is the same for all threads. -1 out of memory. */
 int direct_last(struct direct *d, int made);
 int direct_condition(struct direct *d, int node);
+
+/* A condition of plan.fused as the rows and columns between which it holds, and what else it asks; -1: nothing. */
+struct direct_bounds {
+    int row_first, row_end, column_first, column_end, other;
+};
+int direct_bounds(struct direct *d, int made, struct direct_bounds *bounds); /* 0 or 3 */
+int direct_within(struct direct *d, const struct direct_bounds *bounds);     /* the condition; -1: none, -2: no memory */
 
 /* Whether the node of plan.fused reads such a leaf. */
 bool direct_reads(const struct direct *d, int made, enum expr_op op, int64_t which);

@@ -88,7 +88,7 @@ struct multiples {
     const struct spec *spec;
     const struct program *program;
     const bool *whole;
-    int vector;
+    int vector, column; /* column: the remainder of COLUMN where a vector in memory begins */
 };
 
 static int64_t gcd(int64_t a, int64_t b)
@@ -110,8 +110,8 @@ static int64_t multiple(const struct multiples *m, int node)
     case EXPR_CONST_INT:
         return n->integer < 0 ? -n->integer : n->integer;
     case EXPR_SYMBOL: {
-        int64_t own = m->spec->dim[n->integer].multiple;
-        return m->whole[n->integer] && own % m->vector ? m->vector : own;
+        int64_t own = m->spec ? m->spec->dim[n->integer].multiple : 1;
+        return m->whole && m->whole[n->integer] && own % m->vector ? m->vector : own;
     }
     case EXPR_AT: {
         int tile = m->program->axis[n->integer].tile;
@@ -144,16 +144,20 @@ static bool has_column(const struct expr_graph *g, int node)
     return has;
 }
 
-/* At the first column of a vector a multiple of its elements, and one more at each next. */
-static bool steps_by_vectors(const struct multiples *m, int node)
+/* The integer's remainder by the vector's elements, at a column with remainder m->column; -1: not known. */
+static int remainder_of(const struct multiples *m, int node)
 {
     const struct expr_node *n = &m->program->graph->node[node];
-    if (!has_column(m->program->graph, node))
-        return multiple(m, node) % m->vector == 0;
+    if (n->op == EXPR_CONST_INT)
+        return (int)(((n->integer % m->vector) + m->vector) % m->vector);
     if (n->op == EXPR_COLUMN)
-        return true;
-    bool sum = n->op == EXPR_ADD || (n->op == EXPR_SUB && !has_column(m->program->graph, n->arg[1]));
-    return sum && steps_by_vectors(m, n->arg[0]) && steps_by_vectors(m, n->arg[1]);
+        return m->column;
+    if (n->op == EXPR_ADD || n->op == EXPR_SUB) {
+        int a = remainder_of(m, n->arg[0]), b = remainder_of(m, n->arg[1]);
+        bool grows = n->op == EXPR_ADD || !has_column(m->program->graph, n->arg[1]);
+        return a < 0 || b < 0 || !grows ? -1 : (n->op == EXPR_ADD ? a + b : a - b + m->vector) % m->vector;
+    }
+    return !has_column(m->program->graph, node) && multiple(m, node) % m->vector == 0 ? 0 : -1;
 }
 
 /* The condition is the same for all elements of a vector. */
@@ -163,11 +167,31 @@ static bool whole_condition(const struct multiples *m, int node)
         return true;
     const struct expr_node *n = &m->program->graph->node[node];
     if (n->op == EXPR_LT || n->op == EXPR_GE)
-        return !has_column(m->program->graph, n->arg[1]) && steps_by_vectors(m, n->arg[0]) &&
-               steps_by_vectors(m, n->arg[1]);
+        return !has_column(m->program->graph, n->arg[1]) && remainder_of(m, n->arg[0]) == 0 &&
+               remainder_of(m, n->arg[1]) == 0;
     if (n->op == EXPR_AND || n->op == EXPR_OR)
         return whole_condition(m, n->arg[0]) && whole_condition(m, n->arg[1]);
     return n->op == EXPR_NOT && whole_condition(m, n->arg[0]);
+}
+
+/* A conjunction of comparisons of a column with what all threads share: true for neighbouring columns alone. */
+static bool is_interval(const struct program *p, int node)
+{
+    if (node < 0 || !has_column(p->graph, node))
+        return true;
+    const struct expr_node *n = &p->graph->node[node];
+    if (n->op == EXPR_AND)
+        return is_interval(p, n->arg[0]) && is_interval(p, n->arg[1]);
+    const struct multiples one = {.program = p, .vector = 1};
+    bool compares = n->op == EXPR_LT || n->op == EXPR_LE || n->op == EXPR_GT || n->op == EXPR_GE;
+    return compares && !has_column(p->graph, n->arg[1]) && p->graph->node[n->arg[0]].type == EXPR_INT &&
+           remainder_of(&one, n->arg[0]) == 0;
+}
+
+bool direct_is_whole(const struct direct *d, const struct program_tile *tile)
+{
+    const struct multiples m = {d->l->spec, d->program, d->whole, d->vector, 0};
+    return d->vector == 1 || (whole_condition(&m, tile->valid_column) && whole_condition(&m, tile->valid_row));
 }
 
 static bool writes(const struct program_op *o)
@@ -182,19 +206,28 @@ static bool moves_columns(const struct program *p, const struct direct_op *op, i
     return (loads ? o->tile.columns > 1 : stores && o->arg[0].columns > 1) && !op[i].aside;
 }
 
-/* Whether the operation's accesses are whole vectors. */
-static bool accesses_vectors(const struct multiples *m, const struct spec_kernel *kernel, int i)
+/* Whether the operation's accesses are whole vectors. A load's may begin within one: two of them make each of the
+ * threads' own, *shift elements apart. */
+static bool accesses_vectors(struct multiples *m, const struct spec_kernel *kernel, int i, int *shift)
 {
     const struct program_op *o = &m->program->op[i];
     const struct program_tile *tile = writes(o) ? &o->arg[0] : &o->tile;
     int inner = kernel->tensor[o->tensor].rank - 1;
-    if (tile->columns % m->vector || !o->at[inner].length || !o->at[inner].column ||
-        multiple(m, o->at[inner].start) % m->vector)
+    m->column = 0;
+    if (tile->columns % m->vector || !o->at[inner].length || !o->at[inner].column)
         return false;
-    return whole_condition(m, tile->valid_column) && whole_condition(m, tile->valid_row);
+    *shift = remainder_of(m, o->at[inner].start);
+    if (*shift < 0 || (*shift && (o->kind != PROGRAM_LOAD || tile->columns == m->vector)))
+        return false;
+    m->column = *shift ? m->vector - *shift : 0;
+    bool whole = whole_condition(m, tile->valid_column) && whole_condition(m, tile->valid_row);
+    if (o->kind == PROGRAM_STORE)
+        whole = is_interval(m->program, tile->valid_column) && is_interval(m->program, tile->valid_row);
+    m->column = 0;
+    return whole;
 }
 
-int direct_vector(const struct spec *spec, const struct spec_kernel *kernel, const struct direct_op *op, bool *whole)
+int direct_vector(const struct spec *spec, const struct spec_kernel *kernel, struct direct_op *op, bool *whole)
 {
     const struct program *p = kernel->program;
     int bytes = 16;
@@ -208,20 +241,21 @@ int direct_vector(const struct spec *spec, const struct spec_kernel *kernel, con
                 whole[inner->integer] = true;
         }
     for (int vector = 16 / bytes; vector > 1; vector /= 2) {
-        const struct multiples m = {spec, p, whole, vector};
+        struct multiples m = {spec, p, whole, vector, 0};
         bool fits = true;
         for (int i = 0; i < p->op_count && fits; i++) {
             const struct program_op *o = &p->op[i];
             if (moves_columns(p, op, i))
-                fits = accesses_vectors(&m, kernel, i);
+                fits = accesses_vectors(&m, kernel, i, &op[i].shift);
             else if (o->kind == PROGRAM_REDUCE || (o->kind == PROGRAM_TRANSPOSE && !op[i].vector))
                 fits = (o->arg[0].columns == 1 || o->arg[0].columns % vector == 0) &&
-                       (o->kind == PROGRAM_REDUCE || o->arg[0].rows % vector == 0) &&
-                       whole_condition(&m, o->arg[0].valid_column) && whole_condition(&m, o->arg[0].valid_row);
+                       (o->kind == PROGRAM_REDUCE || o->arg[0].rows % vector == 0);
         }
         if (fits)
             return vector;
     }
+    for (int i = 0; i < p->op_count; i++)
+        op[i].shift = 0;
     return 1;
 }
 

@@ -252,6 +252,66 @@ bool direct_reads(const struct direct *d, int made, enum expr_op op, int64_t whi
     return false;
 }
 
+/* ---- conditions as bounds ---------------------------------------------------------------------------------------- */
+
+static int both_of(struct expr_graph *g, enum expr_op op, int a, int b)
+{
+    return a < 0 ? b : expr_binary(g, op, a, b);
+}
+
+/* 0, or 3 out of memory. */
+static int take_condition(struct direct *d, int node, struct direct_bounds *b)
+{
+    struct expr_graph *g = &d->plan->fused;
+    const struct expr_node n = g->node[node];
+    if (n.op == EXPR_AND) {
+        int status = take_condition(d, n.arg[0], b);
+        return status ? status : take_condition(d, n.arg[1], b);
+    }
+    bool below = n.op == EXPR_LT || n.op == EXPR_LE, above = n.op == EXPR_GE || n.op == EXPR_GT;
+    enum expr_op of = below || above ? g->node[n.arg[0]].op : EXPR_ADD;
+    int *at = of == EXPR_COLUMN ? (below ? &b->column_end : &b->column_first)
+              : of == EXPR_ROW  ? (below ? &b->row_end : &b->row_first)
+                                : NULL;
+    if (!at) {
+        b->other = both_of(g, EXPR_AND, b->other, node);
+        return b->other < 0 ? 3 : 0;
+    }
+    bool next = n.op == EXPR_LE || n.op == EXPR_GT; /* of integers */
+    int bound = next ? expr_binary(g, EXPR_ADD, n.arg[1], expr_int(g, 1)) : n.arg[1];
+    *at = bound < 0 ? -1 : both_of(g, below ? EXPR_MIN : EXPR_MAX, *at, bound);
+    return *at < 0 ? 3 : 0;
+}
+
+int direct_bounds(struct direct *d, int made, struct direct_bounds *bounds)
+{
+    *bounds = (struct direct_bounds){-1, -1, -1, -1, -1};
+    return made < 0 ? 0 : take_condition(d, made, bounds);
+}
+
+int direct_within(struct direct *d, const struct direct_bounds *b)
+{
+    struct expr_graph *g = &d->plan->fused;
+    const struct {
+        enum expr_op leaf, op;
+        int bound;
+    } part[] = {{EXPR_ROW, EXPR_GE, b->row_first},
+                {EXPR_ROW, EXPR_LT, b->row_end},
+                {EXPR_COLUMN, EXPR_GE, b->column_first},
+                {EXPR_COLUMN, EXPR_LT, b->column_end}};
+    int both = b->other;
+    for (size_t i = 0; i < sizeof part / sizeof *part; i++) {
+        if (part[i].bound < 0)
+            continue;
+        int at = leaf(d, part[i].leaf, EXPR_INT, 0);
+        int holds = at < 0 ? -1 : expr_binary(g, part[i].op, at, part[i].bound);
+        both = holds < 0 ? -1 : both_of(g, EXPR_AND, both, holds);
+        if (both < 0)
+            return -2;
+    }
+    return both;
+}
+
 /* ---- what is zero outside of the tensors --------------------------------------------------------------------------- */
 
 bool direct_zero_outside(const struct direct *d, int node, const struct program_tile *tile)
@@ -261,7 +321,7 @@ bool direct_zero_outside(const struct direct *d, int node, const struct program_
     switch (n->op) {
     case EXPR_TILE: {
         const struct program_op *o = &d->program->op[n->integer];
-        return o->kind == PROGRAM_LOAD && o->tile.rows == tile->rows && o->tile.columns == tile->columns &&
+        return o->kind == PROGRAM_LOAD && !d->op[n->integer].shift && o->tile.rows == tile->rows && o->tile.columns == tile->columns &&
                (tile->valid_row < 0 || o->tile.valid_row == tile->valid_row) &&
                (tile->valid_column < 0 || o->tile.valid_column == tile->valid_column);
     }

@@ -160,7 +160,8 @@ static int within(struct direct *d, const struct program_tile *tile, int which, 
         if (both < 0)
             return -2;
     }
-    return both;
+    struct direct_bounds bounds;
+    return direct_bounds(d, both, &bounds) ? -2 : direct_within(d, &bounds);
 }
 
 static int validity(struct direct *d, const struct program_tile *tile, int which)
@@ -258,6 +259,7 @@ static int load_guarded(struct direct *d, int number, int place, int guard)
                              .tensor = o->tensor,
                              .place = place,
                              .layout = plan_some(d->layout),
+                             .shift = d->op[number].shift,
                              .rows = held.rows,
                              .cols = held.cols,
                              .call = "load"};
@@ -338,6 +340,22 @@ static int store(struct direct *d, int number)
         return status ? status : failed(d, number);
     step.inside = plan_some(inside);
     step.node = plan_some(node);
+    struct direct_bounds bounds;
+    if (shape.cols > 1 && !direct_is_whole(d, tile)) { /* then the columns apart */
+        struct expr_graph *g = &d->plan->fused;
+        if (direct_bounds(d, inside, &bounds))
+            return 3;
+        int first = bounds.column_first < 0 ? expr_int(g, 0) : bounds.column_first;
+        int end = bounds.column_end < 0 ? expr_int(g, held.cols) : bounds.column_end;
+        bounds.column_first = bounds.column_end = -1;
+        inside = direct_within(d, &bounds);
+        if (first < 0 || end < 0 || inside == -2)
+            return 3;
+        step.partial = true;
+        step.inside = plan_some(inside);
+        step.first = plan_some(first);
+        step.end = plan_some(end);
+    }
     return add_step(d, step);
 }
 
@@ -424,6 +442,7 @@ static int fold(struct direct *d, int number)
         return failed(d, number);
     step.inside = plan_some(inside);
     step.node = plan_some(node);
+    step.partial = held.cols > 1 && inside >= 0 && !direct_is_whole(d, &o->arg[0]);
     return add_step(d, step);
 }
 
@@ -1063,6 +1082,7 @@ static int begin(struct direct *d)
     if (!d->op || !d->kept || !d->memo || !d->stamp || !reached || !whole)
         return 3;
     direct_survey(d->program, d->op, reached);
+    d->whole = whole;
     d->vector = l->variant == 0 ? direct_vector(l->spec, l->kernel, d->op, whole) : 1;
     d->layout = -1;
     expr_free(&p->fused); /* rebuilt in leaves of the Plan */

@@ -15,6 +15,11 @@ enum {
     MOST_CONSUMERS = 3,
     MOST_COLUMNS = 256,
     PRODUCER_REGISTERS = 40,
+    PRODUCER_LEAST = 32, /* where consumers take the rest of 65536 */
+    CONSUMER_REGISTERS = 232,
+    CONSUMER_MOST = 240,
+    CONSUMER_OF_THREE = 152,
+    SPARE_REGISTERS = 16,
     STAGE_BARRIERS = 16,  /* bytes of a stage's two mbarriers */
     OTHER_REGISTERS = 24, /* of a consumer beside its places: addresses, descriptors, results under way */
     BUFFERS = 2,          /* of results, a consumer; 1 where tiles leave no more room */
@@ -41,6 +46,11 @@ static int choose(struct pipeline *x, const char *path, int fallback, const char
 }
 
 /* ---- consumers and instructions ---------------------------------------------------------------------------------- */
+
+static int consumer_registers(int consumers)
+{
+    return consumers == 3 ? CONSUMER_OF_THREE : CONSUMER_MOST;
+}
 
 static int choose_consumers(struct pipeline *x)
 {
@@ -148,6 +158,60 @@ static int dot(struct pipeline *x, int op)
     return k->operand ? 0 : 3;
 }
 
+/* Registers of a consumer thread that the places so far take together. */
+static int registers_taken(const struct pipeline *x)
+{
+    int sum = OTHER_REGISTERS;
+    for (int i = 0; i < x->plan->place_count; i++)
+        if (x->plan->place[i].kind != PLAN_PLACE_ROWS)
+            sum += x->plan->place[i].registers;
+    return sum;
+}
+
+/* First operands that a whole loop reads stay in registers where there is room: matrix instructions then read half as
+ * much shared memory, and the next item's tile comes early. */
+static int resident(struct pipeline *x)
+{
+    for (int r = 0; r < x->d.ring_count; r++) {
+        const struct derive_ring *ring = &x->d.ring[r];
+        int op = -1, users = 0;
+        for (int i = 0; i < x->program->op_count; i++)
+            if (x->program->op[i].kind == PROGRAM_DOT && x->d.dot[i].load[0] == ring->load[0] &&
+                x->d.dot[i].load[1] != ring->load[0] && !x->d.dot[i].transposed[0]) {
+                op = i;
+                users++;
+            }
+        if (op < 0 || users != 1 || ring->users != 1 || ring->load_count != 1 || ring->inner < 0)
+            continue;
+        const struct program_op *load = &x->program->op[ring->load[0]];
+        const char *via = NULL;
+        for (int i = 0; i < x->l->kernel->via_count && load->name; i++)
+            if (strcmp(x->l->kernel->via[i].name, load->name) == 0)
+                via = x->l->kernel->via[i].word;
+        int words = x->d.blocks * load->tile.columns / 4;
+        bool fits = registers_taken(x) + words <= consumer_registers(x->d.consumers);
+        const char *name = x->plan->tensor[load->tensor].name;
+        bool chosen = via ? strcmp(via, "resident") == 0 : fits;
+        family_reason(x->plan, plan_text(x->plan, "via.%s", name), chosen ? "resident" : "bulk", "%s",
+                      via    ? "the spec says so"
+                      : fits ? "it is read in every turn, and its registers are free"
+                             : "its registers are taken");
+        if (!chosen)
+            continue;
+        x->d.dot[op].resident = true;
+        x->d.dot[op].operand = plan_add_place(x->plan, (struct plan_place){.name = plan_text(x->plan, "%s_held", name),
+                                                                           .kind = PLAN_PLACE_OPERAND,
+                                                                           .dtype = load->tile.dtype,
+                                                                           .rows = PIPELINE_ROWS * x->d.blocks,
+                                                                           .cols = load->tile.columns,
+                                                                           .registers = words,
+                                                                           .shared = -1});
+        if (!x->d.dot[op].operand)
+            return 3;
+    }
+    return 0;
+}
+
 /* Carried values that no dot writes: rows. */
 static int carried_rows(struct pipeline *x)
 {
@@ -195,18 +259,20 @@ static int rows_bytes(const struct pipeline *x)
     return x->columns ? 4 * x->d.consumers * 16 * (x->columns + 1) * (int)sizeof(float) : 0;
 }
 
-/* Rings that are refilled once an item have one stage, the others share what is left. */
-static int choose_stages(struct pipeline *x, int *stages)
+/* Stages of the rings that are filled in every turn, and of those that are refilled once an item: these have a second
+ * one where it takes none from the others, so that the next item's tiles come while this one's are read. */
+static int choose_stages(struct pipeline *x, int *stages, int *item_stages)
 {
-    int each = 0, limit = x->l->arch->shared_limit;
+    int each = 0, once = 0, limit = x->l->arch->shared_limit;
     int chunk = (x->stored + 1023) / 1024 * 1024 * x->d.consumers, fixed = chunk * BUFFERS + rows_bytes(x);
     for (int r = 0; r < x->d.ring_count; r++) {
         int bytes = stage_bytes(x, &x->d.ring[r]) + STAGE_BARRIERS;
         if (x->d.ring[r].parent < 0)
-            fixed += bytes;
+            once += bytes;
         else
             each += bytes;
     }
+    fixed += once;
     x->buffers = BUFFERS;
     if (each && (limit - fixed) / each < 2 && x->stored) {
         x->buffers = 1;
@@ -214,6 +280,7 @@ static int choose_stages(struct pipeline *x, int *stages)
     }
     int fit = each ? (limit - fixed) / each : 1;
     *stages = choose(x, "pipeline.stages", fit > MOST_STAGES ? MOST_STAGES : fit, "as many as shared memory holds");
+    *item_stages = limit - fixed - *stages * each >= once ? 2 : 1;
     if (*stages >= 1 && *stages <= fit && (fit >= 2 || !each))
         return 0;
     return program_refuse(x->l, x->program->loc, "SMEM",
@@ -275,12 +342,24 @@ static int results(struct pipeline *x)
     return family_add_barrier(p, "d_barrier", 1, WARPGROUP);
 }
 
+/* Its stage is free again as soon as it has come. */
+static bool is_resident(const struct pipeline *x, const struct derive_ring *ring)
+{
+    for (int i = 0; i < x->program->op_count; i++)
+        if (x->program->op[i].kind == PROGRAM_DOT && x->d.dot[i].resident && x->d.dot[i].load[0] == ring->load[0])
+            return true;
+    return false;
+}
+
 static int memory_and_roles(struct pipeline *x)
 {
     struct plan *p = x->plan;
-    int stages, status = choose_stages(x, &stages);
+    int stages, item_stages, status = choose_stages(x, &stages, &item_stages);
     for (int r = 0; r < x->d.ring_count && !status; r++)
-        status = add_ring(x, &x->d.ring[r], x->d.ring[r].parent < 0 ? 1 : stages);
+        status = add_ring(x, &x->d.ring[r],
+                          x->d.ring[r].parent >= 0        ? stages
+                          : is_resident(x, &x->d.ring[r]) ? 1
+                                                          : item_stages);
     if (!status && x->stored)
         status = results(x);
     if (!status && x->columns &&
@@ -303,8 +382,11 @@ static int memory_and_roles(struct pipeline *x)
         p->barrier[p->barrier_count - 1].turns = true;
         x->d.turns = p->barrier_count;
     }
-    if (!family_add_role(p, "producer", 1, 0, 4, PRODUCER_REGISTERS) ||
-        !family_add_role(p, "consumer", consumers, 4, 4 * consumers, consumers == 3 ? 152 : 232))
+    bool much = consumers < 3 && registers_taken(x) > CONSUMER_REGISTERS - SPARE_REGISTERS;
+    int producer = much ? PRODUCER_LEAST : PRODUCER_REGISTERS;
+    int budget = consumers == 3 ? CONSUMER_OF_THREE : much ? CONSUMER_MOST : CONSUMER_REGISTERS;
+    if (!family_add_role(p, "producer", 1, 0, 4, producer) ||
+        !family_add_role(p, "consumer", consumers, 4, 4 * consumers, budget))
         return 3;
     x->d.producer = &p->role[p->role_count - 2];
     x->d.consumer = &p->role[p->role_count - 1];
@@ -481,6 +563,7 @@ static int decide(struct pipeline *x)
         if (x->program->op[i].kind == PROGRAM_DOT)
             status = dot(x, i);
     status = status ? status : carried_rows(x);
+    status = status ? status : resident(x);
     status = status ? status : pipeline_cluster(x);
     status = status ? status : pipeline_tensors(x);
     if (status)

@@ -101,6 +101,8 @@ static int operand(struct pipeline *x, int op, int which)
     bool mn_major = which == 0 ? k->transposed[0] : !k->transposed[1];
     int span = t->box_bytes / rows;
     bool plain = t->swizzle == TW_SWIZZLE_NONE;
+    if (which == 0 && k->resident)
+        return 0;
     mma->operand[which].tensor = o->tensor;
     mma->operand[which].mn_major = mn_major;
     if (mn_major) {

@@ -315,12 +315,67 @@ static const struct program_op *named(struct reader *r, const char *name, const 
     return NULL;
 }
 
+/* The LOOP in whose body an operation stands, -1. */
+static int loop_around(const struct program *p, int op)
+{
+    int loop = -1;
+    for (int i = 0; i < op; i++)
+        if (p->op[i].kind == PROGRAM_LOOP && p->op[i].end > op && (loop < 0 || i > loop))
+            loop = i;
+    return loop;
+}
+
+/* The value carried by the loop that an operation of its body needs, from 1; 0: none. */
+static int carried_need(struct trace *t, int op, int loop, bool *seen)
+{
+    const struct program_op *o = &t->p->op[op];
+    if (seen[op])
+        return 0;
+    seen[op] = true;
+    if (o->kind == PROGRAM_PARAM && o->loop == loop)
+        return o->which + 1;
+    int need = 0;
+    for (int i = 0; i < 3 && !need; i++) {
+        int *leaf = NULL, count = o->arg[i].node >= 0 ? trace_leaf_operations(t, o->arg[i].node, &leaf) : 0;
+        for (int n = 0; n < count && !need; n++)
+            need = leaf[n] > loop ? carried_need(t, leaf[n], loop, seen) : 0;
+        if (o->arg[i].node >= 0)
+            lua_pop(t->r->L, 1);
+    }
+    return need;
+}
+
+/* Only what depends on no carried value may be issued turns earlier, and before an operation of its own turn. */
+static void check_ahead(struct reader *r, const struct spec_ahead *ahead, const struct program_op *op,
+                        const struct program_op *before, const char *path)
+{
+    struct trace t = {.r = r, .p = reader_kernel(r)->program};
+    int at = (int)(op - t.p->op), loop = loop_around(t.p, at);
+    if (loop < 0) {
+        reader_fault(r, path, AT_KEY, "PROGRAM-AHEAD", "%s stands in no loop, and has no earlier turn; take it out",
+                     ahead->name);
+        return;
+    }
+    bool *seen = arena_alloc(r->arena, (size_t)t.p->op_count);
+    reader_check(r, seen);
+    int need = carried_need(&t, at, loop, seen);
+    if (need)
+        reader_fault(r, path, AT_KEY, "PROGRAM-AHEAD",
+                     "%s needs value %d that loop '%s' carries, which an earlier turn does not have; only what depends "
+                     "on none can go ahead",
+                     ahead->name, need, t.p->op[loop].name);
+    if (before && loop_around(t.p, (int)(before - t.p->op)) != loop)
+        reader_fault(r, path, AT_VALUE, "PROGRAM-AHEAD", "%s and %s stand in different loops; name one of loop '%s'",
+                     ahead->before, ahead->name, t.p->op[loop].name);
+}
+
 /* { turns = 1, before = "o" } on top of the stack. */
-static void read_ahead(struct reader *r, const char *name, const char *path)
+static void read_ahead(struct reader *r, const char *name, const struct program_op *op, const char *path)
 {
     lua_State *L = r->L;
     struct spec_kernel *k = reader_kernel(r);
     struct spec_ahead ahead = {.name = name, .turns = 1, .loc = reader_locate(r, path, AT_VALUE)};
+    const struct program_op *other = NULL;
     int count;
     if (!lua_istable(L, -1)) {
         reader_fault(r, path, AT_VALUE, "FIELD-TYPE", "takes a table: %s = { turns = 1, before = \"o\" }, this is %s",
@@ -344,7 +399,7 @@ static void read_ahead(struct reader *r, const char *name, const char *path)
             ahead.turns = (int)turns;
         } else if (key[i].name && strcmp(key[i].name, "before") == 0) {
             const char *before = lua_type(L, -1) == LUA_TSTRING ? arena_text(r->arena, lua_tostring(L, -1)) : NULL;
-            if (before && named(r, before, inner, AT_VALUE))
+            if (before && (other = named(r, before, inner, AT_VALUE)) != NULL)
                 ahead.before = before;
             else if (!before)
                 reader_fault(r, inner, AT_VALUE, "FIELD-TYPE", "takes the name of an operation, this is %s",
@@ -354,6 +409,7 @@ static void read_ahead(struct reader *r, const char *name, const char *path)
         }
         lua_pop(L, 1);
     }
+    check_ahead(r, &ahead, op, other, path);
     struct spec_ahead *grown = arena_grow(r->arena, k->ahead, k->ahead_count, sizeof *grown);
     reader_check(r, grown);
     k->ahead = grown;
@@ -408,7 +464,7 @@ void trace_how(struct reader *r, int table)
                 continue;
             lua_getfield(L, -1, key[i].name);
             if (f == 0)
-                read_ahead(r, key[i].name, path);
+                read_ahead(r, key[i].name, op, path);
             else
                 read_via(r, key[i].name, op, path);
             lua_pop(L, 1);

@@ -208,7 +208,9 @@ static int cast(lua_State *L)
     struct value v = value_at(r, 1);
     if (graph_of(r)->node[v.node].type == EXPR_PRED)
         return luaL_error(L, "cast takes a value, this is a condition; select(condition, 1, 0) makes a number of it");
-    push_result(r, "cast", expr_cast(graph_of(r), v.node, dtype), &v, 1);
+    /* fp32 is what values are computed in, and not what they are exact in. */
+    bool exact = r->program && v.tile.dtype == dtype && dtype != TW_FP32;
+    push_result(r, "cast", exact ? v.node : expr_cast(graph_of(r), v.node, dtype), &v, 1);
     return 1;
 }
 

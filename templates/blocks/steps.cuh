@@ -97,7 +97,7 @@ for (int block = 0; block < ${blocks}; ++block)
 }
 //@     end
 //@ end
-//@ -- Along rows: what a thread holds, then the four lanes that share the row.
+//@ -- Along rows: what a thread holds, then ("fold": not yet) the four lanes that share the row.
 //@ local function reduce(step, number)
 //@     local text, place = fragment_step(role.name, number), model.place[step.place]
 //@     local rows, elements, value, uniform = text.at[2], text.at[3], text.value, text.at[1]
@@ -130,16 +130,29 @@ for (int block = 0; block < ${blocks}; ++block)
                 ${elements}
                 total[lane] = ${next};
             }
+//@     if step.call == "fold" then
+        ${place.name}[block][half] = ${both};
+//@     else
         float whole = ${both};
-//@     for _, distance in ipairs { 1, 2 } do
-//@         local other = joined("whole", "__shfl_xor_sync(~0u, whole, " .. distance .. ")")
+//@         for _, distance in ipairs { 1, 2 } do
+//@             local other = joined("whole", "__shfl_xor_sync(~0u, whole, " .. distance .. ")")
         whole = ${other};
-//@     end
+//@         end
         ${place.name}[block][half] = whole;
+//@     end
     }
 //@     if uniform ~= "" then
 }
 //@     end
+//@ end
+//@ local function lanes(step)
+#pragma unroll
+for (int block = 0; block < ${blocks}; ++block)
+    #pragma unroll
+    for (int half = 0; half < 2; ++half) {
+        ${step.place}[block][half] += __shfl_xor_sync(~0u, ${step.place}[block][half], 1);
+        ${step.place}[block][half] += __shfl_xor_sync(~0u, ${step.place}[block][half], 2);
+    }
 //@ end
 //@ -- Columns of a chunk of a store.
 //@ local function chunk_columns(t)
@@ -309,20 +322,28 @@ for (int half = 0; half < 2; ++half) {
 //@     for d, node in ipairs(step.at) do nodes[d] = node end
 //@     return fragment_uniform(prefix, table.unpack(nodes))
 //@ end
-//@ local storing = nil
+//@ local storing, opened = nil, {}
 //@ for i, step in ipairs(role.step) do
 //@     local op, call, ring = step.op, step.call, step.ring
 //@     if op == "loop" and call == "tiles" then
 while (items_next(args, items${next_item})) {
+//@         opened[#opened + 1] = {}
 //@         variables(i)
 //@         deeper()
 //@     elseif op == "loop" and has(step, "loop") then
+//@         -- The variable follows from the turn: nothing but that is carried around.
 //@         local loop = model.loop[step.loop + 1]
+//@         local from = fragment_uniform("f", loop.from)
+//@         local start, statements = from[1] == "0" and "" or from[1] .. " + ", from.at
 #pragma unroll 1
-for (; turn < ${call}_turns; ++turn, ${loop.name} += ${loop.step}) {
+for (; turn < ${call}_turns; ++turn) {
+    ${statements}
+    ${loop.name} = ${start}turn * ${loop.step};
 //@         variables(i)
 //@         deeper()
+//@         opened[#opened + 1] = { loop.name, start, loop.step, statements }
 //@     elseif op == "loop" then
+//@         opened[#opened + 1] = {}
 //@         -- The chunks of a store.
 //@         storing = model.tensor[call]
 //@         local across = step.count // blocks
@@ -338,10 +359,18 @@ for (int chunk = 0; chunk < ${step.count}; ++chunk) {
 //@         local statements, turns = range.at, range[1]
 ${statements}
 if (${turns} > ${step.count}) {
+//@         opened[#opened + 1] = {}
 //@         deeper()
 //@     elseif op == "end" then
 //@         shallower()
 }
+//@         local variable = opened[#opened]
+//@         opened[#opened] = nil
+//@         if variable[1] then
+//@             local name, start, by, statements = variable[1], variable[2], variable[3], variable[4]
+${statements}
+${name} = ${start}turn * ${by};
+//@         end
 //@         storing = nil
 //@     elseif op == "wait_empty" then
 ${call}(${ring}_fill);
@@ -370,6 +399,8 @@ ${call}();
 //@         local second = ring_of[b].name .. "_stage"
 //@         local accumulate = ({ [0] = "1", "turn > 0", "0" })[least]
 mma_${call}(${step.place}, ${first}, ${second}${last}, ${accumulate});
+//@     elseif op == "read" and call then
+${call}(${step.place}, ${ring}_stage, consumer);
 //@     elseif op == "release" then
 //@         if opt(step, "back", 0) > 0 then
 if (turn > 0)
@@ -377,8 +408,10 @@ if (turn > 0)
 //@         else
 ${call}(${ring}_oldest);
 //@         end
-//@     elseif op == "touch" and call == "reduce" then
+//@     elseif op == "touch" and (call == "reduce" or call == "fold") then
 //@         reduce(step, i)
+//@     elseif op == "touch" and call == "lanes" then
+//@         lanes(step)
 //@     elseif op == "touch" and call then
 //@         evaluate(step, i)
 //@     elseif op == "global" then

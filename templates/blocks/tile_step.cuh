@@ -15,7 +15,7 @@
 //@ local inside = has(text, "inside") and text.inside or "true"
 //@ local value = has(text, "value") and text.value or ""
 //@ -- Where in memory: what is the same for all threads, for a row, for a vector.
-//@ local dtype, from, at_row, at_column = "", "", "", ""
+//@ local dtype, from, at_row, at_column, one = "", "", "", "", {}
 //@ if moves then
 //@     dtype = tensor.dtype
 //@     from = "args." .. tensor.name
@@ -31,7 +31,6 @@
 //@         if c.column then at_column = at_column .. " + column" .. stride end
 //@     end
 //@     -- A tile of one row or column is held by many threads; one of them stores it.
-//@     local one = {}
 //@     if call ~= "load" and step.rows == 1 and layout.down > 1 then one[#one + 1] = "row" .. n .. " == 0" end
 //@     if call ~= "load" and step.cols == 1 and layout.across > 1 then one[#one + 1] = "column" .. n .. " == 0" end
 //@     for _, condition in ipairs(one) do
@@ -93,30 +92,40 @@
 //@         deeper()
 //@     end
 //@     local apart = layout.across * layout.vector
-//@     if (text.column or call == "turn") and vectors > 1 then
-    const int column = column${n} + j * ${apart};
-//@     elseif text.column or call == "turn" then
-    const int column = column${n};
-//@     end
-    ${level2}
-//@     if call == "load" then
-//@         local once = has(step, "once") and "_once" or ""
-    ${held} = ${dtype}_load${once}(${start}${at_column}, ${inside});
+//@     local once = has(step, "once") and "_once" or ""
+//@     local own = "column" .. n .. (vectors > 1 and " + j * " .. apart or "")
+//@     if has(step, "shift") then
+    ${dtype}_vector pair[2];
+    #pragma unroll
+    for (int half = 0; half < 2; ++half) {
+        const int column = ${own} + half * ${vector} - ${step.shift};
+        ${level2}
+        pair[half] = ${dtype}_load${once}(${start}${at_column}, ${inside});
+    }
+    ${held} = ${dtype}_between(pair[0], pair[1], ${step.shift});
 //@     else
+//@         if text.column or call == "turn" or has(step, "partial") then
+    const int column = ${own};
+//@         end
+    ${level2}
+//@     end
+//@     if call == "load" and not has(step, "shift") then
+    ${held} = ${dtype}_load${once}(${start}${at_column}, ${inside});
+//@     elseif call ~= "load" then
 //@         local name = call == "store" and dtype or place.dtype
 //@         local type = (name == "bf16" or name == "fp16" or name == "fp32") and "float" or "i64"
-//@         local whole = call == "store" or call == "turn"
+//@         local whole, partial = call == "store" or call == "turn", has(step, "partial")
 //@         local kind = call == "turn" and place.dtype or dtype
 //@         local joined = whole and kind .. "_join(part)" or ""
 //@         local copies = call == "set" and place.packed
-//@         local moved = whole and has(text, "whole") and text.whole_dtype == kind or copies
+//@         local moved = whole and has(text, "whole") and text.whole_dtype == kind and not partial or copies
 //@         if moved then
 //@             joined = text.whole
 //@         else
 //@         if whole and vector > 1 then
     ${type} part[${vector}];
 //@         end
-//@         local folds = (call == "fold" or call == "add") and inside ~= "true"
+//@         local folds = (call == "fold" or call == "add") and inside ~= "true" and not partial
 //@         if folds then
     if (${inside}) {
 //@             deeper()
@@ -138,7 +147,12 @@
     add_${dtype}(${start}${at_column}${lane}, ${value});
 //@         else
 //@             local name = step.reduction
+//@             if partial then
+    if (${inside})
+        ${held} = fold_${name}(${held}, ${value});
+//@             else
     ${held} = fold_${name}(${held}, ${value});
+//@             end
 //@         end
 //@         if vector > 1 then
 //@             shallower()
@@ -152,7 +166,17 @@
 //@         if copies then
     ${held} = ${joined};
 //@         end
-//@         if call == "store" and inside ~= "true" then
+//@         if call == "store" and has(step, "partial") then
+//@             local first, last, before = text.first, text.last, inside == "true" and "" or inside .. " && "
+    if (${before}column >= ${first} && column + ${vector} <= ${last}) {
+        ${dtype}_store(${start}${at_column}, ${joined});
+    } else {
+        #pragma unroll
+        for (int e = 0; e < ${vector}; ++e)
+            if (${before}column + e >= ${first} && column + e < ${last})
+                (${start}${at_column})[e] = to_${dtype}(part[e]);
+    }
+//@         elseif call == "store" and inside ~= "true" then
     if (${inside})
         ${dtype}_store(${start}${at_column}, ${joined});
 //@         elseif call == "store" then

@@ -4,6 +4,7 @@
 //@ param loads bool
 //@ param once bool
 //@ param stores bool
+//@ param shifts bool
 //@ local size, type = bytes(dtype), ctype(dtype)
 //@ local total = size * vector
 //@ local word = total < 4 and type or size == 8 and "u64" or "u32"
@@ -72,6 +73,31 @@ __device__ __forceinline__ ${dtype}_vector ${dtype}_join(const ${value} (&x)[${v
     return ${dtype}_gather(rounded);
 //@ end
 }
+//@ if shifts then
+
+// The vector that begins `shift` elements behind the beginning of a, and ends in b.
+__device__ __forceinline__ ${dtype}_vector ${dtype}_between(const ${dtype}_vector &a, const ${dtype}_vector &b, int shift)
+{
+    ${dtype}_vector v;
+//@     if width == 4 then
+    const int word = shift * ${size} / 4, bits = shift * ${size} % 4 * 8;
+    u32 all[2 * ${words}];
+    #pragma unroll
+    for (int w = 0; w < ${words}; ++w) {
+        all[w] = a.word[w];
+        all[${words} + w] = b.word[w];
+    }
+    #pragma unroll
+    for (int w = 0; w < ${words}; ++w)
+        v.word[w] = bits ? __funnelshift_r(all[word + w], all[word + w + 1], bits) : all[word + w];
+//@     else
+    #pragma unroll
+    for (int w = 0; w < ${words}; ++w)
+        v.word[w] = w + shift < ${words} ? a.word[w + shift] : b.word[w + shift - ${words}];
+//@     end
+    return v;
+}
+//@ end
 //@ local constraint = word == "u32" and "r" or word == "u64" and "l" or "h"
 //@ local moves = {}
 //@ if loads then moves[1] = { "load", "ld.global.nc" } end

@@ -312,16 +312,21 @@ static int64_t naive_offset(struct naive *s, const struct program_op *op, int64_
     return offset;
 }
 
-/* Terms added in random order. */
-static float naive_add_up(struct naive *s, float *term, int64_t count)
+/* Terms added from a random one on, up or down, in one to four chains that are joined, as threads would. */
+static float naive_add_up(struct naive *s, const float *term, int64_t count)
 {
-    float sum = 0;
-    for (int64_t left = count; left > 0; left--) {
-        int64_t i = (int64_t)(naive_random(s) % (uint64_t)left);
-        sum = left == count ? term[i] : sum + term[i];
-        term[i] = term[left - 1];
+    uint64_t draw = naive_random(s);
+    int64_t chains = 1 + (int64_t)(draw % 4), first = count ? (int64_t)(draw / 8 % (uint64_t)count) : 0;
+    float sum[4] = {0};
+    for (int64_t i = 0; i < count; i++) {
+        int64_t from = first + i < count ? first + i : first + i - count;
+        if (draw / 4 % 2)
+            from = count - 1 - from;
+        sum[i % chains] = i < chains ? term[from] : sum[i % chains] + term[from];
     }
-    return sum;
+    for (int64_t i = 1; i < chains && i < count; i++)
+        sum[0] += sum[i];
+    return sum[0];
 }
 
 static void naive_dot(struct naive *s, const struct program_op *op, struct naive_value *to)

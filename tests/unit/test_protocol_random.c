@@ -1,7 +1,7 @@
 /* The protocol check against the brute-force exploration of protocol_naive.h, on random step lists: programs as a
  * derivation would make them, with random stages, instances, orders and places, most of them with random damage.
  *
- *     test_protocol_random [ROUNDS [SEED]]
+ *     test_protocol_random [ROUNDS [SEED [numbers]]]
  *
  * Each list is run with random numbers of its loops by both. They must agree at the very numbers, but that the check
  * may refuse what goes wrong at other numbers only: then longer loops must show it. And what the whole check passes
@@ -262,7 +262,8 @@ static void compare_cut_off(const struct plan *p, const struct protocol_code *co
         tally.alarms++;
     }
     for (int i = 0; i < 20 && passes; i++) {
-        struct protocol_trips trips = random_trips(code, i < 10 ? 6 : 20, i < 10 ? 3 : 9);
+        static const int most[] = {1, 2, 6, 20}, outer[] = {12, 3, 7};
+        struct protocol_trips trips = random_trips(code, most[i % 4], outer[i % 3]);
         if (protocol_run(p, code, &trips, &diags) == 0)
             continue;
         tally.holes++;
@@ -277,6 +278,7 @@ static void compare_cut_off(const struct plan *p, const struct protocol_code *co
 }
 
 static int rounds = 300;
+static bool numbers_alone;
 
 static void test_random(void **state)
 {
@@ -306,7 +308,8 @@ static void test_random(void **state)
         } else {
             assert_int_equal(protocol_code(&p, &code), 0);
             compare_cut_off(&p, &code, what, good);
-            compare(&p, &code, what, good);
+            if (!numbers_alone)
+                compare(&p, &code, what, good);
             protocol_code_free(&code);
         }
         diag_free(&diags);
@@ -328,5 +331,6 @@ int main(int count, char **argument)
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_random)};
     rounds = count > 1 ? atoi(argument[1]) : rounds;
     seed = count > 2 ? (uint32_t)strtoul(argument[2], NULL, 10) : 1;
+    numbers_alone = count > 3;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
