@@ -76,7 +76,7 @@ extern "C" __global__ void __launch_bounds__(${launch.block}) ${entry}(const __g
 //@ local items, persistent = #plan.item, false
 //@ for _, s in ipairs(steps) do persistent = persistent or s.op == "loop" and s.call == "items" end
 //@ if not persistent then
-    //@ include "blocks/items.cuh" axes = plan.item, first = "blockIdx.x"
+    //@ include "blocks/item_places.cuh" axes = plan.item, first = "blockIdx.x"
 //@ end
 
 //@ for _, p in ipairs(plan.place) do
@@ -104,7 +104,7 @@ extern "C" __global__ void __launch_bounds__(${launch.block}) ${entry}(const __g
     #pragma unroll 1
     for (u32 block = blockIdx.x; block < items; block += gridDim.x) {
 //@         deeper()
-    //@     include "blocks/items.cuh" axes = plan.item, first = "block"
+    //@     include "blocks/item_places.cuh" axes = plan.item, first = "block"
 
 //@     elseif s.op == "loop" then
 //@         local loop = plan.loop[s.loop + 1]
