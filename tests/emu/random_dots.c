@@ -130,7 +130,7 @@ static void product(struct dots *d)
     if (nested) {
         random_feature(g, "loop.nested");
         random_write(g, "    local sum = loop(\"o\", range(0, K, 2 * tile.k), { zeros() }, function(o, sum)\n"
-                        "      return loop(\"i\", range(o, min(o + 2 * tile.k, K), tile.k), { sum }, turn)\n    end)\n");
+                        "      return loop(\"i\", range(o, min(o + 2 * tile.k, K), tile.k), { sum * 1.0 }, turn)\n    end)\n");
     } else {
         random_write(g, "    local sum = loop(\"k\", range(0, K, tile.k), { zeros() }, turn)\n");
     }
@@ -152,9 +152,7 @@ static void product(struct dots *d)
     if (bias)
         random_term(g, false, "bias");
     if (row)
-        random_write(g, "    local along = load(t.along, m):t()\n");
-    if (row)
-        random_term(g, false, "along");
+        random_term(g, false, "t.along");
     if (c)
         random_write(g, "    local c = load(t.C, m, n)\n");
     if (c)
@@ -162,11 +160,13 @@ static void product(struct dots *d)
     if (random_chance(g, 50)) {
         random_feature(g, "epilogue");
         random_write(g, "    local v = ");
+        size_t from = g->length - 1;
         random_value(g, 3);
+        random_use(g, from, "sum", "");
     } else {
         random_write(g, "    local v = sum");
     }
-    random_write(g, "%s%s%s\n", bias ? " + bias" : "", row ? " + along" : "", c ? " + c" : "");
+    random_write(g, "%s%s%s\n", bias ? " + bias" : "", row ? " + t.along" : "", c ? " + c" : "");
     random_write(g, "    store(t.D, m, n, v)\n");
     if (two) {
         random_feature(g, "outputs");
@@ -233,7 +233,9 @@ static void chain(struct dots *d)
         random_term(g, true, "x");
         random_term(g, false, "0.5");
         random_write(g, "      local p = ");
+        size_t from = g->length - 1;
         random_value(g, 2);
+        random_use(g, from, "x", "");
         random_write(g, "\n      return dot(cast(p, \"%s\"), v, o%s):as \"o\"\n", d->dtype,
                      random_chance(g, 30) ? " * 0.5" : "");
     }
@@ -291,7 +293,9 @@ static void hidden(struct dots *d)
     random_term(g, true, "v");
     random_term(g, true, "v");
     random_term(g, false, "0.25");
+    size_t from = g->length - 1;
     random_value(g, 2);
+    random_use(g, from, "v", "");
     random_write(g, "\n      return dot(cast(z, \"%s\"), load(t.U, span(h, tile.h), all), y):as \"y\"%s\n    end)\n",
                  d->dtype, reduced ? ", s + row_sum(z)" : "");
     random_write(g, "    store(t.Y, span(at.m, tile.m), all, y)\n");

@@ -11,8 +11,9 @@ struct rows {
     struct random_spec *g;
     int tile_r, tile_c;
     int loops;
-    bool weights, bias, ids, length, nested;
-    bool sums, table; /* outputs: s over rows */
+    bool weights, bias, ids;
+    size_t value; /* where the value in hand begins */
+    bool looked;  /* this turn gathers */
 };
 
 static const char *dtype(struct random_spec *g)
@@ -29,7 +30,8 @@ static void part(struct rows *r)
     g->terms = 0;
     random_write(g, "      local x = part(c)\n");
     random_term(g, true, "x");
-    if (r->ids && random_chance(g, 60)) {
+    r->looked = r->ids && random_chance(g, 60);
+    if (r->looked) {
         random_feature(g, "gather");
         random_write(g, "      local from = gather(t.table, ids, span(c, tile.c))\n");
         random_term(g, true, "from");
@@ -40,6 +42,17 @@ static void part(struct rows *r)
         random_term(g, false, "bias");
     random_term(g, false, "%d", 1 + random_below(g, 4));
     random_term(g, false, "0.%d", 25 + 25 * random_below(g, 3));
+}
+
+/* A value of the turn's terms, which reads what the turn gathers. */
+static void value(struct rows *r, int depth)
+{
+    size_t from = r->g->length;
+    random_write(r->g, " ");
+    random_value(r->g, depth);
+    random_use(r->g, from, "x", "");
+    if (r->looked)
+        random_use(r->g, from, "from", " * 0.25");
 }
 
 /* The range of a loop over the columns; its turns are those of C, fewer, or none. */
@@ -74,8 +87,8 @@ static void reduce(struct rows *r)
         random_write(g, "    local most%d, sum%d = loop(\"l%d\", range(0, C, tile.c), { rows(-inf), rows(0) }, "
                         "function(c, most, sum)\n", number, number, number);
         part(r);
-        random_write(g, "      local v = ");
-        random_value(g, 2);
+        random_write(g, "      local v =");
+        value(r, 2);
         random_write(g, "\n      local m = max(most, row_max(v))\n"
                         "      return m, sum * exp2_diff(most, m) + row_sum(exp2_diff(v, m))\n    end)\n");
         random_write(g, "    local s%d = ratio(1, sum%d, 0) + most%d\n", number, number, number);
@@ -93,7 +106,7 @@ static void reduce(struct rows *r)
     random_write(g, ", { ");
     for (int i = 0; i < values; i++) {
         kind[i] = random_below(g, 3);
-        random_write(g, "%srows(%s)", i ? ", " : "", kind[i] == 0 ? "0" : kind[i] == 1 ? "-inf" : "inf");
+        random_write(g, "%srows(%s)", i ? ", " : "", kind[i] == 0 ? "0.0" : kind[i] == 1 ? "-inf" : "inf");
     }
     random_write(g, " }, function(%s", inner ? "o" : "c");
     for (int i = 0; i < values; i++)
@@ -109,8 +122,8 @@ static void reduce(struct rows *r)
         random_write(g, ")\n");
     }
     part(r);
-    random_write(g, "      local v = ");
-    random_value(g, 2);
+    random_write(g, "      local v =");
+    value(r, 2);
     random_write(g, "\n      return ");
     for (int i = 0; i < values; i++) {
         const char *name = reductions[kind[i]];
@@ -136,8 +149,8 @@ static void write_rows(struct rows *r, bool two)
     part(r);
     for (int i = 0; i < r->loops; i++)
         random_term(g, false, "s%d", i);
-    random_write(g, "      store(t.y, span(at.r, tile.r), span(c, tile.c), ");
-    random_value(g, 3);
+    random_write(g, "      store(t.y, span(at.r, tile.r), span(c, tile.c),");
+    value(r, 3);
     random_write(g, ")\n");
     if (two) {
         random_feature(g, "outputs");
@@ -188,7 +201,7 @@ static void over_rows(struct rows *r)
     random_write(g, "    store(t.s, span(at.r, tile.r), s0");
     for (int i = 1; i < loops; i++)
         random_write(g, " + s%d", i);
-    random_write(g, ")\n");
+    random_write(g, "%s)\n", r->bias ? " + bias" : "");
     if (writes)
         write_rows(r, two);
     random_write(g, "  end,\n");
@@ -246,23 +259,34 @@ static void over_tiles(struct rows *r)
         random_term(g, true, "beside");
     }
     random_write(g, "      return acc * %s + ", random_chance(g, 50) ? "0.5" : "1");
+    size_t from = g->length - 1;
     random_value(g, 2);
+    random_use(g, from, "x", "");
+    if (kind == 1 || kind == 2)
+        random_use(g, from, "beside", " * 0.5");
     random_write(g, "\n    end)\n");
     g->terms = 0;
     random_term(g, true, "acc");
     random_term(g, false, "2");
-    if (random_chance(g, 30)) {
-        random_feature(g, "column_sum");
+    bool middle = random_chance(g, 30), along = random_chance(g, 30);
+    if (middle) {
+        random_feature(g, "column_max");
         random_write(g, "    local middle = column_max(acc)\n");
-        random_term(g, false, "max(middle, 0)");
+        random_term(g, false, "middle");
     }
-    if (random_chance(g, 30)) {
+    if (along) {
         random_feature(g, "row_sum");
         random_write(g, "    local along = row_sum(acc)\n");
         random_term(g, false, "along");
     }
     random_write(g, "    local v = ");
+    from = g->length - 1;
     random_value(g, 2);
+    random_use(g, from, "acc", "");
+    if (middle)
+        random_use(g, from, "middle", "");
+    if (along)
+        random_use(g, from, "along", "");
     random_write(g, "\n");
     if (add)
         random_feature(g, "store_add");
@@ -303,7 +327,9 @@ static void over_columns(struct rows *r)
     g->terms = 0;
     random_term(g, true, "x");
     random_term(g, false, "0.5");
+    size_t from = g->length - 1;
     random_value(g, 3);
+    random_use(g, from, "x", "");
     random_feature(g, "column_sum");
     if (kind == 0)
         random_write(g, "\n      return sum + column_sum(v), best + column_sum(v * v)\n");

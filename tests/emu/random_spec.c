@@ -140,6 +140,15 @@ void random_value(struct random_spec *g, int depth)
     }
 }
 
+void random_use(struct random_spec *g, size_t from, const char *term, const char *scale)
+{
+    size_t length = strlen(term);
+    for (const char *at = g->text + from; (at = strstr(at, term)); at += length)
+        if (strchr(" (,)\n", at[length]) && strchr(" (,", at[-1]))
+            return;
+    random_write(g, " + %s%s", term, scale);
+}
+
 void random_spec_write(uint64_t seed, FILE *out)
 {
     struct random_spec g;
