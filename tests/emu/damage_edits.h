@@ -407,10 +407,23 @@ static inline bool edit_turn(struct edit *e)
     return true;
 }
 
+/* Loops over one variable that follow each other go on counting: where the first is shorter the second is longer. */
+static inline bool edit_goes_on(const struct edit *e, int role, int step)
+{
+    int depth = 0, at = step;
+    do {
+        const struct plan_step *s = &e->step[role][at++];
+        depth += s->op == PLAN_LOOP || s->op == PLAN_WHEN ? 1 : s->op == PLAN_END ? -1 : 0;
+    } while (depth > 0);
+    const struct plan_step *next = &e->step[role][at];
+    return at < e->role[role].step_count && edit_is_loop(next) && next->loop == e->step[role][step].loop;
+}
+
 static inline bool edit_shorten(struct edit *e)
 {
     int role, step;
-    if (!e->shorter || !edit_find(e, edit_is_loop, &role, &step) || !e->shorter[role][step])
+    if (!e->shorter || !edit_find(e, edit_is_loop, &role, &step) || !e->shorter[role][step] ||
+        edit_goes_on(e, role, step))
         return false;
     e->step[role][step].less++;
     e->step[role][step].node = e->shorter[role][step];

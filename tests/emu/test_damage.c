@@ -59,7 +59,7 @@ static const struct subject {
      2,
      2,
      {{{200, 264, 344}, 7}, {{200, 264, 40}, 2}, {{200, 264, 0}, 1}}},
-    {"specs/rows.lua", "softmax", 0, 1, {{{5, 0, 9000}, 7}, {{5, 0, 999}, 2}}},
+    {"specs/rows.lua", "softmax", 0, 1, {{{5, 9000}, 7}, {{5, 1000}, 2}}},
 };
 enum { SUBJECTS = sizeof subjects / sizeof *subjects };
 
