@@ -73,6 +73,14 @@ ${banner}
 //@         end
 //@     end
 //@ end
+//@ for _, step in ipairs(plan.role.consumer.step) do
+//@     if step.op == "read" and step.call then
+//@         local held, name = plan.place[step.place], step.tensor
+//@ include "blocks/operand_load.cuh" tensor = plan.tensor[name], offset = plan.shared[step.ring .. "." .. name].offset,
+//@     blocks = plan.mma[1].blocks_m, words = held.registers // plan.mma[1].blocks_m
+
+//@     end
+//@ end
 //@ include "blocks/wgmma_descriptor.cuh"
 
 //@ include "blocks/wgmma_order.cuh" roles = plan.role
@@ -99,8 +107,13 @@ ${banner}
 //@ include "blocks/math.cuh" fused = plan.fused
 
 //@ for _, t in ipairs(plan.tensor) do
-//@     if has(read, t.name) then
+//@     local reads = has(read, t.name) and fragment_reads(t.name) or {}
+//@     if has(reads, "elements") and reads.elements then
 //@ include "blocks/element.cuh" tensor = t, extent = plan.extent[t.name]
+
+//@     end
+//@     if has(reads, "pairs") and reads.pairs then
+//@ include "blocks/tile_read.cuh" tensor = t, extent = plan.extent[t.name], columns = reads.columns
 
 //@     end
 //@ end

@@ -138,6 +138,27 @@ static void add_operation(struct printer *p, const struct expr_node *n)
     }
 }
 
+static bool is_whole(const struct printer *p, const struct expr_node *n)
+{
+    return n->op == EXPR_TENSOR && p->names->whole && p->names->whole(p->names->context, (int)(n - p->g->node));
+}
+
+/* The condition under which the element is read, and else 0; -1: it always is. */
+static int guard_of(const struct printer *p, int node)
+{
+    bool guarded = p->g->node[node].op == EXPR_TENSOR && p->names->guard;
+    int guard = guarded ? p->names->guard(p->names->context, node) : -1;
+    return guard >= 0 && guard < node ? guard : -1; /* its text is there */
+}
+
+/* select(condition, element, 0) of an element that is 0 without the condition. */
+static bool is_element(const struct printer *p, const struct expr_node *n)
+{
+    const struct expr_node *no = n->op == EXPR_SELECT ? &p->g->node[n->arg[2]] : NULL;
+    bool zero = no && ((no->op == EXPR_CONST_REAL && no->real == 0.0) || (no->op == EXPR_CONST_INT && no->integer == 0));
+    return zero && n->type == EXPR_REAL && guard_of(p, n->arg[1]) == n->arg[0];
+}
+
 /* The text of a leaf that is no statement. */
 static void add_leaf(struct printer *p, const struct expr_node *n, struct emit_text *out)
 {
@@ -183,6 +204,8 @@ static void print_node(struct printer *p, int node)
     p->out->failed = p->out->failed || leaf.failed;
     if (operators[n->op].rule == LEAF && (n->op != EXPR_TENSOR || is_name(&leaf))) {
         text = leaf;
+    } else if (is_element(p, n)) {
+        text_string(&text, p->text[n->arg[1]]);
     } else if (n->op == EXPR_CAST && (n->dtype == TW_FP32 || n->dtype == TW_FP64)) {
         text_string(&text, operand(p, n, 0)); /* a float already */
     } else {
@@ -191,11 +214,15 @@ static void print_node(struct printer *p, int node)
         text_format(p->out, "%s%s%s %s%d = ", first ? "" : "\n", p->levels ? "const " : "",
                     is_narrow(p, node) ? "int" : type_text[n->type], p->names->prefix, p->statements);
         p->statements++;
+        int guard = is_whole(p, n) ? -1 : guard_of(p, node);
+        const char *condition = guard >= 0 ? p->text[guard] : NULL;
+        if (condition)
+            text_format(p->out, "%s ? ", condition);
         if (n->op == EXPR_TENSOR)
             text_add(p->out, leaf.data, leaf.length);
         else
             add_operation(p, n);
-        text_string(p->out, ";");
+        text_string(p->out, condition ? " : 0.0f;" : ";");
     }
     p->out->failed = p->out->failed || text.failed;
     p->text[node] = text.data ? text.data : "";
@@ -209,7 +236,7 @@ static int level_of(const struct printer *p, const struct expr_node *n)
         level = p->names->level(p->names->context, n);
     for (int i = 0; i < operators[n->op].arity; i++)
         level = p->level[n->arg[i]] > level ? p->level[n->arg[i]] : level;
-    for (int i = 0; n->op == EXPR_TENSOR && i < n->rank; i++) {
+    for (int i = 0; n->op == EXPR_TENSOR && i < n->rank && !is_whole(p, n); i++) {
         int at = p->level[p->g->index[n->first_index + i]];
         level = at > level ? at : level;
     }
@@ -231,7 +258,7 @@ static int print(struct printer *p, const int *root, int count, const char **res
         const struct expr_node *n = &g->node[node];
         for (int i = 0; i < operators[n->op].arity && needed[node]; i++)
             needed[n->arg[i]] = true;
-        for (int i = 0; n->op == EXPR_TENSOR && i < n->rank && needed[node]; i++)
+        for (int i = 0; n->op == EXPR_TENSOR && i < n->rank && needed[node] && !is_whole(p, n); i++)
             needed[g->index[n->first_index + i]] = true;
     }
     for (int node = 0; node < g->count && !p->out->failed; node++)

@@ -28,6 +28,10 @@ struct expr_cuda_names {
      * integer node fits 32 bits: its statement is then an int. */
     int (*level)(void *context, const struct expr_node *node);
     bool (*narrow)(void *context, int node);
+    /* For TENSOR nodes, or NULL. whole: the leaf's text names no index, and none is printed for it. guard: a condition,
+     * a node, under which alone the element is read, and else 0, which a whole leaf's text sees to; negative: none. */
+    bool (*whole)(void *context, int node);
+    int (*guard)(void *context, int node);
 };
 
 /* Adds the statements that compute the nodes root[0 .. count - 1], one to a line without a last line feed, each node

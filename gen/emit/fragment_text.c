@@ -6,9 +6,11 @@
 #include <lua5.4/lauxlib.h>
 
 #include "emit/expr_cuda.h"
+#include "emit/fragment_reads.h"
 
 enum {
     LEVELS = 3,
+    MOST_READS = 16,
     MOST_TILE = 1 << 16,                    /* rows or columns of a tile */
     MOST_PLACE = INT32_MAX - 2 * MOST_TILE, /* of a dim: beside it, places in a tile still fit 32 bits */
 };
@@ -18,6 +20,9 @@ struct fragment {
     bool *narrow; /* by node of plan.fused: an integer that fits 32 bits */
     int64_t *low, *high;
     bool row, column;
+    const char *element; /* text behind the name of a fragment's place, NULL: a name for the element itself */
+    bool pairs;          /* elements are read beside their neighbours, where that can be */
+    int *guard;          /* by node: the condition under which it is read; NULL */
 };
 
 /* ---- which integers fit 32 bits ---------------------------------------------------------------------------------- */
@@ -46,6 +51,8 @@ static void bound(struct fragment *f, int node)
         break;
     case EXPR_ROW:
     case EXPR_COLUMN:
+    case EXPR_ACC:
+    case EXPR_INDEX:
         low = 0, high = MOST_TILE;
         break;
     case EXPR_ADD:
@@ -91,12 +98,26 @@ static bool narrow(void *context, int node)
 
 /* ---- leaves ------------------------------------------------------------------------------------------------------ */
 
+static bool is_read(void *context, int node)
+{
+    const struct fragment *f = context;
+    return f->pairs && fragment_read_columns(f->plan, node) >= 0;
+}
+
+static int guard(void *context, int node)
+{
+    const struct fragment *f = context;
+    return f->guard ? f->guard[node] : -1;
+}
+
 static int level(void *context, const struct expr_node *n)
 {
     const struct fragment *f = context;
     if (n->op == EXPR_TILE)
         return f->plan->place[n->integer].kind == PLAN_PLACE_ROWS ? 1 : 2;
-    return n->op == EXPR_COLUMN ? 2 : n->op == EXPR_ROW ? 1 : 0;
+    if (n->op == EXPR_TENSOR)
+        return is_read(context, (int)(n - f->plan->fused.node)) ? 2 : 0;
+    return n->op == EXPR_COLUMN || n->op == EXPR_INDEX ? 2 : n->op == EXPR_ROW ? 1 : 0;
 }
 
 static void leaf(void *context, const struct expr_node *n, const char *const *at, struct emit_text *out)
@@ -112,6 +133,12 @@ static void leaf(void *context, const struct expr_node *n, const char *const *at
         f->column = true;
         text_string(out, "column");
         break;
+    case EXPR_ACC:
+        text_string(out, "first_column");
+        break;
+    case EXPR_INDEX:
+        text_string(out, "(pair * 8 + lane)");
+        break;
     case EXPR_AT:
         text_format(out, "at_%s", p->axis[n->integer]);
         break;
@@ -125,17 +152,21 @@ static void leaf(void *context, const struct expr_node *n, const char *const *at
         text_format(out, "args.%s", p->scalar[n->integer].name);
         break;
     case EXPR_TILE:
-        text_format(out,
-                    p->place[n->integer].kind == PLAN_PLACE_ROWS ? "%s[block][half]"
-                                                                 : "%s[block][pair * 4 + half * 2 + lane]",
-                    p->place[n->integer].name);
+        if (p->place[n->integer].kind == PLAN_PLACE_ROWS)
+            text_format(out, "%s[block][half]", p->place[n->integer].name);
+        else
+            text_format(out, "%s%s", f->element ? p->place[n->integer].name : "held", f->element ? f->element : "");
         break;
     default: {
+        if (is_read(context, (int)(n - p->fused.node))) {
+            text_format(out, "%s_pair[lane]", p->tensor[n->integer].name);
+            break;
+        }
         bool pair = p->tensor[n->integer].whole_rows && !p->tensor[n->integer].out;
         text_format(out, "%s_at(args", p->tensor[n->integer].name);
         for (int i = 0; i < n->rank; i++)
             text_format(out, ", %s", at[i]);
-        text_string(out, pair ? ", lane)" : ")");
+        text_string(out, !pair ? ")" : f->element ? ", lane)" : ", column % 2)");
         break;
     }
     }
@@ -148,7 +179,7 @@ static void begin(lua_State *L, struct fragment *f)
     const struct plan *p = emit_helper_context(L);
     struct arena *arena = emit_helper_arena(L);
     size_t count = (size_t)p->fused.count + 1;
-    *f = (struct fragment){.plan = p};
+    *f = (struct fragment){.plan = p, .element = "[block][pair * 4 + half * 2 + lane]"};
     f->narrow = arena_alloc(arena, count * sizeof *f->narrow);
     f->low = arena_alloc(arena, count * sizeof *f->low);
     f->high = arena_alloc(arena, count * sizeof *f->high);
@@ -169,29 +200,87 @@ static const struct plan_step *find_step(lua_State *L, const struct plan *p)
     return NULL;
 }
 
+/* Pushes a list of the elements that the step reads beside their neighbours: { tensor, at by dim, guard }. `text` are the
+ * texts of their guards. */
+static void push_reads(lua_State *L, struct fragment *f, const int *read, int count, const char *const *text)
+{
+    const struct plan *p = f->plan;
+    lua_createtable(L, count, 0);
+    for (int i = 0; i < count; i++) {
+        const struct expr_node *n = &p->fused.node[read[i]];
+        int columns = fragment_read_columns(p, read[i]);
+        lua_createtable(L, 0, 3);
+        lua_pushstring(L, p->tensor[n->integer].name);
+        lua_setfield(L, -2, "tensor");
+        lua_createtable(L, n->rank, 0);
+        for (int d = 0; d < n->rank; d++) {
+            const struct expr_node *index = &p->fused.node[p->fused.index[n->first_index + d]];
+            const struct expr_node *from = &p->fused.node[index->arg[p->fused.node[index->arg[0]].op != EXPR_AT]];
+            lua_pushfstring(L, d == columns ? "at_%s + pair * 8 + first_column" : "at_%s + row", p->axis[from->integer]);
+            lua_rawseti(L, -2, d + 1);
+            f->row = f->row || d != columns;
+        }
+        lua_setfield(L, -2, "at");
+        if (text[i]) {
+            lua_pushstring(L, text[i]);
+            lua_setfield(L, -2, "guard");
+        }
+        lua_rawseti(L, -2, i + 1);
+    }
+    lua_setfield(L, -2, "reads");
+}
+
 int emit_fragment_step(lua_State *L)
 {
     struct fragment f;
     begin(L, &f);
-    const struct plan_step *step = find_step(L, f.plan);
+    const struct plan *p = f.plan;
+    const struct plan_step *step = find_step(L, p);
     luaL_argcheck(L, step->node, 2, "the step computes nothing");
     struct emit_text out[LEVELS] = {{0}};
     for (int i = 0; i < LEVELS; i++)
         out[i].arena = emit_helper_arena(L);
     const char *part = luaL_optstring(L, 3, "");
-    int root[SPEC_MAX_RANK + 2], at[SPEC_MAX_RANK + 2], count = 0, rank = 0;
-    bool place = step->op == PLAN_GLOBAL && strcmp(part, "value") != 0, value = strcmp(part, "place") != 0;
+    int root[SPEC_MAX_RANK + 2 + MOST_READS], at[SPEC_MAX_RANK + 2 + MOST_READS], read[MOST_READS];
+    int count = 0, rank = 0, reads = 0;
+    bool place = step->op == PLAN_GLOBAL && (!*part || strcmp(part, "place") == 0), value = strcmp(part, "place") != 0;
+    if (strcmp(part, "chunk") == 0)
+        f.element = "_chunk[i * 4 + half * 2 + lane]";
+    if (strcmp(part, "held") == 0)
+        f.element = NULL;
+    f.pairs = step->op == PLAN_WRITE;
+    f.guard = arena_alloc(emit_helper_arena(L), ((size_t)p->fused.count + 1) * sizeof *f.guard);
+    if (!f.guard)
+        return luaL_error(L, "out of memory");
+    fragment_guards(p, plan_number(step->node), f.guard);
     if (value)
         root[count++] = plan_number(step->node);
     for (; rank < SPEC_MAX_RANK && place && step->at[rank]; rank++)
         root[count++] = plan_number(step->at[rank]);
     if (place && step->inside)
         root[count++] = plan_number(step->inside);
-    const char *result[SPEC_MAX_RANK + 2] = {NULL};
-    const struct expr_cuda_names names = {&f, leaf, value ? "e" : "p", level, narrow};
+    int guarded = count;
+    const char *result[SPEC_MAX_RANK + 2 + MOST_READS] = {NULL}, *condition[MOST_READS] = {NULL};
+    for (int i = 0; i < p->fused.count && value; i++) {
+        if (f.guard[i] == FRAGMENT_NEVER || !is_read(&f, i))
+            continue;
+        luaL_argcheck(L, reads < MOST_READS, 2, "the step reads too many tensors");
+        read[reads++] = i;
+        if (f.guard[i] >= 0)
+            root[count++] = f.guard[i];
+    }
+    const struct expr_cuda_names names = {.context = &f,
+                                          .leaf = leaf,
+                                          .prefix = value ? "e" : "p",
+                                          .level = level,
+                                          .narrow = narrow,
+                                          .whole = is_read,
+                                          .guard = guard};
     const struct expr_cuda_levels levels = {out, LEVELS, at};
-    if (expr_print_cuda_levels(&f.plan->fused, root, count, &names, &levels, result))
+    if (expr_print_cuda_levels(&p->fused, root, count, &names, &levels, result))
         return luaL_error(L, "out of memory");
+    for (int i = 0, next = guarded; i < reads; i++)
+        condition[i] = f.guard[read[i]] >= 0 ? result[next++] : NULL;
     lua_newtable(L);
     lua_createtable(L, LEVELS, 0);
     for (int i = 0; i < LEVELS; i++) {
@@ -213,6 +302,14 @@ int emit_fragment_step(lua_State *L)
         lua_pushstring(L, result[value + rank]);
         lua_setfield(L, -2, "inside");
     }
+    push_reads(L, &f, read, reads, condition);
+    int only = fragment_only_place(p, plan_number(step->node));
+    if (only >= 0) {
+        lua_pushstring(L, p->place[only].name);
+        lua_setfield(L, -2, "place");
+    }
+    lua_pushboolean(L, only >= 0 && fragment_is_long(p, plan_number(step->node)));
+    lua_setfield(L, -2, "long");
     lua_pushboolean(L, f.row);
     lua_setfield(L, -2, "row");
     lua_pushboolean(L, f.column);
@@ -233,7 +330,8 @@ int emit_fragment_uniform(lua_State *L)
         root[i] = (int)node;
     }
     struct emit_text out = {.arena = emit_helper_arena(L)};
-    const struct expr_cuda_names names = {&f, leaf, prefix, level, narrow};
+    const struct expr_cuda_names names = {
+        .context = &f, .leaf = leaf, .prefix = prefix, .level = level, .narrow = narrow};
     const struct expr_cuda_levels levels = {&out, 1, at};
     if (expr_print_cuda_levels(&f.plan->fused, root, count, &names, &levels, result))
         return luaL_error(L, "out of memory");

@@ -11,6 +11,9 @@
  * stored; nil: everywhere coordinate[d]  of a GLOBAL step's element, in memory order row, column whether the texts name
  * `row` or `column`
  *
+ * Leaves of plan.fused that have a meaning of their own here: ACC, the first column of the thread, and INDEX, the element's
+ * column counted from it, which is a constant in the unrolled loops.
+ *
  * fragment_uniform(prefix, node, ...) gives the texts of nodes of plan.fused that are the same in all threads, and in
  * `at` the statements before them, which declare PREFIX0, PREFIX1, ...
  */

@@ -189,17 +189,20 @@ static void leaf(void *context, const struct expr_node *n, const char *const *at
 {
     struct step_text *s = context;
     const struct plan *p = s->plan;
+    const struct plan_layout *l = s->step->layout ? &p->layout[plan_number(s->step->layout)] : NULL;
+    if ((n->op == EXPR_ROW && l && l->rows == 1) || (n->op == EXPR_COLUMN && l && l->cols == 1)) {
+        text_string(out, "0"); /* the only one: the thread has no variable of it */
+        return;
+    }
     s->row = s->row || n->op == EXPR_ROW;
     s->column = s->column || n->op == EXPR_COLUMN;
     switch (n->op) {
     case EXPR_ROW:
         text_string(out, "row");
         return;
-    case EXPR_COLUMN: {
-        const struct plan_layout *l = s->step->layout ? &p->layout[plan_number(s->step->layout)] : NULL;
+    case EXPR_COLUMN:
         text_string(out, l && l->vector > 1 ? "(column + e)" : "column");
         return;
-    }
     case EXPR_AT:
         text_format(out, "at_%s", p->axis[n->integer]);
         return;
@@ -321,18 +324,21 @@ int emit_place_step(lua_State *L)
         root[count++] = plan_number(s.step->first);
         root[count++] = plan_number(s.step->end);
     }
-    struct expr_cuda_names names = {&s, vector_leaf, "k", vector_level, narrow};
+    struct expr_cuda_names names = {
+        .context = &s, .leaf = vector_leaf, .prefix = "k", .level = vector_level, .narrow = narrow};
     struct expr_cuda_levels levels = {out, LEVELS, level};
     status = count ? expr_print_cuda_levels(&p->fused, root, count, &names, &levels, result) : 0;
     if (each && s.step->inside && !status) {
-        names = (struct expr_cuda_names){&s, leaf, "m", leaf_level, narrow};
+        names = (struct expr_cuda_names){
+            .context = &s, .leaf = leaf, .prefix = "m", .level = leaf_level, .narrow = narrow};
         levels.at = level + count;
         root[count] = plan_number(s.step->inside);
         status = expr_print_cuda_levels(&p->fused, &root[count], 1, &names, &levels, &result[count]);
         coordinates = count++;
     }
     if (s.step->node && !status) {
-        names = (struct expr_cuda_names){&s, leaf, "v", leaf_level, narrow};
+        names = (struct expr_cuda_names){
+            .context = &s, .leaf = leaf, .prefix = "v", .level = leaf_level, .narrow = narrow};
         levels.at = level + count;
         root[count] = plan_number(s.step->node);
         status = expr_print_cuda_levels(&p->fused, &root[count], 1, &names, &levels, &result[count]);
@@ -400,7 +406,8 @@ int emit_place_uniform(lua_State *L)
         root[i] = (int)node;
     }
     struct emit_text out = {.arena = emit_helper_arena(L)};
-    const struct expr_cuda_names names = {&s, leaf, prefix, leaf_level, narrow};
+    const struct expr_cuda_names names = {
+        .context = &s, .leaf = leaf, .prefix = prefix, .level = leaf_level, .narrow = narrow};
     struct expr_cuda_levels levels = {&out, 1, level};
     if (expr_print_cuda_levels(&p->fused, root, count, &names, &levels, result))
         return luaL_error(L, "out of memory");

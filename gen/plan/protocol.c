@@ -330,12 +330,14 @@ static void check_share(const struct plan *p, int role, int step, int share_step
 {
     const struct plan_role *r = &p->role[role];
     const struct plan_step *s = &r->step[step];
-    if (s->op == PLAN_LOOP && s->share != 0 && (s->share != r->instances || share_step >= 0))
+    if (s->op == PLAN_LOOP && s->share != 0 && share_step >= 0)
         protocol_fault(p, diags, role, -1, step, "PROTOCOL-ROLES",
-                       share_step >= 0
-                           ? "shares its turns inside of a loop that shares its turns already; share %d"
-                           : "shares its turns among %d; the role's instances are as many as share: write %d",
-                       share_step >= 0 ? 0 : s->share, r->instances);
+                       "shares its turns inside of step %d %s, which shares them already; write share = 0",
+                       share_step + 1, protocol_step_name(&r->step[share_step]));
+    else if (s->op == PLAN_LOOP && s->share != 0 && s->share != r->instances)
+        protocol_fault(p, diags, role, -1, step, "PROTOCOL-ROLES",
+                       "shares its turns among %d, but the role has %d instances; write share = %d", s->share,
+                       r->instances, r->instances);
     if (s->op == PLAN_SKIP && share_step < 0)
         protocol_fault(p, diags, role, -1, step, "PROTOCOL-ROLES",
                        "skips a stage outside of a loop that shares its turns: nobody takes it; write wait_full");

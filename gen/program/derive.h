@@ -7,6 +7,9 @@
  * share a ring; the consumers take a stage where its first dot is issued (for dots in an inner loop: before it), the
  * producer fills it there.
  *
+ * RESIDENT OPERANDS. A first operand that is loaded outside of the dot's loop goes into registers where there is room;
+ * its stage is released at once, behind a fence: the next bulk copy would overtake what threads have read.
+ *
  * PLACES. Expressions have none, but for those that are carried, that are operands, or that several operations take:
  * these are computed once, where the first of them stands; into the registers of the accumulator that they are computed
  * from where nobody needs that any more.
@@ -48,7 +51,8 @@ struct derive_dot {
     bool transposed[2]; /* A stored k m, B stored n k: as seen from the loaded tile */
     int mma;            /* of plan.mma */
     int place;          /* plan_some: its accumulator */
-    int operand;        /* plan_some: registers of a computed A; 0: none */
+    int operand;        /* plan_some: registers of A, where it is computed or resident; 0: none */
+    bool resident;      /* A is loaded outside of the dot's loop, and stays in registers */
 };
 
 /* A stage that the consumers hold. */
@@ -99,6 +103,7 @@ struct derive {
     int helds;
     bool *inside;   /* by node: a condition that holds in the turns that derive_turns_inside counts */
     bool unmasked;  /* such turns are walked */
+    bool placing;   /* conditions on places in memory stand as they are: they are not asked of a thread's own columns */
     int cut;        /* plan_some(node): above 0 where the turn that is walked needs masks; 0: it has them always */
     bool *partial;  /* by operation: a REDUCE whose lanes add up behind its loop, the PARAM that it is added to */
     bool *done;     /* by operation: made before its place in this turn */
@@ -120,6 +125,10 @@ int derive_steps(struct derive *d);
 /* Sets `inside`, and *turns to plan_some(node of plan.fused): from the first turn on so many need none of those
  * conditions; 0 where there is none. The loop's first value and step are in the Plan. 0 or 3. */
 int derive_turns_inside(struct derive *d, int loop, int *turns);
+
+/* A condition as one on the thread's column: plan_some(node) of the first column, counted from the thread's first,
+ * where it does not hold; 0: it is none, or *status says why. */
+int derive_column_bound(struct derive *d, int op, int condition, int shift, int *status);
 
 /* ---- derive_pass.c: the parts of the walk that arithmetic is made of. Each returns 0, 1 or 3 if nothing else is said.
  */

@@ -7,7 +7,7 @@
 
 #include "family/family.h"
 
-enum { ARRIVALS = 4 /* every warp of a consumer releases for itself */ };
+enum { ARRIVALS = 4 /* every warp of a consumer releases for itself */, MOST_COLUMN = 1 << 16 /* beyond every tile */ };
 
 int derive_emit(struct derive *d, struct plan_role *role, struct plan_step step)
 {
@@ -150,6 +150,7 @@ static int build(struct build *b, int node)
     if (b->memo[node])
         return b->memo[node] - 1;
     struct expr_node n = w->graph.node[node];
+    int bound = 0;
     int place = n.op == EXPR_TILE || expr_ops[n.op].arity ? derive_place_of(d, node) : 0, result;
     if (place) {
         result = expr_leaf(g, EXPR_TILE, EXPR_REAL, plan_number(place));
@@ -160,6 +161,12 @@ static int build(struct build *b, int node)
     } else if (d->unmasked && d->inside[node]) {
         const struct expr_node yes = {.op = EXPR_CONST_INT, .type = EXPR_PRED, .arg = {-1, -1, -1}, .integer = 1};
         result = expr_add(g, &yes);
+    } else if (n.type == EXPR_PRED && !d->unmasked && !d->placing && (work_scope(w, node) & WORK_COLUMN) &&
+               (bound = derive_column_bound(d, b->op, node, b->shift - d->shift, &b->status)) != 0) {
+        /* Within the tile, so that elements compare in 32 bits. */
+        int least = expr_binary(g, EXPR_MAX, plan_number(bound), expr_int(g, 0));
+        int within = expr_binary(g, EXPR_MIN, least, expr_int(g, MOST_COLUMN));
+        result = expr_binary(g, EXPR_LT, expr_leaf(g, EXPR_INDEX, EXPR_INT, 0), within);
     } else if (n.op == EXPR_LOOP) {
         bool shifted = b->shift && n.integer == d->around;
         n.integer = d->loop[n.integer];

@@ -85,6 +85,43 @@ static bool as_difference(const struct work *w, int condition, struct linear *l)
     return !l->fails;
 }
 
+/* A condition as one on the thread's own column: plan_some(node of plan.fused) of the first column, counted from the
+ * thread's first, where it does not hold; 0: it is no such condition. Sums of what is the same for a whole row stand in
+ * the bound, so that an element costs one comparison with a constant. */
+int derive_column_bound(struct derive *d, int op, int condition, int shift, int *status)
+{
+    struct work *w = &d->work;
+    struct expr_graph *g = &w->l->plan->fused;
+    const struct expr_node *n = &w->graph.node[condition];
+    if (n->op == EXPR_AND) {
+        int one = derive_column_bound(d, op, n->arg[0], shift, status);
+        int other = one ? derive_column_bound(d, op, w->graph.node[condition].arg[1], shift, status) : 0;
+        return other ? plan_some(expr_binary(g, EXPR_MIN, plan_number(one), plan_number(other))) : 0;
+    }
+    struct linear l;
+    if (*status || !as_difference(w, condition, &l))
+        return 0;
+    int column = -1;
+    for (int i = 0; i < l.count; i++) {
+        if (w->graph.node[l.node[i]].op == EXPR_COLUMN)
+            column = l.coefficient[i] == -1 ? i : -2;
+        else if (work_scope(w, l.node[i]) & WORK_COLUMN)
+            return 0;
+    }
+    if (column < 0)
+        return 0;
+    /* column <= rest; the thread's first column is an ACC leaf. */
+    int bound = expr_binary(g, EXPR_SUB, expr_int(g, l.constant + 1), expr_leaf(g, EXPR_ACC, EXPR_INT, 0));
+    for (int i = 0; i < l.count && !*status; i++) {
+        if (i == column || l.coefficient[i] == 0)
+            continue;
+        int term = plan_number(derive_built(d, op, l.node[i], shift, status));
+        if (!*status)
+            bound = expr_binary(g, EXPR_ADD, bound, expr_binary(g, EXPR_MUL, term, expr_int(g, l.coefficient[i])));
+    }
+    return *status || bound < 0 ? 0 : plan_some(bound);
+}
+
 /* plan_some(node of plan.fused): turns from the first on in which the condition holds for every element of rows x
  * columns; 0: not known. */
 static int turns_inside(struct derive *d, int loop, int condition, int columns, int *status)

@@ -67,13 +67,48 @@ static int ring_of(const struct derive *d, int load)
     return -1;
 }
 
+/* Resident operands into their registers, and the stage they came in back. */
+static int take_resident(struct derive *d, int number)
+{
+    struct plan *p = d->work.l->plan;
+    const struct derive_ring *ring = &d->ring[number];
+    int status = 0, op = -1;
+    for (int i = 0; i < d->work.program->op_count && op < 0; i++)
+        op = d->work.program->op[i].kind == PROGRAM_DOT && d->dot[i].resident && ring_of(d, d->dot[i].load[0]) == number
+                 ? i
+                 : -1;
+    if (op < 0)
+        return 0;
+    const char *name = p->tensor[d->work.program->op[ring->load[0]].tensor].name;
+    status = derive_land(d, d->dot[op].operand);
+    const struct plan_step step[] = {
+        {.op = PLAN_TOUCH, .ring = -1, .tensor = -1, .place = d->dot[op].operand},
+        {.op = PLAN_READ,
+         .ring = ring->number,
+         .tensor = d->work.program->op[ring->load[0]].tensor,
+         .place = d->dot[op].operand,
+         .call = plan_text(p, "%s_operand", name)},
+        {.op = PLAN_FENCE_ASYNC, .ring = ring->number, .tensor = -1, .call = plan_text(p, "%s_read", name)},
+    };
+    for (size_t i = 0; i < sizeof step / sizeof *step && !status; i++)
+        status = derive_emit(d, d->consumer, step[i]);
+    for (int i = 0; i < d->helds; i++)
+        if (d->held[i].ring == number) {
+            d->held[i].uses = 0;
+            d->held[i].group = d->groups++; /* a group that is over */
+        }
+    return status ? status : derive_release(d);
+}
+
 /* Stages of the rings that dots of an inner loop read. */
 static int take_for(struct derive *d, int loop)
 {
     int status = 0;
     for (int r = 0; r < d->ring_count && !status; r++)
-        if (d->ring[r].inner == loop && d->ring[r].parent == d->work.op[loop].parent && !(d->taken >> r & 1))
+        if (d->ring[r].inner == loop && d->ring[r].parent == d->work.op[loop].parent && !(d->taken >> r & 1)) {
             status = take(d, r, 0);
+            status = status ? status : take_resident(d, r);
+        }
     return status;
 }
 
@@ -97,7 +132,7 @@ static int issue(struct derive *d, int op, enum plan_start start, int shift)
     unsigned counted = 0;
     for (int o = 0; o < 2 && !status; o++) {
         int r = dot->load[o] >= 0 ? ring_of(d, dot->load[o]) : -1, newest = -1;
-        if (r < 0)
+        if (r < 0 || (o == 0 && dot->resident))
             continue;
         for (int i = 0; i < d->helds; i++)
             newest = d->held[i].ring == r ? i : newest;
@@ -289,8 +324,10 @@ static int store(struct derive *d, int op)
         step.at[k] = plan_some(place);
         status = place < 0 ? 3 : 0;
     }
+    d->placing = true;
     if (!status && d->work.op[op].inside >= 0)
         step.inside = derive_built(d, op, d->work.op[op].inside, 0, &status);
+    d->placing = false;
     step.cols = tile->columns;
     return status ? status : derive_emit(d, d->consumer, step);
 }

@@ -13,8 +13,12 @@ enum {
     WARPGROUP = 128,
     MOST_STAGES = 8,
     MOST_CONSUMERS = 3,
-    MOST_COLUMNS = 256,
     PRODUCER_REGISTERS = 40,
+    PRODUCER_LEAST = 32, /* where consumers take the rest of 65536 */
+    CONSUMER_REGISTERS = 232,
+    CONSUMER_MOST = 240,
+    CONSUMER_OF_THREE = 152,
+    SPARE_REGISTERS = 16,
     STAGE_BARRIERS = 16,  /* bytes of a stage's two mbarriers */
     OTHER_REGISTERS = 24, /* of a consumer beside its places: addresses, descriptors, results under way */
     BUFFERS = 2,          /* of results, a consumer; 1 where tiles leave no more room */
@@ -42,6 +46,11 @@ static int choose(struct pipeline *x, const char *path, int fallback, const char
 
 /* ---- consumers and instructions ---------------------------------------------------------------------------------- */
 
+static int consumer_registers(int consumers)
+{
+    return consumers == 3 ? CONSUMER_OF_THREE : CONSUMER_MOST;
+}
+
 static int choose_consumers(struct pipeline *x)
 {
     int rows = x->d.rows, fallback = rows / PIPELINE_ROWS;
@@ -55,14 +64,7 @@ static int choose_consumers(struct pipeline *x)
         x->d.blocks = rows / PIPELINE_ROWS / consumers;
         return 0;
     }
-    for (int i = 0; i < x->program->op_count; i++)
-        if (x->program->op[i].kind == PROGRAM_DOT)
-            return program_refuse(
-                x->l, x->program->op[i].loc, "WGMMA-SHAPE",
-                "the dot has %d rows, and %d consumer%s a multiple of %d on %s; write tiles of %d rows", rows,
-                consumers, consumers == 1 ? " takes" : "s share", PIPELINE_ROWS * consumers, x->l->arch->name,
-                (rows / (PIPELINE_ROWS * consumers) + 1) * PIPELINE_ROWS * consumers);
-    return 1;
+    return pipeline_check_rows(x, consumers);
 }
 
 static const char *dot_name(struct pipeline *x, int op)
@@ -108,19 +110,10 @@ static int dot(struct pipeline *x, int op)
     const struct program_op *o = &x->program->op[op];
     struct derive_dot *k = &x->d.dot[op];
     enum tw_dtype dtype = o->arg[1].dtype;
-    int columns = o->tile.columns, depth = o->arg[0].columns, bytes = (int)tw_dtype_bytes(dtype), status = 0;
-    if ((dtype != TW_BF16 && dtype != TW_FP16) || o->arg[0].dtype != dtype)
-        return program_refuse(x->l, o->loc, "DTYPE", "%s and %s are not multiplied; write bf16 or fp16 for both",
-                              tw_dtype_name(o->arg[0].dtype), tw_dtype_name(dtype));
-    if (columns % 8 || columns > MOST_COLUMNS)
-        return program_refuse(x->l, o->loc, "WGMMA-SHAPE",
-                              "wgmma computes a multiple of 8 columns up to 256, not %d; write a tile of %d", columns,
-                              columns > MOST_COLUMNS ? MOST_COLUMNS : columns / 8 * 8 + 8);
-    if (depth * bytes % PIPELINE_K_BYTES)
-        return program_refuse(x->l, o->loc, "WGMMA-SHAPE",
-                              "wgmma sums over %d %s at a time, and %d is no multiple; write %d",
-                              PIPELINE_K_BYTES / bytes, tw_dtype_name(dtype), depth,
-                              (depth * bytes / PIPELINE_K_BYTES + 1) * PIPELINE_K_BYTES / bytes);
+    int columns = o->tile.columns, depth = o->arg[0].columns, bytes = (int)tw_dtype_bytes(dtype);
+    int status = pipeline_check_dot(x, op);
+    if (status)
+        return status;
     const char *name = dot_name(x, op);
     struct plan_mma *mma = name ? family_add_mma(x->plan, name, "wgmma") : NULL;
     if (!mma)
@@ -146,6 +139,60 @@ static int dot(struct pipeline *x, int op)
                                                              .registers = x->d.blocks * depth / 4,
                                                              .shared = -1});
     return k->operand ? 0 : 3;
+}
+
+/* Registers of a consumer thread that the places so far take together. */
+static int registers_taken(const struct pipeline *x)
+{
+    int sum = OTHER_REGISTERS;
+    for (int i = 0; i < x->plan->place_count; i++)
+        if (x->plan->place[i].kind != PLAN_PLACE_ROWS)
+            sum += x->plan->place[i].registers;
+    return sum;
+}
+
+/* First operands that a whole loop reads stay in registers where there is room: matrix instructions then read half as
+ * much shared memory, and the next item's tile comes early. */
+static int resident(struct pipeline *x)
+{
+    for (int r = 0; r < x->d.ring_count; r++) {
+        const struct derive_ring *ring = &x->d.ring[r];
+        int op = -1, users = 0;
+        for (int i = 0; i < x->program->op_count; i++)
+            if (x->program->op[i].kind == PROGRAM_DOT && x->d.dot[i].load[0] == ring->load[0] &&
+                x->d.dot[i].load[1] != ring->load[0] && !x->d.dot[i].transposed[0]) {
+                op = i;
+                users++;
+            }
+        if (op < 0 || users != 1 || ring->users != 1 || ring->load_count != 1 || ring->inner < 0)
+            continue;
+        const struct program_op *load = &x->program->op[ring->load[0]];
+        const char *via = NULL;
+        for (int i = 0; i < x->l->kernel->via_count && load->name; i++)
+            if (strcmp(x->l->kernel->via[i].name, load->name) == 0)
+                via = x->l->kernel->via[i].word;
+        int words = x->d.blocks * load->tile.columns / 4;
+        bool fits = registers_taken(x) + words <= consumer_registers(x->d.consumers);
+        const char *name = x->plan->tensor[load->tensor].name;
+        bool chosen = via ? strcmp(via, "resident") == 0 : fits;
+        family_reason(x->plan, plan_text(x->plan, "via.%s", name), chosen ? "resident" : "bulk", "%s",
+                      via    ? "the spec says so"
+                      : fits ? "it is read in every turn, and its registers are free"
+                             : "its registers are taken");
+        if (!chosen)
+            continue;
+        x->d.dot[op].resident = true;
+        x->d.dot[op].operand = plan_add_place(x->plan, (struct plan_place){.name = plan_text(x->plan, "%s_held", name),
+                                                                           .kind = PLAN_PLACE_OPERAND,
+                                                                           .dtype = load->tile.dtype,
+                                                                           .rows = PIPELINE_ROWS * x->d.blocks,
+                                                                           .cols = load->tile.columns,
+                                                                           .registers = words,
+                                                                           .shared = -1});
+        if (!x->d.dot[op].operand)
+            return 3;
+    }
+    return 0;
 }
 
 /* Carried values that no dot writes: rows. */
@@ -217,13 +264,8 @@ static int choose_stages(struct pipeline *x, int *stages, int *item_stages)
     int fit = each ? (limit - fixed) / each : 1;
     *stages = choose(x, "pipeline.stages", fit > MOST_STAGES ? MOST_STAGES : fit, "as many as shared memory holds");
     *item_stages = limit - fixed - *stages * each >= once ? 2 : 1;
-    if (*stages >= 1 && *stages <= fit && (fit >= 2 || !each))
-        return 0;
-    return program_refuse(x->l, x->program->loc, "SMEM",
-                          "%d stages of %d bytes beside %d are %d bytes of shared memory, but a block of %s has %d; "
-                          "write %s",
-                          *stages < 2 ? 2 : *stages, each, fixed, (*stages < 2 ? 2 : *stages) * each + fixed,
-                          x->l->arch->name, limit, fit >= 2 ? "fewer stages" : "smaller tiles");
+    const struct pipeline_stages all = {.stages = *stages, .fit = fit, .each = each, .beside = fixed};
+    return pipeline_check_stages(x, &all);
 }
 
 static int add_ring(struct pipeline *x, struct derive_ring *ring, int stages)
@@ -278,12 +320,24 @@ static int results(struct pipeline *x)
     return family_add_barrier(p, "d_barrier", 1, WARPGROUP);
 }
 
+/* Its stage is free again as soon as it has come. */
+static bool is_resident(const struct pipeline *x, const struct derive_ring *ring)
+{
+    for (int i = 0; i < x->program->op_count; i++)
+        if (x->program->op[i].kind == PROGRAM_DOT && x->d.dot[i].resident && x->d.dot[i].load[0] == ring->load[0])
+            return true;
+    return false;
+}
+
 static int memory_and_roles(struct pipeline *x)
 {
     struct plan *p = x->plan;
     int stages, item_stages, status = choose_stages(x, &stages, &item_stages);
     for (int r = 0; r < x->d.ring_count && !status; r++)
-        status = add_ring(x, &x->d.ring[r], x->d.ring[r].parent < 0 ? item_stages : stages);
+        status = add_ring(x, &x->d.ring[r],
+                          x->d.ring[r].parent >= 0        ? stages
+                          : is_resident(x, &x->d.ring[r]) ? 1
+                                                          : item_stages);
     if (!status && x->stored)
         status = results(x);
     if (!status && x->columns &&
@@ -306,8 +360,11 @@ static int memory_and_roles(struct pipeline *x)
         p->barrier[p->barrier_count - 1].turns = true;
         x->d.turns = p->barrier_count;
     }
-    if (!family_add_role(p, "producer", 1, 0, 4, PRODUCER_REGISTERS) ||
-        !family_add_role(p, "consumer", consumers, 4, 4 * consumers, consumers == 3 ? 152 : 232))
+    bool much = consumers < 3 && registers_taken(x) > CONSUMER_REGISTERS - SPARE_REGISTERS;
+    int producer = much ? PRODUCER_LEAST : PRODUCER_REGISTERS;
+    int budget = consumers == 3 ? CONSUMER_OF_THREE : much ? CONSUMER_MOST : CONSUMER_REGISTERS;
+    if (!family_add_role(p, "producer", 1, 0, 4, producer) ||
+        !family_add_role(p, "consumer", consumers, 4, 4 * consumers, budget))
         return 3;
     x->d.producer = &p->role[p->role_count - 2];
     x->d.consumer = &p->role[p->role_count - 1];
@@ -484,6 +541,7 @@ static int decide(struct pipeline *x)
         if (x->program->op[i].kind == PROGRAM_DOT)
             status = dot(x, i);
     status = status ? status : carried_rows(x);
+    status = status ? status : resident(x);
     status = status ? status : pipeline_cluster(x);
     status = status ? status : pipeline_tensors(x);
     if (status)

@@ -38,7 +38,7 @@ local function program(t, at, tile)
   if given "C" then
     local c = load_tile(t.C, "m", m, n)
     if given "beta" then
-      c = where(ne(t.beta, 0), t.beta * c, 0)
+      c = t.beta * where(ne(t.beta, 0), c, 0)
     end
     sum = sum + c
   end

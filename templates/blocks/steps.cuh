@@ -159,12 +159,31 @@ for (int block = 0; block < ${blocks}; ++block)
 //@     if model.turned[t.name] == 0 then return t.tile[t.rank] end
 //@     for d = 1, t.rank - 1 do if t.tile[d] > 1 then return t.tile[d] end end
 //@ end
+//@ -- Of a store whose chunks are not unrolled: its arithmetic then stands in the code once, and a few moves choose what
+//@ -- it takes.
+//@ local function is_long(first)
+//@     for i = first, ended(first) do
+//@         if role.step[i].op == "write" then return fragment_step(role.name, i).long end
+//@     end
+//@ end
 //@ -- One chunk of a store: 64 rows and a box's columns.
-//@ local function part(step, number)
-//@     local t, text = model.tensor[step.tensor], fragment_step(role.name, number)
+//@ local function part(step, number, count)
+//@     local t, long = model.tensor[step.tensor], count > 1 and fragment_step(role.name, number).long
+//@     local text = fragment_step(role.name, number, long and "chunk" or "")
 //@     local width, rows, elements, value, uniform = chunk_columns(t), text.at[2], text.at[3], text.value, text.at[1]
-//@     local pairs, wide = width // 8, t.dtype == "fp32"
+//@     local pairs, wide, across = width // 8, t.dtype == "fp32", count // blocks
 //@     local type, words = wide and "float" or "u32", wide and width // 2 or width // 4
+//@     if long then
+//@         local name, each = text.place, width // 2
+float ${name}_chunk[${each}];
+#pragma unroll
+for (int c = 0; c < ${count}; ++c)
+    if (c == chunk) {
+        #pragma unroll
+        for (int i = 0; i < ${each}; ++i)
+            ${name}_chunk[i] = ${name}[c / ${across}][c % ${across} * ${each} + i];
+    }
+//@     end
 ${uniform}
 ${type} part[${words}];
 #pragma unroll
@@ -177,6 +196,11 @@ for (int half = 0; half < 2; ++half) {
     for (int i = 0; i < ${pairs}; ++i) {
         const int pair = first_pair + i;
         float value[2];
+//@     for _, r in ipairs(text.reads) do
+//@         local list, tensor, guard = csv(r.at), r.tensor, has(r, "guard") and r.guard or "true"
+        float ${tensor}_pair[2];
+        ${tensor}_read(args, ${list}, ${guard}, ${tensor}_pair);
+//@     end
         #pragma unroll
         for (int lane = 0; lane < 2; ++lane) {
 //@     if text.column then
@@ -225,7 +249,10 @@ for (int half = 0; half < 2; ++half) {
 //@ -- neighbouring elements.
 //@ local function global(step, number)
 //@     local t, region = model.tensor[step.tensor], model.shared.rows
-//@     local text, where = fragment_step(role.name, number, "value"), fragment_step(role.name, number, "place")
+//@     -- Arithmetic on one tile alone stands behind its way through shared memory, once.
+//@     local held = has(fragment_step(role.name, number, "value"), "place")
+//@     local text = fragment_step(role.name, number, held and "held" or "value")
+//@     local where, from = fragment_step(role.name, number, "place"), held and text.place or ""
 //@     local uniform, rows, elements, value = text.at[1], text.at[2], text.at[3], text.value
 //@     local p_uniform, p_rows, p_elements = where.at[1], where.at[2], where.at[3]
 //@     local place, guard = address(step, where)
@@ -242,6 +269,14 @@ for (int half = 0; half < 2; ++half) {
     #pragma unroll
     for (int part = 0; part < ${blocks} * ${across}; ++part) {
         const int block = part / ${across}, first_pair = part % ${across} * ${pairs};
+//@     if held then
+        #pragma unroll
+        for (int i = 0; i < ${pairs}; ++i)
+            #pragma unroll
+            for (int e = 0; e < 4; ++e)
+                staged[(threadIdx.x % 32 / 4 + e / 2 * 8) * ${stride} + i * 8 + first_column + e % 2] =
+                    ${from}[block][(first_pair + i) * 4 + e];
+//@     else
         #pragma unroll
         for (int half = 0; half < 2; ++half) {
 //@     if text.row then
@@ -260,14 +295,23 @@ for (int half = 0; half < 2; ++half) {
                     staged[(threadIdx.x % 32 / 4 + half * 8) * ${stride} + i * 8 + first_column + lane] = ${value};
                 }
         }
+//@     end
         __syncwarp();
         #pragma unroll 1
         for (int i = threadIdx.x % 32; i < 16 * ${columns}; i += 32) {
             const int row = warp_row + block * 64 + ${y}, column = first_pair * 8 + ${x};
             ${p_rows}
             ${p_elements}
-            if (${guard})
+            if (${guard}) {
+//@     if held then
+                const float held = staged[(${y}) * ${stride} + ${x}];
+                ${rows}
+                ${elements}
+                args.${t.name}[${place}] = to_${t.dtype}(${value});
+//@     else
                 args.${t.name}[${place}] = to_${t.dtype}(staged[(${y}) * ${stride} + ${x}]);
+//@     end
+            }
         }
         __syncwarp();
     }
@@ -278,38 +322,55 @@ for (int half = 0; half < 2; ++half) {
 //@     for d, node in ipairs(step.at) do nodes[d] = node end
 //@     return fragment_uniform(prefix, table.unpack(nodes))
 //@ end
-//@ local storing = nil
+//@ local storing, opened = nil, {}
 //@ for i, step in ipairs(role.step) do
 //@     local op, call, ring = step.op, step.call, step.ring
 //@     if op == "loop" and call == "tiles" then
 while (items_next(args, items${next_item})) {
+//@         opened[#opened + 1] = {}
 //@         variables(i)
 //@         deeper()
 //@     elseif op == "loop" and has(step, "loop") then
+//@         -- The variable follows from the turn: nothing but that is carried around.
 //@         local loop = model.loop[step.loop + 1]
+//@         local from = fragment_uniform("f", loop.from)
+//@         local start, statements = from[1] == "0" and "" or from[1] .. " + ", from.at
 #pragma unroll 1
-for (; turn < ${call}_turns; ++turn, ${loop.name} += ${loop.step}) {
+for (; turn < ${call}_turns; ++turn) {
+    ${statements}
+    ${loop.name} = ${start}turn * ${loop.step};
 //@         variables(i)
 //@         deeper()
+//@         opened[#opened + 1] = { loop.name, start, loop.step, statements }
 //@     elseif op == "loop" then
+//@         opened[#opened + 1] = {}
 //@         -- The chunks of a store.
 //@         storing = model.tensor[call]
 //@         local across = step.count // blocks
 //@         local pairs = chunk_columns(storing) // 8
-#pragma unroll
+//@         local unroll = is_long(i) and 1 or step.count
+#pragma unroll ${unroll}
 for (int chunk = 0; chunk < ${step.count}; ++chunk) {
     const int block = chunk / ${across}, first_pair = chunk % ${across} * ${pairs};
 //@         deeper()
-//@         for j = i, ended(i) do if role.step[j].op == "write" then part(role.step[j], j) end end
+//@         for j = i, ended(i) do if role.step[j].op == "write" then part(role.step[j], j, step.count) end end
 //@     elseif op == "when" then
 //@         local range = fragment_uniform("w" .. i .. "_", step.node)
 //@         local statements, turns = range.at, range[1]
 ${statements}
 if (${turns} > ${step.count}) {
+//@         opened[#opened + 1] = {}
 //@         deeper()
 //@     elseif op == "end" then
 //@         shallower()
 }
+//@         local variable = opened[#opened]
+//@         opened[#opened] = nil
+//@         if variable[1] then
+//@             local name, start, by, statements = variable[1], variable[2], variable[3], variable[4]
+${statements}
+${name} = ${start}turn * ${by};
+//@         end
 //@         storing = nil
 //@     elseif op == "wait_empty" then
 ${call}(${ring}_fill);
@@ -338,6 +399,8 @@ ${call}();
 //@         local second = ring_of[b].name .. "_stage"
 //@         local accumulate = ({ [0] = "1", "turn > 0", "0" })[least]
 mma_${call}(${step.place}, ${first}, ${second}${last}, ${accumulate});
+//@     elseif op == "read" and call then
+${call}(${step.place}, ${ring}_stage, consumer);
 //@     elseif op == "release" then
 //@         if opt(step, "back", 0) > 0 then
 if (turn > 0)

@@ -108,9 +108,12 @@ local function chain(seed)
       store(t.sum, span(at.q, tile.q), sum)
       store(t.most, span(at.q, tile.q), most)
     end,
-    run = { { Q = 1 + draw(150), S = tile.s * one_of(draw, trips) }, { Q = 1 + draw(150), S = 1 + draw(190) } },
+    run = {
+      { Q = 1 + draw(150), S = tile.s * one_of(draw, trips) }, { Q = 1 + draw(150), S = 1 + draw(190) },
+      { Q = 8, S = tile.s * (2 * stages + 1) },
+    },
   }
 end
 
-for seed = 1, 10 do product(seed) end
-for seed = 1, 10 do chain(seed) end
+for seed = 1, 8 do product(seed) end
+for seed = 1, 8 do chain(seed) end

@@ -1,0 +1,37 @@
+//@ -- NAME_operand: a warpgroup's rows of a tile in shared memory, into the registers that wgmma reads as its operand A.
+//@ -- Of 16 columns word 0 holds the pair at row lane / 4, word 1 that 8 rows below, words 2 and 3 those 8 columns on.
+//@ param tensor table
+//@ param offset int
+//@ param blocks int
+//@ param words int
+//@ local t, rows = tensor.name, 1
+//@ for d = 1, tensor.rank - 1 do rows = rows * tensor.tile[d] end
+//@ local span = tensor.box_bytes // rows
+//@ local mask = ({ NONE = 0, ["32B"] = 16, ["64B"] = 48, ["128B"] = 112 })[tensor.swizzle]
+//@ local place = mask == 0 and "at" or "(at ^ (at >> 3 & " .. mask .. "))"
+//@ local chunks = span // 16
+
+__device__ __forceinline__ void ${t}_operand(u32 (&a)[${blocks}][${words}], u32 stage, u32 warpgroup)
+{
+    const u32 lane = threadIdx.x % 32, base = shared_address(${offset} + stage * ${tensor.tile_bytes});
+    #pragma unroll
+    for (u32 block = 0; block < ${blocks}; ++block) {
+        const u32 row = (warpgroup * ${blocks} + block) * 64 + threadIdx.x % 128 / 32 * 16 + lane % 16;
+        #pragma unroll
+        for (u32 k = 0; k < ${words} / 4; ++k) {
+            // Matrix q: rows 8 (q % 2), columns 8 (q / 2). Lane l gives the address of row l % 8 of matrix l / 8.
+            const u32 chunk = 2 * k + lane / 16, at = row * ${span} + chunk % ${chunks} * 16;
+            asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                         : "=r"(a[block][4 * k]), "=r"(a[block][4 * k + 1]), "=r"(a[block][4 * k + 2]), "=r"(a[block][4 * k + 3])
+                         : "r"(base + chunk / ${chunks} * ${tensor.box_bytes} + ${place})
+                         : "memory");
+        }
+    }
+}
+
+// What this warp has read of a stage is read before the stage is released: the next bulk copy would overtake it.
+__device__ __forceinline__ void ${t}_read()
+{
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+    __syncwarp();
+}
