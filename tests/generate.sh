@@ -119,9 +119,10 @@ done
 # and the sources that NAME.c carries as text, which are goldens of their own.
 for_review() { sed -e 's/^#line [0-9]* /#line /' -e '/^static const char \*const source_.*{$/,/^};$/{//!d;}' "$1"; }
 
-made=$work/first/gemm.lua
 for name in gemm_bf16.sm_90a.cu gemm_bf16.sm_80.cu gemm_bf16__unaligned.sm_90a.cu gemm_bf16_bias_gelu.sm_90a.cu \
-    gemm_bf16.c gemm_bf16.h; do
+    gemm_bf16.c gemm_bf16.h rms_norm.sm_90a.cu transpose.sm_80.cu stencil.sm_90a.cu; do
+    made=$work/first/gemm.lua
+    [ -f "$made/$name" ] || made=$work/first/rows.lua
     for_review "$made/$name" >"$work/golden"
     if [ "${BLESS:-}" = 1 ] && ! cmp -s "$golden/$name" "$work/golden"; then
         cp "$work/golden" "$golden/$name" && echo "# blessed tests/golden/$name"

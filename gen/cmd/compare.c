@@ -152,7 +152,7 @@ int compare_values(struct tw_runtime *rt, const struct compare *compare, struct 
     return TW_OK;
 }
 
-/* ---- element by element -------------------------------------------------------------------------------------------- */
+/* ---- element by element ------------------------------------------------------------------------------------------ */
 
 struct bounded_part {
     double difference, norm, bounds; /* of squares */
@@ -174,7 +174,9 @@ static double distance_in_bounds(double value, double want, double bound)
     if (isinf(bound) || equal(value, want))
         return 0;
     double distance = fabs(value - want);
-    return isnan(distance) ? (double)INFINITY : distance <= bound ? 0.5 : bound > 0 ? distance / bound : (double)INFINITY;
+    if (distance <= bound)
+        return 0.5;
+    return bound > 0 && !isnan(distance) ? distance / bound : (double)INFINITY;
 }
 
 static void compare_bounded_block(void *context, int64_t block)

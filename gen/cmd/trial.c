@@ -422,7 +422,8 @@ static int judge(struct trial *t, int number, struct trial_result *result, struc
 
     int status = tw_device_download(t->request.device, out->host, out->buffer, out->bytes, error);
     if (status == TW_OK)
-        status = out->bound ? judge_elements(t, &compare, out, result, error) : judge_values(t, &compare, result, error);
+        status = out->bound ? judge_elements(t, &compare, out, result, error)
+                            : judge_values(t, &compare, result, error);
     if (status != TW_OK)
         return status;
     if (!compare_untouched(tensor->name, tensor->dtype, &out->shape, out->host, out->begin, out->bytes, text))

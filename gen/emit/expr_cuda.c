@@ -9,11 +9,13 @@
 
 enum rule { LEAF, ARITH, INTS, REALS, COMPARE, LOGIC, SELECT, CAST };
 
-static const struct operator {
+static const struct operator
+{
     const char *spelling;
     enum rule rule;
     int arity;
-} operators[EXPR_OP_COUNT] = {
+}
+operators[EXPR_OP_COUNT] = {
 #define EXPR_OP(id, name, arity, rule, spelling) {spelling, rule, arity},
 #include "spec/expr_ops.def"
 #undef EXPR_OP
@@ -107,12 +109,12 @@ static const char *operand(struct printer *p, const struct expr_node *n, int whi
 /* The right side of a node's statement, without parentheses around the whole. */
 static void add_operation(struct printer *p, const struct expr_node *n)
 {
-    const struct operator *op = &operators[n->op];
+    const struct operator* op = & operators[n->op];
     const char *s = op->spelling;
     if (n->op == EXPR_CAST) {
         text_format(p->out, "ew_cast_%s(%s)", tw_dtype_name(n->dtype), operand(p, n, 0));
-    } else if (p->names->narrow && (n->op == EXPR_FLOORDIV || n->op == EXPR_MOD) &&
-               expr_is_natural(p->g, n->arg[0]) && expr_is_natural(p->g, n->arg[1])) {
+    } else if (p->names->narrow && (n->op == EXPR_FLOORDIV || n->op == EXPR_MOD) && expr_is_natural(p->g, n->arg[0]) &&
+               expr_is_natural(p->g, n->arg[1])) {
         text_format(p->out, "%s %c %s", operand(p, n, 0), n->op == EXPR_MOD ? '%' : '/', operand(p, n, 1));
     } else if (p->names->narrow && n->type == EXPR_INT && (n->op == EXPR_MIN || n->op == EXPR_MAX)) {
         bool narrow = is_narrow(p, n->arg[0]) && is_narrow(p, n->arg[1]);

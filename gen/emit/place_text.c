@@ -23,7 +23,8 @@ struct step_text {
     bool row, column;    /* the leaves were spelled */
 };
 
-/* ---- ranges of integers: what fits 32 bits ------------------------------------------------------------------------ */
+/* ---- ranges of integers: what fits 32 bits ------------------------------------------------------------------------
+ */
 
 static struct range product(struct range a, struct range b)
 {
@@ -98,7 +99,8 @@ static bool narrow(void *context, int node)
     return s->range[node].low >= INT32_MIN && s->range[node].high <= INT32_MAX;
 }
 
-/* ---- leaves -------------------------------------------------------------------------------------------------------- */
+/* ---- leaves --------------------------------------------------------------------------------------------------------
+ */
 
 static int place_level(const struct plan_place *place)
 {
@@ -187,17 +189,20 @@ static void leaf(void *context, const struct expr_node *n, const char *const *at
 {
     struct step_text *s = context;
     const struct plan *p = s->plan;
+    const struct plan_layout *l = s->step->layout ? &p->layout[plan_number(s->step->layout)] : NULL;
+    if ((n->op == EXPR_ROW && l && l->rows == 1) || (n->op == EXPR_COLUMN && l && l->cols == 1)) {
+        text_string(out, "0"); /* the only one: the thread has no variable of it */
+        return;
+    }
     s->row = s->row || n->op == EXPR_ROW;
     s->column = s->column || n->op == EXPR_COLUMN;
     switch (n->op) {
     case EXPR_ROW:
         text_string(out, "row");
         return;
-    case EXPR_COLUMN: {
-        const struct plan_layout *l = s->step->layout ? &p->layout[plan_number(s->step->layout)] : NULL;
+    case EXPR_COLUMN:
         text_string(out, l && l->vector > 1 ? "(column + e)" : "column");
         return;
-    }
     case EXPR_AT:
         text_format(out, "at_%s", p->axis[n->integer]);
         return;

@@ -170,6 +170,7 @@ struct plan_step {
     enum plan_reduction reduction; /* TOUCH: of node into place, or of the place among the lanes of a warp; SCRATCH_READ:
                                       of what is read */
     bool over_rows;    /* of a reduction: along the layout's rows; else along its columns */
+    const char *why;   /* why the step is there, for people; or NULL */
 };
 
 /* The ring, or tensor, of a step whose kind has one, else -1: a step without need not say so. (Fences and waits of

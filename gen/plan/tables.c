@@ -20,6 +20,8 @@ static const char *const place_word[PLAN_PLACE_COUNT] = {
 #undef PLAN_PLACE
 };
 
+static const char *const reduction_word[PLAN_REDUCTION_COUNT] = {"", "sum", "max", "min"};
+
 /* Cells of a table, printed with columns as wide as their widest cell once all are there. */
 enum { CELLS = 1024, COLUMNS = 10, TEXT = 24576 };
 struct table {
@@ -305,8 +307,18 @@ static void print_numbers(const struct plan *p, struct table *t, const struct pl
     case PLAN_TOUCH:
     case PLAN_SCRATCH_WRITE:
     case PLAN_SCRATCH_READ:
-        cell(t, "%s%s", place, s->op == PLAN_SCRATCH_READ && s->count ? ", asynchronously" : "");
+        cell(t, "%s%s%s%s%s%s", s->op == PLAN_SCRATCH_WRITE ? "" : reduction_word[s->reduction],
+             !s->reduction || s->op == PLAN_SCRATCH_WRITE ? "" : s->op == PLAN_TOUCH ? " into " : " of ", place,
+             place2[0] ? (s->op == PLAN_SCRATCH_READ ? " into " : " from ") : "", place2,
+             s->op == PLAN_SCRATCH_READ && s->count ? ", asynchronously" : "");
         break;
+    case PLAN_GLOBAL: {
+        char shift[48] = "";
+        if (s->shift)
+            snprintf(shift, sizeof shift, ", begins %d within a vector", s->shift);
+        cell(t, "%s%s%s%s", place, shift, s->once ? ", once" : "", s->adds ? "adds" : "");
+        break;
+    }
     case PLAN_WHEN:
         cell(t, "if above %d", s->count);
         break;
@@ -318,7 +330,7 @@ static void print_numbers(const struct plan *p, struct table *t, const struct pl
             snprintf(less, sizeof less, "%sless %d", s->count ? " " : "", s->less);
         if (s->share)
             snprintf(share, sizeof share, "%severy %d. turn", s->count || s->less ? ", " : "", s->share);
-        cell(t, "%s%s%s", count, less, share);
+        cell(t, "%s%s%s%s", count, s->kept ? ", kept" : "", less, share);
         break;
     }
     case PLAN_READ:
@@ -334,13 +346,16 @@ static void print_roles(const struct plan *p, struct table *t)
 {
     for (int i = 0; i < p->role_count; i++) {
         const struct plan_role *r = &p->role[i];
+        bool why = false;
+        for (int n = 0; n < r->step_count; n++)
+            why = why || r->step[n].why;
         char name[200], budget[48] = "";
         int depth = 0;
         if (r->registers)
             snprintf(budget, sizeof budget, ", %d registers a thread", r->registers);
         snprintf(name, sizeof name, "role %s: %d instance%s, warps %d..%d%s", r->name, r->instances,
                  r->instances == 1 ? "" : "s", r->first_warp, r->first_warp + r->warps - 1, budget);
-        title(t, name, 6, "step", "call", "does", "ring", "tensor", "count");
+        title(t, name, why ? 7 : 6, "step", "call", "does", "ring", "tensor", "count", "why");
         for (int n = 0; n < r->step_count; n++) {
             const struct plan_step *s = &r->step[n];
             depth -= s->op == PLAN_END && depth > 0;
@@ -351,6 +366,8 @@ static void print_roles(const struct plan *p, struct table *t)
             cell(t, "%s", ring >= 0 && ring < p->ring_count ? p->ring[ring].name : "");
             cell(t, "%s", tensor_name(p, plan_step_tensor(s)));
             print_numbers(p, t, s);
+            if (why)
+                cell(t, "%s", s->why ? s->why : "");
             depth += s->op == PLAN_LOOP || s->op == PLAN_WHEN;
         }
         flush(t);

@@ -325,6 +325,8 @@ static void step_details(const struct plan *p, const struct sink *s, const struc
     for (size_t i = 0; i < sizeof number / sizeof *number; i++)
         if (number[i].value != number[i].none)
             integer(s, number[i].key, number[i].value);
+    if (step->why)
+        text(s, "why", step->why);
     if (step->kept)
         boolean(s, "kept", true);
     if (step->partial)

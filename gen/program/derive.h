@@ -103,6 +103,7 @@ struct derive {
     int helds;
     bool *inside;   /* by node: a condition that holds in the turns that derive_turns_inside counts */
     bool unmasked;  /* such turns are walked */
+    bool placing;   /* conditions on places in memory stand as they are: they are not asked of a thread's own columns */
     int cut;        /* plan_some(node): above 0 where the turn that is walked needs masks; 0: it has them always */
     bool *partial;  /* by operation: a REDUCE whose lanes add up behind its loop, the PARAM that it is added to */
     bool *done;     /* by operation: made before its place in this turn */
@@ -125,8 +126,8 @@ int derive_steps(struct derive *d);
  * conditions; 0 where there is none. The loop's first value and step are in the Plan. 0 or 3. */
 int derive_turns_inside(struct derive *d, int loop, int *turns);
 
-/* A condition as one on the thread's column: plan_some(node) of the first column, counted from the thread's first, where
- * it does not hold; 0: it is none, or *status says why. */
+/* A condition as one on the thread's column: plan_some(node) of the first column, counted from the thread's first,
+ * where it does not hold; 0: it is none, or *status says why. */
 int derive_column_bound(struct derive *d, int op, int condition, int shift, int *status);
 
 /* ---- derive_pass.c: the parts of the walk that arithmetic is made of. Each returns 0, 1 or 3 if nothing else is said.

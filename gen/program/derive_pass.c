@@ -161,7 +161,7 @@ static int build(struct build *b, int node)
     } else if (d->unmasked && d->inside[node]) {
         const struct expr_node yes = {.op = EXPR_CONST_INT, .type = EXPR_PRED, .arg = {-1, -1, -1}, .integer = 1};
         result = expr_add(g, &yes);
-    } else if (n.type == EXPR_PRED && !d->unmasked && (work_scope(w, node) & WORK_COLUMN) &&
+    } else if (n.type == EXPR_PRED && !d->unmasked && !d->placing && (work_scope(w, node) & WORK_COLUMN) &&
                (bound = derive_column_bound(d, b->op, node, b->shift - d->shift, &b->status)) != 0) {
         /* Within the tile, so that elements compare in 32 bits. */
         int least = expr_binary(g, EXPR_MAX, plan_number(bound), expr_int(g, 0));

@@ -324,8 +324,10 @@ static int store(struct derive *d, int op)
         step.at[k] = plan_some(place);
         status = place < 0 ? 3 : 0;
     }
+    d->placing = true;
     if (!status && d->work.op[op].inside >= 0)
         step.inside = derive_built(d, op, d->work.op[op].inside, 0, &status);
+    d->placing = false;
     step.cols = tile->columns;
     return status ? status : derive_emit(d, d->consumer, step);
 }

@@ -7,7 +7,7 @@
 #include "program/direct.h"
 
 /* Registers of a thread for tiles that stay. Elements that move alone need conditions of their own: fewer of them. */
-enum { KEEP_VECTORS = 64, KEEP_ELEMENTS = 32, KEEP_TURNS = 8 };
+enum { KEEP_VECTORS = 64, KEEP_ELEMENTS = 32, KEEP_SEVERAL = 32, KEEP_TURNS = 8 };
 
 static bool same_range(const struct direct *d, int a, int b)
 {
@@ -111,7 +111,9 @@ void direct_keep(struct direct *d, int loop, struct direct_keep *keep)
     }
     if (!keep->load_count || !registers)
         return;
-    int most = (d->vector > 1 ? KEEP_VECTORS : KEEP_ELEMENTS) / registers;
+    /* Tiles of several rows are for rows that are short. */
+    bool several = p->op[keep->load[0]].tile.rows > 1;
+    int most = (d->vector == 1 ? KEEP_ELEMENTS : several ? KEEP_SEVERAL : KEEP_VECTORS) / registers;
     keep->turns = most < KEEP_TURNS ? most : KEEP_TURNS;
     const struct plan_loop *l = &d->plan->loop[plan_number(d->op[loop].loop)];
     int64_t from, to;
@@ -120,6 +122,8 @@ void direct_keep(struct direct *d, int loop, struct direct_keep *keep)
         keep->all = trips <= keep->turns;
         keep->turns = keep->all ? (int)trips : keep->turns;
     }
+    if (keep->turns < 2 && !keep->all) /* one turn of many is not worth a body of its own */
+        keep->turns = 0;
 }
 
 int direct_kept(struct direct *d, const struct direct_keep *keep, const int *kept, int load)

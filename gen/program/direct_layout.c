@@ -3,7 +3,8 @@
 
 #include <stdlib.h>
 
-/* ---- uses ---------------------------------------------------------------------------------------------------------- */
+/* ---- uses ----------------------------------------------------------------------------------------------------------
+ */
 
 /* Marks the nodes that the root needs, and counts it as a use of each operation whose tile is among them. */
 static void use(const struct program *p, struct direct_op *op, bool *reached, int root, bool turned)
@@ -82,7 +83,8 @@ void direct_survey(const struct program *p, struct direct_op *op, bool *reached)
             op[i].aside = op[i].uses > 0 && op[i].uses == op[i].turned;
 }
 
-/* ---- vectors --------------------------------------------------------------------------------------------------------- */
+/* ---- vectors
+ * --------------------------------------------------------------------------------------------------------- */
 
 struct multiples {
     const struct spec *spec;
@@ -259,7 +261,8 @@ int direct_vector(const struct spec *spec, const struct spec_kernel *kernel, str
     return 1;
 }
 
-/* ---- layouts --------------------------------------------------------------------------------------------------------- */
+/* ---- layouts
+ * --------------------------------------------------------------------------------------------------------- */
 
 static void add_shape(int shape[][2], int *count, int rows, int cols)
 {
@@ -313,7 +316,7 @@ enum { BYTES_OF_THREAD = 64, FEW_THREADS = 128, MANY_THREADS = 256, MOST_VECTORS
 int direct_layouts(struct direct *d)
 {
     const struct program *p = d->program;
-    int (*shape)[2] = plan_alloc(d->plan, sizeof *shape * (size_t)(2 * p->op_count + 1));
+    int(*shape)[2] = plan_alloc(d->plan, sizeof *shape * (size_t)(2 * p->op_count + 1));
     int count = 0, largest = 0, bytes = 16;
     if (!shape)
         return 3;
@@ -340,9 +343,12 @@ int direct_layouts(struct direct *d)
     for (int i = 0; i < count; i++)
         largest = shape[i][0] * shape[i][1] > shape[largest][0] * shape[largest][1] ? i : largest;
     int wide = shape[largest][1] > 1 ? d->vector : 1, vectors = shape[largest][0] * shape[largest][1] / wide;
-    int each = BYTES_OF_THREAD / (wide * bytes), threads = power_below(vectors / (each ? each : 1));
+    /* Of a row that loops take by turns a vector a turn: the turns that stay make up for it. */
+    bool turns = shape[largest][0] == 1 && wide > 1 && program_holds(p, PROGRAM_LOOP);
+    int each = turns ? 1 : BYTES_OF_THREAD / (wide * bytes), threads = power_below(vectors / (each ? each : 1));
+    int most_threads = turns ? 2 * MANY_THREADS : MANY_THREADS;
     int few = power_below(vectors < FEW_THREADS ? vectors : FEW_THREADS);
-    threads = threads > MANY_THREADS ? MANY_THREADS : threads < few ? few : threads;
+    threads = threads > most_threads ? most_threads : threads < few ? few : threads;
     while (threads < d->l->arch->max_threads && vectors / threads > MOST_VECTORS * (each > 4 ? each / 4 : 1))
         threads *= 2;
     threads = threads < 32 ? 32 : threads;

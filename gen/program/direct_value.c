@@ -156,7 +156,8 @@ int direct_value(struct direct *d, int node)
     return import(d, node);
 }
 
-/* ---- rows and columns apart from the rest -------------------------------------------------------------------------- */
+/* ---- rows and columns apart from the rest --------------------------------------------------------------------------
+ */
 
 static bool depends(const struct expr_graph *g, int node, enum expr_op op)
 {
@@ -312,7 +313,8 @@ int direct_within(struct direct *d, const struct direct_bounds *b)
     return both;
 }
 
-/* ---- what is zero outside of the tensors --------------------------------------------------------------------------- */
+/* ---- what is zero outside of the tensors ---------------------------------------------------------------------------
+ */
 
 bool direct_zero_outside(const struct direct *d, int node, const struct program_tile *tile)
 {
@@ -321,8 +323,8 @@ bool direct_zero_outside(const struct direct *d, int node, const struct program_
     switch (n->op) {
     case EXPR_TILE: {
         const struct program_op *o = &d->program->op[n->integer];
-        return o->kind == PROGRAM_LOAD && !d->op[n->integer].shift && o->tile.rows == tile->rows && o->tile.columns == tile->columns &&
-               (tile->valid_row < 0 || o->tile.valid_row == tile->valid_row) &&
+        return o->kind == PROGRAM_LOAD && !d->op[n->integer].shift && o->tile.rows == tile->rows &&
+               o->tile.columns == tile->columns && (tile->valid_row < 0 || o->tile.valid_row == tile->valid_row) &&
                (tile->valid_column < 0 || o->tile.valid_column == tile->valid_column);
     }
     case EXPR_ADD:

@@ -14,13 +14,13 @@
 #include "spec/diag.h"
 #include "spec/spec.h"
 
-/* What a lowering is given. `plan` holds the copied spec already: symbols, tensors with the spec's numbers, scalars, and
- * `fused`, a copy of the program's graph with the program's node numbers, which a lowering may replace. */
+/* What a lowering is given. `plan` holds the copied spec already: symbols, tensors with the spec's numbers, scalars,
+ * and `fused`, a copy of the program's graph with the program's node numbers, which a lowering may replace. */
 struct program_lowering {
     const struct spec *spec;
     const struct spec_kernel *kernel; /* kernel->program is set */
     const struct arch *arch;
-    struct spec_fields fields;        /* the kernel's own, with the architecture's over them */
+    struct spec_fields fields; /* the kernel's own, with the architecture's over them */
     int variant;
     struct plan *plan;
     struct diag_set *diags;
@@ -28,10 +28,10 @@ struct program_lowering {
 
 /* One way to lower: picked where `takes` holds, the first row of the table in family.c that does. */
 struct program_lowerer {
-    const char *name;                                          /* "direct" */
+    const char *name; /* "direct" */
     bool (*takes)(const struct program *);
     int (*variants)(const struct spec *, const struct spec_kernel *, const struct arch *); /* as struct family's */
-    int (*lower)(const struct program_lowering *);             /* 0, 1 faults, 3 out of memory */
+    int (*lower)(const struct program_lowering *); /* 0, 1 faults, 3 out of memory */
 };
 
 /* No dots: one role of threads that hold tiles in registers, a vector of neighbouring columns each

@@ -12,7 +12,9 @@ struct operands {
     struct meaning_tape arg[3];
     struct meaning_tape start[SPEC_MAX_RANK], limit[SPEC_MAX_RANK];
     struct meaning_tape from, to;
-    struct meaning_tape *value; /* LOOP, END: by carried value */
+    struct meaning_tape *value;   /* LOOP, END: by carried value */
+    struct meaning_tape *combine; /* LOOP: likewise; NULL */
+    struct meaning_cells *half;   /* LOOP: likewise: what the first half of the turns came to */
     int64_t step;
 };
 
@@ -101,6 +103,25 @@ static int prepare(struct meaning *m, struct meaning_tape *tape, const struct pr
     return status;
 }
 
+static int prepare_combine(struct meaning *m, int number, int *map)
+{
+    const struct program_op *op = &m->p->op[number];
+    struct operands *to = &m->operands[number];
+    int status = 0;
+    to->combine = allocate(m, sizeof *to->combine * (size_t)op->carried);
+    to->half = allocate(m, sizeof *to->half * (size_t)op->carried);
+    if (!to->combine || !to->half)
+        return 3;
+    for (int i = 0; i < op->carried && !status; i++) {
+        struct program_tile tile = m->p->op[number + 1 + i].tile; /* of the PARAM */
+        tile.node = op->combine[i];
+        status = prepare(m, &to->combine[i], &tile, -1, map);
+        if (!status && !allocate_cells(m, &to->half[i], cells_of(&tile)))
+            status = 3;
+    }
+    return status;
+}
+
 static int prepare_operation(struct meaning *m, int number, int *map)
 {
     const struct program_op *op = &m->p->op[number];
@@ -133,6 +154,8 @@ static int prepare_operation(struct meaning *m, int number, int *map)
         if (!to->value)
             status = 3;
     }
+    if (op->kind == PROGRAM_LOOP && op->combine && m->run->halves && carried && !status)
+        status = prepare_combine(m, number, map);
     if (op->tile.rows > 0 && !status) {
         if (cells_of(&op->tile) > m->largest)
             m->largest = cells_of(&op->tile);
@@ -208,6 +231,12 @@ static void release_all(struct meaning *m)
         meaning_tape_free(&o->to);
         for (int k = 0; k < carried && o->value; k++)
             meaning_tape_free(&o->value[k]);
+        for (int k = 0; k < carried && o->combine; k++)
+            meaning_tape_free(&o->combine[k]);
+        for (int k = 0; k < carried && o->half; k++)
+            release_cells(m, &o->half[k], cells_of(&m->p->op[i + 1 + (size_t)k].tile));
+        release(m, o->combine, sizeof *o->combine * (size_t)carried);
+        release(m, o->half, sizeof *o->half * (size_t)carried);
         release(m, o->value, sizeof *o->value * (size_t)carried);
         if (m->state.result)
             release_cells(m, &m->state.result[i], cells_of(&op->tile));
@@ -572,20 +601,15 @@ static int find_list(struct meaning *m, const struct program_op *op, struct oper
     return 0;
 }
 
-static int run_loop(struct meaning *m, int number_of_loop)
+/* The turns from..to, beginning with the first values. */
+static int run_turns(struct meaning *m, int number_of_loop, const double *list, int64_t entries, int64_t from,
+                     int64_t to)
 {
     const struct program_op *op = &m->p->op[number_of_loop], *end = &m->p->op[op->end];
     struct operands *o = &m->operands[number_of_loop];
-    int first = number_of_loop + 1; /* its PARAMs stand there, in order */
-    int64_t from, to, entries = 0;
-    const double *list = NULL;
-    int status = number(m, op, &o->from, &from);
-    if (!status)
-        status = number(m, op, &o->to, &to);
+    int first = number_of_loop + 1, status = 0; /* its PARAMs stand there, in order */
     for (int i = 0; i < op->carried && !status; i++)
         status = carry(m, op, &o->value[i], first + i, &m->state.result[first + i]);
-    if (op->list >= 0 && !status)
-        status = find_list(m, op, o, &list, &entries);
     for (int64_t i = from; !status && i < to; i += o->step) {
         if (list && (i < 0 || i >= entries))
             return fault(m, op, "entry %lld is outside of the list %s, which has %lld", (long long)i,
@@ -598,6 +622,46 @@ static int run_loop(struct meaning *m, int number_of_loop)
             swap(&m->state.result[first + k], &m->spare[first + k]);
     }
     return status;
+}
+
+/* Two halves of the turns, then both together: the PARAMs have the one, the RESULTs the other. */
+static int run_halves(struct meaning *m, int number_of_loop, const double *list, int64_t entries, int64_t from,
+                      int64_t to)
+{
+    const struct program_op *op = &m->p->op[number_of_loop];
+    struct operands *o = &m->operands[number_of_loop];
+    int first = number_of_loop + 1, result = op->end + 1;
+    int64_t turns = to > from ? (to - from + o->step - 1) / o->step : 0, middle = from + turns / 2 * o->step;
+    int status = run_turns(m, number_of_loop, list, entries, from, middle);
+    for (int k = 0; k < op->carried; k++)
+        swap(&m->state.result[first + k], &o->half[k]);
+    if (!status)
+        status = run_turns(m, number_of_loop, list, entries, middle, to);
+    for (int k = 0; k < op->carried; k++) {
+        swap(&m->state.result[first + k], &m->state.result[result + k]);
+        swap(&m->state.result[first + k], &o->half[k]);
+    }
+    for (int k = 0; k < op->carried && !status; k++)
+        status = carry(m, op, &o->combine[k], first + k, &m->spare[first + k]);
+    for (int k = 0; k < op->carried && !status; k++)
+        swap(&m->state.result[first + k], &m->spare[first + k]);
+    return status;
+}
+
+static int run_loop(struct meaning *m, int number_of_loop)
+{
+    const struct program_op *op = &m->p->op[number_of_loop];
+    struct operands *o = &m->operands[number_of_loop];
+    int64_t from, to, entries = 0;
+    const double *list = NULL;
+    int status = number(m, op, &o->from, &from);
+    if (!status)
+        status = number(m, op, &o->to, &to);
+    if (op->list >= 0 && !status)
+        status = find_list(m, op, o, &list, &entries);
+    if (status)
+        return status;
+    return (o->combine ? run_halves : run_turns)(m, number_of_loop, list, entries, from, to);
 }
 
 static int run_operations(struct meaning *m, int from, int to)

@@ -5,8 +5,8 @@
  *
  * TILES. A tile is a matrix of constant extents, rows x columns; an extent of 1 broadcasts. Its elements are one node
  * of `graph`, evaluated at each (ROW, COLUMN): elementwise arithmetic makes nodes, not operations. What an operation
- * gave is the leaf TILE(op): the element of that result at the same ROW and COLUMN, row 0 where it has one row, column 0
- * where it has one column. INDEX(axis) is the coordinate along an axis of the element in hand, as tile.index says; an
+ * gave is the leaf TILE(op): the element of that result at the same ROW and COLUMN, row 0 where it has one row, column
+ * 0 where it has one column. INDEX(axis) is the coordinate along an axis of the element in hand, as tile.index says; an
  * operation that takes a tile replaces it by that coordinate, so a traced program holds none. AT(axis) is the first
  * coordinate of the work item; LOOP(op) the variable of a loop around it; SYMBOL a dim.
  *
@@ -80,8 +80,8 @@ struct program_op {
     struct program_tile tile; /* what it gives; its node is TILE of this op. rows 0 where it gives nothing */
 
     struct program_tile arg[3]; /* DOT: a (m x k), b (k x n), c (node -1: zero). GATHER: the row numbers (rows x 1,
-                                   INT). STORE: the value. SCATTER_ADD: value, row numbers, key (node -1: any order).
-                                   REDUCE, TRANSPOSE, STAGE: the operand */
+                                   INT). STORE: the value, of the place's extents or 1. SCATTER_ADD: value, row
+                                   numbers, key (node -1: any order). REDUCE, TRANSPOSE, STAGE: the operand */
     /* LOAD, GATHER, STORE, STORE_ADD, SCATTER_ADD */
     int tensor;          /* of the kernel; -1 */
     struct program_coordinate at[SPEC_MAX_RANK]; /* by dim, memory order */
@@ -127,10 +127,11 @@ void program_print(const struct program *p, const struct spec *spec, const struc
 
 /* ---- meaning (meaning.c) ----------------------------------------------------------------------------------------- */
 
-/* NaN and infinities are those of fp32: max and min, of two values or along rows and columns, let a NaN give way to a
- * number as fmaxf does (of nothing but NaNs along a row: minus infinity); where() takes the chosen side alone; exp2_diff
- * is 0 where both are minus infinity; a cast keeps NaN and infinity, but fp8 takes the largest finite value for infinity
- * and integers 0 for NaN; 0 / 0 is NaN. What overflows fp32 has no bound.
+/* NaN and infinities are those of fp32. Max and min, of two values or along rows and columns, let a NaN give way to a
+ * number as fmaxf does; of nothing but NaNs along a row comes what comes of no element: minus infinity, infinity.
+ * where() takes the chosen side alone; exp2_diff is 0 where both are minus infinity; a cast keeps NaN and infinity, but
+ * fp8 takes the largest finite value for infinity and integers 0 for NaN; 0 / 0 is NaN. What may overflow fp32 has no
+ * bound.
  *
  * An element of a tensor that is read in an expression outside of the tensor may stand where its tile is not valid, on
  * the side of a where() that is not taken, or behind a & that is false already; elsewhere it is a fault of the data. A
@@ -160,6 +161,7 @@ struct program_run {
     int64_t sample;
     uint64_t seed;
     unsigned char *const *done;
+    bool halves;   /* loops that have a combine run as two halves of their turns, which it puts together */
     int64_t *work; /* receives how many nodes of elements and products were evaluated; or NULL */
 };
 struct program_error {

@@ -192,7 +192,7 @@ int trace_known_extent(struct reader *r, int axis)
         return k->program->axis[axis].extent;
     for (int i = 0; i < k->tensor_count; i++)
         for (int d = 0; d < k->tensor[i].rank; d++)
-            if (k->tensor[i].axis[d] == axis)
+            if (k->tensor[i].axis[d] == axis && k->tensor[i].dim[d] >= 0)
                 return made(r, expr_import(&k->graph, &k->shape, k->tensor[i].dim[d]));
     return -1;
 }
@@ -203,6 +203,9 @@ static void grid_of_axes(struct reader *r, const char *text)
     struct spec_kernel *k = reader_kernel(r);
     const char *word[SPEC_MAX_AXES];
     int count = split_words(r, text, word, SPEC_MAX_AXES);
+    if (r->diags->reported != r->draft[r->now].reported)
+        return; /* of tensors with faults, extents are unknown */
+    trace_infer_axes(r);
     if (count == 0)
         reader_fault(r, "grid", AT_VALUE, "KERNEL-GRID", "names no axis; write grid = { r = R }");
     for (int i = 0; i < count; i++) {
@@ -273,10 +276,13 @@ void trace_infer_axes(struct reader *r)
         extent[a] = trace_known_extent(r, a);
     for (int i = 0; i < k->tensor_count; i++) {
         struct spec_tensor *t = &k->tensor[i];
-        bool taken[SPEC_MAX_AXES] = {false}, open = t->rank > 0;
+        bool taken[SPEC_MAX_AXES] = {false};
         for (int d = 0; d < t->rank; d++)
-            open &= t->axis[d] < 0;
-        for (int d = 0; open && d < t->rank; d++) {
+            if (t->axis[d] >= 0)
+                taken[t->axis[d]] = true;
+        for (int d = 0; d < t->rank; d++) {
+            if (t->axis[d] >= 0)
+                continue;
             int node = made(r, expr_import(&k->graph, &k->shape, t->dim[d])), found = -1, several = 0;
             for (int a = 0; a < k->axis_count; a++)
                 if (extent[a] == node && !taken[a]) {

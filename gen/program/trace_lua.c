@@ -182,6 +182,13 @@ static bool meets_traced(lua_State *L, lua_Debug *ar, const struct tokens *t, in
     }
 }
 
+/* The `function` of the code that runs; -1: several are written on its lines, or it is a whole file. */
+static int function_of(const struct tokens *t, const lua_Debug *ar)
+{
+    int own = tokens_find_function(t, ar->linedefined, ar->lastlinedefined, -1);
+    return own >= 0 && tokens_find_function(t, ar->linedefined, ar->lastlinedefined, own) < 0 ? own : -1;
+}
+
 void trace_look_at_line(lua_State *L, lua_Debug *ar)
 {
     struct reader *r = reader_of(L);
@@ -199,7 +206,14 @@ void trace_look_at_line(lua_State *L, lua_Debug *ar)
         else
             high = middle;
     }
+    int own = function_of(t, ar);
     for (int i = low; i < t->count && t->token[i].line == ar->currentline; i++) {
+        if (own >= 0 && (i < own || i > t->token[own].match))
+            continue; /* its names mean other variables */
+        if (own >= 0 && i != own && token_is(t, i, "function") && t->token[i].match > i) {
+            i = t->token[i].match;
+            continue;
+        }
         int word = word_of(t, i);
         bool attribute = token_is(t, i, "<") && t->token[i + 1].kind == TOKEN_NAME && token_is(t, i + 2, ">") &&
                          (token_is(t, i + 1, "const") || token_is(t, i + 1, "close"));

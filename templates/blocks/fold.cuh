@@ -1,4 +1,4 @@
-//@ -- Two parts of a reduction into one: of reals, where NaN loses against a number in max and min, or of whole numbers.
+//@ -- Two parts of a reduction into one: of reals, where max and min prefer a number to NaN, or of whole numbers.
 //@ param reduction text
 //@ param kind text
 //@ local type = kind == "real" and "float" or "i64"

@@ -40,13 +40,22 @@ __device__ __forceinline__ bool items_next(const arguments &args, item_order &s$
 //@     end
 //@ end
 //@ local total = table.concat(names, " * ")
-    if (s.next >= ${total})
+//@ local clusters = blocks > 1 and "gridDim.x / " .. blocks or "gridDim.x"
+//@ if blocks > 1 then clusters = "(" .. clusters .. ")" end
+//@ if order == "longest" then
+    // Every other round goes backwards: who had the longest item of one has the shortest of the next.
+    const int round = s.next / (int)${clusters}, within_round = s.next % (int)${clusters};
+    const int number = round % 2 ? (round + 1) * (int)${clusters} - 1 - within_round : s.next;
+//@ else
+    const int number = s.next;
+//@ end
+    if (number >= ${total})
         return false;
 //@ if order == "grouped" and #items == 2 then
 //@     local m, n = items[1], items[2]
-    int band = s.next / (${schedule.group} * across_${n.axis});
+    int band = number / (${schedule.group} * across_${n.axis});
     int height = min(${schedule.group}, across_${m.axis} - band * ${schedule.group});
-    int within = s.next - band * ${schedule.group} * across_${n.axis};
+    int within = number - band * ${schedule.group} * across_${n.axis};
     at_${m.axis} = (band * ${schedule.group} + within % height) * ${m.tile};
     at_${n.axis} = within / height * ${n.tile};
 //@ elseif order == "longest" then
@@ -61,8 +70,8 @@ __device__ __forceinline__ bool items_next(const arguments &args, item_order &s$
 //@     local statements, most, all = length.at, length[1], #count > 0 and table.concat(count, " * ") or "1"
     ${statements}
     const int all = ${all}, group = max(1, min(all, ${schedule.cached} / max(1, (int)(${most}))));
-    const int band = s.next / (group * across_${far}), height = min(group, all - band * group);
-    const int within = s.next - band * group * across_${far};
+    const int band = number / (group * across_${far}), height = min(group, all - band * group);
+    const int within = number - band * group * across_${far};
 //@     for _, item in ipairs(items) do
 //@         if item.axis == far then
     at_${far} = (across_${far} - 1 - within / height) * ${item.tile};
@@ -77,7 +86,7 @@ __device__ __forceinline__ bool items_next(const arguments &args, item_order &s$
 //@         end
 //@     end
 //@ else
-    int rest = s.next;
+    int rest = number;
 //@     local from, to, by = #items, 1, -1
 //@     if order == "column" then from, to, by = 1, #items, 1 end
 //@     for i = from, to, by do

@@ -5,7 +5,10 @@
 //@ local rows, vectors = step.rows // layout.down, step.cols // (layout.across * layout.vector)
 //@ local lanes = layout.across < 32 and layout.across or 32
 //@ local first, last, held, name = 1, lanes, place.name, step.reduction
-//@ if step.over_rows then first, last = layout.across, layout.across * layout.down < 32 and layout.across * layout.down or 32 end
+//@ if step.over_rows then
+//@     local threads = layout.across * layout.down
+//@     first, last = layout.across, threads < 32 and threads or 32
+//@ end
 //@ if rows > 1 then held = held .. "[i]" end
 //@ if vectors > 1 then held = held .. "[j]" end
 //@ if step.cols > 1 and layout.vector > 1 then held = held .. "[e]" end

@@ -16,7 +16,8 @@
 //@ elseif step.over_rows then
 //@     group, one = "row" .. n, "true"
 //@ else
-//@     group, one = "threadIdx.x / 32" .. (layout.down > 1 and " % " .. layout.across // 32 or ""), "threadIdx.x % 32 == 0"
+//@     local warps = layout.down > 1 and " % " .. layout.across // 32 or ""
+//@     group, one = "threadIdx.x / 32" .. warps, "threadIdx.x % 32 == 0"
 //@ end
 //@ local at = step.over_rows and (vector > 1 and "column + e" or "column") or step.rows > 1 and "row" or "0"
 //@ if rows > 1 then held = held .. "[i]" end

@@ -76,7 +76,8 @@ __device__ __forceinline__ ${dtype}_vector ${dtype}_join(const ${value} (&x)[${v
 //@ if shifts then
 
 // The vector that begins `shift` elements behind the beginning of a, and ends in b.
-__device__ __forceinline__ ${dtype}_vector ${dtype}_between(const ${dtype}_vector &a, const ${dtype}_vector &b, int shift)
+__device__ __forceinline__ ${dtype}_vector ${dtype}_between(const ${dtype}_vector &a, const ${dtype}_vector &b,
+                                                            int shift)
 {
     ${dtype}_vector v;
 //@     if width == 4 then

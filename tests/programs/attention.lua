@@ -1,4 +1,5 @@
--- Attention forward with a running maximum: causal, of grouped heads, of sequences whose lengths are data, of documents.
+-- Attention forward with a running maximum: causal, of grouped heads, of sequences whose lengths are data, of
+-- documents.
 local B, H, Q, S = dims "B H Q S"
 local log2e, ln2 = 1.4426950408889634, 0.6931471805599453
 local D, V = 32, 24
@@ -47,16 +48,13 @@ local function by_hand(t, n, group, seen, lse)
   end
 end
 
-local function tensors(heads)
-  return tensor { B, H, Q, D, dtype = "bf16", axes = "b h q d" }, tensor { B, heads, S, D, dtype = "bf16" },
-    tensor { B, heads, S, V, dtype = "bf16" }, tensor { B, H, Q, V, dtype = "bf16", out = true, axes = "b h q v" }
-end
-
 -- Queries stand at the end of the keys; where there are more of them, the first see nothing.
-local q, k, v, o = tensors(H)
+local q = tensor { B, H, Q, D, dtype = "bf16", axes = "b h q d" }
+local o = tensor { B, H, Q, V, dtype = "bf16", out = true, axes = "b h q v" }
 kernel "attention_causal" {
   q = q, o = o, lse = tensor { B, H, Q, dtype = "fp32", out = true },
-  k = tensor { B, H, S, D, dtype = "bf16", axes = "b h s d" }, v = tensor { B, H, S, V, dtype = "bf16", axes = "b h s v" },
+  k = tensor { B, H, S, D, dtype = "bf16", axes = "b h s d" },
+  v = tensor { B, H, S, V, dtype = "bf16", axes = "b h s v" },
   axes = "b h q s d v", tile = { q = 16, s = 32 }, grid = { b = B, h = H, q = Q },
   program = function(t, at, tile)
     local most, sum = attention(t, at, tile, at.h, function(i) return le(i.s, i.q + (S - Q)) end, S)
@@ -82,7 +80,8 @@ kernel "attention_grouped" {
 -- Keys end where `length` says, 0 among the lengths; no turn is made behind them.
 kernel "attention_lengths" {
   q = q, o = o, length = tensor { B, dtype = "int32", fill = "integers 0 3" },
-  k = tensor { B, H, S, D, dtype = "bf16", axes = "b h s d" }, v = tensor { B, H, S, V, dtype = "bf16", axes = "b h s v" },
+  k = tensor { B, H, S, D, dtype = "bf16", axes = "b h s d" },
+  v = tensor { B, H, S, V, dtype = "bf16", axes = "b h s v" },
   axes = "b h q s d v", tile = { q = 16, s = 16 }, grid = { b = B, h = H, q = Q },
   program = function(t, at, tile)
     local length = t.length[at.b] * 19
@@ -94,7 +93,8 @@ kernel "attention_lengths" {
 
 kernel "attention_documents" {
   q = q, o = o, document = tensor { B, S, dtype = "int32", axes = "b s", fill = "documents 3" },
-  k = tensor { B, H, S, D, dtype = "bf16", axes = "b h s d" }, v = tensor { B, H, S, V, dtype = "bf16", axes = "b h s v" },
+  k = tensor { B, H, S, D, dtype = "bf16", axes = "b h s d" },
+  v = tensor { B, H, S, V, dtype = "bf16", axes = "b h s v" },
   axes = "b h q s d v", tile = { q = 16, s = 16 }, grid = { b = B, h = H, q = Q },
   program = function(t, at, tile)
     attention(t, at, tile, at.h, function(i)

