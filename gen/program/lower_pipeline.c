@@ -409,56 +409,6 @@ static int loops(struct pipeline *x)
     return 0;
 }
 
-/* The node of the program said in plan.fused, with `end` in place of where the item begins along `axis`. -1: out of
- * memory, or it holds what is no such number. */
-static int at_end(struct pipeline *x, int node, int axis, int end)
-{
-    struct expr_graph *g = &x->plan->fused;
-    if (node < 0)
-        return -1;
-    struct expr_node n = x->program->graph->node[node];
-    if (n.op == EXPR_AT && n.integer == axis)
-        return end;
-    if (n.op == EXPR_TENSOR || n.op == EXPR_TILE || n.op == EXPR_LOOP || n.op == EXPR_INDEX)
-        return -1;
-    for (int i = 0; i < 3; i++)
-        if (n.arg[i] >= 0 && (n.arg[i] = at_end(x, n.arg[i], axis, end)) < 0)
-            return -1;
-    return expr_add(g, &n);
-}
-
-enum { CACHED = 32 << 20 /* bytes of the L2 that items side by side may share */ };
-
-/* Items whose loop is longer the further they stand along an axis: the longest first, and side by side as many of the
- * others as read what the L2 holds together. Its length in turns at the far end is said in plan.fused. 0, 1: there is
- * no such axis, 3. */
-static int longest_first(struct pipeline *x)
-{
-    const struct expr_graph *g = x->program->graph;
-    for (int i = 0; i < x->program->op_count; i++) {
-        const struct program_op *o = &x->program->op[i];
-        if (o->kind != PROGRAM_LOOP || o->depth > 0)
-            continue;
-        for (int k = 0; k < x->plan->item_count; k++) {
-            const struct plan_item *item = &x->plan->item[k];
-            if (!pipeline_reads_axis(g, o->to, item->axis))
-                continue;
-            int to = at_end(x, o->to, item->axis, item->extent), bytes = 0;
-            for (int r = 0; r < x->d.ring_count; r++)
-                bytes += x->d.ring[r].parent == i ? stage_bytes(x, &x->d.ring[r]) : 0;
-            int step = x->plan->loop[x->d.loop[i]].step;
-            if (to < 0 || bytes == 0)
-                return 1;
-            return family_add_word(x->plan, "schedule.longest", x->plan->axis[item->axis]) ||
-                           family_add_value(x->plan, "schedule.length", to) ||
-                           family_add_value(x->plan, "schedule.cached", (int64_t)CACHED / bytes * step)
-                       ? 3
-                       : 0;
-        }
-    }
-    return 1;
-}
-
 /* Items in order, one a multiprocessor at a time: of two axes that both have tiles, bands of rows of items, so that
  * neighbours share both operands in the L2; else the last axis fastest. */
 static int items(struct pipeline *x)
@@ -485,19 +435,10 @@ static int items(struct pipeline *x)
             return 3;
     }
     const struct spec_value *order = pipeline_field(x, "schedule.order");
-    const char *way = order->set ? order->text
-                      : two == 2 ? "grouped"
-                                 : "row",
-               *why = "neighbours share tiles in the L2";
-    int longest = order->set ? 1 : longest_first(x);
-    if (longest == 3)
-        return 3;
-    if (longest == 0) {
-        way = "longest";
-        why = "items differ in length, and those that begin last are the shortest";
-    }
+    const char *way = order->set ? order->text : two == 2 ? "grouped" : "row";
     int group = choose(x, "schedule.group", 8, "bands of 8 items keep their tiles in the L2");
-    if (family_reason(p, "schedule.order", way, "%s", order->set ? "the spec says so" : why) ||
+    if (family_reason(p, "schedule.order", way, "%s",
+                      order->set ? "the spec says so" : "neighbours share tiles in the L2") ||
         family_add_word(p, "schedule.order", way) || family_add_value(p, "schedule.group", group))
         return 3;
     const struct spec_value *persistent = pipeline_field(x, "schedule.persistent");

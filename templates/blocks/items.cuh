@@ -1,6 +1,6 @@
 //@ -- The order in which blocks take work items. order: "row", the last axis fastest; "column", the first fastest;
-//@ -- "grouped", of two axes: bands of `group` items along the first, its items fastest within a band; "longest": along
-//@ -- one axis from the far end on, where items are longest, in bands of as many others as share what the L2 holds.
+//@ -- "grouped", of two axes: bands of `group` items along the first, its items fastest within a band. Items of which some are
+//@ -- longer than others: in order "row" the items that a block takes are spread evenly over the last axis.
 //@ param model table
 //@ param schedule table
 //@ param cluster table
@@ -13,20 +13,13 @@
 //@ end
 struct item_order {
     int next; // what else there is to know is computed again for each item: registers are dear in between
-//@ if order == "longest" then
-    int step; // rounds go back and forth: who had the longest item of one has the shortest of the next
-//@ end
 };
 
 __device__ __forceinline__ item_order items_begin()
 {
 //@ local clusters = blocks > 1 and "(gridDim.x / " .. blocks .. ")" or "gridDim.x"
 //@ local own = blocks > 1 and "(blockIdx.x / " .. blocks .. ")" or "blockIdx.x"
-//@ if order == "longest" then
-    item_order s = {(int)${own}, 2 * (int)${clusters} - 1 - 2 * (int)${own}};
-//@ else
     item_order s = {(int)${own}};
-//@ end
     return s;
 }
 
@@ -55,33 +48,6 @@ __device__ __forceinline__ bool items_next(const arguments &args, item_order &s$
     int within = number - band * ${schedule.group} * across_${n.axis};
     at_${m.axis} = (band * ${schedule.group} + within % height) * ${m.tile};
     at_${n.axis} = within / height * ${n.tile};
-//@ elseif order == "longest" then
-//@     local far, others, count = schedule.longest, {}, {}
-//@     for i, item in ipairs(items) do
-//@         if item.axis ~= far then
-//@             others[#others + 1] = item
-//@             count[#count + 1] = "across_" .. item.axis
-//@         end
-//@     end
-//@     local length = fragment_uniform("l", schedule.length)
-//@     local statements, most, all = length.at, length[1], #count > 0 and table.concat(count, " * ") or "1"
-    ${statements}
-    const int all = ${all}, group = max(1, min(all, ${schedule.cached} / max(1, (int)(${most}))));
-    const int band = number / (group * across_${far}), height = min(group, all - band * group);
-    const int within = number - band * group * across_${far};
-//@     for _, item in ipairs(items) do
-//@         if item.axis == far then
-    at_${far} = (across_${far} - 1 - within / height) * ${item.tile};
-//@         end
-//@     end
-    int rest = band * group + within % height;
-//@     for i = #others, 1, -1 do
-//@         local item = others[i]
-    at_${item.axis} = rest % across_${item.axis} * ${item.tile};
-//@         if i > 1 then
-    rest /= across_${item.axis};
-//@         end
-//@     end
 //@ else
     int rest = number;
 //@     local from, to, by = #items, 1, -1
@@ -96,12 +62,7 @@ __device__ __forceinline__ bool items_next(const arguments &args, item_order &s$
 //@         end
 //@     end
 //@ end
-//@ if order == "longest" then
-    s.next += s.step;
-    s.step = 2 * (int)${clusters} - s.step;
-//@ else
     s.next += (int)${clusters};
-//@ end
 //@ if blocks > 1 then
     u32 rank;
     asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
