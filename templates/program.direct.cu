@@ -73,23 +73,10 @@ extern "C" __global__ void __launch_bounds__(${launch.block}) ${entry}(const __g
 //@     end
 //@ end
 
-//@ local items = #plan.item
-//@ for n = items, 1, -1 do
-//@     local item, first = plan.item[n], n == items and "blockIdx.x" or "item"
-//@     local scale = item.tile > 1 and " * " .. item.tile or ""
-//@     if n == 1 then
-    const i64 at_${item.axis} = (i64)${first}${scale};
-//@     else
-//@         local count = place_uniform("tiles_" .. item.axis .. "_", item.extent)
-//@         local before, tiles = count.at, count[1]
-    ${before}
-    const i64 at_${item.axis} = (i64)(${first} % (u32)${tiles})${scale};
-//@         if n == items then
-    u32 item = blockIdx.x / (u32)${tiles};
-//@         else
-    item /= (u32)${tiles};
-//@         end
-//@     end
+//@ local items, persistent = #plan.item, false
+//@ for _, s in ipairs(steps) do persistent = persistent or s.op == "loop" and s.call == "items" end
+//@ if not persistent then
+    //@ include "blocks/item_places.cuh" axes = plan.item, first = "blockIdx.x"
 //@ end
 
 //@ for _, p in ipairs(plan.place) do
@@ -106,7 +93,20 @@ extern "C" __global__ void __launch_bounds__(${launch.block}) ${entry}(const __g
 
 //@ local open = {}
 //@ for n, s in ipairs(steps) do
-//@     if s.op == "loop" then
+//@     if s.op == "loop" and s.call == "items" then
+//@         local nodes = {}
+//@         for n, item in ipairs(plan.item) do nodes[n] = item.extent end
+//@         local counts, product = place_uniform("items_", table.unpack(nodes)), ""
+//@         for n = 1, items do product = product .. (n > 1 and " * " or "") .. "(u32)(" .. counts[n] .. ")" end
+//@         local before = counts.at
+    ${before}
+    const u32 items = ${product};
+    #pragma unroll 1
+    for (u32 block = blockIdx.x; block < items; block += gridDim.x) {
+//@         deeper()
+    //@     include "blocks/item_places.cuh" axes = plan.item, first = "block"
+
+//@     elseif s.op == "loop" then
 //@         local loop = plan.loop[s.loop + 1]
 //@         local range = place_uniform(loop.name .. "_", loop.from, loop.to)
 //@         local before, from, to, step, count = range.at, range[1], range[2], loop.step, s.count

@@ -398,11 +398,13 @@ void protocol_read_stage(struct run *x, struct thread *t)
     }
 }
 
+/* The text of a derived step releases the oldest stage, whatever it keeps; with `back` not in the loop's first turn. */
 void protocol_release(struct run *x, struct thread *t)
 {
     const struct plan_step *s = step_of(x, t);
     const struct plan_ring *ring = &x->p->ring[s->ring];
     struct progress *r = &t->ring[s->ring];
+    int before = r->released;
     for (; !x->failed && r->holds - r->released > s->count; r->released++) {
         int index = r->order[r->released % ring->stages], stage = index % ring->stages;
         for (int i = 0; i < t->lanes && t->lane == 0; i++) { /* the executor's other threads read too */
@@ -434,4 +436,10 @@ void protocol_release(struct run *x, struct thread *t)
                 !arrive(x, t, s->ring, block, stage, EMPTY, index / ring->stages, protocol_arrivals(s), 0))
                 return;
     }
+    int released = r->released - before;
+    if (x->p->derived && !x->failed && released != 1 && (released > 1 || !s->back))
+        FAULT(x, t, -1, "PROTOCOL-RELEASE",
+              "releases %d stages of ring %s, but what is emitted for the step releases one; write a release step for "
+              "each stage that is taken",
+              released, ring->name);
 }

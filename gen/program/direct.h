@@ -38,6 +38,7 @@ struct direct {
     struct plan_role *role;
     struct direct_op *op;
     int vector, threads;
+    bool persistent; /* blocks take item after item */
     bool *whole;                                    /* by symbol: `vector` divides it, as launches check */
     struct direct_shape extent[DIRECT_MAX_LAYOUTS]; /* of the tiles that plan.layout holds: those are as wide as their
                                                        threads, and what is more is outside */

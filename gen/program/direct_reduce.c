@@ -150,7 +150,7 @@ int direct_complete(struct direct *d, const int *number, int count)
             step.why = pass == 1 ? "warps hold parts of one row or column" : NULL;
             status = direct_add_step(d, step);
         }
-        if (any && !status && (pass == 1 || (pass == 2 && d->depth)))
+        if (any && !status && (pass == 1 || (pass == 2 && (d->depth || d->persistent))))
             status = direct_meet(d, pass == 1 ? "all warps have written their parts before any reads them"
                                               : "all have read them before the next turn writes its own");
     }
@@ -221,5 +221,6 @@ int direct_transpose(struct direct *d, int number)
     status = status ? status : direct_meet(d, "the tile is written before any of it is read across");
     status = status ? status : direct_add_step(d, read);
     d->op[number].place = place;
-    return status || !d->depth ? status : direct_meet(d, "it is read before the next turn writes its own");
+    return status || !(d->depth || d->persistent) ? status
+                                                  : direct_meet(d, "it is read before the next turn writes its own");
 }

@@ -53,7 +53,7 @@ int direct_lower_body(struct direct *d, int first, int end)
     return status;
 }
 
-/* Blocks: one an item. */
+/* Items along each axis, and blocks: one an item, or as many as are resident at once. */
 static int decide_items(struct direct *d)
 {
     struct plan *p = d->plan;
@@ -77,7 +77,35 @@ static int decide_items(struct direct *d)
     }
     p->item_count = count;
     p->launch.grid[0] = blocks;
-    return 0;
+    const struct spec_value *asked = &d->l->fields.value[FIELD_PERSISTENT];
+    d->persistent = asked->set && asked->integer;
+    return family_reason(p, "schedule.persistent", d->persistent ? "true" : "false",
+                         asked->set ? "the spec says so"
+                                    : "a block that begins hides the end of the block before it on the same "
+                                      "multiprocessor");
+}
+
+/* All steps within a loop over the items that the block takes. */
+static int lower_items(struct direct *d)
+{
+    struct plan_step loop = {.op = PLAN_LOOP, .ring = -1, .tensor = -1, .call = "items"};
+    loop.why = "a resident block takes every item that is as many blocks behind its last";
+    int status = d->persistent ? direct_add_step(d, loop) : 0;
+    status = status ? status : direct_lower_body(d, 0, d->program->op_count);
+    if (!status && d->persistent)
+        status = direct_add_step(d, (struct plan_step){.op = PLAN_END, .ring = -1, .tensor = -1});
+    return status;
+}
+
+/* Of a persistent kernel, blocks that the device holds at once. */
+static int limit_grid(struct plan *p)
+{
+    struct expr_graph *g = &p->graph;
+    int processors = expr_symbol(g, p->symbol_count - 1),
+        each = expr_int(g, p->blocks_per_sm > 0 ? p->blocks_per_sm : 1);
+    int resident = processors < 0 || each < 0 ? -1 : expr_binary(g, EXPR_MUL, processors, each);
+    p->launch.grid[0] = resident < 0 ? -1 : expr_binary(g, EXPR_MIN, p->launch.grid[0], resident);
+    return p->launch.grid[0] < 0 ? 3 : 0;
 }
 
 /* The element types that loads and stores convert. */
@@ -157,6 +185,8 @@ static int finish(struct direct *d)
     family_place_shared(p);
     p->blocks_per_sm =
         arch_resident_blocks(d->l->arch, d->threads, registers < 255 ? registers : 255, p->launch.shared_bytes);
+    if (d->persistent && limit_grid(p))
+        return 3;
     if (p->launch.shared_bytes > d->l->arch->shared_limit)
         return program_refuse(d->l, d->program->loc, "SMEM",
                               "its tiles take %d bytes of shared memory, but a block of %s has %d; write smaller tiles",
@@ -206,7 +236,7 @@ static int lower(const struct program_lowering *l)
     status = status ? status : decide_tensors(&d);
     for (int i = 0; i < d.program->op_count && !status; i++) /* first, as equal ranges are looked for */
         status = d.program->op[i].kind == PROGRAM_LOOP ? direct_loop_variable(&d, i) : 0;
-    status = status ? status : direct_lower_body(&d, 0, d.program->op_count);
+    status = status ? status : lower_items(&d);
     status = status ? status : reasons(&d);
     return status ? status : finish(&d);
 }

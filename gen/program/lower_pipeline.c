@@ -13,7 +13,6 @@ enum {
     WARPGROUP = 128,
     MOST_STAGES = 8,
     MOST_CONSUMERS = 3,
-    MOST_COLUMNS = 256,
     PRODUCER_REGISTERS = 40,
     PRODUCER_LEAST = 32, /* where consumers take the rest of 65536 */
     CONSUMER_REGISTERS = 232,
@@ -65,14 +64,7 @@ static int choose_consumers(struct pipeline *x)
         x->d.blocks = rows / PIPELINE_ROWS / consumers;
         return 0;
     }
-    for (int i = 0; i < x->program->op_count; i++)
-        if (x->program->op[i].kind == PROGRAM_DOT)
-            return program_refuse(
-                x->l, x->program->op[i].loc, "WGMMA-SHAPE",
-                "the dot has %d rows, and %d consumer%s a multiple of %d on %s; write tiles of %d rows", rows,
-                consumers, consumers == 1 ? " takes" : "s share", PIPELINE_ROWS * consumers, x->l->arch->name,
-                (rows / (PIPELINE_ROWS * consumers) + 1) * PIPELINE_ROWS * consumers);
-    return 1;
+    return pipeline_check_rows(x, consumers);
 }
 
 static const char *dot_name(struct pipeline *x, int op)
@@ -118,19 +110,10 @@ static int dot(struct pipeline *x, int op)
     const struct program_op *o = &x->program->op[op];
     struct derive_dot *k = &x->d.dot[op];
     enum tw_dtype dtype = o->arg[1].dtype;
-    int columns = o->tile.columns, depth = o->arg[0].columns, bytes = (int)tw_dtype_bytes(dtype), status = 0;
-    if ((dtype != TW_BF16 && dtype != TW_FP16) || o->arg[0].dtype != dtype)
-        return program_refuse(x->l, o->loc, "DTYPE", "%s and %s are not multiplied; write bf16 or fp16 for both",
-                              tw_dtype_name(o->arg[0].dtype), tw_dtype_name(dtype));
-    if (columns % 8 || columns > MOST_COLUMNS)
-        return program_refuse(x->l, o->loc, "WGMMA-SHAPE",
-                              "wgmma computes a multiple of 8 columns up to 256, not %d; write a tile of %d", columns,
-                              columns > MOST_COLUMNS ? MOST_COLUMNS : columns / 8 * 8 + 8);
-    if (depth * bytes % PIPELINE_K_BYTES)
-        return program_refuse(x->l, o->loc, "WGMMA-SHAPE",
-                              "wgmma sums over %d %s at a time, and %d is no multiple; write %d",
-                              PIPELINE_K_BYTES / bytes, tw_dtype_name(dtype), depth,
-                              (depth * bytes / PIPELINE_K_BYTES + 1) * PIPELINE_K_BYTES / bytes);
+    int columns = o->tile.columns, depth = o->arg[0].columns, bytes = (int)tw_dtype_bytes(dtype);
+    int status = pipeline_check_dot(x, op);
+    if (status)
+        return status;
     const char *name = dot_name(x, op);
     struct plan_mma *mma = name ? family_add_mma(x->plan, name, "wgmma") : NULL;
     if (!mma)
@@ -287,13 +270,8 @@ static int choose_stages(struct pipeline *x, int *stages, int *item_stages)
         return 1;
     }
     *item_stages = limit - fixed - *stages * each >= once ? 2 : 1;
-    if (*stages >= 1 && *stages <= fit && (fit >= 2 || !each))
-        return 0;
-    return program_refuse(x->l, x->program->loc, "SMEM",
-                          "%d stages of %d bytes beside %d are %d bytes of shared memory, but a block of %s has %d; "
-                          "write %s",
-                          *stages < 2 ? 2 : *stages, each, fixed, (*stages < 2 ? 2 : *stages) * each + fixed,
-                          x->l->arch->name, limit, fit >= 2 ? "fewer stages" : "smaller tiles");
+    const struct pipeline_stages all = {.stages = *stages, .fit = fit, .each = each, .beside = fixed};
+    return pipeline_check_stages(x, &all);
 }
 
 static int add_ring(struct pipeline *x, struct derive_ring *ring, int stages)

@@ -29,8 +29,9 @@ struct meaning {
     struct meaning_output *output;    /* by tensor; count 0 where it is none */
     struct meaning_cells left, right; /* operands of a dot, of a transposition */
     struct meaning_sum *sum;
-    double *scratch;          /* 4 of the longest row or column */
-    int64_t largest, longest; /* cells of a tile; of a row or column */
+    struct meaning_sum **sums; /* by operation: of a REDUCE to sums, and of a PARAM that turns add to; else NULL */
+    double *scratch;           /* 4 of the longest row or column */
+    int64_t largest, longest;  /* cells of a tile; of a row or column */
     size_t tape_bytes;
     int64_t work;
 };
@@ -103,6 +104,24 @@ static int prepare(struct meaning *m, struct meaning_tape *tape, const struct pr
     return status;
 }
 
+/* What a turn adds to a carried value, as a node; -1 where it does anything else with it. */
+static int added_node(const struct program *p, int param)
+{
+    const struct program_op *op = &p->op[param], *end = &p->op[p->op[op->loop].end];
+    const struct expr_node *n = &p->graph->node[end->value[op->which].node];
+    for (int i = 0; i < 2 && n->op == EXPR_ADD && n->type == EXPR_REAL; i++)
+        if (n->arg[i] == op->tile.node)
+            return n->arg[1 - i];
+    return -1;
+}
+
+static bool is_sum(const struct program *p, int number)
+{
+    const struct program_op *op = &p->op[number];
+    return op->kind == PROGRAM_REDUCE ? op->reduction == PROGRAM_SUM
+                                      : op->kind == PROGRAM_PARAM && added_node(p, number) >= 0;
+}
+
 static int prepare_combine(struct meaning *m, int number, int *map)
 {
     const struct program_op *op = &m->p->op[number];
@@ -163,6 +182,10 @@ static int prepare_operation(struct meaning *m, int number, int *map)
             (op->kind == PROGRAM_PARAM && !allocate_cells(m, &m->spare[number], cells_of(&op->tile))))
             status = 3;
     }
+    if (!status && is_sum(m->p, number)) {
+        m->sums[number] = allocate(m, sizeof **m->sums * (size_t)cells_of(&op->tile));
+        status = m->sums[number] ? 0 : 3;
+    }
     return status;
 }
 
@@ -197,8 +220,9 @@ static int prepare_all(struct meaning *m)
     m->state.result = allocate(m, sizeof *m->state.result * ops);
     m->state.loop = allocate(m, sizeof *m->state.loop * ops);
     m->spare = allocate(m, sizeof *m->spare * ops);
+    m->sums = allocate(m, sizeof *m->sums * ops);
     m->output = allocate(m, sizeof *m->output * tensors);
-    int status = map && m->operands && m->state.result && m->state.loop && m->spare && m->output ? 0 : 3;
+    int status = map && m->operands && m->state.result && m->state.loop && m->spare && m->sums && m->output ? 0 : 3;
     for (int i = 0; i < m->p->op_count && !status; i++)
         status = prepare_operation(m, i, map);
     for (int i = 0; i < m->state.kernel->tensor_count && !status; i++)
@@ -242,6 +266,8 @@ static void release_all(struct meaning *m)
             release_cells(m, &m->state.result[i], cells_of(&op->tile));
         if (m->spare)
             release_cells(m, &m->spare[i], cells_of(&op->tile));
+        if (m->sums)
+            release(m, m->sums[i], sizeof **m->sums * (size_t)cells_of(&op->tile));
     }
     for (size_t i = 0; i < tensors && m->output; i++)
         release(m, m->output[i].sum, sizeof *m->output[i].sum * (size_t)m->output[i].count);
@@ -251,6 +277,7 @@ static void release_all(struct meaning *m)
     release(m, m->state.result, sizeof *m->state.result * ops);
     release(m, m->state.loop, sizeof *m->state.loop * ops);
     release(m, m->spare, sizeof *m->spare * ops);
+    release(m, m->sums, sizeof *m->sums * ops);
     release(m, m->output, sizeof *m->output * tensors);
     release(m, m->state.scratch, m->tape_bytes);
     release(m, m->sum, sizeof *m->sum * (size_t)m->longest);
@@ -527,7 +554,7 @@ static int reduce(struct meaning *m, int op_number)
                                   .columns = tape->columns,
                                   .count = op->over_rows ? tape->columns : tape->rows,
                                   .result = m->state.result[op_number],
-                                  .sum = m->sum,
+                                  .sum = m->sums[op_number] ? m->sums[op_number] : m->sum,
                                   .low = m->scratch,
                                   .high = m->scratch + m->longest,
                                   .value = m->scratch + 2 * m->longest,
@@ -601,6 +628,49 @@ static int find_list(struct meaning *m, const struct program_op *op, struct oper
     return 0;
 }
 
+/* A carried value begins: the first term of what turns add to it. */
+static void begin_sum(struct meaning *m, int param)
+{
+    const struct meaning_cells *cells = &m->state.result[param];
+    for (int64_t i = 0; m->sums[param] && i < cells_of(&m->p->op[param].tile); i++) {
+        double value = cells->at.real[i];
+        m->sums[param][i] = (struct meaning_sum){fabs(value), cells->bound[i], value != 0, meaning_quantum(&value, 1)};
+    }
+}
+
+/* What a turn added to a carried value: lowerings may group the terms of all turns in any way, so the bound is that of
+ * one sum. */
+static void go_on_with_sum(struct meaning *m, int param)
+{
+    const struct meaning_cells *was = &m->state.result[param];
+    struct meaning_cells *now = &m->spare[param];
+    if (!m->sums[param])
+        return;
+    const struct expr_node *n = &m->p->graph->node[added_node(m->p, param)];
+    const struct program_tile *tile = &m->p->op[param].tile, *from = NULL;
+    const struct meaning_sum *terms = n->op == EXPR_TILE ? m->sums[n->integer] : NULL;
+    if (terms)
+        from = &m->p->op[n->integer].tile;
+    if (!from || from->rows != tile->rows || from->columns != tile->columns ||
+        m->p->op[n->integer].kind != PROGRAM_REDUCE)
+        terms = NULL;
+    for (int64_t i = 0; i < cells_of(tile); i++) {
+        double term = now->at.real[i] - was->at.real[i], more = now->bound[i] - was->bound[i];
+        struct meaning_sum *sum = &m->sums[param][i],
+                           one = {fabs(term), more > 0 ? more : 0, 1, meaning_quantum(&term, 1)};
+        const struct meaning_sum *added = terms ? &terms[i] : &one;
+        sum->magnitude += added->magnitude;
+        sum->carried += added->carried;
+        sum->terms += added->terms;
+        sum->quantum = added->quantum < sum->quantum ? added->quantum : sum->quantum;
+        double bound = meaning_sum_bound(now->at.real[i], sum, 24);
+        if (bound > now->bound[i]) {
+            now->bound[i] = bound;
+            now->exact = now->zeroed = false;
+        }
+    }
+}
+
 /* The turns from..to, beginning with the first values. */
 static int run_turns(struct meaning *m, int number_of_loop, const double *list, int64_t entries, int64_t from,
                      int64_t to)
@@ -610,6 +680,8 @@ static int run_turns(struct meaning *m, int number_of_loop, const double *list, 
     int first = number_of_loop + 1, status = 0; /* its PARAMs stand there, in order */
     for (int i = 0; i < op->carried && !status; i++)
         status = carry(m, op, &o->value[i], first + i, &m->state.result[first + i]);
+    for (int i = 0; i < op->carried && !status; i++)
+        begin_sum(m, first + i);
     for (int64_t i = from; !status && i < to; i += o->step) {
         if (list && (i < 0 || i >= entries))
             return fault(m, op, "entry %lld is outside of the list %s, which has %lld", (long long)i,
@@ -618,6 +690,8 @@ static int run_turns(struct meaning *m, int number_of_loop, const double *list, 
         status = run_operations(m, first + op->carried, op->end);
         for (int k = 0; k < op->carried && !status; k++)
             status = carry(m, end, &m->operands[op->end].value[k], first + k, &m->spare[first + k]);
+        for (int k = 0; k < op->carried && !status; k++)
+            go_on_with_sum(m, first + k);
         for (int k = 0; k < op->carried && !status; k++)
             swap(&m->state.result[first + k], &m->spare[first + k]);
     }

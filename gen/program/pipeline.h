@@ -28,6 +28,21 @@ struct pipeline {
 /* The field where the spec sets it; else one that is not set. */
 const struct spec_value *pipeline_field(const struct pipeline *x, const char *path);
 
+/* ---- pipeline_shapes.c: each returns 0, or 1 where it reported a fault ------------------------------------------- */
+
+/* Bytes of shared memory: of one stage of all rings, and of what does not grow with the stages. */
+struct pipeline_stages {
+    int stages, fit; /* chosen; as many as there is room for */
+    int each, beside;
+};
+
+int pipeline_check_rows(const struct pipeline *x, int consumers);
+int pipeline_check_dot(const struct pipeline *x, int op); /* once consumers and blocks are chosen */
+int pipeline_check_stages(const struct pipeline *x, const struct pipeline_stages *s);
+int pipeline_check_slices(const struct pipeline *x, int axis, int load); /* blocks along the axis share the load */
+int pipeline_check_cluster(const struct pipeline *x);
+int pipeline_check_element(const struct pipeline *x, int tensor); /* is read by arithmetic */
+
 /* ---- pipeline_cluster.c ------------------------------------------------------------------------------------------ */
 
 /* Blocks that share tiles by multicast: where the spec says so; else two along the first of two axes with tiles. 0, 1.
@@ -50,7 +65,7 @@ bool pipeline_reads_axis(const struct expr_graph *g, int node, int axis);
 int pipeline_tensors(struct pipeline *x);
 
 /* What steps read element by element: pairs of neighbours as one word where that can be, extents for the bounds. Once
- * the steps are there. 0 or 3. */
+ * the steps are there. 0, 1, 3. */
 int pipeline_elements(struct pipeline *x);
 
 #endif

@@ -33,8 +33,8 @@ static const struct program_op *uneven_loop(const struct pipeline *x, int axis)
     return NULL;
 }
 
-/* The operation is a load of a ring, in tiles that `blocks` can load in slices of whole groups of 8 rows. */
-static bool is_sliced(const struct pipeline *x, int op, int blocks)
+/* A dot reads the load from a ring, in rows along one dim. */
+static bool is_ring(const struct pipeline *x, int op)
 {
     const struct program_op *o = &x->program->op[op];
     bool ring = false;
@@ -44,7 +44,13 @@ static bool is_sliced(const struct pipeline *x, int op, int blocks)
             ring || (x->program->op[i].kind == PROGRAM_DOT && (x->d.dot[i].load[0] == op || x->d.dot[i].load[1] == op));
     for (int k = 0; ring && k + 1 < x->plan->tensor[o->tensor].rank; k++)
         spans += o->at[k].length > 1;
-    return ring && spans == 1 && o->tile.rows % (8 * blocks) == 0;
+    return ring && spans == 1;
+}
+
+/* The operation is a load of a ring, in tiles that `blocks` can load in slices of whole groups of 8 rows. */
+static bool is_sliced(const struct pipeline *x, int op, int blocks)
+{
+    return is_ring(x, op) && x->program->op[op].tile.rows % (8 * blocks) == 0;
 }
 
 /* Blocks that share each tile by multicast: where the spec says so; else two along the first of two axes with tiles. */
@@ -65,6 +71,9 @@ int pipeline_cluster(struct pipeline *x)
         const struct program_axis *a = &x->program->axis[i];
         const struct program_op *uneven = uneven_loop(x, i);
         bool shares = false;
+        for (int o = 0; o < x->program->op_count && a->extent >= 0 && a->cluster > 1; o++)
+            if (x->program->op[o].kind == PROGRAM_LOAD && is_ring(x, o) && is_shared_along(x, &x->program->op[o], i))
+                status |= pipeline_check_slices(x, i, o);
         for (int o = 0; o < x->program->op_count && a->extent >= 0; o++)
             shares =
                 shares || (x->program->op[o].kind == PROGRAM_LOAD && is_sliced(x, o, a->cluster > 1 ? a->cluster : 2) &&
@@ -81,11 +90,7 @@ int pipeline_cluster(struct pipeline *x)
             family_reason(x->plan, plan_text(x->plan, "cluster.%s", a->name), plan_text(x->plan, "%d", x->cluster[i]),
                           chosen ? "two blocks share a tile by multicast" : "the spec says so");
     }
-    if (x->blocks > x->l->arch->max_cluster)
-        status |=
-            program_refuse(x->l, x->program->loc, "CLUSTER-SIZE", "%d blocks, more than the %d of a cluster on %s",
-                           x->blocks, x->l->arch->max_cluster, x->l->arch->name);
-    return status;
+    return status | pipeline_check_cluster(x);
 }
 
 /* How far apart the ranks of neighbours along the axis are. */

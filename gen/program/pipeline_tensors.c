@@ -260,6 +260,16 @@ static int element_extents(struct plan *p)
 
 int pipeline_elements(struct pipeline *x)
 {
+    const struct expr_graph *g = &x->plan->fused;
+    bool *seen = plan_alloc(x->plan, sizeof *seen * (size_t)(x->plan->tensor_count + 1));
+    int faults = 0;
+    for (int i = 0; i < g->count && seen; i++)
+        if (g->node[i].op == EXPR_TENSOR && !seen[g->node[i].integer]) {
+            seen[g->node[i].integer] = true;
+            faults |= pipeline_check_element(x, (int)g->node[i].integer);
+        }
+    if (!seen || faults)
+        return seen ? 1 : 3;
     read_pairs(x);
     return element_extents(x->plan);
 }

@@ -133,10 +133,13 @@ static bool read_axis_field(struct reader *r, enum spec_axis_field which, const 
         if (axis < 0)
             continue;
         lua_getfield(L, -1, key[i].name);
-        if (!p)
+        if (!p) {
             read_axis_list(r, which, axis, path);
-        else if ((value = read_axis_value(r, f, path)) != 0)
+        } else if ((value = read_axis_value(r, f, path)) != 0) {
             *(which == SPEC_TILE ? &p->axis[axis].tile : &p->axis[axis].cluster) = value;
+            *(which == SPEC_TILE ? &p->axis[axis].tile_loc : &p->axis[axis].cluster_loc) =
+                reader_locate(r, path, AT_VALUE);
+        }
         lua_pop(L, 1);
     }
     lua_pop(L, 1);

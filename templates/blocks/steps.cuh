@@ -321,7 +321,7 @@ for (int half = 0; half < 2; ++half) {
 //@     for d, node in ipairs(step.at) do nodes[d] = node end
 //@     return fragment_uniform(prefix, table.unpack(nodes))
 //@ end
-//@ local storing, opened = nil, {}
+//@ local storing, opened, filled_of = nil, {}, {}
 //@ for i, step in ipairs(role.step) do
 //@     local op, call, ring = step.op, step.call, step.ring
 //@     if op == "loop" and call == "tiles" then
@@ -377,10 +377,11 @@ ${call}(${ring}_fill);
 ${call}(${ring}_fill);
 //@     elseif op == "fill" then
 //@         local at = coordinates(step, "c" .. i .. "_")
-//@         local statements, list, tensors = at.at, table.concat(at, ", "), model.ring[ring].tensor
+//@         local statements, list, filled = at.at, table.concat(at, ", "), (filled_of[ring] or 0) + 1
 ${statements}
 ${call}(args, ${ring}_fill, ${list});
-//@         if tensors[#tensors] == step.tensor then
+//@         filled_of[ring] = filled % #model.ring[ring].tensor
+//@         if filled_of[ring] == 0 then
 ${ring}_advance(${ring}_fill);
 //@         end
 //@     elseif op == "drain" then

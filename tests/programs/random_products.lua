@@ -115,5 +115,5 @@ local function chain(seed)
   }
 end
 
-for seed = 1, 10 do product(seed) end
-for seed = 1, 10 do chain(seed) end
+for seed = 1, 8 do product(seed) end
+for seed = 1, 8 do chain(seed) end

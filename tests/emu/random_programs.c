@@ -1,0 +1,632 @@
+/* Random programs (random_spec.h) against their meaning: each on the emulator in three completion modes with hazards
+ * fatal, within the meaning's bounds, and against the naive twin in fp32.
+ *
+ *   random_programs [--first SEED] [--count N] [--seconds S] [--all] [--plan] [--keep DIR] [--quiet]
+ *                   [--stop] [--only A+B] [--leave-out A+B]... [FILE...]
+ *   random_programs --print SEED
+ *
+ * FILE...: these specs in the place of random ones. --leave-out A+B: no programs that have all of these features;
+ * --only A+B: none that lack one; --count is of those that are left. --all: every kernel on every architecture in every
+ * mode; else each kernel on one, and all modes at its last sizes alone. --plan: nothing is compiled. --keep DIR: specs
+ * that fail are kept there. --seconds: no new program after that time. --stop: none after a failure.
+ *
+ * Each program runs in a process of its own: one that crashes or hangs is a failure of that program. What a lowering
+ * refuses by rule is counted; a Plan that the proof refuses is a failure. TAP on stdout, and what was covered as
+ * comments behind it. */
+#include <dirent.h>
+#include <math.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cmd/compile.h"
+#include "cmd/launch.h"
+#include "cmd/sizes.h"
+#include "cmd/trial.h"
+#include "emu/emu.h"
+#include "unit/program_naive.h"
+#include "random_spec.h"
+
+enum { NAMES = 512, PAIRS = RANDOM_WORDS, SM_COUNT = 2, SECONDS_EACH = 120, TWIN_MOST = 1 << 22 };
+
+struct options {
+    uint64_t first;
+    int count;
+    double seconds;
+    bool all, quiet, stop, plan;
+    const char *only; /* features that each program has, "a+b" */
+    const char *without[16]; /* features that are not to meet, "a+b" */
+    int withouts;
+    const char *keep;
+};
+
+/* How often each thing was met, by name. */
+struct tally {
+    char name[NAMES][200];
+    int count[NAMES];
+    int names;
+};
+
+static const char *const modes[] = {"eager", "late", "random"};
+
+static int *tally_of(struct tally *t, const char *name)
+{
+    for (int i = 0; i < t->names; i++)
+        if (strcmp(t->name[i], name) == 0)
+            return &t->count[i];
+    if (t->names == NAMES)
+        return &t->count[NAMES - 1];
+    snprintf(t->name[t->names], sizeof t->name[0], "%s", name);
+    return &t->count[t->names++];
+}
+
+/* ---- one program, in its process: lines "hit NAME" and "bad TEXT" ------------------------------------------------- */
+
+struct work {
+    const struct options *o;
+    const char *path;
+    uint64_t seed;
+    FILE *out;
+    int bad;
+};
+
+static void hit(struct work *w, const char *kind, const char *name)
+{
+    fprintf(w->out, "hit %s.%s\n", kind, name);
+}
+
+static void bad(struct work *w, const char *kernel, const char *arch, const char *text)
+{
+    fprintf(w->out, "bad %s %s: %.*s\n", kernel, arch, (int)strcspn(text, "\n"), text);
+    w->bad++;
+}
+
+/* Faults of the Plan itself: a program cannot cause them. */
+static bool is_own_fault(const char *rule)
+{
+    static const char *const own[] = {"PROTOCOL", "PLACE", "NODE", "EMIT", "NVRTC", "COMPILE"};
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        if (strncmp(rule, own[i], strlen(own[i])) == 0)
+            return true;
+    return false;
+}
+
+/* Counts what was refused. */
+static void take_refusal(struct work *w, struct compile *c, const char *kernel, const char *arch)
+{
+    bool own = c->diags.errors == 0;
+    for (int i = 0; i < c->diags.count; i++) {
+        const struct diag *d = &c->diags.item[i];
+        char text[1024];
+        if (d->severity != DIAG_ERROR)
+            continue;
+        snprintf(text, sizeof text, "%s [%s]", d->text, d->rule ? d->rule : "no rule");
+        hit(w, "refused", d->rule ? d->rule : "no rule");
+        fprintf(w->out, "why %s\n", text);
+        if (!d->rule || is_own_fault(d->rule))
+            bad(w, kernel, arch, text);
+    }
+    if (own)
+        bad(w, kernel, arch, "refused without a word");
+}
+
+static void count_plan(struct work *w, const struct compile_unit *unit)
+{
+    static const char *const op[] = {
+#define PLAN_OP(id, name, doc) name,
+#include "plan/plan_ops.def"
+#undef PLAN_OP
+    };
+    static const char *const place[] = {
+#define PLAN_PLACE(id, name, doc) name,
+#include "plan/plan_places.def"
+#undef PLAN_PLACE
+    };
+    const struct program *p = unit->kernel->program;
+    bool ops[PLAN_OP_COUNT] = {false}, kinds[PROGRAM_KIND_COUNT] = {false}, places[PLAN_PLACE_COUNT] = {false};
+    for (int i = 0; i < unit->plan.role_count; i++)
+        for (int s = 0; s < unit->plan.role[i].step_count; s++)
+            ops[unit->plan.role[i].step[s].op] = true;
+    for (int i = 0; i < unit->plan.place_count; i++)
+        places[unit->plan.place[i].kind] = true;
+    for (int i = 0; i < p->op_count; i++)
+        kinds[p->op[i].kind] = true;
+    for (int i = 0; i < PLAN_OP_COUNT; i++)
+        if (ops[i])
+            hit(w, "step", op[i]);
+    for (int i = 0; i < PLAN_PLACE_COUNT; i++)
+        if (places[i])
+            hit(w, "place", place[i]);
+    for (int i = 0; i < PROGRAM_KIND_COUNT; i++)
+        if (kinds[i])
+            hit(w, "operation", *program_kinds[i].name ? program_kinds[i].name : "(of a loop)");
+    for (int i = 0; i < unit->plan.reason_count; i++)
+        hit(w, "decided", unit->plan.reason[i].field);
+    hit(w, "variant", *unit->plan.variant ? unit->plan.variant : "aligned");
+}
+
+static bool within(double value, double want, double bound)
+{
+    return isnan(want)   ? isnan(value) || bound > 0
+           : isinf(want) ? value == want || bound > 0
+                         : fabs(value - want) <= bound;
+}
+
+/* The naive twin on the trial's inputs, three times with sums in other orders. */
+static void check_twin(struct work *w, struct trial *t, const char *sizes)
+{
+    const struct spec_kernel *k = t->request.unit->kernel;
+    double *tensor[16] = {0}, *own[16] = {0};
+    int64_t extent[16][SPEC_MAX_RANK] = {{0}}, elements = 0;
+    for (int i = 0; i < t->tensor_count; i++) {
+        int64_t count = shape_count(&t->tensor[i].shape);
+        size_t bytes = tw_dtype_bytes(k->tensor[i].dtype);
+        struct shape_walk walk;
+        memcpy(extent[i], t->tensor[i].shape.extent, sizeof extent[i]);
+        tensor[i] = calloc((size_t)count + 1, sizeof(double));
+        own[i] = calloc((size_t)count + 1, sizeof(double));
+        assert_true(tensor[i] && own[i]);
+        elements += k->tensor[i].out ? 0 : count;
+        shape_seek(&walk, &t->tensor[i].shape, 0);
+        for (int64_t e = 0; e < count; e++, shape_next(&walk)) {
+            if (k->tensor[i].out)
+                own[i][e] = t->tensor[i].begins_at_zero ? 0 : (double)NAN;
+            else
+                tensor[i][e] = tw_dtype_load(k->tensor[i].dtype,
+                                             t->tensor[i].host + t->tensor[i].begin + (size_t)walk.offset * bytes);
+        }
+    }
+    struct program_data data = {.symbol = t->request.symbol,
+                                .tensor = tensor,
+                                .extent = (const int64_t(*)[SPEC_MAX_RANK])extent,
+                                .scalar = t->scalar};
+    naive_run(k->program, k, &data, own, w->seed + 1);
+    for (int i = 0; i < t->tensor_count; i++) {
+        const struct trial_tensor *want = &t->tensor[i];
+        for (int64_t e = 0; k->tensor[i].out && e < shape_count(&want->shape); e++) {
+            char text[512];
+            if (want->done[e] ? within(own[i][e], want->reference[e], want->bound[e])
+                              : isnan(own[i][e]) || own[i][e] == 0)
+                continue;
+            snprintf(text, sizeof text, "%s: twin: %s[%lld] is %.9g, the meaning %.9g within %.3g%s", sizes,
+                     k->tensor[i].name, (long long)e, own[i][e], want->reference[e], want->bound[e],
+                     want->done[e] ? "" : ", which does not store it");
+            bad(w, k->name, "-", text);
+            break;
+        }
+        free(tensor[i]);
+        free(own[i]);
+    }
+    hit(w, "twin", "compared");
+}
+
+/* Why a launch failed: the hazards found, else the device's words. */
+static void take_failure(struct work *w, struct tw_device *device, const struct compile_unit *unit, const char *what,
+                         const char *error)
+{
+    char text[2048];
+    const struct emu_report *report = emu_device_report(device, 0);
+    snprintf(text, sizeof text, "%s: %s", what, report ? report->text : error);
+    bad(w, unit->plan.entry, unit->arch->name, text);
+    emu_device_clear_reports(device);
+}
+
+/* All variants at one set of sizes, in one mode, with one kind of inputs. */
+static void run_case(struct work *w, struct compile *c, struct tw_device *device, struct tw_kernel **kernel,
+                     const int64_t *symbol, int mode, enum family_inputs inputs, bool twin)
+{
+    struct tw_error error = {""};
+    struct shape shape[16];
+    uint64_t address[16] = {0};
+    bool fits[16] = {false}, any = false, padded = inputs == FAMILY_INTEGER;
+    char sizes[256], what[320];
+    sizes_print(&c->unit[0], symbol, sizes, sizeof sizes);
+    snprintf(what, sizeof what, "%s, %s, %s", sizes, modes[mode], padded ? "integers, padded" : "normal");
+    struct launch_arguments arguments = {symbol, address, shape, NULL};
+    for (int v = 0; v < c->unit_count; v++) {
+        fits[v] = kernel[v] && trial_layout(&c->unit[v].plan, symbol, padded, shape, &error) == TW_OK &&
+                  launch_fits(&c->unit[v].plan, &arguments, &error) == TW_OK;
+        any = any || fits[v];
+    }
+    if (!any) {
+        hit(w, "launch", "no variant fits");
+        return;
+    }
+    struct trial trial;
+    struct trial_request request = {.compile = c, .device = device, .unit = &c->unit[0], .symbol = symbol,
+                                    .inputs = inputs, .seed = w->seed + 1, .padded = padded, .reference = TRIAL_HOST};
+    int status = trial_begin(&trial, &request, &error);
+    if (status != TW_OK)
+        bad(w, c->unit[0].plan.entry, c->unit[0].arch->name, error.text);
+    for (int v = 0; v < c->unit_count && status == TW_OK; v++) {
+        struct trial_result result;
+        if (!fits[v])
+            continue;
+        int launched = trial_launch(&trial, &c->unit[v], kernel[v], &result, &error);
+        hit(w, "launch", modes[mode]);
+        if (launched != TW_OK || emu_device_report(device, 0)) {
+            take_failure(w, device, &c->unit[v], what, error.text);
+        } else if (!result.passed) {
+            char text[1024];
+            snprintf(text, sizeof text, "%s: %s", what, result.why);
+            bad(w, c->unit[v].plan.entry, c->unit[v].arch->name, text);
+        } else {
+            hit(w, "launch", result.equality ? "equal" : "within bounds");
+        }
+    }
+    if (status == TW_OK && twin)
+        check_twin(w, &trial, sizes);
+    trial_end(&trial);
+}
+
+static int blocks_of(const struct plan *p)
+{
+    int blocks = 1;
+    for (int i = 0; i < 3; i++)
+        blocks *= p->launch.cluster[i] ? p->launch.cluster[i] : 1;
+    return blocks;
+}
+
+static void run_modes(struct work *w, struct compile *c, bool twin)
+{
+    const struct spec_kernel *k = c->unit[0].kernel;
+    int64_t symbol[32];
+    for (int mode = 0; mode < 3; mode++) {
+        struct emu_options options = {.arch = c->unit[0].arch->name, .completion = (enum emu_completion)mode,
+                                      .hazards = EMU_HAZARDS_FATAL, .seed = w->seed, .sm_count = SM_COUNT,
+                                      .instruction_limit = UINT64_C(200000000)};
+        struct tw_device *device = NULL;
+        struct tw_kernel *kernel[16] = {NULL};
+        struct tw_error error = {""};
+        if (tw_device_open_emu(&c->rt, &options, &device, &error) != TW_OK) {
+            bad(w, k->name, c->unit[0].arch->name, error.text);
+            return;
+        }
+        for (int i = 0; i < c->unit_count && i < 16; i++) {
+            const struct tw_compiled *made = &c->unit[i].compiled[COMPILE_NVRTC];
+            struct tw_load load = {.entry = c->unit[i].plan.entry, .ptx = made->ptx, .ptx_bytes = made->ptx_bytes};
+            if (blocks_of(&c->unit[i].plan) > device->sm_count)
+                emu_device_set_sms(device, blocks_of(&c->unit[i].plan));
+            if (tw_device_load(device, &load, &kernel[i], &error) != TW_OK)
+                bad(w, c->unit[i].plan.entry, c->unit[i].arch->name, error.text);
+        }
+        for (int r = 0; r < k->run_count; r++) {
+            bool last = r == k->run_count - 1;
+            for (int inputs = 0; inputs < 2; inputs++) {
+                if (!w->o->all && (last ? (r + inputs + mode) % 3 == 0 : (r + inputs) % 3 != mode))
+                    continue;
+                memcpy(symbol, k->run[r].value, sizeof *symbol * (size_t)(c->unit[0].plan.symbol_count - 1));
+                symbol[c->unit[0].plan.symbol_count - 1] = device->sm_count;
+                run_case(w, c, device, kernel, symbol, mode, (enum family_inputs)inputs, twin && mode == (r + inputs) % 3);
+            }
+        }
+        for (int i = 0; i < c->unit_count && i < 16; i++)
+            if (kernel[i])
+                tw_device_unload(device, kernel[i]);
+        tw_device_close(device);
+    }
+}
+
+/* One kernel on one architecture. */
+static void run_kernel(struct work *w, const char *kernel, const char *arch, bool twin)
+{
+    struct compile c;
+    int status = compile_open(&c, "random", w->path);
+    if (status == 0) {
+        struct compile_choice choice = {.kernel = kernel, .arch = arch};
+        status = compile_units(&c, &choice);
+    }
+    if (status == 1)
+        take_refusal(w, &c, kernel, arch);
+    else if (status)
+        bad(w, kernel, arch, "the environment's fault");
+    for (int i = 0; i < c.unit_count && status == 0; i++) {
+        c.unit[i].wanted = true;
+        c.unit[i].line_info = true;
+        c.unit[i].outputs = TW_OUTPUT_PTX;
+        count_plan(w, &c.unit[i]);
+    }
+    if (status == 0 && c.unit_count)
+        hit(w, "arch", arch);
+    if (status == 0 && c.unit_count && !w->o->plan) {
+        status = compile_cubins(&c, COMPILE_NVRTC);
+        if (status)
+            bad(w, kernel, arch, c.diags.count ? c.diags.item[0].text : c.unit[0].error[COMPILE_NVRTC].text);
+        else
+            run_modes(w, &c, twin);
+    }
+    compile_close(&c);
+}
+
+static void run_spec(struct work *w)
+{
+    struct compile c;
+    char name[16][64];
+    int count = 0, at = 0;
+    int status = compile_open(&c, "random", w->path);
+    if (status == 1)
+        take_refusal(w, &c, "(read)", "-");
+    else if (status)
+        bad(w, "(read)", "-", "the environment's fault");
+    for (int i = 0; i < c.spec.kernel_count && status == 0 && count < 16; i++)
+        snprintf(name[count++], sizeof name[0], "%s", c.spec.kernel[i].name);
+    bool dots = false;
+    for (int i = 0; count && i < c.spec.kernel[0].program->op_count; i++)
+        dots = dots || c.spec.kernel[0].program->op[i].kind == PROGRAM_DOT;
+    compile_close(&c);
+    for (int i = 0; i < count; i++)
+        for (int a = 0; a < (dots ? 1 : 2); a++, at++)
+            if (dots || w->o->all || (int)((unsigned)i + w->seed) % 2 == a)
+                run_kernel(w, name[i], a ? "sm_80" : "sm_90a", i == 0);
+}
+
+/* ---- all of them --------------------------------------------------------------------------------------------------- */
+
+struct all {
+    struct options o;
+    struct tally tally, refused;
+    int pair[RANDOM_WORDS * RANDOM_WORDS]; /* of feature words, by their place in `words` */
+    struct tally words;
+    int programs, failed;
+    char scratch[256];
+};
+
+static double clock_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* Runs it in a process of its own, whose lines go to a file. Returns its wait status. */
+static int in_process(const struct options *o, const char *path, uint64_t seed, const char *lines, const char *errors)
+{
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        struct work w = {.o = o, .path = path, .seed = seed, .out = fopen(lines, "w")};
+        if (!w.out || !freopen(errors, "w", stderr))
+            _exit(3);
+        alarm(SECONDS_EACH);
+        setvbuf(w.out, NULL, _IOLBF, 0);
+        run_spec(&w);
+        fclose(w.out);
+        _exit(w.bad ? 1 : 0);
+    }
+    int status = -1;
+    if (child > 0)
+        waitpid(child, &status, 0);
+    return status;
+}
+
+static void take_words(struct all *a, const char *spec)
+{
+    char line[4096], *word[RANDOM_WORDS];
+    int words = 0, number[RANDOM_WORDS];
+    FILE *f = fopen(spec, "r");
+    if (f && fgets(line, sizeof line, f) && strncmp(line, "-- random program ", 18) == 0 && strchr(line, ':'))
+        for (char *at = strtok(strchr(line, ':') + 1, " \n"); at && words < RANDOM_WORDS; at = strtok(NULL, " \n"))
+            word[words++] = at;
+    if (f)
+        fclose(f);
+    for (int i = 0; i < words; i++) {
+        int *count = tally_of(&a->words, word[i]);
+        ++*count;
+        number[i] = (int)(count - a->words.count);
+    }
+    for (int i = 0; i < words; i++)
+        for (int j = 0; j < words; j++)
+            if (number[i] < number[j] && number[j] < RANDOM_WORDS)
+                a->pair[number[i] * RANDOM_WORDS + number[j]]++;
+}
+
+/* Whether the words hold all of the list, "a+b". */
+static bool has_all(const char *words, const char *list)
+{
+    char copy[256], padded[80];
+    snprintf(copy, sizeof copy, "%s", list);
+    for (char *rest, *word = strtok_r(copy, "+", &rest); word; word = strtok_r(NULL, "+", &rest)) {
+        snprintf(padded, sizeof padded, " %s ", word);
+        if (!strstr(words, padded))
+            return false;
+    }
+    return true;
+}
+
+/* Whether the features in the spec's first line are not wanted. */
+static bool is_left_out(const struct options *o, const char *spec)
+{
+    char line[4096] = "";
+    FILE *f = fopen(spec, "r");
+    bool out = false;
+    if (f && !fgets(line, sizeof line - 2, f))
+        line[0] = '\0';
+    if (f)
+        fclose(f);
+    line[strcspn(line, "\n")] = ' ';
+    for (int i = 0; i < o->withouts && !out; i++)
+        out = has_all(line, o->without[i]);
+    out = out || (o->only && !has_all(line, o->only));
+    return out;
+}
+
+static void copy_file(const char *from, const char *folder, const char *name)
+{
+    char path[512];
+    FILE *in = fopen(from, "r"), *out;
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    out = fopen(path, "w");
+    for (int ch; in && out && (ch = getc(in)) != EOF;)
+        putc(ch, out);
+    if (in)
+        fclose(in);
+    if (out)
+        fclose(out);
+}
+
+static void one(struct all *a, const char *path, uint64_t seed, const char *title)
+{
+    char lines[320], errors[320], line[4096];
+    snprintf(lines, sizeof lines, "%s/lines", a->scratch);
+    snprintf(errors, sizeof errors, "%s/errors", a->scratch);
+    int status = in_process(&a->o, path, seed, lines, errors), shown = 0;
+    bool good = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    a->programs++;
+    a->failed += !good;
+    take_words(a, path);
+    if (!a->o.quiet)
+        printf("%sok %d - %s\n", good ? "" : "not ", a->programs, title);
+    else if (!good)
+        printf("# %s failed:\n", title);
+    if (WIFSIGNALED(status))
+        printf("# ended by signal %d (%s)\n", WTERMSIG(status), WTERMSIG(status) == SIGALRM ? "time" : "crash");
+    FILE *f = fopen(lines, "r");
+    while (f && fgets(line, sizeof line, f)) {
+        line[strcspn(line, "\n")] = '\0';
+        if (strncmp(line, "hit ", 4) == 0)
+            ++*tally_of(&a->tally, line + 4);
+        else if (strncmp(line, "why ", 4) == 0)
+            ++*tally_of(&a->refused, line + 4);
+        else if (!good && shown++ < 6)
+            printf("# %s\n", line);
+    }
+    if (f)
+        fclose(f);
+    f = good ? NULL : fopen(errors, "r");
+    for (shown = 0; f && shown < 12 && fgets(line, sizeof line, f); shown++)
+        printf("#   %s", line);
+    if (f)
+        fclose(f);
+    if (!good && a->o.keep) {
+        char name[64];
+        snprintf(name, sizeof name, "random_%llu.lua", (unsigned long long)seed);
+        copy_file(path, a->o.keep, name);
+    }
+    fflush(stdout);
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(a, b);
+}
+
+static void print_tally(const char *title, const struct tally *t)
+{
+    char (*line)[224] = calloc((size_t)t->names + 1, sizeof *line);
+    assert_non_null(line);
+    for (int i = 0; i < t->names; i++)
+        snprintf(line[i], sizeof line[0], "%s %d", t->name[i], t->count[i]);
+    qsort(line, (size_t)t->names, sizeof *line, by_name);
+    printf("# %s\n", title);
+    for (int i = 0; i < t->names; i++)
+        printf("#   %s\n", line[i]);
+    free(line);
+}
+
+/* What no program had, of the closed lists, and pairs of features that never met. */
+static void print_holes(struct all *a)
+{
+    static const char *const closed[] = {
+#define PLAN_OP(id, name, doc) "step." name,
+#include "plan/plan_ops.def"
+#undef PLAN_OP
+#define PLAN_PLACE(id, name, doc) "place." name,
+#include "plan/plan_places.def"
+#undef PLAN_PLACE
+#define PROGRAM_OP(id, name, arguments, doc) "operation." name,
+#include "program/program_ops.def"
+#undef PROGRAM_OP
+    };
+    int pairs = 0, met = 0;
+    printf("# not hit:");
+    for (size_t i = 0; i < sizeof closed / sizeof *closed; i++)
+        if (closed[i][strlen(closed[i]) - 1] != '.' && *tally_of(&a->tally, closed[i]) == 0)
+            printf(" %s", closed[i]);
+    printf("\n# pairs of features that never met:");
+    for (int i = 0; i < a->words.names && i < RANDOM_WORDS; i++)
+        for (int j = i + 1; j < a->words.names && j < RANDOM_WORDS; j++) {
+            pairs++;
+            met += a->pair[i * RANDOM_WORDS + j] > 0;
+            if (!a->pair[i * RANDOM_WORDS + j] && a->programs >= 500)
+                printf(" %s+%s", a->words.name[i], a->words.name[j]);
+        }
+    printf("%s\n# %d of %d pairs of features met\n", a->programs >= 500 ? "" : " (listed from 500 programs on)", met,
+           pairs);
+}
+
+int main(int argc, char **argv)
+{
+    static struct all a = {.o = {.first = 1, .count = 100}};
+    char path[320], title[256];
+    double start = clock_now();
+    int at = 1, left_out = 0;
+    for (; at < argc && strncmp(argv[at], "--", 2) == 0; at++) {
+        const char *word = argv[at], *value = at + 1 < argc ? argv[at + 1] : "";
+        if (strcmp(word, "--all") == 0)
+            a.o.all = true;
+        else if (strcmp(word, "--plan") == 0)
+            a.o.plan = true;
+        else if (strcmp(word, "--stop") == 0)
+            a.o.stop = true;
+        else if (strcmp(word, "--quiet") == 0)
+            a.o.quiet = true;
+        else if (at++, strcmp(word, "--print") == 0)
+            return random_spec_write(strtoull(value, NULL, 10), stdout), 0;
+        else if (strcmp(word, "--first") == 0)
+            a.o.first = strtoull(value, NULL, 10);
+        else if (strcmp(word, "--count") == 0)
+            a.o.count = atoi(value);
+        else if (strcmp(word, "--seconds") == 0)
+            a.o.seconds = atof(value);
+        else if (strcmp(word, "--only") == 0)
+            a.o.only = value;
+        else if (strcmp(word, "--leave-out") == 0 && a.o.withouts < 16)
+            a.o.without[a.o.withouts++] = value;
+        else if (strcmp(word, "--keep") == 0)
+            a.o.keep = value;
+        else
+            return fprintf(stderr, "random_programs: no option %s\n", word), 2;
+    }
+    if (a.o.keep)
+        mkdir(a.o.keep, 0777);
+    snprintf(a.scratch, sizeof a.scratch, "%s/tw_random_XXXXXX", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
+    if (!mkdtemp(a.scratch))
+        return 3;
+    for (int i = at; i < argc; i++)
+        one(&a, argv[i], (uint64_t)i, argv[i]);
+    uint64_t seed = a.o.first;
+    for (; at == argc && a.programs < a.o.count && !(a.o.stop && a.failed); seed++) {
+        if (a.o.seconds > 0 && clock_now() - start > a.o.seconds)
+            break;
+        snprintf(path, sizeof path, "%s/random.lua", a.scratch);
+        FILE *f = fopen(path, "w");
+        if (!f)
+            return 3;
+        random_spec_write(seed, f);
+        fclose(f);
+        snprintf(title, sizeof title, "random program %llu", (unsigned long long)seed);
+        if (is_left_out(&a.o, path)) {
+            left_out++;
+            continue;
+        }
+        one(&a, path, seed, title);
+    }
+    static const char *const left[] = {"random.lua", "lines", "errors"};
+    for (size_t i = 0; i < sizeof left / sizeof *left; i++) {
+        snprintf(path, sizeof path, "%s/%s", a.scratch, left[i]);
+        unlink(path);
+    }
+    rmdir(a.scratch);
+    print_holes(&a);
+    print_tally("features of programs", &a.words);
+    print_tally("what was hit", &a.tally);
+    print_tally("refused", &a.refused);
+    if (a.o.quiet)
+        printf("%sok 1 - random programs\n", a.failed ? "not " : "");
+    printf("# %d kernels lowered\n", *tally_of(&a.tally, "arch.sm_90a") + *tally_of(&a.tally, "arch.sm_80"));
+    printf("# %d programs, %d failed, %d left out\n1..%d\n", a.programs, a.failed, left_out,
+           a.o.quiet ? 1 : a.programs);
+    return a.failed ? 1 : 0;
+}
