@@ -409,6 +409,25 @@ static int loops(struct pipeline *x)
     return 0;
 }
 
+/* Items whose loop is longer the further they stand along an axis: the longest first. 0, 1: there is no such axis, 3.
+ */
+static int longest_first(struct pipeline *x)
+{
+    const struct expr_graph *g = x->program->graph;
+    for (int i = 0; i < x->program->op_count; i++) {
+        const struct program_op *o = &x->program->op[i];
+        if (o->kind != PROGRAM_LOOP || o->depth > 0)
+            continue;
+        for (int k = 0; k < x->plan->item_count; k++) {
+            const struct plan_item *item = &x->plan->item[k];
+            if (!pipeline_reads_axis(g, o->to, item->axis))
+                continue;
+            return family_add_word(x->plan, "schedule.longest", x->plan->axis[item->axis]);
+        }
+    }
+    return 1;
+}
+
 /* Items in order, one a multiprocessor at a time: of two axes that both have tiles, bands of rows of items, so that
  * neighbours share both operands in the L2; else the last axis fastest. */
 static int items(struct pipeline *x)
@@ -435,10 +454,19 @@ static int items(struct pipeline *x)
             return 3;
     }
     const struct spec_value *order = pipeline_field(x, "schedule.order");
-    const char *way = order->set ? order->text : two == 2 ? "grouped" : "row";
+    const char *way = order->set ? order->text
+                      : two == 2 ? "grouped"
+                                 : "row",
+               *why = "neighbours share tiles in the L2";
+    int longest = order->set ? 1 : longest_first(x);
+    if (longest == 3)
+        return 3;
+    if (longest == 0) {
+        way = "longest";
+        why = "items differ in length, and those that begin last are the shortest";
+    }
     int group = choose(x, "schedule.group", 8, "bands of 8 items keep their tiles in the L2");
-    if (family_reason(p, "schedule.order", way, "%s",
-                      order->set ? "the spec says so" : "neighbours share tiles in the L2") ||
+    if (family_reason(p, "schedule.order", way, "%s", order->set ? "the spec says so" : why) ||
         family_add_word(p, "schedule.order", way) || family_add_value(p, "schedule.group", group))
         return 3;
     const struct spec_value *persistent = pipeline_field(x, "schedule.persistent");
