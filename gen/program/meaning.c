@@ -104,24 +104,6 @@ static int prepare(struct meaning *m, struct meaning_tape *tape, const struct pr
     return status;
 }
 
-/* What a turn adds to a carried value, as a node; -1 where it does anything else with it. */
-static int added_node(const struct program *p, int param)
-{
-    const struct program_op *op = &p->op[param], *end = &p->op[p->op[op->loop].end];
-    const struct expr_node *n = &p->graph->node[end->value[op->which].node];
-    for (int i = 0; i < 2 && n->op == EXPR_ADD && n->type == EXPR_REAL; i++)
-        if (n->arg[i] == op->tile.node)
-            return n->arg[1 - i];
-    return -1;
-}
-
-static bool is_sum(const struct program *p, int number)
-{
-    const struct program_op *op = &p->op[number];
-    return op->kind == PROGRAM_REDUCE ? op->reduction == PROGRAM_SUM
-                                      : op->kind == PROGRAM_PARAM && added_node(p, number) >= 0;
-}
-
 static int prepare_combine(struct meaning *m, int number, int *map)
 {
     const struct program_op *op = &m->p->op[number];
@@ -182,7 +164,7 @@ static int prepare_operation(struct meaning *m, int number, int *map)
             (op->kind == PROGRAM_PARAM && !allocate_cells(m, &m->spare[number], cells_of(&op->tile))))
             status = 3;
     }
-    if (!status && is_sum(m->p, number)) {
+    if (!status && meaning_is_sum(m->p, number)) {
         m->sums[number] = allocate(m, sizeof **m->sums * (size_t)cells_of(&op->tile));
         status = m->sums[number] ? 0 : 3;
     }
@@ -646,7 +628,7 @@ static void go_on_with_sum(struct meaning *m, int param)
     struct meaning_cells *now = &m->spare[param];
     if (!m->sums[param])
         return;
-    const struct expr_node *n = &m->p->graph->node[added_node(m->p, param)];
+    const struct expr_node *n = &m->p->graph->node[meaning_added(m->p, param)];
     const struct program_tile *tile = &m->p->op[param].tile, *from = NULL;
     const struct meaning_sum *terms = n->op == EXPR_TILE ? m->sums[n->integer] : NULL;
     if (terms)
@@ -783,63 +765,6 @@ static int run_operations(struct meaning *m, int from, int to)
  * --------------------------------------------------------------------------------------------------------------------
  */
 
-int64_t meaning_steps(const struct program *p, int axis, const int64_t *symbol)
-{
-    const struct program_axis *a = &p->axis[axis];
-    int64_t extent, tile = a->tile > 0 ? a->tile : 1;
-    if (a->extent < 0)
-        return 1;
-    struct expr_graph g = *p->graph;
-    g.memory = (struct memory){0}; /* some bytes from malloc: where the answer is no, a size overflows */
-    if (!expr_eval_int(&g, a->extent, symbol, &extent) || extent > INT64_MAX - tile)
-        return -1;
-    return extent <= 0 ? 0 : (extent + tile - 1) / tile;
-}
-
-int64_t program_items(const struct program *p, const int64_t *symbol)
-{
-    int64_t items = 1;
-    bool none = false;
-    for (int i = 0; i < p->axis_count; i++) {
-        int64_t steps = meaning_steps(p, i, symbol);
-        if (steps < 0 || __builtin_mul_overflow(items, steps ? steps : 1, &items))
-            return -1;
-        none = none || steps == 0;
-    }
-    return none ? 0 : items;
-}
-
-static uint64_t scrambled(uint64_t x)
-{
-    x += 0x9e3779b97f4a7c15u;
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
-    return x ^ x >> 31;
-}
-
-/* The steps of an axis that a sample takes, rising: the first, the last two (of which one is whole), random ones. */
-static int64_t sample_steps(int64_t steps, int64_t sample, uint64_t seed, int64_t *chosen)
-{
-    int64_t count = 0;
-    if (sample >= steps) {
-        for (int64_t i = 0; i < steps; i++)
-            chosen[i] = i;
-        return steps;
-    }
-    const int64_t wanted[3] = {0, steps - 1, steps - 2};
-    for (uint64_t draw = 0; count < sample; draw++) {
-        int64_t step = draw < 3 ? wanted[draw] : (int64_t)(scrambled(seed ^ scrambled(draw)) % (uint64_t)steps), at = 0;
-        while (at < count && chosen[at] < step)
-            at++;
-        if (at < count && chosen[at] == step)
-            continue;
-        memmove(chosen + at + 1, chosen + at, sizeof *chosen * (size_t)(count - at));
-        chosen[at] = step;
-        count++;
-    }
-    return count;
-}
-
 static int run_items(struct meaning *m, int64_t *const *chosen, const int64_t *count, int64_t *items)
 {
     const struct program *p = m->p;
@@ -887,7 +812,7 @@ int program_evaluate(const struct program *p, const struct spec_kernel *kernel, 
         chosen[a] = allocate(&m, sizeof **chosen * (size_t)room[a]);
         status = chosen[a] ? 0 : 3;
         if (chosen[a])
-            count[a] = sample_steps(steps, room[a] - 1, scrambled(run->seed + (uint64_t)a), chosen[a]);
+            count[a] = meaning_sample(steps, room[a] - 1, meaning_scrambled(run->seed + (uint64_t)a), chosen[a]);
     }
     if (!status)
         status = run_items(&m, chosen, count, &done);
