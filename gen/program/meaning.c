@@ -64,10 +64,7 @@ static int fault(struct meaning *m, const struct program_op *op, const char *for
     return 1;
 }
 
-static const char *tensor_name(const struct meaning *m, int tensor)
-{
-    return m->state.kernel->tensor[tensor].name;
-}
+#define tensor_name(m, number) ((m)->state.kernel->tensor[number].name)
 
 /* ---- making ready
  * ------------------------------------------------------------------------------------------------------ */
@@ -610,47 +607,19 @@ static int find_list(struct meaning *m, const struct program_op *op, struct oper
     return 0;
 }
 
-/* A carried value begins: the first term of what turns add to it. */
-static void begin_sum(struct meaning *m, int param)
-{
-    const struct meaning_cells *cells = &m->state.result[param];
-    for (int64_t i = 0; m->sums[param] && i < cells_of(&m->p->op[param].tile); i++) {
-        double value = cells->at.real[i];
-        m->sums[param][i] = (struct meaning_sum){fabs(value), cells->bound[i], value != 0, meaning_quantum(&value, 1)};
-    }
-}
-
 /* What a turn added to a carried value: lowerings may group the terms of all turns in any way, so the bound is that of
  * one sum. */
 static void go_on_with_sum(struct meaning *m, int param)
 {
-    const struct meaning_cells *was = &m->state.result[param];
-    struct meaning_cells *now = &m->spare[param];
     if (!m->sums[param])
         return;
     const struct expr_node *n = &m->p->graph->node[meaning_added(m->p, param)];
-    const struct program_tile *tile = &m->p->op[param].tile, *from = NULL;
-    const struct meaning_sum *terms = n->op == EXPR_TILE ? m->sums[n->integer] : NULL;
-    if (terms)
-        from = &m->p->op[n->integer].tile;
-    if (!from || from->rows != tile->rows || from->columns != tile->columns ||
-        m->p->op[n->integer].kind != PROGRAM_REDUCE)
-        terms = NULL;
-    for (int64_t i = 0; i < cells_of(tile); i++) {
-        double term = now->at.real[i] - was->at.real[i], more = now->bound[i] - was->bound[i];
-        struct meaning_sum *sum = &m->sums[param][i],
-                           one = {fabs(term), more > 0 ? more : 0, 1, meaning_quantum(&term, 1)};
-        const struct meaning_sum *added = terms ? &terms[i] : &one;
-        sum->magnitude += added->magnitude;
-        sum->carried += added->carried;
-        sum->terms += added->terms;
-        sum->quantum = added->quantum < sum->quantum ? added->quantum : sum->quantum;
-        double bound = meaning_sum_bound(now->at.real[i], sum, 24);
-        if (bound > now->bound[i]) {
-            now->bound[i] = bound;
-            now->exact = now->zeroed = false;
-        }
-    }
+    const struct program_op *from = n->op == EXPR_TILE ? &m->p->op[n->integer] : NULL;
+    const struct program_tile *tile = &m->p->op[param].tile;
+    bool known =
+        from && from->kind == PROGRAM_REDUCE && from->tile.rows == tile->rows && from->tile.columns == tile->columns;
+    meaning_sum_go_on(m->sums[param], known ? m->sums[n->integer] : NULL, &m->state.result[param], &m->spare[param],
+                      cells_of(tile));
 }
 
 /* The turns from..to, beginning with the first values. */
@@ -663,7 +632,8 @@ static int run_turns(struct meaning *m, int number_of_loop, const double *list, 
     for (int i = 0; i < op->carried && !status; i++)
         status = carry(m, op, &o->value[i], first + i, &m->state.result[first + i]);
     for (int i = 0; i < op->carried && !status; i++)
-        begin_sum(m, first + i);
+        if (m->sums[first + i])
+            meaning_sum_begin(m->sums[first + i], &m->state.result[first + i], cells_of(&m->p->op[first + i].tile));
     for (int64_t i = from; !status && i < to; i += o->step) {
         if (list && (i < 0 || i >= entries))
             return fault(m, op, "entry %lld is outside of the list %s, which has %lld", (long long)i,

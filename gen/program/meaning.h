@@ -78,6 +78,12 @@ int meaning_quantum(const double *cell, int64_t count);
 /* The bound of a sum that is made in any order with `bits` of mantissa. 0 where every partial sum is exact. */
 double meaning_sum_bound(double value, const struct meaning_sum *sum, int bits);
 
+/* A carried value to which turns add: its first value, one term; then what a turn made of it, with the terms that the
+ * turn added where they are known. The bound of `now` becomes that of all terms in any order. */
+void meaning_sum_begin(struct meaning_sum *sum, const struct meaning_cells *cells, int64_t count);
+void meaning_sum_go_on(struct meaning_sum *sum, const struct meaning_sum *terms, const struct meaning_cells *was,
+                       struct meaning_cells *now, int64_t count);
+
 /* result (m x n), which holds c, += a (m x k) b (k x n), REAL cells with bounds. */
 struct meaning_dot {
     int64_t m, n, k;
