@@ -6,7 +6,7 @@
 //@ param launch.block int
 //@ local item, place, ring = plan.item, plan.place, plan.ring
 //@ local outputs, loads, stores, read, dtypes = {}, {}, {}, {}, {}
-//@ local ring_of, shares, shared_ring, staged = {}, {}, {}, nil
+//@ local rings_of, shares, shared_ring, staged = {}, {}, {}, nil
 //@ local clustered, sizes, remote, own = plan.launch.cluster[1] > 1, {}, false, false
 //@ for i, a in ipairs(plan.item) do sizes[i] = plan.cluster[a.axis] end
 //@ for _, r in ipairs(ring) do
@@ -14,7 +14,7 @@
 //@     for _, name in ipairs(r.tensor) do
 //@         local t = plan.tensor[name]
 //@         if r.filler == "bulk" then
-//@             ring_of[name] = r
+//@             rings_of[name] = (has(rings_of, name) and rings_of[name] or 0) + 1
 //@             if t.multicast > 1 then shares[t.rank], shared_ring[r.name] = true, true else loads[t.rank] = true end
 //@         else
 //@             outputs[#outputs + 1], stores[t.rank] = t, true
@@ -68,7 +68,8 @@ ${banner}
 
 //@         for _, name in ipairs(r.tensor) do
 //@ include "blocks/tile_load.cuh" tensor = plan.tensor[name], ring = r,
-//@     offset = plan.shared[r.name .. "." .. name].offset, stride = plan.share[name]
+//@     offset = plan.shared[r.name .. "." .. name].offset, stride = plan.share[name],
+//@     name = (rings_of[name] > 1 and r.name .. "_" or "") .. name .. "_load"
 
 //@         end
 //@     end
@@ -90,9 +91,14 @@ ${banner}
 
 //@ end
 //@ for _, mma in ipairs(plan.mma) do
+//@     -- Where the dot's operand lies: in the ring of the read before the instruction.
 //@     local function offset(operand)
-//@         local name = operand.tensor
-//@         return name and plan.shared[ring_of[name].name .. "." .. name].offset or 0
+//@         local name, ring = operand.tensor, nil
+//@         for _, step in ipairs(plan.role.consumer.step) do
+//@             if step.op == "read" and step.tensor == name then ring = step.ring end
+//@             if step.op == "mma" and step.call == mma.name then break end
+//@         end
+//@         return name and plan.shared[ring .. "." .. name].offset or 0
 //@     end
 //@ include "blocks/wgmma_dot.cuh" mma = mma, tensors = plan.tensor, a_offset = offset(mma.operand[1]),
 //@     b_offset = offset(mma.operand[2])

@@ -161,7 +161,7 @@ struct plan_step {
     int rows, cols;
     int shift;         /* GLOBAL that loads: vectors in memory begin so many elements before the threads' own */
     int loop;          /* LOOP: plan_some(index into plan.loop), its variable and range */
-    bool kept;         /* LOOP: the first count turns of the class, as far as they are there, each with tiles of its own */
+    bool kept;         /* LOOP: the first count turns, as far as they are there, each with tiles of its own; no waits */
     int inside;        /* plan_some(node of plan.fused): elements where it does not hold load 0, are not stored or reduced */
     bool partial;      /* `inside` may hold for a part of a vector; of a store `first` and `end` may lie within one */
     int first, end;    /* partial GLOBAL that stores: plan_some(node of plan.fused), the columns that are inside */

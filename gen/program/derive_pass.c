@@ -240,6 +240,7 @@ int derive_release(struct derive *d)
                                                     .count = --unreleased,
                                                     .arrivals = ARRIVALS,
                                                     .back = held.old,
+                                                    .loop = held.old ? plan_some(d->loop[d->ring[r].parent]) : 0,
                                                     .call = plan_text(d->work.l->plan, "%s_release", d->ring[r].name)});
         }
     }

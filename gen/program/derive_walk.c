@@ -14,6 +14,15 @@ static int body(struct derive *d, int first, int end);
 
 /* ---- rings ------------------------------------------------------------------------------------------------------- */
 
+static int in_rings(const struct plan *p, int tensor)
+{
+    int rings = 0;
+    for (int r = 0; r < p->ring_count; r++)
+        for (int i = 0; i < p->ring[r].tensor_count; i++)
+            rings += p->ring[r].filler == PLAN_FILL_BULK && p->ring[r].tensor[i] == tensor;
+    return rings;
+}
+
 /* The producer fills the ring's next stage, the consumers wait for it. */
 static int take(struct derive *d, int number, int shift)
 {
@@ -43,7 +52,8 @@ static int take(struct derive *d, int number, int shift)
                                  .ring = ring->number,
                                  .tensor = tensor,
                                  .count = t->tile_bytes / t->multicast,
-                                 .call = plan_text(p, "%s_load", t->name)};
+                                 .call = in_rings(p, tensor) > 1 ? plan_text(p, "%s_%s_load", ring->name, t->name)
+                                                                 : plan_text(p, "%s_load", t->name)};
         for (int k = 0; k < t->rank && !status; k++)
             fill.at[k] = derive_built(d, op, d->work.op[op].at[k], shift, &status);
         status = status ? status : derive_emit(d, d->producer, fill);
@@ -150,16 +160,19 @@ static int issue(struct derive *d, int op, enum plan_start start, int shift)
     if (d->flights == DERIVE_MAX_FLIGHTS)
         return derive_refuse(d, op, "too many dots are in flight at once");
     d->flight[d->flights++] = (struct derive_flight){.dot = op, .group = d->groups++};
-    status = status ? status
-                    : derive_emit(d, d->consumer,
-                                  (struct plan_step){.op = PLAN_MMA,
-                                                     .ring = -1,
-                                                     .tensor = -1,
-                                                     .count = dot->mma,
-                                                     .place = dot->place,
-                                                     .place2 = dot->operand,
-                                                     .least = (int)start,
-                                                     .call = p->mma[dot->mma].name});
+    status =
+        status ? status
+               : derive_emit(d, d->consumer,
+                             (struct plan_step){
+                                 .op = PLAN_MMA,
+                                 .ring = -1,
+                                 .tensor = -1,
+                                 .count = dot->mma,
+                                 .place = dot->place,
+                                 .place2 = dot->operand,
+                                 .least = (int)start,
+                                 .loop = start == PLAN_FROM_ZERO_FIRST ? plan_some(d->loop[d->work.op[op].parent]) : 0,
+                                 .call = p->mma[dot->mma].name});
     status =
         status ? status
                : derive_emit(d, d->consumer,
@@ -681,7 +694,9 @@ static int add_lanes(struct derive *d, int loop)
 static int loop(struct derive *d, int number)
 {
     const struct program_op *l = &d->work.program->op[number];
-    int status = take_for(d, number), around = d->around, inside = 0;
+    int around = d->around, inside = 0;
+    int status = d->flights ? derive_wait(d, d->flights - 1) : 0; /* a loop knows its own groups alone */
+    status = status ? status : take_for(d, number);
     status = status ? status : first_values(d, number);
     int count = status ? 0 : range_of(d, number, &status);
     status = status ? status : derive_turns_inside(d, number, &inside);

@@ -263,6 +263,12 @@ static int choose_stages(struct pipeline *x, int *stages, int *item_stages)
     }
     int fit = each ? (limit - fixed) / each : 1;
     *stages = choose(x, "pipeline.stages", fit > MOST_STAGES ? MOST_STAGES : fit, "as many as shared memory holds");
+    const struct spec_value *set = pipeline_field(x, "pipeline.stages");
+    if (each && set->set && *stages < 2) {
+        diag_report(x->l->diags, DIAG_ERROR, set->loc, x->l->kernel->name, "pipeline.stages", "STAGES",
+                    "one stage is read while the next is filled; write 2 or more");
+        return 1;
+    }
     *item_stages = limit - fixed - *stages * each >= once ? 2 : 1;
     const struct pipeline_stages all = {.stages = *stages, .fit = fit, .each = each, .beside = fixed};
     return pipeline_check_stages(x, &all);

@@ -49,8 +49,9 @@ int pipeline_check_element(const struct pipeline *x, int tensor); /* is read by 
  */
 int pipeline_cluster(struct pipeline *x);
 
-/* Each block loads its slice of a tile that its neighbours along an axis of the cluster share. 0 or 3. */
-int pipeline_share(struct pipeline *x, int load);
+/* Each block loads its slice of a tile that its neighbours along an axis of the cluster share. `first`: no load of the
+ * tensor was seen before. 0 or 3. */
+int pipeline_share(struct pipeline *x, int load, bool first);
 
 /* Blocks that read what a block loads into the ring. */
 int pipeline_readers(const struct pipeline *x, const struct derive_ring *ring);

@@ -103,7 +103,7 @@ static int stride_of(const struct pipeline *x, int axis)
 }
 
 /* Each block loads its slice of a tile that its neighbours along an axis of the cluster share. 0 or 3. */
-int pipeline_share(struct pipeline *x, int op)
+int pipeline_share(struct pipeline *x, int op, bool first)
 {
     int apart = 1;
     const struct program_op *o = &x->program->op[op];
@@ -117,7 +117,7 @@ int pipeline_share(struct pipeline *x, int op)
                 t->box[k] /= t->multicast;
         apart = stride_of(x, i);
     }
-    return family_add_value(x->plan, plan_text(x->plan, "share.%s", t->name), apart);
+    return !first ? 0 : family_add_value(x->plan, plan_text(x->plan, "share.%s", t->name), apart);
 }
 
 /* Blocks that read what a block loads into the ring: its neighbours along the axes that tiles are shared along. */

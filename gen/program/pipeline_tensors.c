@@ -89,13 +89,13 @@ static int operand(struct pipeline *x, int op, int which)
     if (status)
         return status;
     t->multicast = 1;
-    if (pipeline_share(x, k->load[which]))
+    if (pipeline_share(x, k->load[which], !known))
         return 3;
     for (int d = 0; d + 1 < t->rank; d++)
         if (t->box[d] > MOST_BOX)
             return program_refuse(x->l, o->loc, "TMA-BOX", "%d rows of %s in one box, which takes up to %d on %s",
                                   t->box[d], t->name, MOST_BOX, x->l->arch->name);
-    if (known && memcmp(before.box, t->box, sizeof before.box) != 0)
+    if (known && (memcmp(before.box, t->box, sizeof before.box) != 0 || before.multicast != t->multicast))
         return program_refuse(x->l, o->loc, "PROGRAM-LOWER", "%s is loaded in tiles of two shapes; write one", t->name);
     /* A: rows m, columns k as it lies. B: rows k, columns n, so that as it lies its columns are n. */
     bool mn_major = which == 0 ? k->transposed[0] : !k->transposed[1];
@@ -123,7 +123,8 @@ static int operand(struct pipeline *x, int op, int which)
     return 0;
 }
 
-/* A chunk of a store whose rows run along the innermost dim: 64 of them, and as many columns as one swizzle turns well. */
+/* A chunk of a store whose rows run along the innermost dim: 64 of them, and as many columns as one swizzle turns well.
+ */
 static int turned_output(struct pipeline *x, const struct program_op *o, const struct program_tile *tile)
 {
     struct plan_tensor *t = &x->plan->tensor[o->tensor];

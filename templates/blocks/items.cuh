@@ -13,14 +13,19 @@
 //@ end
 struct item_order {
     int next; // what else there is to know is computed again for each item: registers are dear in between
+//@ if order == "longest" then
+    int step; // rounds go back and forth: who had the longest item of one has the shortest of the next
+//@ end
 };
 
 __device__ __forceinline__ item_order items_begin()
 {
-//@ if blocks > 1 then
-    item_order s = {(int)(blockIdx.x / ${blocks})};
+//@ local clusters = blocks > 1 and "(gridDim.x / " .. blocks .. ")" or "gridDim.x"
+//@ local own = blocks > 1 and "(blockIdx.x / " .. blocks .. ")" or "blockIdx.x"
+//@ if order == "longest" then
+    item_order s = {(int)${own}, 2 * (int)${clusters} - 1 - 2 * (int)${own}};
 //@ else
-    item_order s = {(int)blockIdx.x};
+    item_order s = {(int)${own}};
 //@ end
     return s;
 }
@@ -40,15 +45,7 @@ __device__ __forceinline__ bool items_next(const arguments &args, item_order &s$
 //@     end
 //@ end
 //@ local total = table.concat(names, " * ")
-//@ local clusters = blocks > 1 and "gridDim.x / " .. blocks or "gridDim.x"
-//@ if blocks > 1 then clusters = "(" .. clusters .. ")" end
-//@ if order == "longest" then
-    // Every other round goes backwards: who had the longest item of one has the shortest of the next.
-    const int round = s.next / (int)${clusters}, within_round = s.next % (int)${clusters};
-    const int number = round % 2 ? (round + 1) * (int)${clusters} - 1 - within_round : s.next;
-//@ else
     const int number = s.next;
-//@ end
     if (number >= ${total})
         return false;
 //@ if order == "grouped" and #items == 2 then
@@ -99,8 +96,13 @@ __device__ __forceinline__ bool items_next(const arguments &args, item_order &s$
 //@         end
 //@     end
 //@ end
+//@ if order == "longest" then
+    s.next += s.step;
+    s.step = 2 * (int)${clusters} - s.step;
+//@ else
+    s.next += (int)${clusters};
+//@ end
 //@ if blocks > 1 then
-    s.next += (int)(gridDim.x / ${blocks});
     u32 rank;
     asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
 //@     local stride = 1
@@ -111,8 +113,6 @@ __device__ __forceinline__ bool items_next(const arguments &args, item_order &s$
 //@             stride = stride * size
 //@         end
 //@     end
-//@ else
-    s.next += (int)gridDim.x;
 //@ end
     return true;
 }

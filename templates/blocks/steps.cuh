@@ -5,9 +5,12 @@
 //@ param role table
 //@ param next_item text
 //@ param blocks int
-//@ local ring_of = {}
-//@ for _, r in ipairs(model.ring) do
-//@     for _, name in ipairs(r.tensor) do if r.filler == "bulk" then ring_of[name] = r end end
+//@ -- The stage that a dot reads its operand from: of the read before it.
+//@ local function stage_of(tensor, before)
+//@     for i = before, 1, -1 do
+//@         local step = role.step[i]
+//@         if step.op == "read" and step.tensor == tensor then return step.ring .. "_stage" end
+//@     end
 //@ end
 //@ local function opt(step, field, fallback) return has(step, field) and step[field] or fallback end
 //@ local function ended(first)
@@ -21,7 +24,7 @@
 //@ end
 //@ -- The variables of the loops right inside of the one that begins at `first`.
 //@ local function variables(first)
-//@     local around, seen, turned, loops = {}, {}, false, 0
+//@     local around, seen, loops = {}, {}, 0
 //@     for i = first + 1, ended(first) - 1 do
 //@         local step = role.step[i]
 //@         if step.op == "loop" and loops == 0 and has(step, "loop") then
@@ -31,10 +34,9 @@
     ${statements}
 //@             if not has(seen, loop.name) then
 //@                 seen[loop.name] = true
-    int ${loop.name} = ${from};
+    int ${loop.name} = ${from}, ${loop.name}_turn = 0;
 //@             end
     const int ${name}_turns = (int)(${turns});
-//@             turned = true
 //@         end
 //@         if step.op == "loop" or step.op == "when" then
 //@             around[#around + 1] = step.op
@@ -43,9 +45,6 @@
 //@             if around[#around] == "loop" then loops = loops - 1 end
 //@             around[#around] = nil
 //@         end
-//@     end
-//@     if turned then
-    int turn = 0;
 //@     end
 //@ end
 //@ -- A step's arithmetic into its place, element by element.
@@ -336,9 +335,9 @@ while (items_next(args, items${next_item})) {
 //@         local from = fragment_uniform("f", loop.from)
 //@         local start, statements = from[1] == "0" and "" or from[1] .. " + ", from.at
 #pragma unroll 1
-for (; turn < ${call}_turns; ++turn) {
+for (; ${loop.name}_turn < ${call}_turns; ++${loop.name}_turn) {
     ${statements}
-    ${loop.name} = ${start}turn * ${loop.step};
+    ${loop.name} = ${start}${loop.name}_turn * ${loop.step};
 //@         variables(i)
 //@         deeper()
 //@         opened[#opened + 1] = { loop.name, start, loop.step, statements }
@@ -369,7 +368,7 @@ if (${turns} > ${step.count}) {
 //@         if variable[1] then
 //@             local name, start, by, statements = variable[1], variable[2], variable[3], variable[4]
 ${statements}
-${name} = ${start}turn * ${by};
+${name} = ${start}${name}_turn * ${by};
 //@         end
 //@         storing = nil
 //@     elseif op == "wait_empty" then
@@ -396,15 +395,16 @@ ${call}();
 //@     elseif op == "mma" then
 //@         local mma, least = model.mma[call], opt(step, "least", 0)
 //@         local a, b = mma.operand[1].tensor, mma.operand[2].tensor
-//@         local first, last = a and ring_of[a].name .. "_stage" or step.place2, a and ", consumer" or ""
-//@         local second = ring_of[b].name .. "_stage"
-//@         local accumulate = ({ [0] = "1", "turn > 0", "0" })[least]
+//@         local first, last = a and stage_of(a, i) or step.place2, a and ", consumer" or ""
+//@         local second = stage_of(b, i)
+//@         local accumulate = ({ [0] = "1", least == 1 and model.loop[step.loop + 1].name .. "_turn > 0", "0" })[least]
 mma_${call}(${step.place}, ${first}, ${second}${last}, ${accumulate});
 //@     elseif op == "read" and call then
 ${call}(${step.place}, ${ring}_stage, consumer);
 //@     elseif op == "release" then
 //@         if opt(step, "back", 0) > 0 then
-if (turn > 0)
+//@             local turn = model.loop[step.loop + 1].name .. "_turn"
+if (${turn} > 0)
     ${call}(${ring}_oldest);
 //@         else
 ${call}(${ring}_oldest);

@@ -1,10 +1,11 @@
-//@ -- NAME_load: a tensor's tile, of any rank, into a stage of its ring. A tile wider than the swizzle's span lies as
+//@ -- name: a function that brings a tensor's tile, of any rank, into a stage of its ring. A tile wider than the swizzle's span lies as
 //@ -- several boxes beside each other. With multicast the blocks that share the tile, `stride` ranks apart, each load a
 //@ -- slice of its rows for all of them.
 //@ param tensor table
 //@ param ring table
 //@ param offset int
 //@ param stride int
+//@ param name text
 //@ local t, rank, width = tensor.name, tensor.rank, tensor.box[tensor.rank]
 //@ local types, places, mask, rows, slice_bytes = "", "", 0, 0, 0
 //@ for d = 0, rank - 1 do
@@ -20,7 +21,7 @@
 
 //@ if tensor.multicast > 1 then
 // The tile of ${t} at these coordinates: this block's ${rows} rows of it, for ${tensor.multicast} blocks.
-__device__ __forceinline__ void ${t}_load(const arguments &args, ${ring.name}_position p${types})
+__device__ __forceinline__ void ${name}(const arguments &args, ${ring.name}_position p${types})
 {
     u32 rank;
     asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
@@ -34,7 +35,7 @@ __device__ __forceinline__ void ${t}_load(const arguments &args, ${ring.name}_po
 }
 //@ else
 // The tile of ${t} at these coordinates.
-__device__ __forceinline__ void ${t}_load(const arguments &args, ${ring.name}_position p${types})
+__device__ __forceinline__ void ${name}(const arguments &args, ${ring.name}_position p${types})
 {
     u32 stage = shared_address(${offset} + p.stage * ${tensor.tile_bytes});
 //@     for i = 0, tensor.boxes - 1 do

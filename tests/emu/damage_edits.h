@@ -19,6 +19,7 @@
     X(MOVED, "a step moved")                                                                                           \
     X(SWAPPED, "swapped with its neighbour")                                                                           \
     X(DOUBLED, "a step doubled")                                                                                       \
+    X(COUNT, "another barrier")                                                                                        \
     X(PHASE, "another phase")                                                                                          \
     X(ARRIVALS, "other arrivals")                                                                                      \
     X(BYTES, "other bytes")                                                                                            \
@@ -86,8 +87,10 @@ static inline bool edit_copy(struct edit *e, const struct plan *p)
     }
     if (!fits)
         return false;
-    memcpy(e->ring, p->ring, sizeof *e->ring * (size_t)p->ring_count);
-    memcpy(e->shared, p->shared, sizeof *e->shared * (size_t)p->shared_count);
+    if (p->ring_count)
+        memcpy(e->ring, p->ring, sizeof *e->ring * (size_t)p->ring_count);
+    if (p->shared_count)
+        memcpy(e->shared, p->shared, sizeof *e->shared * (size_t)p->shared_count);
     e->plan.role = e->role;
     e->plan.ring = e->ring;
     e->plan.shared = e->shared;
@@ -282,6 +285,24 @@ static inline bool edit_double(struct edit *e)
     edit_say(e, "%s twice", edit_step_text(e, role, step));
     edit_put(e, role, step, e->step[role][step]);
     return true;
+}
+
+/* Another of the Plan's named barriers. */
+static inline bool edit_count(struct edit *e)
+{
+    int role, step;
+    if (e->plan.barrier_count < 2 || !edit_find(e, edit_is_own_barrier, &role, &step))
+        return false;
+    struct plan_step *s = &e->step[role][step];
+    int other = (s->count + 1 + edit_draw(e, e->plan.barrier_count - 1)) % e->plan.barrier_count;
+    for (int i = 0; i < e->role[role].step_count; i++)
+        if (e->step[role][i].op == PLAN_BARRIER && e->step[role][i].count == other) {
+            edit_say(e, "%s at barrier %s", edit_step_text(e, role, step), e->plan.barrier[other].name);
+            s->call = e->step[role][i].call;
+            s->count = other;
+            return true;
+        }
+    return false;
 }
 
 /* Every step with the block function of one: there is one text of it. */
@@ -517,6 +538,8 @@ static inline bool edit_make(struct edit *e, enum edit_class class)
         return edit_swap(e);
     case EDIT_DOUBLED:
         return edit_double(e);
+    case EDIT_COUNT:
+        return edit_count(e);
     case EDIT_PHASE:
         return edit_phase(e);
     case EDIT_ARRIVALS:

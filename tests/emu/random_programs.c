@@ -1,15 +1,18 @@
 /* Random programs (random_spec.h) against their meaning: each on the emulator in three completion modes with hazards
  * fatal, within the meaning's bounds, and against the naive twin in fp32.
  *
- *   random_programs [--first SEED] [--count N] [--seconds S] [--all] [--keep DIR] [--quiet] [--leave-out WORDS]...
- *                   [FILE...]
+ *   random_programs [--first SEED] [--count N] [--seconds S] [--all] [--plan] [--keep DIR] [--quiet]
+ *                   [--stop] [--only A+B] [--leave-out A+B]... [FILE...]
  *   random_programs --print SEED
  *
- * FILE...: these specs in the place of random ones. --leave-out A+B: no programs that have all of these features. --all: every kernel on every architecture in every mode; else each
- * kernel on one, and all modes at its last sizes alone. --keep DIR: specs that fail are kept there. --seconds: no new
- * program after that time. Each program runs in a process of its own: one that crashes or hangs is a failure of that
- * program. What a lowering refuses by rule is counted; a Plan that the proof refuses is a failure. TAP on stdout, with
- * what was covered as comments behind it. */
+ * FILE...: these specs in the place of random ones. --leave-out A+B: no programs that have all of these features;
+ * --only A+B: none that lack one; --count is of those that are left. --all: every kernel on every architecture in every
+ * mode; else each kernel on one, and all modes at its last sizes alone. --plan: nothing is compiled. --keep DIR: specs
+ * that fail are kept there. --seconds: no new program after that time. --stop: none after a failure.
+ *
+ * Each program runs in a process of its own: one that crashes or hangs is a failure of that program. What a lowering
+ * refuses by rule is counted; a Plan that the proof refuses is a failure. TAP on stdout, and what was covered as
+ * comments behind it. */
 #include <dirent.h>
 #include <math.h>
 #include <signal.h>
@@ -32,7 +35,8 @@ struct options {
     uint64_t first;
     int count;
     double seconds;
-    bool all, quiet;
+    bool all, quiet, stop, plan;
+    const char *only; /* features that each program has, "a+b" */
     const char *without[16]; /* features that are not to meet, "a+b" */
     int withouts;
     const char *keep;
@@ -324,13 +328,14 @@ static void run_kernel(struct work *w, const char *kernel, const char *arch, boo
         c.unit[i].outputs = TW_OUTPUT_PTX;
         count_plan(w, &c.unit[i]);
     }
-    if (status == 0 && c.unit_count) {
+    if (status == 0 && c.unit_count)
+        hit(w, "arch", arch);
+    if (status == 0 && c.unit_count && !w->o->plan) {
         status = compile_cubins(&c, COMPILE_NVRTC);
         if (status)
             bad(w, kernel, arch, c.diags.count ? c.diags.item[0].text : c.unit[0].error[COMPILE_NVRTC].text);
         else
             run_modes(w, &c, twin);
-        hit(w, "arch", arch);
     }
     compile_close(&c);
 }
@@ -417,10 +422,23 @@ static void take_words(struct all *a, const char *spec)
                 a->pair[number[i] * RANDOM_WORDS + number[j]]++;
 }
 
-/* Whether the first line of the spec has all features of one of the lists. */
+/* Whether the words hold all of the list, "a+b". */
+static bool has_all(const char *words, const char *list)
+{
+    char copy[256], padded[80];
+    snprintf(copy, sizeof copy, "%s", list);
+    for (char *rest, *word = strtok_r(copy, "+", &rest); word; word = strtok_r(NULL, "+", &rest)) {
+        snprintf(padded, sizeof padded, " %s ", word);
+        if (!strstr(words, padded))
+            return false;
+    }
+    return true;
+}
+
+/* Whether the features in the spec's first line are not wanted. */
 static bool is_left_out(const struct options *o, const char *spec)
 {
-    char line[4096] = "", list[256];
+    char line[4096] = "";
     FILE *f = fopen(spec, "r");
     bool out = false;
     if (f && !fgets(line, sizeof line - 2, f))
@@ -428,15 +446,9 @@ static bool is_left_out(const struct options *o, const char *spec)
     if (f)
         fclose(f);
     line[strcspn(line, "\n")] = ' ';
-    for (int i = 0; i < o->withouts && !out; i++) {
-        snprintf(list, sizeof list, "%s", o->without[i]);
-        out = true;
-        for (char *rest, *word = strtok_r(list, "+", &rest); word; word = strtok_r(NULL, "+", &rest)) {
-            char padded[80];
-            snprintf(padded, sizeof padded, " %s ", word);
-            out = out && strstr(line, padded);
-        }
-    }
+    for (int i = 0; i < o->withouts && !out; i++)
+        out = has_all(line, o->without[i]);
+    out = out || (o->only && !has_all(line, o->only));
     return out;
 }
 
@@ -554,6 +566,10 @@ int main(int argc, char **argv)
         const char *word = argv[at], *value = at + 1 < argc ? argv[at + 1] : "";
         if (strcmp(word, "--all") == 0)
             a.o.all = true;
+        else if (strcmp(word, "--plan") == 0)
+            a.o.plan = true;
+        else if (strcmp(word, "--stop") == 0)
+            a.o.stop = true;
         else if (strcmp(word, "--quiet") == 0)
             a.o.quiet = true;
         else if (at++, strcmp(word, "--print") == 0)
@@ -564,6 +580,8 @@ int main(int argc, char **argv)
             a.o.count = atoi(value);
         else if (strcmp(word, "--seconds") == 0)
             a.o.seconds = atof(value);
+        else if (strcmp(word, "--only") == 0)
+            a.o.only = value;
         else if (strcmp(word, "--leave-out") == 0 && a.o.withouts < 16)
             a.o.without[a.o.withouts++] = value;
         else if (strcmp(word, "--keep") == 0)
@@ -578,8 +596,8 @@ int main(int argc, char **argv)
         return 3;
     for (int i = at; i < argc; i++)
         one(&a, argv[i], (uint64_t)i, argv[i]);
-    for (int i = 0; at == argc && i < a.o.count; i++) {
-        uint64_t seed = a.o.first + (uint64_t)i;
+    uint64_t seed = a.o.first;
+    for (; at == argc && a.programs < a.o.count && !(a.o.stop && a.failed); seed++) {
         if (a.o.seconds > 0 && clock_now() - start > a.o.seconds)
             break;
         snprintf(path, sizeof path, "%s/random.lua", a.scratch);
@@ -607,6 +625,7 @@ int main(int argc, char **argv)
     print_tally("refused", &a.refused);
     if (a.o.quiet)
         printf("%sok 1 - random programs\n", a.failed ? "not " : "");
+    printf("# %d kernels lowered\n", *tally_of(&a.tally, "arch.sm_90a") + *tally_of(&a.tally, "arch.sm_80"));
     printf("# %d programs, %d failed, %d left out\n1..%d\n", a.programs, a.failed, left_out,
            a.o.quiet ? 1 : a.programs);
     return a.failed ? 1 : 0;

@@ -155,10 +155,12 @@ void random_spec_write(uint64_t seed, FILE *out)
     memset(&g, 0, sizeof g);
     g.state = seed * UINT64_C(0xd1342543de82ef95) + 1;
     g.place = "C";
-    if (seed % 4 == 3)
+    if (seed % 4 == 3) {
+        random_feature(&g, "dots");
         random_dots(&g);
-    else
+    } else {
         random_rows(&g);
+    }
     fprintf(out, "-- random program %llu:", (unsigned long long)seed);
     for (int i = 0; i < g.words; i++)
         fprintf(out, " %s", g.word[i]);

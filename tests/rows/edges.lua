@@ -16,13 +16,13 @@ local softmax = kernel "softmax_edges" {
       store(t.y, span(at.r, tile.r), span(c, tile.c), ratio(exp2_diff(part(c), most), sum, 0))
     end)
   end,
-  run = { { R = 3, C = 130 }, { R = 3, C = 132 }, { R = 1, C = 1 }, { R = 0, C = 5 }, { R = 5, C = 0 } },
+  run = { { R = 3, C = 130 }, { R = 3, C = 1320 }, { R = 1, C = 1 }, { R = 0, C = 5 }, { R = 5, C = 0 } },
 }
 kernel "softmax_nan" { like = softmax, x = tensor { R, C, dtype = "fp32", fill = "constant nan" } }
 kernel "softmax_infinite" { like = softmax, x = tensor { R, C, dtype = "fp32", fill = "constant inf" } }
 
 -- Rows of two dims, a stride between heads, and a length that data decides.
-kernel "limited_mean" {
+local limited = kernel "limited_mean" {
   x = tensor { R, H, C, dtype = "fp16" }, length = tensor { R, dtype = "int32", fill = "integers 0 90" },
   y = tensor { R, H, dtype = "fp32", out = true },
   axes = "r h c", tile = { r = 1, h = 4, c = 64 }, grid = { r = R },
@@ -36,6 +36,12 @@ kernel "limited_mean" {
     end)
   end,
   run = { { R = 5, H = 6, C = 91 }, { R = 3, H = 8, C = 96 } },
+}
+
+kernel "limited_mean_wide" { -- totals of an inner loop go by shared memory in each turn of the outer one
+  like = limited, tile = { h = 1, c = 4096 },
+  length = tensor { R, dtype = "int32", fill = "integers 5000 9001" },
+  run = { { R = 3, H = 3, C = 9001 } },
 }
 
 -- A carried pair that takes turns, and a wide carried tile.

@@ -235,11 +235,11 @@ static void refuses(const char *fields, const char *program, const char *rule, c
 static void test_refusals(void **state)
 {
     (void)state;
-    refuses("tile = { m = 96, n = 128, k = 64 }", SUM STORE, "WGMMA-SHAPE", "the dot has 96 rows");
+    refuses("tile = { m = 96, n = 128, k = 64 }", SUM STORE, "WGMMA-SHAPE", "wgmma computes 64 rows");
     refuses("tile = { m = 128, n = 100, k = 64 }", SUM STORE, "WGMMA-SHAPE", "a multiple of 8 columns");
-    refuses("tile = { m = 128, n = 128, k = 24 }", SUM STORE, "WGMMA-SHAPE", "sums over 16 bf16 at a time");
-    refuses("tile = { m = 256, n = 256, k = 512 }", SUM STORE, "SMEM", "shared memory");
-    refuses("tile = { m = 128, n = 256, k = 64 }, pipeline = { stages = 9 }", SUM STORE, "SMEM", "fewer stages");
+    refuses("tile = { m = 128, n = 128, k = 24 }", SUM STORE, "WGMMA-SHAPE", "takes 16 bf16 along k at a time");
+    refuses("tile = { m = 128, n = 256, k = 512 }", SUM STORE, "SMEM", "shared memory");
+    refuses("tile = { m = 128, n = 256, k = 64 }, pipeline = { stages = 9 }", SUM STORE, "SMEM", "write 4");
     refuses(
         "tile = { m = 128, n = 128, k = 64 }",
         "local sum = loop(\"k\", range(0, K, tile.k), { zeros() }, function(k, sum)\n"

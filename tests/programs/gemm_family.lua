@@ -1,0 +1,66 @@
+-- Corners of the family gemm_program that its shipped kernels leave out: operands of the arithmetic however they lie,
+-- clusters along both axes, orders, consumers, sizes known beforehand.
+local M, N, K = dims "M N K"
+
+local base = kernel "corner" {
+  family = "gemm_program",
+  A = tensor { M, K, dtype = "bf16" },
+  B = tensor { N, K, dtype = "bf16" },
+  D = tensor { M, N, dtype = "bf16" },
+  tile = { m = 128, n = 128, k = 64 },
+  arch = { sm_90a = {} },
+  run = { { M = 264, N = 272, K = 584 }, { M = 131, N = 67, K = 72 }, { M = 520, N = 8, K = 0 } },
+}
+
+kernel "corner_turned_operands" {
+  like = base,
+  C = tensor { N, M, dtype = "fp16", axes = "n m" },
+  R = tensor { N, M, dtype = "fp32", axes = "n m" },
+  D = tensor { N, M, dtype = "fp32", axes = "n m" },
+  alpha = scalar("fp32", 0.5),
+  beta = scalar("fp32", -2),
+  tile = { n = 64 },
+  epilogue = function(acc, t) return relu(acc) + t.R end,
+}
+-- C is not read.
+kernel "corner_beta_zero" {
+  like = base, C = tensor { M, N, dtype = "bf16" }, beta = scalar("fp32", 0), alpha = scalar("fp32", 1),
+}
+kernel "corner_row_bias" {
+  like = base,
+  bias = tensor { M, axes = "m", dtype = "fp32" },
+  scale = tensor { N, axes = "n", dtype = "fp32" },
+  epilogue = function(acc, t, i) return (acc + t.bias) * t.scale + i.m - i.n end,
+}
+kernel "corner_neighbours" {
+  like = base,
+  bias = tensor { N, axes = "n", dtype = "bf16" },
+  epilogue = function(acc, t, i) return acc + t.bias + t.bias[max(i.n - 1, 0)] end,
+}
+kernel "corner_outputs" {
+  like = base,
+  bias = tensor { N, axes = "n", dtype = "bf16" },
+  E = tensor { N, M, dtype = "fp16", axes = "n m", out = true },
+  F = tensor { M, N, dtype = "fp32", out = true },
+  tile = { n = 96 },
+  epilogue = function(acc, t)
+    local x = acc + t.bias
+    return { D = silu(x), E = x, F = x * 0.5 }
+  end,
+}
+kernel "corner_cluster_n" { like = base, cluster = { m = 1, n = 2 }, schedule = { order = "column" } }
+kernel "corner_cluster_both" { like = base, cluster = { m = 2, n = 2 }, schedule = { order = "row" } }
+kernel "corner_alone" { like = base, cluster = { m = 1 }, schedule = { persistent = false } }
+kernel "corner_one_consumer" { like = base, tile = { m = 64, n = 248 }, cluster = { m = 1 }, launch = { programmatic = true } }
+kernel "corner_three_consumers" { like = base, tile = { m = 192, n = 160 }, pipeline = { stages = 3 },
+  run = { { M = 200, N = 500, K = 328 } } }
+kernel "corner_blocks" { like = base, tile = { m = 256, n = 160 }, R = tensor { M, N, dtype = "bf16" },
+  run = { { M = 520, N = 328, K = 584 } }, epilogue = function(acc, t) return acc + t.R end }
+-- Rows of D are never whole 16-byte chunks, or always.
+kernel "corner_odd" {
+  like = base, B = tensor { 67, K, dtype = "bf16" }, D = tensor { M, 67, dtype = "bf16" }, run = { { M = 600, K = 584 } },
+}
+kernel "corner_even" {
+  like = base, B = tensor { 64, K, dtype = "bf16" }, D = tensor { M, 64, dtype = "bf16" }, tile = { n = 64 },
+  run = { { M = 900, K = 584 } },
+}
