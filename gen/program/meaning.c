@@ -64,10 +64,7 @@ static int fault(struct meaning *m, const struct program_op *op, const char *for
     return 1;
 }
 
-static const char *tensor_name(const struct meaning *m, int tensor)
-{
-    return m->state.kernel->tensor[tensor].name;
-}
+#define tensor_name(m, number) ((m)->state.kernel->tensor[number].name)
 
 /* ---- making ready
  * ------------------------------------------------------------------------------------------------------ */
@@ -102,24 +99,6 @@ static int prepare(struct meaning *m, struct meaning_tape *tape, const struct pr
     if (longer > m->longest)
         m->longest = longer;
     return status;
-}
-
-/* What a turn adds to a carried value, as a node; -1 where it does anything else with it. */
-static int added_node(const struct program *p, int param)
-{
-    const struct program_op *op = &p->op[param], *end = &p->op[p->op[op->loop].end];
-    const struct expr_node *n = &p->graph->node[end->value[op->which].node];
-    for (int i = 0; i < 2 && n->op == EXPR_ADD && n->type == EXPR_REAL; i++)
-        if (n->arg[i] == op->tile.node)
-            return n->arg[1 - i];
-    return -1;
-}
-
-static bool is_sum(const struct program *p, int number)
-{
-    const struct program_op *op = &p->op[number];
-    return op->kind == PROGRAM_REDUCE ? op->reduction == PROGRAM_SUM
-                                      : op->kind == PROGRAM_PARAM && added_node(p, number) >= 0;
 }
 
 static int prepare_combine(struct meaning *m, int number, int *map)
@@ -182,7 +161,7 @@ static int prepare_operation(struct meaning *m, int number, int *map)
             (op->kind == PROGRAM_PARAM && !allocate_cells(m, &m->spare[number], cells_of(&op->tile))))
             status = 3;
     }
-    if (!status && is_sum(m->p, number)) {
+    if (!status && meaning_is_sum(m->p, number)) {
         m->sums[number] = allocate(m, sizeof **m->sums * (size_t)cells_of(&op->tile));
         status = m->sums[number] ? 0 : 3;
     }
@@ -628,47 +607,19 @@ static int find_list(struct meaning *m, const struct program_op *op, struct oper
     return 0;
 }
 
-/* A carried value begins: the first term of what turns add to it. */
-static void begin_sum(struct meaning *m, int param)
-{
-    const struct meaning_cells *cells = &m->state.result[param];
-    for (int64_t i = 0; m->sums[param] && i < cells_of(&m->p->op[param].tile); i++) {
-        double value = cells->at.real[i];
-        m->sums[param][i] = (struct meaning_sum){fabs(value), cells->bound[i], value != 0, meaning_quantum(&value, 1)};
-    }
-}
-
 /* What a turn added to a carried value: lowerings may group the terms of all turns in any way, so the bound is that of
  * one sum. */
 static void go_on_with_sum(struct meaning *m, int param)
 {
-    const struct meaning_cells *was = &m->state.result[param];
-    struct meaning_cells *now = &m->spare[param];
     if (!m->sums[param])
         return;
-    const struct expr_node *n = &m->p->graph->node[added_node(m->p, param)];
-    const struct program_tile *tile = &m->p->op[param].tile, *from = NULL;
-    const struct meaning_sum *terms = n->op == EXPR_TILE ? m->sums[n->integer] : NULL;
-    if (terms)
-        from = &m->p->op[n->integer].tile;
-    if (!from || from->rows != tile->rows || from->columns != tile->columns ||
-        m->p->op[n->integer].kind != PROGRAM_REDUCE)
-        terms = NULL;
-    for (int64_t i = 0; i < cells_of(tile); i++) {
-        double term = now->at.real[i] - was->at.real[i], more = now->bound[i] - was->bound[i];
-        struct meaning_sum *sum = &m->sums[param][i],
-                           one = {fabs(term), more > 0 ? more : 0, 1, meaning_quantum(&term, 1)};
-        const struct meaning_sum *added = terms ? &terms[i] : &one;
-        sum->magnitude += added->magnitude;
-        sum->carried += added->carried;
-        sum->terms += added->terms;
-        sum->quantum = added->quantum < sum->quantum ? added->quantum : sum->quantum;
-        double bound = meaning_sum_bound(now->at.real[i], sum, 24);
-        if (bound > now->bound[i]) {
-            now->bound[i] = bound;
-            now->exact = now->zeroed = false;
-        }
-    }
+    const struct expr_node *n = &m->p->graph->node[meaning_added(m->p, param)];
+    const struct program_op *from = n->op == EXPR_TILE ? &m->p->op[n->integer] : NULL;
+    const struct program_tile *tile = &m->p->op[param].tile;
+    bool known =
+        from && from->kind == PROGRAM_REDUCE && from->tile.rows == tile->rows && from->tile.columns == tile->columns;
+    meaning_sum_go_on(m->sums[param], known ? m->sums[n->integer] : NULL, &m->state.result[param], &m->spare[param],
+                      cells_of(tile));
 }
 
 /* The turns from..to, beginning with the first values. */
@@ -681,7 +632,8 @@ static int run_turns(struct meaning *m, int number_of_loop, const double *list, 
     for (int i = 0; i < op->carried && !status; i++)
         status = carry(m, op, &o->value[i], first + i, &m->state.result[first + i]);
     for (int i = 0; i < op->carried && !status; i++)
-        begin_sum(m, first + i);
+        if (m->sums[first + i])
+            meaning_sum_begin(m->sums[first + i], &m->state.result[first + i], cells_of(&m->p->op[first + i].tile));
     for (int64_t i = from; !status && i < to; i += o->step) {
         if (list && (i < 0 || i >= entries))
             return fault(m, op, "entry %lld is outside of the list %s, which has %lld", (long long)i,
@@ -783,63 +735,6 @@ static int run_operations(struct meaning *m, int from, int to)
  * --------------------------------------------------------------------------------------------------------------------
  */
 
-int64_t meaning_steps(const struct program *p, int axis, const int64_t *symbol)
-{
-    const struct program_axis *a = &p->axis[axis];
-    int64_t extent, tile = a->tile > 0 ? a->tile : 1;
-    if (a->extent < 0)
-        return 1;
-    struct expr_graph g = *p->graph;
-    g.memory = (struct memory){0}; /* some bytes from malloc: where the answer is no, a size overflows */
-    if (!expr_eval_int(&g, a->extent, symbol, &extent) || extent > INT64_MAX - tile)
-        return -1;
-    return extent <= 0 ? 0 : (extent + tile - 1) / tile;
-}
-
-int64_t program_items(const struct program *p, const int64_t *symbol)
-{
-    int64_t items = 1;
-    bool none = false;
-    for (int i = 0; i < p->axis_count; i++) {
-        int64_t steps = meaning_steps(p, i, symbol);
-        if (steps < 0 || __builtin_mul_overflow(items, steps ? steps : 1, &items))
-            return -1;
-        none = none || steps == 0;
-    }
-    return none ? 0 : items;
-}
-
-static uint64_t scrambled(uint64_t x)
-{
-    x += 0x9e3779b97f4a7c15u;
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
-    return x ^ x >> 31;
-}
-
-/* The steps of an axis that a sample takes, rising: the first, the last two (of which one is whole), random ones. */
-static int64_t sample_steps(int64_t steps, int64_t sample, uint64_t seed, int64_t *chosen)
-{
-    int64_t count = 0;
-    if (sample >= steps) {
-        for (int64_t i = 0; i < steps; i++)
-            chosen[i] = i;
-        return steps;
-    }
-    const int64_t wanted[3] = {0, steps - 1, steps - 2};
-    for (uint64_t draw = 0; count < sample; draw++) {
-        int64_t step = draw < 3 ? wanted[draw] : (int64_t)(scrambled(seed ^ scrambled(draw)) % (uint64_t)steps), at = 0;
-        while (at < count && chosen[at] < step)
-            at++;
-        if (at < count && chosen[at] == step)
-            continue;
-        memmove(chosen + at + 1, chosen + at, sizeof *chosen * (size_t)(count - at));
-        chosen[at] = step;
-        count++;
-    }
-    return count;
-}
-
 static int run_items(struct meaning *m, int64_t *const *chosen, const int64_t *count, int64_t *items)
 {
     const struct program *p = m->p;
@@ -887,7 +782,7 @@ int program_evaluate(const struct program *p, const struct spec_kernel *kernel, 
         chosen[a] = allocate(&m, sizeof **chosen * (size_t)room[a]);
         status = chosen[a] ? 0 : 3;
         if (chosen[a])
-            count[a] = sample_steps(steps, room[a] - 1, scrambled(run->seed + (uint64_t)a), chosen[a]);
+            count[a] = meaning_sample(steps, room[a] - 1, meaning_scrambled(run->seed + (uint64_t)a), chosen[a]);
     }
     if (!status)
         status = run_items(&m, chosen, count, &done);

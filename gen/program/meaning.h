@@ -78,6 +78,12 @@ int meaning_quantum(const double *cell, int64_t count);
 /* The bound of a sum that is made in any order with `bits` of mantissa. 0 where every partial sum is exact. */
 double meaning_sum_bound(double value, const struct meaning_sum *sum, int bits);
 
+/* A carried value to which turns add: its first value, one term; then what a turn made of it, with the terms that the
+ * turn added where they are known. The bound of `now` becomes that of all terms in any order. */
+void meaning_sum_begin(struct meaning_sum *sum, const struct meaning_cells *cells, int64_t count);
+void meaning_sum_go_on(struct meaning_sum *sum, const struct meaning_sum *terms, const struct meaning_cells *was,
+                       struct meaning_cells *now, int64_t count);
+
 /* result (m x n), which holds c, += a (m x k) b (k x n), REAL cells with bounds. */
 struct meaning_dot {
     int64_t m, n, k;
@@ -166,11 +172,24 @@ void meaning_tape_free(struct meaning_tape *tape);
 void meaning_start(struct meaning_tape *tape, const struct meaning_state *state, struct meaning_part *part);
 bool meaning_next(struct meaning_tape *tape, const struct meaning_state *state, struct meaning_part *part);
 
-/* ---- items (meaning.c) ----------------------------------------------------------------------------------------------
+/* ---- items (meaning_items.c)
+ * ----------------------------------------------------------------------------------------------
  */
 
 /* Steps along an axis, 1 where no items run along it; -1 where the extent overflows. */
 int64_t meaning_steps(const struct program *p, int axis, const int64_t *symbol);
+
+/* The steps of an axis that a sample takes, rising: the first, the last two (of which one is whole), random ones; all
+ * where `sample` is not less. `chosen` has room for one more. Returns how many. */
+int64_t meaning_sample(int64_t steps, int64_t sample, uint64_t seed, int64_t *chosen);
+uint64_t meaning_scrambled(uint64_t x);
+
+/* What a turn adds to the carried value of a PARAM, as a node; -1 where it does anything else with it. */
+int meaning_added(const struct program *p, int param);
+
+/* Whether the operation gives sums of which more is to be known than the value: a REDUCE to sums, and a PARAM that
+ * turns add to. */
+bool meaning_is_sum(const struct program *p, int number);
 
 /* ---- tensors (meaning_memory.c)
  * ---------------------------------------------------------------------------------------- */

@@ -42,6 +42,33 @@ double meaning_sum_bound(double value, const struct meaning_sum *sum, int bits)
     return sum->carried + grown * (sum->magnitude + sum->carried) + MEANING_LEAST;
 }
 
+void meaning_sum_begin(struct meaning_sum *sum, const struct meaning_cells *cells, int64_t count)
+{
+    for (int64_t i = 0; i < count; i++) {
+        double value = cells->at.real[i];
+        sum[i] = (struct meaning_sum){fabs(value), cells->bound[i], value != 0, meaning_quantum(&value, 1)};
+    }
+}
+
+void meaning_sum_go_on(struct meaning_sum *sum, const struct meaning_sum *terms, const struct meaning_cells *was,
+                       struct meaning_cells *now, int64_t count)
+{
+    for (int64_t i = 0; i < count; i++) {
+        double term = now->at.real[i] - was->at.real[i], more = now->bound[i] - was->bound[i];
+        struct meaning_sum one = {fabs(term), more > 0 ? more : 0, 1, meaning_quantum(&term, 1)};
+        const struct meaning_sum *added = terms ? &terms[i] : &one;
+        sum[i].magnitude += added->magnitude;
+        sum[i].carried += added->carried;
+        sum[i].terms += added->terms;
+        sum[i].quantum = added->quantum < sum[i].quantum ? added->quantum : sum[i].quantum;
+        double bound = meaning_sum_bound(now->at.real[i], &sum[i], 24);
+        if (bound > now->bound[i]) {
+            now->bound[i] = bound;
+            now->exact = now->zeroed = false;
+        }
+    }
+}
+
 /* One row of products: to[j] += sum of a[k] b[k][j], magnitude[j] += sum of their magnitudes. */
 static void add_row(const struct meaning_dot *d, const double *a, double *restrict to, double *restrict magnitude)
 {
