@@ -152,7 +152,7 @@ extern "C" __global__ void __launch_bounds__(${launch.block}, 1) ${entry}(const 
     dependency_wait();
 //@ end
 
-    item_order items = items_begin();
+    item_order items = items_begin(args);
 //@ local starts, next_item = {}, ""
 //@ for i, a in ipairs(item) do starts[i], next_item = "at_" .. a.axis, next_item .. ", at_" .. a.axis end
 //@ local start_list = csv(starts)

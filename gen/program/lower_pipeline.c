@@ -409,29 +409,8 @@ static int loops(struct pipeline *x)
     return 0;
 }
 
-/* The node of the program said in plan.fused, with `end` in place of where the item begins along `axis`. -1: out of
- * memory, or it holds what is no such number. */
-static int at_end(struct pipeline *x, int node, int axis, int end)
-{
-    struct expr_graph *g = &x->plan->fused;
-    if (node < 0)
-        return -1;
-    struct expr_node n = x->program->graph->node[node];
-    if (n.op == EXPR_AT && n.integer == axis)
-        return end;
-    if (n.op == EXPR_TENSOR || n.op == EXPR_TILE || n.op == EXPR_LOOP || n.op == EXPR_INDEX)
-        return -1;
-    for (int i = 0; i < 3; i++)
-        if (n.arg[i] >= 0 && (n.arg[i] = at_end(x, n.arg[i], axis, end)) < 0)
-            return -1;
-    return expr_add(g, &n);
-}
-
-enum { CACHED = 32 << 20 /* bytes of the L2 that items side by side may share */ };
-
-/* Items whose loop is longer the further they stand along an axis: the longest first, and side by side as many of the
- * others as read what the L2 holds together. Its length in turns at the far end is said in plan.fused. 0, 1: there is
- * no such axis, 3. */
+/* Items whose loop is longer the further they stand along an axis: the longest first. 0, 1: there is no such axis, 3.
+ */
 static int longest_first(struct pipeline *x)
 {
     const struct expr_graph *g = x->program->graph;
@@ -443,17 +422,7 @@ static int longest_first(struct pipeline *x)
             const struct plan_item *item = &x->plan->item[k];
             if (!pipeline_reads_axis(g, o->to, item->axis))
                 continue;
-            int to = at_end(x, o->to, item->axis, item->extent), bytes = 0;
-            for (int r = 0; r < x->d.ring_count; r++)
-                bytes += x->d.ring[r].parent == i ? stage_bytes(x, &x->d.ring[r]) : 0;
-            int step = x->plan->loop[x->d.loop[i]].step;
-            if (to < 0 || bytes == 0)
-                return 1;
-            return family_add_word(x->plan, "schedule.longest", x->plan->axis[item->axis]) ||
-                           family_add_value(x->plan, "schedule.length", to) ||
-                           family_add_value(x->plan, "schedule.cached", (int64_t)CACHED / bytes * step)
-                       ? 3
-                       : 0;
+            return family_add_word(x->plan, "schedule.longest", x->plan->axis[item->axis]);
         }
     }
     return 1;

@@ -14,36 +14,69 @@
 struct item_order {
     int next; // what else there is to know is computed again for each item: registers are dear in between
 //@ if order == "longest" then
-    int step; // rounds go back and forth: who had the longest item of one has the shortest of the next
+    int step;  // rounds go back and forth: who had the longest item of one has the shortest of the next
+    int group; // others that are taken together
 //@ end
 };
 
-__device__ __forceinline__ item_order items_begin()
-{
+//@ local function extents()
+//@     for i, item in ipairs(items) do
+//@         local extent = fragment_uniform("x" .. i .. "_", item.extent)
+//@         local span = item.tile * cluster[item.axis]
+//@         local up, value, statements = span - 1, extent[1], extent.at
+    ${statements}
+//@         if span == 1 then
+    const int across_${item.axis} = (int)(${value});
+//@         else
+    const int across_${item.axis} = (int)(((i64)${value} + ${up}) / ${span});
+//@         end
+//@     end
+//@ end
 //@ local clusters = blocks > 1 and "(gridDim.x / " .. blocks .. ")" or "gridDim.x"
 //@ local own = blocks > 1 and "(blockIdx.x / " .. blocks .. ")" or "blockIdx.x"
-//@ if order == "longest" then
-    item_order s = {(int)${own}, 2 * (int)${clusters} - 1 - 2 * (int)${own}};
-//@ else
-    item_order s = {(int)${own}};
+//@ local others, count = {}, {}
+//@ for i, item in ipairs(items) do
+//@     if order == "longest" and item.axis ~= schedule.longest then
+//@         others[#others + 1] = item
+//@         count[#count + 1] = "across_" .. item.axis
+//@     end
 //@ end
+//@ local all = #count > 0 and table.concat(count, " * ") or "1"
+//@ if order == "longest" then
+//@     local far = schedule.longest
+// A band is as many of the others as half the blocks, so that several blocks read the same tiles at a time, and in all a
+// multiple of two rounds, so that each band gives every block as much.
+__device__ __forceinline__ item_order items_begin(const arguments &args)
+{
+//@     extents()
+    const int all = ${all}, most = max(1, (int)${clusters} / 2);
+    int group = all;
+    if (all > most) {
+        int common = 2 * (int)${clusters}, rest = across_${far};
+        #pragma unroll 1
+        while (rest > 0) {
+            const int next = common % rest;
+            common = rest;
+            rest = next;
+        }
+        const int unit = 2 * (int)${clusters} / max(1, common);
+        group = min(all, max(unit, most / unit * unit));
+    }
+    item_order s = {(int)${own}, 2 * (int)${clusters} - 1 - 2 * (int)${own}, group};
     return s;
 }
+//@ else
+__device__ __forceinline__ item_order items_begin(const arguments &args)
+{
+    item_order s = {(int)${own}};
+    return s;
+}
+//@ end
 
 // The next item of this block: false when there is none. at_AXIS is where it begins.
 __device__ __forceinline__ bool items_next(const arguments &args, item_order &s${places})
 {
-//@ for i, item in ipairs(items) do
-//@     local extent = fragment_uniform("x" .. i .. "_", item.extent)
-//@     local span = item.tile * cluster[item.axis]
-//@     local up, value, statements = span - 1, extent[1], extent.at
-    ${statements}
-//@     if span == 1 then
-    const int across_${item.axis} = (int)(${value});
-//@     else
-    const int across_${item.axis} = (int)(((i64)${value} + ${up}) / ${span});
-//@     end
-//@ end
+//@ extents()
 //@ local total = table.concat(names, " * ")
     const int number = s.next;
     if (number >= ${total})
@@ -56,17 +89,8 @@ __device__ __forceinline__ bool items_next(const arguments &args, item_order &s$
     at_${m.axis} = (band * ${schedule.group} + within % height) * ${m.tile};
     at_${n.axis} = within / height * ${n.tile};
 //@ elseif order == "longest" then
-//@     local far, others, count = schedule.longest, {}, {}
-//@     for i, item in ipairs(items) do
-//@         if item.axis ~= far then
-//@             others[#others + 1] = item
-//@             count[#count + 1] = "across_" .. item.axis
-//@         end
-//@     end
-//@     local length = fragment_uniform("l", schedule.length)
-//@     local statements, most, all = length.at, length[1], #count > 0 and table.concat(count, " * ") or "1"
-    ${statements}
-    const int all = ${all}, group = max(1, min(all, ${schedule.cached} / max(1, (int)(${most}))));
+//@     local far = schedule.longest
+    const int all = ${all}, group = s.group;
     const int band = number / (group * across_${far}), height = min(group, all - band * group);
     const int within = number - band * group * across_${far};
 //@     for _, item in ipairs(items) do
