@@ -185,8 +185,9 @@ static int pack(struct derive *d, int op)
 {
     struct derive_dot *dot = &d->dot[op];
     int root = d->work.op[op].arg[0], status = derive_prepare(d, op, root);
-    while (!status && d->work.graph.node[root].op == EXPR_CAST && !derive_place_of(d, root))
-        root = d->work.graph.node[root].arg[0]; /* packing rounds */
+    if (!status && d->work.graph.node[root].op == EXPR_CAST && !derive_place_of(d, root) &&
+        d->work.graph.node[root].dtype == d->work.l->plan->mma[dot->mma].input)
+        root = d->work.graph.node[root].arg[0]; /* packing rounds, once */
     int expression = derive_built(d, op, root, 0, &status);
     return status ? status
                   : derive_pass(d, (struct plan_step){
@@ -312,9 +313,9 @@ static int store(struct derive *d, int op)
     struct plan *p = d->work.l->plan;
     const struct program_op *o = &d->work.program->op[op];
     int root = d->work.op[op].arg[0], status = derive_prepare(d, op, root);
-    while (!status && d->work.graph.node[root].op == EXPR_CAST && !derive_place_of(d, root) &&
-           d->work.graph.node[root].dtype == p->tensor[o->tensor].dtype)
-        root = d->work.graph.node[root].arg[0]; /* storing rounds */
+    if (!status && d->work.graph.node[root].op == EXPR_CAST && !derive_place_of(d, root) &&
+        d->work.graph.node[root].dtype == p->tensor[o->tensor].dtype)
+        root = d->work.graph.node[root].arg[0]; /* storing rounds, once */
     int expression = derive_built(d, op, root, 0, &status);
     if (status)
         return status;
