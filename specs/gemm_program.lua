@@ -54,10 +54,14 @@ kernel "gemm_bf16_scaled_program" {
 local bias     = tensor { N, axes = "n", dtype = "bf16" }
 local residual = tensor { M, N, dtype = "bf16" }
 
-kernel "gemm_bf16_bias_program"          { like = bf16, bias = bias, epilogue = function(acc, t) return acc + t.bias end }
-kernel "gemm_bf16_residual_program"      { like = bf16, R = residual, epilogue = function(acc, t) return acc + t.R end }
-kernel "gemm_bf16_relu_program"          { like = bf16, epilogue = function(acc) return relu(acc) end }
-kernel "gemm_bf16_bias_silu_program"     { like = bf16, bias = bias, epilogue = function(acc, t) return silu(acc + t.bias) end }
+kernel "gemm_bf16_bias_program" { like = bf16, bias = bias, epilogue = function(acc, t) return acc + t.bias end }
+kernel "gemm_bf16_residual_program" { like = bf16, R = residual, epilogue = function(acc, t) return acc + t.R end }
+kernel "gemm_bf16_relu_program" { like = bf16, epilogue = function(acc) return relu(acc) end }
+kernel "gemm_bf16_bias_silu_program" {
+  like = bf16,
+  bias = bias,
+  epilogue = function(acc, t) return silu(acc + t.bias) end,
+}
 kernel "gemm_bf16_bias_gelu_program" {
   like = bf16,
   bias = bias,

@@ -155,7 +155,8 @@ static int guard_of(const struct printer *p, int node)
 static bool is_element(const struct printer *p, const struct expr_node *n)
 {
     const struct expr_node *no = n->op == EXPR_SELECT ? &p->g->node[n->arg[2]] : NULL;
-    bool zero = no && ((no->op == EXPR_CONST_REAL && no->real == 0.0) || (no->op == EXPR_CONST_INT && no->integer == 0));
+    bool zero =
+        no && ((no->op == EXPR_CONST_REAL && no->real == 0.0) || (no->op == EXPR_CONST_INT && no->integer == 0));
     return zero && n->type == EXPR_REAL && guard_of(p, n->arg[1]) == n->arg[0];
 }
 

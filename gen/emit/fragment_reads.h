@@ -1,9 +1,9 @@
 /* How the arithmetic of stores reads tensors: which elements are read beside their neighbours, and which only under a
  * condition.
  *
- * An element of a tensor whose indices count along the axes of the items, rows by `row` and columns by `column`, is read
- * with its neighbour along the fragment's columns, by NAME_read of blocks/tile_read.cuh. Outside of the tensor any of its
- * elements may stand for it: it is not stored.
+ * An element of a tensor whose indices count along the axes of the items, rows by `row` and columns by `column`, is
+ * read with its neighbour along the fragment's columns, by NAME_read of blocks/tile_read.cuh. Outside of the tensor any
+ * of its elements may stand for it: it is not stored.
  */
 #ifndef TW_GEN_EMIT_FRAGMENT_READS_H
 #define TW_GEN_EMIT_FRAGMENT_READS_H

@@ -115,11 +115,12 @@ static int check_registers(const struct pipeline *x, int op)
                       "%d consumers begin with %d each; write %s = %d or fewer consumers",
                       x->l->arch->name, columns, columns / 2 + MMA_REGISTERS, WARPGROUP * (consumers + 1), consumers,
                       first_registers(x), name, fits);
-    return refuse(x, op, COLUMNS, "REGS",
-                  "on %s %d x %d of fp32 for each consumer are %d registers a thread, and with %d for addresses and the "
-                  "epilogue more than the %d that %d consumer%s can have; write %s = %d or fewer rows",
-                  x->l->arch->name, blocks * PIPELINE_ROWS, columns, blocks * columns / 2, OTHER_REGISTERS, budget,
-                  consumers, consumers == 1 ? "" : "s", name, fits);
+    return refuse(
+        x, op, COLUMNS, "REGS",
+        "on %s %d x %d of fp32 for each consumer are %d registers a thread, and with %d for addresses and the "
+        "epilogue more than the %d that %d consumer%s can have; write %s = %d or fewer rows",
+        x->l->arch->name, blocks * PIPELINE_ROWS, columns, blocks * columns / 2, OTHER_REGISTERS, budget, consumers,
+        consumers == 1 ? "" : "s", name, fits);
 }
 
 int pipeline_check_dot(const struct pipeline *x, int op)
@@ -138,10 +139,10 @@ int pipeline_check_dot(const struct pipeline *x, int op)
                          "wgmma computes a multiple of 8 columns up to 256, not %d; write %d or %d", columns,
                          columns / 8 * 8, columns / 8 * 8 + 8);
     if (depth * bytes % PIPELINE_K_BYTES)
-        status |= refuse(x, op, DEPTH, "WGMMA-SHAPE",
-                         "wgmma takes %d %s along k at a time, and %d is no multiple; write %d", PIPELINE_K_BYTES / bytes,
-                         tw_dtype_name(dtype), depth,
-                         (depth * bytes / PIPELINE_K_BYTES + 1) * PIPELINE_K_BYTES / bytes);
+        status |=
+            refuse(x, op, DEPTH, "WGMMA-SHAPE", "wgmma takes %d %s along k at a time, and %d is no multiple; write %d",
+                   PIPELINE_K_BYTES / bytes, tw_dtype_name(dtype), depth,
+                   (depth * bytes / PIPELINE_K_BYTES + 1) * PIPELINE_K_BYTES / bytes);
     return status ? status : check_registers(x, op);
 }
 
@@ -165,18 +166,18 @@ int pipeline_check_stages(const struct pipeline *x, const struct pipeline_stages
         return report(x, asked->loc, "pipeline.stages", "SMEM", text);
     }
     int op = 0, limit = x->l->arch->shared_limit;
-    while (op + 1 < x->program->op_count &&
-           (x->program->op[op].kind != PROGRAM_DOT || x->d.work.op[op].parent < 0))
+    while (op + 1 < x->program->op_count && (x->program->op[op].kind != PROGRAM_DOT || x->d.work.op[op].parent < 0))
         op++;
     char name[80];
     int axis = axis_of(x, op, DEPTH), depth = axis >= 0 ? x->program->axis[axis].tile : 0, fewer = depth;
     while (fewer > 16 && (int64_t)s->each * fewer / depth * 2 > limit - s->beside)
         fewer /= 2;
     if (axis >= 0 && fewer >= 16)
-        return refuse(x, op, DEPTH, "SMEM",
-                      "two stages of %d bytes and %d bytes beside them are more than the %d bytes of shared memory of a "
-                      "block of %s; write %s = %d or a smaller tile",
-                      s->each, s->beside, limit, x->l->arch->name, extent_name(x, op, DEPTH, name), fewer);
+        return refuse(
+            x, op, DEPTH, "SMEM",
+            "two stages of %d bytes and %d bytes beside them are more than the %d bytes of shared memory of a "
+            "block of %s; write %s = %d or a smaller tile",
+            s->each, s->beside, limit, x->l->arch->name, extent_name(x, op, DEPTH, name), fewer);
     return refuse(x, op, COLUMNS, "SMEM",
                   "two stages of %d bytes and %d bytes beside them are more than the %d bytes of shared memory of a "
                   "block of %s; write smaller tiles",
@@ -227,6 +228,7 @@ int pipeline_check_element(const struct pipeline *x, int tensor)
     char text[200];
     if (t->dtype == TW_BF16 || t->dtype == TW_FP16 || t->dtype == TW_FP32)
         return 0;
-    snprintf(text, sizeof text, "arithmetic beside dots reads no %s; write bf16, fp16 or fp32", tw_dtype_name(t->dtype));
+    snprintf(text, sizeof text, "arithmetic beside dots reads no %s; write bf16, fp16 or fp32",
+             tw_dtype_name(t->dtype));
     return report(x, t->loc, t->name, "DTYPE", text);
 }

@@ -51,14 +51,22 @@ kernel "corner_outputs" {
 kernel "corner_cluster_n" { like = base, cluster = { m = 1, n = 2 }, schedule = { order = "column" } }
 kernel "corner_cluster_both" { like = base, cluster = { m = 2, n = 2 }, schedule = { order = "row" } }
 kernel "corner_alone" { like = base, cluster = { m = 1 }, schedule = { persistent = false } }
-kernel "corner_one_consumer" { like = base, tile = { m = 64, n = 248 }, cluster = { m = 1 }, launch = { programmatic = true } }
+kernel "corner_one_consumer" {
+  like = base, tile = { m = 64, n = 248 }, cluster = { m = 1 }, launch = { programmatic = true },
+}
 kernel "corner_three_consumers" { like = base, tile = { m = 192, n = 160 }, pipeline = { stages = 3 },
   run = { { M = 200, N = 500, K = 328 } } }
-kernel "corner_blocks" { like = base, tile = { m = 256, n = 160 }, R = tensor { M, N, dtype = "bf16" },
-  run = { { M = 520, N = 328, K = 584 } }, epilogue = function(acc, t) return acc + t.R end }
+kernel "corner_blocks" {
+  like = base,
+  tile = { m = 256, n = 160 },
+  R = tensor { M, N, dtype = "bf16" },
+  run = { { M = 520, N = 328, K = 584 } },
+  epilogue = function(acc, t) return acc + t.R end,
+}
 -- Rows of D are never whole 16-byte chunks, or always.
 kernel "corner_odd" {
-  like = base, B = tensor { 67, K, dtype = "bf16" }, D = tensor { M, 67, dtype = "bf16" }, run = { { M = 600, K = 584 } },
+  like = base, B = tensor { 67, K, dtype = "bf16" }, D = tensor { M, 67, dtype = "bf16" },
+  run = { { M = 600, K = 584 } },
 }
 kernel "corner_even" {
   like = base, B = tensor { 64, K, dtype = "bf16" }, D = tensor { M, 64, dtype = "bf16" }, tile = { n = 64 },
