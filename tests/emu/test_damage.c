@@ -396,15 +396,16 @@ static void fills_go_in_any_order(void **state)
  */
 static void releases_free_one_stage(void **state)
 {
+    static const char *const kernel[] = {"attention_full_ahead", "gemm_program_tall"};
     static struct edit e;
     struct bench *b;
     struct outcome o;
-    const struct subject *s = subject_of("attention_full_ahead", &b);
     (void)state;
-    for (int doubled = 0; doubled < 2; doubled++) {
+    for (int i = 0; i < 4; i++) {
+        const struct subject *s = subject_of(kernel[i / 2], &b);
         assert_true(edit_copy(&e, &b->base.plan));
         int release = first_step(&e, 1, PLAN_RELEASE);
-        if (doubled)
+        if (i % 2)
             edit_put(&e, 1, release, e.step[1][release]);
         else
             edit_take(&e, 1, release);
