@@ -398,7 +398,29 @@ void protocol_read_stage(struct run *x, struct thread *t)
     }
 }
 
-/* The text of a derived step releases the oldest stage, whatever it keeps; with `back` not in the loop's first turn. */
+int protocol_loop_depth(const struct run *x, const struct thread *t, int depth)
+{
+    const struct plan_step *step = x->p->role[t->role].step;
+    while (depth > 0 && step[t->flow.loop[depth - 1].begin].op != PLAN_LOOP)
+        depth--;
+    return depth;
+}
+
+/* Stages that the text of a derived RELEASE frees, whatever the step keeps: one; with `back` none before the first turn
+ * is over of the loops that hold it, or that its body holds. */
+static int released_by_text(const struct run *x, const struct thread *t)
+{
+    const struct plan_role *role = &x->p->role[t->role];
+    int depth = protocol_loop_depth(x, t, t->flow.depth), begin = depth ? t->flow.loop[depth - 1].begin : -1;
+    int end = depth ? protocol_loop_end(role, begin) : role->step_count;
+    bool holds_loops = depth == 0;
+    for (int i = begin + 1; i < end; i++)
+        holds_loops |= role->step[i].op == PLAN_LOOP && role->step[i].loop;
+    if (!holds_loops)
+        depth = protocol_loop_depth(x, t, depth - 1);
+    return !step_of(x, t)->back || t->turned[depth] > 0;
+}
+
 void protocol_release(struct run *x, struct thread *t)
 {
     const struct plan_step *s = step_of(x, t);
@@ -437,9 +459,9 @@ void protocol_release(struct run *x, struct thread *t)
                 return;
     }
     int released = r->released - before;
-    if (x->p->derived && !x->failed && released != 1 && (released > 1 || !s->back))
+    if (x->p->derived && !x->failed && released != released_by_text(x, t))
         FAULT(x, t, -1, "PROTOCOL-RELEASE",
-              "releases %d stages of ring %s, but what is emitted for the step releases one; write a release step for "
+              "releases %d stages of ring %s, but what is emitted for the step releases %d; write a release step for "
               "each stage that is taken",
-              released, ring->name);
+              released, ring->name, released_by_text(x, t));
 }

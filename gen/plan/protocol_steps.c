@@ -268,7 +268,12 @@ static void turn(struct run *x, struct thread *t)
 {
     int begin = t->flow.depth > 0 ? t->flow.loop[t->flow.depth - 1].begin : -1;
     bool ends = step_of(x, t)->op == PLAN_END;
+    const struct plan_step *step = x->p->role[t->role].step;
+    if (ends && step[begin].op == PLAN_LOOP && step[begin].loop)
+        t->turned[protocol_loop_depth(x, t, t->flow.depth - 1)]++;
     protocol_turn(x->p, x->code, x->trips, t->role, t->instance, &t->flow);
+    if (t->flow.depth > 0 && t->flow.step == t->flow.loop[t->flow.depth - 1].begin + 1)
+        t->turned[t->flow.depth] = 0;
     for (int g = 0; g < x->p->ring_count && ends; g++)
         if (t->ring[g].scope == begin) {
             t->ring[g].filled_here = 0;
