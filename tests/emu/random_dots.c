@@ -259,8 +259,12 @@ static void chain(struct dots *d)
     random_write(g, "  end,\n  run = {");
     for (int i = 0; i < 2; i++) {
         int extent = extent_of(d, turns(d, i ? 2 + random_below(g, 4) : random_below(g, 3)), tile, 8);
-        random_write(g, "%s{ B = %d, R = %d, S = %d }", i ? ", " : " ", 1 + random_below(g, 2),
-                     1 + random_below(g, d->m + 40), extent);
+        /* More queries than keys: items without a turn between others. */
+        bool many = causal && random_chance(g, 50);
+        int rows = many ? d->m + extent + 1 + random_below(g, 40) : 1 + random_below(g, d->m + 40);
+        if (many)
+            random_feature(g, "turns.some");
+        random_write(g, "%s{ B = %d, R = %d, S = %d }", i ? ", " : " ", 1 + random_below(g, 2), rows, extent);
     }
     random_write(g, " },\n}\nlocal q = kernel \"p_how1\" { like = p,\n");
     if (ahead) {

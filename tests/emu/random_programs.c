@@ -30,7 +30,7 @@
 #include "unit/program_naive.h"
 #include "random_spec.h"
 
-enum { NAMES = 512, PAIRS = RANDOM_WORDS, SM_COUNT = 2, SECONDS_EACH = 120, TWIN_MOST = 1 << 22 };
+enum { NAMES = 512, SECONDS_EACH = 120 };
 
 struct options {
     uint64_t first;
@@ -286,7 +286,7 @@ static void run_modes(struct work *w, struct compile *c, bool twin)
                                       .completion = (enum emu_completion)mode,
                                       .hazards = EMU_HAZARDS_FATAL,
                                       .seed = w->seed,
-                                      .sm_count = SM_COUNT,
+                                      .sm_count = 1 + (int)(w->seed / 4 % 2),
                                       .instruction_limit = UINT64_C(200000000)};
         struct tw_device *device = NULL;
         struct tw_kernel *kernel[16] = {NULL};
