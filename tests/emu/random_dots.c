@@ -136,7 +136,11 @@ static void product(struct dots *d)
             g, "    local sum = loop(\"o\", range(0, K, 2 * tile.k), { zeros() }, function(o, sum)\n"
                "      return loop(\"i\", range(o, min(o + 2 * tile.k, K), tile.k), { sum * 1.0 }, turn)\n    end)\n");
     } else {
-        random_write(g, "    local sum = loop(\"k\", range(0, K, tile.k), { zeros() }, turn)\n");
+        bool from = c && random_chance(g, 50);
+        if (from)
+            random_feature(g, "first.tile");
+        random_write(g, "    local sum = loop(\"k\", range(0, K, tile.k), { %s }, turn)\n",
+                     from ? "load(t.C, m, n) * 0.5" : "zeros()");
     }
     if (second) {
         random_feature(g, "loops");

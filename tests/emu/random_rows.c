@@ -28,7 +28,10 @@ static void part(struct rows *r)
 {
     struct random_spec *g = r->g;
     g->terms = 0;
-    random_write(g, "      local x = part(c)\n");
+    int apart = random_chance(g, 15) ? 1 + random_below(g, 16) : 0;
+    if (apart)
+        random_feature(g, "shifted");
+    random_write(g, "      local x = part(c + %d)\n", apart);
     random_term(g, true, "x");
     r->looked = r->ids && random_chance(g, 60);
     if (r->looked) {
