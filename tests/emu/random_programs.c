@@ -161,7 +161,7 @@ static void check_twin(struct work *w, struct trial *t, const char *sizes)
 {
     const struct spec_kernel *k = t->request.unit->kernel;
     double *tensor[16] = {0}, *own[16] = {0};
-    int64_t extent[16][SPEC_MAX_RANK] = {{0}}, elements = 0;
+    int64_t extent[16][SPEC_MAX_RANK] = {{0}};
     for (int i = 0; i < t->tensor_count; i++) {
         int64_t count = shape_count(&t->tensor[i].shape);
         size_t bytes = tw_dtype_bytes(k->tensor[i].dtype);
@@ -170,7 +170,6 @@ static void check_twin(struct work *w, struct trial *t, const char *sizes)
         tensor[i] = calloc((size_t)count + 1, sizeof(double));
         own[i] = calloc((size_t)count + 1, sizeof(double));
         assert_true(tensor[i] && own[i]);
-        elements += k->tensor[i].out ? 0 : count;
         shape_seek(&walk, &t->tensor[i].shape, 0);
         for (int64_t e = 0; e < count; e++, shape_next(&walk)) {
             if (k->tensor[i].out)
