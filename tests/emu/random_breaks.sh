@@ -1,6 +1,6 @@
 #!/bin/sh
 # Bugs planted into the derivation, one at a time: random programs find each. TAP on stdout.
-#   usage: tests/emu/random_breaks.sh [NAME...], from the top of the tree, after `ninja build/tests/emu/random_programs`.
+#   usage: tests/emu/random_breaks.sh [NAME...], from the top of the tree, after `ninja build/tests/emu/random_programs`
 #   Needs the compiler and NVRTC, no GPU. COUNT: programs tried for each bug, 60.
 # random_breaks.list has the bugs. Each is an object in the place of the one that it is an edit of.
 set -u
@@ -39,7 +39,8 @@ for name in $names; do
     }
     rm -f "$work/from" "$work/to"
     compile=$(ninja -t commands "build/gen/program/${file%.c}.o" | tail -n 1 |
-        sed "s| -M[^ ]*||g; s| build/[^ ]*\.d||g; s| gen/program/$file| $work/$file|; s| -o [^ ]*| -o $work/broken.o|; s| -Werror||")
+        sed "s| -M[^ ]*||g; s| build/[^ ]*\.d||g; s| gen/program/$file| $work/$file|
+             s| -o [^ ]*| -o $work/broken.o|; s| -Werror||")
     link=$(ninja -t commands $program | tail -n 1 |
         sed "s| -o $program| -o $work/program $work/broken.o|")
     if ! sh -c "$compile && $link" >"$work/out" 2>&1; then

@@ -47,8 +47,8 @@ static void cluster(struct dots *d)
 /* Turns of K's loop by the ring: none, one, one less than it has stages, as many, one more, many. */
 static int turns(struct dots *d, int which)
 {
-    static const char *const name[] = {"turns.0", "turns.1", "turns.stages-1", "turns.stages", "turns.stages+1",
-                                       "turns.many"};
+    static const char *const name[] = {"turns.0",      "turns.1",        "turns.stages-1",
+                                       "turns.stages", "turns.stages+1", "turns.many"};
     const int of[] = {0, 1, d->stages - 1, d->stages, d->stages + 1, 2 * d->stages + 3};
     random_feature(d->g, name[which]);
     return of[which];
@@ -64,7 +64,8 @@ static int extent_of(struct dots *d, int count, int tile, int step)
     return extent;
 }
 
-static const char *operand(struct random_spec *g, const char *tensor, const char *rows, const char *columns, bool turned)
+static const char *operand(struct random_spec *g, const char *tensor, const char *rows, const char *columns,
+                           bool turned)
 {
     static char text[2][160];
     static int at;
@@ -95,9 +96,11 @@ static void product(struct dots *d)
     if (bt)
         random_feature(g, "b.turned");
     random_feature(g, d->dtype);
-    random_write(g, "local M, N, K = dims \"M N K\"\n\nlocal p = kernel \"p\" {\n"
-                    "  axes = \"m n k\", tile = { m = %d, n = %d, k = %d }, grid = { m = M, n = N }, arch = { sm_90a = {} },\n",
-                 d->m, d->n, d->k);
+    random_write(
+        g,
+        "local M, N, K = dims \"M N K\"\n\nlocal p = kernel \"p\" {\n"
+        "  axes = \"m n k\", tile = { m = %d, n = %d, k = %d }, grid = { m = M, n = N }, arch = { sm_90a = {} },\n",
+        d->m, d->n, d->k);
     how(d, true);
     if (random_chance(g, 50))
         cluster(d);
@@ -129,15 +132,21 @@ static void product(struct dots *d)
     random_write(g, "%s, sum)\n    end\n", operand(g, "B", "along", "n", !bt));
     if (nested) {
         random_feature(g, "loop.nested");
-        random_write(g, "    local sum = loop(\"o\", range(0, K, 2 * tile.k), { zeros() }, function(o, sum)\n"
-                        "      return loop(\"i\", range(o, min(o + 2 * tile.k, K), tile.k), { sum * 1.0 }, turn)\n    end)\n");
+        random_write(
+            g, "    local sum = loop(\"o\", range(0, K, 2 * tile.k), { zeros() }, function(o, sum)\n"
+               "      return loop(\"i\", range(o, min(o + 2 * tile.k, K), tile.k), { sum * 1.0 }, turn)\n    end)\n");
     } else {
-        random_write(g, "    local sum = loop(\"k\", range(0, K, tile.k), { zeros() }, turn)\n");
+        bool from = c && random_chance(g, 50);
+        if (from)
+            random_feature(g, "first.tile");
+        random_write(g, "    local sum = loop(\"k\", range(0, K, tile.k), { %s }, turn)\n",
+                     from ? "load(t.C, m, n) * 0.5" : "zeros()");
     }
     if (second) {
         random_feature(g, "loops");
-        random_write(g, "    sum = loop(\"k2\", range(0, K, tile.k), { sum }, function(k, sum)\n"
-                        "      local along = span(k, tile.k)\n      return dot(load(t.E, m, along), %s, sum)\n    end)\n",
+        random_write(g,
+                     "    sum = loop(\"k2\", range(0, K, tile.k), { sum }, function(k, sum)\n"
+                     "      local along = span(k, tile.k)\n      return dot(load(t.E, m, along), %s, sum)\n    end)\n",
                      operand(g, "B", "along", "n", !bt));
     }
     g->terms = 0;
@@ -176,7 +185,8 @@ static void product(struct dots *d)
     for (int i = 0; i < 2; i++) {
         int extent = extent_of(d, turns(d, i ? 2 + random_below(g, 4) : random_below(g, 3)), d->k, 8);
         random_write(g, "%s{ M = %d, N = %d, K = %d }", i ? ", " : " ", 1 + random_below(g, 2 * d->m),
-                     random_chance(g, 60) ? 8 * (1 + random_below(g, d->n / 4)) : 1 + random_below(g, 2 * d->n), extent);
+                     random_chance(g, 60) ? 8 * (1 + random_below(g, d->n / 4)) : 1 + random_below(g, 2 * d->n),
+                     extent);
     }
     random_write(g, " },\n}\n");
     random_write(g, "kernel \"p_how1\" { like = p,\n");
@@ -200,9 +210,11 @@ static void chain(struct dots *d)
         random_feature(g, "online");
     if (causal)
         random_feature(g, "causal");
-    random_write(g, "local B, R, S = dims \"B R S\"\n\nlocal p = kernel \"p\" {\n"
-                    "  axes = \"b q s d e\", tile = { q = %d, s = %d }, grid = { b = B, q = R }, arch = { sm_90a = {} },\n",
-                 d->m, tile);
+    random_write(
+        g,
+        "local B, R, S = dims \"B R S\"\n\nlocal p = kernel \"p\" {\n"
+        "  axes = \"b q s d e\", tile = { q = %d, s = %d }, grid = { b = B, q = R }, arch = { sm_90a = {} },\n",
+        d->m, tile);
     how(d, true);
     random_write(g, "  Q = tensor { B, R, %d, dtype = \"%s\", axes = \"b q d\" },\n", depth, d->dtype);
     random_write(g, "  K = tensor { B, S, %d, dtype = \"%s\", axes = \"b s d\" },\n", depth, d->dtype);
@@ -214,7 +226,8 @@ static void chain(struct dots *d)
     const char *last = causal && random_chance(g, 60) ? "min(S, at.q + tile.q + (S - R))" : "S";
     random_write(g, "    local o%s = loop(\"s\", range(0, %s, tile.s), { zeros()%s }, function(s, o%s)\n",
                  online ? ", most, sum" : "", last, online ? ", rows(-inf), rows(0)" : "", online ? ", most, sum" : "");
-    random_write(g, "      local k, v = load(t.K, at.b, span(s, tile.s), all), load(t.V, at.b, span(s, tile.s), all)\n");
+    random_write(g,
+                 "      local k, v = load(t.K, at.b, span(s, tile.s), all), load(t.V, at.b, span(s, tile.s), all)\n");
     random_write(g, "      local x = dot(q, k:t()):as \"x\" * %.3f\n", 1.0 / (double)depth);
     const char *visible = causal ? "le(index().s, index().q + (S - R))" : "ne(index().s % 3, 1)";
     if (causal || mask) {
@@ -222,9 +235,11 @@ static void chain(struct dots *d)
         random_write(g, "      x = where(%s, x, %s)\n", visible, online ? "-inf" : "0");
     }
     if (online) {
-        random_write(g, "      local m = max(most, row_max(x))\n"
-                        "      local p, r = exp2_diff(x, m), exp2_diff(most, m)\n"
-                        "      return dot(cast(p, \"%s\"), v, o * r):as \"o\", m, sum * r + row_sum(p)\n", d->dtype);
+        random_write(g,
+                     "      local m = max(most, row_max(x))\n"
+                     "      local p, r = exp2_diff(x, m), exp2_diff(most, m)\n"
+                     "      return dot(cast(p, \"%s\"), v, o * r):as \"o\", m, sum * r + row_sum(p)\n",
+                     d->dtype);
     } else {
         g->terms = 0;
         g->index = "s";
@@ -248,8 +263,12 @@ static void chain(struct dots *d)
     random_write(g, "  end,\n  run = {");
     for (int i = 0; i < 2; i++) {
         int extent = extent_of(d, turns(d, i ? 2 + random_below(g, 4) : random_below(g, 3)), tile, 8);
-        random_write(g, "%s{ B = %d, R = %d, S = %d }", i ? ", " : " ", 1 + random_below(g, 2),
-                     1 + random_below(g, d->m + 40), extent);
+        /* More queries than keys: items without a turn between others. */
+        bool many = causal && random_chance(g, 50);
+        int rows = many ? d->m + extent + 1 + random_below(g, 40) : 1 + random_below(g, d->m + 40);
+        if (many)
+            random_feature(g, "turns.some");
+        random_write(g, "%s{ B = %d, R = %d, S = %d }", i ? ", " : " ", 1 + random_below(g, 2), rows, extent);
     }
     random_write(g, " },\n}\nlocal q = kernel \"p_how1\" { like = p,\n");
     if (ahead) {
@@ -273,11 +292,15 @@ static void hidden(struct dots *d)
     bool reduced = random_chance(g, 40);
     d->m = random_chance(g, 50) ? 128 : 64;
     random_feature(g, "hidden");
-    random_write(g, "local M, H = dims \"M H\"\n\nlocal p = kernel \"p\" {\n"
-                    "  axes = \"m k h e\", tile = { m = %d, h = %d }, grid = { m = M }, arch = { sm_90a = {} },\n", d->m, tile);
+    random_write(g,
+                 "local M, H = dims \"M H\"\n\nlocal p = kernel \"p\" {\n"
+                 "  axes = \"m k h e\", tile = { m = %d, h = %d }, grid = { m = M }, arch = { sm_90a = {} },\n",
+                 d->m, tile);
     how(d, true);
-    random_write(g, "  X = tensor { M, %d, dtype = \"%s\", axes = \"m k\" }, W = tensor { H, %d, dtype = \"%s\", "
-                    "axes = \"h k\" },\n", depth, d->dtype, depth, d->dtype);
+    random_write(g,
+                 "  X = tensor { M, %d, dtype = \"%s\", axes = \"m k\" }, W = tensor { H, %d, dtype = \"%s\", "
+                 "axes = \"h k\" },\n",
+                 depth, d->dtype, depth, d->dtype);
     random_write(g, "  U = tensor { H, %d, dtype = \"%s\", axes = \"h e\" },\n", width, d->dtype);
     random_write(g, "  Y = tensor { M, %d, dtype = \"%s\", axes = \"m e\", out = true },\n", width, d->dtype);
     if (reduced)

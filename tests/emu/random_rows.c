@@ -28,7 +28,10 @@ static void part(struct rows *r)
 {
     struct random_spec *g = r->g;
     g->terms = 0;
-    random_write(g, "      local x = part(c)\n");
+    int apart = random_chance(g, 15) ? 1 + random_below(g, 16) : 0;
+    if (apart)
+        random_feature(g, "shifted");
+    random_write(g, "      local x = part(c + %d)\n", apart);
     random_term(g, true, "x");
     r->looked = r->ids && random_chance(g, 60);
     if (r->looked) {
@@ -84,8 +87,10 @@ static void reduce(struct rows *r)
     if (online) {
         random_feature(g, "online");
         random_feature(g, "loop.reduce");
-        random_write(g, "    local most%d, sum%d = loop(\"l%d\", range(0, C, tile.c), { rows(-inf), rows(0) }, "
-                        "function(c, most, sum)\n", number, number, number);
+        random_write(g,
+                     "    local most%d, sum%d = loop(\"l%d\", range(0, C, tile.c), { rows(-inf), rows(0) }, "
+                     "function(c, most, sum)\n",
+                     number, number, number);
         part(r);
         random_write(g, "      local v =");
         value(r, 2);
@@ -320,9 +325,11 @@ static void over_columns(struct rows *r)
     random_write(g, "  x = tensor { R, C, dtype = \"%s\", axes = \"r c\" },\n", dtype(g));
     random_write(g, "  sum = tensor { C, dtype = \"fp32\", axes = \"c\", out = true },\n"
                     "  best = tensor { C, dtype = \"fp32\", axes = \"c\", out = true },\n");
-    random_write(g, "  program = function(t, at, tile)\n"
-                    "    local sum, best = loop(\"r\", range(0, R, tile.r), { columns(0), columns(%s) }, "
-                    "function(r, sum, best)\n", first[kind]);
+    random_write(g,
+                 "  program = function(t, at, tile)\n"
+                 "    local sum, best = loop(\"r\", range(0, R, tile.r), { columns(0), columns(%s) }, "
+                 "function(r, sum, best)\n",
+                 first[kind]);
     random_write(g, "      local x = load(t.x, span(r, tile.r), span(at.c, tile.c))\n      local v = ");
     g->terms = 0;
     random_term(g, true, "x");
@@ -353,7 +360,10 @@ static void sizes(struct rows *r, bool planes)
             c = 700;
         if (ragged)
             random_feature(g, "ragged");
-        random_feature(g, turns[i] == 0 ? "turns.0" : turns[i] == 1 ? "turns.1" : turns[i] < 4 ? "turns.few" : "turns.many");
+        random_feature(g, turns[i] == 0   ? "turns.0"
+                          : turns[i] == 1 ? "turns.1"
+                          : turns[i] < 4  ? "turns.few"
+                                          : "turns.many");
         if (ragged && c > 0)
             c -= random_chance(g, 50) ? 8 % r->tile_c : random_below(g, r->tile_c);
         int rows = 1 + random_below(g, 3 * r->tile_r);

@@ -41,8 +41,8 @@ void random_term(struct random_spec *g, bool tile, const char *format, ...) __at
 /* Writes a value, a whole tile, of operations nested `depth` deep. */
 void random_value(struct random_spec *g, int depth);
 
-/* Adds the term, by its name, to the value that was written from `from` on where that does not hold it: what nobody uses
- * is a fault of the spec. */
+/* Adds the term, by its name, to the value that was written from `from` on where that does not hold it: what nobody
+ * uses is a fault of the spec. */
 void random_use(struct random_spec *g, size_t from, const char *term, const char *scale);
 
 /* The whole spec, to `out`. */

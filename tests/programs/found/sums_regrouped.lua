@@ -11,5 +11,5 @@ kernel "sums_regrouped" {
     end)
     store(t.squares, span(at.c, tile.c), sum)
   end,
-  run = { { R = 10, C = 384 }, { R = 10, C = 8192 } },
+  run = { { R = 10, C = 8192 } },
 }

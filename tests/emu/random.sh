@@ -1,0 +1,46 @@
+#!/bin/sh
+# Random programs against their meaning, on the emulator; and the specs that they once found. TAP on stdout.
+#   usage: tests/emu/random.sh, from the top of the tree, after `ninja build/tests/emu/random_programs`. Needs NVRTC.
+#   COUNT, FIRST: how many programs, from which seed on: 100, 1. FULL=1: 2,000, each kernel on all its architectures in
+#   all completion modes. KEEP=DIR: programs that fail are kept there.
+# A failure is run again by `build/tests/emu/random_programs --first SEED --count 1`, written by `--print SEED`, and is
+# an ordinary spec for `build/tilewright run`.
+set -u
+program=build/tests/emu/random_programs
+work=$(mktemp -d "${TMPDIR:-/tmp}/tw_random_sh_XXXXXX") || exit 3
+trap 'rm -rf "$work"' EXIT
+TILEWRIGHT_CACHE=${TILEWRIGHT_CACHE:-$work/cache}
+export TILEWRIGHT_CACHE
+. tests/tap.sh
+. tests/emu/random_open.sh
+
+if ! build/tilewright doctor >/dev/null 2>&1; then
+    echo "ok 1 - random programs # SKIP there is no NVRTC"
+    exit 0
+fi
+
+for spec in tests/programs/found/*.lua; do
+    name=$(basename "$spec" .lua)
+    "$program" --all --strict "$spec" >"$work/out" 2>&1
+    status=$?
+    case " $(echo $open_specs) " in
+    *" $name "*)
+        [ $status = 1 ]
+        ok $? "$spec is open (where it is mended, take it out of tests/emu/random_open.sh)" "$work/out" ;;
+    *) ok $status "$spec" "$work/out" ;;
+    esac
+done
+
+count_all=${COUNT:-100} more=
+[ "${FULL:-0}" = 1 ] && count_all=${COUNT:-2000} more=--all
+# shellcheck disable=SC2086
+"$program" --first "${FIRST:-1}" --count "$count_all" --quiet $more $open ${KEEP:+--keep "$KEEP"} >"$work/out" 2>&1
+status=$?
+[ $status = 0 ] || sed 's/^/# /' "$work/out" | head -n 100
+ok $status "$count_all random programs: $(grep '^# .* lowered$' "$work/out")"
+sed -n '/^# not hit/,/^# [0-9]* kernels/p' "$work/out" | grep '^#'
+# The generator still writes what lowerings take.
+[ "$(sed -n 's/^# \([0-9]*\) kernels lowered$/\1/p' "$work/out")" -ge $((count_all * 3 / 2)) ]
+ok $? "three kernels of four are lowered" "$work/out"
+echo "1..$count"
+[ "$failed" -eq 0 ]
