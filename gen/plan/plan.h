@@ -160,7 +160,8 @@ struct plan_step {
     int layout;        /* plan_some(index into plan.layout): how the threads hold the tile of rows x cols in hand */
     int rows, cols;
     int shift;         /* GLOBAL that loads: vectors in memory begin so many elements before the threads' own */
-    int loop;          /* LOOP: plan_some(index into plan.loop), its variable and range */
+    int loop;          /* LOOP: plan_some(index into plan.loop), its variable and range. MMA, RELEASE: the loop whose
+                          turns decide, where least or back says so */
     bool kept;         /* LOOP: the first count turns, as far as they are there, each with tiles of its own; no waits */
     int inside;        /* plan_some(node of plan.fused): elements where it does not hold load 0, are not stored or reduced */
     bool partial;      /* `inside` may hold for a part of a vector; of a store `first` and `end` may lie within one */

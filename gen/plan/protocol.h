@@ -9,6 +9,7 @@ enum {
     PROTOCOL_MAX_BLOCKS = 16,
     PROTOCOL_MAX_STAGES = 64,
     PROTOCOL_MAX_DEPTH = 8,
+    PROTOCOL_MAX_VARIABLES = 32, /* of loops; a Plan with more may not release behind one of the others */
     PROTOCOL_MAX_THREADS = 1024,
     PROTOCOL_MAX_CLASSES = 16,
     PROTOCOL_MAX_TURNS = 32

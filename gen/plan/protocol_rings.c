@@ -398,27 +398,19 @@ void protocol_read_stage(struct run *x, struct thread *t)
     }
 }
 
-int protocol_loop_depth(const struct run *x, const struct thread *t, int depth)
+int *protocol_turned(struct thread *t, const struct plan_step *s)
 {
-    const struct plan_step *step = x->p->role[t->role].step;
-    while (depth > 0 && step[t->flow.loop[depth - 1].begin].op != PLAN_LOOP)
-        depth--;
-    return depth;
+    int number = plan_number(s->loop);
+    return number >= 0 && number < PROTOCOL_MAX_VARIABLES ? &t->turned[number] : NULL;
 }
 
 /* Stages that the text of a derived RELEASE frees, whatever the step keeps: one; with `back` none before the first turn
- * is over of the loops that hold it, or that its body holds. */
-static int released_by_text(const struct run *x, const struct thread *t)
+ * is over of the loop that it names. */
+static int released_by_text(const struct run *x, struct thread *t)
 {
-    const struct plan_role *role = &x->p->role[t->role];
-    int depth = protocol_loop_depth(x, t, t->flow.depth), begin = depth ? t->flow.loop[depth - 1].begin : -1;
-    int end = depth ? protocol_loop_end(role, begin) : role->step_count;
-    bool holds_loops = depth == 0;
-    for (int i = begin + 1; i < end; i++)
-        holds_loops |= role->step[i].op == PLAN_LOOP && role->step[i].loop;
-    if (!holds_loops)
-        depth = protocol_loop_depth(x, t, depth - 1);
-    return !step_of(x, t)->back || t->turned[depth] > 0;
+    const struct plan_step *s = step_of(x, t);
+    const int *turns = protocol_turned(t, s);
+    return !s->back || (turns && *turns > 0);
 }
 
 void protocol_release(struct run *x, struct thread *t)

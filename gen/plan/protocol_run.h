@@ -61,8 +61,8 @@ struct thread {
         tick at;
         int step, stage;
     } sent[PROTOCOL_MAX_BLOCKS];
-    /* By depth of a LOOP's body: turns of the loops right inside of it, with those of loops before them. */
-    int turned[PROTOCOL_MAX_DEPTH + 1];
+    /* By plan.loop: turns of the loops over that variable since it was declared, where the body around them began. */
+    int turned[PROTOCOL_MAX_VARIABLES];
 };
 
 struct mbarrier {
@@ -206,7 +206,7 @@ void protocol_check_places_end(struct run *x, struct thread *t);
 /* A filler waits on the ring's empty barriers in some role: its stages are used again. */
 bool protocol_is_refilled(const struct plan *p, int ring);
 
-/* The depth of the innermost LOOP of the first `depth` LOOPs and WHENs around t; 0: there is none. */
-int protocol_loop_depth(const struct run *x, const struct thread *t, int depth);
+/* Where t counts the turns of the loop that a LOOP or RELEASE step names; NULL where it names none. */
+int *protocol_turned(struct thread *t, const struct plan_step *s);
 
 #endif

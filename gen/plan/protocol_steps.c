@@ -266,14 +266,17 @@ static bool meet(struct run *x, struct thread *t, bool waits)
 
 static void turn(struct run *x, struct thread *t)
 {
+    const struct plan_role *role = &x->p->role[t->role];
     int begin = t->flow.depth > 0 ? t->flow.loop[t->flow.depth - 1].begin : -1;
     bool ends = step_of(x, t)->op == PLAN_END;
-    const struct plan_step *step = x->p->role[t->role].step;
-    if (ends && step[begin].op == PLAN_LOOP && step[begin].loop)
-        t->turned[protocol_loop_depth(x, t, t->flow.depth - 1)]++;
+    int *counted = ends && role->step[begin].op == PLAN_LOOP ? protocol_turned(t, &role->step[begin]) : NULL;
+    if (counted)
+        ++*counted;
     protocol_turn(x->p, x->code, x->trips, t->role, t->instance, &t->flow);
     if (t->flow.depth > 0 && t->flow.step == t->flow.loop[t->flow.depth - 1].begin + 1)
-        t->turned[t->flow.depth] = 0;
+        for (int i = t->flow.step, end = protocol_loop_end(role, t->flow.step - 1); i < end; i++)
+            if (role->step[i].op == PLAN_LOOP && (counted = protocol_turned(t, &role->step[i])) != NULL)
+                *counted = 0;
     for (int g = 0; g < x->p->ring_count && ends; g++)
         if (t->ring[g].scope == begin) {
             t->ring[g].filled_here = 0;
