@@ -108,7 +108,7 @@ extern "C" __global__ void __launch_bounds__(${launch.block}) ${entry}(const __g
 
 //@     elseif s.op == "loop" then
 //@         local loop = plan.loop[s.loop + 1]
-//@         local range = place_uniform(loop.name .. "_", loop.from, loop.to)
+//@         local range = place_uniform(loop.name .. n .. "_", loop.from, loop.to)
 //@         local before, from, to, step, count = range.at, range[1], range[2], loop.step, s.count
     ${before}
 //@         if has(s, "kept") then
