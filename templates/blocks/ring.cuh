@@ -114,6 +114,8 @@ __device__ __forceinline__ void ${ring.name}_drain(${ring.name}_position p${line
 __device__ __forceinline__ void ${ring.name}_release(${ring.name}_position &p)
 {
 //@ if threads_read then
+    // The next bulk copy would else overtake the reads: an arrival alone does not hold it back (seen on an H200).
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
     __syncwarp();
 //@ end
     if (threadIdx.x % 32 == 0)
