@@ -80,9 +80,10 @@ int protocol_slot(const struct plan *p, const struct plan_step *step)
 unsigned protocol_own_tensors(const struct plan *p, const struct plan_role *role, enum plan_op op, int ring)
 {
     unsigned own = 0;
-    for (int i = 0; i < role->step_count; i++)
-        if (role->step[i].op == op && role->step[i].ring == ring)
-            own |= 1u << protocol_slot(p, &role->step[i]);
+    for (int i = 0; i < role->step_count; i++) {
+        int slot = role->step[i].op == op && role->step[i].ring == ring ? protocol_slot(p, &role->step[i]) : -1;
+        own |= slot >= 0 ? 1u << slot : 0;
+    }
     return own;
 }
 

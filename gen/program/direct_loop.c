@@ -155,9 +155,9 @@ static void find_ahead(struct direct *d, int loop, struct ahead *a)
     a->count = 0;
     for (int i = loop + 1; i < d->program->op[loop].end; i++) {
         const struct program_op *o = &d->program->op[i];
-        int bytes = (int)tw_dtype_bytes(o->tile.dtype) * o->tile.rows * o->tile.columns / d->threads;
         bool fits = o->kind == PROGRAM_LOAD && o->depth == d->program->op[loop].depth + 1 && o->tile.columns > 1 &&
                     !d->op[i].place && !d->op[i].aside && direct_is_free(d, i) && a->count < 8;
+        int bytes = fits ? (int)tw_dtype_bytes(o->tile.dtype) * o->tile.rows * o->tile.columns / d->threads : 0;
         if (!fits || (registers += (bytes + 3) / 4) > AHEAD_REGISTERS)
             continue;
         a->load[a->count++] = i;

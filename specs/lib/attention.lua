@@ -2,20 +2,29 @@
 --
 -- Heads of Q may share those of K and V: axis h counts the heads of Q, g those of K and V, and H // G of h belong to one
 -- of g. mask_mod(_, t, i) says which elements count, score_mod(score, t, i) changes scaled scores before their softmax;
--- both see the indices i.b, i.h, i.q and i.kv. LSE receives the logarithm of each row's sum. Rows with nothing visible are 0.
+-- both see the indices i.b, i.h, i.q and i.kv. A tensor's `axes` say the order of its dims. LSE receives the logarithm of each row's sum. Rows with nothing visible are 0.
 
 local log2e = 1.4426950408889634
+
+-- Coordinates of tensor x by the names of its axes, in the order of its dims, and what follows them.
+local function places(x, by, ...)
+  local list = {}
+  for n, axis in ipairs(axes(x)) do list[n] = by[axis] end
+  for n = 1, select("#", ...) do list[#list + 1] = (select(n, ...)) end
+  return table.unpack(list)
+end
 
 local function program(t, at, tile)
   local heads = extent "h" // extent "g"
   local head = at.h // heads
-  local q = load(t.Q, at.b, at.h, span(at.q, tile.q), all):as "q"
-  local scale = given "scale" and t.scale or 1.0
+  local queries = span(at.q, tile.q)
+  local q = load(t.Q, places(t.Q, { b = at.b, h = at.h, q = queries, d = all })):as "q"
+  local scale = given "scale" and t.scale or rsqrt(extent "d")
 
   local o, most, sum = loop("kv", range(0, extent "kv", tile.kv), { zeros(), rows(-inf), rows(0) },
     function(kv, o, most, sum)
-      local k = load(t.K, at.b, head, span(kv, tile.kv), all):as "k"
-      local v = load(t.V, at.b, head, span(kv, tile.kv), all):as "v"
+      local place = { b = at.b, g = head, kv = span(kv, tile.kv), d = all }
+      local k, v = load(t.K, places(t.K, place)):as "k", load(t.V, places(t.V, place)):as "v"
       local s = dot(q, k:t()):as "s"
       if given "score_mod" then
         s = fused("score_mod", s * scale) * log2e
@@ -28,9 +37,9 @@ local function program(t, at, tile)
       return dot(cast(p, dtype(t.V)), v, o * r):as "o", m, sum * r + row_sum(p)
     end)
 
-  store(t.O, at.b, at.h, span(at.q, tile.q), all, ratio(o, sum, 0))
+  store(t.O, places(t.O, { b = at.b, h = at.h, q = queries, d = all }, ratio(o, sum, 0)))
   if given "LSE" then
-    store(t.LSE, at.b, at.h, span(at.q, tile.q), (most + log2(sum)) / log2e)
+    store(t.LSE, places(t.LSE, { b = at.b, h = at.h, q = queries }, (most + log2(sum)) / log2e))
   end
 end
 
