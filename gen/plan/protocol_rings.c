@@ -387,6 +387,7 @@ void protocol_read_stage(struct run *x, struct thread *t)
         u->read_group = -1;
     u->read_index = index;
     u->read_over = NEVER;
+    r->unfenced |= s->count == 0 && ring->filler != PLAN_FILL_CP_ASYNC;
     if (s->count != 0)
         u->read_group = t->mma_groups;
     else if (u->read_group < 0)
@@ -426,6 +427,14 @@ void protocol_release(struct run *x, struct thread *t)
             const struct progress *q = &o->ring[s->ring];
             if (!q->reads)
                 continue;
+            /* A template's release fences what its threads read by itself: blocks/ring.cuh. */
+            if (x->p->derived && q->unfenced) {
+                FAULT(x, t, stage, "PROXY",
+                      "releases a stage of ring %s that threads read themselves: an arrival does not hold the next "
+                      "bulk copy back from those reads (seen on an H200); write fence_async between them",
+                      ring->name);
+                return;
+            }
             const struct touch *u = &q->touch[stage];
             bool over = q->taken > index && knows(x, t, o, u->taken);
             if (over && u->read_index == index)

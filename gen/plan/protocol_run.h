@@ -35,6 +35,7 @@ struct progress {
     unsigned filling, reading; /* tensors of the stage in hand that are done */
     unsigned fills, reads;     /* tensors that this role fills or reads at all */
     bool skips;                /* another instance takes some of the stages */
+    bool unfenced;             /* threads read a stage themselves, and no FENCE_ASYNC followed */
     int elected;               /* the thread that stores for this one */
     struct touch *touch;       /* by stage */
 };

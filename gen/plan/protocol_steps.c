@@ -153,6 +153,8 @@ static void write_buffer(struct run *x, struct thread *t)
 static void fence(struct run *x, struct thread *t)
 {
     for (int g = 0; g < x->p->ring_count; g++)
+        t->ring[g].unfenced = false;
+    for (int g = 0; g < x->p->ring_count; g++)
         for (int i = 0; t->ring[g].touch && protocol_fill_op(x->p, g) == PLAN_WRITE && i < x->p->ring[g].stages; i++) {
             struct touch *u = &t->ring[g].touch[i];
             if (u->write_index >= 0 && u->fenced == NEVER)
