@@ -9,8 +9,37 @@
 
 enum { ARRIVALS = 4 /* every warp of a consumer releases for itself */, MOST_COLUMN = 1 << 16 /* beyond every tile */ };
 
+/* Why derivation puts a step where it stands, for who reads the Plan. */
+static const char *reason(const struct plan_step *s)
+{
+    switch (s->op) {
+    case PLAN_WAIT_EMPTY:
+        return "who reads the stage may not be through";
+    case PLAN_WAIT_FULL:
+        return "the next step is the first to read the stage";
+    case PLAN_MMA_FENCE:
+        return "threads touched registers that the next instruction takes";
+    case PLAN_MMA_WAIT:
+        return s->count ? "what follows takes registers or a stage of older groups, not of the newest"
+                        : "what follows takes registers or a stage of the groups in flight";
+    case PLAN_RELEASE:
+        return s->back ? "behind the wait that covers the last read of the stage of the turn before"
+                       : "behind the wait that covers the last read of the stage";
+    case PLAN_FENCE_ASYNC:
+        return "bulk copies take or overwrite next what threads wrote or read";
+    case PLAN_STORE_WAIT:
+        return s->count ? "a bulk store may still read the buffer" : "the block may not end while a bulk store reads";
+    case PLAN_DRAIN:
+        return "blocks of the cluster may still arrive here";
+    default:
+        return NULL;
+    }
+}
+
 int derive_emit(struct derive *d, struct plan_role *role, struct plan_step step)
 {
+    if (!step.why)
+        step.why = reason(&step);
     return d->dry ? 0 : family_add_step(d->work.l->plan, role, step);
 }
 
