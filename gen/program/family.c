@@ -3,6 +3,7 @@
 #include "family/family.h"
 
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include "program/lower.h"
@@ -43,23 +44,33 @@ static const struct program_lowerer *lowerer_of(const struct spec_kernel *kernel
 
 /* ---- the family -------------------------------------------------------------------------------------------------- */
 
+/* The kernel with the program that its spec has for the architecture: `arch` may give tile and cluster of its own. */
+static struct spec_kernel kernel_on(const struct spec_kernel *kernel, const struct arch *arch)
+{
+    struct spec_kernel own = *kernel;
+    own.program = (struct program *)(uintptr_t)spec_program(kernel, arch->name);
+    return own;
+}
+
 static int variants(const struct spec *spec, const struct spec_kernel *kernel, const struct arch *arch)
 {
-    return lowerer_of(kernel)->variants(spec, kernel, arch);
+    const struct spec_kernel own = kernel_on(kernel, arch);
+    return lowerer_of(&own)->variants(spec, &own, arch);
 }
 
 static int resolve(const struct spec *spec, const struct spec_kernel *kernel, const struct arch *arch, int variant,
                    struct plan *plan, struct diag_set *diags)
 {
+    const struct spec_kernel own = kernel_on(kernel, arch);
     struct program_lowering l = {
-        .spec = spec, .kernel = kernel, .arch = arch, .variant = variant, .plan = plan, .diags = diags};
+        .spec = spec, .kernel = &own, .arch = arch, .variant = variant, .plan = plan, .diags = diags};
     spec_merge(kernel, arch->name, &l.fields);
     int status = family_copy_spec(spec, kernel, plan);
     if (status)
         return status;
     plan->arch = arch->name;
     plan->family = "program";
-    return lowerer_of(kernel)->lower(&l);
+    return lowerer_of(&own)->lower(&l);
 }
 
 static double input_scale(const struct plan *p, int tensor, const int64_t *dims, enum family_inputs kind)

@@ -98,3 +98,15 @@ kernel "turned_persistent" {
   end,
   run = { { R = 1504, C = 1600 }, { R = 33, C = 35 } },
 }
+
+-- Tiles of its own on each architecture.
+kernel "tiles_by_arch" {
+  x = tensor { R, C, dtype = "bf16", axes = "r c" }, y = tensor { R, C, dtype = "bf16", axes = "r c", out = true },
+  axes = "r c", tile = { r = 4, c = 256 }, grid = { r = R, c = C },
+  arch = { sm_80 = { tile = { r = 2, c = 128 } }, sm_90a = {} },
+  program = function(t, at, tile)
+    local rows, columns = span(at.r, tile.r), span(at.c, tile.c)
+    store(t.y, rows, columns, load(t.x, rows, columns) * 2)
+  end,
+  run = { { R = 9, C = 304 }, { R = 7, C = 301 } },
+}

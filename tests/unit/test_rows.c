@@ -180,6 +180,35 @@ static void test_once(void **state)
     plan_free(&p);
 }
 
+/* What `arch` says of the tile is what that architecture's Plan has: items of 9 x 304 in tiles of 4 x 256 and 2 x 128. */
+static void test_tiles_by_arch(void **state)
+{
+    static const struct {
+        const char *arch;
+        int64_t items;
+    } rows[] = {{"sm_90a", 3 * 2}, {"sm_80", 5 * 3}};
+    struct spec edges = {0};
+    struct diag_set diags = {0};
+    int found = -1;
+    (void)state;
+    assert_int_equal(spec_read("tests/rows/edges.lua", &tables.options, &edges, &diags), 0);
+    for (int i = 0; i < edges.kernel_count; i++)
+        found = strcmp(edges.kernel[i].name, "tiles_by_arch") == 0 ? i : found;
+    assert_true(found >= 0);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct plan p;
+        assert_int_equal(family_plan(&edges, &edges.kernel[found], arch_find(rows[i].arch), 0, &p, &diags), 0);
+        int64_t symbol[16] = {0}, items;
+        for (int n = 0; n < p.symbol_count && n < 16; n++)
+            symbol[n] = strcmp(p.symbol[n], "R") == 0 ? 9 : strcmp(p.symbol[n], "C") == 0 ? 304 : 132;
+        assert_true(expr_eval_int(&p.graph, p.launch.grid[0], symbol, &items));
+        assert_int_equal(items, rows[i].items);
+        plan_free(&p);
+    }
+    spec_free(&edges);
+    diag_free(&diags);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -187,6 +216,7 @@ int main(void)
         cmocka_unit_test(test_vectors),
         cmocka_unit_test(test_barriers),
         cmocka_unit_test(test_once),
+        cmocka_unit_test(test_tiles_by_arch),
     };
     return cmocka_run_group_tests(tests, read_spec, free_spec);
 }
