@@ -159,7 +159,11 @@ struct plan_step {
     /* Roles whose threads hold tiles in a layout. A GLOBAL with a place loads it, one with a node stores that. */
     int layout;        /* plan_some(index into plan.layout): how the threads hold the tile of rows x cols in hand */
     int rows, cols;
-    int shift;         /* GLOBAL that loads: vectors in memory begin so many elements before the threads' own */
+    int shift;         /* GLOBAL that loads: vectors in memory begin so many elements before the threads' own. TOUCH of
+                          windows: the tile begins so many elements within a vector of `window`, and ends in window2 */
+    int more;          /* GLOBAL that loads a window: rows of a thread beyond the tile's; see plan_place.more */
+    int window, window2; /* TOUCH of windows: plan_some(index into plan.place) */
+    int skip, skip2;     /* rows of them before the tile's */
     int loop;          /* LOOP: plan_some(index into plan.loop), its variable and range. MMA, RELEASE: the loop whose
                           turns decide, where least or back says so */
     bool kept;         /* LOOP: the first count turns, as far as they are there, each with tiles of its own; no waits */
@@ -220,10 +224,11 @@ struct plan_place {
     int layout;               /* plan_some(index into plan.layout): how the threads hold it */
     int turns;                /* tiles of so many turns of a loop that are held at once; 0: one */
     bool packed;              /* elements lie as in memory, a vector in whole words */
+    int more;                 /* a window on a tensor: each thread has so many rows more, below its own */
 };
 
 /* How the threads of an executor hold a tile of rows x cols: thread t has in rows
- *     t / across + i * down,  i < rows / down,
+ *     t / across + i * down,  i < rows / down,    or, where apart is 1,  t / across * (rows / down) + i,
  * the vectors of `vector` neighbouring elements that begin at columns
  *     (t % across + j * across) * vector,  j < cols / (across * vector).
  * A tile of one row is held alike in every row of threads, a tile of one column in every thread of a row. */
@@ -231,6 +236,7 @@ struct plan_layout {
     int rows, cols;
     int down, across;         /* threads; powers of two, down * across of them in all */
     int vector;               /* elements of one access */
+    int apart;                /* rows from one of a thread's to its next: down, or 1 */
 };
 
 /* The variable of a loop; LOOP leaves of plan.fused are numbers of these. TILE leaves are numbers of places. */

@@ -252,6 +252,7 @@ static void places(const struct plan *p, const struct sink *s)
             integer(s, "layout", plan_number(q->layout));
             integer(s, "turns", q->turns);
             boolean(s, "packed", q->packed);
+            integer(s, "more", q->more);
         }
         end(s);
     }
@@ -272,6 +273,7 @@ static void layouts(const struct plan *p, const struct sink *s)
         integer(s, "down", l->down);
         integer(s, "across", l->across);
         integer(s, "vector", l->vector);
+        integer(s, "apart", l->apart);
         end(s);
     }
     end(s);
@@ -313,6 +315,9 @@ static void step_details(const struct plan *p, const struct sink *s, const struc
         {"rows", step->rows, 0},
         {"cols", step->cols, 0},
         {"shift", step->shift, 0},
+        {"more", step->more, 0},
+        {"skip", step->skip, 0},
+        {"skip2", step->skip2, 0},
         {"loop", plan_number(step->loop), -1},
         {"inside", plan_number(step->inside), -1},
         {"first", plan_number(step->first), -1},
@@ -322,6 +327,10 @@ static void step_details(const struct plan *p, const struct sink *s, const struc
         text(s, "place", place_name(p, plan_number(step->place)));
     if (step->place2)
         text(s, "place2", place_name(p, plan_number(step->place2)));
+    if (step->window)
+        text(s, "window", place_name(p, plan_number(step->window)));
+    if (step->window2)
+        text(s, "window2", place_name(p, plan_number(step->window2)));
     for (size_t i = 0; i < sizeof number / sizeof *number; i++)
         if (number[i].value != number[i].none)
             integer(s, number[i].key, number[i].value);
