@@ -393,7 +393,9 @@ static int add_source(struct sandbox *s, const char *name, const char *text)
 struct chunk {
     const char *text;
     size_t length;
-    int file, result;
+    int file;
+    bool compiled; /* what lua_dump made, not text */
+    int result;
 };
 
 /* Leaves the compiled function, or the syntax error's text, as the second value; the first says which. */
@@ -401,7 +403,7 @@ static int compile(lua_State *L)
 {
     struct chunk *c = lua_touserdata(L, 1);
     const char *name = lua_pushfstring(L, "@#%d", c->file);
-    c->result = luaL_loadbufferx(L, c->text, c->length, name, "t");
+    c->result = luaL_loadbufferx(L, c->text, c->length, name, c->compiled ? "b" : "t");
     return 1;
 }
 
@@ -460,11 +462,11 @@ static int syntax_error(struct sandbox *s, int source, struct sandbox_error *err
     return SANDBOX_FAULT;
 }
 
-int sandbox_load(struct sandbox *s, const char *name, const char *text, size_t length, const char *shown,
-                 struct sandbox_error *error)
+static int load(struct sandbox *s, const char *name, const char *text, size_t length, const char *shown, bool compiled,
+                struct sandbox_error *error)
 {
     *error = (struct sandbox_error){.file = -1};
-    bool good = sandbox_check_text(text, length, error);
+    bool good = compiled || sandbox_check_text(text, length, error);
     int file = add_source(s, name, good ? shown ? shown : text : NULL);
     error->file = file;
     if (file < 0)
@@ -473,7 +475,7 @@ int sandbox_load(struct sandbox *s, const char *name, const char *text, size_t l
         return SANDBOX_FAULT;
     if (length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) /* a byte order mark */
         text += 3, length -= 3;
-    struct chunk c = {text, length, file, LUA_OK};
+    struct chunk c = {text, length, file, compiled, LUA_OK};
     if (s->depth == 0)
         restart_limits(s);
     if (!lua_checkstack(s->L, 2))
@@ -493,6 +495,18 @@ int sandbox_load(struct sandbox *s, const char *name, const char *text, size_t l
         return s->status;
     }
     return c.result == LUA_OK ? SANDBOX_OK : syntax_error(s, file, error);
+}
+
+int sandbox_load(struct sandbox *s, const char *name, const char *text, size_t length, const char *shown,
+                 struct sandbox_error *error)
+{
+    return load(s, name, text, length, shown, false, error);
+}
+
+int sandbox_load_compiled(struct sandbox *s, const char *name, const char *code, size_t length, const char *shown,
+                          struct sandbox_error *error)
+{
+    return load(s, name, code, length, shown, true, error);
 }
 
 int sandbox_load_file(struct sandbox *s, const char *path, struct sandbox_error *error)

@@ -72,6 +72,11 @@ void sandbox_set_global(struct sandbox *s, const char *name);
 int sandbox_load(struct sandbox *s, const char *name, const char *text, size_t length, const char *shown,
                  struct sandbox_error *error);
 
+/* The same of what lua_dump made, in this process, of a function that sandbox_load left as a source of the same number:
+ * never of what came from a file. */
+int sandbox_load_compiled(struct sandbox *s, const char *name, const char *code, size_t length, const char *shown,
+                          struct sandbox_error *error);
+
 /* Reads a file and compiles it as sandbox_load does; records it as a dependency. A missing file, a folder, a dangling
  * link, an empty file: each has its own message, with error->line 0. */
 int sandbox_load_file(struct sandbox *s, const char *path, struct sandbox_error *error);

@@ -14,7 +14,7 @@
 //@ if step.over_rows and layout.across < 32 then
 //@     group, one = "threadIdx.x / 32", "threadIdx.x % 32 < " .. layout.across
 //@ elseif step.over_rows then
-//@     group, one = "threadIdx.x / " .. layout.across, "true"
+//@     group, one = layout.apart < layout.down and "threadIdx.x / " .. layout.across or "row" .. n, "true"
 //@ else
 //@     local warps = layout.down > 1 and " % " .. layout.across // 32 or ""
 //@     group, one = "threadIdx.x / 32" .. warps, "threadIdx.x % 32 == 0"

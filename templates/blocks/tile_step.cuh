@@ -28,7 +28,12 @@
 //@             elseif c.base_level == 1 then at_row = at_row .. term
 //@             else at_column = at_column .. term end
 //@         end
-//@         if c.row then at_row = at_row .. " + row" .. stride end
+//@         if c.row and layout.apart < layout.down and rows > 1 then
+//@             -- Rows beside each other: the thread's first, and from there row by row.
+//@             from, at_row = from .. " + row" .. n .. stride, at_row .. " + i" .. stride
+//@         elseif c.row then
+//@             at_row = at_row .. " + row" .. stride
+//@         end
 //@         if c.column then at_column = at_column .. " + column" .. stride end
 //@     end
 //@     -- A tile of one row or column is held by many threads; one of them stores it.
