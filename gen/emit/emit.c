@@ -690,7 +690,7 @@ int emit_expand(const char *template_name, const struct emit_model *model, const
     e->end = &e->first;
     e->reported_before = diags->reported;
     e->indent.arena = e->line.arena = e->output.arena = &e->arena;
-    const struct sandbox_options sandbox = {.instruction_limit = options->instruction_limit, .memory = options->memory};
+    struct sandbox_options sandbox = {.instruction_limit = options->instruction_limit, .memory = options->memory};
     const char *name = arena_copy(&e->arena, template_name, strlen(template_name));
     struct emit_text result = {.arena = &e->arena};
 
@@ -703,6 +703,7 @@ int emit_expand(const char *template_name, const struct emit_model *model, const
     if (model->recorded)
         e->recorder = record_open(model->recorded, e->first, &e->output, &e->arena, diags);
     e->no_memory = model->recorded && !e->recorder;
+    sandbox.own_text = e->first->embedded;
     if (e->no_memory || !(e->sandbox = sandbox_open(&sandbox))) {
         e->no_memory = true;
         goto done;

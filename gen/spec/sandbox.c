@@ -18,6 +18,7 @@ struct sandbox {
     size_t memory_limit, memory_used;
     enum refusal refusal; /* why the allocator last said no */
     int64_t steps, step_limit;
+    bool own_text;
     double deadline; /* seconds of this thread's time */
     int file, line;  /* of the line that runs: what a memory error, which has no place, is told of */
     int depth;       /* of protected calls */
@@ -139,7 +140,7 @@ static void hook(lua_State *L, lua_Debug *ar)
 static void set_hook(struct sandbox *s)
 {
     int calls = s->on_call ? LUA_MASKCALL : 0;
-    lua_sethook(s->L, hook, LUA_MASKCOUNT | LUA_MASKLINE | calls, HOOK_STEPS);
+    lua_sethook(s->L, hook, LUA_MASKCOUNT | (s->own_text ? 0 : LUA_MASKLINE) | calls, HOOK_STEPS);
 }
 
 void sandbox_on_call(struct sandbox *s, void (*f)(lua_State *L, lua_Debug *ar))
@@ -340,6 +341,7 @@ struct sandbox *sandbox_open(const struct sandbox_options *options)
     *s = (struct sandbox){.arena.memory = options->memory, .file = -1};
     s->memory_limit = options->memory_limit ? options->memory_limit : (size_t)64 << 20;
     s->step_limit = options->instruction_limit ? options->instruction_limit : 50000000;
+    s->own_text = options->own_text;
     s->folder = options->folder ? arena_text(&s->arena, options->folder) : NULL;
     s->L = options->folder && !s->folder ? NULL : lua_newstate(allocate, s);
     if (!s->L) {
