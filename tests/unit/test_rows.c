@@ -83,7 +83,7 @@ static void test_stories(void **state)
         {"column_sum",
          "set:sum load:x from 0 [ set:x load:x fold:sum ] lanes:sum share:sum_parts meet gather:sum_parts store:y "},
         {"embedding", "load:ids load:table store:y "},
-        {"stencil", "load:x load:x load:x load:x load:x store:y "},
+        {"stencil", "load:x load:x load:x window:x window:x_2 window:x_3 window:x_4 window:x_5 store:y "},
     };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
