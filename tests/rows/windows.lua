@@ -85,3 +85,40 @@ kernel "differences" {
     end
   end,
 }
+
+-- Neighbours of a vector, which is the same for every row.
+kernel "weights" {
+  x = tensor { R, C, dtype = "bf16" }, w = tensor { C, dtype = "bf16" }, y = tensor { R, C, dtype = "fp32", out = true },
+  axes = "r c", tile = { r = 8, c = 64 }, grid = { r = R, c = C },
+  program = function(t, at, tile)
+    local function w(right) return load(t.w, span(at.c + right, tile.c)) end
+    local x = load(t.x, span(at.r, tile.r), span(at.c, tile.c))
+    store(t.y, span(at.r, tile.r), span(at.c, tile.c), x * (w(-1) + w(0) * 2 + w(1)))
+  end,
+  run = { { R = 9, C = 136 }, { R = 3, C = 70 } },
+  reference = function(t, n)
+    for r = 0, n.R - 1 do
+      for c = 1, n.C - 2 do t.y[r][c] = t.x[r][c] * (t.w[c - 1] + t.w[c] * 2 + t.w[c + 1]) end
+    end
+  end,
+}
+
+-- Sums of columns, row by row.
+kernel "one_row" {
+  x = tensor { R, C, dtype = "fp32" }, y = tensor { C, dtype = "fp32", out = true },
+  axes = "r c", tile = { r = 1, c = 128 }, grid = { c = C },
+  program = function(t, at, tile)
+    local sum = loop("rows", range(0, R, tile.r), { columns(0) }, function(r, sum)
+      return sum + column_sum(load(t.x, span(r, tile.r), span(at.c, tile.c)))
+    end)
+    store(t.y, span(at.c, tile.c), sum)
+  end,
+  run = { { R = 5, C = 256 }, { R = 3, C = 77 } },
+  reference = function(t, n)
+    for c = 0, n.C - 1 do
+      local sum = 0
+      for r = 0, n.R - 1 do sum = sum + t.x[r][c] end
+      t.y[c] = sum
+    end
+  end,
+}
