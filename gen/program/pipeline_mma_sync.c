@@ -47,7 +47,10 @@ static void pick_warps(const struct pipeline *x, int rows, int columns, int *war
     int set_m = set_or(x, "pipeline.warps_m", 0), set_n = set_or(x, "pipeline.warps_n", 0);
     int most = rows * columns >= 128 * 128 ? MAX_WARPS_CHOSEN : MAX_WARPS_CHOSEN / 2;
     bool whole = needs_whole_rows(x);
-    if (whole)
+    int results = 0;
+    for (int i = 0; i < x->program->op_count; i++)
+        results += x->program->op[i].kind == PROGRAM_STORE;
+    if (whole || results > 1) /* a thread holds more than sums */
         most = MAX_WARPS_CHOSEN;
     *warps_m = set_m ? set_m : 1;
     *warps_n = set_n ? set_n : 1;
