@@ -90,6 +90,7 @@ static bool is_natural(const struct expr_graph *g, const struct expr_node *n)
         return n->integer >= 0;
     case EXPR_SYMBOL:
     case EXPR_INDEX:
+    case EXPR_AT:
     case EXPR_ABS:
         return n->type == EXPR_INT;
     case EXPR_ADD:
@@ -214,6 +215,8 @@ static int fold_int(struct expr_graph *g, struct expr_node *n)
     if (n->op == EXPR_SUB && a == b)
         return expr_int(g, 0);
     if ((n->op == EXPR_MIN || n->op == EXPR_MAX) && a == b)
+        return a;
+    if (n->op == EXPR_MAX && cb && y <= 0 && g->node[a].natural)
         return a;
     return -2;
 }

@@ -22,6 +22,19 @@
 //@         if depth == 0 then return i end
 //@     end
 //@ end
+//@ -- How often loops turn that turn as often in every item: once for all, or the compiler does it again in each turn.
+//@ local function fixed_turns()
+//@     for i, step in ipairs(role.step) do
+//@         if step.op == "loop" and has(step, "loop") then
+//@             local range = fragment_uniform("t" .. i .. "_", model.loop[step.loop + 1].from, step.node)
+//@             if range.fixed then
+//@                 local statements, turns, name = range.at, range[2], step.call
+${statements}
+const int ${name}_turns = (int)(${turns});
+//@             end
+//@         end
+//@     end
+//@ end
 //@ -- The variables of the loops right inside of the one that begins at `first`.
 //@ local function variables(first)
 //@     local around, seen, loops = {}, {}, 0
@@ -31,12 +44,16 @@
 //@             local loop = model.loop[step.loop + 1]
 //@             local range = fragment_uniform("t" .. i .. "_", loop.from, step.node)
 //@             local statements, from, turns, name = range.at, range[1], range[2], step.call
+//@             if not range.fixed then
     ${statements}
+//@             end
 //@             if not has(seen, loop.name) then
 //@                 seen[loop.name] = true
     int ${loop.name} = ${from}, ${loop.name}_turn = 0;
 //@             end
+//@             if not range.fixed then
     const int ${name}_turns = (int)(${turns});
+//@             end
 //@         end
 //@         if step.op == "loop" or step.op == "when" then
 //@             around[#around + 1] = step.op
@@ -325,6 +342,7 @@ for (int half = 0; half < 2; ++half) {
 //@ for i, step in ipairs(role.step) do
 //@     local op, call, ring = step.op, step.call, step.ring
 //@     if op == "loop" and call == "tiles" then
+//@         fixed_turns()
 while (items_next(args, items${next_item})) {
 //@         opened[#opened + 1] = {}
 //@         variables(i)
