@@ -218,6 +218,11 @@ static int fold_int(struct expr_graph *g, struct expr_node *n)
         return a;
     if (n->op == EXPR_MAX && cb && y <= 0 && g->node[a].natural)
         return a;
+    for (int i = 0; i < 2 && (n->op == EXPR_MIN || n->op == EXPR_MAX); i++) {
+        const struct expr_node *o = &g->node[n->arg[i]]; /* min(x, min(x, y)) is min(x, y) */
+        if (o->op == n->op && (o->arg[0] == n->arg[1 - i] || o->arg[1] == n->arg[1 - i]))
+            return n->arg[i];
+    }
     return -2;
 }
 

@@ -35,33 +35,32 @@ const int ${name}_turns = (int)(${turns});
 //@         end
 //@     end
 //@ end
-//@ -- The variables of the loops right inside of the one that begins at `first`.
+//@ -- The variables of the loops right inside of the one that begins at `first`. A loop in a loop of the same variable
+//@ -- counts it on.
 //@ local function variables(first)
-//@     local around, seen, loops = {}, {}, 0
+//@     local open, seen = {}, {}
+//@     local own = has(role.step[first], "loop") and model.loop[role.step[first].loop + 1].name or ""
 //@     for i = first + 1, ended(first) - 1 do
 //@         local step = role.step[i]
-//@         if step.op == "loop" and loops == 0 and has(step, "loop") then
-//@             local loop = model.loop[step.loop + 1]
-//@             local range = fragment_uniform("t" .. i .. "_", loop.from, step.node)
-//@             local statements, from, turns, name = range.at, range[1], range[2], step.call
+//@         local name = has(step, "loop") and step.op == "loop" and model.loop[step.loop + 1].name or ""
+//@         local right = name ~= "" and name ~= own
+//@         for _, around in ipairs(open) do right = right and (around == "when" or around == name) end
+//@         if right then
+//@             local range = fragment_uniform("t" .. i .. "_", model.loop[step.loop + 1].from, step.node)
+//@             local statements, from, turns, call = range.at, range[1], range[2], step.call
 //@             if not range.fixed then
     ${statements}
 //@             end
-//@             if not has(seen, loop.name) then
-//@                 seen[loop.name] = true
-    int ${loop.name} = ${from}, ${loop.name}_turn = 0;
+//@             if not has(seen, name) then
+//@                 seen[name] = true
+    int ${name} = ${from}, ${name}_turn = 0;
 //@             end
 //@             if not range.fixed then
-    const int ${name}_turns = (int)(${turns});
+    const int ${call}_turns = (int)(${turns});
 //@             end
 //@         end
-//@         if step.op == "loop" or step.op == "when" then
-//@             around[#around + 1] = step.op
-//@             if step.op == "loop" then loops = loops + 1 end
-//@         elseif step.op == "end" then
-//@             if around[#around] == "loop" then loops = loops - 1 end
-//@             around[#around] = nil
-//@         end
+//@         if step.op == "loop" or step.op == "when" then open[#open + 1] = name == "" and step.op or name end
+//@         if step.op == "end" then open[#open] = nil end
 //@     end
 //@ end
 //@ -- A step's arithmetic into its place, element by element.
