@@ -205,7 +205,10 @@ static int store(struct derive *d, int op)
     if (!status && d->work.graph.node[root].op == EXPR_CAST && !derive_place_of(d, root) &&
         d->work.graph.node[root].dtype == p->tensor[o->tensor].dtype)
         root = d->work.graph.node[root].arg[0]; /* storing rounds, once */
+    /* Stores of elements ask one thread for one column, whichever it is. */
+    d->placing = p->tensor[o->tensor].access != PLAN_ACCESS_TMA;
     int expression = derive_built(d, op, root, 0, &status);
+    d->placing = false;
     if (status)
         return status;
     struct plan_step step = {.op = PLAN_GLOBAL,

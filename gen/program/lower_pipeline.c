@@ -90,16 +90,22 @@ int pipeline_accumulator(struct pipeline *x, int op, const char *name)
     if (!place)
         return 3;
     x->d.dot[op].place = place;
-    int status = derive_home(&x->d, x->d.work.op[op].leaf, place);
-    for (int i = 0; loop >= 0 && i < x->program->op[loop].carried && !status; i++) {
-        if (x->d.work.op[x->program->op[loop].end].value[i] != x->d.work.op[op].leaf)
-            continue;
-        for (int k = 0; k < x->program->op_count && !status; k++) {
+    int node = x->d.work.op[op].leaf, status = derive_home(&x->d, node, place);
+    /* What a loop carries on as it is, and what it gives to the loop around. */
+    while (loop >= 0 && node >= 0 && !status) {
+        int which = x->program->op[loop].carried - 1, result = -1;
+        while (which >= 0 && x->d.work.op[x->program->op[loop].end].value[which] != node)
+            which--;
+        for (int k = 0; k < x->program->op_count && which >= 0 && !status; k++) {
             const struct program_op *other = &x->program->op[k];
-            if ((other->kind == PROGRAM_PARAM || other->kind == PROGRAM_RESULT) && other->loop == loop &&
-                other->which == i)
-                status = derive_home(&x->d, x->d.work.op[k].leaf, place);
+            if ((other->kind != PROGRAM_PARAM && other->kind != PROGRAM_RESULT) || other->loop != loop ||
+                other->which != which)
+                continue;
+            status = derive_home(&x->d, x->d.work.op[k].leaf, place);
+            result = other->kind == PROGRAM_RESULT ? x->d.work.op[k].leaf : result;
         }
+        node = result;
+        loop = x->d.work.op[loop].parent;
     }
     return status;
 }

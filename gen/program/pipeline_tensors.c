@@ -53,12 +53,13 @@ int pipeline_check_spans(struct pipeline *x, const struct program_op *o, int row
 {
     const struct plan_tensor *t = &x->plan->tensor[o->tensor];
     int product = 1, spans = 0;
-    for (int d = 0; d + 1 < t->rank; d++) {
-        product *= o->at[d].length > 0 ? o->at[d].length : 1;
-        spans += o->at[d].length > 1;
+    for (int d = 0; d < t->rank; d++)
         if (o->at[d].limit >= 0)
             return program_refuse(x->l, o->loc, "PROGRAM-LOWER",
                                   "a limit below the extent of a dim is not lowered for tiles of dots; mask instead");
+    for (int d = 0; d + 1 < t->rank; d++) {
+        product *= o->at[d].length > 0 ? o->at[d].length : 1;
+        spans += o->at[d].length > 1;
     }
     if (o->at[t->rank - 1].length == columns && product == rows && (!one_span || spans <= 1))
         return 0;
