@@ -34,17 +34,12 @@ int compile_fail(const struct compile *c, int status, const struct tw_error *err
 
 void compile_tables_fill(struct compile_tables *tables)
 {
-    int families = 0, architectures = 0, modules = 0;
+    int architectures = 0, modules = 0;
     memset(tables, 0, sizeof *tables);
-    while (families < COMPILE_FAMILIES && family_all[families]) {
-        tables->family[families] = &family_all[families]->spec;
-        families++;
-    }
     while (architectures < COMPILE_ARCHITECTURES && arch_all[architectures]) {
         tables->arch[architectures] = arch_all[architectures]->name;
         architectures++;
     }
-    tables->options.family = tables->family;
     tables->options.arch = tables->arch;
     tables->options.library = emit_find_template;
     tables->options.library_family = tables->library;
