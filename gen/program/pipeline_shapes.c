@@ -19,15 +19,9 @@ enum extent { ROWS, COLUMNS, DEPTH };
 
 /* ---- where a fault lies ------------------------------------------------------------------------------------------ */
 
-/* The axis whose tile makes that extent of the dot; -1: none does. */
-static int axis_of(const struct pipeline *x, int op, enum extent extent)
+int pipeline_tile_axis(const struct pipeline *x, int op, bool column)
 {
-    const struct derive_dot *dot = &x->d.dot[op];
-    int which = extent == COLUMNS, load = dot->load[which];
-    if (load < 0)
-        return -1;
-    const struct program_op *o = &x->program->op[load];
-    bool column = (extent != ROWS) != dot->transposed[which];
+    const struct program_op *o = &x->program->op[op];
     for (int d = 0; d < x->plan->tensor[o->tensor].rank; d++) {
         int axis = x->l->kernel->tensor[o->tensor].axis[d];
         if (o->at[d].length > 1 && o->at[d].column == column && axis >= 0 && axis < x->program->axis_count &&
@@ -37,11 +31,34 @@ static int axis_of(const struct pipeline *x, int op, enum extent extent)
     return -1;
 }
 
+/* The axis whose tile makes that extent of the dot; -1: none does. */
+static int axis_of(const struct pipeline *x, int op, enum extent extent)
+{
+    const struct derive_dot *dot = &x->d.dot[op];
+    int which = extent == COLUMNS, load = dot->load[which];
+    return load < 0 ? -1 : pipeline_tile_axis(x, load, (extent != ROWS) != dot->transposed[which]);
+}
+
 static int report(const struct pipeline *x, struct diag_loc loc, const char *field, const char *rule, const char *text)
 {
     diag_report(x->l->diags, DIAG_ERROR, loc.line ? loc : x->l->kernel->loc, x->l->kernel->name, field, rule, "%s",
                 text);
     return 1;
+}
+
+int pipeline_refuse_tile(const struct pipeline *x, int op, bool column, const char *rule, const char *format, ...)
+{
+    const struct program_op *o = &x->program->op[op];
+    char text[512], field[80];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    int axis = pipeline_tile_axis(x, op, column);
+    if (axis < 0)
+        return report(x, o->loc, "program", rule, text);
+    snprintf(field, sizeof field, "tile.%s", x->program->axis[axis].name);
+    return report(x, x->program->axis[axis].tile_loc, field, rule, text);
 }
 
 __attribute__((format(printf, 5, 6))) static int refuse(const struct pipeline *x, int op, enum extent extent,
@@ -152,9 +169,6 @@ int pipeline_check_stages(const struct pipeline *x, const struct pipeline_stages
 {
     const struct spec_value *asked = pipeline_field(x, "pipeline.stages");
     char text[400];
-    if (asked->set && s->stages < 2 && s->each)
-        return report(x, asked->loc, "pipeline.stages", "STAGES",
-                      "one stage is read while the next is filled; write 2 or more");
     if (s->stages >= 1 && s->stages <= s->fit && (s->fit >= 2 || !s->each))
         return 0;
     if (s->fit >= 2) {
@@ -197,10 +211,18 @@ int pipeline_check_slices(const struct pipeline *x, int axis, int load)
     while (fewer > 1 && rows % (8 * fewer))
         fewer--;
     snprintf(field, sizeof field, "cluster.%s", a->name);
+    int rows_axis = pipeline_tile_axis(x, load, false);
+    char name[80] = "", nearest[100];
+    snprintf(nearest, sizeof nearest, "a tile of %d rows", (rows + unit - 1) / unit * unit);
+    if (rows_axis >= 0) {
+        snprintf(name, sizeof name, " (tile.%s)", x->program->axis[rows_axis].name);
+        snprintf(nearest, sizeof nearest, "tile.%s = %d", x->program->axis[rows_axis].name,
+                 (rows + unit - 1) / unit * unit);
+    }
     snprintf(text, sizeof text,
-             "%d blocks load %s's tile of %d rows in slices of whole groups of 8 rows, and %d is no multiple of %d; "
-             "write %d, or a tile of %d rows",
-             blocks, x->plan->tensor[o->tensor].name, rows, rows, unit, fewer, (rows + unit - 1) / unit * unit);
+             "%d blocks load %s's tile of %d rows%s in slices of whole groups of 8 rows, and %d is no multiple of %d; "
+             "write %d, or %s",
+             blocks, x->plan->tensor[o->tensor].name, rows, name, rows, unit, fewer, nearest);
     return report(x, a->cluster_loc, field, "CLUSTER-SLICE", text);
 }
 
@@ -215,8 +237,13 @@ int pipeline_check_cluster(const struct pipeline *x)
     while (2 * fits * (x->blocks / x->cluster[widest]) <= most)
         fits *= 2;
     snprintf(field, sizeof field, "cluster.%s", x->program->axis[widest].name);
-    snprintf(text, sizeof text, "%d blocks, more than the %d of a cluster on %s; write %d", x->blocks, most,
-             x->l->arch->name, fits);
+    char product[64] = "";
+    for (int i = 0; i < x->program->axis_count; i++)
+        if (x->cluster[i] > 1)
+            snprintf(product + strlen(product), sizeof product - strlen(product), "%s%d", *product ? " x " : "",
+                     x->cluster[i]);
+    snprintf(text, sizeof text, "%s blocks are %d, more than the %d of a cluster on %s; write %d", product, x->blocks,
+             most, x->l->arch->name, fits);
     return report(x, x->program->axis[widest].cluster_loc, field, "CLUSTER-SIZE", text);
 }
 

@@ -49,6 +49,26 @@ local function program(t, at, tile)
   for name, value in pairs(results) do store_tile(t[name], m, n, value) end
 end
 
+-- The smallest power of two from `least` that covers the extent, at most `most`.
+local function cover(extent, least, most)
+  local tile = most
+  while extent and tile // 2 >= least and extent <= tile // 2 do tile = tile // 2 end
+  return tile
+end
+
+-- Tiles that a kernel leaves out: 128 bytes of an operand along k, the span of the widest swizzle. mma.sync: 128 x 128
+-- use each element often enough that shared memory keeps up. wgmma: 64 rows for each consumer, and the most columns
+-- whose sums its registers hold.
+local function sizes(arch, said, extent)
+  if arch == "sm_80" then
+    return { m = cover(extent.m, 16, 128), n = cover(extent.n, 8, 128), k = 64 }
+  end
+  local consumers = said.consumers or (said.m == 64 and 1) or (said.m == 192 and 3) or 2
+  local m = said.m or 64 * consumers
+  local widest = m > 64 * consumers and 128 or consumers == 3 and 192 or 256
+  return { m = m, n = math.min(widest, extent.n and (extent.n + 7) // 8 * 8 or widest), k = 64 }
+end
+
 return {
   axes = "m n k",
   grid = "m n",
@@ -61,5 +81,5 @@ return {
   scalars = { "alpha", "beta" },
   functions = { "epilogue" },
   program = program,
-  fields = { tile = { m = 128, n = 256, k = 64 } },
+  sizes = sizes,
 }
