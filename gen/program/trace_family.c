@@ -376,6 +376,18 @@ static void mark_outputs(struct trace *t, const char *function)
         result_fault(t, function, "an empty table", "; write return { D = value }");
 }
 
+/* The axes along which items and the tile at `index` run, as bits; of a plain value, which runs along any, all. */
+static unsigned axes_of_value(struct trace *t, int index)
+{
+    if (!is_symbolic(t->r->L, index))
+        return ~0u;
+    unsigned axes = 0;
+    const struct value v = value_at(t->r, index);
+    for (int a = 0; a < t->p->axis_count; a++)
+        axes |= (unsigned)(t->p->axis[a].extent >= 0 || v.tile.index[a] >= 0) << a;
+    return axes;
+}
+
 int trace_fused(lua_State *L)
 {
     struct trace *t = trace_of(L, "fused");
@@ -395,6 +407,7 @@ int trace_fused(lua_State *L)
     luaL_setmetatable(L, TYPE_TENSORS);
     lua_newtable(L);
     luaL_setmetatable(L, TYPE_INDICES);
+    r->fused_axes = axes_of_value(t, 2);
     r->fused = arena_text(r->arena, name); /* a fault in it leaves by longjmp, and is reported at this field */
     reader_check(r, r->fused);
     lua_call(L, 3, 1);

@@ -62,6 +62,7 @@ struct reader {
     struct trace_module *module;
     struct trace *program; /* the program that is traced (program/trace.h), or NULL */
     const char *fused;     /* the kernel's function that a family's program calls now (its field), or NULL */
+    unsigned fused_axes;   /* those along which its value runs, as bits */
     bool returned;         /* the traced function has returned: faults from there on are those of its result */
     struct name {          /* names that kernel "NAME" was called with and that got no table yet */
         const char *text;

@@ -120,10 +120,11 @@ static int read_element(struct reader *r, const struct element *e, const int *in
 static int running_axes(struct reader *r, const char *known[SPEC_MAX_AXES + 1])
 {
     const struct spec_kernel *k = reader_kernel(r);
-    const struct spec_family *f = r->program && !r->fused ? NULL : reader_family(r, k->family);
+    const struct spec_family *f = r->program ? NULL : reader_family(r, k->family);
     int count = f ? split_words(r, f->epilogue_axes, known, SPEC_MAX_AXES) : 0;
-    for (int a = 0; !f && a < k->axis_count; a++)
-        known[count++] = k->axis[a];
+    for (int a = 0; r->program && a < k->axis_count; a++)
+        if (!r->fused || (r->fused_axes >> a & 1))
+            known[count++] = k->axis[a];
     known[count] = NULL;
     return count;
 }
