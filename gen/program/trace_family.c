@@ -407,6 +407,7 @@ int trace_fused(lua_State *L)
     luaL_setmetatable(L, TYPE_TENSORS);
     lua_newtable(L);
     luaL_setmetatable(L, TYPE_INDICES);
+    bool condition = lua_type(L, 2) == LUA_TBOOLEAN; /* a function of a condition returns one */
     r->fused_axes = axes_of_value(t, 2);
     r->fused = arena_text(r->arena, name); /* a fault in it leaves by longjmp, and is reported at this field */
     reader_check(r, r->fused);
@@ -417,7 +418,7 @@ int trace_fused(lua_State *L)
     else if (!value)
         result_fault(t, name, describe(r, lua_gettop(L)),
                      "; it returns a value, or a table of values by output tensor");
-    else
+    else if (!condition)
         check_number(t, name);
     r->fused = NULL;
     return 1;
