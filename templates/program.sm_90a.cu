@@ -78,7 +78,7 @@ ${banner}
 //@     if step.op == "read" and step.call then
 //@         local held, name = plan.place[step.place], step.tensor
 //@ include "blocks/operand_load.cuh" tensor = plan.tensor[name], offset = plan.shared[step.ring .. "." .. name].offset,
-//@     blocks = plan.mma[1].blocks_m, words = held.registers // plan.mma[1].blocks_m
+//@     blocks = plan.mma[1].blocks_m, words = held.registers // plan.mma[1].blocks_m, block_rows = 64
 
 //@     end
 //@ end

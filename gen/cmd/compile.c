@@ -1,5 +1,4 @@
 #include "cmd/compile.h"
-#include "program/program.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
@@ -96,9 +95,6 @@ static bool family_has(const struct family *family, const char *arch)
 /* Whether the kernel can run there, where its spec names no architectures: rings are filled by bulk tensor copies. */
 static bool kernel_fits(const struct spec_kernel *kernel, const struct arch *arch)
 {
-    for (int i = 0; kernel->program && i < kernel->program->op_count; i++)
-        if (kernel->program->op[i].kind == PROGRAM_DOT)
-            return arch->wgmma;
     return kernel->family || kernel->ring_count == 0 || arch->tma;
 }
 

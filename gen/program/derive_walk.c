@@ -30,6 +30,10 @@ static int take(struct derive *d, int number, int shift)
     const struct derive_ring *ring = &d->ring[number];
     const struct plan_ring *r = &p->ring[ring->number];
     int status = 0;
+    if (!d->producer) {
+        d->taken |= 1u << number;
+        return derive_take_filled(d, number);
+    }
     if (d->helds == DERIVE_MAX_HELD)
         return derive_refuse(d, ring->load[0], "too many stages are held at once");
     status = derive_emit(d, d->producer,
@@ -68,7 +72,7 @@ static int take(struct derive *d, int number, int shift)
                                                    .call = plan_text(p, "%s_wait_full", ring->name)});
 }
 
-static int ring_of(const struct derive *d, int load)
+int derive_ring_of(const struct derive *d, int load)
 {
     for (int r = 0; r < d->ring_count; r++)
         for (int i = 0; i < d->ring[r].load_count; i++)
@@ -84,7 +88,8 @@ static int take_resident(struct derive *d, int number)
     const struct derive_ring *ring = &d->ring[number];
     int status = 0, op = -1;
     for (int i = 0; i < d->work.program->op_count && op < 0; i++)
-        op = d->work.program->op[i].kind == PROGRAM_DOT && d->dot[i].resident && ring_of(d, d->dot[i].load[0]) == number
+        op = d->work.program->op[i].kind == PROGRAM_DOT && d->dot[i].resident &&
+                     derive_ring_of(d, d->dot[i].load[0]) == number
                  ? i
                  : -1;
     if (op < 0)
@@ -100,7 +105,8 @@ static int take_resident(struct derive *d, int number)
          .call = plan_text(p, "%s_operand", name)},
         {.op = PLAN_FENCE_ASYNC, .ring = ring->number, .tensor = -1, .call = plan_text(p, "%s_read", name)},
     };
-    for (size_t i = 0; i < sizeof step / sizeof *step && !status; i++)
+    size_t steps = sizeof step / sizeof *step - !d->producer;
+    for (size_t i = 0; i < steps && !status; i++)
         status = derive_emit(d, d->consumer, step[i]);
     for (int i = 0; i < d->helds; i++)
         if (d->held[i].ring == number) {
@@ -116,7 +122,9 @@ static int take_for(struct derive *d, int loop)
     int status = 0;
     for (int r = 0; r < d->ring_count && !status; r++)
         if (d->ring[r].inner == loop && d->ring[r].parent == d->work.op[loop].parent && !(d->taken >> r & 1)) {
-            status = take(d, r, 0);
+            if (d->producer)
+                status = take(d, r, 0);
+            d->taken |= 1u << r;
             status = status ? status : take_resident(d, r);
         }
     return status;
@@ -131,17 +139,16 @@ static int issue(struct derive *d, int op, enum plan_start start, int shift)
     struct derive_dot *dot = &d->dot[op];
     int status = 0;
     for (int o = 0; o < 2 && !status; o++) {
-        int r = dot->load[o] >= 0 ? ring_of(d, dot->load[o]) : -1;
+        int r = dot->load[o] >= 0 ? derive_ring_of(d, dot->load[o]) : -1;
         if (r >= 0 && d->ring[r].inner < 0 && !(d->taken >> r & 1))
             status = take(d, r, shift);
     }
-    status = status
-                 ? status
-                 : derive_emit(d, d->consumer,
-                               (struct plan_step){.op = PLAN_MMA_FENCE, .ring = -1, .tensor = -1, .call = "mma_fence"});
+    if (!status && !d->synchronous)
+        status = derive_emit(d, d->consumer,
+                             (struct plan_step){.op = PLAN_MMA_FENCE, .ring = -1, .tensor = -1, .call = "mma_fence"});
     unsigned counted = 0;
     for (int o = 0; o < 2 && !status; o++) {
-        int r = dot->load[o] >= 0 ? ring_of(d, dot->load[o]) : -1, newest = -1;
+        int r = dot->load[o] >= 0 ? derive_ring_of(d, dot->load[o]) : -1, newest = -1;
         if (r < 0 || (o == 0 && dot->resident))
             continue;
         for (int i = 0; i < d->helds; i++)
@@ -155,11 +162,12 @@ static int issue(struct derive *d, int op, enum plan_start start, int shift)
                              (struct plan_step){.op = PLAN_READ,
                                                 .ring = d->ring[r].number,
                                                 .tensor = d->work.program->op[dot->load[o]].tensor,
-                                                .count = 1});
+                                                .count = !d->synchronous});
     }
     if (d->flights == DERIVE_MAX_FLIGHTS)
         return derive_refuse(d, op, "too many dots are in flight at once");
-    d->flight[d->flights++] = (struct derive_flight){.dot = op, .group = d->groups++};
+    if (!d->synchronous)
+        d->flight[d->flights++] = (struct derive_flight){.dot = op, .group = d->groups++};
     status =
         status ? status
                : derive_emit(d, d->consumer,
@@ -173,9 +181,8 @@ static int issue(struct derive *d, int op, enum plan_start start, int shift)
                                  .least = (int)start,
                                  .loop = start == PLAN_FROM_ZERO_FIRST ? plan_some(d->loop[d->work.op[op].parent]) : 0,
                                  .call = p->mma[dot->mma].name});
-    status =
-        status ? status
-               : derive_emit(d, d->consumer,
+    if (!status && !d->synchronous)
+        status = derive_emit(d, d->consumer,
                              (struct plan_step){.op = PLAN_MMA_COMMIT, .ring = -1, .tensor = -1, .call = "mma_commit"});
     return status ? status : derive_own(d, dot->place, d->work.op[op].leaf);
 }
@@ -215,7 +222,7 @@ static bool is_zero(const struct work *w, int node)
 static bool starts_from_zero(const struct derive *d, int op)
 {
     int which = carried_as(d, op), loop = d->work.op[op].parent, c = d->work.op[op].arg[2];
-    if (which < 0 || c < 0 || !is_zero(&d->work, d->work.op[loop].value[which]))
+    if (d->synchronous || which < 0 || c < 0 || !is_zero(&d->work, d->work.op[loop].value[which]))
         return false;
     for (int i = loop + 1; i <= loop + d->work.program->op[loop].carried; i++)
         if (d->work.program->op[i].which == which)
@@ -536,7 +543,7 @@ static int first_values(struct derive *d, int loop)
 
 static int both(struct derive *d, struct plan_step step)
 {
-    int status = derive_emit(d, d->producer, step);
+    int status = d->producer ? derive_emit(d, d->producer, step) : 0;
     return status ? status : derive_emit(d, d->consumer, step);
 }
 
@@ -595,7 +602,7 @@ static int find_ahead(struct derive *d, int loop)
     const struct spec_kernel *k = d->work.l->kernel;
     const struct program *p = d->work.program;
     d->ahead = d->before = -1;
-    for (int i = 0; i < k->ahead_count; i++) {
+    for (int i = 0; i < k->ahead_count && !d->synchronous; i++) {
         int op = find_named(d, k->ahead[i].name), before = find_named(d, k->ahead[i].before);
         if (op < 0 || d->work.op[op].parent != loop)
             continue;
@@ -610,7 +617,7 @@ static int find_ahead(struct derive *d, int loop)
                                   k->ahead[i].name);
         d->ahead_rings = 0;
         for (int o = 0; o < 2; o++) {
-            int r = d->dot[op].load[o] >= 0 ? ring_of(d, d->dot[op].load[o]) : -1;
+            int r = d->dot[op].load[o] >= 0 ? derive_ring_of(d, d->dot[op].load[o]) : -1;
             if (r < 0 || (d->ring[r].parent == loop && d->ring[r].users > 1) || d->work.op[op].arg[2] >= 0)
                 return program_refuse(d->work.l, k->ahead[i].loc, "PROGRAM-AHEAD",
                                       "%s is a sum, or has a computed operand or one that another dot reads too, and "
@@ -697,9 +704,17 @@ static int loop(struct derive *d, int number)
     const struct program_op *l = &d->work.program->op[number];
     int around = d->around, inside = 0;
     int status = d->flights ? derive_wait(d, d->flights - 1) : 0; /* a loop knows its own groups alone */
-    status = status ? status : take_for(d, number);
+    if (!status && !d->producer)
+        status = derive_fill_outer(d, number);
+    if (!status && d->producer)
+        status = take_for(d, number);
     status = status ? status : first_values(d, number);
     int count = status ? 0 : range_of(d, number, &status);
+    if (!status && !d->producer) {
+        status = derive_fill_prologue(d, number);
+        status = status ? status : derive_take_outer(d, number);
+        status = status ? status : take_for(d, number);
+    }
     status = status ? status : derive_turns_inside(d, number, &inside);
     status = status ? status : find_ahead(d, number);
     const char *name = plan_text(d->work.l->plan, "%s", l->name ? l->name : "loop");
