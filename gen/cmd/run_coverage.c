@@ -288,6 +288,8 @@ static bool is_single_round(const struct plan *p, struct line_text text)
     for (int i = 0; i < 3; i++)
         if (uses_symbol(&p->graph, p->launch.grid[i], p->symbol_count - 1))
             return false;
+    if (p->derived && has_word(text, "items_next", '('))
+        return true; /* templates/blocks/steps.cuh: the loop has no name in the text */
     for (int r = 0; r < p->role_count; r++) {
         const struct plan_step *first = p->role[r].step;
         if (p->role[r].step_count && first->op == PLAN_LOOP && !first->count && has_word(text, first->call, 0) &&

@@ -27,11 +27,11 @@
  * is in flight where the text loops, which ptxas asks for where a group's result is read.
  *
  * WITHOUT A PRODUCER every thread fills. A ring of a loop is filled stages - 1 turns ahead: a prologue fills that many
- * stages, and each turn one more, right behind the barrier which shows that nobody reads it any more. That barrier stands
- * behind the wait for this turn's own copies, so that it tells of both. Each fill of a ring is a group, an empty one where
- * no turn is left to fill for; between a group and its wait lie those of stages - 1 turns. A tile that is loaded outside
- * of the loop that reads it has one stage, and a barrier of its own before it is filled. Dots are done when they are
- * issued, so that nothing is looked ahead to.
+ * stages, and each turn one more, right behind the barrier which shows that nobody reads it any more. That barrier
+ * stands behind the wait for this turn's own copies, so that it tells of both. Each fill of a ring is a group, an empty
+ * one where no turn is left to fill for; between a group and its wait lie those of stages - 1 turns. A tile that is
+ * loaded outside of the loop that reads it has one stage, and a barrier of its own before it is filled. Dots are done
+ * when they are issued, so that nothing is looked ahead to.
  *
  * TURNS. Consumers that take turns issue the next turn's dot and the one that it stands before together: each waits for
  * the one before it, and passes the tensor cores on behind the second.

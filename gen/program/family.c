@@ -32,7 +32,7 @@ int program_refuse(const struct program_lowering *l, struct diag_loc loc, const 
 /* ---- the choice -------------------------------------------------------------------------------------------------- */
 
 static const struct program_lowerer *const lowerers[] = {&program_lower_pipeline, &program_lower_mma_sync,
-                                                      &program_lower_direct, NULL};
+                                                         &program_lower_direct, NULL};
 
 /* The lowering for the program. The last takes every one. */
 static const struct program_lowerer *lowerer_of(const struct spec_kernel *kernel, const struct arch *arch)

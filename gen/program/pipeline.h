@@ -71,8 +71,8 @@ enum pipeline_extent { EXTENT_ROWS, EXTENT_COLUMNS, EXTENT_DEPTH };
 int pipeline_axis_of(const struct pipeline *x, int op, enum pipeline_extent extent);
 
 /* Reports a fault of the extent, at the axis' tile where one makes it; and of a field. Both return 1. */
-int pipeline_refuse(const struct pipeline *x, int op, enum pipeline_extent extent, const char *rule,
-                    const char *format, ...) __attribute__((format(printf, 5, 6)));
+int pipeline_refuse(const struct pipeline *x, int op, enum pipeline_extent extent, const char *rule, const char *format,
+                    ...) __attribute__((format(printf, 5, 6)));
 int pipeline_report(const struct pipeline *x, struct diag_loc loc, const char *field, const char *rule,
                     const char *text);
 
@@ -114,8 +114,8 @@ bool pipeline_reads_axis(const struct expr_graph *g, int node, int axis);
 
 /* ---- pipeline_tensors.c ------------------------------------------------------------------------------------------ */
 
-/* The tile of rows and columns in shared memory: whole columns of boxes as wide as the swizzle. one_box: one of them. 0,
- * 1. */
+/* The tile of rows and columns in shared memory: whole columns of boxes as wide as the swizzle. one_box: one of them.
+ * 0, 1. */
 int pipeline_layout(struct pipeline *x, const struct program_op *o, int rows, int columns, bool one_box);
 
 /* The tile's columns run along the innermost dim, and its rows are all rows of the spans. 0, 1. */
@@ -128,7 +128,8 @@ int pipeline_tensors(struct pipeline *x);
  * the steps are there. 0, 1, 3. */
 int pipeline_elements(struct pipeline *x);
 
-/* ---- pipeline_mma_sync.c: shapes and layouts of cp.async and mma.sync. Each returns 0, 1 a fault, 3 --------------- */
+/* ---- pipeline_mma_sync.c: shapes and layouts of cp.async and mma.sync. Each returns 0, 1 a fault, 3 ---------------
+ */
 
 enum {
     MMA_SYNC_M = 16,
@@ -136,10 +137,10 @@ enum {
     MMA_SYNC_K = 16,
 };
 
-int mma_sync_warps(struct pipeline *x);     /* warps and their parts of the tiles */
+int mma_sync_warps(struct pipeline *x);       /* warps and their parts of the tiles */
 int mma_sync_dot(struct pipeline *x, int op); /* its instruction and places */
-int mma_sync_tensors(struct pipeline *x);   /* tiles in shared memory, outputs */
-int mma_sync_stages(struct pipeline *x);    /* how many stages rings of loops have, into x->stages */
+int mma_sync_tensors(struct pipeline *x);     /* tiles in shared memory, outputs */
+int mma_sync_stages(struct pipeline *x);      /* how many stages rings of loops have, into x->stages */
 
 /* Registers of a thread, about: what places hold, two steps of operands, the rest. Above `limit` the compiler reads
  * operands later, and one step of them is held. */

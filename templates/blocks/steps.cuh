@@ -337,7 +337,6 @@ for (int half = 0; half < 2; ++half) {
     // Rows 8 apart: one copy of the code serves all, for the choice of registers costs a few moves.
     #pragma unroll 1
     for (int slab = 0; slab < ${slabs}; ++slab) {
-        const int block = slab / 2, half = slab % 2;
         float ${name}_part[${pairs} * 2];
         #pragma unroll
         for (int c = 0; c < ${slabs}; ++c)
@@ -353,7 +352,7 @@ for (int half = 0; half < 2; ++half) {
     for (int slab = 0; slab < ${slabs}; ++slab) {
         const int block = slab / 2, half = slab % 2;
 //@     end
-        const int row = first_row + block * ${height} + half * 8;
+        const int row = first_row + slab * 8;
         ${p_rows}
         ${rows}
         #pragma unroll

@@ -702,8 +702,8 @@ static inline void naive_begin(struct naive *n, struct naive_state *start)
                         int first = -1, last = -1;
                         const enum plan_op op[] = {PLAN_FILL, PLAN_TAKE, PLAN_READ};
                         for (int k = 0; k < 3; k++) {
-                            int one = protocol_find(q, op[k], g), end = protocol_find_last(q, op[k], g);
-                            first = one >= 0 && (first < 0 || one < first) ? one : first;
+                            int begin = protocol_find(q, op[k], g), end = protocol_find_last(q, op[k], g);
+                            first = begin >= 0 && (first < 0 || begin < first) ? begin : first;
                             last = end > last ? end : last;
                         }
                         for (int k = 0; k < first; k++)
