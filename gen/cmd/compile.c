@@ -361,8 +361,8 @@ static int make_units(struct compile *c, const struct compile_choice *choice)
         int count = chosen_architectures(choice, kernel, arch);
         for (int a = 0; a < count; a++) {
             int variants = family_of(kernel)->variants(&c->spec, kernel, arch[a]);
-            for (int v = 0; v < variants; v++) {
-                int status = make_unit(c, kernel, arch[a], v, choice);
+            for (int v = 0, status = 0; v < variants && status == 0; v++) { /* a second one would be told the same */
+                status = make_unit(c, kernel, arch[a], v, choice);
                 if (status == 3)
                     return 3;
                 result = result ? result : status;

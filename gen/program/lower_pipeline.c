@@ -246,20 +246,6 @@ static int rows_bytes(const struct pipeline *x)
     return x->columns ? 4 * x->d.consumers * 16 * (x->columns + 1) * (int)sizeof(float) : 0;
 }
 
-/* A depth that the spec sets is that of a ring that is read and filled at once. 0, 1 a fault. */
-static int least_stages(const struct pipeline *x)
-{
-    const struct spec_value *set = pipeline_field(x, "pipeline.stages");
-    bool every_turn = false;
-    for (int r = 0; r < x->d.ring_count; r++)
-        every_turn = every_turn || x->d.ring[r].parent >= 0;
-    if (!every_turn || !set->set || set->integer >= 2)
-        return 0;
-    diag_report(x->l->diags, DIAG_ERROR, set->loc, x->l->kernel->name, "pipeline.stages", "STAGES",
-                "one stage is read while the next is filled; write 2 or more");
-    return 1;
-}
-
 /* Stages of the rings that are filled in every turn, and of those that are refilled once an item: these have a second
  * one where it takes none from the others, so that the next item's tiles come while this one's are read. */
 static int choose_stages(struct pipeline *x, int *stages, int *item_stages)
@@ -528,7 +514,7 @@ static int decide(struct pipeline *x)
     for (int i = 0; i < x->program->op_count && status != 3; i++)
         if (x->program->op[i].kind == PROGRAM_DOT)
             status |= dot(x, i);
-    status |= pipeline_cluster(x) | least_stages(x);
+    status |= pipeline_cluster(x) | pipeline_least_stages(x);
     status = status ? status : pipeline_carried_rows(x);
     status = status ? status : pipeline_resident(x, OTHER_REGISTERS, consumer_registers(x->d.consumers));
     status = status ? status : pipeline_tensors(x);

@@ -164,17 +164,46 @@ int pipeline_check_dot(const struct pipeline *x, int op)
 
 /* ---- stages ------------------------------------------------------------------------------------------------------ */
 
+int pipeline_least_stages(const struct pipeline *x)
+{
+    const struct spec_value *set = pipeline_field(x, "pipeline.stages");
+    bool every_turn = false;
+    for (int r = 0; r < x->d.ring_count; r++)
+        every_turn = every_turn || x->d.ring[r].parent >= 0;
+    if (!every_turn || !set->set || set->integer >= 2)
+        return 0;
+    return pipeline_report(x, set->loc, "pipeline.stages", "STAGES",
+                           "one stage is read while the next is filled; write 2 or more");
+}
+
+/* "(A 16384, B 32768)": what a stage holds, and "and 32768 bytes beside them" where there are any. */
+static void name_bytes(const struct pipeline *x, const struct pipeline_stages *s, char held[200], char beside[60])
+{
+    size_t length = 0;
+    held[0] = beside[0] = '\0';
+    for (int r = 0; r < x->d.ring_count; r++)
+        for (int i = 0; i < x->d.ring[r].load_count && x->d.ring[r].parent >= 0 && length < 120; i++) {
+            const struct plan_tensor *t = &x->plan->tensor[x->program->op[x->d.ring[r].load[i]].tensor];
+            length += (size_t)snprintf(held + length, 200 - length, "%s%.40s %d", length ? ", " : " (", t->name,
+                                       t->tile_bytes);
+        }
+    if (length)
+        snprintf(held + length, 200 - length, ")");
+    if (s->beside)
+        snprintf(beside, 60, " and %d bytes beside them", s->beside);
+}
+
 int pipeline_check_stages(const struct pipeline *x, const struct pipeline_stages *s)
 {
     const struct spec_value *asked = pipeline_field(x, "pipeline.stages");
-    char text[400];
+    char text[400], held[200], beside[60];
+    name_bytes(x, s, held, beside);
     if (s->stages >= 1 && s->stages <= s->fit && (s->fit >= 2 || !s->each))
         return 0;
     if (s->fit >= 2) {
         snprintf(text, sizeof text,
-                 "%d stages of %d bytes and %d bytes beside them are %d bytes of shared memory, but a block of %s has "
-                 "%d; write %d",
-                 s->stages, s->each, s->beside, s->stages * s->each + s->beside, x->l->arch->name,
+                 "%d stages of %d bytes%s%s are %d bytes of shared memory, but a block of %s has %d; write %d", s->stages,
+                 s->each, held, beside, s->stages * s->each + s->beside, x->l->arch->name,
                  x->l->arch->shared_limit, s->fit);
         return pipeline_report(x, asked->loc, "pipeline.stages", "SMEM", text);
     }
@@ -189,14 +218,13 @@ int pipeline_check_stages(const struct pipeline *x, const struct pipeline_stages
     if (axis >= 0 && fewer >= 16)
         return pipeline_refuse(
             x, op, EXTENT_DEPTH, "SMEM",
-            "two stages of %d bytes and %d bytes beside them are more than the %d bytes of shared memory of a "
-            "block of %s; write %s = %d or a smaller tile",
-            s->each, s->beside, limit, x->l->arch->name, extent_name(x, op, EXTENT_DEPTH, name), fewer);
+            "two stages of %d bytes%s%s are more than the %d bytes of shared memory of a block of %s; write %s = %d or a "
+            "smaller tile",
+            s->each, held, beside, limit, x->l->arch->name, extent_name(x, op, EXTENT_DEPTH, name), fewer);
     return pipeline_refuse(
         x, op, EXTENT_COLUMNS, "SMEM",
-        "two stages of %d bytes and %d bytes beside them are more than the %d bytes of shared memory of a "
-        "block of %s; write smaller tiles",
-        s->each, s->beside, limit, x->l->arch->name);
+        "two stages of %d bytes%s%s are more than the %d bytes of shared memory of a block of %s; write smaller tiles",
+        s->each, held, beside, limit, x->l->arch->name);
 }
 
 /* ---- clusters ---------------------------------------------------------------------------------------------------- */

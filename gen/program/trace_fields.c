@@ -53,7 +53,7 @@ static int entry_axis(struct reader *r, const char *field, const struct key *key
     if (axis < 0 && k->axis_count) {
         reader_fault(r, *path, AT_KEY, "PROGRAM-AXES", "there is no such axis; there are %s%s",
                      reader_list(r, known, " and "), key->name ? reader_suggest(r, key->name, known) : "");
-        r->draft[r->now].reported++;
+        r->draft[r->now].reported += strcmp(field, "grid") != 0; /* without an extent it cannot be traced */
     }
     return axis;
 }
