@@ -196,30 +196,30 @@ static void barrier_of_more_threads(struct plan *p)
 
 static void copies_of_fewer_groups(struct plan *p)
 {
-    step(p, BLOCK, "ab_wait", 1)->count++;
+    step(p, BLOCK, "copies_wait_1", 1)->count++;
 }
 static void no_meeting(struct plan *p)
 {
-    drop(p, BLOCK, "ab_meet", 1);
+    drop(p, BLOCK, "block_meet", 1);
 }
 static void fills_before_meeting(struct plan *p)
 {
-    struct plan_step *meet = step(p, BLOCK, "ab_meet", 1), kept = *meet;
+    struct plan_step *meet = step(p, BLOCK, "block_meet", 1), kept = *meet;
     meet[0] = meet[1];
     meet[1] = meet[2];
     meet[2] = kept;
 }
 static void no_copy_commit(struct plan *p)
 {
-    drop(p, BLOCK, "ab_commit", 2);
+    drop(p, BLOCK, "copies_commit", 2);
 }
 static void prologue_too_long(struct plan *p)
 {
-    step(p, BLOCK, "prologue", 1)->count++;
+    step(p, BLOCK, "first_at_k", 1)->count++;
 }
 static void never_copies_b(struct plan *p)
 {
-    drop(p, BLOCK, "B_load", 2);
+    drop(p, BLOCK, "ab_B_load", 2);
 }
 
 struct fault {
@@ -316,12 +316,12 @@ static void faults_of_the_mma_sync_plan(void **state)
     (void)state;
     static const struct fault fault[] = {
         FAULT(deeper_than_its_memory, "ab.A", "SMEM-SIZE"),
-        FAULT(copies_of_fewer_groups, "role block, stage 0, step 13 mma", "PROTOCOL-READ"),
-        FAULT(no_meeting, "role block, stage 0, step 12 mma", "PROTOCOL-BARRIER"),
-        FAULT(fills_before_meeting, "role block, stage 0, step 9 A_load", "PROTOCOL-OVERWRITE"),
-        FAULT(no_copy_commit, "role block, stage 1, step 12 mma", "PROTOCOL-READ"),
-        FAULT(prologue_too_long, "role block, stage 0, step 10 A_load", "PROTOCOL-OVERWRITE"),
-        FAULT(never_copies_b, "role block, stage 2, step 12 mma", "PROTOCOL-READ"),
+        FAULT(copies_of_fewer_groups, "role block, stage 0, step 15 read", "PROTOCOL-READ"),
+        FAULT(no_meeting, "role block, stage 0, step 14 read", "PROTOCOL-BARRIER"),
+        FAULT(fills_before_meeting, "role block, stage 0, step 10 ab_A_load", "PROTOCOL-OVERWRITE"),
+        FAULT(no_copy_commit, "role block, stage 1, step 14 read", "PROTOCOL-READ"),
+        FAULT(prologue_too_long, "role block, stage 0, step 11 ab_A_load", "PROTOCOL-ORDER"),
+        FAULT(never_copies_b, "role block, stage 2, step 11 ab_A_load", "PROTOCOL-ORDER"),
         {0},
     };
     find(fault, "sm_80");
