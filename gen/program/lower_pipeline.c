@@ -64,6 +64,8 @@ static int choose_consumers(struct pipeline *x)
         x->d.blocks = rows / PIPELINE_ROWS / consumers;
         return 0;
     }
+    x->d.consumers = consumers; /* for what else is wrong */
+    x->d.blocks = rows > PIPELINE_ROWS * consumers ? rows / PIPELINE_ROWS / consumers : 1;
     return pipeline_check_rows(x, consumers);
 }
 
@@ -272,12 +274,6 @@ static int choose_stages(struct pipeline *x, int *stages, int *item_stages)
     int fit = each ? (limit - fixed) / each : 1;
     *stages =
         pipeline_choose(x, "pipeline.stages", fit > MOST_STAGES ? MOST_STAGES : fit, "as many as shared memory holds");
-    const struct spec_value *set = pipeline_field(x, "pipeline.stages");
-    if (each && set->set && *stages < 2) {
-        diag_report(x->l->diags, DIAG_ERROR, set->loc, x->l->kernel->name, "pipeline.stages", "STAGES",
-                    "one stage is read while the next is filled; write 2 or more");
-        return 1;
-    }
     *item_stages = limit - fixed - *stages * each >= once ? 2 : 1;
     const struct pipeline_stages all = {.stages = *stages, .fit = fit, .each = each, .beside = fixed};
     return pipeline_check_stages(x, &all);
@@ -517,14 +513,16 @@ static int decide(struct pipeline *x)
 {
     struct plan *p = x->plan;
     int status = derive_open(&x->d, x->l);
+    if (status)
+        return status;
     x->d.warps_n = 1;
-    status = status ? status : choose_consumers(x);
-    for (int i = 0; i < x->program->op_count && !status; i++)
+    status = choose_consumers(x);
+    for (int i = 0; i < x->program->op_count && status != 3; i++)
         if (x->program->op[i].kind == PROGRAM_DOT)
-            status = dot(x, i);
+            status |= dot(x, i);
+    status |= pipeline_cluster(x) | pipeline_least_stages(x);
     status = status ? status : pipeline_carried_rows(x);
     status = status ? status : pipeline_resident(x, OTHER_REGISTERS, consumer_registers(x->d.consumers));
-    status = status ? status : pipeline_cluster(x);
     status = status ? status : pipeline_tensors(x);
     if (status)
         return status;
