@@ -74,8 +74,11 @@ static struct entry *add(struct shelf *s, const struct template *t, const struct
     if (!e || !helper)
         return NULL;
     e->names = (struct template_names){arena_text(arena, names->root), helper};
-    e->template = (struct template){.name = arena_text(arena, t->name), .shown = arena_text(arena, t->shown),
-                                    .text = t->text, .length = t->length, .embedded = true};
+    e->template = (struct template){.name = arena_text(arena, t->name),
+                                    .shown = arena_text(arena, t->shown),
+                                    .text = t->text,
+                                    .length = t->length,
+                                    .embedded = true};
     bool good = e->names.root && e->template.name && e->template.shown;
     for (int i = 0; i < count && good; i++)
         good = (helper[i] = arena_text(arena, names->helper[i])) != NULL;

@@ -298,8 +298,7 @@ int direct_windows(struct direct *d, int number)
 {
     const struct program_op *o = &d->program->op[number];
     struct group g = {.over = -1};
-    if (d->op[number].aside || is_written(d->program, o->tensor) ||
-        over_rows(o, d->plan->tensor[o->tensor].rank) == -2)
+    if (d->op[number].aside || is_written(d->program, o->tensor) || over_rows(o, d->plan->tensor[o->tensor].rank) == -2)
         return 0;
     collect(d, number, &g);
     int status = 0;

@@ -19,10 +19,8 @@ const char *const place_end_word[PLACE_ENDS] = {
 #define PLAN_PLACE(id, name, doc) [PLAN_PLACE_##id] = name,
 #include "plan/plan_places.def"
 #undef PLAN_PLACE
-    [PLACE_END_GLOBAL] = "global memory",
-    [PLACE_END_STAGE] = "a stage",
-    [PLACE_END_BUFFER] = "a buffer of stores",
-    [PLACE_END_VALUE] = "a value",
+    [PLACE_END_GLOBAL] = "global memory",          [PLACE_END_STAGE] = "a stage",
+    [PLACE_END_BUFFER] = "a buffer of stores",     [PLACE_END_VALUE] = "a value",
     [PLACE_END_MULTIPLY] = "a matrix instruction",
 };
 
