@@ -120,6 +120,12 @@ void derive_close(struct derive *d);
  * `consumer` are set. 0, 1, 3. */
 int derive_steps(struct derive *d);
 
+/* ---- derive_items.c: items from a counter; nothing where their order is static. Each returns 0 or 3. */
+
+int derive_next_item(struct derive *d); /* the item of the next turn, by all roles */
+int derive_take_item(struct derive *d); /* the producer asks for the number behind it */
+int derive_end_items(struct derive *d);
+
 /* ---- derive_turns.c */
 
 /* Sets `inside`, and *turns to plan_some(node of plan.fused): from the first turn on so many need none of those

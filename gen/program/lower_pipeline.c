@@ -255,7 +255,7 @@ static int choose_stages(struct pipeline *x, int *stages, int *item_stages)
         else
             each += bytes;
     }
-    fixed += once;
+    fixed += once + pipeline_item_bytes(x);
     x->buffers = BUFFERS;
     if (each && (limit - fixed) / each < 2 && x->stored) {
         x->buffers = 1;
@@ -296,12 +296,13 @@ static int add_ring(struct pipeline *x, struct derive_ring *ring, int stages)
     return 0;
 }
 
-static int add_barriers(struct pipeline *x, const struct derive_ring *ring)
+static int add_barriers(struct pipeline *x, int number)
 {
     char full[128], empty[128];
-    struct plan_ring *r = &x->plan->ring[ring->number];
-    snprintf(full, sizeof full, "%s.full", ring->name);
-    snprintf(empty, sizeof empty, "%s.empty", ring->name);
+    struct plan_ring *r = &x->plan->ring[number];
+    const char *name = r->name;
+    snprintf(full, sizeof full, "%s.full", name);
+    snprintf(empty, sizeof empty, "%s.empty", name);
     r->full_shared = x->plan->shared_count;
     r->empty_shared = x->plan->shared_count + 1;
     return family_add_shared(x->plan, full, 8 * r->stages, 8, r->stages) &&
@@ -344,6 +345,7 @@ static int memory_and_roles(struct pipeline *x)
                           x->d.ring[r].parent >= 0        ? stages
                           : is_resident(x, &x->d.ring[r]) ? 1
                                                           : item_stages);
+    status = status ? status : pipeline_item_ring(x);
     if (!status && x->stored)
         status = results(x);
     if (!status && x->columns &&
@@ -351,7 +353,9 @@ static int memory_and_roles(struct pipeline *x)
          family_add_value(p, "store_columns", x->columns)))
         status = 3;
     for (int r = 0; r < x->d.ring_count && !status; r++)
-        status = add_barriers(x, &x->d.ring[r]);
+        status = add_barriers(x, x->d.ring[r].number);
+    if (!status && p->item_ring)
+        status = add_barriers(x, plan_number(p->item_ring));
     if (status)
         return status;
     int consumers = x->d.consumers;
@@ -373,6 +377,7 @@ static int memory_and_roles(struct pipeline *x)
         !family_add_role(p, "consumer", consumers, 4, 4 * consumers, budget))
         return 3;
     x->d.producer = &p->role[p->role_count - 2];
+    x->d.producer->one_thread = true;
     x->d.consumer = &p->role[p->role_count - 1];
     return derive_steps(&x->d);
 }
@@ -458,10 +463,10 @@ static int items(struct pipeline *x)
                       : two == 2 ? "grouped"
                                  : "row",
                *why = "neighbours share tiles in the L2";
-    int longest = order->set ? 1 : longest_first(x);
+    int longest = longest_first(x);
     if (longest == 3)
         return 3;
-    if (longest == 0) {
+    if (longest == 0 && !order->set) {
         way = "longest";
         why = "items differ in length, and those that begin last are the shortest";
     }
@@ -469,6 +474,9 @@ static int items(struct pipeline *x)
     if (family_reason(p, "schedule.order", way, "%s", order->set ? "the spec says so" : why) ||
         family_add_word(p, "schedule.order", way) || family_add_value(p, "schedule.group", group))
         return 3;
+    int dynamic = pipeline_dynamic(x, longest == 0);
+    if (dynamic)
+        return dynamic;
     const struct spec_value *persistent = pipeline_field(x, "schedule.persistent");
     if (!persistent->set || persistent->integer)
         total = expr_binary(g, EXPR_MIN, total,

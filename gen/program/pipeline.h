@@ -23,6 +23,7 @@ struct pipeline {
     int buffers;                /* chunks that a consumer has under way */
     int cluster[SPEC_MAX_AXES]; /* by axis: neighbouring items whose blocks make a cluster; 1: none */
     int blocks;                 /* of a cluster */
+    bool dynamic;               /* items come from a counter */
 };
 
 /* The field where the spec sets it; else one that is not set. */
@@ -58,6 +59,16 @@ int pipeline_readers(const struct pipeline *x, const struct derive_ring *ring);
 
 /* True where the node of the program depends on where items begin along the axis. */
 bool pipeline_reads_axis(const struct expr_graph *g, int node, int axis);
+
+/* ---- pipeline_items.c -------------------------------------------------------------------------------------------- */
+
+/* Whether items come from a counter, once they are in the Plan. unlike: they differ in length. 0, 1, 3. */
+int pipeline_dynamic(struct pipeline *x, bool unlike);
+
+/* The ring that passes items on, where they come from a counter: its bytes of shared memory, and the ring itself, but
+ * for its barriers. 0 or 3. */
+int pipeline_item_bytes(const struct pipeline *x);
+int pipeline_item_ring(struct pipeline *x);
 
 /* ---- pipeline_tensors.c ------------------------------------------------------------------------------------------ */
 

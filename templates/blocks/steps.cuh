@@ -325,7 +325,12 @@ for (int half = 0; half < 2; ++half) {
 //@ for i, step in ipairs(role.step) do
 //@     local op, call, ring = step.op, step.call, step.ring
 //@     if op == "loop" and call == "tiles" then
+//@         if has(model, "item_ring") then
+//@             local first_item = model.item[1].axis
+while (at_${first_item} >= 0) {
+//@         else
 while (items_next(args, items${next_item})) {
+//@         end
 //@         opened[#opened + 1] = {}
 //@         variables(i)
 //@         deeper()
@@ -399,6 +404,8 @@ ${call}();
 //@         local second = stage_of(b, i)
 //@         local accumulate = ({ [0] = "1", least == 1 and model.loop[step.loop + 1].name .. "_turn > 0", "0" })[least]
 mma_${call}(${step.place}, ${first}, ${second}${last}, ${accumulate});
+//@     elseif op == "read" and has(model, "item_ring") and ring == model.item_ring then
+${call}(${ring}_stage${next_item});
 //@     elseif op == "read" and call then
 ${call}(${step.place}, ${ring}_stage, consumer);
 //@     elseif op == "release" then
@@ -415,6 +422,10 @@ ${call}(${ring}_oldest);
 //@         lanes(step)
 //@     elseif op == "touch" and call then
 //@         evaluate(step, i)
+//@     elseif op == "global" and call == "items_take" then
+items_take(args, items);
+//@     elseif op == "global" and call == "items_done" then
+items_done(args);
 //@     elseif op == "global" then
 //@         if step.cols == 1 then global_rows(step, i) else global(step, i) end
 //@     elseif op == "store_wait" then
@@ -426,6 +437,11 @@ if (consumer == ${step.only})
 //@         else
 ${call}(consumer);
 //@         end
+//@     elseif op == "write" and has(model, "item_ring") and ring == model.item_ring then
+${call}(args, items, ${ring}_fill.stage${next_item});
+//@     elseif op == "arrive" then
+${call}(${ring}_fill);
+${ring}_advance(${ring}_fill);
 //@     elseif op == "write" then
 ${call}(part, consumer, buffer);
 //@     elseif op == "fence_async" then
