@@ -34,7 +34,7 @@
 
 #include "program/work.h"
 
-enum { DERIVE_MAX_RINGS = 8, DERIVE_MAX_FLIGHTS = 16, DERIVE_MAX_HELD = 32 };
+enum { DERIVE_MAX_RINGS = 8, DERIVE_MAX_FLIGHTS = 16, DERIVE_MAX_HELD = 32, DERIVE_MAX_MASKS = 16 };
 
 /* Loads that travel together. */
 struct derive_ring {
@@ -128,6 +128,20 @@ int derive_end_items(struct derive *d);
 
 /* ---- derive_turns.c */
 
+/* A condition on the elements of a tile: node of the work graph, and the tile's columns; its rows are the item's. */
+struct derive_mask {
+    int condition, columns;
+};
+
+/* plan_some(node of plan.fused): from the first on so many turns, in which the condition holds for every element, or
+ * `somewhere`: behind which it holds for none. 0: not known. */
+int derive_turns_where(struct derive *d, int loop, const struct derive_mask *mask, bool somewhere, int *status);
+
+/* The condition turns from true to false as the loop's variable grows, in its range; and as items begin farther along an axis, from
+ * false to true. */
+bool derive_falls(const struct derive *d, int loop, int condition);
+bool derive_rises(const struct derive *d, int condition, int axis);
+
 /* Sets `inside`, and *turns to plan_some(node of plan.fused): from the first turn on so many need none of those
  * conditions; 0 where there is none. The loop's first value and step are in the Plan. 0 or 3. */
 int derive_turns_inside(struct derive *d, int loop, int *turns);
@@ -135,6 +149,19 @@ int derive_turns_inside(struct derive *d, int loop, int *turns);
 /* A condition as one on the thread's column: plan_some(node) of the first column, counted from the thread's first,
  * where it does not hold; 0: it is none, or *status says why. */
 int derive_column_bound(struct derive *d, int op, int condition, int shift, int *status);
+
+/* ---- derive_idle.c */
+
+/* Conditions that turn from true to false as the loop goes on, and without which its turns change nothing: at most
+ * DERIVE_MAX_MASKS. Returns how many; *status 3 out of memory. */
+int derive_masks(struct derive *d, int loop, struct derive_mask *mask, int *status);
+
+/* *turns: plan_some(node of plan.fused), turns behind which none changes anything; 0: not known. The loop's first value
+ * and step are in the Plan. 0 or 3. */
+int derive_turns_possible(struct derive *d, int loop, int *turns);
+
+/* They let the more turns in the farther an item begins along the axis. */
+bool derive_masks_grow(struct derive *d, int loop, int axis, int *status);
 
 /* ---- derive_pass.c: the parts of the walk that arithmetic is made of. Each returns 0, 1 or 3 if nothing else is said.
  */

@@ -486,10 +486,11 @@ static bool is_uniform(const struct work *w, int node)
 
 /* The carried sum needs no zeros in each item: its dot starts from zero by itself, and where a loop makes no turn it
  * makes none for any item, so that zeros before the first item do. */
-static bool stays_zero(const struct derive *d, int loop, int which)
+static bool stays_zero(struct derive *d, int loop, int which, int *status)
 {
     int end = d->work.program->op[loop].end;
-    if (d->work.op[loop].parent >= 0 || !is_uniform(&d->work, d->work.op[loop].from) ||
+    struct derive_mask mask[DERIVE_MAX_MASKS];
+    if (derive_masks(d, loop, mask, status) > 0 || *status || d->work.op[loop].parent >= 0 || !is_uniform(&d->work, d->work.op[loop].from) ||
         !is_uniform(&d->work, d->work.op[loop].to))
         return false;
     for (int o = loop + 1; o < end; o++)
@@ -504,7 +505,7 @@ static int zeros_before_items(struct derive *d)
     struct expr_graph *g = &d->work.l->plan->fused;
     int status = 0;
     for (int o = 0; o < p->op_count && !status; o++)
-        if (p->op[o].kind == PROGRAM_PARAM && stays_zero(d, p->op[o].loop, p->op[o].which))
+        if (p->op[o].kind == PROGRAM_PARAM && stays_zero(d, p->op[o].loop, p->op[o].which, &status) && !status)
             status = derive_emit(d, d->consumer,
                                  (struct plan_step){.op = PLAN_TOUCH,
                                                     .ring = -1,
@@ -525,8 +526,8 @@ static int first_values(struct derive *d, int loop)
         if (op->kind != PROGRAM_PARAM || op->loop != loop)
             continue;
         int place = derive_home_of(d, d->work.op[o].leaf), value = d->work.op[loop].value[op->which];
-        if (!stays_zero(d, loop, op->which)) {
-            status = derive_prepare(d, loop, value);
+        if (!stays_zero(d, loop, op->which, &status)) {
+            status = status ? status : derive_prepare(d, loop, value);
             status = status ? status : derive_evaluate(d, loop, value, place);
         }
         status = status ? status : derive_own(d, place, d->work.op[o].leaf);
@@ -699,13 +700,16 @@ static int loop(struct derive *d, int number)
     int status = d->flights ? derive_wait(d, d->flights - 1) : 0; /* a loop knows its own groups alone */
     status = status ? status : take_for(d, number);
     status = status ? status : first_values(d, number);
-    int count = status ? 0 : range_of(d, number, &status);
+    int count = status ? 0 : range_of(d, number, &status), possible = 0;
+    status = status ? status : derive_turns_possible(d, number, &possible);
     status = status ? status : derive_turns_inside(d, number, &inside);
     status = status ? status : find_ahead(d, number);
     const char *name = plan_text(d->work.l->plan, "%s", l->name ? l->name : "loop");
     if (status || !name)
         return status ? status : 3;
     struct expr_graph *g = &d->work.l->plan->fused;
+    if (possible)
+        count = plan_some(expr_binary(g, EXPR_MIN, plan_number(count), plan_number(possible)));
     if (inside)
         inside = plan_some(expr_binary(g, EXPR_MIN, plan_number(inside), plan_number(count)));
     bool peeled = d->ahead >= 0;

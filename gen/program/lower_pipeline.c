@@ -425,8 +425,13 @@ static int longest_first(struct pipeline *x)
             continue;
         for (int k = 0; k < x->plan->item_count; k++) {
             const struct plan_item *item = &x->plan->item[k];
-            if (!pipeline_reads_axis(g, o->to, item->axis))
+            int status = 0;
+            bool grows = pipeline_reads_axis(g, o->to, item->axis) ||
+                         derive_masks_grow(&x->d, i, item->axis, &status);
+            if (!grows && !status)
                 continue;
+            if (status)
+                return status;
             return family_add_word(x->plan, "schedule.longest", x->plan->axis[item->axis]);
         }
     }
