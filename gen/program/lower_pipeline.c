@@ -352,6 +352,7 @@ static int memory_and_roles(struct pipeline *x)
         (!family_add_shared(p, "rows", rows_bytes(x), 16, 4 * x->d.consumers) ||
          family_add_value(p, "store_columns", x->columns)))
         status = 3;
+    status = status ? status : pipeline_item_memory(x);
     for (int r = 0; r < x->d.ring_count && !status; r++)
         status = add_barriers(x, x->d.ring[r].number);
     if (!status && p->item_ring)

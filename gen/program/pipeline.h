@@ -66,9 +66,10 @@ bool pipeline_reads_axis(const struct expr_graph *g, int node, int axis);
 int pipeline_dynamic(struct pipeline *x, bool unlike);
 
 /* The ring that passes items on, where they come from a counter: its bytes of shared memory, and the ring itself, but
- * for its barriers. 0 or 3. */
+ * for its barriers, and its memory, which comes behind tiles. 0 or 3. */
 int pipeline_item_bytes(const struct pipeline *x);
 int pipeline_item_ring(struct pipeline *x);
+int pipeline_item_memory(struct pipeline *x);
 
 /* ---- pipeline_tensors.c ------------------------------------------------------------------------------------------ */
 

@@ -85,5 +85,14 @@ int pipeline_item_ring(struct pipeline *x)
     p->item_ring = p->ring_count;
     r->full_arrivals = 1;
     r->empty_arrivals = 4 * x->d.consumers;
-    return family_add_shared(p, plan_text(p, "%s.item", name), STAGES * stage_bytes(x), STAGE_UNIT, STAGES) ? 0 : 3;
+    return 0;
+}
+
+int pipeline_item_memory(struct pipeline *x)
+{
+    struct plan *p = x->plan;
+    if (!p->item_ring)
+        return 0;
+    const char *name = plan_text(p, "%s.item", p->ring[plan_number(p->item_ring)].name);
+    return name && family_add_shared(p, name, STAGES * stage_bytes(x), STAGE_UNIT, STAGES) ? 0 : 3;
 }
