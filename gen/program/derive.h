@@ -120,6 +120,24 @@ void derive_close(struct derive *d);
  * `consumer` are set. 0, 1, 3. */
 int derive_steps(struct derive *d);
 
+/* Operations that take a node in which the leaf is. */
+int derive_uses_of(const struct derive *d, int leaf);
+
+/* ---- derive_zero.c: each returns 0, 1 or 3 if nothing else is said. */
+
+/* The dot adds to a multiple of what it carried on, which nothing else takes, and began from zero. */
+bool derive_starts_from_zero(const struct derive *d, int op);
+
+/* Zeros before the first item, where sums begin from zero without them: those of a loop without turns are never left
+ * to what the hardware began with. */
+int derive_zeros_before_items(struct derive *d);
+
+int derive_first_values(struct derive *d, int loop); /* into their places, but for such sums */
+
+/* Those sums, where the loop makes no turn for this item but may have made some for the one before. count: plan_some
+ * (node), its turns. */
+int derive_zeros_without_turns(struct derive *d, int loop, const char *name, int count);
+
 /* ---- derive_items.c: items from a counter; nothing where their order is static. Each returns 0 or 3. */
 
 int derive_next_item(struct derive *d); /* the item of the next turn, by all roles */

@@ -194,35 +194,6 @@ static int pack(struct derive *d, int op)
                                        .op = PLAN_TOUCH, .place = dot->operand, .node = expression, .call = "pack"});
 }
 
-/* The carried value that the operation's result becomes; -1: none. */
-static int carried_as(const struct derive *d, int op)
-{
-    int loop = d->work.op[op].parent;
-    const struct program_op *l = loop >= 0 ? &d->work.program->op[loop] : NULL;
-    for (int i = 0; l && i < l->carried; i++)
-        if (d->work.op[l->end].value[i] == d->work.op[op].leaf)
-            return i;
-    return -1;
-}
-
-static bool is_zero(const struct work *w, int node)
-{
-    const struct expr_node *n = &w->graph.node[node];
-    return (n->op == EXPR_CONST_REAL && n->real == 0.0) || (n->op == EXPR_CONST_INT && n->integer == 0);
-}
-
-/* The dot adds to what it carried on, as it is, and began from zero. */
-static bool starts_from_zero(const struct derive *d, int op)
-{
-    int which = carried_as(d, op), loop = d->work.op[op].parent, c = d->work.op[op].arg[2];
-    if (which < 0 || c < 0 || !is_zero(&d->work, d->work.op[loop].value[which]))
-        return false;
-    for (int i = loop + 1; i <= loop + d->work.program->op[loop].carried; i++)
-        if (d->work.program->op[i].which == which)
-            return d->work.op[i].leaf == c;
-    return false;
-}
-
 static int reduce(struct derive *d, int op)
 {
     const struct work_op *k = &d->work.op[op];
@@ -249,7 +220,7 @@ static int finish_dot(struct derive *d, int op)
     int c = d->work.op[op].arg[2], status;
     enum plan_start start = PLAN_FROM_ZERO;
     if (c >= 0) {
-        start = starts_from_zero(d, op) ? PLAN_FROM_ZERO_FIRST : PLAN_FROM_SUM;
+        start = derive_starts_from_zero(d, op) ? PLAN_FROM_ZERO_FIRST : PLAN_FROM_SUM;
         status = derive_prepare(d, op, c);
         status = status ? status : derive_evaluate(d, op, c, k->place);
     } else {
@@ -472,69 +443,6 @@ static void grow_old(struct derive *d, int loop)
         d->held[i].old = d->held[i].old || d->ring[d->held[i].ring].parent == loop;
 }
 
-/* The loop runs as often for every item. */
-static bool is_uniform(const struct work *w, int node)
-{
-    const struct expr_node *n = &w->graph.node[node];
-    if (n->op == EXPR_AT || n->op == EXPR_LOOP || n->op == EXPR_TENSOR)
-        return false;
-    for (int i = 0; i < 3; i++)
-        if (n->arg[i] >= 0 && !is_uniform(w, n->arg[i]))
-            return false;
-    return true;
-}
-
-/* The carried sum needs no zeros in each item: its dot starts from zero by itself, and where a loop makes no turn it
- * makes none for any item, so that zeros before the first item do. */
-static bool stays_zero(struct derive *d, int loop, int which, int *status)
-{
-    int end = d->work.program->op[loop].end;
-    struct derive_mask mask[DERIVE_MAX_MASKS];
-    if (derive_masks(d, loop, mask, status) > 0 || *status || d->work.op[loop].parent >= 0 || !is_uniform(&d->work, d->work.op[loop].from) ||
-        !is_uniform(&d->work, d->work.op[loop].to))
-        return false;
-    for (int o = loop + 1; o < end; o++)
-        if (d->work.program->op[o].kind == PROGRAM_DOT && carried_as(d, o) == which && d->work.op[o].parent == loop)
-            return starts_from_zero(d, o);
-    return false;
-}
-
-static int zeros_before_items(struct derive *d)
-{
-    const struct program *p = d->work.program;
-    struct expr_graph *g = &d->work.l->plan->fused;
-    int status = 0;
-    for (int o = 0; o < p->op_count && !status; o++)
-        if (p->op[o].kind == PROGRAM_PARAM && stays_zero(d, p->op[o].loop, p->op[o].which, &status) && !status)
-            status = derive_emit(d, d->consumer,
-                                 (struct plan_step){.op = PLAN_TOUCH,
-                                                    .ring = -1,
-                                                    .tensor = -1,
-                                                    .place = derive_home_of(d, d->work.op[o].leaf),
-                                                    .node = plan_some(expr_real(g, 0.0)),
-                                                    .call = "evaluate"});
-    return status;
-}
-
-/* First values into their places. */
-static int first_values(struct derive *d, int loop)
-{
-    const struct program_op *l = &d->work.program->op[loop];
-    int status = 0;
-    for (int o = loop + 1; o < l->end && !status; o++) {
-        const struct program_op *op = &d->work.program->op[o];
-        if (op->kind != PROGRAM_PARAM || op->loop != loop)
-            continue;
-        int place = derive_home_of(d, d->work.op[o].leaf), value = d->work.op[loop].value[op->which];
-        if (!stays_zero(d, loop, op->which, &status)) {
-            status = status ? status : derive_prepare(d, loop, value);
-            status = status ? status : derive_evaluate(d, loop, value, place);
-        }
-        status = status ? status : derive_own(d, place, d->work.op[o].leaf);
-    }
-    return status;
-}
-
 static int both(struct derive *d, struct plan_step step)
 {
     int status = derive_emit(d, d->producer, step);
@@ -699,7 +607,7 @@ static int loop(struct derive *d, int number)
     int around = d->around, inside = 0;
     int status = d->flights ? derive_wait(d, d->flights - 1) : 0; /* a loop knows its own groups alone */
     status = status ? status : take_for(d, number);
-    status = status ? status : first_values(d, number);
+    status = status ? status : derive_first_values(d, number);
     int count = status ? 0 : range_of(d, number, &status), possible = 0;
     status = status ? status : derive_turns_possible(d, number, &possible);
     status = status ? status : derive_turns_inside(d, number, &inside);
@@ -713,7 +621,8 @@ static int loop(struct derive *d, int number)
     if (inside)
         inside = plan_some(expr_binary(g, EXPR_MIN, plan_number(inside), plan_number(count)));
     bool peeled = d->ahead >= 0;
-    if (peeled)
+    status = derive_zeros_without_turns(d, number, name, count);
+    if (peeled && !status)
         status = both(d, (struct plan_step){.op = PLAN_WHEN,
                                             .ring = -1,
                                             .tensor = -1,
@@ -777,7 +686,7 @@ int derive_steps(struct derive *d)
 {
     struct plan *p = d->work.l->plan;
     d->around = d->ahead = d->before = -1;
-    int status = zeros_before_items(d);
+    int status = derive_zeros_before_items(d);
     status = status ? status : pass_turn(d, PLAN_BARRIER_ARRIVE, plan_some(d->consumers - 1)); /* the first may begin */
     status = status ? status : derive_next_item(d);
     status = status ? status : both(d, (struct plan_step){.op = PLAN_LOOP, .ring = -1, .tensor = -1, .call = "tiles"});

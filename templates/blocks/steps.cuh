@@ -48,7 +48,6 @@
 //@     end
 //@ end
 //@ -- A step's arithmetic into its place, element by element.
-//@ local identity = { sum = "0.0f", max = "__int_as_float(0xff800000)", min = "__int_as_float(0x7f800000)" }
 //@ local function evaluate(step, number)
 //@     local text, place = fragment_step(role.name, number), model.place[step.place]
 //@     local rows, elements, value, kind = text.at[2], text.at[3], text.value, place.kind
@@ -100,7 +99,7 @@ for (int block = 0; block < ${blocks}; ++block)
 //@ local function reduce(step, number)
 //@     local text, place = fragment_step(role.name, number), model.place[step.place]
 //@     local rows, elements, value, uniform = text.at[2], text.at[3], text.value, text.at[1]
-//@     local none, pairs = identity[step.reduction], step.cols // 8
+//@     local pairs = step.cols // 8
 //@     local function joined(a, b)
 //@         if step.reduction == "sum" then return a .. " + " .. b end
 //@         return (step.reduction == "max" and "fmaxf(" or "fminf(") .. a .. ", " .. b .. ")"
@@ -117,7 +116,7 @@ for (int block = 0; block < ${blocks}; ++block)
 //@     if text.row then
         const int row = first_row + block * 64 + half * 8;
 //@     end
-        float total[2] = {${none}, ${none}};
+        float total[2];
         ${rows}
         #pragma unroll
         for (int pair = 0; pair < ${pairs}; ++pair)
@@ -127,7 +126,7 @@ for (int block = 0; block < ${blocks}; ++block)
                 const int column = pair * 8 + first_column + lane;
 //@     end
                 ${elements}
-                total[lane] = ${next};
+                total[lane] = pair == 0 ? ${value} : ${next};
             }
 //@     if step.call == "fold" then
         ${place.name}[block][half] = ${both};
@@ -363,6 +362,9 @@ for (int chunk = 0; chunk < ${step.count}; ++chunk) {
 //@         local statements, turns = range.at, range[1]
 ${statements}
 if (${turns} > ${step.count}) {
+//@         if role.step[i + 1].op == "touch" then
+    asm volatile(""); // a branch, and not a choice for each register
+//@         end
 //@         opened[#opened + 1] = {}
 //@         deeper()
 //@     elseif op == "end" then
