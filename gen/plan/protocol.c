@@ -593,6 +593,7 @@ int protocol_check_program(const struct plan *p, struct diag_set *diags)
     if (diags->errors > faults)
         return diags->errors - faults;
     check_classes(p, diags);
+    protocol_check_items(p, diags);
     for (int b = 0; b < p->barrier_count; b++) {
         check_barrier(p, b, diags);
         for (int o = 0; o < b; o++)

@@ -140,7 +140,7 @@ int derive_zeros_without_turns(struct derive *d, int loop, const char *name, int
 
 /* ---- derive_items.c: items from a counter; nothing where their order is static. Each returns 0 or 3. */
 
-int derive_next_item(struct derive *d); /* the item of the next turn, by all roles */
+int derive_next_item(struct derive *d, bool first); /* the item of the next turn, by all roles */
 int derive_take_item(struct derive *d); /* the producer asks for the number behind it */
 int derive_end_items(struct derive *d);
 

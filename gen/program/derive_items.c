@@ -15,7 +15,7 @@ static int steps(struct derive *d, struct plan_role *role, const struct plan_ste
     return status;
 }
 
-int derive_next_item(struct derive *d)
+int derive_next_item(struct derive *d, bool first)
 {
     struct plan *p = d->work.l->plan;
     int ring = plan_number(p->item_ring);
@@ -35,7 +35,8 @@ int derive_next_item(struct derive *d)
         {.op = PLAN_RELEASE, .ring = ring, .tensor = -1, .arrivals = ARRIVALS,
          .call = plan_text(p, "%s_release", name)},
     };
-    int status = steps(d, d->producer, produced, sizeof produced / sizeof *produced);
+    size_t fresh = first ? 1 : 0; /* nobody has read the ring's first stage */
+    int status = steps(d, d->producer, produced + fresh, sizeof produced / sizeof *produced - fresh);
     return status ? status : steps(d, d->consumer, consumed, sizeof consumed / sizeof *consumed);
 }
 

@@ -688,13 +688,13 @@ int derive_steps(struct derive *d)
     d->around = d->ahead = d->before = -1;
     int status = derive_zeros_before_items(d);
     status = status ? status : pass_turn(d, PLAN_BARRIER_ARRIVE, plan_some(d->consumers - 1)); /* the first may begin */
-    status = status ? status : derive_next_item(d);
+    status = status ? status : derive_next_item(d, true);
     status = status ? status : both(d, (struct plan_step){.op = PLAN_LOOP, .ring = -1, .tensor = -1, .call = "tiles"});
     status = status ? status : derive_take_item(d);
     status = status ? status : body(d, 0, d->work.program->op_count);
     if (!status && d->flights)
         status = derive_wait(d, d->flights - 1);
-    status = status ? status : derive_next_item(d);
+    status = status ? status : derive_next_item(d, false);
     status = status ? status : both(d, (struct plan_step){.op = PLAN_END, .ring = -1, .tensor = -1});
     status = status ? status : derive_end_items(d);
     status = status ? status : pass_turn(d, PLAN_BARRIER, plan_some(0));

@@ -26,6 +26,13 @@ static bool is_multiple(const struct work *w, int node, int leaf)
     return node == leaf || (n->op == EXPR_MUL && (is_multiple(w, n->arg[0], leaf) || is_multiple(w, n->arg[1], leaf)));
 }
 
+/* Else a group may be in flight where the loop turns, and zeros on one of the ways to the loop make ptxas wait for each
+ * instruction (C7515). */
+static bool looks_ahead(const struct derive *d)
+{
+    return d->work.l->kernel->ahead_count > 0;
+}
+
 bool derive_starts_from_zero(const struct derive *d, int op)
 {
     int which = carried_as(d, op), loop = d->work.op[op].parent, c = d->work.op[op].arg[2];
@@ -33,7 +40,8 @@ bool derive_starts_from_zero(const struct derive *d, int op)
         return false;
     for (int i = loop + 1; i <= loop + d->work.program->op[loop].carried; i++)
         if (d->work.program->op[i].which == which)
-            return is_multiple(&d->work, c, d->work.op[i].leaf) && derive_uses_of(d, d->work.op[i].leaf) == 1;
+            return derive_uses_of(d, d->work.op[i].leaf) == 1 &&
+                   (c == d->work.op[i].leaf || (looks_ahead(d) && is_multiple(&d->work, c, d->work.op[i].leaf)));
     return false;
 }
 
@@ -49,10 +57,20 @@ static bool is_uniform(const struct work *w, int node)
     return true;
 }
 
-/* The carried value of an outermost loop is such a sum. */
-static bool needs_no_zeros(const struct derive *d, int loop, int which)
+static bool turns_alike(struct derive *d, int loop, int *status)
+{
+    struct derive_mask mask[DERIVE_MAX_MASKS];
+    return derive_masks(d, loop, mask, status) == 0 && is_uniform(&d->work, d->work.op[loop].from) &&
+           is_uniform(&d->work, d->work.op[loop].to);
+}
+
+/* The carried value of an outermost loop is such a sum; and where a loop makes no turn it makes none for any item, or
+ * there are zeros then. */
+static bool needs_no_zeros(struct derive *d, int loop, int which, int *status)
 {
     const struct program *p = d->work.program;
+    if (!looks_ahead(d) && !turns_alike(d, loop, status))
+        return false;
     for (int o = loop + 1; o < p->op[loop].end && d->work.op[loop].parent < 0; o++)
         if (p->op[o].kind == PROGRAM_DOT && carried_as(d, o) == which && d->work.op[o].parent == loop)
             return derive_starts_from_zero(d, o);
@@ -75,7 +93,7 @@ int derive_zeros_before_items(struct derive *d)
     const struct program *p = d->work.program;
     int status = 0;
     for (int o = 0; o < p->op_count && !status; o++)
-        if (p->op[o].kind == PROGRAM_PARAM && needs_no_zeros(d, p->op[o].loop, p->op[o].which))
+        if (p->op[o].kind == PROGRAM_PARAM && needs_no_zeros(d, p->op[o].loop, p->op[o].which, &status) && !status)
             status = zeros(d, derive_home_of(d, d->work.op[o].leaf));
     return status;
 }
@@ -89,8 +107,8 @@ int derive_first_values(struct derive *d, int loop)
         if (op->kind != PROGRAM_PARAM || op->loop != loop)
             continue;
         int place = derive_home_of(d, d->work.op[o].leaf), value = d->work.op[loop].value[op->which];
-        if (!needs_no_zeros(d, loop, op->which)) {
-            status = derive_prepare(d, loop, value);
+        if (!needs_no_zeros(d, loop, op->which, &status)) {
+            status = status ? status : derive_prepare(d, loop, value);
             status = status ? status : derive_evaluate(d, loop, value, place);
         }
         status = status ? status : derive_own(d, place, d->work.op[o].leaf);
@@ -101,18 +119,16 @@ int derive_first_values(struct derive *d, int loop)
 int derive_zeros_without_turns(struct derive *d, int loop, const char *name, int count)
 {
     const struct program_op *l = &d->work.program->op[loop];
-    struct derive_mask mask[DERIVE_MAX_MASKS];
     struct expr_graph *g = &d->work.l->plan->fused;
-    int status = 0, masks = derive_masks(d, loop, mask, &status);
+    int status = 0;
     bool opened = false;
-    if (status || (masks == 0 && is_uniform(&d->work, d->work.op[loop].from) &&
-                   is_uniform(&d->work, d->work.op[loop].to)))
+    if (turns_alike(d, loop, &status) || status || !looks_ahead(d))
         return status;
     int some = expr_binary(g, EXPR_MIN, plan_number(count), expr_int(g, 1));
     int none = plan_some(expr_binary(g, EXPR_SUB, expr_int(g, 1), some));
     for (int o = loop + 1; o < l->end && !status; o++) {
         const struct program_op *op = &d->work.program->op[o];
-        if (op->kind != PROGRAM_PARAM || op->loop != loop || !needs_no_zeros(d, loop, op->which))
+        if (op->kind != PROGRAM_PARAM || op->loop != loop || !needs_no_zeros(d, loop, op->which, &status))
             continue;
         if (!opened)
             status = derive_emit(d, d->consumer,
