@@ -155,6 +155,9 @@ struct derive_mask {
  * `somewhere`: behind which it holds for none. 0: not known. */
 int derive_turns_where(struct derive *d, int loop, const struct derive_mask *mask, bool somewhere, int *status);
 
+/* plan_some(node) of the least of two, of which the one may be the least of several, the other among them. */
+int derive_least(struct expr_graph *g, int of, int other);
+
 /* The condition turns from true to false as the loop's variable grows, in its range; and as items begin farther along an axis, from
  * false to true. */
 bool derive_falls(const struct derive *d, int loop, int condition);

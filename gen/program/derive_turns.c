@@ -203,6 +203,14 @@ int derive_turns_where(struct derive *d, int loop, const struct derive_mask *mas
     return plan_some(turns);
 }
 
+int derive_least(struct expr_graph *g, int of, int other)
+{
+    for (int at = plan_number(of); at >= 0; at = g->node[at].op == EXPR_MIN ? g->node[at].arg[0] : -1)
+        if (at == plan_number(other) || (g->node[at].op == EXPR_MIN && g->node[at].arg[1] == plan_number(other)))
+            return of;
+    return plan_some(expr_binary(g, EXPR_MIN, plan_number(of), plan_number(other)));
+}
+
 /* Marks the parts of a condition whose turns are known. */
 static int look_at(struct derive *d, int loop, int condition, int columns, int turns, int *status)
 {
@@ -217,7 +225,7 @@ static int look_at(struct derive *d, int loop, int condition, int columns, int t
     if (!own)
         return turns;
     d->inside[condition] = true;
-    return turns ? plan_some(expr_binary(g, EXPR_MIN, plan_number(turns), plan_number(own))) : own;
+    return turns ? derive_least(g, turns, own) : own;
 }
 
 int derive_turns_inside(struct derive *d, int loop, int *turns)

@@ -387,6 +387,19 @@ static int turn(struct derive *d, int loop)
     return status ? status : end_turn(d, loop);
 }
 
+/* What the dot adds to, as soon as it is known: the next turn's dot is then issued without arithmetic in between. The
+ * first turn's is zero without being computed. */
+static int early_sum(struct derive *d, int op, bool first)
+{
+    int c = d->work.op[op].arg[2], place = d->dot[op].place;
+    if (c < 0)
+        return 0;
+    int status = derive_prepare(d, op, c);
+    if (status || (first && derive_starts_from_zero(d, op)))
+        return status ? status : derive_own(d, place, c);
+    return derive_evaluate(d, op, c, place);
+}
+
 /* Of a loop that looks ahead, a turn up to the dot that the next turn's goes before. Reductions of what lies in the
  * latter's accumulator by then are made, too. */
 static int begin_turn(struct derive *d, int loop, int shift)
@@ -402,6 +415,7 @@ static int begin_turn(struct derive *d, int loop, int shift)
         }
     if (!status && d->dot[d->before].load[0] < 0)
         status = pack(d, d->before);
+    status = status ? status : early_sum(d, d->before, shift == 0);
     d->shift = 0;
     return status;
 }
@@ -617,9 +631,9 @@ static int loop(struct derive *d, int number)
         return status ? status : 3;
     struct expr_graph *g = &d->work.l->plan->fused;
     if (possible)
-        count = plan_some(expr_binary(g, EXPR_MIN, plan_number(count), plan_number(possible)));
+        count = derive_least(g, count, possible);
     if (inside)
-        inside = plan_some(expr_binary(g, EXPR_MIN, plan_number(inside), plan_number(count)));
+        inside = derive_least(g, inside, count);
     bool peeled = d->ahead >= 0;
     status = derive_zeros_without_turns(d, number, name, count);
     if (peeled && !status)
