@@ -109,6 +109,7 @@ struct derive {
     bool *done;     /* by operation: made before its place in this turn */
     int around;     /* the LOOP that is walked */
     unsigned taken; /* rings taken in this body, as bits */
+    unsigned read;  /* rings whose stage was read into registers, and not given back yet, as bits */
 };
 
 /* Rings, dots and shared nodes of the program; nothing is decided yet about the machine. 0, 1, 3. derive_close in any
@@ -212,6 +213,7 @@ int derive_built(struct derive *d, int op, int node, int shift, int *status);
 /* Waits for the flight at `index` and all before it, and releases the stages that this frees. */
 int derive_wait(struct derive *d, int index);
 int derive_release(struct derive *d);
+int derive_give_back(struct derive *d);          /* stages that were read into registers */
 int derive_land(struct derive *d, int place); /* waits until nothing in flight writes or reads the registers */
 
 /* A step of arithmetic (TOUCH with a place and a node) behind the waits for what it reads and writes. Of another step

@@ -77,8 +77,9 @@ static int ring_of(const struct derive *d, int load)
     return -1;
 }
 
-/* Resident operands into their registers, and the stage they came in back. */
-static int take_resident(struct derive *d, int number)
+/* Resident operands into their registers, and the stage they came in back: at once, or `later`, behind the first wait:
+ * the fence takes its time, and matrix instructions run meanwhile. */
+static int take_resident(struct derive *d, int number, bool later)
 {
     struct plan *p = d->work.l->plan;
     const struct derive_ring *ring = &d->ring[number];
@@ -98,26 +99,21 @@ static int take_resident(struct derive *d, int number)
          .tensor = d->work.program->op[ring->load[0]].tensor,
          .place = d->dot[op].operand,
          .call = plan_text(p, "%s_operand", name)},
-        {.op = PLAN_FENCE_ASYNC, .ring = ring->number, .tensor = -1, .call = plan_text(p, "%s_read", name)},
     };
     for (size_t i = 0; i < sizeof step / sizeof *step && !status; i++)
         status = derive_emit(d, d->consumer, step[i]);
-    for (int i = 0; i < d->helds; i++)
-        if (d->held[i].ring == number) {
-            d->held[i].uses = 0;
-            d->held[i].group = d->groups++; /* a group that is over */
-        }
-    return status ? status : derive_release(d);
+    d->read |= 1u << number;
+    return status || later ? status : derive_give_back(d);
 }
 
 /* Stages of the rings that dots of an inner loop read. */
-static int take_for(struct derive *d, int loop)
+static int take_for(struct derive *d, int loop, bool peeled)
 {
     int status = 0;
     for (int r = 0; r < d->ring_count && !status; r++)
         if (d->ring[r].inner == loop && d->ring[r].parent == d->work.op[loop].parent && !(d->taken >> r & 1)) {
             status = take(d, r, 0);
-            status = status ? status : take_resident(d, r);
+            status = status ? status : take_resident(d, r, peeled);
         }
     return status;
 }
@@ -619,8 +615,9 @@ static int loop(struct derive *d, int number)
 {
     const struct program_op *l = &d->work.program->op[number];
     int around = d->around, inside = 0;
+    bool may_peel = d->work.l->kernel->ahead_count > 0;
     int status = d->flights ? derive_wait(d, d->flights - 1) : 0; /* a loop knows its own groups alone */
-    status = status ? status : take_for(d, number);
+    status = status || may_peel ? status : take_for(d, number, false);
     status = status ? status : derive_first_values(d, number);
     int count = status ? 0 : range_of(d, number, &status), possible = 0;
     status = status ? status : derive_turns_possible(d, number, &possible);
@@ -642,18 +639,18 @@ static int loop(struct derive *d, int number)
                                             .tensor = -1,
                                             .node = count,
                                             .call = plan_text(d->work.l->plan, "%s_any", name)});
+    status = status || !may_peel ? status : take_for(d, number, peeled);
     status = status ? status : turns(d, number, name, count, inside);
     d->around = around;
     d->ahead = d->before = -1;
-    if (peeled) {
-        if (!status && d->flights)
-            status = derive_wait(d, d->flights - 1);
-        status = status ? status : both(d, (struct plan_step){.op = PLAN_END, .ring = -1, .tensor = -1});
-    }
+    if (peeled && !status && d->flights)
+        status = derive_wait(d, d->flights - 1);
     for (int i = 0; i < d->helds; i++)
         if (d->ring[d->held[i].ring].inner == number)
             d->held[i].uses = 0;
     status = status ? status : derive_release(d);
+    if (peeled && !status)
+        status = both(d, (struct plan_step){.op = PLAN_END, .ring = -1, .tensor = -1});
     return status ? status : add_lanes(d, number);
 }
 
