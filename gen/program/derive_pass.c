@@ -28,7 +28,7 @@ static const char *reason(const struct plan_step *s)
     case PLAN_FENCE_ASYNC:
         return "bulk copies take or overwrite next what threads wrote or read";
     case PLAN_STORE_WAIT:
-        return s->count ? "a bulk store may still read the buffer" : "the block may not end while a bulk store reads";
+        return "a bulk store may still read the buffer";
     case PLAN_DRAIN:
         return "blocks of the cluster may still arrive here";
     default:

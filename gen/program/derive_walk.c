@@ -719,6 +719,10 @@ int derive_steps(struct derive *d)
     int ring = p->ring_count - 1;
     if (!status && ring >= 0 && p->ring[ring].filler == PLAN_FILL_THREADS)
         status = derive_emit(d, d->consumer,
-                             (struct plan_step){.op = PLAN_STORE_WAIT, .ring = ring, .tensor = -1, .call = "d_wait_0"});
+                             (struct plan_step){.op = PLAN_STORE_WAIT,
+                                                .ring = ring,
+                                                .tensor = -1,
+                                                .call = "d_wait_0",
+                                                .why = "the block may not end while a bulk store reads"});
     return status;
 }

@@ -247,7 +247,8 @@ static int rows_bytes(const struct pipeline *x)
 static int choose_stages(struct pipeline *x, int *stages, int *item_stages)
 {
     int each = 0, once = 0, limit = x->l->arch->shared_limit;
-    int chunk = (x->stored + 1023) / 1024 * 1024 * x->d.consumers, fixed = chunk * BUFFERS + rows_bytes(x);
+    int chunk = (x->stored + 1023) / 1024 * 1024 * x->d.consumers, buffers = x->whole ? 1 : BUFFERS;
+    int fixed = chunk * buffers + rows_bytes(x);
     for (int r = 0; r < x->d.ring_count; r++) {
         int bytes = stage_bytes(x, &x->d.ring[r]) + STAGE_BARRIERS;
         if (x->d.ring[r].parent < 0)
@@ -256,10 +257,10 @@ static int choose_stages(struct pipeline *x, int *stages, int *item_stages)
             each += bytes;
     }
     fixed += once + pipeline_item_bytes(x);
-    x->buffers = BUFFERS;
+    x->buffers = buffers;
     if (each && (limit - fixed) / each < 2 && x->stored) {
         x->buffers = 1;
-        fixed -= chunk * (BUFFERS - 1);
+        fixed -= chunk * (buffers - 1);
     }
     int fit = each ? (limit - fixed) / each : 1;
     *stages = choose(x, "pipeline.stages", fit > MOST_STAGES ? MOST_STAGES : fit, "as many as shared memory holds");

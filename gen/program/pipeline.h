@@ -21,6 +21,7 @@ struct pipeline {
     int stored;                 /* bytes of the largest chunk that is stored through shared memory; 0: none is */
     int columns;                /* of a part that is stored element by element; 0: none is */
     int buffers;                /* chunks that a consumer has under way */
+    bool whole;                 /* its result is one chunk */
     int cluster[SPEC_MAX_AXES]; /* by axis: neighbouring items whose blocks make a cluster; 1: none */
     int blocks;                 /* of a cluster */
     bool dynamic;               /* items come from a counter */

@@ -127,6 +127,19 @@ static void test_ahead(void **state)
     plan_free(&p);
 }
 
+static bool is_once_an_item(const struct plan_role *role, int step)
+{
+    int loops = 0, bodies[16], depth = 0;
+    for (int i = 0; i < step; i++) {
+        enum plan_op op = role->step[i].op;
+        if (op == PLAN_LOOP || op == PLAN_WHEN)
+            loops += bodies[depth++] = op == PLAN_LOOP;
+        else if (op == PLAN_END)
+            loops -= bodies[--depth];
+    }
+    return loops < 2;
+}
+
 /* Whatever synchronises is there because it is needed: without any one of these steps the Plan is refused. */
 static void test_each_step_is_needed(void **state)
 {
@@ -143,6 +156,9 @@ static void test_each_step_is_needed(void **state)
                 enum plan_op op = p.role[r].step[i].op;
                 if (op != PLAN_MMA_WAIT && op != PLAN_WAIT_FULL && op != PLAN_WAIT_EMPTY && op != PLAN_RELEASE &&
                     op != PLAN_EXPECT && op != PLAN_ARRIVE)
+                    continue;
+                /* Waits before fills that are made once an item may follow from those of the item's other rings. */
+                if (op == PLAN_WAIT_EMPTY && is_once_an_item(&p.role[r], i))
                     continue;
                 struct plan damaged = p;
                 struct plan_role roles[4];
@@ -330,7 +346,7 @@ static void test_idle_turns(void **state)
         struct read r = {0};
         struct plan p = {0};
         snprintf(program, sizeof program,
-                 "local o = loop(\"k\", range(0, N, 64), { zeros(), rows(%s), rows(0) }, function(k, o, most, sum)\n"
+                 "local o, most, sum = loop(\"k\", range(0, N, 64), { zeros(), rows(%s), rows(0) }, function(k, o, most, sum)\n"
                  "  local b = load(t.B, span(k, 64), span(0, 64))\n"
                  "  local s = where(%s, dot(load(t.A, span(at.m, tile.m), span(0, 64)), b:t()), %s)\n"
                  "  local m = max(most, row_max(s))\n"
