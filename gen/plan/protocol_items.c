@@ -1,9 +1,9 @@
 /* The protocol check: items that one role passes on to the others.
  *
  * The other loops' numbers are data that every role reads for itself. How often a block turns over its items is decided
- * while it runs, by the one role that takes them; so what every role turns by must be what that role wrote for this turn.
- * That the stage read is the stage written is the ring's affair. Here is shown that each role asks it once a turn, and
- * in every turn: before the loop, and again in its body. */
+ * while it runs, by the one role that takes them; so what every role turns by must be what that role wrote for this
+ * turn. That the stage read is the stage written is the ring's affair. Here is shown that each role asks it once a
+ * turn, and in every turn: before the loop, and again in its body. */
 #include "plan/protocol.h"
 
 #include <string.h>

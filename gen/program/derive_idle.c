@@ -3,8 +3,8 @@
  * The values that a turn carries on are computed for the case that a condition holds for no element: every choice that
  * asks for it takes its other value. Where each carried value then is what it was, the turn may be left out.
  *
- * A running maximum needs one more thought: 2^(m - m) is 1, but 0 where m is minus infinity. Rows whose maximum is minus
- * infinity have seen minus infinities alone; so where a turn of minus infinities carries first values on as first
+ * A running maximum needs one more thought: 2^(m - m) is 1, but 0 where m is minus infinity. Rows whose maximum is
+ * minus infinity have seen minus infinities alone; so where a turn of minus infinities carries first values on as first
  * values, such rows have nothing but those, and a turn without elements leaves them as they are, too.
  *
  * Products of zeros are zero here, whatever the other factor: what a mask hides may be infinite or no number. */
@@ -25,11 +25,11 @@ struct known {
 struct idle {
     struct derive *d;
     int loop;
-    int fails;            /* condition that holds nowhere; -1 */
-    int least;            /* node that is minus infinity everywhere; -1 */
-    bool first;           /* carried values are the first ones, else any */
-    struct known *memo;   /* by node */
-    bool *above;          /* by node: a leaf that is taken to be above minus infinity */
+    int fails;          /* condition that holds nowhere; -1 */
+    int least;          /* node that is minus infinity everywhere; -1 */
+    bool first;         /* carried values are the first ones, else any */
+    struct known *memo; /* by node */
+    bool *above;        /* by node: a leaf that is taken to be above minus infinity */
 };
 
 static const struct known unknown = {UNKNOWN, 0.0, -1};

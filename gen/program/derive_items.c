@@ -24,15 +24,24 @@ int derive_next_item(struct derive *d, bool first)
     const char *name = p->ring[ring].name;
     const struct plan_step produced[] = {
         {.op = PLAN_WAIT_EMPTY, .ring = ring, .tensor = -1, .phase = 1, .call = plan_text(p, "%s_wait_empty", name)},
-        {.op = PLAN_WRITE, .ring = ring, .tensor = -1, .call = plan_text(p, "%s_write", name),
+        {.op = PLAN_WRITE,
+         .ring = ring,
+         .tensor = -1,
+         .call = plan_text(p, "%s_write", name),
          .why = "where the item of that number begins, or that there is none"},
         {.op = PLAN_ARRIVE, .ring = ring, .tensor = -1, .arrivals = 1, .call = plan_text(p, "%s_arrive", name)},
     };
     const struct plan_step consumed[] = {
         {.op = PLAN_WAIT_FULL, .ring = ring, .tensor = -1, .call = plan_text(p, "%s_wait_full", name)},
-        {.op = PLAN_READ, .ring = ring, .tensor = -1, .call = plan_text(p, "%s_read", name),
+        {.op = PLAN_READ,
+         .ring = ring,
+         .tensor = -1,
+         .call = plan_text(p, "%s_read", name),
          .why = "the item that follows, or that there is none"},
-        {.op = PLAN_RELEASE, .ring = ring, .tensor = -1, .arrivals = ARRIVALS,
+        {.op = PLAN_RELEASE,
+         .ring = ring,
+         .tensor = -1,
+         .arrivals = ARRIVALS,
          .call = plan_text(p, "%s_release", name)},
     };
     size_t fresh = first ? 1 : 0; /* nobody has read the ring's first stage */

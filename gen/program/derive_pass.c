@@ -289,11 +289,10 @@ int derive_give_back(struct derive *d)
         const char *name = p->tensor[d->work.program->op[ring->load[0]].tensor].name;
         held->uses = 0;
         held->group = d->groups++; /* a group that is over */
-        status = derive_emit(d, d->consumer,
-                             (struct plan_step){.op = PLAN_FENCE_ASYNC,
-                                                .ring = ring->number,
-                                                .tensor = -1,
-                                                .call = plan_text(p, "%s_read", name)});
+        status = derive_emit(
+            d, d->consumer,
+            (struct plan_step){
+                .op = PLAN_FENCE_ASYNC, .ring = ring->number, .tensor = -1, .call = plan_text(p, "%s_read", name)});
     }
     bool any = d->read != 0;
     d->read = 0;

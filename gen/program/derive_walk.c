@@ -627,8 +627,12 @@ static int loop(struct derive *d, int number)
     if (status || !name)
         return status ? status : 3;
     struct expr_graph *g = &d->work.l->plan->fused;
-    if (possible)
+    if (possible) {
         count = derive_least(g, count, possible);
+        if (!d->dry && family_reason(d->work.l->plan, plan_text(d->work.l->plan, "turns.%s", name), "visible", "%s",
+                                     "behind the last that its masks let anything into, turns would change nothing"))
+            return 3;
+    }
     if (inside)
         inside = derive_least(g, inside, count);
     bool peeled = d->ahead >= 0;

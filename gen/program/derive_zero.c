@@ -140,7 +140,7 @@ int derive_zeros_without_turns(struct derive *d, int loop, const char *name, int
         opened = true;
         status = status ? status : zeros(d, derive_home_of(d, d->work.op[o].leaf));
     }
-    return status || !opened ? status
-                             : derive_emit(d, d->consumer,
-                                           (struct plan_step){.op = PLAN_END, .ring = -1, .tensor = -1});
+    return status || !opened
+               ? status
+               : derive_emit(d, d->consumer, (struct plan_step){.op = PLAN_END, .ring = -1, .tensor = -1});
 }

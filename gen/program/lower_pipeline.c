@@ -428,8 +428,7 @@ static int longest_first(struct pipeline *x)
         for (int k = 0; k < x->plan->item_count; k++) {
             const struct plan_item *item = &x->plan->item[k];
             int status = 0;
-            bool grows = pipeline_reads_axis(g, o->to, item->axis) ||
-                         derive_masks_grow(&x->d, i, item->axis, &status);
+            bool grows = pipeline_reads_axis(g, o->to, item->axis) || derive_masks_grow(&x->d, i, item->axis, &status);
             if (!grows && !status)
                 continue;
             if (status)

@@ -4,10 +4,10 @@
 #include "program/pipeline.h"
 
 enum {
-    STAGES = 2,       /* of the ring of items: one is read while the next is known */
-    STAGE_UNIT = 16,  /* bytes */
-    COUNTERS = 8,     /* bytes of workspace: items that were taken, blocks that are through */
-    L2_PARTS = 3,     /* of which two are for what items that run together read again and again */
+    STAGES = 2,      /* of the ring of items: one is read while the next is known */
+    STAGE_UNIT = 16, /* bytes */
+    COUNTERS = 8,    /* bytes of workspace: items that were taken, blocks that are through */
+    L2_PARTS = 3,    /* of which two are for what items that run together read again and again */
 };
 
 static int refuse(const struct pipeline *x, const struct spec_value *field, const char *text)
@@ -38,17 +38,19 @@ int pipeline_dynamic(struct pipeline *x, bool unlike)
                             *persistent = pipeline_field(x, "schedule.persistent");
     bool stays = !persistent->set || persistent->integer, asked = set->set && set->integer;
     if (asked && x->blocks > 1)
-        return refuse(x, set, "blocks of a cluster take neighbouring items together, and a counter gives each its own; "
-                              "write cluster extents of 1, or dynamic = false");
+        return refuse(x, set,
+                      "blocks of a cluster take neighbouring items together, and a counter gives each its own; "
+                      "write cluster extents of 1, or dynamic = false");
     if (asked && !stays)
-        return refuse(x, set, "a block takes one item alone where persistent = false; write dynamic = false, or leave "
-                              "persistent out");
+        return refuse(x, set,
+                      "a block takes one item alone where persistent = false; write dynamic = false, or leave "
+                      "persistent out");
     x->dynamic = set->set ? asked : unlike && stays && x->blocks == 1;
     if (!x->dynamic && !set->set && !unlike)
         return 0;
     int status = family_reason(p, "schedule.dynamic", x->dynamic ? "true" : "false", "%s",
-                               set->set      ? "the spec says so"
-                               : x->dynamic  ? "items differ in length: a block that is through takes the next"
+                               set->set        ? "the spec says so"
+                               : x->dynamic    ? "items differ in length: a block that is through takes the next"
                                : x->blocks > 1 ? "blocks of a cluster take their items together"
                                                : "a block takes one item alone");
     int loop, bytes = bytes_of_turn(x, &loop);

@@ -138,7 +138,8 @@ static int turned_output(struct pipeline *x, const struct program_op *o, const s
     return status ? status : layout(x, o, columns, PIPELINE_ROWS, false);
 }
 
-/* The item's only store, of two boxes: both go at once, in the room of two buffers, and no barriers stand in between. */
+/* The item's only store, of two boxes: both go at once, in the room of two buffers, and no barriers stand in between.
+ */
 static bool is_whole(const struct pipeline *x, int row_bytes)
 {
     int stores = 0;

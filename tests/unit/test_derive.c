@@ -145,7 +145,7 @@ static void test_each_step_is_needed(void **state)
 {
     (void)state;
     static const char *const kernels[] = {"attention_full", "attention_full_ahead", "attention_full_turns",
-                                         "attention_causal_lse"};
+                                          "attention_causal_lse"};
     int removed = 0;
     for (size_t k = 0; k <= sizeof kernels / sizeof *kernels; k++) {
         bool first = k == sizeof kernels / sizeof *kernels;
@@ -311,8 +311,9 @@ static void test_refusals(void **state)
     (void)state;
     refuses("tile = { m = 128, n = 128, k = 64 }, schedule = { dynamic = true }, cluster = { m = 2 }", SUM STORE,
             "PROGRAM-DYNAMIC", "write cluster extents of 1");
-    refuses("tile = { m = 128, n = 128, k = 64 }, schedule = { dynamic = true, persistent = false }, cluster = { m = 1 }",
-            SUM STORE, "PROGRAM-DYNAMIC", "leave persistent out");
+    refuses(
+        "tile = { m = 128, n = 128, k = 64 }, schedule = { dynamic = true, persistent = false }, cluster = { m = 1 }",
+        SUM STORE, "PROGRAM-DYNAMIC", "leave persistent out");
     refuses("tile = { m = 96, n = 128, k = 64 }", SUM STORE, "WGMMA-SHAPE", "wgmma computes 64 rows");
     refuses("tile = { m = 128, n = 100, k = 64 }", SUM STORE, "WGMMA-SHAPE", "a multiple of 8 columns");
     refuses("tile = { m = 128, n = 128, k = 24 }", SUM STORE, "WGMMA-SHAPE", "takes 16 bf16 along k at a time");
@@ -335,8 +336,8 @@ static void test_idle_turns(void **state)
         bool idle;
     } c[] = {
         {"-inf", "-inf", "r", "le(k, at.m + row())", true},
-        {"-100", "-inf", "r", "le(k, at.m + row())", false},       /* what is masked counts */
-        {"-inf", "0", "r", "le(k, at.m + row())", false},          /* a maximum of no elements that is no minus infinity */
+        {"-100", "-inf", "r", "le(k, at.m + row())", false}, /* what is masked counts */
+        {"-inf", "0", "r", "le(k, at.m + row())", false},    /* a maximum of no elements that is no minus infinity */
         {"-inf", "-inf", "r * 0.5", "le(k, at.m + row())", false}, /* a turn without elements halves the sum */
         {"-inf", "-inf", "r", "le(at.m, row())", false},           /* not a matter of turns */
         {"-inf", "-inf", "r", "ge(k, at.m + row())", false},       /* first turns, not last ones */
@@ -346,7 +347,8 @@ static void test_idle_turns(void **state)
         struct read r = {0};
         struct plan p = {0};
         snprintf(program, sizeof program,
-                 "local o, most, sum = loop(\"k\", range(0, N, 64), { zeros(), rows(%s), rows(0) }, function(k, o, most, sum)\n"
+                 "local o, most, sum = loop(\"k\", range(0, N, 64), { zeros(), rows(%s), rows(0) }, function(k, o, "
+                 "most, sum)\n"
                  "  local b = load(t.B, span(k, 64), span(0, 64))\n"
                  "  local s = where(%s, dot(load(t.A, span(at.m, tile.m), span(0, 64)), b:t()), %s)\n"
                  "  local m = max(most, row_max(s))\n"
@@ -366,9 +368,14 @@ static void test_idle_turns(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gemm),  cmocka_unit_test(test_attention), cmocka_unit_test(test_ahead),
-        cmocka_unit_test(test_masks), cmocka_unit_test(test_refusals),  cmocka_unit_test(test_each_step_is_needed),
-        cmocka_unit_test(test_items_from_a_counter), cmocka_unit_test(test_items_are_told_once_a_turn),
+        cmocka_unit_test(test_gemm),
+        cmocka_unit_test(test_attention),
+        cmocka_unit_test(test_ahead),
+        cmocka_unit_test(test_masks),
+        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_each_step_is_needed),
+        cmocka_unit_test(test_items_from_a_counter),
+        cmocka_unit_test(test_items_are_told_once_a_turn),
         cmocka_unit_test(test_idle_turns),
     };
     return cmocka_run_group_tests(tests, read_specs, free_specs);
