@@ -30,13 +30,13 @@ static bool is_multiple(const struct work *w, int node, int leaf)
  * instruction (C7515). */
 static bool looks_ahead(const struct derive *d)
 {
-    return d->work.l->kernel->ahead_count > 0;
+    return d->work.l->kernel->ahead_count > 0 && !d->synchronous;
 }
 
 bool derive_starts_from_zero(const struct derive *d, int op)
 {
     int which = carried_as(d, op), loop = d->work.op[op].parent, c = d->work.op[op].arg[2];
-    if (which < 0 || c < 0 || !is_zero(&d->work, d->work.op[loop].value[which]))
+    if (d->synchronous || which < 0 || c < 0 || !is_zero(&d->work, d->work.op[loop].value[which]))
         return false;
     for (int i = loop + 1; i <= loop + d->work.program->op[loop].carried; i++)
         if (d->work.program->op[i].which == which)

@@ -31,21 +31,20 @@ static int bytes_of_turn(const struct pipeline *x, int *loop)
     return bytes;
 }
 
-int pipeline_dynamic(struct pipeline *x, bool unlike)
+int pipeline_dynamic(struct pipeline *x, bool unlike, bool persistent)
 {
     struct plan *p = x->plan;
-    const struct spec_value *set = pipeline_field(x, "schedule.dynamic"),
-                            *persistent = pipeline_field(x, "schedule.persistent");
-    bool stays = !persistent->set || persistent->integer, asked = set->set && set->integer;
+    const struct spec_value *set = pipeline_field(x, "schedule.dynamic");
+    bool asked = set->set && set->integer && x->l->arch->wgmma; /* else no role has a hand free for it */
     if (asked && x->blocks > 1)
         return refuse(x, set,
                       "blocks of a cluster take neighbouring items together, and a counter gives each its own; "
                       "write cluster extents of 1, or dynamic = false");
-    if (asked && !stays)
+    if (asked && !persistent)
         return refuse(x, set,
                       "a block takes one item alone where persistent = false; write dynamic = false, or leave "
                       "persistent out");
-    x->dynamic = set->set ? asked : unlike && stays && x->blocks == 1;
+    x->dynamic = set->set ? asked : unlike && persistent && x->blocks == 1 && x->l->arch->wgmma;
     if (!x->dynamic && !set->set && !unlike)
         return 0;
     int status = family_reason(p, "schedule.dynamic", x->dynamic ? "true" : "false", "%s",
