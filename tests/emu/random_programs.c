@@ -3,14 +3,16 @@
  * the meanings of all are within the bounds of the first one's.
  *
  *   random_programs [--first SEED] [--count N] [--seconds S] [--all] [--plan] [--strict] [--keep DIR]
- *                   [--quiet] [--stop] [--only A+B] [--leave-out A+B]... [FILE...]
+ *                   [--quiet] [--stop] [--log FILE] [--only A+B] [--leave-out A+B]... [FILE...]
+ *   random_programs --replay LOG
  *   random_programs --print SEED
  *
  * FILE...: these specs in the place of random ones. --leave-out A+B: no programs that have all of these features;
  * --only A+B: none that lack one; --count is of those that are left. --all: every kernel on every architecture in every
  * mode; else each kernel on one, and each size with each kind of inputs in one mode. --plan: nothing is compiled. --strict: what is
  * refused by rule is a failure. --keep DIR: specs that fail are kept there. --seconds: no new program after that time.
- * --stop: none after a failure.
+ * --stop: none after a failure. --log: what was seen is appended there; --replay counts it again, of several runs in one
+ * file as of one.
  *
  * Each program runs in a process of its own: one that crashes or hangs is a failure of that program. What a lowering
  * refuses by rule is counted; a Plan that the proof refuses is a failure. TAP on stdout, and what was covered as
@@ -35,7 +37,7 @@
 #include "unit/program_naive.h"
 #include "random_spec.h"
 
-enum { NAMES = 512, SECONDS_EACH = 120, FEATURES = 128, CASES = 16 };
+enum { NAMES = 512, SECONDS_EACH = 300, FEATURES = 128, CASES = 16 };
 
 struct options {
     uint64_t first;
@@ -45,7 +47,7 @@ struct options {
     const char *only;        /* features that each program has, "a+b" */
     const char *without[16]; /* features that are not to meet, "a+b" */
     int withouts;
-    const char *keep;
+    const char *keep, *log, *replay;
 };
 
 /* How often each thing was met, by name. */
@@ -85,6 +87,7 @@ struct work {
     int bad;
     char expected[32]; /* the rule that is to refuse the spec; "": none is */
     bool refused;      /* by that rule */
+    bool by_tile;      /* what the program means depends on its tiles, in which kernels differ */
     bool first;        /* the kernel in hand is the spec's first */
     const char *kernel; /* the name of that */
     struct meant meant[CASES][2];
@@ -239,7 +242,7 @@ static void check_twin(struct work *w, struct trial *t, const char *sizes)
 static void check_meaning(struct work *w, const struct trial *t, const char *kernel, const char *sizes, int run, int inputs)
 {
     const struct spec_kernel *k = t->request.unit->kernel;
-    struct meant *m = run < CASES ? &w->meant[run][inputs] : NULL;
+    struct meant *m = run < CASES && !w->by_tile ? &w->meant[run][inputs] : NULL;
     for (int i = 0; m && i < t->tensor_count && i < 16; i++) {
         const struct trial_tensor *now = &t->tensor[i];
         int64_t count = shape_count(&now->shape);
@@ -434,7 +437,7 @@ static void run_modes(struct work *w, struct compile *c, bool twin)
                     emu_device_set_sms(device, blocks_of(&c->unit[0].plan));
                 symbol[c->unit[0].plan.symbol_count - 1] = device->sm_count;
                 run_case(w, c, device, kernel, symbol, r, mode, (enum family_inputs)inputs,
-                         twin && mode == (r + inputs) % 3);
+                         twin && mode == (r + inputs) % 3 && (!last || inputs == 0));
             }
         }
         for (int i = 0; i < c->unit_count && i < 16; i++)
@@ -493,6 +496,7 @@ static void run_spec(struct work *w)
     FILE *f = fopen(w->path, "r");
     if (f && fgets(line, sizeof line, f))
         sscanf(line, "-- refused by %31[A-Z0-9-]", w->expected);
+    w->by_tile = strncmp(line, "-- random program ", strlen("-- random program ")) != 0 || strstr(line, " by_tile");
     if (f)
         fclose(f);
     w->block = calloc(RING_FILLS_BLOCKS, sizeof *w->block);
@@ -527,6 +531,7 @@ struct all {
     struct tally tally, refused, unwrapped;
     int count[FEATURES], pair[FEATURES][FEATURES]; /* kernels that ran and have the feature, both */
     int programs, failed;
+    FILE *log; /* NULL: none */
     char scratch[256];
 };
 
@@ -637,6 +642,26 @@ static void copy_file(const char *from, const char *folder, const char *name)
         fclose(out);
 }
 
+/* A line that a program's process wrote: counts what it says. True: it is bad news, to be printed. */
+static bool take_line(struct all *a, char *line, const char *path, const char *title)
+{
+    char kernel[64], arch[32];
+    line[strcspn(line, "\n")] = '\0';
+    if (a->log)
+        fprintf(a->log, "%s\n", line);
+    if (sscanf(line, "ran %63s %31s", kernel, arch) == 2)
+        take_words(a, path, kernel, arch);
+    else if (strncmp(line, "ring ", 5) == 0)
+        printf("# %s: %s\n", title, line);
+    else if (strncmp(line, "hit ", 4) == 0)
+        ++*tally_of(&a->tally, line + 4);
+    else if (strncmp(line, "why ", 4) == 0)
+        ++*tally_of(&a->refused, line + 4);
+    else
+        return true;
+    return false;
+}
+
 static void one(struct all *a, const char *path, uint64_t seed, const char *title)
 {
     char lines[320], errors[320], line[4096];
@@ -652,23 +677,16 @@ static void one(struct all *a, const char *path, uint64_t seed, const char *titl
         printf("# %s failed:\n", title);
     if (WIFSIGNALED(status))
         printf("# ended by signal %d (%s)\n", WTERMSIG(status), WTERMSIG(status) == SIGALRM ? "time" : "crash");
+    if (a->log)
+        fprintf(a->log, "program %llu %d\n", (unsigned long long)seed, good);
     FILE *f = fopen(lines, "r");
-    while (f && fgets(line, sizeof line, f)) {
-        char kernel[64], arch[32];
-        line[strcspn(line, "\n")] = '\0';
-        if (sscanf(line, "ran %63s %31s", kernel, arch) == 2)
-            take_words(a, path, kernel, arch);
-        else if (strncmp(line, "ring ", 5) == 0)
-            fprintf(stdout, "# %s: %s\n", title, line);
-        else if (strncmp(line, "hit ", 4) == 0)
-            ++*tally_of(&a->tally, line + 4);
-        else if (strncmp(line, "why ", 4) == 0)
-            ++*tally_of(&a->refused, line + 4);
-        else if (!good && shown++ < 6)
+    while (f && fgets(line, sizeof line, f))
+        if (take_line(a, line, path, title) && !good && shown++ < 6)
             printf("# %s\n", line);
-    }
     if (f)
         fclose(f);
+    if (a->log)
+        fflush(a->log);
     f = good ? NULL : fopen(errors, "r");
     for (shown = 0; f && shown < 12 && fgets(line, sizeof line, f); shown++)
         printf("#   %s", line);
@@ -680,6 +698,39 @@ static void one(struct all *a, const char *path, uint64_t seed, const char *titl
         copy_file(path, a->o.keep, name);
     }
     fflush(stdout);
+}
+
+static bool write_spec(const char *path, uint64_t seed)
+{
+    FILE *f = fopen(path, "w");
+    if (f)
+        random_spec_write(seed, f);
+    return f && fclose(f) == 0;
+}
+
+/* Counts what a log says in the place of running its programs. */
+static void replay(struct all *a, const char *log, const char *path)
+{
+    char title[64] = "", line[4096];
+    unsigned long long seed;
+    int good;
+    FILE *f = fopen(log, "r");
+    while (f && fgets(line, sizeof line, f)) {
+        if (sscanf(line, "program %llu %d", &seed, &good) != 2) {
+            if (take_line(a, line, path, title))
+                printf("# %s\n", line);
+            continue;
+        }
+        snprintf(title, sizeof title, "random program %llu", seed);
+        a->programs++;
+        a->failed += !good;
+        if (!good)
+            printf("# %s failed:\n", title);
+        if (!write_spec(path, seed))
+            break;
+    }
+    if (f)
+        fclose(f);
 }
 
 static int by_name(const void *a, const void *b)
@@ -787,6 +838,10 @@ int main(int argc, char **argv)
             a.o.without[a.o.withouts++] = value;
         else if (strcmp(word, "--keep") == 0)
             a.o.keep = value;
+        else if (strcmp(word, "--log") == 0)
+            a.o.log = value;
+        else if (strcmp(word, "--replay") == 0)
+            a.o.replay = value;
         else
             return fprintf(stderr, "random_programs: no option %s\n", word), 2;
     }
@@ -795,18 +850,20 @@ int main(int argc, char **argv)
     snprintf(a.scratch, sizeof a.scratch, "%s/tw_random_XXXXXX", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
     if (!mkdtemp(a.scratch))
         return 3;
+    if (a.o.log && !(a.log = fopen(a.o.log, "a")))
+        return 3;
+    snprintf(path, sizeof path, "%s/random.lua", a.scratch);
+    if (a.o.replay)
+        replay(&a, a.o.replay, path);
     for (int i = at; i < argc; i++)
         one(&a, argv[i], (uint64_t)i, argv[i]);
     uint64_t seed = a.o.first;
-    for (; at == argc && a.programs < a.o.count && !(a.o.stop && a.failed); seed++) {
+    for (; at == argc && !a.o.replay && a.programs < a.o.count && !(a.o.stop && a.failed); seed++) {
         if (a.o.seconds > 0 && clock_now() - start > a.o.seconds)
             break;
         snprintf(path, sizeof path, "%s/random.lua", a.scratch);
-        FILE *f = fopen(path, "w");
-        if (!f)
+        if (!write_spec(path, seed))
             return 3;
-        random_spec_write(seed, f);
-        fclose(f);
         snprintf(title, sizeof title, "random program %llu", (unsigned long long)seed);
         if (is_left_out(&a.o, path)) {
             left_out++;
