@@ -9,8 +9,9 @@
  *
  * FILE...: these specs in the place of random ones. --leave-out A+B: no programs that have all of these features;
  * --only A+B: none that lack one; --count is of those that are left. --all: every kernel on every architecture in every
- * mode; else each kernel on one, and each size with each kind of inputs in one mode. --plan: nothing is compiled. --strict: what is
- * refused by rule is a failure. --keep DIR: specs that fail are kept there. --seconds: no new program after that time.
+ * mode; else each kernel on one, each size with each kind of inputs in one mode, and of all kernels but the first one
+ * variant. --plan: nothing is compiled. --strict: what is refused by rule is a failure. --keep DIR: specs that fail are
+ * kept there. --seconds: no new program after that time.
  * --stop: none after a failure. --log: what was seen is appended there; --replay counts it again, of several runs in one
  * file as of one.
  *
@@ -89,7 +90,8 @@ struct work {
     bool refused;      /* by that rule */
     bool by_tile;      /* what the program means depends on its tiles, in which kernels differ */
     bool first;        /* the kernel in hand is the spec's first */
-    const char *kernel; /* the name of that */
+    int number;         /* its number */
+    const char *kernel; /* the name of the first */
     struct meant meant[CASES][2];
     struct ring_fills fills[16]; /* by compile.unit */
     struct ring_block *block;
@@ -424,7 +426,7 @@ static void run_modes(struct work *w, struct compile *c, bool twin)
             struct tw_load load = {.entry = c->unit[i].plan.entry, .ptx = made->ptx, .ptx_bytes = made->ptx_bytes};
             if (blocks_of(&c->unit[i].plan) > device->sm_count)
                 emu_device_set_sms(device, blocks_of(&c->unit[i].plan));
-            if (tw_device_load(device, &load, &kernel[i], &error) != TW_OK)
+            if (c->unit[i].wanted && tw_device_load(device, &load, &kernel[i], &error) != TW_OK)
                 bad(w, c->unit[i].plan.entry, c->unit[i].arch->name, error.text);
         }
         for (int r = 0; r < k->run_count; r++) {
@@ -461,7 +463,8 @@ static void run_kernel(struct work *w, const char *kernel, const char *arch, boo
     else if (status)
         bad(w, kernel, arch, "the environment's fault");
     for (int i = 0; i < c.unit_count && status == 0; i++) {
-        c.unit[i].wanted = true;
+        /* Variants of how it runs are the first kernel's: of the others one each is enough. */
+        c.unit[i].wanted = w->o->all || w->first || i == w->number % c.unit_count;
         c.unit[i].line_info = true;
         c.unit[i].outputs = TW_OUTPUT_PTX;
         count_plan(w, &c.unit[i]);
@@ -480,7 +483,7 @@ static void run_kernel(struct work *w, const char *kernel, const char *arch, boo
         else
             run_modes(w, &c, twin);
         for (int i = 0; i < c.unit_count && i < 16; i++)
-            if (w->passed && w->fills[i].ring_count)
+            if (w->passed && c.unit[i].wanted && w->fills[i].ring_count)
                 count_rings(w, &c.unit[i], &w->fills[i]);
     }
     if (status == 0 && c.unit_count && !w->bad && (w->passed || w->o->plan))
@@ -516,6 +519,7 @@ static void run_spec(struct work *w)
         for (int a = 0; a < (dots ? 1 : 2); a++, at++)
             if (dots || w->o->all || (int)((unsigned)i + w->seed) % 2 == a) {
                 w->first = i == 0;
+                w->number = i;
                 w->kernel = name[0];
                 run_kernel(w, name[i], a ? "sm_80" : "sm_90a", i == 0);
             }
@@ -556,7 +560,7 @@ static int in_process(const struct options *o, const char *path, uint64_t seed, 
         setvbuf(w.out, NULL, _IOLBF, 0);
         run_spec(&w);
         fclose(w.out);
-        _exit(w.bad ? 1 : 0);
+        exit(w.bad ? 1 : 0);
     }
     int status = -1;
     if (child > 0)

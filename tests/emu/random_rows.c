@@ -276,6 +276,7 @@ static void over_tiles(struct rows *r)
     bool total = random_option(g, "column_sum", 30), look = random_option(g, "scatter_add", 20);
     bool stencil = random_option(g, "stencil", 40), middle = random_option(g, "column_max", 30);
     bool along = random_option(g, "row_sum", 30), scalar = random_option(g, "scalar", 25);
+    g->by_tile = middle || along || total; /* which are of an item's tile */
     random_write(g, "  axes = \"p r c\", tile = { r = %d, c = %d }, grid = { r = R, c = C },\n", r->tile_r, r->tile_c);
     random_write(g, "  x = tensor { P, R, C, dtype = \"%s\", axes = \"p r c\" },\n", dtype(g));
     const char *type = add ? "fp32" : dtype(g);
