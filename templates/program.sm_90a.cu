@@ -78,7 +78,7 @@ ${banner}
 //@     if step.op == "read" and step.call then
 //@         local held, name = plan.place[step.place], step.tensor
 //@ include "blocks/operand_load.cuh" tensor = plan.tensor[name], offset = plan.shared[step.ring .. "." .. name].offset,
-//@     blocks = plan.mma[1].blocks_m, words = held.registers // plan.mma[1].blocks_m
+//@     blocks = plan.mma[1].blocks_m, words = held.registers // plan.mma[1].blocks_m, block_rows = 64
 
 //@     end
 //@ end
@@ -135,7 +135,8 @@ ${banner}
 
 extern "C" __global__ void __launch_bounds__(${launch.block}, 1) ${entry}(const __grid_constant__ arguments args)
 {
-    const u32 warpgroup = threadIdx.x / 128;
+    // Each lane has the same; from the first lane the compiler knows it, and keeps what follows from it once a warp.
+    const u32 warpgroup = __shfl_sync(~0u, threadIdx.x / 128, 0);
     if (threadIdx.x == 0) {
 //@ for _, m in ipairs(plan.map) do
         tma_prefetch(&args.${m.name});

@@ -105,46 +105,31 @@ static int add(struct run *run, struct run_left left)
     return 0;
 }
 
-/* The number of the dim that is the whole extent of this axis, -1: none is. */
-static int dim_of_axis(const struct plan *p, const char *axis)
-{
-    for (int t = 0; t < p->tensor_count; t++)
-        for (int d = 0; d < p->tensor[t].rank; d++) {
-            const struct expr_node *node = &p->graph.node[p->tensor[t].dim[d]];
-            if (p->tensor[t].axis[d] && strcmp(p->tensor[t].axis[d], axis) == 0 && node->op == EXPR_SYMBOL)
-                return (int)node->integer;
-        }
-    return -1;
-}
-
-/* A size with which each block fills every stage twice, whatever else it does: where the ring is filled once a round of
- * a loop over an axis, and that axis is a dim. NULL: none is known, or no memory. */
+/* A size with which each block fills every stage twice, whatever else it does: where the ring is filled once a turn of
+ * a loop up to a dim. NULL: none is known, or no memory. */
 static char *size_for_ring(struct run *run, const struct plan *p, int number)
 {
     const struct plan_ring *ring = &p->ring[number];
     for (int r = 0; r < p->role_count; r++) {
-        const char *loop[16];
-        int depth = 0;
+        int loop[16], depth = 0;
         for (int s = 0; s < p->role[r].step_count; s++) {
             const struct plan_step *step = &p->role[r].step[s];
             if (step->op == PLAN_LOOP && depth < 16)
-                loop[depth++] = step->call;
+                loop[depth++] = plan_number(step->loop);
             else if (step->op == PLAN_END && depth > 0)
                 depth--;
             if ((step->op != PLAN_FILL && step->op != PLAN_WRITE) || step->ring != number || depth == 0)
                 continue;
-            char name[64];
-            int dim = dim_of_axis(p, loop[depth - 1]);
-            snprintf(name, sizeof name, "tile.%s", loop[depth - 1]);
-            for (int v = 0; v < p->value_count && dim >= 0 && dim < p->symbol_count; v++) {
-                if (strcmp(p->value[v].name, name) != 0 || p->value[v].text)
-                    continue;
-                int64_t multiple = p->symbol_multiple ? p->symbol_multiple[dim] : 1;
-                int64_t least = (ENOUGH * ring->stages - 1) * p->value[v].integer + 1;
-                multiple = multiple > 1 ? multiple : 1;
-                return tw_format(&run->compile.rt, "%s >= %" PRId64, p->symbol[dim],
-                                 (least + multiple - 1) / multiple * multiple);
-            }
+            const struct plan_loop *around = loop[depth - 1] < 0 ? NULL : &p->loop[loop[depth - 1]];
+            const struct expr_node *to = around ? &p->fused.node[around->to] : NULL;
+            int64_t from;
+            if (!to || to->op != EXPR_SYMBOL || !expr_is_int(&p->fused, around->from, &from))
+                continue;
+            int dim = (int)to->integer;
+            int64_t multiple = p->symbol_multiple && p->symbol_multiple[dim] > 1 ? p->symbol_multiple[dim] : 1;
+            int64_t least = from + (ENOUGH * ring->stages - 1) * around->step + 1;
+            return tw_format(&run->compile.rt, "%s >= %" PRId64, p->symbol[dim],
+                             (least + multiple - 1) / multiple * multiple);
         }
     }
     return NULL;
@@ -215,10 +200,11 @@ static bool is_single_round(const struct plan *p, struct line_text text)
     for (int i = 0; i < 3; i++)
         if (uses_symbol(&p->graph, p->launch.grid[i], p->symbol_count - 1))
             return false;
+    if (p->derived && has_word(text, "items_next", '('))
+        return true; /* templates/blocks/steps.cuh: the loop has no name in the text */
     for (int r = 0; r < p->role_count; r++) {
         const struct plan_step *first = p->role[r].step;
-        if (p->role[r].step_count && first->op == PLAN_LOOP && !first->count && has_word(text, first->call, 0) &&
-            dim_of_axis(p, first->call) < 0)
+        if (p->role[r].step_count && first->op == PLAN_LOOP && !first->count && has_word(text, first->call, 0))
             return true;
     }
     return false;
@@ -267,8 +253,10 @@ static void print(const struct run *run, int first)
     const struct compile_unit *unit = &run->compile.unit[coverage->left[first].unit];
     int count = coverage->left_count - first;
     fprintf(stderr, "tilewright run: note: %s %s: run's sizes leave ", unit->plan.entry, unit->arch->name);
-    for (int i = 0; i < count && i < TOLD_MOST; i++)
-        fprintf(stderr, "%s%s", i ? ", " : "", coverage->left[first + i].what);
+    for (int kind = LEFT_VARIANT, told = 0; kind <= LEFT_LOOP; kind++) /* what was not reached before what was once */
+        for (int i = 0; i < count; i++)
+            if (coverage->left[first + i].kind == (enum left_kind)kind && told++ < TOLD_MOST)
+                fprintf(stderr, "%s%s", told > 1 ? ", " : "", coverage->left[first + i].what);
     if (count > TOLD_MOST)
         fprintf(stderr, ", and %d more (--json has all)", count - TOLD_MOST);
     for (int i = 0; i < count; i++)
