@@ -3,7 +3,7 @@
  * the meanings of all are within the bounds of the first one's.
  *
  *   random_programs [--first SEED] [--count N] [--seconds S] [--all] [--plan] [--strict] [--keep DIR]
- *                   [--quiet] [--stop] [--log FILE] [--only A+B] [--leave-out A+B]... [FILE...]
+ *                   [--quiet] [--stop] [--arch A] [--log FILE] [--only A+B] [--leave-out A+B]... [FILE...]
  *   random_programs --replay LOG
  *   random_programs --print SEED
  *
@@ -48,6 +48,7 @@ struct options {
     const char *only;        /* features that each program has, "a+b" */
     const char *without[16]; /* features that are not to meet, "a+b" */
     int withouts;
+    const char *arch; /* of every kernel; NULL: they share */
     const char *keep, *log, *replay;
 };
 
@@ -366,7 +367,7 @@ static bool is_of_items(const struct plan *p, int ring)
             const struct plan_step *step = &p->role[r].step[s];
             depth += step->op == PLAN_LOOP;
             depth -= step->op == PLAN_END;
-            if (step->op == PLAN_FILL && step->ring == ring && depth > 1)
+            if (step->op == PLAN_FILL && step->ring == ring && p->ring[ring].filler != PLAN_FILL_THREADS && depth > 1)
                 return false;
         }
     return true;
@@ -376,7 +377,7 @@ static bool is_of_items(const struct plan *p, int ring)
 static void count_rings(struct work *w, const struct compile_unit *unit, const struct ring_fills *fills)
 {
     const struct plan *p = &unit->plan;
-    bool one_item = false;
+    bool one_item = !unit->arch->wgmma;
     for (int i = 0; i < SPEC_FIELD_COUNT; i++)
         one_item = one_item || (strcmp(spec_rows[i].path, "schedule.persistent") == 0 &&
                                 unit->kernel->fields.value[i].set && !unit->kernel->fields.value[i].integer);
@@ -386,7 +387,7 @@ static void count_rings(struct work *w, const struct compile_unit *unit, const s
         for (int s = 0; s < ring->stages; s++)
             least = fills->fills[ring->first + s] < least ? fills->fills[ring->first + s] : least;
         bool wrapped = ring->stages > 0 && least >= 2 && fills->fills[ring->first] >= 3;
-        bool item = p->ring[i].filler != PLAN_FILL_BULK || is_of_items(p, i);
+        bool item = is_of_items(p, i);
         char stages[64];
         snprintf(stages, sizeof stages, "%s of %d stages", item ? "item's ring" : "ring", ring->stages);
         if (wrapped) {
@@ -491,17 +492,38 @@ static void run_kernel(struct work *w, const char *kernel, const char *arch, boo
     compile_close(&c);
 }
 
+/* The words of the spec's first lines: the program's, and behind " | NAME:" each kernel's own. `kernel`: the program's
+ * and that kernel's alone. */
+static void read_words(const char *spec, const char *kernel, char *words, size_t size)
+{
+    char line[4096], wanted[80];
+    FILE *f = fopen(spec, "r");
+    size_t length = 0;
+    snprintf(wanted, sizeof wanted, "-- %s:", kernel ? kernel : "");
+    words[0] = '\0';
+    for (int i = 0; f && fgets(line, sizeof line, f) && strncmp(line, "-- ", 3) == 0 && strchr(line, ':'); i++) {
+        line[strcspn(line, "\n")] = '\0';
+        if (i > 0 && kernel && strncmp(line, wanted, strlen(wanted)) != 0)
+            continue;
+        length += (size_t)snprintf(words + length, size - length, "%s ", strchr(line, ':') + 1);
+        length = length < size ? length : size - 1;
+    }
+    if (f)
+        fclose(f);
+}
+
 static void run_spec(struct work *w)
 {
     struct compile c;
     char name[16][64], line[256] = "";
-    int count = 0, at = 0;
+    int count = 0;
     FILE *f = fopen(w->path, "r");
     if (f && fgets(line, sizeof line, f))
         sscanf(line, "-- refused by %31[A-Z0-9-]", w->expected);
     w->by_tile = strncmp(line, "-- random program ", strlen("-- random program ")) != 0 || strstr(line, " by_tile");
     if (f)
         fclose(f);
+    w->kernel = name[0];
     w->block = calloc(RING_FILLS_BLOCKS, sizeof *w->block);
     assert_non_null(w->block);
     int status = compile_open(&c, "random", w->path);
@@ -516,13 +538,18 @@ static void run_spec(struct work *w)
         dots = dots || c.spec.kernel[0].program->op[i].kind == PROGRAM_DOT;
     compile_close(&c);
     for (int i = 0; i < count; i++)
-        for (int a = 0; a < (dots ? 1 : 2); a++, at++)
-            if (dots || w->o->all || (int)((unsigned)i + w->seed) % 2 == a) {
-                w->first = i == 0;
-                w->number = i;
-                w->kernel = name[0];
-                run_kernel(w, name[i], a ? "sm_80" : "sm_90a", i == 0);
-            }
+        for (int a = 0; a < 2; a++) {
+            char words[4096];
+            read_words(w->path, name[i], words, sizeof words);
+            int one = w->o->arch ? strcmp(w->o->arch, "sm_80") == 0
+                      : dots     ? strstr(words, " sm_80 ") != NULL
+                                 : (int)(((unsigned)i + w->seed) % 2);
+            if (!w->o->all && a != one)
+                continue;
+            w->first = i == 0;
+            w->number = i;
+            run_kernel(w, name[i], a ? "sm_80" : "sm_90a", i == 0);
+        }
     if (*w->expected && !w->refused)
         bad(w, "(spec)", "-", "the rule that is to refuse it did not");
 }
@@ -568,26 +595,6 @@ static int in_process(const struct options *o, const char *path, uint64_t seed, 
     return status;
 }
 
-/* The words of the spec's first lines: the program's, and behind " | NAME:" each kernel's own. `kernel`: the program's
- * and that kernel's alone. */
-static void read_words(const char *spec, const char *kernel, char *words, size_t size)
-{
-    char line[4096], wanted[80];
-    FILE *f = fopen(spec, "r");
-    size_t length = 0;
-    snprintf(wanted, sizeof wanted, "-- %s:", kernel ? kernel : "");
-    words[0] = '\0';
-    for (int i = 0; f && fgets(line, sizeof line, f) && strncmp(line, "-- ", 3) == 0 && strchr(line, ':'); i++) {
-        line[strcspn(line, "\n")] = '\0';
-        if (i > 0 && kernel && strncmp(line, wanted, strlen(wanted)) != 0)
-            continue;
-        length += (size_t)snprintf(words + length, size - length, "%s ", strchr(line, ':') + 1);
-        length = length < size ? length : size - 1;
-    }
-    if (f)
-        fclose(f);
-}
-
 /* A kernel that ran, with its architecture. */
 static void take_words(struct all *a, const char *spec, const char *kernel, const char *arch)
 {
@@ -596,7 +603,7 @@ static void take_words(struct all *a, const char *spec, const char *kernel, cons
     read_words(spec, kernel, words, sizeof words);
     for (char *rest, *word = strtok_r(words, " ", &rest); word && count < RANDOM_WORDS; word = strtok_r(NULL, " ", &rest)) {
         int at = random_feature_number(word);
-        if (at >= 0 && strcmp(random_features[at].group, "architecture") != 0)
+        if (at >= 0 && (random_feature_number(arch) < 0 || !random_apart(at, random_feature_number(arch))))
             number[count++] = at;
     }
     if (count && count < RANDOM_WORDS && random_feature_number(arch) >= 0)
@@ -842,6 +849,8 @@ int main(int argc, char **argv)
             a.o.without[a.o.withouts++] = value;
         else if (strcmp(word, "--keep") == 0)
             a.o.keep = value;
+        else if (strcmp(word, "--arch") == 0)
+            a.o.arch = value;
         else if (strcmp(word, "--log") == 0)
             a.o.log = value;
         else if (strcmp(word, "--replay") == 0)
