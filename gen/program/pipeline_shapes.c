@@ -150,7 +150,9 @@ int pipeline_check_dot(const struct pipeline *x, int op)
 int pipeline_check_stages(const struct pipeline *x, const struct pipeline_stages *s)
 {
     const struct spec_value *asked = pipeline_field(x, "pipeline.stages");
-    char text[400];
+    char text[400], beside[60] = "";
+    if (s->beside)
+        snprintf(beside, sizeof beside, " and %d bytes beside them", s->beside);
     if (asked->set && s->stages < 2 && s->each)
         return pipeline_report(x, asked->loc, "pipeline.stages", "STAGES",
                                "one stage is read while the next is filled; write 2 or more");
@@ -158,9 +160,9 @@ int pipeline_check_stages(const struct pipeline *x, const struct pipeline_stages
         return 0;
     if (s->fit >= 2) {
         snprintf(text, sizeof text,
-                 "%d stages of %d bytes and %d bytes beside them are %d bytes of shared memory, but a block of %s has "
+                 "%d stages of %d bytes%s are %d bytes of shared memory, but a block of %s has "
                  "%d; write %d",
-                 s->stages, s->each, s->beside, s->stages * s->each + s->beside, x->l->arch->name,
+                 s->stages, s->each, beside, s->stages * s->each + s->beside, x->l->arch->name,
                  x->l->arch->shared_limit, s->fit);
         return pipeline_report(x, asked->loc, "pipeline.stages", "SMEM", text);
     }
@@ -173,16 +175,14 @@ int pipeline_check_stages(const struct pipeline *x, const struct pipeline_stages
     while (fewer > 16 && (int64_t)s->each * fewer / depth * 2 > limit - s->beside)
         fewer /= 2;
     if (axis >= 0 && fewer >= 16)
-        return pipeline_refuse(
-            x, op, EXTENT_DEPTH, "SMEM",
-            "two stages of %d bytes and %d bytes beside them are more than the %d bytes of shared memory of a "
-            "block of %s; write %s = %d or a smaller tile",
-            s->each, s->beside, limit, x->l->arch->name, extent_name(x, op, EXTENT_DEPTH, name), fewer);
-    return pipeline_refuse(
-        x, op, EXTENT_COLUMNS, "SMEM",
-        "two stages of %d bytes and %d bytes beside them are more than the %d bytes of shared memory of a "
-        "block of %s; write smaller tiles",
-        s->each, s->beside, limit, x->l->arch->name);
+        return pipeline_refuse(x, op, EXTENT_DEPTH, "SMEM",
+                               "two stages of %d bytes%s are more than the %d bytes of shared memory of a "
+                               "block of %s; write %s = %d or a smaller tile",
+                               s->each, beside, limit, x->l->arch->name, extent_name(x, op, EXTENT_DEPTH, name), fewer);
+    return pipeline_refuse(x, op, EXTENT_COLUMNS, "SMEM",
+                           "two stages of %d bytes%s are more than the %d bytes of shared memory of a "
+                           "block of %s; write smaller tiles",
+                           s->each, beside, limit, x->l->arch->name);
 }
 
 /* ---- clusters ---------------------------------------------------------------------------------------------------- */
