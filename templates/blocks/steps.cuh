@@ -473,7 +473,12 @@ ${call}(${ring}_fill);
 //@         local at = coordinates(step, "c" .. i .. "_")
 //@         local statements, list, filled = at.at, table.concat(at, ", "), (filled_of[ring] or 0) + 1
 //@         filled_of[ring] = filled % #model.ring[ring].tensor
-//@         if has(step, "loop") and filled == 1 then
+//@         local before, next_step = i > 1 and role.step[i - 1], i < #role.step and role.step[i + 1]
+//@         local function together(other)
+//@             return other and other.op == "fill" and other.ring == ring and opt(other, "loop", -1) == opt(step, "loop", -1)
+//@                 and opt(other, "ahead", 0) == opt(step, "ahead", 0)
+//@         end
+//@         if has(step, "loop") and not together(before) then
 //@             local turn, ahead, turns = model.loop[step.loop + 1].name .. "_turn", opt(step, "ahead", 0), turns_of(ring)
 //@             local next_turn = ahead > 0 and turn .. " + " .. ahead or turn
 if (${next_turn} < ${turns}) {
@@ -485,7 +490,7 @@ ${call}(args, ${ring}_fill, ${list});
 ${ring}_advance(${ring}_fill);
 //@         end
 //@         if has(step, "loop") then shallower() end
-//@         if has(step, "loop") and filled_of[ring] == 0 then
+//@         if has(step, "loop") and not together(next_step) then
 }
 //@         end
 //@     elseif op == "cp_commit" or op == "cp_wait" then

@@ -29,7 +29,7 @@ local function gemm(name, fields)
   fields.a, fields.b, fields.dtype = nil, nil, nil
   local own = {
     axes = "m n k", tile = { m = 128, n = 256, k = 64 }, grid = { m = M, n = N },
-    arch = { sm_90a = {}, sm_80 = { tile = { n = 96 }, cluster = { m = 1 }, pipeline = { stages = 3 } } },
+    arch = { sm_90a = {}, sm_80 = { tile = { n = 96 }, pipeline = { stages = 3 }, schedule = { persistent = true } } },
     A = tensor { a == "k m" and K or M, a == "k m" and M or K, dtype = dtype, axes = a },
     B = tensor { b == "k n" and K or N, b == "k n" and N or K, dtype = dtype, axes = b },
     D = tensor { M, N, dtype = dtype, axes = "m n", out = true },
