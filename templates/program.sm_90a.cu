@@ -100,8 +100,12 @@ ${banner}
 //@         end
 //@         return name and plan.shared[ring .. "." .. name].offset or 0
 //@     end
+//@     local fresh = true
+//@     for _, step in ipairs(plan.role.consumer.step) do
+//@         if step.op == "mma" and step.call == mma.name then fresh = fresh and has(step, "least") and step.least == 2 end
+//@     end
 //@ include "blocks/wgmma_dot.cuh" mma = mma, tensors = plan.tensor, a_offset = offset(mma.operand[1]),
-//@     b_offset = offset(mma.operand[2])
+//@     b_offset = offset(mma.operand[2]), fresh = fresh
 
 //@ end
 //@ include "blocks/items.cuh" model = plan, schedule = plan.schedule, cluster = plan.cluster
@@ -131,7 +135,8 @@ ${banner}
 
 extern "C" __global__ void __launch_bounds__(${launch.block}, 1) ${entry}(const __grid_constant__ arguments args)
 {
-    const u32 warpgroup = threadIdx.x / 128;
+    // Each lane has the same; from the first lane the compiler knows it, and keeps what follows from it once a warp.
+    const u32 warpgroup = __shfl_sync(~0u, threadIdx.x / 128, 0);
     if (threadIdx.x == 0) {
 //@ for _, m in ipairs(plan.map) do
         tma_prefetch(&args.${m.name});

@@ -70,8 +70,11 @@ static int resolve(const struct spec *spec, const struct spec_kernel *kernel, co
     if (status)
         return status;
     plan->arch = arch->name;
-    plan->family = "program";
-    return lowerer_of(&own, arch)->lower(&l);
+    plan->family = kernel->family ? plan_text(plan, "%s", kernel->family) : "program";
+    status = lowerer_of(&own, arch)->lower(&l);
+    if (!status)
+        plan->flops = program_flops(own.program, plan);
+    return status;
 }
 
 static double input_scale(const struct plan *p, int tensor, const int64_t *dims, enum family_inputs kind)

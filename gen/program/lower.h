@@ -44,6 +44,9 @@ extern const struct program_lowerer program_lower_pipeline;
 /* Dots on others: threads that fill rings by cp.async and multiply by mma.sync (lower_mma_sync.c). */
 extern const struct program_lowerer program_lower_mma_sync;
 
+/* Operations of the program's dots, a node of plan.graph; -1: it has none, or data decides how many. */
+int program_flops(const struct program *p, struct plan *plan);
+
 /* True where the program holds an operation of that kind. */
 bool program_holds(const struct program *, enum program_kind kind);
 

@@ -134,6 +134,7 @@ static int decide(struct pipeline *x)
     for (int i = 0; i < x->program->op_count && !status; i++)
         if (x->program->op[i].kind == PROGRAM_DOT)
             status = mma_sync_dot(x, i);
+    status |= pipeline_least_stages(x);
     status = status ? status : pipeline_carried_rows(x);
     status = status ? status
                     : pipeline_resident(x, mma_sync_registers(x, 0) - pipeline_registers_taken(x),

@@ -64,6 +64,8 @@ static int choose_consumers(struct pipeline *x)
         x->d.blocks = rows / PIPELINE_ROWS / consumers;
         return 0;
     }
+    x->d.consumers = consumers; /* for what else is wrong */
+    x->d.blocks = rows > PIPELINE_ROWS * consumers ? rows / PIPELINE_ROWS / consumers : 1;
     return pipeline_check_rows(x, consumers);
 }
 
@@ -90,16 +92,22 @@ int pipeline_accumulator(struct pipeline *x, int op, const char *name)
     if (!place)
         return 3;
     x->d.dot[op].place = place;
-    int status = derive_home(&x->d, x->d.work.op[op].leaf, place);
-    for (int i = 0; loop >= 0 && i < x->program->op[loop].carried && !status; i++) {
-        if (x->d.work.op[x->program->op[loop].end].value[i] != x->d.work.op[op].leaf)
-            continue;
-        for (int k = 0; k < x->program->op_count && !status; k++) {
+    int node = x->d.work.op[op].leaf, status = derive_home(&x->d, node, place);
+    /* What a loop carries on as it is, and what it gives to the loop around. */
+    while (loop >= 0 && node >= 0 && !status) {
+        int which = x->program->op[loop].carried - 1, result = -1;
+        while (which >= 0 && x->d.work.op[x->program->op[loop].end].value[which] != node)
+            which--;
+        for (int k = 0; k < x->program->op_count && which >= 0 && !status; k++) {
             const struct program_op *other = &x->program->op[k];
-            if ((other->kind == PROGRAM_PARAM || other->kind == PROGRAM_RESULT) && other->loop == loop &&
-                other->which == i)
-                status = derive_home(&x->d, x->d.work.op[k].leaf, place);
+            if ((other->kind != PROGRAM_PARAM && other->kind != PROGRAM_RESULT) || other->loop != loop ||
+                other->which != which)
+                continue;
+            status = derive_home(&x->d, x->d.work.op[k].leaf, place);
+            result = other->kind == PROGRAM_RESULT ? x->d.work.op[k].leaf : result;
         }
+        node = result;
+        loop = x->d.work.op[loop].parent;
     }
     return status;
 }
@@ -266,12 +274,6 @@ static int choose_stages(struct pipeline *x, int *stages, int *item_stages)
     int fit = each ? (limit - fixed) / each : 1;
     *stages =
         pipeline_choose(x, "pipeline.stages", fit > MOST_STAGES ? MOST_STAGES : fit, "as many as shared memory holds");
-    const struct spec_value *set = pipeline_field(x, "pipeline.stages");
-    if (each && set->set && *stages < 2) {
-        diag_report(x->l->diags, DIAG_ERROR, set->loc, x->l->kernel->name, "pipeline.stages", "STAGES",
-                    "one stage is read while the next is filled; write 2 or more");
-        return 1;
-    }
     *item_stages = limit - fixed - *stages * each >= once ? 2 : 1;
     const struct pipeline_stages all = {.stages = *stages, .fit = fit, .each = each, .beside = fixed};
     return pipeline_check_stages(x, &all);
@@ -511,14 +513,16 @@ static int decide(struct pipeline *x)
 {
     struct plan *p = x->plan;
     int status = derive_open(&x->d, x->l);
+    if (status)
+        return status;
     x->d.warps_n = 1;
-    status = status ? status : choose_consumers(x);
-    for (int i = 0; i < x->program->op_count && !status; i++)
+    status = choose_consumers(x);
+    for (int i = 0; i < x->program->op_count && status != 3; i++)
         if (x->program->op[i].kind == PROGRAM_DOT)
-            status = dot(x, i);
+            status |= dot(x, i);
+    status |= pipeline_cluster(x) | pipeline_least_stages(x);
     status = status ? status : pipeline_carried_rows(x);
     status = status ? status : pipeline_resident(x, OTHER_REGISTERS, consumer_registers(x->d.consumers));
-    status = status ? status : pipeline_cluster(x);
     status = status ? status : pipeline_tensors(x);
     if (status)
         return status;

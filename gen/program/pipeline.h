@@ -82,8 +82,16 @@ struct pipeline_stages {
     int each, beside;
 };
 
+/* The axis whose tile makes the rows or columns of a load or store, as they lie in memory; -1: none does. */
+int pipeline_tile_axis(const struct pipeline *x, int op, bool column);
+
+/* A fault of that tile, at its field where an axis makes it; returns 1. */
+int pipeline_refuse_tile(const struct pipeline *x, int op, bool column, const char *rule, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+
 int pipeline_check_rows(const struct pipeline *x, int consumers);
 int pipeline_check_dot(const struct pipeline *x, int op); /* once consumers and blocks are chosen */
+int pipeline_least_stages(const struct pipeline *x); /* a depth that the spec sets is that of a ring */
 int pipeline_check_stages(const struct pipeline *x, const struct pipeline_stages *s);
 int pipeline_check_slices(const struct pipeline *x, int axis, int load); /* blocks along the axis share the load */
 int pipeline_check_cluster(const struct pipeline *x);

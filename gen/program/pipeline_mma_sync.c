@@ -330,9 +330,10 @@ int mma_sync_tensors(struct pipeline *x)
 {
     int status = 0;
     for (int i = 0; i < x->program->op_count; i++) {
-        for (int o = 0; o < 2 && x->program->op[i].kind == PROGRAM_DOT; o++)
-            if (x->d.dot[i].load[o] >= 0)
-                status |= operand(x, i, o);
+        int found = 0; /* a tile of both operands is told of once */
+        for (int o = 0; o < 2 && !found && x->program->op[i].kind == PROGRAM_DOT; o++)
+            found = x->d.dot[i].load[o] >= 0 ? operand(x, i, o) : 0;
+        status |= found;
         if (x->program->op[i].kind == PROGRAM_STORE)
             status |= output(x, i);
     }

@@ -28,10 +28,21 @@ int pipeline_layout(struct pipeline *x, const struct program_op *o, int rows, in
         family_reason(x->plan, name, tw_swizzles[swizzle].name, "the widest whose span divides the tile's %d-byte rows",
                       row_bytes);
     }
-    if (row_bytes % span)
-        return program_refuse(
-            x->l, o->loc, "TMA-SPAN", "%d %s of %s are %d bytes, no multiple of the %d that a box is made of; write %d",
-            columns, tw_dtype_name(t->dtype), t->name, row_bytes, span, (row_bytes + span - 1) / span * span / size);
+    if (row_bytes % span) {
+        int high = (row_bytes + span - 1) / span * span / size, low = high - span / size;
+        char nearest[40], made[64];
+        if (low)
+            snprintf(nearest, sizeof nearest, "%d or %d", low, high);
+        else
+            snprintf(nearest, sizeof nearest, "%d", high);
+        if (swizzle == TW_SWIZZLE_NONE)
+            snprintf(made, sizeof made, "%d that a box is made of", span);
+        else
+            snprintf(made, sizeof made, "%d-byte span of swizzle %s", span, tw_swizzles[swizzle].name);
+        return pipeline_refuse_tile(x, (int)(o - x->program->op), true, "TMA-SPAN",
+                                    "%d %s of %s are %d bytes, no multiple of the %s; write %s", columns,
+                                    tw_dtype_name(t->dtype), t->name, row_bytes, made, nearest);
+    }
     t->access = PLAN_ACCESS_TMA;
     t->align = 16;
     t->swizzle = swizzle;
@@ -53,12 +64,13 @@ int pipeline_check_spans(struct pipeline *x, const struct program_op *o, int row
 {
     const struct plan_tensor *t = &x->plan->tensor[o->tensor];
     int product = 1, spans = 0;
-    for (int d = 0; d + 1 < t->rank; d++) {
-        product *= o->at[d].length > 0 ? o->at[d].length : 1;
-        spans += o->at[d].length > 1;
+    for (int d = 0; d < t->rank; d++)
         if (o->at[d].limit >= 0)
             return program_refuse(x->l, o->loc, "PROGRAM-LOWER",
                                   "a limit below the extent of a dim is not lowered for tiles of dots; mask instead");
+    for (int d = 0; d + 1 < t->rank; d++) {
+        product *= o->at[d].length > 0 ? o->at[d].length : 1;
+        spans += o->at[d].length > 1;
     }
     if (o->at[t->rank - 1].length == columns && product == rows && (!one_span || spans <= 1))
         return 0;
@@ -90,8 +102,9 @@ static int operand(struct pipeline *x, int op, int which)
         return 3;
     for (int d = 0; d + 1 < t->rank; d++)
         if (t->box[d] > MOST_BOX)
-            return program_refuse(x->l, o->loc, "TMA-BOX", "%d rows of %s in one box, which takes up to %d on %s",
-                                  t->box[d], t->name, MOST_BOX, x->l->arch->name);
+            return pipeline_refuse_tile(x, k->load[which], false, "TMA-BOX",
+                                        "%d rows of %s in one box, which takes up to %d on %s; write %d", t->box[d],
+                                        t->name, MOST_BOX, x->l->arch->name, MOST_BOX * t->multicast);
     if (known && (memcmp(before.box, t->box, sizeof before.box) != 0 || before.multicast != t->multicast))
         return program_refuse(x->l, o->loc, "PROGRAM-LOWER", "%s is loaded in tiles of two shapes; write one", t->name);
     /* A: rows m, columns k as it lies. B: rows k, columns n, so that as it lies its columns are n. */
@@ -167,9 +180,10 @@ int pipeline_tensors(struct pipeline *x)
 {
     int status = 0;
     for (int i = 0; i < x->program->op_count; i++) {
-        for (int o = 0; o < 2 && x->program->op[i].kind == PROGRAM_DOT; o++)
-            if (x->d.dot[i].load[o] >= 0)
-                status |= operand(x, i, o);
+        int found = 0; /* a tile of both operands is told of once */
+        for (int o = 0; o < 2 && !found && x->program->op[i].kind == PROGRAM_DOT; o++)
+            found = x->d.dot[i].load[o] >= 0 ? operand(x, i, o) : 0;
+        status |= found;
         if (x->program->op[i].kind == PROGRAM_STORE)
             status |= output(x, i);
     }
