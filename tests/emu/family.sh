@@ -128,7 +128,6 @@ if [ "$family" != gemm ]; then
     own specs/$family.lua --arch sm_80 --complete late
     own tests/emu/gemm_corners.lua --arch sm_90a --complete late
     own tests/emu/gemm_corners.lua --arch sm_80 --complete random --seed 4
-    own tests/programs/pipeline_gemm.lua --arch sm_80 --complete random --seed 5
 elif [ "${FULL:-0}" = 1 ]; then
     for s in 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21; do
         case $s in

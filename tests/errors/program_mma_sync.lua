@@ -1,8 +1,8 @@
--- The family gemm_program on sm_80: tiles, warps and stages that mma.sync and its registers cannot have, each told at
+-- The family gemm on sm_80: tiles, warps and stages that mma.sync and its registers cannot have, each told at
 -- its field.
 local M, N, K = dims "M N K"
 local base = kernel "ok" {
-  family = "gemm_program",
+  family = "gemm",
   arch = { sm_80 = {} },
   A = tensor { M, K, dtype = "bf16" },
   B = tensor { N, K, dtype = "bf16" },
