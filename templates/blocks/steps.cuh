@@ -371,6 +371,14 @@ for (int half = 0; half < 2; ++half) {
         const int row = first_row + slab * 8;
         ${p_rows}
         ${rows}
+//@     -- All of the slab's reads are under way before the first is waited for: outside of a tensor they are harmless.
+//@     for _, r in ipairs(text.reads) do
+//@         local list, tensor, needed = csv(r.at), r.tensor, has(r, "guard") and r.guard or "true"
+        float ${tensor}_pairs[${pairs}][2];
+        #pragma unroll
+        for (int pair = 0; pair < ${pairs}; ++pair)
+            ${tensor}_read(args, ${list}, ${needed}, ${tensor}_pairs[pair]);
+//@     end
         #pragma unroll
         for (int pair = 0; pair < ${pairs}; ++pair) {
             ${ctype(t.dtype)} *at[2];
@@ -386,9 +394,8 @@ for (int half = 0; half < 2; ++half) {
             if (!inside[0] && !inside[1])
                 continue;
 //@     for _, r in ipairs(text.reads) do
-//@         local list, tensor, needed = csv(r.at), r.tensor, has(r, "guard") and r.guard or "true"
-            float ${tensor}_pair[2];
-            ${tensor}_read(args, ${list}, ${needed}, ${tensor}_pair);
+//@         local tensor = r.tensor
+            const float(&${tensor}_pair)[2] = ${tensor}_pairs[pair];
 //@     end
             #pragma unroll
             for (int lane = 0; lane < 2; ++lane) {
