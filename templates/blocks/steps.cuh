@@ -370,6 +370,14 @@ for (int half = 0; half < 2; ++half) {
         const int row = first_row + slab * 8;
         ${p_rows}
         ${rows}
+//@     -- All of the slab's reads are under way before the first is waited for: outside of a tensor they are harmless.
+//@     for _, r in ipairs(text.reads) do
+//@         local list, tensor, needed = csv(r.at), r.tensor, has(r, "guard") and r.guard or "true"
+        float ${tensor}_pairs[${pairs}][2];
+        #pragma unroll
+        for (int pair = 0; pair < ${pairs}; ++pair)
+            ${tensor}_read(args, ${list}, ${needed}, ${tensor}_pairs[pair]);
+//@     end
         #pragma unroll
         for (int pair = 0; pair < ${pairs}; ++pair) {
             ${ctype(t.dtype)} *at[2];
@@ -385,9 +393,8 @@ for (int half = 0; half < 2; ++half) {
             if (!inside[0] && !inside[1])
                 continue;
 //@     for _, r in ipairs(text.reads) do
-//@         local list, tensor, needed = csv(r.at), r.tensor, has(r, "guard") and r.guard or "true"
-            float ${tensor}_pair[2];
-            ${tensor}_read(args, ${list}, ${needed}, ${tensor}_pair);
+//@         local tensor = r.tensor
+            const float(&${tensor}_pair)[2] = ${tensor}_pairs[pair];
 //@     end
             #pragma unroll
             for (int lane = 0; lane < 2; ++lane) {
@@ -497,7 +504,12 @@ ${call}(${ring}_fill);
 //@         local at = coordinates(step, "c" .. i .. "_")
 //@         local statements, list, filled = at.at, table.concat(at, ", "), (filled_of[ring] or 0) + 1
 //@         filled_of[ring] = filled % #model.ring[ring].tensor
-//@         if has(step, "loop") and filled == 1 then
+//@         local before, next_step = i > 1 and role.step[i - 1], i < #role.step and role.step[i + 1]
+//@         local function together(other)
+//@             return other and other.op == "fill" and other.ring == ring and opt(other, "loop", -1) == opt(step, "loop", -1)
+//@                 and opt(other, "ahead", 0) == opt(step, "ahead", 0)
+//@         end
+//@         if has(step, "loop") and not together(before) then
 //@             local turn, ahead, turns = model.loop[step.loop + 1].name .. "_turn", opt(step, "ahead", 0), turns_of(ring)
 //@             local next_turn = ahead > 0 and turn .. " + " .. ahead or turn
 if (${next_turn} < ${turns}) {
@@ -509,7 +521,7 @@ ${call}(args, ${ring}_fill, ${list});
 ${ring}_advance(${ring}_fill);
 //@         end
 //@         if has(step, "loop") then shallower() end
-//@         if has(step, "loop") and filled_of[ring] == 0 then
+//@         if has(step, "loop") and not together(next_step) then
 }
 //@         end
 //@     elseif op == "cp_commit" or op == "cp_wait" then
