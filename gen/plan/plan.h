@@ -75,7 +75,14 @@ struct plan_map {
 
 /* ---- kernel parameters ----------------------------------------------------------------------------------------- */
 
-enum plan_param_kind { PLAN_PARAM_MAP, PLAN_PARAM_POINTER, PLAN_PARAM_DIM, PLAN_PARAM_STRIDE, PLAN_PARAM_SCALAR };
+enum plan_param_kind {
+    PLAN_PARAM_MAP,
+    PLAN_PARAM_POINTER,
+    PLAN_PARAM_DIM,
+    PLAN_PARAM_STRIDE,
+    PLAN_PARAM_SCALAR,
+    PLAN_PARAM_WORKSPACE /* address of plan.workspace_bytes bytes, 0 before and behind each launch */
+};
 
 /* One parameter of the kernel; offset as the CUDA ABI packs them (each aligned to its own alignment). */
 struct plan_param {
@@ -101,7 +108,8 @@ enum plan_filler { PLAN_FILL_BULK, PLAN_FILL_CP_ASYNC, PLAN_FILL_THREADS, PLAN_F
 /* Stages that one side fills and another drains.
  * BULK: a full and an empty mbarrier a stage. full completes after full_arrivals arrivals and tx_bytes bytes; empty after
  * empty_arrivals arrivals. CP_ASYNC: commit groups and block barriers. THREADS: buffers that threads write and bulk
- * stores read. ARRIVE: as BULK, but threads of a role write the stage and arrive on full; tx_bytes is 0. */
+ * stores read. ARRIVE: as BULK, but threads of a role write the stage and arrive on full; tx_bytes is 0. A ring without
+ * tensors passes values on: a WRITE is of all of them, a READ likewise. */
 struct plan_ring {
     const char *name;
     int stages;
@@ -189,6 +197,7 @@ struct plan_role {
     int instances;            /* identical executors: consumer warpgroups, or warps */
     int first_warp, warps;    /* of all instances together */
     int registers;            /* setmaxnreg budget a thread, 0: no setmaxnreg */
+    bool one_thread;          /* its first thread makes all steps, the others none */
     struct plan_step *step;
     int step_count;
 };
@@ -325,12 +334,14 @@ struct plan {
     int loop_count;
     struct plan_item *item;
     int item_count;
+    int item_ring;                   /* plan_some(ring that passes the items of "tiles" on from role to role): each turn
+                                        begins with what was read or written last; 0: the items' order is static */
     struct plan_mma *mma;
     int mma_count;
     struct plan_value *value;
     int value_count;
     struct plan_launch launch;
-    int64_t workspace_bytes;
+    int64_t workspace_bytes;         /* of device memory, zero before and behind each launch; one at a time uses it */
 
     struct expr_graph fused;         /* the epilogue; its tensor numbers are plan.tensor's */
     struct spec_function epilogue;   /* nodes of `fused` */

@@ -72,6 +72,11 @@ static void fill_cp_async(struct run *x, struct thread *t)
     if (r->reads && r->filled_here >= r->takes_here)
         return;
     int index = r->filled, stage = index % x->p->ring[s->ring].stages;
+    if (r->filling >> protocol_slot(x->p, s) & 1) {
+        FAULT(x, t, stage, "PROTOCOL-ORDER", "fills %s a second time in one stage; each tensor once",
+              x->p->tensor[s->tensor].name);
+        return;
+    }
     if (!protocol_readers_are_through(x, t, s->ring, t->block, index))
         return;
     struct touch *u = &r->touch[stage];

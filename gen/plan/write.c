@@ -10,7 +10,7 @@
 
 static const char *const access_word[PLAN_ACCESS_COUNT] = {"tma", "cp_async", "global"};
 static const char *const filler_word[PLAN_FILL_COUNT] = {"bulk", "cp_async", "threads", "arrive"};
-static const char *const param_word[] = {"map", "pointer", "dim", "stride", "scalar"};
+static const char *const param_word[] = {"map", "pointer", "dim", "stride", "scalar", "workspace"};
 static const char *const op_word[PLAN_OP_COUNT] = {
 #define PLAN_OP(id, name, doc) name,
 #include "plan/plan_ops.def"
@@ -166,7 +166,7 @@ static void parameters(const struct plan *p, const struct sink *s)
     begin_array(s, "param");
     for (int i = 0; i < p->param_count; i++) {
         const struct plan_param *q = &p->param[i];
-        bool has_tensor = q->kind != PLAN_PARAM_DIM && q->kind != PLAN_PARAM_SCALAR;
+        bool has_tensor = q->kind != PLAN_PARAM_DIM && q->kind != PLAN_PARAM_SCALAR && q->kind != PLAN_PARAM_WORKSPACE;
         begin_object(s, NULL);
         text(s, "name", q->name);
         text(s, "kind", param_word[q->kind]);
@@ -277,6 +277,8 @@ static void layouts(const struct plan *p, const struct sink *s)
         end(s);
     }
     end(s);
+    if (p->item_ring)
+        text(s, "item_ring", ring_name(p, plan_number(p->item_ring)));
     begin_array(s, "loop");
     for (int i = 0; i < p->loop_count; i++) {
         begin_object(s, NULL);
@@ -371,6 +373,8 @@ static void roles(const struct plan *p, const struct sink *s)
         integer(s, "first_warp", r->first_warp);
         integer(s, "warps", r->warps);
         integer(s, "registers", r->registers);
+        if (r->one_thread)
+            boolean(s, "one_thread", true);
         begin_array(s, "step");
         for (int n = 0; n < r->step_count; n++) {
             const struct plan_step *step = &r->step[n];
