@@ -83,7 +83,8 @@ ${banner}
 //@         return name and plan.shared[from .. "." .. name].offset or 0
 //@     end
 //@ include "blocks/mma_sync_dot.cuh" mma = mma, tensors = plan.tensor, a_offset = offset(mma.operand[1]),
-//@     b_offset = offset(mma.operand[2]), warps_m = pipeline.warps_m
+//@     b_offset = offset(mma.operand[2]), warps_m = pipeline.warps_m,
+//@     warps = pipeline.warps_m * pipeline.warps_n
 
 //@ end
 //@ local sizes = {}

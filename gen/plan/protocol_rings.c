@@ -343,6 +343,12 @@ static int index_to_read(struct run *x, struct thread *t)
     const struct progress *r = &t->ring[s->ring];
     bool waits = protocol_has_mbarriers(x->p, s->ring);
     int newest = r->taken - r->takes;
+    if (!waits && !r->takes && x->p->derived) {
+        FAULT(x, t, 0, "PROTOCOL-READ",
+              "reads ring %s, of which the text goes on to the next stage at a take step; write take before it",
+              ring->name);
+        return -1;
+    }
     if (!waits && newest >= s->back)
         return newest - s->back;
     int nth = r->holds - 1 - s->back;
@@ -383,7 +389,7 @@ void protocol_read_stage(struct run *x, struct thread *t)
     int index = index_to_read(x, t), stage = index % ring->stages;
     if (index < 0)
         return;
-    if (ring->filler == PLAN_FILL_CP_ASYNC ? !protocol_copies_are_here(x, t, s->ring, index)
+    if (ring->filler == PLAN_FILL_CP_ASYNC ? !protocol_copies_are_here(x, t, index)
                                            : ring->filler == PLAN_FILL_ARRIVE && !writes_are_here(x, t, index))
         return;
     if (ring->filler == PLAN_FILL_BULK && *content_of(x, s->ring, t->block, stage) != index) {

@@ -192,8 +192,8 @@ void protocol_release(struct run *x, struct thread *t);
 
 /* Every reader of the ring in that block is through with what lay in the stage before `index`, and t knows it. */
 bool protocol_readers_are_through(struct run *x, struct thread *t, int ring, int block, int index);
-/* All threads' cp.async copies of the stage have landed, and t knows it. */
-bool protocol_copies_are_here(struct run *x, struct thread *t, int ring, int index);
+/* All threads' copies of the stage that t's READ is of have landed, and t knows it. */
+bool protocol_copies_are_here(struct run *x, struct thread *t, int index);
 
 /* ---- places (protocol_places.c) ---------------------------------------------------------------------------------- */
 

@@ -86,11 +86,19 @@ static void fill_cp_async(struct run *x, struct thread *t)
     }
 }
 
-/* All threads' cp.async copies of the stage have landed, and t knows it. */
-bool protocol_copies_are_here(struct run *x, struct thread *t, int ring, int index)
+bool protocol_copies_are_here(struct run *x, struct thread *t, int index)
 {
-    int stage = index % x->p->ring[ring].stages;
+    const struct plan_step *s = step_of(x, t);
+    int ring = s->ring, stage = index % x->p->ring[ring].stages;
     const char *name = x->p->ring[ring].name;
+    bool filled = false;
+    for (int i = 0; i < x->thread_count && !filled; i++)
+        filled = x->thread[i].block == t->block && x->thread[i].ring[ring].fills >> protocol_slot(x->p, s) & 1;
+    if (!filled) {
+        FAULT(x, t, stage, "PROTOCOL-READ", "reads %s of ring %s, which nobody fills; write a fill step for it",
+              x->p->tensor[s->tensor].name, name);
+        return false;
+    }
     const struct touch *own = &t->ring[ring].touch[stage];
     if (t->ring[ring].fills && (t->ring[ring].filled <= index || own->copy_over == NEVER)) {
         FAULT(x, t, stage, "PROTOCOL-READ",

@@ -139,9 +139,13 @@ int derive_fill_prologue(struct derive *d, int loop); /* and the first stages of
 int derive_take_outer(struct derive *d, int loop);    /* what derive_fill_outer began to fill has come */
 int derive_take_filled(struct derive *d, int ring);   /* a stage of a ring whose dots stand beside its loads */
 
-/* ---- derive_walk.c */
+/* ---- derive_rings.c. 0, 1 or 3. */
 
 int derive_ring_of(const struct derive *d, int load); /* -1: none */
+
+/* The producer fills the ring's next stage, `shift` further in the loop around, and the consumers wait for it. */
+int derive_take(struct derive *d, int ring, int shift);
+int derive_take_for(struct derive *d, int loop); /* so for the rings that dots of an inner loop read */
 
 /* ---- derive_turns.c */
 

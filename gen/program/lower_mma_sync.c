@@ -54,11 +54,16 @@ static int prologues(struct pipeline *x)
     return 0;
 }
 
-/* `ahead` and `turns` are about instructions that run on while threads compute. */
+/* `ahead` and `turns` are about instructions that run on while threads compute, clusters about tiles that blocks share.
+ */
 static int what_means_nothing(struct pipeline *x)
 {
     const struct spec_value *turns = pipeline_field(x, "pipeline.turns");
     int status = 0;
+    for (int i = 0; i < x->program->axis_count && !status; i++)
+        if (x->program->axis[i].cluster > 1)
+            status = family_reason(x->plan, plan_text(x->plan, "cluster.%s", x->program->axis[i].name), "1",
+                                   "%s has no clusters", x->l->arch->name);
     for (int i = 0; i < x->l->kernel->ahead_count && !status; i++)
         status = family_reason(x->plan, plan_text(x->plan, "ahead.%s", x->l->kernel->ahead[i].name), "0",
                                "an mma.sync is done when it is issued: nothing runs on meanwhile");

@@ -47,7 +47,10 @@ static void pick_warps(const struct pipeline *x, int rows, int columns, int *war
     int set_m = set_or(x, "pipeline.warps_m", 0), set_n = set_or(x, "pipeline.warps_n", 0);
     int most = rows * columns >= 128 * 128 ? MAX_WARPS_CHOSEN : MAX_WARPS_CHOSEN / 2;
     bool whole = needs_whole_rows(x);
-    if (whole)
+    int results = 0;
+    for (int i = 0; i < x->program->op_count; i++)
+        results += x->program->op[i].kind == PROGRAM_STORE;
+    if (whole || results > 1) /* a thread holds more than sums */
         most = MAX_WARPS_CHOSEN;
     *warps_m = set_m ? set_m : 1;
     *warps_n = set_n ? set_n : 1;
@@ -189,27 +192,50 @@ int mma_sync_registers(const struct pipeline *x, int limit)
     return registers <= limit ? registers : registers - step;
 }
 
+/* The widest tile of as many rows whose sums fit, of a program with one dot; 0: none, or it is not known. */
+static int columns_that_fit(const struct pipeline *x, int op)
+{
+    int rows = x->d.rows, most = x->l->arch->registers_per_thread;
+    if (x->plan->mma_count > 1 || x->plan->place_count > 1)
+        return 0;
+    for (int n = x->program->op[op].tile.columns - MMA_SYNC_N; n > 0; n -= MMA_SYNC_N) {
+        int warps_m, warps_n;
+        pick_warps(x, rows, n, &warps_m, &warps_n);
+        int m_blocks = rows / warps_m / MMA_SYNC_M, n_blocks = n / warps_n / MMA_SYNC_N;
+        int limit = x->l->arch->registers_per_block / (32 * warps_m * warps_n) / 8 * 8;
+        int needed = m_blocks * n_blocks * 4 + m_blocks * 4 + n_blocks * 2 + OTHER_REGISTERS;
+        if (n % (warps_n * MMA_SYNC_N) == 0 && needed <= (limit < most ? limit : most))
+            return n;
+    }
+    return 0;
+}
+
 int mma_sync_check_registers(struct pipeline *x)
 {
     const struct arch *arch = x->l->arch;
     int limit = mma_sync_register_limit(x), registers = mma_sync_registers(x, limit);
-    int op = first_dot(x), sums = pipeline_registers_taken(x), threads = 32 * x->warps_m * x->d.warps_n;
+    int op = first_dot(x), held = pipeline_registers_taken(x), threads = 32 * x->warps_m * x->d.warps_n;
     const struct spec_value *m = pipeline_field(x, "pipeline.warps_m");
     char text[300];
     if (registers <= limit)
         return 0;
-    if (sums < limit / 2) {
+    if (held < limit / 2) {
         snprintf(
             text, sizeof text,
             "on %s %d x %d warps leave each of %d threads %d registers, and about %d are needed; write fewer warps",
             arch->name, x->warps_m, x->d.warps_n, threads, limit, registers);
         return pipeline_report(x, m->loc, "pipeline.warps_m", "REGS", text);
     }
-    return pipeline_refuse(
-        x, op, EXTENT_COLUMNS, "REGS",
-        "on %s each of %d threads holds %d registers of tiles and needs about %d in all, but has %d; write a smaller "
-        "tile%s",
-        arch->name, threads, sums, registers, limit, threads < 32 * MAX_WARPS_CHOSEN ? " or more warps" : "");
+    int fits = columns_that_fit(x, op), axis = pipeline_axis_of(x, op, EXTENT_COLUMNS);
+    const char *more = threads < 32 * MAX_WARPS_CHOSEN ? " or more warps" : "";
+    if (fits && axis >= 0)
+        snprintf(text, sizeof text, "tile.%s = %d%s", x->program->axis[axis].name, fits, more);
+    else
+        snprintf(text, sizeof text, "a smaller tile%s", more);
+    return pipeline_refuse(x, op, EXTENT_COLUMNS, "REGS",
+                           "on %s each of %d threads holds %d registers of tiles of %d rows and needs about %d in all, "
+                           "but has %d; write %s",
+                           arch->name, threads, held, x->d.rows, registers, limit, text);
 }
 
 /* ---- tiles ------------------------------------------------------------------------------------------------------- */

@@ -18,6 +18,7 @@
 //@ param a_offset int
 //@ param b_offset int
 //@ param warps_m int
+//@ param warps int
 //@ local blocks_m, blocks_n, steps, name = mma.blocks_m, mma.blocks_n, mma.k_steps, "mma_" .. mma.name
 //@ local pairs, single = blocks_n // 2, blocks_n % 2 == 1
 //@ local input = mma.input == "bf16" and "bf16" or "f16"
@@ -80,42 +81,86 @@ struct ${name}_fragments {
 //@ end
 };
 
+//@ -- A chunk of 16 bytes of a tile: rows that are multiples of 8 apart lie at a distance, and chunks apart by a constant
+//@ -- whose bits are none of the lane's are an exclusive or. So a lane's address is computed once a tile, and what
+//@ -- differs from read to read is a constant.
+//@ local function shape_of(t)
+//@     local height = 1
+//@     for d = 1, t.rank - 1 do height = height * t.tile[d] end
+//@     local span = t.box_bytes // height
+//@     return span, span // 16
+//@ end
+//@ local warps_n = warps // warps_m
+//@ local function splits(width, count, chunks)
+//@     return count == 1 or width % chunks == 0 or width & (width - 1) == 0
+//@ end
+//@ -- The address of the matrices `rows` rows and `chunk` chunks on, both CUDA text of constants.
+//@ local function on(lane, tensor, rows, chunk)
+//@     local span, chunks = shape_of(tensor)
+//@     local box, text = tensor.box_bytes, lane
+//@     if chunk ~= "0" and chunks > 2 then text = "(" .. lane .. " ^ " .. chunk .. " % " .. chunks .. " * 16)" end
+//@     if chunk ~= "0" and tensor.boxes > 1 then text = text .. " + " .. chunk .. " / " .. chunks .. " * " .. box end
+//@     return rows == "0" and text or text .. " + " .. rows .. " * " .. span
+//@ end
+//@ local b_span, b_chunks = shape_of(b)
+//@ local b_splits = not b_across or splits(b_width, warps_n, b_chunks)
+//@ local a_splits = not a_across
+//@ if a and a_across then
+//@     local a_span, a_chunks = shape_of(a)
+//@     a_splits = splits(a_width, warps_m, a_chunks)
+//@ end
 //@ local tiles = a and "u32 a_tile, u32 b_tile" or "u32 b_tile"
 // Step `step` along k of the stage: this warp's ${rows} rows and ${columns} columns.
 __device__ __forceinline__ void ${name}_read(${name}_fragments &f, ${tiles}, u32 warp, u32 step)
 {
+//@ if not b_splits or not a_splits then
     const u32 lane = threadIdx.x % 32, warp_m = warp % ${warps_m}, warp_n = warp / ${warps_m};
+//@ end
 //@ if a then
 //@     local A = a.name
     #pragma unroll
     for (u32 i = 0; i < ${blocks_m}; ++i) {
-//@     if a_across then
-        const u32 row = step * ${mma.k} + lane / 16 * 8 + lane % 8, chunk = warp_m * ${a_width} + i * 2 + lane / 8 % 2;
+//@     if a_across and a_splits then
+//@         local at = on("a_tile", a, "step * " .. mma.k, "i * 2")
+        ${name}_read_a(f.a[i], ${at});
+//@     elseif a_splits then
+//@         local at = on("a_tile", a, "i * " .. mma.m, "step * " .. k_width)
+        ${name}_read_a(f.a[i], ${at});
 //@     else
-        const u32 row = warp_m * ${rows} + i * ${mma.m} + lane % 16, chunk = step * ${k_width} + lane / 16;
-//@     end
+        const u32 row = step * ${mma.k} + lane / 16 * 8 + lane % 8, chunk = warp_m * ${a_width} + i * 2 + lane / 8 % 2;
         ${name}_read_a(f.a[i], a_tile + ${A}_chunk(row, chunk));
+//@     end
     }
 //@ end
 //@ if pairs > 0 then
     #pragma unroll
     for (u32 j = 0; j < ${pairs}; ++j) {
-//@     if b_across then
-        const u32 row = step * ${mma.k} + lane % 16, chunk = warp_n * ${b_width} + j * 2 + lane / 16;
+//@     if b_across and b_splits then
+//@         local at = on("b_tile", b, "step * " .. mma.k, "j * 2")
+        ${name}_read_b(f.b[2 * j], f.b[2 * j + 1], ${at});
+//@     elseif b_splits then
+//@         local at = on("b_tile", b, "j * 16", "step * " .. k_width)
+        ${name}_read_b(f.b[2 * j], f.b[2 * j + 1], ${at});
 //@     else
-        const u32 row = warp_n * ${columns} + j * 16 + lane / 16 * 8 + lane % 8;
-        const u32 chunk = step * ${k_width} + lane / 8 % 2;
-//@     end
+        const u32 row = step * ${mma.k} + lane % 16, chunk = warp_n * ${b_width} + j * 2 + lane / 16;
         ${name}_read_b(f.b[2 * j], f.b[2 * j + 1], b_tile + ${B}_chunk(row, chunk));
+//@     end
     }
 //@ end
 //@ if single then
-//@     if b_across then
-    const u32 row = step * ${mma.k} + lane % 16, chunk = warp_n * ${b_width} + ${last};
+//@     if b_across and b_splits then
+//@         local at = on("last", b, "step * " .. mma.k, "(u32)" .. last)
+    const u32 lane = threadIdx.x % 32, warp_n = warp / ${warps_m};
+    const u32 last = b_tile - ${B}_chunk(lane % 16, warp_n * ${b_width} + lane / 16) + ${B}_chunk(lane % 16, warp_n * ${b_width});
+    ${name}_read_last_b(f.b[${last}], ${at});
+//@     elseif b_splits then
+//@         local at = on("b_tile - lane / 16 * 8 * " .. b_span, b, "(u32)" .. last .. " * 8", "step * " .. k_width)
+    const u32 lane = threadIdx.x % 32;
+    ${name}_read_last_b(f.b[${last}], ${at});
 //@     else
-    const u32 row = warp_n * ${columns} + ${last} * 8 + lane % 8, chunk = step * ${k_width} + lane / 8 % 2;
-//@     end
+    const u32 row = step * ${mma.k} + lane % 16, chunk = warp_n * ${b_width} + ${last};
     ${name}_read_last_b(f.b[${last}], b_tile + ${B}_chunk(row, chunk));
+//@     end
 //@ end
 }
 
@@ -124,10 +169,23 @@ __device__ __forceinline__ void ${name}_read(${name}_fragments &f, ${tiles}, u32
 // d = a b + (accumulate ? d : 0): ${steps} steps along k, each read while the one before is multiplied.
 __device__ __forceinline__ void ${name}(float (&d)[${blocks_m}][${registers}], ${first}, u32 b_stage, u32 warp, bool accumulate)
 {
+    const u32 lane = threadIdx.x % 32, warp_m = warp % ${warps_m}, warp_n = warp / ${warps_m};
 //@ if a then
-    const u32 a_tile = shared_address(${a_offset} + a_stage * ${a.tile_bytes});
+//@     local A, at = a.name, ""
+//@     if a_across and a_splits then
+//@         at = " + " .. A .. "_chunk(lane / 16 * 8 + lane % 8, warp_m * " .. a_width .. " + lane / 8 % 2)"
+//@     elseif a_splits then
+//@         at = " + " .. A .. "_chunk(warp_m * " .. rows .. " + lane % 16, lane / 16)"
+//@     end
+    const u32 a_tile = shared_address(${a_offset} + a_stage * ${a.tile_bytes})${at};
 //@ end
-    const u32 b_tile = shared_address(${b_offset} + b_stage * ${b.tile_bytes});
+//@ local b_at = ""
+//@ if b_across and b_splits then
+//@     b_at = " + " .. B .. "_chunk(lane % 16, warp_n * " .. b_width .. " + lane / 16)"
+//@ elseif b_splits then
+//@     b_at = " + " .. B .. "_chunk(warp_n * " .. columns .. " + lane / 16 * 8 + lane % 8, lane / 8 % 2)"
+//@ end
+    const u32 b_tile = shared_address(${b_offset} + b_stage * ${b.tile_bytes})${b_at};
     ${name}_fragments f[2];
     if (!accumulate)
         #pragma unroll

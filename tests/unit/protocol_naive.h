@@ -177,7 +177,8 @@ static inline int naive_reads_here(const struct naive *n, const struct naive_thr
             naive_loop(n, &q, t);
             continue;
         }
-        reads += e->op == (n->who[t].takes[g] ? PLAN_TAKE : PLAN_READ) && e->ring == g && e->back == 0;
+        bool taking = n->who[t].takes[g] ? e->op == PLAN_TAKE : e->op == PLAN_READ && e->back == 0;
+        reads += taking && e->ring == g;
         q.step++;
     }
     return n->who[t].takes[g] ? reads : reads / __builtin_popcount(n->who[t].reads[g]);
@@ -324,6 +325,11 @@ static inline bool naive_read(struct naive *n, struct naive_state *s, int t)
         i = q->ring[g].order[nth % S];
     }
     int stage = i < 0 ? 0 : i % S;
+    bool filled = !copied;
+    for (int o = 0; o < n->threads; o++)
+        filled = filled || (n->who[o].block == block && n->who[o].fills[g] >> slot & 1);
+    if (!filled)
+        return naive_fault(n, "read of what nobody fills");
     for (int o = 0; o < n->threads; o++) {
         const struct naive_touch *u = &s->thread[o].ring[g].touch[stage];
         if (n->who[o].block != block || !n->who[o].fills[g] || bulk)
