@@ -131,7 +131,8 @@ ${banner}
 
 extern "C" __global__ void __launch_bounds__(${launch.block}, 1) ${entry}(const __grid_constant__ arguments args)
 {
-    const u32 warpgroup = threadIdx.x / 128;
+    // Each lane has the same; from the first lane the compiler knows it, and keeps what follows from it once a warp.
+    const u32 warpgroup = __shfl_sync(~0u, threadIdx.x / 128, 0);
     if (threadIdx.x == 0) {
 //@ for _, m in ipairs(plan.map) do
         tma_prefetch(&args.${m.name});

@@ -301,6 +301,15 @@ static bool meet(struct run *x, struct thread *t, bool waits)
     return true;
 }
 
+/* The loop's variable is one that a loop around it counts: it goes on. */
+static bool goes_on(const struct plan_role *role, const struct thread *t, int loop)
+{
+    for (int d = 0; d < t->flow.depth; d++)
+        if (role->step[t->flow.loop[d].begin].loop == role->step[loop].loop)
+            return true;
+    return false;
+}
+
 static void turn(struct run *x, struct thread *t)
 {
     const struct plan_role *role = &x->p->role[t->role];
@@ -312,7 +321,8 @@ static void turn(struct run *x, struct thread *t)
     protocol_turn(x->p, x->code, x->trips, t->role, t->instance, &t->flow);
     if (t->flow.depth > 0 && t->flow.step == t->flow.loop[t->flow.depth - 1].begin + 1)
         for (int i = t->flow.step, end = protocol_loop_end(role, t->flow.step - 1); i < end; i++)
-            if (role->step[i].op == PLAN_LOOP && (counted = protocol_turned(t, &role->step[i])) != NULL)
+            if (role->step[i].op == PLAN_LOOP && !goes_on(role, t, i) &&
+                (counted = protocol_turned(t, &role->step[i])) != NULL)
                 *counted = 0;
     for (int g = 0; g < x->p->ring_count && ends; g++)
         if (t->ring[g].scope == begin) {

@@ -24,7 +24,9 @@
  *
  * LOOKING AHEAD. `ahead` moves a dot of the next turn before another dot of this one. The loop in the text then begins
  * there: before it stand the first turn's dot and the rest of its beginning, behind it the last turn's end. So nothing
- * is in flight where the text loops, which ptxas asks for where a group's result is read.
+ * is in flight where the text loops, which ptxas asks for where a group's result is read. Where only a loop's last
+ * turns need masks, these few begin and end by themselves: one loop around the peeled ones makes them, and the loop that
+ * looks ahead stands inside of it. So masks, and what is behind them, stand in the text once.
  *
  * WITHOUT A PRODUCER every thread fills. A ring of a loop is filled stages - 1 turns ahead: a prologue fills that many
  * stages, and each turn one more, right behind the barrier which shows that nobody reads it any more. That barrier

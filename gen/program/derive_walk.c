@@ -521,43 +521,55 @@ static int one_less(struct expr_graph *g, int turns)
     return plan_some(expr_binary(g, EXPR_SUB, plan_number(turns), expr_int(g, 1)));
 }
 
+/* What the loop in the text leaves in flight and held where it turns: nothing is written. */
+static int settle(struct derive *d, int loop)
+{
+    int known = d->owner_count, status = 0;
+    bool dry = d->dry;
+    int *owner = plan_alloc(d->work.l->plan, sizeof *owner * (size_t)(known + 1));
+    if (!owner)
+        return 3;
+    if (known)
+        memcpy(owner, d->owner, sizeof *owner * (size_t)known);
+    d->dry = true;
+    for (int i = 0; i < 2 && !status; i++) /* the second time with what the first leaves in flight */
+        status = repeat(d, loop);
+    d->dry = dry;
+    for (int i = 0; i < d->owner_count; i++)
+        d->owner[i] = i < known ? owner[i] : -1;
+    return status;
+}
+
 /* The turns of a loop, as many loops as their bodies differ, and what is peeled off. `count`, `inside`: turns in all,
  * and those that need no masks. */
 static int turns(struct derive *d, int number, const char *name, int count, int inside)
 {
-    struct expr_graph *g = &d->work.l->plan->fused;
+    struct plan *p = d->work.l->plan;
+    struct expr_graph *g = &p->fused;
     int status = 0;
     d->around = number;
     if (d->ahead >= 0) {
         status = issue(d, d->ahead, PLAN_FROM_ZERO, 0);
-        if (inside)
-            d->cut = plan_some(expr_binary(g, EXPR_SUB, expr_int(g, 1),
-                                           expr_binary(g, EXPR_MIN, plan_number(inside), expr_int(g, 1))));
+        if (inside) { /* above 0 from the first turn on that needs masks: its variable is from + inside steps */
+            const struct plan_loop *known = &p->loop[d->loop[number]];
+            int step = expr_int(g, known->step), variable = expr_leaf(g, EXPR_LOOP, EXPR_INT, d->loop[number]);
+            int end = expr_binary(g, EXPR_ADD, known->from, expr_binary(g, EXPR_MUL, plan_number(inside), step));
+            d->cut = plan_some(expr_binary(g, EXPR_SUB, expr_binary(g, EXPR_ADD, variable, step), end));
+        }
         status = status ? status : begin_turn(d, number, 0);
         d->cut = 0;
         count = one_less(g, count);
         inside = inside ? one_less(g, inside) : 0;
     }
-    int known = d->owner_count;
-    bool dry = d->dry;
-    int *owner = plan_alloc(d->work.l->plan, sizeof *owner * (size_t)(known + 1));
-    if (status || !owner)
-        return status ? status : 3;
-    if (known)
-        memcpy(owner, d->owner, sizeof *owner * (size_t)known);
-    d->dry = true;
-    for (int i = 0; i < 2 && !status; i++) /* the second time with what the first leaves in flight */
-        status = repeat(d, number);
-    d->dry = dry;
-    for (int i = 0; i < d->owner_count; i++)
-        d->owner[i] = i < known ? owner[i] : -1;
+    status = status ? status : settle(d, number);
     int flights = d->flights, helds = d->helds;
     if (!status && inside) {
         d->unmasked = true;
-        status = turns_until(d, number, plan_text(d->work.l->plan, "%s_inside", name), inside);
+        status = turns_until(d, number, plan_text(p, "%s_inside", name), inside);
         d->unmasked = false;
     }
-    status = status ? status : turns_until(d, number, name, count);
+    if (!status && (d->ahead < 0 || !inside))
+        status = turns_until(d, number, name, count);
     if (!status && (d->flights != flights || d->helds != helds))
         status = derive_refuse(d, number, "what is in flight at the end of a turn differs from turn to turn");
     return status || d->ahead < 0 ? status : rest_of_turn(d, number, true);
@@ -605,19 +617,25 @@ static int loop(struct derive *d, int number)
     struct expr_graph *g = &d->work.l->plan->fused;
     if (inside)
         inside = plan_some(expr_binary(g, EXPR_MIN, plan_number(inside), plan_number(count)));
+    /* Around what is peeled: a condition, or the loop of the turns that begin and end by themselves. */
+    struct plan_step around_peeled = {.op = inside ? PLAN_LOOP : PLAN_WHEN,
+                                      .ring = -1,
+                                      .tensor = -1,
+                                      .node = count,
+                                      .loop = inside ? plan_some(d->loop[number]) : 0,
+                                      .call = inside ? name : plan_text(d->work.l->plan, "%s_any", name)};
     bool peeled = d->ahead >= 0;
+    int helds = d->helds;
     if (peeled)
-        status = both(d, (struct plan_step){.op = PLAN_WHEN,
-                                            .ring = -1,
-                                            .tensor = -1,
-                                            .node = count,
-                                            .call = plan_text(d->work.l->plan, "%s_any", name)});
+        status = both(d, around_peeled);
     status = status ? status : turns(d, number, name, count, inside);
     d->around = around;
     d->ahead = d->before = -1;
     if (peeled) {
         if (!status && d->flights)
             status = derive_wait(d, d->flights - 1);
+        if (!status && inside && d->helds != helds)
+            status = derive_refuse(d, number, "stages are held between turns that begin and end by themselves");
         status = status ? status : both(d, (struct plan_step){.op = PLAN_END, .ring = -1, .tensor = -1});
     }
     for (int i = 0; i < d->helds; i++)

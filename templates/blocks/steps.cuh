@@ -25,29 +25,45 @@
 //@         if depth == 0 then return i end
 //@     end
 //@ end
-//@ -- The variables of the loops right inside of the one that begins at `first`.
+//@ -- How often loops turn that turn as often in every item: once for all, or the compiler does it again in each turn.
+//@ local function fixed_turns()
+//@     for i, step in ipairs(role.step) do
+//@         if step.op == "loop" and has(step, "loop") then
+//@             local range = fragment_uniform("t" .. i .. "_", model.loop[step.loop + 1].from, step.node)
+//@             if range.fixed then
+//@                 local statements, turns, name = range.at, range[2], step.call
+${statements}
+const int ${name}_turns = (int)(${turns});
+//@             end
+//@         end
+//@     end
+//@ end
+//@ -- The variables of the loops right inside of the one that begins at `first`. A loop in a loop of the same variable
+//@ -- counts it on.
 //@ local function variables(first)
-//@     local around, seen, loops = {}, {}, 0
+//@     local open, seen = {}, {}
+//@     local own = has(role.step[first], "loop") and model.loop[role.step[first].loop + 1].name or ""
 //@     for i = first + 1, ended(first) - 1 do
 //@         local step = role.step[i]
-//@         if step.op == "loop" and loops == 0 and has(step, "loop") then
-//@             local loop = model.loop[step.loop + 1]
-//@             local range = fragment_uniform("t" .. i .. "_", loop.from, step.node)
-//@             local statements, from, turns, name = range.at, range[1], range[2], step.call
+//@         local name = has(step, "loop") and step.op == "loop" and model.loop[step.loop + 1].name or ""
+//@         local right = name ~= "" and name ~= own
+//@         for _, around in ipairs(open) do right = right and (around == "when" or around == name) end
+//@         if right then
+//@             local range = fragment_uniform("t" .. i .. "_", model.loop[step.loop + 1].from, step.node)
+//@             local statements, from, turns, call = range.at, range[1], range[2], step.call
+//@             if not range.fixed then
     ${statements}
-//@             if not has(seen, loop.name) then
-//@                 seen[loop.name] = true
-    int ${loop.name} = ${from}, ${loop.name}_turn = 0;
 //@             end
-    const int ${name}_turns = (int)(${turns});
+//@             if not has(seen, name) then
+//@                 seen[name] = true
+    int ${name} = ${from}, ${name}_turn = 0;
+//@             end
+//@             if not range.fixed then
+    const int ${call}_turns = (int)(${turns});
+//@             end
 //@         end
-//@         if step.op == "loop" or step.op == "when" then
-//@             around[#around + 1] = step.op
-//@             if step.op == "loop" then loops = loops + 1 end
-//@         elseif step.op == "end" then
-//@             if around[#around] == "loop" then loops = loops - 1 end
-//@             around[#around] = nil
-//@         end
+//@         if step.op == "loop" or step.op == "when" then open[#open + 1] = name == "" and step.op or name end
+//@         if step.op == "end" then open[#open] = nil end
 //@     end
 //@ end
 //@ -- A step's arithmetic into its place, element by element.
@@ -419,6 +435,7 @@ for (int half = 0; half < 2; ++half) {
 //@ for i, step in ipairs(role.step) do
 //@     local op, call, ring = step.op, step.call, step.ring
 //@     if op == "loop" and call == "tiles" then
+//@         fixed_turns()
 while (items_next(args, items${next_item})) {
 //@         opened[#opened + 1] = {}
 //@         variables(i)
