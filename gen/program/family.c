@@ -92,25 +92,8 @@ static int resolve(const struct spec *spec, const struct spec_kernel *kernel, co
     return status;
 }
 
-static double input_scale(const struct plan *p, int tensor, const int64_t *dims, enum family_inputs kind)
-{
-    (void)p;
-    (void)tensor;
-    (void)dims;
-    return kind == FAMILY_NORMAL ? 1.0 : 4.0;
-}
-
-/* Whether a program's arithmetic is exact on integers is known to its meaning alone, element by element. */
-static bool exact(const struct plan *p)
-{
-    (void)p;
-    return false;
-}
-
 const struct family family_program = {
     .arch = architectures,
     .variants = variants,
     .resolve = resolve,
-    .input_scale = input_scale,
-    .exact = exact,
 };
