@@ -287,7 +287,7 @@ static int get_index(lua_State *L)
 static int set_nothing(lua_State *L)
 {
     const struct reader *r = reader_of(L);
-    if (r && r->program)
+    if (r && r->program && !r->fused)
         return luaL_error(L, "a program assigns nothing to tensors; write store(t.y, span(...), value)");
     return luaL_error(L, "a fused function returns its values and assigns nothing; write return { D = ... }");
 }
