@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cmd/json.h"
+#include "cmd/ring_fills.h"
 #include "cmd/run.h"
 #include "cmd/run_lines.h"
 #include "cmd/show.h"
@@ -13,101 +14,27 @@
 #include "emu/emu.h"
 
 enum {
-    STAGES_MOST = 128, /* of all rings of a kernel; those behind are not looked at */
-    RINGS_MOST = 32,
-    BLOCKS = 1024, /* resident ones that are told apart, by the low bits of their number */
     ENOUGH = 2,    /* fills of a stage in one block */
     TOLD_MOST = 3  /* things that the note of an entry point names */
 };
 
-/* How a ring's fills are seen: in this region of shared memory. */
-struct coverage_ring {
-    const struct plan_shared *region; /* NULL: not at all */
-    bool barrier;                     /* of full barriers; else of the stages */
-    int first, stages;                /* in coverage_unit.fills */
-};
-
 struct coverage_unit {
     bool launched;
-    struct coverage_ring ring[RINGS_MOST];
-    int ring_count;
-    uint8_t fills[STAGES_MOST]; /* most of any block so far, at most ENOUGH */
+    struct ring_fills rings;
 };
 
-struct coverage_block {
-    uint8_t fills[STAGES_MOST];
-    int64_t probe[STAGES_MOST]; /* address that was written first, -1: none; not of barriers */
-};
-
-/* ---- fills of stages --------------------------------------------------------------------------------------------- */
+/* ---- gathering --------------------------------------------------------------------------------------------------- */
 
 uint32_t run_coverage_events(void)
 {
-    return 1u << EMU_EVENT_START | 1u << EMU_EVENT_ARRIVE | 1u << EMU_EVENT_EXPECT | 1u << EMU_EVENT_SIGNAL |
-           1u << EMU_EVENT_ISSUE | 1u << EMU_EVENT_WRITE | 1u << EMU_EVENT_PUT;
-}
-
-static void filled(struct coverage_unit *unit, struct coverage_block *block, int stage)
-{
-    if (block->fills[stage] < ENOUGH)
-        block->fills[stage]++;
-    if (unit->fills[stage] < block->fills[stage])
-        unit->fills[stage] = block->fills[stage];
+    return ring_fills_events();
 }
 
 void run_coverage_event(void *context, const struct emu_event *event)
 {
     struct run_coverage *coverage = &((struct run *)context)->coverage;
-    if (coverage->current < 0)
-        return;
-    struct coverage_unit *unit = &coverage->unit[coverage->current];
-    if (event->kind == EMU_EVENT_START) {
-        if (event->warp == 0) {
-            struct coverage_block *block = &coverage->block[event->block % BLOCKS];
-            memset(block->fills, 0, sizeof block->fills);
-            memset(block->probe, 0xff, sizeof block->probe);
-        }
-        return;
-    }
-    bool barrier =
-        event->kind == EMU_EVENT_ARRIVE || event->kind == EMU_EVENT_EXPECT || event->kind == EMU_EVENT_SIGNAL;
-    if (event->address < 0 || (barrier && !event->completed))
-        return;
-    struct coverage_block *block = &coverage->block[event->at_block % BLOCKS];
-    for (int i = 0; i < unit->ring_count; i++) {
-        const struct coverage_ring *ring = &unit->ring[i];
-        int64_t at = ring->region ? event->address - ring->region->offset : -1;
-        if (ring->barrier != barrier || at < 0 || at >= ring->region->bytes)
-            continue;
-        int stage = ring->first + (int)(at / (ring->region->bytes / ring->region->count));
-        if (!barrier && block->probe[stage] != event->address) {
-            if (block->probe[stage] >= 0)
-                continue;
-            block->probe[stage] = event->address;
-        }
-        filled(unit, block, stage);
-    }
-}
-
-static void find_rings(const struct plan *p, struct coverage_unit *unit)
-{
-    int stages = 0;
-    for (int i = 0; i < p->ring_count && i < RINGS_MOST; i++) {
-        const struct plan_ring *from = &p->ring[i];
-        struct coverage_ring *ring = &unit->ring[unit->ring_count++];
-        ring->barrier = from->full_shared >= 0;
-        if (ring->barrier)
-            ring->region = &p->shared[from->full_shared];
-        else
-            ring->region = show_region(p, from, -1);
-        for (int t = 0; t < from->tensor_count && !ring->region; t++)
-            ring->region = show_region(p, from, from->tensor[t]);
-        ring->first = stages;
-        ring->stages = ring->region ? ring->region->count : 0;
-        if (ring->stages < 1 || stages + ring->stages > STAGES_MOST || ring->region->bytes < ring->stages)
-            *ring = (struct coverage_ring){NULL, false, 0, 0};
-        stages += ring->stages;
-    }
+    if (coverage->current >= 0)
+        ring_fills_event(&coverage->unit[coverage->current].rings, coverage->block, event);
 }
 
 int run_coverage_open(struct run *run)
@@ -115,13 +42,13 @@ int run_coverage_open(struct run *run)
     struct run_coverage *coverage = &run->coverage;
     struct compile *c = &run->compile;
     coverage->current = -1;
-    coverage->block = tw_alloc_zeroed(&c->rt, sizeof *coverage->block * BLOCKS);
+    coverage->block = tw_alloc_zeroed(&c->rt, sizeof *coverage->block * RING_FILLS_BLOCKS);
     coverage->unit = tw_alloc_zeroed(&c->rt, sizeof *coverage->unit * (size_t)(c->unit_count + 1));
     if (!coverage->block || !coverage->unit)
         return 3;
     for (int i = 0; i < c->unit_count; i++)
         if (run->kernel[i])
-            find_rings(&c->unit[i].plan, &coverage->unit[i]);
+            ring_fills_open(&coverage->unit[i].rings, &c->unit[i].plan);
     return 0;
 }
 
@@ -208,19 +135,50 @@ static char *size_for_ring(struct run *run, const struct plan *p, int number)
     return NULL;
 }
 
+static bool uses_symbol(const struct expr_graph *g, int node, int symbol)
+{
+    const struct expr_node *n = &g->node[node];
+    if (n->op == EXPR_SYMBOL)
+        return n->integer == symbol;
+    for (int i = 0; i < 3; i++)
+        if (n->arg[i] >= 0 && uses_symbol(g, n->arg[i], symbol))
+            return true;
+    return false;
+}
+
+/* The grid has a block for each item. */
+static bool is_block_an_item(const struct plan *p)
+{
+    for (int i = 0; i < 3; i++)
+        if (uses_symbol(&p->graph, p->launch.grid[i], p->symbol_count - 1))
+            return false;
+    return true;
+}
+
+/* A block fills the ring once: no size can wrap it. */
+static bool is_filled_once(const struct plan *p, int ring)
+{
+    bool looped = false;
+    for (int r = 0; r < p->role_count; r++)
+        for (int s = 0; s < p->role[r].step_count; s++)
+            looped = looped || (p->role[r].step[s].op == PLAN_FILL && p->role[r].step[s].ring == ring &&
+                                p->role[r].step[s].loop);
+    return p->derived && p->ring[ring].filler == PLAN_FILL_CP_ASYNC && !looped && is_block_an_item(p);
+}
+
 static int report_rings(struct run *run, int number)
 {
-    const struct coverage_unit *unit = &run->coverage.unit[number];
+    const struct ring_fills *unit = &run->coverage.unit[number].rings;
     const struct plan *p = &run->compile.unit[number].plan;
     int status = 0;
     for (int i = 0; i < unit->ring_count && status == 0; i++) {
-        const struct coverage_ring *ring = &unit->ring[i];
+        const struct ring_seen *ring = &unit->ring[i];
         int once = 0, twice = 0;
         for (int s = 0; s < ring->stages; s++) {
             once += unit->fills[ring->first + s] > 0;
             twice += unit->fills[ring->first + s] >= ENOUGH;
         }
-        if (twice == ring->stages)
+        if (twice == ring->stages || is_filled_once(p, i))
             continue;
         char *what = twice ? tw_format(&run->compile.rt, "ring %s unwrapped (%d of %d stages filled twice)",
                                        p->ring[i].name, twice, ring->stages)
@@ -256,23 +214,11 @@ static const char *role_of(const struct plan *p, struct line_text text)
     return NULL;
 }
 
-static bool uses_symbol(const struct expr_graph *g, int node, int symbol)
-{
-    const struct expr_node *n = &g->node[node];
-    if (n->op == EXPR_SYMBOL)
-        return n->integer == symbol;
-    for (int i = 0; i < 3; i++)
-        if (n->arg[i] >= 0 && uses_symbol(g, n->arg[i], symbol))
-            return true;
-    return false;
-}
-
 /* Whether the line is of a loop over the items of a block where there is one to each: the grid has as many blocks. */
 static bool is_single_round(const struct plan *p, struct line_text text)
 {
-    for (int i = 0; i < 3; i++)
-        if (uses_symbol(&p->graph, p->launch.grid[i], p->symbol_count - 1))
-            return false;
+    if (!is_block_an_item(p))
+        return false;
     if (p->derived && has_word(text, "items_next", '('))
         return true; /* templates/blocks/steps.cuh: the loop has no name in the text */
     for (int r = 0; r < p->role_count; r++) {

@@ -4,7 +4,8 @@
  *
  * rings     A stage is covered where one block fills it twice: its second fill is the first that a missing wait or
  *           release can spoil. A fill is a completed phase of the stage's full barrier; where the ring has none, a
- *           copy or store to an address of the stage to which one went before.
+ *           copy or store to an address of the stage to which one went before. Nothing is said of a ring that blocks
+ *           fill once because each takes one item.
  *
  * variants  An entry point that no size launches. Not told for sizes of --set.
  *
@@ -42,11 +43,11 @@ struct run_left {
 };
 
 struct coverage_unit;  /* of an entry point */
-struct coverage_block; /* of a resident block */
+struct ring_block;     /* of a resident block */
 
 struct run_coverage {
     struct coverage_unit *unit; /* by compile.unit; NULL: nothing is gathered */
-    struct coverage_block *block;
+    struct ring_block *block;
     int current;                /* the unit that runs, -1: none, or another kernel */
     struct run_left *left;
     int left_count, left_room;
