@@ -58,6 +58,10 @@ static bool is_own(const struct plan *p, const struct plan_step *s)
 bool place_ends(const struct plan *p, const struct plan_step *s, int *from, int *to)
 {
     int place = kind_of(p, s->place, PLACE_END_VALUE);
+    bool counts = (s->op == PLAN_GLOBAL && s->tensor < 0) ||
+                  (p->item_ring && plan_step_ring(s) == plan_number(p->item_ring));
+    if (counts) /* items from a counter are no values of the program */
+        return false;
     switch (s->op) {
     case PLAN_FILL:
         *from = PLACE_END_GLOBAL, *to = PLACE_END_STAGE;
