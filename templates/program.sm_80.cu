@@ -113,11 +113,11 @@ extern "C" __global__ void __launch_bounds__(${launch.block}, ${launch.min_block
 ${entry}(const __grid_constant__ arguments args)
 {
     const u32 warp = threadIdx.x / 32, warp_m = warp % ${pipeline.warps_m};
-    const int first_row = (int)warp_m * ${rows} + threadIdx.x % 32 / 4;
+    [[maybe_unused]] const int first_row = (int)warp_m * ${rows} + threadIdx.x % 32 / 4;
 //@ if pipeline.warps_n > 1 then
-    const int first_column = (int)(warp / ${pipeline.warps_m}) * ${columns} + threadIdx.x % 4 * 2;
+    [[maybe_unused]] const int first_column = (int)(warp / ${pipeline.warps_m}) * ${columns} + threadIdx.x % 4 * 2;
 //@ else
-    const int first_column = threadIdx.x % 4 * 2;
+    [[maybe_unused]] const int first_column = threadIdx.x % 4 * 2;
 //@ end
     item_order items = items_begin(args);
 //@ local starts, next_item = {}, ""
