@@ -324,8 +324,8 @@ static void turn(struct run *x, struct thread *t)
     if (counted)
         ++*counted;
     protocol_turn(x->p, x->code, x->trips, t->role, t->instance, &t->flow);
-    if (t->flow.depth > 0 && t->flow.step == t->flow.loop[t->flow.depth - 1].begin + 1)
-        for (int i = t->flow.step, end = protocol_loop_end(role, t->flow.step - 1); i < end; i++)
+    if (t->counts && t->flow.depth > 0 && t->flow.step == t->flow.loop[t->flow.depth - 1].begin + 1)
+        for (int i = t->flow.step, end = x->code->end[t->role][t->flow.step - 1]; i < end; i++)
             if (role->step[i].op == PLAN_LOOP && !goes_on(role, t, i) &&
                 (counted = protocol_turned(t, &role->step[i])) != NULL)
                 *counted = 0;
