@@ -296,7 +296,7 @@ static void run_case(struct work *w, struct compile *c, struct tw_device *device
     char sizes[256], what[320];
     sizes_print(&c->unit[0], symbol, sizes, sizeof sizes);
     snprintf(what, sizeof what, "%s, %s, %s", sizes, modes[mode], padded ? "integers, padded" : "normal");
-    struct launch_arguments arguments = {symbol, address, shape, NULL};
+    struct launch_arguments arguments = {.symbol = symbol, .address = address, .shape = shape};
     for (int v = 0; v < c->unit_count; v++) {
         fits[v] = kernel[v] && trial_layout(&c->unit[v].plan, symbol, padded, shape, &error) == TW_OK &&
                   launch_fits(&c->unit[v].plan, &arguments, &error) == TW_OK;
