@@ -1,6 +1,7 @@
-//@ -- What rings that all threads of the block fill are made of: a copy of 16 bytes, groups of copies, the block's barrier.
-//@ -- A thread closes one group of copies for each stage, an empty one where there is nothing to copy, so that the number
-//@ -- of open groups tells which have landed. Where tensors are filled by plain loads and stores there are no groups.
+//@ -- What rings that all threads of the block fill are made of: a copy of 16 bytes, groups of copies, the block's
+//@ -- barrier. A thread closes one group of copies for each stage, an empty one where there is nothing to copy, so that
+//@ -- the number of open groups tells which have landed. Where tensors are filled by plain loads and stores there are
+//@ -- no groups.
 //@ param tensors table
 //@ param rings table
 //@ param roles table

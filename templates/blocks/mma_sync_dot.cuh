@@ -74,9 +74,9 @@ __device__ __forceinline__ void ${name}_issue(float *d, const u32 *a, const u32 
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
-//@ -- A chunk of 16 bytes of a tile: rows that are multiples of 8 apart lie at a distance, and chunks apart by a constant
-//@ -- whose bits are none of the lane's are an exclusive or. So a lane's address is computed once a tile, and what
-//@ -- differs from read to read is a constant.
+//@ -- A chunk of 16 bytes of a tile: rows that are multiples of 8 apart lie at a distance, and chunks apart by a
+//@ -- constant whose bits are none of the lane's are an exclusive or. So a lane's address is computed once a tile, and
+//@ -- what differs from read to read is a constant.
 //@ local function shape_of(t)
 //@     local height = 1
 //@     for d = 1, t.rank - 1 do height = height * t.tile[d] end
@@ -168,7 +168,8 @@ __device__ __forceinline__ void ${name}_read(${name}_fragments &f, ${tiles}, u32
 //@         if b_across and b_splits then
 //@             local at = on("last", b, "step * " .. mma.k, "(u32)" .. last)
     const u32 lane = threadIdx.x % 32, warp_n = warp / ${warps_m};
-    const u32 last = b_tile - ${B}_chunk(lane % 16, warp_n * ${b_width} + lane / 16) + ${B}_chunk(lane % 16, warp_n * ${b_width});
+    const u32 first = warp_n * ${b_width}, row = lane % 16;
+    const u32 last = b_tile - ${B}_chunk(row, first + lane / 16) + ${B}_chunk(row, first);
     ${name}_read_last_b(f.b[${last}], ${at});
 //@         elseif b_splits then
 //@             local at = on("b_tile - lane / 16 * 8 * " .. b_span, b, "(u32)" .. last .. " * 8", "step * " .. k_width)
@@ -187,11 +188,12 @@ __device__ __forceinline__ void ${name}_read(${name}_fragments &f, ${tiles}, u32
 //@ local given, from = a and "a_tile, b_tile" or "b_tile", a and "f[step % 2].a[i]" or "a[i] + step * 4"
 //@ local ahead = by_pairs and "two columns of blocks" or "each"
 // d = a b + (accumulate ? d : 0): ${steps} steps along k, ${ahead} read while what was read before is multiplied.
-__device__ __forceinline__ void ${name}(float (&d)[${blocks_m}][${registers}], ${first}, u32 b_stage, u32 warp, bool accumulate)
+__device__ __forceinline__ void ${name}(float (&d)[${blocks_m}][${registers}], ${first}, u32 b_stage, u32 warp,
+                                        bool accumulate)
 {
-    const u32 lane = threadIdx.x % 32;
+    [[maybe_unused]] const u32 lane = threadIdx.x % 32;
 //@ if a then
-    const u32 warp_m = warp % ${warps_m};
+    [[maybe_unused]] const u32 warp_m = warp % ${warps_m};
 //@     local A, at = a.name, ""
 //@     if a_across and a_splits then
 //@         at = " + " .. A .. "_chunk(lane / 16 * 8 + lane % 8, warp_m * " .. a_width .. " + lane / 8 % 2)"
@@ -200,7 +202,7 @@ __device__ __forceinline__ void ${name}(float (&d)[${blocks_m}][${registers}], $
 //@     end
     const u32 a_tile = shared_address(${a_offset} + a_stage * ${a.tile_bytes})${at};
 //@ end
-    const u32 warp_n = warp / ${warps_m};
+    [[maybe_unused]] const u32 warp_n = warp / ${warps_m};
 //@ local b_at = ""
 //@ if b_across and b_splits then
 //@     b_at = " + " .. B .. "_chunk(lane % 16, warp_n * " .. b_width .. " + lane / 16)"

@@ -214,8 +214,9 @@ static void test_each_step_is_needed(void **state)
     (void)state;
     static const struct {
         const char *kernel, *arch;
-    } kernels[] = {{"attention_full", "sm_90a"}, {"attention_full_ahead", "sm_90a"}, {"attention_full_turns", "sm_90a"},
-                   {"gemm_program", "sm_90a"},   {"gemm_program", "sm_80"},          {"attention_full", "sm_80"},
+    } kernels[] = {{"attention_full", "sm_90a"},       {"attention_full_ahead", "sm_90a"},
+                   {"attention_full_turns", "sm_90a"}, {"gemm_program", "sm_90a"},
+                   {"gemm_program", "sm_80"},          {"attention_full", "sm_80"},
                    {"attention_causal_lse", "sm_90a"}};
     int removed = 0;
     for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++) {
