@@ -5,9 +5,10 @@
 #include "program/pipeline.h"
 
 enum {
-    MAX_WARPS_CHOSEN = 8,  /* with more, warps share too little of what they read from shared memory */
-    MAX_STAGES_CHOSEN = 4, /* deeper rings hide nothing more: three stages in flight cover the latency of memory */
-    OTHER_REGISTERS = 40,  /* addresses, extents, strides, counters; 26 to 47 in what the compiler makes of it */
+    MAX_WARPS_CHOSEN = 8,   /* with more, warps share too little of what they read from shared memory */
+    MAX_STAGES_CHOSEN = 4,  /* deeper rings hide nothing more: three stages in flight cover the latency of memory */
+    ELEMENT_REGISTERS = 40, /* of fills element by element: addresses and what is on its way */
+    OTHER_REGISTERS = 40,   /* addresses, extents, strides, counters; 26 to 47 in what the compiler makes of it */
 };
 
 static int first_dot(const struct pipeline *x)
@@ -237,7 +238,8 @@ int mma_sync_registers_at_ease(const struct pipeline *x)
         int one = (mma->operand[0].tensor >= 0 ? mma->blocks_m * 4 : 0) + mma->blocks_n * 2;
         most = one > most ? one : most;
     }
-    int all = pipeline_registers_taken(x) + 2 * most + OTHER_REGISTERS, limit = mma_sync_register_limit(x);
+    int other = OTHER_REGISTERS + (x->l->variant == 1 ? ELEMENT_REGISTERS : 0);
+    int all = pipeline_registers_taken(x) + 2 * most + other, limit = mma_sync_register_limit(x);
     return all < limit ? all : limit;
 }
 
