@@ -85,27 +85,31 @@ for (int block = 0; block < ${blocks}; ++block)
         ${place.name}[block][half] = ${value};
     }
 //@     else
+//@         if kind == "operand" then
         #pragma unroll
         for (int pair = 0; pair < ${pairs}; ++pair) {
-//@         if kind == "operand" then
             float value[2];
-//@         end
             #pragma unroll
             for (int lane = 0; lane < 2; ++lane) {
-//@         if text.column then
+//@             if text.column then
                 const int column = pair * 8 + first_column + lane;
-//@         end
+//@             end
                 ${elements}
-//@         if kind == "operand" then
                 value[lane] = ${value};
-//@         else
-                ${place.name}[block][pair * 4 + half * 2 + lane] = ${value};
-//@         end
             }
-//@         if kind == "operand" then
             ${place.name}[block][pair * 2 + half] = pack_${place.dtype}(value[0], value[1]);
-//@         end
         }
+//@         else
+        #pragma unroll
+        for (int i = 0; i < ${pairs} * 2; ++i) {
+            const int pair = i / 2, lane = i % 2;
+//@             if text.column then
+            const int column = pair * 8 + first_column + lane;
+//@             end
+            ${elements}
+            ${place.name}[block][pair * 4 + half * 2 + lane] = ${value};
+        }
+//@         end
     }
 //@     end
 //@     if uniform ~= "" then
@@ -136,15 +140,14 @@ for (int block = 0; block < ${blocks}; ++block)
         float total[2] = {${none}, ${none}};
         ${rows}
         #pragma unroll
-        for (int pair = 0; pair < ${pairs}; ++pair)
-            #pragma unroll
-            for (int lane = 0; lane < 2; ++lane) {
+        for (int i = 0; i < ${pairs} * 2; ++i) {
+            const int pair = i / 2, lane = i % 2;
 //@     if text.column then
-                const int column = pair * 8 + first_column + lane;
+            const int column = pair * 8 + first_column + lane;
 //@     end
-                ${elements}
-                total[lane] = ${next};
-            }
+            ${elements}
+            total[lane] = ${next};
+        }
 //@     if step.call == "fold" then
         ${place.name}[block][half] = ${both};
 //@     else
