@@ -78,7 +78,7 @@ ${banner}
 //@     if step.op == "read" and step.call then
 //@         local held, name = plan.place[step.place], step.tensor
 //@ include "blocks/operand_load.cuh" tensor = plan.tensor[name], offset = plan.shared[step.ring .. "." .. name].offset,
-//@     blocks = plan.mma[1].blocks_m, words = held.registers // plan.mma[1].blocks_m
+//@     blocks = plan.mma[1].blocks_m, words = held.registers // plan.mma[1].blocks_m, block_rows = 64
 
 //@     end
 //@ end
@@ -100,8 +100,12 @@ ${banner}
 //@         end
 //@         return name and plan.shared[ring .. "." .. name].offset or 0
 //@     end
+//@     local fresh = true
+//@     for _, step in ipairs(plan.role.consumer.step) do
+//@         if step.op == "mma" and step.call == mma.name then fresh = fresh and has(step, "least") and step.least == 2 end
+//@     end
 //@ include "blocks/wgmma_dot.cuh" mma = mma, tensors = plan.tensor, a_offset = offset(mma.operand[1]),
-//@     b_offset = offset(mma.operand[2])
+//@     b_offset = offset(mma.operand[2]), fresh = fresh
 
 //@ end
 //@ include "blocks/items.cuh" model = plan, schedule = plan.schedule, cluster = plan.cluster

@@ -247,9 +247,11 @@ int emit_fragment_step(lua_State *L)
     bool place = step->op == PLAN_GLOBAL && (!*part || strcmp(part, "place") == 0), value = strcmp(part, "place") != 0;
     if (strcmp(part, "chunk") == 0)
         f.element = "_chunk[i * 4 + half * 2 + lane]";
+    if (strcmp(part, "part") == 0)
+        f.element = "_part[pair * 2 + lane]";
     if (strcmp(part, "held") == 0)
         f.element = NULL;
-    f.pairs = step->op == PLAN_WRITE;
+    f.pairs = step->op == PLAN_WRITE || (value && fragment_stores_pairs(p, step));
     f.guard = arena_alloc(emit_helper_arena(L), ((size_t)p->fused.count + 1) * sizeof *f.guard);
     if (!f.guard)
         return luaL_error(L, "out of memory");

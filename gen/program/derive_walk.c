@@ -12,116 +12,6 @@ static const enum plan_reduction reductions[PROGRAM_REDUCTIONS] = {
 
 static int body(struct derive *d, int first, int end);
 
-/* ---- rings ------------------------------------------------------------------------------------------------------- */
-
-static int in_rings(const struct plan *p, int tensor)
-{
-    int rings = 0;
-    for (int r = 0; r < p->ring_count; r++)
-        for (int i = 0; i < p->ring[r].tensor_count; i++)
-            rings += p->ring[r].filler == PLAN_FILL_BULK && p->ring[r].tensor[i] == tensor;
-    return rings;
-}
-
-/* The producer fills the ring's next stage, the consumers wait for it. */
-static int take(struct derive *d, int number, int shift)
-{
-    struct plan *p = d->work.l->plan;
-    const struct derive_ring *ring = &d->ring[number];
-    const struct plan_ring *r = &p->ring[ring->number];
-    int status = 0;
-    if (d->helds == DERIVE_MAX_HELD)
-        return derive_refuse(d, ring->load[0], "too many stages are held at once");
-    status = derive_emit(d, d->producer,
-                         (struct plan_step){.op = PLAN_WAIT_EMPTY,
-                                            .ring = ring->number,
-                                            .tensor = -1,
-                                            .phase = 1,
-                                            .call = plan_text(p, "%s_wait_empty", ring->name)});
-    status = status ? status
-                    : derive_emit(d, d->producer,
-                                  (struct plan_step){.op = PLAN_EXPECT,
-                                                     .ring = ring->number,
-                                                     .tensor = -1,
-                                                     .count = r->tx_bytes,
-                                                     .call = plan_text(p, "%s_expect", ring->name)});
-    for (int i = 0; i < ring->load_count && !status; i++) {
-        int op = ring->load[i], tensor = d->work.program->op[op].tensor;
-        const struct plan_tensor *t = &p->tensor[tensor];
-        struct plan_step fill = {.op = PLAN_FILL,
-                                 .ring = ring->number,
-                                 .tensor = tensor,
-                                 .count = t->tile_bytes / t->multicast,
-                                 .call = in_rings(p, tensor) > 1 ? plan_text(p, "%s_%s_load", ring->name, t->name)
-                                                                 : plan_text(p, "%s_load", t->name)};
-        for (int k = 0; k < t->rank && !status; k++)
-            fill.at[k] = derive_built(d, op, d->work.op[op].at[k], shift, &status);
-        status = status ? status : derive_emit(d, d->producer, fill);
-    }
-    d->held[d->helds++] = (struct derive_held){.ring = number, .uses = ring->inner < 0 ? ring->users : 1, .group = -1};
-    d->taken |= 1u << number;
-    return status ? status
-                  : derive_emit(d, d->consumer,
-                                (struct plan_step){.op = PLAN_WAIT_FULL,
-                                                   .ring = ring->number,
-                                                   .tensor = -1,
-                                                   .call = plan_text(p, "%s_wait_full", ring->name)});
-}
-
-static int ring_of(const struct derive *d, int load)
-{
-    for (int r = 0; r < d->ring_count; r++)
-        for (int i = 0; i < d->ring[r].load_count; i++)
-            if (d->ring[r].load[i] == load)
-                return r;
-    return -1;
-}
-
-/* Resident operands into their registers, and the stage they came in back. */
-static int take_resident(struct derive *d, int number)
-{
-    struct plan *p = d->work.l->plan;
-    const struct derive_ring *ring = &d->ring[number];
-    int status = 0, op = -1;
-    for (int i = 0; i < d->work.program->op_count && op < 0; i++)
-        op = d->work.program->op[i].kind == PROGRAM_DOT && d->dot[i].resident && ring_of(d, d->dot[i].load[0]) == number
-                 ? i
-                 : -1;
-    if (op < 0)
-        return 0;
-    const char *name = p->tensor[d->work.program->op[ring->load[0]].tensor].name;
-    status = derive_land(d, d->dot[op].operand);
-    const struct plan_step step[] = {
-        {.op = PLAN_TOUCH, .ring = -1, .tensor = -1, .place = d->dot[op].operand},
-        {.op = PLAN_READ,
-         .ring = ring->number,
-         .tensor = d->work.program->op[ring->load[0]].tensor,
-         .place = d->dot[op].operand,
-         .call = plan_text(p, "%s_operand", name)},
-        {.op = PLAN_FENCE_ASYNC, .ring = ring->number, .tensor = -1, .call = plan_text(p, "%s_read", name)},
-    };
-    for (size_t i = 0; i < sizeof step / sizeof *step && !status; i++)
-        status = derive_emit(d, d->consumer, step[i]);
-    for (int i = 0; i < d->helds; i++)
-        if (d->held[i].ring == number) {
-            d->held[i].uses = 0;
-            d->held[i].group = d->groups++; /* a group that is over */
-        }
-    return status ? status : derive_release(d);
-}
-
-/* Stages of the rings that dots of an inner loop read. */
-static int take_for(struct derive *d, int loop)
-{
-    int status = 0;
-    for (int r = 0; r < d->ring_count && !status; r++)
-        if (d->ring[r].inner == loop && d->ring[r].parent == d->work.op[loop].parent && !(d->taken >> r & 1)) {
-            status = take(d, r, 0);
-            status = status ? status : take_resident(d, r);
-        }
-    return status;
-}
-
 /* ---- dots -------------------------------------------------------------------------------------------------------- */
 
 /* The reads and the instruction, as one group. */
@@ -131,17 +21,16 @@ static int issue(struct derive *d, int op, enum plan_start start, int shift)
     struct derive_dot *dot = &d->dot[op];
     int status = 0;
     for (int o = 0; o < 2 && !status; o++) {
-        int r = dot->load[o] >= 0 ? ring_of(d, dot->load[o]) : -1;
+        int r = dot->load[o] >= 0 ? derive_ring_of(d, dot->load[o]) : -1;
         if (r >= 0 && d->ring[r].inner < 0 && !(d->taken >> r & 1))
-            status = take(d, r, shift);
+            status = derive_take(d, r, shift);
     }
-    status = status
-                 ? status
-                 : derive_emit(d, d->consumer,
-                               (struct plan_step){.op = PLAN_MMA_FENCE, .ring = -1, .tensor = -1, .call = "mma_fence"});
+    if (!status && !d->synchronous)
+        status = derive_emit(d, d->consumer,
+                             (struct plan_step){.op = PLAN_MMA_FENCE, .ring = -1, .tensor = -1, .call = "mma_fence"});
     unsigned counted = 0;
     for (int o = 0; o < 2 && !status; o++) {
-        int r = dot->load[o] >= 0 ? ring_of(d, dot->load[o]) : -1, newest = -1;
+        int r = dot->load[o] >= 0 ? derive_ring_of(d, dot->load[o]) : -1, newest = -1;
         if (r < 0 || (o == 0 && dot->resident))
             continue;
         for (int i = 0; i < d->helds; i++)
@@ -155,11 +44,12 @@ static int issue(struct derive *d, int op, enum plan_start start, int shift)
                              (struct plan_step){.op = PLAN_READ,
                                                 .ring = d->ring[r].number,
                                                 .tensor = d->work.program->op[dot->load[o]].tensor,
-                                                .count = 1});
+                                                .count = !d->synchronous});
     }
     if (d->flights == DERIVE_MAX_FLIGHTS)
         return derive_refuse(d, op, "too many dots are in flight at once");
-    d->flight[d->flights++] = (struct derive_flight){.dot = op, .group = d->groups++};
+    if (!d->synchronous)
+        d->flight[d->flights++] = (struct derive_flight){.dot = op, .group = d->groups++};
     status =
         status ? status
                : derive_emit(d, d->consumer,
@@ -173,9 +63,8 @@ static int issue(struct derive *d, int op, enum plan_start start, int shift)
                                  .least = (int)start,
                                  .loop = start == PLAN_FROM_ZERO_FIRST ? plan_some(d->loop[d->work.op[op].parent]) : 0,
                                  .call = p->mma[dot->mma].name});
-    status =
-        status ? status
-               : derive_emit(d, d->consumer,
+    if (!status && !d->synchronous)
+        status = derive_emit(d, d->consumer,
                              (struct plan_step){.op = PLAN_MMA_COMMIT, .ring = -1, .tensor = -1, .call = "mma_commit"});
     return status ? status : derive_own(d, dot->place, d->work.op[op].leaf);
 }
@@ -215,7 +104,7 @@ static bool is_zero(const struct work *w, int node)
 static bool starts_from_zero(const struct derive *d, int op)
 {
     int which = carried_as(d, op), loop = d->work.op[op].parent, c = d->work.op[op].arg[2];
-    if (which < 0 || c < 0 || !is_zero(&d->work, d->work.op[loop].value[which]))
+    if (d->synchronous || which < 0 || c < 0 || !is_zero(&d->work, d->work.op[loop].value[which]))
         return false;
     for (int i = loop + 1; i <= loop + d->work.program->op[loop].carried; i++)
         if (d->work.program->op[i].which == which)
@@ -316,7 +205,10 @@ static int store(struct derive *d, int op)
     if (!status && d->work.graph.node[root].op == EXPR_CAST && !derive_place_of(d, root) &&
         d->work.graph.node[root].dtype == p->tensor[o->tensor].dtype)
         root = d->work.graph.node[root].arg[0]; /* storing rounds, once */
+    /* Stores of elements ask one thread for one column, whichever it is. */
+    d->placing = p->tensor[o->tensor].access != PLAN_ACCESS_TMA;
     int expression = derive_built(d, op, root, 0, &status);
+    d->placing = false;
     if (status)
         return status;
     struct plan_step step = {.op = PLAN_GLOBAL,
@@ -536,7 +428,7 @@ static int first_values(struct derive *d, int loop)
 
 static int both(struct derive *d, struct plan_step step)
 {
-    int status = derive_emit(d, d->producer, step);
+    int status = d->producer ? derive_emit(d, d->producer, step) : 0;
     return status ? status : derive_emit(d, d->consumer, step);
 }
 
@@ -595,7 +487,7 @@ static int find_ahead(struct derive *d, int loop)
     const struct spec_kernel *k = d->work.l->kernel;
     const struct program *p = d->work.program;
     d->ahead = d->before = -1;
-    for (int i = 0; i < k->ahead_count; i++) {
+    for (int i = 0; i < k->ahead_count && !d->synchronous; i++) {
         int op = find_named(d, k->ahead[i].name), before = find_named(d, k->ahead[i].before);
         if (op < 0 || d->work.op[op].parent != loop)
             continue;
@@ -610,7 +502,7 @@ static int find_ahead(struct derive *d, int loop)
                                   k->ahead[i].name);
         d->ahead_rings = 0;
         for (int o = 0; o < 2; o++) {
-            int r = d->dot[op].load[o] >= 0 ? ring_of(d, d->dot[op].load[o]) : -1;
+            int r = d->dot[op].load[o] >= 0 ? derive_ring_of(d, d->dot[op].load[o]) : -1;
             if (r < 0 || (d->ring[r].parent == loop && d->ring[r].users > 1) || d->work.op[op].arg[2] >= 0)
                 return program_refuse(d->work.l, k->ahead[i].loc, "PROGRAM-AHEAD",
                                       "%s is a sum, or has a computed operand or one that another dot reads too, and "
@@ -709,9 +601,17 @@ static int loop(struct derive *d, int number)
     const struct program_op *l = &d->work.program->op[number];
     int around = d->around, inside = 0;
     int status = d->flights ? derive_wait(d, d->flights - 1) : 0; /* a loop knows its own groups alone */
-    status = status ? status : take_for(d, number);
+    if (!status && !d->producer)
+        status = derive_fill_outer(d, number);
+    if (!status && d->producer)
+        status = derive_take_for(d, number);
     status = status ? status : first_values(d, number);
     int count = status ? 0 : range_of(d, number, &status);
+    if (!status && !d->producer) {
+        status = derive_fill_prologue(d, number);
+        status = status ? status : derive_take_outer(d, number);
+        status = status ? status : derive_take_for(d, number);
+    }
     status = status ? status : derive_turns_inside(d, number, &inside);
     status = status ? status : find_ahead(d, number);
     const char *name = plan_text(d->work.l->plan, "%s", l->name ? l->name : "loop");

@@ -8,9 +8,7 @@ enum { MOST_BOX = 256 /* elements of a tensor map's box along one dim */ };
 
 /* ---- tensors ----------------------------------------------------------------------------------------------------- */
 
-/* The tile of rows and columns in shared memory: whole columns of boxes as wide as the swizzle. `width` 0: of the
- * tile's own width. */
-static int layout(struct pipeline *x, const struct program_op *o, int rows, int columns, bool one_box)
+int pipeline_layout(struct pipeline *x, const struct program_op *o, int rows, int columns, bool one_box)
 {
     struct plan_tensor *t = &x->plan->tensor[o->tensor];
     const struct spec_tensor *declared = &x->l->kernel->tensor[o->tensor];
@@ -30,10 +28,21 @@ static int layout(struct pipeline *x, const struct program_op *o, int rows, int 
         family_reason(x->plan, name, tw_swizzles[swizzle].name, "the widest whose span divides the tile's %d-byte rows",
                       row_bytes);
     }
-    if (row_bytes % span)
-        return program_refuse(
-            x->l, o->loc, "TMA-SPAN", "%d %s of %s are %d bytes, no multiple of the %d that a box is made of; write %d",
-            columns, tw_dtype_name(t->dtype), t->name, row_bytes, span, (row_bytes + span - 1) / span * span / size);
+    if (row_bytes % span) {
+        int high = (row_bytes + span - 1) / span * span / size, low = high - span / size;
+        char nearest[40], made[64];
+        if (low)
+            snprintf(nearest, sizeof nearest, "%d or %d", low, high);
+        else
+            snprintf(nearest, sizeof nearest, "%d", high);
+        if (swizzle == TW_SWIZZLE_NONE)
+            snprintf(made, sizeof made, "%d that a box is made of", span);
+        else
+            snprintf(made, sizeof made, "%d-byte span of swizzle %s", span, tw_swizzles[swizzle].name);
+        return pipeline_refuse_tile(x, (int)(o - x->program->op), true, "TMA-SPAN",
+                                    "%d %s of %s are %d bytes, no multiple of the %s; write %s", columns,
+                                    tw_dtype_name(t->dtype), t->name, row_bytes, made, nearest);
+    }
     t->access = PLAN_ACCESS_TMA;
     t->align = 16;
     t->swizzle = swizzle;
@@ -51,17 +60,17 @@ static int layout(struct pipeline *x, const struct program_op *o, int rows, int 
     return 0;
 }
 
-/* The tile's columns run along the innermost dim, and its rows are all rows of the spans. */
-static int check_spans(struct pipeline *x, const struct program_op *o, int rows, int columns, bool one_span)
+int pipeline_check_spans(struct pipeline *x, const struct program_op *o, int rows, int columns, bool one_span)
 {
     const struct plan_tensor *t = &x->plan->tensor[o->tensor];
     int product = 1, spans = 0;
-    for (int d = 0; d + 1 < t->rank; d++) {
-        product *= o->at[d].length > 0 ? o->at[d].length : 1;
-        spans += o->at[d].length > 1;
+    for (int d = 0; d < t->rank; d++)
         if (o->at[d].limit >= 0)
             return program_refuse(x->l, o->loc, "PROGRAM-LOWER",
                                   "a limit below the extent of a dim is not lowered for tiles of dots; mask instead");
+    for (int d = 0; d + 1 < t->rank; d++) {
+        product *= o->at[d].length > 0 ? o->at[d].length : 1;
+        spans += o->at[d].length > 1;
     }
     if (o->at[t->rank - 1].length == columns && product == rows && (!one_span || spans <= 1))
         return 0;
@@ -84,8 +93,8 @@ static int operand(struct pipeline *x, int op, int which)
     if (t->out)
         return program_refuse(x->l, o->loc, "PROGRAM-LOWER", "%s is written by this kernel too; read another tensor",
                               t->name);
-    int status = check_spans(x, o, rows, columns, false);
-    status = status ? status : layout(x, o, rows, columns, false);
+    int status = pipeline_check_spans(x, o, rows, columns, false);
+    status = status ? status : pipeline_layout(x, o, rows, columns, false);
     if (status)
         return status;
     t->multicast = 1;
@@ -93,8 +102,9 @@ static int operand(struct pipeline *x, int op, int which)
         return 3;
     for (int d = 0; d + 1 < t->rank; d++)
         if (t->box[d] > MOST_BOX)
-            return program_refuse(x->l, o->loc, "TMA-BOX", "%d rows of %s in one box, which takes up to %d on %s",
-                                  t->box[d], t->name, MOST_BOX, x->l->arch->name);
+            return pipeline_refuse_tile(x, k->load[which], false, "TMA-BOX",
+                                        "%d rows of %s in one box, which takes up to %d on %s; write %d", t->box[d],
+                                        t->name, MOST_BOX, x->l->arch->name, MOST_BOX * t->multicast);
     if (known && (memcmp(before.box, t->box, sizeof before.box) != 0 || before.multicast != t->multicast))
         return program_refuse(x->l, o->loc, "PROGRAM-LOWER", "%s is loaded in tiles of two shapes; write one", t->name);
     /* A: rows m, columns k as it lies. B: rows k, columns n, so that as it lies its columns are n. */
@@ -131,8 +141,8 @@ static int turned_output(struct pipeline *x, const struct program_op *o, const s
     int columns = tw_dtype_bytes(t->dtype) == 4 ? 32 : 64;
     while (tile->columns % columns)
         columns /= 2;
-    int status = check_spans(x, o, tile->columns, tile->rows, true);
-    return status ? status : layout(x, o, columns, PIPELINE_ROWS, false);
+    int status = pipeline_check_spans(x, o, tile->columns, tile->rows, true);
+    return status ? status : pipeline_layout(x, o, columns, PIPELINE_ROWS, false);
 }
 
 /* What one step of a store takes: 64 rows and as many columns as a box holds. */
@@ -158,8 +168,8 @@ static int output(struct pipeline *x, int op)
         x->columns = x->columns && x->columns < columns ? x->columns : columns;
         return 0;
     }
-    int status = turned ? turned_output(x, o, tile) : check_spans(x, o, tile->rows, tile->columns, true);
-    status = status || turned ? status : layout(x, o, PIPELINE_ROWS, tile->columns, true);
+    int status = turned ? turned_output(x, o, tile) : pipeline_check_spans(x, o, tile->rows, tile->columns, true);
+    status = status || turned ? status : pipeline_layout(x, o, PIPELINE_ROWS, tile->columns, true);
     t->whole_rows = true;
     if (!status && t->tile_bytes > x->stored)
         x->stored = t->tile_bytes;
@@ -170,9 +180,10 @@ int pipeline_tensors(struct pipeline *x)
 {
     int status = 0;
     for (int i = 0; i < x->program->op_count; i++) {
-        for (int o = 0; o < 2 && x->program->op[i].kind == PROGRAM_DOT; o++)
-            if (x->d.dot[i].load[o] >= 0)
-                status |= operand(x, i, o);
+        int found = 0; /* a tile of both operands is told of once */
+        for (int o = 0; o < 2 && !found && x->program->op[i].kind == PROGRAM_DOT; o++)
+            found = x->d.dot[i].load[o] >= 0 ? operand(x, i, o) : 0;
+        status |= found;
         if (x->program->op[i].kind == PROGRAM_STORE)
             status |= output(x, i);
     }
@@ -240,21 +251,39 @@ static void read_pairs(struct pipeline *x)
     }
 }
 
-/* The extents of tensors whose elements are read one by one, as nodes of plan.fused: extent.NAME.d0, ... */
+static int add_extents(struct plan *p, int tensor)
+{
+    for (int d = 0; d < p->tensor[tensor].rank; d++) {
+        int node = expr_import(&p->fused, &p->graph, p->tensor[tensor].dim[d]);
+        if (node < 0 || family_add_value(p, plan_text(p, "extent.%s.d%d", p->tensor[tensor].name, d), node))
+            return 3;
+    }
+    return 0;
+}
+
+/* The extents of tensors that threads read, as nodes of plan.fused: extent.NAME.d0, ... Of those whose elements steps
+ * read one by one, and of those that cp.async rings hold. */
 static int element_extents(struct plan *p)
 {
-    for (int i = 0; i < p->fused.count; i++) {
-        const struct expr_node *n = &p->fused.node[i];
-        int tensor = (int)n->integer;
-        bool known = n->op != EXPR_TENSOR;
-        for (int k = 0; k < i && !known; k++)
-            known = p->fused.node[k].op == EXPR_TENSOR && p->fused.node[k].integer == tensor;
-        for (int d = 0; !known && d < p->tensor[tensor].rank; d++) {
-            int node = expr_import(&p->fused, &p->graph, p->tensor[tensor].dim[d]);
-            if (node < 0 || family_add_value(p, plan_text(p, "extent.%s.d%d", p->tensor[tensor].name, d), node))
-                return 3;
-        }
+    int elements = p->fused.count;
+    bool *added = plan_alloc(p, sizeof *added * (size_t)(p->tensor_count + 1));
+    if (!added)
+        return 3;
+    for (int i = 0; i < elements; i++) {
+        int tensor = (int)p->fused.node[i].integer;
+        if (p->fused.node[i].op != EXPR_TENSOR || added[tensor])
+            continue;
+        added[tensor] = true;
+        if (add_extents(p, tensor))
+            return 3;
     }
+    for (int r = 0; r < p->ring_count; r++)
+        for (int i = 0; i < p->ring[r].tensor_count && p->ring[r].filler == PLAN_FILL_CP_ASYNC; i++) {
+            int tensor = p->ring[r].tensor[i];
+            if (!added[tensor] && add_extents(p, tensor))
+                return 3;
+            added[tensor] = true;
+        }
     return 0;
 }
 
@@ -270,6 +299,7 @@ int pipeline_elements(struct pipeline *x)
         }
     if (!seen || faults)
         return seen ? 1 : 3;
-    read_pairs(x);
+    if (x->l->arch->tma)
+        read_pairs(x);
     return element_extents(x->plan);
 }

@@ -1,10 +1,13 @@
 //@ -- A dot as wgmma: mma_NAME multiplies one stage's tiles, or a computed operand in registers and a stage's tile, into
 //@ -- an accumulator in registers.
 //@ -- a, b: the operands' tensors; a is nil where the operand is computed. a_offset, b_offset: of stage 0.
+//@ -- fresh: it always begins from zero. What the accumulator held is then taken from it before: the compiler would carry
+//@ -- that along, and where it did so in other registers, copy it into these behind wgmma.fence.
 //@ param mma table
 //@ param tensors table
 //@ param a_offset int
 //@ param b_offset int
+//@ param fresh bool
 //@ local A, B = mma.operand[1], mma.operand[2]
 //@ local a, b = A.tensor and tensors[A.tensor], tensors[B.tensor]
 //@ local name, registers, blocks, steps = "mma_" .. mma.name, mma.n // 2, mma.blocks_m, mma.k_steps
@@ -56,6 +59,13 @@
 // mma_commit. One statement: the compiler looks at every register of d once.
 __device__ __forceinline__ void ${name}(float (&d)[${blocks}][${registers}], ${first}, u32 b_stage${last}, int accumulate)
 {
+//@ if fresh then
+    #pragma unroll
+    for (int block = 0; block < ${blocks}; ++block)
+        #pragma unroll
+        for (int i = 0; i < ${registers}; ++i)
+            asm volatile("" : "=f"(d[block][i]));
+//@ end
 //@ if a then
 //@     local code = swizzle(a.swizzle).wgmma
     u32 a = shared_address(${a_offset} + a_stage * ${a.tile_bytes}) + warpgroup * ${blocks} * ${A.block_bytes};
