@@ -194,6 +194,27 @@ for (int block = 0; block < ${blocks}; ++block)
 //@     local width, rows, elements, value, uniform = chunk_columns(t), text.at[2], text.at[3], text.value, text.at[1]
 //@     local pairs, wide, across = width // 8, t.dtype == "fp32", count // blocks
 //@     local type, words = wide and "float" or "u32", wide and width // 2 or width // 4
+${uniform}
+//@     -- All reads are on their way before the first is waited for; what does not depend on the row is read once.
+//@     for _, r in ipairs(text.reads) do
+//@         local list, tensor, guard = csv(r.at), r.tensor, has(r, "guard") and r.guard or "true"
+//@         local halves = r.by_row and 2 or 1
+${tensor}_two ${tensor}_early[${halves}][${pairs}];
+#pragma unroll
+for (int half = 0; half < ${halves}; ++half) {
+//@         if r.by_row or guard ~= "true" then
+    const int row = first_row + block * ${height} + half * 8;
+//@         end
+//@         if guard ~= "true" then
+    ${rows}
+//@         end
+    #pragma unroll
+    for (int i = 0; i < ${pairs}; ++i) {
+        const int pair = first_pair + i;
+        ${tensor}_early[half][i] = ${tensor}_read(args, ${list}, ${guard});
+    }
+}
+//@     end
 //@     if long then
 //@         local name, each = text.place, width // 2
 float ${name}_chunk[${each}];
@@ -205,7 +226,6 @@ for (int c = 0; c < ${count}; ++c)
             ${name}_chunk[i] = ${name}[c / ${across}][c % ${across} * ${each} + i];
     }
 //@     end
-${uniform}
 ${type} part[${words}];
 #pragma unroll
 for (int half = 0; half < 2; ++half) {
@@ -218,9 +238,9 @@ for (int half = 0; half < 2; ++half) {
         const int pair = first_pair + i;
         float value[2];
 //@     for _, r in ipairs(text.reads) do
-//@         local list, tensor, guard = csv(r.at), r.tensor, has(r, "guard") and r.guard or "true"
+//@         local tensor, half = r.tensor, r.by_row and "half" or "0"
         float ${tensor}_pair[2];
-        ${tensor}_read(args, ${list}, ${guard}, ${tensor}_pair);
+        ${tensor}_split(${tensor}_early[${half}][i], ${tensor}_pair);
 //@     end
         #pragma unroll
         for (int lane = 0; lane < 2; ++lane) {
@@ -391,7 +411,7 @@ for (int half = 0; half < 2; ++half) {
 //@     for _, r in ipairs(text.reads) do
 //@         local list, tensor, needed = csv(r.at), r.tensor, has(r, "guard") and r.guard or "true"
             float ${tensor}_pair[2];
-            ${tensor}_read(args, ${list}, ${needed}, ${tensor}_pair);
+            ${tensor}_split(${tensor}_read(args, ${list}, ${needed}), ${tensor}_pair);
 //@     end
             #pragma unroll
             for (int lane = 0; lane < 2; ++lane) {
