@@ -74,8 +74,14 @@ ${banner}
 //@         end
 //@     end
 //@ end
+//@ if has(plan, "item_ring") then
+//@     local r = plan.ring[plan.item_ring]
+//@ include "blocks/ring.cuh" ring = r, roles = plan.role, full_offset = plan.shared[r.full_shared].offset,
+//@     empty_offset = plan.shared[r.empty_shared].offset, cluster_m = 1, cluster_n = 1
+
+//@ end
 //@ for _, step in ipairs(plan.role.consumer.step) do
-//@     if step.op == "read" and step.call then
+//@     if step.op == "read" and has(step, "place") and step.call then
 //@         local held, name = plan.place[step.place], step.tensor
 //@ include "blocks/operand_load.cuh" tensor = plan.tensor[name], offset = plan.shared[step.ring .. "." .. name].offset,
 //@     blocks = plan.mma[1].blocks_m, words = held.registers // plan.mma[1].blocks_m, block_rows = 64
@@ -109,6 +115,10 @@ ${banner}
 
 //@ end
 //@ include "blocks/items.cuh" model = plan, schedule = plan.schedule, cluster = plan.cluster
+//@ if has(plan, "item_ring") then
+
+//@ include "blocks/items_counter.cuh" model = plan
+//@ end
 
 //@ include "blocks/registers.cuh" roles = plan.role, threads = launch.block
 
@@ -135,8 +145,7 @@ ${banner}
 
 extern "C" __global__ void __launch_bounds__(${launch.block}, 1) ${entry}(const __grid_constant__ arguments args)
 {
-    // Each lane has the same; from the first lane the compiler knows it, and keeps what follows from it once a warp.
-    const u32 warpgroup = __shfl_sync(~0u, threadIdx.x / 128, 0);
+    const u32 warpgroup = __shfl_sync(~0u, threadIdx.x / 128, 0); // one for the warp, as the compiler now knows
     if (threadIdx.x == 0) {
 //@ for _, m in ipairs(plan.map) do
         tma_prefetch(&args.${m.name});
@@ -145,6 +154,9 @@ extern "C" __global__ void __launch_bounds__(${launch.block}, 1) ${entry}(const 
 //@     if r.filler == "bulk" then
         ${r.name}_init();
 //@     end
+//@ end
+//@ if has(plan, "item_ring") then
+        ${plan.item_ring}_init();
 //@ end
         barrier_init_fence();
     }
@@ -157,7 +169,9 @@ extern "C" __global__ void __launch_bounds__(${launch.block}, 1) ${entry}(const 
     dependency_wait();
 //@ end
 
+//@ if not has(plan, "item_ring") then
     item_order items = items_begin(args);
+//@ end
 //@ local starts, next_item = {}, ""
 //@ for i, a in ipairs(item) do starts[i], next_item = "at_" .. a.axis, next_item .. ", at_" .. a.axis end
 //@ local start_list = csv(starts)
@@ -165,6 +179,10 @@ extern "C" __global__ void __launch_bounds__(${launch.block}, 1) ${entry}(const 
     if (warpgroup == 0) {
         producer_registers();
         if (threadIdx.x == 0) {
+//@ if has(plan, "item_ring") then
+            item_order items = items_begin(args);
+            ${plan.item_ring}_position ${plan.item_ring}_fill = {0, 0};
+//@ end
 //@ for _, r in ipairs(ring) do
 //@     if r.filler == "bulk" then
             ${r.name}_position ${r.name}_fill = {0, 0};
@@ -178,6 +196,10 @@ extern "C" __global__ void __launch_bounds__(${launch.block}, 1) ${entry}(const 
     } else {
         consumer_registers();
         const u32 consumer = warpgroup - 1;
+//@ if has(plan, "item_ring") then
+        ${plan.item_ring}_position ${plan.item_ring}_next = {0, 0}, ${plan.item_ring}_oldest = {0, 0};
+        u32 ${plan.item_ring}_stage = 0;
+//@ end
 //@ local blocks = plan.mma[1].blocks_m
 //@ local rows = 64 * blocks
         const int first_row = (int)consumer * ${rows} + threadIdx.x % 128 / 32 * 16 + threadIdx.x % 32 / 4;
