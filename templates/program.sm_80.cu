@@ -84,7 +84,7 @@ ${banner}
 //@     end
 //@ include "blocks/mma_sync_dot.cuh" mma = mma, tensors = plan.tensor, a_offset = offset(mma.operand[1]),
 //@     b_offset = offset(mma.operand[2]), warps_m = pipeline.warps_m,
-//@     warps = pipeline.warps_m * pipeline.warps_n
+//@     warps = pipeline.warps_m * pipeline.warps_n, by_pairs = plan.by_pairs[mma.name] == 1
 
 //@ end
 //@ local sizes = {}
@@ -113,11 +113,11 @@ extern "C" __global__ void __launch_bounds__(${launch.block}, ${launch.min_block
 ${entry}(const __grid_constant__ arguments args)
 {
     const u32 warp = threadIdx.x / 32, warp_m = warp % ${pipeline.warps_m};
-    const int first_row = (int)warp_m * ${rows} + threadIdx.x % 32 / 4;
+    [[maybe_unused]] const int first_row = (int)warp_m * ${rows} + threadIdx.x % 32 / 4;
 //@ if pipeline.warps_n > 1 then
-    const int first_column = (int)(warp / ${pipeline.warps_m}) * ${columns} + threadIdx.x % 4 * 2;
+    [[maybe_unused]] const int first_column = (int)(warp / ${pipeline.warps_m}) * ${columns} + threadIdx.x % 4 * 2;
 //@ else
-    const int first_column = threadIdx.x % 4 * 2;
+    [[maybe_unused]] const int first_column = threadIdx.x % 4 * 2;
 //@ end
     item_order items = items_begin(args);
 //@ local starts, next_item = {}, ""

@@ -202,8 +202,8 @@ extern "C" __global__ void __launch_bounds__(${launch.block}, 1) ${entry}(const 
 //@ end
 //@ local blocks = plan.mma[1].blocks_m
 //@ local rows = 64 * blocks
-        const int first_row = (int)consumer * ${rows} + threadIdx.x % 128 / 32 * 16 + threadIdx.x % 32 / 4;
-        const int first_column = threadIdx.x % 4 * 2;
+        [[maybe_unused]] const int first_row = (int)consumer * ${rows} + threadIdx.x % 128 / 32 * 16 + threadIdx.x % 32 / 4;
+        [[maybe_unused]] const int first_column = threadIdx.x % 4 * 2;
 //@ for _, p in ipairs(place) do
 //@     local type = p.kind == "operand" and "u32" or "float"
 //@     local each = p.registers // blocks

@@ -95,7 +95,6 @@ int family_copy_spec(const struct spec *spec, const struct spec_kernel *k, struc
         if (!(s->name = plan_text(p, "%s", k->scalar[i].name)))
             return 3;
     }
-    p->epilogue = k->epilogue;
     p->flops = p->bytes_moved = -1;
     p->launch.cluster[0] = p->launch.cluster[1] = p->launch.cluster[2] = 1;
     p->launch.grid[0] = p->launch.grid[1] = p->launch.grid[2] = expr_int(&p->graph, 1);

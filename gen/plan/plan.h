@@ -276,7 +276,7 @@ struct plan_mma {
     struct {
         int tensor;
         bool mn_major;        /* transposed operand */
-        int leading_bytes, stride_bytes; /* descriptor offsets; see blocks/wgmma.cuh */
+        int leading_bytes, stride_bytes; /* descriptor offsets; see blocks/wgmma_dot.cuh */
         int k_bytes;          /* from one instruction to the next along k, within a box */
         int block_bytes;      /* from one m (or n) block to the next */
     } operand[2];
@@ -343,8 +343,7 @@ struct plan {
     struct plan_launch launch;
     int64_t workspace_bytes;         /* of device memory, zero before and behind each launch; one at a time uses it */
 
-    struct expr_graph fused;         /* the epilogue; its tensor numbers are plan.tensor's */
-    struct spec_function epilogue;   /* nodes of `fused` */
+    struct expr_graph fused;         /* of the steps' arithmetic; its tensor numbers are plan.tensor's */
 
     int registers_estimate;          /* a thread of the fullest role */
     int register_limit;              /* more in the cubin is an error; 0: none */

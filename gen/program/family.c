@@ -80,6 +80,18 @@ static int variants(const struct spec *spec, const struct spec_kernel *kernel, c
     return lowerer_of(&own, arch)->variants(spec, &own, arch);
 }
 
+static int reason_tiles(const struct program_lowering *l)
+{
+    const struct program *p = l->kernel->program;
+    int status = 0;
+    for (int i = 0; i < p->axis_count && !status; i++)
+        if (p->axis[i].tile)
+            status = family_reason(l->plan, plan_text(l->plan, "tile.%s", p->axis[i].name),
+                                   plan_text(l->plan, "%d", p->axis[i].tile), "%s",
+                                   p->axis[i].chosen ? "the family's, where the spec says none" : "the spec says so");
+    return status;
+}
+
 static int resolve(const struct spec *spec, const struct spec_kernel *kernel, const struct arch *arch, int variant,
                    struct plan *plan, struct diag_set *diags)
 {
@@ -92,6 +104,9 @@ static int resolve(const struct spec *spec, const struct spec_kernel *kernel, co
         return status;
     plan->arch = arch->name;
     plan->family = kernel->family ? plan_text(plan, "%s", kernel->family) : "program";
+    status = reason_tiles(&l);
+    if (status)
+        return status;
     status = lowerer_of(&own, arch)->lower(&l);
     status = status ? status : check_places(&l);
     if (!status)
@@ -99,25 +114,8 @@ static int resolve(const struct spec *spec, const struct spec_kernel *kernel, co
     return status;
 }
 
-static double input_scale(const struct plan *p, int tensor, const int64_t *dims, enum family_inputs kind)
-{
-    (void)p;
-    (void)tensor;
-    (void)dims;
-    return kind == FAMILY_NORMAL ? 1.0 : 4.0;
-}
-
-/* Whether a program's arithmetic is exact on integers is known to its meaning alone, element by element. */
-static bool exact(const struct plan *p)
-{
-    (void)p;
-    return false;
-}
-
 const struct family family_program = {
     .arch = architectures,
     .variants = variants,
     .resolve = resolve,
-    .input_scale = input_scale,
-    .exact = exact,
 };

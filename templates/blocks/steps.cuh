@@ -56,7 +56,8 @@ const int ${name}_turns = (int)(${turns});
 //@             end
 //@             if not has(seen, name) then
 //@                 seen[name] = true
-    int ${name} = ${from}, ${name}_turn = 0;
+    [[maybe_unused]] int ${name} = ${from};
+    int ${name}_turn = 0;
 //@             end
 //@             if not range.fixed then
     const int ${call}_turns = (int)(${turns});
