@@ -27,7 +27,7 @@ struct pipeline {
     int blocks;                 /* of a cluster */
     bool dynamic;               /* items come from a counter */
 
-    int warps_m, stages;        /* lower_mma_sync.c: warps along the rows (along the columns: d.warps_n); of rings */
+    int warps_m, stages; /* lower_mma_sync.c: warps along the rows (along the columns: d.warps_n); of rings */
 };
 
 /* ---- lower_pipeline.c: parts that both lowerings have ------------------------------------------------------------ */
@@ -94,7 +94,7 @@ int pipeline_refuse_tile(const struct pipeline *x, int op, bool column, const ch
 
 int pipeline_check_rows(const struct pipeline *x, int consumers);
 int pipeline_check_dot(const struct pipeline *x, int op); /* once consumers and blocks are chosen */
-int pipeline_least_stages(const struct pipeline *x); /* a depth that the spec sets is that of a ring */
+int pipeline_least_stages(const struct pipeline *x);      /* a depth that the spec sets is that of a ring */
 int pipeline_check_stages(const struct pipeline *x, const struct pipeline_stages *s);
 int pipeline_check_slices(const struct pipeline *x, int axis, int load); /* blocks along the axis share the load */
 int pipeline_check_cluster(const struct pipeline *x);
@@ -160,7 +160,8 @@ int mma_sync_stages(struct pipeline *x);      /* how many stages rings of loops 
 /* Registers of a thread, about: what places hold, two steps of operands, the rest. Above `limit` the compiler reads
  * operands later, and one step of them is held. */
 int mma_sync_registers(const struct pipeline *x, int limit);
-int mma_sync_register_limit(const struct pipeline *x); /* that a thread of the block can have */
+int mma_sync_registers_at_ease(const struct pipeline *x); /* with which it need not wait for some to become free */
+int mma_sync_register_limit(const struct pipeline *x);    /* that a thread of the block can have */
 int mma_sync_check_registers(struct pipeline *x);
 
 #endif

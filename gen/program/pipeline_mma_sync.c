@@ -229,6 +229,18 @@ static int columns_that_fit(const struct pipeline *x, int op)
     return 0;
 }
 
+int mma_sync_registers_at_ease(const struct pipeline *x)
+{
+    int most = 0;
+    for (int i = 0; i < x->plan->mma_count; i++) {
+        const struct plan_mma *mma = &x->plan->mma[i];
+        int one = (mma->operand[0].tensor >= 0 ? mma->blocks_m * 4 : 0) + mma->blocks_n * 2;
+        most = one > most ? one : most;
+    }
+    int all = pipeline_registers_taken(x) + 2 * most + OTHER_REGISTERS, limit = mma_sync_register_limit(x);
+    return all < limit ? all : limit;
+}
+
 int mma_sync_check_registers(struct pipeline *x)
 {
     const struct arch *arch = x->l->arch;
