@@ -84,7 +84,7 @@ ${banner}
 //@     end
 //@ include "blocks/mma_sync_dot.cuh" mma = mma, tensors = plan.tensor, a_offset = offset(mma.operand[1]),
 //@     b_offset = offset(mma.operand[2]), warps_m = pipeline.warps_m,
-//@     warps = pipeline.warps_m * pipeline.warps_n
+//@     warps = pipeline.warps_m * pipeline.warps_n, by_pairs = plan.by_pairs[mma.name] == 1
 
 //@ end
 //@ local sizes = {}

@@ -523,6 +523,7 @@ static int loop(struct derive *d, int number)
 {
     const struct program_op *l = &d->work.program->op[number];
     int around = d->around, inside = 0;
+    bool outer_alone = d->alone;
     bool may_peel = d->work.l->kernel->ahead_count > 0;
     int status = d->flights ? derive_wait(d, d->flights - 1) : 0; /* a loop knows its own groups alone */
     if (!status && !d->producer)
@@ -571,6 +572,7 @@ static int loop(struct derive *d, int number)
     status = status ? status : turns(d, number, name, count, inside);
     d->around = around;
     d->ahead = d->before = -1;
+    d->alone = outer_alone;
     if (peeled && !status && d->flights)
         status = derive_wait(d, d->flights - 1);
     if (!status && alone && d->helds != helds)

@@ -58,9 +58,9 @@ static bool is_own(const struct plan *p, const struct plan_step *s)
 bool place_ends(const struct plan *p, const struct plan_step *s, int *from, int *to)
 {
     int place = kind_of(p, s->place, PLACE_END_VALUE);
-    bool counts = (s->op == PLAN_GLOBAL && s->tensor < 0) ||
-                  (p->item_ring && plan_step_ring(s) == plan_number(p->item_ring));
-    if (counts) /* items from a counter are no values of the program */
+    bool moves = s->op == PLAN_FILL || s->op == PLAN_READ || s->op == PLAN_WRITE || s->op == PLAN_STORE ||
+                 s->op == PLAN_GLOBAL;
+    if (moves && s->tensor < 0) /* of no tensor: the numbers of items that a producer hands out */
         return false;
     switch (s->op) {
     case PLAN_FILL:

@@ -17,7 +17,8 @@ for name in $names; do
     file=$(awk -v n="$name" '$1 == "break" && $2 == n { print $3 }' $list)
     case $file in */*) path=$file ;; *) path=gen/program/$file ;; esac
     file=$(basename "$path")
-    only=$(awk -v n="$name" '$1 == "break" && $2 == n && $4 { print "--only " $4 }' $list)
+    only=$(awk -v n="$name" '$1 == "break" && $2 == n && $4 {
+        print "--only " $4 ($5 ? " --leave-out " $5 : "") }' $list)
     : >"$work/out"
     awk -v n="$name" -v from="$work/from" -v to="$work/to" '
         $1 == "break" { on = $2 == n }
