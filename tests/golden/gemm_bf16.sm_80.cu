@@ -142,25 +142,22 @@ struct mma_dot_fragments {
 // Step `step` along k of the stage: this warp's 64 rows and 32 columns.
 __device__ __forceinline__ void mma_dot_read(mma_dot_fragments &f, u32 a_tile, u32 b_tile, u32 warp, u32 step)
 {
-    const u32 lane = threadIdx.x % 32, warp_m = warp % 2, warp_n = warp / 2;
     #pragma unroll
     for (u32 i = 0; i < 4; ++i) {
-        const u32 row = warp_m * 64 + i * 16 + lane % 16, chunk = step * 2 + lane / 16;
-        mma_dot_read_a(f.a[i], a_tile + A_chunk(row, chunk));
+        mma_dot_read_a(f.a[i], (a_tile ^ step * 2 % 8 * 16) + i * 16 * 128);
     }
     #pragma unroll
     for (u32 j = 0; j < 2; ++j) {
-        const u32 row = warp_n * 32 + j * 16 + lane / 16 * 8 + lane % 8;
-        const u32 chunk = step * 2 + lane / 8 % 2;
-        mma_dot_read_b(f.b[2 * j], f.b[2 * j + 1], b_tile + B_chunk(row, chunk));
+        mma_dot_read_b(f.b[2 * j], f.b[2 * j + 1], (b_tile ^ step * 2 % 8 * 16) + j * 16 * 128);
     }
 }
 
 // d = a b + (accumulate ? d : 0): 4 steps along k, each read while the one before is multiplied.
 __device__ __forceinline__ void mma_dot(float (&d)[4][16], u32 a_stage, u32 b_stage, u32 warp, bool accumulate)
 {
-    const u32 a_tile = shared_address(0 + a_stage * 16384);
-    const u32 b_tile = shared_address(49152 + b_stage * 16384);
+    const u32 lane = threadIdx.x % 32, warp_m = warp % 2, warp_n = warp / 2;
+    const u32 a_tile = shared_address(0 + a_stage * 16384) + A_chunk(warp_m * 64 + lane % 16, lane / 16);
+    const u32 b_tile = shared_address(49152 + b_stage * 16384) + B_chunk(warp_n * 32 + lane / 16 * 8 + lane % 8, lane / 8 % 2);
     mma_dot_fragments f[2];
     if (!accumulate)
         #pragma unroll
@@ -239,19 +236,21 @@ extern "C" __global__ void __launch_bounds__(256, 1)
 gemm_bf16(const __grid_constant__ arguments args)
 {
     const u32 warp = threadIdx.x / 32, warp_m = warp % 2;
-    const int first_row = (int)warp_m * 64 + threadIdx.x % 32 / 4;
-    const int first_column = (int)(warp / 2) * 32 + threadIdx.x % 4 * 2;
+    [[maybe_unused]] const int first_row = (int)warp_m * 64 + threadIdx.x % 32 / 4;
+    [[maybe_unused]] const int first_column = (int)(warp / 2) * 32 + threadIdx.x % 4 * 2;
     item_order items = items_begin(args);
     int at_m, at_n;
     float dot_sum[4][16];
     u32 ab_fill = 0, ab_stage = 2;
+    const int first_at_k_turns = (int)(2);
+    const int t8_0 = args.K + 63;
+    const int t8_1 = t8_0 / 64;
+    const int k_turns = (int)(t8_1);
     while (items_next(args, items, at_m, at_n)) {
-        int first_at_k = 0, first_at_k_turn = 0;
-        const int first_at_k_turns = (int)(2);
-        const int t8_0 = args.K + 63;
-        const int t8_1 = t8_0 / 64;
-        int at_k = 0, at_k_turn = 0;
-        const int k_turns = (int)(t8_1);
+        [[maybe_unused]] int first_at_k = 0;
+        int first_at_k_turn = 0;
+        [[maybe_unused]] int at_k = 0;
+        int at_k_turn = 0;
         #pragma unroll
         for (int block = 0; block < 4; ++block)
             #pragma unroll
