@@ -392,8 +392,8 @@ static int loops(struct pipeline *x)
         int64_t step;
         if (o->kind != PROGRAM_LOOP)
             continue;
-        if (o->list >= 0 || !expr_is_int(x->program->graph, o->step, &step))
-            return program_refuse(x->l, o->loc, "PROGRAM-LOWER", "a loop over a list is not lowered; write a range");
+        if (!expr_is_int(x->program->graph, o->step, &step))
+            return program_refuse(x->l, o->loc, "PROGRAM-LOWER", "the step of a loop is a constant; write a number");
         x->d.loop[i] = p->loop_count;
         const char *name = plan_text(p, "at_%s", o->name ? o->name : "loop");
         for (int k = 0; k < x->program->axis_count && o->name; k++)
@@ -420,7 +420,7 @@ static int longest_first(struct pipeline *x)
             continue;
         for (int k = 0; k < x->plan->item_count; k++) {
             const struct plan_item *item = &x->plan->item[k];
-            if (!pipeline_reads_axis(g, o->to, item->axis))
+            if (pipeline_reads_data(g, o->to) || !pipeline_reads_axis(g, o->to, item->axis))
                 continue;
             return family_add_word(x->plan, "schedule.longest", x->plan->axis[item->axis]);
         }

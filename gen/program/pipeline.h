@@ -59,6 +59,9 @@ int pipeline_readers(const struct pipeline *x, const struct derive_ring *ring);
 /* True where the node of the program depends on where items begin along the axis. */
 bool pipeline_reads_axis(const struct expr_graph *g, int node, int axis);
 
+/* True where the node needs an element of a tensor. */
+bool pipeline_reads_data(const struct expr_graph *g, int node);
+
 /* ---- pipeline_tensors.c ------------------------------------------------------------------------------------------ */
 
 /* Tiles and boxes of what is loaded for dots and stored, operands of the instructions, tensor maps. 0, 1, 3. */

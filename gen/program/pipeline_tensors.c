@@ -233,7 +233,8 @@ static void read_pairs(struct pipeline *x)
                 read = true;
                 pairs = pairs && is_pair(p, &p->fused.node[i]);
             }
-        if (!read || !pairs || p->tensor[t].out || p->tensor[t].map >= 0 || p->tensor[t].dtype == TW_FP32)
+        bool half = p->tensor[t].dtype == TW_BF16 || p->tensor[t].dtype == TW_FP16;
+        if (!read || !pairs || p->tensor[t].out || p->tensor[t].map >= 0 || !half)
             continue;
         p->tensor[t].align = 2 * (int)tw_dtype_bytes(p->tensor[t].dtype);
         p->tensor[t].whole_rows = true;

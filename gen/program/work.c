@@ -27,6 +27,17 @@ static int import_index(struct import *m, const struct expr_node *n)
     return -1;
 }
 
+/* The variable of a loop over a list is the entry at the place in hand, which is what LOOP counts from there on. */
+static int import_entry(struct import *m, const struct expr_node *n)
+{
+    const struct program_op *loop = &m->w->program->op[n->integer];
+    int index[SPEC_MAX_RANK], rank = m->w->l->plan->tensor[loop->list].rank;
+    for (int d = 0; d + 1 < rank; d++)
+        index[d] = import(m, loop->at[d].start);
+    index[rank - 1] = expr_leaf(&m->w->graph, EXPR_LOOP, EXPR_INT, n->integer);
+    return m->status ? -1 : expr_tensor(&m->w->graph, loop->list, EXPR_INT, rank, index);
+}
+
 /* An element of a tile that is loaded for arithmetic alone is read where it is used. */
 static int import_load(struct import *m, const struct program_op *op)
 {
@@ -48,7 +59,8 @@ static int import_load(struct import *m, const struct program_op *op)
             index[d] = expr_binary(g, EXPR_ADD, index[d], within);
         }
     }
-    return expr_tensor(g, op->tensor, EXPR_REAL, rank, index);
+    bool real = tw_dtype_info(m->w->l->plan->tensor[op->tensor].dtype)->kind == TW_KIND_FLOAT;
+    return expr_tensor(g, op->tensor, real ? EXPR_REAL : EXPR_INT, rank, index);
 }
 
 /* What is turned is read in the other order; sums stay where they are. */
@@ -132,6 +144,8 @@ static int import(struct import *m, int node)
         result = import_index(m, &n);
     } else if (n.op == EXPR_TILE) {
         result = import_tile(m, (int)n.integer);
+    } else if (n.op == EXPR_LOOP && m->w->program->op[n.integer].list >= 0) {
+        result = import_entry(m, &n);
     } else if (m->turned && (n.op == EXPR_ROW || n.op == EXPR_COLUMN)) {
         result = expr_leaf(g, n.op == EXPR_ROW ? EXPR_COLUMN : EXPR_ROW, EXPR_INT, 0);
     } else if (n.op == EXPR_TENSOR) {

@@ -1,0 +1,26 @@
+#!/bin/sh
+# Programs with dots where data say what is loaded, stored and how often: lists of blocks, groups with counts on the
+# device, rows by number. On the emulator in the three modes of completion, hazards strict. TAP on stdout.
+#   usage: tests/emu/lists.sh [PROGRAM], from the top of the tree. Needs NVRTC, no GPU.
+set -u
+program=${1:-build/tilewright}
+work=$(mktemp -d "${TMPDIR:-/tmp}/tw_lists_XXXXXX") || exit 3
+trap 'rm -rf "$work"' EXIT
+TILEWRIGHT_CACHE=${TILEWRIGHT_CACHE:-$work/cache}
+export TILEWRIGHT_CACHE
+. tests/tap.sh
+
+if ! "$program" doctor >/dev/null 2>&1; then
+    echo "ok 1 - programs over lists on the emulator # SKIP there is no NVRTC"
+    exit 0
+fi
+
+for spec in tests/programs/pipeline_lists.lua tests/programs/pipeline_groups.lua; do
+    for completion in eager late random; do
+        "$program" run "$spec" --device emu --complete $completion --hazards strict >"$work/out" 2>&1 &&
+            ! grep -q '^hazard' "$work/out"
+        ok $? "$spec, $completion" "$work/out"
+    done
+done
+echo "1..$count"
+[ "$failed" -eq 0 ]
