@@ -8,6 +8,7 @@
 //@ local outputs, loads, stores, read, dtypes = {}, {}, {}, {}, {}
 //@ local rings_of, shares, shared_ring, staged = {}, {}, {}, nil
 //@ local clustered, sizes, remote, own = plan.launch.cluster[1] > 1, {}, false, false
+//@ local limited = has(plan, "limited") and plan.limited or {}
 //@ for i, a in ipairs(plan.item) do sizes[i] = plan.cluster[a.axis] end
 //@ for _, r in ipairs(ring) do
 //@     if r.filler == "threads" then staged = r end
@@ -126,7 +127,7 @@ ${banner}
 //@ if staged then
 //@ include "blocks/store_tile.cuh" ring = staged, outputs = outputs, roles = plan.role,
 //@     barrier = plan.barrier.d_barrier, offset = plan.shared[staged.name].offset,
-//@     ring_bytes = plan.shared[staged.name].bytes, turned = plan.turned
+//@     ring_bytes = plan.shared[staged.name].bytes, turned = plan.turned, limited = limited
 //@ end
 
 extern "C" __global__ void __launch_bounds__(${launch.block}, 1) ${entry}(const __grid_constant__ arguments args)

@@ -129,6 +129,19 @@ struct plan_map *family_add_map(struct plan *p, int tensor, int l2_promotion)
     return m->name ? m : NULL;
 }
 
+struct plan_map *family_add_row_map(struct plan *p, int tensor)
+{
+    int own = p->tensor[tensor].map;
+    struct plan_map *m = family_add_map(p, tensor, 0);
+    p->tensor[tensor].map = own;
+    if (!m)
+        return NULL;
+    m->name = plan_text(p, "%s_row_map", p->tensor[tensor].name);
+    for (int i = 1; i < m->rank; i++)
+        m->box[i] = 1;
+    return m->name ? m : NULL;
+}
+
 struct plan_shared *family_add_shared(struct plan *p, const char *name, int bytes, int align, int count)
 {
     struct plan_shared *s = APPEND(p, shared);

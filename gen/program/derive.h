@@ -130,6 +130,12 @@ int derive_turns_inside(struct derive *d, int loop, int *turns);
  * where it does not hold; 0: it is none, or *status says why. */
 int derive_column_bound(struct derive *d, int op, int condition, int shift, int *status);
 
+/* ---- derive_limits.c */
+
+/* Of a store whose tile ends where data say: what stands before it (it is left out where the tile has no rows), with
+ * the rows' end in `store`; and, `store` NULL, behind it. Of others nothing. 0, 1, 3. */
+int derive_limit(struct derive *d, int op, struct plan_step *store);
+
 /* ---- derive_pass.c: the parts of the walk that arithmetic is made of. Each returns 0, 1 or 3 if nothing else is said.
  */
 

@@ -293,6 +293,7 @@ static int store_staged(struct derive *d, int op, int expression)
         .op = PLAN_STORE, .ring = ring, .tensor = o->tensor, .call = plan_text(p, "%s_store", t->name)};
     for (int k = 0; k < t->rank && !status; k++)
         store.at[k] = derive_built(d, op, d->work.op[op].at[k], 0, &status);
+    status = status ? status : derive_limit(d, op, &store);
     const struct plan_step chunk[] = {
         {.op = PLAN_LOOP, .ring = -1, .tensor = -1, .count = d->blocks * columns / width, .call = t->name},
         {.op = PLAN_STORE_WAIT, .ring = ring, .tensor = -1, .count = p->ring[ring].stages - 1, .call = "d_wait"},
@@ -305,7 +306,7 @@ static int store_staged(struct derive *d, int op, int expression)
     };
     for (size_t i = 0; i < sizeof chunk / sizeof *chunk && !status; i++)
         status = derive_emit(d, d->consumer, chunk[i]);
-    return status;
+    return status ? status : derive_limit(d, op, NULL);
 }
 
 static int store(struct derive *d, int op)

@@ -51,6 +51,19 @@ static int layout(struct pipeline *x, const struct program_op *o, int rows, int 
     return 0;
 }
 
+/* Beyond a limit lies what copies bring all the same: rows and columns of the dot that are outside too, but no part of
+ * its sums. */
+static int check_limits(struct pipeline *x, const struct program_op *o, bool summed_columns)
+{
+    for (int d = 0; d < x->plan->tensor[o->tensor].rank; d++)
+        if (o->at[d].limit >= 0 && o->at[d].column == summed_columns)
+            return program_refuse(x->l, o->loc, "PROGRAM-LOWER",
+                                  "a dot sums along the span of %s that has a limit, and bulk copies bring what lies "
+                                  "beyond it; write span(start, length), and zeros there in memory",
+                                  x->plan->tensor[o->tensor].name);
+    return 0;
+}
+
 /* The tile's columns run along the innermost dim, and its rows are all rows of the spans. */
 static int check_spans(struct pipeline *x, const struct program_op *o, int rows, int columns, bool one_span)
 {
@@ -59,9 +72,6 @@ static int check_spans(struct pipeline *x, const struct program_op *o, int rows,
     for (int d = 0; d + 1 < t->rank; d++) {
         product *= o->at[d].length > 0 ? o->at[d].length : 1;
         spans += o->at[d].length > 1;
-        if (o->at[d].limit >= 0)
-            return program_refuse(x->l, o->loc, "PROGRAM-LOWER",
-                                  "a limit below the extent of a dim is not lowered for tiles of dots; mask instead");
     }
     if (o->at[t->rank - 1].length == columns && product == rows && (!one_span || spans <= 1))
         return 0;
@@ -84,7 +94,8 @@ static int operand(struct pipeline *x, int op, int which)
     if (t->out)
         return program_refuse(x->l, o->loc, "PROGRAM-LOWER", "%s is written by this kernel too; read another tensor",
                               t->name);
-    int status = check_spans(x, o, rows, columns, false);
+    int status = check_limits(x, o, (which == 0) != k->transposed[which]);
+    status = status ? status : check_spans(x, o, rows, columns, false);
     status = status ? status : layout(x, o, rows, columns, false);
     if (status)
         return status;
@@ -153,6 +164,9 @@ static int output(struct pipeline *x, int op)
     int64_t extent;
     bool never = expr_is_int(&x->plan->graph, t->dim[t->rank - 1], &extent) &&
                  extent * (int64_t)tw_dtype_bytes(t->dtype) % 16 != 0;
+    /* Bulk stores end where the tensor does, and, row by row, at a row that data say. */
+    int beyond = x->d.work.op[op].beyond;
+    never = never || (beyond >= 0 && (turned || !work_ends_rows(&x->d.work, beyond)));
     if (x->l->variant == 1 || never) {
         int columns = tile->columns % 32 == 0 ? 32 : tile->columns % 16 == 0 ? 16 : 8;
         x->columns = x->columns && x->columns < columns ? x->columns : columns;
@@ -163,7 +177,28 @@ static int output(struct pipeline *x, int op)
     t->whole_rows = true;
     if (!status && t->tile_bytes > x->stored)
         x->stored = t->tile_bytes;
+    if (!status && beyond >= 0 && family_add_value(x->plan, plan_text(x->plan, "limited.%s", t->name), 1))
+        return 3;
     return status;
+}
+
+/* Maps of single rows, of tensors whose rows end where data say. */
+static int row_maps(struct pipeline *x)
+{
+    for (int i = 0; i < x->program->op_count; i++) {
+        const struct program_op *o = &x->program->op[i];
+        if (o->kind != PROGRAM_STORE || x->d.work.op[i].beyond < 0 ||
+            x->plan->tensor[o->tensor].access != PLAN_ACCESS_TMA)
+            continue;
+        for (int k = 0; k < x->program->op_count; k++)
+            if (k != i && x->program->op[k].kind == PROGRAM_STORE && x->program->op[k].tensor == o->tensor)
+                return program_refuse(x->l, o->loc, "PROGRAM-LOWER",
+                                      "%s, whose rows end where data say, is stored in two places; write one store",
+                                      x->plan->tensor[o->tensor].name);
+        if (!family_add_row_map(x->plan, o->tensor))
+            return 3;
+    }
+    return 0;
 }
 
 int pipeline_tensors(struct pipeline *x)
@@ -184,7 +219,7 @@ int pipeline_tensors(struct pipeline *x)
         if (x->plan->tensor[i].access == PLAN_ACCESS_TMA &&
             !family_add_map(x->plan, i, x->plan->tensor[i].out ? 0 : l2))
             return 3;
-    return 0;
+    return row_maps(x);
 }
 
 /* ---- elements ---------------------------------------------------------------------------------------------------- */

@@ -166,12 +166,13 @@ static int import(struct import *m, int node)
     return result;
 }
 
-/* A node of the program as `tile` is consumed. */
-static int imported(struct work *w, int node, const struct program_tile *tile, struct diag_loc loc, int *status)
+/* A node of the program as `tile` is consumed; `turned`: its rows are the columns of what takes it. */
+static int imported_as(struct work *w, int node, const struct program_tile *tile, bool turned, struct diag_loc loc,
+                       int *status)
 {
     if (node < 0 || *status)
         return -1;
-    struct import m = {.w = w, .tile = tile, .loc = loc};
+    struct import m = {.w = w, .tile = tile, .loc = loc, .turned = turned};
     m.memo = plan_alloc(w->l->plan, sizeof *m.memo * (size_t)(w->program->graph->count + 1));
     if (!m.memo) {
         *status = 3;
@@ -180,6 +181,11 @@ static int imported(struct work *w, int node, const struct program_tile *tile, s
     int result = import(&m, node);
     *status = m.status;
     return result;
+}
+
+static int imported(struct work *w, int node, const struct program_tile *tile, struct diag_loc loc, int *status)
+{
+    return imported_as(w, node, tile, false, loc, status);
 }
 
 /* ---- edges ------------------------------------------------------------------------------------------------------- */
@@ -277,15 +283,18 @@ const struct program_tile *work_stored(const struct work *w, const struct progra
     return *turned ? &w->program->op[n->integer].arg[0] : &store->arg[0];
 }
 
-static int store(struct work *w, const struct program_op *op, struct work_op *k)
+static int store(struct work *w, int number)
 {
     bool turned;
     int status = 0;
-    const struct program_tile *tile = work_stored(w, op, &turned);
+    const struct program_op *op = &w->program->op[number];
+    struct work_op *k = &w->op[number];
+    const struct program_tile *tile = work_stored(w, op, &turned), *as = &op->arg[0];
     k->arg[0] = imported(w, tile->node, tile, op->loc, &status);
-    int row = imported(w, tile->valid_row, tile, op->loc, &status);
-    int column = imported(w, tile->valid_column, tile, op->loc, &status);
+    int row = imported_as(w, turned ? as->valid_column : as->valid_row, as, turned, op->loc, &status);
+    int column = imported_as(w, turned ? as->valid_row : as->valid_column, as, turned, op->loc, &status);
     k->inside = row >= 0 && column >= 0 ? expr_binary(&w->graph, EXPR_AND, row, column) : row >= 0 ? row : column;
+    k->beyond = status ? -1 : work_beyond(w, number, &status);
     return status;
 }
 
@@ -305,7 +314,7 @@ static int operands(struct work *w, int number)
     case PROGRAM_REDUCE:
         return reduce(w, op, k, &status);
     case PROGRAM_STORE:
-        return store(w, op, k);
+        return store(w, number);
     case PROGRAM_LOOP:
     case PROGRAM_END: {
         const struct program_op *loop = op->kind == PROGRAM_LOOP ? op : &w->program->op[op->loop];
@@ -341,7 +350,7 @@ int work_open(struct work *w, const struct program_lowering *l)
     for (int i = 0; i < w->program->op_count; i++) {
         const struct program_op *op = &w->program->op[i];
         struct work_op *k = &w->op[i];
-        *k = (struct work_op){.arg = {-1, -1, -1}, .leaf = -1, .result = -1, .from = -1, .to = -1, .inside = -1};
+        *k = (struct work_op){.arg = {-1, -1, -1}, .leaf = -1, .result = -1, .from = -1, .to = -1, .inside = -1, .beyond = -1};
         if (op->kind == PROGRAM_END)
             around = w->op[op->loop].parent;
         k->parent = around;

@@ -20,6 +20,7 @@ struct work_op {
     int at[SPEC_MAX_RANK]; /* LOAD, STORE: first coordinates */
     int from, to;          /* LOOP */
     int inside;            /* STORE: the elements that are written; -1: all */
+    int beyond;            /* STORE: the part of it that the extents of what is written do not tell; -1: nothing */
     int leaf;              /* TILE(op); -1: gives nothing */
     int result;            /* what stands for it in other operations' operands: the leaf, or what is applied to it */
     int parent;            /* the LOOP around it; -1 */
@@ -43,6 +44,13 @@ int work_scope(struct work *w, int node);
 
 /* The LOAD that an operand of a DOT is a plain view of, and whether it is transposed; -1: it is computed. */
 int work_view(const struct work *w, const struct program_tile *operand, bool *transposed);
+
+/* What remains of a STORE's `inside` without the conditions that its places are within the tensor; -1: nothing. Its first
+ * coordinates are known. *status 3: out of memory. */
+int work_beyond(struct work *w, int store, int *status);
+
+/* True where the condition holds for the rows up to one that is the same for the whole item, and asks nothing else. */
+bool work_ends_rows(struct work *w, int condition);
 
 /* The tile that a STORE writes, as the dots have it; *turned: its columns are the rows of what is written. */
 const struct program_tile *work_stored(const struct work *w, const struct program_op *store, bool *turned);

@@ -319,6 +319,7 @@ for (int half = 0; half < 2; ++half) {
 //@ local function coordinates(step, prefix)
 //@     local nodes = {}
 //@     for d, node in ipairs(step.at) do nodes[d] = node end
+//@     if has(step, "end") then nodes[#nodes + 1] = step["end"] end
 //@     return fragment_uniform(prefix, table.unpack(nodes))
 //@ end
 //@ local storing, opened, filled_of = nil, {}, {}
@@ -440,6 +441,9 @@ ${call}();
 //@             if t.tile[d] > 1 and columns then more = " + first_pair * 8" end
 //@             if t.tile[d] > 1 and not columns then more = " + (int)consumer * " .. 64 * blocks .. " + block * 64" end
 //@             list[d] = at[d] .. more
+//@         end
+//@         if has(step, "end") then
+//@             list[t.rank + 1] = "(int)" .. at[t.rank + 1] .. " - (int)consumer * " .. 64 * blocks .. " - block * 64"
 //@         end
 //@         local places = table.concat(list, ", ")
 ${statements}

@@ -40,3 +40,80 @@ kernel "block_sparse_int64" (sparse {
   blocks = tensor { (M + 127) // 128, L, dtype = "int64", fill = "integers 0 4" }, cluster = { n = 2 },
   pipeline = { stages = 2 },
 })
+
+-- A product for each group, of as many rows as its count on the device says: tiles past it are not multiplied, rows past
+-- it not written.
+local E, T = dims "E T"
+local function groups(fields)
+  local own = {
+    A = tensor { E, M, K, dtype = "bf16", axes = "e m k" }, B = tensor { E, N, K, dtype = "bf16", axes = "e n k" },
+    count = tensor { E, dtype = "int32", fill = "integers 0 300" },
+    D = tensor { E, M, N, dtype = "bf16", axes = "e m n", out = true },
+    axes = "e m n k", tile = { m = 128, n = 128, k = 64 }, grid = { e = E, m = M, n = N }, arch = { sm_90a = {} },
+    program = function(t, at, tile)
+      local m, n, count = span(at.m, tile.m, t.count[at.e]), span(at.n, tile.n), t.count[at.e]
+      local sum = loop("k", range(0, where(lt(at.m, count), K, 0), tile.k), { zeros() }, function(k, sum)
+        return dot(load(t.A, at.e, m, span(k, tile.k)), load(t.B, at.e, n, span(k, tile.k)):t(), sum)
+      end)
+      store(t.D, at.e, m, n, sum)
+    end,
+    reference = function(t, n)
+      for e = 0, n.E - 1 do
+        for i = 0, math.min(n.M, t.count[e]) - 1 do
+          for j = 0, n.N - 1 do
+            local sum = 0
+            for k = 0, n.K - 1 do sum = sum + t.A[e][i][k] * t.B[e][j][k] end
+            t.D[e][i][j] = sum
+          end
+        end
+      end
+    end,
+    run = { { E = 5, M = 300, N = 136, K = 200 }, { E = 9, M = 270, N = 8, K = 72 }, { E = 2, M = 8, N = 136, K = 8 } },
+  }
+  for key, value in pairs(own) do if fields[key] == nil then fields[key] = value end end
+  return fields
+end
+kernel "masked_groups" (groups {})
+kernel "masked_groups_fp32" (groups { D = tensor { E, M, N, dtype = "fp32", axes = "e m n", out = true },
+  tile = { m = 256, n = 64, k = 64 } })
+
+-- Groups of rows that lie behind each other: where each begins and how many it has stand on the device.
+local function behind(store_rows, put, fields)
+  local own = groups {
+    A = tensor { T, K, dtype = "bf16", axes = "t k" }, scale = tensor { T, dtype = "fp32", axes = "t" },
+    first = tensor { E, dtype = "int32", fill = "iota" }, count = tensor { E, dtype = "int32", fill = "integers 0 150" },
+    D = tensor { T, N, dtype = "bf16", axes = "t n", out = true }, axes = "e m n k t", grid = { e = E, m = M, n = N },
+    program = function(t, at, tile)
+      local from, n = t.first[at.e] * 140, span(at.n, tile.n)
+      local last = from + t.count[at.e]
+      local rows = span(from + at.m, tile.m, last)
+      local sum = loop("k", range(0, where(lt(from + at.m, last), K, 0), tile.k), { zeros() }, function(k, sum)
+        return dot(load(t.A, rows, span(k, tile.k)), load(t.B, at.e, n, span(k, tile.k)):t(), sum)
+      end)
+      store_rows(t, rows, n, sum * load(t.scale, rows), at)
+    end,
+    reference = function(t, n)
+      for e = 0, n.E - 1 do
+        for i = t.first[e] * 140, math.min(t.first[e] * 140 + math.min(n.M, t.count[e]), n.T) - 1 do
+          for j = 0, n.N - 1 do
+            local sum = 0
+            for k = 0, n.K - 1 do sum = sum + t.A[i][k] * t.B[e][j][k] end
+            put(t, i, j, sum * t.scale[i], e)
+          end
+        end
+      end
+    end,
+    run = { { E = 4, M = 140, T = 560, N = 136, K = 136 }, { E = 3, M = 100, T = 300, N = 8, K = 72 } },
+  }
+  for key, value in pairs(own) do if fields[key] == nil then fields[key] = value end end
+  return fields
+end
+kernel "groups_behind" (behind(function(t, rows, n, x) store(t.D, rows, n, x) end,
+  function(t, i, j, x) t.D[i][j] = x end, {}))
+-- What ends along the columns that are written is stored element by element.
+kernel "groups_turned" (behind(function(t, rows, n, x) store(t.D, n, rows, x:t()) end,
+  function(t, i, j, x) t.D[j][i] = x end, { D = tensor { N, T, dtype = "bf16", axes = "n t", out = true } }))
+kernel "groups_narrow" (behind(
+  function(t, rows, _, x, at) store(t.D, rows, span(at.n, 128, t.width[at.e]), x) end,
+  function(t, i, j, x, e) if j < t.width[e] then t.D[i][j] = x end end,
+  { width = tensor { E, dtype = "int32", fill = "integers 0 140" } }))
