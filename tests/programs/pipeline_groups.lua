@@ -81,7 +81,7 @@ kernel "masked_groups_fp32" (groups { D = tensor { E, M, N, dtype = "fp32", axes
 local function behind(store_rows, put, fields)
   local own = groups {
     A = tensor { T, K, dtype = "bf16", axes = "t k" }, scale = tensor { T, dtype = "fp32", axes = "t" },
-    first = tensor { E, dtype = "int32", fill = "iota" }, count = tensor { E, dtype = "int32", fill = "integers 0 150" },
+    first = tensor { E, dtype = "int32", fill = "iota" }, count = tensor { E, dtype = "int32", fill = "integers 0 140" },
     D = tensor { T, N, dtype = "bf16", axes = "t n", out = true }, axes = "e m n k t", grid = { e = E, m = M, n = N },
     program = function(t, at, tile)
       local from, n = t.first[at.e] * 140, span(at.n, tile.n)
@@ -90,11 +90,11 @@ local function behind(store_rows, put, fields)
       local sum = loop("k", range(0, where(lt(from + at.m, last), K, 0), tile.k), { zeros() }, function(k, sum)
         return dot(load(t.A, rows, span(k, tile.k)), load(t.B, at.e, n, span(k, tile.k)):t(), sum)
       end)
-      store_rows(t, rows, n, sum * load(t.scale, rows), at)
+      store_rows(t, rows, n, sum * load(t.scale, rows):t(), at)
     end,
     reference = function(t, n)
       for e = 0, n.E - 1 do
-        for i = t.first[e] * 140, math.min(t.first[e] * 140 + math.min(n.M, t.count[e]), n.T) - 1 do
+        for i = t.first[e] * 140, t.first[e] * 140 + t.count[e] - 1 do
           for j = 0, n.N - 1 do
             local sum = 0
             for k = 0, n.K - 1 do sum = sum + t.A[i][k] * t.B[e][j][k] end
@@ -103,7 +103,7 @@ local function behind(store_rows, put, fields)
         end
       end
     end,
-    run = { { E = 4, M = 140, T = 560, N = 136, K = 136 }, { E = 3, M = 100, T = 300, N = 8, K = 72 } },
+    run = { { E = 4, M = 140, T = 560, N = 136, K = 136 }, { E = 3, M = 140, T = 420, N = 8, K = 72 } },
   }
   for key, value in pairs(own) do if fields[key] == nil then fields[key] = value end end
   return fields
