@@ -8,12 +8,14 @@
 //@ local outputs, loads, stores, read, dtypes = {}, {}, {}, {}, {}
 //@ local rings_of, shares, shared_ring, staged = {}, {}, {}, nil
 //@ local clustered, sizes, remote, own = plan.launch.cluster[1] > 1, {}, false, false
+//@ local gathers = false -- rows by number come by all threads of the producer
 //@ local limited = has(plan, "limited") and plan.limited or {}
 //@ for i, a in ipairs(plan.item) do sizes[i] = plan.cluster[a.axis] end
 //@ for _, r in ipairs(ring) do
 //@     if r.filler == "threads" then staged = r end
 //@     for _, name in ipairs(r.tensor) do
 //@         local t = plan.tensor[name]
+//@         if has(t, "gathered") then gathers = true end
 //@         if r.filler == "bulk" then
 //@             rings_of[name] = (has(rings_of, name) and rings_of[name] or 0) + 1
 //@             if t.multicast > 1 then shares[t.rank], shared_ring[r.name] = true, true else loads[t.rank] = true end
@@ -160,14 +162,22 @@ extern "C" __global__ void __launch_bounds__(${launch.block}, 1) ${entry}(const 
     int ${start_list};
     if (warpgroup == 0) {
         producer_registers();
+//@ if gathers then
+        {
+//@ else
         if (threadIdx.x == 0) {
+//@ end
 //@ for _, r in ipairs(ring) do
 //@     if r.filler == "bulk" then
             ${r.name}_position ${r.name}_fill = {0, 0};
 //@     end
 //@ end
-            //@ include "blocks/steps.cuh" model = plan, role = plan.role.producer, next_item = next_item, blocks = 1
-//@ if plan.launch.programmatic then
+            //@ include "blocks/steps.cuh" model = plan, role = plan.role.producer, next_item = next_item, blocks = 1,
+                //@     one_of = gathers
+//@ if plan.launch.programmatic and gathers then
+            if (threadIdx.x == 0)
+                dependency_trigger();
+//@ elseif plan.launch.programmatic then
             dependency_trigger();
 //@ end
         }
@@ -192,6 +202,7 @@ extern "C" __global__ void __launch_bounds__(${launch.block}, 1) ${entry}(const 
 //@ if staged then
         u32 buffer = 0;
 //@ end
-        //@ include "blocks/steps.cuh" model = plan, role = plan.role.consumer, next_item = next_item, blocks = blocks
+        //@ include "blocks/steps.cuh" model = plan, role = plan.role.consumer, next_item = next_item, blocks = blocks,
+        //@     one_of = false
     }
 }

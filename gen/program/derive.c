@@ -54,7 +54,7 @@ static int find_rings(struct derive *d)
     const struct program *p = d->work.program;
     for (int i = 0; i < p->op_count; i++) {
         bool read = false;
-        for (int o = 0; o < p->op_count && p->op[i].kind == PROGRAM_LOAD; o++)
+        for (int o = 0; o < p->op_count && work_is_load(&p->op[i]); o++)
             read = read || (p->op[o].kind == PROGRAM_DOT && reads(&d->dot[o], i));
         if (!read)
             continue;

@@ -42,6 +42,10 @@ static int layout(struct pipeline *x, const struct program_op *o, int rows, int 
         if (d + 1 < t->rank && t->box[d] > 1 && o->kind == PROGRAM_STORE)
             t->tile[d] = t->box[d] = rows;
     }
+    if (o->kind == PROGRAM_GATHER) {
+        t->gathered = plan_some(o->gathered);
+        t->tile[o->gathered] = rows;
+    }
     int last = t->rank - 1;
     t->box[last] = span / size;
     t->tile[last] = one_box ? t->box[last] : columns;
@@ -68,7 +72,7 @@ static int check_limits(struct pipeline *x, const struct program_op *o, bool sum
 static int check_spans(struct pipeline *x, const struct program_op *o, int rows, int columns, bool one_span)
 {
     const struct plan_tensor *t = &x->plan->tensor[o->tensor];
-    int product = 1, spans = 0;
+    int product = o->kind == PROGRAM_GATHER ? rows : 1, spans = 0;
     for (int d = 0; d + 1 < t->rank; d++) {
         product *= o->at[d].length > 0 ? o->at[d].length : 1;
         spans += o->at[d].length > 1;
@@ -106,7 +110,8 @@ static int operand(struct pipeline *x, int op, int which)
         if (t->box[d] > MOST_BOX)
             return program_refuse(x->l, o->loc, "TMA-BOX", "%d rows of %s in one box, which takes up to %d on %s",
                                   t->box[d], t->name, MOST_BOX, x->l->arch->name);
-    if (known && (memcmp(before.box, t->box, sizeof before.box) != 0 || before.multicast != t->multicast))
+    if (known && (memcmp(before.box, t->box, sizeof before.box) != 0 || before.multicast != t->multicast ||
+                  before.gathered != t->gathered))
         return program_refuse(x->l, o->loc, "PROGRAM-LOWER", "%s is loaded in tiles of two shapes; write one", t->name);
     /* A: rows m, columns k as it lies. B: rows k, columns n, so that as it lies its columns are n. */
     bool mn_major = which == 0 ? k->transposed[0] : !k->transposed[1];

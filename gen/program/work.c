@@ -45,7 +45,8 @@ static int import_load(struct import *m, const struct program_op *op)
     int index[SPEC_MAX_RANK], rank = m->w->l->plan->tensor[op->tensor].rank;
     for (int d = 0, spans_right = 0; d < rank; d++) {
         const struct program_coordinate *c = &op->at[d];
-        index[d] = import(m, c->start);
+        bool by_number = op->kind == PROGRAM_GATHER && d == op->gathered;
+        index[d] = import(m, by_number ? op->arg[0].node : c->start);
         if (m->status)
             return -1;
         if (c->length > 1) {
@@ -81,7 +82,7 @@ static int import_tile(struct import *m, int number)
 {
     const struct program_op *op = &m->w->program->op[number];
     struct work_op *known = &m->w->op[number];
-    if (op->kind == PROGRAM_LOAD)
+    if (work_is_load(op))
         return import_load(m, op);
     if (op->kind == PROGRAM_TRANSPOSE)
         return import_turned(m, op);
@@ -249,7 +250,24 @@ int work_view(const struct work *w, const struct program_tile *operand, bool *tr
             return -1;
         op = &w->program->op[n->integer];
     }
-    return op->kind == PROGRAM_LOAD ? (int)n->integer : -1;
+    return work_is_load(op) ? (int)n->integer : -1;
+}
+
+bool work_is_load(const struct program_op *op)
+{
+    return op->kind == PROGRAM_LOAD || op->kind == PROGRAM_GATHER;
+}
+
+/* The numbers of the rows; that of a row which is not there lies outside of every tensor, so that zeros come. */
+static int gather(struct work *w, const struct program_op *op, struct work_op *k)
+{
+    int status = 0;
+    const struct program_tile *numbers = &op->arg[0];
+    k->arg[0] = imported(w, numbers->node, numbers, op->loc, &status);
+    int valid = imported(w, numbers->valid_row, numbers, op->loc, &status);
+    if (!status && valid >= 0)
+        k->arg[0] = expr_select(&w->graph, valid, k->arg[0], expr_int(&w->graph, -1));
+    return status ? status : k->arg[0] < 0 ? 3 : 0;
 }
 
 static int dot(struct work *w, const struct program_op *op, struct work_op *k, int *status)
@@ -303,7 +321,7 @@ static int operands(struct work *w, int number)
     const struct program_op *op = &w->program->op[number];
     struct work_op *k = &w->op[number];
     int status = 0, rank = op->tensor >= 0 ? w->l->plan->tensor[op->tensor].rank : 0;
-    bool places = op->kind == PROGRAM_LOAD || op->kind == PROGRAM_STORE;
+    bool places = work_is_load(op) || op->kind == PROGRAM_STORE;
     for (int d = 0; places && d < rank; d++)
         k->at[d] = imported(w, op->at[d].start, NULL, op->loc, &status);
     if (status)
@@ -329,6 +347,8 @@ static int operands(struct work *w, int number)
             k->value[i] = imported(w, op->value[i].node, &op->value[i], op->loc, &status);
         return status;
     }
+    case PROGRAM_GATHER:
+        return gather(w, op, k);
     case PROGRAM_LOAD:
     case PROGRAM_TRANSPOSE:
     case PROGRAM_PARAM:

@@ -15,7 +15,8 @@
 enum work_scope { WORK_UNIFORM = 0, WORK_ROW = 1, WORK_COLUMN = 2 };
 
 struct work_op {
-    int arg[3]; /* operands as nodes of the work graph; -1: none, or a tile that has no arithmetic (a ring's) */
+    int arg[3]; /* operands as nodes of the work graph; -1: none, or a tile that has no arithmetic (a ring's). GATHER:
+                   the numbers of the rows */
     int *value; /* LOOP: first values, END: those carried on */
     int at[SPEC_MAX_RANK]; /* LOAD, STORE: first coordinates */
     int from, to;          /* LOOP */
@@ -42,7 +43,9 @@ void work_close(struct work *w);
 /* Bits of work_scope. A tile of one row does not depend on the row; without memory it is said to depend on all. */
 int work_scope(struct work *w, int node);
 
-/* The LOAD that an operand of a DOT is a plain view of, and whether it is transposed; -1: it is computed. */
+bool work_is_load(const struct program_op *op); /* LOAD or GATHER */
+
+/* The LOAD or GATHER that an operand of a DOT is a plain view of, and whether it is transposed; -1: it is computed. */
 int work_view(const struct work *w, const struct program_tile *operand, bool *transposed);
 
 /* What remains of a STORE's `inside` without the conditions that its places are within the tensor; -1: nothing. Its first

@@ -1,10 +1,12 @@
 //@ -- The steps of one role, in their order: every line that synchronises stands here for a step that was proved.
 //@ --
+//@ -- one_of: all threads of a role that one alone serves else: they wait, and share the rows that are brought by number.
 //@ -- Fragments are walked by block (of 64 rows), half (of a thread's two rows), pair (of neighbouring columns) and lane.
 //@ param model table
 //@ param role table
 //@ param next_item text
 //@ param blocks int
+//@ param one_of bool
 //@ -- The stage that a dot reads its operand from: of the read before it.
 //@ local function stage_of(tensor, before)
 //@     for i = before, 1, -1 do
@@ -375,12 +377,30 @@ ${name} = ${start}${name}_turn * ${by};
 //@     elseif op == "wait_empty" then
 ${call}(${ring}_fill);
 //@     elseif op == "expect" then
+//@         if one_of then
+if (threadIdx.x == 0)
+    ${call}(${ring}_fill);
+//@         else
 ${call}(${ring}_fill);
+//@         end
 //@     elseif op == "fill" then
 //@         local at = coordinates(step, "c" .. i .. "_")
 //@         local statements, list, filled = at.at, table.concat(at, ", "), (filled_of[ring] or 0) + 1
 ${statements}
+//@         local filled_tensor = model.tensor[step.tensor]
+//@         if has(filled_tensor, "gathered") then
+//@             local height, each = filled_tensor.tile[filled_tensor.gathered], at.rows
+#pragma unroll 1
+for (int row = threadIdx.x; row < ${height}; row += 128) {
+    ${each}
+    ${call}(args, ${ring}_fill, row, ${list});
+}
+//@         elseif one_of then
+if (threadIdx.x == 0)
+    ${call}(args, ${ring}_fill, ${list});
+//@         else
 ${call}(args, ${ring}_fill, ${list});
+//@         end
 //@         filled_of[ring] = filled % #model.ring[ring].tensor
 //@         if filled_of[ring] == 0 then
 ${ring}_advance(${ring}_fill);

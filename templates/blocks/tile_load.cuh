@@ -1,6 +1,7 @@
 //@ -- name: a function that brings a tensor's tile, of any rank, into a stage of its ring. A tile wider than the swizzle's span lies as
 //@ -- several boxes beside each other. With multicast the blocks that share the tile, `stride` ranks apart, each load a
-//@ -- slice of its rows for all of them.
+//@ -- slice of its rows for all of them. A tile of rows by number comes row by row, each by a thread of its own; the
+//@ -- hardware swizzles by address, so that a row lies as it would in a box of all.
 //@ param tensor table
 //@ param ring table
 //@ param offset int
@@ -19,7 +20,18 @@
 //@ for i = 0, tensor.multicast - 1 do mask = mask | (1 << (i * stride)) end
 //@ slice_bytes = tensor.box_bytes // tensor.multicast
 
-//@ if tensor.multicast > 1 then
+//@ if has(tensor, "gathered") then
+//@     local row_bytes = tensor.box_bytes // tensor.tile[tensor.gathered]
+// Row `row` of the tile of ${t}, from these coordinates.
+__device__ __forceinline__ void ${name}(const arguments &args, ${ring.name}_position p, int row${types})
+{
+    u32 place = shared_address(${offset} + p.stage * ${tensor.tile_bytes} + row * ${row_bytes});
+//@     for i = 0, tensor.boxes - 1 do
+//@         local at, column, last = i * tensor.box_bytes, i * width, "i" .. rank - 1
+    tma_load_${rank}d(place + ${at}, &args.${t}_map, ${ring.name}_full(p.stage)${places}, ${last} + ${column});
+//@     end
+}
+//@ elseif tensor.multicast > 1 then
 // The tile of ${t} at these coordinates: this block's ${rows} rows of it, for ${tensor.multicast} blocks.
 __device__ __forceinline__ void ${name}(const arguments &args, ${ring.name}_position p${types})
 {

@@ -117,3 +117,33 @@ kernel "groups_narrow" (behind(
   function(t, rows, _, x, at) store(t.D, rows, span(at.n, 128, t.width[at.e]), x) end,
   function(t, i, j, x, e) if j < t.width[e] then t.D[i][j] = x end end,
   { width = tensor { E, dtype = "int32", fill = "integers 0 140" } }))
+
+-- Rows by number: the tokens of each expert, which the router listed; beyond its count there is none.
+kernel "experts" {
+  A = tensor { T, K, dtype = "bf16", axes = "t k" }, B = tensor { E, N, K, dtype = "bf16", axes = "e n k" },
+  token = tensor { E, M, dtype = "int32", axes = "e m", fill = "integers 0 39" },
+  count = tensor { E, dtype = "int32", fill = "integers 0 300" },
+  D = tensor { E, M, N, dtype = "bf16", axes = "e m n", out = true },
+  axes = "e m n k t", tile = { m = 128, n = 128, k = 64 }, grid = { e = E, m = M, n = N }, arch = { sm_90a = {} },
+  program = function(t, at, tile)
+    local count, n = t.count[at.e], span(at.n, tile.n)
+    local token = load(t.token, at.e, span(at.m, tile.m, count)):t()
+    local sum = loop("k", range(0, where(lt(at.m, count), K, 0), tile.k), { zeros() }, function(k, sum)
+      local along = span(k, tile.k)
+      return dot(gather(t.A, token, along), load(t.B, at.e, n, along):t(), sum)
+    end)
+    store(t.D, at.e, span(at.m, tile.m, count), n, sum)
+  end,
+  reference = function(t, n)
+    for e = 0, n.E - 1 do
+      for i = 0, math.min(n.M, t.count[e]) - 1 do
+        for j = 0, n.N - 1 do
+          local sum = 0
+          for k = 0, n.K - 1 do sum = sum + t.A[t.token[e][i]][k] * t.B[e][j][k] end
+          t.D[e][i][j] = sum
+        end
+      end
+    end
+  end,
+  run = { { E = 5, M = 300, N = 136, K = 200, T = 40 }, { E = 9, M = 270, N = 8, K = 72, T = 50 } },
+}
