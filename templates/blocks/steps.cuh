@@ -390,8 +390,16 @@ ${statements}
 //@         local filled_tensor = model.tensor[step.tensor]
 //@         if has(filled_tensor, "gathered") then
 //@             local height, each = filled_tensor.tile[filled_tensor.gathered], at.rows
+//@             if height > 128 then
 #pragma unroll 1
 for (int row = threadIdx.x; row < ${height}; row += 128) {
+//@             elseif height == 128 then
+{
+    const int row = threadIdx.x;
+//@             else
+if (threadIdx.x < ${height}) {
+    const int row = threadIdx.x;
+//@             end
     ${each}
     ${call}(args, ${ring}_fill, row, ${list});
 }
