@@ -63,7 +63,7 @@ static int check_limits(struct pipeline *x, const struct program_op *o, bool sum
         if (o->at[d].limit >= 0 && o->at[d].column == summed_columns)
             return program_refuse(x->l, o->loc, "PROGRAM-LOWER",
                                   "a dot sums along the span of %s that has a limit, and bulk copies bring what lies "
-                                  "beyond it; write span(start, length), and zeros there in memory",
+                                  "beyond it; write span(start, length), and zeros in memory from there on",
                                   x->plan->tensor[o->tensor].name);
     return 0;
 }

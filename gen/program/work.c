@@ -258,6 +258,18 @@ bool work_is_load(const struct program_op *op)
     return op->kind == PROGRAM_LOAD || op->kind == PROGRAM_GATHER;
 }
 
+/* The node takes what an operation gave. */
+static bool takes_tile(const struct work *w, int node)
+{
+    const struct expr_node *n = &w->graph.node[node];
+    bool takes = n->op == EXPR_TILE;
+    for (int i = 0; i < 3 && !takes; i++)
+        takes = n->arg[i] >= 0 && takes_tile(w, n->arg[i]);
+    for (int i = 0; n->op == EXPR_TENSOR && i < n->rank && !takes; i++)
+        takes = takes_tile(w, w->graph.index[n->first_index + i]);
+    return takes;
+}
+
 /* The numbers of the rows; that of a row which is not there lies outside of every tensor, so that zeros come. */
 static int gather(struct work *w, const struct program_op *op, struct work_op *k)
 {
@@ -265,6 +277,10 @@ static int gather(struct work *w, const struct program_op *op, struct work_op *k
     const struct program_tile *numbers = &op->arg[0];
     k->arg[0] = imported(w, numbers->node, numbers, op->loc, &status);
     int valid = imported(w, numbers->valid_row, numbers, op->loc, &status);
+    if (!status && takes_tile(w, k->arg[0]))
+        return program_refuse(w->l, op->loc, "PROGRAM-LOWER",
+                              "the numbers of these rows are computed from what a dot or a reduction gave, and rows are "
+                              "loaded before it; load the numbers from a tensor");
     if (!status && valid >= 0)
         k->arg[0] = expr_select(&w->graph, valid, k->arg[0], expr_int(&w->graph, -1));
     return status ? status : k->arg[0] < 0 ? 3 : 0;
