@@ -14,14 +14,17 @@ struct read {
     struct spec spec;
     struct diag_set diags;
 };
-static struct read gemm, attention;
+static struct read gemm, attention, groups;
 
 static int read_specs(void **state)
 {
     (void)state;
     compile_tables_fill(&tables);
-    int status = spec_read("tests/programs/pipeline_gemm.lua", &tables.options, &gemm.spec, &gemm.diags) |
-                 spec_read("tests/programs/pipeline_attention.lua", &tables.options, &attention.spec, &attention.diags);
+    int status =
+        spec_read("tests/programs/pipeline_gemm.lua", &tables.options, &gemm.spec, &gemm.diags) |
+        spec_read("tests/programs/pipeline_attention.lua", &tables.options, &attention.spec, &attention.diags) |
+        spec_read("tests/programs/pipeline_groups.lua", &tables.options, &groups.spec, &groups.diags);
+    diag_print(&groups.diags, stderr);
     diag_print(&gemm.diags, stderr);
     diag_print(&attention.diags, stderr);
     return status;
@@ -32,6 +35,8 @@ static int free_specs(void **state)
     (void)state;
     spec_free(&gemm.spec);
     spec_free(&attention.spec);
+    spec_free(&groups.spec);
+    diag_free(&groups.diags);
     diag_free(&gemm.diags);
     diag_free(&attention.diags);
     return 0;
@@ -127,16 +132,42 @@ static void test_ahead(void **state)
     plan_free(&p);
 }
 
+/* What data decide changes no step: a list's loop is a range of its places, rows by number fill a stage as a tile does.
+ * A tile that ends where data say is not stored where it has no rows. */
+static void test_data(void **state)
+{
+    (void)state;
+    static const char producer[] = "tiles[ k[ ab_wait_empty ab_expect A_load B_load ] ] ";
+    static const char consumer[] =
+        "tiles[ evaluate:dot_sum k[ ab_wait_full mma_fence dot mma_commit mma_wait_1 ab_release ] mma_wait_0 "
+        "ab_release D_any[ D[ d_wait d_barrier D_write d_fence d_barrier D_store ] ] ] d_wait_0 ";
+    expect(&groups, "block_sparse", "producer", producer);
+    expect(&groups, "masked_groups", "producer", producer);
+    expect(&groups, "masked_groups", "consumer", consumer);
+    expect(&groups, "experts", "producer", producer);
+    expect(&groups, "experts", "consumer", consumer);
+    struct plan p;
+    plan_of(&p, &groups, "experts");
+    assert_int_equal(plan_number(p.tensor[0].gathered), 0);
+    assert_int_equal(p.tensor[0].box[0], 1);
+    assert_int_equal(p.tensor[0].tile[0], 128);
+    plan_free(&p);
+}
+
 /* Whatever synchronises is there because it is needed: without any one of these steps the Plan is refused. */
 static void test_each_step_is_needed(void **state)
 {
     (void)state;
-    static const char *const kernels[] = {"attention_full", "attention_full_ahead", "attention_full_turns"};
+    static const struct {
+        const struct read *from;
+        const char *name;
+    } kernels[] = {{&attention, "attention_full"},       {&attention, "attention_full_ahead"},
+                   {&attention, "attention_full_turns"}, {&gemm, "gemm_program"},
+                   {&groups, "masked_groups"},           {&groups, "experts"}};
     int removed = 0;
-    for (size_t k = 0; k <= sizeof kernels / sizeof *kernels; k++) {
-        bool first = k == sizeof kernels / sizeof *kernels;
+    for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++) {
         struct plan p;
-        plan_of(&p, first ? &gemm : &attention, first ? "gemm_program" : kernels[k]);
+        plan_of(&p, kernels[k].from, kernels[k].name);
         for (int r = 0; r < p.role_count; r++)
             for (int i = 0; i < p.role[r].step_count; i++) {
                 enum plan_op op = p.role[r].step[i].op;
@@ -253,6 +284,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_gemm),  cmocka_unit_test(test_attention), cmocka_unit_test(test_ahead),
         cmocka_unit_test(test_masks), cmocka_unit_test(test_refusals),  cmocka_unit_test(test_each_step_is_needed),
+        cmocka_unit_test(test_data),
     };
     return cmocka_run_group_tests(tests, read_specs, free_specs);
 }
