@@ -72,7 +72,7 @@ ${banner}
 //@         for _, name in ipairs(r.tensor) do
 //@ include "blocks/tile_load.cuh" tensor = plan.tensor[name], ring = r,
 //@     offset = plan.shared[r.name .. "." .. name].offset, stride = plan.share[name],
-//@     name = (rings_of[name] > 1 and r.name .. "_" or "") .. name .. "_load"
+//@     name = (rings_of[name] > 1 and r.name .. "_" or "") .. name .. "_load", limited = has(limited, name)
 
 //@         end
 //@     end

@@ -129,16 +129,15 @@ struct plan_map *family_add_map(struct plan *p, int tensor, int l2_promotion)
     return m->name ? m : NULL;
 }
 
-struct plan_map *family_add_row_map(struct plan *p, int tensor)
+struct plan_map *family_add_part_map(struct plan *p, int tensor, int dim, int rows)
 {
     int own = p->tensor[tensor].map;
-    struct plan_map *m = family_add_map(p, tensor, 0);
+    struct plan_map *m = family_add_map(p, tensor, own >= 0 ? p->map[own].l2_promotion : 0);
     p->tensor[tensor].map = own;
     if (!m)
         return NULL;
-    m->name = plan_text(p, "%s_row_map", p->tensor[tensor].name);
-    for (int i = 1; i < m->rank; i++)
-        m->box[i] = 1;
+    m->name = plan_text(p, "%s_map_%d", p->tensor[tensor].name, rows);
+    m->box[m->rank - 1 - dim] = rows;
     return m->name ? m : NULL;
 }
 

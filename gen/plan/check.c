@@ -133,9 +133,9 @@ static void check_map(const struct check *c, const struct plan_map *m)
         fault(c, t->name, "SWIZZLE",
               "the tile lies in shared memory with swizzle %s and the map %s writes %s; write one",
               tw_swizzles[t->swizzle].name, m->name, tw_swizzles[m->swizzle].name);
-    bool own = t->map == (int)(m - p->map); /* the others are of rows */
+    bool own = t->map == (int)(m - p->map); /* the others are of parts */
     for (int i = 0; i < m->rank; i++)
-        if (m->box[i] != t->box[m->rank - 1 - i] && (own || m->box[i] != 1))
+        if (m->box[i] != t->box[m->rank - 1 - i] && (own || m->box[i] > t->box[m->rank - 1 - i]))
             fault(c, t->name, "MAP", "box extent %d of the map is %d, of the tensor %d; write one", i, m->box[i],
                   t->box[m->rank - 1 - i]);
     if (!c->arch->tma)

@@ -100,8 +100,12 @@ static int find_dots(struct derive *d)
         if (op->kind != PROGRAM_DOT)
             continue;
         struct derive_dot *dot = &d->dot[i];
-        for (int o = 0; o < 2; o++)
+        for (int o = 0; o < 2; o++) {
             dot->load[o] = work_view(&d->work, &op->arg[o], &dot->transposed[o]);
+            struct work_op *load = dot->load[o] >= 0 ? &d->work.op[dot->load[o]] : NULL;
+            if (load && load->end >= 0 && (o == 0) == dot->transposed[o])
+                load->summed = true;
+        }
         if (d->rows && op->tile.rows != d->rows)
             status |= program_refuse(l, op->loc, "PROGRAM-LOWER",
                                      "this dot has %d rows and another %d, but consumers split all dots of an item by "

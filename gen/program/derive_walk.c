@@ -55,8 +55,9 @@ static int take(struct derive *d, int number, int shift)
                                  .call = in_rings(p, tensor) > 1 ? plan_text(p, "%s_%s_load", ring->name, t->name)
                                                                  : plan_text(p, "%s_load", t->name)};
         for (int k = 0; k < t->rank && !status; k++)
-            fill.at[k] = derive_built(
-                d, op, plan_some(k) == t->gathered ? d->work.op[op].arg[0] : d->work.op[op].at[k], shift, &status);
+            fill.at[k] = derive_built(d, op, d->work.op[op].at[k], shift, &status);
+        if (!status && d->work.op[op].summed)
+            fill.end = derive_built(d, op, d->work.op[op].end, shift, &status);
         status = status ? status : derive_emit(d, d->producer, fill);
     }
     d->held[d->helds++] = (struct derive_held){.ring = number, .uses = ring->inner < 0 ? ring->users : 1, .group = -1};

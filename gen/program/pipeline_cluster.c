@@ -26,9 +26,11 @@ bool pipeline_reads_data(const struct expr_graph *g, int node)
     return false;
 }
 
-/* Items along the axis load the same tile. */
+/* Items along the axis load the same tile, at once. */
 static bool is_shared_along(const struct pipeline *x, const struct program_op *load, int axis)
 {
+    if (x->d.work.op[load - x->program->op].summed)
+        return false;
     for (int k = 0; k < x->plan->tensor[load->tensor].rank; k++)
         if (pipeline_reads_axis(x->program->graph, load->at[k].start, axis))
             return false;

@@ -55,17 +55,45 @@ static int layout(struct pipeline *x, const struct program_op *o, int rows, int 
     return 0;
 }
 
-/* Beyond a limit lies what copies bring all the same: rows and columns of the dot that are outside too, but no part of
- * its sums. */
-static int check_limits(struct pipeline *x, const struct program_op *o, bool summed_columns)
+/* Beyond a limit lies what copies bring all the same: rows and columns of the dot that are outside too. What a dot sums
+ * must be zeros there: rows of such a tile come in parts where the limit is among them. */
+static int check_limits(struct pipeline *x, int op, bool summed_columns)
 {
-    for (int d = 0; d < x->plan->tensor[o->tensor].rank; d++)
-        if (o->at[d].limit >= 0 && o->at[d].column == summed_columns)
+    const struct program_op *o = &x->program->op[op];
+    const struct plan_tensor *t = &x->plan->tensor[o->tensor];
+    for (int d = 0; d < t->rank; d++) {
+        if (o->at[d].limit < 0 || o->at[d].column != summed_columns)
+            continue;
+        if (!x->d.work.op[op].summed)
             return program_refuse(x->l, o->loc, "PROGRAM-LOWER",
                                   "a dot sums along the span of %s that has a limit, and bulk copies bring what lies "
                                   "beyond it; write span(start, length), and zeros in memory from there on",
-                                  x->plan->tensor[o->tensor].name);
+                                  t->name);
+        if (family_add_value(x->plan, plan_text(x->plan, "limited.%s", t->name), 1))
+            return 3;
+    }
     return 0;
+}
+
+/* Copies of single rows begin at multiples of the 128 bytes that bulk copies ask for. */
+static int check_row_bytes(const struct pipeline *x, const struct program_op *o, int rows)
+{
+    const struct plan_tensor *t = &x->plan->tensor[o->tensor];
+    if (t->box_bytes == 128 * rows)
+        return 0;
+    return program_refuse(x->l, o->loc, "TMA-SPAN",
+                          "rows of %s come one by one, and the %d bytes of a box's row are less than the 128 that bulk "
+                          "copies ask for; write a tile of multiples of %d columns, and swizzle = \"128B\"",
+                          t->name, t->box_bytes / rows, 128 / (int)tw_dtype_bytes(t->dtype));
+}
+
+static bool is_limited(const struct pipeline *x, int tensor)
+{
+    const char *name = plan_text(x->plan, "limited.%s", x->plan->tensor[tensor].name);
+    for (int i = 0; i < x->plan->value_count && name; i++)
+        if (strcmp(x->plan->value[i].name, name) == 0)
+            return true;
+    return false;
 }
 
 /* The tile's columns run along the innermost dim, and its rows are all rows of the spans. */
@@ -98,9 +126,11 @@ static int operand(struct pipeline *x, int op, int which)
     if (t->out)
         return program_refuse(x->l, o->loc, "PROGRAM-LOWER", "%s is written by this kernel too; read another tensor",
                               t->name);
-    int status = check_limits(x, o, (which == 0) != k->transposed[which]);
+    int status = check_limits(x, k->load[which], (which == 0) != k->transposed[which]);
     status = status ? status : check_spans(x, o, rows, columns, false);
     status = status ? status : layout(x, o, rows, columns, false);
+    if (!status && (t->gathered || is_limited(x, o->tensor)))
+        status = check_row_bytes(x, o, rows);
     if (status)
         return status;
     t->multicast = 1;
@@ -171,7 +201,9 @@ static int output(struct pipeline *x, int op)
                  extent * (int64_t)tw_dtype_bytes(t->dtype) % 16 != 0;
     /* Bulk stores end where the tensor does, and, row by row, at a row that data say. */
     int beyond = x->d.work.op[op].beyond;
-    never = never || (beyond >= 0 && (turned || !work_ends_rows(&x->d.work, beyond)));
+    bool wide = tile->columns * (int)tw_dtype_bytes(t->dtype) % 128 == 0 &&
+                (!x->l->kernel->tensor[o->tensor].swizzle_set || t->swizzle == TW_SWIZZLE_128B);
+    never = never || (beyond >= 0 && (turned || !wide || !work_ends_rows(&x->d.work, beyond)));
     if (x->l->variant == 1 || never) {
         int columns = tile->columns % 32 == 0 ? 32 : tile->columns % 16 == 0 ? 16 : 8;
         x->columns = x->columns && x->columns < columns ? x->columns : columns;
@@ -187,20 +219,26 @@ static int output(struct pipeline *x, int op)
     return status;
 }
 
-/* Maps of single rows, of tensors whose rows end where data say. */
-static int row_maps(struct pipeline *x)
+/* Maps of 8 rows and of one, of tensors whose rows end where data say. */
+static int part_maps(struct pipeline *x)
 {
     for (int i = 0; i < x->program->op_count; i++) {
         const struct program_op *o = &x->program->op[i];
-        if (o->kind != PROGRAM_STORE || x->d.work.op[i].beyond < 0 ||
-            x->plan->tensor[o->tensor].access != PLAN_ACCESS_TMA)
+        if (o->kind != PROGRAM_STORE || x->d.work.op[i].beyond < 0)
             continue;
         for (int k = 0; k < x->program->op_count; k++)
             if (k != i && x->program->op[k].kind == PROGRAM_STORE && x->program->op[k].tensor == o->tensor)
                 return program_refuse(x->l, o->loc, "PROGRAM-LOWER",
                                       "%s, whose rows end where data say, is stored in two places; write one store",
                                       x->plan->tensor[o->tensor].name);
-        if (!family_add_row_map(x->plan, o->tensor))
+    }
+    for (int i = 0; i < x->plan->tensor_count; i++) {
+        int dim = 0;
+        if (!is_limited(x, i))
+            continue;
+        for (int d = 0; d + 1 < x->plan->tensor[i].rank; d++)
+            dim = x->plan->tensor[i].tile[d] > 1 ? d : dim;
+        if (!family_add_part_map(x->plan, i, dim, 8) || !family_add_part_map(x->plan, i, dim, 1))
             return 3;
     }
     return 0;
@@ -224,7 +262,7 @@ int pipeline_tensors(struct pipeline *x)
         if (x->plan->tensor[i].access == PLAN_ACCESS_TMA &&
             !family_add_map(x->plan, i, x->plan->tensor[i].out ? 0 : l2))
             return 3;
-    return row_maps(x);
+    return part_maps(x);
 }
 
 /* ---- elements ---------------------------------------------------------------------------------------------------- */

@@ -15,10 +15,11 @@
 enum work_scope { WORK_UNIFORM = 0, WORK_ROW = 1, WORK_COLUMN = 2 };
 
 struct work_op {
-    int arg[3]; /* operands as nodes of the work graph; -1: none, or a tile that has no arithmetic (a ring's). GATHER:
-                   the numbers of the rows */
+    int arg[3]; /* operands as nodes of the work graph; -1: none, or a tile that has no arithmetic (a ring's). */
     int *value; /* LOOP: first values, END: those carried on */
-    int at[SPEC_MAX_RANK]; /* LOAD, STORE: first coordinates */
+    int at[SPEC_MAX_RANK]; /* LOAD, GATHER, STORE: first coordinates; numbers of rows in their place */
+    int end;               /* LOAD: rows of its tile up to the limit of its one span of rows that has one; -1 */
+    bool summed;           /* LOAD: dots sum its rows, up to that end (derive.c) */
     int from, to;          /* LOOP */
     int inside;            /* STORE: the elements that are written; -1: all */
     int beyond;            /* STORE: the part of it that the extents of what is written do not tell; -1: nothing */

@@ -388,6 +388,10 @@ ${call}(${ring}_fill);
 //@         local statements, list, filled = at.at, table.concat(at, ", "), (filled_of[ring] or 0) + 1
 ${statements}
 //@         local filled_tensor = model.tensor[step.tensor]
+//@         if has(model, "limited") and has(model.limited, step.tensor) then
+//@             list = table.concat(at, ", ", 1, filled_tensor.rank)
+//@             list = list .. ", (int)" .. (has(step, "end") and at[filled_tensor.rank + 1] or filled_tensor.box_bytes // 128)
+//@         end
 //@         if has(filled_tensor, "gathered") then
 //@             local height, each = filled_tensor.tile[filled_tensor.gathered], at.rows
 //@             if height > 128 then

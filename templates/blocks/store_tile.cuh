@@ -116,17 +116,21 @@ __device__ __forceinline__ void ${name}_write(const u32 (&part)[${width} / 4], u
 //@         local at_row = ""
 //@         for d = 0, rank - 1 do at_row = at_row .. ", i" .. d .. (d < rank - 1 and t.tile[d + 1] > 1 and " + row" or "") end
 
-// One thread starts the store of the chunk's first `rows` rows at these coordinates and closes its group. Goes on to the
-// next buffer.
+// One thread starts the store of the chunk's first `rows` rows at these coordinates, of fewer than all in parts, and
+// closes its group. Goes on to the next buffer.
 __device__ __forceinline__ void ${name}_store(const arguments &args, u32 consumer, u32 &buffer${types}, int rows)
 {
     if (threadIdx.x % 128 == 0) {
         if (rows >= 64) {
             tma_store_${rank}d(&args.${name}_map, ${r}_buffer(consumer, buffer)${places});
         } else {
+            int row = 0;
             #pragma unroll 1
-            for (int row = 0; row < rows; ++row)
-                tma_store_${rank}d(&args.${name}_row_map, ${r}_buffer(consumer, buffer) + row * ${span}${at_row});
+            for (; row + 8 <= rows; row += 8)
+                tma_store_${rank}d(&args.${name}_map_8, ${r}_buffer(consumer, buffer) + row * ${span}${at_row});
+            #pragma unroll 1
+            for (; row < rows; ++row)
+                tma_store_${rank}d(&args.${name}_map_1, ${r}_buffer(consumer, buffer) + row * ${span}${at_row});
         }
         asm volatile("cp.async.bulk.commit_group;" ::: "memory");
     }

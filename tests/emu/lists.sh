@@ -22,5 +22,13 @@ for spec in tests/programs/pipeline_lists.lua tests/programs/pipeline_groups.lua
         ok $? "$spec, $completion" "$work/out"
     done
 done
+
+# A tile that is stored whole though its group ends within is seen.
+"$program" gen tests/programs/pipeline_groups.lua --kernel masked_groups --arch sm_90a -o "$work/gen" >"$work/out" &&
+    sed 's/if (rows >= 64)/if (rows >= 1)/' "$work/gen/masked_groups.sm_90a.cu" >"$work/broken.cu" &&
+    ! "$program" run tests/programs/pipeline_groups.lua --kernel masked_groups --device emu --source "$work/broken.cu" \
+        >"$work/out" 2>&1 &&
+    grep -q 'the program writes nothing there' "$work/out"
+ok $? "rows beyond a group's end are not to be written" "$work/out"
 echo "1..$count"
 [ "$failed" -eq 0 ]

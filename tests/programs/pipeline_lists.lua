@@ -51,3 +51,52 @@ kernel "block_sparse_attention" {
   end,
   run = { { B = 1, H = 2, R = 140, S = 200, L = 6 }, { B = 1, H = 1, R = 300, S = 256, L = 7 } },
 }
+
+-- Attention to as many keys as a length on the device says: what lies behind them in memory is none of them.
+local function lengths(fields)
+  local own = {
+    Q = tensor { B, H, R, D, dtype = "bf16", axes = "b h q d" },
+    K = tensor { B, H, S, D, dtype = "bf16", axes = "b h s d" }, V = tensor { B, H, S, D, dtype = "bf16", axes = "b h s d" },
+    O = tensor { B, H, R, D, dtype = "bf16", axes = "b h q d", out = true },
+    length = tensor { B, dtype = "int32", fill = "integers 0 300" },
+    axes = "b h q s d", tile = { q = 128, s = 64 }, grid = { b = B, h = H, q = R }, arch = { sm_90a = {} },
+    program = function(t, at, tile)
+      local q, length = load(t.Q, at.b, at.h, span(at.q, tile.q), all), t.length[at.b]
+      local o, _, sum = loop("kv", range(0, length, tile.s), { zeros(), rows(-inf), rows(0) }, function(kv, o, most, sum)
+        local keys = span(kv, tile.s, length)
+        local k, v = load(t.K, at.b, at.h, keys, all), load(t.V, at.b, at.h, keys, all)
+        local s = dot(q, k:t()):as "s" * (1.4426950408889634 / D ^ 0.5)
+        local m = max(most, row_max(s))
+        local p, r = exp2_diff(s, m), exp2_diff(most, m)
+        return dot(cast(p, "bf16"), v, o * r):as "o", m, sum * r + row_sum(p)
+      end)
+      store(t.O, at.b, at.h, span(at.q, tile.q), all, ratio(o, sum, 0))
+    end,
+    reference = function(t, n)
+      for b = 0, n.B - 1 do
+        for h = 0, n.H - 1 do
+          for q = 0, n.R - 1 do
+            local x, most, sum, o = {}, -math.huge, 0, {}
+            for c = 0, D - 1 do o[c] = 0 end
+            for s = 0, math.min(t.length[b], n.S) - 1 do
+              x[s] = 0
+              for d = 0, D - 1 do x[s] = x[s] + t.Q[b][h][q][d] * t.K[b][h][s][d] / D ^ 0.5 end
+              most = math.max(most, x[s])
+            end
+            for s = 0, math.min(t.length[b], n.S) - 1 do
+              local p = exp(x[s] - most)
+              sum = sum + p
+              for c = 0, D - 1 do o[c] = o[c] + p * t.V[b][h][s][c] end
+            end
+            for c = 0, D - 1 do t.O[b][h][q][c] = sum > 0 and o[c] / sum or 0 end
+          end
+        end
+      end
+    end,
+    run = { { B = 6, H = 1, R = 130, S = 260 }, { B = 3, H = 2, R = 5, S = 180 } },
+  }
+  for key, value in pairs(own) do if fields[key] == nil then fields[key] = value end end
+  return fields
+end
+kernel "attention_lengths" (lengths {})
+kernel "attention_lengths_ahead" (lengths { ahead = { s = { turns = 1, before = "o" } } })
