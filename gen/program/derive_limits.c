@@ -42,7 +42,6 @@ int derive_limit(struct derive *d, int op, struct plan_step *store)
     const char *name = plan_text(d->work.l->plan, "%s_any", d->work.l->plan->tensor[o->tensor].name);
     if (status || !name)
         return status ? status : 3;
-    return derive_emit(
-        d, d->consumer,
-        (struct plan_step){.op = PLAN_WHEN, .ring = -1, .tensor = -1, .node = store->end, .call = name});
+    return derive_emit(d, d->consumer,
+                       (struct plan_step){.op = PLAN_WHEN, .ring = -1, .tensor = -1, .node = store->end, .call = name});
 }

@@ -130,7 +130,8 @@ int pipeline_share(struct pipeline *x, int op, bool first)
     const struct program_op *o = &x->program->op[op];
     struct plan_tensor *t = &x->plan->tensor[o->tensor];
     for (int i = 0; i < x->program->axis_count; i++) {
-        if (x->cluster[i] == 1 || t->multicast > 1 || o->kind != PROGRAM_LOAD || !is_shared_along(x, o, i) || !is_sliced(x, op, x->cluster[i]))
+        if (x->cluster[i] == 1 || t->multicast > 1 || o->kind != PROGRAM_LOAD || !is_shared_along(x, o, i) ||
+            !is_sliced(x, op, x->cluster[i]))
             continue;
         t->multicast = x->cluster[i];
         for (int k = 0; k + 1 < t->rank; k++)

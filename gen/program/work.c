@@ -278,9 +278,10 @@ static int gather(struct work *w, const struct program_op *op, struct work_op *k
     int number = imported(w, numbers->node, numbers, op->loc, &status);
     int valid = imported(w, numbers->valid_row, numbers, op->loc, &status);
     if (!status && takes_tile(w, number))
-        return program_refuse(w->l, op->loc, "PROGRAM-LOWER",
-                              "the numbers of these rows are computed from what a dot or a reduction gave, and rows are "
-                              "loaded before it; load the numbers from a tensor");
+        return program_refuse(
+            w->l, op->loc, "PROGRAM-LOWER",
+            "the numbers of these rows are computed from what a dot or a reduction gave, and rows are "
+            "loaded before it; load the numbers from a tensor");
     if (!status && valid >= 0)
         number = expr_select(&w->graph, valid, number, expr_int(&w->graph, -1));
     k->at[op->gathered] = number;
@@ -369,7 +370,8 @@ static int operands(struct work *w, int number)
     case PROGRAM_LOAD:
         for (int d = 0; d < rank; d++)
             if (op->at[d].limit >= 0 && !op->at[d].column && op->at[d].length == op->tile.rows)
-                k->end = expr_binary(&w->graph, EXPR_SUB, imported(w, op->at[d].limit, NULL, op->loc, &status), k->at[d]);
+                k->end =
+                    expr_binary(&w->graph, EXPR_SUB, imported(w, op->at[d].limit, NULL, op->loc, &status), k->at[d]);
         return status;
     case PROGRAM_TRANSPOSE:
     case PROGRAM_PARAM:
@@ -391,7 +393,8 @@ int work_open(struct work *w, const struct program_lowering *l)
     for (int i = 0; i < w->program->op_count; i++) {
         const struct program_op *op = &w->program->op[i];
         struct work_op *k = &w->op[i];
-        *k = (struct work_op){.arg = {-1, -1, -1}, .leaf = -1, .result = -1, .from = -1, .to = -1, .inside = -1, .beyond = -1, .end = -1};
+        *k = (struct work_op){
+            .arg = {-1, -1, -1}, .leaf = -1, .result = -1, .from = -1, .to = -1, .inside = -1, .beyond = -1, .end = -1};
         if (op->kind == PROGRAM_END)
             around = w->op[op->loop].parent;
         k->parent = around;

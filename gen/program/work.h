@@ -49,8 +49,8 @@ bool work_is_load(const struct program_op *op); /* LOAD or GATHER */
 /* The LOAD or GATHER that an operand of a DOT is a plain view of, and whether it is transposed; -1: it is computed. */
 int work_view(const struct work *w, const struct program_tile *operand, bool *transposed);
 
-/* What remains of a STORE's `inside` without the conditions that its places are within the tensor; -1: nothing. Its first
- * coordinates are known. *status 3: out of memory. */
+/* What remains of a STORE's `inside` without the conditions that its places are within the tensor; -1: nothing. Its
+ * first coordinates are known. *status 3: out of memory. */
 int work_beyond(struct work *w, int store, int *status);
 
 /* True where the condition holds for the rows up to one that is the same for the whole item, and asks nothing else. */
