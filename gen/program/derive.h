@@ -136,6 +136,14 @@ int derive_column_bound(struct derive *d, int op, int condition, int shift, int 
  * the rows' end in `store`; and, `store` NULL, behind it. Of others nothing. 0, 1, 3. */
 int derive_limit(struct derive *d, int op, struct plan_step *store);
 
+/* Of a load whose rows a dot sums up to a limit: their end in the step that fills. 0, 1, 3. */
+int derive_fill_end(struct derive *d, int op, int shift, struct plan_step *fill);
+
+/* ---- derive_keep.c */
+
+/* Behind a loop: what keeps the registers of its resident operands (see there). 0, 1, 3. */
+int derive_keep(struct derive *d, int loop);
+
 /* ---- derive_pass.c: the parts of the walk that arithmetic is made of. Each returns 0, 1 or 3 if nothing else is said.
  */
 

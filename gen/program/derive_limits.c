@@ -1,4 +1,4 @@
-/* Limits of what is stored: rows of an item up to a number that data decide. */
+/* Limits of what is loaded and stored: rows of a tile up to a number that data decide. */
 #include "program/derive.h"
 #include "program/linear.h"
 
@@ -44,4 +44,12 @@ int derive_limit(struct derive *d, int op, struct plan_step *store)
         return status ? status : 3;
     return derive_emit(d, d->consumer,
                        (struct plan_step){.op = PLAN_WHEN, .ring = -1, .tensor = -1, .node = store->end, .call = name});
+}
+
+int derive_fill_end(struct derive *d, int op, int shift, struct plan_step *fill)
+{
+    int status = 0;
+    if (d->work.op[op].summed)
+        fill->end = derive_built(d, op, d->work.op[op].end, shift, &status);
+    return status;
 }

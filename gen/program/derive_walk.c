@@ -56,8 +56,7 @@ static int take(struct derive *d, int number, int shift)
                                                                  : plan_text(p, "%s_load", t->name)};
         for (int k = 0; k < t->rank && !status; k++)
             fill.at[k] = derive_built(d, op, d->work.op[op].at[k], shift, &status);
-        if (!status && d->work.op[op].summed)
-            fill.end = derive_built(d, op, d->work.op[op].end, shift, &status);
+        status = status ? status : derive_fill_end(d, op, shift, &fill);
         status = status ? status : derive_emit(d, d->producer, fill);
     }
     d->held[d->helds++] = (struct derive_held){.ring = number, .uses = ring->inner < 0 ? ring->users : 1, .group = -1};
@@ -730,6 +729,7 @@ static int loop(struct derive *d, int number)
         if (d->ring[d->held[i].ring].inner == number)
             d->held[i].uses = 0;
     status = status ? status : derive_release(d);
+    status = status ? status : derive_keep(d, number);
     return status ? status : add_lanes(d, number);
 }
 

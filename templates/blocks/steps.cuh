@@ -444,6 +444,8 @@ ${call}(${ring}_oldest);
 //@         end
 //@     elseif op == "touch" and (call == "reduce" or call == "fold") then
 //@         reduce(step, i)
+//@     elseif op == "touch" and call == "keep" then
+${step.place}_keep(${step.place});
 //@     elseif op == "touch" and call == "lanes" then
 //@         lanes(step)
 //@     elseif op == "touch" and call then
