@@ -8,7 +8,7 @@
 //@ local outputs, loads, stores, read, dtypes = {}, {}, {}, {}, {}
 //@ local rings_of, shares, shared_ring, staged = {}, {}, {}, nil
 //@ local clustered, sizes, remote, own = plan.launch.cluster[1] > 1, {}, false, false
-//@ local gathers = false -- rows by number come by all threads of the producer
+//@ local copied, gathers = false, false -- rows by number come by all threads of the producer
 //@ local limited = has(plan, "limited") and plan.limited or {}
 //@ for i, a in ipairs(plan.item) do sizes[i] = plan.cluster[a.axis] end
 //@ for _, r in ipairs(ring) do
@@ -16,7 +16,9 @@
 //@     for _, name in ipairs(r.tensor) do
 //@         local t = plan.tensor[name]
 //@         if has(t, "gathered") then gathers = true end
-//@         if r.filler == "bulk" then
+//@         if r.filler == "arrive" then
+//@             copied = true
+//@         elseif r.filler == "bulk" then
 //@             rings_of[name] = (has(rings_of, name) and rings_of[name] or 0) + 1
 //@             if t.multicast > 1 then shares[t.rank], shared_ring[r.name] = true, true else loads[t.rank] = true end
 //@         else
@@ -43,7 +45,7 @@ ${banner}
 //@     shared_align = plan.shared_align
 
 //@ for _, r in ipairs(ring) do
-//@     if r.filler == "bulk" then
+//@     if r.filler ~= "threads" then
 //@         if has(shared_ring, r.name) then remote = true else own = true end
 //@     end
 //@ end
@@ -64,16 +66,26 @@ ${banner}
 //@ end
 //@ include "blocks/tma_ranks.cuh" loads = loads, shares = shares, stores = stores
 
+//@ if copied then
+//@ include "blocks/copy_async.cuh"
+
+//@ end
 //@ for _, r in ipairs(ring) do
-//@     if r.filler == "bulk" then
+//@     if r.filler ~= "threads" then
 //@ include "blocks/ring.cuh" ring = r, roles = plan.role, full_offset = plan.shared[r.full_shared].offset,
 //@     empty_offset = plan.shared[r.empty_shared].offset, cluster_m = spans(r)[1], cluster_n = spans(r)[2]
 
 //@         for _, name in ipairs(r.tensor) do
+//@             if r.filler == "arrive" then
+//@ include "blocks/tile_copy.cuh" tensor = plan.tensor[name], ring = r,
+//@     offset = plan.shared[r.name .. "." .. name].offset, extent = plan.extent[name], name = name .. "_copy"
+
+//@             else
 //@ include "blocks/tile_load.cuh" tensor = plan.tensor[name], ring = r,
 //@     offset = plan.shared[r.name .. "." .. name].offset, stride = plan.share[name],
 //@     name = (rings_of[name] > 1 and r.name .. "_" or "") .. name .. "_load", limited = has(limited, name)
 
+//@             end
 //@         end
 //@     end
 //@ end
@@ -140,7 +152,7 @@ extern "C" __global__ void __launch_bounds__(${launch.block}, 1) ${entry}(const 
         tma_prefetch(&args.${m.name});
 //@ end
 //@ for _, r in ipairs(ring) do
-//@     if r.filler == "bulk" then
+//@     if r.filler ~= "threads" then
         ${r.name}_init();
 //@     end
 //@ end
@@ -168,7 +180,7 @@ extern "C" __global__ void __launch_bounds__(${launch.block}, 1) ${entry}(const 
         if (threadIdx.x == 0) {
 //@ end
 //@ for _, r in ipairs(ring) do
-//@     if r.filler == "bulk" then
+//@     if r.filler ~= "threads" then
             ${r.name}_position ${r.name}_fill = {0, 0};
 //@     end
 //@ end
@@ -194,7 +206,7 @@ extern "C" __global__ void __launch_bounds__(${launch.block}, 1) ${entry}(const 
         ${type} ${p.name}[${blocks}][${each}];
 //@ end
 //@ for _, r in ipairs(ring) do
-//@     if r.filler == "bulk" then
+//@     if r.filler ~= "threads" then
         ${r.name}_position ${r.name}_next = {0, 0}, ${r.name}_oldest = {0, 0};
         u32 ${r.name}_stage = 0;
 //@     end

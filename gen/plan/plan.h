@@ -55,8 +55,8 @@ struct plan_tensor {
     int box[SPEC_MAX_RANK];        /* TMA: one instruction's extents, after the multicast split */
     int boxes;                     /* boxes of a tile that lie beside each other along the innermost dim */
     int box_bytes;                 /* bytes between two of them in shared memory: a whole column of the tile */
-    int gathered;                  /* plan_some(dim) whose places are row numbers: the box is one row, and the tile one
-                                      box (or column of boxes) for each of its rows. 0: none */
+    int gathered;                  /* plan_some(dim) whose places are row numbers. TMA: the box is one row, and the tile
+                                      one box (or row of boxes) for each of its rows. 0: none */
     int multicast;                 /* blocks of the cluster that receive each box; each loads 1/multicast of the tile */
     enum tw_swizzle swizzle;       /* of its tile in shared memory */
     int tile_bytes;                /* of the whole tile in shared memory */

@@ -49,6 +49,17 @@ static int loop_below(const struct derive *d, int parent, int op)
     return below;
 }
 
+/* Rows by number come 16 bytes a thread; `via` can have them come as copies of single rows instead. */
+static bool is_copied(const struct derive *d, int op)
+{
+    const struct program_op *o = &d->work.program->op[op];
+    const struct spec_kernel *k = d->work.l->kernel;
+    for (int i = 0; i < k->via_count && o->name; i++)
+        if (strcmp(k->via[i].name, o->name) == 0 && strcmp(k->via[i].word, "bulk") == 0)
+            return false;
+    return o->kind == PROGRAM_GATHER;
+}
+
 static int find_rings(struct derive *d)
 {
     const struct program *p = d->work.program;
@@ -59,8 +70,9 @@ static int find_rings(struct derive *d)
         if (!read)
             continue;
         struct derive_ring *ring = NULL;
+        bool copied = is_copied(d, i);
         for (int r = 0; r < d->ring_count && !ring; r++)
-            if (d->ring[r].parent == d->work.op[i].parent && d->ring[r].load_count < 8 &&
+            if (d->ring[r].parent == d->work.op[i].parent && d->ring[r].load_count < 8 && d->ring[r].copied == copied &&
                 read_together(d, d->ring[r].load[0], i))
                 ring = &d->ring[r];
         if (!ring && d->ring_count == DERIVE_MAX_RINGS)
@@ -68,7 +80,7 @@ static int find_rings(struct derive *d)
                                   "more than %d rings of loads; let dots share loads", DERIVE_MAX_RINGS);
         if (!ring) {
             ring = &d->ring[d->ring_count++];
-            *ring = (struct derive_ring){.parent = d->work.op[i].parent, .inner = -1, .number = -1};
+            *ring = (struct derive_ring){.copied = copied, .parent = d->work.op[i].parent, .inner = -1, .number = -1};
         }
         ring->load[ring->load_count++] = i;
     }

@@ -14,51 +14,14 @@ static int body(struct derive *d, int first, int end);
 
 /* ---- rings ------------------------------------------------------------------------------------------------------- */
 
-static int in_rings(const struct plan *p, int tensor)
-{
-    int rings = 0;
-    for (int r = 0; r < p->ring_count; r++)
-        for (int i = 0; i < p->ring[r].tensor_count; i++)
-            rings += p->ring[r].filler == PLAN_FILL_BULK && p->ring[r].tensor[i] == tensor;
-    return rings;
-}
-
 /* The producer fills the ring's next stage, the consumers wait for it. */
 static int take(struct derive *d, int number, int shift)
 {
     struct plan *p = d->work.l->plan;
     const struct derive_ring *ring = &d->ring[number];
-    const struct plan_ring *r = &p->ring[ring->number];
-    int status = 0;
     if (d->helds == DERIVE_MAX_HELD)
         return derive_refuse(d, ring->load[0], "too many stages are held at once");
-    status = derive_emit(d, d->producer,
-                         (struct plan_step){.op = PLAN_WAIT_EMPTY,
-                                            .ring = ring->number,
-                                            .tensor = -1,
-                                            .phase = 1,
-                                            .call = plan_text(p, "%s_wait_empty", ring->name)});
-    status = status ? status
-                    : derive_emit(d, d->producer,
-                                  (struct plan_step){.op = PLAN_EXPECT,
-                                                     .ring = ring->number,
-                                                     .tensor = -1,
-                                                     .count = r->tx_bytes,
-                                                     .call = plan_text(p, "%s_expect", ring->name)});
-    for (int i = 0; i < ring->load_count && !status; i++) {
-        int op = ring->load[i], tensor = d->work.program->op[op].tensor;
-        const struct plan_tensor *t = &p->tensor[tensor];
-        struct plan_step fill = {.op = PLAN_FILL,
-                                 .ring = ring->number,
-                                 .tensor = tensor,
-                                 .count = t->tile_bytes / t->multicast,
-                                 .call = in_rings(p, tensor) > 1 ? plan_text(p, "%s_%s_load", ring->name, t->name)
-                                                                 : plan_text(p, "%s_load", t->name)};
-        for (int k = 0; k < t->rank && !status; k++)
-            fill.at[k] = derive_built(d, op, d->work.op[op].at[k], shift, &status);
-        status = status ? status : derive_fill_end(d, op, shift, &fill);
-        status = status ? status : derive_emit(d, d->producer, fill);
-    }
+    int status = derive_fill(d, number, shift);
     d->held[d->helds++] = (struct derive_held){.ring = number, .uses = ring->inner < 0 ? ring->users : 1, .group = -1};
     d->taken |= 1u << number;
     return status ? status
@@ -131,9 +94,9 @@ static int issue(struct derive *d, int op, enum plan_start start, int shift)
     struct plan *p = d->work.l->plan;
     struct derive_dot *dot = &d->dot[op];
     int status = 0;
-    for (int o = 0; o < 2 && !status; o++) {
-        int r = dot->load[o] >= 0 ? ring_of(d, dot->load[o]) : -1;
-        if (r >= 0 && d->ring[r].inner < 0 && !(d->taken >> r & 1))
+    for (int i = 0; i < 4 && !status; i++) { /* bulk copies first: they come while threads copy */
+        int r = dot->load[i % 2] >= 0 ? ring_of(d, dot->load[i % 2]) : -1;
+        if (r >= 0 && d->ring[r].copied == (i >= 2) && d->ring[r].inner < 0 && !(d->taken >> r & 1))
             status = take(d, r, shift);
     }
     status = status

@@ -14,8 +14,10 @@ enum {
     MOST_STAGES = 8,
     MOST_CONSUMERS = 3,
     PRODUCER_REGISTERS = 40,
-    PRODUCER_LEAST = 32, /* where consumers take the rest of 65536 */
+    PRODUCER_LEAST = 32,  /* where consumers take the rest of 65536 */
+    PRODUCER_COPIES = 56, /* where its threads copy rows, and hold their addresses */
     CONSUMER_REGISTERS = 232,
+    CONSUMER_BESIDE_COPIES = 224,
     CONSUMER_MOST = 240,
     CONSUMER_OF_THREE = 152,
     SPARE_REGISTERS = 16,
@@ -277,12 +279,13 @@ static int choose_stages(struct pipeline *x, int *stages, int *item_stages)
 static int add_ring(struct pipeline *x, struct derive_ring *ring, int stages)
 {
     char name[128];
-    struct plan_ring *r = family_add_ring(x->plan, ring->name, stages, PLAN_FILL_BULK);
+    struct plan_ring *r =
+        family_add_ring(x->plan, ring->name, stages, ring->copied ? PLAN_FILL_ARRIVE : PLAN_FILL_BULK);
     if (!r)
         return 3;
     ring->number = x->plan->ring_count - 1;
-    r->full_arrivals = 1;
-    r->tx_bytes = stage_bytes(x, ring);
+    r->full_arrivals = ring->copied ? WARPGROUP / 32 : 1;
+    r->tx_bytes = ring->copied ? 0 : stage_bytes(x, ring);
     r->empty_arrivals = 4 * x->d.consumers * pipeline_readers(x, ring);
     r->tensor_count = ring->load_count;
     for (int i = 0; i < ring->load_count; i++) {
@@ -335,6 +338,14 @@ static bool is_resident(const struct pipeline *x, const struct derive_ring *ring
     return false;
 }
 
+static bool copies(const struct pipeline *x)
+{
+    for (int r = 0; r < x->d.ring_count; r++)
+        if (x->d.ring[r].copied)
+            return true;
+    return false;
+}
+
 static int memory_and_roles(struct pipeline *x)
 {
     struct plan *p = x->plan;
@@ -369,6 +380,10 @@ static int memory_and_roles(struct pipeline *x)
     bool much = consumers < 3 && registers_taken(x) > CONSUMER_REGISTERS - SPARE_REGISTERS;
     int producer = much ? PRODUCER_LEAST : PRODUCER_REGISTERS;
     int budget = consumers == 3 ? CONSUMER_OF_THREE : much ? CONSUMER_MOST : CONSUMER_REGISTERS;
+    if (copies(x) && !much) {
+        producer = PRODUCER_COPIES;
+        budget = consumers == 3 ? CONSUMER_OF_THREE : CONSUMER_BESIDE_COPIES;
+    }
     if (!family_add_role(p, "producer", 1, 0, 4, producer) ||
         !family_add_role(p, "consumer", consumers, 4, 4 * consumers, budget))
         return 3;

@@ -113,6 +113,15 @@ static int check_spans(struct pipeline *x, const struct program_op *o, int rows,
                           t->name);
 }
 
+static bool is_copied(const struct pipeline *x, int load)
+{
+    for (int r = 0; r < x->d.ring_count; r++)
+        for (int i = 0; i < x->d.ring[r].load_count; i++)
+            if (x->d.ring[r].load[i] == load)
+                return x->d.ring[r].copied;
+    return false;
+}
+
 /* An operand's tile in one stage, and how wgmma reads it. */
 static int operand(struct pipeline *x, int op, int which)
 {
@@ -121,7 +130,7 @@ static int operand(struct pipeline *x, int op, int which)
     struct plan_mma *mma = &x->plan->mma[k->mma];
     struct plan_tensor *t = &x->plan->tensor[o->tensor];
     int rows = o->tile.rows, columns = o->tile.columns;
-    bool known = t->access == PLAN_ACCESS_TMA;
+    bool known = t->access != PLAN_ACCESS_GLOBAL;
     const struct plan_tensor before = *t;
     if (t->out)
         return program_refuse(x->l, o->loc, "PROGRAM-LOWER", "%s is written by this kernel too; read another tensor",
@@ -129,19 +138,24 @@ static int operand(struct pipeline *x, int op, int which)
     int status = check_limits(x, k->load[which], (which == 0) != k->transposed[which]);
     status = status ? status : check_spans(x, o, rows, columns, false);
     status = status ? status : layout(x, o, rows, columns, false);
-    if (!status && (t->gathered || is_limited(x, o->tensor)))
+    bool copied = is_copied(x, k->load[which]);
+    if (!status && ((t->gathered && !copied) || is_limited(x, o->tensor)))
         status = check_row_bytes(x, o, rows);
+    if (!status && copied) {
+        t->access = PLAN_ACCESS_CP_ASYNC;
+        t->box[plan_number(t->gathered)] = rows;
+    }
     if (status)
         return status;
     t->multicast = 1;
     if (pipeline_share(x, k->load[which], !known))
         return 3;
     for (int d = 0; d + 1 < t->rank; d++)
-        if (t->box[d] > MOST_BOX)
+        if (t->box[d] > MOST_BOX && !copied)
             return program_refuse(x->l, o->loc, "TMA-BOX", "%d rows of %s in one box, which takes up to %d on %s",
                                   t->box[d], t->name, MOST_BOX, x->l->arch->name);
     if (known && (memcmp(before.box, t->box, sizeof before.box) != 0 || before.multicast != t->multicast ||
-                  before.gathered != t->gathered))
+                  before.gathered != t->gathered || before.access != t->access))
         return program_refuse(x->l, o->loc, "PROGRAM-LOWER", "%s is loaded in tiles of two shapes; write one", t->name);
     /* A: rows m, columns k as it lies. B: rows k, columns n, so that as it lies its columns are n. */
     bool mn_major = which == 0 ? k->transposed[0] : !k->transposed[1];
@@ -319,21 +333,29 @@ static void read_pairs(struct pipeline *x)
     }
 }
 
-/* The extents of tensors whose elements are read one by one, as nodes of plan.fused: extent.NAME.d0, ... */
+/* The extents of a tensor as nodes of plan.fused: extent.NAME.d0, ... */
+static int add_extents(struct plan *p, int tensor)
+{
+    for (int d = 0; d < p->tensor[tensor].rank; d++) {
+        int node = expr_import(&p->fused, &p->graph, p->tensor[tensor].dim[d]);
+        if (node < 0 || family_add_value(p, plan_text(p, "extent.%s.d%d", p->tensor[tensor].name, d), node))
+            return 3;
+    }
+    return 0;
+}
+
+/* Of tensors whose elements are read one by one, or whose rows threads copy. */
 static int element_extents(struct plan *p)
 {
-    for (int i = 0; i < p->fused.count; i++) {
-        const struct expr_node *n = &p->fused.node[i];
-        int tensor = (int)n->integer;
-        bool known = n->op != EXPR_TENSOR;
-        for (int k = 0; k < i && !known; k++)
-            known = p->fused.node[k].op == EXPR_TENSOR && p->fused.node[k].integer == tensor;
-        for (int d = 0; !known && d < p->tensor[tensor].rank; d++) {
-            int node = expr_import(&p->fused, &p->graph, p->tensor[tensor].dim[d]);
-            if (node < 0 || family_add_value(p, plan_text(p, "extent.%s.d%d", p->tensor[tensor].name, d), node))
-                return 3;
-        }
-    }
+    bool *read = plan_alloc(p, sizeof *read * (size_t)(p->tensor_count + 1));
+    if (!read)
+        return 3;
+    for (int i = 0; i < p->fused.count; i++)
+        if (p->fused.node[i].op == EXPR_TENSOR)
+            read[p->fused.node[i].integer] = true;
+    for (int t = 0; t < p->tensor_count; t++)
+        if ((read[t] || p->tensor[t].access == PLAN_ACCESS_CP_ASYNC) && add_extents(p, t))
+            return 3;
     return 0;
 }
 

@@ -1,4 +1,4 @@
-//@ -- A ring of stages that bulk copies fill: a full and an empty mbarrier a stage.
+//@ -- A ring of stages that bulk copies fill, or threads that then arrive: a full and an empty mbarrier a stage.
 //@ -- cluster_m, cluster_n: the block at (rm, rn) of the cluster, rank rm + cluster_m * rn, shares its operands with the
 //@ -- blocks of its row and of its column: they fill this block's stages and this block fills theirs.
 //@ param ring table
@@ -27,7 +27,8 @@
 //@     end
 //@ end
 
-// Ring ${ring.name}: ${ring.stages} stages of ${ring.tx_bytes} bytes.
+//@ local of_bytes = ring.filler == "arrive" and "" or " of " .. ring.tx_bytes .. " bytes"
+// Ring ${ring.name}: ${ring.stages} stages${of_bytes}.
 struct ${ring.name}_position {
     u32 stage; // 0 .. ${ring.stages} - 1
     u32 phase; // flips when the ring wraps${member}
@@ -68,6 +69,24 @@ __device__ __forceinline__ void ${ring.name}_wait_empty(${ring.name}_position p$
     barrier_wait(${ring.name}_empty(p.stage), p.phase ^ ${empty_phase}${at_empty});
 }
 
+//@ if ring.filler == "arrive" then
+// Filler, every thread: its copies are there, and what reads the stage next sees them.
+__device__ __forceinline__ void ${ring.name}_fence()
+{
+    asm volatile("cp.async.wait_all;" ::: "memory");
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+// Filler, every warp: it has written its part of the stage. Advances.
+__device__ __forceinline__ void ${ring.name}_arrive(${ring.name}_position &p)
+{
+    __syncwarp();
+    if (threadIdx.x % 32 == 0)
+        barrier_arrive(${ring.name}_full(p.stage));
+    ${ring.name}_advance(p);
+}
+
+//@ else
 // Filler: announces the bytes of the whole stage.
 //@ op expect ring = ring.name, count = expected, by = "one"
 __device__ __forceinline__ void ${ring.name}_expect(${ring.name}_position p)
@@ -75,6 +94,7 @@ __device__ __forceinline__ void ${ring.name}_expect(${ring.name}_position p)
     barrier_arrive_expect(${ring.name}_full(p.stage), ${expected});
 }
 
+//@ end
 // Drainer: the stage has arrived.
 //@ op wait_full ring = ring.name, phase = full_phase
 __device__ __forceinline__ void ${ring.name}_wait_full(${ring.name}_position p${line})

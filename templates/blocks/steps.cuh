@@ -324,6 +324,13 @@ for (int half = 0; half < 2; ++half) {
 //@     if has(step, "end") then nodes[#nodes + 1] = step["end"] end
 //@     return fragment_uniform(prefix, table.unpack(nodes))
 //@ end
+//@ -- A stage that all threads of the role have a part in: the next phase of its barriers waits for each of them.
+//@ local function shared_by_all(name)
+//@     for _, tensor in ipairs(model.ring[name].tensor) do
+//@         if has(model.tensor[tensor], "gathered") then return true end
+//@     end
+//@     return false
+//@ end
 //@ local storing, opened, filled_of = nil, {}, {}
 //@ for i, step in ipairs(role.step) do
 //@     local op, call, ring = step.op, step.call, step.ring
@@ -375,7 +382,12 @@ ${name} = ${start}${name}_turn * ${by};
 //@         end
 //@         storing = nil
 //@     elseif op == "wait_empty" then
+//@         if one_of and not shared_by_all(ring) then
+if (threadIdx.x == 0)
+    ${call}(${ring}_fill);
+//@         else
 ${call}(${ring}_fill);
+//@         end
 //@     elseif op == "expect" then
 //@         if one_of then
 if (threadIdx.x == 0)
@@ -418,7 +430,12 @@ ${call}(args, ${ring}_fill, ${list});
 ${ring}_advance(${ring}_fill);
 //@         end
 //@     elseif op == "drain" then
+//@         if one_of then
+if (threadIdx.x == 0)
+    ${call}(${ring}_fill);
+//@         else
 ${call}(${ring}_fill);
+//@         end
 //@     elseif op == "wait_full" then
 ${call}(${ring}_next);
 ${ring}_stage = ${ring}_next.stage;
@@ -461,6 +478,27 @@ if (consumer == ${step.only})
 //@         else
 ${call}(consumer);
 //@         end
+//@     elseif op == "write" and model.ring[ring].filler == "arrive" then
+//@         local at, t = coordinates(step, "c" .. i .. "_"), model.tensor[step.tensor]
+//@         local statements, each, list = at.at, at.rows, table.concat(at, ", ")
+//@         local height = t.tile[t.gathered]
+//@         local width = t.tile_bytes // height // 16
+//@         local total = height * width
+//@         local passes = ceil_div(total, 128)
+${statements}
+#pragma unroll 4
+for (int pass = 0; pass < ${passes}; ++pass) {
+    const int chunk = (pass * 128 + threadIdx.x) % ${width}, row = (pass * 128 + threadIdx.x) / ${width};
+    ${each}
+//@         if total % 128 ~= 0 then
+    if (row < ${height})
+        ${t.name}_copy(args, ${ring}_fill, row, chunk, ${list});
+//@         else
+    ${t.name}_copy(args, ${ring}_fill, row, chunk, ${list});
+//@         end
+}
+//@     elseif op == "arrive" then
+${call}(${ring}_fill);
 //@     elseif op == "write" then
 ${call}(part, consumer, buffer);
 //@     elseif op == "fence_async" then

@@ -45,11 +45,11 @@ kernel "computed" (product {
   end,
 })
 kernel "narrow" (product {
-  tile = { m = 128, n = 128, k = 32 },
+  tile = { m = 128, n = 128, k = 32 }, via = { rows = "bulk" },
   program = function(t, at, tile)
     local n, number = span(at.n, tile.n), load(t.number, all):t()
     local sum = loop("k", range(0, K, tile.k), { zeros() }, function(k, sum)
-      return dot(gather(t.A, number, span(k, tile.k)), load(t.B, n, span(k, tile.k)):t(), sum)
+      return dot(gather(t.A, number, span(k, tile.k)):as "rows", load(t.B, n, span(k, tile.k)):t(), sum)
     end)
     store(t.D, span(at.m, tile.m), n, sum)
   end,

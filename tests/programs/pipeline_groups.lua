@@ -119,7 +119,7 @@ kernel "groups_narrow" (behind(
   { width = tensor { E, dtype = "int32", fill = "integers 0 140" } }))
 
 -- Rows by number: the tokens of each expert, which the router listed; beyond its count there is none.
-kernel "experts" {
+local experts = kernel "experts" {
   A = tensor { T, K, dtype = "bf16", axes = "t k" }, B = tensor { E, N, K, dtype = "bf16", axes = "e n k" },
   token = tensor { E, M, dtype = "int32", axes = "e m", fill = "integers 0 39" },
   count = tensor { E, dtype = "int32", fill = "integers 0 300" },
@@ -130,7 +130,7 @@ kernel "experts" {
     local token = load(t.token, at.e, span(at.m, tile.m, count)):t()
     local sum = loop("k", range(0, where(lt(at.m, count), K, 0), tile.k), { zeros() }, function(k, sum)
       local along = span(k, tile.k)
-      return dot(gather(t.A, token, along), load(t.B, at.e, n, along):t(), sum)
+      return dot(gather(t.A, token, along):as "rows", load(t.B, at.e, n, along):t(), sum)
     end)
     store(t.D, at.e, span(at.m, tile.m, count), n, sum)
   end,
@@ -147,3 +147,4 @@ kernel "experts" {
   end,
   run = { { E = 5, M = 300, N = 136, K = 200, T = 40 }, { E = 9, M = 270, N = 8, K = 72, T = 50 } },
 }
+kernel "experts_bulk" { like = experts, via = { rows = "bulk" } }

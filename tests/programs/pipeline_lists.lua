@@ -100,3 +100,44 @@ local function lengths(fields)
 end
 kernel "attention_lengths" (lengths {})
 kernel "attention_lengths_ahead" (lengths { ahead = { s = { turns = 1, before = "o" } } })
+
+-- Attention to single keys by their numbers: keys and values come row by row.
+kernel "attention_chosen" (lengths {
+  chosen = tensor { B, L, dtype = "int32", axes = "b g", fill = "integers 0 99" }, axes = "b h q s d g",
+  program = function(t, at, tile)
+    local q, length = load(t.Q, at.b, at.h, span(at.q, tile.q), all), min(t.length[at.b], L)
+    local o, _, sum = loop("kv", range(0, length, tile.s), { zeros(), rows(-inf), rows(0) }, function(kv, o, most, sum)
+      local keys = load(t.chosen, at.b, span(kv, tile.s, length)):t()
+      local k, v = gather(t.K, at.b, at.h, keys, all), gather(t.V, at.b, at.h, keys, all)
+      local s = dot(q, k:t()):as "s" * (1.4426950408889634 / D ^ 0.5)
+      local m = max(most, row_max(s))
+      local p, r = exp2_diff(s, m), exp2_diff(most, m)
+      return dot(cast(p, "bf16"), v, o * r):as "o", m, sum * r + row_sum(p)
+    end)
+    store(t.O, at.b, at.h, span(at.q, tile.q), all, ratio(o, sum, 0))
+  end,
+  reference = function(t, n)
+    for b = 0, n.B - 1 do
+      for h = 0, n.H - 1 do
+        for q = 0, n.R - 1 do
+          local x, most, sum, o = {}, -math.huge, 0, {}
+          for c = 0, D - 1 do o[c] = 0 end
+          local last = math.min(t.length[b], n.L) - 1
+          for l = 0, last do
+            local s = t.chosen[b][l]
+            x[l] = 0
+            for d = 0, D - 1 do x[l] = x[l] + t.Q[b][h][q][d] * t.K[b][h][s][d] / D ^ 0.5 end
+            most = math.max(most, x[l])
+          end
+          for l = 0, last do
+            local p = exp(x[l] - most)
+            sum = sum + p
+            for c = 0, D - 1 do o[c] = o[c] + p * t.V[b][h][t.chosen[b][l]][c] end
+          end
+          for c = 0, D - 1 do t.O[b][h][q][c] = sum > 0 and o[c] / sum or 0 end
+        end
+      end
+    end
+  end,
+  run = { { B = 3, H = 2, R = 70, S = 100, L = 200 }, { B = 2, H = 1, R = 5, S = 120, L = 90 } },
+})

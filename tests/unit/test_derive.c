@@ -132,8 +132,8 @@ static void test_ahead(void **state)
     plan_free(&p);
 }
 
-/* What data decide changes no step: a list's loop is a range of its places, rows by number fill a stage as a tile does.
- * A tile that ends where data say is not stored where it has no rows. */
+/* What data decide changes no step: a list's loop is a range of its places, rows by number fill a stage as a tile does,
+ * or by threads, which then arrive. A tile that ends where data say is not stored where it has no rows. */
 static void test_data(void **state)
 {
     (void)state;
@@ -144,10 +144,12 @@ static void test_data(void **state)
     expect(&groups, "block_sparse", "producer", producer);
     expect(&groups, "masked_groups", "producer", producer);
     expect(&groups, "masked_groups", "consumer", consumer);
-    expect(&groups, "experts", "producer", producer);
-    expect(&groups, "experts", "consumer", consumer);
+    expect(&groups, "experts", "producer",
+           "tiles[ k[ b_wait_empty b_expect B_load a_wait_empty A_write a_fence a_arrive ] ] ");
+    expect(&groups, "experts_bulk", "producer", producer);
+    expect(&groups, "experts_bulk", "consumer", consumer);
     struct plan p;
-    plan_of(&p, &groups, "experts");
+    plan_of(&p, &groups, "experts_bulk");
     assert_int_equal(plan_number(p.tensor[0].gathered), 0);
     assert_int_equal(p.tensor[0].box[0], 1);
     assert_int_equal(p.tensor[0].tile[0], 128);
@@ -161,9 +163,10 @@ static void test_each_step_is_needed(void **state)
     static const struct {
         const struct read *from;
         const char *name;
-    } kernels[] = {{&attention, "attention_full"},       {&attention, "attention_full_ahead"},
-                   {&attention, "attention_full_turns"}, {&gemm, "gemm_program"},
-                   {&groups, "masked_groups"},           {&groups, "experts"}};
+    } kernels[] = {
+        {&attention, "attention_full"}, {&attention, "attention_full_ahead"}, {&attention, "attention_full_turns"},
+        {&gemm, "gemm_program"},        {&groups, "masked_groups"},           {&groups, "experts"},
+        {&groups, "experts_bulk"}};
     int removed = 0;
     for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++) {
         struct plan p;
@@ -172,7 +175,7 @@ static void test_each_step_is_needed(void **state)
             for (int i = 0; i < p.role[r].step_count; i++) {
                 enum plan_op op = p.role[r].step[i].op;
                 if (op != PLAN_MMA_WAIT && op != PLAN_WAIT_FULL && op != PLAN_WAIT_EMPTY && op != PLAN_RELEASE &&
-                    op != PLAN_EXPECT)
+                    op != PLAN_EXPECT && op != PLAN_ARRIVE && op != PLAN_FENCE_ASYNC)
                     continue;
                 struct plan damaged = p;
                 struct plan_role roles[4];
