@@ -43,7 +43,7 @@ local full = kernel "attention_fwd" {
   O = tensor { B, R, H, D, dtype = "bf16", axes = "b q h d" },
   LSE = tensor { B, H, R, dtype = "fp32", axes = "b h q" },
   ahead = { s = { turns = 1, before = "o" } },
-  arch = { sm_90a = {} },
+  arch = { sm_90a = {}, sm_80 = { tile = { kv = 64 }, pipeline = { stages = 2 } } },
   reference = by_hand(1, function() return true end),
   run = { { B = 1, H = 3, R = 300, S = 900 }, { B = 1, H = 2, R = 10, S = 100 }, { B = 1, H = 1, R = 5, S = 0 } },
   bench = { { B = 8, H = 16, R = 2048, S = 2048 }, { B = 2, H = 16, R = 8192, S = 8192 } },

@@ -77,7 +77,7 @@ ${banner}
 
 //@         for _, name in ipairs(r.tensor) do
 //@             if r.filler == "arrive" then
-//@ include "blocks/tile_copy.cuh" tensor = plan.tensor[name], ring = r,
+//@ include "blocks/tile_gather.cuh" tensor = plan.tensor[name], ring = r,
 //@     offset = plan.shared[r.name .. "." .. name].offset, extent = plan.extent[name], name = name .. "_copy"
 
 //@             else
@@ -93,7 +93,7 @@ ${banner}
 //@     if step.op == "read" and step.call then
 //@         local held, name = plan.place[step.place], step.tensor
 //@ include "blocks/operand_load.cuh" tensor = plan.tensor[name], offset = plan.shared[step.ring .. "." .. name].offset,
-//@     blocks = plan.mma[1].blocks_m, words = held.registers // plan.mma[1].blocks_m
+//@     blocks = plan.mma[1].blocks_m, words = held.registers // plan.mma[1].blocks_m, block_rows = 64
 
 //@     end
 //@ end
@@ -115,8 +115,12 @@ ${banner}
 //@         end
 //@         return name and plan.shared[ring .. "." .. name].offset or 0
 //@     end
+//@     local fresh = true
+//@     for _, step in ipairs(plan.role.consumer.step) do
+//@         if step.op == "mma" and step.call == mma.name then fresh = fresh and has(step, "least") and step.least == 2 end
+//@     end
 //@ include "blocks/wgmma_dot.cuh" mma = mma, tensors = plan.tensor, a_offset = offset(mma.operand[1]),
-//@     b_offset = offset(mma.operand[2])
+//@     b_offset = offset(mma.operand[2]), fresh = fresh
 
 //@ end
 //@ include "blocks/items.cuh" model = plan, schedule = plan.schedule, cluster = plan.cluster
@@ -146,7 +150,8 @@ ${banner}
 
 extern "C" __global__ void __launch_bounds__(${launch.block}, 1) ${entry}(const __grid_constant__ arguments args)
 {
-    const u32 warpgroup = threadIdx.x / 128;
+    // Each lane has the same; from the first lane the compiler knows it, and keeps what follows from it once a warp.
+    const u32 warpgroup = __shfl_sync(~0u, threadIdx.x / 128, 0);
     if (threadIdx.x == 0) {
 //@ for _, m in ipairs(plan.map) do
         tma_prefetch(&args.${m.name});

@@ -179,7 +179,7 @@ tilewright run "$work/good.lua" --break no_wait_full --hazards off
 is 2 && silent out && says 'nothing would be reported'
 ok $? "--break without hazards: status 2"
 tilewright run "$top/specs/rms_norm.lua" --break no_wait_full
-is 1 && silent out && says "no_wait_full cannot be planted into rms_norm_ring: 'ab_wait_full(read);' stands 0 times"
+is 1 && silent out && says "no_wait_full cannot be planted into rms_norm_ring: 'ab_wait_full(ab_next);' stands 0 times"
 ok $? "a bug that does not fit the text: status 1, and why"
 tilewright build "$work/good.lua" -o "$work/none" --with gcc
 is 2 && says "no compiler 'gcc'"
@@ -368,8 +368,8 @@ ok $? "run --source with another --kernel: status 2"
 tilewright run "$work/good.lua" --source "$work/mine.cu" --arch sm_80
 is 2 && silent out && says "names sm_90a"
 ok $? "run --source with another --arch: status 2"
-grep -v '^ *ab_wait_full(read);$' "$work/kept/small.sm_90a.cu" >"$work/mine.cu"
-line=$(grep -n '^ *mma(sum' "$work/mine.cu")
+grep -v '^ *ab_wait_full(ab_next);$' "$work/kept/small.sm_90a.cu" >"$work/mine.cu"
+line=$(grep -n '^ *mma_dot(dot_sum' "$work/mine.cu")
 line=${line%%:*}
 for mode in eager late random; do
     tilewright run "$work/good.lua" --source "$work/mine.cu" --complete $mode --seed 3
@@ -402,7 +402,7 @@ tilewright run "$top/tests/gpu/corners.lua" --kernel cluster_1x4 --device emu --
 is 2 && silent out && says 'a cluster of cluster_1x4 has 4 blocks'
 ok $? "a cluster larger than the emulated GPU: status 2"
 tilewright run "$top/specs/gemm.lua" --break no_wait_full
-is 0 && prints '^- [0-9]*:  *ab_wait_full(read);$' && prints '^+ [0-9]*:  *;$' && prints '^expected: UNORDERED-READ$' &&
+is 0 && prints '^- [0-9]*:  *ab_wait_full(ab_next);$' && prints '^+ [0-9]*:  *;$' && prints '^expected: UNORDERED-READ$' &&
     [ "$(tail -n 1 "$work/out")" = 'found no_wait_full as UNORDERED-READ' ] && says '^hazard UNORDERED-READ: '
 ok $? "run --break: the edit, the hazard that is expected and what the emulator says"
 { cat "$work/kept/small.sm_90a.cu"; printf '#line 7 "elsewhere.cu"\nnonsense;\n'; } >"$work/mine.cu"

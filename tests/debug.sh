@@ -115,7 +115,7 @@ hangs() {
     [ $? -eq 1 ] && has '^FAILED gemm_bf16 sm_90a' "$@"
     ok $? "hangs: $name"
 }
-full=$(line_of ' ab_wait_full(read);') empty=$(line_of ' ab_wait_empty(fill);')
+full=$(line_of ' ab_wait_full(ab_next);') empty=$(line_of ' ab_wait_empty(ab_fill);')
 
 # 16 bytes more are expected than come: nobody gets past the first stage; the producers fill all four and wait.
 edit bytes 's/barrier_arrive_expect(ab_full(p.stage), 49152)/barrier_arrive_expect(ab_full(p.stage), 49168)/'
@@ -125,7 +125,7 @@ hangs "wrong bytes" \
     '^debug gemm_bf16: 3 of the 12 warps of block (0,0,0) left no record'
 
 # The arrival with the bytes is missing: bytes come that nobody expects.
-edit expect 's/^\( *\)ab_expect(fill);/\1if (fill.step != 6) ab_expect(fill);/'
+edit expect 's/^\( *\)ab_expect(ab_fill);/\1if (ab_fill.step != 6) ab_expect(ab_fill);/'
 hangs "missing arrival" 'warps 4-11 wait for ring ab full, stage 2, step 6, parity 1: 1 arrival is missing, and 49152 bytes more came'
 
 "$program" run specs/gemm.lua --source "$work/plain/gemm_bf16.sm_90a.cu" --debug --device "$device" >"$log" 2>&1
@@ -143,7 +143,7 @@ hangs "wrong parity" 'warp 0 wait for ring ab empty, stage 0, step 0, parity 0: 
     'warps 4-11 wait for ring ab full, stage 0, step 0, parity 0: 1 arrival and 0 bytes are missing'
 
 # One warpgroup of one block skips a release: the producers of its cluster wait for four warps, all others end.
-edit one_block 's/^\( \{20\}\)ab_release(release);$/\1if (blockIdx.x != 3 || step != 2 || warpgroup != 1) ab_release(release);/'
+edit one_block 's/^\( \{20\}\)ab_release(ab_oldest);$/\1if (blockIdx.x != 3 || at_k_turn != 2 || warpgroup != 1) ab_release(ab_oldest);/'
 hangs "one block" '^debug gemm_bf16: block (2,0,0) and 1 more, warp 0 wait for ring ab empty, at the end, stage 3, step 11, parity 1: 4 arrivals and' \
     '^debug gemm_bf16: 11 of the 12 warps of block (2,0,0)'
 

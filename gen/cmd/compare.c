@@ -194,13 +194,19 @@ static void compare_bounded_block(void *context, int64_t block)
     for (int64_t i = first; i < end; i++, shape_next(&walk)) {
         const unsigned char *at = c->bytes + (size_t)walk.offset * bytes;
         double value = tw_dtype_load(c->dtype, at), want = c->reference[i], away;
+        double nearest = rounded(c->dtype, want), bound = b->bound[i];
+        bool exact = isnan(want) || bound <= fabs(nearest - want);
         if (b->done[i]) {
-            away = floating && is_poison(at, bytes) ? (double)INFINITY : distance_in_bounds(value, want, b->bound[i]);
-            part.exact = part.exact && (isnan(want) || b->bound[i] <= fabs(rounded(c->dtype, want) - want));
-            if (isfinite(value) && isfinite(want) && isfinite(b->bound[i])) {
+            if (exact && b->integers) { /* nothing but the rounding to the dtype is in the bound: of a tie one neighbour is right */
+                want = nearest;
+                bound = 0;
+            }
+            away = floating && is_poison(at, bytes) ? (double)INFINITY : distance_in_bounds(value, want, bound);
+            part.exact = part.exact && exact;
+            if (isfinite(value) && isfinite(want) && isfinite(bound)) {
                 part.difference += (value - want) * (value - want);
                 part.norm += want * want;
-                part.bounds += b->bound[i] * b->bound[i];
+                part.bounds += bound * bound;
             }
         } else {
             bool untouched = b->begins_at_zero ? value == 0 : is_poison(at, bytes);

@@ -34,17 +34,12 @@ int compile_fail(const struct compile *c, int status, const struct tw_error *err
 
 void compile_tables_fill(struct compile_tables *tables)
 {
-    int families = 0, architectures = 0, modules = 0;
+    int architectures = 0, modules = 0;
     memset(tables, 0, sizeof *tables);
-    while (families < COMPILE_FAMILIES && family_all[families]) {
-        tables->family[families] = &family_all[families]->spec;
-        families++;
-    }
     while (architectures < COMPILE_ARCHITECTURES && arch_all[architectures]) {
         tables->arch[architectures] = arch_all[architectures]->name;
         architectures++;
     }
-    tables->options.family = tables->family;
     tables->options.arch = tables->arch;
     tables->options.library = emit_find_template;
     tables->options.library_family = tables->library;
@@ -366,8 +361,8 @@ static int make_units(struct compile *c, const struct compile_choice *choice)
         int count = chosen_architectures(choice, kernel, arch);
         for (int a = 0; a < count; a++) {
             int variants = family_of(kernel)->variants(&c->spec, kernel, arch[a]);
-            for (int v = 0; v < variants; v++) {
-                int status = make_unit(c, kernel, arch[a], v, choice);
+            for (int v = 0, status = 0; v < variants && status == 0; v++) { /* a second one would be told the same */
+                status = make_unit(c, kernel, arch[a], v, choice);
                 if (status == 3)
                     return 3;
                 result = result ? result : status;

@@ -14,7 +14,6 @@ enum { COMPILE_FAMILIES = 16, COMPILE_ARCHITECTURES = 16 };
 
 /* What the spec's reader wants to know of families and architectures. */
 struct compile_tables {
-    const struct spec_family *family[COMPILE_FAMILIES + 1];
     const char *arch[COMPILE_ARCHITECTURES + 1];
     const char *library[COMPILE_FAMILIES + 1]; /* families that ship as modules */
     char library_text[COMPILE_FAMILIES][64];

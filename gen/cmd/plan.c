@@ -37,11 +37,10 @@ static void print_programs(const struct compile *c, const struct compile_choice 
         if (!k->program || !k->sound || (choice->kernel && strcmp(choice->kernel, k->name) != 0))
             continue;
         program_print(k->program, &c->spec, k, stdout);
-        for (int a = 0; a < k->arch_count; a++)
-            if (k->arch[a].program) {
-                printf("\non %s, ", k->arch[a].name);
-                program_print(k->arch[a].program, &c->spec, k, stdout);
-            }
+        for (int a = 0; a < k->arch_program_count; a++) {
+            printf("\non %s, ", k->arch_program[a].arch);
+            program_print(k->arch_program[a].program, &c->spec, k, stdout);
+        }
         putchar('\n');
     }
 }

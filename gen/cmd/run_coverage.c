@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cmd/json.h"
+#include "cmd/ring_fills.h"
 #include "cmd/run.h"
 #include "cmd/run_lines.h"
 #include "cmd/show.h"
@@ -13,101 +14,27 @@
 #include "emu/emu.h"
 
 enum {
-    STAGES_MOST = 128, /* of all rings of a kernel; those behind are not looked at */
-    RINGS_MOST = 32,
-    BLOCKS = 1024, /* resident ones that are told apart, by the low bits of their number */
     ENOUGH = 2,    /* fills of a stage in one block */
     TOLD_MOST = 3  /* things that the note of an entry point names */
 };
 
-/* How a ring's fills are seen: in this region of shared memory. */
-struct coverage_ring {
-    const struct plan_shared *region; /* NULL: not at all */
-    bool barrier;                     /* of full barriers; else of the stages */
-    int first, stages;                /* in coverage_unit.fills */
-};
-
 struct coverage_unit {
     bool launched;
-    struct coverage_ring ring[RINGS_MOST];
-    int ring_count;
-    uint8_t fills[STAGES_MOST]; /* most of any block so far, at most ENOUGH */
+    struct ring_fills rings;
 };
 
-struct coverage_block {
-    uint8_t fills[STAGES_MOST];
-    int64_t probe[STAGES_MOST]; /* address that was written first, -1: none; not of barriers */
-};
-
-/* ---- fills of stages --------------------------------------------------------------------------------------------- */
+/* ---- gathering --------------------------------------------------------------------------------------------------- */
 
 uint32_t run_coverage_events(void)
 {
-    return 1u << EMU_EVENT_START | 1u << EMU_EVENT_ARRIVE | 1u << EMU_EVENT_EXPECT | 1u << EMU_EVENT_SIGNAL |
-           1u << EMU_EVENT_ISSUE | 1u << EMU_EVENT_WRITE | 1u << EMU_EVENT_PUT;
-}
-
-static void filled(struct coverage_unit *unit, struct coverage_block *block, int stage)
-{
-    if (block->fills[stage] < ENOUGH)
-        block->fills[stage]++;
-    if (unit->fills[stage] < block->fills[stage])
-        unit->fills[stage] = block->fills[stage];
+    return ring_fills_events();
 }
 
 void run_coverage_event(void *context, const struct emu_event *event)
 {
     struct run_coverage *coverage = &((struct run *)context)->coverage;
-    if (coverage->current < 0)
-        return;
-    struct coverage_unit *unit = &coverage->unit[coverage->current];
-    if (event->kind == EMU_EVENT_START) {
-        if (event->warp == 0) {
-            struct coverage_block *block = &coverage->block[event->block % BLOCKS];
-            memset(block->fills, 0, sizeof block->fills);
-            memset(block->probe, 0xff, sizeof block->probe);
-        }
-        return;
-    }
-    bool barrier =
-        event->kind == EMU_EVENT_ARRIVE || event->kind == EMU_EVENT_EXPECT || event->kind == EMU_EVENT_SIGNAL;
-    if (event->address < 0 || (barrier && !event->completed))
-        return;
-    struct coverage_block *block = &coverage->block[event->at_block % BLOCKS];
-    for (int i = 0; i < unit->ring_count; i++) {
-        const struct coverage_ring *ring = &unit->ring[i];
-        int64_t at = ring->region ? event->address - ring->region->offset : -1;
-        if (ring->barrier != barrier || at < 0 || at >= ring->region->bytes)
-            continue;
-        int stage = ring->first + (int)(at / (ring->region->bytes / ring->region->count));
-        if (!barrier && block->probe[stage] != event->address) {
-            if (block->probe[stage] >= 0)
-                continue;
-            block->probe[stage] = event->address;
-        }
-        filled(unit, block, stage);
-    }
-}
-
-static void find_rings(const struct plan *p, struct coverage_unit *unit)
-{
-    int stages = 0;
-    for (int i = 0; i < p->ring_count && i < RINGS_MOST; i++) {
-        const struct plan_ring *from = &p->ring[i];
-        struct coverage_ring *ring = &unit->ring[unit->ring_count++];
-        ring->barrier = from->full_shared >= 0;
-        if (ring->barrier)
-            ring->region = &p->shared[from->full_shared];
-        else
-            ring->region = show_region(p, from, -1);
-        for (int t = 0; t < from->tensor_count && !ring->region; t++)
-            ring->region = show_region(p, from, from->tensor[t]);
-        ring->first = stages;
-        ring->stages = ring->region ? ring->region->count : 0;
-        if (ring->stages < 1 || stages + ring->stages > STAGES_MOST || ring->region->bytes < ring->stages)
-            *ring = (struct coverage_ring){NULL, false, 0, 0};
-        stages += ring->stages;
-    }
+    if (coverage->current >= 0)
+        ring_fills_event(&coverage->unit[coverage->current].rings, coverage->block, event);
 }
 
 int run_coverage_open(struct run *run)
@@ -115,13 +42,13 @@ int run_coverage_open(struct run *run)
     struct run_coverage *coverage = &run->coverage;
     struct compile *c = &run->compile;
     coverage->current = -1;
-    coverage->block = tw_alloc_zeroed(&c->rt, sizeof *coverage->block * BLOCKS);
+    coverage->block = tw_alloc_zeroed(&c->rt, sizeof *coverage->block * RING_FILLS_BLOCKS);
     coverage->unit = tw_alloc_zeroed(&c->rt, sizeof *coverage->unit * (size_t)(c->unit_count + 1));
     if (!coverage->block || !coverage->unit)
         return 3;
     for (int i = 0; i < c->unit_count; i++)
         if (run->kernel[i])
-            find_rings(&c->unit[i].plan, &coverage->unit[i]);
+            ring_fills_open(&coverage->unit[i].rings, &c->unit[i].plan);
     return 0;
 }
 
@@ -178,46 +105,31 @@ static int add(struct run *run, struct run_left left)
     return 0;
 }
 
-/* The number of the dim that is the whole extent of this axis, -1: none is. */
-static int dim_of_axis(const struct plan *p, const char *axis)
-{
-    for (int t = 0; t < p->tensor_count; t++)
-        for (int d = 0; d < p->tensor[t].rank; d++) {
-            const struct expr_node *node = &p->graph.node[p->tensor[t].dim[d]];
-            if (p->tensor[t].axis[d] && strcmp(p->tensor[t].axis[d], axis) == 0 && node->op == EXPR_SYMBOL)
-                return (int)node->integer;
-        }
-    return -1;
-}
-
-/* A size with which each block fills every stage twice, whatever else it does: where the ring is filled once a round of
- * a loop over an axis, and that axis is a dim. NULL: none is known, or no memory. */
+/* A size with which each block fills every stage twice, whatever else it does: where the ring is filled once a turn of
+ * a loop up to a dim. NULL: none is known, or no memory. */
 static char *size_for_ring(struct run *run, const struct plan *p, int number)
 {
     const struct plan_ring *ring = &p->ring[number];
     for (int r = 0; r < p->role_count; r++) {
-        const char *loop[16];
-        int depth = 0;
+        int loop[16], depth = 0;
         for (int s = 0; s < p->role[r].step_count; s++) {
             const struct plan_step *step = &p->role[r].step[s];
             if (step->op == PLAN_LOOP && depth < 16)
-                loop[depth++] = step->call;
+                loop[depth++] = plan_number(step->loop);
             else if (step->op == PLAN_END && depth > 0)
                 depth--;
             if ((step->op != PLAN_FILL && step->op != PLAN_WRITE) || step->ring != number || depth == 0)
                 continue;
-            char name[64];
-            int dim = dim_of_axis(p, loop[depth - 1]);
-            snprintf(name, sizeof name, "tile.%s", loop[depth - 1]);
-            for (int v = 0; v < p->value_count && dim >= 0 && dim < p->symbol_count; v++) {
-                if (strcmp(p->value[v].name, name) != 0 || p->value[v].text)
-                    continue;
-                int64_t multiple = p->symbol_multiple ? p->symbol_multiple[dim] : 1;
-                int64_t least = (ENOUGH * ring->stages - 1) * p->value[v].integer + 1;
-                multiple = multiple > 1 ? multiple : 1;
-                return tw_format(&run->compile.rt, "%s >= %" PRId64, p->symbol[dim],
-                                 (least + multiple - 1) / multiple * multiple);
-            }
+            const struct plan_loop *around = loop[depth - 1] < 0 ? NULL : &p->loop[loop[depth - 1]];
+            const struct expr_node *to = around ? &p->fused.node[around->to] : NULL;
+            int64_t from;
+            if (!to || to->op != EXPR_SYMBOL || !expr_is_int(&p->fused, around->from, &from))
+                continue;
+            int dim = (int)to->integer;
+            int64_t multiple = p->symbol_multiple && p->symbol_multiple[dim] > 1 ? p->symbol_multiple[dim] : 1;
+            int64_t least = from + (ENOUGH * ring->stages - 1) * around->step + 1;
+            return tw_format(&run->compile.rt, "%s >= %" PRId64, p->symbol[dim],
+                             (least + multiple - 1) / multiple * multiple);
         }
     }
     return NULL;
@@ -225,11 +137,11 @@ static char *size_for_ring(struct run *run, const struct plan *p, int number)
 
 static int report_rings(struct run *run, int number)
 {
-    const struct coverage_unit *unit = &run->coverage.unit[number];
+    const struct ring_fills *unit = &run->coverage.unit[number].rings;
     const struct plan *p = &run->compile.unit[number].plan;
     int status = 0;
     for (int i = 0; i < unit->ring_count && status == 0; i++) {
-        const struct coverage_ring *ring = &unit->ring[i];
+        const struct ring_seen *ring = &unit->ring[i];
         int once = 0, twice = 0;
         for (int s = 0; s < ring->stages; s++) {
             once += unit->fills[ring->first + s] > 0;
@@ -288,10 +200,11 @@ static bool is_single_round(const struct plan *p, struct line_text text)
     for (int i = 0; i < 3; i++)
         if (uses_symbol(&p->graph, p->launch.grid[i], p->symbol_count - 1))
             return false;
+    if (p->derived && has_word(text, "items_next", '('))
+        return true; /* templates/blocks/steps.cuh: the loop has no name in the text */
     for (int r = 0; r < p->role_count; r++) {
         const struct plan_step *first = p->role[r].step;
-        if (p->role[r].step_count && first->op == PLAN_LOOP && !first->count && has_word(text, first->call, 0) &&
-            dim_of_axis(p, first->call) < 0)
+        if (p->role[r].step_count && first->op == PLAN_LOOP && !first->count && has_word(text, first->call, 0))
             return true;
     }
     return false;
@@ -340,8 +253,10 @@ static void print(const struct run *run, int first)
     const struct compile_unit *unit = &run->compile.unit[coverage->left[first].unit];
     int count = coverage->left_count - first;
     fprintf(stderr, "tilewright run: note: %s %s: run's sizes leave ", unit->plan.entry, unit->arch->name);
-    for (int i = 0; i < count && i < TOLD_MOST; i++)
-        fprintf(stderr, "%s%s", i ? ", " : "", coverage->left[first + i].what);
+    for (int kind = LEFT_VARIANT, told = 0; kind <= LEFT_LOOP; kind++) /* what was not reached before what was once */
+        for (int i = 0; i < count; i++)
+            if (coverage->left[first + i].kind == (enum left_kind)kind && told++ < TOLD_MOST)
+                fprintf(stderr, "%s%s", told > 1 ? ", " : "", coverage->left[first + i].what);
     if (count > TOLD_MOST)
         fprintf(stderr, ", and %d more (--json has all)", count - TOLD_MOST);
     for (int i = 0; i < count; i++)

@@ -42,11 +42,11 @@ struct run_left {
 };
 
 struct coverage_unit;  /* of an entry point */
-struct coverage_block; /* of a resident block */
+struct ring_block;     /* of a resident block */
 
 struct run_coverage {
     struct coverage_unit *unit; /* by compile.unit; NULL: nothing is gathered */
-    struct coverage_block *block;
+    struct ring_block *block;
     int current;                /* the unit that runs, -1: none, or another kernel */
     struct run_left *left;
     int left_count, left_room;

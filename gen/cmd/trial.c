@@ -373,7 +373,8 @@ static void fail_result(struct trial_result *result, const char *why)
 static int judge_elements(struct trial *t, const struct compare *compare, const struct trial_tensor *out,
                           struct trial_result *result, struct tw_error *error)
 {
-    struct compare_bounds bounds = {out->bound, out->done, !t->sampled, out->begins_at_zero};
+    struct compare_bounds bounds = {out->bound, out->done, !t->sampled, out->begins_at_zero,
+                                    t->request.inputs == FAMILY_INTEGER};
     struct compare_bounded values;
     char text[512];
     int status = compare_bounded(&t->request.compile->rt, compare, &bounds, &values, error);

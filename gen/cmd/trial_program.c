@@ -16,12 +16,18 @@ static int no_memory(struct tw_error *error)
     return tw_fail(error, TW_ERROR_MEMORY, "out of memory");
 }
 
+/* The program that the architecture has: its tile decides what is rounded on the way. */
+static const struct program *program_of(const struct trial *t)
+{
+    return spec_program(t->request.unit->kernel, t->request.unit->plan.arch);
+}
+
 /* What by hand was written to output i: within the bounds, where the program rounds as the reference does; else as far
  * away at most as a result of the narrowest dtype that it rounds to may be. */
 static int agree(const struct trial *t, int i, const double *own, struct tw_error *error)
 {
     const struct trial_tensor *out = &t->tensor[i];
-    const struct program *p = t->request.unit->kernel->program;
+    const struct program *p = program_of(t);
     const char *name = t->request.unit->plan.tensor[i].name;
     enum tw_dtype narrow = program_narrowest_cast(p);
     double difference = 0.0, norm = 0.0, most = compare_bound(narrow, 0.0);
@@ -95,6 +101,7 @@ int trial_program_reference(struct trial *t, struct tw_error *error)
     }
     if (status == TW_OK) {
         struct program_reference reference = {.kernel = k,
+                                              .program = program_of(t),
                                               .symbol = r->symbol,
                                               .tensor = tensor,
                                               .scalar = t->scalar,

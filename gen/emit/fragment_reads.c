@@ -125,6 +125,11 @@ int fragment_only_place(const struct plan *p, int root)
     return c.rows || c.several ? -1 : c.place;
 }
 
+bool fragment_stores_pairs(const struct plan *p, const struct plan_step *step)
+{
+    return step->op == PLAN_GLOBAL && step->cols > 1 && p->mma_count > 0 && strcmp(p->mma[0].kind, "mma.sync") == 0;
+}
+
 /* ---- the helper -------------------------------------------------------------------------------------------------- */
 
 /* Marks the elements of the tensor that the root reads: *pairs those with their neighbours, where that may be. */
@@ -160,7 +165,8 @@ int emit_fragment_reads(lua_State *L)
             const int node[] = {step->node, step->inside};
             for (int k = 0; k < 2; k++)
                 if (node[k])
-                    mark(p, plan_number(node[k]), tensor, step->op == PLAN_WRITE, &columns, &elements);
+                    mark(p, plan_number(node[k]), tensor,
+                         step->op == PLAN_WRITE || (k == 0 && fragment_stores_pairs(p, step)), &columns, &elements);
             for (int d = 0; d < SPEC_MAX_RANK; d++)
                 if (step->at[d])
                     mark(p, plan_number(step->at[d]), tensor, false, &columns, &elements);

@@ -24,6 +24,9 @@ bool fragment_is_long(const struct plan *p, int root);
 /* The one place of a fragment that the root reads, where it reads no other and no values of rows; -1. */
 int fragment_only_place(const struct plan *p, int root);
 
+/* The step stores a tile straight from registers, an element and its neighbour at a time. */
+bool fragment_stores_pairs(const struct plan *p, const struct plan_step *step);
+
 /* fragment_reads(NAME) of a tensor: a table with `pairs`, that some store reads it by NAME_read, `columns`, the dim as
  * above from 1, and `elements`, that something reads it by NAME_at. Its context is the struct plan. */
 int emit_fragment_reads(lua_State *L);

@@ -71,11 +71,11 @@ static void bound(struct fragment *f, int node)
         low = a > c ? a : c, high = b > e ? b : e;
         break;
     case EXPR_FLOORDIV:
-        if (a >= 0 && c > 0)
+        if (a >= 0 && c >= 0) /* by 0 there is no value */
             low = 0, high = b;
         break;
     case EXPR_MOD:
-        if (c > 0)
+        if (c >= 0)
             low = 0, high = e;
         break;
     case EXPR_MUL:
@@ -247,9 +247,11 @@ int emit_fragment_step(lua_State *L)
     bool place = step->op == PLAN_GLOBAL && (!*part || strcmp(part, "place") == 0), value = strcmp(part, "place") != 0;
     if (strcmp(part, "chunk") == 0)
         f.element = "_chunk[i * 4 + half * 2 + lane]";
+    if (strcmp(part, "part") == 0)
+        f.element = "_part[pair * 2 + lane]";
     if (strcmp(part, "held") == 0)
         f.element = NULL;
-    f.pairs = step->op == PLAN_WRITE;
+    f.pairs = step->op == PLAN_WRITE || (value && fragment_stores_pairs(p, step));
     f.guard = arena_alloc(emit_helper_arena(L), ((size_t)p->fused.count + 1) * sizeof *f.guard);
     if (!f.guard)
         return luaL_error(L, "out of memory");
@@ -318,6 +320,16 @@ int emit_fragment_step(lua_State *L)
     return 1;
 }
 
+/* The value is the same in every item. */
+static bool is_fixed(const struct expr_graph *g, int node)
+{
+    const struct expr_node *n = &g->node[node];
+    bool fixed = n->op != EXPR_AT && n->op != EXPR_LOOP && n->op != EXPR_TENSOR;
+    for (int i = 0; i < 3 && fixed; i++)
+        fixed = n->arg[i] < 0 || is_fixed(g, n->arg[i]);
+    return fixed;
+}
+
 int emit_fragment_uniform(lua_State *L)
 {
     struct fragment f;
@@ -338,14 +350,18 @@ int emit_fragment_uniform(lua_State *L)
     const struct expr_cuda_levels levels = {out, LEVELS, at};
     if (expr_print_cuda_levels(&f.plan->fused, root, count, &names, &levels, result))
         return luaL_error(L, "out of memory");
-    lua_createtable(L, count, 2);
+    bool fixed = true;
+    lua_createtable(L, count, 3);
     lua_pushstring(L, out[0].data ? out[0].data : "");
     lua_setfield(L, -2, "at");
     lua_pushstring(L, out[1].data ? out[1].data : "");
     lua_setfield(L, -2, "rows");
     for (int i = 0; i < count; i++) {
+        fixed = fixed && is_fixed(&f.plan->fused, root[i]);
         lua_pushstring(L, result[i]);
         lua_rawseti(L, -2, i + 1);
     }
+    lua_pushboolean(L, fixed);
+    lua_setfield(L, -2, "fixed");
     return 1;
 }

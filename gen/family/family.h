@@ -59,13 +59,10 @@ struct family {
                   const double *partial, double *const *out);
 };
 
-extern const struct family family_gemm;
 extern const struct family family_user;    /* spec.name NULL: kernels with a template of their own */
 extern const struct family family_program; /* spec.name NULL: kernels that are programs */
 
-/* All families, NULL-terminated, for spec_options and look-up. */
-extern const struct family *const family_all[];
-const struct family *family_of(const struct spec_kernel *); /* by program, family name, or family_user */
+const struct family *family_of(const struct spec_kernel *);
 
 /* Resolves kernel on arch, finishes (packs parameters, places shared memory) and runs plan_check and
  * plan_check_protocol; where the Plan lacks steps, the second is emit_steps's. The one way to a Plan. Returns as

@@ -152,6 +152,7 @@ struct plan_step {
     int node;          /* plan_some(node of plan.fused): what the step computes or stores */
     int at[SPEC_MAX_RANK]; /* plan_some(node of plan.fused): coordinates of the tile in its tensor */
     int back;          /* READ: stages before the one that was taken last */
+    int ahead;         /* FILL of a cp_async ring: turns of `loop` between it and the one that takes the stage */
     int least;         /* LOOP, WHEN: what the class's number is at least; all steps that name it say the same.
                           MMA: enum plan_start */
     int less;          /* LOOP: trips that are peeled off */
@@ -162,8 +163,8 @@ struct plan_step {
     int layout;        /* plan_some(index into plan.layout): how the threads hold the tile of rows x cols in hand */
     int rows, cols;
     int shift;         /* GLOBAL that loads: vectors in memory begin so many elements before the threads' own */
-    int loop;          /* LOOP: plan_some(index into plan.loop), its variable and range. MMA, RELEASE: the loop whose
-                          turns decide, where least or back says so */
+    int loop;          /* LOOP: plan_some(index into plan.loop), its variable and range. MMA, RELEASE, FILL: the
+                          loop whose turns decide, where least, back or ahead says so */
     bool kept;         /* LOOP: the first count turns, as far as they are there, each with tiles of its own; no waits */
     int inside;        /* plan_some(node of plan.fused): elements where it does not hold load 0, are not stored or reduced */
     bool partial;      /* `inside` may hold for a part of a vector; of a store `first` and `end` may lie within one */

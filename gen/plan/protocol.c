@@ -264,6 +264,7 @@ static const unsigned char fillers[PLAN_OP_COUNT] = {
     [PLAN_EXPECT] = BULK,
     [PLAN_FILL] = BULK | COPIED,
     [PLAN_WAIT_FULL] = BULK | ARRIVED,
+    [PLAN_TAKE] = COPIED,
     [PLAN_SKIP] = BULK | ARRIVED,
     [PLAN_READ] = BULK | COPIED | ARRIVED,
     [PLAN_RELEASE] = BULK | ARRIVED,
@@ -359,6 +360,16 @@ static void check_operands(const struct plan *p, int role, struct diag_set *diag
     for (int i = 0; i < r->step_count; i++) {
         const struct plan_step *s = &r->step[i];
         bool reads = (s->op == PLAN_READ || s->op == PLAN_SCRATCH_READ) && s->count != 0;
+        if (s->op == PLAN_MMA && protocol_is_synchronous(p, s)) {
+            const struct plan_step *before = i > 0 ? &r->step[i - 1] : s;
+            if (read >= 0 || (before->op != PLAN_READ && before->op != PLAN_SCRATCH_READ))
+                protocol_fault(p, diags, role, -1, read >= 0 ? read : i, "PROTOCOL-ORDER",
+                               "%s; write reads of its operands directly before it, with count = 0: they are over with "
+                               "it",
+                               read >= 0 ? "reads asynchronously for an instruction that does not" : "reads nothing");
+            read = -1;
+            continue;
+        }
         if (s->op == PLAN_MMA && read < 0)
             protocol_fault(p, diags, role, -1, i, "PROTOCOL-ORDER",
                            "reads nothing; write asynchronous reads of its operands directly before it");
@@ -442,6 +453,7 @@ static void check_sharing(const struct plan *p, int ring, struct diag_set *diags
         {PLAN_ARRIVE, fill, "arrives on the full barrier, but does not fill"},
         {PLAN_DRAIN, fill, "waits until its stages are released, but does not fill"},
         {PLAN_WAIT_FULL, PLAN_READ, "waits for the full barrier, but does not read"},
+        {PLAN_TAKE, PLAN_READ, "takes a stage, but does not read"},
         {PLAN_SKIP, PLAN_READ, "skips a stage, but does not read"},
         {PLAN_RELEASE, PLAN_READ, "arrives on the empty barrier, but does not read"},
         {PLAN_STORE, PLAN_WRITE, "stores the buffer, but does not write"},

@@ -3,6 +3,8 @@
 #ifndef TW_GEN_PLAN_PROTOCOL_H
 #define TW_GEN_PLAN_PROTOCOL_H
 
+#include <string.h>
+
 #include "plan/plan.h"
 
 enum {
@@ -96,6 +98,12 @@ bool protocol_has(const struct plan_role *role, enum plan_op op, int ring, int t
 /* The first step `op` of the ring (-1: of any), and the last; -1 where there is none. */
 int protocol_find(const struct plan_role *role, enum plan_op op, int ring);
 int protocol_find_last(const struct plan_role *role, enum plan_op op, int ring);
+
+/* The matrix instruction of an MMA step is done at once: threads' registers and reads need no wait. */
+static inline bool protocol_is_synchronous(const struct plan *p, const struct plan_step *step)
+{
+    return step->count < p->mma_count && p->mma[step->count].kind && strcmp(p->mma[step->count].kind, "mma.sync") == 0;
+}
 
 /* The place of a step, or NULL. */
 static inline const struct plan_place *protocol_place(const struct plan *p, int field)

@@ -49,6 +49,10 @@ void protocol_mma(struct run *x, struct thread *t)
 {
     const struct plan_step *s = step_of(x, t);
     struct held *h = held_of(x, t), *operand = s->place2 ? &t->place[plan_number(s->place2)] : NULL;
+    if (protocol_is_synchronous(x->p, s)) {
+        protocol_touch(x, t);
+        return;
+    }
     if (h->write_group >= 0 && !same_shape(x->p, h->shape, s->count)) {
         FAULT(x, t, -1, "REG-IN-FLIGHT",
               "writes %s while an instruction of another shape may still write it; write mma_wait %d or less before it",

@@ -101,6 +101,15 @@ void protocol_skip(struct run *x, struct thread *t)
     t->ring[step_of(x, t)->ring].taken++;
 }
 
+void protocol_take(struct run *x, struct thread *t)
+{
+    const struct plan_step *s = step_of(x, t);
+    struct progress *r = &t->ring[s->ring];
+    struct touch *u = &r->touch[r->taken % x->p->ring[s->ring].stages];
+    u->taken_index = r->taken++;
+    u->taken = now(x, t);
+}
+
 /* Waits as try_wait.parity does for turn `turn` (-1: what a fresh barrier shows as complete). True where t passes. */
 bool protocol_pass(struct run *x, struct thread *t, enum side side)
 {
@@ -333,12 +342,20 @@ static int index_to_read(struct run *x, struct thread *t)
     const struct plan_ring *ring = &x->p->ring[s->ring];
     const struct progress *r = &t->ring[s->ring];
     bool waits = protocol_has_mbarriers(x->p, s->ring);
-    if (!waits && r->taken >= s->back)
-        return r->taken - s->back;
+    int newest = r->taken - r->takes;
+    if (!waits && !r->takes && x->p->derived) {
+        FAULT(x, t, 0, "PROTOCOL-READ",
+              "reads ring %s, of which the text goes on to the next stage at a take step; write take before it",
+              ring->name);
+        return -1;
+    }
+    if (!waits && newest >= s->back)
+        return newest - s->back;
     int nth = r->holds - 1 - s->back;
     if (!waits) {
-        FAULT(x, t, 0, "PROTOCOL-READ", "reads a stage of ring %s before the first; write back = %d or less",
-              ring->name, r->taken);
+        FAULT(x, t, 0, "PROTOCOL-READ",
+              "reads a stage of ring %s before the first is taken; write back = %d or less, or take before it",
+              ring->name, newest > 0 ? newest : 0);
         return -1;
     }
     if (nth < 0) {
@@ -372,7 +389,7 @@ void protocol_read_stage(struct run *x, struct thread *t)
     int index = index_to_read(x, t), stage = index % ring->stages;
     if (index < 0)
         return;
-    if (ring->filler == PLAN_FILL_CP_ASYNC ? !protocol_copies_are_here(x, t, s->ring, index)
+    if (ring->filler == PLAN_FILL_CP_ASYNC ? !protocol_copies_are_here(x, t, index)
                                            : ring->filler == PLAN_FILL_ARRIVE && !writes_are_here(x, t, index))
         return;
     if (ring->filler == PLAN_FILL_BULK && *content_of(x, s->ring, t->block, stage) != index) {
@@ -392,7 +409,8 @@ void protocol_read_stage(struct run *x, struct thread *t)
         u->read_group = t->mma_groups;
     else if (u->read_group < 0)
         u->read_over = now(x, t);
-    if (ring->filler == PLAN_FILL_CP_ASYNC && s->back == 0 && advance(&r->reading, r->reads, protocol_slot(x->p, s))) {
+    if (ring->filler == PLAN_FILL_CP_ASYNC && !r->takes && s->back == 0 &&
+        advance(&r->reading, r->reads, protocol_slot(x->p, s))) {
         u->taken_index = index;
         u->taken = now(x, t);
         r->taken++;

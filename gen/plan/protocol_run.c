@@ -254,12 +254,13 @@ static bool set_up(struct run *x, char **memory)
     return *memory != NULL;
 }
 
-/* The innermost LOOP around all FILLs and READs of the ring, -1: none. */
+/* The innermost LOOP around all FILLs, TAKEs and READs of the ring, -1: none. */
 static int scope_of(const struct plan_role *role, int ring)
 {
     int scope = -1, first = -1, last = -1;
     for (int i = 0; i < role->step_count; i++)
-        if (role->step[i].ring == ring && (role->step[i].op == PLAN_FILL || role->step[i].op == PLAN_READ)) {
+        if (role->step[i].ring == ring &&
+            (role->step[i].op == PLAN_FILL || role->step[i].op == PLAN_TAKE || role->step[i].op == PLAN_READ)) {
             first = first < 0 ? i : first;
             last = i;
         }
@@ -284,9 +285,10 @@ static void make_thread(struct run *x, struct thread *t, int role, int instance,
         bool as_one = lane > 0 && protocol_has_mbarriers(p, g) && protocol_reads_as_one(q, g);
         r->fills = first_only ? 0 : protocol_own_tensors(p, q, protocol_fill_op(p, g), g);
         r->reads = as_one ? 0 : protocol_own_tensors(p, q, PLAN_READ, g);
+        r->takes = protocol_has(q, PLAN_TAKE, g, -1);
         r->skips = protocol_has(q, PLAN_SKIP, g, -1);
         r->scope = scope_of(q, g);
-        r->reads_here = -1;
+        r->takes_here = -1;
         r->elected = number(x, t) - lane;
         if (protocol_has(q, PLAN_STORE, g, -1) && !protocol_buffers_are_private(p, role, g))
             r->elected -= instance * lanes;

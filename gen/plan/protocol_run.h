@@ -30,10 +30,11 @@ struct progress {
     int filled, taken, stored; /* stages so far; skipped ones are taken */
     int holds, released;       /* stages that were taken and not skipped, and those of them that were released */
     int *order;                /* index of the n-th of them, at n % stages */
-    int filled_here, reads_here; /* in this turn of the loop around the FILLs and READs; of cp_async rings */
+    int filled_here, takes_here; /* in this turn of the loop around its steps; of cp_async rings */
     int scope;                 /* that loop's LOOP, -1: none */
     unsigned filling, reading; /* tensors of the stage in hand that are done */
     unsigned fills, reads;     /* tensors that this role fills or reads at all */
+    bool takes;                /* by TAKE, of a cp_async ring */
     bool skips;                /* another instance takes some of the stages */
     bool unfenced;             /* threads read a stage themselves, and no FENCE_ASYNC followed */
     int elected;               /* the thread that stores for this one */
@@ -184,14 +185,15 @@ void protocol_expect(struct run *x, struct thread *t);
 void protocol_fill_bulk(struct run *x, struct thread *t);
 void protocol_write_stage(struct run *x, struct thread *t);           /* WRITE of an arrive ring */
 void protocol_arrive_full(struct run *x, struct thread *t);           /* ARRIVE */
+void protocol_take(struct run *x, struct thread *t);                  /* TAKE, of cp_async rings */
 void protocol_skip(struct run *x, struct thread *t);
 void protocol_read_stage(struct run *x, struct thread *t);            /* READ of any ring */
 void protocol_release(struct run *x, struct thread *t);
 
 /* Every reader of the ring in that block is through with what lay in the stage before `index`, and t knows it. */
 bool protocol_readers_are_through(struct run *x, struct thread *t, int ring, int block, int index);
-/* All threads' cp.async copies of the stage have landed, and t knows it. */
-bool protocol_copies_are_here(struct run *x, struct thread *t, int ring, int index);
+/* All threads' copies of the stage that t's READ is of have landed, and t knows it. */
+bool protocol_copies_are_here(struct run *x, struct thread *t, int index);
 
 /* ---- places (protocol_places.c) ---------------------------------------------------------------------------------- */
 

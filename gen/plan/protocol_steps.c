@@ -20,12 +20,12 @@ static void finish_reads(struct run *x, struct thread *t, int groups)
 
 /* ---- cp.async rings -------------------------------------------------------------------------------------------- */
 
-/* Stages that t reads of the ring in this turn of the loop around. */
-static int stages_to_read(const struct run *x, const struct thread *t, int ring)
+/* Stages that t takes of the ring in this turn of the loop around. */
+static int stages_to_take(const struct run *x, const struct thread *t, int ring)
 {
     const struct plan_role *role = &x->p->role[t->role];
     struct protocol_flow f = t->flow;
-    int reads = 0, depth = 0;
+    int takes = 0, depth = 0;
     for (int d = 0; d < t->flow.depth; d++)
         if (t->flow.loop[d].begin == t->ring[ring].scope)
             depth = d + 1;
@@ -37,19 +37,39 @@ static int stages_to_read(const struct run *x, const struct thread *t, int ring)
             protocol_turn(x->p, x->code, x->trips, t->role, t->instance, &f);
             continue;
         }
-        reads += s->op == PLAN_READ && s->ring == ring && s->back == 0 && !f.foreign;
+        bool taking = t->ring[ring].takes ? s->op == PLAN_TAKE : s->op == PLAN_READ && s->back == 0;
+        takes += taking && s->ring == ring && !f.foreign;
         f.step++;
     }
-    return reads / __builtin_popcount(t->ring[ring].reads);
+    return t->ring[ring].takes ? takes : takes / __builtin_popcount(t->ring[ring].reads);
+}
+
+/* The text fills a stage in the turns that a derived FILL says: it must be the one that the FILL stands for, and none
+ * beyond those that are taken. */
+static bool fills_as_written(struct run *x, struct thread *t)
+{
+    const struct plan_step *s = step_of(x, t);
+    const struct progress *r = &t->ring[s->ring];
+    const int *turns = protocol_turned(t, s);
+    int turn = turns ? *turns + s->ahead : r->filled_here;
+    if (turn == r->filled_here || (turn >= r->takes_here && r->filled_here >= r->takes_here))
+        return true;
+    FAULT(x, t, r->filled % x->p->ring[s->ring].stages, "PROTOCOL-ORDER",
+          "fills a stage of ring %s for turn %d of its loop where the next to be filled is that of turn %d; write "
+          "ahead = %d",
+          x->p->ring[s->ring].name, turn, r->filled_here, s->ahead + r->filled_here - turn);
+    return false;
 }
 
 static void fill_cp_async(struct run *x, struct thread *t)
 {
     const struct plan_step *s = step_of(x, t);
     struct progress *r = &t->ring[s->ring];
-    if (r->reads && r->reads_here < 0)
-        r->reads_here = stages_to_read(x, t, s->ring);
-    if (r->reads && r->filled_here >= r->reads_here)
+    if (r->reads && r->takes_here < 0)
+        r->takes_here = stages_to_take(x, t, s->ring);
+    if (x->p->derived && r->reads && !fills_as_written(x, t))
+        return;
+    if (r->reads && r->filled_here >= r->takes_here)
         return;
     int index = r->filled, stage = index % x->p->ring[s->ring].stages;
     if (!protocol_readers_are_through(x, t, s->ring, t->block, index))
@@ -66,11 +86,19 @@ static void fill_cp_async(struct run *x, struct thread *t)
     }
 }
 
-/* All threads' cp.async copies of the stage have landed, and t knows it. */
-bool protocol_copies_are_here(struct run *x, struct thread *t, int ring, int index)
+bool protocol_copies_are_here(struct run *x, struct thread *t, int index)
 {
-    int stage = index % x->p->ring[ring].stages;
+    const struct plan_step *s = step_of(x, t);
+    int ring = s->ring, stage = index % x->p->ring[ring].stages;
     const char *name = x->p->ring[ring].name;
+    bool filled = false;
+    for (int i = 0; i < x->thread_count && !filled; i++)
+        filled = x->thread[i].block == t->block && x->thread[i].ring[ring].fills >> protocol_slot(x->p, s) & 1;
+    if (!filled) {
+        FAULT(x, t, stage, "PROTOCOL-READ", "reads %s of ring %s, which nobody fills; write a fill step for it",
+              x->p->tensor[s->tensor].name, name);
+        return false;
+    }
     const struct touch *own = &t->ring[ring].touch[stage];
     if (t->ring[ring].fills && (t->ring[ring].filled <= index || own->copy_over == NEVER)) {
         FAULT(x, t, stage, "PROTOCOL-READ",
@@ -84,7 +112,14 @@ bool protocol_copies_are_here(struct run *x, struct thread *t, int ring, int ind
         const struct touch *u = o->ring[ring].touch ? &o->ring[ring].touch[stage] : NULL;
         if (o->block != t->block || !u || !o->ring[ring].fills)
             continue;
-        if (o->ring[ring].filled > index && u->copy_index >= index && u->copy_over != NEVER &&
+        if (u->copy_index > index) {
+            FAULT(x, t, stage, "PROTOCOL-OVERWRITE",
+                  "reads a stage of ring %s into which the copies of a later turn may have begun; a barrier must stand "
+                  "between this step and those",
+                  name);
+            return false;
+        }
+        if (o->ring[ring].filled > index && u->copy_index == index && u->copy_over != NEVER &&
             knows(x, t, o, u->copy_over))
             continue;
         FAULT(x, t, stage, "PROTOCOL-BARRIER",
@@ -266,6 +301,15 @@ static bool meet(struct run *x, struct thread *t, bool waits)
     return true;
 }
 
+/* The loop's variable is one that a loop around it counts: it goes on. */
+static bool goes_on(const struct plan_role *role, const struct thread *t, int loop)
+{
+    for (int d = 0; d < t->flow.depth; d++)
+        if (role->step[t->flow.loop[d].begin].loop == role->step[loop].loop)
+            return true;
+    return false;
+}
+
 static void turn(struct run *x, struct thread *t)
 {
     const struct plan_role *role = &x->p->role[t->role];
@@ -277,12 +321,13 @@ static void turn(struct run *x, struct thread *t)
     protocol_turn(x->p, x->code, x->trips, t->role, t->instance, &t->flow);
     if (t->flow.depth > 0 && t->flow.step == t->flow.loop[t->flow.depth - 1].begin + 1)
         for (int i = t->flow.step, end = protocol_loop_end(role, t->flow.step - 1); i < end; i++)
-            if (role->step[i].op == PLAN_LOOP && (counted = protocol_turned(t, &role->step[i])) != NULL)
+            if (role->step[i].op == PLAN_LOOP && !goes_on(role, t, i) &&
+                (counted = protocol_turned(t, &role->step[i])) != NULL)
                 *counted = 0;
     for (int g = 0; g < x->p->ring_count && ends; g++)
         if (t->ring[g].scope == begin) {
             t->ring[g].filled_here = 0;
-            t->ring[g].reads_here = -1;
+            t->ring[g].takes_here = -1;
         }
 }
 
@@ -295,7 +340,7 @@ static bool leaves_to_first(const struct thread *t, const struct plan_step *s)
     static const bool of_filler[PLAN_OP_COUNT] = {
         [PLAN_WAIT_EMPTY] = true, [PLAN_EXPECT] = true, [PLAN_FILL] = true, [PLAN_DRAIN] = true};
     static const bool of_reader[PLAN_OP_COUNT] = {
-        [PLAN_WAIT_FULL] = true, [PLAN_READ] = true, [PLAN_RELEASE] = true, [PLAN_SKIP] = true};
+        [PLAN_WAIT_FULL] = true, [PLAN_READ] = true, [PLAN_RELEASE] = true, [PLAN_SKIP] = true, [PLAN_TAKE] = true};
     if (t->lane == 0)
         return false;
     if (of_executor[s->op])
@@ -350,6 +395,9 @@ bool protocol_step(struct run *x, struct thread *t)
         break;
     case PLAN_ARRIVE:
         protocol_arrive_full(x, t);
+        break;
+    case PLAN_TAKE:
+        protocol_take(x, t);
         break;
     case PLAN_SKIP:
         protocol_skip(x, t);

@@ -307,6 +307,7 @@ static void step_details(const struct plan *p, const struct sink *s, const struc
     } number[] = {
         {"node", plan_number(step->node), -1},
         {"back", step->back, 0},
+        {"ahead", step->ahead, 0},
         {"least", step->least, 0},
         {"less", step->less, 0},
         {"share", step->share, 0},

@@ -25,7 +25,16 @@
  *
  * LOOKING AHEAD. `ahead` moves a dot of the next turn before another dot of this one. The loop in the text then begins
  * there: before it stand the first turn's dot and the rest of its beginning, behind it the last turn's end. So nothing
- * is in flight where the text loops, which ptxas asks for where a group's result is read.
+ * is in flight where the text loops, which ptxas asks for where a group's result is read. Where only a loop's last
+ * turns need masks, these few begin and end by themselves: one loop around the peeled ones makes them, and the loop that
+ * looks ahead stands inside of it. So masks, and what is behind them, stand in the text once.
+ *
+ * WITHOUT A PRODUCER every thread fills. A ring of a loop is filled stages - 1 turns ahead: a prologue fills that many
+ * stages, and each turn one more, right behind the barrier which shows that nobody reads it any more. That barrier
+ * stands behind the wait for this turn's own copies, so that it tells of both. Each fill of a ring is a group, an empty
+ * one where no turn is left to fill for; between a group and its wait lie those of stages - 1 turns. A tile that is
+ * loaded outside of the loop that reads it has one stage, and a barrier of its own before it is filled. Dots are done
+ * when they are issued, so that nothing is looked ahead to.
  *
  * TURNS. Consumers that take turns issue the next turn's dot and the one that it stands before together: each waits for
  * the one before it, and passes the tensor cores on behind the second.
@@ -80,10 +89,15 @@ struct derive {
     int rows;               /* of an item's tiles: the rows of every dot */
     int blocks;             /* of 64 rows, of one consumer */
     int consumers;
+    int warps_n;      /* warps side by side along the columns; 1 where rows are reduced */
+    bool synchronous; /* dots are done when they are issued */
+    bool copies;      /* without a producer: rings are filled by cp.async, in groups; else by loads and stores */
+    int *first;       /* without a producer, by operation: of plan.loop, the prologue of a LOOP */
+    int meeting;      /* without a producer: of plan.barrier, where all threads meet */
     int turns; /* plan_some(barrier) by which consumers pass the tensor cores on; 0: they do not */
 
     /* while it walks */
-    struct plan_role *producer, *consumer;
+    struct plan_role *producer, *consumer; /* producer: NULL where the consumers fill */
     bool dry;             /* no steps are written */
     int ahead, before;    /* the dot that is moved into the turn before, and the one that it stands before; -1: none */
     int ahead_shift;      /* from one turn's loop variable to the next's */
@@ -122,6 +136,21 @@ void derive_close(struct derive *d);
  * `consumer` are set. 0, 1, 3. */
 int derive_steps(struct derive *d);
 
+/* ---- derive_fill.c: rings without a producer. Each returns 0, 1 or 3. */
+
+int derive_fill_outer(struct derive *d, int loop);    /* fills what the loop's dots read and is loaded outside of it */
+int derive_fill_prologue(struct derive *d, int loop); /* and the first stages of the loop's own rings */
+int derive_take_outer(struct derive *d, int loop);    /* what derive_fill_outer began to fill has come */
+int derive_take_filled(struct derive *d, int ring);   /* a stage of a ring whose dots stand beside its loads */
+
+/* ---- derive_rings.c. 0, 1 or 3. */
+
+int derive_ring_of(const struct derive *d, int load); /* -1: none */
+
+/* The producer fills the ring's next stage, `shift` further in the loop around, and the consumers wait for it. */
+int derive_take(struct derive *d, int ring, int shift);
+int derive_take_for(struct derive *d, int loop); /* so for the rings that dots of an inner loop read */
+
 /* ---- derive_turns.c */
 
 /* Sets `inside`, and *turns to plan_some(node of plan.fused): from the first turn on so many need none of those
@@ -132,10 +161,10 @@ int derive_turns_inside(struct derive *d, int loop, int *turns);
  * where it does not hold; 0: it is none, or *status says why. */
 int derive_column_bound(struct derive *d, int op, int condition, int shift, int *status);
 
-/* ---- derive_fill.c */
+/* ---- derive_produce.c */
 
 /* The producer's steps for the next stage of the ring. 0, 1, 3. */
-int derive_fill(struct derive *d, int number, int shift);
+int derive_produce(struct derive *d, int number, int shift);
 
 /* ---- derive_limits.c */
 

@@ -11,7 +11,7 @@ int derive_keep(struct derive *d, int loop)
 {
     const struct program *p = d->work.program;
     int status = 0;
-    for (int i = loop + 1; i < p->op[loop].end && !status; i++) {
+    for (int i = loop + 1; i < p->op[loop].end && !status && !d->synchronous; i++) {
         if (p->op[i].kind != PROGRAM_DOT || !d->dot[i].resident || d->work.op[i].parent != loop)
             continue;
         const struct plan_step touch = {

@@ -25,6 +25,8 @@ static const char *reason(const struct plan_step *s)
     case PLAN_RELEASE:
         return s->back ? "behind the wait that covers the last read of the stage of the turn before"
                        : "behind the wait that covers the last read of the stage";
+    case PLAN_CP_WAIT:
+        return s->count ? "the next step reads what older groups bring, not the newest" : "the next step reads it";
     case PLAN_FENCE_ASYNC:
         return "bulk copies take or overwrite next what threads wrote or read";
     case PLAN_STORE_WAIT:
@@ -112,9 +114,9 @@ int derive_new_place(struct derive *d, int node, const char *name, int columns)
     struct plan_place place = {.name = plan_text(p, "%s%d", name, p->place_count),
                                .kind = rows ? PLAN_PLACE_ROWS : PLAN_PLACE_FRAGMENT,
                                .dtype = TW_FP32,
-                               .rows = 64 * d->blocks,
+                               .rows = d->rows / d->consumers,
                                .cols = columns,
-                               .registers = rows ? 2 * d->blocks : d->blocks * columns / 2,
+                               .registers = rows ? 2 * d->blocks : d->blocks * columns / 2 / d->warps_n,
                                .shared = -1};
     int number = place.name ? plan_add_place(p, place) : 0;
     return number && derive_home(d, node, number) == 0 ? number : 0;

@@ -12,80 +12,6 @@ static const enum plan_reduction reductions[PROGRAM_REDUCTIONS] = {
 
 static int body(struct derive *d, int first, int end);
 
-/* ---- rings ------------------------------------------------------------------------------------------------------- */
-
-/* The producer fills the ring's next stage, the consumers wait for it. */
-static int take(struct derive *d, int number, int shift)
-{
-    struct plan *p = d->work.l->plan;
-    const struct derive_ring *ring = &d->ring[number];
-    if (d->helds == DERIVE_MAX_HELD)
-        return derive_refuse(d, ring->load[0], "too many stages are held at once");
-    int status = derive_fill(d, number, shift);
-    d->held[d->helds++] = (struct derive_held){.ring = number, .uses = ring->inner < 0 ? ring->users : 1, .group = -1};
-    d->taken |= 1u << number;
-    return status ? status
-                  : derive_emit(d, d->consumer,
-                                (struct plan_step){.op = PLAN_WAIT_FULL,
-                                                   .ring = ring->number,
-                                                   .tensor = -1,
-                                                   .call = plan_text(p, "%s_wait_full", ring->name)});
-}
-
-static int ring_of(const struct derive *d, int load)
-{
-    for (int r = 0; r < d->ring_count; r++)
-        for (int i = 0; i < d->ring[r].load_count; i++)
-            if (d->ring[r].load[i] == load)
-                return r;
-    return -1;
-}
-
-/* Resident operands into their registers, and the stage they came in back. */
-static int take_resident(struct derive *d, int number)
-{
-    struct plan *p = d->work.l->plan;
-    const struct derive_ring *ring = &d->ring[number];
-    int status = 0, op = -1;
-    for (int i = 0; i < d->work.program->op_count && op < 0; i++)
-        op = d->work.program->op[i].kind == PROGRAM_DOT && d->dot[i].resident && ring_of(d, d->dot[i].load[0]) == number
-                 ? i
-                 : -1;
-    if (op < 0)
-        return 0;
-    const char *name = p->tensor[d->work.program->op[ring->load[0]].tensor].name;
-    status = derive_land(d, d->dot[op].operand);
-    const struct plan_step step[] = {
-        {.op = PLAN_TOUCH, .ring = -1, .tensor = -1, .place = d->dot[op].operand},
-        {.op = PLAN_READ,
-         .ring = ring->number,
-         .tensor = d->work.program->op[ring->load[0]].tensor,
-         .place = d->dot[op].operand,
-         .call = plan_text(p, "%s_operand", name)},
-        {.op = PLAN_FENCE_ASYNC, .ring = ring->number, .tensor = -1, .call = plan_text(p, "%s_read", name)},
-    };
-    for (size_t i = 0; i < sizeof step / sizeof *step && !status; i++)
-        status = derive_emit(d, d->consumer, step[i]);
-    for (int i = 0; i < d->helds; i++)
-        if (d->held[i].ring == number) {
-            d->held[i].uses = 0;
-            d->held[i].group = d->groups++; /* a group that is over */
-        }
-    return status ? status : derive_release(d);
-}
-
-/* Stages of the rings that dots of an inner loop read. */
-static int take_for(struct derive *d, int loop)
-{
-    int status = 0;
-    for (int r = 0; r < d->ring_count && !status; r++)
-        if (d->ring[r].inner == loop && d->ring[r].parent == d->work.op[loop].parent && !(d->taken >> r & 1)) {
-            status = take(d, r, 0);
-            status = status ? status : take_resident(d, r);
-        }
-    return status;
-}
-
 /* ---- dots -------------------------------------------------------------------------------------------------------- */
 
 /* The reads and the instruction, as one group. */
@@ -95,17 +21,16 @@ static int issue(struct derive *d, int op, enum plan_start start, int shift)
     struct derive_dot *dot = &d->dot[op];
     int status = 0;
     for (int i = 0; i < 4 && !status; i++) { /* bulk copies first: they come while threads copy */
-        int r = dot->load[i % 2] >= 0 ? ring_of(d, dot->load[i % 2]) : -1;
+        int r = dot->load[i % 2] >= 0 ? derive_ring_of(d, dot->load[i % 2]) : -1;
         if (r >= 0 && d->ring[r].copied == (i >= 2) && d->ring[r].inner < 0 && !(d->taken >> r & 1))
-            status = take(d, r, shift);
+            status = derive_take(d, r, shift);
     }
-    status = status
-                 ? status
-                 : derive_emit(d, d->consumer,
-                               (struct plan_step){.op = PLAN_MMA_FENCE, .ring = -1, .tensor = -1, .call = "mma_fence"});
+    if (!status && !d->synchronous)
+        status = derive_emit(d, d->consumer,
+                             (struct plan_step){.op = PLAN_MMA_FENCE, .ring = -1, .tensor = -1, .call = "mma_fence"});
     unsigned counted = 0;
     for (int o = 0; o < 2 && !status; o++) {
-        int r = dot->load[o] >= 0 ? ring_of(d, dot->load[o]) : -1, newest = -1;
+        int r = dot->load[o] >= 0 ? derive_ring_of(d, dot->load[o]) : -1, newest = -1;
         if (r < 0 || (o == 0 && dot->resident))
             continue;
         for (int i = 0; i < d->helds; i++)
@@ -119,11 +44,12 @@ static int issue(struct derive *d, int op, enum plan_start start, int shift)
                              (struct plan_step){.op = PLAN_READ,
                                                 .ring = d->ring[r].number,
                                                 .tensor = d->work.program->op[dot->load[o]].tensor,
-                                                .count = 1});
+                                                .count = !d->synchronous});
     }
     if (d->flights == DERIVE_MAX_FLIGHTS)
         return derive_refuse(d, op, "too many dots are in flight at once");
-    d->flight[d->flights++] = (struct derive_flight){.dot = op, .group = d->groups++};
+    if (!d->synchronous)
+        d->flight[d->flights++] = (struct derive_flight){.dot = op, .group = d->groups++};
     status =
         status ? status
                : derive_emit(d, d->consumer,
@@ -137,9 +63,8 @@ static int issue(struct derive *d, int op, enum plan_start start, int shift)
                                  .least = (int)start,
                                  .loop = start == PLAN_FROM_ZERO_FIRST ? plan_some(d->loop[d->work.op[op].parent]) : 0,
                                  .call = p->mma[dot->mma].name});
-    status =
-        status ? status
-               : derive_emit(d, d->consumer,
+    if (!status && !d->synchronous)
+        status = derive_emit(d, d->consumer,
                              (struct plan_step){.op = PLAN_MMA_COMMIT, .ring = -1, .tensor = -1, .call = "mma_commit"});
     return status ? status : derive_own(d, dot->place, d->work.op[op].leaf);
 }
@@ -179,7 +104,7 @@ static bool is_zero(const struct work *w, int node)
 static bool starts_from_zero(const struct derive *d, int op)
 {
     int which = carried_as(d, op), loop = d->work.op[op].parent, c = d->work.op[op].arg[2];
-    if (which < 0 || c < 0 || !is_zero(&d->work, d->work.op[loop].value[which]))
+    if (d->synchronous || which < 0 || c < 0 || !is_zero(&d->work, d->work.op[loop].value[which]))
         return false;
     for (int i = loop + 1; i <= loop + d->work.program->op[loop].carried; i++)
         if (d->work.program->op[i].which == which)
@@ -281,7 +206,10 @@ static int store(struct derive *d, int op)
     if (!status && d->work.graph.node[root].op == EXPR_CAST && !derive_place_of(d, root) &&
         d->work.graph.node[root].dtype == p->tensor[o->tensor].dtype)
         root = d->work.graph.node[root].arg[0]; /* storing rounds, once */
+    /* Stores of elements ask one thread for one column, whichever it is. */
+    d->placing = p->tensor[o->tensor].access != PLAN_ACCESS_TMA;
     int expression = derive_built(d, op, root, 0, &status);
+    d->placing = false;
     if (status)
         return status;
     struct plan_step step = {.op = PLAN_GLOBAL,
@@ -501,7 +429,7 @@ static int first_values(struct derive *d, int loop)
 
 static int both(struct derive *d, struct plan_step step)
 {
-    int status = derive_emit(d, d->producer, step);
+    int status = d->producer ? derive_emit(d, d->producer, step) : 0;
     return status ? status : derive_emit(d, d->consumer, step);
 }
 
@@ -560,7 +488,7 @@ static int find_ahead(struct derive *d, int loop)
     const struct spec_kernel *k = d->work.l->kernel;
     const struct program *p = d->work.program;
     d->ahead = d->before = -1;
-    for (int i = 0; i < k->ahead_count; i++) {
+    for (int i = 0; i < k->ahead_count && !d->synchronous; i++) {
         int op = find_named(d, k->ahead[i].name), before = find_named(d, k->ahead[i].before);
         if (op < 0 || d->work.op[op].parent != loop)
             continue;
@@ -575,7 +503,7 @@ static int find_ahead(struct derive *d, int loop)
                                   k->ahead[i].name);
         d->ahead_rings = 0;
         for (int o = 0; o < 2; o++) {
-            int r = d->dot[op].load[o] >= 0 ? ring_of(d, d->dot[op].load[o]) : -1;
+            int r = d->dot[op].load[o] >= 0 ? derive_ring_of(d, d->dot[op].load[o]) : -1;
             if (r < 0 || (d->ring[r].parent == loop && d->ring[r].users > 1) || d->work.op[op].arg[2] >= 0)
                 return program_refuse(d->work.l, k->ahead[i].loc, "PROGRAM-AHEAD",
                                       "%s is a sum, or has a computed operand or one that another dot reads too, and "
@@ -597,43 +525,55 @@ static int one_less(struct expr_graph *g, int turns)
     return plan_some(expr_binary(g, EXPR_SUB, plan_number(turns), expr_int(g, 1)));
 }
 
+/* What the loop in the text leaves in flight and held where it turns: nothing is written. */
+static int settle(struct derive *d, int loop)
+{
+    int known = d->owner_count, status = 0;
+    bool dry = d->dry;
+    int *owner = plan_alloc(d->work.l->plan, sizeof *owner * (size_t)(known + 1));
+    if (!owner)
+        return 3;
+    if (known)
+        memcpy(owner, d->owner, sizeof *owner * (size_t)known);
+    d->dry = true;
+    for (int i = 0; i < 2 && !status; i++) /* the second time with what the first leaves in flight */
+        status = repeat(d, loop);
+    d->dry = dry;
+    for (int i = 0; i < d->owner_count; i++)
+        d->owner[i] = i < known ? owner[i] : -1;
+    return status;
+}
+
 /* The turns of a loop, as many loops as their bodies differ, and what is peeled off. `count`, `inside`: turns in all,
  * and those that need no masks. */
 static int turns(struct derive *d, int number, const char *name, int count, int inside)
 {
-    struct expr_graph *g = &d->work.l->plan->fused;
+    struct plan *p = d->work.l->plan;
+    struct expr_graph *g = &p->fused;
     int status = 0;
     d->around = number;
     if (d->ahead >= 0) {
         status = issue(d, d->ahead, PLAN_FROM_ZERO, 0);
-        if (inside)
-            d->cut = plan_some(expr_binary(g, EXPR_SUB, expr_int(g, 1),
-                                           expr_binary(g, EXPR_MIN, plan_number(inside), expr_int(g, 1))));
+        if (inside) { /* above 0 from the first turn on that needs masks: its variable is from + inside steps */
+            const struct plan_loop *known = &p->loop[d->loop[number]];
+            int step = expr_int(g, known->step), variable = expr_leaf(g, EXPR_LOOP, EXPR_INT, d->loop[number]);
+            int end = expr_binary(g, EXPR_ADD, known->from, expr_binary(g, EXPR_MUL, plan_number(inside), step));
+            d->cut = plan_some(expr_binary(g, EXPR_SUB, expr_binary(g, EXPR_ADD, variable, step), end));
+        }
         status = status ? status : begin_turn(d, number, 0);
         d->cut = 0;
         count = one_less(g, count);
         inside = inside ? one_less(g, inside) : 0;
     }
-    int known = d->owner_count;
-    bool dry = d->dry;
-    int *owner = plan_alloc(d->work.l->plan, sizeof *owner * (size_t)(known + 1));
-    if (status || !owner)
-        return status ? status : 3;
-    if (known)
-        memcpy(owner, d->owner, sizeof *owner * (size_t)known);
-    d->dry = true;
-    for (int i = 0; i < 2 && !status; i++) /* the second time with what the first leaves in flight */
-        status = repeat(d, number);
-    d->dry = dry;
-    for (int i = 0; i < d->owner_count; i++)
-        d->owner[i] = i < known ? owner[i] : -1;
+    status = status ? status : settle(d, number);
     int flights = d->flights, helds = d->helds;
     if (!status && inside) {
         d->unmasked = true;
-        status = turns_until(d, number, plan_text(d->work.l->plan, "%s_inside", name), inside);
+        status = turns_until(d, number, plan_text(p, "%s_inside", name), inside);
         d->unmasked = false;
     }
-    status = status ? status : turns_until(d, number, name, count);
+    if (!status && (d->ahead < 0 || !inside))
+        status = turns_until(d, number, name, count);
     if (!status && (d->flights != flights || d->helds != helds))
         status = derive_refuse(d, number, "what is in flight at the end of a turn differs from turn to turn");
     return status || d->ahead < 0 ? status : rest_of_turn(d, number, true);
@@ -662,9 +602,17 @@ static int loop(struct derive *d, int number)
     const struct program_op *l = &d->work.program->op[number];
     int around = d->around, inside = 0;
     int status = d->flights ? derive_wait(d, d->flights - 1) : 0; /* a loop knows its own groups alone */
-    status = status ? status : take_for(d, number);
+    if (!status && !d->producer)
+        status = derive_fill_outer(d, number);
+    if (!status && d->producer)
+        status = derive_take_for(d, number);
     status = status ? status : first_values(d, number);
     int count = status ? 0 : range_of(d, number, &status);
+    if (!status && !d->producer) {
+        status = derive_fill_prologue(d, number);
+        status = status ? status : derive_take_outer(d, number);
+        status = status ? status : derive_take_for(d, number);
+    }
     status = status ? status : derive_turns_inside(d, number, &inside);
     status = status ? status : find_ahead(d, number);
     const char *name = plan_text(d->work.l->plan, "%s", l->name ? l->name : "loop");
@@ -673,19 +621,25 @@ static int loop(struct derive *d, int number)
     struct expr_graph *g = &d->work.l->plan->fused;
     if (inside)
         inside = plan_some(expr_binary(g, EXPR_MIN, plan_number(inside), plan_number(count)));
+    /* Around what is peeled: a condition, or the loop of the turns that begin and end by themselves. */
+    struct plan_step around_peeled = {.op = inside ? PLAN_LOOP : PLAN_WHEN,
+                                      .ring = -1,
+                                      .tensor = -1,
+                                      .node = count,
+                                      .loop = inside ? plan_some(d->loop[number]) : 0,
+                                      .call = inside ? name : plan_text(d->work.l->plan, "%s_any", name)};
     bool peeled = d->ahead >= 0;
+    int helds = d->helds;
     if (peeled)
-        status = both(d, (struct plan_step){.op = PLAN_WHEN,
-                                            .ring = -1,
-                                            .tensor = -1,
-                                            .node = count,
-                                            .call = plan_text(d->work.l->plan, "%s_any", name)});
+        status = both(d, around_peeled);
     status = status ? status : turns(d, number, name, count, inside);
     d->around = around;
     d->ahead = d->before = -1;
     if (peeled) {
         if (!status && d->flights)
             status = derive_wait(d, d->flights - 1);
+        if (!status && inside && d->helds != helds)
+            status = derive_refuse(d, number, "stages are held between turns that begin and end by themselves");
         status = status ? status : both(d, (struct plan_step){.op = PLAN_END, .ring = -1, .tensor = -1});
     }
     for (int i = 0; i < d->helds; i++)

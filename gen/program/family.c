@@ -31,13 +31,14 @@ int program_refuse(const struct program_lowering *l, struct diag_loc loc, const 
 
 /* ---- the choice -------------------------------------------------------------------------------------------------- */
 
-static const struct program_lowerer *const lowerers[] = {&program_lower_pipeline, &program_lower_direct, NULL};
+static const struct program_lowerer *const lowerers[] = {&program_lower_pipeline, &program_lower_mma_sync,
+                                                         &program_lower_direct, NULL};
 
 /* The lowering for the program. The last takes every one. */
-static const struct program_lowerer *lowerer_of(const struct spec_kernel *kernel)
+static const struct program_lowerer *lowerer_of(const struct spec_kernel *kernel, const struct arch *arch)
 {
     const struct program_lowerer *const *l = lowerers;
-    while (l[1] && !(*l)->takes(kernel->program))
+    while (l[1] && !(*l)->takes(kernel->program, arch))
         l++;
     return *l;
 }
@@ -55,7 +56,7 @@ static struct spec_kernel kernel_on(const struct spec_kernel *kernel, const stru
 static int variants(const struct spec *spec, const struct spec_kernel *kernel, const struct arch *arch)
 {
     const struct spec_kernel own = kernel_on(kernel, arch);
-    return lowerer_of(&own)->variants(spec, &own, arch);
+    return lowerer_of(&own, arch)->variants(spec, &own, arch);
 }
 
 static int resolve(const struct spec *spec, const struct spec_kernel *kernel, const struct arch *arch, int variant,
@@ -69,8 +70,11 @@ static int resolve(const struct spec *spec, const struct spec_kernel *kernel, co
     if (status)
         return status;
     plan->arch = arch->name;
-    plan->family = "program";
-    return lowerer_of(&own)->lower(&l);
+    plan->family = kernel->family ? plan_text(plan, "%s", kernel->family) : "program";
+    status = lowerer_of(&own, arch)->lower(&l);
+    if (!status)
+        plan->flops = program_flops(own.program, plan);
+    return status;
 }
 
 static double input_scale(const struct plan *p, int tensor, const int64_t *dims, enum family_inputs kind)

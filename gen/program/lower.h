@@ -29,7 +29,7 @@ struct program_lowering {
 /* One way to lower: picked where `takes` holds, the first row of the table in family.c that does. */
 struct program_lowerer {
     const char *name; /* "direct" */
-    bool (*takes)(const struct program *);
+    bool (*takes)(const struct program *, const struct arch *);
     int (*variants)(const struct spec *, const struct spec_kernel *, const struct arch *); /* as struct family's */
     int (*lower)(const struct program_lowering *); /* 0, 1 faults, 3 out of memory */
 };
@@ -38,8 +38,14 @@ struct program_lowerer {
  * (lower_direct.c). */
 extern const struct program_lowerer program_lower_direct;
 
-/* Dots: a producer that fills rings, consumers that multiply (lower_pipeline.c). */
+/* Dots on architectures with wgmma: a producer that fills rings, consumers that multiply (lower_pipeline.c). */
 extern const struct program_lowerer program_lower_pipeline;
+
+/* Dots on others: threads that fill rings by cp.async and multiply by mma.sync (lower_mma_sync.c). */
+extern const struct program_lowerer program_lower_mma_sync;
+
+/* Operations of the program's dots, a node of plan.graph; -1: it has none, or data decides how many. */
+int program_flops(const struct program *p, struct plan *plan);
 
 /* True where the program holds an operation of that kind. */
 bool program_holds(const struct program *, enum program_kind kind);

@@ -5,8 +5,9 @@
 
 #include "family/family.h"
 
-static bool takes(const struct program *program)
+static bool takes(const struct program *program, const struct arch *arch)
 {
+    (void)arch;
     return !program_holds(program, PROGRAM_DOT);
 }
 

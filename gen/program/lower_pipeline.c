@@ -35,8 +35,7 @@ const struct spec_value *pipeline_field(const struct pipeline *x, const char *pa
     return &none;
 }
 
-/* The field's integer where the spec sets it, else `fallback`, recorded with the reason. */
-static int choose(struct pipeline *x, const char *path, int fallback, const char *reason)
+int pipeline_choose(struct pipeline *x, const char *path, int fallback, const char *reason)
 {
     const struct spec_value *v = pipeline_field(x, path);
     char value[40];
@@ -60,16 +59,19 @@ static int choose_consumers(struct pipeline *x)
         fallback--;
     if (fallback == 3 && rows / PIPELINE_ROWS > 3)
         fallback = 2;
-    int consumers = choose(x, "pipeline.consumers", fallback < 1 ? 1 : fallback, "each multiplies its 64 rows or more");
+    int consumers =
+        pipeline_choose(x, "pipeline.consumers", fallback < 1 ? 1 : fallback, "each multiplies its 64 rows or more");
     if (rows % (PIPELINE_ROWS * consumers) == 0) {
         x->d.consumers = consumers;
         x->d.blocks = rows / PIPELINE_ROWS / consumers;
         return 0;
     }
+    x->d.consumers = consumers; /* for what else is wrong */
+    x->d.blocks = rows > PIPELINE_ROWS * consumers ? rows / PIPELINE_ROWS / consumers : 1;
     return pipeline_check_rows(x, consumers);
 }
 
-static const char *dot_name(struct pipeline *x, int op)
+const char *pipeline_dot_name(struct pipeline *x, int op)
 {
     const char *name = x->program->op[op].name;
     int number = 0;
@@ -78,31 +80,36 @@ static const char *dot_name(struct pipeline *x, int op)
     return name ? plan_text(x->plan, "%s", name) : plan_text(x->plan, number ? "dot%d" : "dot", number);
 }
 
-/* The accumulator's place, shared by everything that is the same carried sum. */
-static int accumulator(struct pipeline *x, int op, const char *name)
+int pipeline_accumulator(struct pipeline *x, int op, const char *name)
 {
     const struct program_op *o = &x->program->op[op];
-    int loop = x->d.work.op[op].parent;
+    int loop = x->d.work.op[op].parent, sums = x->d.blocks * o->tile.columns / x->d.warps_n;
     int place = plan_add_place(x->plan, (struct plan_place){.name = plan_text(x->plan, "%s_sum", name),
                                                             .kind = PLAN_PLACE_ACCUMULATOR,
                                                             .dtype = TW_FP32,
-                                                            .rows = PIPELINE_ROWS * x->d.blocks,
+                                                            .rows = x->d.rows / x->d.consumers,
                                                             .cols = o->tile.columns,
-                                                            .registers = x->d.blocks * o->tile.columns / 2,
+                                                            .registers = sums / 2,
                                                             .shared = -1});
     if (!place)
         return 3;
     x->d.dot[op].place = place;
-    int status = derive_home(&x->d, x->d.work.op[op].leaf, place);
-    for (int i = 0; loop >= 0 && i < x->program->op[loop].carried && !status; i++) {
-        if (x->d.work.op[x->program->op[loop].end].value[i] != x->d.work.op[op].leaf)
-            continue;
-        for (int k = 0; k < x->program->op_count && !status; k++) {
+    int node = x->d.work.op[op].leaf, status = derive_home(&x->d, node, place);
+    /* What a loop carries on as it is, and what it gives to the loop around. */
+    while (loop >= 0 && node >= 0 && !status) {
+        int which = x->program->op[loop].carried - 1, result = -1;
+        while (which >= 0 && x->d.work.op[x->program->op[loop].end].value[which] != node)
+            which--;
+        for (int k = 0; k < x->program->op_count && which >= 0 && !status; k++) {
             const struct program_op *other = &x->program->op[k];
-            if ((other->kind == PROGRAM_PARAM || other->kind == PROGRAM_RESULT) && other->loop == loop &&
-                other->which == i)
-                status = derive_home(&x->d, x->d.work.op[k].leaf, place);
+            if ((other->kind != PROGRAM_PARAM && other->kind != PROGRAM_RESULT) || other->loop != loop ||
+                other->which != which)
+                continue;
+            status = derive_home(&x->d, x->d.work.op[k].leaf, place);
+            result = other->kind == PROGRAM_RESULT ? x->d.work.op[k].leaf : result;
         }
+        node = result;
+        loop = x->d.work.op[loop].parent;
     }
     return status;
 }
@@ -116,7 +123,7 @@ static int dot(struct pipeline *x, int op)
     int status = pipeline_check_dot(x, op);
     if (status)
         return status;
-    const char *name = dot_name(x, op);
+    const char *name = pipeline_dot_name(x, op);
     struct plan_mma *mma = name ? family_add_mma(x->plan, name, "wgmma") : NULL;
     if (!mma)
         return 3;
@@ -130,32 +137,36 @@ static int dot(struct pipeline *x, int op)
     mma->blocks_n = 1;
     mma->k_steps = depth / mma->k;
     mma->operand[0].tensor = mma->operand[1].tensor = -1;
-    status = accumulator(x, op, name);
-    if (status || k->load[0] >= 0)
-        return status;
+    status = pipeline_accumulator(x, op, name);
+    return status ? status : pipeline_operand_place(x, op, name);
+}
+
+int pipeline_operand_place(struct pipeline *x, int op, const char *name)
+{
+    struct derive_dot *k = &x->d.dot[op];
+    const struct program_tile *tile = &x->program->op[op].arg[0];
+    if (k->load[0] >= 0)
+        return 0;
     k->operand = plan_add_place(x->plan, (struct plan_place){.name = plan_text(x->plan, "%s_operand", name),
                                                              .kind = PLAN_PLACE_OPERAND,
-                                                             .dtype = dtype,
-                                                             .rows = PIPELINE_ROWS * x->d.blocks,
-                                                             .cols = depth,
-                                                             .registers = x->d.blocks * depth / 4,
+                                                             .dtype = x->program->op[op].arg[1].dtype,
+                                                             .rows = x->d.rows / x->d.consumers,
+                                                             .cols = tile->columns,
+                                                             .registers = x->d.blocks * tile->columns / 4,
                                                              .shared = -1});
     return k->operand ? 0 : 3;
 }
 
-/* Registers of a consumer thread that the places so far take together. */
-static int registers_taken(const struct pipeline *x)
+int pipeline_registers_taken(const struct pipeline *x)
 {
-    int sum = OTHER_REGISTERS;
+    int sum = 0;
     for (int i = 0; i < x->plan->place_count; i++)
         if (x->plan->place[i].kind != PLAN_PLACE_ROWS)
             sum += x->plan->place[i].registers;
     return sum;
 }
 
-/* First operands that a whole loop reads stay in registers where there is room: matrix instructions then read half as
- * much shared memory, and the next item's tile comes early. */
-static int resident(struct pipeline *x)
+int pipeline_resident(struct pipeline *x, int beside, int most)
 {
     for (int r = 0; r < x->d.ring_count; r++) {
         const struct derive_ring *ring = &x->d.ring[r];
@@ -174,7 +185,7 @@ static int resident(struct pipeline *x)
             if (strcmp(x->l->kernel->via[i].name, load->name) == 0)
                 via = x->l->kernel->via[i].word;
         int words = x->d.blocks * load->tile.columns / 4;
-        bool fits = registers_taken(x) + words <= consumer_registers(x->d.consumers);
+        bool fits = pipeline_registers_taken(x) + words + beside <= most;
         const char *name = x->plan->tensor[load->tensor].name;
         bool chosen = via ? strcmp(via, "resident") == 0 : fits;
         family_reason(x->plan, plan_text(x->plan, "via.%s", name), chosen ? "resident" : "bulk", "%s",
@@ -187,7 +198,7 @@ static int resident(struct pipeline *x)
         x->d.dot[op].operand = plan_add_place(x->plan, (struct plan_place){.name = plan_text(x->plan, "%s_held", name),
                                                                            .kind = PLAN_PLACE_OPERAND,
                                                                            .dtype = load->tile.dtype,
-                                                                           .rows = PIPELINE_ROWS * x->d.blocks,
+                                                                           .rows = x->d.rows / x->d.consumers,
                                                                            .cols = load->tile.columns,
                                                                            .registers = words,
                                                                            .shared = -1});
@@ -197,8 +208,7 @@ static int resident(struct pipeline *x)
     return 0;
 }
 
-/* Carried values that no dot writes: rows. */
-static int carried_rows(struct pipeline *x)
+int pipeline_carried_rows(struct pipeline *x)
 {
     for (int i = 0; i < x->program->op_count; i++) {
         const struct program_op *o = &x->program->op[i];
@@ -214,7 +224,7 @@ static int carried_rows(struct pipeline *x)
                                                          : plan_text(x->plan, "carried%d", x->plan->place_count),
                                          .kind = PLAN_PLACE_ROWS,
                                          .dtype = TW_FP32,
-                                         .rows = PIPELINE_ROWS * x->d.blocks,
+                                         .rows = x->d.rows / x->d.consumers,
                                          .cols = 1,
                                          .registers = 2 * x->d.blocks,
                                          .shared = -1});
@@ -230,7 +240,7 @@ static int carried_rows(struct pipeline *x)
 
 /* ---- shared memory and roles ------------------------------------------------------------------------------------- */
 
-static int stage_bytes(const struct pipeline *x, const struct derive_ring *ring)
+int pipeline_stage_bytes(const struct pipeline *x, const struct derive_ring *ring)
 {
     int bytes = 0;
     for (int i = 0; i < ring->load_count; i++)
@@ -251,7 +261,7 @@ static int choose_stages(struct pipeline *x, int *stages, int *item_stages)
     int each = 0, once = 0, limit = x->l->arch->shared_limit;
     int chunk = (x->stored + 1023) / 1024 * 1024 * x->d.consumers, fixed = chunk * BUFFERS + rows_bytes(x);
     for (int r = 0; r < x->d.ring_count; r++) {
-        int bytes = stage_bytes(x, &x->d.ring[r]) + STAGE_BARRIERS;
+        int bytes = pipeline_stage_bytes(x, &x->d.ring[r]) + STAGE_BARRIERS;
         if (x->d.ring[r].parent < 0)
             once += bytes;
         else
@@ -264,13 +274,8 @@ static int choose_stages(struct pipeline *x, int *stages, int *item_stages)
         fixed -= chunk * (BUFFERS - 1);
     }
     int fit = each ? (limit - fixed) / each : 1;
-    *stages = choose(x, "pipeline.stages", fit > MOST_STAGES ? MOST_STAGES : fit, "as many as shared memory holds");
-    const struct spec_value *set = pipeline_field(x, "pipeline.stages");
-    if (each && set->set && *stages < 2) {
-        diag_report(x->l->diags, DIAG_ERROR, set->loc, x->l->kernel->name, "pipeline.stages", "STAGES",
-                    "one stage is read while the next is filled; write 2 or more");
-        return 1;
-    }
+    *stages =
+        pipeline_choose(x, "pipeline.stages", fit > MOST_STAGES ? MOST_STAGES : fit, "as many as shared memory holds");
     *item_stages = limit - fixed - *stages * each >= once ? 2 : 1;
     const struct pipeline_stages all = {.stages = *stages, .fit = fit, .each = each, .beside = fixed};
     return pipeline_check_stages(x, &all);
@@ -285,7 +290,7 @@ static int add_ring(struct pipeline *x, struct derive_ring *ring, int stages)
         return 3;
     ring->number = x->plan->ring_count - 1;
     r->full_arrivals = ring->copied ? WARPGROUP / 32 : 1;
-    r->tx_bytes = ring->copied ? 0 : stage_bytes(x, ring);
+    r->tx_bytes = ring->copied ? 0 : pipeline_stage_bytes(x, ring);
     r->empty_arrivals = 4 * x->d.consumers * pipeline_readers(x, ring);
     r->tensor_count = ring->load_count;
     for (int i = 0; i < ring->load_count; i++) {
@@ -377,7 +382,7 @@ static int memory_and_roles(struct pipeline *x)
         p->barrier[p->barrier_count - 1].turns = true;
         x->d.turns = p->barrier_count;
     }
-    bool much = consumers < 3 && registers_taken(x) > CONSUMER_REGISTERS - SPARE_REGISTERS;
+    bool much = consumers < 3 && pipeline_registers_taken(x) + OTHER_REGISTERS > CONSUMER_REGISTERS - SPARE_REGISTERS;
     int producer = much ? PRODUCER_LEAST : PRODUCER_REGISTERS;
     int budget = consumers == 3 ? CONSUMER_OF_THREE : much ? CONSUMER_MOST : CONSUMER_REGISTERS;
     if (copies(x) && !much) {
@@ -394,8 +399,7 @@ static int memory_and_roles(struct pipeline *x)
 
 /* ---- the Plan ---------------------------------------------------------------------------------------------------- */
 
-/* The variable of each loop. Its range is said where the loop is walked. */
-static int loops(struct pipeline *x)
+int pipeline_loops(struct pipeline *x)
 {
     struct plan *p = x->plan;
     x->d.loop = plan_alloc(p, sizeof *x->d.loop * (size_t)(x->program->op_count + 1));
@@ -443,9 +447,7 @@ static int longest_first(struct pipeline *x)
     return 1;
 }
 
-/* Items in order, one a multiprocessor at a time: of two axes that both have tiles, bands of rows of items, so that
- * neighbours share both operands in the L2; else the last axis fastest. */
-static int items(struct pipeline *x)
+int pipeline_items(struct pipeline *x, bool persistent)
 {
     struct plan *p = x->plan;
     struct expr_graph *g = &p->graph;
@@ -480,20 +482,20 @@ static int items(struct pipeline *x)
         way = "longest";
         why = "items differ in length, and those that begin last are the shortest";
     }
-    int group = choose(x, "schedule.group", 8, "bands of 8 items keep their tiles in the L2");
+    int group = pipeline_choose(x, "schedule.group", 8, "bands of 8 items keep their tiles in the L2");
     if (family_reason(p, "schedule.order", way, "%s", order->set ? "the spec says so" : why) ||
         family_add_word(p, "schedule.order", way) || family_add_value(p, "schedule.group", group))
         return 3;
-    const struct spec_value *persistent = pipeline_field(x, "schedule.persistent");
-    if (!persistent->set || persistent->integer)
-        total = expr_binary(g, EXPR_MIN, total,
-                            expr_binary(g, EXPR_FLOORDIV, expr_symbol(g, p->symbol_count - 1), expr_int(g, x->blocks)));
+    if (persistent) {
+        int slots = expr_binary(g, EXPR_MUL, expr_symbol(g, p->symbol_count - 1), expr_int(g, p->blocks_per_sm));
+        total = expr_binary(g, EXPR_MIN, total, expr_binary(g, EXPR_FLOORDIV, slots, expr_int(g, x->blocks)));
+    }
     p->launch.grid[0] = total = expr_binary(g, EXPR_MUL, total, expr_int(g, x->blocks));
     p->launch.cluster[0] = x->blocks;
     return total < 0 ? 3 : 0;
 }
 
-static int bytes_moved(struct plan *p)
+int pipeline_bytes_moved(struct plan *p)
 {
     struct expr_graph *e = &p->graph;
     int bytes = expr_int(e, 0);
@@ -526,13 +528,16 @@ static int decide(struct pipeline *x)
 {
     struct plan *p = x->plan;
     int status = derive_open(&x->d, x->l);
-    status = status ? status : choose_consumers(x);
-    for (int i = 0; i < x->program->op_count && !status; i++)
+    if (status)
+        return status;
+    x->d.warps_n = 1;
+    status = choose_consumers(x);
+    for (int i = 0; i < x->program->op_count && status != 3; i++)
         if (x->program->op[i].kind == PROGRAM_DOT)
-            status = dot(x, i);
-    status = status ? status : carried_rows(x);
-    status = status ? status : resident(x);
-    status = status ? status : pipeline_cluster(x);
+            status |= dot(x, i);
+    status |= pipeline_cluster(x) | pipeline_least_stages(x);
+    status = status ? status : pipeline_carried_rows(x);
+    status = status ? status : pipeline_resident(x, OTHER_REGISTERS, consumer_registers(x->d.consumers));
     status = status ? status : pipeline_tensors(x);
     if (status)
         return status;
@@ -540,21 +545,22 @@ static int decide(struct pipeline *x)
     p->launch.block = WARPGROUP * (x->d.consumers + 1);
     p->launch.min_blocks = 1;
     p->blocks_per_sm = 1;
-    status = loops(x);
-    status = status ? status : items(x);
+    const struct spec_value *persistent = pipeline_field(x, "schedule.persistent");
+    status = pipeline_loops(x);
+    status = status ? status : pipeline_items(x, !persistent->set || persistent->integer);
     status = status ? status : memory_and_roles(x);
     status = status ? status : pipeline_elements(x);
     status = status ? status : registers(x);
-    status = status ? status : bytes_moved(p);
+    status = status ? status : pipeline_bytes_moved(p);
     if (status)
         return status;
     family_place_shared(p);
     return family_pack_params(p);
 }
 
-static bool takes(const struct program *program)
+static bool takes(const struct program *program, const struct arch *arch)
 {
-    return program_holds(program, PROGRAM_DOT);
+    return arch->wgmma && program_holds(program, PROGRAM_DOT);
 }
 
 /* Bulk stores write whole 16-byte chunks of rows: where an extent that the launch brings may be no multiple of them,
@@ -580,10 +586,6 @@ static int variants(const struct spec *spec, const struct spec_kernel *kernel, c
 
 static int lower(const struct program_lowering *l)
 {
-    for (int i = 0; i < l->kernel->program->op_count && !l->arch->wgmma; i++)
-        if (l->kernel->program->op[i].kind == PROGRAM_DOT)
-            return program_refuse(l, l->kernel->program->op[i].loc, "PROGRAM-LOWER",
-                                  "%s has no lowering of dot in programs; write arch = { sm_90a = {} }", l->arch->name);
     struct pipeline x = {.l = l, .program = l->kernel->program, .plan = l->plan};
     l->plan->variant = l->variant == 0 ? "" : "unaligned";
     l->plan->entry = plan_text(l->plan, l->variant == 0 ? "%s" : "%s__unaligned", l->kernel->name);

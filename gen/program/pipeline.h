@@ -1,6 +1,7 @@
-/* Inside the lowering of programs with dots to TMA, mbarriers and wgmma: lower_pipeline.c decides shapes, budgets,
+/* Inside the lowerings of programs with dots. To TMA, mbarriers and wgmma: lower_pipeline.c decides shapes, budgets,
  * shared memory and the order of items, pipeline_tensors.c how tiles lie and travel, pipeline_cluster.c what blocks
- * share. The order of steps is the derivation's (derive.h).
+ * share. To cp.async and mma.sync: lower_mma_sync.c, which takes from these what both have. The order of steps is the
+ * derivation's (derive.h).
  */
 #ifndef TW_GEN_PROGRAM_PIPELINE_H
 #define TW_GEN_PROGRAM_PIPELINE_H
@@ -23,12 +24,57 @@ struct pipeline {
     int buffers;                /* chunks that a consumer has under way */
     int cluster[SPEC_MAX_AXES]; /* by axis: neighbouring items whose blocks make a cluster; 1: none */
     int blocks;                 /* of a cluster */
+    int warps_m, stages;        /* lower_mma_sync.c: warps along the rows (along the columns: d.warps_n); of rings */
 };
+
+/* ---- lower_pipeline.c: parts that both lowerings have ------------------------------------------------------------ */
 
 /* The field where the spec sets it; else one that is not set. */
 const struct spec_value *pipeline_field(const struct pipeline *x, const char *path);
 
+/* The field's integer where the spec sets it, else `fallback`, recorded with the reason. */
+int pipeline_choose(struct pipeline *x, const char *path, int fallback, const char *reason);
+
+const char *pipeline_dot_name(struct pipeline *x, int op);
+
+/* The places of a dot, once blocks and warps are chosen: its accumulator, shared by everything that is the same carried
+ * sum; registers of a first operand that is computed. 0 or 3. */
+int pipeline_accumulator(struct pipeline *x, int op, const char *name);
+int pipeline_operand_place(struct pipeline *x, int op, const char *name);
+
+/* Places of carried values that no dot writes: rows. 0, 1, 3. */
+int pipeline_carried_rows(struct pipeline *x);
+
+/* First operands that a whole loop reads stay in registers where these and `beside` others are at most `most`: matrix
+ * instructions then read half as much shared memory, and the next item's tile comes early. 0 or 3. */
+int pipeline_resident(struct pipeline *x, int beside, int most);
+
+int pipeline_registers_taken(const struct pipeline *x); /* registers of a thread for the places so far */
+int pipeline_stage_bytes(const struct pipeline *x, const struct derive_ring *ring);
+
+/* The variable of each loop. Its range is said where the loop is walked. 0, 1, 3. */
+int pipeline_loops(struct pipeline *x);
+
+/* Items in order: of two axes that both have tiles, bands of rows of items, so that neighbours share both operands in
+ * the L2; else the last axis fastest. persistent: plan.blocks_per_sm blocks a multiprocessor take item after item, else
+ * each block takes one. 0 or 3. */
+int pipeline_items(struct pipeline *x, bool persistent);
+
+int pipeline_bytes_moved(struct plan *p); /* 0 or 3 */
+
 /* ---- pipeline_shapes.c: each returns 0, or 1 where it reported a fault ------------------------------------------- */
+
+/* Of a dot: rows of its first operand, columns of its second, what both have. */
+enum pipeline_extent { EXTENT_ROWS, EXTENT_COLUMNS, EXTENT_DEPTH };
+
+/* The axis whose tile makes that extent of the dot; -1: none does. */
+int pipeline_axis_of(const struct pipeline *x, int op, enum pipeline_extent extent);
+
+/* Reports a fault of the extent, at the axis' tile where one makes it; and of a field. Both return 1. */
+int pipeline_refuse(const struct pipeline *x, int op, enum pipeline_extent extent, const char *rule, const char *format,
+                    ...) __attribute__((format(printf, 5, 6)));
+int pipeline_report(const struct pipeline *x, struct diag_loc loc, const char *field, const char *rule,
+                    const char *text);
 
 /* Bytes of shared memory: of one stage of all rings, and of what does not grow with the stages. */
 struct pipeline_stages {
@@ -36,8 +82,16 @@ struct pipeline_stages {
     int each, beside;
 };
 
+/* The axis whose tile makes the rows or columns of a load or store, as they lie in memory; -1: none does. */
+int pipeline_tile_axis(const struct pipeline *x, int op, bool column);
+
+/* A fault of that tile, at its field where an axis makes it; returns 1. */
+int pipeline_refuse_tile(const struct pipeline *x, int op, bool column, const char *rule, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+
 int pipeline_check_rows(const struct pipeline *x, int consumers);
 int pipeline_check_dot(const struct pipeline *x, int op); /* once consumers and blocks are chosen */
+int pipeline_least_stages(const struct pipeline *x); /* a depth that the spec sets is that of a ring */
 int pipeline_check_stages(const struct pipeline *x, const struct pipeline_stages *s);
 int pipeline_check_slices(const struct pipeline *x, int axis, int load); /* blocks along the axis share the load */
 int pipeline_check_cluster(const struct pipeline *x);
@@ -62,7 +116,24 @@ bool pipeline_reads_axis(const struct expr_graph *g, int node, int axis);
 /* True where the node needs an element of a tensor. */
 bool pipeline_reads_data(const struct expr_graph *g, int node);
 
+/* ---- pipeline_limits.c: rows that end where data say, rows by number. 0, 1, 3 ------------------------------------ */
+
+/* The operand's spans with limits are none that the dot sums along (which are its tile's columns, or its rows), or
+ * `parts`: rows of it, which then come in parts. */
+int pipeline_check_limits(struct pipeline *x, int load, bool summed_columns, bool parts);
+int pipeline_check_row_bytes(const struct pipeline *x, const struct program_op *load, int rows);
+bool pipeline_is_limited(const struct pipeline *x, int tensor); /* it comes or is stored in parts */
+bool pipeline_is_copied(const struct pipeline *x, int load);    /* by the producer's threads */
+int pipeline_part_maps(struct pipeline *x); /* maps of fewer rows of what comes or is stored in parts */
+
 /* ---- pipeline_tensors.c ------------------------------------------------------------------------------------------ */
+
+/* The tile of rows and columns in shared memory: whole columns of boxes as wide as the swizzle. one_box: one of them.
+ * 0, 1. */
+int pipeline_layout(struct pipeline *x, const struct program_op *o, int rows, int columns, bool one_box);
+
+/* The tile's columns run along the innermost dim, and its rows are all rows of the spans. 0, 1. */
+int pipeline_check_spans(struct pipeline *x, const struct program_op *o, int rows, int columns, bool one_span);
 
 /* Tiles and boxes of what is loaded for dots and stored, operands of the instructions, tensor maps. 0, 1, 3. */
 int pipeline_tensors(struct pipeline *x);
@@ -70,5 +141,25 @@ int pipeline_tensors(struct pipeline *x);
 /* What steps read element by element: pairs of neighbours as one word where that can be, extents for the bounds. Once
  * the steps are there. 0, 1, 3. */
 int pipeline_elements(struct pipeline *x);
+
+/* ---- pipeline_mma_sync.c: shapes and layouts of cp.async and mma.sync. Each returns 0, 1 a fault, 3 ---------------
+ */
+
+enum {
+    MMA_SYNC_M = 16,
+    MMA_SYNC_N = 8,
+    MMA_SYNC_K = 16,
+};
+
+int mma_sync_warps(struct pipeline *x);       /* warps and their parts of the tiles */
+int mma_sync_dot(struct pipeline *x, int op); /* its instruction and places */
+int mma_sync_tensors(struct pipeline *x);     /* tiles in shared memory, outputs */
+int mma_sync_stages(struct pipeline *x);      /* how many stages rings of loops have, into x->stages */
+
+/* Registers of a thread, about: what places hold, two steps of operands, the rest. Above `limit` the compiler reads
+ * operands later, and one step of them is held. */
+int mma_sync_registers(const struct pipeline *x, int limit);
+int mma_sync_register_limit(const struct pipeline *x); /* that a thread of the block can have */
+int mma_sync_check_registers(struct pipeline *x);
 
 #endif

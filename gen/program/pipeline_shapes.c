@@ -15,19 +15,11 @@ enum {
     MMA_REGISTERS = 26,   /* of a wgmma beside its accumulators, as ptxas counts (C7602) */
 };
 
-enum extent { ROWS, COLUMNS, DEPTH };
-
 /* ---- where a fault lies ------------------------------------------------------------------------------------------ */
 
-/* The axis whose tile makes that extent of the dot; -1: none does. */
-static int axis_of(const struct pipeline *x, int op, enum extent extent)
+int pipeline_tile_axis(const struct pipeline *x, int op, bool column)
 {
-    const struct derive_dot *dot = &x->d.dot[op];
-    int which = extent == COLUMNS, load = dot->load[which];
-    if (load < 0)
-        return -1;
-    const struct program_op *o = &x->program->op[load];
-    bool column = (extent != ROWS) != dot->transposed[which];
+    const struct program_op *o = &x->program->op[op];
     for (int d = 0; d < x->plan->tensor[o->tensor].rank; d++) {
         int axis = x->l->kernel->tensor[o->tensor].axis[d];
         if (o->at[d].length > 1 && o->at[d].column == column && axis >= 0 && axis < x->program->axis_count &&
@@ -37,33 +29,56 @@ static int axis_of(const struct pipeline *x, int op, enum extent extent)
     return -1;
 }
 
-static int report(const struct pipeline *x, struct diag_loc loc, const char *field, const char *rule, const char *text)
+int pipeline_axis_of(const struct pipeline *x, int op, enum pipeline_extent extent)
+{
+    const struct derive_dot *dot = &x->d.dot[op];
+    int which = extent == EXTENT_COLUMNS, load = dot->load[which];
+    return load < 0 ? -1 : pipeline_tile_axis(x, load, (extent != EXTENT_ROWS) != dot->transposed[which]);
+}
+
+int pipeline_report(const struct pipeline *x, struct diag_loc loc, const char *field, const char *rule,
+                    const char *text)
 {
     diag_report(x->l->diags, DIAG_ERROR, loc.line ? loc : x->l->kernel->loc, x->l->kernel->name, field, rule, "%s",
                 text);
     return 1;
 }
 
-__attribute__((format(printf, 5, 6))) static int refuse(const struct pipeline *x, int op, enum extent extent,
-                                                        const char *rule, const char *format, ...)
+int pipeline_refuse_tile(const struct pipeline *x, int op, bool column, const char *rule, const char *format, ...)
+{
+    const struct program_op *o = &x->program->op[op];
+    char text[512], field[80];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    int axis = pipeline_tile_axis(x, op, column);
+    if (axis < 0)
+        return pipeline_report(x, o->loc, "program", rule, text);
+    snprintf(field, sizeof field, "tile.%s", x->program->axis[axis].name);
+    return pipeline_report(x, x->program->axis[axis].tile_loc, field, rule, text);
+}
+
+int pipeline_refuse(const struct pipeline *x, int op, enum pipeline_extent extent, const char *rule, const char *format,
+                    ...)
 {
     char text[512], field[80];
     va_list list;
     va_start(list, format);
     vsnprintf(text, sizeof text, format, list);
     va_end(list);
-    int axis = axis_of(x, op, extent);
+    int axis = pipeline_axis_of(x, op, extent);
     if (axis < 0)
-        return report(x, x->program->op[op].loc, "program", rule, text);
+        return pipeline_report(x, x->program->op[op].loc, "program", rule, text);
     snprintf(field, sizeof field, "tile.%s", x->program->axis[axis].name);
-    return report(x, x->program->axis[axis].tile_loc, field, rule, text);
+    return pipeline_report(x, x->program->axis[axis].tile_loc, field, rule, text);
 }
 
 /* "tile.n", or what the extent is called where no tile makes it. */
-static const char *extent_name(const struct pipeline *x, int op, enum extent extent, char text[80])
+static const char *extent_name(const struct pipeline *x, int op, enum pipeline_extent extent, char text[80])
 {
     static const char *const name[] = {"rows", "columns", "depth"};
-    int axis = axis_of(x, op, extent);
+    int axis = pipeline_axis_of(x, op, extent);
     if (axis >= 0)
         snprintf(text, 80, "tile.%s", x->program->axis[axis].name);
     else
@@ -88,9 +103,9 @@ int pipeline_check_rows(const struct pipeline *x, int consumers)
     if (rows % PIPELINE_ROWS == 0 && rows / PIPELINE_ROWS <= MOST_CONSUMERS)
         snprintf(nearest + strlen(nearest), sizeof nearest - strlen(nearest), ", or pipeline.consumers = %d",
                  rows / PIPELINE_ROWS);
-    return refuse(x, op, ROWS, "WGMMA-SHAPE",
-                  "wgmma computes 64 rows, so that %d consumer%s a multiple of %d, not %d; write %s", consumers,
-                  consumers == 1 ? " takes" : "s share", unit, rows, nearest);
+    return pipeline_refuse(x, op, EXTENT_ROWS, "WGMMA-SHAPE",
+                           "wgmma computes 64 rows, so that %d consumer%s a multiple of %d, not %d; write %s",
+                           consumers, consumers == 1 ? " takes" : "s share", unit, rows, nearest);
 }
 
 /* What every thread has before setmaxnreg; ptxas holds one instruction's operands against it. */
@@ -108,15 +123,16 @@ static int check_registers(const struct pipeline *x, int op)
     char name[80];
     if (columns <= fits)
         return 0;
-    extent_name(x, op, COLUMNS, name);
+    extent_name(x, op, EXTENT_COLUMNS, name);
     if (blocks * columns / 2 + OTHER_REGISTERS <= budget)
-        return refuse(x, op, COLUMNS, "REGS",
-                      "on %s a wgmma of %d columns takes %d registers of a thread, and the %d threads of a block with "
-                      "%d consumers begin with %d each; write %s = %d or fewer consumers",
-                      x->l->arch->name, columns, columns / 2 + MMA_REGISTERS, WARPGROUP * (consumers + 1), consumers,
-                      first_registers(x), name, fits);
-    return refuse(
-        x, op, COLUMNS, "REGS",
+        return pipeline_refuse(
+            x, op, EXTENT_COLUMNS, "REGS",
+            "on %s a wgmma of %d columns takes %d registers of a thread, and the %d threads of a block with "
+            "%d consumers begin with %d each; write %s = %d or fewer consumers",
+            x->l->arch->name, columns, columns / 2 + MMA_REGISTERS, WARPGROUP * (consumers + 1), consumers,
+            first_registers(x), name, fits);
+    return pipeline_refuse(
+        x, op, EXTENT_COLUMNS, "REGS",
         "on %s %d x %d of fp32 for each consumer are %d registers a thread, and with %d for addresses and the "
         "epilogue more than the %d that %d consumer%s can have; write %s = %d or fewer rows",
         x->l->arch->name, blocks * PIPELINE_ROWS, columns, blocks * columns / 2, OTHER_REGISTERS, budget, consumers,
@@ -132,56 +148,83 @@ int pipeline_check_dot(const struct pipeline *x, int op)
         return program_refuse(x->l, o->loc, "DTYPE", "%s and %s are not multiplied; write bf16 or fp16 for both",
                               tw_dtype_name(o->arg[0].dtype), tw_dtype_name(dtype));
     if (columns > MOST_COLUMNS)
-        status |= refuse(x, op, COLUMNS, "WGMMA-SHAPE",
-                         "wgmma computes a multiple of 8 columns up to 256, not %d; write 256", columns);
+        status |= pipeline_refuse(x, op, EXTENT_COLUMNS, "WGMMA-SHAPE",
+                                  "wgmma computes a multiple of 8 columns up to 256, not %d; write 256", columns);
     else if (columns % 8)
-        status |= refuse(x, op, COLUMNS, "WGMMA-SHAPE",
-                         "wgmma computes a multiple of 8 columns up to 256, not %d; write %d or %d", columns,
-                         columns / 8 * 8, columns / 8 * 8 + 8);
+        status |= pipeline_refuse(x, op, EXTENT_COLUMNS, "WGMMA-SHAPE",
+                                  "wgmma computes a multiple of 8 columns up to 256, not %d; write %d or %d", columns,
+                                  columns / 8 * 8, columns / 8 * 8 + 8);
     if (depth * bytes % PIPELINE_K_BYTES)
-        status |=
-            refuse(x, op, DEPTH, "WGMMA-SHAPE", "wgmma takes %d %s along k at a time, and %d is no multiple; write %d",
-                   PIPELINE_K_BYTES / bytes, tw_dtype_name(dtype), depth,
-                   (depth * bytes / PIPELINE_K_BYTES + 1) * PIPELINE_K_BYTES / bytes);
+        status |= pipeline_refuse(x, op, EXTENT_DEPTH, "WGMMA-SHAPE",
+                                  "wgmma takes %d %s along k at a time, and %d is no multiple; write %d",
+                                  PIPELINE_K_BYTES / bytes, tw_dtype_name(dtype), depth,
+                                  (depth * bytes / PIPELINE_K_BYTES + 1) * PIPELINE_K_BYTES / bytes);
     return status ? status : check_registers(x, op);
 }
 
 /* ---- stages ------------------------------------------------------------------------------------------------------ */
 
+int pipeline_least_stages(const struct pipeline *x)
+{
+    const struct spec_value *set = pipeline_field(x, "pipeline.stages");
+    bool every_turn = false;
+    for (int r = 0; r < x->d.ring_count; r++)
+        every_turn = every_turn || x->d.ring[r].parent >= 0;
+    if (!every_turn || !set->set || set->integer >= 2)
+        return 0;
+    return pipeline_report(x, set->loc, "pipeline.stages", "STAGES",
+                           "one stage is read while the next is filled; write 2 or more");
+}
+
+/* "(A 16384, B 32768)": what a stage holds, and "and 32768 bytes beside them" where there are any. */
+static void name_bytes(const struct pipeline *x, const struct pipeline_stages *s, char held[200], char beside[60])
+{
+    size_t length = 0;
+    held[0] = beside[0] = '\0';
+    for (int r = 0; r < x->d.ring_count; r++)
+        for (int i = 0; i < x->d.ring[r].load_count && x->d.ring[r].parent >= 0 && length < 120; i++) {
+            const struct plan_tensor *t = &x->plan->tensor[x->program->op[x->d.ring[r].load[i]].tensor];
+            length += (size_t)snprintf(held + length, 200 - length, "%s%.40s %d", length ? ", " : " (", t->name,
+                                       t->tile_bytes);
+        }
+    if (length)
+        snprintf(held + length, 200 - length, ")");
+    if (s->beside)
+        snprintf(beside, 60, " and %d bytes beside them", s->beside);
+}
+
 int pipeline_check_stages(const struct pipeline *x, const struct pipeline_stages *s)
 {
     const struct spec_value *asked = pipeline_field(x, "pipeline.stages");
-    char text[400];
-    if (asked->set && s->stages < 2 && s->each)
-        return report(x, asked->loc, "pipeline.stages", "STAGES",
-                      "one stage is read while the next is filled; write 2 or more");
+    char text[400], held[200], beside[60];
+    name_bytes(x, s, held, beside);
     if (s->stages >= 1 && s->stages <= s->fit && (s->fit >= 2 || !s->each))
         return 0;
     if (s->fit >= 2) {
         snprintf(text, sizeof text,
-                 "%d stages of %d bytes and %d bytes beside them are %d bytes of shared memory, but a block of %s has "
-                 "%d; write %d",
-                 s->stages, s->each, s->beside, s->stages * s->each + s->beside, x->l->arch->name,
+                 "%d stages of %d bytes%s%s are %d bytes of shared memory, but a block of %s has %d; write %d", s->stages,
+                 s->each, held, beside, s->stages * s->each + s->beside, x->l->arch->name,
                  x->l->arch->shared_limit, s->fit);
-        return report(x, asked->loc, "pipeline.stages", "SMEM", text);
+        return pipeline_report(x, asked->loc, "pipeline.stages", "SMEM", text);
     }
     int op = 0, limit = x->l->arch->shared_limit;
     while (op + 1 < x->program->op_count && (x->program->op[op].kind != PROGRAM_DOT || x->d.work.op[op].parent < 0))
         op++;
     char name[80];
-    int axis = axis_of(x, op, DEPTH), depth = axis >= 0 ? x->program->axis[axis].tile : 0, fewer = depth;
+    int axis = pipeline_axis_of(x, op, EXTENT_DEPTH), depth = axis >= 0 ? x->program->axis[axis].tile : 0,
+        fewer = depth;
     while (fewer > 16 && (int64_t)s->each * fewer / depth * 2 > limit - s->beside)
         fewer /= 2;
     if (axis >= 0 && fewer >= 16)
-        return refuse(
-            x, op, DEPTH, "SMEM",
-            "two stages of %d bytes and %d bytes beside them are more than the %d bytes of shared memory of a "
-            "block of %s; write %s = %d or a smaller tile",
-            s->each, s->beside, limit, x->l->arch->name, extent_name(x, op, DEPTH, name), fewer);
-    return refuse(x, op, COLUMNS, "SMEM",
-                  "two stages of %d bytes and %d bytes beside them are more than the %d bytes of shared memory of a "
-                  "block of %s; write smaller tiles",
-                  s->each, s->beside, limit, x->l->arch->name);
+        return pipeline_refuse(
+            x, op, EXTENT_DEPTH, "SMEM",
+            "two stages of %d bytes%s%s are more than the %d bytes of shared memory of a block of %s; write %s = %d or a "
+            "smaller tile",
+            s->each, held, beside, limit, x->l->arch->name, extent_name(x, op, EXTENT_DEPTH, name), fewer);
+    return pipeline_refuse(
+        x, op, EXTENT_COLUMNS, "SMEM",
+        "two stages of %d bytes%s%s are more than the %d bytes of shared memory of a block of %s; write smaller tiles",
+        s->each, held, beside, limit, x->l->arch->name);
 }
 
 /* ---- clusters ---------------------------------------------------------------------------------------------------- */
@@ -197,11 +240,19 @@ int pipeline_check_slices(const struct pipeline *x, int axis, int load)
     while (fewer > 1 && rows % (8 * fewer))
         fewer--;
     snprintf(field, sizeof field, "cluster.%s", a->name);
+    int rows_axis = pipeline_tile_axis(x, load, false);
+    char name[80] = "", nearest[100];
+    snprintf(nearest, sizeof nearest, "a tile of %d rows", (rows + unit - 1) / unit * unit);
+    if (rows_axis >= 0) {
+        snprintf(name, sizeof name, " (tile.%s)", x->program->axis[rows_axis].name);
+        snprintf(nearest, sizeof nearest, "tile.%s = %d", x->program->axis[rows_axis].name,
+                 (rows + unit - 1) / unit * unit);
+    }
     snprintf(text, sizeof text,
-             "%d blocks load %s's tile of %d rows in slices of whole groups of 8 rows, and %d is no multiple of %d; "
-             "write %d, or a tile of %d rows",
-             blocks, x->plan->tensor[o->tensor].name, rows, rows, unit, fewer, (rows + unit - 1) / unit * unit);
-    return report(x, a->cluster_loc, field, "CLUSTER-SLICE", text);
+             "%d blocks load %s's tile of %d rows%s in slices of whole groups of 8 rows, and %d is no multiple of %d; "
+             "write %d, or %s",
+             blocks, x->plan->tensor[o->tensor].name, rows, name, rows, unit, fewer, nearest);
+    return pipeline_report(x, a->cluster_loc, field, "CLUSTER-SLICE", text);
 }
 
 int pipeline_check_cluster(const struct pipeline *x)
@@ -215,9 +266,14 @@ int pipeline_check_cluster(const struct pipeline *x)
     while (2 * fits * (x->blocks / x->cluster[widest]) <= most)
         fits *= 2;
     snprintf(field, sizeof field, "cluster.%s", x->program->axis[widest].name);
-    snprintf(text, sizeof text, "%d blocks, more than the %d of a cluster on %s; write %d", x->blocks, most,
-             x->l->arch->name, fits);
-    return report(x, x->program->axis[widest].cluster_loc, field, "CLUSTER-SIZE", text);
+    char product[64] = "";
+    for (int i = 0; i < x->program->axis_count; i++)
+        if (x->cluster[i] > 1)
+            snprintf(product + strlen(product), sizeof product - strlen(product), "%s%d", *product ? " x " : "",
+                     x->cluster[i]);
+    snprintf(text, sizeof text, "%s blocks are %d, more than the %d of a cluster on %s; write %d", product, x->blocks,
+             most, x->l->arch->name, fits);
+    return pipeline_report(x, x->program->axis[widest].cluster_loc, field, "CLUSTER-SIZE", text);
 }
 
 /* ---- elements ---------------------------------------------------------------------------------------------------- */
@@ -231,5 +287,5 @@ int pipeline_check_element(const struct pipeline *x, int tensor)
         return 0;
     snprintf(text, sizeof text, "arithmetic beside dots reads no %s; write bf16, fp16, fp32 or integers",
              tw_dtype_name(t->dtype));
-    return report(x, t->loc, t->name, "DTYPE", text);
+    return pipeline_report(x, t->loc, t->name, "DTYPE", text);
 }

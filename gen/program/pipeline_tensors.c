@@ -8,9 +8,7 @@ enum { MOST_BOX = 256 /* elements of a tensor map's box along one dim */ };
 
 /* ---- tensors ----------------------------------------------------------------------------------------------------- */
 
-/* The tile of rows and columns in shared memory: whole columns of boxes as wide as the swizzle. `width` 0: of the
- * tile's own width. */
-static int layout(struct pipeline *x, const struct program_op *o, int rows, int columns, bool one_box)
+int pipeline_layout(struct pipeline *x, const struct program_op *o, int rows, int columns, bool one_box)
 {
     struct plan_tensor *t = &x->plan->tensor[o->tensor];
     const struct spec_tensor *declared = &x->l->kernel->tensor[o->tensor];
@@ -30,10 +28,21 @@ static int layout(struct pipeline *x, const struct program_op *o, int rows, int 
         family_reason(x->plan, name, tw_swizzles[swizzle].name, "the widest whose span divides the tile's %d-byte rows",
                       row_bytes);
     }
-    if (row_bytes % span)
-        return program_refuse(
-            x->l, o->loc, "TMA-SPAN", "%d %s of %s are %d bytes, no multiple of the %d that a box is made of; write %d",
-            columns, tw_dtype_name(t->dtype), t->name, row_bytes, span, (row_bytes + span - 1) / span * span / size);
+    if (row_bytes % span) {
+        int high = (row_bytes + span - 1) / span * span / size, low = high - span / size;
+        char nearest[40], made[64];
+        if (low)
+            snprintf(nearest, sizeof nearest, "%d or %d", low, high);
+        else
+            snprintf(nearest, sizeof nearest, "%d", high);
+        if (swizzle == TW_SWIZZLE_NONE)
+            snprintf(made, sizeof made, "%d that a box is made of", span);
+        else
+            snprintf(made, sizeof made, "%d-byte span of swizzle %s", span, tw_swizzles[swizzle].name);
+        return pipeline_refuse_tile(x, (int)(o - x->program->op), true, "TMA-SPAN",
+                                    "%d %s of %s are %d bytes, no multiple of the %s; write %s", columns,
+                                    tw_dtype_name(t->dtype), t->name, row_bytes, made, nearest);
+    }
     t->access = PLAN_ACCESS_TMA;
     t->align = 16;
     t->swizzle = swizzle;
@@ -55,49 +64,7 @@ static int layout(struct pipeline *x, const struct program_op *o, int rows, int 
     return 0;
 }
 
-/* Beyond a limit lies what copies bring all the same: rows and columns of the dot that are outside too. What a dot sums
- * must be zeros there: rows of such a tile come in parts where the limit is among them. */
-static int check_limits(struct pipeline *x, int op, bool summed_columns)
-{
-    const struct program_op *o = &x->program->op[op];
-    const struct plan_tensor *t = &x->plan->tensor[o->tensor];
-    for (int d = 0; d < t->rank; d++) {
-        if (o->at[d].limit < 0 || o->at[d].column != summed_columns)
-            continue;
-        if (!x->d.work.op[op].summed)
-            return program_refuse(x->l, o->loc, "PROGRAM-LOWER",
-                                  "a dot sums along the span of %s that has a limit, and bulk copies bring what lies "
-                                  "beyond it; write span(start, length), and zeros in memory from there on",
-                                  t->name);
-        if (family_add_value(x->plan, plan_text(x->plan, "limited.%s", t->name), 1))
-            return 3;
-    }
-    return 0;
-}
-
-/* Copies of single rows begin at multiples of the 128 bytes that bulk copies ask for. */
-static int check_row_bytes(const struct pipeline *x, const struct program_op *o, int rows)
-{
-    const struct plan_tensor *t = &x->plan->tensor[o->tensor];
-    if (t->box_bytes == 128 * rows)
-        return 0;
-    return program_refuse(x->l, o->loc, "TMA-SPAN",
-                          "rows of %s come one by one, and the %d bytes of a box's row are less than the 128 that bulk "
-                          "copies ask for; write a tile of multiples of %d columns, and swizzle = \"128B\"",
-                          t->name, t->box_bytes / rows, 128 / (int)tw_dtype_bytes(t->dtype));
-}
-
-static bool is_limited(const struct pipeline *x, int tensor)
-{
-    const char *name = plan_text(x->plan, "limited.%s", x->plan->tensor[tensor].name);
-    for (int i = 0; i < x->plan->value_count && name; i++)
-        if (strcmp(x->plan->value[i].name, name) == 0)
-            return true;
-    return false;
-}
-
-/* The tile's columns run along the innermost dim, and its rows are all rows of the spans. */
-static int check_spans(struct pipeline *x, const struct program_op *o, int rows, int columns, bool one_span)
+int pipeline_check_spans(struct pipeline *x, const struct program_op *o, int rows, int columns, bool one_span)
 {
     const struct plan_tensor *t = &x->plan->tensor[o->tensor];
     int product = o->kind == PROGRAM_GATHER ? rows : 1, spans = 0;
@@ -113,15 +80,6 @@ static int check_spans(struct pipeline *x, const struct program_op *o, int rows,
                           t->name);
 }
 
-static bool is_copied(const struct pipeline *x, int load)
-{
-    for (int r = 0; r < x->d.ring_count; r++)
-        for (int i = 0; i < x->d.ring[r].load_count; i++)
-            if (x->d.ring[r].load[i] == load)
-                return x->d.ring[r].copied;
-    return false;
-}
-
 /* An operand's tile in one stage, and how wgmma reads it. */
 static int operand(struct pipeline *x, int op, int which)
 {
@@ -135,12 +93,12 @@ static int operand(struct pipeline *x, int op, int which)
     if (t->out)
         return program_refuse(x->l, o->loc, "PROGRAM-LOWER", "%s is written by this kernel too; read another tensor",
                               t->name);
-    int status = check_limits(x, k->load[which], (which == 0) != k->transposed[which]);
-    status = status ? status : check_spans(x, o, rows, columns, false);
-    status = status ? status : layout(x, o, rows, columns, false);
-    bool copied = is_copied(x, k->load[which]);
-    if (!status && ((t->gathered && !copied) || is_limited(x, o->tensor)))
-        status = check_row_bytes(x, o, rows);
+    bool copied = pipeline_is_copied(x, k->load[which]);
+    int status = pipeline_check_limits(x, k->load[which], (which == 0) != k->transposed[which], true);
+    status = status ? status : pipeline_check_spans(x, o, rows, columns, false);
+    status = status ? status : pipeline_layout(x, o, rows, columns, false);
+    if (!status && ((t->gathered && !copied) || pipeline_is_limited(x, o->tensor)))
+        status = pipeline_check_row_bytes(x, o, rows);
     if (!status && copied) {
         t->access = PLAN_ACCESS_CP_ASYNC;
         t->box[plan_number(t->gathered)] = rows;
@@ -152,8 +110,9 @@ static int operand(struct pipeline *x, int op, int which)
         return 3;
     for (int d = 0; d + 1 < t->rank; d++)
         if (t->box[d] > MOST_BOX && !copied)
-            return program_refuse(x->l, o->loc, "TMA-BOX", "%d rows of %s in one box, which takes up to %d on %s",
-                                  t->box[d], t->name, MOST_BOX, x->l->arch->name);
+            return pipeline_refuse_tile(x, k->load[which], false, "TMA-BOX",
+                                        "%d rows of %s in one box, which takes up to %d on %s; write %d", t->box[d],
+                                        t->name, MOST_BOX, x->l->arch->name, MOST_BOX * t->multicast);
     if (known && (memcmp(before.box, t->box, sizeof before.box) != 0 || before.multicast != t->multicast ||
                   before.gathered != t->gathered || before.access != t->access))
         return program_refuse(x->l, o->loc, "PROGRAM-LOWER", "%s is loaded in tiles of two shapes; write one", t->name);
@@ -191,8 +150,8 @@ static int turned_output(struct pipeline *x, const struct program_op *o, const s
     int columns = tw_dtype_bytes(t->dtype) == 4 ? 32 : 64;
     while (tile->columns % columns)
         columns /= 2;
-    int status = check_spans(x, o, tile->columns, tile->rows, true);
-    return status ? status : layout(x, o, columns, PIPELINE_ROWS, false);
+    int status = pipeline_check_spans(x, o, tile->columns, tile->rows, true);
+    return status ? status : pipeline_layout(x, o, columns, PIPELINE_ROWS, false);
 }
 
 /* What one step of a store takes: 64 rows and as many columns as a box holds. */
@@ -223,8 +182,8 @@ static int output(struct pipeline *x, int op)
         x->columns = x->columns && x->columns < columns ? x->columns : columns;
         return 0;
     }
-    int status = turned ? turned_output(x, o, tile) : check_spans(x, o, tile->rows, tile->columns, true);
-    status = status || turned ? status : layout(x, o, PIPELINE_ROWS, tile->columns, true);
+    int status = turned ? turned_output(x, o, tile) : pipeline_check_spans(x, o, tile->rows, tile->columns, true);
+    status = status || turned ? status : pipeline_layout(x, o, PIPELINE_ROWS, tile->columns, true);
     t->whole_rows = true;
     if (!status && t->tile_bytes > x->stored)
         x->stored = t->tile_bytes;
@@ -233,38 +192,14 @@ static int output(struct pipeline *x, int op)
     return status;
 }
 
-/* Maps of 8 rows and of one, of tensors whose rows end where data say. */
-static int part_maps(struct pipeline *x)
-{
-    for (int i = 0; i < x->program->op_count; i++) {
-        const struct program_op *o = &x->program->op[i];
-        if (o->kind != PROGRAM_STORE || x->d.work.op[i].beyond < 0)
-            continue;
-        for (int k = 0; k < x->program->op_count; k++)
-            if (k != i && x->program->op[k].kind == PROGRAM_STORE && x->program->op[k].tensor == o->tensor)
-                return program_refuse(x->l, o->loc, "PROGRAM-LOWER",
-                                      "%s, whose rows end where data say, is stored in two places; write one store",
-                                      x->plan->tensor[o->tensor].name);
-    }
-    for (int i = 0; i < x->plan->tensor_count; i++) {
-        int dim = 0;
-        if (!is_limited(x, i))
-            continue;
-        for (int d = 0; d + 1 < x->plan->tensor[i].rank; d++)
-            dim = x->plan->tensor[i].tile[d] > 1 ? d : dim;
-        if (!family_add_part_map(x->plan, i, dim, 8) || !family_add_part_map(x->plan, i, dim, 1))
-            return 3;
-    }
-    return 0;
-}
-
 int pipeline_tensors(struct pipeline *x)
 {
     int status = 0;
     for (int i = 0; i < x->program->op_count; i++) {
-        for (int o = 0; o < 2 && x->program->op[i].kind == PROGRAM_DOT; o++)
-            if (x->d.dot[i].load[o] >= 0)
-                status |= operand(x, i, o);
+        int found = 0; /* a tile of both operands is told of once */
+        for (int o = 0; o < 2 && !found && x->program->op[i].kind == PROGRAM_DOT; o++)
+            found = x->d.dot[i].load[o] >= 0 ? operand(x, i, o) : 0;
+        status |= found;
         if (x->program->op[i].kind == PROGRAM_STORE)
             status |= output(x, i);
     }
@@ -276,7 +211,7 @@ int pipeline_tensors(struct pipeline *x)
         if (x->plan->tensor[i].access == PLAN_ACCESS_TMA &&
             !family_add_map(x->plan, i, x->plan->tensor[i].out ? 0 : l2))
             return 3;
-    return part_maps(x);
+    return pipeline_part_maps(x);
 }
 
 /* ---- elements ---------------------------------------------------------------------------------------------------- */
@@ -333,7 +268,6 @@ static void read_pairs(struct pipeline *x)
     }
 }
 
-/* The extents of a tensor as nodes of plan.fused: extent.NAME.d0, ... */
 static int add_extents(struct plan *p, int tensor)
 {
     for (int d = 0; d < p->tensor[tensor].rank; d++) {
@@ -344,18 +278,32 @@ static int add_extents(struct plan *p, int tensor)
     return 0;
 }
 
-/* Of tensors whose elements are read one by one, or whose rows threads copy. */
+/* The extents of tensors that threads read, as nodes of plan.fused: extent.NAME.d0, ... Of those whose elements steps
+ * read one by one, and of those that threads copy. */
 static int element_extents(struct plan *p)
 {
-    bool *read = plan_alloc(p, sizeof *read * (size_t)(p->tensor_count + 1));
-    if (!read)
+    int elements = p->fused.count;
+    bool *added = plan_alloc(p, sizeof *added * (size_t)(p->tensor_count + 1));
+    if (!added)
         return 3;
-    for (int i = 0; i < p->fused.count; i++)
-        if (p->fused.node[i].op == EXPR_TENSOR)
-            read[p->fused.node[i].integer] = true;
-    for (int t = 0; t < p->tensor_count; t++)
-        if ((read[t] || p->tensor[t].access == PLAN_ACCESS_CP_ASYNC) && add_extents(p, t))
+    for (int i = 0; i < elements; i++) {
+        int tensor = (int)p->fused.node[i].integer;
+        if (p->fused.node[i].op != EXPR_TENSOR || added[tensor])
+            continue;
+        added[tensor] = true;
+        if (add_extents(p, tensor))
             return 3;
+    }
+    for (int r = 0; r < p->ring_count; r++)
+        for (int i = 0; i < p->ring[r].tensor_count; i++) {
+            int tensor = p->ring[r].tensor[i];
+            bool copied = p->ring[r].filler == PLAN_FILL_CP_ASYNC || p->ring[r].filler == PLAN_FILL_ARRIVE;
+            if (!copied || added[tensor])
+                continue;
+            added[tensor] = true;
+            if (add_extents(p, tensor))
+                return 3;
+        }
     return 0;
 }
 
@@ -371,6 +319,7 @@ int pipeline_elements(struct pipeline *x)
         }
     if (!seen || faults)
         return seen ? 1 : 3;
-    read_pairs(x);
+    if (x->l->arch->tma)
+        read_pairs(x);
     return element_extents(x->plan);
 }

@@ -108,6 +108,7 @@ struct program_axis {
     int extent;          /* INT node over SYMBOL; -1: items do not run along it */
     int tile;            /* elements of the axis that one item takes; 0: the axis has no tile */
     int cluster;         /* items along it that make a cluster, where the spec says so; 0: not given */
+    bool chosen;         /* the tile is the family's choice: the spec says none */
     struct diag_loc tile_loc, cluster_loc; /* where the kernel says so; line 0: it does not */
 };
 

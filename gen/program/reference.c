@@ -82,6 +82,11 @@ struct evaluation {
     } * part;
 };
 
+static const struct program *meant(const struct program_reference *r)
+{
+    return r->program ? r->program : r->kernel->program;
+}
+
 static void evaluate_part(void *context, int64_t i)
 {
     const struct evaluation *e = context;
@@ -89,7 +94,7 @@ static void evaluate_part(void *context, int64_t i)
     run.first = e->items * i / e->parts;
     run.count = e->items * (i + 1) / e->parts - run.first;
     run.work = &e->part[i].work;
-    e->part[i].status = program_evaluate(e->r->kernel->program, e->r->kernel, &e->data, &run, NULL, &e->part[i].error);
+    e->part[i].status = program_evaluate(meant(e->r), e->r->kernel, &e->data, &run, NULL, &e->part[i].error);
 }
 
 static void in_parallel(const struct program_reference *r, int64_t count, void (*work)(void *, int64_t), void *context)
@@ -104,7 +109,7 @@ static void in_parallel(const struct program_reference *r, int64_t count, void (
 static int choose_sample(const struct program_reference *r, const struct program_data *data, int64_t items,
                          int64_t *sample, struct program_error *error)
 {
-    const struct program *p = r->kernel->program;
+    const struct program *p = meant(r);
     int64_t most = 1;
     *sample = 0;
     if (r->budget <= 0 || items <= 1)
@@ -145,7 +150,7 @@ static int64_t sampled_items(const struct program *p, const int64_t *symbol, int
 static int evaluate(const struct program_reference *r, const struct program_data *data, bool *all, int64_t *work,
                     struct program_error *error)
 {
-    const struct program *p = r->kernel->program;
+    const struct program *p = meant(r);
     struct evaluation e = {.r = r, .data = *data, .run = {.done = r->done, .seed = r->seed, .count = -1}};
     bool adds = false;
     for (int i = 0; i < r->kernel->tensor_count; i++)
@@ -183,7 +188,7 @@ static int evaluate(const struct program_reference *r, const struct program_data
 int program_reference(const struct program_reference *r, bool *all, int64_t *work, struct program_error *error)
 {
     const struct spec_kernel *k = r->kernel;
-    const struct memory *memory = &k->program->graph->memory;
+    const struct memory *memory = &meant(r)->graph->memory;
     size_t extents = sizeof(int64_t[SPEC_MAX_RANK]) * (size_t)(k->tensor_count + 1);
     size_t tensors = sizeof(double *) * (size_t)(k->tensor_count + 1);
     int64_t(*extent)[SPEC_MAX_RANK] = memory_resize(memory, NULL, 0, extents);

@@ -107,8 +107,17 @@ static bool trace_program(struct reader *r, struct program *p)
     if (status != SANDBOX_OK && (r->returned || error.line == 0))
         reader_fault(r, "program", AT_VALUE, "TRACE-RESULT", "%s", error.text);
     else if (status != SANDBOX_OK)
-        sandbox_report(r->sandbox, r->diags, &error, reader_kernel(r)->name, "program");
+        sandbox_report(r->sandbox, r->diags, &error, reader_kernel(r)->name, r->fused ? r->fused : "program");
+    r->fused = NULL;
     return r->diags->reported == reported;
+}
+
+static bool is_listed(const struct spec_kernel *k, const char *arch)
+{
+    bool listed = k->arch_count == 0;
+    for (int i = 0; i < k->arch_count; i++)
+        listed |= strcmp(k->arch[i].name, arch) == 0;
+    return listed;
 }
 
 /* The program again where an architecture has sizes of its own. The function stands on top of the stack. */
@@ -117,17 +126,33 @@ static void trace_architectures(struct reader *r, int table)
     struct spec_kernel *k = reader_kernel(r);
     lua_State *L = r->L;
     int top = lua_gettop(L);
-    for (int i = 0; i < k->arch_count; i++) {
+    for (const char *const *arch = r->options->arch; arch && *arch; arch++) {
         struct program *p = arena_alloc(r->arena, sizeof *p);
         reader_check(r, p);
         *p = (struct program){k->program->loc, &k->graph, {{0}}, k->program->axis_count, NULL, 0};
         memcpy(p->axis, k->program->axis, sizeof p->axis);
         int reported = r->diags->reported;
-        bool differs = trace_arch_fields(r, table, k->arch[i].name, p);
+        if (!is_listed(k, *arch) || !trace_arch_fields(r, table, *arch, p) || reported != r->diags->reported) {
+            lua_settop(L, top);
+            continue;
+        }
         lua_settop(L, top);
-        if (differs && reported == r->diags->reported && trace_program(r, p))
-            k->arch[i].program = p;
+        struct spec_arch_program *grown =
+            arena_grow(r->arena, k->arch_program, k->arch_program_count, sizeof *grown);
+        reader_check(r, grown);
+        k->arch_program = grown;
+        if (trace_program(r, p))
+            k->arch_program[k->arch_program_count++] = (struct spec_arch_program){*arch, p};
     }
+}
+
+/* The newest architecture that the kernel is for. */
+static const char *preferred(const struct reader *r)
+{
+    const char *newest = "";
+    for (const char *const *arch = r->options->arch; arch && *arch; arch++)
+        newest = is_listed(&r->spec->kernel[r->now], *arch) ? *arch : newest;
+    return newest;
 }
 
 void read_program(struct reader *r, int table)
@@ -143,6 +168,7 @@ void read_program(struct reader *r, int table)
     bool sound = r->diags->reported == r->draft[r->now].reported; /* else what it would find is unknown */
     if (sound) {
         trace_infer_axes(r);
+        module_sizes(r, preferred(r), k->program);
         sound = trace_program(r, k->program);
     }
     if (sound) {

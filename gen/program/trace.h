@@ -48,6 +48,9 @@ int trace_known_extent(struct reader *r, int axis);
 
 /* ---- trace_family.c ---------------------------------------------------------------------------------------------- */
 
+/* Axes that the kernel gives no tile get the one that the family chooses on the architecture. */
+void module_sizes(struct reader *r, const char *arch, struct program *p);
+
 int trace_fused(lua_State *L);  /* fused("epilogue", value): the kernel's function of it; the value where it has none */
 int trace_given(lua_State *L);  /* given "C": the kernel has such a tensor, scalar or function */
 int trace_axes(lua_State *L);   /* axes(t.X): a list of names, "" where a dim has none */

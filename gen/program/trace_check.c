@@ -125,26 +125,57 @@ static void check_use(struct check *c)
     }
 }
 
+/* The scalar is the family's own: an optional tensor of the family that the kernel lacks; else NULL. */
+static const char *missing_tensor(const struct reader *r, const char *scalar)
+{
+    const struct spec_kernel *k = &r->spec->kernel[r->now];
+    const struct spec_family *f = module_family(r, k->family);
+    bool own = false;
+    for (const char *const *s = f ? f->scalar : NULL; s && *s; s++)
+        own |= strcmp(*s, scalar) == 0;
+    for (const struct spec_family_tensor *row = own ? f->tensor : NULL; row && row->name; row++) {
+        bool given = row->required;
+        for (int i = 0; i < k->tensor_count; i++)
+            given |= strcmp(k->tensor[i].name, row->name) == 0;
+        if (!given)
+            return row->name;
+    }
+    return NULL;
+}
+
 static void check_tensor_use(struct check *c)
 {
     struct reader *r = c->t->r;
     const struct spec_kernel *k = reader_kernel(r);
+    const char *function = module_function(r, k->family);
     for (int i = 0; i < k->tensor_count; i++) {
         const struct spec_tensor *t = &k->tensor[i];
         bool stored = false;
         for (int n = 0; n < c->p->op_count; n++)
             stored |= is_effect(c->p->op[n].kind) && c->p->op[n].tensor == i;
-        if (t->out && !stored)
+        if (t->out && !stored && function)
+            reader_fault(r, t->name, AT_KEY, "TENSOR-UNWRITTEN",
+                         "nothing writes this tensor; return it from the %s: { D = ..., %s = ... }", function, t->name);
+        else if (t->out && !stored)
             reader_fault(r, t->name, AT_KEY, "TENSOR-UNWRITTEN",
                          "nothing writes this tensor; write store(t.%s, span(...), value) in the program", t->name);
         else if (!t->out && !t->read)
             reader_fault(r, t->name, AT_KEY, "TENSOR-UNREAD",
-                         "nothing reads this tensor; use t.%s in the program or take it out", t->name);
+                         "nothing reads this tensor; use t.%s in the %s or take it out", t->name,
+                         function ? function : "program");
     }
-    for (int i = 0; i < k->scalar_count; i++)
-        if (!k->scalar[i].read)
-            reader_fault(r, k->scalar[i].name, AT_KEY, "SCALAR-UNREAD",
-                         "nothing reads this scalar; use t.%s in the program or take it out", k->scalar[i].name);
+    for (int i = 0; i < k->scalar_count; i++) {
+        const char *scalar = k->scalar[i].name, *with = k->scalar[i].read ? NULL : missing_tensor(r, scalar);
+        if (with)
+            reader_fault(r, scalar, AT_KEY, "SCALAR-UNREAD",
+                         "nothing reads this scalar: the family reads it where there is a tensor %s; write %s or take "
+                         "%s out",
+                         with, with, scalar);
+        else if (!k->scalar[i].read)
+            reader_fault(r, scalar, AT_KEY, "SCALAR-UNREAD",
+                         "nothing reads this scalar; use t.%s in the %s or take it out", scalar,
+                         function ? function : "program");
+    }
 }
 
 /* ---- accumulators ---------------------------------------------------------------------------------------------- */

@@ -7,6 +7,8 @@
  *   functions  { "epilogue" }: functions that a kernel may give; the program calls them by fused("epilogue", value)
  *   program    function(t, at, tile)
  *   fields     { tile = { m = 128 }, ... }: what a kernel has where it says nothing else
+ *   sizes      function(arch, said, extent): the tile by axis, for axes that a kernel gives none. said holds what it
+ *              gives, by axis, and said.consumers; extent the extents that are constants
  * and a kernel of the family is one with that program. */
 #include "program/trace.h"
 
@@ -33,6 +35,12 @@ const struct spec_family *module_family(const struct reader *r, const char *name
 {
     const struct trace_module *m = find_module(r, name);
     return m ? &m->family : NULL;
+}
+
+const char *module_function(const struct reader *r, const char *family)
+{
+    const struct trace_module *m = find_module(r, family);
+    return m ? m->function[0] : NULL;
 }
 
 bool module_has_function(const struct reader *r, const char *family, const char *name)
@@ -121,7 +129,8 @@ static struct spec_family_tensor *tensor_list(struct reader *r, const char *modu
 
 static void check_words(struct reader *r, const char *module)
 {
-    static const char *const known[] = {"axes", "fields", "functions", "grid", "program", "scalars", "tensors", NULL};
+    static const char *const known[] = {"axes",    "fields", "functions", "grid", "program",
+                                        "scalars", "sizes",  "tensors",   NULL};
     int count;
     struct key *key = sorted_keys(r, lua_gettop(r->L), &count);
     for (int i = 0; i < count; i++) {
@@ -249,6 +258,56 @@ int apply_module(struct reader *r, int from)
     return table;
 }
 
+/* Sets field `name` of the table on top of the stack. */
+static void push_number(lua_State *L, const char *name, int64_t number)
+{
+    lua_pushinteger(L, number);
+    lua_setfield(L, -2, name);
+}
+
+void module_sizes(struct reader *r, const char *arch, struct program *p)
+{
+    lua_State *L = r->L;
+    struct spec_kernel *k = reader_kernel(r);
+    const struct trace_module *m = find_module(r, k->family);
+    int top = lua_gettop(L);
+    static struct spec_fields fields;
+    if (!m || lua_rawgeti(L, LUA_REGISTRYINDEX, m->table) != LUA_TTABLE ||
+        lua_getfield(L, -1, "sizes") != LUA_TFUNCTION) {
+        lua_settop(L, top);
+        return;
+    }
+    luaL_checkstack(L, 8, "sizes");
+    lua_pushstring(L, arch);
+    lua_newtable(L);
+    spec_merge(k, arch, &fields);
+    if (fields.value[FIELD_CONSUMERS].set)
+        push_number(L, "consumers", fields.value[FIELD_CONSUMERS].integer);
+    for (int i = 0; i < p->axis_count; i++)
+        if (p->axis[i].tile)
+            push_number(L, p->axis[i].name, p->axis[i].tile);
+    lua_newtable(L);
+    for (int i = 0; i < p->axis_count; i++) {
+        int64_t extent;
+        int node = trace_known_extent(r, i);
+        if (node >= 0 && expr_is_int(&k->graph, node, &extent))
+            push_number(L, p->axis[i].name, extent);
+    }
+    lua_call(L, 3, 1);
+    for (int i = 0; i < p->axis_count; i++) {
+        int64_t tile = 0;
+        if (p->axis[i].tile || !lua_istable(L, -1))
+            continue;
+        lua_getfield(L, -1, p->axis[i].name);
+        if (!lua_isnil(L, -1) && (!exact_integer(L, -1, &tile) || tile < 1 || tile > 1 << 20))
+            module_fault(r, m->family.name, "sizes returns a tile by axis, whole numbers from 1");
+        p->axis[i].tile = (int)tile;
+        p->axis[i].chosen = tile > 0;
+        lua_pop(L, 1);
+    }
+    lua_settop(L, top);
+}
+
 /* ---- words of a family's program -----------------------------------------------------------------------------------
  */
 
@@ -283,6 +342,16 @@ static void result_fault(struct trace *t, const char *name, const char *value, c
     sandbox_raise(t->r->L, &error);
 }
 
+/* The value on top of the stack is a number. */
+static void check_number(struct trace *t, const char *function)
+{
+    if (is_symbolic(t->r->L, -1)) {
+        struct value v = value_at(t->r, lua_gettop(t->r->L));
+        if (graph_of(t->r)->node[v.node].type == EXPR_PRED)
+            result_fault(t, function, "a condition", "; select(condition, 1, 0) makes a number of it");
+    }
+}
+
 /* { D = value, E = value } on top of the stack: what a function returns is written. */
 static void mark_outputs(struct trace *t, const char *function)
 {
@@ -299,9 +368,24 @@ static void mark_outputs(struct trace *t, const char *function)
             result_fault(t, function, tensor->name, ", which the kernel reads and cannot write too");
         else
             tensor->out = true;
+        lua_getfield(r->L, -1, key[i].name);
+        check_number(t, function);
+        lua_pop(r->L, 1);
     }
     if (count == 0)
         result_fault(t, function, "an empty table", "; write return { D = value }");
+}
+
+/* The axes along which items and the tile at `index` run, as bits; of a plain value, which runs along any, all. */
+static unsigned axes_of_value(struct trace *t, int index)
+{
+    if (!is_symbolic(t->r->L, index))
+        return ~0u;
+    unsigned axes = 0;
+    const struct value v = value_at(t->r, index);
+    for (int a = 0; a < t->p->axis_count; a++)
+        axes |= (unsigned)(t->p->axis[a].extent >= 0 || v.tile.index[a] >= 0) << a;
+    return axes;
 }
 
 int trace_fused(lua_State *L)
@@ -323,6 +407,10 @@ int trace_fused(lua_State *L)
     luaL_setmetatable(L, TYPE_TENSORS);
     lua_newtable(L);
     luaL_setmetatable(L, TYPE_INDICES);
+    bool condition = lua_type(L, 2) == LUA_TBOOLEAN; /* a function of a condition returns one */
+    r->fused_axes = axes_of_value(t, 2);
+    r->fused = arena_text(r->arena, name); /* a fault in it leaves by longjmp, and is reported at this field */
+    reader_check(r, r->fused);
     lua_call(L, 3, 1);
     bool value = lua_type(L, -1) == LUA_TNUMBER || lua_type(L, -1) == LUA_TBOOLEAN || is_symbolic(L, lua_gettop(L));
     if (lua_istable(L, -1))
@@ -330,6 +418,9 @@ int trace_fused(lua_State *L)
     else if (!value)
         result_fault(t, name, describe(r, lua_gettop(L)),
                      "; it returns a value, or a table of values by output tensor");
+    else if (!condition)
+        check_number(t, name);
+    r->fused = NULL;
     return 1;
 }
 

@@ -50,9 +50,11 @@ static int entry_axis(struct reader *r, const char *field, const struct key *key
     *path = key->name ? arena_format(r->arena, "%s.%s", field, key->name)
                       : arena_format(r->arena, "%s[%lld]", field, (long long)key->position);
     reader_check(r, *path);
-    if (axis < 0 && k->axis_count)
+    if (axis < 0 && k->axis_count) {
         reader_fault(r, *path, AT_KEY, "PROGRAM-AXES", "there is no such axis; there are %s%s",
                      reader_list(r, known, " and "), key->name ? reader_suggest(r, key->name, known) : "");
+        r->draft[r->now].reported += strcmp(field, "grid") != 0; /* without an extent it cannot be traced */
+    }
     return axis;
 }
 
@@ -65,9 +67,11 @@ static const struct axis_field {
 } axis_fields[] = {
     [SPEC_TILE] = {"tile", 1 << 20, "tile = { r = 64 }"}, [SPEC_CLUSTER] = {"cluster", 8, "cluster = { r = 2 }"}};
 
+const char *const axis_field_names[] = {"tile", "cluster", NULL};
+
 bool is_axis_field(const char *name)
 {
-    return strcmp(name, "tile") == 0 || strcmp(name, "cluster") == 0;
+    return strcmp(name, axis_field_names[0]) == 0 || strcmp(name, axis_field_names[1]) == 0;
 }
 
 /* The value on top of the stack; 0: told that it is none. */
@@ -137,6 +141,7 @@ static bool read_axis_field(struct reader *r, enum spec_axis_field which, const 
             read_axis_list(r, which, axis, path);
         } else if ((value = read_axis_value(r, f, path)) != 0) {
             *(which == SPEC_TILE ? &p->axis[axis].tile : &p->axis[axis].cluster) = value;
+            p->axis[axis].chosen &= which != SPEC_TILE;
             *(which == SPEC_TILE ? &p->axis[axis].tile_loc : &p->axis[axis].cluster_loc) =
                 reader_locate(r, path, AT_VALUE);
         }
@@ -176,10 +181,16 @@ bool trace_arch_fields(struct reader *r, int table, const char *arch, struct pro
     bool differs = false;
     const char *prefix = arena_format(r->arena, "arch.%s.", arch);
     reader_check(r, prefix);
+    const struct program *own = reader_kernel(r)->program;
+    for (int i = 0; i < p->axis_count; i++)
+        p->axis[i].tile = own->axis[i].chosen ? 0 : own->axis[i].tile;
     if (lua_getfield(L, table, "arch") == LUA_TTABLE && lua_getfield(L, -1, arch) == LUA_TTABLE) {
         differs = read_axis_field(r, SPEC_TILE, prefix, p);
         differs |= read_axis_field(r, SPEC_CLUSTER, prefix, p);
     }
+    module_sizes(r, arch, p);
+    for (int i = 0; i < p->axis_count; i++)
+        differs |= p->axis[i].tile != own->axis[i].tile;
     return differs;
 }
 

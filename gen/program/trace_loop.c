@@ -12,7 +12,8 @@ struct loop_call {
     const struct trace_range *range;
     int count;
     struct program_tile first[PROGRAM_MAX_CARRIED], carried[PROGRAM_MAX_CARRIED], last[PROGRAM_MAX_CARRIED];
-    int at; /* the LOOP */
+    int at;    /* the LOOP */
+    bool open; /* what it begins with is that of a loop around, which is not settled: types may change */
 };
 
 static const char form[] = "loop(\"name\", range(from, to, step), { first values }, function(j, ...) return ... end)";
@@ -112,7 +113,7 @@ static struct program_tile join(struct trace *t, const struct loop_call *c, int 
         tile.rows = now->rows;
     if (!was->columns)
         tile.columns = now->columns;
-    if (trace_type(was->dtype) == EXPR_INT && type == EXPR_REAL && !open)
+    if (trace_type(was->dtype) == EXPR_INT && type == EXPR_REAL && !open && !c->open)
         sandbox_fault(L, "PROGRAM-CARRIED", "loop",
                       "carried value %d of loop '%s' begins as a whole number and is none after a turn; begin with "
                       "x * 1.0",
@@ -332,13 +333,16 @@ int trace_loop(lua_State *L)
     loop.step = made(t->r, expr_int(t->p->graph, c.range->step));
     loop.carried = c.count;
     c.at = trace_append(t, &loop, "loop");
-    bool open = false;
+    bool number = false;
+    c.open = t->provisional > 0;
     for (int i = 0; i < c.count; i++) {
         c.carried[i] = assume(t, &c.first[i]);
-        open |= !c.first[i].rows || !c.first[i].columns || is_integer_constant(t, &c.first[i]);
+        number |= is_integer_constant(t, &c.first[i]);
     }
     for (int pass = 0;; pass++) {
-        bool guess = open && pass == 0, settled = true;
+        bool guess = number && pass == 0, settled = true;
+        for (int i = 0; i < c.count; i++)
+            guess |= !c.carried[i].rows || !c.carried[i].columns;
         t->p->op_count = c.at + 1;
         t->provisional += guess;
         trace_turn(t, &c);

@@ -90,6 +90,7 @@ static bool is_natural(const struct expr_graph *g, const struct expr_node *n)
         return n->integer >= 0;
     case EXPR_SYMBOL:
     case EXPR_INDEX:
+    case EXPR_AT:
     case EXPR_ABS:
         return n->type == EXPR_INT;
     case EXPR_ADD:
@@ -215,6 +216,13 @@ static int fold_int(struct expr_graph *g, struct expr_node *n)
         return expr_int(g, 0);
     if ((n->op == EXPR_MIN || n->op == EXPR_MAX) && a == b)
         return a;
+    if (n->op == EXPR_MAX && cb && y <= 0 && g->node[a].natural)
+        return a;
+    for (int i = 0; i < 2 && (n->op == EXPR_MIN || n->op == EXPR_MAX); i++) {
+        const struct expr_node *o = &g->node[n->arg[i]]; /* min(x, min(x, y)) is min(x, y) */
+        if (o->op == n->op && (o->arg[0] == n->arg[1 - i] || o->arg[1] == n->arg[1 - i]))
+            return n->arg[i];
+    }
     return -2;
 }
 

@@ -153,6 +153,8 @@ static const char *const *all_names(struct reader *r)
     reader_check(r, name);
     for (int i = 0; field[i] && count < 100; i++)
         name[count++] = field[i];
+    for (int i = 0; reader_kernel(r)->program && axis_field_names[i]; i++)
+        name[count++] = axis_field_names[i];
     for (int i = 0; other_words[i]; i++)
         name[count++] = other_words[i];
     for (const struct spec_family_tensor *t = f ? f->tensor : NULL; t && t->name && count < 200; t++)
@@ -175,9 +177,11 @@ static void unknown_field(struct reader *r, const struct key *key)
                      f->scalar && family_position(f, key->name) >= family_position(f, f->scalar[0]) ? "scalar \"fp32\""
                                                                                                     : "tensor { ... }",
                      describe(r, -1));
-    else
+    else {
         reader_fault(r, key->name, AT_KEY, "FIELD-UNKNOWN", "there is no such field%s",
                      reader_suggest(r, key->name, all_names(r)));
+        r->draft[r->now].reported++;
+    }
 }
 
 /* Reads rows of the schema at once, and collects the operands. */

@@ -42,7 +42,7 @@ struct draft {
     struct place *place;
     int place_count;
     int fields;   /* of a family that is a module: registry reference of the fields with the module's */
-    int reported; /* faults before it was read */
+    int reported; /* faults before it was read, and those in spite of which its program can be traced */
 };
 
 struct trace_module; /* a family that is a module: program/trace_family.c */
@@ -61,6 +61,8 @@ struct reader {
     int epochs;
     struct trace_module *module;
     struct trace *program; /* the program that is traced (program/trace.h), or NULL */
+    const char *fused;     /* the kernel's function that a family's program calls now (its field), or NULL */
+    unsigned fused_axes;   /* those along which its value runs, as bits */
     bool returned;         /* the traced function has returned: faults from there on are those of its result */
     struct name {          /* names that kernel "NAME" was called with and that got no table yet */
         const char *text;
@@ -195,6 +197,7 @@ void trace_function(struct reader *r, const char *field, struct spec_function *f
 /* The family that lib/NAME.lua describes, read at first use; NULL: there is no such file. */
 const struct spec_family *read_module(struct reader *r, const char *name);
 const struct spec_family *module_family(const struct reader *r, const char *name); /* of those read */
+const char *module_function(const struct reader *r, const char *family); /* the first that a kernel may give; NULL */
 bool module_has_function(const struct reader *r, const char *family, const char *name);
 
 /* Pushes the table of the kernel's fields with the module's program, axes, grid and fields under them; its index. */
@@ -208,6 +211,7 @@ void read_program(struct reader *r, int table);
 /* Reads `axes` and `tile`, which tensors and other fields need first. */
 void read_program_axes(struct reader *r, int table);
 
+extern const char *const axis_field_names[];
 bool is_axis_field(const char *name); /* tile or cluster, which a program has by its own axes */
 
 /* Raises an error where the value belongs to a body that is over. */

@@ -22,9 +22,9 @@ void spec_merge(const struct spec_kernel *kernel, const char *arch, struct spec_
 
 const struct program *spec_program(const struct spec_kernel *kernel, const char *arch)
 {
-    for (int i = 0; i < kernel->arch_count; i++)
-        if (strcmp(kernel->arch[i].name, arch) == 0 && kernel->arch[i].program)
-            return kernel->arch[i].program;
+    for (int i = 0; i < kernel->arch_program_count; i++)
+        if (strcmp(kernel->arch_program[i].arch, arch) == 0)
+            return kernel->arch_program[i].program;
     return kernel->program;
 }
 

@@ -133,7 +133,12 @@ struct spec_arch {
     const char *name; /* "sm_90a" */
     struct diag_loc loc;
     struct spec_fields fields;
-    struct program *program; /* the kernel's, traced with this architecture's tile and cluster; NULL: the same */
+};
+
+/* The kernel's program, traced with the tile and cluster that it has on an architecture. */
+struct spec_arch_program {
+    const char *arch; /* "sm_90a" */
+    struct program *program;
 };
 
 struct spec_kernel {
@@ -164,6 +169,8 @@ struct spec_kernel {
     int via_count;
     struct spec_function epilogue; /* nodes of `graph` */
     struct program *program;       /* what its function `program` was traced to (program/program.h), or NULL */
+    struct spec_arch_program *arch_program; /* where an architecture's differs */
+    int arch_program_count;
     int lua_reference;             /* registry reference of `reference`, or LUA_NOREF (-2) */
     struct spec_sizes *run, *bench;
     int run_count, bench_count;

@@ -82,7 +82,7 @@ static const struct spec_tensor *tensor_of(struct reader *r, const struct elemen
  * tile to where the sums are made; the function has no pointer to it. */
 static void refuse_family_operand(struct reader *r, const struct spec_tensor *t)
 {
-    const struct spec_family *f = r->program ? NULL : reader_family(r, reader_kernel(r)->family);
+    const struct spec_family *f = r->program && !r->fused ? NULL : reader_family(r, reader_kernel(r)->family);
     const struct spec_family_tensor *row = f ? f->tensor : NULL;
     const char *word[SPEC_MAX_RANK], *known[SPEC_MAX_AXES];
     while (row && row->name && strcmp(row->name, t->name) != 0)
@@ -123,7 +123,8 @@ static int running_axes(struct reader *r, const char *known[SPEC_MAX_AXES + 1])
     const struct spec_family *f = r->program ? NULL : reader_family(r, k->family);
     int count = f ? split_words(r, f->epilogue_axes, known, SPEC_MAX_AXES) : 0;
     for (int a = 0; r->program && a < k->axis_count; a++)
-        known[count++] = k->axis[a];
+        if (!r->fused || (r->fused_axes >> a & 1))
+            known[count++] = k->axis[a];
     known[count] = NULL;
     return count;
 }
@@ -246,7 +247,7 @@ static int get_operand(lua_State *L)
         }
     for (int i = 0; name && i < k->tensor_count; i++)
         if (strcmp(k->tensor[i].name, name) == 0) {
-            if (k->tensor[i].out && !r->program)
+            if (k->tensor[i].out && (!r->program || r->fused))
                 return sandbox_fault(L, "TRACE-OPERAND", name,
                                      "t.%s is written by this kernel and cannot be read in it", name);
             struct element *e = lua_newuserdatauv(L, sizeof *e, 0);
@@ -258,7 +259,7 @@ static int get_operand(lua_State *L)
     reader_check(r, known);
     int count = 0;
     for (int i = 0; i < k->tensor_count; i++)
-        if (!k->tensor[i].out || r->program)
+        if (!k->tensor[i].out || (r->program && !r->fused))
             known[count++] = k->tensor[i].name;
     for (int i = 0; i < k->scalar_count; i++)
         known[count++] = k->scalar[i].name;

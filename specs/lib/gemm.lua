@@ -1,38 +1,72 @@
--- Matrix product: D = epilogue(alpha A B^T + beta C).
+-- Matrix product: D = epilogue(alpha A B + beta C), summed over k.
 --
--- A is m x k, B n x k, C and D m x n; each may stand in memory in either order of its axes. Where beta is 0, C does not
--- count. epilogue(acc, t, i) sees the indices i.m and i.n; it returns the value of D, or a table of values by output:
--- { D = ..., E = ... }.
+-- Each tensor lies with either of its axes innermost. Where beta is 0, C is not read. epilogue(acc, t, i) returns what
+-- D receives, or a table of values by output tensor; other tensors that it names broadcast along the axes they lack.
 
--- A tile of x, rows along `axis` whatever the order in memory.
-local function matrix(x, axis, rows, columns)
-  if axes(x)[1] == axis then return load(x, rows, columns) end
-  return load(x, columns, rows):t()
+-- Whether the tensor lies with its rows, which run along `axis`, innermost.
+local function is_turned(tensor, axis)
+  return axes(tensor)[1] ~= axis
+end
+
+-- The tile of rows m, along `axis`, and columns n, however the tensor lies.
+local function load_tile(tensor, axis, m, n)
+  local turned = is_turned(tensor, axis)
+  if turned then
+    return load(tensor, n, m):t()
+  end
+  return load(tensor, m, n)
+end
+
+local function store_tile(tensor, m, n, value)
+  local turned = is_turned(tensor, "m")
+  if turned then
+    store(tensor, n, m, value:t())
+  else
+    store(tensor, m, n, value)
+  end
 end
 
 local function program(t, at, tile)
-  local rows, columns = span(at.m, tile.m), span(at.n, tile.n)
-
-  local acc = loop("k", range(0, extent "k", tile.k), { zeros() }, function(k, acc)
-    local depth = span(k, tile.k)
-    return dot(matrix(t.A, "m", rows, depth), matrix(t.B, "k", depth, columns), acc):as "product"
+  local m, n = span(at.m, tile.m), span(at.n, tile.n)
+  local sum = loop("k", range(0, extent "k", tile.k), { zeros() }, function(k, sum)
+    local along = span(k, tile.k)
+    return dot(load_tile(t.A, "m", m, along), load_tile(t.B, "k", along, n), sum)
   end)
-
-  if given "alpha" then acc = acc * t.alpha end
+  if given "alpha" then
+    sum = sum * t.alpha
+  end
   if given "C" then
-    local c = matrix(t.C, "m", rows, columns)
-    acc = acc + (given "beta" and where(eq(t.beta, 0), 0, t.beta * c) or c)
-  end
-
-  local out = fused("epilogue", acc)
-  for name, value in pairs(type(out) == "table" and out or { D = out }) do
-    local y = t[name]
-    if axes(y)[1] == "m" then
-      store(y, rows, columns, value)
-    else
-      store(y, columns, rows, value:t())
+    local c = load_tile(t.C, "m", m, n)
+    if given "beta" then
+      c = t.beta * where(ne(t.beta, 0), c, 0)
     end
+    sum = sum + c
   end
+  local results = fused("epilogue", sum)
+  if type(results) ~= "table" then
+    results = { D = results }
+  end
+  for name, value in pairs(results) do store_tile(t[name], m, n, value) end
+end
+
+-- The smallest power of two from `least` that covers the extent, at most `most`.
+local function cover(extent, least, most)
+  local tile = most
+  while extent and tile // 2 >= least and extent <= tile // 2 do tile = tile // 2 end
+  return tile
+end
+
+-- Tiles that a kernel leaves out: 128 bytes of an operand along k, the span of the widest swizzle. mma.sync: 128 x 128
+-- use each element often enough that shared memory keeps up. wgmma: 64 rows for each consumer, and the most columns
+-- whose sums its registers hold.
+local function sizes(arch, said, extent)
+  if arch == "sm_80" then
+    return { m = cover(extent.m, 16, 128), n = cover(extent.n, 8, 128), k = 64 }
+  end
+  local consumers = said.consumers or (said.m == 64 and 1) or (said.m == 192 and 3) or 2
+  local m = said.m or 64 * consumers
+  local widest = m > 64 * consumers and 128 or consumers == 3 and 192 or 256
+  return { m = m, n = math.min(widest, extent.n and (extent.n + 7) // 8 * 8 or widest), k = 64 }
 end
 
 return {
@@ -47,5 +81,5 @@ return {
   scalars = { "alpha", "beta" },
   functions = { "epilogue" },
   program = program,
-  fields = { tile = { m = 128, n = 256, k = 64 } },
+  sizes = sizes,
 }

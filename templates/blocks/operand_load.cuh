@@ -1,22 +1,26 @@
-//@ -- NAME_operand: a warpgroup's rows of a tile in shared memory, into the registers that wgmma reads as its operand A.
+//@ -- NAME_operand: rows of a tile in shared memory, into the registers that matrix instructions read as their operand A:
+//@ -- those of a warpgroup in blocks of 64 rows for wgmma, those of a warp in blocks of 16 for mma.sync.
 //@ -- Of 16 columns word 0 holds the pair at row lane / 4, word 1 that 8 rows below, words 2 and 3 those 8 columns on.
 //@ param tensor table
 //@ param offset int
 //@ param blocks int
 //@ param words int
+//@ param block_rows int
 //@ local t, rows = tensor.name, 1
 //@ for d = 1, tensor.rank - 1 do rows = rows * tensor.tile[d] end
 //@ local span = tensor.box_bytes // rows
 //@ local mask = ({ NONE = 0, ["32B"] = 16, ["64B"] = 48, ["128B"] = 112 })[tensor.swizzle]
 //@ local place = mask == 0 and "at" or "(at ^ (at >> 3 & " .. mask .. "))"
 //@ local chunks = span // 16
+//@ local who, within = "warp", "lane % 16"
+//@ if block_rows == 64 then who, within = "warpgroup", "threadIdx.x % 128 / 32 * 16 + lane % 16" end
 
-__device__ __forceinline__ void ${t}_operand(u32 (&a)[${blocks}][${words}], u32 stage, u32 warpgroup)
+__device__ __forceinline__ void ${t}_operand(u32 (&a)[${blocks}][${words}], u32 stage, u32 ${who})
 {
     const u32 lane = threadIdx.x % 32, base = shared_address(${offset} + stage * ${tensor.tile_bytes});
     #pragma unroll
     for (u32 block = 0; block < ${blocks}; ++block) {
-        const u32 row = (warpgroup * ${blocks} + block) * 64 + threadIdx.x % 128 / 32 * 16 + lane % 16;
+        const u32 row = (${who} * ${blocks} + block) * ${block_rows} + ${within};
         #pragma unroll
         for (u32 k = 0; k < ${words} / 4; ++k) {
             // Matrix q: rows 8 (q % 2), columns 8 (q / 2). Lane l gives the address of row l % 8 of matrix l / 8.
@@ -28,6 +32,7 @@ __device__ __forceinline__ void ${t}_operand(u32 (&a)[${blocks}][${words}], u32 
         }
     }
 }
+//@ if block_rows == 64 then
 
 // What this warp has read of a stage is read before the stage is released: the next bulk copy would overtake it.
 __device__ __forceinline__ void ${t}_read()
@@ -54,3 +59,4 @@ __device__ __forceinline__ void ${t}_held_keep(const u32 (&a)[${blocks}][${words
                          "r"(a[block][k]), "r"(a[block][k + 1]), "r"(a[block][k + 2]), "r"(a[block][k + 3])
                          : "memory");
 }
+//@ end

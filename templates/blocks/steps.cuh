@@ -1,12 +1,15 @@
 //@ -- The steps of one role, in their order: every line that synchronises stands here for a step that was proved.
 //@ --
 //@ -- one_of: all threads of a role that one alone serves else: they wait, and share the rows that are brought by number.
-//@ -- Fragments are walked by block (of 64 rows), half (of a thread's two rows), pair (of neighbouring columns) and lane.
+//@ -- Fragments are walked by block (of 64 rows of a warpgroup, 16 of a warp), half (of a thread's two rows), pair (of
+//@ -- neighbouring columns) and lane.
 //@ param model table
 //@ param role table
 //@ param next_item text
 //@ param blocks int
 //@ param one_of bool
+//@ local warps = model.mma[1].kind == "mma.sync"
+//@ local height, across_warps = warps and 16 or 64, warps and model.pipeline.warps_n or 1
 //@ -- The stage that a dot reads its operand from: of the read before it.
 //@ local function stage_of(tensor, before)
 //@     for i = before, 1, -1 do
@@ -24,29 +27,45 @@
 //@         if depth == 0 then return i end
 //@     end
 //@ end
-//@ -- The variables of the loops right inside of the one that begins at `first`.
+//@ -- How often loops turn that turn as often in every item: once for all, or the compiler does it again in each turn.
+//@ local function fixed_turns()
+//@     for i, step in ipairs(role.step) do
+//@         if step.op == "loop" and has(step, "loop") then
+//@             local range = fragment_uniform("t" .. i .. "_", model.loop[step.loop + 1].from, step.node)
+//@             if range.fixed then
+//@                 local statements, turns, name = range.at, range[2], step.call
+${statements}
+const int ${name}_turns = (int)(${turns});
+//@             end
+//@         end
+//@     end
+//@ end
+//@ -- The variables of the loops right inside of the one that begins at `first`. A loop in a loop of the same variable
+//@ -- counts it on.
 //@ local function variables(first)
-//@     local around, seen, loops = {}, {}, 0
+//@     local open, seen = {}, {}
+//@     local own = has(role.step[first], "loop") and model.loop[role.step[first].loop + 1].name or ""
 //@     for i = first + 1, ended(first) - 1 do
 //@         local step = role.step[i]
-//@         if step.op == "loop" and loops == 0 and has(step, "loop") then
-//@             local loop = model.loop[step.loop + 1]
-//@             local range = fragment_uniform("t" .. i .. "_", loop.from, step.node)
-//@             local statements, from, turns, name = range.at, range[1], range[2], step.call
+//@         local name = has(step, "loop") and step.op == "loop" and model.loop[step.loop + 1].name or ""
+//@         local right = name ~= "" and name ~= own
+//@         for _, around in ipairs(open) do right = right and (around == "when" or around == name) end
+//@         if right then
+//@             local range = fragment_uniform("t" .. i .. "_", model.loop[step.loop + 1].from, step.node)
+//@             local statements, from, turns, call = range.at, range[1], range[2], step.call
+//@             if not range.fixed then
     ${statements}
-//@             if not has(seen, loop.name) then
-//@                 seen[loop.name] = true
-    int ${loop.name} = ${from}, ${loop.name}_turn = 0;
 //@             end
-    const int ${name}_turns = (int)(${turns});
+//@             if not has(seen, name) then
+//@                 seen[name] = true
+    int ${name} = ${from}, ${name}_turn = 0;
+//@             end
+//@             if not range.fixed then
+    const int ${call}_turns = (int)(${turns});
+//@             end
 //@         end
-//@         if step.op == "loop" or step.op == "when" then
-//@             around[#around + 1] = step.op
-//@             if step.op == "loop" then loops = loops + 1 end
-//@         elseif step.op == "end" then
-//@             if around[#around] == "loop" then loops = loops - 1 end
-//@             around[#around] = nil
-//@         end
+//@         if step.op == "loop" or step.op == "when" then open[#open + 1] = name == "" and step.op or name end
+//@         if step.op == "end" then open[#open] = nil end
 //@     end
 //@ end
 //@ -- A step's arithmetic into its place, element by element.
@@ -54,7 +73,7 @@
 //@ local function evaluate(step, number)
 //@     local text, place = fragment_step(role.name, number), model.place[step.place]
 //@     local rows, elements, value, kind = text.at[2], text.at[3], text.value, place.kind
-//@     local uniform, pairs = text.at[1], place.cols // 8
+//@     local uniform, pairs = text.at[1], place.cols // 8 // across_warps
 //@     if uniform ~= "" then
 {
     ${uniform}
@@ -64,7 +83,7 @@ for (int block = 0; block < ${blocks}; ++block)
     #pragma unroll
     for (int half = 0; half < 2; ++half) {
 //@     if text.row then
-        const int row = first_row + block * 64 + half * 8;
+        const int row = first_row + block * ${height} + half * 8;
 //@     end
         ${rows}
 //@     if kind == "rows" then
@@ -117,7 +136,7 @@ for (int block = 0; block < ${blocks}; ++block)
     #pragma unroll
     for (int half = 0; half < 2; ++half) {
 //@     if text.row then
-        const int row = first_row + block * 64 + half * 8;
+        const int row = first_row + block * ${height} + half * 8;
 //@     end
         float total[2] = {${none}, ${none}};
         ${rows}
@@ -190,7 +209,7 @@ ${type} part[${words}];
 #pragma unroll
 for (int half = 0; half < 2; ++half) {
 //@     if text.row then
-    const int row = first_row + block * 64 + half * 8;
+    const int row = first_row + block * ${height} + half * 8;
 //@     end
     ${rows}
     #pragma unroll
@@ -239,7 +258,7 @@ for (int half = 0; half < 2; ++half) {
     for (int block = 0; block < ${blocks}; ++block)
         #pragma unroll
         for (int half = 0; half < 2; ++half) {
-            const int row = first_row + block * 64 + half * 8;
+            const int row = first_row + block * ${height} + half * 8;
             ${rows}
             if (first_column == 0 && ${guard})
                 args.${t.name}[${place}] = to_${t.dtype}(${value});
@@ -281,7 +300,7 @@ for (int half = 0; half < 2; ++half) {
         #pragma unroll
         for (int half = 0; half < 2; ++half) {
 //@     if text.row then
-            const int row = first_row + block * 64 + half * 8;
+            const int row = first_row + block * ${height} + half * 8;
 //@     end
             ${rows}
             #pragma unroll
@@ -300,7 +319,7 @@ for (int half = 0; half < 2; ++half) {
         __syncwarp();
         #pragma unroll 1
         for (int i = threadIdx.x % 32; i < 16 * ${columns}; i += 32) {
-            const int row = warp_row + block * 64 + ${y}, column = first_pair * 8 + ${x};
+            const int row = warp_row + block * ${height} + ${y}, column = first_pair * 8 + ${x};
             ${p_rows}
             ${p_elements}
             if (${guard}) {
@@ -317,6 +336,97 @@ for (int half = 0; half < 2; ++half) {
         __syncwarp();
     }
 }
+//@ end
+//@ -- Tiles, from registers: two neighbours of a row go as one word where both are inside and their address allows it.
+//@ local function fragments(step, number)
+//@     local t, where = model.tensor[step.tensor], fragment_step(role.name, number, "place")
+//@     local only = has(fragment_step(role.name, number, "value"), "place")
+//@     local text = fragment_step(role.name, number, only and "part" or "value")
+//@     local uniform, rows, elements, value = text.at[1], text.at[2], text.at[3], text.value
+//@     local p_uniform, p_rows, p_elements = where.at[1], where.at[2], where.at[3]
+//@     local place, guard = address(step, where)
+//@     local pairs, turned, word = step.cols // 8 // across_warps, model.turned[t.name] == 1, 2 * bytes(t.dtype)
+//@     local slabs = 2 * blocks
+{
+    ${uniform}
+    ${p_uniform}
+//@     if only then
+//@         local name = text.place
+    // Rows 8 apart: one copy of the code serves all, for the choice of registers costs a few moves.
+    #pragma unroll 1
+    for (int slab = 0; slab < ${slabs}; ++slab) {
+        float ${name}_part[${pairs} * 2];
+        #pragma unroll
+        for (int c = 0; c < ${slabs}; ++c)
+            if (c == slab) {
+                #pragma unroll
+                for (int i = 0; i < ${pairs}; ++i) {
+                    ${name}_part[i * 2] = ${name}[c / 2][i * 4 + c % 2 * 2];
+                    ${name}_part[i * 2 + 1] = ${name}[c / 2][i * 4 + c % 2 * 2 + 1];
+                }
+            }
+//@     else
+    #pragma unroll
+    for (int slab = 0; slab < ${slabs}; ++slab) {
+        const int block = slab / 2, half = slab % 2;
+//@     end
+        const int row = first_row + slab * 8;
+        ${p_rows}
+        ${rows}
+        #pragma unroll
+        for (int pair = 0; pair < ${pairs}; ++pair) {
+            ${ctype(t.dtype)} *at[2];
+            bool inside[2];
+            float value[2];
+            #pragma unroll
+            for (int lane = 0; lane < 2; ++lane) {
+                const int column = pair * 8 + first_column + lane;
+                ${p_elements}
+                inside[lane] = ${guard};
+                at[lane] = args.${t.name} + (${place});
+            }
+            if (!inside[0] && !inside[1])
+                continue;
+//@     for _, r in ipairs(text.reads) do
+//@         local list, tensor, needed = csv(r.at), r.tensor, has(r, "guard") and r.guard or "true"
+            float ${tensor}_pair[2];
+            ${tensor}_read(args, ${list}, ${needed}, ${tensor}_pair);
+//@     end
+            #pragma unroll
+            for (int lane = 0; lane < 2; ++lane) {
+//@     if text.column then
+                const int column = pair * 8 + first_column + lane;
+//@     end
+                ${elements}
+                value[lane] = ${value};
+            }
+//@     if not turned then
+            if (inside[0] && inside[1] && (u64)at[0] % ${word} == 0) {
+//@         if t.dtype == "fp32" then
+                *(float2 *)at[0] = make_float2(value[0], value[1]);
+//@         else
+                *(u32 *)at[0] = pack_${t.dtype}(value[0], value[1]);
+//@         end
+                continue;
+            }
+//@     end
+            if (inside[0])
+                *at[0] = to_${t.dtype}(value[0]);
+            if (inside[1])
+                *at[1] = to_${t.dtype}(value[1]);
+        }
+    }
+}
+//@ end
+//@ -- The turns of the loop that takes the stages of a ring: of the last, where a loop stands in parts.
+//@ local function turns_of(name)
+//@     local around, class = {}, nil
+//@     for _, step in ipairs(role.step) do
+//@         if step.op == "loop" or step.op == "when" then around[#around + 1] = step.op == "loop" and step.call or "" end
+//@         if step.op == "end" then around[#around] = nil end
+//@         if step.op == "take" and step.ring == name then class = around[#around] end
+//@     end
+//@     return class .. "_turns"
 //@ end
 //@ local function coordinates(step, prefix)
 //@     local nodes = {}
@@ -335,6 +445,7 @@ for (int half = 0; half < 2; ++half) {
 //@ for i, step in ipairs(role.step) do
 //@     local op, call, ring = step.op, step.call, step.ring
 //@     if op == "loop" and call == "tiles" then
+//@         fixed_turns()
 while (items_next(args, items${next_item})) {
 //@         opened[#opened + 1] = {}
 //@         variables(i)
@@ -395,6 +506,29 @@ if (threadIdx.x == 0)
 //@         else
 ${call}(${ring}_fill);
 //@         end
+//@     elseif op == "fill" and model.ring[ring].filler == "cp_async" then
+//@         local at = coordinates(step, "c" .. i .. "_")
+//@         local statements, list, filled = at.at, table.concat(at, ", "), (filled_of[ring] or 0) + 1
+//@         filled_of[ring] = filled % #model.ring[ring].tensor
+//@         if has(step, "loop") and filled == 1 then
+//@             local turn, ahead, turns = model.loop[step.loop + 1].name .. "_turn", opt(step, "ahead", 0), turns_of(ring)
+//@             local next_turn = ahead > 0 and turn .. " + " .. ahead or turn
+if (${next_turn} < ${turns}) {
+//@         end
+//@         if has(step, "loop") then deeper() end
+${statements}
+${call}(args, ${ring}_fill, ${list});
+//@         if filled_of[ring] == 0 then
+${ring}_advance(${ring}_fill);
+//@         end
+//@         if has(step, "loop") then shallower() end
+//@         if has(step, "loop") and filled_of[ring] == 0 then
+}
+//@         end
+//@     elseif op == "cp_commit" or op == "cp_wait" then
+${call}();
+//@     elseif op == "take" then
+${call}(${ring}_stage);
 //@     elseif op == "fill" then
 //@         local at = coordinates(step, "c" .. i .. "_")
 //@         local statements, list, filled = at.at, table.concat(at, ", "), (filled_of[ring] or 0) + 1
@@ -445,12 +579,13 @@ ${call}();
 //@     elseif op == "mma" then
 //@         local mma, least = model.mma[call], opt(step, "least", 0)
 //@         local a, b = mma.operand[1].tensor, mma.operand[2].tensor
-//@         local first, last = a and stage_of(a, i) or step.place2, a and ", consumer" or ""
+//@         local first, last = a and stage_of(a, i) or step.place2, warps and ", warp" or a and ", consumer" or ""
 //@         local second = stage_of(b, i)
 //@         local accumulate = ({ [0] = "1", least == 1 and model.loop[step.loop + 1].name .. "_turn > 0", "0" })[least]
 mma_${call}(${step.place}, ${first}, ${second}${last}, ${accumulate});
 //@     elseif op == "read" and call then
-${call}(${step.place}, ${ring}_stage, consumer);
+//@         local who = warps and "warp_m" or "consumer"
+${call}(${step.place}, ${ring}_stage, ${who});
 //@     elseif op == "release" then
 //@         if opt(step, "back", 0) > 0 then
 //@             local turn = model.loop[step.loop + 1].name .. "_turn"
@@ -468,8 +603,10 @@ ${step.place}_keep(${step.place});
 //@     elseif op == "touch" and call then
 //@         evaluate(step, i)
 //@     elseif op == "global" then
-//@         if step.cols == 1 then global_rows(step, i) else global(step, i) end
+//@         if step.cols == 1 then global_rows(step, i) elseif warps then fragments(step, i) else global(step, i) end
 //@     elseif op == "store_wait" then
+${call}();
+//@     elseif op == "barrier" and warps then
 ${call}();
 //@     elseif op == "barrier" or op == "barrier_arrive" then
 //@         if has(step, "only") then

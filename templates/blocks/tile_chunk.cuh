@@ -3,7 +3,9 @@
 //@ -- its 128 bytes, as far as the swizzle's mask has bits: row % 8 where the span is 128, row / 2 % 4 where it is 64.
 //@ -- So eight rows of one column of chunks touch every bank once.
 //@ param tensor table
-//@ local t, span = tensor.name, tensor.box_bytes // tensor.tile[1]
+//@ local t, height = tensor.name, 1
+//@ for d = 1, tensor.rank - 1 do height = height * tensor.tile[d] end
+//@ local span = tensor.box_bytes // height
 //@ local chunks = span // 16
 //@ local mask, rows, mixed = swizzle(tensor.swizzle).mask // 16, 128 // span, ""
 //@ if mask > 0 then mixed = " ^ row" .. (rows > 1 and " / " .. rows or "") .. " % " .. mask + 1 end

@@ -1,38 +1,123 @@
-//@ -- name: 16 bytes of a tensor's tile into a stage, by one thread: the chunk of a row that lies at these coordinates,
-//@ -- where a tensor copy would put it. What lies outside of the tensor arrives as zeros.
+//@ -- RING_NAME_load: a tensor's tile into a stage of its ring, by all threads of the block, 16 bytes at a time. What
+//@ -- lies outside of the tensor arrives as zeros. A tensor of access cp_async has rows that begin at multiples of 16
+//@ -- bytes and is copied behind the threads' back; of others, any alignment and any row, elements are read one by one.
+//@ -- begins: by dim, whether tiles never begin below 0 in it.
 //@ param tensor table
 //@ param ring table
 //@ param offset int
+//@ param threads int
 //@ param extent table
-//@ param name text
-//@ local t, rank, size = tensor.name, tensor.rank, bytes(tensor.dtype)
-//@ local height = tensor.tile[tensor.gathered]
-//@ local span, elements = tensor.box_bytes // height, 16 // size
-//@ local chunks = span // 16
-//@ local mask = swizzle(tensor.swizzle).mask
-//@ local types, inside, place, nodes, last = "", {}, {}, {}, "i" .. rank - 1
-//@ for d = 1, rank do nodes[d] = extent["d" .. d - 1] end
-//@ local ends = fragment_uniform("x", table.unpack(nodes))
-//@ local statements, end_of_row = ends.at, ends[rank]
-//@ for d = 0, rank - 1 do
-//@     local index = "i" .. d
-//@     types = types .. ", int " .. index
-//@     if d < rank - 1 then
-//@         inside[#inside + 1] = index .. " >= 0 && " .. index .. " < " .. ends[d + 1]
-//@         place[#place + 1] = "(i64)" .. index .. " * args." .. t .. "_stride" .. d
+//@ param begins table
+//@ local t, rank = tensor, tensor.rank
+//@ local name, size, columns = t.name, bytes(t.dtype), t.tile[t.rank]
+//@ local height, spans, types, nodes = 1, {}, "", {}
+//@ for d = 1, rank do
+//@     types, nodes[d] = types .. ", int i" .. d - 1, extent["d" .. d - 1]
+//@     if d < rank then
+//@         height = height * t.tile[d]
+//@         if t.tile[d] > 1 then spans[#spans + 1] = d end
 //@     end
 //@ end
-//@ local condition, row_start = table.concat(inside, " && "), table.concat(place, " + ")
-//@ local swizzled = mask == 0 and "at" or "(at ^ (at >> 3 & " .. mask .. "))"
+//@ local elements = 16 // size
+//@ local width = columns // elements
+//@ local total = height * width
+//@ local passes, group = ceil_div(total, threads), total > threads and 2 or 1
+//@ local ends = fragment_uniform("x", table.unpack(nodes))
+//@ local statements, column_end, last = ends.at, ends[rank], rank - 1
+//@ -- Rows of the tile that are inside: of a single span a number of them, from the first on.
+//@ local span = #spans == 1 and spans[1] or 0
+//@ local simple = span > 0 and begins[span] and begins[rank]
+//@ local source, inside, parts = {}, {}, {}
+//@ local rest = "row"
+//@ for i = #spans, 1, -1 do
+//@     local d = spans[i]
+//@     parts[d] = i == 1 and rest or rest .. " % " .. t.tile[d]
+//@     rest = rest .. " / " .. t.tile[d]
+//@ end
+//@ for d = 1, rank do
+//@     local stride = d < rank and " * args." .. name .. "_stride" .. d - 1 or ""
+//@     local own = has(parts, d) and parts[d] or ""
+//@     source[d] = own ~= "" and "(i" .. d - 1 .. " + (i64)(" .. own .. "))" .. stride or "(i64)i" .. d - 1 .. stride
+//@     if own == "row" then source[d] = "(i" .. d - 1 .. " + (i64)row)" .. stride end
+//@     if own ~= "" then
+//@         inside[#inside + 1] = "(u64)(i" .. d - 1 .. " + (i64)(" .. own .. ")) < (u64)" .. ends[d]
+//@     end
+//@ end
+//@ local place, all = table.concat(source, " + "), #inside > 0 and table.concat(inside, " && ") or "true"
 
-// Chunk `chunk` of row `row` of the tile of ${t}, whose row is the one at these coordinates.
-__device__ __forceinline__ void ${name}(const arguments &args, ${ring.name}_position p, u32 row, u32 chunk${types})
+// The ${height} x ${columns} tile of ${name} at these coordinates into the stage: ${width} chunks a row.
+__device__ __forceinline__ void ${ring.name}_${name}_load(const arguments &args, u32 stage${types})
 {
     ${statements}
-    const u32 stage = shared_address(${offset} + p.stage * ${tensor.tile_bytes});
-    const u32 at = chunk / ${chunks} * ${tensor.box_bytes} + row * ${span} + chunk % ${chunks} * 16;
-    const int column = ${last} + (int)chunk * ${elements};
-    const bool inside = ${condition} && column >= 0 && column < ${end_of_row};
-    const u32 count = inside ? (u32)min((int)${end_of_row} - column, ${elements}) : 0;
-    copy_async(stage + ${swizzled}, inside ? args.${t} + ${row_start} + column : args.${t}, count * ${size});
+    const u32 tile = shared_address(${offset} + stage * ${t.tile_bytes});
+//@ if simple then
+//@     local row_end, first = ends[span], span - 1
+    const u32 rows = (u32)max((int)min((i64)${row_end} - i${first}, (i64)${height}), 0);
+    const u32 columns = (u32)max((int)min((i64)${column_end} - i${last}, (i64)${columns}), 0);
+//@ end
+//@ local function count()
+//@     if simple then
+    const u32 count = row < rows && column < columns ? min(columns - column, ${elements}) : 0;
+//@     else
+    // An element is outside on either side: the chunk that one edge cuts is made of what is inside.
+    const i64 at = i${last} + (i64)column, left = (i64)${column_end} - at;
+    const u32 count = ${all} && at >= 0 && left > 0 ? (u32)min(left, (i64)${elements}) : 0;
+//@     end
+//@ end
+//@ if t.access == "cp_async" then
+    #pragma unroll
+    for (u32 pass = 0; pass < ${passes}; ++pass) {
+//@     if threads % width == 0 then
+//@         local step = threads // width
+        const u32 row = pass * ${step} + threadIdx.x / ${width}, chunk = threadIdx.x % ${width};
+//@     else
+        const u32 i = pass * ${threads} + threadIdx.x, row = i / ${width}, chunk = i % ${width};
+//@     end
+        const u32 column = chunk * ${elements};
+//@     deeper()
+//@     count()
+//@     shallower()
+        const ${ctype(t.dtype)} *source = args.${name} + ${place} + column;
+//@     if total % threads ~= 0 then
+        if (row < ${height})
+            copy_async(tile + ${name}_chunk(row, chunk), source, count * ${size});
+//@     else
+        copy_async(tile + ${name}_chunk(row, chunk), source, count * ${size});
+//@     end
+    }
+//@ else
+    #pragma unroll 1
+    for (u32 pass = 0; pass < ${passes}; pass += ${group}) {
+        u32 word[${group}][4];
+        #pragma unroll
+        for (u32 g = 0; g < ${group}; ++g) {
+            const u32 i = (pass + g) * ${threads} + threadIdx.x;
+            const u32 row = i / ${width}, column = i % ${width} * ${elements};
+//@     if simple then
+            const u32 count = row < rows && column < columns ? columns - column : 0;
+//@     else
+            const i64 at = i${last} + (i64)column;
+            const bool in_row = row < ${height} && ${all};
+//@     end
+            const ${ctype(t.dtype)} *source = args.${name} + ${place} + column;
+            #pragma unroll
+            for (u32 w = 0; w < 4; ++w) {
+//@     if simple then
+                const u32 low = 2 * w < count ? source[2 * w] : 0;
+                const u32 high = 2 * w + 1 < count ? source[2 * w + 1] : 0;
+//@     else
+                const u32 low = in_row && (u64)(at + 2 * w) < (u64)${column_end} ? source[2 * w] : 0;
+                const u32 high = in_row && (u64)(at + 2 * w + 1) < (u64)${column_end} ? source[2 * w + 1] : 0;
+//@     end
+                word[g][w] = low | high << 16;
+            }
+        }
+        #pragma unroll
+        for (u32 g = 0; g < ${group}; ++g) {
+            const u32 i = (pass + g) * ${threads} + threadIdx.x;
+            if (i < ${total})
+                store_shared(tile + ${name}_chunk(i / ${width}, i % ${width}), word[g]);
+        }
+    }
+//@ end
 }

@@ -1,8 +1,9 @@
 #!/bin/sh
 # tests/gpu/attention/control.cu on the emulator, against double precision: full and causal, with and without turns, in
 # the three modes of completion, hazards strict and fatal. Two blocks take the items of 4 heads, so every ring wraps
-# across items; the last tile is ragged, and two heads share one of K and V. Then the derived kernels, strict as well:
-# specs/attention.lua, and the plain order, the next turn's scores ahead and turns of tests/programs. TAP on stdout.
+# across items; the last tile is ragged, and two heads share one of K and V. Then the derived kernels, strict as well,
+# on both architectures: specs/attention.lua, and the plain order, the next turn's scores ahead and turns of
+# tests/programs. TAP on stdout.
 # usage: tests/emu/attention.sh [PROGRAM], from the top of the tree. Needs NVRTC and a C compiler, no GPU.
 set -u
 program=${1:-build/tilewright}
@@ -45,9 +46,11 @@ i32:$heads,f32:0.12751743}" >"$work/log" 2>&1 &&
     done
 done
 for mode in late random; do
-    for spec in specs/attention.lua tests/programs/pipeline_attention.lua; do
-        "$program" run $spec --device emu --arch sm_90a --complete $mode --hazards strict >"$work/log" 2>&1
-        ok $? "$spec, $mode" "$work/log"
+    for arch in sm_90a sm_80; do
+        for spec in specs/attention.lua tests/programs/pipeline_attention.lua; do
+            "$program" run $spec --device emu --arch $arch --complete $mode --hazards strict >"$work/log" 2>&1
+            ok $? "$spec, $arch, $mode" "$work/log"
+        done
     done
 done
 echo "1..$count"

@@ -41,7 +41,7 @@ run 0 "three steps of four stages" $gemm $short
 notes '^tilewright run: note: gemm_bf16 sm_90a: .*ring ab unwrapped (3 of 4 stages filled)' "a ring that does not wrap"
 notes 'gemm_bf16__unaligned sm_90a: .*ring ab unwrapped' "of every entry point"
 notes '; write a run size with K >= 449 ' "the size that would do"
-notes "while (schedule_next(tiles, m, n)) {' without a second round" "a persistent loop with one tile a block"
+notes "while (items_next(args, items, at_m, at_n)) {' without a second round" "a persistent loop with one tile a block"
 run 1 "a missing wait for wgmma is verified at these sizes" $gemm $short --break no_wgmma_wait_1
 notes 'ring ab unwrapped' "and they are said to leave the ring unwrapped"
 grep -q '^verified gemm_bf16 sm_90a' "$work/out" && grep -q '^NOT FOUND' "$work/out"
@@ -66,12 +66,12 @@ silent 'while' "a block of a grid as large as the tiles has no second one"
 
 # ---- code
 run 0 "K = 0" $gemm --set M=64,N=40,K=0
-notes "'ab_wait_empty(fill);' of role producer not executed" "lines of a role, by its calls"
+notes "'ab_wait_empty(ab_fill);' of role producer not executed" "lines of a role, by its calls"
 run 0 "an odd number of columns" $gemm --arch sm_80 --set M=64,N=41,K=328
 silent "at\[" "executes all stores"
 run 0 "an even one" $gemm --arch sm_80 --set M=64,N=40,K=328 --rows dense
-notes "gemm_bf16.sm_80.cu:[0-9]*-[0-9]* 'at\[0\] = to_bf16(v0);' not executed" "leaves out those of single elements"
-notes "'if (step < steps) {' going one way only" "and K > 64 a condition"
+notes "gemm_bf16.sm_80.cu:[0-9]*-[0-9]* 'if (inside\[0\])' not executed" "leaves out those of single elements"
+notes "'if (first_at_k_turn < k_turns) {' going one way only" "and K > 64 a condition"
 
 cp specs/rms_norm.lua specs/rms_norm.cu "$work/"
 awk '/x_wait_full\(read\)/ { print "            if (args.C > 5000)\n                args.y[row] = 0;" } { print }' \

@@ -1,5 +1,5 @@
 -- Corners of the family gemm_program that its shipped kernels leave out: operands of the arithmetic however they lie,
--- clusters along both axes, orders, consumers, sizes known beforehand.
+-- clusters along both axes, orders, consumers, warps, sizes known beforehand.
 local M, N, K = dims "M N K"
 
 local base = kernel "corner" {
@@ -8,7 +8,7 @@ local base = kernel "corner" {
   B = tensor { N, K, dtype = "bf16" },
   D = tensor { M, N, dtype = "bf16" },
   tile = { m = 128, n = 128, k = 64 },
-  arch = { sm_90a = {} },
+  arch = { sm_90a = {}, sm_80 = { pipeline = { stages = 3 } } },
   run = { { M = 264, N = 272, K = 584 }, { M = 131, N = 67, K = 72 }, { M = 520, N = 8, K = 0 } },
 }
 
@@ -53,6 +53,7 @@ kernel "corner_cluster_both" { like = base, cluster = { m = 2, n = 2 }, schedule
 kernel "corner_alone" { like = base, cluster = { m = 1 }, schedule = { persistent = false } }
 kernel "corner_one_consumer" {
   like = base, tile = { m = 64, n = 248 }, cluster = { m = 1 }, launch = { programmatic = true },
+  arch = { sm_90a = {}, sm_80 = { tile = { n = 184 } } },
 }
 kernel "corner_three_consumers" { like = base, tile = { m = 192, n = 160 }, pipeline = { stages = 3 },
   run = { { M = 200, N = 500, K = 328 } } }
@@ -62,6 +63,10 @@ kernel "corner_blocks" {
   R = tensor { M, N, dtype = "bf16" },
   run = { { M = 520, N = 328, K = 584 } },
   epilogue = function(acc, t) return acc + t.R end,
+}
+kernel "corner_warps" {
+  like = base, tile = { m = 96, n = 120, k = 48 }, pipeline = { warps_m = 2, warps_n = 3 },
+  schedule = { persistent = true }, arch = { sm_80 = {} },
 }
 -- Rows of D are never whole 16-byte chunks, or always.
 kernel "corner_odd" {

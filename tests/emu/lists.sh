@@ -17,10 +17,16 @@ fi
 
 for spec in tests/programs/pipeline_lists.lua tests/programs/pipeline_groups.lua; do
     for completion in eager late random; do
-        "$program" run "$spec" --device emu --complete $completion --hazards strict >"$work/out" 2>&1 &&
+        "$program" run "$spec" --device emu --arch sm_90a --complete $completion --hazards strict >"$work/out" 2>&1 &&
             ! grep -q '^hazard' "$work/out"
         ok $? "$spec, $completion" "$work/out"
     done
+done
+for kernel in block_sparse masked_groups groups_behind; do
+    "$program" run tests/programs/pipeline_groups.lua --kernel $kernel --device emu --arch sm_80 --complete random \
+        --hazards strict >"$work/out" 2>&1 &&
+        ! grep -q '^hazard' "$work/out"
+    ok $? "$kernel, sm_80" "$work/out"
 done
 
 # A tile that is stored whole though its group ends within is seen.

@@ -1,5 +1,6 @@
 /* Random programs (random_spec.h) against their meaning: each on the emulator in three completion modes with hazards
- * fatal, within the meaning's bounds, and against the naive twin in fp32.
+ * fatal, within the meaning's bounds, and against the naive twin in fp32. A spec's kernels differ in how they run alone:
+ * the meanings of all are within the bounds of the first one's.
  *
  *   random_programs [--first SEED] [--count N] [--seconds S] [--all] [--plan] [--strict] [--keep DIR]
  *                   [--quiet] [--stop] [--only A+B] [--leave-out A+B]... [FILE...]
@@ -7,13 +8,16 @@
  *
  * FILE...: these specs in the place of random ones. --leave-out A+B: no programs that have all of these features;
  * --only A+B: none that lack one; --count is of those that are left. --all: every kernel on every architecture in every
- * mode; else each kernel on one, and all modes at its last sizes alone. --plan: nothing is compiled. --strict: what is
+ * mode; else each kernel on one, and each size with each kind of inputs in one mode. --plan: nothing is compiled. --strict: what is
  * refused by rule is a failure. --keep DIR: specs that fail are kept there. --seconds: no new program after that time.
  * --stop: none after a failure.
  *
  * Each program runs in a process of its own: one that crashes or hangs is a failure of that program. What a lowering
  * refuses by rule is counted; a Plan that the proof refuses is a failure. TAP on stdout, and what was covered as
- * comments behind it. */
+ * comments behind it. A spec whose first line is "-- refused by RULE: ..." is fine where that rule refuses it.
+ *
+ * Rings: each is to be wrapped twice by one block, over all sizes: its first stage is filled a third time, all others
+ * twice. A ring that is filled once an item cannot be, in a kernel whose blocks have one item each. */
 #include <dirent.h>
 #include <math.h>
 #include <signal.h>
@@ -24,13 +28,14 @@
 
 #include "cmd/compile.h"
 #include "cmd/launch.h"
+#include "cmd/ring_fills.h"
 #include "cmd/sizes.h"
 #include "cmd/trial.h"
 #include "emu/emu.h"
 #include "unit/program_naive.h"
 #include "random_spec.h"
 
-enum { NAMES = 512, SECONDS_EACH = 120 };
+enum { NAMES = 512, SECONDS_EACH = 120, FEATURES = 128, CASES = 16 };
 
 struct options {
     uint64_t first;
@@ -66,12 +71,27 @@ static int *tally_of(struct tally *t, const char *name)
 /* ---- one program, in its process: lines "hit NAME" and "bad TEXT" -------------------------------------------------
  */
 
+/* What the first kernel means at one size with one kind of inputs, output by output. */
+struct meant {
+    double *value[16], *bound[16];
+    int64_t count[16];
+};
+
 struct work {
     const struct options *o;
     const char *path;
     uint64_t seed;
     FILE *out;
     int bad;
+    char expected[32]; /* the rule that is to refuse the spec; "": none is */
+    bool refused;      /* by that rule */
+    bool first;        /* the kernel in hand is the spec's first */
+    const char *kernel; /* the name of that */
+    struct meant meant[CASES][2];
+    struct ring_fills fills[16]; /* by compile.unit */
+    struct ring_block *block;
+    int current; /* the unit that runs, -1: none */
+    int passed;  /* launches of the kernel in hand */
 };
 
 static void hit(struct work *w, const char *kind, const char *name)
@@ -85,12 +105,12 @@ static void bad(struct work *w, const char *kernel, const char *arch, const char
     w->bad++;
 }
 
-/* Faults of the Plan itself: a program cannot cause them. */
-static bool is_own_fault(const char *rule)
+/* What a lowering may say of a random program: that its numbers do not fit, or that there is no lowering of it. */
+static bool is_refusal(const char *rule)
 {
-    static const char *const own[] = {"PROTOCOL", "PLACE", "NODE", "EMIT", "NVRTC", "COMPILE"};
-    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
-        if (strncmp(rule, own[i], strlen(own[i])) == 0)
+    static const char *const rules[] = {"PROGRAM-LOWER", "REGS", "SMEM", "TMA-BOX", "CLUSTER-SLICE"};
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+        if (strcmp(rule, rules[i]) == 0)
             return true;
     return false;
 }
@@ -105,9 +125,13 @@ static void take_refusal(struct work *w, struct compile *c, const char *kernel, 
         if (d->severity != DIAG_ERROR)
             continue;
         snprintf(text, sizeof text, "%s [%s]", d->text, d->rule ? d->rule : "no rule");
+        if (*w->expected && d->rule && strcmp(d->rule, w->expected) == 0) {
+            w->refused = true;
+            continue;
+        }
         hit(w, "refused", d->rule ? d->rule : "no rule");
         fprintf(w->out, "why %s\n", text);
-        if (!d->rule || w->o->strict || is_own_fault(d->rule))
+        if (!d->rule || w->o->strict || !is_refusal(d->rule))
             bad(w, kernel, arch, text);
     }
     if (own)
@@ -127,10 +151,18 @@ static void count_plan(struct work *w, const struct compile_unit *unit)
 #undef PLAN_PLACE
     };
     const struct program *p = unit->kernel->program;
+    char rule[300];
     bool ops[PLAN_OP_COUNT] = {false}, kinds[PROGRAM_KIND_COUNT] = {false}, places[PLAN_PLACE_COUNT] = {false};
     for (int i = 0; i < unit->plan.role_count; i++)
         for (int s = 0; s < unit->plan.role[i].step_count; s++)
             ops[unit->plan.role[i].step[s].op] = true;
+    for (int i = 0; i < unit->plan.role_count; i++)
+        for (int s = 0; s < unit->plan.role[i].step_count; s++)
+            if (unit->plan.role[i].step[s].why) {
+                snprintf(rule, sizeof rule, "%s: %.150s", op[unit->plan.role[i].step[s].op],
+                         unit->plan.role[i].step[s].why);
+                hit(w, "rule", rule);
+            }
     for (int i = 0; i < unit->plan.place_count; i++)
         places[unit->plan.place[i].kind] = true;
     for (int i = 0; i < p->op_count; i++)
@@ -203,6 +235,39 @@ static void check_twin(struct work *w, struct trial *t, const char *sizes)
     hit(w, "twin", "compared");
 }
 
+/* The first kernel's meaning is kept; that of another, which differs in how it runs alone, lies within both bounds. */
+static void check_meaning(struct work *w, const struct trial *t, const char *kernel, const char *sizes, int run, int inputs)
+{
+    const struct spec_kernel *k = t->request.unit->kernel;
+    struct meant *m = run < CASES ? &w->meant[run][inputs] : NULL;
+    for (int i = 0; m && i < t->tensor_count && i < 16; i++) {
+        const struct trial_tensor *now = &t->tensor[i];
+        int64_t count = shape_count(&now->shape);
+        if (!k->tensor[i].out || !now->bound || t->sampled)
+            continue;
+        if (w->first && !m->value[i]) {
+            size_t bytes = ((size_t)count + 1) * sizeof(double);
+            m->value[i] = malloc(bytes);
+            m->bound[i] = malloc(bytes);
+            assert_true(m->value[i] && m->bound[i]);
+            memcpy(m->value[i], now->reference, (size_t)count * sizeof(double));
+            memcpy(m->bound[i], now->bound, (size_t)count * sizeof(double));
+            m->count[i] = count;
+        }
+        for (int64_t e = 0; m->value[i] && count == m->count[i] && e < count; e++) {
+            if (!now->done[e] || within(now->reference[e], m->value[i][e], m->bound[i][e] + now->bound[e]))
+                continue;
+            char text[400];
+            snprintf(text, sizeof text, "%s: how it runs changes what it means: %s[%lld] is %.9g, the first kernel's %.9g",
+                     sizes, k->tensor[i].name, (long long)e, now->reference[e], m->value[i][e]);
+            bad(w, kernel, "-", text);
+            break;
+        }
+        if (!w->first && m->value[i])
+            hit(w, "how", "compared with the first kernel");
+    }
+}
+
 /* Why a launch failed: the hazards found, else the device's words. */
 static void take_failure(struct work *w, struct tw_device *device, const struct compile_unit *unit, const char *what,
                          const char *error)
@@ -216,7 +281,7 @@ static void take_failure(struct work *w, struct tw_device *device, const struct 
 
 /* All variants at one set of sizes, in one mode, with one kind of inputs. */
 static void run_case(struct work *w, struct compile *c, struct tw_device *device, struct tw_kernel **kernel,
-                     const int64_t *symbol, int mode, enum family_inputs inputs, bool twin)
+                     const int64_t *symbol, int run, int mode, enum family_inputs inputs, bool twin)
 {
     struct tw_error error = {""};
     struct shape shape[16];
@@ -251,7 +316,9 @@ static void run_case(struct work *w, struct compile *c, struct tw_device *device
         struct trial_result result;
         if (!fits[v])
             continue;
+        w->current = v < 16 ? v : -1;
         int launched = trial_launch(&trial, &c->unit[v], kernel[v], &result, &error);
+        w->current = -1;
         hit(w, "launch", modes[mode]);
         if (launched != TW_OK || emu_device_report(device, 0)) {
             take_failure(w, device, &c->unit[v], what, error.text);
@@ -261,8 +328,11 @@ static void run_case(struct work *w, struct compile *c, struct tw_device *device
             bad(w, c->unit[v].plan.entry, c->unit[v].arch->name, text);
         } else {
             hit(w, "launch", result.equality ? "equal" : "within bounds");
+            w->passed++;
         }
     }
+    if (status == TW_OK)
+        check_meaning(w, &trial, c->unit[0].plan.entry, sizes, run, (int)inputs);
     if (status == TW_OK && twin)
         check_twin(w, &trial, sizes);
     trial_end(&trial);
@@ -276,6 +346,55 @@ static int blocks_of(const struct plan *p)
     return blocks;
 }
 
+static void take_event(void *context, const struct emu_event *event)
+{
+    struct work *w = context;
+    if (w->current >= 0)
+        ring_fills_event(&w->fills[w->current], w->block, event);
+}
+
+/* The ring is filled in each item anew, outside of loops. */
+static bool is_of_items(const struct plan *p, int ring)
+{
+    for (int r = 0; r < p->role_count; r++)
+        for (int s = 0, depth = 0; s < p->role[r].step_count; s++) {
+            const struct plan_step *step = &p->role[r].step[s];
+            depth += step->op == PLAN_LOOP;
+            depth -= step->op == PLAN_END;
+            if (step->op == PLAN_FILL && step->ring == ring && depth > 1)
+                return false;
+        }
+    return true;
+}
+
+/* Rings of a unit that ran. */
+static void count_rings(struct work *w, const struct compile_unit *unit, const struct ring_fills *fills)
+{
+    const struct plan *p = &unit->plan;
+    bool one_item = false;
+    for (int i = 0; i < SPEC_FIELD_COUNT; i++)
+        one_item = one_item || (strcmp(spec_rows[i].path, "schedule.persistent") == 0 &&
+                                unit->kernel->fields.value[i].set && !unit->kernel->fields.value[i].integer);
+    for (int i = 0; i < fills->ring_count; i++) {
+        const struct ring_seen *ring = &fills->ring[i];
+        int least = RING_FILLS_MOST;
+        for (int s = 0; s < ring->stages; s++)
+            least = fills->fills[ring->first + s] < least ? fills->fills[ring->first + s] : least;
+        bool wrapped = ring->stages > 0 && least >= 2 && fills->fills[ring->first] >= 3;
+        bool item = p->ring[i].filler != PLAN_FILL_BULK || is_of_items(p, i);
+        char stages[64];
+        snprintf(stages, sizeof stages, "%s of %d stages", item ? "item's ring" : "ring", ring->stages);
+        if (wrapped) {
+            hit(w, "wrapped twice", stages);
+        } else if (item && one_item) {
+            hit(w, "once a block", stages);
+        } else {
+            hit(w, "NOT WRAPPED", stages);
+            fprintf(w->out, "ring %s: %s, %d stages, least fills %d\n", p->entry, p->ring[i].name, ring->stages, least);
+        }
+    }
+}
+
 static void run_modes(struct work *w, struct compile *c, bool twin)
 {
     const struct spec_kernel *k = c->unit[0].kernel;
@@ -283,10 +402,13 @@ static void run_modes(struct work *w, struct compile *c, bool twin)
     for (int mode = 0; mode < 3; mode++) {
         struct emu_options options = {.arch = c->unit[0].arch->name,
                                       .completion = (enum emu_completion)mode,
-                                      .hazards = EMU_HAZARDS_FATAL,
+                                      .hazards = EMU_HAZARDS_STRICT,
                                       .seed = w->seed,
                                       .sm_count = 1 + (int)(w->seed / 4 % 2),
-                                      .instruction_limit = UINT64_C(200000000)};
+                                      .instruction_limit = UINT64_C(200000000),
+                                      .event = take_event,
+                                      .event_context = w,
+                                      .events = ring_fills_events()};
         struct tw_device *device = NULL;
         struct tw_kernel *kernel[16] = {NULL};
         struct tw_error error = {""};
@@ -305,11 +427,13 @@ static void run_modes(struct work *w, struct compile *c, bool twin)
         for (int r = 0; r < k->run_count; r++) {
             bool last = r == k->run_count - 1;
             for (int inputs = 0; inputs < 2; inputs++) {
-                if (!w->o->all && (last ? (r + inputs + mode) % 3 == 0 : (r + inputs) % 3 != mode))
+                if (!w->o->all && (r + inputs) % 3 != mode)
                     continue;
                 memcpy(symbol, k->run[r].value, sizeof *symbol * (size_t)(c->unit[0].plan.symbol_count - 1));
+                if (last) /* the size in which rings wrap: all items in one cluster */
+                    emu_device_set_sms(device, blocks_of(&c->unit[0].plan));
                 symbol[c->unit[0].plan.symbol_count - 1] = device->sm_count;
-                run_case(w, c, device, kernel, symbol, mode, (enum family_inputs)inputs,
+                run_case(w, c, device, kernel, symbol, r, mode, (enum family_inputs)inputs,
                          twin && mode == (r + inputs) % 3);
             }
         }
@@ -338,7 +462,12 @@ static void run_kernel(struct work *w, const char *kernel, const char *arch, boo
         c.unit[i].line_info = true;
         c.unit[i].outputs = TW_OUTPUT_PTX;
         count_plan(w, &c.unit[i]);
+        c.unit[i].plan.kernel = w->kernel; /* of whose name inputs are made: all kernels of the spec have the same */
+        if (i < 16)
+            ring_fills_open(&w->fills[i], &c.unit[i].plan);
     }
+    w->passed = 0;
+    w->current = -1;
     if (status == 0 && c.unit_count)
         hit(w, "arch", arch);
     if (status == 0 && c.unit_count && !w->o->plan) {
@@ -347,15 +476,27 @@ static void run_kernel(struct work *w, const char *kernel, const char *arch, boo
             bad(w, kernel, arch, c.diags.count ? c.diags.item[0].text : c.unit[0].error[COMPILE_NVRTC].text);
         else
             run_modes(w, &c, twin);
+        for (int i = 0; i < c.unit_count && i < 16; i++)
+            if (w->passed && w->fills[i].ring_count)
+                count_rings(w, &c.unit[i], &w->fills[i]);
     }
+    if (status == 0 && c.unit_count && !w->bad && (w->passed || w->o->plan))
+        fprintf(w->out, "ran %s %s\n", kernel, arch);
     compile_close(&c);
 }
 
 static void run_spec(struct work *w)
 {
     struct compile c;
-    char name[16][64];
+    char name[16][64], line[256] = "";
     int count = 0, at = 0;
+    FILE *f = fopen(w->path, "r");
+    if (f && fgets(line, sizeof line, f))
+        sscanf(line, "-- refused by %31[A-Z0-9-]", w->expected);
+    if (f)
+        fclose(f);
+    w->block = calloc(RING_FILLS_BLOCKS, sizeof *w->block);
+    assert_non_null(w->block);
     int status = compile_open(&c, "random", w->path);
     if (status == 1)
         take_refusal(w, &c, "(read)", "-");
@@ -369,8 +510,13 @@ static void run_spec(struct work *w)
     compile_close(&c);
     for (int i = 0; i < count; i++)
         for (int a = 0; a < (dots ? 1 : 2); a++, at++)
-            if (dots || w->o->all || (int)((unsigned)i + w->seed) % 2 == a)
+            if (dots || w->o->all || (int)((unsigned)i + w->seed) % 2 == a) {
+                w->first = i == 0;
+                w->kernel = name[0];
                 run_kernel(w, name[i], a ? "sm_80" : "sm_90a", i == 0);
+            }
+    if (*w->expected && !w->refused)
+        bad(w, "(spec)", "-", "the rule that is to refuse it did not");
 }
 
 /* ---- all of them ---------------------------------------------------------------------------------------------------
@@ -378,9 +524,8 @@ static void run_spec(struct work *w)
 
 struct all {
     struct options o;
-    struct tally tally, refused;
-    int pair[RANDOM_WORDS * RANDOM_WORDS]; /* of feature words, by their place in `words` */
-    struct tally words;
+    struct tally tally, refused, unwrapped;
+    int count[FEATURES], pair[FEATURES][FEATURES]; /* kernels that ran and have the feature, both */
     int programs, failed;
     char scratch[256];
 };
@@ -398,7 +543,8 @@ static int in_process(const struct options *o, const char *path, uint64_t seed, 
     fflush(stdout);
     pid_t child = fork();
     if (child == 0) {
-        struct work w = {.o = o, .path = path, .seed = seed, .out = fopen(lines, "w")};
+        static struct work w;
+        w = (struct work){.o = o, .path = path, .seed = seed, .out = fopen(lines, "w")};
         if (!w.out || !freopen(errors, "w", stderr))
             _exit(3);
         alarm(SECONDS_EACH);
@@ -413,25 +559,44 @@ static int in_process(const struct options *o, const char *path, uint64_t seed, 
     return status;
 }
 
-static void take_words(struct all *a, const char *spec)
+/* The words of the spec's first lines: the program's, and behind " | NAME:" each kernel's own. `kernel`: the program's
+ * and that kernel's alone. */
+static void read_words(const char *spec, const char *kernel, char *words, size_t size)
 {
-    char line[4096], *word[RANDOM_WORDS];
-    int words = 0, number[RANDOM_WORDS];
+    char line[4096], wanted[80];
     FILE *f = fopen(spec, "r");
-    if (f && fgets(line, sizeof line, f) && strncmp(line, "-- random program ", 18) == 0 && strchr(line, ':'))
-        for (char *at = strtok(strchr(line, ':') + 1, " \n"); at && words < RANDOM_WORDS; at = strtok(NULL, " \n"))
-            word[words++] = at;
+    size_t length = 0;
+    snprintf(wanted, sizeof wanted, "-- %s:", kernel ? kernel : "");
+    words[0] = '\0';
+    for (int i = 0; f && fgets(line, sizeof line, f) && strncmp(line, "-- ", 3) == 0 && strchr(line, ':'); i++) {
+        line[strcspn(line, "\n")] = '\0';
+        if (i > 0 && kernel && strncmp(line, wanted, strlen(wanted)) != 0)
+            continue;
+        length += (size_t)snprintf(words + length, size - length, "%s ", strchr(line, ':') + 1);
+        length = length < size ? length : size - 1;
+    }
     if (f)
         fclose(f);
-    for (int i = 0; i < words; i++) {
-        int *count = tally_of(&a->words, word[i]);
-        ++*count;
-        number[i] = (int)(count - a->words.count);
+}
+
+/* A kernel that ran, with its architecture. */
+static void take_words(struct all *a, const char *spec, const char *kernel, const char *arch)
+{
+    char words[4096];
+    int number[RANDOM_WORDS], count = 0;
+    read_words(spec, kernel, words, sizeof words);
+    for (char *rest, *word = strtok_r(words, " ", &rest); word && count < RANDOM_WORDS; word = strtok_r(NULL, " ", &rest)) {
+        int at = random_feature_number(word);
+        if (at >= 0 && strcmp(random_features[at].group, "architecture") != 0)
+            number[count++] = at;
     }
-    for (int i = 0; i < words; i++)
-        for (int j = 0; j < words; j++)
-            if (number[i] < number[j] && number[j] < RANDOM_WORDS)
-                a->pair[number[i] * RANDOM_WORDS + number[j]]++;
+    if (count && count < RANDOM_WORDS && random_feature_number(arch) >= 0)
+        number[count++] = random_feature_number(arch);
+    for (int i = 0; i < count; i++) {
+        a->count[number[i]]++;
+        for (int k = 0; k < count; k++)
+            a->pair[number[i]][number[k]]++;
+    }
 }
 
 /* Whether the words hold all of the list, "a+b". */
@@ -447,21 +612,15 @@ static bool has_all(const char *words, const char *list)
     return true;
 }
 
-/* Whether the features in the spec's first line are not wanted. */
+/* Whether the features in the spec's first lines are not wanted. */
 static bool is_left_out(const struct options *o, const char *spec)
 {
-    char line[4096] = "";
-    FILE *f = fopen(spec, "r");
+    char words[4096];
     bool out = false;
-    if (f && !fgets(line, sizeof line - 2, f))
-        line[0] = '\0';
-    if (f)
-        fclose(f);
-    line[strcspn(line, "\n")] = ' ';
+    read_words(spec, NULL, words, sizeof words);
     for (int i = 0; i < o->withouts && !out; i++)
-        out = has_all(line, o->without[i]);
-    out = out || (o->only && !has_all(line, o->only));
-    return out;
+        out = has_all(words, o->without[i]);
+    return out || (o->only && !has_all(words, o->only));
 }
 
 static void copy_file(const char *from, const char *folder, const char *name)
@@ -487,7 +646,6 @@ static void one(struct all *a, const char *path, uint64_t seed, const char *titl
     bool good = WIFEXITED(status) && WEXITSTATUS(status) == 0;
     a->programs++;
     a->failed += !good;
-    take_words(a, path);
     if (!a->o.quiet)
         printf("%sok %d - %s\n", good ? "" : "not ", a->programs, title);
     else if (!good)
@@ -496,8 +654,13 @@ static void one(struct all *a, const char *path, uint64_t seed, const char *titl
         printf("# ended by signal %d (%s)\n", WTERMSIG(status), WTERMSIG(status) == SIGALRM ? "time" : "crash");
     FILE *f = fopen(lines, "r");
     while (f && fgets(line, sizeof line, f)) {
+        char kernel[64], arch[32];
         line[strcspn(line, "\n")] = '\0';
-        if (strncmp(line, "hit ", 4) == 0)
+        if (sscanf(line, "ran %63s %31s", kernel, arch) == 2)
+            take_words(a, path, kernel, arch);
+        else if (strncmp(line, "ring ", 5) == 0)
+            fprintf(stdout, "# %s: %s\n", title, line);
+        else if (strncmp(line, "hit ", 4) == 0)
             ++*tally_of(&a->tally, line + 4);
         else if (strncmp(line, "why ", 4) == 0)
             ++*tally_of(&a->refused, line + 4);
@@ -537,7 +700,7 @@ static void print_tally(const char *title, const struct tally *t)
     free(line);
 }
 
-/* What no program had, of the closed lists, and pairs of features that never met. */
+/* What no program had, of the closed lists. */
 static void print_holes(struct all *a)
 {
     static const char *const closed[] = {
@@ -551,21 +714,45 @@ static void print_holes(struct all *a)
 #include "program/program_ops.def"
 #undef PROGRAM_OP
     };
-    int pairs = 0, met = 0;
     printf("# not hit:");
     for (size_t i = 0; i < sizeof closed / sizeof *closed; i++)
         if (closed[i][strlen(closed[i]) - 1] != '.' && *tally_of(&a->tally, closed[i]) == 0)
             printf(" %s", closed[i]);
-    printf("\n# pairs of features that never met:");
-    for (int i = 0; i < a->words.names && i < RANDOM_WORDS; i++)
-        for (int j = i + 1; j < a->words.names && j < RANDOM_WORDS; j++) {
-            pairs++;
-            met += a->pair[i * RANDOM_WORDS + j] > 0;
-            if (!a->pair[i * RANDOM_WORDS + j] && a->programs >= 500)
-                printf(" %s+%s", a->words.name[i], a->words.name[j]);
+    printf("\n");
+}
+
+/* Features and their pairs: those that can meet, whether they did, and why others cannot. */
+static void print_pairs(const struct all *a)
+{
+    static struct tally reasons;
+    int possible = 0, met = 0, all = 0;
+    printf("# features of kernels that ran:");
+    for (int i = 0; i < random_feature_count; i++)
+        printf(" %s %d", random_features[i].name, a->count[i]);
+    printf("\n# pairs that never met:");
+    for (int i = 0; i < random_feature_count; i++)
+        for (int k = i + 1; k < random_feature_count; k++, all++) {
+            const char *reason = random_apart(i, k);
+            char text[200];
+            snprintf(text, sizeof text, "%s",
+                     !reason ? ""
+                     : strcmp(reason, "family") == 0
+                         ? "no family of programs has both"
+                         : reason);
+            if (reason && !strchr(reason, ' ') && strcmp(reason, "family") != 0)
+                snprintf(text, sizeof text, "one kernel has one of: %s", reason);
+            possible += !reason;
+            met += !reason && a->pair[i][k] > 0;
+            if (reason)
+                ++*tally_of(&reasons, text);
+            else if (!a->pair[i][k] && a->programs >= 500)
+                printf(" %s+%s", random_features[i].name, random_features[k].name);
         }
-    printf("%s\n# %d of %d pairs of features met\n", a->programs >= 500 ? "" : " (listed from 500 programs on)", met,
-           pairs);
+    printf("%s\n# pairs that cannot meet: %d of %d\n", a->programs >= 500 ? "" : " (listed from 500 programs on)",
+           all - possible, all);
+    for (int i = 0; i < reasons.names; i++)
+        printf("#   %d: %s\n", reasons.count[i], reasons.name[i]);
+    printf("# %d of %d pairs of features met\n", met, possible);
 }
 
 int main(int argc, char **argv)
@@ -634,7 +821,7 @@ int main(int argc, char **argv)
     }
     rmdir(a.scratch);
     print_holes(&a);
-    print_tally("features of programs", &a.words);
+    print_pairs(&a);
     print_tally("what was hit", &a.tally);
     print_tally("refused", &a.refused);
     if (a.o.quiet)

@@ -11,16 +11,21 @@ struct rows {
     struct random_spec *g;
     int tile_r, tile_c;
     int loops;
-    bool weights, bias, ids;
+    bool weights, bias, ids, scalar;
+    bool weighed; /* the weights were read */
+    bool weigh;   /* this turn is the first that reads them */
     size_t value; /* where the value in hand begins */
     bool looked;  /* this turn gathers */
 };
 
 static const char *dtype(struct random_spec *g)
 {
-    const char *name = floats[random_below(g, 3)];
-    random_feature(g, name);
-    return name;
+    int chosen = random_below(g, 3);
+    for (int i = 0; i < 3; i++) /* what is wanted and not there yet first */
+        if (random_wants(g, floats[i]) && !random_has(g, floats[i]))
+            chosen = i;
+    random_feature(g, floats[chosen]);
+    return floats[chosen];
 }
 
 /* What a turn has at column c: its terms, with statements of its own before. */
@@ -28,21 +33,24 @@ static void part(struct rows *r)
 {
     struct random_spec *g = r->g;
     g->terms = 0;
-    int apart = random_chance(g, 15) ? 1 + random_below(g, 16) : 0;
-    if (apart)
-        random_feature(g, "shifted");
+    int apart = random_option(g, "shifted", 15) ? 1 + random_below(g, 16) : 0;
+    bool weights = r->weights && (!apart || (random_wants(g, "weights") && !r->weighed));
     random_write(g, "      local x = part(c + %d)\n", apart);
     random_term(g, true, "x");
-    r->looked = r->ids && random_chance(g, 60);
+    r->looked = r->ids && (!apart || !random_has(g, "gather")) && random_option(g, "gather", random_has(g, "gather") ? 60 : 100);
     if (r->looked) {
-        random_feature(g, "gather");
         random_write(g, "      local from = gather(t.table, ids, span(c, tile.c))\n");
         random_term(g, true, "from");
     }
-    if (r->weights)
+    if (weights)
         random_term(g, false, "load(t.w, span(c, tile.c))");
+    r->weigh = weights && !r->weighed;
+    if (apart && (weights || r->looked))
+        g->index = NULL; /* of tiles at two places there is none, nor of what is made of them */
     if (r->bias)
         random_term(g, false, "bias");
+    if (r->scalar)
+        random_term(g, false, "t.scale");
     random_term(g, false, "%d", 1 + random_below(g, 4));
     random_term(g, false, "0.%d", 25 + 25 * random_below(g, 3));
 }
@@ -56,37 +64,55 @@ static void value(struct rows *r, int depth)
     random_use(r->g, from, "x", "");
     if (r->looked)
         random_use(r->g, from, "from", " * 0.25");
+    if (r->weigh)
+        random_write(r->g, " + load(t.w, span(c, tile.c))");
+    r->weighed = r->weighed || r->weigh;
+    r->weigh = false;
+    if (r->scalar)
+        random_use(r->g, from, "t.scale", "");
 }
 
 /* The range of a loop over the columns; its turns are those of C, fewer, or none. */
 static void columns(struct rows *r)
 {
     struct random_spec *g = r->g;
-    switch (random_below(g, 6)) {
-    case 0:
-        random_feature(g, "range.late");
+    static const char *const word[] = {"range.late", "range.min", NULL, NULL, NULL, NULL};
+    int kind = random_below(g, 6);
+    for (int i = 0; i < 2; i++)
+        if (random_wants(g, word[i]) && !random_has(g, word[i]))
+            kind = i;
+    if (word[kind])
+        random_feature(g, word[kind]);
+    if (kind == 0)
         random_write(g, "range(tile.c, C, tile.c)");
-        break;
-    case 1:
-        random_feature(g, "range.min");
+    else if (kind == 1)
         random_write(g, "range(0, min(C, %d), tile.c)", r->tile_c * (1 + random_below(g, 3)));
-        break;
-    default:
+    else
         random_write(g, "range(0, C, tile.c)");
-    }
 }
 
 static const char *const reductions[] = {"sum", "max", "min"};
+static const char *const of_rows[] = {"row_sum", "row_max", "row_min"};
+
+/* Wanted, and not there yet. */
+static bool lacks(const struct random_spec *g, const char *word)
+{
+    return random_wants(g, word) && !random_has(g, word);
+}
 
 /* A loop that reduces rows: s1, s2, ... are what it leaves. */
 static void reduce(struct rows *r)
 {
     struct random_spec *g = r->g;
     int values = 1 + random_below(g, 3), kind[3], number = r->loops++;
-    bool inner = random_chance(g, 25), online = !inner && random_chance(g, 15);
+    bool inner = random_chance(g, 25), online = random_chance(g, 15);
+    if (lacks(g, "loop.nested") || lacks(g, "online"))
+        inner = lacks(g, "loop.nested");
+    else if (lacks(g, "loop.reduce") || lacks(g, "range.late") || lacks(g, "range.min"))
+        inner = online = false;
+    online = !inner && (online || lacks(g, "online"));
     if (online) {
         random_feature(g, "online");
-        random_feature(g, "loop.reduce");
         random_write(g,
                      "    local most%d, sum%d = loop(\"l%d\", range(0, C, tile.c), { rows(-inf), rows(0) }, "
                      "function(c, most, sum)\n",
@@ -100,6 +126,9 @@ static void reduce(struct rows *r)
         return;
     }
     random_feature(g, inner ? "loop.nested" : "loop.reduce");
+    if (!inner)
+        for (int i = 0; i < 3; i++)
+            values += lacks(g, of_rows[i]) && values < 3;
     random_write(g, "    local ");
     for (int i = 0; i < values; i++)
         random_write(g, "%ss%d_%d", i ? ", " : "", number, i);
@@ -111,6 +140,11 @@ static void reduce(struct rows *r)
     random_write(g, ", { ");
     for (int i = 0; i < values; i++) {
         kind[i] = random_below(g, 3);
+        for (int k = 0; k < 3 && !inner; k++)
+            if (lacks(g, of_rows[k]))
+                kind[i] = k;
+        if (!inner || kind[i] == 0)
+            random_feature(g, of_rows[kind[i]]);
         random_write(g, "%srows(%s)", i ? ", " : "", kind[i] == 0 ? "0.0" : kind[i] == 1 ? "-inf" : "inf");
     }
     random_write(g, " }, function(%s", inner ? "o" : "c");
@@ -132,7 +166,6 @@ static void reduce(struct rows *r)
     random_write(g, "\n      return ");
     for (int i = 0; i < values; i++) {
         const char *name = reductions[kind[i]];
-        random_feature(g, kind[i] == 0 ? "row_sum" : kind[i] == 1 ? "row_max" : "row_min");
         if (kind[i] == 0)
             random_write(g, "%sa%d + row_sum(%s)", i ? ", " : "", i, i ? "v * 0.5" : "v");
         else
@@ -149,7 +182,6 @@ static void reduce(struct rows *r)
 static void write_rows(struct rows *r, bool two)
 {
     struct random_spec *g = r->g;
-    random_feature(g, "loop.write");
     random_write(g, "    loop(\"w%d\", range(0, C, tile.c), {}, function(c)\n", r->loops);
     part(r);
     for (int i = 0; i < r->loops; i++)
@@ -158,7 +190,6 @@ static void write_rows(struct rows *r, bool two)
     value(r, 3);
     random_write(g, ")\n");
     if (two) {
-        random_feature(g, "outputs");
         random_write(g, "      store(t.z, span(at.r, tile.r), span(c, tile.c), ");
         random_value(g, 2);
         random_write(g, ")\n");
@@ -170,13 +201,23 @@ static void write_rows(struct rows *r, bool two)
 static void over_rows(struct rows *r)
 {
     struct random_spec *g = r->g;
-    int loops = 1 + random_below(g, 3), limit = random_below(g, 5);
-    bool writes = random_chance(g, 75), two = writes && random_chance(g, 25);
-    r->weights = random_chance(g, 40);
-    r->bias = random_chance(g, 40);
-    r->ids = random_chance(g, 25);
+    int loops = 1 + random_below(g, 3), kinds = 0;
+    bool two = random_option(g, "outputs", 20), writes = random_option(g, "loop.write", 70) || two;
+    if (writes)
+        random_feature(g, "loop.write");
+    r->weights = random_option(g, "weights", 40);
+    r->bias = random_option(g, "bias", 40);
+    r->scalar = random_option(g, "scalar", 25);
+    r->ids = random_chance(g, 25) || random_wants(g, "gather");
     g->index = "c";
     g->row_index = "r";
+    kinds += random_wants(g, "loop.nested");
+    kinds += random_wants(g, "online");
+    kinds += random_wants(g, "loop.reduce");
+    kinds += random_wants(g, "range.late") && random_wants(g, "range.min");
+    loops = loops < kinds ? kinds : loops;
+    if (random_wants(g, "loops") && loops < 2)
+        loops = 2;
     if (loops > 1)
         random_feature(g, "loops");
     random_write(g, "  axes = \"r c\", tile = { r = %d, c = %d }, grid = { r = R },\n", r->tile_r, r->tile_c);
@@ -192,14 +233,9 @@ static void over_rows(struct rows *r)
         random_write(g, "    local bias = load(t.b, span(at.r, tile.r)):t()\n");
     if (r->ids)
         random_write(g, "    local ids = load(t.ids, span(at.r, tile.r))\n");
-    const char *limits = "";
-    if (limit == 0) {
-        random_feature(g, "limit");
-        limits = ", C - 3";
-    } else if (limit == 1) {
-        random_feature(g, "limit.item");
-        limits = ", at.r + 20";
-    }
+    static const char *const limit[] = {"limit", "limit.item", NULL, NULL, NULL};
+    static const char *const limit_of[] = {", C - 3", ", at.r + 20", "", "", ""};
+    const char *limits = limit_of[random_choose(g, limit, 5)];
     random_write(g, "    local function part(c) return load(t.x, span(at.r, tile.r), span(c, tile.c%s)) end\n", limits);
     for (int i = 0; i < loops; i++)
         reduce(r);
@@ -220,6 +256,8 @@ static void over_rows(struct rows *r)
         random_write(g, "  b = tensor { R, dtype = \"fp32\", axes = \"r\" },\n");
     if (strstr(body, "t.ids,"))
         random_write(g, "  ids = tensor { R, dtype = \"int32\", fill = \"integers 0 6\", axes = \"r\" },\n");
+    if (r->scalar)
+        random_write(g, "  scale = scalar(\"fp32\", 0.75),\n");
     if (strstr(body, "t.table,"))
         random_write(g, "  table = tensor { 7, C, dtype = \"%s\" },\n", dtype(g));
     random_write(g, "%s", body);
@@ -229,21 +267,24 @@ static void over_rows(struct rows *r)
 static void over_tiles(struct rows *r)
 {
     struct random_spec *g = r->g;
-    int kind = random_below(g, 5);
     g->index = "c";
     g->row_index = "r";
+    bool turned = random_option(g, "transpose", 30), add = random_option(g, "store_add", 25);
+    bool total = random_option(g, "column_sum", 30), look = random_option(g, "scatter_add", 20);
+    bool stencil = random_option(g, "stencil", 40), middle = random_option(g, "column_max", 30);
+    bool along = random_option(g, "row_sum", 30), scalar = random_option(g, "scalar", 25);
     random_write(g, "  axes = \"p r c\", tile = { r = %d, c = %d }, grid = { r = R, c = C },\n", r->tile_r, r->tile_c);
     random_write(g, "  x = tensor { P, R, C, dtype = \"%s\", axes = \"p r c\" },\n", dtype(g));
-    bool turned = random_chance(g, 30), add = random_chance(g, 25), total = random_chance(g, 30), look = kind == 4;
     const char *type = add ? "fp32" : dtype(g);
     if (turned) {
-        random_feature(g, "transpose");
         random_write(g, "  y = tensor { C, R, dtype = \"%s\", axes = \"c r\", out = true },\n", type);
     } else {
         random_write(g, "  y = tensor { R, C, dtype = \"%s\", axes = \"r c\", out = true },\n", type);
     }
     if (total)
         random_write(g, "  total = tensor { C, dtype = \"fp32\", axes = \"c\", out = true },\n");
+    if (scalar)
+        random_write(g, "  scale = scalar(\"fp32\", 0.75),\n");
     if (look) {
         random_write(g, "  ids = tensor { R, dtype = \"int32\", fill = \"integers 0 6\", axes = \"r\" },\n");
         random_write(g, "  sums = tensor { 7, C, dtype = \"fp32\", out = true },\n");
@@ -251,15 +292,14 @@ static void over_tiles(struct rows *r)
     random_write(g, "  program = function(t, at, tile)\n");
     random_write(g, "    local function part(p, dr, dc)\n"
                     "      return load(t.x, p, span(at.r + dr, tile.r), span(at.c + dc, tile.c))\n    end\n");
-    random_feature(g, "loop.tile");
     random_write(g, "    local acc = loop(\"p\", range(0, P), { zeros() }, function(p, acc)\n"
                     "      local x = part(p, 0, 0)\n");
     g->terms = 0;
     random_term(g, true, "x");
     random_term(g, true, "x");
     random_term(g, false, "0.5");
-    if (kind == 1 || kind == 2) {
-        random_feature(g, "stencil");
+    if (stencil) {
+        g->index = NULL; /* of tiles at two places there is none */
         random_write(g, "      local beside = part(p, %d, %d)\n", random_below(g, 3) - 1, random_below(g, 3) - 1);
         random_term(g, true, "beside");
     }
@@ -267,20 +307,19 @@ static void over_tiles(struct rows *r)
     size_t from = g->length - 1;
     random_value(g, 2);
     random_use(g, from, "x", "");
-    if (kind == 1 || kind == 2)
+    if (stencil)
         random_use(g, from, "beside", " * 0.5");
     random_write(g, "\n    end)\n");
     g->terms = 0;
     random_term(g, true, "acc");
     random_term(g, false, "2");
-    bool middle = random_chance(g, 30), along = random_chance(g, 30);
+    if (scalar)
+        random_term(g, false, "t.scale");
     if (middle) {
-        random_feature(g, "column_max");
         random_write(g, "    local middle = column_max(acc)\n");
         random_term(g, false, "middle");
     }
     if (along) {
-        random_feature(g, "row_sum");
         random_write(g, "    local along = row_sum(acc)\n");
         random_term(g, false, "along");
     }
@@ -292,21 +331,18 @@ static void over_tiles(struct rows *r)
         random_use(g, from, "middle", "");
     if (along)
         random_use(g, from, "along", "");
+    if (scalar)
+        random_use(g, from, "t.scale", "");
     random_write(g, "\n");
-    if (add)
-        random_feature(g, "store_add");
     const char *store = add ? "store_add" : "store";
     if (turned)
         random_write(g, "    %s(t.y, span(at.c, tile.c), span(at.r, tile.r), v:t())\n", store);
     else
         random_write(g, "    %s(t.y, span(at.r, tile.r), span(at.c, tile.c), v)\n", store);
     if (total) {
-        random_feature(g, "store_add");
-        random_feature(g, "column_sum");
         random_write(g, "    store_add(t.total, span(at.c, tile.c), column_sum(v))\n");
     }
     if (look) {
-        random_feature(g, "scatter_add");
         random_write(g, "    scatter_add(t.sums, load(t.ids, span(at.r, tile.r)), span(at.c, tile.c), v)\n");
     }
     random_write(g, "  end,\n");
@@ -316,60 +352,87 @@ static void over_tiles(struct rows *r)
 static void over_columns(struct rows *r)
 {
     struct random_spec *g = r->g;
-    int kind = random_below(g, 3);
+    static const char *const kinds[] = {NULL, "column_max", "column_min"};
+    int kind = random_choose(g, kinds, 3);
+    int other = kind && random_option(g, kinds[3 - kind], 30) ? 3 - kind : 0;
+    bool scalar = random_option(g, "scalar", 25);
     static const char *const first[] = {"0", "-inf", "inf"};
     g->index = "c";
     g->row_index = "r";
-    random_feature(g, "loop.columns");
     random_write(g, "  axes = \"r c\", tile = { r = %d, c = %d }, grid = { c = C },\n", r->tile_r, r->tile_c);
     random_write(g, "  x = tensor { R, C, dtype = \"%s\", axes = \"r c\" },\n", dtype(g));
+    if (scalar)
+        random_write(g, "  scale = scalar(\"fp32\", 0.75),\n");
     random_write(g, "  sum = tensor { C, dtype = \"fp32\", axes = \"c\", out = true },\n"
                     "  best = tensor { C, dtype = \"fp32\", axes = \"c\", out = true },\n");
+    if (other)
+        random_write(g, "  worst = tensor { C, dtype = \"fp32\", axes = \"c\", out = true },\n");
     random_write(g,
                  "  program = function(t, at, tile)\n"
-                 "    local sum, best = loop(\"r\", range(0, R, tile.r), { columns(0), columns(%s) }, "
-                 "function(r, sum, best)\n",
-                 first[kind]);
+                 "    local sum, best%s = loop(\"r\", range(0, R, tile.r), { columns(0), columns(%s)%s%s%s }, "
+                 "function(r, sum, best%s)\n",
+                 other ? ", worst" : "", first[kind], other ? ", columns(" : "", other ? first[other] : "",
+                 other ? ")" : "", other ? ", worst" : "");
     random_write(g, "      local x = load(t.x, span(r, tile.r), span(at.c, tile.c))\n      local v = ");
     g->terms = 0;
     random_term(g, true, "x");
     random_term(g, false, "0.5");
+    if (scalar)
+        random_term(g, false, "t.scale");
     size_t from = g->length - 1;
     random_value(g, 3);
     random_use(g, from, "x", "");
+    if (scalar)
+        random_use(g, from, "t.scale", "");
     random_feature(g, "column_sum");
     if (kind == 0)
-        random_write(g, "\n      return sum + column_sum(v), best + column_sum(v * v)\n");
+        random_write(g, "\n      return sum + column_sum(v), best + column_sum(v * v)");
     else
-        random_write(g, "\n      return sum + column_sum(v), %s(best, column_%s(v))\n", reductions[kind],
+        random_write(g, "\n      return sum + column_sum(v), %s(best, column_%s(v))", reductions[kind],
                      reductions[kind]);
+    if (other)
+        random_write(g, ", %s(worst, column_%s(v))", reductions[other], reductions[other]);
+    random_write(g, "\n");
     random_write(g, "    end)\n    store(t.sum, span(at.c, tile.c), sum)\n"
-                    "    store(t.best, span(at.c, tile.c), best)\n  end,\n");
+                    "    store(t.best, span(at.c, tile.c), best)\n%s  end,\n",
+                 other ? "    store(t.worst, span(at.c, tile.c), worst)\n" : "");
 }
 
-/* Sizes: turns of C's loops are 0, 1, 2 and many, whole and ragged. */
-static void sizes(struct rows *r, bool planes)
+/* Sizes: turns of the loops are 0, 1, few and many, whole and ragged. A loop of tiles is over planes, one of columns
+ * over rows, else over columns. */
+static void sizes(struct rows *r)
 {
+    static const char *const name[] = {"turns.0", "turns.1", "turns.few", "turns.many"};
     struct random_spec *g = r->g;
-    int turns[] = {random_below(g, 2) ? 1 : 0, 1 + random_below(g, 3), 3 + random_below(g, 9)};
+    int of[] = {0, 1, 2 + random_below(g, 2), 4 + random_below(g, 9)}, turns[4], runs = 0;
+    for (int i = 0; i < 4; i++)
+        if (random_wants(g, name[i]))
+            turns[runs++] = i;
+    if (runs < 1)
+        turns[runs++] = random_below(g, 2);
+    if (runs < 2)
+        turns[runs++] = 1 + random_below(g, 2);
+    if (runs < 3)
+        turns[runs++] = 3;
     random_write(g, "  run = {");
-    for (int i = 0; i < 3; i++) {
-        bool ragged = random_chance(g, 60);
-        int c = turns[i] * r->tile_c, most = planes ? 3 : 12;
-        if (c > 700)
-            c = 700;
-        if (ragged)
-            random_feature(g, "ragged");
-        random_feature(g, turns[i] == 0   ? "turns.0"
-                          : turns[i] == 1 ? "turns.1"
-                          : turns[i] < 4  ? "turns.few"
-                                          : "turns.many");
-        if (ragged && c > 0)
-            c -= random_chance(g, 50) ? 8 % r->tile_c : random_below(g, r->tile_c);
-        int rows = 1 + random_below(g, 3 * r->tile_r);
-        random_write(g, "%s{ R = %d, C = %d", i ? ", " : " ", rows, c);
-        if (planes)
-            random_write(g, ", P = %d", i == 0 ? random_below(g, 2) : 1 + random_below(g, most));
+    for (int i = 0; i < runs; i++) {
+        bool ragged = random_option(g, "ragged", 60);
+        int count = of[turns[i]], planes = count, rows = 1 + random_below(g, 3 * r->tile_r);
+        int columns = (1 + random_below(g, 3)) * r->tile_c;
+        g->at = strcmp(name[turns[i]], "turns.few") == 0 ? -1 : 0;
+        random_feature(g, name[turns[i]]);
+        g->at = -1;
+        if (g->family == 'R')
+            columns = count * r->tile_c > 700 ? 700 : count * r->tile_c;
+        if (g->family == 'C')
+            rows = count * r->tile_r;
+        if (ragged && columns > 0)
+            columns -= random_chance(g, 50) ? 8 % r->tile_c : random_below(g, r->tile_c);
+        if (g->family == 'C' && ragged && rows > 0)
+            rows -= random_below(g, r->tile_r);
+        random_write(g, "%s{ R = %d, C = %d", i ? ", " : " ", rows, columns);
+        if (g->family == 'T')
+            random_write(g, ", P = %d", planes);
         random_write(g, " }");
     }
     random_write(g, " },\n}\n");
@@ -378,21 +441,20 @@ static void sizes(struct rows *r, bool planes)
 void random_rows(struct random_spec *g)
 {
     struct rows r = {.g = g};
-    int kind = random_below(g, 10);
-    bool planes = kind >= 6 && kind < 9;
-    r.tile_r = row_tiles[random_below(g, 5)];
+    bool planes = g->family == 'T';
+    r.tile_r = random_option(g, "one.row", 20) ? 1 : row_tiles[1 + random_below(g, 4)];
     r.tile_c = column_tiles[random_below(g, 6)];
-    random_feature(g, kind < 6 ? "rows" : planes ? "tiles" : "columns");
+    random_feature(g, g->family == 'R' ? "rows" : planes ? "tiles" : "columns");
     random_write(g, "local R, C%s = dims \"R C%s\"\n\nlocal p = kernel \"p\" {\n", planes ? ", P" : "",
                  planes ? " P" : "");
-    if (kind < 6)
+    if (g->family == 'R')
         over_rows(&r);
     else if (planes)
         over_tiles(&r);
     else
         over_columns(&r);
-    sizes(&r, planes);
+    sizes(&r);
     /* Other tiles change the order of sums and nothing else. */
-    random_write(g, "kernel \"p_how1\" { like = p, tile = { r = %d, c = %d } }\n", row_tiles[random_below(g, 5)],
-                 column_tiles[random_below(g, 6)]);
+    random_write(g, "kernel \"p_how1\" { like = p, tile = { r = %d, c = %d } }\n",
+                 random_has(g, "one.row") ? 1 : row_tiles[1 + random_below(g, 4)], column_tiles[random_below(g, 6)]);
 }

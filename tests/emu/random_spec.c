@@ -1,5 +1,6 @@
 #include "random_spec.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -22,14 +23,85 @@ bool random_chance(struct random_spec *g, int percent)
     return random_below(g, 100) < percent;
 }
 
+/* ---- features ---------------------------------------------------------------------------------------------------- */
+
+static bool holds(const struct random_words *w, int number)
+{
+    for (int i = 0; i < w->words; i++)
+        if (w->word[i] == number)
+            return true;
+    return false;
+}
+
+static void add(struct random_words *w, int number)
+{
+    assert(number >= 0);
+    if (!holds(w, number) && w->words < RANDOM_WORDS)
+        w->word[w->words++] = number;
+}
+
+static bool fits(const struct random_words *w, int number)
+{
+    for (int i = 0; i < w->words; i++)
+        if (w->word[i] != number && random_apart(w->word[i], number))
+            return false;
+    return true;
+}
+
 void random_feature(struct random_spec *g, const char *word)
 {
-    for (int i = 0; i < g->words; i++)
-        if (strcmp(g->word[i], word) == 0)
-            return;
-    if (g->words < RANDOM_WORDS)
-        g->word[g->words++] = word;
+    add(g->at < 0 ? &g->program : &g->kernel[g->at], random_feature_number(word));
 }
+
+bool random_has(const struct random_spec *g, const char *word)
+{
+    int number = random_feature_number(word);
+    return holds(&g->program, number) || holds(&g->kernel[g->at < 0 ? 0 : g->at], number);
+}
+
+bool random_wants(const struct random_spec *g, const char *word)
+{
+    return g->at <= 0 && holds(&g->wanted, random_feature_number(word));
+}
+
+bool random_allowed(const struct random_spec *g, const char *word)
+{
+    int number = random_feature_number(word);
+    const char *families = random_features[number].families;
+    return (*families == '*' || strchr(families, g->family)) && fits(&g->program, number) &&
+           fits(&g->kernel[g->at < 0 ? 0 : g->at], number) && (g->at > 0 || fits(&g->wanted, number));
+}
+
+bool random_option(struct random_spec *g, const char *word, int percent)
+{
+    const char *needs = random_features[random_feature_number(word)].needs;
+    bool drawn = random_chance(g, percent);
+    bool on = random_wants(g, word) || (drawn && random_allowed(g, word) && (!*needs || random_has(g, needs)));
+    if (on)
+        random_feature(g, word);
+    return on;
+}
+
+int random_choose(struct random_spec *g, const char *const *word, int count)
+{
+    int allowed[16], most = 0, number;
+    for (int i = 0; i < count; i++)
+        if (word[i] && random_wants(g, word[i])) {
+            random_feature(g, word[i]);
+            return i;
+        }
+    for (int i = 0; i < count && most < 16; i++)
+        if (!word[i] || random_allowed(g, word[i]))
+            allowed[most++] = i;
+    if (!most)
+        return -1;
+    number = allowed[random_below(g, most)];
+    if (word[number])
+        random_feature(g, word[number]);
+    return number;
+}
+
+/* ---- text -------------------------------------------------------------------------------------------------------- */
 
 void random_write(struct random_spec *g, const char *format, ...)
 {
@@ -63,24 +135,36 @@ static const char *pick_term(struct random_spec *g, bool tile)
     return g->term[0].text;
 }
 
+enum condition { ROWS, MODULUS, BOTH, HALF, ROW, CONDITIONS };
+
 static void condition(struct random_spec *g)
 {
     static const char *const compare[] = {"lt", "le", "gt", "ge", "ne"};
+    static const char *const word[CONDITIONS] = {
+        [ROWS] = "mask.rows", [MODULUS] = "mask.modulus", [BOTH] = "mask.both"};
     const char *op = compare[random_below(g, 5)];
-    int kind = random_below(g, 4);
+    int kind = random_below(g, CONDITIONS);
+    for (int i = 0; i < CONDITIONS; i++) /* what is wanted and not there yet first */
+        if (word[i] && g->index && random_wants(g, word[i]) && !random_has(g, word[i]))
+            kind = i;
+    kind = g->index ? kind : ROW;
     random_feature(g, "mask");
-    if (kind == 0 && g->row_index && g->index) {
-        random_feature(g, "mask.rows");
+    if (word[kind])
+        random_feature(g, word[kind]);
+    switch ((enum condition)kind) {
+    case ROWS:
         random_write(g, "%s(index().%s, index().%s + %d)", op, g->index, g->row_index, random_below(g, 21) - 4);
-    } else if (kind == 1 && g->index) {
-        random_feature(g, "mask.modulus");
+        break;
+    case MODULUS:
         random_write(g, "%s(index().%s %% %d, %d)", op, g->index, 2 + random_below(g, 5), random_below(g, 3));
-    } else if (kind == 2 && g->index) {
-        random_feature(g, "mask.both");
+        break;
+    case BOTH:
         random_write(g, "lt(index().%s, %s) & ~eq(index().%s, %d)", g->index, g->place, g->index, random_below(g, 30));
-    } else if (g->index) {
+        break;
+    case HALF:
         random_write(g, "%s(index().%s, %s // 2 + %d)", op, g->index, g->place, random_below(g, 9) - 4);
-    } else {
+        break;
+    default:
         random_write(g, "%s(row(), %d)", op, random_below(g, 9));
     }
 }
@@ -88,54 +172,63 @@ static void condition(struct random_spec *g)
 /* Functions whose results stay small. */
 static const char *const function[] = {"relu", "sigmoid", "tanh", "abs", "silu", "gelu", "gelu_tanh"};
 
+enum value { SUM, FUNCTION, MINMAX, WHERE, CAST, EXP, TERM };
+
+static enum value kind_of(struct random_spec *g, int depth)
+{
+    static const char *const word[] = {[FUNCTION] = "function", [MINMAX] = "minmax", [CAST] = "cast", [EXP] = "exp"};
+    static const enum value drawn[] = {SUM, SUM, SUM, SUM, FUNCTION, MINMAX, WHERE, CAST, EXP, TERM};
+    static const char *const masks[] = {"mask", "mask.rows", "mask.modulus", "mask.both"};
+    int kind = random_below(g, 10);
+    for (int i = FUNCTION; i <= EXP; i++)
+        if (word[i] && random_wants(g, word[i]) && !random_has(g, word[i]))
+            return (enum value)i;
+    for (int i = 0; i < (g->index ? 4 : 1); i++)
+        if (random_wants(g, masks[i]) && !random_has(g, masks[i]))
+            return WHERE;
+    return depth > 0 ? drawn[kind] : TERM;
+}
+
 void random_value(struct random_spec *g, int depth)
 {
-    int kind = depth > 0 ? random_below(g, 10) : 9;
-    switch (kind) {
-    case 0:
-    case 1:
-    case 2:
-    case 3:
+    switch (kind_of(g, depth)) {
+    case SUM:
         random_write(g, "(");
         random_value(g, depth - 1);
         random_write(g, " %s %s)", &"+\0-\0*"[2 * random_below(g, 3)], pick_term(g, false));
         break;
-    case 4: {
-        const char *name = function[random_below(g, 7)];
-        random_feature(g, name);
-        random_write(g, "%s(", name);
+    case FUNCTION:
+        random_feature(g, "function");
+        random_write(g, "%s(", function[random_below(g, 7)]);
         random_value(g, depth - 1);
         random_write(g, ")");
         break;
-    }
-    case 5: {
-        const char *name = random_chance(g, 50) ? "max" : "min";
-        random_feature(g, name);
-        random_write(g, "%s(", name);
+    case MINMAX:
+        random_feature(g, "minmax");
+        random_write(g, "%s(", random_chance(g, 50) ? "max" : "min");
         random_value(g, depth - 1);
         random_write(g, ", %s)", pick_term(g, false));
         break;
-    }
-    case 6:
+    case WHERE:
         random_write(g, "where(");
         condition(g);
         random_write(g, ", ");
         random_value(g, depth - 1);
         random_write(g, ", %s)", random_chance(g, 50) ? "0" : pick_term(g, false));
         break;
-    case 7:
+    case CAST:
         random_feature(g, "cast");
         random_write(g, "cast(");
         random_value(g, depth - 1);
         random_write(g, ", \"%s\")", random_chance(g, 70) ? "bf16" : "fp16");
         break;
-    case 8:
+    case EXP:
         random_feature(g, "exp");
         random_write(g, "exp2(min(");
         random_value(g, depth - 1);
         random_write(g, ", 2))");
         break;
-    default:
+    case TERM:
         random_write(g, "%s", pick_term(g, true));
     }
 }
@@ -149,20 +242,68 @@ void random_use(struct random_spec *g, size_t from, const char *term, const char
     random_write(g, " + %s%s", term, scale);
 }
 
+/* Adds the feature and what it needs where they fit to all that is wanted so far. False: nothing was added. */
+static bool want(struct random_spec *g, int one, int other, char families[8])
+{
+    struct random_words all = g->wanted;
+    int number[2] = {one, other};
+    for (int i = 0; i < 2; i++)
+        for (int at = number[i]; at >= 0;
+             at = *random_features[at].needs ? random_feature_number(random_features[at].needs) : -1) {
+            if (!fits(&all, at))
+                return false;
+            add(&all, at);
+        }
+    int length = 0;
+    char left[8];
+    for (const char *c = "RTCPHN"; *c; c++) {
+        bool in = true;
+        for (int i = 0; i < all.words; i++)
+            in = in && (*random_features[all.word[i]].families == '*' ||
+                        strchr(random_features[all.word[i]].families, *c));
+        if (in)
+            left[length++] = *c;
+    }
+    left[length] = '\0';
+    if (!length)
+        return false;
+    memcpy(families, left, sizeof left);
+    g->wanted = all;
+    return true;
+}
+
+static void write_words(const struct random_words *w, FILE *out)
+{
+    for (int i = 0; i < w->words; i++)
+        fprintf(out, " %s", random_features[w->word[i]].name);
+    fputs("\n", out);
+}
+
 void random_spec_write(uint64_t seed, FILE *out)
 {
+    static const char *const name[RANDOM_KERNELS] = {"p", "p_how1", "p_how2"};
     struct random_spec g;
+    char families[8] = "";
+    int one, other;
     memset(&g, 0, sizeof g);
     g.state = seed * UINT64_C(0xd1342543de82ef95) + 1;
     g.place = "C";
-    if (seed % 4 == 3) {
-        random_feature(&g, "dots");
-        random_dots(&g);
-    } else {
-        random_rows(&g);
+    g.at = -1;
+    for (uint64_t i = 0; i < 3; i++) { /* a pair, and further ones that go with it */
+        random_pair((int)((seed + i * 877) % (uint64_t)random_pairs()), &one, &other);
+        want(&g, one, other, families);
     }
+    g.family = families[random_below(&g, (int)strlen(families))];
+    if (strchr("PHN", g.family))
+        random_dots(&g);
+    else
+        random_rows(&g);
     fprintf(out, "-- random program %llu:", (unsigned long long)seed);
-    for (int i = 0; i < g.words; i++)
-        fprintf(out, " %s", g.word[i]);
-    fprintf(out, "\n%s", g.text);
+    write_words(&g.program, out);
+    for (int i = 0; i < RANDOM_KERNELS; i++)
+        if (g.kernel[i].words) {
+            fprintf(out, "-- %s:", name[i]);
+            write_words(&g.kernel[i], out);
+        }
+    fprintf(out, "%s", g.text);
 }

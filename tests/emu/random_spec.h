@@ -1,6 +1,9 @@
 /* Random programs: a spec of one program and of further kernels that differ from it in how it runs alone (tiles, rings,
- * consumers, order, clusters). The same seed gives the same text on every machine. The first line holds what the
- * program is made of: "-- random program SEED: WORD WORD ...". */
+ * consumers, order, clusters). The same seed gives the same text on every machine. Its first lines hold what it is made
+ * of, random_features.def's words: "-- random program SEED: WORD WORD ...", "-- KERNEL: WORD ..." for each kernel that
+ * has some of its own.
+ *
+ * Each seed wants one pair of features, all pairs that can meet in turn, and draws the rest. */
 #ifndef TW_TESTS_RANDOM_SPEC_H
 #define TW_TESTS_RANDOM_SPEC_H
 
@@ -8,7 +11,30 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum { RANDOM_WORDS = 64, RANDOM_TERMS = 24, RANDOM_TEXT = 16384 };
+enum { RANDOM_WORDS = 64, RANDOM_TERMS = 24, RANDOM_TEXT = 16384, RANDOM_KERNELS = 3 };
+
+/* ---- random_features.c ------------------------------------------------------------------------------------------- */
+
+struct random_feature {
+    const char *name, *families, *group, *needs;
+};
+
+extern const struct random_feature random_features[];
+extern const int random_feature_count;
+
+int random_feature_number(const char *name); /* -1: none has the name */
+
+/* Why the two cannot meet in one kernel; NULL: they can. */
+const char *random_apart(int one, int other);
+
+/* Letters of the families that have both, "" where they cannot meet. */
+void random_families(int one, int other, char letters[8]);
+
+/* Pair number `number`, counted from 0 in an order that spreads them, of random_pairs(). */
+int random_pairs(void);
+void random_pair(int number, int *one, int *other);
+
+/* ---- random_spec.c ----------------------------------------------------------------------------------------------- */
 
 /* What a value can be made of: a Lua expression, and whether it is a whole tile (else one number for each row, for each
  * column, or one alone, which broadcast). */
@@ -17,10 +43,17 @@ struct random_term {
     bool tile;
 };
 
+struct random_words {
+    int word[RANDOM_WORDS]; /* features, each once */
+    int words;
+};
+
 struct random_spec {
     uint64_t state;
-    const char *word[RANDOM_WORDS]; /* features, each once */
-    int words;
+    char family;                /* a letter of random_features.def */
+    struct random_words wanted; /* closed under `needs` */
+    struct random_words program, kernel[RANDOM_KERNELS];
+    int at; /* kernel whose features are drawn; -1: the program's. The program and kernel 0 get what is wanted */
     struct random_term term[RANDOM_TERMS];
     int terms;
     const char *index; /* axis along the columns, for conditions on coordinates; NULL: none */
@@ -30,11 +63,26 @@ struct random_spec {
     size_t length;
 };
 
-/* ---- random_spec.c ----------------------------------------------------------------------------------------------- */
-
 int random_below(struct random_spec *g, int n);
 bool random_chance(struct random_spec *g, int percent);
+
+/* The feature is there; whoever calls this has seen to it that it may be. */
 void random_feature(struct random_spec *g, const char *word);
+bool random_has(const struct random_spec *g, const char *word);
+
+/* It is wanted, and this is a place for it. */
+bool random_wants(const struct random_spec *g, const char *word);
+
+/* It may be, beside what is there and what is wanted. */
+bool random_allowed(const struct random_spec *g, const char *word);
+
+/* Draws it: always where it is wanted, else by chance where it is allowed. Notes it. */
+bool random_option(struct random_spec *g, const char *word, int percent);
+
+/* Draws one of them and notes it: one that is wanted, else any that is allowed; NULL stands for none of them. -1: none
+ * is allowed. */
+int random_choose(struct random_spec *g, const char *const *word, int count);
+
 void random_write(struct random_spec *g, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void random_term(struct random_spec *g, bool tile, const char *format, ...) __attribute__((format(printf, 3, 4)));
 

@@ -1,6 +1,6 @@
--- The family gemm_program: tiles, clusters and types that Hopper cannot have, each told at its field.
+-- The family gemm: tiles, clusters and types that Hopper cannot have, each told at its field.
 local M, N, K = dims "M N K"
-local base = kernel "ok" { family = "gemm_program", arch = { sm_90a = {} },
+local base = kernel "ok" { family = "gemm", arch = { sm_90a = {} },
   A = tensor { M, K, dtype = "bf16" }, B = tensor { N, K, dtype = "bf16" }, D = tensor { M, N, dtype = "bf16" } }
 kernel "wide3" { like = base, tile = { m = 192, n = 256 } }
 kernel "two_blocks" { like = base, tile = { m = 256, n = 256 } }

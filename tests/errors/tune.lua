@@ -5,5 +5,5 @@ kernel "gemm" {
   A = tensor { M, K, dtype = "bf16" },
   B = tensor { N, K, dtype = "bf16" },
   D = tensor { M, N, dtype = "bf16" },
-  tune = { tile = { n = { 128, 2000, "wide" } }, threads = 128 },
+  tune = { tile = { n = { 128, 0, "wide" } }, threads = 128 },
 }

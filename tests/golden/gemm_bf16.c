@@ -45,10 +45,10 @@ struct image {
 };
 
 static const struct image images[] = {
-    {NULL, source_sm_80, NULL, 323, 0, "/tilewright/gemm_bf16.sm_80.cu", 1},
-    {NULL, source_sm_80_unaligned, NULL, 338, 0, "/tilewright/gemm_bf16.sm_80_unaligned.cu", 1},
-    {NULL, source_sm_90a, NULL, 508, 0, "/tilewright/gemm_bf16.sm_90a.cu", 1},
-    {NULL, source_sm_90a_unaligned, NULL, 434, 0, "/tilewright/gemm_bf16.sm_90a_unaligned.cu", 1},
+    {NULL, source_sm_80, NULL, 344, 0, "/tilewright/gemm_bf16.sm_80.cu", 1},
+    {NULL, source_sm_80_unaligned, NULL, 359, 0, "/tilewright/gemm_bf16.sm_80_unaligned.cu", 1},
+    {NULL, source_sm_90a, NULL, 509, 0, "/tilewright/gemm_bf16.sm_90a.cu", 1},
+    {NULL, source_sm_90a_unaligned, NULL, 448, 0, "/tilewright/gemm_bf16.sm_90a_unaligned.cu", 1},
 };
 
 static const struct gemm_bf16_variant variants[] = {
@@ -1014,7 +1014,7 @@ INLINE int grid_sm_80(const struct gemm_bf16 *k, const struct gemm_bf16_args *ar
                         struct gemm_bf16_error *error)
 {
     (void)k;
-    return put_grid(p, (args->N + 127) / 128 * ((args->M + 127) / 128), 1, 1, error);
+    return put_grid(p, (args->M + 127) / 128 * ((args->N + 127) / 128), 1, 1, error);
 }
 
 /* A launch of gemm_bf16 for sm_80, but for its tensors, sizes and grid. */
@@ -1071,7 +1071,7 @@ INLINE int grid_sm_80_unaligned(const struct gemm_bf16 *k, const struct gemm_bf1
                         struct gemm_bf16_error *error)
 {
     (void)k;
-    return put_grid(p, (args->N + 127) / 128 * ((args->M + 127) / 128), 1, 1, error);
+    return put_grid(p, (args->M + 127) / 128 * ((args->N + 127) / 128), 1, 1, error);
 }
 
 /* A launch of gemm_bf16__unaligned for sm_80, but for its tensors, sizes and grid. */
@@ -1132,7 +1132,7 @@ INLINE int grid_sm_90a(const struct gemm_bf16 *k, const struct gemm_bf16_args *a
                         struct gemm_bf16_error *error)
 {
     const int64_t sm_count = k->resident[0];
-    return put_grid(p, ((args->N + 255) / 256 * ((args->M + 255) / 256) < sm_count / 2 ? (args->N + 255) / 256 * ((args->M + 255) / 256) : sm_count / 2) * 2, 1, 1, error);
+    return put_grid(p, ((args->M + 255) / 256 * ((args->N + 255) / 256) < sm_count / 2 ? (args->M + 255) / 256 * ((args->N + 255) / 256) : sm_count / 2) * 2, 1, 1, error);
 }
 
 /* A launch of gemm_bf16 for sm_90a, but for its tensors, sizes and grid. */
@@ -1195,7 +1195,7 @@ INLINE int grid_sm_90a_unaligned(const struct gemm_bf16 *k, const struct gemm_bf
                         struct gemm_bf16_error *error)
 {
     const int64_t sm_count = k->resident[1];
-    return put_grid(p, ((args->N + 255) / 256 * ((args->M + 255) / 256) < sm_count / 2 ? (args->N + 255) / 256 * ((args->M + 255) / 256) : sm_count / 2) * 2, 1, 1, error);
+    return put_grid(p, ((args->M + 255) / 256 * ((args->N + 255) / 256) < sm_count / 2 ? (args->M + 255) / 256 * ((args->N + 255) / 256) : sm_count / 2) * 2, 1, 1, error);
 }
 
 /* A launch of gemm_bf16__unaligned for sm_90a, but for its tensors, sizes and grid. */

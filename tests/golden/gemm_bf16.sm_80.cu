@@ -1,7 +1,6 @@
 // tilewright 1: kernel gemm_bf16, entry gemm_bf16, arch sm_80
-// pipeline.stages 3, pipeline.warps_m 2, pipeline.warps_n 4, tile.m 128, tile.n 128, tile.k 64, cluster.m 1,
-// cluster.n 1, schedule.order grouped, schedule.group 8, extent.m (i64)args.M, extent.n (i64)args.N,
-// extent.k (i64)args.K
+// turned.D 0, pipeline.warps_m 2, pipeline.warps_n 4, cluster.m 1, cluster.n 1, schedule.order grouped,
+// schedule.group 8, extent.A.d0 0, extent.A.d1 4, extent.B.d0 1, extent.B.d1 4
 // 98304 bytes of shared memory, 256 threads, ring ab of 3 stages
 
 typedef unsigned short u16;
@@ -41,48 +40,22 @@ __device__ __forceinline__ void copy_async(u32 destination, const void *source, 
                  : "memory");
 }
 
-// Byte in A's tile of 16-byte chunk `chunk` of row `row`: swizzle 128B.
-__device__ __forceinline__ u32 A_chunk(u32 row, u32 chunk)
+// Closes the group of this thread's copies since the last commit.
+__device__ __forceinline__ void copies_commit()
 {
-    return row * 128 + (chunk ^ row % 8) * 16;
+    asm volatile("cp.async.commit_group;" ::: "memory");
 }
 
-// The 128 x 64 tile of A at (outer, inner) into the stage: 8 chunks a row.
-__device__ __forceinline__ void A_load(const arguments &args, u32 stage, int outer, int inner)
+// At most 1 of this thread's groups are still on their way.
+__device__ __forceinline__ void copies_wait_1()
 {
-    const u32 tile = shared_address(0 + stage * 16384);
-    const u32 rows = (u32)min((i64)args.M - outer, (i64)128);
-    const u32 columns = (u32)min((i64)args.K - inner, (i64)64);
-    #pragma unroll
-    for (u32 pass = 0; pass < 4; ++pass) {
-        const u32 row = pass * 32 + threadIdx.x / 8, chunk = threadIdx.x % 8;
-        const u32 column = chunk * 8;
-        const u32 count = row < rows && column < columns ? min(columns - column, 8) : 0;
-        const unsigned short *source = args.A + (outer + (i64)row) * args.A_stride0 + inner + column;
-        copy_async(tile + A_chunk(row, chunk), source, count * 2);
-    }
+    asm volatile("cp.async.wait_group 1;" ::: "memory");
 }
 
-// Byte in B's tile of 16-byte chunk `chunk` of row `row`: swizzle 128B.
-__device__ __forceinline__ u32 B_chunk(u32 row, u32 chunk)
+// What all threads have filled and waited for can be read, and all reads before are over.
+__device__ __forceinline__ void block_meet()
 {
-    return row * 128 + (chunk ^ row % 8) * 16;
-}
-
-// The 128 x 64 tile of B at (outer, inner) into the stage: 8 chunks a row.
-__device__ __forceinline__ void B_load(const arguments &args, u32 stage, int outer, int inner)
-{
-    const u32 tile = shared_address(49152 + stage * 16384);
-    const u32 rows = (u32)min((i64)args.N - outer, (i64)128);
-    const u32 columns = (u32)min((i64)args.K - inner, (i64)64);
-    #pragma unroll
-    for (u32 pass = 0; pass < 4; ++pass) {
-        const u32 row = pass * 32 + threadIdx.x / 8, chunk = threadIdx.x % 8;
-        const u32 column = chunk * 8;
-        const u32 count = row < rows && column < columns ? min(columns - column, 8) : 0;
-        const unsigned short *source = args.B + (outer + (i64)row) * args.B_stride0 + inner + column;
-        copy_async(tile + B_chunk(row, chunk), source, count * 2);
-    }
+    __syncthreads();
 }
 
 // Ring ab: 3 stages. The next stage after this one.
@@ -91,25 +64,51 @@ __device__ __forceinline__ void ab_advance(u32 &stage)
     stage = stage + 1 == 3 ? 0 : stage + 1;
 }
 
-// Closes the group of this thread's copies since the last commit.
-__device__ __forceinline__ void ab_commit()
+// Byte in A's tile of 16-byte chunk `chunk` of row `row`: swizzle 128B.
+__device__ __forceinline__ u32 A_chunk(u32 row, u32 chunk)
 {
-    asm volatile("cp.async.commit_group;" ::: "memory");
+    return row * 128 + (chunk ^ row % 8) * 16;
 }
 
-// At most 1 of this thread's groups are still on their way.
-__device__ __forceinline__ void ab_wait()
+// Byte in B's tile of 16-byte chunk `chunk` of row `row`: swizzle 128B.
+__device__ __forceinline__ u32 B_chunk(u32 row, u32 chunk)
 {
-    asm volatile("cp.async.wait_group 1;" ::: "memory");
+    return row * 128 + (chunk ^ row % 8) * 16;
 }
 
-// What all threads have filled and waited for can be read, and all reads before are over.
-__device__ __forceinline__ void ab_meet()
+// The 128 x 64 tile of A at these coordinates into the stage: 8 chunks a row.
+__device__ __forceinline__ void ab_A_load(const arguments &args, u32 stage, int i0, int i1)
 {
-    __syncthreads();
+    const u32 tile = shared_address(0 + stage * 16384);
+    const u32 rows = (u32)max((int)min((i64)args.M - i0, (i64)128), 0);
+    const u32 columns = (u32)max((int)min((i64)args.K - i1, (i64)64), 0);
+    #pragma unroll
+    for (u32 pass = 0; pass < 4; ++pass) {
+        const u32 row = pass * 32 + threadIdx.x / 8, chunk = threadIdx.x % 8;
+        const u32 column = chunk * 8;
+        const u32 count = row < rows && column < columns ? min(columns - column, 8) : 0;
+        const unsigned short *source = args.A + (i0 + (i64)row) * args.A_stride0 + (i64)i1 + column;
+        copy_async(tile + A_chunk(row, chunk), source, count * 2);
+    }
 }
 
-__device__ __forceinline__ void mma_read_a(u32 (&r)[4], u32 address)
+// The 128 x 64 tile of B at these coordinates into the stage: 8 chunks a row.
+__device__ __forceinline__ void ab_B_load(const arguments &args, u32 stage, int i0, int i1)
+{
+    const u32 tile = shared_address(49152 + stage * 16384);
+    const u32 rows = (u32)max((int)min((i64)args.N - i0, (i64)128), 0);
+    const u32 columns = (u32)max((int)min((i64)args.K - i1, (i64)64), 0);
+    #pragma unroll
+    for (u32 pass = 0; pass < 4; ++pass) {
+        const u32 row = pass * 32 + threadIdx.x / 8, chunk = threadIdx.x % 8;
+        const u32 column = chunk * 8;
+        const u32 count = row < rows && column < columns ? min(columns - column, 8) : 0;
+        const unsigned short *source = args.B + (i0 + (i64)row) * args.B_stride0 + (i64)i1 + column;
+        copy_async(tile + B_chunk(row, chunk), source, count * 2);
+    }
+}
+
+__device__ __forceinline__ void mma_dot_read_a(u32 (&r)[4], u32 address)
 {
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                  : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
@@ -118,7 +117,7 @@ __device__ __forceinline__ void mma_read_a(u32 (&r)[4], u32 address)
 }
 
 // Two neighbours along n.
-__device__ __forceinline__ void mma_read_b(u32 (&first)[2], u32 (&second)[2], u32 address)
+__device__ __forceinline__ void mma_dot_read_b(u32 (&first)[2], u32 (&second)[2], u32 address)
 {
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                  : "=r"(first[0]), "=r"(first[1]), "=r"(second[0]), "=r"(second[1])
@@ -127,7 +126,7 @@ __device__ __forceinline__ void mma_read_b(u32 (&first)[2], u32 (&second)[2], u3
 }
 
 // d += a b for one 16 x 8 block and 16 elements along k.
-__device__ __forceinline__ void mma_issue(float (&d)[4], const u32 (&a)[4], const u32 (&b)[2])
+__device__ __forceinline__ void mma_dot_issue(float *d, const u32 *a, const u32 (&b)[2])
 {
     asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 "
                  "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
@@ -135,88 +134,77 @@ __device__ __forceinline__ void mma_issue(float (&d)[4], const u32 (&a)[4], cons
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
-// What a warp holds of both operands for one step along k.
-struct mma_fragments {
+// What a warp reads of the operands for one step along k.
+struct mma_dot_fragments {
     u32 a[4][4], b[4][2];
 };
 
 // Step `step` along k of the stage: this warp's 64 rows and 32 columns.
-__device__ __forceinline__ void mma_read(mma_fragments &f, u32 stage, u32 warp, u32 step)
+__device__ __forceinline__ void mma_dot_read(mma_dot_fragments &f, u32 a_tile, u32 b_tile, u32 warp, u32 step)
 {
     const u32 lane = threadIdx.x % 32, warp_m = warp % 2, warp_n = warp / 2;
-    const u32 a_tile = shared_address(0 + stage * 16384);
-    const u32 b_tile = shared_address(49152 + stage * 16384);
     #pragma unroll
     for (u32 i = 0; i < 4; ++i) {
         const u32 row = warp_m * 64 + i * 16 + lane % 16, chunk = step * 2 + lane / 16;
-        mma_read_a(f.a[i], a_tile + A_chunk(row, chunk));
+        mma_dot_read_a(f.a[i], a_tile + A_chunk(row, chunk));
     }
     #pragma unroll
     for (u32 j = 0; j < 2; ++j) {
         const u32 row = warp_n * 32 + j * 16 + lane / 16 * 8 + lane % 8;
         const u32 chunk = step * 2 + lane / 8 % 2;
-        mma_read_b(f.b[2 * j], f.b[2 * j + 1], b_tile + B_chunk(row, chunk));
+        mma_dot_read_b(f.b[2 * j], f.b[2 * j + 1], b_tile + B_chunk(row, chunk));
     }
 }
 
-// The sum over no elements.
-__device__ __forceinline__ void mma_clear(float (&d)[4][4][4])
+// d = a b + (accumulate ? d : 0): 4 steps along k, each read while the one before is multiplied.
+__device__ __forceinline__ void mma_dot(float (&d)[4][16], u32 a_stage, u32 b_stage, u32 warp, bool accumulate)
 {
-    #pragma unroll
-    for (int i = 0; i < 4; ++i)
+    const u32 a_tile = shared_address(0 + a_stage * 16384);
+    const u32 b_tile = shared_address(49152 + b_stage * 16384);
+    mma_dot_fragments f[2];
+    if (!accumulate)
         #pragma unroll
-        for (int j = 0; j < 4; ++j)
-            d[i][j][0] = d[i][j][1] = d[i][j][2] = d[i][j][3] = 0.0f;
-}
-
-// One stage: 4 steps along k, each read while the one before is multiplied.
-__device__ __forceinline__ void mma(float (&d)[4][4][4], u32 stage, u32 warp)
-{
-    mma_fragments f[2];
-    mma_read(f[0], stage, warp, 0);
+        for (u32 i = 0; i < 4; ++i)
+            #pragma unroll
+            for (u32 j = 0; j < 16; ++j)
+                d[i][j] = 0.0f;
+    mma_dot_read(f[0], a_tile, b_tile, warp, 0);
     #pragma unroll
     for (u32 step = 0; step < 4; ++step) {
         if (step + 1 < 4)
-            mma_read(f[(step + 1) % 2], stage, warp, step + 1);
+            mma_dot_read(f[(step + 1) % 2], a_tile, b_tile, warp, step + 1);
         #pragma unroll
         for (u32 i = 0; i < 4; ++i)
             #pragma unroll
             for (u32 j = 0; j < 4; ++j)
-                mma_issue(d[i][j], f[step % 2].a[i], f[step % 2].b[j]);
+                mma_dot_issue(d[i] + j * 4, f[step % 2].a[i], f[step % 2].b[j]);
     }
 }
 
-struct tile_schedule {
-    int across_m, across_n; // clusters of tiles along m and n
-    int next, step, count;
-    u32 rank;               // of this block in its cluster
+struct item_order {
+    int next; // what else there is to know is computed again for each item: registers are dear in between
 };
 
-__device__ __forceinline__ tile_schedule schedule_begin(const arguments &args)
+__device__ __forceinline__ item_order items_begin(const arguments &args)
 {
-    tile_schedule s;
-    s.across_m = (int)(((i64)args.M + 128 - 1) / 128);
-    s.across_n = (int)(((i64)args.N + 128 - 1) / 128);
-    s.count = s.across_m * s.across_n;
-    s.rank = 0;
-    s.next = (int)blockIdx.x;
-    s.step = (int)gridDim.x;
+    item_order s = {(int)blockIdx.x};
     return s;
 }
 
-// The next tile of this block: false when there is none. m and n are its first row and column.
-__device__ __forceinline__ bool schedule_next(tile_schedule &s, int &m, int &n)
+// The next item of this block: false when there is none. at_AXIS is where it begins.
+__device__ __forceinline__ bool items_next(const arguments &args, item_order &s, int &at_m, int &at_n)
 {
-    if (s.next >= s.count)
+    const int across_m = (int)(((i64)args.M + 127) / 128);
+    const int across_n = (int)(((i64)args.N + 127) / 128);
+    const int number = s.next;
+    if (number >= across_m * across_n)
         return false;
-    int band = s.next / (8 * s.across_n);
-    int height = min(8, s.across_m - band * 8);
-    int within = s.next - band * 8 * s.across_n;
-    int at_m = band * 8 + within % height;
-    int at_n = within / height;
-    s.next += s.step;
-    m = at_m * 128;
-    n = at_n * 128;
+    int band = number / (8 * across_n);
+    int height = min(8, across_m - band * 8);
+    int within = number - band * 8 * across_n;
+    at_m = (band * 8 + within % height) * 128;
+    at_n = within / height * 128;
+    s.next += (int)gridDim.x;
     return true;
 }
 
@@ -240,84 +228,117 @@ __device__ __forceinline__ u32 pack_bf16(float first, float second)
     return r;
 }
 
-__device__ __forceinline__ void D_epilogue(const arguments &args, float &v0, float &v1, int m, int n)
+// Rounds towards minus infinity, as Lua's // does; / rounds towards zero.
+__device__ __forceinline__ long long ew_floor_div(long long a, long long b)
 {
-}
-
-// This warp's part of the tile of D at (first_m, first_n).
-__device__ __forceinline__ void D_store_global(const arguments &args,
-                                                     const float (&d)[4][4][4], u32 warp,
-                                                     int first_m, int first_n)
-{
-    const u32 lane = threadIdx.x % 32, warp_m = warp % 2, warp_n = warp / 2;
-    // Rows 8 i .. of this warp: one copy of the code serves all, for the choice of registers costs a few moves.
-    #pragma unroll 1
-    for (int i = 0; i < 2 * 4; ++i) {
-        float part[4][2];
-        #pragma unroll
-        for (int c = 0; c < 2 * 4; ++c)
-            if (c == i) {
-                #pragma unroll
-                for (int j = 0; j < 4; ++j) {
-                    part[j][0] = d[c / 2][j][c % 2 * 2];
-                    part[j][1] = d[c / 2][j][c % 2 * 2 + 1];
-                }
-            }
-        #pragma unroll
-        for (int j = 0; j < 4; ++j) {
-            const int m = first_m + (int)(warp_m * 64 + lane / 4) + i * 8;
-            const int n = first_n + (int)(warp_n * 32 + lane % 4 * 2) + j * 8;
-            if (m >= (i64)args.M || n >= (i64)args.N)
-                continue;
-            float v0 = part[j][0], v1 = part[j][1];
-            D_epilogue(args, v0, v1, m, n);
-            unsigned short *at = args.D + (m * args.D_stride0 + n);
-            if (n + 1 < (i64)args.N && (u64)at % 4 == 0) {
-                *(u32 *)at = pack_bf16(v0, v1);
-                continue;
-            }
-            at[0] = to_bf16(v0);
-            if (n + 1 < (i64)args.N)
-                at[1] = to_bf16(v1);
-        }
-    }
+    long long quotient = a / b;
+    return quotient - (a % b != 0 && (a ^ b) < 0);
 }
 
 extern "C" __global__ void __launch_bounds__(256, 1)
 gemm_bf16(const __grid_constant__ arguments args)
 {
-    const u32 warp = threadIdx.x / 32;
-    const int steps = (int)(((i64)args.K + 64 - 1) / 64);
-    tile_schedule tiles = schedule_begin(args);
-    float sum[4][4][4];
-    u32 fill = 0, read = 0;
-    int m, n;
-    while (schedule_next(tiles, m, n)) {
-        mma_clear(sum);
-        #pragma unroll 1
-        for (int step = 0; step < 2; ++step) {
-            if (step < steps) {
-                const int k = step * 64;
-                A_load(args, fill, m, k);
-                B_load(args, fill, n, k);
-                ab_advance(fill);
+    const u32 warp = threadIdx.x / 32, warp_m = warp % 2;
+    const int first_row = (int)warp_m * 64 + threadIdx.x % 32 / 4;
+    const int first_column = (int)(warp / 2) * 32 + threadIdx.x % 4 * 2;
+    item_order items = items_begin(args);
+    int at_m, at_n;
+    float dot_sum[4][16];
+    u32 ab_fill = 0, ab_stage = 2;
+    while (items_next(args, items, at_m, at_n)) {
+        int first_at_k = 0, first_at_k_turn = 0;
+        const int first_at_k_turns = (int)(2);
+        const int t8_0 = args.K + 63;
+        const int t8_1 = t8_0 / 64;
+        int at_k = 0, at_k_turn = 0;
+        const int k_turns = (int)(t8_1);
+        #pragma unroll
+        for (int block = 0; block < 4; ++block)
+            #pragma unroll
+            for (int half = 0; half < 2; ++half) {
+                #pragma unroll
+                for (int pair = 0; pair < 4; ++pair) {
+                    #pragma unroll
+                    for (int lane = 0; lane < 2; ++lane) {
+                        dot_sum[block][pair * 4 + half * 2 + lane] = 0.0f;
+                    }
+                }
             }
-            ab_commit();
-        }
         #pragma unroll 1
-        for (int step = 0; step < steps; ++step) {
-            ab_wait();
-            ab_meet();
-            if (step + 2 < steps) {
-                const int k = (step + 2) * 64;
-                A_load(args, fill, m, k);
-                B_load(args, fill, n, k);
-                ab_advance(fill);
+        for (; first_at_k_turn < first_at_k_turns; ++first_at_k_turn) {
+            first_at_k = first_at_k_turn * 64;
+            if (first_at_k_turn < k_turns) {
+                ab_A_load(args, ab_fill, at_m, first_at_k);
+                ab_B_load(args, ab_fill, at_n, first_at_k);
+                ab_advance(ab_fill);
             }
-            ab_commit();
-            mma(sum, read, warp);
-            ab_advance(read);
+            copies_commit();
         }
-        D_store_global(args, sum, warp, m, n);
+        first_at_k = first_at_k_turn * 64;
+        #pragma unroll 1
+        for (; at_k_turn < k_turns; ++at_k_turn) {
+            at_k = at_k_turn * 64;
+            copies_wait_1();
+            block_meet();
+            if (at_k_turn + 2 < k_turns) {
+                const int c11_0 = at_k + 128;
+                ab_A_load(args, ab_fill, at_m, c11_0);
+                const int c12_0 = at_k + 128;
+                ab_B_load(args, ab_fill, at_n, c12_0);
+                ab_advance(ab_fill);
+            }
+            copies_commit();
+            ab_advance(ab_stage);
+            mma_dot(dot_sum, ab_stage, ab_stage, warp, 1);
+        }
+        at_k = at_k_turn * 64;
+        {
+            // Rows 8 apart: one copy of the code serves all, for the choice of registers costs a few moves.
+            #pragma unroll 1
+            for (int slab = 0; slab < 8; ++slab) {
+                float dot_sum_part[4 * 2];
+                #pragma unroll
+                for (int c = 0; c < 8; ++c)
+                    if (c == slab) {
+                        #pragma unroll
+                        for (int i = 0; i < 4; ++i) {
+                            dot_sum_part[i * 2] = dot_sum[c / 2][i * 4 + c % 2 * 2];
+                            dot_sum_part[i * 2 + 1] = dot_sum[c / 2][i * 4 + c % 2 * 2 + 1];
+                        }
+                    }
+                const int row = first_row + slab * 8;
+                const int p0 = at_m + row;
+                const bool p2 = p0 < args.M;
+                #pragma unroll
+                for (int pair = 0; pair < 4; ++pair) {
+                    unsigned short *at[2];
+                    bool inside[2];
+                    float value[2];
+                    #pragma unroll
+                    for (int lane = 0; lane < 2; ++lane) {
+                        const int column = pair * 8 + first_column + lane;
+                        const int p1 = at_n + column;
+                        const bool p3 = p1 < args.N;
+                        const bool p4 = p2 && p3;
+                        inside[lane] = p4;
+                        at[lane] = args.D + ((i64)p0 * args.D_stride0 + (i64)p1);
+                    }
+                    if (!inside[0] && !inside[1])
+                        continue;
+                    #pragma unroll
+                    for (int lane = 0; lane < 2; ++lane) {
+                        value[lane] = dot_sum_part[pair * 2 + lane];
+                    }
+                    if (inside[0] && inside[1] && (u64)at[0] % 4 == 0) {
+                        *(u32 *)at[0] = pack_bf16(value[0], value[1]);
+                        continue;
+                    }
+                    if (inside[0])
+                        *at[0] = to_bf16(value[0]);
+                    if (inside[1])
+                        *at[1] = to_bf16(value[1]);
+                }
+            }
+        }
     }
 }

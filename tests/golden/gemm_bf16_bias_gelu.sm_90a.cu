@@ -1,6 +1,6 @@
 // tilewright 1: kernel gemm_bf16_bias_gelu, entry gemm_bf16_bias_gelu, arch sm_90a
-// store tma, tile.m 128, tile.n 256, tile.k 64, cluster.m 2, cluster.n 1, schedule.order grouped, schedule.group 8,
-// extent.m (i64)args.M, extent.n (i64)args.N, extent.k (i64)args.K
+// share.A 1, share.B 1, turned.D 0, cluster.m 2, cluster.n 1, schedule.order grouped, schedule.group 8,
+// extent.bias.d0 1, extent.R.d0 0, extent.R.d1 1
 // 229440 bytes of shared memory, 384 threads, ring ab of 4 stages, ring d of 2 stages
 
 typedef unsigned short u16;
@@ -83,28 +83,27 @@ __device__ __forceinline__ void cluster_meet()
     asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
 }
 
-// Starts the copy of the box at (inner, outer) into shared memory; its bytes are counted on the barrier.
-__device__ __forceinline__ void tma_load(u32 destination, const tensor_map *map, u32 barrier, int inner, int outer)
+// Starts the copy of the box at these coordinates into shared memory; its bytes are counted on the barrier.
+__device__ __forceinline__ void tma_load_2d(u32 destination, const tensor_map *map, u32 barrier, int i0, int i1)
 {
     asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4}], [%2];" ::"r"(destination),
-                 "l"(map), "r"(barrier), "r"(inner), "r"(outer)
+                 "l"(map), "r"(barrier), "r"(i1), "r"(i0)
                  : "memory");
 }
 
 // The same into every block of the cluster whose bit is set in blocks, at the same address and barrier of each.
-__device__ __forceinline__ void tma_load_multicast(u32 destination, const tensor_map *map, u32 barrier, int inner,
-                                                   int outer, u16 blocks)
+__device__ __forceinline__ void tma_multicast_2d(u32 destination, const tensor_map *map, u32 barrier, int i0, int i1, u16 blocks)
 {
     asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1, {%3, %4}], [%2], %5;" ::"r"(destination),
-                 "l"(map), "r"(barrier), "r"(inner), "r"(outer), "h"(blocks)
+                 "l"(map), "r"(barrier), "r"(i1), "r"(i0), "h"(blocks)
                  : "memory");
 }
 
 // Starts the copy of a box out of shared memory; what lies outside of the tensor is not written.
-__device__ __forceinline__ void tma_store(const tensor_map *map, u32 source, int inner, int outer)
+__device__ __forceinline__ void tma_store_2d(const tensor_map *map, u32 source, int i0, int i1)
 {
     asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%2, %3}], [%1];" ::"l"(map), "r"(source),
-                 "r"(inner), "r"(outer)
+                 "r"(i1), "r"(i0)
                  : "memory");
 }
 
@@ -182,22 +181,22 @@ __device__ __forceinline__ void ab_drain(ab_position p)
     }
 }
 
-// The tile of A at (outer, inner).
-__device__ __forceinline__ void A_load(const arguments &args, ab_position p, int outer, int inner)
+// The tile of A at these coordinates.
+__device__ __forceinline__ void A_load(const arguments &args, ab_position p, int i0, int i1)
 {
     u32 stage = shared_address(0 + p.stage * 16384);
-    tma_load(stage + 0, &args.A_map, ab_full(p.stage), inner + 0, outer);
+    tma_load_2d(stage + 0, &args.A_map, ab_full(p.stage), i0, i1 + 0);
 }
 
-// The tile of B at (outer, inner): this block's 128 of its 256 rows, for 2 blocks.
-__device__ __forceinline__ void B_load(const arguments &args, ab_position p, int outer, int inner)
+// The tile of B at these coordinates: this block's 128 rows of it, for 2 blocks.
+__device__ __forceinline__ void B_load(const arguments &args, ab_position p, int i0, int i1)
 {
     u32 rank;
     asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
-    u32 share = rank % 2;
+    u32 share = rank / 1 % 2;
     u16 blocks = (u16)(0x3 << (rank - share * 1));
     u32 stage = shared_address(65536 + p.stage * 32768 + share * 16384);
-    tma_load_multicast(stage + 0, &args.B_map, ab_full(p.stage), inner + 0, outer + (int)share * 128, blocks);
+    tma_multicast_2d(stage + 0, &args.B_map, ab_full(p.stage), i0 + (int)share * 128, i1 + 0, blocks);
 }
 
 __device__ __forceinline__ u64 matrix_descriptor(u32 address, u32 leading_bytes, u32 stride_bytes, u32 swizzle)
@@ -206,8 +205,32 @@ __device__ __forceinline__ u64 matrix_descriptor(u32 address, u32 leading_bytes,
            (u64)swizzle << 62;
 }
 
+// What threads did to registers before is done for the matrix instructions that follow.
+__device__ __forceinline__ void mma_fence()
+{
+    asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+}
+
+// Closes the group of instructions issued since the last commit.
+__device__ __forceinline__ void mma_commit()
+{
+    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+}
+
+// At most 1 groups are still running after it.
+__device__ __forceinline__ void mma_wait_1()
+{
+    asm volatile("wgmma.wait_group.sync.aligned 1;" ::: "memory");
+}
+
+// At most 0 groups are still running after it.
+__device__ __forceinline__ void mma_wait_0()
+{
+    asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+}
+
 // d = a b + (accumulate ? d : 0) for one 64 x 256 block and 16 steps along k.
-__device__ __forceinline__ void mma_issue(float (&d)[128], u64 a, u64 b, int accumulate)
+__device__ __forceinline__ void mma_dot_issue(float (&d)[128], u64 a, u64 b, int accumulate)
 {
     asm volatile("{\n"
                  ".reg .pred p;\n"
@@ -242,79 +265,46 @@ __device__ __forceinline__ void mma_issue(float (&d)[128], u64 a, u64 b, int acc
                  : "l"(a), "l"(b), "r"(accumulate));
 }
 
-// One stage: 1 x 4 instructions for this warpgroup's rows. They run on; see mma_commit.
-__device__ __forceinline__ void mma(float (&d)[1][128], u32 stage, u32 warpgroup, int accumulate)
+// 1 x 4 instructions for this warpgroup's rows. They run on; see mma_commit.
+__device__ __forceinline__ void mma_dot(float (&d)[1][128], u32 a_stage, u32 b_stage, u32 warpgroup, int accumulate)
 {
-    u32 a = shared_address(0 + stage * 16384) + warpgroup * 1 * 8192;
-    u32 b = shared_address(65536 + stage * 32768);
+    u32 a = shared_address(0 + a_stage * 16384) + warpgroup * 1 * 8192;
     u64 a_tile = matrix_descriptor(a, 16, 1024, 1);
+    u32 b = shared_address(65536 + b_stage * 32768);
     u64 b_tile = matrix_descriptor(b, 16, 1024, 1);
-    asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
-    mma_issue(d[0], a_tile + 0, b_tile + 0, accumulate);
-    mma_issue(d[0], a_tile + 2, b_tile + 2, 1);
-    mma_issue(d[0], a_tile + 4, b_tile + 4, 1);
-    mma_issue(d[0], a_tile + 6, b_tile + 6, 1);
+    mma_dot_issue(d[0], a_tile + 0, b_tile + 0, accumulate);
+    mma_dot_issue(d[0], a_tile + 2, b_tile + 2, 1);
+    mma_dot_issue(d[0], a_tile + 4, b_tile + 4, 1);
+    mma_dot_issue(d[0], a_tile + 6, b_tile + 6, 1);
 }
 
-// The sum over no elements.
-__device__ __forceinline__ void mma_clear(float (&d)[1][128])
-{
-    #pragma unroll
-    for (int block = 0; block < 1; ++block)
-        #pragma unroll
-        for (int i = 0; i < 128; ++i)
-            d[block][i] = 0.0f;
-}
-
-// Closes the group of instructions issued since the last commit.
-__device__ __forceinline__ void mma_commit()
-{
-    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
-}
-
-// At most 1 groups are still running after it.
-__device__ __forceinline__ void mma_wait_1()
-{
-    asm volatile("wgmma.wait_group.sync.aligned 1;" ::: "memory");
-}
-
-// At most 0 groups are still running after it.
-__device__ __forceinline__ void mma_wait_0()
-{
-    asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
-}
-
-struct tile_schedule {
-    int across_m, across_n; // clusters of tiles along m and n
-    int next, step, count;
-    u32 rank;               // of this block in its cluster
+struct item_order {
+    int next; // what else there is to know is computed again for each item: registers are dear in between
 };
 
-__device__ __forceinline__ tile_schedule schedule_begin(const arguments &args)
+__device__ __forceinline__ item_order items_begin(const arguments &args)
 {
-    tile_schedule s;
-    s.across_m = (int)(((i64)args.M + 256 - 1) / 256);
-    s.across_n = (int)(((i64)args.N + 256 - 1) / 256);
-    s.count = s.across_m * s.across_n;
-    asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(s.rank));
-    s.next = (int)(blockIdx.x / 2);
-    s.step = (int)(gridDim.x / 2);
+    item_order s = {(int)(blockIdx.x / 2)};
     return s;
 }
 
-// The next tile of this block: false when there is none. m and n are its first row and column.
-__device__ __forceinline__ bool schedule_next(tile_schedule &s, int &m, int &n)
+// The next item of this block: false when there is none. at_AXIS is where it begins.
+__device__ __forceinline__ bool items_next(const arguments &args, item_order &s, int &at_m, int &at_n)
 {
-    if (s.next >= s.count)
+    const int across_m = (int)(((i64)args.M + 255) / 256);
+    const int across_n = (int)(((i64)args.N + 255) / 256);
+    const int number = s.next;
+    if (number >= across_m * across_n)
         return false;
-    int band = s.next / (8 * s.across_n);
-    int height = min(8, s.across_m - band * 8);
-    int within = s.next - band * 8 * s.across_n;
-    int at_m = band * 8 + within % height;
-    int at_n = within / height;
-    s.next += s.step;
-    m = (at_m * 2 + (int)(s.rank % 2)) * 128;
-    n = (at_n * 1 + (int)(s.rank / 2)) * 256;
+    int band = number / (8 * across_n);
+    int height = min(8, across_m - band * 8);
+    int within = number - band * 8 * across_n;
+    at_m = (band * 8 + within % height) * 128;
+    at_n = within / height * 256;
+    s.next += (int)(gridDim.x / 2);
+    u32 rank;
+    asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+    at_m = at_m * 2 + (int)(rank / 1 % 2) * 128;
     return true;
 }
 
@@ -350,6 +340,13 @@ __device__ __forceinline__ u32 pack_bf16(float first, float second)
     return r;
 }
 
+// Rounds towards minus infinity, as Lua's // does; / rounds towards zero.
+__device__ __forceinline__ long long ew_floor_div(long long a, long long b)
+{
+    long long quotient = a / b;
+    return quotient - (a % b != 0 && (a ^ b) < 0);
+}
+
 // x times the normal distribution's integral up to x.
 // A function of its own: erff is long, and an epilogue calls it for many elements.
 __device__ __noinline__ float ew_gelu(float x)
@@ -357,43 +354,25 @@ __device__ __noinline__ float ew_gelu(float x)
     return 0.5f * x * (1.0f + erff(x * 0.707106781f));
 }
 
-__device__ __forceinline__ void bias_read(const arguments &args, int m, int n, float &x0, float &x1)
+__device__ __forceinline__ void bias_read(const arguments &args, int i0, bool needed, float (&x)[2])
 {
-    const int column = min(n, (int)((i64)args.N) - 2); // both are even
+    i0 = min(i0, (int)(args.N) - 2); // both are even
     u32 both = 0;
-    both = *(const u32 *)(args.bias + column);
-    x0 = from_bf16((u16)both);
-    x1 = from_bf16((u16)(both >> 16));
+    if (needed)
+        both = *(const u32 *)(args.bias + i0);
+    x[0] = from_bf16((u16)both);
+    x[1] = from_bf16((u16)(both >> 16));
 }
 
-__device__ __forceinline__ void R_read(const arguments &args, int m, int n, float &x0, float &x1)
+__device__ __forceinline__ void R_read(const arguments &args, int i0, int i1, bool needed, float (&x)[2])
 {
-    const int row = min(m, (int)((i64)args.M) - 1);
-    const int column = min(n, (int)((i64)args.N) - 2); // both are even
+    i0 = min(i0, (int)(args.M) - 1);
+    i1 = min(i1, (int)(args.N) - 2); // both are even
     u32 both = 0;
-    both = *(const u32 *)(args.R + row * args.R_stride0 + column);
-    x0 = from_bf16((u16)both);
-    x1 = from_bf16((u16)(both >> 16));
-}
-
-__device__ __forceinline__ void D_epilogue(const arguments &args, float &v0, float &v1, int m, int n)
-{
-    float bias0, bias1;
-    bias_read(args, m, n, bias0, bias1);
-    float R0, R1;
-    R_read(args, m, n, R0, R1);
-    {
-        float e_0 = v0 + bias0;
-        float e_1 = ew_gelu(e_0);
-        float e_2 = e_1 + R0;
-        v0 = e_2;
-    }
-    {
-        float e_0 = v1 + bias1;
-        float e_1 = ew_gelu(e_0);
-        float e_2 = e_1 + R1;
-        v1 = e_2;
-    }
+    if (needed)
+        both = *(const u32 *)(args.R + (i64)i0 * args.R_stride0 + i1);
+    x[0] = from_bf16((u16)both);
+    x[1] = from_bf16((u16)(both >> 16));
 }
 
 __device__ __forceinline__ u32 d_buffer(u32 consumer, u32 buffer)
@@ -432,49 +411,22 @@ __device__ __forceinline__ u32 D_place(u32 base, u32 at)
     return base + (at ^ (at >> 3 & 112));
 }
 
-// Chunk number `chunk` of a consumer's accumulators: 64 columns of one 64-row block. Where the loop over chunks is
-// not unrolled, the choice costs a few moves, and the epilogue stands in the code once instead of once a chunk.
-__device__ __forceinline__ void D_part(const float (&d)[1][128], int chunk, float (&part)[64 / 2])
+__device__ __forceinline__ void D_write(const u32 (&part)[64 / 4], u32 consumer, u32 buffer)
 {
-    #pragma unroll
-    for (int c = 0; c < 4; ++c)
-        if (c == chunk) {
-            #pragma unroll
-            for (int i = 0; i < 64 / 2; ++i)
-                part[i] = d[c / 4][c % 4 * (64 / 2) + i];
-        }
-}
-
-// The part, whose row 0 and column 0 are m and n of D, into a buffer.
-__device__ __forceinline__ void D_write(const arguments &args, const float (&d)[64 / 2], u32 consumer,
-                                              u32 buffer, int m, int n)
-{
-    const u32 lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4;
-    const u32 base = d_buffer(consumer, buffer);
-    const int row = m + (int)(warp * 16 + lane / 4), column = n + (int)(lane % 4 * 2);
+    const u32 lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4, base = d_buffer(consumer, buffer);
     #pragma unroll
     for (int j = 0; j < 64 / 8; j += 2) {
-        u32 word[4];
-        #pragma unroll
-        for (int q = 0; q < 4; ++q) {
-            // Matrix q: rows 8 (q % 2), columns 8 (q / 2) of this step.
-            const int i = (j + q / 2) * 4 + q % 2 * 2;
-            float v0 = d[i], v1 = d[i + 1];
-            D_epilogue(args, v0, v1, row + q % 2 * 8, column + (j + q / 2) * 8);
-            word[q] = pack_bf16(v0, v1);
-        }
-        // Lane l gives the address of row l % 8 of matrix l / 8, 16 bytes.
+        // Matrix q: rows 8 (q % 2), columns 8 (q / 2) of this step. Lane l gives the address of row l % 8 of matrix l / 8.
         const u32 at = (warp * 16 + lane % 16) * 128 + (j + lane / 16) * 16;
-        asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(D_place(base, at)), "r"(word[0]), "r"(word[1]), "r"(word[2]), "r"(word[3]) : "memory");
+        asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(D_place(base, at)), "r"(part[2 * j]), "r"(part[2 * j + 1]), "r"(part[2 * j + 2]), "r"(part[2 * j + 3]) : "memory");
     }
 }
 
-// One thread starts the store of the part at (m, n) and closes its group. Goes on to the next buffer.
-__device__ __forceinline__ void D_store(const arguments &args, u32 consumer, u32 &buffer, int m, int n)
+// One thread starts the store of the chunk at these coordinates and closes its group. Goes on to the next buffer.
+__device__ __forceinline__ void D_store(const arguments &args, u32 consumer, u32 &buffer, int i0, int i1)
 {
     if (threadIdx.x % 128 == 0) {
-        const u32 base = d_buffer(consumer, buffer);
-        tma_store(&args.D_map, base + 0, n + 0, m);
+        tma_store_2d(&args.D_map, d_buffer(consumer, buffer) + 0, i0, i1);
         asm volatile("cp.async.bulk.commit_group;" ::: "memory");
     }
     buffer = buffer + 1 == 2 ? 0 : buffer + 1;
@@ -483,7 +435,6 @@ __device__ __forceinline__ void D_store(const arguments &args, u32 consumer, u32
 extern "C" __global__ void __launch_bounds__(384, 1) gemm_bf16_bias_gelu(const __grid_constant__ arguments args)
 {
     const u32 warpgroup = threadIdx.x / 128;
-    const int steps = (int)(((i64)args.K + 64 - 1) / 64);
     if (threadIdx.x == 0) {
         tma_prefetch(&args.A_map);
         tma_prefetch(&args.B_map);
@@ -493,59 +444,114 @@ extern "C" __global__ void __launch_bounds__(384, 1) gemm_bf16_bias_gelu(const _
     }
     cluster_meet();
 
-    tile_schedule tiles = schedule_begin(args);
-    int m, n;
-    if (threadIdx.x < 128) {
+    item_order items = items_begin(args);
+    int at_m, at_n;
+    if (warpgroup == 0) {
         producer_registers();
         if (threadIdx.x == 0) {
-            ab_position fill = {0, 0};
-            while (schedule_next(tiles, m, n)) {
+            ab_position ab_fill = {0, 0};
+            while (items_next(args, items, at_m, at_n)) {
+                const int t2_0 = args.K + 63;
+                const int t2_1 = t2_0 / 64;
+                int at_k = 0, at_k_turn = 0;
+                const int k_turns = (int)(t2_1);
                 #pragma unroll 1
-                for (int step = 0; step < steps; ++step) {
-                    ab_wait_empty(fill);
-                    ab_expect(fill);
-                    A_load(args, fill, m, step * 64);
-                    B_load(args, fill, n, step * 64);
-                    ab_advance(fill);
+                for (; at_k_turn < k_turns; ++at_k_turn) {
+                    at_k = at_k_turn * 64;
+                    ab_wait_empty(ab_fill);
+                    ab_expect(ab_fill);
+                    A_load(args, ab_fill, at_m, at_k);
+                    B_load(args, ab_fill, at_n, at_k);
+                    ab_advance(ab_fill);
                 }
+                at_k = at_k_turn * 64;
             }
-            ab_drain(fill);
+            ab_drain(ab_fill);
         }
     } else {
         consumer_registers();
         const u32 consumer = warpgroup - 1;
-        float sum[1][128];
-        mma_clear(sum); // stays so where K is 0
-        ab_position read = {0, 0}, release = {0, 0};
+        const int first_row = (int)consumer * 64 + threadIdx.x % 128 / 32 * 16 + threadIdx.x % 32 / 4;
+        const int first_column = threadIdx.x % 4 * 2;
+        float dot_sum[1][128];
+        ab_position ab_next = {0, 0}, ab_oldest = {0, 0};
+        u32 ab_stage = 0;
         u32 buffer = 0;
-        while (schedule_next(tiles, m, n)) {
-            #pragma unroll 1
-            for (int step = 0; step < steps; ++step) {
-                ab_wait_full(read);
-                mma(sum, read.stage, consumer, step > 0);
-                mma_commit();
-                ab_advance(read);
-                mma_wait_1();
-                if (step > 0) {
-                    ab_release(release);
+        #pragma unroll
+        for (int block = 0; block < 1; ++block)
+            #pragma unroll
+            for (int half = 0; half < 2; ++half) {
+                #pragma unroll
+                for (int pair = 0; pair < 32; ++pair) {
+                    #pragma unroll
+                    for (int lane = 0; lane < 2; ++lane) {
+                        dot_sum[block][pair * 4 + half * 2 + lane] = 0.0f;
+                    }
                 }
             }
-            mma_wait_0();
-            if (steps > 0) {
-                ab_release(release);
+        while (items_next(args, items, at_m, at_n)) {
+            const int t3_0 = args.K + 63;
+            const int t3_1 = t3_0 / 64;
+            int at_k = 0, at_k_turn = 0;
+            const int k_turns = (int)(t3_1);
+            #pragma unroll 1
+            for (; at_k_turn < k_turns; ++at_k_turn) {
+                at_k = at_k_turn * 64;
+                ab_wait_full(ab_next);
+                ab_stage = ab_next.stage;
+                ab_advance(ab_next);
+                mma_fence();
+                mma_dot(dot_sum, ab_stage, ab_stage, consumer, at_k_turn > 0);
+                mma_commit();
+                mma_wait_1();
+                if (at_k_turn > 0)
+                    ab_release(ab_oldest);
             }
-            m += (int)consumer * 64;
+            at_k = at_k_turn * 64;
+            mma_wait_0();
+            if (at_k_turn > 0)
+                ab_release(ab_oldest);
             #pragma unroll 1
             for (int chunk = 0; chunk < 4; ++chunk) {
-                const int at_m = m + chunk / 4 * 64, at_n = n + chunk % 4 * 64;
-                float part[64 / 2];
-                D_part(sum, chunk, part);
+                const int block = chunk / 4, first_pair = chunk % 4 * 8;
+                float dot_sum_chunk[32];
+                #pragma unroll
+                for (int c = 0; c < 4; ++c)
+                    if (c == chunk) {
+                        #pragma unroll
+                        for (int i = 0; i < 32; ++i)
+                            dot_sum_chunk[i] = dot_sum[c / 4][c % 4 * 32 + i];
+                    }
+                u32 part[16];
+                #pragma unroll
+                for (int half = 0; half < 2; ++half) {
+                    const int row = first_row + block * 64 + half * 8;
+                    #pragma unroll
+                    for (int i = 0; i < 8; ++i) {
+                        const int pair = first_pair + i;
+                        float value[2];
+                        float bias_pair[2];
+                        bias_read(args, at_n + pair * 8 + first_column, true, bias_pair);
+                        float R_pair[2];
+                        R_read(args, at_m + row, at_n + pair * 8 + first_column, true, R_pair);
+                        #pragma unroll
+                        for (int lane = 0; lane < 2; ++lane) {
+                            const float e0 = bias_pair[lane];
+                            const float e1 = dot_sum_chunk[i * 4 + half * 2 + lane] + e0;
+                            const float e2 = ew_gelu(e1);
+                            const float e3 = R_pair[lane];
+                            const float e4 = e2 + e3;
+                            value[lane] = e4;
+                        }
+                        part[i * 2 + half] = pack_bf16(value[0], value[1]);
+                    }
+                }
                 d_wait();
                 d_barrier(consumer);
-                D_write(args, part, consumer, buffer, at_m, at_n);
+                D_write(part, consumer, buffer);
                 d_fence();
                 d_barrier(consumer);
-                D_store(args, consumer, buffer, at_m, at_n);
+                D_store(args, consumer, buffer, at_m + (int)consumer * 64 + block * 64, at_n + first_pair * 8);
             }
         }
         d_wait_0();

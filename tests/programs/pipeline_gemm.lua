@@ -1,4 +1,4 @@
--- Matrix products as programs, for tensor copies and wgmma: layouts, clusters, what follows the sum, several outputs.
+-- Matrix products as programs, for tensor copies and wgmma, and for cp.async and mma.sync: layouts, clusters, what follows the sum, several outputs.
 local M, N, K = dims "M N K"
 
 local function by_hand(a, b, finish)
@@ -28,7 +28,8 @@ local function gemm(name, fields)
   local a, b, dtype = fields.a or "m k", fields.b or "n k", fields.dtype or "bf16"
   fields.a, fields.b, fields.dtype = nil, nil, nil
   local own = {
-    axes = "m n k", tile = { m = 128, n = 256, k = 64 }, grid = { m = M, n = N }, arch = { sm_90a = {} },
+    axes = "m n k", tile = { m = 128, n = 256, k = 64 }, grid = { m = M, n = N },
+    arch = { sm_90a = {}, sm_80 = { tile = { n = 96 }, cluster = { m = 1 }, pipeline = { stages = 3 } } },
     A = tensor { a == "k m" and K or M, a == "k m" and M or K, dtype = dtype, axes = a },
     B = tensor { b == "k n" and K or N, b == "k n" and N or K, dtype = dtype, axes = b },
     D = tensor { M, N, dtype = dtype, axes = "m n", out = true },

@@ -8,7 +8,7 @@ local function sparse(fields)
     blocks = tensor { (M + 127) // 128, L, dtype = "int32", fill = "integers 0 4" },
     count = tensor { (M + 127) // 128, dtype = "int32", fill = "integers 0 3" },
     D = tensor { M, N, dtype = "bf16", axes = "m n", out = true },
-    axes = "m n k", tile = { m = 128, n = 128, k = 64 }, grid = { m = M, n = N }, arch = { sm_90a = {} },
+    axes = "m n k", tile = { m = 128, n = 128, k = 64 }, grid = { m = M, n = N }, arch = { sm_90a = {}, sm_80 = {} },
     program = function(t, at, tile)
       local m, n, row = span(at.m, tile.m), span(at.n, tile.n), at.m // 128
       local sum = loop("k", list(t.blocks, row, 0, t.count[row]), { zeros() }, function(block, sum)
@@ -49,7 +49,7 @@ local function groups(fields)
     A = tensor { E, M, K, dtype = "bf16", axes = "e m k" }, B = tensor { E, N, K, dtype = "bf16", axes = "e n k" },
     count = tensor { E, dtype = "int32", fill = "integers 0 300" },
     D = tensor { E, M, N, dtype = "bf16", axes = "e m n", out = true },
-    axes = "e m n k", tile = { m = 128, n = 128, k = 64 }, grid = { e = E, m = M, n = N }, arch = { sm_90a = {} },
+    axes = "e m n k", tile = { m = 128, n = 128, k = 64 }, grid = { e = E, m = M, n = N }, arch = { sm_90a = {}, sm_80 = {} },
     program = function(t, at, tile)
       local m, n, count = span(at.m, tile.m, t.count[at.e]), span(at.n, tile.n), t.count[at.e]
       local sum = loop("k", range(0, where(lt(at.m, count), K, 0), tile.k), { zeros() }, function(k, sum)

@@ -9,7 +9,7 @@ kernel "block_sparse_attention" {
   O = tensor { B, H, R, D, dtype = "bf16", axes = "b h q d", out = true },
   blocks = tensor { B, H, (R + 127) // 128, L, dtype = "int32", fill = "integers 0 3" },
   count = tensor { B, H, (R + 127) // 128, dtype = "int32", fill = "integers 0 6" },
-  axes = "b h q s d", tile = { q = 128, s = 64 }, grid = { b = B, h = H, q = R }, arch = { sm_90a = {} },
+  axes = "b h q s d", tile = { q = 128, s = 64 }, grid = { b = B, h = H, q = R }, arch = { sm_90a = {}, sm_80 = {} },
   program = function(t, at, tile)
     local q, row = load(t.Q, at.b, at.h, span(at.q, tile.q), all), at.q // 128
     local turns = list(t.blocks, at.b, at.h, row, 0, t.count[at.b][at.h][row])

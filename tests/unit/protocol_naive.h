@@ -79,7 +79,7 @@ struct naive {
     struct {
         int role, instance, lane, lanes, block, elected[NAIVE_RINGS], scope[NAIVE_RINGS];
         unsigned fills[NAIVE_RINGS], reads[NAIVE_RINGS];
-        bool skips[NAIVE_RINGS];
+        bool takes[NAIVE_RINGS], skips[NAIVE_RINGS];
     } who[NAIVE_THREADS];
     bool strict; /* an arrival that counts for another turn than its stage's is a fault, harm or not */
     size_t used; /* bytes of a state */
@@ -177,10 +177,11 @@ static inline int naive_reads_here(const struct naive *n, const struct naive_thr
             naive_loop(n, &q, t);
             continue;
         }
-        reads += e->op == PLAN_READ && e->ring == g && e->back == 0;
+        bool taking = n->who[t].takes[g] ? e->op == PLAN_TAKE : e->op == PLAN_READ && e->back == 0;
+        reads += taking && e->ring == g;
         q.step++;
     }
-    return reads / __builtin_popcount(n->who[t].reads[g]);
+    return n->who[t].takes[g] ? reads : reads / __builtin_popcount(n->who[t].reads[g]);
 }
 
 /* ---- barriers --------------------------------------------------------------------------------------------------- */
@@ -314,7 +315,7 @@ static inline bool naive_read(struct naive *n, struct naive_state *s, int t)
     const struct plan_step *e = naive_step_of(n, q, t);
     int g = e->ring, block = n->who[t].block, S = n->p->ring[g].stages, slot = protocol_slot(n->p, e);
     bool bulk = n->p->ring[g].filler == PLAN_FILL_BULK, copied = n->p->ring[g].filler == PLAN_FILL_CP_ASYNC;
-    int i = q->ring[g].taken - e->back;
+    int i = q->ring[g].taken - n->who[t].takes[g] - e->back;
     if (!copied) {
         int nth = q->ring[g].holds - 1 - e->back;
         if (nth < 0)
@@ -324,6 +325,11 @@ static inline bool naive_read(struct naive *n, struct naive_state *s, int t)
         i = q->ring[g].order[nth % S];
     }
     int stage = i < 0 ? 0 : i % S;
+    bool filled = !copied;
+    for (int o = 0; o < n->threads; o++)
+        filled = filled || (n->who[o].block == block && n->who[o].fills[g] >> slot & 1);
+    if (!filled)
+        return naive_fault(n, "read of what nobody fills");
     for (int o = 0; o < n->threads; o++) {
         const struct naive_touch *u = &s->thread[o].ring[g].touch[stage];
         if (n->who[o].block != block || !n->who[o].fills[g] || bulk)
@@ -342,7 +348,7 @@ static inline bool naive_read(struct naive *n, struct naive_state *s, int t)
     u->read = (int8_t)i;
     u->read_group = e->count ? q->mma_groups : u->read_group;
     u->read_over = u->read_group < 0;
-    if (!copied || e->back)
+    if (!copied || e->back || n->who[t].takes[g])
         return true;
     q->ring[g].reading |= (uint8_t)(1u << slot);
     if (q->ring[g].reading == n->who[t].reads[g]) {
@@ -417,6 +423,10 @@ static inline bool naive_registers(struct naive *n, struct naive_thread *q, int 
         return a->write_group < 0 && a->read_group < 0 ? true : naive_fault(n, "registers in flight are touched");
     }
     const struct plan_mma *m = n->p->mma;
+    if (protocol_is_synchronous(n->p, e)) {
+        a->touched = true;
+        return a->write_group < 0 && a->read_group < 0 ? true : naive_fault(n, "registers in flight are touched");
+    }
     if (a->write_group >= 0 && memcmp(&m[a->shape].m, &m[e->count].m, 3 * sizeof(int)) != 0)
         return naive_fault(n, "an accumulator in flight is written by another shape");
     if (a->touched || (b && b->touched))
@@ -510,6 +520,7 @@ static inline bool naive_is_idle(const struct naive *n, const struct naive_threa
     case PLAN_READ:
     case PLAN_RELEASE:
     case PLAN_SKIP:
+    case PLAN_TAKE:
         return later && !n->who[t].reads[e->ring];
     case PLAN_MMA:
     case PLAN_TOUCH:
@@ -550,6 +561,7 @@ static inline bool naive_step(struct naive *n, struct naive_state *s, int t)
             q->ring[g].taken++;
             break;
         }
+        case PLAN_TAKE:
         case PLAN_SKIP:
             q->ring[g].taken++;
             break;
@@ -687,15 +699,19 @@ static inline void naive_begin(struct naive *n, struct naive_state *start)
                         bool one = lane > 0 && protocol_has_mbarriers(p, g) && protocol_reads_as_one(q, g);
                         n->who[t].fills[g] = bulk ? 0 : protocol_own_tensors(p, q, protocol_fill_op(p, g), g);
                         n->who[t].reads[g] = one ? 0 : protocol_own_tensors(p, q, PLAN_READ, g);
+                        n->who[t].takes[g] = protocol_has(q, PLAN_TAKE, g, -1);
                         n->who[t].skips[g] = protocol_has(q, PLAN_SKIP, g, -1);
                         n->who[t].elected[g] = t - lane;
                         if (protocol_has(q, PLAN_STORE, g, -1) && !protocol_buffers_are_private(p, r, g))
                             n->who[t].elected[g] -= i * n->who[t].lanes;
                         n->who[t].scope[g] = -1;
-                        int first = protocol_find(q, PLAN_FILL, g), read = protocol_find(q, PLAN_READ, g);
-                        int last = protocol_find_last(q, PLAN_READ, g), fill = protocol_find_last(q, PLAN_FILL, g);
-                        first = read >= 0 && (first < 0 || read < first) ? read : first;
-                        last = fill > last ? fill : last;
+                        int first = -1, last = -1;
+                        const enum plan_op op[] = {PLAN_FILL, PLAN_TAKE, PLAN_READ};
+                        for (int k = 0; k < 3; k++) {
+                            int begin = protocol_find(q, op[k], g), end = protocol_find_last(q, op[k], g);
+                            first = begin >= 0 && (first < 0 || begin < first) ? begin : first;
+                            last = end > last ? end : last;
+                        }
                         for (int k = 0; k < first; k++)
                             if (q->step[k].op == PLAN_LOOP && protocol_loop_end(q, k) > last)
                                 n->who[t].scope[g] = k;

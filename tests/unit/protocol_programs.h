@@ -607,4 +607,79 @@ static inline bool program_in_turn(struct plan *p, struct in_turn a)
     return a.turns;
 }
 
+struct copied {
+    int stages;   /* of k and v, 2 or more */
+    int queries;  /* q: 0 there is none, 1 it is read once into registers, 2 in every turn */
+    bool tiles;   /* items, one after another */
+    bool masked;  /* the loop has two bodies */
+    bool at_once; /* plain loads and stores fill: no groups */
+};
+
+static inline void copy_stage(struct plan *p, struct plan_role *r, int ring)
+{
+    STEP(r, .op = PLAN_FILL, .ring = ring, .tensor = ring, .count = BYTES);
+    if (p->tensor[ring].access != PLAN_ACCESS_GLOBAL)
+        STEP(r, .op = PLAN_CP_COMMIT, .ring = ring);
+}
+
+/* The stage is there; `behind` groups may come after it. */
+static inline void land(struct plan *p, struct plan_role *r, int ring, int behind)
+{
+    if (p->tensor[ring].access != PLAN_ACCESS_GLOBAL)
+        STEP(r, .op = PLAN_CP_WAIT, .ring = ring, .count = behind);
+    op(r, PLAN_BARRIER, 0);
+}
+
+/* All threads fill the rings of attention by cp.async and multiply by mma.sync. */
+static inline bool program_copied(struct plan *p, struct copied a)
+{
+    program_begin(p);
+    p->mma[0].kind = p->mma[1].kind = "mma.sync";
+    for (int i = 0; i < 2 + (a.queries > 0); i++) {
+        p->tensor[i].access = a.at_once ? PLAN_ACCESS_GLOBAL : PLAN_ACCESS_CP_ASYNC;
+        program_ring(p, p->tensor[i].name, PLAN_FILL_CP_ASYNC, i == Q ? 1 : a.stages, 0, 0);
+    }
+    int s = program_place(p, "s", PLAN_PLACE_ACCUMULATOR), o = program_place(p, "o", PLAN_PLACE_ACCUMULATOR);
+    int x = program_place(p, "x", PLAN_PLACE_OPERAND);
+    p->barrier[p->barrier_count++] = (struct plan_barrier){.name = "block", .id = 0, .threads = 32 * WARPS};
+    struct plan_role *r = program_role(p, "block", 1, WARPS);
+    int ahead = a.stages - 1;
+    if (a.tiles)
+        begin_loop(r, "tiles", 0);
+    if (a.queries) {
+        op(r, PLAN_BARRIER, 0);
+        copy_stage(p, r, Q);
+    }
+    touch(r, o);
+    STEP(r, .op = PLAN_LOOP, .call = "first", .count = ahead);
+    copy_stage(p, r, K);
+    copy_stage(p, r, V);
+    end(r);
+    if (a.queries) {
+        land(p, r, Q, 2 * ahead);
+        STEP(r, .op = PLAN_TAKE, .ring = Q);
+    }
+    if (a.queries == 1) {
+        touch(r, x);
+        STEP(r, .op = PLAN_READ, .ring = Q, .tensor = Q);
+    }
+    for (int body = 0; body <= a.masked; body++) {
+        begin_loop(r, body ? "kv" : "masked", 0);
+        for (int ring = K; ring <= V; ring++) {
+            land(p, r, ring, 2 * ahead - 1);
+            copy_stage(p, r, ring);
+            STEP(r, .op = PLAN_TAKE, .ring = ring);
+            if (a.queries == 2 && ring == K)
+                STEP(r, .op = PLAN_READ, .ring = Q, .tensor = Q);
+            STEP(r, .op = PLAN_READ, .ring = ring, .tensor = ring);
+            STEP(r, .op = PLAN_MMA, .count = ring, .place = ring == K ? s : o, .place2 = x);
+            touch(r, ring == K ? s : o);
+        }
+        end(r);
+    }
+    if (a.tiles)
+        end(r);
+    return true;
+}
+
 #endif

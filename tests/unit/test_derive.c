@@ -42,7 +42,7 @@ static int free_specs(void **state)
     return 0;
 }
 
-static void plan_of(struct plan *p, const struct read *from, const char *name)
+static void plan_on(struct plan *p, const struct read *from, const char *name, const char *arch, int variant)
 {
     const struct spec_kernel *kernel = NULL;
     for (int i = 0; i < from->spec.kernel_count; i++)
@@ -50,10 +50,15 @@ static void plan_of(struct plan *p, const struct read *from, const char *name)
             kernel = &from->spec.kernel[i];
     assert_non_null(kernel);
     struct diag_set diags = {0};
-    int status = family_plan(&from->spec, kernel, arch_find("sm_90a"), 0, p, &diags);
+    int status = family_plan(&from->spec, kernel, arch_find(arch), variant, p, &diags);
     diag_print(&diags, stderr);
     diag_free(&diags);
     assert_int_equal(status, 0);
+}
+
+static void plan_of(struct plan *p, const struct read *from, const char *name)
+{
+    plan_on(p, from, name, "sm_90a", 0);
 }
 
 /* The steps of a role that say something, loops in brackets. */
@@ -156,26 +161,96 @@ static void test_data(void **state)
     plan_free(&p);
 }
 
+/* Without a producer: stages - 1 fills before the loop, then one a turn, right behind the barrier; groups of as many
+ * turns, and of both rings, come between a fill and its wait. Where loads and stores fill there are no groups. */
+static void test_without_producer(void **state)
+{
+    (void)state;
+    static const struct {
+        const struct read *from;
+        const char *kernel, *steps;
+        int variant;
+    } cases[] = {
+        {&gemm, "gemm_program",
+         "tiles[ evaluate:dot_sum first_at_k[ ab_A_load ab_B_load copies_commit ] k[ copies_wait_1 block_meet "
+         "ab_A_load "
+         "ab_B_load copies_commit ab_advance dot ] D_store_global ] ",
+         0},
+        {&gemm, "gemm_program",
+         "tiles[ evaluate:dot_sum first_at_k[ ab_A_load ab_B_load ] k[ block_meet ab_A_load ab_B_load ab_advance dot ] "
+         "D_store_global ] ",
+         1},
+        {&attention, "attention_full_turns",
+         "tiles[ block_meet q_Q_load copies_commit evaluate:o_sum evaluate:carried3 evaluate:carried4 first_at_kv[ "
+         "k_K_load copies_commit v_V_load copies_commit ] copies_wait_2 block_meet q_advance Q_operand kv_inside[ "
+         "copies_wait_1 block_meet k_K_load copies_commit k_advance s reduce:row_max6 evaluate:row7 evaluate:s_sum "
+         "pack:o_operand evaluate:row8 evaluate:o_sum copies_wait_1 block_meet v_V_load copies_commit v_advance o "
+         "fold:row_sum9 evaluate:row10 evaluate:carried3 evaluate:carried4 ] kv[ copies_wait_1 block_meet k_K_load "
+         "copies_commit k_advance s evaluate:s_sum reduce:row_max6 evaluate:row7 evaluate:s_sum pack:o_operand "
+         "evaluate:row8 evaluate:o_sum copies_wait_1 block_meet v_V_load copies_commit v_advance o fold:row_sum9 "
+         "evaluate:row10 evaluate:carried3 evaluate:carried4 ] lanes:carried4 O_store_global ] ",
+         0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct plan p;
+        plan_on(&p, cases[i].from, cases[i].kernel, "sm_80", cases[i].variant);
+        char *text = story(&p, "block");
+        assert_string_equal(text, cases[i].steps);
+        free(text);
+        plan_free(&p);
+    }
+}
+
+/* What the text fills, turn by turn, is what the proof counts: another distance is refused. */
+static void test_fills_ahead(void **state)
+{
+    (void)state;
+    for (int more = -1; more <= 1; more++) {
+        struct plan p;
+        struct diag_set diags = {0};
+        int changed = 0;
+        plan_on(&p, &attention, "attention_full", "sm_80", 0);
+        for (int i = 0; i < p.role[0].step_count; i++)
+            if (p.role[0].step[i].op == PLAN_FILL && p.role[0].step[i].ahead > 0) {
+                p.role[0].step[i].ahead += more;
+                changed++;
+            }
+        assert_int_equal(changed, 4);
+        assert_int_equal(plan_check_protocol(&p, &diags), more != 0);
+        if (more)
+            assert_string_equal(diags.item[0].rule, "PROTOCOL-ORDER");
+        diag_free(&diags);
+        plan_free(&p);
+    }
+}
+
 /* Whatever synchronises is there because it is needed: without any one of these steps the Plan is refused. */
 static void test_each_step_is_needed(void **state)
 {
     (void)state;
     static const struct {
         const struct read *from;
-        const char *name;
-    } kernels[] = {
-        {&attention, "attention_full"}, {&attention, "attention_full_ahead"}, {&attention, "attention_full_turns"},
-        {&gemm, "gemm_program"},        {&groups, "masked_groups"},           {&groups, "experts"},
-        {&groups, "experts_bulk"}};
+        const char *kernel, *arch;
+    } kernels[] = {{&attention, "attention_full", "sm_90a"},
+                   {&attention, "attention_full_ahead", "sm_90a"},
+                   {&attention, "attention_full_turns", "sm_90a"},
+                   {&gemm, "gemm_program", "sm_90a"},
+                   {&gemm, "gemm_program", "sm_80"},
+                   {&attention, "attention_full", "sm_80"},
+                   {&groups, "masked_groups", "sm_90a"},
+                   {&groups, "experts", "sm_90a"},
+                   {&groups, "experts_bulk", "sm_90a"}};
     int removed = 0;
     for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++) {
         struct plan p;
-        plan_of(&p, kernels[k].from, kernels[k].name);
+        plan_on(&p, kernels[k].from, kernels[k].kernel, kernels[k].arch, 0);
         for (int r = 0; r < p.role_count; r++)
             for (int i = 0; i < p.role[r].step_count; i++) {
                 enum plan_op op = p.role[r].step[i].op;
-                if (op != PLAN_MMA_WAIT && op != PLAN_WAIT_FULL && op != PLAN_WAIT_EMPTY && op != PLAN_RELEASE &&
-                    op != PLAN_EXPECT && op != PLAN_ARRIVE && op != PLAN_FENCE_ASYNC)
+                bool own = op == PLAN_CP_WAIT || op == PLAN_BARRIER || op == PLAN_TAKE || op == PLAN_FILL;
+                bool bulk = op == PLAN_MMA_WAIT || op == PLAN_WAIT_FULL || op == PLAN_WAIT_EMPTY ||
+                            op == PLAN_RELEASE || op == PLAN_EXPECT || op == PLAN_ARRIVE || op == PLAN_FENCE_ASYNC;
+                if (!(p.role_count == 1 ? own : bulk))
                     continue;
                 struct plan damaged = p;
                 struct plan_role roles[4];
@@ -285,8 +360,14 @@ static void test_refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gemm),  cmocka_unit_test(test_attention), cmocka_unit_test(test_ahead),
-        cmocka_unit_test(test_masks), cmocka_unit_test(test_refusals),  cmocka_unit_test(test_each_step_is_needed),
+        cmocka_unit_test(test_gemm),
+        cmocka_unit_test(test_attention),
+        cmocka_unit_test(test_ahead),
+        cmocka_unit_test(test_masks),
+        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_each_step_is_needed),
+        cmocka_unit_test(test_without_producer),
+        cmocka_unit_test(test_fills_ahead),
         cmocka_unit_test(test_data),
     };
     return cmocka_run_group_tests(tests, read_specs, free_specs);

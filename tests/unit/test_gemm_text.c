@@ -62,15 +62,15 @@ static void stores_left(struct plan *p)
 }
 static void tile_m(struct plan *p)
 {
-    value(p, "tile.m")->integer *= 2;
+    p->item[0].tile *= 2;
 }
 static void tile_n(struct plan *p)
 {
-    value(p, "tile.n")->integer /= 2;
+    p->item[1].tile /= 2;
 }
 static void tile_k(struct plan *p)
 {
-    value(p, "tile.k")->integer *= 2;
+    p->loop[0].step *= 2;
 }
 static void cluster_m(struct plan *p)
 {
@@ -84,9 +84,17 @@ static void order(struct plan *p)
 {
     value(p, "schedule.order")->text = "row";
 }
-static void extent(struct plan *p)
+static void first_turn(struct plan *p)
 {
-    value(p, "extent.k")->text = "(i64)64";
+    p->loop[0].from = expr_int(&p->fused, 64);
+}
+static void turns(struct plan *p)
+{
+    step(p, PRODUCER, "k", 1)->node = plan_some(expr_int(&p->fused, 2));
+}
+static void accumulator(struct plan *p)
+{
+    p->place[0].cols /= 2;
 }
 static void barrier_id(struct plan *p)
 {
@@ -269,7 +277,9 @@ static const struct number {
     NUMBER(cluster_m, DEVICE),
     NUMBER(group, DEVICE),
     NUMBER(order, DEVICE),
-    NUMBER(extent, DEVICE),
+    NUMBER(first_turn, DEVICE),
+    NUMBER(turns, DEVICE),
+    NUMBER(accumulator, DEVICE),
     NUMBER(barrier_id, DEVICE),
     NUMBER(barrier_threads, DEVICE),
     NUMBER(offset_a, DEVICE),
@@ -378,7 +388,7 @@ static void the_template_is_readable(void **state)
     const char *text;
     size_t length;
     int lines = 0;
-    assert_true(emit_find_template("gemm.sm_90a.cu", &text, &length));
+    assert_true(emit_find_template("program.sm_90a.cu", &text, &length));
     assert_null(strstr(text, "0x"));
     char *code = calloc(1, length + 1), *end = code; /* without the Lua lines, which name blocks */
     assert_non_null(code);

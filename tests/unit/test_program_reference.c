@@ -177,7 +177,7 @@ static void test_comparison(void **state)
     assert_string_equal(s.kernel->tensor[raw].name, "raw");
     float *got = malloc(sizeof *got * (size_t)s.count[raw]);
     struct compare c = {"raw", TW_FP32, &s.shape[raw], (unsigned char *)got, s.out[raw]};
-    struct compare_bounds b = {s.bound[raw], s.done[raw], true, false};
+    struct compare_bounds b = {s.bound[raw], s.done[raw], true, false, false};
     struct compare_bounded r;
     for (int64_t i = 0; i < s.count[raw]; i++)
         got[i] =

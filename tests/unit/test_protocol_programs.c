@@ -74,6 +74,8 @@ static void test_others_pass(void **state)
         expect_clean(&p);
         program_in_turn(&p, (struct in_turn){stages, 2 + one, true, other});
         expect_clean(&p);
+        program_copied(&p, (struct copied){1 + stages, (bits >> 1) % 3, third, bits >> 4 & 1, bits >> 5});
+        expect_clean(&p);
     }
 }
 

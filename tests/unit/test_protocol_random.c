@@ -74,6 +74,11 @@ static bool copies(struct plan *p)
     return true;
 }
 
+static bool copied(struct plan *p)
+{
+    return program_copied(p, (struct copied){2 + draw(2), draw(3), draw(2), draw(3) == 0, draw(4) == 0});
+}
+
 static bool stores(struct plan *p)
 {
     struct sample_gemm g = {.stages = 1 + draw(2), .consumers = 1, .d_stages = draw(3), .d_tiles = 2};
@@ -84,9 +89,9 @@ static bool stores(struct plan *p)
 static const struct {
     const char *name;
     bool (*make)(struct plan *p); /* true where the program is right */
-} kinds[] = {{"attention", attention}, {"together", together}, {"two readers", two_readers},
-             {"norm", norm},           {"convert", convert},   {"in turn", in_turn},
-             {"handoff", handoff},     {"copies", copies},     {"stores", stores}};
+} kinds[] = {{"attention", attention}, {"together", together}, {"two readers", two_readers}, {"norm", norm},
+             {"convert", convert},     {"in turn", in_turn},   {"handoff", handoff},         {"copies", copies},
+             {"stores", stores},       {"copied", copied}};
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
 /* ---- damage ------------------------------------------------------------------------------------------------------ */

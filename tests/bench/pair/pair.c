@@ -1,18 +1,19 @@
 /* Emitted GEMM kernels beside each other and beside cuBLASLt, in one process.
  *
- *     pair [--sustained SECONDS] [--rounds N] CANDIDATE.so... -- M N K [M N K]... > rows.json
+ *     pair [--sustained SECONDS] [--rounds N] [--alone] CANDIDATE.so... -- M N K [M N K]... > rows.json
  *
  * Each candidate is one emitted kernel behind candidate.c. The first is the base: it is measured twice under two names
  * (A/A), and the distance of the two is the noise of the run. Random normal inputs in sets that rotate through more than
  * the L2; graph replays. Burst: candidates interleaved in random order, median of the rounds. Sustained: each candidate
  * alone for SECONDS, the last half timed, random order, median of five rounds. D of each candidate is compared with the
  * base's, bit for bit and by relative Frobenius distance, after poisoning. cuBLASLt is the best of its heuristics by
- * burst. Rows are JSON on stdout, a table goes to stderr.
+ * burst; --alone leaves it out. Rows are JSON on stdout, a table goes to stderr.
  */
 #include <cublasLt.h>
 #include <cuda_runtime.h>
 #include <dlfcn.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,6 +46,7 @@ struct bench {
     struct candidate candidate[CANDIDATES];
     int candidates, rounds;
     double seconds;
+    bool alone;
     int64_t m, n, k;
     int sets, replays;
     uint16_t *a[MOST_SETS], *b[MOST_SETS], *d[MOST_SETS];
@@ -284,7 +286,8 @@ static void measure(struct bench *t, long run)
 {
     int order[CANDIDATES];
     set_up(t);
-    choose_heuristic(t, &t->candidate[t->candidates - 1]);
+    if (!t->alone)
+        choose_heuristic(t, &t->candidate[t->candidates - 1]);
     compare(t);
     for (int i = 0; i < t->candidates; i++) {
         t->candidate[i].graph = record(t, &t->candidate[i]);
@@ -378,15 +381,18 @@ int main(int argc, char **argv)
             t->seconds = atof(argv[++at]);
         else if (strcmp(argv[at], "--rounds") == 0 && at + 1 < argc)
             t->rounds = atoi(argv[++at]);
+        else if (strcmp(argv[at], "--alone") == 0)
+            t->alone = true;
         else if (t->candidates < CANDIDATES - 2)
             open_candidate(t, argv[at]);
     }
     t->rounds = t->rounds < 1 ? 1 : t->rounds > MOST_ROUNDS ? MOST_ROUNDS : t->rounds;
     if (t->candidates == 0 || (argc - at - 1) % 3 || argc - at < 4) {
-        fprintf(stderr, "usage: pair [--sustained SECONDS] [--rounds N] CANDIDATE.so... -- M N K [M N K]...\n");
+        fprintf(stderr, "usage: pair [--sustained SECONDS] [--rounds N] [--alone] CANDIDATE.so... -- M N K [M N K]...\n");
         return 2;
     }
-    add(t, "cublaslt", NULL);
+    if (!t->alone)
+        add(t, "cublaslt", NULL);
     long run = (long)time(NULL);
     for (at++; at + 2 < argc; at += 3) {
         t->m = atoll(argv[at]);

@@ -1,0 +1,63 @@
+//@ -- What rings that all threads of the block fill are made of: a copy of 16 bytes, groups of copies, the block's barrier.
+//@ -- A thread closes one group of copies for each stage, an empty one where there is nothing to copy, so that the number
+//@ -- of open groups tells which have landed. Where tensors are filled by plain loads and stores there are no groups.
+//@ param tensors table
+//@ param rings table
+//@ param roles table
+//@ local asynchronous, plain, seen = false, false, {}
+//@ for _, t in ipairs(tensors) do
+//@     if t.access == "cp_async" then asynchronous = true else plain = true end
+//@ end
+//@ if asynchronous then
+// Starts the copy of the first `bytes` of 16 bytes; the rest of them becomes zero.
+__device__ __forceinline__ void copy_async(u32 destination, const void *source, u32 bytes)
+{
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(destination), "l"(source), "r"(bytes)
+                 : "memory");
+}
+
+// Closes the group of this thread's copies since the last commit.
+__device__ __forceinline__ void copies_commit()
+{
+    asm volatile("cp.async.commit_group;" ::: "memory");
+}
+//@ end
+//@ if plain then
+__device__ __forceinline__ void store_shared(u32 destination, const u32 (&word)[4])
+{
+    asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(destination), "r"(word[0]), "r"(word[1]),
+                 "r"(word[2]), "r"(word[3])
+                 : "memory");
+}
+//@ end
+//@ for _, role in ipairs(roles) do
+//@     for _, step in ipairs(role.step) do
+//@         if step.op == "cp_wait" and not has(seen, step.call) then
+//@             seen[step.call] = true
+
+// At most ${step.count} of this thread's groups are still on their way.
+__device__ __forceinline__ void ${step.call}()
+{
+    asm volatile("cp.async.wait_group ${step.count};" ::: "memory");
+}
+//@         end
+//@     end
+//@ end
+
+// What all threads have filled and waited for can be read, and all reads before are over.
+__device__ __forceinline__ void block_meet()
+{
+    __syncthreads();
+}
+//@ for _, r in ipairs(rings) do
+
+// Ring ${r.name}: ${r.stages} stages. The next stage after this one.
+__device__ __forceinline__ void ${r.name}_advance(u32 &stage)
+{
+//@     if r.stages == 1 then
+    stage = 0;
+//@     else
+    stage = stage + 1 == ${r.stages} ? 0 : stage + 1;
+//@     end
+}
+//@ end

@@ -1,0 +1,137 @@
+//@ -- A program with dots on Ampere and newer, from the steps that were derived and proved.
+//@ --
+//@ -- All threads of a block fill rings of tiles, by cp.async where rows are aligned, else by plain loads, multiply them
+//@ -- by mma.sync, each warp its own part of the item's tiles, and compute on the results in registers. A barrier serves
+//@ -- both sides: the stage that is read has landed for everybody, the one that was read before it may be filled.
+//@ param entry text
+//@ param launch.block int
+//@ param launch.min_blocks int
+//@ param pipeline.warps_m int
+//@ param pipeline.warps_n int
+//@ local item, place, ring, block = plan.item, plan.place, plan.ring, plan.role.block
+//@ local copied, known, read, dtypes = {}, {}, {}, {}
+//@ for _, r in ipairs(ring) do
+//@     for _, name in ipairs(r.tensor) do
+//@         if not has(known, name) then copied[#copied + 1] = plan.tensor[name] end
+//@         known[name] = true
+//@     end
+//@ end
+//@ for _, t in ipairs(plan.tensor) do if t.out then dtypes[t.dtype] = true end end
+//@ for _, p in ipairs(place) do if p.kind == "operand" then dtypes[p.dtype] = true end end
+//@ for _, node in ipairs(plan.fused) do
+//@     if node.op == "TENSOR" then read[node.tensor], dtypes[plan.tensor[node.tensor].dtype] = true, true end
+//@     if node.op == "CAST" then dtypes[node.dtype] = true end
+//@ end
+//@ -- A coordinate that is never below 0.
+//@ local function natural(node)
+//@     local n = plan.fused[node + 1]
+//@     if n.op == "AT" or n.op == "SYMBOL" then return true end
+//@     if n.op == "CONST_INT" then return n.integer >= 0 end
+//@     for _, loop in ipairs(plan.loop) do
+//@         if n.op == "LOOP" and loop.name == n.loop then return natural(loop.from) end
+//@     end
+//@     if n.op == "ADD" or n.op == "MUL" or n.op == "FLOORDIV" then
+//@         return natural(n.arg[1]) and natural(n.arg[2])
+//@     end
+//@     return false
+//@ end
+//@ local function begins(tensor)
+//@     local all = {}
+//@     for d = 1, tensor.rank do all[d] = true end
+//@     for _, step in ipairs(block.step) do
+//@         if step.op == "fill" and step.tensor == tensor.name then
+//@             for d, node in ipairs(step.at) do all[d] = all[d] and natural(node) end
+//@         end
+//@     end
+//@     return all
+//@ end
+${banner}
+
+//@ include "blocks/types.cuh" parameters = plan.param, parameter_bytes = plan.param_bytes,
+//@     shared_align = plan.shared_align
+
+//@ include "blocks/copies.cuh" tensors = copied, rings = ring, roles = plan.role
+
+//@ for _, t in ipairs(copied) do
+//@ include "blocks/tile_chunk.cuh" tensor = t
+
+//@ end
+//@ for _, r in ipairs(ring) do
+//@     for _, name in ipairs(r.tensor) do
+//@         local t = plan.tensor[name]
+//@ include "blocks/tile_copy.cuh" tensor = t, ring = r, offset = plan.shared[r.name .. "." .. name].offset,
+//@     threads = launch.block, extent = plan.extent[name], begins = begins(t)
+
+//@     end
+//@ end
+//@ for _, step in ipairs(block.step) do
+//@     if step.op == "read" and step.call then
+//@         local held, name = plan.place[step.place], step.tensor
+//@ include "blocks/operand_load.cuh" tensor = plan.tensor[name], offset = plan.shared[step.ring .. "." .. name].offset,
+//@     blocks = plan.mma[1].blocks_m, words = held.registers // plan.mma[1].blocks_m, block_rows = 16
+
+//@     end
+//@ end
+//@ for _, mma in ipairs(plan.mma) do
+//@     -- Where the dot's operand lies: in the ring of the read before the instruction.
+//@     local function offset(operand)
+//@         local name, from = operand.tensor, nil
+//@         for _, step in ipairs(block.step) do
+//@             if step.op == "read" and step.tensor == name then from = step.ring end
+//@             if step.op == "mma" and step.call == mma.name then break end
+//@         end
+//@         return name and plan.shared[from .. "." .. name].offset or 0
+//@     end
+//@ include "blocks/mma_sync_dot.cuh" mma = mma, tensors = plan.tensor, a_offset = offset(mma.operand[1]),
+//@     b_offset = offset(mma.operand[2]), warps_m = pipeline.warps_m,
+//@     warps = pipeline.warps_m * pipeline.warps_n
+
+//@ end
+//@ local sizes = {}
+//@ for _, a in ipairs(item) do sizes[a.axis] = 1 end
+//@ include "blocks/items.cuh" model = plan, schedule = plan.schedule, cluster = sizes
+
+//@ include "blocks/convert.cuh" dtypes = dtypes
+
+//@ include "blocks/math.cuh" fused = plan.fused
+
+//@ for _, t in ipairs(plan.tensor) do
+//@     local reads = has(read, t.name) and fragment_reads(t.name) or {}
+//@     if has(reads, "elements") and reads.elements then
+//@ include "blocks/element.cuh" tensor = t, extent = plan.extent[t.name]
+
+//@     end
+//@     if has(reads, "pairs") and reads.pairs then
+//@ include "blocks/tile_read.cuh" tensor = t, extent = plan.extent[t.name], columns = reads.columns
+
+//@     end
+//@ end
+
+//@ local blocks = plan.mma[1].blocks_m
+//@ local rows, columns = 16 * blocks, plan.mma[1].blocks_n * 8
+extern "C" __global__ void __launch_bounds__(${launch.block}, ${launch.min_blocks})
+${entry}(const __grid_constant__ arguments args)
+{
+    const u32 warp = threadIdx.x / 32, warp_m = warp % ${pipeline.warps_m};
+    const int first_row = (int)warp_m * ${rows} + threadIdx.x % 32 / 4;
+//@ if pipeline.warps_n > 1 then
+    const int first_column = (int)(warp / ${pipeline.warps_m}) * ${columns} + threadIdx.x % 4 * 2;
+//@ else
+    const int first_column = threadIdx.x % 4 * 2;
+//@ end
+    item_order items = items_begin(args);
+//@ local starts, next_item = {}, ""
+//@ for i, a in ipairs(item) do starts[i], next_item = "at_" .. a.axis, next_item .. ", at_" .. a.axis end
+//@ local start_list = csv(starts)
+    int ${start_list};
+//@ for _, p in ipairs(place) do
+//@     local type = p.kind == "operand" and "u32" or "float"
+//@     local each = p.registers // blocks
+    ${type} ${p.name}[${blocks}][${each}];
+//@ end
+//@ for _, r in ipairs(ring) do
+//@     local last = r.stages - 1
+    u32 ${r.name}_fill = 0, ${r.name}_stage = ${last};
+//@ end
+    //@ include "blocks/steps.cuh" model = plan, role = block, next_item = next_item, blocks = blocks, one_of = false
+}
