@@ -3,7 +3,7 @@ local B, H, R, S, L = dims "B H R S L"
 local D = 64
 
 -- Attention of each block of queries to the blocks of keys that its list names; within them causal.
-kernel "block_sparse_attention" {
+local block_sparse = kernel "block_sparse_attention" {
   Q = tensor { B, H, R, D, dtype = "bf16", axes = "b h q d" },
   K = tensor { B, H, S, D, dtype = "bf16", axes = "b h s d" }, V = tensor { B, H, S, D, dtype = "bf16", axes = "b h s d" },
   O = tensor { B, H, R, D, dtype = "bf16", axes = "b h q d", out = true },
@@ -50,6 +50,10 @@ kernel "block_sparse_attention" {
     end
   end,
   run = { { B = 1, H = 2, R = 140, S = 200, L = 6 }, { B = 1, H = 1, R = 300, S = 256, L = 7 } },
+}
+
+kernel "block_sparse_attention_ahead" {
+  like = block_sparse, ahead = { s = { turns = 1, before = "o" } }, arch = { sm_90a = {} },
 }
 
 -- Attention to as many keys as a length on the device says: what lies behind them in memory is none of them.
