@@ -181,6 +181,7 @@ extern "C" __global__ void __launch_bounds__(${launch.block}, 1) ${entry}(const 
         producer_registers();
 //@ if gathers then
         {
+            const u32 warp = __shfl_sync(~0u, threadIdx.x / 32, 0); // known to be the same in all lanes
 //@ else
         if (threadIdx.x == 0) {
 //@ end

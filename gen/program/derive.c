@@ -49,15 +49,19 @@ static int loop_below(const struct derive *d, int parent, int op)
     return below;
 }
 
-/* Rows by number come 16 bytes a thread; `via` can have them come as copies of single rows instead. */
+/* Rows by number come as bulk copies of single rows, where these are whole spans of 128 bytes; else 16 bytes a thread. */
 static bool is_copied(const struct derive *d, int op)
 {
     const struct program_op *o = &d->work.program->op[op];
     const struct spec_kernel *k = d->work.l->kernel;
+    if (o->kind != PROGRAM_GATHER)
+        return false;
     for (int i = 0; i < k->via_count && o->name; i++)
-        if (strcmp(k->via[i].name, o->name) == 0 && strcmp(k->via[i].word, "bulk") == 0)
-            return false;
-    return o->kind == PROGRAM_GATHER;
+        if (strcmp(k->via[i].name, o->name) == 0)
+            return strcmp(k->via[i].word, "bulk") != 0;
+    const struct spec_tensor *t = &k->tensor[o->tensor];
+    return o->tile.columns * (int)tw_dtype_bytes(t->dtype) % 128 != 0 ||
+           (t->swizzle_set && t->swizzle != TW_SWIZZLE_128B);
 }
 
 static int find_rings(struct derive *d)

@@ -3,8 +3,8 @@
  * The program is walked once, in its order, and both roles' steps are appended on the way, so that what one waits for
  * the other does at the same place of the same loops.
  *
- * RINGS. A load that a dot reads from shared memory travels by bulk copies; rows by number are copied by the producer's
- * threads, 16 bytes each, which then arrive. Loads of one body that the same dots read and that travel alike share a
+ * RINGS. A load that a dot reads from shared memory travels by bulk copies; rows by number by one each, or by threads of
+ * the producer, 16 bytes each, which then arrive. Loads of one body that the same dots read and that travel alike share a
  * ring; the consumers take a stage where its first dot is issued (for dots in an inner loop: before it), the
  * producer fills it there.
  *

@@ -289,6 +289,14 @@ static int add_ring(struct pipeline *x, struct derive_ring *ring, int stages)
     if (!r)
         return 3;
     ring->number = x->plan->ring_count - 1;
+    for (int i = 0; i < ring->load_count; i++) {
+        const struct program_op *load = &x->program->op[ring->load[i]];
+        if (load->kind == PROGRAM_GATHER)
+            family_reason(x->plan, plan_text(x->plan, "via.%s", x->plan->tensor[load->tensor].name),
+                          ring->copied ? "cp_async" : "bulk", "%s",
+                          ring->copied ? "the spec says so, or rows are no whole spans of 128 bytes"
+                                       : "rows of whole spans come by themselves");
+    }
     r->full_arrivals = ring->copied ? WARPGROUP / 32 : 1;
     r->tx_bytes = ring->copied ? 0 : pipeline_stage_bytes(x, ring);
     r->empty_arrivals = 4 * x->d.consumers * pipeline_readers(x, ring);

@@ -539,19 +539,24 @@ ${statements}
 //@             list = list .. ", (int)" .. (has(step, "end") and at[filled_tensor.rank + 1] or filled_tensor.box_bytes // 128)
 //@         end
 //@         if has(filled_tensor, "gathered") then
-//@             local height, each = filled_tensor.tile[filled_tensor.gathered], at.rows
-//@             if height > 128 then
+//@             -- Each warp a quarter of the rows: its lanes find their numbers, then one brings row after row.
+//@             local each, places, by = at.rows, {}, filled_tensor.gathered
+//@             local quarter = filled_tensor.tile[by] // 4
+//@             local lanes, number = 32, at[by]
+//@             while quarter % lanes > 0 do lanes = lanes - 1 end
+//@             for d = 1, filled_tensor.rank do places[d] = d == by and "number" or at[d] end
+//@             local from = table.concat(places, ", ")
 #pragma unroll 1
-for (int row = threadIdx.x; row < ${height}; row += 128) {
-//@             elseif height == 128 then
-{
-    const int row = threadIdx.x;
-//@             else
-if (threadIdx.x < ${height}) {
-    const int row = threadIdx.x;
-//@             end
+for (int first = (int)warp * ${quarter}; first < (int)warp * ${quarter} + ${quarter}; first += ${lanes}) {
+    const int row = first + threadIdx.x % 32;
     ${each}
-    ${call}(args, ${ring}_fill, row, ${list});
+    const int own = (int)${number};
+    #pragma unroll 8
+    for (int i = 0; i < ${lanes}; ++i) {
+        const int number = __shfl_sync(~0u, own, i);
+        if (threadIdx.x % 32 == 0)
+            ${call}(args, ${ring}_fill, first + i, ${from});
+    }
 }
 //@         elseif one_of then
 if (threadIdx.x == 0)

@@ -147,4 +147,5 @@ local experts = kernel "experts" {
   end,
   run = { { E = 5, M = 300, N = 136, K = 200, T = 40 }, { E = 9, M = 270, N = 8, K = 72, T = 50 } },
 }
-kernel "experts_bulk" { like = experts, via = { rows = "bulk" } }
+kernel "experts_copied" { like = experts, via = { rows = "cp_async" } }
+kernel "experts_narrow" { like = experts, tile = { k = 32 } }

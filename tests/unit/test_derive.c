@@ -149,12 +149,12 @@ static void test_data(void **state)
     expect(&groups, "block_sparse", "producer", producer);
     expect(&groups, "masked_groups", "producer", producer);
     expect(&groups, "masked_groups", "consumer", consumer);
-    expect(&groups, "experts", "producer",
+    expect(&groups, "experts_copied", "producer",
            "tiles[ k[ b_wait_empty b_expect B_load a_wait_empty A_write a_fence a_arrive ] ] ");
-    expect(&groups, "experts_bulk", "producer", producer);
-    expect(&groups, "experts_bulk", "consumer", consumer);
+    expect(&groups, "experts", "producer", producer);
+    expect(&groups, "experts", "consumer", consumer);
     struct plan p;
-    plan_of(&p, &groups, "experts_bulk");
+    plan_of(&p, &groups, "experts");
     assert_int_equal(plan_number(p.tensor[0].gathered), 0);
     assert_int_equal(p.tensor[0].box[0], 1);
     assert_int_equal(p.tensor[0].tile[0], 128);
@@ -239,7 +239,7 @@ static void test_each_step_is_needed(void **state)
                    {&attention, "attention_full", "sm_80"},
                    {&groups, "masked_groups", "sm_90a"},
                    {&groups, "experts", "sm_90a"},
-                   {&groups, "experts_bulk", "sm_90a"}};
+                   {&groups, "experts_copied", "sm_90a"}};
     int removed = 0;
     for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++) {
         struct plan p;
