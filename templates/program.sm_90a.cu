@@ -8,7 +8,7 @@
 //@ local outputs, loads, stores, read, dtypes = {}, {}, {}, {}, {}
 //@ local rings_of, shares, shared_ring, staged = {}, {}, {}, nil
 //@ local clustered, sizes, remote, own = plan.launch.cluster[1] > 1, {}, false, false
-//@ local copied, gathers = false, false -- rows by number come by all threads of the producer
+//@ local copied, gathers, by_row = false, false, false -- rows by number come by all threads of the producer
 //@ local limited = has(plan, "limited") and plan.limited or {}
 //@ for i, a in ipairs(plan.item) do sizes[i] = plan.cluster[a.axis] end
 //@ for _, r in ipairs(ring) do
@@ -19,6 +19,7 @@
 //@         if r.filler == "arrive" then
 //@             copied = true
 //@         elseif r.filler == "bulk" then
+//@             by_row = by_row or has(t, "gathered")
 //@             rings_of[name] = (has(rings_of, name) and rings_of[name] or 0) + 1
 //@             if t.multicast > 1 then shares[t.rank], shared_ring[r.name] = true, true else loads[t.rank] = true end
 //@         else
@@ -66,6 +67,10 @@ ${banner}
 //@ end
 //@ include "blocks/tma_ranks.cuh" loads = loads, shares = shares, stores = stores
 
+//@ if by_row then
+//@ include "blocks/elect.cuh"
+
+//@ end
 //@ if copied then
 //@ include "blocks/copy_async.cuh"
 
@@ -179,7 +184,9 @@ extern "C" __global__ void __launch_bounds__(${launch.block}, 1) ${entry}(const 
     int ${start_list};
     if (warpgroup == 0) {
         producer_registers();
-//@ if gathers then
+//@ if gathers and not by_row then
+        {
+//@ elseif gathers then
         {
             const u32 warp = __shfl_sync(~0u, threadIdx.x / 32, 0); // known to be the same in all lanes
 //@ else

@@ -544,18 +544,26 @@ ${statements}
 //@             local quarter = filled_tensor.tile[by] // 4
 //@             local lanes, number = 32, at[by]
 //@             while quarter % lanes > 0 do lanes = lanes - 1 end
-//@             for d = 1, filled_tensor.rank do places[d] = d == by and "number" or at[d] end
+//@             local batch = 8 -- shuffles, then copies: each kind one behind the other without waits
+//@             while lanes % batch > 0 do batch = batch - 1 end
+//@             for d = 1, filled_tensor.rank do places[d] = d == by and "number[k]" or at[d] end
 //@             local from = table.concat(places, ", ")
 #pragma unroll 1
 for (int first = (int)warp * ${quarter}; first < (int)warp * ${quarter} + ${quarter}; first += ${lanes}) {
     const int row = first + threadIdx.x % 32;
     ${each}
     const int own = (int)${number};
-    #pragma unroll 8
-    for (int i = 0; i < ${lanes}; ++i) {
-        const int number = __shfl_sync(~0u, own, i);
-        if (threadIdx.x % 32 == 0)
-            ${call}(args, ${ring}_fill, first + i, ${from});
+    #pragma unroll 1
+    for (int i = 0; i < ${lanes}; i += ${batch}) {
+        int number[${batch}];
+        #pragma unroll
+        for (int k = 0; k < ${batch}; ++k)
+            number[k] = __shfl_sync(~0u, own, i + k);
+        if (elect_one()) {
+            #pragma unroll
+            for (int k = 0; k < ${batch}; ++k)
+                ${call}(args, ${ring}_fill, first + i + k, ${from});
+        }
     }
 }
 //@         elseif one_of then
