@@ -24,6 +24,9 @@
 //@         moved[p.dtype] = moved[p.dtype] or { loads = false, once = false, stores = false, shifts = false }
 //@     end
 //@ end
+//@ for _, s in ipairs(steps) do
+//@     if s.call == "window" and has(s, "shift") then moved[plan.place[s.place].dtype].shifts = true end
+//@ end
 //@ local vector, reals = plan.layout[1].vector, { bf16 = true, fp16 = true, fp32 = true }
 ${banner}
 
@@ -58,11 +61,12 @@ extern "C" __global__ void __launch_bounds__(${launch.block}) ${entry}(const __g
 //@ for n, l in ipairs(plan.layout) do
 //@     local number, step, down = n - 1, l.across * l.vector, l.down
 //@     local rows, vectors = l.rows // l.down, l.cols // step
-//@     local many = rows > 1 and rows .. " rows " .. down .. " apart" or "one row"
+//@     local many = rows > 1 and rows .. " rows " .. l.apart .. " apart" or "one row"
 //@     local wide = vectors > 1 and vectors .. " vectors " .. step .. " columns apart" or "one vector"
     // Tiles of ${l.rows} x ${l.cols}: a thread has ${many}, of each ${wide}.
 //@     if l.down > 1 then
-    const int row${number} = threadIdx.x / ${l.across};
+//@         local each = l.apart ~= l.down and rows > 1 and " * " .. rows or ""
+    const int row${number} = threadIdx.x / ${l.across}${each};
 //@     elseif l.rows > 1 then
     const int row${number} = 0;
 //@     end
@@ -82,7 +86,7 @@ extern "C" __global__ void __launch_bounds__(${launch.block}) ${entry}(const __g
 //@ for _, p in ipairs(plan.place) do
 //@     if p.kind ~= "shared" then
 //@         local l = plan.layout[p.layout + 1]
-//@         local rows, vectors = p.rows // l.down, p.cols // (l.across * l.vector)
+//@         local rows, vectors = p.rows // l.down + p.more, p.cols // (l.across * l.vector)
 //@         local type = p.packed and p.dtype .. "_vector" or reals[p.dtype] and "float" or "i64"
 //@         local size = (p.turns > 0 and "[" .. p.turns .. "]" or "") .. (rows > 1 and "[" .. rows .. "]" or "")
 //@         size = size .. (vectors > 1 and "[" .. vectors .. "]" or "")
@@ -133,6 +137,10 @@ extern "C" __global__ void __launch_bounds__(${launch.block}) ${entry}(const __g
 
 //@     elseif s.op == "barrier" then
     __syncthreads();
+
+//@     elseif s.call == "window" then
+    //@     include "blocks/tile_window.cuh" step = s, place = plan.place[s.place], first = plan.place[s.window],
+//@             second = plan.place[has(s, "window2") and s.window2 or s.window], layout = plan.layout[s.layout + 1]
 
 //@     elseif s.call == "lanes" then
     //@     include "blocks/tile_lanes.cuh" step = s, place = plan.place[s.place], layout = plan.layout[s.layout + 1]

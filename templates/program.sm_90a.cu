@@ -46,7 +46,7 @@ ${banner}
 //@     shared_align = plan.shared_align
 
 //@ for _, r in ipairs(ring) do
-//@     if r.filler ~= "threads" then
+//@     if r.filler ~= "threads" and #r.tensor > 0 then
 //@         if has(shared_ring, r.name) then remote = true else own = true end
 //@     end
 //@ end
@@ -76,7 +76,7 @@ ${banner}
 
 //@ end
 //@ for _, r in ipairs(ring) do
-//@     if r.filler ~= "threads" then
+//@     if r.filler ~= "threads" and #r.tensor > 0 then
 //@ include "blocks/ring.cuh" ring = r, roles = plan.role, full_offset = plan.shared[r.full_shared].offset,
 //@     empty_offset = plan.shared[r.empty_shared].offset, cluster_m = spans(r)[1], cluster_n = spans(r)[2]
 
@@ -94,8 +94,14 @@ ${banner}
 //@         end
 //@     end
 //@ end
+//@ if has(plan, "item_ring") then
+//@     local r = plan.ring[plan.item_ring]
+//@ include "blocks/ring.cuh" ring = r, roles = plan.role, full_offset = plan.shared[r.full_shared].offset,
+//@     empty_offset = plan.shared[r.empty_shared].offset, cluster_m = 1, cluster_n = 1
+
+//@ end
 //@ for _, step in ipairs(plan.role.consumer.step) do
-//@     if step.op == "read" and step.call then
+//@     if step.op == "read" and has(step, "place") and step.call then
 //@         local held, name = plan.place[step.place], step.tensor
 //@ include "blocks/operand_load.cuh" tensor = plan.tensor[name], offset = plan.shared[step.ring .. "." .. name].offset,
 //@     blocks = plan.mma[1].blocks_m, words = held.registers // plan.mma[1].blocks_m, block_rows = 64
@@ -129,6 +135,10 @@ ${banner}
 
 //@ end
 //@ include "blocks/items.cuh" model = plan, schedule = plan.schedule, cluster = plan.cluster
+//@ if has(plan, "item_ring") then
+
+//@ include "blocks/items_counter.cuh" model = plan
+//@ end
 
 //@ include "blocks/registers.cuh" roles = plan.role, threads = launch.block
 
@@ -162,9 +172,12 @@ extern "C" __global__ void __launch_bounds__(${launch.block}, 1) ${entry}(const 
         tma_prefetch(&args.${m.name});
 //@ end
 //@ for _, r in ipairs(ring) do
-//@     if r.filler ~= "threads" then
+//@     if r.filler ~= "threads" and #r.tensor > 0 then
         ${r.name}_init();
 //@     end
+//@ end
+//@ if has(plan, "item_ring") then
+        ${plan.item_ring}_init();
 //@ end
         barrier_init_fence();
     }
@@ -177,7 +190,9 @@ extern "C" __global__ void __launch_bounds__(${launch.block}, 1) ${entry}(const 
     dependency_wait();
 //@ end
 
+//@ if not has(plan, "item_ring") then
     item_order items = items_begin(args);
+//@ end
 //@ local starts, next_item = {}, ""
 //@ for i, a in ipairs(item) do starts[i], next_item = "at_" .. a.axis, next_item .. ", at_" .. a.axis end
 //@ local start_list = csv(starts)
@@ -192,8 +207,12 @@ extern "C" __global__ void __launch_bounds__(${launch.block}, 1) ${entry}(const 
 //@ else
         if (threadIdx.x == 0) {
 //@ end
+//@ if has(plan, "item_ring") then
+            item_order items = items_begin(args);
+            ${plan.item_ring}_position ${plan.item_ring}_fill = {0, 0};
+//@ end
 //@ for _, r in ipairs(ring) do
-//@     if r.filler ~= "threads" then
+//@     if r.filler ~= "threads" and #r.tensor > 0 then
             ${r.name}_position ${r.name}_fill = {0, 0};
 //@     end
 //@ end
@@ -209,6 +228,10 @@ extern "C" __global__ void __launch_bounds__(${launch.block}, 1) ${entry}(const 
     } else {
         consumer_registers();
         const u32 consumer = warpgroup - 1;
+//@ if has(plan, "item_ring") then
+        ${plan.item_ring}_position ${plan.item_ring}_next = {0, 0}, ${plan.item_ring}_oldest = {0, 0};
+        u32 ${plan.item_ring}_stage = 0;
+//@ end
 //@ local blocks = plan.mma[1].blocks_m
 //@ local rows = 64 * blocks
         const int first_row = (int)consumer * ${rows} + threadIdx.x % 128 / 32 * 16 + threadIdx.x % 32 / 4;
@@ -219,7 +242,7 @@ extern "C" __global__ void __launch_bounds__(${launch.block}, 1) ${entry}(const 
         ${type} ${p.name}[${blocks}][${each}];
 //@ end
 //@ for _, r in ipairs(ring) do
-//@     if r.filler ~= "threads" then
+//@     if r.filler ~= "threads" and #r.tensor > 0 then
         ${r.name}_position ${r.name}_next = {0, 0}, ${r.name}_oldest = {0, 0};
         u32 ${r.name}_stage = 0;
 //@     end

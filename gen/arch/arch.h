@@ -19,7 +19,7 @@ enum arch_limit {
     arch_limit_##name##_major = major, arch_limit_##name##_minor = minor,                                              \
     arch_limit_##name##_shared_per_sm = shared_per_sm, arch_limit_##name##_shared_limit = shared_limit,                \
     arch_limit_##name##_registers_per_sm = registers_per_sm, arch_limit_##name##_threads_per_sm = threads_per_sm,      \
-    arch_limit_##name##_blocks_per_sm = blocks_per_sm,
+    arch_limit_##name##_blocks_per_sm = blocks_per_sm, arch_limit_##name##_l2 = l2,
 #include "architectures.def"
 #undef ARCHITECTURE
 };
@@ -30,7 +30,8 @@ enum arch_limit {
     .shared_per_sm = arch_limit_##name##_shared_per_sm, .shared_limit = arch_limit_##name##_shared_limit,              \
     .registers_per_sm = arch_limit_##name##_registers_per_sm,                                                          \
     .registers_per_block = arch_limit_##name##_registers_per_sm,                                                       \
-    .max_threads_per_sm = arch_limit_##name##_threads_per_sm, .max_blocks_per_sm = arch_limit_##name##_blocks_per_sm
+    .max_threads_per_sm = arch_limit_##name##_threads_per_sm, .max_blocks_per_sm = arch_limit_##name##_blocks_per_sm,    \
+    .l2_bytes = arch_limit_##name##_l2
 
 /* One shape of a matrix instruction: m x n x k with n = n_low, n_low + n_step, ... n_high. */
 struct arch_mma {
@@ -52,6 +53,7 @@ struct arch {
     int registers_per_thread; /* most that one thread can have */
     int max_threads;          /* of a block */
     int max_threads_per_sm, max_blocks_per_sm;
+    int l2_bytes;               /* of the smallest device's L2 */
     int max_cluster;            /* blocks of a cluster that need no opt-in; 1: no clusters */
     int parameter_limit;        /* bytes of kernel parameters */
     int named_barriers;         /* hardware barriers of a block, number 0 included */

@@ -12,6 +12,7 @@
 #include "emit/embed.h"
 #include "emit/fused.h"
 #include "emit/host.h"
+#include "emit/shelf.h"
 #include "version.h"
 
 const char *const compile_with_word[COMPILE_WITH_COUNT] = {"nvrtc", "nvcc"};
@@ -75,6 +76,7 @@ void compile_close(struct compile *c)
     }
     tw_free(&c->rt, c->unit);
     tw_free(&c->rt, c->folder);
+    shelf_close(c->shelf);
     spec_free(&c->spec);
     diag_free(&c->diags);
     tw_runtime_close(&c->rt);
@@ -219,7 +221,7 @@ static int emit_options_of(struct compile *c, const struct spec_kernel *kernel, 
     const char *path = kernel->template_path, *slash = path ? strrchr(path, '/') : NULL;
     /* The author of a template is told its lines; everybody else, and who looks at a debug build, those of the text. */
     *options = (struct emit_options){.line_directives = path && c->debug_ms == 0, .debug_ms = c->debug_ms,
-                                     .generator_version = TW_GENERATOR};
+                                     .generator_version = TW_GENERATOR, .shelf = c->shelf};
     *folder = NULL;
     if (!path)
         return 0;
@@ -388,6 +390,8 @@ int compile_open(struct compile *c, const char *command, const char *path)
         fprintf(stderr, "tilewright %s: '': there is no such file\n", command);
         return 1;
     }
+    const struct memory memory = {NULL, NULL};
+    c->shelf = shelf_open(&memory);
     status = spec_read(path, &c->tables.options, &c->spec, &c->diags);
     c->phases.read = compile_clock() - c->started;
     const char *slash = strrchr(path, '/');

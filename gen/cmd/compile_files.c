@@ -67,7 +67,7 @@ static int emit_pair(struct compile *c, struct host_pair *pair, enum compile_wit
 {
     static const char *const options[] = {"--std=c++17"};
     const struct emit_options emit_options = {.line_directives = true, .debug_ms = c->debug_ms,
-                                              .generator_version = TW_GENERATOR};
+                                              .generator_version = TW_GENERATOR, .shelf = c->shelf};
     struct host_image *image = tw_alloc_zeroed(&c->rt, sizeof *image * (size_t)pair->count);
     if (!image)
         return 3;

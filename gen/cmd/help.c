@@ -48,7 +48,8 @@ static void print_hazards(void)
     print_paragraph(0, "",
                     "What the emulator reports of a kernel, whenever its asynchronous operations happen. BOUNDS, ALIGN and "
                     "DEADLOCK are found in every mode, the others with --hazards on, fatal (the first one ends the "
-                    "launch) or strict (a generic read before an asynchronous refill needs the proxy fence too).");
+                    "launch) or strict (a generic read before an asynchronous refill needs the proxy fence too): run "
+                    "is strict, emu is on, where nothing else is said.");
     for (int i = 0; i < EMU_HAZARD_COUNT; i++) {
         const struct emu_hazard_info *info = emu_hazard_info((enum emu_hazard_name)i);
         printf("\n%s\n", info->name);

@@ -15,6 +15,7 @@ struct launch_arguments {
     const uint64_t *address;   /* by plan.tensor: of each tensor's first element */
     const struct shape *shape; /* by plan.tensor: of launch_shape, strides then set at will */
     const double *scalar;      /* by plan.scalar */
+    uint64_t workspace;        /* address of plan.workspace_bytes zeros; 0 where the Plan wants none */
 };
 
 /* used[i]: a tensor's extent or stride, or the grid, depends on symbol i. */

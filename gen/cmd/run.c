@@ -382,7 +382,7 @@ int cmd_run(int argc, char **argv)
     struct run run;
     struct run_options *o = &run.options;
     const char *path, *inputs = "both", *rows = "auto", *reference = "auto", *complete = "eager",
-               *hazards = "on";
+               *hazards = "strict";
     int operands;
     memset(&run, 0, sizeof run);
     o->device = "auto";
@@ -397,7 +397,7 @@ int cmd_run(int argc, char **argv)
         {"--complete", OPTION_TEXT, &complete, "eager|late|random",
          "when the emulator's asynchronous operations happen; eager"},
         {"--hazards", OPTION_TEXT, &hazards, "on|off|fatal|strict",
-         "what the emulator does about hazards (tilewright help hazards): tell, nothing, stop; on"},
+         "what the emulator does about hazards (tilewright help hazards): tell, nothing, stop; strict"},
         {"--arch", OPTION_TEXT, &o->arch, "A", "this architecture; without it the best that the device runs"},
         {"--seed", OPTION_NUMBER, &o->seed, "S", "of the random inputs and of random completion; 1"},
         {"--sms", OPTION_NUMBER, &o->sms, "N",

@@ -124,7 +124,7 @@ static int find_fits(struct run *run, struct group *g, const int64_t *symbol)
     const struct plan *first = &unit->plan;
     struct shape *shape = tw_alloc_zeroed(&c->rt, sizeof *shape * (size_t)(first->tensor_count + 1));
     uint64_t *address = tw_alloc_zeroed(&c->rt, sizeof *address * (size_t)(first->tensor_count + 1));
-    struct launch_arguments arguments = {symbol, address, shape, NULL};
+    struct launch_arguments arguments = {.symbol = symbol, .address = address, .shape = shape};
     int status = shape && address ? 0 : 3;
     g->others_fit = false;
     for (int padded = 0; padded < 2 && status == 0; padded++) {

@@ -135,6 +135,37 @@ static char *size_for_ring(struct run *run, const struct plan *p, int number)
     return NULL;
 }
 
+static bool uses_symbol(const struct expr_graph *g, int node, int symbol)
+{
+    const struct expr_node *n = &g->node[node];
+    if (n->op == EXPR_SYMBOL)
+        return n->integer == symbol;
+    for (int i = 0; i < 3; i++)
+        if (n->arg[i] >= 0 && uses_symbol(g, n->arg[i], symbol))
+            return true;
+    return false;
+}
+
+/* The grid has a block for each item. */
+static bool is_block_an_item(const struct plan *p)
+{
+    for (int i = 0; i < 3; i++)
+        if (uses_symbol(&p->graph, p->launch.grid[i], p->symbol_count - 1))
+            return false;
+    return true;
+}
+
+/* A block fills the ring once: no size can wrap it. */
+static bool is_filled_once(const struct plan *p, int ring)
+{
+    bool looped = false;
+    for (int r = 0; r < p->role_count; r++)
+        for (int s = 0; s < p->role[r].step_count; s++)
+            looped = looped || (p->role[r].step[s].op == PLAN_FILL && p->role[r].step[s].ring == ring &&
+                                p->role[r].step[s].loop);
+    return p->derived && p->ring[ring].filler == PLAN_FILL_CP_ASYNC && !looped && is_block_an_item(p);
+}
+
 static int report_rings(struct run *run, int number)
 {
     const struct ring_fills *unit = &run->coverage.unit[number].rings;
@@ -147,7 +178,7 @@ static int report_rings(struct run *run, int number)
             once += unit->fills[ring->first + s] > 0;
             twice += unit->fills[ring->first + s] >= ENOUGH;
         }
-        if (twice == ring->stages)
+        if (twice == ring->stages || is_filled_once(p, i))
             continue;
         char *what = twice ? tw_format(&run->compile.rt, "ring %s unwrapped (%d of %d stages filled twice)",
                                        p->ring[i].name, twice, ring->stages)
@@ -183,23 +214,11 @@ static const char *role_of(const struct plan *p, struct line_text text)
     return NULL;
 }
 
-static bool uses_symbol(const struct expr_graph *g, int node, int symbol)
-{
-    const struct expr_node *n = &g->node[node];
-    if (n->op == EXPR_SYMBOL)
-        return n->integer == symbol;
-    for (int i = 0; i < 3; i++)
-        if (n->arg[i] >= 0 && uses_symbol(g, n->arg[i], symbol))
-            return true;
-    return false;
-}
-
 /* Whether the line is of a loop over the items of a block where there is one to each: the grid has as many blocks. */
 static bool is_single_round(const struct plan *p, struct line_text text)
 {
-    for (int i = 0; i < 3; i++)
-        if (uses_symbol(&p->graph, p->launch.grid[i], p->symbol_count - 1))
-            return false;
+    if (!is_block_an_item(p))
+        return false;
     if (p->derived && has_word(text, "items_next", '('))
         return true; /* templates/blocks/steps.cuh: the loop has no name in the text */
     for (int r = 0; r < p->role_count; r++) {

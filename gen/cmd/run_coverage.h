@@ -4,7 +4,8 @@
  *
  * rings     A stage is covered where one block fills it twice: its second fill is the first that a missing wait or
  *           release can spoil. A fill is a completed phase of the stage's full barrier; where the ring has none, a
- *           copy or store to an address of the stage to which one went before.
+ *           copy or store to an address of the stage to which one went before. Nothing is said of a ring that blocks
+ *           fill once because each takes one item.
  *
  * variants  An entry point that no size launches. Not told for sizes of --set.
  *

@@ -60,7 +60,7 @@ static int choose_unit(struct compile *c, const int64_t *symbol, int *chosen)
     const struct plan *first = &c->unit[0].plan;
     struct shape *shape = tw_alloc_zeroed(&c->rt, sizeof *shape * (size_t)(first->tensor_count + 1));
     uint64_t *address = tw_alloc_zeroed(&c->rt, sizeof *address * (size_t)(first->tensor_count + 1));
-    struct launch_arguments arguments = {symbol, address, shape, NULL};
+    struct launch_arguments arguments = {.symbol = symbol, .address = address, .shape = shape};
     struct tw_error error = {""};
     int status = shape && address ? TW_OK : TW_ERROR_MEMORY;
     *chosen = -1;

@@ -432,6 +432,36 @@ static int judge(struct trial *t, int number, struct trial_result *result, struc
     return TW_OK;
 }
 
+/* As many zeros as the variant's launches want. */
+static int make_workspace(struct trial *t, const struct plan *p, struct tw_error *error)
+{
+    size_t bytes = ((size_t)p->workspace_bytes + 3) / 4 * 4;
+    if (bytes <= t->workspace_bytes)
+        return TW_OK;
+    tw_device_free(t->request.device, t->workspace);
+    t->workspace = t->workspace_bytes = 0;
+    int status = tw_device_alloc(t->request.device, bytes, &t->workspace, error);
+    if (status == TW_OK)
+        status = tw_device_fill(t->request.device, t->workspace, 0, bytes, error);
+    t->workspace_bytes = status == TW_OK ? bytes : 0;
+    return status;
+}
+
+/* A launch leaves its workspace as it was: the next one finds zeros. */
+static int judge_workspace(struct trial *t, struct trial_result *result, struct tw_error *error)
+{
+    struct tw_runtime *rt = &t->request.compile->rt;
+    unsigned char *bytes = tw_alloc(rt, t->workspace_bytes + 1);
+    int status = bytes ? TW_OK : no_memory(error);
+    if (status == TW_OK)
+        status = tw_device_download(t->request.device, bytes, t->workspace, t->workspace_bytes, error);
+    for (size_t i = 0; i < t->workspace_bytes && status == TW_OK; i++)
+        if (bytes[i])
+            fail_result(result, "the launch left its workspace other than zero");
+    tw_free(rt, bytes);
+    return status;
+}
+
 int trial_launch(struct trial *t, const struct compile_unit *unit, struct tw_kernel *kernel,
                  struct trial_result *result, struct tw_error *error)
 {
@@ -445,12 +475,14 @@ int trial_launch(struct trial *t, const struct compile_unit *unit, struct tw_ker
     result->passed = true;
     result->equality = r->inputs == FAMILY_INTEGER && /* of a program until an output says otherwise */
                        (unit->kernel->program || (unit->family->exact && unit->family->exact(&unit->plan)));
+    if (status == TW_OK)
+        status = make_workspace(t, &unit->plan, error);
     if (status == TW_OK) {
         for (int i = 0; i < t->tensor_count; i++) {
             address[i] = address_of(t, i);
             shape[i] = t->tensor[i].shape;
         }
-        struct launch_arguments arguments = {r->symbol, address, shape, t->scalar};
+        struct launch_arguments arguments = {r->symbol, address, shape, t->scalar, t->workspace};
         double start = compile_clock();
         status = launch_plan(r->device, kernel, &unit->plan, &arguments, &result->launched, error);
         if (status == TW_OK)
@@ -460,6 +492,8 @@ int trial_launch(struct trial *t, const struct compile_unit *unit, struct tw_ker
     for (int i = 0; i < t->tensor_count && status == TW_OK; i++)
         if (t->tensor[i].reference)
             status = judge(t, i, result, error);
+    if (status == TW_OK && t->workspace_bytes)
+        status = judge_workspace(t, result, error);
     tw_free(rt, address);
     tw_free(rt, shape);
     return status;
@@ -475,6 +509,7 @@ void trial_end(struct trial *t)
         tw_free(rt, t->tensor[i].done);
         tw_device_free(t->request.device, t->tensor[i].buffer);
     }
+    tw_device_free(t->request.device, t->workspace);
     tw_free(rt, t->tensor);
     tw_free(rt, t->scalar);
     memset(t, 0, sizeof *t);

@@ -43,6 +43,8 @@ struct trial {
     struct trial_tensor *tensor; /* by plan.tensor */
     int tensor_count;
     double *scalar;              /* by plan.scalar */
+    uint64_t workspace;          /* on the device: zeros; 0 as long as no variant wanted one */
+    size_t workspace_bytes;
     double inputs_seconds, reference_seconds;
     bool on_device;              /* the reference came from the device */
     bool sampled;                /* of a program only some work items were evaluated */

@@ -19,6 +19,7 @@
 #include "emit/embed.h"
 #include "emit/engine.h"
 #include "emit/lua_sink.h"
+#include "emit/shelf.h"
 
 enum { MAX_TEMPLATE_BYTES = 1 << 20 };
 
@@ -156,6 +157,7 @@ static bool find_text(struct engine *e, struct template *t, struct record_place 
     }
     if (emit_find_template(t->name, &t->text, &t->length)) {
         t->shown = arena_format(&e->arena, "templates/%s", t->name);
+        t->embedded = true;
         e->no_memory = e->no_memory || !t->shown;
         return t->shown;
     }
@@ -194,7 +196,10 @@ static struct template *load(struct engine *e, const char *name, struct record_p
     *e->end = t;
     e->end = &t->next;
     const struct template_names names = {from.template ? "" : e->model->root, e->helper_name};
-    int faults = template_parse(t, &names, e->model->kernel, &e->arena, e->diags);
+    struct template *next = t->next;
+    int kept = t->embedded && e->options->shelf ? shelf_parse(e->options->shelf, t, &names, &e->arena) : 0;
+    t->next = next;
+    int faults = kept < 0 ? -1 : kept ? 0 : template_parse(t, &names, e->model->kernel, &e->arena, e->diags);
     e->no_memory = e->no_memory || faults < 0;
     e->reported = e->reported || faults > 0;
     for (int i = 0; i < t->line_count && !e->no_memory; i++)
@@ -594,6 +599,30 @@ static int derive(struct engine *e, struct plan *plan)
     return e->diags->reported - before;
 }
 
+static int add_code(lua_State *L, const void *bytes, size_t length, void *context)
+{
+    (void)L;
+    struct emit_text *code = context;
+    text_add(code, bytes, length);
+    return code->failed;
+}
+
+/* Compiles a template's text, or takes what an expansion before this one has compiled. */
+static int compile(struct engine *e, struct template *t, struct sandbox_error *error)
+{
+    struct shelf *shelf = t->embedded ? e->options->shelf : NULL;
+    size_t length;
+    int source = sandbox_source_count(e->sandbox);
+    const char *code = shelf ? shelf_code(shelf, t, source, &length) : NULL;
+    if (code)
+        return sandbox_load_compiled(e->sandbox, t->shown, code, length, t->text, error);
+    int status = sandbox_load(e->sandbox, t->shown, t->lua, t->lua_length, t->text, error);
+    struct emit_text kept = {.arena = &e->arena};
+    if (status == SANDBOX_OK && shelf && lua_dump(sandbox_lua(e->sandbox), add_code, &kept, 0) == 0)
+        shelf_keep(shelf, t, source, kept.data, kept.length);
+    return status;
+}
+
 /* Compiles and runs the templates that were loaded. */
 static void expand_all(struct engine *e)
 {
@@ -609,7 +638,7 @@ static void expand_all(struct engine *e)
     lua_pushcfunction(L, run);
     lua_pushlightuserdata(L, e);
     for (struct template *t = e->first; t && worst != SANDBOX_NO_MEMORY; t = t->next) {
-        status = sandbox_load(e->sandbox, t->shown, t->lua, t->lua_length, t->text, &error);
+        status = compile(e, t, &error);
         t->source = sandbox_source_count(e->sandbox) - 1;
         worst = status > worst ? status : worst;
         if (status == SANDBOX_FAULT) {
@@ -661,7 +690,7 @@ int emit_expand(const char *template_name, const struct emit_model *model, const
     e->end = &e->first;
     e->reported_before = diags->reported;
     e->indent.arena = e->line.arena = e->output.arena = &e->arena;
-    const struct sandbox_options sandbox = {.instruction_limit = options->instruction_limit, .memory = options->memory};
+    struct sandbox_options sandbox = {.instruction_limit = options->instruction_limit, .memory = options->memory};
     const char *name = arena_copy(&e->arena, template_name, strlen(template_name));
     struct emit_text result = {.arena = &e->arena};
 
@@ -674,6 +703,7 @@ int emit_expand(const char *template_name, const struct emit_model *model, const
     if (model->recorded)
         e->recorder = record_open(model->recorded, e->first, &e->output, &e->arena, diags);
     e->no_memory = model->recorded && !e->recorder;
+    sandbox.own_text = e->first->embedded;
     if (e->no_memory || !(e->sandbox = sandbox_open(&sandbox))) {
         e->no_memory = true;
         goto done;

@@ -76,6 +76,8 @@
 #include "spec/arena.h"
 #include "spec/diag.h"
 
+struct shelf; /* emit/shelf.h */
+
 /* A template that is no file: found before the embedded ones. Not copied. */
 struct emit_source {
     const char *name, *text;
@@ -103,7 +105,8 @@ struct emit_options {
     int helper_count;
     int debug_ms;              /* how long a wait of a debug build may last; 0: no debug build */
     int64_t instruction_limit; /* of all Lua lines of one expansion; 0: 50 million */
-    struct memory memory;      /* everything but diagnostics is allocated by it */
+    struct memory memory;      /* everything but diagnostics and the shelf is allocated by it */
+    struct shelf *shelf;       /* templates of expansions before this one; NULL: none are kept */
 };
 
 /* The facts that a template reads. */

@@ -371,7 +371,7 @@ static void params(const struct host_facts *f, const struct sink *s, const struc
     int at = 0;
     array(s, "param");
     for (int i = 0; i < p->param_count; i++) {
-        static const char *const kind[] = {"map", "pointer", "dim", "stride", "scalar"};
+        static const char *const kind[] = {"map", "pointer", "dim", "stride", "scalar", "workspace"};
         const struct plan_param *q = &p->param[i];
         object(s, NULL);
         text(s, "kind", kind[q->kind]);
@@ -390,7 +390,7 @@ static void params(const struct host_facts *f, const struct sink *s, const struc
         if (q->kind == PLAN_PARAM_SCALAR)
             text(s, "scalar", p->scalar[q->index].name);
         end(s);
-        bool reads_args = q->kind == PLAN_PARAM_DIM || q->kind == PLAN_PARAM_SCALAR;
+        bool reads_args = q->kind == PLAN_PARAM_DIM || q->kind == PLAN_PARAM_SCALAR || q->kind == PLAN_PARAM_WORKSPACE;
         args = args || reads_args;
         tensors = tensors || !reads_args;
         at = q->offset + q->bytes;
@@ -512,6 +512,7 @@ static void walk(const void *model, const struct sink *s)
     integer(s, "variants", variants);
     integer(s, "param_words", words_of_params);
     integer(s, "workspace", workspace);
+    text(s, "workspace_is", workspace ? ": what args.workspace is to hold" : "");
     boolean(s, "debug", f->debug);
     boolean(s, "has_source", source);
     boolean(s, "has_text", any_text);

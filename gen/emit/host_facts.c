@@ -58,7 +58,7 @@ static int check_names(const struct host_facts *f, struct diag_set *diags)
     const struct plan *p = f->plan;
     int count = 0, status = check_name(f, diags, f->model->name);
     const char **field =
-        arena_alloc(f->arena, sizeof *field * (size_t)(2 * p->tensor_count + p->symbol_count + p->scalar_count));
+        arena_alloc(f->arena, sizeof *field * (size_t)(2 * p->tensor_count + p->symbol_count + p->scalar_count + 1));
     if (!field)
         return 3;
     for (int i = 0; i < p->tensor_count; i++) {
@@ -70,13 +70,16 @@ static int check_names(const struct host_facts *f, struct diag_set *diags)
         field[count++] = p->symbol[i];
     for (int i = 0; i < p->scalar_count; i++)
         field[count++] = p->scalar[i].name;
+    for (int i = 0, known = count; i < f->model->image_count && count == known; i++)
+        if (f->model->image[i].plan->workspace_bytes > 0)
+            field[count++] = "workspace";
     for (int i = 0; i < count; i++) {
         status |= check_name(f, diags, field[i]);
         for (int n = 0; n < i; n++)
             if (strcmp(field[i], field[n]) == 0)
                 status |= fault(f, diags, field[i], "HOST-NAME",
-                                "two of the kernel's sizes, tensors, strides and scalars "
-                                "have this name; rename one");
+                                "two of the kernel's sizes, tensors, strides, scalars and "
+                                "its workspace have this name; rename one");
     }
     return status;
 }
@@ -449,6 +452,7 @@ static int check_plans(const struct host_facts *f, struct diag_set *diags)
                 fits = fits && a->bytes == 128 && a->offset % 64 == 0;
                 break;
             case PLAN_PARAM_POINTER:
+            case PLAN_PARAM_WORKSPACE:
             case PLAN_PARAM_STRIDE:
                 fits = fits && a->bytes == 8;
                 break;

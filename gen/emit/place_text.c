@@ -44,7 +44,10 @@ static int most_extent(const struct plan *p, bool rows)
         int extent = rows ? p->layout[i].rows : p->layout[i].cols;
         most = extent > most ? extent : most;
     }
-    return most;
+    int more = 0;
+    for (int i = 0; i < p->place_count && rows; i++)
+        more = p->place[i].more > more ? p->place[i].more : more;
+    return most + more;
 }
 
 static struct range range_of(const struct step_text *s, const struct expr_node *n)

@@ -73,6 +73,7 @@ struct template {
     const char *shown;  /* in diagnostics: "templates/blocks/ring.cuh" */
     const char *text;   /* zero-terminated */
     size_t length;
+    bool embedded;      /* part of the program */
     struct template_line *line;
     int line_count;
     struct template_param *param;

@@ -162,7 +162,11 @@ struct plan_role *family_add_role(struct plan *p, const char *name, int instance
     struct plan_role *r = APPEND(p, role);
     if (!r)
         return NULL;
-    *r = (struct plan_role){plan_text(p, "%s", name), instances, first_warp, warps, registers, NULL, 0};
+    *r = (struct plan_role){.name = plan_text(p, "%s", name),
+                             .instances = instances,
+                             .first_warp = first_warp,
+                             .warps = warps,
+                             .registers = registers};
     return r->name ? r : NULL;
 }
 
@@ -280,6 +284,8 @@ int family_pack_params(struct plan *p)
         int bytes = (int)tw_dtype_bytes(p->scalar[i].dtype);
         status = add_param(p, PLAN_PARAM_SCALAR, scalar_type, -1, i, bytes, bytes, p->scalar[i].name);
     }
+    if (p->workspace_bytes > 0 && !status)
+        status = add_param(p, PLAN_PARAM_WORKSPACE, "u32 *", -1, -1, 8, 8, "workspace");
     /* The struct's size is a multiple of its alignment, as sizeof is in CUDA. */
     int align = p->map_count ? 64 : 8;
     p->param_bytes = (p->param_bytes + align - 1) / align * align;

@@ -47,16 +47,21 @@ static void put_quoted(struct json *j, const char *value)
     put(j, "\"", 1);
     for (const char *c = value; *c; c++) {
         char escape[8];
+        size_t plain = 0;
+        while ((unsigned char)c[plain] >= 0x20 && c[plain] != 0x7f && c[plain] != '"' && c[plain] != '\\')
+            plain++;
+        put(j, c, plain);
+        c += plain;
+        if (!*c)
+            break;
         if (*c == '"' || *c == '\\')
             snprintf(escape, sizeof escape, "\\%c", *c);
         else if (*c == '\n')
             snprintf(escape, sizeof escape, "\\n");
         else if (*c == '\t')
             snprintf(escape, sizeof escape, "\\t");
-        else if ((unsigned char)*c < 0x20 || *c == 0x7f)
-            snprintf(escape, sizeof escape, "\\u%04x", (unsigned)(unsigned char)*c);
         else
-            snprintf(escape, sizeof escape, "%c", *c);
+            snprintf(escape, sizeof escape, "\\u%04x", (unsigned)(unsigned char)*c);
         put_text(j, escape);
     }
     put(j, "\"", 1);

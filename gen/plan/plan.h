@@ -77,7 +77,14 @@ struct plan_map {
 
 /* ---- kernel parameters ----------------------------------------------------------------------------------------- */
 
-enum plan_param_kind { PLAN_PARAM_MAP, PLAN_PARAM_POINTER, PLAN_PARAM_DIM, PLAN_PARAM_STRIDE, PLAN_PARAM_SCALAR };
+enum plan_param_kind {
+    PLAN_PARAM_MAP,
+    PLAN_PARAM_POINTER,
+    PLAN_PARAM_DIM,
+    PLAN_PARAM_STRIDE,
+    PLAN_PARAM_SCALAR,
+    PLAN_PARAM_WORKSPACE /* address of plan.workspace_bytes bytes, 0 before and behind each launch */
+};
 
 /* One parameter of the kernel; offset as the CUDA ABI packs them (each aligned to its own alignment). */
 struct plan_param {
@@ -103,7 +110,8 @@ enum plan_filler { PLAN_FILL_BULK, PLAN_FILL_CP_ASYNC, PLAN_FILL_THREADS, PLAN_F
 /* Stages that one side fills and another drains.
  * BULK: a full and an empty mbarrier a stage. full completes after full_arrivals arrivals and tx_bytes bytes; empty after
  * empty_arrivals arrivals. CP_ASYNC: commit groups and block barriers. THREADS: buffers that threads write and bulk
- * stores read. ARRIVE: as BULK, but threads of a role write the stage and arrive on full; tx_bytes is 0. */
+ * stores read. ARRIVE: as BULK, but threads of a role write the stage and arrive on full; tx_bytes is 0. A ring without
+ * tensors passes values on: a WRITE is of all of them, a READ likewise. */
 struct plan_ring {
     const char *name;
     int stages;
@@ -162,7 +170,11 @@ struct plan_step {
     /* Roles whose threads hold tiles in a layout. A GLOBAL with a place loads it, one with a node stores that. */
     int layout;        /* plan_some(index into plan.layout): how the threads hold the tile of rows x cols in hand */
     int rows, cols;
-    int shift;         /* GLOBAL that loads: vectors in memory begin so many elements before the threads' own */
+    int shift;         /* GLOBAL that loads: vectors in memory begin so many elements before the threads' own. TOUCH of
+                          windows: the tile begins so many elements within a vector of `window`, and ends in window2 */
+    int more;          /* GLOBAL that loads a window: rows of a thread beyond the tile's; see plan_place.more */
+    int window, window2; /* TOUCH of windows: plan_some(index into plan.place) */
+    int skip, skip2;     /* rows of them before the tile's */
     int loop;          /* LOOP: plan_some(index into plan.loop), its variable and range. MMA, RELEASE, FILL: the
                           loop whose turns decide, where least, back or ahead says so */
     bool kept;         /* LOOP: the first count turns, as far as they are there, each with tiles of its own; no waits */
@@ -189,6 +201,7 @@ struct plan_role {
     int instances;            /* identical executors: consumer warpgroups, or warps */
     int first_warp, warps;    /* of all instances together */
     int registers;            /* setmaxnreg budget a thread, 0: no setmaxnreg */
+    bool one_thread;          /* its first thread makes all steps, the others none */
     struct plan_step *step;
     int step_count;
 };
@@ -225,10 +238,11 @@ struct plan_place {
     int layout;               /* plan_some(index into plan.layout): how the threads hold it */
     int turns;                /* tiles of so many turns of a loop that are held at once; 0: one */
     bool packed;              /* elements lie as in memory, a vector in whole words */
+    int more;                 /* a window on a tensor: each thread has so many rows more, below its own */
 };
 
 /* How the threads of an executor hold a tile of rows x cols: thread t has in rows
- *     t / across + i * down,  i < rows / down,
+ *     t / across + i * down,  i < rows / down,    or, where apart is 1,  t / across * (rows / down) + i,
  * the vectors of `vector` neighbouring elements that begin at columns
  *     (t % across + j * across) * vector,  j < cols / (across * vector).
  * A tile of one row is held alike in every row of threads, a tile of one column in every thread of a row. */
@@ -236,6 +250,7 @@ struct plan_layout {
     int rows, cols;
     int down, across;         /* threads; powers of two, down * across of them in all */
     int vector;               /* elements of one access */
+    int apart;                /* rows from one of a thread's to its next: down, or 1 */
 };
 
 /* The variable of a loop; LOOP leaves of plan.fused are numbers of these. TILE leaves are numbers of places. */
@@ -323,12 +338,14 @@ struct plan {
     int loop_count;
     struct plan_item *item;
     int item_count;
+    int item_ring;                   /* plan_some(ring that passes the items of "tiles" on from role to role): each turn
+                                        begins with what was read or written last; 0: the items' order is static */
     struct plan_mma *mma;
     int mma_count;
     struct plan_value *value;
     int value_count;
     struct plan_launch launch;
-    int64_t workspace_bytes;
+    int64_t workspace_bytes;         /* of device memory, zero before and behind each launch; one at a time uses it */
 
     struct expr_graph fused;         /* the epilogue; its tensor numbers are plan.tensor's */
     struct spec_function epilogue;   /* nodes of `fused` */

@@ -71,6 +71,8 @@ bool protocol_has_mbarriers(const struct plan *p, int ring)
 int protocol_slot(const struct plan *p, const struct plan_step *step)
 {
     const struct plan_ring *ring = &p->ring[step->ring];
+    if (ring->tensor_count == 0 && ring->filler == PLAN_FILL_ARRIVE && step->tensor < 0)
+        return 0; /* what it passes on is one thing */
     for (int i = 0; i < ring->tensor_count; i++)
         if (ring->tensor[i] == step->tensor)
             return i;
@@ -113,6 +115,8 @@ int protocol_lanes(const struct plan *p, int role)
 {
     const struct plan_role *r = &p->role[role];
     bool wide = protocol_instance_threads(r) > 32;
+    if (r->one_thread)
+        return 1;
     for (int i = 0; i < r->step_count; i++) {
         const struct plan_step *s = &r->step[i];
         bool copies = s->op == PLAN_FILL && p->ring[s->ring].filler == PLAN_FILL_CP_ASYNC;
@@ -601,6 +605,7 @@ int protocol_check_program(const struct plan *p, struct diag_set *diags)
     if (diags->errors > faults)
         return diags->errors - faults;
     check_classes(p, diags);
+    protocol_check_items(p, diags);
     for (int b = 0; b < p->barrier_count; b++) {
         check_barrier(p, b, diags);
         for (int o = 0; o < b; o++)

@@ -89,6 +89,10 @@ int protocol_check_counts(const struct plan *p, struct diag_set *diags);
 /* Places, expressions and hardware barriers that steps name (check_places.c). */
 void plan_check_places(const struct plan *p, int named_barriers, struct diag_set *diags);
 
+/* The ring that passes items on decides how often "tiles" turns: what each role wrote or read last stands right before
+ * the loop and at the end of its body, in no other loop (protocol_items.c). */
+void protocol_check_items(const struct plan *p, struct diag_set *diags);
+
 /* The END of the LOOP or WHEN at `step`. */
 int protocol_loop_end(const struct plan_role *role, int step);
 

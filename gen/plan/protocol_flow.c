@@ -169,16 +169,37 @@ void protocol_turn(const struct plan *p, const struct protocol_code *code, const
 /* ---- what is explored ----------------------------------------------------------------------------------------------
  */
 
+enum { MOST_SEEN = 256 };
+
 struct exploration {
     const struct plan *p;
     struct protocol_code code;
     struct protocol_trips trips;
     struct diag_set *diags;
     int stages, most; /* of the deepest ring; 2 * stages + 2 */
+    int seen[MOST_SEEN][PROTOCOL_MAX_CLASSES], seen_count; /* numbers that were explored, the same in every turn */
 };
+
+/* Whether the same numbers were explored before: nothing goes wrong with them. */
+static bool is_seen(struct exploration *e)
+{
+    int number[PROTOCOL_MAX_CLASSES] = {0};
+    if (e->trips.turns > 1)
+        return false;
+    for (int n = 0; n < e->code.classes; n++)
+        number[n] = e->trips.trip[n][0] > e->code.class[n].least ? e->trips.trip[n][0] : e->code.class[n].least;
+    for (int i = 0; i < e->seen_count; i++)
+        if (memcmp(e->seen[i], number, sizeof number) == 0)
+            return true;
+    if (e->seen_count < MOST_SEEN)
+        memcpy(e->seen[e->seen_count++], number, sizeof number);
+    return false;
+}
 
 static bool goes_wrong(struct exploration *e)
 {
+    if (is_seen(e))
+        return false;
     return protocol_run(e->p, &e->code, &e->trips, e->diags) > 0;
 }
 

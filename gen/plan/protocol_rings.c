@@ -404,7 +404,7 @@ void protocol_read_stage(struct run *x, struct thread *t)
         u->read_group = -1;
     u->read_index = index;
     u->read_over = NEVER;
-    r->unfenced |= s->count == 0 && ring->filler != PLAN_FILL_CP_ASYNC;
+    r->unfenced |= s->count == 0 && ring->filler == PLAN_FILL_BULK; /* other refills are by threads */
     if (s->count != 0)
         u->read_group = t->mma_groups;
     else if (u->read_group < 0)

@@ -255,7 +255,7 @@ static bool set_up(struct run *x, char **memory)
 }
 
 /* The innermost LOOP around all FILLs, TAKEs and READs of the ring, -1: none. */
-static int scope_of(const struct plan_role *role, int ring)
+static int scope_of(const struct plan_role *role, const int *end, int ring)
 {
     int scope = -1, first = -1, last = -1;
     for (int i = 0; i < role->step_count; i++)
@@ -265,7 +265,7 @@ static int scope_of(const struct plan_role *role, int ring)
             last = i;
         }
     for (int i = 0; i < first; i++)
-        if (role->step[i].op == PLAN_LOOP && protocol_loop_end(role, i) > last)
+        if (role->step[i].op == PLAN_LOOP && end[i] > last)
             scope = i;
     return scope;
 }
@@ -277,6 +277,8 @@ static void make_thread(struct run *x, struct thread *t, int role, int instance,
     int lanes = protocol_lanes(p, role);
     *t = (struct thread){.role = role, .instance = instance, .lane = lane, .lanes = lanes, .block = block};
     t->done = q->step_count == 0;
+    for (int i = 0; i < q->step_count && !t->counts; i++)
+        t->counts = q->step[i].op == PLAN_LOOP && protocol_turned(t, &q->step[i]);
     t->clock = take(x, (size_t)x->width * sizeof(tick));
     t->ring = take(x, (size_t)p->ring_count * sizeof(struct progress));
     for (int g = 0; g < p->ring_count; g++) {
@@ -287,7 +289,7 @@ static void make_thread(struct run *x, struct thread *t, int role, int instance,
         r->reads = as_one ? 0 : protocol_own_tensors(p, q, PLAN_READ, g);
         r->takes = protocol_has(q, PLAN_TAKE, g, -1);
         r->skips = protocol_has(q, PLAN_SKIP, g, -1);
-        r->scope = scope_of(q, g);
+        r->scope = scope_of(q, x->code->end[role], g);
         r->takes_here = -1;
         r->elected = number(x, t) - lane;
         if (protocol_has(q, PLAN_STORE, g, -1) && !protocol_buffers_are_private(p, role, g))

@@ -72,6 +72,11 @@ static void fill_cp_async(struct run *x, struct thread *t)
     if (r->reads && r->filled_here >= r->takes_here)
         return;
     int index = r->filled, stage = index % x->p->ring[s->ring].stages;
+    if (r->filling >> protocol_slot(x->p, s) & 1) {
+        FAULT(x, t, stage, "PROTOCOL-ORDER", "fills %s a second time in one stage; each tensor once",
+              x->p->tensor[s->tensor].name);
+        return;
+    }
     if (!protocol_readers_are_through(x, t, s->ring, t->block, index))
         return;
     struct touch *u = &r->touch[stage];
@@ -319,8 +324,8 @@ static void turn(struct run *x, struct thread *t)
     if (counted)
         ++*counted;
     protocol_turn(x->p, x->code, x->trips, t->role, t->instance, &t->flow);
-    if (t->flow.depth > 0 && t->flow.step == t->flow.loop[t->flow.depth - 1].begin + 1)
-        for (int i = t->flow.step, end = protocol_loop_end(role, t->flow.step - 1); i < end; i++)
+    if (t->counts && t->flow.depth > 0 && t->flow.step == t->flow.loop[t->flow.depth - 1].begin + 1)
+        for (int i = t->flow.step, end = x->code->end[t->role][t->flow.step - 1]; i < end; i++)
             if (role->step[i].op == PLAN_LOOP && !goes_on(role, t, i) &&
                 (counted = protocol_turned(t, &role->step[i])) != NULL)
                 *counted = 0;

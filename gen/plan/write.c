@@ -10,7 +10,7 @@
 
 static const char *const access_word[PLAN_ACCESS_COUNT] = {"tma", "cp_async", "global"};
 static const char *const filler_word[PLAN_FILL_COUNT] = {"bulk", "cp_async", "threads", "arrive"};
-static const char *const param_word[] = {"map", "pointer", "dim", "stride", "scalar"};
+static const char *const param_word[] = {"map", "pointer", "dim", "stride", "scalar", "workspace"};
 static const char *const op_word[PLAN_OP_COUNT] = {
 #define PLAN_OP(id, name, doc) name,
 #include "plan/plan_ops.def"
@@ -168,7 +168,7 @@ static void parameters(const struct plan *p, const struct sink *s)
     begin_array(s, "param");
     for (int i = 0; i < p->param_count; i++) {
         const struct plan_param *q = &p->param[i];
-        bool has_tensor = q->kind != PLAN_PARAM_DIM && q->kind != PLAN_PARAM_SCALAR;
+        bool has_tensor = q->kind != PLAN_PARAM_DIM && q->kind != PLAN_PARAM_SCALAR && q->kind != PLAN_PARAM_WORKSPACE;
         begin_object(s, NULL);
         text(s, "name", q->name);
         text(s, "kind", param_word[q->kind]);
@@ -254,6 +254,7 @@ static void places(const struct plan *p, const struct sink *s)
             integer(s, "layout", plan_number(q->layout));
             integer(s, "turns", q->turns);
             boolean(s, "packed", q->packed);
+            integer(s, "more", q->more);
         }
         end(s);
     }
@@ -274,9 +275,12 @@ static void layouts(const struct plan *p, const struct sink *s)
         integer(s, "down", l->down);
         integer(s, "across", l->across);
         integer(s, "vector", l->vector);
+        integer(s, "apart", l->apart);
         end(s);
     }
     end(s);
+    if (p->item_ring)
+        text(s, "item_ring", ring_name(p, plan_number(p->item_ring)));
     begin_array(s, "loop");
     for (int i = 0; i < p->loop_count; i++) {
         begin_object(s, NULL);
@@ -316,6 +320,9 @@ static void step_details(const struct plan *p, const struct sink *s, const struc
         {"rows", step->rows, 0},
         {"cols", step->cols, 0},
         {"shift", step->shift, 0},
+        {"more", step->more, 0},
+        {"skip", step->skip, 0},
+        {"skip2", step->skip2, 0},
         {"loop", plan_number(step->loop), -1},
         {"inside", plan_number(step->inside), -1},
         {"first", plan_number(step->first), -1},
@@ -325,6 +332,10 @@ static void step_details(const struct plan *p, const struct sink *s, const struc
         text(s, "place", place_name(p, plan_number(step->place)));
     if (step->place2)
         text(s, "place2", place_name(p, plan_number(step->place2)));
+    if (step->window)
+        text(s, "window", place_name(p, plan_number(step->window)));
+    if (step->window2)
+        text(s, "window2", place_name(p, plan_number(step->window2)));
     for (size_t i = 0; i < sizeof number / sizeof *number; i++)
         if (number[i].value != number[i].none)
             integer(s, number[i].key, number[i].value);
@@ -364,6 +375,8 @@ static void roles(const struct plan *p, const struct sink *s)
         integer(s, "first_warp", r->first_warp);
         integer(s, "warps", r->warps);
         integer(s, "registers", r->registers);
+        if (r->one_thread)
+            boolean(s, "one_thread", true);
         begin_array(s, "step");
         for (int n = 0; n < r->step_count; n++) {
             const struct plan_step *step = &r->step[n];

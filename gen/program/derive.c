@@ -234,7 +234,7 @@ static bool is_linear(const struct work *w, int node, int one, int other)
     return false;
 }
 
-static int uses_of(const struct derive *d, int leaf)
+int derive_uses_of(const struct derive *d, int leaf)
 {
     int uses = 0;
     for (int i = 0; i < d->use_count; i++)
@@ -253,10 +253,10 @@ static void find_partial(struct derive *d)
         const struct expr_node *zero = &d->work.graph.node[first];
         bool from_zero =
             (zero->op == EXPR_CONST_REAL && zero->real == 0.0) || (zero->op == EXPR_CONST_INT && zero->integer == 0);
-        for (int r = loop; r < p->op[loop].end && from_zero && uses_of(d, leaf) == 1; r++) {
+        for (int r = loop; r < p->op[loop].end && from_zero && derive_uses_of(d, leaf) == 1; r++) {
             int sum = d->work.op[r].leaf;
             if (p->op[r].kind == PROGRAM_REDUCE && p->op[r].reduction == PROGRAM_SUM && d->work.op[r].parent == loop &&
-                uses_of(d, sum) == 1 && reaches(&d->work, root, sum) && is_linear(&d->work, root, leaf, sum))
+                derive_uses_of(d, sum) == 1 && reaches(&d->work, root, sum) && is_linear(&d->work, root, leaf, sum))
                 d->partial[i] = d->partial[r] = true;
         }
     }

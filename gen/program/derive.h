@@ -44,7 +44,7 @@
 
 #include "program/work.h"
 
-enum { DERIVE_MAX_RINGS = 8, DERIVE_MAX_FLIGHTS = 16, DERIVE_MAX_HELD = 32 };
+enum { DERIVE_MAX_RINGS = 8, DERIVE_MAX_FLIGHTS = 16, DERIVE_MAX_HELD = 32, DERIVE_MAX_MASKS = 16 };
 
 /* Loads that travel together. */
 struct derive_ring {
@@ -125,6 +125,8 @@ struct derive {
     bool *done;     /* by operation: made before its place in this turn */
     int around;     /* the LOOP that is walked */
     unsigned taken; /* rings taken in this body, as bits */
+    bool alone;     /* turns that need masks begin and end by themselves */
+    unsigned read;  /* rings whose stage was read into registers, and not given back yet, as bits */
 };
 
 /* Rings, dots and shared nodes of the program; nothing is decided yet about the machine. 0, 1, 3. derive_close in any
@@ -135,6 +137,30 @@ void derive_close(struct derive *d);
 /* The steps, once places of dots, rings and matrix instructions are in the Plan, and the roles `producer` and
  * `consumer` are set. 0, 1, 3. */
 int derive_steps(struct derive *d);
+
+/* Operations that take a node in which the leaf is. */
+int derive_uses_of(const struct derive *d, int leaf);
+
+/* ---- derive_zero.c: each returns 0, 1 or 3 if nothing else is said. */
+
+/* The dot adds to a multiple of what it carried on, which nothing else takes, and began from zero. */
+bool derive_starts_from_zero(const struct derive *d, int op);
+
+/* Zeros before the first item, where sums begin from zero without them: those of a loop without turns are never left
+ * to what the hardware began with. */
+int derive_zeros_before_items(struct derive *d);
+
+int derive_first_values(struct derive *d, int loop); /* into their places, but for such sums */
+
+/* Those sums, where the loop makes no turn for this item but may have made some for the one before. count: plan_some
+ * (node), its turns. */
+int derive_zeros_without_turns(struct derive *d, int loop, const char *name, int count);
+
+/* ---- derive_items.c: items from a counter; nothing where their order is static. Each returns 0 or 3. */
+
+int derive_next_item(struct derive *d, bool first); /* the item of the next turn, by all roles */
+int derive_take_item(struct derive *d); /* the producer asks for the number behind it */
+int derive_end_items(struct derive *d);
 
 /* ---- derive_fill.c: rings without a producer. Each returns 0, 1 or 3. */
 
@@ -149,9 +175,29 @@ int derive_ring_of(const struct derive *d, int load); /* -1: none */
 
 /* The producer fills the ring's next stage, `shift` further in the loop around, and the consumers wait for it. */
 int derive_take(struct derive *d, int ring, int shift);
-int derive_take_for(struct derive *d, int loop); /* so for the rings that dots of an inner loop read */
+
+/* So for the rings that dots of an inner loop read; stages of resident operands go back behind the next wait where that
+ * is `later`. */
+int derive_take_for(struct derive *d, int loop, bool later);
 
 /* ---- derive_turns.c */
+
+/* A condition on the elements of a tile: node of the work graph, and the tile's columns; its rows are the item's. */
+struct derive_mask {
+    int condition, columns;
+};
+
+/* plan_some(node of plan.fused): from the first on so many turns, in which the condition holds for every element, or
+ * `somewhere`: behind which it holds for none. 0: not known. */
+int derive_turns_where(struct derive *d, int loop, const struct derive_mask *mask, bool somewhere, int *status);
+
+/* plan_some(node) of the least of two, of which the one may be the least of several, the other among them. */
+int derive_least(struct expr_graph *g, int of, int other);
+
+/* The condition turns from true to false as the loop's variable grows, in its range; and as items begin farther along an axis, from
+ * false to true. */
+bool derive_falls(const struct derive *d, int loop, int condition);
+bool derive_rises(const struct derive *d, int condition, int axis);
 
 /* Sets `inside`, and *turns to plan_some(node of plan.fused): from the first turn on so many need none of those
  * conditions; 0 where there is none. The loop's first value and step are in the Plan. 0 or 3. */
@@ -179,6 +225,19 @@ int derive_fill_end(struct derive *d, int op, int shift, struct plan_step *fill)
 
 /* Behind a loop: what keeps the registers of its resident operands (see there). 0, 1, 3. */
 int derive_keep(struct derive *d, int loop);
+
+/* ---- derive_idle.c */
+
+/* Conditions that turn from true to false as the loop goes on, and without which its turns change nothing: at most
+ * DERIVE_MAX_MASKS. Returns how many; *status 3 out of memory. */
+int derive_masks(struct derive *d, int loop, struct derive_mask *mask, int *status);
+
+/* *turns: plan_some(node of plan.fused), turns behind which none changes anything; 0: not known. The loop's first value
+ * and step are in the Plan. 0 or 3. */
+int derive_turns_possible(struct derive *d, int loop, int *turns);
+
+/* They let the more turns in the farther an item begins along the axis. */
+bool derive_masks_grow(struct derive *d, int loop, int axis, int *status);
 
 /* ---- derive_pass.c: the parts of the walk that arithmetic is made of. Each returns 0, 1 or 3 if nothing else is said.
  */
@@ -208,6 +267,7 @@ int derive_built(struct derive *d, int op, int node, int shift, int *status);
 /* Waits for the flight at `index` and all before it, and releases the stages that this frees. */
 int derive_wait(struct derive *d, int index);
 int derive_release(struct derive *d);
+int derive_give_back(struct derive *d);          /* stages that were read into registers */
 int derive_land(struct derive *d, int place); /* waits until nothing in flight writes or reads the registers */
 
 /* A step of arithmetic (TOUCH with a place and a node) behind the waits for what it reads and writes. Of another step

@@ -30,7 +30,7 @@ static const char *reason(const struct plan_step *s)
     case PLAN_FENCE_ASYNC:
         return "bulk copies take or overwrite next what threads wrote or read";
     case PLAN_STORE_WAIT:
-        return s->count ? "a bulk store may still read the buffer" : "the block may not end while a bulk store reads";
+        return "a bulk store may still read the buffer";
     case PLAN_DRAIN:
         return "blocks of the cluster may still arrive here";
     default:
@@ -278,6 +278,29 @@ int derive_release(struct derive *d)
     return status;
 }
 
+/* The stages whose resident operands are in registers by now, behind the fence that keeps the next copy back. */
+int derive_give_back(struct derive *d)
+{
+    struct plan *p = d->work.l->plan;
+    int status = 0;
+    for (int i = 0; i < d->helds && !status; i++) {
+        struct derive_held *held = &d->held[i];
+        if (!(d->read >> held->ring & 1))
+            continue;
+        const struct derive_ring *ring = &d->ring[held->ring];
+        const char *name = p->tensor[d->work.program->op[ring->load[0]].tensor].name;
+        held->uses = 0;
+        held->group = d->groups++; /* a group that is over */
+        status = derive_emit(
+            d, d->consumer,
+            (struct plan_step){
+                .op = PLAN_FENCE_ASYNC, .ring = ring->number, .tensor = -1, .call = plan_text(p, "%s_read", name)});
+    }
+    bool any = d->read != 0;
+    d->read = 0;
+    return status || !any ? status : derive_release(d);
+}
+
 /* Waits until the flight at `index` and all before it are over. */
 int derive_wait(struct derive *d, int index)
 {
@@ -290,7 +313,8 @@ int derive_wait(struct derive *d, int index)
                                                 .call = plan_text(d->work.l->plan, "mma_wait_%d", left)});
     memmove(d->flight, d->flight + index + 1, sizeof *d->flight * (size_t)left);
     d->flights = left;
-    return status ? status : derive_release(d);
+    status = status ? status : derive_release(d);
+    return status ? status : derive_give_back(d);
 }
 
 /* Nothing in flight writes or reads the registers. */

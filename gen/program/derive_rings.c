@@ -34,8 +34,9 @@ int derive_ring_of(const struct derive *d, int load)
     return -1;
 }
 
-/* Resident operands into their registers, and the stage they came in back. */
-static int take_resident(struct derive *d, int number)
+/* Resident operands into their registers, and the stage they came in back: at once, or `later`, behind the first wait:
+ * the fence takes its time, and matrix instructions run meanwhile. */
+static int take_resident(struct derive *d, int number, bool later)
 {
     struct plan *p = d->work.l->plan;
     const struct derive_ring *ring = &d->ring[number];
@@ -56,20 +57,15 @@ static int take_resident(struct derive *d, int number)
          .tensor = d->work.program->op[ring->load[0]].tensor,
          .place = d->dot[op].operand,
          .call = plan_text(p, "%s_operand", name)},
-        {.op = PLAN_FENCE_ASYNC, .ring = ring->number, .tensor = -1, .call = plan_text(p, "%s_read", name)},
     };
-    size_t steps = sizeof step / sizeof *step - !d->producer;
-    for (size_t i = 0; i < steps && !status; i++)
+    for (size_t i = 0; i < sizeof step / sizeof *step && !status; i++)
         status = derive_emit(d, d->consumer, step[i]);
-    for (int i = 0; i < d->helds; i++)
-        if (d->held[i].ring == number) {
-            d->held[i].uses = 0;
-            d->held[i].group = d->groups++; /* a group that is over */
-        }
-    return status ? status : derive_release(d);
+    if (d->producer)
+        d->read |= 1u << number;
+    return status || later ? status : derive_give_back(d);
 }
 
-int derive_take_for(struct derive *d, int loop)
+int derive_take_for(struct derive *d, int loop, bool later)
 {
     int status = 0;
     for (int r = 0; r < d->ring_count && !status; r++)
@@ -77,7 +73,7 @@ int derive_take_for(struct derive *d, int loop)
             if (d->producer)
                 status = derive_take(d, r, 0);
             d->taken |= 1u << r;
-            status = status ? status : take_resident(d, r);
+            status = status ? status : take_resident(d, r, later);
         }
     return status;
 }

@@ -61,10 +61,45 @@ int derive_column_bound(struct derive *d, int op, int condition, int shift, int 
     return *status || bound < 0 ? 0 : plan_some(bound);
 }
 
-/* plan_some(node of plan.fused): turns from the first on in which the condition holds for every element of rows x
- * columns; 0: not known. */
-static int turns_inside(struct derive *d, int loop, int condition, int columns, int *status)
+/* The loop ends where the node's value is reached, or before. */
+static bool ends_at(const struct expr_graph *g, int to, int node)
 {
+    const struct expr_node *n = &g->node[to];
+    return to == node || (n->op == EXPR_MIN && (ends_at(g, n->arg[0], node) || ends_at(g, n->arg[1], node)));
+}
+
+bool derive_falls(const struct derive *d, int loop, int condition)
+{
+    struct linear l;
+    bool falls = false, by_end = true;
+    if (!linear_difference(&d->work, condition, &l))
+        return false;
+    for (int i = 0; i < l.count; i++) {
+        const struct expr_node *n = &d->work.graph.node[l.node[i]];
+        if (n->op == EXPR_LOOP && n->integer == loop)
+            falls = l.coefficient[i] == -1;
+        else if (n->op != EXPR_COLUMN)
+            by_end = by_end && l.coefficient[i] == 1 && ends_at(&d->work.graph, d->work.op[loop].to, l.node[i]);
+    }
+    return falls && !(by_end && l.constant >= -1);
+}
+
+bool derive_rises(const struct derive *d, int condition, int axis)
+{
+    struct linear l;
+    if (!linear_difference(&d->work, condition, &l))
+        return false;
+    for (int i = 0; i < l.count; i++) {
+        const struct expr_node *n = &d->work.graph.node[l.node[i]];
+        if (n->op == EXPR_AT && n->integer == axis && l.coefficient[i] > 0)
+            return true;
+    }
+    return false;
+}
+
+int derive_turns_where(struct derive *d, int loop, const struct derive_mask *mask, bool somewhere, int *status)
+{
+    int condition = mask->condition, columns = mask->columns;
     struct work *w = &d->work;
     struct expr_graph *g = &w->l->plan->fused;
     const struct plan_loop *known = &w->l->plan->loop[d->loop[loop]];
@@ -82,7 +117,7 @@ static int turns_inside(struct derive *d, int loop, int condition, int columns, 
             falls = true;
         } else if (n->op == EXPR_ROW || n->op == EXPR_COLUMN) {
             int extent = n->op == EXPR_ROW ? d->rows : columns;
-            constant += by < 0 ? by * (extent - 1) : 0;
+            constant += (by < 0) != somewhere ? by * (extent - 1) : 0;
         } else if (varies(w, l.node[i], loop)) {
             return 0;
         }
@@ -107,6 +142,14 @@ static int turns_inside(struct derive *d, int loop, int condition, int columns, 
     return plan_some(turns);
 }
 
+int derive_least(struct expr_graph *g, int of, int other)
+{
+    for (int at = plan_number(of); at >= 0; at = g->node[at].op == EXPR_MIN ? g->node[at].arg[0] : -1)
+        if (at == plan_number(other) || (g->node[at].op == EXPR_MIN && g->node[at].arg[1] == plan_number(other)))
+            return of;
+    return plan_some(expr_binary(g, EXPR_MIN, plan_number(of), plan_number(other)));
+}
+
 /* Marks the parts of a condition whose turns are known. */
 static int look_at(struct derive *d, int loop, int condition, int columns, int turns, int *status)
 {
@@ -116,11 +159,12 @@ static int look_at(struct derive *d, int loop, int condition, int columns, int t
         turns = look_at(d, loop, n->arg[0], columns, turns, status);
         return look_at(d, loop, d->work.graph.node[condition].arg[1], columns, turns, status);
     }
-    int own = *status ? 0 : turns_inside(d, loop, condition, columns, status);
+    const struct derive_mask mask = {condition, columns};
+    int own = *status ? 0 : derive_turns_where(d, loop, &mask, false, status);
     if (!own)
         return turns;
     d->inside[condition] = true;
-    return turns ? plan_some(expr_binary(g, EXPR_MIN, plan_number(turns), plan_number(own))) : own;
+    return turns ? derive_least(g, turns, own) : own;
 }
 
 int derive_turns_inside(struct derive *d, int loop, int *turns)

@@ -83,35 +83,6 @@ static int pack(struct derive *d, int op)
                                        .op = PLAN_TOUCH, .place = dot->operand, .node = expression, .call = "pack"});
 }
 
-/* The carried value that the operation's result becomes; -1: none. */
-static int carried_as(const struct derive *d, int op)
-{
-    int loop = d->work.op[op].parent;
-    const struct program_op *l = loop >= 0 ? &d->work.program->op[loop] : NULL;
-    for (int i = 0; l && i < l->carried; i++)
-        if (d->work.op[l->end].value[i] == d->work.op[op].leaf)
-            return i;
-    return -1;
-}
-
-static bool is_zero(const struct work *w, int node)
-{
-    const struct expr_node *n = &w->graph.node[node];
-    return (n->op == EXPR_CONST_REAL && n->real == 0.0) || (n->op == EXPR_CONST_INT && n->integer == 0);
-}
-
-/* The dot adds to what it carried on, as it is, and began from zero. */
-static bool starts_from_zero(const struct derive *d, int op)
-{
-    int which = carried_as(d, op), loop = d->work.op[op].parent, c = d->work.op[op].arg[2];
-    if (d->synchronous || which < 0 || c < 0 || !is_zero(&d->work, d->work.op[loop].value[which]))
-        return false;
-    for (int i = loop + 1; i <= loop + d->work.program->op[loop].carried; i++)
-        if (d->work.program->op[i].which == which)
-            return d->work.op[i].leaf == c;
-    return false;
-}
-
 static int reduce(struct derive *d, int op)
 {
     const struct work_op *k = &d->work.op[op];
@@ -138,7 +109,7 @@ static int finish_dot(struct derive *d, int op)
     int c = d->work.op[op].arg[2], status;
     enum plan_start start = PLAN_FROM_ZERO;
     if (c >= 0) {
-        start = starts_from_zero(d, op) ? PLAN_FROM_ZERO_FIRST : PLAN_FROM_SUM;
+        start = derive_starts_from_zero(d, op) ? PLAN_FROM_ZERO_FIRST : PLAN_FROM_SUM;
         status = derive_prepare(d, op, c);
         status = status ? status : derive_evaluate(d, op, c, k->place);
     } else {
@@ -309,6 +280,19 @@ static int turn(struct derive *d, int loop)
     return status ? status : end_turn(d, loop);
 }
 
+/* What the dot adds to, as soon as it is known: the next turn's dot is then issued without arithmetic in between. The
+ * first turn's is zero without being computed. */
+static int early_sum(struct derive *d, int op, bool first)
+{
+    int c = d->work.op[op].arg[2], place = d->dot[op].place;
+    if (c < 0)
+        return 0;
+    int status = derive_prepare(d, op, c);
+    if (status || (first && derive_starts_from_zero(d, op)))
+        return status ? status : derive_own(d, place, c);
+    return derive_evaluate(d, op, c, place);
+}
+
 /* Of a loop that looks ahead, a turn up to the dot that the next turn's goes before. Reductions of what lies in the
  * latter's accumulator by then are made, too. */
 static int begin_turn(struct derive *d, int loop, int shift)
@@ -324,6 +308,7 @@ static int begin_turn(struct derive *d, int loop, int shift)
         }
     if (!status && d->dot[d->before].load[0] < 0)
         status = pack(d, d->before);
+    status = status ? status : early_sum(d, d->before, shift == 0 && !d->alone);
     d->shift = 0;
     return status;
 }
@@ -363,68 +348,6 @@ static void grow_old(struct derive *d, int loop)
         d->flight[i].old = true;
     for (int i = 0; i < d->helds; i++)
         d->held[i].old = d->held[i].old || d->ring[d->held[i].ring].parent == loop;
-}
-
-/* The loop runs as often for every item. */
-static bool is_uniform(const struct work *w, int node)
-{
-    const struct expr_node *n = &w->graph.node[node];
-    if (n->op == EXPR_AT || n->op == EXPR_LOOP || n->op == EXPR_TENSOR)
-        return false;
-    for (int i = 0; i < 3; i++)
-        if (n->arg[i] >= 0 && !is_uniform(w, n->arg[i]))
-            return false;
-    return true;
-}
-
-/* The carried sum needs no zeros in each item: its dot starts from zero by itself, and where a loop makes no turn it
- * makes none for any item, so that zeros before the first item do. */
-static bool stays_zero(const struct derive *d, int loop, int which)
-{
-    int end = d->work.program->op[loop].end;
-    if (d->work.op[loop].parent >= 0 || !is_uniform(&d->work, d->work.op[loop].from) ||
-        !is_uniform(&d->work, d->work.op[loop].to))
-        return false;
-    for (int o = loop + 1; o < end; o++)
-        if (d->work.program->op[o].kind == PROGRAM_DOT && carried_as(d, o) == which && d->work.op[o].parent == loop)
-            return starts_from_zero(d, o);
-    return false;
-}
-
-static int zeros_before_items(struct derive *d)
-{
-    const struct program *p = d->work.program;
-    struct expr_graph *g = &d->work.l->plan->fused;
-    int status = 0;
-    for (int o = 0; o < p->op_count && !status; o++)
-        if (p->op[o].kind == PROGRAM_PARAM && stays_zero(d, p->op[o].loop, p->op[o].which))
-            status = derive_emit(d, d->consumer,
-                                 (struct plan_step){.op = PLAN_TOUCH,
-                                                    .ring = -1,
-                                                    .tensor = -1,
-                                                    .place = derive_home_of(d, d->work.op[o].leaf),
-                                                    .node = plan_some(expr_real(g, 0.0)),
-                                                    .call = "evaluate"});
-    return status;
-}
-
-/* First values into their places. */
-static int first_values(struct derive *d, int loop)
-{
-    const struct program_op *l = &d->work.program->op[loop];
-    int status = 0;
-    for (int o = loop + 1; o < l->end && !status; o++) {
-        const struct program_op *op = &d->work.program->op[o];
-        if (op->kind != PROGRAM_PARAM || op->loop != loop)
-            continue;
-        int place = derive_home_of(d, d->work.op[o].leaf), value = d->work.op[loop].value[op->which];
-        if (!stays_zero(d, loop, op->which)) {
-            status = derive_prepare(d, loop, value);
-            status = status ? status : derive_evaluate(d, loop, value, place);
-        }
-        status = status ? status : derive_own(d, place, d->work.op[o].leaf);
-    }
-    return status;
 }
 
 static int both(struct derive *d, struct plan_step step)
@@ -572,7 +495,7 @@ static int turns(struct derive *d, int number, const char *name, int count, int 
         status = turns_until(d, number, plan_text(p, "%s_inside", name), inside);
         d->unmasked = false;
     }
-    if (!status && (d->ahead < 0 || !inside))
+    if (!status && !d->alone)
         status = turns_until(d, number, name, count);
     if (!status && (d->flights != flights || d->helds != helds))
         status = derive_refuse(d, number, "what is in flight at the end of a turn differs from turn to turn");
@@ -601,51 +524,66 @@ static int loop(struct derive *d, int number)
 {
     const struct program_op *l = &d->work.program->op[number];
     int around = d->around, inside = 0;
+    bool may_peel = d->work.l->kernel->ahead_count > 0;
     int status = d->flights ? derive_wait(d, d->flights - 1) : 0; /* a loop knows its own groups alone */
     if (!status && !d->producer)
         status = derive_fill_outer(d, number);
-    if (!status && d->producer)
-        status = derive_take_for(d, number);
-    status = status ? status : first_values(d, number);
-    int count = status ? 0 : range_of(d, number, &status);
+    if (!status && d->producer && !may_peel)
+        status = derive_take_for(d, number, false);
+    status = status ? status : derive_first_values(d, number);
+    int count = status ? 0 : range_of(d, number, &status), possible = 0;
     if (!status && !d->producer) {
         status = derive_fill_prologue(d, number);
         status = status ? status : derive_take_outer(d, number);
-        status = status ? status : derive_take_for(d, number);
+        status = status ? status : derive_take_for(d, number, false);
     }
+    status = status ? status : derive_turns_possible(d, number, &possible);
     status = status ? status : derive_turns_inside(d, number, &inside);
     status = status ? status : find_ahead(d, number);
     const char *name = plan_text(d->work.l->plan, "%s", l->name ? l->name : "loop");
     if (status || !name)
         return status ? status : 3;
     struct expr_graph *g = &d->work.l->plan->fused;
+    if (possible) {
+        count = derive_least(g, count, possible);
+        if (!d->dry && family_reason(d->work.l->plan, plan_text(d->work.l->plan, "turns.%s", name), "visible", "%s",
+                                     "behind the last that its masks let anything into, turns would change nothing"))
+            return 3;
+    }
     if (inside)
-        inside = plan_some(expr_binary(g, EXPR_MIN, plan_number(inside), plan_number(count)));
-    /* Around what is peeled: a condition, or the loop of the turns that begin and end by themselves. */
-    struct plan_step around_peeled = {.op = inside ? PLAN_LOOP : PLAN_WHEN,
+        inside = derive_least(g, inside, count);
+    /* Around what is peeled: a condition, or the loop of the turns that begin and end by themselves. These are the ragged
+     * last one; where a mask leaves turns out, the last of each item need masks, and have a loop that looks ahead. */
+    bool peeled = d->ahead >= 0, alone = d->alone = peeled && inside && !possible;
+    struct plan_step around_peeled = {.op = alone ? PLAN_LOOP : PLAN_WHEN,
                                       .ring = -1,
                                       .tensor = -1,
                                       .node = count,
-                                      .loop = inside ? plan_some(d->loop[number]) : 0,
-                                      .call = inside ? name : plan_text(d->work.l->plan, "%s_any", name)};
-    bool peeled = d->ahead >= 0;
+                                      .loop = alone ? plan_some(d->loop[number]) : 0,
+                                      .call = alone ? name : plan_text(d->work.l->plan, "%s_any", name)};
+    status = derive_zeros_without_turns(d, number, name, count);
+    if (d->producer && may_peel && (!peeled || alone) && !status)
+        status = derive_take_for(d, number, false);
     int helds = d->helds;
-    if (peeled)
+    if (peeled && !status)
         status = both(d, around_peeled);
+    if (d->producer && peeled && !alone && !status)
+        status = derive_take_for(d, number, true);
     status = status ? status : turns(d, number, name, count, inside);
     d->around = around;
     d->ahead = d->before = -1;
-    if (peeled) {
-        if (!status && d->flights)
-            status = derive_wait(d, d->flights - 1);
-        if (!status && inside && d->helds != helds)
-            status = derive_refuse(d, number, "stages are held between turns that begin and end by themselves");
-        status = status ? status : both(d, (struct plan_step){.op = PLAN_END, .ring = -1, .tensor = -1});
-    }
+    if (peeled && !status && d->flights)
+        status = derive_wait(d, d->flights - 1);
+    if (!status && alone && d->helds != helds)
+        status = derive_refuse(d, number, "stages are held between turns that begin and end by themselves");
+    if (alone && !status)
+        status = both(d, (struct plan_step){.op = PLAN_END, .ring = -1, .tensor = -1});
     for (int i = 0; i < d->helds; i++)
         if (d->ring[d->held[i].ring].inner == number)
             d->held[i].uses = 0;
     status = status ? status : derive_release(d);
+    if (peeled && !alone && !status)
+        status = both(d, (struct plan_step){.op = PLAN_END, .ring = -1, .tensor = -1});
     status = status ? status : derive_keep(d, number);
     return status ? status : add_lanes(d, number);
 }
@@ -693,13 +631,17 @@ int derive_steps(struct derive *d)
 {
     struct plan *p = d->work.l->plan;
     d->around = d->ahead = d->before = -1;
-    int status = zeros_before_items(d);
+    int status = derive_zeros_before_items(d);
     status = status ? status : pass_turn(d, PLAN_BARRIER_ARRIVE, plan_some(d->consumers - 1)); /* the first may begin */
+    status = status ? status : derive_next_item(d, true);
     status = status ? status : both(d, (struct plan_step){.op = PLAN_LOOP, .ring = -1, .tensor = -1, .call = "tiles"});
+    status = status ? status : derive_take_item(d);
     status = status ? status : body(d, 0, d->work.program->op_count);
     if (!status && d->flights)
         status = derive_wait(d, d->flights - 1);
+    status = status ? status : derive_next_item(d, false);
     status = status ? status : both(d, (struct plan_step){.op = PLAN_END, .ring = -1, .tensor = -1});
+    status = status ? status : derive_end_items(d);
     status = status ? status : pass_turn(d, PLAN_BARRIER, plan_some(0));
     for (int r = 0; r < d->ring_count && !status; r++)
         if (is_multicast(d, &d->ring[r]))
@@ -711,6 +653,10 @@ int derive_steps(struct derive *d)
     int ring = p->ring_count - 1;
     if (!status && ring >= 0 && p->ring[ring].filler == PLAN_FILL_THREADS)
         status = derive_emit(d, d->consumer,
-                             (struct plan_step){.op = PLAN_STORE_WAIT, .ring = ring, .tensor = -1, .call = "d_wait_0"});
+                             (struct plan_step){.op = PLAN_STORE_WAIT,
+                                                .ring = ring,
+                                                .tensor = -1,
+                                                .call = "d_wait_0",
+                                                .why = "the block may not end while a bulk store reads"});
     return status;
 }

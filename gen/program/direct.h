@@ -23,6 +23,10 @@ struct direct_op {
     bool plain;  /* LOOP: nothing within a turn makes threads wait for each other */
     int part;    /* REDUCE whose loop's end completes it: plan_some(place of what this thread has) */
     int shift;   /* LOAD: elements of a vector in memory before its own first; see plan_step.shift */
+    int window;  /* LOAD: plan_some(place of the window that it begins in), whose first `skip` rows are not its own, and
+                    of the one that it ends in */
+    int window2, skip, skip2;
+    bool beside; /* LOAD: its registers are those of windows */
     bool vector; /* a tile of one row or column that is transposed: rows are columns to whoever reads it */
     bool aside;  /* LOAD or STORE of one row that is another operation's column: moved as a column */
 };
@@ -119,6 +123,14 @@ bool direct_is_free(const struct direct *d, int load);
 
 /* The place that holds what the load of a later loop would load; 0: none. `kept` is by operation. */
 int direct_kept(struct direct *d, const struct direct_keep *keep, const int *kept, int load);
+
+/* ---- direct_window.c --------------------------------------------------------------------------------------------- */
+
+/* Whether loads of some tensor have rows in common. */
+bool direct_has_windows(const struct direct *d);
+
+/* Loads the windows that the load and others behind it have in common, if any: op[].window of all of them. */
+int direct_windows(struct direct *d, int load);
 
 /* ---- direct_step.c ----------------------------------------------------------------------------------------------- */
 

@@ -295,7 +295,8 @@ static struct plan_layout place_threads(struct direct_shape tile, int vector, in
         int down = threads / across;
         if ((tile.rows == 1 && down > 1) || (tile.cols == 1 && across > 1))
             continue;
-        struct plan_layout l = {round_up(tile.rows, down), round_up(tile.cols, across * vector), down, across, vector};
+        struct plan_layout l = {round_up(tile.rows, down), round_up(tile.cols, across * vector), down, across, vector,
+                                down};
         int64_t size = (int64_t)l.rows * l.cols, least = (int64_t)best.rows * best.cols;
         if (!best.rows || size < least || (size == least && across <= 32))
             best = l;
@@ -357,7 +358,9 @@ int direct_layouts(struct direct *d)
         return 3;
     for (int i = 0; i < count; i++) {
         d->extent[i] = (struct direct_shape){shape[i][0], shape[i][1]};
-        d->plan->layout[i] = place_threads(d->extent[i], d->vector, threads);
+        struct plan_layout *l = &d->plan->layout[i];
+        *l = place_threads(d->extent[i], d->vector, threads);
+        l->apart = direct_has_windows(d) ? 1 : l->down;
     }
     d->threads = threads;
     d->plan->layout_count = count;

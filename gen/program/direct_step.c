@@ -340,10 +340,36 @@ const char *direct_word_of(const struct direct *d, int number, const char *other
     return o->name ? o->name : other;
 }
 
+/* The tile's registers among those of windows: no instruction. */
+static int of_windows(struct direct *d, int number, int place)
+{
+    struct direct_op *op = &d->op[number];
+    const struct plan_place *at = &d->plan->place[plan_number(place)];
+    struct plan_step step = {.op = PLAN_TOUCH,
+                             .ring = -1,
+                             .tensor = -1,
+                             .place = place,
+                             .window = op->window,
+                             .window2 = op->window2,
+                             .skip = op->skip,
+                             .skip2 = op->skip2,
+                             .shift = op->shift,
+                             .layout = at->layout,
+                             .rows = at->rows,
+                             .cols = at->cols,
+                             .call = "window"};
+    op->window = op->window2 = 0;
+    op->beside = true;
+    return direct_add_step(d, step);
+}
+
 int direct_load(struct direct *d, int number)
 {
     const struct program_op *o = &d->program->op[number];
     struct direct_shape shape = {o->tile.rows, o->tile.columns};
+    int status = d->op[number].window || o->kind != PROGRAM_LOAD ? 0 : direct_windows(d, number);
+    if (status)
+        return status;
     if (d->op[number].aside)
         shape = (struct direct_shape){o->tile.columns, o->tile.rows};
     int place = direct_new_place(d, direct_word_of(d, number, d->plan->tensor[o->tensor].name), shape, o->tile.dtype,
@@ -352,6 +378,8 @@ int direct_load(struct direct *d, int number)
     if (!place)
         return 3;
     int loaded = 0;
+    if (d->op[number].window)
+        return of_windows(d, number, place);
     d->loaded[d->depth] += d->plan->place[plan_number(place)].registers;
     for (int i = 0; i <= d->depth; i++)
         loaded += d->loaded[i];

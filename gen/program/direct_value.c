@@ -323,8 +323,9 @@ bool direct_zero_outside(const struct direct *d, int node, const struct program_
     switch (n->op) {
     case EXPR_TILE: {
         const struct program_op *o = &d->program->op[n->integer];
-        return o->kind == PROGRAM_LOAD && !d->op[n->integer].shift && o->tile.rows == tile->rows &&
-               o->tile.columns == tile->columns && (tile->valid_row < 0 || o->tile.valid_row == tile->valid_row) &&
+        bool own = !d->op[n->integer].shift && !d->op[n->integer].beside;
+        return o->kind == PROGRAM_LOAD && own && o->tile.rows == tile->rows && o->tile.columns == tile->columns &&
+               (tile->valid_row < 0 || o->tile.valid_row == tile->valid_row) &&
                (tile->valid_column < 0 || o->tile.valid_column == tile->valid_column);
     }
     case EXPR_ADD:

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "program/lower.h"
+#include "program/place_ops.h"
 
 static const char *const architectures[] = {"sm_80", "sm_90a", NULL};
 
@@ -53,6 +54,26 @@ static struct spec_kernel kernel_on(const struct spec_kernel *kernel, const stru
     return own;
 }
 
+/* Every step does what the text of the architecture has a block for. */
+static int check_places(const struct program_lowering *l)
+{
+    const struct plan *p = l->plan;
+    int from, to;
+    for (int r = 0; r < p->role_count && place_text_of(p) != PLACE_TEXT_NONE; r++)
+        for (int i = 0; i < p->role[r].step_count; i++) {
+            const struct plan_step *s = &p->role[r].step[i];
+            char others[160];
+            if (!place_ends(p, s, &from, &to) || place_op_of(p, s))
+                continue;
+            return program_refuse(l, l->kernel->program->loc, "PROGRAM-PLACE",
+                                  "on %s nothing brings %s into %s by '%s' (step %d of role %s), but into: %s; write "
+                                  "the program so that the value lies there, or leave out the architecture",
+                                  l->arch->name, place_end_word[from], place_end_word[to], s->call ? s->call : "a step",
+                                  i + 1, p->role[r].name, place_op_others(p, s, others, sizeof others));
+        }
+    return 0;
+}
+
 static int variants(const struct spec *spec, const struct spec_kernel *kernel, const struct arch *arch)
 {
     const struct spec_kernel own = kernel_on(kernel, arch);
@@ -72,6 +93,7 @@ static int resolve(const struct spec *spec, const struct spec_kernel *kernel, co
     plan->arch = arch->name;
     plan->family = kernel->family ? plan_text(plan, "%s", kernel->family) : "program";
     status = lowerer_of(&own, arch)->lower(&l);
+    status = status ? status : check_places(&l);
     if (!status)
         plan->flops = program_flops(own.program, plan);
     return status;

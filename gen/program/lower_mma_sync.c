@@ -128,7 +128,6 @@ static int decide(struct pipeline *x)
     int status = derive_open(&x->d, x->l);
     x->d.consumers = x->d.warps_n = x->blocks = 1;
     x->d.synchronous = true;
-    x->d.copies = x->l->variant == 0;
     for (int i = 0; i < SPEC_MAX_AXES; i++)
         x->cluster[i] = 1;
     status = status ? status : mma_sync_warps(x);

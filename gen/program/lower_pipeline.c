@@ -259,7 +259,8 @@ static int rows_bytes(const struct pipeline *x)
 static int choose_stages(struct pipeline *x, int *stages, int *item_stages)
 {
     int each = 0, once = 0, limit = x->l->arch->shared_limit;
-    int chunk = (x->stored + 1023) / 1024 * 1024 * x->d.consumers, fixed = chunk * BUFFERS + rows_bytes(x);
+    int chunk = (x->stored + 1023) / 1024 * 1024 * x->d.consumers, buffers = x->whole ? 1 : BUFFERS;
+    int fixed = chunk * buffers + rows_bytes(x);
     for (int r = 0; r < x->d.ring_count; r++) {
         int bytes = pipeline_stage_bytes(x, &x->d.ring[r]) + STAGE_BARRIERS;
         if (x->d.ring[r].parent < 0)
@@ -267,11 +268,11 @@ static int choose_stages(struct pipeline *x, int *stages, int *item_stages)
         else
             each += bytes;
     }
-    fixed += once;
-    x->buffers = BUFFERS;
+    fixed += once + pipeline_item_bytes(x);
+    x->buffers = buffers;
     if (each && (limit - fixed) / each < 2 && x->stored) {
         x->buffers = 1;
-        fixed -= chunk * (BUFFERS - 1);
+        fixed -= chunk * (buffers - 1);
     }
     int fit = each ? (limit - fixed) / each : 1;
     *stages =
@@ -312,12 +313,13 @@ static int add_ring(struct pipeline *x, struct derive_ring *ring, int stages)
     return 0;
 }
 
-static int add_barriers(struct pipeline *x, const struct derive_ring *ring)
+static int add_barriers(struct pipeline *x, int number)
 {
     char full[128], empty[128];
-    struct plan_ring *r = &x->plan->ring[ring->number];
-    snprintf(full, sizeof full, "%s.full", ring->name);
-    snprintf(empty, sizeof empty, "%s.empty", ring->name);
+    struct plan_ring *r = &x->plan->ring[number];
+    const char *name = r->name;
+    snprintf(full, sizeof full, "%s.full", name);
+    snprintf(empty, sizeof empty, "%s.empty", name);
     r->full_shared = x->plan->shared_count;
     r->empty_shared = x->plan->shared_count + 1;
     return family_add_shared(x->plan, full, 8 * r->stages, 8, r->stages) &&
@@ -368,14 +370,18 @@ static int memory_and_roles(struct pipeline *x)
                           x->d.ring[r].parent >= 0        ? stages
                           : is_resident(x, &x->d.ring[r]) ? 1
                                                           : item_stages);
+    status = status ? status : pipeline_item_ring(x);
     if (!status && x->stored)
         status = results(x);
     if (!status && x->columns &&
         (!family_add_shared(p, "rows", rows_bytes(x), 16, 4 * x->d.consumers) ||
          family_add_value(p, "store_columns", x->columns)))
         status = 3;
+    status = status ? status : pipeline_item_memory(x);
     for (int r = 0; r < x->d.ring_count && !status; r++)
-        status = add_barriers(x, &x->d.ring[r]);
+        status = add_barriers(x, x->d.ring[r].number);
+    if (!status && p->item_ring)
+        status = add_barriers(x, plan_number(p->item_ring));
     if (status)
         return status;
     int consumers = x->d.consumers;
@@ -401,6 +407,7 @@ static int memory_and_roles(struct pipeline *x)
         !family_add_role(p, "consumer", consumers, 4, 4 * consumers, budget))
         return 3;
     x->d.producer = &p->role[p->role_count - 2];
+    x->d.producer->one_thread = true;
     x->d.consumer = &p->role[p->role_count - 1];
     return derive_steps(&x->d);
 }
@@ -447,8 +454,13 @@ static int longest_first(struct pipeline *x)
             continue;
         for (int k = 0; k < x->plan->item_count; k++) {
             const struct plan_item *item = &x->plan->item[k];
-            if (pipeline_reads_data(g, o->to) || !pipeline_reads_axis(g, o->to, item->axis))
+            int status = 0;
+            bool grows = !pipeline_reads_data(g, o->to) && pipeline_reads_axis(g, o->to, item->axis);
+            grows = grows || derive_masks_grow(&x->d, i, item->axis, &status);
+            if (!grows && !status)
                 continue;
+            if (status)
+                return status;
             return family_add_word(x->plan, "schedule.longest", x->plan->axis[item->axis]);
         }
     }
@@ -483,10 +495,10 @@ int pipeline_items(struct pipeline *x, bool persistent)
                       : two == 2 ? "grouped"
                                  : "row",
                *why = "neighbours share tiles in the L2";
-    int longest = order->set ? 1 : longest_first(x);
+    int longest = longest_first(x);
     if (longest == 3)
         return 3;
-    if (longest == 0) {
+    if (longest == 0 && !order->set) {
         way = "longest";
         why = "items differ in length, and those that begin last are the shortest";
     }
@@ -494,6 +506,9 @@ int pipeline_items(struct pipeline *x, bool persistent)
     if (family_reason(p, "schedule.order", way, "%s", order->set ? "the spec says so" : why) ||
         family_add_word(p, "schedule.order", way) || family_add_value(p, "schedule.group", group))
         return 3;
+    int dynamic = pipeline_dynamic(x, longest == 0, persistent);
+    if (dynamic)
+        return dynamic;
     if (persistent) {
         int slots = expr_binary(g, EXPR_MUL, expr_symbol(g, p->symbol_count - 1), expr_int(g, p->blocks_per_sm));
         total = expr_binary(g, EXPR_MIN, total, expr_binary(g, EXPR_FLOORDIV, slots, expr_int(g, x->blocks)));

@@ -22,8 +22,11 @@ struct pipeline {
     int stored;                 /* bytes of the largest chunk that is stored through shared memory; 0: none is */
     int columns;                /* of a part that is stored element by element; 0: none is */
     int buffers;                /* chunks that a consumer has under way */
+    bool whole;                 /* its result is one chunk */
     int cluster[SPEC_MAX_AXES]; /* by axis: neighbouring items whose blocks make a cluster; 1: none */
     int blocks;                 /* of a cluster */
+    bool dynamic;               /* items come from a counter */
+
     int warps_m, stages;        /* lower_mma_sync.c: warps along the rows (along the columns: d.warps_n); of rings */
 };
 
@@ -125,6 +128,17 @@ int pipeline_check_row_bytes(const struct pipeline *x, const struct program_op *
 bool pipeline_is_limited(const struct pipeline *x, int tensor); /* it comes or is stored in parts */
 bool pipeline_is_copied(const struct pipeline *x, int load);    /* by the producer's threads */
 int pipeline_part_maps(struct pipeline *x); /* maps of fewer rows of what comes or is stored in parts */
+
+/* ---- pipeline_items.c -------------------------------------------------------------------------------------------- */
+
+/* Whether items come from a counter, once they are in the Plan. unlike: they differ in length. 0, 1, 3. */
+int pipeline_dynamic(struct pipeline *x, bool unlike, bool persistent);
+
+/* The ring that passes items on, where they come from a counter: its bytes of shared memory, and the ring itself, but
+ * for its barriers, and its memory, which comes behind tiles. 0 or 3. */
+int pipeline_item_bytes(const struct pipeline *x);
+int pipeline_item_ring(struct pipeline *x);
+int pipeline_item_memory(struct pipeline *x);
 
 /* ---- pipeline_tensors.c ------------------------------------------------------------------------------------------ */
 

@@ -240,6 +240,32 @@ int mma_sync_check_registers(struct pipeline *x)
 
 /* ---- tiles ------------------------------------------------------------------------------------------------------- */
 
+/* The integer is a multiple of `unit` whatever the arguments are. */
+static bool is_multiple(const struct pipeline *x, int node, int unit)
+{
+    const struct expr_graph *g = x->program->graph;
+    const struct expr_node *n = &g->node[node];
+    int64_t value;
+    if (expr_is_int(g, node, &value))
+        return value % unit == 0;
+    switch (n->op) {
+    case EXPR_AT:
+        return x->program->axis[n->integer].tile % unit == 0 && x->program->axis[n->integer].tile > 0;
+    case EXPR_SYMBOL:
+        return x->plan->symbol_multiple[n->integer] % unit == 0;
+    case EXPR_LOOP:
+        return is_multiple(x, x->program->op[n->integer].from, unit) &&
+               is_multiple(x, x->program->op[n->integer].step, unit);
+    case EXPR_ADD:
+    case EXPR_SUB:
+        return is_multiple(x, n->arg[0], unit) && is_multiple(x, n->arg[1], unit);
+    case EXPR_MUL:
+        return is_multiple(x, n->arg[0], unit) || is_multiple(x, n->arg[1], unit);
+    default:
+        return false;
+    }
+}
+
 static int operand(struct pipeline *x, int op, int which)
 {
     const struct derive_dot *k = &x->d.dot[op];
@@ -260,8 +286,11 @@ static int operand(struct pipeline *x, int op, int which)
     status = status ? status : pipeline_layout(x, o, rows, columns, false);
     if (status)
         return status;
-    t->access = x->l->variant == 0 ? PLAN_ACCESS_CP_ASYNC : PLAN_ACCESS_GLOBAL;
-    t->align = x->l->variant == 0 ? 16 : size;
+    /* Of a tile that begins within 16 bytes, or may, elements are read one by one. */
+    bool aligned = x->l->variant == 0 && is_multiple(x, o->at[t->rank - 1].start, 16 / size) &&
+                   (!before.tile_bytes || before.access == PLAN_ACCESS_CP_ASYNC);
+    t->access = aligned ? PLAN_ACCESS_CP_ASYNC : PLAN_ACCESS_GLOBAL;
+    t->align = aligned ? 16 : size;
     t->multicast = 1;
     if (before.tile_bytes && memcmp(before.tile, t->tile, sizeof before.tile) != 0)
         return program_refuse(x->l, o->loc, "PROGRAM-LOWER", "%s is loaded in tiles of two shapes; write one", t->name);
@@ -313,6 +342,8 @@ int mma_sync_tensors(struct pipeline *x)
         if (x->program->op[i].kind == PROGRAM_STORE)
             status |= output(x, i);
     }
+    for (int i = 0; i < x->plan->tensor_count; i++)
+        x->d.copies = x->d.copies || x->plan->tensor[i].access == PLAN_ACCESS_CP_ASYNC;
     return status;
 }
 

@@ -4,7 +4,10 @@
 
 #include "program/pipeline.h"
 
-enum { MOST_BOX = 256 /* elements of a tensor map's box along one dim */ };
+enum {
+    MOST_BOX = 256,    /* elements of a tensor map's box along one dim */
+    WIDEST_SPAN = 128, /* bytes of a box's rows */
+};
 
 /* ---- tensors ----------------------------------------------------------------------------------------------------- */
 
@@ -154,6 +157,16 @@ static int turned_output(struct pipeline *x, const struct program_op *o, const s
     return status ? status : pipeline_layout(x, o, columns, PIPELINE_ROWS, false);
 }
 
+/* The item's only store, of two boxes: both go at once, in the room of two buffers, and no barriers stand in between.
+ */
+static bool is_whole(const struct pipeline *x, int row_bytes)
+{
+    int stores = 0;
+    for (int i = 0; i < x->program->op_count; i++)
+        stores += x->program->op[i].kind == PROGRAM_STORE && x->program->op[i].arg[0].columns > 1;
+    return stores == 1 && x->d.blocks == 1 && row_bytes == 2 * WIDEST_SPAN;
+}
+
 /* What one step of a store takes: 64 rows and as many columns as a box holds. */
 static int output(struct pipeline *x, int op)
 {
@@ -183,7 +196,8 @@ static int output(struct pipeline *x, int op)
         return 0;
     }
     int status = turned ? turned_output(x, o, tile) : pipeline_check_spans(x, o, tile->rows, tile->columns, true);
-    status = status || turned ? status : pipeline_layout(x, o, PIPELINE_ROWS, tile->columns, true);
+    x->whole = !turned && is_whole(x, tile->columns * (int)tw_dtype_bytes(t->dtype));
+    status = status || turned ? status : pipeline_layout(x, o, PIPELINE_ROWS, tile->columns, !x->whole);
     t->whole_rows = true;
     if (!status && t->tile_bytes > x->stored)
         x->stored = t->tile_bytes;

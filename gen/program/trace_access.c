@@ -166,6 +166,35 @@ static void read_coordinate(struct trace *t, const char *word, struct trace_acce
     c->start = place_at(t, index, word, what, &where);
 }
 
+/* The axis whose item a place is, but for a number: at.q, at.q - 1; -1: none. at.h // 4 may be another axis's. */
+static int axis_of(const struct expr_graph *g, int node)
+{
+    const struct expr_node *n = &g->node[node];
+    while (n->op == EXPR_ADD || n->op == EXPR_SUB) {
+        bool right = g->node[n->arg[1]].op == EXPR_CONST_INT, left = g->node[n->arg[0]].op == EXPR_CONST_INT;
+        if (!right && (!left || n->op == EXPR_SUB))
+            return -1;
+        n = &g->node[n->arg[right ? 0 : 1]];
+    }
+    return n->op == EXPR_AT ? (int)n->integer : -1;
+}
+
+/* A place along another axis than its dim's: dims in another order than the program takes them. */
+static void check_axis(struct trace *t, const char *word, const struct trace_access *a, int d)
+{
+    const struct spec_tensor *tensor = &reader_kernel(t->r)->tensor[a->tensor];
+    int own = tensor->axis[d], axis = axis_of(t->p->graph, a->at[d].start);
+    if (!tensor->axes_given || own < 0 || axis < 0 || axis == own)
+        return;
+    char instead[64];
+    const struct program_axis *of = t->p->axis;
+    snprintf(instead, sizeof instead, of[own].extent >= 0 ? "at.%s" : "a place along %s", of[own].name);
+    sandbox_fault(t->r->L, "PROGRAM-AXIS", word,
+                  "dim %d of %s is axis %s, and at.%s runs along %s; write %s there, or the axes of %s in the order of "
+                  "its dims (none where it is read along several)",
+                  d + 1, tensor->name, of[own].name, of[axis].name, of[axis].name, instead, tensor->name);
+}
+
 /* Conditions that the positions of a span must fulfil to be inside. */
 static int inside(struct trace *t, const struct program_coordinate *c, int position, int extent)
 {
@@ -251,8 +280,10 @@ struct trace_access trace_read_access(struct trace *t, const char *word, int beh
         sandbox_fault(L, "PROGRAM-COORDINATE", word,
                       "%s has %d dim%s, and %s takes a place or a span for each%s; %d are given", tensor->name,
                       tensor->rank, tensor->rank == 1 ? "" : "s", word, behind_least ? ", then the value" : "", given);
-    for (int d = 0; d < tensor->rank; d++)
+    for (int d = 0; d < tensor->rank; d++) {
         read_coordinate(t, word, &a, d, d + 2, numbers);
+        check_axis(t, word, &a, d);
+    }
     return a;
 }
 

@@ -577,7 +577,10 @@ int spec_read(const char *path, const struct spec_options *options, struct spec 
     spec->arena = store;
     spec->path = arena_text(&store->arena, path);
     char *folder = folder_of(&store->arena, path);
-    struct sandbox_options limits = {options->memory_limit, options->instruction_limit, folder, memory};
+    struct sandbox_options limits = {.memory_limit = options->memory_limit,
+                                     .instruction_limit = options->instruction_limit,
+                                     .folder = folder,
+                                     .memory = memory};
     store->sandbox = spec->path && folder ? sandbox_open(&limits) : NULL;
     struct reader r = {.options = options,
                        .spec = spec,

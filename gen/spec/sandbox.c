@@ -18,6 +18,7 @@ struct sandbox {
     size_t memory_limit, memory_used;
     enum refusal refusal; /* why the allocator last said no */
     int64_t steps, step_limit;
+    bool own_text;
     double deadline; /* seconds of this thread's time */
     int file, line;  /* of the line that runs: what a memory error, which has no place, is told of */
     int depth;       /* of protected calls */
@@ -139,7 +140,7 @@ static void hook(lua_State *L, lua_Debug *ar)
 static void set_hook(struct sandbox *s)
 {
     int calls = s->on_call ? LUA_MASKCALL : 0;
-    lua_sethook(s->L, hook, LUA_MASKCOUNT | LUA_MASKLINE | calls, HOOK_STEPS);
+    lua_sethook(s->L, hook, LUA_MASKCOUNT | (s->own_text ? 0 : LUA_MASKLINE) | calls, HOOK_STEPS);
 }
 
 void sandbox_on_call(struct sandbox *s, void (*f)(lua_State *L, lua_Debug *ar))
@@ -340,6 +341,7 @@ struct sandbox *sandbox_open(const struct sandbox_options *options)
     *s = (struct sandbox){.arena.memory = options->memory, .file = -1};
     s->memory_limit = options->memory_limit ? options->memory_limit : (size_t)64 << 20;
     s->step_limit = options->instruction_limit ? options->instruction_limit : 50000000;
+    s->own_text = options->own_text;
     s->folder = options->folder ? arena_text(&s->arena, options->folder) : NULL;
     s->L = options->folder && !s->folder ? NULL : lua_newstate(allocate, s);
     if (!s->L) {
@@ -393,7 +395,9 @@ static int add_source(struct sandbox *s, const char *name, const char *text)
 struct chunk {
     const char *text;
     size_t length;
-    int file, result;
+    int file;
+    bool compiled; /* what lua_dump made, not text */
+    int result;
 };
 
 /* Leaves the compiled function, or the syntax error's text, as the second value; the first says which. */
@@ -401,7 +405,7 @@ static int compile(lua_State *L)
 {
     struct chunk *c = lua_touserdata(L, 1);
     const char *name = lua_pushfstring(L, "@#%d", c->file);
-    c->result = luaL_loadbufferx(L, c->text, c->length, name, "t");
+    c->result = luaL_loadbufferx(L, c->text, c->length, name, c->compiled ? "b" : "t");
     return 1;
 }
 
@@ -460,11 +464,11 @@ static int syntax_error(struct sandbox *s, int source, struct sandbox_error *err
     return SANDBOX_FAULT;
 }
 
-int sandbox_load(struct sandbox *s, const char *name, const char *text, size_t length, const char *shown,
-                 struct sandbox_error *error)
+static int load(struct sandbox *s, const char *name, const char *text, size_t length, const char *shown, bool compiled,
+                struct sandbox_error *error)
 {
     *error = (struct sandbox_error){.file = -1};
-    bool good = sandbox_check_text(text, length, error);
+    bool good = compiled || sandbox_check_text(text, length, error);
     int file = add_source(s, name, good ? shown ? shown : text : NULL);
     error->file = file;
     if (file < 0)
@@ -473,7 +477,7 @@ int sandbox_load(struct sandbox *s, const char *name, const char *text, size_t l
         return SANDBOX_FAULT;
     if (length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) /* a byte order mark */
         text += 3, length -= 3;
-    struct chunk c = {text, length, file, LUA_OK};
+    struct chunk c = {text, length, file, compiled, LUA_OK};
     if (s->depth == 0)
         restart_limits(s);
     if (!lua_checkstack(s->L, 2))
@@ -493,6 +497,18 @@ int sandbox_load(struct sandbox *s, const char *name, const char *text, size_t l
         return s->status;
     }
     return c.result == LUA_OK ? SANDBOX_OK : syntax_error(s, file, error);
+}
+
+int sandbox_load(struct sandbox *s, const char *name, const char *text, size_t length, const char *shown,
+                 struct sandbox_error *error)
+{
+    return load(s, name, text, length, shown, false, error);
+}
+
+int sandbox_load_compiled(struct sandbox *s, const char *name, const char *code, size_t length, const char *shown,
+                          struct sandbox_error *error)
+{
+    return load(s, name, code, length, shown, true, error);
 }
 
 int sandbox_load_file(struct sandbox *s, const char *path, struct sandbox_error *error)

@@ -33,6 +33,7 @@ struct sandbox_options {
     int64_t instruction_limit; /* of one sandbox_call; 0: 50 million */
     const char *folder;        /* `require "x"` reads folder/x.lua or folder/lib/x.lua; NULL: there is no require */
     struct memory memory;      /* everything, Lua's memory included, is allocated by it */
+    bool own_text;             /* the program's own: its lines are not followed, and no limit is told at one of them */
 };
 
 /* What a call came to. */
@@ -71,6 +72,11 @@ void sandbox_set_global(struct sandbox *s, const char *name);
  * UTF-8 are refused. `shown` is the text for diagnostics, NULL: the same. Name and texts are copied. */
 int sandbox_load(struct sandbox *s, const char *name, const char *text, size_t length, const char *shown,
                  struct sandbox_error *error);
+
+/* The same of what lua_dump made, in this process, of a function that sandbox_load left as a source of the same number:
+ * never of what came from a file. */
+int sandbox_load_compiled(struct sandbox *s, const char *name, const char *code, size_t length, const char *shown,
+                          struct sandbox_error *error);
 
 /* Reads a file and compiles it as sandbox_load does; records it as a dependency. A missing file, a folder, a dangling
  * link, an empty file: each has its own message, with error->line 0. */

@@ -53,6 +53,7 @@ struct spec_tensor {
     struct diag_loc dim_loc[SPEC_MAX_RANK];
     int stride[SPEC_MAX_RANK]; /* nodes, in elements, -1: dense; the innermost is always 1 */
     int axis[SPEC_MAX_RANK];   /* position in kernel.axis of each dim, -1 where the family leaves it open */
+    bool axes_given;           /* by the spec or by the family; else they were inferred from extents */
     bool swizzle_set;
     enum tw_swizzle swizzle;
     struct diag_loc swizzle_loc;

@@ -374,6 +374,7 @@ static void read_axes(struct item *i, const struct spec_family_tensor *row)
                      "%s",
                      describe(r, -1));
     int count = text ? split_words(r, text, word, SPEC_MAX_RANK + 1) : 0;
+    i->t->axes_given = count > 0;
     if (text && i->t->rank > 0 && count != i->t->rank) {
         if (written)
             reader_fault(r, path, AT_VALUE, "TENSOR-AXES", "\"%s\" names %d axes, the tensor has %d dims", text, count,

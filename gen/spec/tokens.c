@@ -71,7 +71,7 @@ static size_t operator_length(const char *p)
 {
     static const char *const longer[] = {"...", "..", "==", "~=", "<=", ">=", "//", "::", "<<", ">>", NULL};
     for (int i = 0; longer[i]; i++)
-        if (strncmp(p, longer[i], strlen(longer[i])) == 0)
+        if (*p == *longer[i] && strncmp(p, longer[i], strlen(longer[i])) == 0)
             return strlen(longer[i]);
     return strchr("+-*/%^#&~|<>=(){}[];:,.", *p) ? 1 : 0;
 }
@@ -86,7 +86,7 @@ static enum token_kind classify(const char *p, size_t *length)
             n++;
         *length = n;
         for (int i = 0; keywords[i]; i++)
-            if (strlen(keywords[i]) == n && memcmp(p, keywords[i], n) == 0)
+            if (*p == *keywords[i] && strlen(keywords[i]) == n && memcmp(p, keywords[i], n) == 0)
                 return TOKEN_KEYWORD;
         return TOKEN_NAME;
     }
@@ -140,7 +140,7 @@ static bool match_tokens(struct tokens *t, struct arena *arena)
     if (!stack)
         return false;
     for (int i = 0; i < t->count; i++) {
-        if (t->token[i].kind == TOKEN_STRING)
+        if (t->token[i].kind != TOKEN_OPERATOR && t->token[i].kind != TOKEN_KEYWORD)
             continue;
         if (is_any(t, i, opening))
             stack[depth++] = i;

@@ -5,7 +5,7 @@
 -- says which elements count, score_mod(score, t, i) changes scaled scores before their softmax; both see the indices i.b,
 -- i.h, i.q and i.kv. LSE receives the logarithm of each row's sum. Rows with nothing visible are 0.
 
-local log2e = 1.4426950408889634
+local log2e, ln2 = 1.4426950408889634, 0.6931471805599453
 
 -- Coordinates of tensor x by the names of its axes, in the order of its dims, and what follows them.
 local function places(x, by, ...)
@@ -40,7 +40,7 @@ local function program(t, at, tile)
 
   store(t.O, places(t.O, { b = at.b, h = at.h, q = queries, d = all }, ratio(o, sum, 0)))
   if given "LSE" then
-    store(t.LSE, places(t.LSE, { b = at.b, h = at.h, q = queries }, (most + log2(sum)) / log2e))
+    store(t.LSE, places(t.LSE, { b = at.b, h = at.h, q = queries }, (most + log2(sum)) * ln2))
   end
 end
 

@@ -4,7 +4,7 @@
 //@ param model table
 //@ param schedule table
 //@ param cluster table
-//@ local order, blocks = schedule.order, 1
+//@ local order, blocks, dynamic = schedule.order, 1, has(schedule, "dynamic")
 //@ local items, names, places = model.item, {}, ""
 //@ for i, item in ipairs(items) do
 //@     names[i] = "across_" .. item.axis
@@ -13,8 +13,10 @@
 //@ end
 struct item_order {
     int next; // what else there is to know is computed again for each item: registers are dear in between
-//@ if order == "longest" then
+//@ if order == "longest" and not dynamic then
     int step;  // rounds go back and forth: who had the longest item of one has the shortest of the next
+//@ end
+//@ if order == "longest" then
     int group; // others that are taken together
 //@ end
 };
@@ -42,7 +44,34 @@ struct item_order {
 //@     end
 //@ end
 //@ local all = #count > 0 and table.concat(count, " * ") or "1"
-//@ if order == "longest" then
+//@ if order == "longest" and dynamic then
+//@     local far = schedule.longest
+// A band is as many of the others as have what the longest of them reads in the L2 together.
+__device__ __forceinline__ item_order items_begin(const arguments &args)
+{
+//@     if schedule.loop >= 0 then
+//@         extents()
+//@         for _, item in ipairs(items) do
+//@             if item.axis == far then
+    const int at_${item.axis} = (across_${item.axis} - 1) * ${item.tile};
+//@             else
+    const int at_${item.axis} = 0;
+//@             end
+    (void)at_${item.axis};
+//@         end
+//@         local loop = model.loop[schedule.loop + 1]
+//@         local range = fragment_uniform("l", loop.from, loop.to)
+//@         local statements, from, to, by, up = range.at, range[1], range[2], loop.step, loop.step - 1
+    ${statements}
+    const i64 turns = ((i64)(${to}) - (i64)(${from}) + ${up}) / ${by};
+    const i64 fit = ${schedule.cache_bytes} / (max(turns, (i64)1) * ${schedule.turn_bytes});
+    item_order s = {(int)${own}, (int)max((i64)1, min(fit, (i64)(${all})))};
+//@     else
+    item_order s = {(int)${own}, 1};
+//@     end
+    return s;
+}
+//@ elseif order == "longest" then
 //@     local far = schedule.longest
 // A band is as many of the others as half the blocks, so that several blocks read the same tiles at a time, and in all a
 // multiple of two rounds, so that each band gives every block as much.
@@ -73,9 +102,15 @@ __device__ __forceinline__ item_order items_begin(const arguments &args)
 }
 //@ end
 
+//@ if dynamic then
+// The item whose number was taken last: false when there is none. at_AXIS is where it begins.
+__device__ __forceinline__ bool items_at(const arguments &args, const item_order &s${places})
+{
+//@ else
 // The next item of this block: false when there is none. at_AXIS is where it begins.
 __device__ __forceinline__ bool items_next(const arguments &args, item_order &s${places})
 {
+//@ end
 //@ extents()
 //@ local total = table.concat(names, " * ")
     const int number = s.next;
@@ -120,6 +155,10 @@ __device__ __forceinline__ bool items_next(const arguments &args, item_order &s$
 //@         end
 //@     end
 //@ end
+//@ if dynamic then
+    return true;
+}
+//@ else
 //@ if order == "longest" then
     s.next += s.step;
     s.step = 2 * (int)${clusters} - s.step;
@@ -140,3 +179,4 @@ __device__ __forceinline__ bool items_next(const arguments &args, item_order &s$
 //@ end
     return true;
 }
+//@ end

@@ -98,7 +98,9 @@ __device__ __forceinline__ float ew_exp2_diff(float a, float b)
 
 __device__ __forceinline__ float ew_log2(float x)
 {
-    return log2f(x);
+    float r;
+    asm("lg2.approx.f32 %0, %1;" : "=f"(r) : "f"(x));
+    return r;
 }
 //@ end
 //@ if need.LOG then

@@ -1,4 +1,4 @@
-//@ -- A ring of stages that bulk copies fill, or threads that then arrive: a full and an empty mbarrier a stage.
+//@ -- A ring of stages that bulk copies fill, or threads: a full and an empty mbarrier a stage.
 //@ -- cluster_m, cluster_n: the block at (rm, rn) of the cluster, rank rm + cluster_m * rn, shares its operands with the
 //@ -- blocks of its row and of its column: they fill this block's stages and this block fills theirs.
 //@ param ring table
@@ -8,6 +8,7 @@
 //@ param cluster_m int
 //@ param cluster_n int
 //@ local blocks = cluster_m * cluster_n
+//@ local written = ring.filler == "arrive"
 //@ local line, member, count = "", "", ""
 //@ local function site(kind)
 //@     return debug_ms() > 0 and ", \"" .. ring.name .. "\", " .. kind .. ", p.stage, p.step, line" or ""
@@ -27,8 +28,11 @@
 //@     end
 //@ end
 
-//@ local of_bytes = ring.filler == "arrive" and "" or " of " .. ring.tx_bytes .. " bytes"
-// Ring ${ring.name}: ${ring.stages} stages${of_bytes}.
+//@ if written then
+// Ring ${ring.name}: ${ring.stages} stages that threads write.
+//@ else
+// Ring ${ring.name}: ${ring.stages} stages of ${ring.tx_bytes} bytes.
+//@ end
 struct ${ring.name}_position {
     u32 stage; // 0 .. ${ring.stages} - 1
     u32 phase; // flips when the ring wraps${member}
@@ -69,7 +73,7 @@ __device__ __forceinline__ void ${ring.name}_wait_empty(${ring.name}_position p$
     barrier_wait(${ring.name}_empty(p.stage), p.phase ^ ${empty_phase}${at_empty});
 }
 
-//@ if ring.filler == "arrive" then
+//@ if written and #ring.tensor > 0 then
 // Filler, every thread: its copies are there, and what reads the stage next sees them.
 __device__ __forceinline__ void ${ring.name}_fence()
 {
@@ -77,15 +81,20 @@ __device__ __forceinline__ void ${ring.name}_fence()
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
-// Filler, every warp: it has written its part of the stage. Advances.
-__device__ __forceinline__ void ${ring.name}_arrive(${ring.name}_position &p)
+// Filler, every warp: it has written its part of the stage.
+__device__ __forceinline__ void ${ring.name}_arrive(${ring.name}_position p)
 {
     __syncwarp();
     if (threadIdx.x % 32 == 0)
         barrier_arrive(${ring.name}_full(p.stage));
-    ${ring.name}_advance(p);
 }
-
+//@ elseif written then
+// Filler: the stage is written.
+//@ op part
+__device__ __forceinline__ void ${ring.name}_arrive(${ring.name}_position p)
+{
+    barrier_arrive(${ring.name}_full(p.stage));
+}
 //@ else
 // Filler: announces the bytes of the whole stage.
 //@ op expect ring = ring.name, count = expected, by = "one"
@@ -93,8 +102,8 @@ __device__ __forceinline__ void ${ring.name}_expect(${ring.name}_position p)
 {
     barrier_arrive_expect(${ring.name}_full(p.stage), ${expected});
 }
-
 //@ end
+
 // Drainer: the stage has arrived.
 //@ op wait_full ring = ring.name, phase = full_phase
 __device__ __forceinline__ void ${ring.name}_wait_full(${ring.name}_position p${line})
@@ -133,9 +142,11 @@ __device__ __forceinline__ void ${ring.name}_drain(${ring.name}_position p${line
 //@ op release ring = ring.name
 __device__ __forceinline__ void ${ring.name}_release(${ring.name}_position &p)
 {
-//@ if threads_read then
+//@ if threads_read and not written then
     // The next bulk copy would else overtake the reads: an arrival alone does not hold it back (seen on an H200).
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+    __syncwarp();
+//@ elseif written then
     __syncwarp();
 //@ end
     if (threadIdx.x % 32 == 0)

@@ -69,7 +69,6 @@ const int ${name}_turns = (int)(${turns});
 //@     end
 //@ end
 //@ -- A step's arithmetic into its place, element by element.
-//@ local identity = { sum = "0.0f", max = "__int_as_float(0xff800000)", min = "__int_as_float(0x7f800000)" }
 //@ local function evaluate(step, number)
 //@     local text, place = fragment_step(role.name, number), model.place[step.place]
 //@     local rows, elements, value, kind = text.at[2], text.at[3], text.value, place.kind
@@ -121,7 +120,7 @@ for (int block = 0; block < ${blocks}; ++block)
 //@ local function reduce(step, number)
 //@     local text, place = fragment_step(role.name, number), model.place[step.place]
 //@     local rows, elements, value, uniform = text.at[2], text.at[3], text.value, text.at[1]
-//@     local none, pairs = identity[step.reduction], step.cols // 8
+//@     local pairs = step.cols // 8
 //@     local function joined(a, b)
 //@         if step.reduction == "sum" then return a .. " + " .. b end
 //@         return (step.reduction == "max" and "fmaxf(" or "fminf(") .. a .. ", " .. b .. ")"
@@ -138,7 +137,7 @@ for (int block = 0; block < ${blocks}; ++block)
 //@     if text.row then
         const int row = first_row + block * ${height} + half * 8;
 //@     end
-        float total[2] = {${none}, ${none}};
+        float total[2];
         ${rows}
         #pragma unroll
         for (int pair = 0; pair < ${pairs}; ++pair)
@@ -148,7 +147,7 @@ for (int block = 0; block < ${blocks}; ++block)
                 const int column = pair * 8 + first_column + lane;
 //@     end
                 ${elements}
-                total[lane] = ${next};
+                total[lane] = pair == 0 ? ${value} : ${next};
             }
 //@     if step.call == "fold" then
         ${place.name}[block][half] = ${both};
@@ -373,6 +372,14 @@ for (int half = 0; half < 2; ++half) {
         const int row = first_row + slab * 8;
         ${p_rows}
         ${rows}
+//@     -- All of the slab's reads are under way before the first is waited for: outside of a tensor they are harmless.
+//@     for _, r in ipairs(text.reads) do
+//@         local list, tensor, needed = csv(r.at), r.tensor, has(r, "guard") and r.guard or "true"
+        float ${tensor}_pairs[${pairs}][2];
+        #pragma unroll
+        for (int pair = 0; pair < ${pairs}; ++pair)
+            ${tensor}_read(args, ${list}, ${needed}, ${tensor}_pairs[pair]);
+//@     end
         #pragma unroll
         for (int pair = 0; pair < ${pairs}; ++pair) {
             ${ctype(t.dtype)} *at[2];
@@ -388,9 +395,8 @@ for (int half = 0; half < 2; ++half) {
             if (!inside[0] && !inside[1])
                 continue;
 //@     for _, r in ipairs(text.reads) do
-//@         local list, tensor, needed = csv(r.at), r.tensor, has(r, "guard") and r.guard or "true"
-            float ${tensor}_pair[2];
-            ${tensor}_read(args, ${list}, ${needed}, ${tensor}_pair);
+//@         local tensor = r.tensor
+            const float(&${tensor}_pair)[2] = ${tensor}_pairs[pair];
 //@     end
             #pragma unroll
             for (int lane = 0; lane < 2; ++lane) {
@@ -446,7 +452,12 @@ for (int half = 0; half < 2; ++half) {
 //@     local op, call, ring = step.op, step.call, step.ring
 //@     if op == "loop" and call == "tiles" then
 //@         fixed_turns()
+//@         if has(model, "item_ring") then
+//@             local first_item = model.item[1].axis
+while (at_${first_item} >= 0) {
+//@         else
 while (items_next(args, items${next_item})) {
+//@         end
 //@         opened[#opened + 1] = {}
 //@         variables(i)
 //@         deeper()
@@ -479,6 +490,9 @@ for (int chunk = 0; chunk < ${step.count}; ++chunk) {
 //@         local statements, turns = range.at, range[1]
 ${statements}
 if (${turns} > ${step.count}) {
+//@         if role.step[i + 1].op == "touch" then
+    asm volatile(""); // a branch, and not a choice for each register
+//@         end
 //@         opened[#opened + 1] = {}
 //@         deeper()
 //@     elseif op == "end" then
@@ -510,7 +524,12 @@ ${call}(${ring}_fill);
 //@         local at = coordinates(step, "c" .. i .. "_")
 //@         local statements, list, filled = at.at, table.concat(at, ", "), (filled_of[ring] or 0) + 1
 //@         filled_of[ring] = filled % #model.ring[ring].tensor
-//@         if has(step, "loop") and filled == 1 then
+//@         local before, next_step = i > 1 and role.step[i - 1], i < #role.step and role.step[i + 1]
+//@         local function together(other)
+//@             return other and other.op == "fill" and other.ring == ring and opt(other, "loop", -1) == opt(step, "loop", -1)
+//@                 and opt(other, "ahead", 0) == opt(step, "ahead", 0)
+//@         end
+//@         if has(step, "loop") and not together(before) then
 //@             local turn, ahead, turns = model.loop[step.loop + 1].name .. "_turn", opt(step, "ahead", 0), turns_of(ring)
 //@             local next_turn = ahead > 0 and turn .. " + " .. ahead or turn
 if (${next_turn} < ${turns}) {
@@ -522,7 +541,7 @@ ${call}(args, ${ring}_fill, ${list});
 ${ring}_advance(${ring}_fill);
 //@         end
 //@         if has(step, "loop") then shallower() end
-//@         if has(step, "loop") and filled_of[ring] == 0 then
+//@         if has(step, "loop") and not together(next_step) then
 }
 //@         end
 //@     elseif op == "cp_commit" or op == "cp_wait" then
@@ -596,6 +615,8 @@ ${call}();
 //@         local second = stage_of(b, i)
 //@         local accumulate = ({ [0] = "1", least == 1 and model.loop[step.loop + 1].name .. "_turn > 0", "0" })[least]
 mma_${call}(${step.place}, ${first}, ${second}${last}, ${accumulate});
+//@     elseif op == "read" and has(model, "item_ring") and ring == model.item_ring then
+${call}(${ring}_stage${next_item});
 //@     elseif op == "read" and call then
 //@         local who = warps and "warp_m" or "consumer"
 ${call}(${step.place}, ${ring}_stage, ${who});
@@ -615,6 +636,10 @@ ${step.place}_keep(${step.place});
 //@         lanes(step)
 //@     elseif op == "touch" and call then
 //@         evaluate(step, i)
+//@     elseif op == "global" and call == "items_take" then
+items_take(args, items);
+//@     elseif op == "global" and call == "items_done" then
+items_done(args);
 //@     elseif op == "global" then
 //@         if step.cols == 1 then global_rows(step, i) elseif warps then fragments(step, i) else global(step, i) end
 //@     elseif op == "store_wait" then
@@ -628,7 +653,7 @@ if (consumer == ${step.only})
 //@         else
 ${call}(consumer);
 //@         end
-//@     elseif op == "write" and model.ring[ring].filler == "arrive" then
+//@     elseif op == "write" and model.ring[ring].filler == "arrive" and #model.ring[ring].tensor > 0 then
 //@         local at, t = coordinates(step, "c" .. i .. "_"), model.tensor[step.tensor]
 //@         local statements, each, list = at.at, at.rows, table.concat(at, ", ")
 //@         local height = t.tile[t.gathered]
@@ -647,8 +672,11 @@ for (int pass = 0; pass < ${passes}; ++pass) {
     ${t.name}_copy(args, ${ring}_fill, row, chunk, ${list});
 //@         end
 }
+//@     elseif op == "write" and has(model, "item_ring") and ring == model.item_ring then
+${call}(args, items, ${ring}_fill.stage${next_item});
 //@     elseif op == "arrive" then
 ${call}(${ring}_fill);
+${ring}_advance(${ring}_fill);
 //@     elseif op == "write" then
 ${call}(part, consumer, buffer);
 //@     elseif op == "fence_async" then

@@ -83,7 +83,9 @@ __device__ __forceinline__ void ${name}_write(const float (&part)[${width} / 2],
         asm volatile("st.shared.f32 [%0], %1;" ::"r"(${name}_place(base, at)), "f"(part[2 * i]) : "memory");
         asm volatile("st.shared.f32 [%0], %1;" ::"r"(${name}_place(base, at + ${span})), "f"(part[2 * i + 1]) : "memory");
 //@         else
-        asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(${name}_place(base, y * ${span} + x * 4)), "f"(part[2 * i]), "f"(part[2 * i + 1]) : "memory");
+//@             local within = span // 4
+        const u32 at = x / ${within} * ${t.box_bytes} + y * ${span} + x % ${within} * 4;
+        asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(${name}_place(base, at)), "f"(part[2 * i]), "f"(part[2 * i + 1]) : "memory");
 //@         end
     }
 }
@@ -100,7 +102,13 @@ __device__ __forceinline__ void ${name}_write(const u32 (&part)[${width} / 4], u
         const u32 y = warp * 16 + lane / 8 % 2 * 8, x = j * 8 + lane / 16 * 8 + lane % 8;
         const u32 at = y / ${line} * ${t.box_bytes} + x * ${span} + y % ${line} * 2;
 //@         else
+//@             if t.boxes > 1 then
+//@                 local within = span // 16
+        const u32 chunk = j + lane / 16;
+        const u32 at = chunk / ${within} * ${t.box_bytes} + (warp * 16 + lane % 16) * ${span} + chunk % ${within} * 16;
+//@             else
         const u32 at = (warp * 16 + lane % 16) * ${span} + (j + lane / 16) * 16;
+//@             end
 //@         end
 //@         if groups == 2 then
         asm volatile("stmatrix.sync.aligned.m8n8.x4${trans}.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(${name}_place(base, at)), "r"(part[2 * j]), "r"(part[2 * j + 1]), "r"(part[2 * j + 2]), "r"(part[2 * j + 3]) : "memory");
@@ -122,15 +130,26 @@ __device__ __forceinline__ void ${name}_store(const arguments &args, u32 consume
 {
     if (threadIdx.x % 128 == 0) {
         if (rows >= 64) {
-            tma_store_${rank}d(&args.${name}_map, ${r}_buffer(consumer, buffer)${places});
+//@         for box = 0, t.boxes - 1 do
+//@             local at, more = box * t.box_bytes, box > 0 and " + " .. box * t.box[rank] or ""
+            tma_store_${rank}d(&args.${name}_map, ${r}_buffer(consumer, buffer) + ${at}${places}${more});
+//@         end
         } else {
             int row = 0;
             #pragma unroll 1
-            for (; row + 8 <= rows; row += 8)
-                tma_store_${rank}d(&args.${name}_map_8, ${r}_buffer(consumer, buffer) + row * ${span}${at_row});
+            for (; row + 8 <= rows; row += 8) {
+//@         for box = 0, t.boxes - 1 do
+//@             local at, more = box * t.box_bytes, box > 0 and " + " .. box * t.box[rank] or ""
+                tma_store_${rank}d(&args.${name}_map_8, ${r}_buffer(consumer, buffer) + ${at} + row * ${span}${at_row}${more});
+//@         end
+            }
             #pragma unroll 1
-            for (; row < rows; ++row)
-                tma_store_${rank}d(&args.${name}_map_1, ${r}_buffer(consumer, buffer) + row * ${span}${at_row});
+            for (; row < rows; ++row) {
+//@         for box = 0, t.boxes - 1 do
+//@             local at, more = box * t.box_bytes, box > 0 and " + " .. box * t.box[rank] or ""
+                tma_store_${rank}d(&args.${name}_map_1, ${r}_buffer(consumer, buffer) + ${at} + row * ${span}${at_row}${more});
+//@         end
+            }
         }
         asm volatile("cp.async.bulk.commit_group;" ::: "memory");
     }

@@ -14,7 +14,7 @@
 //@ if step.over_rows and layout.across < 32 then
 //@     group, one = "threadIdx.x / 32", "threadIdx.x % 32 < " .. layout.across
 //@ elseif step.over_rows then
-//@     group, one = "row" .. n, "true"
+//@     group, one = layout.apart < layout.down and "threadIdx.x / " .. layout.across or "row" .. n, "true"
 //@ else
 //@     local warps = layout.down > 1 and " % " .. layout.across // 32 or ""
 //@     group, one = "threadIdx.x / 32" .. warps, "threadIdx.x % 32 == 0"
@@ -38,7 +38,7 @@ if (${one}) {
     #pragma unroll
     for (int i = 0; i < ${rows}; ++i) {
 //@     deeper()
-    const int row = row${n} + i * ${layout.down};
+    const int row = row${n} + i * ${layout.apart};
 //@ elseif step.rows > 1 then
     const int row = row${n};
 //@ end

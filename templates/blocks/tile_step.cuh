@@ -8,7 +8,8 @@
 //@ param offset int
 //@ local base = offset > 0 and "shared_memory + " .. offset or "shared_memory"
 //@ local n, call = step.layout, step.call
-//@ local rows, vectors = step.rows // layout.down, step.cols // (layout.across * layout.vector)
+//@ local more, own_rows = has(step, "more") and step.more or 0, step.rows // layout.down
+//@ local rows, vectors = own_rows + more, step.cols // (layout.across * layout.vector)
 //@ local vector = step.cols > 1 and layout.vector or 1
 //@ local level0, level1, level2, level3 = text.at[1], text.at[2], text.at[3], text.at[4]
 //@ local columns, moves = step.cols > 1, step.op == "global"
@@ -27,7 +28,12 @@
 //@             elseif c.base_level == 1 then at_row = at_row .. term
 //@             else at_column = at_column .. term end
 //@         end
-//@         if c.row then at_row = at_row .. " + row" .. stride end
+//@         if c.row and layout.apart < layout.down and rows > 1 then
+//@             -- Rows beside each other: the thread's first, and from there row by row.
+//@             from, at_row = from .. " + row" .. n .. stride, at_row .. " + i" .. stride
+//@         elseif c.row then
+//@             at_row = at_row .. " + row" .. stride
+//@         end
 //@         if c.column then at_column = at_column .. " + column" .. stride end
 //@     end
 //@     -- A tile of one row or column is held by many threads; one of them stores it.
@@ -41,7 +47,7 @@
 //@ local held = ""
 //@ if call ~= "store" and call ~= "add" and call ~= "turn" then
 //@     held = place.name .. (place.turns > 0 and "[turn]" or "")
-//@     if place.rows // layout.down > 1 then held = held .. "[i]" end
+//@     if place.rows // layout.down + more > 1 then held = held .. "[i]" end
 //@     if place.cols // (layout.across * layout.vector) > 1 then held = held .. "[j]" end
 //@     if not place.packed and place.cols > 1 and layout.vector > 1 then held = held .. "[e]" end
 //@ end
@@ -59,7 +65,7 @@
     for (int i = 0; i < ${rows}; ++i) {
 //@     deeper()
 //@ end
-//@ local spread = layout.down > 1 and " + i * " .. layout.down or " + i"
+//@ local spread = layout.apart > 1 and " + i * " .. layout.apart or " + i"
 //@ if (text.row or call == "turn") and rows > 1 then
     const int row = row${n}${spread};
 //@ elseif (text.row or call == "turn") then

@@ -22,7 +22,7 @@
     #pragma unroll
     for (int i = 0; i < ${rows}; ++i) {
 //@     deeper()
-    const int row = row${n} + i * ${layout.down};
+    const int row = row${n} + i * ${layout.apart};
 //@ else
     const int row = row${n};
 //@ end

@@ -121,6 +121,17 @@ APART static int refuse_address(struct ${NAME}_error *error, const char *name, u
                 (unsigned long long)address);
 }
 
+//@ if host.workspace > 0 then
+APART static int refuse_workspace(struct ${NAME}_error *error, const void *workspace)
+{
+    if (!workspace)
+        return fail(error, ${NAME}_INVALID, 0, "workspace is NULL; pass the device address of ${host.workspace} bytes, zero "
+                    "before the first launch");
+    return fail(error, ${NAME}_INVALID, 0, "workspace is 0x%llx, no multiple of 8 bytes",
+                (unsigned long long)(uintptr_t)workspace);
+}
+
+//@ end
 //@ if host.has_stride then
 APART static int refuse_stride(struct ${NAME}_error *error, const char *name, int dim, int64_t stride, uint64_t bytes)
 {

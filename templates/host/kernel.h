@@ -100,6 +100,12 @@ struct ${NAME}_args {
 //@ for _, s in ipairs(host.scalar) do
     ${s.c_type} ${s.name}; /* ${s.dtype} */
 //@ end
+//@ if host.workspace > 0 then
+    void *workspace; /* device address of as many bytes as ${NAME}_workspace says, a multiple of 8. They are zero before the
+                        first launch, by a memset of the caller's, and each launch leaves them zero; so launches that
+                        follow each other in a stream or graph share them, and launches that may overlap have each their
+                        own. A launch that was aborted may leave anything. */
+//@ end
 };
 
 /* One launch, ready to go: what ${NAME}_launch hands to the driver. The kernel has one parameter, a struct, which `word`
@@ -168,7 +174,7 @@ int ${NAME}_load(struct ${NAME} *kernel, const struct ${NAME}_driver *driver, st
  * status is the first failure; the rest is unloaded all the same. No other call may use the struct meanwhile. */
 int ${NAME}_unload(struct ${NAME} *kernel, struct ${NAME}_error *error);
 
-/* Bytes of device memory that a launch with these sizes needs beside its tensors.
+/* Bytes of device memory that a launch with these sizes needs beside its tensors${host.workspace_is}.
  * Thread-safe: any number of threads may use one loaded kernel. */
 int ${NAME}_workspace(const struct ${NAME} *kernel, const struct ${NAME}_args *args, uint64_t *bytes,
                       struct ${NAME}_error *error);

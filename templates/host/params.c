@@ -154,6 +154,10 @@ INLINE int patch_${i.id}(const struct ${NAME} *k, int patched, int dense, const 
     put(p->word, ${q.offset}, &args->${q.symbol}, 8);
 //@         elseif q.kind == "scalar" then
     put(p->word, ${q.offset}, &args->${q.scalar}, ${q.bytes});
+//@         elseif q.kind == "workspace" then
+    if (!args->workspace || (uintptr_t)args->workspace % 8)
+        return refuse_workspace(error, args->workspace);
+    put(p->word, ${q.offset}, &args->workspace, ${q.bytes});
 //@         end
 //@     end
 //@     if not i.params_use_tensors then

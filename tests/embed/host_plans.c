@@ -133,6 +133,8 @@ void host_plan_batch(struct plan *p)
     add_param(p, PLAN_PARAM_POINTER, "y", 1, -1, 8);
     for (int i = 0; i < 4; i++)
         add_param(p, PLAN_PARAM_DIM, symbol[i], -1, i, i == 2 ? 4 : 8); /* a gap follows G */
+    p->workspace_bytes = 24;
+    add_param(p, PLAN_PARAM_WORKSPACE, "workspace", -1, -1, 8);
     p->param_bytes = (p->param_bytes + 63) / 64 * 64;
     p->launch.grid[0] = expr_ceil_div(g, s, expr_int(g, 32));
     p->launch.grid[1] = heads;

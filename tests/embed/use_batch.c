@@ -1,5 +1,5 @@
 /* The emitted pair batch_test (host_plans.c), embedded as a cubin for sm_100a, on the mock driver: formulas over sizes,
- * a map of rank 4 with a constant extent, and the work-around for drivers up to 13.1. */
+ * a map of rank 4 with a constant extent, a workspace, and the work-around for drivers up to 13.1. */
 #include <stdio.h>
 #include <string.h>
 
@@ -23,6 +23,7 @@ static struct batch_test_args arguments(int64_t b, int64_t h, int64_t g, int64_t
     a.H = h;
     a.G = g;
     a.S = s;
+    a.workspace = (void *)(uintptr_t)0x7f0000003000;
     return a;
 }
 
@@ -64,6 +65,7 @@ static const char *launches(void)
     c.l2 = 2;
     EXPECT(tw_tensormap_encode(&c, 100, map) == 0 && memcmp(map, p.word, 128) == 0);
     EXPECT(p.word[16] == 0x7f0000002004 && p.word[17] == 3 && p.word[18] == 16 && p.word[19] == 4 && p.word[20] == 100);
+    EXPECT(p.word[21] == 0x7f0000003000);
     EXPECT(batch_test_launch(&k, &a, NULL, NULL) == 0 && mock.launch.cluster[0] == 0 && mock.launch.shared_bytes == 0);
     batch_test_unload(&k, NULL);
     EXPECT(mock.modules == 0);
@@ -96,6 +98,30 @@ static const char *guards(void)
     EXPECT(batch_test_params(&k, &a, &p, &error) == batch_test_INVALID &&
            strstr(error.text, "a grid of 4 x 70000 x 1 blocks"));
     a = arguments(1, 0, 1, 100);
+    EXPECT(batch_test_launch(&k, &a, NULL, &error) == 0 && mock.launches == 0);
+    batch_test_unload(&k, NULL);
+    return NULL;
+}
+
+static const char *workspaces(void)
+{
+    struct batch_test k;
+    struct batch_test_params p;
+    struct batch_test_error error;
+    struct batch_test_args a = arguments(3, 16, 4, 100);
+    uint64_t bytes = 0;
+    blackwell();
+    EXPECT(batch_test_load(&k, &table, NULL) == 0);
+    EXPECT(batch_test_workspace(&k, &a, &bytes, NULL) == 0 && bytes == 24);
+    a.workspace = NULL;
+    EXPECT(batch_test_params(&k, &a, &p, &error) == batch_test_INVALID);
+    EXPECT(strcmp(error.text, "workspace is NULL; pass the device address of 24 bytes, zero before the first launch") ==
+           0);
+    a.workspace = (void *)(uintptr_t)0x7f0000003004;
+    EXPECT(batch_test_launch(&k, &a, NULL, &error) == batch_test_INVALID && mock.launches == 0);
+    EXPECT(strcmp(error.text, "workspace is 0x7f0000003004, no multiple of 8 bytes") == 0);
+    a = arguments(3, 0, 4, 100);
+    a.workspace = NULL; /* nothing is launched, and nothing asked for */
     EXPECT(batch_test_launch(&k, &a, NULL, &error) == 0 && mock.launches == 0);
     batch_test_unload(&k, NULL);
     return NULL;
@@ -142,8 +168,6 @@ static const char *works_around(void)
 
 extern const struct use_case use_cases[];
 const struct use_case use_cases[] = {
-    {"launches", launches},
-    {"guards", guards},
-    {"works_around", works_around},
-    {NULL, NULL},
+    {"launches", launches},         {"guards", guards}, {"workspaces", workspaces},
+    {"works_around", works_around}, {NULL, NULL},
 };

@@ -31,6 +31,7 @@
     X(TURN, "a turn misplaced")                                                                                        \
     X(LOOP, "a loop one shorter")                                                                                      \
     X(WHEN, "a guard off by one")                                                                                      \
+    X(AHEAD, "a fill for another turn")                                                                                \
     X(LATER, "a release later")                                                                                        \
     X(STRONGER, "a stronger wait")                                                                                     \
     X(BARRIER, "one barrier more")                                                                                     \
@@ -124,7 +125,7 @@ static inline bool edit_is_order(const struct plan_step *s)
         [PLAN_WAIT_EMPTY] = true, [PLAN_EXPECT] = true,     [PLAN_FILL] = true,     [PLAN_WAIT_FULL] = true,
         [PLAN_RELEASE] = true,    [PLAN_DRAIN] = true,      [PLAN_BARRIER] = true,  [PLAN_BARRIER_ARRIVE] = true,
         [PLAN_MMA_FENCE] = true,  [PLAN_MMA_COMMIT] = true, [PLAN_MMA_WAIT] = true, [PLAN_FENCE_ASYNC] = true,
-        [PLAN_STORE_WAIT] = true};
+        [PLAN_STORE_WAIT] = true, [PLAN_CP_COMMIT] = true,  [PLAN_CP_WAIT] = true,  [PLAN_TAKE] = true};
     return order[s->op];
 }
 
@@ -185,9 +186,10 @@ static inline bool edit_find(struct edit *e, bool (*fits)(const struct plan_step
 EDIT_IS(release, s->op == PLAN_RELEASE)
 EDIT_IS(wait, s->op == PLAN_WAIT_FULL || s->op == PLAN_WAIT_EMPTY)
 EDIT_IS(expect, s->op == PLAN_EXPECT)
-EDIT_IS(group_wait, s->op == PLAN_MMA_WAIT || s->op == PLAN_STORE_WAIT)
+EDIT_IS(group_wait, s->op == PLAN_MMA_WAIT || s->op == PLAN_STORE_WAIT || s->op == PLAN_CP_WAIT)
 EDIT_IS(strong_wait, edit_is_group_wait(s) && s->count > 0)
-EDIT_IS(mma_wait, s->op == PLAN_MMA_WAIT)
+EDIT_IS(full_wait, s->op == PLAN_MMA_WAIT || s->op == PLAN_CP_WAIT)
+EDIT_IS(ahead, s->op == PLAN_FILL && s->ahead > 0)
 EDIT_IS(fence, s->op == PLAN_MMA_FENCE || s->op == PLAN_FENCE_ASYNC)
 EDIT_IS(barrier, s->op == PLAN_BARRIER)
 EDIT_IS(own_barrier, s->op == PLAN_BARRIER && !s->only)
@@ -203,8 +205,9 @@ static inline void edit_set_count(struct edit *e, struct plan_step *s, int count
     if (s->count == count)
         return;
     s->count = count;
-    s->call = s->op == PLAN_MMA_WAIT ? plan_text(&e->plan, "mma_wait_%d", count)
-                                     : plan_text(&e->plan, "%s_wait_for_%d", e->ring[s->ring].name, count);
+    s->call = s->op == PLAN_MMA_WAIT  ? plan_text(&e->plan, "mma_wait_%d", count)
+              : s->op == PLAN_CP_WAIT ? plan_text(&e->plan, "copies_wait_%d", count)
+                                      : plan_text(&e->plan, "%s_wait_for_%d", e->ring[s->ring].name, count);
 }
 
 /* Where the body that holds step `at` begins and ends: first and one past its last. */
@@ -335,14 +338,15 @@ static inline bool edit_bytes(struct edit *e)
     return true;
 }
 
-static inline struct plan_ring *edit_bulk_ring(struct edit *e)
+/* A ring that one of two kinds of copies fill. */
+static inline struct plan_ring *edit_ring_of(struct edit *e, enum plan_filler one, enum plan_filler other)
 {
     int count = 0;
     for (int g = 0; g < e->plan.ring_count; g++)
-        count += e->ring[g].filler == PLAN_FILL_BULK;
+        count += e->ring[g].filler == one || e->ring[g].filler == other;
     int nth = count ? edit_draw(e, count) : 0;
     for (int g = 0; g < e->plan.ring_count && count; g++)
-        if (e->ring[g].filler == PLAN_FILL_BULK && nth-- == 0)
+        if ((e->ring[g].filler == one || e->ring[g].filler == other) && nth-- == 0)
             return &e->ring[g];
     return NULL;
 }
@@ -350,7 +354,7 @@ static inline struct plan_ring *edit_bulk_ring(struct edit *e)
 static inline bool edit_arrivals(struct edit *e)
 {
     static const int by[] = {-4, -1, 1, 4};
-    struct plan_ring *ring = edit_bulk_ring(e);
+    struct plan_ring *ring = edit_ring_of(e, PLAN_FILL_BULK, PLAN_FILL_BULK);
     if (!ring)
         return false;
     bool full = edit_draw(e, 4) == 0;
@@ -380,7 +384,7 @@ static inline void edit_set_stages(struct edit *e, struct plan_ring *ring, int s
 
 static inline bool edit_stages(struct edit *e)
 {
-    struct plan_ring *ring = edit_bulk_ring(e);
+    struct plan_ring *ring = edit_ring_of(e, PLAN_FILL_BULK, PLAN_FILL_CP_ASYNC);
     if (!ring)
         return false;
     ring->stages++;
@@ -463,6 +467,17 @@ static inline bool edit_guard(struct edit *e)
     return true;
 }
 
+static inline bool edit_fill_ahead(struct edit *e)
+{
+    int role, step;
+    if (!edit_find(e, edit_is_ahead, &role, &step))
+        return false;
+    int change = edit_draw(e, 2) ? 1 : -1;
+    e->step[role][step].ahead += change;
+    edit_say(e, "%s: %+d turns ahead", edit_step_text(e, role, step), change);
+    return true;
+}
+
 /* ---- what does no harm ------------------------------------------------------------------------------------------- */
 
 static inline bool edit_release_later(struct edit *e)
@@ -494,11 +509,10 @@ static inline bool edit_strengthen(struct edit *e)
         edit_set_count(e, &e->step[role][step], e->step[role][step].count - 1);
         return true;
     }
-    if (!edit_find(e, edit_is_mma_wait, &role, &step))
+    if (!edit_find(e, edit_is_full_wait, &role, &step))
         return false;
     struct plan_step wait = e->step[role][step];
-    wait.count = 0;
-    wait.call = "mma_wait_0";
+    edit_set_count(e, &wait, 0);
     return edit_insert(e, role, wait);
 }
 
@@ -518,12 +532,12 @@ static inline bool edit_own_barrier(struct edit *e)
 
 static inline bool edit_deepen(struct edit *e)
 {
-    struct plan_ring *ring = edit_bulk_ring(e);
+    struct plan_ring *ring = edit_ring_of(e, PLAN_FILL_BULK, PLAN_FILL_CP_ASYNC);
     if (!ring)
         return false;
     edit_set_stages(e, ring, ring->stages + 1 + edit_draw(e, 2));
     edit_say(e, "ring %s: %d stages", ring->name, ring->stages);
-    return e->plan.launch.shared_bytes <= 232448;
+    return e->plan.launch.shared_bytes <= arch_find(e->plan.arch)->shared_limit;
 }
 
 /* Makes one edit of the class. False where there is none, or it changes nothing: *e is then to be copied anew. */
@@ -562,6 +576,8 @@ static inline bool edit_make(struct edit *e, enum edit_class class)
         return edit_shorten(e);
     case EDIT_WHEN:
         return edit_guard(e);
+    case EDIT_AHEAD:
+        return edit_fill_ahead(e);
     case EDIT_LATER:
         return edit_release_later(e);
     case EDIT_STRONGER:

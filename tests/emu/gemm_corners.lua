@@ -65,8 +65,9 @@ kernel "corner_blocks" {
   epilogue = function(acc, t) return acc + t.R end,
 }
 kernel "corner_warps" {
-  like = base, tile = { m = 96, n = 120, k = 48 }, pipeline = { warps_m = 2, warps_n = 3 },
-  schedule = { persistent = true }, arch = { sm_80 = {} },
+  like = base,
+  schedule = { persistent = true },
+  arch = { sm_80 = { tile = { m = 96, n = 120, k = 48 }, pipeline = { warps_m = 2, warps_n = 3 } } },
 }
 -- Rows of D are never whole 16-byte chunks, or always.
 kernel "corner_odd" {

@@ -12,7 +12,6 @@ trap 'rm -rf "$work"' EXIT
 TILEWRIGHT_CACHE=${TILEWRIGHT_CACHE:-$work/cache}
 export TILEWRIGHT_CACHE
 . tests/tap.sh
-. tests/emu/random_open.sh
 
 if ! build/tilewright doctor >/dev/null 2>&1; then
     echo "ok 1 - random programs # SKIP there is no NVRTC"
@@ -22,19 +21,13 @@ fi
 for spec in tests/programs/found/*.lua; do
     name=$(basename "$spec" .lua)
     "$program" --all --strict "$spec" >"$work/out" 2>&1
-    status=$?
-    case " $(echo $open_specs) " in
-    *" $name "*)
-        [ $status = 1 ]
-        ok $? "$spec is open (where it is mended, take it out of tests/emu/random_open.sh)" "$work/out" ;;
-    *) ok $status "$spec" "$work/out" ;;
-    esac
+    ok $? "$spec" "$work/out"
 done
 
 count_all=${COUNT:-100} more=
 [ "${FULL:-0}" = 1 ] && count_all=${COUNT:-2000} more=--all
 # shellcheck disable=SC2086
-"$program" --first "${FIRST:-1}" --count "$count_all" --quiet $more $open ${KEEP:+--keep "$KEEP"} >"$work/out" 2>&1
+"$program" --first "${FIRST:-1}" --count "$count_all" --quiet $more ${KEEP:+--keep "$KEEP"} >"$work/out" 2>&1
 status=$?
 [ $status = 0 ] || sed 's/^/# /' "$work/out" | head -n 100
 ok $status "$count_all random programs: $(grep '^# .* lowered$' "$work/out")"

@@ -1,5 +1,6 @@
 /* Programs with dots: products however operands lie, with what follows the sum; chains of dots over a loop, in the way
- * of attention and of a hidden layer; loops behind each other and in each other. For sm_90a. */
+ * of attention and of a hidden layer; loops behind each other and in each other. What only wgmma and TMA have, as
+ * clusters, says nothing on sm_80. */
 #include <string.h>
 
 #include "random_spec.h"
@@ -10,7 +11,7 @@ enum { CHOSEN = 8 /* stages that a kernel has at most where the spec leaves them
 struct how {
     int stages, consumers, blocks; /* stages 0: left out; 64 rows of each consumer */
     int cluster_m, cluster_n;
-    bool ahead, passing;
+    bool ahead, passing, sm_80;
     int via; /* of the first operand: 0 left out, 1 resident, 2 bulk */
     int order, items; /* 0 left out; of `order`; 1 persistent, 2 one to a block */
 };
@@ -51,23 +52,16 @@ static void share_rows(struct dots *d, struct how *h)
         random_feature(g, "blocks.2");
 }
 
-/* What kernel `number` has beside the program: 0 before the tiles are known, which then are made for it. Others begin
- * with what kernel 0 says, as `like` gives it to them. */
-static void draw_how(struct dots *d, int number)
+/* What wgmma, TMA and clusters have: of kernels for sm_90a. */
+static void draw_warpgroups(struct dots *d, int number)
 {
-    static const char *const stages[] = {"stages.chosen", "stages.2", "stages.3", "stages.4", "stages.5"};
     static const char *const consumers[] = {"consumers.1", "consumers.2", "consumers.3"};
-    static const char *const orders[] = {NULL, "order.grouped", "order.row", "order.column"};
-    static const char *const items[] = {NULL, "persistent", "one.item"};
     static const char *const via[] = {NULL, "resident", "bulk"};
     struct random_spec *g = d->g;
     struct how *h = &d->how[number];
     const struct how *like = &d->how[0];
     bool first = number == 0;
-    int chosen, slices = has_chain(d) ? d->tile : random_has(g, "b.turned") ? d->k : d->n;
-    g->at = number;
-    chosen = random_choose(g, first || !like->stages ? stages : stages + 1, first || !like->stages ? 5 : 4);
-    h->stages = first || !like->stages ? (chosen ? chosen + 1 : 0) : chosen + 2;
+    int slices = has_chain(d) ? d->tile : random_has(g, "b.turned") ? d->k : d->n;
     if (first) {
         h->consumers = random_choose(g, consumers, 3) + 1;
         h->blocks = random_option(g, "blocks.2", 20) ? 2 : 1;
@@ -77,15 +71,10 @@ static void draw_how(struct dots *d, int number)
     }
     h->ahead = has_chain(d) && random_option(g, "ahead", like->ahead ? 100 : 45);
     h->passing = h->ahead && random_option(g, "passing", 50);
-    chosen = random_choose(g, first || !like->order ? orders : orders + 1, first || !like->order ? 4 : 3);
-    h->order = first || !like->order ? chosen : chosen + 1;
-    chosen = random_choose(g, first || !like->items ? items : items + 1, first || !like->items ? 3 : 2);
-    h->items = first || !like->items ? chosen : chosen + 1;
     /* What is shared is loaded in slices of 8 rows and more: by four blocks only where tiles allow it. */
     const char *const clusters[] = {NULL,          "cluster.2", !first && slices % 32 ? NULL : "cluster.4",
                                     "cluster.2x2", NULL,        NULL};
-    chosen = random_choose(g, clusters, 6);
-    h->cluster_m = h->cluster_n = 0;
+    int chosen = random_choose(g, clusters, 6);
     if (clusters[chosen]) {
         h->cluster_m = chosen == 2 ? 4 : 2;
         h->cluster_n = chosen == 3 ? 2 : 1;
@@ -97,6 +86,37 @@ static void draw_how(struct dots *d, int number)
         h->cluster_m = h->cluster_n = 1;
     }
     h->via = !has_chain(d) ? 0 : first || !like->via ? random_choose(g, via, 3) : random_choose(g, via + 1, 2) + 1;
+}
+
+/* What kernel `number` has beside the program: 0 before the tiles are known, which then are made for it. Others begin
+ * with what kernel 0 says, as `like` gives it to them. */
+static void draw_how(struct dots *d, int number)
+{
+    static const char *const stages[] = {"stages.chosen", "stages.2", "stages.3", "stages.4", "stages.5"};
+    static const char *const orders[] = {NULL, "order.grouped", "order.row", "order.column"};
+    static const char *const items[] = {NULL, "persistent", "one.item"};
+    struct random_spec *g = d->g;
+    struct how *h = &d->how[number];
+    const struct how *like = &d->how[0];
+    bool first = number == 0;
+    int chosen;
+    g->at = number;
+    h->sm_80 = random_wants(g, "sm_80") || (!first && !random_wants(g, "sm_90a") && random_chance(g, 25));
+    random_feature(g, h->sm_80 ? "sm_80" : "sm_90a");
+    chosen = random_choose(g, first || !like->stages ? stages : stages + 1, first || !like->stages ? 5 : 4);
+    h->stages = first || !like->stages ? (chosen ? chosen + 1 : 0) : chosen + 2;
+    chosen = random_choose(g, first || !like->order ? orders : orders + 1, first || !like->order ? 4 : 3);
+    h->order = first || !like->order ? chosen : chosen + 1;
+    chosen = random_choose(g, first || !like->items ? items : items + 1, first || !like->items ? 3 : 2);
+    h->items = first || !like->items ? chosen : chosen + 1;
+    h->ahead = h->passing = false;
+    h->cluster_m = h->cluster_n = h->via = 0;
+    h->blocks = 1;
+    h->consumers = first ? 1 + random_below(g, 2) : like->consumers;
+    if (h->sm_80 && first)
+        d->m = 64 * h->consumers;
+    if (!h->sm_80)
+        draw_warpgroups(d, number);
     g->at = -1;
 }
 
@@ -184,7 +204,7 @@ static void draw_turns(struct dots *d)
         d->turns[d->runs++] = of[2 + random_below(g, 4)];
     bool one_item = false;
     for (int i = 0; i < d->kernels; i++)
-        one_item = one_item || d->how[i].items == 2;
+        one_item = one_item || d->how[i].items == 2 || d->how[i].sm_80;
     d->turns[d->runs++] = one_item ? 2 * most_stages(d) + 1 : 2 * most_stages(d) / ITEMS + 2;
     for (int i = 0; i < d->kernels; i++) {
         g->at = i;
@@ -345,7 +365,7 @@ static void product(struct dots *d)
     random_write(g,
                  "local M, N, K = dims \"M%s N%s K\"\n\nlocal p = kernel \"p\" {\n"
                  "  axes = \"m n k\", tile = { m = %d, n = %d, k = %d }, grid = { m = M, n = N }, "
-                 "arch = { sm_90a = {} },\n",
+                 "arch = { sm_90a = {}, sm_80 = {} },\n",
                  multiple && turned ? "%8" : "", multiple && !turned ? "%8" : "", d->m, d->n, d->k);
     write_how(d, 0);
     random_write(g, "  A = tensor { %s, dtype = \"%s\", axes = \"%s\"%s },\n", at ? "K, M" : "M, K", d->dtype,
@@ -459,7 +479,7 @@ static void chain(struct dots *d)
     draw_turns(d);
     random_write(g,
                  "local B, R, S = dims \"B R S\"\n\nlocal p = kernel \"p\" {\n"
-                 "  axes = \"b q s d e\", tile = { q = %d, s = %d }, grid = { b = B, q = R }, arch = { sm_90a = {} },\n",
+                 "  axes = \"b q s d e\", tile = { q = %d, s = %d }, grid = { b = B, q = R }, arch = { sm_90a = {}, sm_80 = {} },\n",
                  d->m, d->tile);
     write_how(d, 0);
     random_write(g, "  Q = tensor { B, R, %d, dtype = \"%s\", axes = \"b q d\" },\n", d->depth, d->dtype);
@@ -564,7 +584,7 @@ static void hidden(struct dots *d)
     draw_turns(d);
     random_write(g,
                  "local M, H = dims \"M H\"\n\nlocal p = kernel \"p\" {\n"
-                 "  axes = \"m k h e\", tile = { m = %d, h = %d }, grid = { m = M }, arch = { sm_90a = {} },\n",
+                 "  axes = \"m k h e\", tile = { m = %d, h = %d }, grid = { m = M }, arch = { sm_90a = {}, sm_80 = {} },\n",
                  d->m, d->tile);
     write_how(d, 0);
     random_write(g,
@@ -641,9 +661,4 @@ void random_dots(struct random_spec *g)
         chain(&d);
     else
         hidden(&d);
-    for (int i = 0; i < d.kernels; i++) {
-        g->at = i;
-        random_feature(g, "sm_90a");
-    }
-    g->at = -1;
 }

@@ -3,14 +3,17 @@
  * the meanings of all are within the bounds of the first one's.
  *
  *   random_programs [--first SEED] [--count N] [--seconds S] [--all] [--plan] [--strict] [--keep DIR]
- *                   [--quiet] [--stop] [--only A+B] [--leave-out A+B]... [FILE...]
+ *                   [--quiet] [--stop] [--arch A] [--log FILE] [--only A+B] [--leave-out A+B]... [FILE...]
+ *   random_programs --replay LOG
  *   random_programs --print SEED
  *
  * FILE...: these specs in the place of random ones. --leave-out A+B: no programs that have all of these features;
  * --only A+B: none that lack one; --count is of those that are left. --all: every kernel on every architecture in every
- * mode; else each kernel on one, and each size with each kind of inputs in one mode. --plan: nothing is compiled. --strict: what is
- * refused by rule is a failure. --keep DIR: specs that fail are kept there. --seconds: no new program after that time.
- * --stop: none after a failure.
+ * mode; else each kernel on one, each size with each kind of inputs in one mode, and of all kernels but the first one
+ * variant. --plan: nothing is compiled. --strict: what is refused by rule is a failure. --keep DIR: specs that fail are
+ * kept there. --seconds: no new program after that time.
+ * --stop: none after a failure. --log: what was seen is appended there; --replay counts it again, of several runs in one
+ * file as of one.
  *
  * Each program runs in a process of its own: one that crashes or hangs is a failure of that program. What a lowering
  * refuses by rule is counted; a Plan that the proof refuses is a failure. TAP on stdout, and what was covered as
@@ -35,7 +38,7 @@
 #include "unit/program_naive.h"
 #include "random_spec.h"
 
-enum { NAMES = 512, SECONDS_EACH = 120, FEATURES = 128, CASES = 16 };
+enum { NAMES = 512, SECONDS_EACH = 300, FEATURES = 128, CASES = 16 };
 
 struct options {
     uint64_t first;
@@ -45,7 +48,8 @@ struct options {
     const char *only;        /* features that each program has, "a+b" */
     const char *without[16]; /* features that are not to meet, "a+b" */
     int withouts;
-    const char *keep;
+    const char *arch; /* of every kernel; NULL: they share */
+    const char *keep, *log, *replay;
 };
 
 /* How often each thing was met, by name. */
@@ -85,8 +89,10 @@ struct work {
     int bad;
     char expected[32]; /* the rule that is to refuse the spec; "": none is */
     bool refused;      /* by that rule */
+    bool by_tile;      /* what the program means depends on its tiles, in which kernels differ */
     bool first;        /* the kernel in hand is the spec's first */
-    const char *kernel; /* the name of that */
+    int number;         /* its number */
+    const char *kernel; /* the name of the first */
     struct meant meant[CASES][2];
     struct ring_fills fills[16]; /* by compile.unit */
     struct ring_block *block;
@@ -239,7 +245,7 @@ static void check_twin(struct work *w, struct trial *t, const char *sizes)
 static void check_meaning(struct work *w, const struct trial *t, const char *kernel, const char *sizes, int run, int inputs)
 {
     const struct spec_kernel *k = t->request.unit->kernel;
-    struct meant *m = run < CASES ? &w->meant[run][inputs] : NULL;
+    struct meant *m = run < CASES && !w->by_tile ? &w->meant[run][inputs] : NULL;
     for (int i = 0; m && i < t->tensor_count && i < 16; i++) {
         const struct trial_tensor *now = &t->tensor[i];
         int64_t count = shape_count(&now->shape);
@@ -290,7 +296,7 @@ static void run_case(struct work *w, struct compile *c, struct tw_device *device
     char sizes[256], what[320];
     sizes_print(&c->unit[0], symbol, sizes, sizeof sizes);
     snprintf(what, sizeof what, "%s, %s, %s", sizes, modes[mode], padded ? "integers, padded" : "normal");
-    struct launch_arguments arguments = {symbol, address, shape, NULL};
+    struct launch_arguments arguments = {.symbol = symbol, .address = address, .shape = shape};
     for (int v = 0; v < c->unit_count; v++) {
         fits[v] = kernel[v] && trial_layout(&c->unit[v].plan, symbol, padded, shape, &error) == TW_OK &&
                   launch_fits(&c->unit[v].plan, &arguments, &error) == TW_OK;
@@ -361,7 +367,7 @@ static bool is_of_items(const struct plan *p, int ring)
             const struct plan_step *step = &p->role[r].step[s];
             depth += step->op == PLAN_LOOP;
             depth -= step->op == PLAN_END;
-            if (step->op == PLAN_FILL && step->ring == ring && depth > 1)
+            if (step->op == PLAN_FILL && step->ring == ring && p->ring[ring].filler != PLAN_FILL_THREADS && depth > 1)
                 return false;
         }
     return true;
@@ -371,7 +377,7 @@ static bool is_of_items(const struct plan *p, int ring)
 static void count_rings(struct work *w, const struct compile_unit *unit, const struct ring_fills *fills)
 {
     const struct plan *p = &unit->plan;
-    bool one_item = false;
+    bool one_item = !unit->arch->wgmma;
     for (int i = 0; i < SPEC_FIELD_COUNT; i++)
         one_item = one_item || (strcmp(spec_rows[i].path, "schedule.persistent") == 0 &&
                                 unit->kernel->fields.value[i].set && !unit->kernel->fields.value[i].integer);
@@ -381,7 +387,7 @@ static void count_rings(struct work *w, const struct compile_unit *unit, const s
         for (int s = 0; s < ring->stages; s++)
             least = fills->fills[ring->first + s] < least ? fills->fills[ring->first + s] : least;
         bool wrapped = ring->stages > 0 && least >= 2 && fills->fills[ring->first] >= 3;
-        bool item = p->ring[i].filler != PLAN_FILL_BULK || is_of_items(p, i);
+        bool item = is_of_items(p, i);
         char stages[64];
         snprintf(stages, sizeof stages, "%s of %d stages", item ? "item's ring" : "ring", ring->stages);
         if (wrapped) {
@@ -421,7 +427,7 @@ static void run_modes(struct work *w, struct compile *c, bool twin)
             struct tw_load load = {.entry = c->unit[i].plan.entry, .ptx = made->ptx, .ptx_bytes = made->ptx_bytes};
             if (blocks_of(&c->unit[i].plan) > device->sm_count)
                 emu_device_set_sms(device, blocks_of(&c->unit[i].plan));
-            if (tw_device_load(device, &load, &kernel[i], &error) != TW_OK)
+            if (c->unit[i].wanted && tw_device_load(device, &load, &kernel[i], &error) != TW_OK)
                 bad(w, c->unit[i].plan.entry, c->unit[i].arch->name, error.text);
         }
         for (int r = 0; r < k->run_count; r++) {
@@ -434,7 +440,7 @@ static void run_modes(struct work *w, struct compile *c, bool twin)
                     emu_device_set_sms(device, blocks_of(&c->unit[0].plan));
                 symbol[c->unit[0].plan.symbol_count - 1] = device->sm_count;
                 run_case(w, c, device, kernel, symbol, r, mode, (enum family_inputs)inputs,
-                         twin && mode == (r + inputs) % 3);
+                         twin && mode == (r + inputs) % 3 && (!last || inputs == 0));
             }
         }
         for (int i = 0; i < c->unit_count && i < 16; i++)
@@ -458,7 +464,8 @@ static void run_kernel(struct work *w, const char *kernel, const char *arch, boo
     else if (status)
         bad(w, kernel, arch, "the environment's fault");
     for (int i = 0; i < c.unit_count && status == 0; i++) {
-        c.unit[i].wanted = true;
+        /* Variants of how it runs are the first kernel's: of the others one each is enough. */
+        c.unit[i].wanted = w->o->all || w->first || i == w->number % c.unit_count;
         c.unit[i].line_info = true;
         c.unit[i].outputs = TW_OUTPUT_PTX;
         count_plan(w, &c.unit[i]);
@@ -477,7 +484,7 @@ static void run_kernel(struct work *w, const char *kernel, const char *arch, boo
         else
             run_modes(w, &c, twin);
         for (int i = 0; i < c.unit_count && i < 16; i++)
-            if (w->passed && w->fills[i].ring_count)
+            if (w->passed && c.unit[i].wanted && w->fills[i].ring_count)
                 count_rings(w, &c.unit[i], &w->fills[i]);
     }
     if (status == 0 && c.unit_count && !w->bad && (w->passed || w->o->plan))
@@ -485,16 +492,38 @@ static void run_kernel(struct work *w, const char *kernel, const char *arch, boo
     compile_close(&c);
 }
 
+/* The words of the spec's first lines: the program's, and behind " | NAME:" each kernel's own. `kernel`: the program's
+ * and that kernel's alone. */
+static void read_words(const char *spec, const char *kernel, char *words, size_t size)
+{
+    char line[4096], wanted[80];
+    FILE *f = fopen(spec, "r");
+    size_t length = 0;
+    snprintf(wanted, sizeof wanted, "-- %s:", kernel ? kernel : "");
+    words[0] = '\0';
+    for (int i = 0; f && fgets(line, sizeof line, f) && strncmp(line, "-- ", 3) == 0 && strchr(line, ':'); i++) {
+        line[strcspn(line, "\n")] = '\0';
+        if (i > 0 && kernel && strncmp(line, wanted, strlen(wanted)) != 0)
+            continue;
+        length += (size_t)snprintf(words + length, size - length, "%s ", strchr(line, ':') + 1);
+        length = length < size ? length : size - 1;
+    }
+    if (f)
+        fclose(f);
+}
+
 static void run_spec(struct work *w)
 {
     struct compile c;
     char name[16][64], line[256] = "";
-    int count = 0, at = 0;
+    int count = 0;
     FILE *f = fopen(w->path, "r");
     if (f && fgets(line, sizeof line, f))
         sscanf(line, "-- refused by %31[A-Z0-9-]", w->expected);
+    w->by_tile = strncmp(line, "-- random program ", strlen("-- random program ")) != 0 || strstr(line, " by_tile");
     if (f)
         fclose(f);
+    w->kernel = name[0];
     w->block = calloc(RING_FILLS_BLOCKS, sizeof *w->block);
     assert_non_null(w->block);
     int status = compile_open(&c, "random", w->path);
@@ -509,12 +538,18 @@ static void run_spec(struct work *w)
         dots = dots || c.spec.kernel[0].program->op[i].kind == PROGRAM_DOT;
     compile_close(&c);
     for (int i = 0; i < count; i++)
-        for (int a = 0; a < (dots ? 1 : 2); a++, at++)
-            if (dots || w->o->all || (int)((unsigned)i + w->seed) % 2 == a) {
-                w->first = i == 0;
-                w->kernel = name[0];
-                run_kernel(w, name[i], a ? "sm_80" : "sm_90a", i == 0);
-            }
+        for (int a = 0; a < 2; a++) {
+            char words[4096];
+            read_words(w->path, name[i], words, sizeof words);
+            int one = w->o->arch ? strcmp(w->o->arch, "sm_80") == 0
+                      : dots     ? strstr(words, " sm_80 ") != NULL
+                                 : (int)(((unsigned)i + w->seed) % 2);
+            if (!w->o->all && a != one)
+                continue;
+            w->first = i == 0;
+            w->number = i;
+            run_kernel(w, name[i], a ? "sm_80" : "sm_90a", i == 0);
+        }
     if (*w->expected && !w->refused)
         bad(w, "(spec)", "-", "the rule that is to refuse it did not");
 }
@@ -527,6 +562,7 @@ struct all {
     struct tally tally, refused, unwrapped;
     int count[FEATURES], pair[FEATURES][FEATURES]; /* kernels that ran and have the feature, both */
     int programs, failed;
+    FILE *log; /* NULL: none */
     char scratch[256];
 };
 
@@ -551,32 +587,12 @@ static int in_process(const struct options *o, const char *path, uint64_t seed, 
         setvbuf(w.out, NULL, _IOLBF, 0);
         run_spec(&w);
         fclose(w.out);
-        _exit(w.bad ? 1 : 0);
+        exit(w.bad ? 1 : 0);
     }
     int status = -1;
     if (child > 0)
         waitpid(child, &status, 0);
     return status;
-}
-
-/* The words of the spec's first lines: the program's, and behind " | NAME:" each kernel's own. `kernel`: the program's
- * and that kernel's alone. */
-static void read_words(const char *spec, const char *kernel, char *words, size_t size)
-{
-    char line[4096], wanted[80];
-    FILE *f = fopen(spec, "r");
-    size_t length = 0;
-    snprintf(wanted, sizeof wanted, "-- %s:", kernel ? kernel : "");
-    words[0] = '\0';
-    for (int i = 0; f && fgets(line, sizeof line, f) && strncmp(line, "-- ", 3) == 0 && strchr(line, ':'); i++) {
-        line[strcspn(line, "\n")] = '\0';
-        if (i > 0 && kernel && strncmp(line, wanted, strlen(wanted)) != 0)
-            continue;
-        length += (size_t)snprintf(words + length, size - length, "%s ", strchr(line, ':') + 1);
-        length = length < size ? length : size - 1;
-    }
-    if (f)
-        fclose(f);
 }
 
 /* A kernel that ran, with its architecture. */
@@ -587,7 +603,7 @@ static void take_words(struct all *a, const char *spec, const char *kernel, cons
     read_words(spec, kernel, words, sizeof words);
     for (char *rest, *word = strtok_r(words, " ", &rest); word && count < RANDOM_WORDS; word = strtok_r(NULL, " ", &rest)) {
         int at = random_feature_number(word);
-        if (at >= 0 && strcmp(random_features[at].group, "architecture") != 0)
+        if (at >= 0 && (random_feature_number(arch) < 0 || !random_apart(at, random_feature_number(arch))))
             number[count++] = at;
     }
     if (count && count < RANDOM_WORDS && random_feature_number(arch) >= 0)
@@ -637,6 +653,26 @@ static void copy_file(const char *from, const char *folder, const char *name)
         fclose(out);
 }
 
+/* A line that a program's process wrote: counts what it says. True: it is bad news, to be printed. */
+static bool take_line(struct all *a, char *line, const char *path, const char *title)
+{
+    char kernel[64], arch[32];
+    line[strcspn(line, "\n")] = '\0';
+    if (a->log)
+        fprintf(a->log, "%s\n", line);
+    if (sscanf(line, "ran %63s %31s", kernel, arch) == 2)
+        take_words(a, path, kernel, arch);
+    else if (strncmp(line, "ring ", 5) == 0)
+        printf("# %s: %s\n", title, line);
+    else if (strncmp(line, "hit ", 4) == 0)
+        ++*tally_of(&a->tally, line + 4);
+    else if (strncmp(line, "why ", 4) == 0)
+        ++*tally_of(&a->refused, line + 4);
+    else
+        return true;
+    return false;
+}
+
 static void one(struct all *a, const char *path, uint64_t seed, const char *title)
 {
     char lines[320], errors[320], line[4096];
@@ -652,23 +688,16 @@ static void one(struct all *a, const char *path, uint64_t seed, const char *titl
         printf("# %s failed:\n", title);
     if (WIFSIGNALED(status))
         printf("# ended by signal %d (%s)\n", WTERMSIG(status), WTERMSIG(status) == SIGALRM ? "time" : "crash");
+    if (a->log)
+        fprintf(a->log, "program %llu %d\n", (unsigned long long)seed, good);
     FILE *f = fopen(lines, "r");
-    while (f && fgets(line, sizeof line, f)) {
-        char kernel[64], arch[32];
-        line[strcspn(line, "\n")] = '\0';
-        if (sscanf(line, "ran %63s %31s", kernel, arch) == 2)
-            take_words(a, path, kernel, arch);
-        else if (strncmp(line, "ring ", 5) == 0)
-            fprintf(stdout, "# %s: %s\n", title, line);
-        else if (strncmp(line, "hit ", 4) == 0)
-            ++*tally_of(&a->tally, line + 4);
-        else if (strncmp(line, "why ", 4) == 0)
-            ++*tally_of(&a->refused, line + 4);
-        else if (!good && shown++ < 6)
+    while (f && fgets(line, sizeof line, f))
+        if (take_line(a, line, path, title) && !good && shown++ < 6)
             printf("# %s\n", line);
-    }
     if (f)
         fclose(f);
+    if (a->log)
+        fflush(a->log);
     f = good ? NULL : fopen(errors, "r");
     for (shown = 0; f && shown < 12 && fgets(line, sizeof line, f); shown++)
         printf("#   %s", line);
@@ -680,6 +709,39 @@ static void one(struct all *a, const char *path, uint64_t seed, const char *titl
         copy_file(path, a->o.keep, name);
     }
     fflush(stdout);
+}
+
+static bool write_spec(const char *path, uint64_t seed)
+{
+    FILE *f = fopen(path, "w");
+    if (f)
+        random_spec_write(seed, f);
+    return f && fclose(f) == 0;
+}
+
+/* Counts what a log says in the place of running its programs. */
+static void replay(struct all *a, const char *log, const char *path)
+{
+    char title[64] = "", line[4096];
+    unsigned long long seed;
+    int good;
+    FILE *f = fopen(log, "r");
+    while (f && fgets(line, sizeof line, f)) {
+        if (sscanf(line, "program %llu %d", &seed, &good) != 2) {
+            if (take_line(a, line, path, title))
+                printf("# %s\n", line);
+            continue;
+        }
+        snprintf(title, sizeof title, "random program %llu", seed);
+        a->programs++;
+        a->failed += !good;
+        if (!good)
+            printf("# %s failed:\n", title);
+        if (!write_spec(path, seed))
+            break;
+    }
+    if (f)
+        fclose(f);
 }
 
 static int by_name(const void *a, const void *b)
@@ -787,6 +849,12 @@ int main(int argc, char **argv)
             a.o.without[a.o.withouts++] = value;
         else if (strcmp(word, "--keep") == 0)
             a.o.keep = value;
+        else if (strcmp(word, "--arch") == 0)
+            a.o.arch = value;
+        else if (strcmp(word, "--log") == 0)
+            a.o.log = value;
+        else if (strcmp(word, "--replay") == 0)
+            a.o.replay = value;
         else
             return fprintf(stderr, "random_programs: no option %s\n", word), 2;
     }
@@ -795,18 +863,20 @@ int main(int argc, char **argv)
     snprintf(a.scratch, sizeof a.scratch, "%s/tw_random_XXXXXX", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
     if (!mkdtemp(a.scratch))
         return 3;
+    if (a.o.log && !(a.log = fopen(a.o.log, "a")))
+        return 3;
+    snprintf(path, sizeof path, "%s/random.lua", a.scratch);
+    if (a.o.replay)
+        replay(&a, a.o.replay, path);
     for (int i = at; i < argc; i++)
         one(&a, argv[i], (uint64_t)i, argv[i]);
     uint64_t seed = a.o.first;
-    for (; at == argc && a.programs < a.o.count && !(a.o.stop && a.failed); seed++) {
+    for (; at == argc && !a.o.replay && a.programs < a.o.count && !(a.o.stop && a.failed); seed++) {
         if (a.o.seconds > 0 && clock_now() - start > a.o.seconds)
             break;
         snprintf(path, sizeof path, "%s/random.lua", a.scratch);
-        FILE *f = fopen(path, "w");
-        if (!f)
+        if (!write_spec(path, seed))
             return 3;
-        random_spec_write(seed, f);
-        fclose(f);
         snprintf(title, sizeof title, "random program %llu", (unsigned long long)seed);
         if (is_left_out(&a.o, path)) {
             left_out++;

@@ -83,6 +83,7 @@ static void columns(struct rows *r)
             kind = i;
     if (word[kind])
         random_feature(g, word[kind]);
+    g->by_tile = g->by_tile || kind < 2;
     if (kind == 0)
         random_write(g, "range(tile.c, C, tile.c)");
     else if (kind == 1)
@@ -235,7 +236,9 @@ static void over_rows(struct rows *r)
         random_write(g, "    local ids = load(t.ids, span(at.r, tile.r))\n");
     static const char *const limit[] = {"limit", "limit.item", NULL, NULL, NULL};
     static const char *const limit_of[] = {", C - 3", ", at.r + 20", "", "", ""};
-    const char *limits = limit_of[random_choose(g, limit, 5)];
+    int limits_of = random_choose(g, limit, 5);
+    const char *limits = limit_of[limits_of];
+    g->by_tile = g->by_tile || limits_of == 1;
     random_write(g, "    local function part(c) return load(t.x, span(at.r, tile.r), span(c, tile.c%s)) end\n", limits);
     for (int i = 0; i < loops; i++)
         reduce(r);
@@ -273,6 +276,7 @@ static void over_tiles(struct rows *r)
     bool total = random_option(g, "column_sum", 30), look = random_option(g, "scatter_add", 20);
     bool stencil = random_option(g, "stencil", 40), middle = random_option(g, "column_max", 30);
     bool along = random_option(g, "row_sum", 30), scalar = random_option(g, "scalar", 25);
+    g->by_tile = middle || along || total; /* which are of an item's tile */
     random_write(g, "  axes = \"p r c\", tile = { r = %d, c = %d }, grid = { r = R, c = C },\n", r->tile_r, r->tile_c);
     random_write(g, "  x = tensor { P, R, C, dtype = \"%s\", axes = \"p r c\" },\n", dtype(g));
     const char *type = add ? "fp32" : dtype(g);

@@ -165,6 +165,7 @@ static void condition(struct random_spec *g)
         random_write(g, "%s(index().%s, %s // 2 + %d)", op, g->index, g->place, random_below(g, 9) - 4);
         break;
     default:
+        g->by_tile = true;
         random_write(g, "%s(row(), %d)", op, random_below(g, 9));
     }
 }
@@ -272,11 +273,11 @@ static bool want(struct random_spec *g, int one, int other, char families[8])
     return true;
 }
 
-static void write_words(const struct random_words *w, FILE *out)
+static void write_words(const struct random_words *w, const char *last, FILE *out)
 {
     for (int i = 0; i < w->words; i++)
         fprintf(out, " %s", random_features[w->word[i]].name);
-    fputs("\n", out);
+    fprintf(out, "%s\n", last);
 }
 
 void random_spec_write(uint64_t seed, FILE *out)
@@ -299,11 +300,11 @@ void random_spec_write(uint64_t seed, FILE *out)
     else
         random_rows(&g);
     fprintf(out, "-- random program %llu:", (unsigned long long)seed);
-    write_words(&g.program, out);
+    write_words(&g.program, g.by_tile ? " by_tile" : "", out);
     for (int i = 0; i < RANDOM_KERNELS; i++)
         if (g.kernel[i].words) {
             fprintf(out, "-- %s:", name[i]);
-            write_words(&g.kernel[i], out);
+            write_words(&g.kernel[i], "", out);
         }
     fprintf(out, "%s", g.text);
 }

@@ -1,7 +1,7 @@
 /* Random programs: a spec of one program and of further kernels that differ from it in how it runs alone (tiles, rings,
  * consumers, order, clusters). The same seed gives the same text on every machine. Its first lines hold what it is made
  * of, random_features.def's words: "-- random program SEED: WORD WORD ...", "-- KERNEL: WORD ..." for each kernel that
- * has some of its own.
+ * has some of its own. The word by_tile behind a program's features: what it means depends on its tiles.
  *
  * Each seed wants one pair of features, all pairs that can meet in turn, and draws the rest. */
 #ifndef TW_TESTS_RANDOM_SPEC_H
@@ -56,6 +56,7 @@ struct random_spec {
     int at; /* kernel whose features are drawn; -1: the program's. The program and kernel 0 get what is wanted */
     struct random_term term[RANDOM_TERMS];
     int terms;
+    bool by_tile; /* what it means depends on the tiles */
     const char *index; /* axis along the columns, for conditions on coordinates; NULL: none */
     const char *row_index;
     const char *place; /* scale of a condition's constant: a dim */

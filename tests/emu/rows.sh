@@ -18,7 +18,7 @@ fi
 for spec in specs/rows.lua tests/rows/*.lua; do
     for arch in sm_90a sm_80; do
         for completion in eager late random; do
-            "$program" run "$spec" --device emu --arch $arch --complete $completion --hazards on >"$work/out" 2>&1 &&
+            "$program" run "$spec" --device emu --arch $arch --complete $completion --hazards strict >"$work/out" 2>&1 &&
                 ! grep -q '^hazard' "$work/out"
             ok $? "$spec, $arch, $completion" "$work/out"
         done

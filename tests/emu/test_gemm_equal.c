@@ -204,7 +204,7 @@ static int run_case(struct run *r, const struct compile_unit *unit, struct tw_ke
         if (!status)
             status = tw_device_upload(r->device, address[i], host[i], bytes[i], &r->error);
     }
-    struct launch_arguments arguments = {symbol, address, shape, scalar};
+    struct launch_arguments arguments = {.symbol = symbol, .address = address, .shape = shape, .scalar = scalar};
     int fits = !status && launch_fits(p, &arguments, &r->error) == TW_OK;
     if (fits)
         status = launch_plan(r->device, kernel, p, &arguments, NULL, &r->error);

@@ -122,8 +122,8 @@ __device__ __forceinline__ void fp32_store(float *to, const fp32_vector &v)
 
 extern "C" __global__ void __launch_bounds__(128) stencil(const __grid_constant__ arguments args)
 {
-    // Tiles of 8 x 128: a thread has 2 rows 4 apart, of each one vector.
-    const int row0 = threadIdx.x / 32;
+    // Tiles of 8 x 128: a thread has 2 rows 1 apart, of each one vector.
+    const int row0 = threadIdx.x / 32 * 2;
     const int column0 = threadIdx.x % 32 * 4;
 
     const int tiles_c_0 = args.C + 127;
@@ -132,6 +132,9 @@ extern "C" __global__ void __launch_bounds__(128) stencil(const __grid_constant_
     u32 item = blockIdx.x / (u32)tiles_c_1;
     const i64 at_r = (i64)item * 8;
 
+    fp32_vector x_window[4];
+    fp32_vector x_window_2[2];
+    fp32_vector x_window_3[2];
     fp32_vector x[2];
     fp32_vector x_2[2];
     fp32_vector x_3[2];
@@ -141,134 +144,109 @@ extern "C" __global__ void __launch_bounds__(128) stencil(const __grid_constant_
     // load x
     {
         const int k0 = at_r + (-1);
-        const int k1 = 0 - k0;
-        const int k3 = args.R - k0;
+        const int k1 = args.R - k0;
+        const int k3 = 0 - k0;
         const int k6 = args.C - at_c;
-        const float *const first = args.x + k0 * args.x_stride0 + at_c;
+        const float *const first = args.x + k0 * args.x_stride0 + row0 * args.x_stride0 + at_c;
         #pragma unroll
-        for (int i = 0; i < 2; ++i) {
-            const int row = row0 + i * 4;
-            const bool k2 = row >= k1;
-            const bool k4 = row < k3;
+        for (int i = 0; i < 4; ++i) {
+            const int row = row0 + i;
+            const bool k2 = row < k1;
+            const bool k4 = row >= k3;
             const bool k5 = k2 && k4;
-            const float *const from = first + row * args.x_stride0;
+            const float *const from = first + i * args.x_stride0;
             const int column = column0;
             const bool k7 = column < k6;
             const bool k8 = k5 && k7;
-            x[i] = fp32_load(from + column, k8);
-        }
-    }
-
-    // load x
-    {
-        const int k0 = args.C - at_c;
-        const int k2 = at_r + 1;
-        const int k3 = args.R - k2;
-        const float *const first = args.x + k2 * args.x_stride0 + at_c;
-        #pragma unroll
-        for (int i = 0; i < 2; ++i) {
-            const int row = row0 + i * 4;
-            const bool k4 = row < k3;
-            const float *const from = first + row * args.x_stride0;
-            const int column = column0;
-            const bool k1 = column < k0;
-            const bool k5 = k4 && k1;
-            x_2[i] = fp32_load(from + column, k5);
-        }
-    }
-
-    // load x
-    {
-        const int k0 = at_c + (-1);
-        const int k1 = args.R - at_r;
-        const int k3 = 0 - k0;
-        const int k5 = args.C - k0;
-        const float *const first = args.x + at_r * args.x_stride0 + k0;
-        #pragma unroll
-        for (int i = 0; i < 2; ++i) {
-            const int row = row0 + i * 4;
-            const bool k2 = row < k1;
-            const float *const from = first + row * args.x_stride0;
-            fp32_vector pair[2];
-            #pragma unroll
-            for (int half = 0; half < 2; ++half) {
-                const int column = column0 + half * 4 - 3;
-                const bool k4 = column >= k3;
-                const bool k6 = column < k5;
-                const bool k7 = k2 && k4;
-                const bool k8 = k7 && k6;
-                pair[half] = fp32_load(from + column, k8);
-            }
-            x_3[i] = fp32_between(pair[0], pair[1], 3);
+            x_window[i] = fp32_load(from + column, k8);
         }
     }
 
     // load x
     {
         const int k0 = args.R - at_r;
-        const int k2 = at_c + 1;
+        const int k2 = at_c + (-4);
         const int k3 = args.C - k2;
-        const float *const first = args.x + at_r * args.x_stride0 + k2;
+        const int k6 = 0 - k2;
+        const float *const first = args.x + at_r * args.x_stride0 + row0 * args.x_stride0 + k2;
         #pragma unroll
         for (int i = 0; i < 2; ++i) {
-            const int row = row0 + i * 4;
+            const int row = row0 + i;
             const bool k1 = row < k0;
-            const float *const from = first + row * args.x_stride0;
-            fp32_vector pair[2];
-            #pragma unroll
-            for (int half = 0; half < 2; ++half) {
-                const int column = column0 + half * 4 - 1;
-                const bool k4 = column < k3;
-                const bool k5 = k1 && k4;
-                pair[half] = fp32_load(from + column, k5);
-            }
-            x_4[i] = fp32_between(pair[0], pair[1], 1);
+            const float *const from = first + i * args.x_stride0;
+            const int column = column0;
+            const bool k4 = column < k3;
+            const bool k5 = k1 && k4;
+            const bool k7 = column >= k6;
+            const bool k8 = k5 && k7;
+            x_window_2[i] = fp32_load(from + column, k8);
         }
     }
 
     // load x
     {
-        const int k0 = args.C - at_c;
-        const int k2 = args.R - at_r;
-        const float *const first = args.x + at_r * args.x_stride0 + at_c;
+        const int k0 = args.R - at_r;
+        const int k2 = at_c + 4;
+        const int k3 = args.C - k2;
+        const float *const first = args.x + at_r * args.x_stride0 + row0 * args.x_stride0 + k2;
         #pragma unroll
         for (int i = 0; i < 2; ++i) {
-            const int row = row0 + i * 4;
-            const bool k3 = row < k2;
-            const float *const from = first + row * args.x_stride0;
+            const int row = row0 + i;
+            const bool k1 = row < k0;
+            const float *const from = first + i * args.x_stride0;
             const int column = column0;
-            const bool k1 = column < k0;
-            const bool k4 = k3 && k1;
-            x_5[i] = fp32_load(from + column, k4);
+            const bool k4 = column < k3;
+            const bool k5 = k1 && k4;
+            x_window_3[i] = fp32_load(from + column, k5);
         }
     }
+
+    #pragma unroll
+    for (int i = 0; i < 2; ++i)
+        x[i] = x_window[i];
+
+    #pragma unroll
+    for (int i = 0; i < 2; ++i)
+        x_2[i] = x_window[i + 2];
+
+    #pragma unroll
+    for (int i = 0; i < 2; ++i)
+        x_3[i] = fp32_between(x_window_2[i], x_window[i + 1], 3);
+
+    #pragma unroll
+    for (int i = 0; i < 2; ++i)
+        x_4[i] = fp32_between(x_window[i + 1], x_window_3[i], 1);
+
+    #pragma unroll
+    for (int i = 0; i < 2; ++i)
+        x_5[i] = x_window[i + 1];
 
     // store y
     {
         const int k0 = at_r + (-1);
-        const int k1 = 0 - k0;
-        const int k3 = args.R - k0;
+        const int k1 = args.R - k0;
+        const int k2 = 0 - k0;
         const int k4 = args.C - at_c;
-        const int k5 = at_r + 1;
-        const int k6 = args.R - k5;
-        const int k7 = at_c + (-1);
-        const int k8 = args.R - at_r;
-        const int k9 = 0 - k7;
-        const int k10 = args.C - k7;
-        const int k11 = at_c + 1;
-        const int k12 = args.C - k11;
-        const int k13 = min(k3, k8);
-        const int k14 = min(k6, k13);
-        const int k15 = min(k4, k10);
+        const int k5 = args.R - at_r;
+        const int k6 = at_r + 1;
+        const int k7 = args.R - k6;
+        const int k8 = at_c + (-1);
+        const int k9 = at_c + 1;
+        const int k10 = 0 - k8;
+        const int k11 = args.C - k8;
+        const int k12 = args.C - k9;
+        const int k13 = min(k1, k5);
+        const int k14 = min(k7, k13);
+        const int k15 = min(k4, k11);
         const int k16 = min(k12, k15);
-        float *const first = args.y + at_r * args.y_stride0 + at_c;
+        float *const first = args.y + at_r * args.y_stride0 + row0 * args.y_stride0 + at_c;
         #pragma unroll
         for (int i = 0; i < 2; ++i) {
-            const int row = row0 + i * 4;
-            const bool k2 = row >= k1;
+            const int row = row0 + i;
+            const bool k3 = row >= k2;
             const bool k17 = row < k14;
-            const bool k18 = k2 && k17;
-            float *const from = first + row * args.y_stride0;
+            const bool k18 = k3 && k17;
+            float *const from = first + i * args.y_stride0;
             const int column = column0;
             float part[4];
             #pragma unroll
@@ -281,12 +259,12 @@ extern "C" __global__ void __launch_bounds__(128) stencil(const __grid_constant_
                 const float v5 = v0 + v4;
                 part[e] = v5;
             }
-            if (k18 && column >= k9 && column + 4 <= k16) {
+            if (k18 && column >= k10 && column + 4 <= k16) {
                 fp32_store(from + column, fp32_join(part));
             } else {
                 #pragma unroll
                 for (int e = 0; e < 4; ++e)
-                    if (k18 && column + e >= k9 && column + e < k16)
+                    if (k18 && column + e >= k10 && column + e < k16)
                         (from + column)[e] = to_fp32(part[e]);
             }
         }

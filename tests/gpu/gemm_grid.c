@@ -134,7 +134,7 @@ static void run_case(struct test *t, const struct compile_unit *unit, struct tw_
     const double scalar[1] = {0};
     const uint64_t address[3] = {a == 0 ? t->a : b == 0 ? t->b : t->d, a == 1 ? t->a : b == 1 ? t->b : t->d,
                                  a == 2 ? t->a : b == 2 ? t->b : t->d};
-    struct launch_arguments arguments = {symbol, address, shape, scalar};
+    struct launch_arguments arguments = {.symbol = symbol, .address = address, .shape = shape, .scalar = scalar};
     if (launch_fits(p, &arguments, &t->error) != TW_OK)
         return; /* the other variant's case */
     const int bf16 = p->tensor[a].dtype == TW_BF16;
@@ -206,7 +206,7 @@ static void run_large(struct test *t, const struct compile_unit *unit)
     CHECK(tw_device_fill(t->device, address[2], 0xffffffffu, (size_t)m * (size_t)n * 2, &t->error));
     CHECK(tw_device_fill(t->device, t->out, 0, 8, &t->error));
     const double scalar[1] = {0};
-    struct launch_arguments arguments = {symbol, address, shape, scalar};
+    struct launch_arguments arguments = {.symbol = symbol, .address = address, .shape = shape, .scalar = scalar};
     CHECK(launch_plan(t->device, kernel, p, &arguments, NULL, &t->error));
     struct {
         uint64_t a, b, d, out;

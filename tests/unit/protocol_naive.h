@@ -280,6 +280,8 @@ static inline bool naive_fill(struct naive *n, struct naive_state *s, int t)
     bool bulk = n->p->ring[g].filler == PLAN_FILL_BULK;
     if (!bulk && n->who[t].reads[g] && q->ring[g].filled_here >= naive_reads_here(n, q, t, g))
         return true;
+    if (!bulk && q->ring[g].filling >> slot & 1)
+        return naive_fault(n, "two copies to one place");
     unsigned to = bulk ? protocol_sharing(&n->cluster, e->tensor, block) : 1u << block;
     for (int b = 0; b < n->cluster.blocks; b++) {
         if (!(to >> b & 1))

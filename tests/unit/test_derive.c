@@ -224,6 +224,19 @@ static void test_fills_ahead(void **state)
     }
 }
 
+static bool is_once_an_item(const struct plan_role *role, int step)
+{
+    int loops = 0, bodies[16], depth = 0;
+    for (int i = 0; i < step; i++) {
+        enum plan_op op = role->step[i].op;
+        if (op == PLAN_LOOP || op == PLAN_WHEN)
+            loops += bodies[depth++] = op == PLAN_LOOP;
+        else if (op == PLAN_END)
+            loops -= bodies[--depth];
+    }
+    return loops < 2;
+}
+
 /* Whatever synchronises is there because it is needed: without any one of these steps the Plan is refused. */
 static void test_each_step_is_needed(void **state)
 {
@@ -237,6 +250,7 @@ static void test_each_step_is_needed(void **state)
                    {&gemm, "gemm_program", "sm_90a"},
                    {&gemm, "gemm_program", "sm_80"},
                    {&attention, "attention_full", "sm_80"},
+                   {&attention, "attention_causal_lse", "sm_90a"},
                    {&groups, "masked_groups", "sm_90a"},
                    {&groups, "experts", "sm_90a"},
                    {&groups, "experts_copied", "sm_90a"}};
@@ -249,8 +263,13 @@ static void test_each_step_is_needed(void **state)
                 enum plan_op op = p.role[r].step[i].op;
                 bool own = op == PLAN_CP_WAIT || op == PLAN_BARRIER || op == PLAN_TAKE || op == PLAN_FILL;
                 bool bulk = op == PLAN_MMA_WAIT || op == PLAN_WAIT_FULL || op == PLAN_WAIT_EMPTY ||
-                            op == PLAN_RELEASE || op == PLAN_EXPECT || op == PLAN_ARRIVE || op == PLAN_FENCE_ASYNC;
-                if (!(p.role_count == 1 ? own : bulk))
+                            op == PLAN_RELEASE || op == PLAN_EXPECT || op == PLAN_ARRIVE;
+                bulk = bulk || (op == PLAN_FENCE_ASYNC && !is_once_an_item(&p.role[r], i));
+                /* Waits before fills that are made once an item may follow from those of the item's other rings; of two
+                 * rings that a turn takes and releases together the second's follows from the first's. */
+                bool follows = strcmp(kernels[k].kernel, "experts_copied") == 0 && p.role[r].step[i].ring == 0;
+                if (!(p.role_count == 1 ? own : bulk) ||
+                    (op == PLAN_WAIT_EMPTY && (follows || is_once_an_item(&p.role[r], i))))
                     continue;
                 struct plan damaged = p;
                 struct plan_role roles[4];
@@ -296,9 +315,61 @@ static void test_masks(void **state)
     plan_free(&p);
 }
 
+/* Where items differ in length a counter gives them out: the producer passes on where the next one begins. */
+static void test_items_from_a_counter(void **state)
+{
+    (void)state;
+    struct plan p;
+    plan_of(&p, &attention, "attention_causal_lse");
+    char *producer = story(&p, "producer"), *consumer = story(&p, "consumer");
+    const char *begins = "item_write item_arrive tiles[ items_take q_wait_empty",
+               *ends = "] item_wait_empty item_write item_arrive ] items_done ";
+    assert_int_equal(strncmp(producer, begins, strlen(begins)), 0);
+    assert_string_equal(producer + strlen(producer) - strlen(ends), ends);
+    begins = "item_wait_full item_read item_release tiles[ q_wait_full";
+    ends = "lse_store_global item_wait_full item_read item_release ] d_wait_0 ";
+    assert_int_equal(strncmp(consumer, begins, strlen(begins)), 0);
+    assert_string_equal(consumer + strlen(consumer) - strlen(ends), ends);
+    assert_int_equal(p.workspace_bytes, 8);
+    free(producer);
+    free(consumer);
+    plan_free(&p);
+    plan_of(&p, &attention, "attention_full");
+    assert_int_equal(p.item_ring, 0);
+    assert_int_equal(p.workspace_bytes, 0);
+    plan_free(&p);
+}
+
+/* Every role turns by what is passed on, once a turn. */
+static void test_items_are_told_once_a_turn(void **state)
+{
+    (void)state;
+    struct plan p;
+    plan_of(&p, &attention, "attention_causal_lse");
+    int ring = plan_number(p.item_ring), damaged = 0;
+    for (int r = 0; r < p.role_count; r++)
+        for (int i = 0; i < p.role[r].step_count; i++) {
+            struct plan_step *s = &p.role[r].step[i], kept = *s;
+            if ((s->op != PLAN_WRITE && s->op != PLAN_READ) || s->ring != ring)
+                continue;
+            struct diag_set diags = {0};
+            *s = (struct plan_step){.op = PLAN_GLOBAL, .ring = -1, .tensor = -1};
+            assert_true(plan_check_protocol(&p, &diags) > 0);
+            *s = kept;
+            diag_free(&diags);
+            damaged++;
+        }
+    assert_int_equal(damaged, 4);
+    struct diag_set diags = {0};
+    p.role[0].one_thread = false;
+    assert_true(plan_check_protocol(&p, &diags) > 0);
+    diag_free(&diags);
+    plan_free(&p);
+}
+
 /* ---- what is refused --------------------------------------------------------------------------------------------- */
 
-static void refuses(const char *fields, const char *program, const char *rule, const char *text)
+static void plan_text_of(const char *fields, const char *program, struct read *r, struct plan *p, int expected)
 {
     char path[] = "/tmp/tilewright_derive_XXXXXX.lua";
     int file = mkstemps(path, 4);
@@ -313,14 +384,19 @@ static void refuses(const char *fields, const char *program, const char *rule, c
             "  program = function(t, at, tile)\n%s\n  end }\n",
             fields, program);
     fclose(out);
+    int status = spec_read(path, &tables.options, &r->spec, &r->diags);
+    unlink(path);
+    status = status ? status : family_plan(&r->spec, &r->spec.kernel[0], arch_find("sm_90a"), 0, p, &r->diags);
+    if (status != expected)
+        diag_print(&r->diags, stderr);
+    assert_int_equal(status, expected);
+}
+
+static void refuses(const char *fields, const char *program, const char *rule, const char *text)
+{
     struct read r = {0};
     struct plan p = {0};
-    int status = spec_read(path, &tables.options, &r.spec, &r.diags);
-    unlink(path);
-    if (status)
-        diag_print(&r.diags, stderr);
-    assert_int_equal(status, 0);
-    assert_int_equal(family_plan(&r.spec, &r.spec.kernel[0], arch_find("sm_90a"), 0, &p, &r.diags), 1);
+    plan_text_of(fields, program, &r, &p, 1);
     char *told = NULL;
     size_t length;
     FILE *memory = open_memstream(&told, &length);
@@ -344,6 +420,11 @@ static void refuses(const char *fields, const char *program, const char *rule, c
 static void test_refusals(void **state)
 {
     (void)state;
+    refuses("tile = { m = 128, n = 128, k = 64 }, schedule = { dynamic = true }, cluster = { m = 2 }", SUM STORE,
+            "PROGRAM-DYNAMIC", "write cluster extents of 1");
+    refuses(
+        "tile = { m = 128, n = 128, k = 64 }, schedule = { dynamic = true, persistent = false }, cluster = { m = 1 }",
+        SUM STORE, "PROGRAM-DYNAMIC", "leave persistent out");
     refuses("tile = { m = 96, n = 128, k = 64 }", SUM STORE, "WGMMA-SHAPE", "wgmma computes 64 rows");
     refuses("tile = { m = 128, n = 100, k = 64 }", SUM STORE, "WGMMA-SHAPE", "a multiple of 8 columns");
     refuses("tile = { m = 128, n = 128, k = 24 }", SUM STORE, "WGMMA-SHAPE", "takes 16 bf16 along k at a time");
@@ -357,6 +438,44 @@ static void test_refusals(void **state)
         "PROGRAM-LOWER", "the second operand of this dot is computed");
 }
 
+/* Turns are left out where the mask makes them change nothing, and only then: items then differ in length. */
+static void test_idle_turns(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *masked, *most, *scaled, *visible;
+        bool idle;
+    } c[] = {
+        {"-inf", "-inf", "r", "le(k, at.m + row())", true},
+        {"-100", "-inf", "r", "le(k, at.m + row())", false}, /* what is masked counts */
+        {"-inf", "0", "r", "le(k, at.m + row())", false},    /* a maximum of no elements that is no minus infinity */
+        {"-inf", "-inf", "r * 0.5", "le(k, at.m + row())", false}, /* a turn without elements halves the sum */
+        {"-inf", "-inf", "r", "le(at.m, row())", false},           /* not a matter of turns */
+        {"-inf", "-inf", "r", "ge(k, at.m + row())", false},       /* first turns, not last ones */
+    };
+    for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
+        char program[2000];
+        struct read r = {0};
+        struct plan p = {0};
+        snprintf(program, sizeof program,
+                 "local o, most, sum = loop(\"k\", range(0, N, 64), { zeros(), rows(%s), rows(0) }, function(k, o, "
+                 "most, sum)\n"
+                 "  local b = load(t.B, span(k, 64), span(0, 64))\n"
+                 "  local s = where(%s, dot(load(t.A, span(at.m, tile.m), span(0, 64)), b:t()), %s)\n"
+                 "  local m = max(most, row_max(s))\n"
+                 "  local p, r = exp2_diff(s, m), exp2_diff(most, m)\n"
+                 "  return dot(cast(p, \"bf16\"), b, o * (%s)), m, sum * r + row_sum(p)\nend)\n"
+                 "store(t.D, span(at.m, tile.m), span(0, 64), ratio(o, sum, 0))",
+                 c[i].most, c[i].visible, c[i].masked, c[i].scaled);
+        plan_text_of("tile = { m = 128, n = 64, k = 64 }, grid = { m = M }", program, &r, &p, 0);
+        if ((p.item_ring != 0) != c[i].idle)
+            fail_msg("program %zu: turns are %sleft out", i, p.item_ring ? "" : "not ");
+        plan_free(&p);
+        spec_free(&r.spec);
+        diag_free(&r.diags);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -366,6 +485,10 @@ int main(void)
         cmocka_unit_test(test_masks),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_each_step_is_needed),
+        cmocka_unit_test(test_items_from_a_counter),
+        cmocka_unit_test(test_items_are_told_once_a_turn),
+        cmocka_unit_test(test_idle_turns),
+
         cmocka_unit_test(test_without_producer),
         cmocka_unit_test(test_fills_ahead),
         cmocka_unit_test(test_data),

@@ -92,7 +92,7 @@ static void sample(struct sample *s, int64_t m, int64_t n, int64_t k)
         s->address[i] = UINT64_C(0x7f0000000000) + (uint64_t)i * 0x100000;
         assert_int_equal(launch_shape(p, i, s->size, &s->shape[i], &error), TW_OK);
     }
-    s->arguments = (struct launch_arguments){s->size, s->address, s->shape, s->value};
+    s->arguments = (struct launch_arguments){s->size, s->address, s->shape, s->value, 0};
 }
 
 static void sample_free(struct sample *s)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cmd/compile.h"
+#include "emit/shelf.h"
 
 static struct compile_tables tables;
 static struct spec spec;
@@ -83,7 +84,7 @@ static void test_stories(void **state)
         {"column_sum",
          "set:sum load:x from 0 [ set:x load:x fold:sum ] lanes:sum share:sum_parts meet gather:sum_parts store:y "},
         {"embedding", "load:ids load:table store:y "},
-        {"stencil", "load:x load:x load:x load:x load:x store:y "},
+        {"stencil", "load:x load:x load:x window:x window:x_2 window:x_3 window:x_4 window:x_5 store:y "},
     };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -209,6 +210,102 @@ static void test_tiles_by_arch(void **state)
     diag_free(&diags);
 }
 
+/* Rows that several loads read are held once, in windows, and each load is a part of them: eight vectors a thread of the
+ * stencil's two rows in place of fourteen. */
+static void test_windows(void **state)
+{
+    struct plan p;
+    int held = 0, loads = 0;
+    (void)state;
+    for (int v = 0; v < 2; v++) {
+        plan_of(&p, "stencil", "sm_90a", v);
+        assert_int_equal(p.layout[0].apart, 1);
+        held = loads = 0;
+        for (int i = 0; i < p.role[0].step_count; i++) {
+            const struct plan_step *s = &p.role[0].step[i];
+            bool load = s->op == PLAN_GLOBAL && s->place;
+            int rows = p.layout[0].rows / p.layout[0].down;
+            loads += load;
+            held += load ? rows + s->more : 0;
+            if (load)
+                assert_int_equal(p.place[plan_number(s->place)].more, s->more);
+            if (s->call && strcmp(s->call, "window") == 0) {
+                const struct plan_place *from = &p.place[plan_number(s->window)];
+                assert_true(s->skip >= 0 && s->skip <= from->more);
+                assert_int_equal(s->shift > 0, s->window2 > 0);
+            }
+        }
+        assert_int_equal(loads, 3);
+        assert_int_equal(held, 4 + 2 + 2);
+        plan_free(&p);
+    }
+    plan_of(&p, "column_sum", "sm_90a", 0);
+    assert_int_equal(p.layout[0].apart, p.layout[0].down);
+    plan_free(&p);
+}
+
+struct failing {
+    long calls, fail;
+};
+
+static void *failing_alloc(void *context, void *pointer, size_t old_size, size_t new_size)
+{
+    struct failing *f = context;
+    (void)old_size;
+    if (new_size == 0) {
+        free(pointer);
+        return NULL;
+    }
+    return ++f->calls == f->fail ? NULL : realloc(pointer, new_size);
+}
+
+/* What the text is, or why there is none. */
+static char *emitted(const struct plan *p, struct emit_options options)
+{
+    struct diag_set diags = {0};
+    char *text = NULL, *told = NULL;
+    size_t length;
+    int status = emit_template(p->template_name, p, &options, &text, &length, &diags);
+    FILE *out = open_memstream(&told, &length);
+    assert_non_null(out);
+    diag_print(&diags, out);
+    fprintf(out, "%d %s", status, text ? text : "");
+    fclose(out);
+    free(text);
+    diag_free(&diags);
+    return told;
+}
+
+/* Texts and faults are the same whether templates were read before, whatever allocation of the shelf fails. */
+static void test_shelf(void **state)
+{
+    static const struct emit_options options[] = {{.generator_version = 1}, {.instruction_limit = 1}};
+    (void)state;
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+        struct plan p;
+        struct failing f = {.fail = 1};
+        plan_of(&p, "stencil", "sm_80", 0);
+        char *expected = emitted(&p, options[i]);
+        assert_int_equal(*expected == '0', i == 0);
+        do {
+            struct memory memory = {failing_alloc, &f};
+            struct shelf *shelf = shelf_open(&memory);
+            struct emit_options with = options[i];
+            with.shelf = shelf;
+            for (int round = 0; round < 3; round++) {
+                char *text = emitted(&p, with);
+                assert_string_equal(text, expected);
+                free(text);
+            }
+            shelf_close(shelf);
+            f.fail = f.calls < f.fail ? 0 : f.fail + (f.fail < 20 ? 1 : 17);
+            f.calls = 0;
+        } while (f.fail);
+        free(expected);
+        plan_free(&p);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -217,6 +314,8 @@ int main(void)
         cmocka_unit_test(test_barriers),
         cmocka_unit_test(test_once),
         cmocka_unit_test(test_tiles_by_arch),
+        cmocka_unit_test(test_windows),
+        cmocka_unit_test(test_shelf),
     };
     return cmocka_run_group_tests(tests, read_spec, free_spec);
 }

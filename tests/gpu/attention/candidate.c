@@ -2,6 +2,8 @@
  *
  *     gcc -O2 -shared -fPIC -DNAME=attention_fwd -DHEADER='"attention_fwd.h"' -IDIR candidate.c DIR/attention_fwd.c
  *         -o attention_fwd.so -ldl
+ *
+ * and -DWORKSPACE where the kernel's arguments have one.
  */
 #include HEADER
 
@@ -22,9 +24,9 @@ int candidate_load(char *text)
     return status != 0;
 }
 
-/* Tensors dense as [b, s, h, 128], lse [b, h, s]; the kernel's status. */
+/* Tensors dense as [b, s, h, 128], lse [b, h, s], a workspace of zeros; the kernel's status. */
 int candidate_launch(const void *q, const void *k, const void *v, void *o, void *lse, int64_t b, int64_t h, int64_t s,
-                     void *stream)
+                     void *workspace, void *stream)
 {
     struct OF(NAME, _args) args = {0};
     args.Q = q;
@@ -36,5 +38,10 @@ int candidate_launch(const void *q, const void *k, const void *v, void *o, void 
     args.H = h;
     args.R = s;
     args.S = s;
+#ifdef WORKSPACE
+    args.workspace = workspace;
+#else
+    (void)workspace;
+#endif
     return OF(NAME, _launch)(&kernel, &args, stream, NULL);
 }

@@ -304,7 +304,10 @@ int main(int argc, char **argv)
         {.name = "column_sum", .rows = 8192, .columns = 16384, .launch = launch_column_sum},
         {.name = "embedding", .rows = 16384, .columns = 4096, .table = 32768, .launch = launch_embedding},
         {.name = "embedding", .rows = 65536, .columns = 1024, .table = 131072, .launch = launch_embedding},
+        {.name = "stencil", .rows = 2048, .columns = 4096, .launch = launch_stencil},
+        {.name = "stencil", .rows = 4096, .columns = 4096, .launch = launch_stencil},
         {.name = "stencil", .rows = 8192, .columns = 8192, .launch = launch_stencil},
+        {.name = "stencil", .rows = 16384, .columns = 8192, .launch = launch_stencil},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct bench b = cases[i];

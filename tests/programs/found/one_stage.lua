@@ -1,4 +1,4 @@
--- A ring of one stage holds what the dot in flight reads: nothing is left to fill meanwhile.
+-- refused by STAGES: a ring of one stage holds what the dot in flight reads: nothing is left to fill meanwhile.
 local M, N, K = dims "M N K"
 
 kernel "one_stage" {
