@@ -346,16 +346,20 @@ int emit_fragment_uniform(lua_State *L)
         luaL_argcheck(L, node >= 0 && node < f.plan->fused.count, i + 2, "no such node");
         root[i] = (int)node;
     }
-    struct emit_text out = {.arena = emit_helper_arena(L)};
+    struct emit_text out[LEVELS] = {{0}};
+    for (int i = 0; i < LEVELS; i++)
+        out[i].arena = emit_helper_arena(L);
     const struct expr_cuda_names names = {
         .context = &f, .leaf = leaf, .prefix = prefix, .level = level, .narrow = narrow};
-    const struct expr_cuda_levels levels = {&out, 1, at};
+    const struct expr_cuda_levels levels = {out, LEVELS, at};
     if (expr_print_cuda_levels(&f.plan->fused, root, count, &names, &levels, result))
         return luaL_error(L, "out of memory");
     bool fixed = true;
-    lua_createtable(L, count, 2);
-    lua_pushstring(L, out.data ? out.data : "");
+    lua_createtable(L, count, 3);
+    lua_pushstring(L, out[0].data ? out[0].data : "");
     lua_setfield(L, -2, "at");
+    lua_pushstring(L, out[1].data ? out[1].data : "");
+    lua_setfield(L, -2, "rows");
     for (int i = 0; i < count; i++) {
         fixed = fixed && is_fixed(&f.plan->fused, root[i]);
         lua_pushstring(L, result[i]);
