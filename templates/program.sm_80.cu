@@ -133,5 +133,5 @@ ${entry}(const __grid_constant__ arguments args)
 //@     local last = r.stages - 1
     u32 ${r.name}_fill = 0, ${r.name}_stage = ${last};
 //@ end
-    //@ include "blocks/steps.cuh" model = plan, role = block, next_item = next_item, blocks = blocks
+    //@ include "blocks/steps.cuh" model = plan, role = block, next_item = next_item, blocks = blocks, one_of = false
 }

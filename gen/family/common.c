@@ -121,6 +121,18 @@ struct plan_map *family_add_map(struct plan *p, int tensor, int l2_promotion)
     return m->name ? m : NULL;
 }
 
+struct plan_map *family_add_part_map(struct plan *p, int tensor, int dim, int rows)
+{
+    int own = p->tensor[tensor].map;
+    struct plan_map *m = family_add_map(p, tensor, own >= 0 ? p->map[own].l2_promotion : 0);
+    p->tensor[tensor].map = own;
+    if (!m)
+        return NULL;
+    m->name = plan_text(p, "%s_map_%d", p->tensor[tensor].name, rows);
+    m->box[m->rank - 1 - dim] = rows;
+    return m->name ? m : NULL;
+}
+
 struct plan_shared *family_add_shared(struct plan *p, const char *name, int bytes, int align, int count)
 {
     struct plan_shared *s = APPEND(p, shared);

@@ -48,6 +48,8 @@ int family_copy_spec(const struct spec *, const struct spec_kernel *, struct pla
 
 /* Appends to the Plan's arrays; returned pointers are valid until the next append of the kind. NULL out of memory. */
 struct plan_map *family_add_map(struct plan *, int tensor, int l2_promotion); /* box, swizzle of the tensor; rank */
+/* Beside the tensor's own map one of fewer places of its box along a dim. */
+struct plan_map *family_add_part_map(struct plan *, int tensor, int dim, int places);
 struct plan_shared *family_add_shared(struct plan *, const char *name, int bytes, int align, int count);
 struct plan_ring *family_add_ring(struct plan *, const char *name, int stages, enum plan_filler);
 struct plan_role *family_add_role(struct plan *, const char *name, int instances, int first_warp, int warps, int registers);

@@ -55,12 +55,14 @@ struct plan_tensor {
     int box[SPEC_MAX_RANK];        /* TMA: one instruction's extents, after the multicast split */
     int boxes;                     /* boxes of a tile that lie beside each other along the innermost dim */
     int box_bytes;                 /* bytes between two of them in shared memory: a whole column of the tile */
+    int gathered;                  /* plan_some(dim) whose places are row numbers. TMA: the box is one row, and the tile
+                                      one box (or row of boxes) for each of its rows. 0: none */
     int multicast;                 /* blocks of the cluster that receive each box; each loads 1/multicast of the tile */
     enum tw_swizzle swizzle;       /* of its tile in shared memory */
     int tile_bytes;                /* of the whole tile in shared memory */
     int align;                     /* bytes: what address, rows and (where `whole_rows`) the inner extent must divide by */
     bool whole_rows;               /* stores of whole 16-byte chunks: the inner extent counts too */
-    int map;                       /* index into plan.map, -1: none */
+    int map;                       /* index into plan.map, -1: none. Other maps of the tensor are of parts of its box */
 };
 
 /* One cuTensorMapEncodeTiled call, innermost dim first as the driver has it. */
@@ -178,7 +180,9 @@ struct plan_step {
     bool kept;         /* LOOP: the first count turns, as far as they are there, each with tiles of its own; no waits */
     int inside;        /* plan_some(node of plan.fused): elements where it does not hold load 0, are not stored or reduced */
     bool partial;      /* `inside` may hold for a part of a vector; of a store `first` and `end` may lie within one */
-    int first, end;    /* partial GLOBAL that stores: plan_some(node of plan.fused), the columns that are inside */
+    int first, end;    /* partial GLOBAL that stores: plan_some(node of plan.fused), the columns that are inside. STORE:
+                          end, rows of the item's tile from this one on are not written; 0: all are. FILL: end, rows
+                          of the tile from this one on arrive as zeros; 0: those outside of the tensor */
     bool adds;         /* GLOBAL that stores: adds to what is there, in any order */
     bool once;         /* GLOBAL: nobody touches the elements again, they need not stay in caches */
     enum plan_reduction reduction; /* TOUCH: of node into place, or of the place among the lanes of a warp; SCRATCH_READ:

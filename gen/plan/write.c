@@ -125,6 +125,8 @@ static void tensors(const struct plan *p, const struct sink *s)
         integers(s, "box", t->box, t->rank);
         integer(s, "boxes", t->boxes);
         integer(s, "box_bytes", t->box_bytes);
+        if (t->gathered)
+            integer(s, "gathered", t->gathered);
         integer(s, "multicast", t->multicast);
         text(s, "swizzle", tw_swizzles[t->swizzle].name);
         integer(s, "tile_bytes", t->tile_bytes);

@@ -3,8 +3,9 @@
  * The program is walked once, in its order, and both roles' steps are appended on the way, so that what one waits for
  * the other does at the same place of the same loops.
  *
- * RINGS. A load that a dot reads from shared memory travels by bulk copies. Loads of one body that the same dots read
- * share a ring; the consumers take a stage where its first dot is issued (for dots in an inner loop: before it), the
+ * RINGS. A load that a dot reads from shared memory travels by bulk copies; rows by number by one each, or by threads of
+ * the producer, 16 bytes each, which then arrive. Loads of one body that the same dots read and that travel alike share a
+ * ring; the consumers take a stage where its first dot is issued (for dots in an inner loop: before it), the
  * producer fills it there.
  *
  * RESIDENT OPERANDS. A first operand that is loaded outside of the dot's loop goes into registers where there is room;
@@ -49,6 +50,7 @@ enum { DERIVE_MAX_RINGS = 8, DERIVE_MAX_FLIGHTS = 16, DERIVE_MAX_HELD = 32, DERI
 struct derive_ring {
     const char *name;
     int load[8], load_count; /* operations */
+    bool copied;             /* by threads */
     int parent;              /* the LOOP around them; -1: once an item */
     int users;               /* dots that read it */
     int inner;               /* the LOOP of `parent` in which they stand; -1: they stand beside the loads */
@@ -204,6 +206,25 @@ int derive_turns_inside(struct derive *d, int loop, int *turns);
 /* A condition as one on the thread's column: plan_some(node) of the first column, counted from the thread's first,
  * where it does not hold; 0: it is none, or *status says why. */
 int derive_column_bound(struct derive *d, int op, int condition, int shift, int *status);
+
+/* ---- derive_produce.c */
+
+/* The producer's steps for the next stage of the ring. 0, 1, 3. */
+int derive_produce(struct derive *d, int number, int shift);
+
+/* ---- derive_limits.c */
+
+/* Of a store whose tile ends where data say: what stands before it (it is left out where the tile has no rows), with
+ * the rows' end in `store`; and, `store` NULL, behind it. Of others nothing. 0, 1, 3. */
+int derive_limit(struct derive *d, int op, struct plan_step *store);
+
+/* Of a load whose rows a dot sums up to a limit: their end in the step that fills. 0, 1, 3. */
+int derive_fill_end(struct derive *d, int op, int shift, struct plan_step *fill);
+
+/* ---- derive_keep.c */
+
+/* Behind a loop: what keeps the registers of its resident operands (see there). 0, 1, 3. */
+int derive_keep(struct derive *d, int loop);
 
 /* ---- derive_idle.c */
 

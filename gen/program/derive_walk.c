@@ -20,9 +20,9 @@ static int issue(struct derive *d, int op, enum plan_start start, int shift)
     struct plan *p = d->work.l->plan;
     struct derive_dot *dot = &d->dot[op];
     int status = 0;
-    for (int o = 0; o < 2 && !status; o++) {
-        int r = dot->load[o] >= 0 ? derive_ring_of(d, dot->load[o]) : -1;
-        if (r >= 0 && d->ring[r].inner < 0 && !(d->taken >> r & 1))
+    for (int i = 0; i < 4 && !status; i++) { /* bulk copies first: they come while threads copy */
+        int r = dot->load[i % 2] >= 0 ? derive_ring_of(d, dot->load[i % 2]) : -1;
+        if (r >= 0 && d->ring[r].copied == (i >= 2) && d->ring[r].inner < 0 && !(d->taken >> r & 1))
             status = derive_take(d, r, shift);
     }
     if (!status && !d->synchronous)
@@ -153,6 +153,7 @@ static int store_staged(struct derive *d, int op, int expression)
         .op = PLAN_STORE, .ring = ring, .tensor = o->tensor, .call = plan_text(p, "%s_store", t->name)};
     for (int k = 0; k < t->rank && !status; k++)
         store.at[k] = derive_built(d, op, d->work.op[op].at[k], 0, &status);
+    status = status ? status : derive_limit(d, op, &store);
     const struct plan_step chunk[] = {
         {.op = PLAN_LOOP, .ring = -1, .tensor = -1, .count = d->blocks * columns / width, .call = t->name},
         {.op = PLAN_STORE_WAIT, .ring = ring, .tensor = -1, .count = p->ring[ring].stages - 1, .call = "d_wait"},
@@ -165,7 +166,7 @@ static int store_staged(struct derive *d, int op, int expression)
     };
     for (size_t i = 0; i < sizeof chunk / sizeof *chunk && !status; i++)
         status = derive_emit(d, d->consumer, chunk[i]);
-    return status;
+    return status ? status : derive_limit(d, op, NULL);
 }
 
 static int store(struct derive *d, int op)
@@ -586,6 +587,7 @@ static int loop(struct derive *d, int number)
     status = status ? status : derive_release(d);
     if (peeled && !alone && !status)
         status = both(d, (struct plan_step){.op = PLAN_END, .ring = -1, .tensor = -1});
+    status = status ? status : derive_keep(d, number);
     return status ? status : add_lanes(d, number);
 }
 

@@ -66,8 +66,9 @@ static int check_places(const struct program_lowering *l)
             if (!place_ends(p, s, &from, &to) || place_op_of(p, s))
                 continue;
             return program_refuse(l, l->kernel->program->loc, "PROGRAM-PLACE",
-                                  "on %s nothing brings %s into %s by '%s' (step %d of role %s), but into: %s; write "
-                                  "the program so that the value lies there, or leave out the architecture",
+                                  "the derivation for %s makes a step that its text has no block for, which is "
+                                  "tilewright's own fault and not the spec's: from %s into %s by '%s' (step %d of role "
+                                  "%s), where there is: %s; leave out the architecture, or report the spec",
                                   l->arch->name, place_end_word[from], place_end_word[to], s->call ? s->call : "a step",
                                   i + 1, p->role[r].name, place_op_others(p, s, others, sizeof others));
         }

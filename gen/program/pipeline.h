@@ -116,6 +116,19 @@ int pipeline_readers(const struct pipeline *x, const struct derive_ring *ring);
 /* True where the node of the program depends on where items begin along the axis. */
 bool pipeline_reads_axis(const struct expr_graph *g, int node, int axis);
 
+/* True where the node needs an element of a tensor. */
+bool pipeline_reads_data(const struct expr_graph *g, int node);
+
+/* ---- pipeline_limits.c: rows that end where data say, rows by number. 0, 1, 3 ------------------------------------ */
+
+/* The operand's spans with limits are none that the dot sums along (which are its tile's columns, or its rows), or
+ * `parts`: rows of it, which then come in parts. */
+int pipeline_check_limits(struct pipeline *x, int load, bool summed_columns, bool parts);
+int pipeline_check_row_bytes(const struct pipeline *x, const struct program_op *load, int rows);
+bool pipeline_is_limited(const struct pipeline *x, int tensor); /* it comes or is stored in parts */
+bool pipeline_is_copied(const struct pipeline *x, int load);    /* by the producer's threads */
+int pipeline_part_maps(struct pipeline *x); /* maps of fewer rows of what comes or is stored in parts */
+
 /* ---- pipeline_items.c -------------------------------------------------------------------------------------------- */
 
 /* Whether items come from a counter, once they are in the Plan. unlike: they differ in length. 0, 1, 3. */

@@ -310,7 +310,12 @@ static int operand(struct pipeline *x, int op, int which)
     if (t->out)
         return program_refuse(x->l, o->loc, "PROGRAM-LOWER", "%s is written by this kernel too; read another tensor",
                               t->name);
-    int status = pipeline_check_spans(x, o, rows, columns, false);
+    if (o->kind == PROGRAM_GATHER)
+        return program_refuse(x->l, o->loc, "PROGRAM-LOWER",
+                              "rows by number are no operands of dots on %s; write arch = { sm_90a = {} }",
+                              x->l->arch->name);
+    int status = pipeline_check_limits(x, k->load[which], (which == 0) != k->transposed[which], false);
+    status = status ? status : pipeline_check_spans(x, o, rows, columns, false);
     status = status ? status : pipeline_layout(x, o, rows, columns, false);
     if (status)
         return status;

@@ -283,9 +283,10 @@ int pipeline_check_element(const struct pipeline *x, int tensor)
 {
     const struct plan_tensor *t = &x->plan->tensor[tensor];
     char text[200];
-    if (t->dtype == TW_BF16 || t->dtype == TW_FP16 || t->dtype == TW_FP32)
+    bool whole = tw_dtype_info(t->dtype)->kind == TW_KIND_INT || tw_dtype_info(t->dtype)->kind == TW_KIND_UINT;
+    if (t->dtype == TW_BF16 || t->dtype == TW_FP16 || t->dtype == TW_FP32 || whole)
         return 0;
-    snprintf(text, sizeof text, "arithmetic beside dots reads no %s; write bf16, fp16 or fp32",
+    snprintf(text, sizeof text, "arithmetic beside dots reads no %s; write bf16, fp16, fp32 or integers",
              tw_dtype_name(t->dtype));
     return pipeline_report(x, t->loc, t->name, "DTYPE", text);
 }

@@ -10,12 +10,7 @@
 //@     if t.access == "cp_async" then asynchronous = true else plain = true end
 //@ end
 //@ if asynchronous then
-// Starts the copy of the first `bytes` of 16 bytes; the rest of them becomes zero.
-__device__ __forceinline__ void copy_async(u32 destination, const void *source, u32 bytes)
-{
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(destination), "l"(source), "r"(bytes)
-                 : "memory");
-}
+//@ include "blocks/copy_async.cuh"
 
 // Closes the group of this thread's copies since the last commit.
 __device__ __forceinline__ void copies_commit()

@@ -251,6 +251,8 @@ static inline bool naive_read(struct naive *n, struct naive_state *s, int t)
             return naive_fault(n, "read of a stage that was released");
         i = q->ring[g].order[nth % S];
     }
+    if (copied && i < 0)
+        return naive_fault(n, "read of a stage that was not taken");
     int stage = i < 0 ? 0 : i % S;
     bool filled = !copied;
     for (int o = 0; o < n->threads; o++)

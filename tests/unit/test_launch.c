@@ -298,26 +298,11 @@ static void launch(void **state)
     sample_free(&s);
 }
 
-static void reference(void **state)
-{
-    struct tw_device device = {.ops = &ops, .major = 9, .minor = 0, .sm_count = 100};
-    struct tw_kernel kernel = {.device = &device};
-    uint64_t params[3] = {1, 2, 3};
-    (void)state;
-    launches = 0;
-    assert_int_equal(launch_reference(&device, &kernel, params, sizeof params, &error), TW_OK);
-    assert_int_equal(launches, 1);
-    assert_int_equal(last.grid[0], 100 * LAUNCH_REFERENCE_BLOCKS);
-    assert_int_equal(last.block[0], LAUNCH_REFERENCE_THREADS);
-    assert_memory_equal(last_params, params, sizeof params);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shapes),     cmocka_unit_test(what_fits),             cmocka_unit_test(the_variant),
         cmocka_unit_test(parameters), cmocka_unit_test(parameters_of_nothing), cmocka_unit_test(launch),
-        cmocka_unit_test(reference),
     };
     return cmocka_run_group_tests_name("launch", tests, NULL, NULL);
 }
