@@ -28,6 +28,12 @@
  * turns need masks, these few begin and end by themselves: one loop around the peeled ones makes them, and the loop that
  * looks ahead stands inside of it. So masks, and what is behind them, stand in the text once.
  *
+ * Where its masks leave turns out, the last of each item need masks, and have a loop of their own that looks ahead, too.
+ *
+ * IDLE TURNS, in which a mask lets nothing in and which change nothing that is carried on, are left out (derive_idle.c).
+ *
+ * ITEMS come in a fixed order, or from a counter: then the producer passes each on (derive_items.c).
+ *
  * WITHOUT A PRODUCER every thread fills. A ring of a loop is filled stages - 1 turns ahead: a prologue fills that many
  * stages, and each turn one more, right behind the barrier which shows that nobody reads it any more. That barrier
  * stands behind the wait for this turn's own copies, so that it tells of both. Each fill of a ring is a group, an empty
