@@ -203,6 +203,10 @@ int derive_least(struct expr_graph *g, int of, int other);
 bool derive_falls(const struct derive *d, int loop, int condition);
 bool derive_rises(const struct derive *d, int condition, int axis);
 
+/* Turns at most in which the condition holds for some elements and not for all, of those that the loop makes; idle: it
+ * makes none where the condition holds nowhere. Many where that is not known. */
+int derive_partly(const struct derive *d, int loop, const struct derive_mask *mask, bool idle);
+
 /* Sets `inside`, and *turns to plan_some(node of plan.fused): from the first turn on so many need none of those
  * conditions; 0 where there is none. The loop's first value and step are in the Plan. 0 or 3. */
 int derive_turns_inside(struct derive *d, int loop, int *turns);
@@ -220,6 +224,9 @@ int derive_masks(struct derive *d, int loop, struct derive_mask *mask, int *stat
 /* *turns: plan_some(node of plan.fused), turns behind which none changes anything; 0: not known. The loop's first value
  * and step are in the Plan. 0 or 3. */
 int derive_turns_possible(struct derive *d, int loop, int *turns);
+
+/* Of the turns that the loop makes at most one needs its masks. Once derive_turns_inside was called. */
+bool derive_one_masked(struct derive *d, int loop, int *status);
 
 /* They let the more turns in the farther an item begins along the axis. */
 bool derive_masks_grow(struct derive *d, int loop, int axis, int *status);

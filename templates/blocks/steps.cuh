@@ -457,13 +457,18 @@ while (items_next(args, items${next_item})) {
 //@         local loop = model.loop[step.loop + 1]
 //@         local from = fragment_uniform("f", loop.from)
 //@         local start, statements = from[1] == "0" and "" or from[1] .. " + ", from.at
+//@         local single = opt(step, "most", 0) == 1
+//@         if single then
+if (${loop.name}_turn < ${call}_turns) {
+//@         else
 #pragma unroll 1
 for (; ${loop.name}_turn < ${call}_turns; ++${loop.name}_turn) {
+//@         end
     ${statements}
     ${loop.name} = ${start}${loop.name}_turn * ${loop.step};
 //@         variables(i)
 //@         deeper()
-//@         opened[#opened + 1] = { loop.name, start, loop.step, statements }
+//@         opened[#opened + 1] = { loop.name, start, loop.step, statements, single }
 //@     elseif op == "loop" then
 //@         opened[#opened + 1] = {}
 //@         -- The chunks of a store.
@@ -487,10 +492,14 @@ if (${turns} > ${step.count}) {
 //@         opened[#opened + 1] = {}
 //@         deeper()
 //@     elseif op == "end" then
-//@         shallower()
-}
 //@         local variable = opened[#opened]
 //@         opened[#opened] = nil
+//@         if variable[5] then
+//@             local name = variable[1]
+++${name}_turn;
+//@         end
+//@         shallower()
+}
 //@         if variable[1] then
 //@             local name, start, by, statements = variable[1], variable[2], variable[3], variable[4]
 ${statements}
