@@ -388,11 +388,13 @@ static int repeat(struct derive *d, int loop)
 /* Turns of the loop up to number `turns`, from where the one before it stopped. */
 static int turns_until(struct derive *d, int loop, const char *name, int turns, int most)
 {
-    int status = both(
-        d,
-        (struct plan_step){
-            .op = PLAN_LOOP, .ring = -1, .tensor = -1, .node = turns, .loop = plan_some(d->loop[loop]), .call = name,
-            .most = most});
+    int status = both(d, (struct plan_step){.op = PLAN_LOOP,
+                                            .ring = -1,
+                                            .tensor = -1,
+                                            .node = turns,
+                                            .loop = plan_some(d->loop[loop]),
+                                            .call = name,
+                                            .most = most});
     status = status ? status : repeat(d, loop);
     return status ? status : both(d, (struct plan_step){.op = PLAN_END, .ring = -1, .tensor = -1});
 }
@@ -553,8 +555,9 @@ static int loop(struct derive *d, int number)
     }
     if (inside)
         inside = derive_least(g, inside, count);
-    /* Around what is peeled: a condition, or the loop of the turns that begin and end by themselves. These are the ragged
-     * last one; where a mask leaves turns out, the last of each item need masks, and have a loop that looks ahead. */
+    /* Around what is peeled: a condition, or the loop of the turns that begin and end by themselves. These are the
+     * ragged last one; where a mask leaves turns out, the last of each item need masks, and have a loop that looks
+     * ahead. */
     bool peeled = d->ahead >= 0, alone = d->alone = peeled && inside && !possible;
     struct plan_step around_peeled = {.op = alone ? PLAN_LOOP : PLAN_WHEN,
                                       .ring = -1,

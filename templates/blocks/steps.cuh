@@ -519,6 +519,10 @@ ${call}(${ring}_fill);
 //@             return other and other.op == "fill" and other.ring == ring and opt(other, "loop", -1) == opt(step, "loop", -1)
 //@                 and opt(other, "ahead", 0) == opt(step, "ahead", 0)
 //@         end
+//@         -- In a loop's last turn nothing is left to fill for.
+//@         local inner = #opened > 0 and opened[#opened] or {}
+//@         local last = has(step, "loop") and opt(step, "ahead", 0) > 0 and inner[5] or false
+//@         if not last then
 //@         if has(step, "loop") and not together(before) then
 //@             local turn, ahead, turns = model.loop[step.loop + 1].name .. "_turn", opt(step, "ahead", 0), turns_of(ring)
 //@             local next_turn = ahead > 0 and turn .. " + " .. ahead or turn
@@ -533,6 +537,7 @@ ${ring}_advance(${ring}_fill);
 //@         if has(step, "loop") then shallower() end
 //@         if has(step, "loop") and not together(next_step) then
 }
+//@         end
 //@         end
 //@     elseif op == "cp_commit" or op == "cp_wait" then
 ${call}();
