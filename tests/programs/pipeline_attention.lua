@@ -87,7 +87,7 @@ end
 -- Rows that see nothing, items without turns, and a window: which turns there are follows from the masks alone.
 local function seen(name, visible, sees)
   local plain = kernel(name) (with {
-    K = heads(H), V = heads(H),
+    K = heads(H), V = heads(H), allow_spills = true,
     program = function(t, at, tile) attention(t, at, { q = tile.q, kv = tile.s }, at.h, visible, S) end,
     reference = function(t, n) by_hand(t, n, 1, function(_, q, s) return sees(q, s) end) end,
     run = { { B = 1, H = 2, R = 600, S = 300 }, { B = 1, H = 3, R = 300, S = 30 }, { B = 2, H = 1, R = 200, S = 200 } },
