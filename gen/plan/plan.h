@@ -164,6 +164,7 @@ struct plan_step {
     int least;         /* LOOP, WHEN: what the class's number is at least; all steps that name it say the same.
                           MMA: enum plan_start */
     int less;          /* LOOP: trips that are peeled off */
+    int most;          /* LOOP: more trips than these are never left for it; 0: not known */
     int share;         /* LOOP: instances that take its turns in turn; 0: each instance takes all */
     int only;          /* BARRIER, BARRIER_ARRIVE: plan_some(instance) that alone makes the step; 0: all */
 

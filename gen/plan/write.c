@@ -314,6 +314,7 @@ static void step_details(const struct plan *p, const struct sink *s, const struc
         {"ahead", step->ahead, 0},
         {"least", step->least, 0},
         {"less", step->less, 0},
+        {"most", step->most, 0},
         {"share", step->share, 0},
         {"only", plan_number(step->only), -1},
         {"layout", plan_number(step->layout), -1},

@@ -29,6 +29,12 @@
  * turns need masks, these few begin and end by themselves: one loop around the peeled ones makes them, and the loop that
  * looks ahead stands inside of it. So masks, and what is behind them, stand in the text once.
  *
+ * Where its masks leave turns out, the last of each item need masks, and have a loop of their own that looks ahead, too.
+ *
+ * IDLE TURNS, in which a mask lets nothing in and which change nothing that is carried on, are left out (derive_idle.c).
+ *
+ * ITEMS come in a fixed order, or from a counter: then the producer passes each on (derive_items.c).
+ *
  * WITHOUT A PRODUCER every thread fills. A ring of a loop is filled stages - 1 turns ahead: a prologue fills that many
  * stages, and each turn one more, right behind the barrier which shows that nobody reads it any more. That barrier
  * stands behind the wait for this turn's own copies, so that it tells of both. Each fill of a ring is a group, an empty
@@ -199,6 +205,10 @@ int derive_least(struct expr_graph *g, int of, int other);
 bool derive_falls(const struct derive *d, int loop, int condition);
 bool derive_rises(const struct derive *d, int condition, int axis);
 
+/* Turns at most in which the condition holds for some elements and not for all, of those that the loop makes; idle: it
+ * makes none where the condition holds nowhere. Many where that is not known. */
+int derive_partly(const struct derive *d, int loop, const struct derive_mask *mask, bool idle);
+
 /* Sets `inside`, and *turns to plan_some(node of plan.fused): from the first turn on so many need none of those
  * conditions; 0 where there is none. The loop's first value and step are in the Plan. 0 or 3. */
 int derive_turns_inside(struct derive *d, int loop, int *turns);
@@ -235,6 +245,9 @@ int derive_masks(struct derive *d, int loop, struct derive_mask *mask, int *stat
 /* *turns: plan_some(node of plan.fused), turns behind which none changes anything; 0: not known. The loop's first value
  * and step are in the Plan. 0 or 3. */
 int derive_turns_possible(struct derive *d, int loop, int *turns);
+
+/* Of the turns that the loop makes at most one needs its masks. Once derive_turns_inside was called. */
+bool derive_one_masked(struct derive *d, int loop, int *status);
 
 /* They let the more turns in the farther an item begins along the axis. */
 bool derive_masks_grow(struct derive *d, int loop, int axis, int *status);

@@ -84,6 +84,39 @@ bool derive_falls(const struct derive *d, int loop, int condition)
     return falls && !(by_end && l.constant >= -1);
 }
 
+int derive_partly(const struct derive *d, int loop, const struct derive_mask *mask, bool idle)
+{
+    const struct work *w = &d->work;
+    const struct expr_graph *g = &w->graph;
+    int64_t step = w->l->plan->loop[d->loop[loop]].step, first, low, high;
+    struct linear l;
+    bool aligned = expr_is_int(g, w->op[loop].from, &first), by_end = true;
+    if (!as_difference(w, mask->condition, &l) || !aligned)
+        return MOST_TERMS;
+    low = high = l.constant - first + step;
+    for (int i = 0; i < l.count; i++) {
+        const struct expr_node *n = &g->node[l.node[i]];
+        int64_t by = l.coefficient[i];
+        bool at = n->op == EXPR_AT && w->program->axis[n->integer].tile > 0 &&
+                  by * w->program->axis[n->integer].tile % step == 0;
+        if (n->op == EXPR_LOOP && n->integer == loop)
+            continue;
+        if (n->op == EXPR_ROW || n->op == EXPR_COLUMN) {
+            int64_t span = by * ((n->op == EXPR_ROW ? d->rows : mask->columns) - 1);
+            low += span < 0 ? span : 0;
+            high += span > 0 ? span : 0;
+            by_end = by_end && n->op == EXPR_COLUMN;
+            continue;
+        }
+        aligned = aligned && at;
+        by_end = by_end && by == 1 && ends_at(g, w->op[loop].to, l.node[i]);
+    }
+    if (!idle && !(by_end && l.constant >= -1))
+        return MOST_TERMS;
+    int64_t turns = aligned && low >= 0 ? high / step - low / step : (high - low + step - 1) / step;
+    return turns < MOST_TERMS ? (int)turns : MOST_TERMS;
+}
+
 bool derive_rises(const struct derive *d, int condition, int axis)
 {
     struct linear l;

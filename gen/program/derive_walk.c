@@ -387,12 +387,15 @@ static int repeat(struct derive *d, int loop)
 }
 
 /* Turns of the loop up to number `turns`, from where the one before it stopped. */
-static int turns_until(struct derive *d, int loop, const char *name, int turns)
+static int turns_until(struct derive *d, int loop, const char *name, int turns, int most)
 {
-    int status = both(
-        d,
-        (struct plan_step){
-            .op = PLAN_LOOP, .ring = -1, .tensor = -1, .node = turns, .loop = plan_some(d->loop[loop]), .call = name});
+    int status = both(d, (struct plan_step){.op = PLAN_LOOP,
+                                            .ring = -1,
+                                            .tensor = -1,
+                                            .node = turns,
+                                            .loop = plan_some(d->loop[loop]),
+                                            .call = name,
+                                            .most = most});
     status = status ? status : repeat(d, loop);
     return status ? status : both(d, (struct plan_step){.op = PLAN_END, .ring = -1, .tensor = -1});
 }
@@ -492,11 +495,11 @@ static int turns(struct derive *d, int number, const char *name, int count, int 
     int flights = d->flights, helds = d->helds;
     if (!status && inside) {
         d->unmasked = true;
-        status = turns_until(d, number, plan_text(p, "%s_inside", name), inside);
+        status = turns_until(d, number, plan_text(p, "%s_inside", name), inside, 0);
         d->unmasked = false;
     }
     if (!status && !d->alone)
-        status = turns_until(d, number, name, count);
+        status = turns_until(d, number, name, count, inside && derive_one_masked(d, number, &status));
     if (!status && (d->flights != flights || d->helds != helds))
         status = derive_refuse(d, number, "what is in flight at the end of a turn differs from turn to turn");
     return status || d->ahead < 0 ? status : rest_of_turn(d, number, true);

@@ -491,13 +491,18 @@ while (items_next(args, items${next_item})) {
 //@         local loop = model.loop[step.loop + 1]
 //@         local from = fragment_uniform("f", loop.from)
 //@         local start, statements = from[1] == "0" and "" or from[1] .. " + ", from.at
+//@         local single = opt(step, "most", 0) == 1
+//@         if single then
+if (${loop.name}_turn < ${call}_turns) {
+//@         else
 #pragma unroll 1
 for (; ${loop.name}_turn < ${call}_turns; ++${loop.name}_turn) {
+//@         end
     ${statements}
     ${loop.name} = ${start}${loop.name}_turn * ${loop.step};
 //@         variables(i)
 //@         deeper()
-//@         opened[#opened + 1] = { loop.name, start, loop.step, statements }
+//@         opened[#opened + 1] = { loop.name, start, loop.step, statements, single }
 //@     elseif op == "loop" then
 //@         opened[#opened + 1] = {}
 //@         -- The chunks of a store.
@@ -521,10 +526,14 @@ if (${turns} > ${step.count}) {
 //@         opened[#opened + 1] = {}
 //@         deeper()
 //@     elseif op == "end" then
-//@         shallower()
-}
 //@         local variable = opened[#opened]
 //@         opened[#opened] = nil
+//@         if variable[5] then
+//@             local name = variable[1]
+++${name}_turn;
+//@         end
+//@         shallower()
+}
 //@         if variable[1] then
 //@             local name, start, by, statements = variable[1], variable[2], variable[3], variable[4]
 ${statements}
@@ -554,6 +563,10 @@ ${call}(${ring}_fill);
 //@             return other and other.op == "fill" and other.ring == ring and opt(other, "loop", -1) == opt(step, "loop", -1)
 //@                 and opt(other, "ahead", 0) == opt(step, "ahead", 0)
 //@         end
+//@         -- In a loop's last turn nothing is left to fill for.
+//@         local inner = #opened > 0 and opened[#opened] or {}
+//@         local last = has(step, "loop") and opt(step, "ahead", 0) > 0 and inner[5] or false
+//@         if not last then
 //@         if has(step, "loop") and not together(before) then
 //@             local turn, ahead, turns = model.loop[step.loop + 1].name .. "_turn", opt(step, "ahead", 0), turns_of(ring)
 //@             local next_turn = ahead > 0 and turn .. " + " .. ahead or turn
@@ -568,6 +581,7 @@ ${ring}_advance(${ring}_fill);
 //@         if has(step, "loop") then shallower() end
 //@         if has(step, "loop") and not together(next_step) then
 }
+//@         end
 //@         end
 //@     elseif op == "cp_commit" or op == "cp_wait" then
 ${call}();

@@ -50,7 +50,7 @@ local function heads(n) return tensor { B, n, S, D, dtype = "bf16", axes = "b g 
 local plain = {
   Q = tensor { B, H, R, D, dtype = "bf16", axes = "b h q d" },
   O = tensor { B, H, R, D, dtype = "bf16", axes = "b h q d", out = true },
-  axes = "b h q s d g", tile = { q = 128, s = 64 }, grid = { b = B, h = H, q = R }, arch = { sm_90a = {}, sm_80 = { pipeline = { stages = 2 }, schedule = { persistent = true } } },
+  axes = "b h q s d g", tile = { q = 128, s = 64 }, grid = { b = B, h = H, q = R }, arch = { sm_90a = {}, sm_80 = { allow_spills = true, pipeline = { stages = 2 }, schedule = { persistent = true } } },
 }
 local function with(fields)
   for name, value in pairs(plain) do if fields[name] == nil then fields[name] = value end end
