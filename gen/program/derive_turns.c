@@ -91,8 +91,8 @@ int derive_partly(const struct derive *d, int loop, const struct derive_mask *ma
     int64_t step = w->l->plan->loop[d->loop[loop]].step, first, low, high;
     struct linear l;
     bool aligned = expr_is_int(g, w->op[loop].from, &first), by_end = true;
-    if (!as_difference(w, mask->condition, &l) || !aligned)
-        return MOST_TERMS;
+    if (!linear_difference(w, mask->condition, &l) || !aligned)
+        return LINEAR_MOST_TERMS;
     low = high = l.constant - first + step;
     for (int i = 0; i < l.count; i++) {
         const struct expr_node *n = &g->node[l.node[i]];
@@ -112,9 +112,9 @@ int derive_partly(const struct derive *d, int loop, const struct derive_mask *ma
         by_end = by_end && by == 1 && ends_at(g, w->op[loop].to, l.node[i]);
     }
     if (!idle && !(by_end && l.constant >= -1))
-        return MOST_TERMS;
+        return LINEAR_MOST_TERMS;
     int64_t turns = aligned && low >= 0 ? high / step - low / step : (high - low + step - 1) / step;
-    return turns < MOST_TERMS ? (int)turns : MOST_TERMS;
+    return turns < LINEAR_MOST_TERMS ? (int)turns : LINEAR_MOST_TERMS;
 }
 
 bool derive_rises(const struct derive *d, int condition, int axis)
