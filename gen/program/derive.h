@@ -211,8 +211,8 @@ int derive_column_bound(struct derive *d, int op, int condition, int shift, int 
  * DERIVE_MAX_MASKS. Returns how many; *status 3 out of memory. */
 int derive_masks(struct derive *d, int loop, struct derive_mask *mask, int *status);
 
-/* *turns: plan_some(node of plan.fused), turns behind which none changes anything; 0: not known. The loop's first value
- * and step are in the Plan. 0 or 3. */
+/* *turns: plan_some(node of plan.fused), turns behind which none changes anything; 0: not known, or not as many for all
+ * blocks of a cluster. The loop's first value and step are in the Plan. 0 or 3. */
 int derive_turns_possible(struct derive *d, int loop, int *turns);
 
 /* They let the more turns in the farther an item begins along the axis. */

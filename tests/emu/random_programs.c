@@ -516,6 +516,7 @@ static void run_spec(struct work *w)
 {
     struct compile c;
     char name[16][64], line[256] = "";
+    bool has[16][2]; /* sm_90a, sm_80 */
     int count = 0;
     FILE *f = fopen(w->path, "r");
     if (f && fgets(line, sizeof line, f))
@@ -531,8 +532,16 @@ static void run_spec(struct work *w)
         take_refusal(w, &c, "(read)", "-");
     else if (status)
         bad(w, "(read)", "-", "the environment's fault");
-    for (int i = 0; i < c.spec.kernel_count && status == 0 && count < 16; i++)
-        snprintf(name[count++], sizeof name[0], "%s", c.spec.kernel[i].name);
+    for (int i = 0; i < c.spec.kernel_count && status == 0 && count < 16; i++) {
+        const struct spec_kernel *k = &c.spec.kernel[i];
+        for (int a = 0; a < 2; a++)
+            has[count][a] = k->arch_count == 0;
+        for (int a = 0; a < k->arch_count; a++) {
+            has[count][0] |= strcmp(k->arch[a].name, "sm_90a") == 0;
+            has[count][1] |= strcmp(k->arch[a].name, "sm_80") == 0;
+        }
+        snprintf(name[count++], sizeof name[0], "%s", k->name);
+    }
     bool dots = false;
     for (int i = 0; count && i < c.spec.kernel[0].program->op_count; i++)
         dots = dots || c.spec.kernel[0].program->op[i].kind == PROGRAM_DOT;
@@ -544,7 +553,7 @@ static void run_spec(struct work *w)
             int one = w->o->arch ? strcmp(w->o->arch, "sm_80") == 0
                       : dots     ? strstr(words, " sm_80 ") != NULL
                                  : (int)(((unsigned)i + w->seed) % 2);
-            if (!w->o->all && a != one)
+            if (!has[i][a] || (!w->o->all && a != one))
                 continue;
             w->first = i == 0;
             w->number = i;
