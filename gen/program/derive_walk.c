@@ -552,8 +552,9 @@ static int loop(struct derive *d, int number)
     }
     if (inside)
         inside = derive_least(g, inside, count);
-    /* Around what is peeled: a condition, or the loop of the turns that begin and end by themselves. These are the ragged
-     * last one; where a mask leaves turns out, the last of each item need masks, and have a loop that looks ahead. */
+    /* Around what is peeled: a condition, or the loop of the turns that begin and end by themselves. These are the
+     * ragged last one; where a mask leaves turns out, the last of each item need masks, and have a loop that looks
+     * ahead. */
     bool peeled = d->ahead >= 0, alone = d->alone = peeled && inside && !possible;
     struct plan_step around_peeled = {.op = alone ? PLAN_LOOP : PLAN_WHEN,
                                       .ring = -1,
