@@ -35,5 +35,12 @@ sed -n '/^# not hit/,/^# [0-9]* kernels/p' "$work/out" | grep '^#'
 # The generator still writes what lowerings take.
 [ "$(sed -n 's/^# \([0-9]*\) kernels lowered$/\1/p' "$work/out")" -ge $((count_all * 3 / 2)) ]
 ok $? "three kernels of four are lowered" "$work/out"
+! grep -q '^#   NOT WRAPPED' "$work/out"
+ok $? "every ring is wrapped twice" "$work/out"
+if [ "${FULL:-0}" = 1 ]; then
+    met=$(sed -n 's/^# \([0-9]* of [0-9]*\) pairs of features met$/\1/p' "$work/out")
+    [ "${met%% *}" = "${met##* }" ]
+    ok $? "every pair of features that can meet did: $met" "$work/out"
+fi
 echo "1..$count"
 [ "$failed" -eq 0 ]
