@@ -43,9 +43,12 @@ local full = kernel "attention_fwd" {
   O = tensor { B, R, H, D, dtype = "bf16", axes = "b q h d" },
   LSE = tensor { B, H, R, dtype = "fp32", axes = "b h q" },
   ahead = { s = { turns = 1, before = "o" } },
-  arch = { sm_90a = {}, sm_80 = { tile = { kv = 64 }, pipeline = { stages = 2 } } },
+  arch = { sm_90a = {}, sm_80 = { tile = { kv = 32 }, pipeline = { stages = 2, warps_m = 4 } } },
   reference = by_hand(1, function() return true end),
-  run = { { B = 1, H = 3, R = 300, S = 900 }, { B = 1, H = 2, R = 10, S = 100 }, { B = 1, H = 1, R = 5, S = 0 } },
+  run = {
+    { B = 1, H = 3, R = 300, S = 900 }, { B = 1, H = 2, R = 10, S = 100 }, { B = 1, H = 1, R = 20, S = 128 },
+    { B = 1, H = 1, R = 5, S = 0 },
+  },
   bench = { { B = 8, H = 16, R = 2048, S = 2048 }, { B = 2, H = 16, R = 8192, S = 8192 } },
 }
 
@@ -53,7 +56,10 @@ kernel "attention_fwd_causal" {
   like = full,
   mask_mod = function(_, _, i) return le(i.kv, i.q) end,
   reference = by_hand(1, function(q, kv) return kv <= q end),
-  run = { { B = 1, H = 1, R = 650, S = 900 }, { B = 1, H = 2, R = 10, S = 100 }, { B = 1, H = 1, R = 5, S = 0 } },
+  run = {
+    { B = 1, H = 1, R = 650, S = 900 }, { B = 1, H = 2, R = 10, S = 100 }, { B = 1, H = 1, R = 300, S = 128 },
+    { B = 1, H = 1, R = 5, S = 0 },
+  },
 }
 
 -- Four heads of Q share one of K and V.
@@ -62,5 +68,8 @@ kernel "attention_fwd_grouped" {
   K = tensor { B, S, H // 4, D, dtype = "bf16", axes = "b kv g d" },
   V = tensor { B, S, H // 4, D, dtype = "bf16", axes = "b kv g d" },
   reference = by_hand(4, function() return true end),
-  run = { { B = 1, H = 4, R = 300, S = 900 }, { B = 1, H = 4, R = 10, S = 60 }, { B = 1, H = 4, R = 5, S = 0 } },
+  run = {
+    { B = 1, H = 4, R = 300, S = 900 }, { B = 1, H = 4, R = 10, S = 60 }, { B = 1, H = 4, R = 20, S = 128 },
+    { B = 1, H = 4, R = 5, S = 0 },
+  },
 }

@@ -1,8 +1,8 @@
 //@ -- A program with dots on Ampere and newer, from the steps that were derived and proved.
 //@ --
-//@ -- All threads of a block fill rings of tiles, by cp.async where rows are aligned, else by plain loads, multiply them
-//@ -- by mma.sync, each warp its own part of the item's tiles, and compute on the results in registers. A barrier serves
-//@ -- both sides: the stage that is read has landed for everybody, the one that was read before it may be filled.
+//@ -- All threads of a block fill rings of tiles, by cp.async where rows are aligned, else by plain loads, multiply
+//@ -- them by mma.sync, each warp its own part of the item's tiles, and compute on the results in registers. A barrier
+//@ -- serves both sides: the stage that is read has landed for everybody, the one that was read before it may be filled.
 //@ param entry text
 //@ param launch.block int
 //@ param launch.min_blocks int
@@ -84,7 +84,7 @@ ${banner}
 //@     end
 //@ include "blocks/mma_sync_dot.cuh" mma = mma, tensors = plan.tensor, a_offset = offset(mma.operand[1]),
 //@     b_offset = offset(mma.operand[2]), warps_m = pipeline.warps_m,
-//@     warps = pipeline.warps_m * pipeline.warps_n
+//@     warps = pipeline.warps_m * pipeline.warps_n, by_pairs = plan.by_pairs[mma.name] == 1
 
 //@ end
 //@ local sizes = {}
@@ -113,11 +113,11 @@ extern "C" __global__ void __launch_bounds__(${launch.block}, ${launch.min_block
 ${entry}(const __grid_constant__ arguments args)
 {
     const u32 warp = threadIdx.x / 32, warp_m = warp % ${pipeline.warps_m};
-    const int first_row = (int)warp_m * ${rows} + threadIdx.x % 32 / 4;
+    [[maybe_unused]] const int first_row = (int)warp_m * ${rows} + threadIdx.x % 32 / 4;
 //@ if pipeline.warps_n > 1 then
-    const int first_column = (int)(warp / ${pipeline.warps_m}) * ${columns} + threadIdx.x % 4 * 2;
+    [[maybe_unused]] const int first_column = (int)(warp / ${pipeline.warps_m}) * ${columns} + threadIdx.x % 4 * 2;
 //@ else
-    const int first_column = threadIdx.x % 4 * 2;
+    [[maybe_unused]] const int first_column = threadIdx.x % 4 * 2;
 //@ end
     item_order items = items_begin(args);
 //@ local starts, next_item = {}, ""
@@ -133,5 +133,5 @@ ${entry}(const __grid_constant__ arguments args)
 //@     local last = r.stages - 1
     u32 ${r.name}_fill = 0, ${r.name}_stage = ${last};
 //@ end
-    //@ include "blocks/steps.cuh" model = plan, role = block, next_item = next_item, blocks = blocks
+    //@ include "blocks/steps.cuh" model = plan, role = block, next_item = next_item, blocks = blocks, one_of = false
 }

@@ -8,12 +8,18 @@
 //@ local outputs, loads, stores, read, dtypes = {}, {}, {}, {}, {}
 //@ local rings_of, shares, shared_ring, staged = {}, {}, {}, nil
 //@ local clustered, sizes, remote, own = plan.launch.cluster[1] > 1, {}, false, false
+//@ local copied, gathers, by_row = false, false, false -- rows by number come by all threads of the producer
+//@ local limited = has(plan, "limited") and plan.limited or {}
 //@ for i, a in ipairs(plan.item) do sizes[i] = plan.cluster[a.axis] end
 //@ for _, r in ipairs(ring) do
 //@     if r.filler == "threads" then staged = r end
 //@     for _, name in ipairs(r.tensor) do
 //@         local t = plan.tensor[name]
-//@         if r.filler == "bulk" then
+//@         if has(t, "gathered") then gathers = true end
+//@         if r.filler == "arrive" then
+//@             copied = true
+//@         elseif r.filler == "bulk" then
+//@             by_row = by_row or has(t, "gathered")
 //@             rings_of[name] = (has(rings_of, name) and rings_of[name] or 0) + 1
 //@             if t.multicast > 1 then shares[t.rank], shared_ring[r.name] = true, true else loads[t.rank] = true end
 //@         else
@@ -40,7 +46,7 @@ ${banner}
 //@     shared_align = plan.shared_align
 
 //@ for _, r in ipairs(ring) do
-//@     if r.filler == "bulk" then
+//@     if r.filler ~= "threads" and #r.tensor > 0 then
 //@         if has(shared_ring, r.name) then remote = true else own = true end
 //@     end
 //@ end
@@ -61,16 +67,30 @@ ${banner}
 //@ end
 //@ include "blocks/tma_ranks.cuh" loads = loads, shares = shares, stores = stores
 
+//@ if by_row then
+//@ include "blocks/elect.cuh"
+
+//@ end
+//@ if copied then
+//@ include "blocks/copy_async.cuh"
+
+//@ end
 //@ for _, r in ipairs(ring) do
-//@     if r.filler == "bulk" then
+//@     if r.filler ~= "threads" and #r.tensor > 0 then
 //@ include "blocks/ring.cuh" ring = r, roles = plan.role, full_offset = plan.shared[r.full_shared].offset,
 //@     empty_offset = plan.shared[r.empty_shared].offset, cluster_m = spans(r)[1], cluster_n = spans(r)[2]
 
 //@         for _, name in ipairs(r.tensor) do
+//@             if r.filler == "arrive" then
+//@ include "blocks/tile_gather.cuh" tensor = plan.tensor[name], ring = r,
+//@     offset = plan.shared[r.name .. "." .. name].offset, extent = plan.extent[name], name = name .. "_copy"
+
+//@             else
 //@ include "blocks/tile_load.cuh" tensor = plan.tensor[name], ring = r,
 //@     offset = plan.shared[r.name .. "." .. name].offset, stride = plan.share[name],
-//@     name = (rings_of[name] > 1 and r.name .. "_" or "") .. name .. "_load"
+//@     name = (rings_of[name] > 1 and r.name .. "_" or "") .. name .. "_load", limited = has(limited, name)
 
+//@             end
 //@         end
 //@     end
 //@ end
@@ -140,19 +160,18 @@ ${banner}
 //@ if staged then
 //@ include "blocks/store_tile.cuh" ring = staged, outputs = outputs, roles = plan.role,
 //@     barrier = plan.barrier.d_barrier, offset = plan.shared[staged.name].offset,
-//@     ring_bytes = plan.shared[staged.name].bytes, turned = plan.turned
+//@     ring_bytes = plan.shared[staged.name].bytes, turned = plan.turned, limited = limited
 //@ end
 
 extern "C" __global__ void __launch_bounds__(${launch.block}, 1) ${entry}(const __grid_constant__ arguments args)
 {
-    // Each lane has the same; from the first lane the compiler knows it, and keeps what follows from it once a warp.
-    const u32 warpgroup = __shfl_sync(~0u, threadIdx.x / 128, 0);
+    const u32 warpgroup = __shfl_sync(~0u, threadIdx.x / 128, 0); // one for the warp, as the compiler now knows
     if (threadIdx.x == 0) {
 //@ for _, m in ipairs(plan.map) do
         tma_prefetch(&args.${m.name});
 //@ end
 //@ for _, r in ipairs(ring) do
-//@     if r.filler == "bulk" then
+//@     if r.filler ~= "threads" and #r.tensor > 0 then
         ${r.name}_init();
 //@     end
 //@ end
@@ -179,18 +198,29 @@ extern "C" __global__ void __launch_bounds__(${launch.block}, 1) ${entry}(const 
     int ${start_list};
     if (warpgroup == 0) {
         producer_registers();
+//@ if gathers and not by_row then
+        {
+//@ elseif gathers then
+        {
+            const u32 warp = __shfl_sync(~0u, threadIdx.x / 32, 0); // known to be the same in all lanes
+//@ else
         if (threadIdx.x == 0) {
+//@ end
 //@ if has(plan, "item_ring") then
             item_order items = items_begin(args);
             ${plan.item_ring}_position ${plan.item_ring}_fill = {0, 0};
 //@ end
 //@ for _, r in ipairs(ring) do
-//@     if r.filler == "bulk" then
+//@     if r.filler ~= "threads" and #r.tensor > 0 then
             ${r.name}_position ${r.name}_fill = {0, 0};
 //@     end
 //@ end
-            //@ include "blocks/steps.cuh" model = plan, role = plan.role.producer, next_item = next_item, blocks = 1
-//@ if plan.launch.programmatic then
+            //@ include "blocks/steps.cuh" model = plan, role = plan.role.producer, next_item = next_item, blocks = 1,
+                //@     one_of = gathers
+//@ if plan.launch.programmatic and gathers then
+            if (threadIdx.x == 0)
+                dependency_trigger();
+//@ elseif plan.launch.programmatic then
             dependency_trigger();
 //@ end
         }
@@ -203,15 +233,15 @@ extern "C" __global__ void __launch_bounds__(${launch.block}, 1) ${entry}(const 
 //@ end
 //@ local blocks = plan.mma[1].blocks_m
 //@ local rows = 64 * blocks
-        const int first_row = (int)consumer * ${rows} + threadIdx.x % 128 / 32 * 16 + threadIdx.x % 32 / 4;
-        const int first_column = threadIdx.x % 4 * 2;
+        [[maybe_unused]] const int first_row = (int)consumer * ${rows} + threadIdx.x % 128 / 32 * 16 + threadIdx.x % 32 / 4;
+        [[maybe_unused]] const int first_column = threadIdx.x % 4 * 2;
 //@ for _, p in ipairs(place) do
 //@     local type = p.kind == "operand" and "u32" or "float"
 //@     local each = p.registers // blocks
         ${type} ${p.name}[${blocks}][${each}];
 //@ end
 //@ for _, r in ipairs(ring) do
-//@     if r.filler == "bulk" then
+//@     if r.filler ~= "threads" and #r.tensor > 0 then
         ${r.name}_position ${r.name}_next = {0, 0}, ${r.name}_oldest = {0, 0};
         u32 ${r.name}_stage = 0;
 //@     end
@@ -219,6 +249,7 @@ extern "C" __global__ void __launch_bounds__(${launch.block}, 1) ${entry}(const 
 //@ if staged then
         u32 buffer = 0;
 //@ end
-        //@ include "blocks/steps.cuh" model = plan, role = plan.role.consumer, next_item = next_item, blocks = blocks
+        //@ include "blocks/steps.cuh" model = plan, role = plan.role.consumer, next_item = next_item, blocks = blocks,
+        //@     one_of = false
     }
 }

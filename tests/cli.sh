@@ -90,7 +90,7 @@ tilewright help
 is 0 && silent err && prints 'tilewright check SPEC'
 ok $? "help"
 tilewright help spec
-is 0 && silent err && prints 'tile.m'
+is 0 && silent err && prints '^  tile  ' && prints 'pipeline.stages' && prints 'family = "gemm"'
 ok $? "help spec"
 tilewright help --luacats
 is 0 && silent err && prints '@class'

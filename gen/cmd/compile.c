@@ -10,7 +10,6 @@
 #include "cmd/parallel.h"
 #include "cmd/tool.h"
 #include "emit/embed.h"
-#include "emit/fused.h"
 #include "emit/host.h"
 #include "emit/shelf.h"
 #include "version.h"
@@ -606,36 +605,6 @@ int compile_cubins(struct compile *c, enum compile_with with)
     tw_free(&c->rt, stage.unit);
     c->phases.compile += compile_clock() - start;
     return result;
-}
-
-static void walk_plan(const void *model, const struct sink *sink)
-{
-    plan_write(model, sink);
-}
-
-int compile_reference(struct compile *c, const struct compile_unit *unit, const char *arch, struct tw_compiled *out,
-                      struct tw_error *error)
-{
-    const struct emit_helper fused = {"fused_text", emit_fused_text, (void *)(uintptr_t)&unit->plan};
-    struct emit_options options = {.line_directives = true, .generator_version = TW_GENERATOR, .helper = &fused,
-                                   .helper_count = 1};
-    struct emit_model model = {.root = "plan", .walk = walk_plan, .model = &unit->plan, .kernel = unit->kernel->name};
-    struct memory memory = {NULL, NULL};
-    char *text = NULL, name[512];
-    size_t length = 0;
-
-    if (!unit->family->reference_template)
-        return tw_fail(error, TW_ERROR_UNSUPPORTED, "kernel '%s' has no reference kernel", unit->kernel->name);
-    int status = emit_expand(unit->family->reference_template, &model, &options, &text, &length, &c->diags);
-    if (status)
-        return tw_fail(error, status == 3 ? TW_ERROR_MEMORY : TW_ERROR_COMPILE,
-                       "kernel '%s': its reference kernel cannot be emitted", unit->kernel->name);
-    snprintf(name, sizeof name, "/tilewright/%s.reference.cu", unit->kernel->name);
-    struct tw_compile_request request = {.source = text, .source_bytes = length, .name = name, .entry = "reference",
-                                         .arch = arch, .generator = TW_GENERATOR};
-    status = tw_compile_cached(&c->rt, &request, out, error);
-    memory_resize(&memory, text, length + 1, 0);
-    return status;
 }
 
 long compile_shared(const struct compile_unit *unit, enum compile_with with)

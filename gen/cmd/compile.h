@@ -98,11 +98,6 @@ int compile_units(struct compile *c, const struct compile_choice *choice);
  * text that it refuses, after what c->diags held. Exit status. */
 int compile_cubins(struct compile *c, enum compile_with with);
 
-/* Emits the family's fp64 kernel for this unit's Plan, and compiles it for `arch`; *out is freed by tw_compiled_free.
- * TW_ERROR_UNSUPPORTED where the family has none. */
-int compile_reference(struct compile *c, const struct compile_unit *unit, const char *arch, struct tw_compiled *out,
-                      struct tw_error *error);
-
 /* Bytes of shared memory of a block, static and dynamic, once it is compiled. */
 long compile_shared(const struct compile_unit *unit, enum compile_with with);
 

@@ -310,16 +310,3 @@ int launch_plan(struct tw_device *device, struct tw_kernel *kernel, const struct
     status = launch_pack(p, a, device->major * 10 + device->minor, params, error);
     return status == TW_OK ? tw_device_launch(device, &launch, error) : status;
 }
-
-int launch_reference(struct tw_device *device, struct tw_kernel *kernel, const void *params, size_t params_bytes,
-                     struct tw_error *error)
-{
-    struct tw_launch launch = {
-        .kernel = kernel,
-        .grid = {(uint32_t)(LAUNCH_REFERENCE_BLOCKS * device->sm_count), 1, 1},
-        .block = {LAUNCH_REFERENCE_THREADS, 1, 1},
-        .params = params,
-        .params_bytes = params_bytes,
-    };
-    return tw_device_launch(device, &launch, error);
-}

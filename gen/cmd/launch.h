@@ -51,10 +51,4 @@ int launch_grid(const struct plan *p, const struct launch_arguments *arguments, 
 int launch_plan(struct tw_device *device, struct tw_kernel *kernel, const struct plan *p,
                 const struct launch_arguments *arguments, bool *launched, struct tw_error *error);
 
-/* Launches a family's fp64 kernel for large sizes (family.reference_template, entry "reference"): one dimension,
- * LAUNCH_REFERENCE_BLOCKS blocks a multiprocessor, which take elements until none is left. params are the family's. */
-enum { LAUNCH_REFERENCE_THREADS = 256, LAUNCH_REFERENCE_BLOCKS = 8 };
-int launch_reference(struct tw_device *device, struct tw_kernel *kernel, const void *params, size_t params_bytes,
-                     struct tw_error *error);
-
 #endif

@@ -29,6 +29,16 @@ static int print_json(const struct compile *c)
     return 0;
 }
 
+/* The choice is a list of names: "sm_90a,sm_80". */
+static bool is_chosen(const struct compile_choice *choice, const char *arch)
+{
+    size_t length = strlen(arch);
+    for (const char *at = choice->arch; at && *at; at += strcspn(at, ",") + (at[strcspn(at, ",")] == ','))
+        if (strcspn(at, ",") == length && strncmp(at, arch, length) == 0)
+            return true;
+    return choice->arch == NULL;
+}
+
 /* The programs of the chosen kernels; those that nothing lowers are worth seeing too. */
 static void print_programs(const struct compile *c, const struct compile_choice *choice)
 {
@@ -36,8 +46,15 @@ static void print_programs(const struct compile *c, const struct compile_choice 
         const struct spec_kernel *k = &c->spec.kernel[i];
         if (!k->program || !k->sound || (choice->kernel && strcmp(choice->kernel, k->name) != 0))
             continue;
-        program_print(k->program, &c->spec, k, stdout);
+        bool own = choice->arch == NULL; /* of an architecture that has none of its own */
+        for (int a = 0; choice->arch && c->tables.arch[a]; a++)
+            own = own || (is_chosen(choice, c->tables.arch[a]) &&
+                          spec_program(k, c->tables.arch[a]) == k->program);
+        if (own)
+            program_print(k->program, &c->spec, k, stdout);
         for (int a = 0; a < k->arch_program_count; a++) {
+            if (!is_chosen(choice, k->arch_program[a].arch))
+                continue;
             printf("\non %s, ", k->arch_program[a].arch);
             program_print(k->arch_program[a].program, &c->spec, k, stdout);
         }

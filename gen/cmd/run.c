@@ -348,22 +348,19 @@ static int word_number(const char *word, const char *const *words, int count)
     return -1;
 }
 
-static int read_words(struct run_options *o, const char *inputs, const char *rows, const char *reference,
-                      const char *complete, const char *hazards)
+static int read_words(struct run_options *o, const char *inputs, const char *rows, const char *complete,
+                       const char *hazards)
 {
     static const char *const inputs_word[] = {"normal", "integer", "both"};
     static const char *const rows_word[RUN_ROWS_COUNT] = {"auto", "dense", "padded"};
     int kind = word_number(inputs, inputs_word, 3);
     int row = word_number(rows, rows_word, RUN_ROWS_COUNT);
-    int where = word_number(reference, trial_reference_word, TRIAL_REFERENCES);
     o->completion = word_number(complete, run_completion_word, 3);
     o->hazards = word_number(hazards, run_hazards_word, 4);
     if (kind < 0)
         return options_fault("run", "--inputs %s: write normal, integer or both", inputs);
     if (row < 0)
         return options_fault("run", "--rows %s: write auto, dense or padded", rows);
-    if (where < 0)
-        return options_fault("run", "--reference %s: write auto, host, device or both", reference);
     if (o->completion < 0)
         return options_fault("run", "--complete %s: write eager, late or random", complete);
     if (o->hazards < 0)
@@ -373,7 +370,6 @@ static int read_words(struct run_options *o, const char *inputs, const char *row
     o->inputs[FAMILY_NORMAL] = kind != 1;
     o->inputs[FAMILY_INTEGER] = kind != 0;
     o->rows = (enum run_rows)row;
-    o->reference = (enum trial_reference)where;
     return -1;
 }
 
@@ -381,8 +377,7 @@ int cmd_run(int argc, char **argv)
 {
     struct run run;
     struct run_options *o = &run.options;
-    const char *path, *inputs = "both", *rows = "auto", *reference = "auto", *complete = "eager",
-               *hazards = "strict";
+    const char *path, *inputs = "both", *rows = "auto", *complete = "eager", *hazards = "strict";
     int operands;
     memset(&run, 0, sizeof run);
     o->device = "auto";
@@ -405,8 +400,6 @@ int cmd_run(int argc, char **argv)
         {"--inputs", OPTION_TEXT, &inputs, "normal|integer", "one kind of inputs; both by default"},
         {"--rows", OPTION_TEXT, &rows, "dense|padded",
          "layout of rows; by default dense for normal inputs, padded for integers"},
-        {"--reference", OPTION_TEXT, &reference, "WHERE",
-         "host, device or both; by default the device above 2^30 multiply-adds"},
         {"--source", OPTION_TEXT, &o->source, "FILE.cu", "run this text as the kernel that its first line names"},
         {"--break", OPTION_TEXT, &o->bug, "NAME",
          "plant a bug into the emitted text, and see whether the emulator finds it; list: which there are"},
@@ -435,7 +428,7 @@ int cmd_run(int argc, char **argv)
         return options_fault("run", "--break %s --device %s: only the emulator reports hazards", o->bug, o->device);
     if (o->bug && strcmp(hazards, "off") == 0)
         return options_fault("run", "--break %s --hazards off: nothing would be reported", o->bug);
-    status = read_words(o, inputs, rows, reference, complete, hazards);
+    status = read_words(o, inputs, rows, complete, hazards);
     if (status < 0)
         status = debug_options("run", o->debug, o->debug_timeout, &debug_ms);
     if (status >= 0)

@@ -21,7 +21,6 @@ struct run_options {
     const char *kernel, *arch, *device, *source, *bug, *keep;
     bool inputs[RUN_INPUTS];         /* which kinds */
     enum run_rows rows;
-    enum trial_reference reference;
     uint64_t seed, sms;              /* sms 0: few (run.c) */
     int completion;                  /* enum emu_completion */
     int hazards;                     /* enum emu_hazards */
@@ -55,7 +54,7 @@ struct run_case {
     const char *device;              /* its kind: "cuda", "emu" */
     char sizes[256];
     struct {
-        bool done, padded, reference_on_device, sampled;
+        bool done, padded, sampled;
         struct trial_result result;
     } part[RUN_INPUTS];
     bool passed;

@@ -168,7 +168,6 @@ static int run_inputs(struct run *run, const struct group *g, const int64_t *sym
         .inputs = (enum family_inputs)inputs,
         .seed = run->options.seed,
         .padded = padded,
-        .reference = run->options.reference,
     };
     struct tw_error error = {""};
     bool any = false;
@@ -195,7 +194,6 @@ static int run_inputs(struct run *run, const struct group *g, const int64_t *sym
             run->launch_seconds += one->part[inputs].result.seconds;
             one->part[inputs].done = launched == TW_OK;
             one->part[inputs].padded = padded;
-            one->part[inputs].reference_on_device = trial.on_device;
             one->part[inputs].sampled = trial.sampled;
             one->passed = one->passed && launched == TW_OK && one->part[inputs].result.passed;
             if (take_hazards(run, one) == 3)

@@ -166,10 +166,10 @@ static void print_case(const struct run *run, const struct run_case *c)
         const struct trial_result *r = &c->part[i].result;
         if (!c->part[i].done)
             continue;
-        printf("%s\n    {\"inputs\": \"%s\", \"rows\": \"%s\", \"reference\": \"%s\", \"sampled\": %s, "
+        printf("%s\n    {\"inputs\": \"%s\", \"rows\": \"%s\", \"sampled\": %s, "
                "\"equality\": %s, \"error\": ",
                comma, inputs_word[i], c->part[i].padded ? "padded" : "dense",
-               c->part[i].reference_on_device ? "device" : "host", c->part[i].sampled ? "true" : "false",
+               c->part[i].sampled ? "true" : "false",
                r->equality ? "true" : "false");
         print_number(r->error);
         fputs(", \"bound\": ", stdout);

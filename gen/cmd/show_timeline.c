@@ -94,8 +94,7 @@ static int execute(struct compile *c, struct tw_device *device, struct compile_u
                                     .unit = unit,
                                     .symbol = symbol,
                                     .inputs = FAMILY_NORMAL,
-                                    .seed = seed,
-                                    .reference = TRIAL_HOST};
+                                    .seed = seed};
     int status = trial_begin(&trial, &request, error);
     if (status == TW_OK)
         status = trial_launch(&trial, unit, kernel, result, error);

@@ -12,7 +12,6 @@
 /* Bytes of poison on either side of a tensor: a multiple of every alignment, and as much as one vector store writes. */
 enum { GUARD = 1024 };
 
-const char *const trial_reference_word[TRIAL_REFERENCES] = {"auto", "host", "device", "both"};
 
 static int no_memory(struct tw_error *error)
 {
@@ -85,9 +84,7 @@ static int make_tensor(struct trial *t, int number, struct tw_error *error)
     struct inputs inputs = {
         .key = inputs_key(r->seed, p->kernel, from->name),
         .kind = r->inputs,
-        .scale = r->unit->family->input_scale ? r->unit->family->input_scale(p, number, r->symbol, r->inputs)
-                 : r->inputs == FAMILY_NORMAL ? 1.0
-                                              : 4.0,
+        .scale = r->inputs == FAMILY_NORMAL ? 1.0 : 4.0, /* the largest integer: sums of a million products are exact */
         .fill = r->unit->kernel->tensor[number].fill,
     };
     status = inputs_write(&inputs, from->dtype, &to->shape, to->host + to->begin, error);
@@ -97,18 +94,6 @@ static int make_tensor(struct trial *t, int number, struct tw_error *error)
 }
 
 /* ---- the reference --------------------------------------------------------------------------------------------- */
-
-static struct family_data *data_of(const struct trial *t)
-{
-    struct family_data *data = tw_alloc_zeroed(&t->request.compile->rt, sizeof *data * (size_t)(t->tensor_count + 1));
-    for (int i = 0; data && i < t->tensor_count; i++) {
-        const struct trial_tensor *from = &t->tensor[i];
-        data[i].bytes = from->reference ? NULL : from->host + from->begin;
-        memcpy(data[i].extent, from->shape.extent, sizeof data[i].extent);
-        memcpy(data[i].stride, from->shape.stride, sizeof data[i].stride);
-    }
-    return data;
-}
 
 static double **outputs_of(const struct trial *t)
 {
@@ -155,7 +140,7 @@ int trial_spec_reference(struct trial *t, double *const *out, struct tw_error *e
     return status;
 }
 
-static int host_reference(struct trial *t, struct tw_error *error)
+static int make_reference(struct trial *t, struct tw_error *error)
 {
     const struct trial_request *r = &t->request;
     struct tw_runtime *rt = &r->compile->rt;
@@ -168,125 +153,8 @@ static int host_reference(struct trial *t, struct tw_error *error)
         tw_free(rt, own);
         return made;
     }
-    if (!r->unit->family->reference)
-        return tw_fail(error, TW_ERROR_INVALID,
-                       "kernel '%s' has nothing to compare with; write reference = function(t, n)",
-                       r->unit->kernel->name);
-    struct family_data *data = data_of(t);
-    double **out = outputs_of(t);
-    int status = TW_OK;
-    if (!data || !out || r->unit->family->reference(&r->unit->plan, r->symbol, data, t->scalar, out) != 0)
-        status = no_memory(error);
-    tw_free(rt, data);
-    tw_free(rt, out);
-    return status;
-}
-
-/* The family's fp64 kernel into `partial` doubles, what is left on the host. */
-static int device_reference(struct trial *t, struct tw_error *error)
-{
-    const struct trial_request *r = &t->request;
-    struct tw_runtime *rt = &r->compile->rt;
-    struct tw_device *device = r->device;
-    const struct family *family = r->unit->family;
-    const struct plan *p = &r->unit->plan;
-    size_t count = (size_t)family->partial_count(p, r->symbol);
-    alignas(64) unsigned char params[256];
-    struct tw_compiled compiled;
-    struct tw_kernel *kernel = NULL;
-    uint64_t sums = 0, *address = tw_alloc_zeroed(rt, sizeof *address * (size_t)(t->tensor_count + 1));
-    double *partial = tw_alloc(rt, sizeof *partial * (count ? count : 1)), **out = outputs_of(t);
-    struct family_data *data = data_of(t);
-
-    memset(&compiled, 0, sizeof compiled);
-    int status = address && partial && data && out ? TW_OK : no_memory(error);
-    for (int i = 0; i < t->tensor_count && status == TW_OK; i++)
-        address[i] = address_of(t, i);
-    if (status == TW_OK)
-        status = compile_reference(r->compile, r->unit, device->arch, &compiled, error);
-    if (status == TW_OK) {
-        struct tw_load load = {.cubin = compiled.cubin, .cubin_bytes = compiled.cubin_bytes, .entry = "reference"};
-        status = tw_device_load(device, &load, &kernel, error);
-    }
-    if (status == TW_OK)
-        status = tw_device_alloc(device, sizeof *partial * count, &sums, error);
-    if (status == TW_OK) {
-        size_t bytes = family->reference_params(p, r->symbol, address, data, sums, params);
-        status = launch_reference(device, kernel, params, bytes, error);
-    }
-    if (status == TW_OK)
-        status = tw_device_synchronize(device, error);
-    if (status == TW_OK)
-        status = tw_device_download(device, partial, sums, sizeof *partial * count, error);
-    if (status == TW_OK && family->finish(p, r->symbol, data, t->scalar, partial, out) != 0)
-        status = no_memory(error);
-    tw_device_free(device, sums);
-    tw_device_unload(device, kernel);
-    tw_compiled_free(rt, &compiled);
-    tw_free(rt, address);
-    tw_free(rt, partial);
-    tw_free(rt, data);
-    tw_free(rt, out);
-    return status;
-}
-
-/* Both references must agree but for the order of their sums. */
-static int both_references(struct trial *t, struct tw_error *error)
-{
-    static const double most = 1e-12;
-    const struct plan *p = &t->request.unit->plan;
-    struct tw_runtime *rt = &t->request.compile->rt;
-    double **host = tw_alloc_zeroed(rt, sizeof *host * (size_t)(t->tensor_count + 1));
-    int status = host ? host_reference(t, error) : no_memory(error);
-
-    for (int i = 0; i < t->tensor_count && status == TW_OK; i++) {
-        size_t bytes = sizeof(double) * (size_t)shape_count(&t->tensor[i].shape);
-        if (!t->tensor[i].reference)
-            continue;
-        host[i] = tw_alloc(rt, bytes);
-        if (host[i])
-            memcpy(host[i], t->tensor[i].reference, bytes);
-        else
-            status = no_memory(error);
-    }
-    if (status == TW_OK)
-        status = device_reference(t, error);
-    for (int i = 0; i < t->tensor_count && status == TW_OK; i++) {
-        double difference = 0.0, norm = 0.0;
-        for (int64_t e = 0; host[i] && e < shape_count(&t->tensor[i].shape); e++) {
-            double d = t->tensor[i].reference[e] - host[i][e];
-            difference += d * d;
-            norm += host[i][e] * host[i][e];
-        }
-        if (!(difference <= most * most * norm))
-            status = tw_fail(error, TW_ERROR_LAUNCH, "%s: the fp64 kernel is %.3g away from the C reference",
-                             p->tensor[i].name, sqrt(difference / norm));
-    }
-    for (int i = 0; host && i < t->tensor_count; i++)
-        tw_free(rt, host[i]);
-    tw_free(rt, host);
-    return status;
-}
-
-static int make_reference(struct trial *t, struct tw_error *error)
-{
-    const struct trial_request *r = &t->request;
-    const struct plan *p = &r->unit->plan;
-    bool possible = r->unit->family->reference_template && strcmp(r->device->ops->kind, "cuda") == 0;
-    int64_t operations = 0;
-    enum trial_reference where = r->reference;
-
-    if (where == TRIAL_AUTO) {
-        bool known = p->flops >= 0 && expr_eval_int(&p->graph, p->flops, r->symbol, &operations);
-        where = possible && known && operations / 2 > INT64_C(1) << 30 ? TRIAL_DEVICE : TRIAL_HOST;
-    } else if (!possible && where != TRIAL_HOST) {
-        return tw_fail(error, TW_ERROR_UNSUPPORTED, "kernel '%s' has no reference for the device %s", p->kernel,
-                       r->device->ops->kind);
-    }
-    t->on_device = where != TRIAL_HOST;
-    if (where == TRIAL_BOTH)
-        return both_references(t, error);
-    return where == TRIAL_DEVICE ? device_reference(t, error) : host_reference(t, error);
+    return tw_fail(error, TW_ERROR_INVALID, "kernel '%s' has nothing to compare with; write reference = function(t, n)",
+                   r->unit->kernel->name);
 }
 
 /* ---- the trial ------------------------------------------------------------------------------------------------- */
@@ -474,7 +342,7 @@ int trial_launch(struct trial *t, const struct compile_unit *unit, struct tw_ker
     memset(result, 0, sizeof *result);
     result->passed = true;
     result->equality = r->inputs == FAMILY_INTEGER && /* of a program until an output says otherwise */
-                       (unit->kernel->program || (unit->family->exact && unit->family->exact(&unit->plan)));
+                       unit->kernel->program;
     if (status == TW_OK)
         status = make_workspace(t, &unit->plan, error);
     if (status == TW_OK) {

@@ -10,11 +10,6 @@
 #include "cmd/shape.h"
 #include "device.h"
 
-/* Where the reference is computed. AUTO: on the device above 2^30 multiply-adds, where the family has a kernel for it.
- * BOTH: in both places, and they must agree. */
-enum trial_reference { TRIAL_AUTO, TRIAL_HOST, TRIAL_DEVICE, TRIAL_BOTH, TRIAL_REFERENCES };
-extern const char *const trial_reference_word[TRIAL_REFERENCES];
-
 struct trial_request {
     struct compile *compile;
     struct tw_device *device;
@@ -23,7 +18,6 @@ struct trial_request {
     enum family_inputs inputs;
     uint64_t seed;
     bool padded;                     /* rows farther apart than dense, where strides are arguments */
-    enum trial_reference reference;
 };
 
 /* A tensor on both sides: poison, its elements and padding, poison. */
@@ -46,7 +40,6 @@ struct trial {
     uint64_t workspace;          /* on the device: zeros; 0 as long as no variant wanted one */
     size_t workspace_bytes;
     double inputs_seconds, reference_seconds;
-    bool on_device;              /* the reference came from the device */
     bool sampled;                /* of a program only some work items were evaluated */
 };
 

@@ -2,7 +2,6 @@
 
 #include <stdint.h>
 
-#include "emit/fused.h"
 #include "emit/fragment_reads.h"
 #include "emit/fragment_text.h"
 #include "emit/place_text.h"
@@ -739,9 +738,8 @@ static int expand_plan(const char *template_name, const struct plan *plan, struc
     const struct emit_model model = {.root = "plan", .walk = walk_plan, .model = plan, .kernel = plan->kernel,
                                      .recorded = plan->derived ? NULL : plan, .derived = derived};
     void *context = (void *)(uintptr_t)plan;
-    enum { OWN = 6 };
-    struct emit_helper helper[EMIT_MAX_HELPERS] = {{"fused_text", emit_fused_text, context},
-                                                   {"place_step", emit_place_step, context},
+    enum { OWN = 5 };
+    struct emit_helper helper[EMIT_MAX_HELPERS] = {{"place_step", emit_place_step, context},
                                                    {"place_uniform", emit_place_uniform, context},
                                                    {"fragment_step", emit_fragment_step, context},
                                                    {"fragment_uniform", emit_fragment_uniform, context},

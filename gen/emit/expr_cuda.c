@@ -223,7 +223,7 @@ static void print_node(struct printer *p, int node)
             text_add(p->out, leaf.data, leaf.length);
         else
             add_operation(p, n);
-        text_string(p->out, condition ? " : 0.0f;" : ";");
+        text_string(p->out, !condition ? ";" : n->type == EXPR_REAL ? " : 0.0f;" : " : 0;");
     }
     p->out->failed = p->out->failed || text.failed;
     p->text[node] = text.data ? text.data : "";

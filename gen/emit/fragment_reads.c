@@ -167,6 +167,11 @@ int emit_fragment_reads(lua_State *L)
                 if (node[k])
                     mark(p, plan_number(node[k]), tensor,
                          step->op == PLAN_WRITE || (k == 0 && fragment_stores_pairs(p, step)), &columns, &elements);
+            for (int d = 0; d < SPEC_MAX_RANK; d++)
+                if (step->at[d])
+                    mark(p, plan_number(step->at[d]), tensor, false, &columns, &elements);
+            if (step->op == PLAN_LOOP && step->loop)
+                mark(p, p->loop[plan_number(step->loop)].from, tensor, false, &columns, &elements);
         }
     lua_newtable(L);
     lua_pushboolean(L, columns >= 0);

@@ -200,7 +200,7 @@ static const struct plan_step *find_step(lua_State *L, const struct plan *p)
     return NULL;
 }
 
-/* Pushes a list of the elements that the step reads beside their neighbours: { tensor, at by dim, guard }. `text` are
+/* Pushes a list of the elements that the step reads beside their neighbours: { tensor, at by dim, by_row, guard }. `text` are
  * the texts of their guards. */
 static void push_reads(lua_State *L, struct fragment *f, const int *read, int count, const char *const *text)
 {
@@ -210,6 +210,7 @@ static void push_reads(lua_State *L, struct fragment *f, const int *read, int co
         const struct expr_node *n = &p->fused.node[read[i]];
         int columns = fragment_read_columns(p, read[i]);
         lua_createtable(L, 0, 3);
+        bool by_row = false;
         lua_pushstring(L, p->tensor[n->integer].name);
         lua_setfield(L, -2, "tensor");
         lua_createtable(L, n->rank, 0);
@@ -219,9 +220,12 @@ static void push_reads(lua_State *L, struct fragment *f, const int *read, int co
             lua_pushfstring(L, d == columns ? "at_%s + pair * 8 + first_column" : "at_%s + row",
                             p->axis[from->integer]);
             lua_rawseti(L, -2, d + 1);
-            f->row = f->row || d != columns;
+            by_row = by_row || d != columns;
         }
         lua_setfield(L, -2, "at");
+        f->row = f->row || by_row;
+        lua_pushboolean(L, by_row);
+        lua_setfield(L, -2, "by_row");
         if (text[i]) {
             lua_pushstring(L, text[i]);
             lua_setfield(L, -2, "guard");
@@ -342,16 +346,20 @@ int emit_fragment_uniform(lua_State *L)
         luaL_argcheck(L, node >= 0 && node < f.plan->fused.count, i + 2, "no such node");
         root[i] = (int)node;
     }
-    struct emit_text out = {.arena = emit_helper_arena(L)};
+    struct emit_text out[LEVELS] = {{0}};
+    for (int i = 0; i < LEVELS; i++)
+        out[i].arena = emit_helper_arena(L);
     const struct expr_cuda_names names = {
         .context = &f, .leaf = leaf, .prefix = prefix, .level = level, .narrow = narrow};
-    const struct expr_cuda_levels levels = {&out, 1, at};
+    const struct expr_cuda_levels levels = {out, LEVELS, at};
     if (expr_print_cuda_levels(&f.plan->fused, root, count, &names, &levels, result))
         return luaL_error(L, "out of memory");
     bool fixed = true;
-    lua_createtable(L, count, 2);
-    lua_pushstring(L, out.data ? out.data : "");
+    lua_createtable(L, count, 3);
+    lua_pushstring(L, out[0].data ? out[0].data : "");
     lua_setfield(L, -2, "at");
+    lua_pushstring(L, out[1].data ? out[1].data : "");
+    lua_setfield(L, -2, "rows");
     for (int i = 0; i < count; i++) {
         fixed = fixed && is_fixed(&f.plan->fused, root[i]);
         lua_pushstring(L, result[i]);

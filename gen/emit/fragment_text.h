@@ -15,7 +15,8 @@
  * column counted from it, which is a constant in the unrolled loops.
  *
  * fragment_uniform(prefix, node, ...) gives the texts of nodes of plan.fused that are the same in all threads, and in
- * `at` the statements before them, which declare PREFIX0, PREFIX1, ...; `fixed` where they are the same for every item
+ * `at` the statements before them, which declare PREFIX0, PREFIX1, ...; `fixed` where they are the same for every item.
+ * Where nodes differ from row to row, `rows` has the statements that name `row`.
  */
 #ifndef TW_GEN_EMIT_FRAGMENT_TEXT_H
 #define TW_GEN_EMIT_FRAGMENT_TEXT_H

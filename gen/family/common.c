@@ -95,7 +95,6 @@ int family_copy_spec(const struct spec *spec, const struct spec_kernel *k, struc
         if (!(s->name = plan_text(p, "%s", k->scalar[i].name)))
             return 3;
     }
-    p->epilogue = k->epilogue;
     p->flops = p->bytes_moved = -1;
     p->launch.cluster[0] = p->launch.cluster[1] = p->launch.cluster[2] = 1;
     p->launch.grid[0] = p->launch.grid[1] = p->launch.grid[2] = expr_int(&p->graph, 1);
@@ -119,6 +118,18 @@ struct plan_map *family_add_map(struct plan *p, int tensor, int l2_promotion)
     m->swizzle = t->swizzle;
     m->l2_promotion = l2_promotion;
     t->map = p->map_count - 1;
+    return m->name ? m : NULL;
+}
+
+struct plan_map *family_add_part_map(struct plan *p, int tensor, int dim, int rows)
+{
+    int own = p->tensor[tensor].map;
+    struct plan_map *m = family_add_map(p, tensor, own >= 0 ? p->map[own].l2_promotion : 0);
+    p->tensor[tensor].map = own;
+    if (!m)
+        return NULL;
+    m->name = plan_text(p, "%s_map_%d", p->tensor[tensor].name, rows);
+    m->box[m->rank - 1 - dim] = rows;
     return m->name ? m : NULL;
 }
 

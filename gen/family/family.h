@@ -1,7 +1,4 @@
-/* A family of kernels: one struct of data and functions. Nothing outside its files asks for a family's name.
- *
- * A user's own template is a family too (family/user.c): it has no axes of its own and takes from the spec what the
- * others decide themselves.
+/* A way from a spec to a Plan: one struct of data and functions, for programs and for kernels with a template.
  */
 #ifndef TW_GEN_FAMILY_FAMILY_H
 #define TW_GEN_FAMILY_FAMILY_H
@@ -13,18 +10,10 @@
 /* How the inputs of a verification run are drawn. */
 enum family_inputs {
     FAMILY_NORMAL, /* random normal values: relative Frobenius error */
-    FAMILY_INTEGER /* small integers: sums are exact in fp32, results must be equal where the epilogue is exact */
-};
-
-/* One tensor of a run on the host: dense or padded rows, element type as in the spec. */
-struct family_data {
-    void *bytes;                    /* dtype elements at stride; NULL where the caller keeps them elsewhere */
-    int64_t extent[SPEC_MAX_RANK];  /* elements, memory order */
-    int64_t stride[SPEC_MAX_RANK];  /* elements */
+    FAMILY_INTEGER /* small integers: sums are exact in fp32, results must be equal where the arithmetic is exact */
 };
 
 struct family {
-    struct spec_family spec;                 /* name, axes, tensors, scalars: what the reader checks */
     const char *const *arch;                 /* architectures that it has templates for; NULL-terminated */
 
     /* Number of variants on this architecture, 1 or more. Variant 0 is preferred; each further one asks less of the
@@ -35,32 +24,10 @@ struct family {
      * freed. Returns 0, 1 faults, 3 out of memory. */
     int (*resolve)(const struct spec *, const struct spec_kernel *, const struct arch *, int variant, struct plan *plan,
                    struct diag_set *diags);
-
-    /* Scale of the random values of input `tensor` so that results neither vanish nor overflow; 1 for most. For
-     * FAMILY_INTEGER the largest magnitude so that partial sums stay under 2^24. dims: value of each symbol. */
-    double (*input_scale)(const struct plan *, int tensor, const int64_t *dims, enum family_inputs);
-
-    /* True where integer inputs must give equal results (the epilogue adds, scales by powers of two, selects). */
-    bool (*exact)(const struct plan *);
-
-    /* Double-precision reference on the host: data[i] is tensor i of the plan, out tensors are written as doubles to
-     * out[i] (dense, memory order of the tensor's dims). scalar[i] are the scalars. Returns 0, 3 out of memory. */
-    int (*reference)(const struct plan *, const int64_t *dims, const struct family_data *data, const double *scalar,
-                     double *const *out);
-
-    /* The reference in two parts, for sizes that take the host too long: a plain fp64 CUDA kernel `reference` from
-     * templates/reference does the operations that grow fastest into partial_count doubles, finish the rest. Its
-     * parameters (reference_params fills them, returns their bytes; at most 256): see the template. NULL: none. */
-    const char *reference_template;
-    int64_t (*partial_count)(const struct plan *, const int64_t *dims);
-    size_t (*reference_params)(const struct plan *, const int64_t *dims, const uint64_t *address,
-                               const struct family_data *data, uint64_t partial, void *params);
-    int (*finish)(const struct plan *, const int64_t *dims, const struct family_data *data, const double *scalar,
-                  const double *partial, double *const *out);
 };
 
-extern const struct family family_user;    /* spec.name NULL: kernels with a template of their own */
-extern const struct family family_program; /* spec.name NULL: kernels that are programs */
+extern const struct family family_user;    /* kernels with a template of their own */
+extern const struct family family_program; /* kernels that are programs, families' too (program/family.c) */
 
 const struct family *family_of(const struct spec_kernel *);
 
@@ -81,6 +48,8 @@ int family_copy_spec(const struct spec *, const struct spec_kernel *, struct pla
 
 /* Appends to the Plan's arrays; returned pointers are valid until the next append of the kind. NULL out of memory. */
 struct plan_map *family_add_map(struct plan *, int tensor, int l2_promotion); /* box, swizzle of the tensor; rank */
+/* Beside the tensor's own map one of fewer places of its box along a dim. */
+struct plan_map *family_add_part_map(struct plan *, int tensor, int dim, int places);
 struct plan_shared *family_add_shared(struct plan *, const char *name, int bytes, int align, int count);
 struct plan_ring *family_add_ring(struct plan *, const char *name, int stages, enum plan_filler);
 struct plan_role *family_add_role(struct plan *, const char *name, int instances, int first_warp, int warps, int registers);

@@ -203,25 +203,8 @@ static int resolve(const struct spec *spec, const struct spec_kernel *kernel, co
     return check_shared(kernel, arch, &fields, p, diags) ? 1 : family_pack_params(p);
 }
 
-static double input_scale(const struct plan *p, int tensor, const int64_t *dims, enum family_inputs kind)
-{
-    (void)p;
-    (void)tensor;
-    (void)dims;
-    return kind == FAMILY_NORMAL ? 1.0 : 4.0;
-}
-
-/* What a user's template computes is not known here. */
-static bool exact(const struct plan *p)
-{
-    (void)p;
-    return false;
-}
-
 const struct family family_user = {
     .arch = architectures,
     .variants = variants,
     .resolve = resolve,
-    .input_scale = input_scale,
-    .exact = exact,
 };

@@ -133,8 +133,9 @@ static void check_map(const struct check *c, const struct plan_map *m)
         fault(c, t->name, "SWIZZLE",
               "the tile lies in shared memory with swizzle %s and the map %s writes %s; write one",
               tw_swizzles[t->swizzle].name, m->name, tw_swizzles[m->swizzle].name);
+    bool own = t->map == (int)(m - p->map); /* the others are of parts */
     for (int i = 0; i < m->rank; i++)
-        if (m->box[i] != t->box[m->rank - 1 - i])
+        if (m->box[i] != t->box[m->rank - 1 - i] && (own || m->box[i] > t->box[m->rank - 1 - i]))
             fault(c, t->name, "MAP", "box extent %d of the map is %d, of the tensor %d; write one", i, m->box[i],
                   t->box[m->rank - 1 - i]);
     if (!c->arch->tma)
@@ -168,7 +169,7 @@ static int cluster_size(const struct plan *p)
 static void check_tile(const struct check *c, const struct plan_tensor *t)
 {
     int bytes = (int)tw_dtype_bytes(t->dtype), shares = t->multicast > 1 ? t->multicast : 1;
-    int blocks = cluster_size(c->p);
+    int blocks = cluster_size(c->p), boxes = t->boxes * (t->gathered ? t->tile[plan_number(t->gathered)] : 1);
     if (elements(t->tile, t->rank) * bytes != t->tile_bytes)
         fault(c, t->name, "SMEM-SIZE", "its tile has %d elements of %d bytes and tile_bytes is %d; write %d",
               elements(t->tile, t->rank), bytes, t->tile_bytes, elements(t->tile, t->rank) * bytes);
@@ -185,10 +186,10 @@ static void check_tile(const struct check *c, const struct plan_tensor *t)
               "%d blocks share the tile, but none of its extents is a multiple of %d; write such a "
               "tile or a smaller cluster",
               shares, shares);
-    else if (t->access == PLAN_ACCESS_TMA && elements(t->box, t->rank) * bytes * t->boxes * shares != t->tile_bytes)
+    else if (t->access == PLAN_ACCESS_TMA && elements(t->box, t->rank) * bytes * boxes * shares != t->tile_bytes)
         fault(c, t->name, "MAP", "%d boxes of %d bytes from each of %d block%s bring %d bytes, but the tile holds %d",
-              t->boxes, elements(t->box, t->rank) * bytes, shares, shares > 1 ? "s" : "",
-              elements(t->box, t->rank) * bytes * t->boxes * shares, t->tile_bytes);
+              boxes, elements(t->box, t->rank) * bytes, shares, shares > 1 ? "s" : "",
+              elements(t->box, t->rank) * bytes * boxes * shares, t->tile_bytes);
     if (t->boxes > 1 && t->box_bytes * t->boxes != t->tile_bytes)
         fault(c, t->name, "MAP", "%d columns of %d bytes are %d, but the tile holds %d; write box_bytes = %d", t->boxes,
               t->box_bytes, t->boxes * t->box_bytes, t->tile_bytes, t->tile_bytes / t->boxes);

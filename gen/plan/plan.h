@@ -55,12 +55,14 @@ struct plan_tensor {
     int box[SPEC_MAX_RANK];        /* TMA: one instruction's extents, after the multicast split */
     int boxes;                     /* boxes of a tile that lie beside each other along the innermost dim */
     int box_bytes;                 /* bytes between two of them in shared memory: a whole column of the tile */
+    int gathered;                  /* plan_some(dim) whose places are row numbers. TMA: the box is one row, and the tile
+                                      one box (or row of boxes) for each of its rows. 0: none */
     int multicast;                 /* blocks of the cluster that receive each box; each loads 1/multicast of the tile */
     enum tw_swizzle swizzle;       /* of its tile in shared memory */
     int tile_bytes;                /* of the whole tile in shared memory */
     int align;                     /* bytes: what address, rows and (where `whole_rows`) the inner extent must divide by */
     bool whole_rows;               /* stores of whole 16-byte chunks: the inner extent counts too */
-    int map;                       /* index into plan.map, -1: none */
+    int map;                       /* index into plan.map, -1: none. Other maps of the tensor are of parts of its box */
 };
 
 /* One cuTensorMapEncodeTiled call, innermost dim first as the driver has it. */
@@ -162,6 +164,7 @@ struct plan_step {
     int least;         /* LOOP, WHEN: what the class's number is at least; all steps that name it say the same.
                           MMA: enum plan_start */
     int less;          /* LOOP: trips that are peeled off */
+    int most;          /* LOOP: more trips than these are never left for it; 0: not known */
     int share;         /* LOOP: instances that take its turns in turn; 0: each instance takes all */
     int only;          /* BARRIER, BARRIER_ARRIVE: plan_some(instance) that alone makes the step; 0: all */
 
@@ -178,7 +181,9 @@ struct plan_step {
     bool kept;         /* LOOP: the first count turns, as far as they are there, each with tiles of its own; no waits */
     int inside;        /* plan_some(node of plan.fused): elements where it does not hold load 0, are not stored or reduced */
     bool partial;      /* `inside` may hold for a part of a vector; of a store `first` and `end` may lie within one */
-    int first, end;    /* partial GLOBAL that stores: plan_some(node of plan.fused), the columns that are inside */
+    int first, end;    /* partial GLOBAL that stores: plan_some(node of plan.fused), the columns that are inside. STORE:
+                          end, rows of the item's tile from this one on are not written; 0: all are. FILL: end, rows
+                          of the tile from this one on arrive as zeros; 0: those outside of the tensor */
     bool adds;         /* GLOBAL that stores: adds to what is there, in any order */
     bool once;         /* GLOBAL: nobody touches the elements again, they need not stay in caches */
     enum plan_reduction reduction; /* TOUCH: of node into place, or of the place among the lanes of a warp; SCRATCH_READ:
@@ -276,7 +281,7 @@ struct plan_mma {
     struct {
         int tensor;
         bool mn_major;        /* transposed operand */
-        int leading_bytes, stride_bytes; /* descriptor offsets; see blocks/wgmma.cuh */
+        int leading_bytes, stride_bytes; /* descriptor offsets; see blocks/wgmma_dot.cuh */
         int k_bytes;          /* from one instruction to the next along k, within a box */
         int block_bytes;      /* from one m (or n) block to the next */
     } operand[2];
@@ -343,8 +348,7 @@ struct plan {
     struct plan_launch launch;
     int64_t workspace_bytes;         /* of device memory, zero before and behind each launch; one at a time uses it */
 
-    struct expr_graph fused;         /* the epilogue; its tensor numbers are plan.tensor's */
-    struct spec_function epilogue;   /* nodes of `fused` */
+    struct expr_graph fused;         /* of the steps' arithmetic; its tensor numbers are plan.tensor's */
 
     int registers_estimate;          /* a thread of the fullest role */
     int register_limit;              /* more in the cubin is an error; 0: none */

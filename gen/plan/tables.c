@@ -269,7 +269,8 @@ static const char *place_name(const struct plan *p, int place)
 /* The last column: what the step's numbers say. */
 static void print_numbers(const struct plan *p, struct table *t, const struct plan_step *s)
 {
-    const char *place = place_name(p, plan_number(s->place)), *place2 = place_name(p, plan_number(s->place2));
+    const char *place = place_name(p, plan_number(s->place));
+    const char *place2 = place_name(p, plan_number(s->window ? s->window : s->place2));
     switch (s->op) {
     case PLAN_WAIT_FULL:
     case PLAN_WAIT_EMPTY:
@@ -316,6 +317,8 @@ static void print_numbers(const struct plan *p, struct table *t, const struct pl
         char shift[48] = "";
         if (s->shift)
             snprintf(shift, sizeof shift, ", begins %d within a vector", s->shift);
+        else if (s->more)
+            snprintf(shift, sizeof shift, ", %d row%s more a thread", s->more, s->more > 1 ? "s" : "");
         cell(t, "%s%s%s%s", place, shift, s->once ? ", once" : "", s->adds ? "adds" : "");
         break;
     }

@@ -125,6 +125,8 @@ static void tensors(const struct plan *p, const struct sink *s)
         integers(s, "box", t->box, t->rank);
         integer(s, "boxes", t->boxes);
         integer(s, "box_bytes", t->box_bytes);
+        if (t->gathered)
+            integer(s, "gathered", t->gathered);
         integer(s, "multicast", t->multicast);
         text(s, "swizzle", tw_swizzles[t->swizzle].name);
         integer(s, "tile_bytes", t->tile_bytes);
@@ -312,6 +314,7 @@ static void step_details(const struct plan *p, const struct sink *s, const struc
         {"ahead", step->ahead, 0},
         {"least", step->least, 0},
         {"less", step->less, 0},
+        {"most", step->most, 0},
         {"share", step->share, 0},
         {"only", plan_number(step->only), -1},
         {"layout", plan_number(step->layout), -1},
@@ -444,8 +447,8 @@ static const char *type_word(enum expr_type type)
     return type == EXPR_INT ? "int" : type == EXPR_REAL ? "real" : "pred";
 }
 
-/* The epilogue: its graph node by node (a node names earlier ones by position, counted from 0) and its results. */
-static void epilogue(const struct plan *p, const struct sink *s)
+/* The arithmetic, node by node: a node names earlier ones by position, counted from 0. */
+static void fused(const struct plan *p, const struct sink *s)
 {
     const struct expr_graph *g = &p->fused;
     begin_array(s, "fused");
@@ -482,18 +485,6 @@ static void epilogue(const struct plan *p, const struct sink *s)
         }
         end(s);
     }
-    end(s);
-    begin_object(s, "epilogue");
-    boolean(s, "set", p->epilogue.set);
-    integer(s, "result", p->epilogue.set ? p->epilogue.result : -1);
-    begin_array(s, "output");
-    for (int i = 0; i < p->epilogue.output_count; i++) {
-        begin_object(s, NULL);
-        text(s, "tensor", tensor_name(p, p->epilogue.output[i].tensor));
-        integer(s, "node", p->epilogue.output[i].node);
-        end(s);
-    }
-    end(s);
     end(s);
 }
 
@@ -535,7 +526,7 @@ void plan_write(const struct plan *p, const struct sink *s)
     boolean(s, "programmatic", p->launch.programmatic);
     end(s);
     integer(s, "workspace_bytes", p->workspace_bytes);
-    epilogue(p, s);
+    fused(p, s);
     integer(s, "registers_estimate", p->registers_estimate);
     integer(s, "register_limit", p->register_limit);
     boolean(s, "allow_spills", p->allow_spills);

@@ -49,18 +49,34 @@ static int loop_below(const struct derive *d, int parent, int op)
     return below;
 }
 
+/* Rows by number come as bulk copies of single rows, where these are whole spans of 128 bytes; else 16 bytes a thread. */
+static bool is_copied(const struct derive *d, int op)
+{
+    const struct program_op *o = &d->work.program->op[op];
+    const struct spec_kernel *k = d->work.l->kernel;
+    if (o->kind != PROGRAM_GATHER)
+        return false;
+    for (int i = 0; i < k->via_count && o->name; i++)
+        if (strcmp(k->via[i].name, o->name) == 0)
+            return strcmp(k->via[i].word, "bulk") != 0;
+    const struct spec_tensor *t = &k->tensor[o->tensor];
+    return o->tile.columns * (int)tw_dtype_bytes(t->dtype) % 128 != 0 ||
+           (t->swizzle_set && t->swizzle != TW_SWIZZLE_128B);
+}
+
 static int find_rings(struct derive *d)
 {
     const struct program *p = d->work.program;
     for (int i = 0; i < p->op_count; i++) {
         bool read = false;
-        for (int o = 0; o < p->op_count && p->op[i].kind == PROGRAM_LOAD; o++)
+        for (int o = 0; o < p->op_count && work_is_load(&p->op[i]); o++)
             read = read || (p->op[o].kind == PROGRAM_DOT && reads(&d->dot[o], i));
         if (!read)
             continue;
         struct derive_ring *ring = NULL;
+        bool copied = is_copied(d, i);
         for (int r = 0; r < d->ring_count && !ring; r++)
-            if (d->ring[r].parent == d->work.op[i].parent && d->ring[r].load_count < 8 &&
+            if (d->ring[r].parent == d->work.op[i].parent && d->ring[r].load_count < 8 && d->ring[r].copied == copied &&
                 read_together(d, d->ring[r].load[0], i))
                 ring = &d->ring[r];
         if (!ring && d->ring_count == DERIVE_MAX_RINGS)
@@ -68,7 +84,7 @@ static int find_rings(struct derive *d)
                                   "more than %d rings of loads; let dots share loads", DERIVE_MAX_RINGS);
         if (!ring) {
             ring = &d->ring[d->ring_count++];
-            *ring = (struct derive_ring){.parent = d->work.op[i].parent, .inner = -1, .number = -1};
+            *ring = (struct derive_ring){.copied = copied, .parent = d->work.op[i].parent, .inner = -1, .number = -1};
         }
         ring->load[ring->load_count++] = i;
     }
@@ -100,8 +116,12 @@ static int find_dots(struct derive *d)
         if (op->kind != PROGRAM_DOT)
             continue;
         struct derive_dot *dot = &d->dot[i];
-        for (int o = 0; o < 2; o++)
+        for (int o = 0; o < 2; o++) {
             dot->load[o] = work_view(&d->work, &op->arg[o], &dot->transposed[o]);
+            struct work_op *load = dot->load[o] >= 0 ? &d->work.op[dot->load[o]] : NULL;
+            if (load && load->end >= 0 && (o == 0) == dot->transposed[o])
+                load->summed = true;
+        }
         if (d->rows && op->tile.rows != d->rows)
             status |= program_refuse(l, op->loc, "PROGRAM-LOWER",
                                      "this dot has %d rows and another %d, but consumers split all dots of an item by "

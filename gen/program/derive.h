@@ -3,8 +3,9 @@
  * The program is walked once, in its order, and both roles' steps are appended on the way, so that what one waits for
  * the other does at the same place of the same loops.
  *
- * RINGS. A load that a dot reads from shared memory travels by bulk copies. Loads of one body that the same dots read
- * share a ring; the consumers take a stage where its first dot is issued (for dots in an inner loop: before it), the
+ * RINGS. A load that a dot reads from shared memory travels by bulk copies; rows by number by one each, or by threads of
+ * the producer, 16 bytes each, which then arrive. Loads of one body that the same dots read and that travel alike share a
+ * ring; the consumers take a stage where its first dot is issued (for dots in an inner loop: before it), the
  * producer fills it there.
  *
  * RESIDENT OPERANDS. A first operand that is loaded outside of the dot's loop goes into registers where there is room;
@@ -28,6 +29,12 @@
  * turns need masks, these few begin and end by themselves: one loop around the peeled ones makes them, and the loop that
  * looks ahead stands inside of it. So masks, and what is behind them, stand in the text once.
  *
+ * Where its masks leave turns out, the last of each item need masks, and have a loop of their own that looks ahead, too.
+ *
+ * IDLE TURNS, in which a mask lets nothing in and which change nothing that is carried on, are left out (derive_idle.c).
+ *
+ * ITEMS come in a fixed order, or from a counter: then the producer passes each on (derive_items.c).
+ *
  * WITHOUT A PRODUCER every thread fills. A ring of a loop is filled stages - 1 turns ahead: a prologue fills that many
  * stages, and each turn one more, right behind the barrier which shows that nobody reads it any more. That barrier
  * stands behind the wait for this turn's own copies, so that it tells of both. Each fill of a ring is a group, an empty
@@ -49,6 +56,7 @@ enum { DERIVE_MAX_RINGS = 8, DERIVE_MAX_FLIGHTS = 16, DERIVE_MAX_HELD = 32, DERI
 struct derive_ring {
     const char *name;
     int load[8], load_count; /* operations */
+    bool copied;             /* by threads */
     int parent;              /* the LOOP around them; -1: once an item */
     int users;               /* dots that read it */
     int inner;               /* the LOOP of `parent` in which they stand; -1: they stand beside the loads */
@@ -197,6 +205,10 @@ int derive_least(struct expr_graph *g, int of, int other);
 bool derive_falls(const struct derive *d, int loop, int condition);
 bool derive_rises(const struct derive *d, int condition, int axis);
 
+/* Turns at most in which the condition holds for some elements and not for all, of those that the loop makes; idle: it
+ * makes none where the condition holds nowhere. Many where that is not known. */
+int derive_partly(const struct derive *d, int loop, const struct derive_mask *mask, bool idle);
+
 /* Sets `inside`, and *turns to plan_some(node of plan.fused): from the first turn on so many need none of those
  * conditions; 0 where there is none. The loop's first value and step are in the Plan. 0 or 3. */
 int derive_turns_inside(struct derive *d, int loop, int *turns);
@@ -204,6 +216,25 @@ int derive_turns_inside(struct derive *d, int loop, int *turns);
 /* A condition as one on the thread's column: plan_some(node) of the first column, counted from the thread's first,
  * where it does not hold; 0: it is none, or *status says why. */
 int derive_column_bound(struct derive *d, int op, int condition, int shift, int *status);
+
+/* ---- derive_produce.c */
+
+/* The producer's steps for the next stage of the ring. 0, 1, 3. */
+int derive_produce(struct derive *d, int number, int shift);
+
+/* ---- derive_limits.c */
+
+/* Of a store whose tile ends where data say: what stands before it (it is left out where the tile has no rows), with
+ * the rows' end in `store`; and, `store` NULL, behind it. Of others nothing. 0, 1, 3. */
+int derive_limit(struct derive *d, int op, struct plan_step *store);
+
+/* Of a load whose rows a dot sums up to a limit: their end in the step that fills. 0, 1, 3. */
+int derive_fill_end(struct derive *d, int op, int shift, struct plan_step *fill);
+
+/* ---- derive_keep.c */
+
+/* Behind a loop: what keeps the registers of its resident operands (see there). 0, 1, 3. */
+int derive_keep(struct derive *d, int loop);
 
 /* ---- derive_idle.c */
 
@@ -214,6 +245,9 @@ int derive_masks(struct derive *d, int loop, struct derive_mask *mask, int *stat
 /* *turns: plan_some(node of plan.fused), turns behind which none changes anything; 0: not known, or not as many for all
  * blocks of a cluster. The loop's first value and step are in the Plan. 0 or 3. */
 int derive_turns_possible(struct derive *d, int loop, int *turns);
+
+/* Of the turns that the loop makes at most one needs its masks. Once derive_turns_inside was called. */
+bool derive_one_masked(struct derive *d, int loop, int *status);
 
 /* They let the more turns in the farther an item begins along the axis. */
 bool derive_masks_grow(struct derive *d, int loop, int axis, int *status);

@@ -247,12 +247,13 @@ static void add_all(const struct expr_graph *g, struct derive_mask *mask, int *c
     }
 }
 
-int derive_masks(struct derive *d, int loop, struct derive_mask *mask, int *status)
+/* What the loop's choices ask, and which of it makes turns idle: derive_masks keeps those. */
+static int masks_of(struct derive *d, int loop, struct derive_mask *mask, bool *idle, int *status)
 {
     const struct work *w = &d->work;
     const struct expr_graph *g = &w->graph;
     size_t count = (size_t)g->count + 1;
-    int found = 0, kept = 0, end = w->program->op[loop].end;
+    int found = 0, end = w->program->op[loop].end;
     struct idle x = {.d = d, .loop = loop};
     bool *reached = plan_alloc(w->l->plan, sizeof *reached * count);
     x.memo = plan_alloc(w->l->plan, sizeof *x.memo * count);
@@ -280,7 +281,16 @@ int derive_masks(struct derive *d, int loop, struct derive_mask *mask, int *stat
         }
     }
     for (int i = 0; i < found; i++)
-        if (derive_falls(d, loop, mask[i].condition) && is_idle(&x, mask[i].condition))
+        idle[i] = derive_falls(d, loop, mask[i].condition) && is_idle(&x, mask[i].condition);
+    return found;
+}
+
+int derive_masks(struct derive *d, int loop, struct derive_mask *mask, int *status)
+{
+    bool idle[DERIVE_MAX_MASKS] = {false};
+    int found = masks_of(d, loop, mask, idle, status), kept = 0;
+    for (int i = 0; i < found; i++)
+        if (idle[i])
             mask[kept++] = mask[i];
     return kept;
 }
@@ -300,6 +310,16 @@ static bool differs_in_cluster(const struct plan *p, int node)
         if (n->arg[i] >= 0 && differs_in_cluster(p, n->arg[i]))
             return true;
     return false;
+}
+
+bool derive_one_masked(struct derive *d, int loop, int *status)
+{
+    struct derive_mask mask[DERIVE_MAX_MASKS];
+    bool idle[DERIVE_MAX_MASKS] = {false}, one = true;
+    int found = masks_of(d, loop, mask, idle, status);
+    for (int i = 0; i < found && one && !*status; i++)
+        one = d->inside[mask[i].condition] ? derive_partly(d, loop, &mask[i], idle[i]) <= 1 : one;
+    return one && found < DERIVE_MAX_MASKS && !*status;
 }
 
 int derive_turns_possible(struct derive *d, int loop, int *turns)

@@ -4,53 +4,17 @@
 
 #include "family/family.h"
 
-static int in_rings(const struct plan *p, int tensor)
-{
-    int rings = 0;
-    for (int r = 0; r < p->ring_count; r++)
-        for (int i = 0; i < p->ring[r].tensor_count; i++)
-            rings += p->ring[r].filler == PLAN_FILL_BULK && p->ring[r].tensor[i] == tensor;
-    return rings;
-}
-
 int derive_take(struct derive *d, int number, int shift)
 {
     struct plan *p = d->work.l->plan;
     const struct derive_ring *ring = &d->ring[number];
-    const struct plan_ring *r = &p->ring[ring->number];
-    int status = 0;
     if (!d->producer) {
         d->taken |= 1u << number;
         return derive_take_filled(d, number);
     }
     if (d->helds == DERIVE_MAX_HELD)
         return derive_refuse(d, ring->load[0], "too many stages are held at once");
-    status = derive_emit(d, d->producer,
-                         (struct plan_step){.op = PLAN_WAIT_EMPTY,
-                                            .ring = ring->number,
-                                            .tensor = -1,
-                                            .phase = 1,
-                                            .call = plan_text(p, "%s_wait_empty", ring->name)});
-    status = status ? status
-                    : derive_emit(d, d->producer,
-                                  (struct plan_step){.op = PLAN_EXPECT,
-                                                     .ring = ring->number,
-                                                     .tensor = -1,
-                                                     .count = r->tx_bytes,
-                                                     .call = plan_text(p, "%s_expect", ring->name)});
-    for (int i = 0; i < ring->load_count && !status; i++) {
-        int op = ring->load[i], tensor = d->work.program->op[op].tensor;
-        const struct plan_tensor *t = &p->tensor[tensor];
-        struct plan_step fill = {.op = PLAN_FILL,
-                                 .ring = ring->number,
-                                 .tensor = tensor,
-                                 .count = t->tile_bytes / t->multicast,
-                                 .call = in_rings(p, tensor) > 1 ? plan_text(p, "%s_%s_load", ring->name, t->name)
-                                                                 : plan_text(p, "%s_load", t->name)};
-        for (int k = 0; k < t->rank && !status; k++)
-            fill.at[k] = derive_built(d, op, d->work.op[op].at[k], shift, &status);
-        status = status ? status : derive_emit(d, d->producer, fill);
-    }
+    int status = derive_produce(d, number, shift);
     d->held[d->helds++] = (struct derive_held){.ring = number, .uses = ring->inner < 0 ? ring->users : 1, .group = -1};
     d->taken |= 1u << number;
     return status ? status

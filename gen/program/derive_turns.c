@@ -5,56 +5,9 @@
  * arithmetic over the tile gives the last turn in which it holds everywhere.
  */
 #include "program/derive.h"
+#include "program/linear.h"
 
 #include <string.h>
-
-enum { MOST_TERMS = 12 };
-
-/* constant + sum of coefficient x node. */
-struct linear {
-    int64_t constant;
-    int node[MOST_TERMS], count;
-    int64_t coefficient[MOST_TERMS];
-    bool fails;
-};
-
-static void add_term(struct linear *l, int node, int64_t by)
-{
-    int i = 0;
-    while (i < l->count && l->node[i] != node)
-        i++;
-    if (i == MOST_TERMS) {
-        l->fails = true;
-        return;
-    }
-    if (i == l->count) {
-        l->node[l->count] = node;
-        l->coefficient[l->count++] = 0;
-    }
-    l->coefficient[i] += by;
-}
-
-static void add_sum(const struct work *w, struct linear *l, int node, int64_t by)
-{
-    const struct expr_node *n = &w->graph.node[node];
-    int64_t value;
-    if (n->type != EXPR_INT) {
-        l->fails = true;
-    } else if (expr_is_int(&w->graph, node, &value)) {
-        l->constant += by * value;
-    } else if (n->op == EXPR_ADD || n->op == EXPR_SUB) {
-        add_sum(w, l, n->arg[0], by);
-        add_sum(w, l, n->arg[1], n->op == EXPR_ADD ? by : -by);
-    } else if (n->op == EXPR_NEG) {
-        add_sum(w, l, n->arg[0], -by);
-    } else if (n->op == EXPR_MUL && expr_is_int(&w->graph, n->arg[1], &value)) {
-        add_sum(w, l, n->arg[0], by * value);
-    } else if (n->op == EXPR_MUL && expr_is_int(&w->graph, n->arg[0], &value)) {
-        add_sum(w, l, n->arg[1], by * value);
-    } else {
-        add_term(l, node, by);
-    }
-}
 
 /* True where the node's value changes from turn to turn, or from element to element. */
 static bool varies(const struct work *w, int node, int loop)
@@ -71,20 +24,6 @@ static bool varies(const struct work *w, int node, int loop)
     return false;
 }
 
-/* The condition as l >= 0. False where it is none of the four comparisons. */
-static bool as_difference(const struct work *w, int condition, struct linear *l)
-{
-    const struct expr_node *n = &w->graph.node[condition];
-    bool less = n->op == EXPR_LT || n->op == EXPR_LE, strict = n->op == EXPR_LT || n->op == EXPR_GT;
-    *l = (struct linear){0};
-    if (!less && n->op != EXPR_GT && n->op != EXPR_GE)
-        return false;
-    add_sum(w, l, n->arg[1], less ? 1 : -1);
-    add_sum(w, l, n->arg[0], less ? -1 : 1);
-    l->constant -= strict;
-    return !l->fails;
-}
-
 /* A condition as one on the thread's own column: plan_some(node of plan.fused) of the first column, counted from the
  * thread's first, where it does not hold; 0: it is no such condition. Sums of what is the same for a whole row stand in
  * the bound, so that an element costs one comparison with a constant. */
@@ -99,7 +38,7 @@ int derive_column_bound(struct derive *d, int op, int condition, int shift, int 
         return other ? plan_some(expr_binary(g, EXPR_MIN, plan_number(one), plan_number(other))) : 0;
     }
     struct linear l;
-    if (*status || !as_difference(w, condition, &l))
+    if (*status || !linear_difference(w, condition, &l))
         return 0;
     int column = -1;
     for (int i = 0; i < l.count; i++) {
@@ -133,7 +72,7 @@ bool derive_falls(const struct derive *d, int loop, int condition)
 {
     struct linear l;
     bool falls = false, by_end = true;
-    if (!as_difference(&d->work, condition, &l))
+    if (!linear_difference(&d->work, condition, &l))
         return false;
     for (int i = 0; i < l.count; i++) {
         const struct expr_node *n = &d->work.graph.node[l.node[i]];
@@ -145,10 +84,43 @@ bool derive_falls(const struct derive *d, int loop, int condition)
     return falls && !(by_end && l.constant >= -1);
 }
 
+int derive_partly(const struct derive *d, int loop, const struct derive_mask *mask, bool idle)
+{
+    const struct work *w = &d->work;
+    const struct expr_graph *g = &w->graph;
+    int64_t step = w->l->plan->loop[d->loop[loop]].step, first, low, high;
+    struct linear l;
+    bool aligned = expr_is_int(g, w->op[loop].from, &first), by_end = true;
+    if (!as_difference(w, mask->condition, &l) || !aligned)
+        return MOST_TERMS;
+    low = high = l.constant - first + step;
+    for (int i = 0; i < l.count; i++) {
+        const struct expr_node *n = &g->node[l.node[i]];
+        int64_t by = l.coefficient[i];
+        bool at = n->op == EXPR_AT && w->program->axis[n->integer].tile > 0 &&
+                  by * w->program->axis[n->integer].tile % step == 0;
+        if (n->op == EXPR_LOOP && n->integer == loop)
+            continue;
+        if (n->op == EXPR_ROW || n->op == EXPR_COLUMN) {
+            int64_t span = by * ((n->op == EXPR_ROW ? d->rows : mask->columns) - 1);
+            low += span < 0 ? span : 0;
+            high += span > 0 ? span : 0;
+            by_end = by_end && n->op == EXPR_COLUMN;
+            continue;
+        }
+        aligned = aligned && at;
+        by_end = by_end && by == 1 && ends_at(g, w->op[loop].to, l.node[i]);
+    }
+    if (!idle && !(by_end && l.constant >= -1))
+        return MOST_TERMS;
+    int64_t turns = aligned && low >= 0 ? high / step - low / step : (high - low + step - 1) / step;
+    return turns < MOST_TERMS ? (int)turns : MOST_TERMS;
+}
+
 bool derive_rises(const struct derive *d, int condition, int axis)
 {
     struct linear l;
-    if (!as_difference(&d->work, condition, &l))
+    if (!linear_difference(&d->work, condition, &l))
         return false;
     for (int i = 0; i < l.count; i++) {
         const struct expr_node *n = &d->work.graph.node[l.node[i]];
@@ -165,7 +137,7 @@ int derive_turns_where(struct derive *d, int loop, const struct derive_mask *mas
     struct expr_graph *g = &w->l->plan->fused;
     const struct plan_loop *known = &w->l->plan->loop[d->loop[loop]];
     struct linear l;
-    if (!as_difference(w, condition, &l))
+    if (!linear_difference(w, condition, &l))
         return 0;
     int64_t constant = l.constant;
     bool falls = false;

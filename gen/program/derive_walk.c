@@ -20,9 +20,9 @@ static int issue(struct derive *d, int op, enum plan_start start, int shift)
     struct plan *p = d->work.l->plan;
     struct derive_dot *dot = &d->dot[op];
     int status = 0;
-    for (int o = 0; o < 2 && !status; o++) {
-        int r = dot->load[o] >= 0 ? derive_ring_of(d, dot->load[o]) : -1;
-        if (r >= 0 && d->ring[r].inner < 0 && !(d->taken >> r & 1))
+    for (int i = 0; i < 4 && !status; i++) { /* bulk copies first: they come while threads copy */
+        int r = dot->load[i % 2] >= 0 ? derive_ring_of(d, dot->load[i % 2]) : -1;
+        if (r >= 0 && d->ring[r].copied == (i >= 2) && d->ring[r].inner < 0 && !(d->taken >> r & 1))
             status = derive_take(d, r, shift);
     }
     if (!status && !d->synchronous)
@@ -153,6 +153,7 @@ static int store_staged(struct derive *d, int op, int expression)
         .op = PLAN_STORE, .ring = ring, .tensor = o->tensor, .call = plan_text(p, "%s_store", t->name)};
     for (int k = 0; k < t->rank && !status; k++)
         store.at[k] = derive_built(d, op, d->work.op[op].at[k], 0, &status);
+    status = status ? status : derive_limit(d, op, &store);
     const struct plan_step chunk[] = {
         {.op = PLAN_LOOP, .ring = -1, .tensor = -1, .count = d->blocks * columns / width, .call = t->name},
         {.op = PLAN_STORE_WAIT, .ring = ring, .tensor = -1, .count = p->ring[ring].stages - 1, .call = "d_wait"},
@@ -165,7 +166,7 @@ static int store_staged(struct derive *d, int op, int expression)
     };
     for (size_t i = 0; i < sizeof chunk / sizeof *chunk && !status; i++)
         status = derive_emit(d, d->consumer, chunk[i]);
-    return status;
+    return status ? status : derive_limit(d, op, NULL);
 }
 
 static int store(struct derive *d, int op)
@@ -386,12 +387,15 @@ static int repeat(struct derive *d, int loop)
 }
 
 /* Turns of the loop up to number `turns`, from where the one before it stopped. */
-static int turns_until(struct derive *d, int loop, const char *name, int turns)
+static int turns_until(struct derive *d, int loop, const char *name, int turns, int most)
 {
-    int status = both(
-        d,
-        (struct plan_step){
-            .op = PLAN_LOOP, .ring = -1, .tensor = -1, .node = turns, .loop = plan_some(d->loop[loop]), .call = name});
+    int status = both(d, (struct plan_step){.op = PLAN_LOOP,
+                                            .ring = -1,
+                                            .tensor = -1,
+                                            .node = turns,
+                                            .loop = plan_some(d->loop[loop]),
+                                            .call = name,
+                                            .most = most});
     status = status ? status : repeat(d, loop);
     return status ? status : both(d, (struct plan_step){.op = PLAN_END, .ring = -1, .tensor = -1});
 }
@@ -491,11 +495,11 @@ static int turns(struct derive *d, int number, const char *name, int count, int 
     int flights = d->flights, helds = d->helds;
     if (!status && inside) {
         d->unmasked = true;
-        status = turns_until(d, number, plan_text(p, "%s_inside", name), inside);
+        status = turns_until(d, number, plan_text(p, "%s_inside", name), inside, 0);
         d->unmasked = false;
     }
     if (!status && !d->alone)
-        status = turns_until(d, number, name, count);
+        status = turns_until(d, number, name, count, inside && derive_one_masked(d, number, &status));
     if (!status && (d->flights != flights || d->helds != helds))
         status = derive_refuse(d, number, "what is in flight at the end of a turn differs from turn to turn");
     return status || d->ahead < 0 ? status : rest_of_turn(d, number, true);
@@ -586,6 +590,7 @@ static int loop(struct derive *d, int number)
     status = status ? status : derive_release(d);
     if (peeled && !alone && !status)
         status = both(d, (struct plan_step){.op = PLAN_END, .ring = -1, .tensor = -1});
+    status = status ? status : derive_keep(d, number);
     return status ? status : add_lanes(d, number);
 }
 

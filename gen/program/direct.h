@@ -155,6 +155,7 @@ enum { DIRECT_ROWS = 1, DIRECT_COLUMNS = 2 };
 int direct_validity(struct direct *d, const struct program_tile *tile, int which);
 int direct_beyond(struct direct *d, const struct program_tile *tile, int which, int both);
 
+void direct_hold(struct direct *d, int place); /* its registers live as long as the body around */
 int direct_load(struct direct *d, int op);
 int direct_load_into(struct direct *d, int op, int place);
 int direct_load_guarded(struct direct *d, int op, int place, int guard); /* where the condition holds too; -1: none */

@@ -363,6 +363,15 @@ static int of_windows(struct direct *d, int number, int place)
     return direct_add_step(d, step);
 }
 
+void direct_hold(struct direct *d, int place)
+{
+    int loaded = 0;
+    d->loaded[d->depth] += d->plan->place[plan_number(place)].registers;
+    for (int i = 0; i <= d->depth; i++)
+        loaded += d->loaded[i];
+    d->most_loaded = loaded > d->most_loaded ? loaded : d->most_loaded;
+}
+
 int direct_load(struct direct *d, int number)
 {
     const struct program_op *o = &d->program->op[number];
@@ -377,13 +386,9 @@ int direct_load(struct direct *d, int number)
     d->op[number].place = place;
     if (!place)
         return 3;
-    int loaded = 0;
     if (d->op[number].window)
         return of_windows(d, number, place);
-    d->loaded[d->depth] += d->plan->place[plan_number(place)].registers;
-    for (int i = 0; i <= d->depth; i++)
-        loaded += d->loaded[i];
-    d->most_loaded = loaded > d->most_loaded ? loaded : d->most_loaded;
+    direct_hold(d, place);
     return direct_load_into(d, number, place);
 }
 

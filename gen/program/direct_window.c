@@ -262,7 +262,7 @@ static int load(struct direct *d, const struct group *group, struct window *w)
     struct plan_place *place = &d->plan->place[plan_number(w->place)];
     place->more = more;
     place->registers = place->registers / group->each * (group->each + more);
-    d->loaded[d->depth] += place->registers;
+    direct_hold(d, w->place);
     struct plan_step step = {.op = PLAN_GLOBAL,
                              .ring = -1,
                              .tensor = o->tensor,

@@ -66,8 +66,9 @@ static int check_places(const struct program_lowering *l)
             if (!place_ends(p, s, &from, &to) || place_op_of(p, s))
                 continue;
             return program_refuse(l, l->kernel->program->loc, "PROGRAM-PLACE",
-                                  "on %s nothing brings %s into %s by '%s' (step %d of role %s), but into: %s; write "
-                                  "the program so that the value lies there, or leave out the architecture",
+                                  "the derivation for %s makes a step that its text has no block for, which is "
+                                  "tilewright's own fault and not the spec's: from %s into %s by '%s' (step %d of role "
+                                  "%s), where there is: %s; leave out the architecture, or report the spec",
                                   l->arch->name, place_end_word[from], place_end_word[to], s->call ? s->call : "a step",
                                   i + 1, p->role[r].name, place_op_others(p, s, others, sizeof others));
         }
@@ -78,6 +79,18 @@ static int variants(const struct spec *spec, const struct spec_kernel *kernel, c
 {
     const struct spec_kernel own = kernel_on(kernel, arch);
     return lowerer_of(&own, arch)->variants(spec, &own, arch);
+}
+
+static int reason_tiles(const struct program_lowering *l)
+{
+    const struct program *p = l->kernel->program;
+    int status = 0;
+    for (int i = 0; i < p->axis_count && !status; i++)
+        if (p->axis[i].tile)
+            status = family_reason(l->plan, plan_text(l->plan, "tile.%s", p->axis[i].name),
+                                   plan_text(l->plan, "%d", p->axis[i].tile), "%s",
+                                   p->axis[i].chosen ? "the family's, where the spec says none" : "the spec says so");
+    return status;
 }
 
 static int resolve(const struct spec *spec, const struct spec_kernel *kernel, const struct arch *arch, int variant,
@@ -92,6 +105,9 @@ static int resolve(const struct spec *spec, const struct spec_kernel *kernel, co
         return status;
     plan->arch = arch->name;
     plan->family = kernel->family ? plan_text(plan, "%s", kernel->family) : "program";
+    status = reason_tiles(&l);
+    if (status)
+        return status;
     status = lowerer_of(&own, arch)->lower(&l);
     status = status ? status : check_places(&l);
     if (!status)
@@ -99,25 +115,8 @@ static int resolve(const struct spec *spec, const struct spec_kernel *kernel, co
     return status;
 }
 
-static double input_scale(const struct plan *p, int tensor, const int64_t *dims, enum family_inputs kind)
-{
-    (void)p;
-    (void)tensor;
-    (void)dims;
-    return kind == FAMILY_NORMAL ? 1.0 : 4.0;
-}
-
-/* Whether a program's arithmetic is exact on integers is known to its meaning alone, element by element. */
-static bool exact(const struct plan *p)
-{
-    (void)p;
-    return false;
-}
-
 const struct family family_program = {
     .arch = architectures,
     .variants = variants,
     .resolve = resolve,
-    .input_scale = input_scale,
-    .exact = exact,
 };

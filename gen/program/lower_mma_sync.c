@@ -94,7 +94,7 @@ static int launch(struct pipeline *x)
     for (int r = 0; r < x->d.ring_count; r++)
         shared += pipeline_stage_bytes(x, &x->d.ring[r]) *
                   (x->d.ring[r].parent >= 0 && x->d.ring[r].inner < 0 ? x->stages : 1);
-    int registers = mma_sync_registers(x, mma_sync_register_limit(x));
+    int registers = mma_sync_registers_at_ease(x);
     int blocks = arch_resident_blocks(arch, threads, registers, shared);
     p->blocks_per_sm = blocks < 1 ? 1 : blocks;
     p->launch.block = threads;

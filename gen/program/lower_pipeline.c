@@ -14,8 +14,10 @@ enum {
     MOST_STAGES = 8,
     MOST_CONSUMERS = 3,
     PRODUCER_REGISTERS = 40,
-    PRODUCER_LEAST = 32, /* where consumers take the rest of 65536 */
+    PRODUCER_LEAST = 32,  /* where consumers take the rest of 65536 */
+    PRODUCER_COPIES = 56, /* where its threads copy rows, and hold their addresses */
     CONSUMER_REGISTERS = 232,
+    CONSUMER_BESIDE_COPIES = 224,
     CONSUMER_MOST = 240,
     CONSUMER_OF_THREE = 152,
     SPARE_REGISTERS = 16,
@@ -283,12 +285,21 @@ static int choose_stages(struct pipeline *x, int *stages, int *item_stages)
 static int add_ring(struct pipeline *x, struct derive_ring *ring, int stages)
 {
     char name[128];
-    struct plan_ring *r = family_add_ring(x->plan, ring->name, stages, PLAN_FILL_BULK);
+    struct plan_ring *r =
+        family_add_ring(x->plan, ring->name, stages, ring->copied ? PLAN_FILL_ARRIVE : PLAN_FILL_BULK);
     if (!r)
         return 3;
     ring->number = x->plan->ring_count - 1;
-    r->full_arrivals = 1;
-    r->tx_bytes = pipeline_stage_bytes(x, ring);
+    for (int i = 0; i < ring->load_count; i++) {
+        const struct program_op *load = &x->program->op[ring->load[i]];
+        if (load->kind == PROGRAM_GATHER)
+            family_reason(x->plan, plan_text(x->plan, "via.%s", x->plan->tensor[load->tensor].name),
+                          ring->copied ? "cp_async" : "bulk", "%s",
+                          ring->copied ? "the spec says so, or rows are no whole spans of 128 bytes"
+                                       : "rows of whole spans come by themselves");
+    }
+    r->full_arrivals = ring->copied ? WARPGROUP / 32 : 1;
+    r->tx_bytes = ring->copied ? 0 : pipeline_stage_bytes(x, ring);
     r->empty_arrivals = 4 * x->d.consumers * pipeline_readers(x, ring);
     r->tensor_count = ring->load_count;
     for (int i = 0; i < ring->load_count; i++) {
@@ -342,6 +353,14 @@ static bool is_resident(const struct pipeline *x, const struct derive_ring *ring
     return false;
 }
 
+static bool copies(const struct pipeline *x)
+{
+    for (int r = 0; r < x->d.ring_count; r++)
+        if (x->d.ring[r].copied)
+            return true;
+    return false;
+}
+
 static int memory_and_roles(struct pipeline *x)
 {
     struct plan *p = x->plan;
@@ -380,6 +399,10 @@ static int memory_and_roles(struct pipeline *x)
     bool much = consumers < 3 && pipeline_registers_taken(x) + OTHER_REGISTERS > CONSUMER_REGISTERS - SPARE_REGISTERS;
     int producer = much ? PRODUCER_LEAST : PRODUCER_REGISTERS;
     int budget = consumers == 3 ? CONSUMER_OF_THREE : much ? CONSUMER_MOST : CONSUMER_REGISTERS;
+    if (copies(x) && !much) {
+        producer = PRODUCER_COPIES;
+        budget = consumers == 3 ? CONSUMER_OF_THREE : CONSUMER_BESIDE_COPIES;
+    }
     if (!family_add_role(p, "producer", 1, 0, 4, producer) ||
         !family_add_role(p, "consumer", consumers, 4, 4 * consumers, budget))
         return 3;
@@ -403,8 +426,8 @@ int pipeline_loops(struct pipeline *x)
         int64_t step;
         if (o->kind != PROGRAM_LOOP)
             continue;
-        if (o->list >= 0 || !expr_is_int(x->program->graph, o->step, &step))
-            return program_refuse(x->l, o->loc, "PROGRAM-LOWER", "a loop over a list is not lowered; write a range");
+        if (!expr_is_int(x->program->graph, o->step, &step))
+            return program_refuse(x->l, o->loc, "PROGRAM-LOWER", "the step of a loop is a constant; write a number");
         x->d.loop[i] = p->loop_count;
         const char *name = plan_text(p, "at_%s", o->name ? o->name : "loop");
         for (int k = 0; k < x->program->axis_count && o->name; k++)
@@ -432,7 +455,8 @@ static int longest_first(struct pipeline *x)
         for (int k = 0; k < x->plan->item_count; k++) {
             const struct plan_item *item = &x->plan->item[k];
             int status = 0;
-            bool grows = pipeline_reads_axis(g, o->to, item->axis) || derive_masks_grow(&x->d, i, item->axis, &status);
+            bool grows = !pipeline_reads_data(g, o->to) && pipeline_reads_axis(g, o->to, item->axis);
+            grows = grows || derive_masks_grow(&x->d, i, item->axis, &status);
             if (!grows && !status)
                 continue;
             if (status)

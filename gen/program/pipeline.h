@@ -27,7 +27,7 @@ struct pipeline {
     int blocks;                 /* of a cluster */
     bool dynamic;               /* items come from a counter */
 
-    int warps_m, stages;        /* lower_mma_sync.c: warps along the rows (along the columns: d.warps_n); of rings */
+    int warps_m, stages; /* lower_mma_sync.c: warps along the rows (along the columns: d.warps_n); of rings */
 };
 
 /* ---- lower_pipeline.c: parts that both lowerings have ------------------------------------------------------------ */
@@ -94,7 +94,7 @@ int pipeline_refuse_tile(const struct pipeline *x, int op, bool column, const ch
 
 int pipeline_check_rows(const struct pipeline *x, int consumers);
 int pipeline_check_dot(const struct pipeline *x, int op); /* once consumers and blocks are chosen */
-int pipeline_least_stages(const struct pipeline *x); /* a depth that the spec sets is that of a ring */
+int pipeline_least_stages(const struct pipeline *x);      /* a depth that the spec sets is that of a ring */
 int pipeline_check_stages(const struct pipeline *x, const struct pipeline_stages *s);
 int pipeline_check_slices(const struct pipeline *x, int axis, int load); /* blocks along the axis share the load */
 int pipeline_check_cluster(const struct pipeline *x);
@@ -115,6 +115,19 @@ int pipeline_readers(const struct pipeline *x, const struct derive_ring *ring);
 
 /* True where the node of the program depends on where items begin along the axis. */
 bool pipeline_reads_axis(const struct expr_graph *g, int node, int axis);
+
+/* True where the node needs an element of a tensor. */
+bool pipeline_reads_data(const struct expr_graph *g, int node);
+
+/* ---- pipeline_limits.c: rows that end where data say, rows by number. 0, 1, 3 ------------------------------------ */
+
+/* The operand's spans with limits are none that the dot sums along (which are its tile's columns, or its rows), or
+ * `parts`: rows of it, which then come in parts. */
+int pipeline_check_limits(struct pipeline *x, int load, bool summed_columns, bool parts);
+int pipeline_check_row_bytes(const struct pipeline *x, const struct program_op *load, int rows);
+bool pipeline_is_limited(const struct pipeline *x, int tensor); /* it comes or is stored in parts */
+bool pipeline_is_copied(const struct pipeline *x, int load);    /* by the producer's threads */
+int pipeline_part_maps(struct pipeline *x); /* maps of fewer rows of what comes or is stored in parts */
 
 /* ---- pipeline_items.c -------------------------------------------------------------------------------------------- */
 
@@ -160,7 +173,8 @@ int mma_sync_stages(struct pipeline *x);      /* how many stages rings of loops 
 /* Registers of a thread, about: what places hold, two steps of operands, the rest. Above `limit` the compiler reads
  * operands later, and one step of them is held. */
 int mma_sync_registers(const struct pipeline *x, int limit);
-int mma_sync_register_limit(const struct pipeline *x); /* that a thread of the block can have */
+int mma_sync_registers_at_ease(const struct pipeline *x); /* with which it need not wait for some to become free */
+int mma_sync_register_limit(const struct pipeline *x);    /* that a thread of the block can have */
 int mma_sync_check_registers(struct pipeline *x);
 
 #endif

@@ -9,12 +9,28 @@ bool pipeline_reads_axis(const struct expr_graph *g, int node, int axis)
     for (int i = 0; i < 3; i++)
         if (n->arg[i] >= 0 && pipeline_reads_axis(g, n->arg[i], axis))
             return true;
+    for (int i = 0; n->op == EXPR_TENSOR && i < n->rank; i++)
+        if (pipeline_reads_axis(g, g->index[n->first_index + i], axis))
+            return true;
     return false;
 }
 
-/* Items along the axis load the same tile. */
+bool pipeline_reads_data(const struct expr_graph *g, int node)
+{
+    const struct expr_node *n = &g->node[node];
+    if (n->op == EXPR_TENSOR)
+        return true;
+    for (int i = 0; i < 3; i++)
+        if (n->arg[i] >= 0 && pipeline_reads_data(g, n->arg[i]))
+            return true;
+    return false;
+}
+
+/* Items along the axis load the same tile, at once. */
 static bool is_shared_along(const struct pipeline *x, const struct program_op *load, int axis)
 {
+    if (x->d.work.op[load - x->program->op].summed)
+        return false;
     for (int k = 0; k < x->plan->tensor[load->tensor].rank; k++)
         if (pipeline_reads_axis(x->program->graph, load->at[k].start, axis))
             return false;
@@ -24,10 +40,15 @@ static bool is_shared_along(const struct pipeline *x, const struct program_op *l
 /* A loop makes other turns for items along the axis. */
 static const struct program_op *uneven_loop(const struct pipeline *x, int axis)
 {
+    const struct expr_graph *g = x->program->graph;
     for (int i = 0; i < x->program->op_count; i++) {
         const struct program_op *o = &x->program->op[i];
-        if (o->kind == PROGRAM_LOOP && (pipeline_reads_axis(x->program->graph, o->from, axis) ||
-                                        pipeline_reads_axis(x->program->graph, o->to, axis)))
+        if (o->kind != PROGRAM_LOOP)
+            continue;
+        bool uneven = pipeline_reads_axis(g, o->from, axis) || pipeline_reads_axis(g, o->to, axis);
+        for (int d = 0; o->list >= 0 && d + 1 < x->plan->tensor[o->list].rank; d++)
+            uneven = uneven || pipeline_reads_axis(g, o->at[d].start, axis);
+        if (uneven)
             return o;
     }
     return NULL;
@@ -109,7 +130,8 @@ int pipeline_share(struct pipeline *x, int op, bool first)
     const struct program_op *o = &x->program->op[op];
     struct plan_tensor *t = &x->plan->tensor[o->tensor];
     for (int i = 0; i < x->program->axis_count; i++) {
-        if (x->cluster[i] == 1 || t->multicast > 1 || !is_shared_along(x, o, i) || !is_sliced(x, op, x->cluster[i]))
+        if (x->cluster[i] == 1 || t->multicast > 1 || o->kind != PROGRAM_LOAD || !is_shared_along(x, o, i) ||
+            !is_sliced(x, op, x->cluster[i]))
             continue;
         t->multicast = x->cluster[i];
         for (int k = 0; k + 1 < t->rank; k++)

@@ -40,17 +40,23 @@ int pipeline_dynamic(struct pipeline *x, bool unlike, bool persistent)
         return refuse(x, set,
                       "blocks of a cluster take neighbouring items together, and a counter gives each its own; "
                       "write cluster extents of 1, or dynamic = false");
+    bool gathers = program_holds(x->program, PROGRAM_GATHER);
+    if (asked && gathers)
+        return refuse(x, set,
+                      "all threads of the producer bring rows by their numbers, and one of them takes items; write "
+                      "dynamic = false");
     if (asked && !persistent)
         return refuse(x, set,
                       "a block takes one item alone where persistent = false; write dynamic = false, or leave "
                       "persistent out");
-    x->dynamic = set->set ? asked : unlike && persistent && x->blocks == 1 && x->l->arch->wgmma;
+    x->dynamic = set->set ? asked : unlike && persistent && x->blocks == 1 && x->l->arch->wgmma && !gathers;
     if (!x->dynamic && !set->set && !unlike)
         return 0;
     int status = family_reason(p, "schedule.dynamic", x->dynamic ? "true" : "false", "%s",
                                set->set        ? "the spec says so"
                                : x->dynamic    ? "items differ in length: a block that is through takes the next"
                                : x->blocks > 1 ? "blocks of a cluster take their items together"
+                               : gathers       ? "all threads of the producer bring rows by their numbers"
                                                : "a block takes one item alone");
     int loop, bytes = bytes_of_turn(x, &loop);
     if (status || !x->dynamic)

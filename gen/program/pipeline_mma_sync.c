@@ -5,9 +5,10 @@
 #include "program/pipeline.h"
 
 enum {
-    MAX_WARPS_CHOSEN = 8,  /* with more, warps share too little of what they read from shared memory */
-    MAX_STAGES_CHOSEN = 4, /* deeper rings hide nothing more: three stages in flight cover the latency of memory */
-    OTHER_REGISTERS = 40,  /* addresses, extents, strides, counters; 26 to 47 in what the compiler makes of it */
+    MAX_WARPS_CHOSEN = 8,   /* with more, warps share too little of what they read from shared memory */
+    MAX_STAGES_CHOSEN = 4,  /* deeper rings hide nothing more: three stages in flight cover the latency of memory */
+    ELEMENT_REGISTERS = 40, /* of fills element by element: addresses and what is on its way */
+    OTHER_REGISTERS = 40,   /* addresses, extents, strides, counters; 26 to 47 in what the compiler makes of it */
 };
 
 static int first_dot(const struct pipeline *x)
@@ -136,6 +137,12 @@ static int check_multiple(const struct pipeline *x, int op, enum pipeline_extent
                            extent, unit, what, low, low + unit);
 }
 
+/* Wide parts of few rows read the second operand two blocks at a time, not a whole step: registers are dear. */
+static bool by_pairs(const struct plan_mma *mma)
+{
+    return mma->blocks_m <= 2 && mma->blocks_n >= 8 && mma->blocks_n % 2 == 0;
+}
+
 int mma_sync_dot(struct pipeline *x, int op)
 {
     const struct program_op *o = &x->program->op[op];
@@ -162,6 +169,8 @@ int mma_sync_dot(struct pipeline *x, int op)
     mma->blocks_n = columns / x->d.warps_n / MMA_SYNC_N;
     mma->k_steps = depth / MMA_SYNC_K;
     mma->operand[0].tensor = mma->operand[1].tensor = -1;
+    if (family_add_value(x->plan, plan_text(x->plan, "by_pairs.%s", name), by_pairs(mma)))
+        return 3;
     status = pipeline_accumulator(x, op, name);
     return status ? status : pipeline_operand_place(x, op, name);
 }
@@ -174,22 +183,33 @@ int mma_sync_register_limit(const struct pipeline *x)
     return limit < x->l->arch->registers_per_thread ? limit : x->l->arch->registers_per_thread;
 }
 
-/* Of one step along k of the dot that holds most: operands that are not in registers already. */
-static int fragments(const struct pipeline *x)
+/* Operands that are not in registers already, of the dot that holds most: two steps along k, or one. */
+static int fragments(const struct pipeline *x, int steps)
 {
     int most = 0;
     for (int i = 0; i < x->plan->mma_count; i++) {
         const struct plan_mma *mma = &x->plan->mma[i];
-        int one = (mma->operand[0].tensor >= 0 ? mma->blocks_m * 4 : 0) + mma->blocks_n * 2;
+        int rows = mma->operand[0].tensor >= 0 ? mma->blocks_m * 4 : 0;
+        int one = by_pairs(mma) ? 2 * rows + 8 : steps * (rows + mma->blocks_n * 2);
         most = one > most ? one : most;
     }
     return most;
 }
 
+/* What places hold at once: a computed operand takes the registers that it is computed from. */
+static int held(const struct pipeline *x)
+{
+    int sum = pipeline_registers_taken(x);
+    for (int i = 0; i < x->program->op_count; i++)
+        if (x->program->op[i].kind == PROGRAM_DOT && x->d.dot[i].load[0] < 0 && x->d.dot[i].operand)
+            sum -= x->plan->place[plan_number(x->d.dot[i].operand)].registers;
+    return sum;
+}
+
 int mma_sync_registers(const struct pipeline *x, int limit)
 {
-    int step = fragments(x), registers = pipeline_registers_taken(x) + 2 * step + OTHER_REGISTERS;
-    return registers <= limit ? registers : registers - step;
+    int registers = held(x) + fragments(x, 2) + OTHER_REGISTERS;
+    return registers <= limit ? registers : held(x) + fragments(x, 1) + OTHER_REGISTERS;
 }
 
 /* The widest tile of as many rows whose sums fit, of a program with one dot; 0: none, or it is not known. */
@@ -210,16 +230,29 @@ static int columns_that_fit(const struct pipeline *x, int op)
     return 0;
 }
 
+int mma_sync_registers_at_ease(const struct pipeline *x)
+{
+    int most = 0;
+    for (int i = 0; i < x->plan->mma_count; i++) {
+        const struct plan_mma *mma = &x->plan->mma[i];
+        int one = (mma->operand[0].tensor >= 0 ? mma->blocks_m * 4 : 0) + mma->blocks_n * 2;
+        most = one > most ? one : most;
+    }
+    int other = OTHER_REGISTERS + (x->l->variant == 1 ? ELEMENT_REGISTERS : 0);
+    int all = pipeline_registers_taken(x) + 2 * most + other, limit = mma_sync_register_limit(x);
+    return all < limit ? all : limit;
+}
+
 int mma_sync_check_registers(struct pipeline *x)
 {
     const struct arch *arch = x->l->arch;
     int limit = mma_sync_register_limit(x), registers = mma_sync_registers(x, limit);
-    int op = first_dot(x), held = pipeline_registers_taken(x), threads = 32 * x->warps_m * x->d.warps_n;
+    int op = first_dot(x), taken = held(x), threads = 32 * x->warps_m * x->d.warps_n;
     const struct spec_value *m = pipeline_field(x, "pipeline.warps_m");
     char text[300];
     if (registers <= limit)
         return 0;
-    if (held < limit / 2) {
+    if (taken < limit / 2) {
         snprintf(
             text, sizeof text,
             "on %s %d x %d warps leave each of %d threads %d registers, and about %d are needed; write fewer warps",
@@ -235,7 +268,7 @@ int mma_sync_check_registers(struct pipeline *x)
     return pipeline_refuse(x, op, EXTENT_COLUMNS, "REGS",
                            "on %s each of %d threads holds %d registers of tiles of %d rows and needs about %d in all, "
                            "but has %d; write %s",
-                           arch->name, threads, held, x->d.rows, registers, limit, text);
+                           arch->name, threads, taken, x->d.rows, registers, limit, text);
 }
 
 /* ---- tiles ------------------------------------------------------------------------------------------------------- */
@@ -277,7 +310,12 @@ static int operand(struct pipeline *x, int op, int which)
     if (t->out)
         return program_refuse(x->l, o->loc, "PROGRAM-LOWER", "%s is written by this kernel too; read another tensor",
                               t->name);
-    int status = pipeline_check_spans(x, o, rows, columns, false);
+    if (o->kind == PROGRAM_GATHER)
+        return program_refuse(x->l, o->loc, "PROGRAM-LOWER",
+                              "rows by number are no operands of dots on %s; write arch = { sm_90a = {} }",
+                              x->l->arch->name);
+    int status = pipeline_check_limits(x, k->load[which], (which == 0) != k->transposed[which], false);
+    status = status ? status : pipeline_check_spans(x, o, rows, columns, false);
     status = status ? status : pipeline_layout(x, o, rows, columns, false);
     if (status)
         return status;

@@ -202,8 +202,8 @@ int pipeline_check_stages(const struct pipeline *x, const struct pipeline_stages
         return 0;
     if (s->fit >= 2) {
         snprintf(text, sizeof text,
-                 "%d stages of %d bytes%s%s are %d bytes of shared memory, but a block of %s has %d; write %d", s->stages,
-                 s->each, held, beside, s->stages * s->each + s->beside, x->l->arch->name,
+                 "%d stages of %d bytes%s%s are %d bytes of shared memory, but a block of %s has %d; write %d",
+                 s->stages, s->each, held, beside, s->stages * s->each + s->beside, x->l->arch->name,
                  x->l->arch->shared_limit, s->fit);
         return pipeline_report(x, asked->loc, "pipeline.stages", "SMEM", text);
     }
@@ -216,11 +216,12 @@ int pipeline_check_stages(const struct pipeline *x, const struct pipeline_stages
     while (fewer > 16 && (int64_t)s->each * fewer / depth * 2 > limit - s->beside)
         fewer /= 2;
     if (axis >= 0 && fewer >= 16)
-        return pipeline_refuse(
-            x, op, EXTENT_DEPTH, "SMEM",
-            "two stages of %d bytes%s%s are more than the %d bytes of shared memory of a block of %s; write %s = %d or a "
-            "smaller tile",
-            s->each, held, beside, limit, x->l->arch->name, extent_name(x, op, EXTENT_DEPTH, name), fewer);
+        return pipeline_refuse(x, op, EXTENT_DEPTH, "SMEM",
+                               "two stages of %d bytes%s%s are more than the %d bytes of shared memory of a block of "
+                               "%s; write %s = %d or a "
+                               "smaller tile",
+                               s->each, held, beside, limit, x->l->arch->name, extent_name(x, op, EXTENT_DEPTH, name),
+                               fewer);
     return pipeline_refuse(
         x, op, EXTENT_COLUMNS, "SMEM",
         "two stages of %d bytes%s%s are more than the %d bytes of shared memory of a block of %s; write smaller tiles",
@@ -282,9 +283,10 @@ int pipeline_check_element(const struct pipeline *x, int tensor)
 {
     const struct plan_tensor *t = &x->plan->tensor[tensor];
     char text[200];
-    if (t->dtype == TW_BF16 || t->dtype == TW_FP16 || t->dtype == TW_FP32)
+    bool whole = tw_dtype_info(t->dtype)->kind == TW_KIND_INT || tw_dtype_info(t->dtype)->kind == TW_KIND_UINT;
+    if (t->dtype == TW_BF16 || t->dtype == TW_FP16 || t->dtype == TW_FP32 || whole)
         return 0;
-    snprintf(text, sizeof text, "arithmetic beside dots reads no %s; write bf16, fp16 or fp32",
+    snprintf(text, sizeof text, "arithmetic beside dots reads no %s; write bf16, fp16, fp32 or integers",
              tw_dtype_name(t->dtype));
     return pipeline_report(x, t->loc, t->name, "DTYPE", text);
 }

@@ -54,6 +54,10 @@ int pipeline_layout(struct pipeline *x, const struct program_op *o, int rows, in
         if (d + 1 < t->rank && t->box[d] > 1 && o->kind == PROGRAM_STORE)
             t->tile[d] = t->box[d] = rows;
     }
+    if (o->kind == PROGRAM_GATHER) {
+        t->gathered = plan_some(o->gathered);
+        t->tile[o->gathered] = rows;
+    }
     int last = t->rank - 1;
     t->box[last] = span / size;
     t->tile[last] = one_box ? t->box[last] : columns;
@@ -66,11 +70,7 @@ int pipeline_layout(struct pipeline *x, const struct program_op *o, int rows, in
 int pipeline_check_spans(struct pipeline *x, const struct program_op *o, int rows, int columns, bool one_span)
 {
     const struct plan_tensor *t = &x->plan->tensor[o->tensor];
-    int product = 1, spans = 0;
-    for (int d = 0; d < t->rank; d++)
-        if (o->at[d].limit >= 0)
-            return program_refuse(x->l, o->loc, "PROGRAM-LOWER",
-                                  "a limit below the extent of a dim is not lowered for tiles of dots; mask instead");
+    int product = o->kind == PROGRAM_GATHER ? rows : 1, spans = 0;
     for (int d = 0; d + 1 < t->rank; d++) {
         product *= o->at[d].length > 0 ? o->at[d].length : 1;
         spans += o->at[d].length > 1;
@@ -91,24 +91,33 @@ static int operand(struct pipeline *x, int op, int which)
     struct plan_mma *mma = &x->plan->mma[k->mma];
     struct plan_tensor *t = &x->plan->tensor[o->tensor];
     int rows = o->tile.rows, columns = o->tile.columns;
-    bool known = t->access == PLAN_ACCESS_TMA;
+    bool known = t->access != PLAN_ACCESS_GLOBAL;
     const struct plan_tensor before = *t;
     if (t->out)
         return program_refuse(x->l, o->loc, "PROGRAM-LOWER", "%s is written by this kernel too; read another tensor",
                               t->name);
-    int status = pipeline_check_spans(x, o, rows, columns, false);
+    bool copied = pipeline_is_copied(x, k->load[which]);
+    int status = pipeline_check_limits(x, k->load[which], (which == 0) != k->transposed[which], true);
+    status = status ? status : pipeline_check_spans(x, o, rows, columns, false);
     status = status ? status : pipeline_layout(x, o, rows, columns, false);
+    if (!status && ((t->gathered && !copied) || pipeline_is_limited(x, o->tensor)))
+        status = pipeline_check_row_bytes(x, o, rows);
+    if (!status && copied) {
+        t->access = PLAN_ACCESS_CP_ASYNC;
+        t->box[plan_number(t->gathered)] = rows;
+    }
     if (status)
         return status;
     t->multicast = 1;
     if (pipeline_share(x, k->load[which], !known))
         return 3;
     for (int d = 0; d + 1 < t->rank; d++)
-        if (t->box[d] > MOST_BOX)
+        if (t->box[d] > MOST_BOX && !copied)
             return pipeline_refuse_tile(x, k->load[which], false, "TMA-BOX",
                                         "%d rows of %s in one box, which takes up to %d on %s; write %d", t->box[d],
                                         t->name, MOST_BOX, x->l->arch->name, MOST_BOX * t->multicast);
-    if (known && (memcmp(before.box, t->box, sizeof before.box) != 0 || before.multicast != t->multicast))
+    if (known && (memcmp(before.box, t->box, sizeof before.box) != 0 || before.multicast != t->multicast ||
+                  before.gathered != t->gathered || before.access != t->access))
         return program_refuse(x->l, o->loc, "PROGRAM-LOWER", "%s is loaded in tiles of two shapes; write one", t->name);
     /* A: rows m, columns k as it lies. B: rows k, columns n, so that as it lies its columns are n. */
     bool mn_major = which == 0 ? k->transposed[0] : !k->transposed[1];
@@ -176,6 +185,11 @@ static int output(struct pipeline *x, int op)
     int64_t extent;
     bool never = expr_is_int(&x->plan->graph, t->dim[t->rank - 1], &extent) &&
                  extent * (int64_t)tw_dtype_bytes(t->dtype) % 16 != 0;
+    /* Bulk stores end where the tensor does, and, row by row, at a row that data say. */
+    int beyond = x->d.work.op[op].beyond;
+    bool wide = tile->columns * (int)tw_dtype_bytes(t->dtype) % 128 == 0 &&
+                (!x->l->kernel->tensor[o->tensor].swizzle_set || t->swizzle == TW_SWIZZLE_128B);
+    never = never || (beyond >= 0 && (turned || !wide || !work_ends_rows(&x->d.work, beyond)));
     if (x->l->variant == 1 || never) {
         int columns = tile->columns % 32 == 0 ? 32 : tile->columns % 16 == 0 ? 16 : 8;
         x->columns = x->columns && x->columns < columns ? x->columns : columns;
@@ -187,6 +201,8 @@ static int output(struct pipeline *x, int op)
     t->whole_rows = true;
     if (!status && t->tile_bytes > x->stored)
         x->stored = t->tile_bytes;
+    if (!status && beyond >= 0 && family_add_value(x->plan, plan_text(x->plan, "limited.%s", t->name), 1))
+        return 3;
     return status;
 }
 
@@ -209,7 +225,7 @@ int pipeline_tensors(struct pipeline *x)
         if (x->plan->tensor[i].access == PLAN_ACCESS_TMA &&
             !family_add_map(x->plan, i, x->plan->tensor[i].out ? 0 : l2))
             return 3;
-    return 0;
+    return pipeline_part_maps(x);
 }
 
 /* ---- elements ---------------------------------------------------------------------------------------------------- */
@@ -258,7 +274,8 @@ static void read_pairs(struct pipeline *x)
                 read = true;
                 pairs = pairs && is_pair(p, &p->fused.node[i]);
             }
-        if (!read || !pairs || p->tensor[t].out || p->tensor[t].map >= 0 || p->tensor[t].dtype == TW_FP32)
+        bool half = p->tensor[t].dtype == TW_BF16 || p->tensor[t].dtype == TW_FP16;
+        if (!read || !pairs || p->tensor[t].out || p->tensor[t].map >= 0 || !half)
             continue;
         p->tensor[t].align = 2 * (int)tw_dtype_bytes(p->tensor[t].dtype);
         p->tensor[t].whole_rows = true;
@@ -276,7 +293,7 @@ static int add_extents(struct plan *p, int tensor)
 }
 
 /* The extents of tensors that threads read, as nodes of plan.fused: extent.NAME.d0, ... Of those whose elements steps
- * read one by one, and of those that cp.async rings hold. */
+ * read one by one, and of those that threads copy. */
 static int element_extents(struct plan *p)
 {
     int elements = p->fused.count;
@@ -292,11 +309,14 @@ static int element_extents(struct plan *p)
             return 3;
     }
     for (int r = 0; r < p->ring_count; r++)
-        for (int i = 0; i < p->ring[r].tensor_count && p->ring[r].filler == PLAN_FILL_CP_ASYNC; i++) {
+        for (int i = 0; i < p->ring[r].tensor_count; i++) {
             int tensor = p->ring[r].tensor[i];
-            if (!added[tensor] && add_extents(p, tensor))
-                return 3;
+            bool copied = p->ring[r].filler == PLAN_FILL_CP_ASYNC || p->ring[r].filler == PLAN_FILL_ARRIVE;
+            if (!copied || added[tensor])
+                continue;
             added[tensor] = true;
+            if (add_extents(p, tensor))
+                return 3;
         }
     return 0;
 }

@@ -55,12 +55,17 @@ static bool is_own(const struct plan *p, const struct plan_step *s)
     return s->reduction && (!n || (n->op == EXPR_TILE && n->integer == plan_number(s->place)));
 }
 
+/* Which item is next, from a counter and through a ring: no value of the program. */
+static bool is_of_items(const struct plan *p, const struct plan_step *s)
+{
+    bool passes = s->op == PLAN_READ || s->op == PLAN_WRITE;
+    return (s->op == PLAN_GLOBAL && s->tensor < 0) || (passes && p->item_ring && s->ring == plan_number(p->item_ring));
+}
+
 bool place_ends(const struct plan *p, const struct plan_step *s, int *from, int *to)
 {
     int place = kind_of(p, s->place, PLACE_END_VALUE);
-    bool moves = s->op == PLAN_FILL || s->op == PLAN_READ || s->op == PLAN_WRITE || s->op == PLAN_STORE ||
-                 s->op == PLAN_GLOBAL;
-    if (moves && s->tensor < 0) /* of no tensor: the numbers of items that a producer hands out */
+    if (is_of_items(p, s))
         return false;
     switch (s->op) {
     case PLAN_FILL:
@@ -78,8 +83,9 @@ bool place_ends(const struct plan *p, const struct plan_step *s, int *from, int 
     case PLAN_GLOBAL:
         *from = s->place ? PLACE_END_GLOBAL : PLACE_END_VALUE, *to = s->place ? place : PLACE_END_GLOBAL;
         return true;
-    case PLAN_WRITE:
-        *from = PLACE_END_VALUE, *to = PLACE_END_BUFFER;
+    case PLAN_WRITE: /* by threads of a producer, or of what holds the results */
+        *from = p->ring[s->ring].filler == PLAN_FILL_ARRIVE ? PLACE_END_GLOBAL : PLACE_END_VALUE;
+        *to = p->ring[s->ring].filler == PLAN_FILL_ARRIVE ? PLACE_END_STAGE : PLACE_END_BUFFER;
         return true;
     case PLAN_STORE:
         *from = PLACE_END_BUFFER, *to = PLACE_END_GLOBAL;

@@ -160,7 +160,7 @@ void read_program(struct reader *r, int table)
     lua_State *L = r->L;
     struct spec_kernel *k = reader_kernel(r);
     trace_grid(r, table);
-    if (k->tensor_count == 0)
+    if (k->tensor_count == 0 && !k->family) /* a family says which it needs */
         reader_fault(r, "", AT_KEY, "TENSOR-MISSING", "the kernel has no tensor; write x = tensor { ... }");
     if (lua_getfield(L, table, "program") != LUA_TFUNCTION)
         reader_fault(r, "program", AT_VALUE, "FIELD-TYPE", "takes a function(t, at, tile), this is %s",

@@ -179,20 +179,19 @@ static int axis_of(const struct expr_graph *g, int node)
     return n->op == EXPR_AT ? (int)n->integer : -1;
 }
 
-/* A place along another axis than its dim's: dims in another order than the program takes them. */
+/* A place along another axis than its dim's, where both have items: dims in another order than the program takes them.
+ * (Along an axis without items a place can only come from others: at.h is the group where groups are of one head.) */
 static void check_axis(struct trace *t, const char *word, const struct trace_access *a, int d)
 {
     const struct spec_tensor *tensor = &reader_kernel(t->r)->tensor[a->tensor];
     int own = tensor->axis[d], axis = axis_of(t->p->graph, a->at[d].start);
-    if (!tensor->axes_given || own < 0 || axis < 0 || axis == own)
-        return;
-    char instead[64];
     const struct program_axis *of = t->p->axis;
-    snprintf(instead, sizeof instead, of[own].extent >= 0 ? "at.%s" : "a place along %s", of[own].name);
+    if (!tensor->axes_given || own < 0 || axis < 0 || axis == own || of[own].extent < 0)
+        return;
     sandbox_fault(t->r->L, "PROGRAM-AXIS", word,
-                  "dim %d of %s is axis %s, and at.%s runs along %s; write %s there, or the axes of %s in the order of "
-                  "its dims (none where it is read along several)",
-                  d + 1, tensor->name, of[own].name, of[axis].name, of[axis].name, instead, tensor->name);
+                  "dim %d of %s is axis %s, and at.%s runs along %s; write at.%s there, or the axes of %s in the order "
+                  "of its dims (none where it is read along several)",
+                  d + 1, tensor->name, of[own].name, of[axis].name, of[axis].name, of[own].name, tensor->name);
 }
 
 /* Conditions that the positions of a span must fulfil to be inside. */

@@ -187,7 +187,7 @@ const struct spec_family *read_module(struct reader *r, const char *name)
     m->family.name = arena_text(r->arena, name);
     reader_check(r, m->family.name);
     m->family.axes = text_field(r, name, "axes", true);
-    m->family.epilogue_axes = text_field(r, name, "grid", true);
+    m->family.grid = text_field(r, name, "grid", true);
     m->family.tensor = tensor_list(r, name);
     m->family.scalar = name_list(r, name, "scalars");
     m->function = name_list(r, name, "functions");

@@ -27,6 +27,17 @@ static int import_index(struct import *m, const struct expr_node *n)
     return -1;
 }
 
+/* The variable of a loop over a list is the entry at the place in hand, which is what LOOP counts from there on. */
+static int import_entry(struct import *m, const struct expr_node *n)
+{
+    const struct program_op *loop = &m->w->program->op[n->integer];
+    int index[SPEC_MAX_RANK], rank = m->w->l->plan->tensor[loop->list].rank;
+    for (int d = 0; d + 1 < rank; d++)
+        index[d] = import(m, loop->at[d].start);
+    index[rank - 1] = expr_leaf(&m->w->graph, EXPR_LOOP, EXPR_INT, n->integer);
+    return m->status ? -1 : expr_tensor(&m->w->graph, loop->list, EXPR_INT, rank, index);
+}
+
 /* An element of a tile that is loaded for arithmetic alone is read where it is used. */
 static int import_load(struct import *m, const struct program_op *op)
 {
@@ -34,7 +45,8 @@ static int import_load(struct import *m, const struct program_op *op)
     int index[SPEC_MAX_RANK], rank = m->w->l->plan->tensor[op->tensor].rank;
     for (int d = 0, spans_right = 0; d < rank; d++) {
         const struct program_coordinate *c = &op->at[d];
-        index[d] = import(m, c->start);
+        bool by_number = op->kind == PROGRAM_GATHER && d == op->gathered;
+        index[d] = import(m, by_number ? op->arg[0].node : c->start);
         if (m->status)
             return -1;
         if (c->length > 1) {
@@ -48,7 +60,8 @@ static int import_load(struct import *m, const struct program_op *op)
             index[d] = expr_binary(g, EXPR_ADD, index[d], within);
         }
     }
-    return expr_tensor(g, op->tensor, EXPR_REAL, rank, index);
+    bool real = tw_dtype_info(m->w->l->plan->tensor[op->tensor].dtype)->kind == TW_KIND_FLOAT;
+    return expr_tensor(g, op->tensor, real ? EXPR_REAL : EXPR_INT, rank, index);
 }
 
 /* What is turned is read in the other order; sums stay where they are. */
@@ -69,7 +82,7 @@ static int import_tile(struct import *m, int number)
 {
     const struct program_op *op = &m->w->program->op[number];
     struct work_op *known = &m->w->op[number];
-    if (op->kind == PROGRAM_LOAD)
+    if (work_is_load(op))
         return import_load(m, op);
     if (op->kind == PROGRAM_TRANSPOSE)
         return import_turned(m, op);
@@ -132,6 +145,8 @@ static int import(struct import *m, int node)
         result = import_index(m, &n);
     } else if (n.op == EXPR_TILE) {
         result = import_tile(m, (int)n.integer);
+    } else if (n.op == EXPR_LOOP && m->w->program->op[n.integer].list >= 0) {
+        result = import_entry(m, &n);
     } else if (m->turned && (n.op == EXPR_ROW || n.op == EXPR_COLUMN)) {
         result = expr_leaf(g, n.op == EXPR_ROW ? EXPR_COLUMN : EXPR_ROW, EXPR_INT, 0);
     } else if (n.op == EXPR_TENSOR) {
@@ -152,12 +167,13 @@ static int import(struct import *m, int node)
     return result;
 }
 
-/* A node of the program as `tile` is consumed. */
-static int imported(struct work *w, int node, const struct program_tile *tile, struct diag_loc loc, int *status)
+/* A node of the program as `tile` is consumed; `turned`: its rows are the columns of what takes it. */
+static int imported_as(struct work *w, int node, const struct program_tile *tile, bool turned, struct diag_loc loc,
+                       int *status)
 {
     if (node < 0 || *status)
         return -1;
-    struct import m = {.w = w, .tile = tile, .loc = loc};
+    struct import m = {.w = w, .tile = tile, .loc = loc, .turned = turned};
     m.memo = plan_alloc(w->l->plan, sizeof *m.memo * (size_t)(w->program->graph->count + 1));
     if (!m.memo) {
         *status = 3;
@@ -166,6 +182,11 @@ static int imported(struct work *w, int node, const struct program_tile *tile, s
     int result = import(&m, node);
     *status = m.status;
     return result;
+}
+
+static int imported(struct work *w, int node, const struct program_tile *tile, struct diag_loc loc, int *status)
+{
+    return imported_as(w, node, tile, false, loc, status);
 }
 
 /* ---- edges ------------------------------------------------------------------------------------------------------- */
@@ -229,7 +250,42 @@ int work_view(const struct work *w, const struct program_tile *operand, bool *tr
             return -1;
         op = &w->program->op[n->integer];
     }
-    return op->kind == PROGRAM_LOAD ? (int)n->integer : -1;
+    return work_is_load(op) ? (int)n->integer : -1;
+}
+
+bool work_is_load(const struct program_op *op)
+{
+    return op->kind == PROGRAM_LOAD || op->kind == PROGRAM_GATHER;
+}
+
+/* The node takes what an operation gave. */
+static bool takes_tile(const struct work *w, int node)
+{
+    const struct expr_node *n = &w->graph.node[node];
+    bool takes = n->op == EXPR_TILE;
+    for (int i = 0; i < 3 && !takes; i++)
+        takes = n->arg[i] >= 0 && takes_tile(w, n->arg[i]);
+    for (int i = 0; n->op == EXPR_TENSOR && i < n->rank && !takes; i++)
+        takes = takes_tile(w, w->graph.index[n->first_index + i]);
+    return takes;
+}
+
+/* The numbers of the rows; that of a row which is not there lies outside of every tensor, so that zeros come. */
+static int gather(struct work *w, const struct program_op *op, struct work_op *k)
+{
+    int status = 0;
+    const struct program_tile *numbers = &op->arg[0];
+    int number = imported(w, numbers->node, numbers, op->loc, &status);
+    int valid = imported(w, numbers->valid_row, numbers, op->loc, &status);
+    if (!status && takes_tile(w, number))
+        return program_refuse(
+            w->l, op->loc, "PROGRAM-LOWER",
+            "the numbers of these rows are computed from what a dot or a reduction gave, and rows are "
+            "loaded before it; load the numbers from a tensor");
+    if (!status && valid >= 0)
+        number = expr_select(&w->graph, valid, number, expr_int(&w->graph, -1));
+    k->at[op->gathered] = number;
+    return status ? status : number < 0 ? 3 : 0;
 }
 
 static int dot(struct work *w, const struct program_op *op, struct work_op *k, int *status)
@@ -263,15 +319,18 @@ const struct program_tile *work_stored(const struct work *w, const struct progra
     return *turned ? &w->program->op[n->integer].arg[0] : &store->arg[0];
 }
 
-static int store(struct work *w, const struct program_op *op, struct work_op *k)
+static int store(struct work *w, int number)
 {
     bool turned;
     int status = 0;
-    const struct program_tile *tile = work_stored(w, op, &turned);
+    const struct program_op *op = &w->program->op[number];
+    struct work_op *k = &w->op[number];
+    const struct program_tile *tile = work_stored(w, op, &turned), *as = &op->arg[0];
     k->arg[0] = imported(w, tile->node, tile, op->loc, &status);
-    int row = imported(w, tile->valid_row, tile, op->loc, &status);
-    int column = imported(w, tile->valid_column, tile, op->loc, &status);
+    int row = imported_as(w, turned ? as->valid_column : as->valid_row, as, turned, op->loc, &status);
+    int column = imported_as(w, turned ? as->valid_row : as->valid_column, as, turned, op->loc, &status);
     k->inside = row >= 0 && column >= 0 ? expr_binary(&w->graph, EXPR_AND, row, column) : row >= 0 ? row : column;
+    k->beyond = status ? -1 : work_beyond(w, number, &status);
     return status;
 }
 
@@ -280,7 +339,7 @@ static int operands(struct work *w, int number)
     const struct program_op *op = &w->program->op[number];
     struct work_op *k = &w->op[number];
     int status = 0, rank = op->tensor >= 0 ? w->l->plan->tensor[op->tensor].rank : 0;
-    bool places = op->kind == PROGRAM_LOAD || op->kind == PROGRAM_STORE;
+    bool places = work_is_load(op) || op->kind == PROGRAM_STORE;
     for (int d = 0; places && d < rank; d++)
         k->at[d] = imported(w, op->at[d].start, NULL, op->loc, &status);
     if (status)
@@ -291,7 +350,7 @@ static int operands(struct work *w, int number)
     case PROGRAM_REDUCE:
         return reduce(w, op, k, &status);
     case PROGRAM_STORE:
-        return store(w, op, k);
+        return store(w, number);
     case PROGRAM_LOOP:
     case PROGRAM_END: {
         const struct program_op *loop = op->kind == PROGRAM_LOOP ? op : &w->program->op[op->loop];
@@ -306,7 +365,14 @@ static int operands(struct work *w, int number)
             k->value[i] = imported(w, op->value[i].node, &op->value[i], op->loc, &status);
         return status;
     }
+    case PROGRAM_GATHER:
+        return gather(w, op, k);
     case PROGRAM_LOAD:
+        for (int d = 0; d < rank; d++)
+            if (op->at[d].limit >= 0 && !op->at[d].column && op->at[d].length == op->tile.rows)
+                k->end =
+                    expr_binary(&w->graph, EXPR_SUB, imported(w, op->at[d].limit, NULL, op->loc, &status), k->at[d]);
+        return status;
     case PROGRAM_TRANSPOSE:
     case PROGRAM_PARAM:
     case PROGRAM_RESULT:
@@ -327,7 +393,8 @@ int work_open(struct work *w, const struct program_lowering *l)
     for (int i = 0; i < w->program->op_count; i++) {
         const struct program_op *op = &w->program->op[i];
         struct work_op *k = &w->op[i];
-        *k = (struct work_op){.arg = {-1, -1, -1}, .leaf = -1, .result = -1, .from = -1, .to = -1, .inside = -1};
+        *k = (struct work_op){
+            .arg = {-1, -1, -1}, .leaf = -1, .result = -1, .from = -1, .to = -1, .inside = -1, .beyond = -1, .end = -1};
         if (op->kind == PROGRAM_END)
             around = w->op[op->loop].parent;
         k->parent = around;

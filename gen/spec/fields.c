@@ -33,12 +33,7 @@ static const char *unfit(struct reader *r, const struct spec_row *row)
         return NULL;
     if (strcmp(row->family, "template") == 0)
         return k->template_path ? NULL : "only a kernel with its own template has it";
-    if (strcmp(row->family, "program") == 0)
-        return "only a kernel with a program has it";
-    int first = (int)strcspn(row->family, " ");
-    const char *text = arena_format(r->arena, "only a kernel of family \"%.*s\" has it", first, row->family);
-    reader_check(r, text);
-    return text;
+    return "only a kernel with a program has it";
 }
 
 static void read_integer(struct reader *r, const struct spec_row *row, const char *path, struct spec_value *v)

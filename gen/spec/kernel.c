@@ -30,21 +30,13 @@ static void read_family(struct reader *r, int table)
     struct spec_kernel *k = reader_kernel(r);
     const char *known[64] = {0};
     int families = 0;
-    for (; families < 40 && r->options->family && r->options->family[families]; families++)
-        known[families] = r->options->family[families]->name;
     for (const char *const *f = r->options->library_family; f && *f && families < 62; f++)
-        if (!reader_family(r, *f))
-            known[families++] = *f;
+        known[families++] = *f;
     int type = lua_getfield(L, table, "family");
     const char *word = type == LUA_TSTRING ? lua_tostring(L, -1) : NULL;
-    const struct spec_family *f = reader_family(r, word);
-    if (!f && word)
-        f = read_module(r, word);
-    if (f && module_family(r, f->name)) {
+    const struct spec_family *f = word ? read_module(r, word) : NULL;
+    if (f) {
         k->family = f->name; /* its axes are read with its program */
-    } else if (f) {
-        k->family = f->name;
-        k->axis_count = split_words(r, f->axes, k->axis, SPEC_MAX_AXES);
     } else if (word) {
         const char *near = reader_suggest(r, word, known);
         if (*near)
@@ -147,7 +139,7 @@ static int family_position(const struct spec_family *f, const char *name)
 /* All names that a field can have here, for suggestions. */
 static const char *const *all_names(struct reader *r)
 {
-    const struct spec_family *f = reader_family(r, reader_kernel(r)->family);
+    const struct spec_family *f = module_family(r, reader_kernel(r)->family);
     const char **field = field_names(r), **name = arena_alloc(r->arena, 256 * sizeof *name);
     int count = 0;
     reader_check(r, name);
@@ -167,7 +159,7 @@ static const char *const *all_names(struct reader *r)
 /* A field that nothing knows, or an operand of the family that is no tensor or scalar. */
 static void unknown_field(struct reader *r, const struct key *key)
 {
-    const struct spec_family *f = reader_family(r, reader_kernel(r)->family);
+    const struct spec_family *f = module_family(r, reader_kernel(r)->family);
     if (!key->name)
         diag_report(r->diags, DIAG_ERROR, reader_call_loc(r), reader_kernel(r)->name, NULL, "FIELD-UNKNOWN",
                     "item %lld has no name; every field of a kernel has one: A = tensor { ... }",
@@ -189,7 +181,7 @@ static void read_plain(struct reader *r, int table)
 {
     lua_State *L = r->L;
     struct spec_kernel *k = reader_kernel(r);
-    const struct spec_family *f = reader_family(r, k->family);
+    const struct spec_family *f = module_family(r, k->family);
     struct operand operand[MOST_OPERANDS];
     int count, operands = 0;
     struct key *key = sorted_keys(r, table, &count);
@@ -540,7 +532,6 @@ static void refuse_fields(struct reader *r, int table, const char *const *field,
 
 void read_kernel(struct reader *r, int table)
 {
-    static const char *const of_templates[] = {"rings", "grid", "reference", "axes", "ahead", "via", NULL};
     static const char *const of_families[] = {"epilogue", "axes", "ahead", "via", NULL};
     static const char *const of_others[] = {"epilogue", "rings", NULL};
     struct spec_kernel *k = reader_kernel(r);
@@ -568,25 +559,11 @@ void read_kernel(struct reader *r, int table)
         if (k->tensor_count == 0)
             reader_fault(r, "", AT_KEY, "TENSOR-MISSING", "the kernel has no tensor; write x = tensor { ... }");
     }
-    if (k->family && !program) {
-        refuse_fields(r, table, of_templates, "only a kernel with its own template has it");
-        int type = lua_getfield(L, table, "epilogue");
-        if (type == LUA_TFUNCTION) {
-            trace_function(r, "epilogue", &k->epilogue);
-        } else {
-            if (type != LUA_TNIL)
-                reader_fault(r, "epilogue", AT_VALUE, "FIELD-TYPE", "takes a function(acc, t, i), this is %s",
-                             describe(r, -1));
-            lua_pop(L, 1);
-        }
-        check_uses(r);
-    }
     if (program) {
         if (!module || !module_has_function(r, k->family, "epilogue"))
             refuse_fields(r, table, of_others, "a kernel with a program has none");
         read_program(r, table);
         read_reference(r, table);
-        check_uses(r);
     }
     read_sizes(r, table, "run", &k->run, &k->run_count);
     read_sizes(r, table, "bench", &k->bench, &k->bench_count);

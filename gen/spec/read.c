@@ -436,7 +436,7 @@ static int declare(lua_State *L)
                                    .grid = {-1, -1, -1},
                                    .shape.memory = memory,
                                    .graph.memory = memory,
-                                   .epilogue.result = -1};
+                                   };
     *draft = (struct draft){.table = LUA_NOREF, .reported = reported};
     r->now = spec->kernel_count++;
     draft->site.file = sandbox_where(L, 1, &draft->site.line);

@@ -129,7 +129,6 @@ struct scalar_value {
 };
 int make_tensor(lua_State *L);
 int make_scalar(lua_State *L);
-const struct spec_family *reader_family(const struct reader *r, const char *name);
 
 /* Reads the tensor or scalar on top of the stack as field `name` of the current kernel. */
 void read_tensor(struct reader *r, const char *name);
@@ -137,9 +136,6 @@ void read_scalar(struct reader *r, const char *name);
 
 /* After all tensors: axes of the family, extents that must agree, required tensors. */
 void check_tensors(struct reader *r);
-
-/* After the functions: what nothing reads or writes. */
-void check_uses(struct reader *r);
 
 /* Axes of "m n k", each a string; returns their number. */
 int split_words(struct reader *r, const char *text, const char **word, int most);
@@ -188,9 +184,6 @@ void push_symbol(struct reader *r, int dim);
 /* The value at `index` as a whole number or an expression of dims, in the kernel's shape graph. -1 and *what says what
  * it is instead. */
 int shape_node(struct reader *r, int index, const char **what);
-
-/* Traces the function on top of the stack; pops it. */
-void trace_function(struct reader *r, const char *field, struct spec_function *f);
 
 /* ---- program/trace_family.c ------------------------------------------------------------------------------------- */
 

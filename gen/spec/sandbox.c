@@ -31,7 +31,7 @@ struct sandbox {
     int source_count;
     const char **dependency;
     int dependency_count;
-    void (*on_call)(lua_State *L, lua_Debug *ar), (*on_line)(lua_State *L, lua_Debug *ar);
+    void (*on_line)(lua_State *L, lua_Debug *ar);
 };
 
 struct sandbox *sandbox_of(lua_State *L)
@@ -131,22 +131,13 @@ static void hook(lua_State *L, lua_Debug *ar)
             stop_steps(L);
         break;
     default:
-        if (s->on_call)
-            s->on_call(L, ar);
         break;
     }
 }
 
 static void set_hook(struct sandbox *s)
 {
-    int calls = s->on_call ? LUA_MASKCALL : 0;
-    lua_sethook(s->L, hook, LUA_MASKCOUNT | (s->own_text ? 0 : LUA_MASKLINE) | calls, HOOK_STEPS);
-}
-
-void sandbox_on_call(struct sandbox *s, void (*f)(lua_State *L, lua_Debug *ar))
-{
-    s->on_call = f;
-    set_hook(s);
+    lua_sethook(s->L, hook, LUA_MASKCOUNT | (s->own_text ? 0 : LUA_MASKLINE), HOOK_STEPS);
 }
 
 void sandbox_on_line(struct sandbox *s, void (*f)(lua_State *L, lua_Debug *ar))

@@ -105,10 +105,7 @@ int sandbox_no_memory(lua_State *L);
 void sandbox_charge(lua_State *L, int64_t steps);
 void sandbox_set_instruction_limit(struct sandbox *s, int64_t limit);
 
-/* Called at each call of a Lua function while set: whoever traces looks at the arguments. NULL: not. */
-void sandbox_on_call(struct sandbox *s, void (*f)(lua_State *L, lua_Debug *ar));
-
-/* The same before each line of a text runs. */
+/* Called before each line of a text runs, while set: whoever traces looks at the values. NULL: not. */
 void sandbox_on_line(struct sandbox *s, void (*f)(lua_State *L, lua_Debug *ar));
 
 /* Where the running text stands: the innermost Lua function at or above `level`. Returns the file index or -1. */

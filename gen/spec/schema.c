@@ -47,6 +47,8 @@ static const struct {
     {"reference", "fun(t: table, n: table)", "template: writes the expected result, on plain numbers, 0-based"},
     {"program", "fun(t: table, at: table, tile: table)",
      "what one work item computes, as operations on tiles, see below; neither family nor template then"},
+    {"tile", "table<string, integer>", "program: elements of each axis that one work item takes, { m = 128 }"},
+    {"cluster", "table<string, integer>", "program: items along each axis that share tiles by multicast, 1 to 8"},
     {"axes", "string", "program: names of its axes, \"r c\", by which tile and cluster are written: tile = { r = 64 }"},
     {"ahead", "table<string, table>",
      "program: { s = { turns = 1, before = \"o\" } } issues operation s a turn earlier"},
@@ -86,6 +88,23 @@ static void print_bounds(FILE *out, const struct spec_row *row)
         fputs("text", out);
 }
 
+/* What the family's module says at its head, in the comment that it begins with. */
+static void print_family(FILE *out, const struct spec_options *options, const char *name)
+{
+    char file[128];
+    const char *text;
+    size_t length;
+    snprintf(file, sizeof file, "lib/%s.lua", name);
+    fprintf(out, "\nfamily = \"%s\"\n", name);
+    if (!options->library || !options->library(file, &text, &length))
+        return;
+    for (const char *end = text + length; text < end && strncmp(text, "--", 2) == 0;) {
+        size_t line = strcspn(text, "\n");
+        fprintf(out, "  %.*s\n", (int)(line - 2 - (text[2] == ' ')), text + 2 + (text[2] == ' '));
+        text += line + 1;
+    }
+}
+
 void spec_print_help(FILE *out, const struct spec_options *options)
 {
     fputs("kernel \"NAME\" {\n", out);
@@ -103,16 +122,8 @@ void spec_print_help(FILE *out, const struct spec_options *options)
     fputs("\n\nscalar \"fp32\", scalar(\"fp32\", 1.5): an argument, and the value that `run` passes\n"
           "dims \"M N K%8\": sizes known at launch; %8: 8 divides it\n",
           out);
-    for (const struct spec_family *const *f = options->family; f && *f; f++) {
-        fprintf(out, "\nfamily = \"%s\": axes %s\n", (*f)->name, (*f)->axes);
-        for (const struct spec_family_tensor *t = (*f)->tensor; t && t->name; t++)
-            fprintf(out, "  %-20s tensor over %s, %s\n", t->name, t->axes,
-                    t->out        ? "written"
-                    : t->required ? "required"
-                                  : "optional");
-        for (const char *const *s = (*f)->scalar; s && *s; s++)
-            fprintf(out, "  %-20s scalar, optional\n", *s);
-    }
+    for (const char *const *f = options->library_family; f && *f; f++)
+        print_family(out, options, *f);
     fputs("\nfields (family, range; what is taken where one is left out)\n", out);
     for (int i = 0; i < SPEC_FIELD_COUNT; i++) {
         const struct spec_row *row = &spec_rows[i];
@@ -199,8 +210,8 @@ void spec_print_luacats(FILE *out, const struct spec_options *options)
     for (int i = 0; i < TW_SWIZZLE_COUNT; i++)
         fprintf(out, "%s'\"%s\"'", i ? " | " : "", tw_swizzles[i].name);
     fputs("\n---@alias tilewright.family ", out);
-    for (const struct spec_family *const *f = options->family; f && *f; f++)
-        fprintf(out, "%s'\"%s\"'", f == options->family ? "" : " | ", (*f)->name);
+    for (const char *const *f = options->library_family; f && *f; f++)
+        fprintf(out, "%s'\"%s\"'", f == options->library_family ? "" : " | ", *f);
     fputs("\n\n---@class tilewright.value: number\n---@class tilewright.handle\n---@class tilewright.tensor\n"
           "---@class tilewright.scalar\n\n---@class tilewright.tensor_fields\n---@field [integer] tilewright.value\n",
           out);

@@ -72,18 +72,6 @@ struct spec_scalar {
     bool read;    /* a fused function, the family or a template reads it */
 };
 
-/* A traced function f(value, t, i): an expression per output. */
-struct spec_function {
-    bool set;
-    struct diag_loc loc;
-    int result; /* node where it returned one value, else -1 */
-    struct {
-        int tensor; /* index into kernel.tensor */
-        int node;
-    } output[8]; /* where it returned a table by output tensor */
-    int output_count;
-};
-
 /* One ring of a user's template: rings = { { "x", stages = 2 } }: the tensors that travel together. */
 struct spec_ring {
     int tensor[8];
@@ -168,7 +156,6 @@ struct spec_kernel {
     int ahead_count;
     struct spec_via *via;
     int via_count;
-    struct spec_function epilogue; /* nodes of `graph` */
     struct program *program;       /* what its function `program` was traced to (program/program.h), or NULL */
     struct spec_arch_program *arch_program; /* where an architecture's differs */
     int arch_program_count;
@@ -192,7 +179,7 @@ struct spec {
     void *arena; /* owns every string and array above, and the sandbox (spec/read.h) */
 };
 
-/* What the reader must know of a family, so that families are rows of a table and not names in the reader. */
+/* What the reader must know of a family: what its module says (program/trace_family.c). */
 struct spec_family_tensor {
     const char *name;
     const char *axes; /* default order, innermost last: "m k" */
@@ -203,13 +190,10 @@ struct spec_family {
     const char *axes;                        /* "m n k" */
     const struct spec_family_tensor *tensor; /* ends with name == NULL; other tensor fields are epilogue operands */
     const char *const *scalar;               /* scalar fields that the family reads: "alpha", "beta"; NULL-terminated */
-    const char *epilogue_axes;               /* axes whose index an epilogue may read: "m n" */
-    const char *const *scalar_tensor;        /* as `scalar`: the tensor without which the family does not read it, NULL:
-                                                it always does; NULL in place of the list: of all of them */
+    const char *grid;                        /* axes along which items run: "m n" */
 };
 
 struct spec_options {
-    const struct spec_family *const *family; /* NULL-terminated */
     const char *const *arch;                 /* names of the known architectures, NULL-terminated */
     /* Text of a file that ships with the program, such as "lib/gemm.lua"; NULL: there are none. */
     bool (*library)(const char *name, const char **text, size_t *length);

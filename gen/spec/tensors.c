@@ -24,14 +24,6 @@ int split_words(struct reader *r, const char *text, const char **word, int most)
     }
 }
 
-const struct spec_family *reader_family(const struct reader *r, const char *name)
-{
-    for (const struct spec_family *const *f = r->options->family; name && f && *f; f++)
-        if (strcmp((*f)->name, name) == 0)
-            return *f;
-    return module_family(r, name);
-}
-
 /* The family's row of the tensor, or NULL. */
 static const struct spec_family_tensor *family_tensor(const struct spec_family *f, const char *name)
 {
@@ -448,7 +440,7 @@ static void check_operand_name(struct reader *r, const char *name)
 void read_tensor(struct reader *r, const char *name)
 {
     struct spec_kernel *k = reader_kernel(r);
-    const struct spec_family_tensor *row = family_tensor(reader_family(r, k->family), name);
+    const struct spec_family_tensor *row = family_tensor(module_family(r, k->family), name);
     struct spec_tensor *grown = arena_grow(r->arena, k->tensor, k->tensor_count, sizeof *grown);
     reader_check(r, grown);
     luaL_checkstack(r->L, 8, "tensor");
@@ -482,14 +474,6 @@ void read_tensor(struct reader *r, const char *name)
     lua_pop(r->L, 1);
 }
 
-static bool has_tensor(const struct spec_kernel *k, const char *name)
-{
-    for (int i = 0; i < k->tensor_count; i++)
-        if (strcmp(k->tensor[i].name, name) == 0)
-            return true;
-    return false;
-}
-
 void read_scalar(struct reader *r, const char *name)
 {
     struct spec_kernel *k = reader_kernel(r);
@@ -502,11 +486,6 @@ void read_scalar(struct reader *r, const char *name)
     reader_check(r, k->scalar[k->scalar_count].name);
     check_operand_name(r, name);
     struct spec_scalar *s = &k->scalar[k->scalar_count++];
-    const struct spec_family *f = reader_family(r, k->family);
-    for (int n = 0; f && f->scalar && f->scalar[n]; n++) {
-        const char *with = f->scalar_tensor ? f->scalar_tensor[n] : NULL; /* tensors are read before scalars */
-        s->read |= !k->program && strcmp(f->scalar[n], name) == 0 && (!with || has_tensor(k, with));
-    }
     s->read |= k->template_path != NULL;
 }
 
@@ -525,11 +504,11 @@ static const char *dim_text(struct reader *r, int node)
     return copy;
 }
 
-/* Where an operand of a family's kernel names no axes, it has those of the epilogue if its dims are theirs. */
+/* Where an operand of a family's kernel names no axes, it has those of the items if its dims are theirs. */
 static void default_axes(struct reader *r, struct spec_tensor *t, const struct spec_family *f)
 {
     const char *word[SPEC_MAX_RANK + 1];
-    int count = f->epilogue_axes ? split_words(r, f->epilogue_axes, word, SPEC_MAX_RANK) : 0;
+    int count = f->grid ? split_words(r, f->grid, word, SPEC_MAX_RANK) : 0;
     if (t->rank == 0 || count != t->rank || t->axis[0] >= 0)
         return;
     struct spec_kernel *k = reader_kernel(r);
@@ -577,7 +556,7 @@ static void check_parameter_names(struct reader *r)
 void check_tensors(struct reader *r)
 {
     struct spec_kernel *k = reader_kernel(r);
-    const struct spec_family *f = reader_family(r, k->family);
+    const struct spec_family *f = module_family(r, k->family);
     lua_rawgeti(r->L, LUA_REGISTRYINDEX, r->draft[r->now].table);
     for (const struct spec_family_tensor *row = f ? f->tensor : NULL; row && row->name; row++) {
         bool written = lua_getfield(r->L, -1, row->name) != LUA_TNIL; /* what is no tensor was told of */
@@ -616,42 +595,4 @@ void check_tensors(struct reader *r)
                          "both",
                          k->axis[axis], dim_text(r, t->dim[d]), dim_text(r, o->dim[dim[axis]]), o->name);
         }
-}
-
-void check_uses(struct reader *r)
-{
-    struct spec_kernel *k = reader_kernel(r);
-    const struct spec_family *f = k->program ? NULL : reader_family(r, k->family);
-    for (int i = 0; f && i < k->tensor_count; i++) {
-        const struct spec_tensor *t = &k->tensor[i];
-        bool written = family_tensor(f, t->name) != NULL && k->epilogue.output_count == 0;
-        for (int o = 0; o < k->epilogue.output_count; o++)
-            written |= k->epilogue.output[o].tensor == i;
-        if (t->out && !written)
-            reader_fault(r, t->name, AT_KEY, "TENSOR-UNWRITTEN",
-                         "nothing writes this tensor; return it from the "
-                         "epilogue: { D = ..., %s = ... }",
-                         t->name);
-        else if (!t->out && !t->read)
-            reader_fault(r, t->name, AT_KEY, "TENSOR-UNREAD",
-                         "nothing reads this tensor; use t.%s in the epilogue or "
-                         "take it out",
-                         t->name);
-    }
-    for (int i = 0; f && i < k->scalar_count; i++) {
-        const char *with = NULL;
-        for (int n = 0; f->scalar && f->scalar_tensor && f->scalar[n]; n++)
-            if (strcmp(f->scalar[n], k->scalar[i].name) == 0)
-                with = f->scalar_tensor[n];
-        if (!k->scalar[i].read && with)
-            reader_fault(r, k->scalar[i].name, AT_KEY, "SCALAR-UNREAD",
-                         "nothing reads this scalar: the family reads it where there is a tensor %s; write %s or take "
-                         "%s out",
-                         with, with, k->scalar[i].name);
-        else if (!k->scalar[i].read)
-            reader_fault(r, k->scalar[i].name, AT_KEY, "SCALAR-UNREAD",
-                         "nothing reads this scalar; use t.%s in the "
-                         "epilogue or take it out",
-                         k->scalar[i].name);
-    }
 }

@@ -313,39 +313,3 @@ int tokens_find_function(const struct tokens *t, int first, int last, int after)
             return i;
     return -1;
 }
-
-int tokens_next_untraceable(const struct tokens *t, int function, int after, const char **instead)
-{
-    static const struct {
-        const char *word, *instead;
-    } table[] = {
-        {"<", "lt(a, b)"},
-        {"<=", "le(a, b)"},
-        {">", "gt(a, b)"},
-        {">=", "ge(a, b)"},
-        {"==", "eq(a, b)"},
-        {"~=", "ne(a, b)"},
-        {"and", "a & b"},
-        {"or", "a | b"},
-        {"not", "~a"},
-        {"if", "select(condition, yes, no)"},
-        {"while", "the terms themselves: there are no loops"},
-        {"repeat", "the terms themselves: there are no loops"},
-        {"for", "the terms themselves: there are no loops"},
-    };
-    int i = after > function ? after + 1 : function + 1;
-    for (; i < t->token[function].match; i++) {
-        bool attribute = token_is(t, i, "<") && t->token[i + 1].kind == TOKEN_NAME && token_is(t, i + 2, ">") &&
-                         (token_is(t, i + 1, "const") || token_is(t, i + 1, "close"));
-        if (attribute) { /* local x <const> = ... */
-            i += 2;
-            continue;
-        }
-        for (size_t k = 0; k < sizeof table / sizeof *table; k++)
-            if (token_is(t, i, table[k].word)) {
-                *instead = table[k].instead;
-                return i;
-            }
-    }
-    return -1;
-}

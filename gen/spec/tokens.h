@@ -46,8 +46,4 @@ bool tokens_find_field(const struct tokens *t, int open, const char *path, struc
  * the start). Index of the keyword or -1. */
 int tokens_find_function(const struct tokens *t, int first, int last, int after);
 
-/* Operators and keywords that make plain Lua booleans or control flow. Gives the next one in the function at `function`
- * after token `after`, and what to write instead; -1: no more. */
-int tokens_next_untraceable(const struct tokens *t, int function, int after, const char **instead);
-
 #endif

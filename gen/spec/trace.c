@@ -82,7 +82,7 @@ static const struct spec_tensor *tensor_of(struct reader *r, const struct elemen
  * tile to where the sums are made; the function has no pointer to it. */
 static void refuse_family_operand(struct reader *r, const struct spec_tensor *t)
 {
-    const struct spec_family *f = r->program && !r->fused ? NULL : reader_family(r, reader_kernel(r)->family);
+    const struct spec_family *f = r->fused ? module_family(r, reader_kernel(r)->family) : NULL;
     const struct spec_family_tensor *row = f ? f->tensor : NULL;
     const char *word[SPEC_MAX_RANK], *known[SPEC_MAX_AXES];
     while (row && row->name && strcmp(row->name, t->name) != 0)
@@ -90,7 +90,7 @@ static void refuse_family_operand(struct reader *r, const struct spec_tensor *t)
     if (!row || !row->name)
         return;
     int words = split_words(r, row->axes, word, SPEC_MAX_RANK);
-    int axes = split_words(r, f->epilogue_axes, known, SPEC_MAX_AXES);
+    int axes = split_words(r, f->grid, known, SPEC_MAX_AXES);
     for (int i = 0; i < words; i++) {
         bool has = false;
         for (int a = 0; a < axes; a++)
@@ -116,13 +116,12 @@ static int read_element(struct reader *r, const struct element *e, const int *in
     return made(r, expr_tensor(graph_of(r), e->tensor, real ? EXPR_REAL : EXPR_INT, t->rank, index));
 }
 
-/* The axes over which the function runs: those of the family's epilogue, of a program all. NULL-terminated. */
+/* The axes over which the function runs: those of its value, of a program all. NULL-terminated. */
 static int running_axes(struct reader *r, const char *known[SPEC_MAX_AXES + 1])
 {
     const struct spec_kernel *k = reader_kernel(r);
-    const struct spec_family *f = r->program ? NULL : reader_family(r, k->family);
-    int count = f ? split_words(r, f->epilogue_axes, known, SPEC_MAX_AXES) : 0;
-    for (int a = 0; r->program && a < k->axis_count; a++)
+    int count = 0;
+    for (int a = 0; a < k->axis_count; a++)
         if (!r->fused || (r->fused_axes >> a & 1))
             known[count++] = k->axis[a];
     known[count] = NULL;
@@ -190,11 +189,6 @@ struct value value_at(struct reader *r, int index)
     if (!e)
         luaL_error(L, "%s stands in an expression; it takes numbers, tensors, scalars and indices", describe(r, index));
     return plain_value(r, broadcast(r, e));
-}
-
-static int node_of(struct reader *r, int index)
-{
-    return value_at(r, index).node;
 }
 
 int shape_node(struct reader *r, int index, const char **what)
@@ -293,7 +287,7 @@ static int get_index(lua_State *L)
 static int set_nothing(lua_State *L)
 {
     const struct reader *r = reader_of(L);
-    if (r && r->program)
+    if (r && r->program && !r->fused)
         return luaL_error(L, "a program assigns nothing to tensors; write store(t.y, span(...), value)");
     return luaL_error(L, "a fused function returns its values and assigns nothing; write return { D = ... }");
 }
@@ -326,194 +320,6 @@ static int index_element(lua_State *L)
     *deeper = e;
     luaL_setmetatable(L, TYPE_ELEMENT);
     return 1;
-}
-
-/* ---- the trace ------------------------------------------------------------------------------------------------- */
-
-/* The error of the untraceable token, at its place. */
-static struct sandbox_error untraceable(const struct tokens *t, int token, int file, const char *instead)
-{
-    struct sandbox_error e = {
-        .file = file, .line = t->token[token].line, .column = t->token[token].column, .rule = "TRACE-LUA"};
-    snprintf(e.text, sizeof e.text, "'%.*s' is plain Lua, which knows no value of an expression; write %s",
-             t->token[token].length, t->text + t->token[token].start, instead);
-    return e;
-}
-
-/* Called at each call of a Lua function during a trace: one that gets an expression as argument is part of it. */
-static void look_at_call(lua_State *L, lua_Debug *ar)
-{
-    struct reader *r = reader_of(L);
-    bool traced = false;
-    lua_getinfo(L, "Su", ar);
-    int file = sandbox_source_index(ar->source);
-    if (!r || file < 0)
-        return;
-    for (int n = 1; n <= ar->nparams && lua_checkstack(L, 4) && lua_getlocal(L, ar, n); n++) {
-        traced |= is_symbolic(L, -1);
-        lua_pop(L, 1);
-    }
-    for (int n = -1; ar->isvararg && lua_checkstack(L, 4) && lua_getlocal(L, ar, n); n--) {
-        traced |= is_symbolic(L, -1);
-        lua_pop(L, 1);
-    }
-    const struct tokens *t = traced ? sandbox_tokens(r->sandbox, file) : NULL;
-    if (!t)
-        return;
-    int f = -1, token, others = 0;
-    const char *instead;
-    struct sandbox_error error;
-    while ((f = tokens_find_function(t, ar->linedefined, ar->lastlinedefined, f)) >= 0) {
-        token = tokens_next_untraceable(t, f, f, &instead);
-        if (token >= 0)
-            error = untraceable(t, token, file, instead);
-        others += token < 0; /* of several functions on one line, this may be another one */
-        f = t->token[f].match > f && token >= 0 ? t->token[f].match : f;
-    }
-    if (others == 0 && tokens_find_function(t, ar->linedefined, ar->lastlinedefined, -1) >= 0)
-        sandbox_raise(L, &error);
-}
-
-/* Reports what the function on top of the stack holds that cannot be traced. True: nothing. */
-static bool check_text(struct reader *r, const char *field)
-{
-    lua_Debug ar;
-    lua_pushvalue(r->L, -1);
-    lua_getinfo(r->L, ">S", &ar);
-    int file = sandbox_source_index(ar.source), token = -1, found = 0;
-    const struct tokens *t = file >= 0 ? sandbox_tokens(r->sandbox, file) : NULL;
-    if (!t) {
-        reader_fault(r, field, AT_VALUE, "FIELD-TYPE",
-                     "takes a Lua function, this is a function of the language; write "
-                     "function(acc, t, i) return ... end");
-        return false;
-    }
-    /* The field's own text where it is written there, else the function by its lines. */
-    struct diag_loc loc = reader_locate(r, field, AT_VALUE);
-    int f = -1, chosen = -1;
-    while ((f = tokens_find_function(t, ar.linedefined, ar.lastlinedefined, f)) >= 0)
-        if (chosen < 0 || (t->token[f].line == loc.line && t->token[f].column == loc.column))
-            chosen = f;
-    const char *instead;
-    while (chosen >= 0 && (token = tokens_next_untraceable(t, chosen, token, &instead)) >= 0) {
-        struct sandbox_error e = untraceable(t, token, file, instead);
-        sandbox_report(r->sandbox, r->diags, &e, reader_kernel(r)->name, field);
-        found++;
-    }
-    if (r->diags->out_of_memory)
-        sandbox_no_memory(r->L);
-    return found == 0;
-}
-
-/* One value that the function returned, on top of the stack: its node. Runs below sandbox_try. */
-static int result_node(struct reader *r)
-{
-    lua_State *L = r->L;
-    if (lua_type(L, -1) != LUA_TNUMBER && !is_symbolic(L, -1))
-        return luaL_error(L, "the function returns %s; it returns a value, or a table of values by output tensor",
-                          describe(r, -1));
-    int node = node_of(r, lua_gettop(L));
-    if (graph_of(r)->node[node].type == EXPR_PRED)
-        return luaL_error(L, "the function returns a condition; select(condition, 1, 0) makes a number of it");
-    return node;
-}
-
-static bool is_family_output(struct reader *r, const char *name)
-{
-    const struct spec_family *f = reader_family(r, reader_kernel(r)->family);
-    for (const struct spec_family_tensor *row = f ? f->tensor : NULL; row && row->name; row++)
-        if (strcmp(row->name, name) == 0)
-            return row->out;
-    return false;
-}
-
-/* { D = ..., E = ... } on top of the stack. */
-static void read_outputs(struct reader *r, struct spec_function *f)
-{
-    struct spec_kernel *k = reader_kernel(r);
-    lua_State *L = r->L;
-    int table = lua_gettop(L), count;
-    struct key *key = sorted_keys(r, table, &count);
-    if (count == 0)
-        luaL_error(L, "the function returns an empty table; write return { D = ... }");
-    for (int n = 0; n < count; n++) {
-        struct spec_tensor *t = NULL;
-        for (int i = 0; key[n].name && i < k->tensor_count; i++)
-            if (strcmp(k->tensor[i].name, key[n].name) == 0)
-                t = &k->tensor[i];
-        if (!t)
-            luaL_error(L, "the function returns a value for %s, which is no tensor of the kernel; write { D = value }",
-                       key[n].name ? key[n].name : "a position");
-        if (t->read && !is_family_output(r, t->name))
-            luaL_error(L, "%s is read by the kernel and cannot be written too", t->name);
-        if (t->rank > 0 && t->axis[0] < 0)
-            luaL_error(L, "the dims of output %s are not those of the function's axes; write axes in its tensor",
-                       t->name);
-        if (f->output_count == (int)(sizeof f->output / sizeof *f->output))
-            luaL_error(L, "there are more than %d outputs", f->output_count);
-        t->out = true;
-        lua_getfield(L, table, key[n].name);
-        f->output[f->output_count].node = result_node(r);
-        f->output[f->output_count++].tensor = (int)(t - k->tensor);
-        lua_settop(L, table);
-    }
-}
-
-/* The traced call: function, acc, t, i on the stack. r->returned says whether an error is the function's own. */
-static int traced(lua_State *L)
-{
-    struct reader *r = reader_of(L);
-    struct spec_function *f = lua_touserdata(L, 1);
-    lua_call(L, 3, 1);
-    r->returned = true;
-    if (lua_istable(L, -1))
-        read_outputs(r, f);
-    else
-        f->result = result_node(r);
-    return 0;
-}
-
-void trace_function(struct reader *r, const char *field, struct spec_function *f)
-{
-    struct spec_kernel *k = reader_kernel(r);
-    lua_State *L = r->L;
-    f->loc = reader_locate(r, field, AT_VALUE);
-    f->result = -1;
-    f->set = true;
-    luaL_checkstack(L, 12, "trace");
-    int status = SANDBOX_FAULT;
-    struct sandbox_error error;
-    if (check_text(r, field)) {
-        r->epoch = ++r->epochs;
-        r->returned = false;
-        lua_pushcfunction(L, traced);
-        lua_insert(L, -2);
-        lua_pushlightuserdata(L, f);
-        lua_insert(L, -2);
-        push_node(r, expr_leaf(&k->graph, EXPR_ACC, EXPR_REAL, 0));
-        lua_newtable(L);
-        luaL_setmetatable(L, TYPE_TENSORS);
-        lua_newtable(L);
-        luaL_setmetatable(L, TYPE_INDICES);
-        sandbox_on_call(r->sandbox, look_at_call);
-        status = sandbox_try(L, 5, 0, &error);
-        sandbox_on_call(r->sandbox, NULL);
-        r->epoch = 0;
-        if (status == SANDBOX_NO_MEMORY)
-            sandbox_no_memory(L);
-        if (status != SANDBOX_OK && (r->returned || error.line == 0))
-            reader_fault(r, field, AT_VALUE, "TRACE-RESULT", "%s", error.text);
-        else if (status != SANDBOX_OK)
-            sandbox_report(r->sandbox, r->diags, &error, k->name, field);
-    } else {
-        lua_pop(L, 1);
-    }
-    if (status == SANDBOX_OK)
-        return;
-    for (int i = 0; i < k->tensor_count; i++) /* what it would have read and written is unknown: no second fault */
-        k->tensor[i].read = true, k->tensor[i].out = is_family_output(r, k->tensor[i].name);
-    for (int i = 0; i < k->scalar_count; i++)
-        k->scalar[i].read = true;
 }
 
 /* ---- what the language has ------------------------------------------------------------------------------------- */

@@ -1,6 +1,7 @@
-//@ -- What rings that all threads of the block fill are made of: a copy of 16 bytes, groups of copies, the block's barrier.
-//@ -- A thread closes one group of copies for each stage, an empty one where there is nothing to copy, so that the number
-//@ -- of open groups tells which have landed. Where tensors are filled by plain loads and stores there are no groups.
+//@ -- What rings that all threads of the block fill are made of: a copy of 16 bytes, groups of copies, the block's
+//@ -- barrier. A thread closes one group of copies for each stage, an empty one where there is nothing to copy, so that
+//@ -- the number of open groups tells which have landed. Where tensors are filled by plain loads and stores there are
+//@ -- no groups.
 //@ param tensors table
 //@ param rings table
 //@ param roles table
@@ -9,12 +10,7 @@
 //@     if t.access == "cp_async" then asynchronous = true else plain = true end
 //@ end
 //@ if asynchronous then
-// Starts the copy of the first `bytes` of 16 bytes; the rest of them becomes zero.
-__device__ __forceinline__ void copy_async(u32 destination, const void *source, u32 bytes)
-{
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(destination), "l"(source), "r"(bytes)
-                 : "memory");
-}
+//@ include "blocks/copy_async.cuh"
 
 // Closes the group of this thread's copies since the last commit.
 __device__ __forceinline__ void copies_commit()

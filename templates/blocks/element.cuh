@@ -1,5 +1,6 @@
 //@ -- NAME_at: an element of a tensor at any coordinates, 0 outside of it. Where rows are aligned for it, the element
-//@ -- comes out of a word with its neighbour: it is the lane's of the two, and both lanes' loads are one.
+//@ -- comes out of a word with its neighbour: it is the lane's of the two, and both lanes' loads are one. Integers are
+//@ -- numbers that others are computed from: places, counts, entries of lists.
 //@ param tensor table
 //@ param extent table
 //@ local t, rank, dtype, indices, inside, place, nodes = tensor.name, tensor.rank, tensor.dtype, {}, {}, {}, {}
@@ -13,7 +14,7 @@
 //@     place[i] = i == rank and index or index .. " * args." .. t .. "_stride" .. (i - 1)
 //@ end
 //@ local list, condition, at = csv(indices), table.concat(inside, " && "), table.concat(place, " + ")
-//@ local pairs = tensor.whole_rows
+//@ local pairs, real = tensor.whole_rows, has({ bf16 = true, fp16 = true, fp32 = true }, dtype)
 
 //@ if pairs then
 __device__ __forceinline__ float ${t}_at(const arguments &args, ${list}, int lane)
@@ -23,6 +24,12 @@ __device__ __forceinline__ float ${t}_at(const arguments &args, ${list}, int lan
         return 0.0f;
     const u32 both = *(const u32 *)(args.${t} + ${at} - lane);
     return from_${dtype}((u16)(both >> lane * 16));
+}
+//@ elseif not real then
+__device__ __forceinline__ i64 ${t}_at(const arguments &args, ${list})
+{
+    ${statements}
+    return ${condition} ? (i64)args.${t}[${at}] : 0;
 }
 //@ else
 __device__ __forceinline__ float ${t}_at(const arguments &args, ${list})

@@ -1,6 +1,7 @@
 //@ -- A dot as mma.sync: mma_NAME multiplies one stage's tiles, or a computed operand in registers and a stage's tile,
 //@ -- into an accumulator in registers, each warp its own part. It is done when the function returns.
 //@ -- a, b: the operands' tensors; a is nil where the operand lies in registers. a_offset, b_offset: of stage 0.
+//@ -- by_pairs: of B two blocks at a time are read ahead, else all of the next step's.
 //@ --
 //@ -- Fragments of one m16n8k16 (PTX ISA, "Matrix fragments for mma.m16n8k16"), lane l = 4 g + t:
 //@ --
@@ -19,6 +20,7 @@
 //@ param b_offset int
 //@ param warps_m int
 //@ param warps int
+//@ param by_pairs bool
 //@ local blocks_m, blocks_n, steps, name = mma.blocks_m, mma.blocks_n, mma.k_steps, "mma_" .. mma.name
 //@ local pairs, single = blocks_n // 2, blocks_n % 2 == 1
 //@ local input = mma.input == "bf16" and "bf16" or "f16"
@@ -72,18 +74,9 @@ __device__ __forceinline__ void ${name}_issue(float *d, const u32 *a, const u32 
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
-// What a warp reads of the operands for one step along k.
-struct ${name}_fragments {
-//@ if a then
-    u32 a[${blocks_m}][4], b[${blocks_n}][2];
-//@ else
-    u32 b[${blocks_n}][2];
-//@ end
-};
-
-//@ -- A chunk of 16 bytes of a tile: rows that are multiples of 8 apart lie at a distance, and chunks apart by a constant
-//@ -- whose bits are none of the lane's are an exclusive or. So a lane's address is computed once a tile, and what
-//@ -- differs from read to read is a constant.
+//@ -- A chunk of 16 bytes of a tile: rows that are multiples of 8 apart lie at a distance, and chunks apart by a
+//@ -- constant whose bits are none of the lane's are an exclusive or. So a lane's address is computed once a tile, and
+//@ -- what differs from read to read is a constant.
 //@ local function shape_of(t)
 //@     local height = 1
 //@     for d = 1, t.rank - 1 do height = height * t.tile[d] end
@@ -109,68 +102,98 @@ struct ${name}_fragments {
 //@     local a_span, a_chunks = shape_of(a)
 //@     a_splits = splits(a_width, warps_m, a_chunks)
 //@ end
-//@ local tiles = a and "u32 a_tile, u32 b_tile" or "u32 b_tile"
-// Step `step` along k of the stage: this warp's ${rows} rows and ${columns} columns.
-__device__ __forceinline__ void ${name}_read(${name}_fragments &f, ${tiles}, u32 warp, u32 step)
-{
-//@ if not b_splits or not a_splits then
-    const u32 lane = threadIdx.x % 32, warp_m = warp % ${warps_m}, warp_n = warp / ${warps_m};
-//@ end
 //@ if a then
 //@     local A = a.name
+// This warp's ${rows} rows of step `step` along k.
+__device__ __forceinline__ void ${name}_rows(u32 (&r)[${blocks_m}][4], u32 a_tile, u32 warp, u32 step)
+{
     #pragma unroll
     for (u32 i = 0; i < ${blocks_m}; ++i) {
 //@     if a_across and a_splits then
 //@         local at = on("a_tile", a, "step * " .. mma.k, "i * 2")
-        ${name}_read_a(f.a[i], ${at});
+        ${name}_read_a(r[i], ${at});
 //@     elseif a_splits then
 //@         local at = on("a_tile", a, "i * " .. mma.m, "step * " .. k_width)
-        ${name}_read_a(f.a[i], ${at});
+        ${name}_read_a(r[i], ${at});
 //@     else
+        const u32 lane = threadIdx.x % 32, warp_m = warp % ${warps_m};
         const u32 row = step * ${mma.k} + lane / 16 * 8 + lane % 8, chunk = warp_m * ${a_width} + i * 2 + lane / 8 % 2;
-        ${name}_read_a(f.a[i], a_tile + ${A}_chunk(row, chunk));
+        ${name}_read_a(r[i], a_tile + ${A}_chunk(row, chunk));
 //@     end
     }
-//@ end
-//@ if pairs > 0 then
-    #pragma unroll
-    for (u32 j = 0; j < ${pairs}; ++j) {
-//@     if b_across and b_splits then
-//@         local at = on("b_tile", b, "step * " .. mma.k, "j * 2")
-        ${name}_read_b(f.b[2 * j], f.b[2 * j + 1], ${at});
-//@     elseif b_splits then
-//@         local at = on("b_tile", b, "j * 16", "step * " .. k_width)
-        ${name}_read_b(f.b[2 * j], f.b[2 * j + 1], ${at});
-//@     else
-        const u32 row = step * ${mma.k} + lane % 16, chunk = warp_n * ${b_width} + j * 2 + lane / 16;
-        ${name}_read_b(f.b[2 * j], f.b[2 * j + 1], b_tile + ${B}_chunk(row, chunk));
-//@     end
-    }
-//@ end
-//@ if single then
-//@     if b_across and b_splits then
-//@         local at = on("last", b, "step * " .. mma.k, "(u32)" .. last)
-    const u32 lane = threadIdx.x % 32, warp_n = warp / ${warps_m};
-    const u32 last = b_tile - ${B}_chunk(lane % 16, warp_n * ${b_width} + lane / 16) + ${B}_chunk(lane % 16, warp_n * ${b_width});
-    ${name}_read_last_b(f.b[${last}], ${at});
-//@     elseif b_splits then
-//@         local at = on("b_tile - lane / 16 * 8 * " .. b_span, b, "(u32)" .. last .. " * 8", "step * " .. k_width)
-    const u32 lane = threadIdx.x % 32;
-    ${name}_read_last_b(f.b[${last}], ${at});
-//@     else
-    const u32 row = step * ${mma.k} + lane % 16, chunk = warp_n * ${b_width} + ${last};
-    ${name}_read_last_b(f.b[${last}], b_tile + ${B}_chunk(row, chunk));
-//@     end
-//@ end
 }
 
+//@ end
+//@ if pairs > 0 then
+// Two neighbours of this warp's ${columns} columns, the pair j.
+__device__ __forceinline__ void ${name}_pair(u32 (&first)[2], u32 (&second)[2], u32 b_tile, u32 warp, u32 step, u32 j)
+{
+//@     if b_across and b_splits then
+//@         local at = on("b_tile", b, "step * " .. mma.k, "j * 2")
+    ${name}_read_b(first, second, ${at});
+//@     elseif b_splits then
+//@         local at = on("b_tile", b, "j * 16", "step * " .. k_width)
+    ${name}_read_b(first, second, ${at});
+//@     else
+    const u32 lane = threadIdx.x % 32, warp_n = warp / ${warps_m};
+    const u32 row = step * ${mma.k} + lane % 16, chunk = warp_n * ${b_width} + j * 2 + lane / 16;
+    ${name}_read_b(first, second, b_tile + ${B}_chunk(row, chunk));
+//@     end
+}
+
+//@ end
+//@ if not by_pairs then
+// What a warp reads of the operands for one step along k.
+struct ${name}_fragments {
+//@ if a then
+    u32 a[${blocks_m}][4], b[${blocks_n}][2];
+//@ else
+    u32 b[${blocks_n}][2];
+//@ end
+};
+
+//@ local tiles = a and "u32 a_tile, u32 b_tile" or "u32 b_tile"
+// Step `step` along k of the stage.
+__device__ __forceinline__ void ${name}_read(${name}_fragments &f, ${tiles}, u32 warp, u32 step)
+{
+//@     if a then
+    ${name}_rows(f.a, a_tile, warp, step);
+//@     end
+//@     if pairs > 0 then
+    #pragma unroll
+    for (u32 j = 0; j < ${pairs}; ++j)
+        ${name}_pair(f.b[2 * j], f.b[2 * j + 1], b_tile, warp, step, j);
+//@     end
+//@     if single then
+//@         if b_across and b_splits then
+//@             local at = on("last", b, "step * " .. mma.k, "(u32)" .. last)
+    const u32 lane = threadIdx.x % 32, warp_n = warp / ${warps_m};
+    const u32 first = warp_n * ${b_width}, row = lane % 16;
+    const u32 last = b_tile - ${B}_chunk(row, first + lane / 16) + ${B}_chunk(row, first);
+    ${name}_read_last_b(f.b[${last}], ${at});
+//@         elseif b_splits then
+//@             local at = on("b_tile - lane / 16 * 8 * " .. b_span, b, "(u32)" .. last .. " * 8", "step * " .. k_width)
+    const u32 lane = threadIdx.x % 32;
+    ${name}_read_last_b(f.b[${last}], ${at});
+//@         else
+    const u32 lane = threadIdx.x % 32, warp_n = warp / ${warps_m};
+    const u32 row = step * ${mma.k} + lane % 16, chunk = warp_n * ${b_width} + ${last};
+    ${name}_read_last_b(f.b[${last}], b_tile + ${B}_chunk(row, chunk));
+//@         end
+//@     end
+}
+
+//@ end
 //@ local first = a and "u32 a_stage" or "const u32 (&a)[" .. blocks_m .. "][" .. steps * 4 .. "]"
 //@ local given, from = a and "a_tile, b_tile" or "b_tile", a and "f[step % 2].a[i]" or "a[i] + step * 4"
-// d = a b + (accumulate ? d : 0): ${steps} steps along k, each read while the one before is multiplied.
-__device__ __forceinline__ void ${name}(float (&d)[${blocks_m}][${registers}], ${first}, u32 b_stage, u32 warp, bool accumulate)
+//@ local ahead = by_pairs and "two columns of blocks" or "each"
+// d = a b + (accumulate ? d : 0): ${steps} steps along k, ${ahead} read while what was read before is multiplied.
+__device__ __forceinline__ void ${name}(float (&d)[${blocks_m}][${registers}], ${first}, u32 b_stage, u32 warp,
+                                        bool accumulate)
 {
-    const u32 lane = threadIdx.x % 32, warp_m = warp % ${warps_m}, warp_n = warp / ${warps_m};
+    [[maybe_unused]] const u32 lane = threadIdx.x % 32;
 //@ if a then
+    [[maybe_unused]] const u32 warp_m = warp % ${warps_m};
 //@     local A, at = a.name, ""
 //@     if a_across and a_splits then
 //@         at = " + " .. A .. "_chunk(lane / 16 * 8 + lane % 8, warp_m * " .. a_width .. " + lane / 8 % 2)"
@@ -179,6 +202,7 @@ __device__ __forceinline__ void ${name}(float (&d)[${blocks_m}][${registers}], $
 //@     end
     const u32 a_tile = shared_address(${a_offset} + a_stage * ${a.tile_bytes})${at};
 //@ end
+    [[maybe_unused]] const u32 warp_n = warp / ${warps_m};
 //@ local b_at = ""
 //@ if b_across and b_splits then
 //@     b_at = " + " .. B .. "_chunk(lane % 16, warp_n * " .. b_width .. " + lane / 16)"
@@ -186,13 +210,37 @@ __device__ __forceinline__ void ${name}(float (&d)[${blocks_m}][${registers}], $
 //@     b_at = " + " .. B .. "_chunk(warp_n * " .. columns .. " + lane / 16 * 8 + lane % 8, lane / 8 % 2)"
 //@ end
     const u32 b_tile = shared_address(${b_offset} + b_stage * ${b.tile_bytes})${b_at};
-    ${name}_fragments f[2];
     if (!accumulate)
         #pragma unroll
         for (u32 i = 0; i < ${blocks_m}; ++i)
             #pragma unroll
             for (u32 j = 0; j < ${registers}; ++j)
                 d[i][j] = 0.0f;
+//@ if by_pairs then
+//@     local rows_of = a and "r[step % 2][i]" or "a[i] + step * 4"
+//@     if a then
+    u32 r[2][${blocks_m}][4];
+    ${name}_rows(r[0], a_tile, warp, 0);
+//@     end
+    u32 b[2][2][2];
+    ${name}_pair(b[0][0], b[0][1], b_tile, warp, 0, 0);
+    #pragma unroll
+    for (u32 x = 0; x < ${steps} * ${pairs}; ++x) {
+        const u32 step = x / ${pairs}, j = x % ${pairs};
+        if (x + 1 < ${steps} * ${pairs})
+            ${name}_pair(b[(x + 1) % 2][0], b[(x + 1) % 2][1], b_tile, warp, (x + 1) / ${pairs}, (x + 1) % ${pairs});
+//@     if a then
+        if (j == 0 && step + 1 < ${steps})
+            ${name}_rows(r[(step + 1) % 2], a_tile, warp, step + 1);
+//@     end
+        #pragma unroll
+        for (u32 i = 0; i < ${blocks_m}; ++i) {
+            ${name}_issue(d[i] + j * 8, ${rows_of}, b[x % 2][0]);
+            ${name}_issue(d[i] + j * 8 + 4, ${rows_of}, b[x % 2][1]);
+        }
+    }
+//@ else
+    ${name}_fragments f[2];
     ${name}_read(f[0], ${given}, warp, 0);
     #pragma unroll
     for (u32 step = 0; step < ${steps}; ++step) {
@@ -204,4 +252,5 @@ __device__ __forceinline__ void ${name}(float (&d)[${blocks_m}][${registers}], $
             for (u32 j = 0; j < ${blocks_n}; ++j)
                 ${name}_issue(d[i] + j * 4, ${from}, f[step % 2].b[j]);
     }
+//@ end
 }

@@ -29,7 +29,7 @@
 //@ end
 
 //@ if written then
-// Ring ${ring.name}: ${ring.stages} stages that a thread writes.
+// Ring ${ring.name}: ${ring.stages} stages that threads write.
 //@ else
 // Ring ${ring.name}: ${ring.stages} stages of ${ring.tx_bytes} bytes.
 //@ end
@@ -73,7 +73,22 @@ __device__ __forceinline__ void ${ring.name}_wait_empty(${ring.name}_position p$
     barrier_wait(${ring.name}_empty(p.stage), p.phase ^ ${empty_phase}${at_empty});
 }
 
-//@ if written then
+//@ if written and #ring.tensor > 0 then
+// Filler, every thread: its copies are there, and what reads the stage next sees them.
+__device__ __forceinline__ void ${ring.name}_fence()
+{
+    asm volatile("cp.async.wait_all;" ::: "memory");
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+// Filler, every warp: it has written its part of the stage.
+__device__ __forceinline__ void ${ring.name}_arrive(${ring.name}_position p)
+{
+    __syncwarp();
+    if (threadIdx.x % 32 == 0)
+        barrier_arrive(${ring.name}_full(p.stage));
+}
+//@ elseif written then
 // Filler: the stage is written.
 //@ op part
 __device__ __forceinline__ void ${ring.name}_arrive(${ring.name}_position p)

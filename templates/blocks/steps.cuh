@@ -1,11 +1,13 @@
 //@ -- The steps of one role, in their order: every line that synchronises stands here for a step that was proved.
 //@ --
+//@ -- one_of: all threads of a role that one alone serves else: they wait, and share the rows that are brought by number.
 //@ -- Fragments are walked by block (of 64 rows of a warpgroup, 16 of a warp), half (of a thread's two rows), pair (of
 //@ -- neighbouring columns) and lane.
 //@ param model table
 //@ param role table
 //@ param next_item text
 //@ param blocks int
+//@ param one_of bool
 //@ local warps = model.mma[1].kind == "mma.sync"
 //@ local height, across_warps = warps and 16 or 64, warps and model.pipeline.warps_n or 1
 //@ -- The stage that a dot reads its operand from: of the read before it.
@@ -56,7 +58,8 @@ const int ${name}_turns = (int)(${turns});
 //@             end
 //@             if not has(seen, name) then
 //@                 seen[name] = true
-    int ${name} = ${from}, ${name}_turn = 0;
+    [[maybe_unused]] int ${name} = ${from};
+    int ${name}_turn = 0;
 //@             end
 //@             if not range.fixed then
     const int ${call}_turns = (int)(${turns});
@@ -87,27 +90,31 @@ for (int block = 0; block < ${blocks}; ++block)
         ${place.name}[block][half] = ${value};
     }
 //@     else
+//@         if kind == "operand" then
         #pragma unroll
         for (int pair = 0; pair < ${pairs}; ++pair) {
-//@         if kind == "operand" then
             float value[2];
-//@         end
             #pragma unroll
             for (int lane = 0; lane < 2; ++lane) {
-//@         if text.column then
+//@             if text.column then
                 const int column = pair * 8 + first_column + lane;
-//@         end
+//@             end
                 ${elements}
-//@         if kind == "operand" then
                 value[lane] = ${value};
-//@         else
-                ${place.name}[block][pair * 4 + half * 2 + lane] = ${value};
-//@         end
             }
-//@         if kind == "operand" then
             ${place.name}[block][pair * 2 + half] = pack_${place.dtype}(value[0], value[1]);
-//@         end
         }
+//@         else
+        #pragma unroll
+        for (int i = 0; i < ${pairs} * 2; ++i) {
+            const int pair = i / 2, lane = i % 2;
+//@             if text.column then
+            const int column = pair * 8 + first_column + lane;
+//@             end
+            ${elements}
+            ${place.name}[block][pair * 4 + half * 2 + lane] = ${value};
+        }
+//@         end
     }
 //@     end
 //@     if uniform ~= "" then
@@ -138,15 +145,14 @@ for (int block = 0; block < ${blocks}; ++block)
         float total[2];
         ${rows}
         #pragma unroll
-        for (int pair = 0; pair < ${pairs}; ++pair)
-            #pragma unroll
-            for (int lane = 0; lane < 2; ++lane) {
+        for (int i = 0; i < ${pairs} * 2; ++i) {
+            const int pair = i / 2, lane = i % 2;
 //@     if text.column then
-                const int column = pair * 8 + first_column + lane;
+            const int column = pair * 8 + first_column + lane;
 //@     end
-                ${elements}
-                total[lane] = pair == 0 ? ${value} : ${next};
-            }
+            ${elements}
+            total[lane] = pair == 0 ? ${value} : ${next};
+        }
 //@     if step.call == "fold" then
         ${place.name}[block][half] = ${both};
 //@     else
@@ -190,6 +196,27 @@ for (int block = 0; block < ${blocks}; ++block)
 //@     local width, rows, elements, value, uniform = chunk_columns(t), text.at[2], text.at[3], text.value, text.at[1]
 //@     local pairs, wide, across = width // 8, t.dtype == "fp32", count // blocks
 //@     local type, words = wide and "float" or "u32", wide and width // 2 or width // 4
+${uniform}
+//@     -- All reads are on their way before the first is waited for; what does not depend on the row is read once.
+//@     for _, r in ipairs(text.reads) do
+//@         local list, tensor, guard = csv(r.at), r.tensor, has(r, "guard") and r.guard or "true"
+//@         local halves = r.by_row and 2 or 1
+${tensor}_two ${tensor}_early[${halves}][${pairs}];
+#pragma unroll
+for (int half = 0; half < ${halves}; ++half) {
+//@         if r.by_row or guard ~= "true" then
+    const int row = first_row + block * ${height} + half * 8;
+//@         end
+//@         if guard ~= "true" then
+    ${rows}
+//@         end
+    #pragma unroll
+    for (int i = 0; i < ${pairs}; ++i) {
+        const int pair = first_pair + i;
+        ${tensor}_early[half][i] = ${tensor}_read(args, ${list}, ${guard});
+    }
+}
+//@     end
 //@     if long then
 //@         local name, each = text.place, width // 2
 float ${name}_chunk[${each}];
@@ -201,7 +228,6 @@ for (int c = 0; c < ${count}; ++c)
             ${name}_chunk[i] = ${name}[c / ${across}][c % ${across} * ${each} + i];
     }
 //@     end
-${uniform}
 ${type} part[${words}];
 #pragma unroll
 for (int half = 0; half < 2; ++half) {
@@ -214,9 +240,9 @@ for (int half = 0; half < 2; ++half) {
         const int pair = first_pair + i;
         float value[2];
 //@     for _, r in ipairs(text.reads) do
-//@         local list, tensor, guard = csv(r.at), r.tensor, has(r, "guard") and r.guard or "true"
+//@         local tensor, half = r.tensor, r.by_row and "half" or "0"
         float ${tensor}_pair[2];
-        ${tensor}_read(args, ${list}, ${guard}, ${tensor}_pair);
+        ${tensor}_split(${tensor}_early[${half}][i], ${tensor}_pair);
 //@     end
         #pragma unroll
         for (int lane = 0; lane < 2; ++lane) {
@@ -373,10 +399,10 @@ for (int half = 0; half < 2; ++half) {
 //@     -- All of the slab's reads are under way before the first is waited for: outside of a tensor they are harmless.
 //@     for _, r in ipairs(text.reads) do
 //@         local list, tensor, needed = csv(r.at), r.tensor, has(r, "guard") and r.guard or "true"
-        float ${tensor}_pairs[${pairs}][2];
+        ${tensor}_two ${tensor}_early[${pairs}];
         #pragma unroll
         for (int pair = 0; pair < ${pairs}; ++pair)
-            ${tensor}_read(args, ${list}, ${needed}, ${tensor}_pairs[pair]);
+            ${tensor}_early[pair] = ${tensor}_read(args, ${list}, ${needed});
 //@     end
         #pragma unroll
         for (int pair = 0; pair < ${pairs}; ++pair) {
@@ -394,7 +420,8 @@ for (int half = 0; half < 2; ++half) {
                 continue;
 //@     for _, r in ipairs(text.reads) do
 //@         local tensor = r.tensor
-            const float(&${tensor}_pair)[2] = ${tensor}_pairs[pair];
+            float ${tensor}_pair[2];
+            ${tensor}_split(${tensor}_early[pair], ${tensor}_pair);
 //@     end
             #pragma unroll
             for (int lane = 0; lane < 2; ++lane) {
@@ -435,7 +462,15 @@ for (int half = 0; half < 2; ++half) {
 //@ local function coordinates(step, prefix)
 //@     local nodes = {}
 //@     for d, node in ipairs(step.at) do nodes[d] = node end
+//@     if has(step, "end") then nodes[#nodes + 1] = step["end"] end
 //@     return fragment_uniform(prefix, table.unpack(nodes))
+//@ end
+//@ -- A stage that all threads of the role have a part in: the next phase of its barriers waits for each of them.
+//@ local function shared_by_all(name)
+//@     for _, tensor in ipairs(model.ring[name].tensor) do
+//@         if has(model.tensor[tensor], "gathered") then return true end
+//@     end
+//@     return false
 //@ end
 //@ local storing, opened, filled_of = nil, {}, {}
 //@ for i, step in ipairs(role.step) do
@@ -456,13 +491,18 @@ while (items_next(args, items${next_item})) {
 //@         local loop = model.loop[step.loop + 1]
 //@         local from = fragment_uniform("f", loop.from)
 //@         local start, statements = from[1] == "0" and "" or from[1] .. " + ", from.at
+//@         local single = opt(step, "most", 0) == 1
+//@         if single then
+if (${loop.name}_turn < ${call}_turns) {
+//@         else
 #pragma unroll 1
 for (; ${loop.name}_turn < ${call}_turns; ++${loop.name}_turn) {
+//@         end
     ${statements}
     ${loop.name} = ${start}${loop.name}_turn * ${loop.step};
 //@         variables(i)
 //@         deeper()
-//@         opened[#opened + 1] = { loop.name, start, loop.step, statements }
+//@         opened[#opened + 1] = { loop.name, start, loop.step, statements, single }
 //@     elseif op == "loop" then
 //@         opened[#opened + 1] = {}
 //@         -- The chunks of a store.
@@ -486,10 +526,14 @@ if (${turns} > ${step.count}) {
 //@         opened[#opened + 1] = {}
 //@         deeper()
 //@     elseif op == "end" then
-//@         shallower()
-}
 //@         local variable = opened[#opened]
 //@         opened[#opened] = nil
+//@         if variable[5] then
+//@             local name = variable[1]
+++${name}_turn;
+//@         end
+//@         shallower()
+}
 //@         if variable[1] then
 //@             local name, start, by, statements = variable[1], variable[2], variable[3], variable[4]
 ${statements}
@@ -497,9 +541,19 @@ ${name} = ${start}${name}_turn * ${by};
 //@         end
 //@         storing = nil
 //@     elseif op == "wait_empty" then
+//@         if one_of and not shared_by_all(ring) then
+if (threadIdx.x == 0)
+    ${call}(${ring}_fill);
+//@         else
 ${call}(${ring}_fill);
+//@         end
 //@     elseif op == "expect" then
+//@         if one_of then
+if (threadIdx.x == 0)
+    ${call}(${ring}_fill);
+//@         else
 ${call}(${ring}_fill);
+//@         end
 //@     elseif op == "fill" and model.ring[ring].filler == "cp_async" then
 //@         local at = coordinates(step, "c" .. i .. "_")
 //@         local statements, list, filled = at.at, table.concat(at, ", "), (filled_of[ring] or 0) + 1
@@ -509,6 +563,10 @@ ${call}(${ring}_fill);
 //@             return other and other.op == "fill" and other.ring == ring and opt(other, "loop", -1) == opt(step, "loop", -1)
 //@                 and opt(other, "ahead", 0) == opt(step, "ahead", 0)
 //@         end
+//@         -- In a loop's last turn nothing is left to fill for.
+//@         local inner = #opened > 0 and opened[#opened] or {}
+//@         local last = has(step, "loop") and opt(step, "ahead", 0) > 0 and inner[5] or false
+//@         if not last then
 //@         if has(step, "loop") and not together(before) then
 //@             local turn, ahead, turns = model.loop[step.loop + 1].name .. "_turn", opt(step, "ahead", 0), turns_of(ring)
 //@             local next_turn = ahead > 0 and turn .. " + " .. ahead or turn
@@ -524,6 +582,7 @@ ${ring}_advance(${ring}_fill);
 //@         if has(step, "loop") and not together(next_step) then
 }
 //@         end
+//@         end
 //@     elseif op == "cp_commit" or op == "cp_wait" then
 ${call}();
 //@     elseif op == "take" then
@@ -532,13 +591,56 @@ ${call}(${ring}_stage);
 //@         local at = coordinates(step, "c" .. i .. "_")
 //@         local statements, list, filled = at.at, table.concat(at, ", "), (filled_of[ring] or 0) + 1
 ${statements}
+//@         local filled_tensor = model.tensor[step.tensor]
+//@         if has(model, "limited") and has(model.limited, step.tensor) then
+//@             list = table.concat(at, ", ", 1, filled_tensor.rank)
+//@             list = list .. ", (int)" .. (has(step, "end") and at[filled_tensor.rank + 1] or filled_tensor.box_bytes // 128)
+//@         end
+//@         if has(filled_tensor, "gathered") then
+//@             -- Each warp a quarter of the rows: its lanes find their numbers, then one brings row after row.
+//@             local each, places, by = at.rows, {}, filled_tensor.gathered
+//@             local quarter = filled_tensor.tile[by] // 4
+//@             local lanes, number = 32, at[by]
+//@             while quarter % lanes > 0 do lanes = lanes - 1 end
+//@             local batch = 8 -- shuffles, then copies: each kind one behind the other without waits
+//@             while lanes % batch > 0 do batch = batch - 1 end
+//@             for d = 1, filled_tensor.rank do places[d] = d == by and "number[k]" or at[d] end
+//@             local from = table.concat(places, ", ")
+#pragma unroll 1
+for (int first = (int)warp * ${quarter}; first < (int)warp * ${quarter} + ${quarter}; first += ${lanes}) {
+    const int row = first + threadIdx.x % 32;
+    ${each}
+    const int own = (int)${number};
+    #pragma unroll 1
+    for (int i = 0; i < ${lanes}; i += ${batch}) {
+        int number[${batch}];
+        #pragma unroll
+        for (int k = 0; k < ${batch}; ++k)
+            number[k] = __shfl_sync(~0u, own, i + k);
+        if (elect_one()) {
+            #pragma unroll
+            for (int k = 0; k < ${batch}; ++k)
+                ${call}(args, ${ring}_fill, first + i + k, ${from});
+        }
+    }
+}
+//@         elseif one_of then
+if (threadIdx.x == 0)
+    ${call}(args, ${ring}_fill, ${list});
+//@         else
 ${call}(args, ${ring}_fill, ${list});
+//@         end
 //@         filled_of[ring] = filled % #model.ring[ring].tensor
 //@         if filled_of[ring] == 0 then
 ${ring}_advance(${ring}_fill);
 //@         end
 //@     elseif op == "drain" then
+//@         if one_of then
+if (threadIdx.x == 0)
+    ${call}(${ring}_fill);
+//@         else
 ${call}(${ring}_fill);
+//@         end
 //@     elseif op == "wait_full" then
 ${call}(${ring}_next);
 ${ring}_stage = ${ring}_next.stage;
@@ -567,6 +669,8 @@ ${call}(${ring}_oldest);
 //@         end
 //@     elseif op == "touch" and (call == "reduce" or call == "fold") then
 //@         reduce(step, i)
+//@     elseif op == "touch" and call == "keep" then
+${step.place}_keep(${step.place});
 //@     elseif op == "touch" and call == "lanes" then
 //@         lanes(step)
 //@     elseif op == "touch" and call then
@@ -588,6 +692,25 @@ if (consumer == ${step.only})
 //@         else
 ${call}(consumer);
 //@         end
+//@     elseif op == "write" and model.ring[ring].filler == "arrive" and #model.ring[ring].tensor > 0 then
+//@         local at, t = coordinates(step, "c" .. i .. "_"), model.tensor[step.tensor]
+//@         local statements, each, list = at.at, at.rows, table.concat(at, ", ")
+//@         local height = t.tile[t.gathered]
+//@         local width = t.tile_bytes // height // 16
+//@         local total = height * width
+//@         local passes = ceil_div(total, 128)
+${statements}
+#pragma unroll 4
+for (int pass = 0; pass < ${passes}; ++pass) {
+    const int chunk = (pass * 128 + threadIdx.x) % ${width}, row = (pass * 128 + threadIdx.x) / ${width};
+    ${each}
+//@         if total % 128 ~= 0 then
+    if (row < ${height})
+        ${t.name}_copy(args, ${ring}_fill, row, chunk, ${list});
+//@         else
+    ${t.name}_copy(args, ${ring}_fill, row, chunk, ${list});
+//@         end
+}
 //@     elseif op == "write" and has(model, "item_ring") and ring == model.item_ring then
 ${call}(args, items, ${ring}_fill.stage${next_item});
 //@     elseif op == "arrive" then
@@ -607,6 +730,9 @@ ${call}();
 //@             if t.tile[d] > 1 and columns then more = " + first_pair * 8" end
 //@             if t.tile[d] > 1 and not columns then more = " + (int)consumer * " .. 64 * blocks .. " + block * 64" end
 //@             list[d] = at[d] .. more
+//@         end
+//@         if has(step, "end") then
+//@             list[t.rank + 1] = "(int)" .. at[t.rank + 1] .. " - (int)consumer * " .. 64 * blocks .. " - block * 64"
 //@         end
 //@         local places = table.concat(list, ", ")
 ${statements}

@@ -5,7 +5,8 @@
 //@ --     d[4 j + 0], d[4 j + 1]   row lane / 4,     columns 8 j + 2 (lane % 4), + 1
 //@ --     d[4 j + 2], d[4 j + 3]   row lane / 4 + 8, the same columns
 //@ -- A chunk of 16-bit elements comes packed: word 2 j + h holds the pair of row half h.
-//@ -- turned: by tensor, 1 where a fragment's rows run along its innermost dim.
+//@ -- turned: by tensor, 1 where a fragment's rows run along its innermost dim. limited: by tensor, there where rows of
+//@ -- a chunk may be left out: a chunk that is not whole is stored row by row.
 //@ param ring table
 //@ param outputs table
 //@ param roles table
@@ -13,6 +14,7 @@
 //@ param offset int
 //@ param ring_bytes int
 //@ param turned table
+//@ param limited table
 //@ local r, instances = ring.name, roles.consumer.instances
 //@ local buffer_bytes, region_bytes = ring_bytes // ring.stages // instances, ring_bytes // instances
 
@@ -116,8 +118,44 @@ __device__ __forceinline__ void ${name}_write(const u32 (&part)[${width} / 4], u
     }
 }
 //@     end
-//@     local types, places = "", ""
+//@     local types, places, ends = "", "", has(limited, name)
 //@     for d = 0, rank - 1 do types, places = types .. ", int i" .. d, places .. ", i" .. d end
+//@     if ends then
+//@         local at_row = ""
+//@         for d = 0, rank - 1 do at_row = at_row .. ", i" .. d .. (d < rank - 1 and t.tile[d + 1] > 1 and " + row" or "") end
+
+// One thread starts the store of the chunk's first `rows` rows at these coordinates, of fewer than all in parts, and
+// closes its group. Goes on to the next buffer.
+__device__ __forceinline__ void ${name}_store(const arguments &args, u32 consumer, u32 &buffer${types}, int rows)
+{
+    if (threadIdx.x % 128 == 0) {
+        if (rows >= 64) {
+//@         for box = 0, t.boxes - 1 do
+//@             local at, more = box * t.box_bytes, box > 0 and " + " .. box * t.box[rank] or ""
+            tma_store_${rank}d(&args.${name}_map, ${r}_buffer(consumer, buffer) + ${at}${places}${more});
+//@         end
+        } else {
+            int row = 0;
+            #pragma unroll 1
+            for (; row + 8 <= rows; row += 8) {
+//@         for box = 0, t.boxes - 1 do
+//@             local at, more = box * t.box_bytes, box > 0 and " + " .. box * t.box[rank] or ""
+                tma_store_${rank}d(&args.${name}_map_8, ${r}_buffer(consumer, buffer) + ${at} + row * ${span}${at_row}${more});
+//@         end
+            }
+            #pragma unroll 1
+            for (; row < rows; ++row) {
+//@         for box = 0, t.boxes - 1 do
+//@             local at, more = box * t.box_bytes, box > 0 and " + " .. box * t.box[rank] or ""
+                tma_store_${rank}d(&args.${name}_map_1, ${r}_buffer(consumer, buffer) + ${at} + row * ${span}${at_row}${more});
+//@         end
+            }
+        }
+        asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+    }
+    buffer = buffer + 1 == ${ring.stages} ? 0 : buffer + 1;
+}
+//@     else
 
 // One thread starts the store of the chunk at these coordinates and closes its group. Goes on to the next buffer.
 __device__ __forceinline__ void ${name}_store(const arguments &args, u32 consumer, u32 &buffer${types})
@@ -132,4 +170,5 @@ __device__ __forceinline__ void ${name}_store(const arguments &args, u32 consume
     }
     buffer = buffer + 1 == ${ring.stages} ? 0 : buffer + 1;
 }
+//@     end
 //@ end

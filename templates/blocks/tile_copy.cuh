@@ -35,8 +35,9 @@
 //@     rest = rest .. " / " .. t.tile[d]
 //@ end
 //@ for d = 1, rank do
-//@     local stride = d < rank and " * args." .. name .. "_stride" .. d - 1 or ""
 //@     local own = has(parts, d) and parts[d] or ""
+//@     local stride = d < rank and " * args." .. name .. "_stride" .. d - 1 or ""
+//@     if t.access == "cp_async" and own ~= "" then stride = " * stride" .. d - 1 end
 //@     source[d] = own ~= "" and "(i" .. d - 1 .. " + (i64)(" .. own .. "))" .. stride or "(i64)i" .. d - 1 .. stride
 //@     if own == "row" then source[d] = "(i" .. d - 1 .. " + (i64)row)" .. stride end
 //@     if own ~= "" then
@@ -54,6 +55,13 @@ __device__ __forceinline__ void ${ring.name}_${name}_load(const arguments &args,
 //@     local row_end, first = ends[span], span - 1
     const u32 rows = (u32)max((int)min((i64)${row_end} - i${first}, (i64)${height}), 0);
     const u32 columns = (u32)max((int)min((i64)${column_end} - i${last}, (i64)${columns}), 0);
+//@ end
+//@ -- Of a dim of one element any stride is taken at launch: what lies behind its one row must not be misaligned.
+//@ for _, d in ipairs(spans) do
+//@     local n, dim_end = d - 1, ends[d]
+//@     if t.access == "cp_async" then
+    const i64 stride${n} = ${dim_end} == 1 ? 0 : args.${name}_stride${n};
+//@     end
 //@ end
 //@ local function count()
 //@     if simple then

@@ -1,11 +1,14 @@
 //@ -- name: a function that brings a tensor's tile, of any rank, into a stage of its ring. A tile wider than the swizzle's span lies as
 //@ -- several boxes beside each other. With multicast the blocks that share the tile, `stride` ranks apart, each load a
-//@ -- slice of its rows for all of them.
+//@ -- slice of its rows for all of them. A tile of rows by number comes row by row, each by a thread of its own; the
+//@ -- hardware swizzles by address, so that a row lies as it would in a box of all. limited: rows from some one on arrive as
+//@ -- zeros, in boxes that lie outside of the tensor.
 //@ param tensor table
 //@ param ring table
 //@ param offset int
 //@ param stride int
 //@ param name text
+//@ param limited bool
 //@ local t, rank, width = tensor.name, tensor.rank, tensor.box[tensor.rank]
 //@ local types, places, mask, rows, slice_bytes = "", "", 0, 0, 0
 //@ for d = 0, rank - 1 do
@@ -19,7 +22,63 @@
 //@ for i = 0, tensor.multicast - 1 do mask = mask | (1 << (i * stride)) end
 //@ slice_bytes = tensor.box_bytes // tensor.multicast
 
-//@ if tensor.multicast > 1 then
+//@ if has(tensor, "gathered") then
+//@     local row_bytes = tensor.box_bytes // tensor.tile[tensor.gathered]
+// Row `row` of the tile of ${t}, from these coordinates.
+__device__ __forceinline__ void ${name}(const arguments &args, ${ring.name}_position p, int row${types})
+{
+    u32 place = shared_address(${offset} + p.stage * ${tensor.tile_bytes} + row * ${row_bytes});
+//@     for i = 0, tensor.boxes - 1 do
+//@         local at, column, last = i * tensor.box_bytes, i * width, "i" .. rank - 1
+    tma_load_${rank}d(place + ${at}, &args.${t}_map, ${ring.name}_full(p.stage)${places}, ${last} + ${column});
+//@     end
+}
+//@ elseif limited then
+//@     local height, along = 1, 0
+//@     for d = 0, rank - 2 do
+//@         if tensor.tile[d + 1] > 1 then height, along = tensor.tile[d + 1], d end
+//@     end
+//@     local row_bytes = tensor.box_bytes // height
+//@     -- Coordinates with this one along the rows.
+//@     local function from(first)
+//@         local list = ""
+//@         for d = 0, rank - 2 do list = list .. ", " .. (d == along and first or "i" .. d) end
+//@         return list
+//@     end
+//@     local eight = from("row < rows ? i" .. along .. " + row : -8")
+//@     local one = from("row + i < rows ? i" .. along .. " + row + i : -1")
+// The first `rows` rows of the tile of ${t} at these coordinates, then zeros: where it is not whole, in parts, of which
+// those without rows lie outside of the tensor.
+__device__ __forceinline__ void ${name}(const arguments &args, ${ring.name}_position p${types}, int rows)
+{
+    u32 stage = shared_address(${offset} + p.stage * ${tensor.tile_bytes});
+    if (rows >= ${height}) {
+//@     for i = 0, tensor.boxes - 1 do
+//@         local at, column, last = i * tensor.box_bytes, i * width, "i" .. rank - 1
+        tma_load_${rank}d(stage + ${at}, &args.${t}_map, ${ring.name}_full(p.stage)${places}, ${last} + ${column});
+//@     end
+        return;
+    }
+    #pragma unroll 1
+    for (int row = 0; row < ${height}; row += 8) {
+        const u32 part = stage + row * ${row_bytes};
+        if (row + 8 <= rows || row >= rows) {
+//@     for i = 0, tensor.boxes - 1 do
+//@         local at, column, last = i * tensor.box_bytes, i * width, "i" .. rank - 1
+            tma_load_${rank}d(part + ${at}, &args.${t}_map_8, ${ring.name}_full(p.stage)${eight}, ${last} + ${column});
+//@     end
+            continue;
+        }
+        #pragma unroll 1
+        for (int i = 0; i < 8; ++i) {
+//@     for i = 0, tensor.boxes - 1 do
+//@         local at, column, last = i * tensor.box_bytes, i * width, "i" .. rank - 1
+            tma_load_${rank}d(part + i * ${row_bytes} + ${at}, &args.${t}_map_1, ${ring.name}_full(p.stage)${one}, ${last} + ${column});
+//@     end
+        }
+    }
+}
+//@ elseif tensor.multicast > 1 then
 // The tile of ${t} at these coordinates: this block's ${rows} rows of it, for ${tensor.multicast} blocks.
 __device__ __forceinline__ void ${name}(const arguments &args, ${ring.name}_position p${types})
 {

@@ -1,6 +1,7 @@
 //@ -- NAME_read: an element of a fragment and its neighbour to the right from a tensor, whose dim `columns` (from 1) the
 //@ -- fragment's columns run along. What lies outside of the tensor is not stored, and reads the last row or column
-//@ -- instead, which costs no branch. Unless `needed` nothing is read, and both are 0.
+//@ -- instead, which costs no branch. Unless `needed` nothing is read, and both are 0. NAME_split makes two numbers of
+//@ -- them, apart from the read, so that many reads can be on their way.
 //@ param tensor table
 //@ param extent table
 //@ param columns int
@@ -20,8 +21,12 @@
 //@     return table.concat(sum, " + ")
 //@ end
 //@ local first, second = place(column), place("next")
+//@ local word = wide and bytes(dtype) == 2
+//@ local two = word and "u32" or "float2"
 
-__device__ __forceinline__ void ${t}_read(const arguments &args, ${list}, bool needed, float (&x)[2])
+typedef ${two} ${t}_two; // as they were read
+
+__device__ __forceinline__ ${t}_two ${t}_read(const arguments &args, ${list}, bool needed)
 {
     ${statements}
 //@ for d = 1, rank do
@@ -32,26 +37,32 @@ __device__ __forceinline__ void ${t}_read(const arguments &args, ${list}, bool n
 //@ end
 //@ if wide then
     ${column} = min(${column}, (int)(${past}) - 2); // both are even
-//@     if bytes(dtype) == 2 then
+//@     if word then
     u32 both = 0;
-    if (needed)
-        both = *(const u32 *)(args.${t} + ${first});
-    x[0] = from_${dtype}((u16)both);
-    x[1] = from_${dtype}((u16)(both >> 16));
 //@     else
     float2 both = {0.0f, 0.0f};
-    if (needed)
-        both = *(const float2 *)(args.${t} + ${first});
-    x[0] = both.x;
-    x[1] = both.y;
 //@     end
+    if (needed)
+        both = *(const ${t}_two *)(args.${t} + ${first});
 //@ else
     const int next = min(${column} + 1, (int)(${past}) - 1);
     ${column} = min(${column}, (int)(${past}) - 1);
-    x[0] = x[1] = 0.0f;
+    float2 both = {0.0f, 0.0f};
     if (needed) {
-        x[0] = from_${dtype}(args.${t}[${first}]);
-        x[1] = from_${dtype}(args.${t}[${second}]);
+        both.x = from_${dtype}(args.${t}[${first}]);
+        both.y = from_${dtype}(args.${t}[${second}]);
     }
+//@ end
+    return both;
+}
+
+__device__ __forceinline__ void ${t}_split(${t}_two both, float (&x)[2])
+{
+//@ if word then
+    x[0] = from_${dtype}((u16)both);
+    x[1] = from_${dtype}((u16)(both >> 16));
+//@ else
+    x[0] = both.x;
+    x[1] = both.y;
 //@ end
 }

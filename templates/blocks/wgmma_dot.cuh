@@ -1,8 +1,8 @@
 //@ -- A dot as wgmma: mma_NAME multiplies one stage's tiles, or a computed operand in registers and a stage's tile, into
 //@ -- an accumulator in registers.
 //@ -- a, b: the operands' tensors; a is nil where the operand is computed. a_offset, b_offset: of stage 0.
-//@ -- fresh: it always begins from zero. What the accumulator held is then taken from it before: the compiler would carry
-//@ -- that along, and where it did so in other registers, copy it into these behind wgmma.fence.
+//@ -- fresh: it always begins from zero, and the accumulator is an output alone: the compiler would carry along what it
+//@ -- held, and where it did so in other registers, copy it into these behind wgmma.fence.
 //@ param mma table
 //@ param tensors table
 //@ param a_offset int
@@ -29,7 +29,7 @@
 //@     return lines(count, 16, function(i) return "%" .. first + i end, ', " \\\n"')
 //@ end
 //@ local bindings = lines(blocks * registers, 6, function(i)
-//@     return '"+f"(d[' .. i // registers .. "][" .. i % registers .. "])"
+//@     return '"' .. (fresh and "=" or "+") .. 'f"(d[' .. i // registers .. "][" .. i % registers .. "])"
 //@ end, ",\n")
 //@ local a_bindings = '"l"(a_tile)'
 //@ if not a then
@@ -59,13 +59,6 @@
 // mma_commit. One statement: the compiler looks at every register of d once.
 __device__ __forceinline__ void ${name}(float (&d)[${blocks}][${registers}], ${first}, u32 b_stage${last}, int accumulate)
 {
-//@ if fresh then
-    #pragma unroll
-    for (int block = 0; block < ${blocks}; ++block)
-        #pragma unroll
-        for (int i = 0; i < ${registers}; ++i)
-            asm volatile("" : "=f"(d[block][i]));
-//@ end
 //@ if a then
 //@     local code = swizzle(a.swizzle).wgmma
     u32 a = shared_address(${a_offset} + a_stage * ${a.tile_bytes}) + warpgroup * ${blocks} * ${A.block_bytes};

@@ -1,13 +1,12 @@
 #!/bin/sh
 # The kernels of the specs on the emulator, hazards looked for: right results, no report, and nothing left out. TAP on
 # stdout.
-#   usage: tests/emu/family.sh [PROGRAM [FAMILY]], from the top of the tree. Needs NVRTC, no GPU. FAMILY gemm_program:
-#   the same kernels as programs.
+#   usage: tests/emu/family.sh [PROGRAM], from the top of the tree. Needs NVRTC, no GPU.
 #
 # Layouts, types and epilogues of specs/gemm.lua, architectures and completions: every pair of two of these in one run
 # at least, each in both variants. Then the specs' own kernels. FULL=1: all of them in every completion, with 20 seeds.
 set -u
-program=${1:-build/tilewright} family=${2:-gemm}
+program=${1:-build/tilewright}
 work=$(mktemp -d "${TMPDIR:-/tmp}/tw_family_XXXXXX") || exit 3
 trap 'rm -rf "$work"' EXIT
 TILEWRIGHT_CACHE=${TILEWRIGHT_CACHE:-$work/cache}
@@ -49,8 +48,7 @@ END {
 }' "$work/rows" >"$work/missing"
 ok $? "every pair of layout, type, epilogue, architecture and completion is in a row" "$work/missing"
 
-echo "local family = \"$family\"" >"$work/family.lua"
-cat >>"$work/family.lua" <<'LUA'
+cat >"$work/family.lua" <<'LUA'
 local M, N, K = dims "M N K"
 local types = {
   bf16 = { "bf16", "bf16" }, fp16 = { "fp16", "fp16" }, bf16_fp16 = { "bf16", "fp16" },
@@ -90,7 +88,7 @@ local function gemm(layout, dtype, epilogue)
   local l, t = layouts[layout], types[dtype]
   local wide = t[2] == "fp32" or epilogue == "outputs"
   local k = {
-    family = family,
+    family = "gemm",
     A = matrix(l.at, M, K, "m k", "k m", t[1]),
     B = matrix(l.bt, N, K, "n k", "k n", t[1]),
     D = matrix(l.dt, M, N, "m n", "n m", t[2]),
@@ -123,12 +121,7 @@ own() { # SPEC OPTION...
     seed=$((seed + 1))
     echo "$work/out.$seed $*"
 }
-if [ "$family" != gemm ]; then
-    own specs/$family.lua --arch sm_90a --complete random --seed 3
-    own specs/$family.lua --arch sm_80 --complete late
-    own tests/emu/gemm_corners.lua --arch sm_90a --complete late
-    own tests/emu/gemm_corners.lua --arch sm_80 --complete random --seed 4
-elif [ "${FULL:-0}" = 1 ]; then
+if [ "${FULL:-0}" = 1 ]; then
     for s in 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21; do
         case $s in
         0) mode='--complete eager' ;;
@@ -136,12 +129,15 @@ elif [ "${FULL:-0}" = 1 ]; then
         *) mode="--complete random --seed $s" ;;
         esac
         for arch in sm_90a sm_80; do own specs/gemm.lua --arch $arch $mode; done
+        for arch in sm_90a sm_80; do own tests/emu/gemm_corners.lua --arch $arch $mode; done
         own specs/rms_norm.lua $mode
         own tests/gpu/corners.lua --set M=200,N=208,K=96 $mode
     done
 else
     own specs/gemm.lua --arch sm_90a --complete late
     own specs/gemm.lua --arch sm_80 --complete random --seed 2
+    own tests/emu/gemm_corners.lua --arch sm_90a --complete late
+    own tests/emu/gemm_corners.lua --arch sm_80 --complete random --seed 4
     own specs/rms_norm.lua --complete late
     own specs/rms_norm.lua --complete random --seed 5
     own tests/gpu/corners.lua --set M=200,N=208,K=96 --complete random --seed 6

@@ -1,9 +1,9 @@
--- Corners of the family gemm_program that its shipped kernels leave out: operands of the arithmetic however they lie,
+-- Corners of the family gemm that its shipped kernels leave out: operands of the arithmetic however they lie,
 -- clusters along both axes, orders, consumers, warps, sizes known beforehand.
 local M, N, K = dims "M N K"
 
 local base = kernel "corner" {
-  family = "gemm_program",
+  family = "gemm",
   A = tensor { M, K, dtype = "bf16" },
   B = tensor { N, K, dtype = "bf16" },
   D = tensor { M, N, dtype = "bf16" },

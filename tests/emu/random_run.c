@@ -272,8 +272,7 @@ static void run_case(struct work *w, struct compile *c, struct tw_device *device
                                     .symbol = symbol,
                                     .inputs = inputs,
                                     .seed = w->seed + 1,
-                                    .padded = padded,
-                                    .reference = TRIAL_HOST};
+                                    .padded = padded};
     int status = trial_begin(&trial, &request, &error);
     if (status != TW_OK)
         bad(w, c->unit[0].plan.entry, c->unit[0].arch->name, error.text);

@@ -260,8 +260,7 @@ static void open_bench(struct bench *b, const struct subject *s)
                                             .unit = &b->unit,
                                             .symbol = kept,
                                             .inputs = FAMILY_NORMAL,
-                                            .seed = 1,
-                                            .reference = TRIAL_HOST};
+                                            .seed = 1};
             int status = trial_begin(&b->trial[i][mode], &request, &error);
             if (status != TW_OK)
                 fail_msg("%s: %s", s->kernel, error.text);

@@ -12,7 +12,7 @@ kernel "k" {
   end,
 }
 
--- Along an axis without items; and places that are none's: a group of heads, a neighbour, a tensor without axes.
+-- A neighbour's place; and what is none of it: a group of heads, heads along an axis without items, no axes.
 kernel "l" {
   x = tensor { S, D, axes = "q d", dtype = "fp32" },
   group = tensor { H, D, axes = "h d", dtype = "fp32" },
@@ -25,7 +25,7 @@ kernel "l" {
     local g = load(t.group, at.q // 4, span(at.d, tile.d))
     local s = load(t.square, span(at.q, tile.q), at.q)
     local x = load(t.x, span(at.q - 1, tile.q), span(at.d + 64, tile.d))
-    local other = load(t.group, at.q, span(at.d, tile.d))
+    local other = load(t.group, at.q, span(at.q - 64, tile.d))
     store(t.y, span(at.q, tile.q), span(at.d, tile.d), g + s + x + other)
   end,
 }

@@ -15,6 +15,6 @@ kernel "k" { like = base, tile = { k = 40 } }
 kernel "dtypes" { like = base, A = tensor { M, K, dtype = "fp16" } }
 kernel "integers" { like = base, D = tensor { M, N, dtype = "int32" } }
 kernel "swz" { like = base, tile = { n = 72 }, D = tensor { M, N, dtype = "bf16", swizzle = "128B" } }
-kernel "intC" { like = base, C = tensor { M, N, dtype = "int32" } }
+kernel "doubleC" { like = base, C = tensor { M, N, dtype = "fp64" } }
 kernel "consumers" { like = base, tile = { m = 128 }, pipeline = { consumers = 3 } }
 kernel "epi" { like = base, bias = tensor { N, axes = "n", dtype = "bf16" }, epilogue = function(acc, t) return { D = acc, bias = acc } end }

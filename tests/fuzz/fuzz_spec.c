@@ -7,16 +7,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "emit/embed.h"
 #include "program/program.h"
 #include "spec/diag.h"
 #include "spec/spec.h"
 
-static const struct spec_family_tensor spec_tensors[] = {
-    {"A", "m k", true, false}, {"B", "n k", true, false}, {"C", "m n", false, false}, {"D", "m n", true, true}, {0}};
-static const char *const spec_scalars[] = {"alpha", "beta", NULL};
-static const struct spec_family spec_gemm = {
-    .name = "gemm", .axes = "m n k", .tensor = spec_tensors, .scalar = spec_scalars, .epilogue_axes = "m n"};
-static const struct spec_family *const spec_families[] = {&spec_gemm, NULL};
 static const char *const spec_arches[] = {"sm_80", "sm_90a", NULL};
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -24,7 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct spec_options options = {
-        .family = spec_families, .arch = spec_arches, .memory_limit = 8 << 20, .instruction_limit = 100000};
+        .arch = spec_arches, .library = emit_find_template, .memory_limit = 8 << 20, .instruction_limit = 100000};
     struct spec spec;
     struct diag_set diags = {0};
     char path[64], *printed = NULL;

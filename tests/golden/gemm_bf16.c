@@ -45,10 +45,10 @@ struct image {
 };
 
 static const struct image images[] = {
-    {NULL, source_sm_80, NULL, 344, 0, "/tilewright/gemm_bf16.sm_80.cu", 1},
-    {NULL, source_sm_80_unaligned, NULL, 359, 0, "/tilewright/gemm_bf16.sm_80_unaligned.cu", 1},
-    {NULL, source_sm_90a, NULL, 509, 0, "/tilewright/gemm_bf16.sm_90a.cu", 1},
-    {NULL, source_sm_90a_unaligned, NULL, 448, 0, "/tilewright/gemm_bf16.sm_90a_unaligned.cu", 1},
+    {NULL, source_sm_80, NULL, 357, 0, "/tilewright/gemm_bf16.sm_80.cu", 1},
+    {NULL, source_sm_80_unaligned, NULL, 370, 0, "/tilewright/gemm_bf16.sm_80_unaligned.cu", 1},
+    {NULL, source_sm_90a, NULL, 526, 0, "/tilewright/gemm_bf16.sm_90a.cu", 1},
+    {NULL, source_sm_90a_unaligned, NULL, 465, 0, "/tilewright/gemm_bf16.sm_90a_unaligned.cu", 1},
 };
 
 static const struct gemm_bf16_variant variants[] = {

@@ -1,6 +1,6 @@
 // tilewright 1: kernel gemm_bf16, entry gemm_bf16, arch sm_80
-// turned.D 0, pipeline.warps_m 2, pipeline.warps_n 4, cluster.m 1, cluster.n 1, schedule.order grouped,
-// schedule.group 8, extent.A.d0 0, extent.A.d1 4, extent.B.d0 1, extent.B.d1 4
+// by_pairs.dot 0, turned.D 0, pipeline.warps_m 2, pipeline.warps_n 4, cluster.m 1, cluster.n 1,
+// schedule.order grouped, schedule.group 8, extent.A.d0 0, extent.A.d1 4, extent.B.d0 1, extent.B.d1 4
 // 98304 bytes of shared memory, 256 threads, ring ab of 3 stages
 
 typedef unsigned short u16;
@@ -82,12 +82,13 @@ __device__ __forceinline__ void ab_A_load(const arguments &args, u32 stage, int 
     const u32 tile = shared_address(0 + stage * 16384);
     const u32 rows = (u32)max((int)min((i64)args.M - i0, (i64)128), 0);
     const u32 columns = (u32)max((int)min((i64)args.K - i1, (i64)64), 0);
+    const i64 stride0 = args.M == 1 ? 0 : args.A_stride0;
     #pragma unroll
     for (u32 pass = 0; pass < 4; ++pass) {
         const u32 row = pass * 32 + threadIdx.x / 8, chunk = threadIdx.x % 8;
         const u32 column = chunk * 8;
         const u32 count = row < rows && column < columns ? min(columns - column, 8) : 0;
-        const unsigned short *source = args.A + (i0 + (i64)row) * args.A_stride0 + (i64)i1 + column;
+        const unsigned short *source = args.A + (i0 + (i64)row) * stride0 + (i64)i1 + column;
         copy_async(tile + A_chunk(row, chunk), source, count * 2);
     }
 }
@@ -98,12 +99,13 @@ __device__ __forceinline__ void ab_B_load(const arguments &args, u32 stage, int 
     const u32 tile = shared_address(49152 + stage * 16384);
     const u32 rows = (u32)max((int)min((i64)args.N - i0, (i64)128), 0);
     const u32 columns = (u32)max((int)min((i64)args.K - i1, (i64)64), 0);
+    const i64 stride0 = args.N == 1 ? 0 : args.B_stride0;
     #pragma unroll
     for (u32 pass = 0; pass < 4; ++pass) {
         const u32 row = pass * 32 + threadIdx.x / 8, chunk = threadIdx.x % 8;
         const u32 column = chunk * 8;
         const u32 count = row < rows && column < columns ? min(columns - column, 8) : 0;
-        const unsigned short *source = args.B + (i0 + (i64)row) * args.B_stride0 + (i64)i1 + column;
+        const unsigned short *source = args.B + (i0 + (i64)row) * stride0 + (i64)i1 + column;
         copy_async(tile + B_chunk(row, chunk), source, count * 2);
     }
 }
@@ -134,40 +136,51 @@ __device__ __forceinline__ void mma_dot_issue(float *d, const u32 *a, const u32 
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
+// This warp's 64 rows of step `step` along k.
+__device__ __forceinline__ void mma_dot_rows(u32 (&r)[4][4], u32 a_tile, u32 warp, u32 step)
+{
+    #pragma unroll
+    for (u32 i = 0; i < 4; ++i) {
+        mma_dot_read_a(r[i], (a_tile ^ step * 2 % 8 * 16) + i * 16 * 128);
+    }
+}
+
+// Two neighbours of this warp's 32 columns, the pair j.
+__device__ __forceinline__ void mma_dot_pair(u32 (&first)[2], u32 (&second)[2], u32 b_tile, u32 warp, u32 step, u32 j)
+{
+    mma_dot_read_b(first, second, (b_tile ^ step * 2 % 8 * 16) + j * 16 * 128);
+}
+
 // What a warp reads of the operands for one step along k.
 struct mma_dot_fragments {
     u32 a[4][4], b[4][2];
 };
 
-// Step `step` along k of the stage: this warp's 64 rows and 32 columns.
+// Step `step` along k of the stage.
 __device__ __forceinline__ void mma_dot_read(mma_dot_fragments &f, u32 a_tile, u32 b_tile, u32 warp, u32 step)
 {
-    const u32 lane = threadIdx.x % 32, warp_m = warp % 2, warp_n = warp / 2;
+    mma_dot_rows(f.a, a_tile, warp, step);
     #pragma unroll
-    for (u32 i = 0; i < 4; ++i) {
-        const u32 row = warp_m * 64 + i * 16 + lane % 16, chunk = step * 2 + lane / 16;
-        mma_dot_read_a(f.a[i], a_tile + A_chunk(row, chunk));
-    }
-    #pragma unroll
-    for (u32 j = 0; j < 2; ++j) {
-        const u32 row = warp_n * 32 + j * 16 + lane / 16 * 8 + lane % 8;
-        const u32 chunk = step * 2 + lane / 8 % 2;
-        mma_dot_read_b(f.b[2 * j], f.b[2 * j + 1], b_tile + B_chunk(row, chunk));
-    }
+    for (u32 j = 0; j < 2; ++j)
+        mma_dot_pair(f.b[2 * j], f.b[2 * j + 1], b_tile, warp, step, j);
 }
 
-// d = a b + (accumulate ? d : 0): 4 steps along k, each read while the one before is multiplied.
-__device__ __forceinline__ void mma_dot(float (&d)[4][16], u32 a_stage, u32 b_stage, u32 warp, bool accumulate)
+// d = a b + (accumulate ? d : 0): 4 steps along k, each read while what was read before is multiplied.
+__device__ __forceinline__ void mma_dot(float (&d)[4][16], u32 a_stage, u32 b_stage, u32 warp,
+                                        bool accumulate)
 {
-    const u32 a_tile = shared_address(0 + a_stage * 16384);
-    const u32 b_tile = shared_address(49152 + b_stage * 16384);
-    mma_dot_fragments f[2];
+    [[maybe_unused]] const u32 lane = threadIdx.x % 32;
+    [[maybe_unused]] const u32 warp_m = warp % 2;
+    const u32 a_tile = shared_address(0 + a_stage * 16384) + A_chunk(warp_m * 64 + lane % 16, lane / 16);
+    [[maybe_unused]] const u32 warp_n = warp / 2;
+    const u32 b_tile = shared_address(49152 + b_stage * 16384) + B_chunk(warp_n * 32 + lane / 16 * 8 + lane % 8, lane / 8 % 2);
     if (!accumulate)
         #pragma unroll
         for (u32 i = 0; i < 4; ++i)
             #pragma unroll
             for (u32 j = 0; j < 16; ++j)
                 d[i][j] = 0.0f;
+    mma_dot_fragments f[2];
     mma_dot_read(f[0], a_tile, b_tile, warp, 0);
     #pragma unroll
     for (u32 step = 0; step < 4; ++step) {
@@ -239,29 +252,29 @@ extern "C" __global__ void __launch_bounds__(256, 1)
 gemm_bf16(const __grid_constant__ arguments args)
 {
     const u32 warp = threadIdx.x / 32, warp_m = warp % 2;
-    const int first_row = (int)warp_m * 64 + threadIdx.x % 32 / 4;
-    const int first_column = (int)(warp / 2) * 32 + threadIdx.x % 4 * 2;
+    [[maybe_unused]] const int first_row = (int)warp_m * 64 + threadIdx.x % 32 / 4;
+    [[maybe_unused]] const int first_column = (int)(warp / 2) * 32 + threadIdx.x % 4 * 2;
     item_order items = items_begin(args);
     int at_m, at_n;
     float dot_sum[4][16];
     u32 ab_fill = 0, ab_stage = 2;
+    const int first_at_k_turns = (int)(2);
+    const int t8_0 = args.K + 63;
+    const int t8_1 = t8_0 / 64;
+    const int k_turns = (int)(t8_1);
     while (items_next(args, items, at_m, at_n)) {
-        int first_at_k = 0, first_at_k_turn = 0;
-        const int first_at_k_turns = (int)(2);
-        const int t8_0 = args.K + 63;
-        const int t8_1 = t8_0 / 64;
-        int at_k = 0, at_k_turn = 0;
-        const int k_turns = (int)(t8_1);
+        [[maybe_unused]] int first_at_k = 0;
+        int first_at_k_turn = 0;
+        [[maybe_unused]] int at_k = 0;
+        int at_k_turn = 0;
         #pragma unroll
         for (int block = 0; block < 4; ++block)
             #pragma unroll
             for (int half = 0; half < 2; ++half) {
                 #pragma unroll
-                for (int pair = 0; pair < 4; ++pair) {
-                    #pragma unroll
-                    for (int lane = 0; lane < 2; ++lane) {
-                        dot_sum[block][pair * 4 + half * 2 + lane] = 0.0f;
-                    }
+                for (int i = 0; i < 4 * 2; ++i) {
+                    const int pair = i / 2, lane = i % 2;
+                    dot_sum[block][pair * 4 + half * 2 + lane] = 0.0f;
                 }
             }
         #pragma unroll 1

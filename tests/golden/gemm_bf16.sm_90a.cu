@@ -225,53 +225,70 @@ __device__ __forceinline__ void mma_wait_0()
     asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
 }
 
-// d = a b + (accumulate ? d : 0) for one 64 x 256 block and 16 steps along k.
-__device__ __forceinline__ void mma_dot_issue(float (&d)[128], u64 a, u64 b, int accumulate)
-{
-    asm volatile("{\n"
-                 ".reg .pred p;\n"
-                 "setp.ne.b32 p, %130, 0;\n"
-                 "wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16 {"
-                 "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
-                 "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
-                 "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
-                 "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63, "
-                 "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, "
-                 "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95, "
-                 "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111, "
-                 "%112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127"
-                 "}, %128, %129, p, 1, 1, 0, 0;\n"
-                 "}"
-                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
-                 "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]),
-                 "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]),
-                 "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31]),
-                 "+f"(d[32]), "+f"(d[33]), "+f"(d[34]), "+f"(d[35]), "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39]),
-                 "+f"(d[40]), "+f"(d[41]), "+f"(d[42]), "+f"(d[43]), "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47]),
-                 "+f"(d[48]), "+f"(d[49]), "+f"(d[50]), "+f"(d[51]), "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55]),
-                 "+f"(d[56]), "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63]),
-                 "+f"(d[64]), "+f"(d[65]), "+f"(d[66]), "+f"(d[67]), "+f"(d[68]), "+f"(d[69]), "+f"(d[70]), "+f"(d[71]),
-                 "+f"(d[72]), "+f"(d[73]), "+f"(d[74]), "+f"(d[75]), "+f"(d[76]), "+f"(d[77]), "+f"(d[78]), "+f"(d[79]),
-                 "+f"(d[80]), "+f"(d[81]), "+f"(d[82]), "+f"(d[83]), "+f"(d[84]), "+f"(d[85]), "+f"(d[86]), "+f"(d[87]),
-                 "+f"(d[88]), "+f"(d[89]), "+f"(d[90]), "+f"(d[91]), "+f"(d[92]), "+f"(d[93]), "+f"(d[94]), "+f"(d[95]),
-                 "+f"(d[96]), "+f"(d[97]), "+f"(d[98]), "+f"(d[99]), "+f"(d[100]), "+f"(d[101]), "+f"(d[102]), "+f"(d[103]),
-                 "+f"(d[104]), "+f"(d[105]), "+f"(d[106]), "+f"(d[107]), "+f"(d[108]), "+f"(d[109]), "+f"(d[110]), "+f"(d[111]),
-                 "+f"(d[112]), "+f"(d[113]), "+f"(d[114]), "+f"(d[115]), "+f"(d[116]), "+f"(d[117]), "+f"(d[118]), "+f"(d[119]),
-                 "+f"(d[120]), "+f"(d[121]), "+f"(d[122]), "+f"(d[123]), "+f"(d[124]), "+f"(d[125]), "+f"(d[126]), "+f"(d[127])
-                 : "l"(a), "l"(b), "r"(accumulate));
-}
+// The registers of d in the statement below, by 64 rows.
+#define mma_dot_d0 \
+    "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, " \
+    "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, " \
+    "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, " \
+    "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63, " \
+    "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, " \
+    "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95, " \
+    "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111, " \
+    "%112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127}"
 
-// 1 x 4 instructions for this warpgroup's rows. They run on; see mma_commit.
+// d = a b + (accumulate ? d : 0) for this warpgroup's rows: 1 x 4 instructions of 64 x 256 x 16. They run on; see
+// mma_commit. One statement: the compiler looks at every register of d once.
 __device__ __forceinline__ void mma_dot(float (&d)[1][128], u32 a_stage, u32 b_stage, u32 warpgroup, int accumulate)
 {
     u32 a = shared_address(0 + a_stage * 16384) + warpgroup * 1 * 8192;
     u64 a_tile = matrix_descriptor(a, 16, 1024, 1);
     u32 b = shared_address(65536 + b_stage * 32768);
     u64 b_tile = matrix_descriptor(b, 16, 1024, 1);
-    mma_dot_issue(d[0], a_tile + 0, b_tile + 0, accumulate);
-    mma_dot_issue(d[0], a_tile + 2, b_tile + 2, 1);
-    mma_dot_issue(d[0], a_tile + 4, b_tile + 4, 1);
-    mma_dot_issue(d[0], a_tile + 6, b_tile + 6, 1);
+    asm volatile("{\n"
+                 ".reg .pred sum, all;\n"
+                 ".reg .b64 a, b;\n"
+                 "setp.ne.b32 sum, %130, 0;\n"
+                 "setp.eq.b32 all, 0, 0;\n"
+                 "add.s64 b, %129, 0;\n"
+                 "add.s64 a, %128, 0;\n"
+                 "wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16 " mma_dot_d0
+                 ", a, b, sum, 1, 1, 0, 0;\n"
+                 "add.s64 b, %129, 2;\n"
+                 "add.s64 a, %128, 2;\n"
+                 "wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16 " mma_dot_d0
+                 ", a, b, all, 1, 1, 0, 0;\n"
+                 "add.s64 b, %129, 4;\n"
+                 "add.s64 a, %128, 4;\n"
+                 "wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16 " mma_dot_d0
+                 ", a, b, all, 1, 1, 0, 0;\n"
+                 "add.s64 b, %129, 6;\n"
+                 "add.s64 a, %128, 6;\n"
+                 "wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16 " mma_dot_d0
+                 ", a, b, all, 1, 1, 0, 0;\n"
+                 "}"
+                 : "+f"(d[0][0]), "+f"(d[0][1]), "+f"(d[0][2]), "+f"(d[0][3]), "+f"(d[0][4]), "+f"(d[0][5]),
+                 "+f"(d[0][6]), "+f"(d[0][7]), "+f"(d[0][8]), "+f"(d[0][9]), "+f"(d[0][10]), "+f"(d[0][11]),
+                 "+f"(d[0][12]), "+f"(d[0][13]), "+f"(d[0][14]), "+f"(d[0][15]), "+f"(d[0][16]), "+f"(d[0][17]),
+                 "+f"(d[0][18]), "+f"(d[0][19]), "+f"(d[0][20]), "+f"(d[0][21]), "+f"(d[0][22]), "+f"(d[0][23]),
+                 "+f"(d[0][24]), "+f"(d[0][25]), "+f"(d[0][26]), "+f"(d[0][27]), "+f"(d[0][28]), "+f"(d[0][29]),
+                 "+f"(d[0][30]), "+f"(d[0][31]), "+f"(d[0][32]), "+f"(d[0][33]), "+f"(d[0][34]), "+f"(d[0][35]),
+                 "+f"(d[0][36]), "+f"(d[0][37]), "+f"(d[0][38]), "+f"(d[0][39]), "+f"(d[0][40]), "+f"(d[0][41]),
+                 "+f"(d[0][42]), "+f"(d[0][43]), "+f"(d[0][44]), "+f"(d[0][45]), "+f"(d[0][46]), "+f"(d[0][47]),
+                 "+f"(d[0][48]), "+f"(d[0][49]), "+f"(d[0][50]), "+f"(d[0][51]), "+f"(d[0][52]), "+f"(d[0][53]),
+                 "+f"(d[0][54]), "+f"(d[0][55]), "+f"(d[0][56]), "+f"(d[0][57]), "+f"(d[0][58]), "+f"(d[0][59]),
+                 "+f"(d[0][60]), "+f"(d[0][61]), "+f"(d[0][62]), "+f"(d[0][63]), "+f"(d[0][64]), "+f"(d[0][65]),
+                 "+f"(d[0][66]), "+f"(d[0][67]), "+f"(d[0][68]), "+f"(d[0][69]), "+f"(d[0][70]), "+f"(d[0][71]),
+                 "+f"(d[0][72]), "+f"(d[0][73]), "+f"(d[0][74]), "+f"(d[0][75]), "+f"(d[0][76]), "+f"(d[0][77]),
+                 "+f"(d[0][78]), "+f"(d[0][79]), "+f"(d[0][80]), "+f"(d[0][81]), "+f"(d[0][82]), "+f"(d[0][83]),
+                 "+f"(d[0][84]), "+f"(d[0][85]), "+f"(d[0][86]), "+f"(d[0][87]), "+f"(d[0][88]), "+f"(d[0][89]),
+                 "+f"(d[0][90]), "+f"(d[0][91]), "+f"(d[0][92]), "+f"(d[0][93]), "+f"(d[0][94]), "+f"(d[0][95]),
+                 "+f"(d[0][96]), "+f"(d[0][97]), "+f"(d[0][98]), "+f"(d[0][99]), "+f"(d[0][100]), "+f"(d[0][101]),
+                 "+f"(d[0][102]), "+f"(d[0][103]), "+f"(d[0][104]), "+f"(d[0][105]), "+f"(d[0][106]), "+f"(d[0][107]),
+                 "+f"(d[0][108]), "+f"(d[0][109]), "+f"(d[0][110]), "+f"(d[0][111]), "+f"(d[0][112]), "+f"(d[0][113]),
+                 "+f"(d[0][114]), "+f"(d[0][115]), "+f"(d[0][116]), "+f"(d[0][117]), "+f"(d[0][118]), "+f"(d[0][119]),
+                 "+f"(d[0][120]), "+f"(d[0][121]), "+f"(d[0][122]), "+f"(d[0][123]), "+f"(d[0][124]), "+f"(d[0][125]),
+                 "+f"(d[0][126]), "+f"(d[0][127])
+                 : "l"(a_tile), "l"(b_tile), "r"(accumulate));
 }
 
 struct item_order {
@@ -402,7 +419,7 @@ __device__ __forceinline__ void D_store(const arguments &args, u32 consumer, u32
 
 extern "C" __global__ void __launch_bounds__(384, 1) gemm_bf16(const __grid_constant__ arguments args)
 {
-    const u32 warpgroup = threadIdx.x / 128;
+    const u32 warpgroup = __shfl_sync(~0u, threadIdx.x / 128, 0); // one for the warp, as the compiler now knows
     if (threadIdx.x == 0) {
         tma_prefetch(&args.A_map);
         tma_prefetch(&args.B_map);
@@ -418,11 +435,12 @@ extern "C" __global__ void __launch_bounds__(384, 1) gemm_bf16(const __grid_cons
         producer_registers();
         if (threadIdx.x == 0) {
             ab_position ab_fill = {0, 0};
+            const int t2_0 = args.K + 63;
+            const int t2_1 = t2_0 / 64;
+            const int k_turns = (int)(t2_1);
             while (items_next(args, items, at_m, at_n)) {
-                const int t2_0 = args.K + 63;
-                const int t2_1 = t2_0 / 64;
-                int at_k = 0, at_k_turn = 0;
-                const int k_turns = (int)(t2_1);
+                [[maybe_unused]] int at_k = 0;
+                int at_k_turn = 0;
                 #pragma unroll 1
                 for (; at_k_turn < k_turns; ++at_k_turn) {
                     at_k = at_k_turn * 64;
@@ -439,8 +457,8 @@ extern "C" __global__ void __launch_bounds__(384, 1) gemm_bf16(const __grid_cons
     } else {
         consumer_registers();
         const u32 consumer = warpgroup - 1;
-        const int first_row = (int)consumer * 64 + threadIdx.x % 128 / 32 * 16 + threadIdx.x % 32 / 4;
-        const int first_column = threadIdx.x % 4 * 2;
+        [[maybe_unused]] const int first_row = (int)consumer * 64 + threadIdx.x % 128 / 32 * 16 + threadIdx.x % 32 / 4;
+        [[maybe_unused]] const int first_column = threadIdx.x % 4 * 2;
         float dot_sum[1][128];
         ab_position ab_next = {0, 0}, ab_oldest = {0, 0};
         u32 ab_stage = 0;
@@ -450,18 +468,17 @@ extern "C" __global__ void __launch_bounds__(384, 1) gemm_bf16(const __grid_cons
             #pragma unroll
             for (int half = 0; half < 2; ++half) {
                 #pragma unroll
-                for (int pair = 0; pair < 32; ++pair) {
-                    #pragma unroll
-                    for (int lane = 0; lane < 2; ++lane) {
-                        dot_sum[block][pair * 4 + half * 2 + lane] = 0.0f;
-                    }
+                for (int i = 0; i < 32 * 2; ++i) {
+                    const int pair = i / 2, lane = i % 2;
+                    dot_sum[block][pair * 4 + half * 2 + lane] = 0.0f;
                 }
             }
+        const int t3_0 = args.K + 63;
+        const int t3_1 = t3_0 / 64;
+        const int k_turns = (int)(t3_1);
         while (items_next(args, items, at_m, at_n)) {
-            const int t3_0 = args.K + 63;
-            const int t3_1 = t3_0 / 64;
-            int at_k = 0, at_k_turn = 0;
-            const int k_turns = (int)(t3_1);
+            [[maybe_unused]] int at_k = 0;
+            int at_k_turn = 0;
             #pragma unroll 1
             for (; at_k_turn < k_turns; ++at_k_turn) {
                 at_k = at_k_turn * 64;

@@ -50,7 +50,7 @@ local function heads(n) return tensor { B, n, S, D, dtype = "bf16", axes = "b g 
 local plain = {
   Q = tensor { B, H, R, D, dtype = "bf16", axes = "b h q d" },
   O = tensor { B, H, R, D, dtype = "bf16", axes = "b h q d", out = true },
-  axes = "b h q s d g", tile = { q = 128, s = 64 }, grid = { b = B, h = H, q = R }, arch = { sm_90a = {}, sm_80 = { pipeline = { stages = 2 }, schedule = { persistent = true } } },
+  axes = "b h q s d g", tile = { q = 128, s = 64 }, grid = { b = B, h = H, q = R }, arch = { sm_90a = {}, sm_80 = { allow_spills = true, pipeline = { stages = 2 }, schedule = { persistent = true } } },
 }
 local function with(fields)
   for name, value in pairs(plain) do if fields[name] == nil then fields[name] = value end end
@@ -87,7 +87,7 @@ end
 -- Rows that see nothing, items without turns, and a window: which turns there are follows from the masks alone.
 local function seen(name, visible, sees)
   local plain = kernel(name) (with {
-    K = heads(H), V = heads(H),
+    K = tensor { B, H, S, D, dtype = "bf16", axes = "b h s d" }, V = tensor { B, H, S, D, dtype = "bf16", axes = "b h s d" },
     program = function(t, at, tile) attention(t, at, { q = tile.q, kv = tile.s }, at.h, visible, S) end,
     reference = function(t, n) by_hand(t, n, 1, function(_, q, s) return sees(q, s) end) end,
     run = { { B = 1, H = 2, R = 600, S = 300 }, { B = 1, H = 3, R = 300, S = 30 }, { B = 2, H = 1, R = 200, S = 200 } },

@@ -47,7 +47,9 @@ end
 gemm("gemm_program", { run = { { M = 200, N = 264, K = 344 }, { M = 8, N = 8, K = 8 }, { M = 300, N = 520, K = 72 },
   { M = 9, N = 16, K = 0 }, { M = 70, N = 261, K = 72 } } })
 gemm("gemm_program_km", { a = "k m", cluster = { m = 1, n = 2 } })
-gemm("gemm_program_kn", { b = "k n", tile = { m = 128, n = 128, k = 64 }, cluster = { m = 2, n = 2 } })
+-- One row of a stride that fits no 16 bytes.
+gemm("gemm_program_kn", { b = "k n", tile = { m = 128, n = 128, k = 64 }, cluster = { m = 2, n = 2 },
+  run = { { M = 200, N = 264, K = 344 }, { M = 8, N = 8, K = 8 }, { M = 72, N = 136, K = 40 }, { M = 1, N = 24, K = 326 } } })
 gemm("gemm_program_km_kn", { a = "k m", b = "k n", dtype = "fp16", tile = { m = 64, n = 96, k = 32 }, cluster = { m = 1 } })
 gemm("gemm_program_tall", { tile = { m = 192, n = 128, k = 64 }, pipeline = { stages = 3 }, schedule = { order = "row" } })
 gemm("gemm_program_blocks", { tile = { m = 256, n = 128, k = 64 }, schedule = { order = "column", persistent = false } })

@@ -8,86 +8,11 @@
 #ifndef TW_TESTS_UNIT_PROTOCOL_NAIVE_H
 #define TW_TESTS_UNIT_PROTOCOL_NAIVE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "plan/protocol.h"
-
-enum {
-    NAIVE_THREADS = 12,
-    NAIVE_RINGS = 3,
-    NAIVE_STAGES = 4,
-    NAIVE_TENSORS = 2,
-    NAIVE_BLOCKS = 2,
-    NAIVE_DEPTH = 5,
-    NAIVE_PLACES = 4,
-    NAIVE_BARRIERS = 3,
-    NAIVE_INSTANCES = 4,
-    NAIVE_TABLE = 1 << 20,
-    NAIVE_STATES = 700000
-};
-
-struct naive_touch {
-    int8_t read, read_group, copy, copy_group, written, stored, store_group;
-    bool read_over, copy_over, fenced, store_over;
-};
-
-struct naive_place {
-    int8_t write_group, shape, read_group, writes, reads;
-    bool touched, fenced;
-};
-
-struct naive_thread {
-    uint8_t step, depth, begin[NAIVE_DEPTH];
-    int8_t turn[NAIVE_DEPTH], end[NAIVE_DEPTH];
-    bool done;
-    uint8_t at_barrier; /* 1: waits, 2: may go on */
-    int8_t mma_groups, copy_groups, stores;
-    struct {
-        int8_t filled, taken, holds, released, stored, filled_here, order[NAIVE_STAGES];
-        uint8_t filling, reading;
-        struct naive_touch touch[NAIVE_STAGES];
-    } ring[NAIVE_RINGS];
-    struct naive_place place[NAIVE_PLACES];
-};
-
-struct naive_state {
-    struct {
-        int32_t bytes;
-        int8_t pending, turns; /* turns: only where strict */
-        bool phase;
-    } barrier[NAIVE_RINGS][NAIVE_BLOCKS][NAIVE_STAGES][2];
-    struct { /* part of a tile that one block's copy brings */
-        int8_t index;
-        bool flying;
-        uint8_t role, step; /* the FILL */
-    } part[NAIVE_RINGS][NAIVE_BLOCKS][NAIVE_STAGES][NAIVE_TENSORS][NAIVE_BLOCKS];
-    uint16_t arrived[NAIVE_BARRIERS][NAIVE_BLOCKS][NAIVE_INSTANCES]; /* threads, in the barrier's turn */
-    struct naive_thread thread[NAIVE_THREADS];
-};
-
-struct naive {
-    const struct plan *p;
-    const struct protocol_trips *trips;
-    struct protocol_code code;
-    struct protocol_cluster cluster;
-    int threads;
-    struct {
-        int role, instance, lane, lanes, block, elected[NAIVE_RINGS], scope[NAIVE_RINGS];
-        unsigned fills[NAIVE_RINGS], reads[NAIVE_RINGS];
-        bool takes[NAIVE_RINGS], skips[NAIVE_RINGS];
-    } who[NAIVE_THREADS];
-    bool strict; /* an arrival that counts for another turn than its stage's is a fault, harm or not */
-    size_t used; /* bytes of a state */
-    size_t most; /* states */
-    const char *fault;
-    uint64_t *seen;
-    size_t states;
-};
+#include "protocol_naive_state.h"
 
 static inline bool naive_fault(struct naive *n, const char *what)
 {
@@ -326,6 +251,8 @@ static inline bool naive_read(struct naive *n, struct naive_state *s, int t)
             return naive_fault(n, "read of a stage that was released");
         i = q->ring[g].order[nth % S];
     }
+    if (copied && i < 0)
+        return naive_fault(n, "read of a stage that was not taken");
     int stage = i < 0 ? 0 : i % S;
     bool filled = !copied;
     for (int o = 0; o < n->threads; o++)

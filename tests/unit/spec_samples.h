@@ -10,17 +10,14 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "emit/embed.h"
 #include "spec/sandbox.h"
 #include "spec/spec.h"
 
-static const struct spec_family_tensor sample_tensors[] = {
-    {"A", "m k", true, false}, {"B", "n k", true, false}, {"C", "m n", false, false}, {"D", "m n", true, true}, {0}};
-static const char *const sample_scalars[] = {"alpha", "beta", NULL};
-static const struct spec_family sample_gemm_family = {
-    .name = "gemm", .axes = "m n k", .tensor = sample_tensors, .scalar = sample_scalars, .epilogue_axes = "m n"};
-static const struct spec_family *const sample_families[] = {&sample_gemm_family, NULL};
+static const char *const sample_families[] = {"gemm", NULL};
 static const char *const sample_arches[] = {"sm_80", "sm_90a", NULL};
-static const struct spec_options sample_options = {.family = sample_families, .arch = sample_arches};
+static const struct spec_options sample_options = {
+    .arch = sample_arches, .library = emit_find_template, .library_family = sample_families};
 
 /* Counts live blocks, and refuses call number `fail_at` (from 0; -1: none). */
 struct sample_memory {

@@ -14,14 +14,17 @@ struct read {
     struct spec spec;
     struct diag_set diags;
 };
-static struct read gemm, attention;
+static struct read gemm, attention, groups;
 
 static int read_specs(void **state)
 {
     (void)state;
     compile_tables_fill(&tables);
-    int status = spec_read("tests/programs/pipeline_gemm.lua", &tables.options, &gemm.spec, &gemm.diags) |
-                 spec_read("tests/programs/pipeline_attention.lua", &tables.options, &attention.spec, &attention.diags);
+    int status =
+        spec_read("tests/programs/pipeline_gemm.lua", &tables.options, &gemm.spec, &gemm.diags) |
+        spec_read("tests/programs/pipeline_attention.lua", &tables.options, &attention.spec, &attention.diags) |
+        spec_read("tests/programs/pipeline_groups.lua", &tables.options, &groups.spec, &groups.diags);
+    diag_print(&groups.diags, stderr);
     diag_print(&gemm.diags, stderr);
     diag_print(&attention.diags, stderr);
     return status;
@@ -32,6 +35,8 @@ static int free_specs(void **state)
     (void)state;
     spec_free(&gemm.spec);
     spec_free(&attention.spec);
+    spec_free(&groups.spec);
+    diag_free(&groups.diags);
     diag_free(&gemm.diags);
     diag_free(&attention.diags);
     return 0;
@@ -132,6 +137,30 @@ static void test_ahead(void **state)
     plan_free(&p);
 }
 
+/* What data decide changes no step: a list's loop is a range of its places, rows by number fill a stage as a tile does,
+ * or by threads, which then arrive. A tile that ends where data say is not stored where it has no rows. */
+static void test_data(void **state)
+{
+    (void)state;
+    static const char producer[] = "tiles[ k[ ab_wait_empty ab_expect A_load B_load ] ] ";
+    static const char consumer[] =
+        "tiles[ evaluate:dot_sum k[ ab_wait_full mma_fence dot mma_commit mma_wait_1 ab_release ] mma_wait_0 "
+        "ab_release D_any[ D[ d_wait d_barrier D_write d_fence d_barrier D_store ] ] ] d_wait_0 ";
+    expect(&groups, "block_sparse", "producer", producer);
+    expect(&groups, "masked_groups", "producer", producer);
+    expect(&groups, "masked_groups", "consumer", consumer);
+    expect(&groups, "experts_copied", "producer",
+           "tiles[ k[ b_wait_empty b_expect B_load a_wait_empty A_write a_fence a_arrive ] ] ");
+    expect(&groups, "experts", "producer", producer);
+    expect(&groups, "experts", "consumer", consumer);
+    struct plan p;
+    plan_of(&p, &groups, "experts");
+    assert_int_equal(plan_number(p.tensor[0].gathered), 0);
+    assert_int_equal(p.tensor[0].box[0], 1);
+    assert_int_equal(p.tensor[0].tile[0], 128);
+    plan_free(&p);
+}
+
 /* Without a producer: stages - 1 fills before the loop, then one a turn, right behind the barrier; groups of as many
  * turns, and of both rings, come between a fill and its wait. Where loads and stores fill there are no groups. */
 static void test_without_producer(void **state)
@@ -213,22 +242,34 @@ static void test_each_step_is_needed(void **state)
 {
     (void)state;
     static const struct {
+        const struct read *from;
         const char *kernel, *arch;
-    } kernels[] = {{"attention_full", "sm_90a"}, {"attention_full_ahead", "sm_90a"}, {"attention_full_turns", "sm_90a"},
-                   {"gemm_program", "sm_90a"},   {"gemm_program", "sm_80"},          {"attention_full", "sm_80"},
-                   {"attention_causal_lse", "sm_90a"}};
+    } kernels[] = {{&attention, "attention_full", "sm_90a"},
+                   {&attention, "attention_full_ahead", "sm_90a"},
+                   {&attention, "attention_full_turns", "sm_90a"},
+                   {&gemm, "gemm_program", "sm_90a"},
+                   {&gemm, "gemm_program", "sm_80"},
+                   {&attention, "attention_full", "sm_80"},
+                   {&attention, "attention_causal_lse", "sm_90a"},
+                   {&groups, "masked_groups", "sm_90a"},
+                   {&groups, "experts", "sm_90a"},
+                   {&groups, "experts_copied", "sm_90a"}};
     int removed = 0;
     for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++) {
         struct plan p;
-        plan_on(&p, kernels[k].kernel[0] == 'g' ? &gemm : &attention, kernels[k].kernel, kernels[k].arch, 0);
+        plan_on(&p, kernels[k].from, kernels[k].kernel, kernels[k].arch, 0);
         for (int r = 0; r < p.role_count; r++)
             for (int i = 0; i < p.role[r].step_count; i++) {
                 enum plan_op op = p.role[r].step[i].op;
                 bool own = op == PLAN_CP_WAIT || op == PLAN_BARRIER || op == PLAN_TAKE || op == PLAN_FILL;
                 bool bulk = op == PLAN_MMA_WAIT || op == PLAN_WAIT_FULL || op == PLAN_WAIT_EMPTY ||
                             op == PLAN_RELEASE || op == PLAN_EXPECT || op == PLAN_ARRIVE;
-                /* Waits before fills that are made once an item may follow from those of the item's other rings. */
-                if (!(p.role_count == 1 ? own : bulk) || (op == PLAN_WAIT_EMPTY && is_once_an_item(&p.role[r], i)))
+                bulk = bulk || (op == PLAN_FENCE_ASYNC && !is_once_an_item(&p.role[r], i));
+                /* Waits before fills that are made once an item may follow from those of the item's other rings; of two
+                 * rings that a turn takes and releases together the second's follows from the first's. */
+                bool follows = strcmp(kernels[k].kernel, "experts_copied") == 0 && p.role[r].step[i].ring == 0;
+                if (!(p.role_count == 1 ? own : bulk) ||
+                    (op == PLAN_WAIT_EMPTY && (follows || is_once_an_item(&p.role[r], i))))
                     continue;
                 struct plan damaged = p;
                 struct plan_role roles[4];
@@ -450,6 +491,7 @@ int main(void)
 
         cmocka_unit_test(test_without_producer),
         cmocka_unit_test(test_fills_ahead),
+        cmocka_unit_test(test_data),
     };
     return cmocka_run_group_tests(tests, read_specs, free_specs);
 }

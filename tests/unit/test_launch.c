@@ -298,18 +298,31 @@ static void launch(void **state)
     sample_free(&s);
 }
 
-static void reference(void **state)
+/* A kernel that wants zeros beside its tensors gets their address, and is not launched without. */
+static void a_workspace(void **state)
 {
-    struct tw_device device = {.ops = &ops, .major = 9, .minor = 0, .sm_count = 100};
-    struct tw_kernel kernel = {.device = &device};
-    uint64_t params[3] = {1, 2, 3};
+    struct sample s;
+    unsigned char params[1024] = {0};
+    uint64_t given = 0;
     (void)state;
-    launches = 0;
-    assert_int_equal(launch_reference(&device, &kernel, params, sizeof params, &error), TW_OK);
-    assert_int_equal(launches, 1);
-    assert_int_equal(last.grid[0], 100 * LAUNCH_REFERENCE_BLOCKS);
-    assert_int_equal(last.block[0], LAUNCH_REFERENCE_THREADS);
-    assert_memory_equal(last_params, params, sizeof params);
+    sample(&s, 257, 512, 64);
+    const struct plan_param last_of = s.param[s.plan.param_count - 1];
+    int at = (last_of.offset + last_of.bytes + 7) / 8 * 8;
+    struct plan_param with[10];
+    memcpy(with, s.param, sizeof *with * (size_t)s.plan.param_count);
+    with[s.plan.param_count++] = (struct plan_param){
+        .kind = PLAN_PARAM_WORKSPACE, .name = "workspace", .tensor = -1, .index = -1, .offset = at, .bytes = 8, .align = 8};
+    s.plan.param = with;
+    s.plan.param_bytes = (at + 8 + 63) / 64 * 64;
+    s.plan.workspace_bytes = 24;
+    assert_true(s.plan.param_bytes <= (int)sizeof params);
+    assert_int_equal(launch_pack(&s.plan, &s.arguments, 90, params, &error), TW_ERROR_INVALID);
+    assert_string_equal(error.text, "no workspace is given, and the kernel takes 24 bytes");
+    s.arguments.workspace = UINT64_C(0x7f0000300000);
+    assert_int_equal(launch_pack(&s.plan, &s.arguments, 90, params, &error), TW_OK);
+    memcpy(&given, params + at, 8);
+    assert_int_equal(given, UINT64_C(0x7f0000300000));
+    sample_free(&s);
 }
 
 int main(void)
@@ -317,7 +330,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shapes),     cmocka_unit_test(what_fits),             cmocka_unit_test(the_variant),
         cmocka_unit_test(parameters), cmocka_unit_test(parameters_of_nothing), cmocka_unit_test(launch),
-        cmocka_unit_test(reference),
+        cmocka_unit_test(a_workspace),
     };
     return cmocka_run_group_tests_name("launch", tests, NULL, NULL);
 }
