@@ -71,7 +71,7 @@ static void bad(struct work *w, const char *kernel, const char *arch, const char
 /* What a lowering may say of a random program: that its numbers do not fit, or that there is no lowering of it. */
 static bool is_refusal(const char *rule)
 {
-    static const char *const rules[] = {"PROGRAM-LOWER", "REGS", "SMEM", "TMA-BOX", "CLUSTER-SLICE"};
+    static const char *const rules[] = {"PROGRAM-LOWER", "PROGRAM-AHEAD", "REGS", "SMEM", "TMA-BOX", "CLUSTER-SLICE"};
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
         if (strcmp(rule, rules[i]) == 0)
             return true;
