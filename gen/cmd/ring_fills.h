@@ -1,7 +1,7 @@
 /* How often stages of a kernel's rings are filled, block by block, as the emulator's events show it.
  *
- * A fill is a completed phase of the stage's full barrier; where the ring has none, a copy or store to an address of the
- * stage to which one went before. */
+ * A fill is a completed phase of the stage's full barrier; where the ring has none, a copy or store to an address of
+ * the stage to which one went before. */
 #ifndef TW_GEN_CMD_RING_FILLS_H
 #define TW_GEN_CMD_RING_FILLS_H
 

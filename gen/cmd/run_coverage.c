@@ -14,8 +14,8 @@
 #include "emu/emu.h"
 
 enum {
-    ENOUGH = 2,    /* fills of a stage in one block */
-    TOLD_MOST = 3  /* things that the note of an entry point names */
+    ENOUGH = 2,   /* fills of a stage in one block */
+    TOLD_MOST = 3 /* things that the note of an entry point names */
 };
 
 struct coverage_unit {
@@ -161,8 +161,8 @@ static bool is_filled_once(const struct plan *p, int ring)
     bool looped = false;
     for (int r = 0; r < p->role_count; r++)
         for (int s = 0; s < p->role[r].step_count; s++)
-            looped = looped || (p->role[r].step[s].op == PLAN_FILL && p->role[r].step[s].ring == ring &&
-                                p->role[r].step[s].loop);
+            looped = looped ||
+                     (p->role[r].step[s].op == PLAN_FILL && p->role[r].step[s].ring == ring && p->role[r].step[s].loop);
     return p->derived && p->ring[ring].filler == PLAN_FILL_CP_ASYNC && !looped && is_block_an_item(p);
 }
 

@@ -34,21 +34,21 @@ enum left_kind { LEFT_VARIANT, LEFT_RING, LEFT_LINES, LEFT_IF, LEFT_LOOP };
 
 /* One thing that was left out. */
 struct run_left {
-    int unit;              /* of compile.unit */
+    int unit; /* of compile.unit */
     enum left_kind kind;
-    char *what;            /* in words, places and names included: "ring ab unwrapped (3 of 4 stages filled)" */
-    char *write;           /* what would cover it, or NULL where no number is known: "K >= 449" */
-    char *file;            /* of code: base name of the text; else NULL */
+    char *what;  /* in words, places and names included: "ring ab unwrapped (3 of 4 stages filled)" */
+    char *write; /* what would cover it, or NULL where no number is known: "K >= 449" */
+    char *file;  /* of code: base name of the text; else NULL */
     uint32_t line, last;
 };
 
-struct coverage_unit;  /* of an entry point */
-struct ring_block;     /* of a resident block */
+struct coverage_unit; /* of an entry point */
+struct ring_block;    /* of a resident block */
 
 struct run_coverage {
     struct coverage_unit *unit; /* by compile.unit; NULL: nothing is gathered */
     struct ring_block *block;
-    int current;                /* the unit that runs, -1: none, or another kernel */
+    int current; /* the unit that runs, -1: none, or another kernel */
     struct run_left *left;
     int left_count, left_room;
 };

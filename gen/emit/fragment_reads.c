@@ -58,7 +58,8 @@ int fragment_read_columns(const struct plan *p, int node)
 static bool is_uniform(const struct expr_graph *g, int node)
 {
     const struct expr_node *n = &g->node[node];
-    if (n->op == EXPR_ROW || n->op == EXPR_COLUMN || n->op == EXPR_TILE || n->op == EXPR_TENSOR)
+    if (n->op == EXPR_ROW || n->op == EXPR_COLUMN || n->op == EXPR_ACC || n->op == EXPR_INDEX || n->op == EXPR_TILE ||
+        n->op == EXPR_TENSOR)
         return false;
     for (int i = 0; i < 3; i++)
         if (n->arg[i] >= 0 && !is_uniform(g, n->arg[i]))

@@ -242,8 +242,8 @@ int derive_keep(struct derive *d, int loop);
  * DERIVE_MAX_MASKS. Returns how many; *status 3 out of memory. */
 int derive_masks(struct derive *d, int loop, struct derive_mask *mask, int *status);
 
-/* *turns: plan_some(node of plan.fused), turns behind which none changes anything; 0: not known. The loop's first value
- * and step are in the Plan. 0 or 3. */
+/* *turns: plan_some(node of plan.fused), turns behind which none changes anything; 0: not known, or not as many for all
+ * blocks of a cluster. The loop's first value and step are in the Plan. 0 or 3. */
 int derive_turns_possible(struct derive *d, int loop, int *turns);
 
 /* Of the turns that the loop makes at most one needs its masks. Once derive_turns_inside was called. */

@@ -11,6 +11,7 @@
 #include "program/derive.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 enum kind { NOT_SEEN, UNKNOWN, CONSTANT, SAME /* as a leaf */ };
@@ -294,6 +295,23 @@ int derive_masks(struct derive *d, int loop, struct derive_mask *mask, int *stat
     return kept;
 }
 
+/* The node differs between items whose blocks are one cluster. */
+static bool differs_in_cluster(const struct plan *p, int node)
+{
+    const struct expr_node *n = &p->fused.node[node];
+    char name[80];
+    if (n->op == EXPR_AT) {
+        snprintf(name, sizeof name, "cluster.%s", p->axis[n->integer]);
+        for (int i = 0; i < p->value_count; i++)
+            if (strcmp(p->value[i].name, name) == 0)
+                return p->value[i].integer > 1;
+    }
+    for (int i = 0; i < 3; i++)
+        if (n->arg[i] >= 0 && differs_in_cluster(p, n->arg[i]))
+            return true;
+    return false;
+}
+
 bool derive_one_masked(struct derive *d, int loop, int *status)
 {
     struct derive_mask mask[DERIVE_MAX_MASKS];
@@ -312,7 +330,8 @@ int derive_turns_possible(struct derive *d, int loop, int *turns)
     *turns = 0;
     for (int i = 0; i < count && !status; i++) {
         int own = derive_turns_where(d, loop, &mask[i], true, &status);
-        if (own && !status)
+        /* Blocks of a cluster wait for each other's tiles, and make the same turns. */
+        if (own && !status && !differs_in_cluster(d->work.l->plan, plan_number(own)))
             *turns = *turns ? plan_some(expr_binary(g, EXPR_MIN, plan_number(*turns), plan_number(own))) : own;
     }
     return status;

@@ -84,6 +84,8 @@ bool derive_falls(const struct derive *d, int loop, int condition)
     return falls && !(by_end && l.constant >= -1);
 }
 
+enum { MANY_TURNS = 12 /* what more of them, or an unknown number, are said to be */ };
+
 int derive_partly(const struct derive *d, int loop, const struct derive_mask *mask, bool idle)
 {
     const struct work *w = &d->work;
@@ -92,7 +94,7 @@ int derive_partly(const struct derive *d, int loop, const struct derive_mask *ma
     struct linear l;
     bool aligned = expr_is_int(g, w->op[loop].from, &first), by_end = true;
     if (!linear_difference(w, mask->condition, &l) || !aligned)
-        return LINEAR_MOST_TERMS;
+        return MANY_TURNS;
     low = high = l.constant - first + step;
     for (int i = 0; i < l.count; i++) {
         const struct expr_node *n = &g->node[l.node[i]];
@@ -112,9 +114,9 @@ int derive_partly(const struct derive *d, int loop, const struct derive_mask *ma
         by_end = by_end && by == 1 && ends_at(g, w->op[loop].to, l.node[i]);
     }
     if (!idle && !(by_end && l.constant >= -1))
-        return LINEAR_MOST_TERMS;
+        return MANY_TURNS;
     int64_t turns = aligned && low >= 0 ? high / step - low / step : (high - low + step - 1) / step;
-    return turns < LINEAR_MOST_TERMS ? (int)turns : LINEAR_MOST_TERMS;
+    return turns < MANY_TURNS ? (int)turns : MANY_TURNS;
 }
 
 bool derive_rises(const struct derive *d, int condition, int axis)

@@ -258,12 +258,34 @@ static void forget(struct derive *d, int loop)
 
 /* ---- loops ------------------------------------------------------------------------------------------------------- */
 
+/* The node needs what the loop's turn computes. */
+static bool is_of_turn(const struct derive *d, int loop, int node)
+{
+    const struct expr_node *n = &d->work.graph.node[node];
+    for (int o = loop + 1; o < d->work.program->op[loop].end && n->op == EXPR_TILE; o++)
+        if (d->work.op[o].leaf == node && d->work.program->op[o].kind != PROGRAM_PARAM)
+            return true;
+    for (int i = 0; i < 3; i++)
+        if (n->arg[i] >= 0 && is_of_turn(d, loop, n->arg[i]))
+            return true;
+    return false;
+}
+
+/* The dot's sum is changed in each turn, from what is known before it. Where it is in flight as the turn begins, ptxas
+ * does so before the turn's first dot is over, and serialises all of them (C7514). */
+static bool is_changed_early(const struct derive *d, int loop, int dot)
+{
+    int c = dot >= 0 ? d->work.op[dot].arg[2] : -1;
+    return c >= 0 && d->work.op[dot].parent == loop && expr_ops[d->work.graph.node[c].op].arity > 0 &&
+           !is_of_turn(d, loop, c);
+}
+
 /* The end of a turn: what it carries on. What is old by then is waited for. */
 static int end_turn(struct derive *d, int loop)
 {
     int status = carry_on(d, d->work.program->op[loop].end);
     for (int i = d->flights - 1; i >= 0 && !status; i--)
-        if (d->flight[i].old) {
+        if (d->flight[i].old || is_changed_early(d, loop, d->flight[i].dot)) {
             status = derive_wait(d, i);
             break;
         }
@@ -438,6 +460,12 @@ static int find_ahead(struct derive *d, int loop)
             if (d->ring[r].parent == loop)
                 d->ahead_rings |= 1u << r;
         }
+        if (d->work.op[loop].parent >= 0 && is_changed_early(d, loop, before))
+            return program_refuse(d->work.l, k->ahead[i].loc, "PROGRAM-AHEAD",
+                                  "in a loop within another, what %s adds to is changed by what is known before the "
+                                  "turn, and ptxas serialises the dots then (C7515); change it behind the loops, or "
+                                  "leave ahead out",
+                                  p->op[before].name ? p->op[before].name : "the dot behind it");
         d->ahead = op;
         d->before = before;
         d->ahead_shift = d->work.l->plan->loop[d->loop[loop]].step;

@@ -26,7 +26,9 @@ int64_t meaning_row(const struct meaning_box *box, int64_t row, int64_t number, 
     return offset;
 }
 
-/* A value within its bound as an element of the output; *value becomes what the reference says. */
+/* A value within its bound as an element of the output; *value becomes what the reference says. Where the value may lie
+ * on either side of a tie, either neighbour is right: the bound then is more than what rounding it to nearest takes, from
+ * which compare_bounded tells that nothing else is in it. */
 static double bound_of_element(enum tw_dtype dtype, double *value, double bound)
 {
     double v = *value;
@@ -37,8 +39,8 @@ static double bound_of_element(enum tw_dtype dtype, double *value, double bound)
         *value = low;
         return 0;
     }
-    double up = high - v, down = v - low;
-    return up > down ? up : down;
+    double up = high - v, down = v - low, most = up > down ? up : down;
+    return bound > 0 && low != high ? nextafter(most, (double)INFINITY) : most;
 }
 
 /* Mantissa in which additions to memory are made. */

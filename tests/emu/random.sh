@@ -1,8 +1,8 @@
 #!/bin/sh
 # Random programs against their meaning, on the emulator; and the specs that they once found. TAP on stdout.
 #   usage: tests/emu/random.sh, from the top of the tree, after `ninja build/tests/emu/random_programs`. Needs NVRTC.
-#   COUNT, FIRST: how many programs, from which seed on: 100, 1. FULL=1: 2,000, each kernel on all its architectures in
-#   all completion modes. KEEP=DIR: programs that fail are kept there.
+#   COUNT, FIRST: how many programs, from which seed on: 100, 1. FULL=1: 2,000. ALL=1: each kernel on all its
+#   architectures at all sizes in all completion modes. KEEP=DIR: programs that fail are kept there.
 # A failure is run again by `build/tests/emu/random_programs --first SEED --count 1`, written by `--print SEED`, and is
 # an ordinary spec for `build/tilewright run`.
 set -u
@@ -19,13 +19,13 @@ if ! build/tilewright doctor >/dev/null 2>&1; then
 fi
 
 for spec in tests/programs/found/*.lua; do
-    name=$(basename "$spec" .lua)
     "$program" --all --strict "$spec" >"$work/out" 2>&1
     ok $? "$spec" "$work/out"
 done
 
 count_all=${COUNT:-100} more=
-[ "${FULL:-0}" = 1 ] && count_all=${COUNT:-2000} more=--all
+[ "${FULL:-0}" = 1 ] && count_all=${COUNT:-2000}
+[ "${ALL:-0}" = 1 ] && more=--all
 # shellcheck disable=SC2086
 "$program" --first "${FIRST:-1}" --count "$count_all" --quiet $more ${KEEP:+--keep "$KEEP"} >"$work/out" 2>&1
 status=$?
@@ -35,5 +35,12 @@ sed -n '/^# not hit/,/^# [0-9]* kernels/p' "$work/out" | grep '^#'
 # The generator still writes what lowerings take.
 [ "$(sed -n 's/^# \([0-9]*\) kernels lowered$/\1/p' "$work/out")" -ge $((count_all * 3 / 2)) ]
 ok $? "three kernels of four are lowered" "$work/out"
+! grep -q '^#   NOT WRAPPED' "$work/out"
+ok $? "every ring is wrapped twice" "$work/out"
+if [ "${FULL:-0}" = 1 ]; then
+    met=$(sed -n 's/^# \([0-9]* of [0-9]*\) pairs of features met$/\1/p' "$work/out")
+    [ "${met%% *}" = "${met##* }" ]
+    ok $? "every pair of features that can meet did: $met" "$work/out"
+fi
 echo "1..$count"
 [ "$failed" -eq 0 ]

@@ -12,7 +12,7 @@ struct how {
     int stages, consumers, blocks; /* stages 0: left out; 64 rows of each consumer */
     int cluster_m, cluster_n;
     bool ahead, passing, sm_80;
-    int via; /* of the first operand: 0 left out, 1 resident, 2 bulk */
+    int via;          /* of the first operand: 0 left out, 1 resident, 2 bulk */
     int order, items; /* 0 left out; of `order`; 1 persistent, 2 one to a block */
 };
 
@@ -21,9 +21,9 @@ struct dots {
     const char *dtype, *out;
     struct how how[RANDOM_KERNELS];
     int kernels;
-    int m, n, k;       /* a product's tile; m: rows of any item */
-    int tile;          /* what the loop of a chain steps by */
-    int depth, width;  /* of a chain's first and second dot */
+    int m, n, k;        /* a product's tile; m: rows of any item */
+    int tile;           /* what the loop of a chain steps by */
+    int depth, width;   /* of a chain's first and second dot */
     int turns[4], runs; /* of the loop, by run size; the last is one in which rings wrap */
 };
 
@@ -130,9 +130,9 @@ static void write_how(struct dots *d, int number)
     if (h->stages)
         random_write(g, "stages = %d, ", h->stages);
     random_write(g, "consumers = %d%s },\n", h->consumers,
-                 h->passing                     ? ", turns = true"
+                 h->passing                    ? ", turns = true"
                  : number && d->how[0].passing ? ", turns = false"
-                                                : "");
+                                               : "");
     if (h->order || h->items) {
         random_write(g, "  schedule = { ");
         if (h->order)
@@ -147,7 +147,7 @@ static void write_how(struct dots *d, int number)
     else if (h->cluster_m)
         random_write(g, "  cluster = { m = %d, n = %d },\n", h->cluster_m, h->cluster_n);
     if (h->ahead && !(number && d->how[0].ahead))
-        random_write(g, "  ahead = { x = { turns = 1, before = \"o\" } },\n");
+        random_write(g, "  ahead = { x = { turns = 1%s } },\n", g->state % 3 ? ", before = \"o\"" : "");
     if (h->via)
         random_write(g, "  via = { held = \"%s\" },\n", h->via == 1 ? "resident" : "bulk");
 }
@@ -372,8 +372,8 @@ static void product(struct dots *d)
                  at ? "k m" : "m k", swizzle ? ", swizzle = \"32B\"" : "");
     random_write(g, "  B = tensor { %s, dtype = \"%s\", axes = \"%s\" },\n", bt ? "K, N" : "N, K", d->dtype,
                  bt ? "k n" : "n k");
-    random_write(g, "  D = tensor { %s, dtype = \"%s\", axes = \"%s\", out = true },\n", turned ? "N, M" : "M, N", d->out,
-                 turned ? "n m" : "m n");
+    random_write(g, "  D = tensor { %s, dtype = \"%s\", axes = \"%s\", out = true },\n", turned ? "N, M" : "M, N",
+                 d->out, turned ? "n m" : "m n");
     if (second)
         random_write(g, "  E = tensor { M, K, dtype = \"%s\", axes = \"m k\" },\n", d->dtype);
     if (b.columns)
@@ -419,9 +419,9 @@ static void product(struct dots *d)
         bool wraps = i == d->runs - 1;
         int k = extent_of(d, i, d->turns[i], d->k);
         int m = wraps ? extent_of(d, i, blocks_along(d, false), d->m) : 1 + random_below(g, d->m + 40);
-        int n = wraps                   ? extent_of(d, i, blocks_along(d, true) * ITEMS, d->n)
+        int n = wraps                  ? extent_of(d, i, blocks_along(d, true) * ITEMS, d->n)
                 : random_chance(g, 60) ? 8 * (1 + random_below(g, d->n / 4))
-                                        : 1 + random_below(g, 2 * d->n);
+                                       : 1 + random_below(g, 2 * d->n);
         if (multiple && !turned)
             n = (n + 7) / 8 * 8;
         if (multiple && turned)
@@ -447,16 +447,17 @@ static void chain_tiles(struct dots *d)
 }
 
 /* The loop over the first dot's columns: one, or one within another of twice its step. */
-static void open_loop(struct random_spec *g, const char *name, const char *last, const char *first,
-                      const char *carried, bool nested)
+static void open_loop(struct random_spec *g, const char *name, const char *last, const char *first, const char *carried,
+                      bool nested)
 {
     if (nested) {
-        random_write(g, "    local %s = loop(\"outer\", range(0, %s, 2 * tile.%s), { %s }, function(outer, %s)\n", carried,
-                     last, name, first, carried);
+        random_write(g, "    local %s = loop(\"outer\", range(0, %s, 2 * tile.%s), { %s }, function(outer, %s)\n",
+                     carried, last, name, first, carried);
         random_write(g, "      return loop(\"%s\", range(outer, min(outer + 2 * tile.%s, %s), tile.%s), { %s }, ", name,
                      name, last, name, carried);
     } else {
-        random_write(g, "    local %s = loop(\"%s\", range(0, %s, tile.%s), { %s }, ", carried, name, last, name, first);
+        random_write(g, "    local %s = loop(\"%s\", range(0, %s, tile.%s), { %s }, ", carried, name, last, name,
+                     first);
     }
     random_write(g, "function(%s, %s)\n", name, carried);
 }
@@ -479,7 +480,8 @@ static void chain(struct dots *d)
     draw_turns(d);
     random_write(g,
                  "local B, R, S = dims \"B R S\"\n\nlocal p = kernel \"p\" {\n"
-                 "  axes = \"b q s d e\", tile = { q = %d, s = %d }, grid = { b = B, q = R }, arch = { sm_90a = {}, sm_80 = {} },\n",
+                 "  axes = \"b q s d e\", tile = { q = %d, s = %d }, grid = { b = B, q = R }, arch = { sm_90a = {}, "
+                 "sm_80 = {} },\n",
                  d->m, d->tile);
     write_how(d, 0);
     random_write(g, "  Q = tensor { B, R, %d, dtype = \"%s\", axes = \"b q d\" },\n", d->depth, d->dtype);
@@ -539,17 +541,19 @@ static void chain(struct dots *d)
     if (lse)
         random_write(g, "    store(t.lse, at.b, here, max(most + log2(sum), -1000))\n");
     if (second) {
-        random_write(g,
-                     "    local z = loop(\"s2\", range(0, S, tile.s), { %s }, function(s, z)\n"
-                     "      return dot(load(t.P, at.b, here, span(s, tile.s)), load(t.V, at.b, span(s, tile.s), all), z)\n"
-                     "    end)\n",
-                     result);
+        random_write(
+            g,
+            "    local z = loop(\"s2\", range(0, S, tile.s), { %s }, function(s, z)\n"
+            "      return dot(load(t.P, at.b, here, span(s, tile.s)), load(t.V, at.b, span(s, tile.s), all), z)\n"
+            "    end)\n",
+            result);
         result = "z";
     }
     g->index = "e";
     g->place = "8";
-    epilogue(d, &b, result,
-             (const char *const[3]){"load(t.bias, all)", "load(t.along, at.b, here):t()", "load(t.C, at.b, here, all)"});
+    epilogue(
+        d, &b, result,
+        (const char *const[3]){"load(t.bias, all)", "load(t.along, at.b, here):t()", "load(t.C, at.b, here, all)"});
     random_write(g, "    store(t.O, at.b, here, all, v)\n");
     if (two)
         random_write(g, "    store(t.F, at.b, here, all, %s)\n", random_chance(g, 50) ? "sum * 0.5" : "v");
@@ -582,10 +586,11 @@ static void hidden(struct dots *d)
     chain_tiles(d);
     draw_others(d);
     draw_turns(d);
-    random_write(g,
-                 "local M, H = dims \"M H\"\n\nlocal p = kernel \"p\" {\n"
-                 "  axes = \"m k h e\", tile = { m = %d, h = %d }, grid = { m = M }, arch = { sm_90a = {}, sm_80 = {} },\n",
-                 d->m, d->tile);
+    random_write(
+        g,
+        "local M, H = dims \"M H\"\n\nlocal p = kernel \"p\" {\n"
+        "  axes = \"m k h e\", tile = { m = %d, h = %d }, grid = { m = M }, arch = { sm_90a = {}, sm_80 = {} },\n",
+        d->m, d->tile);
     write_how(d, 0);
     random_write(g,
                  "  X = tensor { M, %d, dtype = \"%s\", axes = \"m k\" },\n"
@@ -641,7 +646,8 @@ static void hidden(struct dots *d)
     random_write(g, "  end,\n  run = {");
     for (int i = 0; i < d->runs; i++) {
         int extent = extent_of(d, i, d->turns[i], d->tile);
-        int rows = i == d->runs - 1 ? extent_of(d, i, ITEMS * blocks_along(d, false), d->m) : 1 + random_below(g, 2 * d->m);
+        int rows =
+            i == d->runs - 1 ? extent_of(d, i, ITEMS * blocks_along(d, false), d->m) : 1 + random_below(g, 2 * d->m);
         random_write(g, "%s{ M = %d, H = %d }", i ? ", " : " ", rows, extent);
     }
     random_write(g, " },\n}\n");

@@ -37,7 +37,8 @@ static void part(struct rows *r)
     bool weights = r->weights && (!apart || (random_wants(g, "weights") && !r->weighed));
     random_write(g, "      local x = part(c + %d)\n", apart);
     random_term(g, true, "x");
-    r->looked = r->ids && (!apart || !random_has(g, "gather")) && random_option(g, "gather", random_has(g, "gather") ? 60 : 100);
+    r->looked = r->ids && (!apart || !random_has(g, "gather")) &&
+                random_option(g, "gather", random_has(g, "gather") ? 60 : 100);
     if (r->looked) {
         random_write(g, "      local from = gather(t.table, ids, span(c, tile.c))\n");
         random_term(g, true, "from");
@@ -397,8 +398,9 @@ static void over_columns(struct rows *r)
     if (other)
         random_write(g, ", %s(worst, column_%s(v))", reductions[other], reductions[other]);
     random_write(g, "\n");
-    random_write(g, "    end)\n    store(t.sum, span(at.c, tile.c), sum)\n"
-                    "    store(t.best, span(at.c, tile.c), best)\n%s  end,\n",
+    random_write(g,
+                 "    end)\n    store(t.sum, span(at.c, tile.c), sum)\n"
+                 "    store(t.best, span(at.c, tile.c), best)\n%s  end,\n",
                  other ? "    store(t.worst, span(at.c, tile.c), worst)\n" : "");
 }
 

@@ -260,8 +260,8 @@ static bool want(struct random_spec *g, int one, int other, char families[8])
     for (const char *c = "RTCPHN"; *c; c++) {
         bool in = true;
         for (int i = 0; i < all.words; i++)
-            in = in && (*random_features[all.word[i]].families == '*' ||
-                        strchr(random_features[all.word[i]].families, *c));
+            in = in &&
+                 (*random_features[all.word[i]].families == '*' || strchr(random_features[all.word[i]].families, *c));
         if (in)
             left[length++] = *c;
     }

@@ -1,0 +1,24 @@
+/* One random program, or a spec of one's own, run in its process. What it sees are lines on a file: "hit NAME" for what
+ * is counted, "why TEXT" of a refusal, "ring TEXT" of one that was not wrapped, "ran KERNEL ARCH", and anything else
+ * for what is bad. */
+#ifndef TW_TESTS_RANDOM_RUN_H
+#define TW_TESTS_RANDOM_RUN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct random_run {
+    const char *path; /* of the spec */
+    uint64_t seed;
+    bool all, plan, strict; /* as random_programs.c says */
+    const char *arch;       /* of every kernel; NULL: they share */
+};
+
+/* How many bad things it saw. */
+int random_run(const struct random_run *run, FILE *out);
+
+/* The words of the spec's first lines: the program's and all kernels', or those of `kernel` alone where it is none. */
+void random_words(const char *spec, const char *kernel, char *words, size_t size);
+
+#endif
