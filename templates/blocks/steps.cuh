@@ -232,12 +232,12 @@ ${type} part[${words}];
 #pragma unroll
 for (int half = 0; half < 2; ++half) {
 //@     if text.row then
-    const int row = first_row + block * ${height} + half * 8;
+    [[maybe_unused]] const int row = first_row + block * ${height} + half * 8;
 //@     end
     ${rows}
     #pragma unroll
     for (int i = 0; i < ${pairs}; ++i) {
-        const int pair = first_pair + i;
+        [[maybe_unused]] const int pair = first_pair + i;
         float value[2];
 //@     for _, r in ipairs(text.reads) do
 //@         local tensor, half = r.tensor, r.by_row and "half" or "0"
