@@ -27,8 +27,8 @@ int64_t meaning_row(const struct meaning_box *box, int64_t row, int64_t number, 
 }
 
 /* A value within its bound as an element of the output; *value becomes what the reference says. Where the value may lie
- * on either side of a tie, either neighbour is right: the bound then is more than what rounding it to nearest takes, from
- * which compare_bounded tells that nothing else is in it. */
+ * on either side of a tie, either neighbour is right: the bound then is more than what rounding it to nearest takes,
+ * from which compare_bounded tells that nothing else is in it. */
 static double bound_of_element(enum tw_dtype dtype, double *value, double bound)
 {
     double v = *value;
