@@ -504,7 +504,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) gemm_bf16(const __grid_cons
                 for (int half = 0; half < 2; ++half) {
                     #pragma unroll
                     for (int i = 0; i < 8; ++i) {
-                        const int pair = first_pair + i;
+                        [[maybe_unused]] const int pair = first_pair + i;
                         float value[2];
                         #pragma unroll
                         for (int lane = 0; lane < 2; ++lane) {

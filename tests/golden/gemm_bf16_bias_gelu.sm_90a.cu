@@ -575,10 +575,10 @@ extern "C" __global__ void __launch_bounds__(384, 1) gemm_bf16_bias_gelu(const _
                 u32 part[16];
                 #pragma unroll
                 for (int half = 0; half < 2; ++half) {
-                    const int row = first_row + block * 64 + half * 8;
+                    [[maybe_unused]] const int row = first_row + block * 64 + half * 8;
                     #pragma unroll
                     for (int i = 0; i < 8; ++i) {
-                        const int pair = first_pair + i;
+                        [[maybe_unused]] const int pair = first_pair + i;
                         float value[2];
                         float bias_pair[2];
                         bias_split(bias_early[0][i], bias_pair);
