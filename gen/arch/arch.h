@@ -30,7 +30,7 @@ enum arch_limit {
     .shared_per_sm = arch_limit_##name##_shared_per_sm, .shared_limit = arch_limit_##name##_shared_limit,              \
     .registers_per_sm = arch_limit_##name##_registers_per_sm,                                                          \
     .registers_per_block = arch_limit_##name##_registers_per_sm,                                                       \
-    .max_threads_per_sm = arch_limit_##name##_threads_per_sm, .max_blocks_per_sm = arch_limit_##name##_blocks_per_sm,    \
+    .max_threads_per_sm = arch_limit_##name##_threads_per_sm, .max_blocks_per_sm = arch_limit_##name##_blocks_per_sm,  \
     .l2_bytes = arch_limit_##name##_l2
 
 /* One shape of a matrix instruction: m x n x k with n = n_low, n_low + n_step, ... n_high. */

@@ -48,8 +48,7 @@ static void print_programs(const struct compile *c, const struct compile_choice 
             continue;
         bool own = choice->arch == NULL; /* of an architecture that has none of its own */
         for (int a = 0; choice->arch && c->tables.arch[a]; a++)
-            own = own || (is_chosen(choice, c->tables.arch[a]) &&
-                          spec_program(k, c->tables.arch[a]) == k->program);
+            own = own || (is_chosen(choice, c->tables.arch[a]) && spec_program(k, c->tables.arch[a]) == k->program);
         if (own)
             program_print(k->program, &c->spec, k, stdout);
         for (int a = 0; a < k->arch_program_count; a++) {

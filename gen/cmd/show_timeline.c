@@ -89,12 +89,8 @@ static int execute(struct compile *c, struct tw_device *device, struct compile_u
                    struct tw_kernel *kernel, uint64_t seed, struct trial_result *result, struct tw_error *error)
 {
     struct trial trial;
-    struct trial_request request = {.compile = c,
-                                    .device = device,
-                                    .unit = unit,
-                                    .symbol = symbol,
-                                    .inputs = FAMILY_NORMAL,
-                                    .seed = seed};
+    struct trial_request request = {
+        .compile = c, .device = device, .unit = unit, .symbol = symbol, .inputs = FAMILY_NORMAL, .seed = seed};
     int status = trial_begin(&trial, &request, error);
     if (status == TW_OK)
         status = trial_launch(&trial, unit, kernel, result, error);

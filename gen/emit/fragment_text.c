@@ -200,8 +200,8 @@ static const struct plan_step *find_step(lua_State *L, const struct plan *p)
     return NULL;
 }
 
-/* Pushes a list of the elements that the step reads beside their neighbours: { tensor, at by dim, by_row, guard }. `text` are
- * the texts of their guards. */
+/* Pushes a list of the elements that the step reads beside their neighbours: { tensor, at by dim, by_row, guard }.
+ * `text` are the texts of their guards. */
 static void push_reads(lua_State *L, struct fragment *f, const int *read, int count, const char *const *text)
 {
     const struct plan *p = f->plan;

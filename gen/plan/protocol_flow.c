@@ -176,7 +176,7 @@ struct exploration {
     struct protocol_code code;
     struct protocol_trips trips;
     struct diag_set *diags;
-    int stages, most; /* of the deepest ring; 2 * stages + 2 */
+    int stages, most;                                      /* of the deepest ring; 2 * stages + 2 */
     int seen[MOST_SEEN][PROTOCOL_MAX_CLASSES], seen_count; /* numbers that were explored, the same in every turn */
 };
 

@@ -49,7 +49,8 @@ static int loop_below(const struct derive *d, int parent, int op)
     return below;
 }
 
-/* Rows by number come as bulk copies of single rows, where these are whole spans of 128 bytes; else 16 bytes a thread. */
+/* Rows by number come as bulk copies of single rows, where these are whole spans of 128 bytes; else 16 bytes a thread.
+ */
 static bool is_copied(const struct derive *d, int op)
 {
     const struct program_op *o = &d->work.program->op[op];

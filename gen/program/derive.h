@@ -3,9 +3,9 @@
  * The program is walked once, in its order, and both roles' steps are appended on the way, so that what one waits for
  * the other does at the same place of the same loops.
  *
- * RINGS. A load that a dot reads from shared memory travels by bulk copies; rows by number by one each, or by threads of
- * the producer, 16 bytes each, which then arrive. Loads of one body that the same dots read and that travel alike share a
- * ring; the consumers take a stage where its first dot is issued (for dots in an inner loop: before it), the
+ * RINGS. A load that a dot reads from shared memory travels by bulk copies; rows by number by one each, or by threads
+ * of the producer, 16 bytes each, which then arrive. Loads of one body that the same dots read and that travel alike
+ * share a ring; the consumers take a stage where its first dot is issued (for dots in an inner loop: before it), the
  * producer fills it there.
  *
  * RESIDENT OPERANDS. A first operand that is loaded outside of the dot's loop goes into registers where there is room;
@@ -26,12 +26,14 @@
  * LOOKING AHEAD. `ahead` moves a dot of the next turn before another dot of this one. The loop in the text then begins
  * there: before it stand the first turn's dot and the rest of its beginning, behind it the last turn's end. So nothing
  * is in flight where the text loops, which ptxas asks for where a group's result is read. Where only a loop's last
- * turns need masks, these few begin and end by themselves: one loop around the peeled ones makes them, and the loop that
- * looks ahead stands inside of it. So masks, and what is behind them, stand in the text once.
+ * turns need masks, these few begin and end by themselves: one loop around the peeled ones makes them, and the loop
+ * that looks ahead stands inside of it. So masks, and what is behind them, stand in the text once.
  *
- * Where its masks leave turns out, the last of each item need masks, and have a loop of their own that looks ahead, too.
+ * Where its masks leave turns out, the last of each item need masks, and have a loop of their own that looks ahead,
+ * too.
  *
- * IDLE TURNS, in which a mask lets nothing in and which change nothing that is carried on, are left out (derive_idle.c).
+ * IDLE TURNS, in which a mask lets nothing in and which change nothing that is carried on, are left out
+ * (derive_idle.c).
  *
  * ITEMS come in a fixed order, or from a counter: then the producer passes each on (derive_items.c).
  *
@@ -100,11 +102,11 @@ struct derive {
     bool copies;      /* without a producer: rings are filled by cp.async, in groups; else by loads and stores */
     int *first;       /* without a producer, by operation: of plan.loop, the prologue of a LOOP */
     int meeting;      /* without a producer: of plan.barrier, where all threads meet */
-    int turns; /* plan_some(barrier) by which consumers pass the tensor cores on; 0: they do not */
+    int turns;        /* plan_some(barrier) by which consumers pass the tensor cores on; 0: they do not */
 
     /* while it walks */
     struct plan_role *producer, *consumer; /* producer: NULL where the consumers fill */
-    bool dry;             /* no steps are written */
+    bool dry;                              /* no steps are written */
     int ahead, before;    /* the dot that is moved into the turn before, and the one that it stands before; -1: none */
     int ahead_shift;      /* from one turn's loop variable to the next's */
     int shift;            /* of the turn that is walked beyond the loop's variable */
@@ -165,7 +167,7 @@ int derive_zeros_without_turns(struct derive *d, int loop, const char *name, int
 /* ---- derive_items.c: items from a counter; nothing where their order is static. Each returns 0 or 3. */
 
 int derive_next_item(struct derive *d, bool first); /* the item of the next turn, by all roles */
-int derive_take_item(struct derive *d); /* the producer asks for the number behind it */
+int derive_take_item(struct derive *d);             /* the producer asks for the number behind it */
 int derive_end_items(struct derive *d);
 
 /* ---- derive_fill.c: rings without a producer. Each returns 0, 1 or 3. */
@@ -200,8 +202,8 @@ int derive_turns_where(struct derive *d, int loop, const struct derive_mask *mas
 /* plan_some(node) of the least of two, of which the one may be the least of several, the other among them. */
 int derive_least(struct expr_graph *g, int of, int other);
 
-/* The condition turns from true to false as the loop's variable grows, in its range; and as items begin farther along an axis, from
- * false to true. */
+/* The condition turns from true to false as the loop's variable grows, in its range; and as items begin farther along
+ * an axis, from false to true. */
 bool derive_falls(const struct derive *d, int loop, int condition);
 bool derive_rises(const struct derive *d, int condition, int axis);
 
@@ -280,7 +282,7 @@ int derive_built(struct derive *d, int op, int node, int shift, int *status);
 /* Waits for the flight at `index` and all before it, and releases the stages that this frees. */
 int derive_wait(struct derive *d, int index);
 int derive_release(struct derive *d);
-int derive_give_back(struct derive *d);          /* stages that were read into registers */
+int derive_give_back(struct derive *d);       /* stages that were read into registers */
 int derive_land(struct derive *d, int place); /* waits until nothing in flight writes or reads the registers */
 
 /* A step of arithmetic (TOUCH with a place and a node) behind the waits for what it reads and writes. Of another step

@@ -295,8 +295,8 @@ static struct plan_layout place_threads(struct direct_shape tile, int vector, in
         int down = threads / across;
         if ((tile.rows == 1 && down > 1) || (tile.cols == 1 && across > 1))
             continue;
-        struct plan_layout l = {round_up(tile.rows, down), round_up(tile.cols, across * vector), down, across, vector,
-                                down};
+        struct plan_layout l = {
+            round_up(tile.rows, down), round_up(tile.cols, across * vector), down, across, vector, down};
         int64_t size = (int64_t)l.rows * l.cols, least = (int64_t)best.rows * best.cols;
         if (!best.rows || size < least || (size == least && across <= 32))
             best = l;

@@ -20,8 +20,7 @@ static int sized(const struct program *p, struct plan *plan, int node)
     for (int i = 0; i < expr_ops[n->op].arity; i++)
         if ((arg[i] = sized(p, plan, n->arg[i])) < 0)
             return -1;
-    return expr_add(&plan->graph,
-                    &(struct expr_node){.op = n->op, .type = n->type, .arg = {arg[0], arg[1], arg[2]}});
+    return expr_add(&plan->graph, &(struct expr_node){.op = n->op, .type = n->type, .arg = {arg[0], arg[1], arg[2]}});
 }
 
 static int64_t divisor(int64_t a, int64_t b)

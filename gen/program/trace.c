@@ -137,8 +137,7 @@ static void trace_architectures(struct reader *r, int table)
             continue;
         }
         lua_settop(L, top);
-        struct spec_arch_program *grown =
-            arena_grow(r->arena, k->arch_program, k->arch_program_count, sizeof *grown);
+        struct spec_arch_program *grown = arena_grow(r->arena, k->arch_program, k->arch_program_count, sizeof *grown);
         reader_check(r, grown);
         k->arch_program = grown;
         if (trace_program(r, p))

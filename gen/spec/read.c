@@ -431,12 +431,13 @@ static int declare(lua_State *L)
     kernel += spec->kernel_count;
     draft += spec->kernel_count;
     struct memory memory = r->arena->memory;
-    *kernel = (struct spec_kernel){.name = name->text,
-                                   .lua_reference = LUA_NOREF,
-                                   .grid = {-1, -1, -1},
-                                   .shape.memory = memory,
-                                   .graph.memory = memory,
-                                   };
+    *kernel = (struct spec_kernel){
+        .name = name->text,
+        .lua_reference = LUA_NOREF,
+        .grid = {-1, -1, -1},
+        .shape.memory = memory,
+        .graph.memory = memory,
+    };
     *draft = (struct draft){.table = LUA_NOREF, .reported = reported};
     r->now = spec->kernel_count++;
     draft->site.file = sandbox_where(L, 1, &draft->site.line);

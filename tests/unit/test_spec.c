@@ -143,8 +143,9 @@ static double evaluate(const char *body, const char *operands, double acc)
     static double value[4][M * N + N * K];
     int64_t extent[4][SPEC_MAX_RANK] = {{0}};
     double *tensor[4], *bound[4] = {NULL};
-    snprintf(text, sizeof text, GEMM("%s  epilogue = function(acc, t, i)\n"
-                                      "    local function value() %s end\n    return value() + 0 * acc\n  end,\n"),
+    snprintf(text, sizeof text,
+             GEMM("%s  epilogue = function(acc, t, i)\n"
+                  "    local function value() %s end\n    return value() + 0 * acc\n  end,\n"),
              operands, body);
     sample_read(text, &s, &d);
     const struct spec_kernel *k = &s.kernel[0];
@@ -347,15 +348,13 @@ static void test_fused_faults(void **state)
                               "[TRACE-RESULT]"},
         {"return nil", "epilogue returns nothing; it returns a value, or a table of values by output tensor "
                        "[TRACE-RESULT]"},
-        {"return { X = acc }",
-         "epilogue returns X, which is no tensor of the kernel; write { D = value } "
-         "[TRACE-RESULT]"},
+        {"return { X = acc }", "epilogue returns X, which is no tensor of the kernel; write { D = value } "
+                               "[TRACE-RESULT]"},
         {"return { A = acc }", "epilogue returns A, which the kernel reads and cannot write too [TRACE-RESULT]"},
         {"t.D = acc return acc", "a fused function returns its values and assigns nothing; write return { D = ... } "
                                  "[LUA-RUN]"},
         {"kernel 'x' {} return acc", "a kernel is declared at the top of a spec, not in a function of one [LUA-RUN]"},
-        {"local x = acc repeat x = x + t.bias until false",
-         "the expression has more than 65536 terms [LUA-RUN]"},
+        {"local x = acc repeat x = x + t.bias until false", "the expression has more than 65536 terms [LUA-RUN]"},
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         char text[1000], expected[1000], got[1000];
