@@ -300,14 +300,19 @@ static int judge(struct trial *t, int number, struct trial_result *result, struc
     return TW_OK;
 }
 
+static void drop_workspace(struct trial *t)
+{
+    tw_device_free(t->request.device, t->workspace);
+    t->workspace = t->workspace_bytes = 0;
+}
+
 /* As many zeros as the variant's launches want. */
 static int make_workspace(struct trial *t, const struct plan *p, struct tw_error *error)
 {
     size_t bytes = ((size_t)p->workspace_bytes + 3) / 4 * 4;
     if (bytes <= t->workspace_bytes)
         return TW_OK;
-    tw_device_free(t->request.device, t->workspace);
-    t->workspace = t->workspace_bytes = 0;
+    drop_workspace(t);
     int status = tw_device_alloc(t->request.device, bytes, &t->workspace, error);
     if (status == TW_OK)
         status = tw_device_fill(t->request.device, t->workspace, 0, bytes, error);
@@ -362,6 +367,8 @@ int trial_launch(struct trial *t, const struct compile_unit *unit, struct tw_ker
             status = judge(t, i, result, error);
     if (status == TW_OK && t->workspace_bytes)
         status = judge_workspace(t, result, error);
+    if (status != TW_OK || !result->passed) /* what a launch that failed leaves there is not the next one's fault */
+        drop_workspace(t);
     tw_free(rt, address);
     tw_free(rt, shape);
     return status;
@@ -377,7 +384,7 @@ void trial_end(struct trial *t)
         tw_free(rt, t->tensor[i].done);
         tw_device_free(t->request.device, t->tensor[i].buffer);
     }
-    tw_device_free(t->request.device, t->workspace);
+    drop_workspace(t);
     tw_free(rt, t->tensor);
     tw_free(rt, t->scalar);
     memset(t, 0, sizeof *t);
