@@ -412,7 +412,7 @@ static struct measured spec_once(struct compile *c, const struct from_spec *s, i
             tw_device_fill(device, address[i], 0x3c013c00, bytes, &error))
             stop(s->name, error.text);
     }
-    struct planned p = {.device = device, .plan = plan, .arguments = {symbol, address, shape, scalar}};
+    struct planned p = {.device = device, .plan = plan, .arguments = {symbol, address, shape, scalar, 0}};
     struct tw_load load = {.ptx = unit->compiled[COMPILE_NVRTC].ptx,
                            .ptx_bytes = unit->compiled[COMPILE_NVRTC].ptx_bytes,
                            .entry = plan->entry};
