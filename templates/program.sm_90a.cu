@@ -5,26 +5,14 @@
 //@ param entry text
 //@ param launch.block int
 //@ local item, place, ring = plan.item, plan.place, plan.ring
-//@ local outputs, loads, stores, read, dtypes = {}, {}, {}, {}, {}
-//@ local rings_of, shares, shared_ring, staged = {}, {}, {}, nil
-//@ local clustered, sizes, remote, own = plan.launch.cluster[1] > 1, {}, false, false
-//@ local copied, gathers, by_row = false, false, false -- rows by number come by all threads of the producer
-//@ local limited = has(plan, "limited") and plan.limited or {}
-//@ for i, a in ipairs(plan.item) do sizes[i] = plan.cluster[a.axis] end
+//@ local outputs, read, dtypes, staged, clustered = {}, {}, {}, nil, plan.launch.cluster[1] > 1
+//@ local gathers, by_row = false, false -- rows by number come by all threads of the producer
 //@ for _, r in ipairs(ring) do
 //@     if r.filler == "threads" then staged = r end
 //@     for _, name in ipairs(r.tensor) do
 //@         local t = plan.tensor[name]
-//@         if has(t, "gathered") then gathers = true end
-//@         if r.filler == "arrive" then
-//@             copied = true
-//@         elseif r.filler == "bulk" then
-//@             by_row = by_row or has(t, "gathered")
-//@             rings_of[name] = (has(rings_of, name) and rings_of[name] or 0) + 1
-//@             if t.multicast > 1 then shares[t.rank], shared_ring[r.name] = true, true else loads[t.rank] = true end
-//@         else
-//@             outputs[#outputs + 1], stores[t.rank] = t, true
-//@         end
+//@         if r.filler ~= "bulk" and r.filler ~= "arrive" then outputs[#outputs + 1] = t end
+//@         if has(t, "gathered") then gathers, by_row = true, by_row or r.filler == "bulk" end
 //@     end
 //@ end
 //@ for _, t in ipairs(plan.tensor) do if t.out then dtypes[t.dtype] = true end end
@@ -33,107 +21,15 @@
 //@     if node.op == "TENSOR" then read[node.tensor], dtypes[plan.tensor[node.tensor].dtype] = true, true end
 //@     if node.op == "CAST" then dtypes[node.dtype] = true end
 //@ end
-//@ -- Blocks along the two axes of the cluster that share tiles of a ring.
-//@ local function spans(r)
-//@     local along = {}
-//@     for _, n in ipairs(sizes) do if n > 1 then along[#along + 1] = n end end
-//@     if not has(shared_ring, r.name) then return { 1, 1 } end
-//@     return { along[1], along[2] or 1 }
-//@ end
 ${banner}
 
 //@ include "blocks/types.cuh" parameters = plan.param, parameter_bytes = plan.param_bytes,
 //@     shared_align = plan.shared_align
 
-//@ for _, r in ipairs(ring) do
-//@     if r.filler ~= "threads" and #r.tensor > 0 then
-//@         if has(shared_ring, r.name) then remote = true else own = true end
-//@     end
-//@ end
-//@ include "blocks/mbarrier.cuh" remote = remote
+//@ include "blocks/tile_rings.cuh" model = plan
 
-//@ if remote and own then
-//@ include "blocks/mbarrier_own.cuh"
+//@ include "blocks/wgmma_dots.cuh" model = plan
 
-//@ end
-//@ if clustered then
-//@ include "blocks/cluster.cuh"
-
-//@ end
-
-//@ if plan.launch.programmatic then
-//@ include "blocks/dependency.cuh"
-
-//@ end
-//@ include "blocks/tma_ranks.cuh" loads = loads, shares = shares, stores = stores
-
-//@ if by_row then
-//@ include "blocks/elect.cuh"
-
-//@ end
-//@ if copied then
-//@ include "blocks/copy_async.cuh"
-
-//@ end
-//@ for _, r in ipairs(ring) do
-//@     if r.filler ~= "threads" and #r.tensor > 0 then
-//@ include "blocks/ring.cuh" ring = r, roles = plan.role, full_offset = plan.shared[r.full_shared].offset,
-//@     empty_offset = plan.shared[r.empty_shared].offset, cluster_m = spans(r)[1], cluster_n = spans(r)[2]
-
-//@         for _, name in ipairs(r.tensor) do
-//@             if r.filler == "arrive" then
-//@ include "blocks/tile_gather.cuh" tensor = plan.tensor[name], ring = r,
-//@     offset = plan.shared[r.name .. "." .. name].offset, extent = plan.extent[name], name = name .. "_copy"
-
-//@             else
-//@ include "blocks/tile_load.cuh" tensor = plan.tensor[name], ring = r,
-//@     offset = plan.shared[r.name .. "." .. name].offset, stride = plan.share[name],
-//@     name = (rings_of[name] > 1 and r.name .. "_" or "") .. name .. "_load", limited = has(limited, name)
-
-//@             end
-//@         end
-//@     end
-//@ end
-//@ if has(plan, "item_ring") then
-//@     local r = plan.ring[plan.item_ring]
-//@ include "blocks/ring.cuh" ring = r, roles = plan.role, full_offset = plan.shared[r.full_shared].offset,
-//@     empty_offset = plan.shared[r.empty_shared].offset, cluster_m = 1, cluster_n = 1
-
-//@ end
-//@ for _, step in ipairs(plan.role.consumer.step) do
-//@     if step.op == "read" and has(step, "place") and step.call then
-//@         local held, name = plan.place[step.place], step.tensor
-//@ include "blocks/operand_load.cuh" tensor = plan.tensor[name], offset = plan.shared[step.ring .. "." .. name].offset,
-//@     blocks = plan.mma[1].blocks_m, words = held.registers // plan.mma[1].blocks_m, block_rows = 64
-
-//@     end
-//@ end
-//@ include "blocks/wgmma_descriptor.cuh"
-
-//@ include "blocks/wgmma_order.cuh" roles = plan.role
-
-//@ if plan.barrier.turn then
-//@ include "blocks/turns.cuh" barrier = plan.barrier.turn, consumers = plan.role.consumer.instances
-
-//@ end
-//@ for _, mma in ipairs(plan.mma) do
-//@     -- Where the dot's operand lies: in the ring of the read before the instruction.
-//@     local function offset(operand)
-//@         local name, ring = operand.tensor, nil
-//@         for _, step in ipairs(plan.role.consumer.step) do
-//@             if step.op == "read" and step.tensor == name then ring = step.ring end
-//@             if step.op == "mma" and step.call == mma.name then break end
-//@         end
-//@         return name and plan.shared[ring .. "." .. name].offset or 0
-//@     end
-//@     local fresh = true
-//@     for _, step in ipairs(plan.role.consumer.step) do
-//@         if step.op == "mma" and step.call == mma.name then fresh = fresh and has(step, "least") and step.least == 2 end
-//@     end
-//@ include "blocks/wgmma_dot.cuh" mma = mma, tensors = plan.tensor, a_offset = offset(mma.operand[1]),
-//@     b_offset = offset(mma.operand[2]), fresh = fresh
-
-//@ end
 //@ include "blocks/items.cuh" model = plan, schedule = plan.schedule, cluster = plan.cluster
 //@ if has(plan, "item_ring") then
 
@@ -160,7 +56,8 @@ ${banner}
 //@ if staged then
 //@ include "blocks/store_tile.cuh" ring = staged, outputs = outputs, roles = plan.role,
 //@     barrier = plan.barrier.d_barrier, offset = plan.shared[staged.name].offset,
-//@     ring_bytes = plan.shared[staged.name].bytes, turned = plan.turned, limited = limited
+//@     ring_bytes = plan.shared[staged.name].bytes, turned = plan.turned,
+//@     limited = has(plan, "limited") and plan.limited or {}
 //@ end
 
 extern "C" __global__ void __launch_bounds__(${launch.block}, 1) ${entry}(const __grid_constant__ arguments args)

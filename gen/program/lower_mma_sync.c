@@ -175,16 +175,7 @@ static int variants(const struct spec *spec, const struct spec_kernel *kernel, c
 
 static int lower(const struct program_lowering *l)
 {
-    struct pipeline x = {.l = l, .program = l->kernel->program, .plan = l->plan};
-    l->plan->variant = l->variant == 0 ? "" : "unaligned";
-    l->plan->entry = plan_text(l->plan, l->variant == 0 ? "%s" : "%s__unaligned", l->kernel->name);
-    if (!l->plan->entry)
-        return 3;
-    l->plan->template_name = "program.sm_80.cu";
-    l->plan->derived = true;
-    int status = decide(&x);
-    derive_close(&x.d);
-    return status;
+    return pipeline_lower(l, "program.sm_80.cu", decide);
 }
 
 const struct program_lowerer program_lower_mma_sync = {"mma_sync", takes, variants, lower};

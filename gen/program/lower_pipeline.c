@@ -26,6 +26,20 @@ enum {
     BUFFERS = 2,          /* of results, a consumer; 1 where tiles leave no more room */
 };
 
+int pipeline_lower(const struct program_lowering *l, const char *template_name, int (*decide)(struct pipeline *))
+{
+    struct pipeline x = {.l = l, .program = l->kernel->program, .plan = l->plan};
+    l->plan->variant = l->variant == 0 ? "" : "unaligned";
+    l->plan->entry = plan_text(l->plan, l->variant == 0 ? "%s" : "%s__unaligned", l->kernel->name);
+    if (!l->plan->entry)
+        return 3;
+    l->plan->template_name = template_name;
+    l->plan->derived = true;
+    int status = decide(&x);
+    derive_close(&x.d);
+    return status;
+}
+
 const struct spec_value *pipeline_field(const struct pipeline *x, const char *path)
 {
     static const struct spec_value none = {0};
@@ -609,16 +623,7 @@ static int variants(const struct spec *spec, const struct spec_kernel *kernel, c
 
 static int lower(const struct program_lowering *l)
 {
-    struct pipeline x = {.l = l, .program = l->kernel->program, .plan = l->plan};
-    l->plan->variant = l->variant == 0 ? "" : "unaligned";
-    l->plan->entry = plan_text(l->plan, l->variant == 0 ? "%s" : "%s__unaligned", l->kernel->name);
-    if (!l->plan->entry)
-        return 3;
-    l->plan->template_name = "program.sm_90a.cu";
-    l->plan->derived = true;
-    int status = decide(&x);
-    derive_close(&x.d);
-    return status;
+    return pipeline_lower(l, "program.sm_90a.cu", decide);
 }
 
 const struct program_lowerer program_lower_pipeline = {"pipeline", takes, variants, lower};

@@ -32,6 +32,9 @@ struct pipeline {
 
 /* ---- lower_pipeline.c: parts that both lowerings have ------------------------------------------------------------ */
 
+/* The Plan's entry and template, and what `decide` makes of the rest: 0, 1 or 3, as it returns. */
+int pipeline_lower(const struct program_lowering *l, const char *template_name, int (*decide)(struct pipeline *));
+
 /* The field where the spec sets it; else one that is not set. */
 const struct spec_value *pipeline_field(const struct pipeline *x, const char *path);
 

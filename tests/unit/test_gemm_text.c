@@ -399,7 +399,7 @@ static void the_template_is_readable(void **state)
             end += next - line;
         }
     }
-    assert_in_range(lines, 50, 260);
+    assert_in_range(lines, 50, 200);
     for (size_t i = 0; i < sizeof banned / sizeof *banned; i++)
         if (strstr(code, banned[i]))
             fail_msg("the template spells '%s'", banned[i]);

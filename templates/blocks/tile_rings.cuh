@@ -1,0 +1,83 @@
+//@ -- What tiles come into shared memory by, on Hopper: barriers, bulk tensor copies, and each ring with the copies that
+//@ -- fill it. model: the Plan.
+//@ param model table
+//@ local plan, rings_of, loads, shares, stores, shared_ring = model, {}, {}, {}, {}, {}
+//@ local clustered, sizes, remote, own = plan.launch.cluster[1] > 1, {}, false, false
+//@ local copied, by_row, limited = false, false, has(plan, "limited") and plan.limited or {}
+//@ for i, a in ipairs(plan.item) do sizes[i] = plan.cluster[a.axis] end
+//@ for _, r in ipairs(plan.ring) do
+//@     for _, name in ipairs(r.tensor) do
+//@         local t = plan.tensor[name]
+//@         if r.filler == "arrive" then
+//@             copied = true
+//@         elseif r.filler == "bulk" then
+//@             by_row = by_row or has(t, "gathered")
+//@             rings_of[name] = (has(rings_of, name) and rings_of[name] or 0) + 1
+//@             if t.multicast > 1 then shares[t.rank], shared_ring[r.name] = true, true else loads[t.rank] = true end
+//@         else
+//@             stores[t.rank] = true
+//@         end
+//@     end
+//@ end
+//@ -- Blocks along the two axes of the cluster that share tiles of a ring.
+//@ local function spans(r)
+//@     local along = {}
+//@     for _, n in ipairs(sizes) do if n > 1 then along[#along + 1] = n end end
+//@     if not has(shared_ring, r.name) then return { 1, 1 } end
+//@     return { along[1], along[2] or 1 }
+//@ end
+//@ for _, r in ipairs(plan.ring) do
+//@     if r.filler ~= "threads" and #r.tensor > 0 then
+//@         if has(shared_ring, r.name) then remote = true else own = true end
+//@     end
+//@ end
+//@ include "blocks/mbarrier.cuh" remote = remote
+
+//@ if remote and own then
+//@ include "blocks/mbarrier_own.cuh"
+
+//@ end
+//@ if clustered then
+//@ include "blocks/cluster.cuh"
+
+//@ end
+
+//@ if plan.launch.programmatic then
+//@ include "blocks/dependency.cuh"
+
+//@ end
+//@ include "blocks/tma_ranks.cuh" loads = loads, shares = shares, stores = stores
+
+//@ if by_row then
+//@ include "blocks/elect.cuh"
+
+//@ end
+//@ if copied then
+//@ include "blocks/copy_async.cuh"
+
+//@ end
+//@ for _, r in ipairs(plan.ring) do
+//@     if r.filler ~= "threads" and #r.tensor > 0 then
+//@ include "blocks/ring.cuh" ring = r, roles = plan.role, full_offset = plan.shared[r.full_shared].offset,
+//@     empty_offset = plan.shared[r.empty_shared].offset, cluster_m = spans(r)[1], cluster_n = spans(r)[2]
+
+//@         for _, name in ipairs(r.tensor) do
+//@             if r.filler == "arrive" then
+//@ include "blocks/tile_gather.cuh" tensor = plan.tensor[name], ring = r,
+//@     offset = plan.shared[r.name .. "." .. name].offset, extent = plan.extent[name], name = name .. "_copy"
+
+//@             else
+//@ include "blocks/tile_load.cuh" tensor = plan.tensor[name], ring = r,
+//@     offset = plan.shared[r.name .. "." .. name].offset, stride = plan.share[name],
+//@     name = (rings_of[name] > 1 and r.name .. "_" or "") .. name .. "_load", limited = has(limited, name)
+
+//@             end
+//@         end
+//@     end
+//@ end
+//@ if has(plan, "item_ring") then
+//@     local r = plan.ring[plan.item_ring]
+//@ include "blocks/ring.cuh" ring = r, roles = plan.role, full_offset = plan.shared[r.full_shared].offset,
+//@     empty_offset = plan.shared[r.empty_shared].offset, cluster_m = 1, cluster_n = 1
+
+//@ end

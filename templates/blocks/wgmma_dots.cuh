@@ -1,0 +1,38 @@
+//@ -- What tiles are multiplied by on Hopper: operands that stay in registers, the order of matrix instructions, each dot.
+//@ -- model: the Plan.
+//@ param model table
+//@ local plan = model
+//@ for _, step in ipairs(plan.role.consumer.step) do
+//@     if step.op == "read" and has(step, "place") and step.call then
+//@         local held, name = plan.place[step.place], step.tensor
+//@ include "blocks/operand_load.cuh" tensor = plan.tensor[name], offset = plan.shared[step.ring .. "." .. name].offset,
+//@     blocks = plan.mma[1].blocks_m, words = held.registers // plan.mma[1].blocks_m, block_rows = 64
+
+//@     end
+//@ end
+//@ include "blocks/wgmma_descriptor.cuh"
+
+//@ include "blocks/wgmma_order.cuh" roles = plan.role
+
+//@ if plan.barrier.turn then
+//@ include "blocks/turns.cuh" barrier = plan.barrier.turn, consumers = plan.role.consumer.instances
+
+//@ end
+//@ for _, mma in ipairs(plan.mma) do
+//@     -- Where the dot's operand lies: in the ring of the read before the instruction.
+//@     local function offset(operand)
+//@         local name, ring = operand.tensor, nil
+//@         for _, step in ipairs(plan.role.consumer.step) do
+//@             if step.op == "read" and step.tensor == name then ring = step.ring end
+//@             if step.op == "mma" and step.call == mma.name then break end
+//@         end
+//@         return name and plan.shared[ring .. "." .. name].offset or 0
+//@     end
+//@     local fresh = true
+//@     for _, step in ipairs(plan.role.consumer.step) do
+//@         if step.op == "mma" and step.call == mma.name then fresh = fresh and has(step, "least") and step.least == 2 end
+//@     end
+//@ include "blocks/wgmma_dot.cuh" mma = mma, tensors = plan.tensor, a_offset = offset(mma.operand[1]),
+//@     b_offset = offset(mma.operand[2]), fresh = fresh
+
+//@ end
