@@ -173,7 +173,7 @@ done <"$work/list"
 # What README.md names between backquotes, outside of blocks.
 awk '/^```/ { inside = !inside; next } !inside' README.md | grep -o '`[^`]*`' | tr -d '`' | sort -u >"$work/words"
 missing=0
-grep -E '^(gen|runtime|templates|specs|tests|\.ci)/[^ ]*$|^(build\.ninja|bootstrap|LICENSE)$' \
+grep -E '^(gen|runtime|templates|specs|tests|\.ci)/[^ ]*$|^(build\.ninja|bootstrap|configure|LICENSE)$' \
     "$work/words" >"$work/paths"
 while read -r file; do
     [ -e "$file" ] || { missing=1; echo "$file" >>"$work/missing"; }
