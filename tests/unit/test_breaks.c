@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/breaks.h"
+#include "verify/breaks.h"
 #include "emu/hazard.h"
 #include "status.h"
 
