@@ -8,7 +8,6 @@
 #include "common/json.h"
 #include "emu/coverage.h"
 #include "emu/emu.h"
-#include "show/show.h"
 #include "verify/ring_fills.h"
 #include "verify/run.h"
 #include "verify/run_lines.h"

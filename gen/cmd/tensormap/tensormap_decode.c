@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cmd/cmd.h"
 #include "cmd/tensormap/tensormap_json.h"
 #include "cmd/tensormap/tensormap_values.h"
 #include "common/json.h"
