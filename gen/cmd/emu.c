@@ -1,6 +1,6 @@
 /* tilewright emu: any kernel of a .cu or .ptx file, on the emulator, or with the same arguments on a GPU. */
 #include "emu/emu.h"
-#include "emu/hazard.h"
+#include "emu/hazards.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #include "cmd/cmd.h"
 #include "cmd/compile.h"
 #include "cmd/options.h"
-#include "emu/hazard.h"
+#include "emu/hazards.h"
 #include "version.h"
 
 static void list(void)

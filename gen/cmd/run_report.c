@@ -7,7 +7,7 @@
 #include "cmd/json.h"
 #include "cmd/run.h"
 #include "emu/emu.h"
-#include "emu/hazard.h"
+#include "emu/hazards.h"
 
 static const char *const inputs_word[RUN_INPUTS] = {"normal", "integer"};
 

@@ -8,8 +8,8 @@
 #include "cmd/cmd.h"
 #include "cmd/json.h"
 #include "cmd/tensormap_json.h"
-#include "emu/async.h"
-#include "emu/mbarrier.h"
+#include "emu/async/async.h"
+#include "emu/async/mbarrier.h"
 #include "hooks.h"
 
 enum { DONE = 0, INPUT = 1, ENVIRONMENT = 3 };

@@ -4,7 +4,7 @@
 #ifndef EMU_H
 #define EMU_H
 
-#include "../device.h"
+#include "device.h"
 
 struct emu_report;
 struct emu_event;

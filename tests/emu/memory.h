@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "emu/bytes.h"
+#include "emu/async/bytes.h"
 
 enum { TEST_GLOBAL_BYTES = 1 << 20, TEST_SHARED_BYTES = 1 << 17, TEST_BLOCKS = 4 };
 #define TEST_GLOBAL UINT64_C(0x700000000000)

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cmd/breaks.h"
-#include "emu/hazard.h"
+#include "emu/hazards.h"
 #include "status.h"
 
 static struct tw_runtime rt;

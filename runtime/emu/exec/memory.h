@@ -1,0 +1,29 @@
+/* Memories: allocations, and addresses as a cluster, a block and a lane see them. */
+#ifndef EMU_MEMORY_H
+#define EMU_MEMORY_H
+
+#include "machine.h"
+
+int emu_region_new(struct emu_device *device, uint64_t bytes, uint64_t align, struct emu_region **region,
+                   struct tw_error *error);
+void emu_region_free(struct emu_device *device, struct emu_region *region);
+struct emu_region *emu_region_find(struct emu_device *device, uint64_t address); /* NULL: no region holds it */
+
+/* Where bytes bytes at a generic address lie, as a cluster sees them; NULL where a part is not allocated, or for writes
+   may not be written. Local memory is not found here. Own block: what an address without rank means. */
+unsigned char *emu_resolve(struct emu_cluster *cluster, uint64_t address, uint64_t bytes, int write);
+int emu_bytes_read(void *cluster, uint64_t address, void *to, size_t bytes);
+int emu_bytes_write(void *cluster, uint64_t address, const void *from, size_t bytes);
+
+/* The generic address of an address in a space, as the warp's block has it: shared addresses without a rank get the
+   block's. */
+uint64_t emu_generic(const struct emu_warp *warp, unsigned space, uint64_t address);
+
+/* One lane's bytes at a generic address, local memory included. 1 where a part is not allocated. */
+int emu_lane_read(struct emu_warp *warp, unsigned lane, uint64_t address, void *to, uint32_t bytes);
+int emu_lane_write(struct emu_warp *warp, unsigned lane, uint64_t address, const void *from, uint32_t bytes);
+
+/* Addresses of the lanes of op->a (64 bits where wide) plus op->imm. */
+void emu_addresses(struct emu_warp *warp, uint32_t at, int wide, uint64_t offset, uint64_t *address);
+
+#endif
