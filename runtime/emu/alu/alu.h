@@ -21,10 +21,7 @@ struct emu_row {
     emu_handler run;
     uint64_t imm;
 };
-struct emu_rows {
-    const struct emu_row *rows;
-    size_t count;
-};
+const struct emu_row *emu_find_row(const struct ptx_instruction *instruction); /* NULL: no row matches */
 
 /* A conversion: the extra of its handler. */
 struct emu_cvt {
@@ -37,10 +34,11 @@ struct emu_cvt {
     uint16_t flags;              /* floats.h */
 };
 
-/* The handlers of arithmetic that fit this processor. */
+/* The handlers of arithmetic that fit this processor, beside the rows. */
+struct emu_rows; /* handlers.h */
 enum { EMU_ALU_TABLES = 5 };
 struct emu_alu {
-    struct emu_rows (*rows[EMU_ALU_TABLES])(void);
+    struct emu_rows (*rows[EMU_ALU_TABLES])(void); /* emu_find_row looks there */
     emu_handler (*faster)(emu_handler run); /* the same with this machine's instructions */
     emu_handler (*shift_by)(emu_handler run, uint64_t *amount); /* by a constant; NULL: stay with run */
 
@@ -52,6 +50,9 @@ struct emu_alu {
     const emu_handler *lop3, *lop3_pred, *set_word, *mov32, *mov64, *mov128, *mov_pred; /* handlers without a row */
 };
 const struct emu_alu *emu_alu(void);
+
+/* The handler of a SIMD video instruction, for lanes of 32 bits at d, a, b, c, and its imm; NULL: it is none. */
+emu_handler emu_video(const struct ptx_instruction *instruction, uint64_t *imm);
 
 /* Atomics: *at = op(*at, b, c), and what stood there before into *old. 0, or 1 for no such operation.
    Sums of f32 in global memory flush subnormals, those in shared memory do not. */

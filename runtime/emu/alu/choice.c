@@ -41,3 +41,22 @@ const struct emu_alu *emu_alu(void)
 #endif
     return &any;
 }
+
+static int matches(const struct emu_row *row, const struct ptx_instruction *in)
+{
+    return row->opcode == in->opcode && (!row->type0 || row->type0 == in->type[0]) &&
+           (!row->type1 || row->type1 == in->type[1]) && (!row->operation || row->operation == in->operation) &&
+           (!row->second || row->second == in->second) && (!row->rounding || row->rounding == in->rounding) &&
+           (!row->compare || row->compare == in->compare) && (in->mods & row->mask) == row->bits;
+}
+
+const struct emu_row *emu_find_row(const struct ptx_instruction *in)
+{
+    for (size_t t = 0; t < EMU_ALU_TABLES; t++) {
+        struct emu_rows table = emu_alu()->rows[t]();
+        for (size_t i = 0; i < table.count; i++)
+            if (matches(&table.rows[i], in))
+                return &table.rows[i];
+    }
+    return NULL;
+}

@@ -81,6 +81,10 @@
     {.opcode = PTX_OP_##OPCODE, .type0 = PTX_##TYPE, .mask = (MASK), .bits = (FLAGS), .operands = OPERANDS, .run = RUN}
 
 /* One copy of the handlers; choice.c puts them together. */
+struct emu_rows {
+    const struct emu_row *rows;
+    size_t count;
+};
 struct emu_rows emu_rows_int(void);
 struct emu_rows emu_rows_bits(void);
 struct emu_rows emu_rows_float(void);

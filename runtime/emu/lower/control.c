@@ -86,83 +86,104 @@ static uint64_t align_up(uint64_t value, uint64_t align)
     return align ? (value + align - 1) / align * align : value;
 }
 
+/* What a call knows of its callee: the function, or the prototype of one that a register names. */
+struct callee {
+    const struct ptx_function *function; /* NULL: through a register */
+    const struct ptx_prototype *prototype;
+    const struct ptx_parameter *params, *returns;
+};
+
+static struct callee callee_of(const struct emu_lowering *l)
+{
+    const struct ptx_operand *target = &l->operands[1];
+    if (target->kind != PTX_OPERAND_FUNCTION) {
+        const struct ptx_prototype *prototype = &l->ptx->prototypes[l->operands[3].index];
+        return (struct callee){.prototype = prototype, .params = prototype->params, .returns = prototype->returns};
+    }
+    const struct ptx_function *f = &l->ptx->functions[target->index];
+    if (f->alias_of != PTX_NONE)
+        f = &l->ptx->functions[f->alias_of];
+    return (struct callee){.function = f, .params = f->params, .returns = f->returns};
+}
+
+/* Arguments or results, which lie in the callee's parameter area from `at` on, each at a multiple of its alignment.
+   Returns where the next ones lie. */
+static uint64_t moves(struct emu_lowering *l, const struct callee *callee, const struct ptx_operand *list,
+                      const struct ptx_parameter *formal, uint64_t at, int argument, struct emu_move *to)
+{
+    for (uint32_t i = 0; i < list->count; i++) {
+        const struct ptx_parameter *p = &formal[i];
+        if (p->variable != PTX_NONE && callee->function)
+            at = l->ptx->variables[p->variable].offset;
+        else
+            at = align_up(at, p->align);
+        move(l, &to[i], &l->function->operands[list->index + i], (uint32_t)at, p->bytes, argument);
+        at += p->bytes;
+    }
+    return at;
+}
+
+/* The callee that the call names. 0, or 1 after a failure. */
+static int set_function(struct emu_lowering *l, const struct ptx_function *callee, struct emu_call *in)
+{
+    if (!callee->has_body) {
+        in->builtin = callee;
+        if (emu_builtin(ptx_name(l->ptx, callee->name)))
+            return 0;
+        emu_lower_fail(l, TW_ERROR_UNSUPPORTED, "function %s has no body", ptx_name(l->ptx, callee->name));
+        return 1;
+    }
+    for (uint32_t i = 0; i < callee->param_count + callee->return_count; i++) {
+        const struct ptx_parameter *p =
+            i < callee->param_count ? &callee->params[i] : &callee->returns[i - callee->param_count];
+        if (p->variable != PTX_NONE)
+            continue;
+        emu_lower_fail(l, TW_ERROR_UNSUPPORTED, "parameters of functions in registers are not supported");
+        return 1;
+    }
+    int status = emu_lower(l->module, (uint32_t)(callee - l->ptx->functions), &in->function, l->error);
+    if (status)
+        l->status = status;
+    return status != TW_OK;
+}
+
+/* A callee in a register: any function whose address is taken may be meant. 0, or 1 after a failure. */
+static int set_register(struct emu_lowering *l, struct emu_call *in)
+{
+    in->target = emu_operand(l, &l->operands[1], 'l');
+    for (uint32_t i = 0; i < l->function->operand_count; i++) {
+        const struct ptx_operand *o = &l->function->operands[i];
+        struct emu_function *ignored;
+        if (o->kind != PTX_OPERAND_FUNCTION || !l->ptx->functions[o->index].has_body ||
+            l->ptx->functions[o->index].is_kernel)
+            continue;
+        int status = emu_lower(l->module, o->index, &ignored, l->error);
+        if (status) {
+            l->status = status;
+            return 1;
+        }
+    }
+    return 0;
+}
+
 static void call(struct emu_lowering *l)
 {
-    const struct ptx_operand *returns = &l->operands[0], *target = &l->operands[1], *arguments = &l->operands[2];
-    const struct ptx_function *callee = NULL;
-    const struct ptx_prototype *prototype = NULL;
-    const struct ptx_parameter *formal_in, *formal_out;
-    if (target->kind == PTX_OPERAND_FUNCTION) {
-        callee = &l->ptx->functions[target->index];
-        if (callee->alias_of != PTX_NONE)
-            callee = &l->ptx->functions[callee->alias_of];
-        formal_in = callee->params;
-        formal_out = callee->returns;
-    } else {
-        prototype = &l->ptx->prototypes[l->operands[3].index];
-        formal_in = prototype->params;
-        formal_out = prototype->returns;
-    }
+    const struct ptx_operand *returns = &l->operands[0], *arguments = &l->operands[2];
+    struct callee callee = callee_of(l);
     struct emu_call *in = emu_lower_extra(l, sizeof *in + arguments->count * sizeof in->moves[0]);
     struct emu_call *out = emu_lower_extra(l, sizeof *out + returns->count * sizeof out->moves[0]);
     if (!in || !out)
         return;
     in->module = out->module = l->module;
-    in->prototype = prototype;
+    in->prototype = callee.prototype;
     in->guard = out->guard = l->guard ? l->guard : PTX_NONE;
     in->move_count = arguments->count;
     out->move_count = returns->count;
-    /* The callee's parameter area: results, then parameters, each at a multiple of its alignment. */
-    uint64_t at = 0;
-    for (uint32_t i = 0; i < returns->count; i++) {
-        const struct ptx_parameter *p = &formal_out[i];
-        if (p->variable != PTX_NONE && callee)
-            at = l->ptx->variables[p->variable].offset;
-        else
-            at = align_up(at, p->align);
-        move(l, &out->moves[i], &l->function->operands[returns->index + i], (uint32_t)at, p->bytes, 0);
-        at += p->bytes;
-    }
-    for (uint32_t i = 0; i < arguments->count; i++) {
-        const struct ptx_parameter *p = &formal_in[i];
-        if (p->variable != PTX_NONE && callee)
-            at = l->ptx->variables[p->variable].offset;
-        else
-            at = align_up(at, p->align);
-        move(l, &in->moves[i], &l->function->operands[arguments->index + i], (uint32_t)at, p->bytes, 1);
-        at += p->bytes;
-    }
-    if (callee && !callee->has_body) {
-        in->builtin = callee;
-        if (!emu_builtin(ptx_name(l->ptx, callee->name))) {
-            emu_lower_fail(l, TW_ERROR_UNSUPPORTED, "function %s has no body", ptx_name(l->ptx, callee->name));
-            return;
-        }
-    } else if (callee) {
-        for (uint32_t i = 0; i < callee->param_count + callee->return_count; i++) {
-            const struct ptx_parameter *p =
-                i < callee->param_count ? &callee->params[i] : &callee->returns[i - callee->param_count];
-            if (p->variable == PTX_NONE) {
-                emu_lower_fail(l, TW_ERROR_UNSUPPORTED, "parameters of functions in registers are not supported");
-                return;
-            }
-        }
-        int status = emu_lower(l->module, (uint32_t)(callee - l->ptx->functions), &in->function, l->error);
-        if (status) {
-            l->status = status;
-            return;
-        }
-    } else {
-        in->target = emu_operand(l, target, 'l');
-        /* any function whose address is taken may be meant */
-        for (uint32_t i = 0; i < l->function->operand_count; i++) {
-            const struct ptx_operand *o = &l->function->operands[i];
-            struct emu_function *ignored;
-            if (o->kind == PTX_OPERAND_FUNCTION && l->ptx->functions[o->index].has_body &&
-                !l->ptx->functions[o->index].is_kernel && (l->status = emu_lower(l->module, o->index, &ignored, l->error)))
-                return;
-        }
-    }
+    /* The callee's parameter area: results, then parameters. */
+    uint64_t at = moves(l, &callee, returns, callee.returns, 0, 0, out->moves);
+    moves(l, &callee, arguments, callee.params, at, 1, in->moves);
+    if (callee.function ? set_function(l, callee.function, in) : set_register(l, in))
+        return;
     emu_push(l, in->builtin ? emu_op_builtin : emu_op_call)->extra = in;
     if (!in->builtin) {
         emu_push(l, emu_op_call_end)->extra = out;
@@ -172,7 +193,7 @@ static void call(struct emu_lowering *l)
     } else {
         in->target = PTX_NONE;
     }
-    if (callee && callee->noreturn && callee->has_body)
+    if (callee.function && callee.function->noreturn && callee.function->has_body)
         emu_push(l, emu_op_exit);
 }
 

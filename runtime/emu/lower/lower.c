@@ -277,25 +277,6 @@ struct emu_address emu_address(struct emu_lowering *l, const struct ptx_operand 
 
 /* ---- Arithmetic by tables ----------------------------------------------------------------------------------------- */
 
-static int matches(const struct emu_row *row, const struct ptx_instruction *in)
-{
-    return row->opcode == in->opcode && (!row->type0 || row->type0 == in->type[0]) &&
-           (!row->type1 || row->type1 == in->type[1]) && (!row->operation || row->operation == in->operation) &&
-           (!row->second || row->second == in->second) && (!row->rounding || row->rounding == in->rounding) &&
-           (!row->compare || row->compare == in->compare) && (in->mods & row->mask) == row->bits;
-}
-
-const struct emu_row *emu_find_row(const struct ptx_instruction *in)
-{
-    for (size_t t = 0; t < EMU_ALU_TABLES; t++) {
-        struct emu_rows table = emu_alu()->rows[t]();
-        for (size_t i = 0; i < table.count; i++)
-            if (matches(&table.rows[i], in))
-                return &table.rows[i];
-    }
-    return NULL;
-}
-
 int emu_lower_row(struct emu_lowering *l)
 {
     const struct ptx_instruction *in = l->instruction;
@@ -320,6 +301,23 @@ int emu_lower_row(struct emu_lowering *l)
     }
     struct emu_op *op = emu_push(l, run);
     op->d = at[0], op->a = at[1], op->b = at[2], op->c = at[3], op->e = at[4];
+    op->imm = imm;
+    return 1;
+}
+
+/* SIMD video instructions. 0: it is none. */
+static int lower_video(struct emu_lowering *l)
+{
+    uint64_t imm;
+    emu_handler run = emu_video(l->instruction, &imm);
+    if (!run)
+        return 0;
+    uint32_t at[3];
+    for (unsigned k = 0; k < 3; k++)
+        at[k] = emu_operand(l, &l->operands[k + 1], 'w');
+    struct emu_op *op = emu_push(l, run);
+    op->d = emu_register(l, &l->operands[0]);
+    op->a = at[0], op->b = at[1], op->c = at[2];
     op->imm = imm;
     return 1;
 }
@@ -374,7 +372,7 @@ static void lower_instruction(struct emu_lowering *l, uint32_t number)
     }
     /* A guard stands directly before what it guards, the last operation: those in front of that write temporaries. */
     uint32_t before = l->out->op_count;
-    if (!emu_lower_row(l) && !l->status && !emu_lower_other(l) && !l->status && !emu_lower_warp(l) && !emu_lower_video(l) &&
+    if (!emu_lower_row(l) && !l->status && !emu_lower_other(l) && !l->status && !emu_lower_warp(l) && !lower_video(l) &&
         !l->status && !emu_lower_tensor(l) && !l->status)
         emu_lower_fail(l, TW_ERROR_UNSUPPORTED, "not supported by the emulator");
     uint32_t after = l->out->op_count;

@@ -90,13 +90,11 @@ void *emu_lower_extra(struct emu_lowering *l, size_t bytes);
 
 /* Lower one instruction: by the tables of arithmetic, by ops.c and control.c (moves, memory, control, warps), by
    tensor.c (barriers in memory, asynchronous copies, matrices). 0: not theirs. */
-const struct emu_row *emu_find_row(const struct ptx_instruction *instruction); /* NULL: no row matches */
 int emu_lower_row(struct emu_lowering *l);
 int emu_lower_other(struct emu_lowering *l);
 int emu_lower_control(struct emu_lowering *l); /* looks at the guard itself */
 int emu_lower_warp(struct emu_lowering *l);
 int emu_lower_tensor(struct emu_lowering *l);
-int emu_lower_video(struct emu_lowering *l); /* video.c */
 
 uint32_t emu_branch_target(struct emu_lowering *l, struct emu_branch *branch);
 

@@ -428,9 +428,18 @@ static void copy_map(struct emu_lowering *l)
     op->extra = map;
 }
 
-int emu_lower_tensor(struct emu_lowering *l)
+/* An operation from one register to another. */
+static void unary(struct emu_lowering *l, char letter, emu_handler run)
 {
-    struct emu_op *op;
+    uint32_t a = emu_operand(l, &l->operands[1], letter);
+    struct emu_op *op = emu_push(l, run);
+    op->d = emu_register(l, &l->operands[0]);
+    op->a = a;
+}
+
+/* Barriers in memory and asynchronous copies. 0: none of them. */
+static int lower_copy(struct emu_lowering *l)
+{
     switch (l->instruction->opcode) {
     case PTX_OP_MBARRIER_INIT:
     case PTX_OP_MBARRIER_INVAL:
@@ -442,13 +451,9 @@ int emu_lower_tensor(struct emu_lowering *l)
     case PTX_OP_MBARRIER_TRY_WAIT:
         mbarrier(l);
         return 1;
-    case PTX_OP_MBARRIER_PENDING_COUNT: {
-        uint32_t a = emu_operand(l, &l->operands[1], 'l');
-        op = emu_push(l, emu_op_mbarrier_pending);
-        op->d = emu_register(l, &l->operands[0]);
-        op->a = a;
+    case PTX_OP_MBARRIER_PENDING_COUNT:
+        unary(l, 'l', emu_op_mbarrier_pending);
         return 1;
-    }
     case PTX_OP_CP_ASYNC:
     case PTX_OP_CP_ASYNC_MBARRIER_ARRIVE:
     case PTX_OP_CP_ASYNC_BULK:
@@ -474,6 +479,21 @@ int emu_lower_tensor(struct emu_lowering *l)
     case PTX_OP_CP_ASYNC_BULK_WAIT_GROUP:
         group(l, EMU_ASYNC_GROUP_BULK, 1, 0);
         return 1;
+    case PTX_OP_TENSORMAP_REPLACE:
+        replace(l);
+        return 1;
+    case PTX_OP_TENSORMAP_CP_FENCEPROXY:
+        copy_map(l);
+        return 1;
+    default:
+        return 0;
+    }
+}
+
+/* Matrix instructions. 0: none of them. */
+static int lower_matrix(struct emu_lowering *l)
+{
+    switch (l->instruction->opcode) {
     case PTX_OP_WGMMA_COMMIT_GROUP:
         group(l, EMU_ASYNC_GROUP_WGMMA, 0, 0);
         return 1;
@@ -506,20 +526,15 @@ int emu_lower_tensor(struct emu_lowering *l)
     case PTX_OP_STMATRIX:
         matrix_move(l, l->instruction->opcode == PTX_OP_STMATRIX);
         return 1;
-    case PTX_OP_MOVMATRIX: {
-        uint32_t a = emu_operand(l, &l->operands[1], 'w');
-        op = emu_push(l, emu_op_movmatrix);
-        op->d = emu_register(l, &l->operands[0]);
-        op->a = a;
-        return 1;
-    }
-    case PTX_OP_TENSORMAP_REPLACE:
-        replace(l);
-        return 1;
-    case PTX_OP_TENSORMAP_CP_FENCEPROXY:
-        copy_map(l);
+    case PTX_OP_MOVMATRIX:
+        unary(l, 'w', emu_op_movmatrix);
         return 1;
     default:
         return 0;
     }
+}
+
+int emu_lower_tensor(struct emu_lowering *l)
+{
+    return lower_copy(l) || lower_matrix(l);
 }

@@ -1,5 +1,5 @@
 /* SIMD video instructions: vadd4, vabsdiff2 and the like, on two or four parts of a word. */
-#include "lowering.h"
+#include "alu.h"
 
 enum {
     VIDEO_OPERATION = 0xff, /* of imm: enum video */
@@ -86,33 +86,25 @@ static const struct emu_op *run(struct emu_warp *warp, const struct emu_op *op)
 {
     const uint32_t *a = EMU_W(op->a), *b = EMU_W(op->b), *c = EMU_W(op->c);
     uint32_t r[EMU_LANES];
-    for (int i = 0; i < EMU_LANES; i++)
-        r[i] = video(op->imm, a[i], b[i], c[i]);
+    EMU_EACH r[i] = video(op->imm, a[i], b[i], c[i]);
     emu_put32(warp, op->d, r);
     return op + 1;
 }
 
-int emu_lower_video(struct emu_lowering *l)
+emu_handler emu_video(const struct ptx_instruction *in, uint64_t *imm)
 {
-    const struct ptx_instruction *in = l->instruction;
     for (size_t i = 0; i < sizeof videos / sizeof videos[0]; i++) {
         if (videos[i].opcode != in->opcode)
             continue;
         int set = videos[i].operation == VIDEO_SET; /* has no type of the result */
-        uint32_t at[3];
-        for (unsigned k = 0; k < 3; k++)
-            at[k] = emu_operand(l, &l->operands[k + 1], 'w');
-        struct emu_op *op = emu_push(l, run);
-        op->d = emu_register(l, &l->operands[0]);
-        op->a = at[0], op->b = at[1], op->c = at[2];
-        op->imm = videos[i].operation | (uint64_t)in->compare << VIDEO_COMPARE;
-        op->imm |= videos[i].four ? VIDEO_FOUR : 0;
-        op->imm |= !set && in->type[0] == PTX_S32 ? VIDEO_SIGNED_D : 0;
-        op->imm |= in->type[set ? 0 : 1] == PTX_S32 ? VIDEO_SIGNED_A : 0;
-        op->imm |= in->type[set ? 1 : 2] == PTX_S32 ? VIDEO_SIGNED_B : 0;
-        op->imm |= in->mods & PTX_FLAG(SAT) ? VIDEO_SAT : 0;
-        op->imm |= in->operation == PTX_MOD_ADD ? VIDEO_ADD : 0;
-        return 1;
+        *imm = videos[i].operation | (uint64_t)in->compare << VIDEO_COMPARE;
+        *imm |= videos[i].four ? VIDEO_FOUR : 0;
+        *imm |= !set && in->type[0] == PTX_S32 ? VIDEO_SIGNED_D : 0;
+        *imm |= in->type[set ? 0 : 1] == PTX_S32 ? VIDEO_SIGNED_A : 0;
+        *imm |= in->type[set ? 1 : 2] == PTX_S32 ? VIDEO_SIGNED_B : 0;
+        *imm |= in->mods & PTX_FLAG(SAT) ? VIDEO_SAT : 0;
+        *imm |= in->operation == PTX_MOD_ADD ? VIDEO_ADD : 0;
+        return run;
     }
-    return 0;
+    return NULL;
 }
