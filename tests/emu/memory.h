@@ -1,5 +1,5 @@
 // Memory for the tests of the asynchronous engine: an allocation of global memory and the shared windows of four
-// blocks, behind the callbacks of emu/bytes.h, bounds checked.
+// blocks, behind the callbacks of emu/async/bytes.h, bounds checked.
 #ifndef TW_TESTS_EMU_MEMORY_H
 #define TW_TESTS_EMU_MEMORY_H
 

@@ -11,7 +11,6 @@
 #include "device.h"
 #include "dtype.h"
 #include "emu/emu.h"
-#include "emu/emu.h"
 #include "emu/ptx/ptx.h"
 #include "tensormap.h"
 

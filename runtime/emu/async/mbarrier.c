@@ -1,7 +1,16 @@
 // The mbarrier object; mbarrier.h draws the word.
 #include "mbarrier.h"
 
-enum { FIELD = 20, TX_AT = 41, TX_BITS = 21, PARITY_AT = 40, SIGN_AT = 62, SIGN = 2 };
+#include "emu/barrier_word.h"
+
+enum {
+    FIELD = EMU_BARRIER_EXPECTED_AT,
+    TX_AT = EMU_BARRIER_TX_AT,
+    TX_BITS = EMU_BARRIER_TX_BITS,
+    PARITY_AT = EMU_BARRIER_PARITY_AT,
+    SIGN_AT = EMU_BARRIER_SIGN_AT,
+    SIGN = EMU_BARRIER_SIGN
+};
 
 static uint64_t encode(const struct emu_mbarrier *b)
 {

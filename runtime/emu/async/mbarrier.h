@@ -10,7 +10,7 @@
 //       |      signed, 21 bits       |   of every phase to      of the current phase
 //       |      (PTX: +-(2^20 - 1))   |   come, 1..2^20-1
 //       a word that is none of      parity of the current phase:
-//       these is no barrier         0 after init
+//       these is no barrier         0 after init            (emu/barrier_word.h has the places)
 //
 // A phase completes when no arrival is pending and the transaction bytes are 0: the parity flips and pending becomes
 // expected. The state that arrive returns is the word as it was before.

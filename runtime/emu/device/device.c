@@ -7,13 +7,6 @@
 #include "emu/hazard/hazard.h"
 #include "emu/lower/lower.h"
 
-static const struct emu_arch archs[] = {
-#define ARCHITECTURE(name, major, minor, shared_sm, shared, registers, threads, blocks, cluster, sms, khz, l2)         \
-    {#name, major, minor, sms, shared_sm, shared, registers, threads, blocks, cluster, khz, l2},
-#include "architectures.def"
-#undef ARCHITECTURE
-};
-
 static struct emu_device *self(struct tw_device *device)
 {
     return (struct emu_device *)(void *)device;
@@ -179,15 +172,17 @@ static int device_load(struct tw_device *device, const struct tw_load *load, str
     }
     kernel->kernel.device = device;
     snprintf(kernel->kernel.entry, sizeof kernel->kernel.entry, "%s", load->entry);
-    kernel->kernel.registers = kernel->entry->registers > 255 ? 255 : kernel->entry->registers;
+    kernel->kernel.registers = kernel->entry->registers > TW_ARCH_REGISTERS_PER_THREAD
+                                   ? TW_ARCH_REGISTERS_PER_THREAD
+                                   : kernel->entry->registers;
     kernel->kernel.static_shared = kernel->module->shared_bytes;
     kernel->kernel.local_bytes = kernel->entry->local_bytes;
-    uint64_t threads = 1024;
+    uint64_t threads = TW_ARCH_THREADS;
     if (f->reqntid[0] || f->maxntid[0]) {
         const uint32_t *n = f->reqntid[0] ? f->reqntid : f->maxntid;
         threads = (uint64_t)n[0] * (n[1] ? n[1] : 1) * (n[2] ? n[2] : 1);
     }
-    kernel->kernel.max_threads = threads > 1024 ? 1024 : (uint32_t)threads;
+    kernel->kernel.max_threads = threads > TW_ARCH_THREADS ? TW_ARCH_THREADS : (uint32_t)threads;
     *out = &kernel->kernel;
     return TW_OK;
 }
@@ -243,14 +238,12 @@ int tw_device_open_emu(struct tw_runtime *rt, const struct emu_options *options,
 {
     static const struct emu_options none = {0};
     const char *name = options && options->arch ? options->arch : "sm_90a";
-    const struct emu_arch *arch = NULL;
+    const struct tw_architecture *arch = tw_architecture_find(name);
+    char names[160];
     *device = NULL;
-    for (size_t i = 0; i < sizeof archs / sizeof archs[0]; i++)
-        if (!strcmp(archs[i].name, name))
-            arch = &archs[i];
     if (!arch)
-        return tw_fail(error, TW_ERROR_INVALID, "the emulator has no architecture %s: it has sm_80, sm_86, sm_89, "
-                       "sm_90 and sm_90a", name);
+        return tw_fail(error, TW_ERROR_INVALID, "the emulator has no architecture %s: it has %s", name,
+                       tw_architecture_names(names, sizeof names));
     struct emu_device *emu = tw_alloc_zeroed(rt, sizeof *emu);
     if (!emu)
         return tw_fail(error, TW_ERROR_MEMORY, "no memory");
@@ -274,11 +267,11 @@ int tw_device_open_emu(struct tw_runtime *rt, const struct emu_options *options,
     snprintf(d->arch, sizeof d->arch, "%s", arch->name);
     d->major = arch->major;
     d->minor = arch->minor;
-    d->sm_count = emu->options.sm_count > 0 ? emu->options.sm_count : arch->sms;
-    d->shared_optin = arch->shared_block;
+    d->sm_count = emu->options.sm_count > 0 ? emu->options.sm_count : arch->multiprocessors;
+    d->shared_optin = arch->shared_limit;
     d->memory_bytes = emu->options.memory_bytes ? emu->options.memory_bytes : (size_t)16 << 30;
-    d->l2_bytes = arch->l2_bytes;
-    d->clock_khz = arch->clock_khz;
+    d->l2_bytes = arch->l2;
+    d->clock_khz = arch->khz;
     *device = d;
     return TW_OK;
 }

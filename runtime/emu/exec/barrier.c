@@ -74,7 +74,7 @@ static void check(struct emu_block *block, uint32_t number)
 
 void emu_barriers_check(struct emu_block *block)
 {
-    for (uint32_t i = 0; i < EMU_BARRIERS; i++)
+    for (uint32_t i = 0; i < TW_ARCH_BARRIERS; i++)
         check(block, i);
 }
 
@@ -100,9 +100,9 @@ const struct emu_op *emu_op_bar(struct emu_warp *warp, const struct emu_op *op)
     struct emu_block *block = warp->block;
     unsigned first = emu_first(warp->lanes.mask);
     uint32_t number = EMU_W(op->a)[first];
-    if (number >= EMU_BARRIERS)
+    if (number >= TW_ARCH_BARRIERS)
         return emu_report_at(warp, op, "BARRIER-COUNT", number, 1, "named barrier %u: there are %d", number,
-                             EMU_BARRIERS);
+                             TW_ARCH_BARRIERS);
     struct emu_barrier *barrier = &block->barriers[number];
     uint32_t count = op->imm & EMU_BAR_COUNT ? EMU_W(op->b)[first] : 0;
     if (op->imm & EMU_BAR_COUNT && (!count || count % EMU_LANES))

@@ -4,15 +4,15 @@
 #ifndef EMU_MACHINE_H
 #define EMU_MACHINE_H
 
+#include "architecture.h"
 #include "emu/addresses.h"
 #include "emu/async/bytes.h"
 #include "emu/emu.h"
 #include "program.h"
 
 enum {
-    EMU_BARRIERS = 16,    /* named barriers of a block */
     EMU_SLICE = 512,      /* operations that a warp runs before the next one does, unless the options say less */
-    EMU_MAX_WARPS = 32,   /* of a block */
+    EMU_MAX_WARPS = TW_ARCH_THREADS / EMU_LANES, /* of a block */
     EMU_MAX_CLUSTER = 16, /* blocks of a cluster */
     EMU_POISON = 0xff     /* fresh memory: a NaN in every float type */
 };
@@ -116,7 +116,7 @@ struct emu_block {
     uint32_t shared_end;
     uint32_t warp_count, live_warps;
     struct emu_warp *warps;
-    struct emu_barrier barriers[EMU_BARRIERS];
+    struct emu_barrier barriers[TW_ARCH_BARRIERS];
     uint32_t registers_free; /* of the pool that setmaxnreg.dec fills */
 };
 
@@ -200,18 +200,10 @@ struct emu_reports {
     size_t count, room;
 };
 
-struct emu_arch {
-    const char *name;
-    int major, minor, sms;
-    uint32_t shared_sm, shared_block, registers_sm, threads_sm, blocks_sm, cluster_max;
-    int clock_khz;
-    size_t l2_bytes;
-};
-
 struct emu_device {
     struct tw_device device;
     struct emu_options options;
-    const struct emu_arch *arch;
+    const struct tw_architecture *arch;
     struct emu_region **regions; /* by address */
     size_t region_count, region_room;
     uint64_t next_address;

@@ -430,20 +430,14 @@ enum { WORKSPACE = 256 }; /* bytes of a cooperative grid's workspace */
 /* Blocks of this launch that an SM holds at a time. */
 static uint32_t occupancy(const struct emu_launch *launch)
 {
-    const struct emu_arch *arch = launch->device->arch;
-    uint32_t threads = launch->warps * EMU_LANES, blocks = arch->blocks_sm, n;
-    n = arch->threads_sm / threads;
-    blocks = n < blocks ? n : blocks;
-    n = arch->shared_sm / (launch->shared_bytes + 1024);
-    blocks = n < blocks ? n : blocks;
-    n = arch->registers_sm / (threads * (launch->max_registers ? launch->max_registers : 1));
-    blocks = n < blocks ? n : blocks;
+    uint32_t blocks =
+        tw_resident_blocks(launch->device->arch, launch->threads, launch->max_registers, launch->shared_bytes);
     return blocks ? blocks : 1;
 }
 
 static int check(struct emu_launch *launch, const struct tw_launch *given, struct tw_error *error)
 {
-    const struct emu_arch *arch = launch->device->arch;
+    const struct tw_architecture *arch = launch->device->arch;
     const struct ptx_function *f = launch->entry->ptx;
     uint64_t threads = 1, blocks = 1;
     for (int i = 0; i < 3; i++) {
@@ -468,9 +462,9 @@ static int check(struct emu_launch *launch, const struct tw_launch *given, struc
     if (threads > given->kernel->max_threads)
         return tw_fail(error, TW_ERROR_INVALID, "%s: a block of %llu threads, it may have %u", given->kernel->entry,
                        (unsigned long long)threads, given->kernel->max_threads);
-    if (blocks > arch->cluster_max)
+    if (blocks > arch->cluster)
         return tw_fail(error, TW_ERROR_INVALID, "%s: a cluster of %llu blocks, %s allows %u", given->kernel->entry,
-                       (unsigned long long)blocks, arch->name, arch->cluster_max);
+                       (unsigned long long)blocks, arch->name, arch->cluster);
     if (given->params_bytes < f->param_bytes)
         return tw_fail(error, TW_ERROR_INVALID, "%s: %zu bytes of parameters, it has %llu", given->kernel->entry,
                        given->params_bytes, (unsigned long long)f->param_bytes);
@@ -481,16 +475,16 @@ static int check(struct emu_launch *launch, const struct tw_launch *given, struc
     uint64_t shared = given->shared_bytes ? (uint64_t)launch->kernel->module->dynamic_offset + given->shared_bytes
                                           : given->kernel->static_shared;
     uint64_t counted = given->shared_bytes ? shared - launch->kernel->module->shared_pad : shared;
-    if (counted > arch->shared_block)
+    if (counted > arch->shared_limit)
         return tw_fail(error, TW_ERROR_INVALID, "%s: %llu bytes of shared memory, a block on %s may have %u",
-                       given->kernel->entry, (unsigned long long)counted, arch->name, arch->shared_block);
+                       given->kernel->entry, (unsigned long long)counted, arch->name, arch->shared_limit);
     launch->shared_bytes = (uint32_t)shared;
     /* Registers a thread: what the kernel is held to, else what its block can have, for setmaxnreg moves them. */
-    uint32_t most = arch->registers_sm / (launch->warps * EMU_LANES) / 8 * 8;
+    uint32_t most = arch->registers_per_sm / (launch->warps * EMU_LANES) / TW_ARCH_REGISTER_UNIT * TW_ARCH_REGISTER_UNIT;
     uint32_t estimate = (launch->entry->registers + 7) / 8 * 8;
     launch->max_registers = f->maxnreg ? f->maxnreg : f->minnctapersm ? most / f->minnctapersm / 8 * 8 : estimate;
-    if (launch->max_registers > 255)
-        launch->max_registers = 255;
+    if (launch->max_registers > TW_ARCH_REGISTERS_PER_THREAD)
+        launch->max_registers = TW_ARCH_REGISTERS_PER_THREAD;
     if (launch->max_registers > most)
         launch->max_registers = most;
     return TW_OK;
