@@ -7,7 +7,7 @@
 #include "cmd/json.h"
 #include "cmd/tensormap_json.h"
 #include "cmd/tensormap_values.h"
-#include "tensormap_argument.h"
+#include "tensormap_args.h"
 
 int tensormap_fail(struct tensormap_fault *fault, const char *format, ...)
 {

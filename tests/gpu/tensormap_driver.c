@@ -9,7 +9,7 @@
 
 #include "device.h"
 #include "driver.h"
-#include "tensormap_argument.h"
+#include "tensormap_args.h"
 
 static uint64_t seed;
 

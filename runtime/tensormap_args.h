@@ -1,7 +1,7 @@
 // Shared by the tensormap_*.c files and the tensormap command: the arguments of a call as a table, so that rules,
 // messages, repair, printing and reading go through one list.
-#ifndef TW_TENSORMAP_ARGUMENT_H
-#define TW_TENSORMAP_ARGUMENT_H
+#ifndef TW_TENSORMAP_ARGS_H
+#define TW_TENSORMAP_ARGS_H
 
 #include <stddef.h>
 #include <stdint.h>
