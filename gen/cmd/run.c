@@ -1,17 +1,17 @@
 /* tilewright run: from a spec to verified results. Compiles, launches the run sizes, compares with a double-precision
  * reference. Where no GPU can run a kernel, the emulator does. */
-#include "cmd/run.h"
+#include "verify/run.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/breaks.h"
 #include "cmd/cmd.h"
-#include "cmd/debug.h"
-#include "cmd/parallel.h"
+#include "common/parallel.h"
 #include "emu/emu.h"
+#include "verify/breaks.h"
+#include "verify/debug.h"
 
 /* What is compiled where there is no device to ask. */
 static const char default_arch[] = "sm_90a";
@@ -367,8 +367,8 @@ static int read_words(struct run_options *o, const char *inputs, const char *row
         return options_fault("run", "--hazards %s: write on, off, fatal or strict", hazards);
     if (!known_device(o->device))
         return options_fault("run", "--device %s: write auto, cuda, cuda:N, emu or none", o->device);
-    o->inputs[FAMILY_NORMAL] = kind != 1;
-    o->inputs[FAMILY_INTEGER] = kind != 0;
+    o->inputs[INPUTS_NORMAL] = kind != 1;
+    o->inputs[INPUTS_INTEGER] = kind != 0;
     o->rows = (enum run_rows)row;
     return -1;
 }

@@ -28,7 +28,7 @@ const struct program *spec_program(const struct spec_kernel *kernel, const char 
     return kernel->program;
 }
 
-/* What is no plain field, for help and completion: name, type in LuaCATS, doc. A row here is read by spec/kernel.c. */
+/* What is no plain field, for help and completion: name, type in LuaCATS, doc. A row here is read by read/kernel.c. */
 static const struct {
     const char *name, *type, *doc;
 } others[] = {
@@ -72,7 +72,7 @@ static const struct {
     const char *name, *form, *doc;
 } program_words[] = {
 #define PROGRAM_WORD(name, function, upvalue, form, doc) {name, form, doc},
-#include "program/program_words.def"
+#include "spec/program_words.def"
 #undef PROGRAM_WORD
 };
 

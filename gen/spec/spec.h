@@ -176,10 +176,10 @@ struct spec {
     char **dependency; /* files read: the spec and what it required, in reading order */
     int dependency_count;
     void *lua;   /* lua_State kept for `reference` functions; NULL after an error */
-    void *arena; /* owns every string and array above, and the sandbox (spec/read.h) */
+    void *arena; /* owns every string and array above, and the sandbox (read/read.h) */
 };
 
-/* What the reader must know of a family: what its module says (program/trace_family.c). */
+/* What the reader must know of a family: what its module says (read/trace_family.c). */
 struct spec_family_tensor {
     const char *name;
     const char *axes; /* default order, innermost last: "m k" */

@@ -14,8 +14,8 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#include "cmd/compile.h"
-#include "cmd/launch.h"
+#include "compile/compile.h"
+#include "verify/launch.h"
 #include "emu/emu.h"
 #include "nvrtc.h"
 

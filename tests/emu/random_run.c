@@ -2,11 +2,11 @@
 
 #include <math.h>
 
-#include "cmd/compile.h"
-#include "cmd/launch.h"
-#include "cmd/ring_fills.h"
-#include "cmd/sizes.h"
-#include "cmd/trial.h"
+#include "compile/compile.h"
+#include "verify/launch.h"
+#include "verify/ring_fills.h"
+#include "verify/sizes.h"
+#include "verify/trial.h"
 #include "emu/emu.h"
 #include "unit/program_naive.h"
 
@@ -246,12 +246,12 @@ static void take_failure(struct work *w, struct tw_device *device, const struct 
 
 /* All variants at one set of sizes, in one mode, with one kind of inputs. */
 static void run_case(struct work *w, struct compile *c, struct tw_device *device, struct tw_kernel **kernel,
-                     const int64_t *symbol, int run, int mode, enum family_inputs inputs, bool twin)
+                     const int64_t *symbol, int run, int mode, enum inputs_kind inputs, bool twin)
 {
     struct tw_error error = {""};
     struct shape shape[16];
     uint64_t address[16] = {0};
-    bool fits[16] = {false}, any = false, padded = inputs == FAMILY_INTEGER;
+    bool fits[16] = {false}, any = false, padded = inputs == INPUTS_INTEGER;
     char sizes[256], what[320];
     sizes_print(&c->unit[0], symbol, sizes, sizeof sizes);
     snprintf(what, sizeof what, "%s, %s, %s", sizes, modes[mode], padded ? "integers, padded" : "normal");
@@ -397,7 +397,7 @@ static void run_modes(struct work *w, struct compile *c, bool twin)
                 if (last) /* the size in which rings wrap: all items in one cluster */
                     emu_device_set_sms(device, blocks_of(&c->unit[0].plan));
                 symbol[c->unit[0].plan.symbol_count - 1] = device->sm_count;
-                run_case(w, c, device, kernel, symbol, r, mode, (enum family_inputs)inputs,
+                run_case(w, c, device, kernel, symbol, r, mode, (enum inputs_kind)inputs,
                          twin && mode == (r + inputs) % 3 && (!last || inputs == 0));
             }
         }

@@ -12,8 +12,8 @@
 
 #include "damage_edits.h"
 
-#include "cmd/compile.h"
-#include "cmd/trial.h"
+#include "compile/compile.h"
+#include "verify/trial.h"
 #include "emu/emu.h"
 #include "version.h"
 
@@ -259,7 +259,7 @@ static void open_bench(struct bench *b, const struct subject *s)
                                             .device = b->device[mode],
                                             .unit = &b->unit,
                                             .symbol = kept,
-                                            .inputs = FAMILY_NORMAL,
+                                            .inputs = INPUTS_NORMAL,
                                             .seed = 1};
             int status = trial_begin(&b->trial[i][mode], &request, &error);
             if (status != TW_OK)

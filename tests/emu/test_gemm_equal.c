@@ -18,8 +18,8 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "cmd/compile.h"
-#include "cmd/launch.h"
+#include "compile/compile.h"
+#include "verify/launch.h"
 #include "emu/emu.h"
 
 enum inputs { INTEGERS, NORMAL, WIDE, INPUT_KINDS };

@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/compile.h"
-#include "cmd/launch.h"
+#include "compile/compile.h"
+#include "verify/launch.h"
 
 enum { SIZE = 4096, PAD = 64 };
 static const int64_t extents[] = {0, 1, 17, 64, 100, 128, 257, 512, 1000, 4096};

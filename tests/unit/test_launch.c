@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/launch.h"
+#include "verify/launch.h"
 #include "tensormap.h"
 
 static struct tw_error error;
