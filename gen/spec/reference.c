@@ -157,6 +157,19 @@ struct fill_call {
     double *to;
 };
 
+/* The function returned no number: an error at the line where it begins. */
+static int refuse_result(lua_State *L, const struct spec_tensor *t)
+{
+    struct sandbox_error error = {.file = -1};
+    lua_Debug place;
+    lua_rawgeti(L, LUA_REGISTRYINDEX, t->lua_fill);
+    if (lua_getinfo(L, ">S", &place) && sscanf(place.source, "@#%d", &error.file) == 1)
+        error.line = place.linedefined;
+    snprintf(error.text, sizeof error.text, "it returns a number for each element, this is a %s", luaL_typename(L, -1));
+    error.rule = "LUA-RUN";
+    return sandbox_raise(L, &error);
+}
+
 static int fill(lua_State *L)
 {
     const struct fill_call *c = lua_touserdata(L, 1);
@@ -178,8 +191,7 @@ static int fill(lua_State *L)
         lua_pushvalue(L, n);
         lua_call(L, t->rank + 1, 1);
         if (lua_type(L, -1) != LUA_TNUMBER)
-            return luaL_error(L, "the fill of %s returns a number for each element, this is a %s", t->name,
-                              luaL_typename(L, -1));
+            return refuse_result(L, t);
         c->to[e] = lua_tonumber(L, -1);
         lua_settop(L, n);
         for (int d = t->rank - 1; d >= 0 && ++at[d] == c->extent[d]; d--)
