@@ -5,7 +5,6 @@
 #include <string.h>
 #include <sys/types.h>
 
-#include "cmd/cmd.h"
 #include "cmd/tensormap/tensormap_json.h"
 #include "common/json.h"
 #include "emu/addresses.h"
