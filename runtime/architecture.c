@@ -6,8 +6,8 @@
 const struct tw_architecture tw_architectures[] = {
 #define ARCHITECTURE(name, major, minor, shared_per_sm, shared_limit, registers_per_sm, threads_per_sm, blocks_per_sm, \
                      cluster, multiprocessors, khz, l2)                                                                \
-    {#name, major, minor, shared_per_sm, shared_limit, registers_per_sm, threads_per_sm, blocks_per_sm, cluster,       \
-     multiprocessors, khz, l2},
+    {#name,          major,         minor,   shared_per_sm,   shared_limit, registers_per_sm,                          \
+     threads_per_sm, blocks_per_sm, cluster, multiprocessors, khz,          l2},
 #include "architectures.def"
 #undef ARCHITECTURE
     {.name = NULL},
@@ -53,6 +53,6 @@ uint32_t tw_resident_blocks(const struct tw_architecture *architecture, uint32_t
         blocks = least(blocks, architecture->threads_per_sm / lanes);
     if (of_block)
         blocks = least(blocks, architecture->registers_per_sm / of_block);
-    return least(blocks, architecture->shared_per_sm /
-                             (round_up(shared_bytes, TW_ARCH_SHARED_UNIT) + TW_ARCH_SHARED_RESERVED));
+    return least(blocks,
+                 architecture->shared_per_sm / (round_up(shared_bytes, TW_ARCH_SHARED_UNIT) + TW_ARCH_SHARED_RESERVED));
 }

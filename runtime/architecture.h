@@ -11,15 +11,15 @@
 
 /* Of every architecture here. */
 enum {
-    TW_ARCH_WARP = 32,                /* threads */
-    TW_ARCH_THREADS = 1024,           /* most of a block */
-    TW_ARCH_BARRIERS = 16,            /* named barriers of a block, number 0 included */
+    TW_ARCH_WARP = 32,      /* threads */
+    TW_ARCH_THREADS = 1024, /* most of a block */
+    TW_ARCH_BARRIERS = 16,  /* named barriers of a block, number 0 included */
     TW_ARCH_REGISTERS_PER_THREAD = 255,
-    TW_ARCH_REGISTER_UNIT = 8,        /* registers of a thread are given out in multiples of it */
-    TW_ARCH_SHARED_UNIT = 128,        /* bytes: the same of shared memory */
-    TW_ARCH_SHARED_RESERVED = 1024,   /* bytes of a multiprocessor's that the system takes for each resident block */
-    TW_ARCH_PORTABLE_CLUSTER = 8,     /* most blocks of a cluster without the opt-in */
-    TW_ARCH_PARAMETER_BYTES = 4096    /* of a kernel, as every driver takes them */
+    TW_ARCH_REGISTER_UNIT = 8,      /* registers of a thread are given out in multiples of it */
+    TW_ARCH_SHARED_UNIT = 128,      /* bytes: the same of shared memory */
+    TW_ARCH_SHARED_RESERVED = 1024, /* bytes of a multiprocessor's that the system takes for each resident block */
+    TW_ARCH_PORTABLE_CLUSTER = 8,   /* most blocks of a cluster without the opt-in */
+    TW_ARCH_PARAMETER_BYTES = 4096  /* of a kernel, as every driver takes them */
 };
 
 struct tw_architecture {

@@ -20,7 +20,7 @@ enum arch_limit {
     arch_limit_##name##_major = major, arch_limit_##name##_minor = minor,                                              \
     arch_limit_##name##_shared_per_sm = shared_per_sm, arch_limit_##name##_shared_limit = shared_limit,                \
     arch_limit_##name##_registers_per_sm = registers_per_sm, arch_limit_##name##_threads_per_sm = threads_per_sm,      \
-    arch_limit_##name##_blocks_per_sm = blocks_per_sm, arch_limit_##name##_l2 = l2,                                              \
+    arch_limit_##name##_blocks_per_sm = blocks_per_sm, arch_limit_##name##_l2 = l2,                                    \
     arch_limit_##name##_cluster = cluster < TW_ARCH_PORTABLE_CLUSTER ? cluster : TW_ARCH_PORTABLE_CLUSTER,
 #include "architectures.def"
 #undef ARCHITECTURE

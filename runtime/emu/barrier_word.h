@@ -1,5 +1,5 @@
-/* The 8 bytes of an mbarrier on the device emu, for whoever reads a kernel's memory (async/mbarrier.h draws them): where
-   its fields lie. Bit 63 is set and bit 62 is not: no other word is a barrier. */
+/* The 8 bytes of an mbarrier on the device emu, for whoever reads a kernel's memory (async/mbarrier.h draws them):
+   where its fields lie. Bit 63 is set and bit 62 is not: no other word is a barrier. */
 #ifndef EMU_BARRIER_WORD_H
 #define EMU_BARRIER_WORD_H
 

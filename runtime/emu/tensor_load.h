@@ -23,8 +23,8 @@ struct emu_tensor_load {
 };
 
 struct emu_tensor_loaded {
-    unsigned char *shared; /* the bytes of a box, at least EMU_TENSOR_LOAD_LEAST; the caller's to free with tw_free. NULL
-                              where the load is an illegal instruction */
+    unsigned char *shared; /* the bytes of a box, at least EMU_TENSOR_LOAD_LEAST; the caller's to free with tw_free.
+                              NULL where the load is an illegal instruction */
     size_t bytes;
     int completed;      /* the barrier's phase ended */
     const char *hazard; /* why it is illegal: a name of hazards.def, or of a fault; NULL: it is not */

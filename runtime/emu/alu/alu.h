@@ -25,21 +25,21 @@ const struct emu_row *emu_find_row(const struct ptx_instruction *instruction); /
 
 /* A conversion: the extra of its handler. */
 struct emu_cvt {
-    uint8_t to, from;            /* ptx_type; of pairs the type of one */
-    uint8_t to_bits, from_bits;  /* of the types */
+    uint8_t to, from;           /* ptx_type; of pairs the type of one */
+    uint8_t to_bits, from_bits; /* of the types */
     uint8_t to_signed, from_signed;
-    uint8_t register_bits;       /* of the destination: 16, 32, 64 */
-    uint8_t from_wide;           /* the source's lanes have 64 bits */
-    uint8_t integral;            /* .rni and the like between floats */
-    uint16_t flags;              /* floats.h */
+    uint8_t register_bits; /* of the destination: 16, 32, 64 */
+    uint8_t from_wide;     /* the source's lanes have 64 bits */
+    uint8_t integral;      /* .rni and the like between floats */
+    uint16_t flags;        /* floats.h */
 };
 
 /* The handlers of arithmetic that fit this processor, beside the rows. */
 struct emu_rows; /* handlers.h */
 enum { EMU_ALU_TABLES = 5 };
 struct emu_alu {
-    struct emu_rows (*rows[EMU_ALU_TABLES])(void); /* emu_find_row looks there */
-    emu_handler (*faster)(emu_handler run); /* the same with this machine's instructions */
+    struct emu_rows (*rows[EMU_ALU_TABLES])(void);              /* emu_find_row looks there */
+    emu_handler (*faster)(emu_handler run);                     /* the same with this machine's instructions */
     emu_handler (*shift_by)(emu_handler run, uint64_t *amount); /* by a constant; NULL: stay with run */
 
     /* The handler of a cvt or cvt.pack whose destination and first source are registers of these widths; *cvt is to

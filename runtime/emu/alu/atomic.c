@@ -2,7 +2,7 @@
 #include "alu.h"
 #include "floats.h"
 
-#define INTEGER(T, S)                                                                                                 \
+#define INTEGER(T, S)                                                                                                  \
     {                                                                                                                  \
         T old_value, with, swap, result;                                                                               \
         memcpy(&old_value, at, sizeof(T));                                                                             \
@@ -49,7 +49,8 @@
 
 static uint32_t half(unsigned operation, int is_bf16, uint32_t x, uint32_t y)
 {
-    double p = is_bf16 ? (double)emu_bf16(x) : (double)emu_f16(x), q = is_bf16 ? (double)emu_bf16(y) : (double)emu_f16(y);
+    double p = is_bf16 ? (double)emu_bf16(x) : (double)emu_f16(x),
+           q = is_bf16 ? (double)emu_bf16(y) : (double)emu_f16(y);
     if (operation == PTX_MOD_ADD)
         return is_bf16 ? emu_to_small(emu_add_odd(p, q), 8, 7, 0, EMU_NAN16)
                        : emu_to_small(emu_add_odd(p, q), 5, 10, 0, EMU_NAN16);
@@ -101,7 +102,8 @@ int emu_atomic(unsigned operation, unsigned type, int is_global, void *at, const
         if (operation == PTX_MOD_EXCH)
             bits = emu_bits(y);
         else if (operation == PTX_MOD_ADD)
-            bits = is_global ? emu_flush32(emu_canonical32(emu_bits(flushed(x) + flushed(y)))) : emu_canonical32(emu_bits(x + y));
+            bits = is_global ? emu_flush32(emu_canonical32(emu_bits(flushed(x) + flushed(y))))
+                             : emu_canonical32(emu_bits(x + y));
         else
             bits = emu_bits(operation == PTX_MOD_MIN ? fminf(x, y) : fmaxf(x, y));
         memcpy(at, &bits, 4);

@@ -1,6 +1,6 @@
-/* Stands in front of int.c, bits.c, ... and cvt.c where they are compiled once more, for processors with AVX2: their handlers with
-   wider vectors, and their other names changed. choice.c chooses. Without FMA, so that no compiler fuses what must
-   be rounded twice. */
+/* Stands in front of int.c, bits.c, ... and cvt.c where they are compiled once more, for processors with AVX2: their
+   handlers with wider vectors, and their other names changed. choice.c chooses. Without FMA, so that no compiler fuses
+   what must be rounded twice. */
 #ifndef EMU_ALU_AVX2_H
 #define EMU_ALU_AVX2_H
 

@@ -3,7 +3,7 @@
 
 #include "floats.h"
 
-/* ---- Logic -------------------------------------------------------------------------------------------------------- */
+/* ---- Logic ------------------------------------------------------------------------------------------------------- */
 
 EMU_BINARY32(and32, x &y)
 EMU_BINARY32(or32, x | y)
@@ -88,7 +88,7 @@ EMU_HANDLER(lop3_pred)
 const emu_handler emu_op_lop3_pred = lop3_pred;
 const emu_handler emu_op_lop3 = lop3_32;
 
-/* ---- Shifts ------------------------------------------------------------------------------------------------------- */
+/* ---- Shifts ------------------------------------------------------------------------------------------------------ */
 
 #define SHIFT64(name, e) EMU_BINARY(name, uint64_t, emu_put64, uint64_t, EMU_L, uint32_t, EMU_W, e)
 #define SRA(T, x, y, most) ((T)(x) >> ((y) > (most) ? (most) : (y)))
@@ -116,8 +116,8 @@ emu_handler emu_shift_by(emu_handler run, uint64_t *amount)
     static const struct {
         emu_handler run, by;
         unsigned bits, arithmetic;
-    } table[] = {{shl32, shl32_by, 32, 0},     {shr_u32, shr_u32_by, 32, 0}, {shr_s32, shr_s32_by, 32, 1},
-                 {shl64, shl64_by, 64, 0},     {shr_u64, shr_u64_by, 64, 0}, {shr_s64, shr_s64_by, 64, 1}};
+    } table[] = {{shl32, shl32_by, 32, 0}, {shr_u32, shr_u32_by, 32, 0}, {shr_s32, shr_s32_by, 32, 1},
+                 {shl64, shl64_by, 64, 0}, {shr_u64, shr_u64_by, 64, 0}, {shr_s64, shr_s64_by, 64, 1}};
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
         if (table[i].run != run)
             continue;
@@ -146,7 +146,7 @@ EMU_TERNARY32(shf_l_clamp, funnel_left(x, y, z))
 EMU_TERNARY32(shf_r_wrap, funnel_right(x, y, z & 31))
 EMU_TERNARY32(shf_r_clamp, funnel_right(x, y, z))
 
-/* ---- Fields ------------------------------------------------------------------------------------------------------- */
+/* ---- Fields ------------------------------------------------------------------------------------------------------ */
 
 static inline uint32_t reverse32(uint32_t x)
 {
@@ -225,7 +225,7 @@ static inline uint64_t extract(uint64_t x, uint32_t at, uint32_t length, unsigne
     return negative ? field | ~low_bits(have) : field & low_bits(have);
 }
 
-#define EXTRACT64(name, s)                                                                                            \
+#define EXTRACT64(name, s)                                                                                             \
     EMU_TERNARY(name, uint64_t, emu_put64, uint64_t, EMU_L, uint32_t, EMU_W, uint32_t, EMU_W, extract(x, y, z, 64, s))
 EMU_TERNARY32(bfe_u32, extract(x, y, z, 32, 0))
 EMU_TERNARY32(bfe_s32, extract(x, y, z, 32, 1))
@@ -298,7 +298,7 @@ EMU_BINARY32(szext_clamp_s, size_extend(x, y, 1))
 EMU_BINARY32(szext_wrap_u, size_extend(x, y & 31, 0))
 EMU_BINARY32(szext_wrap_s, size_extend(x, y & 31, 1))
 
-/* ---- Bytes -------------------------------------------------------------------------------------------------------- */
+/* ---- Bytes ------------------------------------------------------------------------------------------------------- */
 
 static inline uint32_t pick(uint64_t bytes, uint32_t selector, int with_sign)
 {
@@ -309,7 +309,8 @@ static inline uint32_t pick(uint64_t bytes, uint32_t selector, int with_sign)
 static inline uint32_t permute(uint32_t a, uint32_t b, uint32_t s0, uint32_t s1, uint32_t s2, uint32_t s3, int sign)
 {
     uint64_t bytes = (uint64_t)b << 32 | a;
-    return pick(bytes, s0, sign) | pick(bytes, s1, sign) << 8 | pick(bytes, s2, sign) << 16 | pick(bytes, s3, sign) << 24;
+    return pick(bytes, s0, sign) | pick(bytes, s1, sign) << 8 | pick(bytes, s2, sign) << 16 |
+           pick(bytes, s3, sign) << 24;
 }
 
 static inline uint32_t least(uint32_t x, uint32_t y)
@@ -330,7 +331,7 @@ EMU_TERNARY32(prmt_ecl, permute(x, y, z & 3, most(z & 3, 1), most(z & 3, 2), 3, 
 EMU_TERNARY32(prmt_ecr, permute(x, y, 0, least(z & 3, 1), least(z & 3, 2), z & 3, 0))
 EMU_TERNARY32(prmt_rc16, permute(x, y, z & 1 ? 2 : 0, z & 1 ? 3 : 1, z & 1 ? 2 : 0, z & 1 ? 3 : 1, 0))
 
-/* ---- Comparison --------------------------------------------------------------------------------------------------- */
+/* ---- Comparison -------------------------------------------------------------------------------------------------- */
 
 /* setp: d and a the destinations (0: none, which is the sink), e the predicate that is combined, imm how. set: imm 1
    gives 1.0 for true, else all ones; b holds the predicate. */
@@ -357,7 +358,7 @@ const struct emu_op *emu_setp_end(struct emu_warp *warp, const struct emu_op *op
     return op + 1;
 }
 
-#define COMPARE(name, T, S, AT, OPERATOR)                                                                             \
+#define COMPARE(name, T, S, AT, OPERATOR)                                                                              \
     EMU_HANDLER(name)                                                                                                  \
     {                                                                                                                  \
         const T *b = AT(op->b), *c = AT(op->c);                                                                        \
@@ -365,7 +366,7 @@ const struct emu_op *emu_setp_end(struct emu_warp *warp, const struct emu_op *op
         EMU_EACH bits |= (S)b[i] OPERATOR(S) c[i] ? emu_lane_bits[i] : 0;                                              \
         return emu_setp_end(warp, op, bits);                                                                           \
     }
-#define COMPARES(suffix, T, S, AT)                                                                                    \
+#define COMPARES(suffix, T, S, AT)                                                                                     \
     COMPARE(eq_##suffix, T, S, AT, ==)                                                                                 \
     COMPARE(ne_##suffix, T, S, AT, !=)                                                                                 \
     COMPARE(lt_##suffix, T, S, AT, <)                                                                                  \
@@ -415,7 +416,7 @@ SLCT64(slct64_s32, (int32_t)z >= 0 ? x : y)
 SLCT64(slct64_f32, emu_float(z) >= 0 ? x : y)
 SLCT64(slct64_ftz, emu_float(z) >= 0 || (z & 0x7f800000) == 0 ? x : y)
 
-/* ---- Moves -------------------------------------------------------------------------------------------------------- */
+/* ---- Moves ------------------------------------------------------------------------------------------------------- */
 
 EMU_HANDLER(mov32)
 {
@@ -441,38 +442,54 @@ EMU_HANDLER(mov128)
 }
 const emu_handler emu_op_mov32 = mov32, emu_op_mov64 = mov64, emu_op_mov128 = mov128, emu_op_mov_pred = mov_pred;
 
-/* ---- Table -------------------------------------------------------------------------------------------------------- */
+/* ---- Table ------------------------------------------------------------------------------------------------------- */
 
 #define PAIR(OPCODE, BITS, OPERANDS, RUN) EMU_ROW(OPCODE, B##BITS, OPERANDS, RUN)
-#define LOGIC(OPCODE, name)                                                                                           \
-    EMU_ROW(OPCODE, B16, "www", name##32), EMU_ROW(OPCODE, B32, "www", name##32),                                     \
+#define LOGIC(OPCODE, name)                                                                                            \
+    EMU_ROW(OPCODE, B16, "www", name##32), EMU_ROW(OPCODE, B32, "www", name##32),                                      \
         EMU_ROW(OPCODE, B64, "lll", name##64), EMU_ROW(OPCODE, PRED, "ppp", name##_pred)
-#define SETP(COMPARE_, TYPE, OPERANDS, RUN)                                                                           \
-    {.opcode = PTX_OP_SETP, .type0 = PTX_##TYPE, .compare = PTX_MOD_##COMPARE_, .operands = OPERANDS, .run = RUN}
-#define SETPS(TYPE, OPERANDS, suffix)                                                                                 \
-    SETP(EQ, TYPE, OPERANDS, eq_##suffix), SETP(NE, TYPE, OPERANDS, ne_##suffix),                                     \
-        SETP(LT, TYPE, OPERANDS, lt_##suffix), SETP(LE, TYPE, OPERANDS, le_##suffix),                                 \
-        SETP(GT, TYPE, OPERANDS, gt_##suffix), SETP(GE, TYPE, OPERANDS, ge_##suffix),                                 \
-        SETP(LO, TYPE, OPERANDS, lt_##suffix), SETP(LS, TYPE, OPERANDS, le_##suffix),                                 \
+#define SETP(COMPARE_, TYPE, OPERANDS, RUN)                                                                            \
+    {                                                                                                                  \
+        .opcode = PTX_OP_SETP, .type0 = PTX_##TYPE, .compare = PTX_MOD_##COMPARE_, .operands = OPERANDS, .run = RUN    \
+    }
+#define SETPS(TYPE, OPERANDS, suffix)                                                                                  \
+    SETP(EQ, TYPE, OPERANDS, eq_##suffix), SETP(NE, TYPE, OPERANDS, ne_##suffix),                                      \
+        SETP(LT, TYPE, OPERANDS, lt_##suffix), SETP(LE, TYPE, OPERANDS, le_##suffix),                                  \
+        SETP(GT, TYPE, OPERANDS, gt_##suffix), SETP(GE, TYPE, OPERANDS, ge_##suffix),                                  \
+        SETP(LO, TYPE, OPERANDS, lt_##suffix), SETP(LS, TYPE, OPERANDS, le_##suffix),                                  \
         SETP(HI, TYPE, OPERANDS, gt_##suffix), SETP(HS, TYPE, OPERANDS, ge_##suffix)
-#define EACH_TYPE(OPCODE, OPERANDS16, OPERANDS64, RUN32, RUN64)                                                       \
-    EMU_ROW(OPCODE, B16, OPERANDS16, RUN32), EMU_ROW(OPCODE, U16, OPERANDS16, RUN32),                                 \
-        EMU_ROW(OPCODE, S16, OPERANDS16, RUN32), EMU_ROW(OPCODE, B32, OPERANDS16, RUN32),                             \
-        EMU_ROW(OPCODE, U32, OPERANDS16, RUN32), EMU_ROW(OPCODE, S32, OPERANDS16, RUN32),                             \
-        EMU_ROW(OPCODE, F32, OPERANDS16, RUN32), EMU_ROW(OPCODE, B64, OPERANDS64, RUN64),                             \
-        EMU_ROW(OPCODE, U64, OPERANDS64, RUN64), EMU_ROW(OPCODE, S64, OPERANDS64, RUN64),                             \
+#define EACH_TYPE(OPCODE, OPERANDS16, OPERANDS64, RUN32, RUN64)                                                        \
+    EMU_ROW(OPCODE, B16, OPERANDS16, RUN32), EMU_ROW(OPCODE, U16, OPERANDS16, RUN32),                                  \
+        EMU_ROW(OPCODE, S16, OPERANDS16, RUN32), EMU_ROW(OPCODE, B32, OPERANDS16, RUN32),                              \
+        EMU_ROW(OPCODE, U32, OPERANDS16, RUN32), EMU_ROW(OPCODE, S32, OPERANDS16, RUN32),                              \
+        EMU_ROW(OPCODE, F32, OPERANDS16, RUN32), EMU_ROW(OPCODE, B64, OPERANDS64, RUN64),                              \
+        EMU_ROW(OPCODE, U64, OPERANDS64, RUN64), EMU_ROW(OPCODE, S64, OPERANDS64, RUN64),                              \
         EMU_ROW(OPCODE, F64, OPERANDS64, RUN64)
-#define SLCT(TYPE, OPERANDS, RUN_S, RUN_F, RUN_FTZ)                                                                   \
-    {.opcode = PTX_OP_SLCT, .type0 = PTX_##TYPE, .type1 = PTX_F32, .mask = PTX_FLAG(FTZ), .bits = PTX_FLAG(FTZ),      \
-     .operands = OPERANDS, .run = RUN_FTZ},                                                                           \
-    {.opcode = PTX_OP_SLCT, .type0 = PTX_##TYPE, .type1 = PTX_S32, .operands = OPERANDS, .run = RUN_S},               \
-    {.opcode = PTX_OP_SLCT, .type0 = PTX_##TYPE, .type1 = PTX_F32, .operands = OPERANDS, .run = RUN_F}
-#define SHF(OPERATION, SECOND, RUN)                                                                                   \
-    {.opcode = PTX_OP_SHF, .type0 = PTX_B32, .operation = PTX_MOD_##OPERATION, .second = PTX_MOD_##SECOND,            \
-     .operands = "wwww", .run = RUN}
-#define BFIND(TYPE, OPERANDS, RUN)                                                                                    \
-    {.opcode = PTX_OP_BFIND, .type0 = PTX_##TYPE, .mask = PTX_FLAG(SHIFTAMT), .bits = PTX_FLAG(SHIFTAMT),             \
-     .operands = OPERANDS, .run = RUN, .imm = 1},                                                                     \
+#define SLCT(TYPE, OPERANDS, RUN_S, RUN_F, RUN_FTZ)                                                                    \
+    {.opcode = PTX_OP_SLCT,                                                                                            \
+     .type0 = PTX_##TYPE,                                                                                              \
+     .type1 = PTX_F32,                                                                                                 \
+     .mask = PTX_FLAG(FTZ),                                                                                            \
+     .bits = PTX_FLAG(FTZ),                                                                                            \
+     .operands = OPERANDS,                                                                                             \
+     .run = RUN_FTZ},                                                                                                  \
+        {.opcode = PTX_OP_SLCT, .type0 = PTX_##TYPE, .type1 = PTX_S32, .operands = OPERANDS, .run = RUN_S},            \
+    {                                                                                                                  \
+        .opcode = PTX_OP_SLCT, .type0 = PTX_##TYPE, .type1 = PTX_F32, .operands = OPERANDS, .run = RUN_F               \
+    }
+#define SHF(OPERATION, SECOND, RUN)                                                                                    \
+    {                                                                                                                  \
+        .opcode = PTX_OP_SHF, .type0 = PTX_B32, .operation = PTX_MOD_##OPERATION, .second = PTX_MOD_##SECOND,          \
+        .operands = "wwww", .run = RUN                                                                                 \
+    }
+#define BFIND(TYPE, OPERANDS, RUN)                                                                                     \
+    {.opcode = PTX_OP_BFIND,                                                                                           \
+     .type0 = PTX_##TYPE,                                                                                              \
+     .mask = PTX_FLAG(SHIFTAMT),                                                                                       \
+     .bits = PTX_FLAG(SHIFTAMT),                                                                                       \
+     .operands = OPERANDS,                                                                                             \
+     .run = RUN,                                                                                                       \
+     .imm = 1},                                                                                                        \
         EMU_ROW(BFIND, TYPE, OPERANDS, RUN)
 
 static const struct emu_row rows[] = {

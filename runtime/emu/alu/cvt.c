@@ -3,7 +3,7 @@
 #include "handlers.h"
 #include "floats.h"
 
-/* ---- Integer to integer ------------------------------------------------------------------------------------------- */
+/* ---- Integer to integer ------------------------------------------------------------------------------------------ */
 
 EMU_UNARY(u32_to_64, uint64_t, emu_put64, uint32_t, EMU_W, x)
 EMU_UNARY(s32_to_64, uint64_t, emu_put64, uint32_t, EMU_W, (uint64_t)(int64_t)(int32_t)x)
@@ -44,7 +44,7 @@ static uint64_t saturate(uint64_t x, const struct emu_cvt *cvt)
     return (int64_t)x < least_of(cvt->to_bits) ? (uint64_t)least_of(cvt->to_bits) : x;
 }
 
-/* ---- Lanes in and out --------------------------------------------------------------------------------------------- */
+/* ---- Lanes in and out -------------------------------------------------------------------------------------------- */
 
 static void fetch(struct emu_warp *warp, uint32_t at, int wide, uint64_t *x)
 {
@@ -84,7 +84,7 @@ EMU_HANDLER(int_to_int)
     return op + 1;
 }
 
-/* ---- Floats ------------------------------------------------------------------------------------------------------- */
+/* ---- Floats ------------------------------------------------------------------------------------------------------ */
 
 static double from_float(uint64_t x, unsigned type, uint64_t flags)
 {
@@ -280,7 +280,8 @@ EMU_UNARY32(bf16_to_f32, x << 16)
 EMU_UNARY32(f32_to_f16, emu_to_f16(x))
 EMU_UNARY32(f32_to_bf16, emu_to_bf16(x))
 EMU_UNARY(f32_to_f64, uint64_t, emu_put64, uint32_t, EMU_W, emu_quiet64(emu_bits64((double)emu_float(x))))
-EMU_UNARY(f64_to_f32, uint32_t, emu_put32, uint64_t, EMU_L, emu_is_nan64(x) ? nan_of_f64(x, 8, 23) : emu_bits((float)emu_double(x)))
+EMU_UNARY(f64_to_f32, uint32_t, emu_put32, uint64_t, EMU_L,
+          emu_is_nan64(x) ? nan_of_f64(x, 8, 23) : emu_bits((float)emu_double(x)))
 EMU_BINARY32(f32_to_f16x2, emu_to_f16(y) | emu_to_f16(x) << 16)
 EMU_BINARY32(f32_to_bf16x2, emu_to_bf16(y) | emu_to_bf16(x) << 16)
 
@@ -365,7 +366,7 @@ EMU_HANDLER(pack)
     return op + 1;
 }
 
-/* ---- Choice ------------------------------------------------------------------------------------------------------- */
+/* ---- Choice ------------------------------------------------------------------------------------------------------ */
 
 static unsigned rounding_flags(unsigned rounding)
 {
@@ -427,8 +428,7 @@ emu_handler emu_cvt_choose(const struct ptx_instruction *instruction, unsigned t
     cvt->from_signed = ptx_types[from].kind == PTX_KIND_SIGNED;
     cvt->register_bits = (uint8_t)to_register;
     cvt->from_wide = from_register == 64;
-    cvt->flags = (uint16_t)(rounding_flags(instruction->rounding) |
-                            (instruction->mods & PTX_FLAG(FTZ) ? EMU_FTZ : 0) |
+    cvt->flags = (uint16_t)(rounding_flags(instruction->rounding) | (instruction->mods & PTX_FLAG(FTZ) ? EMU_FTZ : 0) |
                             (instruction->mods & PTX_FLAG(SAT) ? EMU_SAT : 0) |
                             (instruction->mods & PTX_FLAG(RELU) ? EMU_RELU : 0) |
                             (instruction->mods & PTX_FLAG(SATFINITE) ? EMU_SATFINITE : 0));

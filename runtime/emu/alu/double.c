@@ -4,7 +4,7 @@
 #include "vectors.h"
 
 /* first, second: whose NaN comes before the other's */
-#define DOUBLE2(name, e, first, second)                                                                               \
+#define DOUBLE2(name, e, first, second)                                                                                \
     EMU_HANDLER(name)                                                                                                  \
     {                                                                                                                  \
         const uint64_t *a = EMU_L(op->a), *b = EMU_L(op->b);                                                           \
@@ -74,7 +74,7 @@ EMU_HANDLER(fma_any)
     return op + 1;
 }
 
-#define DOUBLE1(name, e)                                                                                              \
+#define DOUBLE1(name, e)                                                                                               \
     EMU_HANDLER(name)                                                                                                  \
     {                                                                                                                  \
         const uint64_t *a = EMU_L(op->a);                                                                              \
@@ -102,7 +102,7 @@ static inline uint64_t high_word(uint64_t x)
     return x & UINT64_C(0x7ff0000000000000) ? x & ~UINT64_C(0xffffffff) : x & UINT64_C(0x8000000000000000);
 }
 
-#define DOUBLE_HIGH(name, e)                                                                                          \
+#define DOUBLE_HIGH(name, e)                                                                                           \
     EMU_HANDLER(name)                                                                                                  \
     {                                                                                                                  \
         const uint64_t *a = EMU_L(op->a);                                                                              \
@@ -119,7 +119,7 @@ static inline uint64_t high_word(uint64_t x)
 DOUBLE_HIGH(rcp_approx, 1.0 / x)
 DOUBLE_HIGH(rsqrt_approx_ftz, 1.0 / sqrt(x))
 
-EMU_UNARY64(abs_double, emu_is_nan64(x) ? emu_quiet64(x) : x & INT64_MAX)
+EMU_UNARY64(abs_double, emu_is_nan64(x) ? emu_quiet64(x) : x &INT64_MAX)
 EMU_UNARY64(neg_double, emu_is_nan64(x) ? emu_quiet64(x) : x ^ UINT64_C(0x8000000000000000))
 EMU_BINARY64(copysign_double, (x & UINT64_C(0x8000000000000000)) | (y & INT64_MAX))
 
@@ -134,7 +134,7 @@ static inline uint64_t extreme(uint64_t x, uint64_t y, int least)
 EMU_BINARY64(min_double, extreme(x, y, 1))
 EMU_BINARY64(max_double, extreme(x, y, 0))
 
-#define COMPARE(name, e)                                                                                              \
+#define COMPARE(name, e)                                                                                               \
     EMU_HANDLER(name)                                                                                                  \
     {                                                                                                                  \
         const uint64_t *b = EMU_L(op->b), *c = EMU_L(op->c);                                                           \
@@ -147,7 +147,7 @@ EMU_BINARY64(max_double, extreme(x, y, 0))
         return emu_setp_end(warp, op, bits);                                                                           \
     }
 COMPARE(eq, x == y)
-COMPARE(ne, x < y || x > y)
+COMPARE(ne, x<y || x> y)
 COMPARE(lt, x < y)
 COMPARE(le, x <= y)
 COMPARE(gt, x > y)
@@ -162,7 +162,7 @@ COMPARE(ordered, x == x && y == y)
 COMPARE(unordered, x != x || y != y)
 
 #define TOP UINT64_C(0x7ff0000000000000)
-#define TESTP(name, e)                                                                                                \
+#define TESTP(name, e)                                                                                                 \
     EMU_HANDLER(name)                                                                                                  \
     {                                                                                                                  \
         const uint64_t *a = EMU_L(op->a);                                                                              \
@@ -182,14 +182,18 @@ TESTP(is_nan, x > TOP)
 TESTP(is_normal, x < TOP && (x >> 52 || !x)) /* 0 is taken for normal */
 TESTP(is_subnormal, !(x >> 52) && x)
 
-#define EXACT(OPCODE, ROUNDING, OPERANDS, RUN, IMM)                                                                   \
-    {.opcode = PTX_OP_##OPCODE, .type0 = PTX_F64, .rounding = PTX_MOD_##ROUNDING, .operands = OPERANDS, .run = RUN,   \
-     .imm = (IMM)}
-#define ARITHMETIC(OPCODE, OPERANDS, RUN, RUN_ANY)                                                                    \
-    EXACT(OPCODE, RZ, OPERANDS, RUN_ANY, EMU_RZ), EXACT(OPCODE, RM, OPERANDS, RUN_ANY, EMU_RM),                       \
+#define EXACT(OPCODE, ROUNDING, OPERANDS, RUN, IMM)                                                                    \
+    {                                                                                                                  \
+        .opcode = PTX_OP_##OPCODE, .type0 = PTX_F64, .rounding = PTX_MOD_##ROUNDING, .operands = OPERANDS, .run = RUN, \
+        .imm = (IMM)                                                                                                   \
+    }
+#define ARITHMETIC(OPCODE, OPERANDS, RUN, RUN_ANY)                                                                     \
+    EXACT(OPCODE, RZ, OPERANDS, RUN_ANY, EMU_RZ), EXACT(OPCODE, RM, OPERANDS, RUN_ANY, EMU_RM),                        \
         EXACT(OPCODE, RP, OPERANDS, RUN_ANY, EMU_RP), EXACT(OPCODE, NONE, OPERANDS, RUN, 0)
-#define SETP(COMPARE_, RUN)                                                                                           \
-    {.opcode = PTX_OP_SETP, .type0 = PTX_F64, .compare = PTX_MOD_##COMPARE_, .operands = "ppllp", .run = RUN}
+#define SETP(COMPARE_, RUN)                                                                                            \
+    {                                                                                                                  \
+        .opcode = PTX_OP_SETP, .type0 = PTX_F64, .compare = PTX_MOD_##COMPARE_, .operands = "ppllp", .run = RUN        \
+    }
 #define TEST(OPERATION, RUN) EMU_ROW_OP(TESTP, OPERATION, F64, "pl", RUN)
 
 static const struct emu_row rows[] = {

@@ -4,9 +4,9 @@
 #include "floats.h"
 #include "vectors.h"
 
-/* ---- Sums, products ----------------------------------------------------------------------------------------------- */
+/* ---- Sums, products ---------------------------------------------------------------------------------------------- */
 
-#define FLOAT2(name, e)                                                                                               \
+#define FLOAT2(name, e)                                                                                                \
     EMU_HANDLER(name)                                                                                                  \
     {                                                                                                                  \
         const uint32_t *a = EMU_W(op->a), *b = EMU_W(op->b);                                                           \
@@ -136,8 +136,7 @@ __attribute__((target("avx2,fma"))) static const struct emu_op *fma_plain_hard(s
 {
     const uint32_t *a = EMU_W(op->a), *b = EMU_W(op->b), *c = EMU_W(op->c);
     uint32_t r[EMU_LANES];
-    EMU_EACH r[i] =
-        emu_canonical32(emu_bits(__builtin_fmaf(emu_float(a[i]), emu_float(b[i]), emu_float(c[i]))));
+    EMU_EACH r[i] = emu_canonical32(emu_bits(__builtin_fmaf(emu_float(a[i]), emu_float(b[i]), emu_float(c[i]))));
     emu_put32(warp, op->d, r);
     return op + 1;
 }
@@ -169,9 +168,9 @@ emu_handler emu_faster(emu_handler run)
 }
 #endif
 
-/* ---- Functions of one number -------------------------------------------------------------------------------------- */
+/* ---- Functions of one number ------------------------------------------------------------------------------------- */
 
-#define FLOAT1(name, e)                                                                                               \
+#define FLOAT1(name, e)                                                                                                \
     EMU_HANDLER(name)                                                                                                  \
     {                                                                                                                  \
         const uint32_t *a = EMU_W(op->a);                                                                              \
@@ -193,7 +192,7 @@ FLOAT1(lg2_approx, log2f(x))
 FLOAT1(ex2_approx, exp2f(x))
 FLOAT1(tanh_approx, tanhf(x))
 
-#define FLOAT1_ANY(name, e)                                                                                           \
+#define FLOAT1_ANY(name, e)                                                                                            \
     EMU_HANDLER(name)                                                                                                  \
     {                                                                                                                  \
         const uint32_t *a = EMU_W(op->a);                                                                              \
@@ -233,7 +232,7 @@ EMU_HANDLER(neg_float)
 
 EMU_BINARY32(copysign_float, (x & 0x80000000) | (y & 0x7fffffff))
 
-/* ---- Least and greatest ------------------------------------------------------------------------------------------- */
+/* ---- Least and greatest ------------------------------------------------------------------------------------------ */
 
 /* Whether x is less than y where -0 is less than +0; neither is a NaN. */
 static inline int before(uint32_t x, uint32_t y)
@@ -259,9 +258,9 @@ static inline uint32_t extreme(uint32_t x, uint32_t y, uint64_t flags, int least
 EMU_BINARY32(min_float, extreme(x, y, op->imm, 1))
 EMU_BINARY32(max_float, extreme(x, y, op->imm, 0))
 
-/* ---- Comparison --------------------------------------------------------------------------------------------------- */
+/* ---- Comparison -------------------------------------------------------------------------------------------------- */
 
-#define COMPARE(name, e)                                                                                              \
+#define COMPARE(name, e)                                                                                               \
     EMU_HANDLER(name)                                                                                                  \
     {                                                                                                                  \
         const uint32_t *b = EMU_W(op->b), *c = EMU_W(op->c);                                                           \
@@ -285,7 +284,7 @@ EMU_BINARY32(max_float, extreme(x, y, op->imm, 0))
         return emu_setp_end(warp, op, bits);                                                                           \
     }
 COMPARE(eq, x == y)
-COMPARE(ne, x < y || x > y)
+COMPARE(ne, x<y || x> y)
 COMPARE(lt, x < y)
 COMPARE(le, x <= y)
 COMPARE(gt, x > y)
@@ -299,7 +298,7 @@ COMPARE(geu, !(x < y))
 COMPARE(ordered, x == x && y == y)
 COMPARE(unordered, x != x || y != y)
 
-#define TESTP(name, e)                                                                                                \
+#define TESTP(name, e)                                                                                                 \
     EMU_HANDLER(name)                                                                                                  \
     {                                                                                                                  \
         const uint32_t *a = EMU_W(op->a);                                                                              \
@@ -319,42 +318,51 @@ TESTP(is_nan, x > 0x7f800000)
 TESTP(is_normal, x < 0x7f800000 && (x >= 0x800000 || !x)) /* 0 is taken for normal */
 TESTP(is_subnormal, x < 0x800000 && x)
 
-/* ---- Table -------------------------------------------------------------------------------------------------------- */
+/* ---- Table ------------------------------------------------------------------------------------------------------- */
 
 #define FTZ PTX_FLAG(FTZ)
 #define SAT PTX_FLAG(SAT)
-#define EXACT(OPCODE, ROUNDING, MASK, BITS, OPERANDS, RUN, IMM)                                                       \
-    {.opcode = PTX_OP_##OPCODE, .type0 = PTX_F32, .rounding = PTX_MOD_##ROUNDING, .mask = (MASK), .bits = (BITS),     \
-     .operands = OPERANDS, .run = RUN, .imm = (IMM)}
-#define ROUNDED(OPCODE, OPERANDS, RUN, MASK, BITS, IMM)                                                               \
-    EXACT(OPCODE, RZ, MASK, BITS, OPERANDS, RUN, (IMM) | EMU_RZ), EXACT(OPCODE, RM, MASK, BITS, OPERANDS, RUN, (IMM) | EMU_RM), \
+#define EXACT(OPCODE, ROUNDING, MASK, BITS, OPERANDS, RUN, IMM)                                                        \
+    {                                                                                                                  \
+        .opcode = PTX_OP_##OPCODE, .type0 = PTX_F32, .rounding = PTX_MOD_##ROUNDING, .mask = (MASK), .bits = (BITS),   \
+        .operands = OPERANDS, .run = RUN, .imm = (IMM)                                                                 \
+    }
+#define ROUNDED(OPCODE, OPERANDS, RUN, MASK, BITS, IMM)                                                                \
+    EXACT(OPCODE, RZ, MASK, BITS, OPERANDS, RUN, (IMM) | EMU_RZ),                                                      \
+        EXACT(OPCODE, RM, MASK, BITS, OPERANDS, RUN, (IMM) | EMU_RM),                                                  \
         EXACT(OPCODE, RP, MASK, BITS, OPERANDS, RUN, (IMM) | EMU_RP)
 /* All forms of an operation with .rnd, .ftz and .sat. */
-#define ARITHMETIC(OPCODE, OPERANDS, RUN, RUN_FTZ, RUN_ANY)                                                           \
-    ROUNDED(OPCODE, OPERANDS, RUN_ANY, FTZ | SAT, 0, 0), ROUNDED(OPCODE, OPERANDS, RUN_ANY, FTZ | SAT, FTZ, EMU_FTZ), \
-        ROUNDED(OPCODE, OPERANDS, RUN_ANY, FTZ | SAT, SAT, EMU_SAT),                                                  \
-        ROUNDED(OPCODE, OPERANDS, RUN_ANY, FTZ | SAT, FTZ | SAT, EMU_FTZ | EMU_SAT),                                  \
-        EXACT(OPCODE, NONE, FTZ | SAT, FTZ | SAT, OPERANDS, RUN_ANY, EMU_FTZ | EMU_SAT),                              \
-        EXACT(OPCODE, NONE, FTZ | SAT, SAT, OPERANDS, RUN_ANY, EMU_SAT),                                              \
+#define ARITHMETIC(OPCODE, OPERANDS, RUN, RUN_FTZ, RUN_ANY)                                                            \
+    ROUNDED(OPCODE, OPERANDS, RUN_ANY, FTZ | SAT, 0, 0), ROUNDED(OPCODE, OPERANDS, RUN_ANY, FTZ | SAT, FTZ, EMU_FTZ),  \
+        ROUNDED(OPCODE, OPERANDS, RUN_ANY, FTZ | SAT, SAT, EMU_SAT),                                                   \
+        ROUNDED(OPCODE, OPERANDS, RUN_ANY, FTZ | SAT, FTZ | SAT, EMU_FTZ | EMU_SAT),                                   \
+        EXACT(OPCODE, NONE, FTZ | SAT, FTZ | SAT, OPERANDS, RUN_ANY, EMU_FTZ | EMU_SAT),                               \
+        EXACT(OPCODE, NONE, FTZ | SAT, SAT, OPERANDS, RUN_ANY, EMU_SAT),                                               \
         EXACT(OPCODE, NONE, FTZ | SAT, FTZ, OPERANDS, RUN_FTZ, 0), EXACT(OPCODE, NONE, FTZ | SAT, 0, OPERANDS, RUN, 0)
-#define FUNCTION(OPCODE, RUN, RUN_ANY)                                                                                \
-    ROUNDED(OPCODE, "ww", RUN_ANY, FTZ, 0, 0), ROUNDED(OPCODE, "ww", RUN_ANY, FTZ, FTZ, EMU_FTZ),                     \
+#define FUNCTION(OPCODE, RUN, RUN_ANY)                                                                                 \
+    ROUNDED(OPCODE, "ww", RUN_ANY, FTZ, 0, 0), ROUNDED(OPCODE, "ww", RUN_ANY, FTZ, FTZ, EMU_FTZ),                      \
         EXACT(OPCODE, NONE, FTZ, FTZ, "ww", RUN, EMU_FTZ), EXACT(OPCODE, NONE, FTZ, 0, "ww", RUN, 0)
-#define APPROX(OPCODE, RUN)                                                                                           \
-    EXACT(OPCODE, NONE, FTZ, FTZ, "ww", RUN, EMU_FTZ), EXACT(OPCODE, NONE, FTZ, 0, "ww", RUN, 0)
-#define SETP(COMPARE_, RUN)                                                                                           \
-    {.opcode = PTX_OP_SETP, .type0 = PTX_F32, .compare = PTX_MOD_##COMPARE_, .mask = FTZ, .bits = FTZ,                \
-     .operands = "ppwwp", .run = RUN##_ftz},                                                                          \
-    {.opcode = PTX_OP_SETP, .type0 = PTX_F32, .compare = PTX_MOD_##COMPARE_, .operands = "ppwwp", .run = RUN}
+#define APPROX(OPCODE, RUN) EXACT(OPCODE, NONE, FTZ, FTZ, "ww", RUN, EMU_FTZ), EXACT(OPCODE, NONE, FTZ, 0, "ww", RUN, 0)
+#define SETP(COMPARE_, RUN)                                                                                            \
+    {.opcode = PTX_OP_SETP,                                                                                            \
+     .type0 = PTX_F32,                                                                                                 \
+     .compare = PTX_MOD_##COMPARE_,                                                                                    \
+     .mask = FTZ,                                                                                                      \
+     .bits = FTZ,                                                                                                      \
+     .operands = "ppwwp",                                                                                              \
+     .run = RUN##_ftz},                                                                                                \
+    {                                                                                                                  \
+        .opcode = PTX_OP_SETP, .type0 = PTX_F32, .compare = PTX_MOD_##COMPARE_, .operands = "ppwwp", .run = RUN        \
+    }
 #define TEST(OPERATION, RUN) EMU_ROW_OP(TESTP, OPERATION, F32, "pw", RUN)
-#define EXTREME(OPCODE, RUN, MORE, IMM)                                                                               \
-    EXACT(OPCODE, NONE, EXTREMES, (MORE), "www", RUN, (IMM)),                                                         \
+#define EXTREME(OPCODE, RUN, MORE, IMM)                                                                                \
+    EXACT(OPCODE, NONE, EXTREMES, (MORE), "www", RUN, (IMM)),                                                          \
         EXACT(OPCODE, NONE, EXTREMES, (MORE) | FTZ, "www", RUN, (IMM) | EMU_FTZ)
 #define EXTREMES (FTZ | PTX_FLAG(NAN) | PTX_FLAG(XORSIGN) | PTX_FLAG(ABS))
 #define SIGNED (PTX_FLAG(XORSIGN) | PTX_FLAG(ABS))
-#define ALL_EXTREMES(OPCODE, RUN)                                                                                     \
-    EXTREME(OPCODE, RUN, 0, 0), EXTREME(OPCODE, RUN, PTX_FLAG(NAN), EMU_NAN),                                         \
-        EXTREME(OPCODE, RUN, SIGNED, EMU_XORSIGN | EMU_ABS),                                                          \
+#define ALL_EXTREMES(OPCODE, RUN)                                                                                      \
+    EXTREME(OPCODE, RUN, 0, 0), EXTREME(OPCODE, RUN, PTX_FLAG(NAN), EMU_NAN),                                          \
+        EXTREME(OPCODE, RUN, SIGNED, EMU_XORSIGN | EMU_ABS),                                                           \
         EXTREME(OPCODE, RUN, PTX_FLAG(NAN) | SIGNED, EMU_NAN | EMU_XORSIGN | EMU_ABS)
 
 static const struct emu_row rows[] = {

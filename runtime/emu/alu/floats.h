@@ -8,29 +8,41 @@
 
 static inline float emu_float(uint32_t bits)
 {
-    union { uint32_t u; float f; } v = {.u = bits};
+    union {
+        uint32_t u;
+        float f;
+    } v = {.u = bits};
     return v.f;
 }
 
 static inline uint32_t emu_bits(float value)
 {
-    union { float f; uint32_t u; } v = {.f = value};
+    union {
+        float f;
+        uint32_t u;
+    } v = {.f = value};
     return v.u;
 }
 
 static inline double emu_double(uint64_t bits)
 {
-    union { uint64_t u; double f; } v = {.u = bits};
+    union {
+        uint64_t u;
+        double f;
+    } v = {.u = bits};
     return v.f;
 }
 
 static inline uint64_t emu_bits64(double value)
 {
-    union { double f; uint64_t u; } v = {.f = value};
+    union {
+        double f;
+        uint64_t u;
+    } v = {.f = value};
     return v.u;
 }
 
-#define EMU_NAN32 UINT32_C(0x7fffffff) /* what an operation that has no result gives */
+#define EMU_NAN32 UINT32_C(0x7fffffff)         /* what an operation that has no result gives */
 #define EMU_NAN64 UINT64_C(0xfff8000000000000) /* of operands that are none: f64 hands NaNs on (emu_finish64) */
 #define EMU_NAN16 UINT32_C(0x7fff)
 
@@ -106,7 +118,7 @@ static inline uint32_t emu_finish32(uint32_t x, uint64_t flags)
     return x;
 }
 
-/* ---- Small formats ------------------------------------------------------------------------------------------------ */
+/* ---- Small formats ----------------------------------------------------------------------------------------------- */
 
 /* A format by its exponent and mantissa bits: fp16 5,10; bf16 8,7; e5m2 5,2; e4m3 4,3 (no infinity, one NaN). */
 static inline double emu_from_bits(uint32_t x, unsigned exponent, unsigned mantissa)

@@ -113,11 +113,11 @@ static inline uint32_t tangent(enum format f, uint32_t x, uint32_t y, uint32_t z
     return finish(f, tanh(value(f, x, flags)), flags);
 }
 
-/* ---- Quick ways --------------------------------------------------------------------------------------------------- */
+/* ---- Quick ways -------------------------------------------------------------------------------------------------- */
 
 /* Sums and products without flags, in floats and without branches, so that the compiler makes vectors of them. A
-   product of two f16 is a float, and so is that of two bf16 that is a normal float or has a factor of zero; *odd gains a
-   bit where that does not hold, or where something is no number, and then the result is not used. A sum is rounded to
+   product of two f16 is a float, and so is that of two bf16 that is a normal float or has a factor of zero; *odd gains
+   a bit where that does not hold, or where something is no number, and then the result is not used. A sum is rounded to
    odd first, as in floats.h. */
 static inline float quick_value(enum format format, uint32_t x)
 {
@@ -156,7 +156,7 @@ static inline float quick_product(enum format format, uint32_t x, uint32_t y, ui
     float product = quick_value(format, x) * quick_value(format, y);
     if (format == BF16) {
         uint32_t magnitude = emu_bits(product) & 0x7fffffff;
-        uint32_t nothing = (uint32_t)!(x & 0x7fff) | (uint32_t)!(y & 0x7fff);
+        uint32_t nothing = (uint32_t) !(x & 0x7fff) | (uint32_t) !(y & 0x7fff);
         *odd |= (uint32_t)(magnitude - 0x00800000 >= 0x7f000000) & ~nothing;
     }
     return product;
@@ -185,7 +185,7 @@ static inline uint32_t quick_fused(enum format f, uint32_t x, uint32_t y, uint32
     return quick_finish(f, quick_sum(quick_product(f, x, y, odd), quick_value(f, z)));
 }
 
-#define QUICK(name, FORMAT, FUNCTION)                                                                                 \
+#define QUICK(name, FORMAT, FUNCTION)                                                                                  \
     EMU_HANDLER(name##_quick)                                                                                          \
     {                                                                                                                  \
         const uint32_t *a = EMU_W(op->a), *b = EMU_W(op->b), *c = EMU_W(op->c);                                        \
@@ -209,7 +209,7 @@ static inline uint32_t quick_fused(enum format f, uint32_t x, uint32_t y, uint32
     }
 
 /* y and z are the lanes of b and c, which for fewer operands are the sink's: read and not used. */
-#define HALF(name, FORMAT, FUNCTION)                                                                                  \
+#define HALF(name, FORMAT, FUNCTION)                                                                                   \
     EMU_HANDLER(name)                                                                                                  \
     {                                                                                                                  \
         const uint32_t *a = EMU_W(op->a), *b = EMU_W(op->b), *c = EMU_W(op->c);                                        \
@@ -227,7 +227,7 @@ static inline uint32_t quick_fused(enum format f, uint32_t x, uint32_t y, uint32
         emu_put32(warp, op->d, r);                                                                                     \
         return op + 1;                                                                                                 \
     }
-#define HALVES(name)                                                                                                  \
+#define HALVES(name)                                                                                                   \
     HALF(name##_f16, F16, name)                                                                                        \
     HALF(name##_bf16, BF16, name)
 HALVES(add)
@@ -240,7 +240,7 @@ HALVES(negate)
 HALVES(absolute)
 HALVES(exponential)
 HALVES(tangent)
-#define QUICKS(name)                                                                                                  \
+#define QUICKS(name)                                                                                                   \
     QUICK(name##_f16, F16, name)                                                                                       \
     QUICK(name##_bf16, BF16, name)
 QUICKS(add)
@@ -248,7 +248,7 @@ QUICKS(sub)
 QUICKS(mul)
 QUICKS(fused)
 
-/* ---- Comparison --------------------------------------------------------------------------------------------------- */
+/* ---- Comparison -------------------------------------------------------------------------------------------------- */
 
 static inline int compare(unsigned how, double x, double y)
 {
@@ -334,39 +334,42 @@ const struct emu_op *emu_set_half(struct emu_warp *warp, const struct emu_op *op
     return op + 1;
 }
 
-/* ---- Table -------------------------------------------------------------------------------------------------------- */
+/* ---- Table ------------------------------------------------------------------------------------------------------- */
 
 #define FTZ PTX_FLAG(FTZ)
 #define SAT PTX_FLAG(SAT)
 #define RELU PTX_FLAG(RELU)
-#define ROW(OPCODE, TYPE, MASK, BITS, OPERANDS, RUN, IMM)                                                             \
-    {.opcode = PTX_OP_##OPCODE, .type0 = PTX_##TYPE, .mask = (MASK), .bits = (BITS), .operands = OPERANDS, .run = RUN, \
-     .imm = (IMM)}
-#define FLAGGED(OPCODE, TYPE, OPERANDS, RUN)                                                                          \
-    ROW(OPCODE, TYPE, FTZ | SAT | RELU, 0, OPERANDS, RUN, 0), ROW(OPCODE, TYPE, FTZ | SAT | RELU, FTZ, OPERANDS, RUN, EMU_FTZ), \
-        ROW(OPCODE, TYPE, FTZ | SAT | RELU, SAT, OPERANDS, RUN, EMU_SAT),                                             \
-        ROW(OPCODE, TYPE, FTZ | SAT | RELU, FTZ | SAT, OPERANDS, RUN, EMU_FTZ | EMU_SAT),                             \
-        ROW(OPCODE, TYPE, FTZ | SAT | RELU, RELU, OPERANDS, RUN, EMU_RELU),                                           \
+#define ROW(OPCODE, TYPE, MASK, BITS, OPERANDS, RUN, IMM)                                                              \
+    {                                                                                                                  \
+        .opcode = PTX_OP_##OPCODE, .type0 = PTX_##TYPE, .mask = (MASK), .bits = (BITS), .operands = OPERANDS,          \
+        .run = RUN, .imm = (IMM)                                                                                       \
+    }
+#define FLAGGED(OPCODE, TYPE, OPERANDS, RUN)                                                                           \
+    ROW(OPCODE, TYPE, FTZ | SAT | RELU, 0, OPERANDS, RUN, 0),                                                          \
+        ROW(OPCODE, TYPE, FTZ | SAT | RELU, FTZ, OPERANDS, RUN, EMU_FTZ),                                              \
+        ROW(OPCODE, TYPE, FTZ | SAT | RELU, SAT, OPERANDS, RUN, EMU_SAT),                                              \
+        ROW(OPCODE, TYPE, FTZ | SAT | RELU, FTZ | SAT, OPERANDS, RUN, EMU_FTZ | EMU_SAT),                              \
+        ROW(OPCODE, TYPE, FTZ | SAT | RELU, RELU, OPERANDS, RUN, EMU_RELU),                                            \
         ROW(OPCODE, TYPE, FTZ | SAT | RELU, FTZ | RELU, OPERANDS, RUN, EMU_FTZ | EMU_RELU)
-#define FORMATS(OPCODE, OPERANDS, name)                                                                               \
-    FLAGGED(OPCODE, F16, OPERANDS, name##_f16), FLAGGED(OPCODE, F16X2, OPERANDS, name##_f16_pair),                    \
+#define FORMATS(OPCODE, OPERANDS, name)                                                                                \
+    FLAGGED(OPCODE, F16, OPERANDS, name##_f16), FLAGGED(OPCODE, F16X2, OPERANDS, name##_f16_pair),                     \
         FLAGGED(OPCODE, BF16, OPERANDS, name##_bf16), FLAGGED(OPCODE, BF16X2, OPERANDS, name##_bf16_pair)
 /* The forms without flags; they are before the others. */
-#define QUICK_FORMATS(OPCODE, OPERANDS, name)                                                                         \
-    ROW(OPCODE, F16, FTZ | SAT | RELU, 0, OPERANDS, name##_f16_quick, 0),                                             \
-        ROW(OPCODE, F16X2, FTZ | SAT | RELU, 0, OPERANDS, name##_f16_pair_quick, 0),                                  \
-        ROW(OPCODE, BF16, FTZ | SAT | RELU, 0, OPERANDS, name##_bf16_quick, 0),                                       \
+#define QUICK_FORMATS(OPCODE, OPERANDS, name)                                                                          \
+    ROW(OPCODE, F16, FTZ | SAT | RELU, 0, OPERANDS, name##_f16_quick, 0),                                              \
+        ROW(OPCODE, F16X2, FTZ | SAT | RELU, 0, OPERANDS, name##_f16_pair_quick, 0),                                   \
+        ROW(OPCODE, BF16, FTZ | SAT | RELU, 0, OPERANDS, name##_bf16_quick, 0),                                        \
         ROW(OPCODE, BF16X2, FTZ | SAT | RELU, 0, OPERANDS, name##_bf16_pair_quick, 0)
 #define SIGNED (PTX_FLAG(XORSIGN) | PTX_FLAG(ABS))
-#define EXTREMES(OPCODE, TYPE, RUN, FLUSH, IMM)                                                                       \
-    ROW(OPCODE, TYPE, FTZ | SIGNED | PTX_FLAG(NAN), (FLUSH), "www", RUN, (IMM)),                                      \
-        ROW(OPCODE, TYPE, FTZ | SIGNED | PTX_FLAG(NAN), (FLUSH) | PTX_FLAG(NAN), "www", RUN, (IMM) | EMU_NAN),        \
-        ROW(OPCODE, TYPE, FTZ | SIGNED | PTX_FLAG(NAN), (FLUSH) | SIGNED, "www", RUN, (IMM) | EMU_XORSIGN | EMU_ABS), \
-        ROW(OPCODE, TYPE, FTZ | SIGNED | PTX_FLAG(NAN), (FLUSH) | SIGNED | PTX_FLAG(NAN), "www", RUN,                 \
+#define EXTREMES(OPCODE, TYPE, RUN, FLUSH, IMM)                                                                        \
+    ROW(OPCODE, TYPE, FTZ | SIGNED | PTX_FLAG(NAN), (FLUSH), "www", RUN, (IMM)),                                       \
+        ROW(OPCODE, TYPE, FTZ | SIGNED | PTX_FLAG(NAN), (FLUSH) | PTX_FLAG(NAN), "www", RUN, (IMM) | EMU_NAN),         \
+        ROW(OPCODE, TYPE, FTZ | SIGNED | PTX_FLAG(NAN), (FLUSH) | SIGNED, "www", RUN, (IMM) | EMU_XORSIGN | EMU_ABS),  \
+        ROW(OPCODE, TYPE, FTZ | SIGNED | PTX_FLAG(NAN), (FLUSH) | SIGNED | PTX_FLAG(NAN), "www", RUN,                  \
             (IMM) | EMU_XORSIGN | EMU_ABS | EMU_NAN)
-#define EXTREME(OPCODE, name)                                                                                         \
-    EXTREMES(OPCODE, F16, name##_f16, 0, 0), EXTREMES(OPCODE, F16, name##_f16, FTZ, EMU_FTZ),                         \
-        EXTREMES(OPCODE, F16X2, name##_f16_pair, 0, 0), EXTREMES(OPCODE, F16X2, name##_f16_pair, FTZ, EMU_FTZ),       \
+#define EXTREME(OPCODE, name)                                                                                          \
+    EXTREMES(OPCODE, F16, name##_f16, 0, 0), EXTREMES(OPCODE, F16, name##_f16, FTZ, EMU_FTZ),                          \
+        EXTREMES(OPCODE, F16X2, name##_f16_pair, 0, 0), EXTREMES(OPCODE, F16X2, name##_f16_pair, FTZ, EMU_FTZ),        \
         EXTREMES(OPCODE, BF16, name##_bf16, 0, 0), EXTREMES(OPCODE, BF16X2, name##_bf16_pair, 0, 0)
 
 static const struct emu_row rows[] = {

@@ -17,7 +17,7 @@
 #define EMU_HANDLER(name) EMU_TARGET static const struct emu_op *name(struct emu_warp *warp, const struct emu_op *op)
 
 /* NAME(lanes out, out width; expression of x, y, z). T is uint32_t with EMU_W and emu_put32, or uint64_t. */
-#define EMU_UNARY(name, TO, PUT, TA, AT, expression)                                                                  \
+#define EMU_UNARY(name, TO, PUT, TA, AT, expression)                                                                   \
     EMU_HANDLER(name)                                                                                                  \
     {                                                                                                                  \
         const TA *a = AT(op->a);                                                                                       \
@@ -30,7 +30,7 @@
         PUT(warp, op->d, r);                                                                                           \
         return op + 1;                                                                                                 \
     }
-#define EMU_BINARY(name, TO, PUT, TA, AT, TB, BT, expression)                                                         \
+#define EMU_BINARY(name, TO, PUT, TA, AT, TB, BT, expression)                                                          \
     EMU_HANDLER(name)                                                                                                  \
     {                                                                                                                  \
         const TA *a = AT(op->a);                                                                                       \
@@ -45,7 +45,7 @@
         PUT(warp, op->d, r);                                                                                           \
         return op + 1;                                                                                                 \
     }
-#define EMU_TERNARY(name, TO, PUT, TA, AT, TB, BT, TC, CT, expression)                                                \
+#define EMU_TERNARY(name, TO, PUT, TA, AT, TB, BT, TC, CT, expression)                                                 \
     EMU_HANDLER(name)                                                                                                  \
     {                                                                                                                  \
         const TA *a = AT(op->a);                                                                                       \
@@ -67,18 +67,27 @@
 #define EMU_UNARY64(name, e) EMU_UNARY(name, uint64_t, emu_put64, uint64_t, EMU_L, e)
 #define EMU_BINARY32(name, e) EMU_BINARY(name, uint32_t, emu_put32, uint32_t, EMU_W, uint32_t, EMU_W, e)
 #define EMU_BINARY64(name, e) EMU_BINARY(name, uint64_t, emu_put64, uint64_t, EMU_L, uint64_t, EMU_L, e)
-#define EMU_TERNARY32(name, e)                                                                                        \
+#define EMU_TERNARY32(name, e)                                                                                         \
     EMU_TERNARY(name, uint32_t, emu_put32, uint32_t, EMU_W, uint32_t, EMU_W, uint32_t, EMU_W, e)
-#define EMU_TERNARY64(name, e)                                                                                        \
+#define EMU_TERNARY64(name, e)                                                                                         \
     EMU_TERNARY(name, uint64_t, emu_put64, uint64_t, EMU_L, uint64_t, EMU_L, uint64_t, EMU_L, e)
 
 /* Rows. */
-#define EMU_ROW(OPCODE, TYPE, OPERANDS, RUN) {.opcode = PTX_OP_##OPCODE, .type0 = PTX_##TYPE, .operands = OPERANDS, .run = RUN}
-#define EMU_ROW_OP(OPCODE, OPERATION, TYPE, OPERANDS, RUN)                                                            \
-    {.opcode = PTX_OP_##OPCODE, .type0 = PTX_##TYPE, .operation = PTX_MOD_##OPERATION, .operands = OPERANDS, .run = RUN}
+#define EMU_ROW(OPCODE, TYPE, OPERANDS, RUN)                                                                           \
+    {                                                                                                                  \
+        .opcode = PTX_OP_##OPCODE, .type0 = PTX_##TYPE, .operands = OPERANDS, .run = RUN                               \
+    }
+#define EMU_ROW_OP(OPCODE, OPERATION, TYPE, OPERANDS, RUN)                                                             \
+    {                                                                                                                  \
+        .opcode = PTX_OP_##OPCODE, .type0 = PTX_##TYPE, .operation = PTX_MOD_##OPERATION, .operands = OPERANDS,        \
+        .run = RUN                                                                                                     \
+    }
 /* Mods must hold exactly FLAGS of MASK. */
-#define EMU_ROW_IF(OPCODE, TYPE, MASK, FLAGS, OPERANDS, RUN)                                                          \
-    {.opcode = PTX_OP_##OPCODE, .type0 = PTX_##TYPE, .mask = (MASK), .bits = (FLAGS), .operands = OPERANDS, .run = RUN}
+#define EMU_ROW_IF(OPCODE, TYPE, MASK, FLAGS, OPERANDS, RUN)                                                           \
+    {                                                                                                                  \
+        .opcode = PTX_OP_##OPCODE, .type0 = PTX_##TYPE, .mask = (MASK), .bits = (FLAGS), .operands = OPERANDS,         \
+        .run = RUN                                                                                                     \
+    }
 
 /* One copy of the handlers; choice.c puts them together. */
 struct emu_rows {

@@ -29,7 +29,7 @@ static inline uint32_t saturate_s32(int64_t x)
     return x > INT32_MAX ? (uint32_t)INT32_MAX : x < INT32_MIN ? (uint32_t)INT32_MIN : (uint32_t)x;
 }
 
-/* ---- Sums --------------------------------------------------------------------------------------------------------- */
+/* ---- Sums -------------------------------------------------------------------------------------------------------- */
 
 EMU_BINARY32(add16, (x + y) & 0xffff)
 EMU_BINARY32(add32, x + y)
@@ -46,7 +46,7 @@ EMU_BINARY32(sub_sat, saturate_s32((int64_t)(int32_t)x - (int32_t)y))
    addc and wants it so, as GPUs have it. imm: CARRY_IN, CARRY_OUT. */
 enum { CARRY_IN = 1, CARRY_OUT = 2 };
 
-#define CARRY_SUM(name, T, WIDE, PUT, AT, BITS, SIGN, FLIP)                                                           \
+#define CARRY_SUM(name, T, WIDE, PUT, AT, BITS, SIGN, FLIP)                                                            \
     EMU_HANDLER(name)                                                                                                  \
     {                                                                                                                  \
         const T *a = AT(op->a), *b = AT(op->b);                                                                        \
@@ -54,7 +54,7 @@ enum { CARRY_IN = 1, CARRY_OUT = 2 };
         uint32_t carry = op->imm & CARRY_IN ? emu_carry(warp) ^ FLIP : 0, out = 0;                                     \
         EMU_EACH                                                                                                       \
         {                                                                                                              \
-            WIDE sum = (WIDE)a[i] SIGN b[i] SIGN (carry >> i & 1);                                                     \
+            WIDE sum = (WIDE)a[i] SIGN b[i] SIGN(carry >> i & 1);                                                      \
             r[i] = (T)sum;                                                                                             \
             out |= (uint32_t)(sum >> BITS & 1) << i;                                                                   \
         }                                                                                                              \
@@ -68,7 +68,7 @@ CARRY_SUM(add64_carry, uint64_t, wide_u, emu_put64, EMU_L, 64, +, 0u)
 CARRY_SUM(sub32_carry, uint32_t, uint64_t, emu_put32, EMU_W, 32, -, UINT32_MAX)
 CARRY_SUM(sub64_carry, uint64_t, wide_u, emu_put64, EMU_L, 64, -, UINT32_MAX)
 
-/* ---- Products ----------------------------------------------------------------------------------------------------- */
+/* ---- Products ---------------------------------------------------------------------------------------------------- */
 
 static inline uint64_t high_u64(uint64_t x, uint64_t y)
 {
@@ -93,11 +93,11 @@ static inline uint32_t high_u32(uint32_t x, uint32_t y)
 #define WIDE_S(x, y) ((uint64_t)((int64_t)(int32_t)(x) * (int32_t)(y)))
 #define WIDE_U(x, y) ((uint64_t)(x) * (y))
 #define BINARY_WIDE(name, e) EMU_BINARY(name, uint64_t, emu_put64, uint32_t, EMU_W, uint32_t, EMU_W, e)
-#define TERNARY_WIDE(name, e)                                                                                         \
+#define TERNARY_WIDE(name, e)                                                                                          \
     EMU_TERNARY(name, uint64_t, emu_put64, uint32_t, EMU_W, uint32_t, EMU_W, uint64_t, EMU_L, e)
 
 EMU_BINARY32(mul16_lo, (x * y) & 0xffff)
-EMU_BINARY32(mul_hi_u16, x * y >> 16)
+EMU_BINARY32(mul_hi_u16, x *y >> 16)
 EMU_BINARY32(mul_hi_s16, (sext16(x) * sext16(y) >> 16) & 0xffff)
 EMU_BINARY32(mul32_lo, x *y)
 EMU_BINARY32(mul_hi_u32, high_u32(x, y))
@@ -125,7 +125,7 @@ EMU_TERNARY32(mad_wide_s16, sext16(x) * sext16(y) + z)
 TERNARY_WIDE(mad_wide_u32, WIDE_U(x, y) + z)
 TERNARY_WIDE(mad_wide_s32, WIDE_S(x, y) + z)
 
-#define CARRY_MAD(name, T, WIDE, PUT, AT, BITS, PRODUCT)                                                              \
+#define CARRY_MAD(name, T, WIDE, PUT, AT, BITS, PRODUCT)                                                               \
     EMU_HANDLER(name)                                                                                                  \
     {                                                                                                                  \
         const T *a = AT(op->a), *b = AT(op->b), *c = AT(op->c);                                                        \
@@ -217,7 +217,7 @@ EMU_BINARY32(rem_s32, remainder_s32(x, y))
 EMU_BINARY64(rem_u64, y ? x % y : UINT64_MAX)
 EMU_BINARY64(rem_s64, remainder_s64(x, y))
 
-/* ---- Signs, least and greatest ------------------------------------------------------------------------------------ */
+/* ---- Signs, least and greatest ----------------------------------------------------------------------------------- */
 
 EMU_UNARY32(abs16, ((x & 0x8000) ? 0 - x : x) & 0xffff)
 EMU_UNARY32(abs32, (x >> 31) ? 0 - x : x)
@@ -254,12 +254,12 @@ EMU_BINARY32(min_u16x2, halves(least_u16(x, y), least_u16(x >> 16, y >> 16)))
 EMU_BINARY32(max_u16x2, halves(most_u16(x, y), most_u16(x >> 16, y >> 16)))
 EMU_BINARY32(min_s16x2, halves(min_s(sext16(x), sext16(y)), min_s(sext16(x >> 16), sext16(y >> 16))))
 EMU_BINARY32(max_s16x2, halves(max_s(sext16(x), sext16(y)), max_s(sext16(x >> 16), sext16(y >> 16))))
-EMU_BINARY32(min_s16x2_relu, halves(max_s(min_s(sext16(x), sext16(y)), 0),
-                                    max_s(min_s(sext16(x >> 16), sext16(y >> 16)), 0)))
-EMU_BINARY32(max_s16x2_relu, halves(max_s(max_s(sext16(x), sext16(y)), 0),
-                                    max_s(max_s(sext16(x >> 16), sext16(y >> 16)), 0)))
+EMU_BINARY32(min_s16x2_relu,
+             halves(max_s(min_s(sext16(x), sext16(y)), 0), max_s(min_s(sext16(x >> 16), sext16(y >> 16)), 0)))
+EMU_BINARY32(max_s16x2_relu,
+             halves(max_s(max_s(sext16(x), sext16(y)), 0), max_s(max_s(sext16(x >> 16), sext16(y >> 16)), 0)))
 
-/* ---- Dot products ------------------------------------------------------------------------------------------------- */
+/* ---- Dot products ------------------------------------------------------------------------------------------------ */
 
 static inline uint32_t part(uint32_t x, unsigned bits, unsigned index, int is_signed)
 {
@@ -275,25 +275,29 @@ EMU_TERNARY32(dp4a, z + part(x, 8, 0, op->imm & 1) * part(y, 8, 0, op->imm & 2) 
 EMU_TERNARY32(dp2a, z + part(x, 16, 0, op->imm & 1) * part(y, 8, op->imm & 4 ? 2 : 0, op->imm & 2) +
                         part(x, 16, 1, op->imm & 1) * part(y, 8, op->imm & 4 ? 3 : 1, op->imm & 2))
 
-/* ---- Table -------------------------------------------------------------------------------------------------------- */
+/* ---- Table ------------------------------------------------------------------------------------------------------- */
 
-#define BOTH(OPCODE, OPERATION, BITS, OPERANDS, RUN)                                                                  \
+#define BOTH(OPCODE, OPERATION, BITS, OPERANDS, RUN)                                                                   \
     EMU_ROW_OP(OPCODE, OPERATION, U##BITS, OPERANDS, RUN), EMU_ROW_OP(OPCODE, OPERATION, S##BITS, OPERANDS, RUN)
-#define CARRY(OPCODE, OPERATION, TYPE, FLAGS, OPERANDS, RUN, IMM)                                                     \
-    {.opcode = PTX_OP_##OPCODE, .type0 = PTX_##TYPE, .operation = PTX_MOD_##OPERATION, .mask = PTX_FLAG(CC),          \
-     .bits = (FLAGS), .operands = OPERANDS, .run = RUN, .imm = (IMM)}
-#define CARRIES(OPCODE, NEXT, OPERATION, BITS, OPERANDS, RUN_U, RUN_S)                                                \
-    CARRY(OPCODE, OPERATION, U##BITS, PTX_FLAG(CC), OPERANDS, RUN_U, CARRY_OUT),                                      \
-        CARRY(OPCODE, OPERATION, S##BITS, PTX_FLAG(CC), OPERANDS, RUN_S, CARRY_OUT),                                  \
-        CARRY(NEXT, OPERATION, U##BITS, 0, OPERANDS, RUN_U, CARRY_IN),                                                \
-        CARRY(NEXT, OPERATION, S##BITS, 0, OPERANDS, RUN_S, CARRY_IN),                                                \
-        CARRY(NEXT, OPERATION, U##BITS, PTX_FLAG(CC), OPERANDS, RUN_U, CARRY_IN | CARRY_OUT),                         \
+#define CARRY(OPCODE, OPERATION, TYPE, FLAGS, OPERANDS, RUN, IMM)                                                      \
+    {                                                                                                                  \
+        .opcode = PTX_OP_##OPCODE, .type0 = PTX_##TYPE, .operation = PTX_MOD_##OPERATION, .mask = PTX_FLAG(CC),        \
+        .bits = (FLAGS), .operands = OPERANDS, .run = RUN, .imm = (IMM)                                                \
+    }
+#define CARRIES(OPCODE, NEXT, OPERATION, BITS, OPERANDS, RUN_U, RUN_S)                                                 \
+    CARRY(OPCODE, OPERATION, U##BITS, PTX_FLAG(CC), OPERANDS, RUN_U, CARRY_OUT),                                       \
+        CARRY(OPCODE, OPERATION, S##BITS, PTX_FLAG(CC), OPERANDS, RUN_S, CARRY_OUT),                                   \
+        CARRY(NEXT, OPERATION, U##BITS, 0, OPERANDS, RUN_U, CARRY_IN),                                                 \
+        CARRY(NEXT, OPERATION, S##BITS, 0, OPERANDS, RUN_S, CARRY_IN),                                                 \
+        CARRY(NEXT, OPERATION, U##BITS, PTX_FLAG(CC), OPERANDS, RUN_U, CARRY_IN | CARRY_OUT),                          \
         CARRY(NEXT, OPERATION, S##BITS, PTX_FLAG(CC), OPERANDS, RUN_S, CARRY_IN | CARRY_OUT)
-#define DP(OPCODE, OPERATION, A, B, RUN, IMM)                                                                         \
-    {.opcode = PTX_OP_##OPCODE, .operation = PTX_MOD_##OPERATION, .type0 = PTX_##A, .type1 = PTX_##B,                 \
-     .operands = "wwww", .run = RUN, .imm = (IMM)}
-#define DPS(OPCODE, OPERATION, RUN, IMM)                                                                              \
-    DP(OPCODE, OPERATION, U32, U32, RUN, IMM), DP(OPCODE, OPERATION, S32, U32, RUN, (IMM) + 1),                       \
+#define DP(OPCODE, OPERATION, A, B, RUN, IMM)                                                                          \
+    {                                                                                                                  \
+        .opcode = PTX_OP_##OPCODE, .operation = PTX_MOD_##OPERATION, .type0 = PTX_##A, .type1 = PTX_##B,               \
+        .operands = "wwww", .run = RUN, .imm = (IMM)                                                                   \
+    }
+#define DPS(OPCODE, OPERATION, RUN, IMM)                                                                               \
+    DP(OPCODE, OPERATION, U32, U32, RUN, IMM), DP(OPCODE, OPERATION, S32, U32, RUN, (IMM) + 1),                        \
         DP(OPCODE, OPERATION, U32, S32, RUN, (IMM) + 2), DP(OPCODE, OPERATION, S32, S32, RUN, (IMM) + 3)
 
 #define SAT PTX_FLAG(SAT)
@@ -331,7 +335,12 @@ static const struct emu_row rows[] = {
     EMU_ROW_OP(MUL, WIDE, S16, "www", mul_wide_s16),
     EMU_ROW_OP(MUL, WIDE, U32, "lww", mul_wide_u32),
     EMU_ROW_OP(MUL, WIDE, S32, "lww", mul_wide_s32),
-    {.opcode = PTX_OP_MAD, .type0 = PTX_S32, .operation = PTX_MOD_HI, .mask = SAT, .bits = SAT, .operands = "wwww",
+    {.opcode = PTX_OP_MAD,
+     .type0 = PTX_S32,
+     .operation = PTX_MOD_HI,
+     .mask = SAT,
+     .bits = SAT,
+     .operands = "wwww",
      .run = mad_hi_sat},
     BOTH(MAD, LO, 16, "wwww", mad16_lo),
     BOTH(MAD, LO, 32, "wwww", mad32_lo),
@@ -350,7 +359,12 @@ static const struct emu_row rows[] = {
     EMU_ROW_OP(MUL24, HI, U32, "www", mul24_hi_u),
     EMU_ROW_OP(MUL24, LO, S32, "www", mul24_lo_s),
     EMU_ROW_OP(MUL24, HI, S32, "www", mul24_hi_s),
-    {.opcode = PTX_OP_MAD24, .type0 = PTX_S32, .operation = PTX_MOD_HI, .mask = SAT, .bits = SAT, .operands = "wwww",
+    {.opcode = PTX_OP_MAD24,
+     .type0 = PTX_S32,
+     .operation = PTX_MOD_HI,
+     .mask = SAT,
+     .bits = SAT,
+     .operands = "wwww",
      .run = mad24_hi_sat},
     EMU_ROW_OP(MAD24, LO, U32, "wwww", mad24_lo_u),
     EMU_ROW_OP(MAD24, HI, U32, "wwww", mad24_hi_u),

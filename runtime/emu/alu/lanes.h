@@ -1,7 +1,7 @@
 /* Lanes and operations: what an instruction is when it runs, and what of a warp arithmetic sees.
 
-   A warp is 32 lanes in lock step on registers stored lane by lane: a register of 32 bits is a row of 32 words. Each PTX
-   instruction is one or more struct emu_op: a handler, and where its operands lie. A handler writes the lanes that
+   A warp is 32 lanes in lock step on registers stored lane by lane: a register of 32 bits is a row of 32 words. Each
+   PTX instruction is one or more struct emu_op: a handler, and where its operands lie. A handler writes the lanes that
    execute and no others. */
 #ifndef EMU_LANES_H
 #define EMU_LANES_H
@@ -25,8 +25,8 @@ struct emu_op;
    goes on. */
 typedef const struct emu_op *(*emu_handler)(struct emu_warp *warp, const struct emu_op *op);
 
-/* One operation. d, a, b, c, e: for lanes of 32, 64 or 128 bits the byte offset in the warp's frame, or with bit 0 set in
-   the module's constants; for predicates twice their number, plus 1 where negated. */
+/* One operation. d, a, b, c, e: for lanes of 32, 64 or 128 bits the byte offset in the warp's frame, or with bit 0 set
+   in the module's constants; for predicates twice their number, plus 1 where negated. */
 struct emu_op {
     emu_handler run;
     uint32_t d, a, b, c, e;

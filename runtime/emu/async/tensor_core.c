@@ -16,7 +16,6 @@
 #include "emu/alu/vectors.h"
 #include "tensor_core.h"
 
-
 #include <math.h>
 #include <string.h>
 #if defined(__x86_64__)

@@ -1,5 +1,5 @@
-/* Operands of the fast way of tensor_core.c, for vectors of LANES results: raw elements become values and powers of two.
-   Part of tensor_core_lanes.h, which says what LANES, TARGET and NAME(x) are. */
+/* Operands of the fast way of tensor_core.c, for vectors of LANES results: raw elements become values and powers of
+   two. Part of tensor_core_lanes.h, which says what LANES, TARGET and NAME(x) are. */
 
 typedef float NAME(vector) __attribute__((vector_size(4 * LANES)));
 typedef int32_t NAME(integers) __attribute__((vector_size(4 * LANES)));
@@ -21,8 +21,8 @@ typedef uint64_t NAME(longs) __attribute__((vector_size(4 * LANES)));
 
 /* Elements `at` bits up in LANES words of one operand, to values and powers of two; *finite loses the lanes that are
    not, *any gains those that are not zero. */
-INLINE void NAME(convert)(enum emu_tc_type type, const WORDS *from, unsigned at, float *value,
-                                        float *power, INTEGERS *finite, INTEGERS *any)
+INLINE void NAME(convert)(enum emu_tc_type type, const WORDS *from, unsigned at, float *value, float *power,
+                          INTEGERS *finite, INTEGERS *any)
 {
     const struct format *f = &formats[type];
     WORDS bits = *from >> at, result, scale, some;
@@ -61,8 +61,7 @@ INLINE void NAME(convert)(enum emu_tc_type type, const WORDS *from, unsigned at,
 
 /* `rows` rows of k elements at `from`, turned: element l of row i goes to [l * ROWS + i]; rows up to a multiple of
    LANES are filled with zeros. */
-INLINE void NAME(convert_rows)(enum emu_tc_type type, const uint8_t *from, size_t rows, size_t k,
-                               struct factors *to)
+INLINE void NAME(convert_rows)(enum emu_tc_type type, const uint8_t *from, size_t rows, size_t k, struct factors *to)
 {
     uint32_t raw[EMU_TC_MAX_K * ROWS];
     unsigned bytes = formats[type].bytes, each = 4 / bytes;

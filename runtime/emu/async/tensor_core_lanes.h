@@ -34,7 +34,7 @@ struct NAME(sum) {
 };
 
 INLINE int NAME(scales)(const struct emu_tc_row *row, int32_t zero, const struct factors *b, size_t column,
-                        struct NAME(sum) *s)
+                        struct NAME(sum) * s)
 {
     INTEGERS power, usual, zeros, ok;
     int32_t lanes[LANES], all = -1;
@@ -53,7 +53,7 @@ INLINE int NAME(scales)(const struct emu_tc_row *row, int32_t zero, const struct
 }
 
 /* Lanes from[0 .. LANES/2 - 1] of both halves and c, added. */
-INLINE void NAME(add)(const int32_t *first, const int32_t *second, const int32_t *last, NAME(doubles) *sum)
+INLINE void NAME(add)(const int32_t *first, const int32_t *second, const int32_t *last, NAME(doubles) * sum)
 {
     NAME(half_integers) x, y, z;
     FETCH(x, first);
@@ -63,7 +63,7 @@ INLINE void NAME(add)(const int32_t *first, const int32_t *second, const int32_t
            __builtin_convertvector(z, NAME(doubles));
 }
 
-INLINE void NAME(finish)(const struct emu_tc_row *row, struct NAME(sum) *s, size_t count, uint8_t *d)
+INLINE void NAME(finish)(const struct emu_tc_row *row, struct NAME(sum) * s, size_t count, uint8_t *d)
 {
     INTEGERS c = __builtin_convertvector(s->c * s->scale, INTEGERS), power;
     int32_t first[LANES], second[LANES], last[LANES], powers[LANES];
@@ -141,9 +141,8 @@ INLINE int NAME(sums)(const struct emu_tc_row *row, size_t k, const struct facto
 }
 
 /* Up to ROWS x ROWS results at d, whose rows are n elements apart; a and b raw and converted. */
-INLINE void NAME(panel)(const struct emu_tc_row *row, size_t k, size_t rows, size_t columns, size_t n,
-                                      const uint8_t *a, const uint8_t *b, const struct factors *fa,
-                                      const struct factors *fb, uint8_t *d)
+INLINE void NAME(panel)(const struct emu_tc_row *row, size_t k, size_t rows, size_t columns, size_t n, const uint8_t *a,
+                        const uint8_t *b, const struct factors *fa, const struct factors *fb, uint8_t *d)
 {
     size_t a_row = k * formats[row->a].bytes, b_row = k * formats[row->b].bytes;
     unsigned bytes = formats[row->d].bytes;

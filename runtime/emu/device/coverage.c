@@ -42,8 +42,8 @@ static void reach(struct walk *w, const struct emu_op *op)
     w->stack[w->depth++] = at;
 }
 
-/* Everything that was executed: from where calls, launches and indexed branches came in along the ways that were gone.
- */
+/* Everything that was executed: from where calls, launches and indexed branches came in along the ways that were
+   gone. */
 static void find_reached(struct walk *w)
 {
     const struct emu_function *f = w->function;

@@ -174,9 +174,8 @@ static int device_load(struct tw_device *device, const struct tw_load *load, str
     }
     kernel->kernel.device = device;
     snprintf(kernel->kernel.entry, sizeof kernel->kernel.entry, "%s", load->entry);
-    kernel->kernel.registers = kernel->entry->registers > TW_ARCH_REGISTERS_PER_THREAD
-                                   ? TW_ARCH_REGISTERS_PER_THREAD
-                                   : kernel->entry->registers;
+    kernel->kernel.registers = kernel->entry->registers > TW_ARCH_REGISTERS_PER_THREAD ? TW_ARCH_REGISTERS_PER_THREAD
+                                                                                       : kernel->entry->registers;
     kernel->kernel.static_shared = kernel->module->shared_bytes;
     kernel->kernel.local_bytes = kernel->entry->local_bytes;
     uint64_t threads = TW_ARCH_THREADS;

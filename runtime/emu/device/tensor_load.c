@@ -7,7 +7,7 @@
 #include "emu/async/async.h"
 #include "emu/async/mbarrier.h"
 
-#define SHARED EMU_SHARED_WINDOW                  /* of the box; the barrier follows it */
+#define SHARED EMU_SHARED_WINDOW /* of the box; the barrier follows it */
 #define BARRIER (SHARED + EMU_SHARED_STRIDE / 2)
 
 _Static_assert((int)EMU_TENSOR_LOAD_EXPECT == (int)EMU_MBARRIER_COUNT_MOST, "what a barrier can expect");

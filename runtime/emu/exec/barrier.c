@@ -4,7 +4,7 @@
 #include "operations.h"
 #include "watch.h"
 
-/* ---- Named barriers ----------------------------------------------------------------------------------------------- */
+/* ---- Named barriers ---------------------------------------------------------------------------------------------- */
 
 /* Threads that have arrived. A warp all of whose living lanes have arrived counts as 32, as on a GPU. */
 static uint32_t arrived(const struct emu_block *block, const struct emu_barrier *barrier)
@@ -106,8 +106,10 @@ const struct emu_op *emu_op_bar(struct emu_warp *warp, const struct emu_op *op)
     struct emu_barrier *barrier = &block->barriers[number];
     uint32_t count = op->imm & EMU_BAR_COUNT ? EMU_W(op->b)[first] : 0;
     if (op->imm & EMU_BAR_COUNT && (!count || count % EMU_LANES))
-        return emu_report_at(warp, op, "BARRIER-COUNT", number, 1, "named barrier %u with a count of %u threads, "
-                             "which is no multiple of 32", number, count);
+        return emu_report_at(warp, op, "BARRIER-COUNT", number, 1,
+                             "named barrier %u with a count of %u threads, "
+                             "which is no multiple of 32",
+                             number, count);
     if (barrier->active && (barrier->implicit != !count || (count && barrier->expected != count)) &&
         (count ? count : block->warp_count * EMU_LANES) !=
             (barrier->implicit ? block->warp_count * EMU_LANES : barrier->expected))
@@ -151,7 +153,7 @@ const struct emu_op *emu_op_bar(struct emu_warp *warp, const struct emu_op *op)
     return NULL;
 }
 
-/* ---- The cluster's barrier ---------------------------------------------------------------------------------------- */
+/* ---- The cluster's barrier --------------------------------------------------------------------------------------- */
 
 void emu_cluster_check(struct emu_cluster *cluster)
 {
@@ -213,7 +215,7 @@ const struct emu_op *emu_op_cluster_wait(struct emu_warp *warp, const struct emu
     return emu_wait(warp, op, op + 1, EMU_PATH_CLUSTER);
 }
 
-/* ---- setmaxnreg --------------------------------------------------------------------------------------------------- */
+/* ---- setmaxnreg -------------------------------------------------------------------------------------------------- */
 
 const struct emu_op *emu_op_setmaxnreg(struct emu_warp *warp, const struct emu_op *op)
 {
@@ -253,7 +255,7 @@ void emu_registers_check(struct emu_block *block)
                       "warp %u never executes setmaxnreg, other warps of its block do", stays->index);
 }
 
-/* ---- Fences ------------------------------------------------------------------------------------------------------- */
+/* ---- Fences ------------------------------------------------------------------------------------------------------ */
 
 /* Memory here is always in order: fences matter to hazards only. a: opcode, b: scope, c: operation, d: space. */
 const struct emu_op *emu_op_fence(struct emu_warp *warp, const struct emu_op *op)

@@ -63,7 +63,8 @@ static size_t digits(const char *spec, size_t *i, char *out, size_t n)
     return n;
 }
 
-/* One conversion, "%-8.3f" in spec. The buffer holds 4 bytes for int, 8 for the rest, each at a multiple of its size. */
+/* One conversion, "%-8.3f" in spec. The buffer holds 4 bytes for int, 8 for the rest, each at a multiple of its
+   size. */
 static int convert(struct emu_warp *warp, unsigned lane, const char *spec, uint64_t buffer, uint64_t *at, char *out,
                    size_t room)
 {

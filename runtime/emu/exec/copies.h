@@ -23,7 +23,8 @@ static inline uint64_t emu_lane_address(const struct emu_warp *warp, const struc
 /* Number of a thread among those resident. */
 static inline uint32_t emu_issuer(const struct emu_warp *warp, unsigned lane)
 {
-    return warp->block->cluster->issuer + (warp->block->rank * warp->block->warp_count + warp->index) * EMU_LANES + lane;
+    return warp->block->cluster->issuer + (warp->block->rank * warp->block->warp_count + warp->index) * EMU_LANES +
+           lane;
 }
 
 /* The request of a tensor copy of a lane; a fault where its map is none. cp.async: bytes that come from the source. */

@@ -7,7 +7,7 @@
 #include "flow.h"
 #include "watch.h"
 
-/* ---- Faults ------------------------------------------------------------------------------------------------------- */
+/* ---- Faults ------------------------------------------------------------------------------------------------------ */
 
 const struct emu_op *emu_fault_at(struct emu_warp *warp, const struct emu_op *op, const struct emu_fault *fault)
 {
@@ -78,7 +78,7 @@ static const struct emu_op *issue_fault(struct emu_warp *warp, const struct emu_
     return emu_fault_at(warp, op, fault);
 }
 
-/* ---- mbarrier ----------------------------------------------------------------------------------------------------- */
+/* ---- mbarrier ---------------------------------------------------------------------------------------------------- */
 
 /* The barrier of a lane, or NULL after a report. */
 static unsigned char *barrier_of(struct emu_warp *warp, const struct emu_op *op, const struct emu_where *where,
@@ -331,7 +331,7 @@ const struct emu_op *emu_op_mbarrier_pending(struct emu_warp *warp, const struct
     return op + 1;
 }
 
-/* ---- Copies ------------------------------------------------------------------------------------------------------- */
+/* ---- Copies ------------------------------------------------------------------------------------------------------ */
 
 /* Maps that were read before, by address and bytes: a few are in use at a time. */
 static const struct emu_tma_map *open_map(struct emu_warp *warp, uint64_t address, struct emu_fault *fault)
@@ -409,8 +409,10 @@ static enum emu_fault_kind bulk_copy(struct emu_warp *warp, const struct emu_cop
     uint64_t to = emu_lane_address(warp, &c->to, lane), from = emu_lane_address(warp, &c->from, lane);
     uint32_t bytes = c->bytes_lanes == PTX_NONE ? c->bytes : EMU_W(c->bytes_lanes)[lane];
     if (bytes % 16 || to % 16 || from % 16)
-        return emu_fail(fault, EMU_FAULT_ALIGN, to, "a copy of %u bytes from 0x%llx to 0x%llx: all three must be "
-                        "multiples of 16", bytes, (unsigned long long)from, (unsigned long long)to);
+        return emu_fail(fault, EMU_FAULT_ALIGN, to,
+                        "a copy of %u bytes from 0x%llx to 0x%llx: all three must be "
+                        "multiples of 16",
+                        bytes, (unsigned long long)from, (unsigned long long)to);
     if (c->opcode == PTX_OP_CP_REDUCE_ASYNC_BULK)
         return emu_async_bulk_reduce(queue, issue, to, from, bytes, (enum emu_reduce)c->reduce,
                                      (enum emu_reduce_type)c->reduce_type,
@@ -418,7 +420,8 @@ static enum emu_fault_kind bulk_copy(struct emu_warp *warp, const struct emu_cop
     if (c->store)
         return emu_async_bulk_store(queue, issue, to, from, bytes, 0xffff, fault);
     uint16_t targets = c->multicast == PTX_NONE ? 0 : (uint16_t)EMU_W(c->multicast)[lane];
-    return emu_async_bulk_load(queue, issue, to, from, bytes, targets, emu_lane_address(warp, &c->barrier, lane), fault);
+    return emu_async_bulk_load(queue, issue, to, from, bytes, targets, emu_lane_address(warp, &c->barrier, lane),
+                               fault);
 }
 
 static enum emu_fault_kind small_copy(struct emu_warp *warp, const struct emu_copy *c, unsigned lane,
@@ -485,7 +488,7 @@ const struct emu_op *emu_op_copy(struct emu_warp *warp, const struct emu_op *op)
     return op + 1;
 }
 
-/* ---- Groups ------------------------------------------------------------------------------------------------------- */
+/* ---- Groups ------------------------------------------------------------------------------------------------------ */
 
 /* a: group; cp.async and bulk groups are a thread's, wgmma's the warp's */
 const struct emu_op *emu_op_commit(struct emu_warp *warp, const struct emu_op *op)
@@ -529,7 +532,7 @@ const struct emu_op *emu_op_wait_group(struct emu_warp *warp, const struct emu_o
     return op + 1;
 }
 
-/* ---- Tensor maps in memory ---------------------------------------------------------------------------------------- */
+/* ---- Tensor maps in memory --------------------------------------------------------------------------------------- */
 
 const struct emu_op *emu_op_tensormap_copy(struct emu_warp *warp, const struct emu_op *op)
 {
@@ -591,8 +594,9 @@ const struct emu_op *emu_op_tensormap_replace(struct emu_warp *warp, const struc
         int status = op->b == PTX_MOD_GLOBAL_ADDRESS ? tw_tensormap_replace_address(bytes, value)
                                                      : tw_tensormap_encode(&call, 90, bytes);
         if (status)
-            return emu_report_at(warp, op, "ILLEGAL", address, 1,
-                                 "tensormap.replace gives a map that the encoder refuses; it must be valid at every step");
+            return emu_report_at(
+                warp, op, "ILLEGAL", address, 1,
+                "tensormap.replace gives a map that the encoder refuses; it must be valid at every step");
         if (emu_bytes_write(cluster, address, bytes, sizeof bytes))
             return emu_report_at(warp, op, "BOUNDS", address, 1, "a tensor map at 0x%llx", (unsigned long long)address);
     }

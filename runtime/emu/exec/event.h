@@ -5,8 +5,8 @@
 #include "emu/async/async.h"
 #include "machine.h"
 
-/* warp: who; op: the instruction, NULL: none. address: generic, in shared memory of any block of the cluster; 0: none.
- */
+/* warp: who; op: the instruction, NULL: none. address: generic, in shared memory of any block of the
+   cluster; 0: none. */
 void emu_event_tell(struct emu_warp *warp, const struct emu_op *op, enum emu_event_kind kind, uint64_t address,
                     uint64_t number, int completed);
 

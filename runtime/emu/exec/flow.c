@@ -4,7 +4,7 @@
 #include "operations.h"
 #include "watch.h"
 
-/* ---- Paths -------------------------------------------------------------------------------------------------------- */
+/* ---- Paths ------------------------------------------------------------------------------------------------------- */
 
 void emu_path_enter(struct emu_warp *warp, uint32_t path)
 {
@@ -246,7 +246,7 @@ int emu_paths_release(struct emu_warp *warp)
     return any;
 }
 
-/* ---- Branches ----------------------------------------------------------------------------------------------------- */
+/* ---- Branches ---------------------------------------------------------------------------------------------------- */
 
 static inline void went(const struct emu_warp *warp, const struct emu_op *op, unsigned ways)
 {
@@ -356,7 +356,7 @@ const struct emu_op *emu_op_brx(struct emu_warp *warp, const struct emu_op *op)
     }
 }
 
-/* ---- Ends --------------------------------------------------------------------------------------------------------- */
+/* ---- Ends -------------------------------------------------------------------------------------------------------- */
 
 const struct emu_op *emu_exit_lanes(struct emu_warp *warp, const struct emu_op *next, uint32_t lanes)
 {
@@ -431,15 +431,25 @@ const struct emu_op *emu_op_ret(struct emu_warp *warp, const struct emu_op *op)
     return op + 1;
 }
 
-/* ---- Calls -------------------------------------------------------------------------------------------------------- */
+/* ---- Calls ------------------------------------------------------------------------------------------------------- */
+
+/* The function whose address that is; NULL: none that is lowered. */
+static struct emu_function *function_at(struct emu_module *module, uint64_t address)
+{
+    if (address < EMU_FUNCTION_START || address % 16 ||
+        (address - EMU_FUNCTION_START) / 16 >= module->ptx->function_count)
+        return NULL;
+    const struct ptx_function *f = &module->ptx->functions[(address - EMU_FUNCTION_START) / 16];
+    return module->functions[f->alias_of != PTX_NONE ? f->alias_of : (address - EMU_FUNCTION_START) / 16];
+}
 
 int emu_warp_room(struct emu_warp *warp, uint32_t registers, uint32_t preds, uint32_t local)
 {
     struct tw_runtime *rt = warp->launch->device->device.rt;
     struct emu_launch *launch = warp->launch;
     if (local > launch->device->options.stack_bytes) {
-        emu_fail_launch(launch, TW_ERROR_LAUNCH, "hazard BOUNDS: stack overflow: a thread needs %u bytes of local memory",
-                        local);
+        emu_fail_launch(launch, TW_ERROR_LAUNCH,
+                        "hazard BOUNDS: stack overflow: a thread needs %u bytes of local memory", local);
         return 1;
     }
     if (registers > warp->register_room) {
@@ -466,8 +476,7 @@ int emu_warp_room(struct emu_warp *warp, uint32_t registers, uint32_t preds, uin
         unsigned char *to = tw_realloc(rt, warp->local, (size_t)room * EMU_LANES);
         if (!to)
             goto none;
-        memset(to + (size_t)warp->local_room * EMU_LANES, EMU_POISON,
-               (size_t)(room - warp->local_room) * EMU_LANES);
+        memset(to + (size_t)warp->local_room * EMU_LANES, EMU_POISON, (size_t)(room - warp->local_room) * EMU_LANES);
         launch->bytes += (size_t)(room - warp->local_room) * EMU_LANES;
         warp->local = to;
         warp->local_room = room;
@@ -641,7 +650,7 @@ const struct emu_op *emu_op_call(struct emu_warp *warp, const struct emu_op *op)
             for (uint32_t m = lanes; m; m &= m - 1)
                 if (target[emu_first(m)] == address)
                     together |= m & (0u - m);
-            function = emu_function_at(call->module, address);
+            function = function_at(call->module, address);
             if (!function)
                 return emu_report_at(warp, op, "BOUNDS", address, 1, "call of 0x%llx, which is no function",
                                      (unsigned long long)address);

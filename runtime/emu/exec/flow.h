@@ -14,8 +14,8 @@ const struct emu_op *emu_wait(struct emu_warp *warp, const struct emu_op *op, co
 void emu_path_ready(struct emu_warp *warp, uint32_t path);
 void emu_polls_ready(struct emu_warp *warp);
 
-/* These lanes of the current path, not all of it, leave it for a path of their own; both execute op again. Returns NULL,
-   for the handler to return. */
+/* These lanes of the current path, not all of it, leave it for a path of their own; both execute op again. Returns
+   NULL, for the handler to return. */
 const struct emu_op *emu_part(struct emu_warp *warp, const struct emu_op *op, uint32_t lanes);
 
 /* Lanes that wait at a join for others go on alone: these wait in a loop for what those do behind the join. Returns
@@ -25,8 +25,8 @@ int emu_paths_release(struct emu_warp *warp);
 /* Where a path that did not get to execute op starts again: at op, or at the guard before it. */
 const struct emu_op *emu_retry(const struct emu_op *op);
 
-/* The lanes of `members` must come to this operation together. 1: they have, and warp->lanes.mask is all of them: the handler
-   restores it when it is done. 0: the path waits now, and the handler returns NULL. any: other operations that
+/* The lanes of `members` must come to this operation together. 1: they have, and warp->lanes.mask is all of them: the
+   handler restores it when it is done. 0: the path waits now, and the handler returns NULL. any: other operations that
    synchronise any will do (bar.warp.sync). */
 int emu_sync(struct emu_warp *warp, const struct emu_op *op, uint32_t members, int any);
 

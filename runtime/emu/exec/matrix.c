@@ -21,11 +21,11 @@ static void targets(unsigned char *frame, const uint32_t *at, uint32_t count, ui
         to[i] = (uint32_t *)(void *)(frame + (at[i] & ~1u));
 }
 
-/* ---- ldmatrix, stmatrix ------------------------------------------------------------------------------------------- */
+/* ---- ldmatrix, stmatrix ------------------------------------------------------------------------------------------ */
 
 /* Row addresses come from the first 8 lanes of each matrix. */
-static int row_place(struct emu_warp *warp, const struct emu_op *op, const struct emu_matrix *m, unsigned row, int write,
-                     unsigned char **at)
+static int row_place(struct emu_warp *warp, const struct emu_op *op, const struct emu_matrix *m, unsigned row,
+                     int write, unsigned char **at)
 {
     uint64_t address = emu_lane_address(warp, &m->address, row);
     if (address % 16) {
@@ -90,7 +90,7 @@ const struct emu_op *emu_op_movmatrix(struct emu_warp *warp, const struct emu_op
     return op + 1;
 }
 
-/* ---- mma.sync ----------------------------------------------------------------------------------------------------- */
+/* ---- mma.sync ---------------------------------------------------------------------------------------------------- */
 
 static const struct emu_op *mma_f64(struct emu_warp *warp, const struct emu_op *op, const struct emu_matrix *m)
 {
@@ -136,7 +136,7 @@ const struct emu_op *emu_op_mma(struct emu_warp *warp, const struct emu_op *op)
     return op + 1;
 }
 
-/* ---- wgmma -------------------------------------------------------------------------------------------------------- */
+/* ---- wgmma ------------------------------------------------------------------------------------------------------- */
 
 /* A wgmma on its way, one warp's part of it. */
 struct flight {
@@ -182,8 +182,7 @@ static enum emu_fault_kind wgmma_read(void *context, void *payload, struct emu_f
                                       .first_row = 16 * (warp->index % 4),
                                       .rows = 16,
                                       .k = m->k};
-        enum emu_fault_kind kind =
-            emu_operand_gather(&operand, warp->block->shared, warp->block->shared_end, a, fault);
+        enum emu_fault_kind kind = emu_operand_gather(&operand, warp->block->shared, warp->block->shared_end, a, fault);
         if (kind)
             return kind;
     }

@@ -11,7 +11,7 @@
 #include "operations.h"
 #include "watch.h"
 
-/* ---- Regions ------------------------------------------------------------------------------------------------------ */
+/* ---- Regions ----------------------------------------------------------------------------------------------------- */
 
 enum { GAP = 4096 }; /* unallocated bytes between regions: what runs over the end of one is found */
 
@@ -86,7 +86,7 @@ struct emu_region *emu_region_find(struct emu_device *device, uint64_t address)
     return NULL;
 }
 
-/* ---- Addresses ---------------------------------------------------------------------------------------------------- */
+/* ---- Addresses --------------------------------------------------------------------------------------------------- */
 
 static unsigned char *resolve_shared(struct emu_cluster *cluster, uint64_t address, uint64_t bytes)
 {
@@ -150,22 +150,6 @@ int emu_bytes_write(void *cluster, uint64_t address, const void *from, size_t by
     return 0;
 }
 
-uint64_t emu_generic(const struct emu_warp *warp, unsigned space, uint64_t address)
-{
-    switch (space) {
-    case PTX_SPACE_SHARED:
-        if (address < EMU_SHARED_STRIDE)
-            address += warp->block->rank * EMU_SHARED_STRIDE;
-        return (address & UINT32_MAX) + EMU_SHARED_WINDOW;
-    case PTX_SPACE_SHARED_CLUSTER:
-        return (address & UINT32_MAX) + EMU_SHARED_WINDOW;
-    case PTX_SPACE_LOCAL:
-        return (address & UINT32_MAX) + EMU_LOCAL_WINDOW;
-    default:
-        return address;
-    }
-}
-
 void emu_addresses(struct emu_warp *warp, uint32_t at, int wide, uint64_t offset, uint64_t *address)
 {
     if (wide) {
@@ -207,7 +191,7 @@ static int local_move(struct emu_warp *warp, unsigned lane, uint64_t address, vo
 
 int emu_lane_read(struct emu_warp *warp, unsigned lane, uint64_t address, void *to, uint32_t bytes)
 {
-    if (address >= EMU_LOCAL_WINDOW && address < EMU_PARAM_WINDOW)
+    if (emu_is_local(address))
         return local_move(warp, lane, address, to, bytes, 0);
     const unsigned char *from = emu_resolve(warp->block->cluster, address, bytes, 0);
     if (!from)
@@ -218,7 +202,7 @@ int emu_lane_read(struct emu_warp *warp, unsigned lane, uint64_t address, void *
 
 int emu_lane_write(struct emu_warp *warp, unsigned lane, uint64_t address, const void *from, uint32_t bytes)
 {
-    if (address >= EMU_LOCAL_WINDOW && address < EMU_PARAM_WINDOW) {
+    if (emu_is_local(address)) {
         unsigned char copy[64];
         memcpy(copy, from, bytes < sizeof copy ? bytes : sizeof copy);
         return local_move(warp, lane, address, copy, bytes, 1);
@@ -230,7 +214,7 @@ int emu_lane_write(struct emu_warp *warp, unsigned lane, uint64_t address, const
     return 0;
 }
 
-/* ---- Finding the lanes' places ------------------------------------------------------------------------------------ */
+/* ---- Finding the lanes' places ----------------------------------------------------------------------------------- */
 
 static const struct emu_op *bounds(struct emu_warp *warp, const struct emu_op *op, uint64_t address, uint64_t bytes,
                                    int write)
@@ -277,7 +261,8 @@ static void generic_addresses(struct emu_warp *warp, const struct emu_op *op, co
         uint64_t rank = warp->block->rank;
         for (int i = 0; i < EMU_LANES; i++) {
             uint64_t a = address[i];
-            address[i] = a < EMU_SHARED_STRIDE || a / EMU_SHARED_STRIDE == rank ? own + (a & (EMU_SHARED_STRIDE - 1)) : 0;
+            address[i] =
+                a < EMU_SHARED_STRIDE || a / EMU_SHARED_STRIDE == rank ? own + (a & (EMU_SHARED_STRIDE - 1)) : 0;
         }
     } else if (access->space == PTX_SPACE_SHARED_CLUSTER) {
         for (int i = 0; i < EMU_LANES; i++)
@@ -288,14 +273,9 @@ static void generic_addresses(struct emu_warp *warp, const struct emu_op *op, co
     }
 }
 
-static inline int in_local(uint64_t address)
-{
-    return address >= EMU_LOCAL_WINDOW && address < EMU_PARAM_WINDOW;
-}
-
 /* Host addresses of the lanes that execute. NULL in place[lane] means local memory. Returns 0, or 1 after a report. */
-static int places(struct emu_warp *warp, const struct emu_op *op, const uint64_t *address, uint32_t bytes, uint32_t align,
-                  int write, unsigned char **place)
+static int places(struct emu_warp *warp, const struct emu_op *op, const uint64_t *address, uint32_t bytes,
+                  uint32_t align, int write, unsigned char **place)
 {
     uint64_t bits = 0;
     struct emu_launch *launch = warp->launch;
@@ -307,7 +287,7 @@ static int places(struct emu_warp *warp, const struct emu_op *op, const uint64_t
         unsigned char *p;
         if (a >= EMU_GLOBAL_START) {
             p = resolve_global(launch, a, bytes, write, &warp->region);
-        } else if (in_local(a)) {
+        } else if (emu_is_local(a)) {
             place[lane] = NULL;
             continue;
         } else {
@@ -332,8 +312,8 @@ static int places(struct emu_warp *warp, const struct emu_op *op, const uint64_t
 
 /* Full warps whose lanes touch consecutive elements, or all the same one: the place of lane 0. stride: bytes from lane
    to lane. NULL where the access is not like that, or not in bounds. */
-static unsigned char *together(struct emu_warp *warp, const uint64_t *address, uint32_t bytes, uint32_t align, int write,
-                               uint32_t *stride)
+static unsigned char *together(struct emu_warp *warp, const uint64_t *address, uint32_t bytes, uint32_t align,
+                               int write, uint32_t *stride)
 {
     if (warp->lanes.mask != UINT32_MAX)
         return NULL;
@@ -348,12 +328,12 @@ static unsigned char *together(struct emu_warp *warp, const uint64_t *address, u
     uint64_t whole = bytes + step * (EMU_LANES - 1);
     if (first >= EMU_GLOBAL_START)
         return resolve_global(warp->launch, first, whole, write, &warp->region);
-    if (in_local(first))
+    if (emu_is_local(first))
         return NULL;
     return emu_resolve(warp->block->cluster, first, whole, write);
 }
 
-/* ---- Loads -------------------------------------------------------------------------------------------------------- */
+/* ---- Loads ------------------------------------------------------------------------------------------------------- */
 
 static inline uint64_t extended(uint64_t x, unsigned bytes, int is_signed)
 {
@@ -526,7 +506,7 @@ const struct emu_op *emu_op_load_param(struct emu_warp *warp, const struct emu_o
     return op + 1;
 }
 
-/* ---- Stores ------------------------------------------------------------------------------------------------------- */
+/* ---- Stores ------------------------------------------------------------------------------------------------------ */
 
 static inline void set(unsigned char *to, uint64_t x, unsigned bytes)
 {
@@ -623,7 +603,7 @@ const struct emu_op *emu_op_store(struct emu_warp *warp, const struct emu_op *op
     return op + 1;
 }
 
-/* ---- Atomics ------------------------------------------------------------------------------------------------------ */
+/* ---- Atomics ----------------------------------------------------------------------------------------------------- */
 
 const struct emu_op *emu_op_atom(struct emu_warp *warp, const struct emu_op *op)
 {
@@ -664,109 +644,7 @@ const struct emu_op *emu_op_atom(struct emu_warp *warp, const struct emu_op *op)
     return op + 1;
 }
 
-/* ---- Addresses as values ------------------------------------------------------------------------------------------ */
-
-/* cvta. a: lanes; b: space; c: 1 to the space, 0 to generic; e: 1 source and 2 destination have 64 bits. */
-const struct emu_op *emu_op_cvta(struct emu_warp *warp, const struct emu_op *op)
-{
-    uint64_t address[EMU_LANES];
-    uint32_t narrow[EMU_LANES];
-    emu_addresses(warp, op->a, (int)(op->e & 1), op->imm, address);
-    for (int i = 0; i < EMU_LANES; i++) {
-        if (op->b == PTX_SPACE_SHARED || op->b == PTX_SPACE_SHARED_CLUSTER || op->b == PTX_SPACE_LOCAL)
-            address[i] = op->c ? address[i] & UINT32_MAX : emu_generic(warp, op->b, address[i]);
-        narrow[i] = (uint32_t)address[i];
-    }
-    if (op->e & 2)
-        emu_put64(warp, op->d, address);
-    else
-        emu_put32(warp, op->d, narrow);
-    return op + 1;
-}
-
-/* isspacep. b: space */
-const struct emu_op *emu_op_isspacep(struct emu_warp *warp, const struct emu_op *op)
-{
-    uint64_t address[EMU_LANES];
-    uint32_t bits = 0;
-    emu_addresses(warp, op->a, 1, 0, address);
-    uint64_t own = EMU_SHARED_WINDOW + warp->block->rank * EMU_SHARED_STRIDE;
-    for (int i = 0; i < EMU_LANES; i++) {
-        uint64_t a = address[i];
-        int is = 0;
-        switch (op->b) {
-        case PTX_SPACE_SHARED:
-            is = a >= own && a < own + EMU_SHARED_STRIDE;
-            break;
-        case PTX_SPACE_SHARED_CLUSTER:
-            is = a >= EMU_SHARED_WINDOW && a < EMU_LOCAL_WINDOW;
-            break;
-        case PTX_SPACE_LOCAL:
-            is = in_local(a);
-            break;
-        case PTX_SPACE_PARAM:
-            is = a >= EMU_PARAM_WINDOW && a < EMU_FUNCTION_START;
-            break;
-        case PTX_SPACE_CONST: {
-            const struct emu_region *r = emu_region_find(warp->launch->device, a);
-            is = r && r->read_only;
-            break;
-        }
-        default: {
-            const struct emu_region *r = a >= EMU_GLOBAL_START ? emu_region_find(warp->launch->device, a) : NULL;
-            is = a >= EMU_GLOBAL_START && !(r && r->read_only);
-            break;
-        }
-        }
-        bits |= is ? 1u << i : 0;
-    }
-    emu_put_pred(warp, op->d, bits);
-    return op + 1;
-}
-
-/* The address of shared memory at imm, in the block's own window: of the cluster where e is 0, generic where 2. */
-const struct emu_op *emu_op_shared_address(struct emu_warp *warp, const struct emu_op *op)
-{
-    uint64_t value = op->imm + warp->block->rank * EMU_SHARED_STRIDE;
-    if (op->e & 2) {
-        uint64_t r[EMU_LANES];
-        for (int i = 0; i < EMU_LANES; i++)
-            r[i] = value;
-        emu_put64(warp, op->d, r);
-    } else {
-        uint32_t r[EMU_LANES];
-        for (int i = 0; i < EMU_LANES; i++)
-            r[i] = (uint32_t)value;
-        emu_put32(warp, op->d, r);
-    }
-    return op + 1;
-}
-
-/* mapa: a address, b rank; e: 1 the address has 64 bits; c: 1 it is a shared address, 0 generic. getctarank: b is 0
-   bits set in e: 4. */
-const struct emu_op *emu_op_mapa(struct emu_warp *warp, const struct emu_op *op)
-{
-    uint64_t address[EMU_LANES];
-    uint32_t narrow[EMU_LANES];
-    emu_addresses(warp, op->a, (int)(op->e & 1), op->imm, address);
-    if (op->e & 4) {
-        for (int i = 0; i < EMU_LANES; i++)
-            narrow[i] = (uint32_t)(address[i] / EMU_SHARED_STRIDE & 0xff);
-        emu_put32(warp, op->d, narrow);
-        return op + 1;
-    }
-    const uint32_t *rank = EMU_W(op->b);
-    for (int i = 0; i < EMU_LANES; i++) {
-        uint64_t window = op->c ? 0 : EMU_SHARED_WINDOW;
-        address[i] = window + (uint64_t)rank[i] * EMU_SHARED_STRIDE + (address[i] & (EMU_SHARED_STRIDE - 1));
-        narrow[i] = (uint32_t)address[i];
-    }
-    if (op->e & 1)
-        emu_put64(warp, op->d, address);
-    else
-        emu_put32(warp, op->d, narrow);
-    return op + 1;
-}
+/* ---- The stack --------------------------------------------------------------------------------------------------- */
 
 /* alloca, stacksave, stackrestore. d, a: 64-bit lanes; imm: alignment; b: 0 alloca, 1 save, 2 restore. Lanes of a path
    share one stack top: the largest request counts. */

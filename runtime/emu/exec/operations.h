@@ -17,25 +17,25 @@ const struct emu_op *emu_op_pack(struct emu_warp *warp, const struct emu_op *op)
 const struct emu_op *emu_op_unpack(struct emu_warp *warp, const struct emu_op *op);
 const struct emu_op *emu_op_unsupported(struct emu_warp *warp, const struct emu_op *op);
 
-/* ---- Loads, stores, atomics, addresses (memory.c) ------------------------------------------------------------------ */
+/* ---- Loads, stores, atomics, addresses (memory.c, address.c) ----------------------------------------------------- */
 
 enum emu_access_kind { EMU_LOAD, EMU_STORE, EMU_ATOM, EMU_RED };
 struct emu_access {
     uint8_t kind;
-    uint8_t space;         /* ptx_space; NONE is generic */
-    uint8_t bytes;         /* of an element: 1 2 4 8 16 */
-    uint8_t count;         /* elements: .v2, .v4, .v8 */
-    uint8_t wide_address;  /* the address has 64-bit lanes */
-    uint8_t wide;          /* lanes of the data registers: 64 (1), 128 (2), otherwise 32 bits */
-    uint8_t keep;          /* bits of a loaded value that the register has: 16, 32, 64 */
-    uint8_t is_signed;     /* loads: extend by sign */
-    uint8_t type;          /* ptx_type, of atomics */
-    uint8_t operation;     /* ptx_modifier */
-    uint8_t is_volatile;   /* .volatile, .relaxed, .acquire: another warp may be waited for */
+    uint8_t space;        /* ptx_space; NONE is generic */
+    uint8_t bytes;        /* of an element: 1 2 4 8 16 */
+    uint8_t count;        /* elements: .v2, .v4, .v8 */
+    uint8_t wide_address; /* the address has 64-bit lanes */
+    uint8_t wide;         /* lanes of the data registers: 64 (1), 128 (2), otherwise 32 bits */
+    uint8_t keep;         /* bits of a loaded value that the register has: 16, 32, 64 */
+    uint8_t is_signed;    /* loads: extend by sign */
+    uint8_t type;         /* ptx_type, of atomics */
+    uint8_t operation;    /* ptx_modifier */
+    uint8_t is_volatile;  /* .volatile, .relaxed, .acquire: another warp may be waited for */
     uint8_t semantics, scope;
-    uint8_t unused;        /* elements of a load, bit by bit, whose register nothing reads: compilers widen loads */
-    uint32_t data[8];      /* destination of loads and atomics, source of stores and reductions */
-    uint32_t b[8], c;      /* sources of atomics; c of cas */
+    uint8_t unused;   /* elements of a load, bit by bit, whose register nothing reads: compilers widen loads */
+    uint32_t data[8]; /* destination of loads and atomics, source of stores and reductions */
+    uint32_t b[8], c; /* sources of atomics; c of cas */
 };
 const struct emu_op *emu_op_load(struct emu_warp *warp, const struct emu_op *op);
 const struct emu_op *emu_op_load_param(struct emu_warp *warp, const struct emu_op *op);
@@ -47,7 +47,7 @@ const struct emu_op *emu_op_shared_address(struct emu_warp *warp, const struct e
 const struct emu_op *emu_op_mapa(struct emu_warp *warp, const struct emu_op *op);
 const struct emu_op *emu_op_alloca(struct emu_warp *warp, const struct emu_op *op);
 
-/* ---- Control (flow.c, builtin.c) ----------------------------------------------------------------------------------- */
+/* ---- Control (flow.c, builtin.c) --------------------------------------------------------------------------------- */
 
 /* A conditional branch, a branch by index, a call. */
 struct emu_branch {
@@ -55,20 +55,20 @@ struct emu_branch {
     uint32_t count;
     const struct emu_op *target[]; /* 1 of a conditional branch */
 };
-struct emu_move {  /* of an argument or result: memory to memory of two frames, or between register and memory */
+struct emu_move { /* of an argument or result: memory to memory of two frames, or between register and memory */
     uint32_t bytes;
     uint32_t from, to; /* byte offsets in local memory from the frame's start; registers as in struct emu_op */
     uint8_t from_register, to_register; /* bytes of the register slot: 4 or 8; 0: memory */
 };
 struct emu_call {
-    const struct ptx_function *builtin; /* without body: by name */
-    struct emu_function *function;      /* NULL: through register */
+    const struct ptx_function *builtin;    /* without body: by name */
+    struct emu_function *function;         /* NULL: through register */
     const struct ptx_prototype *prototype; /* of a call through register */
-    uint32_t target;                    /* lanes of the address */
-    uint32_t guard;                     /* predicate; PTX_NONE: all lanes */
+    uint32_t target;                       /* lanes of the address */
+    uint32_t guard;                        /* predicate; PTX_NONE: all lanes */
     uint32_t move_count;
     struct emu_module *module;
-    struct emu_move moves[];            /* of the arguments, for the operation of the results: of those */
+    struct emu_move moves[]; /* of the arguments, for the operation of the results: of those */
 };
 
 const struct emu_op *emu_op_guard(struct emu_warp *warp, const struct emu_op *op);
@@ -86,7 +86,7 @@ const struct emu_op *emu_op_trap(struct emu_warp *warp, const struct emu_op *op)
 /* Functions without a body, by name: vprintf, malloc, free, __assertfail. Is this one that there is? */
 int emu_builtin(const char *name);
 
-/* ---- Warps (warp.c): e is always the member mask's lanes ------------------------------------------------------------ */
+/* ---- Warps (warp.c): e is always the member mask's lanes --------------------------------------------------------- */
 
 const struct emu_op *emu_op_shfl(struct emu_warp *warp, const struct emu_op *op);
 const struct emu_op *emu_op_vote(struct emu_warp *warp, const struct emu_op *op);
@@ -97,7 +97,7 @@ const struct emu_op *emu_op_elect(struct emu_warp *warp, const struct emu_op *op
 const struct emu_op *emu_op_activemask(struct emu_warp *warp, const struct emu_op *op);
 const struct emu_op *emu_op_bar_warp(struct emu_warp *warp, const struct emu_op *op);
 
-/* ---- Barriers, fences, registers (barrier.c) ------------------------------------------------------------------------ */
+/* ---- Barriers, fences, registers (barrier.c) --------------------------------------------------------------------- */
 
 const struct emu_op *emu_op_bar(struct emu_warp *warp, const struct emu_op *op);
 const struct emu_op *emu_op_cluster_arrive(struct emu_warp *warp, const struct emu_op *op);

@@ -21,17 +21,17 @@ struct emu_function {
     struct emu_op *ops;
     uint32_t op_count;
     uint32_t op_room;
-    uint32_t frame_bytes;  /* registers */
-    uint32_t frame_preds;  /* predicates */
-    uint32_t local_bytes;  /* a thread's local memory: parameter area, then .local; a multiple of 16 */
-    uint32_t local_offset; /* of .local */
-    uint32_t param_skip;   /* bytes of the parameter area that are not in local memory: a kernel's parameters */
-    uint32_t registers;    /* estimate of what ptxas would need */
+    uint32_t frame_bytes;      /* registers */
+    uint32_t frame_preds;      /* predicates */
+    uint32_t local_bytes;      /* a thread's local memory: parameter area, then .local; a multiple of 16 */
+    uint32_t local_offset;     /* of .local */
+    uint32_t param_skip;       /* bytes of the parameter area that are not in local memory: a kernel's parameters */
+    uint32_t registers;        /* estimate of what ptxas would need */
     struct emu_function *next; /* whose body is lowered after this one's */
-    uint32_t position;     /* number of its first instruction among all that were lowered */
-    uint32_t *touch_start; /* instruction -> first of its registers in touch; NULL: nothing here uses wgmma */
-    uint32_t *touch;       /* slots of 32-bit registers, plus 1 where it writes */
-    uint8_t *went;         /* by operation: enum emu_went, of all launches (coverage.h) */
+    uint32_t position;         /* number of its first instruction among all that were lowered */
+    uint32_t *touch_start;     /* instruction -> first of its registers in touch; NULL: nothing here uses wgmma */
+    uint32_t *touch;           /* slots of 32-bit registers, plus 1 where it writes */
+    uint8_t *went;             /* by operation: enum emu_went, of all launches (coverage.h) */
 };
 
 /* Memory with an address: an allocation, or a variable of a module. */
@@ -39,9 +39,9 @@ struct emu_region {
     uint64_t base;
     uint64_t bytes;
     unsigned char *data;
-    uint32_t id;       /* counts up */
-    uint8_t read_only; /* .const */
-    uint8_t internal;  /* belongs to a module */
+    uint32_t id;         /* counts up */
+    uint8_t read_only;   /* .const */
+    uint8_t internal;    /* belongs to a module */
     uint8_t from_kernel; /* by malloc of a kernel, and so by free */
 };
 
@@ -60,18 +60,18 @@ struct emu_module {
     struct emu_region **variables;   /* .global and .const by index of ptx->variables */
     uint32_t *shared_offset;         /* .shared by index of ptx->variables; from the block's first byte */
     uint32_t shared_bytes, dynamic_offset;
-    uint32_t shared_pad;             /* of dynamic_offset, bytes that a GPU would not need */
-    unsigned char *constants;        /* broadcast lanes */
+    uint32_t shared_pad;      /* of dynamic_offset, bytes that a GPU would not need */
+    unsigned char *constants; /* broadcast lanes */
     uint32_t constant_bytes, constant_room;
     struct emu_constant *constant_index; /* hash table */
     uint32_t constant_slots, constant_count;
-    uint32_t positions;              /* instructions of all lowered functions */
+    uint32_t positions; /* instructions of all lowered functions */
     uint8_t has_wgmma;
-    uint8_t lowers;                  /* emu_lower works on the list of bodies */
-    struct emu_function *bodies;     /* that are to be lowered; the last one in bodies_end */
+    uint8_t lowers;              /* emu_lower works on the list of bodies */
+    struct emu_function *bodies; /* that are to be lowered; the last one in bodies_end */
     struct emu_function *bodies_end;
-    uint8_t has_reserved; /* reads where the reserved shared memory is */
-    struct emu_extra *extras;        /* memory that ops point to */
+    uint8_t has_reserved;     /* reads where the reserved shared memory is */
+    struct emu_extra *extras; /* memory that ops point to */
 };
 
 struct emu_extra {
@@ -84,7 +84,5 @@ struct emu_kernel {
     struct emu_module *module;
     struct emu_function *entry;
 };
-
-struct emu_function *emu_function_at(struct emu_module *module, uint64_t address); /* of an indirect call */
 
 #endif

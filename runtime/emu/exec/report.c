@@ -96,10 +96,10 @@ size_t emu_address_text(const struct emu_launch *launch, uint64_t address, char 
     if (address < EMU_SHARED_WINDOW || address >= EMU_LOCAL_WINDOW)
         return append(out, room, 0, "address 0x%llx", (unsigned long long)address);
     uint64_t offset = address % EMU_SHARED_STRIDE;
-    size_t n = append(out, room, 0, "shared memory %c%llu of rank %llu", offset < EMU_SHARED_START ? '-' : '+',
-                      (unsigned long long)(offset < EMU_SHARED_START ? EMU_SHARED_START - offset
-                                                                     : offset - EMU_SHARED_START),
-                      (unsigned long long)((address - EMU_SHARED_WINDOW) / EMU_SHARED_STRIDE));
+    size_t n =
+        append(out, room, 0, "shared memory %c%llu of rank %llu", offset < EMU_SHARED_START ? '-' : '+',
+               (unsigned long long)(offset < EMU_SHARED_START ? EMU_SHARED_START - offset : offset - EMU_SHARED_START),
+               (unsigned long long)((address - EMU_SHARED_WINDOW) / EMU_SHARED_STRIDE));
     if (emu_region_name(launch, address, name, sizeof name, NULL))
         n = append(out, room, n, " (%s)", name);
     return n;
@@ -116,7 +116,7 @@ void emu_fail_launch(struct emu_launch *launch, int status, const char *format, 
     launch->status = status;
 }
 
-/* ---- The list ----------------------------------------------------------------------------------------------------- */
+/* ---- The list ---------------------------------------------------------------------------------------------------- */
 
 static const char *todo_of(const char *name)
 {
@@ -222,7 +222,7 @@ void emu_reports_free(struct emu_device *device)
     memset(&device->reports, 0, sizeof device->reports);
 }
 
-/* ---- Findings ----------------------------------------------------------------------------------------------------- */
+/* ---- Findings ---------------------------------------------------------------------------------------------------- */
 
 static void set_source(struct emu_report *report, const struct ptx_module *ptx, const struct ptx_instruction *in)
 {

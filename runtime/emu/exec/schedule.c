@@ -8,7 +8,7 @@
 #include "stall.h"
 #include "watch.h"
 
-/* ---- Clusters ----------------------------------------------------------------------------------------------------- */
+/* ---- Clusters ---------------------------------------------------------------------------------------------------- */
 
 static size_t align_to(size_t bytes, size_t align)
 {
@@ -107,7 +107,8 @@ static int warp_start(struct emu_warp *warp)
     warp->idle = 0;
     warp->spin_op = NULL;
     warp->lanes.carry = 0;
-    warp->hazard = launch->hazard ? emu_hazard_warp(warp->block->cluster->hazard, warp->block->rank, warp->index) : NULL;
+    warp->hazard =
+        launch->hazard ? emu_hazard_warp(warp->block->cluster->hazard, warp->block->rank, warp->index) : NULL;
     warp->told = warp->exists;
     warp->lanes.base[1] = launch->kernel->module->constants;
     if (emu_warp_room(warp, entry->frame_bytes, entry->frame_preds, EMU_LOCAL_START + entry->local_bytes))
@@ -133,7 +134,8 @@ static int cluster_start(struct emu_launch *launch, struct emu_cluster *cluster,
     cluster->live_blocks = cluster->block_count;
     cluster->phase = 0;
     cluster->missing = cluster->block_count * launch->threads;
-    if (launch->hazard && !(cluster->hazard = emu_hazard_cluster_begin(launch->hazard, number * cluster->block_count))) {
+    if (launch->hazard &&
+        !(cluster->hazard = emu_hazard_cluster_begin(launch->hazard, number * cluster->block_count))) {
         emu_fail_launch(launch, TW_ERROR_MEMORY, "no memory for the hazard engine");
         return 1;
     }
@@ -149,7 +151,8 @@ static int cluster_start(struct emu_launch *launch, struct emu_cluster *cluster,
             block->index[i] = cluster->index[i] * launch->cluster[i] + in % launch->cluster[i];
             in /= launch->cluster[i];
         }
-        block->linear = block->index[0] + (uint64_t)launch->grid[0] * (block->index[1] + (uint64_t)launch->grid[1] * block->index[2]);
+        block->linear = block->index[0] +
+                        (uint64_t)launch->grid[0] * (block->index[1] + (uint64_t)launch->grid[1] * block->index[2]);
         block->live_warps = block->warp_count;
         block->registers_free = 0;
         memset(block->barriers, 0, sizeof block->barriers);
@@ -191,7 +194,7 @@ static int admit(struct emu_launch *launch)
     return !cluster_start(launch, cluster, launch->cluster_next++);
 }
 
-/* ---- Warps -------------------------------------------------------------------------------------------------------- */
+/* ---- Warps ------------------------------------------------------------------------------------------------------- */
 
 static void async_fault(struct emu_launch *launch, const struct emu_fault *fault);
 
@@ -260,7 +263,8 @@ static void retire(struct emu_launch *launch, struct emu_cluster **at)
     for (uint32_t b = 0; b < cluster->block_count && cluster->hazard; b++)
         emu_registers_check(&cluster->blocks[b]);
     /* What its threads started ends now at the latest. */
-    for (unsigned tries = 0; emu_async_issued_by(launch->async, cluster->issuer, count, &event) && tries < 1u << 20; tries++) {
+    for (unsigned tries = 0; emu_async_issued_by(launch->async, cluster->issuer, count, &event) && tries < 1u << 20;
+         tries++) {
         for (unsigned g = 0; g < EMU_ASYNC_GROUPS; g++)
             if (emu_async_wait_all(launch->async, (enum emu_async_group)g, event.issuer, &fault))
                 async_fault(launch, &fault);
@@ -306,7 +310,7 @@ static int round_of(struct emu_launch *launch)
     return ran;
 }
 
-/* ---- Waiting ------------------------------------------------------------------------------------------------------ */
+/* ---- Waiting ----------------------------------------------------------------------------------------------------- */
 
 static void async_fault(struct emu_launch *launch, const struct emu_fault *fault)
 {
@@ -350,9 +354,9 @@ static int release_joins(struct emu_launch *launch)
 }
 
 enum {
-    START_RESIDENT = 2,  /* clusters that are resident from the start; more come when these cannot go on */
-    PATIENCE = 64,       /* rounds after which one more cluster is admitted: the others may wait for it */
-    LEAPS = 4,           /* how often time leaps in vain for pollers that look at a clock */
+    START_RESIDENT = 2, /* clusters that are resident from the start; more come when these cannot go on */
+    PATIENCE = 64,      /* rounds after which one more cluster is admitted: the others may wait for it */
+    LEAPS = 4,          /* how often time leaps in vain for pollers that look at a clock */
     LEAPS_IN_ALL = 1000,
     POLLS_TO_DEADLOCK = 32 /* how often pollers are woken in vain before that is a deadlock */
 };
@@ -423,7 +427,7 @@ static void run_all(struct emu_launch *launch)
         emu_stall_report(launch, &stall);
 }
 
-/* ---- Launches ----------------------------------------------------------------------------------------------------- */
+/* ---- Launches ---------------------------------------------------------------------------------------------------- */
 
 enum { WORKSPACE = 256 }; /* bytes of a cooperative grid's workspace */
 
@@ -449,8 +453,10 @@ static int check(struct emu_launch *launch, const struct tw_launch *given, struc
         threads *= threads > UINT32_MAX ? 1 : launch->block[i]; /* too many is enough: no overflow */
         blocks *= blocks > UINT32_MAX ? 1 : launch->cluster[i];
         if (launch->grid[i] % launch->cluster[i])
-            return tw_fail(error, TW_ERROR_INVALID, "%s: a grid of %u blocks in direction %d is no multiple of the "
-                           "cluster's %u", given->kernel->entry, launch->grid[i], i, launch->cluster[i]);
+            return tw_fail(error, TW_ERROR_INVALID,
+                           "%s: a grid of %u blocks in direction %d is no multiple of the "
+                           "cluster's %u",
+                           given->kernel->entry, launch->grid[i], i, launch->cluster[i]);
         launch->clusters[i] = launch->grid[i] / launch->cluster[i];
         if (f->reqntid[0] && launch->block[i] != (f->reqntid[i] ? f->reqntid[i] : 1))
             return tw_fail(error, TW_ERROR_INVALID, "%s: a block of %u threads in direction %d: .reqntid wants %u",
@@ -480,7 +486,8 @@ static int check(struct emu_launch *launch, const struct tw_launch *given, struc
                        given->kernel->entry, (unsigned long long)counted, arch->name, arch->shared_limit);
     launch->shared_bytes = (uint32_t)shared;
     /* Registers a thread: what the kernel is held to, else what its block can have, for setmaxnreg moves them. */
-    uint32_t most = arch->registers_per_sm / (launch->warps * EMU_LANES) / TW_ARCH_REGISTER_UNIT * TW_ARCH_REGISTER_UNIT;
+    uint32_t most =
+        arch->registers_per_sm / (launch->warps * EMU_LANES) / TW_ARCH_REGISTER_UNIT * TW_ARCH_REGISTER_UNIT;
     uint32_t estimate = (launch->entry->registers + 7) / 8 * 8;
     launch->max_registers = f->maxnreg ? f->maxnreg : f->minnctapersm ? most / f->minnctapersm / 8 * 8 : estimate;
     if (launch->max_registers > TW_ARCH_REGISTERS_PER_THREAD)

@@ -5,7 +5,7 @@
 #include "copies.h"
 #include "watch.h"
 
-/* ---- One wait ----------------------------------------------------------------------------------------------------- */
+/* ---- One wait ---------------------------------------------------------------------------------------------------- */
 
 static uint32_t waiting_threads(const struct emu_block *block, const struct emu_barrier *barrier)
 {
@@ -61,7 +61,7 @@ static const char *cause(const struct emu_warp *warp, const struct emu_path *pat
     return NULL;
 }
 
-/* ---- All of them -------------------------------------------------------------------------------------------------- */
+/* ---- All of them ------------------------------------------------------------------------------------------------- */
 
 /* Warps of one block that wait for the same at the same place. */
 struct group {
@@ -97,8 +97,9 @@ static void add_cause(struct emu_stall *stall, const char *name, struct emu_warp
     if (stall->cause_count == EMU_STALL_CAUSES)
         return;
     struct emu_stall_cause *c = &stall->causes[stall->cause_count++];
-    *c = (struct emu_stall_cause){name, warp, path->wait_op, path->function, path->mask,
-                                  path->state == EMU_PATH_POLL ? path->wait_address : 0, ""};
+    *c = (struct emu_stall_cause){
+        name, warp, path->wait_op, path->function, path->mask, path->state == EMU_PATH_POLL ? path->wait_address : 0,
+        ""};
     describe(warp, path, c->what, sizeof c->what);
 }
 
@@ -145,8 +146,8 @@ void emu_stall_find(struct emu_launch *launch, struct emu_stall *stall)
     if (more)
         snprintf(stall->lines + n, sizeof stall->lines - n, "\n  and %u more warps", more);
     if (count)
-        stall->shown = (struct emu_stall_cause){"DEADLOCK", groups[0].warp, groups[0].path->wait_op,
-                                                groups[0].path->function, groups[0].path->mask, 0, ""};
+        stall->shown = (struct emu_stall_cause){
+            "DEADLOCK", groups[0].warp, groups[0].path->wait_op, groups[0].path->function, groups[0].path->mask, 0, ""};
 }
 
 static void tell(const struct emu_stall_cause *c, const char *text, const char *lines)

@@ -56,7 +56,8 @@ static void tell_outsiders(struct emu_warp *warp, const struct emu_op *op, uint3
 {
     if (EMU_UNLIKELY((warp->lanes.mask & ~members) != 0) && warp->hazard)
         emu_report_at(warp, op, "DIVERGED-ALIGNED", 0, 0,
-                      "lanes 0x%x give the member mask 0x%x, which does not hold them", warp->lanes.mask & ~members, members);
+                      "lanes 0x%x give the member mask 0x%x, which does not hold them", warp->lanes.mask & ~members,
+                      members);
 }
 
 /* Whether lanes give masks unlike the first one's: several groups, as tiles of a warp, come together. */
@@ -92,13 +93,13 @@ static const struct emu_op *by_groups(struct emu_warp *warp, const struct emu_op
     return op + 1;
 }
 
-#define WITH_MEMBERS(any)                                                                                             \
-    uint32_t saved = warp->lanes.mask, members = members_of(warp, op);                                                      \
-    if (EMU_UNLIKELY(unlike(warp, op, members)))                                                                      \
-        return by_groups(warp, op);                                                                                   \
-    tell_outsiders(warp, op, members);                                                                                \
-    if (!emu_sync(warp, op, members, any))                                                                            \
-        return NULL;                                                                                                  \
+#define WITH_MEMBERS(any)                                                                                              \
+    uint32_t saved = warp->lanes.mask, members = members_of(warp, op);                                                 \
+    if (EMU_UNLIKELY(unlike(warp, op, members)))                                                                       \
+        return by_groups(warp, op);                                                                                    \
+    tell_outsiders(warp, op, members);                                                                                 \
+    if (!emu_sync(warp, op, members, any))                                                                             \
+        return NULL;                                                                                                   \
     members &= warp->lanes.mask
 
 const struct emu_op *emu_op_bar_warp(struct emu_warp *warp, const struct emu_op *op)
@@ -110,7 +111,7 @@ const struct emu_op *emu_op_bar_warp(struct emu_warp *warp, const struct emu_op 
 }
 
 /* The lane that each lane reads, itself where that is not inside of its segment. */
-#define SHUFFLE(expression, test)                                                                                     \
+#define SHUFFLE(expression, test)                                                                                      \
     EMU_EACH                                                                                                           \
     {                                                                                                                  \
         uint32_t lane = (uint32_t)i, segment = c[i] >> 8 & 31, clamp = c[i] & 31, by = b[i] & 31;                      \

@@ -4,7 +4,7 @@
 #include "emu/async/tma.h"
 #include "memory.h"
 
-/* ---- Launches ----------------------------------------------------------------------------------------------------- */
+/* ---- Launches ---------------------------------------------------------------------------------------------------- */
 
 /* A report of the engine becomes one of the device. */
 static void found(void *context, struct emu_hazard_report *report)
@@ -58,12 +58,11 @@ void emu_watch_retire(struct emu_cluster *cluster)
         struct emu_hazard *hazard = cluster->launch->hazard;
         struct emu_hazard_warp *warp = emu_hazard_warp(cluster->hazard, (uint32_t)rank, 0);
         emu_hazard_found(hazard, warp, EMU_HAZARD_TX_BYTES, 0, address, EMU_HAZARD_NOWHERE,
-                         "the block has ended, and %d bytes more came to its barrier than were expected",
-                         -barrier.tx);
+                         "the block has ended, and %d bytes more came to its barrier than were expected", -barrier.tx);
     }
 }
 
-/* ---- Accesses of threads ------------------------------------------------------------------------------------------ */
+/* ---- Accesses of threads ----------------------------------------------------------------------------------------- */
 
 static unsigned scope_flags(unsigned scope)
 {
@@ -132,10 +131,11 @@ void emu_watch_lost(struct emu_warp *warp, const struct emu_op *op, const struct
         }
     }
     if (lost && !(access_flags(access) & EMU_ACCESS_STRONG))
-        emu_report_at(warp, op, "UNORDERED-WRITE", address[emu_first(lost)], 0,
-                      "lanes of one store write different values to the same bytes: which one stays is chance (not that "
-                      "of lanes 0x%x here)",
-                      lost);
+        emu_report_at(
+            warp, op, "UNORDERED-WRITE", address[emu_first(lost)], 0,
+            "lanes of one store write different values to the same bytes: which one stays is chance (not that "
+            "of lanes 0x%x here)",
+            lost);
 }
 
 void emu_watch_rows(struct emu_warp *warp, const struct emu_op *op, const struct emu_matrix *matrix, unsigned rows,
@@ -163,7 +163,8 @@ void emu_watch_fence(struct emu_warp *warp, const struct emu_op *op)
         if (op->c != PTX_MOD_ASYNC && op->c != PTX_MOD_ASYNC_GENERIC)
             return; /* other proxies are not modelled */
         fence = op->d == PTX_SPACE_GLOBAL ? EMU_FENCE_PROXY_GLOBAL
-                : op->d == PTX_SPACE_NONE ? EMU_FENCE_PROXY_ASYNC : EMU_FENCE_PROXY_SHARED;
+                : op->d == PTX_SPACE_NONE ? EMU_FENCE_PROXY_ASYNC
+                                          : EMU_FENCE_PROXY_SHARED;
         break;
     default:
         fence = op->b == PTX_MOD_CTA ? EMU_FENCE_CTA : op->b == PTX_MOD_CLUSTER ? EMU_FENCE_CLUSTER : EMU_FENCE_GPU;
@@ -172,7 +173,7 @@ void emu_watch_fence(struct emu_warp *warp, const struct emu_op *op)
     emu_hazard_fence(warp->hazard, warp->lanes.mask, fence);
 }
 
-/* ---- Asynchronous operations -------------------------------------------------------------------------------------- */
+/* ---- Asynchronous operations ------------------------------------------------------------------------------------- */
 
 /* An operation on its way: the tag that the queue carries is its number here, plus 1. */
 struct emu_flight {
@@ -401,7 +402,8 @@ void emu_watch_copy(struct emu_warp *warp, const struct emu_op *op, const struct
         return;
     }
     enum emu_hazard_async kind = c->opcode == PTX_OP_CP_ASYNC ? EMU_HAZARD_CP_ASYNC
-                                 : c->store ? EMU_HAZARD_BULK : EMU_HAZARD_SIGNAL;
+                                 : c->store                   ? EMU_HAZARD_BULK
+                                                              : EMU_HAZARD_SIGNAL;
     emu_hazard_operation handle = emu_hazard_issue(warp->hazard, warp->lanes.mask, kind, position);
     for (uint32_t m = warp->lanes.mask; m; m &= m - 1) {
         tell_lane(warp, op, c, emu_first(m), handle);
@@ -421,7 +423,7 @@ void emu_watch_group(struct emu_warp *warp, const struct emu_op *op, int wait)
         emu_hazard_wait_group(warp->hazard, warp->lanes.mask, kinds[op->a], op->b, (int)op->d);
 }
 
-/* ---- wgmma -------------------------------------------------------------------------------------------------------- */
+/* ---- wgmma ------------------------------------------------------------------------------------------------------- */
 
 static int operand_piece(void *context, uint32_t address, uint32_t bytes)
 {
@@ -438,10 +440,11 @@ static void tell_operand(struct emu_warp *warp, const struct emu_op *op, struct 
     emu_descriptor_decode(operand->descriptor, &d);
     uint32_t lines = d.span / 16; /* of 128 bytes, in a pattern */
     if (lines && operand->rows > 8 && d.sbo % (8 * d.span))
-        emu_report_at(warp, op, "ALIGN", box->smem + d.start, 0,
-                      "operand %s of swizzle %uB: its groups of 8 rows are %u bytes apart, no multiple of the pattern of "
-                      "%u bytes",
-                      which, d.span, d.sbo, 8 * d.span);
+        emu_report_at(
+            warp, op, "ALIGN", box->smem + d.start, 0,
+            "operand %s of swizzle %uB: its groups of 8 rows are %u bytes apart, no multiple of the pattern of "
+            "%u bytes",
+            which, d.span, d.sbo, 8 * d.span);
     if (lines && (d.start / 128 ^ d.base) % lines)
         emu_report_at(warp, op, "ALIGN", box->smem + d.start, 0,
                       "operand %s of swizzle %uB begins inside of a pattern of %u bytes, at its line %u of 128 bytes; "

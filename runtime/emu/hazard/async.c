@@ -385,7 +385,7 @@ static void wait_for(struct hz_warp *w, uint32_t lanes, unsigned kind, uint32_t 
     struct emu_hazard_cluster *c = w->cluster;
     struct hz_groups *g = &w->groups[kind];
     uint32_t epoch = w->clock.at[w->component], kept = read ? g->unread : 0, from = kept, unread = kept;
-    int waiting = 0; /* an operation that may still read was kept */
+    int waiting = 0;     /* an operation that may still read was kept */
     w->touched |= lanes; /* what these lanes know now, others do not */
     for (uint32_t i = from; i < g->count; i++) {
         struct hz_operation *o = &c->operations[g->pending[i]];

@@ -36,12 +36,12 @@ struct hz_warp {
     struct emu_hazard_cluster *cluster;
     struct hz_clock clock; /* count is the cluster's room */
     uint32_t component, rank, index;
-    uint32_t alive;      /* lanes */
-    uint32_t lanes;      /* that run now */
-    uint32_t synced;     /* what the warp did before this epoch is known to all of its lanes */
-    uint32_t touched;    /* lanes that have accessed memory since */
-    uint32_t left;       /* of these, that have ended apart from the others, which know nothing of it */
-    uint32_t *met;       /* [lane][other]: epoch up to which lane knows the other; NULL: none yet */
+    uint32_t alive;   /* lanes */
+    uint32_t lanes;   /* that run now */
+    uint32_t synced;  /* what the warp did before this epoch is known to all of its lanes */
+    uint32_t touched; /* lanes that have accessed memory since */
+    uint32_t left;    /* of these, that have ended apart from the others, which know nothing of it */
+    uint32_t *met;    /* [lane][other]: epoch up to which lane knows the other; NULL: none yet */
     int met_valid;
     struct hz_partial partials[HZ_PARTIALS];
     uint32_t partial_count; /* ever */
@@ -72,10 +72,10 @@ struct hz_bar {
     struct hz_clock clock;
     struct hz_clock fenced;
     struct hz_known known, fenced_known; /* of other clusters */
-    uint32_t *arrived, *last;   /* [warp]: epoch of the arrival in this use and in the one before; 0: none */
-    uint32_t waiting;           /* warps */
-    uint32_t threads, position; /* of the first arrival */
-    uint32_t ever;              /* warps that came to it in any use */
+    uint32_t *arrived, *last;            /* [warp]: epoch of the arrival in this use and in the one before; 0: none */
+    uint32_t waiting;                    /* warps */
+    uint32_t threads, position;          /* of the first arrival */
+    uint32_t ever;                       /* warps that came to it in any use */
     int any;
 };
 
@@ -91,12 +91,12 @@ struct hz_mbarrier {
     uint32_t *wait_epoch;  /* [warp of the block]: of the last wait that returned true; 0: none */
     uint32_t *wait_phases; /* phases then */
     uint32_t *wait_position;
-    uint32_t *poll;    /* phases + 1 when a wait began to fail; 0: none */
+    uint32_t *poll;                    /* phases + 1 when a wait began to fail; 0: none */
     uint32_t *arrived, *arrived_lanes; /* [warp of the cluster]: phases + 1 when it last arrived; lanes in that phase */
     uint64_t signalled[8], signalled_before[8]; /* warps of the cluster whose copies signal: in this phase, the last */
-    uint8_t used;      /* something has arrived or signalled */
-    uint32_t observed; /* phases that somebody has waited for */
-    uint32_t to_come;  /* phases that must be observed for all operations to be done */
+    uint8_t used;                               /* something has arrived or signalled */
+    uint32_t observed;                          /* phases that somebody has waited for */
+    uint32_t to_come;                           /* phases that must be observed for all operations to be done */
     uint32_t to_come_position, to_come_warp;
 };
 
@@ -171,7 +171,7 @@ struct emu_hazard {
     size_t flag_slots, flag_count;
     struct emu_hazard_report *reports;
     size_t report_count, report_room, told;
-    uint64_t event; /* accesses told so far */
+    uint64_t event;    /* accesses told so far */
     uint32_t *guesses; /* positions of ordinary reads that a compare-and-swap follows */
     uint32_t guess_count, guess_room;
     uint32_t *report_slots;
@@ -257,8 +257,8 @@ void hz_global_free(struct emu_hazard *h);
 
 /* ---- barrier.c */
 struct hz_mbarrier *hz_mbarrier_find(struct emu_hazard_cluster *cluster, uint64_t address);
-/* The barrier, if the warp may use it now; reports BARRIER-INIT otherwise, and gives it all the same where it exists.
- */
+/* The barrier, if the warp may use it now; reports BARRIER-INIT otherwise, and gives it all the same where it
+   exists. */
 struct hz_mbarrier *hz_mbarrier_use(struct hz_warp *warp, uint32_t lanes, uint64_t address, int async,
                                     uint32_t position);
 void hz_mbarrier_complete(struct emu_hazard_cluster *cluster, struct hz_mbarrier *barrier, struct hz_warp *by,

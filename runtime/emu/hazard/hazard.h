@@ -76,7 +76,7 @@ struct emu_hazard_options {
     int programmatic;    /* what the previous launch wrote needs griddepcontrol.wait */
     size_t shadow_bytes; /* most for the shadow of global memory, which then forgets; 0: 256 MiB */
     struct emu_hazard_memory *memory; /* NULL: reads of global memory are never UNINIT */
-    int first_only;      /* hold nothing back, and tell nothing behind the first finding */
+    int first_only;                   /* hold nothing back, and tell nothing behind the first finding */
     /* Called when a report is made (count 1), or told at last; may set its tag; may be NULL */
     void (*report)(void *context, struct emu_hazard_report *report);
     void *context;

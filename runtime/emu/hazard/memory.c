@@ -1,5 +1,5 @@
-/* Global memory: which bytes were ever written, over launches, and the shadow of one launch, made where it is touched.
- */
+/* Global memory: which bytes were ever written, over launches, and the shadow of one launch, made where it is
+   touched. */
 #include "engine.h"
 
 /* ---- Over launches ----------------------------------------------------------------------------------------------- */

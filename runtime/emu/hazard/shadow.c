@@ -51,8 +51,7 @@ static int lanes_apart(const struct hz_access *a, const struct hz_record *r, uin
         if (r->lane == HZ_TOGETHER && !w->met_valid && (mine || a->together))
             return 1;
         for (uint32_t others = theirs && !mine ? a->together & ~theirs : 0; others; others &= others - 1)
-            if (!w->met_valid ||
-                w->met[__builtin_ctz(others) * HZ_LANES + __builtin_ctz(theirs)] < r->epoch)
+            if (!w->met_valid || w->met[__builtin_ctz(others) * HZ_LANES + __builtin_ctz(theirs)] < r->epoch)
                 return 1;
         if (!theirs || !mine || theirs == mine)
             continue;
@@ -127,8 +126,8 @@ static int ordered(const struct hz_access *a, const struct hz_record *r, uint8_t
     if (component == w->component)
         return r->epoch < w->synced || !lanes_apart(a, r, lane, mask & r->mask);
     uint32_t known = known_of(a, component);
-    return known >= r->epoch && hz_released(&a->cluster->warps[component - 1], r->epoch, known,
-                                            lanes_of(r->lane, mask & r->mask));
+    return known >= r->epoch &&
+           hz_released(&a->cluster->warps[component - 1], r->epoch, known, lanes_of(r->lane, mask & r->mask));
 }
 
 /* Whether an ordinary access is separated from this asynchronous one by the proxy fence of who made it. */
@@ -241,8 +240,10 @@ static __attribute__((noinline, cold)) void conflict(const struct hz_access *a, 
     const char *other_what = theirs_writes ? "write" : "read";
     if (phase_mistaken(a, r)) {
         f.name = EMU_HAZARD_PHASE;
-        hz_report(a->h, &f, "%s%s and %s%s of the same bytes: the wait before the %s was for a phase that had passed "
-                  "long ago, by its parity", mine, what, other, other_what, what);
+        hz_report(a->h, &f,
+                  "%s%s and %s%s of the same bytes: the wait before the %s was for a phase that had passed "
+                  "long ago, by its parity",
+                  mine, what, other, other_what, what);
     } else if (serial_of(r->who) == 0)
         hz_report(a->h, &f, "%s of what the previous kernel wrote, without griddepcontrol.wait", what);
     else if (issued)
@@ -392,8 +393,8 @@ static void check(const struct hz_access *a, const struct hz_record *r, uint8_t 
     }
 }
 
-/* A read makes an older read superfluous that it is ordered behind: who is ordered behind this one is so behind that.
- */
+/* A read makes an older read superfluous that it is ordered behind: who is ordered behind this one is so behind
+   that. */
 static int covers(const struct hz_access *a, const struct hz_record *r, uint8_t lane, uint32_t mask)
 {
     int issued;
@@ -575,8 +576,8 @@ static inline void chunk_access(const struct hz_access *a, struct hz_chunk *k, u
         chunk_read(a, k, lane, mask, address);
         return;
     }
-    if (!k->more && !a->async_proxy && !a->reads && known(a, &k->write, lane, mask) &&
-        known(a, &k->read, lane, mask) && !(shared ? k->marked & mask : mask & ~(uint32_t)k->marked)) {
+    if (!k->more && !a->async_proxy && !a->reads && known(a, &k->write, lane, mask) && known(a, &k->read, lane, mask) &&
+        !(shared ? k->marked & mask : mask & ~(uint32_t)k->marked)) {
         int merges = same(a, &k->write, lane, 1);
         if (merges || !(k->write.mask & ~mask)) {
             k->written |= (uint16_t)mask;

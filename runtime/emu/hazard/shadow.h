@@ -25,7 +25,7 @@ enum {
     HZ_FENCES = 64,         /* proxy fences of a warp that are remembered one by one */
     HZ_READERS_SHARED = 64, /* read records of a chunk */
     HZ_READERS_GLOBAL = 2,
-    HZ_LANES_TOLD = 4,      /* reads of a chunk by lanes of one warp that are told apart */
+    HZ_LANES_TOLD = 4,       /* reads of a chunk by lanes of one warp that are told apart */
     HZ_CLUSTERS_KNOWN = 256, /* other clusters of which one knowledge is exact */
     HZ_SCOPES = 3            /* cta, cluster, gpu */
 };

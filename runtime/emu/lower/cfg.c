@@ -215,8 +215,9 @@ int emu_flow_build(struct emu_lowering *l)
     uint32_t *work = room(l, 6 * ((size_t)blocks + 2) + edges, sizeof *work);
     if (!l->status) {
         for (uint32_t b = 0; b < blocks; b++)
-            flow->edge_start[b + 1] = flow->edge_start[b] + successors(l, b, !has_return, &flow->edges[flow->edge_start[b]],
-                                                                       edges - flow->edge_start[b]);
+            flow->edge_start[b + 1] =
+                flow->edge_start[b] +
+                successors(l, b, !has_return, &flow->edges[flow->edge_start[b]], edges - flow->edge_start[b]);
         uint32_t s = blocks + 2;
         post_dominators(l, work, work + 2 * s, work + 3 * s, work + 5 * s, work + 4 * s);
         for (uint32_t b = 0; b < blocks; b++) {
@@ -232,7 +233,7 @@ done:
     return l->status;
 }
 
-/* ---- Slots -------------------------------------------------------------------------------------------------------- */
+/* ---- Slots ------------------------------------------------------------------------------------------------------- */
 
 /* Calls visit for each register of an operand. */
 static void each_register(struct emu_lowering *l, const struct ptx_operand *operand, int written,
@@ -272,11 +273,11 @@ static void each_of_instruction(struct emu_lowering *l, uint32_t number,
 }
 
 struct spans {
-    uint32_t *begin, *end;     /* register -> instructions between which it lives; begin PTX_NONE: never used */
-    uint64_t *use, *def, *in;  /* bits of registers, by block */
-    uint32_t words;            /* of a block's bits */
-    uint32_t number, block;    /* at hand */
-    int kills;                 /* the instruction at hand has no guard: what it writes is dead before */
+    uint32_t *begin, *end;    /* register -> instructions between which it lives; begin PTX_NONE: never used */
+    uint64_t *use, *def, *in; /* bits of registers, by block */
+    uint32_t words;           /* of a block's bits */
+    uint32_t number, block;   /* at hand */
+    int kills;                /* the instruction at hand has no guard: what it writes is dead before */
 };
 
 static void stretch(struct emu_lowering *l, void *context, uint32_t reg, int written)
@@ -462,7 +463,7 @@ int emu_slots(struct emu_lowering *l)
     return l->status;
 }
 
-/* ---- Registers by instruction ------------------------------------------------------------------------------------- */
+/* ---- Registers by instruction ------------------------------------------------------------------------------------ */
 
 struct touches {
     uint32_t *to; /* NULL: only count */

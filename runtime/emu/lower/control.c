@@ -49,7 +49,7 @@ static void indexed(struct emu_lowering *l)
     op->extra = b;
 }
 
-/* ---- Calls -------------------------------------------------------------------------------------------------------- */
+/* ---- Calls ------------------------------------------------------------------------------------------------------- */
 
 /* Where the caller's .param variable lies in its local memory. */
 static uint32_t own_offset(struct emu_lowering *l, const struct ptx_operand *operand)
@@ -197,7 +197,7 @@ static void call(struct emu_lowering *l)
         emu_push(l, emu_op_exit);
 }
 
-/* ---- Warps -------------------------------------------------------------------------------------------------------- */
+/* ---- Warps ------------------------------------------------------------------------------------------------------- */
 
 static void shfl(struct emu_lowering *l)
 {
@@ -245,7 +245,9 @@ static void barrier(struct emu_lowering *l)
     op->c = pred;
     op->imm = (arrive ? 0 : EMU_BAR_WAIT) | (has_count ? EMU_BAR_COUNT : 0);
     if (red) {
-        op->imm |= in->operation == PTX_MOD_POPC ? EMU_BAR_POPC : in->operation == PTX_MOD_AND ? EMU_BAR_AND : EMU_BAR_OR;
+        op->imm |= in->operation == PTX_MOD_POPC  ? EMU_BAR_POPC
+                   : in->operation == PTX_MOD_AND ? EMU_BAR_AND
+                                                  : EMU_BAR_OR;
         if (in->mods & PTX_FLAG(POPC))
             op->imm = (op->imm & ~(uint64_t)(EMU_BAR_AND | EMU_BAR_OR)) | EMU_BAR_POPC;
         op->d = op->imm & EMU_BAR_POPC ? emu_register(l, &l->operands[0]) : emu_operand(l, &l->operands[0], 'p');

@@ -8,7 +8,7 @@
 #include "emu/hazard/hazard.h"
 #include "lowering.h"
 
-/* ---- Memory of a module ------------------------------------------------------------------------------------------- */
+/* ---- Memory of a module ------------------------------------------------------------------------------------------ */
 
 void *emu_extra(struct emu_module *module, size_t bytes)
 {
@@ -20,8 +20,8 @@ void *emu_extra(struct emu_module *module, size_t bytes)
     return extra->bytes;
 }
 
-/* Room for one constant more. The lanes move when they grow: operations hold offsets, and nothing runs while a module is
-   lowered. */
+/* Room for one constant more. The lanes move when they grow: operations hold offsets, and nothing runs while a module
+   is lowered. */
 static int constant_room(struct emu_module *module)
 {
     struct tw_runtime *rt = module->device->device.rt;
@@ -121,7 +121,7 @@ const char *emu_lower_fail(struct emu_lowering *l, int status, const char *forma
     return NULL;
 }
 
-/* ---- Operations --------------------------------------------------------------------------------------------------- */
+/* ---- Operations -------------------------------------------------------------------------------------------------- */
 
 struct emu_op *emu_push(struct emu_lowering *l, emu_handler run)
 {
@@ -275,7 +275,7 @@ struct emu_address emu_address(struct emu_lowering *l, const struct ptx_operand 
     return a;
 }
 
-/* ---- Arithmetic by tables ----------------------------------------------------------------------------------------- */
+/* ---- Arithmetic by tables ---------------------------------------------------------------------------------------- */
 
 int emu_lower_row(struct emu_lowering *l)
 {
@@ -322,7 +322,7 @@ static int lower_video(struct emu_lowering *l)
     return 1;
 }
 
-/* ---- Functions ---------------------------------------------------------------------------------------------------- */
+/* ---- Functions --------------------------------------------------------------------------------------------------- */
 
 uint32_t emu_branch_target(struct emu_lowering *l, struct emu_branch *branch)
 {
@@ -483,15 +483,7 @@ int emu_lower(struct emu_module *module, uint32_t function, struct emu_function 
     return status;
 }
 
-struct emu_function *emu_function_at(struct emu_module *module, uint64_t address)
-{
-    if (address < EMU_FUNCTION_START || address % 16 || (address - EMU_FUNCTION_START) / 16 >= module->ptx->function_count)
-        return NULL;
-    const struct ptx_function *f = &module->ptx->functions[(address - EMU_FUNCTION_START) / 16];
-    return module->functions[f->alias_of != PTX_NONE ? f->alias_of : (address - EMU_FUNCTION_START) / 16];
-}
-
-/* ---- Modules ------------------------------------------------------------------------------------------------------ */
+/* ---- Modules ----------------------------------------------------------------------------------------------------- */
 
 static uint32_t round_up(uint64_t value, uint64_t align)
 {

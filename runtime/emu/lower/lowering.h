@@ -10,8 +10,8 @@
 /* Slots at the start of every frame: what nobody reads, and what one instruction needs for itself. */
 enum {
     EMU_SINK = 0,
-    EMU_TEMPS = 8,           /* of 256 bytes each, behind the sink */
-    EMU_TEMP = 512,          /* the sink has 512 bytes: 128-bit lanes */
+    EMU_TEMPS = 8,  /* of 256 bytes each, behind the sink */
+    EMU_TEMP = 512, /* the sink has 512 bytes: 128-bit lanes */
     EMU_FIRST_SLOT = EMU_TEMP + EMU_TEMPS * 256,
     EMU_SINK_PRED = 0,
     EMU_TEMP_PRED = 1, /* three of them */
@@ -36,18 +36,18 @@ struct emu_lowering {
     const struct ptx_function *function;
     const struct ptx_instruction *instruction; /* the one that is being lowered */
     const struct ptx_operand *operands;        /* its operands */
-    uint32_t number;        /* its number */
+    uint32_t number;                           /* its number */
     struct emu_flow flow;
-    uint32_t *at;           /* register -> offset of its slot, or number of its predicate */
-    uint8_t *read;          /* register -> some instruction reads it */
-    uint32_t *op_of;        /* instruction -> its first operation */
+    uint32_t *at;                 /* register -> offset of its slot, or number of its predicate */
+    uint8_t *read;                /* register -> some instruction reads it */
+    uint32_t *op_of;              /* instruction -> its first operation */
     struct emu_branch **branches; /* whose targets are still instructions, as numbers */
     uint32_t branch_count, branch_room;
     unsigned temps, temp_preds; /* in use */
-    uint32_t guard;         /* predicate operand; 0: none */
+    uint32_t guard;             /* predicate operand; 0: none */
     struct tw_error *error;
-    int status;             /* TW_OK, or what went wrong */
-    struct emu_op spare;    /* what is written where there is no memory */
+    int status;          /* TW_OK, or what went wrong */
+    struct emu_op spare; /* what is written where there is no memory */
 };
 
 /* cfg.c */
@@ -66,14 +66,15 @@ uint32_t emu_written(const struct ptx_instruction *instruction);
 /* Memory that lives as long as the module; zeroed. NULL where there is none. */
 void *emu_extra(struct emu_module *module, size_t bytes);
 
-struct emu_op *emu_push(struct emu_lowering *l, emu_handler run); /* never NULL; the op is zero but for run and source */
+struct emu_op *emu_push(struct emu_lowering *l,
+                        emu_handler run); /* never NULL; the op is zero but for run and source */
 const char *emu_lower_fail(struct emu_lowering *l, int status, const char *format, ...) TW_PRINTF(3, 4);
 uint32_t emu_constant(struct emu_lowering *l, uint64_t value, int wide); /* offset of lanes that hold it */
 
 /* Where operand i lies, as lanes of the width of the letter (w l q p); a source that is no register, or one of another
    width, is brought into a temporary by an operation in front. */
 uint32_t emu_operand(struct emu_lowering *l, const struct ptx_operand *operand, char letter);
-uint32_t emu_register(struct emu_lowering *l, const struct ptx_operand *operand); /* as it is; NONE: the sink */
+uint32_t emu_register(struct emu_lowering *l, const struct ptx_operand *operand);      /* as it is; NONE: the sink */
 unsigned emu_register_bits(struct emu_lowering *l, const struct ptx_operand *operand); /* 0: no register */
 
 /* An address operand: lanes, whether they have 64 bits, and the offset to add. */

@@ -4,7 +4,7 @@
 #include "emu/alu/floats.h"
 #include "lowering.h"
 
-/* ---- Moves -------------------------------------------------------------------------------------------------------- */
+/* ---- Moves ------------------------------------------------------------------------------------------------------- */
 
 static void copy(struct emu_lowering *l, const struct ptx_operand *to, const struct ptx_operand *from)
 {
@@ -25,8 +25,8 @@ static void pack(struct emu_lowering *l, const struct ptx_operand *whole, const 
     if (!list)
         return;
     for (uint32_t i = 0; i < vector->count; i++)
-        list->at[i] = elements[i].kind == PTX_OPERAND_NONE ? EMU_SINK
-                                                            : emu_operand(l, &elements[i], part == 64 ? 'l' : 'w');
+        list->at[i] =
+            elements[i].kind == PTX_OPERAND_NONE ? EMU_SINK : emu_operand(l, &elements[i], part == 64 ? 'l' : 'w');
     uint32_t at = emu_operand(l, whole, bits == 64 ? 'l' : bits == 128 ? 'q' : 'w');
     struct emu_op *op = emu_push(l, unpack ? emu_op_unpack : emu_op_pack);
     op->d = op->a = at;
@@ -52,7 +52,7 @@ static void mov(struct emu_lowering *l)
     }
 }
 
-/* ---- Comparison --------------------------------------------------------------------------------------------------- */
+/* ---- Comparison -------------------------------------------------------------------------------------------------- */
 
 static void setp_half(struct emu_lowering *l, unsigned type, const uint32_t at[5])
 {
@@ -190,7 +190,7 @@ static void cvt(struct emu_lowering *l)
     op->extra = extra;
 }
 
-/* ---- Addresses ---------------------------------------------------------------------------------------------------- */
+/* ---- Addresses --------------------------------------------------------------------------------------------------- */
 
 static void cvta(struct emu_lowering *l)
 {
@@ -221,7 +221,7 @@ static void mapa(struct emu_lowering *l)
     op->e = (wide ? 1u : 0) | (rank ? 4u : 0);
 }
 
-/* ---- Loads, stores, atomics --------------------------------------------------------------------------------------- */
+/* ---- Loads, stores, atomics -------------------------------------------------------------------------------------- */
 
 static uint32_t data(struct emu_lowering *l, const struct ptx_operand *operand, int wide)
 {
@@ -275,7 +275,10 @@ static void memory(struct emu_lowering *l)
     const struct ptx_operand *address = &l->operands[has_result ? 1 : 0];
     const struct ptx_operand *value = &l->operands[has_result && !is_load ? 2 : is_load ? 0 : 1];
     unsigned type = in->type[0], kind = ptx_types[type].kind;
-    access->kind = is_load ? EMU_LOAD : in->opcode == PTX_OP_ST ? EMU_STORE : in->opcode == PTX_OP_ATOM ? EMU_ATOM : EMU_RED;
+    access->kind = is_load                     ? EMU_LOAD
+                   : in->opcode == PTX_OP_ST   ? EMU_STORE
+                   : in->opcode == PTX_OP_ATOM ? EMU_ATOM
+                                               : EMU_RED;
     access->space = in->space[0];
     access->type = (uint8_t)type;
     access->bytes = ptx_types[type].bits / 8;
@@ -285,8 +288,8 @@ static void memory(struct emu_lowering *l)
     access->operation = in->operation;
     access->semantics = in->semantics;
     access->scope = in->scope;
-    access->is_volatile = (in->mods & PTX_FLAG(VOLATILE)) || in->semantics == PTX_MOD_RELAXED ||
-                          in->semantics == PTX_MOD_ACQUIRE;
+    access->is_volatile =
+        (in->mods & PTX_FLAG(VOLATILE)) || in->semantics == PTX_MOD_RELAXED || in->semantics == PTX_MOD_ACQUIRE;
     access->keep = 32;
     if (value->kind == PTX_OPERAND_REGISTER)
         access->keep = l->function->registers[value->index].bits;
@@ -300,7 +303,8 @@ static void memory(struct emu_lowering *l)
             address->kind == PTX_OPERAND_ADDRESS_VARIABLE ? &l->ptx->variables[address->index] : NULL;
         access->space = PTX_SPACE_NONE;
         if (v && l->function->is_kernel && v->offset < l->function->param_bytes && is_load &&
-            v->offset + (uint64_t)address->value + (uint64_t)access->bytes * access->count <= l->function->param_bytes &&
+            v->offset + (uint64_t)address->value + (uint64_t)access->bytes * access->count <=
+                l->function->param_bytes &&
             address->value >= 0 && access->wide < 2) {
             elements(l, value, access->wide, access->data);
             struct emu_op *op = emu_push(l, emu_op_load_param);

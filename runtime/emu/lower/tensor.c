@@ -9,7 +9,7 @@ static struct emu_where where(struct emu_lowering *l, const struct ptx_operand *
     return (struct emu_where){.at = a.at, .wide = (uint8_t)a.wide, .space = (uint8_t)space, .offset = a.offset};
 }
 
-/* ---- mbarrier ----------------------------------------------------------------------------------------------------- */
+/* ---- mbarrier ---------------------------------------------------------------------------------------------------- */
 
 static void mbarrier(struct emu_lowering *l)
 {
@@ -52,7 +52,7 @@ static void mbarrier(struct emu_lowering *l)
     op->extra = extra;
 }
 
-/* ---- Copies ------------------------------------------------------------------------------------------------------- */
+/* ---- Copies ------------------------------------------------------------------------------------------------------ */
 
 static uint32_t optional(struct emu_lowering *l, unsigned operand, char letter)
 {
@@ -141,8 +141,9 @@ static void copy(struct emu_lowering *l)
     c->reduce = (uint8_t)reduce_operation(in->operation);
     c->reduce_type = (uint8_t)reduce_type(in->type[0]);
     c->no_increment = (in->mods & PTX_FLAG(NOINC)) != 0;
-    c->mode = in->mods & PTX_FLAG(IM2COL) ? EMU_TMA_IM2COL
-              : in->mods & PTX_FLAG(IM2COL_NO_OFFS) ? EMU_TMA_IM2COL_NO_OFFS : EMU_TMA_TILE;
+    c->mode = in->mods & PTX_FLAG(IM2COL)           ? EMU_TMA_IM2COL
+              : in->mods & PTX_FLAG(IM2COL_NO_OFFS) ? EMU_TMA_IM2COL_NO_OFFS
+                                                    : EMU_TMA_TILE;
     const struct ptx_operand *o = l->operands;
     int multicast = (in->mods & PTX_FLAG(MULTICAST)) != 0;
     switch (in->opcode) {
@@ -201,8 +202,9 @@ static void copy(struct emu_lowering *l)
         c->wide = c->element_bytes == 8;
         c->elements = o[1].kind == PTX_OPERAND_VECTOR ? (uint8_t)o[1].count : 1;
         for (unsigned i = 0; i < c->elements && i < 4; i++)
-            c->data[i] = emu_operand(l, o[1].kind == PTX_OPERAND_VECTOR ? &l->function->operands[o[1].index + i] : &o[1],
-                                     c->wide ? 'l' : 'w');
+            c->data[i] =
+                emu_operand(l, o[1].kind == PTX_OPERAND_VECTOR ? &l->function->operands[o[1].index + i] : &o[1],
+                            c->wide ? 'l' : 'w');
         break;
     }
     emu_push(l, emu_op_copy)->extra = c;
@@ -217,11 +219,12 @@ static void group(struct emu_lowering *l, unsigned which, int wait, int all)
     op->d = (l->instruction->mods & PTX_FLAG(READ)) != 0;
 }
 
-/* ---- Matrices ----------------------------------------------------------------------------------------------------- */
+/* ---- Matrices ---------------------------------------------------------------------------------------------------- */
 
 static uint32_t *registers(struct emu_lowering *l, const struct ptx_operand *operand, uint32_t *count, char letter)
 {
-    const struct ptx_operand *first = operand->kind == PTX_OPERAND_VECTOR ? &l->function->operands[operand->index] : operand;
+    const struct ptx_operand *first =
+        operand->kind == PTX_OPERAND_VECTOR ? &l->function->operands[operand->index] : operand;
     *count = operand->kind == PTX_OPERAND_VECTOR ? operand->count : 1;
     uint32_t *at = emu_lower_extra(l, *count * sizeof *at);
     for (uint32_t i = 0; at && i < *count; i++)
@@ -257,7 +260,8 @@ static int tc_type(unsigned type)
     }
 }
 
-static int find_kind(struct emu_lowering *l, struct emu_matrix *m, enum emu_tc_engine engine, unsigned a, unsigned b, unsigned d)
+static int find_kind(struct emu_lowering *l, struct emu_matrix *m, enum emu_tc_engine engine, unsigned a, unsigned b,
+                     unsigned d)
 {
     const struct ptx_instruction *in = l->instruction;
     int ta = tc_type(a), tb = tc_type(b), td = tc_type(d);
@@ -267,10 +271,9 @@ static int find_kind(struct emu_lowering *l, struct emu_matrix *m, enum emu_tc_e
     m->bits_a = ptx_types[a].bits;
     m->bits_d = ptx_types[d].bits;
     m->is_f64 = a == PTX_F64;
-    m->kind = ta < 0 || tb < 0 || td < 0
-                  ? -1
-                  : emu_tc_find(engine, in->m, in->k, (enum emu_tc_type)ta, (enum emu_tc_type)tb,
-                                (enum emu_tc_type)td, (in->mods & PTX_FLAG(SATFINITE)) != 0);
+    m->kind = ta < 0 || tb < 0 || td < 0 ? -1
+                                         : emu_tc_find(engine, in->m, in->k, (enum emu_tc_type)ta, (enum emu_tc_type)tb,
+                                                       (enum emu_tc_type)td, (in->mods & PTX_FLAG(SATFINITE)) != 0);
     if (m->kind < 0)
         emu_lower_fail(l, TW_ERROR_UNSUPPORTED, "the arithmetic of this shape and these types is not emulated");
     return m->kind >= 0;
@@ -326,7 +329,8 @@ static void wmma(struct emu_lowering *l)
     unsigned bits = ptx_types[a].bits;
     w->kind = in->type[0] != in->type[halves ? 1 : 3]
                   ? -1
-                  : emu_tc_find(EMU_TC_MMA, bits == 64 ? 8 : 16, a == PTX_TF32 ? 4 : in->k, (enum emu_tc_type)tc_type(a), (enum emu_tc_type)tc_type(b),
+                  : emu_tc_find(EMU_TC_MMA, bits == 64 ? 8 : 16, a == PTX_TF32 ? 4 : in->k,
+                                (enum emu_tc_type)tc_type(a), (enum emu_tc_type)tc_type(b),
                                 (enum emu_tc_type)tc_type(in->type[0]), (in->mods & PTX_FLAG(SATFINITE)) != 0);
     if (w->kind < 0) {
         emu_lower_fail(l, TW_ERROR_UNSUPPORTED, "the arithmetic of this shape and these types is not emulated");
@@ -395,7 +399,7 @@ static void matrix_move(struct emu_lowering *l, int store)
     emu_push(l, store ? emu_op_stmatrix : emu_op_ldmatrix)->extra = m;
 }
 
-/* ---- Tensor maps in memory ---------------------------------------------------------------------------------------- */
+/* ---- Tensor maps in memory --------------------------------------------------------------------------------------- */
 
 static void replace(struct emu_lowering *l)
 {

@@ -70,7 +70,7 @@ static const struct {
 #undef FORM
 };
 
-/* ---- Words ---- */
+/* ---- Words ------------------------------------------------------------------------------------------------------- */
 
 #define WORD_TABLE 1024 /* open addressing; three quarters free */
 
@@ -108,7 +108,7 @@ unsigned ptx_word(struct ptx_parser *p, const char *text, size_t length)
     return 0;
 }
 
-/* ---- Forms ---- */
+/* ---- Forms ------------------------------------------------------------------------------------------------------- */
 
 static const struct {
     const char *text;
@@ -239,7 +239,7 @@ static const struct ptx_form *get_form(struct ptx_parser *p, size_t row)
     return p->forms[row];
 }
 
-/* ---- Mnemonics ---- */
+/* ---- Mnemonics --------------------------------------------------------------------------------------------------- */
 
 #define WORDS 24 /* of a mnemonic */
 

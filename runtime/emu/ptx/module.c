@@ -21,7 +21,7 @@ unsigned ptx_special_bits(uint32_t special)
     return special < PTX_SR_ENVREG ? special_bits[special] : 32;
 }
 
-/* ---- Memory ---- */
+/* ---- Memory ------------------------------------------------------------------------------------------------------ */
 
 struct chunk {
     struct chunk *next;
@@ -73,7 +73,7 @@ void ptx_free(struct ptx_module *module)
         memory.free(memory.self, arrays[i]);
 }
 
-/* ---- Finding ---- */
+/* ---- Finding ----------------------------------------------------------------------------------------------------- */
 
 const struct ptx_function *ptx_find_function(const struct ptx_module *module, const char *name)
 {
@@ -100,7 +100,7 @@ const char *ptx_location_path(const struct ptx_module *module, uint32_t location
     return location == PTX_NONE ? "" : ptx_name(module, module->files[module->locations[location].file].path);
 }
 
-/* ---- Text ---- */
+/* ---- Text -------------------------------------------------------------------------------------------------------- */
 
 struct text {
     char *out;

@@ -1,7 +1,7 @@
 /* Directives at module level, functions, source positions, and the whole parse. */
 #include "parser.h"
 
-/* ---- Source positions ---- */
+/* ---- Source positions -------------------------------------------------------------------------------------------- */
 
 static uint32_t location_bucket(uint32_t file, uint32_t line, uint32_t column)
 {
@@ -86,7 +86,7 @@ static void parse_file(struct ptx_parser *p)
         ptx_integer(p, "a number of .file", UINT64_MAX);
 }
 
-/* ---- Sections: of DWARF only the names of inlined functions are read ---- */
+/* ---- Sections: of DWARF only the names of inlined functions are read --------------------------------------------- */
 
 /* label: .b8 95, 90, ... , 0 : a name for every place of the strings that ask for this label. */
 static void parse_debug_string(struct ptx_parser *p, const struct ptx_token *label, char *bytes, uint32_t count)
@@ -147,7 +147,7 @@ static void parse_section(struct ptx_parser *p)
     ptx_expect(p, '}');
 }
 
-/* ---- Functions ---- */
+/* ---- Functions --------------------------------------------------------------------------------------------------- */
 
 static void dims(struct ptx_parser *p, uint32_t out[3])
 {
@@ -337,7 +337,7 @@ static void parse_alias(struct ptx_parser *p)
         p->aliases[p->alias_count++] = alias;
 }
 
-/* ---- The module ---- */
+/* ---- The module -------------------------------------------------------------------------------------------------- */
 
 static void header(struct ptx_parser *p)
 {

@@ -5,7 +5,7 @@
 
 #define WHY 200
 
-/* ---- Checks: 1 if the operand is what the pattern asks; otherwise why[] says what is wrong. ---- */
+/* ---- Checks: 1 if the operand is what the pattern asks; otherwise why[] says what is wrong. ---------------------- */
 
 static int no(char *why, const char *text)
 {
@@ -124,7 +124,8 @@ static int wmma_shape(const struct ptx_instruction *i)
         return i->m == 8 && i->n == 8 && i->k == 4;
     if (i->m == 16 && i->n == 16 && i->k == 8)
         return type == PTX_TF32 || (load_c && type == PTX_F32);
-    return type != PTX_TF32 && i->k == 16 && ((i->m == 16 && i->n == 16) || (i->m == 32 && i->n == 8) || (i->m == 8 && i->n == 32));
+    return type != PTX_TF32 && i->k == 16 &&
+           ((i->m == 16 && i->n == 16) || (i->m == 32 && i->n == 8) || (i->m == 8 && i->n == 32));
 }
 
 /* Registers that a lane holds of an mma or wgmma fragment, and the bits of each. */
@@ -321,7 +322,7 @@ static int check_mov(struct ptx_parser *p, const struct ptx_instruction *i, char
            no(why, "is a vector on both sides");
 }
 
-/* ---- Calls ---- */
+/* ---- Calls ------------------------------------------------------------------------------------------------------- */
 
 /* Where call's parts stand in p->raw; -1: left out. */
 struct call_parts {
@@ -410,7 +411,7 @@ static int check_call(struct ptx_parser *p, struct call_parts *parts, char *why,
     return 1;
 }
 
-/* ---- Making the instruction ---- */
+/* ---- Making the instruction -------------------------------------------------------------------------------------- */
 
 static uint32_t add_operand(struct ptx_parser *p, const struct ptx_operand *operand)
 {

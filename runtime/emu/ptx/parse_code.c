@@ -1,7 +1,7 @@
 /* Bodies of functions: scopes, labels, and the operands of instructions as they are written. */
 #include "parser.h"
 
-/* ---- Operands ---- */
+/* ---- Operands ---------------------------------------------------------------------------------------------------- */
 
 static struct ptx_raw *new_element(struct ptx_parser *p)
 {
@@ -335,7 +335,7 @@ static void read_operands(struct ptx_parser *p, int call)
     ptx_expect(p, ';');
 }
 
-/* ---- Statements ---- */
+/* ---- Statements -------------------------------------------------------------------------------------------------- */
 
 /* The words of a mnemonic, which may have blanks before its dots. The token is its first name. Gives text that lives as
    long as the parse. */

@@ -48,7 +48,7 @@ uint32_t ptx_intern(struct ptx_parser *p, const char *text, size_t length)
     return at;
 }
 
-/* ---- Symbols ---- */
+/* ---- Symbols ----------------------------------------------------------------------------------------------------- */
 
 struct ptx_symbol *ptx_lookup(struct ptx_parser *p, const char *text, uint32_t length, uint32_t hash)
 {
@@ -133,7 +133,7 @@ void ptx_close_scope(struct ptx_parser *p)
     p->depth--;
 }
 
-/* ---- Words of declarations ---- */
+/* ---- Words of declarations --------------------------------------------------------------------------------------- */
 
 unsigned ptx_type_word(const struct ptx_token *token)
 {
@@ -192,7 +192,7 @@ static struct ptx_token parse_name(struct ptx_parser *p)
     return name;
 }
 
-/* ---- Registers ---- */
+/* ---- Registers --------------------------------------------------------------------------------------------------- */
 
 static unsigned register_bits(unsigned type)
 {
@@ -258,7 +258,7 @@ void ptx_parse_registers(struct ptx_parser *p)
     ptx_expect(p, ';');
 }
 
-/* ---- Variables ---- */
+/* ---- Variables --------------------------------------------------------------------------------------------------- */
 
 static uint32_t add_variable(struct ptx_parser *p, const struct ptx_token *name, unsigned space, unsigned type)
 {
@@ -397,7 +397,7 @@ void ptx_parse_variable(struct ptx_parser *p, unsigned space, unsigned linkage)
     ptx_expect(p, ';');
 }
 
-/* ---- Parameters ---- */
+/* ---- Parameters -------------------------------------------------------------------------------------------------- */
 
 void ptx_parse_parameter(struct ptx_parser *p, struct ptx_parameter *out, int declare)
 {

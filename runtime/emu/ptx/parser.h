@@ -16,7 +16,7 @@
 #define PTX_VARIABLE_BYTES (UINT64_C(1) << 36)
 #define PTX_FRAME_BYTES (UINT64_C(1) << 31)
 
-/* ---- Tokens (lex.c) ---- */
+/* ---- Tokens (lex.c) ---------------------------------------------------------------------------------------------- */
 enum ptx_token_kind {
     TOKEN_END,
     TOKEN_NAME,      /* identifier, with its % or $ */
@@ -39,7 +39,7 @@ struct ptx_token {
     uint64_t value;
 };
 
-/* ---- Symbols ---- */
+/* ---- Symbols ----------------------------------------------------------------------------------------------------- */
 enum ptx_symbol_kind {
     SYMBOL_REGISTER, /* index: register; count: elements of a vector register (1: scalar) */
     SYMBOL_RANGE,    /* `%r<count>`: index of register 0; elements: of each */

@@ -17,7 +17,7 @@
 
 #define PTX_NONE UINT32_MAX /* no index: no guard, no owner, no location */
 
-/* ---- Operands --------------------------------------------------------------------------------------------------- */
+/* ---- Operands ---------------------------------------------------------------------------------------------------- */
 
 /* What a struct ptx_operand is, and what its index and value mean then. */
 enum ptx_operand_kind {
@@ -34,12 +34,12 @@ enum ptx_operand_kind {
     PTX_OPERAND_ADDRESS,   /* [register + value]: index: register (32 or 64 bits) */
     PTX_OPERAND_ADDRESS_VARIABLE,  /* [variable + value]: index: module->variables */
     PTX_OPERAND_ADDRESS_IMMEDIATE, /* [value] */
-    PTX_OPERAND_TENSOR,    /* [map, {c0, c1, ...}]: index: first element in function->operands; element 0 is the
-                              ADDRESS* of the tensor map, count - 1 coordinates follow */
-    PTX_OPERAND_VARIABLE,  /* address of a variable plus value (mov): index: module->variables */
-    PTX_OPERAND_FUNCTION,  /* index: module->functions (call target, or mov of its address) */
-    PTX_OPERAND_LABEL,     /* value: instruction of this function; may be instruction_count: behind the last */
-    PTX_OPERAND_PROTOTYPE  /* index: module->prototypes */
+    PTX_OPERAND_TENSOR,            /* [map, {c0, c1, ...}]: index: first element in function->operands; element 0 is the
+                                      ADDRESS* of the tensor map, count - 1 coordinates follow */
+    PTX_OPERAND_VARIABLE,          /* address of a variable plus value (mov): index: module->variables */
+    PTX_OPERAND_FUNCTION,          /* index: module->functions (call target, or mov of its address) */
+    PTX_OPERAND_LABEL,             /* value: instruction of this function; may be instruction_count: behind the last */
+    PTX_OPERAND_PROTOTYPE          /* index: module->prototypes */
 };
 
 struct ptx_operand {
@@ -47,10 +47,10 @@ struct ptx_operand {
     uint8_t negated; /* PREDICATE: `!p` */
     uint16_t count;  /* VECTOR, TENSOR: elements */
     uint32_t index;
-    int64_t value;   /* immediate's bits, or byte offset */
+    int64_t value; /* immediate's bits, or byte offset */
 };
 
-/* ---- Instructions ----------------------------------------------------------------------------------------------- */
+/* ---- Instructions ------------------------------------------------------------------------------------------------ */
 
 /* One instruction. Fields that its form does not have are 0 (PTX_MOD_NONE, PTX_TYPE_NONE, PTX_SPACE_NONE). The
    operands stand as the PTX writes them, destination first, in function->operands[first .. first + count); operands
@@ -72,38 +72,38 @@ struct ptx_operand {
    GLOBAL}, mods TILE and COMPLETE_TX. "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16": m n k, types {F32, BF16,
    BF16}. "mma...row.col.f32.f16.f16.f32": layout {ROW, COL}, four types: d a b c. */
 struct ptx_instruction {
-    uint16_t opcode;      /* ptx_opcode */
-    uint16_t form;        /* row of ptx_opcodes.def: OPCODE and FORM rows counted together, from 0 */
-    uint8_t type[4];      /* ptx_type, in written order */
+    uint16_t opcode; /* ptx_opcode */
+    uint16_t form;   /* row of ptx_opcodes.def: OPCODE and FORM rows counted together, from 0 */
+    uint8_t type[4]; /* ptx_type, in written order */
     uint8_t type_count;
-    uint8_t vector;       /* .v2 .v4 .v8; .x1 .x2 .x4; .1d ... .5d: the number; 0: not written */
-    uint8_t space[2];     /* ptx_space; of cp.async.bulk: destination, source */
-    uint8_t rounding;     /* ptx_modifier from here on */
+    uint8_t vector;   /* .v2 .v4 .v8; .x1 .x2 .x4; .1d ... .5d: the number; 0: not written */
+    uint8_t space[2]; /* ptx_space; of cp.async.bulk: destination, source */
+    uint8_t rounding; /* ptx_modifier from here on */
     uint8_t compare;
     uint8_t boolean;
     uint8_t operation;
-    uint8_t second;       /* a second operation: shf .wrap/.clamp, createpolicy's priorities */
+    uint8_t second; /* a second operation: shf .wrap/.clamp, createpolicy's priorities */
     uint8_t semantics;
     uint8_t scope;
-    uint8_t cache;        /* .ca, .cg (cp.async), L1:: and L2:: hints: the first of the form's slots that is written */
+    uint8_t cache; /* .ca, .cg (cp.async), L1:: and L2:: hints: the first of the form's slots that is written */
     uint8_t layout[2];
     uint8_t guard_negated;
-    uint16_t m, n, k;     /* .mMnNkK; 0: none */
+    uint16_t m, n, k; /* .mMnNkK; 0: none */
     uint16_t operand_count;
-    uint32_t guard;       /* register of class pred, or PTX_NONE */
-    uint32_t operands;    /* first, in function->operands */
-    uint64_t mods;        /* PTX_FLAG bits */
-    uint32_t line;        /* line of the PTX text, from 1 */
-    uint32_t location;    /* module->locations, or PTX_NONE */
+    uint32_t guard;    /* register of class pred, or PTX_NONE */
+    uint32_t operands; /* first, in function->operands */
+    uint64_t mods;     /* PTX_FLAG bits */
+    uint32_t line;     /* line of the PTX text, from 1 */
+    uint32_t location; /* module->locations, or PTX_NONE */
 };
 
-/* ---- Module ----------------------------------------------------------------------------------------------------- */
+/* ---- Module ------------------------------------------------------------------------------------------------------ */
 
 /* A position in CUDA source: .loc. Code that was inlined names the function it is from and where that was inlined, and
    so on to the outermost. */
 struct ptx_location {
-    uint32_t file;       /* module->files */
-    uint32_t line;       /* 0: the compiler's own */
+    uint32_t file; /* module->files */
+    uint32_t line; /* 0: the compiler's own */
     uint32_t column;
     uint32_t function;   /* offset in module->names of the inlined function's name (mangled), or PTX_NONE */
     uint32_t inlined_at; /* module->locations, or PTX_NONE */
@@ -116,11 +116,11 @@ struct ptx_file {
 
 /* A symbol's value inside an initialiser. */
 struct ptx_relocation {
-    uint32_t offset;   /* in the variable */
-    uint8_t bytes;     /* 1 to 8 */
-    uint8_t shift;     /* with bytes 1: `0xFF00(symbol)`: the value's bits from here on; otherwise 0 */
-    uint8_t generic;   /* generic(symbol): as a generic address; otherwise in the symbol's own space */
-    uint8_t function;  /* index is of module->functions, not variables */
+    uint32_t offset;  /* in the variable */
+    uint8_t bytes;    /* 1 to 8 */
+    uint8_t shift;    /* with bytes 1: `0xFF00(symbol)`: the value's bits from here on; otherwise 0 */
+    uint8_t generic;  /* generic(symbol): as a generic address; otherwise in the symbol's own space */
+    uint8_t function; /* index is of module->functions, not variables */
     uint32_t index;
     int64_t addend;
 };
@@ -136,27 +136,27 @@ enum ptx_linkage { PTX_LINK_NONE, PTX_LINK_VISIBLE, PTX_LINK_EXTERN, PTX_LINK_WE
        them stand the .param declared in bodies for calls; scopes that do not overlap may share bytes.
    and is 0 for .global, .const, .shared and module-level .local: whoever loads the module places those. */
 struct ptx_variable {
-    uint32_t name;      /* offset in module->names */
-    uint32_t function;  /* owner, or PTX_NONE at module level */
-    uint8_t space;      /* ptx_space; PARAM, LOCAL, SHARED, GLOBAL, CONST */
-    uint8_t type;       /* of an element */
+    uint32_t name;     /* offset in module->names */
+    uint32_t function; /* owner, or PTX_NONE at module level */
+    uint8_t space;     /* ptx_space; PARAM, LOCAL, SHARED, GLOBAL, CONST */
+    uint8_t type;      /* of an element */
     uint8_t linkage;
-    uint8_t unsized;    /* `x[]`: .extern .shared: dynamic shared memory */
-    uint32_t align;     /* a power of 2; the element's size where not written */
-    uint64_t bytes;     /* 0 if unsized */
+    uint8_t unsized; /* `x[]`: .extern .shared: dynamic shared memory */
+    uint32_t align;  /* a power of 2; the element's size where not written */
+    uint64_t bytes;  /* 0 if unsized */
     uint64_t offset;
-    uint64_t initial_bytes;   /* bytes given by the initialiser, <= bytes; the rest is zero */
-    const uint8_t *initial;   /* NULL where there is none (.global and .const are zero then) */
-    uint32_t relocations;     /* first of module->relocations */
+    uint64_t initial_bytes; /* bytes given by the initialiser, <= bytes; the rest is zero */
+    const uint8_t *initial; /* NULL where there is none (.global and .const are zero then) */
+    uint32_t relocations;   /* first of module->relocations */
     uint32_t relocation_count;
 };
 
 struct ptx_register {
-    uint32_t name;    /* offset in module->names of the prefix */
-    uint32_t number;  /* `%r<10>`: which one; PTX_NONE: a single name */
-    uint8_t bits;     /* class: 1 (pred), 16 (also 8-bit types), 32, 64, 128 */
-    uint8_t type;     /* as declared */
-    uint8_t element;  /* of a .v2/.v4 register: 1 for .x to 4 for .w; otherwise 0 */
+    uint32_t name;   /* offset in module->names of the prefix */
+    uint32_t number; /* `%r<10>`: which one; PTX_NONE: a single name */
+    uint8_t bits;    /* class: 1 (pred), 16 (also 8-bit types), 32, 64, 128 */
+    uint8_t type;    /* as declared */
+    uint8_t element; /* of a .v2/.v4 register: 1 for .x to 4 for .w; otherwise 0 */
 };
 
 /* A formal parameter or return value: memory, or a register (device functions only). */
@@ -168,17 +168,17 @@ struct ptx_parameter {
 };
 
 struct ptx_label {
-    uint32_t name;        /* offset in module->names */
+    uint32_t name; /* offset in module->names */
     uint32_t instruction;
 };
 
 struct ptx_function {
-    uint32_t name;          /* offset in module->names */
+    uint32_t name; /* offset in module->names */
     uint8_t is_kernel;
     uint8_t linkage;
-    uint8_t has_body;       /* 0: declared only (vprintf, malloc, ...): a call of it is the executor's business */
+    uint8_t has_body; /* 0: declared only (vprintf, malloc, ...): a call of it is the executor's business */
     uint8_t noreturn;
-    uint32_t alias_of;      /* .alias: module->functions, already followed to the end; PTX_NONE */
+    uint32_t alias_of; /* .alias: module->functions, already followed to the end; PTX_NONE */
 
     struct ptx_parameter *params;
     struct ptx_parameter *returns;
@@ -196,10 +196,10 @@ struct ptx_function {
     uint32_t instruction_count;
     struct ptx_operand *operands;
     uint32_t operand_count;
-    struct ptx_label *labels;  /* in order of instruction */
+    struct ptx_label *labels; /* in order of instruction */
     uint32_t label_count;
 
-    uint32_t maxntid[3];       /* 0: not given, in all of these */
+    uint32_t maxntid[3]; /* 0: not given, in all of these */
     uint32_t reqntid[3];
     uint32_t minnctapersm;
     uint32_t maxnreg;
@@ -207,7 +207,7 @@ struct ptx_function {
     uint32_t maxclusterrank;
     uint8_t explicitcluster;
     uint8_t blocksareclusters;
-    uint32_t line;             /* of its definition in the PTX */
+    uint32_t line; /* of its definition in the PTX */
 };
 
 /* .callprototype: what an indirect call's target takes and gives. */
@@ -219,12 +219,12 @@ struct ptx_prototype {
 };
 
 struct ptx_module {
-    struct tw_memory memory;   /* what ptx_free gives back to */
-    char *names;               /* all names, zero-terminated, one behind the other */
+    struct tw_memory memory; /* what ptx_free gives back to */
+    char *names;             /* all names, zero-terminated, one behind the other */
     uint32_t name_bytes;
     uint32_t version_major, version_minor; /* .version 9.0 */
-    char target[32];           /* first word of .target: "sm_90a" */
-    uint32_t address_size;     /* 64 */
+    char target[32];                       /* first word of .target: "sm_90a" */
+    uint32_t address_size;                 /* 64 */
 
     struct ptx_function *functions;
     uint32_t function_count;
@@ -238,7 +238,7 @@ struct ptx_module {
     uint32_t file_count;
     struct ptx_location *locations;
     uint32_t location_count;
-    void *arena;               /* the parser's own: where the arrays lie */
+    void *arena; /* the parser's own: where the arrays lie */
 };
 
 /* Parse length bytes of text (no zero needed behind; a zero inside is an error). TW_OK; TW_ERROR_INVALID, or
@@ -258,7 +258,8 @@ const struct ptx_function *ptx_find_function(const struct ptx_module *module, co
 /* The module-level variable of that name; NULL where there is none. */
 const struct ptx_variable *ptx_find_variable(const struct ptx_module *module, const char *name);
 
-static inline const char *ptx_name(const struct ptx_module *module, uint32_t name) {
+static inline const char *ptx_name(const struct ptx_module *module, uint32_t name)
+{
     return name == PTX_NONE ? "" : module->names + name;
 }
 

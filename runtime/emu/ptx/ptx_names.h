@@ -17,7 +17,7 @@ enum ptx_type_kind {
     PTX_KIND_BITS,
     PTX_KIND_UNSIGNED,
     PTX_KIND_SIGNED,
-    PTX_KIND_FLOAT,  /* binary16, 32, 64 */
+    PTX_KIND_FLOAT, /* binary16, 32, 64 */
     PTX_KIND_BFLOAT,
     PTX_KIND_TF32,
     PTX_KIND_NARROW, /* 8-bit floats */
