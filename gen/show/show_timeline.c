@@ -6,7 +6,7 @@
 #include "common/options.h"
 #include "show/show.h"
 #include "show/timeline.h"
-#include "verify/launch.h"
+#include "verify/launcher.h"
 #include "verify/sizes.h"
 #include "verify/trial.h"
 
@@ -54,46 +54,37 @@ static void show_report(void *context, const struct emu_report *report)
     fprintf(stderr, "%s\n", report->text);
 }
 
-/* The first of the planned units that takes these sizes. Exit status. */
-static int choose_unit(struct compile *c, const int64_t *symbol, int *chosen)
+static int compile_all(struct compile *c)
 {
-    const struct plan *first = &c->unit[0].plan;
-    struct shape *shape = tw_alloc_zeroed(&c->rt, sizeof *shape * (size_t)(first->tensor_count + 1));
-    uint64_t *address = tw_alloc_zeroed(&c->rt, sizeof *address * (size_t)(first->tensor_count + 1));
-    struct launch_arguments arguments = {.symbol = symbol, .address = address, .shape = shape};
-    struct tw_error error = {""};
-    int status = shape && address ? TW_OK : TW_ERROR_MEMORY;
-    *chosen = -1;
-    for (int i = 0; i < c->unit_count && status == TW_OK && *chosen < 0; i++) {
-        const struct plan *p = &c->unit[i].plan;
-        if (trial_layout(p, symbol, false, shape, &error) == TW_OK && launch_fits(p, &arguments, &error) == TW_OK)
-            *chosen = i;
+    for (int i = 0; i < c->unit_count; i++) {
+        c->unit[i].wanted = true;
+        c->unit[i].outputs = TW_OUTPUT_CUBIN | TW_OUTPUT_PTX;
+        c->unit[i].line_info = true;
     }
-    tw_free(&c->rt, shape);
-    tw_free(&c->rt, address);
-    if (status == TW_OK && *chosen < 0)
-        status = TW_ERROR_INVALID;
-    return status == TW_OK ? 0 : compile_fail(c, status, &error);
-}
-
-static int compile_unit(struct compile *c, struct compile_unit *unit)
-{
-    unit->wanted = true;
-    unit->outputs = TW_OUTPUT_CUBIN | TW_OUTPUT_PTX;
-    unit->line_info = true;
     return compile_cubins(c, COMPILE_NVRTC);
 }
 
+/* The first variant that takes these sizes. A status. */
+static int choose(struct compile *c, struct launcher *launcher, const int64_t *symbol, int *chosen,
+                  struct tw_error *error)
+{
+    int status = TW_ERROR_INVALID;
+    for (*chosen = 0; *chosen < c->unit_count && status != TW_OK && status != TW_ERROR_MEMORY; (*chosen)++)
+        status = trial_fits(c, launcher, *chosen, symbol, false, error);
+    (*chosen)--;
+    return status;
+}
+
 /* Runs the kernel once on normal inputs and compares: a picture of a wrong kernel is worth little. A status. */
-static int execute(struct compile *c, struct tw_device *device, struct compile_unit *unit, const int64_t *symbol,
-                   struct tw_kernel *kernel, uint64_t seed, struct trial_result *result, struct tw_error *error)
+static int execute(struct compile *c, struct tw_device *device, struct launcher *launcher, int variant,
+                   const int64_t *symbol, uint64_t seed, struct trial_result *result, struct tw_error *error)
 {
     struct trial trial;
-    struct trial_request request = {
-        .compile = c, .device = device, .unit = unit, .symbol = symbol, .inputs = INPUTS_NORMAL, .seed = seed};
+    struct trial_request request = {.compile = c, .device = device, .unit = launcher_unit(launcher, variant),
+                                    .symbol = symbol, .inputs = INPUTS_NORMAL, .seed = seed};
     int status = trial_begin(&trial, &request, error);
     if (status == TW_OK)
-        status = trial_launch(&trial, unit, kernel, result, error);
+        status = trial_launch(&trial, launcher, variant, result, error);
     trial_end(&trial);
     return status;
 }
@@ -124,46 +115,71 @@ static int present(struct compile *c, const struct show_options *o, const struct
     return status == TW_OK ? 0 : compile_fail(c, status, &error);
 }
 
-static int run_and_show(struct compile *c, const struct show_options *o, struct compile_unit *unit,
-                        const int64_t *symbol, struct tw_device *device, struct listener *l)
+/* Exit status. */
+static int run_and_show(struct compile *c, const struct show_options *o, const int64_t *symbol,
+                        struct tw_device *device, struct launcher *launcher, struct listener *l)
 {
-    const struct tw_compiled *compiled = &unit->compiled[COMPILE_NVRTC];
-    struct tw_load load = {.entry = unit->plan.entry, .ptx = compiled->ptx, .ptx_bytes = compiled->ptx_bytes};
-    struct tw_kernel *kernel;
     struct trial_result result;
     struct tw_error error;
     char sizes[256];
-    int status = tw_device_load(device, &load, &kernel, &error);
+    int chosen, status = launcher_load(launcher, device, true, &error);
+    if (status == TW_OK)
+        status = choose(c, launcher, symbol, &chosen, &error);
     if (status != TW_OK)
         return compile_fail(c, status, &error);
+    const struct compile_unit *unit = launcher_unit(launcher, chosen);
     sizes_print(unit, symbol, sizes, sizeof sizes);
-    status = execute(c, device, unit, symbol, kernel, o->seed, &result, &error);
+    status = execute(c, device, launcher, chosen, symbol, o->seed, &result, &error);
     if (status != TW_OK)
-        status = compile_fail(c, status, &error);
-    else if (l->failed)
-        status = 3;
-    else if (!result.launched || l->block >= l->blocks || !l->count)
-        status = (fprintf(stderr, "tilewright show: --block %" PRIu64 ": of %s %" PRIu64 " blocks are launched\n",
-                          l->block, sizes, l->blocks),
-                  1);
-    else
-        status = present(c, o, unit, sizes, l);
+        return compile_fail(c, status, &error);
+    if (l->failed)
+        return 3;
+    if (!result.launched || l->block >= l->blocks || !l->count) {
+        fprintf(stderr, "tilewright show: --block %" PRIu64 ": of %s %" PRIu64 " blocks are launched\n", l->block, sizes,
+                l->blocks);
+        return 1;
+    }
+    status = present(c, o, unit, sizes, l);
     if (status == 0 && !result.passed) {
         fprintf(stderr, "tilewright show: the result is wrong: %s\n", result.why);
         status = 1;
     }
-    tw_device_unload(device, kernel);
+    return status;
+}
+
+/* On an emulated GPU with so many multiprocessors. Exit status. */
+static int open_and_show(struct compile *c, const struct show_options *o, const int64_t *symbol, int sms)
+{
+    struct listener listener = {.rt = &c->rt, .block = o->block};
+    const struct emu_options options = {.arch = c->unit[0].arch->name,
+                                        .completion = (enum emu_completion)o->completion,
+                                        .seed = o->seed,
+                                        .sm_count = sms,
+                                        .report = show_report,
+                                        .event = listen,
+                                        .event_context = &listener,
+                                        .slice = 1};
+    int unit[COMPILE_LIBRARY_UNITS], count = c->unit_count < COMPILE_LIBRARY_UNITS ? c->unit_count : COMPILE_LIBRARY_UNITS;
+    struct tw_device *device = NULL;
+    struct launcher *launcher = NULL;
+    struct tw_error error;
+    for (int i = 0; i < count; i++)
+        unit[i] = i;
+    int status = tw_device_open_emu(&c->rt, &options, &device, &error);
+    if (status == TW_OK)
+        status = launcher_open(&launcher, c, unit, count, &error);
+    status = status == TW_OK ? run_and_show(c, o, symbol, device, launcher, &listener) : compile_fail(c, status, &error);
+    launcher_close(launcher);
+    tw_device_close(device);
+    tw_free(&c->rt, listener.event);
     return status;
 }
 
 static int go(struct compile *c, const struct show_options *o, struct compile_choice *choice)
 {
     struct sizes sizes = {NULL, 0, 0};
-    struct listener listener = {.rt = &c->rt, .block = o->block};
-    struct tw_device *device = NULL;
-    struct tw_error error;
     int64_t *symbol = NULL;
-    int chosen = -1, sms = (int)o->sms;
+    int sms = (int)o->sms;
     int status = show_one_kernel(c, choice);
     if (status == 0)
         status = sizes_check(c, &o->set);
@@ -178,26 +194,11 @@ static int go(struct compile *c, const struct show_options *o, struct compile_ch
         const int *cluster = c->unit[0].plan.launch.cluster;
         sms = sms ? sms : cluster[0] * cluster[1] * cluster[2];
         symbol[sizes.width - 1] = sms;
-        status = choose_unit(c, symbol, &chosen);
+        status = compile_all(c);
     }
-    if (status == 0)
-        status = compile_unit(c, &c->unit[chosen]);
     compile_report(c);
-    if (status == 0) {
-        struct emu_options options = {.arch = c->unit[chosen].arch->name,
-                                      .completion = (enum emu_completion)o->completion,
-                                      .seed = o->seed,
-                                      .sm_count = sms,
-                                      .report = show_report,
-                                      .event = listen,
-                                      .event_context = &listener,
-                                      .slice = 1};
-        int opened = tw_device_open_emu(&c->rt, &options, &device, &error);
-        status = opened == TW_OK ? run_and_show(c, o, &c->unit[chosen], symbol, device, &listener)
-                                 : compile_fail(c, opened, &error);
-        tw_device_close(device);
-    }
-    tw_free(&c->rt, listener.event);
+    if (status == 0)
+        status = open_and_show(c, o, symbol, sms);
     tw_free(&c->rt, symbol);
     sizes_free(c, &sizes);
     return status;

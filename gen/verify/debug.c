@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/options.h"
+#include "driver.h"
 #include "emu/barrier_word.h"
 
 #include "../../templates/host/debug.c"
@@ -40,12 +41,15 @@ static int begin(struct debug_log *log, struct tw_error *error)
     return tw_device_upload(log->device, log->state, &state, sizeof state, error);
 }
 
-int debug_log_open(struct debug_log *log, struct tw_device *device, struct tw_kernel *kernel, const char *file,
+int debug_log_open(struct debug_log *log, struct tw_device *device, void *module, const char *entry, const char *file,
                    struct tw_error *error)
 {
     size_t bytes, wanted = sizeof(struct debug_state);
     memset(log, 0, sizeof *log);
-    int status = tw_device_symbol(device, kernel, "tilewright_debug", &log->state, &bytes, error);
+    int result = device->driver->module_global(&log->state, &bytes, module, "tilewright_debug"), status;
+    if (result == TW_CUDA_NOT_FOUND)
+        return tw_fail(error, TW_ERROR_NOT_FOUND, "%s waits on no mbarrier", entry);
+    status = tw_driver_check(device->driver, result, error, "looking up tilewright_debug of %s", entry);
     if (status != TW_OK)
         return status;
     if (bytes != wanted)
@@ -55,7 +59,7 @@ int debug_log_open(struct debug_log *log, struct tw_device *device, struct tw_ke
     if (status != TW_OK)
         return status;
     log->device = device;
-    log->entry = kernel->entry;
+    log->entry = entry;
     snprintf(log->file, sizeof log->file, "%s", file);
     status = begin(log, error);
     if (status != TW_OK)

@@ -70,7 +70,9 @@ struct run {
     const struct break_row *bug;     /* that is planted, or NULL */
     struct tw_device *device;        /* NULL: nothing is executed */
     struct tw_device *gpu;           /* that ran what it can, where the device is the emulator for the rest; or NULL */
-    struct tw_kernel **kernel;       /* by unit: loaded; NULL where it cannot run here */
+    struct launcher **launcher;      /* by unit: what it is launched through, one for the loaded variants of a kernel;
+                                        NULL where it cannot run here */
+    struct tw_kernel **kernel;       /* by unit: the emulator's, of those */
     struct run_case *cases;
     int case_count, failed;
     int left_out;                    /* units that the device cannot run */

@@ -4,7 +4,7 @@
 #include "common/parallel.h"
 #include "emu/emu.h"
 #include "verify/debug.h"
-#include "verify/launch.h"
+#include "verify/launcher.h"
 #include "verify/run.h"
 
 enum { VARIANTS = 16 };
@@ -12,11 +12,12 @@ enum { VARIANTS = 16 };
 /* The loaded variants of one kernel on one architecture, and which of them may be launched on the sizes at hand. */
 struct group {
     int unit[VARIANTS];            /* index into compile.unit */
+    struct launcher *launcher;     /* of them all, in this order */
     struct debug_log *log;         /* by variant */
     int count;
     bool fits[2][VARIANTS];        /* [padded] */
     struct tw_error refused[2];    /* [padded]: why the last variant does not fit */
-    bool others_fit;               /* a variant that is not loaded, as --source and --break have it, would */
+    bool others;                   /* there are variants that are not loaded, as --source and --break have it */
 };
 
 static struct run_case *add_case(struct run *run)
@@ -115,34 +116,12 @@ static void name_hazards(const struct run_case *c, char *text, size_t size)
 
 /* ---- cases ------------------------------------------------------------------------------------------------------- */
 
-/* Which variants fit these sizes, with dense and with padded rows; and whether another one of the kernel does, which
- * was not loaded. Exit status. */
-static int find_fits(struct run *run, struct group *g, const int64_t *symbol)
+/* Which variants fit these sizes, with dense and with padded rows. */
+static void find_fits(struct run *run, struct group *g, const int64_t *symbol)
 {
-    struct compile *c = &run->compile;
-    const struct compile_unit *unit = &c->unit[g->unit[0]];
-    const struct plan *first = &unit->plan;
-    struct shape *shape = tw_alloc_zeroed(&c->rt, sizeof *shape * (size_t)(first->tensor_count + 1));
-    uint64_t *address = tw_alloc_zeroed(&c->rt, sizeof *address * (size_t)(first->tensor_count + 1));
-    struct launch_arguments arguments = {.symbol = symbol, .address = address, .shape = shape};
-    int status = shape && address ? 0 : 3;
-    g->others_fit = false;
-    for (int padded = 0; padded < 2 && status == 0; padded++) {
-        struct tw_error ignored;
-        for (int v = 0; v < g->count; v++) {
-            const struct plan *p = &c->unit[g->unit[v]].plan;
-            g->fits[padded][v] = trial_layout(p, symbol, padded, shape, &g->refused[padded]) == TW_OK &&
-                                 launch_fits(p, &arguments, &g->refused[padded]) == TW_OK;
-        }
-        for (int i = 0; i < c->unit_count && !g->others_fit; i++)
-            g->others_fit = !run->kernel[i] && c->unit[i].planned && c->unit[i].kernel == unit->kernel &&
-                            c->unit[i].arch == unit->arch &&
-                            trial_layout(&c->unit[i].plan, symbol, padded, shape, &ignored) == TW_OK &&
-                            launch_fits(&c->unit[i].plan, &arguments, &ignored) == TW_OK;
-    }
-    tw_free(&c->rt, shape);
-    tw_free(&c->rt, address);
-    return status;
+    for (int padded = 0; padded < 2; padded++)
+        for (int v = 0; v < g->count; v++)
+            g->fits[padded][v] = trial_fits(&run->compile, g->launcher, v, symbol, padded, &g->refused[padded]) == TW_OK;
 }
 
 /* The layout for a kind of inputs. */
@@ -188,8 +167,7 @@ static int run_inputs(struct run *run, const struct group *g, const int64_t *sym
             continue;
         if (status == TW_OK && !*fatal) {
             run_coverage_begin(run, g->unit[v]);
-            int launched = trial_launch(&trial, &c->unit[g->unit[v]], run->kernel[g->unit[v]],
-                                        &one->part[inputs].result, &error);
+            int launched = trial_launch(&trial, g->launcher, v, &one->part[inputs].result, &error);
             run_coverage_end(run, one->part[inputs].result.launched);
             run->launch_seconds += one->part[inputs].result.seconds;
             one->part[inputs].done = launched == TW_OK;
@@ -235,13 +213,13 @@ static int run_sizes(struct run *run, struct group *g, const int64_t *sizes, int
         dense = dense || (run->options.inputs[inputs] && !layout_of(run, inputs));
         padded = padded || (run->options.inputs[inputs] && layout_of(run, inputs));
     }
-    result = find_fits(run, g, symbol);
+    find_fits(run, g, symbol);
     for (int v = 0; v < g->count && result == 0; v++) {
         bool wanted = (dense && g->fits[false][v]) || (padded && g->fits[true][v]);
         bool last = v == g->count - 1;
         made[v] = -1;
         /* The spec's sizes are for all variants, those of --set for the one that runs. */
-        if (!wanted && (!last || !refused || (g->others_fit && !run->options.set.count)))
+        if (!wanted && (!last || !refused || (g->others && !run->options.set.count)))
             continue;
         struct run_case *one = add_case(run);
         if (!one) {
@@ -286,12 +264,16 @@ static int group_at(const struct run *run, int first, struct group *g)
 {
     const struct compile *c = &run->compile;
     int i = first;
-    g->count = 0;
+    memset(g, 0, sizeof *g);
     for (; i < c->unit_count; i++) {
         if (c->unit[i].kernel != c->unit[first].kernel || c->unit[i].arch != c->unit[first].arch)
             break;
-        if (run->kernel[i] && g->count < VARIANTS)
+        if (run->launcher[i] && g->count < VARIANTS) {
+            g->launcher = run->launcher[i];
             g->unit[g->count++] = i;
+        } else {
+            g->others = g->others || c->unit[i].planned;
+        }
     }
     return i;
 }
@@ -322,7 +304,7 @@ static int open_logs(struct run *run, struct group *g)
         if (!run_is_debug_text(unit))
             continue; /* asking the driver for a variable that is not there is an error that its tools report */
         snprintf(name, sizeof name, "%s.%s.cu", unit->plan.entry, unit->arch->name);
-        status = debug_log_open(&g->log[v], run->device, run->kernel[g->unit[v]],
+        status = debug_log_open(&g->log[v], run->device, launcher_module(g->launcher, v), unit->plan.entry,
                                 unit->source_path ? unit->source_path : name, &error);
     }
     return status == TW_OK || status == TW_ERROR_NOT_FOUND ? 0 : compile_fail(c, status, &error);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "verify/launch.h"
+#include "verify/layout.h"
 
 enum { SYMBOLS = 256, SETS_MOST = 100000 };
 
@@ -147,7 +147,7 @@ int sizes_list(struct compile *c, const struct compile_unit *unit, const struct 
     out->width = width;
     if (width > SYMBOLS)
         return options_fault(c->command, "more than %d dims", SYMBOLS - 1);
-    launch_symbols(&unit->plan, used);
+    layout_symbols(&unit->plan, used);
     for (int r = 0; r < (kernel->run_count ? kernel->run_count : 1) && status == 0; r++) {
         for (int i = 0; i < width - 1; i++)
             value[i] = used[i] && kernel->run_count ? kernel->run[r].value[i] : -1;
@@ -178,7 +178,7 @@ void sizes_print(const struct compile_unit *unit, const int64_t *symbol, char *t
     bool used[SYMBOLS];
     size_t length = 0;
     text[0] = '\0';
-    launch_symbols(p, used);
+    layout_symbols(p, used);
     for (int i = 0; i + 1 < p->symbol_count; i++) {
         if (!used[i])
             continue;

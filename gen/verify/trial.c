@@ -8,10 +8,10 @@
 #include "program/meaning/reference.h"
 #include "verify/compare.h"
 #include "verify/inputs.h"
+#include "verify/layout.h"
 
 /* Bytes of poison on either side of a tensor: a multiple of every alignment, and as much as one vector store writes. */
 enum { GUARD = 1024 };
-
 
 static int no_memory(struct tw_error *error)
 {
@@ -41,8 +41,8 @@ int trial_layout(const struct plan *p, const int64_t *symbol, bool padded, struc
 {
     int status = TW_OK;
     for (int i = 0; i < p->tensor_count && status == TW_OK; i++) {
-        status = launch_shape(p, i, symbol, &shape[i], error);
-        if (status == TW_OK && padded && launch_strides_are_arguments(p, i))
+        status = layout_shape(p, i, symbol, &shape[i], error);
+        if (status == TW_OK && padded && layout_strides_are_arguments(p, i))
             pad(p, i, &shape[i]);
     }
     return status;
@@ -329,10 +329,10 @@ static void drop_workspace(struct trial *t)
     t->workspace = t->workspace_bytes = 0;
 }
 
-/* As many zeros as the variant's launches want. */
-static int make_workspace(struct trial *t, const struct plan *p, struct tw_error *error)
+/* As many zeros as a launch wants. */
+static int make_workspace(struct trial *t, uint64_t wanted, struct tw_error *error)
 {
-    size_t bytes = ((size_t)p->workspace_bytes + 3) / 4 * 4;
+    size_t bytes = ((size_t)wanted + 3) / 4 * 4;
     if (bytes <= t->workspace_bytes)
         return TW_OK;
     drop_workspace(t);
@@ -358,8 +358,74 @@ static int judge_workspace(struct trial *t, struct trial_result *result, struct 
     return status;
 }
 
-int trial_launch(struct trial *t, const struct compile_unit *unit, struct tw_kernel *kernel,
-                 struct trial_result *result, struct tw_error *error)
+/* Where a tensor begins behind an address that is aligned for all: where the variant takes it and none before does. */
+static size_t skew(const struct launcher *launcher, int variant, int tensor)
+{
+    int64_t own = 0, most = 0;
+    for (int v = 0; v <= variant; v++) {
+        const struct plan_tensor *t = &launcher_unit(launcher, v)->plan.tensor[tensor];
+        own = t->align > 0 ? t->align : (int64_t)tw_dtype_bytes(t->dtype);
+        most = v < variant && own > most ? own : most;
+    }
+    return most > own ? (size_t)own : 0;
+}
+
+int trial_fits(struct compile *c, struct launcher *launcher, int variant, const int64_t *symbol, bool padded,
+               struct tw_error *error)
+{
+    const struct plan *p = &launcher_unit(launcher, 0)->plan;
+    struct shape *shape = tw_alloc_zeroed(&c->rt, sizeof *shape * (size_t)(p->tensor_count + 1));
+    uint64_t *address = tw_alloc_zeroed(&c->rt, sizeof *address * (size_t)(p->tensor_count + 1));
+    double *scalar = tw_alloc_zeroed(&c->rt, sizeof *scalar * (size_t)(p->scalar_count + 1));
+    const struct launcher_arguments arguments = {
+        .symbol = symbol, .address = address, .shape = shape, .strides = padded, .scalar = scalar};
+    struct launcher_answer answer;
+    int status = shape && address && scalar ? trial_layout(p, symbol, padded, shape, error) : no_memory(error);
+    for (int i = 0; i < p->tensor_count && status == TW_OK; i++)
+        address[i] = GUARD + skew(launcher, variant, i);
+    if (status == TW_OK)
+        status = launcher_ask(launcher, &arguments, &answer, error);
+    if (status == TW_OK && answer.variant != variant)
+        status = tw_fail(error, TW_ERROR_UNSUPPORTED, "variant '%s' is taken",
+                         launcher_unit(launcher, answer.variant)->plan.variant);
+    tw_free(&c->rt, shape);
+    tw_free(&c->rt, address);
+    tw_free(&c->rt, scalar);
+    return status;
+}
+
+/* Moves a tensor's elements so that it begins at GUARD + `by`. */
+static int place(struct trial *t, int number, size_t by, struct tw_error *error)
+{
+    struct trial_tensor *to = &t->tensor[number];
+    size_t begin = GUARD + by, payload = to->bytes - 2 * (size_t)GUARD;
+    if (to->begin == begin)
+        return TW_OK;
+    memmove(to->host + begin, to->host + to->begin, payload);
+    if (begin > to->begin)
+        memset(to->host + to->begin, COMPARE_POISON, begin - to->begin);
+    else
+        memset(to->host + begin + payload, COMPARE_POISON, to->begin - begin);
+    to->begin = begin;
+    return to->reference ? TW_OK : tw_device_upload(t->request.device, to->buffer, to->host, to->bytes, error);
+}
+
+/* The arguments of a launch on the trial's tensors; address and shape have room for all. */
+static struct launcher_arguments arguments_of(const struct trial *t, uint64_t *address, struct shape *shape)
+{
+    for (int i = 0; i < t->tensor_count; i++) {
+        address[i] = address_of(t, i);
+        shape[i] = t->tensor[i].shape;
+    }
+    return (struct launcher_arguments){.symbol = t->request.symbol,
+                                       .address = address,
+                                       .shape = shape,
+                                       .strides = t->request.padded,
+                                       .scalar = t->scalar,
+                                       .workspace = t->workspace};
+}
+
+int trial_run(struct trial *t, const struct trial_way *way, struct trial_result *result, struct tw_error *error)
 {
     const struct trial_request *r = &t->request;
     struct tw_runtime *rt = &r->compile->rt;
@@ -370,17 +436,13 @@ int trial_launch(struct trial *t, const struct compile_unit *unit, struct tw_ker
     memset(result, 0, sizeof *result);
     result->passed = true;
     result->equality = r->inputs == INPUTS_INTEGER && /* of a program until an output says otherwise */
-                       unit->kernel->program;
+                       r->unit->kernel->program;
     if (status == TW_OK)
-        status = make_workspace(t, &unit->plan, error);
+        status = make_workspace(t, way->workspace, error);
     if (status == TW_OK) {
-        for (int i = 0; i < t->tensor_count; i++) {
-            address[i] = address_of(t, i);
-            shape[i] = t->tensor[i].shape;
-        }
-        struct launch_arguments arguments = {r->symbol, address, shape, t->scalar, t->workspace};
+        const struct launcher_arguments arguments = arguments_of(t, address, shape);
         double start = compile_clock();
-        status = launch_plan(r->device, kernel, &unit->plan, &arguments, &result->launched, error);
+        status = way->launch(way->context, &arguments, &result->launched, error);
         if (status == TW_OK)
             status = tw_device_synchronize(r->device, error);
         result->seconds = compile_clock() - start;
@@ -395,6 +457,42 @@ int trial_launch(struct trial *t, const struct compile_unit *unit, struct tw_ker
     tw_free(rt, address);
     tw_free(rt, shape);
     return status;
+}
+
+/* A variant of a launcher, as a way to launch. */
+struct chosen {
+    struct launcher *launcher;
+    int variant;
+};
+
+static int launch_chosen(void *context, const struct launcher_arguments *arguments, bool *launched,
+                         struct tw_error *error)
+{
+    const struct chosen *chosen = context;
+    struct launcher_answer answer;
+    int status = launcher_ask(chosen->launcher, arguments, &answer, error);
+    if (status != TW_OK)
+        return status;
+    if (answer.variant != chosen->variant)
+        return tw_fail(error, TW_ERROR_INVALID, "%s is launched where %s was to be",
+                       launcher_unit(chosen->launcher, answer.variant)->plan.entry,
+                       launcher_unit(chosen->launcher, chosen->variant)->plan.entry);
+    *launched = answer.grid[0] != 0;
+    return launcher_launch(chosen->launcher, arguments, error);
+}
+
+int trial_launch(struct trial *t, struct launcher *launcher, int variant, struct trial_result *result,
+                 struct tw_error *error)
+{
+    struct chosen chosen = {launcher, variant};
+    struct trial_way way = {.launch = launch_chosen, .context = &chosen};
+    int status = TW_OK;
+    memset(result, 0, sizeof *result);
+    for (int i = 0; i < t->tensor_count && status == TW_OK; i++)
+        status = place(t, i, skew(launcher, variant, i), error);
+    if (status == TW_OK)
+        status = launcher_workspace(launcher, t->request.symbol, &way.workspace, error);
+    return status == TW_OK ? trial_run(t, &way, result, error) : status;
 }
 
 void trial_end(struct trial *t)

@@ -8,7 +8,7 @@
 #include "compile/compile.h"
 #include "device.h"
 #include "verify/inputs.h"
-#include "verify/launch.h"
+#include "verify/launcher.h"
 #include "verify/shape.h"
 
 struct trial_request {
@@ -61,10 +61,25 @@ int trial_layout(const struct plan *p, const int64_t *symbol, bool padded, struc
 /* Allocates, draws the inputs, uploads them and computes the reference. After any result trial_end is due. */
 int trial_begin(struct trial *t, const struct trial_request *request, struct tw_error *error);
 
-/* Poisons the outputs, launches this variant, compares. TW_OK whatever the comparison says; other statuses are those of
- * the device, which may then be unusable. */
-int trial_launch(struct trial *t, const struct compile_unit *unit, struct tw_kernel *kernel,
-                 struct trial_result *result, struct tw_error *error);
+/* How a kernel is launched. */
+struct trial_way {
+    uint64_t workspace; /* bytes that a launch wants */
+    int (*launch)(void *context, const struct launcher_arguments *arguments, bool *launched, struct tw_error *error);
+    void *context;
+};
+
+/* Poisons the outputs, launches, compares. TW_OK whatever the comparison says; other statuses are those of the device,
+ * which may then be unusable. */
+int trial_run(struct trial *t, const struct trial_way *way, struct trial_result *result, struct tw_error *error);
+
+/* The same by this variant of the launcher's. Tensors begin where no variant before it takes them. */
+int trial_launch(struct trial *t, struct launcher *launcher, int variant, struct trial_result *result,
+                 struct tw_error *error);
+
+/* TW_OK where the launcher takes these sizes in this variant, trial_launch's addresses given; else why not. padded: as
+ * trial_request has it. */
+int trial_fits(struct compile *c, struct launcher *launcher, int variant, const int64_t *symbol, bool padded,
+               struct tw_error *error);
 void trial_end(struct trial *t);
 
 /* ---- between trial.c and trial_program.c ------------------------------------------------------------------------- */

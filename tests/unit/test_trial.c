@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "unit/plan_launch.h"
 #include "verify/sizes.h"
 #include "verify/trial.h"
 #include "tensormap.h"
@@ -172,10 +173,12 @@ static void try(enum fault with, int64_t m, int64_t n, int64_t k, enum inputs_ki
     const int64_t symbol[4] = {m, n, k, 132};
     struct trial_request request = {.compile = &c, .device = &device, .unit = unit, .symbol = symbol,
                                     .inputs = inputs, .seed = 3, .padded = padded};
+    struct plan_way by = {&device, &kernel, &unit->plan};
+    const struct trial_way way = {0, plan_way_launch, &by};
     struct trial t;
     fault = with;
     assert_int_equal(trial_begin(&t, &request, &error), TW_OK);
-    assert_int_equal(trial_launch(&t, unit, &kernel, result, &error), TW_OK);
+    assert_int_equal(trial_run(&t, &way, result, &error), TW_OK);
     trial_end(&t);
 }
 

@@ -216,6 +216,7 @@ static void arguments(const struct host_facts *f, const struct sink *s)
             continue;
         object(s, NULL);
         text(s, "name", p->symbol[i]);
+        integer(s, "index", i);
         integer(s, "multiple", p->symbol_multiple ? p->symbol_multiple[i] : 1);
         integer(s, "limit", f->limit[i]);
         end(s);
@@ -536,8 +537,16 @@ static void walk(const void *model, const struct sink *s)
 
 /* ---- emission -------------------------------------------------------------------------------------------------- */
 
-int emit_host(const struct host_model *model, const struct emit_options *options, char **header, char **source,
-              struct diag_set *diags)
+/* One text of a pair. */
+struct text {
+    const char *template;
+    bool data; /* the kernels' own text and bytes are in it */
+    char **out;
+    size_t length;
+};
+
+static int emit_texts(const struct host_model *model, const struct emit_options *options, struct text *text, int count,
+                      struct diag_set *diags)
 {
     struct arena arena = {.memory = options->memory};
     bool no_memory = false;
@@ -551,21 +560,33 @@ int emit_host(const struct host_model *model, const struct emit_options *options
     };
     struct emit_model emitted = {.root = "host", .walk = walk, .model = &facts, .kernel = model->name};
     struct emit_options plain = *options; /* what is shipped carries no #line */
-    size_t header_length = 0, length = 0;
     plain.line_directives = false;
-    *header = *source = NULL;
+    for (int i = 0; i < count; i++)
+        *text[i].out = NULL;
     int status = host_decide(&facts, diags);
-    if (!status)
-        status = emit_expand("host/kernel.h", &emitted, &plain, header, &header_length, diags);
-    facts.data = true;
-    if (!status)
-        status = emit_expand("host/kernel.c", &emitted, &plain, source, &length, diags);
+    for (int i = 0; i < count && !status; i++) {
+        facts.data = text[i].data;
+        status = emit_expand(text[i].template, &emitted, &plain, text[i].out, &text[i].length, diags);
+    }
     if (no_memory)
         status = 3;
-    if (status && *header)
-        *header = memory_resize(&options->memory, *header, header_length + 1, 0);
-    if (status && *source)
-        *source = memory_resize(&options->memory, *source, length + 1, 0);
+    for (int i = 0; i < count && status; i++)
+        if (*text[i].out)
+            *text[i].out = memory_resize(&options->memory, *text[i].out, text[i].length + 1, 0);
     arena_free(&arena);
     return status;
+}
+
+int emit_host(const struct host_model *model, const struct emit_options *options, char **header, char **source,
+              struct diag_set *diags)
+{
+    struct text text[] = {{"host/kernel.h", false, header, 0}, {"host/kernel.c", true, source, 0}};
+    return emit_texts(model, options, text, 2, diags);
+}
+
+int emit_host_caller(const struct host_model *model, const struct emit_options *options, char **caller,
+                     struct diag_set *diags)
+{
+    struct text text = {"host/caller.c", false, caller, 0};
+    return emit_texts(model, options, &text, 1, diags);
 }

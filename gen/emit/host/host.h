@@ -44,4 +44,8 @@ struct host_model {
 int emit_host(const struct host_model *model, const struct emit_options *options, char **header, char **source,
               struct diag_set *diags);
 
+/* Writes the text through which `tilewright run` calls the pair (templates/host/caller.c); as emit_host does. */
+int emit_host_caller(const struct host_model *model, const struct emit_options *options, char **caller,
+                     struct diag_set *diags);
+
 #endif

@@ -1,32 +1,23 @@
-/* A Plan on a device: shapes, alignment, parameters, grid. Nothing here decides: every number is the Plan's formula
- * evaluated for these sizes. All functions are thread-safe; no argument is kept. */
-#ifndef TW_GEN_VERIFY_LAUNCH_H
-#define TW_GEN_VERIFY_LAUNCH_H
+/* A Plan launched without the emitted C: parameters and grid from its formulas, once more. For tests that time or damage
+ * kernels, and to compare what NAME.c packs. No argument is kept. */
+#ifndef TW_TESTS_UNIT_PLAN_LAUNCH_H
+#define TW_TESTS_UNIT_PLAN_LAUNCH_H
 
 #include <stdbool.h>
 
 #include "device.h"
 #include "plan/plan.h"
-#include "verify/shape.h"
+#include "verify/launcher.h"
+#include "verify/layout.h"
 
 /* What a caller passes for one launch. */
 struct launch_arguments {
     const int64_t *symbol;     /* by plan.symbol, sm_count the last; a dim that the kernel does not use may be -1 */
     const uint64_t *address;   /* by plan.tensor: of each tensor's first element */
-    const struct shape *shape; /* by plan.tensor: of launch_shape, strides then set at will */
+    const struct shape *shape; /* by plan.tensor: of layout_shape, strides then set at will */
     const double *scalar;      /* by plan.scalar */
     uint64_t workspace;        /* address of plan.workspace_bytes zeros; 0 where the Plan wants none */
 };
-
-/* used[i]: a tensor's extent or stride, or the grid, depends on symbol i. */
-void launch_symbols(const struct plan *p, bool *used);
-
-/* Extents and default strides of a tensor for these sizes. TW_ERROR_INVALID where a formula overflows or an extent is
- * negative. */
-int launch_shape(const struct plan *p, int tensor, const int64_t *symbol, struct shape *shape, struct tw_error *error);
-
-/* True where the tensor's strides reach the kernel (by a tensor map or as parameters), so that rows may be padded. */
-bool launch_strides_are_arguments(const struct plan *p, int tensor);
 
 /* TW_OK where this Plan may be launched on these arguments; else TW_ERROR_INVALID (what the spec says of a dim does not
  * hold) or TW_ERROR_UNSUPPORTED (an address, a row or a stride that its instructions cannot reach), with the rule and
@@ -46,6 +37,14 @@ int launch_pack(const struct plan *p, const struct launch_arguments *arguments, 
 /* Blocks of the grid, by the Plan's formulas; all zero where every output is empty. */
 int launch_grid(const struct plan *p, const struct launch_arguments *arguments, uint32_t grid[3],
                 struct tw_error *error);
+
+/* A Plan as a way to launch a trial: context of plan_way_launch. */
+struct plan_way {
+    struct tw_device *device;
+    struct tw_kernel *kernel;
+    const struct plan *plan;
+};
+int plan_way_launch(void *context, const struct launcher_arguments *arguments, bool *launched, struct tw_error *error);
 
 /* Packs and launches; asynchronous. *launched (may be NULL) is false where there was nothing to do. */
 int launch_plan(struct tw_device *device, struct tw_kernel *kernel, const struct plan *p,
