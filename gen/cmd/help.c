@@ -6,7 +6,7 @@
 #include "cmd/cmd.h"
 #include "common/options.h"
 #include "compile/compile.h"
-#include "emu/hazard.h"
+#include "emu/hazards.h"
 #include "version.h"
 
 static void list(void)

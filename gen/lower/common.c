@@ -253,6 +253,15 @@ static bool reads(const struct expr_graph *graph, int symbol)
     return false;
 }
 
+/* Threads address the tensor: there is no map of it, or an expression takes its elements beside the copies. */
+static bool is_addressed(const struct plan *p, int tensor)
+{
+    bool element = p->tensor[tensor].map < 0;
+    for (int i = 0; i < p->fused.count && !element; i++)
+        element = p->fused.node[i].op == EXPR_TENSOR && p->fused.node[i].integer == tensor;
+    return element;
+}
+
 int family_pack_params(struct plan *p)
 {
     char name[160], type[80];
@@ -262,14 +271,14 @@ int family_pack_params(struct plan *p)
         status = add_param(p, PLAN_PARAM_MAP, "tensor_map", p->map[i].tensor, i, 128, 64, p->map[i].name);
     for (int i = 0; i < p->tensor_count && !status; i++) {
         const struct plan_tensor *t = &p->tensor[i];
-        if (t->map >= 0)
+        if (!is_addressed(p, i))
             continue;
         snprintf(type, sizeof type, "%s%s *", t->out ? "" : "const ", tw_dtype_info(t->dtype)->cuda_type);
         status = add_param(p, PLAN_PARAM_POINTER, type, i, -1, 8, 8, t->name);
     }
     for (int i = 0; i < p->tensor_count && !status; i++) {
         const struct plan_tensor *t = &p->tensor[i];
-        for (int d = 0; d + 1 < t->rank && t->map < 0 && !status; d++) {
+        for (int d = 0; d + 1 < t->rank && is_addressed(p, i) && !status; d++) {
             snprintf(name, sizeof name, "%s_stride%d", t->name, d);
             status = add_param(p, PLAN_PARAM_STRIDE, "i64", i, d, 8, 8, name);
         }

@@ -1,8 +1,11 @@
-/* `reference = function(t, n)`: the expected result of a user's kernel, on plain numbers. */
+/* Functions of a spec that compute plain numbers: `reference = function(t, n)`, the expected result of a kernel, and a
+ * tensor's `fill = function(i, j, ..., n)`, what it holds. */
 #include "read/read.h"
 
+#include <stdio.h>
 #include <string.h>
 
+#define MOST_INSTRUCTIONS 2000000000 /* they compute, element by element */
 #define TYPE_VIEW "tensor of the reference"
 
 /* t.x, t.x[r]: what is left of a tensor after some indices. */
@@ -83,6 +86,17 @@ static void refuse_unknown(lua_State *L, const char *name)
     lua_setmetatable(L, -2);
 }
 
+/* The table n on the stack: extents by name. */
+static void push_dims(lua_State *L, const struct spec *spec, const int64_t *dims)
+{
+    lua_newtable(L);
+    for (int d = 0; d < spec->dim_count; d++) {
+        lua_pushinteger(L, dims[d]);
+        lua_setfield(L, -2, spec->dim[d].name);
+    }
+    refuse_unknown(L, "n");
+}
+
 static int run(lua_State *L)
 {
     const struct call *c = lua_touserdata(L, 1);
@@ -109,12 +123,7 @@ static int run(lua_State *L)
         lua_setfield(L, -2, k->scalar[i].name);
     }
     refuse_unknown(L, "t");
-    lua_newtable(L);
-    for (int d = 0; d < c->spec->dim_count; d++) {
-        lua_pushinteger(L, c->dims[d]);
-        lua_setfield(L, -2, c->spec->dim[d].name);
-    }
-    refuse_unknown(L, "n");
+    push_dims(L, c->spec, c->dims);
     lua_call(L, 2, 0);
     return 0;
 }
@@ -131,9 +140,79 @@ int spec_run_reference(struct spec *spec, int kernel, const int64_t *dims, doubl
                     "function(t, n) ... end");
         return 1;
     }
-    sandbox_set_instruction_limit(store->sandbox, 2000000000); /* it computes, element by element */
+    sandbox_set_instruction_limit(store->sandbox, MOST_INSTRUCTIONS);
     int status = sandbox_protect(store->sandbox, run, &c, &error);
     if (status == SANDBOX_FAULT)
         sandbox_report(store->sandbox, diags, &error, k->name, "reference");
+    return status == SANDBOX_OK ? 0 : status == SANDBOX_FAULT ? 1 : 3;
+}
+
+/* ---- fill -------------------------------------------------------------------------------------------------------- */
+
+struct fill_call {
+    const struct spec *spec;
+    const struct spec_tensor *tensor;
+    const int64_t *dims;
+    int64_t extent[SPEC_MAX_RANK];
+    double *to;
+};
+
+/* The function returned no number: an error at the line where it begins. */
+static int refuse_result(lua_State *L, const struct spec_tensor *t)
+{
+    struct sandbox_error error = {.file = -1};
+    lua_Debug place;
+    lua_rawgeti(L, LUA_REGISTRYINDEX, t->lua_fill);
+    if (lua_getinfo(L, ">S", &place) && sscanf(place.source, "@#%d", &error.file) == 1)
+        error.line = place.linedefined;
+    snprintf(error.text, sizeof error.text, "it returns a number for each element, this is a %s", luaL_typename(L, -1));
+    error.rule = "LUA-RUN";
+    return sandbox_raise(L, &error);
+}
+
+static int fill(lua_State *L)
+{
+    const struct fill_call *c = lua_touserdata(L, 1);
+    const struct spec_tensor *t = c->tensor;
+    int64_t at[SPEC_MAX_RANK] = {0}, count = 1;
+    for (int d = 0; d < t->rank; d++)
+        count *= c->extent[d];
+    push_dims(L, c->spec, c->dims);
+    int n = lua_gettop(L);
+    for (int d = 0; d < t->rank; d++) {
+        lua_pushinteger(L, c->extent[d]);
+        lua_rawseti(L, n, d + 1);
+    }
+    luaL_checkstack(L, SPEC_MAX_RANK + 4, "fill");
+    for (int64_t e = 0; e < count; e++) {
+        lua_rawgeti(L, LUA_REGISTRYINDEX, t->lua_fill);
+        for (int d = 0; d < t->rank; d++)
+            lua_pushinteger(L, at[d]);
+        lua_pushvalue(L, n);
+        lua_call(L, t->rank + 1, 1);
+        if (lua_type(L, -1) != LUA_TNUMBER)
+            return refuse_result(L, t);
+        c->to[e] = lua_tonumber(L, -1);
+        lua_settop(L, n);
+        for (int d = t->rank - 1; d >= 0 && ++at[d] == c->extent[d]; d--)
+            at[d] = 0;
+    }
+    return 0;
+}
+
+int spec_run_fill(struct spec *spec, int kernel, int tensor, const int64_t *dims, double *to, struct diag_set *diags)
+{
+    struct spec_store *store = spec->arena;
+    const struct spec_kernel *k = &spec->kernel[kernel];
+    struct fill_call c = {.spec = spec, .tensor = &k->tensor[tensor], .dims = dims, .to = to};
+    char path[160];
+    struct sandbox_error error;
+    for (int d = 0; d < c.tensor->rank; d++)
+        expr_eval_int(&k->shape, c.tensor->dim[d], dims, &c.extent[d]);
+    sandbox_set_instruction_limit(store->sandbox, MOST_INSTRUCTIONS);
+    int status = sandbox_protect(store->sandbox, fill, &c, &error);
+    snprintf(path, sizeof path, "%s.fill", c.tensor->name);
+    if (status == SANDBOX_FAULT)
+        sandbox_report(store->sandbox, diags, &error, k->name, path);
     return status == SANDBOX_OK ? 0 : status == SANDBOX_FAULT ? 1 : 3;
 }

@@ -213,9 +213,12 @@ static void read_flags(struct item *i)
         i->t->fill = arena_text(i->r->arena, lua_tostring(L, -1));
         reader_check(i->r, i->t->fill);
         check_fill(i, i->t->fill);
+    } else if (lua_isfunction(L, -1)) {
+        lua_pushvalue(L, -1);
+        i->t->lua_fill = luaL_ref(L, LUA_REGISTRYINDEX);
     } else if (!lua_isnil(L, -1)) {
-        reader_fault(i->r, path_of(i, "fill", 0), AT_VALUE, "FIELD-TYPE", "takes a text, this is %s",
-                     describe(i->r, -1));
+        reader_fault(i->r, path_of(i, "fill", 0), AT_VALUE, "FIELD-TYPE",
+                     "takes a text or a function(i, j, ..., n), this is %s", describe(i->r, -1));
     }
     if (lua_getfield(L, i->table, "out") == LUA_TBOOLEAN)
         i->t->out = lua_toboolean(L, -1);
@@ -467,6 +470,8 @@ void read_tensor(struct reader *r, const char *name)
         if (i.t->out && !row->out)
             reader_fault(r, path_of(&i, "out", 0), AT_VALUE, "TENSOR-OUT", "the family reads %s", name);
         i.t->out = row->out;
+        if (!i.t->fill && !i.t->lua_fill)
+            i.t->lua_fill = row->lua_fill;
         i.t->read = !k->program;
     }
     if (k->template_path)

@@ -2,7 +2,8 @@
  * module returns a table:
  *   axes       "m n k"
  *   grid       "m n": the axes along which items run, their extents those of the tensors
- *   tensors    { { "A", axes = "m k" }, { "D", axes = "m n", out = true }, { "C", axes = "m n", optional = true } }
+ *   tensors    { { "A", axes = "m k" }, { "D", axes = "m n", out = true }, { "C", axes = "m n", optional = true } }; with
+ *              fill = function(i, j, ..., n), what `run` puts there where a kernel does not say
  *   scalars    { "alpha", "beta" }, each optional
  *   functions  { "epilogue" }: functions that a kernel may give; the program calls them by fused("epilogue", value)
  *   program    function(t, at, tile)
@@ -121,6 +122,10 @@ static struct spec_family_tensor *tensor_list(struct reader *r, const char *modu
         row[i].axes = text_field(r, module, "axes", true);
         row[i].out = flag_field(L, "out");
         row[i].required = !flag_field(L, "optional");
+        if (lua_getfield(L, -1, "fill") == LUA_TFUNCTION)
+            row[i].lua_fill = luaL_ref(L, LUA_REGISTRYINDEX);
+        else
+            lua_pop(L, 1);
         lua_pop(L, 1);
     }
     lua_pop(L, 1);

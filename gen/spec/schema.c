@@ -62,7 +62,8 @@ static const struct {
     {"swizzle", "tilewright.swizzle", "permutation of its tile in shared memory; left out: chosen"},
     {"axes", "string", "axes of the dims, innermost last, where the order is not the family's own: \"k m\""},
     {"stride", "tilewright.value[]", "elements from one index to the next in each dim; left out: dense"},
-    {"fill", "string", "what `run` fills it with; left out: random normal values"},
+    {"fill", "string|function",
+     "what `run` fills it with: words as \"documents 8\", or function(i, j, ..., n) of the indices; left out: normal values"},
     {"out", "boolean", "the kernel writes it"},
     {"tile", "integer[]", "template: elements of a tile in each dim"},
 };

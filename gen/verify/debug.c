@@ -7,11 +7,13 @@
 
 #include "common/options.h"
 #include "driver.h"
+#include "emu/barrier_word.h"
 
 #include "../../templates/host/debug.c"
 
-/* The emulator's barriers: runtime/emu/mbarrier.h. */
-static const struct debug_layout debug_emulator = {0, 20, 0, 41, 21, 0};
+static const struct debug_layout debug_emulator = {
+    EMU_BARRIER_PENDING_AT, EMU_BARRIER_COUNT_BITS, 0, EMU_BARRIER_TX_AT, EMU_BARRIER_TX_BITS, 0,
+};
 
 int debug_options(const char *command, bool debug, uint64_t timeout, int *ms)
 {

@@ -11,7 +11,7 @@
 
 const char *const inputs_fills[] = {"documents", "constant", "zeros", "ones", "integers", "iota", "normal", NULL};
 
-enum fill { FILL_NORMAL, FILL_INTEGERS, FILL_CONSTANT, FILL_IOTA, FILL_DOCUMENTS };
+enum fill { FILL_NORMAL, FILL_INTEGERS, FILL_CONSTANT, FILL_IOTA, FILL_DOCUMENTS, FILL_VALUES };
 
 struct job {
     const struct inputs *inputs;
@@ -106,6 +106,9 @@ static void write_block(void *context, int64_t block)
         case FILL_DOCUMENTS:
             value = document(job, i / length, i % length, length);
             break;
+        case FILL_VALUES:
+            value = job->inputs->values[i];
+            break;
         case FILL_CONSTANT:
             break;
         }
@@ -171,7 +174,9 @@ int inputs_write(const struct inputs *inputs, enum tw_dtype dtype, const struct 
     struct job job = {.inputs = inputs, .fill = FILL_CONSTANT, .dtype = dtype, .bytes = tw_dtype_bytes(dtype),
                       .shape = shape, .count = shape_count(shape), .to = bytes};
     enum tw_dtype_kind kind = tw_dtype_info(dtype)->kind;
-    if (inputs->fill) {
+    if (inputs->values) {
+        job.fill = FILL_VALUES;
+    } else if (inputs->fill) {
         int status = understand(inputs->fill, &job, error);
         if (status != TW_OK)
             return status;

@@ -21,6 +21,7 @@ struct inputs {
     enum inputs_kind kind;
     double scale;             /* NORMAL: standard deviation; INTEGER: the largest magnitude */
     const char *fill;         /* the spec's word, or NULL: as kind says */
+    const double *values;     /* of each element, row-major, or NULL: as fill says */
 };
 
 /* What a spec's `fill` may say: the first word of each, ended by NULL.

@@ -5,7 +5,7 @@
 
 #include "common/json.h"
 #include "emu/emu.h"
-#include "emu/hazard.h"
+#include "emu/hazards.h"
 #include "verify/breaks.h"
 #include "verify/finding.h"
 #include "verify/run.h"

@@ -53,6 +53,24 @@ static uint64_t address_of(const struct trial *t, int tensor)
     return t->tensor[tensor].buffer + t->tensor[tensor].begin;
 }
 
+/* The numbers of an input whose fill is a function; *values is the caller's to free. */
+static int run_fill(struct trial *t, int number, double **values, struct tw_error *error)
+{
+    const struct trial_request *r = &t->request;
+    int64_t count = shape_count(&t->tensor[number].shape);
+    *values = tw_alloc(&r->compile->rt, sizeof **values * (size_t)(count ? count : 1));
+    if (!*values)
+        return no_memory(error);
+    int kernel = (int)(r->unit->kernel - r->compile->spec.kernel);
+    int status = spec_run_fill(&r->compile->spec, kernel, number, r->symbol, *values, &r->compile->diags);
+    if (status == 0)
+        return TW_OK;
+    tw_free(&r->compile->rt, *values);
+    *values = NULL;
+    return status == 3 ? no_memory(error)
+                       : tw_fail(error, TW_ERROR_INVALID, "the fill of %s failed", r->unit->kernel->tensor[number].name);
+}
+
 static int make_tensor(struct trial *t, int number, struct tw_error *error)
 {
     const struct trial_request *r = &t->request;
@@ -81,13 +99,18 @@ static int make_tensor(struct trial *t, int number, struct tw_error *error)
         return to->bound && to->done ? TW_OK : no_memory(error);
     }
     memset(to->host, COMPARE_POISON, to->bytes);
+    double *values = NULL;
+    if (r->unit->kernel->tensor[number].lua_fill && (status = run_fill(t, number, &values, error)) != TW_OK)
+        return status;
     struct inputs inputs = {
         .key = inputs_key(r->seed, p->kernel, from->name),
         .kind = r->inputs,
         .scale = r->inputs == INPUTS_NORMAL ? 1.0 : 4.0, /* the largest integer: sums of a million products are exact */
         .fill = r->unit->kernel->tensor[number].fill,
+        .values = values,
     };
     status = inputs_write(&inputs, from->dtype, &to->shape, to->host + to->begin, error);
+    tw_free(rt, values);
     if (status == TW_OK)
         status = tw_device_upload(r->device, to->buffer, to->host, to->bytes, error);
     return status;

@@ -8,7 +8,7 @@
 #ifndef DRIVER_EMU_H
 #define DRIVER_EMU_H
 
-#include "../device.h"
+#include "device.h"
 
 /* What the last call of this thread that failed has to say; "" where none did. */
 const char *emu_driver_fault(void);

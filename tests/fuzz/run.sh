@@ -8,7 +8,7 @@ flags="-std=c11 -D_GNU_SOURCE -Igen -Iruntime -Itests -I/usr/include/lua5.4 -g -
     -fsanitize=address,undefined -fno-sanitize-recover=all"
 libraries="-l:liblua5.4.a -l:libjson-c.a -l:libxxhash.a -lm -ldl -pthread"
 mkdir -p "$out/work/$target" "$out/findings"
-sources="runtime/*.c runtime/emu/*.c"
+sources="runtime/*.c runtime/emu/*/*.c"
 mutator= dictionary= length=4000
 case $target in
 ptx | load) mutator=tests/fuzz/mutate_ptx.c length=60000 seeds=ptx ;;

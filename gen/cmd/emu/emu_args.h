@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "device.h"
-#include "emu/ptx.h"
+#include "emu/ptx/ptx.h"
 
 enum { EMU_ARGS_NONE = -1, EMU_PARAMETER_BYTES = 32764 }; /* what a launch can carry at most (CUDA 12.1, sm_70 on) */
 

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 #include "common/options.h"
-#include "emu/ptx.h"
+#include "emu/ptx/ptx.h"
 #include "nvrtc.h"
 
 /* Zero-initialised but for rt and path is empty. */
