@@ -633,6 +633,6 @@ int plan_check_protocol(const struct plan *p, struct diag_set *diags)
 {
     int faults = diags->errors;
     if (protocol_check_program(p, diags) == 0 && protocol_check_counts(p, diags) == 0)
-        protocol_explore(p, diags); /* else what it would find are the consequences */
+        protocol_prove(p, diags); /* else what it would find are the consequences */
     return diags->errors - faults;
 }

@@ -68,6 +68,9 @@ static inline bool protocol_is_flow(enum plan_op op)
     return op == PLAN_LOOP || op == PLAN_WHEN || op == PLAN_END;
 }
 
+/* Proves the Plan, or knows that one of the same steps was proved (protocol_proofs.c). Returns the number of faults. */
+int protocol_prove(const struct plan *p, struct diag_set *diags);
+
 /* Explores what stands for every number of every class. Returns the number of faults. */
 int protocol_explore(const struct plan *p, struct diag_set *diags);
 

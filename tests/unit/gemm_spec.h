@@ -55,7 +55,7 @@ static inline void good_plan(struct plan *p, const char *kernel, const char *arc
             k = &spec.kernel[i];
     assert_non_null(k);
     struct diag_set diags = {0};
-    int status = family_plan(&spec, k, arch_find(arch), variant, p, &diags);
+    int status = family_plan(&spec, k, arch_find(arch), variant, NULL, p, &diags);
     char *text = texts(&diags);
     assert_string_equal(text, "");
     assert_int_equal(status, 0);

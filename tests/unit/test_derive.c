@@ -50,7 +50,7 @@ static void plan_on(struct plan *p, const struct read *from, const char *name, c
             kernel = &from->spec.kernel[i];
     assert_non_null(kernel);
     struct diag_set diags = {0};
-    int status = family_plan(&from->spec, kernel, arch_find(arch), variant, p, &diags);
+    int status = family_plan(&from->spec, kernel, arch_find(arch), variant, NULL, p, &diags);
     diag_print(&diags, stderr);
     diag_free(&diags);
     assert_int_equal(status, 0);
@@ -386,7 +386,7 @@ static void plan_text_of(const char *fields, const char *program, struct read *r
     fclose(out);
     int status = spec_read(path, &tables.options, &r->spec, &r->diags);
     unlink(path);
-    status = status ? status : family_plan(&r->spec, &r->spec.kernel[0], arch_find("sm_90a"), 0, p, &r->diags);
+    status = status ? status : family_plan(&r->spec, &r->spec.kernel[0], arch_find("sm_90a"), 0, NULL, p, &r->diags);
     if (status != expected)
         diag_print(&r->diags, stderr);
     assert_int_equal(status, expected);

@@ -46,7 +46,7 @@ static void take_spec(const char *path)
         for (int a = 0; a < count; a++)
             for (int v = 0; v < family_of(kernel)->variants(&spec, kernel, arch[a]); v++) {
                 struct plan p = {0};
-                bool lowered = family_plan(&spec, kernel, arch[a], v, &p, &diags) == 0;
+                bool lowered = family_plan(&spec, kernel, arch[a], v, NULL, &p, &diags) == 0;
                 if (lowered)
                     take(&p);
                 if (lowered && !kept.role_count && place_text_of(&p) == PLACE_TEXT_DIRECT)

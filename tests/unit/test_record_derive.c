@@ -101,7 +101,7 @@ static char *derived(const char *consumer)
 {
     struct diag_set diags = {0};
     struct plan p;
-    assert_int_equal(family_plan(&spec, &spec.kernel[0], arch_find("sm_90a"), 0, &p, &diags), 0);
+    assert_int_equal(family_plan(&spec, &spec.kernel[0], arch_find("sm_90a"), 0, NULL, &p, &diags), 0);
     size_t bytes = sizeof head + strlen(consumer) + sizeof tail, length;
     char *template = malloc(bytes), *text, *found;
     assert_non_null(template);
@@ -254,7 +254,7 @@ static void allocations_fail(void **state)
         struct diag_set diags = {0};
         struct failing f = {.fail = fail};
         struct plan p;
-        assert_int_equal(family_plan(&spec, &spec.kernel[0], arch_find("sm_90a"), 0, &p, &diags), 0);
+        assert_int_equal(family_plan(&spec, &spec.kernel[0], arch_find("sm_90a"), 0, NULL, &p, &diags), 0);
         const struct emit_source source = {p.template_name, template, strlen(template)};
         const struct emit_options options = {.source = &source, .source_count = 1, .memory = {failing_alloc, &f}};
         status = emit_steps(p.template_name, &p, &options, &text, &length, &diags);

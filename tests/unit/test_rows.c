@@ -41,7 +41,7 @@ static const struct spec_kernel *kernel(const char *name)
 static void plan_of(struct plan *p, const char *name, const char *arch, int variant)
 {
     struct diag_set diags = {0};
-    int status = family_plan(&spec, kernel(name), arch_find(arch), variant, p, &diags);
+    int status = family_plan(&spec, kernel(name), arch_find(arch), variant, NULL, p, &diags);
     diag_print(&diags, stderr);
     diag_free(&diags);
     assert_int_equal(status, 0);
@@ -198,7 +198,7 @@ static void test_tiles_by_arch(void **state)
     assert_true(found >= 0);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct plan p;
-        assert_int_equal(family_plan(&edges, &edges.kernel[found], arch_find(rows[i].arch), 0, &p, &diags), 0);
+        assert_int_equal(family_plan(&edges, &edges.kernel[found], arch_find(rows[i].arch), 0, NULL, &p, &diags), 0);
         int64_t symbol[16] = {0}, items;
         for (int n = 0; n < p.symbol_count && n < 16; n++)
             symbol[n] = strcmp(p.symbol[n], "R") == 0 ? 9 : strcmp(p.symbol[n], "C") == 0 ? 304 : 132;
