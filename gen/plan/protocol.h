@@ -160,6 +160,8 @@ struct protocol_cluster {
     int stride[16], size[16], tensors; /* by tensor: its blocks are apart by stride; tensors beyond 16 are not shared */
 };
 struct protocol_cluster protocol_cluster(const struct plan *p);
+/* The axes that a tensor has, as a bit set: what it is not shared along. */
+unsigned protocol_axes(const struct plan *p, int tensor);
 unsigned protocol_sharing(const struct protocol_cluster *c, int tensor, int block);
 unsigned protocol_neighbours(const struct plan *p, const struct protocol_cluster *c, int ring, int block);
 

@@ -31,7 +31,8 @@ static int get(struct numbers *n)
     return n->number[n->at++];
 }
 
-/* Texts that are compared with each other and read for nothing else: each is told by where it came first. */
+/* Names of classes, which are compared with each other and read for nothing else: each is told by where it came first.
+ */
 struct names {
     const char *name[NAMES_MOST];
     int count;
@@ -57,34 +58,98 @@ static int number_of(struct names *names, const char *name)
 
 /* Fields that are numbers, in the order of the list. */
 #define OF_STEP(X)                                                                                                     \
-    X(ring) X(tensor) X(count) X(phase) X(arrivals) X(place) X(place2) X(back) X(ahead) X(least) X(less) X(share)      \
+    X(count) X(phase) X(arrivals) X(place) X(place2) X(back) X(ahead) X(least) X(less) X(share)      \
     X(only) X(loop)
 #define OF_RING(X) X(stages) X(tensor_count) X(full_arrivals) X(tx_bytes) X(empty_arrivals)
 #define OF_ROLE(X) X(instances) X(warps) X(step_count)
 #define OF_MMA(X) X(m) X(n) X(k)
-#define OF_PLAN(X) X(ring_count) X(role_count) X(barrier_count) X(place_count) X(mma_count) X(tensor_count) X(axis_count)
+#define OF_PLAN(X) X(ring_count) X(role_count) X(barrier_count) X(place_count) X(mma_count)
 
 enum { RING_TENSORS = sizeof((struct plan_ring *)0)->tensor / sizeof(int) };
 
-/* Writes the list of the Plan, whose steps protocol_check_program found sound. False: there are too many names. */
+/* Tensors of rings, in their order: steps name them by their place in this list. Where a cluster's numbers of tensors
+ * are cut off (protocol_cluster), all tensors. */
+struct tensors {
+    int number[16 * RING_TENSORS]; /* of plan.tensor */
+    int count;
+};
+
+static bool is_of_ring(const struct plan *p, int tensor)
+{
+    for (int g = 0; g < p->ring_count; g++)
+        for (int i = 0; i < p->ring[g].tensor_count; i++)
+            if (p->ring[g].tensor[i] == tensor)
+                return true;
+    return false;
+}
+
+/* False: there are too many. */
+static bool find_tensors(const struct plan *p, struct tensors *t)
+{
+    struct protocol_cluster all = protocol_cluster(p);
+    t->count = 0;
+    for (int i = 0; i < p->tensor_count; i++) {
+        if (all.tensors == p->tensor_count && p->tensor[i].multicast <= 1 && !is_of_ring(p, i))
+            continue;
+        if (t->count == sizeof t->number / sizeof *t->number)
+            return false;
+        t->number[t->count++] = i;
+    }
+    return true;
+}
+
+static int tensor_of(const struct tensors *t, int tensor)
+{
+    for (int i = 0; i < t->count; i++)
+        if (t->number[i] == tensor)
+            return i;
+    return -1;
+}
+
+/* Which sets of axes tensors are shared along: numbered as they come. */
+struct sharing {
+    unsigned axes[SPEC_MAX_AXES];
+    int count;
+    bool full;
+};
+
+/* The number of the tensor's set; -1: it is not shared, or there is no room. */
+static int sharing_of(const struct plan *p, int tensor, struct sharing *s)
+{
+    unsigned axes = protocol_axes(p, tensor);
+    if (p->tensor[tensor].multicast <= 1)
+        return -1;
+    for (int i = 0; i < s->count; i++)
+        if (s->axes[i] == axes)
+            return i;
+    if (s->count == SPEC_MAX_AXES) {
+        s->full = true;
+        return -1;
+    }
+    s->axes[s->count] = axes;
+    return s->count++;
+}
+
+/* Writes the list of the Plan, whose steps protocol_check_program found sound. False: there are too many names or sets. */
 static bool put_plan(const struct plan *p, struct numbers *n)
 {
-    struct names axis = {.count = 0}, class = {.count = 0};
+    struct names class = {.count = 0};
+    struct sharing sharing = {.count = 0};
+    struct tensors tensors;
+    if (!find_tensors(p, &tensors))
+        return false;
 #define PUT(field) put(n, p->field);
     OF_PLAN(PUT)
 #undef PUT
     put(n, p->derived);
     for (int i = 0; i < 3; i++)
         put(n, p->launch.cluster[i]);
-    for (int i = 0; i < p->axis_count; i++)
-        put(n, number_of(&axis, p->axis[i]));
-    for (int i = 0; i < p->tensor_count; i++) {
-        const struct plan_tensor *t = &p->tensor[i];
-        put(n, (int)t->access);
-        put(n, t->multicast);
-        put(n, t->rank);
-        for (int d = 0; d < t->rank; d++)
-            put(n, number_of(&axis, t->axis[d]));
+    put(n, tensors.count);
+    for (int i = 0; i < tensors.count; i++) {
+        int t = tensors.number[i];
+        put(n, (int)p->tensor[t].access);
+        put(n, p->tensor[t].multicast);
+        put(n, sharing_of(p, t, &sharing));
     }
     for (int i = 0; i < p->ring_count; i++) {
         const struct plan_ring *ring = &p->ring[i];
@@ -93,7 +158,7 @@ static bool put_plan(const struct plan *p, struct numbers *n)
         OF_RING(PUT)
 #undef PUT
         for (int t = 0; t < RING_TENSORS; t++)
-            put(n, t < ring->tensor_count ? ring->tensor[t] : -1);
+            put(n, t < ring->tensor_count ? tensor_of(&tensors, ring->tensor[t]) : -1);
     }
     for (int i = 0; i < p->barrier_count; i++) {
         put(n, p->barrier[i].threads);
@@ -117,12 +182,14 @@ static bool put_plan(const struct plan *p, struct numbers *n)
             const struct plan_step *s = &role->step[i];
             put(n, (int)s->op);
             put(n, s->op == PLAN_LOOP || s->op == PLAN_WHEN ? number_of(&class, s->call) : -1);
+            put(n, plan_step_ring(s));
+            put(n, s->op == PLAN_GLOBAL ? -1 : tensor_of(&tensors, plan_step_tensor(s)));
 #define PUT(field) put(n, s->field);
             OF_STEP(PUT)
 #undef PUT
         }
     }
-    return !axis.full && !class.full;
+    return !class.full && !sharing.full;
 }
 
 /* A different text for each number, NULL for -1. */
@@ -141,28 +208,30 @@ static const char *name_of(int number)
 /* Makes the Plan of a list. Its arrays come from the arena; false out of memory. */
 static bool get_plan(struct numbers *n, struct arena *arena, struct plan *p)
 {
-    *p = (struct plan){.kernel = "", .entry = "", .arch = "", .loc = {-1, 0, 0}};
+    *p = (struct plan){.kernel = "", .entry = "", .arch = "", .loc = {-1, 0, 0}, .axis_count = SPEC_MAX_AXES};
 #define GET(field) p->field = get(n);
     OF_PLAN(GET)
 #undef GET
 #define ARRAY(field, count) (p->field = arena_alloc(arena, ((size_t)(count) + 1) * sizeof *p->field))
-    if (!ARRAY(tensor, p->tensor_count) || !ARRAY(ring, p->ring_count) || !ARRAY(barrier, p->barrier_count) ||
+    if (!ARRAY(ring, p->ring_count) || !ARRAY(barrier, p->barrier_count) ||
         !ARRAY(mma, p->mma_count) || !ARRAY(role, p->role_count) || !ARRAY(place, p->place_count))
         return false;
 #undef ARRAY
     p->derived = get(n);
     for (int i = 0; i < 3; i++)
         p->launch.cluster[i] = get(n);
-    for (int i = 0; i < p->axis_count; i++)
-        p->axis[i] = name_of(get(n));
+    p->tensor_count = get(n);
+    if (!(p->tensor = arena_alloc(arena, ((size_t)p->tensor_count + 1) * sizeof *p->tensor)))
+        return false;
+    for (int i = 0; i < SPEC_MAX_AXES; i++)
+        p->axis[i] = name_of(i);
     for (int i = 0; i < p->tensor_count; i++) {
         struct plan_tensor *t = &p->tensor[i];
         t->name = "";
         t->access = (enum plan_access)get(n);
         t->multicast = get(n);
-        t->rank = get(n);
-        for (int d = 0; d < t->rank; d++)
-            t->axis[d] = name_of(get(n));
+        t->rank = 1;
+        t->axis[0] = name_of(get(n));
     }
     for (int i = 0; i < p->ring_count; i++) {
         struct plan_ring *ring = &p->ring[i];
@@ -202,6 +271,8 @@ static bool get_plan(struct numbers *n, struct arena *arena, struct plan *p)
             struct plan_step *s = &role->step[i];
             s->op = (enum plan_op)get(n);
             s->call = name_of(get(n));
+            s->ring = get(n);
+            s->tensor = get(n);
 #define GET(field) s->field = get(n);
             OF_STEP(GET)
 #undef GET
