@@ -444,7 +444,7 @@ static void bind(lua_State *L, struct engine *e, struct template *t, int source)
             } else {
                 if (lua_getfield(L, bound, root) == LUA_TNIL) {
                     lua_pop(L, 1);
-                    model_push_object(L, root);
+                    model_push_object(L, &e->arena, root);
                     lua_pushvalue(L, -1);
                     lua_setfield(L, bound, root);
                 }
@@ -572,7 +572,7 @@ static int run(lua_State *L)
     lua_pushlightuserdata(L, &e->arena);
     lua_rawsetp(L, LUA_REGISTRYINDEX, &arena_key);
     struct lua_sink walk;
-    struct sink sink = lua_sink_begin(&walk, L, e->model->root);
+    struct sink sink = lua_sink_begin(&walk, L, &e->arena, e->model->root, !e->first->embedded);
     e->model->walk(e->model->model, &sink);
     lua_pushvalue(L, -1);
     e->model_ref = luaL_ref(L, LUA_REGISTRYINDEX);
