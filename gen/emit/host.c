@@ -61,10 +61,23 @@ static void words(const struct sink *s, const char *key, const struct plan *p, c
 /* Texts become the contents of string literals, in pieces that any compiler takes and a person can read. */
 enum { PIECE_BYTES = 960 };
 
+/* Stands for itself in a literal, whatever stands before it. */
+static bool is_plain(char c)
+{
+    return c >= ' ' && c <= '~' && c != '"' && c != '\\' && c != '?';
+}
+
 static void put_literal(char out[4 * PIECE_BYTES + 8], const char *data, size_t length)
 {
     char *to = out;
     for (size_t i = 0; i < length; i++) {
+        size_t from = i;
+        while (i < length && is_plain(data[i]))
+            i++;
+        memcpy(to, data + from, i - from);
+        to += i - from;
+        if (i == length)
+            break;
         unsigned char c = (unsigned char)data[i];
         bool trigraph = c == '?' && i && data[i - 1] == '?';
         if (c == '\n')

@@ -100,7 +100,7 @@ struct template *engine_load(struct engine *e, const char *name, struct record_p
         return NULL;
     *e->end = t;
     e->end = &t->next;
-    const struct template_names names = {from.template ? "" : e->model->root, e->helper_name};
+    const struct template_names names = {from.template ? "" : e->model->root, e->helper_name, false};
     struct template *next = t->next;
     int kept = t->embedded && e->options->shelf ? shelf_parse(e->options->shelf, t, &names, &e->kept) : 0;
     t->next = next;

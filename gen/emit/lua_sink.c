@@ -248,7 +248,18 @@ static void spread(lua_State *L, struct model_node *n, int index)
 static int index_list(lua_State *L)
 {
     lua_settop(L, 2);
-    look_up(L, node_of(L, 1), 1, 2);
+    struct model_node *n = node_of(L, 1);
+    if (n->guarded || n->paths || !lua_isinteger(L, 2)) {
+        look_up(L, n, 1, 2);
+        return 1;
+    }
+    /* An item of an unguarded list that is not in its table, for which look_up would do the same. */
+    lua_Integer i = lua_tointeger(L, 2);
+    if (i < 1 || i > n->count || n->item[i - 1]->kind == NODE_NULL)
+        return 0;
+    push_value(L, n->item[i - 1]);
+    lua_pushvalue(L, -1);
+    lua_rawseti(L, 1, i);
     return 1;
 }
 

@@ -81,7 +81,7 @@ static struct entry *add(struct shelf *s, const struct template *t, const struct
     const char **helper = arena_alloc(arena, ((size_t)count + 1) * sizeof *helper);
     if (!e || !helper)
         return NULL;
-    e->names = (struct template_names){arena_text(arena, names->root), helper};
+    e->names = (struct template_names){arena_text(arena, names->root), helper, true};
     e->template = (struct template){.name = arena_text(arena, t->name),
                                     .shown = arena_text(arena, t->shown),
                                     .text = t->text,
@@ -91,7 +91,7 @@ static struct entry *add(struct shelf *s, const struct template *t, const struct
     for (int i = 0; i < count && good; i++)
         good = (helper[i] = arena_text(arena, names->helper[i])) != NULL;
     struct diag_set diags = {0};
-    good = good && template_parse(&e->template, names, NULL, arena, &diags) == 0 && diags.count == 0;
+    good = good && template_parse(&e->template, &e->names, NULL, arena, &diags) == 0 && diags.count == 0;
     diag_free(&diags);
     if (!good)
         return NULL;

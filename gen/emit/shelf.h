@@ -1,5 +1,5 @@
 /* Templates that were read and compiled once, for several expansions: of a kernel's entry points most lines are the
- * same. Only templates that are part of the program, and without faults, which depend on no spec. And whole engines that
+ * same. Only templates that are part of the program, which tests hold to be without faults. And whole engines that
  * have expanded such a template, with all that it includes, and may expand it again for another model: one for each
  * thread that does so at the same time. */
 #ifndef TW_GEN_EMIT_SHELF_H

@@ -541,6 +541,7 @@ int template_parse(struct template *t, const struct template_names *names, const
         return -1;
     t->lua = p.lua.data;
     t->lua_length = p.lua.length;
-    check_names(&p);
+    if (!names->trusted)
+        check_names(&p);
     return p.no_memory ? -1 : p.faults;
 }

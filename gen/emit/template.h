@@ -90,6 +90,7 @@ struct template {
 struct template_names {
     const char *root;          /* the model's table; "" where it is not visible */
     const char *const *helper; /* ends with NULL */
+    bool trusted;              /* it names nothing else, and uses its parameters: not looked for */
 };
 
 /* Takes the text apart and checks what can be checked without running it: directives, holes, names that nothing
