@@ -180,7 +180,12 @@ static void add_hole(lua_State *L, struct engine *e, const struct template_line 
             lua_call(L, 0, 1);
     }
     const char *name = hole->helper ? hole->helper : hole->path[0].text;
-    if (!lua_isinteger(L, -1) && lua_type(L, -1) != LUA_TSTRING) {
+    if (lua_isinteger(L, -1)) {
+        text_integer(&e->line, lua_tointeger(L, -1));
+        lua_settop(L, top);
+        return;
+    }
+    if (lua_type(L, -1) != LUA_TSTRING) {
         const char *advice = lua_type(L, -1) == LUA_TNUMBER    ? "; write // for a whole quotient"
                              : lua_type(L, -1) == LUA_TBOOLEAN ? "; choose a text in a //@ if"
                                                                : "";
@@ -226,14 +231,42 @@ void engine_fill(lua_State *L, struct engine *e, const struct template_line *l, 
         engine_stop_without_memory(L, e);
 }
 
+/* A line as it stands in the output: `at` says where it is from. False after a report or without memory. */
+static bool put_line(struct engine *e, bool continued, const char *text, size_t length)
+{
+    if (e->recorder)
+        return record_text(e->recorder, e->at, continued, text, length);
+    output_line(&e->output, e->at.template, e->at.line, continued, text, length);
+    return !e->output.failed;
+}
+
+/* Lines without holes. */
+static int emit_plain(lua_State *L, struct engine *e, const struct template_line *l)
+{
+    for (const struct template_line *last = l + l->more;; l++, e->at.line++) {
+        if (l->kind == LINE_BLANK) {
+            output_blank(&e->output);
+        } else if (e->indent.length == 0) {
+            if (!put_line(e, false, l->text, (size_t)l->length))
+                return engine_stop_recorded(L, e);
+        } else {
+            e->line.length = 0;
+            text_add(&e->line, e->indent.data, e->indent.length);
+            text_add(&e->line, l->text, (size_t)l->length);
+            if (e->line.failed || !put_line(e, false, e->line.data, e->line.length))
+                return engine_stop_recorded(L, e);
+        }
+        if (l == last)
+            return 0;
+    }
+}
+
 static int emit_line(lua_State *L)
 {
     const struct template_line *l;
     struct engine *e = engine_enter(L, &l);
-    if (l->kind == LINE_BLANK) {
-        output_blank(&e->output);
-        return 0;
-    }
+    if (l->hole_count == 0)
+        return emit_plain(L, e, l);
     e->line.length = 0;
     text_add(&e->line, e->indent.data, e->indent.length);
     engine_fill(L, e, l, 0, l->length);
@@ -244,16 +277,14 @@ static int emit_line(lua_State *L)
         while (last > text && (last[-1] == ' ' || last[-1] == '\t'))
             last--;
         if (last > text) {
-            if (!e->recorder)
-                output_line(&e->output, e->at.template, e->at.line, !first, text, (size_t)(last - text));
-            else if (!record_text(e->recorder, e->at, !first, text, (size_t)(last - text)))
+            if (!put_line(e, !first, text, (size_t)(last - text)))
                 return engine_stop_recorded(L, e);
         } else if (!first && next) {
             output_blank(&e->output);
         }
         text = next ? next + 1 : end;
     }
-    return e->output.failed ? engine_stop_without_memory(L, e) : 0;
+    return 0;
 }
 
 static void expand(lua_State *L, struct engine *e, struct template *t, int source);

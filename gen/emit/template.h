@@ -57,6 +57,7 @@ struct template_line {
     const char *word;   /* ROLE, LOOP: the name, holes in it; INCLUDE: the template's name; OP: the operation */
     int word_column;    /* from 0 */
     int word_end;       /* the column past it */
+    int more;           /* TEXT, BLANK without holes: so many more lines of the kind follow, which its call emits too */
     int rest, rest_end; /* LOOP: what follows the name, WHEN: the condition; holes in it */
     struct template *included; /* INCLUDE: set by whoever loads it */
 };

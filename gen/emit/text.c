@@ -39,6 +39,18 @@ void text_string(struct emit_text *t, const char *string)
     text_add(t, string, strlen(string));
 }
 
+void text_integer(struct emit_text *t, int64_t value)
+{
+    char digit[24], *first = digit + sizeof digit;
+    uint64_t rest = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+    do
+        *--first = (char)('0' + rest % 10);
+    while (rest /= 10);
+    if (value < 0)
+        *--first = '-';
+    text_add(t, first, (size_t)(digit + sizeof digit - first));
+}
+
 void text_format(struct emit_text *t, const char *format, ...)
 {
     va_list list, again;

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "spec/arena.h"
 
@@ -16,6 +17,7 @@ struct emit_text {
 };
 
 void text_add(struct emit_text *t, const char *data, size_t length);
+void text_integer(struct emit_text *t, int64_t value);
 void text_string(struct emit_text *t, const char *string);
 void text_format(struct emit_text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
