@@ -108,17 +108,21 @@ static int count_pieces(const char *data, size_t bytes)
     return count;
 }
 
-static void pieces(const struct sink *s, const char *key, const char *data, size_t bytes)
+/* The text as the lines of an array: a literal and a comma each. */
+static void pieces(const struct host_facts *f, const struct sink *s, const char *key, const char *data, size_t bytes)
 {
+    struct emit_text lines = {.arena = f->arena};
     char literal[4 * PIECE_BYTES + 8];
-    array(s, key);
     for (size_t at = 0; data && at < bytes;) {
         size_t length = piece_length(data + at, bytes - at);
         put_literal(literal, data + at, length);
-        text(s, NULL, literal);
+        text_string(&lines, at ? "\n\"" : "\"");
+        text_string(&lines, literal);
+        text_string(&lines, "\",");
         at += length;
     }
-    end(s);
+    *f->no_memory = *f->no_memory || lines.failed;
+    text(s, key, lines.data ? lines.data : "");
 }
 
 static void byte_rows(const struct sink *s, const char *key, const unsigned char *data, size_t bytes)
@@ -461,8 +465,8 @@ static void image(const struct host_facts *f, const struct sink *s, int index)
     snprintf(name, sizeof name, "cubin_%s.bytes", f->id[index]);
     text(s, "cubin_name", m->cubin ? name : "NULL");
     if (f->data) {
-        pieces(s, "source", m->source, m->source_bytes);
-        pieces(s, "ptx", m->ptx, m->ptx_bytes);
+        pieces(f, s, "source", m->source, m->source_bytes);
+        pieces(f, s, "ptx", m->ptx, m->ptx_bytes);
         byte_rows(s, "cubin", m->cubin, m->cubin_bytes);
     }
     end(s);

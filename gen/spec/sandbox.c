@@ -18,7 +18,7 @@ struct sandbox {
     size_t memory_limit, memory_used;
     enum refusal refusal; /* why the allocator last said no */
     int64_t steps, step_limit;
-    bool own_text;
+    bool own_text, counted; /* counted: the caller gave a limit of steps */
     double deadline; /* seconds of this thread's time */
     int file, line;  /* of the line that runs: what a memory error, which has no place, is told of */
     int depth;       /* of protected calls */
@@ -137,7 +137,8 @@ static void hook(lua_State *L, lua_Debug *ar)
 
 static void set_hook(struct sandbox *s)
 {
-    lua_sethook(s->L, hook, LUA_MASKCOUNT | (s->own_text ? 0 : LUA_MASKLINE), HOOK_STEPS);
+    if (!s->own_text || s->counted)
+        lua_sethook(s->L, hook, LUA_MASKCOUNT | (s->own_text ? 0 : LUA_MASKLINE), HOOK_STEPS);
 }
 
 void sandbox_on_line(struct sandbox *s, void (*f)(lua_State *L, lua_Debug *ar))
@@ -333,6 +334,7 @@ struct sandbox *sandbox_open(const struct sandbox_options *options)
     s->memory_limit = options->memory_limit ? options->memory_limit : (size_t)64 << 20;
     s->step_limit = options->instruction_limit ? options->instruction_limit : 50000000;
     s->own_text = options->own_text;
+    s->counted = options->instruction_limit > 0;
     s->folder = options->folder ? arena_text(&s->arena, options->folder) : NULL;
     s->L = options->folder && !s->folder ? NULL : lua_newstate(allocate, s);
     if (!s->L) {

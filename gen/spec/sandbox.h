@@ -33,7 +33,8 @@ struct sandbox_options {
     int64_t instruction_limit; /* of one sandbox_call; 0: 50 million */
     const char *folder;        /* `require "x"` reads folder/x.lua or folder/lib/x.lua; NULL: there is no require */
     struct memory memory;      /* everything, Lua's memory included, is allocated by it */
-    bool own_text;             /* the program's own: its lines are not followed, and no limit is told at one of them */
+    bool own_text;             /* the program's own: its lines are not followed, no limit is told at one of them, and
+                                  without an instruction_limit only what allocates memory is counted */
 };
 
 /* What a call came to. */
