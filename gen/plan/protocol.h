@@ -165,7 +165,11 @@ unsigned protocol_axes(const struct plan *p, int tensor);
 unsigned protocol_sharing(const struct protocol_cluster *c, int tensor, int block);
 unsigned protocol_neighbours(const struct plan *p, const struct protocol_cluster *c, int ring, int block);
 
-/* Explores. Returns the number of faults (0 or 1: it stops at the first). */
+/* Explores at numbers of the classes. Returns the number of faults (0 or 1: it stops at the first). The Plan and its code
+ * outlive the runs; NULL out of memory. protocol_run is all three for one run. */
+struct protocol_runs *protocol_runs_open(const struct plan *p, const struct protocol_code *code);
+int protocol_runs_run(struct protocol_runs *runs, const struct protocol_trips *trips, struct diag_set *diags);
+void protocol_runs_close(struct protocol_runs *runs); /* NULL is fine */
 int protocol_run(const struct plan *p, const struct protocol_code *code, const struct protocol_trips *trips,
                  struct diag_set *diags);
 
