@@ -289,10 +289,35 @@ static int emit_line(lua_State *L)
 
 static void expand(lua_State *L, struct engine *e, struct template *t, int source);
 
+static const char block_key; /* registry: the _ENV of included templates */
+
+/* Loads and compiles what a line of the program's own template includes. */
+static struct template *load_included(lua_State *L, struct engine *e, const struct template_line *l)
+{
+    struct sandbox_error error;
+    struct template *t = engine_load(e, l->word, e->at, l->word_column);
+    if (!t || e->reported || e->no_memory)
+        engine_stop(L);
+    luaL_checkstack(L, 4, NULL);
+    if (!t->function) {
+        int status = engine_compile(e, t, &error);
+        if (status == SANDBOX_FAULT)
+            report_lua(e, &error);
+        if (status != SANDBOX_OK)
+            status == SANDBOX_FAULT ? engine_stop(L) : engine_stop_without_memory(L, e);
+        lua_rawgetp(L, LUA_REGISTRYINDEX, &block_key);
+        lua_setupvalue(L, -2, 1);
+        t->function = luaL_ref(L, LUA_REGISTRYINDEX);
+    }
+    return e->at.template->line[e->at.line].included = t;
+}
+
 static int include(lua_State *L)
 {
     const struct template_line *l;
     struct engine *e = engine_enter(L, &l);
+    if (!l->included)
+        load_included(L, e, l);
     struct engine_frame *outer = e->frame, frame = {l->included, e->at, outer, outer->depth + 1};
     if (frame.depth > ENGINE_INCLUDE_DEPTH) {
         engine_report(e, e->at, -1, "TEMPLATE-LIMIT", "includes are nested more than %d deep", ENGINE_INCLUDE_DEPTH);
@@ -479,6 +504,8 @@ static int prepare(lua_State *L)
     int count = lua_gettop(L), index = 2;
     luaL_checkstack(L, 24, NULL);
     push_block_globals(L, e, 2);
+    lua_pushvalue(L, -1);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &block_key);
     for (struct template *t = e->first; t && index <= count; t = t->next, index++) {
         lua_pushvalue(L, index);
         if (t != e->first) {
@@ -548,7 +575,6 @@ static bool compile_all(struct engine *e)
     lua_pushlightuserdata(L, e);
     for (struct template *t = e->first; t && worst != SANDBOX_NO_MEMORY; t = t->next) {
         int status = engine_compile(e, t, &error);
-        t->source = sandbox_source_count(e->sandbox) - 1;
         worst = status > worst ? status : worst;
         if (status == SANDBOX_FAULT) {
             e->at = (struct record_place){t, 0};

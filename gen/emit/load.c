@@ -107,7 +107,8 @@ struct template *engine_load(struct engine *e, const char *name, struct record_p
     int faults = kept < 0 ? -1 : kept ? 0 : template_parse(t, &names, e->model->kernel, &e->kept, e->diags);
     e->no_memory = e->no_memory || faults < 0;
     e->reported = e->reported || faults > 0;
-    for (int i = 0; i < t->line_count && !e->no_memory; i++)
+    /* What the program's own templates include is loaded where an expansion comes to it. */
+    for (int i = 0; i < t->line_count && !e->no_memory && t->source < SANDBOX_OWN; i++)
         if (t->line[i].kind == LINE_INCLUDE && t->line[i].word)
             t->line[i].included = engine_load(e, t->line[i].word, (struct record_place){t, i}, t->line[i].word_column);
     return t;
@@ -123,15 +124,19 @@ static int add_code(lua_State *L, const void *bytes, size_t length, void *contex
 
 int engine_compile(struct engine *e, struct template *t, struct sandbox_error *error)
 {
-    struct shelf *shelf = t->embedded ? e->options->shelf : NULL;
+    if (t->source < SANDBOX_OWN) {
+        int status = sandbox_load(e->sandbox, t->shown, t->lua, t->lua_length, t->text, error);
+        t->source = sandbox_source_count(e->sandbox) - 1;
+        return status;
+    }
+    struct shelf *shelf = e->options->shelf;
     size_t length;
-    int source = sandbox_source_count(e->sandbox);
-    const char *code = shelf ? shelf_code(shelf, t, source, &length) : NULL;
+    const char *code = shelf_code(shelf, t, &length);
     if (code)
-        return sandbox_load_compiled(e->sandbox, t->shown, code, length, t->text, error);
-    int status = sandbox_load(e->sandbox, t->shown, t->lua, t->lua_length, t->text, error);
+        return sandbox_load_own(e->sandbox, t->source, code, length, true, error);
+    int status = sandbox_load_own(e->sandbox, t->source, t->lua, t->lua_length, false, error);
     struct emit_text kept = {.arena = &e->arena};
-    if (status == SANDBOX_OK && shelf && lua_dump(sandbox_lua(e->sandbox), add_code, &kept, 0) == 0)
-        shelf_keep(shelf, t, source, kept.data, kept.length);
+    if (status == SANDBOX_OK && lua_dump(sandbox_lua(e->sandbox), add_code, &kept, 0) == 0)
+        shelf_keep(shelf, t, kept.data, kept.length);
     return status;
 }

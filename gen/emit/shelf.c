@@ -5,18 +5,11 @@
 
 #include "emit/engine.h"
 
-/* The text as one source of a sandbox, whose number is in what Lua reports. */
-struct code {
-    int source;
-    const char *bytes;
-    size_t length;
-    struct code *next;
-};
-
 struct entry {
     struct template_names names; /* as it was parsed with */
     struct template template;
-    struct code *code;
+    const char *code; /* compiled; or NULL */
+    size_t code_length;
     struct entry *next;
 };
 
@@ -25,6 +18,7 @@ struct shelf {
     pthread_mutex_t lock; /* around the arena and the lists; entries do not change */
     struct arena arena;
     struct entry *first;
+    int entries;
     struct engine *engine; /* those that nobody uses */
 };
 
@@ -95,6 +89,7 @@ static struct entry *add(struct shelf *s, const struct template *t, const struct
     diag_free(&diags);
     if (!good)
         return NULL;
+    e->template.source = SANDBOX_OWN + s->entries++;
     e->next = s->first;
     return s->first = e;
 }
@@ -117,48 +112,39 @@ int shelf_parse(struct shelf *s, struct template *t, const struct template_names
     struct template mine = e->template;
     mine.name = t->name;
     mine.shown = t->shown;
-    mine.source = mine.diag_source = -1;
+    mine.diag_source = -1;
     mine.line = line;
     mine.next = t->next;
     *t = mine;
     return 1;
 }
 
-/* The entry that t was filled from: they share the Lua text. */
+/* The entry that t was filled from. */
 static struct entry *entry_of(const struct shelf *s, const struct template *t)
 {
-    for (struct entry *e = s->first; e; e = e->next)
-        if (e->template.lua == t->lua)
-            return e;
-    return NULL;
+    struct entry *e = s->first;
+    while (e && e->template.source != t->source)
+        e = e->next;
+    return e;
 }
 
-static const struct code *code_of(const struct entry *e, int source)
-{
-    for (const struct code *c = e ? e->code : NULL; c; c = c->next)
-        if (c->source == source)
-            return c;
-    return NULL;
-}
-
-const char *shelf_code(struct shelf *s, const struct template *t, int source, size_t *length)
+const char *shelf_code(struct shelf *s, const struct template *t, size_t *length)
 {
     pthread_mutex_lock(&s->lock);
-    const struct code *c = code_of(entry_of(s, t), source);
+    const struct entry *e = entry_of(s, t);
+    const char *code = e ? e->code : NULL;
+    *length = code ? e->code_length : 0;
     pthread_mutex_unlock(&s->lock);
-    *length = c ? c->length : 0;
-    return c ? c->bytes : NULL;
+    return code;
 }
 
-void shelf_keep(struct shelf *s, const struct template *t, int source, const char *bytes, size_t length)
+void shelf_keep(struct shelf *s, const struct template *t, const char *code, size_t length)
 {
     pthread_mutex_lock(&s->lock);
     struct entry *e = entry_of(s, t);
-    struct code *c = e && !code_of(e, source) ? arena_alloc(&s->arena, sizeof *c) : NULL;
-    char *copy = c ? arena_copy(&s->arena, bytes, length) : NULL;
-    if (copy) {
-        *c = (struct code){source, copy, length, e->code};
-        e->code = c;
+    if (e && !e->code) {
+        e->code = arena_copy(&s->arena, code, length);
+        e->code_length = length;
     }
     pthread_mutex_unlock(&s->lock);
 }

@@ -18,14 +18,14 @@ struct shelf *shelf_open(const struct memory *memory);
 void shelf_close(struct shelf *shelf); /* NULL is fine */
 
 /* Fills t, whose name, shown, text and length are set, with what template_parse makes of it where nothing is wrong with
- * it; its lines are the caller's own, from `arena`. 1: done; 0: template_parse must do it, and tell the faults; -1 out
+ * it; its lines are the caller's own, from `arena`, and its source a number of SANDBOX_OWN that no other has. 1: done; 0: template_parse must do it, and tell the faults; -1 out
  * of memory. */
 int shelf_parse(struct shelf *shelf, struct template *t, const struct template_names *names, struct arena *arena);
 
-/* The compiled Lua text of a template that shelf_parse filled, as source number `source` of a sandbox; NULL: not there
- * yet. shelf_keep puts it there; out of memory it does not. */
-const char *shelf_code(struct shelf *shelf, const struct template *t, int source, size_t *length);
-void shelf_keep(struct shelf *shelf, const struct template *t, int source, const char *code, size_t length);
+/* The compiled Lua text of a template that shelf_parse filled; NULL: not there yet. shelf_keep puts it there; out of
+ * memory it does not. */
+const char *shelf_code(struct shelf *shelf, const struct template *t, size_t *length);
+void shelf_keep(struct shelf *shelf, const struct template *t, const char *code, size_t length);
 
 /* An engine that has expanded the template for such a model with such helpers, the caller's alone from now on; NULL:
  * there is none. shelf_give_engine puts one there after an expansion without faults; false: it is not for others, and
