@@ -195,6 +195,8 @@ static void add_hole(lua_State *L, struct engine *e, const struct template_line 
     }
     size_t length;
     const char *text = lua_tolstring(L, -1, &length), *end = text + length;
+    if (length > 4096)
+        text_reserve(&e->line, length + length / 8);
     for (const char *stop_at; (stop_at = memchr(text, '\n', (size_t)(end - text))); text = stop_at + 1) {
         text_add(&e->line, text, (size_t)(stop_at - text) + 1);
         text_add(&e->line, e->indent.data, e->indent.length);
@@ -309,16 +311,17 @@ static struct template *load_included(lua_State *L, struct engine *e, const stru
         lua_setupvalue(L, -2, 1);
         t->function = luaL_ref(L, LUA_REGISTRYINDEX);
     }
-    return e->at.template->line[e->at.line].included = t;
+    return e->at.template->included[e->at.line] = t;
 }
 
 static int include(lua_State *L)
 {
     const struct template_line *l;
     struct engine *e = engine_enter(L, &l);
-    if (!l->included)
-        load_included(L, e, l);
-    struct engine_frame *outer = e->frame, frame = {l->included, e->at, outer, outer->depth + 1};
+    struct template *included = e->at.template->included[e->at.line];
+    if (!included)
+        included = load_included(L, e, l);
+    struct engine_frame *outer = e->frame, frame = {included, e->at, outer, outer->depth + 1};
     if (frame.depth > ENGINE_INCLUDE_DEPTH) {
         engine_report(e, e->at, -1, "TEMPLATE-LIMIT", "includes are nested more than %d deep", ENGINE_INCLUDE_DEPTH);
         return engine_stop(L);
@@ -332,7 +335,7 @@ static int include(lua_State *L)
     text_add(&e->indent, l->text, (size_t)l->indent);
     if (e->indent.failed)
         return engine_stop_without_memory(L, e);
-    expand(L, e, l->included, 2);
+    expand(L, e, included, 2);
     e->indent.length = length;
     e->frame = outer;
     return 0;

@@ -113,6 +113,7 @@ static void pieces(const struct host_facts *f, const struct sink *s, const char 
 {
     struct emit_text lines = {.arena = f->arena};
     char literal[4 * PIECE_BYTES + 8];
+    text_reserve(&lines, bytes + bytes / 4);
     for (size_t at = 0; data && at < bytes;) {
         size_t length = piece_length(data + at, bytes - at);
         put_literal(literal, data + at, length);

@@ -102,15 +102,16 @@ struct template *engine_load(struct engine *e, const char *name, struct record_p
     e->end = &t->next;
     const struct template_names names = {from.template ? "" : e->model->root, e->helper_name, false};
     struct template *next = t->next;
-    int kept = t->embedded && e->options->shelf ? shelf_parse(e->options->shelf, t, &names, &e->kept) : 0;
+    int kept = t->embedded && e->options->shelf ? shelf_parse(e->options->shelf, t, &names) : 0;
     t->next = next;
-    int faults = kept < 0 ? -1 : kept ? 0 : template_parse(t, &names, e->model->kernel, &e->kept, e->diags);
-    e->no_memory = e->no_memory || faults < 0;
+    int faults = kept ? 0 : template_parse(t, &names, e->model->kernel, &e->kept, e->diags);
+    t->included = arena_alloc(&e->kept, (size_t)t->line_count * sizeof *t->included);
+    e->no_memory = e->no_memory || faults < 0 || !t->included;
     e->reported = e->reported || faults > 0;
     /* What the program's own templates include is loaded where an expansion comes to it. */
     for (int i = 0; i < t->line_count && !e->no_memory && t->source < SANDBOX_OWN; i++)
         if (t->line[i].kind == LINE_INCLUDE && t->line[i].word)
-            t->line[i].included = engine_load(e, t->line[i].word, (struct record_place){t, i}, t->line[i].word_column);
+            t->included[i] = engine_load(e, t->line[i].word, (struct record_place){t, i}, t->line[i].word_column);
     return t;
 }
 

@@ -123,6 +123,10 @@ static void scan(struct scanner *s, const struct output_line *l)
 void output_write(struct output *o, bool line_directives, struct emit_text *result)
 {
     drop_empty_branches(o);
+    size_t bytes = 1;
+    for (int i = 0; i < o->count; i++)
+        bytes += o->line[i].length + 2;
+    text_reserve(result, bytes);
     struct scanner scanner = {false, false};
     const struct template *counted = NULL; /* what the compiler takes the next line for */
     int number = 0;

@@ -94,7 +94,7 @@ static struct entry *add(struct shelf *s, const struct template *t, const struct
     return s->first = e;
 }
 
-int shelf_parse(struct shelf *s, struct template *t, const struct template_names *names, struct arena *arena)
+int shelf_parse(struct shelf *s, struct template *t, const struct template_names *names)
 {
     pthread_mutex_lock(&s->lock);
     struct entry *e = find(s, t, names);
@@ -103,17 +103,10 @@ int shelf_parse(struct shelf *s, struct template *t, const struct template_names
     pthread_mutex_unlock(&s->lock);
     if (!e)
         return 0;
-    size_t bytes = (size_t)e->template.line_count * sizeof *t->line;
-    struct template_line *line = arena_alloc(arena, bytes + 1);
-    if (!line)
-        return -1;
-    if (bytes)
-        memcpy(line, e->template.line, bytes);
     struct template mine = e->template;
     mine.name = t->name;
     mine.shown = t->shown;
     mine.diag_source = -1;
-    mine.line = line;
     mine.next = t->next;
     *t = mine;
     return 1;

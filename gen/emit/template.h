@@ -59,7 +59,6 @@ struct template_line {
     int word_end;       /* the column past it */
     int more;           /* TEXT, BLANK without holes: so many more lines of the kind follow, which its call emits too */
     int rest, rest_end; /* LOOP: what follows the name, WHEN: the condition; holes in it */
-    struct template *included; /* INCLUDE: set by whoever loads it */
 };
 
 struct template_param {
@@ -81,6 +80,7 @@ struct template {
     int param_count;
     const char *lua;    /* one line for each of the template's */
     size_t lua_length;
+    struct template **included; /* by line, of includes: set by whoever loads them */
     int source;         /* of the sandbox, -1: not loaded */
     int diag_source;    /* of the diag_set, -1: none yet */
     int function;       /* Lua registry reference of the compiled text */
