@@ -5,7 +5,7 @@
 #ifndef TW_GEN_EMIT_SHELF_H
 #define TW_GEN_EMIT_SHELF_H
 
-#include "emit/template.h"
+#include "emit/template/template.h"
 #include "spec/arena.h"
 
 struct emit_model;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/compile.h"
+#include "compile/compile.h"
 #include "emit/shelf.h"
 
 static struct compile_tables tables;
