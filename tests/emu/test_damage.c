@@ -12,6 +12,7 @@
 
 #include "damage_edits.h"
 
+#include "cache.h"
 #include "cmd/compile.h"
 #include "cmd/trial.h"
 #include "emu/emu.h"
@@ -176,7 +177,7 @@ static enum verdict execute(struct bench *b, const struct subject *s, const stru
                                          .allow_count = 1,
                                          .outputs = TW_OUTPUT_PTX,
                                          .generator = TW_GENERATOR};
-    if (tw_compile(&b->c.rt, &request, &compiled, &error) != TW_OK) {
+    if (tw_compile_cached(&b->c.rt, &request, &compiled, &error) != TW_OK) {
         v = NO_TEXT;
         snprintf(seen, size, "%.390s", error.text);
     }
