@@ -14,7 +14,7 @@
 
 #include "cache.h"
 #include "compile/compile.h"
-#include "unit/plan_launch.h"
+#include "unit/plan/plan_launch.h"
 #include "verify/trial.h"
 #include "emu/emu.h"
 #include "version.h"
