@@ -200,8 +200,8 @@ static const struct plan_step *find_step(lua_State *L, const struct plan *p)
     return NULL;
 }
 
-/* Pushes a list of the elements that the step reads beside their neighbours: { tensor, at by dim, by_row, guard }.
- * `text` are the texts of their guards. */
+/* Pushes a list of the elements that the step reads beside their neighbours: { tensor, at by dim: the first of a row,
+ * columns, by_row, guard }. `text` are the texts of their guards. */
 static void push_reads(lua_State *L, struct fragment *f, const int *read, int count, const char *const *text)
 {
     const struct plan *p = f->plan;
@@ -217,12 +217,13 @@ static void push_reads(lua_State *L, struct fragment *f, const int *read, int co
         for (int d = 0; d < n->rank; d++) {
             const struct expr_node *index = &p->fused.node[p->fused.index[n->first_index + d]];
             const struct expr_node *from = &p->fused.node[index->arg[p->fused.node[index->arg[0]].op != EXPR_AT]];
-            lua_pushfstring(L, d == columns ? "at_%s + pair * 8 + first_column" : "at_%s + row",
-                            p->axis[from->integer]);
+            lua_pushfstring(L, d == columns ? "at_%s + first_column" : "at_%s + row", p->axis[from->integer]);
             lua_rawseti(L, -2, d + 1);
             by_row = by_row || d != columns;
         }
         lua_setfield(L, -2, "at");
+        lua_pushinteger(L, columns + 1);
+        lua_setfield(L, -2, "columns");
         f->row = f->row || by_row;
         lua_pushboolean(L, by_row);
         lua_setfield(L, -2, "by_row");

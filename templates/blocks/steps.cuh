@@ -189,6 +189,12 @@ for (int block = 0; block < ${blocks}; ++block)
 //@         if role.step[i].op == "write" then return fragment_step(role.name, i).long end
 //@     end
 //@ end
+//@ -- Where a read's line begins: its places by dim, that of its columns so much further.
+//@ local function line_places(read, further)
+//@     local list = {}
+//@     for d, place in ipairs(read.at) do list[d] = d == read.columns and place .. further or place end
+//@     return csv(list)
+//@ end
 //@ -- One chunk of a store: 64 rows and a box's columns.
 //@ local function part(step, number, count)
 //@     local t, long = model.tensor[step.tensor], count > 1 and fragment_step(role.name, number).long
@@ -199,8 +205,8 @@ for (int block = 0; block < ${blocks}; ++block)
 ${uniform}
 //@     -- All reads are on their way before the first is waited for; what does not depend on the row is read once.
 //@     for _, r in ipairs(text.reads) do
-//@         local list, tensor, guard = csv(r.at), r.tensor, has(r, "guard") and r.guard or "true"
-//@         local halves = r.by_row and 2 or 1
+//@         local tensor, guard = r.tensor, has(r, "guard") and r.guard or "true"
+//@         local halves, list = r.by_row and 2 or 1, line_places(r, " + first_pair * 8")
 ${tensor}_two ${tensor}_early[${halves}][${pairs}];
 #pragma unroll
 for (int half = 0; half < ${halves}; ++half) {
@@ -210,23 +216,27 @@ for (int half = 0; half < ${halves}; ++half) {
 //@         if guard ~= "true" then
     ${rows}
 //@         end
+    const ${tensor}_line line = ${tensor}_from(args, ${list}, ${guard});
     #pragma unroll
-    for (int i = 0; i < ${pairs}; ++i) {
-        const int pair = first_pair + i;
-        ${tensor}_early[half][i] = ${tensor}_read(args, ${list}, ${guard});
-    }
+    for (int i = 0; i < ${pairs}; ++i)
+        ${tensor}_early[half][i] = ${tensor}_read(line, i * 8);
 }
 //@     end
 //@     if long then
-//@         local name, each = text.place, width // 2
+//@         local name, each, held = text.place, width // 2, across * width // 2
 float ${name}_chunk[${each}];
-#pragma unroll
-for (int c = 0; c < ${count}; ++c)
-    if (c == chunk) {
-        #pragma unroll
-        for (int i = 0; i < ${each}; ++i)
-            ${name}_chunk[i] = ${name}[c / ${across}][c % ${across} * ${each} + i];
-    }
+const auto ${name}_take = [&](const float (&from)[${held}], int first) {
+    #pragma unroll
+    for (int i = 0; i < ${each}; ++i)
+        ${name}_chunk[i] = from[first + i];
+};
+switch (chunk) { // and not a choice for each register
+//@         for c = 0, count - 1 do
+//@             local when = c < count - 1 and "case " .. c or "default"
+//@             local from = c // across .. "], " .. c % across * each
+${when}: ${name}_take(${name}[${from}); break;
+//@         end
+}
 //@     end
 ${type} part[${words}];
 #pragma unroll
@@ -374,20 +384,22 @@ for (int half = 0; half < 2; ++half) {
     ${uniform}
     ${p_uniform}
 //@     if only then
-//@         local name = text.place
+//@         local name, held, taken = text.place, pairs * 4, pairs * 2
     // Rows 8 apart: one copy of the code serves all, for the choice of registers costs a few moves.
     #pragma unroll 1
     for (int slab = 0; slab < ${slabs}; ++slab) {
-        float ${name}_part[${pairs} * 2];
-        #pragma unroll
-        for (int c = 0; c < ${slabs}; ++c)
-            if (c == slab) {
-                #pragma unroll
-                for (int i = 0; i < ${pairs}; ++i) {
-                    ${name}_part[i * 2] = ${name}[c / 2][i * 4 + c % 2 * 2];
-                    ${name}_part[i * 2 + 1] = ${name}[c / 2][i * 4 + c % 2 * 2 + 1];
-                }
-            }
+        float ${name}_part[${taken}];
+        const auto ${name}_take = [&](const float (&from)[${held}], int half) {
+            #pragma unroll
+            for (int i = 0; i < ${taken}; ++i)
+                ${name}_part[i] = from[i / 2 * 4 + half * 2 + i % 2];
+        };
+        switch (slab) { // and not a choice for each register
+//@         for c = 0, slabs - 1 do
+//@             local when, from = c < slabs - 1 and "case " .. c or "default", c // 2 .. "], " .. c % 2
+        ${when}: ${name}_take(${name}[${from}); break;
+//@         end
+        }
 //@     else
     #pragma unroll
     for (int slab = 0; slab < ${slabs}; ++slab) {
@@ -396,13 +408,14 @@ for (int half = 0; half < 2; ++half) {
         const int row = first_row + slab * 8;
         ${p_rows}
         ${rows}
-//@     -- All of the slab's reads are under way before the first is waited for: outside of a tensor they are harmless.
+//@     -- All of the slab's reads are under way before the first is waited for: past a tensor's end nothing is read.
 //@     for _, r in ipairs(text.reads) do
-//@         local list, tensor, needed = csv(r.at), r.tensor, has(r, "guard") and r.guard or "true"
+//@         local tensor, list, needed = r.tensor, line_places(r, ""), has(r, "guard") and r.guard or "true"
+        const ${tensor}_line ${tensor}_here = ${tensor}_from(args, ${list}, ${needed});
         ${tensor}_two ${tensor}_early[${pairs}];
         #pragma unroll
         for (int pair = 0; pair < ${pairs}; ++pair)
-            ${tensor}_early[pair] = ${tensor}_read(args, ${list}, ${needed});
+            ${tensor}_early[pair] = ${tensor}_read(${tensor}_here, pair * 8);
 //@     end
         #pragma unroll
         for (int pair = 0; pair < ${pairs}; ++pair) {
