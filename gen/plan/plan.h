@@ -160,7 +160,8 @@ struct plan_step {
     int node;          /* plan_some(node of plan.fused): what the step computes or stores */
     int at[SPEC_MAX_RANK]; /* plan_some(node of plan.fused): coordinates of the tile in its tensor */
     int back;          /* READ: stages before the one that was taken last */
-    int ahead;         /* FILL of a cp_async ring: turns of `loop` between it and the one that takes the stage */
+    int ahead;         /* FILL of a cp_async ring: turns of `loop` between it and the one that takes the stage. GLOBAL
+                          that loads for a store: chunks of the store between it and the one that takes it */
     int least;         /* LOOP, WHEN: what the class's number is at least; all steps that name it say the same.
                           MMA: enum plan_start */
     int less;          /* LOOP: trips that are peeled off */

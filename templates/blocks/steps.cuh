@@ -195,6 +195,59 @@ for (int block = 0; block < ${blocks}; ++block)
 //@     for d, place in ipairs(read.at) do list[d] = d == read.columns and place .. further or place end
 //@     return csv(list)
 //@ end
+//@ -- What a chunk reads of a tensor, in its block from first_pair on, into registers.
+//@ local function read_chunk(read, into, pairs, rows)
+//@     local tensor, guard, halves = read.tensor, has(read, "guard") and read.guard or "true", read.by_row and 2 or 1
+//@     local list = line_places(read, " + first_pair * 8")
+#pragma unroll
+for (int half = 0; half < ${halves}; ++half) {
+//@     if read.by_row or guard ~= "true" then
+    const int row = first_row + block * ${height} + half * 8;
+//@     end
+//@     if guard ~= "true" then
+    ${rows}
+//@     end
+    const ${tensor}_line line = ${tensor}_from(args, ${list}, ${guard});
+    #pragma unroll
+    for (int i = 0; i < ${pairs}; ++i)
+        ${into}[half][i] = ${tensor}_read(line, i * 8);
+}
+//@ end
+//@ -- A step that reads for a store: `number` is its own, of the chunk behind that of the loop around it, or of the first.
+//@ local function read_ahead(step, number)
+//@     local text, pairs = fragment_step(role.name, number, "chunk"), model.place[step.place].cols // 8
+//@     local uniform, rows, further, count, across = text.at[1], text.at[2], opt(step, "ahead", 0), 1, 1
+//@     if further > 0 then
+//@         local at = number
+//@         while role.step[at].op ~= "loop" do at = at - 1 end
+//@         count = role.step[at].count
+//@         across = count // blocks
+if (chunk < ${count} - ${further}) {
+    const int block = (chunk + ${further}) / ${across}, first_pair = (chunk + ${further}) % ${across} * ${pairs};
+//@     else
+{
+    const int block = 0, first_pair = 0;
+    ${uniform}
+//@     end
+//@     for _, r in ipairs(text.reads) do
+//@         if r.tensor == step.tensor then
+//@             deeper()
+//@             read_chunk(r, step.place, pairs, rows)
+//@             shallower()
+//@         end
+//@     end
+}
+//@ end
+//@ -- Of the loop of chunks around step `number`: by tensor the registers that hold what was read ahead.
+//@ local function reads_ahead(number)
+//@     local held_in = {}
+//@     while role.step[number].op ~= "loop" do
+//@         local step = role.step[number]
+//@         if step.op == "global" and has(step, "place") then held_in[step.tensor] = step.place end
+//@         number = number - 1
+//@     end
+//@     return held_in
+//@ end
 //@ -- One chunk of a store: 64 rows and a box's columns.
 //@ local function part(step, number, count)
 //@     local t, long = model.tensor[step.tensor], count > 1 and fragment_step(role.name, number).long
@@ -204,23 +257,15 @@ for (int block = 0; block < ${blocks}; ++block)
 //@     local type, words = wide and "float" or "u32", wide and width // 2 or width // 4
 ${uniform}
 //@     -- All reads are on their way before the first is waited for; what does not depend on the row is read once.
+//@     local held_in = count > 1 and reads_ahead(number) or {}
 //@     for _, r in ipairs(text.reads) do
-//@         local tensor, guard = r.tensor, has(r, "guard") and r.guard or "true"
-//@         local halves, list = r.by_row and 2 or 1, line_places(r, " + first_pair * 8")
-${tensor}_two ${tensor}_early[${halves}][${pairs}];
-#pragma unroll
-for (int half = 0; half < ${halves}; ++half) {
-//@         if r.by_row or guard ~= "true" then
-    const int row = first_row + block * ${height} + half * 8;
+//@         local early = r.tensor .. "_early"
+//@         if not held_in[r.tensor] then
+//@             local tensor, halves = r.tensor, r.by_row and 2 or 1
+${tensor}_two ${early}[${halves}][${pairs}];
+//@             read_chunk(r, early, pairs, rows)
+//@             held_in[r.tensor] = early
 //@         end
-//@         if guard ~= "true" then
-    ${rows}
-//@         end
-    const ${tensor}_line line = ${tensor}_from(args, ${list}, ${guard});
-    #pragma unroll
-    for (int i = 0; i < ${pairs}; ++i)
-        ${tensor}_early[half][i] = ${tensor}_read(line, i * 8);
-}
 //@     end
 //@     if long then
 //@         local name, each, held = text.place, width // 2, across * width // 2
@@ -250,9 +295,9 @@ for (int half = 0; half < 2; ++half) {
         [[maybe_unused]] const int pair = first_pair + i;
         float value[2];
 //@     for _, r in ipairs(text.reads) do
-//@         local tensor, half = r.tensor, r.by_row and "half" or "0"
+//@         local tensor, half, early = r.tensor, r.by_row and "half" or "0", held_in[r.tensor]
         float ${tensor}_pair[2];
-        ${tensor}_split(${tensor}_early[${half}][i], ${tensor}_pair);
+        ${tensor}_split(${early}[${half}][i], ${tensor}_pair);
 //@     end
         #pragma unroll
         for (int lane = 0; lane < 2; ++lane) {
@@ -692,6 +737,8 @@ ${step.place}_keep(${step.place});
 items_take(args, items);
 //@     elseif op == "global" and call == "items_done" then
 items_done(args);
+//@     elseif op == "global" and has(step, "place") then
+//@         read_ahead(step, i)
 //@     elseif op == "global" then
 //@         if step.cols == 1 then global_rows(step, i) elseif warps then fragments(step, i) else global(step, i) end
 //@     elseif op == "store_wait" then
