@@ -11,13 +11,13 @@ enum {
     MOST_NODES = 16,
 };
 
-/* Registers of one thread that hold what it reads of a chunk: of its columns, in one row or in two rows. */
+/* Registers of one thread that hold what it reads of a chunk: of its columns, in one row or in two rows. Pairs of
+ * 16-bit neighbours are one word, but for those of a tensor that is read in other ways, too. */
 static int registers_of(const struct plan *p, int node, int width, bool *by_row)
 {
     const struct expr_node *n = &p->fused.node[node];
     const struct plan_tensor *t = &p->tensor[n->integer];
-    int bytes = (int)tw_dtype_bytes(t->dtype);
-    bool words = reads_columns(p, node) == t->rank - 1 && bytes == 2 && t->whole_rows && t->align >= 2 * bytes;
+    bool words = reads_columns(p, node) == t->rank - 1 && tw_dtype_bytes(t->dtype) == 2;
     *by_row = t->rank > 1;
     return (*by_row ? 2 : 1) * width / 8 * (words ? 1 : 2);
 }
@@ -55,8 +55,8 @@ static int place_of(struct plan *p, const char *store, int node, int registers, 
 static int before_wait(const struct plan_role *role)
 {
     int at = role->step_count;
-    while (at > 0 && ((role->step[at - 1].op == PLAN_TOUCH && !role->step[at - 1].call) ||
-                      role->step[at - 1].op == PLAN_RELEASE))
+    while (at > 0 &&
+           ((role->step[at - 1].op == PLAN_TOUCH && !role->step[at - 1].call) || role->step[at - 1].op == PLAN_RELEASE))
         at--;
     return at > 0 && role->step[at - 1].op == PLAN_MMA_WAIT ? at - 1 : role->step_count;
 }
@@ -101,14 +101,14 @@ int derive_reads(struct derive *d, const struct plan_step *write, int width, str
     for (int i = 0; i < nodes && !status; i++) {
         const struct plan_tensor *t = &p->tensor[p->fused.node[node[i]].integer];
         int registers = registers_of(p, node[i], width, &by_row);
-        struct plan_step step = {.op = PLAN_GLOBAL,
-                                 .ring = -1,
-                                 .tensor = (int)(t - p->tensor),
-                                 .place = place_of(p, p->tensor[write->tensor].name, node[i], registers,
-                                                   by_row ? p->mma[0].m : 1, width),
-                                 .node = write->node,
-                                 .call = plan_text(p, "%s_ahead", t->name),
-                                 .why = "of the first chunk, while the last products run"};
+        struct plan_step step = {
+            .op = PLAN_GLOBAL,
+            .ring = -1,
+            .tensor = (int)(t - p->tensor),
+            .place = place_of(p, p->tensor[write->tensor].name, node[i], registers, by_row ? p->mma[0].m : 1, width),
+            .node = write->node,
+            .call = plan_text(p, "%s_ahead", t->name),
+            .why = "of the first chunk, while the last products run"};
         if (!step.place || !step.call)
             return 3;
         status = insert(d, step, at + i);

@@ -222,12 +222,20 @@ for (int half = 0; half < ${halves}; ++half) {
 //@         while role.step[at].op ~= "loop" do at = at - 1 end
 //@         count = role.step[at].count
 //@         across = count // blocks
-if (chunk < ${count} - ${further}) {
-    const int block = (chunk + ${further}) / ${across}, first_pair = (chunk + ${further}) % ${across} * ${pairs};
+//@         local last = count - further
+if (chunk < ${last}) {
+    const int first_pair = (chunk + ${further}) % ${across} * ${pairs};
 //@     else
 {
-    const int block = 0, first_pair = 0;
+    const int first_pair = 0;
     ${uniform}
+//@     end
+//@     for _, r in ipairs(text.reads) do
+//@         if r.tensor == step.tensor and (r.by_row or has(r, "guard")) and further > 0 then
+    const int block = (chunk + ${further}) / ${across};
+//@         elseif r.tensor == step.tensor and (r.by_row or has(r, "guard")) then
+    const int block = 0;
+//@         end
 //@     end
 //@     for _, r in ipairs(text.reads) do
 //@         if r.tensor == step.tensor then
@@ -429,22 +437,20 @@ for (int half = 0; half < 2; ++half) {
     ${uniform}
     ${p_uniform}
 //@     if only then
-//@         local name, held, taken = text.place, pairs * 4, pairs * 2
+//@         local name = text.place
     // Rows 8 apart: one copy of the code serves all, for the choice of registers costs a few moves.
     #pragma unroll 1
     for (int slab = 0; slab < ${slabs}; ++slab) {
-        float ${name}_part[${taken}];
-        const auto ${name}_take = [&](const float (&from)[${held}], int half) {
-            #pragma unroll
-            for (int i = 0; i < ${taken}; ++i)
-                ${name}_part[i] = from[i / 2 * 4 + half * 2 + i % 2];
-        };
-        switch (slab) { // and not a choice for each register
-//@         for c = 0, slabs - 1 do
-//@             local when, from = c < slabs - 1 and "case " .. c or "default", c // 2 .. "], " .. c % 2
-        ${when}: ${name}_take(${name}[${from}); break;
-//@         end
-        }
+        float ${name}_part[${pairs} * 2];
+        #pragma unroll
+        for (int c = 0; c < ${slabs}; ++c)
+            if (c == slab) {
+                #pragma unroll
+                for (int i = 0; i < ${pairs}; ++i) {
+                    ${name}_part[i * 2] = ${name}[c / 2][i * 4 + c % 2 * 2];
+                    ${name}_part[i * 2 + 1] = ${name}[c / 2][i * 4 + c % 2 * 2 + 1];
+                }
+            }
 //@     else
     #pragma unroll
     for (int slab = 0; slab < ${slabs}; ++slab) {
