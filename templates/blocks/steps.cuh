@@ -195,14 +195,14 @@ for (int block = 0; block < ${blocks}; ++block)
 //@     for d, place in ipairs(read.at) do list[d] = d == read.columns and place .. further or place end
 //@     return csv(list)
 //@ end
-//@ -- What a chunk reads of a tensor, in its block from first_pair on, into registers.
-//@ local function read_chunk(read, into, pairs, rows)
+//@ -- What a chunk reads of a tensor into registers: from `row` rows and `column` columns further than the first chunk.
+//@ local function read_chunk(read, into, pairs, rows, row, column)
 //@     local tensor, guard, halves = read.tensor, has(read, "guard") and read.guard or "true", read.by_row and 2 or 1
-//@     local list = line_places(read, " + first_pair * 8")
+//@     local list = line_places(read, column)
 #pragma unroll
 for (int half = 0; half < ${halves}; ++half) {
 //@     if read.by_row or guard ~= "true" then
-    const int row = first_row + block * ${height} + half * 8;
+    const int row = first_row${row} + half * 8;
 //@     end
 //@     if guard ~= "true" then
     ${rows}
@@ -216,31 +216,23 @@ for (int half = 0; half < ${halves}; ++half) {
 //@ -- A step that reads for a store: `number` is its own, of the chunk behind that of the loop around it, or of the first.
 //@ local function read_ahead(step, number)
 //@     local text, pairs = fragment_step(role.name, number, "chunk"), model.place[step.place].cols // 8
-//@     local uniform, rows, further, count, across = text.at[1], text.at[2], opt(step, "ahead", 0), 1, 1
+//@     local uniform, rows, further, row, column = text.at[1], text.at[2], opt(step, "ahead", 0), "", ""
 //@     if further > 0 then
 //@         local at = number
 //@         while role.step[at].op ~= "loop" do at = at - 1 end
-//@         count = role.step[at].count
-//@         across = count // blocks
-//@         local last = count - further
+//@         local across, last = role.step[at].count // blocks, role.step[at].count - further
+//@         row = blocks > 1 and " + next / " .. across .. " * " .. height or ""
+//@         column = " + next" .. (blocks > 1 and " % " .. across or "") .. " * " .. pairs * 8
 if (chunk < ${last}) {
-    const int first_pair = (chunk + ${further}) % ${across} * ${pairs};
+    const int next = chunk + ${further};
 //@     else
 {
-    const int first_pair = 0;
     ${uniform}
-//@     end
-//@     for _, r in ipairs(text.reads) do
-//@         if r.tensor == step.tensor and (r.by_row or has(r, "guard")) and further > 0 then
-    const int block = (chunk + ${further}) / ${across};
-//@         elseif r.tensor == step.tensor and (r.by_row or has(r, "guard")) then
-    const int block = 0;
-//@         end
 //@     end
 //@     for _, r in ipairs(text.reads) do
 //@         if r.tensor == step.tensor then
 //@             deeper()
-//@             read_chunk(r, step.place, pairs, rows)
+//@             read_chunk(r, step.place, pairs, rows, row, column)
 //@             shallower()
 //@         end
 //@     end
@@ -271,7 +263,7 @@ ${uniform}
 //@         if not held_in[r.tensor] then
 //@             local tensor, halves = r.tensor, r.by_row and 2 or 1
 ${tensor}_two ${early}[${halves}][${pairs}];
-//@             read_chunk(r, early, pairs, rows)
+//@             read_chunk(r, early, pairs, rows, " + block * " .. height, " + first_pair * 8")
 //@             held_in[r.tensor] = early
 //@         end
 //@     end

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "plan/reads.h"
-#include "program/derive.h"
+#include "lower/derive/derive.h"
 
 enum {
     BESIDE = 24, /* registers of a thread beside its places and a chunk's results */
