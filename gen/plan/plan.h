@@ -169,7 +169,8 @@ struct plan_step {
     int share;         /* LOOP: instances that take its turns in turn; 0: each instance takes all */
     int only;          /* BARRIER, BARRIER_ARRIVE: plan_some(instance) that alone makes the step; 0: all */
 
-    /* Roles whose threads hold tiles in a layout. A GLOBAL with a place loads it, one with a node stores that. */
+    /* Roles whose threads hold tiles in a layout. A GLOBAL with a place loads it, one with a node stores that; one
+       with both loads what the node, which a store computes, needs of the tensor. */
     int layout;        /* plan_some(index into plan.layout): how the threads hold the tile of rows x cols in hand */
     int rows, cols;
     int shift;         /* GLOBAL that loads: vectors in memory begin so many elements before the threads' own. TOUCH of

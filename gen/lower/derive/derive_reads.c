@@ -6,10 +6,7 @@
 #include "plan/reads.h"
 #include "lower/derive/derive.h"
 
-enum {
-    BESIDE = 24, /* registers of a thread beside its places and a chunk's results */
-    MOST_NODES = 16,
-};
+enum { BESIDE = 24 /* registers of a thread beside its places and a chunk's results */ };
 
 /* Registers of one thread that hold what it reads of a chunk: of its columns, in one row or in two rows. Pairs of
  * 16-bit neighbours are one word, but for those of a tensor that is read in other ways, too. */
@@ -77,7 +74,7 @@ static int insert(struct derive *d, struct plan_step step, int at)
 int derive_reads(struct derive *d, const struct plan_step *write, int width, struct plan_step *next, int *count)
 {
     struct plan *p = d->work.l->plan;
-    int expression = plan_number(write->node), node[MOST_NODES], nodes = 0, sum = 0, status = 0;
+    int expression = plan_number(write->node), node[DERIVE_MAX_READS], nodes = 0, sum = 0, status = 0;
     int *guard = plan_alloc(p, sizeof *guard * (size_t)(p->fused.count + 1));
     bool by_row, twice = false;
     *count = 0;
@@ -87,9 +84,9 @@ int derive_reads(struct derive *d, const struct plan_step *write, int width, str
     for (int i = 0; i < p->fused.count; i++) {
         if (guard[i] == READS_NEVER || reads_columns(p, i) < 0)
             continue;
-        for (int k = 0; k < nodes && k < MOST_NODES; k++)
+        for (int k = 0; k < nodes && k < DERIVE_MAX_READS; k++)
             twice = twice || p->fused.node[node[k]].integer == p->fused.node[i].integer;
-        if (nodes < MOST_NODES)
+        if (nodes < DERIVE_MAX_READS)
             node[nodes] = i;
         nodes++;
         sum += registers_of(p, i, width, &by_row);
@@ -98,6 +95,8 @@ int derive_reads(struct derive *d, const struct plan_step *write, int width, str
     if (!stands_once || twice || nodes > DERIVE_MAX_READS || !fits(d, sum, width))
         return 0;
     int at = before_wait(d->consumer);
+    const char *first = at < d->consumer->step_count ? "of the first chunk, while the last products run"
+                                                     : "of the first chunk: all reads are under way together";
     for (int i = 0; i < nodes && !status; i++) {
         const struct plan_tensor *t = &p->tensor[p->fused.node[node[i]].integer];
         int registers = registers_of(p, node[i], width, &by_row);
@@ -108,7 +107,7 @@ int derive_reads(struct derive *d, const struct plan_step *write, int width, str
             .place = place_of(p, p->tensor[write->tensor].name, node[i], registers, by_row ? p->mma[0].m : 1, width),
             .node = write->node,
             .call = plan_text(p, "%s_ahead", t->name),
-            .why = "of the first chunk, while the last products run"};
+            .why = first};
         if (!step.place || !step.call)
             return 3;
         status = insert(d, step, at + i);
