@@ -564,22 +564,19 @@ extern "C" __global__ void __launch_bounds__(384, 1) gemm_bf16_bias_gelu(const _
             }
             at_k = at_k_turn * 64;
             {
-                const int first_pair = 0;
                 #pragma unroll
                 for (int half = 0; half < 1; ++half) {
-                    const bias_line line = bias_from(args, at_n + first_column + first_pair * 8, true);
+                    const bias_line line = bias_from(args, at_n + first_column, true);
                     #pragma unroll
                     for (int i = 0; i < 8; ++i)
                         bias_for_D[half][i] = bias_read(line, i * 8);
                 }
             }
             {
-                const int first_pair = 0;
-                const int block = 0;
                 #pragma unroll
                 for (int half = 0; half < 2; ++half) {
-                    const int row = first_row + block * 64 + half * 8;
-                    const R_line line = R_from(args, at_m + row, at_n + first_column + first_pair * 8, true);
+                    const int row = first_row + half * 8;
+                    const R_line line = R_from(args, at_m + row, at_n + first_column, true);
                     #pragma unroll
                     for (int i = 0; i < 8; ++i)
                         R_for_D[half][i] = R_read(line, i * 8);
@@ -628,22 +625,21 @@ extern "C" __global__ void __launch_bounds__(384, 1) gemm_bf16_bias_gelu(const _
                     }
                 }
                 if (chunk < 3) {
-                    const int first_pair = (chunk + 1) % 4 * 8;
+                    const int next = chunk + 1;
                     #pragma unroll
                     for (int half = 0; half < 1; ++half) {
-                        const bias_line line = bias_from(args, at_n + first_column + first_pair * 8, true);
+                        const bias_line line = bias_from(args, at_n + first_column + next * 64, true);
                         #pragma unroll
                         for (int i = 0; i < 8; ++i)
                             bias_for_D[half][i] = bias_read(line, i * 8);
                     }
                 }
                 if (chunk < 3) {
-                    const int first_pair = (chunk + 1) % 4 * 8;
-                    const int block = (chunk + 1) / 4;
+                    const int next = chunk + 1;
                     #pragma unroll
                     for (int half = 0; half < 2; ++half) {
-                        const int row = first_row + block * 64 + half * 8;
-                        const R_line line = R_from(args, at_m + row, at_n + first_column + first_pair * 8, true);
+                        const int row = first_row + half * 8;
+                        const R_line line = R_from(args, at_m + row, at_n + first_column + next * 64, true);
                         #pragma unroll
                         for (int i = 0; i < 8; ++i)
                             R_for_D[half][i] = R_read(line, i * 8);
