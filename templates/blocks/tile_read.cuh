@@ -1,7 +1,9 @@
 //@ -- NAME_line and NAME_read: elements of a fragment and their neighbours to the right from a tensor, whose dim `columns`
-//@ -- (from 1) the fragment's columns run along. A line is where a thread's row of them begins; reads go on from there,
-//@ -- and what lies past the tensor's last column is not read and 0. A row past the last reads the last row instead: it
-//@ -- is not stored. NAME_split makes two numbers of a read, apart from it, so that many reads can be on their way.
+//@ -- (from 1) the fragment's columns run along. A line is where a thread's row of them begins; reads go on from there.
+//@ -- What lies outside of the tensor is not stored: a row past the last reads the last row instead; a column past the
+//@ -- last, where two are one word, is not read and 0, and reads the last column instead where they are not, for two
+//@ -- conditions cost more than that. NAME_split makes two numbers of a read, apart from it, so that many reads can be
+//@ -- on their way.
 //@ param tensor table
 //@ param extent table
 //@ param columns int
@@ -24,7 +26,12 @@ typedef ${two} ${t}_two; // as they were read
 
 struct ${t}_line {
     const ${ctype(dtype)} *at;
+//@ if wide then
     int left; // columns of the tensor from here on; none unless they are needed
+//@ else
+    int last; // columns from here to the tensor's last one
+    bool needed;
+//@ end
 //@ if along then
     i64 stride;
 //@ end
@@ -39,12 +46,13 @@ __device__ __forceinline__ ${t}_line ${t}_from(const arguments &args, ${list}, b
     ${name} = min(${name}, (int)(${last}) - 1);
 //@     end
 //@ end
-    const int left = needed ? (int)(${past}) - ${column} : 0;
-//@ if along then
+//@ if wide then
+    return {args.${t} + (${place}), needed ? (int)(${past}) - ${column} : 0};
+//@ elseif along then
 //@     local number = columns - 1
-    return {args.${t} + (${place}), left, args.${t}_stride${number}};
+    return {args.${t} + (${place}), (int)(${past}) - 1 - ${column}, needed, args.${t}_stride${number}};
 //@ else
-    return {args.${t} + (${place}), left};
+    return {args.${t} + (${place}), (int)(${past}) - 1 - ${column}, needed};
 //@ end
 }
 
@@ -64,11 +72,11 @@ __device__ __forceinline__ ${t}_two ${t}_read(const ${t}_line &line, int further
     if (further < line.left) // and so is the next: their number is even
         both = *(const ${t}_two *)(line.at + further);
 //@ else
-//@     local first, second = at("further"), at("(further + 1)")
-    if (further < line.left)
+//@     local first, second = at("min(further, line.last)"), at("min(further + 1, line.last)")
+    if (line.needed) {
         both.x = from_${dtype}(line.at[${first}]);
-    if (further + 1 < line.left)
         both.y = from_${dtype}(line.at[${second}]);
+    }
 //@ end
     return both;
 }

@@ -233,15 +233,6 @@ int derive_limit(struct derive *d, int op, struct plan_step *store);
 /* Of a load whose rows a dot sums up to a limit: their end in the step that fills. 0, 1, 3. */
 int derive_fill_end(struct derive *d, int op, int shift, struct plan_step *fill);
 
-/* ---- derive_reads.c */
-
-enum { DERIVE_MAX_READS = 4 };
-
-/* Of a store by chunks of `width` columns: the steps that read, ahead, what its arithmetic needs of tensors, where
- * registers hold that. Those for the first chunk are written, before a wait that was written last; those for the chunk
- * behind another one are in next[DERIVE_MAX_READS], *count of them. 0 or 3. */
-int derive_reads(struct derive *d, const struct plan_step *write, int width, struct plan_step *next, int *count);
-
 /* ---- derive_keep.c */
 
 /* Behind a loop: what keeps the registers of its resident operands (see there). 0, 1, 3. */

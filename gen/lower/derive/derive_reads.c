@@ -1,10 +1,11 @@
 /* What the arithmetic of a store reads beside its sums is under way a chunk ahead: of the first chunk before the wait
  * for the last products, of each other one before the chunk in front of it is stored. Nothing else orders such reads:
  * no step of the kernel writes what they read. */
+#include "lower/derive/derive_reads.h"
+
 #include <string.h>
 
 #include "plan/reads.h"
-#include "lower/derive/derive.h"
 
 enum { BESIDE = 24 /* registers of a thread beside its places and a chunk's results */ };
 

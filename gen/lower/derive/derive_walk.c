@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "lower/derive/derive_reads.h"
 #include "lower/family.h"
 
 static const char *const reduced[PROGRAM_REDUCTIONS] = {
