@@ -417,6 +417,47 @@ static void refuses(const char *fields, const char *program, const char *rule, c
     "sum)\nend)\n"
 #define STORE "store(t.D, span(at.m, tile.m), span(at.n, tile.n), sum)"
 
+/* What a store reads comes a chunk ahead, of the first chunk before the wait for the last products; of a second store
+ * before its chunks. Where sums leave no registers for it, each chunk is read when it comes. */
+static void test_reads_ahead(void **state)
+{
+#define FROM_C "C = tensor { M, N, dtype = \"bf16\", axes = \"m n\" }, "
+#define STORE_WITH_C                                                                                                   \
+    "store(t.D, span(at.m, tile.m), span(at.n, tile.n), sum + load(t.C, span(at.m, tile.m), span(at.n, tile.n)))"
+#define FROM_BIAS "bias = tensor { N, dtype = \"bf16\", axes = \"n\" }, "
+#define TO_E "E = tensor { M, N, dtype = \"bf16\", axes = \"m n\", out = true }, "
+    static const struct {
+        const char *fields, *program, *steps;
+        int registers; /* of C_for_D */
+    } cases[] = {
+        {FROM_C "tile = { m = 128, n = 256, k = 64 }", SUM STORE_WITH_C,
+         "] C_ahead mma_wait_0 ab_release D[ C_ahead d_wait ", 16},
+        {FROM_C FROM_BIAS TO_E "tile = { m = 128, n = 256, k = 64 }",
+         SUM STORE_WITH_C "\n"
+                          "store(t.E, span(at.m, tile.m), span(at.n, tile.n), sum + t.bias)",
+         "D_store ] bias_ahead E[ bias_ahead d_wait ", 16},
+        {FROM_C "tile = { m = 192, n = 192, k = 64 }", SUM STORE_WITH_C, "mma_wait_0 ab_release D[ d_wait ", 0},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct read r = {0};
+        struct plan p = {0};
+        plan_text_of(cases[i].fields, cases[i].program, &r, &p, 0);
+        char *text = story(&p, "consumer");
+        if (!strstr(text, cases[i].steps))
+            fail_msg("no '%s' in\n%s", cases[i].steps, text);
+        free(text);
+        int registers = 0;
+        for (int k = 0; k < p.place_count; k++)
+            if (p.place[k].kind == PLAN_PLACE_READ && strcmp(p.place[k].name, "C_for_D") == 0)
+                registers = p.place[k].registers;
+        assert_int_equal(registers, cases[i].registers);
+        plan_free(&p);
+        spec_free(&r.spec);
+        diag_free(&r.diags);
+    }
+}
+
 static void test_refusals(void **state)
 {
     (void)state;
@@ -480,6 +521,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_gemm),
+        cmocka_unit_test(test_reads_ahead),
         cmocka_unit_test(test_attention),
         cmocka_unit_test(test_ahead),
         cmocka_unit_test(test_masks),
