@@ -11,6 +11,7 @@
 #include "dtype.h"
 #include "plan/sink.h"
 #include "plan/steps.h"
+#include "spec/arena.h"
 #include "spec/diag.h"
 #include "spec/expr.h"
 #include "spec/spec.h"
@@ -211,6 +212,7 @@ struct plan {
     int flops, bytes_moved;          /* nodes: operations and compulsory bytes, for roofline and bench */
     struct plan_reason *reason;
     int reason_count;
+    struct plan_proofs *proofs;      /* what was proved of other Plans, the caller's; or NULL */
     void *arena;
 };
 
@@ -233,6 +235,12 @@ int plan_check(const struct plan *p, struct diag_set *diags);
 /* The protocol check: every interleaving of the roles' steps over stages and phases, for deadlock, overwrite before
  * release, read before full and wrong phase. Each fault names role, stage and step. Returns the number of errors. */
 int plan_check_protocol(const struct plan *p, struct diag_set *diags);
+
+/* What plan_check_protocol proved, so that Plans of the same steps (of other kernels, architectures, variants) are proved
+ * once: see plan/protocol_proofs.c. Threads may share it; NULL out of memory. No Plan that names it may be checked after
+ * it is closed. */
+struct plan_proofs *plan_proofs_open(const struct memory *memory);
+void plan_proofs_close(struct plan_proofs *proofs); /* NULL is fine */
 
 /* The whole Plan, field by field. */
 void plan_write(const struct plan *p, const struct sink *sink);
