@@ -40,9 +40,9 @@ rule but "nothing is allowed that nobody needs"
 cat "$out/tree" - >"$out/broken" <<'END'
 file gen/spec/long.h 301
 file gen/emit/own.h 1
-inside gen/spec/read.c 1 include cmd/cmd.h
-inside gen/cmd/run.c 2 include emit/own.h
-inside gen/spec/read.c 3 function far_too_long 81
+inside gen/spec/expr.c 1 include cmd/cmd.h
+inside gen/compile/compile.c 2 include emit/own.h
+inside gen/spec/expr.c 3 function far_too_long 81
 END
 i=0
 while [ $((i += 1)) -le 31 ]; do echo "file gen/arch/$i.c 1"; done >>"$out/broken"
@@ -52,12 +52,12 @@ while [ $((i += 1)) -le 31 ]; do echo "file gen/arch/$i.c 1"; done >>"$out/broke
 } | awk -f tests/rooms.awk - "$out/broken" | LC_ALL=C sort >"$out/found"
 LC_ALL=C comm -13 "$out/faults" "$out/found" | cut -d ' ' -f 1-3 >"$out/new"
 cat >"$out/expected" <<'END'
-arrow gen/spec/read.c:1 includes
+arrow gen/spec/expr.c:1 includes
 but tests/rooms.list: but
 folder gen/arch has
-function gen/spec/read.c:3: far_too_long
+function gen/spec/expr.c:3: far_too_long
 header gen/spec/long.h has
-public gen/cmd/run.c:2 includes
+public gen/compile/compile.c:2 includes
 END
 cmp -s "$out/new" "$out/expected"
 ok $? "each rule finds what breaks it" "$out/new"

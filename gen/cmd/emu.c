@@ -8,10 +8,11 @@
 
 #include "architecture.h"
 #include "cmd/cmd.h"
-#include "cmd/emu_args.h"
-#include "cmd/emu_load.h"
-#include "cmd/json.h"
-#include "cmd/options.h"
+#include "cmd/emu/emu_args.h"
+#include "cmd/emu/emu_load.h"
+#include "common/json.h"
+#include "common/options.h"
+#include "verify/finding.h"
 
 static const char help_text[] =
     "\n"

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "emu/driver_emu.h"
 #include "emu/exec/exec.h"
 #include "emu/exec/memory.h"
 #include "emu/hazard/hazard.h"
@@ -18,6 +19,7 @@ static void device_close(struct tw_device *device)
     struct tw_runtime *rt = device->rt;
     while (emu->region_count)
         emu_region_free(emu, emu->regions[emu->region_count - 1]);
+    emu_driver_leave(device);
     emu_hazard_memory_close(emu->hazard_memory);
     tw_free(rt, emu->regions);
     emu_reports_free(emu);
@@ -271,6 +273,8 @@ int tw_device_open_emu(struct tw_runtime *rt, const struct emu_options *options,
     d->memory_bytes = emu->options.memory_bytes ? emu->options.memory_bytes : (size_t)16 << 30;
     d->l2_bytes = arch->l2;
     d->clock_khz = arch->khz;
+    d->driver = &emu_driver_table;
+    d->enter = emu_driver_enter;
     *device = d;
     return TW_OK;
 }
