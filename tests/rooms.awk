@@ -58,7 +58,7 @@ $1 == "but" { excepted[substr($0, 5)] = 1 }
 $1 == "file" {
     exists[$2] = 1
     lived[room_of($2)] = 1
-    if ($2 ~ /\.c$/) files[folder($2)]++
+    if ($2 ~ /\.[ch]$/) files[folder($2)]++
     if ($2 ~ /\.h$/ && $3 > 300 && !but("header " $2)) print "header " $2 " has " $3 " lines, at most 300"
 }
 $1 == "inside" && $4 == "function" && $6 > 80 && !but("function " $2 " " $5) {
@@ -67,7 +67,7 @@ $1 == "inside" && $4 == "function" && $6 > 80 && !but("function " $2 " " $5) {
 $1 == "inside" && $4 == "include" { included($2, $3, $5) }
 END {
     for (f in files)
-        if (files[f] > 30 && !but("folder " f)) print "folder " f " has " files[f] " C files, at most 30"
+        if (files[f] > 30 && !but("folder " f)) print "folder " f " has " files[f] " files of C, at most 30"
     for (room in rooms)
         if (!(room in lived)) print "arrow tests/rooms.list: " room " has no file"
     for (key in public)
