@@ -8,7 +8,7 @@
 #include "emu/driver_emu.h"
 #include "emu/emu.h"
 #include "nvrtc.h"
-#include "tensormap.h"
+#include "tensormap/tensormap.h"
 
 static struct tw_runtime rt;
 static struct tw_device *device;
