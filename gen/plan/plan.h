@@ -161,7 +161,8 @@ struct plan_step {
     int node;          /* plan_some(node of plan.fused): what the step computes or stores */
     int at[SPEC_MAX_RANK]; /* plan_some(node of plan.fused): coordinates of the tile in its tensor */
     int back;          /* READ: stages before the one that was taken last */
-    int ahead;         /* FILL of a cp_async ring: turns of `loop` between it and the one that takes the stage */
+    int ahead;         /* FILL of a cp_async ring: turns of `loop` between it and the one that takes the stage. GLOBAL
+                          that loads for a store: chunks of the store between it and the one that takes it */
     int least;         /* LOOP, WHEN: what the class's number is at least; all steps that name it say the same.
                           MMA: enum plan_start */
     int less;          /* LOOP: trips that are peeled off */
@@ -169,7 +170,8 @@ struct plan_step {
     int share;         /* LOOP: instances that take its turns in turn; 0: each instance takes all */
     int only;          /* BARRIER, BARRIER_ARRIVE: plan_some(instance) that alone makes the step; 0: all */
 
-    /* Roles whose threads hold tiles in a layout. A GLOBAL with a place loads it, one with a node stores that. */
+    /* Roles whose threads hold tiles in a layout. A GLOBAL with a place loads it, one with a node stores that; one
+       with both loads what the node, which a store computes, needs of the tensor. */
     int layout;        /* plan_some(index into plan.layout): how the threads hold the tile of rows x cols in hand */
     int rows, cols;
     int shift;         /* GLOBAL that loads: vectors in memory begin so many elements before the threads' own. TOUCH of

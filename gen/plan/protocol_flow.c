@@ -17,8 +17,8 @@
  *     with the loops inside of it at edges: 0, 1, 2, stages - 1, stages, stages + 1, 2 * stages + 1, most,
  *     and in one long run in which edges follow each other as they fall.
  * The argument is for each loop and its neighbours. Three loops that fail only together, at three numbers that do not
- * follow each other in the long run, are beyond it; tests/unit/test_protocol_random.c holds what passes against random
- * numbers beyond those explored.
+ * follow each other in the long run, are beyond it; tests/unit/plan/test_protocol_random.c holds what passes against
+ * random numbers beyond those explored.
  *
  * ITS PREMISE is the language's: numbers come from data which every role reads alike and nobody writes, and data
  * decides how often a body is run, never what is in it. */

@@ -23,7 +23,7 @@
  * and is reported, at whichever of the two comes later. If every pair is ordered, all schedules are equivalent to the
  * one that was run: there is one state space, a line, and a deadlock in it is a deadlock in all. This is dynamic
  * partial-order reduction (Flanagan and Godefroid 2005) where a backtracking point is already a fault.
- * tests/unit/protocol_naive.h visits every state of small Plans instead and must agree.
+ * tests/unit/plan/protocol_naive.h visits every state of small Plans instead and must agree.
  *
  * TURNS OF A NAMED BARRIER have no number in hardware. A thread that arrives twice before a turn is complete completes
  * it in another's stead; so each arrival must know of the turn before, and no thread comes twice.
