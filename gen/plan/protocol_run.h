@@ -68,7 +68,7 @@ struct thread {
     } sent[PROTOCOL_MAX_BLOCKS];
     /* By plan.loop: turns of the loops over that variable since it was declared, where the body around them began. */
     int turned[PROTOCOL_MAX_VARIABLES];
-    bool counts; /* there are such loops */
+    const bool *resets; /* by step: the body that begins there has such loops */
 };
 
 struct mbarrier {

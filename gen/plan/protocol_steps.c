@@ -324,7 +324,7 @@ static void turn(struct run *x, struct thread *t)
     if (counted)
         ++*counted;
     protocol_turn(x->p, x->code, x->trips, t->role, t->instance, &t->flow);
-    if (t->counts && t->flow.depth > 0 && t->flow.step == t->flow.loop[t->flow.depth - 1].begin + 1)
+    if (t->resets[t->flow.step] && t->flow.depth > 0 && t->flow.step == t->flow.loop[t->flow.depth - 1].begin + 1)
         for (int i = t->flow.step, end = x->code->end[t->role][t->flow.step - 1]; i < end; i++)
             if (role->step[i].op == PLAN_LOOP && !goes_on(role, t, i) &&
                 (counted = protocol_turned(t, &role->step[i])) != NULL)
