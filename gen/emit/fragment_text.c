@@ -218,7 +218,7 @@ static void push_reads(lua_State *L, struct fragment *f, const int *read, int co
         for (int d = 0; d < n->rank; d++) {
             const struct expr_node *index = &p->fused.node[p->fused.index[n->first_index + d]];
             const struct expr_node *from = &p->fused.node[index->arg[p->fused.node[index->arg[0]].op != EXPR_AT]];
-            lua_pushfstring(L, d == columns ? "at_%s + first_column" : "at_%s + row", p->axis[from->integer]);
+            lua_pushfstring(L, d == columns ? "at_%s" : "at_%s + row", p->axis[from->integer]);
             lua_rawseti(L, -2, d + 1);
             by_row = by_row || d != columns;
         }

@@ -324,7 +324,7 @@ static void turn(struct run *x, struct thread *t)
     if (counted)
         ++*counted;
     protocol_turn(x->p, x->code, x->trips, t->role, t->instance, &t->flow);
-    if (t->counts && t->flow.depth > 0 && t->flow.step == t->flow.loop[t->flow.depth - 1].begin + 1)
+    if (t->resets[t->flow.step] && t->flow.depth > 0 && t->flow.step == t->flow.loop[t->flow.depth - 1].begin + 1)
         for (int i = t->flow.step, end = x->code->end[t->role][t->flow.step - 1]; i < end; i++)
             if (role->step[i].op == PLAN_LOOP && !goes_on(role, t, i) &&
                 (counted = protocol_turned(t, &role->step[i])) != NULL)
@@ -355,10 +355,30 @@ static bool leaves_to_first(const struct thread *t, const struct plan_step *s)
     return of_filler[s->op] && !t->ring[s->ring].fills;
 }
 
-/* In a turn that another instance takes nothing is done but to skip its stages; in one's own nothing is skipped. */
+/* No matrix instruction that runs on its own names the place: threads touch it as they like. */
+static bool is_threads_own(const struct run *x, const struct thread *t, int place)
+{
+    const struct plan_role *role = &x->p->role[t->role];
+    for (int i = 0; i < role->step_count; i++) {
+        const struct plan_step *s = &role->step[i];
+        if (s->op == PLAN_MMA && (s->place == place || s->place2 == place) && !protocol_is_synchronous(x->p, s))
+            return false;
+    }
+    return true;
+}
+
+bool protocol_is_idle(const struct run *x, const struct thread *t, const struct plan_step *s)
+{
+    if (protocol_is_flow(s->op))
+        return false;
+    return s->op == PLAN_GLOBAL || s->op == PLAN_SKIP || (s->only && plan_number(s->only) != t->instance) ||
+           leaves_to_first(t, s) || (s->op == PLAN_TOUCH && is_threads_own(x, t, s->place));
+}
+
+/* In a turn that another instance takes nothing is done but to skip its stages. */
 static bool is_left_out(const struct thread *t, const struct plan_step *s)
 {
-    return (t->flow.foreign != 0) != (s->op == PLAN_SKIP) || (s->only && plan_number(s->only) != t->instance);
+    return t->flow.foreign != 0 && (s->op != PLAN_SKIP || leaves_to_first(t, s));
 }
 
 /* A step on a ring. *goes_on: it need not wait. False: it is none. */
@@ -458,6 +478,12 @@ static void off_rings(struct run *x, struct thread *t, const struct plan_step *s
 
 bool protocol_step(struct run *x, struct thread *t)
 {
+    if (t->flow.foreign == 0 && t->idle[t->flow.step]) {
+        do
+            t->flow.step++;
+        while (t->idle[t->flow.step]);
+        return true;
+    }
     const struct plan_step *s = step_of(t);
     if (++x->steps > STEPS || t->clock[t->number] >= TICKS) {
         FAULT(x, t, -1, "PROTOCOL-LIMIT", "makes more than %d steps; the exploration stops and proves nothing", TICKS);
@@ -467,7 +493,7 @@ bool protocol_step(struct run *x, struct thread *t)
         turn(x, t);
         return true;
     }
-    if (is_left_out(t, s) || leaves_to_first(t, s)) {
+    if (is_left_out(t, s)) {
         t->flow.step++;
         return true;
     }
