@@ -280,12 +280,22 @@ static bool is_changed_early(const struct derive *d, int loop, int dot)
            !is_of_turn(d, loop, c);
 }
 
+/* The dot's sum goes on with what an earlier loop has summed up, in a kernel that looks ahead in a loop within another:
+ * where it is in flight as the turn begins, ptxas sees it set by others within its stage, and serialises all (C7515).
+ */
+static bool is_set_before(const struct derive *d, int loop, int dot)
+{
+    return d->behind && dot >= 0 && d->work.op[dot].parent == loop && d->work.op[dot].arg[2] >= 0 &&
+           !derive_starts_from_zero(d, dot);
+}
+
 /* The end of a turn: what it carries on. What is old by then is waited for. */
 static int end_turn(struct derive *d, int loop)
 {
     int status = carry_on(d, d->work.program->op[loop].end);
     for (int i = d->flights - 1; i >= 0 && !status; i--)
-        if (d->flight[i].old || is_changed_early(d, loop, d->flight[i].dot)) {
+        if (d->flight[i].old || is_changed_early(d, loop, d->flight[i].dot) ||
+            is_set_before(d, loop, d->flight[i].dot)) {
             status = derive_wait(d, i);
             break;
         }
@@ -606,6 +616,7 @@ static int loop(struct derive *d, int number)
     d->around = around;
     d->ahead = d->before = -1;
     d->alone = outer_alone;
+    d->behind = d->behind || (peeled && d->work.op[number].parent >= 0);
     if (peeled && !status && d->flights)
         status = derive_wait(d, d->flights - 1);
     if (!status && alone && d->helds != helds)

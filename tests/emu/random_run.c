@@ -71,7 +71,8 @@ static void bad(struct work *w, const char *kernel, const char *arch, const char
 /* What a lowering may say of a random program: that its numbers do not fit, or that there is no lowering of it. */
 static bool is_refusal(const char *rule)
 {
-    static const char *const rules[] = {"PROGRAM-LOWER", "PROGRAM-AHEAD", "REGS", "SMEM", "TMA-BOX", "CLUSTER-SLICE"};
+    static const char *const rules[] = {"PROGRAM-LOWER", "PROGRAM-AHEAD", "REGS",  "SMEM",
+                                        "TMA-BOX",       "CLUSTER-SLICE", "SPILLS"};
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
         if (strcmp(rule, rules[i]) == 0)
             return true;
@@ -437,7 +438,10 @@ static void run_kernel(struct work *w, const char *kernel, const char *arch, boo
         hit(w, "arch", arch);
     if (status == 0 && c.unit_count && !w->o->plan) {
         status = compile_cubins(&c, COMPILE_NVRTC);
-        if (status)
+        bool spills = status == 1 && c.diags.count && strcmp(c.diags.item[0].rule, "SPILLS") == 0;
+        if (spills) /* a tile too large: what the compiler alone can say */
+            take_refusal(w, &c, kernel, arch);
+        else if (status)
             bad(w, kernel, arch, c.diags.count ? c.diags.item[0].text : c.unit[0].error[COMPILE_NVRTC].text);
         else if (!w->o->compile)
             run_modes(w, &c, twin);
