@@ -280,9 +280,9 @@ static bool is_changed_early(const struct derive *d, int loop, int dot)
            !is_of_turn(d, loop, c);
 }
 
-/* The dot's sum goes on with what an earlier loop has summed up, in a kernel that looks ahead in a loop within another:
- * where it is in flight as the turn begins, ptxas sees it set by others within its stage, and serialises all (C7515).
- */
+/* The dot's sum goes on with what an earlier loop has summed up, behind one within another that looked ahead or changed
+ * its sum early: where it is in flight as the turn begins, ptxas sees it set by others within its stage, and serialises
+ * all of them (C7515). */
 static bool is_set_before(const struct derive *d, int loop, int dot)
 {
     return d->behind && dot >= 0 && d->work.op[dot].parent == loop && d->work.op[dot].arg[2] >= 0 &&
@@ -616,7 +616,8 @@ static int loop(struct derive *d, int number)
     d->around = around;
     d->ahead = d->before = -1;
     d->alone = outer_alone;
-    d->behind = d->behind || (peeled && d->work.op[number].parent >= 0);
+    for (int i = number; i < l->end && d->work.op[number].parent >= 0; i++)
+        d->behind = d->behind || peeled || (l[i - number].kind == PROGRAM_DOT && is_changed_early(d, number, i));
     if (peeled && !status && d->flights)
         status = derive_wait(d, d->flights - 1);
     if (!status && alone && d->helds != helds)
