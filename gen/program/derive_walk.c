@@ -331,13 +331,15 @@ static int begin_turn(struct derive *d, int loop, int shift)
 {
     int end = d->work.program->op[loop].end;
     d->shift = shift;
-    int status = body(d, loop + 1, d->before), value = d->owner[plan_number(d->dot[d->ahead].place)];
-    for (int i = d->before + 1; i < end && !status && value >= 0; i++)
-        if (d->work.program->op[i].kind == PROGRAM_REDUCE && d->work.op[i].parent == loop &&
+    int status = body(d, loop + 1, d->before);
+    for (int i = d->before + 1; i < end && !status; i++) {
+        int value = d->owner[plan_number(d->dot[d->ahead].place)]; /* a reduction may have put another there */
+        if (d->work.program->op[i].kind == PROGRAM_REDUCE && d->work.op[i].parent == loop && value >= 0 &&
             derive_needs(d, d->work.op[i].arg[0], value, -1, &status)) {
             d->done[i] = true;
             status = status ? status : reduce(d, i);
         }
+    }
     if (!status && d->dot[d->before].load[0] < 0)
         status = pack(d, d->before);
     status = status ? status : early_sum(d, d->before, shift == 0 && !d->alone);

@@ -264,6 +264,8 @@ static void hidden(struct dots *d)
     struct beside b = random_dots_beside(d);
     random_dots_how(d, 0);
     chain_tiles(d);
+    if (alone && d->width < 32)
+        d->width = 32; /* its rows by four blocks */
     random_dots_others(d);
     random_dots_turns(d, false);
     random_write(
@@ -282,9 +284,9 @@ static void hidden(struct dots *d)
         random_write(g, "  F = tensor { M, %d, dtype = \"fp32\", axes = \"m e\", out = true },\n", d->width);
     if (alone)
         random_write(g,
-                     "  G = tensor { M, 32, dtype = \"%s\", axes = \"m k\" },\n"
-                     "  Z = tensor { %d, 32, dtype = \"%s\", axes = \"e k\" },\n",
-                     d->dtype, d->width, d->dtype);
+                     "  G = tensor { M, %d, dtype = \"%s\", axes = \"m k\" },\n"
+                     "  Z = tensor { %d, %d, dtype = \"%s\", axes = \"e k\" },\n",
+                     d->depth, d->dtype, d->width, d->depth, d->dtype);
     if (second)
         random_write(g, "  E = tensor { M, H, dtype = \"%s\", axes = \"m h\" },\n", d->dtype);
     if (reduced)

@@ -95,6 +95,8 @@ void random_dots_how(struct dots *d, int number)
     if (!h->sm_80) {
         draw_warpgroups(d, number);
         h->dynamic = random_option(g, "dynamic", 15);
+        if (h->dynamic) /* what is left out may be chosen otherwise */
+            h->cluster_m = h->cluster_n = 1;
     }
     g->at = -1;
 }
