@@ -66,11 +66,9 @@ static struct known of_operation(struct idle *x, int node, int number)
     case PROGRAM_REDUCE:
         a = find(x, k->arg[0]);
         return a.kind == CONSTANT && (op->reduction != PROGRAM_SUM || a.value == 0.0) ? a : unknown;
-    case PROGRAM_DOT:
-        a = k->arg[0] >= 0 ? find(x, k->arg[0]) : unknown;
+    default: /* a dot: others give no arithmetic of a turn a value that is known */
+        a = op->kind == PROGRAM_DOT && k->arg[0] >= 0 ? find(x, k->arg[0]) : unknown;
         return !is(a, 0.0) ? unknown : k->arg[2] >= 0 ? find(x, k->arg[2]) : a;
-    default:
-        return unknown;
     }
 }
 

@@ -416,6 +416,8 @@ static int repeat(struct derive *d, int loop)
 {
     int status = d->ahead < 0 ? turn(d, loop) : rest_of_turn(d, loop, false);
     status = status || d->ahead < 0 ? status : begin_turn(d, loop, d->ahead_shift);
+    if (!status && d->ahead >= 0 && d->flights) /* of dots behind the one that is issued ahead: see derive.h */
+        status = derive_wait(d, d->flights - 1);
     grow_old(d, loop);
     return status;
 }
@@ -685,8 +687,8 @@ int derive_steps(struct derive *d)
     status = status ? status : both(d, (struct plan_step){.op = PLAN_LOOP, .ring = -1, .tensor = -1, .call = "tiles"});
     status = status ? status : derive_take_item(d);
     status = status ? status : body(d, 0, d->work.program->op_count);
-    if (!status && d->flights)
-        status = derive_wait(d, d->flights - 1);
+    if (!status && d->flights) /* every result is stored, or is refused as unused */
+        status = derive_refuse(d, d->flight[0].dot, "a dot is in flight at an item's end, and nobody waits for it");
     status = status ? status : derive_next_item(d, false);
     status = status ? status : both(d, (struct plan_step){.op = PLAN_END, .ring = -1, .tensor = -1});
     status = status ? status : derive_end_items(d);

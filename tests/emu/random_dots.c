@@ -142,7 +142,7 @@ static void chain(struct dots *d)
     bool swizzle = random_option(g, "swizzle", 15), batch = random_option(g, "batch", 40);
     bool two = random_option(g, "outputs", 20);
     bool ends = !range && !second && random_option(g, "range.length", 20);
-    bool until = masked && random_option(g, "mask.data", 20);
+    bool until = masked && random_option(g, "mask.data", 20), reach = masked && random_option(g, "mask.reach", 20);
     struct beside b = random_dots_beside(d);
     random_dots_how(d, 0);
     chain_tiles(d);
@@ -167,6 +167,9 @@ static void chain(struct dots *d)
         random_write(g, "  F = tensor { B, R, %d, dtype = \"fp32\", axes = \"b q e\", out = true },\n", d->width);
     if (second)
         random_write(g, "  P = tensor { B, R, S, dtype = \"%s\", axes = \"b q s\" },\n", d->dtype);
+    if (reach)
+        random_write(g, "  reach = tensor { B, R, dtype = \"int32\", axes = \"b q\", fill = \"integers 0 %d\" },\n",
+                     3 * d->tile);
     if (ends || until)
         random_write(g, "  length = tensor { B, dtype = \"int32\", fill = \"integers 0 %d\" },\n", 3 * d->tile);
     if (lse)
@@ -201,16 +204,19 @@ static void chain(struct dots *d)
     }
     if (causal)
         random_write(g, "      x = where(le(index().s, index().q + (S - R)), x, %s)\n", online ? "-inf" : "0");
+    if (reach)
+        random_write(g, "      x = where(lt(index().s, t.reach[index().b][index().q]), x, %s)\n",
+                     online ? "-inf" : "0");
     if (until)
         random_write(g, "      x = where(lt(index().s, t.length[at.b]), x, %s)\n", online ? "-inf" : "0");
     if (mask)
         random_write(g, "      x = where(ne(index().s %% 3, 1), x, %s)\n", online ? "-inf" : "0");
     if (online)
         random_write(g,
-                     "      local m = max(most, row_max(x))\n"
+                     "      local m = max(%s)\n"
                      "      local p, r = exp2_diff(x, m), exp2_diff(most, m)\n"
                      "      return dot(cast(p, \"%s\"), v, o * r):as \"o\", m, sum * r + row_sum(p)\n",
-                     d->dtype);
+                     random_chance(g, 70) ? "most, row_max(x)" : "row_max(x), most", d->dtype);
     else
         random_write(g, "      return dot(cast(x, \"%s\"), v, o%s):as \"o\"\n", d->dtype,
                      random_chance(g, 30) ? " * 0.5" : "");
@@ -258,13 +264,14 @@ static void hidden(struct dots *d)
     bool second = random_option(g, "loops", 15), swizzle = random_option(g, "swizzle", 15);
     bool two = random_option(g, "outputs", 20), mask;
     bool source = reduced && random_option(g, "row_sum.source", 40), alone = random_option(g, "dot.outside", 20);
+    bool third = random_option(g, "dot.third", 15);
     if (random_chance(g, 30) || random_wants(g, "mask"))
         random_feature(g, "mask");
     mask = random_has(g, "mask") && random_option(g, "mask.loop", 60);
     struct beside b = random_dots_beside(d);
     random_dots_how(d, 0);
     chain_tiles(d);
-    if (alone && d->width < 32)
+    if ((alone || third) && d->width < 32)
         d->width = 32; /* its rows by four blocks */
     random_dots_others(d);
     random_dots_turns(d, false);
@@ -282,6 +289,8 @@ static void hidden(struct dots *d)
     random_write(g, "  Y = tensor { M, %d, dtype = \"%s\", axes = \"m e\", out = true },\n", d->width, d->out);
     if (two)
         random_write(g, "  F = tensor { M, %d, dtype = \"fp32\", axes = \"m e\", out = true },\n", d->width);
+    if (third)
+        random_write(g, "  T = tensor { %d, %d, dtype = \"%s\" },\n", d->width, d->width, d->dtype);
     if (alone)
         random_write(g,
                      "  G = tensor { M, %d, dtype = \"%s\", axes = \"m k\" },\n"
@@ -316,7 +325,14 @@ static void hidden(struct dots *d)
     random_write(g, "\n");
     if (mask)
         random_write(g, "      z = where(ne(index().h %% 3, 1), z, 0)\n");
-    random_write(g, "      return dot(cast(z, \"%s\"), load(t.U, span(h, tile.h), all), y):as \"o\"%s\n%s", d->dtype,
+    if (third)
+        random_write(g,
+                     "      local u = dot(cast(z, \"%s\"), load(t.U, span(h, tile.h), all)):as \"o\" * 0.125\n"
+                     "      return dot(cast(u, \"%s\"), load(t.T, all, all), y)",
+                     d->dtype, d->dtype);
+    else
+        random_write(g, "      return dot(cast(z, \"%s\"), load(t.U, span(h, tile.h), all), y):as \"o\"", d->dtype);
+    random_write(g, "%s\n%s",
                  source    ? ", s + row_sum(z) + row_sum(v) * 0.25"
                  : reduced ? ", s + row_sum(z)"
                            : "",

@@ -29,7 +29,7 @@ sed -n '/^# not hit/,/^# features/p' "$work/out" | grep -v '^# features'
 
 # Lines, numbered: executed, or not; those of a fault, and those before it in the same run of lines without a way
 # around: an executed line, or a return, ends the run.
-faulty='refuse|report[(]|return status|return 3|return 1;|status = 3|\*status = 3|return -1|return false;|fails = true|snprintf'
+faulty='refuse|report[(]|return status|return [*]status|return 3|return 1;|status = 3|return -[12]|return false;|return NULL|fails = true|snprintf|_failed[(]|seen [?] 1 : 3'
 : >"$work/left"
 for object in $objects; do
     name=$(basename "$object" .o).c
@@ -45,7 +45,8 @@ for object in $objects; do
         { split($0, part, ":"); hits = part[1]; gsub(/ /, "", hits); line = part[2] + 0
           own = $0; sub(/^[^:]*:[^:]*: */, "", own) }
         line == 0 { next }
-        { fault = fault || own ~ faulty }
+        { fault = fault || own ~ faulty || (own ~ /^return/ && before ~ /^if .*status|status = 3;$/) }
+        own ~ /^[^}]/ { before = own }
         hits ~ /^[0-9]/ { done++; flush() }
         hits ~ /^[#=]/ { at[run] = line; text[run++] = own }
         fault && hits !~ /^[0-9]/ { good = run }
