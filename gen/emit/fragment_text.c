@@ -317,6 +317,9 @@ int emit_fragment_step(lua_State *L)
     }
     lua_pushboolean(L, only >= 0 && fragment_is_long(p, plan_number(step->node)));
     lua_setfield(L, -2, "long");
+    const struct expr_node *whole = &p->fused.node[plan_number(step->node)];
+    lua_pushboolean(L, value && whole->op == EXPR_TILE && p->place[whole->integer].kind != PLAN_PLACE_ROWS);
+    lua_setfield(L, -2, "copy");
     lua_pushboolean(L, f.row);
     lua_setfield(L, -2, "row");
     lua_pushboolean(L, f.column);
