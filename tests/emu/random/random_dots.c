@@ -256,12 +256,45 @@ static void chain(struct dots *d)
     random_dots_write_others(d);
 }
 
+static void hidden_tensors(struct dots *d, const struct beside *b)
+{
+    struct random_spec *g = d->g;
+    random_write(g,
+                 "  X = tensor { M, %d, dtype = \"%s\", axes = \"m k\" },\n"
+                 "  W = tensor { H, %d, dtype = \"%s\", axes = \"h k\"%s },\n",
+                 d->depth, d->dtype, d->depth, d->dtype, random_has(g, "swizzle") ? ", swizzle = \"32B\"" : "");
+    random_write(g, "  U = tensor { H, %d, dtype = \"%s\", axes = \"h e\" },\n", d->width, d->dtype);
+    random_write(g, "  Y = tensor { M, %d, dtype = \"%s\", axes = \"m e\", out = true },\n", d->width, d->out);
+    if (random_has(g, "outputs"))
+        random_write(g, "  F = tensor { M, %d, dtype = \"fp32\", axes = \"m e\", out = true },\n", d->width);
+    if (random_has(g, "dot.third"))
+        random_write(g, "  T = tensor { %d, %d, dtype = \"%s\" },\n", d->width, d->width, d->dtype);
+    if (random_has(g, "dot.outside"))
+        random_write(g,
+                     "  G = tensor { M, %d, dtype = \"%s\", axes = \"m k\" },\n"
+                     "  Z = tensor { %d, %d, dtype = \"%s\", axes = \"e k\" },\n",
+                     d->depth, d->dtype, d->width, d->depth, d->dtype);
+    if (random_has(g, "loops"))
+        random_write(g, "  E = tensor { M, H, dtype = \"%s\", axes = \"m h\" },\n", d->dtype);
+    if (random_has(g, "row_sum"))
+        random_write(g, "  S = tensor { M, dtype = \"fp32\", axes = \"m\", out = true },\n");
+    if (b->columns)
+        random_write(g, "  bias = tensor { %d, dtype = \"%s\", axes = \"e\" },\n", d->width, d->dtype);
+    if (b->rows)
+        random_write(g, "  along = tensor { M, dtype = \"fp32\", axes = \"m\" },\n");
+    if (b->tile)
+        random_write(g, "  C = tensor { M, %d, dtype = \"%s\", axes = \"m e\" },\n", d->width, d->dtype);
+    if (b->scalar)
+        random_write(g, "  scale = scalar(\"fp32\", 0.75),\n");
+}
+
 /* A hidden layer that is never in memory, or a product whose rows are summed. */
 static void hidden(struct dots *d)
 {
     struct random_spec *g = d->g;
     bool reduced = random_option(g, "row_sum", 40), nested = random_option(g, "loop.nested", 15);
-    bool second = random_option(g, "loops", 15), swizzle = random_option(g, "swizzle", 15);
+    bool second = random_option(g, "loops", 15);
+    random_option(g, "swizzle", 15);
     bool two = random_option(g, "outputs", 20), mask;
     bool source = reduced && random_option(g, "row_sum.source", 40), alone = random_option(g, "dot.outside", 20);
     bool third = random_option(g, "dot.third", 15);
@@ -281,33 +314,7 @@ static void hidden(struct dots *d)
         "  axes = \"m k h e\", tile = { m = %d, h = %d }, grid = { m = M }, arch = { sm_90a = {}, sm_80 = {} },\n",
         d->m, d->tile);
     random_dots_write_how(d, 0);
-    random_write(g,
-                 "  X = tensor { M, %d, dtype = \"%s\", axes = \"m k\" },\n"
-                 "  W = tensor { H, %d, dtype = \"%s\", axes = \"h k\"%s },\n",
-                 d->depth, d->dtype, d->depth, d->dtype, swizzle ? ", swizzle = \"32B\"" : "");
-    random_write(g, "  U = tensor { H, %d, dtype = \"%s\", axes = \"h e\" },\n", d->width, d->dtype);
-    random_write(g, "  Y = tensor { M, %d, dtype = \"%s\", axes = \"m e\", out = true },\n", d->width, d->out);
-    if (two)
-        random_write(g, "  F = tensor { M, %d, dtype = \"fp32\", axes = \"m e\", out = true },\n", d->width);
-    if (third)
-        random_write(g, "  T = tensor { %d, %d, dtype = \"%s\" },\n", d->width, d->width, d->dtype);
-    if (alone)
-        random_write(g,
-                     "  G = tensor { M, %d, dtype = \"%s\", axes = \"m k\" },\n"
-                     "  Z = tensor { %d, %d, dtype = \"%s\", axes = \"e k\" },\n",
-                     d->depth, d->dtype, d->width, d->depth, d->dtype);
-    if (second)
-        random_write(g, "  E = tensor { M, H, dtype = \"%s\", axes = \"m h\" },\n", d->dtype);
-    if (reduced)
-        random_write(g, "  S = tensor { M, dtype = \"fp32\", axes = \"m\", out = true },\n");
-    if (b.columns)
-        random_write(g, "  bias = tensor { %d, dtype = \"%s\", axes = \"e\" },\n", d->width, d->dtype);
-    if (b.rows)
-        random_write(g, "  along = tensor { M, dtype = \"fp32\", axes = \"m\" },\n");
-    if (b.tile)
-        random_write(g, "  C = tensor { M, %d, dtype = \"%s\", axes = \"m e\" },\n", d->width, d->dtype);
-    if (b.scalar)
-        random_write(g, "  scale = scalar(\"fp32\", 0.75),\n");
+    hidden_tensors(d, &b);
     random_write(g, "  program = function(t, at, tile)\n    local here = span(at.m, tile.m)\n"
                     "    local held = load(t.X, here, all):as \"held\"\n");
     open_loop(g, "h", "H", reduced ? "zeros(), rows(0)" : "zeros()", reduced ? "y, s" : "y", nested);
