@@ -135,10 +135,8 @@ static struct known compute(struct idle *x, int node)
         return extreme(arg[0], arg[1], INFINITY, false);
     case EXPR_EXP2_DIFF:
         return difference_power(x, arg[0], arg[1]);
-    case EXPR_CAST:
-        return is(arg[0], 0.0) ? arg[0] : unknown;
     default:
-        return unknown;
+        return n->op == EXPR_CAST && is(arg[0], 0.0) ? arg[0] : unknown;
     }
 }
 
