@@ -351,6 +351,9 @@ int emit_fragment_step(lua_State *L)
     }
     lua_pushboolean(L, only >= 0 && reads_is_long(p, node));
     lua_setfield(L, -2, "long");
+    const struct expr_node *whole = &p->fused.node[plan_number(step->node)];
+    lua_pushboolean(L, value && whole->op == EXPR_TILE && p->place[whole->integer].kind != PLAN_PLACE_ROWS);
+    lua_setfield(L, -2, "copy");
     lua_pushboolean(L, f.row);
     lua_setfield(L, -2, "row");
     lua_pushboolean(L, f.column);
@@ -401,5 +404,40 @@ int emit_fragment_uniform(lua_State *L)
     }
     lua_pushboolean(L, fixed);
     lua_setfield(L, -2, "fixed");
+    return 1;
+}
+
+/* ---- what a compiler can foretell -------------------------------------------------------------------------------- */
+
+enum { OF_COLUMN = 1, OF_LAUNCH = 2 };
+
+/* What the node's value comes from: the element's column, what only a launch knows, or constants. */
+static int origin(const struct expr_graph *g, int node, unsigned char *memo)
+{
+    const struct expr_node *n = &g->node[node];
+    if (memo[node])
+        return memo[node] - 1;
+    int of = n->op == EXPR_COLUMN || n->op == EXPR_INDEX || n->op == EXPR_ACC ? OF_COLUMN
+             : n->op == EXPR_CONST_INT || n->op == EXPR_CONST_REAL            ? 0
+             : expr_ops[n->op].arity == 0                                     ? OF_LAUNCH
+                                                                              : 0;
+    for (int i = 0; i < expr_ops[n->op].arity; i++)
+        of |= origin(g, n->arg[i], memo);
+    memo[node] = (unsigned char)(of + 1);
+    return of;
+}
+
+int emit_fragment_foretold(lua_State *L)
+{
+    struct fragment f;
+    begin(L, &f);
+    const struct expr_graph *g = &f.plan->fused;
+    unsigned char *memo = arena_alloc(emit_helper_arena(L), (size_t)g->count + 1);
+    bool any = false;
+    if (!memo)
+        return luaL_error(L, "out of memory");
+    for (int i = 0; i < g->count && !any; i++)
+        any = g->node[i].op >= EXPR_LT && g->node[i].op <= EXPR_NE && origin(g, i, memo) == OF_COLUMN;
+    lua_pushboolean(L, any);
     return 1;
 }

@@ -54,7 +54,24 @@ struct item_order {
 //@ end
 //@ local all = #count > 0 and table.concat(count, " * ") or "1"
 //@ if order == "longest" and dynamic then
-//@     local far = schedule.longest
+//@     local far, seen = schedule.longest, {}
+//@     local function declare(node) -- what the loop's length is read from, and is defined further down
+//@         local n = model.fused[node + 1]
+//@         if n.op == "TENSOR" and not has(seen, n.tensor) then
+//@             local t, indices = model.tensor[n.tensor], {}
+//@             for i = 1, t.rank do indices[i] = "i64" end
+//@             local list = csv(indices)
+//@             seen[n.tensor] = true
+__device__ __forceinline__ i64 ${t.name}_at(const arguments &args, ${list});
+//@         end
+//@         if has(n, "arg") then
+//@             for _, a in ipairs(n.arg) do declare(a) end
+//@         end
+//@     end
+//@     if schedule.loop >= 0 then
+//@         declare(model.loop[schedule.loop + 1].from)
+//@         declare(model.loop[schedule.loop + 1].to)
+//@     end
 // A band is as many of the others as have what the longest of them reads in the L2 together.
 __device__ __forceinline__ item_order items_begin(const arguments &args)
 {

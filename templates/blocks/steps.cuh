@@ -117,6 +117,14 @@ for (int block = 0; block < ${blocks}; ++block)
 //@         end
     }
 //@     end
+//@     if text.copy and kind == "accumulator" and not warps then
+//@     -- Else the compiler takes the other's registers until the wgmma, and moves them behind its fence.
+#pragma unroll
+for (int block = 0; block < ${blocks}; ++block)
+    #pragma unroll
+    for (int i = 0; i < ${pairs} * 4; ++i)
+        asm volatile("" : "+f"(${place.name}[block][i]));
+//@     end
 //@     if uniform ~= "" then
 }
 //@     end
