@@ -351,8 +351,8 @@ int emit_fragment_step(lua_State *L)
     }
     lua_pushboolean(L, only >= 0 && reads_is_long(p, node));
     lua_setfield(L, -2, "long");
-    const struct expr_node *whole = &p->fused.node[plan_number(step->node)];
-    lua_pushboolean(L, value && whole->op == EXPR_TILE && p->place[whole->integer].kind != PLAN_PLACE_ROWS);
+    const struct expr_node *whole = &p->fused.node[node];
+    lua_pushboolean(L, q.value && whole->op == EXPR_TILE && p->place[whole->integer].kind != PLAN_PLACE_ROWS);
     lua_setfield(L, -2, "copy");
     lua_pushboolean(L, f.row);
     lua_setfield(L, -2, "row");
