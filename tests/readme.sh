@@ -199,7 +199,7 @@ ok $? "every command has its row" "$work/diff"
 # The table of variables and those that the program, the emitted code and the test runner read.
 sed -n '/^| variable/,/^$/s/^| \(`[^|]*`\) |.*/\1/p' README.md | grep -o '[A-Z][A-Z_]*' | sort -u >"$work/got"
 {
-    find gen runtime/*.c templates/host -name '*.c' -exec cat {} + |
+    find gen runtime/*.c runtime/tensormap templates/host -name '*.c' -exec cat {} + |
         grep -oE '(tw_variable|getenv|add_list)\([^"()]*"[A-Z_]+"|\*const names\[\] = \{"CUDA_[^}]*' |
         grep -oE '"[A-Z_]+"' | tr -d '"'
     printf '%s\n' BLESS CUDA_VISIBLE_DEVICES # the tests' and the driver's

@@ -381,6 +381,101 @@ static bool is_left_out(const struct thread *t, const struct plan_step *s)
     return t->flow.foreign != 0 && (s->op != PLAN_SKIP || leaves_to_first(t, s));
 }
 
+/* A step on a ring. *goes_on: it need not wait. False: it is none. */
+static bool on_ring(struct run *x, struct thread *t, const struct plan_step *s, bool *goes_on)
+{
+    switch (s->op) {
+    case PLAN_WAIT_EMPTY:
+        *goes_on = protocol_pass(x, t, EMPTY);
+        return true;
+    case PLAN_WAIT_FULL:
+        *goes_on = protocol_pass(x, t, FULL);
+        return true;
+    case PLAN_DRAIN:
+        *goes_on = protocol_drain(x, t);
+        return true;
+    case PLAN_EXPECT:
+        protocol_expect(x, t);
+        return true;
+    case PLAN_FILL:
+        if (x->p->ring[s->ring].filler == PLAN_FILL_BULK)
+            protocol_fill_bulk(x, t);
+        else
+            fill_cp_async(x, t);
+        return true;
+    case PLAN_ARRIVE:
+        protocol_arrive_full(x, t);
+        return true;
+    case PLAN_TAKE:
+        protocol_take(x, t);
+        return true;
+    case PLAN_SKIP:
+        protocol_skip(t);
+        return true;
+    case PLAN_READ:
+        protocol_read_stage(x, t);
+        return true;
+    case PLAN_RELEASE:
+        protocol_release(x, t);
+        return true;
+    case PLAN_WRITE:
+        if (x->p->ring[s->ring].filler == PLAN_FILL_ARRIVE)
+            protocol_write_stage(x, t);
+        else
+            write_buffer(x, t);
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* A step that never waits: matrix instructions, groups of copies, scratch, fences, stores. */
+static void off_rings(struct run *x, struct thread *t, const struct plan_step *s)
+{
+    switch (s->op) {
+    case PLAN_MMA:
+        protocol_mma(x, t);
+        break;
+    case PLAN_MMA_FENCE:
+        protocol_mma_fence(x, t);
+        break;
+    case PLAN_MMA_COMMIT:
+        t->mma_groups++;
+        break;
+    case PLAN_MMA_WAIT:
+        finish_reads(x, t, t->mma_groups - s->count);
+        protocol_finish_places(x, t, t->mma_groups - s->count);
+        break;
+    case PLAN_TOUCH:
+        protocol_touch(x, t);
+        break;
+    case PLAN_CP_COMMIT:
+        t->copy_groups++;
+        break;
+    case PLAN_CP_WAIT:
+        finish_copies(x, t, t->copy_groups - s->count);
+        break;
+    case PLAN_STORE_WAIT:
+        finish_stores(x, t, t->stores - s->count);
+        break;
+    case PLAN_SCRATCH_WRITE:
+        protocol_write_scratch(x, t);
+        break;
+    case PLAN_SCRATCH_READ:
+        protocol_read_scratch(x, t);
+        break;
+    case PLAN_FENCE_ASYNC:
+        fence(x, t);
+        protocol_fence_places(x, t);
+        break;
+    case PLAN_STORE:
+        store(x, t);
+        break;
+    default: /* has no effect of its own */
+        break;
+    }
+}
+
 bool protocol_step(struct run *x, struct thread *t)
 {
     if (t->flow.foreign == 0 && t->idle[t->flow.step]) {
@@ -405,95 +500,11 @@ bool protocol_step(struct run *x, struct thread *t)
     if (!t->at_barrier)
         t->clock[t->number]++;
     bool goes_on = true;
-    switch (s->op) {
-    case PLAN_WAIT_EMPTY:
-        goes_on = protocol_pass(x, t, EMPTY);
-        break;
-    case PLAN_WAIT_FULL:
-        goes_on = protocol_pass(x, t, FULL);
-        break;
-    case PLAN_DRAIN:
-        goes_on = protocol_drain(x, t);
-        break;
-    case PLAN_EXPECT:
-        protocol_expect(x, t);
-        break;
-    case PLAN_FILL:
-        if (x->p->ring[s->ring].filler == PLAN_FILL_BULK)
-            protocol_fill_bulk(x, t);
-        else
-            fill_cp_async(x, t);
-        break;
-    case PLAN_ARRIVE:
-        protocol_arrive_full(x, t);
-        break;
-    case PLAN_TAKE:
-        protocol_take(x, t);
-        break;
-    case PLAN_SKIP:
-        protocol_skip(t);
-        break;
-    case PLAN_READ:
-        protocol_read_stage(x, t);
-        break;
-    case PLAN_RELEASE:
-        protocol_release(x, t);
-        break;
-    case PLAN_MMA:
-        protocol_mma(x, t);
-        break;
-    case PLAN_MMA_FENCE:
-        protocol_mma_fence(x, t);
-        break;
-    case PLAN_MMA_COMMIT:
-        t->mma_groups++;
-        break;
-    case PLAN_MMA_WAIT:
-        finish_reads(x, t, t->mma_groups - s->count);
-        protocol_finish_places(x, t, t->mma_groups - s->count);
-        break;
-    case PLAN_TOUCH:
-        protocol_touch(x, t);
-        break;
-    case PLAN_CP_COMMIT:
-        t->copy_groups++;
-        break;
-    case PLAN_CP_WAIT:
-        finish_copies(x, t, t->copy_groups - s->count);
-        break;
-    case PLAN_BARRIER:
-    case PLAN_BARRIER_ARRIVE:
+    if (s->op == PLAN_BARRIER || s->op == PLAN_BARRIER_ARRIVE) {
         if (!meet(x, t, s->op == PLAN_BARRIER))
             return false;
-        break;
-    case PLAN_STORE_WAIT:
-        finish_stores(x, t, t->stores - s->count);
-        break;
-    case PLAN_WRITE:
-        if (x->p->ring[s->ring].filler == PLAN_FILL_ARRIVE)
-            protocol_write_stage(x, t);
-        else
-            write_buffer(x, t);
-        break;
-    case PLAN_SCRATCH_WRITE:
-        protocol_write_scratch(x, t);
-        break;
-    case PLAN_SCRATCH_READ:
-        protocol_read_scratch(x, t);
-        break;
-    case PLAN_FENCE_ASYNC:
-        fence(x, t);
-        protocol_fence_places(x, t);
-        break;
-    case PLAN_STORE:
-        store(x, t);
-        break;
-    case PLAN_LOOP:
-    case PLAN_WHEN:
-    case PLAN_END:
-    case PLAN_GLOBAL:
-    case PLAN_OP_COUNT:
-        break;
+    } else if (!on_ring(x, t, s, &goes_on)) {
+        off_rings(x, t, s);
     }
     if (!goes_on)
         t->clock[t->number]--; /* it did nothing */
