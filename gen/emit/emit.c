@@ -17,6 +17,7 @@
 
 #include "emit/embed.h"
 #include "emit/engine.h"
+#include "emit/fold.h"
 #include "emit/lua_sink.h"
 #include "emit/shelf.h"
 
@@ -349,15 +350,18 @@ static int emit_line(lua_State *L)
     text_add(&e->line, e->indent.data, e->indent.length);
     engine_fill(L, e, l, 0, l->length);
 
-    const char *text = e->line.data, *end = text + e->line.length;
+    char *text = e->line.data, *end = text + e->line.length;
     for (bool first = true; text < end; first = false) {
-        const char *next = memchr(text, '\n', (size_t)(end - text)), *last = next ? next : end;
+        char *next = memchr(text, '\n', (size_t)(end - text)), *last = next ? next : end;
         while (last > text && (last[-1] == ' ' || last[-1] == '\t'))
             last--;
         if (last > text) {
+            size_t length = (size_t)(last - text);
+            if (l->hole_count > 0)
+                length = fold_line(text, length);
             if (!e->recorder)
-                output_line(&e->output, e->at.template, e->at.line, !first, text, (size_t)(last - text));
-            else if (!record_text(e->recorder, e->at, !first, text, (size_t)(last - text)))
+                output_line(&e->output, e->at.template, e->at.line, !first, text, length);
+            else if (!record_text(e->recorder, e->at, !first, text, length))
                 return engine_stop_recorded(L, e);
         } else if (!first && next) {
             output_blank(&e->output);

@@ -1,5 +1,7 @@
 #include "emit/output.h"
 
+#include "emit/wrap.h"
+
 #include <ctype.h>
 #include <string.h>
 
@@ -141,9 +143,7 @@ void output_write(struct output *o, bool line_directives, struct emit_text *resu
             counted = l->template;
             number = l->line;
         }
-        text_add(result, l->text, l->length);
-        text_string(result, "\n");
-        number++;
+        number += wrap_line(result, l->text, l->length);
         scan(&scanner, l);
         last = l;
     }
