@@ -1,5 +1,6 @@
 #include "emit/output.h"
 
+#include "emit/settle.h"
 #include "emit/wrap.h"
 
 #include <ctype.h>
@@ -125,6 +126,8 @@ static void scan(struct scanner *s, const struct output_line *l)
 void output_write(struct output *o, bool line_directives, struct emit_text *result)
 {
     drop_empty_branches(o);
+    settle_loops(o);
+    settle_functions(o);
     struct scanner scanner = {false, false};
     const struct template *counted = NULL; /* what the compiler takes the next line for */
     int number = 0;
