@@ -142,21 +142,38 @@ static bool join(struct fold *f, struct operand *a, const struct operand *b, boo
     return false;
 }
 
-/* `a op b` as one text, for the levels that bind less. */
-static void glue(struct fold *f, struct operand *a, const struct operand *b)
+/* Whether the operand is `(-8)`. */
+static bool is_negative(const struct operand *o)
+{
+    bool negative = o->length > 3 && o->text[0] == '(' && o->text[1] == '-' && o->text[o->length - 1] == ')';
+    for (size_t i = 2; i + 1 < o->length && negative; i++)
+        negative = isdigit((unsigned char)o->text[i]);
+    return negative;
+}
+
+/* `a op b` as one text, for the levels that bind less. first: nothing of the same level stands before a. */
+static void glue(struct fold *f, struct operand *a, const struct operand *b, bool first)
 {
     const char *text = f->scratch + f->scratched;
     size_t before = f->scratched;
     char op[] = {' ', b->op, b->op, ' '};
-    bool shift = b->level == LEVEL_SHIFT, negative = a->number && a->value == 0 && b->op == '-' && is_word(*b->text);
-    if (negative && b->level == LEVEL_SUM) { /* 0 - x */
+    bool zero = a->number && a->value == 0 && is_word(*b->text), negative = is_negative(b) && !f->open;
+    if (b->op == '-' && zero && first) { /* 0 - x */
         scratch(f, "-", 1);
+        scratch(f, b->text, b->length);
+    } else if (b->op == '+' && negative) { /* x + (-8) */
+        scratch(f, a->text, a->length);
+        scratch(f, " - ", 3);
+        scratch(f, b->text + 2, b->length - 3);
+    } else if (b->op == '*' && negative && first && b->length == 4 && b->text[2] == '1' && *a->text != '-') {
+        scratch(f, "-", 1); /* x * (-1) */
+        scratch(f, a->text, a->length);
     } else {
         scratch(f, a->text, a->length);
-        scratch(f, op, shift ? 3 : 2);
+        scratch(f, op, b->level == LEVEL_SHIFT ? 3 : 2);
         scratch(f, " ", 1);
+        scratch(f, b->text, b->length);
     }
-    scratch(f, b->text, b->length);
     a->text = text;
     a->length = f->scratched - before;
     a->number = false;
@@ -178,7 +195,7 @@ static struct operand fold_run(struct fold *f, struct operand *o, int count, boo
             if (i > 0) {
                 struct operand whole = row[0];
                 for (int k = 1; k < rows; k++)
-                    glue(f, &whole, &row[k]);
+                    glue(f, &whole, &row[k], k == 1);
                 o[wholes++] = whole;
             }
             rows = 0;
@@ -376,7 +393,7 @@ static bool has_constant(const char *line, size_t length)
         if (line[i] != ' ' || !strchr("*/%+-<>^|", line[i + 1]) || !line[i + 1])
             continue;
         size_t after = i + 2;
-        while (after < length && (line[after] == ' ' || line[after] == line[i + 1]))
+        while (after < length && (strchr(" (-", line[after]) || line[after] == line[i + 1]))
             after++;
         if (isdigit((unsigned char)line[i - 1]) || (after < length && isdigit((unsigned char)line[after])))
             return true;

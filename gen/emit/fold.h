@@ -5,6 +5,7 @@
  *
  *     0 + x    x + 0    x - 0    x ^ 0    x | 0    x << 0    x >> 0    x * 1    1 * x    x / 1      x
  *     0 - x, x no product                                                                            -x
+ *     x + (-8)    x * (-1)                                                                            x - 8    -x
  *     0 * x    x * 0    x % 1, where x calls nothing                                                0
  *     64 / 2    32 * 2    5 + 3    x * 2 * 4                                                        32  64  8  x * 8
  *

@@ -254,6 +254,7 @@ static void settle_zeros(struct output *o, int line)
     struct output_line *l = &o->line[line];
     size_t indent = indent_of(l);
     const char *c = l->text + indent, *begin;
+    c += strncmp(c, "[[maybe_unused]] ", 17) == 0 ? 17 : 0;
     if (strncmp(c, "const int ", 10) != 0 && strncmp(c, "const u32 ", 10) != 0)
         return;
     if (l->text[l->length - 1] != ';' || !strstr(c, " = 0") || !(begin = declared(c)) || begin != c + 10)

@@ -77,6 +77,7 @@ const int ${name}_turns = (int)(${turns});
 //@     if uniform ~= "" then
 {
     ${uniform}
+//@         deeper()
 //@     end
 #pragma unroll
 for (int block = 0; block < ${blocks}; ++block)
@@ -118,6 +119,7 @@ for (int block = 0; block < ${blocks}; ++block)
     }
 //@     end
 //@     if uniform ~= "" then
+//@         shallower()
 }
 //@     end
 //@ end
@@ -134,6 +136,7 @@ for (int block = 0; block < ${blocks}; ++block)
 //@     if uniform ~= "" then
 {
     ${uniform}
+//@         deeper()
 //@     end
 #pragma unroll
 for (int block = 0; block < ${blocks}; ++block)
@@ -165,6 +168,7 @@ for (int block = 0; block < ${blocks}; ++block)
 //@     end
     }
 //@     if uniform ~= "" then
+//@         shallower()
 }
 //@     end
 //@ end
