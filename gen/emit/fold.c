@@ -15,9 +15,9 @@ enum { MAX_LINE = 1024, MAX_RUN = 32, MAX_DEPTH = 16 };
 enum level { LEVEL_PRODUCT, LEVEL_SUM, LEVEL_SHIFT, LEVEL_AND, LEVEL_XOR, LEVEL_OR, LEVELS };
 
 struct operand {
-    char op;           /* before it, the first character; the first operand of a run has none */
-    enum level level;  /* of op */
-    const char *text;  /* in out or scratch */
+    char op;          /* before it, the first character; the first operand of a run has none */
+    enum level level; /* of op */
+    const char *text; /* in out or scratch */
     size_t length;
     bool number;
     long long value;
@@ -179,7 +179,8 @@ static void glue(struct fold *f, struct operand *a, const struct operand *b, boo
     a->number = false;
 }
 
-/* Folds a run to one operand, a level at a time. compared: a comparison, which binds more than `&`, stands beside it. */
+/* Folds a run to one operand, a level at a time. compared: a comparison, which binds more than `&`, stands beside it.
+ */
 static struct operand fold_run(struct fold *f, struct operand *o, int count, bool compared)
 {
     for (enum level level = 0; level < LEVELS && count > 1 && !f->lost; level++) {
@@ -406,7 +407,7 @@ size_t fold_line(char *line, size_t length)
     size_t indent = 0;
     while (indent < length && (line[indent] == ' ' || line[indent] == '\t'))
         indent++;
-    bool plain = indent == length || line[indent] == '#' || line[indent] == '"' || line[length - 1] == '\\';
+    bool plain = indent == length || line[indent] == '#' || line[length - 1] == '\\';
     if (plain || length - indent > MAX_LINE || !has_constant(line, length))
         return length;
     struct fold f;

@@ -127,6 +127,7 @@ void output_write(struct output *o, bool line_directives, struct emit_text *resu
 {
     drop_empty_branches(o);
     settle_loops(o);
+    settle_constants(o);
     settle_functions(o);
     struct scanner scanner = {false, false};
     const struct template *counted = NULL; /* what the compiler takes the next line for */

@@ -42,6 +42,16 @@ static int before(const struct output *o, int line)
     return line;
 }
 
+/* The last line at which a name may stand that is declared at `line`: the scope ends at a brace further left. */
+static int scope_end(const struct output *o, int line)
+{
+    size_t indent = indent_of(&o->line[line]);
+    int end = after(o, line);
+    while (end < o->count && !(indent_of(&o->line[end]) < indent && o->line[end].text[indent_of(&o->line[end])] == '}'))
+        end = after(o, end);
+    return end;
+}
+
 static void drop(struct output *o, int line)
 {
     o->line[line].dropped = true;
@@ -121,19 +131,21 @@ static const char *declared(const char *text)
     for (size_t i = 0; i < sizeof statement / sizeof *statement; i++)
         if (strlen(statement[i]) == length && strncmp(c, statement[i], length) == 0)
             return NULL;
-    while (length > 0 && c[length] == ' ' && word_length(c + length + 1) > 0 &&
-           (strncmp(c, "unsigned", 8) == 0 || strncmp(c, "long", 4) == 0)) {
-        size_t next = word_length(c + length + 1);
-        if (c[length + 1 + next] != ' ')
+    /* `long long`, `unsigned short`: the type's last word is what counts. */
+    static const char *const more[] = {"long ", "short ", "char ", "int "};
+    for (size_t i = 0; i < sizeof more / sizeof *more; i++)
+        if (length > 0 && (*c == 'l' || *c == 'u') && c[length] == ' ' &&
+            strncmp(c + length + 1, more[i], strlen(more[i])) == 0) {
+            c += length + 1;
+            length = strlen(more[i]) - 1;
             break;
-        c += length + 1;
-        length = next;
-    }
+        }
     if (length == 0 || c[length] != ' ')
         return NULL;
     c += length + 1;
     while (*c == '*' || *c == '&')
         c++;
+    c += strncmp(c, "const ", 6) == 0 ? 6 : 0;
     length = word_length(c);
     return length > 0 && !isdigit((unsigned char)*c) && c[length] && strchr(" [,;", c[length]) ? c : NULL;
 }
@@ -193,7 +205,8 @@ static bool runs_once(const struct output_line *l, char name[MAX_NAME], bool *br
     memcpy(name, c + 1, length);
     name[length] = '\0';
     c += 1 + length;
-    if (strncmp(c, " = 0; ", 6) != 0 || strncmp(c + 6, name, length) != 0 || strncmp(c + 6 + length, " < 1; ++", 8) != 0)
+    if (strncmp(c, " = 0; ", 6) != 0 || strncmp(c + 6, name, length) != 0 ||
+        strncmp(c + 6 + length, " < 1; ++", 8) != 0)
         return false;
     c += 6 + length + 8;
     if (strncmp(c, name, length) != 0 || c[length] != ')')
@@ -271,7 +284,7 @@ static void settle_zeros(struct output *o, int line)
         size_t length = next ? (size_t)(next - 2 - begin) : (size_t)(l->text + l->length - 1 - begin);
         size_t name = word_length(begin);
         if (length == name + 4 && strncmp(begin + name, " = 0", 4) == 0) {
-            for (int i = after(o, line); i < o->count && indent_of(&o->line[i]) >= indent; i = after(o, i))
+            for (int i = after(o, line), end = scope_end(o, line); i < end; i = after(o, i))
                 put_zero(o, &o->line[i], begin, name);
             continue;
         }
@@ -303,6 +316,67 @@ void settle_loops(struct output *o)
             settle_loop(o, i, name, brace);
         else
             settle_zeros(o, i);
+    }
+}
+
+/* ---- constants ------------------------------------------------------------------------------------------------- */
+
+/* Whether what is behind `=` calls nothing that does more than compute. */
+static bool computes(const char *c)
+{
+    for (const char *open = strchr(c, '('); open; open = strchr(open + 1, '(')) {
+        const char *name = open;
+        while (name > c && is_word(name[-1]))
+            name--;
+        size_t length = (size_t)(open - name);
+        if (length > 0 && !(length == 3 && (strncmp(name, "min", 3) == 0 || strncmp(name, "max", 3) == 0)))
+            return false;
+    }
+    return !strchr(c, '"');
+}
+
+static bool is_read(const struct output *o, int line, const char *name, size_t length)
+{
+    size_t indent = indent_of(&o->line[line]);
+    for (int i = after(o, line); i < o->count; i = after(o, i)) {
+        if (indent_of(&o->line[i]) < indent && o->line[i].text[indent_of(&o->line[i])] == '}')
+            return false;
+        if (find_word(o->line[i].text, o->line[i].text, name, length))
+            return true;
+    }
+    return false;
+}
+
+void settle_constants(struct output *o)
+{
+    static const char attribute[] = "[[maybe_unused]] ";
+    const size_t skip = sizeof attribute - 1;
+    for (int i = o->count - 1; i >= 0 && !o->failed; i--) {
+        struct output_line *l = &o->line[i];
+        size_t indent = indent_of(l);
+        if (l->dropped || indent == 0 || !l->template->embedded || l->text[l->length - 1] != ';')
+            continue;
+        const char *c = l->text + indent;
+        bool marked = strncmp(c, attribute, skip) == 0;
+        c += marked ? skip : 0;
+        const char *name = strncmp(c, "const ", 6) == 0 ? declared(c) : NULL;
+        if (!name || next_declared(name) || !strchr(name, '='))
+            continue;
+        size_t length = word_length(name);
+        if (!is_read(o, i, name, length)) {
+            if (computes(strchr(name, '=')))
+                drop(o, i);
+        } else if (marked) {
+            char *text = arena_alloc(o->arena, l->length - skip + 1);
+            if (!text) {
+                o->failed = true;
+                return;
+            }
+            memcpy(text, l->text, indent);
+            memcpy(text + indent, c, l->length - indent - skip + 1);
+            l->text = text;
+            l->length -= skip;
+        }
     }
 }
 

@@ -1,4 +1,5 @@
-/* What an expansion has settled is left out of the text: loops that run once, names for 0, functions that nobody calls.
+/* What an expansion has settled is left out of the text: loops that run once, names for 0, constants that nobody
+ * reads, functions that nobody calls.
  *
  *     #pragma unroll
  *     for (int block = 0; block < 1; ++block)
@@ -14,6 +15,9 @@
 /* `for (TYPE NAME = 0; NAME < 1; ++NAME)` becomes its body, with 0 for the name; braces stay where the body declares
  * what another line of the scope may declare as well. `const int NAME = 0` goes, with 0 for the name behind it. */
 void settle_loops(struct output *o);
+
+/* A constant that nobody reads goes, where it is computed without a call; `[[maybe_unused]]` goes from others. */
+void settle_constants(struct output *o);
 
 /* Functions of the program's own blocks that nothing calls go, with the comment above them. A user's template keeps what
  * it has. */
