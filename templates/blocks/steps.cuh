@@ -35,7 +35,7 @@
 //@             if range.fixed then
 //@                 local statements, turns, name = range.at, range[2], step.call
 ${statements}
-const int ${name}_turns = (int)(${turns});
+const int ${name}_turns = (int)${turns};
 //@             end
 //@         end
 //@     end
@@ -62,7 +62,7 @@ const int ${name}_turns = (int)(${turns});
     int ${name}_turn = 0;
 //@             end
 //@             if not range.fixed then
-    const int ${call}_turns = (int)(${turns});
+    const int ${call}_turns = (int)${turns};
 //@             end
 //@         end
 //@         if step.op == "loop" or step.op == "when" then open[#open + 1] = name == "" and step.op or name end

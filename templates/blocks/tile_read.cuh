@@ -32,11 +32,11 @@ __device__ __forceinline__ ${t}_two ${t}_read(const arguments &args, ${list}, bo
 //@ for d = 1, rank do
 //@     local name, last = names[d], ends[d]
 //@     if d ~= columns then
-    ${name} = min(${name}, (int)(${last}) - 1);
+    ${name} = min(${name}, (int)${last} - 1);
 //@     end
 //@ end
 //@ if wide then
-    ${column} = min(${column}, (int)(${past}) - 2); // both are even
+    ${column} = min(${column}, (int)${past} - 2); // both are even
 //@     if word then
     u32 both = 0;
 //@     else
@@ -45,8 +45,8 @@ __device__ __forceinline__ ${t}_two ${t}_read(const arguments &args, ${list}, bo
     if (needed)
         both = *(const ${t}_two *)(args.${t} + ${first});
 //@ else
-    const int next = min(${column} + 1, (int)(${past}) - 1);
-    ${column} = min(${column}, (int)(${past}) - 1);
+    const int next = min(${column} + 1, (int)${past} - 1);
+    ${column} = min(${column}, (int)${past} - 1);
     float2 both = {0.0f, 0.0f};
     if (needed) {
         both.x = from_${dtype}(args.${t}[${first}]);
