@@ -420,7 +420,7 @@ static void mark(const struct output *o, struct function *f, int count, int from
         const struct output_line *l = &o->line[i];
         if (l->dropped || strncmp(l->text, "//", 2) == 0)
             continue;
-        for (const char *c = l->text; *c;) {
+        for (const char *c = l->text; *c && !(c[0] == '/' && c[1] == '/');) {
             size_t length = word_length(c);
             for (int k = 0; k < count && length > 0; k++) {
                 if (f[k].called || k == skip || f[k].length != length || memcmp(f[k].name, c, length) != 0)
