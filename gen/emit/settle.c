@@ -127,6 +127,8 @@ static const char *declared(const char *text)
         c += 17;
     if (strncmp(c, "const ", 6) == 0)
         c += 6;
+    if (strncmp(c, "struct ", 7) == 0)
+        c += 7;
     size_t length = word_length(c);
     for (size_t i = 0; i < sizeof statement / sizeof *statement; i++)
         if (strlen(statement[i]) == length && strncmp(c, statement[i], length) == 0)
@@ -147,7 +149,8 @@ static const char *declared(const char *text)
         c++;
     c += strncmp(c, "const ", 6) == 0 ? 6 : 0;
     length = word_length(c);
-    return length > 0 && !isdigit((unsigned char)*c) && c[length] && strchr(" [,;", c[length]) ? c : NULL;
+    bool ends = strncmp(c + length, " = ", 3) == 0 || (c[length] && strchr("[,;", c[length]));
+    return length > 0 && !isdigit((unsigned char)*c) && ends ? c : NULL;
 }
 
 /* The declarator behind the one at `c`, NULL: it was the last. */

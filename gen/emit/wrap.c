@@ -83,35 +83,54 @@ static void add_blanks(struct emit_text *text, size_t count)
         text_add(text, " ", 1);
 }
 
-static int wrap_comment(struct emit_text *text, const char *line, size_t length, size_t indent)
+/* What each line of a comment that begins with `begin` begins with after that; NULL: the line is no comment. */
+static const char *comment_sign(const char *begin, size_t length, size_t *column)
 {
-    size_t begin = indent + 2, lines = 1; /* past the slashes */
-    add_blanks(text, indent);
-    text_string(text, "//");
-    while (length - begin > WRAP_COLUMNS - indent - 2) {
-        size_t end = begin + WRAP_COLUMNS - indent - 2;
+    *column = 0;
+    if (length > 2 && begin[0] == '/' && begin[1] == '/')
+        return "//";
+    if (length > 2 && begin[0] == '*' && begin[1] == ' ')
+        return "*";
+    if (length > 3 && begin[0] == '/' && begin[1] == '*' && begin[2] == ' ') {
+        *column = 1; /* the star's */
+        return "*";
+    }
+    return NULL;
+}
+
+static int wrap_comment(struct emit_text *text, const char *line, size_t length, size_t indent, const char *sign,
+                        size_t column)
+{
+    size_t begin = 0, room = WRAP_COLUMNS, prefix = 0;
+    int lines = 1;
+    while (length - begin > room) {
+        size_t end = begin + room;
         while (end > begin && line[end] != ' ')
             end--;
-        if (end == begin)
+        if (end <= begin + (begin ? 0 : indent + 3))
             break;
         text_add(text, line + begin, end - begin);
         text_string(text, "\n");
-        add_blanks(text, indent);
-        text_string(text, "//");
-        begin = end;
+        add_blanks(text, indent + column);
+        text_string(text, sign);
+        begin = end; /* the blank that stood there parts the sign and the word */
+        prefix = indent + column + strlen(sign);
+        room = WRAP_COLUMNS - prefix;
         lines++;
     }
     text_add(text, line + begin, length - begin);
     text_string(text, "\n");
-    return (int)lines;
+    return lines;
 }
 
 int wrap_line(struct emit_text *text, const char *line, size_t length)
 {
     size_t indent = indent_of(line, length);
     bool plain = length <= WRAP_COLUMNS || line[indent] == '#' || line[length - 1] == '\\';
-    if (!plain && length > indent + 1 && line[indent] == '/' && line[indent + 1] == '/')
-        return wrap_comment(text, line, length, indent);
+    size_t column;
+    const char *sign = plain ? NULL : comment_sign(line + indent, length - indent, &column);
+    if (sign)
+        return wrap_comment(text, line, length, indent, sign, column);
     int lines = 1;
     bool goes_on = strchr(":\"&", line[indent]) != NULL; /* it began in a line before */
     struct place place;

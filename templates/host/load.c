@@ -195,7 +195,7 @@ static int load_variants(struct ${NAME} *k, int newer, int sm_count, struct ${NA
 //@ if host.has_text then
         char *text = NULL;
         if (newer && image->ptx) {
-            text = join(image->ptx, image->ptx_lines);
+            text = join(image->ptx, image->ptx_chunks);
             if (!text)
                 status = fail(error, ${NAME}_NO_MEMORY, 0, "no memory for the kernel's PTX");
         }
