@@ -1,7 +1,7 @@
 //@ -- The arguments as tensors, and why some are refused. Nothing here knows a variant but by its table of rules.
 //@ param host table
 //@ local NAME = host.name
-/* ---- arguments ------------------------------------------------------------------------------------------------- */
+/* ---- check: the arguments ---------------------------------------------------------------------------------------- */
 
 /* A tensor as one call has it: extents and strides in elements, in memory order, the innermost last. */
 struct tensor {

@@ -1,7 +1,7 @@
 //@ -- Tensor maps: images with the constants folded in, what is patched at launch, and the comparison with the driver.
 //@ param host table
 //@ local NAME = host.name
-/* ---- tensor maps ------------------------------------------------------------------------------------------------
+/* ---- patch: tensor maps -----------------------------------------------------------------------------------------
  *
  * A tensor map is 16 words of 64 bits. The image, the numbers below, holds the bits that this kernel's maps always have:
  * type, rank, box, swizzle, promotion, and extents that are constants. These are patched in for each launch:
@@ -181,7 +181,7 @@ INLINE int ${m.id}(const struct ${NAME} *k, int patched, int dense, const struct
 }
 
 //@ end
-/* ---- images against the driver --------------------------------------------------------------------------------- */
+/* ---- load: images against the driver ----------------------------------------------------------------------------- */
 
 struct map {
     const struct map_call *call;

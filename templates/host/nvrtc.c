@@ -1,7 +1,7 @@
 //@ -- NVRTC through dlopen, for kernels that are embedded as source; and texts in one piece for the driver.
 //@ param host table
 //@ local NAME = host.name
-/* ---- sources and PTX ------------------------------------------------------------------------------------------- */
+/* ---- load: sources and PTX --------------------------------------------------------------------------------------- */
 
 /* The chunks as one text, which the caller frees. */
 static char *join(const char *const *chunk, int count)
@@ -25,7 +25,7 @@ static char *join(const char *const *chunk, int count)
 }
 
 //@ if host.has_source then
-/* ---- the compiler ---------------------------------------------------------------------------------------------- */
+/* ---- load: the compiler ------------------------------------------------------------------------------------------ */
 
 /* NVRTC. Signatures are those of nvrtc.h of CUDA 12 and 13; a program is a void *. */
 struct compiler {
