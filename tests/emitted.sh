@@ -1,6 +1,7 @@
 #!/bin/sh
 # What is emitted, read as a person would: no arithmetic of constants, no loop of one trip, no function that nobody
-# calls, no variable that nobody reads, no line past 120 columns. tests/emitted.awk has the list. TAP on stdout.
+# calls, no variable that nobody reads, no line past 120 columns. tests/emitted.awk has the list. The
+# C pair: no such line, sources in few chunks. TAP on stdout.
 #   usage: tests/emitted.sh [PROGRAM], from the top of the tree
 set -u
 program=${1:-build/tilewright}
@@ -74,5 +75,13 @@ for spec in specs/*.lua tests/programs/*.lua tests/programs/found/*.lua tests/ro
     done
 done
 read_all "$work/made" 300 "what is emitted has nothing left of the general case"
+long=$(find "$work/made" -name '*.[ch]' | sort | xargs awk 'length > 120 { print FILENAME ": " FNR ": " $0 }' | head -n 20)
+[ -z "$long" ]
+ok $? "no line of the C files passes 120 columns"
+[ -z "$long" ] || echo "$long" | sed "s|$work/made/|# |"
+pointers=$(find "$work/made" -name '*.c' | xargs awk '/^static const char \*const (source|ptx)_/ { on = 1; chunks = 0 }
+    on && /",$/ { chunks++ } on && /^};/ { on = 0; most = chunks > most ? chunks : most } END { print most + 0 }')
+[ "$pointers" -gt 0 ] && [ "$pointers" -le 40 ]
+ok $? "sources are few literals: $pointers at most"
 echo "1..$count"
 [ "$failed" -eq 0 ]

@@ -154,8 +154,8 @@ APART static int refuse_overlap(struct ${NAME}_error *error, const char *name, i
 }
 
 //@ end
-/* What holds for every variant: no extent below 0 or past a map's, addresses, strides below 2^40 bytes, none of a tensor
- * that is written below its row. */
+/* What holds for every variant: no extent below 0 or past a map's, addresses, strides below 2^40 bytes, none of a
+ * tensor that is written below its row. */
 INLINE int check_tensors(const struct tensor *t, struct ${NAME}_error *error)
 {
 //@ for _, t in ipairs(host.tensor) do

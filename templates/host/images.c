@@ -50,16 +50,14 @@ struct image {
 
 static const struct image images[] = {
 //@ for _, i in ipairs(host.image) do
-    {${i.cubin_name}, ${i.source_name}, ${i.ptx_name}, ${i.source_chunks}, ${i.ptx_chunks},
-     "/tilewright/${NAME}.${i.id}.cu", ${i.blocks_per_sm}},
+    {${i.cubin_name}, ${i.source_name}, ${i.ptx_name}, ${i.source_chunks}, ${i.ptx_chunks}, "/tilewright/${NAME}.${i.id}.cu", ${i.blocks_per_sm}},
 //@ end
 };
 
 static const struct ${NAME}_variant variants[] = {
 //@ for _, i in ipairs(host.image) do
 //@     local programmatic = i.programmatic and 1 or 0
-    {"${i.variant}", "${i.entry}", "${i.arch}",
-     ${i.threads}u, ${i.shared_bytes}u, {${i.cluster.x}u, ${i.cluster.y}u, ${i.cluster.z}u}, ${programmatic}, ${i.param_bytes}u, ${i.registers}},
+    {"${i.variant}", "${i.entry}", "${i.arch}", ${i.threads}u, ${i.shared_bytes}u, {${i.cluster.x}u, ${i.cluster.y}u, ${i.cluster.z}u}, ${programmatic}, ${i.param_bytes}u, ${i.registers}},
 //@ end
 };
 
@@ -84,8 +82,7 @@ struct target {
 static const struct target targets[] = {
 //@ for _, t in ipairs(host.target) do
 //@     if host.has_text then
-    {"${t.arch}", ${t.major}, ${t.minor}, ${t.exact}, ${t.newer}, ${t.first}, ${t.count},
-     "--gpu-architecture=${t.arch}", "--gpu-architecture=${t.virtual}"},
+    {"${t.arch}", ${t.major}, ${t.minor}, ${t.exact}, ${t.newer}, ${t.first}, ${t.count}, "--gpu-architecture=${t.arch}", "--gpu-architecture=${t.virtual}"},
 //@     else
     {"${t.arch}", ${t.major}, ${t.minor}, ${t.exact}, ${t.newer}, ${t.first}, ${t.count}},
 //@     end

@@ -3,8 +3,8 @@
 //@ local NAME = host.name
 /* ---- patch: tensor maps -----------------------------------------------------------------------------------------
  *
- * A tensor map is 16 words of 64 bits. The image, the numbers below, holds the bits that this kernel's maps always have:
- * type, rank, box, swizzle, promotion, and extents that are constants. These are patched in for each launch:
+ * A tensor map is 16 words of 64 bits. The image, the numbers below, holds the bits that this kernel's maps always
+ * have: type, rank, box, swizzle, promotion, and extents that are constants. These are patched in for each launch:
  *
  *   word      63                              32 31                               0
  *     0     |                              address                                  |
@@ -28,8 +28,8 @@ struct map_call {
     uint64_t stride[4];            /* bytes, of a dense tensor, which stand in the image; 0: not constant */
 };
 
-/* Address, extent and pitch as maps take them: those of an empty tensor, and the stride of a dimension of one index, are
- * never used, but must be valid. */
+/* Address, extent and pitch as maps take them: those of an empty tensor, and the stride of a dimension of one index,
+ * are never used, but must be valid. */
 INLINE uint64_t map_address(uint64_t address)
 {
     return address ? address : 16;
