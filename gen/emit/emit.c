@@ -17,9 +17,9 @@
 
 #include "emit/embed.h"
 #include "emit/engine.h"
-#include "emit/fold.h"
+#include "emit/template/fold.h"
 #include "emit/lua_sink.h"
-#include "emit/shelf.h"
+#include "emit/template/shelf.h"
 
 enum { MAX_TEMPLATE_BYTES = 1 << 20 };
 

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cmd/compile.h"
+#include "compile/compile.h"
 
 static struct compile_tables tables;
 

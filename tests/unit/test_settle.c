@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "emit/fold.h"
-#include "emit/output.h"
-#include "emit/wrap.h"
+#include "emit/template/fold.h"
+#include "emit/template/output.h"
+#include "emit/template/wrap.h"
 
 static void folds(const char *line, const char *expected)
 {
