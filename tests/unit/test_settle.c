@@ -112,6 +112,9 @@ static void test_loops(void **state)
            true, "void f()\n{\n    {\n        int j = g();\n        h(j);\n    }\n    int j = 2;\n}\n");
     writes("void f()\n{\n    for (int i = 0; i < 2; ++i)\n        g(i);\n}\n", true,
            "void f()\n{\n    for (int i = 0; i < 2; ++i)\n        g(i);\n}\n");
+    writes("void f()\n{\n    for (u32 i = 0; i < 8; i += 8)\n        g(i);\n    for (u32 i = 0; i < 9; i += 8)\n       "
+           " g(i);\n}\n",
+           true, "void f()\n{\n    g(0);\n    for (u32 i = 0; i < 9; i += 8)\n        g(i);\n}\n");
     /* One in another, and a name for 0. */
     writes("void f()\n{\n    for (int i = 0; i < 1; ++i)\n        for (int j = 0; j < 1; ++j) {\n"
            "            const int k = i * 8 + j, l = j + m;\n            g(k + l);\n        }\n}\n",

@@ -1,6 +1,7 @@
 #include "emit/template/settle.h"
 
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "emit/template/fold.h"
@@ -208,14 +209,23 @@ static bool runs_once(const struct output_line *l, char name[MAX_NAME], bool *br
     memcpy(name, c + 1, length);
     name[length] = '\0';
     c += 1 + length;
-    if (strncmp(c, " = 0; ", 6) != 0 || strncmp(c + 6, name, length) != 0 ||
-        strncmp(c + 6 + length, " < 1; ++", 8) != 0)
+    if (strncmp(c, " = 0; ", 6) != 0 || strncmp(c + 6, name, length) != 0 || strncmp(c + 6 + length, " < ", 3) != 0)
         return false;
-    c += 6 + length + 8;
-    if (strncmp(c, name, length) != 0 || c[length] != ')')
+    char *after;
+    unsigned long limit = strtoul(c + 6 + length + 3, &after, 10), step = 1;
+    bool counts = strncmp(after, "; ++", 4) == 0;
+    c = after + (counts ? 4 : 2);
+    if (after[0] != ';' || strncmp(c, name, length) != 0)
         return false;
-    *brace = strcmp(c + length + 1, " {") == 0;
-    return *brace || c[length + 1] == '\0';
+    c += length;
+    if (!counts && strncmp(c, " += ", 4) == 0) {
+        step = strtoul(c + 4, &after, 10);
+        c = after;
+    }
+    if (limit == 0 || step < limit || *c != ')')
+        return false;
+    *brace = strcmp(c + 1, " {") == 0;
+    return *brace || c[1] == '\0';
 }
 
 static void settle_loop(struct output *o, int loop, const char *name, bool brace)

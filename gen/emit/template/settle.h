@@ -12,15 +12,16 @@
 
 #include "emit/template/output.h"
 
-/* `for (TYPE NAME = 0; NAME < 1; ++NAME)` becomes its body, with 0 for the name; braces stay where the body declares
- * what another line of the scope may declare as well. `const int NAME = 0` goes, with 0 for the name behind it. */
+/* `for (TYPE NAME = 0; NAME < 1; ++NAME)`, or a step as far as the end, becomes its body, with 0 for the name; braces
+ * stay where the body declares what another line of the scope may declare as well. `const int NAME = 0` goes, with 0
+ * for the name behind it. */
 void settle_loops(struct output *o);
 
 /* A constant that nobody reads goes, where it is computed without a call; `[[maybe_unused]]` goes from others. */
 void settle_constants(struct output *o);
 
-/* Functions of the program's own blocks that nothing calls go, with the comment above them. A user's template keeps what
- * it has. */
+/* Functions of the program's own blocks that nothing calls go, with the comment above them. A user's template keeps
+ * what it has. */
 void settle_functions(struct output *o);
 
 #endif
