@@ -257,6 +257,14 @@ static int swizzle(lua_State *L)
     return luaL_argerror(L, 1, "no swizzle; write NONE, 32B, 64B or 128B");
 }
 
+static int is_real(lua_State *L)
+{
+    enum tw_dtype dtype = tw_dtype_from_name(luaL_checkstring(L, 1));
+    luaL_argcheck(L, dtype != TW_DTYPE_COUNT, 1, "no dtype");
+    lua_pushboolean(L, tw_dtype_info(dtype)->kind == TW_KIND_FLOAT);
+    return 1;
+}
+
 /* The rows of expr_functions.def. */
 static int functions(lua_State *L)
 {
@@ -287,6 +295,7 @@ const struct emit_helper_doc emit_helpers[] = {
     {"bytes", "dtype", "bytes of an element: bytes(\"bf16\") is 2", bytes},
     {"swizzle", "name", "the swizzle's span, align, mask and wgmma code, as swizzles.def has them", swizzle},
     {"ctype", "dtype", "the CUDA type that carries an element: unsigned short for bf16", ctype_of},
+    {"is_real", "dtype", "whether expressions take its elements as floats, and not as integers", is_real},
     {"upper", "s", "the text in capitals", upper},
     {"csv", "list", "the list's integers and texts with \", \" between them", csv},
     {"has", "table, name", "whether the table has that field, and it is not null", has},
