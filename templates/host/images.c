@@ -2,20 +2,12 @@
 //@ param host table
 //@ local NAME = host.name
 /* ---- the kernels ----------------------------------------------------------------------------------------------- */
-//@ local function literals(chunks)
-//@     for _, chunk in ipairs(chunks) do
-//@         for n, line in ipairs(chunk) do
-//@             local comma = n == #chunk and "," or ""
-    "${line}"${comma}
-//@         end
-//@     end
-//@ end
 //@ for _, i in ipairs(host.image) do
 //@     if i.source_chunks > 0 then
 
 /* ${i.entry} for ${i.arch}: CUDA, compiled by load. */
 static const char *const source_${i.id}[] = {
-//@         literals(i.source)
+    ${i.source}
 };
 //@     end
 //@     if i.cubin_bytes > 0 then
@@ -34,7 +26,7 @@ static const union {
 
 /* ${i.entry} for ${i.arch}: PTX, for devices newer than that. */
 static const char *const ptx_${i.id}[] = {
-//@         literals(i.ptx)
+    ${i.ptx}
 };
 //@     end
 //@ end

@@ -146,10 +146,7 @@ static int compile(const struct compiler *c, const struct image *image, const ch
     const char *options[] = {
         architecture,
 //@     for _, option in ipairs(host.option) do
-//@         for n, line in ipairs(option) do
-//@             local comma = n == #option and "," or ""
-        "${line}"${comma}
-//@         end
+        ${option},
 //@     end
     };
     void *program = NULL;

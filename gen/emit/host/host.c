@@ -63,40 +63,56 @@ static void words(const struct sink *s, const char *key, const struct plan *p, c
  */
 enum { CHUNK_BYTES = 4000, LITERAL_COLUMNS = 112 };
 
+/* Stands for itself in a literal, whatever stands before it. */
+static bool is_plain(char c)
+{
+    return c >= ' ' && c <= '~' && c != '"' && c != '\\' && c != '?';
+}
+
 /* Writes the character as it stands in a literal. Returns its length. */
-static int put_character(char out[8], const char *data, size_t at)
+static size_t put_character(char out[8], const char *data, size_t at)
 {
     unsigned char c = (unsigned char)data[at];
     bool trigraph = c == '?' && at && data[at - 1] == '?';
+    if (is_plain(data[at])) {
+        *out = data[at];
+        return 1;
+    }
     if (c == '\n')
-        return snprintf(out, 8, "\\n");
+        return (size_t)snprintf(out, 8, "\\n");
     if (c == '"' || c == '\\' || trigraph)
-        return snprintf(out, 8, "\\%c", c);
-    return snprintf(out, 8, c < 32 || c > 126 ? "\\%03o" : "%c", c);
+        return (size_t)snprintf(out, 8, "\\%c", c);
+    return (size_t)snprintf(out, 8, c < 32 || c > 126 ? "\\%03o" : "%c", c);
+}
+
+static void add_literal(struct emit_text *lines, const char *literal, size_t length)
+{
+    text_string(lines, lines->length ? "\n\"" : "\"");
+    text_add(lines, literal, length);
+    text_string(lines, "\"");
 }
 
 /* The literals of one chunk: a line each, longer ones cut behind a blank. */
-static void literals(const struct sink *s, const char *data, size_t bytes)
+static void literals(struct emit_text *lines, const char *data, size_t bytes)
 {
     char line[LITERAL_COLUMNS + 8];
-    size_t length = 0, blank = 0,
-           after = 0; /* of what stands in line: behind the last blank; where data goes on then */
+    size_t length = 0, blank = 0; /* of what stands in line, and up to behind the last blank */
+    size_t after = 0;             /* where data goes on behind that blank */
     for (size_t at = 0; at < bytes; at++) {
-        int more = put_character(line + length, data, at);
-        if (length + (size_t)more > LITERAL_COLUMNS) {
+        size_t more = put_character(line + length, data, at);
+        if (length + more > LITERAL_COLUMNS) {
+            add_literal(lines, line, blank ? blank : length);
             at = blank ? after : at;
-            line[blank ? blank : length] = '\0';
-            text(s, NULL, line);
             length = blank = 0;
             more = put_character(line, data, at);
         }
-        length += (size_t)more;
+        length += more;
         if (data[at] == ' ') {
             blank = length;
             after = at + 1;
         }
         if (data[at] == '\n' || at + 1 == bytes) {
-            text(s, NULL, line);
+            add_literal(lines, line, length);
             length = blank = 0;
         }
     }
@@ -124,17 +140,19 @@ static int count_chunks(const char *data, size_t bytes)
     return count;
 }
 
-static void chunks(const struct sink *s, const char *key, const char *data, size_t bytes)
+/* The text as the lines of an array, a comma behind each chunk. */
+static void chunks(const struct host_facts *f, const struct sink *s, const char *key, const char *data, size_t bytes)
 {
-    array(s, key);
+    struct emit_text lines = {.arena = f->arena};
+    text_reserve(&lines, bytes + bytes / 4);
     for (size_t at = 0; data && at < bytes;) {
         size_t length = chunk_length(data + at, bytes - at);
-        array(s, NULL);
-        literals(s, data + at, length);
-        end(s);
+        literals(&lines, data + at, length);
+        text_string(&lines, ",");
         at += length;
     }
-    end(s);
+    *f->no_memory = *f->no_memory || lines.failed;
+    text(s, key, lines.data ? lines.data : "");
 }
 
 static void byte_rows(const struct sink *s, const char *key, const unsigned char *data, size_t bytes)
@@ -419,8 +437,8 @@ static void image(const struct host_facts *f, const struct sink *s, int index)
     snprintf(name, sizeof name, "cubin_%s.bytes", f->id[index]);
     text(s, "cubin_name", m->cubin ? name : "NULL");
     if (f->data) {
-        chunks(s, "source", m->source, m->source_bytes);
-        chunks(s, "ptx", m->ptx, m->ptx_bytes);
+        chunks(f, s, "source", m->source, m->source_bytes);
+        chunks(f, s, "ptx", m->ptx, m->ptx_bytes);
         byte_rows(s, "cubin", m->cubin, m->cubin_bytes);
     }
     end(s);
@@ -496,9 +514,10 @@ static void walk(const void *model, const struct sink *s)
     targets(f, s);
     array(s, "option");
     for (int i = 0; i < m->option_count; i++) {
-        array(s, NULL);
-        literals(s, m->option[i], strlen(m->option[i]));
-        end(s);
+        struct emit_text lines = {.arena = f->arena};
+        literals(&lines, m->option[i], strlen(m->option[i]));
+        *f->no_memory = *f->no_memory || lines.failed;
+        text(s, NULL, lines.data ? lines.data : "\"\"");
     }
     end(s);
     end(s);

@@ -387,6 +387,14 @@ static void read_row(struct fold *f, char close)
     f->depth--;
 }
 
+/* A literal of several lines' text, as sources stand in the C pair: there are many, and nothing in them is arithmetic.
+ */
+static bool is_literal(const char *text, size_t length)
+{
+    length -= length > 0 && text[length - 1] == ',';
+    return length > 3 && *text == '"' && memcmp(text + length - 3, "\\n\"", 3) == 0;
+}
+
 /* Whether a number stands beside an operator at all, as in few lines. */
 static bool has_constant(const char *line, size_t length)
 {
@@ -407,7 +415,8 @@ size_t fold_line(char *line, size_t length)
     size_t indent = 0;
     while (indent < length && (line[indent] == ' ' || line[indent] == '\t'))
         indent++;
-    bool plain = indent == length || line[indent] == '#' || line[length - 1] == '\\';
+    bool plain = indent == length || line[indent] == '#' || line[length - 1] == '\\' ||
+                 is_literal(line + indent, length - indent);
     if (plain || length - indent > MAX_LINE || !has_constant(line, length))
         return length;
     struct fold f;

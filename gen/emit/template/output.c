@@ -129,6 +129,10 @@ void output_write(struct output *o, bool line_directives, struct emit_text *resu
     settle_loops(o);
     settle_constants(o);
     settle_functions(o);
+    size_t bytes = 1;
+    for (int i = 0; i < o->count; i++)
+        bytes += o->line[i].length + 2;
+    text_reserve(result, bytes);
     struct scanner scanner = {false, false};
     const struct template *counted = NULL; /* what the compiler takes the next line for */
     int number = 0;
@@ -137,18 +141,20 @@ void output_write(struct output *o, bool line_directives, struct emit_text *resu
         const struct output_line *l = &o->line[i];
         if (l->dropped)
             continue;
-        bool code = !l->continued && !scanner.comment && !scanner.continued && !begins(l, "//") && !begins(l, "/*");
+        bool counts = line_directives && !l->continued && !scanner.comment && !scanner.continued && !begins(l, "//") &&
+                      !begins(l, "/*");
         if (l->blank && last && last->text[last->length - 1] != '{' && !begins(l, "}")) {
             text_string(result, "\n");
             number++;
         }
-        if (line_directives && code && (counted != l->template || number != l->line)) {
+        if (counts && (counted != l->template || number != l->line)) {
             text_format(result, "#line %d \"/tilewright/templates/%s\"\n", l->line + 1, l->template->name);
             counted = l->template;
             number = l->line;
         }
         number += wrap_line(result, l->text, l->length);
-        scan(&scanner, l);
+        if (line_directives)
+            scan(&scanner, l);
         last = l;
     }
     result->failed = result->failed || o->failed;

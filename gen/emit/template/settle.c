@@ -463,6 +463,8 @@ void settle_functions(struct output *o)
         f[count++] = found;
         i = found.end;
     }
+    if (count == 0)
+        return;
     /* What stands outside of all of them is what is there to be called from. */
     int from = 0;
     for (int k = 0; k <= count; k++) {
