@@ -1,6 +1,7 @@
 #include "emit/template/settle.h"
 
 #include <ctype.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -426,20 +427,33 @@ static bool read_function(const struct output *o, int line, struct function *f)
     return true;
 }
 
-/* Marks the functions that the lines name, and what those name. */
-static void mark(const struct output *o, struct function *f, int count, int from, int end, int skip)
+/* The functions, and by a name's first character the lengths that names with it have: most words are none of them. */
+struct functions {
+    struct function *at;
+    int count;
+    uint64_t lengths[128]; /* bit: the length, modulo 64 */
+};
+
+static bool may_name(const struct functions *all, const char *word, size_t length)
 {
+    return length > 0 && (unsigned char)*word < 128 && all->lengths[(unsigned char)*word] >> length % 64 & 1;
+}
+
+/* Marks the functions that the lines name, and what those name. */
+static void mark(const struct output *o, const struct functions *all, int from, int end, int skip)
+{
+    struct function *f = all->at;
     for (int i = from; i < end; i++) {
         const struct output_line *l = &o->line[i];
         if (l->dropped || strncmp(l->text, "//", 2) == 0)
             continue;
         for (const char *c = l->text; *c && !(c[0] == '/' && c[1] == '/');) {
             size_t length = word_length(c);
-            for (int k = 0; k < count && length > 0; k++) {
+            for (int k = 0; k < all->count && may_name(all, c, length); k++) {
                 if (f[k].called || k == skip || f[k].length != length || memcmp(f[k].name, c, length) != 0)
                     continue;
                 f[k].called = true;
-                mark(o, f, count, f[k].body, f[k].end, k);
+                mark(o, all, f[k].body, f[k].end, k);
             }
             c += length > 0 ? length : 1;
         }
@@ -466,9 +480,13 @@ void settle_functions(struct output *o)
     if (count == 0)
         return;
     /* What stands outside of all of them is what is there to be called from. */
+    struct functions all = {.at = f, .count = count};
+    for (int k = 0; k < count; k++)
+        if ((unsigned char)*f[k].name < 128)
+            all.lengths[(unsigned char)*f[k].name] |= UINT64_C(1) << f[k].length % 64;
     int from = 0;
     for (int k = 0; k <= count; k++) {
-        mark(o, f, count, from, k < count ? f[k].first : o->count, -1);
+        mark(o, &all, from, k < count ? f[k].first : o->count, -1);
         from = k < count ? f[k].end : from;
     }
     for (int k = 0; k < count; k++) {
