@@ -5,7 +5,7 @@
 
 enum { WORDS = 16 };
 
-/* Bits of a map that depend on the tensor: runtime/tensormap_patches.def. */
+/* Bits of a map that depend on the tensor: runtime/tensormap/tensormap_patches.def. */
 enum source { DIM, STRIDE };
 struct patch {
     enum source source;
@@ -13,7 +13,7 @@ struct patch {
 };
 static const struct patch patches[] = {
 #define PATCH(source, index, from, width, word, at) {source, index, from, width, word, at},
-#include "tensormap_patches.def"
+#include "tensormap/tensormap_patches.def"
 #undef PATCH
 };
 enum { PATCHES = sizeof patches / sizeof *patches };
@@ -152,7 +152,7 @@ void host_maps(const struct host_facts *f, const struct sink *s)
     s->integer(s->context, "bit", (number) % 64);                                                                      \
     s->text(s->context, "text", what);                                                                                 \
     s->end(s->context);
-#include "tensormap_workarounds.def"
+#include "tensormap/tensormap_workarounds.def"
 #undef WORKAROUND
     s->end(s->context);
 }
