@@ -1,5 +1,6 @@
 #include "architecture.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -19,6 +20,22 @@ const struct tw_architecture *tw_architecture_find(const char *name)
         if (strcmp(a->name, name) == 0)
             return a;
     return NULL;
+}
+
+int tw_architecture_parse(const char *name, struct tw_architecture_name *parsed)
+{
+    const char *c = name;
+    int digits = 0;
+    *parsed = (struct tw_architecture_name){0};
+    if (strncmp(c, "sm_", 3) != 0)
+        return -1;
+    for (c += 3; *c >= '0' && *c <= '9' && digits < 4; c++, digits++)
+        parsed->number = 10 * parsed->number + (*c - '0');
+    parsed->major = parsed->number / 10;
+    parsed->minor = parsed->number % 10;
+    parsed->suffix = *c;
+    bool ends = *c == '\0' || (*c >= 'a' && *c <= 'z' && c[1] == '\0');
+    return digits >= 2 && digits <= 3 && ends ? 0 : -1;
 }
 
 const char *tw_architecture_names(char *text, size_t bytes)

@@ -36,6 +36,14 @@ extern const struct tw_architecture tw_architectures[];
 /* The row of that name; NULL: there is none. */
 const struct tw_architecture *tw_architecture_find(const char *name);
 
+/* What a name says: "sm_90a" is 9.0, with features that no other architecture has. Returns 0, or -1: it is none. */
+struct tw_architecture_name {
+    int major, minor;
+    int number; /* 90 */
+    char suffix; /* 'a', or 0 */
+};
+int tw_architecture_parse(const char *name, struct tw_architecture_name *parsed);
+
 /* "sm_80, sm_86 and sm_90": all of them into text, cut at bytes. Returns text. */
 const char *tw_architecture_names(char *text, size_t bytes);
 

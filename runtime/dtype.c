@@ -1,6 +1,7 @@
 #include "dtype.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -142,6 +143,30 @@ static double clamp_integer(double value, double low, double high)
         return (double)v_;                                                                                             \
     } while (0)
 
+// Rows whose kind is an integer's or a boolean's need no more than their width.
+static double load_integer(const struct tw_dtype_info *row, const void *element)
+{
+    bool is_signed = row->kind == TW_KIND_INT;
+    if (row->kind == TW_KIND_BOOL)
+        return *(const uint8_t *)element != 0;
+    switch (row->bits) {
+    case 8:
+        return is_signed ? (double)*(const int8_t *)element : (double)*(const uint8_t *)element;
+    case 16:
+        if (is_signed)
+            LOAD(int16_t);
+        LOAD(uint16_t);
+    case 32:
+        if (is_signed)
+            LOAD(int32_t);
+        LOAD(uint32_t);
+    default:
+        if (is_signed)
+            LOAD(int64_t);
+        LOAD(uint64_t);
+    }
+}
+
 double tw_dtype_load(enum tw_dtype dtype, const void *element)
 {
     uint16_t word;
@@ -161,28 +186,9 @@ double tw_dtype_load(enum tw_dtype dtype, const void *element)
         LOAD(float);
     case TW_FP64:
         LOAD(double);
-    case TW_INT8:
-        LOAD(int8_t);
-    case TW_UINT8:
-        LOAD(uint8_t);
-    case TW_INT16:
-        LOAD(int16_t);
-    case TW_UINT16:
-        LOAD(uint16_t);
-    case TW_INT32:
-        LOAD(int32_t);
-    case TW_UINT32:
-        LOAD(uint32_t);
-    case TW_INT64:
-        LOAD(int64_t);
-    case TW_UINT64:
-        LOAD(uint64_t);
-    case TW_BOOL:
-        return *(const uint8_t *)element != 0;
-    case TW_DTYPE_COUNT:
-        break;
+    default:
+        return dtype < TW_DTYPE_COUNT ? load_integer(&table[dtype], element) : (double)NAN;
     }
-    return (double)NAN;
 }
 
 #define STORE(type, v)                                                                                                 \
@@ -190,6 +196,35 @@ double tw_dtype_load(enum tw_dtype dtype, const void *element)
         type v_ = (type)(v);                                                                                           \
         memcpy(element, &v_, sizeof v_);                                                                               \
     } while (0)
+
+static void store_integer(const struct tw_dtype_info *row, void *element, double value)
+{
+    bool is_signed = row->kind == TW_KIND_INT;
+    int bits = (int)row->bits;
+    double past = ldexp(1, is_signed ? bits - 1 : bits); // one more than the largest
+    if (row->kind == TW_KIND_BOOL) {
+        STORE(uint8_t, value != 0);
+        return;
+    }
+    value = clamp_integer(value, is_signed ? -past : 0, bits < 64 ? past - 1 : past);
+    uint64_t whole = value >= past ? (is_signed ? INT64_MAX : UINT64_MAX)
+                     : value < 0   ? (uint64_t)(int64_t)value
+                                   : (uint64_t)value;
+    switch (bits) {
+    case 8:
+        STORE(uint8_t, whole);
+        break;
+    case 16:
+        STORE(uint16_t, whole);
+        break;
+    case 32:
+        STORE(uint32_t, whole);
+        break;
+    default:
+        STORE(uint64_t, whole);
+        break;
+    }
+}
 
 void tw_dtype_store(enum tw_dtype dtype, void *element, double value)
 {
@@ -215,36 +250,9 @@ void tw_dtype_store(enum tw_dtype dtype, void *element, double value)
     case TW_FP64:
         STORE(double, value);
         break;
-    case TW_INT8:
-        STORE(int8_t, clamp_integer(value, INT8_MIN, INT8_MAX));
-        break;
-    case TW_UINT8:
-        STORE(uint8_t, clamp_integer(value, 0, UINT8_MAX));
-        break;
-    case TW_INT16:
-        STORE(int16_t, clamp_integer(value, INT16_MIN, INT16_MAX));
-        break;
-    case TW_UINT16:
-        STORE(uint16_t, clamp_integer(value, 0, UINT16_MAX));
-        break;
-    case TW_INT32:
-        STORE(int32_t, clamp_integer(value, INT32_MIN, INT32_MAX));
-        break;
-    case TW_UINT32:
-        STORE(uint32_t, clamp_integer(value, 0, UINT32_MAX));
-        break;
-    case TW_INT64:
-        value = clamp_integer(value, -0x1p63, 0x1p63);
-        STORE(int64_t, value >= 0x1p63 ? INT64_MAX : (int64_t)value);
-        break;
-    case TW_UINT64:
-        value = clamp_integer(value, 0, 0x1p64);
-        STORE(uint64_t, value >= 0x1p64 ? UINT64_MAX : (uint64_t)value);
-        break;
-    case TW_BOOL:
-        STORE(uint8_t, value != 0);
-        break;
-    case TW_DTYPE_COUNT:
+    default:
+        if (dtype < TW_DTYPE_COUNT)
+            store_integer(&table[dtype], element, value);
         break;
     }
 }

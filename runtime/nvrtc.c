@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "architecture.h"
 #include "find_cuda.h"
 
 /* nvrtcResult */
@@ -290,8 +291,8 @@ static int check_request(const struct tw_compile_request *request, struct tw_err
         return tw_fail(error, TW_ERROR_INVALID, "a compile needs source, name, entry and architecture");
     if (memchr(request->source, 0, request->source_bytes))
         return tw_fail(error, TW_ERROR_INVALID, "%s: the source holds a zero byte", request->name);
-    if (strncmp(arch, "sm_", 3) || !arch[3] ||
-        strspn(arch + 3, "0123456789abcdefghijklmnopqrstuvwxyz") < strlen(arch + 3))
+    struct tw_architecture_name parsed;
+    if (tw_architecture_parse(arch, &parsed) != 0)
         return tw_fail(error, TW_ERROR_INVALID, "%s: '%s' is no architecture; one is written sm_90a", request->name,
                        arch);
     return TW_OK;

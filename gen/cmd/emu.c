@@ -117,12 +117,11 @@ static const char *arch_for(const char *target)
     const struct tw_architecture *a = tw_architecture_find(target);
     if (a)
         return a->name;
-    char *end;
-    long number = strncmp(target, "sm_", 3) == 0 ? strtol(target + 3, &end, 10) : 0;
-    if (number <= 0 || *end)
+    struct tw_architecture_name wanted, own;
+    if (tw_architecture_parse(target, &wanted) != 0 || wanted.suffix)
         return NULL;
     for (a = tw_architectures; a->name; a++)
-        if (number <= strtol(a->name + 3, &end, 10) && !*end)
+        if (tw_architecture_parse(a->name, &own) == 0 && !own.suffix && wanted.number <= own.number)
             return a->name;
     return NULL;
 }
@@ -130,9 +129,11 @@ static const char *arch_for(const char *target)
 /* Whether code for `target` runs on `arch`: the same name, or a plain target that is no newer. */
 static bool runs_on(const char *target, const char *arch)
 {
-    char *end;
-    long number = strtol(target + 3, &end, 10);
-    return strcmp(target, arch) == 0 || (!*end && number <= strtol(arch + 3, NULL, 10));
+    struct tw_architecture_name wanted, own;
+    if (strcmp(target, arch) == 0)
+        return true;
+    return tw_architecture_parse(target, &wanted) == 0 && tw_architecture_parse(arch, &own) == 0 && !wanted.suffix &&
+           wanted.number <= own.number;
 }
 
 static int open_device(struct emulation *e)

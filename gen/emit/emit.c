@@ -16,6 +16,7 @@
 #include "emit/engine.h"
 #include "emit/lua_sink.h"
 #include "emit/shelf.h"
+#include "emit/template/fold.h"
 
 /* ---- faults ---------------------------------------------------------------------------------------------------- */
 
@@ -273,13 +274,14 @@ static int emit_line(lua_State *L)
     text_add(&e->line, e->indent.data, e->indent.length);
     engine_fill(L, e, l, 0, l->length);
 
-    const char *text = e->line.data, *end = text + e->line.length;
+    char *text = e->line.data, *end = text + e->line.length;
     for (bool first = true; text < end; first = false) {
-        const char *next = memchr(text, '\n', (size_t)(end - text)), *last = next ? next : end;
+        char *next = memchr(text, '\n', (size_t)(end - text)), *last = next ? next : end;
         while (last > text && (last[-1] == ' ' || last[-1] == '\t'))
             last--;
         if (last > text) {
-            if (!put_line(e, !first, text, (size_t)(last - text)))
+            size_t length = fold_line(text, (size_t)(last - text));
+            if (!put_line(e, !first, text, length))
                 return engine_stop_recorded(L, e);
         } else if (!first && next) {
             output_blank(&e->output);

@@ -118,8 +118,14 @@ static void add_operation(struct printer *p, const struct expr_node *n)
         text_format(p->out, "%s %c %s", operand(p, n, 0), n->op == EXPR_MOD ? '%' : '/', operand(p, n, 1));
     } else if (p->names->narrow && n->type == EXPR_INT && (n->op == EXPR_MIN || n->op == EXPR_MAX)) {
         bool narrow = is_narrow(p, n->arg[0]) && is_narrow(p, n->arg[1]);
-        const char *type = narrow ? "" : "(long long)", *name = n->op == EXPR_MIN ? "min" : "max";
-        text_format(p->out, "%s(%s%s, %s%s)", name, type, p->text[n->arg[0]], type, p->text[n->arg[1]]);
+        text_string(p->out, n->op == EXPR_MIN ? "min(" : "max(");
+        for (int i = 0; i < 2; i++) {
+            const struct expr_node *a = &p->g->node[n->arg[i]];
+            bool constant = a->op == EXPR_CONST_INT && a->integer >= 0, wide = !is_narrow(p, n->arg[i]);
+            const char *cast = narrow || constant || wide ? "" : "(long long)";
+            text_format(p->out, "%s%s%s", cast, p->text[n->arg[i]], !narrow && constant && !wide ? "ll" : "");
+            text_string(p->out, i == 0 ? ", " : ")");
+        }
     } else if (*s == '@') {
         text_format(p->out, "ew_%s(", s + 1);
         for (int i = 0; i < op->arity; i++)

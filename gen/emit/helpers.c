@@ -257,6 +257,36 @@ static int swizzle(lua_State *L)
     return luaL_argerror(L, 1, "no swizzle; write NONE, 32B, 64B or 128B");
 }
 
+static int is_real(lua_State *L)
+{
+    enum tw_dtype dtype = tw_dtype_from_name(luaL_checkstring(L, 1));
+    luaL_argcheck(L, dtype != TW_DTYPE_COUNT, 1, "no dtype");
+    lua_pushboolean(L, tw_dtype_info(dtype)->kind == TW_KIND_FLOAT);
+    return 1;
+}
+
+/* The rows of expr_functions.def. */
+static int functions(lua_State *L)
+{
+    static const char *const key[] = {"name", "call", "cuda", "doc"};
+    static const char *const row[][sizeof key / sizeof *key] = {
+#define FUNCTION(id, name, call, cuda, doc, reference, bound) {name, #call, cuda, doc},
+#include "spec/expr_functions.def"
+#undef FUNCTION
+    };
+    int count = (int)(sizeof row / sizeof *row);
+    lua_createtable(L, count, 0);
+    for (int i = 0; i < count; i++) {
+        lua_createtable(L, 0, 4);
+        for (size_t k = 0; k < sizeof key / sizeof *key; k++) {
+            lua_pushstring(L, row[i][k]);
+            lua_setfield(L, -2, key[k]);
+        }
+        lua_rawseti(L, -2, i + 1);
+    }
+    return 1;
+}
+
 const struct emit_helper_doc emit_helpers[] = {
     {"hex", "n", "0x and the digits of an integer", hex},
     {"log2", "n", "the exponent of a power of two; another number is an error", log2_exact},
@@ -265,10 +295,13 @@ const struct emit_helper_doc emit_helpers[] = {
     {"bytes", "dtype", "bytes of an element: bytes(\"bf16\") is 2", bytes},
     {"swizzle", "name", "the swizzle's span, align, mask and wgmma code, as swizzles.def has them", swizzle},
     {"ctype", "dtype", "the CUDA type that carries an element: unsigned short for bf16", ctype_of},
+    {"is_real", "dtype", "whether expressions take its elements as floats, and not as integers", is_real},
     {"upper", "s", "the text in capitals", upper},
     {"csv", "list", "the list's integers and texts with \", \" between them", csv},
     {"has", "table, name", "whether the table has that field, and it is not null", has},
     {"banner", "", "the comment that begins every emitted file: generator, kernel, options, cost", banner},
+    {"functions", "", "the fused functions of one real: name, call, cuda and doc, as expr_functions.def has them",
+     functions},
     {"debug_ms", "", "milliseconds that a wait of a debug build may last; 0 in other builds", debug_ms},
     {"deeper", "", "lines from here on stand four blanks further right", deeper},
     {"shallower", "", "lines from here on stand four blanks further left", shallower},

@@ -10,11 +10,6 @@ static const char *const architectures[] = {"sm_80", "sm_90a", NULL};
 
 enum { MOST_BOX = 256 }; /* elements of a tensor map's box along one dim */
 
-static int64_t field_or(const struct spec_fields *f, enum spec_field field, int64_t fallback)
-{
-    return f->value[field].set ? f->value[field].integer : fallback;
-}
-
 static int variants(const struct spec *spec, const struct spec_kernel *kernel, const struct arch *arch)
 {
     (void)spec;
@@ -153,10 +148,10 @@ static int resolve(const struct spec *spec, const struct spec_kernel *kernel, co
     p->entry = p->kernel;
     const char *slash = kernel->template_path ? strrchr(kernel->template_path, '/') : NULL;
     p->template_name = plan_text(p, "%s", slash ? slash + 1 : kernel->template_path ? kernel->template_path : "");
-    int threads = (int)field_or(&fields, FIELD_THREADS, 128);
+    int threads = (int)spec_field_value(&fields, FIELD_THREADS);
     p->launch.block = threads;
-    p->allow_spills = field_or(&fields, FIELD_SPILLS, 0) != 0;
-    p->register_limit = (int)field_or(&fields, FIELD_REGISTERS, 0);
+    p->allow_spills = spec_field_value(&fields, FIELD_SPILLS) != 0;
+    p->register_limit = (int)spec_field_value(&fields, FIELD_REGISTERS);
     p->blocks_per_sm = 1;
     for (int i = 0; i < 3; i++)
         if (kernel->grid[i] >= 0 && (p->launch.grid[i] = expr_import(&p->graph, &kernel->shape, kernel->grid[i])) < 0)
@@ -188,7 +183,7 @@ static int resolve(const struct spec *spec, const struct spec_kernel *kernel, co
                 return 3;
     if (kernel->ring_count && (status = add_roles(kernel, threads, p)) != 0)
         return status;
-    int shared = (int)field_or(&fields, FIELD_SHARED, 0);
+    int shared = (int)spec_field_value(&fields, FIELD_SHARED);
     if (shared && !family_add_shared(p, "own", shared, 16, 1))
         return 3;
     for (int i = 0; i < p->tensor_count; i++) {

@@ -102,7 +102,7 @@ static void look(const struct plan *p, int node, struct contents *c)
         c->place = (int)n->integer;
     }
     c->tensors = c->tensors || n->op == EXPR_TENSOR;
-    c->functions = c->functions || (n->op >= EXPR_EXP && n->op <= EXPR_GELU_TANH) || n->op == EXPR_DIV;
+    c->functions = c->functions || expr_ops[n->op].rule == EXPR_REALS;
     for (int i = 0; i < 3; i++)
         if (n->arg[i] >= 0)
             look(p, n->arg[i], c);

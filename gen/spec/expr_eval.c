@@ -7,30 +7,15 @@
 double expr_apply(enum expr_op op, double x)
 {
     switch (op) {
-    case EXPR_EXP:
-        return exp(x);
     case EXPR_EXP2:
         return exp2(x);
-    case EXPR_LOG:
-        return log(x);
     case EXPR_LOG2:
         return log2(x);
-    case EXPR_SQRT:
-        return sqrt(x);
-    case EXPR_RSQRT:
-        return 1 / sqrt(x);
-    case EXPR_TANH:
-        return tanh(x);
-    case EXPR_SIGMOID:
-        return 1 / (1 + exp(-x));
-    case EXPR_RELU:
-        return x > 0 || isnan(x) ? x : 0;
-    case EXPR_SILU:
-        return x / (1 + exp(-x));
-    case EXPR_GELU:
-        return 0.5 * x * erfc(x * -0.70710678118654752440); /* 1 + erf would cancel */
-    case EXPR_GELU_TANH:
-        return x / (1 + exp(-1.59576912160573071176 * (x + 0.044715 * x * x * x))); /* 1 + tanh would cancel */
+#define FUNCTION(id, name, call, cuda, doc, reference, bound)                                                          \
+    case EXPR_##id:                                                                                                    \
+        return reference;
+#include "spec/expr_functions.def"
+#undef FUNCTION
     default:
         return (double)NAN;
     }

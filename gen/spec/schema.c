@@ -2,6 +2,7 @@
 #include "spec/spec.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 const struct spec_row spec_rows[SPEC_FIELD_COUNT] = {
@@ -18,6 +19,14 @@ void spec_merge(const struct spec_kernel *kernel, const char *arch, struct spec_
         for (int f = 0; strcmp(kernel->arch[i].name, arch) == 0 && f < SPEC_FIELD_COUNT; f++)
             if (kernel->arch[i].fields.value[f].set)
                 out->value[f] = kernel->arch[i].fields.value[f];
+}
+
+int64_t spec_field_value(const struct spec_fields *fields, enum spec_field field)
+{
+    const char *fallback = spec_rows[field].fallback;
+    if (fields->value[field].set)
+        return fields->value[field].integer;
+    return strcmp(fallback, "true") == 0 ? 1 : strtoll(fallback, NULL, 10); /* "false" is 0 */
 }
 
 const struct program *spec_program(const struct spec_kernel *kernel, const char *arch)

@@ -56,6 +56,27 @@ static void put(uint64_t map[16], unsigned bit, unsigned width, uint64_t value)
         map[bit / 64 + 1] |= value >> (64 - bit % 64);
 }
 
+// Extents and strides.
+static void put_tensor(uint64_t map[16], const struct tw_tensormap_call *c)
+{
+    enum source { DIM, STRIDE };
+    static const struct {
+        enum source source;
+        unsigned index, from, width, bit;
+    } patch[] = {
+#define PATCH(source, index, from, width, word, at) {source, index, from, width, 64 * (word) + (at)},
+#include "tensormap_patches.def"
+#undef PATCH
+    };
+    for (size_t i = 0; i < sizeof patch / sizeof *patch; i++) {
+        unsigned index = patch[i].index;
+        if (patch[i].source == DIM && index < c->rank)
+            put(map, patch[i].bit, patch[i].width, (c->dim[index] - 1) >> patch[i].from);
+        if (patch[i].source == STRIDE && index + 1 < c->rank)
+            put(map, patch[i].bit, patch[i].width, c->stride[index] >> patch[i].from);
+    }
+}
+
 int tw_tensormap_encode(const struct tw_tensormap_call *call, int cc, uint64_t map[16])
 {
     const struct tw_tensormap_call *c = call;
@@ -66,26 +87,16 @@ int tw_tensormap_encode(const struct tw_tensormap_call *call, int cc, uint64_t m
     if (dtype->hardware < 0 || c->swizzle > 3 || (c->func == TW_TENSORMAP_IM2COL_WIDE && cc >= 100))
         return TW_ERROR_UNSUPPORTED;
 
-    uint64_t stride[4] = {0}, dim[5] = {0}, high = 0, steps = 0;
-    for (unsigned i = 0; i + 1 < c->rank; i++) {
-        stride[i] = c->stride[i] >> 4 & UINT32_MAX;
-        high |= c->stride[i] >> 36 << 4 * i;
-    }
-    for (unsigned i = 0; i < c->rank; i++) {
-        dim[i] = c->dim[i] - 1;
+    uint64_t steps = 0;
+    for (unsigned i = 0; i < c->rank; i++)
         steps |= (uint64_t)(c->estride[i] - 1) << 3 * i;
-    }
+    memset(map, 0, 16 * sizeof *map);
     map[0] = c->addr;
     map[1] = (uint64_t)(c->func != TW_TENSORMAP_TILED) | (uint64_t)(c->rank - 1) << 4 |
              (uint64_t)dtype->hardware << 7 | (uint64_t)c->interleave << 11 | (uint64_t)c->swizzle << 13 |
-             (uint64_t)c->oob << 15 | (uint64_t)dtype->tf32 << 16 | (uint64_t)c->l2 << 17 | stride[0] << 32;
-    map[2] = stride[1] | stride[2] << 32;
-    map[3] = stride[3] | high << 32;
-    map[4] = dim[0] | dim[1] << 32;
-    map[5] = dim[2] | dim[3] << 32;
-    map[6] = dim[4] | steps << 32;
-    for (int i = 7; i < 16; i++)
-        map[i] = 0;
+             (uint64_t)c->oob << 15 | (uint64_t)dtype->tf32 << 16 | (uint64_t)c->l2 << 17;
+    map[6] = steps << 32;
+    put_tensor(map, c);
     if (c->func == TW_TENSORMAP_TILED) {
         map[6] |= (uint64_t)(c->box[0] - 1) << 56;
         for (unsigned i = 1; i < c->rank; i++)

@@ -14,7 +14,7 @@
 //@     place[i] = i == rank and index or index .. " * args." .. t .. "_stride" .. (i - 1)
 //@ end
 //@ local list, condition, at = csv(indices), table.concat(inside, " && "), table.concat(place, " + ")
-//@ local pairs, real = tensor.whole_rows, has({ bf16 = true, fp16 = true, fp32 = true }, dtype)
+//@ local pairs, real = tensor.whole_rows, is_real(dtype)
 
 //@ if pairs then
 __device__ __forceinline__ float ${t}_at(const arguments &args, ${list}, int lane)

@@ -79,11 +79,10 @@ __device__ __forceinline__ item_order items_begin(const arguments &args)
 //@         extents()
 //@         for _, item in ipairs(items) do
 //@             if item.axis == far then
-    const int at_${item.axis} = (across_${item.axis} - 1) * ${item.tile};
+    [[maybe_unused]] const int at_${item.axis} = (across_${item.axis} - 1) * ${item.tile};
 //@             else
-    const int at_${item.axis} = 0;
+    [[maybe_unused]] const int at_${item.axis} = 0;
 //@             end
-    (void)at_${item.axis};
 //@         end
 //@         local loop = model.loop[schedule.loop + 1]
 //@         local range = fragment_uniform("l", loop.from, loop.to)
@@ -99,8 +98,8 @@ __device__ __forceinline__ item_order items_begin(const arguments &args)
 }
 //@ elseif order == "longest" then
 //@     local far = schedule.longest
-// A band is as many of the others as half the blocks, so that several blocks read the same tiles at a time, and in all a
-// multiple of two rounds, so that each band gives every block as much.
+// A band is as many of the others as half the blocks, so that several blocks read the same tiles at a time, and in all
+// a multiple of two rounds, so that each band gives every block as much.
 __device__ __forceinline__ item_order items_begin(const arguments &args)
 {
 //@     extents()

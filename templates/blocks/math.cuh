@@ -1,4 +1,5 @@
-//@ -- The functions that fused expressions call, those that the nodes of `fused` name (a Plan's plan.fused): ew_NAME.
+//@ -- The functions that fused expressions call, ew_NAME: those that the nodes of `fused` name (a Plan's plan.fused), and
+//@ -- all of expr_functions.def, of which those stay that are called.
 //@ param fused table
 //@ local need, cast = {}, {}
 //@ for _, node in ipairs(fused) do
@@ -6,7 +7,6 @@
 //@     if node.op == "MIN" or node.op == "MAX" or node.op == "ABS" then need[node.op .. "_" .. node.type] = true end
 //@     if node.op == "CAST" then cast[node.dtype] = true end
 //@ end
-//@ need.SIGMOID = need.SIGMOID or need.SILU or need.GELU_TANH
 //@ if need.MIN_real then
 
 __device__ __forceinline__ float ew_min(float a, float b)
@@ -67,13 +67,6 @@ __device__ __forceinline__ long long ew_floor_mod(long long a, long long b)
     return remainder != 0 && (remainder ^ b) < 0 ? remainder + b : remainder;
 }
 //@ end
-//@ if need.EXP then
-
-__device__ __forceinline__ float ew_exp(float x)
-{
-    return expf(x);
-}
-//@ end
 //@ if need.EXP2 then
 
 // 2^x, 0 below the smallest normal float.
@@ -103,71 +96,14 @@ __device__ __forceinline__ float ew_log2(float x)
     return r;
 }
 //@ end
-//@ if need.LOG then
+//@ for _, f in ipairs(functions()) do
 
-__device__ __forceinline__ float ew_log(float x)
+//@     if f.doc ~= "" then
+// ${f.doc}
+//@     end
+__device__ __${f.call}__ float ew_${f.name}(float x)
 {
-    return logf(x);
-}
-//@ end
-//@ if need.SQRT then
-
-__device__ __forceinline__ float ew_sqrt(float x)
-{
-    return sqrtf(x);
-}
-//@ end
-//@ if need.RSQRT then
-
-__device__ __forceinline__ float ew_rsqrt(float x)
-{
-    return rsqrtf(x);
-}
-//@ end
-//@ if need.TANH then
-
-__device__ __forceinline__ float ew_tanh(float x)
-{
-    return tanhf(x);
-}
-//@ end
-//@ if need.RELU then
-
-// NaN stays NaN.
-__device__ __forceinline__ float ew_relu(float x)
-{
-    return x <= 0.0f ? 0.0f : x;
-}
-//@ end
-//@ if need.SIGMOID then
-
-__device__ __forceinline__ float ew_sigmoid(float x)
-{
-    return __fdividef(1.0f, 1.0f + __expf(-x));
-}
-//@ end
-//@ if need.SILU then
-
-__device__ __forceinline__ float ew_silu(float x)
-{
-    return x * ew_sigmoid(x);
-}
-//@ end
-//@ if need.GELU then
-
-// x times the normal distribution's integral up to x.
-// A function of its own: erff is long, and an epilogue calls it for many elements.
-__device__ __noinline__ float ew_gelu(float x)
-{
-    return 0.5f * x * (1.0f + erff(x * 0.707106781f));
-}
-//@ end
-//@ if need.GELU_TANH then
-
-// 0.5 x (1 + tanh u) is x sigmoid(2 u), here with u = sqrt(2 / pi) (x + 0.044715 x^3).
-__device__ __forceinline__ float ew_gelu_tanh(float x)
-{
-    return x * ew_sigmoid(1.59576912f * (x + 0.044715f * x * x * x));
+    return ${f.cuda};
 }
 //@ end
 //@ if cast.bf16 then

@@ -9,7 +9,7 @@
 //@ local t, rows = tensor.name, 1
 //@ for d = 1, tensor.rank - 1 do rows = rows * tensor.tile[d] end
 //@ local span = tensor.box_bytes // rows
-//@ local mask = ({ NONE = 0, ["32B"] = 16, ["64B"] = 48, ["128B"] = 112 })[tensor.swizzle]
+//@ local mask = swizzle(tensor.swizzle).mask
 //@ local place = mask == 0 and "at" or "(at ^ (at >> 3 & " .. mask .. "))"
 //@ local chunks = span // 16
 //@ local who, within = "warp", "lane % 16"
@@ -26,7 +26,8 @@ __device__ __forceinline__ void ${t}_operand(u32 (&a)[${blocks}][${words}], u32 
             // Matrix q: rows 8 (q % 2), columns 8 (q / 2). Lane l gives the address of row l % 8 of matrix l / 8.
             const u32 chunk = 2 * k + lane / 16, at = row * ${span} + chunk % ${chunks} * 16;
             asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
-                         : "=r"(a[block][4 * k]), "=r"(a[block][4 * k + 1]), "=r"(a[block][4 * k + 2]), "=r"(a[block][4 * k + 3])
+                         : "=r"(a[block][4 * k]), "=r"(a[block][4 * k + 1]), "=r"(a[block][4 * k + 2]),
+                           "=r"(a[block][4 * k + 3])
                          : "r"(base + chunk / ${chunks} * ${tensor.box_bytes} + ${place})
                          : "memory");
         }
@@ -41,8 +42,8 @@ __device__ __forceinline__ void ${t}_read()
     __syncwarp();
 }
 
-// A reader behind the loop, which is never run: no grid has a third dimension. ptxas (13.0) takes the registers for free
-// behind the one instruction of the loop that reads them, though the loop comes back to it, and puts others there.
+// A reader behind the loop, which is never run: no grid has a third dimension. ptxas (13.0) takes the registers for
+// free behind the one instruction of the loop that reads them, though the loop comes back to it, and puts others there.
 __device__ __forceinline__ void ${t}_held_keep(const u32 (&a)[${blocks}][${words}])
 {
     #pragma unroll

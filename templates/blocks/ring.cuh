@@ -10,6 +10,7 @@
 //@ local blocks = cluster_m * cluster_n
 //@ local written = ring.filler == "arrive"
 //@ local line, member, count = "", "", ""
+//@ local stages = ring.stages == 1 and "1 stage" or ring.stages .. " stages"
 //@ local function site(kind)
 //@     return debug_ms() > 0 and ", \"" .. ring.name .. "\", " .. kind .. ", p.stage, p.step, line" or ""
 //@ end
@@ -29,12 +30,12 @@
 //@ end
 
 //@ if written then
-// Ring ${ring.name}: ${ring.stages} stages that threads write.
+// Ring ${ring.name}: ${stages} that threads write.
 //@ else
-// Ring ${ring.name}: ${ring.stages} stages of ${ring.tx_bytes} bytes.
+// Ring ${ring.name}: ${stages} of ${ring.tx_bytes} bytes.
 //@ end
 struct ${ring.name}_position {
-    u32 stage; // 0 .. ${ring.stages} - 1
+    u32 stage; // below ${ring.stages}
     u32 phase; // flips when the ring wraps${member}
 };
 

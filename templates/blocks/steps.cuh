@@ -27,15 +27,16 @@
 //@         if depth == 0 then return i end
 //@     end
 //@ end
+//@ local function as_int(value) return tonumber(value) and value or "(int)" .. value end
 //@ -- How often loops turn that turn as often in every item: once for all, or the compiler does it again in each turn.
 //@ local function fixed_turns()
 //@     for i, step in ipairs(role.step) do
 //@         if step.op == "loop" and has(step, "loop") then
 //@             local range = fragment_uniform("t" .. i .. "_", model.loop[step.loop + 1].from, step.node)
 //@             if range.fixed then
-//@                 local statements, turns, name = range.at, range[2], step.call
+//@                 local statements, turns, name = range.at, as_int(range[2]), step.call
 ${statements}
-const int ${name}_turns = (int)(${turns});
+const int ${name}_turns = ${turns};
 //@             end
 //@         end
 //@     end
@@ -52,7 +53,7 @@ const int ${name}_turns = (int)(${turns});
 //@         for _, around in ipairs(open) do right = right and (around == "when" or around == name) end
 //@         if right then
 //@             local range = fragment_uniform("t" .. i .. "_", model.loop[step.loop + 1].from, step.node)
-//@             local statements, from, turns, call = range.at, range[1], range[2], step.call
+//@             local statements, from, turns, call = range.at, range[1], as_int(range[2]), step.call
 //@             if not range.fixed then
     ${statements}
 //@             end
@@ -62,7 +63,7 @@ const int ${name}_turns = (int)(${turns});
     int ${name}_turn = 0;
 //@             end
 //@             if not range.fixed then
-    const int ${call}_turns = (int)(${turns});
+    const int ${call}_turns = ${turns};
 //@             end
 //@         end
 //@         if step.op == "loop" or step.op == "when" then open[#open + 1] = name == "" and step.op or name end
@@ -77,6 +78,7 @@ const int ${name}_turns = (int)(${turns});
 //@     if uniform ~= "" then
 {
     ${uniform}
+//@         deeper()
 //@     end
 #pragma unroll
 for (int block = 0; block < ${blocks}; ++block)
@@ -126,6 +128,7 @@ for (int block = 0; block < ${blocks}; ++block)
         asm volatile("" : "+f"(${place.name}[block][i]));
 //@     end
 //@     if uniform ~= "" then
+//@         shallower()
 }
 //@     end
 //@ end
@@ -142,6 +145,7 @@ for (int block = 0; block < ${blocks}; ++block)
 //@     if uniform ~= "" then
 {
     ${uniform}
+//@         deeper()
 //@     end
 #pragma unroll
 for (int block = 0; block < ${blocks}; ++block)
@@ -173,6 +177,7 @@ for (int block = 0; block < ${blocks}; ++block)
 //@     end
     }
 //@     if uniform ~= "" then
+//@         shallower()
 }
 //@     end
 //@ end

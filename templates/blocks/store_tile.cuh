@@ -81,11 +81,14 @@ __device__ __forceinline__ void ${name}_write(const float (&part)[${width} / 2],
 //@             local line = span // 4
         const u32 at = y / ${line} * ${t.box_bytes} + x * ${span} + y % ${line} * 4;
         asm volatile("st.shared.f32 [%0], %1;" ::"r"(${name}_place(base, at)), "f"(part[2 * i]) : "memory");
-        asm volatile("st.shared.f32 [%0], %1;" ::"r"(${name}_place(base, at + ${span})), "f"(part[2 * i + 1]) : "memory");
+        asm volatile("st.shared.f32 [%0], %1;" ::"r"(${name}_place(base, at + ${span})), "f"(part[2 * i + 1])
+                     : "memory");
 //@         else
 //@             local within = span // 4
         const u32 at = x / ${within} * ${t.box_bytes} + y * ${span} + x % ${within} * 4;
-        asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(${name}_place(base, at)), "f"(part[2 * i]), "f"(part[2 * i + 1]) : "memory");
+        asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(${name}_place(base, at)), "f"(part[2 * i]),
+                     "f"(part[2 * i + 1])
+                     : "memory");
 //@         end
     }
 }
@@ -96,7 +99,8 @@ __device__ __forceinline__ void ${name}_write(const u32 (&part)[${width} / 4], u
     const u32 lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4, base = ${r}_buffer(consumer, buffer);
     #pragma unroll
     for (int j = 0; j < ${width} / 8; j += ${groups}) {
-        // Matrix q: rows 8 (q % 2), columns 8 (q / 2) of this step. Lane l gives the address of row l % 8 of matrix l / 8.
+        // Matrix q: rows 8 (q % 2), columns 8 (q / 2) of this step. Lane l gives the address of row l % 8 of matrix
+        // l / 8.
 //@         if across then
 //@             local line = span // 2
         const u32 y = warp * 16 + lane / 8 % 2 * 8, x = j * 8 + lane / 16 * 8 + lane % 8;
@@ -111,9 +115,13 @@ __device__ __forceinline__ void ${name}_write(const u32 (&part)[${width} / 4], u
 //@             end
 //@         end
 //@         if groups == 2 then
-        asm volatile("stmatrix.sync.aligned.m8n8.x4${trans}.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(${name}_place(base, at)), "r"(part[2 * j]), "r"(part[2 * j + 1]), "r"(part[2 * j + 2]), "r"(part[2 * j + 3]) : "memory");
+        asm volatile("stmatrix.sync.aligned.m8n8.x4${trans}.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(${name}_place(base, at)),
+                     "r"(part[2 * j]), "r"(part[2 * j + 1]), "r"(part[2 * j + 2]), "r"(part[2 * j + 3])
+                     : "memory");
 //@         else
-        asm volatile("stmatrix.sync.aligned.m8n8.x2${trans}.shared.b16 [%0], {%1, %2};" ::"r"(${name}_place(base, at)), "r"(part[2 * j]), "r"(part[2 * j + 1]) : "memory");
+        asm volatile("stmatrix.sync.aligned.m8n8.x2${trans}.shared.b16 [%0], {%1, %2};" ::"r"(${name}_place(base, at)),
+                     "r"(part[2 * j]), "r"(part[2 * j + 1])
+                     : "memory");
 //@         end
     }
 }

@@ -12,18 +12,21 @@
 //@ local name, size, columns = t.name, bytes(t.dtype), t.tile[t.rank]
 //@ local height, spans, types, nodes = 1, {}, "", {}
 //@ for d = 1, rank do
-//@     types, nodes[d] = types .. ", int i" .. d - 1, extent["d" .. d - 1]
+//@     types = types .. ", int i" .. d - 1
 //@     if d < rank then
 //@         height = height * t.tile[d]
 //@         if t.tile[d] > 1 then spans[#spans + 1] = d end
 //@     end
 //@ end
+//@ for i, d in ipairs(spans) do nodes[i] = extent["d" .. d - 1] end
+//@ nodes[#nodes + 1] = extent["d" .. rank - 1]
 //@ local elements = 16 // size
 //@ local width = columns // elements
 //@ local total = height * width
 //@ local passes, group = ceil_div(total, threads), total > threads and 2 or 1
-//@ local ends = fragment_uniform("x", table.unpack(nodes))
-//@ local statements, column_end, last = ends.at, ends[rank], rank - 1
+//@ local found, ends = fragment_uniform("x", table.unpack(nodes)), {}
+//@ for i, d in ipairs(spans) do ends[d] = found[i] end
+//@ local statements, column_end, last = found.at, found[#nodes], rank - 1
 //@ -- Rows of the tile that are inside: of a single span a number of them, from the first on.
 //@ local span = #spans == 1 and spans[1] or 0
 //@ local simple = span > 0 and begins[span] and begins[rank]

@@ -7,7 +7,8 @@
 //@ op part
 __device__ __forceinline__ void tma_load(u32 destination, const tensor_map *map, u32 barrier, int inner, int outer)
 {
-    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4}], [%2];" ::"r"(destination),
+    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes "
+                 "[%0], [%1, {%3, %4}], [%2];" ::"r"(destination),
                  "l"(map), "r"(barrier), "r"(inner), "r"(outer)
                  : "memory");
 }
@@ -19,7 +20,8 @@ __device__ __forceinline__ void tma_load(u32 destination, const tensor_map *map,
 __device__ __forceinline__ void tma_load_multicast(u32 destination, const tensor_map *map, u32 barrier, int inner,
                                                    int outer, u16 blocks)
 {
-    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1, {%3, %4}], [%2], %5;" ::"r"(destination),
+    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
+                 "[%0], [%1, {%3, %4}], [%2], %5;" ::"r"(destination),
                  "l"(map), "r"(barrier), "r"(inner), "r"(outer), "h"(blocks)
                  : "memory");
 }

@@ -19,7 +19,8 @@
 // Starts the copy of the box at these coordinates into shared memory; its bytes are counted on the barrier.
 __device__ __forceinline__ void tma_load_${rank}d(u32 destination, const tensor_map *map, u32 barrier${types})
 {
-    asm volatile("cp.async.bulk.tensor.${rank}d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {${from}}], [%2];" ::"r"(destination),
+    asm volatile("cp.async.bulk.tensor.${rank}d.shared::cluster.global.mbarrier::complete_tx::bytes "
+                 "[%0], [%1, {${from}}], [%2];" ::"r"(destination),
                  "l"(map), "r"(barrier), ${bindings}
                  : "memory");
 }
@@ -31,9 +32,11 @@ __device__ __forceinline__ void tma_load_${rank}d(u32 destination, const tensor_
 //@         first = false
 //@         local blocks = rank + 3
 // The same into every block of the cluster whose bit is set in blocks, at the same address and barrier of each.
-__device__ __forceinline__ void tma_multicast_${rank}d(u32 destination, const tensor_map *map, u32 barrier${types}, u16 blocks)
+__device__ __forceinline__ void tma_multicast_${rank}d(u32 destination, const tensor_map *map, u32 barrier${types},
+                                                 u16 blocks)
 {
-    asm volatile("cp.async.bulk.tensor.${rank}d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1, {${from}}], [%2], %${blocks};" ::"r"(destination),
+    asm volatile("cp.async.bulk.tensor.${rank}d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
+                 "[%0], [%1, {${from}}], [%2], %${blocks};" ::"r"(destination),
                  "l"(map), "r"(barrier), ${bindings}, "h"(blocks)
                  : "memory");
 }
@@ -46,8 +49,8 @@ __device__ __forceinline__ void tma_multicast_${rank}d(u32 destination, const te
 // Starts the copy of a box out of shared memory; what lies outside of the tensor is not written.
 __device__ __forceinline__ void tma_store_${rank}d(const tensor_map *map, u32 source${types})
 {
-    asm volatile("cp.async.bulk.tensor.${rank}d.global.shared::cta.bulk_group [%0, {${to}}], [%1];" ::"l"(map), "r"(source),
-                 ${bindings}
+    asm volatile("cp.async.bulk.tensor.${rank}d.global.shared::cta.bulk_group [%0, {${to}}], [%1];" ::"l"(map),
+                 "r"(source), ${bindings}
                  : "memory");
 }
 //@     end

@@ -15,7 +15,8 @@ struct alignas(64) tensor_map {
 // The kernel's parameter, ${parameter_bytes} bytes, as the host packs it. Strides are in elements.
 struct arguments {
 //@ for _, p in ipairs(parameters) do
-    ${p.type} ${p.name}; // byte ${p.offset}
+//@     local space = p.type:sub(-1) == "*" and "" or " "
+    ${p.type}${space}${p.name}; // byte ${p.offset}
 //@ end
 };
 

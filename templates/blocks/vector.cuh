@@ -10,7 +10,7 @@
 //@ local word = total < 4 and type or size == 8 and "u64" or "u32"
 //@ local width = total < 4 and size or size == 8 and 8 or 4
 //@ local words, each = total // width, width // size
-//@ local real = dtype == "bf16" or dtype == "fp16" or dtype == "fp32"
+//@ local real = is_real(dtype)
 //@ local value = real and "float" or "i64"
 //@ local align = total < 16 and total or 16
 

@@ -55,8 +55,8 @@
     "{${list}}"
 //@ end
 
-// d = a b + (accumulate ? d : 0) for this warpgroup's rows: ${blocks} x ${steps} instructions of ${mma.m} x ${mma.n} x ${mma.k}. They run on; see
-// mma_commit. One statement: the compiler looks at every register of d once.
+// d = a b + (accumulate ? d : 0) for this warpgroup's rows: ${blocks} x ${steps} instructions of ${mma.m} x ${mma.n} x ${mma.k}.
+// They run on; see mma_commit. One statement: the compiler looks at every register of d once.
 __device__ __forceinline__ void ${name}(float (&d)[${blocks}][${registers}], ${first}, u32 b_stage${last}, int accumulate)
 {
 //@ if a then

@@ -1,7 +1,7 @@
 //@ -- The arguments as tensors, and why some are refused. Nothing here knows a variant but by its table of rules.
 //@ param host table
 //@ local NAME = host.name
-/* ---- arguments ------------------------------------------------------------------------------------------------- */
+/* ---- check: the arguments ---------------------------------------------------------------------------------------- */
 
 /* A tensor as one call has it: extents and strides in elements, in memory order, the innermost last. */
 struct tensor {
@@ -39,7 +39,8 @@ INLINE void resolve(const struct ${NAME}_args *args, int dense, struct tensor *t
     t[tensor_${t.name}].dim[${d.index}] = ${d.c};
 //@     end
 //@     for _, s in ipairs(t.stride) do
-    t[tensor_${t.name}].stride[${s.index}] = dense || !args->${t.name}_stride[${s.index}] ? ${s.c} : args->${t.name}_stride[${s.index}];
+    t[tensor_${t.name}].stride[${s.index}] =
+        dense || !args->${t.name}_stride[${s.index}] ? ${s.c} : args->${t.name}_stride[${s.index}];
 //@     end
 //@ end
 //@ if not host.has_stride then
@@ -153,8 +154,8 @@ APART static int refuse_overlap(struct ${NAME}_error *error, const char *name, i
 }
 
 //@ end
-/* What holds for every variant: no extent below 0 or past a map's, addresses, strides below 2^40 bytes, none of a tensor
- * that is written below its row. */
+/* What holds for every variant: no extent below 0 or past a map's, addresses, strides below 2^40 bytes, none of a
+ * tensor that is written below its row. */
 INLINE int check_tensors(const struct tensor *t, struct ${NAME}_error *error)
 {
 //@ for _, t in ipairs(host.tensor) do
@@ -178,11 +179,13 @@ INLINE int check_tensors(const struct tensor *t, struct ${NAME}_error *error)
         return refuse_address(error, "${t.name}", t[tensor_${t.name}].address);
 //@     end
 //@     for _, s in ipairs(t.stride) do
-    if ((uint64_t)t[tensor_${t.name}].stride[${s.index}] >= ((uint64_t)1 << 40) / ${t.bytes} && t[tensor_${t.name}].dim[${s.index}] > 1)
+    if ((uint64_t)t[tensor_${t.name}].stride[${s.index}] >= ((uint64_t)1 << 40) / ${t.bytes} &&
+        t[tensor_${t.name}].dim[${s.index}] > 1)
         return refuse_stride(error, "${t.name}", ${s.index}, t[tensor_${t.name}].stride[${s.index}], ${t.bytes});
 //@         local last = t.rank - 1
 //@         if t.out > 0 then
-    if (t[tensor_${t.name}].stride[${s.index}] < t[tensor_${t.name}].dim[${last}] && t[tensor_${t.name}].dim[${s.index}] > 1)
+    if (t[tensor_${t.name}].stride[${s.index}] < t[tensor_${t.name}].dim[${last}] &&
+        t[tensor_${t.name}].dim[${s.index}] > 1)
         return refuse_overlap(error, "${t.name}", ${s.index}, t[tensor_${t.name}].stride[${s.index}],
                               t[tensor_${t.name}].dim[${last}]);
 //@         end
@@ -286,7 +289,8 @@ INLINE void assume_ordinary(const struct ${NAME}_args *args, const struct tensor
 
 //@ end
 /* Says which tensor keeps the variant that asks least from being taken, and what would do. */
-APART static int refuse_alignment(const struct ${NAME}_args *args, const struct rule *rule, int rules, struct ${NAME}_error *error)
+APART static int refuse_alignment(const struct ${NAME}_args *args, const struct rule *rule, int rules,
+                                  struct ${NAME}_error *error)
 {
     struct tensor tensor[tensors_in_all];
     int i, d;
@@ -313,8 +317,8 @@ APART static int refuse_alignment(const struct ${NAME}_args *args, const struct 
         }
         if (r->whole_rows && (uint64_t)t->dim[r->rank - 1] * r->bytes % r->align != 0)
             return fail(error, ${NAME}_INVALID, 0,
-                        "rows of %s hold %lld elements of %s, which are no multiple of %llu bytes; pad them to %llu elements",
-                        name, (long long)t->dim[r->rank - 1], tensors[r->tensor].dtype, align,
+                        "rows of %s hold %lld elements of %s, which are no multiple of %llu bytes; pad them to %llu "
+                        "elements", name, (long long)t->dim[r->rank - 1], tensors[r->tensor].dtype, align,
                         (unsigned long long)(((uint64_t)t->dim[r->rank - 1] * r->bytes / r->align + 1) * r->align / r->bytes));
     }
     return fail(error, ${NAME}_INVALID, 0, "no variant takes these arguments");

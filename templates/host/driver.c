@@ -3,24 +3,6 @@
 //@ local NAME = host.name
 /* ---- failures -------------------------------------------------------------------------------------------------- */
 
-/* What few calls run is kept apart from launches, and what every launch runs is one stretch of code: between two launches
- * the driver takes the caches for itself, and what is brought back should be little and lie together. */
-#if defined(__GNUC__)
-#define APART __attribute__((noinline))
-#define TOGETHER __attribute__((hot))
-#define INLINE static inline __attribute__((always_inline))
-#define ALIGNED __attribute__((aligned(64)))
-#define LIKELY(condition) __builtin_expect(!!(condition), 1)
-#define ASSUME(fact) do { if (!(fact)) __builtin_unreachable(); } while (0)
-#else
-#define APART
-#define TOGETHER
-#define INLINE static inline
-#define ALIGNED
-#define LIKELY(condition) (condition)
-#define ASSUME(fact) ((void)0)
-#endif
-
 APART static int fail(struct ${NAME}_error *error, int status, int result, const char *format, ...)
 {
     va_list list;
@@ -81,7 +63,7 @@ APART static int driver_fault(struct ${NAME}_error *error, int result, const cha
                 result_name(result));
 }
 
-/* ---- the driver ------------------------------------------------------------------------------------------------ */
+/* ---- load: the driver -------------------------------------------------------------------------------------------- */
 
 /* POSIX: a function's address has the representation of a void *. */
 static int find_symbol(void *library, const char *name, void *function)

@@ -1,9 +1,9 @@
-//@ -- The kernels themselves, as arrays: sources and PTX a line a literal, cubins as bytes.
+//@ -- The kernels themselves, as arrays: sources and PTX in chunks that any compiler takes as a literal, cubins as bytes.
 //@ param host table
 //@ local NAME = host.name
 /* ---- the kernels ----------------------------------------------------------------------------------------------- */
 //@ for _, i in ipairs(host.image) do
-//@     if i.source_lines > 0 then
+//@     if i.source_chunks > 0 then
 
 /* ${i.entry} for ${i.arch}: CUDA, compiled by load. */
 static const char *const source_${i.id}[] = {
@@ -22,7 +22,7 @@ static const union {
 //@         end
 }};
 //@     end
-//@     if i.ptx_lines > 0 then
+//@     if i.ptx_chunks > 0 then
 
 /* ${i.entry} for ${i.arch}: PTX, for devices newer than that. */
 static const char *const ptx_${i.id}[] = {
@@ -34,23 +34,22 @@ static const char *const ptx_${i.id}[] = {
 /* One kernel's code; what is missing is NULL. */
 struct image {
     const void *cubin;
-    const char *const *source, *const *ptx;
-    size_t source_lines, ptx_lines;
-    const char *file;  /* what the compiler's messages call the source */
-    int blocks_per_sm; /* that run at once on a multiprocessor */
+    const char *const *source, *const *ptx; /* in chunks, one after the other */
+    int source_chunks, ptx_chunks;
+    const char *file;                       /* what the compiler's messages call the source */
+    int blocks_per_sm;                      /* that run at once on a multiprocessor */
 };
 
 static const struct image images[] = {
 //@ for _, i in ipairs(host.image) do
-    {${i.cubin_name}, ${i.source_name}, ${i.ptx_name}, ${i.source_lines}, ${i.ptx_lines}, "/tilewright/${NAME}.${i.id}.cu", ${i.blocks_per_sm}},
+    {${i.cubin_name}, ${i.source_name}, ${i.ptx_name}, ${i.source_chunks}, ${i.ptx_chunks}, "/tilewright/${NAME}.${i.id}.cu", ${i.blocks_per_sm}},
 //@ end
 };
 
 static const struct ${NAME}_variant variants[] = {
 //@ for _, i in ipairs(host.image) do
 //@     local programmatic = i.programmatic and 1 or 0
-    {"${i.variant}", "${i.entry}", "${i.arch}", ${i.threads}u, ${i.shared_bytes}u, {${i.cluster.x}u, ${i.cluster.y}u, ${i.cluster.z}u},
-     ${programmatic}, ${i.param_bytes}u, ${i.registers}},
+    {"${i.variant}", "${i.entry}", "${i.arch}", ${i.threads}u, ${i.shared_bytes}u, {${i.cluster.x}u, ${i.cluster.y}u, ${i.cluster.z}u}, ${programmatic}, ${i.param_bytes}u, ${i.registers}},
 //@ end
 };
 

@@ -1,4 +1,5 @@
-//@ -- The source of a kernel's C pair. `host` is what gen/emit/host/host.c decided; the pieces follow in the order of use.
+//@ -- The source of a kernel's C pair. `host` is what gen/emit/host/host.c decided; the pieces follow in the order of
+//@ -- use: load, check, patch, launch.
 //@ include "host/story.h" host = host, file = ".c"
 
 #include "${host.name}.h"
@@ -11,6 +12,8 @@
 //@ end
 #include <string.h>
 
+//@ include "host/order.c" host = host
+
 //@ include "host/images.c" host = host
 
 //@ include "host/driver.c" host = host
@@ -19,6 +22,12 @@
 //@ include "host/nvrtc.c" host = host
 
 //@ end
+//@ if host.debug then
+//@ include "host/debug.c"
+
+//@ end
+//@ include "host/load.c" host = host
+
 //@ include "host/arguments.c" host = host
 
 //@ if host.map_count > 0 then
@@ -27,8 +36,4 @@
 //@ end
 //@ include "host/params.c" host = host
 
-//@ if host.debug then
-//@ include "host/debug.c"
-
-//@ end
-//@ include "host/load.c" host = host
+//@ include "host/launch.c" host = host

@@ -101,17 +101,17 @@ struct ${NAME}_args {
     ${s.c_type} ${s.name}; /* ${s.dtype} */
 //@ end
 //@ if host.workspace > 0 then
-    void *workspace; /* device address of as many bytes as ${NAME}_workspace says, a multiple of 8. They are zero before the
-                        first launch, by a memset of the caller's, and each launch leaves them zero; so launches that
-                        follow each other in a stream or graph share them, and launches that may overlap have each their
-                        own. A launch that was aborted may leave anything. */
+    /* Device address of as many bytes as ${NAME}_workspace says, a multiple of 8. They are zero before the first launch,
+     * by a memset of the caller's, and each launch leaves them zero; so launches that follow each other in a stream or
+     * graph share them, and launches that may overlap have each their own. A launch that was aborted may leave anything. */
+    void *workspace;
 //@ end
 };
 
-/* One launch, ready to go: what ${NAME}_launch hands to the driver. The kernel has one parameter, a struct, which `word`
- * holds: kernelParams is an array of one pointer, to it. (Through `extra` it would have to lie where the struct begins in
- * the parameter space, which is not its start for a struct aligned to 64 bytes.) It may lie anywhere; filling it is
- * quickest at a multiple of 64 bytes. */
+/* One launch, ready to go: what ${NAME}_launch hands to the driver. The kernel has one parameter, a struct, which
+ * `word` holds: kernelParams is an array of one pointer, to it. (Through `extra` it would have to lie where the struct
+ * begins in the parameter space, which is not its start for a struct aligned to 64 bytes.) It may lie anywhere; filling
+ * it is quickest at a multiple of 64 bytes. */
 struct ${NAME}_params {
     uint64_t word[${host.param_words}];      /* the parameter, tensor maps included */
     size_t bytes;           /* of it that the kernel has */
@@ -198,8 +198,8 @@ void ${NAME}_info(const struct ${NAME} *kernel, struct ${NAME}_info *info);
 /* This is a debug build: a wait on an mbarrier that lasts too long leaves a record and ends the kernel by a trap, which
  * later driver calls show as a failure (CUDA_ERROR_LAUNCH_FAILED). The records are in the host's memory and outlive the
  * context. This tells them, a line for each thing that was waited for: `tell` is called with the context and a line
- * without its end, NULL prints on stderr. Where a launch fails, its error's text holds them. Returns how many warps left a record; 0: no wait lasted too long.
- * ${NAME}_unload calls it where nobody did. Thread-safe. */
+ * without its end, NULL prints on stderr. Where a launch fails, its error's text holds them. Returns how many warps left
+ * a record; 0: no wait lasted too long. ${NAME}_unload calls it where nobody did. Thread-safe. */
 int ${NAME}_debug_report(const struct ${NAME} *kernel, void (*tell)(void *context, const char *line), void *context);
 
 //@ end

@@ -1,7 +1,14 @@
-//@ -- What the header declares: load, unload, workspace, launch, info, strerror.
+//@ -- Load and unload: variants for the device, and what launches ask of the driver.
 //@ param host table
 //@ local NAME = host.name
 /* ---- load ------------------------------------------------------------------------------------------------------ */
+
+/* What load settles for those below. */
+static void choose_copy(struct ${NAME} *k);
+//@ if host.map_count > 0 then
+static int uses_maps(int target);
+static void check_images(struct ${NAME} *k);
+//@ end
 
 /* CUlaunchAttribute and CUlaunchConfig of cuda.h. */
 struct launch_attribute {
@@ -195,7 +202,7 @@ static int load_variants(struct ${NAME} *k, int newer, int sm_count, struct ${NA
 //@ if host.has_text then
         char *text = NULL;
         if (newer && image->ptx) {
-            text = join(image->ptx, image->ptx_lines);
+            text = join(image->ptx, image->ptx_chunks);
             if (!text)
                 status = fail(error, ${NAME}_NO_MEMORY, 0, "no memory for the kernel's PTX");
         }
@@ -343,81 +350,4 @@ int ${NAME}_unload(struct ${NAME} *kernel, struct ${NAME}_error *error)
         dlclose(kernel->library);
     memset(kernel, 0, sizeof *kernel);
     return status;
-}
-
-/* ---- launch ---------------------------------------------------------------------------------------------------- */
-
-int ${NAME}_workspace(const struct ${NAME} *kernel, const struct ${NAME}_args *args, uint64_t *bytes,
-                      struct ${NAME}_error *error)
-{
-    int status = check_sizes(args, error);
-    (void)kernel;
-    *bytes = status ? 0 : ${host.workspace};
-    return status;
-}
-
-TOGETHER int ${NAME}_launch(const struct ${NAME} *kernel, const struct ${NAME}_args *args, void *stream,
-                            struct ${NAME}_error *error)
-{
-    struct ${NAME}_params p ALIGNED;
-    struct launch_config config;
-    void *arguments[1];
-    int result, status = prepare(kernel, args, &p, error);
-    if (status || p.grid[0] == 0)
-        return status;
-    configure(&config, targets[kernel->target - 1].first + p.variant, p.grid, stream);
-    arguments[0] = p.word; /* one struct is the kernel's only parameter; the driver copies it */
-    result = kernel->driver.launch(&config, p.function, arguments, NULL);
-//@ if host.debug then
-    if (result && error) {
-        status = driver_fault(error, result, "cuLaunchKernelEx", "${NAME}");
-        ${NAME}_debug_report(kernel, debug_append, error);
-        return status;
-    }
-//@ end
-    return result ? driver_fault(error, result, "cuLaunchKernelEx", "${NAME}") : 0;
-}
-
-void ${NAME}_info(const struct ${NAME} *kernel, struct ${NAME}_info *info)
-{
-    const struct target *t = kernel->target == 0 ? NULL : &targets[kernel->target - 1];
-    info->name = "${NAME}";
-    info->generator = ${host.generator};
-    info->arch = t ? t->arch : "";
-    info->capability = kernel->capability;
-    info->driver_version = kernel->driver_version;
-    info->tensor = tensors;
-    info->tensor_count = tensors_in_all;
-    info->variant = t ? &variants[t->first] : variants;
-    info->variant_count = t ? t->count : 0;
-    info->static_images = kernel->static_images;
-    info->images = kernel->images;
-}
-
-const char *${NAME}_strerror(int status)
-{
-    switch (status) {
-    case ${NAME}_OK:
-        return "done";
-    case ${NAME}_INVALID:
-        return "an argument is refused";
-    case ${NAME}_NO_DRIVER:
-        return "CUDA driver not found";
-    case ${NAME}_OLD_DRIVER:
-        return "CUDA driver is too old";
-    case ${NAME}_NO_CONTEXT:
-        return "no current CUDA context";
-    case ${NAME}_UNSUPPORTED:
-        return "no variant for this device";
-    case ${NAME}_NO_COMPILER:
-        return "NVRTC not found, or too old";
-    case ${NAME}_COMPILE:
-        return "compilation failed";
-    case ${NAME}_NO_MEMORY:
-        return "out of memory";
-    case ${NAME}_DRIVER:
-        return "CUDA driver call failed";
-    default:
-        return "unknown status";
-    }
 }

@@ -1,10 +1,10 @@
 //@ -- Tensor maps: images with the constants folded in, what is patched at launch, and the comparison with the driver.
 //@ param host table
 //@ local NAME = host.name
-/* ---- tensor maps ------------------------------------------------------------------------------------------------
+/* ---- patch: tensor maps -----------------------------------------------------------------------------------------
  *
- * A tensor map is 16 words of 64 bits. The image, the numbers below, holds the bits that this kernel's maps always have:
- * type, rank, box, swizzle, promotion, and extents that are constants. These are patched in for each launch:
+ * A tensor map is 16 words of 64 bits. The image, the numbers below, holds the bits that this kernel's maps always
+ * have: type, rank, box, swizzle, promotion, and extents that are constants. These are patched in for each launch:
  *
  *   word      63                              32 31                               0
  *     0     |                              address                                  |
@@ -28,8 +28,8 @@ struct map_call {
     uint64_t stride[4];            /* bytes, of a dense tensor, which stand in the image; 0: not constant */
 };
 
-/* Address, extent and pitch as maps take them: those of an empty tensor, and the stride of a dimension of one index, are
- * never used, but must be valid. */
+/* Address, extent and pitch as maps take them: those of an empty tensor, and the stride of a dimension of one index,
+ * are never used, but must be valid. */
 INLINE uint64_t map_address(uint64_t address)
 {
     return address ? address : 16;
@@ -60,7 +60,7 @@ struct workaround {
 
 static const struct workaround workarounds[] = {
 //@ for _, w in ipairs(host.workaround) do
-    {${w.capability}, ${w.driver_version}, ${w.word}, (uint64_t)1 << (${w.bit} - ${w.first_bit})},
+    {${w.capability}, ${w.driver_version}, ${w.word}, (uint64_t)1 << ${w.bit}},
 //@ end
 };
 
@@ -94,85 +94,55 @@ APART static int map_fault(const struct map_call *call, int result, struct ${NAM
 }
 
 //@ for _, m in ipairs(host.map) do
-//@     local rank, constant, image = m.rank, m.dim, {}
-//@     for i, word in ipairs(m.image) do image[i] = tonumber(word) end
-//@     -- Default strides that are constants stand in the image, and dense tensors need no patch for them.
-//@     local tensor
-//@     for _, t in ipairs(host.tensor) do if t.name == m.tensor then tensor = t end end
-//@     local fixed, low = rank > 1, {}
-//@     for i = 0, rank - 2 do
-//@         local count = tonumber(tensor.stride[rank - 1 - i].c)
-//@         fixed = fixed and count ~= nil
-//@         low[i] = count and count * m.element_bytes or 0
-//@     end
-//@     local dense = { 0 }
-//@     local plain = { table.unpack(image) }
-//@     for i = 0, rank - 2 do
-//@         if fixed then
-//@             dense[i + 1] = math.tointeger(low[i])
-//@             local at, shift = ({ 2, 3, 3, 4 })[i + 1], ({ 32, 0, 32, 0 })[i + 1]
-//@             image[at] = image[at] | (low[i] >> 4 & 0xffffffff) << shift
-//@             image[4] = image[4] | low[i] >> 36 << 32 + 4 * i
+//@     local words, lines = {}, {}
+//@     for row = 0, 3 do words[row + 1] = table.concat(m.image, ", ", 4 * row + 1, 4 * row + 4) end
+//@     local image = table.concat(words, ", \\\n")
+//@     for n, w in ipairs(m.patch) do
+//@         local bits = {}
+//@         if w.constant ~= "" then bits[1] = w.constant end
+//@         for _, p in ipairs(w.part) do
+//@             local value = p.source == "dim" and "(dim[" .. p.index .. "] - 1)" or "stride[" .. p.index .. "] >> " .. p.from
+//@             if p.low then value = "(" .. value .. " & 0xffffffff)" end
+//@             bits[#bits + 1] = p.at > 0 and value .. " << " .. p.at or value
 //@         end
+//@         lines[n] = "map[" .. w.word .. "] = " .. table.concat(bits, " | ") .. ";"
 //@     end
-//@     local words, rows = {}, {}
-//@     for i, word in ipairs(image) do words[i] = string.format("0x%016x", word) end
-//@     for row = 0, 3 do rows[row + 1] = table.concat(words, ", ", 4 * row + 1, 4 * row + 4) end
-//@     local text = table.concat(rows, ", \\\n")
-//@     local function half(value, high) return " | " .. (high and value .. " << 32" or "(" .. value .. " & 0xffffffff)") end
-//@     local function part(i, high) return half("stride[" .. i .. "] >> 4", high) end
-//@     local function dim(i, high)
-//@         return rank > i and constant[i + 1] == 0 and half("(dim[" .. i .. "] - 1)", high) or ""
-//@     end
-//@     local patch = { "", rank > 1 and part(0, true) or "", (rank > 2 and part(1) or "") .. (rank > 3 and part(2, true) or ""),
-//@         rank > 4 and part(3) or "", dim(0) .. dim(1, true), dim(2) .. dim(3, true), dim(4) }
-//@     for i = 0, rank - 2 do patch[4] = patch[4] .. " | stride[" .. i .. "] >> 36 << " .. 32 + 4 * i end
-//@     local sized, strided = {}, {}
-//@     for word = 1, 6 do
-//@         local constant_part = string.format("0x%016x", plain[word + 1])
-//@         local bits = plain[word + 1] == 0 and string.sub(patch[word + 1], 4) or constant_part .. patch[word + 1]
-//@         local line = "map[" .. word .. "] = " .. bits .. ";"
-//@         if patch[word + 1] ~= "" then
-//@             local list = word < 4 and strided or sized
-//@             list[#list + 1] = line
+//@     local function patches(strided)
+//@         for n, w in ipairs(m.patch) do
+//@             local line = lines[n]
+//@             if w.strided == strided then
+    ${line}
+//@             end
 //@         end
 //@     end
 /* ${m.name}: ${m.dtype_name}, rank ${m.rank}, box ${csv(m.box)}, swizzle ${m.swizzle_name}, innermost first. */
 static const struct map_call ${m.id}_call = {
     "${m.name}", ${m.dtype}, ${m.swizzle}, ${m.promotion}, ${m.rank}, {${csv(m.box)}}, {${csv(m.dim)}},
-    {${csv(dense)}},
+    {${csv(m.dense)}},
 };
 
 #define ${m.id}_image \
-    ${text}
+    ${image}
 
 /* In a copy of the image. dense: strides are the default ones. */
 INLINE void ${m.id}_patch(uint64_t *map, int dense, uint64_t address, const uint64_t *dim, const uint64_t *stride)
 {
     map[0] = address;
-//@     for _, line in ipairs(sized) do
-    ${line}
-//@     end
-//@     if #strided > 0 then
-//@         if fixed then
+//@     patches(false)
+//@     if m.strided and m.in_image then
     if (!dense) {
-//@             for _, line in ipairs(strided) do
-        ${line}
-//@             end
+//@         deeper()
+//@         patches(true)
+//@         shallower()
     }
-//@         else
-//@             for _, line in ipairs(strided) do
-    ${line}
-//@             end
-//@         end
-//@     end
-//@     if #strided == 0 or not fixed then
+//@     else
+//@         patches(true)
     (void)dense;
 //@     end
-//@     if #sized == 0 then
+//@     if not m.sized then
     (void)dim;
 //@     end
-//@     if #strided == 0 then
+//@     if not m.strided then
     (void)stride;
 //@     end
 }
@@ -211,7 +181,7 @@ INLINE int ${m.id}(const struct ${NAME} *k, int patched, int dense, const struct
 }
 
 //@ end
-/* ---- images against the driver --------------------------------------------------------------------------------- */
+/* ---- load: images against the driver ----------------------------------------------------------------------------- */
 
 struct map {
     const struct map_call *call;

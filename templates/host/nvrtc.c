@@ -1,22 +1,23 @@
 //@ -- NVRTC through dlopen, for kernels that are embedded as source; and texts in one piece for the driver.
 //@ param host table
 //@ local NAME = host.name
-/* ---- sources and PTX ------------------------------------------------------------------------------------------- */
+/* ---- load: sources and PTX --------------------------------------------------------------------------------------- */
 
-/* The lines as one text, which the caller frees. */
-static char *join(const char *const *line, size_t count)
+/* The chunks as one text, which the caller frees. */
+static char *join(const char *const *chunk, int count)
 {
-    size_t bytes = 1, i;
+    size_t bytes = 1;
     char *text, *end;
+    int i;
     for (i = 0; i < count; i++)
-        bytes += strlen(line[i]);
+        bytes += strlen(chunk[i]);
     text = (char *)malloc(bytes);
     if (!text)
         return NULL;
     end = text;
     for (i = 0; i < count; i++) {
-        size_t length = strlen(line[i]);
-        memcpy(end, line[i], length);
+        size_t length = strlen(chunk[i]);
+        memcpy(end, chunk[i], length);
         end += length;
     }
     *end = '\0';
@@ -24,7 +25,7 @@ static char *join(const char *const *line, size_t count)
 }
 
 //@ if host.has_source then
-/* ---- the compiler ---------------------------------------------------------------------------------------------- */
+/* ---- load: the compiler ------------------------------------------------------------------------------------------ */
 
 /* NVRTC. Signatures are those of nvrtc.h of CUDA 12 and 13; a program is a void *. */
 struct compiler {
@@ -139,19 +140,19 @@ static int compile_fault(const struct compiler *c, void *program, int result, co
 }
 
 /* Compile to a cubin, or to PTX for a device newer than the target; *out is the caller's to free. */
-static int compile(const struct compiler *c, const struct image *image, const char *architecture, int as_ptx, char **out,
-                   struct ${NAME}_error *error)
+static int compile(const struct compiler *c, const struct image *image, const char *architecture, int as_ptx,
+                   char **out, struct ${NAME}_error *error)
 {
     const char *options[] = {
         architecture,
 //@     for _, option in ipairs(host.option) do
-        "${option}",
+        ${option},
 //@     end
     };
     void *program = NULL;
     size_t bytes = 0;
     int result, status = ${NAME}_OK;
-    char *text = join(image->source, image->source_lines);
+    char *text = join(image->source, image->source_chunks);
     *out = NULL;
     if (!text)
         return fail(error, ${NAME}_NO_MEMORY, 0, "no memory for the kernel's source");

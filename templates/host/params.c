@@ -1,7 +1,7 @@
 //@ -- A variant's fit, grid and parameter buffer, one after the other: straight lines, as this is what each launch runs.
 //@ param host table
 //@ local NAME = host.name
-/* ---- parameters ------------------------------------------------------------------------------------------------ */
+/* ---- patch: the parameter ---------------------------------------------------------------------------------------- */
 
 //@ local puts, wide = false, 24 -- words of 0 in a line
 //@ for _, i in ipairs(host.image) do

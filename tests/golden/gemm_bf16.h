@@ -5,7 +5,8 @@
  * sm_90a: 384 threads, 229440 bytes of shared memory, ring ab of 4 stages, ring d of 2 stages, cluster 2 x 1 x 1
  * sm_90a, unaligned: 384 threads, 213568 bytes of shared memory, ring ab of 4 stages, cluster 2 x 1 x 1
  *
- * C99 and C++17; needs libc and, at run time, the CUDA driver, with NVRTC of CUDA 12.8 or newer to compile the kernel at load.
+ * C99 and C++17; needs libc and, at run time, the CUDA driver, with NVRTC of CUDA 12.8 or newer to compile the kernel
+ * at load.
  * Link with -ldl where libc is older than glibc 2.34.
  * The output of the generator belongs to whoever generated it. */
 
@@ -89,10 +90,10 @@ struct gemm_bf16_args {
     int64_t K; /* 0 to 2147482624 */
 };
 
-/* One launch, ready to go: what gemm_bf16_launch hands to the driver. The kernel has one parameter, a struct, which `word`
- * holds: kernelParams is an array of one pointer, to it. (Through `extra` it would have to lie where the struct begins in
- * the parameter space, which is not its start for a struct aligned to 64 bytes.) It may lie anywhere; filling it is
- * quickest at a multiple of 64 bytes. */
+/* One launch, ready to go: what gemm_bf16_launch hands to the driver. The kernel has one parameter, a struct, which
+ * `word` holds: kernelParams is an array of one pointer, to it. (Through `extra` it would have to lie where the struct
+ * begins in the parameter space, which is not its start for a struct aligned to 64 bytes.) It may lie anywhere; filling
+ * it is quickest at a multiple of 64 bytes. */
 struct gemm_bf16_params {
     uint64_t word[56];      /* the parameter, tensor maps included */
     size_t bytes;           /* of it that the kernel has */

@@ -15,9 +15,9 @@ struct alignas(64) tensor_map {
 
 // The kernel's parameter, 64 bytes, as the host packs it. Strides are in elements.
 struct arguments {
-    const unsigned short * A; // byte 0
-    const unsigned short * B; // byte 8
-    unsigned short * D; // byte 16
+    const unsigned short *A; // byte 0
+    const unsigned short *B; // byte 8
+    unsigned short *D; // byte 16
     i64 A_stride0; // byte 24
     i64 B_stride0; // byte 32
     i64 D_stride0; // byte 40
@@ -79,7 +79,7 @@ __device__ __forceinline__ u32 B_chunk(u32 row, u32 chunk)
 // The 128 x 64 tile of A at these coordinates into the stage: 8 chunks a row.
 __device__ __forceinline__ void ab_A_load(const arguments &args, u32 stage, int i0, int i1)
 {
-    const u32 tile = shared_address(0 + stage * 16384);
+    const u32 tile = shared_address(stage * 16384);
     const u32 rows = (u32)max((int)min((i64)args.M - i0, (i64)128), 0);
     const u32 columns = (u32)max((int)min((i64)args.K - i1, (i64)64), 0);
     const i64 stride0 = args.M == 1 ? 0 : args.A_stride0;
@@ -141,14 +141,14 @@ __device__ __forceinline__ void mma_dot_rows(u32 (&r)[4][4], u32 a_tile, u32 war
 {
     #pragma unroll
     for (u32 i = 0; i < 4; ++i) {
-        mma_dot_read_a(r[i], (a_tile ^ step * 2 % 8 * 16) + i * 16 * 128);
+        mma_dot_read_a(r[i], (a_tile ^ step * 2 % 8 * 16) + i * 2048);
     }
 }
 
 // Two neighbours of this warp's 32 columns, the pair j.
 __device__ __forceinline__ void mma_dot_pair(u32 (&first)[2], u32 (&second)[2], u32 b_tile, u32 warp, u32 step, u32 j)
 {
-    mma_dot_read_b(first, second, (b_tile ^ step * 2 % 8 * 16) + j * 16 * 128);
+    mma_dot_read_b(first, second, (b_tile ^ step * 2 % 8 * 16) + j * 2048);
 }
 
 // What a warp reads of the operands for one step along k.
@@ -169,11 +169,12 @@ __device__ __forceinline__ void mma_dot_read(mma_dot_fragments &f, u32 a_tile, u
 __device__ __forceinline__ void mma_dot(float (&d)[4][16], u32 a_stage, u32 b_stage, u32 warp,
                                         bool accumulate)
 {
-    [[maybe_unused]] const u32 lane = threadIdx.x % 32;
-    [[maybe_unused]] const u32 warp_m = warp % 2;
-    const u32 a_tile = shared_address(0 + a_stage * 16384) + A_chunk(warp_m * 64 + lane % 16, lane / 16);
-    [[maybe_unused]] const u32 warp_n = warp / 2;
-    const u32 b_tile = shared_address(49152 + b_stage * 16384) + B_chunk(warp_n * 32 + lane / 16 * 8 + lane % 8, lane / 8 % 2);
+    const u32 lane = threadIdx.x % 32;
+    const u32 warp_m = warp % 2;
+    const u32 a_tile = shared_address(a_stage * 16384) + A_chunk(warp_m * 64 + lane % 16, lane / 16);
+    const u32 warp_n = warp / 2;
+    const u32 b_tile = shared_address(49152 + b_stage * 16384) +
+        B_chunk(warp_n * 32 + lane / 16 * 8 + lane % 8, lane / 8 % 2);
     if (!accumulate)
         #pragma unroll
         for (u32 i = 0; i < 4; ++i)
@@ -221,11 +222,6 @@ __device__ __forceinline__ bool items_next(const arguments &args, item_order &s,
     return true;
 }
 
-__device__ __forceinline__ float from_bf16(u16 x)
-{
-    return __uint_as_float((u32)x << 16);
-}
-
 __device__ __forceinline__ u16 to_bf16(float x)
 {
     u16 r;
@@ -241,27 +237,20 @@ __device__ __forceinline__ u32 pack_bf16(float first, float second)
     return r;
 }
 
-// Rounds towards minus infinity, as Lua's // does; / rounds towards zero.
-__device__ __forceinline__ long long ew_floor_div(long long a, long long b)
-{
-    long long quotient = a / b;
-    return quotient - (a % b != 0 && (a ^ b) < 0);
-}
-
 extern "C" __global__ void __launch_bounds__(256, 1)
 gemm_bf16(const __grid_constant__ arguments args)
 {
     const u32 warp = threadIdx.x / 32, warp_m = warp % 2;
-    [[maybe_unused]] const int first_row = (int)warp_m * 64 + threadIdx.x % 32 / 4;
-    [[maybe_unused]] const int first_column = (int)(warp / 2) * 32 + threadIdx.x % 4 * 2;
+    const int first_row = (int)warp_m * 64 + threadIdx.x % 32 / 4;
+    const int first_column = (int)(warp / 2) * 32 + threadIdx.x % 4 * 2;
     item_order items = items_begin(args);
     int at_m, at_n;
     float dot_sum[4][16];
     u32 ab_fill = 0, ab_stage = 2;
-    const int first_at_k_turns = (int)(2);
+    const int first_at_k_turns = 2;
     const int t8_0 = args.K + 63;
     const int t8_1 = t8_0 / 64;
-    const int k_turns = (int)(t8_1);
+    const int k_turns = (int)t8_1;
     while (items_next(args, items, at_m, at_n)) {
         [[maybe_unused]] int first_at_k = 0;
         int first_at_k_turn = 0;
@@ -272,7 +261,7 @@ gemm_bf16(const __grid_constant__ arguments args)
             #pragma unroll
             for (int half = 0; half < 2; ++half) {
                 #pragma unroll
-                for (int i = 0; i < 4 * 2; ++i) {
+                for (int i = 0; i < 8; ++i) {
                     const int pair = i / 2, lane = i % 2;
                     dot_sum[block][pair * 4 + half * 2 + lane] = 0.0f;
                 }
@@ -309,7 +298,7 @@ gemm_bf16(const __grid_constant__ arguments args)
             // Rows 8 apart: one copy of the code serves all, for the choice of registers costs a few moves.
             #pragma unroll 1
             for (int slab = 0; slab < 8; ++slab) {
-                float dot_sum_part[4 * 2];
+                float dot_sum_part[8];
                 #pragma unroll
                 for (int c = 0; c < 8; ++c)
                     if (c == slab) {

@@ -17,7 +17,7 @@ struct alignas(64) tensor_map {
 struct arguments {
     tensor_map A_map; // byte 0
     tensor_map B_map; // byte 128
-    unsigned short * D; // byte 256
+    unsigned short *D; // byte 256
     i64 D_stride0; // byte 264
     int M; // byte 272
     int N; // byte 276
@@ -84,15 +84,18 @@ __device__ __forceinline__ void cluster_meet()
 // Starts the copy of the box at these coordinates into shared memory; its bytes are counted on the barrier.
 __device__ __forceinline__ void tma_load_2d(u32 destination, const tensor_map *map, u32 barrier, int i0, int i1)
 {
-    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4}], [%2];" ::"r"(destination),
+    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes "
+                 "[%0], [%1, {%3, %4}], [%2];" ::"r"(destination),
                  "l"(map), "r"(barrier), "r"(i1), "r"(i0)
                  : "memory");
 }
 
 // The same into every block of the cluster whose bit is set in blocks, at the same address and barrier of each.
-__device__ __forceinline__ void tma_multicast_2d(u32 destination, const tensor_map *map, u32 barrier, int i0, int i1, u16 blocks)
+__device__ __forceinline__ void tma_multicast_2d(u32 destination, const tensor_map *map, u32 barrier, int i0, int i1,
+                                                 u16 blocks)
 {
-    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1, {%3, %4}], [%2], %5;" ::"r"(destination),
+    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
+                 "[%0], [%1, {%3, %4}], [%2], %5;" ::"r"(destination),
                  "l"(map), "r"(barrier), "r"(i1), "r"(i0), "h"(blocks)
                  : "memory");
 }
@@ -104,7 +107,7 @@ __device__ __forceinline__ void tma_prefetch(const tensor_map *map)
 
 // Ring ab: 4 stages of 49152 bytes.
 struct ab_position {
-    u32 stage; // 0 .. 4 - 1
+    u32 stage; // below 4
     u32 phase; // flips when the ring wraps
 };
 
@@ -150,7 +153,7 @@ __device__ __forceinline__ void ab_expect(ab_position p)
 // Drainer: the stage has arrived.
 __device__ __forceinline__ void ab_wait_full(ab_position p)
 {
-    barrier_wait(ab_full(p.stage), p.phase ^ 0);
+    barrier_wait(ab_full(p.stage), p.phase);
 }
 
 // Drainer, every warp: nobody here reads the stage any more. Tells every block that fills it, and advances.
@@ -174,8 +177,8 @@ __device__ __forceinline__ void ab_drain(ab_position p)
 // The tile of A at these coordinates.
 __device__ __forceinline__ void A_load(const arguments &args, ab_position p, int i0, int i1)
 {
-    u32 stage = shared_address(0 + p.stage * 16384);
-    tma_load_2d(stage + 0, &args.A_map, ab_full(p.stage), i0, i1 + 0);
+    u32 stage = shared_address(p.stage * 16384);
+    tma_load_2d(stage, &args.A_map, ab_full(p.stage), i0, i1);
 }
 
 // The tile of B at these coordinates: this block's 128 rows of it, for 2 blocks.
@@ -183,10 +186,10 @@ __device__ __forceinline__ void B_load(const arguments &args, ab_position p, int
 {
     u32 rank;
     asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
-    u32 share = rank / 1 % 2;
-    u16 blocks = (u16)(0x3 << (rank - share * 1));
+    u32 share = rank % 2;
+    u16 blocks = (u16)(0x3 << (rank - share));
     u32 stage = shared_address(65536 + p.stage * 32768 + share * 16384);
-    tma_multicast_2d(stage + 0, &args.B_map, ab_full(p.stage), i0 + (int)share * 128, i1 + 0, blocks);
+    tma_multicast_2d(stage, &args.B_map, ab_full(p.stage), i0 + (int)share * 128, i1, blocks);
 }
 
 __device__ __forceinline__ u64 matrix_descriptor(u32 address, u32 leading_bytes, u32 stride_bytes, u32 swizzle)
@@ -230,11 +233,11 @@ __device__ __forceinline__ void mma_wait_0()
     "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111, " \
     "%112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127}"
 
-// d = a b + (accumulate ? d : 0) for this warpgroup's rows: 1 x 4 instructions of 64 x 256 x 16. They run on; see
-// mma_commit. One statement: the compiler looks at every register of d once.
+// d = a b + (accumulate ? d : 0) for this warpgroup's rows: 1 x 4 instructions of 64 x 256 x 16.
+// They run on; see mma_commit. One statement: the compiler looks at every register of d once.
 __device__ __forceinline__ void mma_dot(float (&d)[1][128], u32 a_stage, u32 b_stage, u32 warpgroup, int accumulate)
 {
-    u32 a = shared_address(0 + a_stage * 16384) + warpgroup * 1 * 8192;
+    u32 a = shared_address(a_stage * 16384) + warpgroup * 8192;
     u64 a_tile = matrix_descriptor(a, 16, 1024, 1);
     u32 b = shared_address(65536 + b_stage * 32768);
     u64 b_tile = matrix_descriptor(b, 16, 1024, 1);
@@ -311,7 +314,7 @@ __device__ __forceinline__ bool items_next(const arguments &args, item_order &s,
     s.next += (int)(gridDim.x / 2);
     u32 rank;
     asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
-    at_m = at_m * 2 + (int)(rank / 1 % 2) * 128;
+    at_m = at_m * 2 + (int)(rank % 2) * 128;
     return true;
 }
 
@@ -327,31 +330,11 @@ __device__ __forceinline__ void consumer_registers()
     asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
 }
 
-__device__ __forceinline__ float from_bf16(u16 x)
-{
-    return __uint_as_float((u32)x << 16);
-}
-
 __device__ __forceinline__ u16 to_bf16(float x)
 {
     u16 r;
     asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(r) : "f"(x));
     return r;
-}
-
-// Two neighbours in one word, the first in the low half.
-__device__ __forceinline__ u32 pack_bf16(float first, float second)
-{
-    u32 r;
-    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(second), "f"(first));
-    return r;
-}
-
-// Rounds towards minus infinity, as Lua's // does; / rounds towards zero.
-__device__ __forceinline__ long long ew_floor_div(long long a, long long b)
-{
-    long long quotient = a / b;
-    return quotient - (a % b != 0 && (a ^ b) < 0);
 }
 
 extern "C" __global__ void __launch_bounds__(384, 1) gemm_bf16__unaligned(const __grid_constant__ arguments args)
@@ -373,7 +356,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) gemm_bf16__unaligned(const 
             ab_position ab_fill = {0, 0};
             const int t2_0 = args.K + 63;
             const int t2_1 = t2_0 / 64;
-            const int k_turns = (int)(t2_1);
+            const int k_turns = (int)t2_1;
             while (items_next(args, items, at_m, at_n)) {
                 [[maybe_unused]] int at_k = 0;
                 int at_k_turn = 0;
@@ -393,24 +376,21 @@ extern "C" __global__ void __launch_bounds__(384, 1) gemm_bf16__unaligned(const 
     } else {
         consumer_registers();
         const u32 consumer = warpgroup - 1;
-        [[maybe_unused]] const int first_row = (int)consumer * 64 + threadIdx.x % 128 / 32 * 16 + threadIdx.x % 32 / 4;
-        [[maybe_unused]] const int first_column = threadIdx.x % 4 * 2;
+        const int first_column = threadIdx.x % 4 * 2;
         float dot_sum[1][128];
         ab_position ab_next = {0, 0}, ab_oldest = {0, 0};
         u32 ab_stage = 0;
         #pragma unroll
-        for (int block = 0; block < 1; ++block)
+        for (int half = 0; half < 2; ++half) {
             #pragma unroll
-            for (int half = 0; half < 2; ++half) {
-                #pragma unroll
-                for (int i = 0; i < 32 * 2; ++i) {
-                    const int pair = i / 2, lane = i % 2;
-                    dot_sum[block][pair * 4 + half * 2 + lane] = 0.0f;
-                }
+            for (int i = 0; i < 64; ++i) {
+                const int pair = i / 2, lane = i % 2;
+                dot_sum[0][pair * 4 + half * 2 + lane] = 0.0f;
             }
+        }
         const int t3_0 = args.K + 63;
         const int t3_1 = t3_0 / 64;
-        const int k_turns = (int)(t3_1);
+        const int k_turns = (int)t3_1;
         while (items_next(args, items, at_m, at_n)) {
             [[maybe_unused]] int at_k = 0;
             int at_k_turn = 0;
@@ -433,9 +413,9 @@ extern "C" __global__ void __launch_bounds__(384, 1) gemm_bf16__unaligned(const 
                 ab_release(ab_oldest);
             {
                 float *staged = (float *)(shared_memory + 196608 + (threadIdx.x / 32 - 4) * 2112);
-                const int warp_row = (int)consumer * 1 * 64 + threadIdx.x % 128 / 32 * 16;
+                const int warp_row = (int)consumer * 64 + threadIdx.x % 128 / 32 * 16;
                 #pragma unroll
-                for (int part = 0; part < 1 * 8; ++part) {
+                for (int part = 0; part < 8; ++part) {
                     const int block = part / 8, first_pair = part % 8 * 4;
                     #pragma unroll
                     for (int i = 0; i < 4; ++i)
@@ -445,7 +425,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) gemm_bf16__unaligned(const 
                                 dot_sum[block][(first_pair + i) * 4 + e];
                     __syncwarp();
                     #pragma unroll 1
-                    for (int i = threadIdx.x % 32; i < 16 * 32; i += 32) {
+                    for (int i = threadIdx.x % 32; i < 512; i += 32) {
                         const int row = warp_row + block * 64 + i / 32, column = first_pair * 8 + i % 32;
                         const int p0 = at_m + row;
                         const bool p2 = p0 < args.M;

@@ -18,8 +18,8 @@ struct arguments {
     tensor_map A_map; // byte 0
     tensor_map B_map; // byte 128
     tensor_map D_map; // byte 256
-    const unsigned short * bias; // byte 384
-    const unsigned short * R; // byte 392
+    const unsigned short *bias; // byte 384
+    const unsigned short *R; // byte 392
     i64 R_stride0; // byte 400
     int M; // byte 408
     int N; // byte 412
@@ -86,15 +86,18 @@ __device__ __forceinline__ void cluster_meet()
 // Starts the copy of the box at these coordinates into shared memory; its bytes are counted on the barrier.
 __device__ __forceinline__ void tma_load_2d(u32 destination, const tensor_map *map, u32 barrier, int i0, int i1)
 {
-    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4}], [%2];" ::"r"(destination),
+    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes "
+                 "[%0], [%1, {%3, %4}], [%2];" ::"r"(destination),
                  "l"(map), "r"(barrier), "r"(i1), "r"(i0)
                  : "memory");
 }
 
 // The same into every block of the cluster whose bit is set in blocks, at the same address and barrier of each.
-__device__ __forceinline__ void tma_multicast_2d(u32 destination, const tensor_map *map, u32 barrier, int i0, int i1, u16 blocks)
+__device__ __forceinline__ void tma_multicast_2d(u32 destination, const tensor_map *map, u32 barrier, int i0, int i1,
+                                                 u16 blocks)
 {
-    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1, {%3, %4}], [%2], %5;" ::"r"(destination),
+    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
+                 "[%0], [%1, {%3, %4}], [%2], %5;" ::"r"(destination),
                  "l"(map), "r"(barrier), "r"(i1), "r"(i0), "h"(blocks)
                  : "memory");
 }
@@ -102,8 +105,8 @@ __device__ __forceinline__ void tma_multicast_2d(u32 destination, const tensor_m
 // Starts the copy of a box out of shared memory; what lies outside of the tensor is not written.
 __device__ __forceinline__ void tma_store_2d(const tensor_map *map, u32 source, int i0, int i1)
 {
-    asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%2, %3}], [%1];" ::"l"(map), "r"(source),
-                 "r"(i1), "r"(i0)
+    asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%2, %3}], [%1];" ::"l"(map),
+                 "r"(source), "r"(i1), "r"(i0)
                  : "memory");
 }
 
@@ -114,7 +117,7 @@ __device__ __forceinline__ void tma_prefetch(const tensor_map *map)
 
 // Ring ab: 4 stages of 49152 bytes.
 struct ab_position {
-    u32 stage; // 0 .. 4 - 1
+    u32 stage; // below 4
     u32 phase; // flips when the ring wraps
 };
 
@@ -160,7 +163,7 @@ __device__ __forceinline__ void ab_expect(ab_position p)
 // Drainer: the stage has arrived.
 __device__ __forceinline__ void ab_wait_full(ab_position p)
 {
-    barrier_wait(ab_full(p.stage), p.phase ^ 0);
+    barrier_wait(ab_full(p.stage), p.phase);
 }
 
 // Drainer, every warp: nobody here reads the stage any more. Tells every block that fills it, and advances.
@@ -184,8 +187,8 @@ __device__ __forceinline__ void ab_drain(ab_position p)
 // The tile of A at these coordinates.
 __device__ __forceinline__ void A_load(const arguments &args, ab_position p, int i0, int i1)
 {
-    u32 stage = shared_address(0 + p.stage * 16384);
-    tma_load_2d(stage + 0, &args.A_map, ab_full(p.stage), i0, i1 + 0);
+    u32 stage = shared_address(p.stage * 16384);
+    tma_load_2d(stage, &args.A_map, ab_full(p.stage), i0, i1);
 }
 
 // The tile of B at these coordinates: this block's 128 rows of it, for 2 blocks.
@@ -193,10 +196,10 @@ __device__ __forceinline__ void B_load(const arguments &args, ab_position p, int
 {
     u32 rank;
     asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
-    u32 share = rank / 1 % 2;
-    u16 blocks = (u16)(0x3 << (rank - share * 1));
+    u32 share = rank % 2;
+    u16 blocks = (u16)(0x3 << (rank - share));
     u32 stage = shared_address(65536 + p.stage * 32768 + share * 16384);
-    tma_multicast_2d(stage + 0, &args.B_map, ab_full(p.stage), i0 + (int)share * 128, i1 + 0, blocks);
+    tma_multicast_2d(stage, &args.B_map, ab_full(p.stage), i0 + (int)share * 128, i1, blocks);
 }
 
 __device__ __forceinline__ u64 matrix_descriptor(u32 address, u32 leading_bytes, u32 stride_bytes, u32 swizzle)
@@ -240,11 +243,11 @@ __device__ __forceinline__ void mma_wait_0()
     "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111, " \
     "%112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127}"
 
-// d = a b + (accumulate ? d : 0) for this warpgroup's rows: 1 x 4 instructions of 64 x 256 x 16. They run on; see
-// mma_commit. One statement: the compiler looks at every register of d once.
+// d = a b + (accumulate ? d : 0) for this warpgroup's rows: 1 x 4 instructions of 64 x 256 x 16.
+// They run on; see mma_commit. One statement: the compiler looks at every register of d once.
 __device__ __forceinline__ void mma_dot(float (&d)[1][128], u32 a_stage, u32 b_stage, u32 warpgroup, int accumulate)
 {
-    u32 a = shared_address(0 + a_stage * 16384) + warpgroup * 1 * 8192;
+    u32 a = shared_address(a_stage * 16384) + warpgroup * 8192;
     u64 a_tile = matrix_descriptor(a, 16, 1024, 1);
     u32 b = shared_address(65536 + b_stage * 32768);
     u64 b_tile = matrix_descriptor(b, 16, 1024, 1);
@@ -321,7 +324,7 @@ __device__ __forceinline__ bool items_next(const arguments &args, item_order &s,
     s.next += (int)(gridDim.x / 2);
     u32 rank;
     asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
-    at_m = at_m * 2 + (int)(rank / 1 % 2) * 128;
+    at_m = at_m * 2 + (int)(rank % 2) * 128;
     return true;
 }
 
@@ -342,13 +345,6 @@ __device__ __forceinline__ float from_bf16(u16 x)
     return __uint_as_float((u32)x << 16);
 }
 
-__device__ __forceinline__ u16 to_bf16(float x)
-{
-    u16 r;
-    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(r) : "f"(x));
-    return r;
-}
-
 // Two neighbours in one word, the first in the low half.
 __device__ __forceinline__ u32 pack_bf16(float first, float second)
 {
@@ -357,15 +353,7 @@ __device__ __forceinline__ u32 pack_bf16(float first, float second)
     return r;
 }
 
-// Rounds towards minus infinity, as Lua's // does; / rounds towards zero.
-__device__ __forceinline__ long long ew_floor_div(long long a, long long b)
-{
-    long long quotient = a / b;
-    return quotient - (a % b != 0 && (a ^ b) < 0);
-}
-
-// x times the normal distribution's integral up to x.
-// A function of its own: erff is long, and an epilogue calls it for many elements.
+// x times the normal distribution's integral up to x. A function of its own: erff is long.
 __device__ __noinline__ float ew_gelu(float x)
 {
     return 0.5f * x * (1.0f + erff(x * 0.707106781f));
@@ -462,14 +450,17 @@ __device__ __forceinline__ u32 D_place(u32 base, u32 at)
     return base + (at ^ (at >> 3 & 112));
 }
 
-__device__ __forceinline__ void D_write(const u32 (&part)[64 / 4], u32 consumer, u32 buffer)
+__device__ __forceinline__ void D_write(const u32 (&part)[16], u32 consumer, u32 buffer)
 {
     const u32 lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4, base = d_buffer(consumer, buffer);
     #pragma unroll
-    for (int j = 0; j < 64 / 8; j += 2) {
-        // Matrix q: rows 8 (q % 2), columns 8 (q / 2) of this step. Lane l gives the address of row l % 8 of matrix l / 8.
+    for (int j = 0; j < 8; j += 2) {
+        // Matrix q: rows 8 (q % 2), columns 8 (q / 2) of this step. Lane l gives the address of row l % 8 of matrix
+        // l / 8.
         const u32 at = (warp * 16 + lane % 16) * 128 + (j + lane / 16) * 16;
-        asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(D_place(base, at)), "r"(part[2 * j]), "r"(part[2 * j + 1]), "r"(part[2 * j + 2]), "r"(part[2 * j + 3]) : "memory");
+        asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(D_place(base, at)),
+                     "r"(part[2 * j]), "r"(part[2 * j + 1]), "r"(part[2 * j + 2]), "r"(part[2 * j + 3])
+                     : "memory");
     }
 }
 
@@ -477,7 +468,7 @@ __device__ __forceinline__ void D_write(const u32 (&part)[64 / 4], u32 consumer,
 __device__ __forceinline__ void D_store(const arguments &args, u32 consumer, u32 &buffer, int i0, int i1)
 {
     if (threadIdx.x % 128 == 0) {
-        tma_store_2d(&args.D_map, d_buffer(consumer, buffer) + 0, i0, i1);
+        tma_store_2d(&args.D_map, d_buffer(consumer, buffer), i0, i1);
         asm volatile("cp.async.bulk.commit_group;" ::: "memory");
     }
     buffer = buffer + 1 == 2 ? 0 : buffer + 1;
@@ -503,7 +494,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) gemm_bf16_bias_gelu(const _
             ab_position ab_fill = {0, 0};
             const int t2_0 = args.K + 63;
             const int t2_1 = t2_0 / 64;
-            const int k_turns = (int)(t2_1);
+            const int k_turns = (int)t2_1;
             while (items_next(args, items, at_m, at_n)) {
                 [[maybe_unused]] int at_k = 0;
                 int at_k_turn = 0;
@@ -523,8 +514,8 @@ extern "C" __global__ void __launch_bounds__(384, 1) gemm_bf16_bias_gelu(const _
     } else {
         consumer_registers();
         const u32 consumer = warpgroup - 1;
-        [[maybe_unused]] const int first_row = (int)consumer * 64 + threadIdx.x % 128 / 32 * 16 + threadIdx.x % 32 / 4;
-        [[maybe_unused]] const int first_column = threadIdx.x % 4 * 2;
+        const int first_row = (int)consumer * 64 + threadIdx.x % 128 / 32 * 16 + threadIdx.x % 32 / 4;
+        const int first_column = threadIdx.x % 4 * 2;
         float dot_sum[1][128];
         bias_two bias_for_D[1][8];
         R_two R_for_D[2][8];
@@ -532,18 +523,16 @@ extern "C" __global__ void __launch_bounds__(384, 1) gemm_bf16_bias_gelu(const _
         u32 ab_stage = 0;
         u32 buffer = 0;
         #pragma unroll
-        for (int block = 0; block < 1; ++block)
+        for (int half = 0; half < 2; ++half) {
             #pragma unroll
-            for (int half = 0; half < 2; ++half) {
-                #pragma unroll
-                for (int i = 0; i < 32 * 2; ++i) {
-                    const int pair = i / 2, lane = i % 2;
-                    dot_sum[block][pair * 4 + half * 2 + lane] = 0.0f;
-                }
+            for (int i = 0; i < 64; ++i) {
+                const int pair = i / 2, lane = i % 2;
+                dot_sum[0][pair * 4 + half * 2 + lane] = 0.0f;
             }
+        }
         const int t3_0 = args.K + 63;
         const int t3_1 = t3_0 / 64;
-        const int k_turns = (int)(t3_1);
+        const int k_turns = (int)t3_1;
         while (items_next(args, items, at_m, at_n)) {
             [[maybe_unused]] int at_k = 0;
             int at_k_turn = 0;
@@ -562,13 +551,10 @@ extern "C" __global__ void __launch_bounds__(384, 1) gemm_bf16_bias_gelu(const _
             }
             at_k = at_k_turn * 64;
             {
+                const bias_line line = bias_from(args, at_n + first_column, true);
                 #pragma unroll
-                for (int half = 0; half < 1; ++half) {
-                    const bias_line line = bias_from(args, at_n + first_column, true);
-                    #pragma unroll
-                    for (int i = 0; i < 8; ++i)
-                        bias_for_D[half][i] = bias_read(line, i * 8);
-                }
+                for (int i = 0; i < 8; ++i)
+                    bias_for_D[0][i] = bias_read(line, i * 8);
             }
             {
                 #pragma unroll
@@ -601,10 +587,8 @@ extern "C" __global__ void __launch_bounds__(384, 1) gemm_bf16_bias_gelu(const _
                 u32 part[16];
                 #pragma unroll
                 for (int half = 0; half < 2; ++half) {
-                    [[maybe_unused]] const int row = first_row + block * 64 + half * 8;
                     #pragma unroll
                     for (int i = 0; i < 8; ++i) {
-                        [[maybe_unused]] const int pair = first_pair + i;
                         float value[2];
                         float bias_pair[2];
                         bias_split(bias_for_D[0][i], bias_pair);
@@ -624,13 +608,10 @@ extern "C" __global__ void __launch_bounds__(384, 1) gemm_bf16_bias_gelu(const _
                 }
                 if (chunk < 3) {
                     const int next = chunk + 1;
+                    const bias_line line = bias_from(args, at_n + next * 64 + first_column, true);
                     #pragma unroll
-                    for (int half = 0; half < 1; ++half) {
-                        const bias_line line = bias_from(args, at_n + next * 64 + first_column, true);
-                        #pragma unroll
-                        for (int i = 0; i < 8; ++i)
-                            bias_for_D[half][i] = bias_read(line, i * 8);
-                    }
+                    for (int i = 0; i < 8; ++i)
+                        bias_for_D[0][i] = bias_read(line, i * 8);
                 }
                 if (chunk < 3) {
                     const int next = chunk + 1;

@@ -13,9 +13,9 @@ struct alignas(64) tensor_map {
 
 // The kernel's parameter, 56 bytes, as the host packs it. Strides are in elements.
 struct arguments {
-    const unsigned short * x; // byte 0
-    unsigned short * y; // byte 8
-    const unsigned short * w; // byte 16
+    const unsigned short *x; // byte 0
+    unsigned short *y; // byte 8
+    const unsigned short *w; // byte 16
     i64 x_stride0; // byte 24
     i64 y_stride0; // byte 32
     int R; // byte 40
@@ -25,21 +25,9 @@ struct arguments {
 
 extern __shared__ __align__(16) unsigned char shared_memory[];
 
-__device__ __forceinline__ u32 shared_address(u32 offset)
-{
-    return (u32)__cvta_generic_to_shared(shared_memory) + offset;
-}
-
 __device__ __forceinline__ float from_bf16(u16 x)
 {
     return __uint_as_float((u32)x << 16);
-}
-
-__device__ __forceinline__ u16 to_bf16(float x)
-{
-    u16 r;
-    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(r) : "f"(x));
-    return r;
 }
 
 // Two neighbours in one word, the first in the low half.
@@ -50,24 +38,9 @@ __device__ __forceinline__ u32 pack_bf16(float first, float second)
     return r;
 }
 
-__device__ __forceinline__ float from_fp32(float x)
-{
-    return x;
-}
-
-__device__ __forceinline__ float to_fp32(float x)
-{
-    return x;
-}
-
 __device__ __forceinline__ float element_bf16(unsigned short x)
 {
     return from_bf16(x);
-}
-
-__device__ __forceinline__ float element_fp32(float x)
-{
-    return from_fp32(x);
 }
 
 __device__ __forceinline__ float ew_rsqrt(float x)
@@ -85,20 +58,6 @@ __device__ __forceinline__ float bf16_element(const bf16_vector &v, int e)
     return element_bf16((unsigned short)(v.word[e / 2] >> e % 2 * 16));
 }
 
-// From elements as they lie in memory.
-__device__ __forceinline__ bf16_vector bf16_gather(const unsigned short (&x)[8])
-{
-    bf16_vector v;
-    #pragma unroll
-    for (int w = 0; w < 4; ++w) {
-        v.word[w] = 0;
-        #pragma unroll
-        for (int e = 0; e < 2; ++e)
-            v.word[w] |= (u32)(u16)x[w * 2 + e] << e * 16;
-    }
-    return v;
-}
-
 // From values, rounded.
 __device__ __forceinline__ bf16_vector bf16_join(const float (&x)[8])
 {
@@ -114,7 +73,8 @@ __device__ __forceinline__ bf16_vector bf16_load(const unsigned short *from, boo
 {
     bf16_vector v = {};
     if (inside) {
-        asm("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(v.word[0]), "=r"(v.word[1]), "=r"(v.word[2]), "=r"(v.word[3]) : "l"(from));
+        asm("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(v.word[0]), "=r"(v.word[1]), "=r"(v.word[2]),
+            "=r"(v.word[3]) : "l"(from));
     }
     return v;
 }
@@ -124,14 +84,16 @@ __device__ __forceinline__ bf16_vector bf16_load_once(const unsigned short *from
 {
     bf16_vector v = {};
     if (inside) {
-        asm("ld.global.cs.nc.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(v.word[0]), "=r"(v.word[1]), "=r"(v.word[2]), "=r"(v.word[3]) : "l"(from));
+        asm("ld.global.cs.nc.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(v.word[0]), "=r"(v.word[1]), "=r"(v.word[2]),
+            "=r"(v.word[3]) : "l"(from));
     }
     return v;
 }
 
 __device__ __forceinline__ void bf16_store(unsigned short *to, const bf16_vector &v)
 {
-    asm volatile("st.global.cs.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(v.word[0]), "r"(v.word[1]), "r"(v.word[2]), "r"(v.word[3]) : "memory");
+    asm volatile("st.global.cs.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(v.word[0]), "r"(v.word[1]),
+                 "r"(v.word[2]), "r"(v.word[3]) : "memory");
 }
 
 __device__ __forceinline__ float fold_sum(float a, float b)
@@ -194,7 +156,7 @@ extern "C" __global__ void __launch_bounds__(128) rms_norm(const __grid_constant
     // load x
     {
         const bool k0 = 8192 < args.C;
-        const int k1 = args.C + (-8192);
+        const int k1 = args.C - 8192;
         const unsigned short *const first = args.x + at_r * args.x_stride0 + 8192;
         const int column = column0;
         const bool k2 = column < k1;
@@ -289,7 +251,7 @@ extern "C" __global__ void __launch_bounds__(128) rms_norm(const __grid_constant
     // load x
     {
         const bool k0 = 8192 < args.C;
-        const int k1 = args.C + (-8192);
+        const int k1 = args.C - 8192;
         const unsigned short *const first = args.x + at_r * args.x_stride0 + 8192;
         const int column = column0;
         const bool k2 = column < k1;
@@ -300,7 +262,7 @@ extern "C" __global__ void __launch_bounds__(128) rms_norm(const __grid_constant
     // load w
     {
         const bool k0 = 8192 < args.C;
-        const int k1 = args.C + (-8192);
+        const int k1 = args.C - 8192;
         const unsigned short *const first = args.w + 8192;
         const int column = column0;
         const bool k2 = column < k1;

@@ -13,8 +13,8 @@ struct alignas(64) tensor_map {
 
 // The kernel's parameter, 48 bytes, as the host packs it. Strides are in elements.
 struct arguments {
-    const float * x; // byte 0
-    float * y; // byte 8
+    const float *x; // byte 0
+    float *y; // byte 8
     i64 x_stride0; // byte 16
     i64 y_stride0; // byte 24
     int R; // byte 32
@@ -25,36 +25,9 @@ struct arguments {
 
 extern __shared__ __align__(16) unsigned char shared_memory[];
 
-__device__ __forceinline__ u32 shared_address(u32 offset)
-{
-    return (u32)__cvta_generic_to_shared(shared_memory) + offset;
-}
-
-__device__ __forceinline__ float from_fp32(float x)
-{
-    return x;
-}
-
 __device__ __forceinline__ float to_fp32(float x)
 {
     return x;
-}
-
-__device__ __forceinline__ float element_fp32(float x)
-{
-    return from_fp32(x);
-}
-
-__device__ __forceinline__ long long ew_min(long long a, long long b)
-{
-    return a < b ? a : b;
-}
-
-// Rounds towards minus infinity, as Lua's // does; / rounds towards zero.
-__device__ __forceinline__ long long ew_floor_div(long long a, long long b)
-{
-    long long quotient = a / b;
-    return quotient - (a % b != 0 && (a ^ b) < 0);
 }
 
 // 4 of fp32.
@@ -93,7 +66,7 @@ __device__ __forceinline__ fp32_vector fp32_between(const fp32_vector &a, const 
 {
     fp32_vector v;
     const int word = shift * 4 / 4, bits = shift * 4 % 4 * 8;
-    u32 all[2 * 4];
+    u32 all[8];
     #pragma unroll
     for (int w = 0; w < 4; ++w) {
         all[w] = a.word[w];
@@ -110,14 +83,16 @@ __device__ __forceinline__ fp32_vector fp32_load(const float *from, bool inside)
 {
     fp32_vector v = {};
     if (inside) {
-        asm("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(v.word[0]), "=r"(v.word[1]), "=r"(v.word[2]), "=r"(v.word[3]) : "l"(from));
+        asm("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(v.word[0]), "=r"(v.word[1]), "=r"(v.word[2]),
+            "=r"(v.word[3]) : "l"(from));
     }
     return v;
 }
 
 __device__ __forceinline__ void fp32_store(float *to, const fp32_vector &v)
 {
-    asm volatile("st.global.cs.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(v.word[0]), "r"(v.word[1]), "r"(v.word[2]), "r"(v.word[3]) : "memory");
+    asm volatile("st.global.cs.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(v.word[0]), "r"(v.word[1]),
+                 "r"(v.word[2]), "r"(v.word[3]) : "memory");
 }
 
 extern "C" __global__ void __launch_bounds__(128) stencil(const __grid_constant__ arguments args)
@@ -143,9 +118,9 @@ extern "C" __global__ void __launch_bounds__(128) stencil(const __grid_constant_
 
     // load x
     {
-        const int k0 = at_r + (-1);
+        const int k0 = at_r - 1;
         const int k1 = args.R - k0;
-        const int k3 = 0 - k0;
+        const int k3 = -k0;
         const int k6 = args.C - at_c;
         const float *const first = args.x + k0 * args.x_stride0 + row0 * args.x_stride0 + at_c;
         #pragma unroll
@@ -165,9 +140,9 @@ extern "C" __global__ void __launch_bounds__(128) stencil(const __grid_constant_
     // load x
     {
         const int k0 = args.R - at_r;
-        const int k2 = at_c + (-4);
+        const int k2 = at_c - 4;
         const int k3 = args.C - k2;
-        const int k6 = 0 - k2;
+        const int k6 = -k2;
         const float *const first = args.x + at_r * args.x_stride0 + row0 * args.x_stride0 + k2;
         #pragma unroll
         for (int i = 0; i < 2; ++i) {
@@ -223,16 +198,16 @@ extern "C" __global__ void __launch_bounds__(128) stencil(const __grid_constant_
 
     // store y
     {
-        const int k0 = at_r + (-1);
+        const int k0 = at_r - 1;
         const int k1 = args.R - k0;
-        const int k2 = 0 - k0;
+        const int k2 = -k0;
         const int k4 = args.C - at_c;
         const int k5 = args.R - at_r;
         const int k6 = at_r + 1;
         const int k7 = args.R - k6;
-        const int k8 = at_c + (-1);
+        const int k8 = at_c - 1;
         const int k9 = at_c + 1;
-        const int k10 = 0 - k8;
+        const int k10 = -k8;
         const int k11 = args.C - k8;
         const int k12 = args.C - k9;
         const int k13 = min(k1, k5);

@@ -13,8 +13,8 @@ struct alignas(64) tensor_map {
 
 // The kernel's parameter, 40 bytes, as the host packs it. Strides are in elements.
 struct arguments {
-    const unsigned short * x; // byte 0
-    unsigned short * y; // byte 8
+    const unsigned short *x; // byte 0
+    unsigned short *y; // byte 8
     i64 x_stride0; // byte 16
     i64 y_stride0; // byte 24
     int R; // byte 32
@@ -23,52 +23,10 @@ struct arguments {
 
 extern __shared__ __align__(16) unsigned char shared_memory[];
 
-__device__ __forceinline__ u32 shared_address(u32 offset)
-{
-    return (u32)__cvta_generic_to_shared(shared_memory) + offset;
-}
-
-__device__ __forceinline__ float from_bf16(u16 x)
-{
-    return __uint_as_float((u32)x << 16);
-}
-
-__device__ __forceinline__ u16 to_bf16(float x)
-{
-    u16 r;
-    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(r) : "f"(x));
-    return r;
-}
-
-// Two neighbours in one word, the first in the low half.
-__device__ __forceinline__ u32 pack_bf16(float first, float second)
-{
-    u32 r;
-    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(second), "f"(first));
-    return r;
-}
-
-__device__ __forceinline__ float element_bf16(unsigned short x)
-{
-    return from_bf16(x);
-}
-
-// Rounds towards minus infinity, as Lua's // does; / rounds towards zero.
-__device__ __forceinline__ long long ew_floor_div(long long a, long long b)
-{
-    long long quotient = a / b;
-    return quotient - (a % b != 0 && (a ^ b) < 0);
-}
-
 // 8 of bf16.
 struct alignas(16) bf16_vector {
     u32 word[4];
 };
-
-__device__ __forceinline__ float bf16_element(const bf16_vector &v, int e)
-{
-    return element_bf16((unsigned short)(v.word[e / 2] >> e % 2 * 16));
-}
 
 // From elements as they lie in memory.
 __device__ __forceinline__ bf16_vector bf16_gather(const unsigned short (&x)[8])
@@ -84,29 +42,21 @@ __device__ __forceinline__ bf16_vector bf16_gather(const unsigned short (&x)[8])
     return v;
 }
 
-// From values, rounded.
-__device__ __forceinline__ bf16_vector bf16_join(const float (&x)[8])
-{
-    bf16_vector v;
-    #pragma unroll
-    for (int w = 0; w < 4; ++w)
-        v.word[w] = pack_bf16(x[2 * w], x[2 * w + 1]);
-    return v;
-}
-
 // Zeros outside.
 __device__ __forceinline__ bf16_vector bf16_load_once(const unsigned short *from, bool inside)
 {
     bf16_vector v = {};
     if (inside) {
-        asm("ld.global.cs.nc.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(v.word[0]), "=r"(v.word[1]), "=r"(v.word[2]), "=r"(v.word[3]) : "l"(from));
+        asm("ld.global.cs.nc.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(v.word[0]), "=r"(v.word[1]), "=r"(v.word[2]),
+            "=r"(v.word[3]) : "l"(from));
     }
     return v;
 }
 
 __device__ __forceinline__ void bf16_store(unsigned short *to, const bf16_vector &v)
 {
-    asm volatile("st.global.cs.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(v.word[0]), "r"(v.word[1]), "r"(v.word[2]), "r"(v.word[3]) : "memory");
+    asm volatile("st.global.cs.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(v.word[0]), "r"(v.word[1]),
+                 "r"(v.word[2]), "r"(v.word[3]) : "memory");
 }
 
 extern "C" __global__ void __launch_bounds__(256) transpose(const __grid_constant__ arguments args)

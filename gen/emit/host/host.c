@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "emit/host/host_facts.h"
+#include "emit/host/host_maps.h"
 #include "emit/template/text.h"
 
 /* ---- the facts as the templates see them: `host` ---------------------------------------------------------------- */
@@ -58,8 +59,9 @@ static void words(const struct sink *s, const char *key, const struct plan *p, c
     text(s, key, line);
 }
 
-/* Texts become the contents of string literals, in pieces that any compiler takes and a person can read. */
-enum { PIECE_BYTES = 960 };
+/* A text becomes string literals: chunks of fewer bytes than any compiler refuses, each of lines that a person reads.
+ */
+enum { CHUNK_BYTES = 4000, LITERAL_COLUMNS = 112 };
 
 /* Stands for itself in a literal, whatever stands before it. */
 static bool is_plain(char c)
@@ -67,59 +69,86 @@ static bool is_plain(char c)
     return c >= ' ' && c <= '~' && c != '"' && c != '\\' && c != '?';
 }
 
-static void put_literal(char out[4 * PIECE_BYTES + 8], const char *data, size_t length)
+/* Writes the character as it stands in a literal. Returns its length. */
+static size_t put_character(char out[8], const char *data, size_t at)
 {
-    char *to = out;
-    for (size_t i = 0; i < length; i++) {
-        size_t from = i;
-        while (i < length && is_plain(data[i]))
-            i++;
-        memcpy(to, data + from, i - from);
-        to += i - from;
-        if (i == length)
-            break;
-        unsigned char c = (unsigned char)data[i];
-        bool trigraph = c == '?' && i && data[i - 1] == '?';
-        if (c == '\n')
-            to += sprintf(to, "\\n");
-        else if (c == '"' || c == '\\' || trigraph)
-            to += sprintf(to, "\\%c", c);
-        else if (c < 32 || c > 126)
-            to += sprintf(to, "\\%03o", c);
-        else
-            *to++ = (char)c;
+    unsigned char c = (unsigned char)data[at];
+    bool trigraph = c == '?' && at && data[at - 1] == '?';
+    if (is_plain(data[at])) {
+        *out = data[at];
+        return 1;
     }
-    *to = 0;
+    if (c == '\n')
+        return (size_t)snprintf(out, 8, "\\n");
+    if (c == '"' || c == '\\' || trigraph)
+        return (size_t)snprintf(out, 8, "\\%c", c);
+    return (size_t)snprintf(out, 8, c < 32 || c > 126 ? "\\%03o" : "%c", c);
 }
 
-/* Pieces of a text: lines, long ones cut. */
-static size_t piece_length(const char *data, size_t bytes)
+static void add_literal(struct emit_text *lines, const char *literal, size_t length)
 {
-    size_t room = bytes < PIECE_BYTES ? bytes : PIECE_BYTES;
-    const char *newline = memchr(data, '\n', room);
-    return newline ? (size_t)(newline - data) + 1 : room;
+    text_string(lines, lines->length ? "\n\"" : "\"");
+    text_add(lines, literal, length);
+    text_string(lines, "\"");
 }
 
-static int count_pieces(const char *data, size_t bytes)
+/* The literals of one chunk: a line each, longer ones cut behind a blank. */
+static void literals(struct emit_text *lines, const char *data, size_t bytes)
+{
+    char line[LITERAL_COLUMNS + 8];
+    size_t length = 0, blank = 0; /* of what stands in line, and up to behind the last blank */
+    size_t after = 0;             /* where data goes on behind that blank */
+    for (size_t at = 0; at < bytes; at++) {
+        size_t more = put_character(line + length, data, at);
+        if (length + more > LITERAL_COLUMNS) {
+            add_literal(lines, line, blank ? blank : length);
+            at = blank ? after : at;
+            length = blank = 0;
+            more = put_character(line, data, at);
+        }
+        length += more;
+        if (data[at] == ' ') {
+            blank = length;
+            after = at + 1;
+        }
+        if (data[at] == '\n' || at + 1 == bytes) {
+            add_literal(lines, line, length);
+            length = blank = 0;
+        }
+    }
+}
+
+/* As long as a literal may be, up to the end of a paragraph where there is one, else of a line. */
+static size_t chunk_length(const char *data, size_t bytes)
+{
+    if (bytes <= CHUNK_BYTES)
+        return bytes;
+    for (size_t at = CHUNK_BYTES; at > CHUNK_BYTES / 2; at--)
+        if (data[at - 1] == '\n' && data[at - 2] == '\n')
+            return at;
+    for (size_t at = CHUNK_BYTES; at > 1; at--)
+        if (data[at - 1] == '\n')
+            return at;
+    return CHUNK_BYTES;
+}
+
+static int count_chunks(const char *data, size_t bytes)
 {
     int count = 0;
-    for (size_t at = 0; data && at < bytes; at += piece_length(data + at, bytes - at))
+    for (size_t at = 0; data && at < bytes; at += chunk_length(data + at, bytes - at))
         count++;
     return count;
 }
 
-/* The text as the lines of an array: a literal and a comma each. */
-static void pieces(const struct host_facts *f, const struct sink *s, const char *key, const char *data, size_t bytes)
+/* The text as the lines of an array, a comma behind each chunk. */
+static void chunks(const struct host_facts *f, const struct sink *s, const char *key, const char *data, size_t bytes)
 {
     struct emit_text lines = {.arena = f->arena};
-    char literal[4 * PIECE_BYTES + 8];
     text_reserve(&lines, bytes + bytes / 4);
     for (size_t at = 0; data && at < bytes;) {
-        size_t length = piece_length(data + at, bytes - at);
-        put_literal(literal, data + at, length);
-        text_string(&lines, at ? "\n\"" : "\"");
-        text_string(&lines, literal);
-        text_string(&lines, "\",");
+        size_t length = chunk_length(data + at, bytes - at);
+        literals(&lines, data + at, length);
+        text_string(&lines, ",");
         at += length;
     }
     *f->no_memory = *f->no_memory || lines.failed;
@@ -186,8 +215,9 @@ static void tensor(const struct host_facts *f, const struct sink *s, int index)
         object(s, NULL);
         integer(s, "index", d);
         formula(f, s, "c", p, t->stride[d]);
-        boolean(s, "bounded", expr_is_natural(&p->graph, t->stride[d]) &&
-                                  host_bound(f, p, t->stride[d]) * (double)tw_dtype_bytes(t->dtype) < 1099511627776.0);
+        boolean(s, "bounded",
+                expr_is_natural(&p->graph, t->stride[d]) &&
+                    host_bound(f, p, t->stride[d]) * (double)tw_dtype_bytes(t->dtype) < 1099511627776.0);
         end(s);
     }
     end(s);
@@ -264,66 +294,6 @@ static void arguments(const struct host_facts *f, const struct sink *s)
         end(s);
         integer(s, list ? "divisor_count" : "guard_count", count);
     }
-}
-
-/* ---- tensor maps ----------------------------------------------------------------------------------------------- */
-
-static void maps(const struct host_facts *f, const struct sink *s)
-{
-    bool strides = false;
-    array(s, "map");
-    for (int i = 0; i < f->map_count; i++) {
-        const struct host_map *m = &f->map[i];
-        char word[24];
-        bool all_constant = true;
-        object(s, NULL);
-        text(s, "id", m->id);
-        text(s, "name", m->map->name);
-        text(s, "tensor", m->tensor->name);
-        integer(s, "rank", m->map->rank);
-        integer(s, "dtype", tw_dtype_info(m->tensor->dtype)->tensormap);
-        text(s, "dtype_name", tw_dtype_name(m->tensor->dtype));
-        integer(s, "element_bytes", (int64_t)tw_dtype_bytes(m->tensor->dtype));
-        integer(s, "swizzle", tw_swizzles[m->map->swizzle].tensormap);
-        text(s, "swizzle_name", tw_swizzles[m->map->swizzle].name);
-        integer(s, "promotion", m->map->l2_promotion);
-        integer(s, "targets", m->targets);
-        array(s, "box");
-        for (int d = 0; d < m->map->rank; d++)
-            integer(s, NULL, m->map->box[d]);
-        end(s);
-        array(s, "dim");
-        for (int d = 0; d < m->map->rank; d++) {
-            integer(s, NULL, (int64_t)m->constant[d]);
-            all_constant = all_constant && m->constant[d];
-        }
-        end(s);
-        boolean(s, "all_constant", all_constant);
-        array(s, "image");
-        for (int w = 0; w < 16; w++) {
-            snprintf(word, sizeof word, "0x%016llx", (unsigned long long)m->image[w]);
-            text(s, NULL, word);
-        }
-        end(s);
-        end(s);
-        strides = strides || m->map->rank > 1;
-    }
-    end(s);
-    integer(s, "map_count", f->map_count);
-    boolean(s, "map_strides", strides);
-    array(s, "workaround");
-#define WORKAROUND(ID, since, until, number, what)                                                                     \
-    object(s, NULL);                                                                                                   \
-    integer(s, "capability", since);                                                                                   \
-    integer(s, "driver_version", until);                                                                               \
-    integer(s, "bit", number);                                                                                         \
-    integer(s, "word", (number) / 64);                                                                                 \
-    integer(s, "first_bit", (number) / 64 * 64);                                                                       \
-    text(s, "text", what);                                                                                             \
-    end(s);
-#include "tensormap/tensormap_workarounds.def"
-#undef WORKAROUND
-    end(s);
 }
 
 /* ---- images ---------------------------------------------------------------------------------------------------- */
@@ -457,8 +427,8 @@ static void image(const struct host_facts *f, const struct sink *s, int index)
     boolean(s, "uses_sm_count", uses_sm_count);
     boolean(s, "asks", rules(s, p));
     params(f, s, p, index);
-    integer(s, "source_lines", count_pieces(m->source, m->source_bytes));
-    integer(s, "ptx_lines", count_pieces(m->ptx, m->ptx_bytes));
+    integer(s, "source_chunks", count_chunks(m->source, m->source_bytes));
+    integer(s, "ptx_chunks", count_chunks(m->ptx, m->ptx_bytes));
     integer(s, "cubin_bytes", m->cubin ? (int64_t)m->cubin_bytes : 0);
     snprintf(name, sizeof name, "source_%s", f->id[index]);
     text(s, "source_name", m->source ? name : "NULL");
@@ -467,8 +437,8 @@ static void image(const struct host_facts *f, const struct sink *s, int index)
     snprintf(name, sizeof name, "cubin_%s.bytes", f->id[index]);
     text(s, "cubin_name", m->cubin ? name : "NULL");
     if (f->data) {
-        pieces(f, s, "source", m->source, m->source_bytes);
-        pieces(f, s, "ptx", m->ptx, m->ptx_bytes);
+        chunks(f, s, "source", m->source, m->source_bytes);
+        chunks(f, s, "ptx", m->ptx, m->ptx_bytes);
         byte_rows(s, "cubin", m->cubin, m->cubin_bytes);
     }
     end(s);
@@ -536,7 +506,7 @@ static void walk(const void *model, const struct sink *s)
     boolean(s, "has_source", source);
     boolean(s, "has_text", any_text);
     arguments(f, s);
-    maps(f, s);
+    host_maps(f, s);
     array(s, "image");
     for (int i = 0; i < m->image_count; i++)
         image(f, s, i);
@@ -544,10 +514,10 @@ static void walk(const void *model, const struct sink *s)
     targets(f, s);
     array(s, "option");
     for (int i = 0; i < m->option_count; i++) {
-        char literal[4 * PIECE_BYTES + 8];
-        size_t length = strlen(m->option[i]);
-        put_literal(literal, m->option[i], length < PIECE_BYTES ? length : PIECE_BYTES);
-        text(s, NULL, literal);
+        struct emit_text lines = {.arena = f->arena};
+        literals(&lines, m->option[i], strlen(m->option[i]));
+        *f->no_memory = *f->no_memory || lines.failed;
+        text(s, NULL, lines.data ? lines.data : "\"\"");
     }
     end(s);
     end(s);

@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "architecture.h"
 #include "emit/template/text.h"
 #include "tensormap/tensormap.h"
 
@@ -282,20 +283,6 @@ static int decide_formulas(struct host_facts *f, struct diag_set *diags)
 
 /* ---- targets and maps ------------------------------------------------------------------------------------------ */
 
-/* "sm_90a": 9, 0, with features of its own. */
-static bool parse_arch(const char *arch, struct host_target *t)
-{
-    int number = 0, digits = 0;
-    if (strncmp(arch, "sm_", 3) != 0)
-        return false;
-    for (arch += 3; isdigit((unsigned char)*arch); arch++, digits++)
-        number = 10 * number + (*arch - '0');
-    t->major = number / 10;
-    t->minor = number % 10;
-    t->exact = *arch != 0;
-    return digits >= 2 && digits <= 3 && (!*arch || (isalpha((unsigned char)arch[0]) && !arch[1]));
-}
-
 static int decide_targets(struct host_facts *f, struct diag_set *diags)
 {
     const struct host_model *m = f->model;
@@ -319,9 +306,13 @@ static int decide_targets(struct host_facts *f, struct diag_set *diags)
         struct host_target *t = &f->target[f->target_count - same];
         if (!same) {
             *t = (struct host_target){.id = p->arch, .first = i, .newer = m->newer};
-            if (!parse_arch(p->arch, t))
+            struct tw_architecture_name name;
+            if (tw_architecture_parse(p->arch, &name) != 0)
                 return fault(f, diags, NULL, "HOST-ARCH",
                              "the Plan's architecture has another form than sm_90 or sm_90a");
+            t->major = name.major;
+            t->minor = name.minor;
+            t->exact = name.suffix != 0;
             f->target_count++;
         }
         t->count++;

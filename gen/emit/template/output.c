@@ -1,5 +1,8 @@
 #include "emit/template/output.h"
 
+#include "emit/template/settle.h"
+#include "emit/template/wrap.h"
+
 #include <ctype.h>
 #include <string.h>
 
@@ -123,6 +126,9 @@ static void scan(struct scanner *s, const struct output_line *l)
 void output_write(struct output *o, bool line_directives, struct emit_text *result)
 {
     drop_empty_branches(o);
+    settle_loops(o);
+    settle_constants(o);
+    settle_functions(o);
     size_t bytes = 1;
     for (int i = 0; i < o->count; i++)
         bytes += o->line[i].length + 2;
@@ -135,8 +141,8 @@ void output_write(struct output *o, bool line_directives, struct emit_text *resu
         const struct output_line *l = &o->line[i];
         if (l->dropped)
             continue;
-        bool counts = line_directives && !l->continued && !scanner.comment && !scanner.continued &&
-                      !begins(l, "//") && !begins(l, "/*");
+        bool counts = line_directives && !l->continued && !scanner.comment && !scanner.continued && !begins(l, "//") &&
+                      !begins(l, "/*");
         if (l->blank && last && last->text[last->length - 1] != '{' && !begins(l, "}")) {
             text_string(result, "\n");
             number++;
@@ -146,9 +152,7 @@ void output_write(struct output *o, bool line_directives, struct emit_text *resu
             counted = l->template;
             number = l->line;
         }
-        text_add(result, l->text, l->length);
-        text_string(result, "\n");
-        number++;
+        number += wrap_line(result, l->text, l->length);
         if (line_directives)
             scan(&scanner, l);
         last = l;

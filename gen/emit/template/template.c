@@ -22,10 +22,10 @@ struct parser {
     struct emit_text lua;
     int faults;
     bool no_memory;
-    bool body;           /* a text or Lua line was seen: no more parameters */
-    bool unread;         /* a hole could not be read: what it uses is unknown */
+    bool body;                   /* a text or Lua line was seen: no more parameters */
+    bool unread;                 /* a hole could not be read: what it uses is unknown */
     struct template_line *plain; /* first of the lines without holes that end above, or NULL */
-    bool open_arguments; /* an include's line ended in a comma */
+    bool open_arguments;         /* an include's line ended in a comma */
     int include_line;
 };
 

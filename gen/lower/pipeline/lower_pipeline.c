@@ -516,7 +516,8 @@ int pipeline_items(struct pipeline *x, bool persistent)
         way = "longest";
         why = "items differ in length, and those that begin last are the shortest";
     }
-    int group = pipeline_choose(x, "schedule.group", 8, "bands of 8 items keep their tiles in the L2");
+    int fallback = (int)spec_field_value(&x->l->fields, FIELD_GROUP);
+    int group = pipeline_choose(x, "schedule.group", fallback, "bands of some items keep their tiles in the L2");
     if (family_reason(p, "schedule.order", way, "%s", order->set ? "the spec says so" : why) ||
         family_add_word(p, "schedule.order", way) || family_add_value(p, "schedule.group", group))
         return 3;

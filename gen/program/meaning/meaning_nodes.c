@@ -144,47 +144,64 @@ static double sigmoid_bound(double x, double s)
     return s * ((1 - s) * (2 + 1.173 * fabs(x)) * ULP + MEANING_UNIT + 2 * ULP) + FLUSHED;
 }
 
-/* The bound of value = op(x), x within e: what templates/blocks/math.cuh calls, or the .approx instruction of PTX
- * where that is looser and a lowering may take it (ex2, lg2, rsqrt: 2^-22; __expf: 2 + 1.173 |x| ulp; __logf: 2^-21.4
- * near 1, else 3 ulp). Square roots and tanh are those of math.cuh: rounded to nearest, and 2 ulp. */
+/* The bounds that rows of expr_functions.def name: what templates/blocks/math.cuh calls, or the .approx instruction of
+ * PTX where that is looser and a lowering may take it (ex2, lg2, rsqrt: 2^-22; __expf: 2 + 1.173 |x| ulp; __logf:
+ * 2^-21.4 near 1, else 3 ulp). Square roots and tanh are those of math.cuh: rounded to nearest, and 2 ulp.
+ *
+ * Of a value that moves by `grown` of itself, and is computed to so many ulp. */
+static double relative_bound(double magnitude, double grown, double ulp)
+{
+    double carried = magnitude * grown;
+    return carried + (magnitude + carried) * ulp * ULP + FLUSHED;
+}
+
+/* How far log(x) moves. */
+static double log_carried(double x, double e)
+{
+    return e == 0 ? 0 : x > e ? e / (x - e) : (double)INFINITY;
+}
+
+static double log_bound(double x, double e, double magnitude)
+{
+    double carried = log_carried(x, e);
+    return carried + fmax(0x1.9p-22, 3 * ULP * (magnitude + carried));
+}
+
+static double sqrt_bound(double x, double e, double value)
+{
+    double carried = e == 0 ? 0 : x > e ? value - sqrt(x - e) : (double)INFINITY;
+    return meaning_rounded(value, carried);
+}
+
+static double rsqrt_bound(double x, double e, double value)
+{
+    double carried = e == 0 ? 0 : x > e ? 1 / sqrt(x - e) - value : (double)INFINITY;
+    return carried + (fabs(value) + carried) * 2 * ULP;
+}
+
+static double gelu_tanh_bound(double x, double e, double value)
+{
+    double w = 1.59576912160573071176 * (x + 0.044715 * x * x * x), s = x == 0 ? 0.5 : value / x;
+    double own = sigmoid_bound(w, s) + s * (1 - s) * fabs(w) * 8 * MEANING_UNIT;
+    return 1.13 * e + (fabs(x) + e) * own + fabs(value) * MEANING_UNIT;
+}
+
+/* The bound of value = op(x), x within e. */
 static double function_bound(enum expr_op op, double x, double e, double value)
 {
-    double magnitude = fabs(value), carried;
+    double magnitude = fabs(value);
     switch (op) {
-    case EXPR_EXP:
-        carried = magnitude * growth(e);
-        return carried + (magnitude + carried) * (2 + 1.173 * (fabs(x) + e)) * ULP + FLUSHED;
     case EXPR_EXP2:
-        carried = magnitude * growth(LN2 * e);
-        return carried + (magnitude + carried) * 2 * ULP + FLUSHED;
-    case EXPR_LOG:
-    case EXPR_LOG2:
-        carried = e == 0 ? 0 : x > e ? e / (x - e) : (double)INFINITY;
-        if (op == EXPR_LOG)
-            return carried + fmax(0x1.9p-22, 3 * ULP * (magnitude + carried));
+        return relative_bound(magnitude, growth(LN2 * e), 2);
+    case EXPR_LOG2: {
+        double carried = log_carried(x, e);
         return carried / LN2 + 0x1p-22 + 2 * ULP * (magnitude + carried);
-    case EXPR_SQRT:
-        carried = e == 0 ? 0 : x > e ? value - sqrt(x - e) : (double)INFINITY;
-        return meaning_rounded(value, carried);
-    case EXPR_RSQRT:
-        carried = e == 0 ? 0 : x > e ? 1 / sqrt(x - e) - value : (double)INFINITY;
-        return carried + (magnitude + carried) * 2 * ULP;
-    case EXPR_TANH:
-        return e + 2 * ULP * magnitude + MEANING_LEAST;
-    case EXPR_SIGMOID:
-        return fmin(e / 4, value * growth(e)) + sigmoid_bound(fabs(x) + e, value);
-    case EXPR_SILU:
-        return 1.1 * e + (fabs(x) + e) * sigmoid_bound(fabs(x) + e, x == 0 ? 0.5 : value / x) +
-               magnitude * MEANING_UNIT;
-    case EXPR_GELU:
-        return 1.13 * e + 3 * (fabs(x) + e) * MEANING_UNIT + 2 * magnitude * MEANING_UNIT + MEANING_LEAST;
-    case EXPR_GELU_TANH: {
-        double w = 1.59576912160573071176 * (x + 0.044715 * x * x * x), s = x == 0 ? 0.5 : value / x;
-        double own = sigmoid_bound(w, s) + s * (1 - s) * fabs(w) * 8 * MEANING_UNIT;
-        return 1.13 * e + (fabs(x) + e) * own + magnitude * MEANING_UNIT;
     }
-    case EXPR_RELU:
-        return x + e <= 0 ? 0 : e;
+#define FUNCTION(id, name, call, cuda, doc, reference, bound)                                                          \
+    case EXPR_##id:                                                                                                    \
+        return bound;
+#include "spec/expr_functions.def"
+#undef FUNCTION
     default:
         return (double)INFINITY;
     }

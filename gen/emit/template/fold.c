@@ -1,0 +1,433 @@
+#include "emit/template/fold.h"
+
+#include <ctype.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+/* A line is a row of runs, `operand (operator operand)*`, between separators: what binds less than `|`, and brackets,
+ * whose insides are rows of their own. The operators of a run stand between blanks, as the templates write them. */
+
+enum { MAX_LINE = 1024, MAX_RUN = 32, MAX_DEPTH = 16 };
+
+/* From what binds most. */
+enum level { LEVEL_PRODUCT, LEVEL_SUM, LEVEL_SHIFT, LEVEL_AND, LEVEL_XOR, LEVEL_OR, LEVELS };
+
+struct operand {
+    char op;          /* before it, the first character; the first operand of a run has none */
+    enum level level; /* of op */
+    const char *text; /* in out or scratch */
+    size_t length;
+    bool number;
+    long long value;
+};
+
+struct fold {
+    const char *at, *end;
+    char out[MAX_LINE];
+    size_t used;
+    char scratch[4 * MAX_LINE]; /* texts of a run's intermediate results */
+    size_t scratched;
+    int depth;
+    bool open; /* a bracket goes on in the next line: what surrounds it is not known whole */
+    bool lost; /* not understood: the line stays */
+};
+
+static bool is_word(char c)
+{
+    return isalnum((unsigned char)c) || c == '_' || c == '.';
+}
+
+static void put(struct fold *f, const char *text, size_t length)
+{
+    if (length > sizeof f->out - f->used) {
+        f->lost = true;
+        return;
+    }
+    memmove(f->out + f->used, text, length);
+    f->used += length;
+}
+
+static void scratch(struct fold *f, const char *text, size_t length)
+{
+    if (length > sizeof f->scratch - f->scratched) {
+        f->lost = true;
+        return;
+    }
+    memcpy(f->scratch + f->scratched, text, length);
+    f->scratched += length;
+}
+
+/* ---- arithmetic ------------------------------------------------------------------------------------------------ */
+
+/* Whether leaving the operand out leaves out no call and no assignment. */
+static bool is_pure(const struct operand *o)
+{
+    for (size_t i = 0; i < o->length; i++) {
+        char c = o->text[i], before = i > 0 ? o->text[i - 1] : ' ';
+        if ((c == '(' && is_word(before)) || c == '"' || c == '=' || (c == before && (c == '+' || c == '-')))
+            return false;
+    }
+    return true;
+}
+
+static void set_number(struct fold *f, struct operand *o, long long value)
+{
+    char text[24];
+    size_t length = (size_t)snprintf(text, sizeof text, "%lld", value);
+    o->text = f->scratch + f->scratched;
+    o->length = length;
+    o->number = true;
+    o->value = value;
+    scratch(f, text, length);
+}
+
+/* The value of `a op b`, where it is one that may stand in the text. */
+static bool compute(char op, long long a, long long b, long long *value)
+{
+    if (((op == '/' || op == '%') && b == 0) || ((op == '<' || op == '>') && b > 30))
+        return false;
+    *value = op == '*'   ? a * b
+             : op == '/' ? a / b
+             : op == '%' ? a % b
+             : op == '+' ? a + b
+             : op == '-' ? a - b
+             : op == '<' ? a * (1ll << b)
+             : op == '>' ? a / (1ll << b)
+             : op == '&' ? (a & b)
+             : op == '^' ? (a ^ b)
+                         : (a | b);
+    return *value >= 0 && *value <= INT_MAX;
+}
+
+/* Whether `x op value` is x, and whether `value op x` is. */
+static bool is_neutral(char op, long long value)
+{
+    return op == '*' || op == '/' ? value == 1 : strchr("+-^|<>", op) && value == 0;
+}
+
+static bool is_neutral_before(char op, long long value)
+{
+    return op == '*' ? value == 1 : strchr("+^|", op) && value == 0;
+}
+
+/* Takes `b` into the operand `a` before it, where their values allow. first: nothing of the same level stands before a,
+ * so that `a op b` is a value; else only the way in which b changes what stands before may be said otherwise. */
+static bool join(struct fold *f, struct operand *a, const struct operand *b, bool first)
+{
+    long long value;
+    bool own = first || (a->op == b->op && (a->op == '*' || a->op == '+')); /* x * 2 * 4, and not x / 2 * 4 */
+    if (a->number && b->number && own && compute(b->op, a->value, b->value, &value)) {
+        set_number(f, a, value);
+        return true;
+    }
+    if (b->number && is_neutral(b->op, b->value))
+        return true;
+    if (!first)
+        return false;
+    bool nothing_after = b->number && ((b->op == '*' && b->value == 0) || (b->op == '%' && b->value == 1));
+    bool nothing_before = a->number && a->value == 0 && b->level == LEVEL_PRODUCT;
+    if ((nothing_after && is_pure(a)) || (nothing_before && is_pure(b))) {
+        set_number(f, a, 0);
+        return true;
+    }
+    if (a->number && is_neutral_before(b->op, a->value)) {
+        a->text = b->text;
+        a->length = b->length;
+        a->number = b->number;
+        a->value = b->value;
+        return true;
+    }
+    return false;
+}
+
+/* Whether the operand is `(-8)`. */
+static bool is_negative(const struct operand *o)
+{
+    bool negative = o->length > 3 && o->text[0] == '(' && o->text[1] == '-' && o->text[o->length - 1] == ')';
+    for (size_t i = 2; i + 1 < o->length && negative; i++)
+        negative = isdigit((unsigned char)o->text[i]);
+    return negative;
+}
+
+/* `a op b` as one text, for the levels that bind less. first: nothing of the same level stands before a. */
+static void glue(struct fold *f, struct operand *a, const struct operand *b, bool first)
+{
+    const char *text = f->scratch + f->scratched;
+    size_t before = f->scratched;
+    char op[] = {' ', b->op, b->op, ' '};
+    bool zero = a->number && a->value == 0 && is_word(*b->text), negative = is_negative(b) && !f->open;
+    if (b->op == '-' && zero && first) { /* 0 - x */
+        scratch(f, "-", 1);
+        scratch(f, b->text, b->length);
+    } else if (b->op == '+' && negative) { /* x + (-8) */
+        scratch(f, a->text, a->length);
+        scratch(f, " - ", 3);
+        scratch(f, b->text + 2, b->length - 3);
+    } else if (b->op == '*' && negative && first && b->length == 4 && b->text[2] == '1' && *a->text != '-') {
+        scratch(f, "-", 1); /* x * (-1) */
+        scratch(f, a->text, a->length);
+    } else {
+        scratch(f, a->text, a->length);
+        scratch(f, op, b->level == LEVEL_SHIFT ? 3 : 2);
+        scratch(f, " ", 1);
+        scratch(f, b->text, b->length);
+    }
+    a->text = text;
+    a->length = f->scratched - before;
+    a->number = false;
+}
+
+/* Folds a run to one operand, a level at a time. compared: a comparison, which binds more than `&`, stands beside it.
+ */
+static struct operand fold_run(struct fold *f, struct operand *o, int count, bool compared)
+{
+    for (enum level level = 0; level < LEVELS && count > 1 && !f->lost; level++) {
+        struct operand row[MAX_RUN]; /* of this level, what is left of it */
+        int rows = 0, wholes = 0;
+        for (int i = 0; i <= count; i++) {
+            if (i < count && i > 0 && o[i].level == level) {
+                bool may = !f->open && (level < LEVEL_AND || !compared);
+                if (!may || !join(f, &row[rows - 1], &o[i], rows == 1))
+                    row[rows++] = o[i];
+                continue;
+            }
+            if (i > 0) {
+                struct operand whole = row[0];
+                for (int k = 1; k < rows; k++)
+                    glue(f, &whole, &row[k], k == 1);
+                o[wholes++] = whole;
+            }
+            rows = 0;
+            if (i < count)
+                row[rows++] = o[i];
+        }
+        count = wholes;
+    }
+    return o[0];
+}
+
+/* ---- reading --------------------------------------------------------------------------------------------------- */
+
+/* The length of the operator at `at` with its blanks, 0 where there is none of a run. */
+static size_t operator_at(const struct fold *f, char *op, enum level *level)
+{
+    static const struct {
+        char text[5];
+        enum level level;
+    } known[] = {{" * ", LEVEL_PRODUCT}, {" / ", LEVEL_PRODUCT}, {" % ", LEVEL_PRODUCT}, {" + ", LEVEL_SUM},
+                 {" - ", LEVEL_SUM},     {" << ", LEVEL_SHIFT},  {" >> ", LEVEL_SHIFT},  {" & ", LEVEL_AND},
+                 {" ^ ", LEVEL_XOR},     {" | ", LEVEL_OR}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        size_t length = strlen(known[i].text);
+        if ((size_t)(f->end - f->at) > length && memcmp(f->at, known[i].text, length) == 0) {
+            *op = known[i].text[1];
+            *level = known[i].level;
+            return length;
+        }
+    }
+    return 0;
+}
+
+static bool is_comparison(const struct fold *f)
+{
+    const char *at = f->at;
+    if (f->end - at < 4 || at[0] != ' ')
+        return false;
+    return ((at[1] == '<' || at[1] == '>') && (at[2] == ' ' || at[2] == '=')) ||
+           ((at[1] == '=' || at[1] == '!') && at[2] == '=');
+}
+
+static void take(struct fold *f, size_t length)
+{
+    put(f, f->at, length);
+    f->at += length;
+}
+
+static void take_string(struct fold *f)
+{
+    const char *close = f->at + 1;
+    while (close < f->end && *close != *f->at)
+        close += *close == '\\' ? 2 : 1;
+    if (close >= f->end)
+        f->lost = true;
+    else
+        take(f, (size_t)(close - f->at) + 1);
+}
+
+static void read_row(struct fold *f, char close);
+
+/* A bracket. droppable: nothing that it is the argument list or the subscript of stands before it. */
+static void read_bracket(struct fold *f, bool droppable)
+{
+    char open = *f->at, close = open == '(' ? ')' : ']';
+    size_t begin = f->used;
+    take(f, 1);
+    const char *inside = f->at;
+    read_row(f, close);
+    if (f->lost)
+        return;
+    if (f->at == f->end) {
+        f->open = true;
+        return;
+    }
+    bool changed = (size_t)(f->at - inside) != f->used - begin - 1;
+    take(f, 1);
+    bool word = droppable && changed && !(f->at < f->end && (is_word(*f->at) || *f->at == '('));
+    for (size_t i = begin + 1; i + 1 < f->used && word; i++)
+        word = is_word(f->out[i]);
+    if (word) {
+        f->used -= 2;
+        memmove(f->out + begin, f->out + begin + 1, f->used - begin);
+    }
+}
+
+/* Whether the blank at `at` joins two words of one operand: `u32 stage`, `const arguments &args`. */
+static bool is_inside(const struct fold *f)
+{
+    const char *next = f->at + 1;
+    bool sign = next + 1 < f->end && (*next == '&' || *next == '*') && is_word(next[1]);
+    return next < f->end && (is_word(*next) || *next == '"' || *next == '(' || sign);
+}
+
+static bool is_return(const char *text, size_t length)
+{
+    return length == 6 && memcmp(text, "return", 6) == 0;
+}
+
+/* Words, strings, brackets and signs, until an operator or a separator follows. */
+static struct operand read_operand(struct fold *f)
+{
+    size_t begin = f->used;
+    while (f->at < f->end && !f->lost) {
+        char c = *f->at, next = f->at + 1 < f->end ? f->at[1] : ' ', op;
+        enum level level;
+        if (is_word(c)) {
+            const char *word = f->at;
+            while (word < f->end && is_word(*word))
+                word++;
+            take(f, (size_t)(word - f->at));
+            if (is_return(f->out + begin, f->used - begin))
+                break;
+        } else if (c == '"' || c == '\'') {
+            take_string(f);
+        } else if (c == '(' || c == '[') {
+            read_bracket(f, c == '(' && f->used == begin);
+        } else if (c == ' ' && f->used > begin && !operator_at(f, &op, &level) && is_inside(f)) {
+            take(f, 1);
+        } else if (c == '-' && next == '>') {
+            take(f, 2);
+        } else if (strchr("!~-&*+", c) && next != ' ' && next != '=' && !(c == '&' && next == '&')) {
+            take(f, 1);
+        } else {
+            break;
+        }
+    }
+    struct operand o = {.text = f->out + begin, .length = f->used - begin};
+    o.number = o.length > 0 && o.length < 10 && (o.length == 1 || *o.text != '0');
+    for (size_t i = 0; i < o.length && o.number; i++) {
+        o.number = isdigit((unsigned char)o.text[i]);
+        o.value = o.value * 10 + o.text[i] - '0';
+    }
+    return o;
+}
+
+/* compared: behind a comparison. */
+static void read_run(struct fold *f, bool compared)
+{
+    struct operand o[MAX_RUN];
+    size_t begin = f->used, length;
+    int count = 1;
+    o[0] = read_operand(f);
+    bool alone = o[0].length == 0 || is_return(o[0].text, o[0].length);
+    char op;
+    enum level level;
+    for (; !alone && !f->lost && (length = operator_at(f, &op, &level)); count++) {
+        f->at += length;
+        if (count == MAX_RUN) {
+            f->lost = true;
+            return;
+        }
+        o[count] = read_operand(f);
+        o[count].op = op;
+        o[count].level = level;
+        f->lost = f->lost || (o[count].length == 0 && !f->open);
+    }
+    if (f->lost || count == 1)
+        return;
+    f->scratched = 0;
+    struct operand whole = fold_run(f, o, count, compared || is_comparison(f));
+    f->used = begin;
+    put(f, whole.text, whole.length);
+}
+
+/* Runs and what separates them, up to the bracket that closes or the line's end. */
+static void read_row(struct fold *f, char close)
+{
+    bool compared = false;
+    if (++f->depth > MAX_DEPTH)
+        f->lost = true;
+    while (f->at < f->end && !f->lost && *f->at != close) {
+        if (f->end - f->at > 1 && f->at[0] == '/' && f->at[1] == '/') {
+            take(f, (size_t)(f->end - f->at));
+            break;
+        }
+        read_run(f, compared);
+        if (f->at >= f->end || *f->at == close || f->lost)
+            break;
+        if (close && strchr(")]}", *f->at)) {
+            f->lost = true;
+            break;
+        }
+        bool compares = is_comparison(f);
+        compared = compares || (compared && *f->at != ',' && *f->at != ';');
+        take(f, compares ? 3 : 1);
+    }
+    f->depth--;
+}
+
+/* A literal of several lines' text, as sources stand in the C pair: there are many, and nothing in them is arithmetic.
+ */
+static bool is_literal(const char *text, size_t length)
+{
+    length -= length > 0 && text[length - 1] == ',';
+    return length > 3 && *text == '"' && memcmp(text + length - 3, "\\n\"", 3) == 0;
+}
+
+/* Whether a number stands beside an operator at all, as in few lines. */
+static bool has_constant(const char *line, size_t length)
+{
+    for (size_t i = 1; i + 1 < length; i++) {
+        if (line[i] != ' ' || !strchr("*/%+-<>^|", line[i + 1]) || !line[i + 1])
+            continue;
+        size_t after = i + 2;
+        while (after < length && (strchr(" (-", line[after]) || line[after] == line[i + 1]))
+            after++;
+        if (isdigit((unsigned char)line[i - 1]) || (after < length && isdigit((unsigned char)line[after])))
+            return true;
+    }
+    return false;
+}
+
+size_t fold_line(char *line, size_t length)
+{
+    size_t indent = 0;
+    while (indent < length && (line[indent] == ' ' || line[indent] == '\t'))
+        indent++;
+    bool plain = indent == length || line[indent] == '#' || line[length - 1] == '\\' ||
+                 is_literal(line + indent, length - indent);
+    if (plain || length - indent > MAX_LINE || !has_constant(line, length))
+        return length;
+    struct fold f;
+    f.at = line + indent;
+    f.end = line + length;
+    f.used = f.scratched = 0;
+    f.depth = 0;
+    f.open = f.lost = false;
+    read_row(&f, '\0');
+    if (f.lost || f.at != f.end || f.used > length - indent)
+        return length;
+    memcpy(line + indent, f.out, f.used);
+    return indent + f.used;
+}
