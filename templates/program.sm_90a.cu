@@ -49,7 +49,7 @@ ${banner}
 
 //@     end
 //@     if has(reads, "pairs") and reads.pairs then
-//@ include "blocks/tile_read.cuh" tensor = t, extent = plan.extent[t.name], columns = reads.columns
+//@ include "blocks/tile_line.cuh" tensor = t, extent = plan.extent[t.name], columns = reads.columns
 
 //@     end
 //@ end

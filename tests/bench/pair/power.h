@@ -1,4 +1,5 @@
-/* The board's energy counter, clock and reasons of lower clocks, by NVML, which need not be there. */
+/* The board's energy counter, clock and reasons of lower clocks, by NVML, which need not be there. The counter moves
+ * ten times a second or so: energies are worth something over seconds alone. */
 #ifndef PAIR_POWER_H
 #define PAIR_POWER_H
 

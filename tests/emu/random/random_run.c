@@ -4,7 +4,7 @@
 
 #include "compile/compile.h"
 #include "verify/launcher.h"
-#include "verify/ring_fills.h"
+#include "verify/run/ring_fills.h"
 #include "verify/sizes.h"
 #include "verify/trial.h"
 #include "emu/emu.h"

@@ -15,7 +15,9 @@
 
 #include <lua5.4/lauxlib.h>
 
+#include "emit/embed.h"
 #include "emit/emit.h"
+#include "emit/template/template.h"
 
 /* ---- a model, and expansion of texts ----------------------------------------------------------------------------- */
 
@@ -701,6 +703,41 @@ static void same_bytes_and_fast(void **state)
     free(template);
 }
 
+/* What the shelf takes for granted of the program's own templates: they name nothing that is not there, and use their
+ * parameters. */
+static void own_templates(void **state)
+{
+    static const char *const of_plans[] = {"place_step", "place_uniform", "fragment_step", "fragment_uniform",
+                                           "fragment_reads"};
+    const char *helper[64];
+    int helpers = 0, templates = 0;
+    (void)state;
+    for (const struct emit_helper_doc *h = emit_helpers; h->name; h++)
+        helper[helpers++] = h->name;
+    for (size_t i = 0; i < sizeof of_plans / sizeof *of_plans; i++)
+        helper[helpers++] = of_plans[i];
+    helper[helpers] = NULL;
+    for (const struct emit_embedded *f = emit_embedded; f->name; f++) {
+        bool program = strncmp(f->name, "program.", 8) == 0, host = strncmp(f->name, "host/", 5) == 0;
+        if (!program && !host && strncmp(f->name, "blocks/", 7) != 0)
+            continue;
+        const char *root = program ? "plan" : strncmp(f->name, "host/kernel.", 12) == 0 ? "host" : "";
+        struct template t = {.name = f->name, .shown = f->name};
+        assert_true(emit_find_template(f->name, &t.text, &t.length));
+        const struct template_names names = {root, helper, false};
+        struct arena arena = {.block = NULL};
+        struct diag_set diags = {0};
+        int faults = template_parse(&t, &names, NULL, &arena, &diags);
+        for (int i = 0; i < diags.count; i++)
+            diag_print_one(&diags, i, stderr);
+        assert_int_equal(faults, 0);
+        diag_free(&diags);
+        arena_free(&arena);
+        templates++;
+    }
+    assert_true(templates > 40);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -717,6 +754,7 @@ int main(void)
         cmocka_unit_test(user_files),
         cmocka_unit_test(every_allocation_fails),
         cmocka_unit_test(same_bytes_and_fast),
+        cmocka_unit_test(own_templates),
     };
     return cmocka_run_group_tests_name("emit", tests, NULL, NULL);
 }
