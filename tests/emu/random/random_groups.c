@@ -102,7 +102,7 @@ void random_groups(struct dots *d)
         d->k = 64; /* whole spans */
     random_dots_others(d);
     random_dots_turns(d, true);
-    x.pitch = d->m + 4 + random_below(g, 40);
+    x.pitch = d->m + 8 * (1 + random_below(g, 5)); /* whole words: all variants run */
     x.stages = d->turns[d->runs - 1];
     random_write(g,
                  "local E, M, N, K%s%s = dims \"E M N K%s%s\"\n\nlocal p = kernel \"p\" {\n"
