@@ -219,6 +219,12 @@ int derive_turns_inside(struct derive *d, int loop, int *turns);
  * where it does not hold; 0: it is none, or *status says why. */
 int derive_column_bound(struct derive *d, int op, int condition, int shift, int *status);
 
+/* ---- derive_down.c */
+
+/* The loop's turns go from the last to the first: as the kernel says, or, where it looks ahead and the last turns need
+ * masks (`masked`), by default if its sums allow it. *status: 1 refused, 3. */
+bool derive_goes_down(struct derive *d, int loop, bool masked, int *status);
+
 /* ---- derive_produce.c */
 
 /* The producer's steps for the next stage of the ring. 0, 1, 3. */
