@@ -1,9 +1,51 @@
 /* Loops whose turns go from the last to the first. */
 #include "program/derive.h"
 
+#include <string.h>
+
+#include "family/family.h"
+#include "program/any_order.h"
+
+/* What the kernel says of the loop; NULL: nothing. */
+static const struct spec_direction *said(const struct derive *d, const char *name)
+{
+    const struct spec_kernel *k = d->work.l->kernel;
+    for (int i = 0; i < k->direction_count; i++)
+        if (name && strcmp(k->direction[i].name, name) == 0)
+            return &k->direction[i];
+    return NULL;
+}
+
+static int reason(struct derive *d, const char *name, bool down, const char *why)
+{
+    struct plan *p = d->work.l->plan;
+    const char *field = plan_text(p, "direction.%s", name ? name : "loop");
+    return d->dry ? 0 : !field ? 3 : family_reason(p, field, down ? "down" : "up", "%s", why);
+}
+
 bool derive_goes_down(struct derive *d, int loop, bool masked, int *status)
 {
-    (void)loop;
-    (void)status;
-    return masked && d->ahead >= 0;
+    const char *name = d->work.program->op[loop].name;
+    const struct spec_direction *own = said(d, name);
+    if (*status)
+        return false;
+    if (d->synchronous) {
+        *status = own && own->down ? reason(d, name, false, "mma.sync finishes a turn's dots in it, and nothing is won")
+                                   : 0;
+        return false;
+    }
+    if (own) {
+        *status = reason(d, name, own->down, "the kernel's");
+        return own->down;
+    }
+    if (!masked || d->ahead < 0)
+        return false;
+    enum any_order order = program_any_order(d->work.program, loop, &d->work.program->graph->memory, NULL);
+    if (order == ANY_ORDER_NO_MEMORY)
+        *status = 3;
+    else if (order == ANY_ORDER)
+        *status = reason(d, name, true,
+                         "turns that need masks are the first then, and the next turn's dot runs ahead of them as of "
+                         "any other; the order of sums alone changes");
+    return order == ANY_ORDER;
 }
