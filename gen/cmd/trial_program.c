@@ -76,14 +76,6 @@ static int check_by_hand(struct trial *t, struct tw_error *error)
     return status;
 }
 
-/* Loops whose turns the lowering takes from the last to the first: the meaning rounds as it does. */
-static void find_down(const struct plan *p, bool *down)
-{
-    for (int i = 0; i < p->loop_count; i++)
-        if (p->loop[i].first && p->loop[i].operation)
-            down[plan_number(p->loop[i].operation)] = true;
-}
-
 int trial_program_reference(struct trial *t, struct tw_error *error)
 {
     const struct trial_request *r = &t->request;
@@ -109,7 +101,7 @@ int trial_program_reference(struct trial *t, struct tw_error *error)
         done[i] = from->done;
     }
     if (status == TW_OK) {
-        find_down(&r->unit->plan, down);
+        program_loops_down(&r->unit->plan, down); /* it rounds as the lowering does */
         struct program_reference reference = {.kernel = k,
                                               .program = program_of(t),
                                               .down = down,

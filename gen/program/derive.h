@@ -221,8 +221,8 @@ int derive_column_bound(struct derive *d, int op, int condition, int shift, int 
 
 /* ---- derive_down.c */
 
-/* The loop's turns go from the last to the first: as the kernel says, or, where it looks ahead and the last turns need
- * masks (`masked`), by default if its sums allow it. *status: 1 refused, 3. */
+/* The loop's turns go from the last to the first: as the kernel says; by default where it looks ahead and its masks
+ * leave turns out and cut those before them (`masked`), if the order does not matter to what it carries. *status: 3. */
 bool derive_goes_down(struct derive *d, int loop, bool masked, int *status);
 
 /* ---- derive_produce.c */

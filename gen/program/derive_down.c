@@ -45,7 +45,7 @@ bool derive_goes_down(struct derive *d, int loop, bool masked, int *status)
         *status = 3;
     else if (order == ANY_ORDER)
         *status = reason(d, name, true,
-                         "turns that need masks are the first then, and the next turn's dot runs ahead of them as of "
-                         "any other; the order of sums alone changes");
+                         "each item begins with the turns that need masks, and the next turn's dot runs under them as "
+                         "under any other; rounding alone changes");
     return order == ANY_ORDER;
 }

@@ -656,8 +656,8 @@ static int loop(struct derive *d, int number)
         inside = derive_least(g, inside, count);
     struct range range = {.name = name, .count = count, .inside = inside};
     range.one_masked = inside && derive_one_masked(d, number, &status);
-    range.down = !status && derive_goes_down(d, number, possible || inside, &status);
-    if (!status && inside)
+    range.down = !status && derive_goes_down(d, number, possible && inside, &status);
+    if (!status && inside && d->ahead >= 0)
         range.end = first_masked(d, number, inside);
     if (!status && range.down)
         status = turn_around(d, number, count);

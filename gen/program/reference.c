@@ -6,6 +6,13 @@
 
 enum { PARTS_PER_THREAD = 4, BLOCK_ROWS = 256 };
 
+void program_loops_down(const struct plan *plan, bool *down)
+{
+    for (int i = 0; i < plan->loop_count; i++)
+        if (plan->loop[i].first && plan->loop[i].operation)
+            down[plan_number(plan->loop[i].operation)] = true;
+}
+
 bool program_adds_to(const struct program *p, int tensor)
 {
     for (int i = 0; i < p->op_count; i++)

@@ -2,6 +2,7 @@
 #ifndef TW_GEN_PROGRAM_REFERENCE_H
 #define TW_GEN_PROGRAM_REFERENCE_H
 
+#include "plan/plan.h"
 #include "program/program.h"
 
 /* One tensor on the host. */
@@ -30,6 +31,9 @@ struct program_reference {
  * that are not done may be anything. *work receives how many nodes of elements and products were evaluated. 0; 1 with
  * the fault of the data in *error; 3 out of memory. */
 int program_reference(const struct program_reference *reference, bool *all, int64_t *work, struct program_error *error);
+
+/* down[i] for each LOOP i whose turns the Plan takes from the last to the first; the others are left as they are. */
+void program_loops_down(const struct plan *plan, bool *down);
 
 /* Whether the program adds to this tensor, which then has to hold numbers before it runs. */
 bool program_adds_to(const struct program *p, int tensor);

@@ -14,6 +14,7 @@ struct how {
     bool ahead, passing, sm_80;
     int via;          /* of the first operand: 0 left out, 1 resident, 2 bulk */
     int order, items; /* 0 left out; of `order`; 1 persistent, 2 one to a block */
+    int direction;    /* of the main loop's turns: 0 left out, 1 up, 2 down */
 };
 
 struct dots {
@@ -57,6 +58,7 @@ static void draw_warpgroups(struct dots *d, int number)
 {
     static const char *const consumers[] = {"consumers.1", "consumers.2", "consumers.3"};
     static const char *const via[] = {NULL, "resident", "bulk"};
+    static const char *const direction[] = {NULL, "up", "down", NULL};
     struct random_spec *g = d->g;
     struct how *h = &d->how[number];
     const struct how *like = &d->how[0];
@@ -71,6 +73,7 @@ static void draw_warpgroups(struct dots *d, int number)
     }
     h->ahead = has_chain(d) && random_option(g, "ahead", like->ahead ? 100 : 45);
     h->passing = h->ahead && random_option(g, "passing", 50);
+    h->direction = first || !like->direction ? random_choose(g, direction, 4) % 3 : random_choose(g, direction + 1, 2) + 1;
     /* What is shared is loaded in slices of 8 rows and more: by four blocks only where tiles allow it. */
     const char *const clusters[] = {NULL,          "cluster.2", !first && slices % 32 ? NULL : "cluster.4",
                                     "cluster.2x2", NULL,        NULL};
@@ -110,7 +113,7 @@ static void draw_how(struct dots *d, int number)
     chosen = random_choose(g, first || !like->items ? items : items + 1, first || !like->items ? 3 : 2);
     h->items = first || !like->items ? chosen : chosen + 1;
     h->ahead = h->passing = false;
-    h->cluster_m = h->cluster_n = h->via = 0;
+    h->cluster_m = h->cluster_n = h->via = h->direction = 0;
     h->blocks = 1;
     h->consumers = first ? 1 + random_below(g, 2) : like->consumers;
     if (h->sm_80 && first)
@@ -118,6 +121,20 @@ static void draw_how(struct dots *d, int number)
     if (!h->sm_80)
         draw_warpgroups(d, number);
     g->at = -1;
+}
+
+/* A name for the loop of most turns: the inner one of two. */
+static const char *main_loop(const struct random_spec *g)
+{
+    return g->family == 'H' ? "s" : g->family == 'N' ? "h" : random_has(g, "loop.nested") ? "i" : "k";
+}
+
+static bool any_down(const struct dots *d)
+{
+    for (int i = 0; i < d->kernels; i++)
+        if (d->how[i].direction == 2)
+            return true;
+    return false;
 }
 
 static void write_how(struct dots *d, int number)
@@ -148,6 +165,8 @@ static void write_how(struct dots *d, int number)
         random_write(g, "  cluster = { m = %d, n = %d },\n", h->cluster_m, h->cluster_n);
     if (h->ahead && !(number && d->how[0].ahead))
         random_write(g, "  ahead = { x = { turns = 1%s } },\n", g->state % 3 ? ", before = \"o\"" : "");
+    if (h->direction)
+        random_write(g, "  direction = { %s = \"%s\" },\n", main_loop(g), h->direction == 2 ? "down" : "up");
     if (h->via)
         random_write(g, "  via = { held = \"%s\" },\n", h->via == 1 ? "resident" : "bulk");
 }
@@ -535,7 +554,7 @@ static void chain(struct dots *d)
                      d->dtype);
     else
         random_write(g, "      return dot(cast(x, \"%s\"), v, o%s):as \"o\"\n", d->dtype,
-                     random_chance(g, 30) ? " * 0.5" : "");
+                     random_chance(g, 30) && !any_down(d) ? " * 0.5" : "");
     random_write(g, nested ? "    end) end)\n" : "    end)\n");
     const char *result = online ? "ratio(o, sum, 0)" : "o";
     if (lse)

@@ -8,6 +8,7 @@
 #include "cmd/sizes.h"
 #include "cmd/trial.h"
 #include "emu/emu.h"
+#include "program/reference.h"
 #include "unit/program_naive.h"
 
 enum { CASES = 16 };
@@ -36,6 +37,7 @@ void random_words(const char *spec, const char *kernel, char *words, size_t size
 struct meant {
     double *value[16], *bound[16];
     int64_t count[16];
+    bool *down; /* by operation: loops whose turns it took from the last to the first */
 };
 
 struct work {
@@ -151,6 +153,15 @@ static bool within(double value, double want, double bound)
                          : fabs(value - want) <= bound;
 }
 
+/* By operation: loops whose turns go from the last to the first. The caller frees it. */
+static bool *loops_down(const struct trial *t)
+{
+    bool *down = calloc((size_t)t->request.unit->kernel->program->op_count + 1, sizeof *down);
+    assert_non_null(down);
+    program_loops_down(&t->request.unit->plan, down);
+    return down;
+}
+
 /* The naive twin on the trial's inputs, three times with sums in other orders. */
 static void check_twin(struct work *w, struct trial *t, const char *sizes)
 {
@@ -178,7 +189,9 @@ static void check_twin(struct work *w, struct trial *t, const char *sizes)
                                 .tensor = tensor,
                                 .extent = (const int64_t(*)[SPEC_MAX_RANK])extent,
                                 .scalar = t->scalar};
-    naive_run(k->program, k, &data, own, w->seed + 1);
+    bool *down = loops_down(t);
+    naive_run(k->program, k, &data, down, own, w->seed + 1);
+    free(down);
     for (int i = 0; i < t->tensor_count; i++) {
         const struct trial_tensor *want = &t->tensor[i];
         for (int64_t e = 0; k->tensor[i].out && e < shape_count(&want->shape); e++) {
@@ -198,12 +211,20 @@ static void check_twin(struct work *w, struct trial *t, const char *sizes)
     hit(w, "twin", "compared");
 }
 
-/* The first kernel's meaning is kept; that of another, which differs in how it runs alone, lies within both bounds. */
+/* The first kernel's meaning is kept; that of another, which differs in how it runs alone, lies within both bounds where
+ * it takes turns in the same order: casts round other numbers in another. */
 static void check_meaning(struct work *w, const struct trial *t, const char *kernel, const char *sizes, int run,
                           int inputs)
 {
     const struct spec_kernel *k = t->request.unit->kernel;
     struct meant *m = run < CASES && !w->by_tile ? &w->meant[run][inputs] : NULL;
+    bool *down = m ? loops_down(t) : NULL;
+    if (m && !m->down)
+        m->down = down;
+    else if (m && memcmp(m->down, down, (size_t)k->program->op_count * sizeof *down) != 0)
+        m = NULL;
+    if (!m || m->down != down)
+        free(down);
     for (int i = 0; m && i < t->tensor_count && i < 16; i++) {
         const struct trial_tensor *now = &t->tensor[i];
         int64_t count = shape_count(&now->shape);
