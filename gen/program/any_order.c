@@ -9,13 +9,13 @@
 
 enum class {
     NOT_SEEN,
-    FREE,    /* of what is carried nothing is in it */
-    ZERO,    /* likewise, and it is 0: a term with any number of factors */
-    CARRIED, /* the carried value `of` itself */
-    EXTREME, /* what this turn carries on of the extreme `of` */
-    RATIO,   /* 2^(m - m') of the extreme `of` */
-    SCALED,  /* a sum of terms that have one factor 2^-m', m' of the extreme `of` */
-    SUM,     /* the carried value `of` and free terms */
+    FREE,     /* of what is carried nothing is in it */
+    ZERO,     /* likewise, and it is 0: a term with any number of factors */
+    CARRIED,  /* the carried value `of` itself */
+    EXTREME,  /* what this turn carries on of the extreme `of` */
+    RATIO,    /* 2^(m - m') of the extreme `of` */
+    SCALED,   /* a sum of terms that have one factor 2^-m', m' of the extreme `of` */
+    SUM,      /* the carried value `of` and free terms */
     RESCALED, /* the carried value `of` times the ratio of the extreme `by`, and terms that have its factor once */
     UNKNOWN
 };

@@ -6,9 +6,9 @@
 #include "spec/arena.h"
 
 enum any_order {
-    ANY_ORDER,          /* but for rounding it does not matter */
-    ANY_ORDER_CARRIED,  /* *which: the carried value of which that is not known */
-    ANY_ORDER_WRITES,   /* *which: the operation of the body that writes to memory */
+    ANY_ORDER,         /* but for rounding it does not matter */
+    ANY_ORDER_CARRIED, /* *which: the carried value of which that is not known */
+    ANY_ORDER_WRITES,  /* *which: the operation of the body that writes to memory */
     ANY_ORDER_NO_MEMORY
 };
 

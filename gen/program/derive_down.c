@@ -30,8 +30,8 @@ bool derive_goes_down(struct derive *d, int loop, bool masked, int *status)
     if (*status)
         return false;
     if (d->synchronous) {
-        *status = own && own->down ? reason(d, name, false, "mma.sync finishes a turn's dots in it, and nothing is won")
-                                   : 0;
+        *status =
+            own && own->down ? reason(d, name, false, "mma.sync finishes a turn's dots in it, and nothing is won") : 0;
         return false;
     }
     if (own) {

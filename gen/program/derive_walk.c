@@ -546,9 +546,9 @@ static int loops(struct derive *d, int number, const struct range *r, int count,
             status = turns_until(d, number, plan_text(p, "%s_masked", r->name), masked, r->one_masked);
         }
         d->unmasked = true;
-        status = status          ? status
+        status = status     ? status
                  : d->alone ? behind_last_masked(d, number, r, count)
-                                 : turns_until(d, number, r->name, count, 0);
+                            : turns_until(d, number, r->name, count, 0);
     } else {
         d->unmasked = inside != 0;
         if (inside)

@@ -315,7 +315,8 @@ void trace_infer_axes(struct reader *r)
     }
 }
 
-/* ---- ahead, via and direction --------------------------------------------------------------------------------------------- */
+/* ---- ahead, via and direction
+ * --------------------------------------------------------------------------------------------- */
 
 /* The operation of that name, or of none: told, with those that there are. */
 static const struct program_op *named(struct reader *r, const char *name, const char *path, enum point point)
@@ -503,11 +504,12 @@ static void check_down(struct reader *r, int loop, const char *path)
                      p->op[loop].name, p->op[which].loc.line);
         break;
     case ANY_ORDER_CARRIED:
-        reader_fault(r, path, AT_VALUE, "PROGRAM-DIRECTION",
-                     "value %d that loop '%s' carries may depend on the order of its turns; they may go down where each "
-                     "value is a sum, a maximum or minimum, or a sum that is rescaled by exp2_diff of a maximum; write "
-                     "\"up\", or take it out",
-                     which + 1, p->op[loop].name);
+        reader_fault(
+            r, path, AT_VALUE, "PROGRAM-DIRECTION",
+            "value %d that loop '%s' carries may depend on the order of its turns; they may go down where each "
+            "value is a sum, a maximum or minimum, or a sum that is rescaled by exp2_diff of a maximum; write "
+            "\"up\", or take it out",
+            which + 1, p->op[loop].name);
     }
 }
 
@@ -523,8 +525,8 @@ static void read_direction(struct reader *r, const char *name, const char *path)
     if (loop < 0)
         return;
     if (!down && (!word || strcmp(word, words[0]) != 0)) {
-        reader_fault(r, path, AT_VALUE, "FIELD-WORD", "takes a word (%s), this is %s%s",
-                     reader_list(r, words, " or "), describe(r, -1), word ? reader_suggest(r, word, words) : "");
+        reader_fault(r, path, AT_VALUE, "FIELD-WORD", "takes a word (%s), this is %s%s", reader_list(r, words, " or "),
+                     describe(r, -1), word ? reader_suggest(r, word, words) : "");
         return;
     }
     if (down)

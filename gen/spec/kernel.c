@@ -10,9 +10,9 @@
 enum { MOST_OPERANDS = 64 };
 
 /* Fields that are no row of the schema and no operand. */
-static const char *const other_words[] = {"family", "template", "like", "arch",     "tune",      "run",     "bench",
-                                          "rings",  "grid",     "axes", "epilogue", "reference", "program", "ahead",
-                                          "via",    "direction", NULL};
+static const char *const other_words[] = {"family",  "template", "like", "arch",      "tune",     "run",
+                                          "bench",   "rings",    "grid", "axes",      "epilogue", "reference",
+                                          "program", "ahead",    "via",  "direction", NULL};
 
 static bool is_other(const char *name)
 {

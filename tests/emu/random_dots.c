@@ -73,7 +73,8 @@ static void draw_warpgroups(struct dots *d, int number)
     }
     h->ahead = has_chain(d) && random_option(g, "ahead", like->ahead ? 100 : 45);
     h->passing = h->ahead && random_option(g, "passing", 50);
-    h->direction = first || !like->direction ? random_choose(g, direction, 4) % 3 : random_choose(g, direction + 1, 2) + 1;
+    h->direction =
+        first || !like->direction ? random_choose(g, direction, 4) % 3 : random_choose(g, direction + 1, 2) + 1;
     /* What is shared is loaded in slices of 8 rows and more: by four blocks only where tiles allow it. */
     const char *const clusters[] = {NULL,          "cluster.2", !first && slices % 32 ? NULL : "cluster.4",
                                     "cluster.2x2", NULL,        NULL};

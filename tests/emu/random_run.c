@@ -211,8 +211,8 @@ static void check_twin(struct work *w, struct trial *t, const char *sizes)
     hit(w, "twin", "compared");
 }
 
-/* The first kernel's meaning is kept; that of another, which differs in how it runs alone, lies within both bounds where
- * it takes turns in the same order: casts round other numbers in another. */
+/* The first kernel's meaning is kept; that of another, which differs in how it runs alone, lies within both bounds
+ * where it takes turns in the same order: casts round other numbers in another. */
 static void check_meaning(struct work *w, const struct trial *t, const char *kernel, const char *sizes, int run,
                           int inputs)
 {
