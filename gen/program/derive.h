@@ -29,8 +29,10 @@
  * turns need masks, these few begin and end by themselves: one loop around the peeled ones makes them, and the loop
  * that looks ahead stands inside of it. So masks, and what is behind them, stand in the text once.
  *
- * Where its masks leave turns out, the last of each item need masks, and have a loop of their own that looks ahead,
- * too.
+ * Where its masks leave turns out, the last of each item need masks. Such a loop is turned around where the order of its
+ * turns does not matter (any_order.h): those turns are the first then. The one right before the others stands in front
+ * of the loop that looks ahead, and is overlapped as any; more of them are runs by themselves. Upwards they have a loop
+ * of their own that looks ahead, too. In the text turns are counted from 0 up either way.
  *
  * IDLE TURNS, in which a mask lets nothing in and which change nothing that is carried on, are left out
  * (derive_idle.c).

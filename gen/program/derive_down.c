@@ -27,15 +27,10 @@ bool derive_goes_down(struct derive *d, int loop, bool masked, int *status)
 {
     const char *name = d->work.program->op[loop].name;
     const struct spec_direction *own = said(d, name);
-    if (*status)
+    if (*status || d->synchronous)
         return false;
-    if (d->synchronous) {
-        *status =
-            own && own->down ? reason(d, name, false, "mma.sync finishes a turn's dots in it, and nothing is won") : 0;
-        return false;
-    }
     if (own) {
-        *status = reason(d, name, own->down, "the kernel's");
+        *status = reason(d, name, own->down, "the spec says so");
         return own->down;
     }
     if (!masked || d->ahead < 0)

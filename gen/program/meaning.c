@@ -50,9 +50,8 @@ static void release(struct meaning *m, void *pointer, size_t bytes)
         memory_resize(&m->memory, pointer, bytes ? bytes : 1, 0);
 }
 
-static int fault(struct meaning *m, const struct program_op *op, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-static int fault(struct meaning *m, const struct program_op *op, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static int fault(struct meaning *m, const struct program_op *op,
+                                                       const char *format, ...)
 {
     va_list list;
     if (m->error) {
@@ -475,10 +474,7 @@ static int store(struct meaning *m, int op_number)
 /* Bits of mantissa in which the tensor cores of Hopper add products of this type. */
 static int dot_bits(const struct program_op *op)
 {
-    enum tw_dtype dtype = op->arg[0].dtype;
-    if (dtype == TW_FP8_E4M3 || dtype == TW_FP8_E5M2)
-        return 13;
-    return 24;
+    return op->arg[0].dtype == TW_FP8_E4M3 || op->arg[0].dtype == TW_FP8_E5M2 ? 13 : 24;
 }
 
 static int dot(struct meaning *m, int op_number)
@@ -665,8 +661,7 @@ static int run_halves(struct meaning *m, int number_of_loop, struct counted c)
     int status = run_turns(m, number_of_loop, one);
     for (int k = 0; k < op->carried; k++)
         swap(&m->state.result[first + k], &o->half[k]);
-    if (!status)
-        status = run_turns(m, number_of_loop, other);
+    status = status ? status : run_turns(m, number_of_loop, other);
     for (int k = 0; k < op->carried; k++) {
         swap(&m->state.result[first + k], &m->state.result[result + k]);
         swap(&m->state.result[first + k], &o->half[k]);
@@ -686,8 +681,7 @@ static int run_loop(struct meaning *m, int number_of_loop)
     int64_t to = 0;
     int status = number(m, op, &o->from, &c.first);
     status = status ? status : number(m, op, &o->to, &to);
-    if (op->list >= 0 && !status)
-        status = find_list(m, op, o, &c);
+    status = status || op->list < 0 ? status : find_list(m, op, o, &c);
     if (status)
         return status;
     c.turns = to > c.first ? (to - c.first + o->step - 1) / o->step : 0;

@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "cmd/compare.h"
 #include "cmd/compile.h"
 #include "cmd/launch.h"
 #include "cmd/ring_fills.h"
@@ -211,18 +212,45 @@ static void check_twin(struct work *w, struct trial *t, const char *sizes)
     hit(w, "twin", "compared");
 }
 
-/* The first kernel's meaning is kept; that of another, which differs in how it runs alone, lies within both bounds
- * where it takes turns in the same order: casts round other numbers in another. */
+/* Casts round other numbers where turns go the other way: results are as far apart at most as those of the narrowest
+ * cast may be. */
+static void check_other_way(struct work *w, const struct trial *t, const char *kernel, const char *sizes,
+                            const struct meant *m, int i)
+{
+    const struct trial_tensor *now = &t->tensor[i];
+    const struct spec_kernel *k = t->request.unit->kernel;
+    double most = 2 * compare_bound(program_narrowest_cast(k->program), 0.0), difference = 0, norm = 0;
+    char text[700];
+    for (int64_t e = 0; e < m->count[i]; e++) {
+        double one = m->value[i][e], other = now->reference[e];
+        if (!now->done[e])
+            continue;
+        norm += isfinite(one) ? one * one : 0;
+        if (one == other || (isnan(one) && isnan(other)))
+            continue;
+        double bound = m->bound[i][e] + now->bound[e], far = fabs(one - other) - bound;
+        difference += isinf(bound) || far <= 0 ? 0 : far * far;
+    }
+    hit(w, "how", "compared with turns the other way");
+    if (difference <= most * most * norm)
+        return;
+    snprintf(text, sizeof text, "%s: the way of turns changes what it means: %s is %.3g away, at most %.3g are right",
+             sizes, k->tensor[i].name, sqrt(difference / norm), most);
+    bad(w, kernel, "-", text);
+}
+
+/* The first kernel's meaning is kept; that of another, which differs in how it runs alone, lies within both bounds, or
+ * near them where its turns go the other way. */
 static void check_meaning(struct work *w, const struct trial *t, const char *kernel, const char *sizes, int run,
                           int inputs)
 {
     const struct spec_kernel *k = t->request.unit->kernel;
     struct meant *m = run < CASES && !w->by_tile ? &w->meant[run][inputs] : NULL;
-    bool *down = m ? loops_down(t) : NULL;
+    bool *down = m ? loops_down(t) : NULL, same = true;
     if (m && !m->down)
         m->down = down;
-    else if (m && memcmp(m->down, down, (size_t)k->program->op_count * sizeof *down) != 0)
-        m = NULL;
+    else if (m)
+        same = memcmp(m->down, down, (size_t)k->program->op_count * sizeof *down) == 0;
     if (!m || m->down != down)
         free(down);
     for (int i = 0; m && i < t->tensor_count && i < 16; i++) {
@@ -239,7 +267,9 @@ static void check_meaning(struct work *w, const struct trial *t, const char *ker
             memcpy(m->bound[i], now->bound, (size_t)count * sizeof(double));
             m->count[i] = count;
         }
-        for (int64_t e = 0; m->value[i] && count == m->count[i] && e < count; e++) {
+        if (!same && m->value[i] && count == m->count[i])
+            check_other_way(w, t, kernel, sizes, m, i);
+        for (int64_t e = 0; same && m->value[i] && count == m->count[i] && e < count; e++) {
             if (!now->done[e] || within(now->reference[e], m->value[i][e], m->bound[i][e] + now->bound[e]))
                 continue;
             char text[400];
