@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
+#include "common/options.h"
 #include "spec/diag.h"
 #include "version.h"
 
@@ -48,6 +49,6 @@ int main(int argc, char **argv)
     }
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
         return finish(cmd_help(1, list));
-    const struct command *command = command_find(argv[1]);
-    return command ? finish(command->run(argc - 1, argv + 1)) : unknown(argv[1]);
+    command_run *run = command_runner(argv[1]);
+    return run ? finish(run(argc - 1, argv + 1)) : unknown(argv[1]);
 }

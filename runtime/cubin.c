@@ -13,6 +13,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "architecture.h"
+
 enum {
     ATTRIBUTE_MAX_THREADS = 0x05,  /* x, y, z */
     ATTRIBUTE_PARAM_CBANK = 0x0a,  /* symbol, 16-bit offset, 16-bit size */
@@ -36,7 +38,7 @@ enum {
 
 /* From sm_90 on the system keeps the first KiB of a block's shared memory; .nv.shared.ENTRY counts it, and the section
    .nv.shared.reserved.0 says that it is kept. */
-enum { RESERVED_SHARED = 1024 };
+enum { RESERVED_SHARED = TW_ARCH_SHARED_RESERVED };
 
 #define NO_SYMBOL UINT32_MAX
 

@@ -2,12 +2,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "architecture.h"
 #include "device.h"
 #include "driver.h"
 
-/* Without asking, a block may have this much dynamic shared memory and a cluster this many blocks (CUDA C programming
-   guide, "Shared Memory" of compute capabilities 8.x to 12.x and "Thread Block Clusters"). */
-enum { PLAIN_SHARED = 48 * 1024, PORTABLE_CLUSTER = 8 };
+/* Without asking, a block may have this much dynamic shared memory (CUDA C programming guide, "Shared Memory" of compute
+   capabilities 8.x to 12.x). */
+enum { PLAIN_SHARED = 48 * 1024 };
 
 /* CUstreamCaptureMode: calls of this thread only */
 enum { CAPTURE_THREAD_LOCAL = 1 };
@@ -292,7 +293,7 @@ static int cuda_launch(struct tw_device *device, const struct tw_launch *launch,
             return status;
         kernel->shared_granted = launch->shared_bytes;
     }
-    if (blocks > PORTABLE_CLUSTER && !kernel->nonportable) {
+    if (blocks > TW_ARCH_PORTABLE_CLUSTER && !kernel->nonportable) {
         status = tw_driver_check(driver, driver->function_set(kernel->function, TW_CUDA_FUNCTION_NONPORTABLE_CLUSTER,
                                                               1), error,
                                  "kernel %s: asking for a cluster of %llu blocks", kernel->base.entry,

@@ -1,5 +1,5 @@
 // The arguments of a call as a table.
-#include "tensormap_internal.h"
+#include "tensormap_args.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tensormap_internal.h"
+#include "tensormap_args.h"
 
 // The most shared memory that the driver lets one box take, bytes: 228 KiB. On an H200 232,960 were accepted and
 // 233,856 refused.

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tensormap_internal.h"
+#include "tensormap_args.h"
 
 static uint64_t get(const uint64_t map[16], unsigned bit, unsigned width)
 {

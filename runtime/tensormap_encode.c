@@ -46,7 +46,7 @@
 //                          rank 3: W 16 bits; rank 4: W 8, H 8; rank 5: W 5, H 5, D 5; two's complement, W lowest
 //
 // im2col_wide has the bits of im2col with corners of 0 in H and D; its mode is in no bit.
-#include "tensormap_internal.h"
+#include "tensormap_args.h"
 
 static void put(uint64_t map[16], unsigned bit, unsigned width, uint64_t value)
 {

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tensormap_internal.h"
+#include "tensormap_args.h"
 
 // The structs of dlpack.h; a C ABI that does not change within a major version.
 struct dl_tensor {

@@ -420,6 +420,32 @@ sed 's/arch sm_90a/arch sm_9z/' "$work/kept/small.sm_90a.cu" >"$work/mine.cu"
 tilewright run "$work/good.lua" --source "$work/mine.cu"
 is 1 && silent out && says "mine.cu:1: there is no architecture 'sm_9z'"
 ok $? "run --source for an architecture that nobody knows: status 1"
+cat >"$work/fill.lua" <<'END'
+local R, C = dims "R C"
+local base = kernel "filled" {
+  x = tensor { R, C, dtype = "fp32", fill = function(i, j, n) return 10 * i + j + 1000 * n.R + 10000 * n[2] end },
+  y = tensor { R, C, dtype = "fp32", out = true },
+  axes = "r c", tile = { r = 4, c = 32 }, grid = { r = R, c = C },
+  program = function(t, at, tile)
+    store(t.y, span(at.r, tile.r), span(at.c, tile.c), load(t.x, span(at.r, tile.r), span(at.c, tile.c)) * 2)
+  end,
+  run = { { R = 5, C = 9 } },
+  reference = function(t, n)
+    for r = 0, n.R - 1 do for c = 0, n.C - 1 do t.y[r][c] = 2 * (10 * r + c + 5000 + 90000) end end
+  end,
+}
+kernel "text" { like = base, x = tensor { R, C, dtype = "fp32", fill = function() return "7" end } }
+kernel "unknown" { like = base, x = tensor { R, C, dtype = "fp32", fill = function(i, j, n) return n.Q end } }
+END
+tilewright run "$work/fill.lua" --device emu --kernel filled
+is 0 && prints '^verified filled__unaligned sm_90a emu R=5,C=9 error 0 '
+ok $? "a fill that is a function: its numbers are what the kernel reads"
+tilewright run "$work/fill.lua" --device emu --kernel text
+is 1 && says "fill.lua:14: error: kernel 'text', x.fill: it returns a number for each element, this is a string "
+ok $? "a fill that returns no number: its line"
+tilewright run "$work/fill.lua" --device emu --kernel unknown
+is 1 && says "fill.lua:15: error: kernel 'unknown', x.fill: there is no n.Q "
+ok $? "a fill that fails: its line"
 mkdir "$work/own"
 cp "$top/specs/rms_norm.lua" "$work/own"
 { cat "$top/specs/rms_norm.cu"; echo 'nonsense;'; } >"$work/own/rms_norm.cu"

@@ -181,7 +181,7 @@ done <"$work/paths"
 ok $missing "the files that it names exist" "$work/missing"
 
 # The table of commands and the program's.
-sed -n 's/^COMMAND(\([a-z]*\),.*/\1/p' gen/cmd/commands.def | sort >"$work/want"
+sed -n 's/^COMMAND(\([a-z]*\),.*/\1/p' gen/common/commands.def | sort >"$work/want"
 sed -n 's/^| `\([a-z]*\).*/\1/p' README.md | sort -u >"$work/got"
 comm -23 "$work/want" "$work/got" >"$work/diff"
 [ -s "$work/want" ] && [ ! -s "$work/diff" ]
@@ -190,7 +190,7 @@ ok $? "every command has its row" "$work/diff"
 # The table of variables and those that the program, the emitted code and the test runner read.
 sed -n '/^| variable/,/^$/s/^| \(`[^|]*`\) |.*/\1/p' README.md | grep -o '[A-Z][A-Z_]*' | sort -u >"$work/got"
 {
-    cat gen/*/*.c runtime/*.c templates/host/*.c |
+    find gen runtime/*.c templates/host -name '*.c' -exec cat {} + |
         grep -oE '(tw_variable|getenv|add_list)\([^"()]*"[A-Z_]+"|\*const names\[\] = \{"CUDA_[^}]*' |
         grep -oE '"[A-Z_]+"' | tr -d '"'
     printf '%s\n' BLESS CUDA_VISIBLE_DEVICES # the tests' and the driver's

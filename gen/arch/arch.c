@@ -14,25 +14,10 @@ const struct arch *arch_find(const char *name)
     return NULL;
 }
 
-static int least(int a, int b)
-{
-    return a < b ? a : b;
-}
-
 int arch_resident_blocks(const struct arch *arch, int threads, int registers, int shared_bytes)
 {
-    /* Registers are given out by warp, 256 at a time: 8 a thread (CUDA occupancy calculator). */
-    int warps = (threads + 31) / 32;
-    int registers_of_block = warps * 32 * ((registers + 7) / 8 * 8);
-    int shared_of_block = (shared_bytes + 127) / 128 * 128 + arch->shared_reserved;
-    int blocks = arch->max_blocks_per_sm;
-    if (warps > 0)
-        blocks = least(blocks, arch->max_threads_per_sm / (warps * 32));
-    if (registers_of_block > 0)
-        blocks = least(blocks, arch->registers_per_sm / registers_of_block);
-    if (shared_of_block > 0)
-        blocks = least(blocks, arch->shared_per_sm / shared_of_block);
-    return blocks;
+    return (int)tw_resident_blocks(tw_architecture_find(arch->name), (uint32_t)threads, (uint32_t)registers,
+                                   (uint32_t)shared_bytes);
 }
 
 const struct arch_mma *arch_find_mma(const struct arch *arch, const char *kind, enum tw_dtype input,

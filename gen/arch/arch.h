@@ -1,6 +1,6 @@
 /* An architecture: what its blocks, shared memory and instructions allow. One struct of data in one file each
- * (sm_80.c, sm_90a.c), one row in arch.c. What the emulator shares stands in runtime/architectures.def, and
- * nothing else in the program knows an architecture's numbers.
+ * (sm_80.c, sm_90a.c), one row in arch.c. What the emulator shares stands in runtime/architecture.h and
+ * its table, and nothing else in the program knows an architecture's numbers.
  *
  * Sources: CUDA programming guide, "Compute capabilities" (sizes); PTX ISA 9.1, 9.7.14 mma.sync and 9.7.15 wgmma
  * (shapes), 9.7.19.5 setmaxnreg. All of it is constant data: any thread may read it.
@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 
+#include "architecture.h"
 #include "dtype.h"
 
 /* Limits that the emulator has too: arch_limit_sm_80_shared_limit. */
@@ -19,19 +20,22 @@ enum arch_limit {
     arch_limit_##name##_major = major, arch_limit_##name##_minor = minor,                                              \
     arch_limit_##name##_shared_per_sm = shared_per_sm, arch_limit_##name##_shared_limit = shared_limit,                \
     arch_limit_##name##_registers_per_sm = registers_per_sm, arch_limit_##name##_threads_per_sm = threads_per_sm,      \
-    arch_limit_##name##_blocks_per_sm = blocks_per_sm, arch_limit_##name##_l2 = l2,
+    arch_limit_##name##_blocks_per_sm = blocks_per_sm, arch_limit_##name##_l2 = l2,                                    \
+    arch_limit_##name##_cluster = cluster < TW_ARCH_PORTABLE_CLUSTER ? cluster : TW_ARCH_PORTABLE_CLUSTER,
 #include "architectures.def"
 #undef ARCHITECTURE
 };
 
-/* The fields of struct arch that stand in architectures.def. */
+/* The fields of struct arch that stand in architecture.h and architectures.def. */
 #define ARCH_LIMITS(name)                                                                                              \
     .major = arch_limit_##name##_major, .minor = arch_limit_##name##_minor,                                            \
     .shared_per_sm = arch_limit_##name##_shared_per_sm, .shared_limit = arch_limit_##name##_shared_limit,              \
     .registers_per_sm = arch_limit_##name##_registers_per_sm,                                                          \
     .registers_per_block = arch_limit_##name##_registers_per_sm,                                                       \
     .max_threads_per_sm = arch_limit_##name##_threads_per_sm, .max_blocks_per_sm = arch_limit_##name##_blocks_per_sm,  \
-    .l2_bytes = arch_limit_##name##_l2
+    .l2_bytes = arch_limit_##name##_l2, .max_cluster = arch_limit_##name##_cluster,                                    \
+    .shared_reserved = TW_ARCH_SHARED_RESERVED, .registers_per_thread = TW_ARCH_REGISTERS_PER_THREAD,                  \
+    .max_threads = TW_ARCH_THREADS, .parameter_limit = TW_ARCH_PARAMETER_BYTES, .named_barriers = TW_ARCH_BARRIERS
 
 /* One shape of a matrix instruction: m x n x k with n = n_low, n_low + n_step, ... n_high. */
 struct arch_mma {

@@ -16,11 +16,5 @@ const struct arch arch_sm_80 = {
     ARCH_LIMITS(sm_80),
     .cp_async = true,
     .ldmatrix = true,
-    .shared_reserved = 1024,
-    .registers_per_thread = 255,
-    .max_threads = 1024,
-    .max_cluster = 1,
-    .parameter_limit = 4096,
-    .named_barriers = 16,
     .mma = mma,
 };

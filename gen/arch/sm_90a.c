@@ -33,11 +33,5 @@ const struct arch arch_sm_90a = {
     .ldmatrix = true,
     .stmatrix = true,
     .pdl = true,
-    .shared_reserved = 1024,
-    .registers_per_thread = 255,
-    .max_threads = 1024,
-    .max_cluster = 8,
-    .parameter_limit = 4096,
-    .named_barriers = 16,
     .mma = mma,
 };

@@ -1,6 +1,6 @@
 /* tilewright bench --host: what descriptors and launches cost on the host: the raw driver, the emitted code and graph
  * replay, in one process. */
-#include "cmd/bench.h"
+#include "cmd/bench/bench.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "cmd/cmd.h"
-#include "cmd/json.h"
-#include "cmd/options.h"
+#include "common/json.h"
+#include "common/options.h"
 
 static void print_table(const struct bench_host *host)
 {

@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
-#include "cmd/compile.h"
-#include "cmd/debug.h"
-#include "cmd/json.h"
-#include "cmd/options.h"
+#include "common/json.h"
+#include "common/options.h"
+#include "compile/compile.h"
+#include "verify/debug.h"
 
 static const char *shown_variant(const struct compile_unit *unit)
 {

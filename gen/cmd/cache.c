@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
-#include "cmd/json.h"
-#include "cmd/options.h"
+#include "common/json.h"
+#include "common/options.h"
 
 struct options {
     bool json;

@@ -3,8 +3,8 @@
 #include <stdio.h>
 
 #include "cmd/cmd.h"
-#include "cmd/compile.h"
-#include "cmd/options.h"
+#include "common/options.h"
+#include "compile/compile.h"
 
 static void report(const struct compile *c)
 {

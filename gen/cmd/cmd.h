@@ -5,17 +5,11 @@
 #define TW_GEN_CMD_CMD_H
 
 #define COMMAND(name, usage, doc) int cmd_##name(int argc, char **argv);
-#include "cmd/commands.def"
+#include "common/commands.def"
 #undef COMMAND
 
-/* One row of commands.def. */
-struct command {
-    const char *name, *usage, *doc;
-    int (*run)(int argc, char **argv);
-};
-
-/* The table, ended by name == NULL, and its row of that name, or NULL. */
-extern const struct command command_all[];
-const struct command *command_find(const char *name);
+/* What runs the command of that name, or NULL. */
+typedef int command_run(int argc, char **argv);
+command_run *command_runner(const char *name);
 
 #endif

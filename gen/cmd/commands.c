@@ -2,17 +2,18 @@
 
 #include "cmd/cmd.h"
 
-const struct command command_all[] = {
-#define COMMAND(name, usage, doc) {#name, usage, doc, cmd_##name},
-#include "cmd/commands.def"
-#undef COMMAND
-    {NULL, NULL, NULL, NULL},
-};
-
-const struct command *command_find(const char *name)
+command_run *command_runner(const char *name)
 {
-    for (const struct command *c = command_all; c->name; c++)
-        if (strcmp(c->name, name) == 0)
-            return c;
+    static const struct {
+        const char *name;
+        command_run *run;
+    } all[] = {
+#define COMMAND(name, usage, doc) {#name, cmd_##name},
+#include "common/commands.def"
+#undef COMMAND
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (strcmp(all[i].name, name) == 0)
+            return all[i].run;
     return NULL;
 }

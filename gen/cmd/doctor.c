@@ -7,8 +7,8 @@
 
 #include "cache.h"
 #include "cmd/cmd.h"
-#include "cmd/json.h"
-#include "cmd/options.h"
+#include "common/json.h"
+#include "common/options.h"
 #include "device.h"
 #include "driver.h"
 #include "find_cuda.h"

@@ -1,16 +1,18 @@
 /* tilewright emu: any kernel of a .cu or .ptx file, on the emulator, or with the same arguments on a GPU. */
 #include "emu/emu.h"
-#include "emu/hazard.h"
+#include "emu/hazards.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "architecture.h"
 #include "cmd/cmd.h"
-#include "cmd/emu_args.h"
-#include "cmd/emu_load.h"
-#include "cmd/json.h"
-#include "cmd/options.h"
+#include "cmd/emu/emu_args.h"
+#include "cmd/emu/emu_load.h"
+#include "common/json.h"
+#include "common/options.h"
+#include "verify/finding.h"
 
 static const char help_text[] =
     "\n"
@@ -112,16 +114,16 @@ static void keep_output(void *context, const char *text, size_t bytes)
  * where none will do. */
 static const char *arch_for(const char *target)
 {
-    static const char *const plain[] = {"sm_80", "sm_86", "sm_89", "sm_90"};
+    const struct tw_architecture *a = tw_architecture_find(target);
+    if (a)
+        return a->name;
     char *end;
     long number = strncmp(target, "sm_", 3) == 0 ? strtol(target + 3, &end, 10) : 0;
-    if (number <= 0)
+    if (number <= 0 || *end)
         return NULL;
-    if (*end)
-        return strcmp(target, "sm_90a") == 0 ? "sm_90a" : NULL;
-    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
-        if (number <= strtol(plain[i] + 3, NULL, 10))
-            return plain[i];
+    for (a = tw_architectures; a->name; a++)
+        if (number <= strtol(a->name + 3, &end, 10) && !*end)
+            return a->name;
     return NULL;
 }
 
@@ -145,8 +147,9 @@ static int open_device(struct emulation *e)
     }
     e->options.arch = e->arch ? e->arch : target ? arch_for(target) : "sm_90a";
     if (target && !e->options.arch) {
-        fprintf(stderr, "%s: error: its .target is %s, and the emulator has sm_80, sm_86, sm_89, sm_90 and sm_90a\n",
-                e->program.path, target);
+        char names[160];
+        fprintf(stderr, "%s: error: its .target is %s, and the emulator has %s\n", e->program.path, target,
+                tw_architecture_names(names, sizeof names));
         return 1;
     }
     status = tw_device_open_emu(&e->rt, &e->options, &e->device, &error);

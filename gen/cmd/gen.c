@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
-#include "cmd/compile.h"
-#include "cmd/debug.h"
-#include "cmd/options.h"
+#include "common/options.h"
+#include "compile/compile.h"
+#include "verify/debug.h"
 
 /* A word of a makefile: spaces and what make reads are escaped. */
 static char *append_word(struct tw_runtime *rt, char *text, const char *before, const char *word)

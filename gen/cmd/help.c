@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
-#include "cmd/compile.h"
-#include "cmd/options.h"
-#include "emu/hazard.h"
+#include "common/options.h"
+#include "compile/compile.h"
+#include "emu/hazards.h"
 #include "version.h"
 
 static void list(void)
@@ -105,5 +105,5 @@ int cmd_help(int argc, char **argv)
     char name[32], option[] = "--help";
     snprintf(name, sizeof name, "%s", command->name);
     char *arguments[] = {name, option, NULL};
-    return command->run(2, arguments);
+    return command_runner(topic)(2, arguments);
 }

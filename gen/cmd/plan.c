@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
-#include "cmd/compile.h"
-#include "cmd/options.h"
+#include "common/options.h"
+#include "compile/compile.h"
 #include "program/program.h"
 
 /* One array of Plans, in the order of kernels, architectures and variants. */

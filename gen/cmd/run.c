@@ -1,17 +1,18 @@
 /* tilewright run: from a spec to verified results. Compiles, launches the run sizes, compares with a double-precision
  * reference. Where no GPU can run a kernel, the emulator does. */
-#include "cmd/run.h"
+#include "verify/run.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/breaks.h"
 #include "cmd/cmd.h"
-#include "cmd/debug.h"
-#include "cmd/parallel.h"
+#include "common/parallel.h"
 #include "emu/emu.h"
+#include "verify/breaks.h"
+#include "verify/debug.h"
+#include "verify/launcher.h"
 
 /* What is compiled where there is no device to ask. */
 static const char default_arch[] = "sm_90a";
@@ -151,74 +152,132 @@ static int plan_and_compile(struct run *run)
     return compile_cubins(c, COMPILE_NVRTC);
 }
 
-/* How many multiprocessors the emulated GPU has where nobody asks: on few of them small sizes give a persistent block
- * several tiles, so that its rings wrap. As many as the largest cluster of a loaded kernel wants. */
-static int few_sms(const struct run *run)
+/* Units from `first` on that go into one launcher: of one kernel on one architecture. */
+struct together {
+    struct run *run;
+    int unit[COMPILE_LIBRARY_UNITS];
+    int count;
+    struct launcher *launcher;
+    int status;
+    struct tw_error error;
+};
+
+static int blocks_of_cluster(const struct compile_unit *unit)
 {
-    int most = 2;
-    for (int i = 0; i < run->compile.unit_count; i++) {
-        const int *cluster = run->compile.unit[i].plan.launch.cluster;
-        int blocks = (cluster[0] ? cluster[0] : 1) * (cluster[1] ? cluster[1] : 1) * (cluster[2] ? cluster[2] : 1);
-        if (run->kernel[i] && blocks > most)
-            most = blocks;
-    }
-    return most;
+    const int *cluster = unit->plan.launch.cluster;
+    return (cluster[0] ? cluster[0] : 1) * (cluster[1] ? cluster[1] : 1) * (cluster[2] ? cluster[2] : 1);
 }
 
-/* Loads what the device can run, and the GPU before it could not. */
-static int load_kernels(struct run *run)
+/* Sorts out what this device runs, and the GPU before it could not. Returns the number of launchers, or minus the exit
+ * status. */
+static int gather(struct run *run, struct together *all)
 {
-    struct compile *c = &run->compile;
-    struct tw_error error;
-    double start = compile_clock();
-
-    if (!run->kernel)
-        run->kernel = tw_alloc_zeroed(&c->rt, sizeof(struct tw_kernel *) * (size_t)(c->unit_count + 1));
-    if (!run->kernel)
-        return 3;
-    run->left_out = 0;
-    for (int i = 0; i < c->unit_count && run->device; i++) {
+    const struct compile *c = &run->compile;
+    const struct compile_unit *before = NULL;
+    int count = 0;
+    for (int i = 0; i < c->unit_count; i++) {
         const struct compile_unit *unit = &c->unit[i];
-        const struct tw_compiled *compiled = &unit->compiled[COMPILE_NVRTC];
         if (!unit->wanted || (run->gpu && runs_on(unit->arch, run->gpu)))
             continue;
         if (!runs_on(unit->arch, run->device)) {
             run->left_out++;
             continue;
         }
-        const int *cluster = unit->plan.launch.cluster;
-        int blocks = (cluster[0] ? cluster[0] : 1) * (cluster[1] ? cluster[1] : 1) * (cluster[2] ? cluster[2] : 1);
-        if (blocks > run->device->sm_count)
-            return options_fault("run", "--sms %d: a cluster of %s has %d blocks, and wants as many multiprocessors",
-                                 run->device->sm_count, unit->plan.entry, blocks);
-        struct tw_load load = {.entry = unit->plan.entry};
-        if (needs_ptx(unit->arch, run->device)) {
-            load.ptx = compiled->ptx;
-            load.ptx_bytes = compiled->ptx_bytes;
-        } else {
-            load.cubin = compiled->cubin;
-            load.cubin_bytes = compiled->cubin_bytes;
+        if (run->options.sms && blocks_of_cluster(unit) > run->device->sm_count)
+            return -options_fault("run", "--sms %d: a cluster of %s has %d blocks, and wants as many multiprocessors",
+                                  run->device->sm_count, unit->plan.entry, blocks_of_cluster(unit));
+        if (!before || before->kernel != unit->kernel || before->arch != unit->arch ||
+            all[count - 1].count == COMPILE_LIBRARY_UNITS)
+            all[count++].run = run;
+        all[count - 1].unit[all[count - 1].count++] = i;
+        before = unit;
+    }
+    return count;
+}
+
+static void open_one(void *context, int64_t i)
+{
+    struct together *t = (struct together *)context + i;
+    t->status = launcher_open(&t->launcher, &t->run->compile, t->unit, t->count, &t->error);
+}
+
+/* How many multiprocessors the emulated GPU has where nobody asks: on few of them small sizes give a persistent block
+ * several tiles, so that its rings wrap. As many as the largest cluster of a loaded kernel wants. */
+static int few_sms(const struct compile *c, const struct together *all, int count)
+{
+    int most = 2;
+    for (int i = 0; i < count; i++)
+        for (int v = 0; v < all[i].count; v++) {
+            int blocks = blocks_of_cluster(&c->unit[all[i].unit[v]]);
+            most = blocks > most ? blocks : most;
         }
-        int status = tw_device_load(run->device, &load, &run->kernel[i], &error);
-        if (status != TW_OK)
-            return compile_fail(c, status, &error);
+    return most;
+}
+
+static int load_one(struct run *run, const struct together *t, struct tw_error *error)
+{
+    const struct compile_unit *first = &run->compile.unit[t->unit[0]];
+    int status = launcher_load(t->launcher, run->device, needs_ptx(first->arch, run->device), error);
+    for (int v = 0; v < t->count && status == TW_OK; v++) {
+        run->launcher[t->unit[v]] = t->launcher;
+        run->kernel[t->unit[v]] = launcher_kernel(t->launcher, v);
     }
-    if (run_is_emulator(run->device)) {
-        if (!run->options.sms)
-            emu_device_set_sms(run->device, few_sms(run));
-        if (run_coverage_open(run))
-            return 3;
+    return status;
+}
+
+/* Loads what the device can run through the emitted C of each kernel. Exit status. */
+static int load_all(struct run *run, struct together *all)
+{
+    struct compile *c = &run->compile;
+    int count = gather(run, all);
+    if (count < 0)
+        return -count;
+    if (run_is_emulator(run->device) && !run->options.sms)
+        emu_device_set_sms(run->device, few_sms(c, all, count));
+    parallel_for(count, parallel_cores(), open_one, all);
+    int result = 0;
+    for (int i = 0; i < count; i++) {
+        if (all[i].status == TW_OK && result == 0)
+            all[i].status = load_one(run, &all[i], &all[i].error);
+        if (all[i].status != TW_OK && result == 0)
+            result = compile_fail(c, all[i].status, &all[i].error);
+        if (!run->launcher[all[i].unit[0]])
+            launcher_close(all[i].launcher);
     }
+    return result;
+}
+
+static int load_kernels(struct run *run)
+{
+    struct compile *c = &run->compile;
+    double start = compile_clock();
+    size_t units = (size_t)c->unit_count + 1;
+    struct together *all = tw_alloc_zeroed(&c->rt, sizeof *all * units);
+    if (!run->launcher)
+        run->launcher = tw_alloc_zeroed(&c->rt, sizeof *run->launcher * units);
+    if (!run->kernel)
+        run->kernel = tw_alloc_zeroed(&c->rt, sizeof *run->kernel * units);
+    run->left_out = 0;
+    int status = all && run->launcher && run->kernel ? 0 : 3;
+    if (status == 0 && run->device)
+        status = load_all(run, all);
+    tw_free(&c->rt, all);
+    if (status == 0 && run_is_emulator(run->device) && run_coverage_open(run))
+        status = 3;
     run->load_seconds += compile_clock() - start;
     if (!run->gpu)
         run->to_loaded_seconds = compile_clock() - c->started - run->device_seconds;
-    return 0;
+    return status;
 }
 
 static void unload_kernels(struct run *run)
 {
-    for (int i = 0; run->kernel && i < run->compile.unit_count; i++) {
-        tw_device_unload(run->device, run->kernel[i]);
+    for (int i = 0; run->launcher && i < run->compile.unit_count; i++) {
+        struct launcher *launcher = run->launcher[i];
+        for (int j = i; launcher && j < run->compile.unit_count; j++)
+            if (run->launcher[j] == launcher)
+                run->launcher[j] = NULL;
+        launcher_close(launcher);
         run->kernel[i] = NULL;
     }
 }
@@ -330,6 +389,7 @@ static void close_run(struct run *run)
     }
     run_coverage_close(run);
     tw_free(rt, run->kernel);
+    tw_free(rt, run->launcher);
     tw_free(rt, run->cases);
     tw_free(rt, run->source.text);
     tw_device_close(run->device);
@@ -367,8 +427,8 @@ static int read_words(struct run_options *o, const char *inputs, const char *row
         return options_fault("run", "--hazards %s: write on, off, fatal or strict", hazards);
     if (!known_device(o->device))
         return options_fault("run", "--device %s: write auto, cuda, cuda:N, emu or none", o->device);
-    o->inputs[FAMILY_NORMAL] = kind != 1;
-    o->inputs[FAMILY_INTEGER] = kind != 0;
+    o->inputs[INPUTS_NORMAL] = kind != 1;
+    o->inputs[INPUTS_INTEGER] = kind != 0;
     o->rows = (enum run_rows)row;
     return -1;
 }

@@ -1,60 +1,11 @@
-/* tilewright show: pictures of what is decided, in the terminal and as SVG. */
-#include "cmd/show.h"
+/* tilewright show: pictures of what is decided, in the terminal and as SVG. The verbs are those of show/. */
+#include "show/show.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cmd/cmd.h"
-#include "cmd/options.h"
-
-const char *const show_colour[8] = {"#f6c6c6", "#fbdcb8", "#f6efb0", "#cfe8c0",
-                                    "#bfe6df", "#bfdcf5", "#d3cdf2", "#efcbe4"};
-
-const char *show_paint(int colour)
-{
-    static const char *const code[8] = {"\033[30;48;5;217m", "\033[30;48;5;223m", "\033[30;48;5;229m",
-                                        "\033[30;48;5;193m", "\033[30;48;5;158m", "\033[30;48;5;153m",
-                                        "\033[30;48;5;189m", "\033[30;48;5;225m"};
-    return isatty(STDOUT_FILENO) ? code[colour & 7] : "";
-}
-
-const char *show_unpaint(void)
-{
-    return isatty(STDOUT_FILENO) ? "\033[0m" : "";
-}
-
-int show_one_kernel(const struct compile *c, struct compile_choice *choice)
-{
-    if (choice->kernel)
-        return 0;
-    if (c->spec.kernel_count == 1) {
-        choice->kernel = c->spec.kernel[0].name;
-        return 0;
-    }
-    fprintf(stderr, "tilewright %s: %s has %d kernels; write --kernel and one of", c->command, c->path,
-            c->spec.kernel_count);
-    for (int i = 0; i < c->spec.kernel_count; i++)
-        fprintf(stderr, "%s %s", i ? "," : "", c->spec.kernel[i].name);
-    putc('\n', stderr);
-    return 2;
-}
-
-const struct arch *show_newest(const void *context, const struct arch *const *arch, int count)
-{
-    (void)context;
-    return arch[count - 1];
-}
-
-const struct plan_shared *show_region(const struct plan *p, const struct plan_ring *ring, int tensor)
-{
-    char name[256];
-    snprintf(name, sizeof name, "%s%s%s", ring->name, tensor < 0 ? "" : ".", tensor < 0 ? "" : p->tensor[tensor].name);
-    for (int i = 0; i < p->shared_count; i++)
-        if (strcmp(p->shared[i].name, name) == 0)
-            return &p->shared[i];
-    return NULL;
-}
+#include "common/options.h"
 
 static void help(void)
 {

@@ -11,7 +11,7 @@
 #include <sys/types.h>
 
 #include "cmd/cmd.h"
-#include "cmd/tensormap_json.h"
+#include "cmd/tensormap/tensormap_json.h"
 
 static const char usage[] =
     "usage: tilewright tensormap encode [--cc 9.0] < CALLS\n"

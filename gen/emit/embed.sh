@@ -1,7 +1,7 @@
 #!/bin/sh
 # embed.sh FOLDER LIBRARY OUT.S [OUT.d OBJECT]: an assembler file that holds every file below FOLDER, those below
 # LIBRARY under lib/, and the table emit_embedded of embed.h, sorted by name. OUT.d says, in make's words, that OBJECT
-# depends on those files.
+# depends on those files and their folders.
 # .incbin takes the paths as given: assemble in the folder in which this ran.
 set -eu
 LC_ALL=C
@@ -41,5 +41,6 @@ file_of() {
 } > "$out"
 
 if [ $# -ge 5 ]; then
-    { printf '%s:' "$5"; for name in $names; do printf ' %s' "$(file_of "$name")"; done; echo; } > "$4"
+    { printf '%s:' "$5"; for name in $names; do printf ' %s' "$(file_of "$name")"; done
+        printf ' %s' $(find "$folder" "$library" -type d); echo; } > "$4"
 fi

@@ -18,7 +18,7 @@
 #include "emit/embed.h"
 #include "emit/engine.h"
 #include "emit/lua_sink.h"
-#include "emit/shelf.h"
+#include "emit/template/shelf.h"
 
 enum { MAX_TEMPLATE_BYTES = 1 << 20 };
 

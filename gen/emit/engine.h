@@ -3,10 +3,10 @@
 #define TW_GEN_EMIT_ENGINE_H
 
 #include "emit/emit.h"
-#include "emit/output.h"
-#include "emit/record.h"
-#include "emit/template.h"
-#include "emit/text.h"
+#include "emit/record/record.h"
+#include "emit/template/output.h"
+#include "emit/template/template.h"
+#include "emit/template/text.h"
 #include "spec/sandbox.h"
 
 enum { ENGINE_INCLUDE_DEPTH = 16 };

@@ -12,7 +12,7 @@
 
 #include <stdbool.h>
 
-#include "emit/text.h"
+#include "emit/template/text.h"
 #include "spec/expr.h"
 
 /* How the caller spells what the graph takes from outside. */

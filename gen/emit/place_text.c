@@ -8,7 +8,7 @@
 
 enum { LEVELS = 4, ROOTS = SPEC_MAX_RANK + 4 };
 
-/* The largest values that a dim and a tile's coordinate have: see the limits of emit/host_facts.c. */
+/* The largest values that a dim and a tile's coordinate have: see the limits of emit/host/host_facts.c. */
 static const double most_dim = INT32_MAX - 1023, unbounded = 0x1p1000;
 
 /* Exact up to 2^53, far beyond the 32 bits that they are compared with; 0 times unbounded is no matter there. */

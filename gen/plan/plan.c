@@ -2,6 +2,7 @@
 #include "plan/plan.h"
 
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -78,4 +79,14 @@ void plan_free(struct plan *p)
         free(p->arena);
     }
     *p = (struct plan){0};
+}
+
+const struct plan_shared *plan_region(const struct plan *p, const struct plan_ring *ring, int tensor)
+{
+    char name[256];
+    snprintf(name, sizeof name, "%s%s%s", ring->name, tensor < 0 ? "" : ".", tensor < 0 ? "" : p->tensor[tensor].name);
+    for (int i = 0; i < p->shared_count; i++)
+        if (strcmp(p->shared[i].name, name) == 0)
+            return &p->shared[i];
+    return NULL;
 }

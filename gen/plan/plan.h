@@ -369,6 +369,9 @@ void *plan_alloc(struct plan *p, size_t bytes);
 const char *plan_text(struct plan *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Adds a place. Returns what a step's `place` takes (plan_some of its index), or 0 out of memory. */
 int plan_add_place(struct plan *p, struct plan_place place);
+/* The region of shared memory that holds a ring's stages: of that tensor, or for a THREADS ring (tensor -1) of all.
+ * NULL where there is none. */
+const struct plan_shared *plan_region(const struct plan *p, const struct plan_ring *ring, int tensor);
 void plan_free(struct plan *p); /* the graphs too; *p is then zero */
 
 /* Every check named in the design's section 3 but the protocol's: tensor-map rules, shared memory, registers, features of the

@@ -28,7 +28,7 @@ const struct program *spec_program(const struct spec_kernel *kernel, const char 
     return kernel->program;
 }
 
-/* What is no plain field, for help and completion: name, type in LuaCATS, doc. A row here is read by spec/kernel.c. */
+/* What is no plain field, for help and completion: name, type in LuaCATS, doc. A row here is read by read/kernel.c. */
 static const struct {
     const char *name, *type, *doc;
 } others[] = {
@@ -64,7 +64,8 @@ static const struct {
     {"swizzle", "tilewright.swizzle", "permutation of its tile in shared memory; left out: chosen"},
     {"axes", "string", "axes of the dims, innermost last, where the order is not the family's own: \"k m\""},
     {"stride", "tilewright.value[]", "elements from one index to the next in each dim; left out: dense"},
-    {"fill", "string", "what `run` fills it with; left out: random normal values"},
+    {"fill", "string|function",
+     "what `run` fills it with: words as \"documents 8\", or function(i, j, ..., n) of the indices; left out: normal values"},
     {"out", "boolean", "the kernel writes it"},
     {"tile", "integer[]", "template: elements of a tile in each dim"},
 };
@@ -74,7 +75,7 @@ static const struct {
     const char *name, *form, *doc;
 } program_words[] = {
 #define PROGRAM_WORD(name, function, upvalue, form, doc) {name, form, doc},
-#include "program/program_words.def"
+#include "spec/program_words.def"
 #undef PROGRAM_WORD
 };
 

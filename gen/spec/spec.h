@@ -58,6 +58,7 @@ struct spec_tensor {
     enum tw_swizzle swizzle;
     struct diag_loc swizzle_loc;
     const char *fill;        /* "documents 8", or NULL: random normal values */
+    int lua_fill;            /* registry reference of a `fill` that is a function, 0: none */
     bool out;                /* written by the kernel */
     int tile[SPEC_MAX_RANK]; /* user templates: elements of a tile by dim; 0 where not given */
     bool tile_set;
@@ -185,14 +186,15 @@ struct spec {
     char **dependency; /* files read: the spec and what it required, in reading order */
     int dependency_count;
     void *lua;   /* lua_State kept for `reference` functions; NULL after an error */
-    void *arena; /* owns every string and array above, and the sandbox (spec/read.h) */
+    void *arena; /* owns every string and array above, and the sandbox (read/read.h) */
 };
 
-/* What the reader must know of a family: what its module says (program/trace_family.c). */
+/* What the reader must know of a family: what its module says (read/trace_family.c). */
 struct spec_family_tensor {
     const char *name;
     const char *axes; /* default order, innermost last: "m k" */
     bool required, out;
+    int lua_fill; /* registry reference of what it holds where a kernel says nothing, 0: none */
 };
 struct spec_family {
     const char *name;
@@ -225,6 +227,11 @@ void spec_free(struct spec *spec);
  * with 0-based indices (t.x[r][c], reading and, for `out` tensors, writing), a scalar is its number; n.NAME a dim.
  * `data[i]` holds tensor i densely in doubles, row-major in its dims. Returns 0, or 1 with the fault in `diags`. */
 int spec_run_reference(struct spec *spec, int kernel, const int64_t *dims, double *const *data, struct diag_set *diags);
+
+/* What a tensor whose `fill` is a function(i, j, ..., n) holds: it is called for each element with its 0-based indices,
+ * outermost first, and n: n.NAME is a dim, n[1], n[2], ... the tensor's extents. `to` receives its numbers, row-major in the tensor's dims. Returns 0, or 1
+ * with the fault in `diags`, 3 out of memory. */
+int spec_run_fill(struct spec *spec, int kernel, int tensor, const int64_t *dims, double *to, struct diag_set *diags);
 
 /* The fields of kernel on arch: the kernel's own with the architecture's put over them. */
 void spec_merge(const struct spec_kernel *kernel, const char *arch, struct spec_fields *out);

@@ -17,14 +17,14 @@ struct emu_covered_place {
 /* One instruction of the PTX text. Valid during the call. */
 struct emu_covered {
     struct emu_covered_place place[EMU_COVERED_PLACES]; /* innermost first, through inlining to the function it is in */
-    int place_count;   /* 0: the compiler's own, or compiled without line numbers */
+    int place_count;                                    /* 0: the compiler's own, or compiled without line numbers */
     uint32_t ptx_line;
-    uint8_t ran;       /* for some lane */
-    uint8_t doomed;    /* nothing but a trap or a failed assertion comes behind it */
-    uint8_t chooses;   /* a conditional branch neither way of which is doomed */
-    uint8_t away, on;  /* such a branch was taken, was not taken, by some lane */
-    uint8_t closes;    /* a branch back, conditional or not: it closes a loop */
-    uint8_t repeated;  /* such a branch was taken */
+    uint8_t ran;      /* for some lane */
+    uint8_t doomed;   /* nothing but a trap or a failed assertion comes behind it */
+    uint8_t chooses;  /* a conditional branch neither way of which is doomed */
+    uint8_t away, on; /* such a branch was taken, was not taken, by some lane */
+    uint8_t closes;   /* a branch back, conditional or not: it closes a loop */
+    uint8_t repeated; /* such a branch was taken */
 };
 
 /* Calls `tell` for every instruction of every function that the kernel's module executes, in the order of the text. The

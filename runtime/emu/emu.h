@@ -4,7 +4,7 @@
 #ifndef EMU_H
 #define EMU_H
 
-#include "../device.h"
+#include "device.h"
 
 struct emu_report;
 struct emu_event;
@@ -25,14 +25,14 @@ enum emu_hazards {
 };
 
 struct emu_options {
-    const char *arch;               /* "sm_80", "sm_90a", ...; NULL: sm_90a */
+    const char *arch; /* "sm_80", "sm_90a", ...; NULL: sm_90a */
     enum emu_completion completion;
     enum emu_hazards hazards;
-    uint64_t seed;                  /* of EMU_RANDOM */
-    int sm_count;                   /* 0: what the architecture's model has */
-    size_t memory_bytes;            /* 0: 16 GiB; memory is taken as it is allocated */
-    size_t stack_bytes;             /* local memory a thread may use; 0: 512 KiB, what CUDA allows at most */
-    uint64_t instruction_limit;     /* of warps, a launch; 0: none */
+    uint64_t seed;              /* of EMU_RANDOM */
+    int sm_count;               /* 0: what the architecture's model has */
+    size_t memory_bytes;        /* 0: 16 GiB; memory is taken as it is allocated */
+    size_t stack_bytes;         /* local memory a thread may use; 0: 512 KiB, what CUDA allows at most */
+    uint64_t instruction_limit; /* of warps, a launch; 0: none */
     /* Called for each report, once when it is first found (count 1); text is one line "hazard NAME: ..." */
     void (*report)(void *context, const struct emu_report *report);
     void *report_context;
@@ -43,8 +43,8 @@ struct emu_options {
     void (*event)(void *context, const struct emu_event *event);
     void *event_context;
     uint32_t events; /* bits of enum emu_event_kind: those that it is called for; 0: all */
-    uint32_t slice; /* operations that a warp executes before the next one's turn; 0: 512, the most. With 1 all warps go on
-                       together, an instruction each a step */
+    uint32_t slice; /* operations that a warp executes before the next one's turn; 0: 512, the most. With 1 all warps go
+                       on together, an instruction each a step */
 };
 
 /* ---- Events ------------------------------------------------------------------------------------------------------ */
@@ -63,14 +63,14 @@ enum emu_event_group { EMU_EVENT_CP_ASYNC, EMU_EVENT_BULK, EMU_EVENT_WGMMA };
    none can, an asynchronous operation gets one of its moments. */
 struct emu_event {
     enum emu_event_kind kind;
-    int completed;       /* as events.def says */
+    int completed; /* as events.def says */
     uint64_t step;
-    uint64_t block;      /* of the warp, by its linear number in the grid */
-    uint32_t warp;       /* that executes, or that issued the operation */
-    uint64_t at_block;   /* whose shared memory address is in */
-    int64_t address;     /* from the first byte of dynamic shared memory; -1: none */
-    uint64_t number;     /* as events.def says */
-    const char *file;    /* of the CUDA source, as long as the kernel is loaded; "" where unknown */
+    uint64_t block;    /* of the warp, by its linear number in the grid */
+    uint32_t warp;     /* that executes, or that issued the operation */
+    uint64_t at_block; /* whose shared memory address is in */
+    int64_t address;   /* from the first byte of dynamic shared memory; -1: none */
+    uint64_t number;   /* as events.def says */
+    const char *file;  /* of the CUDA source, as long as the kernel is loaded; "" where unknown */
     uint32_t line;
     uint32_t ptx_line;
 };
@@ -78,16 +78,16 @@ struct emu_event {
 /* One finding of a launch: findings of one name at the same source lines (PTX line where they are unknown) are one.
    Pointers live until the reports are cleared; count and more change until the launch ends. */
 struct emu_report {
-    const char *name;  /* "BOUNDS" */
-    const char *text;  /* the line, "hazard BOUNDS: ..."; of a deadlock, further ones behind it */
-    const char *what;  /* in words, without places */
-    const char *todo;  /* what to do about it */
-    uint64_t count;    /* how often */
-    uint64_t more;     /* findings of this name at further places: after 8 they are counted here, with the last */
-    uint64_t address;  /* where, if at an address */
-    const char *file;  /* of the CUDA source, through inlining to the innermost; "" where unknown */
+    const char *name; /* "BOUNDS" */
+    const char *text; /* the line, "hazard BOUNDS: ..."; of a deadlock, further ones behind it */
+    const char *what; /* in words, without places */
+    const char *todo; /* what to do about it */
+    uint64_t count;   /* how often */
+    uint64_t more;    /* findings of this name at further places: after 8 they are counted here, with the last */
+    uint64_t address; /* where, if at an address */
+    const char *file; /* of the CUDA source, through inlining to the innermost; "" where unknown */
     uint32_t line;
-    uint32_t ptx_line; /* of the PTX text; 0 where unknown */
+    uint32_t ptx_line;      /* of the PTX text; 0 where unknown */
     const char *other_file; /* the same of what it is in conflict with; "" and 0: nothing, or unknown */
     uint32_t other_line;
     uint32_t other_ptx_line;
@@ -95,7 +95,7 @@ struct emu_report {
     int stage;          /* in there; -1: none */
     uint32_t block[3];
     uint32_t warp;
-    uint8_t hazard;    /* of the hazard engine */
+    uint8_t hazard; /* of the hazard engine */
 };
 
 /* What a device has done since it was opened. */
@@ -103,7 +103,7 @@ struct emu_statistics {
     uint64_t warp_instructions;
     uint64_t thread_instructions;
     uint64_t launches, blocks;
-    uint64_t reports; /* different ones */
+    uint64_t reports;  /* different ones */
     size_t peak_bytes; /* of shared memory, registers and local memory of resident blocks */
 };
 

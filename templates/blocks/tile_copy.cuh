@@ -123,8 +123,12 @@ __device__ __forceinline__ void ${ring.name}_${name}_load(const arguments &args,
         #pragma unroll
         for (u32 g = 0; g < ${group}; ++g) {
             const u32 i = (pass + g) * ${threads} + threadIdx.x;
+//@     if total % (threads * group) ~= 0 then
             if (i < ${total})
                 store_shared(tile + ${name}_chunk(i / ${width}, i % ${width}), word[g]);
+//@     else
+            store_shared(tile + ${name}_chunk(i / ${width}, i % ${width}), word[g]);
+//@     end
         }
     }
 //@ end

@@ -1,4 +1,4 @@
-//@ -- The source of a kernel's C pair. `host` is what gen/emit/host.c decided; the pieces follow in the order of use.
+//@ -- The source of a kernel's C pair. `host` is what gen/emit/host/host.c decided; the pieces follow in the order of use.
 //@ include "host/story.h" host = host, file = ".c"
 
 #include "${host.name}.h"

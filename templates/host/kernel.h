@@ -1,4 +1,4 @@
-//@ -- The header of a kernel's C pair: what a program that embeds it sees. `host` is what gen/emit/host.c decided.
+//@ -- The header of a kernel's C pair: what a program that embeds it sees. `host` is what gen/emit/host/host.c decided.
 //@ local NAME = host.name
 //@ include "host/story.h" host = host, file = ".h"
 

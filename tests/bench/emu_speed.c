@@ -14,8 +14,8 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#include "cmd/compile.h"
-#include "cmd/launch.h"
+#include "compile/compile.h"
+#include "unit/plan_launch.h"
 #include "emu/emu.h"
 #include "nvrtc.h"
 
@@ -405,7 +405,7 @@ static struct measured spec_once(struct compile *c, const struct from_spec *s, i
     for (int i = 0; i < plan->scalar_count; i++)
         scalar[i] = plan->scalar[i].value;
     for (int i = 0; i < plan->tensor_count; i++) {
-        if (launch_shape(plan, i, symbol, &shape[i], &error))
+        if (layout_shape(plan, i, symbol, &shape[i], &error))
             stop(s->name, error.text);
         size_t bytes = (size_t)shape_span(&shape[i]) * tw_dtype_bytes(plan->tensor[i].dtype);
         if (tw_device_alloc(device, bytes, &address[i], &error) ||

@@ -42,7 +42,7 @@ UPDATE = "update of a graph's node (case 001)"
 COMPILE = "compiling an empty kernel"
 LIBRARY_KERNELS = "kernels of libraries"
 
-# Problems, in the words of gen/cmd/bench_host.c, so that rows of both join.
+# Problems, in the words of gen/cmd/bench/bench_host.c, so that rows of both join.
 THREE_MAPS = "3 maps + 3 integers, 448 bytes"
 RANK_3, RANK_5 = "1 map of 4x4x64 fp16", "1 map of 4x4x4x4x64 fp16"
 IM2COL, IM2COL_WIDE = "1 im2col map of 16x16x16x64 fp16", "1 im2col-wide map of 16x16x16x64 fp16"

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "family/family.h"
+#include "lower/family.h"
 #include "plan/plan.h"
 
 #define DAMAGE_CLASSES(X)                                                                                              \

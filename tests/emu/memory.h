@@ -1,12 +1,12 @@
 // Memory for the tests of the asynchronous engine: an allocation of global memory and the shared windows of four
-// blocks, behind the callbacks of emu/bytes.h, bounds checked.
+// blocks, behind the callbacks of emu/async/bytes.h, bounds checked.
 #ifndef TW_TESTS_EMU_MEMORY_H
 #define TW_TESTS_EMU_MEMORY_H
 
 #include <stdint.h>
 #include <string.h>
 
-#include "emu/bytes.h"
+#include "emu/async/bytes.h"
 
 enum { TEST_GLOBAL_BYTES = 1 << 20, TEST_SHARED_BYTES = 1 << 17, TEST_BLOCKS = 4 };
 #define TEST_GLOBAL UINT64_C(0x700000000000)

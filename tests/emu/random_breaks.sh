@@ -15,7 +15,7 @@ export TILEWRIGHT_CACHE
 names=${*:-$(awk '$1 == "break" { print $2 }' $list)}
 for name in $names; do
     file=$(awk -v n="$name" '$1 == "break" && $2 == n { print $3 }' $list)
-    case $file in */*) path=$file ;; *) path=gen/program/$file ;; esac
+    case $file in */*) path=$file ;; *) path=$(find gen/lower -name "$file") ;; esac
     file=$(basename "$path")
     only=$(awk -v n="$name" '$1 == "break" && $2 == n && $4 {
         print "--only " $4 ($5 ? " --leave-out " $5 : "") }' $list)
@@ -45,8 +45,8 @@ for name in $names; do
         sed "s|\"$path\"|\"$work/$file\"|" build/embed.S >"$work/embed.S"
         compile="gcc -c $work/embed.S -o $work/broken.o" ;;
     *)
-        compile=$(ninja -t commands "build/gen/program/${file%.c}.o" | tail -n 1 |
-            sed "s| -M[^ ]*||g; s| build/[^ ]*\.d||g; s| gen/program/$file| $work/$file|
+        compile=$(ninja -t commands "build/${path%.c}.o" | tail -n 1 |
+            sed "s| -M[^ ]*||g; s| build/[^ ]*\.d||g; s| $path| $work/$file|
                  s| -o [^ ]*| -o $work/broken.o|; s| -Werror||") ;;
     esac
     link=$(ninja -t commands $program | tail -n 1 |

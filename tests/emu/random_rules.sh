@@ -2,7 +2,7 @@
 # Derivation rules that random programs come to: each statement of the derivation, counted. TAP on stdout.
 #   usage: tests/emu/random_rules.sh, from the top of the tree, after `ninja build/tests/emu/random_programs`
 #   Needs gcc and gcov, no NVRTC. COUNT: programs, 2,000; nothing is compiled, so that they take a minute.
-# A rule is a branch of derive*.c, pipeline*.c, lower_pipeline.c, work.c, or of direct*.c and lower_direct.c; it is hit
+# A rule is a branch of derive/derive*.c, derive/work.c, or of pipeline/ and direct/, in gen/lower; it is hit
 # where its statements were executed. Not counted: faults (refusals, and what only an error status leads to).
 set -u
 program=build/tests/emu/random_programs
@@ -11,10 +11,9 @@ trap 'rm -rf "$work"' EXIT
 . tests/tap.sh
 
 objects=
-for path in gen/program/derive*.c gen/program/pipeline*.c gen/program/lower_*.c gen/program/direct*.c \
-    gen/program/work.c; do
+for path in gen/lower/derive/derive*.c gen/lower/derive/work.c gen/lower/pipeline/*.c gen/lower/direct/*.c; do
     name=$(basename "$path" .c)
-    compile=$(ninja -t commands "build/gen/program/$name.o" | tail -n 1 |
+    compile=$(ninja -t commands "build/${path%.c}.o" | tail -n 1 |
         sed "s| -M[^ ]*||g; s| build/[^ ]*\.d||g; s| -o [^ ]*| -o $work/$name.o|; s| -O2| -O0 --coverage|")
     sh -c "$compile" || exit 3
     objects="$objects $work/$name.o"

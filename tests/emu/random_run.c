@@ -2,15 +2,15 @@
 
 #include <math.h>
 
-#include "cmd/compare.h"
-#include "cmd/compile.h"
-#include "cmd/launch.h"
-#include "cmd/ring_fills.h"
-#include "cmd/sizes.h"
-#include "cmd/trial.h"
+#include "compile/compile.h"
 #include "emu/emu.h"
-#include "program/reference.h"
+#include "program/meaning/reference.h"
 #include "unit/program_naive.h"
+#include "verify/compare.h"
+#include "verify/launcher.h"
+#include "verify/ring_fills.h"
+#include "verify/sizes.h"
+#include "verify/trial.h"
 
 enum { CASES = 16 };
 
@@ -159,7 +159,7 @@ static bool *loops_down(const struct trial *t)
 {
     bool *down = calloc((size_t)t->request.unit->kernel->program->op_count + 1, sizeof *down);
     assert_non_null(down);
-    program_loops_down(&t->request.unit->plan, down);
+    trial_loops_down(&t->request.unit->plan, down);
     return down;
 }
 
@@ -296,20 +296,16 @@ static void take_failure(struct work *w, struct tw_device *device, const struct 
 }
 
 /* All variants at one set of sizes, in one mode, with one kind of inputs. */
-static void run_case(struct work *w, struct compile *c, struct tw_device *device, struct tw_kernel **kernel,
-                     const int64_t *symbol, int run, int mode, enum family_inputs inputs, bool twin)
+static void run_case(struct work *w, struct compile *c, struct tw_device *device, struct launcher *launcher,
+                     int variants, const int64_t *symbol, int run, int mode, enum inputs_kind inputs, bool twin)
 {
     struct tw_error error = {""};
-    struct shape shape[16];
-    uint64_t address[16] = {0};
-    bool fits[16] = {false}, any = false, padded = inputs == FAMILY_INTEGER;
+    bool fits[16] = {false}, any = false, padded = inputs == INPUTS_INTEGER;
     char sizes[256], what[320];
     sizes_print(&c->unit[0], symbol, sizes, sizeof sizes);
     snprintf(what, sizeof what, "%s, %s, %s", sizes, modes[mode], padded ? "integers, padded" : "normal");
-    struct launch_arguments arguments = {.symbol = symbol, .address = address, .shape = shape};
-    for (int v = 0; v < c->unit_count; v++) {
-        fits[v] = kernel[v] && trial_layout(&c->unit[v].plan, symbol, padded, shape, &error) == TW_OK &&
-                  launch_fits(&c->unit[v].plan, &arguments, &error) == TW_OK;
+    for (int v = 0; v < variants; v++) {
+        fits[v] = trial_fits(c, launcher, v, symbol, padded, &error) == TW_OK;
         any = any || fits[v];
     }
     if (!any) {
@@ -327,20 +323,21 @@ static void run_case(struct work *w, struct compile *c, struct tw_device *device
     int status = trial_begin(&trial, &request, &error);
     if (status != TW_OK)
         bad(w, c->unit[0].plan.entry, c->unit[0].arch->name, error.text);
-    for (int v = 0; v < c->unit_count && status == TW_OK; v++) {
+    for (int v = 0; v < variants && status == TW_OK; v++) {
+        const struct compile_unit *unit = launcher_unit(launcher, v);
         struct trial_result result;
         if (!fits[v])
             continue;
-        w->current = v < 16 ? v : -1;
-        int launched = trial_launch(&trial, &c->unit[v], kernel[v], &result, &error);
+        w->current = (int)(unit - c->unit);
+        int launched = trial_launch(&trial, launcher, v, &result, &error);
         w->current = -1;
         hit(w, "launch", modes[mode]);
         if (launched != TW_OK || emu_device_report(device, 0)) {
-            take_failure(w, device, &c->unit[v], what, error.text);
+            take_failure(w, device, unit, what, error.text);
         } else if (!result.passed) {
             char text[1024];
             snprintf(text, sizeof text, "%s: %s", what, result.why);
-            bad(w, c->unit[v].plan.entry, c->unit[v].arch->name, text);
+            bad(w, unit->plan.entry, unit->arch->name, text);
         } else {
             hit(w, "launch", result.equality ? "equal" : "within bounds");
             w->passed++;
@@ -413,8 +410,16 @@ static void count_rings(struct work *w, const struct compile_unit *unit, const s
 static void run_modes(struct work *w, struct compile *c, bool twin)
 {
     const struct spec_kernel *k = c->unit[0].kernel;
+    struct launcher *launcher = NULL;
+    struct tw_error error = {""};
     int64_t symbol[32];
-    for (int mode = 0; mode < 3; mode++) {
+    int unit[COMPILE_LIBRARY_UNITS], variants = 0;
+    for (int i = 0; i < c->unit_count && variants < COMPILE_LIBRARY_UNITS; i++)
+        if (c->unit[i].wanted)
+            unit[variants++] = i;
+    if (launcher_open(&launcher, c, unit, variants, &error) != TW_OK)
+        bad(w, k->name, c->unit[0].arch->name, error.text);
+    for (int mode = 0; mode < 3 && launcher && !*error.text; mode++) {
         struct emu_options options = {.arch = c->unit[0].arch->name,
                                       .completion = (enum emu_completion)mode,
                                       .hazards = EMU_HAZARDS_STRICT,
@@ -425,38 +430,35 @@ static void run_modes(struct work *w, struct compile *c, bool twin)
                                       .event_context = w,
                                       .events = ring_fills_events()};
         struct tw_device *device = NULL;
-        struct tw_kernel *kernel[16] = {NULL};
-        struct tw_error error = {""};
         if (tw_device_open_emu(&c->rt, &options, &device, &error) != TW_OK) {
             bad(w, k->name, c->unit[0].arch->name, error.text);
-            return;
+            break;
         }
-        for (int i = 0; i < c->unit_count && i < 16; i++) {
-            const struct tw_compiled *made = &c->unit[i].compiled[COMPILE_NVRTC];
-            struct tw_load load = {.entry = c->unit[i].plan.entry, .ptx = made->ptx, .ptx_bytes = made->ptx_bytes};
-            if (blocks_of(&c->unit[i].plan) > device->sm_count)
-                emu_device_set_sms(device, blocks_of(&c->unit[i].plan));
-            if (c->unit[i].wanted && tw_device_load(device, &load, &kernel[i], &error) != TW_OK)
-                bad(w, c->unit[i].plan.entry, c->unit[i].arch->name, error.text);
-        }
-        for (int r = 0; r < k->run_count; r++) {
+        for (int v = 0; v < variants; v++)
+            if (blocks_of(&launcher_unit(launcher, v)->plan) > device->sm_count)
+                emu_device_set_sms(device, blocks_of(&launcher_unit(launcher, v)->plan));
+        int loaded = launcher_load(launcher, device, true, &error);
+        for (int r = 0; r < k->run_count && loaded == TW_OK; r++) {
             bool last = r == k->run_count - 1;
-            for (int inputs = 0; inputs < 2; inputs++) {
+            if (last) { /* the size in which rings wrap: all items in one cluster */
+                emu_device_set_sms(device, blocks_of(&c->unit[0].plan));
+                loaded = launcher_load(launcher, device, true, &error);
+            }
+            for (int inputs = 0; inputs < 2 && loaded == TW_OK; inputs++) {
                 if (!w->o->all && (r + inputs) % 3 != mode)
                     continue;
                 memcpy(symbol, k->run[r].value, sizeof *symbol * (size_t)(c->unit[0].plan.symbol_count - 1));
-                if (last) /* the size in which rings wrap: all items in one cluster */
-                    emu_device_set_sms(device, blocks_of(&c->unit[0].plan));
                 symbol[c->unit[0].plan.symbol_count - 1] = device->sm_count;
-                run_case(w, c, device, kernel, symbol, r, mode, (enum family_inputs)inputs,
+                run_case(w, c, device, launcher, variants, symbol, r, mode, (enum inputs_kind)inputs,
                          twin && mode == (r + inputs) % 3 && (!last || inputs == 0));
             }
         }
-        for (int i = 0; i < c->unit_count && i < 16; i++)
-            if (kernel[i])
-                tw_device_unload(device, kernel[i]);
+        if (loaded != TW_OK)
+            bad(w, k->name, c->unit[0].arch->name, error.text);
+        launcher_unload(launcher);
         tw_device_close(device);
     }
+    launcher_close(launcher);
 }
 
 /* One kernel on one architecture. */

@@ -1,8 +1,8 @@
 // The queue of asynchronous operations: when each moment happens in each mode, groups, signals, faults.
 #include <stdlib.h>
 
-#include "emu/async.h"
-#include "emu/mbarrier.h"
+#include "emu/async/async.h"
+#include "emu/async/mbarrier.h"
 #include "emu/memory.h"
 #include "unit/check.h"
 

@@ -12,8 +12,9 @@
 
 #include "damage_edits.h"
 
-#include "cmd/compile.h"
-#include "cmd/trial.h"
+#include "compile/compile.h"
+#include "unit/plan_launch.h"
+#include "verify/trial.h"
 #include "emu/emu.h"
 #include "version.h"
 
@@ -142,7 +143,9 @@ static enum verdict launch(struct bench *b, const struct compile_unit *unit, con
     int status = tw_device_load(device, &load, &kernel, &error);
     enum verdict v = status == TW_OK ? CLEAN : NO_TEXT;
     if (status == TW_OK) {
-        status = trial_launch(t, unit, kernel, &result, &error);
+        struct plan_way by = {device, kernel, &unit->plan};
+        const struct trial_way way = {(uint64_t)unit->plan.workspace_bytes, plan_way_launch, &by};
+        status = trial_run(t, &way, &result, &error);
         const struct emu_report *first = emu_device_report(device, 0);
         v = is_deadlock(device) ? STUCK : first || status != TW_OK ? HAZARD : result.passed ? CLEAN : WRONG;
         snprintf(seen, size, "%.390s", first ? first->text : status != TW_OK ? error.text : result.why);
@@ -259,7 +262,7 @@ static void open_bench(struct bench *b, const struct subject *s)
                                             .device = b->device[mode],
                                             .unit = &b->unit,
                                             .symbol = kept,
-                                            .inputs = FAMILY_NORMAL,
+                                            .inputs = INPUTS_NORMAL,
                                             .seed = 1};
             int status = trial_begin(&b->trial[i][mode], &request, &error);
             if (status != TW_OK)

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "emu/fragments.h"
+#include "emu/async/fragments.h"
 #include "emu/memory.h"
-#include "emu/tma.h"
+#include "emu/async/tma.h"
 #include "swizzle.h"
 #include "unit/check.h"
 

@@ -18,8 +18,8 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "cmd/compile.h"
-#include "cmd/launch.h"
+#include "compile/compile.h"
+#include "unit/plan_launch.h"
 #include "emu/emu.h"
 
 enum inputs { INTEGERS, NORMAL, WIDE, INPUT_KINDS };
@@ -184,7 +184,7 @@ static int run_case(struct run *r, const struct compile_unit *unit, struct tw_ke
         scalar[i] = p->scalar[i].value;
     for (int i = 0; i < p->tensor_count && !status; i++) {
         size_t element = tw_dtype_bytes(p->tensor[i].dtype);
-        status = launch_shape(p, i, symbol, &shape[i], &r->error);
+        status = layout_shape(p, i, symbol, &shape[i], &r->error);
         if (status)
             break;
         int64_t inner = shape[i].extent[shape[i].rank - 1], step = (int64_t)p->tensor[i].align / (int64_t)element;

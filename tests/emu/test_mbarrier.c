@@ -1,5 +1,5 @@
 // The mbarrier word: phases, transaction bytes, faults; and a random walk against a model that counts in plain ints.
-#include "emu/mbarrier.h"
+#include "emu/async/mbarrier.h"
 #include "unit/check.h"
 
 static void init_and_inval(void **state)

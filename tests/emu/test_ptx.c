@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "emu/ptx.h"
+#include "emu/ptx/ptx.h"
 #include "nvrtc.h"
 
 #include "ptx_dump.h"
@@ -182,7 +182,7 @@ static const struct {
 } forms[] = {
 #define OPCODE(id, mnemonic, reason) {"", ""},
 #define FORM(operands, modifiers) {operands, modifiers},
-#include "emu/ptx_opcodes.def"
+#include "emu/ptx/ptx_opcodes.def"
 #undef OPCODE
 #undef FORM
 };
@@ -193,7 +193,7 @@ static const struct {
 #define GROUP(name, words) {#name, words},
 #define OPCODE(id, mnemonic, reason)
 #define FORM(operands, modifiers)
-#include "emu/ptx_opcodes.def"
+#include "emu/ptx/ptx_opcodes.def"
 #undef OPCODE
 #undef FORM
 };

@@ -15,8 +15,8 @@
 
 #include "../unit/check.h"
 
-#include "emu/tensor_core.h"
-#include "emu/vectors.h"
+#include "emu/async/tensor_core.h"
+#include "emu/alu/vectors.h"
 #include "tensor_core_cases.h"
 
 #define GOLDEN "tests/golden/tensor_core.bin"

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "emu/memory.h"
-#include "emu/tma.h"
+#include "emu/async/tma.h"
 #include "swizzle.h"
 #include "unit/check.h"
 

@@ -7,7 +7,7 @@
 #include <math.h>
 
 #include "execute.h"
-#include "emu/vectors.h"
+#include "emu/alu/vectors.h"
 
 enum { N = 192, INPUTS = 3 };
 static const char flavours[] = "hrlfdsxymqQ"; /* of inputs; the first five are the types of registers too */

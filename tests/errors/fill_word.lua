@@ -15,4 +15,6 @@ kernel "two" { like = base, A = tensor { M, K, dtype = "bf16", fill = "integers 
 kernel "order" { like = base, A = tensor { M, K, dtype = "bf16", fill = "integers 4 -4" } }
 kernel "between" { like = base, A = tensor { M, K, dtype = "bf16", fill = "integers 0.2 0.8" } }
 kernel "more" { like = base, A = tensor { M, K, dtype = "bf16", fill = "iota 3" } }
+kernel "type" { like = base, A = tensor { M, K, dtype = "bf16", fill = 7 } }
+kernel "function" { like = base, A = tensor { M, K, dtype = "bf16", fill = function(i, j) return i - j end } }
 kernel "good" { like = base, A = tensor { M, K, dtype = "bf16", fill = "integers -4 4" } }

@@ -62,9 +62,9 @@ fi
 
 # Words of the language, for libFuzzer's -dict.
 {
-    sed -n 's/^OPCODE([A-Z0-9_]*, "\([^"]*\)".*/\1/p' runtime/emu/ptx_opcodes.def | tr '|' '\n'
-    sed -n 's/^\(FLAG\|MODIFIER\)([A-Z0-9_]*, "\([^"]*\)".*/.\2/p' runtime/emu/ptx_modifiers.def
-    sed -n 's/^TYPE([A-Za-z0-9_]*, "\([^"]*\)".*/.\1/p' runtime/emu/ptx_types.def
+    sed -n 's/^OPCODE([A-Z0-9_]*, "\([^"]*\)".*/\1/p' runtime/emu/ptx/ptx_opcodes.def | tr '|' '\n'
+    sed -n 's/^\(FLAG\|MODIFIER\)([A-Z0-9_]*, "\([^"]*\)".*/.\2/p' runtime/emu/ptx/ptx_modifiers.def
+    sed -n 's/^TYPE([A-Za-z0-9_]*, "\([^"]*\)".*/.\1/p' runtime/emu/ptx/ptx_types.def
     printf '%s\n' .entry .func .extern .visible .weak .common .param .reg .shared .global .const .local .align \
         .callprototype .branchtargets .alias .maxntid .reqntid .reqnctapercluster .version .target .address_size
 } | sort -u | sed 's/.*/"&"/' >"$out/dictionary"

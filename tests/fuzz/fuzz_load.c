@@ -11,8 +11,7 @@
 #include "device.h"
 #include "dtype.h"
 #include "emu/emu.h"
-#include "emu/event.h"
-#include "emu/ptx.h"
+#include "emu/ptx/ptx.h"
 #include "tensormap.h"
 
 enum {

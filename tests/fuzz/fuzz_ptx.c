@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "emu/ptx.h"
+#include "emu/ptx/ptx.h"
 
 #include "../emu/ptx_dump.h"
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "emu/ptx.h"
+#include "emu/ptx/ptx.h"
 
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most);
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned seed);
@@ -16,7 +16,7 @@ size_t LLVMFuzzerCustomCrossOver(const uint8_t *a, size_t a_size, const uint8_t 
 static const char *const mnemonics[] = {
 #define OPCODE(id, mnemonic, reason) mnemonic,
 #define FORM(operands, modifiers)
-#include "emu/ptx_opcodes.def"
+#include "emu/ptx/ptx_opcodes.def"
 #undef OPCODE
 #undef FORM
 };

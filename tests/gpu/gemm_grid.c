@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/compile.h"
-#include "cmd/launch.h"
+#include "compile/compile.h"
+#include "unit/plan_launch.h"
 
 enum { SIZE = 4096, PAD = 64 };
 static const int64_t extents[] = {0, 1, 17, 64, 100, 128, 257, 512, 1000, 4096};
@@ -126,7 +126,7 @@ static void run_case(struct test *t, const struct compile_unit *unit, struct tw_
     int a = tensor_number(p, "A"), b = tensor_number(p, "B"), d = tensor_number(p, "D");
     struct shape shape[3];
     for (int i = 0; i < 3; i++) {
-        CHECK(launch_shape(p, i, symbol, &shape[i], &t->error));
+        CHECK(layout_shape(p, i, symbol, &shape[i], &t->error));
         /* Padded rows: of 16-byte multiples where the variant asks for them, odd ones where it does not. */
         int64_t inner = shape[i].extent[1];
         shape[i].stride[0] = p->tensor[i].align < 16 ? (inner + inner % 3) | 1 : (inner + 7) / 8 * 8 + 8;
@@ -198,7 +198,7 @@ static void run_large(struct test *t, const struct compile_unit *unit)
     uint64_t address[3];
     struct shape shape[3];
     for (int i = 0; i < 3; i++) {
-        CHECK(launch_shape(p, i, symbol, &shape[i], &t->error));
+        CHECK(layout_shape(p, i, symbol, &shape[i], &t->error));
         CHECK(tw_device_alloc(t->device, (size_t)shape_span(&shape[i]) * 2, &address[i], &t->error));
     }
     fill(t, address[0], m, k, k, 1, 1, 1, 1);

@@ -9,7 +9,7 @@
 
 #include "device.h"
 #include "driver.h"
-#include "tensormap_internal.h"
+#include "tensormap_args.h"
 
 static uint64_t seed;
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/compile.h"
+#include "compile/compile.h"
 
 static struct compile_tables tables;
 static struct spec spec;

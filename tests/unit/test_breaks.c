@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/breaks.h"
-#include "emu/hazard.h"
+#include "emu/hazards.h"
+#include "verify/breaks.h"
 #include "status.h"
 
 static struct tw_runtime rt;

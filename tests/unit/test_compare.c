@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/compare.h"
+#include "verify/compare.h"
 
 static struct tw_runtime rt;
 

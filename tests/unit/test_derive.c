@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cmd/compile.h"
+#include "compile/compile.h"
 #include "program/any_order.h"
 
 static struct compile_tables tables;

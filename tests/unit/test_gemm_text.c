@@ -2,7 +2,7 @@
 #include "gemm_spec.h"
 
 #include "emit/embed.h"
-#include "emit/host.h"
+#include "emit/host/host.h"
 
 /* ---- numbers of the Plan --------------------------------------------------------------------------------------- */
 

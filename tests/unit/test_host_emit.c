@@ -14,7 +14,7 @@
 #include "../embed/host_plans.h"
 #include "../embed/mock_driver.h"
 #include "../embed/use.h"
-#include "emit/host.h"
+#include "emit/host/host.h"
 
 static char folder[] = "/tmp/tilewright_host_XXXXXX";
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/inputs.h"
+#include "verify/inputs.h"
 
 static struct tw_error error;
 
@@ -40,7 +40,7 @@ static void strides_do_not_matter(void **state)
     const struct shape dense = {2, {300, 333}, {333, 1}}, padded = {2, {300, 333}, {344, 1}},
                        columns = {2, {300, 333}, {1, 300}};
     const struct shape *shapes[] = {&dense, &padded, &columns};
-    struct inputs inputs = {inputs_key(7, "k", "A"), FAMILY_NORMAL, 1.0, NULL};
+    struct inputs inputs = {inputs_key(7, "k", "A"), INPUTS_NORMAL, 1.0, NULL, NULL};
     unsigned short *data[3];
     (void)state;
     for (int i = 0; i < 3; i++) {
@@ -66,7 +66,7 @@ static void normal_distribution(void **state)
 {
     enum { COUNT = 1 << 20 };
     const struct shape s = {1, {COUNT}, {1}};
-    struct inputs inputs = {inputs_key(1, "k", "A"), FAMILY_NORMAL, 0.5, NULL};
+    struct inputs inputs = {inputs_key(1, "k", "A"), INPUTS_NORMAL, 0.5, NULL, NULL};
     float *data = malloc(sizeof *data * COUNT);
     double sum = 0, squares = 0, fourth = 0, neighbours = 0;
     int beyond = 0;
@@ -91,7 +91,7 @@ static void normal_distribution(void **state)
 static void integers(void **state)
 {
     const struct shape s = {1, {10000}, {1}};
-    struct inputs inputs = {inputs_key(1, "k", "A"), FAMILY_INTEGER, 3.0, NULL};
+    struct inputs inputs = {inputs_key(1, "k", "A"), INPUTS_INTEGER, 3.0, NULL, NULL};
     unsigned short data[10000];
     int seen[7] = {0};
     (void)state;
@@ -108,7 +108,7 @@ static void integers(void **state)
 static void integer_types(void **state)
 {
     const struct shape s = {1, {1000}, {1}};
-    struct inputs inputs = {inputs_key(1, "k", "A"), FAMILY_NORMAL, 1.0, NULL};
+    struct inputs inputs = {inputs_key(1, "k", "A"), INPUTS_NORMAL, 1.0, NULL, NULL};
     unsigned char data[1000];
     (void)state;
     assert_int_equal(inputs_write(&inputs, TW_UINT8, &s, data, &error), TW_OK);
@@ -117,7 +117,7 @@ static void integer_types(void **state)
     assert_int_equal(inputs_write(&inputs, TW_BOOL, &s, data, &error), TW_OK);
     for (int i = 0; i < 1000; i++)
         assert_true(data[i] <= 1);
-    inputs.kind = FAMILY_INTEGER;
+    inputs.kind = INPUTS_INTEGER;
     inputs.scale = 5.0;
     assert_int_equal(inputs_write(&inputs, TW_INT8, &s, data, &error), TW_OK);
     for (int i = 0; i < 1000; i++)
@@ -127,7 +127,7 @@ static void integer_types(void **state)
 static void fills(void **state)
 {
     const struct shape s = {2, {16, 100}, {100, 1}};
-    struct inputs inputs = {inputs_key(1, "k", "doc"), FAMILY_NORMAL, 1.0, "documents 8"};
+    struct inputs inputs = {inputs_key(1, "k", "doc"), INPUTS_NORMAL, 1.0, "documents 8", NULL};
     int data[1600], changes = 0;
     (void)state;
     assert_int_equal(inputs_write(&inputs, TW_INT32, &s, data, &error), TW_OK);
@@ -167,7 +167,7 @@ static void fills_that_are_none(void **state)
     float data[4];
     (void)state;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        struct inputs inputs = {1, FAMILY_NORMAL, 1.0, wrong[i]};
+        struct inputs inputs = {1, INPUTS_NORMAL, 1.0, wrong[i], NULL};
         assert_int_equal(inputs_write(&inputs, TW_FP32, &s, data, &error), TW_ERROR_INVALID);
         assert_int_equal(strncmp(error.text, "fill '", 6), 0);
     }
@@ -176,7 +176,7 @@ static void fills_that_are_none(void **state)
 static void empty(void **state)
 {
     const struct shape s = {2, {0, 8}, {8, 1}};
-    struct inputs inputs = {1, FAMILY_NORMAL, 1.0, NULL};
+    struct inputs inputs = {1, INPUTS_NORMAL, 1.0, NULL, NULL};
     (void)state;
     assert_int_equal(inputs_write(&inputs, TW_BF16, &s, NULL, &error), TW_OK);
     inputs.fill = "documents 3";

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/launch.h"
+#include "unit/plan_launch.h"
 #include "tensormap.h"
 
 static struct tw_error error;
@@ -90,7 +90,7 @@ static void sample(struct sample *s, int64_t m, int64_t n, int64_t k)
     s->value[0] = 0.5;
     for (int i = 0; i < 3; i++) {
         s->address[i] = UINT64_C(0x7f0000000000) + (uint64_t)i * 0x100000;
-        assert_int_equal(launch_shape(p, i, s->size, &s->shape[i], &error), TW_OK);
+        assert_int_equal(layout_shape(p, i, s->size, &s->shape[i], &error), TW_OK);
     }
     s->arguments = (struct launch_arguments){s->size, s->address, s->shape, s->value, 0};
 }
@@ -110,14 +110,14 @@ static void shapes(void **state)
     assert_int_equal(s.shape[A].extent[1], 192);
     assert_int_equal(s.shape[A].stride[0], 192);
     assert_int_equal(shape_span(&s.shape[D]), 257 * 512);
-    launch_symbols(&s.plan, used);
+    layout_symbols(&s.plan, used);
     assert_true(used[M] && used[N] && used[K] && used[SM_COUNT]);
-    assert_true(launch_strides_are_arguments(&s.plan, A));
-    assert_true(launch_strides_are_arguments(&s.plan, D));
+    assert_true(layout_strides_are_arguments(&s.plan, A));
+    assert_true(layout_strides_are_arguments(&s.plan, D));
     s.size[M] = -1;
-    assert_int_equal(launch_shape(&s.plan, A, s.size, &s.shape[A], &error), TW_ERROR_INVALID);
+    assert_int_equal(layout_shape(&s.plan, A, s.size, &s.shape[A], &error), TW_ERROR_INVALID);
     s.size[M] = s.size[K] = INT64_C(1) << 40;
-    assert_int_equal(launch_shape(&s.plan, A, s.size, &s.shape[A], &error), TW_ERROR_INVALID);
+    assert_int_equal(layout_shape(&s.plan, A, s.size, &s.shape[A], &error), TW_ERROR_INVALID);
     sample_free(&s);
 }
 

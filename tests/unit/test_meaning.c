@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "check.h"
-#include "program/meaning.h"
+#include "program/meaning/meaning.h"
 #include "program_samples.h"
 
 static void test_random(void **state)

@@ -7,7 +7,7 @@
 #include <time.h>
 
 #include "check.h"
-#include "program/meaning.h"
+#include "program/meaning/meaning.h"
 #include "program_samples.h"
 
 /* ---- by hand

@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cmd/compile.h"
+#include "compile/compile.h"
 #include "emit/embed.h"
-#include "program/place_ops.h"
+#include "lower/place_ops.h"
 
 enum { MOST_ROWS = 128 };
 

@@ -7,10 +7,10 @@
 #include <time.h>
 
 #include "check.h"
-#include "cmd/compare.h"
-#include "cmd/inputs.h"
-#include "cmd/parallel.h"
-#include "program/reference.h"
+#include "verify/compare.h"
+#include "verify/inputs.h"
+#include "common/parallel.h"
+#include "program/meaning/reference.h"
 #include "spec_samples.h"
 
 enum { TENSORS = 8, PAD = 3 };
@@ -39,7 +39,7 @@ static void begin(struct sample *s, const char *path, const char *name, const in
     for (int i = 0; i < s->kernel->tensor_count; i++) {
         const struct spec_tensor *t = &s->kernel->tensor[i];
         struct inputs inputs = {
-            .key = inputs_key(1, name, t->name), .kind = FAMILY_NORMAL, .scale = 1, .fill = t->fill};
+            .key = inputs_key(1, name, t->name), .kind = INPUTS_NORMAL, .scale = 1, .fill = t->fill};
         struct shape *shape = &s->shape[i];
         struct tw_error error;
         int64_t stride = 1;

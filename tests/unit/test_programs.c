@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "check.h"
-#include "cmd/compare.h"
-#include "cmd/inputs.h"
+#include "verify/compare.h"
+#include "verify/inputs.h"
 #include "emit/embed.h"
 #include "program_naive.h"
 #include "spec_samples.h"
@@ -22,7 +22,7 @@ struct trial {
     struct diag_set *diags;
     const struct spec_kernel *kernel;
     const int64_t *symbol;
-    enum family_inputs inputs;
+    enum inputs_kind inputs;
     int64_t extent[MOST_TENSORS][SPEC_MAX_RANK], count[MOST_TENSORS];
     double *tensor[MOST_TENSORS], *bound[MOST_TENSORS];
     unsigned char *done[MOST_TENSORS];
@@ -78,7 +78,7 @@ static void draw(struct trial *t, int i)
     assert_true(element && t->tensor[i] && t->bound[i] && t->done[i]);
     struct inputs inputs = {.key = inputs_key(SEED, t->kernel->name, tensor->name),
                             .kind = t->inputs,
-                            .scale = t->inputs == FAMILY_INTEGER ? 4 : 1,
+                            .scale = t->inputs == INPUTS_INTEGER ? 4 : 1,
                             .fill = tensor->fill};
     if (!tensor->out)
         assert_int_equal(inputs_write(&inputs, tensor->dtype, &shape, element, &error), TW_OK);
@@ -276,11 +276,11 @@ static void run_trial(struct trial *t)
                 most = t->bound[i][e] / fabs(t->tensor[i][e]);
         }
     print_message("# %-28s %-8s items %3lld stored %6lld exact %6lld without bound %lld, bound/value at most %.2g\n",
-                  t->kernel->name, t->inputs == FAMILY_INTEGER ? "integers" : "normal", (long long)items,
+                  t->kernel->name, t->inputs == INPUTS_INTEGER ? "integers" : "normal", (long long)items,
                   (long long)stored, (long long)exact, (long long)endless, most);
     /* A random program may come to where a difference that rounding made decides everything. */
     assert_true(strncmp(t->kernel->name, "random_", 7) == 0 ? 10 * endless <= stored : endless == 0);
-    exact_kernels += t->inputs == FAMILY_INTEGER && exact == stored;
+    exact_kernels += t->inputs == INPUTS_INTEGER && exact == stored;
     check_twin(t, work < 1 << 18 ? 3 : work < 1 << 21 ? 1 : 0);
     if (t->kernel->lua_reference != -2 && work < 1 << 21)
         check_reference(t);
@@ -314,7 +314,7 @@ static void test_file(void **state)
                               .diags = &diags,
                               .kernel = kernel,
                               .symbol = kernel->run[r / 2].value,
-                              .inputs = r % 2 ? FAMILY_INTEGER : FAMILY_NORMAL};
+                              .inputs = r % 2 ? INPUTS_INTEGER : INPUTS_NORMAL};
             run_trial(&t);
         }
     }

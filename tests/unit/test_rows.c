@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/compile.h"
-#include "emit/shelf.h"
+#include "compile/compile.h"
+#include "emit/template/shelf.h"
 
 static struct compile_tables tables;
 static struct spec spec;

@@ -6,7 +6,7 @@
 
 #include "check.h"
 #include "tensormap_calls.h"
-#include "tensormap_internal.h"
+#include "tensormap_args.h"
 
 struct edge {
     enum tw_tensormap_rule rule;

@@ -7,8 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cmd/sizes.h"
-#include "cmd/trial.h"
+#include "unit/plan_launch.h"
+#include "verify/sizes.h"
+#include "verify/trial.h"
 #include "tensormap.h"
 
 static const char spec_text[] = "local M, N, K = dims \"M N K\"\n"
@@ -166,16 +167,18 @@ static int end(void **state)
     return 0;
 }
 
-static void try(enum fault with, int64_t m, int64_t n, int64_t k, enum family_inputs inputs, bool padded,
+static void try(enum fault with, int64_t m, int64_t n, int64_t k, enum inputs_kind inputs, bool padded,
                 struct trial_result *result)
 {
     const int64_t symbol[4] = {m, n, k, 132};
     struct trial_request request = {.compile = &c, .device = &device, .unit = unit, .symbol = symbol,
                                     .inputs = inputs, .seed = 3, .padded = padded};
+    struct plan_way by = {&device, &kernel, &unit->plan};
+    const struct trial_way way = {0, plan_way_launch, &by};
     struct trial t;
     fault = with;
     assert_int_equal(trial_begin(&t, &request, &error), TW_OK);
-    assert_int_equal(trial_launch(&t, unit, &kernel, result, &error), TW_OK);
+    assert_int_equal(trial_run(&t, &way, result, &error), TW_OK);
     trial_end(&t);
 }
 
@@ -186,10 +189,10 @@ static void sound(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         for (int padded = 0; padded < 2; padded++) {
-            try(SOUND, sizes[i][0], sizes[i][1], sizes[i][2], FAMILY_NORMAL, padded, &r);
+            try(SOUND, sizes[i][0], sizes[i][1], sizes[i][2], INPUTS_NORMAL, padded, &r);
             assert_true(r.passed && r.launched && !r.equality);
             assert_true(r.error <= r.bound && r.bound > 0 && r.bound < 4.2e-3);
-            try(SOUND, sizes[i][0], sizes[i][1], sizes[i][2], FAMILY_INTEGER, padded, &r);
+            try(SOUND, sizes[i][0], sizes[i][1], sizes[i][2], INPUTS_INTEGER, padded, &r);
             assert_true(r.passed && r.equality && r.error == 0.0);
         }
 }
@@ -198,13 +201,13 @@ static void nothing(void **state)
 {
     struct trial_result r;
     (void)state;
-    try(SOUND, 0, 41, 64, FAMILY_NORMAL, false, &r);
+    try(SOUND, 0, 41, 64, INPUTS_NORMAL, false, &r);
     assert_true(r.passed && !r.launched);
-    try(SOUND, 17, 0, 64, FAMILY_INTEGER, true, &r);
+    try(SOUND, 17, 0, 64, INPUTS_INTEGER, true, &r);
     assert_true(r.passed && !r.launched);
-    try(SOUND, 17, 41, 0, FAMILY_NORMAL, true, &r); /* zeros */
+    try(SOUND, 17, 41, 0, INPUTS_NORMAL, true, &r); /* zeros */
     assert_true(r.passed && r.launched && r.error == 0.0);
-    try(ELEMENT_LEFT_OUT, 17, 41, 0, FAMILY_NORMAL, true, &r);
+    try(ELEMENT_LEFT_OUT, 17, 41, 0, INPUTS_NORMAL, true, &r);
     assert_false(r.passed);
 }
 
@@ -220,7 +223,7 @@ static void faults(void **state)
     (void)state;
     for (int f = SOUND + 1; f < FAULTS; f++)
         for (int inputs = 0; inputs < 2; inputs++) {
-            try((enum fault)f, 17, 41, 64, (enum family_inputs)inputs, true, &r);
+            try((enum fault)f, 17, 41, 64, (enum inputs_kind)inputs, true, &r);
             assert_false(r.passed);
             if (says[f] && !strstr(r.why, says[f]))
                 fail_msg("fault %d: %s", f, r.why);

@@ -1,0 +1,357 @@
+/* What stands in the buffers of `tilewright emu` before the launch, and the tensor maps over them. */
+#include <inttypes.h>
+#include <json-c/json.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/emu/emu_args.h"
+#include "cmd/tensormap/tensormap_json.h"
+#include "common/dtype_names.h"
+#include "dtype.h"
+#include "verify/inputs.h"
+
+static int no_memory(struct tw_error *error)
+{
+    return tw_fail(error, TW_ERROR_MEMORY, "out of memory");
+}
+
+/* ---- a buffer's options ----------------------------------------------------------------------------------------- */
+
+static const char fills[] = "write zero, poison, ones, byte:HH, ones:TYPE, iota:TYPE, value:TYPE:X, "
+                            "normal:TYPE[:SEED], integer:TYPE[:SEED], hex:DIGITS, file:PATH or map:CALL";
+
+static int fill_fault(const struct emu_buffer *buffer, const char *text, const char *why, struct tw_error *error)
+{
+    return tw_fail(error, TW_ERROR_INVALID, "%s '%.200s': fill=%.80s: %s", buffer->where, buffer->text, text, why);
+}
+
+/* "TYPE[:X]": the dtype; *more is what stands behind the second colon, NULL where there is none. */
+static int read_type(const char *text, const char **more)
+{
+    char name[24];
+    size_t length = strcspn(text, ":");
+    *more = text[length] ? text + length + 1 : NULL;
+    if (length >= sizeof name)
+        return TW_DTYPE_COUNT;
+    memcpy(name, text, length);
+    name[length] = '\0';
+    return dtype_from_short_name(name);
+}
+
+static int read_typed(struct emu_args *args, struct emu_buffer *buffer, const char *word, const char *text,
+                      const char *rest, struct tw_error *error)
+{
+    bool random = strcmp(word, "normal") == 0 || strcmp(word, "integer") == 0, valued = strcmp(word, "value") == 0;
+    const char *more;
+    char *end, fill[80];
+    buffer->fill = EMU_FILL_TYPED;
+    buffer->seed = 1;
+    buffer->dtype = read_type(rest, &more);
+    if (buffer->dtype == TW_DTYPE_COUNT)
+        return fill_fault(buffer, text, "the type is none of i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64 tf32 "
+                          "fp8_e4m3 fp8_e5m2 bool", error);
+    const struct tw_dtype_info *info = tw_dtype_info((enum tw_dtype)buffer->dtype);
+    if (strcmp(word, "normal") == 0 && info->kind != TW_KIND_FLOAT)
+        return fill_fault(buffer, text, "normal values are floating; write integer:TYPE", error);
+    if (buffer->bytes % (info->bits / 8))
+        return fill_fault(buffer, text, "the buffer's bytes are no whole number of elements", error);
+    if (more && random) {
+        buffer->seed = strtoull(more, &end, 0);
+        if (*more < '0' || *more > '9' || *end)
+            return fill_fault(buffer, text, "the seed is no number", error);
+    } else if (valued && (!more || (strtod(more, &end), end == more) || *end)) {
+        return fill_fault(buffer, text, "write value:TYPE:NUMBER", error);
+    } else if (more && !valued) {
+        return fill_fault(buffer, text, "nothing follows the type", error);
+    }
+    if (strcmp(word, "integer") == 0) {
+        buffer->rest = NULL;
+        return TW_OK;
+    }
+    snprintf(fill, sizeof fill, "%s%.64s", valued ? "constant " : word, valued ? more : "");
+    buffer->rest = strcmp(word, "ones") == 0 ? "ones" : emu_args_keep(args, fill, strlen(fill));
+    return buffer->rest ? TW_OK : no_memory(error);
+}
+
+static int read_fill(struct emu_args *args, struct emu_buffer *buffer, const char *text, struct tw_error *error)
+{
+    static const char *const typed[] = {"ones", "iota", "value", "normal", "integer"};
+    char word[16] = "";
+    size_t length = strcspn(text, ":"), count;
+    const char *rest = text[length] ? text + length + 1 : NULL;
+    unsigned char byte;
+    if (length < sizeof word)
+        memcpy(word, text, length);
+    buffer->rest = rest;
+    if (!rest && strcmp(word, "poison") == 0)
+        return TW_OK;
+    if (!rest && (strcmp(word, "zero") == 0 || strcmp(word, "ones") == 0)) {
+        buffer->fill = EMU_FILL_BYTE;
+        buffer->byte = word[0] == 'z' ? 0 : 0xff;
+        return TW_OK;
+    }
+    if (!rest)
+        return fill_fault(buffer, text, fills, error);
+    for (size_t i = 0; i < sizeof typed / sizeof *typed; i++)
+        if (strcmp(word, typed[i]) == 0)
+            return read_typed(args, buffer, word, text, rest, error);
+    if (strcmp(word, "byte") == 0) {
+        buffer->fill = EMU_FILL_BYTE;
+        if (!emu_args_hex(rest, &byte, 1, &count) || count != 1)
+            return fill_fault(buffer, text, "a byte is two hexadecimal digits", error);
+        buffer->byte = byte;
+    } else if (strcmp(word, "hex") == 0) {
+        buffer->fill = EMU_FILL_HEX;
+        if (!emu_args_hex(rest, NULL, 0, &count) || !count)
+            return fill_fault(buffer, text, "bytes are written as pairs of hexadecimal digits", error);
+        if (count > buffer->bytes)
+            return fill_fault(buffer, text, "these are more bytes than the buffer has", error);
+    } else if (strcmp(word, "file") == 0) {
+        buffer->fill = EMU_FILL_FILE;
+    } else if (strcmp(word, "map") == 0) {
+        buffer->fill = EMU_FILL_MAP;
+        if (buffer->bytes < 128)
+            return fill_fault(buffer, text, "a tensor map is 128 bytes", error);
+    } else {
+        return fill_fault(buffer, text, fills, error);
+    }
+    return TW_OK;
+}
+
+int emu_args_read_buffer(struct emu_args *args, struct emu_buffer *buffer, const char *options, uint64_t *offset,
+                         struct tw_error *error)
+{
+    const char *fill = NULL, *why;
+    while (*options == ',') {
+        size_t length = emu_args_piece(++options);
+        char *option = emu_args_keep(args, options, length);
+        if (!option)
+            return no_memory(error);
+        options += length;
+        char *value = strchr(option, '=');
+        if (value)
+            *value++ = '\0';
+        if (value && *value && strcmp(option, "fill") == 0)
+            fill = value;
+        else if (value && *value && strcmp(option, "dump") == 0)
+            buffer->dump = value;
+        else if (value && *value && strcmp(option, "name") == 0 && !strpbrk(value, "+ \"{}"))
+            buffer->name = value;
+        else if (value && strcmp(option, "offset") == 0) {
+            if (!emu_read_size(value, offset, &why))
+                return tw_fail(error, TW_ERROR_INVALID, "%s '%.200s': offset=%.60s: %s", buffer->where, buffer->text,
+                               value, why);
+        } else {
+            return tw_fail(error, TW_ERROR_INVALID, "%s '%.200s': '%.60s' is no option of a buffer; write fill=, "
+                           "dump=, name= or offset=, each with a value", buffer->where, buffer->text, option);
+        }
+    }
+    return fill ? read_fill(args, buffer, fill, error) : TW_OK;
+}
+
+/* ---- filling ---------------------------------------------------------------------------------------------------- */
+
+static int fill_typed(const struct emu_buffer *buffer, unsigned char *bytes, struct tw_error *error)
+{
+    char name[32];
+    int64_t size = (int64_t)tw_dtype_bytes((enum tw_dtype)buffer->dtype);
+    struct shape shape = {.rank = 1, .extent = {(int64_t)buffer->bytes / size}, .stride = {1}};
+    snprintf(name, sizeof name, "%d", buffer->number);
+    struct inputs inputs = {.key = inputs_key(buffer->seed, "emu", *buffer->name ? buffer->name : name),
+                            .kind = buffer->rest ? INPUTS_NORMAL : INPUTS_INTEGER,
+                            .scale = buffer->rest ? 1.0 : 4.0,
+                            .fill = buffer->rest};
+    return inputs_write(&inputs, (enum tw_dtype)buffer->dtype, &shape, bytes, error);
+}
+
+static int fill_file(struct emu_args *args, const struct emu_buffer *buffer, struct tw_device *device,
+                     struct tw_error *error)
+{
+    unsigned char *bytes;
+    size_t count;
+    struct tw_error why;
+    int status = tw_read_file(args->rt, buffer->rest, 0, &bytes, &count, &why);
+    if (status != TW_OK)
+        return tw_fail(error, status, "%s '%.200s': %s", buffer->where, buffer->text, why.text);
+    if (count > buffer->bytes)
+        status = tw_fail(error, TW_ERROR_INVALID, "%s '%.200s': %s has %zu bytes, the buffer %zu", buffer->where,
+                         buffer->text, buffer->rest, count, buffer->bytes);
+    else
+        status = tw_device_upload(device, buffer->address, bytes, count, error);
+    tw_free(args->rt, bytes);
+    return status;
+}
+
+int emu_args_fill(struct emu_args *args, const struct emu_buffer *buffer, struct tw_device *device,
+                  struct tw_error *error)
+{
+    unsigned char *bytes;
+    uint64_t map[16];
+    size_t count = 0;
+    int status = TW_OK;
+    /* The emulator knows what nothing has written; elsewhere it gets the same bytes. */
+    if (strcmp(device->ops->kind, "emu") != 0)
+        status = tw_device_fill(device, buffer->address, UINT32_MAX, buffer->bytes, error);
+    if (status != TW_OK || buffer->fill == EMU_FILL_NONE)
+        return status;
+    if (buffer->fill == EMU_FILL_FILE)
+        return fill_file(args, buffer, device, error);
+    if (buffer->fill == EMU_FILL_BYTE)
+        return tw_device_fill(device, buffer->address, UINT32_C(0x01010101) * buffer->byte, buffer->bytes, error);
+    if (buffer->fill == EMU_FILL_MAP) {
+        status = emu_args_map(args, buffer->rest, buffer->where, device, map, error);
+        return status == TW_OK ? tw_device_upload(device, buffer->address, map, sizeof map, error) : status;
+    }
+    bytes = tw_alloc(args->rt, buffer->bytes);
+    if (!bytes)
+        return no_memory(error);
+    if (buffer->fill == EMU_FILL_HEX) {
+        emu_args_hex(buffer->rest, bytes, buffer->bytes, &count);
+        for (size_t i = count; i < buffer->bytes; i++)
+            bytes[i] = bytes[i - count];
+    } else {
+        status = fill_typed(buffer, bytes, error);
+    }
+    if (status == TW_OK)
+        status = tw_device_upload(device, buffer->address, bytes, buffer->bytes, error);
+    tw_free(args->rt, bytes);
+    return status;
+}
+
+/* ---- tensor maps ------------------------------------------------------------------------------------------------ */
+
+/* A tensor map's text under way. */
+struct map_text {
+    struct emu_args *args;
+    const char *where;
+    struct tw_error *error;
+};
+
+static int map_fault(const struct map_text *m, const char *why)
+{
+    return tw_fail(m->error, TW_ERROR_INVALID, "%s a tensor map: %s", m->where, why);
+}
+
+/* The address that "buffer" and "offset" give. */
+static int map_address(const struct map_text *m, const char *name, uint64_t offset, uint64_t *address)
+{
+    const struct emu_buffer *buffer = emu_args_find(m->args, name);
+    if (!buffer)
+        return tw_fail(m->error, TW_ERROR_INVALID, "%s a tensor map: no buffer has the name '%.80s'; a buffer is given "
+                       "one by buf:BYTES,name=NAME", m->where, name);
+    *address = buffer->address + offset;
+    return TW_OK;
+}
+
+static int read_json(const struct map_text *m, const char *text, struct tw_tensormap_call *call)
+{
+    struct tensormap_fault why;
+    json_object *object, *name, *offset, *addr;
+    json_tokener *tokener = json_tokener_new();
+    int status = TW_OK;
+    if (!tokener)
+        return no_memory(m->error);
+    json_tokener_set_flags(tokener, JSON_TOKENER_STRICT | JSON_TOKENER_ALLOW_TRAILING_CHARS);
+    if (tensormap_read_json(tokener, text, strlen(text), call, &object, &why)) {
+        json_tokener_free(tokener);
+        return map_fault(m, why.text);
+    }
+    bool named = json_object_object_get_ex(object, "buffer", &name);
+    bool moved = json_object_object_get_ex(object, "offset", &offset);
+    if (named && json_object_get_type(name) != json_type_string)
+        status = map_fault(m, "buffer is no string");
+    else if (moved && (json_object_get_type(offset) != json_type_int || json_object_get_int64(offset) < 0))
+        status = map_fault(m, "offset is no number of bytes");
+    else if (named)
+        status = map_address(m, json_object_get_string(name), moved ? json_object_get_uint64(offset) : 0, &call->addr);
+    else if (!json_object_object_get_ex(object, "addr", &addr))
+        status = map_fault(m, "it has neither \"buffer\":\"NAME\" nor addr");
+    json_object_put(object);
+    json_tokener_free(tokener);
+    return status;
+}
+
+static int read_words(const struct map_text *m, const char *text, struct tw_tensormap_call *call)
+{
+    enum { WORDS = 32 };
+    char *words[WORDS], *copy = emu_args_keep(m->args, text, strlen(text)), *save = NULL;
+    const char *name = NULL, *why;
+    struct tensormap_fault wrong;
+    uint64_t offset = 0;
+    int count = 0;
+    bool placed = false;
+    if (!copy)
+        return no_memory(m->error);
+    for (char *word = strtok_r(copy, " \t\n", &save); word; word = strtok_r(NULL, " \t\n", &save)) {
+        if (strncmp(word, "buffer=", 7) == 0) {
+            name = word + 7;
+        } else if (strncmp(word, "offset=", 7) == 0) {
+            if (!emu_read_size(word + 7, &offset, &why))
+                return map_fault(m, why);
+        } else {
+            if (count == WORDS)
+                return map_fault(m, "too many words");
+            placed = placed || strncmp(word, "addr=", 5) == 0;
+            words[count++] = word;
+        }
+    }
+    if (!name && !placed)
+        return map_fault(m, "it has neither buffer=NAME nor addr=");
+    if (tensormap_read_words(count, words, call, &wrong))
+        return map_fault(m, wrong.text);
+    return name ? map_address(m, name, offset, &call->addr) : TW_OK;
+}
+
+/* Says which rules the call breaks. */
+static int refused(const struct map_text *m, const struct tw_tensormap_call *call, int cc)
+{
+    struct tw_tensormap_verdict verdict;
+    char text[TW_TENSORMAP_MESSAGE], all[800] = "";
+    size_t used = 0;
+    tw_tensormap_check(call, cc, &verdict);
+    for (int i = 0; i < verdict.count && used < sizeof all; i++) {
+        const struct tw_tensormap_finding *f = &verdict.finding[i];
+        if (!f->warning)
+            used += (size_t)snprintf(all + used, sizeof all - used, "%s%s [%s]", used ? "; " : "",
+                                     tw_tensormap_message(call, cc, f, text, sizeof text),
+                                     tw_tensormap_rule_name(f->rule));
+    }
+    return map_fault(m, used ? all : "its bytes are not known for this compute capability");
+}
+
+int emu_args_map(struct emu_args *args, const char *text, const char *where, const struct tw_device *device,
+                 uint64_t map[16], struct tw_error *error)
+{
+    struct map_text m = {args, where, error};
+    struct tw_tensormap_call call;
+    int cc = device->major * 10 + device->minor, status;
+    size_t length = strlen(text);
+    if (*text == '@') {
+        unsigned char *bytes;
+        size_t count;
+        struct tw_error why;
+        status = tw_read_file(args->rt, text + 1, (size_t)1 << 20, &bytes, &count, &why);
+        if (status != TW_OK)
+            return tw_fail(error, status, "%s a tensor map: %s", where, why.text);
+        text = emu_args_keep(args, (const char *)bytes, strlen((const char *)bytes));
+        tw_free(args->rt, bytes);
+    } else if (*text == '(' && length > 1 && text[length - 1] == ')') {
+        text = emu_args_keep(args, text + 1, length - 2);
+    }
+    if (!text)
+        return no_memory(error);
+    text += strspn(text, " \t\r\n");
+    if (*text == '{') {
+        for (length = strlen(text); strchr(" \t\r\n", text[length - 1]);)
+            length--;
+        if (!(text = emu_args_keep(args, text, length)))
+            return no_memory(error);
+    }
+    status = *text == '{' ? read_json(&m, text, &call) : read_words(&m, text, &call);
+    if (status != TW_OK)
+        return status;
+    if (cc < 90)
+        return map_fault(&m, "this architecture has no tensor maps; sm_90 and newer do");
+    status = tw_tensormap_encode(&call, cc, map);
+    return status == TW_OK ? TW_OK : refused(&m, &call, cc);
+}

@@ -1,0 +1,642 @@
+#include "compile/compile.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/options.h"
+#include "common/parallel.h"
+#include "common/tool.h"
+#include "emit/embed.h"
+#include "emit/host/host.h"
+#include "emit/template/shelf.h"
+#include "version.h"
+
+const char *const compile_with_word[COMPILE_WITH_COUNT] = {"nvrtc", "nvcc"};
+
+double compile_clock(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+int compile_fail(const struct compile *c, int status, const struct tw_error *error)
+{
+    progress_clear();
+    fprintf(stderr, "tilewright %s: %s\n", c->command, error->text);
+    return tw_status_exit(status);
+}
+
+/* ---- reading --------------------------------------------------------------------------------------------------- */
+
+void compile_tables_fill(struct compile_tables *tables)
+{
+    int architectures = 0, modules = 0;
+    memset(tables, 0, sizeof *tables);
+    while (architectures < COMPILE_ARCHITECTURES && arch_all[architectures]) {
+        tables->arch[architectures] = arch_all[architectures]->name;
+        architectures++;
+    }
+    tables->options.arch = tables->arch;
+    tables->options.library = emit_find_template;
+    tables->options.library_family = tables->library;
+    for (const struct emit_embedded *f = emit_embedded; f->name && modules < COMPILE_FAMILIES; f++) {
+        size_t length = strlen(f->name);
+        if (strncmp(f->name, "lib/", 4) != 0 || length < 9 || strcmp(f->name + length - 4, ".lua") != 0)
+            continue;
+        snprintf(tables->library_text[modules], sizeof tables->library_text[modules], "%.*s", (int)length - 8,
+                 f->name + 4);
+        tables->library[modules] = tables->library_text[modules];
+        modules++;
+    }
+}
+
+void compile_report(struct compile *c)
+{
+    progress_clear();
+    diag_print(&c->diags, stderr);
+    /* The sources stay: what is reported later refers to them. */
+    c->diags.count = c->diags.errors = 0;
+}
+
+void compile_close(struct compile *c)
+{
+    struct memory memory = {NULL, NULL};
+    for (int i = 0; i < c->unit_count; i++) {
+        struct compile_unit *unit = &c->unit[i];
+        for (int w = 0; w < COMPILE_WITH_COUNT; w++)
+            tw_compiled_free(&c->rt, &unit->compiled[w]);
+        if (unit->source)
+            memory_resize(&memory, unit->source, unit->source_bytes + 1, 0);
+        plan_free(&unit->plan);
+    }
+    tw_free(&c->rt, c->unit);
+    tw_free(&c->rt, c->folder);
+    shelf_close(c->shelf);
+    spec_free(&c->spec);
+    diag_free(&c->diags);
+    tw_runtime_close(&c->rt);
+}
+
+/* ---- choosing -------------------------------------------------------------------------------------------------- */
+
+static bool family_has(const struct family *family, const char *arch)
+{
+    if (!family->arch)
+        return true;
+    for (const char *const *name = family->arch; *name; name++)
+        if (strcmp(*name, arch) == 0)
+            return true;
+    return false;
+}
+
+/* Whether the kernel can run there, where its spec names no architectures: rings are filled by bulk tensor copies. */
+static bool kernel_fits(const struct spec_kernel *kernel, const struct arch *arch)
+{
+    return kernel->family || kernel->ring_count == 0 || arch->tma;
+}
+
+int compile_architectures(const struct spec_kernel *kernel, const struct arch *out[COMPILE_ARCHITECTURES])
+{
+    const struct family *family = family_of(kernel);
+    int count = 0;
+    for (int i = 0; arch_all[i] && count < COMPILE_ARCHITECTURES; i++) {
+        bool listed = kernel->arch_count == 0 && family_has(family, arch_all[i]->name) &&
+                      kernel_fits(kernel, arch_all[i]);
+        for (int a = 0; a < kernel->arch_count; a++)
+            listed = listed || strcmp(kernel->arch[a].name, arch_all[i]->name) == 0;
+        if (listed)
+            out[count++] = arch_all[i];
+    }
+    return count;
+}
+
+static int check_kernel(struct compile *c, const char *name)
+{
+    const char **names = tw_alloc(&c->rt, sizeof *names * (size_t)(c->spec.kernel_count + 1));
+    bool found = false;
+    if (!names)
+        return 3;
+    for (int i = 0; i < c->spec.kernel_count; i++) {
+        names[i] = c->spec.kernel[i].name;
+        found = found || strcmp(names[i], name) == 0;
+    }
+    names[c->spec.kernel_count] = NULL;
+    if (!found) {
+        const char *near = diag_suggest(name, names);
+        fprintf(stderr, "tilewright %s: %s has no kernel '%s'", c->command, c->path, name);
+        if (near)
+            fprintf(stderr, "; did you mean '%s'?\n", near);
+        else
+            fprintf(stderr, "; its first is '%s'\n", c->spec.kernel_count ? names[0] : "");
+    }
+    tw_free(&c->rt, names);
+    return found ? 0 : 2;
+}
+
+static bool kernel_chosen(const struct compile_choice *choice, const struct spec_kernel *kernel)
+{
+    return !choice->kernel || strcmp(choice->kernel, kernel->name) == 0;
+}
+
+/* Words of --arch that are no architecture. 0 or 2, told on stderr. */
+static int check_architecture_names(const struct compile *c, const char *list)
+{
+    char wanted[64];
+    for (int i = 0; options_entry(list, i, wanted, sizeof wanted); i++) {
+        if (!*wanted) {
+            fprintf(stderr, "tilewright %s: --arch '%s' has an empty entry; write one such as %s\n", c->command, list,
+                    c->tables.arch[0]);
+            return 2;
+        }
+        if (arch_find(wanted))
+            continue;
+        const char *near = diag_suggest(wanted, c->tables.arch);
+        fprintf(stderr, "tilewright %s: there is no architecture '%s'; ", c->command, wanted);
+        if (near)
+            fprintf(stderr, "did you mean '%s'?\n", near);
+        for (int a = 0; !near && c->tables.arch[a]; a++)
+            fprintf(stderr, "%s%s%s", a ? ", " : "known are ", c->tables.arch[a], c->tables.arch[a + 1] ? "" : "\n");
+        return 2;
+    }
+    return 0;
+}
+
+/* Each architecture that is asked for by name: none of the kernels has it, some have it, all have it. */
+static int check_architectures(struct compile *c, const struct compile_choice *choice)
+{
+    const struct arch *has[COMPILE_ARCHITECTURES];
+    char wanted[64];
+    int status = choice->arch ? check_architecture_names(c, choice->arch) : 0;
+    if (status)
+        return status;
+    for (int i = 0; choice->arch && options_entry(choice->arch, i, wanted, sizeof wanted); i++) {
+        int with = 0, without = 0;
+        const char *lacking = "";
+        for (int k = 0; k < c->spec.kernel_count; k++) {
+            const struct spec_kernel *kernel = &c->spec.kernel[k];
+            bool found = false;
+            if (!kernel_chosen(choice, kernel))
+                continue;
+            int count = compile_architectures(kernel, has);
+            for (int a = 0; a < count; a++)
+                found = found || strcmp(has[a]->name, wanted) == 0;
+            with += found;
+            without += !found;
+            if (!found && !*lacking)
+                lacking = kernel->name;
+        }
+        if (!with) {
+            fprintf(stderr, "tilewright %s: no kernel of %s has architecture '%s'\n", c->command, c->path, wanted);
+            return 1;
+        }
+        if (without)
+            fprintf(stderr, "tilewright %s: note: %s is left out for kernel '%s'%s, which has no such architecture\n",
+                    c->command, wanted, lacking, without > 1 ? " and others" : "");
+    }
+    return 0;
+}
+
+/* ---- planning and emitting ------------------------------------------------------------------------------------- */
+
+static bool variant_chosen(const struct compile_choice *choice, const struct compile_unit *unit)
+{
+    char number[16];
+    if (!choice->variant)
+        return true;
+    snprintf(number, sizeof number, "%d", unit->variant);
+    if (strcmp(choice->variant, number) == 0)
+        return true;
+    return unit->plan.variant && strcmp(choice->variant, unit->plan.variant) == 0;
+}
+
+/* Options for the unit's template, whose folder the caller frees. 0 or 3. */
+static int emit_options_of(struct compile *c, const struct spec_kernel *kernel, struct emit_options *options,
+                           char **folder)
+{
+    const char *path = kernel->template_path, *slash = path ? strrchr(path, '/') : NULL;
+    /* The author of a template is told its lines; everybody else, and who looks at a debug build, those of the text. */
+    *options = (struct emit_options){.line_directives = path && c->debug_ms == 0, .debug_ms = c->debug_ms,
+                                     .generator_version = TW_GENERATOR, .shelf = c->shelf};
+    *folder = NULL;
+    if (!path)
+        return 0;
+    *folder = slash ? tw_format(&c->rt, "%.*s", slash == path ? 1 : (int)(slash - path), path)
+                    : tw_strdup(&c->rt, c->source_folder);
+    options->user_folder = *folder;
+    return *folder ? 0 : 3;
+}
+
+static void drop_source(struct compile_unit *unit)
+{
+    struct memory memory = {NULL, NULL};
+    if (unit->source)
+        memory_resize(&memory, unit->source, unit->source_bytes + 1, 0);
+    unit->source = NULL;
+}
+
+static int emit(struct compile *c, struct compile_unit *unit, struct diag_set *diags)
+{
+    struct emit_options options;
+    char *folder;
+    if (emit_options_of(c, unit->kernel, &options, &folder))
+        return 3;
+    int status =
+        emit_template(unit->plan.template_name, &unit->plan, &options, &unit->source, &unit->source_bytes, diags);
+    tw_free(&c->rt, folder);
+    unit->emitted = status == 0;
+    return status;
+}
+
+/* Emits a unit whose Plan has its steps in the template, and proves them. */
+static int emit_with_steps(struct compile *c, struct compile_unit *unit)
+{
+    struct emit_options options;
+    char *folder;
+    if (emit_options_of(c, unit->kernel, &options, &folder))
+        return 3;
+    int status =
+        emit_steps(unit->plan.template_name, &unit->plan, &options, &unit->source, &unit->source_bytes, &c->diags);
+    tw_free(&c->rt, folder);
+    unit->emitted = status == 0;
+    return status;
+}
+
+static int add_unit(struct compile *c, struct compile_unit unit)
+{
+    size_t count = (size_t)c->unit_count;
+    if ((count & (count - 1)) == 0) {
+        struct compile_unit *grown = tw_realloc(&c->rt, c->unit, sizeof *grown * (count ? 2 * count : 1));
+        if (!grown)
+            return 3;
+        c->unit = grown;
+    }
+    c->unit[c->unit_count++] = unit;
+    return 0;
+}
+
+/* Plans and emits one unit. 0 or 1 (faults are told), 3. */
+static int make_unit(struct compile *c, const struct spec_kernel *kernel, const struct arch *arch, int variant,
+                     const struct compile_choice *choice)
+{
+    struct compile_unit unit = {.kernel = kernel, .family = family_of(kernel), .arch = arch, .variant = variant};
+    double start = compile_clock();
+    int status = family_plan(&c->spec, kernel, arch, variant, &unit.plan, &c->diags);
+    if (status == 0 && family_lacks_steps(&unit.plan))
+        status = emit_with_steps(c, &unit);
+    c->phases.plan += compile_clock() - start;
+    unit.planned = status == 0;
+    if (status == 0 && !variant_chosen(choice, &unit)) {
+        drop_source(&unit);
+        plan_free(&unit.plan);
+        return 0;
+    }
+    return add_unit(c, unit) ? 3 : status;
+}
+
+/* What the threads that emit share. */
+struct emission {
+    struct compile *c;
+    bool *again; /* by unit: there was something to say, and it is to be said in order */
+};
+
+static void emit_one(void *context, int64_t i)
+{
+    struct emission *e = context;
+    struct compile_unit *unit = &e->c->unit[i];
+    struct diag_set diags = {0};
+    if (!unit->planned || unit->emitted)
+        return;
+    e->again[i] = emit(e->c, unit, &diags) != 0 || diags.count > 0;
+    diag_free(&diags);
+}
+
+/* Emits every planned unit, as many at once as there are processors. Units are independent of each other; what has
+ * faults is emitted a second time, one after the other, so that its diagnostics come in the order of the units. */
+static int emit_units(struct compile *c)
+{
+    double start = compile_clock();
+    struct emission e = {c, tw_alloc_zeroed(&c->rt, (size_t)c->unit_count + 1)};
+    int result = e.again ? 0 : 3;
+    if (result == 0)
+        parallel_for(c->unit_count, parallel_cores(), emit_one, &e);
+    for (int i = 0; i < c->unit_count && result != 3; i++) {
+        if (!e.again[i])
+            continue;
+        drop_source(&c->unit[i]);
+        int status = emit(c, &c->unit[i], &c->diags);
+        result = status == 3 ? 3 : result ? result : status;
+    }
+    tw_free(&c->rt, e.again);
+    c->phases.emit += compile_clock() - start;
+    return result;
+}
+
+static int chosen_architectures(const struct compile_choice *choice, const struct spec_kernel *kernel,
+                                const struct arch *out[COMPILE_ARCHITECTURES])
+{
+    const struct arch *has[COMPILE_ARCHITECTURES];
+    int all = compile_architectures(kernel, has), count = 0;
+    for (int i = 0; i < all; i++)
+        if (!choice->arch || options_listed(choice->arch, has[i]->name))
+            out[count++] = has[i];
+    if (count && choice->pick) {
+        out[0] = choice->pick(choice->context, out, count);
+        count = 1;
+    }
+    return count;
+}
+
+/* Plans and emits the kernels that are chosen and were read without a fault. 0 or 1 (faults are told), 3. */
+static int make_units(struct compile *c, const struct compile_choice *choice)
+{
+    const struct arch *arch[COMPILE_ARCHITECTURES];
+    int result = 0;
+    for (int k = 0; k < c->spec.kernel_count; k++) {
+        const struct spec_kernel *kernel = &c->spec.kernel[k];
+        if (!kernel->sound || !kernel_chosen(choice, kernel))
+            continue;
+        int count = chosen_architectures(choice, kernel, arch);
+        for (int a = 0; a < count; a++) {
+            int variants = family_of(kernel)->variants(&c->spec, kernel, arch[a]);
+            for (int v = 0, status = 0; v < variants && status == 0; v++) { /* a second one would be told the same */
+                status = make_unit(c, kernel, arch[a], v, choice);
+                if (status == 3)
+                    return 3;
+                result = result ? result : status;
+            }
+        }
+    }
+    int emitted = emit_units(c);
+    return emitted == 3 ? 3 : result ? result : emitted;
+}
+
+int compile_open(struct compile *c, const char *command, const char *path)
+{
+    struct tw_error error;
+    memset(c, 0, sizeof *c);
+    c->command = command;
+    c->path = path;
+    c->started = compile_clock();
+    compile_tables_fill(&c->tables);
+    int status = tw_runtime_init(&c->rt, &error);
+    if (status != TW_OK)
+        return compile_fail(c, status, &error);
+    if (!*path) {
+        fprintf(stderr, "tilewright %s: '': there is no such file\n", command);
+        return 1;
+    }
+    const struct memory memory = {NULL, NULL};
+    c->shelf = shelf_open(&memory);
+    status = spec_read(path, &c->tables.options, &c->spec, &c->diags);
+    c->phases.read = compile_clock() - c->started;
+    const char *slash = strrchr(path, '/');
+    c->folder = slash ? tw_format(&c->rt, "%.*s", slash == path ? 1 : (int)(slash - path), path)
+                      : tw_strdup(&c->rt, "");
+    c->source_folder = c->folder;
+    if (!c->folder || c->diags.out_of_memory)
+        return 3;
+    /* A spec with faults: what is wrong with the Plans of its sound kernels is told in the same run. */
+    const struct compile_choice all = {NULL, NULL, NULL, NULL, NULL};
+    return status == 1 && make_units(c, &all) == 3 ? 3 : status;
+}
+
+int compile_units(struct compile *c, const struct compile_choice *choice)
+{
+    int result = choice->kernel ? check_kernel(c, choice->kernel) : 0;
+    if (result == 0)
+        result = check_architectures(c, choice);
+    if (result)
+        return result;
+    result = make_units(c, choice);
+    if (result == 3 || c->diags.out_of_memory)
+        return 3;
+    if (c->diags.errors)
+        return 1;
+    if (result == 0 && c->unit_count == 0 && choice->variant) {
+        fprintf(stderr, "tilewright %s: there is no variant '%s'\n", c->command, choice->variant);
+        return 2;
+    }
+    return result;
+}
+
+/* ---- compiling ------------------------------------------------------------------------------------------------- */
+
+struct stage {
+    struct compile *compile;
+    enum compile_with with;
+    struct compile_unit **unit;
+    int count;
+    atomic_int done;
+};
+
+/* A copy in which `#line` lines are empty: lines count as in the file that the user edits. NULL out of memory. */
+static char *without_line_directives(struct tw_runtime *rt, const char *source, size_t bytes)
+{
+    char *copy = tw_alloc(rt, bytes + 1);
+    if (!copy)
+        return NULL;
+    memcpy(copy, source, bytes);
+    copy[bytes] = '\0';
+    for (char *line = copy; *line; line += strcspn(line, "\n"), line += *line == '\n') {
+        const char *word = line + strspn(line, " \t");
+        if (*word != '#')
+            continue;
+        word++;
+        word += strspn(word, " \t");
+        if (strncmp(word, "line", 4) == 0 && strchr(" \t\r\n", word[4]))
+            memset(line, ' ', strcspn(line, "\r\n"));
+    }
+    return copy;
+}
+
+static void compile_one(void *context, int64_t i)
+{
+    static const char *const all[] = {"all"}, *const line_info[] = {"--generate-line-info"};
+    struct stage *stage = context;
+    struct compile_unit *unit = stage->unit[i];
+    enum compile_with with = stage->with;
+    struct tw_runtime *rt = &stage->compile->rt;
+    char name[512], *copy = NULL;
+    snprintf(name, sizeof name, "/tilewright/%s.%s.cu", unit->plan.entry, unit->arch->name);
+    if (unit->source_path && !(copy = without_line_directives(rt, unit->source, unit->source_bytes))) {
+        unit->status[with] = tw_fail(&unit->error[with], TW_ERROR_MEMORY, "out of memory");
+        return;
+    }
+    struct tw_compile_request request = {
+        .source = copy ? copy : unit->source,
+        .source_bytes = unit->source_bytes,
+        .name = unit->source_path ? unit->source_path : name,
+        .entry = unit->plan.entry,
+        .arch = unit->arch->name,
+        .options = line_info,
+        .option_count = unit->line_info ? 1 : 0,
+        .allow = all,
+        .allow_count = unit->plan.allow_spills || stage->compile->debug_ms ? 1 : 0,
+        .outputs = unit->outputs ? unit->outputs : TW_OUTPUT_CUBIN,
+        .generator = TW_GENERATOR,
+    };
+    if (with == COMPILE_NVRTC)
+        unit->status[with] = tw_compile_cached(rt, &request, &unit->compiled[with], &unit->error[with]);
+    else
+        unit->status[with] = tool_nvcc(rt, &request, &unit->compiled[with], &unit->error[with]);
+    tw_free(rt, copy);
+    progress_show("[%d/%d] %s %s", atomic_fetch_add(&stage->done, 1) + 1, stage->count, unit->plan.entry,
+                  unit->arch->name);
+}
+
+/* The compiler's own lines, each after `margin`. A user's template has its path in the place of the name that its
+ * `#line` directives give it. What would command a terminal becomes '?'. */
+static void print_log(const struct compile_unit *unit, const char *log, const char *margin)
+{
+    const char *path = unit->kernel->template_path, *text;
+    char name[512];
+    size_t length;
+    if (path && emit_find_template(unit->plan.template_name, &text, &length))
+        path = NULL;
+    int named = snprintf(name, sizeof name, "/tilewright/templates/%s", unit->plan.template_name);
+    if (named < 0 || named >= (int)sizeof name)
+        path = NULL;
+    for (bool start = true; *log; log++) {
+        if (start && *log != '\n')
+            fputs(margin, stderr);
+        start = *log == '\n';
+        if (path && strncmp(log, name, (size_t)named) == 0 && strchr("(:\"' \n", log[named])) {
+            fputs(path, stderr);
+            log += named - 1;
+        } else {
+            bool command = (unsigned char)*log < ' ' && *log != '\n' && *log != '\t';
+            fputc(command || *log == 0x7f ? '?' : *log, stderr);
+        }
+        if (!start && !log[1])
+            fputc('\n', stderr);
+    }
+}
+
+/* A text that the compiler refuses: its own words, where it said some before it gave up. */
+static void refuse(struct compile *c, const struct compile_unit *unit, enum compile_with with)
+{
+    const struct plan *p = &unit->plan;
+    const struct tw_compiled *compiled = &unit->compiled[with];
+    const char *log = compiled->log && *compiled->log && !compiled->cubin ? compiled->log : NULL;
+    if (!unit->source_path)
+        diag_report(&c->diags, DIAG_ERROR, p->loc, p->kernel, NULL, "COMPILE", "%s for %s does not compile by %s%s%s",
+                    p->entry, unit->arch->name, compile_with_word[with], log ? "" : ": ",
+                    log ? "" : unit->error[with].text);
+    compile_report(c);
+    if (unit->source_path) {
+        const char *why = unit->error[with].text;
+        size_t named = strlen(unit->source_path);
+        if (strncmp(why, unit->source_path, named) == 0 && strncmp(why + named, ": ", 2) == 0)
+            why += named + 2;
+        fprintf(stderr, "%s: error: %s [COMPILE]\n", unit->source_path, log ? "the compiler refuses it" : why);
+    }
+    if (log)
+        print_log(unit, log, unit->source_path ? "" : "  ");
+}
+
+/* What the compiler made of a Plan that it should not have. Returns 0, 1, or 3 after a fault of the environment. */
+static int judge(struct compile *c, struct compile_unit *unit, enum compile_with with)
+{
+    const struct plan *p = &unit->plan;
+    const struct tw_cubin_info *info = &unit->compiled[with].info;
+    int exit_status = tw_status_exit(unit->status[with]), errors = c->diags.errors;
+    const char *arch = unit->arch->name;
+
+    if (unit->status[with] != TW_OK && exit_status != 1)
+        return exit_status;
+    if (unit->status[with] != TW_OK) {
+        refuse(c, unit, with);
+        return 1;
+    }
+    if (p->register_limit && info->registers > (uint32_t)p->register_limit)
+        diag_report(&c->diags, DIAG_ERROR, p->loc, p->kernel, NULL, "REGISTERS",
+                    "%s for %s takes %u registers a thread, %d are allowed; write a smaller tile", p->entry, arch,
+                    info->registers, p->register_limit);
+    if (p->allow_spills || c->debug_ms)
+        return c->diags.errors > errors;
+    if (info->spill_instructions)
+        diag_report(&c->diags, DIAG_ERROR, p->loc, p->kernel, NULL, "SPILLS",
+                    "%s for %s spills registers (%u instructions); write a smaller tile, or allow_spills = true",
+                    p->entry, arch, info->spill_instructions);
+    else if (info->frame)
+        diag_report(&c->diags, DIAG_ERROR, p->loc, p->kernel, NULL, "LOCAL",
+                    "%s for %s keeps %u bytes a thread in local memory; index its arrays by constants, or write "
+                    "allow_spills = true",
+                    p->entry, arch, info->frame);
+    return c->diags.errors > errors;
+}
+
+int compile_cubins(struct compile *c, enum compile_with with)
+{
+    struct stage stage = {.compile = c, .with = with};
+    double start = compile_clock();
+    int result = 0;
+
+    stage.unit = tw_alloc(&c->rt, sizeof(struct compile_unit *) * (size_t)(c->unit_count + 1));
+    if (!stage.unit)
+        return 3;
+    for (int i = 0; i < c->unit_count; i++)
+        if (c->unit[i].wanted && c->unit[i].emitted)
+            stage.unit[stage.count++] = &c->unit[i];
+    atomic_init(&stage.done, 0);
+    parallel_for(stage.count, parallel_cores(), compile_one, &stage);
+    progress_clear();
+    for (int i = 0; i < stage.count; i++) {
+        struct compile_unit *unit = stage.unit[i];
+        const struct tw_compiled *compiled = &unit->compiled[with];
+        int status = judge(c, unit, with);
+        if (status == 3 && result != 3)
+            compile_fail(c, unit->status[with], &unit->error[with]);
+        if (status > result)
+            result = status;
+        c->phases.find += compiled->find_seconds;
+        c->phases.lookup += compiled->lookup_seconds;
+        c->phases.open += compiled->open_seconds;
+        c->phases.nvrtc += compiled->seconds;
+        c->phases.wait += compiled->wait_seconds;
+        c->phases.store += compiled->store_seconds;
+        if (*compiled->note)
+            fprintf(stderr, "tilewright %s: note: %s: %s\n", c->command, unit->plan.entry, compiled->note);
+    }
+    tw_free(&c->rt, stage.unit);
+    c->phases.compile += compile_clock() - start;
+    return result;
+}
+
+long compile_shared(const struct compile_unit *unit, enum compile_with with)
+{
+    return (long)unit->plan.launch.shared_bytes + (long)unit->compiled[with].info.static_shared;
+}
+
+/* ---- files ----------------------------------------------------------------------------------------------------- */
+
+int compile_keep(struct compile *c, const struct compile_unit *unit, enum compile_with with, const char *folder,
+                 struct file_set *files, struct tw_error *error)
+{
+    const struct tw_compiled *compiled = &unit->compiled[with];
+    char stem[400], name[420], *sass;
+    size_t length;
+    int status = TW_OK;
+    struct tw_error ignored;
+
+    snprintf(stem, sizeof stem, "%s.%s", unit->plan.entry, unit->arch->name);
+    if (compiled->ptx) {
+        snprintf(name, sizeof name, "%s.ptx", stem);
+        status = files_add(files, folder, name, compiled->ptx, compiled->ptx_bytes, false, error);
+    }
+    if (status == TW_OK && compiled->cubin) {
+        snprintf(name, sizeof name, "%s.cubin", stem);
+        status = files_add(files, folder, name, compiled->cubin, compiled->cubin_bytes, false, error);
+    }
+    /* A machine without a disassembler is none of the user's faults. */
+    if (status == TW_OK && compiled->cubin &&
+        tool_disassemble(&c->rt, compiled->cubin, compiled->cubin_bytes, &sass, &length, &ignored) == TW_OK) {
+        snprintf(name, sizeof name, "%s.sass", stem);
+        status = files_add(files, folder, name, sass, length, true, error);
+    }
+    return status;
+}

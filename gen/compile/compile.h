@@ -1,0 +1,127 @@
+/* The way through the house that commands share: spec, Plans, CUDA texts, cubins. One struct holds everything; its
+ * functions are called in the order of this header, as far as the command needs. */
+#ifndef TW_GEN_COMPILE_COMPILE_H
+#define TW_GEN_COMPILE_COMPILE_H
+
+#include <stdbool.h>
+
+#include "cache.h"
+#include "common/files.h"
+#include "emit/emit.h"
+#include "lower/family.h"
+
+enum { COMPILE_FAMILIES = 16, COMPILE_ARCHITECTURES = 16 };
+
+/* What the spec's reader wants to know of families and architectures. */
+struct compile_tables {
+    const char *arch[COMPILE_ARCHITECTURES + 1];
+    const char *library[COMPILE_FAMILIES + 1]; /* families that ship as modules */
+    char library_text[COMPILE_FAMILIES][64];
+    struct spec_options options; /* points into this struct: it must not move */
+};
+void compile_tables_fill(struct compile_tables *tables);
+
+/* Which kernels, architectures and variants; NULL: all. */
+struct compile_choice {
+    const char *kernel;  /* one name */
+    const char *arch;    /* "sm_90a,sm_80" */
+    const char *variant; /* its name ("", "unaligned") or its number */
+    /* The one architecture of this kernel that is wanted, of `count` that it has, oldest first. NULL: all of them. */
+    const struct arch *(*pick)(const void *context, const struct arch *const *arch, int count);
+    const void *context;
+};
+
+/* Where a cubin came from, or is to come from. */
+enum compile_with { COMPILE_NVRTC, COMPILE_NVCC, COMPILE_WITH_COUNT };
+extern const char *const compile_with_word[COMPILE_WITH_COUNT];
+
+/* One entry point: a kernel on an architecture in a variant. */
+struct compile_unit {
+    const struct spec_kernel *kernel;
+    const struct family *family;
+    const struct arch *arch;
+    int variant;
+    struct plan plan;
+    bool planned, emitted;         /* without faults */
+    char *source;                  /* CUDA text */
+    const char *source_path;       /* the user's file that the text is from, or NULL where it was emitted */
+    size_t source_bytes;
+    bool wanted;                   /* compile_cubins compiles it */
+    unsigned outputs;              /* tw_output bits */
+    bool line_info;                /* the PTX says which source lines its instructions come from */
+    struct tw_compiled compiled[COMPILE_WITH_COUNT];
+    int status[COMPILE_WITH_COUNT];
+    struct tw_error error[COMPILE_WITH_COUNT];
+};
+
+/* Seconds of wall time by phase. */
+struct compile_phases {
+    double read, plan, emit, compile;         /* compile: of the whole stage, with everything below in it */
+    double find, lookup, open, nvrtc, wait, store; /* sums over units, which run beside each other */
+};
+
+struct compile {
+    const char *command;                      /* for messages */
+    const char *path;
+    struct tw_runtime rt;
+    struct compile_tables tables;
+    struct spec spec;
+    struct diag_set diags;
+    struct compile_unit *unit;                /* by kernel, architecture, variant */
+    int unit_count;
+    struct compile_phases phases;
+    struct shelf *shelf;                      /* templates that several units expand; NULL: none are kept */
+    int debug_ms;                             /* how long a wait of a debug build may last; 0: no debug build. Set
+                                                 between compile_open and compile_units */
+    double started;                           /* clock at compile_open */
+    const char *source_folder;                /* of the spec */
+    char *folder;                             /* its memory */
+};
+
+/* Seconds on a clock that only runs forward. */
+double compile_clock(void);
+
+/* Begins with the runtime and reads the spec. Returns an exit status; after any, compile_close is due. Faults are in
+ * c->diags or, those of the environment, already on stderr. */
+int compile_open(struct compile *c, const char *command, const char *path);
+
+/* The architectures of a kernel that this program has templates for, oldest first; returns their number. */
+int compile_architectures(const struct spec_kernel *kernel, const struct arch *out[COMPILE_ARCHITECTURES]);
+
+/* Plans and emits every unit of the choice, beside each other's faults. Exit status: 0; 1 faults in c->diags, or an
+ * architecture that no chosen kernel has; 2 for a kernel or variant that is not there or an architecture that is none,
+ * told on stderr; 3. An architecture that only some kernels lack is a note on stderr. */
+int compile_units(struct compile *c, const struct compile_choice *choice);
+
+/* Compiles every `wanted` unit through the cache, as many at once as there are processors, and checks what came out
+ * against its Plan. Faults go to c->diags; those of the environment to stderr, and so does what the compiler says of a
+ * text that it refuses, after what c->diags held. Exit status. */
+int compile_cubins(struct compile *c, enum compile_with with);
+
+/* Bytes of shared memory of a block, static and dynamic, once it is compiled. */
+long compile_shared(const struct compile_unit *unit, enum compile_with with);
+
+/* Adds ENTRY.ARCH.ptx, .cubin and .sass of a compiled unit, SASS where a disassembler is found. */
+int compile_keep(struct compile *c, const struct compile_unit *unit, enum compile_with with, const char *folder,
+                 struct file_set *files, struct tw_error *error);
+
+/* Adds ENTRY.ARCH.cu and ENTRY.ARCH.plan.json of every unit, and NAME.c and NAME.h of every kernel: with the cubins of
+ * `with`, or with the sources where that is COMPILE_WITH_COUNT. Exit status; faults in c->diags or on stderr. */
+int compile_outputs(struct compile *c, enum compile_with with, const char *folder, struct file_set *files);
+
+/* The emitted C pair of these units (variants of one kernel on one architecture) and templates/host/caller.c, compiled by
+ * the machine's C compiler ($CC, else cc) through the cache: library->cubin is a shared object. Instead of code it holds
+ * a name for each unit, COMPILE_CODE_FORMAT with its place in the list, as cubin and as PTX, which whoever loads it puts
+ * the code in the place of. Thread-safe. TW_ERROR_NO_TOOL where there is no compiler. */
+enum { COMPILE_LIBRARY_UNITS = 16, COMPILE_CODE_BYTES = 16 };
+#define COMPILE_CODE_FORMAT "unit %d"
+int compile_library(struct compile *c, const int *unit, int count, struct tw_compiled *library, struct tw_error *error);
+
+/* Prints the diagnostics that came since the last call on stderr. */
+void compile_report(struct compile *c);
+void compile_close(struct compile *c);
+
+/* Prints "tilewright COMMAND: TEXT" on stderr; returns the exit status of `status`. */
+int compile_fail(const struct compile *c, int status, const struct tw_error *error);
+
+#endif

@@ -1,0 +1,163 @@
+/* The files that units become: texts, Plans and each kernel's C pair. */
+#include "compile/compile.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/options.h"
+#include "common/parallel.h"
+#include "common/tool.h"
+#include "emit/embed.h"
+#include "emit/host/host.h"
+#include "version.h"
+
+/* ENTRY.ARCH.cu and ENTRY.ARCH.plan.json. */
+static int add_texts(struct compile *c, const struct compile_unit *unit, const char *folder, struct file_set *files,
+                     struct tw_error *error)
+{
+    char name[420], *json, *copy;
+    size_t length;
+    snprintf(name, sizeof name, "%s.%s.cu", unit->plan.entry, unit->arch->name);
+    int status = files_add(files, folder, name, unit->source, unit->source_bytes, false, error);
+    if (status != TW_OK)
+        return status;
+    if (plan_print_json(&unit->plan, &json, &length) != 0)
+        return tw_fail(error, TW_ERROR_MEMORY, "out of memory");
+    copy = tw_alloc(&c->rt, length);
+    if (copy)
+        memcpy(copy, json, length);
+    free(json);
+    if (!copy)
+        return tw_fail(error, TW_ERROR_MEMORY, "out of memory");
+    snprintf(name, sizeof name, "%s.%s.plan.json", unit->plan.entry, unit->arch->name);
+    return files_add(files, folder, name, copy, length, true, error);
+}
+
+/* A text of emit_host as memory of the runtime. */
+static int add_host_text(struct compile *c, const char *kernel, const char *suffix, char *text, const char *folder,
+                         struct file_set *files, struct tw_error *error)
+{
+    char name[420];
+    size_t length = strlen(text);
+    char *copy = tw_strdup(&c->rt, text);
+    struct memory memory = {NULL, NULL};
+    memory_resize(&memory, text, length + 1, 0);
+    if (!copy)
+        return tw_fail(error, TW_ERROR_MEMORY, "out of memory");
+    snprintf(name, sizeof name, "%s%s", kernel, suffix);
+    return files_add(files, folder, name, copy, length, true, error);
+}
+
+/* NAME.h and NAME.c of the units first..first+count-1, which are one kernel's. Exit status. */
+/* The pair NAME.c, NAME.h of one kernel. */
+struct host_pair {
+    int first, count; /* its units */
+    char *header, *source;
+    bool again;       /* as in struct emission */
+};
+
+struct host_emission {
+    struct compile *c;
+    enum compile_with with;
+    struct host_pair *pair;
+};
+
+static int emit_pair(struct compile *c, struct host_pair *pair, enum compile_with with, struct diag_set *diags)
+{
+    static const char *const options[] = {"--std=c++17"};
+    const struct emit_options emit_options = {.line_directives = true, .debug_ms = c->debug_ms,
+                                              .generator_version = TW_GENERATOR, .shelf = c->shelf};
+    struct host_image *image = tw_alloc_zeroed(&c->rt, sizeof *image * (size_t)pair->count);
+    if (!image)
+        return 3;
+    for (int i = 0; i < pair->count; i++) {
+        const struct compile_unit *unit = &c->unit[pair->first + i];
+        image[i] = (struct host_image){.plan = &unit->plan, .registers = -1};
+        if (with == COMPILE_WITH_COUNT) {
+            image[i].source = unit->source;
+            image[i].source_bytes = unit->source_bytes;
+            continue;
+        }
+        image[i].cubin = unit->compiled[with].cubin;
+        image[i].cubin_bytes = unit->compiled[with].cubin_bytes;
+        image[i].registers = (int)unit->compiled[with].info.registers;
+    }
+    const struct host_model model = {.name = c->unit[pair->first].kernel->name, .image = image,
+                                     .image_count = pair->count, .newer = with == COMPILE_WITH_COUNT,
+                                     .option = options, .option_count = 1};
+    int status = emit_host(&model, &emit_options, &pair->header, &pair->source, diags);
+    tw_free(&c->rt, image);
+    return status;
+}
+
+static void free_pair(struct host_pair *pair)
+{
+    struct memory memory = {NULL, NULL};
+    if (pair->header)
+        memory_resize(&memory, pair->header, strlen(pair->header) + 1, 0);
+    if (pair->source)
+        memory_resize(&memory, pair->source, strlen(pair->source) + 1, 0);
+    pair->header = pair->source = NULL;
+}
+
+static void emit_one_pair(void *context, int64_t i)
+{
+    struct host_emission *e = context;
+    struct diag_set diags = {0};
+    e->pair[i].again = emit_pair(e->c, &e->pair[i], e->with, &diags) != 0 || diags.count > 0;
+    diag_free(&diags);
+}
+
+static int add_host(struct compile *c, struct host_pair *pair, enum compile_with with, const char *folder,
+                    struct file_set *files)
+{
+    const char *kernel = c->unit[pair->first].kernel->name;
+    struct tw_error error = {""};
+    if (pair->again) {
+        free_pair(pair);
+        int status = emit_pair(c, pair, with, &c->diags);
+        if (status)
+            return status;
+    }
+    int result = add_host_text(c, kernel, ".h", pair->header, folder, files, &error);
+    int second = add_host_text(c, kernel, ".c", pair->source, folder, files, &error);
+    pair->header = pair->source = NULL; /* add_host_text has freed them */
+    result = result == TW_OK ? second : result;
+    return result == TW_OK ? 0 : compile_fail(c, result, &error);
+}
+
+/* Every kernel's pair; those after a failure for memory are left out. */
+static int add_hosts(struct compile *c, enum compile_with with, const char *folder, struct file_set *files)
+{
+    int count = 0, result = 0;
+    struct host_emission e = {c, with, tw_alloc_zeroed(&c->rt, sizeof *e.pair * ((size_t)c->unit_count + 1))};
+    if (!e.pair)
+        return 3;
+    for (int first = 0; first < c->unit_count; first += e.pair[count++].count) {
+        e.pair[count].first = first;
+        for (e.pair[count].count = 1; first + e.pair[count].count < c->unit_count; e.pair[count].count++)
+            if (c->unit[first + e.pair[count].count].kernel != c->unit[first].kernel)
+                break;
+    }
+    parallel_for(count, parallel_cores(), emit_one_pair, &e);
+    for (int i = 0; i < count && result != 3; i++) {
+        int status = add_host(c, &e.pair[i], with, folder, files);
+        result = status == 3 ? 3 : result ? result : status;
+    }
+    for (int i = 0; i < count; i++)
+        free_pair(&e.pair[i]);
+    tw_free(&c->rt, e.pair);
+    return result;
+}
+
+int compile_outputs(struct compile *c, enum compile_with with, const char *folder, struct file_set *files)
+{
+    struct tw_error error = {""};
+    for (int i = 0; i < c->unit_count; i++) {
+        int status = add_texts(c, &c->unit[i], folder, files, &error);
+        if (status != TW_OK)
+            return compile_fail(c, status, &error);
+    }
+    return add_hosts(c, with, folder, files);
+}

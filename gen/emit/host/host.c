@@ -1,0 +1,592 @@
+#include "emit/host/host.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "emit/host/host_facts.h"
+#include "emit/template/text.h"
+
+/* ---- the facts as the templates see them: `host` ---------------------------------------------------------------- */
+
+static void object(const struct sink *s, const char *key)
+{
+    s->object(s->context, key);
+}
+
+static void array(const struct sink *s, const char *key)
+{
+    s->array(s->context, key);
+}
+
+static void end(const struct sink *s)
+{
+    s->end(s->context);
+}
+
+static void integer(const struct sink *s, const char *key, int64_t value)
+{
+    s->integer(s->context, key, value);
+}
+
+static void text(const struct sink *s, const char *key, const char *value)
+{
+    s->text(s->context, key, value);
+}
+
+static void boolean(const struct sink *s, const char *key, bool value)
+{
+    s->boolean(s->context, key, value);
+}
+
+static void formula(const struct host_facts *f, const struct sink *s, const char *key, const struct plan *p, int node)
+{
+    const char *c = host_formula(f, p, node);
+    *f->no_memory = *f->no_memory || !c;
+    text(s, key, c ? c : "");
+}
+
+/* A size for people. */
+static void words(const struct sink *s, const char *key, const struct plan *p, const int *node, int count)
+{
+    char line[1024] = "";
+    size_t at = 0;
+    for (int i = 0; i < count && at < sizeof line; i++) {
+        char one[256];
+        expr_print_lua(&p->graph, node[i], p->symbol, one, sizeof one);
+        at += (size_t)snprintf(line + at, sizeof line - at, "%s%s", i ? ", " : "", one);
+    }
+    text(s, key, line);
+}
+
+/* Texts become the contents of string literals, in pieces that any compiler takes and a person can read. */
+enum { PIECE_BYTES = 960 };
+
+static void put_literal(char out[4 * PIECE_BYTES + 8], const char *data, size_t length)
+{
+    char *to = out;
+    for (size_t i = 0; i < length; i++) {
+        unsigned char c = (unsigned char)data[i];
+        bool trigraph = c == '?' && i && data[i - 1] == '?';
+        if (c == '\n')
+            to += sprintf(to, "\\n");
+        else if (c == '"' || c == '\\' || trigraph)
+            to += sprintf(to, "\\%c", c);
+        else if (c < 32 || c > 126)
+            to += sprintf(to, "\\%03o", c);
+        else
+            *to++ = (char)c;
+    }
+    *to = 0;
+}
+
+/* Pieces of a text: lines, long ones cut. */
+static size_t piece_length(const char *data, size_t bytes)
+{
+    size_t room = bytes < PIECE_BYTES ? bytes : PIECE_BYTES;
+    const char *newline = memchr(data, '\n', room);
+    return newline ? (size_t)(newline - data) + 1 : room;
+}
+
+static int count_pieces(const char *data, size_t bytes)
+{
+    int count = 0;
+    for (size_t at = 0; data && at < bytes; at += piece_length(data + at, bytes - at))
+        count++;
+    return count;
+}
+
+static void pieces(const struct sink *s, const char *key, const char *data, size_t bytes)
+{
+    char literal[4 * PIECE_BYTES + 8];
+    array(s, key);
+    for (size_t at = 0; data && at < bytes;) {
+        size_t length = piece_length(data + at, bytes - at);
+        put_literal(literal, data + at, length);
+        text(s, NULL, literal);
+        at += length;
+    }
+    end(s);
+}
+
+static void byte_rows(const struct sink *s, const char *key, const unsigned char *data, size_t bytes)
+{
+    enum { ROW = 23 };
+    char row[5 * ROW + 1];
+    array(s, key);
+    for (size_t at = 0; data && at < bytes; at += ROW) {
+        char *to = row;
+        for (size_t i = at; i < bytes && i < at + ROW; i++)
+            to += sprintf(to, "0x%02x,", data[i]);
+        text(s, NULL, row);
+    }
+    end(s);
+}
+
+/* ---- arguments ------------------------------------------------------------------------------------------------- */
+
+static bool is_mapped(const struct host_facts *f, int tensor)
+{
+    for (int i = 0; i < f->model->image_count; i++)
+        if (f->model->image[i].plan->tensor[tensor].map >= 0)
+            return true;
+    return false;
+}
+
+static void tensor(const struct host_facts *f, const struct sink *s, int index)
+{
+    const struct plan *p = f->plan;
+    const struct plan_tensor *t = &p->tensor[index];
+    int align = host_align(f->model->image[0].plan, index), best = align;
+    for (int i = 1; i < f->model->image_count; i++) {
+        int asked = host_align(f->model->image[i].plan, index);
+        align = asked < align ? asked : align;
+        best = asked > best ? asked : best;
+    }
+    object(s, NULL);
+    text(s, "name", t->name);
+    text(s, "dtype", tw_dtype_name(t->dtype));
+    integer(s, "bytes", (int64_t)tw_dtype_bytes(t->dtype));
+    integer(s, "rank", t->rank);
+    integer(s, "out", t->out);
+    integer(s, "align", align);
+    integer(s, "best_align", best);
+    boolean(s, "may_be_null", !t->out && !is_mapped(f, index));
+    words(s, "shape", p, t->dim, t->rank);
+    words(s, "default_stride", p, t->stride, t->rank - 1);
+    array(s, "dim");
+    for (int d = 0; d < t->rank; d++) {
+        object(s, NULL);
+        integer(s, "index", d);
+        formula(f, s, "c", p, t->dim[d]);
+        boolean(s, "may_be_negative", !expr_is_natural(&p->graph, t->dim[d]));
+        boolean(s, "may_be_large", is_mapped(f, index) && host_bound(f, p, t->dim[d]) > 4294967296.0);
+        end(s);
+    }
+    end(s);
+    array(s, "stride");
+    for (int d = 0; d + 1 < t->rank; d++) {
+        object(s, NULL);
+        integer(s, "index", d);
+        formula(f, s, "c", p, t->stride[d]);
+        boolean(s, "bounded", expr_is_natural(&p->graph, t->stride[d]) &&
+                                  host_bound(f, p, t->stride[d]) * (double)tw_dtype_bytes(t->dtype) < 1099511627776.0);
+        end(s);
+    }
+    end(s);
+    end(s);
+}
+
+/* Whether the kernel takes the size: as a parameter, or for its grid or its tensors' shapes. */
+static bool is_argument(const struct plan *p, int symbol)
+{
+    bool is = false;
+    for (int i = 0; i < p->param_count; i++)
+        is = is || (p->param[i].kind == PLAN_PARAM_DIM && p->param[i].index == symbol);
+    for (int i = 0; i < 3; i++)
+        is = is || host_reads(p, p->launch.grid[i], symbol);
+    for (int i = 0; i < p->tensor_count; i++)
+        for (int d = 0; d < p->tensor[i].rank; d++)
+            is = is || host_reads(p, p->tensor[i].dim[d], symbol) || host_reads(p, p->tensor[i].stride[d], symbol);
+    return is;
+}
+
+static void arguments(const struct host_facts *f, const struct sink *s)
+{
+    const struct plan *p = f->plan;
+    int rank = 1;
+    bool checks_extents = false, has_stride = false;
+    array(s, "tensor");
+    for (int i = 0; i < p->tensor_count; i++) {
+        const struct plan_tensor *t = &p->tensor[i];
+        tensor(f, s, i);
+        rank = t->rank > rank ? t->rank : rank;
+        has_stride = has_stride || t->rank > 1;
+        for (int d = 0; d < t->rank; d++)
+            checks_extents = checks_extents || !expr_is_natural(&p->graph, t->dim[d]) ||
+                             (is_mapped(f, i) && host_bound(f, p, t->dim[d]) > 4294967296.0);
+    }
+    end(s);
+    integer(s, "rank", rank);
+    boolean(s, "checks_extents", checks_extents);
+    boolean(s, "has_stride", has_stride);
+    array(s, "symbol");
+    int symbols = 0;
+    for (int i = 0; i + 1 < p->symbol_count; i++) {
+        if (!is_argument(p, i))
+            continue;
+        object(s, NULL);
+        text(s, "name", p->symbol[i]);
+        integer(s, "index", i);
+        integer(s, "multiple", p->symbol_multiple ? p->symbol_multiple[i] : 1);
+        integer(s, "limit", f->limit[i]);
+        end(s);
+        symbols++;
+    }
+    end(s);
+    integer(s, "symbol_count", symbols);
+    array(s, "scalar");
+    for (int i = 0; i < p->scalar_count; i++) {
+        object(s, NULL);
+        text(s, "name", p->scalar[i].name);
+        text(s, "dtype", tw_dtype_name(p->scalar[i].dtype));
+        text(s, "c_type", tw_dtype_info(p->scalar[i].dtype)->c_type);
+        end(s);
+    }
+    end(s);
+    for (int list = 0; list < 2; list++) {
+        const struct host_guard *g = list ? f->divisor : f->guard;
+        int count = list ? f->divisor_count : f->guard_count;
+        array(s, list ? "divisor" : "guard");
+        for (int i = 0; i < count; i++) {
+            object(s, NULL);
+            text(s, "c", g[i].c);
+            text(s, "what", g[i].what);
+            end(s);
+        }
+        end(s);
+        integer(s, list ? "divisor_count" : "guard_count", count);
+    }
+}
+
+/* ---- tensor maps ----------------------------------------------------------------------------------------------- */
+
+static void maps(const struct host_facts *f, const struct sink *s)
+{
+    bool strides = false;
+    array(s, "map");
+    for (int i = 0; i < f->map_count; i++) {
+        const struct host_map *m = &f->map[i];
+        char word[24];
+        bool all_constant = true;
+        object(s, NULL);
+        text(s, "id", m->id);
+        text(s, "name", m->map->name);
+        text(s, "tensor", m->tensor->name);
+        integer(s, "rank", m->map->rank);
+        integer(s, "dtype", tw_dtype_info(m->tensor->dtype)->tensormap);
+        text(s, "dtype_name", tw_dtype_name(m->tensor->dtype));
+        integer(s, "element_bytes", (int64_t)tw_dtype_bytes(m->tensor->dtype));
+        integer(s, "swizzle", tw_swizzles[m->map->swizzle].tensormap);
+        text(s, "swizzle_name", tw_swizzles[m->map->swizzle].name);
+        integer(s, "promotion", m->map->l2_promotion);
+        integer(s, "targets", m->targets);
+        array(s, "box");
+        for (int d = 0; d < m->map->rank; d++)
+            integer(s, NULL, m->map->box[d]);
+        end(s);
+        array(s, "dim");
+        for (int d = 0; d < m->map->rank; d++) {
+            integer(s, NULL, (int64_t)m->constant[d]);
+            all_constant = all_constant && m->constant[d];
+        }
+        end(s);
+        boolean(s, "all_constant", all_constant);
+        array(s, "image");
+        for (int w = 0; w < 16; w++) {
+            snprintf(word, sizeof word, "0x%016llx", (unsigned long long)m->image[w]);
+            text(s, NULL, word);
+        }
+        end(s);
+        end(s);
+        strides = strides || m->map->rank > 1;
+    }
+    end(s);
+    integer(s, "map_count", f->map_count);
+    boolean(s, "map_strides", strides);
+    array(s, "workaround");
+#define WORKAROUND(ID, since, until, number, what)                                                                     \
+    object(s, NULL);                                                                                                   \
+    integer(s, "capability", since);                                                                                   \
+    integer(s, "driver_version", until);                                                                               \
+    integer(s, "bit", number);                                                                                         \
+    integer(s, "word", (number) / 64);                                                                                 \
+    integer(s, "first_bit", (number) / 64 * 64);                                                                       \
+    text(s, "text", what);                                                                                             \
+    end(s);
+#include "tensormap_workarounds.def"
+#undef WORKAROUND
+    end(s);
+}
+
+/* ---- images ---------------------------------------------------------------------------------------------------- */
+
+static void xyz(const struct sink *s, const char *key, const int *value)
+{
+    static const char *const axis[3] = {"x", "y", "z"};
+    object(s, key);
+    for (int i = 0; i < 3; i++)
+        integer(s, axis[i], value[i] > 0 ? value[i] : 1);
+    end(s);
+}
+
+/* "384 threads, 197632 bytes of shared memory, ring ab of 4 stages, cluster 2 x 1 x 1, 168 registers" */
+static void cost(const struct sink *s, const struct host_image *image)
+{
+    const struct plan *p = image->plan;
+    const int *cluster = p->launch.cluster;
+    char line[1024];
+    size_t at = (size_t)snprintf(line, sizeof line, "%d threads, %d bytes of shared memory", p->launch.block,
+                                 p->launch.shared_bytes);
+    for (int i = 0; i < p->ring_count && at < sizeof line; i++)
+        at +=
+            (size_t)snprintf(line + at, sizeof line - at, ", ring %s of %d stages", p->ring[i].name, p->ring[i].stages);
+    if ((cluster[0] > 1 || cluster[1] > 1 || cluster[2] > 1) && at < sizeof line)
+        at += (size_t)snprintf(line + at, sizeof line - at, ", cluster %d x %d x %d", cluster[0] > 0 ? cluster[0] : 1,
+                               cluster[1] > 0 ? cluster[1] : 1, cluster[2] > 0 ? cluster[2] : 1);
+    if (image->registers >= 0 && at < sizeof line)
+        snprintf(line + at, sizeof line - at, ", %d registers a thread", image->registers);
+    text(s, "cost", line);
+}
+
+/* What the variant asks of each tensor. Returns whether it asks for anything. */
+static bool rules(const struct sink *s, const struct plan *p)
+{
+    bool asks = false;
+    array(s, "rule");
+    for (int i = 0; i < p->tensor_count; i++) {
+        const struct plan_tensor *t = &p->tensor[i];
+        int bytes = (int)tw_dtype_bytes(t->dtype), align = host_align(p, i);
+        object(s, NULL);
+        text(s, "tensor", t->name);
+        integer(s, "rank", t->rank);
+        integer(s, "last", t->rank - 1);
+        integer(s, "bytes", bytes);
+        integer(s, "align", align);
+        integer(s, "mask", align - 1);
+        integer(s, "whole_rows", t->whole_rows && align > bytes);
+        integer(s, "map", t->map >= 0);
+        array(s, "pitch");
+        for (int d = 0; d + 1 < t->rank && align > bytes; d++)
+            integer(s, NULL, d);
+        end(s);
+        end(s);
+        asks = asks || align > 1;
+    }
+    end(s);
+    return asks;
+}
+
+static void params(const struct host_facts *f, const struct sink *s, const struct plan *p, int image)
+{
+    bool args = false, tensors = false;
+    int at = 0;
+    array(s, "param");
+    for (int i = 0; i < p->param_count; i++) {
+        static const char *const kind[] = {"map", "pointer", "dim", "stride", "scalar", "workspace"};
+        const struct plan_param *q = &p->param[i];
+        object(s, NULL);
+        text(s, "kind", kind[q->kind]);
+        integer(s, "offset", q->offset);
+        integer(s, "bytes", q->bytes);
+        integer(s, "index", q->index);
+        integer(s, "word", q->offset / 8);
+        integer(s, "gap", q->offset - at);
+        integer(s, "gap_offset", at);
+        if (q->kind == PLAN_PARAM_MAP)
+            text(s, "map", f->map[f->map_of[image][q->index]].id);
+        if (q->kind == PLAN_PARAM_MAP || q->kind == PLAN_PARAM_POINTER || q->kind == PLAN_PARAM_STRIDE)
+            text(s, "tensor", p->tensor[q->tensor].name);
+        if (q->kind == PLAN_PARAM_DIM)
+            text(s, "symbol", p->symbol[q->index]);
+        if (q->kind == PLAN_PARAM_SCALAR)
+            text(s, "scalar", p->scalar[q->index].name);
+        end(s);
+        bool reads_args = q->kind == PLAN_PARAM_DIM || q->kind == PLAN_PARAM_SCALAR || q->kind == PLAN_PARAM_WORKSPACE;
+        args = args || reads_args;
+        tensors = tensors || !reads_args;
+        at = q->offset + q->bytes;
+    }
+    end(s);
+    integer(s, "tail", p->param_bytes - at);
+    integer(s, "tail_offset", at);
+    boolean(s, "params_use_args", args);
+    boolean(s, "params_use_tensors", tensors);
+}
+
+static void image(const struct host_facts *f, const struct sink *s, int index)
+{
+    const struct host_image *m = &f->model->image[index];
+    const struct plan *p = m->plan;
+    const struct host_target *t = &f->target[f->target_of[index]];
+    char name[512];
+    bool uses_args = false, uses_sm_count = false;
+    object(s, NULL);
+    text(s, "id", f->id[index]);
+    text(s, "arch", p->arch);
+    text(s, "variant", p->variant);
+    snprintf(name, sizeof name, "%s%s", p->variant[0] ? ", " : "", p->variant);
+    text(s, "label", name);
+    text(s, "entry", p->entry);
+    cost(s, m);
+    integer(s, "variant_index", index - t->first);
+    integer(s, "threads", p->launch.block);
+    integer(s, "shared_bytes", p->launch.shared_bytes);
+    integer(s, "registers", m->registers);
+    integer(s, "blocks_per_sm", p->blocks_per_sm > 0 ? p->blocks_per_sm : 1);
+    integer(s, "param_bytes", p->param_bytes);
+    integer(s, "map_count", p->map_count);
+    xyz(s, "cluster", p->launch.cluster);
+    boolean(s, "programmatic", p->launch.programmatic);
+    object(s, "grid");
+    for (int i = 0; i < 3; i++) {
+        formula(f, s, i == 0 ? "x" : i == 1 ? "y" : "z", p, p->launch.grid[i]);
+        for (int n = 0; n + 1 < p->symbol_count; n++)
+            uses_args = uses_args || host_reads(p, p->launch.grid[i], n);
+        uses_sm_count = uses_sm_count || host_reads(p, p->launch.grid[i], p->symbol_count - 1);
+    }
+    end(s);
+    boolean(s, "uses_args", uses_args);
+    boolean(s, "uses_sm_count", uses_sm_count);
+    boolean(s, "asks", rules(s, p));
+    params(f, s, p, index);
+    integer(s, "source_lines", count_pieces(m->source, m->source_bytes));
+    integer(s, "ptx_lines", count_pieces(m->ptx, m->ptx_bytes));
+    integer(s, "cubin_bytes", m->cubin ? (int64_t)m->cubin_bytes : 0);
+    snprintf(name, sizeof name, "source_%s", f->id[index]);
+    text(s, "source_name", m->source ? name : "NULL");
+    snprintf(name, sizeof name, "ptx_%s", f->id[index]);
+    text(s, "ptx_name", m->ptx ? name : "NULL");
+    snprintf(name, sizeof name, "cubin_%s.bytes", f->id[index]);
+    text(s, "cubin_name", m->cubin ? name : "NULL");
+    if (f->data) {
+        pieces(s, "source", m->source, m->source_bytes);
+        pieces(s, "ptx", m->ptx, m->ptx_bytes);
+        byte_rows(s, "cubin", m->cubin, m->cubin_bytes);
+    }
+    end(s);
+}
+
+static void targets(const struct host_facts *f, const struct sink *s)
+{
+    array(s, "target");
+    for (int i = 0; i < f->target_count; i++) {
+        const struct host_target *t = &f->target[i];
+        int last = t->first + t->count - 1;
+        char name[512];
+        object(s, NULL);
+        text(s, "id", t->id);
+        text(s, "arch", t->id);
+        snprintf(name, sizeof name, "compute_%s", t->id + 3);
+        text(s, "virtual", name);
+        integer(s, "number", i + 1);
+        integer(s, "major", t->major);
+        integer(s, "minor", t->minor);
+        integer(s, "exact", t->exact);
+        integer(s, "newer", t->newer);
+        integer(s, "first", t->first);
+        integer(s, "count", t->count);
+        array(s, "image");
+        for (int n = t->first; n <= last; n++)
+            text(s, NULL, f->id[n]);
+        end(s);
+        text(s, "last", f->id[last]);
+        rules(s, f->model->image[last].plan);
+        end(s);
+    }
+    end(s);
+}
+
+static void walk(const void *model, const struct sink *s)
+{
+    const struct host_facts *f = model;
+    const struct host_model *m = f->model;
+    int64_t workspace = 0, words_of_params = 1, variants = 1;
+    bool source = false, any_text = false;
+    char archs[1024] = "";
+    size_t at = 0;
+    for (int i = 0; i < m->image_count; i++) {
+        const struct plan *p = m->image[i].plan;
+        workspace = p->workspace_bytes > workspace ? p->workspace_bytes : workspace;
+        words_of_params = (p->param_bytes + 7) / 8 > words_of_params ? (p->param_bytes + 7) / 8 : words_of_params;
+        source = source || m->image[i].source;
+        any_text = any_text || m->image[i].source || m->image[i].ptx;
+    }
+    for (int i = 0; i < f->target_count && at < sizeof archs; i++) {
+        variants = f->target[i].count > variants ? f->target[i].count : variants;
+        at += (size_t)snprintf(archs + at, sizeof archs - at, "%s%s", i ? ", " : "", f->target[i].id);
+    }
+    object(s, NULL);
+    text(s, "name", m->name);
+    integer(s, "generator", f->generator);
+    text(s, "arch_list", archs);
+    text(s, "needs", source ? ", with NVRTC of CUDA 12.8 or newer to compile the kernel at load" : "");
+    integer(s, "variants", variants);
+    integer(s, "param_words", words_of_params);
+    integer(s, "workspace", workspace);
+    text(s, "workspace_is", workspace ? ": what args.workspace is to hold" : "");
+    boolean(s, "debug", f->debug);
+    boolean(s, "has_source", source);
+    boolean(s, "has_text", any_text);
+    arguments(f, s);
+    maps(f, s);
+    array(s, "image");
+    for (int i = 0; i < m->image_count; i++)
+        image(f, s, i);
+    end(s);
+    targets(f, s);
+    array(s, "option");
+    for (int i = 0; i < m->option_count; i++) {
+        char literal[4 * PIECE_BYTES + 8];
+        size_t length = strlen(m->option[i]);
+        put_literal(literal, m->option[i], length < PIECE_BYTES ? length : PIECE_BYTES);
+        text(s, NULL, literal);
+    }
+    end(s);
+    end(s);
+}
+
+/* ---- emission -------------------------------------------------------------------------------------------------- */
+
+/* One text of a pair. */
+struct text {
+    const char *template;
+    bool data; /* the kernels' own text and bytes are in it */
+    char **out;
+    size_t length;
+};
+
+static int emit_texts(const struct host_model *model, const struct emit_options *options, struct text *text, int count,
+                      struct diag_set *diags)
+{
+    struct arena arena = {.memory = options->memory};
+    bool no_memory = false;
+    struct host_facts facts = {
+        .model = model,
+        .plan = model->image[0].plan,
+        .generator = options->generator_version,
+        .debug = options->debug_ms > 0,
+        .arena = &arena,
+        .no_memory = &no_memory,
+    };
+    struct emit_model emitted = {.root = "host", .walk = walk, .model = &facts, .kernel = model->name};
+    struct emit_options plain = *options; /* what is shipped carries no #line */
+    plain.line_directives = false;
+    for (int i = 0; i < count; i++)
+        *text[i].out = NULL;
+    int status = host_decide(&facts, diags);
+    for (int i = 0; i < count && !status; i++) {
+        facts.data = text[i].data;
+        status = emit_expand(text[i].template, &emitted, &plain, text[i].out, &text[i].length, diags);
+    }
+    if (no_memory)
+        status = 3;
+    for (int i = 0; i < count && status; i++)
+        if (*text[i].out)
+            *text[i].out = memory_resize(&options->memory, *text[i].out, text[i].length + 1, 0);
+    arena_free(&arena);
+    return status;
+}
+
+int emit_host(const struct host_model *model, const struct emit_options *options, char **header, char **source,
+              struct diag_set *diags)
+{
+    struct text text[] = {{"host/kernel.h", false, header, 0}, {"host/kernel.c", true, source, 0}};
+    return emit_texts(model, options, text, 2, diags);
+}
+
+int emit_host_caller(const struct host_model *model, const struct emit_options *options, char **caller,
+                     struct diag_set *diags)
+{
+    struct text text = {"host/caller.c", false, caller, 0};
+    return emit_texts(model, options, &text, 1, diags);
+}

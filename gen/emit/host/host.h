@@ -1,0 +1,51 @@
+/* The C pair of a kernel: NAME.h and NAME.c, which load and launch every variant of it on every architecture.
+ *
+ * What is emitted is C99 and C++17 that needs libc and the driver alone; templates/host/kernel.h is its contract. Here
+ * is decided what the templates spell: which bits of a tensor map are constant, what a launch must check, how formulas
+ * over the sizes are kept from overflow, how the parameter buffer is laid out.
+ */
+#ifndef TW_GEN_EMIT_HOST_HOST_H
+#define TW_GEN_EMIT_HOST_HOST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "emit/emit.h"
+#include "plan/plan.h"
+#include "spec/diag.h"
+
+/* The code of one Plan. A source is compiled by the emitted code at load, a cubin is loaded as it is; where both are
+ * given, the source serves newer devices alone. */
+struct host_image {
+    const struct plan *plan;
+    const char *source; /* CUDA text, or NULL */
+    size_t source_bytes;
+    const unsigned char *cubin; /* for plan->arch, or NULL */
+    size_t cubin_bytes;
+    const char *ptx; /* for devices newer than plan->arch, or NULL */
+    size_t ptx_bytes;
+    int registers; /* of a thread, as the cubin has it; -1: not compiled yet */
+};
+
+struct host_model {
+    const char *name; /* of the kernel: every external symbol begins with it */
+    const struct host_image
+        *image; /* by architecture; of each, its variants in order of preference, one after the other */
+    int image_count;
+    bool newer;                /* what is made for an architecture without a suffix may run on newer ones, as PTX */
+    const char *const *option; /* of NVRTC beside the architecture, for sources */
+    int option_count;
+};
+
+/* Writes both files as texts. They are from options->memory, zero-terminated, the caller frees them (length + 1 bytes);
+ * both are NULL after a failure. Returns 0; 1 where the model cannot be emitted, with the reasons in diags: a name that
+ * is a word of C or C++, Plans that do not belong together; 3 out of memory. The same model gives the same texts.
+ * Thread-safe. */
+int emit_host(const struct host_model *model, const struct emit_options *options, char **header, char **source,
+              struct diag_set *diags);
+
+/* Writes the text through which `tilewright run` calls the pair (templates/host/caller.c); as emit_host does. */
+int emit_host_caller(const struct host_model *model, const struct emit_options *options, char **caller,
+                     struct diag_set *diags);
+
+#endif

@@ -1,0 +1,151 @@
+#include "emit/template/output.h"
+
+#include <ctype.h>
+#include <string.h>
+
+void output_blank(struct output *o)
+{
+    o->blank = true;
+}
+
+void output_line(struct output *o, const struct template *t, int line, bool continued, const char *text, size_t length)
+{
+    struct output_line *grown = arena_grow(o->arena, o->line, o->count, sizeof *grown);
+    const char *copy = arena_copy(o->arena, text, length);
+    if (!grown || !copy) {
+        o->failed = true;
+        return;
+    }
+    o->line = grown;
+    o->line[o->count++] = (struct output_line){copy, length, t, line, continued, o->blank, false};
+    o->blank = false;
+}
+
+/* ---- empty branches -------------------------------------------------------------------------------------------- */
+
+static size_t indent_of(const struct output_line *l)
+{
+    return strspn(l->text, " \t");
+}
+
+static bool is(const struct output_line *l, const char *text)
+{
+    return strcmp(l->text + indent_of(l), text) == 0;
+}
+
+static bool begins(const struct output_line *l, const char *text)
+{
+    return strncmp(l->text + indent_of(l), text, strlen(text)) == 0;
+}
+
+/* `if (...) {` on one line, whose condition calls and assigns nothing: leaving it out changes nothing. */
+static bool is_plain_if(const struct output_line *l)
+{
+    if (!begins(l, "if (") || l->text[l->length - 1] != '{')
+        return false;
+    for (const char *c = l->text + indent_of(l) + 4; *c; c++) {
+        bool compares = c[0] == '=' && (c[1] == '=' || strchr("=!<>", c[-1]));
+        if ((c[0] == '=' && !compares) || (c[0] == '+' && c[1] == '+') || (c[0] == '-' && c[1] == '-'))
+            return false;
+        if (c[0] == '(' && (isalnum((unsigned char)c[-1]) || c[-1] == '_'))
+            return false;
+    }
+    return true;
+}
+
+/* Whether the expansion left something out between two lines: a branch that the template itself left empty stays. */
+static bool emptied(const struct output_line *open, const struct output_line *close)
+{
+    if (open->template != close->template || close->line <= open->line)
+        return true;
+    for (int i = open->line + 1; i < close->line; i++)
+        if (open->template->line[i].kind != LINE_BLANK)
+            return true;
+    return false;
+}
+
+static void drop(struct output *o, int line, int next)
+{
+    o->line[line].dropped = true;
+    if (next < o->count)
+        o->line[next].blank = o->line[next].blank || o->line[line].blank;
+}
+
+/* Each closing brace looks at the last line that stays before it, so that a branch emptied by this goes as well. */
+static void drop_empty_branches(struct output *o)
+{
+    for (int i = 1; i < o->count; i++) {
+        struct output_line *close = &o->line[i];
+        int before = i - 1;
+        while (before >= 0 && o->line[before].dropped)
+            before--;
+        if (before < 0 || !is(close, "}") || !emptied(&o->line[before], close) ||
+            indent_of(&o->line[before]) != indent_of(close))
+            continue;
+        if (is(&o->line[before], "} else {")) {
+            drop(o, before, i);
+        } else if (is_plain_if(&o->line[before]) && !(i + 1 < o->count && begins(&o->line[i + 1], "else"))) {
+            drop(o, before, i);
+            drop(o, i, i + 1);
+        }
+    }
+}
+
+/* ---- writing --------------------------------------------------------------------------------------------------- */
+
+/* Follows comments and continued lines of the output: in them a #line would be text. */
+struct scanner {
+    bool comment, continued;
+};
+
+static void scan(struct scanner *s, const struct output_line *l)
+{
+    char quote = 0;
+    for (const char *c = l->text; *c; c++) {
+        if (s->comment) {
+            s->comment = !(c[0] == '*' && c[1] == '/');
+            c += !s->comment;
+        } else if (quote) {
+            c += *c == '\\' && c[1];
+            quote = *c == quote ? 0 : quote;
+        } else if (*c == '"' || *c == '\'') {
+            quote = *c;
+        } else if (c[0] == '/' && c[1] == '/') {
+            break;
+        } else if (c[0] == '/' && c[1] == '*') {
+            s->comment = true;
+            c++;
+        }
+    }
+    s->continued = l->text[l->length - 1] == '\\';
+}
+
+void output_write(struct output *o, bool line_directives, struct emit_text *result)
+{
+    drop_empty_branches(o);
+    struct scanner scanner = {false, false};
+    const struct template *counted = NULL; /* what the compiler takes the next line for */
+    int number = 0;
+    const struct output_line *last = NULL;
+    for (int i = 0; i < o->count; i++) {
+        const struct output_line *l = &o->line[i];
+        if (l->dropped)
+            continue;
+        bool code = !l->continued && !scanner.comment && !scanner.continued && !begins(l, "//") && !begins(l, "/*");
+        if (l->blank && last && last->text[last->length - 1] != '{' && !begins(l, "}")) {
+            text_string(result, "\n");
+            number++;
+        }
+        if (line_directives && code && (counted != l->template || number != l->line)) {
+            text_format(result, "#line %d \"/tilewright/templates/%s\"\n", l->line + 1, l->template->name);
+            counted = l->template;
+            number = l->line;
+        }
+        text_add(result, l->text, l->length);
+        text_string(result, "\n");
+        number++;
+        scan(&scanner, l);
+        last = l;
+    }
+    result->failed = result->failed || o->failed;
+}

@@ -1,0 +1,36 @@
+/* The emitted lines before they become one text: blank lines, empty branches, #line. */
+#ifndef TW_GEN_EMIT_TEMPLATE_OUTPUT_H
+#define TW_GEN_EMIT_TEMPLATE_OUTPUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "emit/template/template.h"
+#include "emit/template/text.h"
+#include "spec/arena.h"
+
+struct output_line {
+    const char *text;
+    size_t length;
+    const struct template *template;
+    int line;       /* of the template, from 0 */
+    bool continued; /* a further line of a hole's text: the same template line */
+    bool blank;     /* a blank line stands before it */
+    bool dropped;
+};
+
+/* Zero-initialised but for `arena` is empty. */
+struct output {
+    struct arena *arena;
+    struct output_line *line;
+    int count;
+    bool blank;  /* a blank line is due */
+    bool failed; /* out of memory */
+};
+
+void output_blank(struct output *o);
+/* Copies the line's text; it is not empty and has no white space at its end. */
+void output_line(struct output *o, const struct template *t, int line, bool continued, const char *text, size_t length);
+void output_write(struct output *o, bool line_directives, struct emit_text *result);
+
+#endif

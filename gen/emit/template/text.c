@@ -1,0 +1,60 @@
+#include "emit/template/text.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Room for `more` bytes and a final zero. */
+static bool reserve(struct emit_text *t, size_t more)
+{
+    if (t->capacity - t->length > more)
+        return true;
+    size_t capacity = t->capacity ? t->capacity : 128;
+    while (capacity - t->length <= more)
+        capacity *= 2;
+    char *data = arena_alloc(t->arena, capacity);
+    if (!data) {
+        t->failed = true;
+        return false;
+    }
+    if (t->length)
+        memcpy(data, t->data, t->length);
+    t->data = data;
+    t->capacity = capacity;
+    return true;
+}
+
+void text_add(struct emit_text *t, const char *data, size_t length)
+{
+    if (!reserve(t, length))
+        return;
+    if (length)
+        memcpy(t->data + t->length, data, length);
+    t->length += length;
+    t->data[t->length] = 0;
+}
+
+void text_string(struct emit_text *t, const char *string)
+{
+    text_add(t, string, strlen(string));
+}
+
+void text_format(struct emit_text *t, const char *format, ...)
+{
+    va_list list, again;
+    va_start(list, format);
+    va_copy(again, list);
+    /* What fits into the room that there is, as most does, is written at once. */
+    size_t room = t->capacity > t->length ? t->capacity - t->length : 0;
+    int length = vsnprintf(room ? t->data + t->length : NULL, room, format, list);
+    if (length >= 0 && (size_t)length < room) {
+        t->length += (size_t)length;
+    } else if (length >= 0 && reserve(t, (size_t)length)) {
+        vsnprintf(t->data + t->length, (size_t)length + 1, format, again);
+        t->length += (size_t)length;
+    }
+    if (t->data && t->length < t->capacity)
+        t->data[t->length] = '\0';
+    va_end(again);
+    va_end(list);
+}

@@ -1,0 +1,22 @@
+/* A text that grows in an arena. */
+#ifndef TW_GEN_EMIT_TEMPLATE_TEXT_H
+#define TW_GEN_EMIT_TEMPLATE_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "spec/arena.h"
+
+/* Zero-initialised but for `arena` is empty. data is zero-terminated once something was added, else NULL. */
+struct emit_text {
+    struct arena *arena;
+    char *data;
+    size_t length, capacity;
+    bool failed; /* out of memory: what was to be added is missing */
+};
+
+void text_add(struct emit_text *t, const char *data, size_t length);
+void text_string(struct emit_text *t, const char *string);
+void text_format(struct emit_text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+#endif

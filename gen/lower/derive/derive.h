@@ -1,0 +1,302 @@
+/* The derivation: a program with dots becomes the steps of a producer and of consumers.
+ *
+ * The program is walked once, in its order, and both roles' steps are appended on the way, so that what one waits for
+ * the other does at the same place of the same loops.
+ *
+ * RINGS. A load that a dot reads from shared memory travels by bulk copies; rows by number by one each, or by threads
+ * of the producer, 16 bytes each, which then arrive. Loads of one body that the same dots read and that travel alike
+ * share a ring; the consumers take a stage where its first dot is issued (for dots in an inner loop: before it), the
+ * producer fills it there.
+ *
+ * RESIDENT OPERANDS. A first operand that is loaded outside of the dot's loop goes into registers where there is room;
+ * its stage is released at once, behind a fence: the next bulk copy would overtake what threads have read.
+ *
+ * PLACES. Expressions have none, but for those that are carried, that are operands, or that several operations take:
+ * these are computed once, where the first of them stands; into the registers of the accumulator that they are computed
+ * from where nobody needs that any more.
+ *
+ * WAITS. Each dot is a group of its own. Before the first touch of registers that a group writes or reads stands a wait
+ * with the number of groups that were issued behind it. A group that nobody waited for during the turn behind its own
+ * is waited for at that turn's end. A stage is released behind the wait that covers its last dot. What is in flight
+ * where a turn begins must be what is in flight where it ends: a turn is walked before, to find that.
+ *
+ * LANES. Four lanes hold a row. A carried sum that nothing in the loop reads is kept lane by lane, and added up behind
+ * it.
+ *
+ * LOOKING AHEAD. `ahead` moves a dot of the next turn before another dot of this one. The loop in the text then begins
+ * there: before it stand the first turn's dot and the rest of its beginning, behind it the last turn's end. So nothing
+ * is in flight where the text loops, which ptxas asks for where a group's result is read. Where only a loop's last
+ * turns need masks, these few begin and end by themselves: one loop around the peeled ones makes them, and the loop
+ * that looks ahead stands inside of it. So masks, and what is behind them, stand in the text once.
+ *
+ * Where its masks leave turns out, the last of each item need masks. Such a loop is turned around where the order of its
+ * turns does not matter (any_order.h): those turns are the first then. The one right before the others stands in front
+ * of the loop that looks ahead, and is overlapped as any; more of them are runs by themselves. Upwards they have a loop
+ * of their own that looks ahead, too. In the text turns are counted from 0 up either way.
+ *
+ * IDLE TURNS, in which a mask lets nothing in and which change nothing that is carried on, are left out
+ * (derive_idle.c).
+ *
+ * ITEMS come in a fixed order, or from a counter: then the producer passes each on (derive_items.c).
+ *
+ * WITHOUT A PRODUCER every thread fills. A ring of a loop is filled stages - 1 turns ahead: a prologue fills that many
+ * stages, and each turn one more, right behind the barrier which shows that nobody reads it any more. That barrier
+ * stands behind the wait for this turn's own copies, so that it tells of both. Each fill of a ring is a group, an empty
+ * one where no turn is left to fill for; between a group and its wait lie those of stages - 1 turns. A tile that is
+ * loaded outside of the loop that reads it has one stage, and a barrier of its own before it is filled. Dots are done
+ * when they are issued, so that nothing is looked ahead to.
+ *
+ * TURNS. Consumers that take turns issue the next turn's dot and the one that it stands before together: each waits for
+ * the one before it, and passes the tensor cores on behind the second.
+ */
+#ifndef TW_GEN_LOWER_DERIVE_DERIVE_H
+#define TW_GEN_LOWER_DERIVE_DERIVE_H
+
+#include "lower/derive/work.h"
+
+enum { DERIVE_MAX_RINGS = 8, DERIVE_MAX_FLIGHTS = 16, DERIVE_MAX_HELD = 32, DERIVE_MAX_MASKS = 16 };
+
+/* Loads that travel together. */
+struct derive_ring {
+    const char *name;
+    int load[8], load_count; /* operations */
+    bool copied;             /* by threads */
+    int parent;              /* the LOOP around them; -1: once an item */
+    int users;               /* dots that read it */
+    int inner;               /* the LOOP of `parent` in which they stand; -1: they stand beside the loads */
+    int number;              /* of plan.ring */
+};
+
+struct derive_dot {
+    int load[2];        /* operand's LOAD; -1: computed */
+    bool transposed[2]; /* A stored k m, B stored n k: as seen from the loaded tile */
+    int mma;            /* of plan.mma */
+    int place;          /* plan_some: its accumulator */
+    int operand;        /* plan_some: registers of A, where it is computed or resident; 0: none */
+    bool resident;      /* A is loaded outside of the dot's loop, and stays in registers */
+};
+
+/* A stage that the consumers hold. */
+struct derive_held {
+    int ring;
+    int uses;  /* dots that will still read it */
+    int group; /* newest that reads it; -1: none yet */
+    bool old;  /* taken in the turn before */
+};
+
+struct derive_flight {
+    int dot;   /* -1: an empty group */
+    int group; /* its number */
+    bool old;  /* issued in the turn before */
+};
+
+struct derive {
+    struct work work;
+    struct derive_ring ring[DERIVE_MAX_RINGS];
+    int ring_count;
+    struct derive_dot *dot; /* by operation */
+    int *loop;              /* by operation: of plan.loop */
+    int rows;               /* of an item's tiles: the rows of every dot */
+    int blocks;             /* of 64 rows, of one consumer */
+    int consumers;
+    int warps_n;      /* warps side by side along the columns; 1 where rows are reduced */
+    bool synchronous; /* dots are done when they are issued */
+    bool copies;      /* without a producer: rings are filled by cp.async, in groups; else by loads and stores */
+    int *first;       /* without a producer, by operation: of plan.loop, the prologue of a LOOP */
+    int meeting;      /* without a producer: of plan.barrier, where all threads meet */
+    int turns;        /* plan_some(barrier) by which consumers pass the tensor cores on; 0: they do not */
+
+    /* while it walks */
+    struct plan_role *producer, *consumer; /* producer: NULL where the consumers fill */
+    bool dry;                              /* no steps are written */
+    int ahead, before;    /* the dot that is moved into the turn before, and the one that it stands before; -1: none */
+    int ahead_shift;      /* from one turn's loop variable to the next's */
+    int shift;            /* of the turn that is walked beyond the loop's variable */
+    unsigned ahead_rings; /* rings that it alone reads, as bits */
+    int *home;            /* by node of the work graph: plan_some(place) that it has whenever it has one */
+    int home_count;
+    int *owner; /* by place: node whose value is there; -1: nobody's */
+    int owner_count;
+    bool *shared; /* by node: several operations take it */
+    int shared_count;
+    struct {
+        int op, root;
+    } * use; /* what each operation takes, in order */
+    int use_count;
+    struct derive_flight flight[DERIVE_MAX_FLIGHTS];
+    int flights, groups; /* in flight; issued so far */
+    struct derive_held held[DERIVE_MAX_HELD];
+    int helds;
+    bool *inside;   /* by node: a condition that holds in the turns that derive_turns_inside counts */
+    bool unmasked;  /* such turns are walked */
+    bool placing;   /* conditions on places in memory stand as they are: they are not asked of a thread's own columns */
+    int cut;        /* plan_some(node): above 0 where the turn that is walked needs masks; 0: it has them always */
+    bool *partial;  /* by operation: a REDUCE whose lanes add up behind its loop, the PARAM that it is added to */
+    bool *done;     /* by operation: made before its place in this turn */
+    int around;     /* the LOOP that is walked */
+    unsigned taken; /* rings taken in this body, as bits */
+    bool alone;     /* turns that need masks begin and end by themselves */
+    unsigned read;  /* rings whose stage was read into registers, and not given back yet, as bits */
+};
+
+/* Rings, dots and shared nodes of the program; nothing is decided yet about the machine. 0, 1, 3. derive_close in any
+ * case. */
+int derive_open(struct derive *d, const struct program_lowering *l);
+void derive_close(struct derive *d);
+
+/* The steps, once places of dots, rings and matrix instructions are in the Plan, and the roles `producer` and
+ * `consumer` are set. 0, 1, 3. */
+int derive_steps(struct derive *d);
+
+/* Operations that take a node in which the leaf is. */
+int derive_uses_of(const struct derive *d, int leaf);
+
+/* ---- derive_zero.c: each returns 0, 1 or 3 if nothing else is said. */
+
+/* The dot adds to a multiple of what it carried on, which nothing else takes, and began from zero. */
+bool derive_starts_from_zero(const struct derive *d, int op);
+
+/* Zeros before the first item, where sums begin from zero without them: those of a loop without turns are never left
+ * to what the hardware began with. */
+int derive_zeros_before_items(struct derive *d);
+
+int derive_first_values(struct derive *d, int loop); /* into their places, but for such sums */
+
+/* Those sums, where the loop makes no turn for this item but may have made some for the one before. count: plan_some
+ * (node), its turns. */
+int derive_zeros_without_turns(struct derive *d, int loop, const char *name, int count);
+
+/* ---- derive_items.c: items from a counter; nothing where their order is static. Each returns 0 or 3. */
+
+int derive_next_item(struct derive *d, bool first); /* the item of the next turn, by all roles */
+int derive_take_item(struct derive *d);             /* the producer asks for the number behind it */
+int derive_end_items(struct derive *d);
+
+/* ---- derive_fill.c: rings without a producer. Each returns 0, 1 or 3. */
+
+int derive_fill_outer(struct derive *d, int loop);    /* fills what the loop's dots read and is loaded outside of it */
+int derive_fill_prologue(struct derive *d, int loop); /* and the first stages of the loop's own rings */
+int derive_take_outer(struct derive *d, int loop);    /* what derive_fill_outer began to fill has come */
+int derive_take_filled(struct derive *d, int ring);   /* a stage of a ring whose dots stand beside its loads */
+
+/* ---- derive_rings.c. 0, 1 or 3. */
+
+int derive_ring_of(const struct derive *d, int load); /* -1: none */
+
+/* The producer fills the ring's next stage, `shift` further in the loop around, and the consumers wait for it. */
+int derive_take(struct derive *d, int ring, int shift);
+
+/* So for the rings that dots of an inner loop read; stages of resident operands go back behind the next wait where that
+ * is `later`. */
+int derive_take_for(struct derive *d, int loop, bool later);
+
+/* ---- derive_turns.c */
+
+/* A condition on the elements of a tile: node of the work graph, and the tile's columns; its rows are the item's. */
+struct derive_mask {
+    int condition, columns;
+};
+
+/* plan_some(node of plan.fused): from the first on so many turns, in which the condition holds for every element, or
+ * `somewhere`: behind which it holds for none. 0: not known. */
+int derive_turns_where(struct derive *d, int loop, const struct derive_mask *mask, bool somewhere, int *status);
+
+/* plan_some(node) of the least of two, of which the one may be the least of several, the other among them. */
+int derive_least(struct expr_graph *g, int of, int other);
+
+/* The condition turns from true to false as the loop's variable grows, in its range; and as items begin farther along
+ * an axis, from false to true. */
+bool derive_falls(const struct derive *d, int loop, int condition);
+bool derive_rises(const struct derive *d, int condition, int axis);
+
+/* Turns at most in which the condition holds for some elements and not for all, of those that the loop makes; idle: it
+ * makes none where the condition holds nowhere. Many where that is not known. */
+int derive_partly(const struct derive *d, int loop, const struct derive_mask *mask, bool idle);
+
+/* Sets `inside`, and *turns to plan_some(node of plan.fused): from the first turn on so many need none of those
+ * conditions; 0 where there is none. The loop's first value and step are in the Plan. 0 or 3. */
+int derive_turns_inside(struct derive *d, int loop, int *turns);
+
+/* A condition as one on the thread's column: plan_some(node) of the first column, counted from the thread's first,
+ * where it does not hold; 0: it is none, or *status says why. */
+int derive_column_bound(struct derive *d, int op, int condition, int shift, int *status);
+
+/* ---- derive_down.c */
+
+/* The loop's turns go from the last to the first: as the kernel says; by default where it looks ahead and its masks
+ * leave turns out and cut those before them (`masked`), if the order does not matter to what it carries. *status: 3. */
+bool derive_goes_down(struct derive *d, int loop, bool masked, int *status);
+
+/* ---- derive_produce.c */
+
+/* The producer's steps for the next stage of the ring. 0, 1, 3. */
+int derive_produce(struct derive *d, int number, int shift);
+
+/* ---- derive_limits.c */
+
+/* Of a store whose tile ends where data say: what stands before it (it is left out where the tile has no rows), with
+ * the rows' end in `store`; and, `store` NULL, behind it. Of others nothing. 0, 1, 3. */
+int derive_limit(struct derive *d, int op, struct plan_step *store);
+
+/* Of a load whose rows a dot sums up to a limit: their end in the step that fills. 0, 1, 3. */
+int derive_fill_end(struct derive *d, int op, int shift, struct plan_step *fill);
+
+/* ---- derive_keep.c */
+
+/* Behind a loop: what keeps the registers of its resident operands (see there). 0, 1, 3. */
+int derive_keep(struct derive *d, int loop);
+
+/* ---- derive_idle.c */
+
+/* Conditions that turn from true to false as the loop goes on, and without which its turns change nothing: at most
+ * DERIVE_MAX_MASKS. Returns how many; *status 3 out of memory. */
+int derive_masks(struct derive *d, int loop, struct derive_mask *mask, int *status);
+
+/* *turns: plan_some(node of plan.fused), turns behind which none changes anything; 0: not known, or not as many for all
+ * blocks of a cluster. The loop's first value and step are in the Plan. 0 or 3. */
+int derive_turns_possible(struct derive *d, int loop, int *turns);
+
+/* Of the turns that the loop makes at most one needs its masks. Once derive_turns_inside was called. */
+bool derive_one_masked(struct derive *d, int loop, int *status);
+
+/* They let the more turns in the farther an item begins along the axis. */
+bool derive_masks_grow(struct derive *d, int loop, int axis, int *status);
+
+/* ---- derive_pass.c: the parts of the walk that arithmetic is made of. Each returns 0, 1 or 3 if nothing else is said.
+ */
+
+int derive_emit(struct derive *d, struct plan_role *role, struct plan_step step);
+int derive_refuse(struct derive *d, int op, const char *text); /* at the operation's place; 1 */
+
+/* The value of a node of the work graph lives in that place (plan_some) whenever it lives in one. */
+int derive_home(struct derive *d, int node, int place);
+int derive_home_of(const struct derive *d, int node); /* 0: it has none */
+
+/* It is there now, and nothing else is. */
+int derive_own(struct derive *d, int place, int node);
+int derive_place_of(const struct derive *d, int node); /* plan_some(place) where the value is now; 0: nowhere */
+
+/* True where `root`, as far as it is not in places yet, needs the value `what` other than through `via`. 0 or 3 in
+ * *status. */
+bool derive_needs(struct derive *d, int root, int what, int via, int *status);
+
+/* A new home for a node: rows (columns 1), or a fragment. plan_some(place), 0 out of memory. */
+int derive_new_place(struct derive *d, int node, const char *name, int columns);
+
+/* plan_some(node of plan.fused) for a node of the work graph, said in what is in places now; `shift` is added to the
+ * variable of the loop around. 0: *status says why. */
+int derive_built(struct derive *d, int op, int node, int shift, int *status);
+
+/* Waits for the flight at `index` and all before it, and releases the stages that this frees. */
+int derive_wait(struct derive *d, int index);
+int derive_release(struct derive *d);
+int derive_give_back(struct derive *d);       /* stages that were read into registers */
+int derive_land(struct derive *d, int place); /* waits until nothing in flight writes or reads the registers */
+
+/* A step of arithmetic (TOUCH with a place and a node) behind the waits for what it reads and writes. Of another step
+ * these alone are made, with touches of what it reads. */
+int derive_pass(struct derive *d, struct plan_step step);
+int derive_evaluate(struct derive *d, int op, int node, int place); /* computes the node into the place */
+int derive_prepare(struct derive *d, int op, int root);             /* computes what is shared below the root */
+
+#endif

@@ -1,0 +1,55 @@
+/* Limits of what is loaded and stored: rows of a tile up to a number that data decide. */
+#include "lower/derive/derive.h"
+#include "lower/derive/linear.h"
+
+/* plan_some(node of plan.fused): the number of the item's rows, none where it is below 1, for which a condition holds
+ * that work_ends_rows takes. 0: *status says why. */
+static int rows_end(struct derive *d, int op, int condition, int *status)
+{
+    struct work *w = &d->work;
+    struct expr_graph *g = &w->l->plan->fused;
+    const struct expr_node n = w->graph.node[condition];
+    struct linear l;
+    if (n.op == EXPR_AND) {
+        int one = rows_end(d, op, n.arg[0], status), other = rows_end(d, op, n.arg[1], status);
+        return *status ? 0 : plan_some(expr_binary(g, EXPR_MIN, plan_number(one), plan_number(other)));
+    }
+    linear_difference(w, condition, &l);
+    int end = expr_int(g, l.constant + 1);
+    for (int i = 0; i < l.count && !*status; i++) {
+        if (w->graph.node[l.node[i]].op == EXPR_ROW || !l.coefficient[i])
+            continue;
+        int term = plan_number(derive_built(d, op, l.node[i], 0, status));
+        int64_t by = l.coefficient[i];
+        if (!*status)
+            end = expr_binary(g, by < 0 ? EXPR_SUB : EXPR_ADD, end,
+                              expr_binary(g, EXPR_MUL, term, expr_int(g, by < 0 ? -by : by)));
+    }
+    if (end < 0)
+        *status = 3;
+    return *status ? 0 : plan_some(end);
+}
+
+int derive_limit(struct derive *d, int op, struct plan_step *store)
+{
+    const struct program_op *o = &d->work.program->op[op];
+    int beyond = d->work.op[op].beyond, status = 0;
+    if (beyond < 0)
+        return 0;
+    if (!store)
+        return derive_emit(d, d->consumer, (struct plan_step){.op = PLAN_END, .ring = -1, .tensor = -1});
+    store->end = rows_end(d, op, beyond, &status);
+    const char *name = plan_text(d->work.l->plan, "%s_any", d->work.l->plan->tensor[o->tensor].name);
+    if (status || !name)
+        return status ? status : 3;
+    return derive_emit(d, d->consumer,
+                       (struct plan_step){.op = PLAN_WHEN, .ring = -1, .tensor = -1, .node = store->end, .call = name});
+}
+
+int derive_fill_end(struct derive *d, int op, int shift, struct plan_step *fill)
+{
+    int status = 0;
+    if (d->work.op[op].summed)
+        fill->end = derive_built(d, op, d->work.op[op].end, shift, &status);
+    return status;
+}

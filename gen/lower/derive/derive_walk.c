@@ -1,0 +1,776 @@
+/* The walk: the program's operations in order, as steps of the producer and of the consumers. See derive.h. */
+#include "lower/derive/derive.h"
+
+#include <string.h>
+
+#include "lower/family.h"
+
+static const char *const reduced[PROGRAM_REDUCTIONS] = {
+    [PROGRAM_SUM] = "row_sum", [PROGRAM_MAX] = "row_max", [PROGRAM_MIN] = "row_min"};
+static const enum plan_reduction reductions[PROGRAM_REDUCTIONS] = {
+    [PROGRAM_SUM] = PLAN_SUM, [PROGRAM_MAX] = PLAN_MAX, [PROGRAM_MIN] = PLAN_MIN};
+
+static int body(struct derive *d, int first, int end);
+
+/* ---- dots -------------------------------------------------------------------------------------------------------- */
+
+/* The reads and the instruction, as one group. */
+static int issue(struct derive *d, int op, enum plan_start start, int shift)
+{
+    struct plan *p = d->work.l->plan;
+    struct derive_dot *dot = &d->dot[op];
+    int status = 0;
+    for (int i = 0; i < 4 && !status; i++) { /* bulk copies first: they come while threads copy */
+        int r = dot->load[i % 2] >= 0 ? derive_ring_of(d, dot->load[i % 2]) : -1;
+        if (r >= 0 && d->ring[r].copied == (i >= 2) && d->ring[r].inner < 0 && !(d->taken >> r & 1))
+            status = derive_take(d, r, shift);
+    }
+    if (!status && !d->synchronous)
+        status = derive_emit(d, d->consumer,
+                             (struct plan_step){.op = PLAN_MMA_FENCE, .ring = -1, .tensor = -1, .call = "mma_fence"});
+    unsigned counted = 0;
+    for (int o = 0; o < 2 && !status; o++) {
+        int r = dot->load[o] >= 0 ? derive_ring_of(d, dot->load[o]) : -1, newest = -1;
+        if (r < 0 || (o == 0 && dot->resident))
+            continue;
+        for (int i = 0; i < d->helds; i++)
+            newest = d->held[i].ring == r ? i : newest;
+        if (newest >= 0 && !(counted >> r & 1)) {
+            d->held[newest].group = d->groups;
+            d->held[newest].uses -= d->ring[r].inner < 0;
+            counted |= 1u << r;
+        }
+        status = derive_emit(d, d->consumer,
+                             (struct plan_step){.op = PLAN_READ,
+                                                .ring = d->ring[r].number,
+                                                .tensor = d->work.program->op[dot->load[o]].tensor,
+                                                .count = !d->synchronous});
+    }
+    if (d->flights == DERIVE_MAX_FLIGHTS)
+        return derive_refuse(d, op, "too many dots are in flight at once");
+    if (!d->synchronous)
+        d->flight[d->flights++] = (struct derive_flight){.dot = op, .group = d->groups++};
+    status =
+        status ? status
+               : derive_emit(d, d->consumer,
+                             (struct plan_step){
+                                 .op = PLAN_MMA,
+                                 .ring = -1,
+                                 .tensor = -1,
+                                 .count = dot->mma,
+                                 .place = dot->place,
+                                 .place2 = dot->operand,
+                                 .least = (int)start,
+                                 .loop = start == PLAN_FROM_ZERO_FIRST ? plan_some(d->loop[d->work.op[op].parent]) : 0,
+                                 .call = p->mma[dot->mma].name});
+    if (!status && !d->synchronous)
+        status = derive_emit(d, d->consumer,
+                             (struct plan_step){.op = PLAN_MMA_COMMIT, .ring = -1, .tensor = -1, .call = "mma_commit"});
+    return status ? status : derive_own(d, dot->place, d->work.op[op].leaf);
+}
+
+/* Its computed first operand, rounded, into registers. */
+static int pack(struct derive *d, int op)
+{
+    struct derive_dot *dot = &d->dot[op];
+    int root = d->work.op[op].arg[0], status = derive_prepare(d, op, root);
+    if (!status && d->work.graph.node[root].op == EXPR_CAST && !derive_place_of(d, root) &&
+        d->work.graph.node[root].dtype == d->work.l->plan->mma[dot->mma].input)
+        root = d->work.graph.node[root].arg[0]; /* packing rounds, once */
+    int expression = derive_built(d, op, root, 0, &status);
+    return status ? status
+                  : derive_pass(d, (struct plan_step){
+                                       .op = PLAN_TOUCH, .place = dot->operand, .node = expression, .call = "pack"});
+}
+
+static int reduce(struct derive *d, int op)
+{
+    const struct work_op *k = &d->work.op[op];
+    int status = derive_prepare(d, op, k->arg[0]), place = derive_home_of(d, k->leaf);
+    if (!place)
+        place = derive_new_place(d, k->leaf, reduced[d->work.program->op[op].reduction], 1);
+    if (!place)
+        return 3;
+    int expression = derive_built(d, op, k->arg[0], 0, &status);
+    status = status ? status
+                    : derive_pass(d, (struct plan_step){.op = PLAN_TOUCH,
+                                                        .place = place,
+                                                        .node = expression,
+                                                        .reduction = reductions[d->work.program->op[op].reduction],
+                                                        .cols = d->work.program->op[op].arg[0].columns,
+                                                        .call = d->partial[op] ? "fold" : "reduce"});
+    return status ? status : derive_own(d, place, k->leaf);
+}
+
+/* A dot's operand and what it adds to, then the dot. */
+static int finish_dot(struct derive *d, int op)
+{
+    struct derive_dot *k = &d->dot[op];
+    int c = d->work.op[op].arg[2], status;
+    enum plan_start start = PLAN_FROM_ZERO;
+    if (c >= 0) {
+        start = derive_starts_from_zero(d, op) ? PLAN_FROM_ZERO_FIRST : PLAN_FROM_SUM;
+        status = derive_prepare(d, op, c);
+        status = status ? status : derive_evaluate(d, op, c, k->place);
+    } else {
+        /* The result replaces what an earlier group still writes or others still read. */
+        status = derive_land(d, k->place);
+    }
+    return status ? status : issue(d, op, start, 0);
+}
+
+static int dot(struct derive *d, int op)
+{
+    int status = d->dot[op].load[0] < 0 ? pack(d, op) : 0;
+    return status ? status : finish_dot(d, op);
+}
+
+/* Columns of the accumulators that a box of the output takes. */
+static int chunk_columns(const struct plan_tensor *t, const struct program_op *store, bool turned)
+{
+    int last = t->rank - 1, columns = t->tile[last];
+    for (int k = 0; k < last && turned; k++)
+        if (store->at[k].length > 1)
+            columns = t->tile[k];
+    return columns;
+}
+
+/* The part of a store behind its arithmetic: 64 rows and a box's columns at a time. */
+static int store_staged(struct derive *d, int op, int expression)
+{
+    struct plan *p = d->work.l->plan;
+    const struct program_op *o = &d->work.program->op[op];
+    const struct plan_tensor *t = &p->tensor[o->tensor];
+    bool turned;
+    int ring = p->ring_count - 1, status = 0;
+    int columns = work_stored(&d->work, o, &turned)->columns, width = chunk_columns(t, o, turned);
+    struct plan_step write = {.op = PLAN_WRITE,
+                              .ring = ring,
+                              .tensor = o->tensor,
+                              .node = expression,
+                              .call = plan_text(p, "%s_write", t->name)};
+    struct plan_step store = {
+        .op = PLAN_STORE, .ring = ring, .tensor = o->tensor, .call = plan_text(p, "%s_store", t->name)};
+    for (int k = 0; k < t->rank && !status; k++)
+        store.at[k] = derive_built(d, op, d->work.op[op].at[k], 0, &status);
+    status = status ? status : derive_limit(d, op, &store);
+    const struct plan_step chunk[] = {
+        {.op = PLAN_LOOP, .ring = -1, .tensor = -1, .count = d->blocks * columns / width, .call = t->name},
+        {.op = PLAN_STORE_WAIT, .ring = ring, .tensor = -1, .count = p->ring[ring].stages - 1, .call = "d_wait"},
+        {.op = PLAN_BARRIER, .ring = -1, .tensor = -1, .call = "d_barrier"},
+        write,
+        {.op = PLAN_FENCE_ASYNC, .ring = ring, .tensor = -1, .call = "d_fence"},
+        {.op = PLAN_BARRIER, .ring = -1, .tensor = -1, .call = "d_barrier"},
+        store,
+        {.op = PLAN_END, .ring = -1, .tensor = -1},
+    };
+    for (size_t i = 0; i < sizeof chunk / sizeof *chunk && !status; i++)
+        status = derive_emit(d, d->consumer, chunk[i]);
+    return status ? status : derive_limit(d, op, NULL);
+}
+
+static int store(struct derive *d, int op)
+{
+    struct plan *p = d->work.l->plan;
+    const struct program_op *o = &d->work.program->op[op];
+    int root = d->work.op[op].arg[0], status = derive_prepare(d, op, root);
+    if (!status && d->work.graph.node[root].op == EXPR_CAST && !derive_place_of(d, root) &&
+        d->work.graph.node[root].dtype == p->tensor[o->tensor].dtype)
+        root = d->work.graph.node[root].arg[0]; /* storing rounds, once */
+    /* Stores of elements ask one thread for one column, whichever it is. */
+    d->placing = p->tensor[o->tensor].access != PLAN_ACCESS_TMA;
+    int expression = derive_built(d, op, root, 0, &status);
+    d->placing = false;
+    if (status)
+        return status;
+    struct plan_step step = {.op = PLAN_GLOBAL,
+                             .ring = -1,
+                             .tensor = o->tensor,
+                             .node = expression,
+                             .call = plan_text(p, "%s_store_global", p->tensor[o->tensor].name)};
+    status = derive_pass(d, step);
+    if (status || p->tensor[o->tensor].access == PLAN_ACCESS_TMA)
+        return status ? status : store_staged(d, op, expression);
+    bool turned;
+    const struct program_tile *tile = work_stored(&d->work, o, &turned);
+    for (int k = 0; k < p->tensor[o->tensor].rank && !status; k++) {
+        step.at[k] = derive_built(d, op, d->work.op[op].at[k], 0, &status);
+        if (status || o->at[k].length <= 1)
+            continue;
+        int within = expr_leaf(&p->fused, o->at[k].column != turned ? EXPR_COLUMN : EXPR_ROW, EXPR_INT, 0);
+        int place = expr_binary(&p->fused, EXPR_ADD, plan_number(step.at[k]), within);
+        step.at[k] = plan_some(place);
+        status = place < 0 ? 3 : 0;
+    }
+    d->placing = true;
+    if (!status && d->work.op[op].inside >= 0)
+        step.inside = derive_built(d, op, d->work.op[op].inside, 0, &status);
+    d->placing = false;
+    step.cols = tile->columns;
+    return status ? status : derive_emit(d, d->consumer, step);
+}
+
+/* What a turn carries on becomes what the next one finds. */
+static int carry_on(struct derive *d, int end)
+{
+    const struct program_op *loop = &d->work.program->op[d->work.program->op[end].loop];
+    const struct work_op *k = &d->work.op[end];
+    int status = 0, leaves[PROGRAM_MAX_CARRIED];
+    for (int i = 0; i < loop->carried && !status; i++)
+        status = derive_prepare(d, end, k->value[i]);
+    for (int i = 0; i < loop->carried && !status; i++) {
+        int leaf = -1;
+        for (int o = d->work.program->op[end].loop + 1; o < end; o++)
+            if (d->work.program->op[o].kind == PROGRAM_PARAM && d->work.program->op[o].which == i &&
+                d->work.program->op[o].loop == d->work.program->op[end].loop)
+                leaf = d->work.op[o].leaf;
+        int place = derive_home_of(d, leaf);
+        for (int j = 0; j < i; j++)
+            if (k->value[i] == leaves[j])
+                return derive_refuse(d, end,
+                                     "carried values that change places are not lowered; carry them on as they are");
+        leaves[i] = leaf;
+        if (derive_place_of(d, k->value[i]) != place)
+            status = derive_evaluate(d, end, k->value[i], place);
+        status = status ? status : derive_own(d, place, leaf);
+    }
+    return status;
+}
+
+/* A value lives in its place for one turn; what the next turn finds are the carried ones. */
+static void forget(struct derive *d, int loop)
+{
+    for (int i = 0; i < d->owner_count; i++) {
+        if (d->owner[i] < 0)
+            continue;
+        bool kept = false;
+        for (int o = 0; o < d->work.program->op_count; o++) {
+            const struct program_op *op = &d->work.program->op[o];
+            bool within = o > loop && o < d->work.program->op[loop].end;
+            if (d->work.op[o].leaf == d->owner[i] &&
+                (!within || o == d->ahead || (op->kind == PROGRAM_PARAM && op->loop == loop)))
+                kept = true;
+        }
+        if (!kept)
+            d->owner[i] = -1;
+    }
+}
+
+/* ---- loops ------------------------------------------------------------------------------------------------------- */
+
+/* The node needs what the loop's turn computes. */
+static bool is_of_turn(const struct derive *d, int loop, int node)
+{
+    const struct expr_node *n = &d->work.graph.node[node];
+    for (int o = loop + 1; o < d->work.program->op[loop].end && n->op == EXPR_TILE; o++)
+        if (d->work.op[o].leaf == node && d->work.program->op[o].kind != PROGRAM_PARAM)
+            return true;
+    for (int i = 0; i < 3; i++)
+        if (n->arg[i] >= 0 && is_of_turn(d, loop, n->arg[i]))
+            return true;
+    return false;
+}
+
+/* The dot's sum is changed in each turn, from what is known before it. Where it is in flight as the turn begins, ptxas
+ * does so before the turn's first dot is over, and serialises all of them (C7514). */
+static bool is_changed_early(const struct derive *d, int loop, int dot)
+{
+    int c = dot >= 0 ? d->work.op[dot].arg[2] : -1;
+    return c >= 0 && d->work.op[dot].parent == loop && expr_ops[d->work.graph.node[c].op].arity > 0 &&
+           !is_of_turn(d, loop, c);
+}
+
+/* The end of a turn: what it carries on. What is old by then is waited for. */
+static int end_turn(struct derive *d, int loop)
+{
+    int status = carry_on(d, d->work.program->op[loop].end);
+    for (int i = d->flights - 1; i >= 0 && !status; i--)
+        if (d->flight[i].old || is_changed_early(d, loop, d->flight[i].dot)) {
+            status = derive_wait(d, i);
+            break;
+        }
+    forget(d, loop);
+    for (int r = 0; r < d->ring_count; r++)
+        if (d->ring[r].parent == loop)
+            d->taken &= ~(1u << r);
+    return status;
+}
+
+static int turn(struct derive *d, int loop)
+{
+    int status = body(d, loop + 1, d->work.program->op[loop].end);
+    return status ? status : end_turn(d, loop);
+}
+
+/* What the dot adds to, as soon as it is known: the next turn's dot is then issued without arithmetic in between. The
+ * first turn's is zero without being computed. */
+static int early_sum(struct derive *d, int op, bool first)
+{
+    int c = d->work.op[op].arg[2], place = d->dot[op].place;
+    if (c < 0)
+        return 0;
+    int status = derive_prepare(d, op, c);
+    if (status || (first && derive_starts_from_zero(d, op)))
+        return status ? status : derive_own(d, place, c);
+    return derive_evaluate(d, op, c, place);
+}
+
+/* Of a loop that looks ahead, a turn up to the dot that the next turn's goes before. Reductions of what lies in the
+ * latter's accumulator by then are made, too. */
+static int begin_turn(struct derive *d, int loop, int shift)
+{
+    int end = d->work.program->op[loop].end;
+    d->shift = shift;
+    int status = body(d, loop + 1, d->before), value = d->owner[plan_number(d->dot[d->ahead].place)];
+    for (int i = d->before + 1; i < end && !status && value >= 0; i++)
+        if (d->work.program->op[i].kind == PROGRAM_REDUCE && d->work.op[i].parent == loop &&
+            derive_needs(d, d->work.op[i].arg[0], value, -1, &status)) {
+            d->done[i] = true;
+            status = status ? status : reduce(d, i);
+        }
+    if (!status && d->dot[d->before].load[0] < 0)
+        status = pack(d, d->before);
+    status = status ? status : early_sum(d, d->before, shift == 0 && !d->alone);
+    d->shift = 0;
+    return status;
+}
+
+/* A step of taking turns; `only`: plan_some(consumer) that alone makes it, 0: all. */
+static int pass_turn(struct derive *d, enum plan_op op, int only)
+{
+    return !d->turns ? 0
+                     : derive_emit(d, d->consumer,
+                                   (struct plan_step){.op = op,
+                                                      .ring = -1,
+                                                      .tensor = -1,
+                                                      .count = plan_number(d->turns),
+                                                      .only = only,
+                                                      .call = op == PLAN_BARRIER ? "turn_wait" : "turn_pass"});
+}
+
+/* The rest of it, with the next turn's dot unless it is the last. */
+static int rest_of_turn(struct derive *d, int loop, bool last)
+{
+    int status = 0;
+    if (!last) {
+        status = derive_land(d, d->dot[d->ahead].place);
+        d->taken &= ~d->ahead_rings;
+        status = status ? status : pass_turn(d, PLAN_BARRIER, 0);
+        status = status ? status : issue(d, d->ahead, PLAN_FROM_ZERO, d->ahead_shift);
+    }
+    status = status ? status : finish_dot(d, d->before);
+    status = status || last ? status : pass_turn(d, PLAN_BARRIER_ARRIVE, 0);
+    status = status ? status : body(d, d->before + 1, d->work.program->op[loop].end);
+    return status ? status : end_turn(d, loop);
+}
+
+static void grow_old(struct derive *d, int loop)
+{
+    for (int i = 0; i < d->flights; i++)
+        d->flight[i].old = true;
+    for (int i = 0; i < d->helds; i++)
+        d->held[i].old = d->held[i].old || d->ring[d->held[i].ring].parent == loop;
+}
+
+static int both(struct derive *d, struct plan_step step)
+{
+    int status = d->producer ? derive_emit(d, d->producer, step) : 0;
+    return status ? status : derive_emit(d, d->consumer, step);
+}
+
+/* The loop's variable, and how often it turns: plan_some(node). 0: *status says why. */
+static int range_of(struct derive *d, int loop, int *status)
+{
+    struct plan *p = d->work.l->plan;
+    struct expr_graph *g = &p->fused;
+    int from = derive_built(d, loop, d->work.op[loop].from, 0, status),
+        to = derive_built(d, loop, d->work.op[loop].to, 0, status);
+    if (*status)
+        return 0;
+    struct plan_loop *known = &p->loop[d->loop[loop]];
+    known->from = plan_number(from);
+    known->to = plan_number(to);
+    known->first = 0;
+    int span = expr_binary(g, EXPR_SUB, known->to, known->from);
+    if (span >= 0 && !expr_is_natural(g, span))
+        span = expr_binary(g, EXPR_MAX, span, expr_int(g, 0));
+    int turns = expr_ceil_div(g, span, expr_int(g, known->step));
+    if (turns < 0)
+        *status = 3;
+    return plan_some(turns);
+}
+
+/* What the loop in the text repeats: a turn, or the rest of one and the beginning of the next. */
+static int repeat(struct derive *d, int loop)
+{
+    int status = d->ahead < 0 ? turn(d, loop) : rest_of_turn(d, loop, false);
+    status = status || d->ahead < 0 ? status : begin_turn(d, loop, d->ahead_shift);
+    grow_old(d, loop);
+    return status;
+}
+
+/* Turns of the loop up to number `turns`, from where the one before it stopped. */
+static int turns_until(struct derive *d, int loop, const char *name, int turns, int most)
+{
+    int status = both(d, (struct plan_step){.op = PLAN_LOOP,
+                                            .ring = -1,
+                                            .tensor = -1,
+                                            .node = turns,
+                                            .loop = plan_some(d->loop[loop]),
+                                            .call = name,
+                                            .most = most});
+    status = status ? status : repeat(d, loop);
+    return status ? status : both(d, (struct plan_step){.op = PLAN_END, .ring = -1, .tensor = -1});
+}
+
+static int find_named(const struct derive *d, const char *name)
+{
+    for (int i = 0; name && i < d->work.program->op_count; i++)
+        if (d->work.program->op[i].name && strcmp(d->work.program->op[i].name, name) == 0)
+            return i;
+    return -1;
+}
+
+/* The dot of the loop that `ahead` names, if it can be moved. 0 or 1. */
+static int find_ahead(struct derive *d, int loop)
+{
+    const struct spec_kernel *k = d->work.l->kernel;
+    const struct program *p = d->work.program;
+    d->ahead = d->before = -1;
+    for (int i = 0; i < k->ahead_count && !d->synchronous; i++) {
+        int op = find_named(d, k->ahead[i].name), before = find_named(d, k->ahead[i].before);
+        if (op < 0 || d->work.op[op].parent != loop)
+            continue;
+        for (int o = op + 1; o < p->op[loop].end && !k->ahead[i].before && before < 0; o++)
+            before = p->op[o].kind == PROGRAM_DOT && d->work.op[o].parent == loop ? o : -1;
+        bool dots = p->op[op].kind == PROGRAM_DOT && before > op && p->op[before].kind == PROGRAM_DOT &&
+                    d->work.op[before].parent == loop;
+        if (!dots || k->ahead[i].turns != 1 || d->ahead >= 0)
+            return program_refuse(d->work.l, k->ahead[i].loc, "PROGRAM-AHEAD",
+                                  "one dot of a loop is issued one turn ahead, before a dot that follows it; write "
+                                  "ahead = { %s = { turns = 1, before = \"NAME\" } }",
+                                  k->ahead[i].name);
+        d->ahead_rings = 0;
+        for (int o = 0; o < 2; o++) {
+            int r = d->dot[op].load[o] >= 0 ? derive_ring_of(d, d->dot[op].load[o]) : -1;
+            if (r < 0 || (d->ring[r].parent == loop && d->ring[r].users > 1) || d->work.op[op].arg[2] >= 0)
+                return program_refuse(d->work.l, k->ahead[i].loc, "PROGRAM-AHEAD",
+                                      "%s is a sum, or has a computed operand or one that another dot reads too, and "
+                                      "cannot be issued a turn ahead; name a dot of tiles that are loaded for it",
+                                      k->ahead[i].name);
+            if (d->ring[r].parent == loop)
+                d->ahead_rings |= 1u << r;
+        }
+        if (d->work.op[loop].parent >= 0 && is_changed_early(d, loop, before))
+            return program_refuse(d->work.l, k->ahead[i].loc, "PROGRAM-AHEAD",
+                                  "in a loop within another, what %s adds to is changed by what is known before the "
+                                  "turn, and ptxas serialises the dots then (C7515); change it behind the loops, or "
+                                  "leave ahead out",
+                                  p->op[before].name ? p->op[before].name : "the dot behind it");
+        d->ahead = op;
+        d->before = before;
+        d->ahead_shift = d->work.l->plan->loop[d->loop[loop]].step;
+    }
+    return 0;
+}
+
+/* One turn less, which is peeled off. */
+static int one_less(struct expr_graph *g, int turns)
+{
+    return plan_some(expr_binary(g, EXPR_SUB, plan_number(turns), expr_int(g, 1)));
+}
+
+/* What the loop in the text leaves in flight and held where it turns: nothing is written. */
+static int settle(struct derive *d, int loop)
+{
+    int known = d->owner_count, status = 0;
+    bool dry = d->dry;
+    int *owner = plan_alloc(d->work.l->plan, sizeof *owner * (size_t)(known + 1));
+    if (!owner)
+        return 3;
+    if (known)
+        memcpy(owner, d->owner, sizeof *owner * (size_t)known);
+    d->dry = true;
+    for (int i = 0; i < 2 && !status; i++) /* the second time with what the first leaves in flight */
+        status = repeat(d, loop);
+    d->dry = dry;
+    for (int i = 0; i < d->owner_count; i++)
+        d->owner[i] = i < known ? owner[i] : -1;
+    return status;
+}
+
+/* How a loop turns. */
+struct range {
+    const char *name;
+    int count, inside; /* plan_some(node): turns in all, and those that need no masks; 0: all may need them */
+    int end;           /* plan_some(node): turns whose variable is not below it need masks */
+    bool one_masked;   /* at most one does */
+    bool down;         /* those are the first */
+};
+
+/* The variable of the turn that is walked, in steps of the program, beyond the end of those that need no masks. */
+static int beyond_end(struct derive *d, int number, int end)
+{
+    struct expr_graph *g = &d->work.l->plan->fused;
+    int step = expr_int(g, d->work.l->plan->loop[d->loop[number]].step);
+    int variable = expr_leaf(g, EXPR_LOOP, EXPR_INT, d->loop[number]);
+    return plan_some(expr_binary(g, EXPR_SUB, expr_binary(g, EXPR_ADD, variable, step), plan_number(end)));
+}
+
+/* Turns without masks of a loop that goes down and begins with several that have them: these begin and end by
+ * themselves, and only from the last on there are more. */
+static int behind_last_masked(struct derive *d, int number, const struct range *r, int count)
+{
+    struct plan *p = d->work.l->plan;
+    struct expr_graph *g = &p->fused;
+    int variable = expr_leaf(g, EXPR_LOOP, EXPR_INT, d->loop[number]);
+    int left = expr_binary(g, EXPR_SUB, plan_number(r->end), variable);
+    int status = both(d, (struct plan_step){.op = PLAN_WHEN,
+                                            .ring = -1,
+                                            .tensor = -1,
+                                            .node = plan_some(expr_binary(g, EXPR_ADD, left, expr_int(g, 1))),
+                                            .call = plan_text(p, "%s_behind", r->name)});
+    status = status ? status : turns_until(d, number, plan_text(p, "%s_inside", r->name), count, 0);
+    return status ? status : both(d, (struct plan_step){.op = PLAN_END, .ring = -1, .tensor = -1});
+}
+
+/* The loops of a range, as many as their bodies differ. */
+static int loops(struct derive *d, int number, const struct range *r, int count, int inside)
+{
+    struct plan *p = d->work.l->plan;
+    struct expr_graph *g = &p->fused;
+    int status = 0;
+    if (inside && r->down) {
+        if (d->ahead < 0) {
+            int masked = plan_some(expr_binary(g, EXPR_SUB, plan_number(count), plan_number(inside)));
+            status = turns_until(d, number, plan_text(p, "%s_masked", r->name), masked, r->one_masked);
+        }
+        d->unmasked = true;
+        status = status     ? status
+                 : d->alone ? behind_last_masked(d, number, r, count)
+                            : turns_until(d, number, r->name, count, 0);
+    } else {
+        d->unmasked = inside != 0;
+        if (inside)
+            status = turns_until(d, number, plan_text(p, "%s_inside", r->name), inside, 0);
+        d->unmasked = false;
+        if (!status && !d->alone)
+            status = turns_until(d, number, r->name, count, inside && r->one_masked);
+    }
+    d->unmasked = false;
+    return status;
+}
+
+/* The turns of a loop, and what is peeled off. */
+static int turns(struct derive *d, int number, const struct range *r)
+{
+    struct expr_graph *g = &d->work.l->plan->fused;
+    int status = 0, count = r->count, inside = r->inside;
+    d->around = number;
+    if (d->ahead >= 0) {
+        status = issue(d, d->ahead, PLAN_FROM_ZERO, 0);
+        d->cut = inside ? beyond_end(d, number, r->end) : 0;
+        status = status ? status : begin_turn(d, number, 0);
+        d->cut = 0;
+        count = one_less(g, count);
+        inside = inside ? one_less(g, inside) : 0;
+    }
+    status = status ? status : settle(d, number);
+    int flights = d->flights, helds = d->helds;
+    status = status ? status : loops(d, number, r, count, inside);
+    if (!status && (d->flights != flights || d->helds != helds))
+        status = derive_refuse(d, number, "what is in flight at the end of a turn differs from turn to turn");
+    return status || d->ahead < 0 ? status : rest_of_turn(d, number, true);
+}
+
+/* Sums that were kept by lane. */
+static int add_lanes(struct derive *d, int loop)
+{
+    int status = 0;
+    for (int i = loop + 1; i < d->work.program->op[loop].end && !status; i++) {
+        if (d->work.program->op[i].kind != PROGRAM_PARAM || d->work.program->op[i].loop != loop || !d->partial[i])
+            continue;
+        int node = derive_built(d, i, d->work.op[i].leaf, 0, &status);
+        status = status ? status
+                        : derive_pass(d, (struct plan_step){.op = PLAN_TOUCH,
+                                                            .place = derive_home_of(d, d->work.op[i].leaf),
+                                                            .node = node,
+                                                            .reduction = PLAN_SUM,
+                                                            .call = "lanes"});
+    }
+    return status;
+}
+
+/* plan_some(node): the variable of the first turn, upwards, that needs masks. */
+static int first_masked(struct derive *d, int number, int inside)
+{
+    struct expr_graph *g = &d->work.l->plan->fused;
+    const struct plan_loop *known = &d->work.l->plan->loop[d->loop[number]];
+    int by = expr_binary(g, EXPR_MUL, plan_number(inside), expr_int(g, known->step));
+    return plan_some(expr_binary(g, EXPR_ADD, known->from, by));
+}
+
+/* The last of `count` turns becomes the first. */
+static int turn_around(struct derive *d, int number, int count)
+{
+    struct expr_graph *g = &d->work.l->plan->fused;
+    struct plan_loop *known = &d->work.l->plan->loop[d->loop[number]];
+    int by = expr_binary(g, EXPR_MUL, plan_number(one_less(g, count)), expr_int(g, known->step));
+    known->first = plan_some(expr_binary(g, EXPR_ADD, known->from, by));
+    d->ahead_shift = -d->ahead_shift;
+    return known->first ? 0 : 3;
+}
+
+static int loop(struct derive *d, int number)
+{
+    const struct program_op *l = &d->work.program->op[number];
+    int around = d->around, inside = 0;
+    bool outer_alone = d->alone;
+    bool may_peel = d->work.l->kernel->ahead_count > 0;
+    int status = d->flights ? derive_wait(d, d->flights - 1) : 0; /* a loop knows its own groups alone */
+    if (!status && !d->producer)
+        status = derive_fill_outer(d, number);
+    if (!status && d->producer && !may_peel)
+        status = derive_take_for(d, number, false);
+    status = status ? status : derive_first_values(d, number);
+    int count = status ? 0 : range_of(d, number, &status), possible = 0;
+    if (!status && !d->producer) {
+        status = derive_fill_prologue(d, number);
+        status = status ? status : derive_take_outer(d, number);
+        status = status ? status : derive_take_for(d, number, false);
+    }
+    status = status ? status : derive_turns_possible(d, number, &possible);
+    status = status ? status : derive_turns_inside(d, number, &inside);
+    status = status ? status : find_ahead(d, number);
+    const char *name = plan_text(d->work.l->plan, "%s", l->name ? l->name : "loop");
+    if (status || !name)
+        return status ? status : 3;
+    struct expr_graph *g = &d->work.l->plan->fused;
+    if (possible) {
+        count = derive_least(g, count, possible);
+        if (!d->dry && family_reason(d->work.l->plan, plan_text(d->work.l->plan, "turns.%s", name), "visible", "%s",
+                                     "behind the last that its masks let anything into, turns would change nothing"))
+            return 3;
+    }
+    if (inside)
+        inside = derive_least(g, inside, count);
+    struct range range = {.name = name, .count = count, .inside = inside};
+    range.one_masked = inside && derive_one_masked(d, number, &status);
+    range.down = !status && derive_goes_down(d, number, possible && inside, &status);
+    if (!status && inside && d->ahead >= 0)
+        range.end = first_masked(d, number, inside);
+    if (!status && range.down)
+        status = turn_around(d, number, count);
+    if (status)
+        return status;
+    /* Around what is peeled: a condition, or the loop of the turns that begin and end by themselves: those that need
+     * masks, but for one in front of the others, and but for those of a loop upwards whose masks leave turns out. They
+     * are many then, the last of each item, and have a loop that looks ahead. */
+    bool peeled = d->ahead >= 0;
+    bool alone = d->alone = peeled && inside && (range.down ? !range.one_masked : !possible);
+    struct plan_step around_peeled = {.op = alone ? PLAN_LOOP : PLAN_WHEN,
+                                      .ring = -1,
+                                      .tensor = -1,
+                                      .node = count,
+                                      .loop = alone ? plan_some(d->loop[number]) : 0,
+                                      .call = alone ? name : plan_text(d->work.l->plan, "%s_any", name)};
+    status = derive_zeros_without_turns(d, number, name, count);
+    if (d->producer && may_peel && (!peeled || alone) && !status)
+        status = derive_take_for(d, number, false);
+    int helds = d->helds;
+    if (peeled && !status)
+        status = both(d, around_peeled);
+    if (d->producer && peeled && !alone && !status)
+        status = derive_take_for(d, number, true);
+    status = status ? status : turns(d, number, &range);
+    d->around = around;
+    d->ahead = d->before = -1;
+    d->alone = outer_alone;
+    if (peeled && !status && d->flights)
+        status = derive_wait(d, d->flights - 1);
+    if (!status && alone && d->helds != helds)
+        status = derive_refuse(d, number, "stages are held between turns that begin and end by themselves");
+    if (alone && !status)
+        status = both(d, (struct plan_step){.op = PLAN_END, .ring = -1, .tensor = -1});
+    for (int i = 0; i < d->helds; i++)
+        if (d->ring[d->held[i].ring].inner == number)
+            d->held[i].uses = 0;
+    status = status ? status : derive_release(d);
+    if (peeled && !alone && !status)
+        status = both(d, (struct plan_step){.op = PLAN_END, .ring = -1, .tensor = -1});
+    status = status ? status : derive_keep(d, number);
+    return status ? status : add_lanes(d, number);
+}
+
+static int body(struct derive *d, int first, int end)
+{
+    int status = 0;
+    for (int i = first; i < end && !status; i++) {
+        const struct program_op *op = &d->work.program->op[i];
+        switch (op->kind) {
+        case PROGRAM_DOT:
+            status = d->ahead == i ? 0 : dot(d, i);
+            break;
+        case PROGRAM_REDUCE:
+            status = d->done[i] ? 0 : reduce(d, i);
+            d->done[i] = false;
+            break;
+        case PROGRAM_STORE:
+            status = store(d, i);
+            break;
+        case PROGRAM_LOOP:
+            status = loop(d, i);
+            i = op->end;
+            break;
+        case PROGRAM_RESULT:
+            status = derive_own(d, derive_home_of(d, d->work.op[i].leaf), d->work.op[i].leaf);
+            break;
+        default:
+            break;
+        }
+    }
+    return status;
+}
+
+/* Other blocks' consumers arrive at this one's barriers: nobody leaves before them. */
+static bool is_multicast(const struct derive *d, const struct derive_ring *ring)
+{
+    for (int i = 0; i < ring->load_count; i++)
+        if (d->work.l->plan->tensor[d->work.program->op[ring->load[i]].tensor].multicast > 1)
+            return true;
+    return false;
+}
+
+int derive_steps(struct derive *d)
+{
+    struct plan *p = d->work.l->plan;
+    d->around = d->ahead = d->before = -1;
+    int status = derive_zeros_before_items(d);
+    status = status ? status : pass_turn(d, PLAN_BARRIER_ARRIVE, plan_some(d->consumers - 1)); /* the first may begin */
+    status = status ? status : derive_next_item(d, true);
+    status = status ? status : both(d, (struct plan_step){.op = PLAN_LOOP, .ring = -1, .tensor = -1, .call = "tiles"});
+    status = status ? status : derive_take_item(d);
+    status = status ? status : body(d, 0, d->work.program->op_count);
+    if (!status && d->flights)
+        status = derive_wait(d, d->flights - 1);
+    status = status ? status : derive_next_item(d, false);
+    status = status ? status : both(d, (struct plan_step){.op = PLAN_END, .ring = -1, .tensor = -1});
+    status = status ? status : derive_end_items(d);
+    status = status ? status : pass_turn(d, PLAN_BARRIER, plan_some(0));
+    for (int r = 0; r < d->ring_count && !status; r++)
+        if (is_multicast(d, &d->ring[r]))
+            status = derive_emit(d, d->producer,
+                                 (struct plan_step){.op = PLAN_DRAIN,
+                                                    .ring = d->ring[r].number,
+                                                    .tensor = -1,
+                                                    .call = plan_text(p, "%s_drain", d->ring[r].name)});
+    int ring = p->ring_count - 1;
+    if (!status && ring >= 0 && p->ring[ring].filler == PLAN_FILL_THREADS)
+        status = derive_emit(d, d->consumer,
+                             (struct plan_step){.op = PLAN_STORE_WAIT,
+                                                .ring = ring,
+                                                .tensor = -1,
+                                                .call = "d_wait_0",
+                                                .why = "the block may not end while a bulk store reads"});
+    return status;
+}

@@ -1,0 +1,52 @@
+#include "lower/derive/linear.h"
+
+static void add_term(struct linear *l, int node, int64_t by)
+{
+    int i = 0;
+    while (i < l->count && l->node[i] != node)
+        i++;
+    if (i == LINEAR_MOST_TERMS) {
+        l->fails = true;
+        return;
+    }
+    if (i == l->count) {
+        l->node[l->count] = node;
+        l->coefficient[l->count++] = 0;
+    }
+    l->coefficient[i] += by;
+}
+
+static void add_sum(const struct work *w, struct linear *l, int node, int64_t by)
+{
+    const struct expr_node *n = &w->graph.node[node];
+    int64_t value;
+    if (n->type != EXPR_INT) {
+        l->fails = true;
+    } else if (expr_is_int(&w->graph, node, &value)) {
+        l->constant += by * value;
+    } else if (n->op == EXPR_ADD || n->op == EXPR_SUB) {
+        add_sum(w, l, n->arg[0], by);
+        add_sum(w, l, n->arg[1], n->op == EXPR_ADD ? by : -by);
+    } else if (n->op == EXPR_NEG) {
+        add_sum(w, l, n->arg[0], -by);
+    } else if (n->op == EXPR_MUL && expr_is_int(&w->graph, n->arg[1], &value)) {
+        add_sum(w, l, n->arg[0], by * value);
+    } else if (n->op == EXPR_MUL && expr_is_int(&w->graph, n->arg[0], &value)) {
+        add_sum(w, l, n->arg[1], by * value);
+    } else {
+        add_term(l, node, by);
+    }
+}
+
+bool linear_difference(const struct work *w, int condition, struct linear *l)
+{
+    const struct expr_node *n = &w->graph.node[condition];
+    bool less = n->op == EXPR_LT || n->op == EXPR_LE, strict = n->op == EXPR_LT || n->op == EXPR_GT;
+    *l = (struct linear){0};
+    if (!less && n->op != EXPR_GT && n->op != EXPR_GE)
+        return false;
+    add_sum(w, l, n->arg[1], less ? 1 : -1);
+    add_sum(w, l, n->arg[0], less ? -1 : 1);
+    l->constant -= strict;
+    return !l->fails;
+}

@@ -1,0 +1,62 @@
+/* The arithmetic of a program, made ready for a lowering: one graph of its own in which
+ *   - indices are coordinates: INDEX leaves are replaced by what the tile that is consumed says of the axis;
+ *   - edges are arithmetic: what an operation takes outside of a tile's valid box stands there as a select;
+ *   - a reduction to the largest or smallest takes its operand without positive constant factors, which are applied
+ *     behind it: rounding is monotone, so that max(c x) is c max(x) to the bit.
+ * Leaves that remain: constants, SYMBOL, SCALAR, ROW, COLUMN, AT, LOOP, elements of tensors that are read directly, and
+ * TILE(op) for what operations give.
+ */
+#ifndef TW_GEN_LOWER_DERIVE_WORK_H
+#define TW_GEN_LOWER_DERIVE_WORK_H
+
+#include "lower/lower.h"
+
+/* A node's dependence on the element in hand, as bits. */
+enum work_scope { WORK_UNIFORM = 0, WORK_ROW = 1, WORK_COLUMN = 2 };
+
+struct work_op {
+    int arg[3]; /* operands as nodes of the work graph; -1: none, or a tile that has no arithmetic (a ring's). */
+    int *value; /* LOOP: first values, END: those carried on */
+    int at[SPEC_MAX_RANK]; /* LOAD, GATHER, STORE: first coordinates; numbers of rows in their place */
+    int end;               /* LOAD: rows of its tile up to the limit of its one span of rows that has one; -1 */
+    bool summed;           /* LOAD: dots sum its rows, up to that end (derive.c) */
+    int from, to;          /* LOOP */
+    int inside;            /* STORE: the elements that are written; -1: all */
+    int beyond;            /* STORE: the part of it that the extents of what is written do not tell; -1: nothing */
+    int leaf;              /* TILE(op); -1: gives nothing */
+    int result;            /* what stands for it in other operations' operands: the leaf, or what is applied to it */
+    int parent;            /* the LOOP around it; -1 */
+};
+
+struct work {
+    const struct program_lowering *l;
+    const struct program *program;
+    struct expr_graph graph;
+    struct work_op *op;   /* by operation */
+    unsigned char *scope; /* by node, as far as it was asked for */
+    int scope_count, scope_room;
+};
+
+/* 0, 1 a fault (what cannot be lowered), 3 out of memory. close in any case. */
+int work_open(struct work *w, const struct program_lowering *l);
+void work_close(struct work *w);
+
+/* Bits of work_scope. A tile of one row does not depend on the row; without memory it is said to depend on all. */
+int work_scope(struct work *w, int node);
+
+bool work_is_load(const struct program_op *op); /* LOAD or GATHER */
+
+/* The LOAD or GATHER that an operand of a DOT is a plain view of, and whether it is transposed; -1: it is computed. */
+int work_view(const struct work *w, const struct program_tile *operand, bool *transposed);
+
+/* What remains of a STORE's `inside` without the conditions that its places are within the tensor; -1: nothing. Its
+ * first coordinates are known. *status 3: out of memory. */
+int work_beyond(struct work *w, int store, int *status);
+
+/* True where the condition holds for the rows up to one that is the same for the whole item, and asks nothing else. */
+bool work_ends_rows(struct work *w, int condition);
+
+/* The tile that a STORE writes, as the dots have it; *turned: its columns are the rows of what is written. */
+const struct program_tile *work_stored(const struct work *w, const struct program_op *store, bool *turned);
+
+#endif

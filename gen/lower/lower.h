@@ -1,0 +1,61 @@
+/* Lowerings: a program becomes a Plan of one architecture.
+ *
+ * family.c picks one by what the program holds. Each decides everything that struct family's resolve has to: tensors'
+ * access and alignment, places, shared memory, roles and steps, parameters and launch; family_plan then checks it and
+ * proves the steps. What a lowering cannot do it refuses with a location, the rule PROGRAM-LOWER or a more exact one,
+ * and what to write.
+ */
+#ifndef TW_GEN_LOWER_LOWER_H
+#define TW_GEN_LOWER_LOWER_H
+
+#include "arch/arch.h"
+#include "plan/plan.h"
+#include "program/program.h"
+#include "spec/diag.h"
+#include "spec/spec.h"
+
+/* What a lowering is given. `plan` holds the copied spec already: symbols, tensors with the spec's numbers, scalars,
+ * and `fused`, a copy of the program's graph with the program's node numbers, which a lowering may replace. */
+struct program_lowering {
+    const struct spec *spec;
+    const struct spec_kernel *kernel; /* kernel->program is set */
+    const struct arch *arch;
+    struct spec_fields fields; /* the kernel's own, with the architecture's over them */
+    int variant;
+    struct plan *plan;
+    struct diag_set *diags;
+};
+
+/* One way to lower: picked where `takes` holds, the first row of the table in family.c that does. */
+struct program_lowerer {
+    const char *name; /* "direct" */
+    bool (*takes)(const struct program *, const struct arch *);
+    int (*variants)(const struct spec *, const struct spec_kernel *, const struct arch *); /* as struct family's */
+    int (*lower)(const struct program_lowering *); /* 0, 1 faults, 3 out of memory */
+};
+
+/* No dots: one role of threads that hold tiles in registers, a vector of neighbouring columns each
+ * (lower_direct.c). */
+extern const struct program_lowerer program_lower_direct;
+
+/* Dots on architectures with wgmma: a producer that fills rings, consumers that multiply (lower_pipeline.c). */
+extern const struct program_lowerer program_lower_pipeline;
+
+/* Dots on others: threads that fill rings by cp.async and multiply by mma.sync (lower_mma_sync.c). */
+extern const struct program_lowerer program_lower_mma_sync;
+
+/* Operations of the program's dots, a node of plan.graph; -1: it has none, or data decides how many. */
+int program_flops(const struct program *p, struct plan *plan);
+
+/* True where the program holds an operation of that kind. */
+bool program_holds(const struct program *, enum program_kind kind);
+
+/* Reports that the operation cannot be lowered as the text says; returns 1. */
+int program_refuse(const struct program_lowering *, struct diag_loc loc, const char *rule, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* The lowering takes turns in their order alone, for that reason: the Plan says so where the kernel asks for another. 0
+ * or 3. */
+int program_goes_up(const struct program_lowering *, const char *why);
+
+#endif

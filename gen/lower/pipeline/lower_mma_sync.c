@@ -1,0 +1,181 @@
+/* Programs with dots on architectures that multiply by mma.sync: every thread fills rings by cp.async and multiplies,
+ * each warp its own part of the tiles; results go straight from registers to global memory.
+ *
+ * Variant 0 copies 16 bytes at a time and asks the tensors that dots read for rows that begin at multiples of 16 bytes;
+ * variant 1, "unaligned", reads their elements one by one and asks for nothing. Results and what arithmetic reads are
+ * reached element by element in both.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "lower/pipeline/pipeline.h"
+
+static int add_ring(struct pipeline *x, struct derive_ring *ring)
+{
+    char name[128];
+    int stages = ring->parent >= 0 && ring->inner < 0 ? x->stages : 1;
+    struct plan_ring *r = family_add_ring(x->plan, ring->name, stages, PLAN_FILL_CP_ASYNC);
+    if (!r)
+        return 3;
+    ring->number = x->plan->ring_count - 1;
+    r->tensor_count = ring->load_count;
+    for (int i = 0; i < ring->load_count; i++) {
+        int tensor = x->program->op[ring->load[i]].tensor;
+        const struct plan_tensor *t = &x->plan->tensor[tensor];
+        r->tensor[i] = tensor;
+        snprintf(name, sizeof name, "%s.%s", ring->name, t->name);
+        if (!family_add_shared(x->plan, name, stages * t->tile_bytes, (int)tw_swizzles[t->swizzle].align, stages))
+            return 3;
+    }
+    return 0;
+}
+
+/* Of each loop the variable of its prologue, which fills the first stages. */
+static int prologues(struct pipeline *x)
+{
+    struct plan *p = x->plan;
+    int loops = p->loop_count;
+    struct plan_loop *all = plan_alloc(p, sizeof *all * (size_t)(2 * loops + 1));
+    x->d.first = plan_alloc(p, sizeof *x->d.first * (size_t)(x->program->op_count + 1));
+    if (!all || !x->d.first)
+        return 3;
+    if (loops)
+        memcpy(all, p->loop, sizeof *all * (size_t)loops);
+    p->loop = all;
+    for (int i = 0; i < x->program->op_count; i++) {
+        if (x->program->op[i].kind != PROGRAM_LOOP)
+            continue;
+        const struct plan_loop *own = &p->loop[x->d.loop[i]];
+        x->d.first[i] = p->loop_count;
+        p->loop[p->loop_count] = (struct plan_loop){.name = plan_text(p, "first_%s", own->name), .step = own->step};
+        if (!p->loop[p->loop_count++].name)
+            return 3;
+    }
+    return 0;
+}
+
+/* `ahead`, `turns` and `direction` are about instructions that run on while threads compute, clusters about tiles that
+ * blocks share. */
+static int what_means_nothing(struct pipeline *x)
+{
+    const struct spec_value *turns = pipeline_field(x, "pipeline.turns");
+    int status = 0;
+    for (int i = 0; i < x->program->axis_count && !status; i++)
+        if (x->program->axis[i].cluster > 1)
+            status = family_reason(x->plan, plan_text(x->plan, "cluster.%s", x->program->axis[i].name), "1",
+                                   "%s has no clusters", x->l->arch->name);
+    for (int i = 0; i < x->l->kernel->ahead_count && !status; i++)
+        status = family_reason(x->plan, plan_text(x->plan, "ahead.%s", x->l->kernel->ahead[i].name), "0",
+                               "an mma.sync is done when it is issued: nothing runs on meanwhile");
+    if (!status && turns->set && turns->integer)
+        status = family_reason(x->plan, "pipeline.turns", "false", "all warps of %s share one role", x->l->arch->name);
+    return status ? status : program_goes_up(x->l, "no turn runs on under another, whichever is the first");
+}
+
+static int roles(struct pipeline *x)
+{
+    struct plan *p = x->plan;
+    int warps = x->warps_m * x->d.warps_n, status = 0;
+    for (int r = 0; r < x->d.ring_count && !status; r++)
+        status = add_ring(x, &x->d.ring[r]);
+    x->d.meeting = p->barrier_count;
+    if (status || family_add_barrier(p, "block", 0, 32 * warps) || !family_add_role(p, "block", 1, 0, warps, 0))
+        return 3;
+    x->d.producer = NULL;
+    x->d.consumer = &p->role[p->role_count - 1];
+    return derive_steps(&x->d);
+}
+
+static int launch(struct pipeline *x)
+{
+    struct plan *p = x->plan;
+    const struct arch *arch = x->l->arch;
+    int threads = 32 * x->warps_m * x->d.warps_n, shared = 0;
+    for (int r = 0; r < x->d.ring_count; r++)
+        shared += pipeline_stage_bytes(x, &x->d.ring[r]) *
+                  (x->d.ring[r].parent >= 0 && x->d.ring[r].inner < 0 ? x->stages : 1);
+    int registers = mma_sync_registers_at_ease(x);
+    int blocks = arch_resident_blocks(arch, threads, registers, shared);
+    p->blocks_per_sm = blocks < 1 ? 1 : blocks;
+    p->launch.block = threads;
+    p->launch.min_blocks = p->blocks_per_sm;
+    const struct spec_value *most = pipeline_field(x, "max_registers"), *spills = pipeline_field(x, "allow_spills");
+    int share = arch->registers_per_sm / (threads * p->blocks_per_sm) / 8 * 8;
+    p->register_limit = most->set                            ? (int)most->integer
+                        : share < arch->registers_per_thread ? share
+                                                             : arch->registers_per_thread;
+    p->allow_spills = spills->set && spills->integer;
+    return family_add_value(p, "pipeline.warps_m", x->warps_m) || family_add_value(p, "pipeline.warps_n", x->d.warps_n)
+               ? 3
+               : 0;
+}
+
+/* Items a block takes: one, unless the spec says more. */
+static int items(struct pipeline *x)
+{
+    const struct spec_value *persistent = pipeline_field(x, "schedule.persistent");
+    bool several = persistent->set && persistent->integer;
+    int status = family_reason(x->plan, "schedule.persistent", several ? "true" : "false",
+                               persistent->set ? "the spec says so"
+                                               : "a block that begins hides the end of the block before it on the same "
+                                                 "multiprocessor");
+    return status ? status : pipeline_items(x, several);
+}
+
+static int decide(struct pipeline *x)
+{
+    struct plan *p = x->plan;
+    int status = derive_open(&x->d, x->l);
+    x->d.consumers = x->d.warps_n = x->blocks = 1;
+    x->d.synchronous = true;
+    for (int i = 0; i < SPEC_MAX_AXES; i++)
+        x->cluster[i] = 1;
+    status = status ? status : mma_sync_warps(x);
+    for (int i = 0; i < x->program->op_count && !status; i++)
+        if (x->program->op[i].kind == PROGRAM_DOT)
+            status = mma_sync_dot(x, i);
+    status |= pipeline_least_stages(x);
+    status = status ? status : pipeline_carried_rows(x);
+    status = status ? status
+                    : pipeline_resident(x, mma_sync_registers(x, 0) - pipeline_registers_taken(x),
+                                        mma_sync_register_limit(x));
+    status = status ? status : mma_sync_tensors(x);
+    status = status ? status : mma_sync_stages(x);
+    status = status ? status : mma_sync_check_registers(x);
+    if (status)
+        return status;
+    expr_free(&p->fused); /* the program's own nodes: those of the steps take their place */
+    status = pipeline_loops(x);
+    status = status ? status : prologues(x);
+    status = status ? status : launch(x);
+    status = status ? status : items(x);
+    status = status ? status : what_means_nothing(x);
+    status = status ? status : roles(x);
+    status = status ? status : pipeline_elements(x);
+    status = status ? status : pipeline_bytes_moved(p);
+    if (status)
+        return status;
+    p->registers_estimate = mma_sync_registers(x, mma_sync_register_limit(x));
+    family_place_shared(p);
+    return family_pack_params(p);
+}
+
+static bool takes(const struct program *program, const struct arch *arch)
+{
+    return !arch->wgmma && program_holds(program, PROGRAM_DOT);
+}
+
+static int variants(const struct spec *spec, const struct spec_kernel *kernel, const struct arch *arch)
+{
+    (void)spec;
+    (void)kernel;
+    (void)arch;
+    return 2;
+}
+
+static int lower(const struct program_lowering *l)
+{
+    return pipeline_lower(l, "program.sm_80.cu", decide);
+}
+
+const struct program_lowerer program_lower_mma_sync = {"mma_sync", takes, variants, lower};

@@ -1,0 +1,629 @@
+/* Programs with dots on architectures with TMA, mbarriers and wgmma: a producer warpgroup fills rings by bulk copies,
+ * one to three consumer warpgroups multiply, each its own rows of the item's tiles.
+ *
+ * Here the machine's numbers are decided (shapes, layouts in shared memory, stages, budgets); the order of steps is the
+ * derivation's (derive.h).
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "lower/pipeline/pipeline.h"
+
+enum {
+    WARPGROUP = 128,
+    MOST_STAGES = 8,
+    MOST_CONSUMERS = 3,
+    PRODUCER_REGISTERS = 40,
+    PRODUCER_LEAST = 32,  /* where consumers take the rest of 65536 */
+    PRODUCER_COPIES = 56, /* where its threads copy rows, and hold their addresses */
+    CONSUMER_REGISTERS = 232,
+    CONSUMER_BESIDE_COPIES = 224,
+    CONSUMER_MOST = 240,
+    CONSUMER_OF_THREE = 152,
+    SPARE_REGISTERS = 16,
+    STAGE_BARRIERS = 16,  /* bytes of a stage's two mbarriers */
+    OTHER_REGISTERS = 24, /* of a consumer beside its places: addresses, descriptors, results under way */
+    BUFFERS = 2,          /* of results, a consumer; 1 where tiles leave no more room */
+};
+
+int pipeline_lower(const struct program_lowering *l, const char *template_name, int (*decide)(struct pipeline *))
+{
+    struct pipeline x = {.l = l, .program = l->kernel->program, .plan = l->plan};
+    l->plan->variant = l->variant == 0 ? "" : "unaligned";
+    l->plan->entry = plan_text(l->plan, l->variant == 0 ? "%s" : "%s__unaligned", l->kernel->name);
+    if (!l->plan->entry)
+        return 3;
+    l->plan->template_name = template_name;
+    l->plan->derived = true;
+    int status = decide(&x);
+    derive_close(&x.d);
+    return status;
+}
+
+const struct spec_value *pipeline_field(const struct pipeline *x, const char *path)
+{
+    static const struct spec_value none = {0};
+    for (int i = 0; i < SPEC_FIELD_COUNT; i++)
+        if (strcmp(spec_rows[i].path, path) == 0 && x->l->fields.value[i].set)
+            return &x->l->fields.value[i];
+    return &none;
+}
+
+int pipeline_choose(struct pipeline *x, const char *path, int fallback, const char *reason)
+{
+    const struct spec_value *v = pipeline_field(x, path);
+    char value[40];
+    int chosen = v->set ? (int)v->integer : fallback;
+    snprintf(value, sizeof value, "%d", chosen);
+    family_reason(x->plan, path, value, "%s", v->set ? "the spec says so" : reason);
+    return chosen;
+}
+
+/* ---- consumers and instructions ---------------------------------------------------------------------------------- */
+
+static int consumer_registers(int consumers)
+{
+    return consumers == 3 ? CONSUMER_OF_THREE : CONSUMER_MOST;
+}
+
+static int choose_consumers(struct pipeline *x)
+{
+    int rows = x->d.rows, fallback = rows / PIPELINE_ROWS;
+    while (fallback > 1 && (fallback > MOST_CONSUMERS || (rows / PIPELINE_ROWS) % fallback))
+        fallback--;
+    if (fallback == 3 && rows / PIPELINE_ROWS > 3)
+        fallback = 2;
+    int consumers =
+        pipeline_choose(x, "pipeline.consumers", fallback < 1 ? 1 : fallback, "each multiplies its 64 rows or more");
+    if (rows % (PIPELINE_ROWS * consumers) == 0) {
+        x->d.consumers = consumers;
+        x->d.blocks = rows / PIPELINE_ROWS / consumers;
+        return 0;
+    }
+    x->d.consumers = consumers; /* for what else is wrong */
+    x->d.blocks = rows > PIPELINE_ROWS * consumers ? rows / PIPELINE_ROWS / consumers : 1;
+    return pipeline_check_rows(x, consumers);
+}
+
+const char *pipeline_dot_name(struct pipeline *x, int op)
+{
+    const char *name = x->program->op[op].name;
+    int number = 0;
+    for (int i = 0; i < op; i++)
+        number += x->program->op[i].kind == PROGRAM_DOT;
+    return name ? plan_text(x->plan, "%s", name) : plan_text(x->plan, number ? "dot%d" : "dot", number);
+}
+
+int pipeline_accumulator(struct pipeline *x, int op, const char *name)
+{
+    const struct program_op *o = &x->program->op[op];
+    int loop = x->d.work.op[op].parent, sums = x->d.blocks * o->tile.columns / x->d.warps_n;
+    int place = plan_add_place(x->plan, (struct plan_place){.name = plan_text(x->plan, "%s_sum", name),
+                                                            .kind = PLAN_PLACE_ACCUMULATOR,
+                                                            .dtype = TW_FP32,
+                                                            .rows = x->d.rows / x->d.consumers,
+                                                            .cols = o->tile.columns,
+                                                            .registers = sums / 2,
+                                                            .shared = -1});
+    if (!place)
+        return 3;
+    x->d.dot[op].place = place;
+    int node = x->d.work.op[op].leaf, status = derive_home(&x->d, node, place);
+    /* What a loop carries on as it is, and what it gives to the loop around. */
+    while (loop >= 0 && node >= 0 && !status) {
+        int which = x->program->op[loop].carried - 1, result = -1;
+        while (which >= 0 && x->d.work.op[x->program->op[loop].end].value[which] != node)
+            which--;
+        for (int k = 0; k < x->program->op_count && which >= 0 && !status; k++) {
+            const struct program_op *other = &x->program->op[k];
+            if ((other->kind != PROGRAM_PARAM && other->kind != PROGRAM_RESULT) || other->loop != loop ||
+                other->which != which)
+                continue;
+            status = derive_home(&x->d, x->d.work.op[k].leaf, place);
+            result = other->kind == PROGRAM_RESULT ? x->d.work.op[k].leaf : result;
+        }
+        node = result;
+        loop = x->d.work.op[loop].parent;
+    }
+    return status;
+}
+
+static int dot(struct pipeline *x, int op)
+{
+    const struct program_op *o = &x->program->op[op];
+    struct derive_dot *k = &x->d.dot[op];
+    enum tw_dtype dtype = o->arg[1].dtype;
+    int columns = o->tile.columns, depth = o->arg[0].columns, bytes = (int)tw_dtype_bytes(dtype);
+    int status = pipeline_check_dot(x, op);
+    if (status)
+        return status;
+    const char *name = pipeline_dot_name(x, op);
+    struct plan_mma *mma = name ? family_add_mma(x->plan, name, "wgmma") : NULL;
+    if (!mma)
+        return 3;
+    k->mma = x->plan->mma_count - 1;
+    mma->m = PIPELINE_ROWS;
+    mma->n = columns;
+    mma->k = PIPELINE_K_BYTES / bytes;
+    mma->input = dtype;
+    mma->accumulator = TW_FP32;
+    mma->blocks_m = x->d.blocks;
+    mma->blocks_n = 1;
+    mma->k_steps = depth / mma->k;
+    mma->operand[0].tensor = mma->operand[1].tensor = -1;
+    status = pipeline_accumulator(x, op, name);
+    return status ? status : pipeline_operand_place(x, op, name);
+}
+
+int pipeline_operand_place(struct pipeline *x, int op, const char *name)
+{
+    struct derive_dot *k = &x->d.dot[op];
+    const struct program_tile *tile = &x->program->op[op].arg[0];
+    if (k->load[0] >= 0)
+        return 0;
+    k->operand = plan_add_place(x->plan, (struct plan_place){.name = plan_text(x->plan, "%s_operand", name),
+                                                             .kind = PLAN_PLACE_OPERAND,
+                                                             .dtype = x->program->op[op].arg[1].dtype,
+                                                             .rows = x->d.rows / x->d.consumers,
+                                                             .cols = tile->columns,
+                                                             .registers = x->d.blocks * tile->columns / 4,
+                                                             .shared = -1});
+    return k->operand ? 0 : 3;
+}
+
+int pipeline_registers_taken(const struct pipeline *x)
+{
+    int sum = 0;
+    for (int i = 0; i < x->plan->place_count; i++)
+        if (x->plan->place[i].kind != PLAN_PLACE_ROWS)
+            sum += x->plan->place[i].registers;
+    return sum;
+}
+
+int pipeline_resident(struct pipeline *x, int beside, int most)
+{
+    for (int r = 0; r < x->d.ring_count; r++) {
+        const struct derive_ring *ring = &x->d.ring[r];
+        int op = -1, users = 0;
+        for (int i = 0; i < x->program->op_count; i++)
+            if (x->program->op[i].kind == PROGRAM_DOT && x->d.dot[i].load[0] == ring->load[0] &&
+                x->d.dot[i].load[1] != ring->load[0] && !x->d.dot[i].transposed[0]) {
+                op = i;
+                users++;
+            }
+        if (op < 0 || users != 1 || ring->users != 1 || ring->load_count != 1 || ring->inner < 0)
+            continue;
+        const struct program_op *load = &x->program->op[ring->load[0]];
+        const char *via = NULL;
+        for (int i = 0; i < x->l->kernel->via_count && load->name; i++)
+            if (strcmp(x->l->kernel->via[i].name, load->name) == 0)
+                via = x->l->kernel->via[i].word;
+        int words = x->d.blocks * load->tile.columns / 4;
+        bool fits = pipeline_registers_taken(x) + words + beside <= most;
+        const char *name = x->plan->tensor[load->tensor].name;
+        bool chosen = via ? strcmp(via, "resident") == 0 : fits;
+        family_reason(x->plan, plan_text(x->plan, "via.%s", name), chosen ? "resident" : "bulk", "%s",
+                      via    ? "the spec says so"
+                      : fits ? "it is read in every turn, and its registers are free"
+                             : "its registers are taken");
+        if (!chosen)
+            continue;
+        x->d.dot[op].resident = true;
+        x->d.dot[op].operand = plan_add_place(x->plan, (struct plan_place){.name = plan_text(x->plan, "%s_held", name),
+                                                                           .kind = PLAN_PLACE_OPERAND,
+                                                                           .dtype = load->tile.dtype,
+                                                                           .rows = x->d.rows / x->d.consumers,
+                                                                           .cols = load->tile.columns,
+                                                                           .registers = words,
+                                                                           .shared = -1});
+        if (!x->d.dot[op].operand)
+            return 3;
+    }
+    return 0;
+}
+
+int pipeline_carried_rows(struct pipeline *x)
+{
+    for (int i = 0; i < x->program->op_count; i++) {
+        const struct program_op *o = &x->program->op[i];
+        int leaf = x->d.work.op[i].leaf;
+        if (o->kind != PROGRAM_PARAM || (leaf < x->d.home_count && x->d.home[leaf] > 0))
+            continue;
+        if (o->tile.columns != 1)
+            return program_refuse(
+                x->l, x->program->op[o->loop].loc, "PROGRAM-LOWER",
+                "carried value %d is a tile that no dot gives; carry sums of dots, and values of rows", o->which + 1);
+        int place = plan_add_place(
+            x->plan, (struct plan_place){.name = o->name ? plan_text(x->plan, "%s_row", o->name)
+                                                         : plan_text(x->plan, "carried%d", x->plan->place_count),
+                                         .kind = PLAN_PLACE_ROWS,
+                                         .dtype = TW_FP32,
+                                         .rows = x->d.rows / x->d.consumers,
+                                         .cols = 1,
+                                         .registers = 2 * x->d.blocks,
+                                         .shared = -1});
+        if (!place || derive_home(&x->d, leaf, place))
+            return 3;
+        for (int k = i; k < x->program->op_count; k++)
+            if (x->program->op[k].kind == PROGRAM_RESULT && x->program->op[k].loop == o->loop &&
+                x->program->op[k].which == o->which && derive_home(&x->d, x->d.work.op[k].leaf, place))
+                return 3;
+    }
+    return 0;
+}
+
+/* ---- shared memory and roles ------------------------------------------------------------------------------------- */
+
+int pipeline_stage_bytes(const struct pipeline *x, const struct derive_ring *ring)
+{
+    int bytes = 0;
+    for (int i = 0; i < ring->load_count; i++)
+        bytes += x->plan->tensor[x->program->op[ring->load[i]].tensor].tile_bytes;
+    return bytes;
+}
+
+/* What goes through shared memory to stores of elements: 16 rows a warp, one column of padding. */
+static int rows_bytes(const struct pipeline *x)
+{
+    return x->columns ? 4 * x->d.consumers * 16 * (x->columns + 1) * (int)sizeof(float) : 0;
+}
+
+/* Stages of the rings that are filled in every turn, and of those that are refilled once an item: these have a second
+ * one where it takes none from the others, so that the next item's tiles come while this one's are read. */
+static int choose_stages(struct pipeline *x, int *stages, int *item_stages)
+{
+    int each = 0, once = 0, limit = x->l->arch->shared_limit;
+    int chunk = (x->stored + 1023) / 1024 * 1024 * x->d.consumers, buffers = x->whole ? 1 : BUFFERS;
+    int fixed = chunk * buffers + rows_bytes(x);
+    for (int r = 0; r < x->d.ring_count; r++) {
+        int bytes = pipeline_stage_bytes(x, &x->d.ring[r]) + STAGE_BARRIERS;
+        if (x->d.ring[r].parent < 0)
+            once += bytes;
+        else
+            each += bytes;
+    }
+    fixed += once + pipeline_item_bytes(x);
+    x->buffers = buffers;
+    if (each && (limit - fixed) / each < 2 && x->stored) {
+        x->buffers = 1;
+        fixed -= chunk * (buffers - 1);
+    }
+    int fit = each ? (limit - fixed) / each : 1;
+    *stages =
+        pipeline_choose(x, "pipeline.stages", fit > MOST_STAGES ? MOST_STAGES : fit, "as many as shared memory holds");
+    *item_stages = limit - fixed - *stages * each >= once ? 2 : 1;
+    const struct pipeline_stages all = {.stages = *stages, .fit = fit, .each = each, .beside = fixed};
+    return pipeline_check_stages(x, &all);
+}
+
+static int add_ring(struct pipeline *x, struct derive_ring *ring, int stages)
+{
+    char name[128];
+    struct plan_ring *r =
+        family_add_ring(x->plan, ring->name, stages, ring->copied ? PLAN_FILL_ARRIVE : PLAN_FILL_BULK);
+    if (!r)
+        return 3;
+    ring->number = x->plan->ring_count - 1;
+    for (int i = 0; i < ring->load_count; i++) {
+        const struct program_op *load = &x->program->op[ring->load[i]];
+        if (load->kind == PROGRAM_GATHER)
+            family_reason(x->plan, plan_text(x->plan, "via.%s", x->plan->tensor[load->tensor].name),
+                          ring->copied ? "cp_async" : "bulk", "%s",
+                          ring->copied ? "the spec says so, or rows are no whole spans of 128 bytes"
+                                       : "rows of whole spans come by themselves");
+    }
+    r->full_arrivals = ring->copied ? WARPGROUP / 32 : 1;
+    r->tx_bytes = ring->copied ? 0 : pipeline_stage_bytes(x, ring);
+    r->empty_arrivals = 4 * x->d.consumers * pipeline_readers(x, ring);
+    r->tensor_count = ring->load_count;
+    for (int i = 0; i < ring->load_count; i++) {
+        int tensor = x->program->op[ring->load[i]].tensor;
+        const struct plan_tensor *t = &x->plan->tensor[tensor];
+        r->tensor[i] = tensor;
+        snprintf(name, sizeof name, "%s.%s", ring->name, t->name);
+        if (!family_add_shared(x->plan, name, stages * t->tile_bytes, (int)tw_swizzles[t->swizzle].align, stages))
+            return 3;
+    }
+    return 0;
+}
+
+static int add_barriers(struct pipeline *x, int number)
+{
+    char full[128], empty[128];
+    struct plan_ring *r = &x->plan->ring[number];
+    const char *name = r->name;
+    snprintf(full, sizeof full, "%s.full", name);
+    snprintf(empty, sizeof empty, "%s.empty", name);
+    r->full_shared = x->plan->shared_count;
+    r->empty_shared = x->plan->shared_count + 1;
+    return family_add_shared(x->plan, full, 8 * r->stages, 8, r->stages) &&
+                   family_add_shared(x->plan, empty, 8 * r->stages, 8, r->stages)
+               ? 0
+               : 3;
+}
+
+static int results(struct pipeline *x)
+{
+    struct plan *p = x->plan;
+    int align = 128, bytes = (x->stored + 1023) / 1024 * 1024 * x->buffers * x->d.consumers;
+    for (int i = 0; i < p->tensor_count; i++)
+        if (p->tensor[i].out && (int)tw_swizzles[p->tensor[i].swizzle].align > align)
+            align = (int)tw_swizzles[p->tensor[i].swizzle].align;
+    struct plan_ring *d = family_add_ring(p, "d", x->buffers, PLAN_FILL_THREADS);
+    if (!d || !family_add_shared(p, "d", bytes, align, x->buffers * x->d.consumers))
+        return 3;
+    for (int i = 0; i < p->tensor_count; i++)
+        if (p->tensor[i].out && p->tensor[i].access == PLAN_ACCESS_TMA)
+            d->tensor[d->tensor_count++] = i;
+    return family_add_barrier(p, "d_barrier", 1, WARPGROUP);
+}
+
+/* Its stage is free again as soon as it has come. */
+static bool is_resident(const struct pipeline *x, const struct derive_ring *ring)
+{
+    for (int i = 0; i < x->program->op_count; i++)
+        if (x->program->op[i].kind == PROGRAM_DOT && x->d.dot[i].resident && x->d.dot[i].load[0] == ring->load[0])
+            return true;
+    return false;
+}
+
+static bool copies(const struct pipeline *x)
+{
+    for (int r = 0; r < x->d.ring_count; r++)
+        if (x->d.ring[r].copied)
+            return true;
+    return false;
+}
+
+static int memory_and_roles(struct pipeline *x)
+{
+    struct plan *p = x->plan;
+    int stages, item_stages, status = choose_stages(x, &stages, &item_stages);
+    for (int r = 0; r < x->d.ring_count && !status; r++)
+        status = add_ring(x, &x->d.ring[r],
+                          x->d.ring[r].parent >= 0        ? stages
+                          : is_resident(x, &x->d.ring[r]) ? 1
+                                                          : item_stages);
+    status = status ? status : pipeline_item_ring(x);
+    if (!status && x->stored)
+        status = results(x);
+    if (!status && x->columns &&
+        (!family_add_shared(p, "rows", rows_bytes(x), 16, 4 * x->d.consumers) ||
+         family_add_value(p, "store_columns", x->columns)))
+        status = 3;
+    status = status ? status : pipeline_item_memory(x);
+    for (int r = 0; r < x->d.ring_count && !status; r++)
+        status = add_barriers(x, x->d.ring[r].number);
+    if (!status && p->item_ring)
+        status = add_barriers(x, plan_number(p->item_ring));
+    if (status)
+        return status;
+    int consumers = x->d.consumers;
+    const struct spec_value *turns = pipeline_field(x, "pipeline.turns");
+    if (turns->set && turns->integer && consumers > 1) {
+        if (x->l->kernel->ahead_count == 0)
+            return program_refuse(x->l, turns->loc, "PROGRAM-TURNS",
+                                  "consumers pass the tensor cores on around a dot that is issued a turn ahead; write "
+                                  "ahead = { NAME = { turns = 1 } }, or turns = false");
+        if (family_add_barrier(p, "turn", 1 + consumers, 2 * WARPGROUP))
+            return 3;
+        p->barrier[p->barrier_count - 1].turns = true;
+        x->d.turns = p->barrier_count;
+    }
+    bool much = consumers < 3 && pipeline_registers_taken(x) + OTHER_REGISTERS > CONSUMER_REGISTERS - SPARE_REGISTERS;
+    int producer = much ? PRODUCER_LEAST : PRODUCER_REGISTERS;
+    int budget = consumers == 3 ? CONSUMER_OF_THREE : much ? CONSUMER_MOST : CONSUMER_REGISTERS;
+    if (copies(x) && !much) {
+        producer = PRODUCER_COPIES;
+        budget = consumers == 3 ? CONSUMER_OF_THREE : CONSUMER_BESIDE_COPIES;
+    }
+    if (!family_add_role(p, "producer", 1, 0, 4, producer) ||
+        !family_add_role(p, "consumer", consumers, 4, 4 * consumers, budget))
+        return 3;
+    x->d.producer = &p->role[p->role_count - 2];
+    x->d.producer->one_thread = true;
+    x->d.consumer = &p->role[p->role_count - 1];
+    return derive_steps(&x->d);
+}
+
+/* ---- the Plan ---------------------------------------------------------------------------------------------------- */
+
+int pipeline_loops(struct pipeline *x)
+{
+    struct plan *p = x->plan;
+    x->d.loop = plan_alloc(p, sizeof *x->d.loop * (size_t)(x->program->op_count + 1));
+    p->loop = plan_alloc(p, sizeof *p->loop * (size_t)(x->program->op_count + 1));
+    if (!x->d.loop || !p->loop)
+        return 3;
+    for (int i = 0; i < x->program->op_count; i++) {
+        const struct program_op *o = &x->program->op[i];
+        int64_t step;
+        if (o->kind != PROGRAM_LOOP)
+            continue;
+        if (!expr_is_int(x->program->graph, o->step, &step))
+            return program_refuse(x->l, o->loc, "PROGRAM-LOWER", "the step of a loop is a constant; write a number");
+        x->d.loop[i] = p->loop_count;
+        const char *name = plan_text(p, "at_%s", o->name ? o->name : "loop");
+        for (int k = 0; k < x->program->axis_count && o->name; k++)
+            if (strcmp(x->program->axis[k].name, o->name) == 0 && x->program->axis[k].extent >= 0)
+                name = plan_text(p, "loop_%s", o->name);
+        for (int k = 0; k < p->loop_count && name; k++)
+            if (strcmp(p->loop[k].name, name) == 0)
+                name = plan_text(p, "%s%d", name, i);
+        if (!name)
+            return 3;
+        p->loop[p->loop_count++] = (struct plan_loop){.name = name, .step = (int)step, .operation = plan_some(i)};
+    }
+    return 0;
+}
+
+/* Items whose loop is longer the further they stand along an axis: the longest first. 0, 1: there is no such axis, 3.
+ */
+static int longest_first(struct pipeline *x)
+{
+    const struct expr_graph *g = x->program->graph;
+    for (int i = 0; i < x->program->op_count; i++) {
+        const struct program_op *o = &x->program->op[i];
+        if (o->kind != PROGRAM_LOOP || o->depth > 0)
+            continue;
+        for (int k = 0; k < x->plan->item_count; k++) {
+            const struct plan_item *item = &x->plan->item[k];
+            int status = 0;
+            bool grows = !pipeline_reads_data(g, o->to) && pipeline_reads_axis(g, o->to, item->axis);
+            grows = grows || derive_masks_grow(&x->d, i, item->axis, &status);
+            if (!grows && !status)
+                continue;
+            if (status)
+                return status;
+            return family_add_word(x->plan, "schedule.longest", x->plan->axis[item->axis]);
+        }
+    }
+    return 1;
+}
+
+int pipeline_items(struct pipeline *x, bool persistent)
+{
+    struct plan *p = x->plan;
+    struct expr_graph *g = &p->graph;
+    int total = expr_int(g, 1), two = 0;
+    p->item = plan_alloc(p, sizeof *p->item * (size_t)(x->program->axis_count + 1));
+    if (!p->item)
+        return 3;
+    for (int i = 0; i < x->program->axis_count; i++) {
+        const struct program_axis *a = &x->program->axis[i];
+        if (a->extent < 0)
+            continue;
+        struct plan_item *item = &p->item[p->item_count++];
+        *item = (struct plan_item){.axis = i, .tile = a->tile > 0 ? a->tile : 1};
+        item->extent = expr_import(&p->fused, x->program->graph, a->extent);
+        int extent = expr_import(g, x->program->graph, a->extent);
+        total = expr_binary(g, EXPR_MUL, total, expr_ceil_div(g, extent, expr_int(g, item->tile * x->cluster[i])));
+        if (family_add_value(p, plan_text(p, "cluster.%s", a->name), x->cluster[i]))
+            return 3;
+        two += a->tile > 0 ? 1 : 3;
+        if (item->extent < 0 || total < 0)
+            return 3;
+    }
+    const struct spec_value *order = pipeline_field(x, "schedule.order");
+    const char *way = order->set ? order->text
+                      : two == 2 ? "grouped"
+                                 : "row",
+               *why = "neighbours share tiles in the L2";
+    int longest = longest_first(x);
+    if (longest == 3)
+        return 3;
+    if (longest == 0 && !order->set) {
+        way = "longest";
+        why = "items differ in length, and those that begin last are the shortest";
+    }
+    int group = pipeline_choose(x, "schedule.group", 8, "bands of 8 items keep their tiles in the L2");
+    if (family_reason(p, "schedule.order", way, "%s", order->set ? "the spec says so" : why) ||
+        family_add_word(p, "schedule.order", way) || family_add_value(p, "schedule.group", group))
+        return 3;
+    int dynamic = pipeline_dynamic(x, longest == 0, persistent);
+    if (dynamic)
+        return dynamic;
+    if (persistent) {
+        int slots = expr_binary(g, EXPR_MUL, expr_symbol(g, p->symbol_count - 1), expr_int(g, p->blocks_per_sm));
+        total = expr_binary(g, EXPR_MIN, total, expr_binary(g, EXPR_FLOORDIV, slots, expr_int(g, x->blocks)));
+    }
+    p->launch.grid[0] = total = expr_binary(g, EXPR_MUL, total, expr_int(g, x->blocks));
+    p->launch.cluster[0] = x->blocks;
+    return total < 0 ? 3 : 0;
+}
+
+int pipeline_bytes_moved(struct plan *p)
+{
+    struct expr_graph *e = &p->graph;
+    int bytes = expr_int(e, 0);
+    for (int i = 0; i < p->tensor_count; i++) {
+        int elements = expr_int(e, (int64_t)tw_dtype_bytes(p->tensor[i].dtype));
+        for (int d = 0; d < p->tensor[i].rank; d++)
+            elements = expr_binary(e, EXPR_MUL, elements, p->tensor[i].dim[d]);
+        bytes = expr_binary(e, EXPR_ADD, bytes, elements);
+    }
+    p->bytes_moved = bytes;
+    return bytes < 0 ? 3 : 0;
+}
+
+static int registers(struct pipeline *x)
+{
+    struct plan *p = x->plan;
+    int sum = OTHER_REGISTERS;
+    for (int i = 0; i < p->place_count; i++)
+        if (p->place[i].kind == PLAN_PLACE_ACCUMULATOR || p->place[i].kind == PLAN_PLACE_FRAGMENT ||
+            p->place[i].kind == PLAN_PLACE_OPERAND)
+            sum += p->place[i].registers;
+    p->registers_estimate = sum;
+    const struct spec_value *most = pipeline_field(x, "max_registers"), *spills = pipeline_field(x, "allow_spills");
+    p->register_limit = most->set ? (int)most->integer : 0;
+    p->allow_spills = spills->set && spills->integer;
+    return 0;
+}
+
+static int decide(struct pipeline *x)
+{
+    struct plan *p = x->plan;
+    int status = derive_open(&x->d, x->l);
+    if (status)
+        return status;
+    x->d.warps_n = 1;
+    status = choose_consumers(x);
+    for (int i = 0; i < x->program->op_count && status != 3; i++)
+        if (x->program->op[i].kind == PROGRAM_DOT)
+            status |= dot(x, i);
+    status |= pipeline_cluster(x) | pipeline_least_stages(x);
+    status = status ? status : pipeline_carried_rows(x);
+    status = status ? status : pipeline_resident(x, OTHER_REGISTERS, consumer_registers(x->d.consumers));
+    status = status ? status : pipeline_tensors(x);
+    if (status)
+        return status;
+    expr_free(&p->fused); /* the program's own nodes: those of the steps take their place */
+    p->launch.block = WARPGROUP * (x->d.consumers + 1);
+    p->launch.min_blocks = 1;
+    p->blocks_per_sm = 1;
+    const struct spec_value *persistent = pipeline_field(x, "schedule.persistent");
+    status = pipeline_loops(x);
+    status = status ? status : pipeline_items(x, !persistent->set || persistent->integer);
+    status = status ? status : memory_and_roles(x);
+    status = status ? status : pipeline_elements(x);
+    status = status ? status : registers(x);
+    status = status ? status : pipeline_bytes_moved(p);
+    if (status)
+        return status;
+    family_place_shared(p);
+    return family_pack_params(p);
+}
+
+static bool takes(const struct program *program, const struct arch *arch)
+{
+    return arch->wgmma && program_holds(program, PROGRAM_DOT);
+}
+
+/* Bulk stores write whole 16-byte chunks of rows: where an extent that the launch brings may be no multiple of them,
+ * there is a second variant, which stores elements. A constant extent is one or the other in both. */
+static int variants(const struct spec *spec, const struct spec_kernel *kernel, const struct arch *arch)
+{
+    (void)arch;
+    for (int i = 0; i < kernel->program->op_count; i++) {
+        const struct program_op *o = &kernel->program->op[i];
+        if (o->kind != PROGRAM_STORE || o->arg[0].columns == 1)
+            continue;
+        const struct spec_tensor *t = &kernel->tensor[o->tensor];
+        const struct expr_node *n = &kernel->shape.node[t->dim[t->rank - 1]];
+        int64_t bytes = (int64_t)tw_dtype_bytes(t->dtype), extent;
+        bool whole = expr_is_int(&kernel->shape, t->dim[t->rank - 1], &extent);
+        if (n->op == EXPR_SYMBOL)
+            whole = spec->dim[n->integer].multiple * bytes % 16 == 0;
+        if (!whole)
+            return 2;
+    }
+    return 1;
+}
+
+static int lower(const struct program_lowering *l)
+{
+    return pipeline_lower(l, "program.sm_90a.cu", decide);
+}
+
+const struct program_lowerer program_lower_pipeline = {"pipeline", takes, variants, lower};

@@ -1,0 +1,183 @@
+/* Inside the lowerings of programs with dots. To TMA, mbarriers and wgmma: lower_pipeline.c decides shapes, budgets,
+ * shared memory and the order of items, pipeline_tensors.c how tiles lie and travel, pipeline_cluster.c what blocks
+ * share. To cp.async and mma.sync: lower_mma_sync.c, which takes from these what both have. The order of steps is the
+ * derivation's (derive.h).
+ */
+#ifndef TW_GEN_LOWER_PIPELINE_PIPELINE_H
+#define TW_GEN_LOWER_PIPELINE_PIPELINE_H
+
+#include "lower/derive/derive.h"
+#include "lower/family.h"
+
+enum {
+    PIPELINE_ROWS = 64,    /* of a wgmma */
+    PIPELINE_K_BYTES = 32, /* of its operands along k */
+};
+
+struct pipeline {
+    struct derive d;
+    const struct program_lowering *l;
+    const struct program *program;
+    struct plan *plan;
+    int stored;                 /* bytes of the largest chunk that is stored through shared memory; 0: none is */
+    int columns;                /* of a part that is stored element by element; 0: none is */
+    int buffers;                /* chunks that a consumer has under way */
+    bool whole;                 /* its result is one chunk */
+    int cluster[SPEC_MAX_AXES]; /* by axis: neighbouring items whose blocks make a cluster; 1: none */
+    int blocks;                 /* of a cluster */
+    bool dynamic;               /* items come from a counter */
+
+    int warps_m, stages; /* lower_mma_sync.c: warps along the rows (along the columns: d.warps_n); of rings */
+};
+
+/* ---- lower_pipeline.c: parts that both lowerings have ------------------------------------------------------------ */
+
+/* The Plan's entry and template, and what `decide` makes of the rest: 0, 1 or 3, as it returns. */
+int pipeline_lower(const struct program_lowering *l, const char *template_name, int (*decide)(struct pipeline *));
+
+/* The field where the spec sets it; else one that is not set. */
+const struct spec_value *pipeline_field(const struct pipeline *x, const char *path);
+
+/* The field's integer where the spec sets it, else `fallback`, recorded with the reason. */
+int pipeline_choose(struct pipeline *x, const char *path, int fallback, const char *reason);
+
+const char *pipeline_dot_name(struct pipeline *x, int op);
+
+/* The places of a dot, once blocks and warps are chosen: its accumulator, shared by everything that is the same carried
+ * sum; registers of a first operand that is computed. 0 or 3. */
+int pipeline_accumulator(struct pipeline *x, int op, const char *name);
+int pipeline_operand_place(struct pipeline *x, int op, const char *name);
+
+/* Places of carried values that no dot writes: rows. 0, 1, 3. */
+int pipeline_carried_rows(struct pipeline *x);
+
+/* First operands that a whole loop reads stay in registers where these and `beside` others are at most `most`: matrix
+ * instructions then read half as much shared memory, and the next item's tile comes early. 0 or 3. */
+int pipeline_resident(struct pipeline *x, int beside, int most);
+
+int pipeline_registers_taken(const struct pipeline *x); /* registers of a thread for the places so far */
+int pipeline_stage_bytes(const struct pipeline *x, const struct derive_ring *ring);
+
+/* The variable of each loop. Its range is said where the loop is walked. 0, 1, 3. */
+int pipeline_loops(struct pipeline *x);
+
+/* Items in order: of two axes that both have tiles, bands of rows of items, so that neighbours share both operands in
+ * the L2; else the last axis fastest. persistent: plan.blocks_per_sm blocks a multiprocessor take item after item, else
+ * each block takes one. 0 or 3. */
+int pipeline_items(struct pipeline *x, bool persistent);
+
+int pipeline_bytes_moved(struct plan *p); /* 0 or 3 */
+
+/* ---- pipeline_shapes.c: each returns 0, or 1 where it reported a fault ------------------------------------------- */
+
+/* Of a dot: rows of its first operand, columns of its second, what both have. */
+enum pipeline_extent { EXTENT_ROWS, EXTENT_COLUMNS, EXTENT_DEPTH };
+
+/* The axis whose tile makes that extent of the dot; -1: none does. */
+int pipeline_axis_of(const struct pipeline *x, int op, enum pipeline_extent extent);
+
+/* Reports a fault of the extent, at the axis' tile where one makes it; and of a field. Both return 1. */
+int pipeline_refuse(const struct pipeline *x, int op, enum pipeline_extent extent, const char *rule, const char *format,
+                    ...) __attribute__((format(printf, 5, 6)));
+int pipeline_report(const struct pipeline *x, struct diag_loc loc, const char *field, const char *rule,
+                    const char *text);
+
+/* Bytes of shared memory: of one stage of all rings, and of what does not grow with the stages. */
+struct pipeline_stages {
+    int stages, fit; /* chosen; as many as there is room for */
+    int each, beside;
+};
+
+/* The axis whose tile makes the rows or columns of a load or store, as they lie in memory; -1: none does. */
+int pipeline_tile_axis(const struct pipeline *x, int op, bool column);
+
+/* A fault of that tile, at its field where an axis makes it; returns 1. */
+int pipeline_refuse_tile(const struct pipeline *x, int op, bool column, const char *rule, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+
+int pipeline_check_rows(const struct pipeline *x, int consumers);
+int pipeline_check_dot(const struct pipeline *x, int op); /* once consumers and blocks are chosen */
+int pipeline_least_stages(const struct pipeline *x);      /* a depth that the spec sets is that of a ring */
+int pipeline_check_stages(const struct pipeline *x, const struct pipeline_stages *s);
+int pipeline_check_slices(const struct pipeline *x, int axis, int load); /* blocks along the axis share the load */
+int pipeline_check_cluster(const struct pipeline *x);
+int pipeline_check_element(const struct pipeline *x, int tensor); /* is read by arithmetic */
+
+/* ---- pipeline_cluster.c ------------------------------------------------------------------------------------------ */
+
+/* Blocks that share tiles by multicast: where the spec says so; else two along the first of two axes with tiles. 0, 1.
+ */
+int pipeline_cluster(struct pipeline *x);
+
+/* Each block loads its slice of a tile that its neighbours along an axis of the cluster share. `first`: no load of the
+ * tensor was seen before. 0 or 3. */
+int pipeline_share(struct pipeline *x, int load, bool first);
+
+/* Blocks that read what a block loads into the ring. */
+int pipeline_readers(const struct pipeline *x, const struct derive_ring *ring);
+
+/* True where the node of the program depends on where items begin along the axis. */
+bool pipeline_reads_axis(const struct expr_graph *g, int node, int axis);
+
+/* True where the node needs an element of a tensor. */
+bool pipeline_reads_data(const struct expr_graph *g, int node);
+
+/* ---- pipeline_limits.c: rows that end where data say, rows by number. 0, 1, 3 ------------------------------------ */
+
+/* The operand's spans with limits are none that the dot sums along (which are its tile's columns, or its rows), or
+ * `parts`: rows of it, which then come in parts. */
+int pipeline_check_limits(struct pipeline *x, int load, bool summed_columns, bool parts);
+int pipeline_check_row_bytes(const struct pipeline *x, const struct program_op *load, int rows);
+bool pipeline_is_limited(const struct pipeline *x, int tensor); /* it comes or is stored in parts */
+bool pipeline_is_copied(const struct pipeline *x, int load);    /* by the producer's threads */
+int pipeline_part_maps(struct pipeline *x); /* maps of fewer rows of what comes or is stored in parts */
+
+/* ---- pipeline_items.c -------------------------------------------------------------------------------------------- */
+
+/* Whether items come from a counter, once they are in the Plan. unlike: they differ in length. 0, 1, 3. */
+int pipeline_dynamic(struct pipeline *x, bool unlike, bool persistent);
+
+/* The ring that passes items on, where they come from a counter: its bytes of shared memory, and the ring itself, but
+ * for its barriers, and its memory, which comes behind tiles. 0 or 3. */
+int pipeline_item_bytes(const struct pipeline *x);
+int pipeline_item_ring(struct pipeline *x);
+int pipeline_item_memory(struct pipeline *x);
+
+/* ---- pipeline_tensors.c ------------------------------------------------------------------------------------------ */
+
+/* The tile of rows and columns in shared memory: whole columns of boxes as wide as the swizzle. one_box: one of them.
+ * 0, 1. */
+int pipeline_layout(struct pipeline *x, const struct program_op *o, int rows, int columns, bool one_box);
+
+/* The tile's columns run along the innermost dim, and its rows are all rows of the spans. 0, 1. */
+int pipeline_check_spans(struct pipeline *x, const struct program_op *o, int rows, int columns, bool one_span);
+
+/* Tiles and boxes of what is loaded for dots and stored, operands of the instructions, tensor maps. 0, 1, 3. */
+int pipeline_tensors(struct pipeline *x);
+
+/* What steps read element by element: pairs of neighbours as one word where that can be, extents for the bounds. Once
+ * the steps are there. 0, 1, 3. */
+int pipeline_elements(struct pipeline *x);
+
+/* ---- pipeline_mma_sync.c: shapes and layouts of cp.async and mma.sync. Each returns 0, 1 a fault, 3 ---------------
+ */
+
+enum {
+    MMA_SYNC_M = 16,
+    MMA_SYNC_N = 8,
+    MMA_SYNC_K = 16,
+};
+
+int mma_sync_warps(struct pipeline *x);       /* warps and their parts of the tiles */
+int mma_sync_dot(struct pipeline *x, int op); /* its instruction and places */
+int mma_sync_tensors(struct pipeline *x);     /* tiles in shared memory, outputs */
+int mma_sync_stages(struct pipeline *x);      /* how many stages rings of loops have, into x->stages */
+
+/* Registers of a thread, about: what places hold, two steps of operands, the rest. Above `limit` the compiler reads
+ * operands later, and one step of them is held. */
+int mma_sync_registers(const struct pipeline *x, int limit);
+int mma_sync_registers_at_ease(const struct pipeline *x); /* with which it need not wait for some to become free */
+int mma_sync_register_limit(const struct pipeline *x);    /* that a thread of the block can have */
+int mma_sync_check_registers(struct pipeline *x);
+
+#endif

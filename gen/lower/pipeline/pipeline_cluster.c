@@ -1,0 +1,164 @@
+/* Clusters: tiles that do not depend on where items begin along an axis are shared along it by multicast. */
+#include "lower/pipeline/pipeline.h"
+
+bool pipeline_reads_axis(const struct expr_graph *g, int node, int axis)
+{
+    const struct expr_node *n = &g->node[node];
+    if (n->op == EXPR_AT && n->integer == axis)
+        return true;
+    for (int i = 0; i < 3; i++)
+        if (n->arg[i] >= 0 && pipeline_reads_axis(g, n->arg[i], axis))
+            return true;
+    for (int i = 0; n->op == EXPR_TENSOR && i < n->rank; i++)
+        if (pipeline_reads_axis(g, g->index[n->first_index + i], axis))
+            return true;
+    return false;
+}
+
+bool pipeline_reads_data(const struct expr_graph *g, int node)
+{
+    const struct expr_node *n = &g->node[node];
+    if (n->op == EXPR_TENSOR)
+        return true;
+    for (int i = 0; i < 3; i++)
+        if (n->arg[i] >= 0 && pipeline_reads_data(g, n->arg[i]))
+            return true;
+    return false;
+}
+
+/* Items along the axis load the same tile, at once. */
+static bool is_shared_along(const struct pipeline *x, const struct program_op *load, int axis)
+{
+    if (x->d.work.op[load - x->program->op].summed)
+        return false;
+    for (int k = 0; k < x->plan->tensor[load->tensor].rank; k++)
+        if (pipeline_reads_axis(x->program->graph, load->at[k].start, axis))
+            return false;
+    return true;
+}
+
+/* A loop makes other turns for items along the axis. */
+static const struct program_op *uneven_loop(const struct pipeline *x, int axis)
+{
+    const struct expr_graph *g = x->program->graph;
+    for (int i = 0; i < x->program->op_count; i++) {
+        const struct program_op *o = &x->program->op[i];
+        if (o->kind != PROGRAM_LOOP)
+            continue;
+        bool uneven = pipeline_reads_axis(g, o->from, axis) || pipeline_reads_axis(g, o->to, axis);
+        for (int d = 0; o->list >= 0 && d + 1 < x->plan->tensor[o->list].rank; d++)
+            uneven = uneven || pipeline_reads_axis(g, o->at[d].start, axis);
+        if (uneven)
+            return o;
+    }
+    return NULL;
+}
+
+/* A dot reads the load from a ring, in rows along one dim. */
+static bool is_ring(const struct pipeline *x, int op)
+{
+    const struct program_op *o = &x->program->op[op];
+    bool ring = false;
+    int spans = 0;
+    for (int i = 0; i < x->program->op_count; i++)
+        ring =
+            ring || (x->program->op[i].kind == PROGRAM_DOT && (x->d.dot[i].load[0] == op || x->d.dot[i].load[1] == op));
+    for (int k = 0; ring && k + 1 < x->plan->tensor[o->tensor].rank; k++)
+        spans += o->at[k].length > 1;
+    return ring && spans == 1;
+}
+
+/* The operation is a load of a ring, in tiles that `blocks` can load in slices of whole groups of 8 rows. */
+static bool is_sliced(const struct pipeline *x, int op, int blocks)
+{
+    return is_ring(x, op) && x->program->op[op].tile.rows % (8 * blocks) == 0;
+}
+
+/* Blocks that share each tile by multicast: where the spec says so; else two along the first of two axes with tiles. */
+int pipeline_cluster(struct pipeline *x)
+{
+    int tiled = 0, first = -1, status = 0;
+    x->blocks = 1;
+    for (int i = 0; i < SPEC_MAX_AXES; i++)
+        x->cluster[i] = 1;
+    for (int i = 0; i < x->program->axis_count; i++) {
+        const struct program_axis *a = &x->program->axis[i];
+        if (a->extent < 0)
+            continue;
+        first = first < 0 ? i : first;
+        tiled += a->tile > 0 ? 1 : 3;
+    }
+    for (int i = 0; i < x->program->axis_count; i++) {
+        const struct program_axis *a = &x->program->axis[i];
+        const struct program_op *uneven = uneven_loop(x, i);
+        bool shares = false;
+        for (int o = 0; o < x->program->op_count && a->extent >= 0 && a->cluster > 1; o++)
+            if (x->program->op[o].kind == PROGRAM_LOAD && is_ring(x, o) && is_shared_along(x, &x->program->op[o], i))
+                status |= pipeline_check_slices(x, i, o);
+        for (int o = 0; o < x->program->op_count && a->extent >= 0; o++)
+            shares =
+                shares || (x->program->op[o].kind == PROGRAM_LOAD && is_sliced(x, o, a->cluster > 1 ? a->cluster : 2) &&
+                           is_shared_along(x, &x->program->op[o], i));
+        if (a->extent >= 0 && a->cluster > 1 && uneven)
+            status |= program_refuse(x->l, uneven->loc, "CLUSTER",
+                                     "blocks of a cluster along %s make different numbers of turns of this loop, and "
+                                     "wait for each other's tiles; write cluster = { %s = 1 }",
+                                     a->name, a->name);
+        bool chosen = a->cluster == 0 && tiled == 2 && i == first && shares && !uneven;
+        x->cluster[i] = a->extent < 0 ? 1 : chosen ? 2 : a->cluster > 1 ? a->cluster : 1;
+        x->blocks *= x->cluster[i];
+        if (chosen || a->cluster > 1)
+            family_reason(x->plan, plan_text(x->plan, "cluster.%s", a->name), plan_text(x->plan, "%d", x->cluster[i]),
+                          chosen ? "two blocks share a tile by multicast" : "the spec says so");
+    }
+    return status | pipeline_check_cluster(x);
+}
+
+/* How far apart the ranks of neighbours along the axis are. */
+static int stride_of(const struct pipeline *x, int axis)
+{
+    int stride = 1;
+    for (int i = 0; i < axis; i++)
+        stride *= x->cluster[i];
+    return stride;
+}
+
+/* Each block loads its slice of a tile that its neighbours along an axis of the cluster share. 0 or 3. */
+int pipeline_share(struct pipeline *x, int op, bool first)
+{
+    int apart = 1;
+    const struct program_op *o = &x->program->op[op];
+    struct plan_tensor *t = &x->plan->tensor[o->tensor];
+    for (int i = 0; i < x->program->axis_count; i++) {
+        if (x->cluster[i] == 1 || t->multicast > 1 || o->kind != PROGRAM_LOAD || !is_shared_along(x, o, i) ||
+            !is_sliced(x, op, x->cluster[i]))
+            continue;
+        t->multicast = x->cluster[i];
+        for (int k = 0; k + 1 < t->rank; k++)
+            if (t->box[k] > 1)
+                t->box[k] /= t->multicast;
+        apart = stride_of(x, i);
+    }
+    return !first ? 0 : family_add_value(x->plan, plan_text(x->plan, "share.%s", t->name), apart);
+}
+
+/* Blocks that read what a block loads into the ring: its neighbours along the axes that tiles are shared along. */
+int pipeline_readers(const struct pipeline *x, const struct derive_ring *ring)
+{
+    int blocks = 1, known[2] = {0}, count = 0;
+    for (int i = 0; i < ring->load_count; i++) {
+        const struct program_op *o = &x->program->op[ring->load[i]];
+        const struct plan_tensor *t = &x->plan->tensor[o->tensor];
+        for (int a = 0; a < x->program->axis_count && t->multicast > 1; a++) {
+            if (x->cluster[a] == 1 || !is_shared_along(x, o, a))
+                continue;
+            bool seen = (count > 0 && known[0] == a) || (count > 1 && known[1] == a);
+            if (!seen && count < 2) {
+                known[count++] = a;
+                blocks += x->cluster[a] - 1;
+            }
+            break;
+        }
+    }
+    return blocks;
+}

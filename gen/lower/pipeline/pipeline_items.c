@@ -1,0 +1,105 @@
+/* The order of items: static, or from a counter. */
+#include <string.h>
+
+#include "lower/pipeline/pipeline.h"
+
+enum {
+    STAGES = 2,      /* of the ring of items: one is read while the next is known */
+    STAGE_UNIT = 16, /* bytes */
+    COUNTERS = 8,    /* bytes of workspace: items that were taken, blocks that are through */
+    L2_PARTS = 3,    /* of which two are for what items that run together read again and again */
+};
+
+static int refuse(const struct pipeline *x, const struct spec_value *field, const char *text)
+{
+    return program_refuse(x->l, field->loc, "PROGRAM-DYNAMIC", "%s", text);
+}
+
+/* The outermost loop in whose turns tiles are loaded, and their bytes. 0: there is none. */
+static int bytes_of_turn(const struct pipeline *x, int *loop)
+{
+    int bytes = 0;
+    *loop = -1;
+    for (int r = 0; r < x->d.ring_count; r++) {
+        const struct derive_ring *ring = &x->d.ring[r];
+        if (ring->parent < 0 || x->program->op[ring->parent].depth > 0 || (*loop >= 0 && ring->parent != *loop))
+            continue;
+        *loop = ring->parent;
+        for (int i = 0; i < ring->load_count; i++)
+            bytes += x->plan->tensor[x->program->op[ring->load[i]].tensor].tile_bytes;
+    }
+    return bytes;
+}
+
+int pipeline_dynamic(struct pipeline *x, bool unlike, bool persistent)
+{
+    struct plan *p = x->plan;
+    const struct spec_value *set = pipeline_field(x, "schedule.dynamic");
+    bool asked = set->set && set->integer && x->l->arch->wgmma; /* else no role has a hand free for it */
+    if (asked && x->blocks > 1)
+        return refuse(x, set,
+                      "blocks of a cluster take neighbouring items together, and a counter gives each its own; "
+                      "write cluster extents of 1, or dynamic = false");
+    bool gathers = program_holds(x->program, PROGRAM_GATHER);
+    if (asked && gathers)
+        return refuse(x, set,
+                      "all threads of the producer bring rows by their numbers, and one of them takes items; write "
+                      "dynamic = false");
+    if (asked && !persistent)
+        return refuse(x, set,
+                      "a block takes one item alone where persistent = false; write dynamic = false, or leave "
+                      "persistent out");
+    x->dynamic = set->set ? asked : unlike && persistent && x->blocks == 1 && x->l->arch->wgmma && !gathers;
+    if (!x->dynamic && !set->set && !unlike)
+        return 0;
+    int status = family_reason(p, "schedule.dynamic", x->dynamic ? "true" : "false", "%s",
+                               set->set        ? "the spec says so"
+                               : x->dynamic    ? "items differ in length: a block that is through takes the next"
+                               : x->blocks > 1 ? "blocks of a cluster take their items together"
+                               : gathers       ? "all threads of the producer bring rows by their numbers"
+                                               : "a block takes one item alone");
+    int loop, bytes = bytes_of_turn(x, &loop);
+    if (status || !x->dynamic)
+        return status;
+    p->workspace_bytes = COUNTERS;
+    status = family_add_value(p, "schedule.dynamic", 1);
+    status = status ? status : family_add_value(p, "schedule.turn_bytes", bytes);
+    status = status ? status : family_add_value(p, "schedule.loop", loop < 0 ? -1 : x->d.loop[loop]);
+    return status ? status : family_add_value(p, "schedule.cache_bytes", x->l->arch->l2_bytes / L2_PARTS * 2);
+}
+
+/* A word for where the item begins along each axis, as a whole vector. */
+static int stage_bytes(const struct pipeline *x)
+{
+    return (4 * x->plan->item_count + STAGE_UNIT - 1) / STAGE_UNIT * STAGE_UNIT;
+}
+
+int pipeline_item_bytes(const struct pipeline *x)
+{
+    return x->dynamic ? STAGES * (stage_bytes(x) + STAGE_UNIT) : 0;
+}
+
+int pipeline_item_ring(struct pipeline *x)
+{
+    struct plan *p = x->plan;
+    const char *name = "item";
+    for (int i = 0; i < p->ring_count; i++)
+        if (strcmp(p->ring[i].name, name) == 0)
+            name = "item_order";
+    struct plan_ring *r = x->dynamic ? family_add_ring(p, name, STAGES, PLAN_FILL_ARRIVE) : NULL;
+    if (!r)
+        return x->dynamic ? 3 : 0;
+    p->item_ring = p->ring_count;
+    r->full_arrivals = 1;
+    r->empty_arrivals = 4 * x->d.consumers;
+    return 0;
+}
+
+int pipeline_item_memory(struct pipeline *x)
+{
+    struct plan *p = x->plan;
+    if (!p->item_ring)
+        return 0;
+    const char *name = plan_text(p, "%s.item", p->ring[plan_number(p->item_ring)].name);
+    return name && family_add_shared(p, name, STAGES * stage_bytes(x), STAGE_UNIT, STAGES) ? 0 : 3;
+}

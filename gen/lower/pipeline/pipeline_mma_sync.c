@@ -1,0 +1,401 @@
+/* What shapes mma.sync, its warps and their registers allow, and how tiles lie that cp.async copies. */
+#include <stdio.h>
+#include <string.h>
+
+#include "lower/pipeline/pipeline.h"
+
+enum {
+    MAX_WARPS_CHOSEN = 8,   /* with more, warps share too little of what they read from shared memory */
+    MAX_STAGES_CHOSEN = 4,  /* deeper rings hide nothing more: three stages in flight cover the latency of memory */
+    ELEMENT_REGISTERS = 40, /* of fills element by element: addresses and what is on its way */
+    OTHER_REGISTERS = 40,   /* addresses, extents, strides, counters; 26 to 47 in what the compiler makes of it */
+};
+
+static int first_dot(const struct pipeline *x)
+{
+    int op = 0;
+    while (x->program->op[op].kind != PROGRAM_DOT)
+        op++;
+    return op;
+}
+
+/* ---- warps ------------------------------------------------------------------------------------------------------- */
+
+/* A warp has whole rows: they are reduced, carried along, or an operand is computed from what a dot gave. Or dots are
+ * of several widths, whose parts would not lie side by side. */
+static bool needs_whole_rows(const struct pipeline *x)
+{
+    int columns = x->program->op[first_dot(x)].tile.columns;
+    for (int i = 0; i < x->program->op_count; i++) {
+        const struct program_op *o = &x->program->op[i];
+        if (o->kind == PROGRAM_REDUCE || (o->kind == PROGRAM_PARAM && o->tile.columns == 1) ||
+            (o->kind == PROGRAM_DOT && (x->d.dot[i].load[0] < 0 || o->tile.columns != columns)))
+            return true;
+    }
+    return false;
+}
+
+static int set_or(const struct pipeline *x, const char *path, int fallback)
+{
+    const struct spec_value *v = pipeline_field(x, path);
+    return v->set ? (int)v->integer : fallback;
+}
+
+/* The most warps up to `most` whose parts are whole instructions; of equal counts the one whose warps read the least of
+ * both operands from shared memory. What the spec sets stays. */
+static void pick_warps(const struct pipeline *x, int rows, int columns, int *warps_m, int *warps_n)
+{
+    int set_m = set_or(x, "pipeline.warps_m", 0), set_n = set_or(x, "pipeline.warps_n", 0);
+    int most = rows * columns >= 128 * 128 ? MAX_WARPS_CHOSEN : MAX_WARPS_CHOSEN / 2;
+    bool whole = needs_whole_rows(x);
+    int results = 0;
+    for (int i = 0; i < x->program->op_count; i++)
+        results += x->program->op[i].kind == PROGRAM_STORE;
+    if (whole || results > 1) /* a thread holds more than sums */
+        most = MAX_WARPS_CHOSEN;
+    *warps_m = set_m ? set_m : 1;
+    *warps_n = set_n ? set_n : 1;
+    for (int m = 1; m <= most; m++)
+        for (int n = 1; m * n <= most && (n == 1 || !whole); n++) {
+            if (rows % (m * MMA_SYNC_M) || columns % (n * MMA_SYNC_N) || (set_m && m != set_m) || (set_n && n != set_n))
+                continue;
+            int reads = rows / m + columns / n, best = rows / *warps_m + columns / *warps_n;
+            if (m * n > *warps_m * *warps_n || (m * n == *warps_m * *warps_n && reads < best)) {
+                *warps_m = m;
+                *warps_n = n;
+            }
+        }
+}
+
+/* A warp count that the spec sets must divide the tile into whole instructions. */
+static int check_warps(const struct pipeline *x, const char *path, int extent, int unit, enum pipeline_extent which)
+{
+    const struct spec_value *v = pipeline_field(x, path);
+    if (!v->set || extent % ((int)v->integer * unit) == 0)
+        return 0;
+    int warps = (int)v->integer, step = warps * unit, axis = pipeline_axis_of(x, first_dot(x), which);
+    const char *name = axis >= 0 ? x->program->axis[axis].name : which == EXTENT_ROWS ? "rows" : "columns";
+    char text[300];
+    while (extent % (warps * unit))
+        warps--;
+    snprintf(text, sizeof text,
+             "%d warps take %d elements along %s at a time, which do not divide %s%s = %d; write %d, or %s%s = %d",
+             (int)v->integer, step, name, axis >= 0 ? "tile." : "", name, extent, warps, axis >= 0 ? "tile." : "", name,
+             (extent / step + 1) * step);
+    return pipeline_report(x, v->loc, path, "MMA-WARPS", text);
+}
+
+int mma_sync_warps(struct pipeline *x)
+{
+    int rows = x->d.rows, op = first_dot(x), columns = x->program->op[op].tile.columns;
+    const struct spec_value *n = pipeline_field(x, "pipeline.warps_n");
+    char why[120];
+    if (rows % MMA_SYNC_M)
+        return pipeline_refuse(x, op, EXTENT_ROWS, "MMA-SHAPE",
+                               rows < MMA_SYNC_M ? "%d is no multiple of the %d rows of an mma.sync; write %d"
+                                                 : "%d is no multiple of the %d rows of an mma.sync; write %d or %d",
+                               rows, MMA_SYNC_M, rows < MMA_SYNC_M ? MMA_SYNC_M : rows / MMA_SYNC_M * MMA_SYNC_M,
+                               (rows / MMA_SYNC_M + 1) * MMA_SYNC_M);
+    if (columns % MMA_SYNC_N)
+        return 0; /* mma_sync_dot says so */
+    if (n->set && n->integer > 1 && needs_whole_rows(x))
+        return pipeline_report(x, n->loc, "pipeline.warps_n", "MMA-WARPS",
+                               "a warp has whole rows where they are reduced, where an operand is computed, and where "
+                               "dots are of several widths; write 1");
+    if (check_warps(x, "pipeline.warps_m", rows, MMA_SYNC_M, EXTENT_ROWS) |
+        check_warps(x, "pipeline.warps_n", columns, MMA_SYNC_N, EXTENT_COLUMNS))
+        return 1;
+    int warps_m, warps_n;
+    pick_warps(x, rows, columns, &warps_m, &warps_n);
+    snprintf(why, sizeof why, "%d x %d warps have parts of %d x %d", warps_m, warps_n, rows / warps_m,
+             columns / warps_n);
+    x->warps_m = pipeline_choose(x, "pipeline.warps_m", warps_m, why);
+    x->d.warps_n = pipeline_choose(x, "pipeline.warps_n", warps_n, why);
+    x->d.blocks = rows / x->warps_m / MMA_SYNC_M;
+    int threads = 32 * x->warps_m * x->d.warps_n;
+    if (threads <= x->l->arch->max_threads)
+        return 0;
+    char text[200];
+    const struct spec_value *m = pipeline_field(x, "pipeline.warps_m");
+    snprintf(text, sizeof text, "%d x %d warps are %d threads; %s has %d in a block; write fewer", x->warps_m,
+             x->d.warps_n, threads, x->l->arch->name, x->l->arch->max_threads);
+    return pipeline_report(x, m->loc, "pipeline.warps_m", "THREADS", text);
+}
+
+/* ---- dots -------------------------------------------------------------------------------------------------------- */
+
+static int check_multiple(const struct pipeline *x, int op, enum pipeline_extent which, int extent, int unit,
+                          const char *what)
+{
+    int low = extent / unit * unit;
+    if (low == extent)
+        return 0;
+    if (low == 0)
+        return pipeline_refuse(x, op, which, "MMA-SHAPE", "%d is no multiple of the %d %s of an mma.sync; write %d",
+                               extent, unit, what, unit);
+    return pipeline_refuse(x, op, which, "MMA-SHAPE", "%d is no multiple of the %d %s of an mma.sync; write %d or %d",
+                           extent, unit, what, low, low + unit);
+}
+
+/* Wide parts of few rows read the second operand two blocks at a time, not a whole step: registers are dear. */
+static bool by_pairs(const struct plan_mma *mma)
+{
+    return mma->blocks_m <= 2 && mma->blocks_n >= 8 && mma->blocks_n % 2 == 0;
+}
+
+int mma_sync_dot(struct pipeline *x, int op)
+{
+    const struct program_op *o = &x->program->op[op];
+    enum tw_dtype dtype = o->arg[1].dtype;
+    int columns = o->tile.columns, depth = o->arg[0].columns;
+    if ((dtype != TW_BF16 && dtype != TW_FP16) || o->arg[0].dtype != dtype)
+        return program_refuse(x->l, o->loc, "DTYPE", "%s and %s are not multiplied; write bf16 or fp16 for both",
+                              tw_dtype_name(o->arg[0].dtype), tw_dtype_name(dtype));
+    int status = check_multiple(x, op, EXTENT_COLUMNS, columns, MMA_SYNC_N, "columns");
+    status |= check_multiple(x, op, EXTENT_DEPTH, depth, MMA_SYNC_K, "elements along k");
+    if (status)
+        return status;
+    const char *name = pipeline_dot_name(x, op);
+    struct plan_mma *mma = name ? family_add_mma(x->plan, name, "mma.sync") : NULL;
+    if (!mma)
+        return 3;
+    x->d.dot[op].mma = x->plan->mma_count - 1;
+    mma->m = MMA_SYNC_M;
+    mma->n = MMA_SYNC_N;
+    mma->k = MMA_SYNC_K;
+    mma->input = dtype;
+    mma->accumulator = TW_FP32;
+    mma->blocks_m = x->d.blocks;
+    mma->blocks_n = columns / x->d.warps_n / MMA_SYNC_N;
+    mma->k_steps = depth / MMA_SYNC_K;
+    mma->operand[0].tensor = mma->operand[1].tensor = -1;
+    if (family_add_value(x->plan, plan_text(x->plan, "by_pairs.%s", name), by_pairs(mma)))
+        return 3;
+    status = pipeline_accumulator(x, op, name);
+    return status ? status : pipeline_operand_place(x, op, name);
+}
+
+/* ---- registers --------------------------------------------------------------------------------------------------- */
+
+int mma_sync_register_limit(const struct pipeline *x)
+{
+    int limit = x->l->arch->registers_per_block / (32 * x->warps_m * x->d.warps_n) / 8 * 8;
+    return limit < x->l->arch->registers_per_thread ? limit : x->l->arch->registers_per_thread;
+}
+
+/* Operands that are not in registers already, of the dot that holds most: two steps along k, or one. */
+static int fragments(const struct pipeline *x, int steps)
+{
+    int most = 0;
+    for (int i = 0; i < x->plan->mma_count; i++) {
+        const struct plan_mma *mma = &x->plan->mma[i];
+        int rows = mma->operand[0].tensor >= 0 ? mma->blocks_m * 4 : 0;
+        int one = by_pairs(mma) ? 2 * rows + 8 : steps * (rows + mma->blocks_n * 2);
+        most = one > most ? one : most;
+    }
+    return most;
+}
+
+/* What places hold at once: a computed operand takes the registers that it is computed from. */
+static int held(const struct pipeline *x)
+{
+    int sum = pipeline_registers_taken(x);
+    for (int i = 0; i < x->program->op_count; i++)
+        if (x->program->op[i].kind == PROGRAM_DOT && x->d.dot[i].load[0] < 0 && x->d.dot[i].operand)
+            sum -= x->plan->place[plan_number(x->d.dot[i].operand)].registers;
+    return sum;
+}
+
+int mma_sync_registers(const struct pipeline *x, int limit)
+{
+    int registers = held(x) + fragments(x, 2) + OTHER_REGISTERS;
+    return registers <= limit ? registers : held(x) + fragments(x, 1) + OTHER_REGISTERS;
+}
+
+/* The widest tile of as many rows whose sums fit, of a program with one dot; 0: none, or it is not known. */
+static int columns_that_fit(const struct pipeline *x, int op)
+{
+    int rows = x->d.rows, most = x->l->arch->registers_per_thread;
+    if (x->plan->mma_count > 1 || x->plan->place_count > 1)
+        return 0;
+    for (int n = x->program->op[op].tile.columns - MMA_SYNC_N; n > 0; n -= MMA_SYNC_N) {
+        int warps_m, warps_n;
+        pick_warps(x, rows, n, &warps_m, &warps_n);
+        int m_blocks = rows / warps_m / MMA_SYNC_M, n_blocks = n / warps_n / MMA_SYNC_N;
+        int limit = x->l->arch->registers_per_block / (32 * warps_m * warps_n) / 8 * 8;
+        int needed = m_blocks * n_blocks * 4 + m_blocks * 4 + n_blocks * 2 + OTHER_REGISTERS;
+        if (n % (warps_n * MMA_SYNC_N) == 0 && needed <= (limit < most ? limit : most))
+            return n;
+    }
+    return 0;
+}
+
+int mma_sync_registers_at_ease(const struct pipeline *x)
+{
+    int most = 0;
+    for (int i = 0; i < x->plan->mma_count; i++) {
+        const struct plan_mma *mma = &x->plan->mma[i];
+        int one = (mma->operand[0].tensor >= 0 ? mma->blocks_m * 4 : 0) + mma->blocks_n * 2;
+        most = one > most ? one : most;
+    }
+    int other = OTHER_REGISTERS + (x->l->variant == 1 ? ELEMENT_REGISTERS : 0);
+    int all = pipeline_registers_taken(x) + 2 * most + other, limit = mma_sync_register_limit(x);
+    return all < limit ? all : limit;
+}
+
+int mma_sync_check_registers(struct pipeline *x)
+{
+    const struct arch *arch = x->l->arch;
+    int limit = mma_sync_register_limit(x), registers = mma_sync_registers(x, limit);
+    int op = first_dot(x), taken = held(x), threads = 32 * x->warps_m * x->d.warps_n;
+    const struct spec_value *m = pipeline_field(x, "pipeline.warps_m");
+    char text[300];
+    if (registers <= limit)
+        return 0;
+    if (taken < limit / 2) {
+        snprintf(
+            text, sizeof text,
+            "on %s %d x %d warps leave each of %d threads %d registers, and about %d are needed; write fewer warps",
+            arch->name, x->warps_m, x->d.warps_n, threads, limit, registers);
+        return pipeline_report(x, m->loc, "pipeline.warps_m", "REGS", text);
+    }
+    int fits = columns_that_fit(x, op), axis = pipeline_axis_of(x, op, EXTENT_COLUMNS);
+    const char *more = threads < 32 * MAX_WARPS_CHOSEN ? " or more warps" : "";
+    if (fits && axis >= 0)
+        snprintf(text, sizeof text, "tile.%s = %d%s", x->program->axis[axis].name, fits, more);
+    else
+        snprintf(text, sizeof text, "a smaller tile%s", more);
+    return pipeline_refuse(x, op, EXTENT_COLUMNS, "REGS",
+                           "on %s each of %d threads holds %d registers of tiles of %d rows and needs about %d in all, "
+                           "but has %d; write %s",
+                           arch->name, threads, taken, x->d.rows, registers, limit, text);
+}
+
+/* ---- tiles ------------------------------------------------------------------------------------------------------- */
+
+/* The integer is a multiple of `unit` whatever the arguments are. */
+static bool is_multiple(const struct pipeline *x, int node, int unit)
+{
+    const struct expr_graph *g = x->program->graph;
+    const struct expr_node *n = &g->node[node];
+    int64_t value;
+    if (expr_is_int(g, node, &value))
+        return value % unit == 0;
+    switch (n->op) {
+    case EXPR_AT:
+        return x->program->axis[n->integer].tile % unit == 0 && x->program->axis[n->integer].tile > 0;
+    case EXPR_SYMBOL:
+        return x->plan->symbol_multiple[n->integer] % unit == 0;
+    case EXPR_LOOP:
+        return is_multiple(x, x->program->op[n->integer].from, unit) &&
+               is_multiple(x, x->program->op[n->integer].step, unit);
+    case EXPR_ADD:
+    case EXPR_SUB:
+        return is_multiple(x, n->arg[0], unit) && is_multiple(x, n->arg[1], unit);
+    case EXPR_MUL:
+        return is_multiple(x, n->arg[0], unit) || is_multiple(x, n->arg[1], unit);
+    default:
+        return false;
+    }
+}
+
+static int operand(struct pipeline *x, int op, int which)
+{
+    const struct derive_dot *k = &x->d.dot[op];
+    const struct program_op *o = &x->program->op[k->load[which]];
+    struct plan_mma *mma = &x->plan->mma[k->mma];
+    struct plan_tensor *t = &x->plan->tensor[o->tensor];
+    const struct plan_tensor before = *t;
+    int rows = o->tile.rows, columns = o->tile.columns, size = (int)tw_dtype_bytes(t->dtype);
+    if (t->out)
+        return program_refuse(x->l, o->loc, "PROGRAM-LOWER", "%s is written by this kernel too; read another tensor",
+                              t->name);
+    if (o->kind == PROGRAM_GATHER)
+        return program_refuse(x->l, o->loc, "PROGRAM-LOWER",
+                              "rows by number are no operands of dots on %s; write arch = { sm_90a = {} }",
+                              x->l->arch->name);
+    int status = pipeline_check_limits(x, k->load[which], (which == 0) != k->transposed[which], false);
+    status = status ? status : pipeline_check_spans(x, o, rows, columns, false);
+    status = status ? status : pipeline_layout(x, o, rows, columns, false);
+    if (status)
+        return status;
+    /* Of a tile that begins within 16 bytes, or may, elements are read one by one. */
+    bool aligned = x->l->variant == 0 && is_multiple(x, o->at[t->rank - 1].start, 16 / size) &&
+                   (!before.tile_bytes || before.access == PLAN_ACCESS_CP_ASYNC);
+    t->access = aligned ? PLAN_ACCESS_CP_ASYNC : PLAN_ACCESS_GLOBAL;
+    t->align = aligned ? 16 : size;
+    t->multicast = 1;
+    if (before.tile_bytes && memcmp(before.tile, t->tile, sizeof before.tile) != 0)
+        return program_refuse(x->l, o->loc, "PROGRAM-LOWER", "%s is loaded in tiles of two shapes; write one", t->name);
+    if (which == 0 && k->resident)
+        return 0;
+    /* A: rows m, columns k as it lies. B: rows k, columns n, so that as it lies its columns are n. */
+    bool across = which == 0 ? k->transposed[0] : !k->transposed[1];
+    int row_bytes = t->box_bytes / rows, unit = which ? MMA_SYNC_N : MMA_SYNC_M;
+    mma->operand[which].tensor = o->tensor;
+    mma->operand[which].mn_major = across;
+    mma->operand[which].k_bytes = (across ? row_bytes : size) * MMA_SYNC_K;
+    mma->operand[which].block_bytes = (across ? size : row_bytes) * unit;
+    return 0;
+}
+
+static int output(struct pipeline *x, int op)
+{
+    const struct program_op *o = &x->program->op[op];
+    struct plan_tensor *t = &x->plan->tensor[o->tensor];
+    bool turned;
+    int rows = 0;
+    const struct program_tile *tile = work_stored(&x->d.work, o, &turned);
+    t->out = true;
+    t->access = PLAN_ACCESS_GLOBAL;
+    t->swizzle = TW_SWIZZLE_NONE;
+    for (int d = 0; d < t->rank; d++)
+        rows += o->at[d].length > 1 && o->at[d].column == turned;
+    if (rows > 1)
+        return program_refuse(x->l, o->loc, "PROGRAM-LOWER",
+                              "rows that run along several dims are not stored; store one span of rows");
+    if (tile->columns == 1)
+        return 0;
+    for (int d = 0; d < t->rank; d++)
+        t->tile[d] = o->at[d].length > 0 ? o->at[d].length : 1;
+    if (t->dtype != TW_BF16 && t->dtype != TW_FP16 && t->dtype != TW_FP32)
+        return program_refuse(x->l, o->loc, "DTYPE", "%s results are not written; write bf16, fp16 or fp32",
+                              tw_dtype_name(t->dtype));
+    return family_add_value(x->plan, plan_text(x->plan, "turned.%s", t->name), turned);
+}
+
+int mma_sync_tensors(struct pipeline *x)
+{
+    int status = 0;
+    for (int i = 0; i < x->program->op_count; i++) {
+        int found = 0; /* a tile of both operands is told of once */
+        for (int o = 0; o < 2 && !found && x->program->op[i].kind == PROGRAM_DOT; o++)
+            found = x->d.dot[i].load[o] >= 0 ? operand(x, i, o) : 0;
+        status |= found;
+        if (x->program->op[i].kind == PROGRAM_STORE)
+            status |= output(x, i);
+    }
+    for (int i = 0; i < x->plan->tensor_count; i++)
+        x->d.copies = x->d.copies || x->plan->tensor[i].access == PLAN_ACCESS_CP_ASYNC;
+    return status;
+}
+
+/* ---- stages ------------------------------------------------------------------------------------------------------ */
+
+int mma_sync_stages(struct pipeline *x)
+{
+    int each = 0, once = 0, limit = x->l->arch->shared_limit;
+    char why[120];
+    for (int r = 0; r < x->d.ring_count; r++) {
+        int bytes = pipeline_stage_bytes(x, &x->d.ring[r]);
+        bool ahead = x->d.ring[r].parent >= 0 && x->d.ring[r].inner < 0;
+        each += ahead ? bytes : 0;
+        once += ahead ? 0 : bytes;
+    }
+    int fit = each ? (limit - once) / each : 1, chosen = fit < MAX_STAGES_CHOSEN ? fit : MAX_STAGES_CHOSEN;
+    snprintf(why, sizeof why, "stages of %d bytes: as many as %s holds, at most %d", each, x->l->arch->name,
+             MAX_STAGES_CHOSEN);
+    x->stages = pipeline_choose(x, "pipeline.stages", each && chosen < 2 ? 2 : chosen, why);
+    const struct pipeline_stages all = {.stages = x->stages, .fit = fit, .each = each, .beside = once};
+    return pipeline_check_stages(x, &all);
+}

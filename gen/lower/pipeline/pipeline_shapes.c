@@ -1,0 +1,292 @@
+/* What shapes wgmma, registers and clusters allow. A fault of a tile that the kernel chose points at its field. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lower/pipeline/pipeline.h"
+
+enum {
+    WARPGROUP = 128,
+    MOST_COLUMNS = 256,
+    MOST_CONSUMERS = 3,
+    BUDGET = 232, /* registers of a consumer beside one other */
+    BUDGET_OF_THREE = 152,
+    OTHER_REGISTERS = 40, /* of a consumer beside its sums: addresses, descriptors, results under way */
+    MMA_REGISTERS = 26,   /* of a wgmma beside its accumulators, as ptxas counts (C7602) */
+};
+
+/* ---- where a fault lies ------------------------------------------------------------------------------------------ */
+
+int pipeline_tile_axis(const struct pipeline *x, int op, bool column)
+{
+    const struct program_op *o = &x->program->op[op];
+    for (int d = 0; d < x->plan->tensor[o->tensor].rank; d++) {
+        int axis = x->l->kernel->tensor[o->tensor].axis[d];
+        if (o->at[d].length > 1 && o->at[d].column == column && axis >= 0 && axis < x->program->axis_count &&
+            x->program->axis[axis].tile == o->at[d].length)
+            return axis;
+    }
+    return -1;
+}
+
+int pipeline_axis_of(const struct pipeline *x, int op, enum pipeline_extent extent)
+{
+    const struct derive_dot *dot = &x->d.dot[op];
+    int which = extent == EXTENT_COLUMNS, load = dot->load[which];
+    return load < 0 ? -1 : pipeline_tile_axis(x, load, (extent != EXTENT_ROWS) != dot->transposed[which]);
+}
+
+int pipeline_report(const struct pipeline *x, struct diag_loc loc, const char *field, const char *rule,
+                    const char *text)
+{
+    diag_report(x->l->diags, DIAG_ERROR, loc.line ? loc : x->l->kernel->loc, x->l->kernel->name, field, rule, "%s",
+                text);
+    return 1;
+}
+
+int pipeline_refuse_tile(const struct pipeline *x, int op, bool column, const char *rule, const char *format, ...)
+{
+    const struct program_op *o = &x->program->op[op];
+    char text[512], field[80];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    int axis = pipeline_tile_axis(x, op, column);
+    if (axis < 0)
+        return pipeline_report(x, o->loc, "program", rule, text);
+    snprintf(field, sizeof field, "tile.%s", x->program->axis[axis].name);
+    return pipeline_report(x, x->program->axis[axis].tile_loc, field, rule, text);
+}
+
+int pipeline_refuse(const struct pipeline *x, int op, enum pipeline_extent extent, const char *rule, const char *format,
+                    ...)
+{
+    char text[512], field[80];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    int axis = pipeline_axis_of(x, op, extent);
+    if (axis < 0)
+        return pipeline_report(x, x->program->op[op].loc, "program", rule, text);
+    snprintf(field, sizeof field, "tile.%s", x->program->axis[axis].name);
+    return pipeline_report(x, x->program->axis[axis].tile_loc, field, rule, text);
+}
+
+/* "tile.n", or what the extent is called where no tile makes it. */
+static const char *extent_name(const struct pipeline *x, int op, enum pipeline_extent extent, char text[80])
+{
+    static const char *const name[] = {"rows", "columns", "depth"};
+    int axis = pipeline_axis_of(x, op, extent);
+    if (axis >= 0)
+        snprintf(text, 80, "tile.%s", x->program->axis[axis].name);
+    else
+        snprintf(text, 80, "%s", name[extent]);
+    return text;
+}
+
+/* ---- rows and columns -------------------------------------------------------------------------------------------- */
+
+int pipeline_check_rows(const struct pipeline *x, int consumers)
+{
+    int rows = x->d.rows, unit = PIPELINE_ROWS * consumers, low = rows / unit * unit, op = 0;
+    if (rows % unit == 0)
+        return 0;
+    while (x->program->op[op].kind != PROGRAM_DOT)
+        op++;
+    char nearest[80];
+    if (low == 0)
+        snprintf(nearest, sizeof nearest, "%d", low + unit);
+    else
+        snprintf(nearest, sizeof nearest, "%d or %d", low, low + unit);
+    if (rows % PIPELINE_ROWS == 0 && rows / PIPELINE_ROWS <= MOST_CONSUMERS)
+        snprintf(nearest + strlen(nearest), sizeof nearest - strlen(nearest), ", or pipeline.consumers = %d",
+                 rows / PIPELINE_ROWS);
+    return pipeline_refuse(x, op, EXTENT_ROWS, "WGMMA-SHAPE",
+                           "wgmma computes 64 rows, so that %d consumer%s a multiple of %d, not %d; write %s",
+                           consumers, consumers == 1 ? " takes" : "s share", unit, rows, nearest);
+}
+
+/* What every thread has before setmaxnreg; ptxas holds one instruction's operands against it. */
+static int first_registers(const struct pipeline *x)
+{
+    int share = x->l->arch->registers_per_block / (WARPGROUP * (x->d.consumers + 1)) / 8 * 8;
+    return share < x->l->arch->registers_per_thread ? share : x->l->arch->registers_per_thread;
+}
+
+static int check_registers(const struct pipeline *x, int op)
+{
+    int columns = x->program->op[op].tile.columns, blocks = x->d.blocks, consumers = x->d.consumers;
+    int budget = consumers == 3 ? BUDGET_OF_THREE : BUDGET, sums = (budget - OTHER_REGISTERS) / blocks;
+    int one = first_registers(x) - MMA_REGISTERS, fits = 2 * (sums < one ? sums : one) / 8 * 8;
+    char name[80];
+    if (columns <= fits)
+        return 0;
+    extent_name(x, op, EXTENT_COLUMNS, name);
+    if (blocks * columns / 2 + OTHER_REGISTERS <= budget)
+        return pipeline_refuse(
+            x, op, EXTENT_COLUMNS, "REGS",
+            "on %s a wgmma of %d columns takes %d registers of a thread, and the %d threads of a block with "
+            "%d consumers begin with %d each; write %s = %d or fewer consumers",
+            x->l->arch->name, columns, columns / 2 + MMA_REGISTERS, WARPGROUP * (consumers + 1), consumers,
+            first_registers(x), name, fits);
+    return pipeline_refuse(
+        x, op, EXTENT_COLUMNS, "REGS",
+        "on %s %d x %d of fp32 for each consumer are %d registers a thread, and with %d for addresses and the "
+        "epilogue more than the %d that %d consumer%s can have; write %s = %d or fewer rows",
+        x->l->arch->name, blocks * PIPELINE_ROWS, columns, blocks * columns / 2, OTHER_REGISTERS, budget, consumers,
+        consumers == 1 ? "" : "s", name, fits);
+}
+
+int pipeline_check_dot(const struct pipeline *x, int op)
+{
+    const struct program_op *o = &x->program->op[op];
+    enum tw_dtype dtype = o->arg[1].dtype;
+    int columns = o->tile.columns, depth = o->arg[0].columns, bytes = (int)tw_dtype_bytes(dtype), status = 0;
+    if ((dtype != TW_BF16 && dtype != TW_FP16) || o->arg[0].dtype != dtype)
+        return program_refuse(x->l, o->loc, "DTYPE", "%s and %s are not multiplied; write bf16 or fp16 for both",
+                              tw_dtype_name(o->arg[0].dtype), tw_dtype_name(dtype));
+    if (columns > MOST_COLUMNS)
+        status |= pipeline_refuse(x, op, EXTENT_COLUMNS, "WGMMA-SHAPE",
+                                  "wgmma computes a multiple of 8 columns up to 256, not %d; write 256", columns);
+    else if (columns % 8)
+        status |= pipeline_refuse(x, op, EXTENT_COLUMNS, "WGMMA-SHAPE",
+                                  "wgmma computes a multiple of 8 columns up to 256, not %d; write %d or %d", columns,
+                                  columns / 8 * 8, columns / 8 * 8 + 8);
+    if (depth * bytes % PIPELINE_K_BYTES)
+        status |= pipeline_refuse(x, op, EXTENT_DEPTH, "WGMMA-SHAPE",
+                                  "wgmma takes %d %s along k at a time, and %d is no multiple; write %d",
+                                  PIPELINE_K_BYTES / bytes, tw_dtype_name(dtype), depth,
+                                  (depth * bytes / PIPELINE_K_BYTES + 1) * PIPELINE_K_BYTES / bytes);
+    return status ? status : check_registers(x, op);
+}
+
+/* ---- stages ------------------------------------------------------------------------------------------------------ */
+
+int pipeline_least_stages(const struct pipeline *x)
+{
+    const struct spec_value *set = pipeline_field(x, "pipeline.stages");
+    bool every_turn = false;
+    for (int r = 0; r < x->d.ring_count; r++)
+        every_turn = every_turn || x->d.ring[r].parent >= 0;
+    if (!every_turn || !set->set || set->integer >= 2)
+        return 0;
+    return pipeline_report(x, set->loc, "pipeline.stages", "STAGES",
+                           "one stage is read while the next is filled; write 2 or more");
+}
+
+/* "(A 16384, B 32768)": what a stage holds, and "and 32768 bytes beside them" where there are any. */
+static void name_bytes(const struct pipeline *x, const struct pipeline_stages *s, char held[200], char beside[60])
+{
+    size_t length = 0;
+    held[0] = beside[0] = '\0';
+    for (int r = 0; r < x->d.ring_count; r++)
+        for (int i = 0; i < x->d.ring[r].load_count && x->d.ring[r].parent >= 0 && length < 120; i++) {
+            const struct plan_tensor *t = &x->plan->tensor[x->program->op[x->d.ring[r].load[i]].tensor];
+            length += (size_t)snprintf(held + length, 200 - length, "%s%.40s %d", length ? ", " : " (", t->name,
+                                       t->tile_bytes);
+        }
+    if (length)
+        snprintf(held + length, 200 - length, ")");
+    if (s->beside)
+        snprintf(beside, 60, " and %d bytes beside them", s->beside);
+}
+
+int pipeline_check_stages(const struct pipeline *x, const struct pipeline_stages *s)
+{
+    const struct spec_value *asked = pipeline_field(x, "pipeline.stages");
+    char text[400], held[200], beside[60];
+    name_bytes(x, s, held, beside);
+    if (s->stages >= 1 && s->stages <= s->fit && (s->fit >= 2 || !s->each))
+        return 0;
+    if (s->fit >= 2) {
+        snprintf(text, sizeof text,
+                 "%d stages of %d bytes%s%s are %d bytes of shared memory, but a block of %s has %d; write %d",
+                 s->stages, s->each, held, beside, s->stages * s->each + s->beside, x->l->arch->name,
+                 x->l->arch->shared_limit, s->fit);
+        return pipeline_report(x, asked->loc, "pipeline.stages", "SMEM", text);
+    }
+    int op = 0, limit = x->l->arch->shared_limit;
+    while (op + 1 < x->program->op_count && (x->program->op[op].kind != PROGRAM_DOT || x->d.work.op[op].parent < 0))
+        op++;
+    char name[80];
+    int axis = pipeline_axis_of(x, op, EXTENT_DEPTH), depth = axis >= 0 ? x->program->axis[axis].tile : 0,
+        fewer = depth;
+    while (fewer > 16 && (int64_t)s->each * fewer / depth * 2 > limit - s->beside)
+        fewer /= 2;
+    if (axis >= 0 && fewer >= 16)
+        return pipeline_refuse(x, op, EXTENT_DEPTH, "SMEM",
+                               "two stages of %d bytes%s%s are more than the %d bytes of shared memory of a block of "
+                               "%s; write %s = %d or a "
+                               "smaller tile",
+                               s->each, held, beside, limit, x->l->arch->name, extent_name(x, op, EXTENT_DEPTH, name),
+                               fewer);
+    return pipeline_refuse(
+        x, op, EXTENT_COLUMNS, "SMEM",
+        "two stages of %d bytes%s%s are more than the %d bytes of shared memory of a block of %s; write smaller tiles",
+        s->each, held, beside, limit, x->l->arch->name);
+}
+
+/* ---- clusters ---------------------------------------------------------------------------------------------------- */
+
+int pipeline_check_slices(const struct pipeline *x, int axis, int load)
+{
+    const struct program_axis *a = &x->program->axis[axis];
+    const struct program_op *o = &x->program->op[load];
+    int blocks = a->cluster, unit = 8 * blocks, rows = o->tile.rows, fewer = blocks;
+    char text[400], field[80];
+    if (rows % unit == 0)
+        return 0;
+    while (fewer > 1 && rows % (8 * fewer))
+        fewer--;
+    snprintf(field, sizeof field, "cluster.%s", a->name);
+    int rows_axis = pipeline_tile_axis(x, load, false);
+    char name[80] = "", nearest[100];
+    snprintf(nearest, sizeof nearest, "a tile of %d rows", (rows + unit - 1) / unit * unit);
+    if (rows_axis >= 0) {
+        snprintf(name, sizeof name, " (tile.%s)", x->program->axis[rows_axis].name);
+        snprintf(nearest, sizeof nearest, "tile.%s = %d", x->program->axis[rows_axis].name,
+                 (rows + unit - 1) / unit * unit);
+    }
+    snprintf(text, sizeof text,
+             "%d blocks load %s's tile of %d rows%s in slices of whole groups of 8 rows, and %d is no multiple of %d; "
+             "write %d, or %s",
+             blocks, x->plan->tensor[o->tensor].name, rows, name, rows, unit, fewer, nearest);
+    return pipeline_report(x, a->cluster_loc, field, "CLUSTER-SLICE", text);
+}
+
+int pipeline_check_cluster(const struct pipeline *x)
+{
+    int most = x->l->arch->max_cluster, widest = 0, fits = 1;
+    char text[400], field[80];
+    if (x->blocks <= most)
+        return 0;
+    for (int i = 0; i < x->program->axis_count; i++)
+        widest = x->cluster[i] > x->cluster[widest] ? i : widest;
+    while (2 * fits * (x->blocks / x->cluster[widest]) <= most)
+        fits *= 2;
+    snprintf(field, sizeof field, "cluster.%s", x->program->axis[widest].name);
+    char product[64] = "";
+    for (int i = 0; i < x->program->axis_count; i++)
+        if (x->cluster[i] > 1)
+            snprintf(product + strlen(product), sizeof product - strlen(product), "%s%d", *product ? " x " : "",
+                     x->cluster[i]);
+    snprintf(text, sizeof text, "%s blocks are %d, more than the %d of a cluster on %s; write %d", product, x->blocks,
+             most, x->l->arch->name, fits);
+    return pipeline_report(x, x->program->axis[widest].cluster_loc, field, "CLUSTER-SIZE", text);
+}
+
+/* ---- elements ---------------------------------------------------------------------------------------------------- */
+
+int pipeline_check_element(const struct pipeline *x, int tensor)
+{
+    const struct plan_tensor *t = &x->plan->tensor[tensor];
+    char text[200];
+    bool whole = tw_dtype_info(t->dtype)->kind == TW_KIND_INT || tw_dtype_info(t->dtype)->kind == TW_KIND_UINT;
+    if (t->dtype == TW_BF16 || t->dtype == TW_FP16 || t->dtype == TW_FP32 || whole)
+        return 0;
+    snprintf(text, sizeof text, "arithmetic beside dots reads no %s; write bf16, fp16, fp32 or integers",
+             tw_dtype_name(t->dtype));
+    return pipeline_report(x, t->loc, t->name, "DTYPE", text);
+}

@@ -1,0 +1,339 @@
+/* How tiles lie in shared memory and travel: boxes, swizzles, operands of wgmma, chunks of stores. */
+#include <stdio.h>
+#include <string.h>
+
+#include "lower/pipeline/pipeline.h"
+
+enum {
+    MOST_BOX = 256,    /* elements of a tensor map's box along one dim */
+    WIDEST_SPAN = 128, /* bytes of a box's rows */
+};
+
+/* ---- tensors ----------------------------------------------------------------------------------------------------- */
+
+int pipeline_layout(struct pipeline *x, const struct program_op *o, int rows, int columns, bool one_box)
+{
+    struct plan_tensor *t = &x->plan->tensor[o->tensor];
+    const struct spec_tensor *declared = &x->l->kernel->tensor[o->tensor];
+    int size = (int)tw_dtype_bytes(t->dtype), row_bytes = columns * size, span = 16;
+    enum tw_swizzle swizzle = TW_SWIZZLE_NONE;
+    if (declared->swizzle_set) {
+        swizzle = declared->swizzle;
+        span = tw_swizzles[swizzle].span ? (int)tw_swizzles[swizzle].span : 16;
+    } else {
+        for (int s = 0; s < TW_SWIZZLE_COUNT; s++)
+            if (tw_swizzles[s].span && row_bytes % (int)tw_swizzles[s].span == 0 && (int)tw_swizzles[s].span > span) {
+                swizzle = (enum tw_swizzle)s;
+                span = (int)tw_swizzles[s].span;
+            }
+        char name[80];
+        snprintf(name, sizeof name, "%s.swizzle", t->name);
+        family_reason(x->plan, name, tw_swizzles[swizzle].name, "the widest whose span divides the tile's %d-byte rows",
+                      row_bytes);
+    }
+    if (row_bytes % span) {
+        int high = (row_bytes + span - 1) / span * span / size, low = high - span / size;
+        char nearest[40], made[64];
+        if (low)
+            snprintf(nearest, sizeof nearest, "%d or %d", low, high);
+        else
+            snprintf(nearest, sizeof nearest, "%d", high);
+        if (swizzle == TW_SWIZZLE_NONE)
+            snprintf(made, sizeof made, "%d that a box is made of", span);
+        else
+            snprintf(made, sizeof made, "%d-byte span of swizzle %s", span, tw_swizzles[swizzle].name);
+        return pipeline_refuse_tile(x, (int)(o - x->program->op), true, "TMA-SPAN",
+                                    "%d %s of %s are %d bytes, no multiple of the %s; write %s", columns,
+                                    tw_dtype_name(t->dtype), t->name, row_bytes, made, nearest);
+    }
+    t->access = PLAN_ACCESS_TMA;
+    t->align = 16;
+    t->swizzle = swizzle;
+    for (int d = 0; d < t->rank; d++) {
+        t->tile[d] = t->box[d] = o->at[d].length > 0 ? o->at[d].length : 1;
+        if (d + 1 < t->rank && t->box[d] > 1 && o->kind == PROGRAM_STORE)
+            t->tile[d] = t->box[d] = rows;
+    }
+    if (o->kind == PROGRAM_GATHER) {
+        t->gathered = plan_some(o->gathered);
+        t->tile[o->gathered] = rows;
+    }
+    int last = t->rank - 1;
+    t->box[last] = span / size;
+    t->tile[last] = one_box ? t->box[last] : columns;
+    t->boxes = one_box ? 1 : row_bytes / span;
+    t->box_bytes = rows * span;
+    t->tile_bytes = t->boxes * t->box_bytes;
+    return 0;
+}
+
+int pipeline_check_spans(struct pipeline *x, const struct program_op *o, int rows, int columns, bool one_span)
+{
+    const struct plan_tensor *t = &x->plan->tensor[o->tensor];
+    int product = o->kind == PROGRAM_GATHER ? rows : 1, spans = 0;
+    for (int d = 0; d + 1 < t->rank; d++) {
+        product *= o->at[d].length > 0 ? o->at[d].length : 1;
+        spans += o->at[d].length > 1;
+    }
+    if (o->at[t->rank - 1].length == columns && product == rows && (!one_span || spans <= 1))
+        return 0;
+    return program_refuse(x->l, o->loc, "PROGRAM-LOWER",
+                          "columns of %s's tile do not run along its innermost dim, which bulk copies ask for; write a "
+                          "span there",
+                          t->name);
+}
+
+/* An operand's tile in one stage, and how wgmma reads it. */
+static int operand(struct pipeline *x, int op, int which)
+{
+    const struct derive_dot *k = &x->d.dot[op];
+    const struct program_op *o = &x->program->op[k->load[which]];
+    struct plan_mma *mma = &x->plan->mma[k->mma];
+    struct plan_tensor *t = &x->plan->tensor[o->tensor];
+    int rows = o->tile.rows, columns = o->tile.columns;
+    bool known = t->access != PLAN_ACCESS_GLOBAL;
+    const struct plan_tensor before = *t;
+    if (t->out)
+        return program_refuse(x->l, o->loc, "PROGRAM-LOWER", "%s is written by this kernel too; read another tensor",
+                              t->name);
+    bool copied = pipeline_is_copied(x, k->load[which]);
+    int status = pipeline_check_limits(x, k->load[which], (which == 0) != k->transposed[which], true);
+    status = status ? status : pipeline_check_spans(x, o, rows, columns, false);
+    status = status ? status : pipeline_layout(x, o, rows, columns, false);
+    if (!status && ((t->gathered && !copied) || pipeline_is_limited(x, o->tensor)))
+        status = pipeline_check_row_bytes(x, o, rows);
+    if (!status && copied) {
+        t->access = PLAN_ACCESS_CP_ASYNC;
+        t->box[plan_number(t->gathered)] = rows;
+    }
+    if (status)
+        return status;
+    t->multicast = 1;
+    if (pipeline_share(x, k->load[which], !known))
+        return 3;
+    for (int d = 0; d + 1 < t->rank; d++)
+        if (t->box[d] > MOST_BOX && !copied)
+            return pipeline_refuse_tile(x, k->load[which], false, "TMA-BOX",
+                                        "%d rows of %s in one box, which takes up to %d on %s; write %d", t->box[d],
+                                        t->name, MOST_BOX, x->l->arch->name, MOST_BOX * t->multicast);
+    if (known && (memcmp(before.box, t->box, sizeof before.box) != 0 || before.multicast != t->multicast ||
+                  before.gathered != t->gathered || before.access != t->access))
+        return program_refuse(x->l, o->loc, "PROGRAM-LOWER", "%s is loaded in tiles of two shapes; write one", t->name);
+    /* A: rows m, columns k as it lies. B: rows k, columns n, so that as it lies its columns are n. */
+    bool mn_major = which == 0 ? k->transposed[0] : !k->transposed[1];
+    int span = t->box_bytes / rows;
+    bool plain = t->swizzle == TW_SWIZZLE_NONE;
+    if (which == 0 && k->resident)
+        return 0;
+    mma->operand[which].tensor = o->tensor;
+    mma->operand[which].mn_major = mn_major;
+    if (mn_major) {
+        /* Groups of 8 k rows lie 8 spans apart; the next span along m or n is the next box. */
+        mma->operand[which].leading_bytes = plain ? 8 * span : t->box_bytes;
+        mma->operand[which].stride_bytes = plain ? t->box_bytes : 8 * span;
+        mma->operand[which].k_bytes = mma->k * span;
+        mma->operand[which].block_bytes = PIPELINE_ROWS * (int)tw_dtype_bytes(t->dtype) / span * t->box_bytes;
+    } else {
+        /* Groups of 8 rows lie 8 spans apart. Without a swizzle the second 16 bytes along k are the next box. */
+        mma->operand[which].leading_bytes = plain ? t->box_bytes : 16;
+        mma->operand[which].stride_bytes = 8 * span;
+        mma->operand[which].k_bytes = PIPELINE_K_BYTES;
+        mma->operand[which].block_bytes = PIPELINE_ROWS * span;
+    }
+    if (mn_major && PIPELINE_ROWS * (int)tw_dtype_bytes(t->dtype) % span)
+        return program_refuse(x->l, o->loc, "WGMMA-SHAPE", "64 rows of wgmma are narrower than the %d-byte span", span);
+    return 0;
+}
+
+/* A chunk of a store whose rows run along the innermost dim: 64 of them, and as many columns as one swizzle turns well.
+ */
+static int turned_output(struct pipeline *x, const struct program_op *o, const struct program_tile *tile)
+{
+    struct plan_tensor *t = &x->plan->tensor[o->tensor];
+    int columns = tw_dtype_bytes(t->dtype) == 4 ? 32 : 64;
+    while (tile->columns % columns)
+        columns /= 2;
+    int status = pipeline_check_spans(x, o, tile->columns, tile->rows, true);
+    return status ? status : pipeline_layout(x, o, columns, PIPELINE_ROWS, false);
+}
+
+/* The item's only store, of two boxes: both go at once, in the room of two buffers, and no barriers stand in between.
+ */
+static bool is_whole(const struct pipeline *x, int row_bytes)
+{
+    int stores = 0;
+    for (int i = 0; i < x->program->op_count; i++)
+        stores += x->program->op[i].kind == PROGRAM_STORE && x->program->op[i].arg[0].columns > 1;
+    return stores == 1 && x->d.blocks == 1 && row_bytes == 2 * WIDEST_SPAN;
+}
+
+/* What one step of a store takes: 64 rows and as many columns as a box holds. */
+static int output(struct pipeline *x, int op)
+{
+    const struct program_op *o = &x->program->op[op];
+    struct plan_tensor *t = &x->plan->tensor[o->tensor];
+    bool turned;
+    const struct program_tile *tile = work_stored(&x->d.work, o, &turned);
+    t->out = true;
+    if (tile->columns == 1)
+        return 0;
+    if (family_add_value(x->plan, plan_text(x->plan, "turned.%s", t->name), turned))
+        return 3;
+    if (t->dtype != TW_BF16 && t->dtype != TW_FP16 && t->dtype != TW_FP32)
+        return program_refuse(x->l, o->loc, "DTYPE", "%s results are not written; write bf16, fp16 or fp32",
+                              tw_dtype_name(t->dtype));
+    int64_t extent;
+    bool never = expr_is_int(&x->plan->graph, t->dim[t->rank - 1], &extent) &&
+                 extent * (int64_t)tw_dtype_bytes(t->dtype) % 16 != 0;
+    /* Bulk stores end where the tensor does, and, row by row, at a row that data say. */
+    int beyond = x->d.work.op[op].beyond;
+    bool wide = tile->columns * (int)tw_dtype_bytes(t->dtype) % 128 == 0 &&
+                (!x->l->kernel->tensor[o->tensor].swizzle_set || t->swizzle == TW_SWIZZLE_128B);
+    never = never || (beyond >= 0 && (turned || !wide || !work_ends_rows(&x->d.work, beyond)));
+    if (x->l->variant == 1 || never) {
+        int columns = tile->columns % 32 == 0 ? 32 : tile->columns % 16 == 0 ? 16 : 8;
+        x->columns = x->columns && x->columns < columns ? x->columns : columns;
+        return 0;
+    }
+    int status = turned ? turned_output(x, o, tile) : pipeline_check_spans(x, o, tile->rows, tile->columns, true);
+    x->whole = !turned && is_whole(x, tile->columns * (int)tw_dtype_bytes(t->dtype));
+    status = status || turned ? status : pipeline_layout(x, o, PIPELINE_ROWS, tile->columns, !x->whole);
+    t->whole_rows = true;
+    if (!status && t->tile_bytes > x->stored)
+        x->stored = t->tile_bytes;
+    if (!status && beyond >= 0 && family_add_value(x->plan, plan_text(x->plan, "limited.%s", t->name), 1))
+        return 3;
+    return status;
+}
+
+int pipeline_tensors(struct pipeline *x)
+{
+    int status = 0;
+    for (int i = 0; i < x->program->op_count; i++) {
+        int found = 0; /* a tile of both operands is told of once */
+        for (int o = 0; o < 2 && !found && x->program->op[i].kind == PROGRAM_DOT; o++)
+            found = x->d.dot[i].load[o] >= 0 ? operand(x, i, o) : 0;
+        status |= found;
+        if (x->program->op[i].kind == PROGRAM_STORE)
+            status |= output(x, i);
+    }
+    if (status)
+        return status;
+    const struct spec_value *promotion = pipeline_field(x, "l2_promotion");
+    int l2 = promotion->set ? (int)promotion->integer : 2;
+    for (int i = 0; i < x->plan->tensor_count; i++)
+        if (x->plan->tensor[i].access == PLAN_ACCESS_TMA &&
+            !family_add_map(x->plan, i, x->plan->tensor[i].out ? 0 : l2))
+            return 3;
+    return pipeline_part_maps(x);
+}
+
+/* ---- elements ---------------------------------------------------------------------------------------------------- */
+
+static bool reads_op(const struct expr_graph *g, int node, enum expr_op op)
+{
+    const struct expr_node *n = &g->node[node];
+    if (n->op == op)
+        return true;
+    for (int i = 0; i < 3; i++)
+        if (n->arg[i] >= 0 && reads_op(g, n->arg[i], op))
+            return true;
+    return false;
+}
+
+/* The element and its neighbour along a fragment's columns lie in one word: the last index counts columns from an even
+ * place, and no other index counts them. */
+static bool is_pair(const struct plan *p, const struct expr_node *n)
+{
+    const struct expr_graph *g = &p->fused;
+    const struct expr_node *last = &g->node[g->index[n->first_index + n->rank - 1]];
+    for (int i = 0; last->op == EXPR_ADD && i < 2; i++) {
+        const struct expr_node *base = &g->node[last->arg[i]], *other = &g->node[last->arg[1 - i]];
+        bool even = base->op == EXPR_LOOP && p->loop[base->integer].step % 2 == 0;
+        for (int k = 0; k < p->item_count && base->op == EXPR_AT; k++)
+            even = even || (p->item[k].axis == base->integer && p->item[k].tile % 2 == 0);
+        if (even && other->op == EXPR_COLUMN) {
+            last = other;
+            break;
+        }
+    }
+    bool pair = last->op == EXPR_COLUMN;
+    for (int i = 0; i + 1 < n->rank; i++)
+        pair = pair && !reads_op(g, g->index[n->first_index + i], EXPR_COLUMN);
+    return pair;
+}
+
+/* Pairs of neighbours are read as one word where launches see to it that rows are aligned to them. */
+static void read_pairs(struct pipeline *x)
+{
+    struct plan *p = x->plan;
+    for (int t = 0; t < p->tensor_count && x->l->variant == 0; t++) {
+        bool read = false, pairs = true;
+        for (int i = 0; i < p->fused.count; i++)
+            if (p->fused.node[i].op == EXPR_TENSOR && p->fused.node[i].integer == t) {
+                read = true;
+                pairs = pairs && is_pair(p, &p->fused.node[i]);
+            }
+        bool half = p->tensor[t].dtype == TW_BF16 || p->tensor[t].dtype == TW_FP16;
+        if (!read || !pairs || p->tensor[t].out || p->tensor[t].map >= 0 || !half)
+            continue;
+        p->tensor[t].align = 2 * (int)tw_dtype_bytes(p->tensor[t].dtype);
+        p->tensor[t].whole_rows = true;
+    }
+}
+
+static int add_extents(struct plan *p, int tensor)
+{
+    for (int d = 0; d < p->tensor[tensor].rank; d++) {
+        int node = expr_import(&p->fused, &p->graph, p->tensor[tensor].dim[d]);
+        if (node < 0 || family_add_value(p, plan_text(p, "extent.%s.d%d", p->tensor[tensor].name, d), node))
+            return 3;
+    }
+    return 0;
+}
+
+/* The extents of tensors that threads read, as nodes of plan.fused: extent.NAME.d0, ... Of those whose elements steps
+ * read one by one, and of those that threads copy. */
+static int element_extents(struct plan *p)
+{
+    int elements = p->fused.count;
+    bool *added = plan_alloc(p, sizeof *added * (size_t)(p->tensor_count + 1));
+    if (!added)
+        return 3;
+    for (int i = 0; i < elements; i++) {
+        int tensor = (int)p->fused.node[i].integer;
+        if (p->fused.node[i].op != EXPR_TENSOR || added[tensor])
+            continue;
+        added[tensor] = true;
+        if (add_extents(p, tensor))
+            return 3;
+    }
+    for (int r = 0; r < p->ring_count; r++)
+        for (int i = 0; i < p->ring[r].tensor_count; i++) {
+            int tensor = p->ring[r].tensor[i];
+            bool copied = p->ring[r].filler == PLAN_FILL_CP_ASYNC || p->ring[r].filler == PLAN_FILL_ARRIVE;
+            if (!copied || added[tensor])
+                continue;
+            added[tensor] = true;
+            if (add_extents(p, tensor))
+                return 3;
+        }
+    return 0;
+}
+
+int pipeline_elements(struct pipeline *x)
+{
+    const struct expr_graph *g = &x->plan->fused;
+    bool *seen = plan_alloc(x->plan, sizeof *seen * (size_t)(x->plan->tensor_count + 1));
+    int faults = 0;
+    for (int i = 0; i < g->count && seen; i++)
+        if (g->node[i].op == EXPR_TENSOR && !seen[g->node[i].integer]) {
+            seen[g->node[i].integer] = true;
+            faults |= pipeline_check_element(x, (int)g->node[i].integer);
+        }
+    if (!seen || faults)
+        return seen ? 1 : 3;
+    if (x->l->arch->tma)
+        read_pairs(x);
+    return element_extents(x->plan);
+}

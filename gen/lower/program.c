@@ -1,0 +1,132 @@
+/* Kernels that are programs, as a family: what a program holds picks the lowering, and the lowering decides the Plan.
+ * Axes, tensors and scalars are the kernel's own, so that nothing here stands for the reader to check. */
+#include "lower/family.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "lower/lower.h"
+#include "lower/place_ops.h"
+
+static const char *const architectures[] = {"sm_80", "sm_90a", NULL};
+
+bool program_holds(const struct program *program, enum program_kind kind)
+{
+    for (int i = 0; i < program->op_count; i++)
+        if (program->op[i].kind == kind)
+            return true;
+    return false;
+}
+
+int program_refuse(const struct program_lowering *l, struct diag_loc loc, const char *rule, const char *format, ...)
+{
+    char text[512];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    diag_report(l->diags, DIAG_ERROR, loc, l->kernel->name, "program", rule, "%s", text);
+    return 1;
+}
+
+int program_goes_up(const struct program_lowering *l, const char *why)
+{
+    int status = 0;
+    for (int i = 0; i < l->kernel->direction_count && !status; i++)
+        if (l->kernel->direction[i].down)
+            status = family_reason(l->plan, plan_text(l->plan, "direction.%s", l->kernel->direction[i].name), "up",
+                                   "%s", why);
+    return status;
+}
+
+/* ---- the choice -------------------------------------------------------------------------------------------------- */
+
+static const struct program_lowerer *const lowerers[] = {&program_lower_pipeline, &program_lower_mma_sync,
+                                                         &program_lower_direct, NULL};
+
+/* The lowering for the program. The last takes every one. */
+static const struct program_lowerer *lowerer_of(const struct spec_kernel *kernel, const struct arch *arch)
+{
+    const struct program_lowerer *const *l = lowerers;
+    while (l[1] && !(*l)->takes(kernel->program, arch))
+        l++;
+    return *l;
+}
+
+/* ---- the family -------------------------------------------------------------------------------------------------- */
+
+/* The kernel with the program that its spec has for the architecture: `arch` may give tile and cluster of its own. */
+static struct spec_kernel kernel_on(const struct spec_kernel *kernel, const struct arch *arch)
+{
+    struct spec_kernel own = *kernel;
+    own.program = (struct program *)(uintptr_t)spec_program(kernel, arch->name);
+    return own;
+}
+
+/* Every step does what the text of the architecture has a block for. */
+static int check_places(const struct program_lowering *l)
+{
+    const struct plan *p = l->plan;
+    int from, to;
+    for (int r = 0; r < p->role_count && place_text_of(p) != PLACE_TEXT_NONE; r++)
+        for (int i = 0; i < p->role[r].step_count; i++) {
+            const struct plan_step *s = &p->role[r].step[i];
+            char others[160];
+            if (!place_ends(p, s, &from, &to) || place_op_of(p, s))
+                continue;
+            return program_refuse(l, l->kernel->program->loc, "PROGRAM-PLACE",
+                                  "the derivation for %s makes a step that its text has no block for, which is "
+                                  "tilewright's own fault and not the spec's: from %s into %s by '%s' (step %d of role "
+                                  "%s), where there is: %s; leave out the architecture, or report the spec",
+                                  l->arch->name, place_end_word[from], place_end_word[to], s->call ? s->call : "a step",
+                                  i + 1, p->role[r].name, place_op_others(p, s, others, sizeof others));
+        }
+    return 0;
+}
+
+static int variants(const struct spec *spec, const struct spec_kernel *kernel, const struct arch *arch)
+{
+    const struct spec_kernel own = kernel_on(kernel, arch);
+    return lowerer_of(&own, arch)->variants(spec, &own, arch);
+}
+
+static int reason_tiles(const struct program_lowering *l)
+{
+    const struct program *p = l->kernel->program;
+    int status = 0;
+    for (int i = 0; i < p->axis_count && !status; i++)
+        if (p->axis[i].tile)
+            status = family_reason(l->plan, plan_text(l->plan, "tile.%s", p->axis[i].name),
+                                   plan_text(l->plan, "%d", p->axis[i].tile), "%s",
+                                   p->axis[i].chosen ? "the family's, where the spec says none" : "the spec says so");
+    return status;
+}
+
+static int resolve(const struct spec *spec, const struct spec_kernel *kernel, const struct arch *arch, int variant,
+                   struct plan *plan, struct diag_set *diags)
+{
+    const struct spec_kernel own = kernel_on(kernel, arch);
+    struct program_lowering l = {
+        .spec = spec, .kernel = &own, .arch = arch, .variant = variant, .plan = plan, .diags = diags};
+    spec_merge(kernel, arch->name, &l.fields);
+    int status = family_copy_spec(spec, kernel, plan);
+    if (status)
+        return status;
+    plan->arch = arch->name;
+    plan->family = kernel->family ? plan_text(plan, "%s", kernel->family) : "program";
+    status = reason_tiles(&l);
+    if (status)
+        return status;
+    status = lowerer_of(&own, arch)->lower(&l);
+    status = status ? status : check_places(&l);
+    if (!status)
+        plan->flops = program_flops(own.program, plan);
+    return status;
+}
+
+const struct family family_program = {
+    .arch = architectures,
+    .variants = variants,
+    .resolve = resolve,
+};

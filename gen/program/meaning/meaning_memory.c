@@ -1,0 +1,107 @@
+/* Tensors read and written: which coordinates a tile's elements have, and what an output holds behind them. */
+#include "program/meaning/meaning.h"
+
+int64_t meaning_row(const struct meaning_box *box, int64_t row, int64_t number, int64_t *from, int64_t *to)
+{
+    int64_t offset = 0, first = 0, end = box->columns;
+    bool inside = true; /* no row has the number INT64_MIN */
+    for (int d = box->rank - 1; d >= 0; d--) {
+        int64_t at = box->start[d];
+        if (d == box->column) {
+            first = at < 0 ? -at : 0;
+            end = box->limit[d] - at < end ? box->limit[d] - at : end;
+        } else if (d == box->gathered) {
+            inside = inside && number != INT64_MIN;
+            at = number != INT64_MIN ? number : 0;
+        } else if (box->length[d] > 0) {
+            at += row % box->length[d];
+            row /= box->length[d];
+        }
+        if (d != box->column)
+            inside = inside && at >= 0 && at < box->limit[d];
+        offset += at * box->stride[d];
+    }
+    *from = inside && first < end ? first : 0;
+    *to = inside && first < end ? end : 0;
+    return offset;
+}
+
+/* A value within its bound as an element of the output; *value becomes what the reference says. Where the value may lie
+ * on either side of a tie, either neighbour is right: the bound then is more than what rounding it to nearest takes,
+ * from which compare_bounded tells that nothing else is in it. */
+static double bound_of_element(enum tw_dtype dtype, double *value, double bound)
+{
+    double v = *value;
+    if (isnan(v) || isinf(bound))
+        return isnan(v) && bound == 0 ? 0 : (double)INFINITY;
+    double low = meaning_round(dtype, v - bound), high = meaning_round(dtype, v + bound);
+    if (low == high && !(isfinite(v) && isfinite(low))) {
+        *value = low;
+        return 0;
+    }
+    double up = high - v, down = v - low, most = up > down ? up : down;
+    return bound > 0 && low != high ? nextafter(most, (double)INFINITY) : most;
+}
+
+/* Mantissa in which additions to memory are made. */
+static int bits_of(enum tw_dtype dtype)
+{
+    return dtype == TW_BF16 ? 8 : dtype == TW_FP16 ? 11 : dtype == TW_FP64 ? 53 : 24;
+}
+
+static void add_term(struct meaning_sum *sum, double value, double bound)
+{
+    int quantum = meaning_quantum(&value, 1);
+    sum->magnitude += fabs(value);
+    sum->carried += bound;
+    sum->terms++;
+    sum->quantum = quantum < sum->quantum ? quantum : sum->quantum;
+}
+
+int64_t meaning_write(const struct meaning_output *out, const struct meaning_part *part, int64_t row, int64_t columns,
+                      enum expr_type type, int64_t offset, int64_t step, int64_t from, int64_t to)
+{
+    for (int64_t c = from; c < to; c++) {
+        int64_t i = row * columns + c, element = offset + c * step;
+        if (part->unknown && part->unknown[i] != 0)
+            return c;
+        if (part->valid && !part->valid[i])
+            continue;
+        double value = type == EXPR_REAL ? part->value->at.real[i] : (double)part->value->at.whole[i];
+        double bound = part->value->exact ? 0 : part->value->bound[i];
+        if (isnan(bound))
+            return c;
+        if (out->done)
+            out->done[element] = 1;
+        if (out->add) {
+            double added = value;
+            out->to[element] += value;
+            add_term(&out->sum[element], value, bound_of_element(out->dtype, &added, bound));
+            continue;
+        }
+        if (out->sum) {
+            out->sum[element] = (struct meaning_sum){.quantum = MEANING_ZEROS};
+            add_term(&out->sum[element], value, bound);
+        } else {
+            bound = bound_of_element(out->dtype, &value, bound);
+            if (out->bound)
+                out->bound[element] = bound;
+        }
+        out->to[element] = value;
+    }
+    return -1;
+}
+
+void meaning_finish(const struct meaning_output *out)
+{
+    for (int64_t i = 0; i < out->count; i++) {
+        if (out->sum[i].terms == 0)
+            continue;
+        double bound = meaning_sum_bound(out->to[i], &out->sum[i], bits_of(out->dtype));
+        if (tw_dtype_info(out->dtype)->kind != TW_KIND_FLOAT)
+            bound = out->sum[i].carried;
+        bound = bound_of_element(out->dtype, &out->to[i], bound);
+        if (out->bound)
+            out->bound[i] = bound;
+    }
+}

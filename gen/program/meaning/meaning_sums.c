@@ -1,0 +1,144 @@
+/* Sums: the bound that any order of additions keeps, and matrix products. */
+#include "program/meaning/meaning.h"
+
+#include <float.h>
+#include <string.h>
+
+int meaning_quantum(const double *cell, int64_t count)
+{
+    int least = MEANING_ZEROS;
+    for (int64_t i = 0; i < count; i++) {
+        uint64_t bits;
+        memcpy(&bits, &cell[i], sizeof bits);
+        int exponent = (int)(bits >> 52 & 0x7ff);
+        uint64_t mantissa = bits & ((UINT64_C(1) << 52) - 1);
+        if (exponent == 0x7ff)
+            return MEANING_ENDLESS;
+        if (!exponent && !mantissa)
+            continue;
+        int quantum = exponent - 1075 + __builtin_ctzll(mantissa | UINT64_C(1) << 52);
+        least = quantum < least ? quantum : least;
+    }
+    return least;
+}
+
+/* The partial sums of multiples of a quantum q are multiples of it, and none is larger than the sum of magnitudes: up
+ * to 2^bits q all are exact. Else each of the n - 1 additions takes half an ulp of a partial sum. Tensor cores truncate
+ * where they align 16 products at a time, yet with bits beyond fp32's: the same bound covers them. */
+double meaning_sum_bound(double value, const struct meaning_sum *sum, int bits)
+{
+    if (isnan(sum->carried))
+        return (double)INFINITY;
+    if (!isfinite(value) || !(sum->magnitude + sum->carried <= (double)FLT_MAX))
+        return sum->carried == 0 && !isfinite(value) ? 0 : (double)INFINITY;
+    if (sum->carried == 0 && sum->quantum == MEANING_ZEROS)
+        return 0;
+    if (sum->carried == 0 && sum->quantum > -150 && sum->magnitude <= ldexp(1, bits + sum->quantum))
+        return 0;
+    if (sum->terms <= 1)
+        return sum->carried;
+    double units = (double)(sum->terms - 1) * ldexp(1, -bits);
+    double grown = units < 0.5 ? units / (1 - units) : (double)INFINITY;
+    return sum->carried + grown * (sum->magnitude + sum->carried) + MEANING_LEAST;
+}
+
+void meaning_sum_begin(struct meaning_sum *sum, const struct meaning_cells *cells, int64_t count)
+{
+    for (int64_t i = 0; i < count; i++) {
+        double value = cells->at.real[i];
+        sum[i] = (struct meaning_sum){fabs(value), cells->bound[i], value != 0, meaning_quantum(&value, 1)};
+    }
+}
+
+void meaning_sum_go_on(struct meaning_sum *sum, const struct meaning_sum *terms, const struct meaning_cells *was,
+                       struct meaning_cells *now, int64_t count)
+{
+    for (int64_t i = 0; i < count; i++) {
+        double term = now->at.real[i] - was->at.real[i], more = now->bound[i] - was->bound[i];
+        struct meaning_sum one = {fabs(term), more > 0 ? more : 0, 1, meaning_quantum(&term, 1)};
+        const struct meaning_sum *added = terms ? &terms[i] : &one;
+        sum[i].magnitude += added->magnitude;
+        sum[i].carried += added->carried;
+        sum[i].terms += added->terms;
+        sum[i].quantum = added->quantum < sum[i].quantum ? added->quantum : sum[i].quantum;
+        double bound = meaning_sum_bound(now->at.real[i], &sum[i], 24);
+        if (bound > now->bound[i]) {
+            now->bound[i] = bound;
+            now->exact = now->zeroed = false;
+        }
+    }
+}
+
+/* One row of products: to[j] += sum of a[k] b[k][j], magnitude[j] += sum of their magnitudes. */
+static void add_row(const struct meaning_dot *d, const double *a, double *restrict to, double *restrict magnitude)
+{
+    int64_t n = d->n, k = 0;
+    for (; k + 4 <= d->k; k += 4) {
+        const double *b = d->b.at.real + k * n, a0 = a[k], a1 = a[k + 1], a2 = a[k + 2], a3 = a[k + 3];
+        for (int64_t j = 0; j < n; j++) {
+            double x0 = a0 * b[j], x1 = a1 * b[n + j], x2 = a2 * b[2 * n + j], x3 = a3 * b[3 * n + j];
+            to[j] += (x0 + x1) + (x2 + x3);
+            magnitude[j] += (fabs(x0) + fabs(x1)) + (fabs(x2) + fabs(x3));
+        }
+    }
+    for (; k < d->k; k++) {
+        const double *b = d->b.at.real + k * n;
+        for (int64_t j = 0; j < n; j++) {
+            to[j] += a[k] * b[j];
+            magnitude[j] += fabs(a[k] * b[j]);
+        }
+    }
+}
+
+/* What the operands' own bounds come to. */
+static void carry_row(const struct meaning_dot *d, const double *a, const double *ea, double *restrict carried)
+{
+    int64_t n = d->n;
+    memset(carried, 0, sizeof *carried * (size_t)n);
+    for (int64_t k = 0; k < d->k; k++) {
+        const double *b = d->b.at.real + k * n, *eb = d->b.bound + k * n;
+        double own = d->a.exact ? 0 : ea[k], other = fabs(a[k]) + own;
+        if (own != 0)
+            for (int64_t j = 0; j < n; j++)
+                carried[j] += own * fabs(b[j]);
+        if (!d->b.exact)
+            for (int64_t j = 0; j < n; j++)
+                carried[j] += other * eb[j];
+    }
+}
+
+void meaning_dot(struct meaning_dot *d)
+{
+    int64_t n = d->n;
+    double *magnitude = d->scratch, *carried = d->scratch + n;
+    int quantum_b = meaning_quantum(d->b.at.real, d->k * n);
+    bool inexact = false, exact_operands = d->a.exact && d->b.exact, had_bounds = !d->result.exact;
+    for (int64_t i = 0; i < d->m; i++) {
+        const double *a = d->a.at.real + i * d->k;
+        double *to = d->result.at.real + i * n, *bound = d->result.bound + i * n;
+        int quantum_a = meaning_quantum(a, d->k), quantum_c = d->has_c ? meaning_quantum(to, n) : MEANING_ZEROS;
+        int quantum = quantum_a == MEANING_ZEROS || quantum_b == MEANING_ZEROS ? MEANING_ZEROS : quantum_a + quantum_b;
+        if (quantum_a == MEANING_ENDLESS || quantum_b == MEANING_ENDLESS)
+            quantum = MEANING_ENDLESS;
+        quantum = quantum_c < quantum ? quantum_c : quantum;
+        for (int64_t j = 0; j < n; j++)
+            magnitude[j] = fabs(to[j]);
+        if (exact_operands)
+            memset(carried, 0, sizeof *carried * (size_t)n);
+        else
+            carry_row(d, a, d->a.exact ? NULL : d->a.bound + i * d->k, carried);
+        if (had_bounds)
+            for (int64_t j = 0; j < n; j++)
+                carried[j] += bound[j];
+        add_row(d, a, to, magnitude);
+        for (int64_t j = 0; j < n; j++) {
+            struct meaning_sum sum = {magnitude[j], carried[j], d->k + d->has_c + d->products_round, quantum};
+            if (d->bits)
+                bound[j] = meaning_sum_bound(to[j], &sum, d->bits);
+            else
+                bound[j] = magnitude[j] < 0x1p31 && isfinite(carried[j]) ? carried[j] : (double)INFINITY;
+            inexact = inexact || bound[j] != 0;
+        }
+    }
+    d->result.exact = d->result.zeroed = !inexact;
+}

@@ -1,0 +1,225 @@
+#include "program/meaning/reference.h"
+
+#include <string.h>
+
+#include "program/meaning/meaning.h"
+
+enum { PARTS_PER_THREAD = 4, BLOCK_ROWS = 256 };
+
+bool program_adds_to(const struct program *p, int tensor)
+{
+    for (int i = 0; i < p->op_count; i++)
+        if ((p->op[i].kind == PROGRAM_STORE_ADD || p->op[i].kind == PROGRAM_SCATTER_ADD) && p->op[i].tensor == tensor)
+            return true;
+    return false;
+}
+
+enum tw_dtype program_narrowest_cast(const struct program *p)
+{
+    enum tw_dtype narrow = TW_FP32;
+    double coarsest = 0;
+    for (int i = 0; i < p->graph->count; i++) {
+        const struct expr_node *n = &p->graph->node[i];
+        if (n->op != EXPR_CAST || tw_dtype_info(n->dtype)->kind != TW_KIND_FLOAT)
+            continue;
+        double third = 1.0 / 3, away = fabs(meaning_round(n->dtype, third) - third);
+        if (n->dtype != TW_FP32 && away > coarsest) {
+            coarsest = away;
+            narrow = n->dtype;
+        }
+    }
+    return narrow;
+}
+
+/* ---- inputs as doubles ---------------------------------------------------------------------------------------------
+ */
+
+struct widening {
+    const struct program_tensor *tensor;
+    enum tw_dtype dtype;
+    int rank;
+    int64_t rows; /* of the innermost dim */
+    double *to;
+};
+
+static int64_t elements(const struct program_tensor *t, int rank)
+{
+    int64_t count = 1;
+    for (int d = 0; d < rank; d++)
+        count *= t->extent[d];
+    return count;
+}
+
+static void widen_rows(void *context, int64_t block)
+{
+    const struct widening *w = context;
+    int64_t inner = w->rank ? w->tensor->extent[w->rank - 1] : 1, step = w->rank ? w->tensor->stride[w->rank - 1] : 1;
+    int64_t bytes = (int64_t)tw_dtype_bytes(w->dtype), first = block * BLOCK_ROWS, last = first + BLOCK_ROWS;
+    for (int64_t row = first; row < last && row < w->rows; row++) {
+        int64_t rest = row, offset = 0;
+        for (int d = w->rank - 2; d >= 0; d--) {
+            offset += rest % w->tensor->extent[d] * w->tensor->stride[d];
+            rest /= w->tensor->extent[d];
+        }
+        const unsigned char *from = (const unsigned char *)w->tensor->bytes + offset * bytes;
+        for (int64_t i = 0; i < inner; i++)
+            w->to[row * inner + i] = tw_dtype_load(w->dtype, from + i * step * bytes);
+    }
+}
+
+/* ---- items
+ * ----------------------------------------------------------------------------------------------------------- */
+
+struct evaluation {
+    const struct program_reference *r;
+    struct program_data data;
+    struct program_run run;
+    int64_t items, parts;
+    struct part {
+        int status;
+        int64_t work;
+        struct program_error error;
+    } * part;
+};
+
+static const struct program *meant(const struct program_reference *r)
+{
+    return r->program ? r->program : r->kernel->program;
+}
+
+static void evaluate_part(void *context, int64_t i)
+{
+    const struct evaluation *e = context;
+    struct program_run run = e->run;
+    run.first = e->items * i / e->parts;
+    run.count = e->items * (i + 1) / e->parts - run.first;
+    run.work = &e->part[i].work;
+    e->part[i].status = program_evaluate(meant(e->r), e->r->kernel, &e->data, &run, NULL, &e->part[i].error);
+}
+
+static void in_parallel(const struct program_reference *r, int64_t count, void (*work)(void *, int64_t), void *context)
+{
+    if (r->parallel)
+        r->parallel(count, r->threads, work, context);
+    for (int64_t i = 0; !r->parallel && i < count; i++)
+        work(context, i);
+}
+
+/* How many steps to take of each axis, 0: all. The first and the last item say what one costs. */
+static int choose_sample(const struct program_reference *r, const struct program_data *data, int64_t items,
+                         int64_t *sample, struct program_error *error)
+{
+    const struct program *p = meant(r);
+    int64_t most = 1;
+    *sample = 0;
+    if (r->budget <= 0 || items <= 1)
+        return 0;
+    for (int i = 0; i < 2; i++) {
+        int64_t work = 0;
+        struct program_run run = {.first = i ? items - 1 : 0, .count = 1, .done = r->done, .work = &work};
+        int status = program_evaluate(p, r->kernel, data, &run, NULL, error);
+        if (status)
+            return status;
+        most = work > most ? work : most;
+    }
+    if (items <= r->budget / most)
+        return 0;
+    for (int64_t s = 1;; s++) {
+        int64_t taken = 1;
+        for (int a = 0; a < p->axis_count; a++) {
+            int64_t steps = meaning_steps(p, a, r->symbol);
+            taken *= steps < s ? steps : s;
+        }
+        if (taken > r->budget / most)
+            return 0;
+        *sample = s;
+    }
+}
+
+/* Items of a sample: as program_evaluate takes them. */
+static int64_t sampled_items(const struct program *p, const int64_t *symbol, int64_t sample)
+{
+    int64_t items = 1;
+    for (int a = 0; a < p->axis_count; a++) {
+        int64_t steps = meaning_steps(p, a, symbol);
+        items *= sample > 0 && sample < steps ? sample : steps;
+    }
+    return items;
+}
+
+static int evaluate(const struct program_reference *r, const struct program_data *data, bool *all, int64_t *work,
+                    struct program_error *error)
+{
+    const struct program *p = meant(r);
+    struct evaluation e = {
+        .r = r, .data = *data, .run = {.done = r->done, .down = r->down, .seed = r->seed, .count = -1}};
+    bool adds = false;
+    for (int i = 0; i < r->kernel->tensor_count; i++)
+        adds = adds || program_adds_to(p, i);
+    *all = true;
+    e.items = program_items(p, r->symbol);
+    *work = 0;
+    e.run.work = work;
+    if (adds || e.items < 0)
+        return program_evaluate(p, r->kernel, data, &e.run, NULL, error);
+    int status = choose_sample(r, data, e.items, &e.run.sample, error);
+    if (status)
+        return status;
+    *all = e.run.sample == 0;
+    e.items = sampled_items(p, r->symbol, e.run.sample);
+    e.parts = r->parallel ? (int64_t)r->threads * PARTS_PER_THREAD : 1;
+    e.parts = e.parts > e.items ? e.items : e.parts;
+    if (e.parts == 0)
+        return 0;
+    size_t bytes = sizeof *e.part * (size_t)e.parts;
+    e.part = memory_resize(&p->graph->memory, NULL, 0, bytes);
+    if (!e.part)
+        return 3;
+    in_parallel(r, e.parts, evaluate_part, &e);
+    for (int64_t i = 0; i < e.parts && !status; i++) {
+        status = e.part[i].status;
+        *work += e.part[i].work;
+        if (status == 1 && error)
+            *error = e.part[i].error;
+    }
+    memory_resize(&p->graph->memory, e.part, bytes, 0);
+    return status;
+}
+
+int program_reference(const struct program_reference *r, bool *all, int64_t *work, struct program_error *error)
+{
+    const struct spec_kernel *k = r->kernel;
+    const struct memory *memory = &meant(r)->graph->memory;
+    size_t extents = sizeof(int64_t[SPEC_MAX_RANK]) * (size_t)(k->tensor_count + 1);
+    size_t tensors = sizeof(double *) * (size_t)(k->tensor_count + 1);
+    int64_t(*extent)[SPEC_MAX_RANK] = memory_resize(memory, NULL, 0, extents);
+    double **tensor = memory_resize(memory, NULL, 0, tensors);
+    int status = extent && tensor ? 0 : 3;
+    if (tensor)
+        memset(tensor, 0, tensors);
+    for (int i = 0; i < k->tensor_count && !status; i++) {
+        struct widening w = {&r->tensor[i], k->tensor[i].dtype, k->tensor[i].rank, 0, NULL};
+        int64_t count = elements(w.tensor, w.rank), inner = w.rank ? w.tensor->extent[w.rank - 1] : 1;
+        memcpy(extent[i], r->tensor[i].extent, sizeof extent[i]);
+        tensor[i] = k->tensor[i].out ? r->out[i] : memory_resize(memory, NULL, 0, sizeof(double) * (size_t)(count + 1));
+        if (!tensor[i])
+            status = 3;
+        if (status || k->tensor[i].out || count == 0)
+            continue;
+        w.rows = count / inner;
+        w.to = tensor[i];
+        in_parallel(r, (w.rows + BLOCK_ROWS - 1) / BLOCK_ROWS, widen_rows, &w);
+    }
+    struct program_data data = {r->symbol, tensor, (const int64_t(*)[SPEC_MAX_RANK])extent, r->scalar, r->bound};
+    if (!status)
+        status = evaluate(r, &data, all, work, error);
+    for (int i = 0; i < k->tensor_count && tensor; i++)
+        if (tensor[i] && !k->tensor[i].out)
+            memory_resize(memory, tensor[i], sizeof(double) * (size_t)(elements(&r->tensor[i], k->tensor[i].rank) + 1),
+                          0);
+    if (extent)
+        memory_resize(memory, extent, extents, 0);
+    if (tensor)
+        memory_resize(memory, tensor, tensors, 0);
+    return status;
+}

@@ -1,0 +1,229 @@
+/* Between the files of the spec reader: read.c (the run, names, like), kernel.c (a kernel's fields), fields.c (the
+ * schema), tensors.c (tensors and scalars), operators.c (operators of expressions), trace.c (fused functions),
+ * reference.c; and program/trace*.c, which trace a program with the same expressions.
+ *
+ * Everything here runs under protection: a Lua error, a memory error included, leaves through longjmp. So whatever is
+ * allocated hangs on the spec's arena or on a graph of the spec from the moment on that it exists. */
+#ifndef TW_GEN_READ_READ_H
+#define TW_GEN_READ_READ_H
+
+#include "program/program.h"
+#include "spec/sandbox.h"
+#include "spec/spec.h"
+
+#include <lua5.4/lauxlib.h>
+
+enum { MOST_DIMS = 64 }; /* of a spec */
+
+/* What spec.arena points to. */
+struct spec_store {
+    struct arena arena;
+    struct sandbox *sandbox;
+};
+
+/* A call `kernel "NAME" {...}`: where it stands and its table in the tokens. */
+struct site {
+    int file, line;
+    int open; /* token index of "{", -1: the table was made elsewhere */
+};
+
+/* Which site wrote a field: of a kernel with `like`, fields come from several. The longest path that begins a field's
+ * path counts. */
+struct place {
+    const char *path;
+    struct site site;
+};
+
+/* A kernel while its spec is read; index as in spec.kernel. */
+struct draft {
+    int table;          /* registry reference of its fields, those of `like` merged in */
+    struct site site;   /* of its own call */
+    struct site origin; /* of fields that no place names: its own, or those of the `like` at the bottom */
+    struct place *place;
+    int place_count;
+    int fields;   /* of a family that is a module: registry reference of the fields with the module's */
+    int reported; /* faults before it was read, and those in spite of which its program can be traced */
+};
+
+struct trace_module; /* a family that is a module: read/trace_family.c */
+
+struct reader {
+    const struct spec_options *options;
+    struct spec *spec;
+    struct diag_set *diags;
+    struct sandbox *sandbox;
+    struct arena *arena;
+    lua_State *L;
+    struct expr_graph shape; /* expressions of dims before they belong to a kernel */
+    struct draft *draft;
+    int now;   /* the kernel that is read */
+    int epoch; /* number of the traced function that runs, 0: none; values of another one are refused */
+    int epochs;
+    struct trace_module *module;
+    struct trace *program; /* the program that is traced (read/trace.h), or NULL */
+    const char *fused;     /* the kernel's function that a family's program calls now (its field), or NULL */
+    unsigned fused_axes;   /* those along which its value runs, as bits */
+    bool returned;         /* the traced function has returned: faults from there on are those of its result */
+    struct name {          /* names that kernel "NAME" was called with and that got no table yet */
+        const char *text;
+        struct site site;
+        bool used;
+    } * name;
+    int name_count;
+};
+
+/* ---- read.c ---------------------------------------------------------------------------------------------------- */
+
+struct reader *reader_of(lua_State *L);                   /* NULL once the spec is read */
+void reader_check(struct reader *r, const void *pointer); /* raises the end where memory is out (NULL) */
+struct spec_kernel *reader_kernel(struct reader *r);
+
+/* What a fault points at: the field's name or its value. */
+enum point { AT_KEY, AT_VALUE };
+
+/* The place of a field of the current kernel; the nearest enclosing place that is known. */
+struct diag_loc reader_locate(struct reader *r, const char *path, enum point point);
+struct diag_loc reader_call_loc(struct reader *r); /* of the call `kernel "NAME"` */
+void reader_fault(struct reader *r, const char *path, enum point point, const char *rule, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+
+/* "; did you mean 'x'?" or "", in memory of the arena. */
+const char *reader_suggest(struct reader *r, const char *word, const char *const *candidate);
+const char *reader_list(struct reader *r, const char *const *word, const char *last); /* "a, b or c" */
+
+/* What a value is, in words: "the text 'x'", "a tensor". */
+const char *describe(struct reader *r, int index);
+
+/* The keys of the table at `index` in order, integers first. */
+struct key {
+    const char *name; /* NULL: a position */
+    lua_Integer position;
+};
+struct key *sorted_keys(struct reader *r, int index, int *count);
+bool is_identifier(const char *text); /* and no keyword of C or C++ */
+bool is_taken(const char *text);      /* the libraries, CUDA or the emitted text use the name (names.def) */
+
+/* ---- fields.c -------------------------------------------------------------------------------------------------- */
+
+/* Reads key of the table at `table` (absolute) where the schema has such a field or group of fields. prefix is "" or
+ * "arch.sm_80.". lists: `tune`, where a list of values stands for a value; they go to the kernel's tune. False: the
+ * schema knows no such key. */
+bool read_field(struct reader *r, int table, const char *key, const char *prefix, struct spec_fields *out, bool lists);
+
+/* The first words of the rows that the current kernel can have, NULL-terminated. */
+const char **field_names(struct reader *r);
+
+/* An integer that is exact, of Lua's integers and floats. */
+bool exact_integer(lua_State *L, int index, int64_t *value);
+
+/* ---- tensors.c ------------------------------------------------------------------------------------------------- */
+
+/* Userdata of tensor {...} and scalar(...). The tensor's table is its user value. */
+struct tensor_value {
+    struct site site;
+};
+struct scalar_value {
+    struct site site;
+    enum tw_dtype dtype;
+    double value;
+};
+int make_tensor(lua_State *L);
+int make_scalar(lua_State *L);
+
+/* Reads the tensor or scalar on top of the stack as field `name` of the current kernel. */
+void read_tensor(struct reader *r, const char *name);
+void read_scalar(struct reader *r, const char *name);
+
+/* After all tensors: axes of the family, extents that must agree, required tensors. */
+void check_tensors(struct reader *r);
+
+/* Axes of "m n k", each a string; returns their number. */
+int split_words(struct reader *r, const char *text, const char **word, int most);
+
+/* ---- kernel.c -------------------------------------------------------------------------------------------------- */
+
+/* Reads the fields of the current kernel from the table at `table`. */
+void read_kernel(struct reader *r, int table);
+
+/* The symbols that a kernel's shapes use: used[dim]. */
+void used_dims(const struct spec_kernel *k, bool *used);
+
+/* ---- trace.c, operators.c -------------------------------------------------------------------------------------- */
+
+/* An expression: of dims (epoch 0, reader.shape) or of the function that is traced (kernel.graph). In a program it has
+ * the shape of a tile beside the node; tile.node is unused. */
+struct value {
+    int node, epoch;
+    int body; /* programs: the loop body that it needs, by the number that the body got when it was entered; 0: none */
+    struct program_tile tile;
+};
+
+/* t.R, t.R[i.m]: a tensor of the kernel that still takes indices. Without any it broadcasts along its axes. */
+struct element {
+    int tensor, count, epoch;
+    int index[SPEC_MAX_RANK];
+    struct value at; /* programs: what its indices so far make together */
+};
+
+struct expr_graph *graph_of(struct reader *r); /* what values that are made now belong to */
+int made(struct reader *r, int node);          /* a node that was just made, or the error why it could not be */
+bool is_symbolic(lua_State *L, int index);
+const char *type_word(enum expr_type type);           /* "a condition" */
+struct value value_at(struct reader *r, int index);   /* the number, expression or tensor at `index` */
+struct value plain_value(struct reader *r, int node); /* of one element */
+void push_value(struct reader *r, const struct value *v);
+void push_node(struct reader *r, int node); /* plain_value */
+
+/* What operator `name` gave on the operands. */
+void push_result(struct reader *r, const char *name, int node, const struct value *operand, int count);
+
+void open_expressions(struct reader *r); /* metatables and the functions of expressions as globals */
+void open_operands(struct reader *r);    /* the part of it that is trace.c's */
+void push_symbol(struct reader *r, int dim);
+
+/* The value at `index` as a whole number or an expression of dims, in the kernel's shape graph. -1 and *what says what
+ * it is instead. */
+int shape_node(struct reader *r, int index, const char **what);
+
+/* ---- read/trace_family.c ------------------------------------------------------------------------------------- */
+
+/* The family that lib/NAME.lua describes, read at first use; NULL: there is no such file. */
+const struct spec_family *read_module(struct reader *r, const char *name);
+const struct spec_family *module_family(const struct reader *r, const char *name); /* of those read */
+const char *module_function(const struct reader *r, const char *family); /* the first that a kernel may give; NULL */
+bool module_has_function(const struct reader *r, const char *family, const char *name);
+
+/* Pushes the table of the kernel's fields with the module's program, axes, grid and fields under them; its index. */
+int apply_module(struct reader *r, int table);
+
+/* ---- read/trace.c -------------------------------------------------------------------------------------------- */
+
+/* Reads axes, tile, grid and program of the current kernel from its table, and traces the program. */
+void read_program(struct reader *r, int table);
+
+/* Reads `axes` and `tile`, which tensors and other fields need first. */
+void read_program_axes(struct reader *r, int table);
+
+extern const char *const axis_field_names[];
+bool is_axis_field(const char *name); /* tile or cluster, which a program has by its own axes */
+
+/* Raises an error where the value belongs to a body that is over. */
+void program_check_body(struct reader *r, const struct value *v);
+
+/* The tile and body of `result` from those of the operands; raises an error where they do not fit. */
+void program_merge(struct reader *r, const char *name, const struct value *operand, int count, struct value *result);
+
+void trace_open_words(struct reader *r); /* makes the words of programs globals */
+enum tw_dtype program_dtype(struct reader *r, int node); /* what the node's values are exact in */
+int program_method(lua_State *L);                        /* value.as, value.t */
+
+/* Names for metatables. */
+#define TYPE_EXPRESSION "expression"
+#define TYPE_ELEMENT "tensor element"
+#define TYPE_TENSORS "tensors of the kernel"
+#define TYPE_INDICES "indices of the kernel"
+#define TYPE_TENSOR "tensor"
+#define TYPE_SCALAR "scalar"
+#define TYPE_KERNEL "kernel"
+
+#endif

@@ -1,0 +1,603 @@
+/* Tensors and scalars: tensor { M, K, dtype = "bf16", ... }, scalar("fp32", 1.5), and what must hold among them. */
+#include "read/read.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Of a constant extent or stride: with it, the bytes of a row and a row's pitch stay in 64 bits. */
+#define MOST_EXTENT ((int64_t)1 << 40)
+
+static const char *const tensor_words[] = {"axes", "dtype", "fill", "out", "stride", "swizzle", "tile", NULL};
+
+int split_words(struct reader *r, const char *text, const char **word, int most)
+{
+    int count = 0;
+    for (;;) {
+        text += strspn(text, " ");
+        size_t n = strcspn(text, " ");
+        if (n == 0 || count == most)
+            return count;
+        word[count] = arena_copy(r->arena, text, n);
+        reader_check(r, word[count++]);
+        text += n;
+    }
+}
+
+/* The family's row of the tensor, or NULL. */
+static const struct spec_family_tensor *family_tensor(const struct spec_family *f, const char *name)
+{
+    for (const struct spec_family_tensor *t = f ? f->tensor : NULL; t && t->name; t++)
+        if (strcmp(t->name, name) == 0)
+            return t;
+    return NULL;
+}
+
+/* ---- the words tensor and scalar ------------------------------------------------------------------------------- */
+
+static const char *const *dtype_names(struct reader *r)
+{
+    const char **name = arena_alloc(r->arena, (TW_DTYPE_COUNT + 1) * sizeof *name);
+    reader_check(r, name);
+    for (int i = 0; i < TW_DTYPE_COUNT; i++)
+        name[i] = tw_dtype_name((enum tw_dtype)i);
+    return name;
+}
+
+int make_tensor(lua_State *L)
+{
+    struct reader *r = reader_of(L);
+    if (!r)
+        return luaL_error(L, "a tensor is declared in a spec, not in a reference");
+    if (lua_type(L, 1) != LUA_TTABLE)
+        return luaL_error(L, "tensor takes a table: tensor { M, K, dtype = \"bf16\" }, this is %s", describe(r, 1));
+    struct tensor_value *t = lua_newuserdatauv(L, sizeof *t, 1);
+    t->site.open = -1;
+    t->site.file = sandbox_where(L, 1, &t->site.line);
+    lua_pushvalue(L, 1);
+    lua_setiuservalue(L, -2, 1);
+    luaL_setmetatable(L, TYPE_TENSOR);
+    return 1;
+}
+
+int make_scalar(lua_State *L)
+{
+    struct reader *r = reader_of(L);
+    if (!r)
+        return luaL_error(L, "a scalar is declared in a spec, not in a reference");
+    if (lua_type(L, 1) != LUA_TSTRING)
+        return luaL_error(L, "scalar takes a dtype: scalar \"fp32\" or scalar(\"fp32\", 1.5), this is %s",
+                          describe(r, 1));
+    const char *word = lua_tostring(L, 1);
+    enum tw_dtype dtype = tw_dtype_from_name(word);
+    if (dtype == TW_DTYPE_COUNT)
+        return luaL_error(L, "there is no dtype \"%s\"%s", word, reader_suggest(r, word, dtype_names(r)));
+    if (lua_gettop(L) > 1 && lua_type(L, 2) != LUA_TNUMBER)
+        return luaL_error(L, "scalar(\"%s\", value): the value is a number, this is %s", word, describe(r, 2));
+    double value = lua_gettop(L) > 1 ? lua_tonumber(L, 2) : 1;
+    struct scalar_value *s = lua_newuserdatauv(L, sizeof *s, 0);
+    *s = (struct scalar_value){.site.open = -1, .dtype = dtype, .value = value};
+    s->site.file = sandbox_where(L, 1, &s->site.line);
+    luaL_setmetatable(L, TYPE_SCALAR);
+    return 1;
+}
+
+/* ---- one tensor ------------------------------------------------------------------------------------------------ */
+
+struct item {
+    struct reader *r;
+    struct spec_tensor *t;
+    int table; /* stack index of its fields */
+    const char *name;
+};
+
+/* "A.dtype", "A[1]", "A.stride[2]" in memory of the arena. */
+static const char *path_of(const struct item *i, const char *field, int position)
+{
+    struct arena *a = i->r->arena;
+    const char *dot = *field ? "." : "";
+    const char *path = position ? arena_format(a, "%s%s%s[%d]", i->name, dot, field, position)
+                                : arena_format(a, "%s%s%s", i->name, dot, field);
+    reader_check(i->r, path);
+    return path;
+}
+
+static void read_dtype(struct item *i)
+{
+    lua_State *L = i->r->L;
+    const char *path = path_of(i, "dtype", 0);
+    i->t->dtype = TW_BF16;
+    i->t->dtype_loc = reader_locate(i->r, path, AT_VALUE);
+    if (lua_getfield(L, i->table, "dtype") == LUA_TNIL) {
+        reader_fault(i->r, i->name, AT_VALUE, "TENSOR-DTYPE", "the tensor has no dtype; write dtype = \"bf16\"");
+    } else if (lua_type(L, -1) != LUA_TSTRING) {
+        reader_fault(i->r, path, AT_VALUE, "FIELD-TYPE", "takes a dtype such as \"bf16\", this is %s",
+                     describe(i->r, -1));
+    } else {
+        const char *word = lua_tostring(L, -1);
+        i->t->dtype = tw_dtype_from_name(word);
+        if (i->t->dtype == TW_DTYPE_COUNT) {
+            const char *const *known = dtype_names(i->r);
+            const char *near = reader_suggest(i->r, word, known);
+            if (*near)
+                reader_fault(i->r, path, AT_VALUE, "FIELD-WORD", "there is no dtype \"%s\"%s", word, near);
+            else
+                reader_fault(i->r, path, AT_VALUE, "FIELD-WORD", "there is no dtype \"%s\"; there are %s", word,
+                             reader_list(i->r, known, " and "));
+            i->t->dtype = TW_BF16;
+        }
+    }
+    lua_pop(L, 1);
+}
+
+static void read_swizzle(struct item *i)
+{
+    lua_State *L = i->r->L;
+    const char *path = path_of(i, "swizzle", 0), *known[TW_SWIZZLE_COUNT + 1] = {0};
+    for (int s = 0; s < TW_SWIZZLE_COUNT; s++)
+        known[s] = tw_swizzles[s].name;
+    if (lua_getfield(L, i->table, "swizzle") != LUA_TNIL) {
+        const char *word = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : NULL;
+        for (int s = 0; word && s < TW_SWIZZLE_COUNT; s++)
+            if (strcmp(word, known[s]) == 0) {
+                i->t->swizzle = (enum tw_swizzle)s;
+                i->t->swizzle_set = true;
+                i->t->swizzle_loc = reader_locate(i->r, path, AT_VALUE);
+            }
+        if (!i->t->swizzle_set)
+            reader_fault(i->r, path, AT_VALUE, "FIELD-WORD", "takes %s, this is %s%s", reader_list(i->r, known, " or "),
+                         describe(i->r, -1), word ? reader_suggest(i->r, word, known) : "");
+    }
+    lua_pop(L, 1);
+}
+
+/* What `fill` can say, as `run` understands it: the word and how many numbers stand behind it. */
+static const struct fill {
+    const char *word;
+    int numbers;
+    const char *usage;
+} fills[] = {
+    {"documents", 1, "documents N, N from 1 to 65536"},
+    {"constant", 1, "constant X"},
+    {"zeros", 0, "zeros"},
+    {"ones", 0, "ones"},
+    {"integers", 2, "integers LOW HIGH, with an integer from LOW to HIGH and neither beyond 2^53"},
+    {"iota", 0, "iota"},
+    {"normal", 0, "normal"},
+};
+enum { FILLS = sizeof fills / sizeof *fills };
+
+/* Whether the numbers behind the fill's word are those that it takes. */
+static bool fill_fits(const struct fill *f, const char *text)
+{
+    double value[2] = {0};
+    text += strlen(f->word);
+    for (int n = 0; n < f->numbers; n++) {
+        char *end;
+        value[n] = strtod(text, &end);
+        if (end == text)
+            return false;
+        text = end;
+    }
+    if (text[strspn(text, " ")])
+        return false;
+    if (strcmp(f->word, "documents") == 0)
+        return value[0] >= 1 && value[0] <= 65536;
+    return f->numbers < 2 ||
+           (fabs(value[0]) <= 0x1p53 && fabs(value[1]) <= 0x1p53 && ceil(value[0]) <= floor(value[1]));
+}
+
+static void check_fill(struct item *i, const char *text)
+{
+    const char *path = path_of(i, "fill", 0), *known[FILLS + 1] = {0}, *word[2];
+    int words = split_words(i->r, text, word, 1);
+    for (int n = 0; n < FILLS; n++) {
+        known[n] = fills[n].word;
+        if (words == 0 || text[0] == ' ' || strcmp(known[n], word[0]) != 0)
+            continue;
+        if (!fill_fits(&fills[n], text))
+            reader_fault(i->r, path, AT_VALUE, "FIELD-WORD", "\"%s\" is not understood; write %s", text,
+                         fills[n].usage);
+        return;
+    }
+    reader_fault(i->r, path, AT_VALUE, "FIELD-WORD",
+                 "there is no fill \"%s\"; write documents N, constant X, zeros, ones, integers LOW HIGH, iota or "
+                 "normal%s",
+                 text, words ? reader_suggest(i->r, word[0], known) : "");
+}
+
+static void read_flags(struct item *i)
+{
+    lua_State *L = i->r->L;
+    if (lua_getfield(L, i->table, "fill") == LUA_TSTRING) {
+        i->t->fill = arena_text(i->r->arena, lua_tostring(L, -1));
+        reader_check(i->r, i->t->fill);
+        check_fill(i, i->t->fill);
+    } else if (lua_isfunction(L, -1)) {
+        lua_pushvalue(L, -1);
+        i->t->lua_fill = luaL_ref(L, LUA_REGISTRYINDEX);
+    } else if (!lua_isnil(L, -1)) {
+        reader_fault(i->r, path_of(i, "fill", 0), AT_VALUE, "FIELD-TYPE",
+                     "takes a text or a function(i, j, ..., n), this is %s", describe(i->r, -1));
+    }
+    if (lua_getfield(L, i->table, "out") == LUA_TBOOLEAN)
+        i->t->out = lua_toboolean(L, -1);
+    else if (!lua_isnil(L, -1))
+        reader_fault(i->r, path_of(i, "out", 0), AT_VALUE, "FIELD-TYPE", "takes true or false, this is %s",
+                     describe(i->r, -1));
+    lua_pop(L, 2);
+}
+
+/* Dims: the list part of the table. */
+static void read_dims(struct item *i)
+{
+    lua_State *L = i->r->L;
+    lua_Integer rank = (lua_Integer)lua_rawlen(L, i->table);
+    struct expr_graph *shape = &reader_kernel(i->r)->shape;
+    if (rank < 1 || rank > SPEC_MAX_RANK) {
+        reader_fault(i->r, i->name, AT_VALUE, "TENSOR-RANK", "the tensor has %lld dims; write 1 to %d", (long long)rank,
+                     SPEC_MAX_RANK);
+        return;
+    }
+    for (int d = 0; d < (int)rank; d++) {
+        const char *path = path_of(i, "", d + 1), *what;
+        int64_t value;
+        i->t->dim_loc[d] = reader_locate(i->r, path, AT_VALUE);
+        lua_rawgeti(L, i->table, d + 1);
+        i->t->dim[d] = shape_node(i->r, -1, &what);
+        if (i->t->dim[d] < 0) {
+            reader_fault(i->r, path, AT_VALUE, "FIELD-TYPE",
+                         "a dim is a symbol of dims, a whole number or an "
+                         "expression of both, this is %s",
+                         what);
+            i->t->dim[d] = expr_int(shape, 1);
+        } else if (expr_is_int(shape, i->t->dim[d], &value) && value < 1) {
+            reader_fault(i->r, path, AT_VALUE, "FIELD-RANGE", "%lld is no extent; write 1 or more", (long long)value);
+        } else if (expr_is_int(shape, i->t->dim[d], &value) && value > MOST_EXTENT) {
+            reader_fault(i->r, path, AT_VALUE, "FIELD-RANGE", "%lld is no extent; write 1 to 2^40", (long long)value);
+            i->t->dim[d] = expr_int(shape, 1);
+        }
+        lua_pop(L, 1);
+    }
+    i->t->rank = (int)rank;
+}
+
+/* True where the field is a list of `rank` items (or one less, where `less`); left on the stack. */
+static bool begin_list(struct item *i, const char *field, bool less)
+{
+    lua_State *L = i->r->L;
+    int type = lua_getfield(L, i->table, field);
+    lua_Integer n = type == LUA_TTABLE ? (lua_Integer)lua_rawlen(L, -1) : -1;
+    if (type == LUA_TNIL || i->t->rank == 0)
+        return false;
+    if (n == i->t->rank || (less && n == i->t->rank - 1))
+        return true;
+    reader_fault(i->r, path_of(i, field, 0), AT_VALUE, "FIELD-TYPE",
+                 "takes a list of %d, one for each dim%s, this is %s", i->t->rank,
+                 less ? " (the innermost, 1, may be left out)" : "",
+                 n < 0 ? describe(i->r, -1) : "a list of another length");
+    return false;
+}
+
+static void read_strides(struct item *i)
+{
+    lua_State *L = i->r->L;
+    for (int d = 0; d < SPEC_MAX_RANK; d++)
+        i->t->stride[d] = -1;
+    if (begin_list(i, "stride", true)) {
+        int list = lua_gettop(L);
+        for (int d = 0; d < (int)lua_rawlen(L, list); d++) {
+            const char *path = path_of(i, "stride", d + 1), *what;
+            int64_t value = 1;
+            lua_rawgeti(L, list, d + 1);
+            int node = shape_node(i->r, -1, &what);
+            bool constant = expr_is_int(&reader_kernel(i->r)->shape, node, &value);
+            if (node < 0)
+                reader_fault(i->r, path, AT_VALUE, "FIELD-TYPE",
+                             "a stride is a whole number of elements or an "
+                             "expression of dims, this is %s",
+                             what);
+            else if (d == i->t->rank - 1 && !(constant && value == 1))
+                reader_fault(i->r, path, AT_VALUE, "TENSOR-STRIDE",
+                             "the innermost stride is 1: dims stand in memory "
+                             "order, innermost last");
+            else if (constant && value < 1)
+                reader_fault(i->r, path, AT_VALUE, "FIELD-RANGE", "%lld is no stride; write 1 or more",
+                             (long long)value);
+            else if (constant && value > MOST_EXTENT)
+                reader_fault(i->r, path, AT_VALUE, "FIELD-RANGE", "%lld is no stride; write 1 to 2^40",
+                             (long long)value);
+            else if (d < i->t->rank - 1)
+                i->t->stride[d] = node;
+            lua_pop(L, 1);
+        }
+    }
+    lua_pop(L, 1);
+}
+
+static void read_tile(struct item *i)
+{
+    lua_State *L = i->r->L;
+    if (begin_list(i, "tile", false)) {
+        int list = lua_gettop(L);
+        i->t->tile_set = true;
+        for (int d = 0; d < i->t->rank; d++) {
+            const char *path = path_of(i, "tile", d + 1);
+            int64_t value = 0;
+            lua_rawgeti(L, list, d + 1);
+            bool whole = exact_integer(L, -1, &value);
+            if (!whole || value < 1 || value > 1 << 20)
+                reader_fault(i->r, path, AT_VALUE, whole ? "FIELD-RANGE" : "FIELD-TYPE",
+                             "takes a whole number from 1 to %d, this is %s", 1 << 20, describe(i->r, -1));
+            else
+                i->t->tile[d] = (int)value;
+            lua_pop(L, 1);
+        }
+    }
+    lua_pop(L, 1);
+}
+
+/* Position of the axis in the kernel, made where a user's kernel names it first; -1: the family has none. */
+static int axis_position(struct reader *r, const char *axis)
+{
+    struct spec_kernel *k = reader_kernel(r);
+    for (int i = 0; i < k->axis_count; i++)
+        if (strcmp(k->axis[i], axis) == 0)
+            return i;
+    if (k->family || k->program || k->axis_count == SPEC_MAX_AXES)
+        return -1;
+    k->axis[k->axis_count] = axis;
+    return k->axis_count++;
+}
+
+/* axes = "k m"; without, the family's own order where the tensor is the family's. */
+static void read_axes(struct item *i, const struct spec_family_tensor *row)
+{
+    struct reader *r = i->r;
+    struct spec_kernel *k = reader_kernel(r);
+    lua_State *L = r->L;
+    const char *word[SPEC_MAX_RANK + 1], *path = path_of(i, "axes", 0), *text = row ? row->axes : NULL;
+    for (int d = 0; d < SPEC_MAX_RANK; d++)
+        i->t->axis[d] = -1;
+    int type = lua_getfield(L, i->table, "axes");
+    bool written = type == LUA_TSTRING;
+    if (written)
+        text = lua_tostring(L, -1);
+    else if (type != LUA_TNIL)
+        reader_fault(r, path, AT_VALUE, "FIELD-TYPE",
+                     "takes the axes of the dims in one text such as \"k m\", this is "
+                     "%s",
+                     describe(r, -1));
+    int count = text ? split_words(r, text, word, SPEC_MAX_RANK + 1) : 0;
+    i->t->axes_given = count > 0;
+    if (text && i->t->rank > 0 && count != i->t->rank) {
+        if (written)
+            reader_fault(r, path, AT_VALUE, "TENSOR-AXES", "\"%s\" names %d axes, the tensor has %d dims", text, count,
+                         i->t->rank);
+        else
+            reader_fault(r, i->name, AT_VALUE, "TENSOR-RANK", "the tensor has %d dim%s, the family's %s has %d: \"%s\"",
+                         i->t->rank, i->t->rank == 1 ? "" : "s", i->name, count, text);
+        count = 0;
+    }
+    for (int d = 0; d < count && i->t->rank > 0; d++) {
+        int axis = axis_position(r, word[d]);
+        const char *known[SPEC_MAX_AXES + 1] = {0};
+        memcpy(known, k->axis, (size_t)k->axis_count * sizeof *known);
+        if (axis < 0)
+            reader_fault(r, path, AT_VALUE, "TENSOR-AXES", "there is no axis '%s'; there are %s", word[d],
+                         reader_list(r, known, " and "));
+        for (int e = 0; e < d && axis >= 0; e++)
+            if (i->t->axis[e] == axis) {
+                reader_fault(r, path, AT_VALUE, "TENSOR-AXES", "axis '%s' stands twice", word[d]);
+                axis = -1;
+            }
+        if (axis >= 0 && row && written) {
+            const char *own[SPEC_MAX_RANK + 1];
+            int n = split_words(r, row->axes, own, SPEC_MAX_RANK), hit = 0;
+            for (int e = 0; e < n; e++)
+                hit |= strcmp(own[e], word[d]) == 0;
+            if (!hit)
+                reader_fault(r, path, AT_VALUE, "TENSOR-AXES",
+                             "the family's %s has no axis '%s'; it has \"%s\", in any "
+                             "order",
+                             i->name, word[d], row->axes);
+        }
+        i->t->axis[d] = axis;
+    }
+    lua_pop(L, 1);
+}
+
+/* Fields that no tensor has. */
+static void check_words(struct item *i)
+{
+    int count;
+    struct key *key = sorted_keys(i->r, i->table, &count);
+    for (int n = 0; n < count; n++) {
+        bool known =
+            !key[n].name && key[n].position >= 1 && key[n].position <= (lua_Integer)lua_rawlen(i->r->L, i->table);
+        for (int w = 0; key[n].name && tensor_words[w]; w++)
+            known |= strcmp(key[n].name, tensor_words[w]) == 0;
+        if (known)
+            continue;
+        const char *path = key[n].name ? path_of(i, key[n].name, 0) : path_of(i, "", (int)key[n].position);
+        reader_fault(i->r, path, AT_KEY, "FIELD-UNKNOWN", "a tensor has no such field; it has %s%s",
+                     reader_list(i->r, tensor_words, " and "),
+                     key[n].name ? reader_suggest(i->r, key[n].name, tensor_words) : "");
+    }
+}
+
+/* A tensor or scalar becomes a name in C beside the dims. */
+static void check_operand_name(struct reader *r, const char *name)
+{
+    if (!is_identifier(name))
+        reader_fault(r, name, AT_KEY, "TENSOR-NAME", "the name becomes one in C: letters, digits and _, no keyword");
+    else if (is_taken(name))
+        reader_fault(r, name, AT_KEY, "TENSOR-NAME",
+                     "the text that is made of the kernel has its own %s; write another name, such as my_%s", name,
+                     name);
+    for (int d = 0; d < r->spec->dim_count; d++)
+        if (strcmp(r->spec->dim[d].name, name) == 0)
+            reader_fault(r, name, AT_KEY, "TENSOR-NAME", "the name is that of a dim; both become arguments in C");
+}
+
+void read_tensor(struct reader *r, const char *name)
+{
+    struct spec_kernel *k = reader_kernel(r);
+    const struct spec_family_tensor *row = family_tensor(module_family(r, k->family), name);
+    struct spec_tensor *grown = arena_grow(r->arena, k->tensor, k->tensor_count, sizeof *grown);
+    reader_check(r, grown);
+    luaL_checkstack(r->L, 8, "tensor");
+    k->tensor = grown;
+    struct item i = {r, &k->tensor[k->tensor_count++], 0, arena_text(r->arena, name)};
+    reader_check(r, i.name);
+    *i.t = (struct spec_tensor){.name = i.name, .loc = reader_locate(r, name, AT_KEY)};
+    check_operand_name(r, name);
+    lua_getiuservalue(r->L, -1, 1);
+    i.table = lua_gettop(r->L);
+    check_words(&i);
+    read_dtype(&i);
+    read_dims(&i);
+    read_strides(&i);
+    read_axes(&i, row);
+    read_swizzle(&i);
+    read_flags(&i);
+    read_tile(&i);
+    if (i.t->tile_set && k->family)
+        reader_fault(r, path_of(&i, "tile", 0), AT_KEY, "FIELD-UNKNOWN",
+                     "only a kernel with its own template has it; "
+                     "write tile = { ... } in the kernel");
+    if (row) {
+        if (i.t->out && !row->out)
+            reader_fault(r, path_of(&i, "out", 0), AT_VALUE, "TENSOR-OUT", "the family reads %s", name);
+        i.t->out = row->out;
+        if (!i.t->fill && !i.t->lua_fill)
+            i.t->lua_fill = row->lua_fill;
+        i.t->read = !k->program;
+    }
+    if (k->template_path)
+        i.t->read = true;
+    lua_pop(r->L, 1);
+}
+
+void read_scalar(struct reader *r, const char *name)
+{
+    struct spec_kernel *k = reader_kernel(r);
+    const struct scalar_value *value = lua_touserdata(r->L, -1);
+    struct spec_scalar *grown = arena_grow(r->arena, k->scalar, k->scalar_count, sizeof *grown);
+    reader_check(r, grown);
+    k->scalar = grown;
+    k->scalar[k->scalar_count] = (struct spec_scalar){arena_text(r->arena, name), value->dtype,
+                                                      reader_locate(r, name, AT_KEY), value->value, false};
+    reader_check(r, k->scalar[k->scalar_count].name);
+    check_operand_name(r, name);
+    struct spec_scalar *s = &k->scalar[k->scalar_count++];
+    s->read |= k->template_path != NULL;
+}
+
+/* ---- all tensors ----------------------------------------------------------------------------------------------- */
+
+static const char *dim_text(struct reader *r, int node)
+{
+    const char **name = arena_alloc(r->arena, (size_t)(r->spec->dim_count + 1) * sizeof *name);
+    char text[200];
+    reader_check(r, name);
+    for (int d = 0; d < r->spec->dim_count; d++)
+        name[d] = r->spec->dim[d].name;
+    expr_print_lua(&reader_kernel(r)->shape, node, name, text, sizeof text);
+    const char *copy = arena_text(r->arena, text);
+    reader_check(r, copy);
+    return copy;
+}
+
+/* Where an operand of a family's kernel names no axes, it has those of the items if its dims are theirs. */
+static void default_axes(struct reader *r, struct spec_tensor *t, const struct spec_family *f)
+{
+    const char *word[SPEC_MAX_RANK + 1];
+    int count = f->grid ? split_words(r, f->grid, word, SPEC_MAX_RANK) : 0;
+    if (t->rank == 0 || count != t->rank || t->axis[0] >= 0)
+        return;
+    struct spec_kernel *k = reader_kernel(r);
+    int axis[SPEC_MAX_RANK];
+    for (int d = 0; d < t->rank; d++) {
+        axis[d] = axis_position(r, word[d]);
+        bool agrees = false;
+        for (int i = 0; i < k->tensor_count; i++)
+            for (int e = 0; e < k->tensor[i].rank; e++)
+                agrees |= family_tensor(f, k->tensor[i].name) && k->tensor[i].axis[e] == axis[d] &&
+                          k->tensor[i].dim[e] == t->dim[d];
+        if (!agrees)
+            return;
+    }
+    memcpy(t->axis, axis, (size_t)t->rank * sizeof *axis);
+}
+
+/* A tensor A also has the parameters A_map, A_stride, A_stride0, ...: no other operand is called so. */
+static void check_parameter_name(struct reader *r, const char *name)
+{
+    const struct spec_kernel *k = reader_kernel(r);
+    for (int i = 0; i < k->tensor_count; i++) {
+        const char *tensor = k->tensor[i].name;
+        size_t n = strlen(tensor);
+        const char *rest = name + n;
+        if (strncmp(name, tensor, n) != 0)
+            continue;
+        bool stride = strncmp(rest, "_stride", 7) == 0 && !rest[7 + strspn(rest + 7, "0123456789")];
+        if (stride || strcmp(rest, "_map") == 0)
+            reader_fault(r, name, AT_KEY, "TENSOR-NAME",
+                         "the name is that of a parameter of tensor %s; write another name, such as my_%s", tensor,
+                         name);
+    }
+}
+
+static void check_parameter_names(struct reader *r)
+{
+    const struct spec_kernel *k = reader_kernel(r);
+    for (int i = 0; i < k->tensor_count; i++)
+        check_parameter_name(r, k->tensor[i].name);
+    for (int i = 0; i < k->scalar_count; i++)
+        check_parameter_name(r, k->scalar[i].name);
+}
+
+void check_tensors(struct reader *r)
+{
+    struct spec_kernel *k = reader_kernel(r);
+    const struct spec_family *f = module_family(r, k->family);
+    lua_rawgeti(r->L, LUA_REGISTRYINDEX, r->draft[r->now].table);
+    for (const struct spec_family_tensor *row = f ? f->tensor : NULL; row && row->name; row++) {
+        bool written = lua_getfield(r->L, -1, row->name) != LUA_TNIL; /* what is no tensor was told of */
+        lua_pop(r->L, 1);
+        if (row->required && !written)
+            reader_fault(r, "", AT_KEY, "TENSOR-MISSING",
+                         "family \"%s\" needs tensor %s; write %s = tensor { ..., dtype "
+                         "= \"bf16\" } with the dims of \"%s\"",
+                         f->name, row->name, row->name, row->axes);
+    }
+    lua_pop(r->L, 1);
+    check_parameter_names(r);
+    for (int i = 0; f && i < k->tensor_count; i++)
+        default_axes(r, &k->tensor[i], f);
+    int owner[SPEC_MAX_AXES], dim[SPEC_MAX_AXES]; /* the first tensor that has the axis, and in which dim */
+    for (int a = 0; a < SPEC_MAX_AXES; a++)
+        owner[a] = -1;
+    for (int i = 0; i < k->tensor_count; i++)
+        for (int d = 0; d < k->tensor[i].rank; d++) {
+            struct spec_tensor *t = &k->tensor[i];
+            int axis = t->axis[d];
+            if (axis < 0)
+                continue;
+            if (owner[axis] < 0) {
+                owner[axis] = i;
+                dim[axis] = d;
+                continue;
+            }
+            const struct spec_tensor *o = &k->tensor[owner[axis]];
+            if (t->dim[d] == o->dim[dim[axis]])
+                continue;
+            char path[140];
+            snprintf(path, sizeof path, "%s[%d]", t->name, d + 1);
+            reader_fault(r, path, AT_VALUE, "TENSOR-EXTENT",
+                         "axis %s is %s here and %s in %s; write the same extent in "
+                         "both",
+                         k->axis[axis], dim_text(r, t->dim[d]), dim_text(r, o->dim[dim[axis]]), o->name);
+        }
+}

@@ -1,0 +1,178 @@
+/* A kernel's program from its table: axes, tile and grid, then the function itself, called once on symbolic values. */
+#include "read/trace.h"
+
+#include <string.h>
+
+const struct program_kind_info program_kinds[PROGRAM_KIND_COUNT] = {
+#define PROGRAM_OP(id, name, arguments, doc) {name, doc, arguments},
+#include "program/program_ops.def"
+#undef PROGRAM_OP
+};
+
+/* ---- at and tile ----------------------------------------------------------------------------------------------- */
+
+static int get_place(lua_State *L)
+{
+    struct trace *t = trace_of(L, "at");
+    const char *name = lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : NULL, *known[SPEC_MAX_AXES + 1] = {0};
+    int axis = trace_axis(reader_kernel(t->r), name), count = 0;
+    if (axis >= 0 && t->p->axis[axis].extent >= 0) {
+        push_node(t->r, expr_leaf(t->p->graph, EXPR_AT, EXPR_INT, axis));
+        return 1;
+    }
+    for (int a = 0; a < t->p->axis_count; a++)
+        if (t->p->axis[a].extent >= 0)
+            known[count++] = t->p->axis[a].name;
+    name = name ? name : describe(t->r, 2);
+    if (axis >= 0)
+        return sandbox_fault(L, "PROGRAM-AXES", name,
+                             "items do not run along %s; grid has %s: write grid = { %s = EXTENT } or loop over it",
+                             name, reader_list(t->r, known, " and "), name);
+    return sandbox_fault(L, "PROGRAM-AXES", name, "there is no at.%s; items run along %s", name,
+                         reader_list(t->r, known, " and "));
+}
+
+static int get_tile(lua_State *L)
+{
+    struct trace *t = trace_of(L, "tile");
+    const char *name = lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : NULL;
+    int axis = trace_axis(reader_kernel(t->r), name);
+    if (axis >= 0 && t->p->axis[axis].tile) {
+        lua_pushinteger(L, t->p->axis[axis].tile);
+        return 1;
+    }
+    name = name ? name : describe(t->r, 2);
+    return sandbox_fault(L, "PROGRAM-AXES", name, "the kernel's tile has no %s; write tile = { %s = 64 }", name, name);
+}
+
+static int set_nothing(lua_State *L)
+{
+    return luaL_error(L, "at and tile are what the kernel says; nothing can be assigned to them");
+}
+
+static void push_reader_table(lua_State *L, const char *type, lua_CFunction get)
+{
+    lua_newtable(L);
+    if (luaL_newmetatable(L, type)) {
+        lua_pushcfunction(L, get);
+        lua_setfield(L, -2, "__index");
+        lua_pushcfunction(L, set_nothing);
+        lua_setfield(L, -2, "__newindex");
+    }
+    lua_setmetatable(L, -2);
+}
+
+/* ---- the trace ------------------------------------------------------------------------------------------------- */
+
+/* Below sandbox_try: the function, then t, at and tile. */
+static int traced(lua_State *L)
+{
+    struct reader *r = reader_of(L);
+    lua_call(L, 3, LUA_MULTRET);
+    r->returned = true;
+    if (lua_gettop(L) > 0)
+        luaL_error(L, "a program returns nothing, it stores: store(t.y, span(...), value); this one returns %s",
+                   describe(r, 1));
+    trace_check(r->program);
+    return 0;
+}
+
+/* Traces the kernel's function, on top of the stack and left there, to p. False: it has a fault, which is told. */
+static bool trace_program(struct reader *r, struct program *p)
+{
+    lua_State *L = r->L;
+    struct trace t = {.r = r, .p = p};
+    struct sandbox_error error;
+    int reported = r->diags->reported;
+    luaL_checkstack(L, 16, "trace");
+    r->epoch = ++r->epochs;
+    r->returned = false;
+    r->program = &t;
+    t.body[0] = (struct trace_body){0, -1};
+    trace_open_load(r, true);
+    lua_pushcfunction(L, traced);
+    lua_pushvalue(L, -2);
+    lua_newtable(L);
+    luaL_setmetatable(L, TYPE_TENSORS);
+    push_reader_table(L, TYPE_AT, get_place);
+    push_reader_table(L, "sizes of the tile", get_tile);
+    sandbox_on_line(r->sandbox, trace_look_at_line);
+    int status = sandbox_try(L, 4, 0, &error);
+    sandbox_on_line(r->sandbox, NULL);
+    trace_open_load(r, false);
+    r->epoch = 0;
+    r->program = NULL;
+    if (status == SANDBOX_NO_MEMORY)
+        sandbox_no_memory(L);
+    if (status != SANDBOX_OK && (r->returned || error.line == 0))
+        reader_fault(r, "program", AT_VALUE, "TRACE-RESULT", "%s", error.text);
+    else if (status != SANDBOX_OK)
+        sandbox_report(r->sandbox, r->diags, &error, reader_kernel(r)->name, r->fused ? r->fused : "program");
+    r->fused = NULL;
+    return r->diags->reported == reported;
+}
+
+static bool is_listed(const struct spec_kernel *k, const char *arch)
+{
+    bool listed = k->arch_count == 0;
+    for (int i = 0; i < k->arch_count; i++)
+        listed |= strcmp(k->arch[i].name, arch) == 0;
+    return listed;
+}
+
+/* The program again where an architecture has sizes of its own. The function stands on top of the stack. */
+static void trace_architectures(struct reader *r, int table)
+{
+    struct spec_kernel *k = reader_kernel(r);
+    lua_State *L = r->L;
+    int top = lua_gettop(L);
+    for (const char *const *arch = r->options->arch; arch && *arch; arch++) {
+        struct program *p = arena_alloc(r->arena, sizeof *p);
+        reader_check(r, p);
+        *p = (struct program){k->program->loc, &k->graph, {{0}}, k->program->axis_count, NULL, 0};
+        memcpy(p->axis, k->program->axis, sizeof p->axis);
+        int reported = r->diags->reported;
+        if (!is_listed(k, *arch) || !trace_arch_fields(r, table, *arch, p) || reported != r->diags->reported) {
+            lua_settop(L, top);
+            continue;
+        }
+        lua_settop(L, top);
+        struct spec_arch_program *grown = arena_grow(r->arena, k->arch_program, k->arch_program_count, sizeof *grown);
+        reader_check(r, grown);
+        k->arch_program = grown;
+        if (trace_program(r, p))
+            k->arch_program[k->arch_program_count++] = (struct spec_arch_program){*arch, p};
+    }
+}
+
+/* The newest architecture that the kernel is for. */
+static const char *preferred(const struct reader *r)
+{
+    const char *newest = "";
+    for (const char *const *arch = r->options->arch; arch && *arch; arch++)
+        newest = is_listed(&r->spec->kernel[r->now], *arch) ? *arch : newest;
+    return newest;
+}
+
+void read_program(struct reader *r, int table)
+{
+    lua_State *L = r->L;
+    struct spec_kernel *k = reader_kernel(r);
+    trace_grid(r, table);
+    if (k->tensor_count == 0 && !k->family) /* a family says which it needs */
+        reader_fault(r, "", AT_KEY, "TENSOR-MISSING", "the kernel has no tensor; write x = tensor { ... }");
+    if (lua_getfield(L, table, "program") != LUA_TFUNCTION)
+        reader_fault(r, "program", AT_VALUE, "FIELD-TYPE", "takes a function(t, at, tile), this is %s",
+                     describe(r, -1));
+    bool sound = r->diags->reported == r->draft[r->now].reported; /* else what it would find is unknown */
+    if (sound) {
+        trace_infer_axes(r);
+        module_sizes(r, preferred(r), k->program);
+        sound = trace_program(r, k->program);
+    }
+    if (sound) {
+        trace_how(r, table);
+        trace_architectures(r, table);
+    }
+    lua_pop(L, 1);
+}

@@ -1,0 +1,489 @@
+/* Families that are Lua modules: lib/NAME.lua beside the spec, or the file of that name that ships in the binary. A
+ * module returns a table:
+ *   axes       "m n k"
+ *   grid       "m n": the axes along which items run, their extents those of the tensors
+ *   tensors    { { "A", axes = "m k" }, { "D", axes = "m n", out = true }, { "C", axes = "m n", optional = true } }; with
+ *              fill = function(i, j, ..., n), what `run` puts there where a kernel does not say
+ *   scalars    { "alpha", "beta" }, each optional
+ *   functions  { "epilogue" }: functions that a kernel may give; the program calls them by fused("epilogue", value)
+ *   program    function(t, at, tile)
+ *   fields     { tile = { m = 128 }, ... }: what a kernel has where it says nothing else
+ *   sizes      function(arch, said, extent): the tile by axis, for axes that a kernel gives none. said holds what it
+ *              gives, by axis, and said.consumers; extent the extents that are constants
+ * and a kernel of the family is one with that program. */
+#include "read/trace.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* A module that was read. */
+struct trace_module {
+    struct spec_family family;
+    const char **function; /* names, NULL-terminated */
+    int table;             /* registry reference */
+    struct trace_module *next;
+};
+
+static struct trace_module *find_module(const struct reader *r, const char *name)
+{
+    struct trace_module *m = r->module;
+    while (m && name && strcmp(m->family.name, name) != 0)
+        m = m->next;
+    return name ? m : NULL;
+}
+
+const struct spec_family *module_family(const struct reader *r, const char *name)
+{
+    const struct trace_module *m = find_module(r, name);
+    return m ? &m->family : NULL;
+}
+
+const char *module_function(const struct reader *r, const char *family)
+{
+    const struct trace_module *m = find_module(r, family);
+    return m ? m->function[0] : NULL;
+}
+
+bool module_has_function(const struct reader *r, const char *family, const char *name)
+{
+    const struct trace_module *m = find_module(r, family);
+    for (const char **f = m ? m->function : NULL; f && *f; f++)
+        if (strcmp(*f, name) == 0)
+            return true;
+    return false;
+}
+
+/* ---- a module's table, on top of the stack --------------------------------------------------------------------- */
+
+static void module_fault(struct reader *r, const char *name, const char *what)
+{
+    luaL_error(r->L, "module lib/%s.lua: %s", name, what);
+}
+
+/* The text of a field; NULL where it is left out. */
+static const char *text_field(struct reader *r, const char *module, const char *field, bool required)
+{
+    lua_State *L = r->L;
+    int type = lua_getfield(L, -1, field);
+    const char *text = type == LUA_TSTRING ? arena_text(r->arena, lua_tostring(L, -1)) : NULL;
+    lua_pop(L, 1);
+    if (type == LUA_TSTRING)
+        reader_check(r, text);
+    if (!text && (required || type != LUA_TNIL))
+        luaL_error(L, "module lib/%s.lua: %s is a text such as \"m n\"", module, field);
+    return text;
+}
+
+static bool flag_field(lua_State *L, const char *field)
+{
+    lua_getfield(L, -1, field);
+    bool set = lua_toboolean(L, -1);
+    lua_pop(L, 1);
+    return set;
+}
+
+/* A list of names, NULL-terminated. */
+static const char **name_list(struct reader *r, const char *module, const char *field)
+{
+    lua_State *L = r->L;
+    int type = lua_getfield(L, -1, field);
+    lua_Integer count = type == LUA_TTABLE ? (lua_Integer)lua_rawlen(L, -1) : 0;
+    const char **name = arena_alloc(r->arena, (size_t)(count + 1) * sizeof *name);
+    reader_check(r, name);
+    if (type != LUA_TNIL && type != LUA_TTABLE)
+        luaL_error(L, "module lib/%s.lua: %s is a list of names", module, field);
+    for (lua_Integer i = 0; i < count; i++) {
+        if (lua_rawgeti(L, -1, i + 1) != LUA_TSTRING)
+            luaL_error(L, "module lib/%s.lua: %s is a list of names", module, field);
+        name[i] = arena_text(r->arena, lua_tostring(L, -1));
+        reader_check(r, name[i]);
+        lua_pop(L, 1);
+    }
+    lua_pop(L, 1);
+    return name;
+}
+
+static struct spec_family_tensor *tensor_list(struct reader *r, const char *module)
+{
+    lua_State *L = r->L;
+    int type = lua_getfield(L, -1, "tensors");
+    lua_Integer count = type == LUA_TTABLE ? (lua_Integer)lua_rawlen(L, -1) : 0;
+    struct spec_family_tensor *row = arena_alloc(r->arena, (size_t)(count + 1) * sizeof *row);
+    reader_check(r, row);
+    if (count == 0)
+        module_fault(r, module,
+                     "tensors is a list: { { \"A\", axes = \"m k\" }, { \"D\", axes = \"m n\", out = true } }");
+    for (lua_Integer i = 0; i < count; i++) {
+        if (lua_rawgeti(L, -1, i + 1) != LUA_TTABLE || lua_rawgeti(L, -1, 1) != LUA_TSTRING)
+            module_fault(r, module, "a tensor is a table: { \"A\", axes = \"m k\" }");
+        row[i].name = arena_text(r->arena, lua_tostring(L, -1));
+        reader_check(r, row[i].name);
+        lua_pop(L, 1);
+        row[i].axes = text_field(r, module, "axes", true);
+        row[i].out = flag_field(L, "out");
+        row[i].required = !flag_field(L, "optional");
+        if (lua_getfield(L, -1, "fill") == LUA_TFUNCTION)
+            row[i].lua_fill = luaL_ref(L, LUA_REGISTRYINDEX);
+        else
+            lua_pop(L, 1);
+        lua_pop(L, 1);
+    }
+    lua_pop(L, 1);
+    return row;
+}
+
+static void check_words(struct reader *r, const char *module)
+{
+    static const char *const known[] = {"axes",    "fields", "functions", "grid", "program",
+                                        "scalars", "sizes",  "tensors",   NULL};
+    int count;
+    struct key *key = sorted_keys(r, lua_gettop(r->L), &count);
+    for (int i = 0; i < count; i++) {
+        bool hit = false;
+        for (int n = 0; key[i].name && known[n]; n++)
+            hit |= strcmp(known[n], key[i].name) == 0;
+        if (!hit)
+            luaL_error(r->L, "module lib/%s.lua: a family has no %s; it has %s", module,
+                       key[i].name ? key[i].name : "item at a position", reader_list(r, known, " and "));
+    }
+}
+
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
+
+/* Calls the chunk of the module on the stack: its table, or an error. */
+static bool push_module(struct reader *r, const char *name)
+{
+    lua_State *L = r->L;
+    struct sandbox_error error;
+    const char *text;
+    size_t length;
+    char file[128];
+    if (sandbox_has_library(r->sandbox, name)) {
+        lua_pushcfunction(L, sandbox_require);
+        lua_pushfstring(L, "lib/%s", name);
+        lua_call(L, 1, 1);
+        return true;
+    }
+    snprintf(file, sizeof file, "lib/%s.lua", name);
+    if (!r->options->library || !r->options->library(file, &text, &length))
+        return false;
+    int status = sandbox_load(r->sandbox, file, text, length, NULL, &error);
+    if (status == SANDBOX_NO_MEMORY)
+        sandbox_no_memory(L);
+    if (status != SANDBOX_OK)
+        sandbox_raise(L, &error);
+    lua_call(L, 0, 1);
+    return true;
+}
+
+const struct spec_family *read_module(struct reader *r, const char *name)
+{
+    lua_State *L = r->L;
+    if (module_family(r, name))
+        return module_family(r, name);
+    luaL_checkstack(L, 12, "module");
+    if (!is_identifier(name) || strlen(name) > 60 || !push_module(r, name))
+        return NULL;
+    if (!lua_istable(L, -1))
+        module_fault(r, name, "it returns the table of a family: return { axes = ..., tensors = ..., program = ... }");
+    struct trace_module *m = arena_alloc(r->arena, sizeof *m);
+    reader_check(r, m);
+    check_words(r, name);
+    m->family.name = arena_text(r->arena, name);
+    reader_check(r, m->family.name);
+    m->family.axes = text_field(r, name, "axes", true);
+    m->family.grid = text_field(r, name, "grid", true);
+    m->family.tensor = tensor_list(r, name);
+    m->family.scalar = name_list(r, name, "scalars");
+    m->function = name_list(r, name, "functions");
+    if (lua_getfield(L, -1, "program") != LUA_TFUNCTION)
+        module_fault(r, name, "program is a function(t, at, tile)");
+    lua_pop(L, 1);
+    m->table = luaL_ref(L, LUA_REGISTRYINDEX);
+    m->next = r->module;
+    r->module = m;
+    return &m->family;
+}
+
+/* Pushes a copy of the table, one deep. */
+static int push_copy(lua_State *L, int table)
+{
+    lua_newtable(L);
+    for (lua_pushnil(L); lua_next(L, table);) {
+        lua_pushvalue(L, -2);
+        lua_insert(L, -2);
+        lua_rawset(L, -4);
+    }
+    return lua_gettop(L);
+}
+
+/* Copies fields of the table on top that the table at `onto` lacks; tables within as well. */
+static void put_under(struct reader *r, int onto, int depth)
+{
+    lua_State *L = r->L;
+    int from = lua_gettop(L), count;
+    luaL_checkstack(L, 8, "module");
+    struct key *key = sorted_keys(r, from, &count);
+    for (int i = 0; i < count; i++) {
+        if (!key[i].name)
+            continue;
+        int was = lua_getfield(L, onto, key[i].name), value = lua_getfield(L, from, key[i].name), top = lua_gettop(L);
+        if (was == LUA_TNIL) {
+            lua_setfield(L, onto, key[i].name);
+        } else if (was == LUA_TTABLE && value == LUA_TTABLE && depth < 4) {
+            push_copy(L, top - 1);
+            lua_pushvalue(L, top);
+            put_under(r, top + 1, depth + 1);
+            lua_settop(L, top + 1);
+            lua_setfield(L, onto, key[i].name);
+        }
+        lua_settop(L, from);
+    }
+}
+
+int apply_module(struct reader *r, int from)
+{
+    static const char *const own[] = {"axes", "grid", "program"};
+    lua_State *L = r->L;
+    int table = push_copy(L, from); /* `like` takes the kernel's own fields */
+    lua_pushvalue(L, table);
+    r->draft[r->now].fields = luaL_ref(L, LUA_REGISTRYINDEX);
+    const struct trace_module *m = find_module(r, reader_kernel(r)->family);
+    lua_rawgeti(L, LUA_REGISTRYINDEX, m->table);
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
+        if (lua_getfield(L, table, own[i]) != LUA_TNIL)
+            reader_fault(r, own[i], AT_KEY, "FIELD-UNKNOWN", "family \"%s\" says it; take it out", m->family.name);
+        lua_pop(L, 1);
+        lua_getfield(L, -1, own[i]);
+        lua_setfield(L, table, own[i]);
+    }
+    if (lua_getfield(L, -1, "fields") == LUA_TTABLE)
+        put_under(r, table, 0);
+    lua_settop(L, table);
+    return table;
+}
+
+/* Sets field `name` of the table on top of the stack. */
+static void push_number(lua_State *L, const char *name, int64_t number)
+{
+    lua_pushinteger(L, number);
+    lua_setfield(L, -2, name);
+}
+
+void module_sizes(struct reader *r, const char *arch, struct program *p)
+{
+    lua_State *L = r->L;
+    struct spec_kernel *k = reader_kernel(r);
+    const struct trace_module *m = find_module(r, k->family);
+    int top = lua_gettop(L);
+    static struct spec_fields fields;
+    if (!m || lua_rawgeti(L, LUA_REGISTRYINDEX, m->table) != LUA_TTABLE ||
+        lua_getfield(L, -1, "sizes") != LUA_TFUNCTION) {
+        lua_settop(L, top);
+        return;
+    }
+    luaL_checkstack(L, 8, "sizes");
+    lua_pushstring(L, arch);
+    lua_newtable(L);
+    spec_merge(k, arch, &fields);
+    if (fields.value[FIELD_CONSUMERS].set)
+        push_number(L, "consumers", fields.value[FIELD_CONSUMERS].integer);
+    for (int i = 0; i < p->axis_count; i++)
+        if (p->axis[i].tile)
+            push_number(L, p->axis[i].name, p->axis[i].tile);
+    lua_newtable(L);
+    for (int i = 0; i < p->axis_count; i++) {
+        int64_t extent;
+        int node = trace_known_extent(r, i);
+        if (node >= 0 && expr_is_int(&k->graph, node, &extent))
+            push_number(L, p->axis[i].name, extent);
+    }
+    lua_call(L, 3, 1);
+    for (int i = 0; i < p->axis_count; i++) {
+        int64_t tile = 0;
+        if (p->axis[i].tile || !lua_istable(L, -1))
+            continue;
+        lua_getfield(L, -1, p->axis[i].name);
+        if (!lua_isnil(L, -1) && (!exact_integer(L, -1, &tile) || tile < 1 || tile > 1 << 20))
+            module_fault(r, m->family.name, "sizes returns a tile by axis, whole numbers from 1");
+        p->axis[i].tile = (int)tile;
+        p->axis[i].chosen = tile > 0;
+        lua_pop(L, 1);
+    }
+    lua_settop(L, top);
+}
+
+/* ---- words of a family's program -----------------------------------------------------------------------------------
+ */
+
+/* Pushes a field of the kernel. */
+static int push_kernel_field(struct reader *r, const char *name)
+{
+    lua_rawgeti(r->L, LUA_REGISTRYINDEX, r->draft[r->now].fields);
+    int type = lua_getfield(r->L, -1, name);
+    lua_remove(r->L, -2);
+    return type;
+}
+
+static struct spec_tensor *find_tensor(struct spec_kernel *k, const char *name)
+{
+    for (int i = 0; i < k->tensor_count; i++)
+        if (strcmp(k->tensor[i].name, name) == 0)
+            return &k->tensor[i];
+    return NULL;
+}
+
+/* Raises an error of what the kernel's function `name` returned, where that function begins. */
+static void result_fault(struct trace *t, const char *name, const char *value, const char *what)
+{
+    struct sandbox_error error = {.rule = "TRACE-RESULT"};
+    lua_Debug ar;
+    push_kernel_field(t->r, name);
+    lua_getinfo(t->r->L, ">S", &ar);
+    error.file = sandbox_source_index(ar.source);
+    error.line = ar.linedefined;
+    error.column = sandbox_column(t->r->sandbox, error.file, error.line, "function");
+    snprintf(error.text, sizeof error.text, "%s returns %s%s", name, value, what);
+    sandbox_raise(t->r->L, &error);
+}
+
+/* The value on top of the stack is a number. */
+static void check_number(struct trace *t, const char *function)
+{
+    if (is_symbolic(t->r->L, -1)) {
+        struct value v = value_at(t->r, lua_gettop(t->r->L));
+        if (graph_of(t->r)->node[v.node].type == EXPR_PRED)
+            result_fault(t, function, "a condition", "; select(condition, 1, 0) makes a number of it");
+    }
+}
+
+/* { D = value, E = value } on top of the stack: what a function returns is written. */
+static void mark_outputs(struct trace *t, const char *function)
+{
+    struct reader *r = t->r;
+    struct spec_kernel *k = reader_kernel(r);
+    int count;
+    struct key *key = sorted_keys(r, lua_gettop(r->L), &count);
+    for (int i = 0; i < count; i++) {
+        struct spec_tensor *tensor = key[i].name ? find_tensor(k, key[i].name) : NULL;
+        if (!tensor)
+            result_fault(t, function, key[i].name ? key[i].name : "a value at a position",
+                         ", which is no tensor of the kernel; write { D = value }");
+        else if (tensor->read && !tensor->out)
+            result_fault(t, function, tensor->name, ", which the kernel reads and cannot write too");
+        else
+            tensor->out = true;
+        lua_getfield(r->L, -1, key[i].name);
+        check_number(t, function);
+        lua_pop(r->L, 1);
+    }
+    if (count == 0)
+        result_fault(t, function, "an empty table", "; write return { D = value }");
+}
+
+/* The axes along which items and the tile at `index` run, as bits; of a plain value, which runs along any, all. */
+static unsigned axes_of_value(struct trace *t, int index)
+{
+    if (!is_symbolic(t->r->L, index))
+        return ~0u;
+    unsigned axes = 0;
+    const struct value v = value_at(t->r, index);
+    for (int a = 0; a < t->p->axis_count; a++)
+        axes |= (unsigned)(t->p->axis[a].extent >= 0 || v.tile.index[a] >= 0) << a;
+    return axes;
+}
+
+int trace_fused(lua_State *L)
+{
+    struct trace *t = trace_of(L, "fused");
+    struct reader *r = t->r;
+    trace_expect_arguments(L, "fused", 2, 2, "fused(\"epilogue\", value)");
+    const char *name = lua_type(L, 1) == LUA_TSTRING ? lua_tostring(L, 1) : "";
+    if (!module_has_function(r, reader_kernel(r)->family, name))
+        return sandbox_fault(L, "PROGRAM-CALL", "fused",
+                             "no function \"%s\" stands in the family's functions = { ... }", name);
+    int type = push_kernel_field(r, name);
+    if (type == LUA_TNIL) {
+        lua_settop(L, 2);
+        return 1;
+    }
+    lua_pushvalue(L, 2);
+    lua_newtable(L);
+    luaL_setmetatable(L, TYPE_TENSORS);
+    lua_newtable(L);
+    luaL_setmetatable(L, TYPE_INDICES);
+    bool condition = lua_type(L, 2) == LUA_TBOOLEAN; /* a function of a condition returns one */
+    r->fused_axes = axes_of_value(t, 2);
+    r->fused = arena_text(r->arena, name); /* a fault in it leaves by longjmp, and is reported at this field */
+    reader_check(r, r->fused);
+    lua_call(L, 3, 1);
+    bool value = lua_type(L, -1) == LUA_TNUMBER || lua_type(L, -1) == LUA_TBOOLEAN || is_symbolic(L, lua_gettop(L));
+    if (lua_istable(L, -1))
+        mark_outputs(t, name);
+    else if (!value)
+        result_fault(t, name, describe(r, lua_gettop(L)),
+                     "; it returns a value, or a table of values by output tensor");
+    else if (!condition)
+        check_number(t, name);
+    r->fused = NULL;
+    return 1;
+}
+
+int trace_given(lua_State *L)
+{
+    struct trace *t = trace_of(L, "given");
+    const struct spec_kernel *k = reader_kernel(t->r);
+    trace_expect_arguments(L, "given", 1, 1, "given \"C\"");
+    const char *name = luaL_checkstring(L, 1);
+    bool given = find_tensor(reader_kernel(t->r), name) != NULL;
+    for (int i = 0; i < k->scalar_count; i++)
+        given |= strcmp(k->scalar[i].name, name) == 0;
+    if (!given && module_has_function(t->r, k->family, name)) {
+        given = push_kernel_field(t->r, name) == LUA_TFUNCTION;
+        lua_pop(L, 1);
+    }
+    lua_pushboolean(L, given);
+    return 1;
+}
+
+/* The tensor at argument 1, without indices. */
+static const struct spec_tensor *argument_tensor(struct trace *t, const char *word)
+{
+    const struct element *e = luaL_testudata(t->r->L, 1, TYPE_ELEMENT);
+    if (!e || e->count)
+        sandbox_fault(t->r->L, "PROGRAM-CALL", word, "%s takes a tensor of the kernel, this is %s; write %s(t.X)", word,
+                      describe(t->r, 1), word);
+    return e ? &reader_kernel(t->r)->tensor[e->tensor] : NULL;
+}
+
+int trace_axes(lua_State *L)
+{
+    struct trace *t = trace_of(L, "axes");
+    const struct spec_tensor *tensor = argument_tensor(t, "axes");
+    lua_createtable(L, tensor->rank, 0);
+    for (int d = 0; d < tensor->rank; d++) {
+        lua_pushstring(L, tensor->axis[d] >= 0 ? reader_kernel(t->r)->axis[tensor->axis[d]] : "");
+        lua_rawseti(L, -2, d + 1);
+    }
+    return 1;
+}
+
+int trace_dtype(lua_State *L)
+{
+    struct trace *t = trace_of(L, "dtype");
+    lua_pushstring(L, tw_dtype_name(argument_tensor(t, "dtype")->dtype));
+    return 1;
+}
+
+int trace_extent(lua_State *L)
+{
+    struct trace *t = trace_of(L, "extent");
+    const char *name = lua_type(L, 1) == LUA_TSTRING ? lua_tostring(L, 1) : "";
+    int axis = trace_axis(reader_kernel(t->r), name), node = axis >= 0 ? trace_known_extent(t->r, axis) : -1;
+    if (node < 0)
+        return sandbox_fault(L, "PROGRAM-AXES", "extent",
+                             "no tensor of the kernel runs along an axis '%s'; write extent \"%s\"", name,
+                             t->p->axis[0].name);
+    push_node(t->r, node);
+    return 1;
+}

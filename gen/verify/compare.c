@@ -1,0 +1,314 @@
+#include "verify/compare.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/parallel.h"
+
+/* Rounding of results in 16 bits and below sets the bound; in fp32 the order of the sums does. */
+static const double norm_bounds[TW_DTYPE_COUNT] = {
+    [TW_BF16] = 3e-3, [TW_FP16] = 5e-4, [TW_FP32] = 1e-5,     [TW_FP64] = 1e-5,
+    [TW_TF32] = 5e-4, [TW_FP8_E4M3] = 5e-2, [TW_FP8_E5M2] = 1e-1,
+};
+
+double compare_bound(enum tw_dtype dtype, double rounding)
+{
+    static const double slack = 1.05; /* near a tie, fp32 sums may round to the other neighbour, which is as far away */
+    double bound = norm_bounds[dtype];
+    return bound > 0.0 && slack * rounding > bound ? slack * rounding : bound;
+}
+
+/* Sums over one block of elements. */
+struct part {
+    double difference, norm;  /* of squares */
+    double rounding;          /* of squares, of the rounded reference */
+    int64_t different, first; /* first: -1 where none differs */
+    double farthest;          /* distance of element `worst` */
+    int64_t worst;            /* -1 where none differs at all */
+};
+
+struct job {
+    const struct compare *compare;
+    int64_t count;
+    struct part *part;
+};
+
+/* What the reference would be as an element of the dtype. */
+static double rounded(enum tw_dtype dtype, double value)
+{
+    unsigned char element[8];
+    tw_dtype_store(dtype, element, value);
+    return tw_dtype_load(dtype, element);
+}
+
+static bool equal(double a, double b)
+{
+    return a == b || (isnan(a) && isnan(b));
+}
+
+static void compare_block(void *context, int64_t block)
+{
+    const struct job *job = context;
+    const struct compare *c = job->compare;
+    size_t bytes = tw_dtype_bytes(c->dtype);
+    int64_t first = block * SHAPE_BLOCK, end = first + SHAPE_BLOCK;
+    struct part part = {.first = -1, .worst = -1};
+    struct shape_walk walk;
+
+    if (end > job->count)
+        end = job->count;
+    shape_seek(&walk, c->shape, first);
+    for (int64_t i = first; i < end; i++, shape_next(&walk)) {
+        double value = tw_dtype_load(c->dtype, c->bytes + (size_t)walk.offset * bytes);
+        double reference = c->reference[i], want = rounded(c->dtype, reference);
+        if (!equal(value, want)) {
+            part.different++;
+            if (part.first < 0)
+                part.first = i;
+        }
+        double distance = 0.0;
+        if (isfinite(want)) {
+            distance = isfinite(value) ? fabs(value - reference) : (double)INFINITY;
+            part.norm += reference * reference;
+            part.rounding += (want - reference) * (want - reference);
+        } else if (!equal(value, want)) {
+            distance = (double)INFINITY;
+        }
+        part.difference += distance * distance;
+        if (distance > part.farthest) {
+            part.farthest = distance;
+            part.worst = i;
+        }
+    }
+    job->part[block] = part;
+}
+
+static bool is_poison(const unsigned char *element, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++)
+        if (element[i] != COMPARE_POISON)
+            return false;
+    return true;
+}
+
+/* "D[3,17" of the element, whose bytes are at *at. Returns the length. */
+static size_t name_element(const struct compare *c, int64_t element, char text[256], const unsigned char **at)
+{
+    struct shape_walk walk;
+    shape_seek(&walk, c->shape, element);
+    size_t length = (size_t)snprintf(text, 128, "%.64s[", c->name);
+    for (int d = 0; d < c->shape->rank; d++)
+        length += (size_t)snprintf(text + length, 256 - length, "%s%lld", d ? "," : "", (long long)walk.index[d]);
+    *at = c->bytes + (size_t)walk.offset * tw_dtype_bytes(c->dtype);
+    return length;
+}
+
+static void describe(const struct compare *c, int64_t element, char text[256])
+{
+    const unsigned char *at;
+    size_t length = name_element(c, element, text, &at);
+    double value = tw_dtype_load(c->dtype, at), want = rounded(c->dtype, c->reference[element]);
+    if (is_poison(at, tw_dtype_bytes(c->dtype)))
+        snprintf(text + length, 256 - length, "] was not written, the reference is %.9g", want);
+    else
+        snprintf(text + length, 256 - length, "] is %.9g, the reference %.9g", value, want);
+}
+
+int compare_values(struct tw_runtime *rt, const struct compare *compare, struct compare_result *result,
+                   struct tw_error *error)
+{
+    struct job job = {compare, shape_count(compare->shape), NULL};
+    int64_t blocks = (job.count + SHAPE_BLOCK - 1) / SHAPE_BLOCK, first = -1, worst = -1;
+    double difference = 0.0, norm = 0.0, rounding = 0.0, farthest = 0.0;
+
+    memset(result, 0, sizeof *result);
+    if (job.count == 0)
+        return TW_OK;
+    job.part = tw_alloc(rt, (size_t)blocks * sizeof *job.part);
+    if (!job.part)
+        return tw_fail(error, TW_ERROR_MEMORY, "out of memory");
+    parallel_for(blocks, parallel_cores(), compare_block, &job);
+    for (int64_t i = 0; i < blocks; i++) {
+        difference += job.part[i].difference;
+        norm += job.part[i].norm;
+        rounding += job.part[i].rounding;
+        result->different += job.part[i].different;
+        if (first < 0)
+            first = job.part[i].first;
+        if (job.part[i].farthest > farthest) {
+            farthest = job.part[i].farthest;
+            worst = job.part[i].worst;
+        }
+    }
+    tw_free(rt, job.part);
+    if (difference > 0.0)
+        result->error = norm > 0.0 ? sqrt(difference / norm) : (double)INFINITY;
+    result->rounding = norm > 0.0 ? sqrt(rounding / norm) : 0.0;
+    if (first >= 0)
+        describe(compare, first, result->first);
+    if (worst >= 0)
+        describe(compare, worst, result->worst);
+    return TW_OK;
+}
+
+/* ---- element by element ------------------------------------------------------------------------------------------ */
+
+struct bounded_part {
+    double difference, norm, bounds; /* of squares */
+    int64_t beyond, worst;           /* worst: -1 where none is beyond */
+    double farthest;                 /* of `worst`, in bounds */
+    bool exact;
+};
+
+struct bounded_job {
+    const struct compare *compare;
+    const struct compare_bounds *bounds;
+    int64_t count;
+    struct bounded_part *part;
+};
+
+/* How many bounds the value is away from the reference: more than 1 is too far. */
+static double distance_in_bounds(double value, double want, double bound)
+{
+    if (isinf(bound) || equal(value, want))
+        return 0;
+    double distance = fabs(value - want);
+    if (distance <= bound)
+        return 0.5;
+    return bound > 0 && !isnan(distance) ? distance / bound : (double)INFINITY;
+}
+
+static void compare_bounded_block(void *context, int64_t block)
+{
+    const struct bounded_job *job = context;
+    const struct compare *c = job->compare;
+    const struct compare_bounds *b = job->bounds;
+    size_t bytes = tw_dtype_bytes(c->dtype);
+    bool floating = tw_dtype_info(c->dtype)->kind == TW_KIND_FLOAT;
+    int64_t first = block * SHAPE_BLOCK, end = first + SHAPE_BLOCK < job->count ? first + SHAPE_BLOCK : job->count;
+    struct bounded_part part = {.worst = -1, .exact = true};
+    struct shape_walk walk;
+
+    shape_seek(&walk, c->shape, first);
+    for (int64_t i = first; i < end; i++, shape_next(&walk)) {
+        const unsigned char *at = c->bytes + (size_t)walk.offset * bytes;
+        double value = tw_dtype_load(c->dtype, at), want = c->reference[i], away;
+        double nearest = rounded(c->dtype, want), bound = b->bound[i];
+        bool exact = isnan(want) || bound <= fabs(nearest - want);
+        if (b->done[i]) {
+            if (exact && b->integers) { /* nothing but the rounding to the dtype is in the bound: of a tie one neighbour is right */
+                want = nearest;
+                bound = 0;
+            }
+            away = floating && is_poison(at, bytes) ? (double)INFINITY : distance_in_bounds(value, want, bound);
+            part.exact = part.exact && exact;
+            if (isfinite(value) && isfinite(want) && isfinite(bound)) {
+                part.difference += (value - want) * (value - want);
+                part.norm += want * want;
+                part.bounds += bound * bound;
+            }
+        } else {
+            bool untouched = b->begins_at_zero ? value == 0 : is_poison(at, bytes);
+            away = untouched || !b->all ? 0 : (double)INFINITY;
+        }
+        if (away > 1) {
+            part.beyond++;
+            if (away > part.farthest) {
+                part.farthest = away;
+                part.worst = i;
+            }
+        }
+    }
+    job->part[block] = part;
+}
+
+static void describe_bounded(const struct compare *c, const struct compare_bounds *b, int64_t element, char text[256])
+{
+    const unsigned char *at;
+    size_t length = name_element(c, element, text, &at), bytes = tw_dtype_bytes(c->dtype);
+    double value = tw_dtype_load(c->dtype, at);
+    if (!b->done[element])
+        snprintf(text + length, 256 - length, "] is %.9g, and the program writes nothing there", value);
+    else if (is_poison(at, bytes))
+        snprintf(text + length, 256 - length, "] was not written, the reference is %.9g", c->reference[element]);
+    else
+        snprintf(text + length, 256 - length, "] is %.9g, the reference %.9g, its bound %.3g", value,
+                 c->reference[element], b->bound[element]);
+}
+
+int compare_bounded(struct tw_runtime *rt, const struct compare *compare, const struct compare_bounds *bounds,
+                    struct compare_bounded *result, struct tw_error *error)
+{
+    struct bounded_job job = {compare, bounds, shape_count(compare->shape), NULL};
+    int64_t blocks = (job.count + SHAPE_BLOCK - 1) / SHAPE_BLOCK, worst = -1;
+    double difference = 0.0, norm = 0.0, sum = 0.0, farthest = 0.0;
+
+    *result = (struct compare_bounded){.exact = true};
+    if (job.count == 0)
+        return TW_OK;
+    job.part = tw_alloc(rt, (size_t)blocks * sizeof *job.part);
+    if (!job.part)
+        return tw_fail(error, TW_ERROR_MEMORY, "out of memory");
+    parallel_for(blocks, parallel_cores(), compare_bounded_block, &job);
+    for (int64_t i = 0; i < blocks; i++) {
+        difference += job.part[i].difference;
+        norm += job.part[i].norm;
+        sum += job.part[i].bounds;
+        result->beyond += job.part[i].beyond;
+        result->exact = result->exact && job.part[i].exact;
+        if (job.part[i].farthest > farthest) {
+            farthest = job.part[i].farthest;
+            worst = job.part[i].worst;
+        }
+    }
+    tw_free(rt, job.part);
+    result->error = difference > 0.0 ? (norm > 0.0 ? sqrt(difference / norm) : (double)INFINITY) : 0.0;
+    result->bound = sum > 0.0 ? (norm > 0.0 ? sqrt(sum / norm) : (double)INFINITY) : 0.0;
+    if (worst >= 0)
+        describe_bounded(compare, bounds, worst, result->worst);
+    return TW_OK;
+}
+
+struct erase {
+    enum tw_dtype dtype;
+    const struct shape *shape;
+    int64_t count;
+    unsigned char *to;
+};
+
+static void erase_block(void *context, int64_t block)
+{
+    const struct erase *job = context;
+    size_t bytes = tw_dtype_bytes(job->dtype);
+    int64_t first = block * SHAPE_BLOCK, end = first + SHAPE_BLOCK;
+    struct shape_walk walk;
+    if (end > job->count)
+        end = job->count;
+    shape_seek(&walk, job->shape, first);
+    for (int64_t i = first; i < end; i++, shape_next(&walk))
+        memset(job->to + (size_t)walk.offset * bytes, COMPARE_POISON, bytes);
+}
+
+bool compare_untouched(const char *name, enum tw_dtype dtype, const struct shape *shape, unsigned char *buffer,
+                       size_t begin, size_t count, char text[256])
+{
+    struct erase job = {dtype, shape, shape_count(shape), buffer + begin};
+    text[0] = '\0';
+    parallel_for((job.count + SHAPE_BLOCK - 1) / SHAPE_BLOCK, parallel_cores(), erase_block, &job);
+    /* All bytes are equal where the first is right and each equals its neighbour. */
+    if (count == 0 || (buffer[0] == COMPARE_POISON && memcmp(buffer, buffer + 1, count - 1) == 0))
+        return true;
+    size_t at = 0;
+    while (buffer[at] == COMPARE_POISON)
+        at++;
+    long long offset = (long long)at - (long long)begin, span = (long long)(shape_span(shape)) *
+                                                               (long long)tw_dtype_bytes(dtype);
+    if (offset < 0)
+        snprintf(text, 256, "%.64s: byte %lld before the tensor was written", name, -offset);
+    else if (offset >= span)
+        snprintf(text, 256, "%.64s: byte %lld behind the tensor was written", name, offset - span);
+    else
+        snprintf(text, 256, "%.64s: padding at byte %lld of the tensor was written", name, offset);
+    return false;
+}

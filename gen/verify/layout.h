@@ -1,0 +1,21 @@
+/* How a Plan's tensors lie in memory: its formulas evaluated for sizes. All functions are thread-safe. */
+#ifndef TW_GEN_VERIFY_LAYOUT_H
+#define TW_GEN_VERIFY_LAYOUT_H
+
+#include <stdbool.h>
+
+#include "plan/plan.h"
+#include "status.h"
+#include "verify/shape.h"
+
+/* used[i]: a tensor's extent or stride, or the grid, depends on symbol i. */
+void layout_symbols(const struct plan *p, bool *used);
+
+/* Extents and default strides of a tensor for these sizes. TW_ERROR_INVALID where a formula overflows or an extent is
+ * negative. */
+int layout_shape(const struct plan *p, int tensor, const int64_t *symbol, struct shape *shape, struct tw_error *error);
+
+/* True where the tensor's strides reach the kernel (by a tensor map or as parameters), so that rows may be padded. */
+bool layout_strides_are_arguments(const struct plan *p, int tensor);
+
+#endif

@@ -1,0 +1,256 @@
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/json.h"
+#include "emu/emu.h"
+#include "emu/hazards.h"
+#include "verify/breaks.h"
+#include "verify/finding.h"
+#include "verify/run.h"
+
+static const char *const inputs_word[RUN_INPUTS] = {"normal", "integer"};
+
+void run_print_unit(const struct compile_unit *unit)
+{
+    const struct tw_cubin_info *info = &unit->compiled[COMPILE_NVRTC].info;
+    printf("compiled %s %s registers %" PRIu32 " shared %ld spills %" PRIu32 " frame %" PRIu32 "\n", unit->plan.entry,
+           unit->arch->name, info->registers, compile_shared(unit, COMPILE_NVRTC), info->spill_instructions,
+           info->frame);
+}
+
+void run_print_case(const struct run_case *c)
+{
+    const struct trial_result *first = NULL;
+    printf("%s %s %s %s %s", c->passed ? "verified" : "FAILED", c->unit->plan.entry, c->unit->arch->name,
+           c->device, c->sizes);
+    for (int i = 0; i < RUN_INPUTS; i++) {
+        const struct trial_result *r = &c->part[i].result;
+        if (!c->part[i].done)
+            continue;
+        if (i == INPUTS_INTEGER)
+            fputs(first ? ", integers" : " integers", stdout);
+        first = r;
+        if (i == INPUTS_INTEGER && r->equality && r->error == 0.0)
+            fputs(" equal", stdout);
+        else
+            printf(" error %.3g bound %.3g", r->error, r->bound);
+        if (c->part[i].sampled)
+            printf(" of a sample");
+    }
+    if (!first)
+        printf(": %s", c->why);
+    for (int i = 0; i < RUN_INPUTS && first; i++)
+        if (c->part[i].done && !c->part[i].result.passed)
+            printf(": %s inputs, %s rows: %s", inputs_word[i], c->part[i].padded ? "padded" : "dense",
+                   c->part[i].result.why);
+    if (first && c->why[0])
+        printf(": %s", c->why);
+    putchar('\n');
+}
+
+void run_print_count(const struct run *run)
+{
+    const char *plural = run->case_count == 1 ? "" : "s";
+    int kernels = 0;
+    for (int i = 0; i < run->case_count; i++) {
+        bool again = false;
+        for (int j = 0; j < i; j++)
+            again = again || run->cases[j].unit->kernel == run->cases[i].unit->kernel;
+        kernels += !again;
+    }
+    if (!run->case_count)
+        return;
+    if (run->failed)
+        printf("FAILED %d of %d case%s", run->failed, run->case_count, plural);
+    else
+        printf("verified %d case%s", run->case_count, plural);
+    printf(" of %d kernel%s on %s%s%s\n", kernels, kernels == 1 ? "" : "s", run->gpu ? run->gpu->name : "",
+           run->gpu ? " and " : "", run->device->name);
+}
+
+enum { MOST_ALIKE = 6 }; /* reports of one name that a case shows; an unrolled loop gives many */
+
+void run_print_hazards(struct run *run, const struct run_case *c)
+{
+    if (c->hazard_count)
+        fflush(stdout);
+    for (int i = 0, next; i < c->hazard_count; i = next) {
+        const char *name = c->hazard[i].name;
+        enum emu_hazard_name number = emu_hazard_find(name);
+        for (next = i; next < c->hazard_count && strcmp(c->hazard[next].name, name) == 0; next++) {
+            const struct run_hazard *h = &c->hazard[next];
+            if (next - i >= MOST_ALIKE)
+                continue;
+            fputs(h->text, stderr);
+            if (h->count > 1)
+                fprintf(stderr, "; %" PRIu64 " times", h->count);
+            putc('\n', stderr);
+        }
+        if (next - i > MOST_ALIKE)
+            fprintf(stderr, "  and %d more reports of %s; --json has all\n", next - i - MOST_ALIKE, name);
+        if (number == EMU_HAZARD_COUNT || run->told >> number & 1)
+            continue;
+        fprintf(stderr, "  do: %s\n", emu_hazard_info(number)->todo);
+        run->told |= UINT64_C(1) << number;
+    }
+}
+
+/* JSON has no infinity. */
+static void print_number(double value)
+{
+    if (isfinite(value))
+        printf("%.9g", value);
+    else
+        fputs("null", stdout);
+}
+
+static void print_unit(const struct compile_unit *unit)
+{
+    static const char *const cache[] = {"none", "hit", "miss", "unstored"};
+    const struct tw_compiled *compiled = &unit->compiled[COMPILE_NVRTC];
+    fputs("  {\"kernel\": ", stdout);
+    json_text(stdout, unit->plan.kernel);
+    fputs(", \"entry\": ", stdout);
+    json_text(stdout, unit->plan.entry);
+    printf(", \"arch\": \"%s\", \"variant\": \"%s\", \"registers\": %" PRIu32 ", \"shared\": %ld, \"spills\": %" PRIu32
+           ", \"frame\": %" PRIu32 ", \"cache\": \"%s\", \"nvrtc_ms\": %.3f}",
+           unit->arch->name, unit->plan.variant, compiled->info.registers, compile_shared(unit, COMPILE_NVRTC),
+           compiled->info.spill_instructions, compiled->info.frame, cache[compiled->cache], 1e3 * compiled->seconds);
+}
+
+static void print_hazard(const struct run *run, const struct run_case *c, const struct run_hazard *h)
+{
+    const struct compile_unit *unit = c->unit;
+    const char *slash = strrchr(h->file, '/');
+    char emitted[512];
+    /* An emitted text has no file: NVRTC puts the folder that it works in before the name. */
+    snprintf(emitted, sizeof emitted, "%s.%s.cu", unit->plan.entry, unit->arch->name);
+    bool no_file = !run->options.source && slash && strcmp(slash + 1, emitted) == 0;
+    bool other_too = no_file && strcmp(h->file, h->other_file) == 0;
+    finding_json(&(struct emu_report){
+        .name = h->name,
+        .text = h->text,
+        .todo = emu_hazard_find(h->name) == EMU_HAZARD_COUNT ? "" : emu_hazard_info(emu_hazard_find(h->name))->todo,
+        .count = h->count,
+        .more = h->more,
+        .address = h->address,
+        .file = no_file ? slash + 1 : h->file,
+        .line = h->line,
+        .ptx_line = h->ptx_line,
+        .other_file = other_too ? slash + 1 : h->other_file,
+        .other_line = h->other_line,
+        .other_ptx_line = h->other_ptx_line,
+        .region = h->region,
+        .stage = h->stage,
+        .block = {h->block[0], h->block[1], h->block[2]},
+        .warp = h->warp,
+    });
+}
+
+static void print_case(const struct run *run, const struct run_case *c)
+{
+    const char *comma = "";
+    fputs("  {\"entry\": ", stdout);
+    json_text(stdout, c->unit->plan.entry);
+    printf(", \"arch\": \"%s\", \"device\": \"%s\", \"sizes\": ", c->unit->arch->name, c->device);
+    json_text(stdout, c->sizes);
+    if (strcmp(c->device, "emu") == 0)
+        printf(", \"completion\": \"%s\", \"hazards_mode\": \"%s\"", run_completion_word[run->options.completion],
+               run_hazards_word[run->options.hazards]);
+    printf(", \"seed\": %" PRIu64, run->options.seed);
+    printf(", \"passed\": %s, \"why\": ", c->passed ? "true" : "false");
+    json_text(stdout, c->why);
+    fputs(", \"inputs\": [", stdout);
+    for (int i = 0; i < RUN_INPUTS; i++) {
+        const struct trial_result *r = &c->part[i].result;
+        if (!c->part[i].done)
+            continue;
+        printf("%s\n    {\"inputs\": \"%s\", \"rows\": \"%s\", \"sampled\": %s, "
+               "\"equality\": %s, \"error\": ",
+               comma, inputs_word[i], c->part[i].padded ? "padded" : "dense",
+               c->part[i].sampled ? "true" : "false",
+               r->equality ? "true" : "false");
+        print_number(r->error);
+        fputs(", \"bound\": ", stdout);
+        print_number(r->bound);
+        printf(", \"passed\": %s, \"launched\": %s, \"ms\": %.3f, \"why\": ", r->passed ? "true" : "false",
+               r->launched ? "true" : "false", 1e3 * r->seconds);
+        json_text(stdout, r->why);
+        putchar('}');
+        comma = ",";
+    }
+    fputs("], \"hazards\": [", stdout);
+    for (int i = 0; i < c->hazard_count; i++) {
+        fputs(i ? "," : "", stdout);
+        fputs("\n    ", stdout);
+        print_hazard(run, c, &c->hazard[i]);
+    }
+    fputs("]}", stdout);
+}
+
+void run_print_json(const struct run *run, int status)
+{
+    const struct compile *c = &run->compile;
+    const struct compile_phases *p = &c->phases;
+    const struct {
+        const char *name;
+        double seconds;
+    } phases[] = {
+        {"read", p->read},
+        {"device", run->device_seconds},
+        {"plan", p->plan},
+        {"emit", p->emit},
+        {"compile", p->compile},
+        {"compile_find_nvrtc", p->find},
+        {"compile_lookup", p->lookup},
+        {"compile_open_nvrtc", p->open},
+        {"compile_nvrtc", p->nvrtc},
+        {"compile_wait", p->wait},
+        {"compile_store", p->store},
+        {"load", run->load_seconds},
+        {"to_loaded_without_device", run->to_loaded_seconds},
+        {"inputs", run->inputs_seconds},
+        {"reference", run->reference_seconds},
+        {"launch", run->launch_seconds},
+        {"total", compile_clock() - c->started},
+    };
+    const struct tw_device *device = run->gpu ? run->gpu : run->device;
+    const char *comma = "";
+
+    fputs("{\"spec\": ", stdout);
+    json_text(stdout, c->path);
+    fputs(",\n \"device\": ", stdout);
+    if (device) {
+        printf("{\"kind\": \"%s\", \"name\": ", device->ops->kind);
+        json_text(stdout, device->name);
+        printf(", \"arch\": \"%s\", \"sms\": %d}", device->arch, device->sm_count);
+    } else {
+        fputs("null", stdout);
+    }
+    fputs(",\n \"phases_ms\": {", stdout);
+    for (size_t i = 0; i < sizeof phases / sizeof *phases; i++)
+        printf("%s\"%s\": %.3f", i ? ", " : "", phases[i].name, 1e3 * phases[i].seconds);
+    fputs("},\n \"kernels\": [", stdout);
+    for (int i = 0; i < c->unit_count; i++) {
+        const struct tw_compiled *compiled = &c->unit[i].compiled[COMPILE_NVRTC];
+        if (!c->unit[i].wanted || (!compiled->cubin && !compiled->ptx))
+            continue;
+        puts(comma);
+        print_unit(&c->unit[i]);
+        comma = ",";
+    }
+    fputs("\n ],\n \"cases\": [", stdout);
+    for (int i = 0; i < run->case_count; i++) {
+        puts(i ? "," : "");
+        print_case(run, &run->cases[i]);
+    }
+    fputs("\n ],\n", stdout);
+    if (run->bug)
+        printf(" \"break\": {\"name\": \"%s\", \"expected\": \"%s\", \"found\": %s},\n", run->bug->name,
+               run->bug->hazard, status == 0 ? "true" : "false");
+    fputs(" \"left_out\": ", stdout);
+    run_coverage_json(run);
+    printf(",\n \"failed\": %d,\n \"status\": %d}\n", run->failed, status);
+}

@@ -1,0 +1,97 @@
+/* One kernel on one set of sizes and inputs: tensors on host and device, the reference, and any variant's result
+ * compared with it. */
+#ifndef TW_GEN_VERIFY_TRIAL_H
+#define TW_GEN_VERIFY_TRIAL_H
+
+#include <stdbool.h>
+
+#include "compile/compile.h"
+#include "device.h"
+#include "verify/inputs.h"
+#include "verify/launcher.h"
+#include "verify/shape.h"
+
+struct trial_request {
+    struct compile *compile;
+    struct tw_device *device;
+    const struct compile_unit *unit; /* any variant: they have the same tensors */
+    const int64_t *symbol;           /* by plan.symbol */
+    enum inputs_kind inputs;
+    uint64_t seed;
+    bool padded;                     /* rows farther apart than dense, where strides are arguments */
+};
+
+/* A tensor on both sides: poison, its elements and padding, poison. */
+struct trial_tensor {
+    struct shape shape;
+    size_t begin, bytes;     /* of the first element in the buffer; of the buffer */
+    unsigned char *host;     /* the buffer */
+    uint64_t buffer;         /* on the device */
+    double *reference;       /* outputs: dense */
+    double *bound;           /* outputs of programs: beside the reference, how far a result may be; else NULL */
+    unsigned char *done;     /* likewise: whether the program writes the element */
+    bool begins_at_zero;     /* the program adds to it */
+};
+
+struct trial {
+    struct trial_request request;
+    struct trial_tensor *tensor; /* by plan.tensor */
+    int tensor_count;
+    double *scalar;              /* by plan.scalar */
+    uint64_t workspace;          /* on the device: zeros; 0 as long as no variant wanted one */
+    size_t workspace_bytes;
+    double inputs_seconds, reference_seconds;
+    bool sampled;                /* of a program only some work items were evaluated */
+};
+
+struct trial_result {
+    bool passed;
+    bool equality;       /* equal results were asked for */
+    bool launched;       /* false: there was nothing to compute */
+    double error, bound; /* of the output that is farthest from its bound; of programs, whose elements have bounds each,
+                            the norms of differences and bounds */
+    double seconds;      /* of launch and wait */
+    char why[512];       /* why it did not pass */
+};
+
+/* Shapes of the tensors, `shape` having room for all; TW_OK or TW_ERROR_INVALID. */
+int trial_layout(const struct plan *p, const int64_t *symbol, bool padded, struct shape *shape,
+                 struct tw_error *error);
+
+/* Allocates, draws the inputs, uploads them and computes the reference. After any result trial_end is due. */
+int trial_begin(struct trial *t, const struct trial_request *request, struct tw_error *error);
+
+/* How a kernel is launched. */
+struct trial_way {
+    uint64_t workspace; /* bytes that a launch wants */
+    int (*launch)(void *context, const struct launcher_arguments *arguments, bool *launched, struct tw_error *error);
+    void *context;
+};
+
+/* Poisons the outputs, launches, compares. TW_OK whatever the comparison says; other statuses are those of the device,
+ * which may then be unusable. */
+int trial_run(struct trial *t, const struct trial_way *way, struct trial_result *result, struct tw_error *error);
+
+/* The same by this variant of the launcher's. Tensors begin where no variant before it takes them. */
+int trial_launch(struct trial *t, struct launcher *launcher, int variant, struct trial_result *result,
+                 struct tw_error *error);
+
+/* TW_OK where the launcher takes these sizes in this variant, trial_launch's addresses given; else why not. padded: as
+ * trial_request has it. */
+int trial_fits(struct compile *c, struct launcher *launcher, int variant, const int64_t *symbol, bool padded,
+               struct tw_error *error);
+void trial_end(struct trial *t);
+
+/* down[i] for each LOOP i of the program whose turns the Plan takes from the last to the first. */
+void trial_loops_down(const struct plan *plan, bool *down);
+
+/* ---- between trial.c and trial_program.c ------------------------------------------------------------------------- */
+
+/* The spec's own reference; out[i] receives output i. */
+int trial_spec_reference(struct trial *t, double *const *out, struct tw_error *error);
+
+/* The meaning of a program with its bounds; where the spec has a reference too and the sizes are small, both must
+ * agree. */
+int trial_program_reference(struct trial *t, struct tw_error *error);
+
+#endif

@@ -1,0 +1,4 @@
+#include "avx2.h"
+#if defined(__x86_64__)
+#include "half.c"
+#endif

@@ -1,4 +1,0 @@
-#include "alu_avx2.h"
-#if defined(__x86_64__)
-#include "alu_int.c"
-#endif

@@ -1,0 +1,14 @@
+/* The executor, as the device sees it: it runs launches of lowered kernels to their end. */
+#ifndef EMU_EXEC_H
+#define EMU_EXEC_H
+
+#include "machine.h"
+
+/* Runs a launch to its end: TW_OK; TW_ERROR_INVALID where the device cannot launch it so; TW_ERROR_LAUNCH where a
+   fault, a hazard or a deadlock ended or spoiled it, with the first finding as text; TW_ERROR_MEMORY. */
+int emu_launch_run(struct emu_device *device, const struct tw_launch *launch, struct tw_error *error);
+
+/* Forgets the findings of all launches. */
+void emu_reports_free(struct emu_device *device);
+
+#endif

@@ -1,0 +1,678 @@
+/* Memory: allocations with bounds, and the loads and stores of warps.
+
+   A warp's access finds the place of each lane first and moves the data then. Lanes that touch neighbouring words, or
+   all the same one, are moved at once. */
+#include <stdio.h>
+
+#include "memory.h"
+#include "emu/alu/alu.h"
+#include "event.h"
+#include "flow.h"
+#include "operations.h"
+#include "watch.h"
+
+/* ---- Regions ----------------------------------------------------------------------------------------------------- */
+
+enum { GAP = 4096 }; /* unallocated bytes between regions: what runs over the end of one is found */
+
+int emu_region_new(struct emu_device *device, uint64_t bytes, uint64_t align, struct emu_region **region,
+                   struct tw_error *error)
+{
+    struct tw_runtime *rt = device->device.rt;
+    *region = NULL;
+    if (bytes > device->device.memory_bytes - device->allocated)
+        return tw_fail(error, TW_ERROR_MEMORY, "emulated memory: %llu bytes are asked for, %llu are free",
+                       (unsigned long long)bytes,
+                       (unsigned long long)(device->device.memory_bytes - device->allocated));
+    if (device->region_count == device->region_room) {
+        size_t room = device->region_room ? 2 * device->region_room : 64;
+        struct emu_region **regions = tw_realloc(rt, device->regions, room * sizeof *regions);
+        if (!regions)
+            return tw_fail(error, TW_ERROR_MEMORY, "no memory");
+        device->regions = regions;
+        device->region_room = room;
+    }
+    struct emu_region *r = tw_alloc_zeroed(rt, sizeof *r);
+    if (!r || !(r->data = tw_alloc(rt, bytes ? bytes : 1))) {
+        tw_free(rt, r);
+        return tw_fail(error, TW_ERROR_MEMORY, "no memory for %llu bytes", (unsigned long long)bytes);
+    }
+    memset(r->data, EMU_POISON, bytes ? bytes : 1);
+    if (align < 512)
+        align = 512;
+    if (device->hazard_memory)
+        emu_hazard_memory_fresh(device->hazard_memory, (device->next_address + align - 1) & ~(align - 1), bytes);
+    r->base = (device->next_address + align - 1) & ~(align - 1);
+    r->bytes = bytes;
+    r->id = device->next_region++;
+    device->next_address = r->base + bytes + GAP;
+    device->regions[device->region_count++] = r; /* addresses only grow: the list stays sorted */
+    device->allocated += bytes;
+    *region = r;
+    return TW_OK;
+}
+
+void emu_region_free(struct emu_device *device, struct emu_region *region)
+{
+    if (!region)
+        return;
+    for (size_t i = device->region_count; i-- > 0;) { /* the youngest go first */
+        if (device->regions[i] != region)
+            continue;
+        memmove(&device->regions[i], &device->regions[i + 1], (device->region_count - i - 1) * sizeof *device->regions);
+        device->region_count--;
+        break;
+    }
+    device->allocated -= region->bytes;
+    if (device->hazard_memory)
+        emu_hazard_memory_fresh(device->hazard_memory, region->base, region->bytes);
+    tw_free(device->device.rt, region->data);
+    tw_free(device->device.rt, region);
+}
+
+struct emu_region *emu_region_find(struct emu_device *device, uint64_t address)
+{
+    size_t low = 0, high = device->region_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        struct emu_region *r = device->regions[middle];
+        if (address < r->base)
+            high = middle;
+        else if (address - r->base >= r->bytes)
+            low = middle + 1;
+        else
+            return r;
+    }
+    return NULL;
+}
+
+/* ---- Addresses --------------------------------------------------------------------------------------------------- */
+
+static unsigned char *resolve_shared(struct emu_cluster *cluster, uint64_t address, uint64_t bytes)
+{
+    uint64_t rank = (address - EMU_SHARED_WINDOW) / EMU_SHARED_STRIDE;
+    uint64_t offset = (address - EMU_SHARED_WINDOW) % EMU_SHARED_STRIDE;
+    if (rank >= cluster->block_count)
+        return NULL;
+    struct emu_block *block = &cluster->blocks[rank];
+    if (offset - EMU_RESERVED < EMU_RESERVED_BYTES && bytes <= EMU_RESERVED_BYTES - (offset - EMU_RESERVED))
+        return block->shared + offset;
+    if (offset < EMU_SHARED_START || bytes > block->shared_end || offset > block->shared_end - bytes)
+        return NULL;
+    return block->shared + offset;
+}
+
+static unsigned char *resolve_global(struct emu_launch *launch, uint64_t address, uint64_t bytes, int write,
+                                     struct emu_region **last)
+{
+    struct emu_region *r = *last;
+    if (!r || address - r->base >= r->bytes)
+        r = emu_region_find(launch->device, address);
+    if (!r || bytes > r->bytes - (address - r->base) || (write && r->read_only))
+        return NULL;
+    *last = r;
+    return r->data + (address - r->base);
+}
+
+unsigned char *emu_resolve(struct emu_cluster *cluster, uint64_t address, uint64_t bytes, int write)
+{
+    struct emu_launch *launch = cluster->launch;
+    if (address >= EMU_GLOBAL_START) {
+        struct emu_region *last = NULL;
+        return resolve_global(launch, address, bytes, write, &last);
+    }
+    if (address >= EMU_SHARED_WINDOW && address < EMU_LOCAL_WINDOW)
+        return resolve_shared(cluster, address, bytes);
+    if (address >= EMU_PARAM_WINDOW && !write) {
+        uint64_t offset = address - EMU_PARAM_WINDOW;
+        if (offset < launch->params_bytes && bytes <= launch->params_bytes - offset)
+            return launch->params + offset;
+    }
+    return NULL;
+}
+
+int emu_bytes_read(void *cluster, uint64_t address, void *to, size_t bytes)
+{
+    const unsigned char *from = emu_resolve(cluster, address, bytes, 0);
+    if (!from)
+        return 1;
+    memcpy(to, from, bytes);
+    return 0;
+}
+
+int emu_bytes_write(void *cluster, uint64_t address, const void *from, size_t bytes)
+{
+    unsigned char *to = emu_resolve(cluster, address, bytes, 1);
+    if (!to)
+        return 1;
+    memcpy(to, from, bytes);
+    ((struct emu_cluster *)cluster)->launch->changes++;
+    return 0;
+}
+
+void emu_addresses(struct emu_warp *warp, uint32_t at, int wide, uint64_t offset, uint64_t *address)
+{
+    if (wide) {
+        const uint64_t *a = EMU_L(at);
+        for (int i = 0; i < EMU_LANES; i++)
+            address[i] = a[i] + offset;
+    } else {
+        const uint32_t *a = EMU_W(at);
+        for (int i = 0; i < EMU_LANES; i++)
+            address[i] = (uint32_t)(a[i] + (uint32_t)offset);
+    }
+}
+
+static int local_move(struct emu_warp *warp, unsigned lane, uint64_t address, void *bytes, uint32_t count, int write)
+{
+    uint64_t offset = address - EMU_LOCAL_WINDOW;
+    if (offset < EMU_LOCAL_START || offset >= warp->local_room || count > warp->local_room - offset)
+        return 1;
+    unsigned char *at = bytes;
+    if (!((offset | count) & 3)) {
+        unsigned char *word = warp->local + offset / 4 * EMU_SLOT + lane * 4;
+        for (uint32_t i = 0; i < count; i += 4, word += EMU_SLOT) {
+            if (write)
+                memcpy(word, at + i, 4);
+            else
+                memcpy(at + i, word, 4);
+        }
+        return 0;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        unsigned char *byte = warp->local + (offset + i) / 4 * EMU_SLOT + lane * 4 + (offset + i) % 4;
+        if (write)
+            *byte = at[i];
+        else
+            at[i] = *byte;
+    }
+    return 0;
+}
+
+int emu_lane_read(struct emu_warp *warp, unsigned lane, uint64_t address, void *to, uint32_t bytes)
+{
+    if (emu_is_local(address))
+        return local_move(warp, lane, address, to, bytes, 0);
+    const unsigned char *from = emu_resolve(warp->block->cluster, address, bytes, 0);
+    if (!from)
+        return 1;
+    memcpy(to, from, bytes);
+    return 0;
+}
+
+int emu_lane_write(struct emu_warp *warp, unsigned lane, uint64_t address, const void *from, uint32_t bytes)
+{
+    if (emu_is_local(address)) {
+        unsigned char copy[64];
+        memcpy(copy, from, bytes < sizeof copy ? bytes : sizeof copy);
+        return local_move(warp, lane, address, copy, bytes, 1);
+    }
+    unsigned char *to = emu_resolve(warp->block->cluster, address, bytes, 1);
+    if (!to)
+        return 1;
+    memcpy(to, from, bytes);
+    return 0;
+}
+
+/* ---- Finding the lanes' places ----------------------------------------------------------------------------------- */
+
+static const struct emu_op *bounds(struct emu_warp *warp, const struct emu_op *op, uint64_t address, uint64_t bytes,
+                                   int write)
+{
+    const char *space = "global";
+    if (address < EMU_LOCAL_WINDOW)
+        space = address < EMU_SHARED_WINDOW ? "no" : "shared";
+    else if (address < EMU_PARAM_WINDOW)
+        space = "local";
+    else if (address < EMU_GLOBAL_START)
+        space = "parameter";
+    struct emu_device *device = warp->launch->device;
+    char near[160] = "";
+    if (address >= EMU_GLOBAL_START) {
+        for (size_t i = 0; i < device->region_count; i++) {
+            const struct emu_region *r = device->regions[i];
+            if (address < r->base)
+                continue;
+            uint64_t past = address - r->base;
+            if (past < r->bytes && write && r->read_only)
+                snprintf(near, sizeof near, ", which is constant memory");
+            else
+                snprintf(near, sizeof near, ", %llu bytes behind the start of allocation %u of %llu bytes",
+                         (unsigned long long)past, r->id, (unsigned long long)r->bytes);
+        }
+    }
+    return emu_report_at(warp, op, "BOUNDS", address, 1, "%s of %llu bytes at 0x%llx, in %s memory%s",
+                         write ? "write" : "read", (unsigned long long)bytes, (unsigned long long)address, space, near);
+}
+
+static const struct emu_op *misaligned(struct emu_warp *warp, const struct emu_op *op, uint64_t address, uint64_t bytes)
+{
+    return emu_report_at(warp, op, "ALIGN", address, 1, "access of %llu bytes at 0x%llx", (unsigned long long)bytes,
+                         (unsigned long long)address);
+}
+
+/* The generic addresses of the access, and whether all lanes that execute are in one window. */
+static void generic_addresses(struct emu_warp *warp, const struct emu_op *op, const struct emu_access *access,
+                              uint64_t *address)
+{
+    emu_addresses(warp, op->a, access->wide_address, op->imm, address);
+    if (access->space == PTX_SPACE_SHARED) {
+        uint64_t own = EMU_SHARED_WINDOW + warp->block->rank * EMU_SHARED_STRIDE;
+        uint64_t rank = warp->block->rank;
+        for (int i = 0; i < EMU_LANES; i++) {
+            uint64_t a = address[i];
+            address[i] =
+                a < EMU_SHARED_STRIDE || a / EMU_SHARED_STRIDE == rank ? own + (a & (EMU_SHARED_STRIDE - 1)) : 0;
+        }
+    } else if (access->space == PTX_SPACE_SHARED_CLUSTER) {
+        for (int i = 0; i < EMU_LANES; i++)
+            address[i] = (address[i] & UINT32_MAX) + EMU_SHARED_WINDOW;
+    } else if (access->space == PTX_SPACE_LOCAL) {
+        for (int i = 0; i < EMU_LANES; i++)
+            address[i] = (address[i] & UINT32_MAX) + EMU_LOCAL_WINDOW;
+    }
+}
+
+/* Host addresses of the lanes that execute. NULL in place[lane] means local memory. Returns 0, or 1 after a report. */
+static int places(struct emu_warp *warp, const struct emu_op *op, const uint64_t *address, uint32_t bytes,
+                  uint32_t align, int write, unsigned char **place)
+{
+    uint64_t bits = 0;
+    struct emu_launch *launch = warp->launch;
+    struct emu_cluster *cluster = warp->block->cluster;
+    for (uint32_t m = warp->lanes.mask; m; m &= m - 1) {
+        unsigned lane = emu_first(m);
+        uint64_t a = address[lane];
+        bits |= a;
+        unsigned char *p;
+        if (a >= EMU_GLOBAL_START) {
+            p = resolve_global(launch, a, bytes, write, &warp->region);
+        } else if (emu_is_local(a)) {
+            place[lane] = NULL;
+            continue;
+        } else {
+            p = emu_resolve(cluster, a, bytes, write);
+        }
+        if (EMU_UNLIKELY(!p)) {
+            bounds(warp, op, a, bytes, write);
+            return 1;
+        }
+        place[lane] = p;
+    }
+    if (EMU_UNLIKELY(bits & (align - 1))) {
+        for (uint32_t m = warp->lanes.mask; m; m &= m - 1) {
+            if (address[emu_first(m)] & (align - 1)) {
+                misaligned(warp, op, address[emu_first(m)], align);
+                return 1;
+            }
+        }
+    }
+    return 0;
+}
+
+/* Full warps whose lanes touch consecutive elements, or all the same one: the place of lane 0. stride: bytes from lane
+   to lane. NULL where the access is not like that, or not in bounds. */
+static unsigned char *together(struct emu_warp *warp, const uint64_t *address, uint32_t bytes, uint32_t align,
+                               int write, uint32_t *stride)
+{
+    if (warp->lanes.mask != UINT32_MAX)
+        return NULL;
+    uint64_t first = address[0], step = address[1] - first, bad = 0;
+    if ((step != bytes && step != 0) || (first & (align - 1)))
+        return NULL;
+    for (uint32_t i = 0; i < EMU_LANES; i++)
+        bad |= address[i] ^ (first + i * step);
+    if (bad)
+        return NULL;
+    *stride = (uint32_t)step;
+    uint64_t whole = bytes + step * (EMU_LANES - 1);
+    if (first >= EMU_GLOBAL_START)
+        return resolve_global(warp->launch, first, whole, write, &warp->region);
+    if (emu_is_local(first))
+        return NULL;
+    return emu_resolve(warp->block->cluster, first, whole, write);
+}
+
+/* ---- Loads ------------------------------------------------------------------------------------------------------- */
+
+static inline uint64_t extended(uint64_t x, unsigned bytes, int is_signed)
+{
+    unsigned away = 64 - 8 * bytes;
+    return is_signed ? (uint64_t)((int64_t)(x << away) >> away) : x;
+}
+
+static inline uint64_t fetch(const unsigned char *from, unsigned bytes)
+{
+    uint64_t x8;
+    uint32_t x4;
+    uint16_t x2;
+    switch (bytes) {
+    case 1:
+        return *from;
+    case 2:
+        memcpy(&x2, from, 2);
+        return x2;
+    case 4:
+        memcpy(&x4, from, 4);
+        return x4;
+    default:
+        memcpy(&x8, from, 8);
+        return x8;
+    }
+}
+
+/* Values of one element of all lanes to its register. */
+static void put_loaded(struct emu_warp *warp, const struct emu_access *access, uint32_t at, const uint64_t *x)
+{
+    if (access->wide) {
+        uint64_t r[EMU_LANES];
+        for (int i = 0; i < EMU_LANES; i++)
+            r[i] = extended(x[i], access->bytes, access->is_signed);
+        emu_put64(warp, at, r);
+        return;
+    }
+    uint32_t r[EMU_LANES], keep = access->keep == 16 ? 0xffff : UINT32_MAX;
+    if (access->bytes == 4) {
+        for (int i = 0; i < EMU_LANES; i++)
+            r[i] = (uint32_t)x[i];
+    } else {
+        for (int i = 0; i < EMU_LANES; i++)
+            r[i] = (uint32_t)extended(x[i], access->bytes, access->is_signed) & keep;
+    }
+    emu_put32(warp, at, r);
+}
+
+static void load_128(struct emu_warp *warp, uint32_t at, unsigned char *const *place)
+{
+    unsigned char *to = emu_at(warp, at);
+    for (uint32_t m = warp->lanes.mask; m; m &= m - 1)
+        memcpy(to + emu_first(m) * 16, place[emu_first(m)], 16);
+}
+
+static const struct emu_op *load_apart(struct emu_warp *warp, const struct emu_op *op, const struct emu_access *access,
+                                       const uint64_t *address, uint32_t bytes)
+{
+    unsigned char *place[EMU_LANES];
+    unsigned char local[EMU_LANES][32];
+    if (places(warp, op, address, bytes, bytes, 0, place))
+        return NULL;
+    for (uint32_t m = warp->lanes.mask; m; m &= m - 1) {
+        unsigned lane = emu_first(m);
+        if (place[lane])
+            continue;
+        if (local_move(warp, lane, address[lane], local[lane], bytes, 0))
+            return bounds(warp, op, address[lane], bytes, 0);
+        place[lane] = local[lane];
+    }
+    if (access->wide == 2) {
+        load_128(warp, access->data[0], place);
+        return op + 1;
+    }
+    for (uint32_t e = 0; e < access->count; e++) {
+        uint64_t x[EMU_LANES];
+        if (warp->lanes.mask == UINT32_MAX && access->bytes == 4) {
+            for (int i = 0; i < EMU_LANES; i++)
+                x[i] = fetch(place[i] + 4 * e, 4);
+        } else {
+            memset(x, 0, sizeof x);
+            for (uint32_t m = warp->lanes.mask; m; m &= m - 1)
+                x[emu_first(m)] = fetch(place[emu_first(m)] + access->bytes * e, access->bytes);
+        }
+        put_loaded(warp, access, access->data[e], x);
+    }
+    return op + 1;
+}
+
+/* A load of local memory at the same address in all lanes is a move of registers. */
+static const struct emu_op *load_frame(struct emu_warp *warp, const struct emu_op *op, const struct emu_access *access,
+                                       const uint64_t *address)
+{
+    uint32_t bytes = (uint32_t)access->bytes * access->count;
+    uint64_t first = address[emu_first(warp->lanes.mask)], bad = 0;
+    for (uint32_t m = warp->lanes.mask; m; m &= m - 1)
+        bad |= address[emu_first(m)] ^ first;
+    uint64_t offset = first - EMU_LOCAL_WINDOW;
+    if (bad || access->wide > 1 || access->bytes < 4 || first & (bytes - 1) || offset < EMU_LOCAL_START ||
+        offset >= warp->local_room || bytes > warp->local_room - offset)
+        return load_apart(warp, op, access, address, bytes);
+    const uint32_t *words = (const uint32_t *)(const void *)(warp->local + offset / 4 * EMU_SLOT);
+    for (uint32_t e = 0; e < access->count; e++, words += EMU_LANES * (access->bytes / 4)) {
+        if (access->bytes == 4 && !access->wide) {
+            emu_put32(warp, access->data[e], words);
+            continue;
+        }
+        uint64_t x[EMU_LANES];
+        for (int i = 0; i < EMU_LANES; i++)
+            x[i] = words[i] | (access->bytes == 8 ? (uint64_t)words[EMU_LANES + i] << 32 : 0);
+        put_loaded(warp, access, access->data[e], x);
+    }
+    return op + 1;
+}
+
+/* A load whose lanes are together. */
+static void load_together(struct emu_warp *warp, const struct emu_access *access, const unsigned char *from,
+                          uint32_t stride)
+{
+    if (access->bytes == 4 && !access->wide && access->count == 1 && stride == 4) {
+        memcpy(EMU_W(access->data[0]), from, EMU_SLOT);
+        return;
+    }
+    for (uint32_t e = 0; e < access->count; e++, from += access->bytes) {
+        uint64_t x[EMU_LANES];
+        if (!stride) {
+            uint64_t one = fetch(from, access->bytes);
+            for (int i = 0; i < EMU_LANES; i++)
+                x[i] = one;
+        } else if (access->bytes == 4) {
+            for (uint32_t i = 0; i < EMU_LANES; i++)
+                x[i] = fetch(from + i * stride, 4);
+        } else {
+            for (uint32_t i = 0; i < EMU_LANES; i++)
+                x[i] = fetch(from + i * stride, access->bytes);
+        }
+        put_loaded(warp, access, access->data[e], x);
+    }
+}
+
+const struct emu_op *emu_op_load(struct emu_warp *warp, const struct emu_op *op)
+{
+    const struct emu_access *access = op->extra;
+    uint64_t address[EMU_LANES];
+    generic_addresses(warp, op, access, address);
+    if (access->space == PTX_SPACE_LOCAL)
+        return load_frame(warp, op, access, address);
+    uint32_t bytes = (uint32_t)access->bytes * access->count, stride;
+    const unsigned char *from = access->wide == 2 ? NULL : together(warp, address, bytes, bytes, 0, &stride);
+    if (from)
+        load_together(warp, access, from, stride);
+    else if (!load_apart(warp, op, access, address, bytes))
+        return NULL;
+    if (EMU_UNLIKELY(warp->hazard != NULL))
+        emu_watch_access(warp, op, access, address, 0);
+    return op + 1;
+}
+
+/* A kernel's parameter at a constant offset: imm. */
+const struct emu_op *emu_op_load_param(struct emu_warp *warp, const struct emu_op *op)
+{
+    const struct emu_access *access = op->extra;
+    const unsigned char *from = warp->launch->params + op->imm;
+    for (uint32_t e = 0; e < access->count; e++, from += access->bytes) {
+        uint64_t x[EMU_LANES], one = fetch(from, access->bytes);
+        for (int i = 0; i < EMU_LANES; i++)
+            x[i] = one;
+        put_loaded(warp, access, access->data[e], x);
+    }
+    return op + 1;
+}
+
+/* ---- Stores ------------------------------------------------------------------------------------------------------ */
+
+static inline void set(unsigned char *to, uint64_t x, unsigned bytes)
+{
+    uint32_t x4 = (uint32_t)x;
+    uint16_t x2 = (uint16_t)x;
+    switch (bytes) {
+    case 1:
+        *to = (unsigned char)x;
+        return;
+    case 2:
+        memcpy(to, &x2, 2);
+        return;
+    case 4:
+        memcpy(to, &x4, 4);
+        return;
+    default:
+        memcpy(to, &x, 8);
+        return;
+    }
+}
+
+static void tell_put(struct emu_warp *warp, const struct emu_op *op, uint64_t address)
+{
+    if (address >= EMU_SHARED_WINDOW && address < EMU_LOCAL_WINDOW)
+        emu_event_tell(warp, op, EMU_EVENT_PUT, address, 0, 0);
+}
+
+const struct emu_op *emu_op_store(struct emu_warp *warp, const struct emu_op *op)
+{
+    const struct emu_access *access = op->extra;
+    uint64_t address[EMU_LANES];
+    uint32_t bytes = (uint32_t)access->bytes * access->count, stride;
+    generic_addresses(warp, op, access, address);
+    if (access->space != PTX_SPACE_LOCAL)
+        warp->launch->changes++;
+    if (EMU_UNLIKELY(warp->launch->listens >> EMU_EVENT_PUT & 1))
+        tell_put(warp, op, address[emu_first(warp->lanes.mask)]);
+    unsigned char *to = together(warp, address, bytes, bytes, 1, &stride);
+    uint32_t same = 0;
+    if (to && access->bytes == 4 && !access->wide && stride == bytes && (!warp->hazard || access->count == 1)) {
+        for (uint32_t e = 0; e < access->count; e++) {
+            const uint32_t *x = EMU_W(access->data[e]);
+            if (access->count == 1) {
+                for (int i = 0; warp->hazard && i < EMU_LANES; i++)
+                    same |= memcmp(to + 4 * i, &x[i], 4) ? 0 : emu_lane_bits[i];
+                memcpy(to, x, EMU_SLOT);
+                break;
+            }
+            for (uint32_t i = 0; i < EMU_LANES; i++)
+                memcpy(to + i * stride + 4 * e, &x[i], 4);
+        }
+        if (EMU_UNLIKELY(warp->hazard != NULL))
+            emu_watch_access(warp, op, access, address, same);
+        return op + 1;
+    }
+    unsigned char *place[EMU_LANES];
+    unsigned char local[EMU_LANES][32];
+    if (places(warp, op, address, bytes, bytes, 1, place))
+        return NULL;
+    uint32_t in_frame = 0;
+    for (uint32_t m = warp->lanes.mask; m; m &= m - 1) {
+        if (!place[emu_first(m)]) {
+            place[emu_first(m)] = local[emu_first(m)];
+            in_frame |= m & (0u - m);
+        }
+    }
+    unsigned char before[EMU_LANES][32];
+    for (uint32_t m = warp->hazard ? warp->lanes.mask : 0; m; m &= m - 1)
+        memcpy(before[emu_first(m)], place[emu_first(m)], bytes);
+    for (uint32_t e = 0; e < access->count; e++) {
+        const unsigned char *from = emu_at(warp, access->data[e]);
+        if (access->wide == 2) {
+            for (uint32_t m = warp->lanes.mask; m; m &= m - 1)
+                memcpy(place[emu_first(m)], from + 16 * emu_first(m), 16);
+        } else if (access->wide) {
+            const uint64_t *x = (const uint64_t *)(const void *)from;
+            for (uint32_t m = warp->lanes.mask; m; m &= m - 1)
+                set(place[emu_first(m)] + access->bytes * e, x[emu_first(m)], access->bytes);
+        } else {
+            const uint32_t *x = (const uint32_t *)(const void *)from;
+            for (uint32_t m = warp->lanes.mask; m; m &= m - 1)
+                set(place[emu_first(m)] + access->bytes * e, x[emu_first(m)], access->bytes);
+        }
+    }
+    if (EMU_UNLIKELY(warp->hazard != NULL)) {
+        for (uint32_t m = warp->lanes.mask; m; m &= m - 1)
+            same |= memcmp(before[emu_first(m)], place[emu_first(m)], bytes) ? 0 : m & (0u - m);
+        emu_watch_access(warp, op, access, address, same);
+        emu_watch_lost(warp, op, access, address, place);
+    }
+    for (uint32_t m = in_frame; m; m &= m - 1)
+        if (local_move(warp, emu_first(m), address[emu_first(m)], local[emu_first(m)], bytes, 1))
+            return bounds(warp, op, address[emu_first(m)], bytes, 1);
+    return op + 1;
+}
+
+/* ---- Atomics ----------------------------------------------------------------------------------------------------- */
+
+const struct emu_op *emu_op_atom(struct emu_warp *warp, const struct emu_op *op)
+{
+    const struct emu_access *access = op->extra;
+    uint64_t address[EMU_LANES];
+    unsigned char *place[EMU_LANES];
+    uint32_t bytes = (uint32_t)access->bytes * access->count;
+    generic_addresses(warp, op, access, address);
+    if (places(warp, op, address, bytes, bytes, 1, place))
+        return NULL;
+    int changed = 0; /* an exchange of equal values, as in a loop that waits for a lock, changes nothing */
+    if (EMU_UNLIKELY(warp->hazard != NULL))
+        emu_watch_access(warp, op, access, address, 0);
+    uint32_t lane_bytes = access->wide == 2 ? 16 : access->wide ? 8 : 4;
+    for (uint32_t m = warp->lanes.mask; m; m &= m - 1) {
+        unsigned lane = emu_first(m);
+        unsigned char local[32], *at = place[lane] ? place[lane] : local;
+        if (!place[lane] && local_move(warp, lane, address[lane], local, bytes, 0))
+            return bounds(warp, op, address[lane], bytes, 1);
+        for (uint32_t e = 0; e < access->count; e++) {
+            unsigned char *old = (unsigned char *)emu_at(warp, access->data[e]) + lane_bytes * lane;
+            const unsigned char *b = (const unsigned char *)emu_at(warp, access->b[e]) + lane_bytes * lane;
+            const unsigned char *c = (const unsigned char *)emu_at(warp, access->c) + lane_bytes * lane;
+            unsigned char b_copy[16], c_copy[16], before[16] = {0};
+            memcpy(b_copy, b, lane_bytes);
+            memcpy(c_copy, c, lane_bytes);
+            int is_global = address[lane] < EMU_SHARED_WINDOW || address[lane] >= EMU_LOCAL_WINDOW;
+            if (emu_atomic(access->operation, access->type, is_global, at + access->bytes * e, b_copy, c_copy, before))
+                return emu_report_at(warp, op, "ILLEGAL", address[lane], 1, "no such atomic operation");
+            changed |= memcmp(before, at + access->bytes * e, access->bytes);
+            if (access->kind == EMU_ATOM)
+                memcpy(old, before, lane_bytes);
+        }
+        if (!place[lane])
+            local_move(warp, lane, address[lane], local, bytes, 1);
+    }
+    warp->launch->changes += changed != 0;
+    return op + 1;
+}
+
+/* ---- The stack --------------------------------------------------------------------------------------------------- */
+
+/* alloca, stacksave, stackrestore. d, a: 64-bit lanes; imm: alignment; b: 0 alloca, 1 save, 2 restore. Lanes of a path
+   share one stack top: the largest request counts. */
+const struct emu_op *emu_op_alloca(struct emu_warp *warp, const struct emu_op *op)
+{
+    struct emu_path *path = &warp->paths[warp->current];
+    uint64_t r[EMU_LANES];
+    uint64_t top = path->local_top;
+    if (op->b == 2) {
+        uint64_t to = EMU_L(op->a)[emu_first(warp->lanes.mask)];
+        if (to < path->local + path->function->local_bytes || to > path->local_top)
+            return emu_report_at(warp, op, "BOUNDS", to, 1, "stackrestore to 0x%llx, where no stacksave was",
+                                 (unsigned long long)to);
+        path->local_top = (uint32_t)to;
+        return op + 1;
+    }
+    if (op->b == 0) {
+        const uint64_t *size = EMU_L(op->a);
+        uint64_t most = 0, align = op->imm ? op->imm : 16;
+        for (uint32_t m = warp->lanes.mask; m; m &= m - 1)
+            most = size[emu_first(m)] > most ? size[emu_first(m)] : most;
+        top = (top + align - 1) & ~(align - 1);
+        if (top > UINT32_MAX / 2 || most > UINT32_MAX / 2 || emu_warp_room(warp, 0, 0, (uint32_t)(top + most)))
+            return top > UINT32_MAX / 2 || most > UINT32_MAX / 2 ? bounds(warp, op, top, most, 1) : NULL;
+        path->local_top = (uint32_t)((top + most + 15) & ~UINT64_C(15));
+    }
+    for (int i = 0; i < EMU_LANES; i++)
+        r[i] = top;
+    emu_put64(warp, op->d, r);
+    return op + 1;
+}

@@ -1,0 +1,271 @@
+/* Vector clocks, knowledge of other clusters, fences, and what strong accesses to a word release and acquire. */
+#include "engine.h"
+
+int hz_clock_join(struct emu_hazard *h, struct hz_clock *to, const struct hz_clock *from)
+{
+    if (hz_grow(h, &to->at, &to->count, from->count, sizeof *to->at))
+        return 1;
+    uint32_t *restrict a = to->at;
+    const uint32_t *restrict b = from->at;
+    for (uint32_t i = 0; i < from->count; i++)
+        a[i] = a[i] > b[i] ? a[i] : b[i];
+    return 0;
+}
+
+void hz_clock_free(struct emu_hazard *h, struct hz_clock *clock)
+{
+    tw_free(h->rt, clock->at);
+    *clock = (struct hz_clock){NULL, 0};
+}
+
+/* ---- Knowledge of clusters --------------------------------------------------------------------------------------- */
+
+static uint32_t known_at(const struct hz_known *known, uint32_t key) /* first entry that is not below */
+{
+    uint32_t low = 0, high = known->count;
+    while (low < high) {
+        uint32_t middle = (low + high) / 2;
+        if (known->entries[middle].key < key)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+const struct hz_clock *hz_known_find(const struct hz_known *known, uint32_t key)
+{
+    uint32_t at = known_at(known, key);
+    return at < known->count && known->entries[at].key == key ? &known->entries[at].clock : NULL;
+}
+
+void hz_known_clear(struct emu_hazard *h, struct hz_known *known)
+{
+    for (uint32_t i = 0; i < known->count; i++)
+        hz_clock_free(h, &known->entries[i].clock);
+    tw_free(h->rt, known->entries);
+    *known = (struct hz_known){NULL, 0, 0, 0};
+}
+
+void hz_known_add(struct emu_hazard *h, struct hz_known *to, uint32_t key, const struct hz_clock *clock)
+{
+    uint32_t at = known_at(to, key);
+    if (at == to->count || to->entries[at].key != key) {
+        if (to->count == HZ_CLUSTERS_KNOWN) {
+            to->all_before = h->next_serial + 1;
+            return;
+        }
+        if (hz_grow(h, &to->entries, &to->room, to->count + 1, sizeof *to->entries))
+            return;
+        memmove(&to->entries[at + 1], &to->entries[at], (to->count - at) * sizeof *to->entries);
+        to->entries[at] = (struct hz_known_entry){.key = key};
+        to->count++;
+    }
+    hz_clock_join(h, &to->entries[at].clock, clock);
+}
+
+void hz_known_join(struct emu_hazard *h, struct hz_known *to, const struct hz_known *from)
+{
+    if (from->all_before > to->all_before)
+        to->all_before = from->all_before;
+    for (uint32_t i = 0; i < from->count; i++)
+        hz_known_add(h, to, from->entries[i].key, &from->entries[i].clock);
+}
+
+/* ---- Flags ------------------------------------------------------------------------------------------------------- */
+
+/* A flag's knowledge has the keys serial << 4 | rank of those who released, and serials of what these knew of others
+   with rank 0: such a key cannot be told from a release, and need not be: both are known at this scope. */
+static struct hz_flag *flag_find(struct emu_hazard *h, uint64_t address, int make)
+{
+    address |= 1; /* never 0 */
+    if (make && 2 * (h->flag_count + 1) > h->flag_slots) {
+        size_t count = h->flag_slots ? 2 * h->flag_slots : 64;
+        struct hz_flag *flags = hz_alloc(h, count * sizeof *flags);
+        if (!flags)
+            return NULL;
+        for (size_t i = 0; i < h->flag_slots; i++)
+            if (h->flags[i].address) {
+                size_t at = (size_t)(h->flags[i].address * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (count - 1);
+                while (flags[at].address)
+                    at = (at + 1) & (count - 1);
+                flags[at] = h->flags[i];
+            }
+        tw_free(h->rt, h->flags);
+        h->flags = flags;
+        h->flag_slots = count;
+    }
+    if (!h->flag_slots)
+        return NULL;
+    size_t at = (size_t)(address * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (h->flag_slots - 1);
+    for (; h->flags[at].address; at = (at + 1) & (h->flag_slots - 1))
+        if (h->flags[at].address == address)
+            return &h->flags[at];
+    if (!make)
+        return NULL;
+    h->flags[at].address = address;
+    h->flag_count++;
+    return &h->flags[at];
+}
+
+void hz_flags_free(struct emu_hazard *h)
+{
+    for (size_t i = 0; i < h->flag_slots; i++)
+        for (int s = 0; s < HZ_SCOPES; s++)
+            hz_known_clear(h, &h->flags[i].released[s]);
+    tw_free(h->rt, h->flags);
+    h->flags = NULL;
+    h->flag_slots = h->flag_count = 0;
+}
+
+/* The warp learns what is in `from`, a flag's knowledge at one scope. */
+static void learn(struct hz_warp *w, const struct hz_known *from)
+{
+    struct emu_hazard *h = w->cluster->h;
+    for (uint32_t i = 0; i < from->count; i++) {
+        uint32_t serial = from->entries[i].key >> 4;
+        if (serial == w->cluster->serial) {
+            uint32_t mine = w->clock.at[w->component];
+            hz_clock_join(h, &w->clock, &from->entries[i].clock);
+            if (w->acquired)
+                hz_clock_join(h, &w->behind, &from->entries[i].clock);
+            w->clock.at[w->component] = mine;
+            hz_know_own(w, hz_clock_at(&from->entries[i].clock, w->component));
+        } else {
+            hz_known_add(h, &w->known, serial, &from->entries[i].clock);
+        }
+    }
+    if (from->all_before > w->known.all_before)
+        w->known.all_before = from->all_before;
+}
+
+/* What of a flag a warp may see through an acquire of `scope`, by relation: of its block, its cluster, others. Each
+   needs a release of at least that scope, and an acquire. */
+static void visible(struct hz_warp *w, const struct hz_flag *flag, unsigned scope, struct hz_known to[HZ_SCOPES])
+{
+    struct emu_hazard *h = w->cluster->h;
+    for (unsigned s = 0; s < HZ_SCOPES; s++) {
+        const struct hz_known *from = &flag->released[s];
+        if (s == HZ_SCOPES - 1 && scope == s && from->all_before > to[s].all_before)
+            to[s].all_before = from->all_before;
+        for (uint32_t i = 0; i < from->count; i++) {
+            uint32_t key = from->entries[i].key;
+            unsigned relation = key >> 4 != w->cluster->serial ? 2 : (key & 15) != w->rank ? 1 : 0;
+            if (relation <= s && relation <= scope)
+                hz_known_add(h, &to[relation], key, &from->entries[i].clock);
+        }
+    }
+}
+
+static void release_to(struct hz_warp *w, struct hz_known *to, const struct hz_clock *clock,
+                       const struct hz_known *known)
+{
+    struct emu_hazard *h = w->cluster->h;
+    hz_known_add(h, to, w->cluster->serial << 4 | w->rank, clock);
+    for (uint32_t i = 0; i < known->count; i++)
+        hz_known_add(h, to, known->entries[i].key << 4, &known->entries[i].clock);
+    if (known->all_before > to->all_before)
+        to->all_before = known->all_before;
+}
+
+void hz_strong(struct hz_warp *w, uint32_t lanes, uint64_t address, unsigned access)
+{
+    struct emu_hazard *h = w->cluster->h;
+    unsigned scope = access >> 6 & 3;
+    int modifies = (access & EMU_ACCESS_ATOMIC) == EMU_ACCESS_ATOMIC;
+    scope = scope < HZ_SCOPES ? scope : HZ_SCOPES - 1;
+    if (access & EMU_ACCESS_READ) {
+        const struct hz_flag *flag = flag_find(h, address, 0);
+        if (flag) {
+            int acquires = (access & EMU_ACCESS_ACQUIRE) || (modifies && !h->options.strict);
+            struct hz_known seen[HZ_SCOPES] = {{NULL, 0, 0, 0}};
+            visible(w, flag, scope, seen);
+            for (int s = 0; s < HZ_SCOPES; s++) {
+                if (acquires)
+                    learn(w, &seen[s]);
+                else
+                    hz_known_join(h, &w->seen[s], &seen[s]);
+                hz_known_clear(h, &seen[s]);
+            }
+        }
+    }
+    if (access & EMU_ACCESS_WRITE) {
+        int fenced = w->fenced[0].count != 0;
+        struct hz_flag *flag = flag_find(h, address, fenced || (access & EMU_ACCESS_RELEASE));
+        if (!flag)
+            return;
+        if (!modifies)
+            for (int s = 0; s < HZ_SCOPES; s++)
+                hz_known_clear(h, &flag->released[s]);
+        for (unsigned s = 0; s < HZ_SCOPES; s++) {
+            if ((access & EMU_ACCESS_RELEASE) && s <= scope)
+                release_to(w, &flag->released[s], &w->clock, &w->known);
+            else if (w->fenced[s].count)
+                release_to(w, &flag->released[s], &w->fenced[s], &w->fenced_known);
+        }
+        if (access & EMU_ACCESS_RELEASE)
+            hz_release(w, lanes);
+    }
+}
+
+/* ---- Fences ------------------------------------------------------------------------------------------------------ */
+
+/* Whether a proxy fence of the writer, executed by all of these lanes (0: by more than one), stands behind its epoch
+   and is known: not after epoch `limit`. What is too long ago counts as fenced. */
+int hz_fenced(const struct hz_warp *writer, uint32_t epoch, uint32_t limit, uint32_t lanes, unsigned kinds)
+{
+    uint32_t kept = writer->fence_count < HZ_FENCES ? writer->fence_count : HZ_FENCES;
+    for (uint32_t i = 1; i <= kept; i++) {
+        const struct hz_fence *f = &writer->fences[(writer->fence_count - i) % HZ_FENCES];
+        if (f->epoch < epoch)
+            return 0;
+        if (f->epoch > limit || !(f->kinds & kinds))
+            continue;
+        if (lanes ? !(lanes & ~f->lanes) : (f->lanes & (f->lanes - 1)) != 0)
+            return 1;
+    }
+    return writer->fence_count > HZ_FENCES;
+}
+
+void emu_hazard_fence(struct emu_hazard_warp *warp, uint32_t lanes, enum emu_hazard_fence fence)
+{
+    struct hz_warp *w = hz_warp_of(warp);
+    struct emu_hazard *h = w->cluster->h;
+    uint8_t kinds = 0;
+    if (h->status)
+        return;
+    switch (fence) {
+    case EMU_FENCE_CTA:
+    case EMU_FENCE_CLUSTER:
+    case EMU_FENCE_GPU:
+        for (unsigned s = 0; s <= (unsigned)fence; s++) {
+            learn(w, &w->seen[s]);
+            hz_known_clear(h, &w->seen[s]);
+        }
+        for (unsigned s = 0; s <= (unsigned)fence; s++)
+            hz_clock_join(h, &w->fenced[s], &w->clock);
+        hz_known_join(h, &w->fenced_known, &w->known);
+        hz_release(w, lanes);
+        return;
+    case EMU_FENCE_GRID:
+        w->clock.at[0] = 1;
+        if (w->acquired)
+            w->behind.at[0] = 1;
+        return;
+    case EMU_FENCE_PROXY_ASYNC:
+        kinds = HZ_FENCE_SHARED | HZ_FENCE_GLOBAL | HZ_FENCE_INIT;
+        break;
+    case EMU_FENCE_PROXY_SHARED:
+        kinds = HZ_FENCE_SHARED | HZ_FENCE_INIT;
+        break;
+    case EMU_FENCE_PROXY_GLOBAL:
+        kinds = HZ_FENCE_GLOBAL;
+        break;
+    case EMU_FENCE_MBARRIER_INIT:
+        kinds = HZ_FENCE_INIT;
+        break;
+    }
+    w->fences[w->fence_count++ % HZ_FENCES] =
+        (struct hz_fence){.epoch = w->clock.at[w->component], .lanes = lanes, .kinds = kinds};
+    w->clock.at[w->component]++;
+}

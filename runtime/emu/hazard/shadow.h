@@ -1,0 +1,142 @@
+/* What the hazard engine remembers: clocks, the shadow of memory, operations.
+
+   Components of a cluster's clocks:  0          the previous kernel (griddepcontrol.wait)
+                                      1 ...      warps, block by block
+                                      behind     mbarriers: their epoch is the number of phases that have completed
+   A warp's own epoch counts its releases; what is labelled e happened before the release that publishes e. Everything
+   that a warp knows of another is one number: all that the other did up to that epoch. */
+#ifndef EMU_HAZARD_SHADOW_H
+#define EMU_HAZARD_SHADOW_H
+
+#include <string.h>
+
+#include "emu/addresses.h"
+#include "hazard.h"
+
+enum {
+    HZ_LANES = 32,
+    HZ_BARRIERS = 16, /* named ones of a block */
+    HZ_COMPONENT_BITS = 12,
+    HZ_COMPONENTS = 1 << HZ_COMPONENT_BITS,
+    HZ_SERIALS = 1 << (32 - HZ_COMPONENT_BITS),
+    HZ_PAGE = 1024,         /* bytes of memory that a page of shadow covers */
+    HZ_CHUNK = 16,          /* bytes of memory of one chunk */
+    HZ_SHARED_PAGES = 512,  /* of a block's shared memory */
+    HZ_FENCES = 64,         /* proxy fences of a warp that are remembered one by one */
+    HZ_READERS_SHARED = 64, /* read records of a chunk */
+    HZ_READERS_GLOBAL = 2,
+    HZ_LANES_TOLD = 4,       /* reads of a chunk by lanes of one warp that are told apart */
+    HZ_CLUSTERS_KNOWN = 256, /* other clusters of which one knowledge is exact */
+    HZ_SCOPES = 3            /* cta, cluster, gpu */
+};
+
+static inline int hz_is_shared(uint64_t address)
+{
+    return address >> 32 == 1;
+}
+
+static inline uint32_t hz_rank(uint64_t address)
+{
+    return (uint32_t)(address >> 24) & 0xff;
+}
+
+/* ---- Clocks ------------------------------------------------------------------------------------------------------ */
+
+/* Epochs of the components of one cluster; those behind the last are 0. */
+struct hz_clock {
+    uint32_t *at;
+    uint32_t count;
+};
+
+/* Knowledge of clusters: one entry each, by key. In a warp: of other clusters, key = serial. In a flag: of those that
+   released, key = serial << 4 | rank of the block. Beyond HZ_CLUSTERS_KNOWN entries the rest is collapsed to "all
+   clusters before this serial", which forgives too much, and accuses nobody. */
+struct hz_known_entry {
+    uint32_t key;
+    struct hz_clock clock;
+};
+struct hz_known {
+    struct hz_known_entry *entries; /* ascending by key */
+    uint32_t count, room;
+    uint32_t all_before; /* serial */
+};
+
+/* ---- Shadow ------------------------------------------------------------------------------------------------------ */
+
+enum {
+    HZ_ASYNC = 1, /* epoch is the number of the operation */
+    HZ_STRONG = 2,
+    HZ_SCOPE = 4, /* two bits */
+    HZ_WRITE = 16,
+    HZ_REDUCE = 32
+};
+
+/* Which lane touched which byte of a chunk: low 5 bits a lane, high 3 bits how it goes on from byte 0 of the chunk. */
+enum {
+    HZ_ONE_LANE = 0,
+    HZ_LANE_BYTE = 1, /* + log2 of the bytes of a lane: 1, 2, 3, 4 */
+    HZ_MIXED = 7,
+    HZ_TOGETHER = HZ_MIXED << 5 | 1 /* each byte by several lanes of one instruction */
+};
+
+/* One access to some bytes of a chunk. */
+struct hz_record {
+    uint32_t who; /* serial of the cluster << 12 | component */
+    uint32_t epoch;
+    uint32_t position;
+    uint16_t mask; /* bytes of the chunk; 0: no record */
+    uint8_t lane;
+    uint8_t flags;
+};
+
+/* 16 bytes of memory: mostly one writer and one reader; more of either hang in the list. */
+struct hz_chunk {
+    struct hz_record write, read;
+    uint32_t more;    /* node, or 0 */
+    uint16_t written; /* bytes that ever were */
+    uint16_t marked;  /* shared: bytes of live mbarriers; global: bytes noted as written by this launch */
+    uint8_t full;     /* the list has as many reads as are kept, and no write: a read need not look through it */
+};
+
+struct hz_node {
+    struct hz_record record;
+    uint32_t next;
+};
+
+struct hz_page {
+    struct hz_chunk chunks[HZ_PAGE / HZ_CHUNK];
+    uint64_t key;         /* global: address / HZ_PAGE */
+    struct hz_page *next; /* free ones */
+};
+
+/* ---- Operations -------------------------------------------------------------------------------------------------- */
+
+struct hz_operation {
+    uint32_t issuer; /* component; 0: free */
+    uint32_t epoch;  /* of the issuer, at issue */
+    uint32_t lanes;
+    uint32_t read_waited, write_waited; /* lanes that have waited */
+    uint32_t read_done, write_done;     /* epoch of the issuer at which all had; 0: not yet */
+    uint32_t group;                     /* of its thread's groups */
+    uint32_t barrier;                   /* component; 0: none */
+    uint32_t phase;                     /* of the barrier, that its signal belongs to */
+    uint32_t next;                      /* the same operation's part for another target; or free list */
+    uint32_t position;
+    uint32_t block;      /* of the barrier: rank */
+    uint16_t generation; /* of the table's entry */
+    uint8_t kind;        /* emu_hazard_async */
+    uint8_t reads_shared;
+    uint8_t layout; /* swizzle + 1: 16-byte units of its span; 0: unknown */
+    uint8_t marked; /* during collection */
+};
+
+/* Operations of a warp that a group counts. */
+struct hz_groups {
+    uint32_t *pending; /* operations that are not done */
+    uint32_t count, room;
+    uint32_t unread;              /* the first of them that may still read */
+    uint32_t committed[HZ_LANES]; /* groups of each lane */
+    uint32_t open;                /* operation that further instructions of the same group join; its number + 1 */
+};
+
+#endif

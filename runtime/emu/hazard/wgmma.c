@@ -1,0 +1,152 @@
+/* wgmma and its registers.
+
+   A register that a wgmma has used is known from then on, and the executor tells what else happens to it:
+
+       wgmma ----> in flight --wait_group--> free --touched--> dirty --wgmma.fence--> free
+                      |                                          |
+                      +-- touched: REG-IN-FLIGHT                 +-- wgmma: WGMMA-FENCE  */
+#include "engine.h"
+
+static int in_flight(const struct hz_warp *w, const struct hz_register *r)
+{
+    const struct hz_operation *o = hz_operation_of(w->cluster, r->operation);
+    return o && !o->write_done;
+}
+
+static int register_room(struct hz_warp *w, uint32_t reg)
+{
+    struct emu_hazard *h = w->cluster->h;
+    if (reg >= w->face.register_count) {
+        uint32_t room = (reg + 64) & ~63u, old = w->face.register_count;
+        if (hz_grow(h, &w->registers, &old, room, sizeof *w->registers))
+            return 1;
+        uint32_t count = w->face.register_count, written = count;
+        if (hz_grow(h, &w->face.registers, &count, old, 1) ||
+            hz_grow(h, &w->face.written, &written, old, sizeof *w->face.written))
+            return 1;
+        w->face.register_count = old < count ? old : count;
+    }
+    return 0;
+}
+
+/* Makes the register known. 1: no memory. */
+static int register_know(struct hz_warp *w, uint32_t reg)
+{
+    struct emu_hazard *h = w->cluster->h;
+    if (register_room(w, reg))
+        return 1;
+    if (w->registers[reg].known)
+        return 0;
+    if (hz_grow(h, &w->known_registers, &w->known_room, w->known_count + 1, sizeof *w->known_registers))
+        return 1;
+    w->known_registers[w->known_count++] = reg;
+    w->registers[reg] = (struct hz_register){.known = 1, .touched = EMU_HAZARD_NOWHERE};
+    w->face.watched = 1;
+    return 0;
+}
+
+static void finding(struct hz_warp *w, enum emu_hazard_name name, uint32_t position, uint32_t other, const char *text)
+{
+    struct hz_finding f = {.name = name,
+                           .warp = w,
+                           .lanes = w->lanes,
+                           .position = position,
+                           .other = other,
+                           .other_block = w->cluster->first + w->rank,
+                           .other_warp = w->index};
+    hz_report(w->cluster->h, &f, "%s", text);
+}
+
+static void use(struct hz_warp *w, uint32_t reg, emu_hazard_operation operation, uint32_t shape, uint32_t position)
+{
+    if (register_know(w, reg))
+        return;
+    struct hz_register *r = &w->registers[reg];
+    if (in_flight(w, r)) {
+        if (r->shape != shape)
+            finding(w, EMU_HAZARD_REG_IN_FLIGHT, position, r->position,
+                    shape ? "accumulator of a wgmma that another wgmma, of another shape, still uses"
+                          : "fragment of A in registers that another wgmma still writes");
+    } else if (!w->wgmma_fences) {
+        finding(w, EMU_HAZARD_WGMMA_FENCE, position, EMU_HAZARD_NOWHERE, "wgmma without a wgmma.fence before it");
+    } else if (r->dirty) {
+        finding(w, EMU_HAZARD_WGMMA_FENCE, position, r->touched,
+                "wgmma uses a register that was accessed since the last wgmma.fence");
+    } else if (w->face.written[reg] == w->wgmma_fences + 1) {
+        finding(w, EMU_HAZARD_WGMMA_FENCE, position, EMU_HAZARD_NOWHERE,
+                "wgmma uses a register that was computed since the last wgmma.fence");
+    } else if (r->operation && r->shape != shape && r->fences == w->wgmma_fences) {
+        finding(w, EMU_HAZARD_WGMMA_FENCE, position, r->position,
+                "wgmma uses a register of a wgmma of another shape, without wgmma.fence between");
+    }
+    if (r->dirty)
+        w->dirty_count--;
+    *r = (struct hz_register){.operation = operation,
+                              .shape = shape,
+                              .fences = w->wgmma_fences,
+                              .position = position,
+                              .touched = EMU_HAZARD_NOWHERE,
+                              .known = 1};
+    w->face.registers[reg] = 1;
+}
+
+emu_hazard_operation emu_hazard_wgmma_issue(struct emu_hazard_warp *warp, const struct emu_hazard_wgmma *wgmma,
+                                            uint32_t position)
+{
+    struct hz_warp *w = hz_warp_of(warp);
+    emu_hazard_operation operation = emu_hazard_issue(warp, w->alive, EMU_HAZARD_WGMMA, position);
+    if (!operation)
+        return 0;
+    for (uint32_t i = 0; i < wgmma->fragment_count; i++)
+        use(w, wgmma->fragments[i], operation, 0, position);
+    for (uint32_t i = 0; i < wgmma->accumulator_count; i++)
+        use(w, wgmma->accumulators[i], operation, wgmma->shape, position);
+    return operation;
+}
+
+void emu_hazard_written(struct emu_hazard_warp *warp, uint32_t reg, uint32_t by)
+{
+    struct hz_warp *w = hz_warp_of(warp);
+    if (register_room(w, by == EMU_HAZARD_NOWHERE || by < reg ? reg : by))
+        return;
+    w->face.written[reg] = by == EMU_HAZARD_NOWHERE ? w->wgmma_fences + 1 : w->face.written[by];
+}
+
+void emu_hazard_wgmma_fence(struct emu_hazard_warp *warp)
+{
+    struct hz_warp *w = hz_warp_of(warp);
+    w->wgmma_fences++;
+    w->face.watched = 1;
+    for (uint32_t i = 0; w->dirty_count && i < w->known_count; i++) {
+        struct hz_register *r = &w->registers[w->known_registers[i]];
+        if (r->dirty) {
+            r->dirty = 0;
+            w->dirty_count--;
+            w->face.registers[w->known_registers[i]] = 1;
+        }
+    }
+}
+
+void emu_hazard_register(struct emu_hazard_warp *warp, uint32_t reg, int write, uint32_t position)
+{
+    struct hz_warp *w = hz_warp_of(warp);
+    if (reg >= w->face.register_count || !w->registers[reg].known)
+        return;
+    struct hz_register *r = &w->registers[reg];
+    if (in_flight(w, r)) {
+        if (r->shape)
+            finding(w, EMU_HAZARD_REG_IN_FLIGHT, position, r->position,
+                    write ? "write of an accumulator of a wgmma that no wait_group has covered"
+                          : "read of an accumulator of a wgmma that no wait_group has covered");
+        else
+            finding(w, EMU_HAZARD_REG_IN_FLIGHT, position, r->position,
+                    write ? "write of a fragment of A of a wgmma that no wait_group has covered"
+                          : "read of a fragment of A of a wgmma that no wait_group has covered");
+    }
+    if (!r->dirty) {
+        r->dirty = 1;
+        w->dirty_count++;
+        r->touched = position;
+    }
+    w->face.registers[reg] = in_flight(w, r) ? 1 : 0;
+}

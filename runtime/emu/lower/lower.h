@@ -1,0 +1,15 @@
+/* From PTX to operations: a module is parsed and its variables are placed; a kernel and what it calls are lowered once,
+   when it is first asked for. */
+#ifndef EMU_LOWER_H
+#define EMU_LOWER_H
+
+#include "emu/exec/program.h"
+
+int emu_module_load(struct emu_device *device, const char *text, size_t length, struct emu_module **module,
+                    struct tw_error *error);
+void emu_module_free(struct emu_module *module);
+
+/* The lowered function; lowers it, and what it calls, if that was not done yet. */
+int emu_lower(struct emu_module *module, uint32_t function, struct emu_function **lowered, struct tw_error *error);
+
+#endif
