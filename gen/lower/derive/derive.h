@@ -29,10 +29,9 @@
  * turns need masks, these few begin and end by themselves: one loop around the peeled ones makes them, and the loop
  * that looks ahead stands inside of it. So masks, and what is behind them, stand in the text once.
  *
- * Where its masks leave turns out, the last of each item need masks. Such a loop is turned around where the order of its
- * turns does not matter (any_order.h): those turns are the first then. The one right before the others stands in front
- * of the loop that looks ahead, and is overlapped as any; more of them are runs by themselves. Upwards they have a loop
- * of their own that looks ahead, too. In the text turns are counted from 0 up either way.
+ * Where its masks leave turns out, the last of each item need masks. They are the first where the order of turns does
+ * not matter (any_order.h): one stands in front of the loop that looks ahead, more are runs by themselves. Upwards they
+ * have a loop of their own that looks ahead, too. The text counts turns from 0 up either way.
  *
  * IDLE TURNS, in which a mask lets nothing in and which change nothing that is carried on, are left out
  * (derive_idle.c).
@@ -221,10 +220,8 @@ int derive_turns_inside(struct derive *d, int loop, int *turns);
  * where it does not hold; 0: it is none, or *status says why. */
 int derive_column_bound(struct derive *d, int op, int condition, int shift, int *status);
 
-/* ---- derive_down.c */
-
-/* The loop's turns go from the last to the first: as the kernel says; by default where it looks ahead and its masks
- * leave turns out and cut those before them (`masked`), if the order does not matter to what it carries. *status: 3. */
+/* derive_down.c: turns go from the last to the first: as the kernel says; by default where the loop looks ahead and its masks leave
+ * turns out and cut others (`masked`), if the order does not matter. *status: 3. */
 bool derive_goes_down(struct derive *d, int loop, bool masked, int *status);
 
 /* ---- derive_produce.c */
