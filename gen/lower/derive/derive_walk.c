@@ -543,7 +543,8 @@ static int loops(struct derive *d, int number, const struct range *r, int count,
     if (inside && r->down) {
         if (d->ahead < 0) {
             int masked = plan_some(expr_binary(g, EXPR_SUB, plan_number(count), plan_number(inside)));
-            status = turns_until(d, number, plan_text(p, "%s_masked", r->name), masked, r->one_masked);
+            /* A loop even for one turn: known to begin with zeros, a sum would be moved behind its fence. */
+            status = turns_until(d, number, plan_text(p, "%s_masked", r->name), masked, 0);
         }
         d->unmasked = true;
         status = status     ? status
