@@ -7,7 +7,7 @@
        | 4      | number | 16-bit size    | size bytes                 |   format 4
        +--------+--------+----+-----------+----------------------------+
 
-   (as printed by cuobjdump -elf; numbers checked against ptxas -v of CUDA 13.0, in tests/unit/test_cubin.c). */
+   (as printed by cuobjdump -elf; numbers checked against ptxas -v of CUDA 13.0, in tests/unit/runtime/test_cubin.c). */
 #include "cubin.h"
 
 #include <stdbool.h>

@@ -133,9 +133,17 @@ extern "C" __global__ void __launch_bounds__(${launch.block}, 1) ${entry}(const 
         [[maybe_unused]] const int first_row = (int)consumer * ${rows} + threadIdx.x % 128 / 32 * 16 + threadIdx.x % 32 / 4;
         [[maybe_unused]] const int first_column = threadIdx.x % 4 * 2;
 //@ for _, p in ipairs(place) do
-//@     local type = p.kind == "operand" and "u32" or "float"
-//@     local each = p.registers // blocks
+//@     if p.kind == "read" then
+//@         local tensor, halves, pairs = nil, p.rows > 1 and 2 or 1, p.cols // 8
+//@         for _, s in ipairs(plan.role.consumer.step) do
+//@             if has(s, "place") and s.place == p.name then tensor = s.tensor end
+//@         end
+        ${tensor}_two ${p.name}[${halves}][${pairs}];
+//@     else
+//@         local type = p.kind == "operand" and "u32" or "float"
+//@         local each = p.registers // blocks
         ${type} ${p.name}[${blocks}][${each}];
+//@     end
 //@ end
 //@ for _, r in ipairs(ring) do
 //@     if r.filler ~= "threads" and #r.tensor > 0 then

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Cache under fire: 16 processes that compile one key at once all succeed and leave one entry; processes killed at
 # random points, and truncated and changed entries, end in a correct run. Needs NVRTC.
-#   usage: cache_race.sh PROGRAM        PROGRAM: tests/unit/cache_worker.c, built
+#   usage: cache_race.sh PROGRAM        PROGRAM: tests/unit/runtime/cache_worker.c, built
 set -u
 worker=$1
 folder=$(mktemp -d "${TMPDIR:-/tmp}/tw_cache_race_XXXXXX") || exit 1

@@ -11,7 +11,7 @@
 #include "common/tool.h"
 #include "emit/embed.h"
 #include "emit/host/host.h"
-#include "emit/template/shelf.h"
+#include "emit/shelf.h"
 #include "version.h"
 
 const char *const compile_with_word[COMPILE_WITH_COUNT] = {"nvrtc", "nvcc"};
@@ -75,6 +75,7 @@ void compile_close(struct compile *c)
     }
     tw_free(&c->rt, c->unit);
     tw_free(&c->rt, c->folder);
+    plan_proofs_close(c->proofs);
     shelf_close(c->shelf);
     spec_free(&c->spec);
     diag_free(&c->diags);
@@ -284,7 +285,7 @@ static int make_unit(struct compile *c, const struct spec_kernel *kernel, const 
 {
     struct compile_unit unit = {.kernel = kernel, .family = family_of(kernel), .arch = arch, .variant = variant};
     double start = compile_clock();
-    int status = family_plan(&c->spec, kernel, arch, variant, &unit.plan, &c->diags);
+    int status = family_plan(&c->spec, kernel, arch, variant, c->proofs, &unit.plan, &c->diags);
     if (status == 0 && family_lacks_steps(&unit.plan))
         status = emit_with_steps(c, &unit);
     c->phases.plan += compile_clock() - start;
@@ -391,6 +392,7 @@ int compile_open(struct compile *c, const char *command, const char *path)
     }
     const struct memory memory = {NULL, NULL};
     c->shelf = shelf_open(&memory);
+    c->proofs = plan_proofs_open(&memory);
     status = spec_read(path, &c->tables.options, &c->spec, &c->diags);
     c->phases.read = compile_clock() - c->started;
     const char *slash = strrchr(path, '/');

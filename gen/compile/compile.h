@@ -71,6 +71,7 @@ struct compile {
     int unit_count;
     struct compile_phases phases;
     struct shelf *shelf;                      /* templates that several units expand; NULL: none are kept */
+    struct plan_proofs *proofs;               /* of its Plans; NULL: none are kept */
     int debug_ms;                             /* how long a wait of a debug build may last; 0: no debug build. Set
                                                  between compile_open and compile_units */
     double started;                           /* clock at compile_open */

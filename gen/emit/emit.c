@@ -7,20 +7,15 @@
 #include "emit/place_text.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include <lua5.4/lauxlib.h>
 
-#include "emit/embed.h"
 #include "emit/engine.h"
 #include "emit/lua_sink.h"
-#include "emit/template/shelf.h"
-
-enum { MAX_TEMPLATE_BYTES = 1 << 20 };
+#include "emit/shelf.h"
 
 /* ---- faults ---------------------------------------------------------------------------------------------------- */
 
@@ -99,112 +94,6 @@ static void report_lua(struct engine *e, const struct sandbox_error *error)
         snprintf(text, sizeof text, "%s", error->text);
     int column = at.template ? quoted_column(&at.template->line[at.line], text) : -1;
     add_fault(e, at, column, error->rule ? error->rule : "LUA-RUN", text);
-}
-
-/* ---- loading --------------------------------------------------------------------------------------------------- */
-
-/* Reads a user's template. NULL: reported, or out of memory. */
-static const char *read_file(struct engine *e, const char *path, size_t *length)
-{
-    const struct record_place nowhere = {0};
-    struct stat status;
-    FILE *file = fopen(path, "rb");
-    char *text = NULL;
-    if (!file) {
-        engine_report(e, nowhere, -1, "TEMPLATE-FILE", "template '%s' cannot be read: %s", path, strerror(errno));
-        return NULL;
-    }
-    if (fstat(fileno(file), &status) != 0 || !S_ISREG(status.st_mode)) {
-        engine_report(e, nowhere, -1, "TEMPLATE-FILE", "template '%s' is no file", path);
-    } else if (status.st_size > MAX_TEMPLATE_BYTES) {
-        engine_report(e, nowhere, -1, "TEMPLATE-FILE", "template '%s' has more than %d bytes", path,
-                      MAX_TEMPLATE_BYTES);
-    } else if (!(text = arena_alloc(&e->arena, (size_t)status.st_size + 1))) {
-        e->no_memory = true;
-    } else {
-        *length = fread(text, 1, (size_t)status.st_size, file);
-        if (ferror(file) || memchr(text, 0, *length)) {
-            engine_report(e, nowhere, -1, "TEMPLATE-FILE", "template '%s' %s", path,
-                          ferror(file) ? "cannot be read" : "holds a zero byte; it is no text");
-            text = NULL;
-        }
-    }
-    fclose(file);
-    return text;
-}
-
-static bool leaves_folder(const char *name)
-{
-    for (const char *part = name; part; part = strchr(part, '/') ? strchr(part, '/') + 1 : NULL)
-        if (strncmp(part, "..", 2) == 0 && (part[2] == '/' || part[2] == 0))
-            return true;
-    return name[0] == '/';
-}
-
-/* Finds the text: the caller's sources, embedded templates, and for the first template the user's folder. */
-static bool find_text(struct engine *e, struct template *t, struct record_place from, int column)
-{
-    const struct emit_options *o = e->options;
-    t->shown = t->name;
-    for (int i = 0; i < o->source_count; i++) {
-        if (strcmp(o->source[i].name, t->name) == 0) {
-            t->length = o->source[i].length;
-            t->text = arena_copy(&e->arena, o->source[i].text, t->length);
-            e->no_memory = e->no_memory || !t->text;
-            return t->text;
-        }
-    }
-    if (emit_find_template(t->name, &t->text, &t->length)) {
-        t->shown = arena_format(&e->arena, "templates/%s", t->name);
-        t->embedded = true;
-        e->no_memory = e->no_memory || !t->shown;
-        return t->shown;
-    }
-    if (from.template || !o->user_folder) {
-        engine_report(e, from, column, "TEMPLATE-FILE", "there is no template '%s'", t->name);
-        return false;
-    }
-    if (leaves_folder(t->name)) {
-        engine_report(e, from, column, "TEMPLATE-FILE", "template '%s' is outside of the spec's folder", t->name);
-        return false;
-    }
-    t->shown = o->user_folder[0] ? arena_format(&e->arena, "%s/%s", o->user_folder, t->name) : t->name;
-    if (!t->shown) {
-        e->no_memory = true;
-        return false;
-    }
-    t->text = read_file(e, t->shown, &t->length);
-    return t->text;
-}
-
-/* Reads a template and what it includes, once each; from is the include's line. NULL: reported, or out of memory. */
-static struct template *load(struct engine *e, const char *name, struct record_place from, int column)
-{
-    for (struct template *t = e->first; t; t = t->next)
-        if (strcmp(t->name, name) == 0)
-            return t;
-    struct template *t = arena_alloc(&e->arena, sizeof *t);
-    if (!t) {
-        e->no_memory = true;
-        return NULL;
-    }
-    t->name = name;
-    t->source = t->diag_source = -1;
-    if (!find_text(e, t, from, column))
-        return NULL;
-    *e->end = t;
-    e->end = &t->next;
-    const struct template_names names = {from.template ? "" : e->model->root, e->helper_name};
-    struct template *next = t->next;
-    int kept = t->embedded && e->options->shelf ? shelf_parse(e->options->shelf, t, &names, &e->arena) : 0;
-    t->next = next;
-    int faults = kept < 0 ? -1 : kept ? 0 : template_parse(t, &names, e->model->kernel, &e->arena, e->diags);
-    e->no_memory = e->no_memory || faults < 0;
-    e->reported = e->reported || faults > 0;
-    for (int i = 0; i < t->line_count && !e->no_memory; i++)
-        if (t->line[i].kind == LINE_INCLUDE && t->line[i].word)
-            t->line[i].included = load(e, t->line[i].word, (struct record_place){t, i}, t->line[i].word_column);
-    return t;
 }
 
 /* ---- holes ----------------------------------------------------------------------------------------------------- */
@@ -291,7 +180,12 @@ static void add_hole(lua_State *L, struct engine *e, const struct template_line 
             lua_call(L, 0, 1);
     }
     const char *name = hole->helper ? hole->helper : hole->path[0].text;
-    if (!lua_isinteger(L, -1) && lua_type(L, -1) != LUA_TSTRING) {
+    if (lua_isinteger(L, -1)) {
+        text_integer(&e->line, lua_tointeger(L, -1));
+        lua_settop(L, top);
+        return;
+    }
+    if (lua_type(L, -1) != LUA_TSTRING) {
         const char *advice = lua_type(L, -1) == LUA_TNUMBER    ? "; write // for a whole quotient"
                              : lua_type(L, -1) == LUA_TBOOLEAN ? "; choose a text in a //@ if"
                                                                : "";
@@ -301,6 +195,8 @@ static void add_hole(lua_State *L, struct engine *e, const struct template_line 
     }
     size_t length;
     const char *text = lua_tolstring(L, -1, &length), *end = text + length;
+    if (length > 4096)
+        text_reserve(&e->line, length + length / 8);
     for (const char *stop_at; (stop_at = memchr(text, '\n', (size_t)(end - text))); text = stop_at + 1) {
         text_add(&e->line, text, (size_t)(stop_at - text) + 1);
         text_add(&e->line, e->indent.data, e->indent.length);
@@ -337,14 +233,42 @@ void engine_fill(lua_State *L, struct engine *e, const struct template_line *l, 
         engine_stop_without_memory(L, e);
 }
 
+/* A line as it stands in the output: `at` says where it is from. False after a report or without memory. */
+static bool put_line(struct engine *e, bool continued, const char *text, size_t length)
+{
+    if (e->recorder)
+        return record_text(e->recorder, e->at, continued, text, length);
+    output_line(&e->output, e->at.template, e->at.line, continued, text, length);
+    return !e->output.failed;
+}
+
+/* Lines without holes. */
+static int emit_plain(lua_State *L, struct engine *e, const struct template_line *l)
+{
+    for (const struct template_line *last = l + l->more;; l++, e->at.line++) {
+        if (l->kind == LINE_BLANK) {
+            output_blank(&e->output);
+        } else if (e->indent.length == 0) {
+            if (!put_line(e, false, l->text, (size_t)l->length))
+                return engine_stop_recorded(L, e);
+        } else {
+            e->line.length = 0;
+            text_add(&e->line, e->indent.data, e->indent.length);
+            text_add(&e->line, l->text, (size_t)l->length);
+            if (e->line.failed || !put_line(e, false, e->line.data, e->line.length))
+                return engine_stop_recorded(L, e);
+        }
+        if (l == last)
+            return 0;
+    }
+}
+
 static int emit_line(lua_State *L)
 {
     const struct template_line *l;
     struct engine *e = engine_enter(L, &l);
-    if (l->kind == LINE_BLANK) {
-        output_blank(&e->output);
-        return 0;
-    }
+    if (l->hole_count == 0)
+        return emit_plain(L, e, l);
     e->line.length = 0;
     text_add(&e->line, e->indent.data, e->indent.length);
     engine_fill(L, e, l, 0, l->length);
@@ -355,25 +279,49 @@ static int emit_line(lua_State *L)
         while (last > text && (last[-1] == ' ' || last[-1] == '\t'))
             last--;
         if (last > text) {
-            if (!e->recorder)
-                output_line(&e->output, e->at.template, e->at.line, !first, text, (size_t)(last - text));
-            else if (!record_text(e->recorder, e->at, !first, text, (size_t)(last - text)))
+            if (!put_line(e, !first, text, (size_t)(last - text)))
                 return engine_stop_recorded(L, e);
         } else if (!first && next) {
             output_blank(&e->output);
         }
         text = next ? next + 1 : end;
     }
-    return e->output.failed ? engine_stop_without_memory(L, e) : 0;
+    return 0;
 }
 
 static void expand(lua_State *L, struct engine *e, struct template *t, int source);
+
+static const char block_key; /* registry: the _ENV of included templates */
+
+/* Loads and compiles what a line of the program's own template includes. */
+static struct template *load_included(lua_State *L, struct engine *e, const struct template_line *l)
+{
+    struct sandbox_error error;
+    struct template *t = engine_load(e, l->word, e->at, l->word_column);
+    if (!t || e->reported || e->no_memory)
+        engine_stop(L);
+    luaL_checkstack(L, 4, NULL);
+    if (!t->function) {
+        int status = engine_compile(e, t, &error);
+        if (status == SANDBOX_FAULT)
+            report_lua(e, &error);
+        if (status != SANDBOX_OK)
+            status == SANDBOX_FAULT ? engine_stop(L) : engine_stop_without_memory(L, e);
+        lua_rawgetp(L, LUA_REGISTRYINDEX, &block_key);
+        lua_setupvalue(L, -2, 1);
+        t->function = luaL_ref(L, LUA_REGISTRYINDEX);
+    }
+    return e->at.template->included[e->at.line] = t;
+}
 
 static int include(lua_State *L)
 {
     const struct template_line *l;
     struct engine *e = engine_enter(L, &l);
-    struct engine_frame *outer = e->frame, frame = {l->included, e->at, outer, outer->depth + 1};
+    struct template *included = e->at.template->included[e->at.line];
+    if (!included)
+        included = load_included(L, e, l);
+    struct engine_frame *outer = e->frame, frame = {included, e->at, outer, outer->depth + 1};
     if (frame.depth > ENGINE_INCLUDE_DEPTH) {
         engine_report(e, e->at, -1, "TEMPLATE-LIMIT", "includes are nested more than %d deep", ENGINE_INCLUDE_DEPTH);
         return engine_stop(L);
@@ -387,7 +335,7 @@ static int include(lua_State *L)
     text_add(&e->indent, l->text, (size_t)l->indent);
     if (e->indent.failed)
         return engine_stop_without_memory(L, e);
-    expand(L, e, l->included, 2);
+    expand(L, e, included, 2);
     e->indent.length = length;
     e->frame = outer;
     return 0;
@@ -444,7 +392,7 @@ static void bind(lua_State *L, struct engine *e, struct template *t, int source)
             } else {
                 if (lua_getfield(L, bound, root) == LUA_TNIL) {
                     lua_pop(L, 1);
-                    model_push_object(L, root);
+                    model_push_object(L, &e->arena, root);
                     lua_pushvalue(L, -1);
                     lua_setfield(L, bound, root);
                 }
@@ -552,13 +500,15 @@ struct arena *emit_helper_arena(lua_State *L)
     return arena;
 }
 
-/* Called with the engine and the compiled templates in order of loading. */
-static int run(lua_State *L)
+/* Called once in a state, with the engine and the compiled templates in order of loading. */
+static int prepare(lua_State *L)
 {
     struct engine *e = lua_touserdata(L, 1);
     int count = lua_gettop(L), index = 2;
     luaL_checkstack(L, 24, NULL);
     push_block_globals(L, e, 2);
+    lua_pushvalue(L, -1);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &block_key);
     for (struct template *t = e->first; t && index <= count; t = t->next, index++) {
         lua_pushvalue(L, index);
         if (t != e->first) {
@@ -568,17 +518,24 @@ static int run(lua_State *L)
         t->function = luaL_ref(L, LUA_REGISTRYINDEX);
     }
     lua_settop(L, 0);
-
     lua_pushlightuserdata(L, &e->arena);
     lua_rawsetp(L, LUA_REGISTRYINDEX, &arena_key);
-    struct lua_sink walk;
-    struct sink sink = lua_sink_begin(&walk, L, e->model->root);
-    e->model->walk(e->model->model, &sink);
-    lua_pushvalue(L, -1);
-    e->model_ref = luaL_ref(L, LUA_REGISTRYINDEX);
-    lua_pushvalue(L, -1);
-    sandbox_set_global(e->sandbox, e->model->root);
     engine_open_helpers(e, L);
+    return 0;
+}
+
+/* Called with the engine, for each expansion. */
+static int run(lua_State *L)
+{
+    struct engine *e = lua_touserdata(L, 1);
+    lua_settop(L, 0);
+    struct lua_sink walk;
+    struct sink sink = lua_sink_begin(&walk, L, &e->arena, e->model->root, !e->first->embedded);
+    e->model->walk(e->model->model, &sink);
+    engine_set_model(e, L, 1);
+    lua_pushvalue(L, 1);
+    sandbox_set_global(e->sandbox, e->model->root);
+    engine_open_own_helpers(e, L);
     expand(L, e, e->first, 1);
     return 0;
 }
@@ -598,64 +555,49 @@ static int derive(struct engine *e, struct plan *plan)
     return e->diags->reported - before;
 }
 
-static int add_code(lua_State *L, const void *bytes, size_t length, void *context)
+/* Takes the outcome of a call into the engine. */
+static bool went_well(struct engine *e, int status, const struct sandbox_error *error)
 {
-    (void)L;
-    struct emit_text *code = context;
-    text_add(code, bytes, length);
-    return code->failed;
+    if (status == SANDBOX_FAULT && !e->reported && !e->no_memory)
+        report_lua(e, error);
+    e->no_memory = e->no_memory || status == SANDBOX_NO_MEMORY;
+    return status == SANDBOX_OK;
 }
 
-/* Compiles a template's text, or takes what an expansion before this one has compiled. */
-static int compile(struct engine *e, struct template *t, struct sandbox_error *error)
+/* Compiles the templates that were loaded. */
+static bool compile_all(struct engine *e)
 {
-    struct shelf *shelf = t->embedded ? e->options->shelf : NULL;
-    size_t length;
-    int source = sandbox_source_count(e->sandbox);
-    const char *code = shelf ? shelf_code(shelf, t, source, &length) : NULL;
-    if (code)
-        return sandbox_load_compiled(e->sandbox, t->shown, code, length, t->text, error);
-    int status = sandbox_load(e->sandbox, t->shown, t->lua, t->lua_length, t->text, error);
-    struct emit_text kept = {.arena = &e->arena};
-    if (status == SANDBOX_OK && shelf && lua_dump(sandbox_lua(e->sandbox), add_code, &kept, 0) == 0)
-        shelf_keep(shelf, t, source, kept.data, kept.length);
-    return status;
-}
-
-/* Compiles and runs the templates that were loaded. */
-static void expand_all(struct engine *e)
-{
-    lua_State *L = sandbox_lua(e->sandbox);
     struct sandbox_error error = {.file = -1};
-    int count = 0, status = SANDBOX_OK, worst = SANDBOX_OK;
+    lua_State *L = sandbox_lua(e->sandbox);
+    int count = 0, worst = SANDBOX_OK;
     for (struct template *t = e->first; t; t = t->next)
         count++;
-    if (!lua_checkstack(L, count + 8)) {
-        e->no_memory = true;
-        return;
-    }
-    lua_pushcfunction(L, run);
+    if (!lua_checkstack(L, count + 8))
+        return !(e->no_memory = true);
+    lua_pushcfunction(L, prepare);
     lua_pushlightuserdata(L, e);
     for (struct template *t = e->first; t && worst != SANDBOX_NO_MEMORY; t = t->next) {
-        status = compile(e, t, &error);
-        t->source = sandbox_source_count(e->sandbox) - 1;
+        int status = engine_compile(e, t, &error);
         worst = status > worst ? status : worst;
         if (status == SANDBOX_FAULT) {
             e->at = (struct record_place){t, 0};
             report_lua(e, &error);
         }
     }
-    if (worst == SANDBOX_OK) {
-        struct engine_frame top = {.template = e->first};
-        e->frame = &top;
-        e->at = (struct record_place){e->first, 0};
-        worst = sandbox_call(e->sandbox, count + 1, 0, &error);
-        if (worst == SANDBOX_FAULT && !e->reported && !e->no_memory)
-            report_lua(e, &error);
-        e->frame = NULL;
-    }
     e->no_memory = e->no_memory || worst == SANDBOX_NO_MEMORY;
-    if (worst == SANDBOX_OK && e->recorder) {
+    return worst == SANDBOX_OK && went_well(e, sandbox_call(e->sandbox, count + 1, 0, &error), &error);
+}
+
+/* Runs the templates, compiled. */
+static void expand_all(struct engine *e)
+{
+    struct sandbox_error error = {.file = -1};
+    struct engine_frame top = {.template = e->first};
+    e->frame = &top;
+    e->at = (struct record_place){e->first, 0};
+    bool good = went_well(e, sandbox_protect(e->sandbox, run, e, &error), &error);
+    e->frame = NULL;
+    if (good && e->recorder) {
         int faults = record_finish(e->recorder);
         if (faults == 0 && e->model->derived)
             faults = derive(e, e->model->derived);
@@ -664,65 +606,109 @@ static void expand_all(struct engine *e)
     }
 }
 
+/* ---- engines --------------------------------------------------------------------------------------------------- */
+
 static bool name_helpers(struct engine *e)
 {
     int count = 0, own = e->options->helper_count;
     while (emit_helpers[count].name)
         count++;
-    e->helper_name = arena_alloc(&e->arena, (size_t)(count + own + 1) * sizeof *e->helper_name);
+    e->helper_name = arena_alloc(&e->kept, (size_t)(count + own + 1) * sizeof *e->helper_name);
     for (int i = 0; e->helper_name && i < count; i++)
         e->helper_name[i] = emit_helpers[i].name;
     for (int i = 0; e->helper_name && i < own; i++)
-        e->helper_name[count + i] = e->options->helper[i].name;
+        if (!(e->helper_name[count + i] = arena_text(&e->kept, e->options->helper[i].name)))
+            return false;
     return e->helper_name;
 }
 
-int emit_expand(const char *template_name, const struct emit_model *model, const struct emit_options *options,
-                char **text, size_t *length, struct diag_set *diags)
+void engine_close(struct engine *e)
 {
-    struct engine *e = memory_resize(&options->memory, NULL, 0, sizeof *e);
-    *text = NULL;
-    *length = 0;
-    if (!e)
-        return 3;
-    *e = (struct engine){.options = options, .model = model, .diags = diags, .arena = {.memory = options->memory}};
-    e->end = &e->first;
-    e->reported_before = diags->reported;
-    e->indent.arena = e->line.arena = e->output.arena = &e->arena;
-    struct sandbox_options sandbox = {.instruction_limit = options->instruction_limit, .memory = options->memory};
-    const char *name = arena_copy(&e->arena, template_name, strlen(template_name));
-    struct emit_text result = {.arena = &e->arena};
+    struct memory memory = e->memory;
+    sandbox_close(e->sandbox);
+    arena_free(&e->arena);
+    arena_free(&e->kept);
+    memory_resize(&memory, e, sizeof *e, 0);
+}
 
-    bool ready = name && name_helpers(e);
+/* The part of an engine that one expansion has to itself. */
+static void begin(struct engine *e, const struct emit_model *model, const struct emit_options *options,
+                  struct diag_set *diags)
+{
+    e->options = options;
+    e->model = model;
+    e->diags = diags;
+    e->reported_before = diags->reported;
+    e->recorder = NULL;
+    e->frame = NULL;
+    e->at = (struct record_place){0};
+    e->output = (struct output){.arena = &e->arena};
+    e->indent = e->line = (struct emit_text){.arena = &e->arena};
+    for (struct template *t = e->first; t; t = t->next)
+        t->diag_source = -1;
+}
+
+/* Loads the templates, opens a sandbox for them and compiles them. */
+static bool open(struct engine *e, const char *template_name)
+{
+    const char *name = arena_text(&e->kept, template_name);
+    e->root = arena_text(&e->kept, e->model->root);
+    bool ready = name && e->root && name_helpers(e);
     if (ready)
-        load(e, name, (struct record_place){0}, -1);
+        engine_load(e, name, (struct record_place){0}, -1);
     e->no_memory = e->no_memory || !ready;
     if (e->no_memory || e->reported)
-        goto done;
-    if (model->recorded)
-        e->recorder = record_open(model->recorded, e->first, &e->output, &e->arena, diags);
-    e->no_memory = model->recorded && !e->recorder;
-    sandbox.own_text = e->first->embedded;
-    if (e->no_memory || !(e->sandbox = sandbox_open(&sandbox))) {
-        e->no_memory = true;
-        goto done;
-    }
+        return false;
+    const struct sandbox_options sandbox = {.instruction_limit = e->options->instruction_limit,
+                                            .memory = e->memory,
+                                            .own_text = e->first->embedded};
+    if (e->model->recorded)
+        e->recorder = record_open(e->model->recorded, e->first, &e->output, &e->arena, e->diags);
+    e->no_memory = e->model->recorded && !e->recorder;
+    if (e->no_memory || !(e->sandbox = sandbox_open(&sandbox)))
+        return !(e->no_memory = true);
+    return compile_all(e);
+}
+
+/* Expands what the engine has open. */
+static void finish(struct engine *e, char **text, size_t *length)
+{
+    struct emit_text result = {.arena = &e->arena};
     expand_all(e);
     if (e->no_memory || e->reported)
-        goto done;
-    output_write(&e->output, options->line_directives, &result);
-    *text = result.failed ? NULL : memory_resize(&options->memory, NULL, 0, result.length + 1);
+        return;
+    output_write(&e->output, e->options->line_directives, &result);
+    *text = result.failed ? NULL : memory_resize(&e->memory, NULL, 0, result.length + 1);
     e->no_memory = !*text;
     if (*text) {
         memcpy(*text, result.length ? result.data : "", result.length + 1);
         *length = result.length;
     }
-done:
-    sandbox_close(e->sandbox);
+}
+
+int emit_expand(const char *template_name, const struct emit_model *model, const struct emit_options *options,
+                char **text, size_t *length, struct diag_set *diags)
+{
+    struct engine *e = options->shelf ? shelf_take_engine(options->shelf, template_name, model, options) : NULL;
+    bool opened = e;
+    *text = NULL;
+    *length = 0;
+    if (!e) {
+        e = memory_resize(&options->memory, NULL, 0, sizeof *e);
+        if (!e)
+            return 3;
+        *e = (struct engine){.memory = options->memory, .arena = {.memory = options->memory}};
+        e->kept.memory = options->memory;
+        e->end = &e->first;
+    }
+    begin(e, model, options, diags);
+    if (opened || open(e, template_name))
+        finish(e, text, length);
     e->no_memory = e->no_memory || diags->out_of_memory;
     int status = e->no_memory ? 3 : e->reported ? 1 : 0;
     arena_free(&e->arena);
-    memory_resize(&options->memory, e, sizeof *e, 0);
+    if (status || !options->shelf || !shelf_give_engine(options->shelf, e))
+        engine_close(e);
     return status;
 }
 

@@ -76,7 +76,7 @@
 #include "spec/arena.h"
 #include "spec/diag.h"
 
-struct shelf; /* emit/template/shelf.h */
+struct shelf; /* emit/shelf.h */
 
 /* A template that is no file: found before the embedded ones. Not copied. */
 struct emit_source {

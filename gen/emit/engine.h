@@ -1,4 +1,4 @@
-/* The state of one expansion, shared by emit.c and helpers.c. */
+/* The state of one expansion, shared by emit.c, load.c, directives.c, shelf.c and helpers.c. */
 #ifndef TW_GEN_EMIT_ENGINE_H
 #define TW_GEN_EMIT_ENGINE_H
 
@@ -23,18 +23,24 @@ struct engine {
     const struct emit_options *options;
     const struct emit_model *model;
     struct diag_set *diags;
-    struct arena arena;
-    struct sandbox *sandbox;
-    struct template *first, **end;     /* every template that was loaded, in order */
-    const char **helper_name;          /* ended by NULL */
+    struct arena arena;                /* of this expansion */
     struct output output;
     struct recorder *recorder;         /* NULL: no roles */
     struct engine_frame *frame;
     struct record_place at;            /* the line that runs */
     struct emit_text indent, line;     /* of the includes around; of the line that is built */
-    int model_ref;                     /* the model's table in Lua's registry */
     int reported_before;               /* faults of `diags` before the expansion */
     bool reported, no_memory;
+
+    /* What expansions of the same template may have one after the other (shelf.h). */
+    struct memory memory;
+    struct arena kept;                 /* of templates and names */
+    struct sandbox *sandbox;
+    struct template *first, **end;     /* every template that was loaded, in order */
+    const char **helper_name;          /* ended by NULL */
+    const char *root;                  /* name of the model's table */
+    int model_ref;                     /* that table in Lua's registry; 0: none yet */
+    struct engine *next;               /* on the shelf */
 };
 
 /* Reports at a line of a template, and where the frames around include it. */
@@ -56,7 +62,19 @@ void engine_fill(lua_State *L, struct engine *e, const struct template_line *l, 
 int engine_op(lua_State *L);
 int engine_flow(lua_State *L);
 
-/* Makes the helpers of the table and the caller's globals. Raises Lua errors. */
+/* Makes the helpers of the table globals, once in a state, and the caller's, for each expansion. Raise Lua errors. */
 void engine_open_helpers(struct engine *e, lua_State *L);
+void engine_open_own_helpers(struct engine *e, lua_State *L);
+
+/* Keeps the model's table, which lies at index, for helpers. */
+void engine_set_model(struct engine *e, lua_State *L, int index);
+
+/* Reads a template and what it includes, once each; from is the include's line. NULL: reported, or out of memory. */
+struct template *engine_load(struct engine *e, const char *name, struct record_place from, int column);
+
+/* Compiles a template's text, or takes what an engine before this one has compiled. A status of sandbox_load. */
+int engine_compile(struct engine *e, struct template *t, struct sandbox_error *error);
+
+void engine_close(struct engine *e);
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "emit/expr_cuda.h"
 #include "emit/fragment_reads.h"
+#include "plan/reads.h"
 
 enum {
     LEVELS = 3,
@@ -101,7 +102,7 @@ static bool narrow(void *context, int node)
 static bool is_read(void *context, int node)
 {
     const struct fragment *f = context;
-    return f->pairs && fragment_read_columns(f->plan, node) >= 0;
+    return f->pairs && reads_columns(f->plan, node) >= 0;
 }
 
 static int guard(void *context, int node)
@@ -200,15 +201,15 @@ static const struct plan_step *find_step(lua_State *L, const struct plan *p)
     return NULL;
 }
 
-/* Pushes a list of the elements that the step reads beside their neighbours: { tensor, at by dim, by_row, guard }.
- * `text` are the texts of their guards. */
+/* Pushes a list of the elements that the step reads beside their neighbours: { tensor, at by dim: the first of a row,
+ * columns, by_row, guard }. `text` are the texts of their guards. */
 static void push_reads(lua_State *L, struct fragment *f, const int *read, int count, const char *const *text)
 {
     const struct plan *p = f->plan;
     lua_createtable(L, count, 0);
     for (int i = 0; i < count; i++) {
         const struct expr_node *n = &p->fused.node[read[i]];
-        int columns = fragment_read_columns(p, read[i]);
+        int columns = reads_columns(p, read[i]);
         lua_createtable(L, 0, 3);
         bool by_row = false;
         lua_pushstring(L, p->tensor[n->integer].name);
@@ -217,12 +218,13 @@ static void push_reads(lua_State *L, struct fragment *f, const int *read, int co
         for (int d = 0; d < n->rank; d++) {
             const struct expr_node *index = &p->fused.node[p->fused.index[n->first_index + d]];
             const struct expr_node *from = &p->fused.node[index->arg[p->fused.node[index->arg[0]].op != EXPR_AT]];
-            lua_pushfstring(L, d == columns ? "at_%s + pair * 8 + first_column" : "at_%s + row",
-                            p->axis[from->integer]);
+            lua_pushfstring(L, d == columns ? "at_%s + first_column" : "at_%s + row", p->axis[from->integer]);
             lua_rawseti(L, -2, d + 1);
             by_row = by_row || d != columns;
         }
         lua_setfield(L, -2, "at");
+        lua_pushinteger(L, columns + 1);
+        lua_setfield(L, -2, "columns");
         f->row = f->row || by_row;
         lua_pushboolean(L, by_row);
         lua_setfield(L, -2, "by_row");
@@ -255,11 +257,11 @@ int emit_fragment_step(lua_State *L)
         f.element = "_part[pair * 2 + lane]";
     if (strcmp(part, "held") == 0)
         f.element = NULL;
-    f.pairs = step->op == PLAN_WRITE || (value && fragment_stores_pairs(p, step));
+    f.pairs = step->op == PLAN_WRITE || fragment_reads_ahead(step) || (value && fragment_stores_pairs(p, step));
     f.guard = arena_alloc(emit_helper_arena(L), ((size_t)p->fused.count + 1) * sizeof *f.guard);
     if (!f.guard)
         return luaL_error(L, "out of memory");
-    fragment_guards(p, plan_number(step->node), f.guard);
+    reads_guards(p, plan_number(step->node), f.guard);
     if (value)
         root[count++] = plan_number(step->node);
     for (; rank < SPEC_MAX_RANK && place && step->at[rank]; rank++)
@@ -269,7 +271,7 @@ int emit_fragment_step(lua_State *L)
     int guarded = count;
     const char *result[SPEC_MAX_RANK + 2 + MOST_READS] = {NULL}, *condition[MOST_READS] = {NULL};
     for (int i = 0; i < p->fused.count && value; i++) {
-        if (f.guard[i] == FRAGMENT_NEVER || !is_read(&f, i))
+        if (f.guard[i] == READS_NEVER || !is_read(&f, i))
             continue;
         luaL_argcheck(L, reads < MOST_READS, 2, "the step reads too many tensors");
         read[reads++] = i;
@@ -310,12 +312,12 @@ int emit_fragment_step(lua_State *L)
         lua_setfield(L, -2, "inside");
     }
     push_reads(L, &f, read, reads, condition);
-    int only = fragment_only_place(p, plan_number(step->node));
+    int only = reads_only_place(p, plan_number(step->node));
     if (only >= 0) {
         lua_pushstring(L, p->place[only].name);
         lua_setfield(L, -2, "place");
     }
-    lua_pushboolean(L, only >= 0 && fragment_is_long(p, plan_number(step->node)));
+    lua_pushboolean(L, only >= 0 && reads_is_long(p, plan_number(step->node)));
     lua_setfield(L, -2, "long");
     lua_pushboolean(L, f.row);
     lua_setfield(L, -2, "row");

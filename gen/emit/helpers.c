@@ -286,6 +286,19 @@ void engine_open_helpers(struct engine *e, lua_State *L)
         lua_pushcclosure(L, h->function, 1);
         sandbox_set_global(e->sandbox, h->name);
     }
+}
+
+void engine_set_model(struct engine *e, lua_State *L, int index)
+{
+    lua_pushvalue(L, index);
+    if (e->model_ref)
+        lua_rawseti(L, LUA_REGISTRYINDEX, e->model_ref);
+    else
+        e->model_ref = luaL_ref(L, LUA_REGISTRYINDEX);
+}
+
+void engine_open_own_helpers(struct engine *e, lua_State *L)
+{
     for (int i = 0; i < e->options->helper_count; i++) {
         const struct emit_helper *h = &e->options->helper[i];
         lua_pushlightuserdata(L, h->context);

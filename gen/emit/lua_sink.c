@@ -5,77 +5,285 @@
 
 #include <lua5.4/lauxlib.h>
 
-/* What Lua sees is an empty table (the proxy) with the metatable below; its content is a plain table that `shadow`, a
- * table of the registry, finds by the proxy. Keys of the content that are no Lua text's: */
-static const char shadow_key, object_key, list_key; /* registry: shadow, and the two metatables */
-static const char label_key, count_key;             /* content: the name for messages; items of a list */
+#include "spec/sandbox.h"
 
-/* A null field: it exists and is nil. */
-static void *const null_value = NULL;
+/* A walk builds a tree of nodes. Lua tables are made of it where a template looks: most of a Plan's steps it never
+ * does. Each container has one table, which knows its node; what was looked up stays in the node's content: the table
+ * itself, or, where the model is guarded, one that the template cannot write to. Keys that are no Lua text's: */
+static const char node_key, content_key;   /* of the table: its node, and a guarded one's content */
+static const char object_key, list_key;    /* of the registry: the two metatables */
 
-/* Pushes the content of the proxy at index; pushes nothing and returns false where it is no proxy. */
-static bool push_content(lua_State *L, int index)
+enum node_kind { NODE_OBJECT, NODE_LIST, NODE_INTEGER, NODE_TEXT, NODE_BOOLEAN, NODE_NULL };
+
+struct model_node {
+    enum node_kind kind;
+    bool guarded;             /* the model's: assignments to what is there are seen */
+    bool paths;               /* names in it are paths, which its content lacks still */
+    const char *key;          /* in the object around it; of a root, the model's name in messages */
+    struct model_node *up;    /* the container, NULL: a root */
+    struct model_node *next;  /* in the container */
+    struct model_node *first, *last;
+    struct model_node **item; /* of a list */
+    int count;                /* items of a list, fields of an object */
+    int position;             /* in the list around it, from 1 */
+    int64_t integer;
+    const char *text;
+    struct arena *arena;      /* of the tree */
+};
+
+/* The field of an object, NULL where it has none. The last of two counts. */
+static struct model_node *field(const struct model_node *object, const char *key)
+{
+    struct model_node *found = NULL;
+    for (struct model_node *n = object->first; n; n = n->next)
+        if (n->key[0] == key[0] && strcmp(n->key, key) == 0)
+            found = n;
+    return found;
+}
+
+static const char *text_field(const struct model_node *object, const char *key)
+{
+    const struct model_node *n = object->kind == NODE_OBJECT ? field(object, key) : NULL;
+    return n && n->kind == NODE_TEXT ? n->text : NULL;
+}
+
+/* The object of a list that has that name: the last. */
+static struct model_node *named(const struct model_node *list, const char *name)
+{
+    for (int i = list->count - 1; i >= 0; i--) {
+        const char *own = text_field(list->item[i], "name");
+        if (own && strcmp(own, name) == 0)
+            return list->item[i];
+    }
+    return NULL;
+}
+
+/* Pushes what messages call the node: plan.role.producer is plan.role[1]. */
+static const char *push_label(lua_State *L, const struct model_node *n)
+{
+    luaL_checkstack(L, 4, NULL);
+    if (!n->up)
+        return lua_pushstring(L, n->key);
+    const char *up = push_label(L, n->up);
+    const char *label =
+        n->position ? lua_pushfstring(L, "%s[%d]", up, n->position) : lua_pushfstring(L, "%s.%s", up, n->key);
+    lua_remove(L, -2);
+    return label;
+}
+
+/* ---- tables ---------------------------------------------------------------------------------------------------- */
+
+/* The node of the model's table at index, NULL where it is none. */
+static struct model_node *node_of(lua_State *L, int index)
 {
     if (!lua_istable(L, index))
-        return false;
-    index = lua_absindex(L, index);
-    lua_rawgetp(L, LUA_REGISTRYINDEX, &shadow_key);
-    lua_pushvalue(L, index);
-    lua_rawget(L, -2);
-    lua_remove(L, -2);
-    if (!lua_isnil(L, -1))
-        return true;
+        return NULL;
+    lua_rawgetp(L, index, &node_key);
+    struct model_node *n = lua_touserdata(L, -1);
     lua_pop(L, 1);
-    return false;
+    return n;
 }
 
-static void null_to_nil(lua_State *L)
+/* Pushes the content of the node whose table lies at index. */
+static void push_content(lua_State *L, const struct model_node *n, int index)
 {
-    if (lua_islightuserdata(L, -1) && lua_touserdata(L, -1) == null_value) {
-        lua_pop(L, 1);
+    if (n->guarded)
+        lua_rawgetp(L, index, &content_key);
+    else
+        lua_pushvalue(L, index);
+}
+
+static void push_table(lua_State *L, struct model_node *n)
+{
+    lua_createtable(L, n->kind == NODE_LIST && !n->guarded ? n->count : 0, 2);
+    lua_pushlightuserdata(L, n);
+    lua_rawsetp(L, -2, &node_key);
+    if (n->guarded) {
+        lua_newtable(L);
+        lua_rawsetp(L, -2, &content_key);
+    }
+    lua_rawgetp(L, LUA_REGISTRYINDEX, n->kind == NODE_LIST ? &list_key : &object_key);
+    lua_setmetatable(L, -2);
+}
+
+/* Pushes the value of a node; a container's for the first time. */
+static void push_value(lua_State *L, struct model_node *n)
+{
+    switch (n->kind) {
+    case NODE_OBJECT:
+    case NODE_LIST:
+        push_table(L, n);
+        break;
+    case NODE_INTEGER:
+        lua_pushinteger(L, n->integer);
+        break;
+    case NODE_TEXT:
+        lua_pushstring(L, n->text);
+        break;
+    case NODE_BOOLEAN:
+        lua_pushboolean(L, n->integer != 0);
+        break;
+    default:
         lua_pushnil(L);
+        break;
     }
 }
+
+static void spread(lua_State *L, struct model_node *n, int index);
+
+/* The node that the key at `key` is of, NULL where there is none: a field, an item, an object by its name. */
+static struct model_node *child_of(lua_State *L, const struct model_node *n, int key)
+{
+    if (lua_type(L, key) == LUA_TSTRING)
+        return n->kind == NODE_LIST ? named(n, lua_tostring(L, key)) : field(n, lua_tostring(L, key));
+    if (n->kind == NODE_LIST && lua_isinteger(L, key)) {
+        lua_Integer i = lua_tointeger(L, key);
+        return i >= 1 && i <= n->count ? n->item[i - 1] : NULL;
+    }
+    return NULL;
+}
+
+/* Pushes the value of the key at `key` in the node whose table lies at `index`, nil where there is none; what was
+ * looked up for the first time is then in the content. Returns whether the key exists: a null is nil, and exists. Both
+ * indices are absolute. */
+static bool look_up(lua_State *L, struct model_node *n, int index, int key)
+{
+    luaL_checkstack(L, 12, NULL);
+    spread(L, n, index);
+    push_content(L, n, index);
+    lua_pushvalue(L, key);
+    if (lua_rawget(L, -2) != LUA_TNIL) {
+        lua_remove(L, -2);
+        return true;
+    }
+    lua_pop(L, 1);
+    struct model_node *child = child_of(L, n, key);
+    bool fresh = child && child->kind != NODE_NULL;
+    if (fresh && n->kind == NODE_LIST && lua_type(L, key) == LUA_TSTRING) { /* one table, by number and by name */
+        lua_pushinteger(L, child->position);
+        look_up(L, n, index, lua_gettop(L));
+        lua_remove(L, -2);
+    } else if (fresh) {
+        push_value(L, child);
+    } else {
+        lua_pushnil(L);
+    }
+    if (fresh) {
+        lua_pushvalue(L, key);
+        lua_pushvalue(L, -2);
+        lua_rawset(L, -4);
+    }
+    lua_remove(L, -2);
+    return child;
+}
+
+/* Pops a value and puts it at the path below the node whose table lies at index; what is there already stays. */
+static void set_path(lua_State *L, struct model_node *n, int index, const char *path)
+{
+    const char *dot = strchr(path, '.');
+    int value = lua_gettop(L);
+    lua_pushlstring(L, path, dot ? (size_t)(dot - path) : strlen(path));
+    bool exists = look_up(L, n, index, value + 1); /* value, key, old */
+    if (!exists) {
+        lua_settop(L, value + 1);
+        if (dot) {
+            const char *key = arena_text(n->arena, lua_tostring(L, value + 1));
+            struct model_node *object = key ? arena_alloc(n->arena, sizeof *object) : NULL;
+            if (!object)
+                sandbox_no_memory(L);
+            *object =
+                (struct model_node){.kind = NODE_OBJECT, .guarded = n->guarded, .key = key, .up = n, .arena = n->arena};
+            push_table(L, object);
+        } else {
+            lua_pushvalue(L, value);
+        }
+        push_content(L, n, index); /* value, key, new, content */
+        lua_pushvalue(L, value + 1);
+        lua_pushvalue(L, value + 2);
+        lua_rawset(L, -3);
+        lua_pop(L, 1);
+    }
+    struct model_node *below = dot ? node_of(L, value + 2) : NULL;
+    if (below) {
+        lua_pushvalue(L, value);
+        set_path(L, below, value + 2, dot + 1);
+    }
+    lua_settop(L, value - 1);
+}
+
+/* Puts into the content what stands under dotted names: of a list, its objects; of an object, what its `value` holds.
+ */
+static void spread(lua_State *L, struct model_node *n, int index)
+{
+    if (!n->paths)
+        return;
+    n->paths = false;
+    luaL_checkstack(L, 12, NULL);
+    const struct model_node *list = n->kind == NODE_LIST ? n : field(n, "value");
+    for (int i = 0; i < list->count; i++) {
+        const struct model_node *item = list->item[i];
+        const char *name = text_field(item, "name"), *text = text_field(item, "text");
+        if (item->kind != NODE_OBJECT && n->kind == NODE_OBJECT)
+            break;
+        if (!name || (n->kind == NODE_LIST && !strchr(name, '.')))
+            continue;
+        if (n->kind == NODE_LIST) {
+            lua_pushinteger(L, i + 1);
+            look_up(L, n, index, lua_gettop(L));
+            lua_remove(L, -2);
+        } else if (text) {
+            lua_pushstring(L, text);
+        } else {
+            const struct model_node *integer = field(item, "integer");
+            if (!integer || integer->kind != NODE_INTEGER)
+                continue;
+            lua_pushinteger(L, integer->integer);
+        }
+        set_path(L, n, index, name);
+    }
+}
+
+/* ---- what templates call ----------------------------------------------------------------------------------------- */
 
 static int index_list(lua_State *L)
 {
     lua_settop(L, 2);
-    push_content(L, 1);
-    lua_pushvalue(L, 2);
-    lua_rawget(L, -2);
-    null_to_nil(L);
+    struct model_node *n = node_of(L, 1);
+    if (n->guarded || n->paths || !lua_isinteger(L, 2)) {
+        look_up(L, n, 1, 2);
+        return 1;
+    }
+    /* An item of an unguarded list that is not in its table, for which look_up would do the same. */
+    lua_Integer i = lua_tointeger(L, 2);
+    if (i < 1 || i > n->count || n->item[i - 1]->kind == NODE_NULL)
+        return 0;
+    push_value(L, n->item[i - 1]);
+    lua_pushvalue(L, -1);
+    lua_rawseti(L, 1, i);
     return 1;
 }
 
 static int index_object(lua_State *L)
 {
     lua_settop(L, 2);
-    push_content(L, 1);
-    lua_pushvalue(L, 2);
-    if (lua_rawget(L, -2) == LUA_TNIL) {
-        lua_rawgetp(L, 3, &label_key);
-        const char *label = lua_tostring(L, -1);
-        if (lua_type(L, 2) == LUA_TSTRING)
-            return luaL_error(L, "%s has no field '%s'; has(t, \"field\") asks", label, lua_tostring(L, 2));
-        return luaL_error(L, "%s is no list; its fields have names", label);
-    }
-    null_to_nil(L);
-    return 1;
+    struct model_node *n = node_of(L, 1);
+    if (look_up(L, n, 1, 2))
+        return 1;
+    const char *label = push_label(L, n);
+    if (lua_type(L, 2) == LUA_TSTRING)
+        return luaL_error(L, "%s has no field '%s'; has(t, \"field\") asks", label, lua_tostring(L, 2));
+    return luaL_error(L, "%s is no list; its fields have names", label);
 }
 
 static int refuse_assignment(lua_State *L)
 {
-    push_content(L, 1);
-    lua_rawgetp(L, -1, &label_key);
-    return luaL_error(L, "%s is read-only; copy what you want to change into a local", lua_tostring(L, -1));
+    return luaL_error(L, "%s is read-only; copy what you want to change into a local", push_label(L, node_of(L, 1)));
 }
 
 static int length(lua_State *L)
 {
-    push_content(L, 1);
-    lua_rawgetp(L, -1, &count_key);
-    if (!lua_isinteger(L, -1))
-        lua_pushinteger(L, 0);
+    const struct model_node *n = node_of(L, 1);
+    lua_pushinteger(L, n->kind == NODE_LIST ? n->count : 0);
     return 1;
 }
 
@@ -101,7 +309,7 @@ static int pairs(lua_State *L)
         lua_call(L, 1, 3);
         return 3;
     }
-    push_content(L, 1);
+    push_content(L, node_of(L, 1), 1);
     lua_pushinteger(L, 0);
     lua_pushcclosure(L, next_pair, 3);
     return 1;
@@ -109,7 +317,7 @@ static int pairs(lua_State *L)
 
 static int next(lua_State *L)
 {
-    if (push_content(L, 1))
+    if (node_of(L, 1))
         return luaL_error(L, "next takes no table of the model; use pairs");
     int arguments = lua_gettop(L);
     lua_pushvalue(L, lua_upvalueindex(1));
@@ -135,35 +343,52 @@ static int compare_keys(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
+/* Looks up everything that the node has. */
+static void fill_content(lua_State *L, struct model_node *n, int index)
+{
+    int top = lua_gettop(L);
+    spread(L, n, index);
+    for (struct model_node *child = n->first; child; child = child->next) {
+        if (n->kind == NODE_LIST)
+            lua_pushinteger(L, child->position);
+        else
+            lua_pushstring(L, child->key);
+        look_up(L, n, index, top + 1);
+        lua_settop(L, top);
+    }
+}
+
 bool model_push_keys(lua_State *L, int index)
 {
-    if (!push_content(L, index))
+    struct model_node *n = node_of(L, index);
+    if (!n)
         return false;
-    int content = lua_gettop(L);
+    luaL_checkstack(L, 16, NULL);
+    index = lua_absindex(L, index);
+    fill_content(L, n, index);
     lua_newtable(L);
-    if (lua_rawgetp(L, content, &count_key) == LUA_TNUMBER) {
-        lua_Integer count = lua_tointeger(L, -1);
-        for (lua_Integer i = 1; i <= count; i++) {
+    int keys = lua_gettop(L);
+    if (n->kind == NODE_LIST) {
+        for (lua_Integer i = 1; i <= n->count; i++) {
             lua_pushinteger(L, i);
-            lua_rawseti(L, content + 1, i);
+            lua_rawseti(L, keys, i);
         }
-    } else {
-        size_t count = 0;
-        for (lua_pushnil(L); lua_next(L, content); lua_pop(L, 1))
-            count += lua_type(L, -2) == LUA_TSTRING && !lua_islightuserdata(L, -1);
-        const char **key = lua_newuserdatauv(L, (count + 1) * sizeof *key, 0);
-        size_t i = 0;
-        for (lua_pushnil(L); lua_next(L, content); lua_pop(L, 1))
-            if (lua_type(L, -2) == LUA_TSTRING && !lua_islightuserdata(L, -1))
-                key[i++] = lua_tostring(L, -2);
-        qsort(key, count, sizeof *key, compare_keys);
-        for (i = 0; i < count; i++) {
-            lua_pushstring(L, key[i]);
-            lua_rawseti(L, content + 1, (lua_Integer)i + 1);
-        }
+        return true;
     }
-    lua_settop(L, content + 1);
-    lua_remove(L, content);
+    push_content(L, n, index);
+    size_t count = 0, i = 0;
+    for (lua_pushnil(L); lua_next(L, keys + 1); lua_pop(L, 1))
+        count += lua_type(L, -2) == LUA_TSTRING;
+    const char **key = lua_newuserdatauv(L, (count + 1) * sizeof *key, 0);
+    for (lua_pushnil(L); lua_next(L, keys + 1); lua_pop(L, 1))
+        if (lua_type(L, -2) == LUA_TSTRING)
+            key[i++] = lua_tostring(L, -2);
+    qsort(key, count, sizeof *key, compare_keys);
+    for (i = 0; i < count; i++) {
+        lua_pushstring(L, key[i]);
+        lua_rawseti(L, keys, (lua_Integer)i + 1);
+    }
+    lua_settop(L, keys);
     return true;
 }
 
@@ -183,47 +408,33 @@ static void new_metatable(lua_State *L, const void *key, lua_CFunction index)
 
 static void open(lua_State *L)
 {
-    if (lua_rawgetp(L, LUA_REGISTRYINDEX, &shadow_key) == LUA_TNIL) {
-        lua_newtable(L);
-        lua_rawsetp(L, LUA_REGISTRYINDEX, &shadow_key);
+    if (lua_rawgetp(L, LUA_REGISTRYINDEX, &object_key) == LUA_TNIL) {
         new_metatable(L, &object_key, index_object);
         new_metatable(L, &list_key, index_list);
     }
     lua_pop(L, 1);
 }
 
-/* Replaces the content on top by its proxy. */
-static void wrap(lua_State *L, bool list)
-{
-    lua_newtable(L);
-    lua_rawgetp(L, LUA_REGISTRYINDEX, list ? &list_key : &object_key);
-    lua_setmetatable(L, -2);
-    lua_rawgetp(L, LUA_REGISTRYINDEX, &shadow_key);
-    lua_pushvalue(L, -2);
-    lua_pushvalue(L, -4);
-    lua_rawset(L, -3);
-    lua_pop(L, 1);
-    lua_remove(L, -2);
-}
-
-void model_push_object(lua_State *L, const char *label)
+void model_push_object(lua_State *L, struct arena *arena, const char *label)
 {
     open(L);
-    lua_newtable(L);
-    lua_pushstring(L, label);
-    lua_rawsetp(L, -2, &label_key);
-    wrap(L, false);
+    struct model_node *n = arena_alloc(arena, sizeof *n);
+    const char *key = n ? arena_text(arena, label) : NULL;
+    if (!key)
+        sandbox_no_memory(L);
+    *n = (struct model_node){.kind = NODE_OBJECT, .guarded = true, .key = key, .arena = arena};
+    push_table(L, n);
 }
 
 bool model_get(lua_State *L, int index)
 {
     index = lua_absindex(L, index);
+    struct model_node *n = node_of(L, index);
     bool table = lua_istable(L, index);
-    if (push_content(L, index)) {
-        lua_insert(L, -2);
-        lua_rawget(L, -2);
-        lua_remove(L, -2);
-        null_to_nil(L);
+    int key = lua_gettop(L);
+    if (n) {
+        look_up(L, n, index, key);
+        lua_remove(L, key);
     } else if (table) {
         lua_rawget(L, index);
     } else {
@@ -235,207 +446,100 @@ bool model_get(lua_State *L, int index)
 
 lua_Integer model_length(lua_State *L, int index)
 {
-    if (!push_content(L, index))
+    const struct model_node *n = node_of(L, index);
+    if (!n)
         return (lua_Integer)lua_rawlen(L, index);
-    lua_rawgetp(L, -1, &count_key);
-    lua_Integer count = lua_tointeger(L, -1);
-    lua_pop(L, 2);
-    return count;
-}
-
-/* Pops a value and puts it at the path below the content at index; what is there already stays. */
-static void set_content_path(lua_State *L, int content, const char *path)
-{
-    content = lua_absindex(L, content);
-    const char *dot = strchr(path, '.');
-    lua_pushlstring(L, path, dot ? (size_t)(dot - path) : strlen(path));
-    lua_pushvalue(L, -1);
-    lua_rawget(L, content); /* value, key, old */
-    bool absent = lua_isnil(L, -1);
-    if (!dot) {
-        lua_pop(L, 1);
-        lua_insert(L, -2);
-        if (absent)
-            lua_rawset(L, content);
-        else
-            lua_pop(L, 2);
-        return;
-    }
-    if (absent) {
-        lua_pop(L, 1);
-        lua_rawgetp(L, content, &label_key);
-        lua_pushfstring(L, "%s.%s", lua_tostring(L, -1), lua_tostring(L, -2));
-        model_push_object(L, lua_tostring(L, -1)); /* value, key, label, label, object */
-        lua_replace(L, -3);
-        lua_pop(L, 1);
-        lua_pushvalue(L, -2);
-        lua_pushvalue(L, -2);
-        lua_rawset(L, content); /* value, key, object */
-    }
-    if (push_content(L, -1)) {
-        lua_pushvalue(L, -4);
-        set_content_path(L, -2, dot + 1);
-        lua_pop(L, 1);
-    }
-    lua_pop(L, 3);
+    return n->kind == NODE_LIST ? n->count : 0;
 }
 
 void model_set_path(lua_State *L, int index, const char *path)
 {
-    push_content(L, index);
-    lua_insert(L, -2);
-    set_content_path(L, -2, path);
-    lua_pop(L, 1);
+    index = lua_absindex(L, index);
+    set_path(L, node_of(L, index), index, path);
 }
 
 /* ---- the sink -------------------------------------------------------------------------------------------------- */
 
-/* Puts the value on top into the innermost open container, whose content lies below it, and pops it. */
-static void add(struct lua_sink *s, const char *key)
+/* Adds a node to the innermost open container. */
+static struct model_node *add(struct lua_sink *s, const char *key, enum node_kind kind)
 {
-    lua_State *L = s->L;
-    if (s->depth == 0)
-        return; /* the root stays on the stack */
-    if (s->level[s->depth - 1].list) {
-        lua_rawseti(L, -2, ++s->level[s->depth - 1].count);
-    } else {
-        lua_pushstring(L, key);
-        lua_insert(L, -2);
-        lua_rawset(L, -3);
-    }
+    struct model_node *up = s->depth ? s->open[s->depth - 1] : NULL, *n = arena_alloc(s->arena, sizeof *n);
+    if (!n)
+        sandbox_no_memory(s->L);
+    *n = (struct model_node){
+        .kind = kind, .guarded = s->guarded, .key = up ? key : s->root, .up = up, .arena = s->arena};
+    if (!up)
+        return n;
+    if (up->last)
+        up->last->next = n;
+    else
+        up->first = n;
+    up->last = n;
+    up->count++;
+    n->position = up->kind == NODE_LIST ? up->count : 0;
+    return n;
 }
 
-static void begin(struct lua_sink *s, const char *key, bool list)
+static void begin(struct lua_sink *s, const char *key, enum node_kind kind)
 {
-    lua_State *L = s->L;
-    luaL_checkstack(L, 20, "the model is nested too deeply");
     if (s->depth == LUA_SINK_DEPTH)
-        luaL_error(L, "the model is nested too deeply");
-    /* Stack of a level: key in the container above (false in a list), content. */
-    if (s->depth > 0) {
-        lua_rawgetp(L, -1, &label_key);
-        if (s->level[s->depth - 1].list)
-            lua_pushfstring(L, "%s[%d]", lua_tostring(L, -1), s->level[s->depth - 1].count + 1);
-        else
-            lua_pushfstring(L, "%s.%s", lua_tostring(L, -1), key);
-        lua_remove(L, -2);
-    } else {
-        lua_pushstring(L, s->root);
-    }
-    if (key)
-        lua_pushstring(L, key);
-    else
-        lua_pushboolean(L, 0);
-    lua_insert(L, -2);
-    lua_newtable(L);
-    lua_insert(L, -2);
-    lua_rawsetp(L, -2, &label_key);
-    s->level[s->depth].list = list;
-    s->level[s->depth].count = 0;
-    s->depth++;
+        luaL_error(s->L, "the model is nested too deeply");
+    struct model_node *n = add(s, key, kind);
+    s->open[s->depth++] = n;
 }
 
 static void sink_object(void *context, const char *key)
 {
-    begin(context, key, false);
+    begin(context, key, NODE_OBJECT);
 }
 
 static void sink_array(void *context, const char *key)
 {
-    begin(context, key, true);
-}
-
-/* Spreads the array `value` of the content on top over the content. */
-static void spread_values(lua_State *L)
-{
-    int content = lua_gettop(L);
-    lua_pushstring(L, "value");
-    lua_rawget(L, content);
-    if (push_content(L, -1)) {
-        int list = lua_gettop(L);
-        for (lua_Integer i = 1; lua_rawgeti(L, list, i) != LUA_TNIL; i++) {
-            lua_settop(L, list + 1);
-            if (!push_content(L, -1))
-                break;
-            lua_pushstring(L, "name");
-            lua_rawget(L, list + 2);
-            const char *name = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : NULL;
-            lua_pushstring(L, "text");
-            if (lua_rawget(L, list + 2) != LUA_TSTRING) {
-                lua_pop(L, 1);
-                lua_pushstring(L, "integer");
-                lua_rawget(L, list + 2);
-            }
-            if (name && !lua_isnil(L, -1))
-                set_content_path(L, content, name);
-            lua_settop(L, list);
-        }
-    }
-    lua_settop(L, content);
+    begin(context, key, NODE_LIST);
 }
 
 static void sink_end(void *context)
 {
     struct lua_sink *s = context;
-    lua_State *L = s->L;
-    bool list = s->level[--s->depth].list;
-    if (list) {
-        lua_pushinteger(L, s->level[s->depth].count);
-        lua_rawsetp(L, -2, &count_key);
+    struct model_node *n = s->open[--s->depth];
+    if (n->kind == NODE_OBJECT) {
+        const struct model_node *value = field(n, "value");
+        const char *name = text_field(n, "name");
+        n->paths = value && value->kind == NODE_LIST;
+        if (n->position && name && strchr(name, '.'))
+            n->up->paths = true;
     } else {
-        spread_values(L);
+        n->item = arena_alloc(s->arena, ((size_t)n->count + 1) * sizeof *n->item);
+        if (!n->item)
+            sandbox_no_memory(s->L);
+        for (struct model_node *child = n->first; child; child = child->next)
+            n->item[child->position - 1] = child;
     }
-    const char *name = NULL;
-    lua_pushstring(L, "name");
-    if (lua_rawget(L, -2) == LUA_TSTRING && !list)
-        name = lua_tostring(L, -1); /* the content keeps it alive */
-    lua_pop(L, 1);
-    wrap(L, list); /* content above, key, proxy */
-    if (s->depth == 0) {
-        lua_remove(L, -2);
-    } else if (s->level[s->depth - 1].list) {
-        if (name) {
-            lua_pushvalue(L, -1);
-            lua_setfield(L, -4, name);
-            if (strchr(name, '.')) {
-                lua_pushvalue(L, -1);
-                set_content_path(L, -4, name);
-            }
-        }
-        lua_remove(L, -2);
-        add(s, NULL);
-    } else {
-        lua_rawset(L, -3);
-    }
+    if (s->depth == 0)
+        push_table(s->L, n);
 }
 
 static void sink_integer(void *context, const char *key, int64_t value)
 {
-    struct lua_sink *s = context;
-    lua_pushinteger(s->L, value);
-    add(s, key);
+    add(context, key, NODE_INTEGER)->integer = value;
 }
 
 static void sink_text(void *context, const char *key, const char *value)
 {
     struct lua_sink *s = context;
-    if (value)
-        lua_pushstring(s->L, value);
-    else
-        lua_pushlightuserdata(s->L, null_value);
-    add(s, key);
+    struct model_node *n = add(s, key, value ? NODE_TEXT : NODE_NULL);
+    if (value && !(n->text = arena_text(s->arena, value)))
+        sandbox_no_memory(s->L);
 }
 
 static void sink_boolean(void *context, const char *key, bool value)
 {
-    struct lua_sink *s = context;
-    lua_pushboolean(s->L, value);
-    add(s, key);
+    add(context, key, NODE_BOOLEAN)->integer = value;
 }
 
-struct sink lua_sink_begin(struct lua_sink *s, lua_State *L, const char *root)
+struct sink lua_sink_begin(struct lua_sink *s, lua_State *L, struct arena *arena, const char *root, bool guarded)
 {
-    *s = (struct lua_sink){.L = L, .root = root};
+    *s = (struct lua_sink){.L = L, .arena = arena, .root = root, .guarded = guarded};
     open(L);
     return (struct sink){s, sink_object, sink_array, sink_end, sink_integer, sink_text, sink_boolean};
 }

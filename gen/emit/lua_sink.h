@@ -6,7 +6,10 @@
  * has an array `value` of { name, integer or text } gets those as nested fields: plan.tile.m. A field of the object's
  * own wins over a value of that name.
  *
- * Every function may raise a Lua error and is to be called under protection. They need one free stack slot a level.
+ * A walk makes a tree in C, and Lua's tables are made of it where a template looks. Of a guarded model, assignments to
+ * any field are errors; else to those alone that were not read yet, and reading is faster.
+ *
+ * Every function may raise a Lua error and is to be called under protection, in a sandbox's state.
  */
 #ifndef TW_GEN_EMIT_LUA_SINK_H
 #define TW_GEN_EMIT_LUA_SINK_H
@@ -16,25 +19,28 @@
 #include <lua5.4/lua.h>
 
 #include "plan/sink.h"
+#include "spec/arena.h"
 
 enum { LUA_SINK_DEPTH = 24 };
+
+struct model_node;
 
 /* The state of one walk. */
 struct lua_sink {
     lua_State *L;
+    struct arena *arena;
     const char *root; /* the model's name in messages */
+    bool guarded;
+    struct model_node *open[LUA_SINK_DEPTH]; /* containers around what comes next */
     int depth;
-    struct {
-        bool list;
-        int count; /* items of a list */
-    } level[LUA_SINK_DEPTH];
 };
 
-/* The sink that builds into L; after the walk the table lies on the stack. */
-struct sink lua_sink_begin(struct lua_sink *s, lua_State *L, const char *root);
+/* The sink that builds in the arena, which outlives every use of the tables, as do the keys; after the walk the root's
+ * table lies on the stack. */
+struct sink lua_sink_begin(struct lua_sink *s, lua_State *L, struct arena *arena, const char *root, bool guarded);
 
-/* Pushes an empty object that messages call `label`. */
-void model_push_object(lua_State *L, const char *label);
+/* Pushes an empty guarded object that messages call `label`. */
+void model_push_object(lua_State *L, struct arena *arena, const char *label);
 
 /* Pops a value and puts it at the dotted path below the table at index; what is there already stays. */
 void model_set_path(lua_State *L, int index, const char *path);

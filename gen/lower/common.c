@@ -337,10 +337,10 @@ bool family_lacks_steps(const struct plan *p)
 }
 
 int family_plan(const struct spec *spec, const struct spec_kernel *kernel, const struct arch *arch, int variant,
-                struct plan *plan, struct diag_set *diags)
+                struct plan_proofs *proofs, struct plan *plan, struct diag_set *diags)
 {
     int before = diags->errors;
-    memset(plan, 0, sizeof *plan);
+    *plan = (struct plan){.proofs = proofs};
     int status = family_of(kernel)->resolve(spec, kernel, arch, variant, plan, diags);
     if (status == 0)
         status = decide_launch(kernel, arch, plan);

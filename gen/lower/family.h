@@ -26,10 +26,10 @@ extern const struct family family_program; /* kernels that are programs, familie
 const struct family *family_of(const struct spec_kernel *);
 
 /* Resolves kernel on arch, finishes (packs parameters, places shared memory) and runs plan_check and
- * plan_check_protocol; where the Plan lacks steps, the second is emit_steps's. The one way to a Plan. Returns as
- * resolve does. */
-int family_plan(const struct spec *, const struct spec_kernel *, const struct arch *, int variant, struct plan *plan,
-                struct diag_set *diags);
+ * plan_check_protocol; where the Plan lacks steps, the second is emit_steps's. The one way to a Plan. `proofs`
+ * may be NULL. Returns as resolve does. */
+int family_plan(const struct spec *, const struct spec_kernel *, const struct arch *, int variant,
+                struct plan_proofs *proofs, struct plan *plan, struct diag_set *diags);
 
 /* A role has no steps: they stand in the template (emit_steps). */
 bool family_lacks_steps(const struct plan *);

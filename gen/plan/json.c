@@ -1,7 +1,6 @@
 /* JSON out. */
 #include "plan/json.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,9 +35,10 @@ static void put_text(struct json *j, const char *text)
 
 static void new_line(struct json *j, int depth)
 {
-    put(j, "\n", 1);
-    for (int i = 0; i < depth; i++)
-        put(j, "  ", 2);
+    char line[1 + 2 * JSON_MAX_DEPTH];
+    line[0] = '\n';
+    memset(line + 1, ' ', 2 * (size_t)depth);
+    put(j, line, 1 + 2 * (size_t)depth);
 }
 
 /* UTF-8 goes through; what JSON cannot hold as it stands is escaped. */
@@ -125,10 +125,15 @@ static void on_end(void *context)
 
 static void on_integer(void *context, const char *key, int64_t value)
 {
-    char number[24];
+    char digit[24], *first = digit + sizeof digit;
+    uint64_t rest = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+    do
+        *--first = (char)('0' + rest % 10);
+    while (rest /= 10);
+    if (value < 0)
+        *--first = '-';
     before_entry(context, key, false);
-    snprintf(number, sizeof number, "%" PRId64, value);
-    put_text(context, number);
+    put(context, first, (size_t)(digit + sizeof digit - first));
 }
 
 static void on_text(void *context, const char *key, const char *value)

@@ -10,6 +10,7 @@
 
 #include "dtype.h"
 #include "plan/sink.h"
+#include "spec/arena.h"
 #include "spec/diag.h"
 #include "spec/expr.h"
 #include "spec/spec.h"
@@ -160,7 +161,8 @@ struct plan_step {
     int node;          /* plan_some(node of plan.fused): what the step computes or stores */
     int at[SPEC_MAX_RANK]; /* plan_some(node of plan.fused): coordinates of the tile in its tensor */
     int back;          /* READ: stages before the one that was taken last */
-    int ahead;         /* FILL of a cp_async ring: turns of `loop` between it and the one that takes the stage */
+    int ahead;         /* FILL of a cp_async ring: turns of `loop` between it and the one that takes the stage. GLOBAL
+                          that loads for a store: chunks of the store between it and the one that takes it */
     int least;         /* LOOP, WHEN: what the class's number is at least; all steps that name it say the same.
                           MMA: enum plan_start */
     int less;          /* LOOP: trips that are peeled off */
@@ -168,7 +170,8 @@ struct plan_step {
     int share;         /* LOOP: instances that take its turns in turn; 0: each instance takes all */
     int only;          /* BARRIER, BARRIER_ARRIVE: plan_some(instance) that alone makes the step; 0: all */
 
-    /* Roles whose threads hold tiles in a layout. A GLOBAL with a place loads it, one with a node stores that. */
+    /* Roles whose threads hold tiles in a layout. A GLOBAL with a place loads it, one with a node stores that; one
+       with both loads what the node, which a store computes, needs of the tensor. */
     int layout;        /* plan_some(index into plan.layout): how the threads hold the tile of rows x cols in hand */
     int rows, cols;
     int shift;         /* GLOBAL that loads: vectors in memory begin so many elements before the threads' own. TOUCH of
@@ -359,6 +362,7 @@ struct plan {
     int flops, bytes_moved;          /* nodes: operations and compulsory bytes, for roofline and bench */
     struct plan_reason *reason;
     int reason_count;
+    struct plan_proofs *proofs;      /* what was proved of other Plans, the caller's; or NULL */
     void *arena;
 };
 
@@ -381,6 +385,12 @@ int plan_check(const struct plan *p, struct diag_set *diags);
 /* The protocol check: every interleaving of the roles' steps over stages and phases, for deadlock, overwrite before
  * release, read before full and wrong phase. Each fault names role, stage and step. Returns the number of errors. */
 int plan_check_protocol(const struct plan *p, struct diag_set *diags);
+
+/* What plan_check_protocol proved, so that Plans of the same steps (of other kernels, architectures, variants) are proved
+ * once: see plan/protocol_proofs.c. Threads may share it; NULL out of memory. No Plan that names it may be checked after
+ * it is closed. */
+struct plan_proofs *plan_proofs_open(const struct memory *memory);
+void plan_proofs_close(struct plan_proofs *proofs); /* NULL is fine */
 
 /* The whole Plan, field by field. */
 void plan_write(const struct plan *p, const struct sink *sink);

@@ -196,8 +196,9 @@ static bool same_name(const char *a, const char *b)
 
 /* A copy is shared along the axes that its tensor lacks: tensors with the same axes share among the same blocks, others
  * across them. Which of the grid's dimensions that is makes no difference to the protocol. */
-static unsigned axes_of(const struct plan *p, const struct plan_tensor *t)
+unsigned protocol_axes(const struct plan *p, int tensor)
 {
+    const struct plan_tensor *t = &p->tensor[tensor];
     unsigned axes = 0;
     for (int d = 0; d < t->rank; d++)
         for (int a = 0; a < p->axis_count; a++)
@@ -222,7 +223,7 @@ struct protocol_cluster protocol_cluster(const struct plan *p)
         c.size[t] = size;
         int same = -1;
         for (int u = 0; u < t; u++)
-            if (c.size[u] == size && axes_of(p, &p->tensor[u]) == axes_of(p, &p->tensor[t]))
+            if (c.size[u] == size && protocol_axes(p, u) == protocol_axes(p, t))
                 same = u;
         if (same >= 0) {
             c.stride[t] = c.stride[same];
@@ -633,6 +634,6 @@ int plan_check_protocol(const struct plan *p, struct diag_set *diags)
 {
     int faults = diags->errors;
     if (protocol_check_program(p, diags) == 0 && protocol_check_counts(p, diags) == 0)
-        protocol_explore(p, diags); /* else what it would find are the consequences */
+        protocol_prove(p, diags); /* else what it would find are the consequences */
     return diags->errors - faults;
 }

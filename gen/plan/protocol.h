@@ -68,6 +68,9 @@ static inline bool protocol_is_flow(enum plan_op op)
     return op == PLAN_LOOP || op == PLAN_WHEN || op == PLAN_END;
 }
 
+/* Proves the Plan, or knows that one of the same steps was proved (protocol_proofs.c). Returns the number of faults. */
+int protocol_prove(const struct plan *p, struct diag_set *diags);
+
 /* Explores what stands for every number of every class. Returns the number of faults. */
 int protocol_explore(const struct plan *p, struct diag_set *diags);
 
@@ -157,10 +160,16 @@ struct protocol_cluster {
     int stride[16], size[16], tensors; /* by tensor: its blocks are apart by stride; tensors beyond 16 are not shared */
 };
 struct protocol_cluster protocol_cluster(const struct plan *p);
+/* The axes that a tensor has, as a bit set: what it is not shared along. */
+unsigned protocol_axes(const struct plan *p, int tensor);
 unsigned protocol_sharing(const struct protocol_cluster *c, int tensor, int block);
 unsigned protocol_neighbours(const struct plan *p, const struct protocol_cluster *c, int ring, int block);
 
-/* Explores. Returns the number of faults (0 or 1: it stops at the first). */
+/* Explores at numbers of the classes. Returns the number of faults (0 or 1: it stops at the first). The Plan and its code
+ * outlive the runs; NULL out of memory. protocol_run is all three for one run. */
+struct protocol_runs *protocol_runs_open(const struct plan *p, const struct protocol_code *code);
+int protocol_runs_run(struct protocol_runs *runs, const struct protocol_trips *trips, struct diag_set *diags);
+void protocol_runs_close(struct protocol_runs *runs); /* NULL is fine */
 int protocol_run(const struct plan *p, const struct protocol_code *code, const struct protocol_trips *trips,
                  struct diag_set *diags);
 

@@ -17,8 +17,8 @@
  *     with the loops inside of it at edges: 0, 1, 2, stages - 1, stages, stages + 1, 2 * stages + 1, most,
  *     and in one long run in which edges follow each other as they fall.
  * The argument is for each loop and its neighbours. Three loops that fail only together, at three numbers that do not
- * follow each other in the long run, are beyond it; tests/unit/test_protocol_random.c holds what passes against random
- * numbers beyond those explored.
+ * follow each other in the long run, are beyond it; tests/unit/plan/test_protocol_random.c holds what passes against
+ * random numbers beyond those explored.
  *
  * ITS PREMISE is the language's: numbers come from data which every role reads alike and nobody writes, and data
  * decides how often a body is run, never what is in it. */
@@ -174,6 +174,7 @@ enum { MOST_SEEN = 256 };
 struct exploration {
     const struct plan *p;
     struct protocol_code code;
+    struct protocol_runs *runs;
     struct protocol_trips trips;
     struct diag_set *diags;
     int stages, most;                                      /* of the deepest ring; 2 * stages + 2 */
@@ -200,7 +201,7 @@ static bool goes_wrong(struct exploration *e)
 {
     if (is_seen(e))
         return false;
-    return protocol_run(e->p, &e->code, &e->trips, e->diags) > 0;
+    return protocol_runs_run(e->runs, &e->trips, e->diags) > 0;
 }
 
 static void set_class(struct exploration *e, int class, int number)
@@ -319,7 +320,10 @@ int protocol_explore(const struct plan *p, struct diag_set *diags)
 {
     struct exploration e = {.p = p, .diags = diags, .stages = 1};
     int faults = diags->errors;
-    if (protocol_code(p, &e.code) != 0) {
+    bool coded = protocol_code(p, &e.code) == 0;
+    e.runs = coded ? protocol_runs_open(p, &e.code) : NULL;
+    if (!e.runs) {
+        protocol_code_free(&e.code);
         diag_report(diags, DIAG_ERROR, p->loc, p->kernel, NULL, "PROTOCOL-LIMIT",
                     "%s: memory is out; nothing is proved", p->arch);
         return 1;
@@ -334,6 +338,7 @@ int protocol_explore(const struct plan *p, struct diag_set *diags)
                !every_pair_goes_wrong(&e)) {
         every_order_goes_wrong(&e);
     }
+    protocol_runs_close(e.runs);
     protocol_code_free(&e.code);
     return diags->errors - faults;
 }

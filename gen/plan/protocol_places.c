@@ -12,9 +12,9 @@
  * an MMA_WAIT covers it. */
 #include "plan/protocol_run.h"
 
-static struct held *held_of(const struct run *x, const struct thread *t)
+static struct held *held_of(const struct thread *t)
 {
-    return &t->place[plan_number(step_of(x, t)->place)];
+    return &t->place[plan_number(step_of(t)->place)];
 }
 
 static const char *name_of(const struct run *x, int field)
@@ -26,11 +26,11 @@ static const char *name_of(const struct run *x, int field)
 
 void protocol_touch(struct run *x, struct thread *t)
 {
-    struct held *h = held_of(x, t);
+    struct held *h = held_of(t);
     if (h->write_group >= 0 || h->read_group >= 0) {
         FAULT(x, t, -1, "REG-IN-FLIGHT",
               "touches %s while a matrix instruction may still %s it; write mma_wait %d or less before it",
-              name_of(x, step_of(x, t)->place), h->write_group >= 0 ? "write" : "read",
+              name_of(x, step_of(t)->place), h->write_group >= 0 ? "write" : "read",
               t->mma_groups - 1 - (h->write_group > h->read_group ? h->write_group : h->read_group) > 0
                   ? t->mma_groups - 1 - (h->write_group > h->read_group ? h->write_group : h->read_group)
                   : 0);
@@ -47,8 +47,8 @@ static bool same_shape(const struct plan *p, int a, int b)
 
 void protocol_mma(struct run *x, struct thread *t)
 {
-    const struct plan_step *s = step_of(x, t);
-    struct held *h = held_of(x, t), *operand = s->place2 ? &t->place[plan_number(s->place2)] : NULL;
+    const struct plan_step *s = step_of(t);
+    struct held *h = held_of(t), *operand = s->place2 ? &t->place[plan_number(s->place2)] : NULL;
     if (protocol_is_synchronous(x->p, s)) {
         protocol_touch(x, t);
         return;
@@ -81,18 +81,18 @@ void protocol_mma_fence(struct run *x, struct thread *t)
 
 void protocol_write_scratch(struct run *x, struct thread *t)
 {
-    const struct plan_step *s = step_of(x, t);
-    struct held *h = held_of(x, t);
+    const struct plan_step *s = step_of(t);
+    struct held *h = held_of(t);
     for (int i = 0; i < t->lanes; i++) {
         struct thread *o = &first_lane(x, t)[i];
         const struct held *u = &o->place[plan_number(s->place)];
-        if (u->read_group >= 0 || !knows(x, t, o, u->read_over)) {
+        if (u->read_group >= 0 || !knows(t, o, u->read_over)) {
             FAULT(x, t, -1, "SCRATCH-RACE",
                   "writes scratch %s that a matrix instruction may still read; write mma_wait%s before it",
                   name_of(x, s->place), o == t ? "" : " and a barrier");
             return;
         }
-        if (u->reads < h->reads || !knows(x, t, o, u->read)) {
+        if (u->reads < h->reads || !knows(t, o, u->read)) {
             FAULT(x, t, -1, "SCRATCH-RACE",
                   "writes scratch %s that other threads may still read; a barrier must stand between their reads and "
                   "this step",
@@ -101,14 +101,14 @@ void protocol_write_scratch(struct run *x, struct thread *t)
         }
     }
     h->writes++;
-    h->written = now(x, t);
+    h->written = now(t);
     h->fenced = NEVER;
 }
 
 void protocol_read_scratch(struct run *x, struct thread *t)
 {
-    const struct plan_step *s = step_of(x, t);
-    struct held *h = held_of(x, t);
+    const struct plan_step *s = step_of(t);
+    struct held *h = held_of(t);
     h->reads++;
     if (s->count != 0 && t->lane > 0)
         return;
@@ -120,13 +120,13 @@ void protocol_read_scratch(struct run *x, struct thread *t)
     for (int i = 0; i < t->lanes; i++) {
         struct thread *o = &first_lane(x, t)[i];
         const struct held *u = &o->place[plan_number(s->place)];
-        if (u->writes != h->writes || !knows(x, t, o, u->written)) {
+        if (u->writes != h->writes || !knows(t, o, u->written)) {
             FAULT(x, t, -1, "SCRATCH-RACE",
                   "reads scratch %s that other threads may %s; a barrier must stand between their writes and this step",
                   name_of(x, s->place), u->writes > h->writes ? "have written again" : "still write");
             return;
         }
-        if (s->count != 0 && (u->fenced == NEVER || !knows(x, t, o, u->fenced))) {
+        if (s->count != 0 && (u->fenced == NEVER || !knows(t, o, u->fenced))) {
             FAULT(x, t, -1, "PROXY",
                   "reads scratch %s asynchronously, whose writes the asynchronous proxy may not see; write fence_async "
                   "between the writes and the barrier",
@@ -138,7 +138,7 @@ void protocol_read_scratch(struct run *x, struct thread *t)
         h->read_group = t->mma_groups;
         h->read_over = NEVER;
     } else {
-        h->read = now(x, t);
+        h->read = now(t);
     }
 }
 
@@ -146,7 +146,7 @@ void protocol_fence_places(struct run *x, struct thread *t)
 {
     for (int i = 0; i < x->p->place_count; i++)
         if (t->place[i].writes > 0 && t->place[i].fenced == NEVER)
-            t->place[i].fenced = now(x, t);
+            t->place[i].fenced = now(t);
 }
 
 /* ---- groups and the end ---------------------------------------------------------------------------------------------
@@ -160,7 +160,7 @@ void protocol_finish_places(struct run *x, struct thread *t, int groups)
             h->write_group = -1;
         if (h->read_group >= 0 && h->read_group < groups) {
             h->read_group = -1;
-            h->read_over = now(x, t);
+            h->read_over = now(t);
         }
     }
 }

@@ -41,11 +41,11 @@ static bool knows_turns(const struct run *x, struct thread *t, const struct mbar
     return true;
 }
 
-static void note_sent(const struct run *x, struct thread *t, int block, int stage)
+static void note_sent(struct thread *t, int block, int stage)
 {
     if (block == t->block)
         return;
-    t->sent[block].at = now(x, t);
+    t->sent[block].at = now(t);
     t->sent[block].step = t->flow.step;
     t->sent[block].stage = stage;
 }
@@ -72,7 +72,7 @@ static bool arrive(struct run *x, struct thread *t, int ring, int block, int sta
         return false;
     }
     b->pending -= arrivals;
-    note_sent(x, t, block, stage);
+    note_sent(t, block, stage);
     b->bytes += bytes;
     join(b->gathered, t->clock, x->width);
     settle(x, t, b, ring, stage, side);
@@ -93,27 +93,27 @@ static void take_stage(struct run *x, struct thread *t, int ring, int index)
     r->order[r->holds++ % stages] = index;
     r->taken = index + 1;
     r->touch[stage].taken_index = index;
-    r->touch[stage].taken = now(x, t);
+    r->touch[stage].taken = now(t);
 }
 
-void protocol_skip(struct run *x, struct thread *t)
+void protocol_skip(struct thread *t)
 {
-    t->ring[step_of(x, t)->ring].taken++;
+    t->ring[step_of(t)->ring].taken++;
 }
 
 void protocol_take(struct run *x, struct thread *t)
 {
-    const struct plan_step *s = step_of(x, t);
+    const struct plan_step *s = step_of(t);
     struct progress *r = &t->ring[s->ring];
     struct touch *u = &r->touch[r->taken % x->p->ring[s->ring].stages];
     u->taken_index = r->taken++;
-    u->taken = now(x, t);
+    u->taken = now(t);
 }
 
 /* Waits as try_wait.parity does for turn `turn` (-1: what a fresh barrier shows as complete). True where t passes. */
 bool protocol_pass(struct run *x, struct thread *t, enum side side)
 {
-    const struct plan_step *s = step_of(x, t);
+    const struct plan_step *s = step_of(t);
     const struct plan_ring *ring = &x->p->ring[s->ring];
     struct progress *r = &t->ring[s->ring];
     int index = side == FULL ? r->taken : r->filled;
@@ -144,8 +144,8 @@ bool protocol_pass(struct run *x, struct thread *t, enum side side)
     if (b->completed == turn)
         return false;
     join(t->clock, b->before, x->width);
-    b->waited[number(x, t)] = turn;
-    b->waited_at[number(x, t)] = now(x, t);
+    b->waited[t->number] = turn;
+    b->waited_at[t->number] = now(t);
     if (side == FULL)
         take_stage(x, t, s->ring, index);
     return !x->failed;
@@ -154,7 +154,7 @@ bool protocol_pass(struct run *x, struct thread *t, enum side side)
 /* Waits until the stages that t filled last are released, which completes turn index / stages of each empty barrier. */
 bool protocol_drain(struct run *x, struct thread *t)
 {
-    const struct plan_step *s = step_of(x, t);
+    const struct plan_step *s = step_of(t);
     int stages = x->p->ring[s->ring].stages, filled = t->ring[s->ring].filled;
     for (int index = filled > stages ? filled - stages : 0; index < filled; index++) {
         struct mbarrier *b = barrier_of(x, s->ring, t->block, index % stages, EMPTY);
@@ -170,8 +170,8 @@ bool protocol_drain(struct run *x, struct thread *t)
         if (b->completed <= turn)
             return false;
         join(t->clock, b->before, x->width);
-        b->waited[number(x, t)] = turn;
-        b->waited_at[number(x, t)] = now(x, t);
+        b->waited[t->number] = turn;
+        b->waited_at[t->number] = now(t);
     }
     return true;
 }
@@ -197,15 +197,15 @@ bool protocol_readers_are_through(struct run *x, struct thread *t, int ring, int
         const struct touch *u = &r->touch[stage];
         bool through = r->taken > before; /* else it may read the stage still, or skip it */
         if (through && u->taken_index == before)
-            through = knows(x, t, o, u->taken);
+            through = knows(t, o, u->taken);
         if (through && u->read_index == before)
-            through = u->read_over != NEVER && knows(x, t, o, u->read_over);
+            through = u->read_over != NEVER && knows(t, o, u->read_over);
         if (through || (r->skips && u->taken_index != before))
             continue;
         const char *what = protocol_has_mbarriers(x->p, ring) ? "wait for the empty barrier before it"
                                                               : "a barrier must stand between";
         FAULT(x, t, stage, "PROTOCOL-OVERWRITE", "%s a stage of ring %s that role %s may still read%s; %s",
-              step_of(x, t)->op == PLAN_WRITE ? "writes" : "copies into", x->p->ring[ring].name, role_name(x, o),
+              step_of(t)->op == PLAN_WRITE ? "writes" : "copies into", x->p->ring[ring].name, role_name(x, o),
               block == t->block ? "" : " in another block of the cluster", what);
         return false;
     }
@@ -214,14 +214,14 @@ bool protocol_readers_are_through(struct run *x, struct thread *t, int ring, int
 
 void protocol_expect(struct run *x, struct thread *t)
 {
-    const struct plan_step *s = step_of(x, t);
+    const struct plan_step *s = step_of(t);
     int index = t->ring[s->ring].filled, stages = x->p->ring[s->ring].stages;
     arrive(x, t, s->ring, t->block, index % stages, FULL, index / stages, 1, s->count);
 }
 
 void protocol_fill_bulk(struct run *x, struct thread *t)
 {
-    const struct plan_step *s = step_of(x, t);
+    const struct plan_step *s = step_of(t);
     struct progress *r = &t->ring[s->ring];
     int stages = x->p->ring[s->ring].stages, index = r->filled, stage = index % stages, turn = index / stages;
     unsigned blocks = protocol_sharing(&x->cluster, s->tensor, t->block);
@@ -252,7 +252,7 @@ void protocol_fill_bulk(struct run *x, struct thread *t)
         }
         *content_of(x, s->ring, block, stage) = index;
         b->bytes -= s->count;
-        note_sent(x, t, block, stage);
+        note_sent(t, block, stage);
         join(b->gathered, t->clock, x->width);
         settle(x, t, b, s->ring, stage, FULL);
     }
@@ -264,20 +264,20 @@ void protocol_fill_bulk(struct run *x, struct thread *t)
 
 void protocol_write_stage(struct run *x, struct thread *t)
 {
-    const struct plan_step *s = step_of(x, t);
+    const struct plan_step *s = step_of(t);
     struct progress *r = &t->ring[s->ring];
     int index = r->filled, stage = index % x->p->ring[s->ring].stages;
     if (!protocol_readers_are_through(x, t, s->ring, t->block, index))
         return;
     r->filling |= 1u << protocol_slot(x->p, s);
     r->touch[stage].write_index = index;
-    r->touch[stage].written = now(x, t);
+    r->touch[stage].written = now(t);
     r->touch[stage].fenced = NEVER;
 }
 
 void protocol_arrive_full(struct run *x, struct thread *t)
 {
-    const struct plan_step *s = step_of(x, t);
+    const struct plan_step *s = step_of(t);
     const struct plan_ring *ring = &x->p->ring[s->ring];
     struct progress *r = &t->ring[s->ring];
     int index = r->filled, stage = index % ring->stages;
@@ -298,7 +298,7 @@ void protocol_arrive_full(struct run *x, struct thread *t)
  */
 static bool writes_are_here(struct run *x, struct thread *t, int index)
 {
-    const struct plan_step *s = step_of(x, t);
+    const struct plan_step *s = step_of(t);
     const struct plan_ring *ring = &x->p->ring[s->ring];
     int stage = index % ring->stages;
     for (int i = 0; i < x->thread_count; i++) {
@@ -313,7 +313,7 @@ static bool writes_are_here(struct run *x, struct thread *t, int index)
                   ring->name, role_name(x, o));
             return false;
         }
-        if (u->write_index != index || !knows(x, t, o, u->written)) {
+        if (u->write_index != index || !knows(t, o, u->written)) {
             FAULT(
                 x, t, stage, "PROTOCOL-BARRIER",
                 "reads a stage of ring %s that other threads of role %s may still write; a barrier must stand between "
@@ -321,7 +321,7 @@ static bool writes_are_here(struct run *x, struct thread *t, int index)
                 ring->name, role_name(x, o));
             return false;
         }
-        if (s->count != 0 && (u->fenced == NEVER || !knows(x, t, o, u->fenced))) {
+        if (s->count != 0 && (u->fenced == NEVER || !knows(t, o, u->fenced))) {
             FAULT(
                 x, t, stage, "PROXY",
                 "reads a stage of ring %s asynchronously, whose writes by role %s the asynchronous proxy may not see; "
@@ -338,7 +338,7 @@ static bool writes_are_here(struct run *x, struct thread *t, int index)
 /* The index of the stage that t's READ is of; -1 after a fault. */
 static int index_to_read(struct run *x, struct thread *t)
 {
-    const struct plan_step *s = step_of(x, t);
+    const struct plan_step *s = step_of(t);
     const struct plan_ring *ring = &x->p->ring[s->ring];
     const struct progress *r = &t->ring[s->ring];
     bool waits = protocol_has_mbarriers(x->p, s->ring);
@@ -383,7 +383,7 @@ static int index_to_read(struct run *x, struct thread *t)
 
 void protocol_read_stage(struct run *x, struct thread *t)
 {
-    const struct plan_step *s = step_of(x, t);
+    const struct plan_step *s = step_of(t);
     const struct plan_ring *ring = &x->p->ring[s->ring];
     struct progress *r = &t->ring[s->ring];
     int index = index_to_read(x, t), stage = index % ring->stages;
@@ -408,11 +408,11 @@ void protocol_read_stage(struct run *x, struct thread *t)
     if (s->count != 0)
         u->read_group = t->mma_groups;
     else if (u->read_group < 0)
-        u->read_over = now(x, t);
+        u->read_over = now(t);
     if (ring->filler == PLAN_FILL_CP_ASYNC && !r->takes && s->back == 0 &&
         advance(&r->reading, r->reads, protocol_slot(x->p, s))) {
         u->taken_index = index;
-        u->taken = now(x, t);
+        u->taken = now(t);
         r->taken++;
     }
 }
@@ -425,16 +425,16 @@ int *protocol_turned(struct thread *t, const struct plan_step *s)
 
 /* Stages that the text of a derived RELEASE frees, whatever the step keeps: one; with `back` none before the first turn
  * is over of the loop that it names. */
-static int released_by_text(const struct run *x, struct thread *t)
+static int released_by_text(struct thread *t)
 {
-    const struct plan_step *s = step_of(x, t);
+    const struct plan_step *s = step_of(t);
     const int *turns = protocol_turned(t, s);
     return !s->back || (turns && *turns > 0);
 }
 
 void protocol_release(struct run *x, struct thread *t)
 {
-    const struct plan_step *s = step_of(x, t);
+    const struct plan_step *s = step_of(t);
     const struct plan_ring *ring = &x->p->ring[s->ring];
     struct progress *r = &t->ring[s->ring];
     int before = r->released;
@@ -454,9 +454,9 @@ void protocol_release(struct run *x, struct thread *t)
                 return;
             }
             const struct touch *u = &q->touch[stage];
-            bool over = q->taken > index && knows(x, t, o, u->taken);
+            bool over = q->taken > index && knows(t, o, u->taken);
             if (over && u->read_index == index)
-                over = u->read_over != NEVER && knows(x, t, o, u->read_over);
+                over = u->read_over != NEVER && knows(t, o, u->read_over);
             if (over)
                 continue;
             if (o == t)
@@ -478,9 +478,9 @@ void protocol_release(struct run *x, struct thread *t)
                 return;
     }
     int released = r->released - before;
-    if (x->p->derived && !x->failed && released != released_by_text(x, t))
+    if (x->p->derived && !x->failed && released != released_by_text(t))
         FAULT(x, t, -1, "PROTOCOL-RELEASE",
               "releases %d stages of ring %s, but what is emitted for the step releases %d; write a release step for "
               "each stage that is taken",
-              released, ring->name, released_by_text(x, t));
+              released, ring->name, released_by_text(t));
 }

@@ -23,7 +23,7 @@
  * and is reported, at whichever of the two comes later. If every pair is ordered, all schedules are equivalent to the
  * one that was run: there is one state space, a line, and a deadlock in it is a deadlock in all. This is dynamic
  * partial-order reduction (Flanagan and Godefroid 2005) where a backtracking point is already a fault.
- * tests/unit/protocol_naive.h visits every state of small Plans instead and must agree.
+ * tests/unit/plan/protocol_naive.h visits every state of small Plans instead and must agree.
  *
  * TURNS OF A NAMED BARRIER have no number in hardware. A thread that arrives twice before a turn is complete completes
  * it in another's stead; so each arrival must know of the turn before, and no thread comes twice.
@@ -134,7 +134,7 @@ static void check_cluster_end(struct run *x)
             struct thread *t = &x->thread[i];
             bool known = t->sent[block].at == NEVER;
             for (int o = 0; o < x->thread_count && !known; o++)
-                known = x->thread[o].block == block && knows(x, &x->thread[o], t, t->sent[block].at);
+                known = x->thread[o].block == block && knows(&x->thread[o], t, t->sent[block].at);
             if (known)
                 continue;
             t->flow.step = t->sent[block].step;
@@ -146,7 +146,7 @@ static void check_cluster_end(struct run *x)
 
 static int waits_for(struct run *x, const struct thread *t, char *out, size_t size)
 {
-    const struct plan_step *s = step_of(x, t);
+    const struct plan_step *s = step_of(t);
     const char *call = protocol_step_name(s);
     if (s->op == PLAN_BARRIER) {
         snprintf(out, size, "%s waits at step %d %s for the others at barrier %s", role_name(x, t), t->flow.step + 1,
@@ -175,7 +175,7 @@ static void deadlock(struct run *x)
         struct thread *t = &x->thread[i];
         if (t->done)
             continue;
-        const struct plan_step *s = step_of(x, t);
+        const struct plan_step *s = step_of(t);
         int stage = waits_for(x, t, one, sizeof one);
         first = first ? first : t;
         if (!strstr(all, one) && strlen(all) + strlen(one) + 8 < sizeof all) {
@@ -220,7 +220,7 @@ static size_t round_up(size_t bytes)
     return (bytes + 15) & ~(size_t)15;
 }
 
-static bool set_up(struct run *x, char **memory)
+static bool set_up(struct run *x)
 {
     const struct plan *p = x->p;
     int touches = 0, side_by_side = 0;
@@ -248,10 +248,11 @@ static bool set_up(struct run *x, char **memory)
         (size_t)side_by_side * (2 * clock + round_up(threads * sizeof(int)) + round_up(threads * sizeof(tick))) +
         round_up((size_t)meetings * sizeof(struct meeting)) +
         (size_t)meetings * (2 * clock + round_up(threads * sizeof(int)));
-    *memory = x->thread_count <= PROTOCOL_MAX_THREADS && p->ring_count <= 16 ? calloc(1, bytes) : NULL;
-    x->memory = *memory;
-    x->memory_end = *memory ? *memory + bytes : NULL;
-    return *memory != NULL;
+    x->block = x->thread_count <= PROTOCOL_MAX_THREADS && p->ring_count <= 16 ? calloc(1, bytes) : NULL;
+    x->bytes = bytes;
+    x->memory = x->block;
+    x->memory_end = x->block ? x->block + bytes : NULL;
+    return x->block != NULL;
 }
 
 /* The innermost LOOP around all FILLs, TAKEs and READs of the ring, -1: none. */
@@ -275,7 +276,9 @@ static void make_thread(struct run *x, struct thread *t, int role, int instance,
     const struct plan *p = x->p;
     const struct plan_role *q = &p->role[role];
     int lanes = protocol_lanes(p, role);
-    *t = (struct thread){.role = role, .instance = instance, .lane = lane, .lanes = lanes, .block = block};
+    *t = (struct thread){.number = (int)(t - x->thread),
+                         .program = q->step,
+                         .role = role, .instance = instance, .lane = lane, .lanes = lanes, .block = block};
     t->done = q->step_count == 0;
     for (int i = 0; i < q->step_count && !t->counts; i++)
         t->counts = q->step[i].op == PLAN_LOOP && protocol_turned(t, &q->step[i]);
@@ -291,7 +294,7 @@ static void make_thread(struct run *x, struct thread *t, int role, int instance,
         r->skips = protocol_has(q, PLAN_SKIP, g, -1);
         r->scope = scope_of(q, x->code->end[role], g);
         r->takes_here = -1;
-        r->elected = number(x, t) - lane;
+        r->elected = t->number - lane;
         if (protocol_has(q, PLAN_STORE, g, -1) && !protocol_buffers_are_private(p, role, g))
             r->elected -= instance * lanes;
         if (r->fills || r->reads || protocol_has(q, PLAN_WRITE, g, -1)) {
@@ -357,16 +360,12 @@ static void make_barriers(struct run *x)
     }
 }
 
-static int explore(struct run *x)
+/* Every thread and barrier as it is before the first step. */
+static bool set_out(struct run *x)
 {
     const struct plan *p = x->p;
-    char *memory = NULL;
-    if (!set_up(x, &memory)) {
-        diag_report(x->diags, DIAG_ERROR, p->loc, p->kernel, NULL, "PROTOCOL-LIMIT",
-                    "%s: %d threads and %d rings are too many to explore, or memory is out; nothing is proved", p->arch,
-                    x->thread_count, p->ring_count);
-        return 1;
-    }
+    if (!set_up(x))
+        return false;
     x->thread = take(x, (size_t)x->thread_count * sizeof(struct thread));
     struct thread *t = x->thread;
     for (int block = 0; block < x->cluster.blocks; block++)
@@ -375,13 +374,19 @@ static int explore(struct run *x)
                 for (int lane = 0; lane < protocol_lanes(p, r); lane++)
                     make_thread(x, t++, r, i, lane, block);
     make_barriers(x);
+    return true;
+}
+
+static int explore(struct run *x)
+{
+    const struct plan *p = x->p;
     bool moved = true;
     int left = 1;
     while (moved && left > 0 && !x->failed) {
         moved = false;
         left = 0;
         for (int i = 0; i < x->thread_count && !x->failed; i++) {
-            t = &x->thread[i];
+            struct thread *t = &x->thread[i];
             while (!t->done && !x->failed && protocol_step(x, t)) {
                 moved = true;
                 if (t->flow.step >= p->role[t->role].step_count) {
@@ -398,13 +403,62 @@ static int explore(struct run *x)
         check_balance(x);
     if (!x->failed)
         check_cluster_end(x);
-    free(memory);
     return x->failed;
+}
+
+/* ---- runs of one Plan ------------------------------------------------------------------------------------------- */
+
+struct protocol_runs {
+    struct run first; /* before the first step */
+    char *image;      /* of its block, as it was then */
+};
+
+struct protocol_runs *protocol_runs_open(const struct plan *p, const struct protocol_code *code)
+{
+    struct protocol_runs *runs = calloc(1, sizeof *runs);
+    if (!runs)
+        return NULL;
+    runs->first = (struct run){.p = p, .code = code};
+    runs->image = set_out(&runs->first) ? malloc(runs->first.bytes) : NULL;
+    if (runs->image)
+        memcpy(runs->image, runs->first.block, runs->first.bytes);
+    return runs;
+}
+
+void protocol_runs_close(struct protocol_runs *runs)
+{
+    if (!runs)
+        return;
+    free(runs->first.block);
+    free(runs->image);
+    free(runs);
+}
+
+int protocol_runs_run(struct protocol_runs *runs, const struct protocol_trips *trips, struct diag_set *diags)
+{
+    struct run x = runs->first;
+    x.trips = trips;
+    x.diags = diags;
+    if (runs->image) {
+        memcpy(x.block, runs->image, x.bytes);
+        return explore(&x);
+    }
+    diag_report(diags, DIAG_ERROR, x.p->loc, x.p->kernel, NULL, "PROTOCOL-LIMIT",
+                "%s: %d threads and %d rings are too many to explore, or memory is out; nothing is proved", x.p->arch,
+                x.thread_count, x.p->ring_count);
+    return 1;
 }
 
 int protocol_run(const struct plan *p, const struct protocol_code *code, const struct protocol_trips *trips,
                  struct diag_set *diags)
 {
-    struct run x = {.p = p, .code = code, .trips = trips, .diags = diags};
-    return explore(&x);
+    struct protocol_runs *runs = protocol_runs_open(p, code);
+    int faults = 1;
+    if (runs)
+        faults = protocol_runs_run(runs, trips, diags);
+    else
+        diag_report(diags, DIAG_ERROR, p->loc, p->kernel, NULL, "PROTOCOL-LIMIT",
+                    "%s: memory is out; nothing is proved", p->arch);
+    protocol_runs_close(runs);
+    return faults;
 }

@@ -51,6 +51,8 @@ struct held {
 };
 
 struct thread {
+    int number; /* in run.thread */
+    const struct plan_step *program;
     int role, instance, lane, lanes, block;
     struct protocol_flow flow;
     bool at_barrier, done;
@@ -104,7 +106,9 @@ struct run {
     int most_instances;
     unsigned neighbours[16][PROTOCOL_MAX_BLOCKS];
     int steps;               /* of all threads */
-    char *memory, *memory_end; /* one block, handed out from the front */
+    char *block;               /* all that is pointed to */
+    size_t bytes;
+    char *memory, *memory_end; /* the part of it that is not handed out yet */
     bool failed;
 };
 
@@ -120,20 +124,15 @@ static inline void join(tick *restrict to, const tick *restrict from, int width)
             to[i + k] = to[i + k] > from[i + k] ? to[i + k] : from[i + k];
 }
 
-static inline int number(const struct run *x, const struct thread *t)
+static inline tick now(const struct thread *t)
 {
-    return (int)(t - x->thread);
-}
-
-static inline tick now(const struct run *x, const struct thread *t)
-{
-    return t->clock[number(x, t)];
+    return t->clock[t->number];
 }
 
 /* `t` knows that `other` got to that tick. */
-static inline bool knows(const struct run *x, const struct thread *t, const struct thread *other, tick at)
+static inline bool knows(const struct thread *t, const struct thread *other, tick at)
 {
-    return t->clock[number(x, other)] >= at;
+    return t->clock[other->number] >= at;
 }
 
 /* ---- faults ---------------------------------------------------------------------------------------------------- */
@@ -141,9 +140,9 @@ static inline bool knows(const struct run *x, const struct thread *t, const stru
 #define FAULT(x, t, stage, rule, ...)                                                                                  \
     ((x)->failed = true, protocol_fault((x)->p, (x)->diags, (t)->role, stage, (t)->flow.step, rule, __VA_ARGS__))
 
-static inline const struct plan_step *step_of(const struct run *x, const struct thread *t)
+static inline const struct plan_step *step_of(const struct thread *t)
 {
-    return &x->p->role[t->role].step[t->flow.step];
+    return &t->program[t->flow.step];
 }
 
 static inline const char *role_name(const struct run *x, const struct thread *t)
@@ -162,7 +161,7 @@ static inline struct mbarrier *barrier_of(struct run *x, int ring, int block, in
 /* Threads of the executor that t is of, itself included, stand side by side from here. */
 static inline struct thread *first_lane(const struct run *x, const struct thread *t)
 {
-    return &x->thread[number(x, t) - t->lane];
+    return &x->thread[t->number - t->lane];
 }
 
 /* Notes one more tensor of the stage in hand; true where it was the last of `all`. */
@@ -187,7 +186,7 @@ void protocol_fill_bulk(struct run *x, struct thread *t);
 void protocol_write_stage(struct run *x, struct thread *t);           /* WRITE of an arrive ring */
 void protocol_arrive_full(struct run *x, struct thread *t);           /* ARRIVE */
 void protocol_take(struct run *x, struct thread *t);                  /* TAKE, of cp_async rings */
-void protocol_skip(struct run *x, struct thread *t);
+void protocol_skip(struct thread *t);
 void protocol_read_stage(struct run *x, struct thread *t);            /* READ of any ring */
 void protocol_release(struct run *x, struct thread *t);
 

@@ -14,7 +14,7 @@ static void finish_reads(struct run *x, struct thread *t, int groups)
         for (int i = 0; t->ring[g].reads && i < x->p->ring[g].stages; i++) {
             struct touch *u = &t->ring[g].touch[i];
             if (u->read_index >= 0 && u->read_over == NEVER && u->read_group < groups)
-                u->read_over = now(x, t);
+                u->read_over = now(t);
         }
 }
 
@@ -48,7 +48,7 @@ static int stages_to_take(const struct run *x, const struct thread *t, int ring)
  * beyond those that are taken. */
 static bool fills_as_written(struct run *x, struct thread *t)
 {
-    const struct plan_step *s = step_of(x, t);
+    const struct plan_step *s = step_of(t);
     const struct progress *r = &t->ring[s->ring];
     const int *turns = protocol_turned(t, s);
     int turn = turns ? *turns + s->ahead : r->filled_here;
@@ -63,7 +63,7 @@ static bool fills_as_written(struct run *x, struct thread *t)
 
 static void fill_cp_async(struct run *x, struct thread *t)
 {
-    const struct plan_step *s = step_of(x, t);
+    const struct plan_step *s = step_of(t);
     struct progress *r = &t->ring[s->ring];
     if (r->reads && r->takes_here < 0)
         r->takes_here = stages_to_take(x, t, s->ring);
@@ -84,7 +84,7 @@ static void fill_cp_async(struct run *x, struct thread *t)
     bool at_once = x->p->tensor[s->tensor].access == PLAN_ACCESS_GLOBAL; /* by loads and stores */
     u->copy_index = index;
     u->copy_group = t->copy_groups;
-    u->copy_over = at_once && !in_flight ? now(x, t) : NEVER;
+    u->copy_over = at_once && !in_flight ? now(t) : NEVER;
     if (advance(&r->filling, r->fills, protocol_slot(x->p, s))) {
         r->filled++;
         r->filled_here++;
@@ -93,7 +93,7 @@ static void fill_cp_async(struct run *x, struct thread *t)
 
 bool protocol_copies_are_here(struct run *x, struct thread *t, int index)
 {
-    const struct plan_step *s = step_of(x, t);
+    const struct plan_step *s = step_of(t);
     int ring = s->ring, stage = index % x->p->ring[ring].stages;
     const char *name = x->p->ring[ring].name;
     bool filled = false;
@@ -125,7 +125,7 @@ bool protocol_copies_are_here(struct run *x, struct thread *t, int index)
             return false;
         }
         if (o->ring[ring].filled > index && u->copy_index == index && u->copy_over != NEVER &&
-            knows(x, t, o, u->copy_over))
+            knows(t, o, u->copy_over))
             continue;
         FAULT(x, t, stage, "PROTOCOL-BARRIER",
               "reads a stage of ring %s that other threads' copies fill, and does not know that they waited for them; "
@@ -143,7 +143,7 @@ static void finish_copies(struct run *x, struct thread *t, int groups)
              i++) {
             struct touch *u = &t->ring[g].touch[i];
             if (u->copy_index >= 0 && u->copy_over == NEVER && u->copy_group < groups)
-                u->copy_over = now(x, t);
+                u->copy_over = now(t);
         }
 }
 
@@ -161,7 +161,7 @@ static bool store_wait_stands_before(const struct run *x, const struct thread *t
 
 static void write_buffer(struct run *x, struct thread *t)
 {
-    const struct plan_step *s = step_of(x, t);
+    const struct plan_step *s = step_of(t);
     const struct plan_ring *ring = &x->p->ring[s->ring];
     int index = t->ring[s->ring].stored, stage = index % ring->stages, before = index - ring->stages;
     struct thread *elected = &x->thread[t->ring[s->ring].elected];
@@ -176,7 +176,7 @@ static void write_buffer(struct run *x, struct thread *t)
                   ring->name, ring->stages - 1);
             return;
         }
-        if (!issued || stored->store_over == NEVER || !knows(x, t, elected, stored->store_over)) {
+        if (!issued || stored->store_over == NEVER || !knows(t, elected, stored->store_over)) {
             FAULT(
                 x, t, stage, "PROTOCOL-BARRIER",
                 "writes a buffer of ring %s without knowing that the thread that stores it has waited for the store of "
@@ -186,7 +186,7 @@ static void write_buffer(struct run *x, struct thread *t)
         }
     }
     u->write_index = index;
-    u->written = now(x, t);
+    u->written = now(t);
     u->fenced = NEVER;
 }
 
@@ -198,24 +198,24 @@ static void fence(struct run *x, struct thread *t)
         for (int i = 0; t->ring[g].touch && protocol_fill_op(x->p, g) == PLAN_WRITE && i < x->p->ring[g].stages; i++) {
             struct touch *u = &t->ring[g].touch[i];
             if (u->write_index >= 0 && u->fenced == NEVER)
-                u->fenced = now(x, t);
+                u->fenced = now(t);
         }
 }
 
 static void store(struct run *x, struct thread *t)
 {
-    const struct plan_step *s = step_of(x, t);
+    const struct plan_step *s = step_of(t);
     const struct plan_ring *ring = &x->p->ring[s->ring];
     struct progress *r = &t->ring[s->ring];
     int index = r->stored, stage = index % ring->stages;
-    if (number(x, t) == r->elected) {
+    if (t->number == r->elected) {
         for (int i = 0; i < x->thread_count; i++) {
             struct thread *o = &x->thread[i];
             if (o->block != t->block || o->role != t->role || o->ring[s->ring].elected != r->elected)
                 continue;
             const struct touch *u = &o->ring[s->ring].touch[stage];
-            bool written = u->write_index >= index && knows(x, t, o, u->written);
-            if (written && (u->fenced == NEVER || !knows(x, t, o, u->fenced))) {
+            bool written = u->write_index >= index && knows(t, o, u->written);
+            if (written && (u->fenced == NEVER || !knows(t, o, u->fenced))) {
                 FAULT(x, t, stage, "PROTOCOL-FENCE",
                       "stores a buffer of ring %s whose writes the asynchronous proxy may not see; write fence_async "
                       "after "
@@ -247,7 +247,7 @@ static void finish_stores(struct run *x, struct thread *t, int stores)
              i++) {
             struct touch *u = &t->ring[g].touch[i];
             if (u->store_index >= 0 && u->store_over == NEVER && u->store_group < stores)
-                u->store_over = now(x, t);
+                u->store_over = now(t);
         }
 }
 
@@ -255,7 +255,7 @@ static void finish_stores(struct run *x, struct thread *t, int stores)
 
 static struct meeting *meeting_of(struct run *x, const struct thread *t)
 {
-    const struct plan_step *s = step_of(x, t);
+    const struct plan_step *s = step_of(t);
     int instance = t->instance;
     if (x->p->barrier[s->count].turns)
         instance = protocol_meeting(x->p, t->role, t->instance, s);
@@ -279,15 +279,15 @@ static bool meet(struct run *x, struct thread *t, bool waits)
 {
     struct meeting *m = meeting_of(x, t);
     if (!t->at_barrier) {
-        if (m->came[number(x, t)] == m->turn + 1 || !knows_last_turn(x, t, m)) {
+        if (m->came[t->number] == m->turn + 1 || !knows_last_turn(x, t, m)) {
             FAULT(x, t, -1, "PROTOCOL-TURNS",
                   "arrives at barrier %s while others may not have come to its last turn, and counts as one of them; "
                   "wait for that turn first",
-                  x->p->barrier[step_of(x, t)->count].name);
+                  x->p->barrier[step_of(t)->count].name);
             return false;
         }
         t->at_barrier = waits;
-        m->came[number(x, t)] = m->turn + 1;
+        m->came[t->number] = m->turn + 1;
         t->barrier_turn = m->turn;
         join(m->gathered, t->clock, x->width);
         if (++m->arrived == m->expected) {
@@ -319,7 +319,7 @@ static void turn(struct run *x, struct thread *t)
 {
     const struct plan_role *role = &x->p->role[t->role];
     int begin = t->flow.depth > 0 ? t->flow.loop[t->flow.depth - 1].begin : -1;
-    bool ends = step_of(x, t)->op == PLAN_END;
+    bool ends = step_of(t)->op == PLAN_END;
     int *counted = ends && role->step[begin].op == PLAN_LOOP ? protocol_turned(t, &role->step[begin]) : NULL;
     if (counted)
         ++*counted;
@@ -363,8 +363,8 @@ static bool is_left_out(const struct thread *t, const struct plan_step *s)
 
 bool protocol_step(struct run *x, struct thread *t)
 {
-    const struct plan_step *s = step_of(x, t);
-    if (++x->steps > STEPS || t->clock[number(x, t)] >= TICKS) {
+    const struct plan_step *s = step_of(t);
+    if (++x->steps > STEPS || t->clock[t->number] >= TICKS) {
         FAULT(x, t, -1, "PROTOCOL-LIMIT", "makes more than %d steps; the exploration stops and proves nothing", TICKS);
         return false;
     }
@@ -377,7 +377,7 @@ bool protocol_step(struct run *x, struct thread *t)
         return true;
     }
     if (!t->at_barrier)
-        t->clock[number(x, t)]++;
+        t->clock[t->number]++;
     bool goes_on = true;
     switch (s->op) {
     case PLAN_WAIT_EMPTY:
@@ -405,7 +405,7 @@ bool protocol_step(struct run *x, struct thread *t)
         protocol_take(x, t);
         break;
     case PLAN_SKIP:
-        protocol_skip(x, t);
+        protocol_skip(t);
         break;
     case PLAN_READ:
         protocol_read_stage(x, t);
@@ -470,7 +470,7 @@ bool protocol_step(struct run *x, struct thread *t)
         break;
     }
     if (!goes_on)
-        t->clock[number(x, t)]--; /* it did nothing */
+        t->clock[t->number]--; /* it did nothing */
     if (!goes_on || x->failed)
         return false;
     t->flow.step++;

@@ -25,32 +25,46 @@ void *memory_resize(const struct memory *m, void *pointer, size_t old_size, size
     return realloc(pointer, new_size);
 }
 
-void *arena_alloc(struct arena *a, size_t bytes)
+void *arena_room(struct arena *a, size_t bytes)
 {
     const size_t align = alignof(max_align_t);
     if (bytes > (size_t)1 << 40)
         return NULL;
     bytes = bytes ? (bytes + align - 1) / align * align : align;
     if (!a->block || a->block->size - a->block->used < bytes) {
-        size_t size = bytes > BLOCK_BYTES ? bytes : BLOCK_BYTES;
+        size_t size = bytes > BLOCK_BYTES / 4 ? bytes : BLOCK_BYTES;
         struct arena_block *b = memory_resize(&a->memory, NULL, 0, sizeof *b + size);
         if (!b)
             return NULL;
         b->size = size;
         b->used = 0;
+        if (size != BLOCK_BYTES && a->block) { /* the rest of the block before it is for what comes */
+            b->used = bytes;
+            b->next = a->block->next;
+            a->block->next = b;
+            return b->data;
+        }
         b->next = a->block;
         a->block = b;
     }
     void *p = a->block->data + a->block->used;
     a->block->used += bytes;
-    return memset(p, 0, bytes);
+    return p;
+}
+
+void *arena_alloc(struct arena *a, size_t bytes)
+{
+    void *p = arena_room(a, bytes);
+    return p ? memset(p, 0, bytes) : NULL;
 }
 
 char *arena_copy(struct arena *a, const char *text, size_t length)
 {
-    char *copy = arena_alloc(a, length + 1);
-    if (copy)
+    char *copy = arena_room(a, length + 1);
+    if (copy) {
         memcpy(copy, text, length);
+        copy[length] = 0;
+    }
     return copy;
 }
 

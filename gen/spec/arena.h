@@ -20,6 +20,7 @@ struct arena {
 };
 
 void *arena_alloc(struct arena *a, size_t bytes); /* zeroed, aligned for any type; NULL out of memory */
+void *arena_room(struct arena *a, size_t bytes);  /* the same, not zeroed */
 char *arena_copy(struct arena *a, const char *text, size_t length); /* a zero byte follows */
 char *arena_text(struct arena *a, const char *text);
 char *arena_format(struct arena *a, const char *format, ...) __attribute__((format(printf, 2, 3)));

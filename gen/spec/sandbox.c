@@ -18,7 +18,7 @@ struct sandbox {
     size_t memory_limit, memory_used;
     enum refusal refusal; /* why the allocator last said no */
     int64_t steps, step_limit;
-    bool own_text;
+    bool own_text, counted; /* counted: the caller gave a limit of steps */
     double deadline; /* seconds of this thread's time */
     int file, line;  /* of the line that runs: what a memory error, which has no place, is told of */
     int depth;       /* of protected calls */
@@ -137,7 +137,8 @@ static void hook(lua_State *L, lua_Debug *ar)
 
 static void set_hook(struct sandbox *s)
 {
-    lua_sethook(s->L, hook, LUA_MASKCOUNT | (s->own_text ? 0 : LUA_MASKLINE), HOOK_STEPS);
+    if (!s->own_text || s->counted)
+        lua_sethook(s->L, hook, LUA_MASKCOUNT | (s->own_text ? 0 : LUA_MASKLINE), HOOK_STEPS);
 }
 
 void sandbox_on_line(struct sandbox *s, void (*f)(lua_State *L, lua_Debug *ar))
@@ -333,6 +334,7 @@ struct sandbox *sandbox_open(const struct sandbox_options *options)
     s->memory_limit = options->memory_limit ? options->memory_limit : (size_t)64 << 20;
     s->step_limit = options->instruction_limit ? options->instruction_limit : 50000000;
     s->own_text = options->own_text;
+    s->counted = options->instruction_limit > 0;
     s->folder = options->folder ? arena_text(&s->arena, options->folder) : NULL;
     s->L = options->folder && !s->folder ? NULL : lua_newstate(allocate, s);
     if (!s->L) {
@@ -455,11 +457,36 @@ static int syntax_error(struct sandbox *s, int source, struct sandbox_error *err
     return SANDBOX_FAULT;
 }
 
-static int load(struct sandbox *s, const char *name, const char *text, size_t length, const char *shown, bool compiled,
-                struct sandbox_error *error)
+/* Leaves the function of the chunk on the stack. */
+static int load(struct sandbox *s, struct chunk *c, struct sandbox_error *error)
+{
+    *error = (struct sandbox_error){.file = c->file};
+    if (s->depth == 0)
+        restart_limits(s);
+    if (!lua_checkstack(s->L, 2))
+        return SANDBOX_NO_MEMORY;
+    s->file = c->file;
+    s->line = 0;
+    lua_pushcfunction(s->L, compile);
+    lua_pushlightuserdata(s->L, c);
+    int status = call(s, 1, 1, error);
+    if (status != SANDBOX_OK)
+        return status;
+    if (c->result == LUA_ERRMEM) {
+        lua_pop(s->L, 1);
+        set_fatal(s, s->refusal);
+        s->placed = false;
+        *error = s->error;
+        return s->status;
+    }
+    return c->result == LUA_OK ? SANDBOX_OK : syntax_error(s, c->file, error);
+}
+
+int sandbox_load(struct sandbox *s, const char *name, const char *text, size_t length, const char *shown,
+                 struct sandbox_error *error)
 {
     *error = (struct sandbox_error){.file = -1};
-    bool good = compiled || sandbox_check_text(text, length, error);
+    bool good = sandbox_check_text(text, length, error);
     int file = add_source(s, name, good ? shown ? shown : text : NULL);
     error->file = file;
     if (file < 0)
@@ -468,38 +495,15 @@ static int load(struct sandbox *s, const char *name, const char *text, size_t le
         return SANDBOX_FAULT;
     if (length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) /* a byte order mark */
         text += 3, length -= 3;
-    struct chunk c = {text, length, file, compiled, LUA_OK};
-    if (s->depth == 0)
-        restart_limits(s);
-    if (!lua_checkstack(s->L, 2))
-        return SANDBOX_NO_MEMORY;
-    s->file = file;
-    s->line = 0;
-    lua_pushcfunction(s->L, compile);
-    lua_pushlightuserdata(s->L, &c);
-    int status = call(s, 1, 1, error);
-    if (status != SANDBOX_OK)
-        return status;
-    if (c.result == LUA_ERRMEM) {
-        lua_pop(s->L, 1);
-        set_fatal(s, s->refusal);
-        s->placed = false;
-        *error = s->error;
-        return s->status;
-    }
-    return c.result == LUA_OK ? SANDBOX_OK : syntax_error(s, file, error);
+    struct chunk c = {text, length, file, false, LUA_OK};
+    return load(s, &c, error);
 }
 
-int sandbox_load(struct sandbox *s, const char *name, const char *text, size_t length, const char *shown,
-                 struct sandbox_error *error)
+int sandbox_load_own(struct sandbox *s, int number, const char *code, size_t length, bool compiled,
+                     struct sandbox_error *error)
 {
-    return load(s, name, text, length, shown, false, error);
-}
-
-int sandbox_load_compiled(struct sandbox *s, const char *name, const char *code, size_t length, const char *shown,
-                          struct sandbox_error *error)
-{
-    return load(s, name, code, length, shown, true, error);
+    struct chunk c = {code, length, number, compiled, LUA_OK};
+    return load(s, &c, error);
 }
 
 int sandbox_load_file(struct sandbox *s, const char *path, struct sandbox_error *error)

@@ -33,7 +33,8 @@ struct sandbox_options {
     int64_t instruction_limit; /* of one sandbox_call; 0: 50 million */
     const char *folder;        /* `require "x"` reads folder/x.lua or folder/lib/x.lua; NULL: there is no require */
     struct memory memory;      /* everything, Lua's memory included, is allocated by it */
-    bool own_text;             /* the program's own: its lines are not followed, and no limit is told at one of them */
+    bool own_text;             /* the program's own: its lines are not followed, no limit is told at one of them, and
+                                  without an instruction_limit only what allocates memory is counted */
 };
 
 /* What a call came to. */
@@ -73,10 +74,12 @@ void sandbox_set_global(struct sandbox *s, const char *name);
 int sandbox_load(struct sandbox *s, const char *name, const char *text, size_t length, const char *shown,
                  struct sandbox_error *error);
 
-/* The same of what lua_dump made, in this process, of a function that sandbox_load left as a source of the same number:
- * never of what came from a file. */
-int sandbox_load_compiled(struct sandbox *s, const char *name, const char *code, size_t length, const char *shown,
-                          struct sandbox_error *error);
+/* The same of a text of the program's own, which is not looked at and becomes no source: errors call it `number`, from
+ * SANDBOX_OWN on. compiled: of what lua_dump made in this process of the function that such a call left, never of what
+ * came from a file. */
+enum { SANDBOX_OWN = 1 << 16 };
+int sandbox_load_own(struct sandbox *s, int number, const char *code, size_t length, bool compiled,
+                     struct sandbox_error *error);
 
 /* Reads a file and compiles it as sandbox_load does; records it as a dependency. A missing file, a folder, a dangling
  * link, an empty file: each has its own message, with error->line 0. */

@@ -307,8 +307,8 @@ bool tokens_find_field(const struct tokens *t, int open, const char *path, struc
 
 int tokens_find_function(const struct tokens *t, int first, int last, int after)
 {
-    for (int i = after + 1; i < t->count; i++)
-        if (token_is(t, i, "function") && t->token[i].line == first && t->token[i].match >= 0 &&
+    for (int i = after + 1; i < t->count && t->token[i].line <= first; i++)
+        if (t->token[i].line == first && token_is(t, i, "function") && t->token[i].match >= 0 &&
             t->token[t->token[i].match].line == last)
             return i;
     return -1;

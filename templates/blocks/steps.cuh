@@ -194,6 +194,65 @@ for (int block = 0; block < ${blocks}; ++block)
 //@         if role.step[i].op == "write" then return fragment_step(role.name, i).long end
 //@     end
 //@ end
+//@ -- Where a read's line begins: its places by dim, that of its columns so much further.
+//@ local function line_places(read, further)
+//@     local list = {}
+//@     for d, place in ipairs(read.at) do list[d] = d == read.columns and place .. further or place end
+//@     return csv(list)
+//@ end
+//@ -- What a chunk reads of a tensor into registers: from `row` rows and `column` columns further than the first chunk.
+//@ local function read_chunk(read, into, pairs, rows, row, column)
+//@     local tensor, guard, halves = read.tensor, has(read, "guard") and read.guard or "true", read.by_row and 2 or 1
+//@     local list = line_places(read, column)
+#pragma unroll
+for (int half = 0; half < ${halves}; ++half) {
+//@     if read.by_row or guard ~= "true" then
+    const int row = first_row${row} + half * 8;
+//@     end
+//@     if guard ~= "true" then
+    ${rows}
+//@     end
+    const ${tensor}_line line = ${tensor}_from(args, ${list}, ${guard});
+    #pragma unroll
+    for (int i = 0; i < ${pairs}; ++i)
+        ${into}[half][i] = ${tensor}_read(line, i * 8);
+}
+//@ end
+//@ -- A step that reads for a store: `number` is its own, of the chunk behind that of the loop around it, or of the first.
+//@ local function read_ahead(step, number)
+//@     local text, pairs = fragment_step(role.name, number, "chunk"), model.place[step.place].cols // 8
+//@     local uniform, rows, further, row, column = text.at[1], text.at[2], opt(step, "ahead", 0), "", ""
+//@     if further > 0 then
+//@         local at = number
+//@         while role.step[at].op ~= "loop" do at = at - 1 end
+//@         local across, last = role.step[at].count // blocks, role.step[at].count - further
+//@         row = blocks > 1 and " + next / " .. across .. " * " .. height or ""
+//@         column = " + next" .. (blocks > 1 and " % " .. across or "") .. " * " .. pairs * 8
+if (chunk < ${last}) {
+    const int next = chunk + ${further};
+//@     else
+{
+    ${uniform}
+//@     end
+//@     for _, r in ipairs(text.reads) do
+//@         if r.tensor == step.tensor then
+//@             deeper()
+//@             read_chunk(r, step.place, pairs, rows, row, column)
+//@             shallower()
+//@         end
+//@     end
+}
+//@ end
+//@ -- Of the loop of chunks around step `number`: by tensor the registers that hold what was read ahead.
+//@ local function reads_ahead(number)
+//@     local held_in = {}
+//@     while role.step[number].op ~= "loop" do
+//@         local step = role.step[number]
+//@         if step.op == "global" and has(step, "place") then held_in[step.tensor] = step.place end
+//@         number = number - 1
+//@     end
+//@     return held_in
+//@ end
 //@ -- One chunk of a store: 64 rows and a box's columns.
 //@ local function part(step, number, count)
 //@     local t, long = model.tensor[step.tensor], count > 1 and fragment_step(role.name, number).long
@@ -203,35 +262,31 @@ for (int block = 0; block < ${blocks}; ++block)
 //@     local type, words = wide and "float" or "u32", wide and width // 2 or width // 4
 ${uniform}
 //@     -- All reads are on their way before the first is waited for; what does not depend on the row is read once.
+//@     local held_in = count > 1 and reads_ahead(number) or {}
 //@     for _, r in ipairs(text.reads) do
-//@         local list, tensor, guard = csv(r.at), r.tensor, has(r, "guard") and r.guard or "true"
-//@         local halves = r.by_row and 2 or 1
-${tensor}_two ${tensor}_early[${halves}][${pairs}];
-#pragma unroll
-for (int half = 0; half < ${halves}; ++half) {
-//@         if r.by_row or guard ~= "true" then
-    const int row = first_row + block * ${height} + half * 8;
+//@         local early = r.tensor .. "_early"
+//@         if not held_in[r.tensor] then
+//@             local tensor, halves = r.tensor, r.by_row and 2 or 1
+${tensor}_two ${early}[${halves}][${pairs}];
+//@             read_chunk(r, early, pairs, rows, " + block * " .. height, " + first_pair * 8")
+//@             held_in[r.tensor] = early
 //@         end
-//@         if guard ~= "true" then
-    ${rows}
-//@         end
-    #pragma unroll
-    for (int i = 0; i < ${pairs}; ++i) {
-        const int pair = first_pair + i;
-        ${tensor}_early[half][i] = ${tensor}_read(args, ${list}, ${guard});
-    }
-}
 //@     end
 //@     if long then
-//@         local name, each = text.place, width // 2
+//@         local name, each, held = text.place, width // 2, across * width // 2
 float ${name}_chunk[${each}];
-#pragma unroll
-for (int c = 0; c < ${count}; ++c)
-    if (c == chunk) {
-        #pragma unroll
-        for (int i = 0; i < ${each}; ++i)
-            ${name}_chunk[i] = ${name}[c / ${across}][c % ${across} * ${each} + i];
-    }
+const auto ${name}_take = [&](const float (&from)[${held}], int first) {
+    #pragma unroll
+    for (int i = 0; i < ${each}; ++i)
+        ${name}_chunk[i] = from[first + i];
+};
+switch (chunk) { // and not a choice for each register
+//@         for c = 0, count - 1 do
+//@             local when = c < count - 1 and "case " .. c or "default"
+//@             local from = c // across .. "], " .. c % across * each
+${when}: ${name}_take(${name}[${from}); break;
+//@         end
+}
 //@     end
 ${type} part[${words}];
 #pragma unroll
@@ -245,9 +300,9 @@ for (int half = 0; half < 2; ++half) {
         [[maybe_unused]] const int pair = first_pair + i;
         float value[2];
 //@     for _, r in ipairs(text.reads) do
-//@         local tensor, half = r.tensor, r.by_row and "half" or "0"
+//@         local tensor, half, early = r.tensor, r.by_row and "half" or "0", held_in[r.tensor]
         float ${tensor}_pair[2];
-        ${tensor}_split(${tensor}_early[${half}][i], ${tensor}_pair);
+        ${tensor}_split(${early}[${half}][i], ${tensor}_pair);
 //@     end
         #pragma unroll
         for (int lane = 0; lane < 2; ++lane) {
@@ -401,13 +456,14 @@ for (int half = 0; half < 2; ++half) {
         const int row = first_row + slab * 8;
         ${p_rows}
         ${rows}
-//@     -- All of the slab's reads are under way before the first is waited for: outside of a tensor they are harmless.
+//@     -- All of the slab's reads are under way before the first is waited for: past a tensor's end nothing is read.
 //@     for _, r in ipairs(text.reads) do
-//@         local list, tensor, needed = csv(r.at), r.tensor, has(r, "guard") and r.guard or "true"
+//@         local tensor, list, needed = r.tensor, line_places(r, ""), has(r, "guard") and r.guard or "true"
+        const ${tensor}_line ${tensor}_here = ${tensor}_from(args, ${list}, ${needed});
         ${tensor}_two ${tensor}_early[${pairs}];
         #pragma unroll
         for (int pair = 0; pair < ${pairs}; ++pair)
-            ${tensor}_early[pair] = ${tensor}_read(args, ${list}, ${needed});
+            ${tensor}_early[pair] = ${tensor}_read(${tensor}_here, pair * 8);
 //@     end
         #pragma unroll
         for (int pair = 0; pair < ${pairs}; ++pair) {
@@ -685,6 +741,8 @@ ${step.place}_keep(${step.place});
 items_take(args, items);
 //@     elseif op == "global" and call == "items_done" then
 items_done(args);
+//@     elseif op == "global" and has(step, "place") then
+//@         read_ahead(step, i)
 //@     elseif op == "global" then
 //@         if step.cols == 1 then global_rows(step, i) elseif warps then fragments(step, i) else global(step, i) end
 //@     elseif op == "store_wait" then

@@ -7,9 +7,7 @@
 
 /* ${i.entry} for ${i.arch}: CUDA, compiled by load. */
 static const char *const source_${i.id}[] = {
-//@         for _, line in ipairs(i.source) do
-    "${line}",
-//@         end
+    ${i.source}
 };
 //@     end
 //@     if i.cubin_bytes > 0 then
@@ -28,9 +26,7 @@ static const union {
 
 /* ${i.entry} for ${i.arch}: PTX, for devices newer than that. */
 static const char *const ptx_${i.id}[] = {
-//@         for _, line in ipairs(i.ptx) do
-    "${line}",
-//@         end
+    ${i.ptx}
 };
 //@     end
 //@ end

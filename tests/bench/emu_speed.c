@@ -15,7 +15,7 @@
 #include <time.h>
 
 #include "compile/compile.h"
-#include "unit/plan_launch.h"
+#include "unit/plan/plan_launch.h"
 #include "emu/emu.h"
 #include "nvrtc.h"
 

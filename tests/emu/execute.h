@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "unit/check.h"
+#include "cache.h"
 #include "device.h"
 #include "dtype.h"
 #include "emu/emu.h"
@@ -110,7 +111,7 @@ static inline struct tw_kernel *lab_load(struct lab *lab, const char *source, co
                                          .options = options,
                                          .option_count = 1,
                                          .outputs = TW_OUTPUT_PTX};
-    if (tw_compile(&lab->rt, &request, &compiled, &error))
+    if (tw_compile_cached(&lab->rt, &request, &compiled, &error))
         fail_msg("%s", error.text);
     if (getenv("KEEP_PTX")) {
         FILE *f = fopen(getenv("KEEP_PTX"), "w");

@@ -1,12 +1,13 @@
 #!/bin/sh
 # Random programs against their meaning, on the emulator; and the specs that they once found. TAP on stdout.
-#   usage: tests/emu/random.sh, from the top of the tree, after `ninja build/tests/emu/random_programs`. Needs NVRTC.
+#   usage: tests/emu/random.sh, from the top of the tree, after `ninja build/tests/emu/random/random_programs`. Needs
+#   NVRTC.
 #   COUNT, FIRST: how many programs, from which seed on: 100, 1. FULL=1: 2,000. ALL=1: each kernel on all its
 #   architectures at all sizes in all completion modes. KEEP=DIR: programs that fail are kept there.
-# A failure is run again by `build/tests/emu/random_programs --first SEED --count 1`, written by `--print SEED`, and is
-# an ordinary spec for `build/tilewright run`.
+# A failure is run again by `build/tests/emu/random/random_programs --first SEED --count 1`, written by `--print SEED`,
+# and is an ordinary spec for `build/tilewright run`.
 set -u
-program=build/tests/emu/random_programs
+program=build/tests/emu/random/random_programs
 work=$(mktemp -d "${TMPDIR:-/tmp}/tw_random_sh_XXXXXX") || exit 3
 trap 'rm -rf "$work"' EXIT
 TILEWRIGHT_CACHE=${TILEWRIGHT_CACHE:-$work/cache}

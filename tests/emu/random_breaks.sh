@@ -1,10 +1,11 @@
 #!/bin/sh
 # Bugs planted into the derivation, one at a time: random programs find each. TAP on stdout.
-#   usage: tests/emu/random_breaks.sh [NAME...], from the top of the tree, after `ninja build/tests/emu/random_programs`
+#   usage: tests/emu/random_breaks.sh [NAME...], from the top of the tree, after
+#   `ninja build/tests/emu/random/random_programs`
 #   Needs the compiler and NVRTC, no GPU. COUNT: programs tried for each bug, 40.
 # random_breaks.list has the bugs. Each is an object in the place of the one that it is an edit of.
 set -u
-program=build/tests/emu/random_programs
+program=build/tests/emu/random/random_programs
 list=tests/emu/random_breaks.list
 work=$(mktemp -d "${TMPDIR:-/tmp}/tw_random_breaks_XXXXXX") || exit 3
 trap 'rm -rf "$work"' EXIT

@@ -1,11 +1,12 @@
 #!/bin/sh
 # Derivation rules that random programs come to: each statement of the derivation, counted. TAP on stdout.
-#   usage: tests/emu/random_rules.sh, from the top of the tree, after `ninja build/tests/emu/random_programs`
+#   usage: tests/emu/random_rules.sh, from the top of the tree, after
+#   `ninja build/tests/emu/random/random_programs`
 #   Needs gcc and gcov, no NVRTC. COUNT: programs, 2,000; nothing is compiled, so that they take a minute.
 # A rule is a branch of derive/derive*.c, derive/work.c, or of pipeline/ and direct/, in gen/lower; it is hit
 # where its statements were executed. Not counted: faults (refusals, and what only an error status leads to).
 set -u
-program=build/tests/emu/random_programs
+program=build/tests/emu/random/random_programs
 work=$(mktemp -d "${TMPDIR:-/tmp}/tw_random_rules_XXXXXX") || exit 3
 trap 'rm -rf "$work"' EXIT
 . tests/tap.sh

@@ -12,8 +12,9 @@
 
 #include "damage_edits.h"
 
+#include "cache.h"
 #include "compile/compile.h"
-#include "unit/plan_launch.h"
+#include "unit/plan/plan_launch.h"
 #include "verify/trial.h"
 #include "emu/emu.h"
 #include "version.h"
@@ -179,7 +180,7 @@ static enum verdict execute(struct bench *b, const struct subject *s, const stru
                                          .allow_count = 1,
                                          .outputs = TW_OUTPUT_PTX,
                                          .generator = TW_GENERATOR};
-    if (tw_compile(&b->c.rt, &request, &compiled, &error) != TW_OK) {
+    if (tw_compile_cached(&b->c.rt, &request, &compiled, &error) != TW_OK) {
         v = NO_TEXT;
         snprintf(seen, size, "%.390s", error.text);
     }

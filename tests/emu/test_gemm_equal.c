@@ -19,7 +19,7 @@
 #include <xxhash.h>
 
 #include "compile/compile.h"
-#include "unit/plan_launch.h"
+#include "unit/plan/plan_launch.h"
 #include "emu/emu.h"
 
 enum inputs { INTEGERS, NORMAL, WIDE, INPUT_KINDS };

@@ -360,7 +360,7 @@ static void compile_job(struct job *job)
                                          .outputs = TW_OUTPUT_PTX};
     if (job->missing)
         snprintf(job->why, sizeof job->why, "there are no CUDA headers");
-    else if (tw_compile(&compiler, &request, &compiled, &error))
+    else if (tw_compile_cached(&compiler, &request, &compiled, &error))
         snprintf(job->why, sizeof job->why, "%.240s", error.text);
     job->ptx = compiled.ptx ? strdup(compiled.ptx) : NULL;
     tw_compiled_free(&compiler, &compiled);

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "../unit/check.h"
+#include "unit/check.h"
 
 #include "emu/async/tensor_core.h"
 #include "emu/alu/vectors.h"

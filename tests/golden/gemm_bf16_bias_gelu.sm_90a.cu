@@ -373,12 +373,22 @@ __device__ __noinline__ float ew_gelu(float x)
 
 typedef u32 bias_two; // as they were read
 
-__device__ __forceinline__ bias_two bias_read(const arguments &args, int i0, bool needed)
+struct bias_line {
+    const unsigned short *at;
+    int left; // columns of the tensor from here on; none unless they are needed
+};
+
+__device__ __forceinline__ bias_line bias_from(const arguments &args, int i0, bool needed)
 {
-    i0 = min(i0, (int)(args.N) - 2); // both are even
+    return {args.bias + (i0), needed ? (int)(args.N) - i0 : 0};
+}
+
+// The pair so many columns, an even number, further.
+__device__ __forceinline__ bias_two bias_read(const bias_line &line, int further)
+{
     u32 both = 0;
-    if (needed)
-        both = *(const bias_two *)(args.bias + i0);
+    if (further < line.left) // and so is the next: their number is even
+        both = *(const bias_two *)(line.at + further);
     return both;
 }
 
@@ -390,13 +400,23 @@ __device__ __forceinline__ void bias_split(bias_two both, float (&x)[2])
 
 typedef u32 R_two; // as they were read
 
-__device__ __forceinline__ R_two R_read(const arguments &args, int i0, int i1, bool needed)
+struct R_line {
+    const unsigned short *at;
+    int left; // columns of the tensor from here on; none unless they are needed
+};
+
+__device__ __forceinline__ R_line R_from(const arguments &args, int i0, int i1, bool needed)
 {
     i0 = min(i0, (int)(args.M) - 1);
-    i1 = min(i1, (int)(args.N) - 2); // both are even
+    return {args.R + ((i64)i0 * args.R_stride0 + i1), needed ? (int)(args.N) - i1 : 0};
+}
+
+// The pair so many columns, an even number, further.
+__device__ __forceinline__ R_two R_read(const R_line &line, int further)
+{
     u32 both = 0;
-    if (needed)
-        both = *(const R_two *)(args.R + (i64)i0 * args.R_stride0 + i1);
+    if (further < line.left) // and so is the next: their number is even
+        both = *(const R_two *)(line.at + further);
     return both;
 }
 
@@ -506,6 +526,8 @@ extern "C" __global__ void __launch_bounds__(384, 1) gemm_bf16_bias_gelu(const _
         [[maybe_unused]] const int first_row = (int)consumer * 64 + threadIdx.x % 128 / 32 * 16 + threadIdx.x % 32 / 4;
         [[maybe_unused]] const int first_column = threadIdx.x % 4 * 2;
         float dot_sum[1][128];
+        bias_two bias_for_D[1][8];
+        R_two R_for_D[2][8];
         ab_position ab_next = {0, 0}, ab_oldest = {0, 0};
         u32 ab_stage = 0;
         u32 buffer = 0;
@@ -539,39 +561,43 @@ extern "C" __global__ void __launch_bounds__(384, 1) gemm_bf16_bias_gelu(const _
                     ab_release(ab_oldest);
             }
             at_k = at_k_turn * 64;
+            {
+                #pragma unroll
+                for (int half = 0; half < 1; ++half) {
+                    const bias_line line = bias_from(args, at_n + first_column, true);
+                    #pragma unroll
+                    for (int i = 0; i < 8; ++i)
+                        bias_for_D[half][i] = bias_read(line, i * 8);
+                }
+            }
+            {
+                #pragma unroll
+                for (int half = 0; half < 2; ++half) {
+                    const int row = first_row + half * 8;
+                    const R_line line = R_from(args, at_m + row, at_n + first_column, true);
+                    #pragma unroll
+                    for (int i = 0; i < 8; ++i)
+                        R_for_D[half][i] = R_read(line, i * 8);
+                }
+            }
             mma_wait_0();
             if (at_k_turn > 0)
                 ab_release(ab_oldest);
             #pragma unroll 1
             for (int chunk = 0; chunk < 4; ++chunk) {
                 const int block = chunk / 4, first_pair = chunk % 4 * 8;
-                bias_two bias_early[1][8];
-                #pragma unroll
-                for (int half = 0; half < 1; ++half) {
-                    #pragma unroll
-                    for (int i = 0; i < 8; ++i) {
-                        const int pair = first_pair + i;
-                        bias_early[half][i] = bias_read(args, at_n + pair * 8 + first_column, true);
-                    }
-                }
-                R_two R_early[2][8];
-                #pragma unroll
-                for (int half = 0; half < 2; ++half) {
-                    const int row = first_row + block * 64 + half * 8;
-                    #pragma unroll
-                    for (int i = 0; i < 8; ++i) {
-                        const int pair = first_pair + i;
-                        R_early[half][i] = R_read(args, at_m + row, at_n + pair * 8 + first_column, true);
-                    }
-                }
                 float dot_sum_chunk[32];
-                #pragma unroll
-                for (int c = 0; c < 4; ++c)
-                    if (c == chunk) {
-                        #pragma unroll
-                        for (int i = 0; i < 32; ++i)
-                            dot_sum_chunk[i] = dot_sum[c / 4][c % 4 * 32 + i];
-                    }
+                const auto dot_sum_take = [&](const float (&from)[128], int first) {
+                    #pragma unroll
+                    for (int i = 0; i < 32; ++i)
+                        dot_sum_chunk[i] = from[first + i];
+                };
+                switch (chunk) { // and not a choice for each register
+                case 0: dot_sum_take(dot_sum[0], 0); break;
+                case 1: dot_sum_take(dot_sum[0], 32); break;
+                case 2: dot_sum_take(dot_sum[0], 64); break;
+                default: dot_sum_take(dot_sum[0], 96); break;
+                }
                 u32 part[16];
                 #pragma unroll
                 for (int half = 0; half < 2; ++half) {
@@ -581,9 +607,9 @@ extern "C" __global__ void __launch_bounds__(384, 1) gemm_bf16_bias_gelu(const _
                         [[maybe_unused]] const int pair = first_pair + i;
                         float value[2];
                         float bias_pair[2];
-                        bias_split(bias_early[0][i], bias_pair);
+                        bias_split(bias_for_D[0][i], bias_pair);
                         float R_pair[2];
-                        R_split(R_early[half][i], R_pair);
+                        R_split(R_for_D[half][i], R_pair);
                         #pragma unroll
                         for (int lane = 0; lane < 2; ++lane) {
                             const float e0 = bias_pair[lane];
@@ -594,6 +620,27 @@ extern "C" __global__ void __launch_bounds__(384, 1) gemm_bf16_bias_gelu(const _
                             value[lane] = e4;
                         }
                         part[i * 2 + half] = pack_bf16(value[0], value[1]);
+                    }
+                }
+                if (chunk < 3) {
+                    const int next = chunk + 1;
+                    #pragma unroll
+                    for (int half = 0; half < 1; ++half) {
+                        const bias_line line = bias_from(args, at_n + first_column + next * 64, true);
+                        #pragma unroll
+                        for (int i = 0; i < 8; ++i)
+                            bias_for_D[half][i] = bias_read(line, i * 8);
+                    }
+                }
+                if (chunk < 3) {
+                    const int next = chunk + 1;
+                    #pragma unroll
+                    for (int half = 0; half < 2; ++half) {
+                        const int row = first_row + half * 8;
+                        const R_line line = R_from(args, at_m + row, at_n + first_column + next * 64, true);
+                        #pragma unroll
+                        for (int i = 0; i < 8; ++i)
+                            R_for_D[half][i] = R_read(line, i * 8);
                     }
                 }
                 d_wait();

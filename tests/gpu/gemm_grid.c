@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "compile/compile.h"
-#include "unit/plan_launch.h"
+#include "unit/plan/plan_launch.h"
 
 enum { SIZE = 4096, PAD = 64 };
 static const int64_t extents[] = {0, 1, 17, 64, 100, 128, 257, 512, 1000, 4096};

@@ -61,10 +61,23 @@ static void words(const struct sink *s, const char *key, const struct plan *p, c
 /* Texts become the contents of string literals, in pieces that any compiler takes and a person can read. */
 enum { PIECE_BYTES = 960 };
 
+/* Stands for itself in a literal, whatever stands before it. */
+static bool is_plain(char c)
+{
+    return c >= ' ' && c <= '~' && c != '"' && c != '\\' && c != '?';
+}
+
 static void put_literal(char out[4 * PIECE_BYTES + 8], const char *data, size_t length)
 {
     char *to = out;
     for (size_t i = 0; i < length; i++) {
+        size_t from = i;
+        while (i < length && is_plain(data[i]))
+            i++;
+        memcpy(to, data + from, i - from);
+        to += i - from;
+        if (i == length)
+            break;
         unsigned char c = (unsigned char)data[i];
         bool trigraph = c == '?' && i && data[i - 1] == '?';
         if (c == '\n')
@@ -95,17 +108,22 @@ static int count_pieces(const char *data, size_t bytes)
     return count;
 }
 
-static void pieces(const struct sink *s, const char *key, const char *data, size_t bytes)
+/* The text as the lines of an array: a literal and a comma each. */
+static void pieces(const struct host_facts *f, const struct sink *s, const char *key, const char *data, size_t bytes)
 {
+    struct emit_text lines = {.arena = f->arena};
     char literal[4 * PIECE_BYTES + 8];
-    array(s, key);
+    text_reserve(&lines, bytes + bytes / 4);
     for (size_t at = 0; data && at < bytes;) {
         size_t length = piece_length(data + at, bytes - at);
         put_literal(literal, data + at, length);
-        text(s, NULL, literal);
+        text_string(&lines, at ? "\n\"" : "\"");
+        text_string(&lines, literal);
+        text_string(&lines, "\",");
         at += length;
     }
-    end(s);
+    *f->no_memory = *f->no_memory || lines.failed;
+    text(s, key, lines.data ? lines.data : "");
 }
 
 static void byte_rows(const struct sink *s, const char *key, const unsigned char *data, size_t bytes)
@@ -449,8 +467,8 @@ static void image(const struct host_facts *f, const struct sink *s, int index)
     snprintf(name, sizeof name, "cubin_%s.bytes", f->id[index]);
     text(s, "cubin_name", m->cubin ? name : "NULL");
     if (f->data) {
-        pieces(s, "source", m->source, m->source_bytes);
-        pieces(s, "ptx", m->ptx, m->ptx_bytes);
+        pieces(f, s, "source", m->source, m->source_bytes);
+        pieces(f, s, "ptx", m->ptx, m->ptx_bytes);
         byte_rows(s, "cubin", m->cubin, m->cubin_bytes);
     }
     end(s);

@@ -123,6 +123,10 @@ static void scan(struct scanner *s, const struct output_line *l)
 void output_write(struct output *o, bool line_directives, struct emit_text *result)
 {
     drop_empty_branches(o);
+    size_t bytes = 1;
+    for (int i = 0; i < o->count; i++)
+        bytes += o->line[i].length + 2;
+    text_reserve(result, bytes);
     struct scanner scanner = {false, false};
     const struct template *counted = NULL; /* what the compiler takes the next line for */
     int number = 0;
@@ -131,12 +135,13 @@ void output_write(struct output *o, bool line_directives, struct emit_text *resu
         const struct output_line *l = &o->line[i];
         if (l->dropped)
             continue;
-        bool code = !l->continued && !scanner.comment && !scanner.continued && !begins(l, "//") && !begins(l, "/*");
+        bool counts = line_directives && !l->continued && !scanner.comment && !scanner.continued &&
+                      !begins(l, "//") && !begins(l, "/*");
         if (l->blank && last && last->text[last->length - 1] != '{' && !begins(l, "}")) {
             text_string(result, "\n");
             number++;
         }
-        if (line_directives && code && (counted != l->template || number != l->line)) {
+        if (counts && (counted != l->template || number != l->line)) {
             text_format(result, "#line %d \"/tilewright/templates/%s\"\n", l->line + 1, l->template->name);
             counted = l->template;
             number = l->line;
@@ -144,7 +149,8 @@ void output_write(struct output *o, bool line_directives, struct emit_text *resu
         text_add(result, l->text, l->length);
         text_string(result, "\n");
         number++;
-        scan(&scanner, l);
+        if (line_directives)
+            scan(&scanner, l);
         last = l;
     }
     result->failed = result->failed || o->failed;

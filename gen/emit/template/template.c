@@ -24,6 +24,7 @@ struct parser {
     bool no_memory;
     bool body;           /* a text or Lua line was seen: no more parameters */
     bool unread;         /* a hole could not be read: what it uses is unknown */
+    struct template_line *plain; /* first of the lines without holes that end above, or NULL */
     bool open_arguments; /* an include's line ended in a comma */
     int include_line;
 };
@@ -221,6 +222,11 @@ static void parse_holes(struct parser *p, struct template_line *l, int line, int
         l->hole = grown;
         l->hole[l->hole_count++] = hole;
     }
+    if (l->hole_count == 0 && p->plain) { /* the call for the lines above does it */
+        p->plain->more++;
+        return;
+    }
+    p->plain = l->hole_count == 0 && (l->kind == LINE_TEXT || l->kind == LINE_BLANK) ? l : NULL;
     text_format(&p->lua, ";%s(%d", function, line); /* the semicolon: no Lua line can go on with a text line */
     for (int h = 0; h < l->hole_count; h++)
         for (int i = 0; i < l->hole[h].path_count; i++)
@@ -405,6 +411,7 @@ static void parse_line(struct parser *p, struct template_line *l, int line)
         p->open_arguments = false;
     }
     if (directive) {
+        p->plain = NULL;
         parse_directive(p, l, line, l->indent + 3);
     } else {
         l->kind = l->length == 0 ? LINE_BLANK : LINE_TEXT;
@@ -529,7 +536,7 @@ int template_parse(struct template *t, const struct template_names *names, const
         l->text = at;
         l->length = (int)(stop - at);
         parse_line(&p, l, t->line_count++);
-        text_string(&p.lua, "\n");
+        text_add(&p.lua, "\n", 1);
         at = next;
     }
     if (p.open_arguments)
@@ -541,6 +548,7 @@ int template_parse(struct template *t, const struct template_names *names, const
         return -1;
     t->lua = p.lua.data;
     t->lua_length = p.lua.length;
-    check_names(&p);
+    if (!names->trusted)
+        check_names(&p);
     return p.no_memory ? -1 : p.faults;
 }

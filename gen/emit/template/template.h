@@ -57,8 +57,8 @@ struct template_line {
     const char *word;   /* ROLE, LOOP: the name, holes in it; INCLUDE: the template's name; OP: the operation */
     int word_column;    /* from 0 */
     int word_end;       /* the column past it */
+    int more;           /* TEXT, BLANK without holes: so many more lines of the kind follow, which its call emits too */
     int rest, rest_end; /* LOOP: what follows the name, WHEN: the condition; holes in it */
-    struct template *included; /* INCLUDE: set by whoever loads it */
 };
 
 struct template_param {
@@ -80,6 +80,7 @@ struct template {
     int param_count;
     const char *lua;    /* one line for each of the template's */
     size_t lua_length;
+    struct template **included; /* by line, of includes: set by whoever loads them */
     int source;         /* of the sandbox, -1: not loaded */
     int diag_source;    /* of the diag_set, -1: none yet */
     int function;       /* Lua registry reference of the compiled text */
@@ -90,6 +91,7 @@ struct template {
 struct template_names {
     const char *root;          /* the model's table; "" where it is not visible */
     const char *const *helper; /* ends with NULL */
+    bool trusted;              /* it names nothing else, and uses its parameters: not looked for */
 };
 
 /* Takes the text apart and checks what can be checked without running it: directives, holes, names that nothing

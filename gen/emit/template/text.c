@@ -4,15 +4,14 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Room for `more` bytes and a final zero. */
-static bool reserve(struct emit_text *t, size_t more)
+bool text_reserve(struct emit_text *t, size_t more)
 {
     if (t->capacity - t->length > more)
         return true;
     size_t capacity = t->capacity ? t->capacity : 128;
     while (capacity - t->length <= more)
         capacity *= 2;
-    char *data = arena_alloc(t->arena, capacity);
+    char *data = arena_room(t->arena, capacity);
     if (!data) {
         t->failed = true;
         return false;
@@ -26,7 +25,7 @@ static bool reserve(struct emit_text *t, size_t more)
 
 void text_add(struct emit_text *t, const char *data, size_t length)
 {
-    if (!reserve(t, length))
+    if (!text_reserve(t, length))
         return;
     if (length)
         memcpy(t->data + t->length, data, length);
@@ -39,6 +38,18 @@ void text_string(struct emit_text *t, const char *string)
     text_add(t, string, strlen(string));
 }
 
+void text_integer(struct emit_text *t, int64_t value)
+{
+    char digit[24], *first = digit + sizeof digit;
+    uint64_t rest = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+    do
+        *--first = (char)('0' + rest % 10);
+    while (rest /= 10);
+    if (value < 0)
+        *--first = '-';
+    text_add(t, first, (size_t)(digit + sizeof digit - first));
+}
+
 void text_format(struct emit_text *t, const char *format, ...)
 {
     va_list list, again;
@@ -49,7 +60,7 @@ void text_format(struct emit_text *t, const char *format, ...)
     int length = vsnprintf(room ? t->data + t->length : NULL, room, format, list);
     if (length >= 0 && (size_t)length < room) {
         t->length += (size_t)length;
-    } else if (length >= 0 && reserve(t, (size_t)length)) {
+    } else if (length >= 0 && text_reserve(t, (size_t)length)) {
         vsnprintf(t->data + t->length, (size_t)length + 1, format, again);
         t->length += (size_t)length;
     }

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "spec/arena.h"
 
@@ -15,7 +16,10 @@ struct emit_text {
     bool failed; /* out of memory: what was to be added is missing */
 };
 
+/* Room for `more` bytes and a final zero; false out of memory. */
+bool text_reserve(struct emit_text *t, size_t more);
 void text_add(struct emit_text *t, const char *data, size_t length);
+void text_integer(struct emit_text *t, int64_t value);
 void text_string(struct emit_text *t, const char *string);
 void text_format(struct emit_text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

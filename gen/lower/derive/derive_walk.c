@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "lower/derive/derive_reads.h"
 #include "lower/family.h"
 
 static const char *const reduced[PROGRAM_REDUCTIONS] = {
@@ -154,8 +155,11 @@ static int store_staged(struct derive *d, int op, int expression)
     for (int k = 0; k < t->rank && !status; k++)
         store.at[k] = derive_built(d, op, d->work.op[op].at[k], 0, &status);
     status = status ? status : derive_limit(d, op, &store);
+    int chunks = d->blocks * columns / width, ahead = 0;
+    struct plan_step next[DERIVE_MAX_READS];
+    status = status || chunks < 2 ? status : derive_reads(d, &write, width, next, &ahead);
+    const struct plan_step begin = {.op = PLAN_LOOP, .ring = -1, .tensor = -1, .count = chunks, .call = t->name};
     const struct plan_step chunk[] = {
-        {.op = PLAN_LOOP, .ring = -1, .tensor = -1, .count = d->blocks * columns / width, .call = t->name},
         {.op = PLAN_STORE_WAIT, .ring = ring, .tensor = -1, .count = p->ring[ring].stages - 1, .call = "d_wait"},
         {.op = PLAN_BARRIER, .ring = -1, .tensor = -1, .call = "d_barrier"},
         write,
@@ -164,6 +168,9 @@ static int store_staged(struct derive *d, int op, int expression)
         store,
         {.op = PLAN_END, .ring = -1, .tensor = -1},
     };
+    status = status ? status : derive_emit(d, d->consumer, begin);
+    for (int i = 0; i < ahead && !status; i++)
+        status = derive_emit(d, d->consumer, next[i]);
     for (size_t i = 0; i < sizeof chunk / sizeof *chunk && !status; i++)
         status = derive_emit(d, d->consumer, chunk[i]);
     return status ? status : derive_limit(d, op, NULL);

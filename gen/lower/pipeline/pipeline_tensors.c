@@ -164,7 +164,7 @@ static bool is_whole(const struct pipeline *x, int row_bytes)
     int stores = 0;
     for (int i = 0; i < x->program->op_count; i++)
         stores += x->program->op[i].kind == PROGRAM_STORE && x->program->op[i].arg[0].columns > 1;
-    return stores == 1 && x->d.blocks == 1 && row_bytes == 2 * WIDEST_SPAN;
+    return stores == 1 && x->d.blocks == 1 && x->d.consumers > 1 && row_bytes == 2 * WIDEST_SPAN;
 }
 
 /* What one step of a store takes: 64 rows and as many columns as a box holds. */

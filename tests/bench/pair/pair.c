@@ -1,13 +1,14 @@
 /* Emitted GEMM kernels beside each other and beside cuBLASLt, in one process.
  *
- *     pair [--sustained SECONDS] [--rounds N] [--alone] CANDIDATE.so... -- M N K [M N K]... > rows.json
+ *     pair [--sustained SECONDS] [--rounds N] [--sustained-rounds N] [--alone] CANDIDATE.so... -- M N K... > rows.json
  *
  * Each candidate is one emitted kernel behind candidate.c. The first is the base: it is measured twice under two names
- * (A/A), and the distance of the two is the noise of the run. Random normal inputs in sets that rotate through more than
- * the L2; graph replays. Burst: candidates interleaved in random order, median of the rounds. Sustained: each candidate
- * alone for SECONDS, the last half timed, random order, median of five rounds. D of each candidate is compared with the
- * base's, bit for bit and by relative Frobenius distance, after poisoning. cuBLASLt is the best of its heuristics by
- * burst; --alone leaves it out. Rows are JSON on stdout, a table goes to stderr.
+ * (A/A), and the distance of the two is the noise of the run. Random normal inputs in sets that rotate through more
+ * than the L2; graph replays. Burst: candidates interleaved in random order, median of the rounds. Sustained: each
+ * candidate alone for SECONDS, the last half timed, random order, median of five rounds; where NVML is there, with the
+ * clock and the energy of a launch, means over all rounds. D of each candidate is compared with the base's, bit for bit
+ * and by relative Frobenius distance, after poisoning. cuBLASLt is the best of its heuristics by burst; --alone leaves
+ * it out. Rows are JSON on stdout, a table goes to stderr.
  */
 #include <cublasLt.h>
 #include <cuda_runtime.h>
@@ -20,15 +21,17 @@
 #include <string.h>
 #include <time.h>
 
-enum { CANDIDATES = 12, HEURISTICS = 24, MOST_SETS = 8, OTHERS = 2, MOST_ROUNDS = 64, SUSTAINED_ROUNDS = 5 };
+#include "power.h"
 
-#define CHECK(call)                                                                 \
-    do {                                                                            \
-        int result_ = (int)(call);                                                  \
-        if (result_) {                                                              \
-            fprintf(stderr, "%s:%d: %s: %d\n", __FILE__, __LINE__, #call, result_); \
-            exit(1);                                                                \
-        }                                                                           \
+enum { CANDIDATES = 12, HEURISTICS = 24, MOST_SETS = 8, OTHERS = 2, MOST_ROUNDS = 64 };
+
+#define CHECK(call)                                                                                                    \
+    do {                                                                                                               \
+        int result_ = (int)(call);                                                                                     \
+        if (result_) {                                                                                                 \
+            fprintf(stderr, "%s:%d: %s: %d\n", __FILE__, __LINE__, #call, result_);                                    \
+            exit(1);                                                                                                   \
+        }                                                                                                              \
     } while (0)
 
 typedef int launch_function(const void *a, const void *b, void *d, void *const *other, int64_t m, int64_t n, int64_t k,
@@ -38,14 +41,17 @@ struct candidate {
     char name[100];
     launch_function *launch; /* NULL: cuBLASLt */
     cudaGraphExec_t graph;
-    double burst[MOST_ROUNDS], sustained[SUSTAINED_ROUNDS], distance;
+    double burst[MOST_ROUNDS], sustained[MOST_ROUNDS], distance;
+    double joules, launches, mhz, samples; /* of all timed halves */
+    unsigned long long reasons;            /* of lower clocks, NVML's bits */
     int64_t different;
 };
 
 struct bench {
     struct candidate candidate[CANDIDATES];
-    int candidates, rounds;
+    int candidates, rounds, sustained_rounds;
     double seconds;
+    struct power power;
     bool alone;
     int64_t m, n, k;
     int sets, replays;
@@ -101,8 +107,8 @@ static int start(struct bench *t, struct candidate *c, int set)
     if (c->launch)
         return c->launch(t->a[set], t->b[set], t->d[set], t->other, t->m, t->n, t->k, t->stream);
     return (int)cublasLtMatmul(t->lt, t->operation, &one, t->b[set], t->layout_b, t->a[set], t->layout_a, &zero,
-                               t->d[set], t->layout_d, t->d[set], t->layout_d, &t->heuristic[t->best].algo, t->workspace,
-                               t->workspace_bytes, t->stream);
+                               t->d[set], t->layout_d, t->d[set], t->layout_d, &t->heuristic[t->best].algo,
+                               t->workspace, t->workspace_bytes, t->stream);
 }
 
 static cudaGraphExec_t record(struct bench *t, struct candidate *c)
@@ -121,16 +127,28 @@ static cudaGraphExec_t record(struct bench *t, struct candidate *c)
     return executable;
 }
 
-static double replay(struct bench *t, cudaGraphExec_t graph, int times)
+/* Starts it so many times between the two events. */
+static void start_replay(struct bench *t, cudaGraphExec_t graph, int times)
 {
-    float ms;
     CHECK(cudaEventRecord(t->begin, t->stream));
     for (int i = 0; i < times; i++)
         CHECK(cudaGraphLaunch(graph, t->stream));
     CHECK(cudaEventRecord(t->end, t->stream));
+}
+
+/* Nanoseconds of one launch. */
+static double end_replay(struct bench *t, int times)
+{
+    float ms;
     CHECK(cudaEventSynchronize(t->end));
     CHECK(cudaEventElapsedTime(&ms, t->begin, t->end));
     return (double)ms * 1e6 / t->replays / times;
+}
+
+static double replay(struct bench *t, cudaGraphExec_t graph, int times)
+{
+    start_replay(t, graph, times);
+    return end_replay(t, times);
 }
 
 static int by_value(const void *a, const void *b)
@@ -177,8 +195,8 @@ static void set_up(struct bench *t)
     CHECK(cublasLtMatrixLayoutCreate(&t->layout_a, CUDA_R_16BF, (uint64_t)t->k, (uint64_t)t->m, t->k));
     CHECK(cublasLtMatrixLayoutCreate(&t->layout_d, CUDA_R_16BF, (uint64_t)t->n, (uint64_t)t->m, t->n));
     CHECK(cublasLtMatmulPreferenceCreate(&preference));
-    CHECK(cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &t->workspace_bytes,
-                                               sizeof t->workspace_bytes));
+    CHECK(cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
+                                               &t->workspace_bytes, sizeof t->workspace_bytes));
     CHECK(cublasLtMatmulAlgoGetHeuristic(t->lt, t->operation, t->layout_b, t->layout_a, t->layout_d, t->layout_d,
                                          preference, HEURISTICS, t->heuristic, &t->heuristics));
     CHECK(cublasLtMatmulPreferenceDestroy(preference));
@@ -261,25 +279,43 @@ static double now(void)
 }
 
 /* Nanoseconds of one launch in the last half of `seconds` of nothing else. */
-static double sustain(struct bench *t, cudaGraphExec_t graph)
+static double sustain(struct bench *t, struct candidate *c)
 {
-    double begin = now(), one = replay(t, graph, 1) * t->replays * 1e-9;
+    double begin = now(), one = replay(t, c->graph, 1) * t->replays * 1e-9;
     int chunk = (int)(t->seconds / 8 / one) + 1;
     while (now() - begin < t->seconds / 2)
-        replay(t, graph, chunk);
+        replay(t, c->graph, chunk);
     int rest = (int)(t->seconds / 2 / one) + 1;
-    return replay(t, graph, rest);
+    double joules = power_joules(&t->power);
+    start_replay(t, c->graph, rest);
+    for (double from = now(), step = t->seconds / 12, next = from + step; t->power.device && now() < from + 5 * step;)
+        if (now() >= next) {
+            c->mhz += power_clock(&t->power);
+            c->reasons |= power_reasons(&t->power);
+            c->samples++;
+            next += step;
+        }
+    double ns = end_replay(t, rest);
+    c->joules += power_joules(&t->power) - joules;
+    c->launches += (double)rest * t->replays;
+    return ns;
 }
 
-static void print_row(const struct bench *t, const struct candidate *c, const char *mode, double *ns, int count, long run)
+static void print_row(const struct bench *t, const struct candidate *c, const char *mode, double *ns, int count,
+                      long run)
 {
     static int rows;
     qsort(ns, (size_t)count, sizeof *ns, by_value);
-    printf("%s{\"kernel\": \"gemm\", \"backend\": \"%s\", \"mode\": \"%s\", \"problem_size\": {\"M\": %lld, \"N\": %lld, \"K\": "
+    printf("%s{\"kernel\": \"gemm\", \"backend\": \"%s\", \"mode\": \"%s\", \"problem_size\": {\"M\": %lld, \"N\": "
+           "%lld, \"K\": "
            "%lld}, \"latency_ns\": %.0f, \"latency_min_ns\": %.0f, \"latency_max_ns\": %.0f, \"different\": %lld, "
-           "\"distance\": %.3g, \"run\": %ld}",
-           rows++ ? ",\n " : "[", c->name, mode, (long long)t->m, (long long)t->n, (long long)t->k, ns[count / 2], ns[0],
-           ns[count - 1], (long long)c->different, isnan(c->distance) ? -1.0 : c->distance, run);
+           "\"distance\": %.3g, \"run\": %ld",
+           rows++ ? ",\n " : "[", c->name, mode, (long long)t->m, (long long)t->n, (long long)t->k, ns[count / 2],
+           ns[0], ns[count - 1], (long long)c->different, isnan(c->distance) ? -1.0 : c->distance, run);
+    if (strcmp(mode, "sustained") == 0 && c->samples > 0)
+        printf(", \"energy_mj\": %.4f, \"clock_mhz\": %.0f, \"clock_reasons\": %llu", c->joules / c->launches * 1e3,
+               c->mhz / c->samples, c->reasons);
+    printf("}");
 }
 
 static void measure(struct bench *t, long run)
@@ -305,10 +341,15 @@ static void measure(struct bench *t, long run)
                 c->burst[round] = ns;
         }
     }
-    for (int round = 0; round < SUSTAINED_ROUNDS && t->seconds > 0; round++) {
+    for (int i = 0; i < t->candidates; i++) {
+        struct candidate *c = &t->candidate[i];
+        c->joules = c->launches = c->mhz = c->samples = 0;
+        c->reasons = 0;
+    }
+    for (int round = 0; round < t->sustained_rounds && t->seconds > 0; round++) {
         shuffle(order, t->candidates);
         for (int i = 0; i < t->candidates; i++)
-            t->candidate[order[i]].sustained[round] = sustain(t, t->candidate[order[i]].graph);
+            t->candidate[order[i]].sustained[round] = sustain(t, &t->candidate[order[i]]);
     }
     fprintf(stderr, "%6lld x %6lld x %6lld\n", (long long)t->m, (long long)t->n, (long long)t->k);
     for (int i = 0; i < t->candidates; i++) {
@@ -316,12 +357,15 @@ static void measure(struct bench *t, long run)
         struct candidate *base = &t->candidate[0];
         print_row(t, c, "burst", c->burst, t->rounds, run);
         if (t->seconds > 0)
-            print_row(t, c, "sustained", c->sustained, SUSTAINED_ROUNDS, run);
+            print_row(t, c, "sustained", c->sustained, t->sustained_rounds, run);
         fprintf(stderr, "    %-32s burst %10.2f us (%.4f)", c->name, c->burst[t->rounds / 2] / 1e3,
                 base->burst[t->rounds / 2] / c->burst[t->rounds / 2]);
         if (t->seconds > 0)
-            fprintf(stderr, "  sustained %10.2f us (%.4f)", c->sustained[SUSTAINED_ROUNDS / 2] / 1e3,
-                    base->sustained[SUSTAINED_ROUNDS / 2] / c->sustained[SUSTAINED_ROUNDS / 2]);
+            fprintf(stderr, "  sustained %10.2f us (%.4f)", c->sustained[t->sustained_rounds / 2] / 1e3,
+                    base->sustained[t->sustained_rounds / 2] / c->sustained[t->sustained_rounds / 2]);
+        if (t->seconds > 0 && c->samples > 0)
+            fprintf(stderr, "  %.3f mJ %.0f MHz reasons %llx", c->joules / c->launches * 1e3, c->mhz / c->samples,
+                    c->reasons);
         fprintf(stderr, "  different %lld distance %.2e\n", (long long)c->different, c->distance);
         CHECK(cudaGraphExecDestroy(c->graph));
     }
@@ -363,12 +407,19 @@ static void open_candidate(struct bench *t, const char *path)
     }
 }
 
+static int at_least_one(int rounds)
+{
+    return rounds < 1 ? 1 : rounds > MOST_ROUNDS ? MOST_ROUNDS : rounds;
+}
+
 int main(int argc, char **argv)
 {
     static struct bench test;
     struct bench *t = &test;
     int at = 1;
     t->rounds = 15;
+    t->sustained_rounds = 5;
+    t->power = power_open();
     CHECK(cudaFree(0));
     CHECK(cublasLtCreate(&t->lt));
     t->workspace_bytes = (size_t)64 << 20;
@@ -381,14 +432,19 @@ int main(int argc, char **argv)
             t->seconds = atof(argv[++at]);
         else if (strcmp(argv[at], "--rounds") == 0 && at + 1 < argc)
             t->rounds = atoi(argv[++at]);
+        else if (strcmp(argv[at], "--sustained-rounds") == 0 && at + 1 < argc)
+            t->sustained_rounds = atoi(argv[++at]);
         else if (strcmp(argv[at], "--alone") == 0)
             t->alone = true;
         else if (t->candidates < CANDIDATES - 2)
             open_candidate(t, argv[at]);
     }
-    t->rounds = t->rounds < 1 ? 1 : t->rounds > MOST_ROUNDS ? MOST_ROUNDS : t->rounds;
+    t->rounds = at_least_one(t->rounds);
+    t->sustained_rounds = at_least_one(t->sustained_rounds);
     if (t->candidates == 0 || (argc - at - 1) % 3 || argc - at < 4) {
-        fprintf(stderr, "usage: pair [--sustained SECONDS] [--rounds N] [--alone] CANDIDATE.so... -- M N K [M N K]...\n");
+        fprintf(stderr,
+                "usage: pair [--sustained SECONDS] [--rounds N] [--sustained-rounds N] [--alone] CANDIDATE.so... -- "
+                "M N K [M N K]...\n");
         return 2;
     }
     if (!t->alone)

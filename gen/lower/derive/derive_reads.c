@@ -1,0 +1,121 @@
+/* What the arithmetic of a store reads beside its sums is under way a chunk ahead: of the first chunk before the wait
+ * for the last products, of each other one before the chunk in front of it is stored. Nothing else orders such reads:
+ * no step of the kernel writes what they read. */
+#include "lower/derive/derive_reads.h"
+
+#include <string.h>
+
+#include "plan/reads.h"
+
+enum { BESIDE = 24 /* registers of a thread beside its places and a chunk's results */ };
+
+/* Registers of one thread that hold what it reads of a chunk: of its columns, in one row or in two rows. Pairs of
+ * 16-bit neighbours are one word, but for those of a tensor that is read in other ways, too. */
+static int registers_of(const struct plan *p, int node, int width, bool *by_row)
+{
+    const struct expr_node *n = &p->fused.node[node];
+    const struct plan_tensor *t = &p->tensor[n->integer];
+    bool words = reads_columns(p, node) == t->rank - 1 && tw_dtype_bytes(t->dtype) == 2;
+    *by_row = t->rank > 1;
+    return (*by_row ? 2 : 1) * width / 8 * (words ? 1 : 2);
+}
+
+/* The places hold no more than the role's registers, beside a chunk and half a chunk packed. What is read for another
+ * store is in use before or after. */
+static bool fits(const struct derive *d, int more, int width)
+{
+    const struct plan *p = d->work.l->plan;
+    int sum = BESIDE + more + width / 2 + width / 4;
+    for (int i = 0; i < p->place_count; i++)
+        sum += p->place[i].kind == PLAN_PLACE_READ ? 0 : p->place[i].registers;
+    return sum <= d->consumer->registers;
+}
+
+/* plan_some(place) for what is read, a new one or that of another store of the tensor; 0: there is no memory. */
+static int place_of(struct plan *p, const char *store, int node, int registers, int rows, int width)
+{
+    const struct plan_tensor *t = &p->tensor[p->fused.node[node].integer];
+    struct plan_place place = {.name = plan_text(p, "%s_for_%s", t->name, store),
+                               .kind = PLAN_PLACE_READ,
+                               .dtype = t->dtype,
+                               .rows = rows,
+                               .cols = width,
+                               .registers = registers,
+                               .shared = -1};
+    for (int i = 0; i < p->place_count && place.name; i++)
+        if (p->place[i].name && strcmp(p->place[i].name, place.name) == 0)
+            return plan_some(i);
+    return place.name ? plan_add_place(p, place) : 0;
+}
+
+/* Where the first chunk's reads go: before the wait for products that was written last, where nothing but releases and
+ * touches stand behind it; else the end. */
+static int before_wait(const struct plan_role *role)
+{
+    int at = role->step_count;
+    while (at > 0 &&
+           ((role->step[at - 1].op == PLAN_TOUCH && !role->step[at - 1].call) || role->step[at - 1].op == PLAN_RELEASE))
+        at--;
+    return at > 0 && role->step[at - 1].op == PLAN_MMA_WAIT ? at - 1 : role->step_count;
+}
+
+/* Writes the step, then moves it up to `at`. */
+static int insert(struct derive *d, struct plan_step step, int at)
+{
+    struct plan_role *role = d->consumer;
+    int status = derive_emit(d, role, step), last = role->step_count - 1;
+    if (status || d->dry)
+        return status;
+    struct plan_step moved = role->step[last];
+    memmove(role->step + at + 1, role->step + at, sizeof *role->step * (size_t)(last - at));
+    role->step[at] = moved;
+    return 0;
+}
+
+int derive_reads(struct derive *d, const struct plan_step *write, int width, struct plan_step *next, int *count)
+{
+    struct plan *p = d->work.l->plan;
+    int expression = plan_number(write->node), node[DERIVE_MAX_READS], nodes = 0, sum = 0, status = 0;
+    int *guard = plan_alloc(p, sizeof *guard * (size_t)(p->fused.count + 1));
+    bool by_row, twice = false;
+    *count = 0;
+    if (!guard)
+        return 3;
+    reads_guards(p, expression, guard);
+    for (int i = 0; i < p->fused.count; i++) {
+        if (guard[i] == READS_NEVER || reads_columns(p, i) < 0)
+            continue;
+        for (int k = 0; k < nodes && k < DERIVE_MAX_READS; k++)
+            twice = twice || p->fused.node[node[k]].integer == p->fused.node[i].integer;
+        if (nodes < DERIVE_MAX_READS)
+            node[nodes] = i;
+        nodes++;
+        sum += registers_of(p, i, width, &by_row);
+    }
+    bool stands_once = reads_is_long(p, expression) && reads_only_place(p, expression) >= 0;
+    if (!stands_once || twice || nodes > DERIVE_MAX_READS || !fits(d, sum, width))
+        return 0;
+    int at = before_wait(d->consumer);
+    const char *first = at < d->consumer->step_count ? "of the first chunk, while the last products run"
+                                                     : "of the first chunk: all reads are under way together";
+    for (int i = 0; i < nodes && !status; i++) {
+        const struct plan_tensor *t = &p->tensor[p->fused.node[node[i]].integer];
+        int registers = registers_of(p, node[i], width, &by_row);
+        struct plan_step step = {
+            .op = PLAN_GLOBAL,
+            .ring = -1,
+            .tensor = (int)(t - p->tensor),
+            .place = place_of(p, p->tensor[write->tensor].name, node[i], registers, by_row ? p->mma[0].m : 1, width),
+            .node = write->node,
+            .call = plan_text(p, "%s_ahead", t->name),
+            .why = first};
+        if (!step.place || !step.call)
+            return 3;
+        status = insert(d, step, at + i);
+        step.ahead = 1;
+        step.why = "of the next chunk, while this one is stored";
+        next[i] = step;
+    }
+    *count = nodes;
+    return status;
+}

@@ -1,0 +1,27 @@
+/* How the arithmetic of stores reads tensors: which elements are read beside their neighbours, and which only under a
+ * condition.
+ *
+ * An element of a tensor whose indices count along the axes of the items, rows by `row` and columns by `column`, is
+ * read with its neighbour along the fragment's columns, by NAME_read of blocks/tile_read.cuh. Outside of the tensor any
+ * number may stand for it: it is not stored.
+ */
+#ifndef TW_GEN_PLAN_READS_H
+#define TW_GEN_PLAN_READS_H
+
+#include "plan/plan.h"
+
+/* The dim of the tensor that the fragment's columns run along, where the node is such an element; -1: it is not. */
+int reads_columns(const struct plan *p, int node);
+
+/* guard[node], by node of plan.fused: the condition, the same in all threads, under which alone `root` needs the node;
+ * READS_ALWAYS; READS_NEVER. */
+enum { READS_ALWAYS = -1, READS_NEVER = -2 };
+void reads_guards(const struct plan *p, int root, int *guard);
+
+/* The arithmetic is more than moves and a scale: its text had better stand once. */
+bool reads_is_long(const struct plan *p, int root);
+
+/* The one place of a fragment that the root reads, where it reads no other and no values of rows; -1. */
+int reads_only_place(const struct plan *p, int root);
+
+#endif

@@ -1,0 +1,388 @@
+/* The emitted C pair: made from Plans built by hand, compiled with the strictest flags by every compiler that is there,
+ * loaded, and run against a driver that is none (tests/embed/mock_driver.c). Runs in the repository's folder; links
+ * with -rdynamic, as what is loaded calls back. */
+#include "unit/check.h"
+#include "unit/shell.h"
+
+#include <dlfcn.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "embed/host_plans.h"
+#include "embed/mock_driver.h"
+#include "embed/use.h"
+#include "emit/host/host.h"
+
+static char folder[] = "/tmp/tilewright_host_XXXXXX";
+
+/* Sanitizers of the test are those of what it loads. */
+#if defined(__SANITIZE_ADDRESS__)
+#define SANITIZE "-fsanitize=address,undefined"
+#else
+#define SANITIZE ""
+#endif
+
+static void shell(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+static void shell(const char *format, ...)
+{
+    char command[SHELL_ROOM];
+    va_list list;
+    va_start(list, format);
+    int status = shell_list(command, format, list);
+    va_end(list);
+    if (status != 0)
+        fail_msg("failed: %s", command);
+}
+
+static bool has_program(const char *name)
+{
+    char command[256];
+    snprintf(command, sizeof command, "command -v %s > %s/which", name, folder);
+    return system(command) == 0;
+}
+
+/* ---- emission -------------------------------------------------------------------------------------------------- */
+
+static const char *const options[] = {"--std=c++17"};
+
+static struct host_image source_image(struct plan *plan, const char *text)
+{
+    return (struct host_image){.plan = plan, .source = text, .source_bytes = strlen(text), .registers = -1};
+}
+
+static void write_pair(const char *name, const char *header, const char *source)
+{
+    char path[512];
+    for (int i = 0; i < 2; i++) {
+        snprintf(path, sizeof path, "%s/%s.%c", folder, name, "hc"[i]);
+        FILE *file = fopen(path, "w");
+        assert_non_null(file);
+        fputs(i ? source : header, file);
+        assert_int_equal(fclose(file), 0);
+    }
+}
+
+/* Emits, expects success, and leaves NAME.h and NAME.c in the folder. */
+static void emit(const struct host_model *model)
+{
+    struct emit_options emit_options = {.generator_version = 1, .line_directives = true};
+    struct diag_set diags = {0};
+    char *header, *source, *again_header, *again_source;
+    int status = emit_host(model, &emit_options, &header, &source, &diags);
+    diag_print(&diags, stderr);
+    assert_int_equal(status, 0);
+    assert_int_equal(emit_host(model, &emit_options, &again_header, &again_source, &diags), 0);
+    assert_string_equal(header, again_header);
+    assert_string_equal(source, again_source);
+    assert_null(strstr(source, "#line"));
+    write_pair(model->name, header, source);
+    free(header);
+    free(source);
+    free(again_header);
+    free(again_source);
+    diag_free(&diags);
+}
+
+/* ---- compile, load, run ---------------------------------------------------------------------------------------- */
+
+static const struct compiler {
+    const char *program, *arguments;
+    bool is_c, sanitized;
+} compilers[] = {
+    {"gcc", "-std=c99 -O2 -Wshadow", true, true},
+    {"g++", "-std=c++17 -O2 -x c++", false, true},
+    {"clang", "-std=c99 -O1 -Wshadow", true, false},
+    {"clang++", "-std=c++17 -O1 -x c++", false, false},
+};
+enum { compiler_count = sizeof compilers / sizeof *compilers };
+
+static void compile(const struct compiler *c, const char *name)
+{
+    shell("cd %s && %s %s -Wall -Wextra -Wpedantic -Wconversion -Werror -fPIC %s %s -c %s.c -o %s.o", folder,
+          c->program, c->arguments, c->sanitized ? SANITIZE : "",
+          c->is_c ? "-Dmalloc=mock_malloc -Dfree=mock_free" : "", name, name);
+}
+
+/* Every case of a library of tests/embed/USE.c; where is what a failure is told with. */
+static void run_library(const char *path, const char *where)
+{
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!library)
+        fail_msg("%s", dlerror());
+    const struct use_case *c = dlsym(library, "use_cases");
+    assert_non_null(c);
+    for (; c->name; c++) {
+        const char *wrong = c->run();
+        if (wrong)
+            fail_msg("%s, case %s: %s", where, c->name, wrong);
+    }
+    dlclose(library);
+}
+
+/* Every case of tests/embed/USE.c on the pair NAME, compiled by every compiler. */
+static void run_cases(const char *name, const char *use)
+{
+    for (int i = 0; i < compiler_count; i++) {
+        char path[512];
+        if (!has_program(compilers[i].program)) {
+            print_message("not run: no %s\n", compilers[i].program);
+            continue;
+        }
+        compile(&compilers[i], name);
+        shell("gcc -std=c11 -Wall -Wextra -Wconversion -Werror -fPIC -shared %s -I%s -Iruntime -Itests/embed "
+              "tests/embed/%s.c %s/%s.o -o %s/%s_%d.so -ldl",
+              SANITIZE, folder, use, folder, name, folder, name, i);
+        snprintf(path, sizeof path, "%s/%s_%d.so", folder, name, i);
+        run_library(path, compilers[i].program);
+    }
+}
+
+static void test_gemm(void **state)
+{
+    static const char *const text[HOST_PLAN_COUNT] = {
+        "// gemm_test of sm_90a\nconst char *text = \"quoted\\\" ?\?= \t\xc3\xa4\";\n",
+        "// gemm_test of sm_90a, unaligned\n",
+        "// gemm_test of sm_80\n",
+    };
+    static struct plan plan[HOST_PLAN_COUNT];
+    struct host_image image[HOST_PLAN_COUNT];
+    (void)state;
+    for (int i = 0; i < HOST_PLAN_COUNT; i++) {
+        host_plan_gemm(&plan[i], (enum host_plan)i);
+        image[i] = source_image(&plan[i], text[i]);
+    }
+    emit(&(struct host_model){"gemm_test", image, HOST_PLAN_COUNT, true, options, 1});
+    run_cases("gemm_test", "use_gemm");
+    for (int i = 0; i < HOST_PLAN_COUNT; i++)
+        plan_free(&plan[i]);
+}
+
+static void test_batch(void **state)
+{
+    static const unsigned char cubin[] = "x\177ELF or nearly";
+    static struct plan plan;
+    (void)state;
+    host_plan_batch(&plan);
+    struct host_image image = {.plan = &plan, .cubin = cubin, .cubin_bytes = sizeof cubin, .registers = 168};
+    emit(&(struct host_model){"batch_test", &image, 1, true, NULL, 0});
+    run_cases("batch_test", "use_batch");
+    plan_free(&plan);
+}
+
+/* A wrong bit in any word of an emitted image is found by load, or does no harm. */
+static void test_planted_bits(void **state)
+{
+    static struct plan plan;
+    static const char *const map[] = {"X_map", "Y_map"};
+    char path[512], where[64];
+    (void)state;
+    host_plan_fixed(&plan);
+    struct host_image image = source_image(&plan, "//\n");
+    emit(&(struct host_model){"fixed_test", &image, 1, true, options, 1});
+    run_cases("fixed_test", "use_fixed");
+    shell("cd %s && mv fixed_test.c fixed_good.c", folder);
+    for (int word = 0; word < 32; word++) {
+        const int bit = word % 2 ? 5 : 37;
+        /* The word-th number behind "#define X_map_image" is made an expression. */
+        shell("cd %s && awk -v from='#define %s_image' -v n=%d '"
+              "index($0, from) == 1 { on = 1 } "
+              "{ line = \"\"; while (on && match($0, /0x[0-9a-f]+/)) { "
+              "  line = line substr($0, 1, RSTART - 1) "
+              "    (n-- == 0 ? \"(\" substr($0, RSTART, RLENGTH) \" ^ 1ull << %d)\" : substr($0, RSTART, RLENGTH)); "
+              "  $0 = substr($0, RSTART + RLENGTH) } "
+              "if (on && !/\\\\$/) on = 0; print line $0 }' fixed_good.c >fixed_test.c && "
+              "! cmp -s fixed_good.c fixed_test.c",
+              folder, map[word / 16], word % 16, bit);
+        shell("gcc -std=c11 -w -fPIC -shared -DPLANTED %s -I%s -Iruntime -Itests/embed tests/embed/use_fixed.c "
+              "%s/fixed_test.c -o %s/planted_%d.so -ldl",
+              SANITIZE, folder, folder, folder, word);
+        snprintf(path, sizeof path, "%s/planted_%d.so", folder, word);
+        snprintf(where, sizeof where, "bit %d of word %d of %s", bit, word % 16, map[word / 16]);
+        run_library(path, where);
+    }
+    plan_free(&plan);
+}
+
+/* Whatever a model lacks, what is left is clean: no maps, no strides, no source; PTX beside a cubin. */
+static void test_small_models(void **state)
+{
+    static const unsigned char cubin[100] = {0x7f};
+    static struct plan plan;
+    (void)state;
+    host_plan_copy(&plan);
+    for (int ptx = 0; ptx < 2; ptx++) {
+        struct host_image image = {.plan = &plan, .cubin = cubin, .cubin_bytes = sizeof cubin, .registers = 16};
+        image.ptx = ptx ? ".version 8.0\n" : NULL;
+        image.ptx_bytes = ptx ? strlen(image.ptx) : 0;
+        emit(&(struct host_model){"copy_test", &image, 1, true, NULL, 0});
+        for (int i = 0; i < compiler_count; i++)
+            if (has_program(compilers[i].program))
+                compile(&compilers[i], "copy_test");
+    }
+    plan_free(&plan);
+}
+
+/* ---- what goes in ---------------------------------------------------------------------------------------------- */
+
+/* No literal passes the 4,095 bytes that C99 promises, no line of the source is lost. */
+static void test_long_lines(void **state)
+{
+    enum { LENGTH = 20000 };
+    static char text[LENGTH + 2], line[32768];
+    static struct plan plan;
+    char path[512];
+    size_t longest = 0;
+    (void)state;
+    memset(text, '\\', LENGTH);
+    text[LENGTH] = '\n';
+    host_plan_copy(&plan);
+    struct host_image image = source_image(&plan, text);
+    emit(&(struct host_model){"copy_test", &image, 1, false, options, 1});
+    for (int i = 0; i < compiler_count; i++)
+        if (has_program(compilers[i].program))
+            compile(&compilers[i], "copy_test");
+    snprintf(path, sizeof path, "%s/copy_test.c", folder);
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    while (fgets(line, sizeof line, file))
+        longest = strlen(line) > longest ? strlen(line) : longest;
+    fclose(file);
+    assert_in_range(longest, 1000, 4095);
+    plan_free(&plan);
+}
+
+static void expect_fault(struct plan *plan, const char *rule)
+{
+    struct emit_options emit_options = {.generator_version = 1};
+    struct host_image image = source_image(plan, "//\n");
+    struct host_model model = {plan->kernel, &image, 1, true, options, 1};
+    struct diag_set diags = {0};
+    char *header = NULL, *source = NULL;
+    assert_int_equal(emit_host(&model, &emit_options, &header, &source, &diags), 1);
+    assert_null(header);
+    assert_null(source);
+    assert_true(diags.errors > 0);
+    assert_string_equal(diags.item[0].rule, rule);
+    diag_free(&diags);
+}
+
+static void test_faults(void **state)
+{
+    static struct plan plan;
+    (void)state;
+    host_plan_copy(&plan);
+    plan.tensor[0].name = "class";
+    expect_fault(&plan, "HOST-NAME");
+    plan.tensor[0].name = "N";
+    expect_fault(&plan, "HOST-NAME");
+    plan.tensor[0].name = "x";
+    plan.arch = "gfx942";
+    expect_fault(&plan, "HOST-ARCH");
+    plan.arch = "sm_80";
+    plan.param[2].bytes = 2;
+    expect_fault(&plan, "HOST-PARAM");
+    plan_free(&plan);
+    host_plan_batch(&plan);
+    plan.map[0].box[1] = 300;
+    expect_fault(&plan, "HOST-MAP");
+    plan_free(&plan);
+}
+
+/* ---- out of memory --------------------------------------------------------------------------------------------- */
+
+struct counter {
+    long calls, fail_at, alive;
+};
+
+static void *count_alloc(void *context, void *pointer, size_t old_size, size_t new_size)
+{
+    struct counter *c = context;
+    (void)old_size;
+    if (new_size == 0) {
+        c->alive -= pointer != NULL;
+        free(pointer);
+        return NULL;
+    }
+    if (++c->calls == c->fail_at)
+        return NULL;
+    void *moved = realloc(pointer, new_size);
+    c->alive += moved && !pointer;
+    return moved;
+}
+
+/* Fails allocations throughout an emission; all of them would take minutes. */
+static void test_memory(void **state)
+{
+    static struct plan plan;
+    struct counter counter = {0};
+    struct emit_options emit_options = {.generator_version = 1, .memory = {count_alloc, &counter}};
+    int status = 3;
+    (void)state;
+    host_plan_gemm(&plan, HOST_PLAN_SM_90A);
+    struct host_image image = source_image(&plan, "//\n");
+    struct host_model model = {"gemm_test", &image, 1, true, options, 1};
+    for (long n = 1; status == 3; n += 1 + n / 6) {
+        struct diag_set diags = {0};
+        char *header, *source;
+        counter = (struct counter){.fail_at = n};
+        status = emit_host(&model, &emit_options, &header, &source, &diags);
+        if (counter.calls < n)
+            assert_int_equal(status, 0);
+        else if (status != 0)
+            assert_int_equal(status, 3);
+        if (status == 0) {
+            memory_resize(&emit_options.memory, header, strlen(header) + 1, 0);
+            memory_resize(&emit_options.memory, source, strlen(source) + 1, 0);
+        }
+        assert_int_equal(counter.alive, 0);
+        status = counter.calls < n ? 0 : 3;
+        diag_free(&diags);
+    }
+    plan_free(&plan);
+}
+
+/* ---- set-up ---------------------------------------------------------------------------------------------------- */
+
+/* A CUDA folder with an NVRTC, and a driver under the name that the loader looks for. */
+static int set_up(void **state)
+{
+    char path[512];
+    (void)state;
+    if (!mkdtemp(folder))
+        return 1;
+    shell("mkdir -p %s/cuda/lib64 && gcc -w -fPIC -shared -Itests/embed tests/embed/mock_nvrtc.c -o "
+          "%s/cuda/lib64/libnvrtc.so.12",
+          folder, folder);
+    shell("echo 'int nothing;' | gcc -x c - -fPIC -shared -o %s/cuda/lib64/libnvrtc-builtins.so.12.9", folder);
+    shell("gcc -fPIC -shared -Itests/embed tests/embed/mock_libcuda.c -Wl,-soname,libcuda.so.1 -o %s/libcuda.so.1",
+          folder);
+    snprintf(path, sizeof path, "%s/cuda", folder);
+    setenv("CUDA_HOME", path, 1);
+    snprintf(path, sizeof path, "%s/libcuda.so.1", folder);
+    if (!dlopen(path, RTLD_NOW | RTLD_LOCAL)) {
+        fprintf(stderr, "%s\n", dlerror());
+        return 1;
+    }
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    shell("rm -r %s", folder);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_gemm),       cmocka_unit_test(test_batch),  cmocka_unit_test(test_small_models),
+        cmocka_unit_test(test_long_lines), cmocka_unit_test(test_faults), cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_planted_bits),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
