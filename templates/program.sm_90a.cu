@@ -49,7 +49,7 @@ ${banner}
 
 //@     end
 //@     if has(reads, "pairs") and reads.pairs then
-//@ include "blocks/tile_read.cuh" tensor = t, extent = plan.extent[t.name], columns = reads.columns
+//@ include "blocks/tile_line.cuh" tensor = t, extent = plan.extent[t.name], columns = reads.columns
 
 //@     end
 //@ end
@@ -131,7 +131,13 @@ extern "C" __global__ void __launch_bounds__(${launch.block}, 1) ${entry}(const 
 //@ local blocks = plan.mma[1].blocks_m
 //@ local rows = 64 * blocks
         [[maybe_unused]] const int first_row = (int)consumer * ${rows} + threadIdx.x % 128 / 32 * 16 + threadIdx.x % 32 / 4;
+//@ if fragment_foretold() then
+        int first_column = threadIdx.x % 4 * 2;
+//@     -- ptxas finds too few registers for a wgmma (C7511) of whose result it knows that nobody reads a part.
+        asm("" : "+r"(first_column)); // as if any number: conditions on columns are asked, none is foretold
+//@ else
         [[maybe_unused]] const int first_column = threadIdx.x % 4 * 2;
+//@ end
 //@ for _, p in ipairs(place) do
 //@     if p.kind == "read" then
 //@         local tensor, halves, pairs = nil, p.rows > 1 and 2 or 1, p.cols // 8

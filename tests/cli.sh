@@ -341,6 +341,10 @@ ok $? "run --device none: registers, shared memory and spills"
 tilewright run "$work/good.lua" --device cuda
 is 3 && silent out && ! silent err
 ok $? "run --device cuda without a GPU: status 3"
+TILEWRIGHT_CACHE=off CC=$work/nobody "$program" run specs/rms_norm.lua --device emu >"$work/out" 2>"$work/err"
+status=$?
+is 3 && says "there is no such C compiler" && says "install gcc, or name another by CC"
+ok $? "run without a C compiler for the launcher: status 3"
 tilewright run "$work/good.lua" --kernel small --json --keep "$work/kept"
 is 0 && [ -s "$work/kept/small.sm_90a.cu" ] && [ -s "$work/kept/small.sm_90a.ptx" ]
 ok $? "run --keep"

@@ -180,6 +180,15 @@ while read -r file; do
 done <"$work/paths"
 ok $missing "the files that it names exist" "$work/missing"
 
+# The table of questions: the first word of an answer stands in its file.
+sed -n '/^| question/,/^$/s/^| [^|]* | `\([^`]*\)` | `\([^`]*\)`.*/\1 \2/p' README.md >"$work/answers"
+: >"$work/missing"
+while read -r file word; do
+    grep -qF -- "$word" "$file" || echo "$file: no $word" >>"$work/missing"
+done <"$work/answers"
+[ "$(wc -l <"$work/answers")" -ge 20 ] && [ ! -s "$work/missing" ]
+ok $? "the answers to its questions are where it says" "$work/missing"
+
 # The table of commands and the program's.
 sed -n 's/^COMMAND(\([a-z]*\),.*/\1/p' gen/common/commands.def | sort >"$work/want"
 sed -n 's/^| `\([a-z]*\).*/\1/p' README.md | sort -u >"$work/got"
@@ -190,7 +199,7 @@ ok $? "every command has its row" "$work/diff"
 # The table of variables and those that the program, the emitted code and the test runner read.
 sed -n '/^| variable/,/^$/s/^| \(`[^|]*`\) |.*/\1/p' README.md | grep -o '[A-Z][A-Z_]*' | sort -u >"$work/got"
 {
-    find gen runtime/*.c templates/host -name '*.c' -exec cat {} + |
+    find gen runtime/*.c runtime/tensormap templates/host -name '*.c' -exec cat {} + |
         grep -oE '(tw_variable|getenv|add_list)\([^"()]*"[A-Z_]+"|\*const names\[\] = \{"CUDA_[^}]*' |
         grep -oE '"[A-Z_]+"' | tr -d '"'
     printf '%s\n' BLESS CUDA_VISIBLE_DEVICES # the tests' and the driver's

@@ -34,6 +34,8 @@ function included(from, place, name,    path, a, b, last) {
     b = room_of(path)
     last = path
     sub(/.*\//, "", last)
+    if (a != b) wanted[b, last] = 1
+    if (a ~ /^tests/) return
     if (!(a in rooms)) print "arrow " place ": " a " has no row in tests/rooms.list"
     else if (path == "") print "arrow " place ": there is no " name
     else if (a == b || but("include " from " " path)) return
@@ -56,18 +58,23 @@ $1 == "but" { excepted[substr($0, 5)] = 1 }
 $1 == "file" {
     exists[$2] = 1
     lived[room_of($2)] = 1
-    if ($2 ~ /\.c$/) files[folder($2)]++
+    if ($2 ~ /\.[ch]$/) files[folder($2)]++
     if ($2 ~ /\.h$/ && $3 > 300 && !but("header " $2)) print "header " $2 " has " $3 " lines, at most 300"
 }
 $1 == "inside" && $4 == "function" && $6 > 80 && !but("function " $2 " " $5) {
     print "function " $2 ":" $3 ": " $5 " has " $6 " lines, at most 80"
 }
-$1 == "inside" && $4 == "include" && $2 !~ /^tests\// { included($2, $3, $5) }
+$1 == "inside" && $4 == "include" { included($2, $3, $5) }
 END {
     for (f in files)
-        if (files[f] > 30 && !but("folder " f)) print "folder " f " has " files[f] " C files, at most 30"
+        if (files[f] > 30 && !but("folder " f)) print "folder " f " has " files[f] " files of C, at most 30"
     for (room in rooms)
         if (!(room in lived)) print "arrow tests/rooms.list: " room " has no file"
+    for (key in public)
+        if (!(key in wanted) && key !~ /\*$/) {
+            split(key, part, SUBSEP)
+            print "but tests/rooms.list: " part[1] ": nobody else includes " part[2]
+        }
     for (row in excepted)
         if (!(row in used)) print "but tests/rooms.list: but " row ": it is in order, take the row out"
 }

@@ -31,10 +31,10 @@ rule() {
 }
 rule arrow "no include goes back"
 rule public "no include goes past a room's public files"
-rule folder "no folder has over 30 C files"
+rule folder "no folder has over 30 files of C"
 rule header "no header has over 300 lines"
 rule function "no function has over 80 lines"
-rule but "no exception is left that nothing needs"
+rule but "nothing is allowed that nobody needs"
 
 # Each rule, broken once, is found.
 cat "$out/tree" - >"$out/broken" <<'END'

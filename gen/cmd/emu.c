@@ -12,7 +12,7 @@
 #include "cmd/emu/emu_load.h"
 #include "common/json.h"
 #include "common/options.h"
-#include "verify/finding.h"
+#include "verify/run/finding.h"
 
 static const char help_text[] =
     "\n"

@@ -1,6 +1,6 @@
 /* tilewright run: from a spec to verified results. Compiles, launches the run sizes, compares with a double-precision
  * reference. Where no GPU can run a kernel, the emulator does. */
-#include "verify/run.h"
+#include "verify/run/run.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "cmd/cmd.h"
 #include "common/parallel.h"
 #include "emu/emu.h"
-#include "verify/breaks.h"
+#include "verify/run/breaks.h"
 #include "verify/debug.h"
 #include "verify/launcher.h"
 

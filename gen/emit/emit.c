@@ -721,14 +721,19 @@ static void walk_plan(const void *plan, const struct sink *sink)
 static int expand_plan(const char *template_name, const struct plan *plan, struct plan *derived,
                        const struct emit_options *options, char **text, size_t *length, struct diag_set *diags)
 {
-    const struct emit_model model = {.root = "plan", .walk = walk_plan, .model = plan, .kernel = plan->kernel,
-                                     .recorded = plan->derived ? NULL : plan, .derived = derived};
+    const struct emit_model model = {.root = "plan",
+                                     .walk = walk_plan,
+                                     .model = plan,
+                                     .kernel = plan->kernel,
+                                     .recorded = plan->derived ? NULL : plan,
+                                     .derived = derived};
     void *context = (void *)(uintptr_t)plan;
-    enum { OWN = 5 };
+    enum { OWN = 6 };
     struct emit_helper helper[EMIT_MAX_HELPERS] = {{"place_step", emit_place_step, context},
                                                    {"place_uniform", emit_place_uniform, context},
                                                    {"fragment_step", emit_fragment_step, context},
                                                    {"fragment_uniform", emit_fragment_uniform, context},
+                                                   {"fragment_foretold", emit_fragment_foretold, context},
                                                    {"fragment_reads", emit_fragment_reads, context}};
     struct emit_options with_helper = *options;
     int count = OWN;

@@ -218,7 +218,7 @@ static void push_reads(lua_State *L, struct fragment *f, const int *read, int co
         for (int d = 0; d < n->rank; d++) {
             const struct expr_node *index = &p->fused.node[p->fused.index[n->first_index + d]];
             const struct expr_node *from = &p->fused.node[index->arg[p->fused.node[index->arg[0]].op != EXPR_AT]];
-            lua_pushfstring(L, d == columns ? "at_%s + first_column" : "at_%s + row", p->axis[from->integer]);
+            lua_pushfstring(L, d == columns ? "at_%s" : "at_%s + row", p->axis[from->integer]);
             lua_rawseti(L, -2, d + 1);
             by_row = by_row || d != columns;
         }
@@ -237,59 +237,77 @@ static void push_reads(lua_State *L, struct fragment *f, const int *read, int co
     lua_setfield(L, -2, "reads");
 }
 
-int emit_fragment_step(lua_State *L)
+/* What is asked of a step: nodes, and the texts that they become. */
+enum { MOST_ROOTS = SPEC_MAX_RANK + 2 + MOST_READS };
+struct question {
+    const struct plan_step *step;
+    bool place, value; /* where it goes; what it is */
+    int root[MOST_ROOTS];
+    int count, rank;
+    int guards; /* first of root that is the guard of a read */
+    int read[MOST_READS], reads;
+    const char *result[MOST_ROOTS]; /* by root: value, coordinates, inside, guards */
+};
+
+/* The elements that the value reads beside their neighbours, and their guards. */
+static void ask_reads(lua_State *L, struct fragment *f, struct question *q)
 {
-    struct fragment f;
-    begin(L, &f);
-    const struct plan *p = f.plan;
-    const struct plan_step *step = find_step(L, p);
-    luaL_argcheck(L, step->node, 2, "the step computes nothing");
+    const struct plan *p = f->plan;
+    for (int i = 0; i < p->fused.count && q->value; i++) {
+        if (f->guard[i] == READS_NEVER || !is_read(f, i))
+            continue;
+        luaL_argcheck(L, q->reads < MOST_READS, 2, "the step reads too many tensors");
+        q->read[q->reads++] = i;
+        if (f->guard[i] >= 0)
+            q->root[q->count++] = f->guard[i];
+    }
+}
+
+/* part: "place", "chunk", "part", "held", or "" for all. */
+static void ask(lua_State *L, struct fragment *f, const char *part, struct question *q)
+{
+    const struct plan *p = f->plan;
+    const struct plan_step *step = q->step;
+    q->place = step->op == PLAN_GLOBAL && (!*part || strcmp(part, "place") == 0);
+    q->value = strcmp(part, "place") != 0;
+    if (strcmp(part, "chunk") == 0)
+        f->element = "_chunk[i * 4 + half * 2 + lane]";
+    if (strcmp(part, "part") == 0)
+        f->element = "_part[pair * 2 + lane]";
+    if (strcmp(part, "held") == 0)
+        f->element = NULL;
+    f->pairs = step->op == PLAN_WRITE || fragment_reads_ahead(step) || (q->value && fragment_stores_pairs(p, step));
+    f->guard = arena_alloc(emit_helper_arena(L), ((size_t)p->fused.count + 1) * sizeof *f->guard);
+    if (!f->guard)
+        luaL_error(L, "out of memory");
+    reads_guards(p, plan_number(step->node), f->guard);
+    if (q->value)
+        q->root[q->count++] = plan_number(step->node);
+    for (; q->rank < SPEC_MAX_RANK && q->place && step->at[q->rank]; q->rank++)
+        q->root[q->count++] = plan_number(step->at[q->rank]);
+    if (q->place && step->inside)
+        q->root[q->count++] = plan_number(step->inside);
+    q->guards = q->count;
+    ask_reads(L, f, q);
+}
+
+/* Fills result; pushes the table of the answer with the statements by level in it. */
+static void print(lua_State *L, struct fragment *f, struct question *q)
+{
     struct emit_text out[LEVELS] = {{0}};
     for (int i = 0; i < LEVELS; i++)
         out[i].arena = emit_helper_arena(L);
-    const char *part = luaL_optstring(L, 3, "");
-    int root[SPEC_MAX_RANK + 2 + MOST_READS], at[SPEC_MAX_RANK + 2 + MOST_READS], read[MOST_READS];
-    int count = 0, rank = 0, reads = 0;
-    bool place = step->op == PLAN_GLOBAL && (!*part || strcmp(part, "place") == 0), value = strcmp(part, "place") != 0;
-    if (strcmp(part, "chunk") == 0)
-        f.element = "_chunk[i * 4 + half * 2 + lane]";
-    if (strcmp(part, "part") == 0)
-        f.element = "_part[pair * 2 + lane]";
-    if (strcmp(part, "held") == 0)
-        f.element = NULL;
-    f.pairs = step->op == PLAN_WRITE || fragment_reads_ahead(step) || (value && fragment_stores_pairs(p, step));
-    f.guard = arena_alloc(emit_helper_arena(L), ((size_t)p->fused.count + 1) * sizeof *f.guard);
-    if (!f.guard)
-        return luaL_error(L, "out of memory");
-    reads_guards(p, plan_number(step->node), f.guard);
-    if (value)
-        root[count++] = plan_number(step->node);
-    for (; rank < SPEC_MAX_RANK && place && step->at[rank]; rank++)
-        root[count++] = plan_number(step->at[rank]);
-    if (place && step->inside)
-        root[count++] = plan_number(step->inside);
-    int guarded = count;
-    const char *result[SPEC_MAX_RANK + 2 + MOST_READS] = {NULL}, *condition[MOST_READS] = {NULL};
-    for (int i = 0; i < p->fused.count && value; i++) {
-        if (f.guard[i] == READS_NEVER || !is_read(&f, i))
-            continue;
-        luaL_argcheck(L, reads < MOST_READS, 2, "the step reads too many tensors");
-        read[reads++] = i;
-        if (f.guard[i] >= 0)
-            root[count++] = f.guard[i];
-    }
-    const struct expr_cuda_names names = {.context = &f,
+    int at[MOST_ROOTS];
+    const struct expr_cuda_names names = {.context = f,
                                           .leaf = leaf,
-                                          .prefix = value ? "e" : "p",
+                                          .prefix = q->value ? "e" : "p",
                                           .level = level,
                                           .narrow = narrow,
                                           .whole = is_read,
                                           .guard = guard};
     const struct expr_cuda_levels levels = {out, LEVELS, at};
-    if (expr_print_cuda_levels(&p->fused, root, count, &names, &levels, result))
-        return luaL_error(L, "out of memory");
-    for (int i = 0, next = guarded; i < reads; i++)
-        condition[i] = f.guard[read[i]] >= 0 ? result[next++] : NULL;
+    if (expr_print_cuda_levels(&f->plan->fused, q->root, q->count, &names, &levels, q->result))
+        luaL_error(L, "out of memory");
     lua_newtable(L);
     lua_createtable(L, LEVELS, 0);
     for (int i = 0; i < LEVELS; i++) {
@@ -297,28 +315,45 @@ int emit_fragment_step(lua_State *L)
         lua_rawseti(L, -2, i + 1);
     }
     lua_setfield(L, -2, "at");
-    if (value) {
-        lua_pushstring(L, result[0]);
+}
+
+int emit_fragment_step(lua_State *L)
+{
+    struct fragment f;
+    begin(L, &f);
+    const struct plan *p = f.plan;
+    struct question q = {.step = find_step(L, p)};
+    luaL_argcheck(L, q.step->node, 2, "the step computes nothing");
+    ask(L, &f, luaL_optstring(L, 3, ""), &q);
+    print(L, &f, &q);
+    if (q.value) {
+        lua_pushstring(L, q.result[0]);
         lua_setfield(L, -2, "value");
     }
-    lua_createtable(L, rank, 0);
-    for (int d = 0; d < rank; d++) {
-        lua_pushstring(L, result[value + d]);
+    lua_createtable(L, q.rank, 0);
+    for (int d = 0; d < q.rank; d++) {
+        lua_pushstring(L, q.result[q.value + d]);
         lua_rawseti(L, -2, d + 1);
     }
     lua_setfield(L, -2, "coordinate");
-    if (place && step->inside) {
-        lua_pushstring(L, result[value + rank]);
+    if (q.place && q.step->inside) {
+        lua_pushstring(L, q.result[q.value + q.rank]);
         lua_setfield(L, -2, "inside");
     }
-    push_reads(L, &f, read, reads, condition);
-    int only = reads_only_place(p, plan_number(step->node));
+    const char *condition[MOST_READS] = {NULL};
+    for (int i = 0, next = q.guards; i < q.reads; i++)
+        condition[i] = f.guard[q.read[i]] >= 0 ? q.result[next++] : NULL;
+    push_reads(L, &f, q.read, q.reads, condition);
+    int node = plan_number(q.step->node), only = reads_only_place(p, node);
     if (only >= 0) {
         lua_pushstring(L, p->place[only].name);
         lua_setfield(L, -2, "place");
     }
-    lua_pushboolean(L, only >= 0 && reads_is_long(p, plan_number(step->node)));
+    lua_pushboolean(L, only >= 0 && reads_is_long(p, node));
     lua_setfield(L, -2, "long");
+    const struct expr_node *whole = &p->fused.node[node];
+    lua_pushboolean(L, q.value && whole->op == EXPR_TILE && p->place[whole->integer].kind != PLAN_PLACE_ROWS);
+    lua_setfield(L, -2, "copy");
     lua_pushboolean(L, f.row);
     lua_setfield(L, -2, "row");
     lua_pushboolean(L, f.column);
@@ -369,5 +404,40 @@ int emit_fragment_uniform(lua_State *L)
     }
     lua_pushboolean(L, fixed);
     lua_setfield(L, -2, "fixed");
+    return 1;
+}
+
+/* ---- what a compiler can foretell -------------------------------------------------------------------------------- */
+
+enum { OF_COLUMN = 1, OF_LAUNCH = 2 };
+
+/* What the node's value comes from: the element's column, what only a launch knows, or constants. */
+static int origin(const struct expr_graph *g, int node, unsigned char *memo)
+{
+    const struct expr_node *n = &g->node[node];
+    if (memo[node])
+        return memo[node] - 1;
+    int of = n->op == EXPR_COLUMN || n->op == EXPR_INDEX || n->op == EXPR_ACC ? OF_COLUMN
+             : n->op == EXPR_CONST_INT || n->op == EXPR_CONST_REAL            ? 0
+             : expr_ops[n->op].arity == 0                                     ? OF_LAUNCH
+                                                                              : 0;
+    for (int i = 0; i < expr_ops[n->op].arity; i++)
+        of |= origin(g, n->arg[i], memo);
+    memo[node] = (unsigned char)(of + 1);
+    return of;
+}
+
+int emit_fragment_foretold(lua_State *L)
+{
+    struct fragment f;
+    begin(L, &f);
+    const struct expr_graph *g = &f.plan->fused;
+    unsigned char *memo = arena_alloc(emit_helper_arena(L), (size_t)g->count + 1);
+    bool any = false;
+    if (!memo)
+        return luaL_error(L, "out of memory");
+    for (int i = 0; i < g->count && !any; i++)
+        any = g->node[i].op >= EXPR_LT && g->node[i].op <= EXPR_NE && origin(g, i, memo) == OF_COLUMN;
+    lua_pushboolean(L, any);
     return 1;
 }

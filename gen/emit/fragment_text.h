@@ -17,6 +17,9 @@
  * fragment_uniform(prefix, node, ...) gives the texts of nodes of plan.fused that are the same in all threads, and in
  * `at` the statements before them, which declare PREFIX0, PREFIX1, ...; `fixed` where they are the same for every item.
  * Where nodes differ from row to row, `rows` has the statements that name `row`.
+ *
+ * fragment_foretold(): a condition asks an element's column alone, so that a compiler may know for a whole register of a
+ * fragment that nobody reads it.
  */
 #ifndef TW_GEN_EMIT_FRAGMENT_TEXT_H
 #define TW_GEN_EMIT_FRAGMENT_TEXT_H
@@ -26,5 +29,6 @@
 /* Their emit_helper.context is the struct plan. */
 int emit_fragment_step(lua_State *L);
 int emit_fragment_uniform(lua_State *L);
+int emit_fragment_foretold(lua_State *L);
 
 #endif

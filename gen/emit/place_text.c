@@ -297,6 +297,98 @@ static struct coordinate take_apart(const struct expr_graph *g, int node)
     return (struct coordinate){node, false, false};
 }
 
+/* What is asked of a step: nodes, and the texts that they become. */
+struct question {
+    struct step_text *s;
+    const struct plan *plan;
+    struct emit_text out[LEVELS]; /* statements */
+    int rank;
+    struct coordinate at[SPEC_MAX_RANK];
+    int root[ROOTS], level[ROOTS], count;
+    const char *result[ROOTS];
+    int inside, first, value; /* which of root these are; -1: it has none */
+};
+
+/* Asks for the last `count` roots. True after a failure. */
+static bool answer(struct question *q, int count, const struct expr_cuda_names *names)
+{
+    int from = q->count - count;
+    const struct expr_cuda_levels levels = {q->out, LEVELS, q->level + from};
+    return count && expr_print_cuda_levels(&q->plan->fused, q->root + from, count, names, &levels, q->result + from);
+}
+
+/* Coordinates and the condition are asked of vectors, the value of elements. True after a failure. */
+static bool ask(struct question *q)
+{
+    const struct plan_step *step = q->s->step;
+    bool each = step->partial && step->op != PLAN_GLOBAL; /* asked of each element alone */
+    for (int d = 0; d < q->rank; d++) {
+        q->at[d] = take_apart(&q->plan->fused, plan_number(step->at[d]));
+        if (q->at[d].base >= 0)
+            q->root[q->count++] = q->at[d].base;
+    }
+    q->inside = q->first = q->value = -1;
+    if (step->inside && !each) {
+        q->inside = q->count;
+        q->root[q->count++] = plan_number(step->inside);
+    }
+    if (step->first) {
+        q->first = q->count;
+        q->root[q->count++] = plan_number(step->first);
+        q->root[q->count++] = plan_number(step->end);
+    }
+    struct expr_cuda_names names = {
+        .context = q->s, .leaf = vector_leaf, .prefix = "k", .level = vector_level, .narrow = narrow};
+    if (answer(q, q->count, &names))
+        return true;
+    names.leaf = leaf;
+    names.level = leaf_level;
+    if (each && step->inside) {
+        names.prefix = "m";
+        q->inside = q->count;
+        q->root[q->count++] = plan_number(step->inside);
+        if (answer(q, 1, &names))
+            return true;
+    }
+    if (step->node) {
+        names.prefix = "v";
+        q->value = q->count;
+        q->root[q->count++] = plan_number(step->node);
+        if (answer(q, 1, &names))
+            return true;
+    }
+    return false;
+}
+
+static void push_levels(lua_State *L, const struct question *q)
+{
+    lua_createtable(L, LEVELS, 0);
+    for (int i = 0; i < LEVELS; i++) {
+        lua_pushstring(L, q->out[i].data ? q->out[i].data : "");
+        lua_rawseti(L, -2, i + 1);
+    }
+    lua_setfield(L, -2, "at");
+}
+
+static void push_coordinates(lua_State *L, const struct question *q)
+{
+    lua_createtable(L, q->rank, 0);
+    for (int d = 0, taken = 0; d < q->rank; d++) {
+        const struct coordinate *at = &q->at[d];
+        bool has = at->base >= 0;
+        lua_newtable(L);
+        set_text(L, "base", has ? q->result[taken] : "0");
+        set_integer(L, "base_level", has ? q->level[taken] : 0);
+        set_bool(L, "row", at->row);
+        set_bool(L, "column", at->column);
+        q->s->row = q->s->row || at->row;
+        q->s->column = q->s->column || at->column;
+        taken += has;
+        lua_rawseti(L, -2, d + 1);
+    }
+    lua_setfield(L, -2, "coordinate");
+}
+
 int emit_place_step(lua_State *L)
 {
     struct step_text s = {0};
@@ -304,81 +396,25 @@ int emit_place_step(lua_State *L)
     lua_Integer number = luaL_checkinteger(L, 1);
     luaL_argcheck(L, p->role_count && number >= 1 && number <= p->role[0].step_count, 1, "no such step");
     s.step = &p->role[0].step[number - 1];
-    int rank = s.step->tensor >= 0 && s.step->at[0] ? p->tensor[s.step->tensor].rank : 0;
-
-    struct emit_text out[LEVELS] = {{0}};
+    struct question q = {.s = &s, .plan = p};
+    q.rank = s.step->tensor >= 0 && s.step->at[0] ? p->tensor[s.step->tensor].rank : 0;
     for (int i = 0; i < LEVELS; i++)
-        out[i].arena = emit_helper_arena(L);
-    struct coordinate at[SPEC_MAX_RANK];
-    int root[ROOTS], level[ROOTS], count = 0, status = 0;
-    const char *result[ROOTS] = {NULL};
-    for (int d = 0; d < rank; d++) {
-        at[d] = take_apart(&p->fused, plan_number(s.step->at[d]));
-        if (at[d].base >= 0)
-            root[count++] = at[d].base;
-    }
-    /* Coordinates and the condition are asked of vectors, the value of elements. */
-    int coordinates = count;
-    bool each = s.step->partial && s.step->op != PLAN_GLOBAL; /* asked of each element alone */
-    if (s.step->inside && !each)
-        root[count++] = plan_number(s.step->inside);
-    int columns = count;
-    if (s.step->first) {
-        root[count++] = plan_number(s.step->first);
-        root[count++] = plan_number(s.step->end);
-    }
-    struct expr_cuda_names names = {
-        .context = &s, .leaf = vector_leaf, .prefix = "k", .level = vector_level, .narrow = narrow};
-    struct expr_cuda_levels levels = {out, LEVELS, level};
-    status = count ? expr_print_cuda_levels(&p->fused, root, count, &names, &levels, result) : 0;
-    if (each && s.step->inside && !status) {
-        names = (struct expr_cuda_names){
-            .context = &s, .leaf = leaf, .prefix = "m", .level = leaf_level, .narrow = narrow};
-        levels.at = level + count;
-        root[count] = plan_number(s.step->inside);
-        status = expr_print_cuda_levels(&p->fused, &root[count], 1, &names, &levels, &result[count]);
-        coordinates = count++;
-    }
-    if (s.step->node && !status) {
-        names = (struct expr_cuda_names){
-            .context = &s, .leaf = leaf, .prefix = "v", .level = leaf_level, .narrow = narrow};
-        levels.at = level + count;
-        root[count] = plan_number(s.step->node);
-        status = expr_print_cuda_levels(&p->fused, &root[count], 1, &names, &levels, &result[count]);
-    }
-    if (status)
+        q.out[i].arena = emit_helper_arena(L);
+    if (ask(&q))
         return luaL_error(L, "out of memory");
 
     lua_newtable(L);
-    lua_createtable(L, LEVELS, 0);
-    for (int i = 0; i < LEVELS; i++) {
-        lua_pushstring(L, out[i].data ? out[i].data : "");
-        lua_rawseti(L, -2, i + 1);
-    }
-    lua_setfield(L, -2, "at");
-    lua_createtable(L, rank, 0);
-    for (int d = 0, taken = 0; d < rank; d++) {
-        bool has = at[d].base >= 0;
-        lua_newtable(L);
-        set_text(L, "base", has ? result[taken] : "0");
-        set_integer(L, "base_level", has ? level[taken] : 0);
-        set_bool(L, "row", at[d].row);
-        set_bool(L, "column", at[d].column);
-        s.row = s.row || at[d].row;
-        s.column = s.column || at[d].column;
-        taken += has;
-        lua_rawseti(L, -2, d + 1);
-    }
-    lua_setfield(L, -2, "coordinate");
+    push_levels(L, &q);
+    push_coordinates(L, &q);
     set_bool(L, "row", s.row);
     set_bool(L, "column", s.column);
-    if (s.step->first) {
-        set_text(L, "first", result[columns]);
-        set_text(L, "last", result[columns + 1]);
+    if (q.first >= 0) {
+        set_text(L, "first", q.result[q.first]);
+        set_text(L, "last", q.result[q.first + 1]);
     }
-    if (s.step->inside) {
-        set_text(L, "inside", result[coordinates]);
-        set_integer(L, "inside_level", level[coordinates]);
+    if (q.inside >= 0) {
+        set_text(L, "inside", q.result[q.inside]);
+        set_integer(L, "inside_level", q.level[q.inside]);
     }
     const struct plan_place *whole = whole_place(p, s.step);
     if (whole) {
@@ -387,9 +423,9 @@ int emit_place_step(lua_State *L)
         set_text(L, "whole", vector.data ? vector.data : "");
         set_text(L, "whole_dtype", tw_dtype_name(whole->dtype));
     }
-    if (s.step->node) {
-        set_text(L, "value", result[count]);
-        set_integer(L, "value_level", level[count]);
+    if (q.value >= 0) {
+        set_text(L, "value", q.result[q.value]);
+        set_integer(L, "value_level", q.level[q.value]);
     }
     return 1;
 }

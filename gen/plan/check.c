@@ -1,6 +1,6 @@
 /* The checks of a Plan but the protocol's: does it fit the architecture, and do its numbers agree with each other.
  *
- * Rule ids: TMA-*     a tensor map breaks a rule of the runtime's table (runtime/tensormap_rules.def)
+ * Rule ids: TMA-*     a tensor map breaks a rule of the runtime's table (runtime/tensormap/tensormap_rules.def)
  *           MAP       a tensor map and its tensor disagree
  *           SWIZZLE   map, shared memory and matrix operand disagree about a swizzle
  *           ARCH      the architecture is unknown or lacks what the Plan uses
@@ -18,7 +18,7 @@
 
 #include "arch/arch.h"
 #include "plan/protocol.h"
-#include "tensormap.h"
+#include "tensormap/tensormap.h"
 
 struct check {
     const struct plan *p;

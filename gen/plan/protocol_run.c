@@ -238,9 +238,12 @@ static bool set_up(struct run *x)
     int meetings = p->barrier_count * x->cluster.blocks * x->most_instances;
     x->width = (x->thread_count + side_by_side + meetings + CLOCK_UNIT - 1) / CLOCK_UNIT * CLOCK_UNIT;
     size_t threads = (size_t)x->thread_count, clock = round_up((size_t)x->width * sizeof(tick));
+    size_t most_steps = 0;
+    for (int r = 0; r < p->role_count; r++)
+        most_steps = (size_t)p->role[r].step_count > most_steps ? (size_t)p->role[r].step_count : most_steps;
     size_t bytes =
         round_up(threads * sizeof(struct thread)) +
-        threads * (clock + round_up((size_t)p->ring_count * sizeof(struct progress)) +
+        threads * (clock + 2 * round_up(most_steps + 1) + round_up((size_t)p->ring_count * sizeof(struct progress)) +
                    (size_t)touches * (sizeof(struct touch) + sizeof(int)) + (size_t)p->ring_count * 32 +
                    round_up((size_t)p->place_count * sizeof(struct held))) +
         round_up((size_t)p->ring_count * sizeof(int)) + round_up((size_t)p->barrier_count * sizeof(bool)) +
@@ -280,8 +283,6 @@ static void make_thread(struct run *x, struct thread *t, int role, int instance,
                          .program = q->step,
                          .role = role, .instance = instance, .lane = lane, .lanes = lanes, .block = block};
     t->done = q->step_count == 0;
-    for (int i = 0; i < q->step_count && !t->counts; i++)
-        t->counts = q->step[i].op == PLAN_LOOP && protocol_turned(t, &q->step[i]);
     t->clock = take(x, (size_t)x->width * sizeof(tick));
     t->ring = take(x, (size_t)p->ring_count * sizeof(struct progress));
     for (int g = 0; g < p->ring_count; g++) {
@@ -310,6 +311,16 @@ static void make_thread(struct run *x, struct thread *t, int role, int instance,
                                          .store_index = -1};
     }
     t->place = take(x, (size_t)p->place_count * sizeof(struct held));
+    bool *idle = take(x, (size_t)q->step_count + 1);
+    for (int i = 0; i < q->step_count; i++)
+        idle[i] = protocol_is_idle(x, t, &q->step[i]);
+    t->idle = idle;
+    bool *resets = take(x, (size_t)q->step_count + 1);
+    for (int i = 1; i < q->step_count; i++)
+        for (int k = i; (q->step[i - 1].op == PLAN_LOOP || q->step[i - 1].op == PLAN_WHEN) &&
+                        k < x->code->end[role][i - 1] && !resets[i]; k++)
+            resets[i] = q->step[k].op == PLAN_LOOP && protocol_turned(t, &q->step[k]);
+    t->resets = resets;
     for (int i = 0; i < p->place_count; i++)
         t->place[i] = (struct held){.write_group = -1, .read_group = -1, .touched = true};
 }

@@ -55,6 +55,7 @@ struct thread {
     const struct plan_step *program;
     int role, instance, lane, lanes, block;
     struct protocol_flow flow;
+    const bool *idle; /* by step: in a turn of its own the thread does nothing there; false past the last */
     bool at_barrier, done;
     int barrier_turn;
     int mma_groups, copy_groups, stores; /* closed so far */
@@ -67,7 +68,7 @@ struct thread {
     } sent[PROTOCOL_MAX_BLOCKS];
     /* By plan.loop: turns of the loops over that variable since it was declared, where the body around them began. */
     int turned[PROTOCOL_MAX_VARIABLES];
-    bool counts; /* there are such loops */
+    const bool *resets; /* by step: the body that begins there has such loops */
 };
 
 struct mbarrier {
@@ -173,6 +174,9 @@ static inline bool advance(unsigned *mask, unsigned all, int slot)
     *mask = 0;
     return true;
 }
+
+/* The thread does nothing at the step, but in another instance's turn. */
+bool protocol_is_idle(const struct run *x, const struct thread *t, const struct plan_step *s);
 
 /* Makes t's next step. False where it must wait, or after a fault (x->failed). */
 bool protocol_step(struct run *x, struct thread *t);

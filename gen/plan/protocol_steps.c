@@ -324,7 +324,7 @@ static void turn(struct run *x, struct thread *t)
     if (counted)
         ++*counted;
     protocol_turn(x->p, x->code, x->trips, t->role, t->instance, &t->flow);
-    if (t->counts && t->flow.depth > 0 && t->flow.step == t->flow.loop[t->flow.depth - 1].begin + 1)
+    if (t->resets[t->flow.step] && t->flow.depth > 0 && t->flow.step == t->flow.loop[t->flow.depth - 1].begin + 1)
         for (int i = t->flow.step, end = x->code->end[t->role][t->flow.step - 1]; i < end; i++)
             if (role->step[i].op == PLAN_LOOP && !goes_on(role, t, i) &&
                 (counted = protocol_turned(t, &role->step[i])) != NULL)
@@ -355,64 +355,84 @@ static bool leaves_to_first(const struct thread *t, const struct plan_step *s)
     return of_filler[s->op] && !t->ring[s->ring].fills;
 }
 
-/* In a turn that another instance takes nothing is done but to skip its stages; in one's own nothing is skipped. */
-static bool is_left_out(const struct thread *t, const struct plan_step *s)
+/* No matrix instruction that runs on its own names the place: threads touch it as they like. */
+static bool is_threads_own(const struct run *x, const struct thread *t, int place)
 {
-    return (t->flow.foreign != 0) != (s->op == PLAN_SKIP) || (s->only && plan_number(s->only) != t->instance);
+    const struct plan_role *role = &x->p->role[t->role];
+    for (int i = 0; i < role->step_count; i++) {
+        const struct plan_step *s = &role->step[i];
+        if (s->op == PLAN_MMA && (s->place == place || s->place2 == place) && !protocol_is_synchronous(x->p, s))
+            return false;
+    }
+    return true;
 }
 
-bool protocol_step(struct run *x, struct thread *t)
+bool protocol_is_idle(const struct run *x, const struct thread *t, const struct plan_step *s)
 {
-    const struct plan_step *s = step_of(t);
-    if (++x->steps > STEPS || t->clock[t->number] >= TICKS) {
-        FAULT(x, t, -1, "PROTOCOL-LIMIT", "makes more than %d steps; the exploration stops and proves nothing", TICKS);
+    if (protocol_is_flow(s->op))
         return false;
-    }
-    if (protocol_is_flow(s->op)) {
-        turn(x, t);
-        return true;
-    }
-    if (is_left_out(t, s) || leaves_to_first(t, s)) {
-        t->flow.step++;
-        return true;
-    }
-    if (!t->at_barrier)
-        t->clock[t->number]++;
-    bool goes_on = true;
+    return s->op == PLAN_GLOBAL || s->op == PLAN_SKIP || (s->only && plan_number(s->only) != t->instance) ||
+           leaves_to_first(t, s) || (s->op == PLAN_TOUCH && is_threads_own(x, t, s->place));
+}
+
+/* In a turn that another instance takes nothing is done but to skip its stages. */
+static bool is_left_out(const struct thread *t, const struct plan_step *s)
+{
+    return t->flow.foreign != 0 && (s->op != PLAN_SKIP || leaves_to_first(t, s));
+}
+
+/* A step on a ring. *goes_on: it need not wait. False: it is none. */
+static bool on_ring(struct run *x, struct thread *t, const struct plan_step *s, bool *goes_on)
+{
     switch (s->op) {
     case PLAN_WAIT_EMPTY:
-        goes_on = protocol_pass(x, t, EMPTY);
-        break;
+        *goes_on = protocol_pass(x, t, EMPTY);
+        return true;
     case PLAN_WAIT_FULL:
-        goes_on = protocol_pass(x, t, FULL);
-        break;
+        *goes_on = protocol_pass(x, t, FULL);
+        return true;
     case PLAN_DRAIN:
-        goes_on = protocol_drain(x, t);
-        break;
+        *goes_on = protocol_drain(x, t);
+        return true;
     case PLAN_EXPECT:
         protocol_expect(x, t);
-        break;
+        return true;
     case PLAN_FILL:
         if (x->p->ring[s->ring].filler == PLAN_FILL_BULK)
             protocol_fill_bulk(x, t);
         else
             fill_cp_async(x, t);
-        break;
+        return true;
     case PLAN_ARRIVE:
         protocol_arrive_full(x, t);
-        break;
+        return true;
     case PLAN_TAKE:
         protocol_take(x, t);
-        break;
+        return true;
     case PLAN_SKIP:
         protocol_skip(t);
-        break;
+        return true;
     case PLAN_READ:
         protocol_read_stage(x, t);
-        break;
+        return true;
     case PLAN_RELEASE:
         protocol_release(x, t);
-        break;
+        return true;
+    case PLAN_WRITE:
+        if (x->p->ring[s->ring].filler == PLAN_FILL_ARRIVE)
+            protocol_write_stage(x, t);
+        else
+            write_buffer(x, t);
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* A step that never waits: matrix instructions, groups of copies, scratch, fences, stores. */
+static void off_rings(struct run *x, struct thread *t, const struct plan_step *s)
+{
+    switch (s->op) {
     case PLAN_MMA:
         protocol_mma(x, t);
         break;
@@ -435,19 +455,8 @@ bool protocol_step(struct run *x, struct thread *t)
     case PLAN_CP_WAIT:
         finish_copies(x, t, t->copy_groups - s->count);
         break;
-    case PLAN_BARRIER:
-    case PLAN_BARRIER_ARRIVE:
-        if (!meet(x, t, s->op == PLAN_BARRIER))
-            return false;
-        break;
     case PLAN_STORE_WAIT:
         finish_stores(x, t, t->stores - s->count);
-        break;
-    case PLAN_WRITE:
-        if (x->p->ring[s->ring].filler == PLAN_FILL_ARRIVE)
-            protocol_write_stage(x, t);
-        else
-            write_buffer(x, t);
         break;
     case PLAN_SCRATCH_WRITE:
         protocol_write_scratch(x, t);
@@ -462,12 +471,40 @@ bool protocol_step(struct run *x, struct thread *t)
     case PLAN_STORE:
         store(x, t);
         break;
-    case PLAN_LOOP:
-    case PLAN_WHEN:
-    case PLAN_END:
-    case PLAN_GLOBAL:
-    case PLAN_OP_COUNT:
+    default: /* has no effect of its own */
         break;
+    }
+}
+
+bool protocol_step(struct run *x, struct thread *t)
+{
+    if (t->flow.foreign == 0 && t->idle[t->flow.step]) {
+        do
+            t->flow.step++;
+        while (t->idle[t->flow.step]);
+        return true;
+    }
+    const struct plan_step *s = step_of(t);
+    if (++x->steps > STEPS || t->clock[t->number] >= TICKS) {
+        FAULT(x, t, -1, "PROTOCOL-LIMIT", "makes more than %d steps; the exploration stops and proves nothing", TICKS);
+        return false;
+    }
+    if (protocol_is_flow(s->op)) {
+        turn(x, t);
+        return true;
+    }
+    if (is_left_out(t, s)) {
+        t->flow.step++;
+        return true;
+    }
+    if (!t->at_barrier)
+        t->clock[t->number]++;
+    bool goes_on = true;
+    if (s->op == PLAN_BARRIER || s->op == PLAN_BARRIER_ARRIVE) {
+        if (!meet(x, t, s->op == PLAN_BARRIER))
+            return false;
+    } else if (!on_ring(x, t, s, &goes_on)) {
+        off_rings(x, t, s);
     }
     if (!goes_on)
         t->clock[t->number]--; /* it did nothing */

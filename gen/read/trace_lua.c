@@ -206,6 +206,11 @@ void trace_look_at_line(lua_State *L, lua_Debug *ar)
         else
             high = middle;
     }
+    int first = low;
+    while (first < t->count && t->token[first].line == ar->currentline && word_of(t, first) < 0)
+        first++;
+    if (first == t->count || t->token[first].line != ar->currentline)
+        return;
     int own = function_of(t, ar);
     for (int i = low; i < t->count && t->token[i].line == ar->currentline; i++) {
         if (own >= 0 && (i < own || i > t->token[own].match))

@@ -38,7 +38,10 @@ static void print(struct printer *p, int node, int around);
 static void put_int(struct printer *p, int64_t value, int around)
 {
     char text[40];
-    if (value == INT64_MIN)
+    if (value >= 0 && value < 10) {
+        text[0] = (char)('0' + value);
+        text[1] = 0;
+    } else if (value == INT64_MIN)
         snprintf(text, sizeof text, "(-%" PRId64 " - 1)", INT64_MAX);
     else
         snprintf(text, sizeof text, value < 0 && around > SUM ? "(%" PRId64 ")" : "%" PRId64, value);

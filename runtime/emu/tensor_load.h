@@ -7,7 +7,7 @@
 #define EMU_TENSOR_LOAD_H
 
 #include "hooks.h"
-#include "tensormap.h"
+#include "tensormap/tensormap.h"
 
 enum {
     EMU_TENSOR_LOAD_POISON = 0xcd,

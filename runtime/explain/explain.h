@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "tensormap_args.h"
+#include "tensormap/tensormap_args.h"
 #include "cupti_abi.h"
 
 // ---- read_call.c: the arguments, from where the caller has them

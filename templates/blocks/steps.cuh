@@ -122,6 +122,14 @@ for (int block = 0; block < ${blocks}; ++block)
 //@         end
     }
 //@     end
+//@     if text.copy and kind == "accumulator" and not warps then
+//@     -- Else the compiler takes the other's registers until the wgmma, and moves them behind its fence.
+#pragma unroll
+for (int block = 0; block < ${blocks}; ++block)
+    #pragma unroll
+    for (int i = 0; i < ${pairs} * 4; ++i)
+        asm volatile("" : "+f"(${place.name}[block][i]));
+//@     end
 //@     if uniform ~= "" then
 }
 //@     end
@@ -194,16 +202,18 @@ for (int block = 0; block < ${blocks}; ++block)
 //@         if role.step[i].op == "write" then return fragment_step(role.name, i).long end
 //@     end
 //@ end
-//@ -- Where a read's line begins: its places by dim, that of its columns so much further.
-//@ local function line_places(read, further)
+//@ -- Where a read is: its places by dim, that of its columns so much further than the thread's first.
+//@ local function places_of(read, further)
 //@     local list = {}
-//@     for d, place in ipairs(read.at) do list[d] = d == read.columns and place .. further or place end
+//@     for d, place in ipairs(read.at) do
+//@         list[d] = d == read.columns and place .. further .. " + first_column" or place
+//@     end
 //@     return csv(list)
 //@ end
 //@ -- What a chunk reads of a tensor into registers: from `row` rows and `column` columns further than the first chunk.
 //@ local function read_chunk(read, into, pairs, rows, row, column)
 //@     local tensor, guard, halves = read.tensor, has(read, "guard") and read.guard or "true", read.by_row and 2 or 1
-//@     local list = line_places(read, column)
+//@     local list = places_of(read, column)
 #pragma unroll
 for (int half = 0; half < ${halves}; ++half) {
 //@     if read.by_row or guard ~= "true" then
@@ -456,14 +466,14 @@ for (int half = 0; half < 2; ++half) {
         const int row = first_row + slab * 8;
         ${p_rows}
         ${rows}
-//@     -- All of the slab's reads are under way before the first is waited for: past a tensor's end nothing is read.
+//@     -- All of the slab's reads are under way before the first is waited for: outside of a tensor they are harmless.
 //@     for _, r in ipairs(text.reads) do
-//@         local tensor, list, needed = r.tensor, line_places(r, ""), has(r, "guard") and r.guard or "true"
-        const ${tensor}_line ${tensor}_here = ${tensor}_from(args, ${list}, ${needed});
+//@         local list, needed = places_of(r, " + pair * 8"), has(r, "guard") and r.guard or "true"
+//@         local tensor = r.tensor
         ${tensor}_two ${tensor}_early[${pairs}];
         #pragma unroll
         for (int pair = 0; pair < ${pairs}; ++pair)
-            ${tensor}_early[pair] = ${tensor}_read(${tensor}_here, pair * 8);
+            ${tensor}_early[pair] = ${tensor}_read(args, ${list}, ${needed});
 //@     end
         #pragma unroll
         for (int pair = 0; pair < ${pairs}; ++pair) {

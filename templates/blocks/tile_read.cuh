@@ -1,9 +1,7 @@
-//@ -- NAME_line and NAME_read: elements of a fragment and their neighbours to the right from a tensor, whose dim `columns`
-//@ -- (from 1) the fragment's columns run along. A line is where a thread's row of them begins; reads go on from there.
-//@ -- What lies outside of the tensor is not stored: a row past the last reads the last row instead; a column past the
-//@ -- last, where two are one word, is not read and 0, and reads the last column instead where they are not, for two
-//@ -- conditions cost more than that. NAME_split makes two numbers of a read, apart from it, so that many reads can be
-//@ -- on their way.
+//@ -- NAME_read: an element of a fragment and its neighbour to the right from a tensor, whose dim `columns` (from 1) the
+//@ -- fragment's columns run along. What lies outside of the tensor is not stored, and reads the last row or column
+//@ -- instead, which costs no branch. Unless `needed` nothing is read, and both are 0. NAME_split makes two numbers of
+//@ -- them, apart from the read, so that many reads can be on their way.
 //@ param tensor table
 //@ param extent table
 //@ param columns int
@@ -14,30 +12,21 @@
 //@ end
 //@ local ends = fragment_uniform("x", table.unpack(nodes))
 //@ local statements, list, column, past = ends.at, csv(types), names[columns], ends[columns]
-//@ local sum = {}
-//@ for d = 1, rank do
-//@     sum[d] = d == rank and names[d] or "(i64)" .. names[d] .. " * args." .. t .. "_stride" .. d - 1
+//@ local function place(index)
+//@     local sum = {}
+//@     for d = 1, rank do
+//@         local name = d == columns and index or names[d]
+//@         sum[d] = d == rank and name or "(i64)" .. name .. " * args." .. t .. "_stride" .. d - 1
+//@     end
+//@     return table.concat(sum, " + ")
 //@ end
-//@ local place, word, along = table.concat(sum, " + "), wide and bytes(dtype) == 2, columns < rank
+//@ local first, second = place(column), place("next")
+//@ local word = wide and bytes(dtype) == 2
 //@ local two = word and "u32" or "float2"
-//@ local function at(further) return along and further .. " * line.stride" or further end
 
 typedef ${two} ${t}_two; // as they were read
 
-struct ${t}_line {
-    const ${ctype(dtype)} *at;
-//@ if wide then
-    int left; // columns of the tensor from here on; none unless they are needed
-//@ else
-    int last; // columns from here to the tensor's last one
-    bool needed;
-//@ end
-//@ if along then
-    i64 stride;
-//@ end
-};
-
-__device__ __forceinline__ ${t}_line ${t}_from(const arguments &args, ${list}, bool needed)
+__device__ __forceinline__ ${t}_two ${t}_read(const arguments &args, ${list}, bool needed)
 {
     ${statements}
 //@ for d = 1, rank do
@@ -47,35 +36,21 @@ __device__ __forceinline__ ${t}_line ${t}_from(const arguments &args, ${list}, b
 //@     end
 //@ end
 //@ if wide then
-    return {args.${t} + (${place}), needed ? (int)(${past}) - ${column} : 0};
-//@ elseif along then
-//@     local number = columns - 1
-    return {args.${t} + (${place}), (int)(${past}) - 1 - ${column}, needed, args.${t}_stride${number}};
-//@ else
-    return {args.${t} + (${place}), (int)(${past}) - 1 - ${column}, needed};
-//@ end
-}
-
-//@ if wide then
-// The pair so many columns, an even number, further.
-//@ else
-// The pair so many columns further.
-//@ end
-__device__ __forceinline__ ${t}_two ${t}_read(const ${t}_line &line, int further)
-{
-//@ if word then
+    ${column} = min(${column}, (int)(${past}) - 2); // both are even
+//@     if word then
     u32 both = 0;
-//@ else
+//@     else
     float2 both = {0.0f, 0.0f};
-//@ end
-//@ if wide then
-    if (further < line.left) // and so is the next: their number is even
-        both = *(const ${t}_two *)(line.at + further);
+//@     end
+    if (needed)
+        both = *(const ${t}_two *)(args.${t} + ${first});
 //@ else
-//@     local first, second = at("min(further, line.last)"), at("min(further + 1, line.last)")
-    if (line.needed) {
-        both.x = from_${dtype}(line.at[${first}]);
-        both.y = from_${dtype}(line.at[${second}]);
+    const int next = min(${column} + 1, (int)(${past}) - 1);
+    ${column} = min(${column}, (int)(${past}) - 1);
+    float2 both = {0.0f, 0.0f};
+    if (needed) {
+        both.x = from_${dtype}(args.${t}[${first}]);
+        both.y = from_${dtype}(args.${t}[${second}]);
     }
 //@ end
     return both;

@@ -1,7 +1,7 @@
 /* The tensor-map library by itself, as somebody uses it who uses nothing else here: C11 and C++11, with tensormap.h and
  * tensorview.h alone. tests/unit/runtime/test_library.c compiles it both ways. Says what is wrong, and exits with 1. */
-#include "tensormap.h"
-#include "tensorview.h"
+#include "tensormap/tensormap.h"
+#include "tensormap/tensorview.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tensormap.h"
+#include "tensormap/tensormap.h"
 
 struct mock mock;
 

@@ -5,7 +5,7 @@
 
 #include "batch_test.h"
 #include "mock_driver.h"
-#include "tensormap.h"
+#include "tensormap/tensormap.h"
 #include "use.h"
 
 static const struct batch_test_driver table = {

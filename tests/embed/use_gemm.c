@@ -4,7 +4,7 @@
 
 #include "gemm_test.h"
 #include "mock_driver.h"
-#include "tensormap.h"
+#include "tensormap/tensormap.h"
 #include "use.h"
 
 static const struct gemm_test_driver table = {

@@ -3,7 +3,7 @@
 #   usage: tests/emu/breaks.sh [PROGRAM], from the top of the tree. Needs NVRTC, no GPU. FULL=1: in more modes.
 #
 # All at the sizes of specs/gemm.lua.
-# 1. Every bug of gen/verify/breaks.def is reported under its own name, whenever asynchronous operations happen.
+# 1. Every bug of gen/verify/run/breaks.def is reported under its own name, whenever asynchronous operations happen.
 # 2. Each synchronising statement of the emitted GEMM, taken out alone, is reported: none is there for nothing. The
 #    statements are found in the text (statements.awk below), by the instructions that they are made of.
 # 3. The kernels as they are emitted report nothing.

@@ -33,6 +33,11 @@ status=$?
 [ $status = 0 ] || sed 's/^/# /' "$work/out" | head -n 100
 ok $status "$count_all random programs: $(grep '^# .* lowered$' "$work/out")"
 sed -n '/^# not hit/,/^# [0-9]* kernels/p' "$work/out" | grep '^#'
+# Cubins of further ones: ptxas serialises no wgmma.
+"$program" --first $((${FIRST:-1} + count_all)) --count $(((count_all + 7) / 8)) --only sm_90a --arch sm_90a --compile \
+    --quiet ${KEEP:+--keep "$KEEP"} >"$work/cubins" 2>&1
+ok $? "$(((count_all + 7) / 8)) random programs with wgmma are compiled as they are meant: \
+$(grep '^# .* lowered$' "$work/cubins")" "$work/cubins"
 # The generator still writes what lowerings take.
 [ "$(sed -n 's/^# \([0-9]*\) kernels lowered$/\1/p' "$work/out")" -ge $((count_all * 3 / 2)) ]
 ok $? "three kernels of four are lowered" "$work/out"

@@ -1,6 +1,6 @@
 /* Hazards that the executor finds in CUDA kernels: each small kernel of watch_bugs.def has its hazard under its name
    where BUG is 1 and nothing where it is 0, those of watch_correct.def have none, whatever the completion. */
-#include "tensormap.h"
+#include "tensormap/tensormap.h"
 
 #include "execute.h"
 

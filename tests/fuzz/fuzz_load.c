@@ -12,7 +12,7 @@
 #include "dtype.h"
 #include "emu/emu.h"
 #include "emu/ptx/ptx.h"
-#include "tensormap.h"
+#include "tensormap/tensormap.h"
 
 enum {
     LOAD_KERNELS = 4,                      /* of a text that are launched */

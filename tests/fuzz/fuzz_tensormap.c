@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
-#include "tensormap.h"
-#include "tensorview.h"
+#include "tensormap/tensormap.h"
+#include "tensormap/tensorview.h"
 
 static const int tensormap_ccs[] = {90, 100, 103, 120, 80, 0, 75, 9990};
 

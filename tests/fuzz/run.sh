@@ -8,12 +8,12 @@ flags="-std=c11 -D_GNU_SOURCE -Igen -Iruntime -Itests -I/usr/include/lua5.4 -g -
     -fsanitize=address,undefined -fno-sanitize-recover=all"
 libraries="-l:liblua5.4.a -l:libjson-c.a -l:libxxhash.a -lm -ldl -pthread"
 mkdir -p "$out/work/$target" "$out/findings"
-sources="runtime/*.c runtime/emu/*/*.c"
+sources="runtime/*.c runtime/tensormap/*.c runtime/emu/*/*.c"
 mutator= dictionary= length=4000
 case $target in
 ptx | load) mutator=tests/fuzz/mutate_ptx.c length=60000 seeds=ptx ;;
 tensormap) sources="$sources gen/cmd/tensormap.c gen/cmd/tensormap/*.c gen/common/dtype_names.c gen/common/json.c gen/spec/diag.c gen/spec/arena.c" seeds=tensormap ;;
-spec) sources="runtime/*.c gen/spec/*.c gen/read/*.c gen/program/print.c" seeds=spec ;;
+spec) sources="runtime/*.c runtime/tensormap/*.c gen/spec/*.c gen/read/*.c gen/program/print.c" seeds=spec ;;
 *) echo "run.sh: the targets are ptx, load, tensormap and spec" >&2 && exit 2 ;;
 esac
 # shellcheck disable=SC2086 # lists of words

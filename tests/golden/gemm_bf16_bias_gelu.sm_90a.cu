@@ -308,16 +308,16 @@ __device__ __forceinline__ item_order items_begin(const arguments &args)
 // The next item of this block: false when there is none. at_AXIS is where it begins.
 __device__ __forceinline__ bool items_next(const arguments &args, item_order &s, int &at_m, int &at_n)
 {
-    const int across_m = (int)(((i64)args.M + 255) / 256);
-    const int across_n = (int)(((i64)args.N + 255) / 256);
-    const int number = s.next;
+    const u32 across_m = ((u32)args.M + 255) / 256;
+    const u32 across_n = ((u32)args.N + 255) / 256;
+    const u32 number = (u32)s.next;
     if (number >= across_m * across_n)
         return false;
-    int band = number / (8 * across_n);
-    int height = min(8, across_m - band * 8);
-    int within = number - band * 8 * across_n;
-    at_m = (band * 8 + within % height) * 128;
-    at_n = within / height * 256;
+    const u32 band = number / (8 * across_n);
+    const u32 height = min(8u, across_m - band * 8);
+    const u32 within = number - band * 8 * across_n;
+    at_m = (int)((band * 8 + within % height) * 128);
+    at_n = (int)(within / height * 256);
     s.next += (int)(gridDim.x / 2);
     u32 rank;
     asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
@@ -626,7 +626,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) gemm_bf16_bias_gelu(const _
                     const int next = chunk + 1;
                     #pragma unroll
                     for (int half = 0; half < 1; ++half) {
-                        const bias_line line = bias_from(args, at_n + first_column + next * 64, true);
+                        const bias_line line = bias_from(args, at_n + next * 64 + first_column, true);
                         #pragma unroll
                         for (int i = 0; i < 8; ++i)
                             bias_for_D[half][i] = bias_read(line, i * 8);
@@ -637,7 +637,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) gemm_bf16_bias_gelu(const _
                     #pragma unroll
                     for (int half = 0; half < 2; ++half) {
                         const int row = first_row + half * 8;
-                        const R_line line = R_from(args, at_m + row, at_n + first_column + next * 64, true);
+                        const R_line line = R_from(args, at_m + row, at_n + next * 64 + first_column, true);
                         #pragma unroll
                         for (int i = 0; i < 8; ++i)
                             R_for_D[half][i] = R_read(line, i * 8);

@@ -9,7 +9,8 @@
 
 #include "device.h"
 #include "driver.h"
-#include "tensormap_args.h"
+#include "tensormap/tensormap_args.h"
+#include "tensormap/tensormap_driver.h"
 
 static uint64_t seed;
 

@@ -289,7 +289,7 @@ static int measure(struct lab *lab, const char *group, long batch, int rounds, c
     {"empty", "graph", "graph of 100 launches, " arguments, "cuGraphLaunch", empty_replay, LAB_GRAPHS * number + 2}
 /* clang-format on */
 
-static int measure_all(struct lab *lab)
+static int measure_descriptors(struct lab *lab)
 {
     const struct candidate encode[] = {
         {"case_000", "driver", maps_3, "cuTensorMapEncodeTiled", driver_encode, 3},
@@ -324,6 +324,21 @@ static int measure_all(struct lab *lab)
         {"replace_address", "driver", maps_3, "cuTensorMapReplaceAddress", driver_replace, 3},
         {"replace_address", "library", maps_3, "tw_tensormap_replace_address", library_replace, 3},
     };
+    int rounds = lab->host->rounds;
+    int status = MEASURE("three descriptors (case 000)", 1000, rounds, encode);
+    if (!status)
+        status = MEASURE("descriptors", 200, rounds, numbers);
+    if (!status)
+        status = MEASURE("kinds of descriptors", 1000, rounds, kinds);
+    if (!status && lab->driver->encode_im2col_wide && driver_kind(lab, 4, 1) == 0)
+        status = MEASURE("im2col-wide descriptors", 1000, rounds, wide);
+    if (!status && lab->driver->replace_address)
+        status = MEASURE("replaced addresses", 1000, rounds, replace);
+    return status;
+}
+
+static int measure_launches(struct lab *lab)
+{
     const struct candidate launches[] = {
         {"case_001", "driver", three_maps, "cuLaunchKernelEx, arguments prepared", bare, 0},
         {"case_001", "driver", three_maps, "cuLaunchKernel, arguments prepared", plain_prepared, 0},
@@ -336,6 +351,22 @@ static int measure_all(struct lab *lab)
         {"case_001", "driver", three_maps, "cuLaunchKernelEx, programmatic, arguments prepared", bare, 1},
         {"case_001", "emitted", three_maps, "NAME_launch, programmatic, maps included", launch, 1},
     };
+    const struct candidate updates[] = {
+        {"case_001", "driver", graph_1, "node update, arguments prepared", update, 0},
+        {"case_001", "emitted", graph_1, "node update, maps included", update, 1},
+    };
+    int rounds = lab->host->rounds;
+    /* A launch's time wanders by more than what these differ by: many short batches. */
+    int status = MEASURE("one launch (case 001)", LAUNCHES, 8 * rounds, launches);
+    if (!status)
+        status = MEASURE("one programmatic launch (case 001)", LAUNCHES, 8 * rounds, programmatic);
+    if (!status && lab->node)
+        status = MEASURE("update of a graph's node (case 001)", LAUNCHES, rounds, updates);
+    return status;
+}
+
+static int measure_empty(struct lab *lab)
+{
     const struct candidate empties[] = {
         EMPTY_LAUNCHES(0, "0 arguments"),
         EMPTY_LAUNCHES(1, "3 arguments"),
@@ -348,38 +379,25 @@ static int measure_all(struct lab *lab)
         EMPTY_REPLAYS(2, "16 arguments"),
         EMPTY_REPLAYS(3, "58 arguments"),
     };
-    const struct candidate updates[] = {
-        {"case_001", "driver", graph_1, "node update, arguments prepared", update, 0},
-        {"case_001", "emitted", graph_1, "node update, maps included", update, 1},
-    };
     const struct candidate compiles[] = {
         {"empty", "nvrtc", kernels_4, "compile", compile, 0},
         {"empty", "cache", kernels_4, "cache hit", compile, 1},
     };
     int rounds = lab->host->rounds;
-    int status = MEASURE("three descriptors (case 000)", 1000, rounds, encode);
-    if (!status)
-        status = MEASURE("descriptors", 200, rounds, numbers);
-    if (!status)
-        status = MEASURE("kinds of descriptors", 1000, rounds, kinds);
-    if (!status && lab->driver->encode_im2col_wide && driver_kind(lab, 4, 1) == 0)
-        status = MEASURE("im2col-wide descriptors", 1000, rounds, wide);
-    if (!status && lab->driver->replace_address)
-        status = MEASURE("replaced addresses", 1000, rounds, replace);
-    /* A launch's time wanders by more than what these differ by: many short batches. */
-    if (!status)
-        status = MEASURE("one launch (case 001)", LAUNCHES, 8 * rounds, launches);
-    if (!status)
-        status = MEASURE("one programmatic launch (case 001)", LAUNCHES, 8 * rounds, programmatic);
-    if (!status)
-        status = MEASURE("empty kernels", LAUNCHES, rounds, empties);
+    int status = MEASURE("empty kernels", LAUNCHES, rounds, empties);
     if (!status)
         status = MEASURE("replays of empty kernels", LAUNCHES, rounds, replays);
-    if (!status && lab->node)
-        status = MEASURE("update of a graph's node (case 001)", LAUNCHES, rounds, updates);
     if (!status)
         status = MEASURE("compiling an empty kernel", 1, rounds < 9 ? rounds : 9, compiles);
     return status;
+}
+
+static int measure_all(struct lab *lab)
+{
+    int status = measure_descriptors(lab);
+    if (!status)
+        status = measure_launches(lab);
+    return status ? status : measure_empty(lab);
 }
 
 int bench_host_run(struct bench_host *host)

@@ -8,7 +8,7 @@
 #include "cache.h"
 #include "cmd/bench/bench.h"
 #include "nvrtc.h"
-#include "tensormap.h"
+#include "tensormap/tensormap_driver.h"
 
 enum { LAB_MAPS = 192, LAB_CALLS = 5, LAB_COUNTS = 4, LAB_ARGUMENTS = 58, LAB_GRAPHS = 3 };
 

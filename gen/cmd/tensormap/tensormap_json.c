@@ -7,7 +7,7 @@
 #include "cmd/tensormap/tensormap_json.h"
 #include "cmd/tensormap/tensormap_values.h"
 #include "common/json.h"
-#include "tensormap_args.h"
+#include "tensormap/tensormap_args.h"
 
 int tensormap_fail(struct tensormap_fault *fault, const char *format, ...)
 {

@@ -7,7 +7,7 @@
 
 #include <json-c/json.h>
 
-#include "tensormap.h"
+#include "tensormap/tensormap.h"
 
 /* Why a text is no call, or no map. */
 struct tensormap_fault {

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "cmd/tensormap/tensormap_json.h"
-#include "tensormap_args.h"
+#include "tensormap/tensormap_args.h"
 
 /* Whether a value fits the type that the driver takes for the argument; a negative one is sign-extended. */
 int tensormap_fits(enum tmap_arg arg, uint64_t value);

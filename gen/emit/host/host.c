@@ -321,7 +321,7 @@ static void maps(const struct host_facts *f, const struct sink *s)
     integer(s, "first_bit", (number) / 64 * 64);                                                                       \
     text(s, "text", what);                                                                                             \
     end(s);
-#include "tensormap_workarounds.def"
+#include "tensormap/tensormap_workarounds.def"
 #undef WORKAROUND
     end(s);
 }

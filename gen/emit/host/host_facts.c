@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "emit/template/text.h"
-#include "tensormap.h"
+#include "tensormap/tensormap.h"
 
 /* Where the kernel's own numbers are 32-bit: a tile may begin below the extent and end past it. */
 static const int64_t limit_int = INT32_MAX - 1023;

@@ -135,6 +135,7 @@ struct derive {
     int around;     /* the LOOP that is walked */
     unsigned taken; /* rings taken in this body, as bits */
     bool alone;     /* turns that need masks begin and end by themselves */
+    bool behind;    /* a loop within another has looked ahead by now, or has changed a sum early */
     unsigned read;  /* rings whose stage was read into registers, and not given back yet, as bits */
 };
 

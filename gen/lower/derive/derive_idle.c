@@ -66,11 +66,9 @@ static struct known of_operation(struct idle *x, int node, int number)
     case PROGRAM_REDUCE:
         a = find(x, k->arg[0]);
         return a.kind == CONSTANT && (op->reduction != PROGRAM_SUM || a.value == 0.0) ? a : unknown;
-    case PROGRAM_DOT:
-        a = k->arg[0] >= 0 ? find(x, k->arg[0]) : unknown;
+    default: /* a dot: others give no arithmetic of a turn a value that is known */
+        a = op->kind == PROGRAM_DOT && k->arg[0] >= 0 ? find(x, k->arg[0]) : unknown;
         return !is(a, 0.0) ? unknown : k->arg[2] >= 0 ? find(x, k->arg[2]) : a;
-    default:
-        return unknown;
     }
 }
 
@@ -137,10 +135,8 @@ static struct known compute(struct idle *x, int node)
         return extreme(arg[0], arg[1], INFINITY, false);
     case EXPR_EXP2_DIFF:
         return difference_power(x, arg[0], arg[1]);
-    case EXPR_CAST:
-        return is(arg[0], 0.0) ? arg[0] : unknown;
     default:
-        return unknown;
+        return n->op == EXPR_CAST && is(arg[0], 0.0) ? arg[0] : unknown;
     }
 }
 

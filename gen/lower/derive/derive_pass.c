@@ -7,7 +7,11 @@
 
 #include "lower/family.h"
 
-enum { ARRIVALS = 4 /* every warp of a consumer releases for itself */, MOST_COLUMN = 1 << 16 /* beyond every tile */ };
+enum {
+    ARRIVALS = 4,          /* every warp of a consumer releases for itself */
+    MOST_COLUMN = 1 << 16, /* beyond every tile */
+    BESIDE_PLACES = 48, /* registers of a consumer behind its loops: addresses, columns that are read ahead, results */
+};
 
 /* Why derivation puts a step where it stands, for who reads the Plan. */
 static const char *reason(const struct plan_step *s)
@@ -392,7 +396,7 @@ int derive_evaluate(struct derive *d, int op, int node, int place)
     int status = 0, expression = derive_built(d, op, node, 0, &status);
     if (status)
         return status;
-    bool cut = may_be_there(d, op, node, place, &status);
+    bool cut = !is_there(d, expression, place) && may_be_there(d, op, node, place, &status);
     if (cut && !status)
         status = derive_land(d, place);
     if (cut && !status)
@@ -481,7 +485,18 @@ static int columns_of(const struct derive *d, int node, bool *seen)
     return most;
 }
 
-/* Gives a shared node its place. */
+/* There are registers for another fragment beside the places that are there, and for what computes with it. Where a
+ * loop keeps its value it has no choice. */
+static bool has_room(const struct derive *d, int op, int columns)
+{
+    const struct plan *p = d->work.l->plan;
+    int taken = BESIDE_PLACES + d->blocks * columns / 2 / d->warps_n;
+    for (int i = 0; i < p->place_count; i++)
+        taken += p->place[i].kind == PLAN_PLACE_ROWS ? 0 : p->place[i].registers;
+    return d->work.op[op].parent >= 0 || !d->consumer->registers || taken <= d->consumer->registers;
+}
+
+/* Gives a shared node its place; none where it would not fit: each operation then computes it again. */
 static int keep(struct derive *d, int op, int node)
 {
     struct plan *p = d->work.l->plan;
@@ -492,8 +507,13 @@ static int keep(struct derive *d, int op, int node)
         if (!seen || !again)
             return 3;
         place = free_accumulator(d, op, node, node, seen, &status);
-        if (!place && !status)
-            place = derive_new_place(d, node, "copy", columns_of(d, node, again));
+        int columns = place || status ? 0 : columns_of(d, node, again);
+        if (columns && !has_room(d, op, columns)) {
+            d->shared[node] = false;
+            return 0;
+        }
+        if (columns)
+            place = derive_new_place(d, node, "copy", columns);
         else if (place && !status)
             status = derive_home(d, node, place);
     } else if (!place) {

@@ -287,12 +287,22 @@ static bool is_changed_early(const struct derive *d, int loop, int dot)
            !is_of_turn(d, loop, c);
 }
 
+/* The dot's sum goes on with what an earlier loop has summed up, behind one within another that looked ahead or changed
+ * its sum early: where it is in flight as the turn begins, ptxas sees it set by others within its stage, and serialises
+ * all of them (C7515). */
+static bool is_set_before(const struct derive *d, int loop, int dot)
+{
+    return d->behind && dot >= 0 && d->work.op[dot].parent == loop && d->work.op[dot].arg[2] >= 0 &&
+           !derive_starts_from_zero(d, dot);
+}
+
 /* The end of a turn: what it carries on. What is old by then is waited for. */
 static int end_turn(struct derive *d, int loop)
 {
     int status = carry_on(d, d->work.program->op[loop].end);
     for (int i = d->flights - 1; i >= 0 && !status; i--)
-        if (d->flight[i].old || is_changed_early(d, loop, d->flight[i].dot)) {
+        if (d->flight[i].old || is_changed_early(d, loop, d->flight[i].dot) ||
+            is_set_before(d, loop, d->flight[i].dot)) {
             status = derive_wait(d, i);
             break;
         }
@@ -328,13 +338,15 @@ static int begin_turn(struct derive *d, int loop, int shift)
 {
     int end = d->work.program->op[loop].end;
     d->shift = shift;
-    int status = body(d, loop + 1, d->before), value = d->owner[plan_number(d->dot[d->ahead].place)];
-    for (int i = d->before + 1; i < end && !status && value >= 0; i++)
-        if (d->work.program->op[i].kind == PROGRAM_REDUCE && d->work.op[i].parent == loop &&
+    int status = body(d, loop + 1, d->before);
+    for (int i = d->before + 1; i < end && !status; i++) {
+        int value = d->owner[plan_number(d->dot[d->ahead].place)]; /* a reduction may have put another there */
+        if (d->work.program->op[i].kind == PROGRAM_REDUCE && d->work.op[i].parent == loop && value >= 0 &&
             derive_needs(d, d->work.op[i].arg[0], value, -1, &status)) {
             d->done[i] = true;
             status = status ? status : reduce(d, i);
         }
+    }
     if (!status && d->dot[d->before].load[0] < 0)
         status = pack(d, d->before);
     status = status ? status : early_sum(d, d->before, shift == 0 && !d->alone);
@@ -412,6 +424,8 @@ static int repeat(struct derive *d, int loop)
 {
     int status = d->ahead < 0 ? turn(d, loop) : rest_of_turn(d, loop, false);
     status = status || d->ahead < 0 ? status : begin_turn(d, loop, d->ahead_shift);
+    if (!status && d->ahead >= 0 && d->flights) /* of dots behind the one that is issued ahead: see derive.h */
+        status = derive_wait(d, d->flights - 1);
     grow_old(d, loop);
     return status;
 }
@@ -694,6 +708,8 @@ static int loop(struct derive *d, int number)
     d->around = around;
     d->ahead = d->before = -1;
     d->alone = outer_alone;
+    for (int i = number; i < l->end && d->work.op[number].parent >= 0; i++)
+        d->behind = d->behind || peeled || (l[i - number].kind == PROGRAM_DOT && is_changed_early(d, number, i));
     if (peeled && !status && d->flights)
         status = derive_wait(d, d->flights - 1);
     if (!status && alone && d->helds != helds)
@@ -759,8 +775,8 @@ int derive_steps(struct derive *d)
     status = status ? status : both(d, (struct plan_step){.op = PLAN_LOOP, .ring = -1, .tensor = -1, .call = "tiles"});
     status = status ? status : derive_take_item(d);
     status = status ? status : body(d, 0, d->work.program->op_count);
-    if (!status && d->flights)
-        status = derive_wait(d, d->flights - 1);
+    if (!status && d->flights) /* every result is stored, or is refused as unused */
+        status = derive_refuse(d, d->flight[0].dot, "a dot is in flight at an item's end, and nobody waits for it");
     status = status ? status : derive_next_item(d, false);
     status = status ? status : both(d, (struct plan_step){.op = PLAN_END, .ring = -1, .tensor = -1});
     status = status ? status : derive_end_items(d);

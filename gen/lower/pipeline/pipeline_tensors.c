@@ -158,7 +158,7 @@ static int turned_output(struct pipeline *x, const struct program_op *o, const s
 }
 
 /* The item's only store, of two boxes: both go at once, in the room of two buffers, and no barriers stand in between.
- */
+ * Not of a lone consumer: while it packs the second box, nobody else has work, and the first may be on its way. */
 static bool is_whole(const struct pipeline *x, int row_bytes)
 {
     int stores = 0;

@@ -17,7 +17,7 @@
 #include <string.h>
 
 #include "swizzle.h"
-#include "tensormap_args.h"
+#include "tensormap/tensormap_args.h"
 
 enum { ROW_BYTES_MOST = 256 * 32 };
 

@@ -20,7 +20,7 @@
 #define EMU_TMA_H
 
 #include "bytes.h"
-#include "tensormap.h"
+#include "tensormap/tensormap.h"
 
 // A map, ready for use. Plain data; may be kept as long as the 128 bytes are the same.
 struct emu_tma_map {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "driver.h"
+#include "tensormap/tensormap.h"
 #include "emu/exec/exec.h"
 
 /* CUresult */

@@ -1,25 +1,6 @@
 /* Control flow of a function, the joins of its branches, and which registers may share a slot. */
 #include "lowering.h"
 
-static const char *const form_operands[] = {
-#define OPCODE(id, mnemonic, reason) "", /* an instruction's form counts these rows too */
-#define FORM(operands, modifiers) operands,
-#include "emu/ptx/ptx_opcodes.def"
-#undef OPCODE
-#undef FORM
-};
-
-uint32_t emu_written(const struct ptx_instruction *instruction)
-{
-    if (instruction->opcode == PTX_OP_CALL || instruction->opcode == PTX_OP_MOV)
-        return 1;
-    const char *form = form_operands[instruction->form];
-    if (*form != '=')
-        return 0;
-    const char *second = strchr(form, ' ');
-    return second && second[1] == '|' ? 3 : 1;
-}
-
 static int ends_block(const struct ptx_instruction *i)
 {
     return i->opcode == PTX_OP_BRA || i->opcode == PTX_OP_BRX_IDX || i->opcode == PTX_OP_RET ||
@@ -261,7 +242,7 @@ static void each_of_instruction(struct emu_lowering *l, uint32_t number,
                                 void (*visit)(struct emu_lowering *, void *, uint32_t, int), void *context, int written)
 {
     const struct ptx_instruction *in = &l->function->instructions[number];
-    uint32_t dest = emu_written(in);
+    uint32_t dest = ptx_written(in);
     int both = in->opcode == PTX_OP_WGMMA_MMA_ASYNC;
     for (uint32_t i = 0; i < in->operand_count; i++) {
         int is_dest = i < 2 && (dest >> i & 1);

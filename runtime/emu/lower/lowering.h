@@ -58,16 +58,13 @@ int emu_slots(struct emu_lowering *l); /* fills at, and the frame's sizes */
 /* Fills the function's touch: which 32-bit registers each instruction accesses. */
 void emu_touched(struct emu_lowering *l);
 
-/* Operands that an instruction writes: bit i for operand i. */
-uint32_t emu_written(const struct ptx_instruction *instruction);
-
 /* lower.c */
 
 /* Memory that lives as long as the module; zeroed. NULL where there is none. */
 void *emu_extra(struct emu_module *module, size_t bytes);
 
-struct emu_op *emu_push(struct emu_lowering *l,
-                        emu_handler run); /* never NULL; the op is zero but for run and source */
+/* One operation more; never NULL. It is zero but for run and source. */
+struct emu_op *emu_push(struct emu_lowering *l, emu_handler run);
 const char *emu_lower_fail(struct emu_lowering *l, int status, const char *format, ...) TW_PRINTF(3, 4);
 uint32_t emu_constant(struct emu_lowering *l, uint64_t value, int wide); /* offset of lanes that hold it */
 

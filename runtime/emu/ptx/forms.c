@@ -59,6 +59,17 @@ static const struct {
 };
 #define ROWS (sizeof rows / sizeof rows[0])
 
+uint32_t ptx_written(const struct ptx_instruction *instruction)
+{
+    if (instruction->opcode == PTX_OP_CALL || instruction->opcode == PTX_OP_MOV)
+        return 1;
+    const char *form = rows[instruction->form].operands;
+    if (!form || *form != '=')
+        return 0;
+    const char *second = strchr(form, ' ');
+    return second && second[1] == '|' ? 3 : 1;
+}
+
 static const struct {
     const char *name, *words;
 } groups[] = {

@@ -276,6 +276,9 @@ unsigned ptx_special_bits(uint32_t special);
 /* Path of a location's file, "" if there is none. */
 const char *ptx_location_path(const struct ptx_module *module, uint32_t location);
 
+/* Operands that an instruction writes: bit i for operand i. */
+uint32_t ptx_written(const struct ptx_instruction *instruction);
+
 /* The mnemonic of an instruction with its modifiers in a normal order ("ld.global.v4.u32") into out. Returns out. */
 const char *ptx_mnemonic(const struct ptx_instruction *instruction, char *out, size_t out_bytes);
 

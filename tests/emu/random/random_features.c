@@ -29,7 +29,7 @@ int random_feature_number(const char *name)
 static const char *families_of(int number)
 {
     const char *letters = random_features[number].families;
-    return *letters == '*' ? "RTCPHN" : letters;
+    return *letters == '*' ? "RTCPGHN" : letters;
 }
 
 /* The feature, what it needs, and so on; how many. */
@@ -47,7 +47,7 @@ void random_families(int one, int other, char letters[8])
 {
     int all[16], count = closure(one, all), length = 0;
     count += closure(other, all + count);
-    for (const char *c = "RTCPHN"; *c; c++) {
+    for (const char *c = "RTCPGHN"; *c; c++) {
         bool in = true;
         for (int i = 0; i < count; i++)
             in = in && strchr(families_of(all[i]), *c);

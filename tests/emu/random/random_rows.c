@@ -77,18 +77,20 @@ static void value(struct rows *r, int depth)
 static void columns(struct rows *r)
 {
     struct random_spec *g = r->g;
-    static const char *const word[] = {"range.late", "range.min", NULL, NULL, NULL, NULL};
-    int kind = random_below(g, 6);
-    for (int i = 0; i < 2; i++)
+    static const char *const word[] = {"range.late", "range.min", "range.fixed", NULL, NULL, NULL, NULL};
+    int kind = random_below(g, 7);
+    for (int i = 0; i < 3; i++)
         if (random_wants(g, word[i]) && !random_has(g, word[i]))
             kind = i;
     if (word[kind])
         random_feature(g, word[kind]);
-    g->by_tile = g->by_tile || kind < 2;
+    g->by_tile = g->by_tile || kind < 3;
     if (kind == 0)
         random_write(g, "range(tile.c, C, tile.c)");
     else if (kind == 1)
         random_write(g, "range(0, min(C, %d), tile.c)", r->tile_c * (1 + random_below(g, 3)));
+    else if (kind == 2)
+        random_write(g, "range(0, %d, tile.c)", 3 * r->tile_c);
     else
         random_write(g, "range(0, C, tile.c)");
 }
@@ -110,7 +112,7 @@ static void reduce(struct rows *r)
     bool inner = random_chance(g, 25), online = random_chance(g, 15);
     if (lacks(g, "loop.nested") || lacks(g, "online"))
         inner = lacks(g, "loop.nested");
-    else if (lacks(g, "loop.reduce") || lacks(g, "range.late") || lacks(g, "range.min"))
+    else if (lacks(g, "loop.reduce") || lacks(g, "range.late") || lacks(g, "range.min") || lacks(g, "range.fixed"))
         inner = online = false;
     online = !inner && (online || lacks(g, "online"));
     if (online) {
@@ -216,7 +218,8 @@ static void over_rows(struct rows *r)
     kinds += random_wants(g, "loop.nested");
     kinds += random_wants(g, "online");
     kinds += random_wants(g, "loop.reduce");
-    kinds += random_wants(g, "range.late") && random_wants(g, "range.min");
+    int ranges = random_wants(g, "range.late") + random_wants(g, "range.min") + random_wants(g, "range.fixed");
+    kinds += ranges > 1 ? ranges - 1 : 0;
     loops = loops < kinds ? kinds : loops;
     if (random_wants(g, "loops") && loops < 2)
         loops = 2;
@@ -277,6 +280,7 @@ static void over_tiles(struct rows *r)
     bool total = random_option(g, "column_sum", 30), look = random_option(g, "scatter_add", 20);
     bool stencil = random_option(g, "stencil", 40), middle = random_option(g, "column_max", 30);
     bool along = random_option(g, "row_sum", 30), scalar = random_option(g, "scalar", 25);
+    bool staged = random_option(g, "staged", 20);
     g->by_tile = middle || along || total; /* which are of an item's tile */
     random_write(g, "  axes = \"p r c\", tile = { r = %d, c = %d }, grid = { r = R, c = C },\n", r->tile_r, r->tile_c);
     random_write(g, "  x = tensor { P, R, C, dtype = \"%s\", axes = \"p r c\" },\n", dtype(g));
@@ -339,6 +343,8 @@ static void over_tiles(struct rows *r)
     if (scalar)
         random_use(g, from, "t.scale", "");
     random_write(g, "\n");
+    if (staged)
+        random_write(g, "    v = stage(v)\n");
     const char *store = add ? "store_add" : "store";
     if (turned)
         random_write(g, "    %s(t.y, span(at.c, tile.c), span(at.r, tile.r), v:t())\n", store);
@@ -444,6 +450,18 @@ static void sizes(struct rows *r)
     random_write(g, " },\n}\n");
 }
 
+/* Blocks that take items until there is none, or one each. True: the former. */
+static bool how(struct rows *r, int number, bool like)
+{
+    struct random_spec *g = r->g;
+    g->at = number;
+    bool resident = random_option(g, "persistent", 25);
+    g->at = -1;
+    if (resident || like)
+        random_write(g, "  schedule = { persistent = %s },\n", resident ? "true" : "false");
+    return resident;
+}
+
 void random_rows(struct random_spec *g)
 {
     struct rows r = {.g = g};
@@ -453,6 +471,7 @@ void random_rows(struct random_spec *g)
     random_feature(g, g->family == 'R' ? "rows" : planes ? "tiles" : "columns");
     random_write(g, "local R, C%s = dims \"R C%s\"\n\nlocal p = kernel \"p\" {\n", planes ? ", P" : "",
                  planes ? " P" : "");
+    bool resident = how(&r, 0, false);
     if (g->family == 'R')
         over_rows(&r);
     else if (planes)
@@ -461,6 +480,8 @@ void random_rows(struct random_spec *g)
         over_columns(&r);
     sizes(&r);
     /* Other tiles change the order of sums and nothing else. */
-    random_write(g, "kernel \"p_how1\" { like = p, tile = { r = %d, c = %d } }\n",
+    random_write(g, "kernel \"p_how1\" { like = p, tile = { r = %d, c = %d },\n",
                  random_has(g, "one.row") ? 1 : row_tiles[1 + random_below(g, 4)], column_tiles[random_below(g, 6)]);
+    how(&r, 1, resident);
+    random_write(g, "}\n");
 }

@@ -8,7 +8,7 @@
 #include "unit/program/program_naive.h"
 #include "verify/compare.h"
 #include "verify/launcher.h"
-#include "verify/ring_fills.h"
+#include "verify/run/ring_fills.h"
 #include "verify/sizes.h"
 #include "verify/trial.h"
 
@@ -74,7 +74,8 @@ static void bad(struct work *w, const char *kernel, const char *arch, const char
 /* What a lowering may say of a random program: that its numbers do not fit, or that there is no lowering of it. */
 static bool is_refusal(const char *rule)
 {
-    static const char *const rules[] = {"PROGRAM-LOWER", "PROGRAM-AHEAD", "REGS", "SMEM", "TMA-BOX", "CLUSTER-SLICE"};
+    static const char *const rules[] = {"PROGRAM-LOWER", "PROGRAM-AHEAD", "REGS",  "SMEM",
+                                        "TMA-BOX",       "CLUSTER-SLICE", "SPILLS"};
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
         if (strcmp(rule, rules[i]) == 0)
             return true;
@@ -478,7 +479,7 @@ static void run_kernel(struct work *w, const char *kernel, const char *arch, boo
         /* Variants of how it runs are the first kernel's: of the others one each is enough. */
         c.unit[i].wanted = w->o->all || w->first || i == w->number % c.unit_count;
         c.unit[i].line_info = true;
-        c.unit[i].outputs = TW_OUTPUT_PTX;
+        c.unit[i].outputs = w->o->compile ? TW_OUTPUT_CUBIN : TW_OUTPUT_PTX;
         count_plan(w, &c.unit[i]);
         c.unit[i].plan.kernel = w->kernel; /* of whose name inputs are made: all kernels of the spec have the same */
         if (i < 16)
@@ -490,15 +491,18 @@ static void run_kernel(struct work *w, const char *kernel, const char *arch, boo
         hit(w, "arch", arch);
     if (status == 0 && c.unit_count && !w->o->plan) {
         status = compile_cubins(&c, COMPILE_NVRTC);
-        if (status)
+        bool spills = status == 1 && c.diags.count && strcmp(c.diags.item[0].rule, "SPILLS") == 0;
+        if (spills) /* a tile too large: what the compiler alone can say */
+            take_refusal(w, &c, kernel, arch);
+        else if (status)
             bad(w, kernel, arch, c.diags.count ? c.diags.item[0].text : c.unit[0].error[COMPILE_NVRTC].text);
-        else
+        else if (!w->o->compile)
             run_modes(w, &c, twin);
         for (int i = 0; i < c.unit_count && i < 16; i++)
             if (w->passed && c.unit[i].wanted && w->fills[i].ring_count)
                 count_rings(w, &c.unit[i], &w->fills[i]);
     }
-    if (status == 0 && c.unit_count && !w->bad && (w->passed || w->o->plan))
+    if (status == 0 && c.unit_count && !w->bad && (w->passed || w->o->plan || w->o->compile))
         fprintf(w->out, "ran %s %s\n", kernel, arch);
     compile_close(&c);
 }

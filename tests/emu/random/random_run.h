@@ -11,8 +11,8 @@
 struct random_run {
     const char *path; /* of the spec */
     uint64_t seed;
-    bool all, plan, strict; /* as random_programs.c says */
-    const char *arch;       /* of every kernel; NULL: they share */
+    bool all, plan, compile, strict; /* as random_programs.c says */
+    const char *arch;                /* of every kernel; NULL: they share */
 };
 
 /* How many bad things it saw. */

@@ -257,7 +257,7 @@ static bool want(struct random_spec *g, int one, int other, char families[8])
         }
     int length = 0;
     char left[8];
-    for (const char *c = "RTCPHN"; *c; c++) {
+    for (const char *c = "RTCPGHN"; *c; c++) {
         bool in = true;
         for (int i = 0; i < all.words; i++)
             in = in &&
@@ -295,7 +295,7 @@ void random_spec_write(uint64_t seed, FILE *out)
         want(&g, one, other, families);
     }
     g.family = families[random_below(&g, (int)strlen(families))];
-    if (strchr("PHN", g.family))
+    if (strchr("PGHN", g.family))
         random_dots(&g);
     else
         random_rows(&g);

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tensormap.h"
+#include "tensormap/tensormap.h"
 
 /* ---- what fits ------------------------------------------------------------------------------------------------- */
 

@@ -586,7 +586,30 @@ static inline bool naive_steps(struct naive *n, struct naive_state *s, int t)
     return moved && !n->fault;
 }
 
-/* 64 bits of a state; small Plans have less than 2^20 states, so that two fall together is one chance in a million. */
+static inline size_t naive_slot(const struct naive *n, uint64_t hash)
+{
+    size_t at = (size_t)(hash >> 10) & (n->room - 1);
+    while (n->seen[at] && n->seen[at] != hash)
+        at = (at + 1) & (n->room - 1);
+    return at;
+}
+
+/* A table of twice the room. */
+static inline void naive_grow(struct naive *n)
+{
+    uint64_t *old = n->seen;
+    size_t room = n->room;
+    n->room = 2 * room;
+    n->seen = calloc(n->room, sizeof *n->seen);
+    assert_non_null(n->seen);
+    for (size_t i = 0; i < room; i++)
+        if (old[i])
+            n->seen[naive_slot(n, old[i])] = old[i];
+    free(old);
+}
+
+/* 64 bits of a state; Plans have less than 2^23 states, so that two fall together is one chance in a hundred thousand.
+ */
 static inline bool naive_is_new(struct naive *n, const struct naive_state *s)
 {
     uint64_t hash = 1469598103934665603u, word;
@@ -596,13 +619,12 @@ static inline bool naive_is_new(struct naive *n, const struct naive_state *s)
         hash ^= hash >> 29;
     }
     hash |= 1;
-    size_t at = (size_t)(hash >> 10) & (NAIVE_TABLE - 1);
-    while (n->seen[at] && n->seen[at] != hash)
-        at = (at + 1) & (NAIVE_TABLE - 1);
+    size_t at = naive_slot(n, hash);
     if (n->seen[at])
         return false;
     n->seen[at] = hash;
-    n->states++;
+    if (2 * ++n->states > n->room)
+        naive_grow(n);
     return true;
 }
 
@@ -682,8 +704,12 @@ static inline bool naive_land(struct naive *n, const struct naive_state *s, int 
 static inline const char *naive_explore_some(const struct plan *p, const struct protocol_trips *trips, bool strict,
                                              size_t most, size_t *states)
 {
-    struct naive n = {
-        .p = p, .trips = trips, .strict = strict, .cluster = protocol_cluster(p), .seen = calloc(NAIVE_TABLE, 8)};
+    struct naive n = {.p = p,
+                      .trips = trips,
+                      .strict = strict,
+                      .cluster = protocol_cluster(p),
+                      .room = NAIVE_TABLE,
+                      .seen = calloc(NAIVE_TABLE, 8)};
     static struct naive_state start, s, to;
     assert_int_equal(protocol_code(p, &n.code), 0);
     n.most = most ? most : NAIVE_STATES;

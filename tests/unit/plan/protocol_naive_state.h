@@ -18,7 +18,7 @@ enum {
     NAIVE_PLACES = 4,
     NAIVE_BARRIERS = 3,
     NAIVE_INSTANCES = 4,
-    NAIVE_TABLE = 1 << 20,
+    NAIVE_TABLE = 1 << 14, /* at first */
     NAIVE_STATES = 700000
 };
 
@@ -76,8 +76,8 @@ struct naive {
     size_t used; /* bytes of a state */
     size_t most; /* states */
     const char *fault;
-    uint64_t *seen;
-    size_t states;
+    uint64_t *seen; /* hashes of states, in a table of `room`, a power of two; 0: free */
+    size_t states, room;
 };
 
 #endif

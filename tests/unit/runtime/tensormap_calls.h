@@ -2,7 +2,7 @@
 #ifndef TW_TESTS_TENSORMAP_CALLS_H
 #define TW_TESTS_TENSORMAP_CALLS_H
 
-#include "tensormap.h"
+#include "tensormap/tensormap.h"
 
 typedef struct tw_tensormap_call call_t;
 

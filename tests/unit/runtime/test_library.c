@@ -56,7 +56,7 @@ static int lacks(const char *program)
 /* The headers, and the tables that they include, are all that a user has. */
 static void test_headers(void **state)
 {
-    static const char *const headers[] = {"tensormap.h", "tensorview.h", "dtype.h", "status.h"};
+    static const char *const headers[] = {"tensormap/tensormap.h", "tensormap/tensorview.h", "dtype.h", "status.h"};
     (void)state;
     for (size_t i = 0; i < sizeof headers / sizeof *headers; i++)
         for (int c = 0; c < COMPILERS; c++) {
@@ -93,7 +93,7 @@ static void test_program(void **state)
 static void test_sources(void **state)
 {
     (void)state;
-    if (shell("cc -std=c11 " WARNINGS " -Iruntime tests/embed/library.c runtime/tensormap_*.c runtime/tensorview.c "
+    if (shell("cc -std=c11 " WARNINGS " -Iruntime tests/embed/library.c runtime/tensormap/*.c "
               "runtime/dtype.c runtime/status.c -lm -o %s/library && %s/library",
               folder, folder))
         fail_msg("tests/embed/library.c does not build or run with the sources of the library");
@@ -112,10 +112,11 @@ static int set_up(void **state)
     if (!end)
         return 1;
     strcpy(end, "/libtilewright.a");
-    return shell("mkdir %s/include && cp runtime/tensormap.h runtime/tensorview.h runtime/dtype.h runtime/status.h "
-                 "runtime/tensormap_rules.def runtime/tensormap_workarounds.def runtime/dtypes.def runtime/status.def "
-                 "%s/include",
-                 folder, folder);
+    return shell("mkdir -p %s/include/tensormap && "
+                 "cp runtime/dtype.h runtime/status.h runtime/dtypes.def runtime/status.def %s/include && "
+                 "cd runtime/tensormap && cp tensormap.h tensorview.h tensormap_rules.def tensormap_workarounds.def "
+                 "%s/include/tensormap",
+                 folder, folder, folder);
 }
 
 static int tear_down(void **state)

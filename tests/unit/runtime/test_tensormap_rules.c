@@ -6,7 +6,7 @@
 
 #include "unit/check.h"
 #include "tensormap_calls.h"
-#include "tensormap_args.h"
+#include "tensormap/tensormap_args.h"
 
 struct edge {
     enum tw_tensormap_rule rule;
@@ -31,7 +31,7 @@ static const struct {
 } rules[TW_TENSORMAP_RULE_COUNT] = {
 #define RULE(ID, name, level, funcs, arg, broken, nearest, bound, text)                                                \
     {#ID, #broken, text, TMAP_##arg, sizeof #level == sizeof "REFUSED" && #level[0] == 'R'},
-#include "tensormap_rules.def"
+#include "tensormap/tensormap_rules.def"
 #undef RULE
 };
 
@@ -232,7 +232,7 @@ static void test_work_arounds(void **state)
         unsigned bit;
     } rows[] = {
 #define WORKAROUND(ID, capability, driver_version, bit, text) {capability, driver_version, bit},
-#include "tensormap_workarounds.def"
+#include "tensormap/tensormap_workarounds.def"
 #undef WORKAROUND
     };
     (void)state;

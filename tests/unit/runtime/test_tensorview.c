@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "tensorview.h"
+#include "tensormap/tensorview.h"
 
 // dlpack.h's structs by offset, as a producer lays them out on a 64-bit machine: the reader's own must agree.
 enum { DATA = 0, DEVICE_TYPE = 8, DEVICE_ID = 12, NDIM = 16, CODE = 20, BITS = 21, LANES = 22, SHAPE = 24, STRIDES = 32,

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "emu/hazards.h"
-#include "verify/breaks.h"
+#include "verify/run/breaks.h"
 #include "status.h"
 
 static struct tw_runtime rt;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "unit/plan/plan_launch.h"
-#include "tensormap.h"
+#include "tensormap/tensormap.h"
 
 static struct tw_error error;
 

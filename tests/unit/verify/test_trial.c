@@ -10,7 +10,7 @@
 #include "unit/plan/plan_launch.h"
 #include "verify/sizes.h"
 #include "verify/trial.h"
-#include "tensormap.h"
+#include "tensormap/tensormap.h"
 
 static const char spec_text[] = "local M, N, K = dims \"M N K\"\n"
                                 "kernel \"small\" {\n"

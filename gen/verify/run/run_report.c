@@ -6,9 +6,9 @@
 #include "common/json.h"
 #include "emu/emu.h"
 #include "emu/hazards.h"
-#include "verify/breaks.h"
-#include "verify/finding.h"
-#include "verify/run.h"
+#include "verify/run/breaks.h"
+#include "verify/run/finding.h"
+#include "verify/run/run.h"
 
 static const char *const inputs_word[RUN_INPUTS] = {"normal", "integer"};
 

@@ -1,4 +1,4 @@
-// Shared by the tensormap_*.c files and the tensormap command: the arguments of a call as a table, so that rules,
+// Shared by the files of this room and whoever prints and reads calls: the arguments of a call as a table, so that rules,
 // messages, repair, printing and reading go through one list.
 #ifndef TW_TENSORMAP_ARGS_H
 #define TW_TENSORMAP_ARGS_H

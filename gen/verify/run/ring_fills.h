@@ -2,8 +2,8 @@
  *
  * A fill is a completed phase of the stage's full barrier; where the ring has none, a copy or store to an address of
  * the stage to which one went before. */
-#ifndef TW_GEN_VERIFY_RING_FILLS_H
-#define TW_GEN_VERIFY_RING_FILLS_H
+#ifndef TW_GEN_VERIFY_RUN_RING_FILLS_H
+#define TW_GEN_VERIFY_RUN_RING_FILLS_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,12 +1,12 @@
 /* Inside the command run: what its parts share. run.c opens devices, compiles and loads, run_source.c puts other texts
  * in the place of those that were emitted, run_cases.c launches and compares, run_report.c prints, run_coverage.c says
  * what the sizes leave out. */
-#ifndef TW_GEN_VERIFY_RUN_H
-#define TW_GEN_VERIFY_RUN_H
+#ifndef TW_GEN_VERIFY_RUN_RUN_H
+#define TW_GEN_VERIFY_RUN_RUN_H
 
 #include "common/options.h"
 #include "compile/compile.h"
-#include "verify/run_coverage.h"
+#include "verify/run/run_coverage.h"
 #include "verify/sizes.h"
 #include "verify/trial.h"
 

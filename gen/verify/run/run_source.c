@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "spec/diag.h"
-#include "verify/breaks.h"
-#include "verify/run.h"
+#include "verify/run/breaks.h"
+#include "verify/run/run.h"
 
 /* What the first line names is what runs: an option that names something else is refused. Exit status. */
 static int check_banner(const struct run_options *o, const struct run_source *source)

@@ -5,7 +5,7 @@
 #include "emu/emu.h"
 #include "verify/debug.h"
 #include "verify/launcher.h"
-#include "verify/run.h"
+#include "verify/run/run.h"
 
 enum { VARIANTS = 16 };
 

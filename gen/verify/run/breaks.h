@@ -1,7 +1,7 @@
 /* Planted bugs: edits of emitted CUDA text as rows of a table (breaks.def), each with the hazard that the emulator must
  * report. */
-#ifndef TW_GEN_VERIFY_BREAKS_H
-#define TW_GEN_VERIFY_BREAKS_H
+#ifndef TW_GEN_VERIFY_RUN_BREAKS_H
+#define TW_GEN_VERIFY_RUN_BREAKS_H
 
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-#include "verify/finding.h"
+#include "verify/run/finding.h"
 
 #include <inttypes.h>
 #include <stdio.h>

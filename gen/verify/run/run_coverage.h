@@ -21,8 +21,8 @@
  *           What only a trap or a failed assertion follows does not count, nor a direction that leads there. What the
  *           compiler turned into arithmetic (selects, copies of a branch, hoisted code) cannot be seen: it says too
  *           little then, and does not guess. */
-#ifndef TW_GEN_VERIFY_RUN_COVERAGE_H
-#define TW_GEN_VERIFY_RUN_COVERAGE_H
+#ifndef TW_GEN_VERIFY_RUN_RUN_COVERAGE_H
+#define TW_GEN_VERIFY_RUN_RUN_COVERAGE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-#include "verify/run_coverage.h"
+#include "verify/run/run_coverage.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -8,9 +8,9 @@
 #include "common/json.h"
 #include "emu/coverage.h"
 #include "emu/emu.h"
-#include "verify/ring_fills.h"
-#include "verify/run.h"
-#include "verify/run_lines.h"
+#include "verify/run/ring_fills.h"
+#include "verify/run/run.h"
+#include "verify/run/run_lines.h"
 
 enum {
     ENOUGH = 2,   /* fills of a stage in one block */

@@ -1,7 +1,7 @@
 /* The lines of a kernel's CUDA text that no launch on the emulator has executed, or not in every way; by the rules of
  * run_coverage.h. */
-#ifndef TW_GEN_VERIFY_RUN_LINES_H
-#define TW_GEN_VERIFY_RUN_LINES_H
+#ifndef TW_GEN_VERIFY_RUN_RUN_LINES_H
+#define TW_GEN_VERIFY_RUN_RUN_LINES_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-#include "verify/breaks.h"
+#include "verify/run/breaks.h"
 
 #include <ctype.h>
 #include <stdbool.h>
@@ -14,7 +14,7 @@
 
 const struct break_row break_all[] = {
 #define BREAK(name, arch, variant, hazard, text, ...) {#name, arch, variant, hazard, text, {__VA_ARGS__}},
-#include "verify/breaks.def"
+#include "verify/run/breaks.def"
 #undef BREAK
     {.name = NULL},
 };

@@ -1,4 +1,4 @@
-#include "verify/ring_fills.h"
+#include "verify/run/ring_fills.h"
 
 #include <string.h>
 

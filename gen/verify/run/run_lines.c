@@ -1,4 +1,4 @@
-#include "verify/run_lines.h"
+#include "verify/run/run_lines.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* What the emulator finds, as JSON. */
-#ifndef TW_GEN_VERIFY_FINDING_H
-#define TW_GEN_VERIFY_FINDING_H
+#ifndef TW_GEN_VERIFY_RUN_FINDING_H
+#define TW_GEN_VERIFY_RUN_FINDING_H
 
 /* One finding, an object on stdout. */
 struct emu_report;

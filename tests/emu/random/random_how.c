@@ -1,0 +1,337 @@
+/* How random programs with dots run: warpgroups, rings, order, the turns of loops; and what follows a sum. */
+#include <string.h>
+
+#include "random_dots.h"
+
+/* ---- how a kernel runs ------------------------------------------------------------------------------------------- */
+
+static bool has_chain(const struct dots *d)
+{
+    return strchr("HN", d->g->family) != NULL;
+}
+
+/* Of 64 rows: so many for each of the consumers, which all fit. */
+static void share_rows(struct dots *d, struct how *h)
+{
+    static const char *const word[] = {"consumers.1", "consumers.2", "consumers.3"};
+    struct random_spec *g = d->g;
+    const char *fits[3];
+    int count = 0, of[3];
+    for (int c = 1; c <= 3; c++)
+        if (d->m % (64 * c) == 0 && d->m / 64 / c <= 2) {
+            of[count] = c;
+            fits[count++] = word[c - 1];
+        }
+    h->consumers = of[random_choose(g, fits, count)];
+    h->blocks = d->m / 64 / h->consumers;
+    if (h->blocks == 2)
+        random_feature(g, "blocks.2");
+}
+
+/* What wgmma, TMA and clusters have: of kernels for sm_90a. */
+static void draw_warpgroups(struct dots *d, int number)
+{
+    static const char *const consumers[] = {"consumers.1", "consumers.2", "consumers.3"};
+    static const char *const via[] = {NULL, "resident", "bulk"};
+    static const char *const direction[] = {NULL, "up", "down", NULL};
+    struct random_spec *g = d->g;
+    struct how *h = &d->how[number];
+    const struct how *like = &d->how[0];
+    bool first = number == 0;
+    int slices = has_chain(d) ? d->tile : random_has(g, "b.turned") ? d->k : d->n;
+    if (first) {
+        h->consumers = random_choose(g, consumers, 3) + 1;
+        h->blocks = random_option(g, "blocks.2", 20) ? 2 : 1;
+        d->m = 64 * h->consumers * h->blocks;
+    } else {
+        share_rows(d, h);
+    }
+    h->ahead = has_chain(d) && random_option(g, "ahead", like->ahead ? 100 : 45);
+    h->passing = h->ahead && random_option(g, "passing", 50);
+    h->direction =
+        first || !like->direction ? random_choose(g, direction, 4) % 3 : random_choose(g, direction + 1, 2) + 1;
+    /* What is shared is loaded in slices of 8 rows and more: by four blocks only where tiles allow it. */
+    const char *const clusters[] = {NULL,          "cluster.2", !first && slices % 32 ? NULL : "cluster.4",
+                                    "cluster.2x2", NULL,        NULL};
+    int chosen = random_choose(g, clusters, 6);
+    if (clusters[chosen]) {
+        h->cluster_m = chosen == 2 ? 4 : 2;
+        h->cluster_n = chosen == 3 ? 2 : 1;
+        if (chosen == 1 && !has_chain(d) && (g->family == 'G' || random_chance(g, 50))) {
+            h->cluster_m = 1;
+            h->cluster_n = 2;
+        }
+    } else if (!first || random_chance(g, 50)) {
+        h->cluster_m = h->cluster_n = 1;
+    }
+    h->via = !has_chain(d) ? 0 : first || !like->via ? random_choose(g, via, 3) : random_choose(g, via + 1, 2) + 1;
+}
+
+/* What kernel `number` has beside the program: 0 before the tiles are known, which then are made for it. Others begin
+ * with what kernel 0 says, as `like` gives it to them. */
+void random_dots_how(struct dots *d, int number)
+{
+    static const char *const stages[] = {"stages.chosen", "stages.2", "stages.3", "stages.4", "stages.5"};
+    static const char *const orders[] = {NULL, "order.grouped", "order.row", "order.column"};
+    static const char *const items[] = {NULL, "persistent", "one.item"};
+    struct random_spec *g = d->g;
+    struct how *h = &d->how[number];
+    const struct how *like = &d->how[0];
+    bool first = number == 0;
+    int chosen;
+    g->at = number;
+    h->sm_80 = random_wants(g, "sm_80") ||
+               (!first && !random_wants(g, "sm_90a") && random_chance(g, 25) && random_allowed(g, "sm_80"));
+    random_feature(g, h->sm_80 ? "sm_80" : "sm_90a");
+    chosen = random_choose(g, first || !like->stages ? stages : stages + 1, first || !like->stages ? 5 : 4);
+    h->stages = first || !like->stages ? (chosen ? chosen + 1 : 0) : chosen + 2;
+    chosen = random_choose(g, first || !like->order ? orders : orders + 1, first || !like->order ? 4 : 3);
+    h->order = first || !like->order ? chosen : chosen + 1;
+    chosen = random_choose(g, first || !like->items ? items : items + 1, first || !like->items ? 3 : 2);
+    h->items = first || !like->items ? chosen : chosen + 1;
+    h->ahead = h->passing = h->dynamic = false;
+    h->cluster_m = h->cluster_n = h->via = h->direction = 0;
+    h->blocks = 1;
+    h->consumers = first ? 1 + random_below(g, 2) : like->consumers;
+    if (h->sm_80 && first)
+        d->m = 64 * h->consumers;
+    if (!h->sm_80) {
+        draw_warpgroups(d, number);
+        h->dynamic = random_option(g, "dynamic", 15);
+        if (h->dynamic) /* what is left out may be chosen otherwise */
+            h->cluster_m = h->cluster_n = 1;
+    }
+    g->at = -1;
+}
+
+/* A name for the loop of most turns: the inner one of two. */
+static const char *main_loop(const struct random_spec *g)
+{
+    return g->family == 'H' ? "s" : g->family == 'N' ? "h" : random_has(g, "loop.nested") ? "i" : "k";
+}
+
+bool random_dots_any_down(const struct dots *d)
+{
+    for (int i = 0; i < d->kernels; i++)
+        if (d->how[i].direction == 2)
+            return true;
+    return false;
+}
+
+void random_dots_write_how(struct dots *d, int number)
+{
+    struct random_spec *g = d->g;
+    const struct how *h = &d->how[number];
+    static const char *const order[] = {"", "grouped", "row", "column"};
+    const char *rows = g->family == 'H' ? "q" : "m";
+    random_write(g, "  pipeline = { ");
+    if (h->stages)
+        random_write(g, "stages = %d, ", h->stages);
+    random_write(g, "consumers = %d%s },\n", h->consumers,
+                 h->passing                    ? ", turns = true"
+                 : number && d->how[0].passing ? ", turns = false"
+                                               : "");
+    const char *dynamic = h->dynamic ? "true" : number && d->how[0].dynamic ? "false" : NULL;
+    if (h->order || h->items || dynamic) {
+        random_write(g, "  schedule = { ");
+        if (dynamic)
+            random_write(g, "dynamic = %s%s", dynamic, h->order || h->items ? ", " : "");
+        if (h->order)
+            random_write(g, "order = \"%s\", group = %d%s", order[h->order], 1 + random_below(g, 4),
+                         h->items ? ", " : "");
+        if (h->items)
+            random_write(g, "persistent = %s", h->items == 1 ? "true" : "false");
+        random_write(g, " },\n");
+    }
+    if (h->cluster_m && has_chain(d))
+        random_write(g, "  cluster = { %s = %d },\n", rows, h->cluster_m);
+    else if (h->cluster_m)
+        random_write(g, "  cluster = { m = %d, n = %d },\n", h->cluster_m, h->cluster_n);
+    if (h->ahead && !(number && d->how[0].ahead))
+        random_write(g, "  ahead = { x = { turns = 1%s } },\n", g->state % 3 ? ", before = \"o\"" : "");
+    if (h->direction)
+        random_write(g, "  direction = { %s = \"%s\" },\n", main_loop(g), h->direction == 2 ? "down" : "up");
+    if (h->via)
+        random_write(g, "  via = { held = \"%s\" },\n", h->via == 1 ? "resident" : "bulk");
+}
+
+/* Kernels that differ in how they run alone. */
+void random_dots_others(struct dots *d)
+{
+    d->kernels = random_chance(d->g, 30) ? 3 : 2;
+    for (int i = 1; i < d->kernels; i++)
+        random_dots_how(d, i);
+}
+
+void random_dots_write_others(struct dots *d)
+{
+    for (int i = 1; i < d->kernels; i++) {
+        random_write(d->g, "kernel \"p_how%d\" { like = p,\n", i);
+        random_dots_write_how(d, i);
+        random_write(d->g, "}\n");
+    }
+}
+
+/* ---- sizes ------------------------------------------------------------------------------------------------------- */
+
+static int most_stages(const struct dots *d)
+{
+    int most = 0;
+    for (int i = 0; i < d->kernels; i++) {
+        int stages = d->how[i].stages ? d->how[i].stages : CHOSEN;
+        most = stages > most ? stages : most;
+    }
+    return most;
+}
+
+/* Turns of the loops: none, one, one less than the ring has stages, as many, one more, many; and in the last size as
+ * many as wrap rings: within an item where a kernel's blocks have one each, else over ITEMS of them. */
+void random_dots_turns(struct dots *d, bool all)
+{
+    static const char *const name[] = {"turns.0",      "turns.1",        "turns.stages-1",
+                                       "turns.stages", "turns.stages+1", "turns.many"};
+    struct random_spec *g = d->g;
+    int stages = d->how[0].stages ? d->how[0].stages : CHOSEN;
+    const int of[] = {0, 1, stages - 1, stages, stages + 1, 2 * stages + 3};
+    d->runs = 0;
+    g->at = 0;
+    for (int i = 0; i < 6; i++)
+        if (random_wants(g, name[i]) && d->runs < 3)
+            d->turns[d->runs++] = of[i];
+    g->at = -1;
+    if (d->runs < 2)
+        d->turns[d->runs++] = of[random_below(g, 3)];
+    if (d->runs < 2)
+        d->turns[d->runs++] = of[2 + random_below(g, 4)];
+    bool one_item = all;
+    for (int i = 0; i < d->kernels; i++)
+        one_item = one_item || d->how[i].items == 2 || d->how[i].sm_80;
+    d->turns[d->runs++] = one_item ? 2 * most_stages(d) + 1 : 2 * most_stages(d) / ITEMS + 2;
+    for (int i = 0; i < d->kernels; i++) {
+        g->at = i;
+        for (int r = 0; r < d->runs; r++) {
+            int s = d->how[i].stages, turns = d->turns[r];
+            if (turns == 0)
+                random_feature(g, "turns.0");
+            if (turns == 1)
+                random_feature(g, "turns.1");
+            if (s && turns == s - 1)
+                random_feature(g, "turns.stages-1");
+            if (s && turns == s)
+                random_feature(g, "turns.stages");
+            if (s && turns == s + 1)
+                random_feature(g, "turns.stages+1");
+            if (turns > (s ? s : CHOSEN) + 1)
+                random_feature(g, "turns.many");
+        }
+    }
+    g->at = -1;
+}
+
+/* That many tiles, the last perhaps cut: in the last size, where all variants are to run, by whole 16 bytes. */
+int random_dots_extent(struct dots *d, int run, int count, int tile)
+{
+    struct random_spec *g = d->g;
+    int extent = count * tile;
+    bool whole = run == d->runs - 1 || random_has(g, "multiple");
+    if (extent > 0 && random_option(g, "ragged", 50))
+        extent -= whole || random_chance(g, 60) ? 8 : random_below(g, tile);
+    return extent;
+}
+
+int random_dots_blocks(const struct dots *d, bool along_n)
+{
+    int most = 1;
+    for (int i = 0; i < d->kernels; i++) {
+        int blocks = along_n ? d->how[i].cluster_n : d->how[i].cluster_m;
+        most = blocks > most ? blocks : most;
+    }
+    return most;
+}
+
+/* ---- what follows the sum ---------------------------------------------------------------------------------------- */
+
+struct beside random_dots_beside(struct dots *d)
+{
+    struct random_spec *g = d->g;
+    struct beside b = {.scalar = random_option(g, "scalar", 25), .epilogue = random_option(g, "epilogue", 55)};
+    b.columns = b.epilogue && random_option(g, "beside.columns", 40);
+    b.rows = b.epilogue && random_option(g, "beside.rows", 30);
+    b.tile = b.epilogue && random_option(g, "beside.tile", 35);
+    return b;
+}
+
+/* True where operations on values are wanted that are not there yet. */
+static bool wants_values(const struct random_spec *g)
+{
+    static const char *const word[] = {"function", "minmax",    "cast",         "exp",
+                                       "mask",     "mask.rows", "mask.modulus", "mask.both"};
+    for (size_t i = 0; i < sizeof word / sizeof *word; i++)
+        if (random_wants(g, word[i]) && !random_has(g, word[i]))
+            return true;
+    return false;
+}
+
+/* local v = a value of `sum` and what lies beside; `load_*`: Lua that gives it. */
+void random_dots_epilogue(struct dots *d, const struct beside *b, const char *sum, const char *const load[3])
+{
+    struct random_spec *g = d->g;
+    g->terms = 0;
+    random_term(g, true, "sum");
+    random_term(g, false, "0.5");
+    random_term(g, false, "2");
+    random_write(g, "    local sum = %s\n", sum);
+    if (b->columns) {
+        random_write(g, "    local bias = %s\n", load[0]);
+        random_term(g, false, "bias");
+    }
+    if (b->rows) {
+        random_write(g, "    local along = %s\n", load[1]);
+        random_term(g, false, "along");
+    }
+    if (b->tile) {
+        random_write(g, "    local c = %s\n", load[2]);
+        random_term(g, true, "c");
+    }
+    if (b->scalar)
+        random_term(g, false, "t.scale");
+    random_write(g, "    local v = ");
+    size_t from = g->length - 1;
+    if (b->epilogue || wants_values(g)) {
+        random_feature(g, "epilogue");
+        random_value(g, 3);
+        random_use(g, from, "sum", "");
+    } else {
+        random_write(g, "sum");
+    }
+    if (b->columns)
+        random_use(g, from, "bias", "");
+    if (b->rows)
+        random_use(g, from, "along", " * 0.5");
+    if (b->tile)
+        random_use(g, from, "c", " * 0.5");
+    if (b->scalar)
+        random_use(g, from, "t.scale", "");
+    random_write(g, "\n");
+}
+
+/* ---- tiles --------------------------------------------------------------------------------------------------------
+ */
+
+/* Tiles that fit registers and shared memory: of two loads of a turn and five stages, or eight. */
+void random_dots_tiles(struct dots *d, bool loops)
+{
+    static const int ns[] = {16, 32, 32, 64, 64, 96, 128}, ks[] = {16, 16, 32, 32, 64};
+    struct random_spec *g = d->g;
+    const struct how *h = &d->how[0];
+    bool four = h->cluster_m == 4, bt = random_has(g, "b.turned");
+    do {
+        d->n = ns[random_below(g, h->cluster_n > 1 ? 5 : random_chance(g, 20) ? 7 : 5)];
+        d->k = ks[random_below(g, 5)];
+    } while ((h->consumers == 3 && h->blocks == 2 && d->n > 96) || (h->blocks == 2 && d->n > 128) ||
+             (four && (bt ? d->k : d->n) % 32));
+    while (d->k > (four && bt ? 32 : 16) && (d->m + d->n) * d->k * 2 * (loops ? 2 : 1) * 5 > 160000)
+        d->k /= 2;
+    while (d->n > 32 && (d->m + d->n) * d->k * 2 * (loops ? 2 : 1) * 5 > 160000)
+        d->n /= 2;
+}
