@@ -54,4 +54,8 @@ bool program_holds(const struct program *, enum program_kind kind);
 int program_refuse(const struct program_lowering *, struct diag_loc loc, const char *rule, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
+/* The lowering takes turns in their order alone, for that reason: the Plan says so where the kernel asks for another. 0
+ * or 3. */
+int program_goes_up(const struct program_lowering *, const char *why);
+
 #endif

@@ -30,6 +30,16 @@ int program_refuse(const struct program_lowering *l, struct diag_loc loc, const 
     return 1;
 }
 
+int program_goes_up(const struct program_lowering *l, const char *why)
+{
+    int status = 0;
+    for (int i = 0; i < l->kernel->direction_count && !status; i++)
+        if (l->kernel->direction[i].down)
+            status = family_reason(l->plan, plan_text(l->plan, "direction.%s", l->kernel->direction[i].name), "up",
+                                   "%s", why);
+    return status;
+}
+
 /* ---- the choice -------------------------------------------------------------------------------------------------- */
 
 static const struct program_lowerer *const lowerers[] = {&program_lower_pipeline, &program_lower_mma_sync,

@@ -150,6 +150,8 @@ struct plan_loop {
     const char *name;
     int from, to;             /* nodes of plan.fused */
     int step;
+    int first;                /* plan_some(node of plan.fused): turns go down from this number; 0: up from `from` */
+    int operation;            /* plan_some(LOOP of the program that it is of) */
 };
 
 /* Work items of a block: of axis `axis` (of plan.axis) it takes `tile` elements; the last varies fastest. AT leaves of

@@ -288,6 +288,8 @@ static void layouts(const struct plan *p, const struct sink *s)
         integer(s, "from", p->loop[i].from);
         integer(s, "to", p->loop[i].to);
         integer(s, "step", p->loop[i].step);
+        if (p->loop[i].first)
+            integer(s, "first", plan_number(p->loop[i].first));
         end(s);
     }
     end(s);

@@ -162,6 +162,7 @@ struct program_run {
     int64_t sample;
     uint64_t seed;
     unsigned char *const *done;
+    const bool *down; /* by operation: LOOPs whose turns go from the last to the first; NULL: none */
     bool halves;   /* loops that have a combine run as two halves of their turns, which it puts together */
     int64_t *work; /* receives how many nodes of elements and products were evaluated; or NULL */
 };

@@ -1,9 +1,11 @@
-/* The fields of a kernel with a program that are no rows of the schema: axes, tile and cluster by axis, grid, ahead and
- * via. */
+/* The fields of a kernel with a program that are no rows of the schema: axes, tile and cluster by axis, grid, ahead,
+ * via and direction. */
 #include "read/trace.h"
 
 #include <ctype.h>
 #include <string.h>
+
+#include "program/any_order.h"
 
 /* ---- axes ------------------------------------------------------------------------------------------------------ */
 
@@ -313,7 +315,8 @@ void trace_infer_axes(struct reader *r)
     }
 }
 
-/* ---- ahead and via --------------------------------------------------------------------------------------------- */
+/* ---- ahead, via and direction
+ * --------------------------------------------------------------------------------------------- */
 
 /* The operation of that name, or of none: told, with those that there are. */
 static const struct program_op *named(struct reader *r, const char *name, const char *path, enum point point)
@@ -465,28 +468,103 @@ static void read_via(struct reader *r, const char *name, const struct program_op
     k->via[k->via_count++] = (struct spec_via){name, spec_via_words[way], reader_locate(r, path, AT_VALUE)};
 }
 
+/* The LOOP of that name, -1: told, with those that there are. */
+static int named_loop(struct reader *r, const char *name, const char *path)
+{
+    const struct program *p = reader_kernel(r)->program;
+    const char **known = arena_alloc(r->arena, (size_t)(p->op_count + 1) * sizeof *known);
+    int count = 0;
+    reader_check(r, known);
+    for (int i = 0; i < p->op_count; i++) {
+        if (!p->op[i].name || p->op[i].kind != PROGRAM_LOOP)
+            continue;
+        if (name && strcmp(p->op[i].name, name) == 0)
+            return i;
+        known[count++] = p->op[i].name;
+    }
+    reader_fault(r, path, AT_KEY, "PROGRAM-NAME", "no loop of the program has that name; %s%s",
+                 count ? "there are " : "it has no loop; take it out", reader_list(r, known, " and "));
+    return -1;
+}
+
+/* Only turns whose order does not matter, but for rounding, may go down. */
+static void check_down(struct reader *r, int loop, const char *path)
+{
+    const struct program *p = reader_kernel(r)->program;
+    int which = 0;
+    switch (program_any_order(p, loop, &r->arena->memory, &which)) {
+    case ANY_ORDER:
+        break;
+    case ANY_ORDER_NO_MEMORY:
+        reader_check(r, NULL);
+        break;
+    case ANY_ORDER_WRITES:
+        reader_fault(r, path, AT_VALUE, "PROGRAM-DIRECTION",
+                     "turns of loop '%s' write to memory (line %d), in their order; write \"up\", or take it out",
+                     p->op[loop].name, p->op[which].loc.line);
+        break;
+    case ANY_ORDER_CARRIED:
+        reader_fault(
+            r, path, AT_VALUE, "PROGRAM-DIRECTION",
+            "value %d that loop '%s' carries may depend on the order of its turns; they may go down where each "
+            "value is a sum, a maximum or minimum, or a sum that is rescaled by exp2_diff of a maximum; write "
+            "\"up\", or take it out",
+            which + 1, p->op[loop].name);
+    }
+}
+
+/* The word on top of the stack. */
+static void read_direction(struct reader *r, const char *name, const char *path)
+{
+    static const char *const words[] = {"up", "down", NULL};
+    lua_State *L = r->L;
+    struct spec_kernel *k = reader_kernel(r);
+    int loop = named_loop(r, name, path);
+    const char *word = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : NULL;
+    bool down = word && strcmp(word, words[1]) == 0;
+    if (loop < 0)
+        return;
+    if (!down && (!word || strcmp(word, words[0]) != 0)) {
+        reader_fault(r, path, AT_VALUE, "FIELD-WORD", "takes a word (%s), this is %s%s", reader_list(r, words, " or "),
+                     describe(r, -1), word ? reader_suggest(r, word, words) : "");
+        return;
+    }
+    if (down)
+        check_down(r, loop, path);
+    struct spec_direction *grown = arena_grow(r->arena, k->direction, k->direction_count, sizeof *grown);
+    reader_check(r, grown);
+    k->direction = grown;
+    k->direction[k->direction_count++] =
+        (struct spec_direction){k->program->op[loop].name, down, reader_locate(r, path, AT_VALUE)};
+}
+
 void trace_how(struct reader *r, int table)
 {
-    static const char *const field[] = {"ahead", "via"};
+    static const char *const field[] = {"ahead", "via", "direction"};
     lua_State *L = r->L;
-    for (int f = 0; f < 2; f++) {
+    for (int f = 0; f < 3; f++) {
         int type = lua_getfield(L, table, field[f]), count = 0;
         if (type != LUA_TNIL && type != LUA_TTABLE)
-            reader_fault(r, field[f], AT_VALUE, "FIELD-TYPE", "takes a table by the names of operations, this is %s",
-                         describe(r, -1));
+            reader_fault(r, field[f], AT_VALUE, "FIELD-TYPE", "takes a table by the names of %s, this is %s",
+                         f < 2 ? "operations" : "loops", describe(r, -1));
         struct key *key = type == LUA_TTABLE ? sorted_keys(r, lua_gettop(L), &count) : NULL;
         for (int i = 0; i < count; i++) {
             const char *path = key[i].name ? arena_format(r->arena, "%s.%s", field[f], key[i].name)
                                            : arena_format(r->arena, "%s[%lld]", field[f], (long long)key[i].position);
             reader_check(r, path);
-            const struct program_op *op = named(r, key[i].name, path, AT_KEY);
-            if (!op)
+            const struct program_op *op = f < 2 ? named(r, key[i].name, path, AT_KEY) : NULL;
+            if (f < 2 && !op)
                 continue;
-            lua_getfield(L, -1, key[i].name);
+            if (key[i].name)
+                lua_getfield(L, -1, key[i].name);
+            else
+                lua_rawgeti(L, -1, key[i].position);
             if (f == 0)
                 read_ahead(r, key[i].name, op, path);
-            else
+            else if (f == 1)
                 read_via(r, key[i].name, op, path);
+            else
+                read_direction(r, key[i].name, path);
             lua_pop(L, 1);
         }
         lua_pop(L, 1);

@@ -62,6 +62,8 @@ static const struct {
     {"ahead", "table<string, table>",
      "program: { s = { turns = 1, before = \"o\" } } issues operation s a turn earlier"},
     {"via", "table<string, string>", "program: how the data of a load come: bulk, cp_async, direct, resident"},
+    {"direction", "table<string, string>",
+     "program: { kv = \"down\" } takes the turns of loop kv from the last to the first; up; left out: chosen"},
 };
 
 static const struct {

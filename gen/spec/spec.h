@@ -118,6 +118,13 @@ struct spec_via {
 };
 extern const char *const spec_via_words[]; /* NULL-terminated */
 
+/* direction = { kv = "down" }: whether the loop's turns go from the first to the last or from the last to the first. */
+struct spec_direction {
+    const char *name;
+    bool down;
+    struct diag_loc loc;
+};
+
 /* arch = { sm_80 = { tile = ... } }: the same fields again, those that are set override. */
 struct spec_arch {
     const char *name; /* "sm_90a" */
@@ -157,6 +164,8 @@ struct spec_kernel {
     int ahead_count;
     struct spec_via *via;
     int via_count;
+    struct spec_direction *direction;
+    int direction_count;
     struct program *program;       /* what its function `program` was traced to (program/program.h), or NULL */
     struct spec_arch_program *arch_program; /* where an architecture's differs */
     int arch_program_count;

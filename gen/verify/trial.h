@@ -82,6 +82,9 @@ int trial_fits(struct compile *c, struct launcher *launcher, int variant, const 
                struct tw_error *error);
 void trial_end(struct trial *t);
 
+/* down[i] for each LOOP i of the program whose turns the Plan takes from the last to the first. */
+void trial_loops_down(const struct plan *plan, bool *down);
+
 /* ---- between trial.c and trial_program.c ------------------------------------------------------------------------- */
 
 /* The spec's own reference; out[i] receives output i. */

@@ -76,6 +76,13 @@ static int check_by_hand(struct trial *t, struct tw_error *error)
     return status;
 }
 
+void trial_loops_down(const struct plan *plan, bool *down)
+{
+    for (int i = 0; i < plan->loop_count; i++)
+        if (plan->loop[i].first && plan->loop[i].operation)
+            down[plan_number(plan->loop[i].operation)] = true;
+}
+
 int trial_program_reference(struct trial *t, struct tw_error *error)
 {
     const struct trial_request *r = &t->request;
@@ -85,11 +92,12 @@ int trial_program_reference(struct trial *t, struct tw_error *error)
     struct program_tensor *tensor = tw_alloc_zeroed(rt, sizeof *tensor * count);
     double **out = tw_alloc_zeroed(rt, sizeof *out * count), **bound = tw_alloc_zeroed(rt, sizeof *bound * count);
     unsigned char **done = tw_alloc_zeroed(rt, sizeof *done * count);
+    bool *down = tw_alloc_zeroed(rt, sizeof *down * (size_t)(program_of(t)->op_count + 1));
     int64_t work = 0;
     bool all = true;
     enum { NO_FUNCTION = -2 }; /* LUA_NOREF */
 
-    int status = tensor && out && bound && done ? TW_OK : no_memory(error);
+    int status = tensor && out && bound && done && down ? TW_OK : no_memory(error);
     for (int i = 0; i < t->tensor_count && status == TW_OK; i++) {
         const struct trial_tensor *from = &t->tensor[i];
         tensor[i].bytes = from->host + from->begin;
@@ -100,8 +108,10 @@ int trial_program_reference(struct trial *t, struct tw_error *error)
         done[i] = from->done;
     }
     if (status == TW_OK) {
+        trial_loops_down(&r->unit->plan, down); /* it rounds as the lowering does */
         struct program_reference reference = {.kernel = k,
                                               .program = program_of(t),
+                                              .down = down,
                                               .symbol = r->symbol,
                                               .tensor = tensor,
                                               .scalar = t->scalar,
@@ -126,5 +136,6 @@ int trial_program_reference(struct trial *t, struct tw_error *error)
     tw_free(rt, out);
     tw_free(rt, bound);
     tw_free(rt, done);
+    tw_free(rt, down);
     return status;
 }

@@ -17,6 +17,7 @@
 //@         if step.op == "read" and step.tensor == tensor then return step.ring .. "_stage" end
 //@     end
 //@ end
+//@ local function begin_of(loop) return has(loop, "first") and loop.first or loop.from end
 //@ local function opt(step, field, fallback) return has(step, field) and step[field] or fallback end
 //@ local function ended(first)
 //@     local depth = 0
@@ -32,7 +33,7 @@
 //@ local function fixed_turns()
 //@     for i, step in ipairs(role.step) do
 //@         if step.op == "loop" and has(step, "loop") then
-//@             local range = fragment_uniform("t" .. i .. "_", model.loop[step.loop + 1].from, step.node)
+//@             local range = fragment_uniform("t" .. i .. "_", begin_of(model.loop[step.loop + 1]), step.node)
 //@             if range.fixed then
 //@                 local statements, turns, name = range.at, as_int(range[2]), step.call
 ${statements}
@@ -52,13 +53,17 @@ const int ${name}_turns = ${turns};
 //@         local right = name ~= "" and name ~= own
 //@         for _, around in ipairs(open) do right = right and (around == "when" or around == name) end
 //@         if right then
-//@             local range = fragment_uniform("t" .. i .. "_", model.loop[step.loop + 1].from, step.node)
+//@             local range = fragment_uniform("t" .. i .. "_", begin_of(model.loop[step.loop + 1]), step.node)
 //@             local statements, from, turns, call = range.at, range[1], as_int(range[2]), step.call
 //@             if not range.fixed then
     ${statements}
 //@             end
 //@             if not has(seen, name) then
 //@                 seen[name] = true
+//@                 if has(model.loop[step.loop + 1], "first") then
+    const int ${name}_first = (int)(${from});
+//@                     from = name .. "_first"
+//@                 end
     [[maybe_unused]] int ${name} = ${from};
     int ${name}_turn = 0;
 //@             end
@@ -562,6 +567,7 @@ while (items_next(args, items${next_item})) {
 //@         local loop = model.loop[step.loop + 1]
 //@         local from = fragment_uniform("f", loop.from)
 //@         local start, statements = from[1] == "0" and "" or from[1] .. " + ", from.at
+//@         if has(loop, "first") then start, statements = loop.name .. "_first - ", "" end
 //@         local single = opt(step, "most", 0) == 1
 //@         if single then
 if (${loop.name}_turn < ${call}_turns) {

@@ -100,3 +100,8 @@ seen("attention_window", function(i) return le(i.s, i.q) & lt(i.q, i.s + 100) en
 kernel "attention_late_static" { like = late, schedule = { dynamic = false } }
 kernel "attention_late_rows" { like = late, schedule = { order = "row" } }
 kernel "attention_full_dynamic" { like = kernels.attention_full, schedule = { dynamic = true } }
+
+-- The other way than what is chosen.
+kernel "attention_late_up" { like = late, direction = { kv = "up" } }
+kernel "attention_full_down" { like = kernels.attention_full, direction = { kv = "down" } }
+kernel "attention_causal_lse_down" { like = kernels.attention_causal_lse, direction = { kv = "down" } }

@@ -29,8 +29,9 @@
  * turns need masks, these few begin and end by themselves: one loop around the peeled ones makes them, and the loop
  * that looks ahead stands inside of it. So masks, and what is behind them, stand in the text once.
  *
- * Where its masks leave turns out, the last of each item need masks, and have a loop of their own that looks ahead,
- * too.
+ * Where its masks leave turns out, the last of each item need masks. They are the first where the order of turns does
+ * not matter (any_order.h): one stands in front of the loop that looks ahead, more are runs by themselves. Upwards they
+ * have a loop of their own that looks ahead, too. The text counts turns from 0 up either way.
  *
  * IDLE TURNS, in which a mask lets nothing in and which change nothing that is carried on, are left out
  * (derive_idle.c).
@@ -219,6 +220,10 @@ int derive_turns_inside(struct derive *d, int loop, int *turns);
 /* A condition as one on the thread's column: plan_some(node) of the first column, counted from the thread's first,
  * where it does not hold; 0: it is none, or *status says why. */
 int derive_column_bound(struct derive *d, int op, int condition, int shift, int *status);
+
+/* derive_down.c: turns go from the last to the first: as the kernel says; by default where the loop looks ahead and its masks leave
+ * turns out and cut others (`masked`), if the order does not matter. *status: 3. */
+bool derive_goes_down(struct derive *d, int loop, bool masked, int *status);
 
 /* ---- derive_produce.c */
 

@@ -409,6 +409,7 @@ static int range_of(struct derive *d, int loop, int *status)
     struct plan_loop *known = &p->loop[d->loop[loop]];
     known->from = plan_number(from);
     known->to = plan_number(to);
+    known->first = 0;
     int span = expr_binary(g, EXPR_SUB, known->to, known->from);
     if (span >= 0 && !expr_is_natural(g, span))
         span = expr_binary(g, EXPR_MAX, span, expr_int(g, 0));
@@ -519,22 +520,78 @@ static int settle(struct derive *d, int loop)
     return status;
 }
 
-/* The turns of a loop, as many loops as their bodies differ, and what is peeled off. `count`, `inside`: turns in all,
- * and those that need no masks. */
-static int turns(struct derive *d, int number, const char *name, int count, int inside)
+/* How a loop turns. */
+struct range {
+    const char *name;
+    int count, inside; /* plan_some(node): turns in all, and those that need no masks; 0: all may need them */
+    int end;           /* plan_some(node): turns whose variable is not below it need masks */
+    bool one_masked;   /* at most one does */
+    bool down;         /* those are the first */
+};
+
+/* The variable of the turn that is walked, in steps of the program, beyond the end of those that need no masks. */
+static int beyond_end(struct derive *d, int number, int end)
+{
+    struct expr_graph *g = &d->work.l->plan->fused;
+    int step = expr_int(g, d->work.l->plan->loop[d->loop[number]].step);
+    int variable = expr_leaf(g, EXPR_LOOP, EXPR_INT, d->loop[number]);
+    return plan_some(expr_binary(g, EXPR_SUB, expr_binary(g, EXPR_ADD, variable, step), plan_number(end)));
+}
+
+/* Turns without masks of a loop that goes down and begins with several that have them: these begin and end by
+ * themselves, and only from the last on there are more. */
+static int behind_last_masked(struct derive *d, int number, const struct range *r, int count)
+{
+    struct plan *p = d->work.l->plan;
+    struct expr_graph *g = &p->fused;
+    int variable = expr_leaf(g, EXPR_LOOP, EXPR_INT, d->loop[number]);
+    int left = expr_binary(g, EXPR_SUB, plan_number(r->end), variable);
+    int status = both(d, (struct plan_step){.op = PLAN_WHEN,
+                                            .ring = -1,
+                                            .tensor = -1,
+                                            .node = plan_some(expr_binary(g, EXPR_ADD, left, expr_int(g, 1))),
+                                            .call = plan_text(p, "%s_behind", r->name)});
+    status = status ? status : turns_until(d, number, plan_text(p, "%s_inside", r->name), count, 0);
+    return status ? status : both(d, (struct plan_step){.op = PLAN_END, .ring = -1, .tensor = -1});
+}
+
+/* The loops of a range, as many as their bodies differ. */
+static int loops(struct derive *d, int number, const struct range *r, int count, int inside)
 {
     struct plan *p = d->work.l->plan;
     struct expr_graph *g = &p->fused;
     int status = 0;
+    if (inside && r->down) {
+        if (d->ahead < 0) {
+            int masked = plan_some(expr_binary(g, EXPR_SUB, plan_number(count), plan_number(inside)));
+            /* A loop even for one turn: known to begin with zeros, a sum would be moved behind its fence. */
+            status = turns_until(d, number, plan_text(p, "%s_masked", r->name), masked, 0);
+        }
+        d->unmasked = true;
+        status = status     ? status
+                 : d->alone ? behind_last_masked(d, number, r, count)
+                            : turns_until(d, number, r->name, count, 0);
+    } else {
+        d->unmasked = inside != 0;
+        if (inside)
+            status = turns_until(d, number, plan_text(p, "%s_inside", r->name), inside, 0);
+        d->unmasked = false;
+        if (!status && !d->alone)
+            status = turns_until(d, number, r->name, count, inside && r->one_masked);
+    }
+    d->unmasked = false;
+    return status;
+}
+
+/* The turns of a loop, and what is peeled off. */
+static int turns(struct derive *d, int number, const struct range *r)
+{
+    struct expr_graph *g = &d->work.l->plan->fused;
+    int status = 0, count = r->count, inside = r->inside;
     d->around = number;
     if (d->ahead >= 0) {
         status = issue(d, d->ahead, PLAN_FROM_ZERO, 0);
-        if (inside) { /* above 0 from the first turn on that needs masks: its variable is from + inside steps */
-            const struct plan_loop *known = &p->loop[d->loop[number]];
-            int step = expr_int(g, known->step), variable = expr_leaf(g, EXPR_LOOP, EXPR_INT, d->loop[number]);
-            int end = expr_binary(g, EXPR_ADD, known->from, expr_binary(g, EXPR_MUL, plan_number(inside), step));
-            d->cut = plan_some(expr_binary(g, EXPR_SUB, expr_binary(g, EXPR_ADD, variable, step), end));
-        }
+        d->cut = inside ? beyond_end(d, number, r->end) : 0;
         status = status ? status : begin_turn(d, number, 0);
         d->cut = 0;
         count = one_less(g, count);
@@ -542,13 +599,7 @@ static int turns(struct derive *d, int number, const char *name, int count, int 
     }
     status = status ? status : settle(d, number);
     int flights = d->flights, helds = d->helds;
-    if (!status && inside) {
-        d->unmasked = true;
-        status = turns_until(d, number, plan_text(p, "%s_inside", name), inside, 0);
-        d->unmasked = false;
-    }
-    if (!status && !d->alone)
-        status = turns_until(d, number, name, count, inside && derive_one_masked(d, number, &status));
+    status = status ? status : loops(d, number, r, count, inside);
     if (!status && (d->flights != flights || d->helds != helds))
         status = derive_refuse(d, number, "what is in flight at the end of a turn differs from turn to turn");
     return status || d->ahead < 0 ? status : rest_of_turn(d, number, true);
@@ -570,6 +621,26 @@ static int add_lanes(struct derive *d, int loop)
                                                             .call = "lanes"});
     }
     return status;
+}
+
+/* plan_some(node): the variable of the first turn, upwards, that needs masks. */
+static int first_masked(struct derive *d, int number, int inside)
+{
+    struct expr_graph *g = &d->work.l->plan->fused;
+    const struct plan_loop *known = &d->work.l->plan->loop[d->loop[number]];
+    int by = expr_binary(g, EXPR_MUL, plan_number(inside), expr_int(g, known->step));
+    return plan_some(expr_binary(g, EXPR_ADD, known->from, by));
+}
+
+/* The last of `count` turns becomes the first. */
+static int turn_around(struct derive *d, int number, int count)
+{
+    struct expr_graph *g = &d->work.l->plan->fused;
+    struct plan_loop *known = &d->work.l->plan->loop[d->loop[number]];
+    int by = expr_binary(g, EXPR_MUL, plan_number(one_less(g, count)), expr_int(g, known->step));
+    known->first = plan_some(expr_binary(g, EXPR_ADD, known->from, by));
+    d->ahead_shift = -d->ahead_shift;
+    return known->first ? 0 : 3;
 }
 
 static int loop(struct derive *d, int number)
@@ -605,10 +676,20 @@ static int loop(struct derive *d, int number)
     }
     if (inside)
         inside = derive_least(g, inside, count);
-    /* Around what is peeled: a condition, or the loop of the turns that begin and end by themselves. These are the
-     * ragged last one; where a mask leaves turns out, the last of each item need masks, and have a loop that looks
-     * ahead. */
-    bool peeled = d->ahead >= 0, alone = d->alone = peeled && inside && !possible;
+    struct range range = {.name = name, .count = count, .inside = inside};
+    range.one_masked = inside && derive_one_masked(d, number, &status);
+    range.down = !status && derive_goes_down(d, number, possible && inside, &status);
+    if (!status && inside && d->ahead >= 0)
+        range.end = first_masked(d, number, inside);
+    if (!status && range.down)
+        status = turn_around(d, number, count);
+    if (status)
+        return status;
+    /* Around what is peeled: a condition, or the loop of the turns that begin and end by themselves: those that need
+     * masks, but for one in front of the others, and but for those of a loop upwards whose masks leave turns out. They
+     * are many then, the last of each item, and have a loop that looks ahead. */
+    bool peeled = d->ahead >= 0;
+    bool alone = d->alone = peeled && inside && (range.down ? !range.one_masked : !possible);
     struct plan_step around_peeled = {.op = alone ? PLAN_LOOP : PLAN_WHEN,
                                       .ring = -1,
                                       .tensor = -1,
@@ -623,7 +704,7 @@ static int loop(struct derive *d, int number)
         status = both(d, around_peeled);
     if (d->producer && peeled && !alone && !status)
         status = derive_take_for(d, number, true);
-    status = status ? status : turns(d, number, name, count, inside);
+    status = status ? status : turns(d, number, &range);
     d->around = around;
     d->ahead = d->before = -1;
     d->alone = outer_alone;

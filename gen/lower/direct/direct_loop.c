@@ -29,7 +29,7 @@ int direct_loop_variable(struct direct *d, int number)
         return 3;
     if (p->loop_count)
         memcpy(grown, p->loop, sizeof *grown * (size_t)p->loop_count);
-    grown[p->loop_count] = (struct plan_loop){name, from, to, (int)by};
+    grown[p->loop_count] = (struct plan_loop){.name = name, .from = from, .to = to, .step = (int)by};
     p->loop = grown;
     d->op[number].loop = plan_some(p->loop_count++);
     return 0;

@@ -233,6 +233,7 @@ static int lower(const struct program_lowering *l)
     status = status ? status : decide_tensors(&d);
     for (int i = 0; i < d.program->op_count && !status; i++) /* first, as equal ranges are looked for */
         status = d.program->op[i].kind == PROGRAM_LOOP ? direct_loop_variable(&d, i) : 0;
+    status = status ? status : program_goes_up(l, "no turn runs on under another, whichever is the first");
     status = status ? status : lower_items(&d);
     status = status ? status : reasons(&d);
     return status ? status : finish(&d);

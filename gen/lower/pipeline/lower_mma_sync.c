@@ -54,8 +54,8 @@ static int prologues(struct pipeline *x)
     return 0;
 }
 
-/* `ahead` and `turns` are about instructions that run on while threads compute, clusters about tiles that blocks share.
- */
+/* `ahead`, `turns` and `direction` are about instructions that run on while threads compute, clusters about tiles that
+ * blocks share. */
 static int what_means_nothing(struct pipeline *x)
 {
     const struct spec_value *turns = pipeline_field(x, "pipeline.turns");
@@ -69,7 +69,7 @@ static int what_means_nothing(struct pipeline *x)
                                "an mma.sync is done when it is issued: nothing runs on meanwhile");
     if (!status && turns->set && turns->integer)
         status = family_reason(x->plan, "pipeline.turns", "false", "all warps of %s share one role", x->l->arch->name);
-    return status;
+    return status ? status : program_goes_up(x->l, "no turn runs on under another, whichever is the first");
 }
 
 static int roles(struct pipeline *x)

@@ -50,9 +50,8 @@ static void release(struct meaning *m, void *pointer, size_t bytes)
         memory_resize(&m->memory, pointer, bytes ? bytes : 1, 0);
 }
 
-static int fault(struct meaning *m, const struct program_op *op, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-static int fault(struct meaning *m, const struct program_op *op, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static int fault(struct meaning *m, const struct program_op *op,
+                                                       const char *format, ...)
 {
     va_list list;
     if (m->error) {
@@ -66,8 +65,7 @@ static int fault(struct meaning *m, const struct program_op *op, const char *for
 
 #define tensor_name(m, number) ((m)->state.kernel->tensor[number].name)
 
-/* ---- making ready
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- making ready ------------------------------------------------------------------------------------------------ */
 
 static bool allocate_cells(struct meaning *m, struct meaning_cells *cells, int64_t count)
 {
@@ -263,8 +261,7 @@ static void release_all(struct meaning *m)
     release(m, m->scratch, 4 * sizeof *m->scratch * (size_t)m->longest);
 }
 
-/* ---- operands
- * -------------------------------------------------------------------------------------------------------------- */
+/* ---- operands ---------------------------------------------------------------------------------------------------- */
 
 /* An INT that does not vary over the tile. */
 static int number(struct meaning *m, const struct program_op *op, struct meaning_tape *tape, int64_t *value)
@@ -372,8 +369,7 @@ static int find_box(struct meaning *m, int op_number, struct meaning_box *box)
     return 0;
 }
 
-/* ---- operations
- * -------------------------------------------------------------------------------------------------------------- */
+/* ---- operations -------------------------------------------------------------------------------------------------- */
 
 /* Stands for the number of a row that is not valid. */
 #define NO_ROW INT64_MIN
@@ -478,10 +474,7 @@ static int store(struct meaning *m, int op_number)
 /* Bits of mantissa in which the tensor cores of Hopper add products of this type. */
 static int dot_bits(const struct program_op *op)
 {
-    enum tw_dtype dtype = op->arg[0].dtype;
-    if (dtype == TW_FP8_E4M3 || dtype == TW_FP8_E5M2)
-        return 13;
-    return 24;
+    return op->arg[0].dtype == TW_FP8_E4M3 || op->arg[0].dtype == TW_FP8_E5M2 ? 13 : 24;
 }
 
 static int dot(struct meaning *m, int op_number)
@@ -585,9 +578,15 @@ static void swap(struct meaning_cells *a, struct meaning_cells *b)
 
 static int run_operations(struct meaning *m, int from, int to);
 
+/* Turns: `turns` numbers from `first` on, or the entries of a list at these places. */
+struct counted {
+    int64_t first, by, turns;
+    const double *list; /* NULL: none */
+    int64_t entries;
+};
+
 /* The entries of a list: the last dim of its tensor at the place that the loop names. */
-static int find_list(struct meaning *m, const struct program_op *op, struct operands *o, const double **list,
-                     int64_t *entries)
+static int find_list(struct meaning *m, const struct program_op *op, struct operands *o, struct counted *c)
 {
     int rank = m->state.kernel->tensor[op->list].rank;
     const int64_t *extent = m->state.data->extent[op->list];
@@ -602,8 +601,8 @@ static int find_list(struct meaning *m, const struct program_op *op, struct oper
                          (long long)at, d + 1, tensor_name(m, op->list), (long long)extent[d]);
         offset = offset * extent[d] + at;
     }
-    *entries = extent[rank - 1];
-    *list = m->state.data->tensor[op->list] + offset * *entries;
+    c->entries = extent[rank - 1];
+    c->list = m->state.data->tensor[op->list] + offset * c->entries;
     return 0;
 }
 
@@ -622,9 +621,8 @@ static void go_on_with_sum(struct meaning *m, int param)
                       cells_of(tile));
 }
 
-/* The turns from..to, beginning with the first values. */
-static int run_turns(struct meaning *m, int number_of_loop, const double *list, int64_t entries, int64_t from,
-                     int64_t to)
+/* These turns, beginning with the first values. */
+static int run_turns(struct meaning *m, int number_of_loop, struct counted c)
 {
     const struct program_op *op = &m->p->op[number_of_loop], *end = &m->p->op[op->end];
     struct operands *o = &m->operands[number_of_loop];
@@ -634,11 +632,11 @@ static int run_turns(struct meaning *m, int number_of_loop, const double *list, 
     for (int i = 0; i < op->carried && !status; i++)
         if (m->sums[first + i])
             meaning_sum_begin(m->sums[first + i], &m->state.result[first + i], cells_of(&m->p->op[first + i].tile));
-    for (int64_t i = from; !status && i < to; i += o->step) {
-        if (list && (i < 0 || i >= entries))
+    for (int64_t i = c.first; !status && c.turns > 0; i += c.by, c.turns--) {
+        if (c.list && (i < 0 || i >= c.entries))
             return fault(m, op, "entry %lld is outside of the list %s, which has %lld", (long long)i,
-                         tensor_name(m, op->list), (long long)entries);
-        m->state.loop[number_of_loop] = list ? (int64_t)list[i] : i;
+                         tensor_name(m, op->list), (long long)c.entries);
+        m->state.loop[number_of_loop] = c.list ? (int64_t)c.list[i] : i;
         status = run_operations(m, first + op->carried, op->end);
         for (int k = 0; k < op->carried && !status; k++)
             status = carry(m, end, &m->operands[op->end].value[k], first + k, &m->spare[first + k]);
@@ -651,18 +649,19 @@ static int run_turns(struct meaning *m, int number_of_loop, const double *list, 
 }
 
 /* Two halves of the turns, then both together: the PARAMs have the one, the RESULTs the other. */
-static int run_halves(struct meaning *m, int number_of_loop, const double *list, int64_t entries, int64_t from,
-                      int64_t to)
+static int run_halves(struct meaning *m, int number_of_loop, struct counted c)
 {
     const struct program_op *op = &m->p->op[number_of_loop];
     struct operands *o = &m->operands[number_of_loop];
     int first = number_of_loop + 1, result = op->end + 1;
-    int64_t turns = to > from ? (to - from + o->step - 1) / o->step : 0, middle = from + turns / 2 * o->step;
-    int status = run_turns(m, number_of_loop, list, entries, from, middle);
+    struct counted one = c, other = c;
+    one.turns /= 2;
+    other.first += one.turns * c.by;
+    other.turns -= one.turns;
+    int status = run_turns(m, number_of_loop, one);
     for (int k = 0; k < op->carried; k++)
         swap(&m->state.result[first + k], &o->half[k]);
-    if (!status)
-        status = run_turns(m, number_of_loop, list, entries, middle, to);
+    status = status ? status : run_turns(m, number_of_loop, other);
     for (int k = 0; k < op->carried; k++) {
         swap(&m->state.result[first + k], &m->state.result[result + k]);
         swap(&m->state.result[first + k], &o->half[k]);
@@ -678,16 +677,19 @@ static int run_loop(struct meaning *m, int number_of_loop)
 {
     const struct program_op *op = &m->p->op[number_of_loop];
     struct operands *o = &m->operands[number_of_loop];
-    int64_t from, to, entries = 0;
-    const double *list = NULL;
-    int status = number(m, op, &o->from, &from);
-    if (!status)
-        status = number(m, op, &o->to, &to);
-    if (op->list >= 0 && !status)
-        status = find_list(m, op, o, &list, &entries);
+    struct counted c = {.by = o->step};
+    int64_t to = 0;
+    int status = number(m, op, &o->from, &c.first);
+    status = status ? status : number(m, op, &o->to, &to);
+    status = status || op->list < 0 ? status : find_list(m, op, o, &c);
     if (status)
         return status;
-    return (o->combine ? run_halves : run_turns)(m, number_of_loop, list, entries, from, to);
+    c.turns = to > c.first ? (to - c.first + o->step - 1) / o->step : 0;
+    if (m->run->down && m->run->down[number_of_loop]) {
+        c.first += (c.turns - 1) * o->step;
+        c.by = -o->step;
+    }
+    return (o->combine ? run_halves : run_turns)(m, number_of_loop, c);
 }
 
 static int run_operations(struct meaning *m, int from, int to)
@@ -731,9 +733,7 @@ static int run_operations(struct meaning *m, int from, int to)
     return status;
 }
 
-/* ---- items
- * --------------------------------------------------------------------------------------------------------------------
- */
+/* ---- items ------------------------------------------------------------------------------------------------------- */
 
 static int run_items(struct meaning *m, int64_t *const *chosen, const int64_t *count, int64_t *items)
 {

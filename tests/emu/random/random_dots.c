@@ -219,7 +219,7 @@ static void chain(struct dots *d)
                      random_chance(g, 70) ? "most, row_max(x)" : "row_max(x), most", d->dtype);
     else
         random_write(g, "      return dot(cast(x, \"%s\"), v, o%s):as \"o\"\n", d->dtype,
-                     random_chance(g, 30) ? " * 0.5" : "");
+                     random_chance(g, 30) && !random_dots_any_down(d) ? " * 0.5" : "");
     random_write(g, nested ? "    end) end)\n" : "    end)\n");
     const char *result = online ? "ratio(o, sum, 0)" : "o";
     if (lse)

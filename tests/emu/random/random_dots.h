@@ -16,6 +16,7 @@ struct how {
     bool ahead, passing, sm_80;
     int via;          /* of the first operand: 0 left out, 1 resident, 2 bulk */
     int order, items; /* 0 left out; of `order`; 1 persistent, 2 one to a block */
+    int direction;    /* of the main loop's turns: 0 left out, 1 up, 2 down */
     bool dynamic;
 };
 
@@ -38,6 +39,7 @@ struct beside {
 void random_dots_how(struct dots *d, int number);
 void random_dots_others(struct dots *d);
 void random_dots_write_how(struct dots *d, int number);
+bool random_dots_any_down(const struct dots *d); /* of the kernels */
 void random_dots_write_others(struct dots *d);
 
 /* Turns of the loops by run size; all: the last one wraps rings within an item. */

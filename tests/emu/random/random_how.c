@@ -33,6 +33,7 @@ static void draw_warpgroups(struct dots *d, int number)
 {
     static const char *const consumers[] = {"consumers.1", "consumers.2", "consumers.3"};
     static const char *const via[] = {NULL, "resident", "bulk"};
+    static const char *const direction[] = {NULL, "up", "down", NULL};
     struct random_spec *g = d->g;
     struct how *h = &d->how[number];
     const struct how *like = &d->how[0];
@@ -47,6 +48,8 @@ static void draw_warpgroups(struct dots *d, int number)
     }
     h->ahead = has_chain(d) && random_option(g, "ahead", like->ahead ? 100 : 45);
     h->passing = h->ahead && random_option(g, "passing", 50);
+    h->direction =
+        first || !like->direction ? random_choose(g, direction, 4) % 3 : random_choose(g, direction + 1, 2) + 1;
     /* What is shared is loaded in slices of 8 rows and more: by four blocks only where tiles allow it. */
     const char *const clusters[] = {NULL,          "cluster.2", !first && slices % 32 ? NULL : "cluster.4",
                                     "cluster.2x2", NULL,        NULL};
@@ -87,7 +90,7 @@ void random_dots_how(struct dots *d, int number)
     chosen = random_choose(g, first || !like->items ? items : items + 1, first || !like->items ? 3 : 2);
     h->items = first || !like->items ? chosen : chosen + 1;
     h->ahead = h->passing = h->dynamic = false;
-    h->cluster_m = h->cluster_n = h->via = 0;
+    h->cluster_m = h->cluster_n = h->via = h->direction = 0;
     h->blocks = 1;
     h->consumers = first ? 1 + random_below(g, 2) : like->consumers;
     if (h->sm_80 && first)
@@ -99,6 +102,20 @@ void random_dots_how(struct dots *d, int number)
             h->cluster_m = h->cluster_n = 1;
     }
     g->at = -1;
+}
+
+/* A name for the loop of most turns: the inner one of two. */
+static const char *main_loop(const struct random_spec *g)
+{
+    return g->family == 'H' ? "s" : g->family == 'N' ? "h" : random_has(g, "loop.nested") ? "i" : "k";
+}
+
+bool random_dots_any_down(const struct dots *d)
+{
+    for (int i = 0; i < d->kernels; i++)
+        if (d->how[i].direction == 2)
+            return true;
+    return false;
 }
 
 void random_dots_write_how(struct dots *d, int number)
@@ -132,6 +149,8 @@ void random_dots_write_how(struct dots *d, int number)
         random_write(g, "  cluster = { m = %d, n = %d },\n", h->cluster_m, h->cluster_n);
     if (h->ahead && !(number && d->how[0].ahead))
         random_write(g, "  ahead = { x = { turns = 1%s } },\n", g->state % 3 ? ", before = \"o\"" : "");
+    if (h->direction)
+        random_write(g, "  direction = { %s = \"%s\" },\n", main_loop(g), h->direction == 2 ? "down" : "up");
     if (h->via)
         random_write(g, "  via = { held = \"%s\" },\n", h->via == 1 ? "resident" : "bulk");
 }

@@ -3,12 +3,14 @@
 #include <math.h>
 
 #include "compile/compile.h"
+#include "emu/emu.h"
+#include "program/meaning/reference.h"
+#include "unit/program/program_naive.h"
+#include "verify/compare.h"
 #include "verify/launcher.h"
 #include "verify/run/ring_fills.h"
 #include "verify/sizes.h"
 #include "verify/trial.h"
-#include "emu/emu.h"
-#include "unit/program/program_naive.h"
 
 enum { CASES = 16 };
 
@@ -36,6 +38,7 @@ void random_words(const char *spec, const char *kernel, char *words, size_t size
 struct meant {
     double *value[16], *bound[16];
     int64_t count[16];
+    bool *down; /* by operation: loops whose turns it took from the last to the first */
 };
 
 struct work {
@@ -152,6 +155,15 @@ static bool within(double value, double want, double bound)
                          : fabs(value - want) <= bound;
 }
 
+/* By operation: loops whose turns go from the last to the first. The caller frees it. */
+static bool *loops_down(const struct trial *t)
+{
+    bool *down = calloc((size_t)t->request.unit->kernel->program->op_count + 1, sizeof *down);
+    assert_non_null(down);
+    trial_loops_down(&t->request.unit->plan, down);
+    return down;
+}
+
 /* The naive twin on the trial's inputs, three times with sums in other orders. */
 static void check_twin(struct work *w, struct trial *t, const char *sizes)
 {
@@ -179,7 +191,9 @@ static void check_twin(struct work *w, struct trial *t, const char *sizes)
                                 .tensor = tensor,
                                 .extent = (const int64_t(*)[SPEC_MAX_RANK])extent,
                                 .scalar = t->scalar};
-    naive_run(k->program, k, &data, own, w->seed + 1);
+    bool *down = loops_down(t);
+    naive_run(k->program, k, &data, down, own, w->seed + 1);
+    free(down);
     for (int i = 0; i < t->tensor_count; i++) {
         const struct trial_tensor *want = &t->tensor[i];
         for (int64_t e = 0; k->tensor[i].out && e < shape_count(&want->shape); e++) {
@@ -199,12 +213,47 @@ static void check_twin(struct work *w, struct trial *t, const char *sizes)
     hit(w, "twin", "compared");
 }
 
-/* The first kernel's meaning is kept; that of another, which differs in how it runs alone, lies within both bounds. */
+/* Casts round other numbers where turns go the other way: results are as far apart at most as those of the narrowest
+ * cast may be. */
+static void check_other_way(struct work *w, const struct trial *t, const char *kernel, const char *sizes,
+                            const struct meant *m, int i)
+{
+    const struct trial_tensor *now = &t->tensor[i];
+    const struct spec_kernel *k = t->request.unit->kernel;
+    double most = 2 * compare_bound(program_narrowest_cast(k->program), 0.0), difference = 0, norm = 0;
+    char text[700];
+    for (int64_t e = 0; e < m->count[i]; e++) {
+        double one = m->value[i][e], other = now->reference[e];
+        if (!now->done[e])
+            continue;
+        norm += isfinite(one) ? one * one : 0;
+        if (one == other || (isnan(one) && isnan(other)))
+            continue;
+        double bound = m->bound[i][e] + now->bound[e], far = fabs(one - other) - bound;
+        difference += isinf(bound) || far <= 0 ? 0 : far * far;
+    }
+    hit(w, "how", "compared with turns the other way");
+    if (difference <= most * most * norm)
+        return;
+    snprintf(text, sizeof text, "%s: the way of turns changes what it means: %s is %.3g away, at most %.3g are right",
+             sizes, k->tensor[i].name, sqrt(difference / norm), most);
+    bad(w, kernel, "-", text);
+}
+
+/* The first kernel's meaning is kept; that of another, which differs in how it runs alone, lies within both bounds, or
+ * near them where its turns go the other way. */
 static void check_meaning(struct work *w, const struct trial *t, const char *kernel, const char *sizes, int run,
                           int inputs)
 {
     const struct spec_kernel *k = t->request.unit->kernel;
     struct meant *m = run < CASES && !w->by_tile ? &w->meant[run][inputs] : NULL;
+    bool *down = m ? loops_down(t) : NULL, same = true;
+    if (m && !m->down)
+        m->down = down;
+    else if (m)
+        same = memcmp(m->down, down, (size_t)k->program->op_count * sizeof *down) == 0;
+    if (!m || m->down != down)
+        free(down);
     for (int i = 0; m && i < t->tensor_count && i < 16; i++) {
         const struct trial_tensor *now = &t->tensor[i];
         int64_t count = shape_count(&now->shape);
@@ -219,7 +268,9 @@ static void check_meaning(struct work *w, const struct trial *t, const char *ker
             memcpy(m->bound[i], now->bound, (size_t)count * sizeof(double));
             m->count[i] = count;
         }
-        for (int64_t e = 0; m->value[i] && count == m->count[i] && e < count; e++) {
+        if (!same && m->value[i] && count == m->count[i])
+            check_other_way(w, t, kernel, sizes, m, i);
+        for (int64_t e = 0; same && m->value[i] && count == m->count[i] && e < count; e++) {
             if (!now->done[e] || within(now->reference[e], m->value[i][e], m->bound[i][e] + now->bound[e]))
                 continue;
             char text[400];

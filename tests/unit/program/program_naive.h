@@ -25,6 +25,7 @@ struct naive {
     uint64_t random;
     int64_t at[SPEC_MAX_AXES];
     int64_t *loop;               /* by operation */
+    const bool *down;            /* by operation; NULL */
     struct naive_value **result; /* by operation: rows x columns */
     struct naive_value *memo;    /* by node: of the element in hand */
     int64_t *stamp, now;
@@ -485,7 +486,10 @@ static void naive_operations(struct naive *s, int from, int to)
                 next[c] = malloc(sizeof **next * (size_t)(tile->rows * tile->columns));
                 assert_non_null(next[c]);
             }
-            for (int64_t x = first; x < last; x += step) {
+            int64_t turns = last > first ? (last - first + step - 1) / step : 0;
+            bool down = s->down && s->down[i];
+            for (int64_t k = 0; k < turns; k++) {
+                int64_t x = first + (down ? turns - 1 - k : k) * step;
                 s->loop[i] = op->list >= 0 ? (int64_t)s->data->tensor[op->list][base + x] : x;
                 naive_operations(s, i + 1 + op->carried, op->end);
                 for (int c = 0; c < op->carried; c++)
@@ -511,12 +515,12 @@ static void naive_operations(struct naive *s, int from, int to)
     }
 }
 
-/* All items, in order. out[i] receives output i. */
+/* All items, in order. out[i] receives output i. down: by operation, loops from the last turn to the first; NULL. */
 static void naive_run(const struct program *p, const struct spec_kernel *kernel, const struct program_data *data,
-                      double *const *out, uint64_t seed)
+                      const bool *down, double *const *out, uint64_t seed)
 {
     struct naive s = {
-        .p = p, .kernel = kernel, .data = data, .out = out, .random = seed * 2654435761u + 88172645463325252u};
+        .p = p, .kernel = kernel, .data = data, .down = down, .out = out, .random = seed * 2654435761u + 88172645463325252u};
     size_t nodes = (size_t)p->graph->count, ops = (size_t)p->op_count;
     s.loop = calloc(ops, sizeof *s.loop);
     s.result = calloc(ops, sizeof *s.result);

@@ -491,7 +491,7 @@ static inline int twin_beyond(struct sample *s, const struct program *p, uint64_
         out[i] = own[i];
     struct program_data data = {s->symbol, s->cells, (const int64_t(*)[SPEC_MAX_RANK])s->extent, s->number, NULL};
     reset(out);
-    naive_run(p, &s->kernel, &data, out, seed);
+    naive_run(p, &s->kernel, &data, NULL, out, seed);
     for (int i = INPUTS; i < INPUTS + OUTPUTS; i++)
         for (int e = 0; e < SIDE * SIDE; e++) {
             bool same = s->done[i][e] ? within(own[i][e], s->cell[i][e], s->bound[i][e]) : own[i][e] == s->cell[i][e];

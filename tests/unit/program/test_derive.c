@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "compile/compile.h"
+#include "program/any_order.h"
 
 static struct compile_tables tables;
 
@@ -369,6 +370,8 @@ static void test_items_are_told_once_a_turn(void **state)
 
 /* ---- what is refused --------------------------------------------------------------------------------------------- */
 
+enum { ONLY_READ = -1 /* and give no Plan */ };
+
 static void plan_text_of(const char *fields, const char *program, struct read *r, struct plan *p, int expected)
 {
     char path[] = "/tmp/tilewright_derive_XXXXXX.lua";
@@ -386,7 +389,10 @@ static void plan_text_of(const char *fields, const char *program, struct read *r
     fclose(out);
     int status = spec_read(path, &tables.options, &r->spec, &r->diags);
     unlink(path);
-    status = status ? status : family_plan(&r->spec, &r->spec.kernel[0], arch_find("sm_90a"), 0, NULL, p, &r->diags);
+    if (expected == ONLY_READ)
+        expected = 0;
+    else
+        status = status ? status : family_plan(&r->spec, &r->spec.kernel[0], arch_find("sm_90a"), 0, NULL, p, &r->diags);
     if (status != expected)
         diag_print(&r->diags, stderr);
     assert_int_equal(status, expected);
@@ -517,6 +523,126 @@ static void test_idle_turns(void **state)
     }
 }
 
+/* A loop over blocks of B: it carries the product o, the maximum `most` and the sum, of which m(), p() and r() are this
+ * turn's maximum, powers relative to it, and what it rescales by. */
+static void softmax_of(const char *fields, const char *visible, const char *carried, struct read *r, struct plan *p,
+                       int expected)
+{
+    char program[2000], all[300];
+    snprintf(program, sizeof program,
+             "local o, most, sum = loop(\"k\", range(0, N, 64), { zeros(), rows(-inf), rows(0) }, function(k, o, "
+             "most, sum)\n"
+             "  local b, v = load(t.B, span(k, 64), span(0, 64)), load(t.B, span(k, 64), span(0, 64))\n"
+             "  local s = where(%s, dot(load(t.A, span(at.m, tile.m), span(0, 64)), b:t()):as \"s\", -inf)\n"
+             "  local new\n"
+             "  local function m() if new == nil then new = max(most, row_max(s)) end return new end\n"
+             "  local function p() return exp2_diff(s, m()) end\n"
+             "  local function r() return exp2_diff(most, m()) end\n"
+             "  return %s\nend)\n"
+             "store(t.D, span(at.m, tile.m), span(0, 64), ratio(o, sum, 0)%s)",
+             visible, carried, expected == ONLY_READ ? " + most" : "");
+    snprintf(all, sizeof all, "grid = { m = M }, %s", fields);
+    plan_text_of(all, program, r, p, expected);
+}
+
+#define TILE "tile = { m = 64, n = 64, k = 64 }"
+#define TALL "tile = { m = 128, n = 64, k = 64 }"
+#define AHEAD ", ahead = { s = { before = \"o\" } }"
+#define CAUSAL "le(k, at.m + row())"
+#define ONLINE "dot(cast(p(), \"bf16\"), v, o * r()):as \"o\", m(), sum * r() + row_sum(p())"
+
+/* Which turns come first, and as how many loops they stand in the text. */
+static void test_direction(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *fields, *visible;
+        bool down;
+        const char *loops;
+    } c[] = {
+        /* one turn needs masks: it begins, and the others are looked ahead to from it on */
+        {TILE AHEAD, "le(k + column(), at.m + row())", true, "k_any[ k[ ] ] "},
+        {TILE AHEAD ", direction = { k = \"up\" }", "le(k + column(), at.m + row())", false,
+         "k_any[ k_inside[ ] k[ ] ] "},
+        /* two do: a run for the first, and one for the others */
+        {TALL AHEAD, "le(k + column(), at.m + row())", true, "k[ k_behind[ k_inside[ ] ] ] "},
+        /* nothing is left out: the ragged turn is the last */
+        {TILE AHEAD, "lt(k + column(), N)", false, "k[ k_inside[ ] ] "},
+        {TILE AHEAD ", direction = { k = \"down\" }", "lt(k + column(), N)", true, "k_any[ k[ ] ] "},
+        {TILE, "le(k + column(), at.m + row())", false, "k_inside[ ] k[ ] "},
+        {TILE ", direction = { k = \"down\" }", "le(k + column(), at.m + row())", true, "k_masked[ ] k[ ] "},
+    };
+    for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
+        struct read r = {0};
+        struct plan p = {0};
+        softmax_of(c[i].fields, c[i].visible, ONLINE, &r, &p, 0);
+        char *text = story(&p, "producer"), *loops = NULL, *at = text;
+        size_t length;
+        FILE *out = open_memstream(&loops, &length);
+        for (char *word = strtok_r(text, " ", &at); word; word = strtok_r(NULL, " ", &at))
+            if ((*word == 'k' && strchr(word, '[')) || *word == ']')
+                fprintf(out, "%s ", word);
+        fclose(out);
+        loops[strlen(loops) - strlen("] ")] = '\0'; /* of the items */
+        if ((p.loop[0].first != 0) != c[i].down || strcmp(loops, c[i].loops) != 0)
+            fail_msg("%zu: turns go %s, as %s", i, p.loop[0].first ? "down" : "up", loops);
+        free(loops);
+        free(text);
+        plan_free(&p);
+        spec_free(&r.spec);
+        diag_free(&r.diags);
+    }
+}
+
+/* What may depend on the order of turns stays in it. */
+static void test_any_order(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *carried;
+        int fault; /* the carried value of which the order matters, from 1; 0: none */
+    } c[] = {
+        {ONLINE, 0},
+        {"dot(cast(p() / 2, \"bf16\"), v, o * r()), m(), sum * r() - row_sum(where(" CAUSAL ", p(), 0))", 0},
+        {"dot(cast(s, \"bf16\"), v, o), most, sum + row_sum(s) * 2", 0},
+        {"dot(cast(s, \"bf16\"), v, o), min(row_min(s), most), sum", 0},
+        {"dot(cast(exp2(s - m()), \"bf16\"), v, o * exp2(most - m())), m(), sum * r() + row_sum(p())", 0},
+        {"dot(cast(exp(s - m()), \"bf16\"), v, o * exp(most - m())), m(), sum * r() + row_sum(p())", 0},
+        {"dot(cast(p(), \"bf16\"), v, o * (r() * 0.5)), m(), sum * r() + row_sum(p())", 1},
+        {"dot(cast(p(), \"bf16\"), v, o), m(), sum * r() + row_sum(p())", 1},
+        {"dot(cast(p(), \"bf16\"), v, o * r()), m(), sum * r() + row_sum(s)", 3},
+        {"dot(cast(p(), \"bf16\"), v, o * r()), m(), sum * r() + row_sum(p() * p())", 3},
+        {"dot(cast(p(), \"bf16\"), v, o * r()), m(), sum * r() + row_sum(p()) + 1", 3},
+        {"dot(cast(p(), \"bf16\"), v, o * r()), m(), (sum + 1) * r() + row_sum(p())", 3},
+        {"dot(cast(p(), \"bf16\"), v, o * r()), m(), sum * r() + row_sum(exp2_diff(s, most))", 3},
+        {"dot(cast(p(), \"bf16\"), v, o * r()), m(), sum * r() + row_max(p())", 3},
+        {"dot(cast(p(), \"bf16\"), v, o * r()), m(), sum * r() * r() + row_sum(p())", 3},
+        {"dot(cast(exp(s - m()), \"bf16\"), v, o * exp2(most - m())), m(), sum * r() + row_sum(p())", 1},
+        {"dot(cast(s, \"bf16\"), v, o), max(most, row_max(s)) + 1, sum", 2},
+        {"dot(cast(s, \"bf16\"), v, o), row_max(s), sum", 2},
+        {"dot(cast(s, \"bf16\"), v, o), max(most, row_max(s) * sum), sum", 2},
+        {"dot(cast(s, \"bf16\"), v, o), most, sum * row_sum(s) + 1", 3},
+        {"dot(cast(s, \"bf16\"), v, o), most, row_sum(s) - sum", 3},
+        {"dot(cast(s, \"bf16\"), v, o), sum, most", 2},
+        {"dot(cast(s * most, \"bf16\"), v, o), m(), sum", 1},
+    };
+    for (size_t i = 0; i < sizeof c / sizeof *c; i++) {
+        struct read r = {0};
+        struct plan p = {0};
+        softmax_of(TILE, CAUSAL, c[i].carried, &r, &p, ONLY_READ);
+        int which = -1;
+        const struct program *program = r.spec.kernel[0].program;
+        int loop = 0;
+        while (program->op[loop].kind != PROGRAM_LOOP)
+            loop++;
+        enum any_order order = program_any_order(program, loop, &program->graph->memory, &which);
+        if (order != (c[i].fault ? ANY_ORDER_CARRIED : ANY_ORDER) || (c[i].fault && which != c[i].fault - 1))
+            fail_msg("%s: found %d, value %d", c[i].carried, (int)order, which + 1);
+        spec_free(&r.spec);
+        diag_free(&r.diags);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -530,6 +656,8 @@ int main(void)
         cmocka_unit_test(test_items_from_a_counter),
         cmocka_unit_test(test_items_are_told_once_a_turn),
         cmocka_unit_test(test_idle_turns),
+        cmocka_unit_test(test_direction),
+        cmocka_unit_test(test_any_order),
 
         cmocka_unit_test(test_without_producer),
         cmocka_unit_test(test_fills_ahead),

@@ -88,7 +88,7 @@ static void test_planted(void **state)
                     for (int i = 0; i < INPUTS + OUTPUTS; i++)
                         out[i] = own[k][i];
                     reset(out);
-                    naive_run(k ? &p : &s.p, &s.kernel, &data, out, 1);
+                    naive_run(k ? &p : &s.p, &s.kernel, &data, NULL, out, 1);
                 }
                 for (int i = INPUTS; i < INPUTS + OUTPUTS; i++)
                     for (int e = 0; e < SIDE * SIDE; e++)

@@ -117,7 +117,7 @@ static void check_twin(struct trial *t, int seeds)
         for (int i = 0; i < t->kernel->tensor_count; i++)
             own[i] = t->kernel->tensor[i].out ? copy_of(t->tensor[i], t->count[i]) : NULL;
         reset_outputs(t, own);
-        naive_run(t->kernel->program, t->kernel, &data, own, (uint64_t)seed);
+        naive_run(t->kernel->program, t->kernel, &data, NULL, own, (uint64_t)seed);
         for (int i = 0; i < t->kernel->tensor_count; i++) {
             for (int64_t e = 0; own[i] && e < t->count[i]; e++)
                 if (!t->done[i][e] ? !isnan(own[i][e]) && own[i][e] != 0
