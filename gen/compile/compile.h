@@ -114,7 +114,7 @@ int compile_outputs(struct compile *c, enum compile_with with, const char *folde
  * the machine's C compiler ($CC, else cc) through the cache: library->cubin is a shared object. Instead of code it holds
  * a name for each unit, COMPILE_CODE_FORMAT with its place in the list, as cubin and as PTX, which whoever loads it puts
  * the code in the place of. Thread-safe. TW_ERROR_NO_TOOL where there is no compiler. */
-enum { COMPILE_LIBRARY_UNITS = 16, COMPILE_CODE_BYTES = 16 };
+enum { COMPILE_LIBRARY_UNITS = 16, COMPILE_CODE_BYTES = 24 };
 #define COMPILE_CODE_FORMAT "unit %d"
 int compile_library(struct compile *c, const int *unit, int count, struct tw_compiled *library, struct tw_error *error);
 
