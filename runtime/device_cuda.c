@@ -314,7 +314,8 @@ static int cuda_launch(struct tw_device *device, const struct tw_launch *launch,
         each = (const char *)launch->params + launch->offsets[i];
         memcpy(&params[i], &each, sizeof each);
     }
-    return tw_driver_check(driver, driver->launch(&config, kernel->function, launch->params_bytes ? params : NULL, NULL), error,
+    int result = driver->launch(&config, kernel->function, launch->params_bytes ? params : NULL, NULL);
+    return tw_driver_check(driver, result, error,
                            "launching kernel %s: grid %u x %u x %u, block %u x %u x %u, cluster of %llu, %u bytes of "
                            "shared memory", kernel->base.entry, config.grid[0], config.grid[1], config.grid[2],
                            config.block[0], config.block[1], config.block[2], (unsigned long long)blocks,

@@ -18,7 +18,8 @@ struct shelf *shelf_open(const struct memory *memory);
 void shelf_close(struct shelf *shelf); /* NULL is fine */
 
 /* Fills t, whose name, shown, text and length are set, with what template_parse makes of it where nothing is wrong with
- * it; its source is a number from SANDBOX_OWN on that no other has. 1: done; 0: template_parse must do it, and tell the faults. */
+ * it; its source is a number from SANDBOX_OWN on that no other has. 1: done; 0: template_parse must do it, and tell the
+ * faults. */
 int shelf_parse(struct shelf *shelf, struct template *t, const struct template_names *names);
 
 /* The compiled Lua text of a template that shelf_parse filled; NULL: not there yet. shelf_keep puts it there; out of

@@ -2,8 +2,8 @@
  * condition.
  *
  * An element of a tensor whose indices count along the axes of the items, rows by `row` and columns by `column`, is
- * read with its neighbour along the fragment's columns, by NAME_read of blocks/tile_read.cuh or tile_line.cuh. Outside of the tensor any
- * number may stand for it: it is not stored.
+ * read with its neighbour along the fragment's columns, by NAME_read of blocks/tile_read.cuh or tile_line.cuh. Outside
+ * of the tensor any number may stand for it: it is not stored.
  */
 #ifndef TW_GEN_PLAN_READS_H
 #define TW_GEN_PLAN_READS_H

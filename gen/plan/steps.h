@@ -100,8 +100,8 @@ struct plan_role {
 
 /* A named barrier: BARRIER and BARRIER_ARRIVE steps refer to it by `count`. All executors of the roles that meet there
  * have `threads` threads together; or, where one role meets there, each instance has so many and meets alone, at
- * hardware barrier id + instance. With turns one role takes part, instance j waits at barrier id + j until instance j - 1 (for 0
- * the last) arrives there, and `threads` are those of two instances. */
+ * hardware barrier id + instance. With turns one role takes part, instance j waits at barrier id + j until instance
+ * j - 1 (for 0 the last) arrives there, and `threads` are those of two instances. */
 struct plan_barrier {
     const char *name;
     int id;                   /* hardware barrier, 1..15; 0 is the block's */

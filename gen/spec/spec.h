@@ -229,8 +229,8 @@ void spec_free(struct spec *spec);
 int spec_run_reference(struct spec *spec, int kernel, const int64_t *dims, double *const *data, struct diag_set *diags);
 
 /* What a tensor whose `fill` is a function(i, j, ..., n) holds: it is called for each element with its 0-based indices,
- * outermost first, and n: n.NAME is a dim, n[1], n[2], ... the tensor's extents. `to` receives its numbers, row-major in the tensor's dims. Returns 0, or 1
- * with the fault in `diags`, 3 out of memory. */
+ * outermost first, and n: n.NAME is a dim, n[1], n[2], ... the tensor's extents. `to` receives its numbers, row-major
+ * in the tensor's dims. Returns 0, or 1 with the fault in `diags`, 3 out of memory. */
 int spec_run_fill(struct spec *spec, int kernel, int tensor, const int64_t *dims, double *to, struct diag_set *diags);
 
 /* The fields of kernel on arch: the kernel's own with the architecture's put over them. */

@@ -197,7 +197,8 @@ static void compare_bounded_block(void *context, int64_t block)
         double nearest = rounded(c->dtype, want), bound = b->bound[i];
         bool exact = isnan(want) || bound <= fabs(nearest - want);
         if (b->done[i]) {
-            if (exact && b->integers) { /* nothing but the rounding to the dtype is in the bound: of a tie one neighbour is right */
+            /* Nothing but the rounding to the dtype is in the bound: of a tie one neighbour is right. */
+            if (exact && b->integers) {
                 want = nearest;
                 bound = 0;
             }

@@ -28,7 +28,8 @@ struct debug_log {
     void *memory;    /* the records, at `address` for the device */
 };
 
-/* Gives the kernel of a module (CUmodule) memory for its records. TW_ERROR_NOT_FOUND where it is no debug build, or waits on no mbarrier. */
+/* Gives the kernel of a module (CUmodule) memory for its records. TW_ERROR_NOT_FOUND where it is no debug build, or
+ * waits on no mbarrier. */
 int debug_log_open(struct debug_log *log, struct tw_device *device, void *module, const char *entry, const char *file,
                    struct tw_error *error);
 

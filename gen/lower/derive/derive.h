@@ -221,8 +221,8 @@ int derive_turns_inside(struct derive *d, int loop, int *turns);
  * where it does not hold; 0: it is none, or *status says why. */
 int derive_column_bound(struct derive *d, int op, int condition, int shift, int *status);
 
-/* derive_down.c: turns go from the last to the first: as the kernel says; by default where the loop looks ahead and its masks leave
- * turns out and cut others (`masked`), if the order does not matter. *status: 3. */
+/* derive_down.c: turns go from the last to the first: as the kernel says; by default where the loop looks ahead and its
+ * masks leave turns out and cut others (`masked`), if the order does not matter. *status: 3. */
 bool derive_goes_down(struct derive *d, int loop, bool masked, int *status);
 
 /* ---- derive_produce.c */
