@@ -36,6 +36,10 @@ ${banner}
 //@ include "blocks/items_counter.cuh" model = plan
 //@ end
 
+//@ if fragment_foretold() then
+//@ include "blocks/unforetold.cuh"
+//@ end
+
 //@ include "blocks/registers.cuh" roles = plan.role, threads = launch.block
 
 //@ include "blocks/convert.cuh" dtypes = dtypes
@@ -132,9 +136,7 @@ extern "C" __global__ void __launch_bounds__(${launch.block}, 1) ${entry}(const 
 //@ local rows = 64 * blocks
         [[maybe_unused]] const int first_row = (int)consumer * ${rows} + threadIdx.x % 128 / 32 * 16 + threadIdx.x % 32 / 4;
 //@ if fragment_foretold() then
-        int first_column = threadIdx.x % 4 * 2;
-//@     -- ptxas finds too few registers for a wgmma (C7511) of whose result it knows that nobody reads a part.
-        asm("" : "+r"(first_column)); // as if any number: conditions on columns are asked, none is foretold
+        const int first_column = unforetold(threadIdx.x % 4 * 2);
 //@ else
         [[maybe_unused]] const int first_column = threadIdx.x % 4 * 2;
 //@ end
