@@ -20,10 +20,12 @@ uint64_t output_word(const char *word, size_t length)
     return UINT64_C(1) << ((sum + (unsigned)length) & 63);
 }
 
-static uint64_t words_of(const char *text)
+uint64_t output_words(struct output_line *line)
 {
+    if (line->words)
+        return line->words;
     uint64_t words = 0;
-    for (const char *c = text; *c;) {
+    for (const char *c = line->text + line->indent; *c;) {
         const char *word = c;
         if (*c == '"' || *c == '\'') { /* up to its end, or the line's */
             for (c++; *c && *c != *word; c++)
@@ -39,7 +41,7 @@ static uint64_t words_of(const char *text)
             c++;
         }
     }
-    return words;
+    return line->words = words ? words : output_word("0", 1);
 }
 
 void output_line(struct output *o, const struct template *t, int line, bool continued, const char *text, size_t length)
@@ -57,7 +59,6 @@ void output_line(struct output *o, const struct template *t, int line, bool cont
     o->line[o->count++] = (struct output_line){.text = copy,
                                                .length = length,
                                                .indent = indent,
-                                               .words = words_of(copy + indent),
                                                .template = t,
                                                .line = line,
                                                .continued = continued,

@@ -14,7 +14,7 @@ struct output_line {
     const char *text;
     size_t length;
     size_t indent;  /* blanks before its first character */
-    uint64_t words; /* a bit for each word outside of strings: without its bit, a word is not in the line */
+    uint64_t words; /* a bit for each word outside of strings; 0: nobody has asked yet */
     const struct template *template;
     int line;       /* of the template, from 0 */
     bool continued; /* a further line of a hole's text: the same template line */
@@ -31,8 +31,9 @@ struct output {
     bool failed; /* out of memory */
 };
 
-/* The bit of a word in output_line.words; of an empty one all. */
+/* The bit of a word among those of a line: without it, the word is not in the line. Of an empty word, all. */
 uint64_t output_word(const char *word, size_t length);
+uint64_t output_words(struct output_line *line);
 
 void output_blank(struct output *o);
 /* Copies the line's text; it is not empty and has no white space at its end. */

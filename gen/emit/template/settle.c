@@ -65,12 +65,12 @@ static void drop(struct output *o, int line)
 /* ---- words of a line ------------------------------------------------------------------------------------------- */
 
 /* The next place of the word at or behind `from`, outside of strings and comments; NULL: none. bit: the word's. */
-static const char *find_word(const struct output_line *l, const char *from, const char *word, size_t length,
+static const char *find_word(struct output_line *l, const char *from, const char *word, size_t length,
                              uint64_t bit)
 {
     const char *line = l->text;
     char quote = 0;
-    if (!(l->words & bit))
+    if (!(output_words(l) & bit))
         return NULL;
     for (const char *c = line; *c; c++) {
         if (quote) {
