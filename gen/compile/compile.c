@@ -309,12 +309,12 @@ static int chosen_architectures(const struct compile_choice *choice, const struc
 struct making {
     struct compile *c;
     const struct compile_choice *choice;
-    int room;                /* in c->unit and again */
-    bool *again;             /* by unit: there was something to say, and it is to be said in order */
-    int status;              /* of planning */
-    pthread_mutex_t lock;    /* around c->unit_count and done; what stands before the count does not change */
+    int room;             /* in c->unit and again */
+    bool *again;          /* by unit: there was something to say, and it is to be said in order */
+    int status;           /* of planning */
+    pthread_mutex_t lock; /* around c->unit_count and done; what stands before the count does not change */
     pthread_cond_t progress;
-    bool done;               /* there is nothing left to plan */
+    bool done; /* there is nothing left to plan */
 };
 
 static int plan_kernel(struct making *m, const struct spec_kernel *kernel)

@@ -220,10 +220,10 @@ static size_t operator_at(const struct fold *f, char *op, enum level *level)
     static const struct {
         enum level level;
         unsigned char length; /* with the blanks, 0: no operator */
-    } known[128] = {['*'] = {LEVEL_PRODUCT, 3}, ['/'] = {LEVEL_PRODUCT, 3}, ['%'] = {LEVEL_PRODUCT, 3},
-                    ['+'] = {LEVEL_SUM, 3},     ['-'] = {LEVEL_SUM, 3},     ['<'] = {LEVEL_SHIFT, 4},
-                    ['>'] = {LEVEL_SHIFT, 4},   ['&'] = {LEVEL_AND, 3},     ['^'] = {LEVEL_XOR, 3},
-                    ['|'] = {LEVEL_OR, 3}};
+    } known[128] = {
+        ['*'] = {LEVEL_PRODUCT, 3}, ['/'] = {LEVEL_PRODUCT, 3}, ['%'] = {LEVEL_PRODUCT, 3}, ['+'] = {LEVEL_SUM, 3},
+        ['-'] = {LEVEL_SUM, 3},     ['<'] = {LEVEL_SHIFT, 4},   ['>'] = {LEVEL_SHIFT, 4},   ['&'] = {LEVEL_AND, 3},
+        ['^'] = {LEVEL_XOR, 3},     ['|'] = {LEVEL_OR, 3}};
     const char *at = f->at;
     if (f->end - at < 4 || at[0] != ' ' || (unsigned char)at[1] >= 128)
         return 0;
@@ -323,7 +323,8 @@ static struct operand read_operand(struct fold *f)
             take(f, 1);
         } else if (c == '-' && next == '>') {
             take(f, 2);
-        } else if ((c == '!' || c == '~' || c == '-' || c == '&' || c == '*' || c == '+') && next != ' ' && next != '=' && !(c == '&' && next == '&')) {
+        } else if ((c == '!' || c == '~' || c == '-' || c == '&' || c == '*' || c == '+') && next != ' ' &&
+                   next != '=' && !(c == '&' && next == '&')) {
             take(f, 1);
         } else {
             break;

@@ -65,8 +65,7 @@ static void drop(struct output *o, int line)
 /* ---- words of a line ------------------------------------------------------------------------------------------- */
 
 /* The next place of the word at or behind `from`, outside of strings and comments; NULL: none. bit: the word's. */
-static const char *find_word(struct output_line *l, const char *from, const char *word, size_t length,
-                             uint64_t bit)
+static const char *find_word(struct output_line *l, const char *from, const char *word, size_t length, uint64_t bit)
 {
     const char *line = l->text;
     char quote = 0;
