@@ -44,15 +44,27 @@ uint64_t output_words(struct output_line *line)
     return line->words = words ? words : output_word("0", 1);
 }
 
+/* In large steps, and without touching what nobody uses: an expansion has thousands of lines or few. */
+static bool grow(struct output *o)
+{
+    const int capacity = o->capacity ? 4 * o->capacity : 256;
+    struct output_line *grown = arena_room(o->arena, (size_t)capacity * sizeof *grown);
+    if (!grown)
+        return false;
+    if (o->count)
+        memcpy(grown, o->line, (size_t)o->count * sizeof *grown);
+    o->line = grown;
+    o->capacity = capacity;
+    return true;
+}
+
 void output_line(struct output *o, const struct template *t, int line, bool continued, const char *text, size_t length)
 {
-    struct output_line *grown = arena_grow(o->arena, o->line, o->count, sizeof *grown);
     const char *copy = arena_copy(o->arena, text, length);
-    if (!grown || !copy) {
+    if (!copy || (o->count == o->capacity && !grow(o))) {
         o->failed = true;
         return;
     }
-    o->line = grown;
     size_t indent = 0;
     while (copy[indent] == ' ')
         indent++;

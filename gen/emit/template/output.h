@@ -26,7 +26,7 @@ struct output_line {
 struct output {
     struct arena *arena;
     struct output_line *line;
-    int count;
+    int count, capacity;
     bool blank;  /* a blank line is due */
     bool failed; /* out of memory */
 };
