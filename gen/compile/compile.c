@@ -304,8 +304,7 @@ static int chosen_architectures(const struct compile_choice *choice, const struc
     return count;
 }
 
-/* What the threads that plan and emit share. One of them plans; the others emit what is planned, and so does it at the
- * end. */
+/* What the threads that plan and emit share. One of them plans, then emits as well; the others emit what is planned. */
 struct making {
     struct compile *c;
     const struct compile_choice *choice;
