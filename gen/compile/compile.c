@@ -1,5 +1,6 @@
 #include "compile/compile.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -266,22 +267,10 @@ static int emit_with_steps(struct compile *c, struct compile_unit *unit)
     return status;
 }
 
-static int add_unit(struct compile *c, struct compile_unit unit)
-{
-    size_t count = (size_t)c->unit_count;
-    if ((count & (count - 1)) == 0) {
-        struct compile_unit *grown = tw_realloc(&c->rt, c->unit, sizeof *grown * (count ? 2 * count : 1));
-        if (!grown)
-            return 3;
-        c->unit = grown;
-    }
-    c->unit[c->unit_count++] = unit;
-    return 0;
-}
-
-/* Plans and emits one unit. 0 or 1 (faults are told), 3. */
+/* Plans one unit behind those that there are; where the template holds its steps, emits it as well. 0 or 1 (faults are
+ * told), 3. added: the choice wants it. */
 static int make_unit(struct compile *c, const struct spec_kernel *kernel, const struct arch *arch, int variant,
-                     const struct compile_choice *choice)
+                     const struct compile_choice *choice, bool *added)
 {
     struct compile_unit unit = {.kernel = kernel, .family = family_of(kernel), .arch = arch, .variant = variant};
     double start = compile_clock();
@@ -295,45 +284,9 @@ static int make_unit(struct compile *c, const struct spec_kernel *kernel, const 
         plan_free(&unit.plan);
         return 0;
     }
-    return add_unit(c, unit) ? 3 : status;
-}
-
-/* What the threads that emit share. */
-struct emission {
-    struct compile *c;
-    bool *again; /* by unit: there was something to say, and it is to be said in order */
-};
-
-static void emit_one(void *context, int64_t i)
-{
-    struct emission *e = context;
-    struct compile_unit *unit = &e->c->unit[i];
-    struct diag_set diags = {0};
-    if (!unit->planned || unit->emitted)
-        return;
-    e->again[i] = emit(e->c, unit, &diags) != 0 || diags.count > 0;
-    diag_free(&diags);
-}
-
-/* Emits every planned unit, as many at once as there are processors. Units are independent of each other; what has
- * faults is emitted a second time, one after the other, so that its diagnostics come in the order of the units. */
-static int emit_units(struct compile *c)
-{
-    double start = compile_clock();
-    struct emission e = {c, tw_alloc_zeroed(&c->rt, (size_t)c->unit_count + 1)};
-    int result = e.again ? 0 : 3;
-    if (result == 0)
-        parallel_for(c->unit_count, parallel_cores(), emit_one, &e);
-    for (int i = 0; i < c->unit_count && result != 3; i++) {
-        if (!e.again[i])
-            continue;
-        drop_source(&c->unit[i]);
-        int status = emit(c, &c->unit[i], &c->diags);
-        result = status == 3 ? 3 : result ? result : status;
-    }
-    tw_free(&c->rt, e.again);
-    c->phases.emit += compile_clock() - start;
-    return result;
+    c->unit[c->unit_count] = unit;
+    *added = true;
+    return status;
 }
 
 static int chosen_architectures(const struct compile_choice *choice, const struct spec_kernel *kernel,
@@ -351,28 +304,118 @@ static int chosen_architectures(const struct compile_choice *choice, const struc
     return count;
 }
 
+/* What the threads that plan and emit share. One of them plans, then emits as well; the others emit what is planned. */
+struct making {
+    struct compile *c;
+    const struct compile_choice *choice;
+    int room;             /* in c->unit and again */
+    bool *again;          /* by unit: there was something to say, and it is to be said in order */
+    int status;           /* of planning */
+    pthread_mutex_t lock; /* around c->unit_count and done; what stands before the count does not change */
+    pthread_cond_t progress;
+    bool done; /* there is nothing left to plan */
+};
+
+static int plan_kernel(struct making *m, const struct spec_kernel *kernel)
+{
+    const struct arch *arch[COMPILE_ARCHITECTURES];
+    struct compile *c = m->c;
+    int result = 0, count = chosen_architectures(m->choice, kernel, arch);
+    for (int a = 0; a < count; a++) {
+        int variants = family_of(kernel)->variants(&c->spec, kernel, arch[a]);
+        for (int v = 0, status = 0; v < variants && status == 0; v++) { /* a second one would be told the same */
+            bool added = false;
+            if (c->unit_count == m->room)
+                return 3;
+            status = make_unit(c, kernel, arch[a], v, m->choice, &added);
+            pthread_mutex_lock(&m->lock);
+            c->unit_count += added;
+            pthread_cond_broadcast(&m->progress);
+            pthread_mutex_unlock(&m->lock);
+            if (status == 3)
+                return 3;
+            result = result ? result : status;
+        }
+    }
+    return result;
+}
+
+static void plan_all(struct making *m)
+{
+    struct compile *c = m->c;
+    for (int k = 0; k < c->spec.kernel_count && m->status != 3; k++) {
+        const struct spec_kernel *kernel = &c->spec.kernel[k];
+        int status = kernel->sound && kernel_chosen(m->choice, kernel) ? plan_kernel(m, kernel) : 0;
+        m->status = status == 3 ? 3 : m->status ? m->status : status;
+    }
+    pthread_mutex_lock(&m->lock);
+    m->done = true;
+    pthread_cond_broadcast(&m->progress);
+    pthread_mutex_unlock(&m->lock);
+}
+
+/* The first of the loop's turns plans, each other one emits the unit before its number, once that is planned. */
+static void make_one(void *context, int64_t i)
+{
+    struct making *m = context;
+    struct diag_set diags = {0};
+    if (i == 0) {
+        plan_all(m);
+        return;
+    }
+    pthread_mutex_lock(&m->lock);
+    while (!m->done && m->c->unit_count < i)
+        pthread_cond_wait(&m->progress, &m->lock);
+    struct compile_unit *unit = m->c->unit_count < i ? NULL : &m->c->unit[i - 1];
+    pthread_mutex_unlock(&m->lock);
+    if (!unit || !unit->planned || unit->emitted)
+        return;
+    m->again[i - 1] = emit(m->c, unit, &diags) != 0 || diags.count > 0;
+    diag_free(&diags);
+}
+
+/* Plans and emits, as much at once as there are processors. Units are independent of each other; what has faults is
+ * emitted a second time, one after the other, so that its diagnostics come in the order of the units. */
+static int make_all(struct making *m)
+{
+    struct compile *c = m->c;
+    double start = compile_clock(), planned = c->phases.plan;
+    parallel_for((int64_t)m->room + 1, parallel_cores(), make_one, m);
+    int result = m->status;
+    for (int i = 0; i < c->unit_count && result != 3; i++) {
+        if (!m->again[i])
+            continue;
+        drop_source(&c->unit[i]);
+        int status = emit(c, &c->unit[i], &c->diags);
+        result = status == 3 ? 3 : result ? result : status;
+    }
+    c->phases.emit += compile_clock() - start - (c->phases.plan - planned);
+    return result;
+}
+
 /* Plans and emits the kernels that are chosen and were read without a fault. 0 or 1 (faults are told), 3. */
 static int make_units(struct compile *c, const struct compile_choice *choice)
 {
     const struct arch *arch[COMPILE_ARCHITECTURES];
-    int result = 0;
+    struct making m = {.c = c, .choice = choice};
     for (int k = 0; k < c->spec.kernel_count; k++) {
         const struct spec_kernel *kernel = &c->spec.kernel[k];
-        if (!kernel->sound || !kernel_chosen(choice, kernel))
-            continue;
-        int count = chosen_architectures(choice, kernel, arch);
-        for (int a = 0; a < count; a++) {
-            int variants = family_of(kernel)->variants(&c->spec, kernel, arch[a]);
-            for (int v = 0, status = 0; v < variants && status == 0; v++) { /* a second one would be told the same */
-                status = make_unit(c, kernel, arch[a], v, choice);
-                if (status == 3)
-                    return 3;
-                result = result ? result : status;
-            }
-        }
+        int count = kernel->sound && kernel_chosen(choice, kernel) ? compile_architectures(kernel, arch) : 0;
+        for (int a = 0; a < count; a++)
+            m.room += family_of(kernel)->variants(&c->spec, kernel, arch[a]);
     }
-    int emitted = emit_units(c);
-    return emitted == 3 ? 3 : result ? result : emitted;
+    c->unit = tw_alloc_zeroed(&c->rt, sizeof *c->unit * ((size_t)m.room + 1));
+    m.again = tw_alloc_zeroed(&c->rt, (size_t)m.room + 1);
+    int result = 3;
+    if (c->unit && m.again && pthread_mutex_init(&m.lock, NULL) == 0) {
+        if (pthread_cond_init(&m.progress, NULL) == 0) {
+            result = make_all(&m);
+            pthread_cond_destroy(&m.progress);
+        }
+        pthread_mutex_destroy(&m.lock);
+    }
+    tw_free(&c->rt, m.again);
+    return result;
 }
 
 int compile_open(struct compile *c, const char *command, const char *path)

@@ -12,26 +12,27 @@
 #include "emit/host/host.h"
 #include "version.h"
 
-/* ENTRY.ARCH.cu and ENTRY.ARCH.plan.json. */
-static int add_texts(struct compile *c, const struct compile_unit *unit, const char *folder, struct file_set *files,
-                     struct tw_error *error)
-{
-    char name[420], *json, *copy;
+/* A Plan as it is written. */
+struct plan_json {
+    char *text; /* NULL: out of memory */
     size_t length;
+};
+
+/* ENTRY.ARCH.cu and ENTRY.ARCH.plan.json. */
+static int add_texts(struct compile *c, const struct compile_unit *unit, const struct plan_json *json,
+                     const char *folder, struct file_set *files, struct tw_error *error)
+{
+    char name[420];
     snprintf(name, sizeof name, "%s.%s.cu", unit->plan.entry, unit->arch->name);
     int status = files_add(files, folder, name, unit->source, unit->source_bytes, false, error);
     if (status != TW_OK)
         return status;
-    if (plan_print_json(&unit->plan, &json, &length) != 0)
-        return tw_fail(error, TW_ERROR_MEMORY, "out of memory");
-    copy = tw_alloc(&c->rt, length);
-    if (copy)
-        memcpy(copy, json, length);
-    free(json);
+    char *copy = json->text ? tw_alloc(&c->rt, json->length) : NULL;
     if (!copy)
         return tw_fail(error, TW_ERROR_MEMORY, "out of memory");
+    memcpy(copy, json->text, json->length);
     snprintf(name, sizeof name, "%s.%s.plan.json", unit->plan.entry, unit->arch->name);
-    return files_add(files, folder, name, copy, length, true, error);
+    return files_add(files, folder, name, copy, json->length, true, error);
 }
 
 /* A text of emit_host as memory of the runtime. */
@@ -60,7 +61,9 @@ struct host_pair {
 struct host_emission {
     struct compile *c;
     enum compile_with with;
-    struct host_pair *pair;
+    struct host_pair *pair; /* by kernel */
+    int pairs;
+    struct plan_json *json; /* by unit */
 };
 
 static int emit_pair(struct compile *c, struct host_pair *pair, enum compile_with with, struct diag_set *diags)
@@ -101,9 +104,16 @@ static void free_pair(struct host_pair *pair)
     pair->header = pair->source = NULL;
 }
 
-static void emit_one_pair(void *context, int64_t i)
+/* The pairs, which take longest, then the Plans. */
+static void write_one(void *context, int64_t i)
 {
     struct host_emission *e = context;
+    if (i >= e->pairs) {
+        struct plan_json *json = &e->json[i - e->pairs];
+        if (plan_print_json(&e->c->unit[i - e->pairs].plan, &json->text, &json->length) != 0)
+            json->text = NULL;
+        return;
+    }
     struct diag_set diags = {0};
     e->pair[i].again = emit_pair(e->c, &e->pair[i], e->with, &diags) != 0 || diags.count > 0;
     diag_free(&diags);
@@ -127,37 +137,41 @@ static int add_host(struct compile *c, struct host_pair *pair, enum compile_with
     return result == TW_OK ? 0 : compile_fail(c, result, &error);
 }
 
-/* Every kernel's pair; those after a failure for memory are left out. */
-static int add_hosts(struct compile *c, enum compile_with with, const char *folder, struct file_set *files)
+/* Those after a failure for memory are left out. */
+int compile_outputs(struct compile *c, enum compile_with with, const char *folder, struct file_set *files)
 {
     int count = 0, result = 0;
-    struct host_emission e = {c, with, tw_alloc_zeroed(&c->rt, sizeof *e.pair * ((size_t)c->unit_count + 1))};
-    if (!e.pair)
+    struct host_emission e = {.c = c, .with = with};
+    struct tw_error error = {""};
+    e.pair = tw_alloc_zeroed(&c->rt, sizeof *e.pair * ((size_t)c->unit_count + 1));
+    e.json = tw_alloc_zeroed(&c->rt, sizeof *e.json * ((size_t)c->unit_count + 1));
+    if (!e.pair || !e.json) {
+        tw_free(&c->rt, e.pair);
+        tw_free(&c->rt, e.json);
         return 3;
+    }
     for (int first = 0; first < c->unit_count; first += e.pair[count++].count) {
         e.pair[count].first = first;
         for (e.pair[count].count = 1; first + e.pair[count].count < c->unit_count; e.pair[count].count++)
             if (c->unit[first + e.pair[count].count].kernel != c->unit[first].kernel)
                 break;
     }
-    parallel_for(count, parallel_cores(), emit_one_pair, &e);
-    for (int i = 0; i < count && result != 3; i++) {
+    e.pairs = count;
+    parallel_for(count + c->unit_count, parallel_cores(), write_one, &e);
+    for (int i = 0; i < c->unit_count && result == 0; i++) {
+        int status = add_texts(c, &c->unit[i], &e.json[i], folder, files, &error);
+        result = status == TW_OK ? 0 : compile_fail(c, status, &error);
+    }
+    const bool texts = result == 0;
+    for (int i = 0; i < count && texts && result != 3; i++) {
         int status = add_host(c, &e.pair[i], with, folder, files);
         result = status == 3 ? 3 : result ? result : status;
     }
     for (int i = 0; i < count; i++)
         free_pair(&e.pair[i]);
+    for (int i = 0; i < c->unit_count; i++)
+        free(e.json[i].text);
+    tw_free(&c->rt, e.json);
     tw_free(&c->rt, e.pair);
     return result;
-}
-
-int compile_outputs(struct compile *c, enum compile_with with, const char *folder, struct file_set *files)
-{
-    struct tw_error error = {""};
-    for (int i = 0; i < c->unit_count; i++) {
-        int status = add_texts(c, &c->unit[i], folder, files, &error);
-        if (status != TW_OK)
-            return compile_fail(c, status, &error);
-    }
-    return add_hosts(c, with, folder, files);
 }

@@ -95,7 +95,10 @@ static void push_content(lua_State *L, const struct model_node *n, int index)
 
 static void push_table(lua_State *L, struct model_node *n)
 {
-    lua_createtable(L, n->kind == NODE_LIST && !n->guarded ? n->count : 0, 2);
+    enum { MOST_LOOKED_UP = 7 }; /* of an object's fields, before its table grows */
+    const int fields = n->kind == NODE_OBJECT && !n->guarded ? n->count : 1;
+    lua_createtable(L, n->kind == NODE_LIST && !n->guarded ? n->count : 0,
+                    1 + (fields < MOST_LOOKED_UP ? fields : MOST_LOOKED_UP));
     lua_pushlightuserdata(L, n);
     lua_rawsetp(L, -2, &node_key);
     if (n->guarded) {

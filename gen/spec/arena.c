@@ -92,9 +92,13 @@ void *arena_grow(struct arena *a, void *array, int count, size_t size)
 {
     if (count & (count - 1))
         return array;
-    char *moved = arena_alloc(a, (count ? (size_t)count * 2 : 1) * size);
-    if (moved && count)
-        memcpy(moved, array, (size_t)count * size);
+    const size_t had = (size_t)count * size, more = count ? had : size;
+    char *moved = arena_room(a, had + more);
+    if (!moved)
+        return NULL;
+    if (had)
+        memcpy(moved, array, had);
+    memset(moved + had, 0, more);
     return moved;
 }
 

@@ -78,10 +78,11 @@ static size_t put_character(char out[8], const char *data, size_t at)
         *out = data[at];
         return 1;
     }
-    if (c == '\n')
-        return (size_t)snprintf(out, 8, "\\n");
-    if (c == '"' || c == '\\' || trigraph)
-        return (size_t)snprintf(out, 8, "\\%c", c);
+    if (c == '\n' || c == '"' || c == '\\' || trigraph) {
+        out[0] = '\\';
+        out[1] = c == '\n' ? 'n' : (char)c;
+        return 2;
+    }
     return (size_t)snprintf(out, 8, c < 32 || c > 126 ? "\\%03o" : "%c", c);
 }
 
@@ -99,6 +100,13 @@ static void literals(struct emit_text *lines, const char *data, size_t bytes)
     size_t length = 0, blank = 0; /* of what stands in line, and up to behind the last blank */
     size_t after = 0;             /* where data goes on behind that blank */
     for (size_t at = 0; at < bytes; at++) {
+        for (; at + 1 < bytes && length < LITERAL_COLUMNS && is_plain(data[at]); at++) {
+            line[length++] = data[at];
+            if (data[at] == ' ') {
+                blank = length;
+                after = at + 1;
+            }
+        }
         size_t more = put_character(line + length, data, at);
         if (length + more > LITERAL_COLUMNS) {
             add_literal(lines, line, blank ? blank : length);

@@ -1,10 +1,11 @@
 #include "emit/template/fold.h"
 
-#include <ctype.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "emit/template/chars.h"
 
 /* A line is a row of runs, `operand (operator operand)*`, between separators: what binds less than `|`, and brackets,
  * whose insides are rows of their own. The operators of a run stand between blanks, as the templates write them. */
@@ -36,7 +37,7 @@ struct fold {
 
 static bool is_word(char c)
 {
-    return isalnum((unsigned char)c) || c == '_' || c == '.';
+    return is_word_char(c) || c == '.';
 }
 
 static void put(struct fold *f, const char *text, size_t length)
@@ -45,7 +46,10 @@ static void put(struct fold *f, const char *text, size_t length)
         f->lost = true;
         return;
     }
-    memmove(f->out + f->used, text, length);
+    if (length == 1)
+        f->out[f->used] = *text;
+    else
+        memmove(f->out + f->used, text, length);
     f->used += length;
 }
 
@@ -147,7 +151,7 @@ static bool is_negative(const struct operand *o)
 {
     bool negative = o->length > 3 && o->text[0] == '(' && o->text[1] == '-' && o->text[o->length - 1] == ')';
     for (size_t i = 2; i + 1 < o->length && negative; i++)
-        negative = isdigit((unsigned char)o->text[i]);
+        negative = is_digit_char(o->text[i]);
     return negative;
 }
 
@@ -214,20 +218,21 @@ static struct operand fold_run(struct fold *f, struct operand *o, int count, boo
 static size_t operator_at(const struct fold *f, char *op, enum level *level)
 {
     static const struct {
-        char text[5];
         enum level level;
-    } known[] = {{" * ", LEVEL_PRODUCT}, {" / ", LEVEL_PRODUCT}, {" % ", LEVEL_PRODUCT}, {" + ", LEVEL_SUM},
-                 {" - ", LEVEL_SUM},     {" << ", LEVEL_SHIFT},  {" >> ", LEVEL_SHIFT},  {" & ", LEVEL_AND},
-                 {" ^ ", LEVEL_XOR},     {" | ", LEVEL_OR}};
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        size_t length = strlen(known[i].text);
-        if ((size_t)(f->end - f->at) > length && memcmp(f->at, known[i].text, length) == 0) {
-            *op = known[i].text[1];
-            *level = known[i].level;
-            return length;
-        }
-    }
-    return 0;
+        unsigned char length; /* with the blanks, 0: no operator */
+    } known[128] = {
+        ['*'] = {LEVEL_PRODUCT, 3}, ['/'] = {LEVEL_PRODUCT, 3}, ['%'] = {LEVEL_PRODUCT, 3}, ['+'] = {LEVEL_SUM, 3},
+        ['-'] = {LEVEL_SUM, 3},     ['<'] = {LEVEL_SHIFT, 4},   ['>'] = {LEVEL_SHIFT, 4},   ['&'] = {LEVEL_AND, 3},
+        ['^'] = {LEVEL_XOR, 3},     ['|'] = {LEVEL_OR, 3}};
+    const char *at = f->at;
+    if (f->end - at < 4 || at[0] != ' ' || (unsigned char)at[1] >= 128)
+        return 0;
+    size_t length = known[(unsigned char)at[1]].length;
+    if (length == 0 || (size_t)(f->end - at) <= length || at[length - 1] != ' ' || (length == 4 && at[2] != at[1]))
+        return 0;
+    *op = at[1];
+    *level = known[(unsigned char)at[1]].level;
+    return length;
 }
 
 static bool is_comparison(const struct fold *f)
@@ -318,7 +323,8 @@ static struct operand read_operand(struct fold *f)
             take(f, 1);
         } else if (c == '-' && next == '>') {
             take(f, 2);
-        } else if (strchr("!~-&*+", c) && next != ' ' && next != '=' && !(c == '&' && next == '&')) {
+        } else if ((c == '!' || c == '~' || c == '-' || c == '&' || c == '*' || c == '+') && next != ' ' &&
+                   next != '=' && !(c == '&' && next == '&')) {
             take(f, 1);
         } else {
             break;
@@ -327,7 +333,7 @@ static struct operand read_operand(struct fold *f)
     struct operand o = {.text = f->out + begin, .length = f->used - begin};
     o.number = o.length > 0 && o.length < 10 && (o.length == 1 || *o.text != '0');
     for (size_t i = 0; i < o.length && o.number; i++) {
-        o.number = isdigit((unsigned char)o.text[i]);
+        o.number = is_digit_char(o.text[i]);
         o.value = o.value * 10 + o.text[i] - '0';
     }
     return o;
@@ -395,16 +401,22 @@ static bool is_literal(const char *text, size_t length)
     return length > 3 && *text == '"' && memcmp(text + length - 3, "\\n\"", 3) == 0;
 }
 
-/* Whether a number stands beside an operator at all, as in few lines. */
-static bool has_constant(const char *line, size_t length)
+static bool is_operator_char(char c)
 {
-    for (size_t i = 1; i + 1 < length; i++) {
-        if (line[i] != ' ' || !strchr("*/%+-<>^|", line[i + 1]) || !line[i + 1])
+    return c == '*' || c == '/' || c == '%' || c == '+' || c == '-' || c == '<' || c == '>' || c == '^' || c == '|';
+}
+
+/* Whether a number stands beside an operator at all, as in few lines. */
+static bool has_constant(const char *line, size_t length, size_t indent)
+{
+    for (size_t i = indent > 1 ? indent - 1 : 1; i + 1 < length; i++) {
+        if (line[i] != ' ' || !is_operator_char(line[i + 1]))
             continue;
         size_t after = i + 2;
-        while (after < length && (strchr(" (-", line[after]) || line[after] == line[i + 1]))
+        while (after < length &&
+               (line[after] == ' ' || line[after] == '(' || line[after] == '-' || line[after] == line[i + 1]))
             after++;
-        if (isdigit((unsigned char)line[i - 1]) || (after < length && isdigit((unsigned char)line[after])))
+        if (is_digit_char(line[i - 1]) || (after < length && is_digit_char(line[after])))
             return true;
     }
     return false;
@@ -417,7 +429,7 @@ size_t fold_line(char *line, size_t length)
         indent++;
     bool plain = indent == length || line[indent] == '#' || line[length - 1] == '\\' ||
                  is_literal(line + indent, length - indent);
-    if (plain || length - indent > MAX_LINE || !has_constant(line, length))
+    if (plain || length - indent > MAX_LINE || !has_constant(line, length, indent))
         return length;
     struct fold f;
     f.at = line + indent;

@@ -1,5 +1,6 @@
 #include "emit/template/output.h"
 
+#include "emit/template/chars.h"
 #include "emit/template/settle.h"
 #include "emit/template/wrap.h"
 
@@ -11,16 +12,69 @@ void output_blank(struct output *o)
     o->blank = true;
 }
 
+uint64_t output_word(const char *word, size_t length)
+{
+    if (length == 0)
+        return UINT64_MAX;
+    unsigned sum = (unsigned char)word[0] + 3u * (unsigned char)word[length / 2] + 5u * (unsigned char)word[length - 1];
+    return UINT64_C(1) << ((sum + (unsigned)length) & 63);
+}
+
+uint64_t output_words(struct output_line *line)
+{
+    if (line->words)
+        return line->words;
+    uint64_t words = 0;
+    for (const char *c = line->text + line->indent; *c;) {
+        const char *word = c;
+        if (*c == '"' || *c == '\'') { /* up to its end, or the line's */
+            for (c++; *c && *c != *word; c++)
+                c += *c == '\\' && c[1];
+            c += *c != 0;
+        } else if (is_word_char(*c)) {
+            while (is_word_char(*c))
+                c++;
+            words |= output_word(word, (size_t)(c - word));
+        } else if (c[0] == '/' && c[1] == '/') {
+            break;
+        } else {
+            c++;
+        }
+    }
+    return line->words = words ? words : output_word("0", 1);
+}
+
+/* In large steps, and without touching what nobody uses: an expansion has thousands of lines or few. */
+static bool grow(struct output *o)
+{
+    const int capacity = o->capacity ? 4 * o->capacity : 256;
+    struct output_line *grown = arena_room(o->arena, (size_t)capacity * sizeof *grown);
+    if (!grown)
+        return false;
+    if (o->count)
+        memcpy(grown, o->line, (size_t)o->count * sizeof *grown);
+    o->line = grown;
+    o->capacity = capacity;
+    return true;
+}
+
 void output_line(struct output *o, const struct template *t, int line, bool continued, const char *text, size_t length)
 {
-    struct output_line *grown = arena_grow(o->arena, o->line, o->count, sizeof *grown);
     const char *copy = arena_copy(o->arena, text, length);
-    if (!grown || !copy) {
+    if (!copy || (o->count == o->capacity && !grow(o))) {
         o->failed = true;
         return;
     }
-    o->line = grown;
-    o->line[o->count++] = (struct output_line){copy, length, t, line, continued, o->blank, false};
+    size_t indent = 0;
+    while (copy[indent] == ' ')
+        indent++;
+    o->line[o->count++] = (struct output_line){.text = copy,
+                                               .length = length,
+                                               .indent = indent,
+                                               .template = t,
+                                               .line = line,
+                                               .continued = continued,
+                                               .blank = o->blank};
     o->blank = false;
 }
 
@@ -28,17 +82,19 @@ void output_line(struct output *o, const struct template *t, int line, bool cont
 
 static size_t indent_of(const struct output_line *l)
 {
-    return strspn(l->text, " \t");
+    return l->text[l->indent] == '\t' ? strspn(l->text, " \t") : l->indent;
 }
 
 static bool is(const struct output_line *l, const char *text)
 {
-    return strcmp(l->text + indent_of(l), text) == 0;
+    const char *begin = l->text + indent_of(l);
+    return *begin == *text && strcmp(begin, text) == 0;
 }
 
 static bool begins(const struct output_line *l, const char *text)
 {
-    return strncmp(l->text + indent_of(l), text, strlen(text)) == 0;
+    const char *begin = l->text + indent_of(l);
+    return *begin == *text && strncmp(begin, text, strlen(text)) == 0;
 }
 
 /* `if (...) {` on one line, whose condition calls and assigns nothing: leaving it out changes nothing. */

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "emit/template/template.h"
 #include "emit/template/text.h"
@@ -12,6 +13,8 @@
 struct output_line {
     const char *text;
     size_t length;
+    size_t indent;  /* blanks before its first character */
+    uint64_t words; /* a bit for each word outside of strings; 0: nobody has asked yet */
     const struct template *template;
     int line;       /* of the template, from 0 */
     bool continued; /* a further line of a hole's text: the same template line */
@@ -23,10 +26,14 @@ struct output_line {
 struct output {
     struct arena *arena;
     struct output_line *line;
-    int count;
+    int count, capacity;
     bool blank;  /* a blank line is due */
     bool failed; /* out of memory */
 };
+
+/* The bit of a word among those of a line: without it, the word is not in the line. Of an empty word, all. */
+uint64_t output_word(const char *word, size_t length);
+uint64_t output_words(struct output_line *line);
 
 void output_blank(struct output *o);
 /* Copies the line's text; it is not empty and has no white space at its end. */

@@ -1,28 +1,28 @@
 #include "emit/template/settle.h"
 
-#include <ctype.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "emit/template/chars.h"
 #include "emit/template/fold.h"
 
 enum { MAX_NAME = 64, STEP = 4 };
 
-static bool is_word(char c)
-{
-    return isalnum((unsigned char)c) || c == '_';
-}
-
 static size_t indent_of(const struct output_line *l)
 {
-    return strspn(l->text, " ");
+    return l->indent;
+}
+
+static bool starts(const char *text, const char *with, size_t length)
+{
+    return *text == *with && strncmp(text, with, length) == 0;
 }
 
 static size_t word_length(const char *text)
 {
     size_t length = 0;
-    while (is_word(text[length]))
+    while (is_word_char(text[length]))
         length++;
     return length;
 }
@@ -64,10 +64,13 @@ static void drop(struct output *o, int line)
 
 /* ---- words of a line ------------------------------------------------------------------------------------------- */
 
-/* The next place of the word at or behind `from`, outside of strings and comments; NULL: none. */
-static const char *find_word(const char *line, const char *from, const char *word, size_t length)
+/* The next place of the word at or behind `from`, outside of strings and comments; NULL: none. bit: the word's. */
+static const char *find_word(struct output_line *l, const char *from, const char *word, size_t length, uint64_t bit)
 {
+    const char *line = l->text;
     char quote = 0;
+    if (!(output_words(l) & bit))
+        return NULL;
     for (const char *c = line; *c; c++) {
         if (quote) {
             c += *c == '\\' && c[1];
@@ -76,8 +79,8 @@ static const char *find_word(const char *line, const char *from, const char *wor
             quote = *c;
         } else if (c[0] == '/' && c[1] == '/') {
             return NULL;
-        } else if (c >= from && *c == *word && strncmp(c, word, length) == 0 && !is_word(c[length]) &&
-                   (c == line || (!is_word(c[-1]) && c[-1] != '.'))) {
+        } else if (c >= from && *c == *word && strncmp(c, word, length) == 0 && !is_word_char(c[length]) &&
+                   (c == line || (!is_word_char(c[-1]) && c[-1] != '.'))) {
             return c;
         }
     }
@@ -87,7 +90,8 @@ static const char *find_word(const char *line, const char *from, const char *wor
 /* Puts 0 for the word throughout the line, and folds it. */
 static void put_zero(struct output *o, struct output_line *l, const char *word, size_t length)
 {
-    const char *at = find_word(l->text, l->text, word, length);
+    const uint64_t bit = output_word(word, length);
+    const char *at = find_word(l, l->text, word, length, bit);
     if (!at)
         return;
     char *text = arena_alloc(o->arena, l->length + 1);
@@ -97,7 +101,7 @@ static void put_zero(struct output *o, struct output_line *l, const char *word, 
     }
     size_t used = 0;
     const char *from = l->text;
-    for (; at; from = at + length, at = find_word(l->text, from, word, length)) {
+    for (; at; from = at + length, at = find_word(l, from, word, length, bit)) {
         memcpy(text + used, from, (size_t)(at - from));
         used += (size_t)(at - from);
         text[used++] = '0';
@@ -115,6 +119,7 @@ static void move_left(struct output_line *l, size_t columns)
     columns = columns < indent ? columns : indent;
     l->text += columns;
     l->length -= columns;
+    l->indent -= columns;
 }
 
 /* ---- declarations ---------------------------------------------------------------------------------------------- */
@@ -125,15 +130,15 @@ static const char *declared(const char *text)
     static const char *const statement[] = {"return", "if",   "for",   "while",    "do",  "else",
                                             "asm",    "case", "break", "continue", "goto"};
     const char *c = text;
-    if (strncmp(c, "[[maybe_unused]] ", 17) == 0)
+    if (starts(c, "[[maybe_unused]] ", 17))
         c += 17;
-    if (strncmp(c, "const ", 6) == 0)
+    if (starts(c, "const ", 6))
         c += 6;
-    if (strncmp(c, "struct ", 7) == 0)
+    if (starts(c, "struct ", 7))
         c += 7;
     size_t length = word_length(c);
     for (size_t i = 0; i < sizeof statement / sizeof *statement; i++)
-        if (strlen(statement[i]) == length && strncmp(c, statement[i], length) == 0)
+        if (starts(c, statement[i], length) && !statement[i][length])
             return NULL;
     /* `long long`, `unsigned short`: the type's last word is what counts. */
     static const char *const more[] = {"long ", "short ", "char ", "int "};
@@ -152,7 +157,7 @@ static const char *declared(const char *text)
     c += strncmp(c, "const ", 6) == 0 ? 6 : 0;
     length = word_length(c);
     bool ends = strncmp(c + length, " = ", 3) == 0 || (c[length] && strchr("[,;", c[length]));
-    return length > 0 && !isdigit((unsigned char)*c) && ends ? c : NULL;
+    return length > 0 && !is_digit_char(*c) && ends ? c : NULL;
 }
 
 /* The declarator behind the one at `c`, NULL: it was the last. */
@@ -176,8 +181,10 @@ static bool clashes(const struct output *o, int loop, int first, int end, size_t
         if (l->dropped || indent_of(l) != depth)
             continue;
         for (const char *c = declared(l->text + depth); c; c = next_declared(c)) {
+            const size_t length = word_length(c);
+            const uint64_t bit = output_word(c, length);
             for (int k = before(o, loop); k >= 0; k = before(o, k)) {
-                if (find_word(o->line[k].text, o->line[k].text, c, word_length(c)))
+                if (find_word(&o->line[k], o->line[k].text, c, length, bit))
                     return true;
                 if (indent_of(&o->line[k]) < outer && strcmp(o->line[k].text, "{") != 0)
                     break;
@@ -201,7 +208,7 @@ static bool declares(const struct output *o, int first, int end, size_t depth)
 static bool runs_once(const struct output_line *l, char name[MAX_NAME], bool *brace)
 {
     const char *c = l->text + indent_of(l);
-    if (strncmp(c, "for (", 5) != 0)
+    if (!starts(c, "for (", 5))
         return false;
     c += 5 + word_length(c + 5);
     size_t length = *c == ' ' ? word_length(c + 1) : 0;
@@ -281,8 +288,8 @@ static void settle_zeros(struct output *o, int line)
     struct output_line *l = &o->line[line];
     size_t indent = indent_of(l);
     const char *c = l->text + indent, *begin;
-    c += strncmp(c, "[[maybe_unused]] ", 17) == 0 ? 17 : 0;
-    if (strncmp(c, "const int ", 10) != 0 && strncmp(c, "const u32 ", 10) != 0)
+    c += starts(c, "[[maybe_unused]] ", 17) ? 17 : 0;
+    if (*c != 'c' || (strncmp(c, "const int ", 10) != 0 && strncmp(c, "const u32 ", 10) != 0))
         return;
     if (l->text[l->length - 1] != ';' || !strstr(c, " = 0") || !(begin = declared(c)) || begin != c + 10)
         return;
@@ -340,7 +347,7 @@ static bool computes(const char *c)
 {
     for (const char *open = strchr(c, '('); open; open = strchr(open + 1, '(')) {
         const char *name = open;
-        while (name > c && is_word(name[-1]))
+        while (name > c && is_word_char(name[-1]))
             name--;
         size_t length = (size_t)(open - name);
         if (length > 0 && !(length == 3 && (strncmp(name, "min", 3) == 0 || strncmp(name, "max", 3) == 0)))
@@ -351,11 +358,12 @@ static bool computes(const char *c)
 
 static bool is_read(const struct output *o, int line, const char *name, size_t length)
 {
-    size_t indent = indent_of(&o->line[line]);
+    const size_t indent = indent_of(&o->line[line]);
+    const uint64_t bit = output_word(name, length);
     for (int i = after(o, line); i < o->count; i = after(o, i)) {
         if (indent_of(&o->line[i]) < indent && o->line[i].text[indent_of(&o->line[i])] == '}')
             return false;
-        if (find_word(o->line[i].text, o->line[i].text, name, length))
+        if (find_word(&o->line[i], o->line[i].text, name, length, bit))
             return true;
     }
     return false;
@@ -371,9 +379,9 @@ void settle_constants(struct output *o)
         if (l->dropped || indent == 0 || !l->template->embedded || l->text[l->length - 1] != ';')
             continue;
         const char *c = l->text + indent;
-        bool marked = strncmp(c, attribute, skip) == 0;
+        bool marked = starts(c, attribute, skip);
         c += marked ? skip : 0;
-        const char *name = strncmp(c, "const ", 6) == 0 ? declared(c) : NULL;
+        const char *name = starts(c, "const ", 6) ? declared(c) : NULL;
         if (!name || next_declared(name) || !strchr(name, '='))
             continue;
         size_t length = word_length(name);
@@ -407,13 +415,13 @@ struct function {
 static bool read_function(const struct output *o, int line, struct function *f)
 {
     const struct output_line *l = &o->line[line];
-    if (!l->template->embedded || strncmp(l->text, "__device__ ", 11) != 0)
+    if (!l->template->embedded || !starts(l->text, "__device__ ", 11))
         return false;
     const char *open = strchr(l->text, '(');
     if (!open)
         return false;
     const char *name = open;
-    while (name > l->text && is_word(name[-1]))
+    while (name > l->text && is_word_char(name[-1]))
         name--;
     int end = line;
     while (end < o->count && strcmp(o->line[end].text, "}") != 0)
@@ -445,11 +453,11 @@ static void mark(const struct output *o, const struct functions *all, int from, 
     struct function *f = all->at;
     for (int i = from; i < end; i++) {
         const struct output_line *l = &o->line[i];
-        if (l->dropped || strncmp(l->text, "//", 2) == 0)
+        if (l->dropped || (l->text[0] == '/' && l->text[1] == '/'))
             continue;
         for (const char *c = l->text; *c && !(c[0] == '/' && c[1] == '/');) {
             size_t length = word_length(c);
-            for (int k = 0; k < all->count && may_name(all, c, length); k++) {
+            for (int k = may_name(all, c, length) ? 0 : all->count; k < all->count; k++) {
                 if (f[k].called || k == skip || f[k].length != length || memcmp(f[k].name, c, length) != 0)
                     continue;
                 f[k].called = true;

@@ -227,11 +227,16 @@ static void parse_holes(struct parser *p, struct template_line *l, int line, int
         return;
     }
     p->plain = l->hole_count == 0 && (l->kind == LINE_TEXT || l->kind == LINE_BLANK) ? l : NULL;
-    text_format(&p->lua, ";%s(%d", function, line); /* the semicolon: no Lua line can go on with a text line */
+    text_add(&p->lua, ";", 1); /* no Lua line can go on with a text line */
+    text_string(&p->lua, function);
+    text_add(&p->lua, "(", 1);
+    text_integer(&p->lua, line);
     for (int h = 0; h < l->hole_count; h++)
-        for (int i = 0; i < l->hole[h].path_count; i++)
-            text_format(&p->lua, ",%s", l->hole[h].path[i].part[0]);
-    text_string(&p->lua, ")");
+        for (int i = 0; i < l->hole[h].path_count; i++) {
+            text_add(&p->lua, ",", 1);
+            text_string(&p->lua, l->hole[h].path[i].part[0]);
+        }
+    text_add(&p->lua, ")", 1);
 }
 
 static void parse_param(struct parser *p, struct template_line *l, int line, int at)
@@ -368,7 +373,8 @@ static void parse_directive(struct parser *p, struct template_line *l, int line,
 #define IS(w) (length == (int)sizeof(w) - 1 && memcmp(word, w, sizeof(w) - 1) == 0)
     if (p->open_arguments) { /* keeps its columns */
         l->kind = LINE_LUA;
-        text_format(&p->lua, "%.*s   ", l->indent, l->text);
+        text_add(&p->lua, l->text, (size_t)l->indent);
+        text_add(&p->lua, "   ", 3);
         add_arguments(p, l, line, at);
         return;
     }
@@ -394,7 +400,8 @@ static void parse_directive(struct parser *p, struct template_line *l, int line,
         parse_flow(p, l, line, end);
     } else { /* Lua, its columns kept */
         l->kind = LINE_LUA;
-        text_format(&p->lua, "%.*s   ", l->indent, l->text);
+        text_add(&p->lua, l->text, (size_t)l->indent);
+        text_add(&p->lua, "   ", 3);
         text_add(&p->lua, l->text + at, (size_t)(l->length - at));
     }
 #undef IS
