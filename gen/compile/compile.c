@@ -279,9 +279,8 @@ static int add_unit(struct compile *c, struct compile_unit unit)
     return 0;
 }
 
-/* Plans and emits one unit. 0 or 1 (faults are told), 3. */
-static int make_unit(struct compile *c, const struct spec_kernel *kernel, const struct arch *arch, int variant,
-                     const struct compile_choice *choice)
+/* Plans one unit. 0 or 1 (faults are told), 3. */
+static int make_unit(struct compile *c, const struct spec_kernel *kernel, const struct arch *arch, int variant)
 {
     struct compile_unit unit = {.kernel = kernel, .family = family_of(kernel), .arch = arch, .variant = variant};
     double start = compile_clock();
@@ -290,12 +289,25 @@ static int make_unit(struct compile *c, const struct spec_kernel *kernel, const 
         status = emit_with_steps(c, &unit);
     c->phases.plan += compile_clock() - start;
     unit.planned = status == 0;
-    if (status == 0 && !variant_chosen(choice, &unit)) {
-        drop_source(&unit);
-        plan_free(&unit.plan);
-        return 0;
-    }
     return add_unit(c, unit) ? 3 : status;
+}
+
+/* Leaves out of a kernel's variants, the last units, those that were not chosen, and those that no launch comes to
+ * because one before takes all that they take. */
+static void leave_out(struct compile *c, int first, const struct compile_choice *choice)
+{
+    for (int i = c->unit_count - 1; i >= first; i--) {
+        struct compile_unit *unit = &c->unit[i];
+        bool covered = false;
+        for (int k = first; k < i && unit->planned; k++)
+            covered = covered || (c->unit[k].planned && host_covers(&c->unit[k].plan, &unit->plan));
+        if (!unit->planned || (!covered && variant_chosen(choice, unit)))
+            continue;
+        drop_source(unit);
+        plan_free(&unit->plan);
+        c->unit_count--;
+        memmove(unit, unit + 1, sizeof *unit * (size_t)(c->unit_count - i));
+    }
 }
 
 /* What the threads that emit share. */
@@ -362,13 +374,14 @@ static int make_units(struct compile *c, const struct compile_choice *choice)
             continue;
         int count = chosen_architectures(choice, kernel, arch);
         for (int a = 0; a < count; a++) {
-            int variants = family_of(kernel)->variants(&c->spec, kernel, arch[a]);
+            int variants = family_of(kernel)->variants(&c->spec, kernel, arch[a]), first = c->unit_count;
             for (int v = 0, status = 0; v < variants && status == 0; v++) { /* a second one would be told the same */
-                status = make_unit(c, kernel, arch[a], v, choice);
+                status = make_unit(c, kernel, arch[a], v);
                 if (status == 3)
                     return 3;
                 result = result ? result : status;
             }
+            leave_out(c, first, choice);
         }
     }
     int emitted = emit_units(c);
@@ -396,8 +409,8 @@ int compile_open(struct compile *c, const char *command, const char *path)
     status = spec_read(path, &c->tables.options, &c->spec, &c->diags);
     c->phases.read = compile_clock() - c->started;
     const char *slash = strrchr(path, '/');
-    c->folder = slash ? tw_format(&c->rt, "%.*s", slash == path ? 1 : (int)(slash - path), path)
-                      : tw_strdup(&c->rt, "");
+    c->folder =
+        slash ? tw_format(&c->rt, "%.*s", slash == path ? 1 : (int)(slash - path), path) : tw_strdup(&c->rt, "");
     c->source_folder = c->folder;
     if (!c->folder || c->diags.out_of_memory)
         return 3;

@@ -357,7 +357,8 @@ static void check_threads(const struct check *c)
 static int first_registers(const struct check *c)
 {
     const struct plan_launch *launch = &c->p->launch;
-    int blocks = launch->min_blocks > 1 ? launch->min_blocks : 1, most = (int)align_up(c->arch->registers_per_thread, 8);
+    int blocks = launch->min_blocks > 1 ? launch->min_blocks : 1,
+        most = (int)align_up(c->arch->registers_per_thread, 8);
     int share = launch->block > 0 ? c->arch->registers_per_block / blocks / launch->block / 8 * 8 : most;
     return share < most ? share : most;
 }

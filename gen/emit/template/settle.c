@@ -274,8 +274,7 @@ static void settle_loop(struct output *o, int loop, const char *name, bool brace
     while (end < o->count && indent_of(&o->line[end]) > indent)
         end = after(o, end);
     bool closed = !brace || (end < o->count && strcmp(o->line[end].text + indent, "}") == 0);
-    if (first >= end || !closed || indent_of(&o->line[first]) != depth ||
-        leaves(o, first, end, false))
+    if (first >= end || !closed || indent_of(&o->line[first]) != depth || leaves(o, first, end, false))
         return;
     for (int i = first; i < end; i++) {
         const char *c = o->line[i].dropped ? NULL : declared(o->line[i].text + indent_of(&o->line[i]));

@@ -383,7 +383,8 @@ struct budgets {
 static struct budgets budgets(const struct pipeline *x)
 {
     int consumers = x->d.consumers;
-    bool copied = copies(x), much = pipeline_registers_taken(x) + OTHER_REGISTERS > CONSUMER_REGISTERS - SPARE_REGISTERS;
+    bool copied = copies(x),
+         much = pipeline_registers_taken(x) + OTHER_REGISTERS > CONSUMER_REGISTERS - SPARE_REGISTERS;
     if (consumers == 3)
         return (struct budgets){copied ? PRODUCER_COPIES : PRODUCER_REGISTERS, CONSUMER_OF_THREE};
     if (much && consumers == 1)
