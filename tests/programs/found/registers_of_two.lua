@@ -3,18 +3,18 @@
 local M, H = dims "M H"
 
 local p = kernel "registers_of_two" {
-  axes = "m k h e", tile = { m = 256, h = 32 }, grid = { m = M }, arch = { sm_90a = {} },
+  axes = "m k h e", tile = { m = 256, h = 48 }, grid = { m = M }, arch = { sm_90a = {} },
   pipeline = { stages = 2, consumers = 2 },
   schedule = { dynamic = false, order = "row", persistent = true },
   ahead = { x = { turns = 1, before = "o" } },
   via = { held = "resident" },
-  X = tensor { M, 16, dtype = "fp16", axes = "m k" },
-  W = tensor { H, 16, dtype = "fp16", axes = "h k" },
-  U = tensor { H, 48, dtype = "fp16", axes = "h e" },
-  Y = tensor { M, 48, dtype = "fp16", axes = "m e", out = true },
-  T = tensor { 48, 48, dtype = "fp16" },
-  G = tensor { M, 16, dtype = "fp16", axes = "m k" },
-  Z = tensor { 48, 16, dtype = "fp16", axes = "e k" },
+  X = tensor { M, 32, dtype = "fp16", axes = "m k" },
+  W = tensor { H, 32, dtype = "fp16", axes = "h k" },
+  U = tensor { H, 32, dtype = "fp16", axes = "h e" },
+  Y = tensor { M, 32, dtype = "fp16", axes = "m e", out = true },
+  T = tensor { 32, 32, dtype = "fp16" },
+  G = tensor { M, 32, dtype = "fp16", axes = "m k" },
+  Z = tensor { 32, 32, dtype = "fp16", axes = "e k" },
   program = function(t, at, tile)
     local here = span(at.m, tile.m)
     local held = load(t.X, here, all):as "held"
