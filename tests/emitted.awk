@@ -26,8 +26,23 @@ function arithmetic(line) {
         line ~ /([(\[{]|, |= |return )[0-9]+ [-+] [0-9]+([^0-9.xa-zA-Z ]| [^*\/%]|$)/) tell("a constant in parts", FNR, $0)
     if (line ~ / \* [0-9]+ \* [0-9]+([^0-9.xa-zA-Z]|$)/) tell("a constant in parts", FNR, $0)
     if (line ~ / [-+*] \(-[0-9]+\)/ && line !~ /\* \(-([2-9]|1[0-9])/) tell("a sign in parentheses", FNR, $0)
-    if (line ~ /for \([a-zA-Z0-9_ ]* = 0; [a-z_A-Z0-9]* < 1;/) tell("a loop of one trip", FNR, $0)
     if (line ~ /(if|while) \((0|1|true|false)\)/) tell("a condition that is known", FNR, $0)
+}
+
+# A loop of one trip has a reason where its body leaves it. `loops` of them are open, the innermost last.
+function one_trip(line,  depth) {
+    match(line, /^ */)
+    depth = RLENGTH
+    while (loops && line != "" && depth <= at[loops]) {
+        if (!left[loops]) tell("a loop of one trip", begun[loops], head[loops])
+        loops--
+    }
+    if (line ~ /(^|[^a-zA-Z0-9_])(break|continue);/ && loops) left[loops] = 1
+    if (line !~ /for \([a-zA-Z0-9_ ]* = 0; [a-z_A-Z0-9]* < 1;/) return
+    at[++loops] = depth
+    left[loops] = 0
+    begun[loops] = FNR
+    head[loops] = $0
 }
 
 # What the function declared and never named again. A second name on a line of declarations counts as well.
@@ -50,13 +65,16 @@ function declare(line,  rest, name) {
     }
 }
 
-FNR == 1 { delete declared; delete words }
+FNR == 1 { delete declared; delete words; loops = 0 }
 
 {
     all[FILENAME] = 1
     line = bare($0)
     if (length($0) > 120) tell("a line of " length($0) " columns", FNR, substr($0, 1, 80) "...")
-    if (line !~ /^ *#/) arithmetic(line)
+    if (line !~ /^ *#/) {
+        one_trip(line)
+        arithmetic(line)
+    }
     if (line ~ /^__device__ /) {
         name = line
         sub(/\(.*/, "", name)

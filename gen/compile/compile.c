@@ -267,10 +267,20 @@ static int emit_with_steps(struct compile *c, struct compile_unit *unit)
     return status;
 }
 
+/* No launch comes to the unit, because a variant of its kernel before it, from number `first` on, takes all that it
+ * takes. */
+static bool is_covered(const struct compile *c, int first, const struct compile_unit *unit)
+{
+    bool covered = false;
+    for (int i = first; i < c->unit_count; i++)
+        covered = covered || (c->unit[i].planned && host_covers(&c->unit[i].plan, &unit->plan));
+    return covered;
+}
+
 /* Plans one unit behind those that there are; where the template holds its steps, emits it as well. 0 or 1 (faults are
- * told), 3. added: the choice wants it. */
+ * told), 3. added: the choice wants it, and launches come to it; other variants begin at number `first`. */
 static int make_unit(struct compile *c, const struct spec_kernel *kernel, const struct arch *arch, int variant,
-                     const struct compile_choice *choice, bool *added)
+                     const struct compile_choice *choice, int first, bool *added)
 {
     struct compile_unit unit = {.kernel = kernel, .family = family_of(kernel), .arch = arch, .variant = variant};
     double start = compile_clock();
@@ -279,7 +289,7 @@ static int make_unit(struct compile *c, const struct spec_kernel *kernel, const 
         status = emit_with_steps(c, &unit);
     c->phases.plan += compile_clock() - start;
     unit.planned = status == 0;
-    if (status == 0 && !variant_chosen(choice, &unit)) {
+    if (status == 0 && (!variant_chosen(choice, &unit) || is_covered(c, first, &unit))) {
         drop_source(&unit);
         plan_free(&unit.plan);
         return 0;
@@ -322,12 +332,12 @@ static int plan_kernel(struct making *m, const struct spec_kernel *kernel)
     struct compile *c = m->c;
     int result = 0, count = chosen_architectures(m->choice, kernel, arch);
     for (int a = 0; a < count; a++) {
-        int variants = family_of(kernel)->variants(&c->spec, kernel, arch[a]);
+        int variants = family_of(kernel)->variants(&c->spec, kernel, arch[a]), first = c->unit_count;
         for (int v = 0, status = 0; v < variants && status == 0; v++) { /* a second one would be told the same */
             bool added = false;
             if (c->unit_count == m->room)
                 return 3;
-            status = make_unit(c, kernel, arch[a], v, m->choice, &added);
+            status = make_unit(c, kernel, arch[a], v, m->choice, first, &added);
             pthread_mutex_lock(&m->lock);
             c->unit_count += added;
             pthread_cond_broadcast(&m->progress);
@@ -439,8 +449,8 @@ int compile_open(struct compile *c, const char *command, const char *path)
     status = spec_read(path, &c->tables.options, &c->spec, &c->diags);
     c->phases.read = compile_clock() - c->started;
     const char *slash = strrchr(path, '/');
-    c->folder = slash ? tw_format(&c->rt, "%.*s", slash == path ? 1 : (int)(slash - path), path)
-                      : tw_strdup(&c->rt, "");
+    c->folder =
+        slash ? tw_format(&c->rt, "%.*s", slash == path ? 1 : (int)(slash - path), path) : tw_strdup(&c->rt, "");
     c->source_folder = c->folder;
     if (!c->folder || c->diags.out_of_memory)
         return 3;

@@ -11,7 +11,8 @@ struct family {
     const char *const *arch;                 /* architectures that it has templates for; NULL-terminated */
 
     /* Number of variants on this architecture, 1 or more. Variant 0 is preferred; each further one asks less of the
-     * arguments (alignment). At launch the first whose tensors' `align` fit is taken. */
+     * arguments (alignment), and is left out where it does not. At launch the first whose tensors' `align` fit is
+     * taken. */
     int (*variants)(const struct spec *, const struct spec_kernel *, const struct arch *);
 
     /* Decides everything. Faults go to diags, each with a location and a rule; *plan is then incomplete but can be

@@ -353,6 +353,16 @@ static void check_threads(const struct check *c)
     }
 }
 
+/* Registers that each thread of a kernel with budgets is launched with. */
+static int first_registers(const struct check *c)
+{
+    const struct plan_launch *launch = &c->p->launch;
+    int blocks = launch->min_blocks > 1 ? launch->min_blocks : 1,
+        most = (int)align_up(c->arch->registers_per_thread, 8);
+    int share = launch->block > 0 ? c->arch->registers_per_block / blocks / launch->block / 8 * 8 : most;
+    return share < most ? share : most;
+}
+
 /* What the role keeps after setmaxnreg, or what the kernel is compiled for. */
 static void check_registers(const struct check *c)
 {
@@ -385,9 +395,12 @@ static void check_registers(const struct check *c)
             fault(c, p->role[i].name, "REGS",
                   "other roles move registers by setmaxnreg, so this one needs a budget; write "
                   "registers = 24 or more");
-    if (sum > c->arch->registers_per_block)
-        fault(c, "registers", "REGS", "the roles' budgets are %lld registers, a block has %d; write smaller budgets",
-              (long long)sum, c->arch->registers_per_block);
+    int begin = first_registers(c);
+    if (sum > (int64_t)begin * p->launch.block)
+        fault(c, "registers", "REGS",
+              "the roles' budgets are %lld registers, and setmaxnreg shares out what the %d threads begin with, %d "
+              "each, %lld in all; write smaller budgets",
+              (long long)sum, p->launch.block, begin, (long long)begin * p->launch.block);
     if (!budgets) {
         int64_t need = (int64_t)p->launch.block * (int64_t)align_up(p->registers_estimate, 8);
         most = p->register_limit;

@@ -37,6 +37,10 @@ struct host_model {
     int option_count;
 };
 
+/* Whether every launch that `other` takes is one that `plan` takes as well: behind it in order of preference, `other`
+ * is never chosen. Both are of one kernel and one architecture. */
+bool host_covers(const struct plan *plan, const struct plan *other);
+
 /* Writes both files as texts. They are from options->memory, zero-terminated, the caller frees them (length + 1 bytes);
  * both are NULL after a failure. Returns 0; 1 where the model cannot be emitted, with the reasons in diags: a name that
  * is a word of C or C++, Plans that do not belong together; 3 out of memory. The same model gives the same texts.

@@ -413,6 +413,17 @@ int host_align(const struct plan *p, int tensor)
     return t->map >= 0 && align < 16 ? 16 : align;
 }
 
+bool host_covers(const struct plan *p, const struct plan *other)
+{
+    for (int i = 0; i < p->tensor_count; i++) {
+        int align = host_align(p, i), asked = host_align(other, i);
+        bool whole = p->tensor[i].whole_rows && align > (int)tw_dtype_bytes(p->tensor[i].dtype);
+        if (align > asked || (whole && !other->tensor[i].whole_rows))
+            return false;
+    }
+    return true;
+}
+
 /* The Plans of one kernel: the same arguments, and parameters that the templates can write. */
 static int check_plans(const struct host_facts *f, struct diag_set *diags)
 {

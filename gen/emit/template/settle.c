@@ -236,6 +236,46 @@ static bool runs_once(const struct output_line *l, char name[MAX_NAME], bool *br
     return *brace || c[1] == '\0';
 }
 
+/* The next place in the line of any of the words, NULL: of none. */
+static const char *find_any(struct output_line *l, const char *const *word, size_t count)
+{
+    const char *at = NULL;
+    for (size_t i = 0; i < count && !at; i++) {
+        size_t length = strlen(word[i]);
+        at = find_word(l, l->text, word[i], length, output_word(word[i], length));
+    }
+    return at;
+}
+
+/* Whether a `break` or a `continue` of the lines is of the loop around them. A switch in between takes the first. */
+static bool leaves(const struct output *o, int first, int end, bool in_switch)
+{
+    static const char *const loops[] = {"for", "while", "do"}, *const choice[] = {"switch"};
+    static const char *const ways[] = {"continue", "break"};
+    for (int i = first; i < end; i++) {
+        struct output_line *line = &o->line[i];
+        if (line->dropped)
+            continue;
+        const char *loop = find_any(line, loops, 3), *chosen = find_any(line, choice, 1);
+        const char *way = find_any(line, ways, in_switch || chosen ? 1 : 2);
+        if (way && (!loop || way < loop))
+            return true;
+        if (!loop && !chosen)
+            continue;
+        size_t indent = indent_of(line);
+        int inner = i + 1;
+        for (; inner < end; inner++) { /* a switch's labels may stand below it */
+            const struct output_line *l = &o->line[inner];
+            if (!l->dropped && indent_of(l) <= indent && (!chosen || loop || l->text[indent_of(l)] == '}'))
+                break;
+        }
+        if (!loop && leaves(o, i + 1, inner, true))
+            return true;
+        i = inner - 1;
+    }
+    return false;
+}
+
 static void settle_loop(struct output *o, int loop, const char *name, bool brace)
 {
     size_t indent = indent_of(&o->line[loop]), length = strlen(name), depth = indent + STEP;
@@ -243,7 +283,7 @@ static void settle_loop(struct output *o, int loop, const char *name, bool brace
     while (end < o->count && indent_of(&o->line[end]) > indent)
         end = after(o, end);
     bool closed = !brace || (end < o->count && strcmp(o->line[end].text + indent, "}") == 0);
-    if (first >= end || !closed || indent_of(&o->line[first]) != depth)
+    if (first >= end || !closed || indent_of(&o->line[first]) != depth || leaves(o, first, end, false))
         return;
     for (int i = first; i < end; i++) {
         const char *c = o->line[i].dropped ? NULL : declared(o->line[i].text + indent_of(&o->line[i]));

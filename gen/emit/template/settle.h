@@ -13,8 +13,8 @@
 #include "emit/template/output.h"
 
 /* `for (TYPE NAME = 0; NAME < 1; ++NAME)`, or a step as far as the end, becomes its body, with 0 for the name; braces
- * stay where the body declares what another line of the scope may declare as well. `const int NAME = 0` goes, with 0
- * for the name behind it. */
+ * stay where the body declares what another line of the scope may declare as well, and so does a loop that the body
+ * leaves by `break` or `continue`. `const int NAME = 0` goes, with 0 for the name behind it. */
 void settle_loops(struct output *o);
 
 /* A constant that nobody reads goes, where it is computed without a call; `[[maybe_unused]]` goes from others. */

@@ -14,7 +14,7 @@ enum {
     MOST_STAGES = 8,
     MOST_CONSUMERS = 3,
     PRODUCER_REGISTERS = 40,
-    PRODUCER_LEAST = 32,  /* where consumers take the rest of 65536 */
+    PRODUCER_LEAST = 24,  /* where two consumers take the rest of what 384 threads begin with, 168 each */
     PRODUCER_COPIES = 56, /* where its threads copy rows, and hold their addresses */
     CONSUMER_REGISTERS = 232,
     CONSUMER_BESIDE_COPIES = 224,
@@ -375,6 +375,27 @@ static bool copies(const struct pipeline *x)
     return false;
 }
 
+struct budgets {
+    int producer, consumer;
+};
+
+/* Two consumers can have the most beside a producer that issues bulk copies and does nothing else. */
+static struct budgets budgets(const struct pipeline *x)
+{
+    int consumers = x->d.consumers;
+    bool copied = copies(x),
+         much = pipeline_registers_taken(x) + OTHER_REGISTERS > CONSUMER_REGISTERS - SPARE_REGISTERS;
+    if (consumers == 3)
+        return (struct budgets){copied ? PRODUCER_COPIES : PRODUCER_REGISTERS, CONSUMER_OF_THREE};
+    if (much && consumers == 1)
+        return (struct budgets){copied ? PRODUCER_COPIES : PRODUCER_REGISTERS, CONSUMER_MOST};
+    if (much && !copied && !x->dynamic)
+        return (struct budgets){PRODUCER_LEAST, CONSUMER_MOST};
+    if (copied && !much)
+        return (struct budgets){PRODUCER_COPIES, CONSUMER_BESIDE_COPIES};
+    return (struct budgets){PRODUCER_REGISTERS, CONSUMER_REGISTERS};
+}
+
 static int memory_and_roles(struct pipeline *x)
 {
     struct plan *p = x->plan;
@@ -410,15 +431,9 @@ static int memory_and_roles(struct pipeline *x)
         p->barrier[p->barrier_count - 1].turns = true;
         x->d.turns = p->barrier_count;
     }
-    bool much = consumers < 3 && pipeline_registers_taken(x) + OTHER_REGISTERS > CONSUMER_REGISTERS - SPARE_REGISTERS;
-    int producer = much ? PRODUCER_LEAST : PRODUCER_REGISTERS;
-    int budget = consumers == 3 ? CONSUMER_OF_THREE : much ? CONSUMER_MOST : CONSUMER_REGISTERS;
-    if (copies(x) && !much) {
-        producer = PRODUCER_COPIES;
-        budget = consumers == 3 ? CONSUMER_OF_THREE : CONSUMER_BESIDE_COPIES;
-    }
-    if (!family_add_role(p, "producer", 1, 0, 4, producer) ||
-        !family_add_role(p, "consumer", consumers, 4, 4 * consumers, budget))
+    const struct budgets budget = budgets(x);
+    if (!family_add_role(p, "producer", 1, 0, 4, budget.producer) ||
+        !family_add_role(p, "consumer", consumers, 4, 4 * consumers, budget.consumer))
         return 3;
     x->d.producer = &p->role[p->role_count - 2];
     x->d.producer->one_thread = true;

@@ -151,7 +151,7 @@ static void chain(struct dots *d)
         d->tile = d->how[0].blocks == 2 ? 32 : d->tile;
     }
     random_dots_others(d);
-    random_dots_turns(d, false);
+    random_dots_turns(d, ends || until);
     random_write(g,
                  "local B, R, S = dims \"B R S\"\n\nlocal p = kernel \"p\" {\n"
                  "  axes = \"b q s d e\", tile = { q = %d, s = %d }, grid = { b = B, q = R }, arch = { sm_90a = {}, "
@@ -170,8 +170,9 @@ static void chain(struct dots *d)
     if (reach)
         random_write(g, "  reach = tensor { B, R, dtype = \"int32\", axes = \"b q\", fill = \"integers 0 %d\" },\n",
                      3 * d->tile);
-    if (ends || until)
-        random_write(g, "  length = tensor { B, dtype = \"int32\", fill = \"integers 0 %d\" },\n", 3 * d->tile);
+    if (ends || until) /* three items of four make all turns of the last size, in which rings wrap */
+        random_write(g, "  length = tensor { B, dtype = \"int32\", fill = \"integers 0 %d\" },\n",
+                     4 * d->turns[d->runs - 1] * d->tile);
     if (lse)
         random_write(g, "  lse = tensor { B, R, dtype = \"fp32\", axes = \"b q\", out = true },\n");
     if (b.columns)

@@ -2,6 +2,7 @@
  * calls, long lines. */
 #include "unit/check.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -115,6 +116,25 @@ static void test_loops(void **state)
     writes("void f()\n{\n    for (u32 i = 0; i < 8; i += 8)\n        g(i);\n    for (u32 i = 0; i < 9; i += 8)\n       "
            " g(i);\n}\n",
            true, "void f()\n{\n    g(0);\n    for (u32 i = 0; i < 9; i += 8)\n        g(i);\n}\n");
+    /* What the body leaves stays; what leaves a loop or a switch in it is not the loop's own. */
+    static const char *const left[] = {"break", "continue"};
+    for (int i = 0; i < 2; i++) {
+        char text[256];
+        snprintf(text, sizeof text,
+                 "void f()\n{\n    for (int i = 0; i < 1; ++i) {\n        if (i + n > m)\n            %s;\n"
+                 "        g(i);\n    }\n}\n",
+                 left[i]);
+        writes(text, true, text);
+    }
+    static const char chosen[] = "void f()\n{\n    for (int i = 0; i < 1; ++i)\n        switch (n) {\n"
+                                 "        case 1:\n            continue;\n        }\n}\n";
+    writes(chosen, true, chosen);
+    writes("void f()\n{\n    for (int i = 0; i < 1; ++i) {\n        for (int j = 0; j < n; ++j)\n"
+           "            if (j == i)\n                break;\n        switch (n) {\n        case 1:\n"
+           "            break;\n        }\n        g(i);\n    }\n}\n",
+           true,
+           "void f()\n{\n    for (int j = 0; j < n; ++j)\n        if (j == 0)\n            break;\n    switch (n) {\n"
+           "    case 1:\n        break;\n    }\n    g(0);\n}\n");
     /* One in another, and a name for 0. */
     writes("void f()\n{\n    for (int i = 0; i < 1; ++i)\n        for (int j = 0; j < 1; ++j) {\n"
            "            const int k = i * 8 + j, l = j + m;\n            g(k + l);\n        }\n}\n",

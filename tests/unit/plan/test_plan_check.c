@@ -156,6 +156,11 @@ PLANT(registers_sum)
 {
     p->role[1].registers = 248;
 }
+PLANT(registers_begin)
+{
+    p->role[0].registers = 32;
+    p->role[1].registers = 240;
+}
 PLANT(registers_odd)
 {
     p->role[1].registers = 230;
@@ -280,6 +285,7 @@ static const struct planted planted[] = {
     {stage_count, "ab.A", "SMEM-SIZE", "4"},
     {barrier_bytes, "ab.full", "SMEM-SIZE", "32 bytes"},
     {registers_sum, "registers", "REGS", "68608"},
+    {registers_begin, "registers", "REGS", "168 each, 64512 in all"},
     {registers_odd, "consumer", "REGS", "write 224"},
     {registers_few, "producer", "REGS", "write 24"},
     {registers_none, "producer", "REGS", "budget"},
