@@ -280,7 +280,9 @@ static int emit_line(lua_State *L)
         while (last > text && (last[-1] == ' ' || last[-1] == '\t'))
             last--;
         if (last > text) {
-            size_t length = fold_line(text, (size_t)(last - text));
+            size_t length = (size_t)(last - text);
+            if (e->at.template && e->at.template->embedded) /* a user's text says what it means */
+                length = fold_line(text, length);
             if (!put_line(e, !first, text, length))
                 return engine_stop_recorded(L, e);
         } else if (!first && next) {

@@ -23,7 +23,6 @@ enum class {
 struct known {
     enum class class;
     int of, by;
-    bool natural; /* RATIO, SCALED, RESCALED: powers of e, not of 2 */
 };
 
 struct order {
@@ -33,8 +32,8 @@ struct order {
     struct known *node;                /* by node */
 };
 
-static const struct known unknown = {UNKNOWN, -1, -1, false}, is_free = {FREE, -1, -1, false},
-                          zero = {ZERO, -1, -1, false};
+static const struct known unknown = {UNKNOWN, -1, -1}, is_free = {FREE, -1, -1},
+                          zero = {ZERO, -1, -1};
 
 static struct known look(struct order *o, int node);
 
@@ -55,7 +54,7 @@ static bool is_term(struct known k)
 
 static bool alike(struct known a, struct known b)
 {
-    return a.class == b.class && a.of == b.of && a.by == b.by && a.natural == b.natural;
+    return a.class == b.class && a.of == b.of && a.by == b.by;
 }
 
 static struct known sum(struct known a, struct known b)
@@ -69,8 +68,8 @@ static struct known sum(struct known a, struct known b)
     for (int i = 0; i < 2; i++) {
         struct known s = i ? b : a, term = i ? a : b;
         if ((s.class == CARRIED || s.class == SUM) && term.class == FREE)
-            return (struct known){SUM, s.of, -1, false};
-        if (s.class == RESCALED && term.class == SCALED && term.of == s.by && term.natural == s.natural)
+            return (struct known){SUM, s.of, -1};
+        if (s.class == RESCALED && term.class == SCALED && term.of == s.by)
             return s;
     }
     return unknown;
@@ -87,30 +86,21 @@ static struct known product(struct known a, struct known b)
         if (one.class == SCALED && other.class == FREE)
             return one;
         if (one.class == CARRIED && other.class == RATIO)
-            return (struct known){RESCALED, one.of, other.of, other.natural};
+            return (struct known){RESCALED, one.of, other.of};
     }
     return unknown;
 }
 
 /* A power of the difference. */
-static struct known power(const struct order *o, struct known a, struct known b, bool natural)
+static struct known power(const struct order *o, struct known a, struct known b)
 {
     if (without(a) && without(b))
         return is_free;
     if (b.class != EXTREME)
         return unknown;
     if (a.class == CARRIED && a.of == b.of && o->extreme[a.of])
-        return (struct known){RATIO, b.of, -1, natural};
-    return without(a) ? (struct known){SCALED, b.of, -1, natural} : unknown;
-}
-
-static struct known difference_of(struct order *o, int node, bool natural)
-{
-    const struct expr_node *n = &o->p->graph->node[node];
-    struct known k = look(o, node);
-    if (n->op == EXPR_SUB && !without(k))
-        return power(o, look(o, n->arg[0]), look(o, n->arg[1]), natural);
-    return without(k) ? is_free : unknown;
+        return (struct known){RATIO, b.of, -1};
+    return without(a) ? (struct known){SCALED, b.of, -1} : unknown;
 }
 
 static bool is_free_tile(struct order *o, const struct program_tile *t)
@@ -136,7 +126,7 @@ static struct known of_operation(struct order *o, int number)
         return is_free;
     switch (op->kind) {
     case PROGRAM_PARAM: /* of a loop within: what inner_result finds decides */
-        return op->loop == o->loop ? (struct known){CARRIED, op->which, -1, false} : is_free;
+        return op->loop == o->loop ? (struct known){CARRIED, op->which, -1} : is_free;
     case PROGRAM_RESULT:
         return inner_result(o, op->loop);
     case PROGRAM_LOAD:
@@ -177,7 +167,7 @@ static struct known compute(struct order *o, int node)
         free = free && without(look(o, g->index[n->first_index + i]));
     for (int i = 0; i < end->carried && !free; i++)
         if (o->extreme[i] && end->value[i].node == node)
-            return (struct known){EXTREME, i, -1, false};
+            return (struct known){EXTREME, i, -1};
     switch (n->op) {
     case EXPR_ADD:
         return sum(arg[0], arg[1]);
@@ -193,11 +183,8 @@ static struct known compute(struct order *o, int node)
     case EXPR_SELECT:
         return without(arg[0]) && is_term(arg[1]) && is_term(arg[2]) ? sum(arg[1], arg[2]) : unknown;
     case EXPR_EXP2_DIFF:
-        return power(o, arg[0], arg[1], false);
-    case EXPR_EXP2:
-    case EXPR_EXP:
-        return difference_of(o, n->arg[0], n->op == EXPR_EXP);
-    default:
+        return power(o, arg[0], arg[1]);
+    default: /* exp2 and exp of a difference too: where both are -inf that is no number, and exp2_diff gives 0 */
         return free ? is_free : unknown;
     }
 }

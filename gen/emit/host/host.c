@@ -160,7 +160,7 @@ static void chunks(const struct host_facts *f, const struct sink *s, const char 
         at += length;
     }
     *f->no_memory = *f->no_memory || lines.failed;
-    text(s, key, lines.data ? lines.data : "");
+    text(s, key, lines.length ? lines.data : "");
 }
 
 static void byte_rows(const struct sink *s, const char *key, const unsigned char *data, size_t bytes)

@@ -208,7 +208,13 @@ void output_write(struct output *o, bool line_directives, struct emit_text *resu
             counted = l->template;
             number = l->line;
         }
-        number += wrap_line(result, l->text, l->length);
+        if (l->template && l->template->embedded) {
+            number += wrap_line(result, l->text, l->length);
+        } else { /* a user's line stays as it is */
+            text_add(result, l->text, l->length);
+            text_string(result, "\n");
+            number++;
+        }
         if (line_directives)
             scan(&scanner, l);
         last = l;

@@ -329,7 +329,7 @@ static void settle_zeros(struct output *o, int line)
     size_t indent = indent_of(l);
     const char *c = l->text + indent, *begin;
     c += starts(c, "[[maybe_unused]] ", 17) ? 17 : 0;
-    if (*c != 'c' || (strncmp(c, "const int ", 10) != 0 && strncmp(c, "const u32 ", 10) != 0))
+    if (!l->template->embedded || *c != 'c' || (strncmp(c, "const int ", 10) != 0 && strncmp(c, "const u32 ", 10) != 0))
         return;
     if (l->text[l->length - 1] != ';' || !strstr(c, " = 0") || !(begin = declared(c)) || begin != c + 10)
         return;
@@ -373,7 +373,7 @@ void settle_loops(struct output *o)
         bool brace;
         if (o->line[i].dropped)
             continue;
-        if (runs_once(&o->line[i], name, &brace))
+        if (o->line[i].template->embedded && runs_once(&o->line[i], name, &brace))
             settle_loop(o, i, name, brace);
         else
             settle_zeros(o, i);
