@@ -341,6 +341,10 @@ ok $? "run --device none: registers, shared memory and spills"
 tilewright run "$work/good.lua" --device cuda
 is 3 && silent out && ! silent err
 ok $? "run --device cuda without a GPU: status 3"
+TILEWRIGHT_CACHE=off CC="env cc" "$program" run specs/rms_norm.lua --device emu >"$work/out" 2>"$work/err"
+status=$?
+is 0 && prints '^verified 2 cases'
+ok $? "CC may have words behind the compiler's name"
 TILEWRIGHT_CACHE=off CC=$work/nobody "$program" run specs/rms_norm.lua --device emu >"$work/out" 2>"$work/err"
 status=$?
 is 3 && says "there is no such C compiler" && says "install gcc, or name another by CC"

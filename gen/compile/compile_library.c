@@ -1,6 +1,7 @@
 /* The C pair of a kernel as a shared object of this machine: what `run` launches through. Its code is not in it. */
 #include <stdio.h>
 #include <string.h>
+#include <sys/utsname.h>
 
 #include "common/tool.h"
 #include "compile/compile.h"
@@ -70,6 +71,8 @@ static int write_texts(struct compile *c, const char *folder, const char *name, 
     return status;
 }
 
+enum { MOST_WORDS = 8 /* of $CC: "ccache gcc" */ };
+
 /* Nothing of it runs often: it is compiled for the time that this takes. */
 static const char *const flags[] = {"-std=c99", "-O0", "-w", "-shared", "-fPIC"};
 enum { FLAGS = sizeof flags / sizeof *flags };
@@ -92,12 +95,15 @@ static int call_compiler(struct compile *c, const char *compiler, const char *fo
 {
     char *source = tw_format(&c->rt, "%s/%s_caller.c", folder, name);
     char *library = tw_format(&c->rt, "%s/library.so", folder), *log = tw_format(&c->rt, "%s/log", folder);
-    const char *argument[FLAGS + 6] = {compiler};
-    int exit_status = 0, status = TW_ERROR_MEMORY, n = 1;
-    if (!source || !library || !log) {
+    char *words = tw_strdup(&c->rt, compiler), *rest = words;
+    const char *argument[MOST_WORDS + FLAGS + 5];
+    int exit_status = 0, status = TW_ERROR_MEMORY, n = 0;
+    if (!source || !library || !log || !words) {
         tw_fail(error, status, "no memory");
         goto done;
     }
+    for (char *word; (word = strtok_r(rest, " ", &rest)) != NULL && n < MOST_WORDS;)
+        argument[n++] = word;
     for (int i = 0; i < FLAGS; i++)
         argument[n++] = flags[i];
     argument[n++] = "-o";
@@ -112,13 +118,14 @@ static int call_compiler(struct compile *c, const char *compiler, const char *fo
                          "one; install gcc, or name another by CC",
                          compiler, name);
     else if (status == TW_OK && exit_status) {
-        char words[400];
-        first_words(c, log, words, sizeof words);
-        status = tw_fail(error, TW_ERROR_NO_TOOL, "%s does not compile the emitted %s.c: %s", compiler, name, words);
+        char said[400];
+        first_words(c, log, said, sizeof said);
+        status = tw_fail(error, TW_ERROR_NO_TOOL, "%s does not compile the emitted %s.c: %s", compiler, name, said);
     }
     if (status == TW_OK)
         status = tw_read_file(&c->rt, library, 0, &out->cubin, &out->cubin_bytes, error);
 done:
+    tw_free(&c->rt, words);
     tw_free(&c->rt, source);
     tw_free(&c->rt, library);
     tw_free(&c->rt, log);
@@ -144,11 +151,18 @@ static int compile_cached(struct compile *c, const char *name, const struct pair
 {
     struct tw_error ignored;
     struct tw_cache_key key;
+    struct utsname machine = {.machine = ""}; /* a cache may be shared by several */
     char *folder = NULL, *all = join(c, text);
     const char *compiler = tw_variable(&c->rt, "CC");
     if (!all)
         return tw_fail(error, TW_ERROR_MEMORY, "no memory");
-    compiler = compiler && *compiler ? compiler : "cc";
+    compiler = compiler && compiler[strspn(compiler, " ")] ? compiler : "cc";
+    uname(&machine);
+    char *maker = tw_format(&c->rt, "%s for %s", compiler, machine.machine);
+    if (!maker) {
+        tw_free(&c->rt, all);
+        return tw_fail(error, TW_ERROR_MEMORY, "no memory");
+    }
     const struct tw_compile_request request = {.source = all,
                                                .source_bytes = strlen(all),
                                                .name = "launcher",
@@ -158,15 +172,16 @@ static int compile_cached(struct compile *c, const char *name, const struct pair
                                                .option_count = FLAGS,
                                                .generator = TW_GENERATOR};
     int status = tw_cache_folder(&c->rt, &folder, &ignored);
-    bool cached = status == TW_OK && folder && tw_cache_key(&c->rt, &request, compiler, &key, &ignored) == TW_OK;
+    bool cached = status == TW_OK && folder && tw_cache_key(&c->rt, &request, maker, &key, &ignored) == TW_OK;
     if (!cached || tw_cache_load(&c->rt, folder, &key, out, &ignored) != TW_OK) {
         status = compile_texts(c, compiler, name, text, out, error);
         if (status == TW_OK && cached && (out->log = tw_strdup(&c->rt, "")))
-            tw_cache_store(&c->rt, folder, &key, &request, compiler, out, &ignored);
+            tw_cache_store(&c->rt, folder, &key, &request, maker, out, &ignored);
     } else {
         status = TW_OK;
     }
     tw_free(&c->rt, folder);
+    tw_free(&c->rt, maker);
     tw_free(&c->rt, all);
     return status;
 }

@@ -44,7 +44,8 @@
  *                   //@ loop "tiles" while CALL    a `while`
  *                   //@ when step > 0              an `if`
  *               each with its //@ endelect, //@ endloop, //@ endwhen, emit what they say, and operations stand under no
- *               other control flow, so that what is recorded is what runs. Names, bounds and conditions may have holes.
+ *               other control flow, so that what is recorded is what runs: what is settled afterwards
+ *               (template/settle.h) leaves a user's own lines as they are. Names, bounds and conditions may have holes.
  *               A role may be opened again; what it does is appended.
  *
  * The output keeps indentation. Blank lines never follow each other, begin or end the text, follow `{` or precede `}`.

@@ -151,9 +151,9 @@ int spec_run_reference(struct spec *spec, int kernel, const int64_t *dims, doubl
 
 struct fill_call {
     const struct spec *spec;
+    const struct spec_kernel *kernel;
     const struct spec_tensor *tensor;
     const int64_t *dims;
-    int64_t extent[SPEC_MAX_RANK];
     double *to;
 };
 
@@ -174,13 +174,16 @@ static int fill(lua_State *L)
 {
     const struct fill_call *c = lua_touserdata(L, 1);
     const struct spec_tensor *t = c->tensor;
-    int64_t at[SPEC_MAX_RANK] = {0}, count = 1;
-    for (int d = 0; d < t->rank; d++)
-        count *= c->extent[d];
+    int64_t at[SPEC_MAX_RANK] = {0}, extent[SPEC_MAX_RANK], count = 1;
+    for (int d = 0; d < t->rank; d++) {
+        if (!expr_eval_int(&c->kernel->shape, t->dim[d], c->dims, &extent[d]))
+            return luaL_error(L, "the extent of dim %d of %s overflows", d + 1, t->name);
+        count *= extent[d];
+    }
     push_dims(L, c->spec, c->dims);
     int n = lua_gettop(L);
     for (int d = 0; d < t->rank; d++) {
-        lua_pushinteger(L, c->extent[d]);
+        lua_pushinteger(L, extent[d]);
         lua_rawseti(L, n, d + 1);
     }
     luaL_checkstack(L, SPEC_MAX_RANK + 4, "fill");
@@ -194,7 +197,7 @@ static int fill(lua_State *L)
             return refuse_result(L, t);
         c->to[e] = lua_tonumber(L, -1);
         lua_settop(L, n);
-        for (int d = t->rank - 1; d >= 0 && ++at[d] == c->extent[d]; d--)
+        for (int d = t->rank - 1; d >= 0 && ++at[d] == extent[d]; d--)
             at[d] = 0;
     }
     return 0;
@@ -204,11 +207,9 @@ int spec_run_fill(struct spec *spec, int kernel, int tensor, const int64_t *dims
 {
     struct spec_store *store = spec->arena;
     const struct spec_kernel *k = &spec->kernel[kernel];
-    struct fill_call c = {.spec = spec, .tensor = &k->tensor[tensor], .dims = dims, .to = to};
+    struct fill_call c = {.spec = spec, .kernel = k, .tensor = &k->tensor[tensor], .dims = dims, .to = to};
     char path[160];
     struct sandbox_error error;
-    for (int d = 0; d < c.tensor->rank; d++)
-        expr_eval_int(&k->shape, c.tensor->dim[d], dims, &c.extent[d]);
     sandbox_set_instruction_limit(store->sandbox, MOST_INSTRUCTIONS);
     int status = sandbox_protect(store->sandbox, fill, &c, &error);
     snprintf(path, sizeof path, "%s.fill", c.tensor->name);

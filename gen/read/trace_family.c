@@ -122,8 +122,11 @@ static struct spec_family_tensor *tensor_list(struct reader *r, const char *modu
         row[i].axes = text_field(r, module, "axes", true);
         row[i].out = flag_field(L, "out");
         row[i].required = !flag_field(L, "optional");
-        if (lua_getfield(L, -1, "fill") == LUA_TFUNCTION)
+        int fill = lua_getfield(L, -1, "fill");
+        if (fill == LUA_TFUNCTION)
             row[i].lua_fill = luaL_ref(L, LUA_REGISTRYINDEX);
+        else if (fill != LUA_TNIL)
+            module_fault(r, module, "a tensor's fill is a function(i, j, ..., n)");
         else
             lua_pop(L, 1);
         lua_pop(L, 1);

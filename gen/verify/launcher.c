@@ -101,11 +101,13 @@ static int open_library(struct launcher *l, const struct tw_compiled *library, s
         return tw_fail(error, TW_ERROR_FILE, "cannot keep the launcher in memory");
     snprintf(path, sizeof path, "/proc/self/fd/%d", l->file);
     l->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (!l->library || !find(l->library, "caller_bytes", &l->call.bytes) ||
+    if (!l->library)
+        return tw_fail(error, TW_ERROR_FILE, "the compiled launcher does not load: %s", dlerror());
+    if (!find(l->library, "caller_bytes", &l->call.bytes) ||
         !find(l->library, "caller_load", &l->call.load) || !find(l->library, "caller_unload", &l->call.unload) ||
         !find(l->library, "caller_workspace", &l->call.workspace) || !find(l->library, "caller_ask", &l->call.ask) ||
         !find(l->library, "caller_launch", &l->call.launch))
-        return tw_fail(error, TW_ERROR_FILE, "the compiled launcher does not load: %s", dlerror());
+        return tw_fail(error, TW_ERROR_FILE, "the compiled launcher lacks one of its functions");
     return TW_OK;
 }
 
@@ -180,7 +182,7 @@ static int fail(const struct launcher *l, const struct caller_outcome *outcome, 
 {
     if (outcome->status == PAIR_INVALID)
         return tw_fail(error, TW_ERROR_INVALID, "%s", outcome->text);
-    if (outcome->driver_result && is_emulated(l->device))
+    if (outcome->driver_result && is_emulated(l->device) && emu_driver_status() != TW_OK)
         return tw_fail(error, emu_driver_status(), "%s", emu_driver_fault());
     return tw_fail(error, TW_ERROR_DRIVER, "%s", outcome->text);
 }

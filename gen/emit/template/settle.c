@@ -282,7 +282,8 @@ static void settle_loop(struct output *o, int loop, const char *name, bool brace
     int first = after(o, loop), end = first;
     while (end < o->count && indent_of(&o->line[end]) > indent)
         end = after(o, end);
-    bool closed = !brace || (end < o->count && strcmp(o->line[end].text + indent, "}") == 0);
+    bool closed = !brace || (end < o->count && indent_of(&o->line[end]) == indent &&
+                             strcmp(o->line[end].text + indent, "}") == 0);
     if (first >= end || !closed || indent_of(&o->line[first]) != depth || leaves(o, first, end, false))
         return;
     for (int i = first; i < end; i++) {

@@ -6,7 +6,8 @@
  *         sum[block] = part[block * 64];                      sum[0] = part[0];
  *
  * So a template says the general case once. All of it works on lines as the templates indent them: a body stands deeper
- * than its head, and a function begins at the left edge. */
+ * than its head, and a function begins at the left edge. Lines of a user's template stay as they are, unfolded (fold.h)
+ * and unbroken (wrap.h) too: only the program's own keep to the forms that all this understands. */
 #ifndef TW_GEN_EMIT_SETTLE_H
 #define TW_GEN_EMIT_SETTLE_H
 
@@ -20,8 +21,7 @@ void settle_loops(struct output *o);
 /* A constant that nobody reads goes, where it is computed without a call; `[[maybe_unused]]` goes from others. */
 void settle_constants(struct output *o);
 
-/* Functions of the program's own blocks that nothing calls go, with the comment above them. A user's template keeps
- * what it has. */
+/* Functions that nothing calls go, with the comment above them. */
 void settle_functions(struct output *o);
 
 #endif

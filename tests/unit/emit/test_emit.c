@@ -572,9 +572,18 @@ static void user_files(void **state)
                "//@ param entry text\n//@ include \"blocks/math.cuh\" fused = {}\nvoid ${entry}();\n", 79);
     write_file(folder, "zero.cu", "a\0b", 3);
     write_file(folder, "wrong.cu", "${what}\n", 8);
+    /* Arithmetic of lines that go on, and behind what is no operand, is the user's. */
+    static const char own[] = "//@ param entry text\n//@ local two = 2\nint ${entry} = c *\n    ${two} + 3;\n"
+                              "int d = c++ * ${two} + 3;\nint e = static_cast<int>(c + ${two} * 0);\n";
+    write_file(folder, "own.cu", own, sizeof own - 1);
     struct expansion e = expand_file("user.cu", folder);
     assert_string_equal(e.diagnostics, "");
     assert_string_equal(e.text, "void gemm__odd();\n");
+    release(&e);
+    e = expand_file("own.cu", folder);
+    assert_string_equal(e.diagnostics, "");
+    assert_string_equal(e.text, "int gemm__odd = c *\n    2 + 3;\nint d = c++ * 2 + 3;\n"
+                                "int e = static_cast<int>(c + 2 * 0);\n");
     release(&e);
     const char *const fault[][2] = {
         {"nowhere.cu",
@@ -603,6 +612,7 @@ static void user_files(void **state)
     assert_string_equal(e.diagnostics, "error: kernel 'gemm': there is no template 'nowhere.cu' [TEMPLATE-FILE]\n");
     release(&e);
     remove_file(folder, "user.cu");
+    remove_file(folder, "own.cu");
     remove_file(folder, "zero.cu");
     remove_file(folder, "wrong.cu");
     rmdir(folder);

@@ -192,11 +192,29 @@ static void test_wrap(void **state)
     wraps(FIFTY FIFTY FIFTY, FIFTY FIFTY FIFTY "\n");
 }
 
+/* A user's CUDA says what it means, in forms that the program's own templates do not have. */
+static void test_of_users(void **state)
+{
+    (void)state;
+    static const char *const text[] = {
+        "void f(int c)\n{\n    if (c)\n        for (int i = 0; i < 1; ++i) {\n            a();\n            b();\n        "
+        "}\n}\n",
+        "void f()\n{\n    for (float x = 0; x < 1; ++x)\n        y = (x + 1) / 2;\n}\n",
+        "void f()\n{\n    const u32 base = 0;\n    y = (base - 1) / 2;\n}\n",
+        "void f()\n{\n    for (int i = 0; i < 1; ++i) {\n        /* for the last */ break;\n    }\n}\n",
+        "void f()\n{\n    x = aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa + bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb; // what stood here "
+        "once: y = 4; y = 5; y = 6;\n}\n",
+        "#if ONE\nvoid f()\n{\n        for (int i = 0; i < 1; ++i) {\n            a();\n#endif\n",
+    };
+    for (size_t i = 0; i < sizeof text / sizeof *text; i++)
+        writes(text[i], false, text[i]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_neutral), cmocka_unit_test(test_constants),        cmocka_unit_test(test_stays),
-        cmocka_unit_test(test_loops),   cmocka_unit_test(test_constants_unread), cmocka_unit_test(test_functions),
+        cmocka_unit_test(test_loops),   cmocka_unit_test(test_constants_unread), cmocka_unit_test(test_functions), cmocka_unit_test(test_of_users),
         cmocka_unit_test(test_wrap),
     };
     return cmocka_run_group_tests_name("settle", tests, NULL, NULL);

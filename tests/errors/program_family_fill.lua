@@ -1,0 +1,6 @@
+local R, C = dims "R C"
+
+kernel "k" {
+  family = "misfilled",
+  x = tensor { R, C, dtype = "bf16" },
+}
