@@ -44,7 +44,11 @@ for name in $names; do
     case $path in
     templates/*)
         sed "s|\"$path\"|\"$work/$file\"|" build/embed.S >"$work/embed.S"
-        compile="gcc -c $work/embed.S -o $work/broken.o" ;;
+        prepare=$(ninja -t commands build/prepare | tail -n 1 |
+            sed "s| -o build/prepare| -o $work/prepare|; s| build/embed.o| $work/embed.o|")
+        compile="gcc -c $work/embed.S -o $work/embed.o && $prepare &&
+            $work/prepare $work/prepared.bin $work/prepared.S &&
+            gcc -c $work/prepared.S -o $work/prepared.o && ld -r -o $work/broken.o $work/embed.o $work/prepared.o" ;;
     *)
         compile=$(ninja -t commands "build/${path%.c}.o" | tail -n 1 |
             sed "s| -M[^ ]*||g; s| build/[^ ]*\.d||g; s| $path| $work/$file|
