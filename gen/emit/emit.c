@@ -138,29 +138,38 @@ static const char *nearest_key(lua_State *L, struct engine *e, int index, const 
     return near;
 }
 
+/* Reports that a part of the path is not there: what it should be in is no table, or has no such field. */
+static void refuse_part(lua_State *L, struct engine *e, const struct template_path *path, int part, bool in_table)
+{
+    int shown = (int)strlen(path->part[0]);
+    for (int i = 1; i < part; i++)
+        shown += 1 + (int)strlen(path->part[i]);
+    const char *name = path->part[part];
+    if (!in_table) {
+        engine_report(e, e->at, path->column, "TEMPLATE-TYPE", "'%.*s' is %s, it has no field '%s'", shown, path->text,
+                      type_name(L, -1), name);
+    } else {
+        const char *near = nearest_key(L, e, lua_gettop(L) - 1, name);
+        engine_report(e, e->at, path->column, "TEMPLATE-NAME", "'%.*s' has no field '%s'%s%s%s", shown, path->text,
+                      name, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+    }
+    engine_stop(L);
+}
+
 /* Pushes the value of the path whose root lies at index. */
 static void push_path(lua_State *L, struct engine *e, const struct template_path *path, int index)
 {
     luaL_checkstack(L, 8, NULL);
     lua_pushvalue(L, index);
-    size_t shown = strlen(path->part[0]);
     for (int i = 1; i < path->parts; i++) {
-        if (!lua_istable(L, -1)) {
-            engine_report(e, e->at, path->column, "TEMPLATE-TYPE", "'%.*s' is %s, it has no field '%s'", (int)shown,
-                          path->text, type_name(L, -1), path->part[i]);
-            engine_stop(L);
+        bool table = lua_istable(L, -1);
+        if (table) {
+            lua_pushstring(L, path->part[i]);
+            model_get(L, -2);
         }
-        lua_pushstring(L, path->part[i]);
-        model_get(L, -2);
-        if (lua_isnil(L, -1)) {
-            const char *near = nearest_key(L, e, lua_gettop(L) - 1, path->part[i]);
-            engine_report(e, e->at, path->column, "TEMPLATE-NAME", "'%.*s' has no field '%s'%s%s%s", (int)shown,
-                          path->text, path->part[i], near ? "; did you mean '" : "", near ? near : "",
-                          near ? "'?" : "");
-            engine_stop(L);
-        }
-        lua_remove(L, -2);
-        shown += 1 + strlen(path->part[i]);
+        if (!table || lua_isnil(L, -1))
+            refuse_part(L, e, path, i, table);
+        lua_replace(L, -2);
     }
 }
 
@@ -196,8 +205,10 @@ static void add_hole(lua_State *L, struct engine *e, const struct template_line 
     }
     size_t length;
     const char *text = lua_tolstring(L, -1, &length), *end = text + length;
-    if (length > 4096)
+    if (length > 4096) {
         text_reserve(&e->line, length + length / 8);
+        e->block = *text == '"' && hole->begin == l->indent && hole->end == l->length;
+    }
     for (const char *stop_at; (stop_at = memchr(text, '\n', (size_t)(end - text))); text = stop_at + 1) {
         text_add(&e->line, text, (size_t)(stop_at - text) + 1);
         text_add(&e->line, e->indent.data, e->indent.length);
@@ -271,8 +282,13 @@ static int emit_line(lua_State *L)
     if (l->hole_count == 0)
         return emit_plain(L, e, l);
     e->line.length = 0;
+    e->block = false;
     text_add(&e->line, e->indent.data, e->indent.length);
     engine_fill(L, e, l, 0, l->length);
+    if (e->block && !e->recorder && e->own) {
+        output_block(&e->output, e->at.template, e->at.line, &e->line);
+        return e->output.failed ? engine_stop_without_memory(L, e) : 0;
+    }
 
     char *text = e->line.data, *end = text + e->line.length;
     for (bool first = true; text < end; first = false) {

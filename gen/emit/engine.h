@@ -29,6 +29,7 @@ struct engine {
     struct engine_frame *frame;
     struct record_place at;            /* the line that runs */
     struct emit_text indent, line;     /* of the includes around; of the line that is built */
+    bool block;                        /* `line` is many lines of literals, done as they are */
     int reported_before;               /* faults of `diags` before the expansion */
     bool reported, no_memory;
 
