@@ -10,6 +10,7 @@
 #include "dtype.h"
 #include "spec/diag.h"
 #include "spec/expr.h"
+#include "spec/fill.h"
 #include "swizzle.h"
 
 enum { SPEC_MAX_RANK = 5, SPEC_MAX_AXES = 8 };
@@ -57,7 +58,7 @@ struct spec_tensor {
     bool swizzle_set;
     enum tw_swizzle swizzle;
     struct diag_loc swizzle_loc;
-    const char *fill;        /* "documents 8", or NULL: random normal values */
+    struct fill fill;
     int lua_fill;            /* registry reference of a `fill` that is a function, 0: none */
     bool out;                /* written by the kernel */
     int tile[SPEC_MAX_RANK]; /* user templates: elements of a tile by dim; 0 where not given */

@@ -109,11 +109,9 @@ static int make_tensor(struct trial *t, int number, struct tw_error *error)
         .fill = r->unit->kernel->tensor[number].fill,
         .values = values,
     };
-    status = inputs_write(&inputs, from->dtype, &to->shape, to->host + to->begin, error);
+    inputs_write(&inputs, from->dtype, &to->shape, to->host + to->begin);
     tw_free(rt, values);
-    if (status == TW_OK)
-        status = tw_device_upload(r->device, to->buffer, to->host, to->bytes, error);
-    return status;
+    return tw_device_upload(r->device, to->buffer, to->host, to->bytes, error);
 }
 
 /* ---- the reference --------------------------------------------------------------------------------------------- */
