@@ -8,8 +8,6 @@
 #include "spec/spec.h"
 
 struct family {
-    const char *const *arch;                 /* architectures that it has templates for; NULL-terminated */
-
     /* Number of variants on this architecture, 1 or more. Variant 0 is preferred; each further one asks less of the
      * arguments (alignment), and is left out where it does not. At launch the first whose tensors' `align` fit is
      * taken. */

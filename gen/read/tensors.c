@@ -5,7 +5,6 @@
 #include <string.h>
 
 /* Of a constant extent or stride: with it, the bytes of a row and a row's pitch stay in 64 bits. */
-#define MOST_EXTENT ((int64_t)1 << 40)
 
 static const char *const tensor_words[] = {"axes", "dtype", "fill", "out", "stride", "swizzle", "tile", NULL};
 
@@ -214,8 +213,9 @@ static void read_dims(struct item *i)
             i->t->dim[d] = expr_int(shape, 1);
         } else if (expr_is_int(shape, i->t->dim[d], &value) && value < 1) {
             reader_fault(i->r, path, AT_VALUE, "FIELD-RANGE", "%lld is no extent; write 1 or more", (long long)value);
-        } else if (expr_is_int(shape, i->t->dim[d], &value) && value > MOST_EXTENT) {
-            reader_fault(i->r, path, AT_VALUE, "FIELD-RANGE", "%lld is no extent; write 1 to 2^40", (long long)value);
+        } else if (expr_is_int(shape, i->t->dim[d], &value) && value > SPEC_MAX_EXTENT) {
+            reader_fault(i->r, path, AT_VALUE, "FIELD-RANGE", "%lld is no extent; write 1 to 2^%d", (long long)value,
+                         SPEC_EXTENT_BITS);
             i->t->dim[d] = expr_int(shape, 1);
         }
         lua_pop(L, 1);
@@ -265,9 +265,9 @@ static void read_strides(struct item *i)
             else if (constant && value < 1)
                 reader_fault(i->r, path, AT_VALUE, "FIELD-RANGE", "%lld is no stride; write 1 or more",
                              (long long)value);
-            else if (constant && value > MOST_EXTENT)
-                reader_fault(i->r, path, AT_VALUE, "FIELD-RANGE", "%lld is no stride; write 1 to 2^40",
-                             (long long)value);
+            else if (constant && value > SPEC_MAX_EXTENT)
+                reader_fault(i->r, path, AT_VALUE, "FIELD-RANGE", "%lld is no stride; write 1 to 2^%d",
+                             (long long)value, SPEC_EXTENT_BITS);
             else if (d < i->t->rank - 1)
                 i->t->stride[d] = node;
             lua_pop(L, 1);

@@ -56,6 +56,9 @@ struct tw_tensormap_call {
     uint32_t oob;        // fill: 0 zeros, 1 NaN
 };
 
+// Widths of a map's fields: its address is below 2^57, a stride below 2^40 bytes, an extent 2^32 elements or less.
+enum { TW_TENSORMAP_ADDRESS_BITS = 57, TW_TENSORMAP_STRIDE_BITS = 40, TW_TENSORMAP_DIM_BITS = 32 };
+
 // The rows of tensormap_rules.def.
 enum tw_tensormap_rule {
 #define RULE(ID, name, level, funcs, arg, broken, nearest, bound, text) TW_TENSORMAP_RULE_##ID,

@@ -209,13 +209,13 @@ int tw_tensor_call(const struct tw_tensor *tensor, const struct tw_tensor_box *b
             continue;
         if (t->shape[from] == 1) { // never stepped along: what dense rows would have, in whole 32 bytes
             uint64_t inside = i == 1 ? call->dim[0] * bytes : call->stride[i - 2] * call->dim[i - 1];
-            call->stride[i - 1] = inside < UINT64_C(1) << 39 ? (inside + 31) / 32 * 32 : 32;
+            call->stride[i - 1] = inside < TMAP_STRIDE_END / 2 ? (inside + 31) / 32 * 32 : 32;
             continue;
         }
         if (t->stride[from] < 0 || (uint64_t)t->stride[from] > UINT64_MAX / bytes)
             return tw_fail(error, TW_ERROR_INVALID,
-                           "stride[%u] is %lld elements; a map's strides are 0 or more and below 2^40 bytes", from,
-                           (long long)t->stride[from]);
+                           "stride[%u] is %lld elements; a map's strides are 0 or more and below 2^%d bytes", from,
+                           (long long)t->stride[from], TW_TENSORMAP_STRIDE_BITS);
         call->stride[i - 1] = (uint64_t)t->stride[from] * bytes;
     }
     return TW_OK;
@@ -322,8 +322,9 @@ int tw_tensor_map_replace(struct tw_tensor_map *map, const struct tw_tensor *ten
         return tw_fail(error, TW_ERROR_INVALID, "the tensor is in another CUDA context than the map's; encode anew");
     if (tw_tensormap_replace_address(map->word, tensor->address) != TW_OK)
         return tw_fail(error, TW_ERROR_INVALID,
-                       "the tensor's address is 0x%llx, no multiple of %d bytes below 2^57; move its start",
-                       (unsigned long long)tensor->address, map->call.interleave == 2 ? 32 : 16);
+                       "the tensor's address is 0x%llx, no multiple of %d bytes below 2^%d; move its start",
+                       (unsigned long long)tensor->address, map->call.interleave == 2 ? 32 : 16,
+                       TW_TENSORMAP_ADDRESS_BITS);
     map->call.addr = tensor->address;
     map->context = tensor->context;
     map->read_only = tensor->read_only;
