@@ -51,6 +51,8 @@ struct compare_bounded {
     double error, bound;  /* relative Frobenius norms, over the elements that are done, of the differences and of the
                              bounds */
     int64_t beyond;       /* elements beyond their bound, or written where none should be */
+    int64_t done;         /* elements that the program writes ... */
+    int64_t unbounded;    /* ... and those of them that may hold anything */
     bool exact;           /* no bound is more than what rounding to the dtype takes */
     char worst[256];      /* one that is beyond its bound: the farthest, in bounds; "" where none is */
 };

@@ -271,6 +271,8 @@ static int judge_elements(struct trial *t, const struct compare *compare, const 
         return status;
     take_result(result, values.error, values.bound);
     result->equality = result->equality && values.exact;
+    result->elements += values.done;
+    result->unbounded += values.unbounded;
     if (values.beyond) {
         snprintf(text, sizeof text, "%lld elements are beyond their bounds, the farthest: %s",
                  (long long)values.beyond, values.worst);

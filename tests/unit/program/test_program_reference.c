@@ -184,6 +184,12 @@ static void test_comparison(void **state)
     assert_int_equal(compare_bounded(&rt, &c, &b, &r, &error), TW_OK);
     assert_int_equal(r.beyond, 0);
     assert_true(r.error > 0 && r.error < r.bound && !r.exact);
+    assert_true(r.done == s.count[raw] && r.unbounded == 0);
+    double bound = s.bound[raw][77];
+    s.bound[raw][77] = (double)INFINITY;
+    assert_int_equal(compare_bounded(&rt, &c, &b, &r, &error), TW_OK);
+    assert_true(r.beyond == 0 && r.done == s.count[raw] && r.unbounded == 1);
+    s.bound[raw][77] = bound;
     got[77] = (float)(s.out[raw][77] + 2 * s.bound[raw][77]);
     assert_int_equal(compare_bounded(&rt, &c, &b, &r, &error), TW_OK);
     assert_int_equal(r.beyond, 1);
