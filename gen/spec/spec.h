@@ -248,7 +248,8 @@ struct spec_row {
     int64_t low, high;
 };
 extern const struct spec_row spec_rows[SPEC_FIELD_COUNT];
-/* A field's value: the spec's, or where it is left out and the schema names a value, that. For integers and booleans. */
+/* A field's value: the spec's, or where it is left out and the schema names a value, that. For integers and
+ * booleans. */
 int64_t spec_field_value(const struct spec_fields *fields, enum spec_field field);
 void spec_print_help(FILE *out, const struct spec_options *options);    /* every field with its doc */
 void spec_print_luacats(FILE *out, const struct spec_options *options); /* completion file for lua-language-server */

@@ -44,7 +44,8 @@ struct compare_bounds {
     const unsigned char *done; /* 0: the program does not write the element */
     bool all;                  /* false: it may write elements that are not done, as only some items were evaluated */
     bool begins_at_zero;       /* what is not written holds 0, else COMPARE_POISON */
-    bool integers; /* inputs are integers: where the bound is that of one rounding, the value is the rounded reference */
+    bool integers;             /* inputs are integers: where the bound is that of one rounding, the value is the
+                                  rounded reference */
 };
 
 struct compare_bounded {

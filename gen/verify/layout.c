@@ -70,8 +70,9 @@ void layout_shared(const struct plan *p, struct layout_shared *shared)
         const char *dot = strchr(part->name, '.');
         bool barrier = dot && (strcmp(dot, ".full") == 0 || strcmp(dot, ".empty") == 0);
         char *name = shared->name[shared->count];
-        snprintf(name, sizeof shared->name[0], "ring %.*s%s%s%s", dot ? (int)(dot - part->name) : (int)strlen(part->name),
-                 part->name, dot ? " " : "", dot ? dot + 1 : "", barrier ? " barrier" : "");
+        snprintf(name, sizeof shared->name[0], "ring %.*s%s%s%s",
+                 dot ? (int)(dot - part->name) : (int)strlen(part->name), part->name, dot ? " " : "",
+                 dot ? dot + 1 : "", barrier ? " barrier" : "");
         shared->range[shared->count++] =
             (struct tw_shared_range){.name = name,
                                      .first = (uint32_t)part->offset,

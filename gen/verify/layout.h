@@ -1,5 +1,5 @@
-/* How a Plan's tensors lie in memory: its formulas evaluated for sizes; and its shared memory by name. All functions are
- * thread-safe. */
+/* How a Plan's tensors lie in memory: its formulas evaluated for sizes; and its shared memory by name. All functions
+ * are thread-safe. */
 #ifndef TW_GEN_VERIFY_LAYOUT_H
 #define TW_GEN_VERIFY_LAYOUT_H
 

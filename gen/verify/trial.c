@@ -67,8 +67,9 @@ static int run_fill(struct trial *t, int number, double **values, struct tw_erro
         return TW_OK;
     tw_free(&r->compile->rt, *values);
     *values = NULL;
-    return status == 3 ? no_memory(error)
-                       : tw_fail(error, TW_ERROR_INVALID, "the fill of %s failed", r->unit->kernel->tensor[number].name);
+    return status == 3
+               ? no_memory(error)
+               : tw_fail(error, TW_ERROR_INVALID, "the fill of %s failed", r->unit->kernel->tensor[number].name);
 }
 
 static int make_tensor(struct trial *t, int number, struct tw_error *error)

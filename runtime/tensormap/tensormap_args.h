@@ -1,5 +1,5 @@
-// Shared by the files of this room and whoever prints and reads calls: the arguments of a call as a table, so that rules,
-// messages, repair, printing and reading go through one list.
+// Shared by the files of this room and whoever prints and reads calls: the arguments of a call as a table, so that
+// rules, messages, repair, printing and reading go through one list.
 #ifndef TW_TENSORMAP_ARGS_H
 #define TW_TENSORMAP_ARGS_H
 

@@ -150,7 +150,8 @@ APART static int refuse_stride(struct ${NAME}_error *error, const char *name, in
 APART static int refuse_overlap(struct ${NAME}_error *error, const char *name, int dim, int64_t stride, int64_t row)
 {
     return fail(error, ${NAME}_INVALID, 0, "%s_stride[%d] is %lld elements, and the tensor, which is written, would overlap "
-                "itself: its rows have %lld; write %lld or more", name, dim, (long long)stride, (long long)row, (long long)row);
+                "itself: its rows have %lld; write %lld or more", name, dim, (long long)stride, (long long)row,
+                (long long)row);
 }
 
 //@ end
@@ -170,7 +171,9 @@ INLINE int check_tensors(const struct tensor *t, struct ${NAME}_error *error)
 //@         end
 //@     end
 //@     local not_empty = ""
-//@     for _, d in ipairs(t.dim) do not_empty = not_empty .. " && t[tensor_" .. t.name .. "].dim[" .. d.index .. "] > 0" end
+//@     for _, d in ipairs(t.dim) do
+//@         not_empty = not_empty .. " && t[tensor_" .. t.name .. "].dim[" .. d.index .. "] > 0"
+//@     end
 //@     if t.may_be_null then
     if (t[tensor_${t.name}].address >> ${map.address_bits} != 0)
         return refuse_address(error, "${t.name}", t[tensor_${t.name}].address);
@@ -311,7 +314,8 @@ APART static int refuse_alignment(const struct ${NAME}_args *args, const struct 
                 return fail(error, ${NAME}_INVALID, 0,
                             "the stride of dimension %d of %s is %lld elements of %s, %llu bytes, no multiple of %llu; "
                             "pad it to %llu elements and pass that as %s_stride[%d] [%s]",
-                            d, name, (long long)t->stride[d], tensors[r->tensor].dtype, (unsigned long long)bytes, align,
+                            d, name, (long long)t->stride[d], tensors[r->tensor].dtype,
+                            (unsigned long long)bytes, align,
                             (unsigned long long)((bytes / r->align + 1) * r->align / r->bytes), name, d,
                             r->map ? "${map.stride_align}" : "ALIGN");
         }
@@ -319,7 +323,8 @@ APART static int refuse_alignment(const struct ${NAME}_args *args, const struct 
             return fail(error, ${NAME}_INVALID, 0,
                         "rows of %s hold %lld elements of %s, which are no multiple of %llu bytes; pad them to %llu "
                         "elements", name, (long long)t->dim[r->rank - 1], tensors[r->tensor].dtype, align,
-                        (unsigned long long)(((uint64_t)t->dim[r->rank - 1] * r->bytes / r->align + 1) * r->align / r->bytes));
+                        (unsigned long long)(((uint64_t)t->dim[r->rank - 1] * r->bytes / r->align + 1) * r->align /
+                                             r->bytes));
     }
     return fail(error, ${NAME}_INVALID, 0, "no variant takes these arguments");
 }

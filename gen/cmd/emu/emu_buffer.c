@@ -178,7 +178,8 @@ static int read_fill(struct emu_buffer *buffer, const char *text, struct tw_erro
     struct filling f = {buffer, text, text[length] ? text + length + 1 : NULL, error};
     char why[256] = "";
     for (int i = 0; i < FILLS; i++)
-        if (strlen(fills[i].word) == length && strncmp(fills[i].word, text, length) == 0 && !f.rest == !*fills[i].behind)
+        if (strlen(fills[i].word) == length && strncmp(fills[i].word, text, length) == 0 &&
+            !f.rest == !*fills[i].behind)
             return fills[i].read(&f);
     for (int i = 0; i < FILLS && used < sizeof why; i++)
         used += (size_t)snprintf(why + used, sizeof why - used, "%s%s%s",

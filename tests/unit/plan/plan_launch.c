@@ -115,8 +115,8 @@ int launch_pack(const struct plan *p, const struct launch_arguments *a, int cc, 
             break;
         case PLAN_PARAM_WORKSPACE:
             if (!a->workspace)
-                status = tw_fail(error, TW_ERROR_INVALID, "no workspace is given, and the kernel takes %" PRId64 " bytes",
-                                 p->workspace_bytes);
+                status = tw_fail(error, TW_ERROR_INVALID,
+                                 "no workspace is given, and the kernel takes %" PRId64 " bytes", p->workspace_bytes);
             memcpy(to, &a->workspace, 8);
             break;
         }

@@ -1,5 +1,5 @@
-/* A Plan launched without the emitted C: parameters and grid from its formulas, once more. For tests that time or damage
- * kernels, and to compare what NAME.c packs. No argument is kept. */
+/* A Plan launched without the emitted C: parameters and grid from its formulas, once more. For tests that time or
+ * damage kernels, and to compare what NAME.c packs. No argument is kept. */
 #ifndef TW_TESTS_UNIT_PLAN_LAUNCH_H
 #define TW_TESTS_UNIT_PLAN_LAUNCH_H
 

@@ -300,8 +300,13 @@ static void a_workspace(void **state)
     int at = (last_of.offset + last_of.bytes + 7) / 8 * 8;
     struct plan_param with[10];
     memcpy(with, s.param, sizeof *with * (size_t)s.plan.param_count);
-    with[s.plan.param_count++] = (struct plan_param){
-        .kind = PLAN_PARAM_WORKSPACE, .name = "workspace", .tensor = -1, .index = -1, .offset = at, .bytes = 8, .align = 8};
+    with[s.plan.param_count++] = (struct plan_param){.kind = PLAN_PARAM_WORKSPACE,
+                                                     .name = "workspace",
+                                                     .tensor = -1,
+                                                     .index = -1,
+                                                     .offset = at,
+                                                     .bytes = 8,
+                                                     .align = 8};
     s.plan.param = with;
     s.plan.param_bytes = (at + 8 + 63) / 64 * 64;
     s.plan.workspace_bytes = 24;
