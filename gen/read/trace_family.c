@@ -2,8 +2,8 @@
  * module returns a table:
  *   axes       "m n k"
  *   grid       "m n": the axes along which items run, their extents those of the tensors
- *   tensors    { { "A", axes = "m k" }, { "D", axes = "m n", out = true }, { "C", axes = "m n", optional = true } }; with
- *              fill = function(i, j, ..., n), what `run` puts there where a kernel does not say
+ *   tensors    { { "A", axes = "m k" }, { "D", axes = "m n", out = true }, { "C", axes = "m n", optional = true } };
+ *              with fill = function(i, j, ..., n), what `run` puts there where a kernel does not say
  *   scalars    { "alpha", "beta" }, each optional
  *   functions  { "epilogue" }: functions that a kernel may give; the program calls them by fused("epilogue", value)
  *   program    function(t, at, tile)

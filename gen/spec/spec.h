@@ -10,9 +10,11 @@
 #include "dtype.h"
 #include "spec/diag.h"
 #include "spec/expr.h"
+#include "spec/fill.h"
 #include "swizzle.h"
 
-enum { SPEC_MAX_RANK = 5, SPEC_MAX_AXES = 8 };
+enum { SPEC_MAX_RANK = 5, SPEC_MAX_AXES = 8, SPEC_EXTENT_BITS = 40 };
+#define SPEC_MAX_EXTENT ((int64_t)1 << SPEC_EXTENT_BITS) /* of an extent, and of a stride in elements */
 
 struct program;
 
@@ -57,7 +59,7 @@ struct spec_tensor {
     bool swizzle_set;
     enum tw_swizzle swizzle;
     struct diag_loc swizzle_loc;
-    const char *fill;        /* "documents 8", or NULL: random normal values */
+    struct fill fill;
     int lua_fill;            /* registry reference of a `fill` that is a function, 0: none */
     bool out;                /* written by the kernel */
     int tile[SPEC_MAX_RANK]; /* user templates: elements of a tile by dim; 0 where not given */
@@ -246,7 +248,8 @@ struct spec_row {
     int64_t low, high;
 };
 extern const struct spec_row spec_rows[SPEC_FIELD_COUNT];
-/* A field's value: the spec's, or where it is left out and the schema names a value, that. For integers and booleans. */
+/* A field's value: the spec's, or where it is left out and the schema names a value, that. For integers and
+ * booleans. */
 int64_t spec_field_value(const struct spec_fields *fields, enum spec_field field);
 void spec_print_help(FILE *out, const struct spec_options *options);    /* every field with its doc */
 void spec_print_luacats(FILE *out, const struct spec_options *options); /* completion file for lua-language-server */

@@ -1,8 +1,8 @@
 -- Matrix product: D = epilogue(alpha A B + beta C), summed over k.
 --
--- A (axes m k), B (n k), D (m n, written) and, if wanted, C (m n) lie with either of their axes innermost; alpha and beta
--- are scalars, if wanted. Where beta is 0, C is not read. epilogue(acc, t, i) returns what D receives, or a table of
--- values by output tensor; other tensors that it names broadcast along the axes they lack.
+-- A (axes m k), B (n k), D (m n, written) and, if wanted, C (m n) lie with either of their axes innermost; alpha and
+-- beta are scalars, if wanted. Where beta is 0, C is not read. epilogue(acc, t, i) returns what D receives, or a table
+-- of values by output tensor; other tensors that it names broadcast along the axes they lack.
 
 -- Whether the tensor lies with its rows, which run along `axis`, innermost.
 local function is_turned(tensor, axis)

@@ -1,8 +1,8 @@
 //@ -- The steps of one role, in their order: every line that synchronises stands here for a step that was proved.
 //@ --
-//@ -- one_of: all threads of a role that one alone serves else: they wait, and share the rows that are brought by number.
-//@ -- Fragments are walked by block (of 64 rows of a warpgroup, 16 of a warp), half (of a thread's two rows), pair (of
-//@ -- neighbouring columns) and lane.
+//@ -- one_of: all threads of a role that one alone serves else: they wait, and share the rows that are brought by
+//@ -- number. Fragments are walked by block (of 64 rows of a warpgroup, 16 of a warp), half (of a thread's two rows),
+//@ -- pair (of neighbouring columns) and lane.
 //@ param model table
 //@ param role table
 //@ param next_item text
@@ -200,8 +200,8 @@ for (int block = 0; block < ${blocks}; ++block)
 //@     if model.turned[t.name] == 0 then return t.tile[t.rank] end
 //@     for d = 1, t.rank - 1 do if t.tile[d] > 1 then return t.tile[d] end end
 //@ end
-//@ -- Of a store whose chunks are not unrolled: its arithmetic then stands in the code once, and a few moves choose what
-//@ -- it takes.
+//@ -- Of a store whose chunks are not unrolled: its arithmetic then stands in the code once, and a few moves choose
+//@ -- what it takes.
 //@ local function is_long(first)
 //@     for i = first, ended(first) do
 //@         if role.step[i].op == "write" then return fragment_step(role.name, i).long end
@@ -233,7 +233,8 @@ for (int half = 0; half < ${halves}; ++half) {
         ${into}[half][i] = ${tensor}_read(line, i * 8);
 }
 //@ end
-//@ -- A step that reads for a store: `number` is its own, of the chunk behind that of the loop around it, or of the first.
+//@ -- A step that reads for a store: `number` is its own, of the chunk behind that of the loop around it, or of the
+//@ -- first.
 //@ local function read_ahead(step, number)
 //@     local text, pairs = fragment_step(role.name, number, "chunk"), model.place[step.place].cols // 8
 //@     local uniform, rows, further, row, column = text.at[1], text.at[2], opt(step, "ahead", 0), "", ""
@@ -529,7 +530,9 @@ for (int half = 0; half < 2; ++half) {
 //@ local function turns_of(name)
 //@     local around, class = {}, nil
 //@     for _, step in ipairs(role.step) do
-//@         if step.op == "loop" or step.op == "when" then around[#around + 1] = step.op == "loop" and step.call or "" end
+//@         if step.op == "loop" or step.op == "when" then
+//@             around[#around + 1] = step.op == "loop" and step.call or ""
+//@         end
 //@         if step.op == "end" then around[#around] = nil end
 //@         if step.op == "take" and step.ring == name then class = around[#around] end
 //@     end
@@ -637,7 +640,8 @@ ${call}(${ring}_fill);
 //@         filled_of[ring] = filled % #model.ring[ring].tensor
 //@         local before, next_step = i > 1 and role.step[i - 1], i < #role.step and role.step[i + 1]
 //@         local function together(other)
-//@             return other and other.op == "fill" and other.ring == ring and opt(other, "loop", -1) == opt(step, "loop", -1)
+//@             return other and other.op == "fill" and other.ring == ring
+//@                 and opt(other, "loop", -1) == opt(step, "loop", -1)
 //@                 and opt(other, "ahead", 0) == opt(step, "ahead", 0)
 //@         end
 //@         -- In a loop's last turn nothing is left to fill for.
@@ -645,7 +649,8 @@ ${call}(${ring}_fill);
 //@         local last = has(step, "loop") and opt(step, "ahead", 0) > 0 and inner[5] or false
 //@         if not last then
 //@         if has(step, "loop") and not together(before) then
-//@             local turn, ahead, turns = model.loop[step.loop + 1].name .. "_turn", opt(step, "ahead", 0), turns_of(ring)
+//@             local turn, turns = model.loop[step.loop + 1].name .. "_turn", turns_of(ring)
+//@             local ahead = opt(step, "ahead", 0)
 //@             local next_turn = ahead > 0 and turn .. " + " .. ahead or turn
 if (${next_turn} < ${turns}) {
 //@         end
@@ -671,7 +676,8 @@ ${statements}
 //@         local filled_tensor = model.tensor[step.tensor]
 //@         if has(model, "limited") and has(model.limited, step.tensor) then
 //@             list = table.concat(at, ", ", 1, filled_tensor.rank)
-//@             list = list .. ", (int)" .. (has(step, "end") and at[filled_tensor.rank + 1] or filled_tensor.box_bytes // 128)
+//@             local rows = has(step, "end") and at[filled_tensor.rank + 1] or filled_tensor.box_bytes // 128
+//@             list = list .. ", (int)" .. rows
 //@         end
 //@         if has(filled_tensor, "gathered") then
 //@             -- Each warp a quarter of the rows: its lanes find their numbers, then one brings row after row.

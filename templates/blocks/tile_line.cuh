@@ -1,9 +1,9 @@
-//@ -- NAME_line and NAME_read: elements of a fragment and their neighbours to the right from a tensor, whose dim `columns`
-//@ -- (from 1) the fragment's columns run along. A line is where a thread's row of them begins; reads go on from there.
-//@ -- What lies outside of the tensor is not stored: a row past the last reads the last row instead; a column past the
-//@ -- last, where two are one word, is not read and 0, and reads the last column instead where they are not, for two
-//@ -- conditions cost more than that. NAME_split makes two numbers of a read, apart from it, so that many reads can be
-//@ -- on their way.
+//@ -- NAME_line and NAME_read: elements of a fragment and their neighbours to the right from a tensor, whose dim
+//@ -- `columns` (from 1) the fragment's columns run along. A line is where a thread's row of them begins; reads go on
+//@ -- from there. What lies outside of the tensor is not stored: a row past the last reads the last row instead; a
+//@ -- column past the last, where two are one word, is not read and 0, and reads the last column instead where they are
+//@ -- not, for two conditions cost more than that. NAME_split makes two numbers of a read, apart from it, so that many
+//@ -- reads can be on their way.
 //@ param tensor table
 //@ param extent table
 //@ param columns int

@@ -1,5 +1,5 @@
-//@ -- NAME_read: an element of a fragment and its neighbour to the right from a tensor, whose dim `columns` (from 1) the
-//@ -- fragment's columns run along. What lies outside of the tensor is not stored, and reads the last row or column
+//@ -- NAME_read: an element of a fragment and its neighbour to the right from a tensor, whose dim `columns` (from 1)
+//@ -- the fragment's columns run along. What lies outside of the tensor is not stored, and reads the last row or column
 //@ -- instead, which costs no branch. Unless `needed` nothing is read, and both are 0. NAME_split makes two numbers of
 //@ -- them, apart from the read, so that many reads can be on their way.
 //@ param tensor table
