@@ -61,7 +61,8 @@ const int ${name}_turns = ${turns};
 //@             if not has(seen, name) then
 //@                 seen[name] = true
 //@                 if has(model.loop[step.loop + 1], "first") then
-    const int ${name}_first = (int)(${from});
+//@                     local start = as_int(from)
+    const int ${name}_first = ${start};
 //@                     from = name .. "_first"
 //@                 end
     [[maybe_unused]] int ${name} = ${from};
