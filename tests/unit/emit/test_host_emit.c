@@ -362,8 +362,8 @@ static int tear_down(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gemm),       cmocka_unit_test(test_batch),  cmocka_unit_test(test_small_models),
-        cmocka_unit_test(test_long_lines), cmocka_unit_test(test_faults), cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_gemm),         cmocka_unit_test(test_batch),  cmocka_unit_test(test_small_models),
+        cmocka_unit_test(test_long_lines),   cmocka_unit_test(test_faults), cmocka_unit_test(test_memory),
         cmocka_unit_test(test_planted_bits),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
