@@ -96,8 +96,8 @@ static void add_literal(struct emit_text *lines, const char *literal, size_t len
     text_string(lines, "\"");
 }
 
-/* Adds the text's first line where it is short and of plain characters, quotes and backslashes, as most are. Returns its
- * bytes, or 0. */
+/* Adds the text's first line where it is short and of plain characters, quotes and backslashes, as most are. Returns
+ * its bytes, or 0. */
 static size_t add_plain_line(struct emit_text *lines, const char *data, size_t bytes)
 {
     const char *stop = memchr(data, '\n', bytes < LITERAL_COLUMNS - 1 ? bytes : LITERAL_COLUMNS - 1);
