@@ -35,6 +35,7 @@ faulty='refuse|report[(]|return status|return [*]status|return 3|return 1;|statu
 for object in $objects; do
     name=$(basename "$object" .o).c
     gcov -t -o "$work" "$object" 2>/dev/null | awk -v name="$name" -v faulty="$faulty" -v left_at="$work/left" '
+        BEGIN { run = good = 0 }
         function flush(    i) {
             for (i = 0; i < run; i++)
                 if (i < good) faults++
