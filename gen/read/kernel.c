@@ -568,6 +568,7 @@ void read_kernel(struct reader *r, int table)
     }
     read_sizes(r, table, "run", &k->run, &k->run_count);
     read_sizes(r, table, "bench", &k->bench, &k->bench_count);
+    check_layouts(r);
     if (module)
         lua_pop(L, 1);
 }

@@ -331,6 +331,7 @@ static void read_axes(struct item *i, const struct spec_family_tensor *row)
                      describe(r, -1));
     int count = text ? split_words(r, text, word, SPEC_MAX_RANK + 1) : 0;
     i->t->axes_given = count > 0;
+    i->t->axes_written = written;
     if (text && i->t->rank > 0 && count != i->t->rank) {
         if (written)
             reader_fault(r, path, AT_VALUE, "TENSOR-AXES", "\"%s\" names %d axes, the tensor has %d dims", text, count,
@@ -470,28 +471,6 @@ static const char *dim_text(struct reader *r, int node)
     return copy;
 }
 
-/* Where an operand of a family's kernel names no axes, it has those of the items if its dims are theirs. */
-static void default_axes(struct reader *r, struct spec_tensor *t, const struct spec_family *f)
-{
-    const char *word[SPEC_MAX_RANK + 1];
-    int count = f->grid ? split_words(r, f->grid, word, SPEC_MAX_RANK) : 0;
-    if (t->rank == 0 || count != t->rank || t->axis[0] >= 0)
-        return;
-    struct spec_kernel *k = reader_kernel(r);
-    int axis[SPEC_MAX_RANK];
-    for (int d = 0; d < t->rank; d++) {
-        axis[d] = axis_position(r, word[d]);
-        bool agrees = false;
-        for (int i = 0; i < k->tensor_count; i++)
-            for (int e = 0; e < k->tensor[i].rank; e++)
-                agrees |= family_tensor(f, k->tensor[i].name) && k->tensor[i].axis[e] == axis[d] &&
-                          k->tensor[i].dim[e] == t->dim[d];
-        if (!agrees)
-            return;
-    }
-    memcpy(t->axis, axis, (size_t)t->rank * sizeof *axis);
-}
-
 /* A tensor A also has the parameters A_map, A_stride, A_stride0, ...: no other operand is called so. */
 static void check_parameter_name(struct reader *r, const char *name)
 {
@@ -535,8 +514,8 @@ void check_tensors(struct reader *r)
     }
     lua_pop(r->L, 1);
     check_parameter_names(r);
-    for (int i = 0; f && i < k->tensor_count; i++)
-        default_axes(r, &k->tensor[i], f);
+    if (f)
+        infer_family_axes(r, f);
     int owner[SPEC_MAX_AXES], dim[SPEC_MAX_AXES]; /* the first tensor that has the axis, and in which dim */
     for (int a = 0; a < SPEC_MAX_AXES; a++)
         owner[a] = -1;

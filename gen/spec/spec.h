@@ -56,6 +56,7 @@ struct spec_tensor {
     int stride[SPEC_MAX_RANK]; /* nodes, in elements, -1: dense; the innermost is always 1 */
     int axis[SPEC_MAX_RANK];   /* position in kernel.axis of each dim, -1 where the family leaves it open */
     bool axes_given;           /* by the spec or by the family; else they were inferred from extents */
+    bool axes_written;         /* by the spec */
     bool swizzle_set;
     enum tw_swizzle swizzle;
     struct diag_loc swizzle_loc;
@@ -196,6 +197,7 @@ struct spec_family_tensor {
     const char *name;
     const char *axes; /* default order, innermost last: "m k" */
     bool required, out;
+    bool any_order; /* its dims may lie in any order, not in that of `axes` alone */
     int lua_fill; /* registry reference of what it holds where a kernel says nothing, 0: none */
 };
 struct spec_family {

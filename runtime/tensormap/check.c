@@ -55,6 +55,21 @@ static uint64_t tmap_fit_stride(const struct tw_tensormap_call *c, const struct 
     return up <= most ? up : most;
 }
 
+// Whether nothing lies a stride away: its dimension has extent 1.
+static int tmap_unused(const struct tw_tensormap_call *c, unsigned i)
+{
+    return c->dim[i + 1] == 1;
+}
+
+// The stride of dimension i + 1 where the dimensions below it lie without gaps; 32 where that cannot be a stride.
+static uint64_t tmap_dense_stride(const struct tw_tensormap_call *c, const struct tmap_facts *d, unsigned i)
+{
+    const uint64_t below = i ? c->stride[i - 1] * 8 : d->bits; // bits
+    if (c->dim[i] > UINT32_MAX || below >> 31 > 0 || below * c->dim[i] / 8 >> 39 > 0 || below * c->dim[i] == 0)
+        return 32;
+    return tmap_up((below * c->dim[i] + 7) / 8, 32);
+}
+
 // The bytes that another dimension spans around a stride v of dimension i + 1, which then leads into its elements: v is
 // not below that dimension's step and not past its end. 0: there is none. A stride of 0 repeats one place on purpose.
 static uint64_t tmap_span_inside(const struct tw_tensormap_call *c, const struct tmap_facts *d, unsigned i, uint64_t v)

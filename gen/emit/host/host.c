@@ -6,6 +6,7 @@
 #include "emit/host/host_facts.h"
 #include "emit/host/host_maps.h"
 #include "emit/template/text.h"
+#include "plan/reads.h"
 #include "tensormap/tensormap.h"
 
 /* ---- the facts as the templates see them: `host` ---------------------------------------------------------------- */
@@ -230,6 +231,22 @@ static void map_rules(const struct sink *s)
     end(s);
 }
 
+/* Of a tensor that nobody reads in some launches: where a scalar says so, or a template of the user's own does. */
+static bool may_be_null(const struct host_facts *f, int tensor)
+{
+    if (f->plan->tensor[tensor].out || is_mapped(f, tensor))
+        return false;
+    for (int i = 0; i < f->model->image_count && f->plan->item_count > 0; i++) {
+        const struct plan *p = f->model->image[i].plan;
+        int *scratch = arena_alloc(f->arena, ((size_t)p->fused.count + 1) * sizeof *scratch);
+        if (!scratch)
+            *f->no_memory = true;
+        if (!scratch || !reads_may_skip(p, tensor, scratch))
+            return false;
+    }
+    return true;
+}
+
 static void tensor(const struct host_facts *f, const struct sink *s, int index)
 {
     const struct plan *p = f->plan;
@@ -248,7 +265,7 @@ static void tensor(const struct host_facts *f, const struct sink *s, int index)
     integer(s, "out", t->out);
     integer(s, "align", align);
     integer(s, "best_align", best);
-    boolean(s, "may_be_null", !t->out && !is_mapped(f, index));
+    boolean(s, "may_be_null", may_be_null(f, index));
     words(s, "shape", p, t->dim, t->rank);
     words(s, "default_stride", p, t->stride, t->rank - 1);
     array(s, "dim");
