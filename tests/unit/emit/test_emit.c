@@ -12,6 +12,7 @@
 
 #include "unit/rounds.h"
 #include "emit/embed.h"
+#include "emit/template/prepared.h"
 #include "emit/emit.h"
 #include "emit/template/template.h"
 
@@ -681,8 +682,59 @@ static void same_bytes_and_fast(void **state)
     free(template);
 }
 
-/* What the shelf takes for granted of the program's own templates: they name nothing that is not there, and use their
- * parameters. */
+static void same_path(const struct template_path *a, const struct template_path *b)
+{
+    assert_string_equal(a->text, b->text);
+    assert_int_equal(a->parts, b->parts);
+    assert_int_equal(a->column, b->column);
+    for (int i = 0; i < a->parts; i++)
+        assert_string_equal(a->part[i], b->part[i]);
+}
+
+static void same_line(const struct template_line *a, const struct template_line *b)
+{
+    const int numbers[][2] = {{(int)a->kind, (int)b->kind},   {a->length, b->length},
+                              {a->indent, b->indent},         {a->hole_count, b->hole_count},
+                              {a->more, b->more},             {a->word_column, b->word_column},
+                              {a->word_end, b->word_end},     {a->rest, b->rest},
+                              {a->rest_end, b->rest_end},     {a->word != NULL, b->word != NULL}};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        assert_int_equal(numbers[i][0], numbers[i][1]);
+    assert_ptr_equal(a->text, b->text);
+    if (a->word)
+        assert_string_equal(a->word, b->word);
+    for (int h = 0; h < a->hole_count; h++) {
+        const struct template_hole *x = &a->hole[h], *y = &b->hole[h];
+        assert_int_equal(x->begin, y->begin);
+        assert_int_equal(x->end, y->end);
+        assert_string_equal(x->helper ? x->helper : "", y->helper ? y->helper : "");
+        assert_int_equal(x->path_count, y->path_count);
+        for (int i = 0; i < x->path_count; i++)
+            same_path(&x->path[i], &y->path[i]);
+    }
+}
+
+/* What the build made of a template is what reading it makes. */
+static void same_as_prepared(const struct template *t, struct arena *arena)
+{
+    struct template p = {.text = t->text};
+    int row = emit_find_row(t->name);
+    assert_true(row >= 0 && emit_prepared[row]);
+    assert_true(prepared_read(&p, (const unsigned char *)emit_prepared + emit_prepared[row], arena));
+    assert_int_equal(p.line_count, t->line_count);
+    for (int i = 0; i < t->line_count; i++)
+        same_line(&p.line[i], &t->line[i]);
+    assert_int_equal(p.param_count, t->param_count);
+    for (int i = 0; i < t->param_count; i++) {
+        same_path(&p.param[i].path, &t->param[i].path);
+        assert_int_equal(p.param[i].type, t->param[i].type);
+        assert_int_equal(p.param[i].line, t->param[i].line);
+    }
+    assert_true(p.lua_length > 4 && memcmp(p.lua, "\x1bLua", 4) == 0);
+}
+
+/* What is taken for granted of the program's own templates when they are prepared: they name nothing that is not there,
+ * and use their parameters. */
 static void own_templates(void **state)
 {
     static const char *const of_plans[] = {"place_step", "place_uniform", "fragment_step", "fragment_uniform",
@@ -709,6 +761,7 @@ static void own_templates(void **state)
         for (int i = 0; i < diags.count; i++)
             diag_print_one(&diags, i, stderr);
         assert_int_equal(faults, 0);
+        same_as_prepared(&t, &arena);
         diag_free(&diags);
         arena_free(&arena);
         templates++;

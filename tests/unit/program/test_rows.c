@@ -182,7 +182,8 @@ static void test_once(void **state)
     plan_free(&p);
 }
 
-/* What `arch` says of the tile is what that architecture's Plan has: items of 9 x 304 in tiles of 4 x 256 and 2 x 128. */
+/* What `arch` says of the tile is what that architecture's Plan has: items of 9 x 304 in tiles of 4 x 256
+ * and 2 x 128. */
 static void test_tiles_by_arch(void **state)
 {
     static const struct {
@@ -211,8 +212,8 @@ static void test_tiles_by_arch(void **state)
     diag_free(&diags);
 }
 
-/* Rows that several loads read are held once, in windows, and each load is a part of them: eight vectors a thread of the
- * stencil's two rows in place of fourteen. */
+/* Rows that several loads read are held once, in windows, and each load is a part of them: eight vectors a thread of
+ * the stencil's two rows in place of fourteen. */
 static void test_windows(void **state)
 {
     struct plan p;

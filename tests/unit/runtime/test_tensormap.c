@@ -141,7 +141,8 @@ static void test_address_dims_strides(void **state)
         "addr is 0x200000000000000, at or past 2^57, so no device address; pass the pointer that the allocator gave");
 
     broken(WITH(tiled, c.dim[1] = 0), "TMA-DIM", 1,
-           "dim[1] is 0 elements, a dimension has 1 to 4294967296 (2^32); write 1");
+           "dim[1] is 0: no map describes an empty tensor, a dimension has 1 to 4294967296 (2^32); leave the call "
+           "and the kernel out, or write 1");
     accepted(WITH(tiled, c.dim[1] = 1));
     accepted(WITH(tiled, c.dim[2] = UINT64_C(1) << 32));
     broken(WITH(tiled, c.dim[2] = (UINT64_C(1) << 32) + 1), "TMA-DIM", 2,
