@@ -24,7 +24,7 @@ mkdir "$tree"
 cp -a LICENSE configure build.ninja gen runtime specs templates "$tree"
 mkdir -p "$tree/tests" "$tree/build"
 cp -a tests/unit tests/emu tests/bench tests/gpu "$tree/tests" 2>/dev/null
-cp -a build/gen build/runtime build/.ninja_log build/.ninja_deps build/*.a build/embed.* "$tree/build" 2>/dev/null
+cp -a build/gen build/runtime build/.ninja_log build/.ninja_deps build/*.a build/embed.* build/prepare* "$tree/build" 2>/dev/null
 : >"$work/told"
 
 row runtime/dtypes.def 'X(UINT8,' 'X(GREY8, "grey8", 8, UINT, "unsigned char", "uint8_t", 0, 1)'

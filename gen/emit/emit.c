@@ -138,29 +138,38 @@ static const char *nearest_key(lua_State *L, struct engine *e, int index, const 
     return near;
 }
 
+/* Reports that a part of the path is not there: what it should be in is no table, or has no such field. */
+static void refuse_part(lua_State *L, struct engine *e, const struct template_path *path, int part, bool in_table)
+{
+    int shown = (int)strlen(path->part[0]);
+    for (int i = 1; i < part; i++)
+        shown += 1 + (int)strlen(path->part[i]);
+    const char *name = path->part[part];
+    if (!in_table) {
+        engine_report(e, e->at, path->column, "TEMPLATE-TYPE", "'%.*s' is %s, it has no field '%s'", shown, path->text,
+                      type_name(L, -1), name);
+    } else {
+        const char *near = nearest_key(L, e, lua_gettop(L) - 1, name);
+        engine_report(e, e->at, path->column, "TEMPLATE-NAME", "'%.*s' has no field '%s'%s%s%s", shown, path->text,
+                      name, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+    }
+    engine_stop(L);
+}
+
 /* Pushes the value of the path whose root lies at index. */
 static void push_path(lua_State *L, struct engine *e, const struct template_path *path, int index)
 {
     luaL_checkstack(L, 8, NULL);
     lua_pushvalue(L, index);
-    size_t shown = strlen(path->part[0]);
     for (int i = 1; i < path->parts; i++) {
-        if (!lua_istable(L, -1)) {
-            engine_report(e, e->at, path->column, "TEMPLATE-TYPE", "'%.*s' is %s, it has no field '%s'", (int)shown,
-                          path->text, type_name(L, -1), path->part[i]);
-            engine_stop(L);
+        bool table = lua_istable(L, -1);
+        if (table) {
+            lua_pushstring(L, path->part[i]);
+            model_get(L, -2);
         }
-        lua_pushstring(L, path->part[i]);
-        model_get(L, -2);
-        if (lua_isnil(L, -1)) {
-            const char *near = nearest_key(L, e, lua_gettop(L) - 1, path->part[i]);
-            engine_report(e, e->at, path->column, "TEMPLATE-NAME", "'%.*s' has no field '%s'%s%s%s", (int)shown,
-                          path->text, path->part[i], near ? "; did you mean '" : "", near ? near : "",
-                          near ? "'?" : "");
-            engine_stop(L);
-        }
-        lua_remove(L, -2);
-        shown += 1 + strlen(path->part[i]);
+        if (!table || lua_isnil(L, -1))
+            refuse_part(L, e, path, i, table);
+        lua_replace(L, -2);
     }
 }
 
@@ -196,8 +205,10 @@ static void add_hole(lua_State *L, struct engine *e, const struct template_line 
     }
     size_t length;
     const char *text = lua_tolstring(L, -1, &length), *end = text + length;
-    if (length > 4096)
+    if (length > 4096) {
         text_reserve(&e->line, length + length / 8);
+        e->block = *text == '"' && hole->begin == l->indent && hole->end == l->length;
+    }
     for (const char *stop_at; (stop_at = memchr(text, '\n', (size_t)(end - text))); text = stop_at + 1) {
         text_add(&e->line, text, (size_t)(stop_at - text) + 1);
         text_add(&e->line, e->indent.data, e->indent.length);
@@ -271,8 +282,13 @@ static int emit_line(lua_State *L)
     if (l->hole_count == 0)
         return emit_plain(L, e, l);
     e->line.length = 0;
+    e->block = false;
     text_add(&e->line, e->indent.data, e->indent.length);
     engine_fill(L, e, l, 0, l->length);
+    if (e->block && !e->recorder && e->own) {
+        output_block(&e->output, e->at.template, e->at.line, &e->line);
+        return e->output.failed ? engine_stop_without_memory(L, e) : 0;
+    }
 
     char *text = e->line.data, *end = text + e->line.length;
     for (bool first = true; text < end; first = false) {
@@ -297,24 +313,32 @@ static void expand(lua_State *L, struct engine *e, struct template *t, int sourc
 
 static const char block_key; /* registry: the _ENV of included templates */
 
+/* Compiles a template that was loaded, where that was not done before. */
+static void compile(lua_State *L, struct engine *e, struct template *t)
+{
+    struct sandbox_error error;
+    if (t->function)
+        return;
+    luaL_checkstack(L, 4, NULL);
+    int status = engine_compile(e, t, &error);
+    if (status == SANDBOX_FAULT)
+        report_lua(e, &error);
+    if (status != SANDBOX_OK)
+        status == SANDBOX_FAULT ? engine_stop(L) : engine_stop_without_memory(L, e);
+    if (!t->outermost) {
+        lua_rawgetp(L, LUA_REGISTRYINDEX, &block_key);
+        lua_setupvalue(L, -2, 1);
+    }
+    t->function = luaL_ref(L, LUA_REGISTRYINDEX);
+}
+
 /* Loads and compiles what a line of the program's own template includes. */
 static struct template *load_included(lua_State *L, struct engine *e, const struct template_line *l)
 {
-    struct sandbox_error error;
     struct template *t = engine_load(e, l->word, e->at, l->word_column);
     if (!t || e->reported || e->no_memory)
         engine_stop(L);
-    luaL_checkstack(L, 4, NULL);
-    if (!t->function) {
-        int status = engine_compile(e, t, &error);
-        if (status == SANDBOX_FAULT)
-            report_lua(e, &error);
-        if (status != SANDBOX_OK)
-            status == SANDBOX_FAULT ? engine_stop(L) : engine_stop_without_memory(L, e);
-        lua_rawgetp(L, LUA_REGISTRYINDEX, &block_key);
-        lua_setupvalue(L, -2, 1);
-        t->function = luaL_ref(L, LUA_REGISTRYINDEX);
-    }
+    compile(L, e, t);
     return e->at.template->included[e->at.line] = t;
 }
 
@@ -515,7 +539,7 @@ static int prepare(lua_State *L)
     lua_rawsetp(L, LUA_REGISTRYINDEX, &block_key);
     for (struct template *t = e->first; t && index <= count; t = t->next, index++) {
         lua_pushvalue(L, index);
-        if (t != e->first) {
+        if (!t->outermost) {
             lua_pushvalue(L, count + 1);
             lua_setupvalue(L, -2, 1);
         }
@@ -534,13 +558,14 @@ static int run(lua_State *L)
     struct engine *e = lua_touserdata(L, 1);
     lua_settop(L, 0);
     struct lua_sink walk;
-    struct sink sink = lua_sink_begin(&walk, L, &e->arena, e->model->root, !e->first->embedded);
+    struct sink sink = lua_sink_begin(&walk, L, &e->arena, e->model->root, !e->own);
     e->model->walk(e->model->model, &sink);
     engine_set_model(e, L, 1);
     lua_pushvalue(L, 1);
     sandbox_set_global(e->sandbox, e->model->root);
     engine_open_own_helpers(e, L);
-    expand(L, e, e->first, 1);
+    compile(L, e, e->outermost);
+    expand(L, e, e->outermost, 1);
     return 0;
 }
 
@@ -596,9 +621,9 @@ static bool compile_all(struct engine *e)
 static void expand_all(struct engine *e)
 {
     struct sandbox_error error = {.file = -1};
-    struct engine_frame top = {.template = e->first};
+    struct engine_frame top = {.template = e->outermost};
     e->frame = &top;
-    e->at = (struct record_place){e->first, 0};
+    e->at = (struct record_place){e->outermost, 0};
     bool good = went_well(e, sandbox_protect(e->sandbox, run, e, &error), &error);
     e->frame = NULL;
     if (good && e->recorder) {
@@ -652,20 +677,27 @@ static void begin(struct engine *e, const struct emit_model *model, const struct
         t->diag_source = -1;
 }
 
+/* Loads the template, and what it includes where it is a user's. */
+static bool load_outermost(struct engine *e, const char *template_name)
+{
+    const char *name = arena_text(&e->kept, template_name);
+    e->no_memory = e->no_memory || !name;
+    e->outermost = name ? engine_load(e, name, (struct record_place){0}, -1) : NULL;
+    return e->outermost && !e->no_memory && !e->reported;
+}
+
 /* Loads the templates, opens a sandbox for them and compiles them. */
 static bool open(struct engine *e, const char *template_name)
 {
-    const char *name = arena_text(&e->kept, template_name);
     e->root = arena_text(&e->kept, e->model->root);
-    bool ready = name && e->root && name_helpers(e);
-    if (ready)
-        engine_load(e, name, (struct record_place){0}, -1);
-    e->no_memory = e->no_memory || !ready;
-    if (e->no_memory || e->reported)
+    if (!e->root || !name_helpers(e))
+        return !(e->no_memory = true);
+    if (!load_outermost(e, template_name))
         return false;
+    e->own = e->outermost->embedded;
     const struct sandbox_options sandbox = {.instruction_limit = e->options->instruction_limit,
                                             .memory = e->memory,
-                                            .own_text = e->first->embedded};
+                                            .own_text = e->own};
     if (e->model->recorded)
         e->recorder = record_open(e->model->recorded, e->first, &e->output, &e->arena, e->diags);
     e->no_memory = e->model->recorded && !e->recorder;
@@ -693,7 +725,7 @@ static void finish(struct engine *e, char **text, size_t *length)
 int emit_expand(const char *template_name, const struct emit_model *model, const struct emit_options *options,
                 char **text, size_t *length, struct diag_set *diags)
 {
-    struct engine *e = options->shelf ? shelf_take_engine(options->shelf, template_name, model, options) : NULL;
+    struct engine *e = options->shelf ? shelf_take_engine(options->shelf, model, options) : NULL;
     bool opened = e;
     *text = NULL;
     *length = 0;
@@ -706,7 +738,7 @@ int emit_expand(const char *template_name, const struct emit_model *model, const
         e->end = &e->first;
     }
     begin(e, model, options, diags);
-    if (opened || open(e, template_name))
+    if (opened ? load_outermost(e, template_name) : open(e, template_name))
         finish(e, text, length);
     e->no_memory = e->no_memory || diags->out_of_memory;
     int status = e->no_memory ? 3 : e->reported ? 1 : 0;

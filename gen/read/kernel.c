@@ -358,8 +358,9 @@ static void read_size(struct reader *r, const char *path, struct spec_sizes *out
         bool whole = exact_integer(L, -1, &value);
         if (!whole)
             reader_fault(r, inner, AT_VALUE, "FIELD-TYPE", "takes a whole number, this is %s", describe(r, -1));
-        else if (value < 0 || value > (int64_t)1 << 40)
-            reader_fault(r, inner, AT_VALUE, "FIELD-RANGE", "%lld is no extent; write 0 to 2^40", (long long)value);
+        else if (value < 0 || value > SPEC_MAX_EXTENT)
+            reader_fault(r, inner, AT_VALUE, "FIELD-RANGE", "%lld is no extent; write 0 to 2^%d", (long long)value,
+                         SPEC_EXTENT_BITS);
         else if (value % multiple)
             reader_fault(r, inner, AT_VALUE, "SIZE-MULTIPLE",
                          "%lld is no multiple of %lld, which dims \"%s%%%lld\" "
@@ -567,6 +568,7 @@ void read_kernel(struct reader *r, int table)
     }
     read_sizes(r, table, "run", &k->run, &k->run_count);
     read_sizes(r, table, "bench", &k->bench, &k->bench_count);
+    check_layouts(r);
     if (module)
         lua_pop(L, 1);
 }

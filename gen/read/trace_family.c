@@ -2,8 +2,10 @@
  * module returns a table:
  *   axes       "m n k"
  *   grid       "m n": the axes along which items run, their extents those of the tensors
- *   tensors    { { "A", axes = "m k" }, { "D", axes = "m n", out = true }, { "C", axes = "m n", optional = true } }; with
- *              fill = function(i, j, ..., n), what `run` puts there where a kernel does not say
+ *   tensors    { { "A", axes = "m k" }, { "D", axes = "m n", out = true }, { "C", axes = "m n", optional = true } };
+ *              with fill = function(i, j, ..., n), what `run` puts there where a kernel does not say; with
+ *              any_order = true where the program takes its dims in any order: extents then decide it, or
+ *              the spec is asked
  *   scalars    { "alpha", "beta" }, each optional
  *   functions  { "epilogue" }: functions that a kernel may give; the program calls them by fused("epilogue", value)
  *   program    function(t, at, tile)
@@ -121,6 +123,7 @@ static struct spec_family_tensor *tensor_list(struct reader *r, const char *modu
         lua_pop(L, 1);
         row[i].axes = text_field(r, module, "axes", true);
         row[i].out = flag_field(L, "out");
+        row[i].any_order = flag_field(L, "any_order");
         row[i].required = !flag_field(L, "optional");
         int fill = lua_getfield(L, -1, "fill");
         if (fill == LUA_TFUNCTION)

@@ -34,8 +34,9 @@ static int word_of(const struct tokens *t, int token)
     const struct token *k = &t->token[token];
     if (k->kind != TOKEN_OPERATOR && k->kind != TOKEN_KEYWORD)
         return -1;
+    const char first = t->text[k->start];
     for (int i = 0; i < (int)(sizeof plain_words / sizeof *plain_words); i++)
-        if (token_is(t, token, plain_words[i].word))
+        if (plain_words[i].word[0] == first && token_is(t, token, plain_words[i].word))
             return i;
     return -1;
 }

@@ -8,6 +8,8 @@
 
 #include <lua5.4/lauxlib.h>
 
+#include "spec/pool.h"
+
 enum refusal { REFUSED_NOT, REFUSED_LIMIT, REFUSED_STEPS, REFUSED_HOOK };
 
 enum { HOOK_STEPS = 1000, BYTES_PER_STEP = 64 };
@@ -15,6 +17,7 @@ enum { HOOK_STEPS = 1000, BYTES_PER_STEP = 64 };
 struct sandbox {
     lua_State *L;
     struct arena arena; /* sources, dependencies, tokens */
+    struct pool pool;   /* everything of Lua's */
     size_t memory_limit, memory_used;
     enum refusal refusal; /* why the allocator last said no */
     int64_t steps, step_limit;
@@ -57,7 +60,7 @@ static void *allocate(void *context, void *pointer, size_t old_size, size_t new_
     size_t old = pointer ? old_size : 0;
     if (new_size == 0) {
         if (pointer)
-            memory_resize(&s->arena.memory, pointer, old, 0);
+            pool_resize(&s->pool, pointer, old, 0);
         s->memory_used -= old;
         return NULL;
     }
@@ -72,7 +75,7 @@ static void *allocate(void *context, void *pointer, size_t old_size, size_t new_
             return NULL;
         }
     }
-    void *moved = memory_resize(&s->arena.memory, pointer, old, new_size);
+    void *moved = pool_resize(&s->pool, pointer, old, new_size);
     if (moved)
         s->memory_used += new_size - old;
     else
@@ -330,7 +333,7 @@ struct sandbox *sandbox_open(const struct sandbox_options *options)
     struct sandbox *s = memory_resize(&options->memory, NULL, 0, sizeof *s);
     if (!s)
         return NULL;
-    *s = (struct sandbox){.arena.memory = options->memory, .file = -1};
+    *s = (struct sandbox){.arena.memory = options->memory, .pool.memory = options->memory, .file = -1};
     s->memory_limit = options->memory_limit ? options->memory_limit : (size_t)64 << 20;
     s->step_limit = options->instruction_limit ? options->instruction_limit : 50000000;
     s->own_text = options->own_text;
@@ -356,9 +359,9 @@ void sandbox_close(struct sandbox *s)
 {
     if (!s)
         return;
-    if (s->L)
-        lua_close(s->L);
+    /* Nothing in the state has a finaliser: it ends with its memory. */
     struct memory memory = s->arena.memory;
+    pool_close(&s->pool);
     arena_free(&s->arena);
     memory_resize(&memory, s, sizeof *s, 0);
 }
@@ -501,10 +504,9 @@ int sandbox_load(struct sandbox *s, const char *name, const char *text, size_t l
     return load(s, &c, error);
 }
 
-int sandbox_load_own(struct sandbox *s, int number, const char *code, size_t length, bool compiled,
-                     struct sandbox_error *error)
+int sandbox_load_own(struct sandbox *s, int number, const char *code, size_t length, struct sandbox_error *error)
 {
-    struct chunk c = {code, length, number, compiled, LUA_OK};
+    struct chunk c = {code, length, number, true, LUA_OK};
     return load(s, &c, error);
 }
 

@@ -118,7 +118,7 @@ int tw_tensormap_encode(const struct tw_tensormap_call *call, int cc, uint64_t m
 int tw_tensormap_replace_address(uint64_t map[16], uint64_t addr)
 {
     uint64_t align = map[1] >> 11 & 2 ? 32 : 16; // interleave 32B
-    if (addr % align != 0 || addr >> 57 != 0)
+    if (addr % align != 0 || addr >= TMAP_ADDRESS_END)
         return TW_ERROR_INVALID;
     map[0] = addr;
     return TW_OK;

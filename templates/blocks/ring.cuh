@@ -1,6 +1,6 @@
 //@ -- A ring of stages that bulk copies fill, or threads: a full and an empty mbarrier a stage.
-//@ -- cluster_m, cluster_n: the block at (rm, rn) of the cluster, rank rm + cluster_m * rn, shares its operands with the
-//@ -- blocks of its row and of its column: they fill this block's stages and this block fills theirs.
+//@ -- cluster_m, cluster_n: the block at (rm, rn) of the cluster, rank rm + cluster_m * rn, shares its operands with
+//@ -- the blocks of its row and of its column: they fill this block's stages and this block fills theirs.
 //@ param ring table
 //@ param roles table
 //@ param full_offset int

@@ -1,5 +1,5 @@
-//@ -- A dot as wgmma: mma_NAME multiplies one stage's tiles, or a computed operand in registers and a stage's tile, into
-//@ -- an accumulator in registers.
+//@ -- A dot as wgmma: mma_NAME multiplies one stage's tiles, or a computed operand in registers and a stage's tile,
+//@ -- into an accumulator in registers.
 //@ -- a, b: the operands' tensors; a is nil where the operand is computed. a_offset, b_offset: of stage 0.
 //@ -- fresh: it always begins from zero, and the accumulator is an output alone: the compiler would carry along what it
 //@ -- held, and where it did so in other registers, copy it into these behind wgmma.fence.

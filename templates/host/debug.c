@@ -190,8 +190,8 @@ static int debug_tell(const volatile struct debug_record *shared, const char *en
     if (silent > 0) {
         snprintf(line, sizeof line,
                  "debug %s: %d of the %u warps of block (%u,%u,%u) left no record: they are at a barrier without a "
-                 "clock (bar.sync), or have ended", entry, silent, (unsigned)record[0].warps, (unsigned)record[0].block[0],
-                 (unsigned)record[0].block[1], (unsigned)record[0].block[2]);
+                 "clock (bar.sync), or have ended", entry, silent, (unsigned)record[0].warps,
+                 (unsigned)record[0].block[0], (unsigned)record[0].block[1], (unsigned)record[0].block[2]);
         tell(context, line);
     }
     free(record);

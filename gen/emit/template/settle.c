@@ -485,7 +485,7 @@ struct functions {
 
 static bool may_name(const struct functions *all, const char *word, size_t length)
 {
-    return length > 0 && (unsigned char)*word < 128 && all->lengths[(unsigned char)*word] >> length % 64 & 1;
+    return (unsigned char)*word < 128 && all->lengths[(unsigned char)*word] >> length % 64 & 1;
 }
 
 /* Marks the functions that the lines name, and what those name. */
@@ -496,15 +496,22 @@ static void mark(const struct output *o, const struct functions *all, int from, 
         const struct output_line *l = &o->line[i];
         if (l->dropped || (l->text[0] == '/' && l->text[1] == '/'))
             continue;
-        for (const char *c = l->text; *c && !(c[0] == '/' && c[1] == '/');) {
-            size_t length = word_length(c);
-            for (int k = may_name(all, c, length) ? 0 : all->count; k < all->count; k++) {
-                if (f[k].called || k == skip || f[k].length != length || memcmp(f[k].name, c, length) != 0)
+        for (const char *c = l->text; *c; c++) {
+            if (!is_word_char(*c)) {
+                if (c[0] == '/' && c[1] == '/')
+                    break;
+                continue;
+            }
+            const char *word = c;
+            while (is_word_char(c[1]))
+                c++;
+            size_t length = (size_t)(c + 1 - word);
+            for (int k = may_name(all, word, length) ? 0 : all->count; k < all->count; k++) {
+                if (f[k].called || k == skip || f[k].length != length || memcmp(f[k].name, word, length) != 0)
                     continue;
                 f[k].called = true;
                 mark(o, all, f[k].body, f[k].end, k);
             }
-            c += length > 0 ? length : 1;
         }
     }
 }

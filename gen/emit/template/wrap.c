@@ -4,6 +4,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "emit/template/chars.h"
+
 enum { MAX_DEPTH = 32, MOST_ALIGNED = 70, STEP = 4 };
 
 /* Where a line may be broken. */
@@ -41,6 +43,8 @@ static int cost_of(const char *line, size_t blank, size_t length)
         return 4;
     if (before == '=' && binary)
         return 12;
+    if (before == ')' && is_word_char(after)) /* a function's name behind its attributes */
+        return 5;
     return before == ')' ? 40 : INT_MAX;
 }
 

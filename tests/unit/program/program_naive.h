@@ -519,8 +519,12 @@ static void naive_operations(struct naive *s, int from, int to)
 static void naive_run(const struct program *p, const struct spec_kernel *kernel, const struct program_data *data,
                       const bool *down, double *const *out, uint64_t seed)
 {
-    struct naive s = {
-        .p = p, .kernel = kernel, .data = data, .down = down, .out = out, .random = seed * 2654435761u + 88172645463325252u};
+    struct naive s = {.p = p,
+                      .kernel = kernel,
+                      .data = data,
+                      .down = down,
+                      .out = out,
+                      .random = seed * 2654435761u + 88172645463325252u};
     size_t nodes = (size_t)p->graph->count, ops = (size_t)p->op_count;
     s.loop = calloc(ops, sizeof *s.loop);
     s.result = calloc(ops, sizeof *s.result);
