@@ -4,8 +4,7 @@
 
 #include <string.h>
 
-/* ---- groups of matrix instructions --------------------------------------------------------------------------------
- */
+/* ---- groups of matrix instructions ------------------------------------------------------------------------------- */
 
 /* Reads of the first `groups` groups are over. */
 static void finish_reads(struct run *x, struct thread *t, int groups)

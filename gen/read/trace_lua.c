@@ -73,8 +73,7 @@ static int border(const struct tokens *t, int token, int step)
     return i;
 }
 
-/* ---- what a name means at the line that runs ----------------------------------------------------------------------
- */
+/* ---- what a name means at the line that runs --------------------------------------------------------------------- */
 
 static bool is_traced(lua_State *L, int index)
 {
