@@ -8,7 +8,7 @@
 #include "unit/check.h"
 #include "unit/rounds.h"
 #include "program/meaning/meaning.h"
-#include "program_samples.h"
+#include "program_drawn.h"
 
 static void test_random(void **state)
 {
