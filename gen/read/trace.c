@@ -96,9 +96,7 @@ static bool trace_program(struct reader *r, struct program *p)
     luaL_setmetatable(L, TYPE_TENSORS);
     push_reader_table(L, TYPE_AT, get_place);
     push_reader_table(L, "sizes of the tile", get_tile);
-    sandbox_on_line(r->sandbox, trace_look_at_line);
     int status = sandbox_try(L, 4, 0, &error);
-    sandbox_on_line(r->sandbox, NULL);
     trace_open_load(r, false);
     r->epoch = 0;
     r->program = NULL;
