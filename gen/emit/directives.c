@@ -27,7 +27,10 @@ static const char *filled(lua_State *L, struct engine *e, const struct template_
 int engine_flow(lua_State *L)
 {
     const struct template_line *l;
-    struct engine *e = engine_enter(L, &l);
+    unsigned kinds = 0;
+    for (enum line_kind kind = LINE_ROLE; kind <= LINE_ENDELECT; kind++)
+        kinds |= 1u << kind;
+    struct engine *e = engine_enter(L, kinds, &l);
     if (!e->recorder) {
         engine_report(e, e->at, -1, "TEMPLATE-ORDER", "there are no roles here; a Plan has them");
         return engine_stop(L);
@@ -55,7 +58,7 @@ static int column_of(const struct template_line *l, const char *name)
 int engine_op(lua_State *L)
 {
     const struct template_line *l;
-    struct engine *e = engine_enter(L, &l);
+    struct engine *e = engine_enter(L, 1u << LINE_OP, &l);
     if (!e->recorder)
         return 0;
     struct record_operation o = {.word = l->word};

@@ -196,9 +196,11 @@ static void add_hole(lua_State *L, struct engine *e, const struct template_line 
     }
     size_t length;
     const char *text = lua_tolstring(L, -1, &length), *end = text + length;
+    engine_charge(L, e, length);
     if (length > 4096)
         text_reserve(&e->line, length + length / 8);
     for (const char *stop_at; (stop_at = memchr(text, '\n', (size_t)(end - text))); text = stop_at + 1) {
+        engine_charge(L, e, e->indent.length + (size_t)l->indent);
         text_add(&e->line, text, (size_t)(stop_at - text) + 1);
         text_add(&e->line, e->indent.data, e->indent.length);
         text_add(&e->line, l->text, (size_t)l->indent);
@@ -209,11 +211,27 @@ static void add_hole(lua_State *L, struct engine *e, const struct template_line 
 
 /* ---- what the generated calls do; upvalues: the engine, the template ------------------------------------------- */
 
-struct engine *engine_enter(lua_State *L, const struct template_line **line)
+/* The roots of the holes that a line's call hands over, or one table. */
+static int argument_count(const struct template_line *l)
+{
+    int roots = 0;
+    for (int h = 0; h < l->hole_count; h++)
+        roots += l->hole[h].path_count;
+    return l->kind == LINE_INCLUDE || l->kind == LINE_OP ? 1 : roots;
+}
+
+struct engine *engine_enter(lua_State *L, unsigned kinds, const struct template_line **line)
 {
     struct engine *e = lua_touserdata(L, lua_upvalueindex(1));
-    e->at = (struct record_place){lua_touserdata(L, lua_upvalueindex(2)), (int)lua_tointeger(L, 1)};
-    *line = &e->at.template->line[e->at.line];
+    struct template *t = lua_touserdata(L, lua_upvalueindex(2));
+    lua_Integer number = lua_isinteger(L, 1) ? lua_tointeger(L, 1) : -1;
+    const struct template_line *l = number >= 0 && number < t->line_count ? &t->line[number] : NULL;
+    bool table = l && (l->kind == LINE_INCLUDE || l->kind == LINE_OP);
+    /* A template can get at the functions that its lines call; what they are given is looked at. */
+    if (!l || !(kinds >> l->kind & 1) || lua_gettop(L) != 1 + argument_count(l) || (table && !lua_istable(L, 2)))
+        luaL_error(L, "this is a function of the engine, which lines of the template call; a //@ line cannot");
+    e->at = (struct record_place){t, (int)number};
+    *line = l;
     return e;
 }
 
@@ -247,6 +265,7 @@ static bool put_line(struct engine *e, bool continued, const char *text, size_t 
 static int emit_plain(lua_State *L, struct engine *e, const struct template_line *l)
 {
     for (const struct template_line *last = l + l->more;; l++, e->at.line++) {
+        engine_charge(L, e, e->indent.length + (size_t)l->length + 1);
         if (l->kind == LINE_BLANK) {
             output_blank(&e->output);
         } else if (e->indent.length == 0) {
@@ -267,11 +286,12 @@ static int emit_plain(lua_State *L, struct engine *e, const struct template_line
 static int emit_line(lua_State *L)
 {
     const struct template_line *l;
-    struct engine *e = engine_enter(L, &l);
+    struct engine *e = engine_enter(L, 1u << LINE_TEXT | 1u << LINE_BLANK, &l);
     if (l->hole_count == 0)
         return emit_plain(L, e, l);
     e->line.length = 0;
     text_add(&e->line, e->indent.data, e->indent.length);
+    engine_charge(L, e, e->indent.length + (size_t)l->length + 1);
     engine_fill(L, e, l, 0, l->length);
 
     char *text = e->line.data, *end = text + e->line.length;
@@ -321,7 +341,7 @@ static struct template *load_included(lua_State *L, struct engine *e, const stru
 static int include(lua_State *L)
 {
     const struct template_line *l;
-    struct engine *e = engine_enter(L, &l);
+    struct engine *e = engine_enter(L, 1u << LINE_INCLUDE, &l);
     struct template *included = e->at.template->included[e->at.line];
     if (!included)
         included = load_included(L, e, l);
@@ -562,6 +582,7 @@ static int derive(struct engine *e, struct plan *plan)
 /* Takes the outcome of a call into the engine. */
 static bool went_well(struct engine *e, int status, const struct sandbox_error *error)
 {
+    e->no_memory = e->no_memory || (status == SANDBOX_FAULT && !e->reported && e->budget.refused);
     if (status == SANDBOX_FAULT && !e->reported && !e->no_memory)
         report_lua(e, error);
     e->no_memory = e->no_memory || status == SANDBOX_NO_MEMORY;
@@ -646,6 +667,8 @@ static void begin(struct engine *e, const struct emit_model *model, const struct
     e->recorder = NULL;
     e->frame = NULL;
     e->at = (struct record_place){0};
+    e->text_bytes = 0;
+    e->budget.refused = false;
     e->output = (struct output){.arena = &e->arena};
     e->indent = e->line = (struct emit_text){.arena = &e->arena};
     for (struct template *t = e->first; t; t = t->next)
@@ -663,9 +686,10 @@ static bool open(struct engine *e, const char *template_name)
     e->no_memory = e->no_memory || !ready;
     if (e->no_memory || e->reported)
         return false;
-    const struct sandbox_options sandbox = {.instruction_limit = e->options->instruction_limit,
-                                            .memory = e->memory,
-                                            .own_text = e->first->embedded};
+    enum { MOST_STEPS = 10000000 }; /* of a user's text */
+    const int64_t given = e->options->instruction_limit, limit = given || e->first->embedded ? given : MOST_STEPS;
+    const struct sandbox_options sandbox = {
+        .instruction_limit = limit, .memory = e->memory, .own_text = e->first->embedded};
     if (e->model->recorded)
         e->recorder = record_open(e->model->recorded, e->first, &e->output, &e->arena, e->diags);
     e->no_memory = e->model->recorded && !e->recorder;
@@ -701,13 +725,16 @@ int emit_expand(const char *template_name, const struct emit_model *model, const
         e = memory_resize(&options->memory, NULL, 0, sizeof *e);
         if (!e)
             return 3;
-        *e = (struct engine){.memory = options->memory, .arena = {.memory = options->memory}};
+        *e = (struct engine){.memory = options->memory, .budget.memory = options->memory};
+        e->arena.memory = engine_budget_memory(&e->budget);
         e->kept.memory = options->memory;
         e->end = &e->first;
     }
     begin(e, model, options, diags);
     if (opened || open(e, template_name))
         finish(e, text, length);
+    if (e->no_memory && e->budget.refused)
+        engine_report_budget(e);
     e->no_memory = e->no_memory || diags->out_of_memory;
     int status = e->no_memory ? 3 : e->reported ? 1 : 0;
     arena_free(&e->arena);

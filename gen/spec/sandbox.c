@@ -176,7 +176,7 @@ static void restart_limits(struct sandbox *s)
 {
     s->steps = 0;
     double allowed = 4 * ((double)s->step_limit / 50e6);
-    s->deadline = seconds() + (allowed < 2 ? 2 : allowed);
+    s->deadline = seconds() + (allowed < 1 ? 1 : allowed);
     s->fatal = s->placed = false;
     s->refusal = REFUSED_NOT;
 }
