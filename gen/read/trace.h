@@ -141,6 +141,7 @@ int trace_loop(lua_State *L); /* loop(name, range, { first values }, body [, opt
 void trace_check(struct trace *t);
 
 #define TYPE_AT "place of the item"
+#define TYPE_SIZES "sizes of the tile"
 #define TYPE_SPAN "span"
 #define TYPE_ALL "span of everything"
 #define TYPE_RANGE "range"

@@ -2,15 +2,13 @@
  * module returns a table:
  *   axes       "m n k"
  *   grid       "m n": the axes along which items run, their extents those of the tensors
- *   tensors    { { "A", axes = "m k" }, { "D", axes = "m n", out = true }, { "C", axes = "m n", optional = true } }; with
- *              fill = function(i, j, ..., n), what `run` puts there where a kernel does not say
- *   scalars    { "alpha", "beta" }, each optional
- *   functions  { "epilogue" }: functions that a kernel may give; the program calls them by fused("epilogue", value)
- *   program    function(t, at, tile)
- *   fields     { tile = { m = 128 }, ... }: what a kernel has where it says nothing else
- *   sizes      function(arch, said, extent): the tile by axis, for axes that a kernel gives none. said holds what it
- *              gives, by axis, and said.consumers; extent the extents that are constants
- * and a kernel of the family is one with that program. */
+ *   tensors    { { "A", axes = "m k" }, { "D", axes = "m n", out = true }, { "C", axes = "m n", optional = true } };
+ * with fill = function(i, j, ..., n), what `run` puts there where a kernel does not say scalars    { "alpha", "beta" },
+ * each optional functions  { "epilogue" }: functions that a kernel may give; the program calls them by
+ * fused("epilogue", value) program    function(t, at, tile) fields     { tile = { m = 128 }, ... }: what a kernel has
+ * where it says nothing else sizes      function(arch, said, extent): the tile by axis, for axes that a kernel gives
+ * none. said holds what it gives, by axis, and said.consumers; extent the extents that are constants and a kernel of
+ * the family is one with that program. */
 #include "read/trace.h"
 
 #include <stdio.h>
@@ -419,7 +417,12 @@ int trace_fused(lua_State *L)
     r->fused_axes = axes_of_value(t, 2);
     r->fused = arena_text(r->arena, name); /* a fault in it leaves by longjmp, and is reported at this field */
     reader_check(r, r->fused);
-    lua_call(L, 3, 1);
+    const int below = lua_gettop(L) - 4;
+    lua_call(L, 3, LUA_MULTRET);
+    if (lua_gettop(L) > below + 1)
+        result_fault(t, name, "more than one value",
+                     "; it returns one, or a table of values by output tensor: return { D = x, E = y }");
+    lua_settop(L, below + 1);
     bool value = lua_type(L, -1) == LUA_TNUMBER || lua_type(L, -1) == LUA_TBOOLEAN || is_symbolic(L, lua_gettop(L));
     if (lua_istable(L, -1))
         mark_outputs(t, name);

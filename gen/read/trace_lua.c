@@ -3,7 +3,8 @@
 
 enum sandbox_value trace_value_at(lua_State *L, int index)
 {
-    static const char *const operand[] = {TYPE_TENSORS, TYPE_INDICES, TYPE_AT, TYPE_SPAN, TYPE_RANGE};
+    static const char *const operand[] = {TYPE_TENSORS, TYPE_INDICES, TYPE_AT, TYPE_SIZES,
+                                          TYPE_SPAN,    TYPE_RANGE,   TYPE_ALL};
     struct reader *r = reader_of(L);
     const struct value *v = luaL_testudata(L, index, TYPE_EXPRESSION);
     if (v && v->epoch == 0)
