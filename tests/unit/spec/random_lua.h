@@ -71,7 +71,7 @@ static inline void random_lua_condition(struct random_lua *r, int depth)
 static inline void random_lua_test(struct random_lua *r, int depth)
 {
     static const char *const known[] = {"n == 2", "#list > 2", "list[n] ~= 5", "not (n < 1)", "mode == 'a' or n > 9"};
-    if (r->plain && random_lua_below(r, 8))
+    if (r->plain && random_lua_below(r, 20))
         random_lua_add(r, "%s", known[random_lua_below(r, 5)]);
     else
         random_lua_condition(r, depth);
@@ -87,8 +87,8 @@ static inline void random_lua_pair(struct random_lua *r, const char *begin, cons
     random_lua_add(r, "%s", end);
 }
 
-/* Ways to get a plain value out of one that may be x. */
-static inline void random_lua_escape(struct random_lua *r, int depth)
+/* Ways to get a plain value out of one that may be x: number `which`. */
+static inline void random_lua_escape(struct random_lua *r, unsigned which, int depth)
 {
     static const char *const form[][2] = {
         {"(list[", "] or 7)"},
@@ -111,8 +111,18 @@ static inline void random_lua_escape(struct random_lua *r, int depth)
         {"assert(", ")"},
         {"(function(...) local v = ... if v == 1 then return 2 end return v end)(", ")"},
         {"(sorted(", "))"},
+        {"where(n == 2 and lt(", ", 1) or lt(x, 2), 3, 4)"},
+        {"(rawequal(0, ", ") and 3 or 4)"},
+        {"((function() s.w = ", " return s.w == 1 and 2 or 3 end)())"},
+        {"where(not lt(", ", 1), 3, 4)"},
+        {"(({ ", " })[1] == 1 and 2 or 3)"},
+        {"((function(...) for k, v in pairs({ ... }) do if v == 1 then return 2 end end return 3 end)(", "))"},
+        {"((function(v) local m = 0 while m < v and m < 3 do m = m + 1 end return m end)(", "))"},
+        {"((function(v) local m = 0 for j = v, 3 do m = m + 1 end return m end)(", "))"},
+        {"((function(v) local l = {} l[v] = 1 return next(l) end)(", "))"},
+        {"(id(", ") <= 1 and 2 or 3)"},
     };
-    unsigned which = random_lua_below(r, sizeof form / sizeof *form);
+    which %= (unsigned)(sizeof form / sizeof *form);
     random_lua_add(r, "%s", form[which][0]);
     random_lua_number(r, depth - 1);
     random_lua_add(r, "%s", form[which][1]);
@@ -174,8 +184,8 @@ static inline void random_lua_number(struct random_lua *r, int depth)
         random_lua_add(r, ")");
         return;
     default:
-        if (!r->plain || !random_lua_below(r, 12))
-            random_lua_escape(r, depth);
+        if (!r->plain || !random_lua_below(r, 40))
+            random_lua_escape(r, random_lua_below(r, 1000), depth);
         else
             random_lua_add(r, "(list[n] + #list)");
     }
@@ -270,6 +280,10 @@ static inline void random_lua(unsigned seed, char *text)
         random_lua_statement(&r, 2);
     random_lua_add(&r, "return ");
     random_lua_number(&r, 3);
+    if (seed % 3 == 1) { /* nothing else in it is refused, as a rule */
+        random_lua_add(&r, " + ");
+        random_lua_escape(&r, seed / 3, 1);
+    }
     random_lua_add(&r, "\nend\n");
 }
 
