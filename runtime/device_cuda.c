@@ -6,8 +6,8 @@
 #include "device.h"
 #include "driver.h"
 
-/* Without asking, a block may have this much dynamic shared memory (CUDA C programming guide, "Shared Memory" of compute
-   capabilities 8.x to 12.x). */
+/* Without asking, a block may have this much dynamic shared memory (CUDA C programming guide, "Shared Memory" of
+   compute capabilities 8.x to 12.x). */
 enum { PLAIN_SHARED = 48 * 1024 };
 
 /* CUstreamCaptureMode: calls of this thread only */

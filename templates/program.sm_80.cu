@@ -2,7 +2,8 @@
 //@ --
 //@ -- All threads of a block fill rings of tiles, by cp.async where rows are aligned, else by plain loads, multiply
 //@ -- them by mma.sync, each warp its own part of the item's tiles, and compute on the results in registers. A barrier
-//@ -- serves both sides: the stage that is read has landed for everybody, the one that was read before it may be filled.
+//@ -- serves both sides: the stage that is read has landed for everybody, the one that was read before it may be
+//@ -- filled.
 //@ param entry text
 //@ param launch.block int
 //@ param launch.min_blocks int

@@ -454,6 +454,29 @@ ok $? "a fill that returns no number: its line"
 tilewright run "$work/fill.lua" --device emu --kernel unknown
 is 1 && says "fill.lua:15: error: kernel 'unknown', x.fill: there is no n.Q "
 ok $? "a fill that fails: its line"
+cat >"$work/bounds.lua" <<'END'
+local R, C = dims "R C"
+local base = kernel "none" {
+  x = tensor { R, C, dtype = "fp32", fill = "iota" }, y = tensor { R, C, dtype = "fp32", out = true },
+  axes = "r c", tile = { r = 4, c = 32 }, grid = { r = R, c = C },
+  program = function(t, at, tile)
+    local x = load(t.x, span(at.r, tile.r), span(at.c, tile.c))
+    store(t.y, span(at.r, tile.r), span(at.c, tile.c), exp(exp(x + 10)))
+  end,
+  run = { { R = 4, C = 32 } },
+}
+kernel "some" { like = base, program = function(t, at, tile)
+  local x = load(t.x, span(at.r, tile.r), span(at.c, tile.c))
+  store(t.y, span(at.r, tile.r), span(at.c, tile.c), exp(exp(x)))
+end }
+END
+tilewright run "$work/bounds.lua" --device emu --kernel none
+is 0 && prints '^verified none .*(nothing is shown: none of 128 elements has a finite bound)' &&
+    prints '^verified 2 cases of 1 kernel on .*; 2 of them show nothing$'
+ok $? "results that could be anything: the case's line and the last say that nothing is shown"
+tilewright run "$work/bounds.lua" --device emu --kernel some
+is 0 && prints '^verified some .* ([1-9][0-9]* of 128 elements have no finite bound)' && ! prints 'nothing'
+ok $? "some results that could be anything: how many"
 mkdir "$work/own"
 cp "$top/specs/rms_norm.lua" "$work/own"
 { cat "$top/specs/rms_norm.cu"; echo 'nonsense;'; } >"$work/own/rms_norm.cu"

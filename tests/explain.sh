@@ -93,8 +93,9 @@ tilewright explain #4: cuTensorMapEncodeTiled failed: CUDA_ERROR_INVALID_VALUE (
 tilewright explain #5: cuTensorMapEncodeTiled failed: CUDA_ERROR_INVALID_CONTEXT (201), compute capability 9.0
     f=tiled dtype=BFLOAT16 addr=0x7f0000000000 dim=256,128,64 stride=512,65536 box=64,16,2 swizzle=128B
     no context is current in this thread: call cuCtxSetCurrent, or cudaSetDevice, before
-tilewright explain #6: cuTensorMapEncodeTiled failed: error 719, compute capability 9.0
+tilewright explain #6: cuTensorMapEncodeTiled failed: CUDA_ERROR_LAUNCH_FAILED (719), compute capability 9.0
     f=tiled dtype=BFLOAT16 addr=0x7f0000000008 dim=256,128,64 stride=512,65536 box=64,16,2 swizzle=128B
+    not this call's error: an earlier kernel failed
     TMA-ADDR16: addr is 0x7f0000000008, no multiple of 16 bytes; move the tensor's start, to 0x7f0000000000 for example
     the nearest call that works:
         f=tiled dtype=BFLOAT16 addr=0x7f0000000000 dim=256,128,64 stride=512,65536 box=64,16,2 swizzle=128B

@@ -24,14 +24,14 @@ mkdir "$tree"
 cp -a LICENSE configure build.ninja gen runtime specs templates "$tree"
 mkdir -p "$tree/tests" "$tree/build"
 cp -a tests/unit tests/emu tests/bench tests/gpu "$tree/tests" 2>/dev/null
-cp -a build/gen build/runtime build/.ninja_log build/.ninja_deps build/*.a build/embed.* "$tree/build" 2>/dev/null
+cp -a build/gen build/runtime build/.ninja_log build/.ninja_deps build/*.a build/embed.* build/prepare* "$tree/build" 2>/dev/null
 : >"$work/told"
 
 row runtime/dtypes.def 'X(UINT8,' 'X(GREY8, "grey8", 8, UINT, "unsigned char", "uint8_t", 0, 1)'
 row gen/spec/expr_functions.def 'FUNCTION(TANH,' \
     'FUNCTION(SOFTSIGN, "softsign", forceinline, "x / (1.0f + fabsf(x))", "x within -1 and 1.", x / (1 + fabs(x)), e + 4 * ULP * magnitude)'
 row gen/spec/schema.def 'SPEC_FIELD(SPILLS,' \
-    'SPEC_FIELD(AUTHOR, "", "author", '"'s'"', 0, 0, "", "nobody", "who answers for the kernel")'
+    'SPEC_FIELD(AUTHOR, "", "author", '"'s'"', 0, 0, "", "nobody", "", "who answers for the kernel")'
 # A limit is a number of a row that is there: sm_80 with the 82 KB of a smaller one.
 grep -q '^ARCHITECTURE(sm_80, 8, 0, 164 \* 1024, 163 \* 1024,' "$tree/runtime/architectures.def" &&
     sed -i 's/^\(ARCHITECTURE(sm_80, 8, 0, 164 \* 1024\), 163 \* 1024,/\1, 82 * 1024,/' "$tree/runtime/architectures.def" ||

@@ -16,6 +16,12 @@ ok() { # name status
 # Runs a tensormap command; stdout and stderr go to $work, the result is its exit status.
 tensormap() { "$program" tensormap "$@" >"$work/out" 2>"$work/err"; }
 
+# Explains a call that is refused.
+refused() {
+    tensormap explain "$@"
+    [ $? -eq 1 ]
+}
+
 # The verdict and all 128 bytes of each call. The golden lines end in "rc":0,"map":"..."} or "rc":1}.
 gzip -dc "$golden" >"$work/calls"
 sed 's/.*\("rc":[0-9].*\)$/{\1/' "$work/calls" >"$work/want"
@@ -127,7 +133,7 @@ refused on compute capability 9.0: 2 faults
 the nearest call that works:
   f=tiled dtype=BFLOAT16 addr=0x7f0000000000 dim=100,64 stride=208 box=64,64 swizzle=128B
 END
-tensormap explain dtype=bf16 dim=100,64 stride=200 box=128,64 swizzle=128B && cmp -s "$work/out" "$work/want"
+refused dtype=bf16 dim=100,64 stride=200 box=128,64 swizzle=128B && cmp -s "$work/out" "$work/want"
 ok "explain: words" $?
 tensormap explain --json dtype=FLOAT16 dim=64,8 box=64,8 &&
     grep -q '^{"rc":0,"rules":\[\],"warnings":\[\],"map":' "$work/out"
@@ -245,18 +251,75 @@ tensormap explain dtype=bf16 dim=64,8,8 box=8,8,8 interleave=cu_tensor_map_inter
     swizzle=CU_TENSOR_MAP_SWIZZLE_32B oob=CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA &&
     head -n 1 "$work/out" | grep -q ' interleave=32B swizzle=32B l2=128B oob=NAN$'
 ok "explain: names of enums" $?
-tensormap explain dtype=bf16 dim=0100,64 box=010,0x8 stride=0208 &&
+refused dtype=bf16 dim=0100,64 box=010,0x8 stride=0208 &&
     head -n 1 "$work/out" | grep -q ' dim=100,64 stride=208 box=10,8$'
 ok "explain: a leading 0 is no octal number" $?
-tensormap explain --json dim=4294967296,4294967296,4294967296 box=64,1,1 dtype=bf16 &&
+refused --json dim=4294967296,4294967296,4294967296 box=64,1,1 dtype=bf16 &&
     grep -q '^{"rc":1,"rules":\["TMA-STRMAX"\]' "$work/out"
 ok "explain: dense strides past 2^64" $?
-tensormap explain --json dim=18446744073709551615,1 box=64,1 dtype=bf16 &&
+refused --json dim=18446744073709551615,1 box=64,1 dtype=bf16 &&
     grep -q '^{"rc":1,"rules":\["TMA-DIM","TMA-STRMAX"\]' "$work/out"
 ok "explain: a row past 2^64" $?
-tensormap explain dtype=bf16 dim=64,8,8 box=7,8,8 interleave=32B swizzle=64B &&
+refused dtype=bf16 dim=64,8,8 box=7,8,8 interleave=32B swizzle=64B &&
     sed -n 3p "$work/out" | grep -q '\[TMA-INNER16\]$' && sed -n 4p "$work/out" | grep -q '^  warning: .*\[TMA-IL32-SWZ\]$'
 ok "explain: refusals first" $?
+
+# What people have: dumps of libraries and calls in source, from public reports (tests/tensormap/README names them), as
+# text on stdin; the answer and the status stand beside each.
+for text in tests/tensormap/*.txt; do
+    name=${text##*/} name=${name%.txt}
+    tensormap explain <"$text"
+    echo "status $?" >>"$work/out"
+    cat "$work/err" >>"$work/out"
+    [ -z "${BLESS:-}" ] || cp "$work/out" "${text%.txt}.out"
+    cmp -s "$work/out" "${text%.txt}.out"
+    ok "explain: $name" $?
+    # As JSON: an object a call, the same verdict.
+    tensormap explain --json <"$text"
+    echo "status $?" >>"$work/out"
+    [ "$(grep -c '^status' "$work/out")" -eq 1 ] && [ "$(tail -n 1 "$work/out")" = "$(grep '^status' "${text%.txt}.out")" ] &&
+        [ -z "$(sed '$d' "$work/out" | grep -v '^{.*}$')" ]
+    ok "explain: $name, json" $?
+    # What is quoted in a log, on one line.
+    sed 's/$/\\n/' "$text" | tr -d '\n' >"$work/quoted"
+    case $name in
+    *_code) ;;
+    *)
+        tensormap explain <"$work/quoted"
+        [ "$(grep -c '^f=\|result' "$work/out")" -eq "$(grep -c '^f=\|result' "${text%.txt}.out")" ]
+        ok "explain: $name, quoted in a log" $?
+        ;;
+    esac
+done
+# The nearest call of each refused text is taken.
+sed -n '/^the nearest call/{n;s/^ *//p;}' tests/tensormap/*.out | while read -r words; do
+    # shellcheck disable=SC2086
+    tensormap explain $words result=700 || echo "$words"
+done >"$work/lost"
+[ ! -s "$work/lost" ]
+ok "explain: the nearest calls are accepted" $?
+tensormap explain dtype=bf16 dim=64,64 box=64,64 addr=0 && grep -q '^  warning: addr is 0, .*\[TMA-NULL\]' "$work/out"
+ok "explain: address 0 of an unknown driver" $?
+tensormap explain dtype=bf16 dim=64,64 box=64,64 addr=0 driver=12.6 && ! grep -q TMA-NULL "$work/out"
+ok "explain: address 0 of a newer driver" $?
+refused --driver 12.4 dtype=bf16 dim=64,64 box=64,64 addr=0 && grep -q '^  addr is 0, .*\[TMA-NULL\]' "$work/out"
+ok "explain: address 0 of an older driver" $?
+tensormap explain dtype=bf16 dim=64,64 box=64,64 result=CUDA_ERROR_ILLEGAL_ADDRESS &&
+    grep -q "^  the arguments are fine; result 700 .* is not this call's: an earlier kernel" "$work/out"
+ok "explain: result 700" $?
+refused 'cuTensorMapEncodeTiled(&m, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 2, p, dims, strides, box, ones, 0, 0, 0, 0)' &&
+    grep -q "dim\[0\]: 'dims' is no list in the text" "$work/err"
+ok "explain: a call whose names have no values" $?
+head -c 20000000 /dev/zero | tensormap explain
+[ $? -eq 1 ] && grep -q 'longer than 16 MiB' "$work/err"
+ok "explain: a text without end" $?
+for junk in '' 'cuTensorMapEncodeTiled(' 'cuTensorMapEncodeTiled()' 'x = {' 'globalDim (' 'dim dim dim' '((((((((((' \
+    'cuTensorMapEncodeTiled(a,b,c,d,e,f,g,h,i,j,k,l)' 'a=a; cuTensorMapEncodeTiled(0,a,a,a,a,a,a,a,a,a,a,a)' \
+    'cuTensorMapEncodeTiled(0,9,2,0,{64,64},{1/0},{64,64},{1,1},0,0,0,0)'; do
+    printf 'x\n%s' "$junk" | tensormap explain
+    [ $? -eq 1 ] && [ "$(wc -l <"$work/err")" -eq 1 ]
+    ok "explain: text '$junk'" $?
+done
 
 # Bytes.
 map=$(head -n 1 "$work/maps")

@@ -49,6 +49,7 @@ struct arch {
     const char *name; /* "sm_90a" */
     int major, minor; /* compute capability */
     bool tma, wgmma, clusters, setmaxnreg, cp_async, ldmatrix, stmatrix, pdl;
+    bool fp8;             /* conversions to and from fp8 */
     int shared_limit;     /* bytes of dynamic shared memory that a block can opt in to */
     int shared_per_sm;    /* bytes of shared memory of a multiprocessor */
     int shared_reserved;  /* bytes of it that the system takes for each resident block */

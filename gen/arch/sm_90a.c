@@ -33,5 +33,6 @@ const struct arch arch_sm_90a = {
     .ldmatrix = true,
     .stmatrix = true,
     .pdl = true,
+    .fp8 = true,
     .mma = mma,
 };

@@ -23,7 +23,10 @@ static void print_table(const struct bench_host *host)
         const struct bench_row *r = &host->row[i];
         if (r->first) {
             first = i;
-            printf("%s\n", r->group);
+            printf("%s", r->group);
+            if (r->rounds < r->wanted)
+                printf(" (%d of %d rounds: the time was over)", r->rounds, r->wanted);
+            putchar('\n');
         }
         char words[128];
         snprintf(words, sizeof words, "%s: %s", r->problem, r->what);
@@ -54,8 +57,8 @@ static void print_json(const struct bench_host *host)
         fputs(", \"what\": ", stdout);
         json_text(stdout, r->what);
         printf(", \"latency_ns\": %.2f, \"latency_min_ns\": %.2f, \"latency_max_ns\": %.2f, \"over_first_ns\": %.2f, "
-               "\"run\": \"%" PRIx64 "-%ld\"}",
-               r->median, r->least, r->most, r->over, run, (long)getpid());
+               "\"batch\": %ld, \"rounds\": %d, \"run\": \"%" PRIx64 "-%ld\"}",
+               r->median, r->least, r->most, r->over, r->batch, r->rounds, run, (long)getpid());
     }
     puts("\n]");
 }
@@ -75,12 +78,13 @@ int cmd_bench(int argc, char **argv)
     struct bench_host host = {.rounds = 101};
     const char *operand, *trace = NULL;
     bool on_host = false, json = false;
-    uint64_t rounds = 101;
+    uint64_t rounds = 101, seconds = 30;
     int operands;
     const struct option_row rows[] = {
         {"--host", OPTION_FLAG, &on_host, NULL,
          "descriptors and launches on the host; needs a Hopper GPU (9.0), NVRTC and a C compiler"},
         {"--rounds", OPTION_NUMBER, &rounds, "N", "batches of each row; 101"},
+        {"--seconds", OPTION_NUMBER, &seconds, "N", "how long to measure at most: then rows have fewer batches; 30"},
         {"--trace", OPTION_TEXT, &trace, "FILE",
          "the timeline of case 001 as Chrome trace JSON: calls by the host's clock, kernels from event to event\n"
          "                             (the events' own cost is inside; instructions are not timed; the file says\n"
@@ -95,7 +99,10 @@ int cmd_bench(int argc, char **argv)
         return options_fault("bench", "which benchmark? --host");
     if (rounds < 1 || rounds > BENCH_ROUNDS_MOST)
         return options_fault("bench", "--rounds %" PRIu64 ": write 1 to %d", rounds, BENCH_ROUNDS_MOST);
+    if (seconds < 1 || seconds > BENCH_SECONDS_MOST)
+        return options_fault("bench", "--seconds %" PRIu64 ": write 1 to %d", seconds, BENCH_SECONDS_MOST);
     host.rounds = (int)rounds;
+    host.seconds = (double)seconds;
 
     struct tw_error error;
     int result = tw_runtime_init(&host.rt, &error);

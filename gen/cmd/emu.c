@@ -14,7 +14,7 @@
 #include "common/options.h"
 #include "verify/run/finding.h"
 
-static const char help_text[] =
+static const char help_arguments[] =
     "\n"
     "Arguments, one --arg each, in the order of the kernel's parameters:\n"
     "  5, -1, 1.5                 a number of the parameter's type\n"
@@ -29,9 +29,17 @@ static const char help_text[] =
     "                             or @FILE with either\n"
     "  bytes:HEX                  a struct as it lies in memory\n"
     "  struct:{A,B,...}           a struct of such arguments, each aligned as C does\n"
-    "Bytes may be written 4*1024, 64K, 2*(1M+16). A buffer is not initialised unless F says so:\n"
-    "  zero, ones (bits), byte:HH, hex:DIGITS (repeated), file:PATH, map:CALL, ones:TYPE, iota:TYPE, value:TYPE:X,\n"
-    "  normal:TYPE[:SEED], integer:TYPE[:SEED] (-4 to 4)\n"
+    "Bytes may be written 4*1024, 64K, 2*(1M+16). A buffer is not initialised unless F says so:\n";
+
+static const struct {
+    const char *word, *behind, *doc;
+} fills[] = {
+#define EMU_FILL(word, behind, read, doc) {word, behind, doc},
+#include "cmd/emu/emu_fills.def"
+#undef EMU_FILL
+};
+
+static const char help_examples[] =
     "\n"
     "Examples:\n"
     "  tilewright emu add.cu --grid 4 --block 256 --arg buf:4K,fill=iota:f32 --arg buf:4K,fill=ones:f32 \\\n"
@@ -47,6 +55,16 @@ static const char help_text[] =
     "  tilewright emu race.cu --grid 1 --block 64 --arg buf:256,fill=zero --hazards strict --json\n"
     "  tilewright emu poll.cu --grid 2 --block 32 --arg buf:8,fill=zero --complete random --seed 7 --limit 1000000\n"
     "  tilewright emu add.cu --grid 4 --block 256 --args add.args --device cuda\n";
+
+static void print_help(void)
+{
+    fputs(help_arguments, stdout);
+    for (size_t i = 0; i < sizeof fills / sizeof *fills; i++) {
+        int written = printf("  %s%s", fills[i].word, fills[i].behind);
+        printf("%*s%s\n", written < 29 ? 29 - written : 1, "", fills[i].doc);
+    }
+    fputs(help_examples, stdout);
+}
 
 /* The command under way. */
 struct emulation {
@@ -501,7 +519,7 @@ int cmd_emu(int argc, char **argv)
     };
     status = options_parse("emu", table, argc, argv, &path, 1, &operands);
     if (status == 0)
-        fputs(help_text, stdout);
+        print_help();
     if (status < 0 && !operands)
         status = options_fault("emu", "which file? A .cu or a .ptx is wanted");
     if (status < 0 && sms > 1024)

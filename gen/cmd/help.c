@@ -46,8 +46,8 @@ static void print_hazards(void)
     size_t count;
     const struct emu_hazard_edge *edge = emu_hazard_edges(&count);
     print_paragraph(0, "",
-                    "What the emulator reports of a kernel, whenever its asynchronous operations happen. BOUNDS, ALIGN and "
-                    "DEADLOCK are found in every mode, the others with --hazards on, fatal (the first one ends the "
+                    "What the emulator reports of a kernel, whenever its asynchronous operations happen. BOUNDS, ALIGN "
+                    "and DEADLOCK are found in every mode, the others with --hazards on, fatal (the first one ends the "
                     "launch) or strict (a generic read before an asynchronous refill needs the proxy fence too): run "
                     "is strict, emu is on, where nothing else is said.");
     for (int i = 0; i < EMU_HAZARD_COUNT; i++) {
@@ -58,8 +58,8 @@ static void print_hazards(void)
     }
     putchar('\n');
     print_paragraph(0, "",
-                    "What orders one access before another; two accesses to the same bytes, one of them a write, need a "
-                    "chain of these between them:");
+                    "What orders one access before another; two accesses to the same bytes, one of them a write, need "
+                    "a chain of these between them:");
     for (size_t i = 0; i < count; i++) {
         printf("\n%s\n", edge[i].name);
         print_paragraph(4, "", edge[i].text);

@@ -58,12 +58,32 @@ static const struct arch *pick(const void *context, const struct arch *const *ar
 const char *const run_completion_word[] = {"eager", "late", "random"};
 const char *const run_hazards_word[] = {"off", "on", "fatal", "strict"};
 
-/* What to emulate: what is asked for, what a text by hand is for, or the default, also for what compile_units refuses
- * in a moment. */
+/* The default where a kernel that is wanted is for it, else the newest that one is for: no kernel runs on what it was
+ * not made for without need. */
+static const char *newest_arch(const struct run *run)
+{
+    const struct spec *spec = &run->compile.spec;
+    const struct arch *has[COMPILE_ARCHITECTURES], *newest = NULL;
+    for (int k = 0; k < spec->kernel_count; k++) {
+        if (run->options.kernel && strcmp(run->options.kernel, spec->kernel[k].name) != 0)
+            continue;
+        int count = compile_architectures(&spec->kernel[k], has);
+        for (int a = 0; a < count; a++) {
+            if (strcmp(has[a]->name, default_arch) == 0)
+                return default_arch;
+            if (!newest || has[a]->major * 10 + has[a]->minor > newest->major * 10 + newest->minor)
+                newest = has[a];
+        }
+    }
+    return newest ? newest->name : default_arch;
+}
+
+/* What to emulate: what is asked for, what a text by hand is for, or the spec's, also for what compile_units refuses in
+ * a moment. */
 static int open_emulator(struct run *run, struct tw_error *error)
 {
     const char *arch = *run->source.arch ? run->source.arch : run->options.arch;
-    struct emu_options options = {.arch = arch && arch_find(arch) ? arch : default_arch,
+    struct emu_options options = {.arch = arch && arch_find(arch) ? arch : newest_arch(run),
                                   .completion = (enum emu_completion)run->options.completion,
                                   .hazards = (enum emu_hazards)run->options.hazards,
                                   .seed = run->options.seed,
@@ -130,8 +150,8 @@ static void choose_outputs(const struct run *run, struct compile_unit *unit)
 static int plan_and_compile(struct run *run)
 {
     struct compile *c = &run->compile;
-    struct compile_choice choice = {.kernel = run->options.kernel, .arch = run->options.arch, .pick = pick,
-                                    .context = run};
+    struct compile_choice choice = {
+        .kernel = run->options.kernel, .arch = run->options.arch, .pick = pick, .context = run};
     if (*run->source.kernel)
         choice.kernel = run->source.kernel;
     if (*run->source.arch) {
@@ -409,7 +429,7 @@ static int word_number(const char *word, const char *const *words, int count)
 }
 
 static int read_words(struct run_options *o, const char *inputs, const char *rows, const char *complete,
-                       const char *hazards)
+                      const char *hazards)
 {
     static const char *const inputs_word[] = {"normal", "integer", "both"};
     static const char *const rows_word[RUN_ROWS_COUNT] = {"auto", "dense", "padded"};

@@ -1,21 +1,16 @@
 // tilewright tensormap: bytes and verdict of tensor-map calls, and why a call is refused. tensormap_decode.c and
 // tensormap_load.c have the commands of these names; tensormap_json.c and tensormap_words.c read calls.
-#ifndef _POSIX_C_SOURCE
-#define _POSIX_C_SOURCE 200809L // getline
-#endif
-
 #include <json-c/json.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/types.h>
 
 #include "cmd/cmd.h"
-#include "cmd/tensormap/tensormap_json.h"
+#include "cmd/tensormap/tensormap_question.h"
 
 static const char usage[] =
     "usage: tilewright tensormap encode [--cc 9.0] < CALLS\n"
-    "       tilewright tensormap explain [--cc 9.0] [--json] [WORDS | '{JSON}'] [< CALLS]\n"
+    "       tilewright tensormap explain [--cc 9.0] [--driver 12.4] [--json] [WORDS | '{JSON}' | TEXT] [< TEXT]\n"
     "       tilewright tensormap decode [--json] HEX...\n"
     "       tilewright tensormap load < LOADS\n"
     "\n"
@@ -29,11 +24,15 @@ static const char usage[] =
     "{\"error\":\"...\"} for a line that is no call, and for a call that is accepted but whose bytes are not known\n"
     "here, as with the swizzles, the packed types and the im2col_wide of compute capability 10.0 (status 1 at the\n"
     "end).\n"
-    "explain says what is wrong with a call and which call near it works. Words are\n"
-    "    f=tiled dtype=bf16 dim=100,64 stride=200 box=64,64 swizzle=128B\n"
+    "explain says what is wrong with a call and which call near it works; status 1 where it is refused. Words are\n"
+    "    f=tiled dtype=bf16 dim=100,64 stride=200 box=64,64 swizzle=128B result=700\n"
     "innermost dimension first; strides are bytes, one fewer than dimensions; what is left out is dense, 1 or 0.\n"
     "Values of enums are numbers or names, in any case: cuda.h's with its CU_TENSOR_MAP_SWIZZLE_ or without, and of\n"
-    "dtype short ones such as bf16, half, e4m3. Numbers are decimal, or hex after 0x.\n"
+    "dtype short ones such as bf16, half, e4m3. Numbers are decimal, or hex after 0x. result is what the driver\n"
+    "answered, and driver its CUDA version (--driver, for all calls).\n"
+    "Text, in an argument or on stdin, is searched for calls: a JSON call a line, what CUTLASS, TensorRT-LLM,\n"
+    "FlashInfer, TileLang, DeepGEMM and Triton print when a call fails, with whatever a log has around it, and the\n"
+    "call itself in C, C++ or Python, with the lines that give its names their values.\n"
     "decode says what the 128 bytes of a map mean: 256 hex digits in the order of the bytes, with 0x before them or\n"
     "not, and blanks between them or not. What drivers and devices are known to write otherwise than the encoder\n"
     "here is noted; other stray bits, a type code that no type has and broken rules are named (status 1).\n"
@@ -45,16 +44,8 @@ static const char usage[] =
 
 enum { DONE = 0, INPUT = 1, USAGE = 2, ENVIRONMENT = 3 };
 
-struct options {
-    int cc;
-    int json; // answers are JSON
-    json_tokener *tokener;
-};
-
-// Each of these answers a call: DONE, or INPUT for an error.
-typedef int answer_function(const struct tw_tensormap_call *c, const struct options *options);
-
-static int encode_call(const struct tw_tensormap_call *c, const struct options *options)
+// Answers a call: DONE, or INPUT for an error.
+static int encode_call(const struct tw_tensormap_call *c, const struct tensormap_options *options)
 {
     struct tw_tensormap_verdict verdict;
     struct tensormap_fault fault;
@@ -81,128 +72,27 @@ static int encode_call(const struct tw_tensormap_call *c, const struct options *
     return DONE;
 }
 
-static void explain_json(const struct tw_tensormap_call *c, const struct options *options)
-{
-    struct tw_tensormap_verdict verdict;
-    struct tw_tensormap_call nearest;
-    uint64_t map[16];
-    int refused = tw_tensormap_check(c, options->cc, &verdict) != TW_OK;
-    printf("{\"rc\":%d,\"rules\":", refused);
-    tensormap_print_rules(&verdict, 0);
-    if (refused) {
-        fputs(",\"message\":", stdout);
-        tensormap_print_messages(c, options->cc, &verdict, 0);
-    }
-    fputs(",\"warnings\":", stdout);
-    tensormap_print_rules(&verdict, 1);
-    if (verdict.warned) {
-        fputs(",\"warning\":", stdout);
-        tensormap_print_messages(c, options->cc, &verdict, 1);
-    }
-    if (refused && tw_tensormap_nearest(c, options->cc, &nearest) == TW_OK) {
-        fputs(",\"nearest\":", stdout);
-        tensormap_print_call(&nearest);
-    }
-    if (tw_tensormap_encode(c, options->cc, map) == TW_OK) {
-        fputs(",\"map\":\"", stdout);
-        tensormap_print_map(map);
-        putchar('"');
-    }
-    fputs("}\n", stdout);
-}
-
-// The findings, a line each: what refuses the call first.
-static void print_findings(const struct tw_tensormap_call *c, int cc, const struct tw_tensormap_verdict *verdict)
-{
-    char text[TW_TENSORMAP_MESSAGE];
-    for (int warning = 0; warning < 2; warning++)
-        for (int i = 0; i < verdict->count; i++)
-            if (verdict->finding[i].warning == warning)
-                printf("  %s%s [%s]\n", warning ? "warning: " : "",
-                       tw_tensormap_message(c, cc, &verdict->finding[i], text, sizeof text),
-                       tw_tensormap_rule_name(verdict->finding[i].rule));
-}
-
-static int explain_call(const struct tw_tensormap_call *c, const struct options *options)
-{
-    struct tw_tensormap_verdict verdict;
-    struct tw_tensormap_call nearest;
-    char text[1024];
-    uint64_t map[16];
-    if (options->json) {
-        explain_json(c, options);
-        return DONE;
-    }
-    tw_tensormap_check(c, options->cc, &verdict);
-    printf("%s\n", tw_tensormap_format(c, text, sizeof text));
-    if (verdict.refused)
-        printf("refused on compute capability %d.%d: %d fault%s\n", options->cc / 10, options->cc % 10, verdict.refused,
-               verdict.refused == 1 ? "" : "s");
-    else
-        printf("accepted on compute capability %d.%d\n", options->cc / 10, options->cc % 10);
-    print_findings(c, options->cc, &verdict);
-    if (verdict.refused && tw_tensormap_nearest(c, options->cc, &nearest) == TW_OK)
-        printf("the nearest call that works:\n  %s\n", tw_tensormap_format(&nearest, text, sizeof text));
-    else if (verdict.refused)
-        printf("no call near it works\n");
-    if (verdict.refused)
-        return DONE;
-    if (tw_tensormap_encode(c, options->cc, map) == TW_OK) {
-        fputs("  map ", stdout);
-        tensormap_print_map(map);
-        putchar('\n');
-    } else {
-        printf("  its bytes are not known: nobody has measured this call's map\n");
-    }
-    return DONE;
-}
-
 // Answers each line of stdin, as long as stdout takes the answers.
-static int answer_lines(answer_function *answer, const struct options *options)
+static int encode(const struct tensormap_options *options)
 {
-    char *line = NULL;
-    size_t room = 0;
-    ssize_t length;
-    int status = DONE;
-    while (!ferror(stdout) && (length = getline(&line, &room, stdin)) >= 0) {
+    struct tensormap_line line = {0};
+    struct tensormap_fault fault;
+    int status = DONE, read = 0;
+    while (!ferror(stdout) && (read = tensormap_next_line(&line, &fault)) > 0) {
         struct tw_tensormap_call call;
-        struct tensormap_fault fault;
         int result = INPUT;
-        if (length && line[length - 1] == '\n')
-            line[--length] = 0;
-        if (tensormap_read_json(options->tokener, line, (size_t)length, &call, NULL, &fault) == 0)
-            result = answer(&call, options);
-        else if (options->json)
-            tensormap_print_fault(&fault);
+        if (tensormap_read_json(options->tokener, line.text, line.length, &call, NULL, &fault) == 0)
+            result = encode_call(&call, options);
         else
-            printf("error: %s\n", fault.text);
+            tensormap_print_fault(&fault);
         status = result == DONE ? status : result;
     }
-    free(line);
-    if (!feof(stdin) && !ferror(stdout)) {
-        fputs("tilewright tensormap: cannot read the calls\n", stderr);
+    free(line.text);
+    if (read < 0) {
+        fprintf(stderr, "tilewright tensormap: %s\n", fault.text);
         return ENVIRONMENT;
     }
     return status;
-}
-
-static int explain(int argc, char **argv, const struct options *options)
-{
-    struct tw_tensormap_call call;
-    struct tensormap_fault fault;
-    if (argc == 0)
-        return answer_lines(explain_call, options);
-    int is_json = argv[0][0] == '{' && argc == 1;
-    int bad = is_json ? tensormap_read_json(options->tokener, argv[0], strlen(argv[0]), &call, NULL, &fault)
-                      : tensormap_read_words(argc, argv, &call, &fault);
-    if (bad) {
-        if (options->json)
-            tensormap_print_fault(&fault);
-        else
-            fprintf(stderr, "tilewright tensormap explain: %s\n", fault.text);
-        return INPUT;
-    }
-    return explain_call(&call, options);
 }
 
 // "9.0" is 90; -1 where the text is no compute capability.
@@ -217,20 +107,25 @@ static int read_cc(const char *text)
 }
 
 // Reads the options of a command; the other arguments are moved to its front. Returns how many they are, or -1.
-static int read_options(int argc, char **argv, const char *verb, struct options *options)
+static int read_options(int argc, char **argv, const char *verb, struct tensormap_options *options)
 {
     int has_cc = strcmp(verb, "encode") == 0 || strcmp(verb, "explain") == 0;
+    int has_driver = strcmp(verb, "explain") == 0;
     int has_json = strcmp(verb, "explain") == 0 || strcmp(verb, "decode") == 0;
     int count = 0;
     for (int i = 0; i < argc; i++) {
-        const char *cc = NULL;
+        const char *cc = NULL, *driver = NULL;
         if (has_cc && strcmp(argv[i], "--cc") == 0 && i + 1 < argc) {
             cc = argv[++i];
         } else if (has_cc && strncmp(argv[i], "--cc=", 5) == 0) {
             cc = argv[i] + 5;
+        } else if (has_driver && strcmp(argv[i], "--driver") == 0 && i + 1 < argc) {
+            driver = argv[++i];
+        } else if (has_driver && strncmp(argv[i], "--driver=", 9) == 0) {
+            driver = argv[i] + 9;
         } else if (has_json && strcmp(argv[i], "--json") == 0) {
             options->json = 1;
-        } else if (argv[i][0] != '-') {
+        } else if (argv[i][0] != '-' || !argv[i][1]) {
             argv[count++] = argv[i];
         } else {
             fprintf(stderr, "tilewright tensormap: unknown or incomplete option '%s'\n%s", argv[i], usage);
@@ -240,11 +135,15 @@ static int read_options(int argc, char **argv, const char *verb, struct options 
             fprintf(stderr, "tilewright tensormap: --cc %s is no compute capability such as 9.0\n", cc);
             return -1;
         }
+        if (driver && (options->driver = tensormap_driver_version(driver)) < 0) {
+            fprintf(stderr, "tilewright tensormap: --driver %s is no CUDA version such as 12.4\n", driver);
+            return -1;
+        }
     }
     return count;
 }
 
-static int perform(const char *verb, int count, char **rest, struct options *options)
+static int perform(const char *verb, int count, char **rest, struct tensormap_options *options)
 {
     int status = USAGE;
     if (!(options->tokener = json_tokener_new())) {
@@ -254,10 +153,9 @@ static int perform(const char *verb, int count, char **rest, struct options *opt
     json_tokener_set_flags(options->tokener, JSON_TOKENER_STRICT | JSON_TOKENER_ALLOW_TRAILING_CHARS);
     setvbuf(stdout, NULL, _IOLBF, 0); // who sends a call may wait for its answer
     if (strcmp(verb, "encode") == 0 && count == 0) {
-        options->json = 1;
-        status = answer_lines(encode_call, options);
+        status = encode(options);
     } else if (strcmp(verb, "explain") == 0) {
-        status = explain(count, rest, options);
+        status = tensormap_explain(count, rest, options);
     } else if (strcmp(verb, "decode") == 0 && count) {
         status = tensormap_decode(count, rest, options->json);
     } else if (strcmp(verb, "load") == 0 && count == 0) {
@@ -271,7 +169,7 @@ static int perform(const char *verb, int count, char **rest, struct options *opt
 
 int cmd_tensormap(int argc, char **argv)
 {
-    struct options options = {.cc = 90};
+    struct tensormap_options options = {.cc = 90};
     const char *verb = argc > 1 ? argv[1] : "";
     for (int i = 1; i < argc; i++)
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {

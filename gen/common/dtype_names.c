@@ -2,8 +2,6 @@
 
 #include <string.h>
 
-#include "dtype.h"
-
 static const struct {
     const char *name;
     enum tw_dtype dtype;
@@ -29,6 +27,14 @@ int dtype_from_short_name(const char *name)
         if (strcmp(rows[i].name, name) == 0)
             return (int)rows[i].dtype;
     return (int)tw_dtype_from_name(name);
+}
+
+const char *dtype_written(enum tw_dtype dtype)
+{
+    for (int i = 0; i < ROWS; i++)
+        if (rows[i].dtype == dtype)
+            return rows[i].name;
+    return tw_dtype_name(dtype);
 }
 
 const char *dtype_short_name(int number)

@@ -1,4 +1,5 @@
-/* The words of commands, and the options of one: a table of rows, from which arguments are read and usage is printed. */
+/* The words of commands, and the options of one: a table of rows, from which arguments are read and usage is
+ * printed. */
 #ifndef TW_GEN_COMMON_OPTIONS_H
 #define TW_GEN_COMMON_OPTIONS_H
 

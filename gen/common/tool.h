@@ -18,8 +18,8 @@ void tool_remove_folder(const char *folder);
 int tool_write_file(struct tw_runtime *rt, const char *path, const void *bytes, size_t count, struct tw_error *error);
 
 /* Run a program, found in PATH where its name has no slash, and wait. Its stdout goes to the file `output`, stderr
- * there too where `both`, else nowhere; output NULL: both go to this program's stderr. *exit_status is 128 and more for a
- * signal. TW_ERROR_NO_TOOL where it cannot be run. */
+ * there too where `both`, else nowhere; output NULL: both go to this program's stderr. *exit_status is 128 and more for
+ * a signal. TW_ERROR_NO_TOOL where it cannot be run. */
 int tool_run(char *const *arguments, const char *output, bool both, int *exit_status, struct tw_error *error);
 
 /* Compiles by nvcc what tw_compile compiles by NVRTC: the same source, architecture and options, and the same checks of

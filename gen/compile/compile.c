@@ -85,16 +85,6 @@ void compile_close(struct compile *c)
 
 /* ---- choosing -------------------------------------------------------------------------------------------------- */
 
-static bool family_has(const struct family *family, const char *arch)
-{
-    if (!family->arch)
-        return true;
-    for (const char *const *name = family->arch; *name; name++)
-        if (strcmp(*name, arch) == 0)
-            return true;
-    return false;
-}
-
 /* Whether the kernel can run there, where its spec names no architectures: rings are filled by bulk tensor copies. */
 static bool kernel_fits(const struct spec_kernel *kernel, const struct arch *arch)
 {
@@ -103,11 +93,9 @@ static bool kernel_fits(const struct spec_kernel *kernel, const struct arch *arc
 
 int compile_architectures(const struct spec_kernel *kernel, const struct arch *out[COMPILE_ARCHITECTURES])
 {
-    const struct family *family = family_of(kernel);
     int count = 0;
     for (int i = 0; arch_all[i] && count < COMPILE_ARCHITECTURES; i++) {
-        bool listed = kernel->arch_count == 0 && family_has(family, arch_all[i]->name) &&
-                      kernel_fits(kernel, arch_all[i]);
+        bool listed = kernel->arch_count == 0 && kernel_fits(kernel, arch_all[i]);
         for (int a = 0; a < kernel->arch_count; a++)
             listed = listed || strcmp(kernel->arch[a].name, arch_all[i]->name) == 0;
         if (listed)

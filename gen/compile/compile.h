@@ -110,10 +110,10 @@ int compile_keep(struct compile *c, const struct compile_unit *unit, enum compil
  * `with`, or with the sources where that is COMPILE_WITH_COUNT. Exit status; faults in c->diags or on stderr. */
 int compile_outputs(struct compile *c, enum compile_with with, const char *folder, struct file_set *files);
 
-/* The emitted C pair of these units (variants of one kernel on one architecture) and templates/host/caller.c, compiled by
- * the machine's C compiler ($CC, else cc) through the cache: library->cubin is a shared object. Instead of code it holds
- * a name for each unit, COMPILE_CODE_FORMAT with its place in the list, as cubin and as PTX, which whoever loads it puts
- * the code in the place of. Thread-safe. TW_ERROR_NO_TOOL where there is no compiler. */
+/* The emitted C pair of these units (variants of one kernel on one architecture) and templates/host/caller.c, compiled
+ * by the machine's C compiler ($CC, else cc) through the cache: library->cubin is a shared object. Instead of code it
+ * holds a name for each unit, COMPILE_CODE_FORMAT with its place in the list, as cubin and as PTX, which whoever loads
+ * it puts the code in the place of. Thread-safe. TW_ERROR_NO_TOOL where there is no compiler. */
 enum { COMPILE_LIBRARY_UNITS = 16, COMPILE_CODE_BYTES = 24 };
 #define COMPILE_CODE_FORMAT "unit %d"
 int compile_library(struct compile *c, const int *unit, int count, struct tw_compiled *library, struct tw_error *error);

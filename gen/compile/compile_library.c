@@ -113,10 +113,11 @@ static int call_compiler(struct compile *c, const char *compiler, const char *fo
     argument[n] = NULL;
     status = tool_run((char *const *)(uintptr_t)argument, log, true, &exit_status, error);
     if (status == TW_ERROR_NO_TOOL || (status == TW_OK && exit_status == 127))
-        status = tw_fail(error, TW_ERROR_NO_TOOL,
-                         "%s: there is no such C compiler, and the emitted %s.c, through which kernels are launched, wants "
-                         "one; install gcc, or name another by CC",
-                         compiler, name);
+        status =
+            tw_fail(error, TW_ERROR_NO_TOOL,
+                    "%s: there is no such C compiler, and the emitted %s.c, through which kernels are launched, wants "
+                    "one; install gcc, or name another by CC",
+                    compiler, name);
     else if (status == TW_OK && exit_status) {
         char said[400];
         first_words(c, log, said, sizeof said);

@@ -2,14 +2,20 @@
 
 #include <string.h>
 
+int emit_find_row(const char *name)
+{
+    for (int i = 0; emit_embedded[i].name; i++)
+        if (strcmp(emit_embedded[i].name, name) == 0)
+            return i;
+    return -1;
+}
+
 bool emit_find_template(const char *name, const char **text, size_t *length)
 {
-    for (const struct emit_embedded *f = emit_embedded; f->name; f++) {
-        if (strcmp(f->name, name) == 0) {
-            *text = f->begin;
-            *length = (size_t)(f->end - f->begin);
-            return true;
-        }
-    }
-    return false;
+    int row = emit_find_row(name);
+    if (row < 0)
+        return false;
+    *text = emit_embedded[row].begin;
+    *length = (size_t)(emit_embedded[row].end - emit_embedded[row].begin);
+    return true;
 }

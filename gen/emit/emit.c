@@ -138,29 +138,38 @@ static const char *nearest_key(lua_State *L, struct engine *e, int index, const 
     return near;
 }
 
+/* Reports that a part of the path is not there: what it should be in is no table, or has no such field. */
+static void refuse_part(lua_State *L, struct engine *e, const struct template_path *path, int part, bool in_table)
+{
+    int shown = (int)strlen(path->part[0]);
+    for (int i = 1; i < part; i++)
+        shown += 1 + (int)strlen(path->part[i]);
+    const char *name = path->part[part];
+    if (!in_table) {
+        engine_report(e, e->at, path->column, "TEMPLATE-TYPE", "'%.*s' is %s, it has no field '%s'", shown, path->text,
+                      type_name(L, -1), name);
+    } else {
+        const char *near = nearest_key(L, e, lua_gettop(L) - 1, name);
+        engine_report(e, e->at, path->column, "TEMPLATE-NAME", "'%.*s' has no field '%s'%s%s%s", shown, path->text,
+                      name, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+    }
+    engine_stop(L);
+}
+
 /* Pushes the value of the path whose root lies at index. */
 static void push_path(lua_State *L, struct engine *e, const struct template_path *path, int index)
 {
     luaL_checkstack(L, 8, NULL);
     lua_pushvalue(L, index);
-    size_t shown = strlen(path->part[0]);
     for (int i = 1; i < path->parts; i++) {
-        if (!lua_istable(L, -1)) {
-            engine_report(e, e->at, path->column, "TEMPLATE-TYPE", "'%.*s' is %s, it has no field '%s'", (int)shown,
-                          path->text, type_name(L, -1), path->part[i]);
-            engine_stop(L);
+        bool table = lua_istable(L, -1);
+        if (table) {
+            lua_pushstring(L, path->part[i]);
+            model_get(L, -2);
         }
-        lua_pushstring(L, path->part[i]);
-        model_get(L, -2);
-        if (lua_isnil(L, -1)) {
-            const char *near = nearest_key(L, e, lua_gettop(L) - 1, path->part[i]);
-            engine_report(e, e->at, path->column, "TEMPLATE-NAME", "'%.*s' has no field '%s'%s%s%s", (int)shown,
-                          path->text, path->part[i], near ? "; did you mean '" : "", near ? near : "",
-                          near ? "'?" : "");
-            engine_stop(L);
-        }
-        lua_remove(L, -2);
-        shown += 1 + strlen(path->part[i]);
+        if (!table || lua_isnil(L, -1))
+            refuse_part(L, e, path, i, table);
+        lua_replace(L, -2);
     }
 }
 
@@ -197,8 +206,10 @@ static void add_hole(lua_State *L, struct engine *e, const struct template_line 
     size_t length;
     const char *text = lua_tolstring(L, -1, &length), *end = text + length;
     engine_charge(L, e, length);
-    if (length > 4096)
+    if (length > 4096) {
         text_reserve(&e->line, length + length / 8);
+        e->block = *text == '"' && hole->begin == l->indent && hole->end == l->length;
+    }
     for (const char *stop_at; (stop_at = memchr(text, '\n', (size_t)(end - text))); text = stop_at + 1) {
         engine_charge(L, e, e->indent.length + (size_t)l->indent);
         text_add(&e->line, text, (size_t)(stop_at - text) + 1);
@@ -210,30 +221,6 @@ static void add_hole(lua_State *L, struct engine *e, const struct template_line 
 }
 
 /* ---- what the generated calls do; upvalues: the engine, the template ------------------------------------------- */
-
-/* The roots of the holes that a line's call hands over, or one table. */
-static int argument_count(const struct template_line *l)
-{
-    int roots = 0;
-    for (int h = 0; h < l->hole_count; h++)
-        roots += l->hole[h].path_count;
-    return l->kind == LINE_INCLUDE || l->kind == LINE_OP ? 1 : roots;
-}
-
-struct engine *engine_enter(lua_State *L, unsigned kinds, const struct template_line **line)
-{
-    struct engine *e = lua_touserdata(L, lua_upvalueindex(1));
-    struct template *t = lua_touserdata(L, lua_upvalueindex(2));
-    lua_Integer number = lua_isinteger(L, 1) ? lua_tointeger(L, 1) : -1;
-    const struct template_line *l = number >= 0 && number < t->line_count ? &t->line[number] : NULL;
-    bool table = l && (l->kind == LINE_INCLUDE || l->kind == LINE_OP);
-    /* A template can get at the functions that its lines call; what they are given is looked at. */
-    if (!l || !(kinds >> l->kind & 1) || lua_gettop(L) != 1 + argument_count(l) || (table && !lua_istable(L, 2)))
-        luaL_error(L, "this is a function of the engine, which lines of the template call; a //@ line cannot");
-    e->at = (struct record_place){t, (int)number};
-    *line = l;
-    return e;
-}
 
 void engine_fill(lua_State *L, struct engine *e, const struct template_line *l, int from, int to)
 {
@@ -290,9 +277,14 @@ static int emit_line(lua_State *L)
     if (l->hole_count == 0)
         return emit_plain(L, e, l);
     e->line.length = 0;
+    e->block = false;
     text_add(&e->line, e->indent.data, e->indent.length);
     engine_charge(L, e, e->indent.length + (size_t)l->length + 1);
     engine_fill(L, e, l, 0, l->length);
+    if (e->block && !e->recorder && e->own) {
+        output_block(&e->output, e->at.template, e->at.line, &e->line);
+        return e->output.failed ? engine_stop_without_memory(L, e) : 0;
+    }
 
     char *text = e->line.data, *end = text + e->line.length;
     for (bool first = true; text < end; first = false) {
@@ -317,24 +309,32 @@ static void expand(lua_State *L, struct engine *e, struct template *t, int sourc
 
 static const char block_key; /* registry: the _ENV of included templates */
 
+/* Compiles a template that was loaded, where that was not done before. */
+static void compile(lua_State *L, struct engine *e, struct template *t)
+{
+    struct sandbox_error error;
+    if (t->function)
+        return;
+    luaL_checkstack(L, 4, NULL);
+    int status = engine_compile(e, t, &error);
+    if (status == SANDBOX_FAULT)
+        report_lua(e, &error);
+    if (status != SANDBOX_OK)
+        status == SANDBOX_FAULT ? engine_stop(L) : engine_stop_without_memory(L, e);
+    if (!t->outermost) {
+        lua_rawgetp(L, LUA_REGISTRYINDEX, &block_key);
+        lua_setupvalue(L, -2, 1);
+    }
+    t->function = luaL_ref(L, LUA_REGISTRYINDEX);
+}
+
 /* Loads and compiles what a line of the program's own template includes. */
 static struct template *load_included(lua_State *L, struct engine *e, const struct template_line *l)
 {
-    struct sandbox_error error;
     struct template *t = engine_load(e, l->word, e->at, l->word_column);
     if (!t || e->reported || e->no_memory)
         engine_stop(L);
-    luaL_checkstack(L, 4, NULL);
-    if (!t->function) {
-        int status = engine_compile(e, t, &error);
-        if (status == SANDBOX_FAULT)
-            report_lua(e, &error);
-        if (status != SANDBOX_OK)
-            status == SANDBOX_FAULT ? engine_stop(L) : engine_stop_without_memory(L, e);
-        lua_rawgetp(L, LUA_REGISTRYINDEX, &block_key);
-        lua_setupvalue(L, -2, 1);
-        t->function = luaL_ref(L, LUA_REGISTRYINDEX);
-    }
+    compile(L, e, t);
     return e->at.template->included[e->at.line] = t;
 }
 
@@ -535,7 +535,7 @@ static int prepare(lua_State *L)
     lua_rawsetp(L, LUA_REGISTRYINDEX, &block_key);
     for (struct template *t = e->first; t && index <= count; t = t->next, index++) {
         lua_pushvalue(L, index);
-        if (t != e->first) {
+        if (!t->outermost) {
             lua_pushvalue(L, count + 1);
             lua_setupvalue(L, -2, 1);
         }
@@ -554,13 +554,14 @@ static int run(lua_State *L)
     struct engine *e = lua_touserdata(L, 1);
     lua_settop(L, 0);
     struct lua_sink walk;
-    struct sink sink = lua_sink_begin(&walk, L, &e->arena, e->model->root, !e->first->embedded);
+    struct sink sink = lua_sink_begin(&walk, L, &e->arena, e->model->root, !e->own);
     e->model->walk(e->model->model, &sink);
     engine_set_model(e, L, 1);
     lua_pushvalue(L, 1);
     sandbox_set_global(e->sandbox, e->model->root);
     engine_open_own_helpers(e, L);
-    expand(L, e, e->first, 1);
+    compile(L, e, e->outermost);
+    expand(L, e, e->outermost, 1);
     return 0;
 }
 
@@ -617,9 +618,9 @@ static bool compile_all(struct engine *e)
 static void expand_all(struct engine *e)
 {
     struct sandbox_error error = {.file = -1};
-    struct engine_frame top = {.template = e->first};
+    struct engine_frame top = {.template = e->outermost};
     e->frame = &top;
-    e->at = (struct record_place){e->first, 0};
+    e->at = (struct record_place){e->outermost, 0};
     bool good = went_well(e, sandbox_protect(e->sandbox, run, e, &error), &error);
     e->frame = NULL;
     if (good && e->recorder) {
@@ -675,21 +676,27 @@ static void begin(struct engine *e, const struct emit_model *model, const struct
         t->diag_source = -1;
 }
 
+/* Loads the template, and what it includes where it is a user's. */
+static bool load_outermost(struct engine *e, const char *template_name)
+{
+    const char *name = arena_text(&e->kept, template_name);
+    e->no_memory = e->no_memory || !name;
+    e->outermost = name ? engine_load(e, name, (struct record_place){0}, -1) : NULL;
+    return e->outermost && !e->no_memory && !e->reported;
+}
+
 /* Loads the templates, opens a sandbox for them and compiles them. */
 static bool open(struct engine *e, const char *template_name)
 {
-    const char *name = arena_text(&e->kept, template_name);
     e->root = arena_text(&e->kept, e->model->root);
-    bool ready = name && e->root && name_helpers(e);
-    if (ready)
-        engine_load(e, name, (struct record_place){0}, -1);
-    e->no_memory = e->no_memory || !ready;
-    if (e->no_memory || e->reported)
+    if (!e->root || !name_helpers(e))
+        return !(e->no_memory = true);
+    if (!load_outermost(e, template_name))
         return false;
     enum { MOST_STEPS = 10000000 }; /* of a user's text */
-    const int64_t given = e->options->instruction_limit, limit = given || e->first->embedded ? given : MOST_STEPS;
-    const struct sandbox_options sandbox = {
-        .instruction_limit = limit, .memory = e->memory, .own_text = e->first->embedded};
+    e->own = e->outermost->embedded;
+    const int64_t given = e->options->instruction_limit, limit = given || e->own ? given : MOST_STEPS;
+    const struct sandbox_options sandbox = {.instruction_limit = limit, .memory = e->memory, .own_text = e->own};
     if (e->model->recorded)
         e->recorder = record_open(e->model->recorded, e->first, &e->output, &e->arena, e->diags);
     e->no_memory = e->model->recorded && !e->recorder;
@@ -717,7 +724,7 @@ static void finish(struct engine *e, char **text, size_t *length)
 int emit_expand(const char *template_name, const struct emit_model *model, const struct emit_options *options,
                 char **text, size_t *length, struct diag_set *diags)
 {
-    struct engine *e = options->shelf ? shelf_take_engine(options->shelf, template_name, model, options) : NULL;
+    struct engine *e = options->shelf ? shelf_take_engine(options->shelf, model, options) : NULL;
     bool opened = e;
     *text = NULL;
     *length = 0;
@@ -731,7 +738,7 @@ int emit_expand(const char *template_name, const struct emit_model *model, const
         e->end = &e->first;
     }
     begin(e, model, options, diags);
-    if (opened || open(e, template_name))
+    if (opened ? load_outermost(e, template_name) : open(e, template_name))
         finish(e, text, length);
     if (e->no_memory && e->budget.refused)
         engine_report_budget(e);

@@ -41,20 +41,23 @@ struct engine {
     struct output output;
     struct recorder *recorder; /* NULL: no roles */
     struct engine_frame *frame;
-    struct record_place at;        /* the line that runs */
-    struct emit_text indent, line; /* of the includes around; of the line that is built */
-    int reported_before;           /* faults of `diags` before the expansion */
+    struct record_place at;            /* the line that runs */
+    struct emit_text indent, line;     /* of the includes around; of the line that is built */
+    bool block;                        /* `line` is many lines of literals, done as they are */
+    int reported_before;               /* faults of `diags` before the expansion */
     bool reported, no_memory;
 
-    /* What expansions of the same template may have one after the other (shelf.h). */
+    /* What expansions may have one after the other (shelf.h). */
     struct memory memory;
     struct arena kept; /* of templates and names */
     struct sandbox *sandbox;
-    struct template *first, **end; /* every template that was loaded, in order */
-    const char **helper_name;      /* ended by NULL */
-    const char *root;              /* name of the model's table */
-    int model_ref;                 /* that table in Lua's registry; 0: none yet */
-    struct engine *next;           /* on the shelf */
+    struct template *first, **end;     /* every template that was loaded, in order */
+    struct template *outermost;        /* the one that is expanded */
+    const char **helper_name;          /* ended by NULL */
+    const char *root;                  /* name of the model's table */
+    bool own;                          /* it has expanded nothing but templates of the program */
+    int model_ref;                     /* that table in Lua's registry; 0: none yet */
+    struct engine *next;               /* on the shelf */
 };
 
 /* Reports at a line of a template, and where the frames around include it. */
@@ -94,7 +97,8 @@ void engine_set_model(struct engine *e, lua_State *L, int index);
 /* Reads a template and what it includes, once each; from is the include's line. NULL: reported, or out of memory. */
 struct template *engine_load(struct engine *e, const char *name, struct record_place from, int column);
 
-/* Compiles a template's text, or takes what an engine before this one has compiled. A status of sandbox_load. */
+/* Compiles a template's text, where that is still to be done. A status of sandbox_load; the function is left on Lua's
+ * stack. */
 int engine_compile(struct engine *e, struct template *t, struct sandbox_error *error);
 
 void engine_close(struct engine *e);

@@ -11,15 +11,15 @@
  * stored; nil: everywhere coordinate[d]  of a GLOBAL step's element, in memory order row, column whether the texts name
  * `row` or `column`
  *
- * Leaves of plan.fused that have a meaning of their own here: ACC, the first column of the thread, and INDEX, the element's
- * column counted from it, which is a constant in the unrolled loops.
+ * Leaves of plan.fused that have a meaning of their own here: ACC, the first column of the thread, and INDEX, the
+ * element's column counted from it, which is a constant in the unrolled loops.
  *
  * fragment_uniform(prefix, node, ...) gives the texts of nodes of plan.fused that are the same in all threads, and in
  * `at` the statements before them, which declare PREFIX0, PREFIX1, ...; `fixed` where they are the same for every item.
  * Where nodes differ from row to row, `rows` has the statements that name `row`.
  *
- * fragment_foretold(): a condition asks an element's column alone, so that a compiler may know for a whole register of a
- * fragment that nobody reads it.
+ * fragment_foretold(): a condition asks an element's column alone, so that a compiler may know for a whole register of
+ * a fragment that nobody reads it.
  */
 #ifndef TW_GEN_EMIT_FRAGMENT_TEXT_H
 #define TW_GEN_EMIT_FRAGMENT_TEXT_H

@@ -1,4 +1,5 @@
-/* Templates on their way into an expansion: found, read, taken apart, compiled. */
+/* Templates on their way into an expansion: found, read, taken apart, compiled. Where expansions share a shelf, those
+ * of the program were so when it was built. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -6,7 +7,7 @@
 
 #include "emit/embed.h"
 #include "emit/engine.h"
-#include "emit/shelf.h"
+#include "emit/template/prepared.h"
 
 enum { MAX_TEMPLATE_BYTES = 1 << 20 };
 
@@ -15,8 +16,13 @@ static const char *read_file(struct engine *e, const char *path, size_t *length)
 {
     const struct record_place nowhere = {0};
     struct stat status;
-    FILE *file = fopen(path, "rb");
     char *text = NULL;
+    /* Opening a pipe would wait for who writes into it. */
+    if (stat(path, &status) == 0 && !S_ISREG(status.st_mode)) {
+        engine_report(e, nowhere, -1, "TEMPLATE-FILE", "template '%s' is no file", path);
+        return NULL;
+    }
+    FILE *file = fopen(path, "rb");
     if (!file) {
         engine_report(e, nowhere, -1, "TEMPLATE-FILE", "template '%s' cannot be read: %s", path, strerror(errno));
         return NULL;
@@ -87,7 +93,7 @@ static bool find_text(struct engine *e, struct template *t, struct record_place 
 struct template *engine_load(struct engine *e, const char *name, struct record_place from, int column)
 {
     for (struct template *t = e->first; t; t = t->next)
-        if (strcmp(t->name, name) == 0)
+        if (t->outermost == !from.template && strcmp(t->name, name) == 0)
             return t;
     struct template *t = arena_alloc(&e->kept, sizeof *t);
     if (!t) {
@@ -95,19 +101,24 @@ struct template *engine_load(struct engine *e, const char *name, struct record_p
         return NULL;
     }
     t->name = name;
+    t->outermost = !from.template;
     t->source = t->diag_source = -1;
     if (!find_text(e, t, from, column))
         return NULL;
     *e->end = t;
     e->end = &t->next;
-    const struct template_names names = {from.template ? "" : e->model->root, e->helper_name, false};
-    struct template *next = t->next;
-    int kept = t->embedded && e->options->shelf ? shelf_parse(e->options->shelf, t, &names) : 0;
-    t->next = next;
-    int faults = kept ? 0 : template_parse(t, &names, e->model->kernel, &e->kept, e->diags);
+    const int row = t->embedded && e->options->shelf ? emit_find_row(t->name) : -1;
+    if (row >= 0 && emit_prepared[row]) {
+        t->source = SANDBOX_OWN + row;
+        e->no_memory = !prepared_read(t, (const unsigned char *)emit_prepared + emit_prepared[row], &e->kept);
+    } else {
+        const struct template_names names = {from.template ? "" : e->model->root, e->helper_name, false};
+        int faults = template_parse(t, &names, e->model->kernel, &e->kept, e->diags);
+        e->no_memory = e->no_memory || faults < 0;
+        e->reported = e->reported || faults > 0;
+    }
     t->included = arena_alloc(&e->kept, (size_t)t->line_count * sizeof *t->included);
-    e->no_memory = e->no_memory || faults < 0 || !t->included;
-    e->reported = e->reported || faults > 0;
+    e->no_memory = e->no_memory || !t->included;
     /* What the program's own templates include is loaded where an expansion comes to it. */
     for (int i = 0; i < t->line_count && !e->no_memory && t->source < SANDBOX_OWN; i++)
         if (t->line[i].kind == LINE_INCLUDE && t->line[i].word)
@@ -115,29 +126,11 @@ struct template *engine_load(struct engine *e, const char *name, struct record_p
     return t;
 }
 
-static int add_code(lua_State *L, const void *bytes, size_t length, void *context)
-{
-    (void)L;
-    struct emit_text *code = context;
-    text_add(code, bytes, length);
-    return code->failed;
-}
-
 int engine_compile(struct engine *e, struct template *t, struct sandbox_error *error)
 {
-    if (t->source < SANDBOX_OWN) {
-        int status = sandbox_load(e->sandbox, t->shown, t->lua, t->lua_length, t->text, error);
-        t->source = sandbox_source_count(e->sandbox) - 1;
-        return status;
-    }
-    struct shelf *shelf = e->options->shelf;
-    size_t length;
-    const char *code = shelf_code(shelf, t, &length);
-    if (code)
-        return sandbox_load_own(e->sandbox, t->source, code, length, true, error);
-    int status = sandbox_load_own(e->sandbox, t->source, t->lua, t->lua_length, false, error);
-    struct emit_text kept = {.arena = &e->arena};
-    if (status == SANDBOX_OK && lua_dump(sandbox_lua(e->sandbox), add_code, &kept, 0) == 0)
-        shelf_keep(shelf, t, kept.data, kept.length);
+    if (t->source >= SANDBOX_OWN)
+        return sandbox_load_own(e->sandbox, t->source, t->lua, t->lua_length, error);
+    int status = sandbox_load(e->sandbox, t->shown, t->lua, t->lua_length, t->text, error);
+    t->source = sandbox_source_count(e->sandbox) - 1;
     return status;
 }

@@ -270,6 +270,16 @@ static int index_object(lua_State *L)
 {
     lua_settop(L, 2);
     struct model_node *n = node_of(L, 1);
+    struct model_node *child = n->guarded || n->paths || lua_type(L, 2) != LUA_TSTRING
+                                         ? NULL
+                                         : field(n, lua_tostring(L, 2));
+    if (child && child->kind != NODE_NULL) { /* it is not in the table: look_up would do the same */
+        push_value(L, child);
+        lua_pushvalue(L, 2);
+        lua_pushvalue(L, 3);
+        lua_rawset(L, 1);
+        return 1;
+    }
     if (look_up(L, n, 1, 2))
         return 1;
     const char *label = push_label(L, n);
@@ -432,6 +442,14 @@ void model_push_object(lua_State *L, struct arena *arena, const char *label)
 bool model_get(lua_State *L, int index)
 {
     index = lua_absindex(L, index);
+    if (lua_istable(L, index)) { /* what is there is what look_up would find */
+        lua_pushvalue(L, -1);
+        if (lua_rawget(L, index) != LUA_TNIL) {
+            lua_replace(L, -2);
+            return true;
+        }
+        lua_pop(L, 1);
+    }
     struct model_node *n = node_of(L, index);
     bool table = lua_istable(L, index);
     int key = lua_gettop(L);

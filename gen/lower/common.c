@@ -240,7 +240,8 @@ static int add_param(struct plan *p, enum plan_param_kind kind, const char *type
     if (!q)
         return 3;
     int offset = (p->param_bytes + align - 1) / align * align;
-    *q = (struct plan_param){kind, plan_text(p, "%s", name), plan_text(p, "%s", type), tensor, index, offset, bytes, align};
+    *q = (struct plan_param){kind, plan_text(p, "%s", name), plan_text(p, "%s", type), tensor, index, offset, bytes,
+                             align};
     p->param_bytes = offset + bytes;
     return q->name && q->type ? 0 : 3;
 }
@@ -283,7 +284,8 @@ int family_pack_params(struct plan *p)
             status = add_param(p, PLAN_PARAM_STRIDE, "i64", i, d, 8, 8, name);
         }
     }
-    /* A dim of the spec that this kernel's formulas do not read is no argument of it; a user's template may read any. */
+    /* A dim of the spec that this kernel's formulas do not read is no argument of it; a user's template may read
+     * any. */
     for (int i = 0; i + 1 < p->symbol_count && !status; i++)
         if (!p->family || reads(&p->graph, i) || reads(&p->fused, i))
             status = add_param(p, PLAN_PARAM_DIM, "int", -1, i, 4, 4, p->symbol[i]);
@@ -341,7 +343,8 @@ int family_plan(const struct spec *spec, const struct spec_kernel *kernel, const
 {
     int before = diags->errors;
     *plan = (struct plan){.proofs = proofs};
-    int status = family_of(kernel)->resolve(spec, kernel, arch, variant, plan, diags);
+    int effects = variant ? 0 : family_check_effects(kernel, arch, diags);
+    int status = effects == 3 ? 3 : family_of(kernel)->resolve(spec, kernel, arch, variant, plan, diags);
     if (status == 0)
         status = decide_launch(kernel, arch, plan);
     if (status == 0 && diags->errors == before) {

@@ -8,8 +8,6 @@
 #include "spec/spec.h"
 
 struct family {
-    const char *const *arch;                 /* architectures that it has templates for; NULL-terminated */
-
     /* Number of variants on this architecture, 1 or more. Variant 0 is preferred; each further one asks less of the
      * arguments (alignment), and is left out where it does not. At launch the first whose tensors' `align` fit is
      * taken. */
@@ -32,13 +30,16 @@ const struct family *family_of(const struct spec_kernel *);
 int family_plan(const struct spec *, const struct spec_kernel *, const struct arch *, int variant,
                 struct plan_proofs *proofs, struct plan *plan, struct diag_set *diags);
 
+/* Reports what the kernel's fields say of the architecture without effect (lower/effects.c). 0, 1 faults, 3. */
+int family_check_effects(const struct spec_kernel *, const struct arch *, struct diag_set *diags);
+
 /* A role has no steps: they stand in the template (emit_steps). */
 bool family_lacks_steps(const struct plan *);
 
 /* ---- for families: parts of resolve that all share (lower/common.c) --------------------------------------------- */
 
-/* Copies symbols, tensors (dims, strides, dtype, axes), scalars and the fused functions of the spec's kernel into the Plan.
- * Tensors keep the spec's numbers. Adds the symbol sm_count. 0 or 3. */
+/* Copies symbols, tensors (dims, strides, dtype, axes), scalars and the fused functions of the spec's kernel into the
+ * Plan. Tensors keep the spec's numbers. Adds the symbol sm_count. 0 or 3. */
 int family_copy_spec(const struct spec *, const struct spec_kernel *, struct plan *);
 
 /* Appends to the Plan's arrays; returned pointers are valid until the next append of the kind. NULL out of memory. */
@@ -47,7 +48,8 @@ struct plan_map *family_add_map(struct plan *, int tensor, int l2_promotion); /*
 struct plan_map *family_add_part_map(struct plan *, int tensor, int dim, int places);
 struct plan_shared *family_add_shared(struct plan *, const char *name, int bytes, int align, int count);
 struct plan_ring *family_add_ring(struct plan *, const char *name, int stages, enum plan_filler);
-struct plan_role *family_add_role(struct plan *, const char *name, int instances, int first_warp, int warps, int registers);
+struct plan_role *family_add_role(struct plan *, const char *name, int instances, int first_warp, int warps,
+                                  int registers);
 int family_add_step(struct plan *, struct plan_role *, struct plan_step);
 struct plan_mma *family_add_mma(struct plan *, const char *name, const char *kind);
 int family_add_value(struct plan *, const char *name, int64_t integer);

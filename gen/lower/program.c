@@ -9,8 +9,6 @@
 #include "lower/lower.h"
 #include "lower/place_ops.h"
 
-static const char *const architectures[] = {"sm_80", "sm_90a", NULL};
-
 bool program_holds(const struct program *program, enum program_kind kind)
 {
     for (int i = 0; i < program->op_count; i++)
@@ -126,7 +124,6 @@ static int resolve(const struct spec *spec, const struct spec_kernel *kernel, co
 }
 
 const struct family family_program = {
-    .arch = architectures,
     .variants = variants,
     .resolve = resolve,
 };

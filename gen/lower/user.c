@@ -6,8 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const architectures[] = {"sm_80", "sm_90a", NULL};
-
 enum { MOST_BOX = 256 }; /* elements of a tensor map's box along one dim */
 
 static int variants(const struct spec *spec, const struct spec_kernel *kernel, const struct arch *arch)
@@ -199,7 +197,6 @@ static int resolve(const struct spec *spec, const struct spec_kernel *kernel, co
 }
 
 const struct family family_user = {
-    .arch = architectures,
     .variants = variants,
     .resolve = resolve,
 };

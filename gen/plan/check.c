@@ -517,6 +517,21 @@ static bool rings_are_sound(const struct plan *p)
     return sound;
 }
 
+static void check_conversions(const struct check *c)
+{
+    const struct arch *with = NULL;
+    for (int a = 0; arch_all[a]; a++)
+        with = arch_all[a]->fp8 ? arch_all[a] : with;
+    for (int i = 0; i < c->p->fused.count && with && !c->arch->fp8; i++) {
+        const struct expr_node *n = &c->p->fused.node[i];
+        if (n->op != EXPR_CAST || (n->dtype != TW_FP8_E4M3 && n->dtype != TW_FP8_E5M2))
+            continue;
+        fault(c, "cast", "ARCH", "%s has no conversion to %s; leave it out, write arch = { %s = {} }", c->arch->name,
+              tw_dtype_name(n->dtype), with->name);
+        return;
+    }
+}
+
 int plan_check(const struct plan *p, struct diag_set *diags)
 {
     struct check c = {p, arch_find(p->arch), diags};
@@ -557,6 +572,7 @@ int plan_check(const struct plan *p, struct diag_set *diags)
     for (int i = 0; i < p->mma_count; i++)
         check_mma(&c, &p->mma[i]);
     check_params(&c);
+    check_conversions(&c);
     plan_check_places(p, c.arch->named_barriers, diags);
     if (rings_are_sound(p))
         protocol_check_counts(p, diags);

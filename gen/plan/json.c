@@ -7,10 +7,11 @@
 
 #include "plan/plan.h"
 
-static void put(struct json *j, const char *bytes, size_t count)
+/* The end of the text, with room for so many bytes and a zero; NULL: there is none. */
+static char *room(struct json *j, size_t count)
 {
     if (j->failed)
-        return;
+        return NULL;
     if (j->length + count + 1 > j->capacity) {
         size_t capacity = j->capacity ? j->capacity * 2 : 4096;
         while (capacity < j->length + count + 1)
@@ -18,14 +19,28 @@ static void put(struct json *j, const char *bytes, size_t count)
         char *text = realloc(j->text, capacity);
         if (!text) {
             j->failed = true;
-            return;
+            return NULL;
         }
         j->text = text;
         j->capacity = capacity;
     }
-    memcpy(j->text + j->length, bytes, count);
-    j->length += count;
-    j->text[j->length] = 0;
+    return j->text + j->length;
+}
+
+/* The text ends at `end`, in the room that there is. */
+static void fill(struct json *j, char *end)
+{
+    *end = 0;
+    j->length = (size_t)(end - j->text);
+}
+
+static void put(struct json *j, const char *bytes, size_t count)
+{
+    char *to = room(j, count);
+    if (to) {
+        memcpy(to, bytes, count);
+        fill(j, to + count);
+    }
 }
 
 static void put_text(struct json *j, const char *text)
@@ -35,20 +50,43 @@ static void put_text(struct json *j, const char *text)
 
 static void new_line(struct json *j, int depth)
 {
-    char line[1 + 2 * JSON_MAX_DEPTH];
-    line[0] = '\n';
-    memset(line + 1, ' ', 2 * (size_t)depth);
-    put(j, line, 1 + 2 * (size_t)depth);
+    char *to = room(j, 1 + 2 * (size_t)depth);
+    if (!to)
+        return;
+    *to++ = '\n';
+    for (int i = 0; i < 2 * depth; i++)
+        *to++ = ' ';
+    fill(j, to);
+}
+
+/* As it stands in a quoted text. */
+static bool is_plain(char c)
+{
+    return (unsigned char)c >= 0x20 && c != 0x7f && c != '"' && c != '\\';
 }
 
 /* UTF-8 goes through; what JSON cannot hold as it stands is escaped. */
 static void put_quoted(struct json *j, const char *value)
 {
-    put(j, "\"", 1);
-    for (const char *c = value; *c; c++) {
+    const char *c = value;
+    size_t plain = 0;
+    while (is_plain(c[plain]))
+        plain++;
+    char *to = room(j, plain + 2);
+    if (!to)
+        return;
+    *to++ = '"';
+    memcpy(to, c, plain);
+    to += plain;
+    if (!c[plain]) { /* nearly all */
+        *to++ = '"';
+        fill(j, to);
+        return;
+    }
+    fill(j, to);
+    for (c += plain; *c; c++) {
         char escape[8];
-        size_t plain = 0;
-        while ((unsigned char)c[plain] >= 0x20 && c[plain] != 0x7f && c[plain] != '"' && c[plain] != '\\')
+        for (plain = 0; is_plain(c[plain]);)
             plain++;
         put(j, c, plain);
         c += plain;

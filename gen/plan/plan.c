@@ -26,10 +26,10 @@ const char *plan_text(struct plan *p, const char *format, ...)
     va_list list, again;
     va_start(list, format);
     va_copy(again, list);
-    int length = vsnprintf(NULL, 0, format, list);
+    int length = memory_print(NULL, 0, format, list);
     char *text = length < 0 ? NULL : plan_alloc(p, (size_t)length + 1);
     if (text)
-        vsnprintf(text, (size_t)length + 1, format, again);
+        memory_print(text, (size_t)length + 1, format, again);
     va_end(again);
     va_end(list);
     return text;

@@ -62,7 +62,7 @@ struct plan_tensor {
     int multicast;                 /* blocks of the cluster that receive each box; each loads 1/multicast of the tile */
     enum tw_swizzle swizzle;       /* of its tile in shared memory */
     int tile_bytes;                /* of the whole tile in shared memory */
-    int align;                     /* bytes: what address, rows and (where `whole_rows`) the inner extent must divide by */
+    int align;                     /* bytes that address, rows and (with `whole_rows`) the inner extent divide by */
     bool whole_rows;               /* stores of whole 16-byte chunks: the inner extent counts too */
     int map;                       /* index into plan.map, -1: none. Other maps of the tensor are of parts of its box */
 };
@@ -110,10 +110,10 @@ struct plan_shared {
 enum plan_filler { PLAN_FILL_BULK, PLAN_FILL_CP_ASYNC, PLAN_FILL_THREADS, PLAN_FILL_ARRIVE, PLAN_FILL_COUNT };
 
 /* Stages that one side fills and another drains.
- * BULK: a full and an empty mbarrier a stage. full completes after full_arrivals arrivals and tx_bytes bytes; empty after
- * empty_arrivals arrivals. CP_ASYNC: commit groups and block barriers. THREADS: buffers that threads write and bulk
- * stores read. ARRIVE: as BULK, but threads of a role write the stage and arrive on full; tx_bytes is 0. A ring without
- * tensors passes values on: a WRITE is of all of them, a READ likewise. */
+ * BULK: a full and an empty mbarrier a stage. full completes after full_arrivals arrivals and tx_bytes bytes; empty
+ * after empty_arrivals arrivals. CP_ASYNC: commit groups and block barriers. THREADS: buffers that threads write and
+ * bulk stores read. ARRIVE: as BULK, but threads of a role write the stage and arrive on full; tx_bytes is 0. A ring
+ * without tensors passes values on: a WRITE is of all of them, a READ likewise. */
 struct plan_ring {
     const char *name;
     int stages;
@@ -228,17 +228,18 @@ int plan_add_place(struct plan *p, struct plan_place place);
 const struct plan_shared *plan_region(const struct plan *p, const struct plan_ring *ring, int tensor);
 void plan_free(struct plan *p); /* the graphs too; *p is then zero */
 
-/* Every check named in the design's section 3 but the protocol's: tensor-map rules, shared memory, registers, features of the
- * architecture, transaction bytes and arrival counts. Faults go to diags with rule ids. Returns the number of errors. */
+/* Every check named in the design's section 3 but the protocol's: tensor-map rules, shared memory, registers, features
+ * of the architecture, transaction bytes and arrival counts. Faults go to diags with rule ids. Returns the number of
+ * errors. */
 int plan_check(const struct plan *p, struct diag_set *diags);
 
 /* The protocol check: every interleaving of the roles' steps over stages and phases, for deadlock, overwrite before
  * release, read before full and wrong phase. Each fault names role, stage and step. Returns the number of errors. */
 int plan_check_protocol(const struct plan *p, struct diag_set *diags);
 
-/* What plan_check_protocol proved, so that Plans of the same steps (of other kernels, architectures, variants) are proved
- * once: see plan/protocol_proofs.c. Threads may share it; NULL out of memory. No Plan that names it may be checked after
- * it is closed. */
+/* What plan_check_protocol proved, so that Plans of the same steps (of other kernels, architectures, variants) are
+ * proved once: see plan/protocol_proofs.c. Threads may share it; NULL out of memory. No Plan that names it may be
+ * checked after it is closed. */
 struct plan_proofs *plan_proofs_open(const struct memory *memory);
 void plan_proofs_close(struct plan_proofs *proofs); /* NULL is fine */
 

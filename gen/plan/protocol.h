@@ -20,8 +20,8 @@ enum {
 /* ---- how often each loop turns (protocol_flow.c) ----------------------------------------------------------------- */
 
 /* The numbers of the classes in one exploration. Where the LOOPs around the step are in turns t0, t1, .., a class has
- * the number trip[class][(.. (t0 * 7 + t1) * 7 ..) % turns]: trip[class][0] outside of all loops, trip[class][t % turns] in
- * turn t of a single one. */
+ * the number trip[class][(.. (t0 * 7 + t1) * 7 ..) % turns]: trip[class][0] outside of all loops, trip[class][t %
+ * turns] in turn t of a single one. */
 struct protocol_trips {
     int turns;
     int trip[PROTOCOL_MAX_CLASSES][PROTOCOL_MAX_TURNS];
@@ -165,8 +165,8 @@ unsigned protocol_axes(const struct plan *p, int tensor);
 unsigned protocol_sharing(const struct protocol_cluster *c, int tensor, int block);
 unsigned protocol_neighbours(const struct plan *p, const struct protocol_cluster *c, int ring, int block);
 
-/* Explores at numbers of the classes. Returns the number of faults (0 or 1: it stops at the first). The Plan and its code
- * outlive the runs; NULL out of memory. protocol_run is all three for one run. */
+/* Explores at numbers of the classes. Returns the number of faults (0 or 1: it stops at the first). The Plan and its
+ * code outlive the runs; NULL out of memory. protocol_run is all three for one run. */
 struct protocol_runs *protocol_runs_open(const struct plan *p, const struct protocol_code *code);
 int protocol_runs_run(struct protocol_runs *runs, const struct protocol_trips *trips, struct diag_set *diags);
 void protocol_runs_close(struct protocol_runs *runs); /* NULL is fine */

@@ -130,7 +130,8 @@ static int sharing_of(const struct plan *p, int tensor, struct sharing *s)
     return s->count++;
 }
 
-/* Writes the list of the Plan, whose steps protocol_check_program found sound. False: there are too many names or sets. */
+/* Writes the list of the Plan, whose steps protocol_check_program found sound. False: there are too many names or
+ * sets. */
 static bool put_plan(const struct plan *p, struct numbers *n)
 {
     struct names class = {.count = 0};

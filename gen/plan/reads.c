@@ -40,8 +40,8 @@ int reads_columns(const struct plan *p, int node)
 {
     const struct expr_node *n = &p->fused.node[node];
     int columns = -1;
-    if (n->op != EXPR_TENSOR || p->tensor[n->integer].out)
-        return -1;
+    if (n->op != EXPR_TENSOR || n->type != EXPR_REAL || p->tensor[n->integer].out)
+        return -1; /* a pair is two fp32 */
     for (int d = 0; d < n->rank; d++) {
         int along = counts(p, p->fused.index[n->first_index + d], p->tensor[n->integer].dim[d]);
         if (along < 0 || (along == EXPR_COLUMN && columns >= 0))
@@ -84,6 +84,48 @@ void reads_guards(const struct plan *p, int root, int *guard)
     for (int i = 0; i < p->fused.count; i++)
         guard[i] = READS_NEVER;
     reach(&p->fused, root, READS_ALWAYS, guard);
+}
+
+struct skipping {
+    const struct plan *p;
+    int tensor, *guard;
+    bool always, sometimes;
+};
+
+/* What `field`, plan_some of a node, needs of the tensor. */
+static void skip_root(struct skipping *s, int field)
+{
+    const struct expr_graph *g = &s->p->fused;
+    if (field == 0)
+        return;
+    reads_guards(s->p, plan_number(field), s->guard);
+    for (int i = 0; i < g->count; i++) {
+        if (g->node[i].op != EXPR_TENSOR || g->node[i].integer != s->tensor || s->guard[i] == READS_NEVER)
+            continue;
+        s->always = s->always || s->guard[i] == READS_ALWAYS;
+        s->sometimes = true;
+    }
+}
+
+bool reads_may_skip(const struct plan *p, int tensor, int *scratch)
+{
+    struct skipping s = {.p = p, .tensor = tensor, .guard = scratch};
+    for (int r = 0; r < p->role_count; r++)
+        for (int i = 0; i < p->role[r].step_count && !s.always; i++) {
+            const struct plan_step *step = &p->role[r].step[i];
+            bool stored = step->op == PLAN_GLOBAL && step->place && step->node; /* of the store's arithmetic */
+            s.always = step->tensor == tensor && !stored;
+            skip_root(&s, step->node);
+            skip_root(&s, step->inside);
+            for (int d = 0; d < SPEC_MAX_RANK; d++)
+                skip_root(&s, step->at[d]);
+        }
+    for (int i = 0; i < p->loop_count && !s.always; i++) {
+        skip_root(&s, plan_some(p->loop[i].from));
+        skip_root(&s, plan_some(p->loop[i].to));
+        skip_root(&s, p->loop[i].first);
+    }
+    return s.sometimes && !s.always;
 }
 
 /* What a store's arithmetic holds. */

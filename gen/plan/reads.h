@@ -18,6 +18,10 @@ int reads_columns(const struct plan *p, int node);
 enum { READS_ALWAYS = -1, READS_NEVER = -2 };
 void reads_guards(const struct plan *p, int root, int *guard);
 
+/* No thread reads an element of the tensor where a condition on scalars does not hold: launches for which it does not
+ * need none. scratch: room for plan.fused.count numbers. */
+bool reads_may_skip(const struct plan *p, int tensor, int *scratch);
+
 /* The arithmetic is more than moves and a scale: its text had better stand once. */
 bool reads_is_long(const struct plan *p, int root);
 

@@ -1,4 +1,5 @@
-/* Where printed structures go: one walk over a Plan serves JSON for people and programs and Lua tables for templates. */
+/* Where printed structures go: one walk over a Plan serves JSON for people and programs and Lua tables for
+ * templates. */
 #ifndef TW_GEN_PLAN_SINK_H
 #define TW_GEN_PLAN_SINK_H
 

@@ -70,15 +70,15 @@ struct plan_step {
     int loop;          /* LOOP: plan_some(index into plan.loop), its variable and range. MMA, RELEASE, FILL: the
                           loop whose turns decide, where least, back or ahead says so */
     bool kept;         /* LOOP: the first count turns, as far as they are there, each with tiles of its own; no waits */
-    int inside;        /* plan_some(node of plan.fused): elements where it does not hold load 0, are not stored or reduced */
+    int inside; /* plan_some(node of plan.fused): elements where it does not hold load 0, are not stored or reduced */
     bool partial;      /* `inside` may hold for a part of a vector; of a store `first` and `end` may lie within one */
     int first, end;    /* partial GLOBAL that stores: plan_some(node of plan.fused), the columns that are inside. STORE:
                           end, rows of the item's tile from this one on are not written; 0: all are. FILL: end, rows
                           of the tile from this one on arrive as zeros; 0: those outside of the tensor */
     bool adds;         /* GLOBAL that stores: adds to what is there, in any order */
     bool once;         /* GLOBAL: nobody touches the elements again, they need not stay in caches */
-    enum plan_reduction reduction; /* TOUCH: of node into place, or of the place among the lanes of a warp; SCRATCH_READ:
-                                      of what is read */
+    enum plan_reduction reduction; /* TOUCH: of node into place, or of the place among the lanes of a warp;
+                                      SCRATCH_READ: of what is read */
     bool over_rows;    /* of a reduction: along the layout's rows; else along its columns */
     const char *why;   /* why the step is there, for people; or NULL */
 };

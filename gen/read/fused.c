@@ -1,7 +1,9 @@
 /* Expressions in Lua: symbols of dims, the values of fused functions and programs while they are traced, and the trace
  * of a fused function. */
-#include "read/read.h"
+#include "read/trace.h"
 
+#include <float.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -128,6 +130,16 @@ static int running_axes(struct reader *r, const char *known[SPEC_MAX_AXES + 1])
     return count;
 }
 
+/* A tensor is to broadcast whose axes are unknown. */
+static int ask_axes(struct reader *r, const struct spec_tensor *t)
+{
+    const struct spec_kernel *k = reader_kernel(r);
+    int extent[SPEC_MAX_AXES];
+    for (int a = 0; a < k->axis_count; a++)
+        extent[a] = k->program && (!r->fused || (r->fused_axes >> a & 1)) ? trace_known_extent(r, a) : -1;
+    return refuse_broadcast(r, t, extent);
+}
+
 /* The element of a tensor without indices: each dim at the index of its axis. */
 static int broadcast(struct reader *r, const struct element *e)
 {
@@ -140,10 +152,7 @@ static int broadcast(struct reader *r, const struct element *e)
     for (int d = 0; d < t->rank; d++) {
         bool has = false;
         if (t->axis[d] < 0)
-            return luaL_error(r->L,
-                              "t.%s has no axes to broadcast along; write axes = \"%s\" in its tensor, or index "
-                              "it",
-                              t->name, known[0] ? known[0] : "...");
+            return ask_axes(r, t);
         for (int a = 0; a < count; a++)
             has |= strcmp(known[a], k->axis[t->axis[d]]) == 0;
         if (!has)
@@ -164,6 +173,20 @@ static int adopt(struct reader *r, const struct value *v)
     return made(r, expr_import(graph_of(r), &r->shape, v->node));
 }
 
+/* A number that is none of fp32 would become infinity or 0 without a word. */
+static double constant_at(struct reader *r, int index)
+{
+    double value = lua_tonumber(r->L, index), size = fabs(value);
+    if (isfinite(value) && isinf((float)value))
+        luaL_error(r->L, "the constant %s is beyond fp32, in which it is computed with; write one up to 3.4e38, or inf",
+                   describe(r, index));
+    if (size > 0 && size < FLT_MIN)
+        luaL_error(r->L,
+                   "the constant %s is too small for fp32, in which it is computed with; write 0, or 1.2e-38 or more",
+                   describe(r, index));
+    return value;
+}
+
 struct value value_at(struct reader *r, int index)
 {
     lua_State *L = r->L;
@@ -175,7 +198,7 @@ struct value value_at(struct reader *r, int index)
             return plain_value(r, expr_int(graph_of(r), integer));
         if (!r->epoch)
             luaL_error(L, "%s in an expression of dims: they are whole numbers", describe(r, index));
-        return plain_value(r, expr_real(graph_of(r), lua_tonumber(L, index)));
+        return plain_value(r, expr_real(graph_of(r), constant_at(r, index)));
     }
     const struct value *v = luaL_testudata(L, index, TYPE_EXPRESSION);
     if (v && v->epoch == r->epoch) {

@@ -33,6 +33,28 @@ static int shape_only(enum expr_op op)
     return rule == EXPR_ARITH || rule == EXPR_INTS;
 }
 
+/* What dims alone make, of some sizes. */
+static bool is_of_dims(struct reader *r, int node)
+{
+    int64_t dims[MOST_DIMS], value;
+    for (int d = 0; d < MOST_DIMS; d++)
+        dims[d] = 1 << 20;
+    return expr_eval_int(graph_of(r), node, dims, &value);
+}
+
+/* Whole numbers are divided by what is not 0 for sure, or by what dims alone make: whether that is none is a matter of
+ * the launch. */
+static void check_divisor(struct reader *r, enum expr_op op, int divisor)
+{
+    int64_t low, high;
+    expr_range(graph_of(r), divisor, &low, &high);
+    if (low == 0 && high == 0)
+        luaL_error(r->L, "%s by 0 has no value; write a divisor that is not 0", expr_ops[op].name);
+    if (r->epoch && low <= 0 && high >= 0 && !is_of_dims(r, divisor))
+        luaL_error(r->L, "the divisor of %s may be 0, which has no value; write one that is not, such as max(d, 1)",
+                   expr_ops[op].name);
+}
+
 /* An operator or function on symbolic operands; arguments 1..arity. */
 static int apply(struct reader *r, enum expr_op op)
 {
@@ -48,11 +70,10 @@ static int apply(struct reader *r, enum expr_op op)
         arg[i] = operand[i].node;
     }
     struct expr_graph *g = graph_of(r);
-    int64_t divisor;
-    if ((op == EXPR_MOD || op == EXPR_FLOORDIV) && expr_is_int(g, arg[1], &divisor) && divisor == 0)
-        return luaL_error(r->L, "%s by 0 has no value; write a divisor that is not 0", expr_ops[op].name);
     if (!expr_result_type(g, op, arg, &type))
         return wrong_operands(r, op, arg);
+    if (op == EXPR_MOD || op == EXPR_FLOORDIV)
+        check_divisor(r, op, arg[1]);
     struct expr_node n = {.op = op, .arg = {arg[0], arg[1], arg[2]}};
     push_result(r, expr_ops[op].name, expr_add(g, &n), operand, expr_ops[op].arity);
     return 1;

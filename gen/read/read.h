@@ -110,6 +110,10 @@ bool is_taken(const char *text);      /* the libraries, CUDA or the emitted text
  * schema knows no such key. */
 bool read_field(struct reader *r, int table, const char *key, const char *prefix, struct spec_fields *out, bool lists);
 
+/* Where a field of that name stands instead, "; write pipeline = { stages = 4 }" with the value on top of the stack; ""
+ * where none does. */
+const char *field_elsewhere(struct reader *r, const char *name);
+
 /* The first words of the rows that the current kernel can have, NULL-terminated. */
 const char **field_names(struct reader *r);
 
@@ -139,6 +143,22 @@ void check_tensors(struct reader *r);
 
 /* Axes of "m n k", each a string; returns their number. */
 int split_words(struct reader *r, const char *text, const char **word, int most);
+
+/* ---- axes.c ---------------------------------------------------------------------------------------------------- */
+
+/* Of a family's tensors whose axes the spec does not write: the order in which they agree with all extents. Where there
+ * is another one, too, the spec is at fault and told what to write. */
+void infer_family_axes(struct reader *r, const struct spec_family *family);
+
+/* Raises the fault of a tensor without axes that is to broadcast: which axes would fit, by `extent` of each axis, nodes
+ * of the kernel's graph, -1 where the function does not run along it. */
+int refuse_broadcast(struct reader *r, const struct spec_tensor *t, const int *extent);
+
+/* ---- layout.c -------------------------------------------------------------------------------------------------- */
+
+/* After sizes: strides that are negative, or that let a tensor that is written overlap itself, in every launch or in
+ * sizes that the spec lists. */
+void check_layouts(struct reader *r);
 
 /* ---- kernel.c -------------------------------------------------------------------------------------------------- */
 

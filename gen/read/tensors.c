@@ -1,12 +1,10 @@
 /* Tensors and scalars: tensor { M, K, dtype = "bf16", ... }, scalar("fp32", 1.5), and what must hold among them. */
 #include "read/read.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* Of a constant extent or stride: with it, the bytes of a row and a row's pitch stay in 64 bits. */
-#define MOST_EXTENT ((int64_t)1 << 40)
 
 static const char *const tensor_words[] = {"axes", "dtype", "fill", "out", "stride", "swizzle", "tile", NULL};
 
@@ -151,68 +149,30 @@ static void read_swizzle(struct item *i)
     lua_pop(L, 1);
 }
 
-/* What `fill` can say, as `run` understands it: the word and how many numbers stand behind it. */
-static const struct fill {
-    const char *word;
-    int numbers;
-    const char *usage;
-} fills[] = {
-    {"documents", 1, "documents N, N from 1 to 65536"},
-    {"constant", 1, "constant X"},
-    {"zeros", 0, "zeros"},
-    {"ones", 0, "ones"},
-    {"integers", 2, "integers LOW HIGH, with an integer from LOW to HIGH and neither beyond 2^53"},
-    {"iota", 0, "iota"},
-    {"normal", 0, "normal"},
-};
-enum { FILLS = sizeof fills / sizeof *fills };
-
-/* Whether the numbers behind the fill's word are those that it takes. */
-static bool fill_fits(const struct fill *f, const char *text)
+static void read_fill(struct item *i, const char *text)
 {
-    double value[2] = {0};
-    text += strlen(f->word);
-    for (int n = 0; n < f->numbers; n++) {
-        char *end;
-        value[n] = strtod(text, &end);
-        if (end == text)
-            return false;
-        text = end;
-    }
-    if (text[strspn(text, " ")])
-        return false;
-    if (strcmp(f->word, "documents") == 0)
-        return value[0] >= 1 && value[0] <= 65536;
-    return f->numbers < 2 ||
-           (fabs(value[0]) <= 0x1p53 && fabs(value[1]) <= 0x1p53 && ceil(value[0]) <= floor(value[1]));
-}
-
-static void check_fill(struct item *i, const char *text)
-{
-    const char *path = path_of(i, "fill", 0), *known[FILLS + 1] = {0}, *word[2];
-    int words = split_words(i->r, text, word, 1);
-    for (int n = 0; n < FILLS; n++) {
-        known[n] = fills[n].word;
-        if (words == 0 || text[0] == ' ' || strcmp(known[n], word[0]) != 0)
-            continue;
-        if (!fill_fits(&fills[n], text))
-            reader_fault(i->r, path, AT_VALUE, "FIELD-WORD", "\"%s\" is not understood; write %s", text,
-                         fills[n].usage);
+    const char *path = path_of(i, "fill", 0), *known[FILL_WORD_COUNT + 1] = {0}, *form[FILL_WORD_COUNT + 1] = {0};
+    const char *word[2];
+    const struct fill_word *row = fill_word_of(text);
+    if (row) {
+        if (!fill_read(row, text, &i->t->fill))
+            reader_fault(i->r, path, AT_VALUE, "FIELD-WORD", "\"%s\" is not understood; write %s", text, row->usage);
         return;
     }
-    reader_fault(i->r, path, AT_VALUE, "FIELD-WORD",
-                 "there is no fill \"%s\"; write documents N, constant X, zeros, ones, integers LOW HIGH, iota or "
-                 "normal%s",
-                 text, words ? reader_suggest(i->r, word[0], known) : "");
+    for (int n = 0; fill_words[n].word; n++) {
+        known[n] = fill_words[n].word;
+        form[n] = fill_words[n].form;
+    }
+    reader_fault(i->r, path, AT_VALUE, "FIELD-WORD", "there is no fill \"%s\"; write %s%s", text,
+                 reader_list(i->r, form, " or "),
+                 split_words(i->r, text, word, 1) ? reader_suggest(i->r, word[0], known) : "");
 }
 
 static void read_flags(struct item *i)
 {
     lua_State *L = i->r->L;
     if (lua_getfield(L, i->table, "fill") == LUA_TSTRING) {
-        i->t->fill = arena_text(i->r->arena, lua_tostring(L, -1));
-        reader_check(i->r, i->t->fill);
-        check_fill(i, i->t->fill);
+        read_fill(i, lua_tostring(L, -1));
     } else if (lua_isfunction(L, -1)) {
         lua_pushvalue(L, -1);
         i->t->lua_fill = luaL_ref(L, LUA_REGISTRYINDEX);
@@ -253,8 +213,9 @@ static void read_dims(struct item *i)
             i->t->dim[d] = expr_int(shape, 1);
         } else if (expr_is_int(shape, i->t->dim[d], &value) && value < 1) {
             reader_fault(i->r, path, AT_VALUE, "FIELD-RANGE", "%lld is no extent; write 1 or more", (long long)value);
-        } else if (expr_is_int(shape, i->t->dim[d], &value) && value > MOST_EXTENT) {
-            reader_fault(i->r, path, AT_VALUE, "FIELD-RANGE", "%lld is no extent; write 1 to 2^40", (long long)value);
+        } else if (expr_is_int(shape, i->t->dim[d], &value) && value > SPEC_MAX_EXTENT) {
+            reader_fault(i->r, path, AT_VALUE, "FIELD-RANGE", "%lld is no extent; write 1 to 2^%d", (long long)value,
+                         SPEC_EXTENT_BITS);
             i->t->dim[d] = expr_int(shape, 1);
         }
         lua_pop(L, 1);
@@ -304,9 +265,9 @@ static void read_strides(struct item *i)
             else if (constant && value < 1)
                 reader_fault(i->r, path, AT_VALUE, "FIELD-RANGE", "%lld is no stride; write 1 or more",
                              (long long)value);
-            else if (constant && value > MOST_EXTENT)
-                reader_fault(i->r, path, AT_VALUE, "FIELD-RANGE", "%lld is no stride; write 1 to 2^40",
-                             (long long)value);
+            else if (constant && value > SPEC_MAX_EXTENT)
+                reader_fault(i->r, path, AT_VALUE, "FIELD-RANGE", "%lld is no stride; write 1 to 2^%d",
+                             (long long)value, SPEC_EXTENT_BITS);
             else if (d < i->t->rank - 1)
                 i->t->stride[d] = node;
             lua_pop(L, 1);
@@ -370,6 +331,7 @@ static void read_axes(struct item *i, const struct spec_family_tensor *row)
                      describe(r, -1));
     int count = text ? split_words(r, text, word, SPEC_MAX_RANK + 1) : 0;
     i->t->axes_given = count > 0;
+    i->t->axes_written = written;
     if (text && i->t->rank > 0 && count != i->t->rank) {
         if (written)
             reader_fault(r, path, AT_VALUE, "TENSOR-AXES", "\"%s\" names %d axes, the tensor has %d dims", text, count,
@@ -470,7 +432,7 @@ void read_tensor(struct reader *r, const char *name)
         if (i.t->out && !row->out)
             reader_fault(r, path_of(&i, "out", 0), AT_VALUE, "TENSOR-OUT", "the family reads %s", name);
         i.t->out = row->out;
-        if (!i.t->fill && !i.t->lua_fill)
+        if (i.t->fill.kind == FILL_DRAWN && !i.t->lua_fill)
             i.t->lua_fill = row->lua_fill;
         i.t->read = !k->program;
     }
@@ -507,28 +469,6 @@ static const char *dim_text(struct reader *r, int node)
     const char *copy = arena_text(r->arena, text);
     reader_check(r, copy);
     return copy;
-}
-
-/* Where an operand of a family's kernel names no axes, it has those of the items if its dims are theirs. */
-static void default_axes(struct reader *r, struct spec_tensor *t, const struct spec_family *f)
-{
-    const char *word[SPEC_MAX_RANK + 1];
-    int count = f->grid ? split_words(r, f->grid, word, SPEC_MAX_RANK) : 0;
-    if (t->rank == 0 || count != t->rank || t->axis[0] >= 0)
-        return;
-    struct spec_kernel *k = reader_kernel(r);
-    int axis[SPEC_MAX_RANK];
-    for (int d = 0; d < t->rank; d++) {
-        axis[d] = axis_position(r, word[d]);
-        bool agrees = false;
-        for (int i = 0; i < k->tensor_count; i++)
-            for (int e = 0; e < k->tensor[i].rank; e++)
-                agrees |= family_tensor(f, k->tensor[i].name) && k->tensor[i].axis[e] == axis[d] &&
-                          k->tensor[i].dim[e] == t->dim[d];
-        if (!agrees)
-            return;
-    }
-    memcpy(t->axis, axis, (size_t)t->rank * sizeof *axis);
 }
 
 /* A tensor A also has the parameters A_map, A_stride, A_stride0, ...: no other operand is called so. */
@@ -574,8 +514,8 @@ void check_tensors(struct reader *r)
     }
     lua_pop(r->L, 1);
     check_parameter_names(r);
-    for (int i = 0; f && i < k->tensor_count; i++)
-        default_axes(r, &k->tensor[i], f);
+    if (f)
+        infer_family_axes(r, f);
     int owner[SPEC_MAX_AXES], dim[SPEC_MAX_AXES]; /* the first tensor that has the axis, and in which dim */
     for (int a = 0; a < SPEC_MAX_AXES; a++)
         owner[a] = -1;

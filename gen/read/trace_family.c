@@ -3,12 +3,16 @@
  *   axes       "m n k"
  *   grid       "m n": the axes along which items run, their extents those of the tensors
  *   tensors    { { "A", axes = "m k" }, { "D", axes = "m n", out = true }, { "C", axes = "m n", optional = true } };
- * with fill = function(i, j, ..., n), what `run` puts there where a kernel does not say scalars    { "alpha", "beta" },
- * each optional functions  { "epilogue" }: functions that a kernel may give; the program calls them by
- * fused("epilogue", value) program    function(t, at, tile) fields     { tile = { m = 128 }, ... }: what a kernel has
- * where it says nothing else sizes      function(arch, said, extent): the tile by axis, for axes that a kernel gives
- * none. said holds what it gives, by axis, and said.consumers; extent the extents that are constants and a kernel of
- * the family is one with that program. */
+ *              with fill = function(i, j, ..., n), what `run` puts there where a kernel does not say; with
+ *              any_order = true where the program takes its dims in any order: extents then decide it, or
+ *              the spec is asked
+ *   scalars    { "alpha", "beta" }, each optional
+ *   functions  { "epilogue" }: functions that a kernel may give; the program calls them by fused("epilogue", value)
+ *   program    function(t, at, tile)
+ *   fields     { tile = { m = 128 }, ... }: what a kernel has where it says nothing else
+ *   sizes      function(arch, said, extent): the tile by axis, for axes that a kernel gives none. said holds what it
+ *              gives, by axis, and said.consumers; extent the extents that are constants
+ * and a kernel of the family is one with that program. */
 #include "read/trace.h"
 
 #include <stdio.h>
@@ -119,6 +123,7 @@ static struct spec_family_tensor *tensor_list(struct reader *r, const char *modu
         lua_pop(L, 1);
         row[i].axes = text_field(r, module, "axes", true);
         row[i].out = flag_field(L, "out");
+        row[i].any_order = flag_field(L, "any_order");
         row[i].required = !flag_field(L, "optional");
         int fill = lua_getfield(L, -1, "fill");
         if (fill == LUA_TFUNCTION)
@@ -314,8 +319,7 @@ void module_sizes(struct reader *r, const char *arch, struct program *p)
     lua_settop(L, top);
 }
 
-/* ---- words of a family's program -----------------------------------------------------------------------------------
- */
+/* ---- words of a family's program --------------------------------------------------------------------------------- */
 
 /* Pushes a field of the kernel. */
 static int push_kernel_field(struct reader *r, const char *name)

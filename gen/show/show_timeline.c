@@ -135,8 +135,8 @@ static int run_and_show(struct compile *c, const struct show_options *o, const i
     if (l->failed)
         return 3;
     if (!result.launched || l->block >= l->blocks || !l->count) {
-        fprintf(stderr, "tilewright show: --block %" PRIu64 ": of %s %" PRIu64 " blocks are launched\n", l->block, sizes,
-                l->blocks);
+        fprintf(stderr, "tilewright show: --block %" PRIu64 ": of %s %" PRIu64 " blocks are launched\n", l->block,
+                sizes, l->blocks);
         return 1;
     }
     status = present(c, o, unit, sizes, l);
@@ -159,7 +159,8 @@ static int open_and_show(struct compile *c, const struct show_options *o, const 
                                         .event = listen,
                                         .event_context = &listener,
                                         .slice = 1};
-    int unit[COMPILE_LIBRARY_UNITS], count = c->unit_count < COMPILE_LIBRARY_UNITS ? c->unit_count : COMPILE_LIBRARY_UNITS;
+    int unit[COMPILE_LIBRARY_UNITS],
+        count = c->unit_count < COMPILE_LIBRARY_UNITS ? c->unit_count : COMPILE_LIBRARY_UNITS;
     struct tw_device *device = NULL;
     struct launcher *launcher = NULL;
     struct tw_error error;
@@ -168,7 +169,8 @@ static int open_and_show(struct compile *c, const struct show_options *o, const 
     int status = tw_device_open_emu(&c->rt, &options, &device, &error);
     if (status == TW_OK)
         status = launcher_open(&launcher, c, unit, count, &error);
-    status = status == TW_OK ? run_and_show(c, o, symbol, device, launcher, &listener) : compile_fail(c, status, &error);
+    status =
+        status == TW_OK ? run_and_show(c, o, symbol, device, launcher, &listener) : compile_fail(c, status, &error);
     launcher_close(launcher);
     tw_device_close(device);
     tw_free(&c->rt, listener.event);

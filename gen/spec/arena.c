@@ -1,7 +1,8 @@
 #include "spec/arena.h"
 
 #include <stdalign.h>
-#include <stdarg.h>
+#include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,16 +74,66 @@ char *arena_text(struct arena *a, const char *text)
     return arena_copy(a, text, strlen(text));
 }
 
+/* Nothing but %s and %d. */
+static bool is_plain_format(const char *format)
+{
+    while ((format = strchr(format, '%')) != NULL) {
+        if (format[1] != 's' && format[1] != 'd')
+            return false;
+        format += 2;
+    }
+    return true;
+}
+
+int memory_print(char *out, size_t room, const char *format, va_list list)
+{
+    if (!is_plain_format(format))
+        return vsnprintf(out, room, format, list);
+    size_t length = 0;
+    va_list own;
+    va_copy(own, list);
+    while (*format) {
+        char digit[16], *first = digit + sizeof digit;
+        const char *part = format;
+        size_t more = strcspn(format, "%");
+        format += more;
+        if (more == 0 && format[1] == 's') {
+            part = va_arg(own, const char *);
+            part = part ? part : "(null)";
+            more = strlen(part);
+            format += 2;
+        } else if (more == 0) {
+            int value = va_arg(own, int);
+            unsigned rest = value < 0 ? 0 - (unsigned)value : (unsigned)value;
+            do
+                *--first = (char)('0' + rest % 10);
+            while (rest /= 10);
+            if (value < 0)
+                *--first = '-';
+            part = first;
+            more = (size_t)(digit + sizeof digit - first);
+            format += 2;
+        }
+        if (length < room)
+            memcpy(out + length, part, more < room - length ? more : room - length);
+        length += more;
+    }
+    va_end(own);
+    if (room)
+        out[length < room ? length : room - 1] = '\0';
+    return length > INT_MAX ? -1 : (int)length;
+}
+
 char *arena_format(struct arena *a, const char *format, ...)
 {
     va_list list;
     va_start(list, format);
-    int length = vsnprintf(NULL, 0, format, list);
+    int length = memory_print(NULL, 0, format, list);
     va_end(list);
-    char *text = length < 0 ? NULL : arena_alloc(a, (size_t)length + 1);
+    char *text = length < 0 ? NULL : arena_room(a, (size_t)length + 1);
     if (text) {
         va_start(list, format);
-        vsnprintf(text, (size_t)length + 1, format, list);
+        memory_print(text, (size_t)length + 1, format, list);
         va_end(list);
     }
     return text;

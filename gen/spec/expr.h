@@ -98,6 +98,12 @@ bool expr_is_natural(const struct expr_graph *g, int node);
  * no integer arithmetic. Floor semantics for // and %, as in Lua. */
 bool expr_eval_int(const struct expr_graph *g, int node, const int64_t *symbol, int64_t *value);
 
+/* Between which numbers a whole number lies, whatever is launched: dims are 1 or more, indices 0 or more, elements of
+ * tensors anything. EXPR_LEAST and EXPR_MOST where no bound is known. */
+#define EXPR_MOST ((int64_t)1 << 62)
+#define EXPR_LEAST (-EXPR_MOST)
+void expr_range(const struct expr_graph *g, int node, int64_t *low, int64_t *high);
+
 /* One operator on plain numbers, as the references compute it: the value functions (EXP .. GELU_TANH), in double. */
 double expr_apply(enum expr_op op, double value);
 

@@ -154,7 +154,8 @@ static void put_real(struct printer *p, double value, int around)
 static void put_name(struct printer *p, const char *const *name, const char *before, int64_t number)
 {
     char text[40];
-    snprintf(text, sizeof text, "%" PRId64, number);
+    if (!name)
+        snprintf(text, sizeof text, "%" PRId64, number);
     put(p, before);
     put(p, name ? name[number] : text);
 }

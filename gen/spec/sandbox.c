@@ -9,6 +9,8 @@
 #include <lua5.4/lauxlib.h>
 
 #include "spec/guard.h"
+#include "spec/pool.h"
+
 enum refusal { REFUSED_NOT, REFUSED_LIMIT, REFUSED_STEPS, REFUSED_HOOK };
 
 /* The hook is called every so many instructions; more often once there is a text so large that one instruction on it
@@ -18,6 +20,7 @@ enum { HOOK_STEPS = 1000, HOOK_STEPS_LARGE = 10, LARGE_TEXT = 1 << 16, BYTES_PER
 struct sandbox {
     lua_State *L;
     struct arena arena; /* sources, dependencies, tokens */
+    struct pool pool;   /* everything of Lua's */
     size_t memory_limit, memory_used;
     enum refusal refusal; /* why the allocator last said no */
     int64_t steps, step_limit;
@@ -74,7 +77,7 @@ static void *allocate(void *context, void *pointer, size_t old_size, size_t new_
     size_t old = pointer ? old_size : 0;
     if (new_size == 0) {
         if (pointer)
-            memory_resize(&s->arena.memory, pointer, old, 0);
+            pool_resize(&s->pool, pointer, old, 0);
         s->memory_used -= old;
         return NULL;
     }
@@ -89,7 +92,7 @@ static void *allocate(void *context, void *pointer, size_t old_size, size_t new_
             return NULL;
         }
     }
-    void *moved = memory_resize(&s->arena.memory, pointer, old, new_size);
+    void *moved = pool_resize(&s->pool, pointer, old, new_size);
     if (moved && !pointer && old_size == LUA_TSTRING && new_size > LARGE_TEXT)
         use_hook(s, HOOK_STEPS_LARGE);
     if (moved)
@@ -347,7 +350,7 @@ struct sandbox *sandbox_open(const struct sandbox_options *options)
     struct sandbox *s = memory_resize(&options->memory, NULL, 0, sizeof *s);
     if (!s)
         return NULL;
-    *s = (struct sandbox){.arena.memory = options->memory, .file = -1};
+    *s = (struct sandbox){.arena.memory = options->memory, .pool.memory = options->memory, .file = -1};
     s->memory_limit = options->memory_limit ? options->memory_limit : (size_t)64 << 20;
     s->step_limit = options->instruction_limit ? options->instruction_limit : 50000000;
     s->own_text = options->own_text;
@@ -374,9 +377,9 @@ void sandbox_close(struct sandbox *s)
 {
     if (!s)
         return;
-    if (s->L)
-        lua_close(s->L);
+    /* Nothing in the state has a finaliser: it ends with its memory. */
     struct memory memory = s->arena.memory;
+    pool_close(&s->pool);
     arena_free(&s->arena);
     memory_resize(&memory, s, sizeof *s, 0);
 }
@@ -551,10 +554,9 @@ int sandbox_load(struct sandbox *s, const char *name, const char *text, size_t l
     return s->guarded && !shown ? load_guarded(s, &c, skip, error) : load(s, &c, error);
 }
 
-int sandbox_load_own(struct sandbox *s, int number, const char *code, size_t length, bool compiled,
-                     struct sandbox_error *error)
+int sandbox_load_own(struct sandbox *s, int number, const char *code, size_t length, struct sandbox_error *error)
 {
-    struct chunk c = {.text = code, .length = length, .file = number, .compiled = compiled};
+    struct chunk c = {.text = code, .length = length, .file = number, .compiled = true};
     return load(s, &c, error);
 }
 

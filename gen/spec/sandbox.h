@@ -76,12 +76,10 @@ void sandbox_set_global(struct sandbox *s, const char *name);
 int sandbox_load(struct sandbox *s, const char *name, const char *text, size_t length, const char *shown,
                  struct sandbox_error *error);
 
-/* The same of a text of the program's own, which is not looked at and becomes no source: errors call it `number`, from
- * SANDBOX_OWN on. compiled: of what lua_dump made in this process of the function that such a call left, never of what
- * came from a file. */
+/* The same of what lua_dump made of a text of the program's own when it was built, never of what came from a file. It
+ * becomes no source: errors call it `number`, from SANDBOX_OWN on, as the text that was compiled was called. */
 enum { SANDBOX_OWN = 1 << 16 };
-int sandbox_load_own(struct sandbox *s, int number, const char *code, size_t length, bool compiled,
-                     struct sandbox_error *error);
+int sandbox_load_own(struct sandbox *s, int number, const char *code, size_t length, struct sandbox_error *error);
 
 /* Reads a file and compiles it as sandbox_load does; records it as a dependency. A missing file, a folder, a dangling
  * link, an empty file: each has its own message, with error->line 0. */

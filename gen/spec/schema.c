@@ -6,8 +6,8 @@
 #include <string.h>
 
 const struct spec_row spec_rows[SPEC_FIELD_COUNT] = {
-#define SPEC_FIELD(id, family, path, type, low, high, words, fallback, doc)                                            \
-    {path, family, doc, words, fallback, type, low, high},
+#define SPEC_FIELD(id, family, path, type, low, high, words, fallback, needs, doc)                                            \
+    {path, family, doc, words, fallback, needs, type, low, high},
 #include "spec/schema.def"
 #undef SPEC_FIELD
 };
@@ -74,7 +74,8 @@ static const struct {
     {"axes", "string", "axes of the dims, innermost last, where the order is not the family's own: \"k m\""},
     {"stride", "tilewright.value[]", "elements from one index to the next in each dim; left out: dense"},
     {"fill", "string|function",
-     "what `run` fills it with: words as \"documents 8\", or function(i, j, ..., n) of the indices; left out: normal values"},
+     "what `run` fills it with: the words of a fill, \"documents 8\", or function(i, j, ..., n) of the indices; left "
+     "out: normal values"},
     {"out", "boolean", "the kernel writes it"},
     {"tile", "integer[]", "template: elements of a tile in each dim"},
 };
@@ -131,7 +132,10 @@ void spec_print_help(FILE *out, const struct spec_options *options)
     fputs("\n  swizzles:", out);
     for (int i = 0; i < TW_SWIZZLE_COUNT; i++)
         fprintf(out, " %s", tw_swizzles[i].name);
-    fputs("\n\nscalar \"fp32\", scalar(\"fp32\", 1.5): an argument, and the value that `run` passes\n"
+    fputs("\n  fills:\n", out);
+    for (const struct fill_word *f = fill_words; f->word; f++)
+        fprintf(out, "    %-18s %s\n", f->form, f->doc);
+    fputs("\nscalar \"fp32\", scalar(\"fp32\", 1.5): an argument, and the value that `run` passes\n"
           "dims \"M N K%8\": sizes known at launch; %8: 8 divides it\n",
           out);
     for (const char *const *f = options->library_family; f && *f; f++)
@@ -139,7 +143,8 @@ void spec_print_help(FILE *out, const struct spec_options *options)
     fputs("\nfields (family, range; what is taken where one is left out)\n", out);
     for (int i = 0; i < SPEC_FIELD_COUNT; i++) {
         const struct spec_row *row = &spec_rows[i];
-        fprintf(out, "  %-20s %s\n  %-20s %s%s", row->path, row->doc, "", row->family, *row->family ? ", " : "");
+        fprintf(out, "  %-20s %s%s%s%s\n  %-20s %s%s", row->path, row->doc, *row->needs ? " (" : "", row->needs,
+                *row->needs ? ")" : "", "", row->family, *row->family ? ", " : "");
         print_bounds(out, row);
         fprintf(out, "; default: %s\n", row->fallback);
     }

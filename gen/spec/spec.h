@@ -10,15 +10,17 @@
 #include "dtype.h"
 #include "spec/diag.h"
 #include "spec/expr.h"
+#include "spec/fill.h"
 #include "swizzle.h"
 
-enum { SPEC_MAX_RANK = 5, SPEC_MAX_AXES = 8 };
+enum { SPEC_MAX_RANK = 5, SPEC_MAX_AXES = 8, SPEC_EXTENT_BITS = 40 };
+#define SPEC_MAX_EXTENT ((int64_t)1 << SPEC_EXTENT_BITS) /* of an extent, and of a stride in elements */
 
 struct program;
 
 /* The schema rows: one value each, see schema.def. */
 enum spec_field {
-#define SPEC_FIELD(id, family, path, type, low, high, words, fallback, doc) FIELD_##id,
+#define SPEC_FIELD(id, family, path, type, low, high, words, fallback, needs, doc) FIELD_##id,
 #include "spec/schema.def"
 #undef SPEC_FIELD
     SPEC_FIELD_COUNT
@@ -54,10 +56,11 @@ struct spec_tensor {
     int stride[SPEC_MAX_RANK]; /* nodes, in elements, -1: dense; the innermost is always 1 */
     int axis[SPEC_MAX_RANK];   /* position in kernel.axis of each dim, -1 where the family leaves it open */
     bool axes_given;           /* by the spec or by the family; else they were inferred from extents */
+    bool axes_written;         /* by the spec */
     bool swizzle_set;
     enum tw_swizzle swizzle;
     struct diag_loc swizzle_loc;
-    const char *fill;        /* "documents 8", or NULL: random normal values */
+    struct fill fill;
     int lua_fill;            /* registry reference of a `fill` that is a function, 0: none */
     bool out;                /* written by the kernel */
     int tile[SPEC_MAX_RANK]; /* user templates: elements of a tile by dim; 0 where not given */
@@ -194,6 +197,7 @@ struct spec_family_tensor {
     const char *name;
     const char *axes; /* default order, innermost last: "m k" */
     bool required, out;
+    bool any_order; /* its dims may lie in any order, not in that of `axes` alone */
     int lua_fill; /* registry reference of what it holds where a kernel says nothing, 0: none */
 };
 struct spec_family {
@@ -241,12 +245,13 @@ const struct program *spec_program(const struct spec_kernel *kernel, const char 
 
 /* The schema, for `help spec` and completion. */
 struct spec_row {
-    const char *path, *family, *doc, *words, *fallback;
+    const char *path, *family, *doc, *words, *fallback, *needs;
     char type; /* 'i' integer, 'b' boolean, 'w' word, 's' string */
     int64_t low, high;
 };
 extern const struct spec_row spec_rows[SPEC_FIELD_COUNT];
-/* A field's value: the spec's, or where it is left out and the schema names a value, that. For integers and booleans. */
+/* A field's value: the spec's, or where it is left out and the schema names a value, that. For integers and
+ * booleans. */
 int64_t spec_field_value(const struct spec_fields *fields, enum spec_field field);
 void spec_print_help(FILE *out, const struct spec_options *options);    /* every field with its doc */
 void spec_print_luacats(FILE *out, const struct spec_options *options); /* completion file for lua-language-server */

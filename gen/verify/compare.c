@@ -156,6 +156,7 @@ int compare_values(struct tw_runtime *rt, const struct compare *compare, struct 
 
 struct bounded_part {
     double difference, norm, bounds; /* of squares */
+    int64_t done, unbounded;
     int64_t beyond, worst;           /* worst: -1 where none is beyond */
     double farthest;                 /* of `worst`, in bounds */
     bool exact;
@@ -204,6 +205,8 @@ static void compare_bounded_block(void *context, int64_t block)
             }
             away = floating && is_poison(at, bytes) ? (double)INFINITY : distance_in_bounds(value, want, bound);
             part.exact = part.exact && exact;
+            part.done++;
+            part.unbounded += isinf(bound) != 0;
             if (isfinite(value) && isfinite(want) && isfinite(bound)) {
                 part.difference += (value - want) * (value - want);
                 part.norm += want * want;
@@ -257,6 +260,8 @@ int compare_bounded(struct tw_runtime *rt, const struct compare *compare, const 
         norm += job.part[i].norm;
         sum += job.part[i].bounds;
         result->beyond += job.part[i].beyond;
+        result->done += job.part[i].done;
+        result->unbounded += job.part[i].unbounded;
         result->exact = result->exact && job.part[i].exact;
         if (job.part[i].farthest > farthest) {
             farthest = job.part[i].farthest;

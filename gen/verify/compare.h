@@ -44,13 +44,16 @@ struct compare_bounds {
     const unsigned char *done; /* 0: the program does not write the element */
     bool all;                  /* false: it may write elements that are not done, as only some items were evaluated */
     bool begins_at_zero;       /* what is not written holds 0, else COMPARE_POISON */
-    bool integers; /* inputs are integers: where the bound is that of one rounding, the value is the rounded reference */
+    bool integers;             /* inputs are integers: where the bound is that of one rounding, the value is the
+                                  rounded reference */
 };
 
 struct compare_bounded {
     double error, bound;  /* relative Frobenius norms, over the elements that are done, of the differences and of the
                              bounds */
     int64_t beyond;       /* elements beyond their bound, or written where none should be */
+    int64_t done;         /* elements that the program writes ... */
+    int64_t unbounded;    /* ... and those of them that may hold anything */
     bool exact;           /* no bound is more than what rounding to the dtype takes */
     char worst[256];      /* one that is beyond its bound: the farthest, in bounds; "" where none is */
 };

@@ -3,20 +3,12 @@
 #include "verify/inputs.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "common/parallel.h"
 
-const char *const inputs_fills[] = {"documents", "constant", "zeros", "ones", "integers", "iota", "normal", NULL};
-
-enum fill { FILL_NORMAL, FILL_INTEGERS, FILL_CONSTANT, FILL_IOTA, FILL_DOCUMENTS, FILL_VALUES };
-
 struct job {
     const struct inputs *inputs;
-    enum fill fill;
-    double low, high; /* integers; documents: high is their number; constant: low */
+    struct fill fill;
     enum tw_dtype dtype;
     size_t bytes;     /* of an element */
     const struct shape *shape;
@@ -65,14 +57,14 @@ static double normal(uint64_t key, int64_t element)
 
 static double integer(const struct job *job, int64_t element)
 {
-    uint64_t values = (uint64_t)(job->high - job->low) + 1;
-    return job->low + (double)(inputs_random(job->inputs->key, (uint64_t)element) % values);
+    uint64_t values = (uint64_t)(job->fill.high - job->fill.low) + 1;
+    return job->fill.low + (double)(inputs_random(job->inputs->key, (uint64_t)element) % values);
 }
 
 /* The document of position x: how many of the row's cuts, N - 1 random places, lie at or before it. */
 static double document(const struct job *job, int64_t row, int64_t x, int64_t length)
 {
-    int64_t number = (int64_t)job->high, before = 0;
+    int64_t number = (int64_t)job->fill.high, before = 0;
     for (int64_t i = 0; i + 1 < number; i++) {
         uint64_t random = inputs_random(job->inputs->key, (uint64_t)(row * number + i));
         before += (int64_t)(random % (uint64_t)length) <= x;
@@ -80,114 +72,56 @@ static double document(const struct job *job, int64_t row, int64_t x, int64_t le
     return (double)before;
 }
 
+static double value_of(const struct job *job, int64_t element, const struct shape_walk *walk)
+{
+    int inner = job->shape->rank - 1;
+    int64_t length = inner >= 0 ? job->shape->extent[inner] : 1;
+    if (job->inputs->values)
+        return job->inputs->values[element];
+    switch (job->fill.kind) {
+    case FILL_NORMAL:
+        return job->inputs->scale * normal(job->inputs->key, element);
+    case FILL_INTEGERS:
+        return integer(job, element);
+    case FILL_IOTA:
+        return inner >= 0 ? (double)walk->index[inner] : 0.0;
+    case FILL_DOCUMENTS:
+        return document(job, element / length, element % length, length);
+    case FILL_CONSTANT:
+    case FILL_DRAWN:
+        break;
+    }
+    return job->fill.low;
+}
+
 static void write_block(void *context, int64_t block)
 {
     const struct job *job = context;
     int64_t first = block * SHAPE_BLOCK, end = first + SHAPE_BLOCK;
-    int inner = job->shape->rank - 1;
-    int64_t length = inner >= 0 ? job->shape->extent[inner] : 1;
     struct shape_walk walk;
 
     if (end > job->count)
         end = job->count;
     shape_seek(&walk, job->shape, first);
-    for (int64_t i = first; i < end; i++, shape_next(&walk)) {
-        double value = job->low;
-        switch (job->fill) {
-        case FILL_NORMAL:
-            value = job->inputs->scale * normal(job->inputs->key, i);
-            break;
-        case FILL_INTEGERS:
-            value = integer(job, i);
-            break;
-        case FILL_IOTA:
-            value = inner >= 0 ? (double)walk.index[inner] : 0.0;
-            break;
-        case FILL_DOCUMENTS:
-            value = document(job, i / length, i % length, length);
-            break;
-        case FILL_VALUES:
-            value = job->inputs->values[i];
-            break;
-        case FILL_CONSTANT:
-            break;
-        }
-        tw_dtype_store(job->dtype, job->to + (size_t)walk.offset * job->bytes, value);
-    }
+    for (int64_t i = first; i < end; i++, shape_next(&walk))
+        tw_dtype_store(job->dtype, job->to + (size_t)walk.offset * job->bytes, value_of(job, i, &walk));
 }
 
-/* Reads up to two numbers behind the fill's word; false unless there are exactly `want`. */
-static bool numbers(const char *text, int want, double value[2])
+/* What a tensor holds of which nothing is said. */
+static struct fill drawn(const struct inputs *inputs, enum tw_dtype_kind kind)
 {
-    text += strcspn(text, " ");
-    for (int i = 0; i < want; i++) {
-        char *end;
-        value[i] = strtod(text, &end);
-        if (end == text)
-            return false;
-        text = end;
-    }
-    return text[strspn(text, " ")] == '\0';
+    if (inputs->kind == INPUTS_NORMAL && kind == TW_KIND_FLOAT)
+        return (struct fill){FILL_NORMAL, 0.0, 0.0};
+    double most = inputs->scale >= 1.0 ? floor(inputs->scale) : inputs->kind == INPUTS_INTEGER ? 1.0 : 4.0;
+    double high = kind == TW_KIND_BOOL ? 1.0 : most < 0x1p30 ? most : 0x1p30;
+    return (struct fill){FILL_INTEGERS, kind == TW_KIND_UINT || kind == TW_KIND_BOOL ? 0.0 : -high, high};
 }
 
-static bool begins(const char *text, const char *word)
+void inputs_write(const struct inputs *inputs, enum tw_dtype dtype, const struct shape *shape, void *bytes)
 {
-    size_t length = strlen(word);
-    return strncmp(text, word, length) == 0 && (text[length] == ' ' || text[length] == '\0');
-}
-
-static int understand(const char *fill, struct job *job, struct tw_error *error)
-{
-    double value[2] = {0.0, 0.0};
-    if (begins(fill, "documents") && numbers(fill, 1, value) && value[0] >= 1.0 && value[0] <= 65536.0) {
-        job->fill = FILL_DOCUMENTS;
-        job->high = floor(value[0]);
-    } else if (begins(fill, "constant") && numbers(fill, 1, value)) {
-        job->low = value[0];
-    } else if (begins(fill, "zeros") && numbers(fill, 0, value)) {
-        job->low = 0.0;
-    } else if (begins(fill, "ones") && numbers(fill, 0, value)) {
-        job->low = 1.0;
-    } else if (begins(fill, "integers") && numbers(fill, 2, value) && value[0] <= value[1] &&
-               fabs(value[0]) <= 0x1p53 && fabs(value[1]) <= 0x1p53) {
-        job->fill = FILL_INTEGERS;
-        job->low = ceil(value[0]);
-        job->high = floor(value[1]);
-    } else if (begins(fill, "iota") && numbers(fill, 0, value)) {
-        job->fill = FILL_IOTA;
-    } else if (begins(fill, "normal") && numbers(fill, 0, value)) {
-        job->fill = FILL_NORMAL;
-    } else {
-        return tw_fail(error, TW_ERROR_INVALID,
-                       "fill '%s' is not understood; write documents N, constant X, zeros, ones, integers LOW HIGH, "
-                       "iota or normal",
-                       fill);
-    }
-    return job->high >= job->low || job->fill != FILL_INTEGERS
-               ? TW_OK
-               : tw_fail(error, TW_ERROR_INVALID, "fill '%s' has no integer between its bounds", fill);
-}
-
-int inputs_write(const struct inputs *inputs, enum tw_dtype dtype, const struct shape *shape, void *bytes,
-                 struct tw_error *error)
-{
-    struct job job = {.inputs = inputs, .fill = FILL_CONSTANT, .dtype = dtype, .bytes = tw_dtype_bytes(dtype),
+    struct job job = {.inputs = inputs, .fill = inputs->fill, .dtype = dtype, .bytes = tw_dtype_bytes(dtype),
                       .shape = shape, .count = shape_count(shape), .to = bytes};
-    enum tw_dtype_kind kind = tw_dtype_info(dtype)->kind;
-    if (inputs->values) {
-        job.fill = FILL_VALUES;
-    } else if (inputs->fill) {
-        int status = understand(inputs->fill, &job, error);
-        if (status != TW_OK)
-            return status;
-    } else if (inputs->kind == INPUTS_INTEGER || kind != TW_KIND_FLOAT) {
-        double most = inputs->scale >= 1.0 ? floor(inputs->scale) : inputs->kind == INPUTS_INTEGER ? 1.0 : 4.0;
-        job.fill = FILL_INTEGERS;
-        job.high = kind == TW_KIND_BOOL ? 1.0 : most < 0x1p30 ? most : 0x1p30;
-        job.low = kind == TW_KIND_UINT || kind == TW_KIND_BOOL ? 0.0 : -job.high;
-    } else {
-        job.fill = FILL_NORMAL;
-    }
+    if (job.fill.kind == FILL_DRAWN)
+        job.fill = drawn(inputs, tw_dtype_info(dtype)->kind);
     parallel_for((job.count + SHAPE_BLOCK - 1) / SHAPE_BLOCK, parallel_cores(), write_block, &job);
-    return TW_OK;
 }

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "dtype.h"
-#include "status.h"
+#include "spec/fill.h"
 #include "verify/shape.h"
 
 /* How the inputs of a verification run are drawn. */
@@ -20,26 +20,16 @@ struct inputs {
     uint64_t key;             /* of inputs_key */
     enum inputs_kind kind;
     double scale;             /* NORMAL: standard deviation; INTEGER: the largest magnitude */
-    const char *fill;         /* the spec's word, or NULL: as kind says */
+    struct fill fill;         /* FILL_DRAWN: as kind says */
     const double *values;     /* of each element, row-major, or NULL: as fill says */
 };
-
-/* What a spec's `fill` may say: the first word of each, ended by NULL.
- *   documents N        rising document numbers 0..N-1 along the innermost dim, cut at random places, row by row
- *   constant X, zeros, ones
- *   integers LOW HIGH  random integers of that range
- *   iota               the index along the innermost dim
- *   normal             random normal values, whatever the kind of inputs */
-extern const char *const inputs_fills[];
 
 /* The key of a tensor's values. */
 uint64_t inputs_key(uint64_t seed, const char *kernel, const char *tensor);
 
 /* Writes every element of the tensor at `bytes` (its first element), converted by tw_dtype_store; bytes between rows
- * stay. Integer types without a fill get integers: of magnitude `scale`, 4 where that is less than 1. TW_OK, or
- * TW_ERROR_INVALID for a fill that is none. */
-int inputs_write(const struct inputs *inputs, enum tw_dtype dtype, const struct shape *shape, void *bytes,
-                 struct tw_error *error);
+ * stay. Integer types without a fill get integers: of magnitude `scale`, 4 where that is less than 1. */
+void inputs_write(const struct inputs *inputs, enum tw_dtype dtype, const struct shape *shape, void *bytes);
 
 /* One random number: stream element `counter` of `key`, uniform over 64 bits. */
 uint64_t inputs_random(uint64_t key, uint64_t counter);

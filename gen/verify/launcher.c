@@ -10,6 +10,7 @@
 #include "driver.h"
 #include "dtype.h"
 #include "emu/driver_emu.h"
+#include "verify/layout.h"
 
 enum { LAUNCHER_TENSORS = 64, LAUNCHER_SCALARS = 64, SCALAR_BYTES = 8, PAIR_INVALID = 1 };
 
@@ -55,9 +56,6 @@ struct caller {
     int (*launch)(const void *kernel, const struct caller_arguments *arguments, struct caller_outcome *outcome);
 };
 
-/* What the parts of shared memory are called in reports. */
-enum { RANGES = 32, RANGE_NAME = 64 };
-
 struct launcher {
     struct compile *compile;
     int unit[COMPILE_LIBRARY_UNITS];
@@ -69,8 +67,7 @@ struct launcher {
     bool loaded, ptx;
     struct tw_device *device;
     void *module[COMPILE_LIBRARY_UNITS], *function[COMPILE_LIBRARY_UNITS];
-    struct tw_shared_range range[RANGES];
-    char range_name[RANGES][RANGE_NAME];
+    struct layout_shared shared; /* of the last launch */
 };
 
 const struct compile_unit *launcher_unit(const struct launcher *l, int variant)
@@ -298,29 +295,6 @@ int launcher_ask(struct launcher *l, const struct launcher_arguments *a, struct 
     return TW_OK;
 }
 
-static size_t name_ranges(const struct plan *p, struct tw_shared_range *range, char (*name)[RANGE_NAME])
-{
-    size_t count = 0;
-    for (int i = 0; i < p->shared_count && count < RANGES; i++) {
-        const struct plan_shared *part = &p->shared[i];
-        const char *dot = strchr(part->name, '.');
-        bool barrier = dot && (strcmp(dot, ".full") == 0 || strcmp(dot, ".empty") == 0);
-        if (dot)
-            snprintf(name[count], RANGE_NAME, "ring %.*s %s%s", (int)(dot - part->name), part->name, dot + 1,
-                     barrier ? " barrier" : "");
-        else
-            snprintf(name[count], RANGE_NAME, "ring %s", part->name);
-        range[count] = (struct tw_shared_range){.name = name[count],
-                                                .first = (uint32_t)part->offset,
-                                                .bytes = (uint32_t)part->bytes,
-                                                .stage_bytes = 0};
-        if (part->count > 1)
-            range[count].stage_bytes = (uint32_t)(part->bytes / part->count);
-        count++;
-    }
-    return count;
-}
-
 int launcher_launch(struct launcher *l, const struct launcher_arguments *a, struct tw_error *error)
 {
     struct packed packed;
@@ -331,8 +305,10 @@ int launcher_launch(struct launcher *l, const struct launcher_arguments *a, stru
         status = pack(l, a, &packed, error);
     if (status != TW_OK)
         return status;
-    if (is_emulated(l->device))
-        emu_driver_name_shared(l->range, name_ranges(plan_of(l, answer.variant), l->range, l->range_name));
+    if (is_emulated(l->device)) {
+        layout_shared(plan_of(l, answer.variant), &l->shared);
+        emu_driver_name_shared(l->shared.range, l->shared.count);
+    }
     l->call.launch(l->kernel, &packed.arguments, &outcome);
     emu_driver_name_shared(NULL, 0);
     return outcome.status ? fail(l, &outcome, error) : TW_OK;

@@ -1,6 +1,6 @@
 /* Launches, through the emitted NAME.c: compiled by the machine's C compiler, loaded into this program, and given the
- * device's driver entry points. What is checked, chosen, encoded and packed is what ships; only the kernel's code, which
- * may be a text by hand, is put in the place of names when the pair loads it. */
+ * device's driver entry points. What is checked, chosen, encoded and packed is what ships; only the kernel's code,
+ * which may be a text by hand, is put in the place of names when the pair loads it. */
 #ifndef TW_GEN_VERIFY_LAUNCHER_H
 #define TW_GEN_VERIFY_LAUNCHER_H
 

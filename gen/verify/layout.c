@@ -1,6 +1,7 @@
 #include "verify/layout.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 static void mark(const struct expr_graph *g, int node, bool *used)
@@ -59,4 +60,23 @@ bool layout_strides_are_arguments(const struct plan *p, int tensor)
     for (int i = 0; i < p->param_count; i++)
         strides += p->param[i].kind == PLAN_PARAM_STRIDE && p->param[i].tensor == tensor;
     return strides >= t->rank - 1;
+}
+
+void layout_shared(const struct plan *p, struct layout_shared *shared)
+{
+    shared->count = 0;
+    for (int i = 0; i < p->shared_count && shared->count < sizeof shared->range / sizeof *shared->range; i++) {
+        const struct plan_shared *part = &p->shared[i];
+        const char *dot = strchr(part->name, '.');
+        bool barrier = dot && (strcmp(dot, ".full") == 0 || strcmp(dot, ".empty") == 0);
+        char *name = shared->name[shared->count];
+        snprintf(name, sizeof shared->name[0], "ring %.*s%s%s%s",
+                 dot ? (int)(dot - part->name) : (int)strlen(part->name), part->name, dot ? " " : "",
+                 dot ? dot + 1 : "", barrier ? " barrier" : "");
+        shared->range[shared->count++] =
+            (struct tw_shared_range){.name = name,
+                                     .first = (uint32_t)part->offset,
+                                     .bytes = (uint32_t)part->bytes,
+                                     .stage_bytes = part->count > 1 ? (uint32_t)(part->bytes / part->count) : 0};
+    }
 }

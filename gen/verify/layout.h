@@ -1,9 +1,11 @@
-/* How a Plan's tensors lie in memory: its formulas evaluated for sizes. All functions are thread-safe. */
+/* How a Plan's tensors lie in memory: its formulas evaluated for sizes; and its shared memory by name. All functions
+ * are thread-safe. */
 #ifndef TW_GEN_VERIFY_LAYOUT_H
 #define TW_GEN_VERIFY_LAYOUT_H
 
 #include <stdbool.h>
 
+#include "device.h"
 #include "plan/plan.h"
 #include "status.h"
 #include "verify/shape.h"
@@ -17,5 +19,13 @@ int layout_shape(const struct plan *p, int tensor, const int64_t *symbol, struct
 
 /* True where the tensor's strides reach the kernel (by a tensor map or as parameters), so that rows may be padded. */
 bool layout_strides_are_arguments(const struct plan *p, int tensor);
+
+/* What the parts of a Plan's shared memory are called in reports; parts past the last range have no name. */
+struct layout_shared {
+    struct tw_shared_range range[32]; /* their names point into `name` */
+    char name[32][64];
+    size_t count;
+};
+void layout_shared(const struct plan *p, struct layout_shared *shared);
 
 #endif

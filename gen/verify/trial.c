@@ -67,8 +67,9 @@ static int run_fill(struct trial *t, int number, double **values, struct tw_erro
         return TW_OK;
     tw_free(&r->compile->rt, *values);
     *values = NULL;
-    return status == 3 ? no_memory(error)
-                       : tw_fail(error, TW_ERROR_INVALID, "the fill of %s failed", r->unit->kernel->tensor[number].name);
+    return status == 3
+               ? no_memory(error)
+               : tw_fail(error, TW_ERROR_INVALID, "the fill of %s failed", r->unit->kernel->tensor[number].name);
 }
 
 static int make_tensor(struct trial *t, int number, struct tw_error *error)
@@ -109,11 +110,9 @@ static int make_tensor(struct trial *t, int number, struct tw_error *error)
         .fill = r->unit->kernel->tensor[number].fill,
         .values = values,
     };
-    status = inputs_write(&inputs, from->dtype, &to->shape, to->host + to->begin, error);
+    inputs_write(&inputs, from->dtype, &to->shape, to->host + to->begin);
     tw_free(rt, values);
-    if (status == TW_OK)
-        status = tw_device_upload(r->device, to->buffer, to->host, to->bytes, error);
-    return status;
+    return tw_device_upload(r->device, to->buffer, to->host, to->bytes, error);
 }
 
 /* ---- the reference --------------------------------------------------------------------------------------------- */
@@ -273,6 +272,8 @@ static int judge_elements(struct trial *t, const struct compare *compare, const 
         return status;
     take_result(result, values.error, values.bound);
     result->equality = result->equality && values.exact;
+    result->elements += values.done;
+    result->unbounded += values.unbounded;
     if (values.beyond) {
         snprintf(text, sizeof text, "%lld elements are beyond their bounds, the farthest: %s",
                  (long long)values.beyond, values.worst);

@@ -6,11 +6,12 @@
 
 static const struct {
     int result;
-    const char *name, *advice;
+    const char *name;
+    enum { ARGUMENTS, EARLIER, MACHINE } blame;
+    const char *advice;
 } results[] = {
-#define RESULT(result, name, advice) {result, name, advice},
-#include "results.def"
-#undef RESULT
+#define RESULT(number, name, text, blame, advice) {number, #name, blame, advice},
+#include "tensormap/tensormap_results.def"
 };
 
 // Whether a finding speaks of entries that nobody could read. A bounding box is made of three lists.
@@ -93,7 +94,8 @@ int explain_report(const char *name, const struct explain_call *c, const struct 
 
     int advised = result != 0 && known < sizeof results / sizeof *results && results[known].advice[0];
     if (advised)
-        tw_tmap_append(text, size, &used, "    %s\n", results[known].advice);
+        tw_tmap_append(text, size, &used, "    %s%s\n",
+                       results[known].blame == EARLIER ? "not this call's error: " : "", results[known].advice);
     int count = append_pointers(c, text, size, &used), refused = 0;
     tw_tensormap_check(&c->call, machine->cc, &verdict);
     for (int i = 0; i < verdict.count; i++)

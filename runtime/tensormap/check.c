@@ -49,17 +49,32 @@ static uint64_t tmap_up(uint64_t v, uint64_t multiple)
 static uint64_t tmap_fit_stride(const struct tw_tensormap_call *c, const struct tmap_facts *d, unsigned i, uint64_t v,
                                 uint64_t multiple)
 {
-    const uint64_t most = (UINT64_C(1) << 40) - 32;
-    const uint64_t row = i == 0 && c->dim[0] <= UINT64_C(1) << 32 ? (c->dim[0] * d->bits + 7) / 8 : 0;
+    const uint64_t most = TMAP_STRIDE_END - 32;
+    const uint64_t row = i == 0 && c->dim[0] <= TMAP_DIM_MOST ? (c->dim[0] * d->bits + 7) / 8 : 0;
     const uint64_t up = tmap_up(v < row ? row : v, multiple);
     return up <= most ? up : most;
+}
+
+// Whether nothing lies a stride away: its dimension has extent 1.
+static int tmap_unused(const struct tw_tensormap_call *c, unsigned i)
+{
+    return c->dim[i + 1] == 1;
+}
+
+// The stride of dimension i + 1 where the dimensions below it lie without gaps; 32 where that cannot be a stride.
+static uint64_t tmap_dense_stride(const struct tw_tensormap_call *c, const struct tmap_facts *d, unsigned i)
+{
+    const uint64_t below = i ? c->stride[i - 1] * 8 : d->bits; // bits
+    if (c->dim[i] > UINT32_MAX || below >> 31 > 0 || below * c->dim[i] / 8 >> 39 > 0 || below * c->dim[i] == 0)
+        return 32;
+    return tmap_up((below * c->dim[i] + 7) / 8, 32);
 }
 
 // The bytes that another dimension spans around a stride v of dimension i + 1, which then leads into its elements: v is
 // not below that dimension's step and not past its end. 0: there is none. A stride of 0 repeats one place on purpose.
 static uint64_t tmap_span_inside(const struct tw_tensormap_call *c, const struct tmap_facts *d, unsigned i, uint64_t v)
 {
-    if (!d->rank || !d->bits || v == 0 || v >> 40 || c->dim[i + 1] <= 1)
+    if (!d->rank || !d->bits || v == 0 || v >= TMAP_STRIDE_END || c->dim[i + 1] <= 1)
         return 0;
     for (unsigned k = 0; k < d->rank; k++) {
         const uint64_t step = k ? c->stride[k - 1] * 8 : d->bits; // bits
@@ -67,7 +82,7 @@ static uint64_t tmap_span_inside(const struct tw_tensormap_call *c, const struct
             continue;
         // Of two equal strides the outer one is told. The product stays below 2^64 where it is no more than v.
         if (c->dim[k] > v * 8 / step && !(step == v * 8 && k > i + 1))
-            return c->dim[k] > (UINT64_C(1) << 43) / step ? UINT64_C(1) << 40 : (step * c->dim[k] + 7) / 8;
+            return c->dim[k] > TMAP_STRIDE_END * 8 / step ? TMAP_STRIDE_END : (step * c->dim[k] + 7) / 8;
     }
     return 0;
 }
@@ -81,7 +96,7 @@ static uint64_t tmap_clear_stride(const struct tw_tensormap_call *c, const struc
         if (!span)
             return clear;
         clear = tmap_up(span, c->interleave == 2 ? 32 : 16);
-        if (clear >= UINT64_C(1) << 40)
+        if (clear >= TMAP_STRIDE_END)
             return v;
     }
     return v;
@@ -168,7 +183,7 @@ static int tmap_flat(const struct tw_tensormap_call *c, const struct tmap_facts 
     if (d->rank < 3 || pixel >= d->rank - 2)
         return 0;
     uint64_t dim = c->dim[tmap_pixel_dim(c, pixel)];
-    if (dim < 1 || dim > UINT64_C(1) << 32)
+    if (dim < 1 || dim > TMAP_DIM_MOST)
         return 0;
     return as_int32(dim + (uint64_t)tmap_corner(c, c->upper, pixel)) <= tmap_corner(c, c->lower, pixel);
 }
@@ -202,12 +217,22 @@ static uint64_t tmap_flat_fix(const struct tw_tensormap_call *c, const struct tm
     return d->rank < 3 ? 0 : (uint64_t)((int64_t)c->lower[pixel] + 1 - (int64_t)c->dim[tmap_pixel_dim(c, pixel)]);
 }
 
+// Bytes of shared memory that a block can opt in to. What has no row in the table has as much as one that does:
+// compute capability 12.x as 8.9, 10.x and 11.x as 9.0 (CUDA programming guide, "Compute capabilities").
+enum {
+#define ARCHITECTURE(name, major, minor, shared_per_sm, shared_limit, registers_per_sm, threads_per_sm, blocks_per_sm, \
+                     cluster, multiprocessors, khz, l2)                                                                \
+    shared_limit_##name = shared_limit,
+#include "architectures.def"
+#undef ARCHITECTURE
+};
+
 static struct tmap_facts derive(const struct tw_tensormap_call *c, int cc)
 {
     static const unsigned spans[8] = {0, 32, 64, 128, 128, 128, 128, 0};
     struct tmap_facts d = {.cc = cc, .rank = tmap_rank(c), .span = spans[c->swizzle < 7 ? c->swizzle : 7]};
     const struct tmap_dtype *dtype = tw_tmap_dtype(c->dtype);
-    d.block_smem = cc >= 120 ? 99 * 1024 : 227 * 1024;
+    d.block_smem = cc >= 120 ? shared_limit_sm_89 : shared_limit_sm_90;
     const int wide = c->func == TW_TENSORMAP_IM2COL_WIDE && cc >= 100;
     d.corner = d.rank >= 3 ? UINT64_C(1) << (wide ? 15 : tw_tmap_corner_bits(d.rank) - 1) : 0;
     if (!dtype || (c->func == TW_TENSORMAP_TILED && d.rank == 0))
@@ -247,7 +272,7 @@ static struct tmap_facts derive(const struct tw_tensormap_call *c, int cc)
 static inline int tmap_plain_head(const struct tw_tensormap_call *c, int cc)
 {
     return cc >= 90 && c->dtype <= 12 && c->rank - 1 <= 4 && !c->interleave && c->swizzle <= 3 && c->l2 <= 3 &&
-           !c->oob && c->addr % 16 == 0 && c->addr >> 57 == 0;
+           !c->oob && c->addr % 16 == 0 && c->addr < TMAP_ADDRESS_END;
 }
 
 // Dimension i, its stride and element stride: not 0 where they break a rule, or are no common ones.
@@ -258,7 +283,7 @@ static inline uint64_t tmap_plain_dim(const struct tw_tensormap_call *c, unsigne
 
 static inline uint64_t tmap_plain_stride(const struct tw_tensormap_call *c, unsigned i)
 {
-    return (c->stride[i] & 15) | c->stride[i] >> 40;
+    return (c->stride[i] & 15) | c->stride[i] >> TW_TENSORMAP_STRIDE_BITS;
 }
 
 // inner, box: elements of the innermost dimension of the box, and of all of it.
@@ -451,7 +476,7 @@ static void carry_stride(struct tw_tensormap_call *c, const struct tw_tensormap_
 {
     const uint64_t multiple = c->interleave == 2 || tmap_align16(c) ? 32 : 16;
     for (; i + 2 < c->rank && i + 1 < 4; i++) {
-        const uint64_t count = c->dim[i + 1], most = UINT64_C(1) << 40;
+        const uint64_t count = c->dim[i + 1], most = TMAP_STRIDE_END;
         if (count < 1 || count > most || before->stride[i] >= most || c->stride[i] >= most ||
             before->stride[i] > UINT64_MAX / 2 / count || c->stride[i] > UINT64_MAX / 2 / count)
             return;
@@ -470,7 +495,7 @@ static void carry_bytes(struct tw_tensormap_call *c, const struct tw_tensormap_c
     const struct tmap_dtype *from = tw_tmap_dtype(before->dtype), *to = tw_tmap_dtype(c->dtype);
     if (!from || !to || from->bits == to->bits)
         return;
-    if (c->dim[0] <= UINT64_C(1) << 32)
+    if (c->dim[0] <= TMAP_DIM_MOST)
         c->dim[0] = (c->dim[0] * from->bits + to->bits - 1) / to->bits;
     c->box[0] = (uint32_t)(((uint64_t)c->box[0] * from->bits + to->bits - 1) / to->bits);
     c->channels = (uint32_t)(((uint64_t)c->channels * from->bits + to->bits - 1) / to->bits);

@@ -56,6 +56,9 @@ struct tw_tensormap_call {
     uint32_t oob;        // fill: 0 zeros, 1 NaN
 };
 
+// Widths of a map's fields: its address is below 2^57, a stride below 2^40 bytes, an extent 2^32 elements or less.
+enum { TW_TENSORMAP_ADDRESS_BITS = 57, TW_TENSORMAP_STRIDE_BITS = 40, TW_TENSORMAP_DIM_BITS = 32 };
+
 // The rows of tensormap_rules.def.
 enum tw_tensormap_rule {
 #define RULE(ID, name, level, funcs, arg, broken, nearest, bound, text) TW_TENSORMAP_RULE_##ID,
@@ -118,9 +121,9 @@ struct tw_tensormap_extra {
 
 // The call that gives a map. Every argument comes back, but two: an im2col_wide map has the bytes of an im2col map with
 // corners of 0 in H and D, and is decoded as that; `mode` is in no bit. Returns TW_OK, or TW_ERROR_INVALID where the
-// bytes are no map that this encoder could write: a type code that no type has, a rule that the call breaks, such as rank
-// or address, or a stray bit. *call is then filled as far as it can be, with a dtype past the last one where the code is
-// unknown, and extra->unknown only where the call can be encoded. extra may be NULL.
+// bytes are no map that this encoder could write: a type code that no type has, a rule that the call breaks, such as
+// rank or address, or a stray bit. *call is then filled as far as it can be, with a dtype past the last one where the
+// code is unknown, and extra->unknown only where the call can be encoded. extra may be NULL.
 int tw_tensormap_decode(const uint64_t map[16], struct tw_tensormap_call *call, struct tw_tensormap_extra *extra);
 
 // Sets the address of a map, which must be one of the encoder's. Returns TW_OK, or TW_ERROR_INVALID, with the map as it

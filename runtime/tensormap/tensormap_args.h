@@ -1,5 +1,5 @@
-// Shared by the files of this room and whoever prints and reads calls: the arguments of a call as a table, so that rules,
-// messages, repair, printing and reading go through one list.
+// Shared by the files of this room and whoever prints and reads calls: the arguments of a call as a table, so that
+// rules, messages, repair, printing and reading go through one list.
 #ifndef TW_TENSORMAP_ARGS_H
 #define TW_TENSORMAP_ARGS_H
 
@@ -134,6 +134,11 @@ const struct tmap_dtype *tw_tmap_dtype(uint32_t dtype);
 // Shared memory that the driver reckons for one box, bytes, UINT64_MAX if it does not fit 64 bits: per dimension box /
 // estride rounded down (tiled), or channels x pixels. 0 where dtype or rank is invalid or an element stride is 0.
 uint64_t tw_tmap_smem_bytes(const struct tw_tensormap_call *c);
+
+// The first numbers past what a map's fields hold.
+#define TMAP_ADDRESS_END (UINT64_C(1) << TW_TENSORMAP_ADDRESS_BITS)
+#define TMAP_STRIDE_END (UINT64_C(1) << TW_TENSORMAP_STRIDE_BITS)
+#define TMAP_DIM_MOST (UINT64_C(1) << TW_TENSORMAP_DIM_BITS)
 
 // Alignment in shared memory that the driver notes for a swizzle of 0..3: 16 bytes, or 8 spans.
 uint32_t tw_tmap_smem_align(uint32_t swizzle);

@@ -77,7 +77,8 @@ static int from_dl_tensor(const struct dl_tensor *from, int strict, struct tw_te
     // kDLFloat8_e3m4 to kDLFloat4_e2m1fn, in bytes, two fp4 to one: what has no name here is carried as its bytes.
     const int small = from->dtype.code >= 7 && from->dtype.code <= 17 && from->dtype.bits * from->dtype.lanes == 8;
     if (from->dtype.lanes != 1 && !small)
-        return tw_fail(error, TW_ERROR_UNSUPPORTED, "the tensor's elements are vectors of %u lanes; view it with 1 lane",
+        return tw_fail(error, TW_ERROR_UNSUPPORTED,
+                       "the tensor's elements are vectors of %u lanes; view it with 1 lane",
                        (unsigned)from->dtype.lanes);
     tensor->dtype = from->dtype.lanes == 1 ? tw_dtype_from_dlpack(from->dtype.code, from->dtype.bits) : TW_DTYPE_COUNT;
     if (tensor->dtype == TW_DTYPE_COUNT && small)
@@ -140,14 +141,16 @@ static int check_innermost(const struct tw_tensor *t, struct tw_error *error)
         return TW_OK;
     for (unsigned i = 0; i < last; i++)
         if (t->stride[i] == 1 && t->shape[i] > 1)
-            return tw_fail(error, TW_ERROR_INVALID,
-                           "stride[%u], of the last dimension, is %lld elements, and a map's innermost dimension has 1; "
-                           "dimension %u has it: pass the view with that dimension last, and its box too",
-                           last, (long long)t->stride[last], i);
-    return tw_fail(error, TW_ERROR_INVALID,
-                   "stride[%u], of the last dimension, is %lld elements, and a map's innermost dimension has 1; make the "
-                   "tensor contiguous along it",
-                   last, (long long)t->stride[last]);
+            return tw_fail(
+                error, TW_ERROR_INVALID,
+                "stride[%u], of the last dimension, is %lld elements, and a map's innermost dimension has 1; "
+                "dimension %u has it: pass the view with that dimension last, and its box too",
+                last, (long long)t->stride[last], i);
+    return tw_fail(
+        error, TW_ERROR_INVALID,
+        "stride[%u], of the last dimension, is %lld elements, and a map's innermost dimension has 1; make the "
+        "tensor contiguous along it",
+        last, (long long)t->stride[last]);
 }
 
 static int choose_dtype(const struct tw_tensor *t, const struct tw_tensor_box *box, uint32_t *dtype,
@@ -156,8 +159,9 @@ static int choose_dtype(const struct tw_tensor *t, const struct tw_tensor_box *b
     const struct tw_dtype_info *info = tw_dtype_info(t->dtype);
     if (!box->override) {
         if (info->tensormap < 0)
-            return tw_fail(error, TW_ERROR_INVALID, "no tensor map holds %s; view the tensor as another type of %u bits",
-                           info->name, info->bits);
+            return tw_fail(error, TW_ERROR_INVALID,
+                           "no tensor map holds %s; view the tensor as another type of %u bits", info->name,
+                           info->bits);
         *dtype = (uint32_t)info->tensormap;
         return TW_OK;
     }
@@ -165,9 +169,10 @@ static int choose_dtype(const struct tw_tensor *t, const struct tw_tensor_box *b
     if (!wanted)
         return tw_fail(error, TW_ERROR_INVALID, "map_dtype is %u, which is no CUtensorMapDataType", box->map_dtype);
     if (wanted->bits != info->bits)
-        return tw_fail(error, TW_ERROR_INVALID,
-                       "map_dtype is %s, of %u bits, and the tensor's elements are %s, of %u; an override keeps the size",
-                       wanted->name, wanted->bits, info->name, info->bits);
+        return tw_fail(
+            error, TW_ERROR_INVALID,
+            "map_dtype is %s, of %u bits, and the tensor's elements are %s, of %u; an override keeps the size",
+            wanted->name, wanted->bits, info->name, info->bits);
     *dtype = box->map_dtype;
     return TW_OK;
 }
@@ -209,13 +214,13 @@ int tw_tensor_call(const struct tw_tensor *tensor, const struct tw_tensor_box *b
             continue;
         if (t->shape[from] == 1) { // never stepped along: what dense rows would have, in whole 32 bytes
             uint64_t inside = i == 1 ? call->dim[0] * bytes : call->stride[i - 2] * call->dim[i - 1];
-            call->stride[i - 1] = inside < UINT64_C(1) << 39 ? (inside + 31) / 32 * 32 : 32;
+            call->stride[i - 1] = inside < TMAP_STRIDE_END / 2 ? (inside + 31) / 32 * 32 : 32;
             continue;
         }
         if (t->stride[from] < 0 || (uint64_t)t->stride[from] > UINT64_MAX / bytes)
             return tw_fail(error, TW_ERROR_INVALID,
-                           "stride[%u] is %lld elements; a map's strides are 0 or more and below 2^40 bytes", from,
-                           (long long)t->stride[from]);
+                           "stride[%u] is %lld elements; a map's strides are 0 or more and below 2^%d bytes", from,
+                           (long long)t->stride[from], TW_TENSORMAP_STRIDE_BITS);
         call->stride[i - 1] = (uint64_t)t->stride[from] * bytes;
     }
     return TW_OK;
@@ -304,7 +309,8 @@ int tw_tensor_map_replace(struct tw_tensor_map *map, const struct tw_tensor *ten
         box.step[i] = map->call.estride[map->call.rank - 1 - i];
     }
     if (tensor->dtype != map->dtype || tensor->rank != map->call.rank)
-        return tw_fail(error, TW_ERROR_INVALID, "the tensor is %s of rank %u and the map's is %s of rank %u; encode anew",
+        return tw_fail(error, TW_ERROR_INVALID,
+                       "the tensor is %s of rank %u and the map's is %s of rank %u; encode anew",
                        tw_dtype_name(tensor->dtype), tensor->rank, tw_dtype_name(map->dtype), map->call.rank);
     status = tw_tensor_call(tensor, &box, &call, error);
     if (status != TW_OK)
@@ -315,15 +321,17 @@ int tw_tensor_map_replace(struct tw_tensor_map *map, const struct tw_tensor *ten
                            "dimension %u of the tensor has another extent or stride than the map's; encode anew",
                            call.rank - 1 - i);
     if (tensor->device_type != map->device_type || tensor->device != map->device)
-        return tw_fail(error, TW_ERROR_INVALID,
-                       "the tensor is on device %d (DLPack type %d) and the map's is on device %d (type %d); encode anew",
-                       tensor->device, tensor->device_type, map->device, map->device_type);
+        return tw_fail(
+            error, TW_ERROR_INVALID,
+            "the tensor is on device %d (DLPack type %d) and the map's is on device %d (type %d); encode anew",
+            tensor->device, tensor->device_type, map->device, map->device_type);
     if (map->context && tensor->context && map->context != tensor->context)
         return tw_fail(error, TW_ERROR_INVALID, "the tensor is in another CUDA context than the map's; encode anew");
     if (tw_tensormap_replace_address(map->word, tensor->address) != TW_OK)
         return tw_fail(error, TW_ERROR_INVALID,
-                       "the tensor's address is 0x%llx, no multiple of %d bytes below 2^57; move its start",
-                       (unsigned long long)tensor->address, map->call.interleave == 2 ? 32 : 16);
+                       "the tensor's address is 0x%llx, no multiple of %d bytes below 2^%d; move its start",
+                       (unsigned long long)tensor->address, map->call.interleave == 2 ? 32 : 16,
+                       TW_TENSORMAP_ADDRESS_BITS);
     map->call.addr = tensor->address;
     map->context = tensor->context;
     map->read_only = tensor->read_only;

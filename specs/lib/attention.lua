@@ -1,9 +1,9 @@
 -- Attention forward: O = softmax(scale Q K^T) V, by blocks of keys with a running maximum and sum.
 --
--- Heads of Q may share those of K and V: axis h counts the heads of Q, g those of K and V, and H // G of h belong to one
--- of g. A tensor's `axes` say the order of its dims. The scale is 1 / sqrt(d) where the kernel has none. mask_mod(_, t, i)
--- says which elements count, score_mod(score, t, i) changes scaled scores before their softmax; both see the indices i.b,
--- i.h, i.q and i.kv. LSE receives the logarithm of each row's sum. Rows with nothing visible are 0.
+-- Heads of Q may share those of K and V: axis h counts the heads of Q, g those of K and V, and H // G of h belong to
+-- one of g. A tensor's `axes` say the order of its dims. The scale is 1 / sqrt(d) where the kernel has none.
+-- mask_mod(_, t, i) says which elements count, score_mod(score, t, i) changes scaled scores before their softmax; both
+-- see the indices i.b, i.h, i.q and i.kv. LSE receives the logarithm of each row's sum. Rows that see nothing are 0.
 
 local log2e, ln2 = 1.4426950408889634, 0.6931471805599453
 

@@ -3,8 +3,8 @@
 -- Element N2 n + m of the input stands at row n and column m of x; element N1 l + k of the result at row l and column k
 -- of y. With A the transform of N1 along n, T the twiddle factors and B the transform of N2 along m:
 --   y^T = (T * (A x)) B
--- Real and imaginary parts are tensors of their own: xr and xi, yr and yi. So are the tables: ar, ai (A), tr, ti (T), br,
--- bi (B), which `run` fills as below; with the sign of the angle changed they give the inverse transform, unscaled.
+-- Real and imaginary parts are tensors of their own: xr and xi, yr and yi. So are the tables: ar, ai (A), tr, ti (T),
+-- br, bi (B), which `run` fills as below; with the sign of the angle changed they give the inverse transform, unscaled.
 
 -- One part of exp(-2 pi i (a b) / N); the product of both indices is reduced first, so that the angle is exact.
 local function unit(part, count)

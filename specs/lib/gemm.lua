@@ -1,8 +1,8 @@
 -- Matrix product: D = epilogue(alpha A B + beta C), summed over k.
 --
--- A (axes m k), B (n k), D (m n, written) and, if wanted, C (m n) lie with either of their axes innermost; alpha and beta
--- are scalars, if wanted. Where beta is 0, C is not read. epilogue(acc, t, i) returns what D receives, or a table of
--- values by output tensor; other tensors that it names broadcast along the axes they lack.
+-- A (axes m k), B (n k), D (m n, written) and, if wanted, C (m n) lie with either of their axes innermost; alpha and
+-- beta are scalars, if wanted. Where beta is 0, C is not read. epilogue(acc, t, i) returns what D receives, or a table
+-- of values by output tensor; other tensors that it names broadcast along the axes they lack.
 
 -- Whether the tensor lies with its rows, which run along `axis`, innermost.
 local function is_turned(tensor, axis)
@@ -74,10 +74,10 @@ return {
   axes = "m n k",
   grid = "m n",
   tensors = {
-    { "A", axes = "m k" },
-    { "B", axes = "n k" },
-    { "D", axes = "m n", out = true },
-    { "C", axes = "m n", optional = true },
+    { "A", axes = "m k", any_order = true },
+    { "B", axes = "n k", any_order = true },
+    { "D", axes = "m n", out = true, any_order = true },
+    { "C", axes = "m n", optional = true, any_order = true },
   },
   scalars = { "alpha", "beta" },
   functions = { "epilogue" },

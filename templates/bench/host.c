@@ -1,5 +1,5 @@
-/* The emitted code of bench/host.lua as `tilewright bench --host` runs it: loops around NAME_params and NAME_launch, and
- * around the driver's launch with the very same arguments, prepared. Compiled with case_000.c, case_001.c and
+/* The emitted code of bench/host.lua as `tilewright bench --host` runs it: loops around NAME_params and NAME_launch,
+ * and around the driver's launch with the very same arguments, prepared. Compiled with case_000.c, case_001.c and
  * case_001_programmatic.c into one library. */
 #include "case_000.h"
 #include "case_001.h"
@@ -87,8 +87,8 @@ void host_prepared(void **function, void **parameter, uint32_t grid[3], uint32_t
     *shared_bytes = p1.shared_bytes;
 }
 
-/* Each does its thing `count` times and returns 0, or the first failure. The barriers keep the compiler from moving work
- * out of the loops. */
+/* Each does its thing `count` times and returns 0, or the first failure. The barriers keep the compiler from moving
+ * work out of the loops. */
 #define REPEAT(call)                            \
     do {                                        \
         for (; count > 0; count--) {            \

@@ -1,5 +1,5 @@
--- The kernels of `tilewright bench --host`. 000: three descriptors of constant 512 x 512 fp16 tensors, boxes of 64 x 64.
--- 001: a kernel with three descriptors and three sizes.
+-- The kernels of `tilewright bench --host`. 000: three descriptors of constant 512 x 512 fp16 tensors, boxes of
+-- 64 x 64. 001: a kernel with three descriptors and three sizes.
 local M, N, K = dims "M N K"
 local small = { tile = { m = 64, n = 64, k = 64 }, cluster = { m = 1 }, pipeline = { consumers = 1 } }
 

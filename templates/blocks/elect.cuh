@@ -1,4 +1,5 @@
-//@ -- One lane of the warp. Behind this condition ptxas knows that one lane is there, and copies need no loop over lanes.
+//@ -- One lane of the warp. Behind this condition ptxas knows that one lane is there, and copies need no loop over
+//@ -- lanes.
 __device__ __forceinline__ bool elect_one()
 {
     u32 one;

@@ -1,5 +1,5 @@
-//@ -- Items from a counter: one thread takes numbers, in a band of workspace that each launch leaves at zero, and passes
-//@ -- on where their items begin, through a ring of its own.
+//@ -- Items from a counter: one thread takes numbers, in a band of workspace that each launch leaves at zero, and
+//@ -- passes on where their items begin, through a ring of its own.
 //@ param model table
 //@ local ring, items = model.item_ring, model.item
 //@ local where, words = model.shared[ring .. ".item"], #items

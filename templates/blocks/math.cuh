@@ -1,5 +1,5 @@
-//@ -- The functions that fused expressions call, ew_NAME: those that the nodes of `fused` name (a Plan's plan.fused), and
-//@ -- all of expr_functions.def, of which those stay that are called.
+//@ -- The functions that fused expressions call, ew_NAME: those that the nodes of `fused` name (a Plan's plan.fused),
+//@ -- and all of expr_functions.def, of which those stay that are called.
 //@ param fused table
 //@ local need, cast = {}, {}
 //@ for _, node in ipairs(fused) do

@@ -1,5 +1,5 @@
-//@ -- NAME_operand: rows of a tile in shared memory, into the registers that matrix instructions read as their operand A:
-//@ -- those of a warpgroup in blocks of 64 rows for wgmma, those of a warp in blocks of 16 for mma.sync.
+//@ -- NAME_operand: rows of a tile in shared memory, into the registers that matrix instructions read as their operand
+//@ -- A: those of a warpgroup in blocks of 64 rows for wgmma, those of a warp in blocks of 16 for mma.sync.
 //@ -- Of 16 columns word 0 holds the pair at row lane / 4, word 1 that 8 rows below, words 2 and 3 those 8 columns on.
 //@ param tensor table
 //@ param offset int

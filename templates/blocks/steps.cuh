@@ -1,8 +1,8 @@
 //@ -- The steps of one role, in their order: every line that synchronises stands here for a step that was proved.
 //@ --
-//@ -- one_of: all threads of a role that one alone serves else: they wait, and share the rows that are brought by number.
-//@ -- Fragments are walked by block (of 64 rows of a warpgroup, 16 of a warp), half (of a thread's two rows), pair (of
-//@ -- neighbouring columns) and lane.
+//@ -- one_of: all threads of a role that one alone serves else: they wait, and share the rows that are brought by
+//@ -- number. Fragments are walked by block (of 64 rows of a warpgroup, 16 of a warp), half (of a thread's two rows),
+//@ -- pair (of neighbouring columns) and lane.
 //@ param model table
 //@ param role table
 //@ param next_item text
@@ -61,7 +61,8 @@ const int ${name}_turns = ${turns};
 //@             if not has(seen, name) then
 //@                 seen[name] = true
 //@                 if has(model.loop[step.loop + 1], "first") then
-    const int ${name}_first = (int)(${from});
+//@                     local start = as_int(from)
+    const int ${name}_first = ${start};
 //@                     from = name .. "_first"
 //@                 end
     [[maybe_unused]] int ${name} = ${from};
@@ -200,8 +201,8 @@ for (int block = 0; block < ${blocks}; ++block)
 //@     if model.turned[t.name] == 0 then return t.tile[t.rank] end
 //@     for d = 1, t.rank - 1 do if t.tile[d] > 1 then return t.tile[d] end end
 //@ end
-//@ -- Of a store whose chunks are not unrolled: its arithmetic then stands in the code once, and a few moves choose what
-//@ -- it takes.
+//@ -- Of a store whose chunks are not unrolled: its arithmetic then stands in the code once, and a few moves choose
+//@ -- what it takes.
 //@ local function is_long(first)
 //@     for i = first, ended(first) do
 //@         if role.step[i].op == "write" then return fragment_step(role.name, i).long end
@@ -233,7 +234,8 @@ for (int half = 0; half < ${halves}; ++half) {
         ${into}[half][i] = ${tensor}_read(line, i * 8);
 }
 //@ end
-//@ -- A step that reads for a store: `number` is its own, of the chunk behind that of the loop around it, or of the first.
+//@ -- A step that reads for a store: `number` is its own, of the chunk behind that of the loop around it, or of the
+//@ -- first.
 //@ local function read_ahead(step, number)
 //@     local text, pairs = fragment_step(role.name, number, "chunk"), model.place[step.place].cols // 8
 //@     local uniform, rows, further, row, column = text.at[1], text.at[2], opt(step, "ahead", 0), "", ""
@@ -435,21 +437,100 @@ for (int half = 0; half < 2; ++half) {
     }
 }
 //@ end
-//@ -- Tiles, from registers: two neighbours of a row go as one word where both are inside and their address allows it.
-//@ local function fragments(step, number)
-//@     local t, where = model.tensor[step.tensor], fragment_step(role.name, number, "place")
+//@ -- Tiles, from registers: what the text of the step that stores one takes.
+//@ local function output_of(number)
+//@     local step, where = role.step[number], fragment_step(role.name, number, "place")
 //@     local only = has(fragment_step(role.name, number, "value"), "place")
 //@     local text = fragment_step(role.name, number, only and "part" or "value")
-//@     local uniform, rows, elements, value = text.at[1], text.at[2], text.at[3], text.value
-//@     local p_uniform, p_rows, p_elements = where.at[1], where.at[2], where.at[3]
 //@     local place, guard = address(step, where)
-//@     local pairs, turned, word = step.cols // 8 // across_warps, model.turned[t.name] == 1, 2 * bytes(t.dtype)
-//@     local slabs = 2 * blocks
+//@     return { number = number, t = model.tensor[step.tensor], only = only, text = text, place = place, guard = guard,
+//@         pairs = step.cols // 8 // across_warps, uniform = text.at[1], rows = text.at[2],
+//@         p_uniform = where.at[1], p_rows = where.at[2], p_elements = where.at[3] }
+//@ end
+//@ -- That of step `number` and of those right behind it that store of the same sums.
+//@ local function outputs_from(number)
+//@     local list = { output_of(number) }
+//@     for i = number + 1, #role.step do
+//@         local step = role.step[i]
+//@         local stores = step.op == "global" and not has(step, "place") and step.cols > 1
+//@         if not stores and (step.op ~= "touch" or has(step, "call")) then break end
+//@         if stores then
+//@             local other = output_of(i)
+//@             if not list[1].only or not other.only or other.text.place ~= list[1].text.place then break end
+//@             list[#list + 1] = other
+//@         end
+//@     end
+//@     return list
+//@ end
+//@ -- What `o` reads of a slab and `held` does not have: how, by tensor.
+//@ local function read_slab(o, held)
+//@     for _, r in ipairs(o.text.reads) do
+//@         local list, needed = places_of(r, " + pair * 8"), has(r, "guard") and r.guard or "true"
+//@         local tensor, pairs = r.tensor, o.pairs
+//@         if not has(held, tensor) or held[tensor] ~= list .. " " .. needed then
+${tensor}_two ${tensor}_early[${pairs}];
+#pragma unroll
+for (int pair = 0; pair < ${pairs}; ++pair)
+    ${tensor}_early[pair] = ${tensor}_read(args, ${list}, ${needed});
+//@             held[tensor] = list .. " " .. needed
+//@         end
+//@     end
+//@ end
+//@ -- Two neighbours of a row go as one word where both are inside and their address allows it.
+//@ local function write_slab(o)
+//@     local t, text, turned, word = o.t, o.text, model.turned[o.t.name] == 1, 2 * bytes(o.t.dtype)
+//@     local p_elements, elements, value = o.p_elements, text.at[3], text.value
+#pragma unroll
+for (int pair = 0; pair < ${o.pairs}; ++pair) {
+    ${ctype(t.dtype)} *at[2];
+    bool inside[2];
+    float value[2];
+    #pragma unroll
+    for (int lane = 0; lane < 2; ++lane) {
+        const int column = pair * 8 + first_column + lane;
+        ${p_elements}
+        inside[lane] = ${o.guard};
+        at[lane] = args.${t.name} + (${o.place});
+    }
+    if (!inside[0] && !inside[1])
+        continue;
+//@     for _, r in ipairs(text.reads) do
+//@         local tensor = r.tensor
+    float ${tensor}_pair[2];
+    ${tensor}_split(${tensor}_early[pair], ${tensor}_pair);
+//@     end
+    #pragma unroll
+    for (int lane = 0; lane < 2; ++lane) {
+//@     if text.column then
+        const int column = pair * 8 + first_column + lane;
+//@     end
+        ${elements}
+        value[lane] = ${value};
+    }
+//@     if not turned then
+    if (inside[0] && inside[1] && (u64)at[0] % ${word} == 0) {
+//@         if t.dtype == "fp32" then
+        *(float2 *)at[0] = make_float2(value[0], value[1]);
+//@         else
+        *(u32 *)at[0] = pack_${t.dtype}(value[0], value[1]);
+//@         end
+        continue;
+    }
+//@     end
+    if (inside[0])
+        *at[0] = to_${t.dtype}(value[0]);
+    if (inside[1])
+        *at[1] = to_${t.dtype}(value[1]);
+}
+//@ end
+//@ -- All outputs of the same sums a slab at a time: it is chosen once, and so is what they read read once.
+//@ local function fragments(outputs)
+//@     local o, slabs = outputs[1], 2 * blocks
 {
-    ${uniform}
-    ${p_uniform}
-//@     if only then
-//@         local name = text.place
+    ${o.uniform}
+    ${o.p_uniform}
+//@     if o.only then
+//@         local name, pairs = o.text.place, o.pairs
     // Rows 8 apart: one copy of the code serves all, for the choice of registers costs a few moves.
     #pragma unroll 1
     for (int slab = 0; slab < ${slabs}; ++slab) {
@@ -469,59 +550,40 @@ for (int half = 0; half < 2; ++half) {
         const int block = slab / 2, half = slab % 2;
 //@     end
         const int row = first_row + slab * 8;
-        ${p_rows}
-        ${rows}
+        ${o.p_rows}
+        ${o.rows}
 //@     -- All of the slab's reads are under way before the first is waited for: outside of a tensor they are harmless.
-//@     for _, r in ipairs(text.reads) do
-//@         local list, needed = places_of(r, " + pair * 8"), has(r, "guard") and r.guard or "true"
-//@         local tensor = r.tensor
-        ${tensor}_two ${tensor}_early[${pairs}];
-        #pragma unroll
-        for (int pair = 0; pair < ${pairs}; ++pair)
-            ${tensor}_early[pair] = ${tensor}_read(args, ${list}, ${needed});
+//@     local held = {}
+//@     deeper()
+//@     deeper()
+//@     for _, other in ipairs(outputs) do
+//@         other.placed = other.p_uniform == o.p_uniform and other.p_rows == o.p_rows
+//@         other.alike = other.uniform == o.uniform and other.rows == o.rows
+//@         if other.alike then read_slab(other, held) end
 //@     end
-        #pragma unroll
-        for (int pair = 0; pair < ${pairs}; ++pair) {
-            ${ctype(t.dtype)} *at[2];
-            bool inside[2];
-            float value[2];
-            #pragma unroll
-            for (int lane = 0; lane < 2; ++lane) {
-                const int column = pair * 8 + first_column + lane;
-                ${p_elements}
-                inside[lane] = ${guard};
-                at[lane] = args.${t.name} + (${place});
-            }
-            if (!inside[0] && !inside[1])
-                continue;
-//@     for _, r in ipairs(text.reads) do
-//@         local tensor = r.tensor
-            float ${tensor}_pair[2];
-            ${tensor}_split(${tensor}_early[pair], ${tensor}_pair);
-//@     end
-            #pragma unroll
-            for (int lane = 0; lane < 2; ++lane) {
-//@     if text.column then
-                const int column = pair * 8 + first_column + lane;
-//@     end
-                ${elements}
-                value[lane] = ${value};
-            }
-//@     if not turned then
-            if (inside[0] && inside[1] && (u64)at[0] % ${word} == 0) {
-//@         if t.dtype == "fp32" then
-                *(float2 *)at[0] = make_float2(value[0], value[1]);
+//@     for _, other in ipairs(outputs) do
+//@         if other.placed and other.alike then
+//@             write_slab(other)
 //@         else
-                *(u32 *)at[0] = pack_${t.dtype}(value[0], value[1]);
+//@             local own_place, own_value = not other.placed, not other.alike
+{
+//@             deeper()
+//@             if own_place then
+${other.p_uniform}
+${other.p_rows}
+//@             end
+//@             if own_value then
+${other.uniform}
+${other.rows}
+//@                 read_slab(other, {})
+//@             end
+//@             write_slab(other)
+//@             shallower()
+}
 //@         end
-                continue;
-            }
 //@     end
-            if (inside[0])
-                *at[0] = to_${t.dtype}(value[0]);
-            if (inside[1])
-                *at[1] = to_${t.dtype}(value[1]);
-        }
+//@     shallower()
+//@     shallower()
     }
 }
 //@ end
@@ -529,7 +591,9 @@ for (int half = 0; half < 2; ++half) {
 //@ local function turns_of(name)
 //@     local around, class = {}, nil
 //@     for _, step in ipairs(role.step) do
-//@         if step.op == "loop" or step.op == "when" then around[#around + 1] = step.op == "loop" and step.call or "" end
+//@         if step.op == "loop" or step.op == "when" then
+//@             around[#around + 1] = step.op == "loop" and step.call or ""
+//@         end
 //@         if step.op == "end" then around[#around] = nil end
 //@         if step.op == "take" and step.ring == name then class = around[#around] end
 //@     end
@@ -548,7 +612,7 @@ for (int half = 0; half < 2; ++half) {
 //@     end
 //@     return false
 //@ end
-//@ local storing, opened, filled_of = nil, {}, {}
+//@ local storing, opened, filled_of, stored_to = nil, {}, {}, 0
 //@ for i, step in ipairs(role.step) do
 //@     local op, call, ring = step.op, step.call, step.ring
 //@     if op == "loop" and call == "tiles" then
@@ -637,7 +701,8 @@ ${call}(${ring}_fill);
 //@         filled_of[ring] = filled % #model.ring[ring].tensor
 //@         local before, next_step = i > 1 and role.step[i - 1], i < #role.step and role.step[i + 1]
 //@         local function together(other)
-//@             return other and other.op == "fill" and other.ring == ring and opt(other, "loop", -1) == opt(step, "loop", -1)
+//@             return other and other.op == "fill" and other.ring == ring
+//@                 and opt(other, "loop", -1) == opt(step, "loop", -1)
 //@                 and opt(other, "ahead", 0) == opt(step, "ahead", 0)
 //@         end
 //@         -- In a loop's last turn nothing is left to fill for.
@@ -645,7 +710,8 @@ ${call}(${ring}_fill);
 //@         local last = has(step, "loop") and opt(step, "ahead", 0) > 0 and inner[5] or false
 //@         if not last then
 //@         if has(step, "loop") and not together(before) then
-//@             local turn, ahead, turns = model.loop[step.loop + 1].name .. "_turn", opt(step, "ahead", 0), turns_of(ring)
+//@             local turn, turns = model.loop[step.loop + 1].name .. "_turn", turns_of(ring)
+//@             local ahead = opt(step, "ahead", 0)
 //@             local next_turn = ahead > 0 and turn .. " + " .. ahead or turn
 if (${next_turn} < ${turns}) {
 //@         end
@@ -671,7 +737,8 @@ ${statements}
 //@         local filled_tensor = model.tensor[step.tensor]
 //@         if has(model, "limited") and has(model.limited, step.tensor) then
 //@             list = table.concat(at, ", ", 1, filled_tensor.rank)
-//@             list = list .. ", (int)" .. (has(step, "end") and at[filled_tensor.rank + 1] or filled_tensor.box_bytes // 128)
+//@             local rows = has(step, "end") and at[filled_tensor.rank + 1] or filled_tensor.box_bytes // 128
+//@             list = list .. ", (int)" .. rows
 //@         end
 //@         if has(filled_tensor, "gathered") then
 //@             -- Each warp a quarter of the rows: its lanes find their numbers, then one brings row after row.
@@ -759,7 +826,15 @@ items_done(args);
 //@     elseif op == "global" and has(step, "place") then
 //@         read_ahead(step, i)
 //@     elseif op == "global" then
-//@         if step.cols == 1 then global_rows(step, i) elseif warps then fragments(step, i) else global(step, i) end
+//@         if step.cols == 1 then
+//@             global_rows(step, i)
+//@         elseif not warps then
+//@             global(step, i)
+//@         elseif i > stored_to then
+//@             local outputs = outputs_from(i)
+//@             fragments(outputs)
+//@             stored_to = outputs[#outputs].number
+//@         end
 //@     elseif op == "store_wait" then
 ${call}();
 //@     elseif op == "barrier" and warps then

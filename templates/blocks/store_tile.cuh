@@ -130,7 +130,9 @@ __device__ __forceinline__ void ${name}_write(const u32 (&part)[${width} / 4], u
 //@     for d = 0, rank - 1 do types, places = types .. ", int i" .. d, places .. ", i" .. d end
 //@     if ends then
 //@         local at_row = ""
-//@         for d = 0, rank - 1 do at_row = at_row .. ", i" .. d .. (d < rank - 1 and t.tile[d + 1] > 1 and " + row" or "") end
+//@         for d = 0, rank - 1 do
+//@             at_row = at_row .. ", i" .. d .. (d < rank - 1 and t.tile[d + 1] > 1 and " + row" or "")
+//@         end
 
 // One thread starts the store of the chunk's first `rows` rows at these coordinates, of fewer than all in parts, and
 // closes its group. Goes on to the next buffer.

@@ -1,9 +1,9 @@
-//@ -- NAME_line and NAME_read: elements of a fragment and their neighbours to the right from a tensor, whose dim `columns`
-//@ -- (from 1) the fragment's columns run along. A line is where a thread's row of them begins; reads go on from there.
-//@ -- What lies outside of the tensor is not stored: a row past the last reads the last row instead; a column past the
-//@ -- last, where two are one word, is not read and 0, and reads the last column instead where they are not, for two
-//@ -- conditions cost more than that. NAME_split makes two numbers of a read, apart from it, so that many reads can be
-//@ -- on their way.
+//@ -- NAME_line and NAME_read: elements of a fragment and their neighbours to the right from a tensor, whose dim
+//@ -- `columns` (from 1) the fragment's columns run along. A line is where a thread's row of them begins; reads go on
+//@ -- from there. What lies outside of the tensor is not stored: a row past the last reads the last row instead; a
+//@ -- column past the last, where two are one word, is not read and 0, and reads the last column instead where they are
+//@ -- not, for two conditions cost more than that. NAME_split makes two numbers of a read, apart from it, so that many
+//@ -- reads can be on their way.
 //@ param tensor table
 //@ param extent table
 //@ param columns int
@@ -12,13 +12,15 @@
 //@ for d = 1, rank do
 //@     types[d], names[d], nodes[d] = "int i" .. d - 1, "i" .. d - 1, extent["d" .. d - 1]
 //@ end
+//@ local function as_int(value) return tonumber(value) and value or "(int)" .. value end
 //@ local ends = fragment_uniform("x", table.unpack(nodes))
-//@ local statements, list, column, past = ends.at, csv(types), names[columns], ends[columns]
+//@ local statements, list, column, past = ends.at, csv(types), names[columns], as_int(ends[columns])
 //@ local sum = {}
 //@ for d = 1, rank do
 //@     sum[d] = d == rank and names[d] or "(i64)" .. names[d] .. " * args." .. t .. "_stride" .. d - 1
 //@ end
 //@ local place, word, along = table.concat(sum, " + "), wide and bytes(dtype) == 2, columns < rank
+//@ if rank > 1 then place = "(" .. place .. ")" end
 //@ local two = word and "u32" or "float2"
 //@ local function at(further) return along and further .. " * line.stride" or further end
 
@@ -41,18 +43,18 @@ __device__ __forceinline__ ${t}_line ${t}_from(const arguments &args, ${list}, b
 {
     ${statements}
 //@ for d = 1, rank do
-//@     local name, last = names[d], ends[d]
+//@     local name, last = names[d], as_int(ends[d])
 //@     if d ~= columns then
-    ${name} = min(${name}, (int)(${last}) - 1);
+    ${name} = min(${name}, ${last} - 1);
 //@     end
 //@ end
 //@ if wide then
-    return {args.${t} + (${place}), needed ? (int)(${past}) - ${column} : 0};
+    return {args.${t} + ${place}, needed ? ${past} - ${column} : 0};
 //@ elseif along then
 //@     local number = columns - 1
-    return {args.${t} + (${place}), (int)(${past}) - 1 - ${column}, needed, args.${t}_stride${number}};
+    return {args.${t} + ${place}, ${past} - 1 - ${column}, needed, args.${t}_stride${number}};
 //@ else
-    return {args.${t} + (${place}), (int)(${past}) - 1 - ${column}, needed};
+    return {args.${t} + ${place}, ${past} - 1 - ${column}, needed};
 //@ end
 }
 

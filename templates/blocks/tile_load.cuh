@@ -1,8 +1,8 @@
-//@ -- name: a function that brings a tensor's tile, of any rank, into a stage of its ring. A tile wider than the swizzle's span lies as
-//@ -- several boxes beside each other. With multicast the blocks that share the tile, `stride` ranks apart, each load a
-//@ -- slice of its rows for all of them. A tile of rows by number comes row by row, each by a thread of its own; the
-//@ -- hardware swizzles by address, so that a row lies as it would in a box of all. limited: rows from some one on arrive as
-//@ -- zeros, in boxes that lie outside of the tensor.
+//@ -- name: a function that brings a tensor's tile, of any rank, into a stage of its ring. A tile wider than the
+//@ -- swizzle's span lies as several boxes beside each other. With multicast the blocks that share the tile, `stride`
+//@ -- ranks apart, each load a slice of its rows for all of them. A tile of rows by number comes row by row, each by a
+//@ -- thread of its own; the hardware swizzles by address, so that a row lies as it would in a box of all. limited:
+//@ -- rows from some one on arrive as zeros, in boxes that lie outside of the tensor.
 //@ param tensor table
 //@ param ring table
 //@ param offset int

@@ -1,5 +1,5 @@
-//@ -- NAME_read: an element of a fragment and its neighbour to the right from a tensor, whose dim `columns` (from 1) the
-//@ -- fragment's columns run along. What lies outside of the tensor is not stored, and reads the last row or column
+//@ -- NAME_read: an element of a fragment and its neighbour to the right from a tensor, whose dim `columns` (from 1)
+//@ -- the fragment's columns run along. What lies outside of the tensor is not stored, and reads the last row or column
 //@ -- instead, which costs no branch. Unless `needed` nothing is read, and both are 0. NAME_split makes two numbers of
 //@ -- them, apart from the read, so that many reads can be on their way.
 //@ param tensor table
@@ -10,8 +10,9 @@
 //@ for d = 1, rank do
 //@     types[d], names[d], nodes[d] = "int i" .. d - 1, "i" .. d - 1, extent["d" .. d - 1]
 //@ end
+//@ local function as_int(value) return tonumber(value) and value or "(int)" .. value end
 //@ local ends = fragment_uniform("x", table.unpack(nodes))
-//@ local statements, list, column, past = ends.at, csv(types), names[columns], ends[columns]
+//@ local statements, list, column, past = ends.at, csv(types), names[columns], as_int(ends[columns])
 //@ local function place(index)
 //@     local sum = {}
 //@     for d = 1, rank do
@@ -30,13 +31,13 @@ __device__ __forceinline__ ${t}_two ${t}_read(const arguments &args, ${list}, bo
 {
     ${statements}
 //@ for d = 1, rank do
-//@     local name, last = names[d], ends[d]
+//@     local name, last = names[d], as_int(ends[d])
 //@     if d ~= columns then
-    ${name} = min(${name}, (int)(${last}) - 1);
+    ${name} = min(${name}, ${last} - 1);
 //@     end
 //@ end
 //@ if wide then
-    ${column} = min(${column}, (int)(${past}) - 2); // both are even
+    ${column} = min(${column}, ${past} - 2); // both are even
 //@     if word then
     u32 both = 0;
 //@     else
@@ -45,8 +46,8 @@ __device__ __forceinline__ ${t}_two ${t}_read(const arguments &args, ${list}, bo
     if (needed)
         both = *(const ${t}_two *)(args.${t} + ${first});
 //@ else
-    const int next = min(${column} + 1, (int)(${past}) - 1);
-    ${column} = min(${column}, (int)(${past}) - 1);
+    const int next = min(${column} + 1, ${past} - 1);
+    ${column} = min(${column}, ${past} - 1);
     float2 both = {0.0f, 0.0f};
     if (needed) {
         both.x = from_${dtype}(args.${t}[${first}]);

@@ -1,5 +1,5 @@
-//@ -- What tiles come into shared memory by, on Hopper: barriers, bulk tensor copies, and each ring with the copies that
-//@ -- fill it. model: the Plan.
+//@ -- What tiles come into shared memory by, on Hopper: barriers, bulk tensor copies, and each ring with the copies
+//@ -- that fill it. model: the Plan.
 //@ param model table
 //@ local plan, rings_of, loads, shares, stores, shared_ring = model, {}, {}, {}, {}, {}
 //@ local clustered, sizes, remote, own = plan.launch.cluster[1] > 1, {}, false, false

@@ -1,6 +1,6 @@
 //@ -- NAME_load: a tensor's tile into a stage of its ring. A tile wider than the swizzle's span lies as several boxes
 //@ -- beside each other. With multicast the blocks that share the tile each load a slice of its rows for all of them;
-//@ -- block (rm, rn) of the cluster has rank rm + cluster_m rn, and shares A with its row, over n, B with its column, over m.
+//@ -- block (rm, rn) of the cluster, rank rm + cluster_m rn, shares A with its row, over n, B with its column, over m.
 //@ param tensor table
 //@ param ring table
 //@ param offset int

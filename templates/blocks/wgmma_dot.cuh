@@ -1,5 +1,5 @@
-//@ -- A dot as wgmma: mma_NAME multiplies one stage's tiles, or a computed operand in registers and a stage's tile, into
-//@ -- an accumulator in registers.
+//@ -- A dot as wgmma: mma_NAME multiplies one stage's tiles, or a computed operand in registers and a stage's tile,
+//@ -- into an accumulator in registers.
 //@ -- a, b: the operands' tensors; a is nil where the operand is computed. a_offset, b_offset: of stage 0.
 //@ -- fresh: it always begins from zero, and the accumulator is an output alone: the compiler would carry along what it
 //@ -- held, and where it did so in other registers, copy it into these behind wgmma.fence.
@@ -19,11 +19,11 @@
 //@ local flag_hole = b_hole + 1
 //@ -- `count` texts, `each` to a line.
 //@ local function lines(count, each, text, between)
-//@     local all = ""
+//@     local all = {}
 //@     for i = 0, count - 1 do
-//@         all = all .. text(i) .. (i == count - 1 and "" or i % each == each - 1 and between or ", ")
+//@         all[i + 1] = text(i) .. (i == count - 1 and "" or i % each == each - 1 and between or ", ")
 //@     end
-//@     return all
+//@     return table.concat(all)
 //@ end
 //@ local function holes(first, count)
 //@     return lines(count, 16, function(i) return "%" .. first + i end, ', " \\\n"')

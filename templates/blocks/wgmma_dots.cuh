@@ -1,5 +1,5 @@
-//@ -- What tiles are multiplied by on Hopper: operands that stay in registers, the order of matrix instructions, each dot.
-//@ -- model: the Plan.
+//@ -- What tiles are multiplied by on Hopper: operands that stay in registers, the order of matrix instructions, each
+//@ -- dot. model: the Plan.
 //@ param model table
 //@ local plan = model
 //@ for _, step in ipairs(plan.role.consumer.step) do
@@ -30,7 +30,9 @@
 //@     end
 //@     local fresh = true
 //@     for _, step in ipairs(plan.role.consumer.step) do
-//@         if step.op == "mma" and step.call == mma.name then fresh = fresh and has(step, "least") and step.least == 2 end
+//@         if step.op == "mma" and step.call == mma.name then
+//@             fresh = fresh and has(step, "least") and step.least == 2
+//@         end
 //@     end
 //@ include "blocks/wgmma_dot.cuh" mma = mma, tensors = plan.tensor, a_offset = offset(mma.operand[1]),
 //@     b_offset = offset(mma.operand[2]), fresh = fresh

@@ -1,6 +1,6 @@
 //@ -- The arguments as tensors, and why some are refused. Nothing here knows a variant but by its table of rules.
 //@ param host table
-//@ local NAME = host.name
+//@ local NAME, map = host.name, host.map_rule
 /* ---- check: the arguments ---------------------------------------------------------------------------------------- */
 
 /* A tensor as one call has it: extents and strides in elements, in memory order, the innermost last. */
@@ -109,8 +109,8 @@ APART static int refuse_extent(struct ${NAME}_error *error, const char *name, in
     if (extent < 0)
         return fail(error, ${NAME}_INVALID, 0, "extent %d of %s is %lld; the sizes must not make it negative", dim, name,
                     (long long)extent);
-    return fail(error, ${NAME}_INVALID, 0, "extent %d of %s is %lld, past 2^32, the most of a tensor map; split the work "
-                "[TMA-DIM]", dim, name, (long long)extent);
+    return fail(error, ${NAME}_INVALID, 0, "extent %d of %s is %lld, past 2^${map.extent_bits}, the most of a tensor map; split the work "
+                "[${map.extent}]", dim, name, (long long)extent);
 }
 
 //@ end
@@ -118,7 +118,7 @@ APART static int refuse_address(struct ${NAME}_error *error, const char *name, u
 {
     if (address == 0)
         return fail(error, ${NAME}_INVALID, 0, "%s is NULL; pass the tensor's device address", name);
-    return fail(error, ${NAME}_INVALID, 0, "%s is 0x%llx, at or past 2^57, so no device address [TMA-ADDR57]", name,
+    return fail(error, ${NAME}_INVALID, 0, "%s is 0x%llx, at or past 2^${map.address_bits}, so no device address [${map.address}]", name,
                 (unsigned long long)address);
 }
 
@@ -137,8 +137,8 @@ APART static int refuse_workspace(struct ${NAME}_error *error, const void *works
 APART static int refuse_stride(struct ${NAME}_error *error, const char *name, int dim, int64_t stride, uint64_t bytes)
 {
     return fail(error, ${NAME}_INVALID, 0, "%s_stride[%d] is %lld elements of %llu bytes; strides are 0 or more and below "
-                "2^40 bytes, %llu elements [TMA-STRMAX]", name, dim, (long long)stride, (unsigned long long)bytes,
-                (unsigned long long)(((uint64_t)1 << 40) / bytes));
+                "2^${map.stride_bits} bytes, %llu elements [${map.stride}]", name, dim, (long long)stride, (unsigned long long)bytes,
+                (unsigned long long)(((uint64_t)1 << ${map.stride_bits}) / bytes));
 }
 
 //@ end
@@ -150,11 +150,12 @@ APART static int refuse_stride(struct ${NAME}_error *error, const char *name, in
 APART static int refuse_overlap(struct ${NAME}_error *error, const char *name, int dim, int64_t stride, int64_t row)
 {
     return fail(error, ${NAME}_INVALID, 0, "%s_stride[%d] is %lld elements, and the tensor, which is written, would overlap "
-                "itself: its rows have %lld; write %lld or more", name, dim, (long long)stride, (long long)row, (long long)row);
+                "itself: its rows have %lld; write %lld or more", name, dim, (long long)stride, (long long)row,
+                (long long)row);
 }
 
 //@ end
-/* What holds for every variant: no extent below 0 or past a map's, addresses, strides below 2^40 bytes, none of a
+/* What holds for every variant: no extent below 0 or past a map's, addresses, strides below 2^${map.stride_bits} bytes, none of a
  * tensor that is written below its row. */
 INLINE int check_tensors(const struct tensor *t, struct ${NAME}_error *error)
 {
@@ -165,21 +166,23 @@ INLINE int check_tensors(const struct tensor *t, struct ${NAME}_error *error)
         return refuse_extent(error, "${t.name}", ${d.index}, t[tensor_${t.name}].dim[${d.index}]);
 //@         end
 //@         if d.may_be_large then
-    if (t[tensor_${t.name}].dim[${d.index}] > 4294967296)
+    if (t[tensor_${t.name}].dim[${d.index}] > ${map.most_extent})
         return refuse_extent(error, "${t.name}", ${d.index}, t[tensor_${t.name}].dim[${d.index}]);
 //@         end
 //@     end
 //@     local not_empty = ""
-//@     for _, d in ipairs(t.dim) do not_empty = not_empty .. " && t[tensor_" .. t.name .. "].dim[" .. d.index .. "] > 0" end
+//@     for _, d in ipairs(t.dim) do
+//@         not_empty = not_empty .. " && t[tensor_" .. t.name .. "].dim[" .. d.index .. "] > 0"
+//@     end
 //@     if t.may_be_null then
-    if (t[tensor_${t.name}].address >> 57 != 0)
+    if (t[tensor_${t.name}].address >> ${map.address_bits} != 0)
         return refuse_address(error, "${t.name}", t[tensor_${t.name}].address);
 //@     else
-    if (t[tensor_${t.name}].address >> 57 != 0 || (t[tensor_${t.name}].address == 0${not_empty}))
+    if (t[tensor_${t.name}].address >> ${map.address_bits} != 0 || (t[tensor_${t.name}].address == 0${not_empty}))
         return refuse_address(error, "${t.name}", t[tensor_${t.name}].address);
 //@     end
 //@     for _, s in ipairs(t.stride) do
-    if ((uint64_t)t[tensor_${t.name}].stride[${s.index}] >= ((uint64_t)1 << 40) / ${t.bytes} &&
+    if ((uint64_t)t[tensor_${t.name}].stride[${s.index}] >= ((uint64_t)1 << ${map.stride_bits}) / ${t.bytes} &&
         t[tensor_${t.name}].dim[${s.index}] > 1)
         return refuse_stride(error, "${t.name}", ${s.index}, t[tensor_${t.name}].stride[${s.index}], ${t.bytes});
 //@         local last = t.rank - 1
@@ -244,7 +247,7 @@ INLINE int ordinary_tensors(const struct tensor *t, int dense)
 //@     for _, d in ipairs(t.dim) do
 //@         if not seen[d.c] then
     wrong |= ((uint64_t)t[tensor_${t.name}].dim[${d.index}] - 2) |
-             (((uint64_t)1 << 32) - (uint64_t)t[tensor_${t.name}].dim[${d.index}]);
+             (((uint64_t)1 << ${map.extent_bits}) - (uint64_t)t[tensor_${t.name}].dim[${d.index}]);
 //@             seen[d.c] = true
 //@         end
 //@     end
@@ -256,14 +259,14 @@ INLINE int ordinary_tensors(const struct tensor *t, int dense)
 //@         if s.bounded then
     if (!dense)
         wrong |= (uint64_t)t[tensor_${t.name}].stride[${s.index}] |
-                 (((uint64_t)1 << 40) / ${t.bytes} - 1 - (uint64_t)t[tensor_${t.name}].stride[${s.index}]);
+                 (((uint64_t)1 << ${map.stride_bits}) / ${t.bytes} - 1 - (uint64_t)t[tensor_${t.name}].stride[${s.index}]);
 //@         else
     wrong |= (uint64_t)t[tensor_${t.name}].stride[${s.index}] |
-             (((uint64_t)1 << 40) / ${t.bytes} - 1 - (uint64_t)t[tensor_${t.name}].stride[${s.index}]);
+             (((uint64_t)1 << ${map.stride_bits}) / ${t.bytes} - 1 - (uint64_t)t[tensor_${t.name}].stride[${s.index}]);
 //@         end
 //@     end
 //@ end
-    wrong |= (((uint64_t)1 << 57) - 1 - any) | any;
+    wrong |= (((uint64_t)1 << ${map.address_bits}) - 1 - any) | any;
 //@ if not bounded then
     (void)dense;
 //@ end
@@ -304,22 +307,24 @@ APART static int refuse_alignment(const struct ${NAME}_args *args, const struct 
             return fail(error, ${NAME}_INVALID, 0,
                         "%s is 0x%llx, no multiple of %llu bytes; move the tensor's start, to 0x%llx for example [%s]",
                         name, (unsigned long long)t->address, align,
-                        (unsigned long long)(t->address - t->address % r->align), r->map ? "TMA-ADDR16" : "ALIGN");
+                        (unsigned long long)(t->address - t->address % r->align), r->map ? "${map.address_align}" : "ALIGN");
         for (d = 0; d + 1 < r->rank; d++) {
             uint64_t bytes = pitch(t->dim[d], t->stride[d], r->bytes);
             if (bytes % r->align != 0)
                 return fail(error, ${NAME}_INVALID, 0,
                             "the stride of dimension %d of %s is %lld elements of %s, %llu bytes, no multiple of %llu; "
                             "pad it to %llu elements and pass that as %s_stride[%d] [%s]",
-                            d, name, (long long)t->stride[d], tensors[r->tensor].dtype, (unsigned long long)bytes, align,
+                            d, name, (long long)t->stride[d], tensors[r->tensor].dtype,
+                            (unsigned long long)bytes, align,
                             (unsigned long long)((bytes / r->align + 1) * r->align / r->bytes), name, d,
-                            r->map ? "TMA-STR16" : "ALIGN");
+                            r->map ? "${map.stride_align}" : "ALIGN");
         }
         if (r->whole_rows && (uint64_t)t->dim[r->rank - 1] * r->bytes % r->align != 0)
             return fail(error, ${NAME}_INVALID, 0,
                         "rows of %s hold %lld elements of %s, which are no multiple of %llu bytes; pad them to %llu "
                         "elements", name, (long long)t->dim[r->rank - 1], tensors[r->tensor].dtype, align,
-                        (unsigned long long)(((uint64_t)t->dim[r->rank - 1] * r->bytes / r->align + 1) * r->align / r->bytes));
+                        (unsigned long long)(((uint64_t)t->dim[r->rank - 1] * r->bytes / r->align + 1) * r->align /
+                                             r->bytes));
     }
     return fail(error, ${NAME}_INVALID, 0, "no variant takes these arguments");
 }

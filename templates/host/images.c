@@ -1,4 +1,5 @@
-//@ -- The kernels themselves, as arrays: sources and PTX in chunks that any compiler takes as a literal, cubins as bytes.
+//@ -- The kernels themselves, as arrays: sources and PTX in chunks that any compiler takes as a literal, cubins as
+//@ -- bytes.
 //@ param host table
 //@ local NAME = host.name
 /* ---- the kernels ----------------------------------------------------------------------------------------------- */

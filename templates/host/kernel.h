@@ -103,7 +103,8 @@ struct ${NAME}_args {
 //@ if host.workspace > 0 then
     /* Device address of as many bytes as ${NAME}_workspace says, a multiple of 8. They are zero before the first launch,
      * by a memset of the caller's, and each launch leaves them zero; so launches that follow each other in a stream or
-     * graph share them, and launches that may overlap have each their own. A launch that was aborted may leave anything. */
+     * graph share them, and launches that may overlap have each their own. A launch that was aborted may leave
+     * anything. */
     void *workspace;
 //@ end
 };
@@ -198,8 +199,8 @@ void ${NAME}_info(const struct ${NAME} *kernel, struct ${NAME}_info *info);
 /* This is a debug build: a wait on an mbarrier that lasts too long leaves a record and ends the kernel by a trap, which
  * later driver calls show as a failure (CUDA_ERROR_LAUNCH_FAILED). The records are in the host's memory and outlive the
  * context. This tells them, a line for each thing that was waited for: `tell` is called with the context and a line
- * without its end, NULL prints on stderr. Where a launch fails, its error's text holds them. Returns how many warps left
- * a record; 0: no wait lasted too long. ${NAME}_unload calls it where nobody did. Thread-safe. */
+ * without its end, NULL prints on stderr. Where a launch fails, its error's text holds them. Returns how many warps
+ * left a record; 0: no wait lasted too long. ${NAME}_unload calls it where nobody did. Thread-safe. */
 int ${NAME}_debug_report(const struct ${NAME} *kernel, void (*tell)(void *context, const char *line), void *context);
 
 //@ end

@@ -123,7 +123,8 @@ static int debug_memory(struct ${NAME} *k, struct ${NAME}_error *error)
 {
     enum { portable_mapped = 1 | 2 }; /* CU_MEMHOSTALLOC_PORTABLE, _DEVICEMAP: one address for host and devices */
     size_t variants_here = sizeof k->module / sizeof *k->module;
-    size_t bytes = (variants_here * debug_room + 1) * sizeof(struct debug_record); /* the last: whether they were told */
+    /* The last: whether they were told. */
+    size_t bytes = (variants_here * debug_room + 1) * sizeof(struct debug_record);
     int result = k->driver.host_alloc(&k->debug, bytes, portable_mapped);
     if (result) {
         k->debug = NULL;

@@ -101,7 +101,8 @@ APART static int map_fault(const struct map_call *call, int result, struct ${NAM
 //@         local bits = {}
 //@         if w.constant ~= "" then bits[1] = w.constant end
 //@         for _, p in ipairs(w.part) do
-//@             local value = p.source == "dim" and "(dim[" .. p.index .. "] - 1)" or "stride[" .. p.index .. "] >> " .. p.from
+//@             local value = p.source == "dim" and "(dim[" .. p.index .. "] - 1)"
+//@                 or "stride[" .. p.index .. "] >> " .. p.from
 //@             if p.low then value = "(" .. value .. " & 0xffffffff)" end
 //@             bits[#bits + 1] = p.at > 0 and value .. " << " .. p.at or value
 //@         end
@@ -261,8 +262,8 @@ static int image_agrees(struct ${NAME} *k, const struct map *m)
         work_around(k, ours);
         result = encode(k, m->call, address, dim, stride, theirs);
         if (result) {
-            snprintf(k->images, sizeof k->images, "%s: the driver's encoder refuses call %u of the check with CUresult %d "
-                     "(%s)", m->call->name, n, result, result_name(result));
+            snprintf(k->images, sizeof k->images, "%s: the driver's encoder refuses call %u of the check with CUresult "
+                     "%d (%s)", m->call->name, n, result, result_name(result));
             return 0;
         }
         for (word = 0; word < 16; word++) {

@@ -1,4 +1,5 @@
-//@ -- A variant's fit, grid and parameter buffer, one after the other: straight lines, as this is what each launch runs.
+//@ -- A variant's fit, grid and parameter buffer, one after the other: straight lines, as this is what each launch
+//@ -- runs.
 //@ param host table
 //@ local NAME = host.name
 /* ---- patch: the parameter ---------------------------------------------------------------------------------------- */
@@ -104,7 +105,9 @@ INLINE int grid_${i.id}(const struct ${NAME} *k, const struct ${NAME}_args *args
 //@     local function zeros(to)
 //@         local list = {}
 //@         for n = at, to - 1 do list[#list + 1] = "0" end
-//@         for n = 1, #list, wide do rows[#rows + 1] = table.concat(list, ", ", n, math.min(n + wide - 1, #list)) .. "," end
+//@         for n = 1, #list, wide do
+//@             rows[#rows + 1] = table.concat(list, ", ", n, math.min(n + wide - 1, #list)) .. ","
+//@         end
 //@         at = to
 //@     end
 //@     for _, q in ipairs(i.param) do

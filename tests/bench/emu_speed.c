@@ -299,7 +299,7 @@ static struct measured measure(const char *name, struct tw_device *device, int (
     return m;
 }
 
-/* ---- Small kernels ------------------------------------------------------------------------------------------------ */
+/* ---- Small kernels ----------------------------------------------------------------------------------------------- */
 
 static char *small_ptx(struct tw_runtime *rt, const char *name, const char *source)
 {
@@ -371,7 +371,7 @@ static struct measured small_once(struct tw_runtime *rt, const char *name, const
     return m;
 }
 
-/* ---- Kernels of specs --------------------------------------------------------------------------------------------- */
+/* ---- Kernels of specs -------------------------------------------------------------------------------------------- */
 
 struct planned {
     struct tw_device *device;
@@ -443,7 +443,7 @@ static void open_spec(struct compile *c, const struct from_spec *s)
         stop(s->name, "not compiled");
 }
 
-/* ---- Rows --------------------------------------------------------------------------------------------------------- */
+/* ---- Rows -------------------------------------------------------------------------------------------------------- */
 
 static int rows;
 static double logs[2];

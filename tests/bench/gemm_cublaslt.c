@@ -6,8 +6,8 @@
  *     build/bench/gemm_cublaslt [M N K]... > tests/bench/results/gemm_cublaslt.json
  *
  * Random normal inputs, input sets that rotate through more than the L2, graph replays, candidates interleaved round by
- * round; median, least and most over the rounds. Every heuristic is measured first; the best three and our kernel go into
- * the rounds. The table is on stderr, a JSON row a candidate on stdout.
+ * round; median, least and most over the rounds. Every heuristic is measured first; the best three and our kernel go
+ * into the rounds. The table is on stderr, a JSON row a candidate on stdout.
  */
 #include <cublasLt.h>
 #include <cuda_runtime.h>
@@ -93,9 +93,9 @@ static int start(struct bench *t, int candidate, int set)
         return gemm_bf16_launch(&t->kernel, &args, t->stream, NULL);
     }
     const float one = 1, zero = 0;
-    return (int)cublasLtMatmul(t->lt, t->operation, &one, t->b[set], t->layout_b, t->a[set], t->layout_a, &zero, t->d[set],
-                               t->layout_d, t->d[set], t->layout_d, &t->heuristic[candidate].algo, t->workspace,
-                               t->workspace_bytes, t->stream);
+    return (int)cublasLtMatmul(t->lt, t->operation, &one, t->b[set], t->layout_b, t->a[set], t->layout_a, &zero,
+                               t->d[set], t->layout_d, t->d[set], t->layout_d, &t->heuristic[candidate].algo,
+                               t->workspace, t->workspace_bytes, t->stream);
 }
 
 static cudaGraphExec_t record(struct bench *t, int candidate)
@@ -154,10 +154,10 @@ static void set_up(struct bench *t)
     CHECK(cublasLtMatrixLayoutCreate(&t->layout_a, CUDA_R_16BF, (uint64_t)t->k, (uint64_t)t->m, t->k));
     CHECK(cublasLtMatrixLayoutCreate(&t->layout_d, CUDA_R_16BF, (uint64_t)t->n, (uint64_t)t->m, t->n));
     CHECK(cublasLtMatmulPreferenceCreate(&preference));
-    CHECK(cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &t->workspace_bytes,
-                                               sizeof t->workspace_bytes));
-    CHECK(cublasLtMatmulAlgoGetHeuristic(t->lt, t->operation, t->layout_b, t->layout_a, t->layout_d, t->layout_d, preference,
-                                         HEURISTICS, t->heuristic, &t->heuristics));
+    CHECK(cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
+                                               &t->workspace_bytes, sizeof t->workspace_bytes));
+    CHECK(cublasLtMatmulAlgoGetHeuristic(t->lt, t->operation, t->layout_b, t->layout_a, t->layout_d, t->layout_d,
+                                         preference, HEURISTICS, t->heuristic, &t->heuristics));
     CHECK(cublasLtMatmulPreferenceDestroy(preference));
 }
 
@@ -209,11 +209,13 @@ static void row(const struct bench *t, const char *backend, double *ns, long run
     CHECK(cudaDriverGetVersion(&driver));
     qsort(ns, ROUNDS, sizeof *ns, by_value);
     double median = ns[ROUNDS / 2];
-    printf("%s{\"kernel\": \"gemm_bf16\", \"backend\": \"%s\", \"arch\": \"sm_90a\", \"gpu_model\": \"%s\", "
-           "\"compute_capability\": \"%d.%d\", \"driver\": %d, \"problem_size\": {\"M\": %lld, \"N\": %lld, \"K\": %lld}, "
-           "\"latency_ns\": %.0f, \"latency_min_ns\": %.0f, \"latency_max_ns\": %.0f, \"tflops\": %.1f, \"run\": %ld}",
-           rows++ ? ",\n " : "[", backend, gpu.name, gpu.major, gpu.minor, driver, (long long)t->m, (long long)t->n,
-           (long long)t->k, median, ns[0], ns[ROUNDS - 1], 2e-3 * (double)t->m * (double)t->n * (double)t->k / median, run);
+    printf(
+        "%s{\"kernel\": \"gemm_bf16\", \"backend\": \"%s\", \"arch\": \"sm_90a\", \"gpu_model\": \"%s\", "
+        "\"compute_capability\": \"%d.%d\", \"driver\": %d, \"problem_size\": {\"M\": %lld, \"N\": %lld, \"K\": %lld}, "
+        "\"latency_ns\": %.0f, \"latency_min_ns\": %.0f, \"latency_max_ns\": %.0f, \"tflops\": %.1f, \"run\": %ld}",
+        rows++ ? ",\n " : "[", backend, gpu.name, gpu.major, gpu.minor, driver, (long long)t->m, (long long)t->n,
+        (long long)t->k, median, ns[0], ns[ROUNDS - 1], 2e-3 * (double)t->m * (double)t->n * (double)t->k / median,
+        run);
 }
 
 static void measure(struct bench *t, long run)
@@ -251,9 +253,11 @@ static void measure(struct bench *t, long run)
     row(t, "tilewright", ns[finalists], run);
     mine = ns[finalists][ROUNDS / 2];
     double flops = 2e-3 * (double)t->m * (double)t->n * (double)t->k;
-    fprintf(stderr, "%6lld x %6lld x %6lld: cuBLASLt best of %d %9.2f us %6.1f TFLOP/s, tilewright %9.2f us %6.1f TFLOP/s (%.2f .. %.2f us), ratio %.3f, distance %.1e\n",
-            (long long)t->m, (long long)t->n, (long long)t->k, t->heuristics, best / 1e3, flops / best, mine / 1e3, flops / mine,
-            ns[finalists][0] / 1e3, ns[finalists][ROUNDS - 1] / 1e3, best / mine, apart);
+    fprintf(stderr,
+            "%6lld x %6lld x %6lld: cuBLASLt best of %d %9.2f us %6.1f TFLOP/s, tilewright %9.2f us %6.1f TFLOP/s "
+            "(%.2f .. %.2f us), ratio %.3f, distance %.1e\n",
+            (long long)t->m, (long long)t->n, (long long)t->k, t->heuristics, best / 1e3, flops / best, mine / 1e3,
+            flops / mine, ns[finalists][0] / 1e3, ns[finalists][ROUNDS - 1] / 1e3, best / mine, apart);
     for (int i = 0; i < t->heuristics; i++)
         if (graph[i])
             CHECK(cudaGraphExecDestroy(graph[i]));

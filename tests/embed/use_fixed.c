@@ -1,5 +1,5 @@
-/* The emitted pair fixed_test (host_plans.c), whose tensors have constant strides, on the mock driver. It is compiled with
- * its images as they are, and, with PLANTED, with one wrong bit in one of them. */
+/* The emitted pair fixed_test (host_plans.c), whose tensors have constant strides, on the mock driver. It is compiled
+ * with its images as they are, and, with PLANTED, with one wrong bit in one of them. */
 #include <string.h>
 
 #include "fixed_test.h"
@@ -72,8 +72,9 @@ static const char *overlaps(void)
     EXPECT(fixed_test_params(&k, &a, &p, &error) == 0);
     a.Y_stride[0] = 248;
     EXPECT(fixed_test_params(&k, &a, &p, &error) == fixed_test_INVALID);
-    EXPECT(strcmp(error.text, "Y_stride[0] is 248 elements, and the tensor, which is written, would overlap itself: its "
-                              "rows have 256; write 256 or more") == 0);
+    EXPECT(strcmp(error.text,
+                  "Y_stride[0] is 248 elements, and the tensor, which is written, would overlap itself: its "
+                  "rows have 256; write 256 or more") == 0);
     a.Y_stride[0] = 256;
     EXPECT(fixed_test_params(&k, &a, &p, &error) == 0);
     a.Y_stride[1] = 248;

@@ -117,12 +117,31 @@ static inline void init_barrier(uint64_t b)
     emu_hazard_fence(warp_of((uint32_t)(b >> 24 & 0xff), 0), 1, EMU_FENCE_MBARRIER_INIT);
 }
 
+/* An access to a register, told where the executor tells it. */
+static inline void touch_register(struct emu_hazard_warp *w, uint32_t reg, int write, uint32_t position)
+{
+    if (reg < w->register_count && w->registers[reg])
+        emu_hazard_register(w, reg, write, position);
+}
+
+static inline void one_read(struct emu_hazard_warp *w, emu_hazard_operation o, unsigned lane, uint64_t address,
+                            uint32_t bytes)
+{
+    emu_hazard_reads(w, o, lane, &(struct emu_hazard_range){address, bytes}, 1);
+}
+
+static inline void one_write(struct emu_hazard_warp *w, emu_hazard_operation o, unsigned lane, uint64_t address,
+                             uint32_t bytes, int reduce)
+{
+    emu_hazard_writes(w, o, lane, &(struct emu_hazard_range){address, bytes}, 1, reduce);
+}
+
 static inline emu_hazard_operation load(struct emu_hazard_warp *w, uint64_t to, uint32_t bytes, uint64_t b)
 {
     emu_hazard_operation o = emu_hazard_issue(w, 1, EMU_HAZARD_SIGNAL, next_position++);
     emu_hazard_signals(w, o, b);
-    emu_hazard_reads(w, o, 0, GLOBAL, bytes);
-    emu_hazard_writes(w, o, 0, to, bytes, 0);
+    one_read(w, o, 0, GLOBAL, bytes);
+    one_write(w, o, 0, to, bytes, 0);
     return o;
 }
 
@@ -130,8 +149,8 @@ static inline void copies(struct emu_hazard_warp *w, uint64_t to)
 {
     emu_hazard_operation o = emu_hazard_issue(w, ALL, EMU_HAZARD_CP_ASYNC, next_position++);
     for (unsigned l = 0; l < 32; l++) {
-        emu_hazard_reads(w, o, l, GLOBAL + 16 * l, 16);
-        emu_hazard_writes(w, o, l, to + 16 * l, 16, 0);
+        one_read(w, o, l, GLOBAL + 16 * l, 16);
+        one_write(w, o, l, to + 16 * l, 16, 0);
     }
 }
 

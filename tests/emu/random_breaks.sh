@@ -2,7 +2,8 @@
 # Bugs planted into the derivation, one at a time: random programs find each. TAP on stdout.
 #   usage: tests/emu/random_breaks.sh [NAME...], from the top of the tree, after
 #   `ninja build/tests/emu/random/random_programs`
-#   Needs the compiler and NVRTC, no GPU. COUNT: programs tried for each bug, 40.
+#   Needs the compiler and NVRTC, no GPU. COUNT: programs tried for each bug, 40. CHECK=1: whether each bug's text still
+#   stands where it is to be planted, and nothing is built.
 # random_breaks.list has the bugs. Each is an object in the place of the one that it is an edit of.
 set -u
 program=build/tests/emu/random/random_programs
@@ -12,6 +13,7 @@ trap 'rm -rf "$work"' EXIT
 TILEWRIGHT_CACHE=${TILEWRIGHT_CACHE:-$work/cache}
 export TILEWRIGHT_CACHE
 . tests/tap.sh
+planted=0
 
 names=${*:-$(awk '$1 == "break" { print $2 }' $list)}
 for name in $names; do
@@ -41,10 +43,15 @@ for name in $names; do
         continue
     }
     rm -f "$work/from" "$work/to"
+    [ "${CHECK:-0}" = 0 ] || { planted=$((planted + 1)); continue; }
     case $path in
     templates/*)
         sed "s|\"$path\"|\"$work/$file\"|" build/embed.S >"$work/embed.S"
-        compile="gcc -c $work/embed.S -o $work/broken.o" ;;
+        prepare=$(ninja -t commands build/prepare | tail -n 1 |
+            sed "s| -o build/prepare| -o $work/prepare|; s| build/embed.o| $work/embed.o|")
+        compile="gcc -c $work/embed.S -o $work/embed.o && $prepare &&
+            $work/prepare $work/prepared.bin $work/prepared.S &&
+            gcc -c $work/prepared.S -o $work/prepared.o && ld -r -o $work/broken.o $work/embed.o $work/prepared.o" ;;
     *)
         compile=$(ninja -t commands "build/${path%.c}.o" | tail -n 1 |
             sed "s| -M[^ ]*||g; s| build/[^ ]*\.d||g; s| $path| $work/$file|
@@ -74,5 +81,6 @@ for name in $names; do
     [ $? = 1 ]
     ok $? "$name is found: $(grep -m 1 '^# bad' "$work/out" | cut -c 1-150)" "$work/out"
 done
+[ "${CHECK:-0}" = 0 ] || ok 0 "$planted bugs stand where they are to be planted"
 echo "1..$count"
 [ "$failed" -eq 0 ]

@@ -1,5 +1,5 @@
-/* The emulator behind the driver's entry points: memory, modules, launches with several parameters, and how each kind of
-   failure comes back. What an emitted NAME.c does with them, `run` shows. */
+/* The emulator behind the driver's entry points: memory, modules, launches with several parameters, and how each kind
+   of failure comes back. What an emitted NAME.c does with them, `run` shows. */
 #include "unit/check.h"
 
 #include <string.h>
@@ -127,10 +127,12 @@ static void maps(void **state)
     const struct tw_tensormap_call call = {.func = TW_TENSORMAP_TILED, .dtype = 9, .rank = 2, .addr = 0x10000,
                                            .dim = {64, 100}, .stride = {128}, .box = {64, 32}, .estride = {1, 1},
                                            .swizzle = 3, .l2 = 2};
-    assert_int_equal(driver->encode_tiled(map, 9, 2, (void *)(uintptr_t)0x10000, extent, stride, box, step, 0, 3, 2, 0), 0);
+    assert_int_equal(driver->encode_tiled(map, 9, 2, (void *)(uintptr_t)0x10000, extent, stride, box, step, 0, 3, 2, 0),
+                     0);
     assert_int_equal(tw_tensormap_encode(&call, 90, want), TW_OK);
     assert_memory_equal(map, want, sizeof map);
-    assert_int_equal(driver->encode_tiled(map, 9, 2, (void *)(uintptr_t)0x10001, extent, stride, box, step, 0, 3, 2, 0), 1);
+    assert_int_equal(driver->encode_tiled(map, 9, 2, (void *)(uintptr_t)0x10001, extent, stride, box, step, 0, 3, 2, 0),
+                     1);
 }
 
 static void without_a_device(void **state)

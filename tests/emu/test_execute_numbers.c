@@ -1,5 +1,5 @@
-/* The numbers of the emulator's executor, on small CUDA kernels that NVRTC compiles here: what a kernel computes must be
-   what C computes from the same numbers. */
+/* The numbers of the emulator's executor, on small CUDA kernels that NVRTC compiles here: what a kernel computes must
+   be what C computes from the same numbers. */
 #include <math.h>
 
 #include "execute.h"
@@ -20,17 +20,20 @@ static uint64_t edgy(void)
     }
 }
 
-/* ---- Integers ----------------------------------------------------------------------------------------------------- */
+/* ---- Integers ---------------------------------------------------------------------------------------------------- */
 
 enum { N = 1024 };
 
 static void integers_64(void **state)
 {
     (void)state;
-    static const char source[] = LAB_KERNEL("const unsigned long long *a, const unsigned long long *b, unsigned long long *o")
-        "{ int i = blockIdx.x * blockDim.x + threadIdx.x; unsigned long long x = a[i], y = b[i]; long long s = x, t = y;\n"
+    static const char source[] =
+        LAB_KERNEL("const unsigned long long *a, const unsigned long long *b, unsigned long long *o")
+        "{ int i = blockIdx.x * blockDim.x + threadIdx.x; unsigned long long x = a[i], y = b[i]; "
+        "long long s = x, t = y;\n"
         "  o += 16 * i;\n"
-        "  o[0] = y ? x / y : 7; o[1] = y ? x % y : 7; o[2] = t && t != -1 ? s / t : 7; o[3] = t && t != -1 ? s % t : 7;\n"
+        "  o[0] = y ? x / y : 7; o[1] = y ? x % y : 7; o[2] = t && t != -1 ? s / t : 7; "
+        "o[3] = t && t != -1 ? s % t : 7;\n"
         "  o[4] = x * y; o[5] = __umul64hi(x, y); o[6] = __mul64hi(s, t); o[7] = x << (y & 63); o[8] = x >> (y & 63);\n"
         "  o[9] = s >> (y & 63); o[10] = s < t; o[11] = x < y; o[12] = __popcll(x); o[13] = __clzll(x);\n"
         "  o[14] = __brevll(x); o[15] = __ffsll(x); }\n";
@@ -94,11 +97,13 @@ static void integers_32(void **state)
     static const char source[] = LAB_KERNEL("const unsigned *a, const unsigned *b, const unsigned *c, unsigned *o")
         "{ int i = blockIdx.x * blockDim.x + threadIdx.x; unsigned x = a[i], y = b[i], z = c[i]; int s = x, t = y;\n"
         "  o += 24 * i;\n"
-        "  o[0] = y ? x / y : 7; o[1] = y ? x % y : 7; o[2] = t && t != -1 ? s / t : 7; o[3] = t && t != -1 ? s % t : 7;\n"
+        "  o[0] = y ? x / y : 7; o[1] = y ? x % y : 7; o[2] = t && t != -1 ? s / t : 7; "
+        "o[3] = t && t != -1 ? s % t : 7;\n"
         "  o[4] = __umulhi(x, y); o[5] = __mulhi(s, t); o[6] = __byte_perm(x, y, z); o[7] = __funnelshift_l(x, y, z);\n"
         "  o[8] = __funnelshift_rc(x, y, z); o[9] = __dp4a(s, t, (int)z); o[10] = __usad(x, y, z); o[11] = min(s, t);\n"
         "  o[12] = max(x, y); o[13] = abs(s); o[14] = (unsigned char)x * (signed char)y; o[15] = (short)x >> (y & 7);\n"
-        "  o[16] = (x & y) ^ (~z | x); o[17] = __popc(x); o[18] = __clz(x); o[19] = __vadd4(x, y); o[20] = __vmaxs2(x, y);\n"
+        "  o[16] = (x & y) ^ (~z | x); o[17] = __popc(x); o[18] = __clz(x); o[19] = __vadd4(x, y); "
+        "o[20] = __vmaxs2(x, y);\n"
         "  o[21] = __mul24(s, t); o[22] = (x >> 7) & 0x1f; o[23] = (int)(x << 11) >> 20; }\n";
     struct lab lab;
     static uint32_t a[N], b[N], c[N], o[N][24];
@@ -155,7 +160,7 @@ static void integers_32(void **state)
     lab_close(&lab);
 }
 
-/* ---- Floats ------------------------------------------------------------------------------------------------------- */
+/* ---- Floats ------------------------------------------------------------------------------------------------------ */
 
 static float float_of(uint32_t bits)
 {
@@ -194,7 +199,8 @@ static void floats_exact(void **state)
     static const char source[] = LAB_KERNEL("const float *a, const float *b, const float *c, float *o")
         "{ int i = blockIdx.x * blockDim.x + threadIdx.x; float x = a[i], y = b[i], z = c[i]; o += 16 * i;\n"
         "  o[0] = __fadd_rn(x, y); o[1] = __fmul_rn(x, y); o[2] = __fmaf_rn(x, y, z); o[3] = __fdiv_rn(x, y);\n"
-        "  o[4] = __fsqrt_rn(x); o[5] = __frcp_rn(x); o[6] = fminf(x, y); o[7] = fmaxf(x, y); o[8] = x < y ? 1.f : 2.f;\n"
+        "  o[4] = __fsqrt_rn(x); o[5] = __frcp_rn(x); o[6] = fminf(x, y); o[7] = fmaxf(x, y); "
+        "o[8] = x < y ? 1.f : 2.f;\n"
         "  o[9] = x != x ? 1.f : 2.f; o[10] = rintf(x); o[11] = floorf(x); o[12] = __fadd_rz(x, y);\n"
         "  o[13] = __fmaf_rd(x, y, z); o[14] = __fdiv_ru(x, y); o[15] = x - z; }\n";
     struct lab lab;
@@ -277,7 +283,8 @@ static void approximations(void **state)
     static const char source[] = LAB_KERNEL("const float *a, float *o")
         "{ int i = blockIdx.x * blockDim.x + threadIdx.x; float x = a[i]; o += 8 * i;\n"
         "  o[0] = __expf(x); o[1] = __logf(fabsf(x)); o[2] = __sinf(x); o[3] = __cosf(x); o[4] = rsqrtf(fabsf(x));\n"
-        "  o[5] = tanhf(x); o[6] = __fdividef(x, 3.f); o[7] = expf(x) + logf(fabsf(x)) + sinf(x) + powf(fabsf(x), 1.5f); }\n";
+        "  o[5] = tanhf(x); o[6] = __fdividef(x, 3.f); o[7] = expf(x) + logf(fabsf(x)) + sinf(x) + powf(fabsf(x), "
+        "1.5f); }\n";
     struct lab lab;
     static float a[N], o[N][8];
     for (int i = 0; i < N; i++)
@@ -290,7 +297,8 @@ static void approximations(void **state)
     lab_read(&lab, o, p.o, sizeof o);
     for (int i = 0; i < N; i++) {
         double x = a[i], m = fabs(x);
-        double want[8] = {exp(x), log(m), sin(x), cos(x), 1 / sqrt(m), tanh(x), x / 3, exp(x) + log(m) + sin(x) + pow(m, 1.5)};
+        double want[8] = {exp(x),      log(m),  sin(x), cos(x),
+                          1 / sqrt(m), tanh(x), x / 3,  exp(x) + log(m) + sin(x) + pow(m, 1.5)};
         for (int k = 0; k < 8; k++)
             if (fabs(o[i][k] - want[k]) > 4e-6 * (1 + fabs(want[k])))
                 fail_msg("%d of %g: %g, not %g", k, x, (double)o[i][k], want[k]);
@@ -298,7 +306,7 @@ static void approximations(void **state)
     lab_close(&lab);
 }
 
-/* ---- Conversions and halves --------------------------------------------------------------------------------------- */
+/* ---- Conversions and halves -------------------------------------------------------------------------------------- */
 
 static void conversions(void **state)
 {
@@ -314,7 +322,8 @@ static void conversions(void **state)
         "  asm(\"cvt.rn.satfinite.e5m2x2.f32 %0, %1, %1;\" : \"=h\"(h) : \"f\"(x)); o[4] = h;\n"
         "  asm(\"cvt.rna.tf32.f32 %0, %1;\" : \"=r\"(r) : \"f\"(x)); o[5] = r;\n"
         "  o[6] = (int)x; o[7] = __float2int_rn(x); o[8] = __float2uint_rd(x); o[9] = (unsigned)(signed char)(int)x;\n"
-        "  o[10] = __float2ll_rz(x) >> 32; o[11] = __float_as_uint((float)(int)o[6]); o[12] = w((float)(long long)(x * 1e10f));\n"
+        "  o[10] = __float2ll_rz(x) >> 32; o[11] = __float_as_uint((float)(int)o[6]); "
+        "o[12] = w((float)(long long)(x * 1e10f));\n"
         "  asm(\"cvt.rn.bf16x2.f32 %0, %1, %2;\" : \"=r\"(r) : \"f\"(x), \"f\"(-x)); o[13] = r;\n"
         "  asm(\"{.reg .b16 h; cvt.rn.f16.f32 h, %1; cvt.f32.f16 %0, h;}\" : \"=r\"(r) : \"f\"(x)); o[14] = r;\n"
         "  asm(\"cvt.sat.f32.f32 %0, %1;\" : \"=r\"(r) : \"f\"(x)); o[15] = r; }\n";
@@ -372,7 +381,8 @@ static void halves(void **state)
 {
     (void)state;
     static const char source[] = LAB_KERNEL("const unsigned short *a, const unsigned short *b, unsigned *o")
-        "{ int i = blockIdx.x * blockDim.x + threadIdx.x; unsigned short x = a[i], y = b[i], r; unsigned w; o += 8 * i;\n"
+        "{ int i = blockIdx.x * blockDim.x + threadIdx.x; unsigned short x = a[i], y = b[i], r; unsigned w; "
+        "o += 8 * i;\n"
         "  asm(\"add.f16 %0, %1, %2;\" : \"=h\"(r) : \"h\"(x), \"h\"(y)); o[0] = r;\n"
         "  asm(\"mul.f16 %0, %1, %2;\" : \"=h\"(r) : \"h\"(x), \"h\"(y)); o[1] = r;\n"
         "  asm(\"fma.rn.f16 %0, %1, %2, %1;\" : \"=h\"(r) : \"h\"(x), \"h\"(y)); o[2] = r;\n"
@@ -380,7 +390,8 @@ static void halves(void **state)
         "  unsigned p = x | y << 16, q = y | x << 16;\n"
         "  asm(\"add.f16x2 %0, %1, %2;\" : \"=r\"(w) : \"r\"(p), \"r\"(q)); o[4] = w;\n"
         "  asm(\"max.bf16x2 %0, %1, %2;\" : \"=r\"(w) : \"r\"(p), \"r\"(q)); o[5] = w;\n"
-        "  asm(\"{.reg .pred s, t; setp.lt.f16x2 s|t, %1, %2; selp.u32 %0, 1, 0, s; @t add.u32 %0, %0, 2;}\" : \"=r\"(w) : \"r\"(p), \"r\"(q)); o[6] = w;\n"
+        "  asm(\"{.reg .pred s, t; setp.lt.f16x2 s|t, %1, %2; selp.u32 %0, 1, 0, s; "
+        "@t add.u32 %0, %0, 2;}\" : \"=r\"(w) : \"r\"(p), \"r\"(q)); o[6] = w;\n"
         "  asm(\"set.gt.f16x2.f16x2 %0, %1, %2;\" : \"=r\"(w) : \"r\"(p), \"r\"(q)); o[7] = w; }\n";
     struct lab lab;
     static uint16_t a[N], b[N];

@@ -101,7 +101,7 @@ static void test_multicast(void **state)
         for (uint32_t r = 0; r < 2; r++)
             emu_hazard_signals(warp_of(0, 0), o, b[r]);
         for (uint32_t r = 0; r < 2; r++)
-            emu_hazard_writes(warp_of(0, 0), o, 0, SHARED(r, 0x800), 128, 0);
+            one_write(warp_of(0, 0), o, 0, SHARED(r, 0x800), 128, 0);
         for (uint32_t r = 0; r < 2; r++) {
             emu_hazard_mbarrier_arrive(warp_of(r, 0), 1, b[r], 0, 0, 2);
             emu_hazard_signal(h, o, b[r], 1);
@@ -122,8 +122,8 @@ static emu_hazard_operation store(struct emu_hazard_warp *w, uint32_t lanes, uin
 {
     emu_hazard_operation o = emu_hazard_issue(w, lanes, EMU_HAZARD_BULK, next_position++);
     unsigned lane = (unsigned)__builtin_ctz(lanes);
-    emu_hazard_reads(w, o, lane, from, bytes);
-    emu_hazard_writes(w, o, lane, to, bytes, 0);
+    one_read(w, o, lane, from, bytes);
+    one_write(w, o, lane, to, bytes, 0);
     emu_hazard_commit(w, lanes, EMU_HAZARD_BULK);
     return o;
 }
@@ -208,8 +208,8 @@ static void test_reduce(void **state)
             emu_hazard_fence(warp_of(0, i), ALL, EMU_FENCE_PROXY_ASYNC);
             emu_hazard_sync(warp_of(0, i), ALL);
             emu_hazard_operation o = emu_hazard_issue(warp_of(0, i), 1, EMU_HAZARD_BULK, next_position++);
-            emu_hazard_reads(warp_of(0, i), o, 0, SHARED(0, 0x800 + 128 * i), 128);
-            emu_hazard_writes(warp_of(0, i), o, 0, GLOBAL, 128, reduce);
+            one_read(warp_of(0, i), o, 0, SHARED(0, 0x800 + 128 * i), 128);
+            one_write(warp_of(0, i), o, 0, GLOBAL, 128, reduce);
         }
         if (reduce)
             CLEAN();
@@ -332,7 +332,7 @@ static void test_wgmma_registers(void **state)
             "WGMMA-FENCE", "REG-IN-FLIGHT", "WGMMA-FENCE",   "REG-IN-FLIGHT", "WGMMA-FENCE"};
         begin(1, 1);
         w = warp_of(0, 0);
-        emu_hazard_touch(w, 10, 1, 1);
+        touch_register(w, 10, 1, 1);
         if (wrong != 1) /* 1: no fence at all */
             emu_hazard_wgmma_fence(w);
         emu_hazard_wgmma_issue(w, &mma, 2);
@@ -346,17 +346,17 @@ static void test_wgmma_registers(void **state)
         if (wrong == 9)                                                     /* 9: another shape without fence */
             emu_hazard_wgmma_issue(w, &other, 3);
         else
-            emu_hazard_touch(w, 12, 0, 4);
+            touch_register(w, 12, 0, 4);
         assert_int_equal(w->watched, 1);
         if (wrong != 5) /* 5: none after the registers were read */
             emu_hazard_wgmma_fence(w);
         emu_hazard_wgmma_issue(w, wrong == 9 ? &other : &ra, 5);
         if (wrong == 6)
-            emu_hazard_touch(w, 301, 1, 6); /* 6: a fragment of A in flight */
+            touch_register(w, 301, 1, 6); /* 6: a fragment of A in flight */
         emu_hazard_commit(w, ALL, EMU_HAZARD_WGMMA);
         emu_hazard_wait_group(w, ALL, EMU_HAZARD_WGMMA, 0, 0);
-        emu_hazard_touch(w, 301, 1, 6);
-        emu_hazard_touch(w, 299, 1, 6);
+        touch_register(w, 301, 1, 6);
+        touch_register(w, 299, 1, 6);
         if (wrong != 7) /* 7: a fragment written behind the fence */
             emu_hazard_wgmma_fence(w);
         emu_hazard_wgmma_issue(w, wrong == 9 ? &other : &ra, 7);
@@ -396,7 +396,7 @@ static void test_wgmma_shared(void **state)
         struct emu_hazard_warp *w = warp_of(0, 1);
         emu_hazard_wgmma_fence(w);
         emu_hazard_operation o = emu_hazard_wgmma_issue(w, &mma, 2);
-        emu_hazard_reads(w, o, 0, SHARED(0, 0x800), 128);
+        one_read(w, o, 0, SHARED(0, 0x800), 128);
         if (drop != 4) /* 4: no commit */
             emu_hazard_commit(w, ALL, EMU_HAZARD_WGMMA);
         if (drop != 3) /* 3: no wait */

@@ -254,12 +254,12 @@ static void loads(struct agent *g, struct emu_hazard_warp *w, uint32_t stage, in
         emu_hazard_signals(w, o, barrier_at(r, stage));
         signals[signal_count++] = (struct signal){o, r, stage, multicast ? 0x200 : 0x400};
     }
-    emu_hazard_reads(w, o, 0, GLOBAL, 0x400);
+    one_read(w, o, 0, GLOBAL, 0x400);
     for (uint32_t r = 0; r < BLOCKS; r++)
         if (multicast)
-            emu_hazard_writes(w, o, 0, SHARED(r, 0x2000 + 0x400 * stage + 0x200 * g->block), 0x200, 0);
+            one_write(w, o, 0, SHARED(r, 0x2000 + 0x400 * stage + 0x200 * g->block), 0x200, 0);
         else if (r == g->block)
-            emu_hazard_writes(w, o, 0, SHARED(r, 0x1000 + 0x400 * stage), 0x400, 0);
+            one_write(w, o, 0, SHARED(r, 0x1000 + 0x400 * stage), 0x400, 0);
 }
 
 static void execute(struct agent *g, int eager)
@@ -309,10 +309,10 @@ static void execute(struct agent *g, int eager)
         break;
     case WGMMA:
         operation = emu_hazard_wgmma_issue(w, &mma, WGMMA);
-        emu_hazard_reads(
+        one_read(
             w, operation, 0,
             SHARED(g->block, 0x1000 + 0x400 * s.a + 0x200 * g->consumer + 0x80 * (g->warp % 4) + 0x40 * s.b), 0x40);
-        emu_hazard_reads(w, operation, 0, SHARED(g->block, 0x2000 + 0x400 * s.a + 0x200 * s.b), 0x200);
+        one_read(w, operation, 0, SHARED(g->block, 0x2000 + 0x400 * s.a + 0x200 * s.b), 0x200);
         break;
     case W_COMMIT:
         emu_hazard_commit(w, ALL, EMU_HAZARD_WGMMA);
@@ -344,7 +344,7 @@ static void execute(struct agent *g, int eager)
         break;
     case READ_SUM:
         for (uint32_t i = 0; i < 4; i++)
-            emu_hazard_touch(w, sums[i], 0, READ_SUM);
+            touch_register(w, sums[i], 0, READ_SUM);
         break;
     case WRITE_D:
         touch(w, ALL, SHARED(g->block, buffer + 0x80 * (g->warp % 4)), WRITE);
@@ -354,8 +354,8 @@ static void execute(struct agent *g, int eager)
         break;
     case STORE:
         operation = emu_hazard_issue(w, 1, EMU_HAZARD_BULK, STORE);
-        emu_hazard_reads(w, operation, 0, SHARED(g->block, buffer), 0x200);
-        emu_hazard_writes(w, operation, 0,
+        one_read(w, operation, 0, SHARED(g->block, buffer), 0x200);
+        one_write(w, operation, 0,
                           GLOBAL + 0x10000 +
                               0x200 * (s.b + CHUNKS * TILES * (g->consumer + CONSUMERS * (uint64_t)g->block)),
                           0x200, 0);

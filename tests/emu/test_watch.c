@@ -4,8 +4,8 @@
 
 #include "execute.h"
 
-/* What every kernel gets: x is filled, y is fresh memory, z is zero; maps are of x (64 rows of 64 bf16, swizzle 128B) and
-   of y (rows of 60 or 56 bf16, 64 apart). */
+/* What every kernel gets: x is filled, y is fresh memory, z is zero; maps are of x (64 rows of 64 bf16, swizzle 128B)
+   and of y (rows of 60 or 56 bf16, 64 apart). */
 struct parameters {
     _Alignas(128) uint64_t map[16];
     uint64_t rows_60[16], rows_56[16];
@@ -60,18 +60,21 @@ static const char hopper[] =
     "F void bulk_commit() { asm volatile(\"cp.async.bulk.commit_group;\" ::: \"memory\"); }\n"
     "F void bulk_wait() { asm volatile(\"cp.async.bulk.wait_group 0;\" ::: \"memory\"); }\n"
     "F void bulk_wait_read() { asm volatile(\"cp.async.bulk.wait_group.read 0;\" ::: \"memory\"); }\n"
-    "F unsigned cluster_rank()\n{ unsigned r; asm volatile(\"mov.u32 %0, %%cluster_ctarank;\" : \"=r\"(r)); return r; }\n"
+    "F unsigned cluster_rank()\n{ unsigned r; asm volatile(\"mov.u32 %0, %%cluster_ctarank;\" : \"=r\"(r)); return r; "
+    "}\n"
     "F void cluster_sync() { asm volatile(\"barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;\" :::\n"
     "  \"memory\"); }\n"
     "F unsigned remote_read(unsigned address, unsigned rank)\n"
-    "{ unsigned v; asm volatile(\"{ .reg .b32 r; mapa.shared::cluster.u32 r, %1, %2; ld.shared::cluster.u32 %0, [r];\"\n"
+    "{ unsigned v; asm volatile(\"{ .reg .b32 r; mapa.shared::cluster.u32 r, %1, %2; "
+    "ld.shared::cluster.u32 %0, [r];\"\n"
     "  \" }\"\n"
     "  : \"=r\"(v) : \"r\"(address), \"r\"(rank) : \"memory\"); return v; }\n"
     "F unsigned long long descriptor(unsigned address, unsigned swizzle)\n"
     "{ return (address & 0x3ffff) >> 4 | 1ull << 16 | 64ull << 32 | (unsigned long long)swizzle << 62; }\n"
     "F void wgmma_fence() { asm volatile(\"wgmma.fence.sync.aligned;\" ::: \"memory\"); }\n"
     "F void wgmma_commit() { asm volatile(\"wgmma.commit_group.sync.aligned;\" ::: \"memory\"); }\n"
-    "F void wgmma_wait(float (&d)[4])\n{ asm volatile(\"wgmma.wait_group.sync.aligned 0;\" : \"+f\"(d[0]), \"+f\"(d[1]),\n"
+    "F void wgmma_wait(float (&d)[4])\n{ asm volatile(\"wgmma.wait_group.sync.aligned 0;\" : \"+f\"(d[0]), "
+    "\"+f\"(d[1]),\n"
     "  \"+f\"(d[2]), \"+f\"(d[3]) :: \"memory\"); }\n"
     "F void wgmma(float (&d)[4], unsigned long long a, unsigned long long b)\n"
     "{ asm volatile(\"wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%0, %1, %2, %3}, %4, %5, 1, 1, 1, 0, 0;\"\n"

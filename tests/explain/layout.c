@@ -61,16 +61,5 @@ _Static_assert((int)ID_TILED == (int)CUPTI_DRIVER_TRACE_CBID_cuTensorMapEncodeTi
 _Static_assert((int)ID_IM2COL == (int)CUPTI_DRIVER_TRACE_CBID_cuTensorMapEncodeIm2col, "im2col");
 _Static_assert((int)ID_IM2COL_WIDE == (int)CUPTI_DRIVER_TRACE_CBID_cuTensorMapEncodeIm2colWide, "im2col wide");
 
-#define RESULT(number, name, advice) number,
-static const int results[] = {
-#include "explain/results.def"
-};
-_Static_assert(sizeof results / sizeof *results == 5, "the rows below");
-_Static_assert(CUDA_ERROR_INVALID_VALUE == 1 && CUDA_ERROR_NOT_INITIALIZED == 3 && CUDA_ERROR_DEINITIALIZED == 4 &&
-                   CUDA_ERROR_INVALID_CONTEXT == 201 && CUDA_ERROR_NOT_SUPPORTED == 801,
-               "results");
-int last_result(void);
-int last_result(void)
-{
-    return results[4];
-}
+#define RESULT(number, name, text, blame, advice) _Static_assert(number == (int)name, #name);
+#include "tensormap/tensormap_results.def"

@@ -857,8 +857,8 @@ APART static int refuse_alignment(const struct gemm_bf16_args *args, const struc
                 return fail(error, gemm_bf16_INVALID, 0,
                             "the stride of dimension %d of %s is %lld elements of %s, %llu bytes, no multiple of %llu; "
                             "pad it to %llu elements and pass that as %s_stride[%d] [%s]",
-                            d, name, (long long)t->stride[d], tensors[r->tensor].dtype, (unsigned long long)bytes,
-                                align,
+                            d, name, (long long)t->stride[d], tensors[r->tensor].dtype,
+                            (unsigned long long)bytes, align,
                             (unsigned long long)((bytes / r->align + 1) * r->align / r->bytes), name, d,
                             r->map ? "TMA-STR16" : "ALIGN");
         }
@@ -1178,9 +1178,8 @@ static int image_agrees(struct gemm_bf16 *k, const struct map *m)
         work_around(k, ours);
         result = encode(k, m->call, address, dim, stride, theirs);
         if (result) {
-            snprintf(k->images, sizeof k->images,
-                     "%s: the driver's encoder refuses call %u of the check with CUresult %d "
-                     "(%s)", m->call->name, n, result, result_name(result));
+            snprintf(k->images, sizeof k->images, "%s: the driver's encoder refuses call %u of the check with CUresult "
+                     "%d (%s)", m->call->name, n, result, result_name(result));
             return 0;
         }
         for (word = 0; word < 16; word++) {

@@ -10,7 +10,7 @@
 #include "device.h"
 #include "driver.h"
 
-enum { BENCH_ROUNDS_MOST = 1001 };
+enum { BENCH_ROUNDS_MOST = 1001, BENCH_SECONDS_MOST = 3600 };
 
 /* The library of templates/bench/host.c, loaded. */
 struct bench_emitted {
@@ -34,15 +34,16 @@ void bench_emitted_close(struct bench_emitted *emitted);
 
 /* One measured thing: nanoseconds of one operation, over the rounds. */
 struct bench_row {
-    const char *group;    /* rows of a group are measured in turn, batch by batch */
-    const char *kernel;   /* "case_000" */
-    const char *backend;  /* "driver", "emitted", "library", "graph", "nvrtc", "cache" */
-    const char *problem;  /* "3 maps of 512x512 fp16": rows of other programs on it join by kernel and problem */
-    const char *what;     /* the method: "NAME_launch, maps included" */
-    long batch;           /* operations between two readings of the clock */
+    const char *group;   /* rows of a group are measured in turn, batch by batch */
+    const char *kernel;  /* "case_000" */
+    const char *backend; /* "driver", "emitted", "library", "graph", "nvrtc", "cache" */
+    const char *problem; /* "3 maps of 512x512 fp16": rows of other programs on it join by kernel and problem */
+    const char *what;    /* the method: "NAME_launch, maps included" */
+    long batch;          /* operations between two readings of the clock */
+    int rounds, wanted;  /* batches, and how many there were to be: fewer where the group's time was over */
     double median, least, most;
-    double over;          /* median of the differences to the group's first row, round by round */
-    int first;            /* 1: of its group */
+    double over; /* median of the differences to the group's first row, round by round */
+    int first;   /* 1: of its group */
 };
 
 struct bench_host {
@@ -50,6 +51,7 @@ struct bench_host {
     struct tw_device *device;
     struct bench_emitted emitted;
     int rounds;
+    double seconds; /* that all measuring takes at most, but for three batches of each row */
     struct bench_row *row;
     int count;
 };

@@ -3,7 +3,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { MOST_CANDIDATES = 24, MOST_ROWS = 96, LAUNCHES = 100 };
+enum {
+    MOST_CANDIDATES = 24,
+    MOST_ROWS = 96,
+    GROUPS = 11, /* calls of measure */
+    LEAST_ROUNDS = 3,
+    LAUNCHES = 100,
+    MOST_KERNELS = 1000 /* of a batch of replays: the device runs them all before the next batch */
+};
 
 /* One thing to measure: does its operation `count` times; 0, or a failure. which: a number of its own. */
 struct candidate {
@@ -87,8 +94,9 @@ static int library_replace(struct lab *lab, int which, long count)
 
 static int emitted_params(struct lab *lab, int which, long count)
 {
-    return (which == 0 ? lab->emitted->params_000 : which == 1 ? lab->emitted->params_001
-                                                               : lab->emitted->params_001_strided)(count);
+    return (which == 0   ? lab->emitted->params_000
+            : which == 1 ? lab->emitted->params_001
+                         : lab->emitted->params_001_strided)(count);
 }
 
 /* ---- launches ---------------------------------------------------------------------------------------------------- */
@@ -125,8 +133,8 @@ static int ex_launch(struct lab *lab, int which, long count)
 static int ex_programmatic(struct lab *lab, int which, long count)
 {
     struct tw_launch_attribute attribute = {.id = TW_CUDA_LAUNCH_PROGRAMMATIC, .value.flag = 1};
-    struct tw_launch_config config = {.grid = {1, 1, 1}, .block = {32, 1, 1}, .stream = lab->stream,
-                                      .attributes = &attribute, .attribute_count = 1};
+    struct tw_launch_config config = {
+        .grid = {1, 1, 1}, .block = {32, 1, 1}, .stream = lab->stream, .attributes = &attribute, .attribute_count = 1};
     for (; count > 0; count--)
         if (lab->driver->launch(&config, lab->function[which], lab->arguments, NULL))
             return 1;
@@ -218,6 +226,36 @@ static void shuffle(int *order, int count, uint32_t *seed)
 
 enum { WARM_UP = 10 }; /* operations, before those that are timed */
 
+/* Operations of a candidate between two readings of the clock, where its group has so many. */
+static long batch_of(const struct candidate *c, long batch)
+{
+    bool replays = c->run == replay || c->run == empty_replay;
+    long most = replays ? MOST_KERNELS / lab_graph_launches[c->which % LAB_GRAPHS] : batch;
+    return most < batch ? most : batch;
+}
+
+/* Runs the candidate's batch, and gives nanoseconds of one operation. */
+static int run_batch(struct lab *lab, const struct candidate *c, long batch, bool warm_up, double *took)
+{
+    int status = 0;
+    /* What the candidates before have left in the caches is not this one's cost. */
+    if (batch >= WARM_UP)
+        status = c->run(lab, c->which, WARM_UP);
+    double from = lab_now();
+    if (!status)
+        status = c->run(lab, c->which, warm_up && batch > WARM_UP ? WARM_UP : batch);
+    *took = (lab_now() - from) / (double)batch;
+    return lab->driver->stream_synchronize(lab->stream) ? 1 : status;
+}
+
+/* When the next group is to end: it has its part of the time that is left. */
+static double end_of_group(struct lab *lab)
+{
+    double now = lab_now(), left = lab->until > now ? lab->until - now : 0;
+    int groups = lab->groups_left > 0 ? lab->groups_left-- : 1;
+    return now + left / groups;
+}
+
 /* Batches of all candidates in turn; between them the stream runs dry, so that no launch waits for a full queue. */
 static int measure(struct lab *lab, const char *group, long batch, int rounds, const struct candidate *candidate,
                    int count)
@@ -228,36 +266,38 @@ static int measure(struct lab *lab, const char *group, long batch, int rounds, c
                          : tw_alloc(&host->rt, sizeof *sample * (size_t)(rounds * (count + 1)));
     if (!sample)
         return 3;
-    int status = 0, order[MOST_CANDIDATES];
+    int status = 0, order[MOST_CANDIDATES], wanted = rounds, stride = rounds;
     uint32_t seed = 1;
+    double end = end_of_group(lab);
     for (int i = 0; i < count; i++)
         order[i] = i;
     for (int r = -1; r < rounds && !status; r++) { /* round -1 warms up */
         shuffle(order, count, &seed);
         for (int n = 0; n < count && !status; n++) {
-            int i = order[n];
-            /* What the candidates before have left in the caches is not this one's cost. */
-            if (batch > WARM_UP)
-                status = candidate[i].run(lab, candidate[i].which, WARM_UP);
-            double from = lab_now();
-            if (!status)
-                status = candidate[i].run(lab, candidate[i].which, r < 0 && batch > WARM_UP ? WARM_UP : batch);
-            double took = (lab_now() - from) / (double)batch;
-            if (lab->driver->stream_synchronize(lab->stream))
-                status = 1;
+            double took;
+            const struct candidate *c = &candidate[order[n]];
+            status = run_batch(lab, c, batch_of(c, batch), r < 0, &took);
             if (r >= 0)
-                sample[i * rounds + r] = took;
+                sample[order[n] * stride + r] = took;
         }
+        if (r + 1 >= LEAST_ROUNDS && lab_now() > end)
+            rounds = r + 1;
     }
     if (status)
         fprintf(stderr, "tilewright bench: %s: a call failed\n", group);
-    double *difference = sample + (size_t)count * (size_t)rounds;
+    double *difference = sample + (size_t)count * (size_t)stride;
     for (int i = count - 1; i >= 0 && !status; i--) {
-        struct bench_row row = {.group = group, .kernel = candidate[i].kernel, .backend = candidate[i].backend,
-                                .problem = candidate[i].problem, .what = candidate[i].what, .batch = batch,
+        struct bench_row row = {.group = group,
+                                .kernel = candidate[i].kernel,
+                                .backend = candidate[i].backend,
+                                .problem = candidate[i].problem,
+                                .what = candidate[i].what,
+                                .batch = batch_of(&candidate[i], batch),
+                                .rounds = rounds,
+                                .wanted = wanted,
                                 .first = i == 0};
         for (int r = 0; r < rounds; r++)
-            difference[r] = sample[i * rounds + r] - sample[r];
+            difference[r] = sample[i * stride + r] - sample[r];
         row.over = median(difference, rounds);
         if (i == 0)
             row.over = 0;
@@ -265,16 +305,16 @@ static int measure(struct lab *lab, const char *group, long batch, int rounds, c
     }
     for (int i = 0; i < count && !status; i++) {
         struct bench_row *row = &host->row[host->count + i];
-        row->median = median(sample + i * rounds, rounds);
-        row->least = sample[i * rounds];
-        row->most = sample[i * rounds + rounds - 1];
+        row->median = median(sample + i * stride, rounds);
+        row->least = sample[i * stride];
+        row->most = sample[i * stride + rounds - 1];
     }
     host->count += status ? 0 : count;
     tw_free(&host->rt, sample);
     return status ? 3 : 0;
 }
 
-#define MEASURE(group, batch, rounds, list) \
+#define MEASURE(group, batch, rounds, list)                                                                            \
     measure(lab, group, batch, rounds, list, (int)(sizeof(list) / sizeof *(list)))
 
 /* Rows of an empty kernel: its launches, and the replays of its graphs. */
@@ -394,6 +434,8 @@ static int measure_empty(struct lab *lab)
 
 static int measure_all(struct lab *lab)
 {
+    lab->until = lab_now() + 1e9 * lab->host->seconds;
+    lab->groups_left = GROUPS;
     int status = measure_descriptors(lab);
     if (!status)
         status = measure_launches(lab);

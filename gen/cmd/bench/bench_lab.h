@@ -23,6 +23,8 @@ struct lab_graph {
 
 struct lab {
     struct bench_host *host;
+    double until;    /* by lab_now: the end of all measuring */
+    int groups_left; /* that have a part of the time until then */
     const struct tw_driver *driver;
     struct bench_emitted *emitted;
     void *stream;

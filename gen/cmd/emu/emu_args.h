@@ -7,7 +7,9 @@
 #include <stdio.h>
 
 #include "device.h"
+#include "dtype.h"
 #include "emu/ptx/ptx.h"
+#include "spec/fill.h"
 
 enum { EMU_ARGS_NONE = -1, EMU_PARAMETER_BYTES = 32764 }; /* what a launch can carry at most (CUDA 12.1, sm_70 on) */
 
@@ -42,8 +44,9 @@ struct emu_buffer {
     uint64_t address;      /* once allocated */
     enum emu_fill fill;
     unsigned char byte;    /* BYTE */
-    int dtype;             /* TYPED */
-    const char *rest;      /* TYPED: the word of inputs.h, or NULL: integers; HEX: digits; FILE: path; MAP: the call */
+    enum tw_dtype dtype;   /* TYPED */
+    struct fill values;    /* TYPED; FILL_DRAWN: integers */
+    const char *rest;      /* HEX: digits; FILE: path; MAP: the call */
     uint64_t seed;         /* TYPED */
     const char *dump;      /* path, or NULL */
     const char *where, *text;

@@ -17,105 +17,174 @@ static int no_memory(struct tw_error *error)
 
 /* ---- a buffer's options ----------------------------------------------------------------------------------------- */
 
-static const char fills[] = "write zero, poison, ones, byte:HH, ones:TYPE, iota:TYPE, value:TYPE:X, "
-                            "normal:TYPE[:SEED], integer:TYPE[:SEED], hex:DIGITS, file:PATH or map:CALL";
+/* A fill under way. */
+struct filling {
+    struct emu_buffer *buffer;
+    const char *text; /* as written */
+    const char *rest; /* behind the colon, or NULL */
+    struct tw_error *error;
+};
 
-static int fill_fault(const struct emu_buffer *buffer, const char *text, const char *why, struct tw_error *error)
+static int fault(const struct filling *f, const char *why)
 {
-    return tw_fail(error, TW_ERROR_INVALID, "%s '%.200s': fill=%.80s: %s", buffer->where, buffer->text, text, why);
+    return tw_fail(f->error, TW_ERROR_INVALID, "%s '%.200s': fill=%.80s: %s", f->buffer->where, f->buffer->text,
+                   f->text, why);
 }
 
-/* "TYPE[:X]": the dtype; *more is what stands behind the second colon, NULL where there is none. */
-static int read_type(const char *text, const char **more)
+static int read_nothing(const struct filling *f)
 {
-    char name[24];
-    size_t length = strcspn(text, ":");
-    *more = text[length] ? text + length + 1 : NULL;
-    if (length >= sizeof name)
-        return TW_DTYPE_COUNT;
-    memcpy(name, text, length);
-    name[length] = '\0';
-    return dtype_from_short_name(name);
-}
-
-static int read_typed(struct emu_args *args, struct emu_buffer *buffer, const char *word, const char *text,
-                      const char *rest, struct tw_error *error)
-{
-    bool random = strcmp(word, "normal") == 0 || strcmp(word, "integer") == 0, valued = strcmp(word, "value") == 0;
-    const char *more;
-    char *end, fill[80];
-    buffer->fill = EMU_FILL_TYPED;
-    buffer->seed = 1;
-    buffer->dtype = read_type(rest, &more);
-    if (buffer->dtype == TW_DTYPE_COUNT)
-        return fill_fault(buffer, text, "the type is none of i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64 tf32 "
-                          "fp8_e4m3 fp8_e5m2 bool", error);
-    const struct tw_dtype_info *info = tw_dtype_info((enum tw_dtype)buffer->dtype);
-    if (strcmp(word, "normal") == 0 && info->kind != TW_KIND_FLOAT)
-        return fill_fault(buffer, text, "normal values are floating; write integer:TYPE", error);
-    if (buffer->bytes % (info->bits / 8))
-        return fill_fault(buffer, text, "the buffer's bytes are no whole number of elements", error);
-    if (more && random) {
-        buffer->seed = strtoull(more, &end, 0);
-        if (*more < '0' || *more > '9' || *end)
-            return fill_fault(buffer, text, "the seed is no number", error);
-    } else if (valued && (!more || (strtod(more, &end), end == more) || *end)) {
-        return fill_fault(buffer, text, "write value:TYPE:NUMBER", error);
-    } else if (more && !valued) {
-        return fill_fault(buffer, text, "nothing follows the type", error);
-    }
-    if (strcmp(word, "integer") == 0) {
-        buffer->rest = NULL;
-        return TW_OK;
-    }
-    snprintf(fill, sizeof fill, "%s%.64s", valued ? "constant " : word, valued ? more : "");
-    buffer->rest = strcmp(word, "ones") == 0 ? "ones" : emu_args_keep(args, fill, strlen(fill));
-    return buffer->rest ? TW_OK : no_memory(error);
-}
-
-static int read_fill(struct emu_args *args, struct emu_buffer *buffer, const char *text, struct tw_error *error)
-{
-    static const char *const typed[] = {"ones", "iota", "value", "normal", "integer"};
-    char word[16] = "";
-    size_t length = strcspn(text, ":"), count;
-    const char *rest = text[length] ? text + length + 1 : NULL;
-    unsigned char byte;
-    if (length < sizeof word)
-        memcpy(word, text, length);
-    buffer->rest = rest;
-    if (!rest && strcmp(word, "poison") == 0)
-        return TW_OK;
-    if (!rest && (strcmp(word, "zero") == 0 || strcmp(word, "ones") == 0)) {
-        buffer->fill = EMU_FILL_BYTE;
-        buffer->byte = word[0] == 'z' ? 0 : 0xff;
-        return TW_OK;
-    }
-    if (!rest)
-        return fill_fault(buffer, text, fills, error);
-    for (size_t i = 0; i < sizeof typed / sizeof *typed; i++)
-        if (strcmp(word, typed[i]) == 0)
-            return read_typed(args, buffer, word, text, rest, error);
-    if (strcmp(word, "byte") == 0) {
-        buffer->fill = EMU_FILL_BYTE;
-        if (!emu_args_hex(rest, &byte, 1, &count) || count != 1)
-            return fill_fault(buffer, text, "a byte is two hexadecimal digits", error);
-        buffer->byte = byte;
-    } else if (strcmp(word, "hex") == 0) {
-        buffer->fill = EMU_FILL_HEX;
-        if (!emu_args_hex(rest, NULL, 0, &count) || !count)
-            return fill_fault(buffer, text, "bytes are written as pairs of hexadecimal digits", error);
-        if (count > buffer->bytes)
-            return fill_fault(buffer, text, "these are more bytes than the buffer has", error);
-    } else if (strcmp(word, "file") == 0) {
-        buffer->fill = EMU_FILL_FILE;
-    } else if (strcmp(word, "map") == 0) {
-        buffer->fill = EMU_FILL_MAP;
-        if (buffer->bytes < 128)
-            return fill_fault(buffer, text, "a tensor map is 128 bytes", error);
-    } else {
-        return fill_fault(buffer, text, fills, error);
-    }
+    f->buffer->fill = EMU_FILL_NONE;
     return TW_OK;
+}
+
+static int bytes_of(const struct filling *f, unsigned char byte)
+{
+    f->buffer->fill = EMU_FILL_BYTE;
+    f->buffer->byte = byte;
+    return TW_OK;
+}
+
+static int read_zero(const struct filling *f)
+{
+    return bytes_of(f, 0);
+}
+
+static int read_bits(const struct filling *f)
+{
+    return bytes_of(f, 0xff);
+}
+
+static int read_byte(const struct filling *f)
+{
+    unsigned char byte;
+    size_t count;
+    if (!emu_args_hex(f->rest, &byte, 1, &count) || count != 1)
+        return fault(f, "a byte is two hexadecimal digits");
+    return bytes_of(f, byte);
+}
+
+/* "TYPE[:X]" into dtype; *more is what stands behind the second colon, NULL where there is none. */
+static int read_type(const struct filling *f, const char **more)
+{
+    char name[24], why[256] = "the type is none of";
+    size_t length = strcspn(f->rest, ":"), used = strlen(why);
+    *more = f->rest[length] ? f->rest + length + 1 : NULL;
+    snprintf(name, sizeof name, "%.*s", (int)(length < sizeof name ? length : 0), f->rest);
+    int dtype = dtype_from_short_name(name);
+    if (dtype == TW_DTYPE_COUNT) {
+        for (int i = 0; i < TW_DTYPE_COUNT && used < sizeof why; i++)
+            used += (size_t)snprintf(why + used, sizeof why - used, " %s", dtype_written((enum tw_dtype)i));
+        return fault(f, why);
+    }
+    if (f->buffer->bytes % tw_dtype_bytes((enum tw_dtype)dtype))
+        return fault(f, "the buffer's bytes are no whole number of elements");
+    f->buffer->fill = EMU_FILL_TYPED;
+    f->buffer->dtype = (enum tw_dtype)dtype;
+    f->buffer->seed = 1;
+    return TW_OK;
+}
+
+static int read_typed(const struct filling *f, struct fill values)
+{
+    const char *more;
+    int status = read_type(f, &more);
+    f->buffer->values = values;
+    return status == TW_OK && more ? fault(f, "nothing follows the type") : status;
+}
+
+static int read_ones(const struct filling *f)
+{
+    return read_typed(f, (struct fill){FILL_CONSTANT, 1.0, 1.0});
+}
+
+static int read_iota(const struct filling *f)
+{
+    return read_typed(f, (struct fill){FILL_IOTA, 0.0, 0.0});
+}
+
+static int read_value(const struct filling *f)
+{
+    const char *more;
+    char *end;
+    int status = read_type(f, &more);
+    if (status != TW_OK)
+        return status;
+    f->buffer->values = (struct fill){FILL_CONSTANT, more ? strtod(more, &end) : 0.0, 0.0};
+    return more && end != more && !*end ? TW_OK : fault(f, "write value:TYPE:NUMBER");
+}
+
+static int read_random(const struct filling *f, struct fill values)
+{
+    const char *more;
+    char *end;
+    int status = read_type(f, &more);
+    f->buffer->values = values;
+    if (status != TW_OK || !more)
+        return status;
+    f->buffer->seed = strtoull(more, &end, 0);
+    return *more < '0' || *more > '9' || *end ? fault(f, "the seed is no number") : TW_OK;
+}
+
+static int read_normal(const struct filling *f)
+{
+    int status = read_random(f, (struct fill){FILL_NORMAL, 0.0, 0.0});
+    if (status == TW_OK && tw_dtype_info(f->buffer->dtype)->kind != TW_KIND_FLOAT)
+        return fault(f, "normal values are floating; write integer:TYPE");
+    return status;
+}
+
+static int read_integer(const struct filling *f)
+{
+    return read_random(f, (struct fill){FILL_DRAWN, 0.0, 0.0});
+}
+
+static int read_hex(const struct filling *f)
+{
+    size_t count;
+    f->buffer->fill = EMU_FILL_HEX;
+    f->buffer->rest = f->rest;
+    if (!emu_args_hex(f->rest, NULL, 0, &count) || !count)
+        return fault(f, "bytes are written as pairs of hexadecimal digits");
+    return count > f->buffer->bytes ? fault(f, "these are more bytes than the buffer has") : TW_OK;
+}
+
+static int read_file(const struct filling *f)
+{
+    f->buffer->fill = EMU_FILL_FILE;
+    f->buffer->rest = f->rest;
+    return TW_OK;
+}
+
+static int read_map(const struct filling *f)
+{
+    f->buffer->fill = EMU_FILL_MAP;
+    f->buffer->rest = f->rest;
+    return f->buffer->bytes < 128 ? fault(f, "a tensor map is 128 bytes") : TW_OK;
+}
+
+static const struct {
+    const char *word, *behind;
+    int (*read)(const struct filling *f);
+} fills[] = {
+#define EMU_FILL(word, behind, read, doc) {word, behind, read},
+#include "cmd/emu/emu_fills.def"
+#undef EMU_FILL
+};
+enum { FILLS = sizeof fills / sizeof *fills };
+
+static int read_fill(struct emu_buffer *buffer, const char *text, struct tw_error *error)
+{
+    size_t length = strcspn(text, ":"), used = 0;
+    struct filling f = {buffer, text, text[length] ? text + length + 1 : NULL, error};
+    char why[256] = "";
+    for (int i = 0; i < FILLS; i++)
+        if (strlen(fills[i].word) == length && strncmp(fills[i].word, text, length) == 0 &&
+            !f.rest == !*fills[i].behind)
+            return fills[i].read(&f);
+    for (int i = 0; i < FILLS && used < sizeof why; i++)
+        used += (size_t)snprintf(why + used, sizeof why - used, "%s%s%s",
+                                 i == 0 ? "write " : i + 1 < FILLS ? ", " : " or ", fills[i].word, fills[i].behind);
+    return fault(&f, why);
 }
 
 int emu_args_read_buffer(struct emu_args *args, struct emu_buffer *buffer, const char *options, uint64_t *offset,
@@ -146,22 +215,22 @@ int emu_args_read_buffer(struct emu_args *args, struct emu_buffer *buffer, const
                            "dump=, name= or offset=, each with a value", buffer->where, buffer->text, option);
         }
     }
-    return fill ? read_fill(args, buffer, fill, error) : TW_OK;
+    return fill ? read_fill(buffer, fill, error) : TW_OK;
 }
 
 /* ---- filling ---------------------------------------------------------------------------------------------------- */
 
-static int fill_typed(const struct emu_buffer *buffer, unsigned char *bytes, struct tw_error *error)
+static void fill_typed(const struct emu_buffer *buffer, unsigned char *bytes)
 {
     char name[32];
-    int64_t size = (int64_t)tw_dtype_bytes((enum tw_dtype)buffer->dtype);
+    int64_t size = (int64_t)tw_dtype_bytes(buffer->dtype);
     struct shape shape = {.rank = 1, .extent = {(int64_t)buffer->bytes / size}, .stride = {1}};
     snprintf(name, sizeof name, "%d", buffer->number);
     struct inputs inputs = {.key = inputs_key(buffer->seed, "emu", *buffer->name ? buffer->name : name),
-                            .kind = buffer->rest ? INPUTS_NORMAL : INPUTS_INTEGER,
-                            .scale = buffer->rest ? 1.0 : 4.0,
-                            .fill = buffer->rest};
-    return inputs_write(&inputs, (enum tw_dtype)buffer->dtype, &shape, bytes, error);
+                            .kind = buffer->values.kind == FILL_DRAWN ? INPUTS_INTEGER : INPUTS_NORMAL,
+                            .scale = buffer->values.kind == FILL_DRAWN ? 4.0 : 1.0,
+                            .fill = buffer->values};
+    inputs_write(&inputs, buffer->dtype, &shape, bytes);
 }
 
 static int fill_file(struct emu_args *args, const struct emu_buffer *buffer, struct tw_device *device,
@@ -169,15 +238,16 @@ static int fill_file(struct emu_args *args, const struct emu_buffer *buffer, str
 {
     unsigned char *bytes;
     size_t count;
+    struct tw_file_info info;
     struct tw_error why;
-    int status = tw_read_file(args->rt, buffer->rest, 0, &bytes, &count, &why);
+    if (args->rt->files.stat(args->rt->files.self, buffer->rest, &info) == 0 && info.is_regular &&
+        info.bytes > buffer->bytes)
+        return tw_fail(error, TW_ERROR_INVALID, "%s '%.200s': %s has %" PRIu64 " bytes, the buffer %zu", buffer->where,
+                       buffer->text, buffer->rest, info.bytes, buffer->bytes);
+    int status = tw_read_file(args->rt, buffer->rest, buffer->bytes, &bytes, &count, &why);
     if (status != TW_OK)
         return tw_fail(error, status, "%s '%.200s': %s", buffer->where, buffer->text, why.text);
-    if (count > buffer->bytes)
-        status = tw_fail(error, TW_ERROR_INVALID, "%s '%.200s': %s has %zu bytes, the buffer %zu", buffer->where,
-                         buffer->text, buffer->rest, count, buffer->bytes);
-    else
-        status = tw_device_upload(device, buffer->address, bytes, count, error);
+    status = tw_device_upload(device, buffer->address, bytes, count, error);
     tw_free(args->rt, bytes);
     return status;
 }
@@ -210,10 +280,9 @@ int emu_args_fill(struct emu_args *args, const struct emu_buffer *buffer, struct
         for (size_t i = count; i < buffer->bytes; i++)
             bytes[i] = bytes[i - count];
     } else {
-        status = fill_typed(buffer, bytes, error);
+        fill_typed(buffer, bytes);
     }
-    if (status == TW_OK)
-        status = tw_device_upload(device, buffer->address, bytes, buffer->bytes, error);
+    status = tw_device_upload(device, buffer->address, bytes, buffer->bytes, error);
     tw_free(args->rt, bytes);
     return status;
 }

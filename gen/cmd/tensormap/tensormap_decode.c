@@ -121,12 +121,12 @@ static void write_reasons(const struct meaning *m, char *text, size_t size)
     text[0] = 0;
     if (m->type_code >= 0)
         tw_tmap_append(text, size, &used, "type code %d (bits 71-74) with bit 80 %s is that of no data type\n",
-                         m->type_code, m->tf32 ? "set" : "clear");
+                       m->type_code, m->tf32 ? "set" : "clear");
     for (int i = 0; i < m->verdict.count; i++) {
         const struct tw_tensormap_finding *f = &m->verdict.finding[i];
         if (!f->warning && !(m->type_code >= 0 && f->rule == TW_TENSORMAP_RULE_DT))
             tw_tmap_append(text, size, &used, "%s [%s]\n", tw_tensormap_message(&m->call, CC, f, one, sizeof one),
-                             tw_tensormap_rule_name(f->rule));
+                           tw_tensormap_rule_name(f->rule));
     }
     for (unsigned bit = 0; bit < MAP_BITS; bit++)
         if (is_stray(m, bit) && ++stray <= NAMED_BITS)

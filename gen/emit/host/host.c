@@ -6,6 +6,8 @@
 #include "emit/host/host_facts.h"
 #include "emit/host/host_maps.h"
 #include "emit/template/text.h"
+#include "plan/reads.h"
+#include "tensormap/tensormap.h"
 
 /* ---- the facts as the templates see them: `host` ---------------------------------------------------------------- */
 
@@ -66,7 +68,8 @@ enum { CHUNK_BYTES = 4000, LITERAL_COLUMNS = 112 };
 /* Stands for itself in a literal, whatever stands before it. */
 static bool is_plain(char c)
 {
-    return c >= ' ' && c <= '~' && c != '"' && c != '\\' && c != '?';
+    static const bool special[128] = {['"'] = true, ['\\'] = true, ['?'] = true, [127] = true};
+    return (unsigned char)c >= ' ' && (unsigned char)c < 128 && !special[(unsigned char)c];
 }
 
 /* Writes the character as it stands in a literal. Returns its length. */
@@ -93,6 +96,33 @@ static void add_literal(struct emit_text *lines, const char *literal, size_t len
     text_string(lines, "\"");
 }
 
+/* Adds the text's first line where it is short and of plain characters, quotes and backslashes, as most are. Returns
+ * its bytes, or 0. */
+static size_t add_plain_line(struct emit_text *lines, const char *data, size_t bytes)
+{
+    const char *stop = memchr(data, '\n', bytes < LITERAL_COLUMNS - 1 ? bytes : LITERAL_COLUMNS - 1);
+    if (!stop || !text_reserve(lines, LITERAL_COLUMNS + 8))
+        return 0;
+    char *to = lines->data + lines->length;
+    if (lines->length)
+        *to++ = '\n';
+    *to++ = '"';
+    const char *const last = to + LITERAL_COLUMNS - 2; /* where the line's end must begin */
+    for (const char *c = data; c < stop; c++) {
+        if (!is_plain(*c)) {
+            if (*c != '"' && *c != '\\')
+                return 0;
+            *to++ = '\\';
+        }
+        if (to >= last)
+            return 0;
+        *to++ = *c;
+    }
+    memcpy(to, "\\n\"", 4);
+    lines->length = (size_t)(to - lines->data) + 3;
+    return (size_t)(stop - data) + 1;
+}
+
 /* The literals of one chunk: a line each, longer ones cut behind a blank. */
 static void literals(struct emit_text *lines, const char *data, size_t bytes)
 {
@@ -100,6 +130,10 @@ static void literals(struct emit_text *lines, const char *data, size_t bytes)
     size_t length = 0, blank = 0; /* of what stands in line, and up to behind the last blank */
     size_t after = 0;             /* where data goes on behind that blank */
     for (size_t at = 0; at < bytes; at++) {
+        for (size_t taken = 1; taken && length == 0 && at < bytes;)
+            at += taken = add_plain_line(lines, data + at, bytes - at);
+        if (at == bytes)
+            return;
         for (; at + 1 < bytes && length < LITERAL_COLUMNS && is_plain(data[at]); at++) {
             line[length++] = data[at];
             if (data[at] == ' ') {
@@ -131,13 +165,12 @@ static size_t chunk_length(const char *data, size_t bytes)
 {
     if (bytes <= CHUNK_BYTES)
         return bytes;
-    for (size_t at = CHUNK_BYTES; at > CHUNK_BYTES / 2; at--)
-        if (data[at - 1] == '\n' && data[at - 2] == '\n')
-            return at;
-    for (size_t at = CHUNK_BYTES; at > 1; at--)
-        if (data[at - 1] == '\n')
-            return at;
-    return CHUNK_BYTES;
+    const char *line = memrchr(data + 1, '\n', CHUNK_BYTES - 1), *end = line;
+    while (end && end >= data + CHUNK_BYTES / 2 && end[-1] != '\n')
+        end = memrchr(data + 1, '\n', (size_t)(end - data) - 1);
+    if (end && end >= data + CHUNK_BYTES / 2)
+        return (size_t)(end - data) + 1;
+    return line ? (size_t)(line - data) + 1 : CHUNK_BYTES;
 }
 
 static int count_chunks(const char *data, size_t bytes)
@@ -187,6 +220,42 @@ static bool is_mapped(const struct host_facts *f, int tensor)
     return false;
 }
 
+/* What a tensor map can hold. */
+static const double most_extent = (double)(UINT64_C(1) << TW_TENSORMAP_DIM_BITS);
+static const double stride_end = (double)(UINT64_C(1) << TW_TENSORMAP_STRIDE_BITS);
+
+/* What a map asks of a tensor, and the rules by their names. */
+static void map_rules(const struct sink *s)
+{
+    object(s, "map_rule");
+    integer(s, "address_bits", TW_TENSORMAP_ADDRESS_BITS);
+    integer(s, "stride_bits", TW_TENSORMAP_STRIDE_BITS);
+    integer(s, "extent_bits", TW_TENSORMAP_DIM_BITS);
+    integer(s, "most_extent", INT64_C(1) << TW_TENSORMAP_DIM_BITS);
+    text(s, "address", tw_tensormap_rule_name(TW_TENSORMAP_RULE_ADDR57));
+    text(s, "address_align", tw_tensormap_rule_name(TW_TENSORMAP_RULE_ADDR16));
+    text(s, "extent", tw_tensormap_rule_name(TW_TENSORMAP_RULE_DIM));
+    text(s, "stride", tw_tensormap_rule_name(TW_TENSORMAP_RULE_STRMAX));
+    text(s, "stride_align", tw_tensormap_rule_name(TW_TENSORMAP_RULE_STR16));
+    end(s);
+}
+
+/* Of a tensor that nobody reads in some launches: where a scalar says so, or a template of the user's own does. */
+static bool may_be_null(const struct host_facts *f, int tensor)
+{
+    if (f->plan->tensor[tensor].out || is_mapped(f, tensor))
+        return false;
+    for (int i = 0; i < f->model->image_count && f->plan->item_count > 0; i++) {
+        const struct plan *p = f->model->image[i].plan;
+        int *scratch = arena_alloc(f->arena, ((size_t)p->fused.count + 1) * sizeof *scratch);
+        if (!scratch)
+            *f->no_memory = true;
+        if (!scratch || !reads_may_skip(p, tensor, scratch))
+            return false;
+    }
+    return true;
+}
+
 static void tensor(const struct host_facts *f, const struct sink *s, int index)
 {
     const struct plan *p = f->plan;
@@ -205,7 +274,7 @@ static void tensor(const struct host_facts *f, const struct sink *s, int index)
     integer(s, "out", t->out);
     integer(s, "align", align);
     integer(s, "best_align", best);
-    boolean(s, "may_be_null", !t->out && !is_mapped(f, index));
+    boolean(s, "may_be_null", may_be_null(f, index));
     words(s, "shape", p, t->dim, t->rank);
     words(s, "default_stride", p, t->stride, t->rank - 1);
     array(s, "dim");
@@ -214,7 +283,7 @@ static void tensor(const struct host_facts *f, const struct sink *s, int index)
         integer(s, "index", d);
         formula(f, s, "c", p, t->dim[d]);
         boolean(s, "may_be_negative", !expr_is_natural(&p->graph, t->dim[d]));
-        boolean(s, "may_be_large", is_mapped(f, index) && host_bound(f, p, t->dim[d]) > 4294967296.0);
+        boolean(s, "may_be_large", is_mapped(f, index) && host_bound(f, p, t->dim[d]) > most_extent);
         end(s);
     }
     end(s);
@@ -225,7 +294,7 @@ static void tensor(const struct host_facts *f, const struct sink *s, int index)
         formula(f, s, "c", p, t->stride[d]);
         boolean(s, "bounded",
                 expr_is_natural(&p->graph, t->stride[d]) &&
-                    host_bound(f, p, t->stride[d]) * (double)tw_dtype_bytes(t->dtype) < 1099511627776.0);
+                    host_bound(f, p, t->stride[d]) * (double)tw_dtype_bytes(t->dtype) < stride_end);
         end(s);
     }
     end(s);
@@ -259,9 +328,10 @@ static void arguments(const struct host_facts *f, const struct sink *s)
         has_stride = has_stride || t->rank > 1;
         for (int d = 0; d < t->rank; d++)
             checks_extents = checks_extents || !expr_is_natural(&p->graph, t->dim[d]) ||
-                             (is_mapped(f, i) && host_bound(f, p, t->dim[d]) > 4294967296.0);
+                             (is_mapped(f, i) && host_bound(f, p, t->dim[d]) > most_extent);
     }
     end(s);
+    map_rules(s);
     integer(s, "rank", rank);
     boolean(s, "checks_extents", checks_extents);
     boolean(s, "has_stride", has_stride);

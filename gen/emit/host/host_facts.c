@@ -9,7 +9,6 @@
 
 /* Where the kernel's own numbers are 32-bit: a tile may begin below the extent and end past it. */
 static const int64_t limit_int = INT32_MAX - 1023;
-static const int64_t limit_long = (int64_t)1 << 40;
 static const int64_t limit_sm_count = 1 << 16;
 /* Formulas whose terms may reach it are guarded; it leaves room for the rounding of doubles. */
 static const double overflow = 4611686018427387904.0;
@@ -247,7 +246,7 @@ static int decide_formulas(struct host_facts *f, struct diag_set *diags)
     for (int i = 0; i + 1 < p->symbol_count; i++) {
         if (!(f->c_name[i] = arena_format(f->arena, "args->%s", p->symbol[i])))
             return 3;
-        f->limit[i] = limit_long;
+        f->limit[i] = SPEC_MAX_EXTENT;
         for (int n = 0; n < f->model->image_count; n++) {
             const struct plan *q = f->model->image[n].plan;
             for (int k = 0; k < q->param_count; k++)

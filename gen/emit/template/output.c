@@ -58,24 +58,31 @@ static bool grow(struct output *o)
     return true;
 }
 
-void output_line(struct output *o, const struct template *t, int line, bool continued, const char *text, size_t length)
+/* Adds the line that the rest is of. */
+static void add(struct output *o, struct output_line line)
 {
-    const char *copy = arena_copy(o->arena, text, length);
-    if (!copy || (o->count == o->capacity && !grow(o))) {
+    if (!line.text || (o->count == o->capacity && !grow(o))) {
         o->failed = true;
         return;
     }
-    size_t indent = 0;
-    while (copy[indent] == ' ')
-        indent++;
-    o->line[o->count++] = (struct output_line){.text = copy,
-                                               .length = length,
-                                               .indent = indent,
-                                               .template = t,
-                                               .line = line,
-                                               .continued = continued,
-                                               .blank = o->blank};
+    while (line.text[line.indent] == ' ')
+        line.indent++;
+    line.blank = o->blank;
+    o->line[o->count++] = line;
     o->blank = false;
+}
+
+void output_line(struct output *o, const struct template *t, int line, bool continued, const char *text, size_t length)
+{
+    const char *copy = arena_copy(o->arena, text, length);
+    add(o, (struct output_line){.text = copy, .length = length, .template = t, .line = line, .continued = continued});
+}
+
+void output_block(struct output *o, const struct template *t, int line, struct emit_text *text)
+{
+    add(o,
+        (struct output_line){.text = text->data, .length = text->length, .template = t, .line = line, .block = true});
+    *text = (struct emit_text){.arena = text->arena};
 }
 
 /* ---- empty branches -------------------------------------------------------------------------------------------- */
@@ -208,9 +215,9 @@ void output_write(struct output *o, bool line_directives, struct emit_text *resu
             counted = l->template;
             number = l->line;
         }
-        if (l->template && l->template->embedded) {
+        if (l->template && l->template->embedded && !l->block) {
             number += wrap_line(result, l->text, l->length);
-        } else { /* a user's line stays as it is */
+        } else { /* a user's line stays as it is, and a block, which no #line follows */
             text_add(result, l->text, l->length);
             text_string(result, "\n");
             number++;

@@ -20,6 +20,7 @@ struct output_line {
     bool continued; /* a further line of a hole's text: the same template line */
     bool blank;     /* a blank line stands before it */
     bool dropped;
+    bool block;     /* many lines, which stay as they are */
 };
 
 /* Zero-initialised but for `arena` is empty. */
@@ -38,6 +39,8 @@ uint64_t output_words(struct output_line *line);
 void output_blank(struct output *o);
 /* Copies the line's text; it is not empty and has no white space at its end. */
 void output_line(struct output *o, const struct template *t, int line, bool continued, const char *text, size_t length);
+/* Takes over the text, many lines of literals, as they are to stand in the output. */
+void output_block(struct output *o, const struct template *t, int line, struct emit_text *text);
 void output_write(struct output *o, bool line_directives, struct emit_text *result);
 
 #endif

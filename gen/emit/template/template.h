@@ -74,11 +74,12 @@ struct template {
     const char *text;   /* zero-terminated */
     size_t length;
     bool embedded;      /* part of the program */
+    bool outermost;     /* what an expansion begins with: it sees the model */
     struct template_line *line;
     int line_count;
     struct template_param *param;
     int param_count;
-    const char *lua;    /* one line for each of the template's */
+    const char *lua;    /* one line for each of the template's; of a prepared one, compiled */
     size_t lua_length;
     struct template **included; /* by line, of includes: set by whoever loads them */
     int source;         /* of the sandbox, -1: not loaded */
@@ -91,7 +92,7 @@ struct template {
 struct template_names {
     const char *root;          /* the model's table; "" where it is not visible */
     const char *const *helper; /* ends with NULL */
-    bool trusted;              /* it names nothing else, and uses its parameters: not looked for */
+    bool trusted;              /* it names nothing that is not there, and uses its parameters: not looked for */
 };
 
 /* Takes the text apart and checks what can be checked without running it: directives, holes, names that nothing

@@ -57,11 +57,11 @@ void text_format(struct emit_text *t, const char *format, ...)
     va_copy(again, list);
     /* What fits into the room that there is, as most does, is written at once. */
     size_t room = t->capacity > t->length ? t->capacity - t->length : 0;
-    int length = vsnprintf(room ? t->data + t->length : NULL, room, format, list);
+    int length = memory_print(room ? t->data + t->length : NULL, room, format, list);
     if (length >= 0 && (size_t)length < room) {
         t->length += (size_t)length;
     } else if (length >= 0 && text_reserve(t, (size_t)length)) {
-        vsnprintf(t->data + t->length, (size_t)length + 1, format, again);
+        memory_print(t->data + t->length, (size_t)length + 1, format, again);
         t->length += (size_t)length;
     }
     if (t->data && t->length < t->capacity)

@@ -4,6 +4,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "emit/template/chars.h"
+
 enum { MAX_DEPTH = 32, MOST_ALIGNED = 70, STEP = 4 };
 
 /* Where a line may be broken. */
@@ -41,6 +43,8 @@ static int cost_of(const char *line, size_t blank, size_t length)
         return 4;
     if (before == '=' && binary)
         return 12;
+    if (before == ')' && is_word_char(after)) /* a function's name behind its attributes */
+        return 5;
     return before == ')' ? 40 : INT_MAX;
 }
 
@@ -125,8 +129,13 @@ static int wrap_comment(struct emit_text *text, const char *line, size_t length,
 
 int wrap_line(struct emit_text *text, const char *line, size_t length)
 {
+    if (length <= WRAP_COLUMNS) { /* nearly all */
+        text_add(text, line, length);
+        text_add(text, "\n", 1);
+        return 1;
+    }
     size_t indent = indent_of(line, length);
-    bool plain = length <= WRAP_COLUMNS || line[indent] == '#' || line[length - 1] == '\\';
+    bool plain = line[indent] == '#' || line[length - 1] == '\\';
     size_t column;
     const char *sign = plain ? NULL : comment_sign(line + indent, length - indent, &column);
     if (sign)

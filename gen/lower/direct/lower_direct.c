@@ -109,7 +109,8 @@ static int limit_grid(struct plan *p)
     return p->launch.grid[0] < 0 ? 3 : 0;
 }
 
-/* The element types that loads and stores convert: templates/blocks/convert.cuh has floats, and integers need nothing. */
+/* The element types that loads and stores convert: templates/blocks/convert.cuh has floats, and integers need
+ * nothing. */
 static bool is_moved(enum tw_dtype dtype)
 {
     bool real = tw_dtype_info(dtype)->kind == TW_KIND_FLOAT;

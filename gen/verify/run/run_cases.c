@@ -121,7 +121,8 @@ static void find_fits(struct run *run, struct group *g, const int64_t *symbol)
 {
     for (int padded = 0; padded < 2; padded++)
         for (int v = 0; v < g->count; v++)
-            g->fits[padded][v] = trial_fits(&run->compile, g->launcher, v, symbol, padded, &g->refused[padded]) == TW_OK;
+            g->fits[padded][v] =
+                trial_fits(&run->compile, g->launcher, v, symbol, padded, &g->refused[padded]) == TW_OK;
 }
 
 /* The layout for a kind of inputs. */

@@ -20,6 +20,24 @@ void run_print_unit(const struct compile_unit *unit)
            info->frame);
 }
 
+/* Any result would have passed. */
+static bool shows_nothing(const struct trial_result *r)
+{
+    return r->elements > 0 && r->unbounded == r->elements;
+}
+
+/* The same of each run that the case made. */
+static bool case_shows_nothing(const struct run_case *c)
+{
+    bool nothing = false;
+    for (int i = 0; i < RUN_INPUTS; i++) {
+        if (c->part[i].done && !shows_nothing(&c->part[i].result))
+            return false;
+        nothing = nothing || c->part[i].done;
+    }
+    return nothing && c->passed;
+}
+
 void run_print_case(const struct run_case *c)
 {
     const struct trial_result *first = NULL;
@@ -38,6 +56,10 @@ void run_print_case(const struct run_case *c)
             printf(" error %.3g bound %.3g", r->error, r->bound);
         if (c->part[i].sampled)
             printf(" of a sample");
+        if (shows_nothing(r))
+            printf(" (nothing is shown: none of %" PRId64 " elements has a finite bound)", r->elements);
+        else if (r->unbounded)
+            printf(" (%" PRId64 " of %" PRId64 " elements have no finite bound)", r->unbounded, r->elements);
     }
     if (!first)
         printf(": %s", c->why);
@@ -53,8 +75,9 @@ void run_print_case(const struct run_case *c)
 void run_print_count(const struct run *run)
 {
     const char *plural = run->case_count == 1 ? "" : "s";
-    int kernels = 0;
+    int kernels = 0, nothing = 0;
     for (int i = 0; i < run->case_count; i++) {
+        nothing += case_shows_nothing(&run->cases[i]);
         bool again = false;
         for (int j = 0; j < i; j++)
             again = again || run->cases[j].unit->kernel == run->cases[i].unit->kernel;
@@ -66,8 +89,11 @@ void run_print_count(const struct run *run)
         printf("FAILED %d of %d case%s", run->failed, run->case_count, plural);
     else
         printf("verified %d case%s", run->case_count, plural);
-    printf(" of %d kernel%s on %s%s%s\n", kernels, kernels == 1 ? "" : "s", run->gpu ? run->gpu->name : "",
+    printf(" of %d kernel%s on %s%s%s", kernels, kernels == 1 ? "" : "s", run->gpu ? run->gpu->name : "",
            run->gpu ? " and " : "", run->device->name);
+    if (nothing)
+        printf("; %d of them show%s nothing", nothing, nothing == 1 ? "s" : "");
+    putchar('\n');
 }
 
 enum { MOST_ALIKE = 6 }; /* reports of one name that a case shows; an unrolled loop gives many */
@@ -175,6 +201,8 @@ static void print_case(const struct run *run, const struct run_case *c)
         print_number(r->error);
         fputs(", \"bound\": ", stdout);
         print_number(r->bound);
+        if (r->elements)
+            printf(", \"elements\": %" PRId64 ", \"unbounded\": %" PRId64, r->elements, r->unbounded);
         printf(", \"passed\": %s, \"launched\": %s, \"ms\": %.3f, \"why\": ", r->passed ? "true" : "false",
                r->launched ? "true" : "false", 1e3 * r->seconds);
         json_text(stdout, r->why);

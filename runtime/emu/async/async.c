@@ -198,6 +198,7 @@ static void leave(struct emu_async *q, struct async_operation *o)
     q->all[o->slot] = q->all[--q->count];
     q->all[o->slot]->slot = o->slot;
     q->signals -= o->signal != ASYNC_SIGNAL_NONE;
+    q->groupless -= o->group < 0;
     if (o->group >= 0) {
         struct async_groups *g = &q->groups[o->group][o->issuer];
         *(o->group_before ? &o->group_before->group_next : &g->first) = o->group_next;
@@ -410,6 +411,7 @@ enum emu_fault_kind async_add(struct emu_async *q, struct async_operation *o, in
     o->slot = q->count;
     q->all[q->count++] = o;
     q->signals += o->signal != ASYNC_SIGNAL_NONE;
+    q->groupless += group < 0;
     o->previous = q->last;
     o->next = NULL;
     *(q->last ? &q->last->next : &q->first) = o;
@@ -587,6 +589,9 @@ int emu_async_touches(const struct emu_async *queue, const struct emu_bytes *mem
 
 int emu_async_issued_by(const struct emu_async *queue, uint32_t first, uint32_t count, struct emu_async_event *event)
 {
+    if (count == 1 && !queue->groupless && !groups_at(queue, EMU_ASYNC_GROUP_CP_ASYNC, first)->pending &&
+        !groups_at(queue, EMU_ASYNC_GROUP_BULK, first)->pending)
+        return 0; /* without looking through those of all */
     for (const struct async_operation *o = queue->first; o; o = o->next)
         if (o->issuer - first < count && o->kind != EMU_ASYNC_WGMMA) {
             if (event)

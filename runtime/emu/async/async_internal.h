@@ -67,6 +67,7 @@ struct emu_async {
     struct async_operation **all; // those not done, in no order: for choices
     size_t count, room;
     uint64_t signals; // of them, those that end in a signal
+    uint64_t groupless; // of them, those that no group counts
     struct async_groups *groups[EMU_ASYNC_GROUPS];
     uint32_t issuers[EMU_ASYNC_GROUPS]; // room of groups
     struct emu_async_event culprit;

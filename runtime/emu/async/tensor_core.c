@@ -238,6 +238,7 @@ enum {
 struct factors {
     float value[EMU_TC_MAX_K * ROWS], power[EMU_TC_MAX_K * ROWS];
     int32_t usual[ROWS]; /* a row: all ones where every element is finite */
+    int32_t nan[ROWS];   /* a row: not 0 where an element is no number, and so is every result of the row */
     int32_t zero[ROWS];  /* a row: all ones where every element is zero */
 };
 
@@ -273,6 +274,27 @@ static inline int convert(enum emu_tc_type type, uint32_t bits, float *value, fl
     *power = significand ? float_of(scale << 23) : 0;
     *value = float_of(bits_of((float)significand * float_of((scale - f->mantissa) << 23)) | sign);
     return type == EMU_TC_E4M3 ? !(field == 15 && mantissa == 7) : field != ones;
+}
+
+/* Rows that are not usual are looked through. Memory that was never written is full of NaNs: what is made of it should
+   not take longer than numbers do. */
+static void find_nans(enum emu_tc_type type, const uint8_t *from, size_t rows, size_t k, struct factors *to)
+{
+    for (size_t i = 0; i < rows; i++) {
+        to->nan[i] = 0;
+        for (size_t l = 0; !to->usual[i] && l < k && !to->nan[i]; l++)
+            to->nan[i] = take_apart(type, load(from, formats[type].bytes, i * k + l)).what == NOT_A_NUMBER;
+    }
+}
+
+/* One element for which the fast way's conditions do not hold. */
+static uint32_t fused_unusual(const struct emu_tc_row *row, int nan, const uint8_t *a, const uint8_t *b,
+                              uint32_t c_bits)
+{
+    int c_nan = row->d == EMU_TC_F16 ? (c_bits & 0x7fff) > F16_INFINITY : (c_bits & 0x7fffffff) > F32_INFINITY;
+    if (nan || c_nan)
+        return row->round == EMU_TC_F16_RNE ? F16_NAN : F32_NAN;
+    return fused_plain(row, a, b, c_bits);
 }
 
 typedef float four __attribute__((vector_size(16)));

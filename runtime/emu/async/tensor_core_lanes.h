@@ -156,7 +156,9 @@ INLINE void NAME(panel)(const struct emu_tc_row *row, size_t k, size_t rows, siz
                 continue;
             for (size_t r = i; r <= i2; r++, at += n * bytes)
                 for (size_t l = 0; l < count; l++)
-                    store(at, bytes, l, fused_plain(row, a + r * a_row, b + (j + l) * b_row, load(at, bytes, l)));
+                    store(at, bytes, l,
+                          fused_unusual(row, fa->nan[r] | fb->nan[j + l], a + r * a_row, b + (j + l) * b_row,
+                                        load(at, bytes, l)));
         }
     }
 }
@@ -171,11 +173,13 @@ TARGET static void NAME(fused)(const struct emu_tc_row *row, size_t m, size_t n,
         size_t rows = m - i < ROWS ? m - i : ROWS;
         const uint8_t *a_from = a_bytes + i * k * formats[row->a].bytes;
         NAME(convert_operand)(row->a, a_from, rows, k, &fa);
+        find_nans(row->a, a_from, rows, k, &fa);
         for (size_t j = 0; j < n; j += ROWS) {
             size_t columns = n - j < ROWS ? n - j : ROWS;
             const uint8_t *b_from = b_bytes + j * k * formats[row->b].bytes;
             uint8_t *to = d_bytes + (i * n + j) * formats[row->d].bytes;
             NAME(convert_operand)(row->b, b_from, columns, k, &fb);
+            find_nans(row->b, b_from, columns, k, &fb);
             if (k == 16) /* a constant for the most common loops */
                 NAME(panel)(row, 16, rows, columns, n, a_from, b_from, &fa, &fb, to);
             else

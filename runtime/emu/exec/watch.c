@@ -225,33 +225,50 @@ void emu_watch_moment(struct emu_launch *launch, const struct emu_async_event *e
     }
 }
 
-/* Global memory that a tensor copy touches: a memory that tells instead of storing. Neighbours are told together. */
+/* Ranges that an operation reads or writes. Neighbours are one, and many are told together. */
+enum { RANGES = 128 };
 struct recorder {
     struct emu_warp *warp;
     emu_hazard_operation handle;
     unsigned lane;
     int writes, reduce;
-    uint64_t begin, end;
+    uint64_t base; /* of pieces */
+    uint32_t count;
+    struct emu_hazard_range range[RANGES];
 };
+
+static void record_begin(struct recorder *r, struct emu_warp *warp, emu_hazard_operation handle, unsigned lane)
+{
+    r->warp = warp;
+    r->handle = handle;
+    r->lane = lane;
+    r->writes = r->reduce = 0;
+    r->base = 0;
+    r->count = 0;
+}
 
 static void flush(struct recorder *r)
 {
-    if (r->begin != r->end && r->writes)
-        emu_hazard_writes(r->warp->hazard, r->handle, r->lane, r->begin, (uint32_t)(r->end - r->begin), r->reduce);
-    else if (r->begin != r->end)
-        emu_hazard_reads(r->warp->hazard, r->handle, r->lane, r->begin, (uint32_t)(r->end - r->begin));
-    r->begin = r->end = 0;
+    if (r->writes)
+        emu_hazard_writes(r->warp->hazard, r->handle, r->lane, r->range, r->count, r->reduce);
+    else
+        emu_hazard_reads(r->warp->hazard, r->handle, r->lane, r->range, r->count);
+    r->count = 0;
 }
 
-static void record(struct recorder *r, uint64_t address, size_t bytes)
+static void record(struct recorder *r, uint64_t address, uint64_t bytes)
 {
-    if (address != r->end) {
-        flush(r);
-        r->begin = address;
+    struct emu_hazard_range *last = r->count ? &r->range[r->count - 1] : NULL;
+    if (last && last->address + last->bytes == address) {
+        last->bytes += bytes;
+        return;
     }
-    r->end = address + bytes;
+    if (r->count == RANGES)
+        flush(r);
+    r->range[r->count++] = (struct emu_hazard_range){address, bytes};
 }
 
+/* Global memory that a tensor copy touches: a memory that tells instead of storing. */
 static int record_read(void *context, uint64_t address, void *to, size_t bytes)
 {
     struct recorder *r = context;
@@ -283,21 +300,10 @@ static unsigned char *image_of(struct emu_launch *launch, size_t bytes)
     return launch->image;
 }
 
-struct box {
-    struct emu_warp *warp;
-    emu_hazard_operation handle;
-    unsigned lane;
-    uint64_t smem;
-    int write;
-};
-
-static int box_piece(void *context, struct emu_tma_piece piece)
+static int record_box(void *context, struct emu_tma_piece piece)
 {
-    const struct box *box = context;
-    if (box->write)
-        emu_hazard_writes(box->warp->hazard, box->handle, box->lane, box->smem + piece.at, piece.bytes, 0);
-    else
-        emu_hazard_reads(box->warp->hazard, box->handle, box->lane, box->smem + piece.at, piece.bytes);
+    struct recorder *r = context;
+    record(r, r->base + piece.at, piece.bytes);
     return 0;
 }
 
@@ -319,14 +325,19 @@ static void tell_tensor(struct emu_warp *warp, const struct emu_op *op, const st
                       request.map->span, pattern);
     if (!c->store)
         emu_hazard_swizzle(warp->hazard, handle, request.map->span);
-    struct recorder recorder = {
-        .warp = warp, .handle = handle, .lane = lane, .writes = c->store, .reduce = c->reduce != EMU_REDUCE_STORE};
+    struct recorder recorder, box;
     struct emu_bytes memory = {&recorder, record_read, record_write};
-    struct box box = {warp, handle, lane, request.smem, !c->store};
+    record_begin(&recorder, warp, handle, lane);
+    recorder.writes = c->store;
+    recorder.reduce = c->reduce != EMU_REDUCE_STORE;
+    record_begin(&box, warp, handle, lane);
+    box.writes = !c->store;
+    box.base = request.smem;
     if (c->store) {
         uint64_t tail;
         memset(image, 0, request.map->extent);
-        emu_tma_pieces(&request, box_piece, &box);
+        emu_tma_pieces(&request, record_box, &box);
+        flush(&box);
         emu_tma_write_global(&request, (enum emu_reduce)c->reduce, &memory, image, &tail, &fault);
         flush(&recorder);
         return;
@@ -337,8 +348,9 @@ static void tell_tensor(struct emu_warp *warp, const struct emu_op *op, const st
         if (targets && !(targets >> rank & 1))
             continue;
         if (targets)
-            box.smem = emu_async_target(request.smem, rank);
-        emu_tma_pieces(&request, box_piece, &box);
+            box.base = emu_async_target(request.smem, rank);
+        emu_tma_pieces(&request, record_box, &box);
+        flush(&box);
         if (!targets)
             break;
     }
@@ -367,8 +379,8 @@ static void tell_lane(struct emu_warp *warp, const struct emu_op *op, const stru
     }
     uint64_t to = emu_lane_address(warp, &c->to, lane);
     if (c->opcode == PTX_OP_ST_ASYNC || c->opcode == PTX_OP_RED_ASYNC) {
-        emu_hazard_writes(hazard, handle, lane, to, (uint32_t)c->elements * c->element_bytes,
-                          c->opcode == PTX_OP_RED_ASYNC);
+        const struct emu_hazard_range range = {to, (uint64_t)c->elements * c->element_bytes};
+        emu_hazard_writes(hazard, handle, lane, &range, 1, c->opcode == PTX_OP_RED_ASYNC);
         return;
     }
     uint64_t from = emu_lane_address(warp, &c->from, lane);
@@ -376,12 +388,15 @@ static void tell_lane(struct emu_warp *warp, const struct emu_op *op, const stru
     if (c->opcode == PTX_OP_CP_ASYNC)
         read = emu_copy_source_bytes(warp, c, lane);
     if (read && emu_resolve(warp->block->cluster, from, read, 0))
-        emu_hazard_reads(hazard, handle, lane, from, read);
+        emu_hazard_reads(hazard, handle, lane, &(struct emu_hazard_range){from, read}, 1);
     if (!targets && emu_resolve(warp->block->cluster, to, bytes, 1))
-        emu_hazard_writes(hazard, handle, lane, to, bytes, c->reduce != EMU_REDUCE_STORE);
-    for (unsigned rank = 0; rank < 16; rank++)
-        if ((targets >> rank & 1) && emu_resolve(warp->block->cluster, emu_async_target(to, rank), bytes, 1))
-            emu_hazard_writes(hazard, handle, lane, emu_async_target(to, rank), bytes, 0);
+        emu_hazard_writes(hazard, handle, lane, &(struct emu_hazard_range){to, bytes}, 1,
+                          c->reduce != EMU_REDUCE_STORE);
+    for (unsigned rank = 0; rank < 16; rank++) {
+        const struct emu_hazard_range range = {emu_async_target(to, rank), bytes};
+        if ((targets >> rank & 1) && emu_resolve(warp->block->cluster, range.address, bytes, 1))
+            emu_hazard_writes(hazard, handle, lane, &range, 1, 0);
+    }
 }
 
 void emu_watch_copy(struct emu_warp *warp, const struct emu_op *op, const struct emu_copy *c, uint64_t *tags)
@@ -425,15 +440,15 @@ void emu_watch_group(struct emu_warp *warp, const struct emu_op *op, int wait)
 
 /* ---- wgmma ------------------------------------------------------------------------------------------------------- */
 
-static int operand_piece(void *context, uint32_t address, uint32_t bytes)
+static int record_operand(void *context, uint32_t address, uint32_t bytes)
 {
-    const struct box *box = context;
-    emu_hazard_reads(box->warp->hazard, box->handle, box->lane, box->smem + address, bytes);
+    struct recorder *r = context;
+    record(r, r->base + address, bytes);
     return 0;
 }
 
 /* The rows of a swizzle's pattern begin where the address says, but for the descriptor's base offset. */
-static void tell_operand(struct emu_warp *warp, const struct emu_op *op, struct box *box,
+static void tell_operand(struct emu_warp *warp, const struct emu_op *op, struct recorder *box,
                          const struct emu_operand *operand, const char *which)
 {
     struct emu_descriptor d;
@@ -441,17 +456,18 @@ static void tell_operand(struct emu_warp *warp, const struct emu_op *op, struct 
     uint32_t lines = d.span / 16; /* of 128 bytes, in a pattern */
     if (lines && operand->rows > 8 && d.sbo % (8 * d.span))
         emu_report_at(
-            warp, op, "ALIGN", box->smem + d.start, 0,
+            warp, op, "ALIGN", box->base + d.start, 0,
             "operand %s of swizzle %uB: its groups of 8 rows are %u bytes apart, no multiple of the pattern of "
             "%u bytes",
             which, d.span, d.sbo, 8 * d.span);
     if (lines && (d.start / 128 ^ d.base) % lines)
-        emu_report_at(warp, op, "ALIGN", box->smem + d.start, 0,
+        emu_report_at(warp, op, "ALIGN", box->base + d.start, 0,
                       "operand %s of swizzle %uB begins inside of a pattern of %u bytes, at its line %u of 128 bytes; "
                       "the descriptor says line %u",
                       which, d.span, 8 * d.span, d.start / 128 % lines, d.base);
     emu_hazard_swizzle(warp->hazard, box->handle, d.span);
-    emu_operand_pieces(operand, operand_piece, box);
+    emu_operand_pieces(operand, record_operand, box);
+    flush(box);
 }
 
 void emu_watch_wgmma(struct emu_warp *warp, const struct emu_op *op, const struct emu_matrix *m, uint64_t a, uint64_t b,
@@ -469,8 +485,9 @@ void emu_watch_wgmma(struct emu_warp *warp, const struct emu_op *op, const struc
                                      .fragment_count = m->a_in_registers ? m->a_count : 0,
                                      .shape = 1 + (uint32_t)m->kind * 512 + m->n};
     emu_hazard_operation handle = emu_hazard_wgmma_issue(warp->hazard, &wgmma, emu_position(warp, op));
-    struct box box = {warp, handle, emu_first(warp->lanes.mask),
-                      EMU_SHARED_WINDOW + warp->block->rank * EMU_SHARED_STRIDE, 0};
+    struct recorder box;
+    record_begin(&box, warp, handle, emu_first(warp->lanes.mask));
+    box.base = EMU_SHARED_WINDOW + warp->block->rank * EMU_SHARED_STRIDE;
     unsigned bytes = m->bits_a / 8u;
     struct emu_operand operand = {.descriptor = a,
                                   .bytes = bytes,
@@ -499,7 +516,8 @@ void emu_watch_registers(struct emu_warp *warp, const struct emu_op *op)
     int moves = f->ptx->instructions[op->source].opcode == PTX_OP_MOV;
     for (uint32_t i = f->touch_start[op->source]; i < f->touch_start[op->source + 1]; i++) {
         uint32_t reg = (frame + (f->touch[i] & ~1u)) / EMU_SLOT;
-        emu_hazard_touch(warp->hazard, reg, (int)(f->touch[i] & 1), position);
+        if (reg < warp->hazard->register_count && warp->hazard->registers[reg])
+            emu_hazard_register(warp->hazard, reg, (int)(f->touch[i] & 1), position);
         if (!(f->touch[i] & 1))
             from = reg;
         else if (!moves || from != EMU_HAZARD_NOWHERE)

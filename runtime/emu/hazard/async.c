@@ -1,5 +1,5 @@
 /* Asynchronous operations: from issue to the waits that make them known. */
-#include "engine.h"
+#include "access.h"
 
 /* ---- The table --------------------------------------------------------------------------------------------------- */
 
@@ -224,14 +224,28 @@ static uint32_t part_of(const struct emu_hazard_cluster *c, uint32_t number, uns
     return number;
 }
 
-void emu_hazard_reads(struct emu_hazard_warp *warp, emu_hazard_operation operation, unsigned lane, uint64_t address,
-                      uint32_t bytes)
+static void access_ranges(struct hz_access *a, const struct emu_hazard_range *ranges, uint32_t count, unsigned lane)
+{
+    struct hz_alike alike;
+    alike.last = 0;
+    for (unsigned i = 0; i < HZ_ANSWERS; i++)
+        alike.answers[i].mask = 0;
+    a->alike = count > 1 || ranges[0].bytes > 4 * HZ_CHUNK ? &alike : NULL;
+    for (uint32_t i = 0; i < count; i++)
+        hz_range(a, ranges[i].address, ranges[i].bytes, lane, 7);
+    hz_alike_end(a->h, &alike);
+    a->alike = NULL;
+}
+
+void emu_hazard_reads(struct emu_hazard_warp *warp, emu_hazard_operation operation, unsigned lane,
+                      const struct emu_hazard_range *ranges, uint32_t count)
 {
     struct hz_warp *w = hz_warp_of(warp);
     struct emu_hazard_cluster *c = w->cluster;
     struct hz_access a;
-    if (!bytes || c->h->status || !hz_operation_of(c, operation))
+    if (!count || c->h->status || !hz_operation_of(c, operation))
         return;
+    uint64_t address = ranges[0].address;
     uint32_t number = part_of(c, (uint32_t)operation - 1, lane, address, 0);
     struct hz_operation *o = &c->operations[number];
     if (hz_is_shared(address) && hz_rank(address) < c->h->options.blocks) {
@@ -247,24 +261,24 @@ void emu_hazard_reads(struct emu_hazard_warp *warp, emu_hazard_operation operati
     if (access_begin(&a, w, number, 0, o->position))
         return;
     a.reads = 1;
-    hz_range(&a, address, bytes, o->kind == EMU_HAZARD_WGMMA ? HZ_MIXED << 5 : lane & 31, 7);
+    access_ranges(&a, ranges, count, o->kind == EMU_HAZARD_WGMMA ? HZ_MIXED << 5 : lane & 31);
 }
 
-void emu_hazard_writes(struct emu_hazard_warp *warp, emu_hazard_operation operation, unsigned lane, uint64_t address,
-                       uint32_t bytes, int reduce)
+void emu_hazard_writes(struct emu_hazard_warp *warp, emu_hazard_operation operation, unsigned lane,
+                       const struct emu_hazard_range *ranges, uint32_t count, int reduce)
 {
     struct hz_warp *w = hz_warp_of(warp);
     struct emu_hazard_cluster *c = w->cluster;
     struct hz_access a;
-    if (!bytes || c->h->status || !hz_operation_of(c, operation))
+    if (!count || c->h->status || !hz_operation_of(c, operation))
         return;
-    uint32_t number = part_of(c, (uint32_t)operation - 1, lane, address, 1);
+    uint32_t number = part_of(c, (uint32_t)operation - 1, lane, ranges[0].address, 1);
     const struct hz_operation *o = &c->operations[number];
     if (access_begin(&a, w, number, reduce ? HZ_REDUCE : 0, o->position))
         return;
     a.writes = 1;
     a.reads = reduce != 0;
-    hz_range(&a, address, bytes, lane & 31, 7);
+    access_ranges(&a, ranges, count, lane & 31);
 }
 
 void emu_hazard_swizzle(struct emu_hazard_warp *warp, emu_hazard_operation operation, uint32_t span)

@@ -172,27 +172,11 @@ struct emu_hazard {
     struct emu_hazard_report *reports;
     size_t report_count, report_room, told;
     uint64_t event;    /* accesses told so far */
+    uint64_t findings; /* reported so far, known before or not */
     uint32_t *guesses; /* positions of ordinary reads that a compare-and-swap follows */
     uint32_t guess_count, guess_room;
     uint32_t *report_slots;
     size_t report_slot_count;
-};
-
-/* Who accesses, while the shadow is asked. */
-struct hz_access {
-    struct emu_hazard *h;
-    struct emu_hazard_cluster *cluster;
-    struct hz_warp *warp;
-    uint32_t operation;  /* number + 1; 0: the warp itself */
-    uint32_t who, epoch; /* of the record */
-    uint32_t position;
-    uint8_t flags;
-    uint8_t reads, writes;
-    uint8_t async_proxy;
-    uint8_t same;
-    uint8_t layout;        /* of what a wgmma reads */
-    uint32_t together;     /* lanes that access the same bytes at once */
-    const uint32_t *clock; /* what the lanes know of others */
 };
 
 static inline struct hz_warp *hz_warp_of(struct emu_hazard_warp *warp)
@@ -244,14 +228,10 @@ void hz_strong(struct hz_warp *warp, uint32_t lanes, uint64_t address, unsigned 
 void hz_flags_free(struct emu_hazard *h);
 
 /* ---- shadow.c */
-/* Bytes from address on; `lane` touched the first, and the next one begins after 1 << shift bytes (shift 7: never). */
-void hz_range(struct hz_access *access, uint64_t address, uint64_t bytes, unsigned lane, unsigned shift);
 struct hz_chunk *hz_shared_chunk(struct emu_hazard_cluster *cluster, uint64_t address); /* NULL: no memory, no block */
 void hz_pages_free(struct emu_hazard *h, struct hz_page **pages, uint32_t count);
-void hz_chunk_forget(struct emu_hazard *h, struct hz_chunk *chunk);
 
 /* ---- memory.c */
-struct hz_page *hz_global_page(struct hz_access *access, uint64_t address);
 void hz_global_written(struct emu_hazard *h, uint64_t address, uint32_t mask); /* bytes of one chunk */
 void hz_global_free(struct emu_hazard *h);
 

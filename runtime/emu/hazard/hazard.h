@@ -235,13 +235,17 @@ typedef uint64_t emu_hazard_operation;
 emu_hazard_operation emu_hazard_issue(struct emu_hazard_warp *warp, uint32_t lanes, enum emu_hazard_async kind,
                                       uint32_t position);
 
-/* What the operation reads and writes: source and destination, any number of ranges, for a multicast those of each
-   target. lane: that issued it (of CP_ASYNC; else any). reduce: a write that reads too (cp.reduce, red.async): such are
-   in no conflict with each other. */
-void emu_hazard_reads(struct emu_hazard_warp *warp, emu_hazard_operation operation, unsigned lane, uint64_t address,
-                      uint32_t bytes);
-void emu_hazard_writes(struct emu_hazard_warp *warp, emu_hazard_operation operation, unsigned lane, uint64_t address,
-                       uint32_t bytes, int reduce);
+struct emu_hazard_range {
+    uint64_t address, bytes;
+};
+
+/* What the operation reads and writes: source and destination, any number of ranges, those of one call all in global
+   memory or all in one block's; the more in one call, the faster. lane: that issued it (of CP_ASYNC; else any).
+   reduce: a write that reads too (cp.reduce, red.async): such are in no conflict with each other. */
+void emu_hazard_reads(struct emu_hazard_warp *warp, emu_hazard_operation operation, unsigned lane,
+                      const struct emu_hazard_range *ranges, uint32_t count);
+void emu_hazard_writes(struct emu_hazard_warp *warp, emu_hazard_operation operation, unsigned lane,
+                       const struct emu_hazard_range *ranges, uint32_t count, int reduce);
 
 /* How the 16-byte chunks lie that are told from here on: a tensor load writes them so, a wgmma reads them so. swizzle:
    bytes of its span, 0 for none. What was written in another way than it is read is SWIZZLE. */
@@ -289,12 +293,5 @@ void emu_hazard_register(struct emu_hazard_warp *warp, uint32_t reg, int write, 
 /* An instruction other than wgmma writes a register, known or not. by: the register that it was moved from, or
    EMU_HAZARD_NOWHERE where it was computed. Moves of constants are not told: compilers make them anywhere. */
 void emu_hazard_written(struct emu_hazard_warp *warp, uint32_t reg, uint32_t by);
-
-/* The usual way to it. */
-static inline void emu_hazard_touch(struct emu_hazard_warp *warp, uint32_t reg, int write, uint32_t position)
-{
-    if (reg < warp->register_count && warp->registers[reg])
-        emu_hazard_register(warp, reg, write, position);
-}
 
 #endif

@@ -1,6 +1,6 @@
 /* Global memory: which bytes were ever written, over launches, and the shadow of one launch, made where it is
    touched. */
-#include "engine.h"
+#include "access.h"
 
 /* ---- Over launches ----------------------------------------------------------------------------------------------- */
 

@@ -135,6 +135,7 @@ static void report_add(struct emu_hazard *h, const struct hz_finding *f, const c
 void hz_report(struct emu_hazard *h, const struct hz_finding *finding, const char *format, ...)
 {
     va_list values;
+    h->findings++;
     va_start(values, format);
     report_add(h, finding, format, values);
     va_end(values);

@@ -95,13 +95,36 @@ struct hz_chunk {
     uint32_t more;    /* node, or 0 */
     uint16_t written; /* bytes that ever were */
     uint16_t marked;  /* shared: bytes of live mbarriers; global: bytes noted as written by this launch */
-    uint8_t full;     /* the list has as many reads as are kept, and no write: a read need not look through it */
+    uint32_t full;    /* the list has as many reads as are kept, and no write: a read need not look through it */
 };
 
+/* Several chunks, and nodes, may have one list: it is changed by a sole owner alone. */
 struct hz_node {
     struct hz_record record;
     uint32_t next;
+    uint32_t owners; /* chunks that begin here and nodes whose next this is */
 };
+
+/* What an access made of a chunk. */
+struct hz_answer {
+    struct hz_chunk before, after;
+    uint32_t mask; /* bytes accessed; 0: no answer */
+};
+enum { HZ_ANSWERS = 2 };
+struct hz_alike {
+    struct hz_answer answers[HZ_ANSWERS];
+    unsigned last;
+};
+
+static inline uint32_t hz_serial_of(uint32_t who)
+{
+    return who >> HZ_COMPONENT_BITS;
+}
+
+static inline uint32_t hz_component_of(uint32_t who)
+{
+    return who & (HZ_COMPONENTS - 1);
+}
 
 struct hz_page {
     struct hz_chunk chunks[HZ_PAGE / HZ_CHUNK];

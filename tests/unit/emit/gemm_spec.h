@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "compile/compile.h"
+#include "emit/shelf.h"
 
 static struct compile_tables tables;
 static struct spec spec;
@@ -79,12 +80,18 @@ static inline struct plan_step *step(struct plan *p, int role, const char *call,
     return &p->role[role].step[at(p, role, call, n)];
 }
 
+/* Templates that were read once, where a test wants that: it opens and closes it. */
+static struct shelf *gemm_shelf;
+
 /* The text by the shipped template, or by template_text in its place; NULL where diags has a fault. */
 static inline char *emit(const struct plan *p, const char *template_text, struct diag_set *diags)
 {
     const struct emit_source source = {p->template_name, template_text, template_text ? strlen(template_text) : 0};
-    const struct emit_options options = {
-        .generator_version = 1, .line_directives = true, .source = &source, .source_count = template_text != NULL};
+    const struct emit_options options = {.generator_version = 1,
+                                         .line_directives = true,
+                                         .source = &source,
+                                         .source_count = template_text != NULL,
+                                         .shelf = gemm_shelf};
     char *text = NULL;
     size_t length = 0;
     int status = emit_template(p->template_name, p, &options, &text, &length, diags);

@@ -1,11 +1,6 @@
 /* Expression graphs as CUDA: the exact statements, exact constants, and that NVRTC takes them with the functions of
  * templates/blocks/math.cuh. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit/check.h"
 
 #include <dlfcn.h>
 #include <math.h>
@@ -13,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "unit/rounds.h"
 #include "emit/emit.h"
 #include "emit/expr_cuda.h"
 
@@ -178,8 +174,7 @@ static void constants(void **state)
     expr_free(&g);
 }
 
-/* ---- with math.cuh through NVRTC ----------------------------------------------------------------------------------
- */
+/* ---- with math.cuh through NVRTC --------------------------------------------------------------------------------- */
 
 /* Every operator and every cast, as one fused function. */
 static int everything(struct expr_graph *g, int *root)
@@ -320,23 +315,7 @@ static void nvrtc_takes_it(void **state)
     free(source);
 }
 
-/* ---- memory ---------------------------------------------------------------------------------------------------------
- */
-
-struct failing {
-    long calls, fail;
-};
-
-static void *failing_alloc(void *context, void *pointer, size_t old_size, size_t new_size)
-{
-    struct failing *f = context;
-    (void)old_size;
-    if (new_size == 0) {
-        free(pointer);
-        return NULL;
-    }
-    return ++f->calls == f->fail ? NULL : realloc(pointer, new_size);
-}
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
 
 static void every_allocation_fails(void **state)
 {
@@ -344,8 +323,8 @@ static void every_allocation_fails(void **state)
     struct expr_graph g = {0};
     int root[128], count = everything(&g, root), status = 3;
     const char *result[128];
-    for (long fail = 1; status; fail++) {
-        struct failing f = {.fail = fail};
+    for (long fail = 1; status; fail = failing_next(fail)) {
+        struct failing f = {.fail_at = fail};
         struct arena arena = {.memory = {failing_alloc, &f}};
         struct emit_text out = {.arena = &arena};
         status = expr_print_cuda(&g, root, count, &names, &out, result);

@@ -333,7 +333,7 @@ static char *emit_c(const struct plan *p)
 {
     const struct host_image image = {.plan = p, .source = "//\n", .source_bytes = 3, .registers = -1};
     const struct host_model model = {.name = "gemm_bf16", .image = &image, .image_count = 1};
-    const struct emit_options options = {.generator_version = 1, .line_directives = true};
+    const struct emit_options options = {.generator_version = 1, .line_directives = true, .shelf = gemm_shelf};
     struct diag_set diags = {0};
     char *header = NULL, *source = NULL;
     int status = emit_host(&model, &options, &header, &source, &diags);
@@ -351,6 +351,8 @@ static void every_number_counts(void **state)
     struct diag_set diags = {0};
     struct plan p;
     int idle = 0;
+    gemm_shelf = shelf_open(&(struct memory){0});
+    assert_non_null(gemm_shelf);
     good_plan(&p, "gemm_bf16", "sm_90a", 0);
     char *device = emit(&p, NULL, &diags), *host = emit_c(&p);
     plan_free(&p);
@@ -374,6 +376,8 @@ static void every_number_counts(void **state)
     }
     free(device);
     free(host);
+    shelf_close(gemm_shelf);
+    gemm_shelf = NULL;
     assert_int_equal(idle, 0);
 }
 

@@ -2,6 +2,7 @@
  * loaded, and run against a driver that is none (tests/embed/mock_driver.c). Runs in the repository's folder; links
  * with -rdynamic, as what is loaded calls back. */
 #include "unit/check.h"
+#include "unit/rounds.h"
 #include "unit/shell.h"
 
 #include <dlfcn.h>
@@ -295,32 +296,12 @@ static void test_faults(void **state)
 
 /* ---- out of memory --------------------------------------------------------------------------------------------- */
 
-struct counter {
-    long calls, fail_at, alive;
-};
-
-static void *count_alloc(void *context, void *pointer, size_t old_size, size_t new_size)
-{
-    struct counter *c = context;
-    (void)old_size;
-    if (new_size == 0) {
-        c->alive -= pointer != NULL;
-        free(pointer);
-        return NULL;
-    }
-    if (++c->calls == c->fail_at)
-        return NULL;
-    void *moved = realloc(pointer, new_size);
-    c->alive += moved && !pointer;
-    return moved;
-}
-
 /* Fails allocations throughout an emission; all of them would take minutes. */
 static void test_memory(void **state)
 {
     static struct plan plan;
-    struct counter counter = {0};
-    struct emit_options emit_options = {.generator_version = 1, .memory = {count_alloc, &counter}};
+    struct failing counter = {0};
+    struct emit_options emit_options = {.generator_version = 1, .memory = {failing_alloc, &counter}};
     int status = 3;
     (void)state;
     host_plan_gemm(&plan, HOST_PLAN_SM_90A);
@@ -329,7 +310,7 @@ static void test_memory(void **state)
     for (long n = 1; status == 3; n += 1 + n / 6) {
         struct diag_set diags = {0};
         char *header, *source;
-        counter = (struct counter){.fail_at = n};
+        counter = (struct failing){.fail_at = n};
         status = emit_host(&model, &emit_options, &header, &source, &diags);
         if (counter.calls < n)
             assert_int_equal(status, 0);
@@ -339,7 +320,7 @@ static void test_memory(void **state)
             memory_resize(&emit_options.memory, header, strlen(header) + 1, 0);
             memory_resize(&emit_options.memory, source, strlen(source) + 1, 0);
         }
-        assert_int_equal(counter.alive, 0);
+        assert_int_equal(counter.blocks, 0);
         status = counter.calls < n ? 0 : 3;
         diag_free(&diags);
     }
@@ -381,8 +362,8 @@ static int tear_down(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gemm),       cmocka_unit_test(test_batch),  cmocka_unit_test(test_small_models),
-        cmocka_unit_test(test_long_lines), cmocka_unit_test(test_faults), cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_gemm),         cmocka_unit_test(test_batch),  cmocka_unit_test(test_small_models),
+        cmocka_unit_test(test_long_lines),   cmocka_unit_test(test_faults), cmocka_unit_test(test_memory),
         cmocka_unit_test(test_planted_bits),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -197,12 +197,14 @@ static void test_of_users(void **state)
 {
     (void)state;
     static const char *const text[] = {
-        "void f(int c)\n{\n    if (c)\n        for (int i = 0; i < 1; ++i) {\n            a();\n            b();\n        "
+        "void f(int c)\n{\n    if (c)\n        for (int i = 0; i < 1; ++i) {\n            a();\n            b();\n     "
+        "   "
         "}\n}\n",
         "void f()\n{\n    for (float x = 0; x < 1; ++x)\n        y = (x + 1) / 2;\n}\n",
         "void f()\n{\n    const u32 base = 0;\n    y = (base - 1) / 2;\n}\n",
         "void f()\n{\n    for (int i = 0; i < 1; ++i) {\n        /* for the last */ break;\n    }\n}\n",
-        "void f()\n{\n    x = aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa + bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb; // what stood here "
+        "void f()\n{\n    x = aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa + bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb; // what stood "
+        "here "
         "once: y = 4; y = 5; y = 6;\n}\n",
         "#if ONE\nvoid f()\n{\n        for (int i = 0; i < 1; ++i) {\n            a();\n#endif\n",
     };
@@ -213,8 +215,13 @@ static void test_of_users(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_neutral), cmocka_unit_test(test_constants),        cmocka_unit_test(test_stays),
-        cmocka_unit_test(test_loops),   cmocka_unit_test(test_constants_unread), cmocka_unit_test(test_functions), cmocka_unit_test(test_of_users),
+        cmocka_unit_test(test_neutral),
+        cmocka_unit_test(test_constants),
+        cmocka_unit_test(test_stays),
+        cmocka_unit_test(test_loops),
+        cmocka_unit_test(test_constants_unread),
+        cmocka_unit_test(test_functions),
+        cmocka_unit_test(test_of_users),
         cmocka_unit_test(test_wrap),
     };
     return cmocka_run_group_tests_name("settle", tests, NULL, NULL);

@@ -9,66 +9,23 @@
 
 /* ---- what fits ------------------------------------------------------------------------------------------------- */
 
-static int64_t round_up(int64_t value, int64_t multiple)
+static bool tensor_fits(const struct plan_tensor *t, uint64_t address, const struct shape *s)
 {
-    return (value + multiple - 1) / multiple * multiple;
-}
-
-static int tensor_fits(const struct plan *p, int tensor, const struct launch_arguments *a, struct tw_error *error)
-{
-    const struct plan_tensor *t = &p->tensor[tensor];
-    const struct shape *s = &a->shape[tensor];
-    const char *dtype = tw_dtype_name(t->dtype);
     int64_t bytes = (int64_t)tw_dtype_bytes(t->dtype), align = t->align > 0 ? t->align : bytes;
-    const char *rule = t->map >= 0 ? "TMA-STR16" : "ALIGN";
-
-    if (shape_count(s) == 0)
-        return TW_OK;
-    if (a->address[tensor] % (uint64_t)align)
-        return tw_fail(error, TW_ERROR_UNSUPPORTED,
-                       "%s: address 0x%" PRIx64 " is no multiple of %" PRId64 " bytes [%s]", t->name,
-                       a->address[tensor], align, t->map >= 0 ? "TMA-ADDR16" : "ALIGN");
-    for (int d = t->rank - 2; d >= 0; d--) {
-        if (s->stride[d] * bytes % align == 0 || s->extent[d] == 1)
-            continue;
-        int64_t wanted = round_up(s->stride[d] * bytes, align);
-        while (wanted % bytes)
-            wanted += align;
-        return tw_fail(error, TW_ERROR_UNSUPPORTED,
-                       "%s: the stride of dim %d is %" PRId64 " %s, %" PRId64 " bytes, no multiple of %" PRId64
-                       "; pad it to %" PRId64 " elements [%s]",
-                       t->name, d, s->stride[d], dtype, s->stride[d] * bytes, align, wanted / bytes, rule);
-    }
-    if (t->whole_rows && t->rank && s->extent[t->rank - 1] * bytes % align)
-        return tw_fail(error, TW_ERROR_UNSUPPORTED,
-                       "%s: rows of %" PRId64 " %s are %" PRId64 " bytes, no multiple of %" PRId64 " [ROW]", t->name,
-                       s->extent[t->rank - 1], dtype, s->extent[t->rank - 1] * bytes, align);
-    return TW_OK;
+    bool fits = address % (uint64_t)align == 0;
+    for (int d = 0; d + 1 < t->rank; d++)
+        fits = fits && (s->stride[d] * bytes % align == 0 || s->extent[d] == 1);
+    return fits && (!t->whole_rows || t->rank == 0 || s->extent[t->rank - 1] * bytes % align == 0);
 }
 
-int launch_fits(const struct plan *p, const struct launch_arguments *a, struct tw_error *error)
+bool launch_fits(const struct plan *p, const struct launch_arguments *a)
 {
-    for (int i = 0; i < p->symbol_count; i++) {
-        int64_t multiple = p->symbol_multiple[i];
-        if (multiple > 1 && a->symbol[i] > 0 && a->symbol[i] % multiple)
-            return tw_fail(error, TW_ERROR_INVALID, "%s is %" PRId64 ", and the spec says \"%s%%%" PRId64 "\"",
-                           p->symbol[i], a->symbol[i], p->symbol[i], multiple);
-    }
-    for (int i = 0; i < p->tensor_count; i++) {
-        int status = tensor_fits(p, i, a, error);
-        if (status != TW_OK)
-            return status;
-    }
-    return TW_OK;
-}
-
-int launch_choose(const struct plan *const *variant, int count, const struct launch_arguments *a,
-                  struct tw_error *error)
-{
-    for (int i = 0; i < count; i++)
-        if (launch_fits(variant[i], a, error) == TW_OK)
-            return i;
-    return -1;
+    bool fits = true;
+    for (int i = 0; i < p->symbol_count; i++)
+        fits = fits && (a->symbol[i] < 0 || a->symbol[i] % p->symbol_multiple[i] == 0);
+    for (int i = 0; i < p->tensor_count; i++)
+        fits = fits && (shape_count(&a->shape[i]) == 0 || tensor_fits(&p->tensor[i], a->address[i], &a->shape[i]));
+    return fits;
 }
 
 /* ---- parameters ------------------------------------------------------------------------------------------------ */
@@ -158,8 +115,8 @@ int launch_pack(const struct plan *p, const struct launch_arguments *a, int cc, 
             break;
         case PLAN_PARAM_WORKSPACE:
             if (!a->workspace)
-                status = tw_fail(error, TW_ERROR_INVALID, "no workspace is given, and the kernel takes %" PRId64 " bytes",
-                                 p->workspace_bytes);
+                status = tw_fail(error, TW_ERROR_INVALID,
+                                 "no workspace is given, and the kernel takes %" PRId64 " bytes", p->workspace_bytes);
             memcpy(to, &a->workspace, 8);
             break;
         }
@@ -191,39 +148,12 @@ int launch_grid(const struct plan *p, const struct launch_arguments *a, uint32_t
     return TW_OK;
 }
 
-/* What the parts of shared memory are called in reports. */
-enum { RANGES = 32, RANGE_NAME = 64 };
-
-static size_t name_ranges(const struct plan *p, struct tw_shared_range *range, char (*name)[RANGE_NAME])
-{
-    size_t count = 0;
-    for (int i = 0; i < p->shared_count && count < RANGES; i++) {
-        const struct plan_shared *part = &p->shared[i];
-        const char *dot = strchr(part->name, '.');
-        bool barrier = dot && (strcmp(dot, ".full") == 0 || strcmp(dot, ".empty") == 0);
-        if (dot)
-            snprintf(name[count], RANGE_NAME, "ring %.*s %s%s", (int)(dot - part->name), part->name, dot + 1,
-                     barrier ? " barrier" : "");
-        else
-            snprintf(name[count], RANGE_NAME, "ring %s", part->name);
-        range[count] = (struct tw_shared_range){.name = name[count],
-                                                .first = (uint32_t)part->offset,
-                                                .bytes = (uint32_t)part->bytes,
-                                                .stage_bytes = 0};
-        if (part->count > 1)
-            range[count].stage_bytes = (uint32_t)(part->bytes / part->count);
-        count++;
-    }
-    return count;
-}
-
 int launch_plan(struct tw_device *device, struct tw_kernel *kernel, const struct plan *p,
                 const struct launch_arguments *a, bool *launched, struct tw_error *error)
 {
     enum { MOST = 32768 }; /* bytes of parameters that any architecture takes */
     alignas(128) unsigned char params[MOST];
-    struct tw_shared_range range[RANGES];
-    char name[RANGES][RANGE_NAME];
+    struct layout_shared shared;
     struct tw_launch launch = {
         .kernel = kernel,
         .block = {(uint32_t)p->launch.block, 1, 1},
@@ -231,10 +161,11 @@ int launch_plan(struct tw_device *device, struct tw_kernel *kernel, const struct
         .flags = p->launch.programmatic ? TW_LAUNCH_PROGRAMMATIC : 0,
         .params = params,
         .params_bytes = (size_t)p->param_bytes,
-        .ranges = range,
-        .range_count = name_ranges(p, range, name),
+        .ranges = shared.range,
     };
     bool any;
+    layout_shared(p, &shared);
+    launch.range_count = shared.count;
     int status = launch_grid(p, a, launch.grid, error);
     if (status != TW_OK)
         return status;

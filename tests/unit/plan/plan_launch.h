@@ -1,5 +1,5 @@
-/* A Plan launched without the emitted C: parameters and grid from its formulas, once more. For tests that time or damage
- * kernels, and to compare what NAME.c packs. No argument is kept. */
+/* A Plan launched without the emitted C: parameters and grid from its formulas, once more. For tests that time or
+ * damage kernels, and to compare what NAME.c packs. No argument is kept. */
 #ifndef TW_TESTS_UNIT_PLAN_LAUNCH_H
 #define TW_TESTS_UNIT_PLAN_LAUNCH_H
 
@@ -19,15 +19,8 @@ struct launch_arguments {
     uint64_t workspace;        /* address of plan.workspace_bytes zeros; 0 where the Plan wants none */
 };
 
-/* TW_OK where this Plan may be launched on these arguments; else TW_ERROR_INVALID (what the spec says of a dim does not
- * hold) or TW_ERROR_UNSUPPORTED (an address, a row or a stride that its instructions cannot reach), with the rule and
- * what would do. */
-int launch_fits(const struct plan *p, const struct launch_arguments *arguments, struct tw_error *error);
-
-/* The first of the variants, in order of preference, that fits; -1 where none does, and then *error says why the last
- * does not. */
-int launch_choose(const struct plan *const *variant, int count, const struct launch_arguments *arguments,
-                  struct tw_error *error);
+/* Whether the Plan's variant takes these arguments; why it does not is for the emitted C to say. */
+bool launch_fits(const struct plan *p, const struct launch_arguments *arguments);
 
 /* Writes plan.param_bytes bytes to params, which is aligned to 64 bytes: maps encoded for compute capability cc (90 is
  * 9.0). A dim of extent 0 is encoded as 1: such a map is never read. */

@@ -392,7 +392,8 @@ static void plan_text_of(const char *fields, const char *program, struct read *r
     if (expected == ONLY_READ)
         expected = 0;
     else
-        status = status ? status : family_plan(&r->spec, &r->spec.kernel[0], arch_find("sm_90a"), 0, NULL, p, &r->diags);
+        status =
+            status ? status : family_plan(&r->spec, &r->spec.kernel[0], arch_find("sm_90a"), 0, NULL, p, &r->diags);
     if (status != expected)
         diag_print(&r->diags, stderr);
     assert_int_equal(status, expected);

@@ -1,5 +1,6 @@
 /* Row programs: what the lowering decides for specs/rows.lua, and that the proof stands behind its barriers. */
 #include "unit/check.h"
+#include "unit/rounds.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -181,7 +182,8 @@ static void test_once(void **state)
     plan_free(&p);
 }
 
-/* What `arch` says of the tile is what that architecture's Plan has: items of 9 x 304 in tiles of 4 x 256 and 2 x 128. */
+/* What `arch` says of the tile is what that architecture's Plan has: items of 9 x 304 in tiles of 4 x 256
+ * and 2 x 128. */
 static void test_tiles_by_arch(void **state)
 {
     static const struct {
@@ -210,8 +212,8 @@ static void test_tiles_by_arch(void **state)
     diag_free(&diags);
 }
 
-/* Rows that several loads read are held once, in windows, and each load is a part of them: eight vectors a thread of the
- * stencil's two rows in place of fourteen. */
+/* Rows that several loads read are held once, in windows, and each load is a part of them: eight vectors a thread of
+ * the stencil's two rows in place of fourteen. */
 static void test_windows(void **state)
 {
     struct plan p;
@@ -244,21 +246,6 @@ static void test_windows(void **state)
     plan_free(&p);
 }
 
-struct failing {
-    long calls, fail;
-};
-
-static void *failing_alloc(void *context, void *pointer, size_t old_size, size_t new_size)
-{
-    struct failing *f = context;
-    (void)old_size;
-    if (new_size == 0) {
-        free(pointer);
-        return NULL;
-    }
-    return ++f->calls == f->fail ? NULL : realloc(pointer, new_size);
-}
-
 /* What the text is, or why there is none. */
 static char *emitted(const struct plan *p, struct emit_options options)
 {
@@ -283,7 +270,7 @@ static void test_shelf(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
         struct plan p;
-        struct failing f = {.fail = 1};
+        struct failing f = {.fail_at = 1};
         plan_of(&p, "stencil", "sm_80", 0);
         char *expected = emitted(&p, options[i]);
         assert_int_equal(*expected == '0', i == 0);
@@ -298,9 +285,10 @@ static void test_shelf(void **state)
                 free(text);
             }
             shelf_close(shelf);
-            f.fail = f.calls < f.fail ? 0 : f.fail + (f.fail < 20 ? 1 : 17);
+            assert_int_equal(f.blocks, 0);
+            f.fail_at = f.calls < f.fail_at ? 0 : failing_next(f.fail_at) + (f.fail_at < 20 ? 0 : 16);
             f.calls = 0;
-        } while (f.fail);
+        } while (f.fail_at);
         free(expected);
         plan_free(&p);
     }

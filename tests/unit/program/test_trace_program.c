@@ -257,15 +257,15 @@ static void test_no_memory(void **state)
     static const char *const few[] = {"words", "family"};
     for (size_t i = 0; i < sizeof few / sizeof *few; i++) {
         bool done = false;
-        for (long fail = 0; !done; fail++) {
-            struct sample_memory memory = {0, fail, 0};
+        for (long fail = 1; !done; fail = failing_next(fail)) {
+            struct failing memory = {.fail_at = fail};
             struct spec_options failing = options;
-            failing.alloc = sample_alloc;
+            failing.alloc = failing_alloc;
             failing.alloc_context = &memory;
             struct spec spec;
-            struct diag_set diags = {.arena.memory = {sample_alloc, &memory}};
+            struct diag_set diags = {.arena.memory = {failing_alloc, &memory}};
             int status = spec_read(path_of(few[i], "lua"), &failing, &spec, &diags);
-            done = memory.calls <= fail;
+            done = memory.calls < fail;
             assert_true(status == 3 || (status == 0 && diags.count == 0));
             spec_free(&spec);
             diag_free(&diags);

@@ -243,8 +243,9 @@ static void test_types(void **state)
     static const struct {
         enum tw_dtype dtype;
         uint32_t map;
-    } inferred[] = {{TW_INT8, 0}, {TW_BOOL, 0}, {TW_FP8_E4M3, 0}, {TW_FP8_E5M2, 0}, {TW_INT16, 1}, {TW_UINT32, 2},
-                    {TW_INT32, 3}, {TW_UINT64, 4}, {TW_INT64, 5}, {TW_FP16, 6}, {TW_FP32, 7}, {TW_FP64, 8}, {TW_BF16, 9}};
+    } inferred[] = {{TW_INT8, 0},   {TW_BOOL, 0},  {TW_FP8_E4M3, 0}, {TW_FP8_E5M2, 0}, {TW_INT16, 1},
+                    {TW_UINT32, 2}, {TW_INT32, 3}, {TW_UINT64, 4},   {TW_INT64, 5},    {TW_FP16, 6},
+                    {TW_FP32, 7},   {TW_FP64, 8},  {TW_BF16, 9}};
     struct tw_tensormap_call call;
     struct tw_error error;
     struct tw_tensor_box box = {.box = {8, 16}};

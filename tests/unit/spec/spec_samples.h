@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "unit/check.h"
+#include "unit/rounds.h"
 #include "emit/embed.h"
 #include "spec/sandbox.h"
 #include "spec/spec.h"
@@ -18,27 +19,6 @@ static const char *const sample_families[] = {"gemm", NULL};
 static const char *const sample_arches[] = {"sm_80", "sm_90a", NULL};
 static const struct spec_options sample_options = {
     .arch = sample_arches, .library = emit_find_template, .library_family = sample_families};
-
-/* Counts live blocks, and refuses call number `fail_at` (from 0; -1: none). */
-struct sample_memory {
-    long calls, fail_at, blocks;
-};
-
-static inline void *sample_alloc(void *context, void *pointer, size_t old_size, size_t new_size)
-{
-    struct sample_memory *m = context;
-    (void)old_size;
-    if (new_size == 0) {
-        m->blocks -= pointer != NULL;
-        free(pointer);
-        return NULL;
-    }
-    if (m->calls++ == m->fail_at)
-        return NULL;
-    void *moved = realloc(pointer, new_size);
-    m->blocks += !pointer && moved;
-    return moved;
-}
 
 /* A folder for the files of a test, made at first use; sample_remove takes it away. */
 static char sample_folder[64];

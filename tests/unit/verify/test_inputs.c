@@ -7,7 +7,6 @@
 
 #include "verify/inputs.h"
 
-static struct tw_error error;
 
 static double at(enum tw_dtype dtype, const void *bytes, const struct shape *s, int64_t row, int64_t column)
 {
@@ -40,14 +39,14 @@ static void strides_do_not_matter(void **state)
     const struct shape dense = {2, {300, 333}, {333, 1}}, padded = {2, {300, 333}, {344, 1}},
                        columns = {2, {300, 333}, {1, 300}};
     const struct shape *shapes[] = {&dense, &padded, &columns};
-    struct inputs inputs = {inputs_key(7, "k", "A"), INPUTS_NORMAL, 1.0, NULL, NULL};
+    struct inputs inputs = {inputs_key(7, "k", "A"), INPUTS_NORMAL, 1.0, {FILL_DRAWN, 0, 0}, NULL};
     unsigned short *data[3];
     (void)state;
     for (int i = 0; i < 3; i++) {
         size_t bytes = (size_t)shape_span(shapes[i]) * 2;
         data[i] = malloc(bytes);
         memset(data[i], 0xff, bytes);
-        assert_int_equal(inputs_write(&inputs, TW_BF16, shapes[i], data[i], &error), TW_OK);
+        inputs_write(&inputs, TW_BF16, shapes[i], data[i]);
     }
     for (int64_t r = 0; r < 300; r++)
         for (int64_t c = 0; c < 333; c++) {
@@ -66,12 +65,12 @@ static void normal_distribution(void **state)
 {
     enum { COUNT = 1 << 20 };
     const struct shape s = {1, {COUNT}, {1}};
-    struct inputs inputs = {inputs_key(1, "k", "A"), INPUTS_NORMAL, 0.5, NULL, NULL};
+    struct inputs inputs = {inputs_key(1, "k", "A"), INPUTS_NORMAL, 0.5, {FILL_DRAWN, 0, 0}, NULL};
     float *data = malloc(sizeof *data * COUNT);
     double sum = 0, squares = 0, fourth = 0, neighbours = 0;
     int beyond = 0;
     (void)state;
-    assert_int_equal(inputs_write(&inputs, TW_FP32, &s, data, &error), TW_OK);
+    inputs_write(&inputs, TW_FP32, &s, data);
     for (int i = 0; i < COUNT; i++) {
         double x = 2.0 * (double)data[i];
         sum += x;
@@ -91,11 +90,11 @@ static void normal_distribution(void **state)
 static void integers(void **state)
 {
     const struct shape s = {1, {10000}, {1}};
-    struct inputs inputs = {inputs_key(1, "k", "A"), INPUTS_INTEGER, 3.0, NULL, NULL};
+    struct inputs inputs = {inputs_key(1, "k", "A"), INPUTS_INTEGER, 3.0, {FILL_DRAWN, 0, 0}, NULL};
     unsigned short data[10000];
     int seen[7] = {0};
     (void)state;
-    assert_int_equal(inputs_write(&inputs, TW_BF16, &s, data, &error), TW_OK);
+    inputs_write(&inputs, TW_BF16, &s, data);
     for (int i = 0; i < 10000; i++) {
         double x = tw_dtype_load(TW_BF16, &data[i]);
         assert_true(x == floor(x) && fabs(x) <= 3.0);
@@ -108,29 +107,37 @@ static void integers(void **state)
 static void integer_types(void **state)
 {
     const struct shape s = {1, {1000}, {1}};
-    struct inputs inputs = {inputs_key(1, "k", "A"), INPUTS_NORMAL, 1.0, NULL, NULL};
+    struct inputs inputs = {inputs_key(1, "k", "A"), INPUTS_NORMAL, 1.0, {FILL_DRAWN, 0, 0}, NULL};
     unsigned char data[1000];
     (void)state;
-    assert_int_equal(inputs_write(&inputs, TW_UINT8, &s, data, &error), TW_OK);
+    inputs_write(&inputs, TW_UINT8, &s, data);
     for (int i = 0; i < 1000; i++)
         assert_true(data[i] <= 1);
-    assert_int_equal(inputs_write(&inputs, TW_BOOL, &s, data, &error), TW_OK);
+    inputs_write(&inputs, TW_BOOL, &s, data);
     for (int i = 0; i < 1000; i++)
         assert_true(data[i] <= 1);
     inputs.kind = INPUTS_INTEGER;
     inputs.scale = 5.0;
-    assert_int_equal(inputs_write(&inputs, TW_INT8, &s, data, &error), TW_OK);
+    inputs_write(&inputs, TW_INT8, &s, data);
     for (int i = 0; i < 1000; i++)
         assert_true(abs((signed char)data[i]) <= 5);
+}
+
+static struct fill filled(const char *text)
+{
+    struct fill fill = {FILL_DRAWN, 0, 0};
+    assert_true(fill_read(fill_word_of(text), text, &fill));
+    return fill;
 }
 
 static void fills(void **state)
 {
     const struct shape s = {2, {16, 100}, {100, 1}};
-    struct inputs inputs = {inputs_key(1, "k", "doc"), INPUTS_NORMAL, 1.0, "documents 8", NULL};
+    struct inputs inputs = {inputs_key(1, "k", "doc"), INPUTS_NORMAL, 1.0, {FILL_DRAWN, 0, 0}, NULL};
     int data[1600], changes = 0;
     (void)state;
-    assert_int_equal(inputs_write(&inputs, TW_INT32, &s, data, &error), TW_OK);
+    inputs.fill = filled("documents 8");
+    inputs_write(&inputs, TW_INT32, &s, data);
     for (int r = 0; r < 16; r++) {
         assert_true(data[r * 100] >= 0 && data[r * 100 + 99] == 7);
         for (int c = 1; c < 100; c++) {
@@ -139,48 +146,50 @@ static void fills(void **state)
         }
     }
     assert_true(changes > 16 * 4);
-    inputs.fill = "constant -2.5";
+    inputs.fill = filled("constant -2.5");
     float values[1600];
-    assert_int_equal(inputs_write(&inputs, TW_FP32, &s, values, &error), TW_OK);
+    inputs_write(&inputs, TW_FP32, &s, values);
     assert_true(values[0] == -2.5f && values[1599] == -2.5f);
-    inputs.fill = "iota";
-    assert_int_equal(inputs_write(&inputs, TW_INT32, &s, data, &error), TW_OK);
+    inputs.fill = filled("iota");
+    inputs_write(&inputs, TW_INT32, &s, data);
     assert_int_equal(data[0], 0);
     assert_int_equal(data[1599], 99);
-    inputs.fill = "integers -1 2";
-    assert_int_equal(inputs_write(&inputs, TW_INT32, &s, data, &error), TW_OK);
+    inputs.fill = filled("integers -1 2");
+    inputs_write(&inputs, TW_INT32, &s, data);
     for (int i = 0; i < 1600; i++)
         assert_true(data[i] >= -1 && data[i] <= 2);
-    inputs.fill = "zeros";
-    assert_int_equal(inputs_write(&inputs, TW_INT32, &s, data, &error), TW_OK);
+    inputs.fill = filled("zeros");
+    inputs_write(&inputs, TW_INT32, &s, data);
     assert_int_equal(data[77], 0);
-    inputs.fill = "ones";
-    assert_int_equal(inputs_write(&inputs, TW_INT32, &s, data, &error), TW_OK);
+    inputs.fill = filled("ones");
+    inputs_write(&inputs, TW_INT32, &s, data);
     assert_int_equal(data[77], 1);
 }
 
 static void fills_that_are_none(void **state)
 {
-    static const char *const wrong[] = {"documents", "documents 0", "documents x", "constant", "constant 1 2", "zero",
-                                        "integers 3 1", "integers 0.2 0.8", "", "ones 1"};
-    const struct shape s = {1, {4}, {1}};
-    float data[4];
+    static const char *const unknown[] = {"", " ones", "zero", "onesx", "one"};
+    static const char *const wrong[] = {"documents", "documents 0", "documents x", "documents nan", "documents 1e9",
+                                        "constant", "constant 1 2", "integers 3 1", "integers 0.2 0.8",
+                                        "integers 0 nan", "integers 0 1e16", "ones 1"};
     (void)state;
+    for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++)
+        assert_null(fill_word_of(unknown[i]));
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        struct inputs inputs = {1, INPUTS_NORMAL, 1.0, wrong[i], NULL};
-        assert_int_equal(inputs_write(&inputs, TW_FP32, &s, data, &error), TW_ERROR_INVALID);
-        assert_int_equal(strncmp(error.text, "fill '", 6), 0);
+        struct fill fill;
+        assert_non_null(fill_word_of(wrong[i]));
+        assert_false(fill_read(fill_word_of(wrong[i]), wrong[i], &fill));
     }
 }
 
 static void empty(void **state)
 {
     const struct shape s = {2, {0, 8}, {8, 1}};
-    struct inputs inputs = {1, INPUTS_NORMAL, 1.0, NULL, NULL};
+    struct inputs inputs = {1, INPUTS_NORMAL, 1.0, {FILL_DRAWN, 0, 0}, NULL};
     (void)state;
-    assert_int_equal(inputs_write(&inputs, TW_BF16, &s, NULL, &error), TW_OK);
-    inputs.fill = "documents 3";
-    assert_int_equal(inputs_write(&inputs, TW_BF16, &s, NULL, &error), TW_OK);
+    inputs_write(&inputs, TW_BF16, &s, NULL);
+    inputs.fill = filled("documents 3");
+    inputs_write(&inputs, TW_BF16, &s, NULL);
 }
 
 int main(void)

@@ -126,52 +126,42 @@ static void what_fits(void **state)
     struct sample s;
     (void)state;
     sample(&s, 257, 512, 72);
-    assert_int_equal(launch_fits(&s.plan, &s.arguments, &error), TW_OK);
+    assert_true(launch_fits(&s.plan, &s.arguments));
     s.address[A] += 8;
-    assert_int_equal(launch_fits(&s.plan, &s.arguments, &error), TW_ERROR_UNSUPPORTED);
-    assert_non_null(strstr(error.text, "A: address 0x7f0000000008 is no multiple of 16 bytes [TMA-ADDR16]"));
+    assert_false(launch_fits(&s.plan, &s.arguments));
     sample_free(&s);
 
     sample(&s, 257, 512, 100);
-    assert_int_equal(launch_fits(&s.plan, &s.arguments, &error), TW_ERROR_UNSUPPORTED);
-    assert_string_equal(error.text, "A: the stride of dim 0 is 100 bf16, 200 bytes, no multiple of 16; pad it to 104 "
-                                    "elements [TMA-STR16]");
-    s.shape[A].stride[0] = 104; /* what it says does */
-    assert_int_equal(launch_fits(&s.plan, &s.arguments, &error), TW_OK);
+    assert_false(launch_fits(&s.plan, &s.arguments));
+    s.shape[A].stride[0] = 104;
+    assert_true(launch_fits(&s.plan, &s.arguments));
     sample_free(&s);
 
     sample(&s, 1, 512, 100); /* a stride that is never stepped along */
-    assert_int_equal(launch_fits(&s.plan, &s.arguments, &error), TW_OK);
+    assert_true(launch_fits(&s.plan, &s.arguments));
     sample_free(&s);
 
     sample(&s, 257, 512, 64);
     s.multiple[M] = 8;
-    assert_int_equal(launch_fits(&s.plan, &s.arguments, &error), TW_ERROR_INVALID);
-    assert_string_equal(error.text, "M is 257, and the spec says \"M%8\"");
+    assert_false(launch_fits(&s.plan, &s.arguments));
     sample_free(&s);
 
     sample(&s, 0, 7, 9); /* nothing in A and D: nothing to align */
-    assert_int_equal(launch_fits(&s.plan, &s.arguments, &error), TW_OK);
+    assert_true(launch_fits(&s.plan, &s.arguments));
     sample_free(&s);
 }
 
-static void the_variant(void **state)
+static void whole_rows(void **state)
 {
-    struct sample whole, any;
+    struct sample s;
     (void)state;
-    sample(&whole, 64, 514, 64); /* rows of 2056 bytes */
-    sample(&any, 64, 514, 64);
-    any.tensor[D].align = 4;
-    any.tensor[D].whole_rows = false;
-    const struct plan *variants[] = {&whole.plan, &any.plan};
-    assert_int_equal(launch_choose(variants, 2, &whole.arguments, &error), 1);
-    assert_int_equal(launch_choose(variants, 1, &whole.arguments, &error), -1);
-    whole.shape[D].stride[0] = 516; /* aligned rows whose ends are not whole chunks */
-    assert_int_equal(launch_choose(variants, 2, &whole.arguments, &error), 1);
-    whole.shape[D].extent[1] = 512;
-    assert_int_equal(launch_choose(variants, 2, &whole.arguments, &error), 0);
-    sample_free(&whole);
-    sample_free(&any);
+    sample(&s, 64, 514, 64); /* rows of 2056 bytes */
+    assert_false(launch_fits(&s.plan, &s.arguments));
+    s.shape[D].stride[0] = 516; /* aligned rows whose ends are not whole chunks */
+    assert_false(launch_fits(&s.plan, &s.arguments));
+    s.tensor[D].whole_rows = false;
+    assert_true(launch_fits(&s.plan, &s.arguments));
+    sample_free(&s);
 }
 
 static void parameters(void **state)
@@ -310,8 +300,13 @@ static void a_workspace(void **state)
     int at = (last_of.offset + last_of.bytes + 7) / 8 * 8;
     struct plan_param with[10];
     memcpy(with, s.param, sizeof *with * (size_t)s.plan.param_count);
-    with[s.plan.param_count++] = (struct plan_param){
-        .kind = PLAN_PARAM_WORKSPACE, .name = "workspace", .tensor = -1, .index = -1, .offset = at, .bytes = 8, .align = 8};
+    with[s.plan.param_count++] = (struct plan_param){.kind = PLAN_PARAM_WORKSPACE,
+                                                     .name = "workspace",
+                                                     .tensor = -1,
+                                                     .index = -1,
+                                                     .offset = at,
+                                                     .bytes = 8,
+                                                     .align = 8};
     s.plan.param = with;
     s.plan.param_bytes = (at + 8 + 63) / 64 * 64;
     s.plan.workspace_bytes = 24;
@@ -328,7 +323,7 @@ static void a_workspace(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shapes),     cmocka_unit_test(what_fits),             cmocka_unit_test(the_variant),
+        cmocka_unit_test(shapes),     cmocka_unit_test(what_fits),             cmocka_unit_test(whole_rows),
         cmocka_unit_test(parameters), cmocka_unit_test(parameters_of_nothing), cmocka_unit_test(launch),
         cmocka_unit_test(a_workspace),
     };

@@ -1,5 +1,6 @@
-//@ -- What a debug build's waits left behind, told in lines. This text is emitted into a debug build's NAME.c, and the
-//@ -- program includes it as it is for `run`: it is C99 without holes. blocks/debug.cuh writes the records.
+//@ -- What a debug build's waits left behind, and how it is told in lines. This text is emitted into a debug build's
+//@ -- NAME.c, and the program includes it for `run`: a header of static functions, C99 without holes. blocks/debug.cuh
+//@ -- writes the records.
 /* ---- the records of a debug build ------------------------------------------------------------------------------ */
 
 /* A warp that waited in vain. The kernel's text has the same struct and says more. */
@@ -190,8 +191,8 @@ static int debug_tell(const volatile struct debug_record *shared, const char *en
     if (silent > 0) {
         snprintf(line, sizeof line,
                  "debug %s: %d of the %u warps of block (%u,%u,%u) left no record: they are at a barrier without a "
-                 "clock (bar.sync), or have ended", entry, silent, (unsigned)record[0].warps, (unsigned)record[0].block[0],
-                 (unsigned)record[0].block[1], (unsigned)record[0].block[2]);
+                 "clock (bar.sync), or have ended", entry, silent, (unsigned)record[0].warps,
+                 (unsigned)record[0].block[0], (unsigned)record[0].block[1], (unsigned)record[0].block[2]);
         tell(context, line);
     }
     free(record);

@@ -1,0 +1,108 @@
+/* Between which numbers a whole number lies, whatever the launch: interval arithmetic over an expression. */
+#include "spec/expr.h"
+
+enum { MOST_STEPS = 4000 };
+
+struct range {
+    int64_t low, high; /* EXPR_LEAST, EXPR_MOST: unbounded */
+};
+
+static const struct range unknown = {EXPR_LEAST, EXPR_MOST};
+
+/* Both are within the bounds, so that their sum is no overflow. */
+static int64_t bounded(int64_t value)
+{
+    return value <= EXPR_LEAST ? EXPR_LEAST : value >= EXPR_MOST ? EXPR_MOST : (int64_t)value;
+}
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t most(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static int64_t product(int64_t a, int64_t b)
+{
+    int64_t value;
+    if (__builtin_mul_overflow(a, b, &value))
+        return (a < 0) == (b < 0) ? EXPR_MOST : EXPR_LEAST;
+    return bounded(value);
+}
+
+static struct range times(struct range a, struct range b)
+{
+    const int64_t corner[] = {product(a.low, b.low), product(a.low, b.high), product(a.high, b.low),
+                              product(a.high, b.high)};
+    struct range r = {corner[0], corner[0]};
+    for (int i = 1; i < 4; i++)
+        r = (struct range){least(r.low, corner[i]), most(r.high, corner[i])};
+    return r;
+}
+
+static struct range of(const struct expr_graph *g, int node, int *steps);
+
+static struct range of_two(const struct expr_graph *g, const struct expr_node *n, int *steps)
+{
+    struct range a = of(g, n->arg[0], steps), b = of(g, n->arg[1], steps);
+    switch (n->op) {
+    case EXPR_ADD:
+        return (struct range){bounded(a.low + b.low), bounded(a.high + b.high)};
+    case EXPR_SUB:
+        return (struct range){bounded(a.low - b.high), bounded(a.high - b.low)};
+    case EXPR_MUL:
+        return times(a, b);
+    case EXPR_MIN:
+        return (struct range){least(a.low, b.low), least(a.high, b.high)};
+    case EXPR_MAX:
+        return (struct range){most(a.low, b.low), most(a.high, b.high)};
+    case EXPR_FLOORDIV:
+        return a.low >= 0 && b.low >= 1 ? (struct range){b.high == EXPR_MOST ? 0 : a.low / b.high, a.high} : unknown;
+    case EXPR_MOD:
+        return b.low >= 1 ? (struct range){0, b.high == EXPR_MOST ? EXPR_MOST : b.high - 1} : unknown;
+    default:
+        return unknown;
+    }
+}
+
+static struct range of(const struct expr_graph *g, int node, int *steps)
+{
+    const struct expr_node *n = &g->node[node];
+    struct range a;
+    if (n->type != EXPR_INT || ++*steps > MOST_STEPS)
+        return unknown;
+    switch (n->op) {
+    case EXPR_CONST_INT:
+        return (struct range){bounded(n->integer), bounded(n->integer)};
+    case EXPR_SYMBOL: /* nothing is computed of no elements */
+        return (struct range){1, EXPR_MOST};
+    case EXPR_INDEX:
+    case EXPR_AT:
+    case EXPR_ROW:
+    case EXPR_COLUMN:
+        return (struct range){0, EXPR_MOST};
+    case EXPR_NEG:
+        a = of(g, n->arg[0], steps);
+        return (struct range){bounded(-a.high), bounded(-a.low)};
+    case EXPR_ABS:
+        a = of(g, n->arg[0], steps);
+        return (struct range){a.low > 0 ? a.low : a.high < 0 ? -a.high : 0, most(bounded(-a.low), a.high)};
+    case EXPR_SELECT: {
+        struct range yes = of(g, n->arg[1], steps), no = of(g, n->arg[2], steps);
+        return (struct range){least(yes.low, no.low), most(yes.high, no.high)};
+    }
+    default:
+        return expr_ops[n->op].arity == 2 ? of_two(g, n, steps) : unknown;
+    }
+}
+
+void expr_range(const struct expr_graph *g, int node, int64_t *low, int64_t *high)
+{
+    int steps = 0;
+    struct range r = of(g, node, &steps);
+    *low = r.low;
+    *high = r.high;
+}

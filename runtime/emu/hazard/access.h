@@ -1,0 +1,47 @@
+/* One access to memory, and what is asked about it. */
+#ifndef EMU_HAZARD_ACCESS_H
+#define EMU_HAZARD_ACCESS_H
+
+#include "engine.h"
+
+/* Who accesses, while the shadow is asked. */
+struct hz_access {
+    struct emu_hazard *h;
+    struct emu_hazard_cluster *cluster;
+    struct hz_warp *warp;
+    uint32_t operation;  /* number + 1; 0: the warp itself */
+    uint32_t who, epoch; /* of the record */
+    uint32_t position;
+    uint8_t flags;
+    uint8_t reads, writes;
+    uint8_t async_proxy;
+    uint8_t same;
+    uint8_t layout;        /* of what a wgmma reads */
+    uint32_t together;     /* lanes that access the same bytes at once */
+    const uint32_t *clock; /* what the lanes know of others */
+    struct hz_alike *alike; /* of all ranges of one lane; NULL: none */
+};
+
+/* ---- order.c */
+/* An access of a lane and the record of one before it, of the bytes of `mask` of the chunk at `address`: reported where
+   nothing orders them. */
+void hz_check(const struct hz_access *access, const struct hz_record *record, uint8_t lane, uint32_t mask,
+              uint64_t address);
+/* A read makes an older read superfluous that it is ordered behind: who is ordered behind this one is so behind
+ * that. */
+int hz_covers(const struct hz_access *access, const struct hz_record *record, uint8_t lane, uint32_t mask);
+/* These bytes were never written, or are those of an mbarrier; the operand's descriptor says another swizzle. */
+void hz_tell_bytes(const struct hz_access *access, enum emu_hazard_name name, uint8_t lane, uint32_t mask,
+                   uint64_t address);
+void hz_tell_swizzle(const struct hz_access *access, const struct hz_record *record, uint32_t mask, uint64_t address);
+
+/* ---- shadow.c */
+/* Bytes from address on; `lane` touched the first, and the next one begins after 1 << shift bytes (shift 7: never). */
+void hz_range(struct hz_access *access, uint64_t address, uint64_t bytes, unsigned lane, unsigned shift);
+void hz_chunk_forget(struct emu_hazard *h, struct hz_chunk *chunk);
+void hz_alike_end(struct emu_hazard *h, struct hz_alike *alike);
+
+/* ---- memory.c */
+struct hz_page *hz_global_page(struct hz_access *access, uint64_t address);
+
+#endif

@@ -1,0 +1,138 @@
+r"""A run of random programs as tests/bench/results/random_programs.json, from what the run logged.
+
+    build/tests/emu/random/random_programs --first 1 --count 2000 --quiet --log LOG
+    python3 tests/emu/random/results.py --commit COMMIT [--machine WORDS] LOG... \
+        >tests/bench/results/random_programs.json
+
+A run may be in parts, each with a log of its own, also gzipped: a program that stands in several counts once, as the
+last log has it. The seeds between the least and the largest that no log has are listed as missing. COMMIT is the tree
+that ran; `random_programs --replay` of the same tree counts what the log says, so it has to be built.
+"""
+import argparse
+import gzip
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+PROGRAM = 'build/tests/emu/random/random_programs'
+COMMAND = PROGRAM + ' --first %d --count %d --quiet --log LOG'
+RULE = re.compile(r'\[([A-Z0-9-]+)\]$')
+
+
+def read_programs(paths):
+    """{seed: (good, lines)}"""
+    programs = {}
+    for path in paths:
+        with (gzip.open if path.endswith('.gz') else open)(path, 'rt', errors='replace') as log:
+            lines = None
+            for line in log:
+                words = line.split()
+                if len(words) == 3 and words[0] == 'program':
+                    lines = [line]
+                    programs[int(words[1])] = (words[2] == '1', lines)
+                elif lines is not None:
+                    lines.append(line)
+    return programs
+
+
+def replay(programs):
+    """The lines of the table that random_programs prints of a log."""
+    with tempfile.NamedTemporaryFile('w', suffix='.log') as log:
+        for seed in sorted(programs):
+            log.writelines(programs[seed][1])
+        log.flush()
+        done = subprocess.run([PROGRAM, '--replay', log.name, '--quiet'], capture_output=True, text=True, check=False)
+    return done.stdout.split('\n')
+
+
+def tally(lines):
+    """{group: {name: times}} of the block `# what was hit`."""
+    groups, on = {}, False
+    for line in lines:
+        if line.startswith('# '):
+            if not line.startswith('#   '):
+                on = line == '# what was hit'
+            elif on:
+                name, times = line[4:].rsplit(' ', 1)
+                group, rest = name.split('.', 1)
+                groups.setdefault(group, {})[rest] = int(times)
+    return groups
+
+
+def pairs_of(lines):
+    found = {}
+    for line in lines:
+        if match := re.match(r'# (\d+) of (\d+) pairs of features met$', line):
+            found['met'], found['possible'] = map(int, match.groups())
+        if line.startswith('# pairs that never met:'):
+            found['never'] = line.split(':', 1)[1].split()
+        if match := re.match(r'# pairs that cannot meet: (\d+) of (\d+)$', line):
+            found['cannot'] = int(match.group(1))
+    return found
+
+
+def ranges(numbers):
+    """'101-125' for each run of them."""
+    runs = []
+    for number in numbers:
+        if runs and number == runs[-1][1] + 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    return ['%d-%d' % tuple(run) for run in runs]
+
+
+def refusals(programs):
+    """By rule: how many kernels."""
+    rules = {}
+    for _, lines in programs.values():
+        for line in lines:
+            if line.startswith('why ') and (match := RULE.search(line.strip())):
+                rules[match.group(1)] = rules.get(match.group(1), 0) + 1
+    return dict(sorted(rules.items()))
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument('--commit', required=True)
+    parser.add_argument('--machine', default='%d cores of %s' % (os.cpu_count(), os.uname().machine))
+    parser.add_argument('log', nargs='+')
+    arguments = parser.parse_args()
+    programs = read_programs(arguments.log)
+    if not programs:
+        sys.exit('results.py: no program in these logs')
+    lines = replay(programs)
+    hit, seeds = tally(lines), sorted(programs)
+    rings = {name: sum(hit.get(name, {}).values()) for name in ('wrapped twice', 'once a block', 'NOT WRAPPED')}
+    ran = sum(line.startswith('ran ') for _, of in programs.values() for line in of)
+    print(json.dumps({
+        'programs': len(programs),
+        'seeds': [seeds[0], seeds[-1]],
+        'missing': ranges(sorted(set(range(seeds[0], seeds[-1] + 1)) - set(seeds))),
+        'passed': sum(good for good, _ in programs.values()),
+        'failed': [seed for seed in seeds if not programs[seed][0]],
+        'kernels': {'ran': ran, 'refused': refusals(programs)},
+        'launches': {mode: hit.get('launch', {}).get(mode, 0) for mode in ('eager', 'late', 'random')},
+        'compared': {
+            'equal': hit.get('launch', {}).get('equal', 0),
+            'within bounds': hit.get('launch', {}).get('within bounds', 0),
+            'with the naive twin': hit.get('twin', {}).get('compared', 0),
+            'with the first kernel': hit.get('how', {}).get('compared with the first kernel', 0),
+        },
+        'pairs_of_features': pairs_of(lines),
+        'rings': {'wrapped twice': rings['wrapped twice'], 'filled once a block': rings['once a block'],
+                  'not wrapped': rings['NOT WRAPPED'],
+                  'which': [line[2:] for line in lines if ': ring ' in line and line.startswith('# random program')]},
+        'rules': hit.get('rule', {}),
+        'steps': {name: times for name, times in hit.get('step', {}).items() if times},
+        'steps_not_met': [name for name, times in hit.get('step', {}).items() if not times],
+        'made_by': {'command': COMMAND % (seeds[0], seeds[-1] - seeds[0] + 1),
+                    'commit': arguments.commit, 'machine': arguments.machine, 'device': 'emulator'},
+    }, indent=1))
+
+
+if __name__ == '__main__':
+    main()
