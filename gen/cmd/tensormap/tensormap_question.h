@@ -32,8 +32,8 @@ struct tensormap_questions {
     struct tensormap_fault why;
 };
 
-/* Find the calls in a zero-terminated text of this length, which is changed. Returns 0, or -1 and the reason where there
-   is none. Free the questions either way. */
+/* Find the calls in a zero-terminated text of this length, which is changed. Returns 0, or -1 and the reason where
+   there is none. Free the questions either way. */
 int tensormap_read_text(char *text, size_t length, struct tensormap_questions *out, struct tensormap_fault *fault);
 void tensormap_free_questions(struct tensormap_questions *questions);
 
