@@ -1,5 +1,5 @@
-/* Templates on their way into an expansion: found, read, taken apart, compiled. Where expansions share a shelf, those of
- * the program were so when it was built. */
+/* Templates on their way into an expansion: found, read, taken apart, compiled. Where expansions share a shelf, those
+ * of the program were so when it was built. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
