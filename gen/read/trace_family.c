@@ -319,8 +319,7 @@ void module_sizes(struct reader *r, const char *arch, struct program *p)
     lua_settop(L, top);
 }
 
-/* ---- words of a family's program -----------------------------------------------------------------------------------
- */
+/* ---- words of a family's program --------------------------------------------------------------------------------- */
 
 /* Pushes a field of the kernel. */
 static int push_kernel_field(struct reader *r, const char *name)

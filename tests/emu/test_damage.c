@@ -10,6 +10,10 @@
  */
 #include "unit/check.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "damage_edits.h"
 
 #include "cache.h"
@@ -117,8 +121,7 @@ struct outcome {
     char rule[64], told[400], seen[400];
 };
 
-/* ---- the text of a Plan, executed ---------------------------------------------------------------------------------
- */
+/* ---- the text of a Plan, executed -------------------------------------------------------------------------------- */
 
 static bool is_deadlock(const struct tw_device *device)
 {
@@ -207,8 +210,7 @@ static void judge(struct bench *b, const struct subject *s, const struct plan *p
     o->verdict = execute(b, s, &unit, o->seen, sizeof o->seen);
 }
 
-/* ---- subjects -----------------------------------------------------------------------------------------------------
- */
+/* ---- subjects ---------------------------------------------------------------------------------------------------- */
 
 /* Opens the subject: its Plan with shallow rings, and trials by size and mode. The undamaged text must be clean. */
 static void open_bench(struct bench *b, const struct subject *s)
@@ -289,8 +291,7 @@ static void close_bench(struct bench *b)
     b->open = false;
 }
 
-/* ---- many edits ----------------------------------------------------------------------------------------------------
- */
+/* ---- many edits -------------------------------------------------------------------------------------------------- */
 
 struct count {
     int made[2][VERDICTS]; /* [refused][verdict] */
@@ -365,8 +366,7 @@ static void edit_many(struct round *r, int first, int end, int count)
         edit_one(r, (enum edit_class)(first + i % (end - first)));
 }
 
-/* ---- findings, reduced ---------------------------------------------------------------------------------------------
- */
+/* ---- findings, reduced ------------------------------------------------------------------------------------------- */
 
 static const struct subject *subject_of(const char *kernel, struct bench **b)
 {

@@ -16,9 +16,9 @@ struct hz_access {
     uint8_t reads, writes;
     uint8_t async_proxy;
     uint8_t same;
-    uint8_t layout;         /* of what a wgmma reads */
-    uint32_t together;      /* lanes that access the same bytes at once */
-    const uint32_t *clock;  /* what the lanes know of others */
+    uint8_t layout;        /* of what a wgmma reads */
+    uint32_t together;     /* lanes that access the same bytes at once */
+    const uint32_t *clock; /* what the lanes know of others */
     struct hz_alike *alike; /* of all ranges of one lane; NULL: none */
 };
 
@@ -27,8 +27,8 @@ struct hz_access {
    nothing orders them. */
 void hz_check(const struct hz_access *access, const struct hz_record *record, uint8_t lane, uint32_t mask,
               uint64_t address);
-/* A read makes an older read superfluous that it is ordered behind: who is ordered behind this one is so behind that.
- */
+/* A read makes an older read superfluous that it is ordered behind: who is ordered behind this one is so behind
+ * that. */
 int hz_covers(const struct hz_access *access, const struct hz_record *record, uint8_t lane, uint32_t mask);
 /* These bytes were never written, or are those of an mbarrier; the operand's descriptor says another swizzle. */
 void hz_tell_bytes(const struct hz_access *access, enum emu_hazard_name name, uint8_t lane, uint32_t mask,

@@ -525,8 +525,7 @@ static void include_faults(void **state)
     release(&e);
 }
 
-/* ---- files, memory, time ------------------------------------------------------------------------------------------
- */
+/* ---- files, memory, time ----------------------------------------------------------------------------------------- */
 
 static void write_file(const char *folder, const char *name, const char *text, size_t length)
 {

@@ -1,4 +1,10 @@
 /* plan_check: sound Plans pass, each planted fault is found by its rule id and named. */
+#include "unit/check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "plan_samples.h"
 #include "unit/rounds.h"
 

@@ -6,6 +6,12 @@
  * Each list is run with random numbers of its loops by both. They must agree at the very numbers, but that the check
  * may refuse what goes wrong at other numbers only: then longer loops must show it. And what the whole check passes
  * must be clean at random numbers beyond those that it explores. */
+#include "unit/check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "protocol_programs.h"
 #include "protocol_naive.h"
 

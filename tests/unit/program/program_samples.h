@@ -173,8 +173,7 @@ static inline enum expr_type type_of(const struct sample *s, const struct value 
     return s->g.node[v->node].type;
 }
 
-/* ---- random programs ------------------------------------------------------------------------------------------------
- */
+/* ---- random programs --------------------------------------------------------------------------------------------- */
 
 static inline struct value any_value(struct sample *s)
 {
