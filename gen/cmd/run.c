@@ -487,6 +487,9 @@ int cmd_run(int argc, char **argv)
         {"--debug", OPTION_FLAG, &o->debug, NULL, DEBUG_DOC},
         {"--debug-timeout", OPTION_NUMBER, &o->debug_timeout, "MS", DEBUG_TIMEOUT_DOC},
         {"--keep", OPTION_TEXT, &o->keep, "DIR", "leave source, PTX, cubin and (where a disassembler is found) SASS"},
+        {"--verbose", OPTION_FLAG, &o->verbose, NULL, "a line for each case; without it, of over ten cases, a summary"},
+        {"--limit", OPTION_NUMBER, &o->limit, "SECONDS",
+         "begin no case after as many seconds, and say how many are left"},
         {"--json", OPTION_FLAG, &o->json, NULL, "cases and phases (milliseconds) as JSON"},
         {NULL, OPTION_FLAG, NULL, NULL, NULL},
     };

@@ -107,7 +107,7 @@ awk '{ printf "gemm(\"%s\", \"%s\", \"%s\")\n", $1, $2, $3 }' "$work/rows" >>"$w
 cat >"$work/job.sh" <<'JOB'
 file=$1
 shift
-"$program" run "$@" --device emu >"$file" 2>&1
+"$program" run "$@" --device emu --verbose >"$file" 2>&1
 echo $? >"$file.status"
 JOB
 
