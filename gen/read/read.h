@@ -110,6 +110,10 @@ bool is_taken(const char *text);      /* the libraries, CUDA or the emitted text
  * schema knows no such key. */
 bool read_field(struct reader *r, int table, const char *key, const char *prefix, struct spec_fields *out, bool lists);
 
+/* Where a field of that name stands instead, "; write pipeline = { stages = 4 }" with the value on top of the stack; ""
+ * where none does. */
+const char *field_elsewhere(struct reader *r, const char *name);
+
 /* The first words of the rows that the current kernel can have, NULL-terminated. */
 const char **field_names(struct reader *r);
 

@@ -35,6 +35,8 @@ static int word_of(const struct tokens *t, int token)
     if (k->kind != TOKEN_OPERATOR && k->kind != TOKEN_KEYWORD)
         return -1;
     const char first = t->text[k->start];
+    if (!strchr("<>=~anoieuwf", first)) /* none of them begins so */
+        return -1;
     for (int i = 0; i < (int)(sizeof plain_words / sizeof *plain_words); i++)
         if (plain_words[i].word[0] == first && token_is(t, token, plain_words[i].word))
             return i;

@@ -8,7 +8,7 @@
 
 #include "cmd/tensormap/tensormap_json.h"
 
-enum { TENSORMAP_TEXT_MOST = 16 << 20 }; /* bytes of text that is read for calls */
+enum { TENSORMAP_TEXT_MOST = TENSORMAP_LINE_MOST + 4096 }; /* bytes of text that is read for calls */
 
 /* One call. Zero-initialised but for the call is one of which nothing else is known. */
 struct tensormap_question {

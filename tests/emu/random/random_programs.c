@@ -2,12 +2,14 @@
  * fatal, within the meaning's bounds, and against the naive twin in fp32. A spec's kernels differ in how they run
  * alone: the meanings of all are within the bounds of the first one's.
  *
- *   random_programs [--first SEED] [--count N] [--seconds S] [--all] [--plan] [--compile] [--strict] [--keep DIR]
- *                   [--quiet] [--stop] [--arch A] [--log FILE] [--only A+B] [--leave-out A+B]... [FILE...]
+ *   random_programs [--specs] [--first SEED] [--count N] [--seconds S] [--all] [--plan] [--compile] [--strict]
+ *                   [--keep DIR] [--quiet] [--stop] [--arch A] [--log FILE] [--only A+B] [--leave-out A+B]... [FILE...]
  *   random_programs --replay LOG
  *   random_programs --print SEED
  *
- * FILE...: these specs in the place of random ones. --leave-out A+B: no programs that have all of these features;
+ * --specs: specs of the family gemm (random_gemm.c) in the place of programs: whatever rule `check` has may refuse
+ * them, nothing behind it. FILE...: these specs in the place of random ones. --leave-out A+B: no programs that have all
+ * of these features;
  * --only A+B: none that lack one; --count is of those that are left. --all: every kernel on every architecture in every
  * mode; else each kernel on one, each size with each kind of inputs in one mode, and of all kernels but the first one
  * variant. --plan: nothing is compiled. --compile: cubins are made, and nothing runs; what ptxas says of them that
@@ -39,7 +41,7 @@ struct options {
     uint64_t first;
     int count;
     double seconds;
-    bool all, quiet, stop, plan, compile, strict;
+    bool all, quiet, stop, plan, compile, strict, specs;
     const char *only;        /* features that each program has, "a+b" */
     const char *without[16]; /* features that are not to meet, "a+b" */
     int withouts;
@@ -95,6 +97,7 @@ static int in_process(const struct options *o, const char *path, uint64_t seed, 
                                  .plan = o->plan,
                                  .compile = o->compile,
                                  .strict = o->strict,
+                                 .specs = o->specs,
                                  .arch = o->arch};
         FILE *out = fopen(lines, "w");
         if (!out || !freopen(errors, "w", stderr))
@@ -228,11 +231,11 @@ static void one(struct all *a, const char *path, uint64_t seed, const char *titl
     fflush(stdout);
 }
 
-static bool write_spec(const char *path, uint64_t seed)
+static bool write_spec(const char *path, uint64_t seed, bool spec)
 {
     FILE *f = fopen(path, "w");
     if (f)
-        random_spec_write(seed, f);
+        (spec ? random_gemm_write : random_spec_write)(seed, f);
     return f && fclose(f) == 0;
 }
 
@@ -254,7 +257,7 @@ static void replay(struct all *a, const char *log, const char *path)
         a->failed += !good;
         if (!good)
             printf("# %s failed:\n", title);
-        if (!write_spec(path, seed))
+        if (!write_spec(path, seed, a->o.specs))
             break;
     }
     if (f)
@@ -358,6 +361,8 @@ static bool take_flag(struct options *o, const char *word)
         o->strict = true;
     else if (strcmp(word, "--stop") == 0)
         o->stop = true;
+    else if (strcmp(word, "--specs") == 0)
+        o->specs = true;
     else if (strcmp(word, "--quiet") == 0)
         o->quiet = true;
     else
@@ -401,7 +406,7 @@ static int all_seeds(struct all *a, double start)
         if (a->o.seconds > 0 && clock_now() - start > a->o.seconds)
             break;
         snprintf(path, sizeof path, "%s/random.lua", a->scratch);
-        if (!write_spec(path, seed))
+        if (!write_spec(path, seed, a->o.specs))
             return -1;
         snprintf(title, sizeof title, "random program %llu", (unsigned long long)seed);
         if (is_left_out(&a->o, path)) {
@@ -449,7 +454,7 @@ int main(int argc, char **argv)
             continue;
         at++;
         if (strcmp(word, "--print") == 0)
-            return random_spec_write(strtoull(value, NULL, 10), stdout), 0;
+            return (a.o.specs ? random_gemm_write : random_spec_write)(strtoull(value, NULL, 10), stdout), 0;
         if (!take_value(&a.o, word, value))
             return fprintf(stderr, "random_programs: no option %s\n", word), 2;
     }

@@ -100,7 +100,7 @@ static void take_refusal(struct work *w, struct compile *c, const char *kernel, 
         }
         hit(w, "refused", d->rule ? d->rule : "no rule");
         fprintf(w->out, "why %s\n", text);
-        if (!d->rule || w->o->strict || !is_refusal(d->rule))
+        if (!d->rule || w->o->strict || !(w->o->specs || is_refusal(d->rule)))
             bad(w, kernel, arch, text);
     }
     if (own)
@@ -405,7 +405,9 @@ static void count_rings(struct work *w, const struct compile_unit *unit, const s
             hit(w, "once a block", stages);
         } else {
             hit(w, "NOT WRAPPED", stages);
-            fprintf(w->out, "ring %s: %s, %d stages, least fills %d\n", p->entry, p->ring[i].name, ring->stages, least);
+            if (!w->o->specs)
+                fprintf(w->out, "ring %s: %s, %d stages, least fills %d\n", p->entry, p->ring[i].name, ring->stages,
+                        least);
         }
     }
 }
@@ -494,7 +496,7 @@ static void run_kernel(struct work *w, const char *kernel, const char *arch, boo
     if (status == 0 && c.unit_count && !w->o->plan) {
         status = compile_cubins(&c, COMPILE_NVRTC);
         bool spills = status == 1 && c.diags.count && strcmp(c.diags.item[0].rule, "SPILLS") == 0;
-        if (spills) /* a tile too large: what the compiler alone can say */
+        if (spills && !w->o->specs) /* a tile too large: what the compiler alone can say */
             take_refusal(w, &c, kernel, arch);
         else if (status)
             bad(w, kernel, arch, c.diags.count ? c.diags.item[0].text : c.unit[0].error[COMPILE_NVRTC].text);
@@ -550,7 +552,7 @@ static void run_spec(struct work *w)
             int one = w->o->arch ? strcmp(w->o->arch, "sm_80") == 0
                       : dots     ? strstr(words, " sm_80 ") != NULL
                                  : (int)(((unsigned)i + w->seed) % 2);
-            if (!has[i][a] || (!w->o->all && a != one))
+            if (!has[i][a] || (!w->o->all && !w->o->specs && a != one))
                 continue;
             w->first = i == 0;
             w->number = i;
