@@ -365,6 +365,8 @@ static bool take_flag(struct options *o, const char *word)
         o->specs = true;
     else if (strcmp(word, "--quiet") == 0)
         o->quiet = true;
+    else if (strcmp(word, "--specs") == 0)
+        o->specs = true;
     else
         return false;
     return true;

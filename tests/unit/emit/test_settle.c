@@ -191,7 +191,8 @@ static void test_other_forms(void **state)
     /* Calls with template arguments: what they do is not known, and what they name is there. */
     writes("void f()\n{\n    const int a = g<3>(1);\n    const int b = static_cast<int>(c);\n}\n", true,
            "void f()\n{\n    const int a = g<3>(1);\n    const int b = static_cast<int>(c);\n}\n");
-    static const char called[] = "__device__ int one()\n{\n    return 1;\n}\n\n__device__ int two()\n{\n    return 2;\n"
+    static const char called[] = "__device__ int one()\n{\n    return 1;\n}\n\n"
+                                 "__device__ int two()\n{\n    return 2;\n"
                                  "}\n\nint kernel()\n{\n    g(\"//\", one<two()>());\n}\n";
     writes(called, true, called);
 }

@@ -14,16 +14,17 @@ static void test_random(void **state)
 {
     (void)state;
     long stored = 0, exact = 0, endless = 0, kinds[PROGRAM_KIND_COUNT] = {0};
-    for (uint64_t seed = 1; seed <= 2000; seed++) {
+    const int count = rounds_compared(2000);
+    for (int seed = 1; seed <= count; seed++) {
         static struct sample s;
         struct program_error error = {{0}, ""};
         char text[256];
-        random_program(&s, seed);
+        random_program(&s, (uint64_t)seed);
         if (evaluate(&s, &error))
-            fail_msg("seed %llu: operation %d: %s", (unsigned long long)seed, error.loc.line, error.text);
+            fail_msg("seed %d: operation %d: %s", seed, error.loc.line, error.text);
         for (uint64_t turn = 1; turn <= 3; turn++)
             if (twin_beyond(&s, &s.p, turn, text, sizeof text))
-                fail_msg("seed %llu: %s", (unsigned long long)seed, text);
+                fail_msg("seed %d: %s", seed, text);
         for (int i = INPUTS; i < INPUTS + OUTPUTS; i++)
             for (int e = 0; e < SIDE * SIDE; e++) {
                 stored += s.done[i][e];
@@ -36,7 +37,7 @@ static void test_random(void **state)
     }
     print_message("# stored %ld, exact %ld, without bound %ld\n", stored, exact, endless);
     for (int k = 0; k < PROGRAM_KIND_COUNT; k++)
-        assert_true(kinds[k] > 50 || k == PROGRAM_SCATTER_ADD);
+        assert_true(kinds[k] > count / 40 || k == PROGRAM_SCATTER_ADD);
     assert_true(endless < stored / 4);
 }
 
