@@ -169,8 +169,8 @@ static void test_other_forms(void **state)
     for (int i = 0; i < 4; i++) {
         char text[256], expected[256];
         snprintf(text, sizeof text,
-                 "void f()\n{\n    if (m)\n        %s\n            for (int i = 0; i < 1; ++i) {\n                a(i);\n"
-                 "                b();\n            }\n}\n",
+                 "void f()\n{\n    if (m)\n        %s\n            for (int i = 0; i < 1; ++i) {\n"
+                 "                a(i);\n                b();\n            }\n}\n",
                  head[i]);
         snprintf(expected, sizeof expected,
                  "void f()\n{\n    if (m)\n        %s\n            {\n                a(0);\n                b();\n"
