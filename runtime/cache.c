@@ -219,7 +219,7 @@ int tw_cache_load(struct tw_runtime *rt, const char *folder, const struct tw_cac
     path = cache_path(rt, folder, key, CACHE_SUFFIX);
     if (!path)
         return no_memory(error);
-    status = tw_read_file(rt, path, MAX_ENTRY_BYTES, &bytes, &count, error);
+    status = tw_read_regular_file(rt, path, MAX_ENTRY_BYTES, &bytes, &count, error);
     if (status != TW_OK)
         goto done;
     status = cache_parse(bytes, count, key, fields, error);

@@ -48,7 +48,7 @@ static int read_item(struct tw_runtime *rt, struct tw_cache_item *item, struct t
         return TW_ERROR_NOT_FOUND;
     item->bytes = file.bytes;
     item->modified = file.modified;
-    item->status = tw_read_file(rt, item->path, 0, &bytes, &count, &why);
+    item->status = tw_read_regular_file(rt, item->path, 0, &bytes, &count, &why);
     if (item->status == TW_ERROR_MEMORY)
         return no_memory(error);
     if (item->status == TW_ERROR_NOT_FOUND)

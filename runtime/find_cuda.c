@@ -275,7 +275,7 @@ static int add_loader_cache(struct search *s)
     int status;
     uint32_t i, n, offset;
 
-    status = tw_read_file(s->rt, "/etc/ld.so.cache", (size_t)64 << 20, &bytes, &count, &ignored);
+    status = tw_read_regular_file(s->rt, "/etc/ld.so.cache", (size_t)64 << 20, &bytes, &count, &ignored);
     if (status != TW_OK)
         return status == TW_ERROR_MEMORY ? no_memory(s->error) : TW_OK;
     base = memmem(bytes, count, magic, MAGIC);

@@ -396,6 +396,7 @@ int tw_read_file(struct tw_runtime *rt, const char *path, size_t limit, unsigned
 
     *bytes = NULL;
     *count = 0;
+    limit = limit ? limit : TW_FILE_MOST;
     file = rt->files.open(rt->files.self, path, O_RDONLY, 0);
     if (file < 0) {
         status = file == -ENOENT || file == -ENOTDIR ? TW_ERROR_NOT_FOUND : TW_ERROR_FILE;
@@ -415,7 +416,7 @@ int tw_read_file(struct tw_runtime *rt, const char *path, size_t limit, unsigned
             status = tw_fail(error, TW_ERROR_FILE, "%s: %s", path, strerror(-result));
             goto fail;
         }
-        if (limit && used > limit) {
+        if (used > limit) {
             status = tw_fail(error, TW_ERROR_FILE, "%s: larger than %zu bytes", path, limit);
             goto fail;
         }
@@ -430,4 +431,18 @@ fail:
     rt->files.close(rt->files.self, file);
     tw_free(rt, buffer);
     return status;
+}
+
+int tw_read_regular_file(struct tw_runtime *rt, const char *path, size_t limit, unsigned char **bytes, size_t *count,
+                         struct tw_error *error)
+{
+    struct tw_file_info info;
+    const int result = rt->files.stat(rt->files.self, path, &info);
+    *bytes = NULL;
+    *count = 0;
+    if (result == 0 && !info.is_regular)
+        return tw_fail(error, TW_ERROR_FILE, "%s: no regular file", path);
+    if (result == -ENOENT || result == -ENOTDIR)
+        return tw_fail(error, TW_ERROR_NOT_FOUND, "%s: %s", path, strerror(-result));
+    return tw_read_file(rt, path, limit, bytes, count, error);
 }

@@ -31,7 +31,7 @@ row runtime/dtypes.def 'X(UINT8,' 'X(GREY8, "grey8", 8, UINT, "unsigned char", "
 row gen/spec/expr_functions.def 'FUNCTION(TANH,' \
     'FUNCTION(SOFTSIGN, "softsign", forceinline, "x / (1.0f + fabsf(x))", "x within -1 and 1.", x / (1 + fabs(x)), e + 4 * ULP * magnitude)'
 row gen/spec/schema.def 'SPEC_FIELD(SPILLS,' \
-    'SPEC_FIELD(AUTHOR, "", "author", '"'s'"', 0, 0, "", "nobody", "who answers for the kernel")'
+    'SPEC_FIELD(AUTHOR, "", "author", '"'s'"', 0, 0, "", "nobody", "", "who answers for the kernel")'
 # A limit is a number of a row that is there: sm_80 with the 82 KB of a smaller one.
 grep -q '^ARCHITECTURE(sm_80, 8, 0, 164 \* 1024, 163 \* 1024,' "$tree/runtime/architectures.def" &&
     sed -i 's/^\(ARCHITECTURE(sm_80, 8, 0, 164 \* 1024\), 163 \* 1024,/\1, 82 * 1024,/' "$tree/runtime/architectures.def" ||

@@ -1,14 +1,9 @@
 // tilewright tensormap: bytes and verdict of tensor-map calls, and why a call is refused. tensormap_decode.c and
 // tensormap_load.c have the commands of these names; tensormap_json.c and tensormap_words.c read calls.
-#ifndef _POSIX_C_SOURCE
-#define _POSIX_C_SOURCE 200809L // getline
-#endif
-
 #include <json-c/json.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/types.h>
 
 #include "cmd/cmd.h"
 #include "cmd/tensormap/tensormap_question.h"
@@ -80,25 +75,21 @@ static int encode_call(const struct tw_tensormap_call *c, const struct tensormap
 // Answers each line of stdin, as long as stdout takes the answers.
 static int encode(const struct tensormap_options *options)
 {
-    char *line = NULL;
-    size_t room = 0;
-    ssize_t length;
-    int status = DONE;
-    while (!ferror(stdout) && (length = getline(&line, &room, stdin)) >= 0) {
+    struct tensormap_line line = {0};
+    struct tensormap_fault fault;
+    int status = DONE, read = 0;
+    while (!ferror(stdout) && (read = tensormap_next_line(&line, &fault)) > 0) {
         struct tw_tensormap_call call;
-        struct tensormap_fault fault;
         int result = INPUT;
-        if (length && line[length - 1] == '\n')
-            line[--length] = 0;
-        if (tensormap_read_json(options->tokener, line, (size_t)length, &call, NULL, &fault) == 0)
+        if (tensormap_read_json(options->tokener, line.text, line.length, &call, NULL, &fault) == 0)
             result = encode_call(&call, options);
         else
             tensormap_print_fault(&fault);
         status = result == DONE ? status : result;
     }
-    free(line);
-    if (!feof(stdin) && !ferror(stdout)) {
-        fputs("tilewright tensormap: cannot read the calls\n", stderr);
+    free(line.text);
+    if (read < 0) {
+        fprintf(stderr, "tilewright tensormap: %s\n", fault.text);
         return ENVIRONMENT;
     }
     return status;

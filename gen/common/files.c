@@ -5,8 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
-int files_add(struct file_set *set, const char *folder, const char *name, const void *bytes, size_t count,
-               bool own, struct tw_error *error)
+int files_add(struct file_set *set, const char *folder, const char *name, const void *bytes, size_t count, bool own,
+              struct tw_error *error)
 {
     struct tw_runtime *rt = set->rt;
     char *path = folder ? tw_format(rt, "%s/%s", folder, name) : tw_strdup(rt, name);
@@ -31,7 +31,8 @@ int files_add(struct file_set *set, const char *folder, const char *name, const 
         set->entry = grown;
         set->capacity = capacity;
     }
-    set->entry[set->count++] = (struct file_entry){path, bytes, count, own ? (void *)(uintptr_t)bytes : NULL, NULL};
+    set->entry[set->count++] =
+        (struct file_entry){path, bytes, count, own ? (void *)(uintptr_t)bytes : NULL, NULL, NULL, false};
     return TW_OK;
 fail:
     tw_free(rt, path);
@@ -72,16 +73,48 @@ static bool holds_already(struct tw_runtime *rt, const struct file_entry *file)
     struct tw_error error;
     if (rt->files.stat(rt->files.self, file->path, &info) != 0 || !info.is_regular || info.bytes != file->count)
         return false;
-    if (tw_read_file(rt, file->path, 0, &bytes, &count, &error) != TW_OK)
+    if (tw_read_file(rt, file->path, file->count + 1, &bytes, &count, &error) != TW_OK)
         return false;
     bool same = count == file->count && memcmp(bytes, file->bytes, count) == 0;
     tw_free(rt, bytes);
     return same;
 }
 
+static int cannot_write(const struct file_entry *file, int result, struct tw_error *error)
+{
+    return tw_fail(error, TW_ERROR_FILE, "cannot write %s: %s", file->path, strerror(-result));
+}
+
+/* Finds out what the path names: nothing, a regular file, a link to one, or something that is written into. */
+static int find_target(struct tw_runtime *rt, struct file_entry *file, struct tw_error *error)
+{
+    struct tw_file_info info;
+    char link[1], target[4096];
+    const bool is_link = readlink(file->path, link, sizeof link) >= 0;
+    const int known = rt->files.stat(rt->files.self, file->path, &info);
+    if (known == 0 && info.is_folder)
+        return cannot_write(file, -EISDIR, error);
+    /* A link to nothing: opening makes the file that it leads to. */
+    file->in_place = known == 0 ? !info.is_regular : is_link;
+    if (!is_link || file->in_place || rt->files.realpath(rt->files.self, file->path, target, sizeof target) != 0)
+        return TW_OK;
+    file->target = tw_strdup(rt, target);
+    return file->target ? TW_OK : tw_fail(error, TW_ERROR_MEMORY, "out of memory");
+}
+
+/* Opens, writes and closes. 0 or -errno. */
+static int write_bytes(struct tw_runtime *rt, const char *path, const struct file_entry *file)
+{
+    int handle = rt->files.open(rt->files.self, path, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    if (handle < 0)
+        return handle;
+    int result = tw_write_all(rt, handle, file->bytes, file->count);
+    int closed = rt->files.close(rt->files.self, handle);
+    return result ? result : closed;
+}
+
 static int write_temporary(struct tw_runtime *rt, struct file_entry *file, struct tw_error *error)
 {
-    struct tw_files *files = &rt->files;
     char *slash = strrchr(file->path, '/');
     if (slash && slash != file->path) {
         *slash = '\0';
@@ -90,21 +123,25 @@ static int write_temporary(struct tw_runtime *rt, struct file_entry *file, struc
         if (status != TW_OK)
             return status;
     }
-    file->temporary = tw_format(rt, "%s.%ld.tmp", file->path, (long)getpid());
+    int status = find_target(rt, file, error);
+    if (status != TW_OK || file->in_place)
+        return status;
+    file->temporary = tw_format(rt, "%s.%ld.tmp", file->target ? file->target : file->path, (long)getpid());
     if (!file->temporary)
         return tw_fail(error, TW_ERROR_MEMORY, "out of memory");
-    int handle = files->open(files->self, file->temporary, O_WRONLY | O_CREAT | O_TRUNC, 0666);
-    if (handle < 0) {
-        tw_free(rt, file->temporary);
-        file->temporary = NULL;
-        return tw_fail(error, TW_ERROR_FILE, "cannot write %s: %s", file->path, strerror(-handle));
+    int result = write_bytes(rt, file->temporary, file);
+    return result ? cannot_write(file, result, error) : TW_OK;
+}
+
+/* Writes into what stays where it is. */
+static int write_in_place(struct file_set *set, struct tw_error *error)
+{
+    for (size_t i = 0; i < set->count; i++) {
+        struct file_entry *file = &set->entry[i];
+        int result = file->in_place ? write_bytes(set->rt, file->path, file) : 0;
+        if (result)
+            return cannot_write(file, result, error);
     }
-    int result = tw_write_all(rt, handle, file->bytes, file->count);
-    int closed = files->close(files->self, handle);
-    if (result == 0)
-        result = closed;
-    if (result != 0)
-        return tw_fail(error, TW_ERROR_FILE, "cannot write %s: %s", file->path, strerror(-result));
     return TW_OK;
 }
 
@@ -115,14 +152,16 @@ int files_commit(struct file_set *set, struct tw_error *error)
     for (size_t i = 0; i < set->count && status == TW_OK; i++)
         if (!holds_already(rt, &set->entry[i]))
             status = write_temporary(rt, &set->entry[i], error);
+    if (status == TW_OK)
+        status = write_in_place(set, error);
     for (size_t i = 0; i < set->count; i++) {
         struct file_entry *file = &set->entry[i];
         if (!file->temporary)
             continue;
         if (status == TW_OK) {
-            int result = rt->files.rename(rt->files.self, file->temporary, file->path);
+            int result = rt->files.rename(rt->files.self, file->temporary, file->target ? file->target : file->path);
             if (result != 0)
-                status = tw_fail(error, TW_ERROR_FILE, "cannot write %s: %s", file->path, strerror(-result));
+                status = cannot_write(file, result, error);
         }
         if (status != TW_OK)
             rt->files.unlink(rt->files.self, file->temporary);
@@ -137,6 +176,7 @@ void files_free(struct file_set *set)
     struct tw_runtime *rt = set->rt;
     for (size_t i = 0; i < set->count; i++) {
         tw_free(rt, set->entry[i].path);
+        tw_free(rt, set->entry[i].target);
         tw_free(rt, set->entry[i].owned);
     }
     tw_free(rt, set->entry);

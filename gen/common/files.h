@@ -14,6 +14,8 @@ struct file_entry {
     size_t count;
     void *owned;       /* freed with the set; NULL where the bytes are the caller's */
     char *temporary;   /* while it is being written */
+    char *target;      /* the file that a link at `path` leads to, which is the one to be written; NULL: path itself */
+    bool in_place;     /* the path names what is no regular file, such as a device or a pipe: it is written into */
 };
 
 /* Zero-initialised but for rt is empty. */
@@ -30,7 +32,8 @@ int files_add(struct file_set *set, const char *folder, const char *name, const 
 
 /* Makes missing folders, writes everything under temporary names beside the final ones, then renames. Where anything
  * fails before the first rename, no file has changed and no temporary one stays. A file that holds its bytes already is
- * left alone, so that build systems see no change. */
+ * left alone, so that build systems see no change. Only regular files are replaced: a link stays and what it leads to
+ * is written, and devices and pipes get the bytes written into them, before the first rename. */
 int files_commit(struct file_set *set, struct tw_error *error);
 void files_free(struct file_set *set);
 

@@ -254,21 +254,24 @@ static int print(struct printer *p, const int *root, int count, const char **res
 {
     const struct expr_graph *g = p->g;
     struct arena *arena = p->out->arena;
-    p->text = arena_alloc(arena, ((size_t)g->count + 1) * sizeof *p->text);
-    p->level = arena_alloc(arena, ((size_t)g->count + 1) * sizeof *p->level);
-    bool *needed = arena_alloc(arena, ((size_t)g->count + 1) * sizeof *needed);
+    int nodes = 0; /* operands are earlier nodes, and guards */
+    for (int i = 0; i < count; i++)
+        nodes = root[i] >= nodes ? root[i] + 1 : nodes;
+    p->text = arena_alloc(arena, ((size_t)nodes + 1) * sizeof *p->text);
+    p->level = arena_alloc(arena, ((size_t)nodes + 1) * sizeof *p->level);
+    bool *needed = arena_alloc(arena, ((size_t)nodes + 1) * sizeof *needed);
     if (!p->text || !p->level || !needed)
         return 3;
     for (int i = 0; i < count; i++)
         needed[root[i]] = true;
-    for (int node = g->count - 1; node >= 0; node--) { /* operands are earlier nodes */
+    for (int node = nodes - 1; node >= 0; node--) {
         const struct expr_node *n = &g->node[node];
         for (int i = 0; i < operators[n->op].arity && needed[node]; i++)
             needed[n->arg[i]] = true;
         for (int i = 0; n->op == EXPR_TENSOR && i < n->rank && needed[node] && !is_whole(p, n); i++)
             needed[g->index[n->first_index + i]] = true;
     }
-    for (int node = 0; node < g->count && !p->out->failed; node++)
+    for (int node = 0; node < nodes && !p->out->failed; node++)
         if (needed[node]) {
             if (p->levels)
                 p->level[node] = level_of(p, &g->node[node]);

@@ -1,5 +1,5 @@
-/* Templates on their way into an expansion: found, read, taken apart, compiled. Where expansions share a shelf, those of
- * the program were so when it was built. */
+/* Templates on their way into an expansion: found, read, taken apart, compiled. Where expansions share a shelf, those
+ * of the program were so when it was built. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,8 +16,13 @@ static const char *read_file(struct engine *e, const char *path, size_t *length)
 {
     const struct record_place nowhere = {0};
     struct stat status;
-    FILE *file = fopen(path, "rb");
     char *text = NULL;
+    /* Opening a pipe would wait for who writes into it. */
+    if (stat(path, &status) == 0 && !S_ISREG(status.st_mode)) {
+        engine_report(e, nowhere, -1, "TEMPLATE-FILE", "template '%s' is no file", path);
+        return NULL;
+    }
+    FILE *file = fopen(path, "rb");
     if (!file) {
         engine_report(e, nowhere, -1, "TEMPLATE-FILE", "template '%s' cannot be read: %s", path, strerror(errno));
         return NULL;

@@ -23,8 +23,7 @@ struct step_text {
     bool row, column;    /* the leaves were spelled */
 };
 
-/* ---- ranges of integers: what fits 32 bits ------------------------------------------------------------------------
- */
+/* ---- ranges of integers: what fits 32 bits ----------------------------------------------------------------------- */
 
 static struct range product(struct range a, struct range b)
 {
@@ -102,8 +101,7 @@ static bool narrow(void *context, int node)
     return s->range[node].low >= INT32_MIN && s->range[node].high <= INT32_MAX;
 }
 
-/* ---- leaves --------------------------------------------------------------------------------------------------------
- */
+/* ---- leaves ------------------------------------------------------------------------------------------------------ */
 
 static int place_level(const struct plan_place *place)
 {

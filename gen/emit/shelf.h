@@ -1,6 +1,6 @@
-/* Engines for several expansions: one that has expanded a template of the program, with all that it includes, may expand
- * it again for another model, or another one that includes the same; one for each thread that does so at the same time.
- * Expansions with a shelf also take the program's own templates as they were prepared when it was built. */
+/* Engines for several expansions: one that has expanded a template of the program, with all that it includes, may
+ * expand it again for another model, or another one that includes the same; one for each thread that does so at the
+ * same time. Expansions with a shelf also take the program's own templates as they were prepared when it was built. */
 #ifndef TW_GEN_EMIT_SHELF_H
 #define TW_GEN_EMIT_SHELF_H
 

@@ -343,7 +343,8 @@ int family_plan(const struct spec *spec, const struct spec_kernel *kernel, const
 {
     int before = diags->errors;
     *plan = (struct plan){.proofs = proofs};
-    int status = family_of(kernel)->resolve(spec, kernel, arch, variant, plan, diags);
+    int effects = variant ? 0 : family_check_effects(kernel, arch, diags);
+    int status = effects == 3 ? 3 : family_of(kernel)->resolve(spec, kernel, arch, variant, plan, diags);
     if (status == 0)
         status = decide_launch(kernel, arch, plan);
     if (status == 0 && diags->errors == before) {

@@ -30,6 +30,9 @@ const struct family *family_of(const struct spec_kernel *);
 int family_plan(const struct spec *, const struct spec_kernel *, const struct arch *, int variant,
                 struct plan_proofs *proofs, struct plan *plan, struct diag_set *diags);
 
+/* Reports what the kernel's fields say of the architecture without effect (lower/effects.c). 0, 1 faults, 3. */
+int family_check_effects(const struct spec_kernel *, const struct arch *, struct diag_set *diags);
+
 /* A role has no steps: they stand in the template (emit_steps). */
 bool family_lacks_steps(const struct plan *);
 

@@ -166,8 +166,7 @@ void protocol_turn(const struct plan *p, const struct protocol_code *code, const
     see_whose_turn(q, instance, flow);
 }
 
-/* ---- what is explored ----------------------------------------------------------------------------------------------
- */
+/* ---- what is explored -------------------------------------------------------------------------------------------- */
 
 enum { MOST_SEEN = 256 };
 

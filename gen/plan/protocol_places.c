@@ -149,8 +149,7 @@ void protocol_fence_places(struct run *x, struct thread *t)
             t->place[i].fenced = now(t);
 }
 
-/* ---- groups and the end ---------------------------------------------------------------------------------------------
- */
+/* ---- groups and the end ------------------------------------------------------------------------------------------ */
 
 void protocol_finish_places(struct run *x, struct thread *t, int groups)
 {

@@ -243,7 +243,8 @@ static bool set_up(struct run *x)
         most_steps = (size_t)p->role[r].step_count > most_steps ? (size_t)p->role[r].step_count : most_steps;
     size_t bytes =
         round_up(threads * sizeof(struct thread)) +
-        threads * (clock + 2 * round_up(most_steps + 1) + round_up((size_t)p->ring_count * sizeof(struct progress)) +
+        threads * (clock + 2 * round_up(most_steps + 1) + round_up((most_steps + 1) * sizeof(int)) +
+                   round_up((size_t)p->ring_count * sizeof(struct progress)) +
                    (size_t)touches * (sizeof(struct touch) + sizeof(int)) + (size_t)p->ring_count * 32 +
                    round_up((size_t)p->place_count * sizeof(struct held))) +
         round_up((size_t)p->ring_count * sizeof(int)) + round_up((size_t)p->barrier_count * sizeof(bool)) +
@@ -321,6 +322,11 @@ static void make_thread(struct run *x, struct thread *t, int role, int instance,
                         k < x->code->end[role][i - 1] && !resets[i]; k++)
             resets[i] = q->step[k].op == PLAN_LOOP && protocol_turned(t, &q->step[k]);
     t->resets = resets;
+    int *loop = take(x, ((size_t)q->step_count + 1) * sizeof *loop);
+    loop[q->step_count] = q->step_count;
+    for (int i = q->step_count - 1; i >= 0; i--)
+        loop[i] = q->step[i].op == PLAN_LOOP ? i : loop[i + 1];
+    t->loop = loop;
     for (int i = 0; i < p->place_count; i++)
         t->place[i] = (struct held){.write_group = -1, .read_group = -1, .touched = true};
 }

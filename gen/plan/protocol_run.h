@@ -69,6 +69,7 @@ struct thread {
     /* By plan.loop: turns of the loops over that variable since it was declared, where the body around them began. */
     int turned[PROTOCOL_MAX_VARIABLES];
     const bool *resets; /* by step: the body that begins there has such loops */
+    const int *loop;    /* by step: the first LOOP from there on, or the number of steps */
 };
 
 struct mbarrier {

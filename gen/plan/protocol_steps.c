@@ -4,8 +4,7 @@
 
 #include <string.h>
 
-/* ---- groups of matrix instructions --------------------------------------------------------------------------------
- */
+/* ---- groups of matrix instructions ------------------------------------------------------------------------------- */
 
 /* Reads of the first `groups` groups are over. */
 static void finish_reads(struct run *x, struct thread *t, int groups)
@@ -325,9 +324,8 @@ static void turn(struct run *x, struct thread *t)
         ++*counted;
     protocol_turn(x->p, x->code, x->trips, t->role, t->instance, &t->flow);
     if (t->resets[t->flow.step] && t->flow.depth > 0 && t->flow.step == t->flow.loop[t->flow.depth - 1].begin + 1)
-        for (int i = t->flow.step, end = x->code->end[t->role][t->flow.step - 1]; i < end; i++)
-            if (role->step[i].op == PLAN_LOOP && !goes_on(role, t, i) &&
-                (counted = protocol_turned(t, &role->step[i])) != NULL)
+        for (int i = t->loop[t->flow.step], end = x->code->end[t->role][t->flow.step - 1]; i < end; i = t->loop[i + 1])
+            if (!goes_on(role, t, i) && (counted = protocol_turned(t, &role->step[i])) != NULL)
                 *counted = 0;
     for (int g = 0; g < x->p->ring_count && ends; g++)
         if (t->ring[g].scope == begin) {
@@ -478,11 +476,11 @@ static void off_rings(struct run *x, struct thread *t, const struct plan_step *s
 
 bool protocol_step(struct run *x, struct thread *t)
 {
-    if (t->flow.foreign == 0 && t->idle[t->flow.step]) {
-        do
+    if (t->flow.foreign == 0) {
+        while (t->idle[t->flow.step])
             t->flow.step++;
-        while (t->idle[t->flow.step]);
-        return true;
+        if (t->flow.step >= x->p->role[t->role].step_count)
+            return true;
     }
     const struct plan_step *s = step_of(t);
     if (++x->steps > STEPS || t->clock[t->number] >= TICKS) {

@@ -166,8 +166,7 @@ void infer_family_axes(struct reader *r, const struct spec_family *family)
         memcpy(f.open[i].t->axis, chosen[i], (size_t)f.open[i].t->rank * sizeof(int));
 }
 
-/* ---- what to write for a tensor that is to broadcast ---------------------------------------------------------------
- */
+/* ---- what to write for a tensor that is to broadcast ------------------------------------------------------------- */
 
 struct offer {
     struct reader *r;

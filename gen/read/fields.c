@@ -172,6 +172,40 @@ static bool is_group(const char *key)
     return false;
 }
 
+/* What is on top of the stack as it would be written, where that is short. */
+static const char *written(struct reader *r)
+{
+    lua_State *L = r->L;
+    const char *text = "...";
+    if (lua_isinteger(L, -1))
+        text = arena_format(r->arena, "%lld", (long long)lua_tointeger(L, -1));
+    else if (lua_type(L, -1) == LUA_TSTRING && lua_rawlen(L, -1) < 32)
+        text = arena_format(r->arena, "\"%s\"", lua_tostring(L, -1));
+    else if (lua_isboolean(L, -1))
+        text = lua_toboolean(L, -1) ? "true" : "false";
+    reader_check(r, text);
+    return text;
+}
+
+const char *field_elsewhere(struct reader *r, const char *name)
+{
+    const struct spec_kernel *k = reader_kernel(r);
+    const char *text = "";
+    for (int i = 0; i < SPEC_FIELD_COUNT; i++) {
+        const char *path = spec_rows[i].path, *dot = strchr(path, '.');
+        /* stages, and ["pipeline.stages"] */
+        if (dot && !unfit(r, &spec_rows[i]) && (strcmp(dot + 1, name) == 0 || strcmp(path, name) == 0))
+            text = arena_format(r->arena, "; write %.*s = { %s = %s }", (int)(dot - path), path, dot + 1, written(r));
+        else if (!dot && !unfit(r, &spec_rows[i]) && strcmp(path, name) == 0)
+            text = arena_format(r->arena, "; it stands beside the others: write %s = %s", path, written(r));
+    }
+    for (int i = 0; k->program && i < k->program->axis_count; i++)
+        if (strcmp(k->program->axis[i].name, name) == 0)
+            text = arena_format(r->arena, "; '%s' is an axis: write tile = { %s = %s }", name, name, written(r));
+    reader_check(r, text);
+    return text;
+}
+
 static void read_group(struct reader *r, const char *group, const char *path, struct spec_fields *out, bool lists)
 {
     lua_State *L = r->L;
@@ -190,13 +224,16 @@ static void read_group(struct reader *r, const char *group, const char *path, st
         reader_check(r, inner);
         reader_check(r, row);
         int field = find_row(row);
+        if (key[i].name)
+            lua_getfield(L, table, key[i].name);
         if (field < 0) {
+            const char *near = key[i].name ? reader_suggest(r, key[i].name, known) : "";
             reader_fault(r, inner, AT_KEY, "FIELD-UNKNOWN", "there is no such field; %s has %s%s", group,
                          known[0] ? reader_list(r, known, " and ") : "none in this kernel",
-                         key[i].name ? reader_suggest(r, key[i].name, known) : "");
+                         *near || !key[i].name ? near : field_elsewhere(r, key[i].name));
+            lua_settop(L, table);
             continue;
         }
-        lua_getfield(L, table, key[i].name);
         read_row(r, field, inner, out, lists);
         lua_settop(L, table);
     }

@@ -170,8 +170,9 @@ static void unknown_field(struct reader *r, const struct key *key)
                                                                                                     : "tensor { ... }",
                      describe(r, -1));
     else {
+        const char *elsewhere = field_elsewhere(r, key->name);
         reader_fault(r, key->name, AT_KEY, "FIELD-UNKNOWN", "there is no such field%s",
-                     reader_suggest(r, key->name, all_names(r)));
+                     *elsewhere ? elsewhere : reader_suggest(r, key->name, all_names(r)));
         r->draft[r->now].reported++;
     }
 }
@@ -236,9 +237,14 @@ static void read_overrides(struct reader *r, const char *prefix, struct spec_fie
                                        : arena_format(r->arena, "%.*s[%lld]", (int)strlen(prefix) - 1, prefix,
                                                       (long long)key[i].position);
         reader_check(r, path);
-        const char **known = field_names(r);
+        const char **known = field_names(r), *more = "";
+        if (key[i].name) {
+            lua_getfield(r->L, table, key[i].name);
+            more = field_elsewhere(r, key[i].name);
+            lua_settop(r->L, table);
+        }
         reader_fault(r, path, AT_KEY, "FIELD-UNKNOWN", "there is no such field here%s",
-                     key[i].name ? reader_suggest(r, key[i].name, known) : "");
+                     *more || !key[i].name ? more : reader_suggest(r, key[i].name, known));
     }
 }
 
@@ -266,7 +272,20 @@ static void read_arch(struct reader *r, int table)
                                        : arena_format(r->arena, "arch[%lld]", (long long)key[i].position);
         reader_check(r, path);
         const char *near = key[i].name ? reader_suggest(r, key[i].name, known) : "";
-        if (!hit && *near)
+        const char *listed = NULL;
+        if (!key[i].name) { /* arch = { "sm_90a" } */
+            lua_rawgeti(L, arch, key[i].position);
+            for (int n = 0; known[n]; n++)
+                if (lua_type(L, -1) == LUA_TSTRING && strcmp(known[n], lua_tostring(L, -1)) == 0)
+                    listed = known[n];
+            lua_settop(L, arch);
+        }
+        if (listed)
+            reader_fault(
+                r, path, AT_VALUE, "FIELD-TYPE",
+                "architectures are keys, with the fields that differ as their values; write arch = { %s = {} }",
+                listed);
+        else if (!hit && *near)
             reader_fault(r, path, AT_KEY, "ARCH-UNKNOWN", "there is no such architecture%s", near);
         else if (!hit)
             reader_fault(r, path, AT_KEY, "ARCH-UNKNOWN", "there is no such architecture; there are %s",

@@ -110,6 +110,10 @@ bool is_taken(const char *text);      /* the libraries, CUDA or the emitted text
  * schema knows no such key. */
 bool read_field(struct reader *r, int table, const char *key, const char *prefix, struct spec_fields *out, bool lists);
 
+/* Where a field of that name stands instead, "; write pipeline = { stages = 4 }" with the value on top of the stack; ""
+ * where none does. */
+const char *field_elsewhere(struct reader *r, const char *name);
+
 /* The first words of the rows that the current kernel can have, NULL-terminated. */
 const char **field_names(struct reader *r);
 
@@ -193,6 +197,7 @@ void push_node(struct reader *r, int node); /* plain_value */
 /* What operator `name` gave on the operands. */
 void push_result(struct reader *r, const char *name, int node, const struct value *operand, int count);
 
+enum sandbox_value trace_value_at(lua_State *L, int index); /* trace_lua.c; for sandbox_know_values */
 void open_expressions(struct reader *r); /* metatables and the functions of expressions as globals */
 void open_operands(struct reader *r);    /* the part of it that is trace.c's */
 void push_symbol(struct reader *r, int dim);

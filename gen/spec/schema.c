@@ -6,8 +6,8 @@
 #include <string.h>
 
 const struct spec_row spec_rows[SPEC_FIELD_COUNT] = {
-#define SPEC_FIELD(id, family, path, type, low, high, words, fallback, doc)                                            \
-    {path, family, doc, words, fallback, type, low, high},
+#define SPEC_FIELD(id, family, path, type, low, high, words, fallback, needs, doc)                                            \
+    {path, family, doc, words, fallback, needs, type, low, high},
 #include "spec/schema.def"
 #undef SPEC_FIELD
 };
@@ -143,7 +143,8 @@ void spec_print_help(FILE *out, const struct spec_options *options)
     fputs("\nfields (family, range; what is taken where one is left out)\n", out);
     for (int i = 0; i < SPEC_FIELD_COUNT; i++) {
         const struct spec_row *row = &spec_rows[i];
-        fprintf(out, "  %-20s %s\n  %-20s %s%s", row->path, row->doc, "", row->family, *row->family ? ", " : "");
+        fprintf(out, "  %-20s %s%s%s%s\n  %-20s %s%s", row->path, row->doc, *row->needs ? " (" : "", row->needs,
+                *row->needs ? ")" : "", "", row->family, *row->family ? ", " : "");
         print_bounds(out, row);
         fprintf(out, "; default: %s\n", row->fallback);
     }

@@ -20,7 +20,7 @@ struct program;
 
 /* The schema rows: one value each, see schema.def. */
 enum spec_field {
-#define SPEC_FIELD(id, family, path, type, low, high, words, fallback, doc) FIELD_##id,
+#define SPEC_FIELD(id, family, path, type, low, high, words, fallback, needs, doc) FIELD_##id,
 #include "spec/schema.def"
 #undef SPEC_FIELD
     SPEC_FIELD_COUNT
@@ -245,7 +245,7 @@ const struct program *spec_program(const struct spec_kernel *kernel, const char 
 
 /* The schema, for `help spec` and completion. */
 struct spec_row {
-    const char *path, *family, *doc, *words, *fallback;
+    const char *path, *family, *doc, *words, *fallback, *needs;
     char type; /* 'i' integer, 'b' boolean, 'w' word, 's' string */
     int64_t low, high;
 };

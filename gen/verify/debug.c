@@ -9,7 +9,7 @@
 #include "driver.h"
 #include "emu/barrier_word.h"
 
-#include "../../templates/host/debug.c"
+#include "../../templates/host/debug.h"
 
 static const struct debug_layout debug_emulator = {
     EMU_BARRIER_PENDING_AT, EMU_BARRIER_COUNT_BITS, 0, EMU_BARRIER_TX_AT, EMU_BARRIER_TX_BITS, 0,

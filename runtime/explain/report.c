@@ -94,8 +94,8 @@ int explain_report(const char *name, const struct explain_call *c, const struct 
 
     int advised = result != 0 && known < sizeof results / sizeof *results && results[known].advice[0];
     if (advised)
-        tw_tmap_append(text, size, &used, "    %s%s\n", results[known].blame == EARLIER ? "not this call's error: " : "",
-                       results[known].advice);
+        tw_tmap_append(text, size, &used, "    %s%s\n",
+                       results[known].blame == EARLIER ? "not this call's error: " : "", results[known].advice);
     int count = append_pointers(c, text, size, &used), refused = 0;
     tw_tensormap_check(&c->call, machine->cc, &verdict);
     for (int i = 0; i < verdict.count; i++)

@@ -1,5 +1,5 @@
 //@ -- Debug builds: a wait that lasts too long leaves a record in memory that the host reads after the trap.
-//@ -- ms: how long a wait may last. templates/host/debug.c reads what is written here.
+//@ -- ms: how long a wait may last. templates/host/debug.h reads what is written here.
 //@ param ms int
 
 // A warp that waited in vain, 128 bytes in memory of the host's.

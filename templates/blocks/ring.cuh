@@ -22,9 +22,9 @@
 //@ local full_phase, empty_phase, expected, threads_read = 0, 1, ring.tx_bytes, true
 //@ for _, role in ipairs(roles) do
 //@     for _, step in ipairs(role.step) do
-//@         if step.call == ring.name .. "_wait_full" then full_phase = step.phase end
-//@         if step.call == ring.name .. "_wait_empty" then empty_phase = step.phase end
-//@         if step.call == ring.name .. "_expect" then expected = step.count end
+//@         if step.op == "wait_full" and step.ring == ring.name then full_phase = step.phase end
+//@         if step.op == "wait_empty" and step.ring == ring.name then empty_phase = step.phase end
+//@         if step.op == "expect" and step.ring == ring.name then expected = step.count end
 //@         if step.op == "read" and step.count > 0 then threads_read = false end
 //@     end
 //@ end

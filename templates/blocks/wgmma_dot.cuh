@@ -19,11 +19,11 @@
 //@ local flag_hole = b_hole + 1
 //@ -- `count` texts, `each` to a line.
 //@ local function lines(count, each, text, between)
-//@     local all = ""
+//@     local all = {}
 //@     for i = 0, count - 1 do
-//@         all = all .. text(i) .. (i == count - 1 and "" or i % each == each - 1 and between or ", ")
+//@         all[i + 1] = text(i) .. (i == count - 1 and "" or i % each == each - 1 and between or ", ")
 //@     end
-//@     return all
+//@     return table.concat(all)
 //@ end
 //@ local function holes(first, count)
 //@     return lines(count, 16, function(i) return "%" .. first + i end, ', " \\\n"')

@@ -23,7 +23,7 @@
 
 //@ end
 //@ if host.debug then
-//@ include "host/debug.c"
+//@ include "host/debug.h"
 
 //@ end
 //@ include "host/load.c" host = host

@@ -1,11 +1,13 @@
-r"""What NVRTC takes for emitted kernels: user time of PTX and of a cubin, through ctypes, without the program.
+r"""What NVRTC takes for emitted kernels: seconds of PTX and of a cubin, through ctypes, without the program.
 
     build/tilewright gen specs/attention.lua -o build/nvrtc_time
     python3 tests/bench/nvrtc_time.py [--rounds N] [--beside NAME DIR]... build/nvrtc_time [KERNEL...] >rows.json
 
 Each ENTRY.ARCH.cu of the folder, or those of the KERNELs, is compiled as `run` and the emitted launcher do (C++17, for
-its architecture), in a process of its own that has compiled something before, so that NVRTC's own start is not counted.
-Least and median of the rounds, in seconds of the process, not of the clock: a machine with other work says the same.
+its architecture), in a process of its own that has compiled something before, so that NVRTC's own start is not counted,
+each time as a text that was not there before. Least and median of the rounds, by the clock and of the processor: the
+second for a machine that has other work. Some sandboxes count a process's time in coarse steps and miss most of it;
+there the clock of an idle machine is right.
 --beside: files of the same names from another folder are compiled in turn with them, as the rows of NAME.
 """
 import argparse
@@ -17,6 +19,7 @@ import os
 import resource
 import statistics
 import sys
+import time
 
 PLACES = ['libnvrtc.so.13', 'libnvrtc.so.12', 'libnvrtc.so']
 FOLDERS = [os.environ.get('CUDA_HOME'), os.environ.get('CUDA_PATH'), '/usr/local/cuda', 'build/cuda/nvidia/cu13']
@@ -33,11 +36,19 @@ def open_nvrtc():
     sys.exit('nvrtc_time.py: no libnvrtc; set CUDA_HOME')
 
 
+def cpu_model():
+    try:
+        with open('/proc/cpuinfo') as file:
+            return next((line.split(':', 1)[1].strip() for line in file if line.startswith('model name')), 'unknown')
+    except OSError:
+        return 'unknown'
+
+
 def compile_once(nvrtc, name, text, option):
-    """Seconds of user time; the output is made and thrown away."""
+    """Seconds by the clock and of the processor, user time; the output is made and thrown away."""
     program, size = ctypes.c_void_p(), ctypes.c_size_t()
     options = (ctypes.c_char_p * 2)(option, b'--std=c++17')
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_utime
+    begin, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_SELF).ru_utime
     nvrtc.nvrtcCreateProgram(ctypes.byref(program), text, name, 0, None, None)
     if nvrtc.nvrtcCompileProgram(program, 2, options):
         nvrtc.nvrtcGetProgramLogSize(program, ctypes.byref(size))
@@ -45,7 +56,7 @@ def compile_once(nvrtc, name, text, option):
         nvrtc.nvrtcGetProgramLog(program, log)
         raise RuntimeError(log.value.decode())
     nvrtc.nvrtcDestroyProgram(ctypes.byref(program))
-    return resource.getrusage(resource.RUSAGE_SELF).ru_utime - before
+    return time.perf_counter() - begin, resource.getrusage(resource.RUSAGE_SELF).ru_utime - before
 
 
 def measure(job):
@@ -57,10 +68,10 @@ def measure(job):
     arch = name.decode().split('.')[-2].removeprefix('sm_')
     compile_once(nvrtc, b'empty.cu', b'__global__ void empty() {}', b'--gpu-architecture=sm_' + arch.encode())
     times = {'ptx': [], 'cubin': []}
-    for _ in range(rounds):
+    for number in range(rounds):
         for output, kind in (('ptx', 'compute_'), ('cubin', 'sm_')):
             option = ('--gpu-architecture=' + kind + arch).encode()
-            times[output].append(compile_once(nvrtc, name, text, option))
+            times[output].append(compile_once(nvrtc, name, text + b'// %d %s\n' % (number, option), option))
     return text.count(b'\n'), times
 
 
@@ -87,12 +98,16 @@ def main():
             row = {'kernel': entry, 'arch': arch, 'backend': name, 'nvrtc': '%d.%d' % (major.value, minor.value),
                    'lines': lines, 'rounds': arguments.rounds}
             for output, seconds in times.items():
-                row[output + '_user_s'] = round(min(seconds), 3)
-                row[output + '_median_user_s'] = round(statistics.median(seconds), 3)
+                for unit, values in zip(('_s', '_user_s'), zip(*seconds)):
+                    row[output + unit] = round(min(values), 3)
+                    row[output + '_median' + unit] = round(statistics.median(values), 3)
             rows.append(row)
-            print('%-40s %-7s %-12s %5d lines  ptx %.3f s  cubin %.3f s' %
-                  (entry, arch, name, lines, row['ptx_user_s'], row['cubin_user_s']), file=sys.stderr)
-    print('[\n ' + ',\n '.join(map(json.dumps, rows)) + '\n]')
+            print('%-40s %-7s %-12s %5d lines  ptx %.3f s, user %.3f s  cubin %.3f s, user %.3f s' %
+                  (entry, arch, name, lines, row['ptx_s'], row['ptx_user_s'], row['cubin_s'], row['cubin_user_s']),
+                  file=sys.stderr)
+    about = {'made_by': 'tests/bench/nvrtc_time.py', 'what': 'NVRTC for emitted kernels, seconds: least and median',
+             'cpu': cpu_model()}
+    print(json.dumps(about)[:-1] + ', "rows": [\n ' + ',\n '.join(map(json.dumps, rows)) + '\n]}')
 
 
 if __name__ == '__main__':

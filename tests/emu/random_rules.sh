@@ -5,7 +5,8 @@
 #   Needs gcc and gcov, no NVRTC. COUNT: programs, 2,000; nothing is compiled, so that they take a minute.
 # A rule is a branch of derive/derive*.c, derive/work.c, or of pipeline/ and direct/, in gen/lower; it is hit where its
 # statements were executed. Not counted: faults, which are refusals, what leads to one without a way around, and what
-# only an error status leads to. What else was not executed is to stand in random_rules.list, with its reason.
+# only an error status leads to. What else was not executed is to stand in random_rules.list, with its reason; and what
+# stands there may not be executed: with another COUNT, more or less is.
 set -u
 program=build/tests/emu/random/random_programs
 list=tests/emu/random_rules.list
@@ -34,37 +35,49 @@ faulty='refuse|report[(]|return status|return [*]status|return 3|return 1;|statu
 for object in $objects; do
     name=$(basename "$object" .o).c
     gcov -t -o "$work" "$object" 2>/dev/null | awk -v name="$name" -v faulty="$faulty" -v left_at="$work/left" '
+        BEGIN { run = good = 0 }
         function flush(    i) {
             for (i = 0; i < run; i++)
                 if (i < good) faults++
-                else { left++; print name ":" at[i] ": " text[i] >>left_at }
+                else { left++; print name ":" at[i] ": " place[i] " " text[i] >>left_at }
             run = good = 0
         }
         /:  *0:Source:/ { on = index($0, "/" name) > 0 }
         !on { next }
+        { whole = $0; sub(/^[^:]*:[^:]*:/, "", whole) }
+        whole ~ /^[a-z].*[(]/ { within = whole; sub(/[(].*/, "", within); sub(/.*[ *]/, "", within); split("", times) }
         { split($0, part, ":"); hits = part[1]; gsub(/ /, "", hits); line = part[2] + 0
           own = $0; sub(/^[^:]*:[^:]*: */, "", own) }
         line == 0 { next }
         { fault = fault || own ~ faulty || (own ~ /^return/ && before ~ /^if .*status|status = 3;$/) }
         own ~ /^[^}]/ { before = own }
         hits ~ /^[0-9]/ { done++; flush() }
-        hits ~ /^[#=]/ { at[run] = line; text[run++] = own }
+        { times[own]++ }
+        hits ~ /^[#=]/ {
+            at[run] = line
+            place[run] = within (times[own] > 1 ? ":" times[own] : "")
+            text[run++] = own
+        }
         fault && hits !~ /^[0-9]/ { good = run }
         own ~ /[;{}] *$/ || own ~ /\/\*.*\*\/ *$/ { fault = 0 }
         END { flush(); printf "# %s: %d statements executed, %d not: %d of faults\n", name, done, left + faults, faults }'
 done
-awk -v out="$work/unexplained" -v list="$list" '
+awk -v out="$work/unexplained" -v stale="$work/stale" -v list="$list" '
     BEGIN {
         while ((getline row <list) > 0) {
             if (row !~ /^[a-z]/) continue
-            at = index(row, "  // "); key = substr(row, 1, at - 1); reason[key] = substr(row, at + 5)
+            at = index(row, "  // "); key = substr(row, 1, at - 1)
+            if (key in reason) print "twice: " row >stale
+            reason[key] = substr(row, at + 5)
         }
     }
     { split($0, part, ":"); text = $0; sub(/^[^:]*:[^:]*: /, "", text); key = part[1] " " text
       if (key in reason) { print "# " $0; print "#     " reason[key]; met[key] = 1 }
       else print $0 >out }
-    END { for (key in reason) if (!(key in met)) print "# listed, but hit or gone: " key }' "$work/left"
+    END { for (key in reason) if (!(key in met)) print "hit or gone: " key >stale }' "$work/left"
 [ ! -s "$work/unexplained" ]
 ok $? "what they do not come to is explained in $list" "$work/unexplained"
+[ ! -s "$work/stale" ]
+ok $? "what $list explains is not come to" "$work/stale"
 echo "1..$count"
 [ "$failed" -eq 0 ]

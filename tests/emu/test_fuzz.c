@@ -1,6 +1,7 @@
 /* Malformed input never crashes: the inputs that once did (tests/fuzz/found), and inputs that are large in one respect,
    through the entry points of the fuzz targets. Needs no libFuzzer. */
 #include "unit/check.h"
+#include "unit/rounds.h"
 
 #include <dirent.h>
 #include <stdarg.h>
@@ -103,7 +104,8 @@ static void finish(struct text *t, const char *what)
         fail_msg("%s took %.1f s", what, seconds);
 }
 
-enum { DEEP = 100000, MANY = 10000 };
+/* Times are judged without sanitizers; what is nested is beyond every limit with them, too. */
+enum { DEEP = TW_TESTS_SANITIZED ? 20000 : 100000, MANY = TW_TESTS_SANITIZED ? 2000 : 10000 };
 
 static void nested(void **state)
 {
@@ -192,7 +194,8 @@ static void endless(void **state)
     } cases[] = {
         {".func f ()\n{\ncall f;\nret;\n}\n.entry k ()\n{\ncall f;\nret;\n}\n", "stack overflow"},
         {".func f (.param .b64 x)\n{\n.param .b64 y;\n.reg .b64 %d;\nst.param.b64 [y], %d;\ncall f, (y);\nret;\n}\n"
-         ".entry k ()\n{\n.param .b64 y;\ncall f, (y);\nret;\n}\n", "stack overflow"},
+         ".entry k ()\n{\n.param .b64 y;\ncall f, (y);\nret;\n}\n",
+         "stack overflow"},
         {".entry k ()\n{\n.reg .b64 %d<3>;\nmov.b64 %d1, 4096;\nL:\nalloca.u64 %d2, %d1;\nbra L;\n}\n",
          "stack overflow"},
         {".entry k ()\n{\nL:\nbra L;\n}\n", "DEADLOCK"},

@@ -7,13 +7,14 @@
    ends in `at OFFSET` instead: its dense elements stand in gemm_equal.bin, and may differ by what the approximations
    allow. Taken anew where a GPU is:
        test_gemm_equal --record DIRECTORY        writes both files there
-   A selection is run; TW_TEST_ALL=1 runs every line. */
+   A selection is run, with sanitizers of each kernel one kind of inputs; TW_TEST_ALL=1 runs every line. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "unit/check.h"
+#include "unit/rounds.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -241,6 +242,14 @@ static int selected(int spec, int index, const struct compile_unit *unit)
     return !variant && (is_approximate(&unit->plan) || index / 2 % 2 == old);
 }
 
+/* Whether a kernel of the selection runs at that size on those inputs. */
+static int takes(int spec, int index, int size, enum inputs kind)
+{
+    if (TW_TESTS_SANITIZED)
+        return sizes[size].k < 4096 && (int)kind == index / 2 % (sizes[size].approximate ? 2 : 3);
+    return sizes[size].k < 4096 || (spec == 0 && kind == NORMAL && index % 3 == 0);
+}
+
 static int run_spec(struct run *r, int spec, const char *arch, int all)
 {
     struct compile_choice choice = {.arch = arch};
@@ -272,7 +281,7 @@ static int run_spec(struct run *r, int spec, const char *arch, int all)
         for (int s = 0; !failed && s < SIZES; s++)
             for (int kind = 0; !failed && kind < INPUT_KINDS; kind++)
                 if ((sizes[s].inputs >> kind & 1) && sizes[s].approximate == is_approximate(&u->plan) &&
-                    (all || sizes[s].k < 4096 || (spec == 0 && kind == NORMAL && i % 3 == 0)))
+                    (all || takes(spec, i, s, (enum inputs)kind)))
                     failed = run_case(r, u, kernel, s, (enum inputs)kind);
         if (kernel)
             tw_device_unload(r->device, kernel);

@@ -12,17 +12,7 @@
 
 #include "execute.h"
 #include "find_cuda.h"
-
-#if defined(__SANITIZE_ADDRESS__)
-#define SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-#ifndef SANITIZED
-#define SANITIZED 0
-#endif
+#include "unit/rounds.h"
 
 enum { JOBS = 256, BUFFERS = 16, PARAMETERS = 24 };
 
@@ -414,18 +404,18 @@ static void add_jobs(int every)
         }
         if (row->kind != ROW_FILE)
             continue;
-        if (SANITIZED && !every && (files % 4 == 3 || !strcmp(row->name, "headers"))) {
+        if (TW_TESTS_SANITIZED && !every && (files % 4 == 3 || !strcmp(row->name, "headers"))) {
             files++;
             continue;
         }
         for (int completion = 0; completion < (async ? 3 : 1); completion++) {
             add_job(row, NULL, "sm_90a", 0, completion);
-            if (SANITIZED && !every)
+            if (TW_TESTS_SANITIZED && !every)
                 break;
         }
-        if (old && (every || (!SANITIZED && (async || files % 3 == 0))))
+        if (old && (every || (!TW_TESTS_SANITIZED && (async || files % 3 == 0))))
             add_job(row, NULL, "sm_80", 0, async ? EMU_LATE : EMU_EAGER);
-        if (debug && (every || (!SANITIZED && files % 2 == 0)))
+        if (debug && (every || (!TW_TESTS_SANITIZED && files % 2 == 0)))
             add_job(row, NULL, "sm_90a", 1, async ? EMU_RANDOM : EMU_EAGER);
         files++;
     }

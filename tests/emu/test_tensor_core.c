@@ -6,7 +6,7 @@
        cases, bytes of a case's d, sampled, groups     uint32_t each
        samples  of case i < sampled the elements whose index is i % 8 modulo 8
        hashes   uint64_t a group: tcc_hash of the d of cases / groups consecutive cases
-   TW_TEST_ALL=1 looks at every group instead of every eighth. */
+   TW_TEST_ALL=1 looks at every group instead of every eighth; with sanitizers it is every 64th. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +14,7 @@
 #include <time.h>
 
 #include "unit/check.h"
+#include "unit/rounds.h"
 
 #include "emu/async/tensor_core.h"
 #include "emu/alu/vectors.h"
@@ -80,6 +81,7 @@ static void test_golden(void **state)
     FILE *file = fopen(GOLDEN, "rb");
     const char *every = getenv("TW_TEST_ALL");
     unsigned long long equal = 0, chains = 0;
+    const uint32_t step = TW_TESTS_SANITIZED ? 64 : 8;
     int seen = 0, wrong = 0;
     assert_non_null(file);
     while (fread(&record, sizeof record, 1, file) == 1) {
@@ -110,7 +112,7 @@ static void test_golden(void **state)
         for (uint32_t g = 0; g < record.groups; g++) {
             uint64_t want;
             assert_int_equal(fread(&want, sizeof want, 1, file), 1);
-            if (!chained && !(every && *every == '1') && g % 8 != (uint32_t)kind % 8)
+            if (!chained && !(every && *every == '1') && g % step != (uint32_t)kind % step)
                 continue;
             for (uint32_t i = 0; !chained && i < group; i++)
                 compute((enum emu_tc_kind)kind, g * group + i, 0, d + (size_t)i * record.bytes);
@@ -142,7 +144,7 @@ static void test_fast_is_plain(void **state)
         unsigned char d[64 * 64 * 8], e[64 * 64 * 8];
         if (r->way != EMU_TC_FUSED && r->way != EMU_TC_HALVES)
             continue;
-        for (int number = 0; number < 180; number++) {
+        for (int number = 0; number < 180; number += TW_TESTS_SANITIZED ? 6 : 1) {
             unsigned m = 1 + (unsigned)number * 7 % 40, n = 1 + (unsigned)number * 11 % 61;
             size_t bytes = (size_t)m * n * element;
             tcc_fill(kind + 1000, number, (int)m, (int)n, (int)r->k, case_type(r->a), case_type(r->b), case_type(r->d),
@@ -202,7 +204,7 @@ static void test_speed(void **state)
     static const enum emu_tc_kind kinds[] = {
         EMU_TC_WGMMA_F32_BF16,      EMU_TC_WGMMA_F32_F16,   EMU_TC_WGMMA_F16_F16,    EMU_TC_WGMMA_F32_TF32,
         EMU_TC_WGMMA_F32_E4M3_E4M3, EMU_TC_WGMMA_S32_S8_S8, EMU_TC_MMA_K16_F32_BF16, EMU_TC_MMA_K32_F32_E4M3_E4M3};
-    for (size_t t = 0; t < sizeof kinds / sizeof *kinds; t++) {
+    for (size_t t = 0; t < sizeof kinds / sizeof *kinds && !TW_TESTS_SANITIZED; t++) {
         const struct emu_tc_row *r = &emu_tc_rows[kinds[t]];
         unsigned m = r->m, n = r->engine == EMU_TC_WGMMA ? 256 : 8, k = r->k;
         size_t element = emu_tc_bytes(r->a), a_tile = element * m * k, b_tile = element * n * k;

@@ -1,7 +1,12 @@
+#ifndef _POSIX_C_SOURCE
+#define _POSIX_C_SOURCE 200809L // open_memstream
+#endif
 #include "cmd/bench/bench_lab.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
+#include "common/files.h"
 #include "common/json.h"
 
 enum { TRACED = 40, TRIES = 64 };
@@ -112,6 +117,27 @@ static void print(FILE *out, const struct bench_host *host, const struct origin 
     fputs("\n]}\n", out);
 }
 
+static int write_trace(const struct bench_host *host, const struct origin *origin, const struct launched *launch,
+                       const char *path, struct tw_error *error)
+{
+    struct file_set files = {.rt = host->device->rt};
+    char *text = NULL;
+    size_t length = 0;
+    FILE *out = open_memstream(&text, &length);
+    if (out)
+        print(out, host, origin, launch);
+    int failed = !out || ferror(out), status = TW_ERROR_MEMORY;
+    if ((out && fclose(out) != 0) || failed)
+        tw_fail(error, TW_ERROR_MEMORY, "out of memory");
+    else
+        status = files_add(&files, NULL, path, text, length, false, error);
+    if (status == TW_OK)
+        status = files_commit(&files, error);
+    files_free(&files);
+    free(text);
+    return status;
+}
+
 int bench_host_trace(struct bench_host *host, const char *path)
 {
     struct tw_error error;
@@ -135,16 +161,9 @@ int bench_host_trace(struct bench_host *host, const char *path)
         result = find_origin(lab, &origin);
     if (!result)
         result = record(lab, &origin, launch);
-    FILE *out = result ? NULL : fopen(path, "w");
-    if (out) {
-        print(out, host, &origin, launch);
-        int failed = ferror(out);
-        if (fclose(out) != 0 || failed)
-            out = NULL;
-    }
-    if (!out)
-        fprintf(stderr, "tilewright bench: %s\n",
-                result ? "a call of the driver failed" : "the trace cannot be written");
+    int status = result ? TW_ERROR_DRIVER : write_trace(host, &origin, launch, path, &error);
+    if (status != TW_OK)
+        fprintf(stderr, "tilewright bench: %s\n", result ? "a call of the driver failed" : error.text);
     for (int i = 0; i < TRACED; i++) {
         if (launch[i].before)
             d->event_destroy(launch[i].before);
@@ -154,5 +173,5 @@ int bench_host_trace(struct bench_host *host, const char *path)
     if (origin.event)
         d->event_destroy(origin.event);
     lab_close(lab);
-    return out ? 0 : 3;
+    return status == TW_OK ? 0 : 3;
 }

@@ -238,15 +238,16 @@ static int fill_file(struct emu_args *args, const struct emu_buffer *buffer, str
 {
     unsigned char *bytes;
     size_t count;
+    struct tw_file_info info;
     struct tw_error why;
-    int status = tw_read_file(args->rt, buffer->rest, 0, &bytes, &count, &why);
+    if (args->rt->files.stat(args->rt->files.self, buffer->rest, &info) == 0 && info.is_regular &&
+        info.bytes > buffer->bytes)
+        return tw_fail(error, TW_ERROR_INVALID, "%s '%.200s': %s has %" PRIu64 " bytes, the buffer %zu", buffer->where,
+                       buffer->text, buffer->rest, info.bytes, buffer->bytes);
+    int status = tw_read_file(args->rt, buffer->rest, buffer->bytes, &bytes, &count, &why);
     if (status != TW_OK)
         return tw_fail(error, status, "%s '%.200s': %s", buffer->where, buffer->text, why.text);
-    if (count > buffer->bytes)
-        status = tw_fail(error, TW_ERROR_INVALID, "%s '%.200s': %s has %zu bytes, the buffer %zu", buffer->where,
-                         buffer->text, buffer->rest, count, buffer->bytes);
-    else
-        status = tw_device_upload(device, buffer->address, bytes, count, error);
+    status = tw_device_upload(device, buffer->address, bytes, count, error);
     tw_free(args->rt, bytes);
     return status;
 }

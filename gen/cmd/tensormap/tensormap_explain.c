@@ -1,14 +1,9 @@
 // tilewright tensormap explain: why a call is refused, which call near it works, and, where the call is fine, whose
 // error the driver reports.
-#ifndef _POSIX_C_SOURCE
-#define _POSIX_C_SOURCE 200809L // getline
-#endif
-
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/types.h>
 
 #include "cmd/tensormap/tensormap_question.h"
 #include "common/json.h"
@@ -337,47 +332,54 @@ static int explain_json_line(const char *line, size_t length, const struct tenso
     return explain_question(&q, options);
 }
 
-// Lines of JSON, each answered when it has come: who sends them may wait.
-static int explain_lines(char *line, ssize_t length, size_t room, const struct tensormap_options *options)
+// Says why stdin is not read on. Exit status.
+static int unreadable(const struct tensormap_fault *fault)
 {
-    int status = DONE;
-    for (; length >= 0 && !ferror(stdout); length = getline(&line, &room, stdin)) {
-        if (length && line[length - 1] == '\n')
-            line[--length] = 0;
-        if (explain_json_line(line, (size_t)length, options, 1) != DONE)
-            status = INPUT;
-    }
-    free(line);
-    return status;
+    fprintf(stderr, "tilewright tensormap explain: %s\n", fault->text);
+    return feof(stdin) || ferror(stdin) ? ENVIRONMENT : INPUT;
 }
 
-// The rest of stdin behind a first line, as one text.
-static int explain_stream(char *text, size_t length, size_t room, const struct tensormap_options *options)
+// Lines of JSON, each answered when it has come: who sends them may wait.
+static int explain_lines(struct tensormap_line *line, const struct tensormap_options *options)
 {
-    int status = ENVIRONMENT;
-    for (;;) {
-        if (length + 65536 > room) {
-            char *grown = length > TENSORMAP_TEXT_MOST ? NULL : realloc(text, room = 2 * room + 65536);
-            if (!grown)
-                break;
-            text = grown;
-        }
-        size_t got = fread(text + length, 1, room - length - 1, stdin);
-        length += got;
-        if (got == 0) {
-            text[length] = 0;
-            status = ferror(stdin) ? ENVIRONMENT : explain_any_text(text, length, options);
-            break;
-        }
+    struct tensormap_fault fault;
+    int status = DONE, read = 1;
+    for (; read > 0 && !ferror(stdout); read = tensormap_next_line(line, &fault))
+        if (explain_json_line(line->text, line->length, options, 1) != DONE)
+            status = INPUT;
+    return read < 0 ? unreadable(&fault) : status;
+}
+
+// A first line and the rest of stdin behind it, as one text.
+static int explain_stream(struct tensormap_line *line, int lines_before, const struct tensormap_options *options)
+{
+    struct tensormap_fault fault;
+    const size_t most = TENSORMAP_TEXT_MOST;
+    char *text = malloc(most + 1);
+    size_t length = 0;
+    if (!text) {
+        tensormap_fail(&fault, "out of memory");
+        print_fault(&fault, options, 0);
+        return ENVIRONMENT;
     }
-    if (length > TENSORMAP_TEXT_MOST) {
-        struct tensormap_fault fault;
+    for (; lines_before > 0; lines_before--)
+        text[length++] = '\n';
+    memcpy(text + length, line->text, line->length);
+    length += line->length;
+    if (line->newline)
+        text[length++] = '\n';
+    length += fread(text + length, 1, most - length, stdin);
+    text[length] = 0;
+    int status = INPUT;
+    if (ferror(stdin)) {
+        tensormap_fail(&fault, "cannot read the calls");
+        status = unreadable(&fault);
+    } else if (length == most) {
         tensormap_fail(&fault, "the text is longer than %d MiB; give the lines around the call",
                        TENSORMAP_TEXT_MOST >> 20);
         print_fault(&fault, options, 0);
-        status = INPUT;
-    } else if (status == ENVIRONMENT && !ferror(stdout)) {
-        fputs("tilewright tensormap: cannot read the calls, or out of memory\n", stderr);
+    } else {
+        status = explain_any_text(text, length, options);
     }
     free(text);
     return status;
@@ -385,22 +387,23 @@ static int explain_stream(char *text, size_t length, size_t room, const struct t
 
 static int explain_stdin(const struct tensormap_options *options)
 {
-    char *line = NULL;
-    size_t room = 0;
-    ssize_t length;
+    enum { BLANK_LINES = 1000 };
+    struct tensormap_line line = {0};
+    struct tensormap_fault fault;
+    int blank = -1, read, status = DONE;
     // Blank lines say nothing of what comes.
-    do
-        length = getline(&line, &room, stdin);
-    while (length >= 0 && strspn(line, " \t\r\n") == (size_t)length);
-    if (length < 0) {
-        free(line);
-        if (feof(stdin))
-            return DONE;
-        fputs("tilewright tensormap: cannot read the calls\n", stderr);
-        return ENVIRONMENT;
-    }
-    return line[strspn(line, " \t")] == '{' ? explain_lines(line, length, room, options)
-                                            : explain_stream(line, (size_t)length, room, options);
+    do {
+        read = tensormap_next_line(&line, &fault);
+        blank++;
+    } while (read > 0 && blank < BLANK_LINES && strspn(line.text, " \t\r") == line.length);
+    if (read < 0)
+        status = unreadable(&fault);
+    else if (read > 0 && line.text[strspn(line.text, " \t")] == '{')
+        status = explain_lines(&line, options);
+    else if (read > 0)
+        status = explain_stream(&line, blank, options);
+    free(line.text);
+    return status;
 }
 
 // Takes result=700 and driver=12.4 out of the words. Returns how many are left, or -1.

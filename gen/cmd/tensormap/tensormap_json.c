@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cmd/tensormap/tensormap_json.h"
@@ -19,6 +20,35 @@ int tensormap_fail(struct tensormap_fault *fault, const char *format, ...)
 }
 
 // ---- reading
+
+int tensormap_next_line(struct tensormap_line *line, struct tensormap_fault *fault)
+{
+    int c;
+    line->length = 0;
+    line->newline = 0;
+    while ((c = getchar()) != EOF && c != '\n') {
+        if (line->length == TENSORMAP_LINE_MOST)
+            return tensormap_fail(fault, "a line is longer than %d MiB", TENSORMAP_LINE_MOST >> 20);
+        if (line->length + 2 > line->room) {
+            size_t room = line->room ? 2 * line->room : 4096;
+            char *grown = realloc(line->text, room);
+            if (!grown)
+                return tensormap_fail(fault, "out of memory");
+            line->text = grown;
+            line->room = room;
+        }
+        line->text[line->length++] = (char)c;
+    }
+    if (c == EOF && ferror(stdin))
+        return tensormap_fail(fault, "cannot read the calls");
+    if (c == EOF && !line->length)
+        return 0;
+    if (!line->room && !(line->text = malloc(line->room = 4096)))
+        return tensormap_fail(fault, "out of memory");
+    line->newline = c == '\n';
+    line->text[line->length] = 0;
+    return 1;
+}
 
 // Whether a line holds an integer past 2^64 - 1: json-c gives 2^64 - 1 for it.
 static int has_long_integer(const char *line)

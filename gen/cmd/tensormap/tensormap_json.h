@@ -38,6 +38,19 @@ void tensormap_print_messages(const struct tw_tensormap_call *c, int cc, const s
 /* Print {"error":"..."} as a line on stdout. */
 void tensormap_print_fault(const struct tensormap_fault *fault);
 
+/* A line of stdin, which grows as it must. Zero-initialised is none; free(line.text). */
+struct tensormap_line {
+    char *text; /* zero-terminated, without its newline */
+    size_t length, room;
+    int newline; /* one followed */
+};
+
+enum { TENSORMAP_LINE_MOST = 16 << 20 };
+
+/* Read the next line: 1; 0 at the end; -1 where stdin cannot be read, there is no memory or the line has more than
+   TENSORMAP_LINE_MOST bytes, with a reason. */
+int tensormap_next_line(struct tensormap_line *line, struct tensormap_fault *fault);
+
 /* Say what the map in the hex digits of all texts means. Exit status. */
 int tensormap_decode(int count, char **texts, int json);
 

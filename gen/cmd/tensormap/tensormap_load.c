@@ -113,19 +113,16 @@ int tensormap_load(json_tokener *tokener)
 {
     struct tw_runtime rt;
     struct tw_error error;
-    char *line = NULL;
-    size_t room = 0;
-    ssize_t length;
-    int status = DONE;
+    struct tensormap_line line = {0};
+    struct tensormap_fault why;
+    int status = DONE, read = 0;
     if (tw_runtime_init(&rt, &error) != TW_OK) {
         fprintf(stderr, "tilewright tensormap load: %s\n", error.text);
         return ENVIRONMENT;
     }
-    while (status != ENVIRONMENT && (length = getline(&line, &room, stdin)) >= 0) {
+    while (status != ENVIRONMENT && (read = tensormap_next_line(&line, &why)) > 0) {
         struct tensormap_fault fault;
-        if (length && line[length - 1] == '\n')
-            line[--length] = 0;
-        int result = load_line(&rt, tokener, line, (size_t)length, &fault);
+        int result = load_line(&rt, tokener, line.text, line.length, &fault);
         if (result < 0) {
             fputs("{\"error\":", stdout);
             json_text(stdout, fault.text);
@@ -133,11 +130,11 @@ int tensormap_load(json_tokener *tokener)
         }
         status = result > 0 ? result : result < 0 ? INPUT : status;
     }
-    if (status == ENVIRONMENT || !feof(stdin)) {
-        fputs("tilewright tensormap load: out of memory, or the loads cannot be read\n", stderr);
+    if (status == ENVIRONMENT || read < 0) {
+        fprintf(stderr, "tilewright tensormap load: %s\n", read < 0 ? why.text : "out of memory");
         status = ENVIRONMENT;
     }
-    free(line);
+    free(line.text);
     tw_runtime_close(&rt);
     return status;
 }

@@ -8,7 +8,7 @@
 
 #include "cmd/tensormap/tensormap_json.h"
 
-enum { TENSORMAP_TEXT_MOST = 16 << 20 }; /* bytes of text that is read for calls */
+enum { TENSORMAP_TEXT_MOST = TENSORMAP_LINE_MOST + 4096 }; /* bytes of text that is read for calls */
 
 /* One call. Zero-initialised but for the call is one of which nothing else is known. */
 struct tensormap_question {
@@ -32,8 +32,8 @@ struct tensormap_questions {
     struct tensormap_fault why;
 };
 
-/* Find the calls in a zero-terminated text of this length, which is changed. Returns 0, or -1 and the reason where there
-   is none. Free the questions either way. */
+/* Find the calls in a zero-terminated text of this length, which is changed. Returns 0, or -1 and the reason where
+   there is none. Free the questions either way. */
 int tensormap_read_text(char *text, size_t length, struct tensormap_questions *out, struct tensormap_fault *fault);
 void tensormap_free_questions(struct tensormap_questions *questions);
 

@@ -68,9 +68,8 @@ enum { CHUNK_BYTES = 4000, LITERAL_COLUMNS = 112 };
 /* Stands for itself in a literal, whatever stands before it. */
 static bool is_plain(char c)
 {
-    /* A bit for each character: from ' ' to '~', without ", ? and \. */
-    static const uint64_t set[4] = {UINT64_C(0x7ffffffb00000000), UINT64_C(0x7fffffffefffffff)};
-    return set[(unsigned char)c >> 6] >> ((unsigned char)c & 63) & 1;
+    static const bool special[128] = {['"'] = true, ['\\'] = true, ['?'] = true, [127] = true};
+    return (unsigned char)c >= ' ' && (unsigned char)c < 128 && !special[(unsigned char)c];
 }
 
 /* Writes the character as it stands in a literal. Returns its length. */
@@ -97,20 +96,31 @@ static void add_literal(struct emit_text *lines, const char *literal, size_t len
     text_string(lines, "\"");
 }
 
-/* Adds the text's first line where it is short and stands for itself, as most do. Returns its bytes, or 0. */
+/* Adds the text's first line where it is short and of plain characters, quotes and backslashes, as most are. Returns
+ * its bytes, or 0. */
 static size_t add_plain_line(struct emit_text *lines, const char *data, size_t bytes)
 {
     const char *stop = memchr(data, '\n', bytes < LITERAL_COLUMNS - 1 ? bytes : LITERAL_COLUMNS - 1);
-    size_t length = stop ? (size_t)(stop - data) : 0;
-    if (!stop)
+    if (!stop || !text_reserve(lines, LITERAL_COLUMNS + 8))
         return 0;
-    for (size_t i = 0; i < length; i++)
-        if (!is_plain(data[i]))
+    char *to = lines->data + lines->length;
+    if (lines->length)
+        *to++ = '\n';
+    *to++ = '"';
+    const char *const last = to + LITERAL_COLUMNS - 2; /* where the line's end must begin */
+    for (const char *c = data; c < stop; c++) {
+        if (!is_plain(*c)) {
+            if (*c != '"' && *c != '\\')
+                return 0;
+            *to++ = '\\';
+        }
+        if (to >= last)
             return 0;
-    text_string(lines, lines->length ? "\n\"" : "\"");
-    text_add(lines, data, length);
-    text_add(lines, "\\n\"", 3);
-    return length + 1;
+        *to++ = *c;
+    }
+    memcpy(to, "\\n\"", 4);
+    lines->length = (size_t)(to - lines->data) + 3;
+    return (size_t)(stop - data) + 1;
 }
 
 /* The literals of one chunk: a line each, longer ones cut behind a blank. */
@@ -155,13 +165,12 @@ static size_t chunk_length(const char *data, size_t bytes)
 {
     if (bytes <= CHUNK_BYTES)
         return bytes;
-    for (size_t at = CHUNK_BYTES; at > CHUNK_BYTES / 2; at--)
-        if (data[at - 1] == '\n' && data[at - 2] == '\n')
-            return at;
-    for (size_t at = CHUNK_BYTES; at > 1; at--)
-        if (data[at - 1] == '\n')
-            return at;
-    return CHUNK_BYTES;
+    const char *line = memrchr(data + 1, '\n', CHUNK_BYTES - 1), *end = line;
+    while (end && end >= data + CHUNK_BYTES / 2 && end[-1] != '\n')
+        end = memrchr(data + 1, '\n', (size_t)(end - data) - 1);
+    if (end && end >= data + CHUNK_BYTES / 2)
+        return (size_t)(end - data) + 1;
+    return line ? (size_t)(line - data) + 1 : CHUNK_BYTES;
 }
 
 static int count_chunks(const char *data, size_t bytes)

@@ -2,9 +2,9 @@
  *
  *     usage: prepare OUT.bin OUT.S
  *
- * OUT.bin is, for each row of emit_embedded, the offset of its prepared.h bytes as four bytes of this machine, 0 for what
- * is no template; then those bytes. OUT.S gives them the name emit_prepared. Whether a template names what there is, the
- * tests look at. */
+ * OUT.bin is, for each row of emit_embedded, the offset of its prepared.h bytes as four bytes of this machine, 0 for
+ * what is no template; then those bytes. OUT.S gives them the name emit_prepared. Whether a template names what there
+ * is, the tests look at. */
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>

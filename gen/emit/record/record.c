@@ -451,8 +451,7 @@ bool record_end(struct recorder *r, struct record_place at, enum line_kind kind)
                                         .column = indent_of(at)}) != NULL;
 }
 
-/* ---- text ---------------------------------------------------------------------------------------------------------
- */
+/* ---- text -------------------------------------------------------------------------------------------------------- */
 
 static bool token(struct recorder *r, const struct piece *piece)
 {

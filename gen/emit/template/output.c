@@ -80,7 +80,8 @@ void output_line(struct output *o, const struct template *t, int line, bool cont
 
 void output_block(struct output *o, const struct template *t, int line, struct emit_text *text)
 {
-    add(o, (struct output_line){.text = text->data, .length = text->length, .template = t, .line = line, .block = true});
+    add(o,
+        (struct output_line){.text = text->data, .length = text->length, .template = t, .line = line, .block = true});
     *text = (struct emit_text){.arena = text->arena};
 }
 

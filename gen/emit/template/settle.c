@@ -488,6 +488,27 @@ static bool may_name(const struct functions *all, const char *word, size_t lengt
     return (unsigned char)*word < 128 && all->lengths[(unsigned char)*word] >> length % 64 & 1;
 }
 
+/* The next word of a line that may be a function's name, its length; NULL: there is none before the line's comment. A
+ * user's line may name a function without calling it. */
+static const char *next_name(const struct output_line *l, const char *from, const char *end, size_t *length)
+{
+    for (const char *c = from; c < end; c++) {
+        if (l->template->embedded && !(c = memchr(c, '(', (size_t)(end - c))))
+            return NULL;
+        const char *word = c, *after = c;
+        if (l->template->embedded)
+            while (word > from && is_word_char(word[-1]))
+                word--;
+        else
+            while (after < end && is_word_char(*after))
+                after++;
+        *length = (size_t)(after - word);
+        if (*length > 0)
+            return word;
+    }
+    return NULL;
+}
+
 /* Marks the functions that the lines name, and what those name. */
 static void mark(const struct output *o, const struct functions *all, int from, int end, int skip)
 {
@@ -496,23 +517,16 @@ static void mark(const struct output *o, const struct functions *all, int from, 
         const struct output_line *l = &o->line[i];
         if (l->dropped || (l->text[0] == '/' && l->text[1] == '/'))
             continue;
-        for (const char *c = l->text; *c; c++) {
-            if (!is_word_char(*c)) {
-                if (c[0] == '/' && c[1] == '/')
-                    break;
-                continue;
-            }
-            const char *word = c;
-            while (is_word_char(c[1]))
-                c++;
-            size_t length = (size_t)(c + 1 - word);
-            for (int k = may_name(all, word, length) ? 0 : all->count; k < all->count; k++) {
-                if (f[k].called || k == skip || f[k].length != length || memcmp(f[k].name, word, length) != 0)
+        const char *stop = strstr(l->text, "//");
+        stop = stop ? stop : l->text + l->length;
+        size_t length;
+        for (const char *c = l->text; (c = next_name(l, c, stop, &length)); c += length)
+            for (int k = may_name(all, c, length) ? 0 : all->count; k < all->count; k++) {
+                if (f[k].called || k == skip || f[k].length != length || memcmp(f[k].name, c, length) != 0)
                     continue;
                 f[k].called = true;
                 mark(o, all, f[k].body, f[k].end, k);
             }
-        }
     }
 }
 

@@ -129,8 +129,13 @@ static int wrap_comment(struct emit_text *text, const char *line, size_t length,
 
 int wrap_line(struct emit_text *text, const char *line, size_t length)
 {
+    if (length <= WRAP_COLUMNS) { /* nearly all */
+        text_add(text, line, length);
+        text_add(text, "\n", 1);
+        return 1;
+    }
     size_t indent = indent_of(line, length);
-    bool plain = length <= WRAP_COLUMNS || line[indent] == '#' || line[length - 1] == '\\';
+    bool plain = line[indent] == '#' || line[length - 1] == '\\';
     size_t column;
     const char *sign = plain ? NULL : comment_sign(line + indent, length - indent, &column);
     if (sign)

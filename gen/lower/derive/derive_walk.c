@@ -3,219 +3,12 @@
 
 #include <string.h>
 
-#include "lower/derive/derive_reads.h"
+#include "lower/derive/derive_ops.h"
 #include "lower/family.h"
-
-static const char *const reduced[PROGRAM_REDUCTIONS] = {
-    [PROGRAM_SUM] = "row_sum", [PROGRAM_MAX] = "row_max", [PROGRAM_MIN] = "row_min"};
-static const enum plan_reduction reductions[PROGRAM_REDUCTIONS] = {
-    [PROGRAM_SUM] = PLAN_SUM, [PROGRAM_MAX] = PLAN_MAX, [PROGRAM_MIN] = PLAN_MIN};
 
 static int body(struct derive *d, int first, int end);
 
-/* ---- dots -------------------------------------------------------------------------------------------------------- */
-
-/* The reads and the instruction, as one group. */
-static int issue(struct derive *d, int op, enum plan_start start, int shift)
-{
-    struct plan *p = d->work.l->plan;
-    struct derive_dot *dot = &d->dot[op];
-    int status = 0;
-    for (int i = 0; i < 4 && !status; i++) { /* bulk copies first: they come while threads copy */
-        int r = dot->load[i % 2] >= 0 ? derive_ring_of(d, dot->load[i % 2]) : -1;
-        if (r >= 0 && d->ring[r].copied == (i >= 2) && d->ring[r].inner < 0 && !(d->taken >> r & 1))
-            status = derive_take(d, r, shift);
-    }
-    if (!status && !d->synchronous)
-        status = derive_emit(d, d->consumer,
-                             (struct plan_step){.op = PLAN_MMA_FENCE, .ring = -1, .tensor = -1, .call = "mma_fence"});
-    unsigned counted = 0;
-    for (int o = 0; o < 2 && !status; o++) {
-        int r = dot->load[o] >= 0 ? derive_ring_of(d, dot->load[o]) : -1, newest = -1;
-        if (r < 0 || (o == 0 && dot->resident))
-            continue;
-        for (int i = 0; i < d->helds; i++)
-            newest = d->held[i].ring == r ? i : newest;
-        if (newest >= 0 && !(counted >> r & 1)) {
-            d->held[newest].group = d->groups;
-            d->held[newest].uses -= d->ring[r].inner < 0;
-            counted |= 1u << r;
-        }
-        status = derive_emit(d, d->consumer,
-                             (struct plan_step){.op = PLAN_READ,
-                                                .ring = d->ring[r].number,
-                                                .tensor = d->work.program->op[dot->load[o]].tensor,
-                                                .count = !d->synchronous});
-    }
-    if (d->flights == DERIVE_MAX_FLIGHTS)
-        return derive_refuse(d, op, "too many dots are in flight at once");
-    if (!d->synchronous)
-        d->flight[d->flights++] = (struct derive_flight){.dot = op, .group = d->groups++};
-    status =
-        status ? status
-               : derive_emit(d, d->consumer,
-                             (struct plan_step){
-                                 .op = PLAN_MMA,
-                                 .ring = -1,
-                                 .tensor = -1,
-                                 .count = dot->mma,
-                                 .place = dot->place,
-                                 .place2 = dot->operand,
-                                 .least = (int)start,
-                                 .loop = start == PLAN_FROM_ZERO_FIRST ? plan_some(d->loop[d->work.op[op].parent]) : 0,
-                                 .call = p->mma[dot->mma].name});
-    if (!status && !d->synchronous)
-        status = derive_emit(d, d->consumer,
-                             (struct plan_step){.op = PLAN_MMA_COMMIT, .ring = -1, .tensor = -1, .call = "mma_commit"});
-    return status ? status : derive_own(d, dot->place, d->work.op[op].leaf);
-}
-
-/* Its computed first operand, rounded, into registers. */
-static int pack(struct derive *d, int op)
-{
-    struct derive_dot *dot = &d->dot[op];
-    int root = d->work.op[op].arg[0], status = derive_prepare(d, op, root);
-    if (!status && d->work.graph.node[root].op == EXPR_CAST && !derive_place_of(d, root) &&
-        d->work.graph.node[root].dtype == d->work.l->plan->mma[dot->mma].input)
-        root = d->work.graph.node[root].arg[0]; /* packing rounds, once */
-    int expression = derive_built(d, op, root, 0, &status);
-    return status ? status
-                  : derive_pass(d, (struct plan_step){
-                                       .op = PLAN_TOUCH, .place = dot->operand, .node = expression, .call = "pack"});
-}
-
-static int reduce(struct derive *d, int op)
-{
-    const struct work_op *k = &d->work.op[op];
-    int status = derive_prepare(d, op, k->arg[0]), place = derive_home_of(d, k->leaf);
-    if (!place)
-        place = derive_new_place(d, k->leaf, reduced[d->work.program->op[op].reduction], 1);
-    if (!place)
-        return 3;
-    int expression = derive_built(d, op, k->arg[0], 0, &status);
-    status = status ? status
-                    : derive_pass(d, (struct plan_step){.op = PLAN_TOUCH,
-                                                        .place = place,
-                                                        .node = expression,
-                                                        .reduction = reductions[d->work.program->op[op].reduction],
-                                                        .cols = d->work.program->op[op].arg[0].columns,
-                                                        .call = d->partial[op] ? "fold" : "reduce"});
-    return status ? status : derive_own(d, place, k->leaf);
-}
-
-/* A dot's operand and what it adds to, then the dot. */
-static int finish_dot(struct derive *d, int op)
-{
-    struct derive_dot *k = &d->dot[op];
-    int c = d->work.op[op].arg[2], status;
-    enum plan_start start = PLAN_FROM_ZERO;
-    if (c >= 0) {
-        start = derive_starts_from_zero(d, op) ? PLAN_FROM_ZERO_FIRST : PLAN_FROM_SUM;
-        status = derive_prepare(d, op, c);
-        status = status ? status : derive_evaluate(d, op, c, k->place);
-    } else {
-        /* The result replaces what an earlier group still writes or others still read. */
-        status = derive_land(d, k->place);
-    }
-    return status ? status : issue(d, op, start, 0);
-}
-
-static int dot(struct derive *d, int op)
-{
-    int status = d->dot[op].load[0] < 0 ? pack(d, op) : 0;
-    return status ? status : finish_dot(d, op);
-}
-
-/* Columns of the accumulators that a box of the output takes. */
-static int chunk_columns(const struct plan_tensor *t, const struct program_op *store, bool turned)
-{
-    int last = t->rank - 1, columns = t->tile[last];
-    for (int k = 0; k < last && turned; k++)
-        if (store->at[k].length > 1)
-            columns = t->tile[k];
-    return columns;
-}
-
-/* The part of a store behind its arithmetic: 64 rows and a box's columns at a time. */
-static int store_staged(struct derive *d, int op, int expression)
-{
-    struct plan *p = d->work.l->plan;
-    const struct program_op *o = &d->work.program->op[op];
-    const struct plan_tensor *t = &p->tensor[o->tensor];
-    bool turned;
-    int ring = p->ring_count - 1, status = 0;
-    int columns = work_stored(&d->work, o, &turned)->columns, width = chunk_columns(t, o, turned);
-    struct plan_step write = {.op = PLAN_WRITE,
-                              .ring = ring,
-                              .tensor = o->tensor,
-                              .node = expression,
-                              .call = plan_text(p, "%s_write", t->name)};
-    struct plan_step store = {
-        .op = PLAN_STORE, .ring = ring, .tensor = o->tensor, .call = plan_text(p, "%s_store", t->name)};
-    for (int k = 0; k < t->rank && !status; k++)
-        store.at[k] = derive_built(d, op, d->work.op[op].at[k], 0, &status);
-    status = status ? status : derive_limit(d, op, &store);
-    int chunks = d->blocks * columns / width, ahead = 0;
-    struct plan_step next[DERIVE_MAX_READS];
-    status = status || chunks < 2 ? status : derive_reads(d, &write, width, next, &ahead);
-    const struct plan_step begin = {.op = PLAN_LOOP, .ring = -1, .tensor = -1, .count = chunks, .call = t->name};
-    const struct plan_step chunk[] = {
-        {.op = PLAN_STORE_WAIT, .ring = ring, .tensor = -1, .count = p->ring[ring].stages - 1, .call = "d_wait"},
-        {.op = PLAN_BARRIER, .ring = -1, .tensor = -1, .call = "d_barrier"},
-        write,
-        {.op = PLAN_FENCE_ASYNC, .ring = ring, .tensor = -1, .call = "d_fence"},
-        {.op = PLAN_BARRIER, .ring = -1, .tensor = -1, .call = "d_barrier"},
-        store,
-        {.op = PLAN_END, .ring = -1, .tensor = -1},
-    };
-    status = status ? status : derive_emit(d, d->consumer, begin);
-    for (int i = 0; i < ahead && !status; i++)
-        status = derive_emit(d, d->consumer, next[i]);
-    for (size_t i = 0; i < sizeof chunk / sizeof *chunk && !status; i++)
-        status = derive_emit(d, d->consumer, chunk[i]);
-    return status ? status : derive_limit(d, op, NULL);
-}
-
-static int store(struct derive *d, int op)
-{
-    struct plan *p = d->work.l->plan;
-    const struct program_op *o = &d->work.program->op[op];
-    int root = d->work.op[op].arg[0], status = derive_prepare(d, op, root);
-    if (!status && d->work.graph.node[root].op == EXPR_CAST && !derive_place_of(d, root) &&
-        d->work.graph.node[root].dtype == p->tensor[o->tensor].dtype)
-        root = d->work.graph.node[root].arg[0]; /* storing rounds, once */
-    /* Stores of elements ask one thread for one column, whichever it is. */
-    d->placing = p->tensor[o->tensor].access != PLAN_ACCESS_TMA;
-    int expression = derive_built(d, op, root, 0, &status);
-    d->placing = false;
-    if (status)
-        return status;
-    struct plan_step step = {.op = PLAN_GLOBAL,
-                             .ring = -1,
-                             .tensor = o->tensor,
-                             .node = expression,
-                             .call = plan_text(p, "%s_store_global", p->tensor[o->tensor].name)};
-    status = derive_pass(d, step);
-    if (status || p->tensor[o->tensor].access == PLAN_ACCESS_TMA)
-        return status ? status : store_staged(d, op, expression);
-    bool turned;
-    const struct program_tile *tile = work_stored(&d->work, o, &turned);
-    for (int k = 0; k < p->tensor[o->tensor].rank && !status; k++) {
-        step.at[k] = derive_built(d, op, d->work.op[op].at[k], 0, &status);
-        if (status || o->at[k].length <= 1)
-            continue;
-        int within = expr_leaf(&p->fused, o->at[k].column != turned ? EXPR_COLUMN : EXPR_ROW, EXPR_INT, 0);
-        int place = expr_binary(&p->fused, EXPR_ADD, plan_number(step.at[k]), within);
-        step.at[k] = plan_some(place);
-        status = place < 0 ? 3 : 0;
-    }
-    d->placing = true;
-    if (!status && d->work.op[op].inside >= 0)
-        step.inside = derive_built(d, op, d->work.op[op].inside, 0, &status);
-    d->placing = false;
-    step.cols = tile->columns;
-    return status ? status : derive_emit(d, d->consumer, step);
-}
+/* ---- the end of a turn ------------------------------------------------------------------------------------------- */
 
 /* What a turn carries on becomes what the next one finds. */
 static int carry_on(struct derive *d, int end)
@@ -344,11 +137,11 @@ static int begin_turn(struct derive *d, int loop, int shift)
         if (d->work.program->op[i].kind == PROGRAM_REDUCE && d->work.op[i].parent == loop && value >= 0 &&
             derive_needs(d, d->work.op[i].arg[0], value, -1, &status)) {
             d->done[i] = true;
-            status = status ? status : reduce(d, i);
+            status = status ? status : derive_reduce(d, i);
         }
     }
     if (!status && d->dot[d->before].load[0] < 0)
-        status = pack(d, d->before);
+        status = derive_pack(d, d->before);
     status = status ? status : early_sum(d, d->before, shift == 0 && !d->alone);
     d->shift = 0;
     return status;
@@ -375,9 +168,9 @@ static int rest_of_turn(struct derive *d, int loop, bool last)
         status = derive_land(d, d->dot[d->ahead].place);
         d->taken &= ~d->ahead_rings;
         status = status ? status : pass_turn(d, PLAN_BARRIER, 0);
-        status = status ? status : issue(d, d->ahead, PLAN_FROM_ZERO, d->ahead_shift);
+        status = status ? status : derive_issue(d, d->ahead, PLAN_FROM_ZERO, d->ahead_shift);
     }
-    status = status ? status : finish_dot(d, d->before);
+    status = status ? status : derive_finish_dot(d, d->before);
     status = status || last ? status : pass_turn(d, PLAN_BARRIER_ARRIVE, 0);
     status = status ? status : body(d, d->before + 1, d->work.program->op[loop].end);
     return status ? status : end_turn(d, loop);
@@ -590,7 +383,7 @@ static int turns(struct derive *d, int number, const struct range *r)
     int status = 0, count = r->count, inside = r->inside;
     d->around = number;
     if (d->ahead >= 0) {
-        status = issue(d, d->ahead, PLAN_FROM_ZERO, 0);
+        status = derive_issue(d, d->ahead, PLAN_FROM_ZERO, 0);
         d->cut = inside ? beyond_end(d, number, r->end) : 0;
         status = status ? status : begin_turn(d, number, 0);
         d->cut = 0;
@@ -733,14 +526,14 @@ static int body(struct derive *d, int first, int end)
         const struct program_op *op = &d->work.program->op[i];
         switch (op->kind) {
         case PROGRAM_DOT:
-            status = d->ahead == i ? 0 : dot(d, i);
+            status = d->ahead == i ? 0 : derive_dot_steps(d, i);
             break;
         case PROGRAM_REDUCE:
-            status = d->done[i] ? 0 : reduce(d, i);
+            status = d->done[i] ? 0 : derive_reduce(d, i);
             d->done[i] = false;
             break;
         case PROGRAM_STORE:
-            status = store(d, i);
+            status = derive_store(d, i);
             break;
         case PROGRAM_LOOP:
             status = loop(d, i);

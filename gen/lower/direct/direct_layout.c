@@ -3,8 +3,7 @@
 
 #include <stdlib.h>
 
-/* ---- uses ----------------------------------------------------------------------------------------------------------
- */
+/* ---- uses -------------------------------------------------------------------------------------------------------- */
 
 /* Marks the nodes that the root needs, and counts it as a use of each operation whose tile is among them. */
 static void use(const struct program *p, struct direct_op *op, bool *reached, int root, bool turned)

@@ -156,8 +156,7 @@ int direct_value(struct direct *d, int node)
     return import(d, node);
 }
 
-/* ---- rows and columns apart from the rest --------------------------------------------------------------------------
- */
+/* ---- rows and columns apart from the rest ------------------------------------------------------------------------ */
 
 static bool depends(const struct expr_graph *g, int node, enum expr_op op)
 {
@@ -313,8 +312,7 @@ int direct_within(struct direct *d, const struct direct_bounds *b)
     return both;
 }
 
-/* ---- what is zero outside of the tensors ---------------------------------------------------------------------------
- */
+/* ---- what is zero outside of the tensors ------------------------------------------------------------------------- */
 
 bool direct_zero_outside(const struct direct *d, int node, const struct program_tile *tile)
 {

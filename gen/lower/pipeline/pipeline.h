@@ -159,8 +159,7 @@ int pipeline_tensors(struct pipeline *x);
  * the steps are there. 0, 1, 3. */
 int pipeline_elements(struct pipeline *x);
 
-/* ---- pipeline_mma_sync.c: shapes and layouts of cp.async and mma.sync. Each returns 0, 1 a fault, 3 ---------------
- */
+/* ---- pipeline_mma_sync.c: shapes and layouts of cp.async and mma.sync. Each returns 0, 1 a fault, 3 -------------- */
 
 enum {
     MMA_SYNC_M = 16,

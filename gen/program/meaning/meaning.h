@@ -33,8 +33,7 @@ struct meaning_cells {
 /* bound[0..count), written with zeros where the cells are exact. */
 double *meaning_bounds(struct meaning_cells *cells, int64_t count);
 
-/* ---- arithmetic of one node (meaning_nodes.c) ----------------------------------------------------------------------
- */
+/* ---- arithmetic of one node (meaning_nodes.c) -------------------------------------------------------------------- */
 
 /* result = op(arg...) for `count` cells; operands have the types that the op takes, INT ones of a REAL op converted.
  * `type` is the result's, `operand_type` the operands' of a comparison. */
@@ -61,8 +60,7 @@ static inline double meaning_rounded(double value, double carried)
     return carried == 0 ? near : carried + far;
 }
 
-/* ---- sums (meaning_sums.c) ------------------------------------------------------------------------------------------
- */
+/* ---- sums (meaning_sums.c) --------------------------------------------------------------------------------------- */
 
 /* What is known of a sum beside its value. Zero-initialised but for `quantum`, which begins as MEANING_ZEROS. */
 struct meaning_sum {

@@ -24,8 +24,7 @@ double *meaning_bounds(struct meaning_cells *cells, int64_t count)
     return cells->bound;
 }
 
-/* ---- rounding ------------------------------------------------------------------------------------------------------
- */
+/* ---- rounding ---------------------------------------------------------------------------------------------------- */
 
 /* A normal number to the nearest even one with `drop` bits of mantissa less. */
 static inline double shorten(double value, int drop)

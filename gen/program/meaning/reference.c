@@ -31,8 +31,7 @@ enum tw_dtype program_narrowest_cast(const struct program *p)
     return narrow;
 }
 
-/* ---- inputs as doubles ---------------------------------------------------------------------------------------------
- */
+/* ---- inputs as doubles ------------------------------------------------------------------------------------------- */
 
 struct widening {
     const struct program_tensor *tensor;

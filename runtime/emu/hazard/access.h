@@ -27,7 +27,8 @@ struct hz_access {
    nothing orders them. */
 void hz_check(const struct hz_access *access, const struct hz_record *record, uint8_t lane, uint32_t mask,
               uint64_t address);
-/* A read makes an older read superfluous that it is ordered behind: who is ordered behind this one is so behind that. */
+/* A read makes an older read superfluous that it is ordered behind: who is ordered behind this one is so behind
+ * that. */
 int hz_covers(const struct hz_access *access, const struct hz_record *record, uint8_t lane, uint32_t mask);
 /* These bytes were never written, or are those of an mbarrier; the operand's descriptor says another swizzle. */
 void hz_tell_bytes(const struct hz_access *access, enum emu_hazard_name name, uint8_t lane, uint32_t mask,

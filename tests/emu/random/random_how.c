@@ -315,8 +315,7 @@ void random_dots_epilogue(struct dots *d, const struct beside *b, const char *su
     random_write(g, "\n");
 }
 
-/* ---- tiles --------------------------------------------------------------------------------------------------------
- */
+/* ---- tiles ------------------------------------------------------------------------------------------------------- */
 
 /* Tiles that fit registers and shared memory: of two loads of a turn and five stages, or eight. */
 void random_dots_tiles(struct dots *d, bool loops)

@@ -1,6 +1,8 @@
 #include "random_run.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "compile/compile.h"
 #include "emu/emu.h"

@@ -174,8 +174,7 @@ static void constants(void **state)
     expr_free(&g);
 }
 
-/* ---- with math.cuh through NVRTC ----------------------------------------------------------------------------------
- */
+/* ---- with math.cuh through NVRTC --------------------------------------------------------------------------------- */
 
 /* Every operator and every cast, as one fused function. */
 static int everything(struct expr_graph *g, int *root)
@@ -316,8 +315,7 @@ static void nvrtc_takes_it(void **state)
     free(source);
 }
 
-/* ---- memory ---------------------------------------------------------------------------------------------------------
- */
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
 
 static void every_allocation_fails(void **state)
 {

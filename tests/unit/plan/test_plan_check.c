@@ -1,4 +1,10 @@
 /* plan_check: sound Plans pass, each planted fault is found by its rule id and named. */
+#include "unit/check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "plan_samples.h"
 #include "unit/rounds.h"
 
@@ -363,7 +369,7 @@ static void test_damaged_plans(void **state)
     (void)state;
     uint32_t seed = 1;
     int faults = 0;
-    const int count = rounds(600);
+    const int count = TW_TESTS_SANITIZED ? 300 : rounds(600);
     for (int round = 0; round < count; round++) {
         struct plan p;
         struct diag_set diags = {0};

@@ -1,4 +1,10 @@
 /* A Plan printed: JSON that is well-formed, complete and the same each time, and tables. */
+#include "unit/check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "plan_samples.h"
 
 #include "plan/json.h"

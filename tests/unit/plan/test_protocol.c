@@ -1,4 +1,9 @@
 /* The protocol check: good Plans pass, planted faults are found and named, and a naive exploration agrees. */
+#include "unit/check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
 #include "plan_samples.h"
 #include "protocol_naive.h"
 

@@ -1,5 +1,10 @@
 /* The protocol check of programs: places, scratch, turns, guards and peeled loops. Good ones pass in the time that they
  * may take, planted faults are found, named and, where they are no mere text, gone wrong in some schedule. */
+#include "unit/check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
 #include "protocol_programs.h"
 #include "protocol_naive.h"
 

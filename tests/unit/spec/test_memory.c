@@ -64,7 +64,8 @@ static void blocks_keep_what_they_hold(void **state)
                 assert_true(refuse > 0 && size > b->size);
                 continue;
             }
-            *b = (struct block){moved, moved && b->at ? b->value : (unsigned char)turn, size < b->size ? size : b->size};
+            *b =
+                (struct block){moved, moved && b->at ? b->value : (unsigned char)turn, size < b->size ? size : b->size};
             check(b);
             b->size = size;
             b->value = (unsigned char)turn;

@@ -1,5 +1,6 @@
-//@ -- What a debug build's waits left behind, told in lines. This text is emitted into a debug build's NAME.c, and the
-//@ -- program includes it as it is for `run`: it is C99 without holes. blocks/debug.cuh writes the records.
+//@ -- What a debug build's waits left behind, and how it is told in lines. This text is emitted into a debug build's
+//@ -- NAME.c, and the program includes it for `run`: a header of static functions, C99 without holes. blocks/debug.cuh
+//@ -- writes the records.
 /* ---- the records of a debug build ------------------------------------------------------------------------------ */
 
 /* A warp that waited in vain. The kernel's text has the same struct and says more. */

@@ -1,0 +1,20 @@
+/* The steps of one operation of the program: `op` is its number. Each returns 0, 1 or 3. */
+#ifndef TW_GEN_LOWER_DERIVE_OPS_H
+#define TW_GEN_LOWER_DERIVE_OPS_H
+
+#include "lower/derive/derive.h"
+
+/* Of a dot: its computed first operand, rounded, into registers. */
+int derive_pack(struct derive *d, int op);
+
+/* Of a dot whose operands are there: the reads and the instruction, as one group. shift: as derive_take has it. */
+int derive_issue(struct derive *d, int op, enum plan_start start, int shift);
+
+/* Of a dot whose operands are there: what it adds to, then the dot. */
+int derive_finish_dot(struct derive *d, int op);
+
+int derive_dot_steps(struct derive *d, int op);
+int derive_reduce(struct derive *d, int op);
+int derive_store(struct derive *d, int op);
+
+#endif
