@@ -517,7 +517,7 @@ int cmd_run(int argc, char **argv)
     if (status >= 0)
         return status;
 
-    status = compile_open(&run.compile, "run", path);
+    status = compile_open_as(&run.compile, "run", path, o->json);
     run.compile.debug_ms = debug_ms;
     if (status == 0)
         status = go(&run);
