@@ -19,29 +19,20 @@ int compile_as_json(struct compile *c)
     return c->faults ? 0 : compile_fail(c, tw_fail(&error, TW_ERROR_MEMORY, "out of memory"), &error);
 }
 
-/* Text that is told as a name or null. */
+/* A text, or null. */
 static void add_text(json_object *o, const char *key, const char *text)
 {
     json_object_object_add(o, key, text ? json_object_new_string(text) : NULL);
 }
 
-static json_object *new_fault(enum diag_severity severity, const char *text)
+static void add_fault(const struct compile *c, const struct diag *d, const char *file)
 {
     json_object *o = json_object_new_object();
-    if (o) {
-        add_text(o, "severity", severities[severity]);
-        add_text(o, "text", text);
-    }
-    return o;
-}
-
-static void add_diagnostic(const struct compile *c, const struct diag *d)
-{
-    json_object *o = new_fault(d->severity, d->text);
     if (!o)
         return;
-    const bool known = d->loc.file >= 0 && d->loc.file < c->diags.source_count;
-    add_text(o, "file", known ? c->diags.source[d->loc.file].name : NULL);
+    add_text(o, "severity", severities[d->severity]);
+    add_text(o, "text", d->text);
+    add_text(o, "file", file);
     json_object_object_add(o, "line", d->loc.line ? json_object_new_int(d->loc.line) : NULL);
     json_object_object_add(o, "column", d->loc.column ? json_object_new_int(d->loc.column) : NULL);
     add_text(o, "kernel", d->kernel);
@@ -90,9 +81,7 @@ void compile_say(const struct compile *c, enum diag_severity severity, const cha
     va_end(list);
     progress_clear();
     if (c->faults) {
-        json_object *o = new_fault(severity, text);
-        if (o)
-            json_object_array_add(c->faults, o);
+        add_fault(c, &(struct diag){.severity = severity, .text = text}, NULL);
         return;
     }
     fprintf(stderr, "tilewright %s: %s%s\n", c->command, severity == DIAG_NOTE ? "note: " : "", text);
@@ -107,8 +96,11 @@ int compile_fail(const struct compile *c, int status, const struct tw_error *err
 void compile_report(struct compile *c)
 {
     progress_clear();
-    for (int i = 0; c->faults && i < c->diags.count; i++)
-        add_diagnostic(c, &c->diags.item[i]);
+    for (int i = 0; c->faults && i < c->diags.count; i++) {
+        const struct diag *d = &c->diags.item[i];
+        const bool known = d->loc.file >= 0 && d->loc.file < c->diags.source_count;
+        add_fault(c, d, known ? c->diags.source[d->loc.file].name : NULL);
+    }
     if (!c->faults)
         diag_print(&c->diags, stderr);
     /* The sources stay: what is reported later refers to them. */
