@@ -1,5 +1,5 @@
-/* tilewright help: the commands, one command's usage, the fields of a spec out of the schema table, the hazards that the
- * emulator reports and the fields of JSON out of theirs. */
+/* tilewright help: the commands, one command's usage, the fields of a spec out of the schema table, the hazards that
+ * the emulator reports and the fields of JSON out of theirs. */
 #include <stdio.h>
 #include <string.h>
 
