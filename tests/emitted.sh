@@ -83,5 +83,13 @@ pointers=$(find "$work/made" -name '*.c' | xargs awk '/^static const char \*cons
     on && /",$/ { chunks++ } on && /^};/ { on = 0; most = chunks > most ? chunks : most } END { print most + 0 }')
 [ "$pointers" -gt 0 ] && [ "$pointers" -le 40 ]
 ok $? "sources are few literals: $pointers at most"
+twice=$(for kernel in specs_gemm.sm_80/gemm_bf16_two_outputs \
+    tests_programs_found_outputs_of_one_sum.sm_80/outputs_of_one_sum; do
+    for variant in "" __unaligned; do
+        grep -c 'int slab = 0' "$work/made/$kernel$variant.sm_80.cu"
+    done
+done | grep -vx 1)
+[ -z "$twice" ]
+ok $? "outputs of the same sums share a loop where they are stored from registers"
 echo "1..$count"
 [ "$failed" -eq 0 ]

@@ -135,14 +135,15 @@ static bool known_device(const char *name)
 
 /* ---- from spec to loaded kernels --------------------------------------------------------------------------------- */
 
-/* What the compiler is asked for. The emulator takes any text that gives PTX, and its reports name source lines; what
- * was emitted is compiled to the end all the same, so that spills are found. */
+/* What the compiler is asked for. The emulator takes any text that gives PTX, and its reports name source lines. Where
+ * nobody asked for it, what was emitted is compiled to the end all the same, so that spills are found. */
 static void choose_outputs(const struct run *run, struct compile_unit *unit)
 {
     bool runs = run->device && runs_on(unit->arch, run->device);
     bool emulated = run_is_emulator(run->device) || (run->device && is_auto(run) && !runs);
     unit->line_info = emulated;
-    unit->outputs = emulated && unit->source_path ? TW_OUTPUT_PTX : TW_OUTPUT_CUBIN;
+    bool ptx_alone = emulated && (unit->source_path || (!is_auto(run) && !run->options.keep));
+    unit->outputs = ptx_alone ? TW_OUTPUT_PTX : TW_OUTPUT_CUBIN;
     if (run->options.keep || emulated || (runs && needs_ptx(unit->arch, run->device)))
         unit->outputs |= TW_OUTPUT_PTX;
 }

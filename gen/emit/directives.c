@@ -1,9 +1,34 @@
-/* `//@ op`, and roles, loops and guards: what their lines say, handed to the recorder. */
+/* The calls that lines become: how each begins; `//@ op`, roles, loops and guards: what their lines say, handed to the
+ * recorder. */
 #include <string.h>
 
 #include <lua5.4/lauxlib.h>
 
 #include "emit/engine.h"
+
+/* The roots of the holes that a line's call hands over, or one table. */
+static int argument_count(const struct template_line *l)
+{
+    int roots = 0;
+    for (int h = 0; h < l->hole_count; h++)
+        roots += l->hole[h].path_count;
+    return l->kind == LINE_INCLUDE || l->kind == LINE_OP ? 1 : roots;
+}
+
+struct engine *engine_enter(lua_State *L, unsigned kinds, const struct template_line **line)
+{
+    struct engine *e = lua_touserdata(L, lua_upvalueindex(1));
+    struct template *t = lua_touserdata(L, lua_upvalueindex(2));
+    lua_Integer number = lua_isinteger(L, 1) ? lua_tointeger(L, 1) : -1;
+    const struct template_line *l = number >= 0 && number < t->line_count ? &t->line[number] : NULL;
+    bool table = l && (l->kind == LINE_INCLUDE || l->kind == LINE_OP);
+    /* A template can get at the functions that its lines call; what they are given is looked at. */
+    if (!l || !(kinds >> l->kind & 1) || lua_gettop(L) != 1 + argument_count(l) || (table && !lua_istable(L, 2)))
+        luaL_error(L, "this is a function of the engine, which lines of the template call; a //@ line cannot");
+    e->at = (struct record_place){t, (int)number};
+    *line = l;
+    return e;
+}
 
 int engine_stop_recorded(lua_State *L, struct engine *e)
 {
@@ -27,7 +52,10 @@ static const char *filled(lua_State *L, struct engine *e, const struct template_
 int engine_flow(lua_State *L)
 {
     const struct template_line *l;
-    struct engine *e = engine_enter(L, &l);
+    unsigned kinds = 0;
+    for (enum line_kind kind = LINE_ROLE; kind <= LINE_ENDELECT; kind++)
+        kinds |= 1u << kind;
+    struct engine *e = engine_enter(L, kinds, &l);
     if (!e->recorder) {
         engine_report(e, e->at, -1, "TEMPLATE-ORDER", "there are no roles here; a Plan has them");
         return engine_stop(L);
@@ -55,7 +83,7 @@ static int column_of(const struct template_line *l, const char *name)
 int engine_op(lua_State *L)
 {
     const struct template_line *l;
-    struct engine *e = engine_enter(L, &l);
+    struct engine *e = engine_enter(L, 1u << LINE_OP, &l);
     if (!e->recorder)
         return 0;
     struct record_operation o = {.word = l->word};

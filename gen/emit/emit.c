@@ -16,7 +16,6 @@
 #include "emit/engine.h"
 #include "emit/lua_sink.h"
 #include "emit/shelf.h"
-#include "emit/template/fold.h"
 
 /* ---- faults ---------------------------------------------------------------------------------------------------- */
 
@@ -205,11 +204,13 @@ static void add_hole(lua_State *L, struct engine *e, const struct template_line 
     }
     size_t length;
     const char *text = lua_tolstring(L, -1, &length), *end = text + length;
+    engine_charge(L, e, length);
     if (length > 4096) {
         text_reserve(&e->line, length + length / 8);
         e->block = *text == '"' && hole->begin == l->indent && hole->end == l->length;
     }
     for (const char *stop_at; (stop_at = memchr(text, '\n', (size_t)(end - text))); text = stop_at + 1) {
+        engine_charge(L, e, e->indent.length + (size_t)l->indent);
         text_add(&e->line, text, (size_t)(stop_at - text) + 1);
         text_add(&e->line, e->indent.data, e->indent.length);
         text_add(&e->line, l->text, (size_t)l->indent);
@@ -219,14 +220,6 @@ static void add_hole(lua_State *L, struct engine *e, const struct template_line 
 }
 
 /* ---- what the generated calls do; upvalues: the engine, the template ------------------------------------------- */
-
-struct engine *engine_enter(lua_State *L, const struct template_line **line)
-{
-    struct engine *e = lua_touserdata(L, lua_upvalueindex(1));
-    e->at = (struct record_place){lua_touserdata(L, lua_upvalueindex(2)), (int)lua_tointeger(L, 1)};
-    *line = &e->at.template->line[e->at.line];
-    return e;
-}
 
 void engine_fill(lua_State *L, struct engine *e, const struct template_line *l, int from, int to)
 {
@@ -258,6 +251,7 @@ static bool put_line(struct engine *e, bool continued, const char *text, size_t 
 static int emit_plain(lua_State *L, struct engine *e, const struct template_line *l)
 {
     for (const struct template_line *last = l + l->more;; l++, e->at.line++) {
+        engine_charge(L, e, e->indent.length + (size_t)l->length + 1);
         if (l->kind == LINE_BLANK) {
             output_blank(&e->output);
         } else if (e->indent.length == 0) {
@@ -278,12 +272,13 @@ static int emit_plain(lua_State *L, struct engine *e, const struct template_line
 static int emit_line(lua_State *L)
 {
     const struct template_line *l;
-    struct engine *e = engine_enter(L, &l);
+    struct engine *e = engine_enter(L, 1u << LINE_TEXT | 1u << LINE_BLANK, &l);
     if (l->hole_count == 0)
         return emit_plain(L, e, l);
     e->line.length = 0;
     e->block = false;
     text_add(&e->line, e->indent.data, e->indent.length);
+    engine_charge(L, e, e->indent.length + (size_t)l->length + 1);
     engine_fill(L, e, l, 0, l->length);
     if (e->block && !e->recorder && e->own) {
         output_block(&e->output, e->at.template, e->at.line, &e->line);
@@ -298,7 +293,7 @@ static int emit_line(lua_State *L)
         if (last > text) {
             size_t length = (size_t)(last - text);
             if (e->at.template && e->at.template->embedded) /* a user's text says what it means */
-                length = fold_line(text, length);
+                length = folds_line(e->folds, text, length);
             if (!put_line(e, !first, text, length))
                 return engine_stop_recorded(L, e);
         } else if (!first && next) {
@@ -345,7 +340,7 @@ static struct template *load_included(lua_State *L, struct engine *e, const stru
 static int include(lua_State *L)
 {
     const struct template_line *l;
-    struct engine *e = engine_enter(L, &l);
+    struct engine *e = engine_enter(L, 1u << LINE_INCLUDE, &l);
     struct template *included = e->at.template->included[e->at.line];
     if (!included)
         included = load_included(L, e, l);
@@ -587,6 +582,7 @@ static int derive(struct engine *e, struct plan *plan)
 /* Takes the outcome of a call into the engine. */
 static bool went_well(struct engine *e, int status, const struct sandbox_error *error)
 {
+    e->no_memory = e->no_memory || (status == SANDBOX_FAULT && !e->reported && e->budget.refused);
     if (status == SANDBOX_FAULT && !e->reported && !e->no_memory)
         report_lua(e, error);
     e->no_memory = e->no_memory || status == SANDBOX_NO_MEMORY;
@@ -671,6 +667,8 @@ static void begin(struct engine *e, const struct emit_model *model, const struct
     e->recorder = NULL;
     e->frame = NULL;
     e->at = (struct record_place){0};
+    e->text_bytes = 0;
+    e->budget.refused = false;
     e->output = (struct output){.arena = &e->arena};
     e->indent = e->line = (struct emit_text){.arena = &e->arena};
     for (struct template *t = e->first; t; t = t->next)
@@ -690,14 +688,16 @@ static bool load_outermost(struct engine *e, const char *template_name)
 static bool open(struct engine *e, const char *template_name)
 {
     e->root = arena_text(&e->kept, e->model->root);
-    if (!e->root || !name_helpers(e))
+    e->folds = arena_alloc(&e->kept, sizeof *e->folds);
+    if (!e->root || !e->folds || !name_helpers(e))
         return !(e->no_memory = true);
+    e->folds->arena = &e->kept;
     if (!load_outermost(e, template_name))
         return false;
+    enum { MOST_STEPS = 10000000 }; /* of a user's text */
     e->own = e->outermost->embedded;
-    const struct sandbox_options sandbox = {.instruction_limit = e->options->instruction_limit,
-                                            .memory = e->memory,
-                                            .own_text = e->own};
+    const int64_t given = e->options->instruction_limit, limit = given || e->own ? given : MOST_STEPS;
+    const struct sandbox_options sandbox = {.instruction_limit = limit, .memory = e->memory, .own_text = e->own};
     if (e->model->recorded)
         e->recorder = record_open(e->model->recorded, e->first, &e->output, &e->arena, e->diags);
     e->no_memory = e->model->recorded && !e->recorder;
@@ -733,13 +733,16 @@ int emit_expand(const char *template_name, const struct emit_model *model, const
         e = memory_resize(&options->memory, NULL, 0, sizeof *e);
         if (!e)
             return 3;
-        *e = (struct engine){.memory = options->memory, .arena = {.memory = options->memory}};
+        *e = (struct engine){.memory = options->memory, .budget.memory = options->memory};
+        e->arena.memory = engine_budget_memory(&e->budget);
         e->kept.memory = options->memory;
         e->end = &e->first;
     }
     begin(e, model, options, diags);
     if (opened ? load_outermost(e, template_name) : open(e, template_name))
         finish(e, text, length);
+    if (e->no_memory && e->budget.refused)
+        engine_report_budget(e);
     e->no_memory = e->no_memory || diags->out_of_memory;
     int status = e->no_memory ? 3 : e->reported ? 1 : 0;
     arena_free(&e->arena);

@@ -48,6 +48,9 @@
  *               (template/settle.h) leaves a user's own lines as they are. Names, bounds and conditions may have holes.
  *               A role may be opened again; what it does is appended.
  *
+ * An expansion has bounds, and says so where it meets one: 10 million steps of Lua and 64 MiB of its memory, 16 MiB of
+ * text, 256 MiB of memory beside, 256 parameters, files of 1 MiB, includes 16 deep.
+ *
  * The output keeps indentation. Blank lines never follow each other, begin or end the text, follow `{` or precede `}`.
  * A branch that the expansion left empty (`if (...) {` without call or assignment in its condition, or `} else {`) is
  * dropped. The first lines are `${banner}`:
@@ -105,7 +108,8 @@ struct emit_options {
     const struct emit_helper *helper;
     int helper_count;
     int debug_ms;              /* how long a wait of a debug build may last; 0: no debug build */
-    int64_t instruction_limit; /* of all Lua lines of one expansion; 0: 50 million */
+    int64_t instruction_limit; /* of all Lua lines of one expansion; 0: 10 million, of the program's own
+                                  templates none */
     struct memory memory;      /* everything but diagnostics and the shelf is allocated by it */
     struct shelf *shelf;       /* templates of expansions before this one; NULL: none are kept */
 };

@@ -4,12 +4,25 @@
 
 #include "emit/emit.h"
 #include "emit/record/record.h"
+#include "emit/template/fold.h"
 #include "emit/template/output.h"
 #include "emit/template/template.h"
 #include "emit/template/text.h"
 #include "spec/sandbox.h"
 
-enum { ENGINE_INCLUDE_DEPTH = 16 };
+enum {
+    ENGINE_INCLUDE_DEPTH = 16,
+    ENGINE_INDENT = 256,           /* columns */
+    ENGINE_MOST_TEXT = 16 << 20,   /* bytes of what an expansion gives */
+    ENGINE_MOST_MEMORY = 256 << 20 /* bytes of its arena */
+};
+
+/* What an expansion may allocate beside Lua, which has its own limit. */
+struct engine_budget {
+    struct memory memory; /* where it comes from */
+    size_t used;
+    bool refused; /* more was asked for than there may be */
+};
 
 /* A template that is being expanded, and where the one around it includes it. */
 struct engine_frame {
@@ -23,9 +36,11 @@ struct engine {
     const struct emit_options *options;
     const struct emit_model *model;
     struct diag_set *diags;
-    struct arena arena;                /* of this expansion */
+    struct engine_budget budget;
+    struct arena arena; /* of this expansion, within the budget */
+    size_t text_bytes;  /* given so far */
     struct output output;
-    struct recorder *recorder;         /* NULL: no roles */
+    struct recorder *recorder; /* NULL: no roles */
     struct engine_frame *frame;
     struct record_place at;            /* the line that runs */
     struct emit_text indent, line;     /* of the includes around; of the line that is built */
@@ -35,11 +50,12 @@ struct engine {
 
     /* What expansions may have one after the other (shelf.h). */
     struct memory memory;
-    struct arena kept;                 /* of templates and names */
+    struct arena kept; /* of templates and names */
     struct sandbox *sandbox;
     struct template *first, **end;     /* every template that was loaded, in order */
     struct template *outermost;        /* the one that is expanded */
     const char **helper_name;          /* ended by NULL */
+    struct folds *folds;               /* lines that were folded */
     const char *root;                  /* name of the model's table */
     bool own;                          /* it has expanded nothing but templates of the program */
     int model_ref;                     /* that table in Lua's registry; 0: none yet */
@@ -55,8 +71,16 @@ int engine_stop(lua_State *L);
 int engine_stop_without_memory(lua_State *L, struct engine *e);
 int engine_stop_recorded(lua_State *L, struct engine *e);
 
-/* The beginning of a call that a template's line became: sets `at` and gives the line. */
-struct engine *engine_enter(lua_State *L, const struct template_line **line);
+/* The beginning of a call that a template's line became: sets `at` and gives the line, which is of one of `kinds`
+ * (bits). Raises an error where the arguments are not those of such a call. */
+struct engine *engine_enter(lua_State *L, unsigned kinds, const struct template_line **line);
+
+/* budget.c: memory within the budget; the report that it is out, in place of memory that is. */
+struct memory engine_budget_memory(struct engine_budget *budget);
+void engine_report_budget(struct engine *e);
+
+/* Counts bytes that a template makes towards the limits of steps and of text. */
+void engine_charge(lua_State *L, struct engine *e, size_t bytes);
 
 /* Adds the line's text between two columns to `line`, its holes filled. */
 void engine_fill(lua_State *L, struct engine *e, const struct template_line *l, int from, int to);

@@ -84,6 +84,7 @@ static int upper(lua_State *L)
 {
     size_t length;
     const char *s = luaL_checklstring(L, 1, &length);
+    sandbox_charge(L, (int64_t)(length / 16));
     luaL_Buffer b;
     char *copy = luaL_buffinitsize(L, &b, length);
     for (size_t i = 0; i < length; i++)
@@ -96,6 +97,7 @@ static int csv(lua_State *L)
 {
     luaL_checktype(L, 1, LUA_TTABLE);
     lua_Integer count = model_length(L, 1);
+    sandbox_charge(L, count);
     luaL_Buffer b;
     luaL_buffinit(L, &b);
     for (lua_Integer i = 1; i <= count; i++) {
@@ -157,6 +159,8 @@ static int banner(lua_State *L)
 {
     struct engine *e = emit_helper_context(L);
     struct emit_text t = {.arena = &e->arena};
+    enum { STEPS = 1000 };
+    sandbox_charge(L, STEPS);
     lua_settop(L, 0);
     luaL_checkstack(L, 64, NULL);
     lua_rawgeti(L, LUA_REGISTRYINDEX, e->model_ref);
@@ -222,6 +226,8 @@ static int debug_ms(lua_State *L)
 static int deeper(lua_State *L)
 {
     struct engine *e = emit_helper_context(L);
+    if (e->indent.length + 4 > ENGINE_INDENT)
+        return luaL_error(L, "lines stand more than %d columns deep", ENGINE_INDENT);
     text_string(&e->indent, "    ");
     return 0;
 }

@@ -315,6 +315,11 @@ static int set_nothing(lua_State *L)
     return luaL_error(L, "a fused function returns its values and assigns nothing; write return { D = ... }");
 }
 
+static int no_length(lua_State *L)
+{
+    return luaL_error(L, "t and i have no length; their fields are the kernel's tensors and axes: t.X, i.m");
+}
+
 /* t.R[i.m]: one more index; the last one makes a value. */
 static int index_element(lua_State *L)
 {
@@ -354,6 +359,8 @@ static void add_table(lua_State *L, const char *name, lua_CFunction get)
     lua_setfield(L, -2, "__index");
     lua_pushcfunction(L, set_nothing);
     lua_setfield(L, -2, "__newindex");
+    lua_pushcfunction(L, no_length);
+    lua_setfield(L, -2, "__len");
     lua_pop(L, 1);
 }
 

@@ -514,6 +514,7 @@ static int setup(lua_State *L)
         lua_pushcfunction(L, word[i].f);
         sandbox_set_global(r->sandbox, word[i].name);
     }
+    sandbox_know_values(r->sandbox, trace_value_at);
     open_expressions(r);
     return 0;
 }
@@ -581,6 +582,7 @@ int spec_read(const char *path, const struct spec_options *options, struct spec 
     struct sandbox_options limits = {.memory_limit = options->memory_limit,
                                      .instruction_limit = options->instruction_limit,
                                      .folder = folder,
+                                     .guarded = true,
                                      .memory = memory};
     store->sandbox = spec->path && folder ? sandbox_open(&limits) : NULL;
     struct reader r = {.options = options,

@@ -197,6 +197,7 @@ void push_node(struct reader *r, int node); /* plain_value */
 /* What operator `name` gave on the operands. */
 void push_result(struct reader *r, const char *name, int node, const struct value *operand, int count);
 
+enum sandbox_value trace_value_at(lua_State *L, int index); /* trace_lua.c; for sandbox_know_values */
 void open_expressions(struct reader *r); /* metatables and the functions of expressions as globals */
 void open_operands(struct reader *r);    /* the part of it that is trace.c's */
 void push_symbol(struct reader *r, int dim);

@@ -50,6 +50,11 @@ static int set_nothing(lua_State *L)
     return luaL_error(L, "at and tile are what the kernel says; nothing can be assigned to them");
 }
 
+static int no_length(lua_State *L)
+{
+    return luaL_error(L, "at and tile have no length; their fields are at.r and tile.r, by axis");
+}
+
 static void push_reader_table(lua_State *L, const char *type, lua_CFunction get)
 {
     lua_newtable(L);
@@ -58,6 +63,8 @@ static void push_reader_table(lua_State *L, const char *type, lua_CFunction get)
         lua_setfield(L, -2, "__index");
         lua_pushcfunction(L, set_nothing);
         lua_setfield(L, -2, "__newindex");
+        lua_pushcfunction(L, no_length);
+        lua_setfield(L, -2, "__len");
     }
     lua_setmetatable(L, -2);
 }
@@ -95,10 +102,8 @@ static bool trace_program(struct reader *r, struct program *p)
     lua_newtable(L);
     luaL_setmetatable(L, TYPE_TENSORS);
     push_reader_table(L, TYPE_AT, get_place);
-    push_reader_table(L, "sizes of the tile", get_tile);
-    sandbox_on_line(r->sandbox, trace_look_at_line);
+    push_reader_table(L, TYPE_SIZES, get_tile);
     int status = sandbox_try(L, 4, 0, &error);
-    sandbox_on_line(r->sandbox, NULL);
     trace_open_load(r, false);
     r->epoch = 0;
     r->program = NULL;

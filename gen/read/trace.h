@@ -1,7 +1,7 @@
 /* Between the files of the tracer: trace.c (a kernel's program from its table), trace_ops.c (the words of programs),
  * trace_fields.c (axes, tile, grid, ahead, via), trace_family.c (families that are modules), trace_access.c
- (coordinates), trace_loop.c (loops), trace_tile.c (shapes, indices, edges), trace_lua.c (plain Lua
- * over traced values), trace_check.c (what a whole program must fulfil).
+ (coordinates), trace_loop.c (loops), trace_tile.c (shapes, indices, edges), trace_lua.c
+ * (what plain Lua must not decide by), trace_check.c (what a whole program must fulfil).
  *
 
  * They run below sandbox_try: an error leaves through longjmp, so whatever is allocated hangs on the spec's arena, on
@@ -135,17 +135,13 @@ int trace_list(lua_State *L);  /* list(t.X, place, ..., from, to) */
 
 int trace_loop(lua_State *L); /* loop(name, range, { first values }, body [, options]) */
 
-/* ---- trace_lua.c ------------------------------------------------------------------------------------------------- */
-
-/* For sandbox_on_line: raises an error where the line makes a Lua boolean of a traced value. */
-void trace_look_at_line(lua_State *L, lua_Debug *ar);
-
 /* ---- trace_check.c ----------------------------------------------------------------------------------------------- */
 
 /* Reports what is wrong with the program as a whole. */
 void trace_check(struct trace *t);
 
 #define TYPE_AT "place of the item"
+#define TYPE_SIZES "sizes of the tile"
 #define TYPE_SPAN "span"
 #define TYPE_ALL "span of everything"
 #define TYPE_RANGE "range"

@@ -421,7 +421,12 @@ int trace_fused(lua_State *L)
     r->fused_axes = axes_of_value(t, 2);
     r->fused = arena_text(r->arena, name); /* a fault in it leaves by longjmp, and is reported at this field */
     reader_check(r, r->fused);
-    lua_call(L, 3, 1);
+    const int below = lua_gettop(L) - 4;
+    lua_call(L, 3, LUA_MULTRET);
+    if (lua_gettop(L) > below + 1)
+        result_fault(t, name, "more than one value",
+                     "; it returns one, or a table of values by output tensor: return { D = x, E = y }");
+    lua_settop(L, below + 1);
     bool value = lua_type(L, -1) == LUA_TNUMBER || lua_type(L, -1) == LUA_TBOOLEAN || is_symbolic(L, lua_gettop(L));
     if (lua_istable(L, -1))
         mark_outputs(t, name);

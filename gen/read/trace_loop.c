@@ -275,7 +275,14 @@ static void trace_combine(struct trace *t, const struct loop_call *c)
     lua_getfield(L, 5, "combine");
     push_part(t, c, c->at + 1);
     push_part(t, c, t->p->op[c->at].end + 1);
-    lua_call(L, 2, 1);
+    int below = lua_gettop(L) - 3;
+    lua_call(L, 2, LUA_MULTRET);
+    int results = lua_gettop(L) - below;
+    if (results > 1)
+        sandbox_fault(L, "PROGRAM-CARRIED", "combine",
+                      "combine of loop '%s' returns %d results; it returns one list: return { a, b }", c->name,
+                      results);
+    lua_settop(L, below + 1);
     if (t->p->op_count != before)
         sandbox_fault(L, "PROGRAM-CARRIED", "combine",
                       "combine is arithmetic on the carried values, element by element, and no operation stands in it");

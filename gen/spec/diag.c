@@ -57,6 +57,12 @@ void diag_report(struct diag_set *set, enum diag_severity severity, struct diag_
 {
     char text[2048];
     va_list list;
+    if (set->count >= DIAG_MOST) {
+        set->more++;
+        set->errors += severity == DIAG_ERROR;
+        set->reported += severity == DIAG_ERROR;
+        return;
+    }
     va_start(list, format);
     int length = vsnprintf(text, sizeof text, format, list);
     va_end(list);
@@ -179,6 +185,8 @@ void diag_print(const struct diag_set *set, FILE *out)
         print_line(set, &set->item[next], out);
         last = next;
     }
+    if (set->more)
+        fprintf(out, "and more: only the first %d diagnostics are told\n", DIAG_MOST);
     if (set->out_of_memory)
         fputs("error: out of memory\n", out);
 }

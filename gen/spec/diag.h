@@ -29,6 +29,8 @@ struct diag_source {
     char *text; /* whole source, zero-terminated; may be NULL */
 };
 
+enum { DIAG_MOST = 500 };
+
 /* Zero-initialised (but for arena.memory) is empty. Owns its strings. */
 struct diag_set {
     struct diag *item;
@@ -37,6 +39,7 @@ struct diag_set {
     int source_count;
     int errors;
     int reported; /* errors with those that were added before: equal before and after a piece of work without a fault */
+    int more;     /* that came after DIAG_MOST others, and are counted only */
     bool out_of_memory; /* something was lost: whoever reads the set reports status 3 */
     struct arena arena;
 };

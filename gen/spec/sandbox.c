@@ -9,11 +9,14 @@
 
 #include <lua5.4/lauxlib.h>
 
+#include "spec/guard.h"
 #include "spec/pool.h"
 
 enum refusal { REFUSED_NOT, REFUSED_LIMIT, REFUSED_STEPS, REFUSED_HOOK };
 
-enum { HOOK_STEPS = 1000, BYTES_PER_STEP = 64 };
+/* The hook is called every so many instructions; more often once there is a text so large that one instruction on it
+ * takes long. */
+enum { HOOK_STEPS = 1000, HOOK_STEPS_LARGE = 10, LARGE_TEXT = 1 << 16, BYTES_PER_STEP = 64 };
 
 struct sandbox {
     lua_State *L;
@@ -22,12 +25,13 @@ struct sandbox {
     size_t memory_limit, memory_used;
     enum refusal refusal; /* why the allocator last said no */
     int64_t steps, step_limit;
+    int hook_steps;         /* 0: there is no hook */
     bool own_text, counted; /* counted: the caller gave a limit of steps */
-    double deadline; /* seconds of this thread's time */
-    int file, line;  /* of the line that runs: what a memory error, which has no place, is told of */
-    int depth;       /* of protected calls */
-    bool fatal;      /* a limit was met: nothing below the outermost call may go on */
-    bool placed;     /* `error` below holds the place already */
+    double deadline;        /* seconds of this thread's time */
+    int file, line;         /* of the line that runs: what a memory error, which has no place, is told of */
+    int depth;              /* of protected calls */
+    bool fatal;             /* a limit was met: nothing below the outermost call may go on */
+    bool placed;            /* `error` below holds the place already */
     int status;
     struct sandbox_error error;
     const char *folder;
@@ -35,7 +39,8 @@ struct sandbox {
     int source_count;
     const char **dependency;
     int dependency_count;
-    void (*on_line)(lua_State *L, lua_Debug *ar);
+    bool guarded;
+    enum sandbox_value (*value_at)(lua_State *L, int index);
 };
 
 struct sandbox *sandbox_of(lua_State *L)
@@ -52,6 +57,18 @@ static double seconds(void)
     struct timespec t;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static void hook(lua_State *L, lua_Debug *ar);
+
+/* From the allocator too: lua_sethook is safe at any time. */
+static void use_hook(struct sandbox *s, int steps)
+{
+    bool counts = !s->own_text || s->counted;
+    if (!s->L || !counts || s->hook_steps == steps)
+        return;
+    s->hook_steps = steps;
+    lua_sethook(s->L, hook, LUA_MASKCOUNT | (s->own_text ? 0 : LUA_MASKLINE), steps);
 }
 
 /* Lua's allocator. For a new block Lua gives a type in old_size. */
@@ -77,6 +94,8 @@ static void *allocate(void *context, void *pointer, size_t old_size, size_t new_
         }
     }
     void *moved = pool_resize(&s->pool, pointer, old, new_size);
+    if (moved && !pointer && old_size == LUA_TSTRING && new_size > LARGE_TEXT)
+        use_hook(s, HOOK_STEPS_LARGE);
     if (moved)
         s->memory_used += new_size - old;
     else
@@ -126,11 +145,9 @@ static void hook(lua_State *L, lua_Debug *ar)
         lua_getinfo(L, "S", ar);
         s->file = sandbox_source_index(ar->source);
         s->line = ar->currentline;
-        if (s->on_line)
-            s->on_line(L, ar);
         break;
     case LUA_HOOKCOUNT:
-        s->steps += HOOK_STEPS;
+        s->steps += s->hook_steps;
         if (s->steps > s->step_limit || seconds() > s->deadline)
             stop_steps(L);
         break;
@@ -139,15 +156,15 @@ static void hook(lua_State *L, lua_Debug *ar)
     }
 }
 
-static void set_hook(struct sandbox *s)
+void sandbox_know_values(struct sandbox *s, enum sandbox_value (*value_at)(lua_State *L, int index))
 {
-    if (!s->own_text || s->counted)
-        lua_sethook(s->L, hook, LUA_MASKCOUNT | (s->own_text ? 0 : LUA_MASKLINE), HOOK_STEPS);
+    s->value_at = value_at;
 }
 
-void sandbox_on_line(struct sandbox *s, void (*f)(lua_State *L, lua_Debug *ar))
+enum sandbox_value sandbox_value_at(lua_State *L, int index)
 {
-    s->on_line = f;
+    const struct sandbox *s = sandbox_of(L);
+    return s->value_at ? s->value_at(L, index) : SANDBOX_PLAIN;
 }
 
 void sandbox_charge(lua_State *L, int64_t steps)
@@ -162,8 +179,8 @@ void sandbox_charge(lua_State *L, int64_t steps)
 static void restart_limits(struct sandbox *s)
 {
     s->steps = 0;
-    double allowed = 20 * ((double)s->step_limit / 50e6);
-    s->deadline = seconds() + (allowed < 2 ? 2 : allowed);
+    double allowed = 4 * ((double)s->step_limit / 50e6);
+    s->deadline = seconds() + (allowed < 1 ? 1 : allowed);
     s->fatal = s->placed = false;
     s->refusal = REFUSED_NOT;
 }
@@ -339,6 +356,7 @@ struct sandbox *sandbox_open(const struct sandbox_options *options)
     s->memory_limit = options->memory_limit ? options->memory_limit : (size_t)64 << 20;
     s->step_limit = options->instruction_limit ? options->instruction_limit : 50000000;
     s->own_text = options->own_text;
+    s->guarded = options->guarded;
     s->counted = options->instruction_limit > 0;
     s->folder = options->folder ? arena_text(&s->arena, options->folder) : NULL;
     s->L = options->folder && !s->folder ? NULL : lua_newstate(allocate, s);
@@ -351,7 +369,7 @@ struct sandbox *sandbox_open(const struct sandbox_options *options)
         sandbox_close(s);
         return NULL;
     }
-    set_hook(s);
+    use_hook(s, HOOK_STEPS);
     if (s->own_text) /* an expansion leaves little: collected at four times what was in use */
         lua_gc(s->L, LUA_GCINC, 400, 0, 0);
     return s;
@@ -397,6 +415,7 @@ struct chunk {
     size_t length;
     int file;
     bool compiled; /* what lua_dump made, not text */
+    bool guarded;  /* takes the guards and returns the function of the text */
     int result;
 };
 
@@ -406,6 +425,10 @@ static int compile(lua_State *L)
     struct chunk *c = lua_touserdata(L, 1);
     const char *name = lua_pushfstring(L, "@#%d", c->file);
     c->result = luaL_loadbufferx(L, c->text, c->length, name, c->compiled ? "b" : "t");
+    if (c->result == LUA_OK && c->guarded) {
+        sandbox_push_guards(L);
+        lua_call(L, GUARD_KINDS, 1);
+    }
     return 1;
 }
 
@@ -489,6 +512,34 @@ static int load(struct sandbox *s, struct chunk *c, struct sandbox_error *error)
     return c->result == LUA_OK ? SANDBOX_OK : syntax_error(s, c->file, error);
 }
 
+/* Compiles the text with its guards. What is wrong with it Lua says of the text as it was written. */
+static int load_guarded(struct sandbox *s, const struct chunk *plain, size_t skip, struct sandbox_error *error)
+{
+    struct arena scratch = {.memory = s->arena.memory};
+    const struct tokens *t = sandbox_tokens(s, plain->file);
+    struct chunk guarded = {.file = plain->file, .guarded = true}, c = *plain;
+    enum guard_status rewritten =
+        t ? guard_rewrite(t, skip + plain->length, skip, &scratch, &guarded.text, &guarded.length) : GUARD_NO_MEMORY;
+    int status = rewritten == GUARD_DONE ? load(s, &guarded, error) : SANDBOX_FAULT;
+    arena_free(&scratch);
+    if (rewritten == GUARD_NO_MEMORY)
+        return SANDBOX_NO_MEMORY;
+    if (status != SANDBOX_FAULT || s->fatal)
+        return status;
+    struct sandbox_error first = *error;
+    status = load(s, &c, error);
+    if (status != SANDBOX_OK)
+        return status;
+    lua_pop(s->L, 1);
+    *error = first;
+    if (rewritten == GUARD_NOT_LUA) {
+        set_error(s, plain->file, deepest_line(s, plain->file), "LUA-SYNTAX",
+                  "expressions or blocks are nested too deep; Lua takes about 200 levels");
+        *error = s->error;
+    }
+    return SANDBOX_FAULT;
+}
+
 int sandbox_load(struct sandbox *s, const char *name, const char *text, size_t length, const char *shown,
                  struct sandbox_error *error)
 {
@@ -500,15 +551,14 @@ int sandbox_load(struct sandbox *s, const char *name, const char *text, size_t l
         return SANDBOX_NO_MEMORY;
     if (!good)
         return SANDBOX_FAULT;
-    if (length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) /* a byte order mark */
-        text += 3, length -= 3;
-    struct chunk c = {text, length, file, false, LUA_OK};
-    return load(s, &c, error);
+    size_t skip = length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0; /* a byte order mark */
+    struct chunk c = {.text = text + skip, .length = length - skip, .file = file};
+    return s->guarded && !shown ? load_guarded(s, &c, skip, error) : load(s, &c, error);
 }
 
 int sandbox_load_own(struct sandbox *s, int number, const char *code, size_t length, struct sandbox_error *error)
 {
-    struct chunk c = {code, length, number, true, LUA_OK};
+    struct chunk c = {.text = code, .length = length, .file = number, .compiled = true};
     return load(s, &c, error);
 }
 

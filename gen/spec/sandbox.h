@@ -6,8 +6,9 @@
  *     number, and no address in any text.
  *   - pairs and next go in sorted order: numbers, then strings, then booleans; table.sort is stable.
  *   - memory is capped in the allocator, steps by a count hook: an instruction is a step, 64 bytes of new memory are
- * one, and loops of library functions charge theirs. What still takes long (comparing huge strings) meets a cap on the
- *     thread's time, 20 seconds for 50 million steps. Without pcall nothing in the sandbox can catch the error.
+ *     one, and functions of the library charge what they do in proportion to their arguments (sandbox_calls.c). What
+ *     still takes long (comparing huge strings) meets a cap on the thread's time, 4 seconds for 50 million steps.
+ *     Without pcall nothing in the sandbox can catch the error.
  *   - chunks are text; `require` reads files below one folder.
  *
  * Host code: every Lua call that may raise an error belongs into sandbox_protect or below sandbox_call, else the
@@ -33,6 +34,7 @@ struct sandbox_options {
     int64_t instruction_limit; /* of one sandbox_call; 0: 50 million */
     const char *folder;        /* `require "x"` reads folder/x.lua or folder/lib/x.lua; NULL: there is no require */
     struct memory memory;      /* everything, Lua's memory included, is allocated by it */
+    bool guarded;              /* texts are rewritten: no value of launch becomes a Lua boolean (guard.h) */
     bool own_text;             /* the program's own: its lines are not followed, no limit is told at one of them, and
                                   without an instruction_limit only what allocates memory is counted */
 };
@@ -106,8 +108,18 @@ int sandbox_no_memory(lua_State *L);
 void sandbox_charge(lua_State *L, int64_t steps);
 void sandbox_set_instruction_limit(struct sandbox *s, int64_t limit);
 
-/* Called before each line of a text runs, while set: whoever traces looks at the values. NULL: not. */
-void sandbox_on_line(struct sandbox *s, void (*f)(lua_State *L, lua_Debug *ar));
+/* What a value is to a text that is traced. */
+enum sandbox_value {
+    SANDBOX_PLAIN,
+    SANDBOX_SIZE,      /* an expression of dims, while no function is traced */
+    SANDBOX_NUMBER,    /* an expression whose number comes at launch */
+    SANDBOX_CONDITION, /* the same, of a condition */
+    SANDBOX_OPERAND    /* what such are made of: the tensors t, the indices i, a span */
+};
+
+/* Tells which userdata and tables with a metatable are such values; without it all are plain. */
+void sandbox_know_values(struct sandbox *s, enum sandbox_value (*value_at)(lua_State *L, int index));
+enum sandbox_value sandbox_value_at(lua_State *L, int index);
 
 /* Where the running text stands: the innermost Lua function at or above `level`. Returns the file index or -1. */
 int sandbox_where(lua_State *L, int level, int *line);
@@ -146,6 +158,18 @@ bool sandbox_has_library(const struct sandbox *s, const char *name);
 /* The global `require`. */
 int sandbox_require(lua_State *L);
 const char *sandbox_folder(const struct sandbox *s); /* as given, NULL: no require */
+
+/* Pushes the functions that a rewritten text takes, GUARD_KINDS of them. */
+void sandbox_push_guards(lua_State *L);
+
+/* Puts checks and costs before functions of the library, a table on top of the stack. */
+void sandbox_wrap_calls(lua_State *L, const char *library);
+
+/* Counts the steps of comparing two values. */
+void sandbox_charge_comparison(lua_State *L, int a, int b);
+
+/* Raises an error where the argument is no plain value (with `sizes`, no expression of dims either). */
+void sandbox_expect_known(lua_State *L, int index, const char *function, bool sizes);
 
 /* Raises an error that already has its place. */
 int sandbox_raise(lua_State *L, const struct sandbox_error *error);

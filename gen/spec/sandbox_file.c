@@ -68,6 +68,16 @@ bool sandbox_check_text(const char *text, size_t length, struct sandbox_error *e
             error->rule = "FILE-UTF8";
             return false;
         }
+        if (p[i] == '\r' && (i + 1 == length || p[i + 1] != '\n')) { /* Lua would count a line that no editor shows */
+            error->line = line;
+            error->column = (int)(i - begin) + 1;
+            snprintf(error->text, sizeof error->text,
+                     "column %d holds a carriage return without a newline; save the file with lines that end in "
+                     "newlines",
+                     error->column);
+            error->rule = "FILE-LINES";
+            return false;
+        }
         if (p[i] == '\n') {
             line++;
             begin = i + 1;

@@ -77,8 +77,15 @@ static void push_text(lua_State *L, int index)
 static int text_of(lua_State *L)
 {
     luaL_checkany(L, 1);
+    sandbox_expect_known(L, 1, "tostring", true);
     push_text(L, 1);
     return 1;
+}
+
+/* Goes on as the function of Lua's that is upvalue 1, whose errors then have this one's name. */
+static int plain(lua_State *L)
+{
+    return lua_tocfunction(L, lua_upvalueindex(1))(L);
 }
 
 static int repeat(lua_State *L)
@@ -93,19 +100,19 @@ static int repeat(lua_State *L)
         return luaL_error(L, "string.rep: the sandbox makes no string of more than %d bytes", REP_BYTES);
     if (one == 0)
         count = 0; /* any number of nothing */
-    lua_pushvalue(L, lua_upvalueindex(1));
-    lua_pushvalue(L, 1);
     lua_pushinteger(L, count);
-    lua_pushvalue(L, 3);
-    lua_call(L, 3, 1);
-    return 1;
+    lua_replace(L, 2);
+    sandbox_charge(L, count > 0 ? count : 0);
+    return plain(L);
 }
 
 /* string.format: %s takes texts without addresses, %p is refused. */
 static int format(lua_State *L)
 {
-    const char *p = luaL_checkstring(L, 1);
+    size_t length;
+    const char *p = luaL_checklstring(L, 1, &length);
     int top = lua_gettop(L), argument = 1;
+    sandbox_charge(L, (int64_t)length / 16);
     for (; *p; p++) {
         if (*p != '%')
             continue;
@@ -117,16 +124,14 @@ static int format(lua_State *L)
         if (*p == 'p')
             return luaL_error(L, "string.format: the sandbox leaves %%p out: addresses change from run to run");
         if (*p == 's' && argument <= top) {
+            sandbox_expect_known(L, argument, "string.format", true);
             push_text(L, argument);
             lua_replace(L, argument);
         }
         if (!*p)
             break;
     }
-    lua_pushvalue(L, lua_upvalueindex(1));
-    lua_insert(L, 1);
-    lua_call(L, top, 1);
-    return 1;
+    return plain(L);
 }
 
 /* ---- order ----------------------------------------------------------------------------------------------------- */
@@ -153,6 +158,7 @@ static int order(lua_State *L, int a, int b)
     int x = rank_of(L, a), y = rank_of(L, b);
     if (x != y)
         return x - y;
+    sandbox_charge_comparison(L, a, b);
     if (x == 0)
         return lua_compare(L, a, b, LUA_OPLT) ? -1 : lua_compare(L, b, a, LUA_OPLT);
     if (x == 2)
@@ -168,12 +174,14 @@ static bool before(lua_State *L, int a, int b, bool keys)
 {
     if (keys)
         return order(L, a, b) < 0;
+    sandbox_charge_comparison(L, a, b);
     if (lua_isnil(L, 2))
         return lua_compare(L, a, b, LUA_OPLT);
     lua_pushvalue(L, 2);
     lua_pushvalue(L, a);
     lua_pushvalue(L, b);
     lua_call(L, 2, 1);
+    sandbox_expect_known(L, lua_gettop(L), "table.sort", false);
     bool result = lua_toboolean(L, -1);
     lua_pop(L, 1);
     return result;
@@ -231,14 +239,10 @@ static int sort(lua_State *L)
 static int move(lua_State *L)
 {
     lua_Integer from = luaL_checkinteger(L, 2), to = luaL_checkinteger(L, 3);
-    int top = lua_gettop(L);
     luaL_checktype(L, 1, LUA_TTABLE);
     if (to > from)
         sandbox_charge(L, (int64_t)((uint64_t)to - (uint64_t)from) < 0 ? INT64_MAX / 2 : to - from);
-    lua_pushvalue(L, lua_upvalueindex(1));
-    lua_insert(L, 1);
-    lua_call(L, top, 1);
-    return 1;
+    return plain(L);
 }
 
 /* next of pairs: upvalues are the table, its sorted keys and the position. Keys that were removed meanwhile are passed
@@ -264,6 +268,7 @@ static int next_pair(lua_State *L)
 static int pairs(lua_State *L)
 {
     luaL_checktype(L, 1, LUA_TTABLE);
+    sandbox_expect_known(L, 1, "pairs", false);
     lua_settop(L, 1);
     lua_newtable(L);
     lua_Integer n = 0;
@@ -284,6 +289,7 @@ static int pairs(lua_State *L)
 static int next(lua_State *L)
 {
     luaL_checktype(L, 1, LUA_TTABLE);
+    sandbox_expect_known(L, 1, "next", false);
     lua_settop(L, 2);
     bool first = lua_isnil(L, 2);
     int64_t steps = 0;
@@ -419,6 +425,7 @@ static void open_strings(lua_State *L, int globals)
     select_words(L, plain, string_words);
     wrap(L, plain, "rep", repeat);
     wrap(L, plain, "format", format);
+    sandbox_wrap_calls(L, "string");
     guard(L, "string");
     lua_pushliteral(L, "");
     lua_getmetatable(L, -1); /* ("x"):rep(3) */
@@ -437,6 +444,7 @@ static void open_tables(lua_State *L, int globals)
     lua_pushcfunction(L, sort);
     lua_setfield(L, -2, "sort");
     wrap(L, plain, "move", move);
+    sandbox_wrap_calls(L, "table");
     guard(L, "table");
     lua_setfield(L, globals, "table");
     lua_settop(L, plain - 1);
@@ -450,6 +458,7 @@ void sandbox_open_library(lua_State *L)
     select_words(L, plain, base_words);
     int globals = lua_gettop(L);
     luaL_setfuncs(L, own, 0);
+    sandbox_wrap_calls(L, "");
     if (sandbox_folder(sandbox_of(L))) {
         lua_pushcfunction(L, sandbox_require);
         lua_setfield(L, globals, "require");
@@ -458,6 +467,7 @@ void sandbox_open_library(lua_State *L)
     open_tables(L, globals);
     luaL_requiref(L, "math", luaopen_math, 0);
     select_words(L, lua_gettop(L), math_words);
+    sandbox_wrap_calls(L, "math");
     guard(L, "math");
     lua_setfield(L, globals, "math");
     lua_settop(L, globals);

@@ -46,12 +46,26 @@ static size_t long_length(const char *p, int level)
     return n;
 }
 
+static bool newline(char c)
+{
+    return c == '\n' || c == '\r';
+}
+
+/* Exactly as Lua's lexer has it, escaped line ends and \z included: what it takes for a string is no code. */
 static size_t string_length(const char *p)
 {
     size_t n = 1;
-    for (; p[n] && p[n] != p[0] && p[n] != '\n'; n++)
-        if (p[n] == '\\' && p[n + 1])
+    while (p[n] && p[n] != p[0] && !newline(p[n])) {
+        if (p[n] != '\\' || !p[n + 1]) {
             n++;
+        } else if (p[n + 1] == 'z') {
+            for (n += 2; p[n] && strchr(" \t\r\n\v\f", p[n]);)
+                n++;
+        } else {
+            bool pair = newline(p[n + 1]) && newline(p[n + 2]) && p[n + 1] != p[n + 2];
+            n += pair ? 3 : 2;
+        }
+    }
     return p[n] == p[0] ? n + 1 : n;
 }
 
@@ -110,7 +124,7 @@ static size_t blank_length(const char *p)
     if (p[0] != '-' || p[1] != '-')
         return 0;
     int level = long_bracket(p + 2);
-    return level >= 0 ? 2 + long_length(p + 2, level) : strcspn(p, "\n");
+    return level >= 0 ? 2 + long_length(p + 2, level) : strcspn(p, "\r\n");
 }
 
 bool token_is(const struct tokens *t, int index, const char *word)
@@ -289,6 +303,8 @@ static int value_constructor(const struct tokens *t, int value)
 
 bool tokens_find_field(const struct tokens *t, int open, const char *path, struct token_field *field)
 {
+    if (!*path)
+        return false;
     while (*path) {
         bool position = *path == '[';
         size_t length = position ? strcspn(path, "]") : strcspn(path, ".[");
@@ -301,15 +317,4 @@ bool tokens_find_field(const struct tokens *t, int open, const char *path, struc
         open = value_constructor(t, field->value);
     }
     return true;
-}
-
-/* ---- functions ------------------------------------------------------------------------------------------------- */
-
-int tokens_find_function(const struct tokens *t, int first, int last, int after)
-{
-    for (int i = after + 1; i < t->count && t->token[i].line <= first; i++)
-        if (t->token[i].line == first && token_is(t, i, "function") && t->token[i].match >= 0 &&
-            t->token[t->token[i].match].line == last)
-            return i;
-    return -1;
 }

@@ -24,7 +24,8 @@ struct tokens {
     int count;
 };
 
-/* Scans Lua 5.4. Never fails on wrong text: what is no token is skipped (Lua reports it). False: out of memory. */
+/* Scans Lua 5.4, where each token begins and ends as Lua's own lexer has it. Never fails on wrong text: what is no
+ * token is skipped (Lua reports it). False: out of memory. */
 bool tokens_scan(struct tokens *t, const char *text, size_t length, struct arena *arena);
 bool token_is(const struct tokens *t, int index, const char *word);
 
@@ -41,9 +42,5 @@ int tokens_find_call(const struct tokens *t, const char *function, const char *n
 /* Follows `path`, such as "tile.k", "A[1]", "arch.sm_80.tile.n", "run[1].M", from the constructor at `open`. A value
  * that is a call with a constructor (A = tensor {...}) counts as that constructor. False: not written there. */
 bool tokens_find_field(const struct tokens *t, int open, const char *path, struct token_field *field);
-
-/* The function whose keyword stands on line `first` and whose end stands on line `last`; after token `after` (-1: from
- * the start). Index of the keyword or -1. */
-int tokens_find_function(const struct tokens *t, int first, int last, int after);
 
 #endif

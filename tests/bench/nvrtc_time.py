@@ -36,6 +36,14 @@ def open_nvrtc():
     sys.exit('nvrtc_time.py: no libnvrtc; set CUDA_HOME')
 
 
+def cpu_model():
+    try:
+        with open('/proc/cpuinfo') as file:
+            return next((line.split(':', 1)[1].strip() for line in file if line.startswith('model name')), 'unknown')
+    except OSError:
+        return 'unknown'
+
+
 def compile_once(nvrtc, name, text, option):
     """Seconds by the clock and of the processor, user time; the output is made and thrown away."""
     program, size = ctypes.c_void_p(), ctypes.c_size_t()
@@ -97,7 +105,9 @@ def main():
             print('%-40s %-7s %-12s %5d lines  ptx %.3f s, user %.3f s  cubin %.3f s, user %.3f s' %
                   (entry, arch, name, lines, row['ptx_s'], row['ptx_user_s'], row['cubin_s'], row['cubin_user_s']),
                   file=sys.stderr)
-    print('[\n ' + ',\n '.join(map(json.dumps, rows)) + '\n]')
+    about = {'made_by': 'tests/bench/nvrtc_time.py', 'what': 'NVRTC for emitted kernels, seconds: least and median',
+             'cpu': cpu_model()}
+    print(json.dumps(about)[:-1] + ', "rows": [\n ' + ',\n '.join(map(json.dumps, rows)) + '\n]}')
 
 
 if __name__ == '__main__':

@@ -2,6 +2,7 @@
 
 #include <limits.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -422,24 +423,78 @@ static bool has_constant(const char *line, size_t length, size_t indent)
     return false;
 }
 
-size_t fold_line(char *line, size_t length)
+/* The columns of a line's indentation; its length where there is nothing to fold. */
+static size_t indent_of(const char *line, size_t length)
 {
     size_t indent = 0;
     while (indent < length && (line[indent] == ' ' || line[indent] == '\t'))
         indent++;
     bool plain = indent == length || line[indent] == '#' || line[length - 1] == '\\' ||
                  is_literal(line + indent, length - indent);
-    if (plain || length - indent > MAX_LINE || !has_constant(line, length, indent))
-        return length;
+    return plain || length - indent > MAX_LINE || !has_constant(line, length, indent) ? length : indent;
+}
+
+/* Folds a text without indentation. Returns its length. */
+static size_t fold_text(char *text, size_t length)
+{
     struct fold f;
-    f.at = line + indent;
-    f.end = line + length;
+    f.at = text;
+    f.end = text + length;
     f.used = f.scratched = 0;
     f.depth = 0;
     f.open = f.lost = false;
     read_row(&f, '\0');
-    if (f.lost || f.at != f.end || f.used > length - indent)
+    if (f.lost || f.at != f.end || f.used > length)
         return length;
-    memcpy(line + indent, f.out, f.used);
-    return indent + f.used;
+    memcpy(text, f.out, f.used);
+    return f.used;
+}
+
+size_t fold_line(char *line, size_t length)
+{
+    size_t indent = indent_of(line, length);
+    return indent == length ? length : indent + fold_text(line + indent, length - indent);
+}
+
+/* ---- lines that come again ------------------------------------------------------------------------------------- */
+
+struct folded {
+    size_t length, after; /* of the text, and of what it became */
+    char text[];          /* the two */
+};
+
+static struct folded **find(struct folds *all, const char *text, size_t length)
+{
+    uint64_t hash = UINT64_C(14695981039346656037) ^ length, word;
+    for (size_t at = 0; at < length; at += sizeof word) {
+        word = 0;
+        memcpy(&word, text + at, length - at < sizeof word ? length - at : sizeof word);
+        hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+        hash ^= hash >> 29;
+    }
+    return &all->line[hash % FOLDS];
+}
+
+size_t folds_line(struct folds *all, char *line, size_t length)
+{
+    size_t indent = indent_of(line, length), rest = length - indent;
+    if (rest == 0)
+        return length;
+    char *text = line + indent;
+    struct folded **place = find(all, text, rest), *f = *place;
+    if (f && f->length == rest && memcmp(f->text, text, rest) == 0) {
+        memcpy(text, f->text + rest, f->after);
+        return indent + f->after;
+    }
+    struct folded *fresh = f ? NULL : arena_room(all->arena, sizeof *fresh + 2 * rest);
+    if (fresh)
+        memcpy(fresh->text, text, rest);
+    size_t after = fold_text(text, rest);
+    if (fresh) {
+        memcpy(fresh->text + rest, text, after);
+        fresh->length = rest;
+        fresh->after = after;
+        *place = fresh;
+    }
+    return indent + after;
 }

@@ -17,7 +17,21 @@
 
 #include <stddef.h>
 
+#include "spec/arena.h"
+
 /* Folds one line without its end, in place: it never grows. Returns its length. */
 size_t fold_line(char *line, size_t length);
+
+/* What lines became, for when they come again, as most do in a kernel's other entry points. Zero-initialised (but for
+ * the arena) is empty. Out of memory, or where another line has the place, nothing is kept. */
+enum { FOLDS = 1024 };
+
+struct folds {
+    struct arena *arena;
+    struct folded *line[FOLDS];
+};
+
+/* fold_line. */
+size_t folds_line(struct folds *folds, char *line, size_t length);
 
 #endif

@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "emit/template/text.h"
@@ -12,6 +13,8 @@ const char *const param_type_name[PARAM_TYPE_COUNT + 1] = {"int", "text", "bool"
 
 /* Lua text before the first line: the functions that the generated calls name. Templates cannot use `__` names. */
 static const char prefix[] = "local __e,__i,__f,__o,__p=... ";
+
+enum { MOST_PARAMS = 256, MOST_FAULTS = 100 };
 
 struct parser {
     struct template *t;
@@ -260,6 +263,11 @@ static void parse_param(struct parser *p, struct template_line *l, int line, int
         fault(p, line, begin, "TEMPLATE-PARAM", "'%s' needs a type; write int, text, bool or table", param.path.text);
         return;
     }
+    if (p->t->param_count == MOST_PARAMS) {
+        fault(p, line, begin, "TEMPLATE-LIMIT", "a template takes at most %d parameters; put them into tables",
+              MOST_PARAMS);
+        return;
+    }
     if (p->body)
         fault(p, line, l->indent, "TEMPLATE-PARAM", "parameter '%s' stands below other lines; move it to the top",
               param.path.text);
@@ -429,8 +437,19 @@ static void parse_line(struct parser *p, struct template_line *l, int line)
 
 /* ---- names ----------------------------------------------------------------------------------------------------- */
 
+/* Names that may be locals, sorted once they are all there. */
+struct names {
+    const char **name;
+    int count;
+};
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
 /* Marks parameters that the Lua lines use, and collects every name that those lines hold: it may be a local. */
-static void scan_lua_names(struct parser *p, struct emit_text *locals)
+static void scan_lua_names(struct parser *p, struct names *locals)
 {
     struct template *t = p->t;
     struct tokens tokens = {0};
@@ -451,7 +470,14 @@ static void scan_lua_names(struct parser *p, struct emit_text *locals)
         while (i + 2 * parts < tokens.count && token_is(&tokens, i + 2 * parts - 1, ".") &&
                tokens.token[i + 2 * parts].kind == TOKEN_NAME)
             parts++;
-        text_format(locals, " %.*s ", token->length, name);
+        const char **grown = arena_grow(p->arena, locals->name, locals->count, sizeof *grown);
+        char *copy = arena_copy(p->arena, name, (size_t)token->length);
+        if (!grown || !copy) {
+            p->no_memory = true;
+            return;
+        }
+        locals->name = grown;
+        locals->name[locals->count++] = copy;
         if (parts == 1 && i + 1 < tokens.count && token_is(&tokens, i + 1, "="))
             continue; /* a field of a constructor, an argument, a new local */
         for (int k = 0; k < t->param_count; k++) {
@@ -482,19 +508,14 @@ static const char *suggest_name(struct parser *p, const char *word)
     return diag_suggest(word, candidate);
 }
 
-static void check_hole_path(struct parser *p, const struct template_path *path, int line, const char *locals)
+static void check_hole_path(struct parser *p, const struct template_path *path, int line, const struct names *locals)
 {
     const char *root = path->part[0];
     bool known = is_helper(p, root) || strcmp(root, p->names->root) == 0;
     for (int i = 0; i < p->t->param_count; i++)
         if (template_paths_meet(&p->t->param[i].path, path))
             known = p->t->param[i].used = true;
-    char *word = arena_format(p->arena, " %s ", root);
-    if (!word) {
-        p->no_memory = true;
-        return;
-    }
-    if (known || (locals && strstr(locals, word)))
+    if (known || (locals->count && bsearch(&root, locals->name, (size_t)locals->count, sizeof root, compare_names)))
         return;
     const char *near = suggest_name(p, path->text);
     fault(p, line, path->column, "TEMPLATE-NAME", "nothing is called '%s'; %s%s%s", path->text,
@@ -505,14 +526,14 @@ static void check_hole_path(struct parser *p, const struct template_path *path, 
 static void check_names(struct parser *p)
 {
     struct template *t = p->t;
-    struct emit_text locals = {.arena = p->arena};
+    struct names locals = {0};
     scan_lua_names(p, &locals);
-    if (locals.failed)
-        p->no_memory = true;
-    for (int line = 0; line < t->line_count && !p->no_memory; line++)
+    if (locals.count)
+        qsort(locals.name, (size_t)locals.count, sizeof *locals.name, compare_names);
+    for (int line = 0; line < t->line_count && !p->no_memory && p->faults < MOST_FAULTS; line++)
         for (int h = 0; h < t->line[line].hole_count; h++)
             for (int i = 0; i < t->line[line].hole[h].path_count; i++)
-                check_hole_path(p, &t->line[line].hole[h].path[i], line, locals.data);
+                check_hole_path(p, &t->line[line].hole[h].path[i], line, &locals);
     for (int i = 0; i < t->param_count; i++)
         if (!t->param[i].used && !p->unread)
             fault(p, t->param[i].line, t->param[i].path.column, "TEMPLATE-UNUSED",
@@ -533,7 +554,7 @@ int template_parse(struct template *t, const struct template_names *names, const
         return -1;
     text_string(&p.lua, prefix);
     const char *at = t->text, *end = t->text + t->length;
-    while (at < end && !p.no_memory) {
+    while (at < end && !p.no_memory && p.faults < MOST_FAULTS) {
         const char *stop = memchr(at, '\n', (size_t)(end - at));
         const char *next = stop ? stop + 1 : end;
         stop = stop ? stop : end;
@@ -555,7 +576,7 @@ int template_parse(struct template *t, const struct template_names *names, const
         return -1;
     t->lua = p.lua.data;
     t->lua_length = p.lua.length;
-    if (!names->trusted)
+    if (!names->trusted && p.faults < MOST_FAULTS)
         check_names(&p);
     return p.no_memory ? -1 : p.faults;
 }

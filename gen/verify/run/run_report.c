@@ -197,10 +197,12 @@ static void print_unit(const struct compile_unit *unit)
     json_text(stdout, unit->plan.kernel);
     fputs(", \"entry\": ", stdout);
     json_text(stdout, unit->plan.entry);
-    printf(", \"arch\": \"%s\", \"variant\": \"%s\", \"registers\": %" PRIu32 ", \"shared\": %ld, \"spills\": %" PRIu32
-           ", \"frame\": %" PRIu32 ", \"cache\": \"%s\", \"nvrtc_ms\": %.3f}",
-           unit->arch->name, unit->plan.variant, compiled->info.registers, compile_shared(unit, COMPILE_NVRTC),
-           compiled->info.spill_instructions, compiled->info.frame, cache[compiled->cache], 1e3 * compiled->seconds);
+    printf(", \"arch\": \"%s\", \"variant\": \"%s\"", unit->arch->name, unit->plan.variant);
+    if (compiled->cubin) /* PTX has none of these */
+        printf(", \"registers\": %" PRIu32 ", \"shared\": %ld, \"spills\": %" PRIu32 ", \"frame\": %" PRIu32,
+               compiled->info.registers, compile_shared(unit, COMPILE_NVRTC), compiled->info.spill_instructions,
+               compiled->info.frame);
+    printf(", \"cache\": \"%s\", \"nvrtc_ms\": %.3f}", cache[compiled->cache], 1e3 * compiled->seconds);
 }
 
 static void print_hazard(const struct run *run, const struct run_case *c, const struct run_hazard *h)

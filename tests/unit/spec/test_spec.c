@@ -252,8 +252,8 @@ static void test_faults(void **state)
                                        "[KERNEL-FIELDS]\n    kernel 'x'\n    ^\n");
     sample_expect_faults(
         "local M = dims 'M'\nif M < 5 then end",
-        "spec.lua:2: error: < and > cannot compare expressions, their values come at launch; in a function "
-        "write lt(a, b) [LUA-RUN]\n    if M < 5 then end\n         ^\n");
+        "spec.lua:2: error: '<' knows no value of an expression of dims, which comes at launch; write lt(a, b) in a "
+        "function of the kernel [TRACE-LUA]\n    if M < 5 then end\n         ^\n");
     sample_expect_faults("local M = dims 'M'\nlocal x = M / 2",
                          "spec.lua:2: error: / gives fp32, and shapes are whole numbers; write // [LUA-RUN]\n"
                          "    local x = M / 2\n                ^\n");
