@@ -128,8 +128,10 @@ static bool is_name(const char *text, enum name_kind kind)
 #undef NAME
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (names[i].kind != kind || names[i].text[0] != text[0])
+            continue;
         size_t n = strcspn(names[i].text, "*");
-        if (names[i].kind == kind && strncmp(text, names[i].text, n) == 0 && (names[i].text[n] || !text[n]))
+        if (strncmp(text, names[i].text, n) == 0 && (names[i].text[n] || !text[n]))
             return true;
     }
     return false;
