@@ -23,16 +23,6 @@ static int sized(const struct program *p, struct plan *plan, int node)
     return expr_add(&plan->graph, &(struct expr_node){.op = n->op, .type = n->type, .arg = {arg[0], arg[1], arg[2]}});
 }
 
-static int64_t divisor(int64_t a, int64_t b)
-{
-    while (b) {
-        int64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 /* Edges are counted as the fractions of tiles that they are: 2 m n k of a product, whatever its tiles. */
 static int dot_flops(const struct program *p, struct plan *plan, int op)
 {
@@ -56,7 +46,7 @@ static int dot_flops(const struct program *p, struct plan *plan, int op)
         part *= step;
         sizes = expr_binary(g, EXPR_MUL, sizes, expr_binary(g, EXPR_SUB, to, from));
     }
-    int64_t common = divisor(factor, part);
+    int64_t common = expr_common_divisor(factor, part);
     if (sizes < 0)
         return -1;
     sizes = expr_binary(g, EXPR_MUL, expr_int(g, factor / common), sizes);

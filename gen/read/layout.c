@@ -13,16 +13,6 @@ struct layout {
     int64_t extent[SPEC_MAX_RANK], stride[SPEC_MAX_RANK];
 };
 
-static int64_t divisor(int64_t a, int64_t b)
-{
-    while (b) {
-        int64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 static void stride_fault(const struct layout *l, int d, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 static void stride_fault(const struct layout *l, int d, const char *format, ...)
@@ -57,7 +47,7 @@ static bool measure(struct layout *l, const int64_t *dims)
 /* Elements that differ in dims one and other alone are the same: so many steps of the one are so many of the other. */
 static bool meet(const struct layout *l, int one, int other)
 {
-    int64_t common = divisor(l->stride[one], l->stride[other]);
+    int64_t common = expr_common_divisor(l->stride[one], l->stride[other]);
     return common == 0 || (l->stride[other] / common < l->extent[one] && l->stride[one] / common < l->extent[other]);
 }
 

@@ -208,19 +208,7 @@ static bool natural(const struct trace *t, int node, int depth)
         return t->p->op[n->integer].list < 0 && natural(t, t->p->op[n->integer].from, depth + 1);
     bool a = n->arg[0] >= 0 && natural(t, n->arg[0], depth + 1);
     bool b = n->arg[1] >= 0 && natural(t, n->arg[1], depth + 1);
-    switch (n->op) {
-    case EXPR_ADD:
-    case EXPR_MUL:
-    case EXPR_FLOORDIV:
-    case EXPR_MIN:
-        return n->type == EXPR_INT && a && b;
-    case EXPR_MAX:
-        return n->type == EXPR_INT && (a || b);
-    case EXPR_MOD:
-        return b;
-    default:
-        return false;
-    }
+    return expr_stays_natural(n, a, b);
 }
 
 bool trace_natural(const struct trace *t, int node)

@@ -82,17 +82,19 @@ static bool reserve(struct expr_graph *g)
     return true;
 }
 
-static bool is_natural(const struct expr_graph *g, const struct expr_node *n)
+int64_t expr_common_divisor(int64_t a, int64_t b)
 {
-    bool a = n->arg[0] >= 0 && g->node[n->arg[0]].natural, b = n->arg[1] >= 0 && g->node[n->arg[1]].natural;
+    while (b) {
+        int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+bool expr_stays_natural(const struct expr_node *n, bool a, bool b)
+{
     switch (n->op) {
-    case EXPR_CONST_INT:
-        return n->integer >= 0;
-    case EXPR_SYMBOL:
-    case EXPR_INDEX:
-    case EXPR_AT:
-    case EXPR_ABS:
-        return n->type == EXPR_INT;
     case EXPR_ADD:
     case EXPR_MUL:
     case EXPR_FLOORDIV:
@@ -104,6 +106,22 @@ static bool is_natural(const struct expr_graph *g, const struct expr_node *n)
         return b; /* the sign of the divisor, as in Lua */
     default:
         return false;
+    }
+}
+
+static bool is_natural(const struct expr_graph *g, const struct expr_node *n)
+{
+    bool a = n->arg[0] >= 0 && g->node[n->arg[0]].natural, b = n->arg[1] >= 0 && g->node[n->arg[1]].natural;
+    switch (n->op) {
+    case EXPR_CONST_INT:
+        return n->integer >= 0;
+    case EXPR_SYMBOL:
+    case EXPR_INDEX:
+    case EXPR_AT:
+    case EXPR_ABS:
+        return n->type == EXPR_INT;
+    default:
+        return expr_stays_natural(n, a, b);
     }
 }
 

@@ -91,6 +91,12 @@ int expr_import(struct expr_graph *to, const struct expr_graph *from, int node);
 /* True where the node is an integer constant; *value receives it. */
 bool expr_is_int(const struct expr_graph *g, int node, int64_t *value);
 
+/* The largest number that divides both; the other one where one is 0. */
+int64_t expr_common_divisor(int64_t a, int64_t b);
+
+/* Whether a node of two operands is 0 or more for the reason that those are, a and b. */
+bool expr_stays_natural(const struct expr_node *n, bool a, bool b);
+
 /* The node's `natural`: floor division and remainder of such operands are C's own. */
 bool expr_is_natural(const struct expr_graph *g, int node);
 

@@ -49,26 +49,21 @@ int derive_next_item(struct derive *d, bool first)
     return status ? status : steps(d, d->consumer, consumed, sizeof consumed / sizeof *consumed);
 }
 
+/* A step of the producer's at the counter. */
+static int at_counter(struct derive *d, const char *call, const char *why)
+{
+    return !d->work.l->plan->item_ring
+               ? 0
+               : derive_emit(d, d->producer,
+                             (struct plan_step){.op = PLAN_GLOBAL, .ring = -1, .tensor = -1, .call = call, .why = why});
+}
+
 int derive_take_item(struct derive *d)
 {
-    if (!d->work.l->plan->item_ring)
-        return 0;
-    return derive_emit(d, d->producer,
-                       (struct plan_step){.op = PLAN_GLOBAL,
-                                          .ring = -1,
-                                          .tensor = -1,
-                                          .call = "items_take",
-                                          .why = "asked for early: the answer comes while this item is filled"});
+    return at_counter(d, "items_take", "asked for early: the answer comes while this item is filled");
 }
 
 int derive_end_items(struct derive *d)
 {
-    if (!d->work.l->plan->item_ring)
-        return 0;
-    return derive_emit(d, d->producer,
-                       (struct plan_step){.op = PLAN_GLOBAL,
-                                          .ring = -1,
-                                          .tensor = -1,
-                                          .call = "items_done",
-                                          .why = "the last block sets the counter back for the next launch"});
+    return at_counter(d, "items_done", "the last block sets the counter back for the next launch");
 }

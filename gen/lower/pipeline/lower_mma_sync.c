@@ -12,22 +12,12 @@
 
 static int add_ring(struct pipeline *x, struct derive_ring *ring)
 {
-    char name[128];
     int stages = ring->parent >= 0 && ring->inner < 0 ? x->stages : 1;
     struct plan_ring *r = family_add_ring(x->plan, ring->name, stages, PLAN_FILL_CP_ASYNC);
     if (!r)
         return 3;
     ring->number = x->plan->ring_count - 1;
-    r->tensor_count = ring->load_count;
-    for (int i = 0; i < ring->load_count; i++) {
-        int tensor = x->program->op[ring->load[i]].tensor;
-        const struct plan_tensor *t = &x->plan->tensor[tensor];
-        r->tensor[i] = tensor;
-        snprintf(name, sizeof name, "%s.%s", ring->name, t->name);
-        if (!family_add_shared(x->plan, name, stages * t->tile_bytes, (int)tw_swizzles[t->swizzle].align, stages))
-            return 3;
-    }
-    return 0;
+    return pipeline_ring_tiles(x, ring, r);
 }
 
 /* Of each loop the variable of its prologue, which fills the first stages. */

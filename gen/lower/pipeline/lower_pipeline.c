@@ -296,9 +296,23 @@ static int choose_stages(struct pipeline *x, int *stages, int *item_stages)
     return pipeline_check_stages(x, &all);
 }
 
+int pipeline_ring_tiles(struct pipeline *x, const struct derive_ring *ring, struct plan_ring *to)
+{
+    to->tensor_count = ring->load_count;
+    for (int i = 0; i < ring->load_count; i++) {
+        char name[128];
+        int tensor = x->program->op[ring->load[i]].tensor, stages = to->stages;
+        const struct plan_tensor *t = &x->plan->tensor[tensor];
+        to->tensor[i] = tensor;
+        snprintf(name, sizeof name, "%s.%s", ring->name, t->name);
+        if (!family_add_shared(x->plan, name, stages * t->tile_bytes, (int)tw_swizzles[t->swizzle].align, stages))
+            return 3;
+    }
+    return 0;
+}
+
 static int add_ring(struct pipeline *x, struct derive_ring *ring, int stages)
 {
-    char name[128];
     struct plan_ring *r =
         family_add_ring(x->plan, ring->name, stages, ring->copied ? PLAN_FILL_ARRIVE : PLAN_FILL_BULK);
     if (!r)
@@ -315,16 +329,7 @@ static int add_ring(struct pipeline *x, struct derive_ring *ring, int stages)
     r->full_arrivals = ring->copied ? WARPGROUP / 32 : 1;
     r->tx_bytes = ring->copied ? 0 : pipeline_stage_bytes(x, ring);
     r->empty_arrivals = 4 * x->d.consumers * pipeline_readers(x, ring);
-    r->tensor_count = ring->load_count;
-    for (int i = 0; i < ring->load_count; i++) {
-        int tensor = x->program->op[ring->load[i]].tensor;
-        const struct plan_tensor *t = &x->plan->tensor[tensor];
-        r->tensor[i] = tensor;
-        snprintf(name, sizeof name, "%s.%s", ring->name, t->name);
-        if (!family_add_shared(x->plan, name, stages * t->tile_bytes, (int)tw_swizzles[t->swizzle].align, stages))
-            return 3;
-    }
-    return 0;
+    return pipeline_ring_tiles(x, ring, r);
 }
 
 static int add_barriers(struct pipeline *x, int number)

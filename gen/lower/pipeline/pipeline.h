@@ -58,6 +58,9 @@ int pipeline_resident(struct pipeline *x, int beside, int most);
 int pipeline_registers_taken(const struct pipeline *x); /* registers of a thread for the places so far */
 int pipeline_stage_bytes(const struct pipeline *x, const struct derive_ring *ring);
 
+/* The tensors of a ring of the Plan, each with its stages in shared memory. 0 or 3. */
+int pipeline_ring_tiles(struct pipeline *x, const struct derive_ring *ring, struct plan_ring *to);
+
 /* The variable of each loop. Its range is said where the loop is walked. 0, 1, 3. */
 int pipeline_loops(struct pipeline *x);
 
