@@ -113,7 +113,7 @@ static int open_device(struct run *run)
     else
         status = tw_device_open_cuda(&run->compile.rt, ordinal, &run->device, &error);
     if (status != TW_OK && is_auto(run) && !run->bug) {
-        fprintf(stderr, "tilewright run: no GPU (%s): running on the emulator\n", error.text);
+        compile_say(&run->compile, DIAG_WARNING, "no GPU (%s): running on the emulator", error.text);
         status = open_emulator(run, &error);
     }
     run->device_seconds = compile_clock() - start;
@@ -329,8 +329,8 @@ static int keep_files(struct run *run)
 static int run_left_out(struct run *run)
 {
     struct tw_error error;
-    fprintf(stderr, "tilewright run: %s cannot run %d of the entry points: running them on the emulator\n",
-            run->device->name, run->left_out);
+    compile_say(&run->compile, DIAG_WARNING, "%s cannot run %d of the entry points: running them on the emulator",
+                run->device->name, run->left_out);
     unload_kernels(run);
     run->gpu = run->device;
     run->device = NULL;
@@ -518,7 +518,7 @@ int cmd_run(int argc, char **argv)
     if (status >= 0)
         return status;
 
-    status = compile_open(&run.compile, "run", path);
+    status = compile_open_as(&run.compile, "run", path, o->json);
     run.compile.debug_ms = debug_ms;
     if (status == 0)
         status = go(&run);

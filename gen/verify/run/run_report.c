@@ -305,8 +305,10 @@ void run_print_json(const struct run *run, int status)
     const struct tw_device *device = run->gpu ? run->gpu : run->device;
     const char *comma = "";
 
-    fputs("{\"spec\": ", stdout);
+    fputs("{\"command\": \"run\", \"spec\": ", stdout);
     json_text(stdout, c->path);
+    fputs(",\n \"diagnostics\": ", stdout);
+    compile_print_faults(c, stdout);
     fputs(",\n \"device\": ", stdout);
     if (device) {
         printf("{\"kind\": \"%s\", \"name\": ", device->ops->kind);
