@@ -184,7 +184,7 @@ static int names_number(const char *text, enum tmap_arg arg, uint64_t number)
 // nearest value keeps the rule.
 static void test_messages(void **state)
 {
-    static const char *const verbs[] = {"write ", "pad ", "take ", "move ", "carry ", "pass "};
+    static const char *const verbs[] = {"leave ", "write ", "pad ", "take ", "move ", "carry ", "pass "};
     (void)state;
     for (int n = 0; n < EDGES; n++) {
         const struct edge *e = &edges[n];
