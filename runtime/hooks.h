@@ -105,14 +105,14 @@ const char *tw_variable(struct tw_runtime *rt, const char *name);
 int tw_resolve(struct tw_runtime *rt, void *library, const char *name, void *function);
 
 /* Read a whole file into memory that the caller frees; a zero byte follows the last. TW_ERROR_NOT_FOUND where there is
-   none (or a part of its path is missing), TW_ERROR_FILE otherwise. limit: refuse larger files, and what has no end such
-   as a device at that many bytes (0: TW_FILE_MOST). A pipe is read to its end, however late that comes. */
+   none (or a part of its path is missing), TW_ERROR_FILE otherwise. limit: refuse larger files, and what has no end,
+   such as a device, at that many bytes (0: TW_FILE_MOST). A pipe is read to its end, however late that comes. */
 enum { TW_FILE_MOST = 1 << 30 };
 int tw_read_file(struct tw_runtime *rt, const char *path, size_t limit, unsigned char **bytes, size_t *count,
                  struct tw_error *error);
 
-/* The same of a file that nobody named, found by the program in its cache for example: what is no regular file is refused
-   and not opened, so that no pipe is waited for. TW_ERROR_FILE. */
+/* The same of a file that nobody named, found by the program in its cache for example: what is no regular file is
+   refused and not opened, so that no pipe is waited for. TW_ERROR_FILE. */
 int tw_read_regular_file(struct tw_runtime *rt, const char *path, size_t limit, unsigned char **bytes, size_t *count,
                          struct tw_error *error);
 

@@ -489,5 +489,40 @@ echo 'void f();' >"$work/mine.cu"
 tilewright run "$work/good.lua" --source "$work/mine.cu"
 is 1 && says 'first line'
 ok $? "run --source without the first line: status 1"
+# Many cases: a summary in the place of their lines, but of those that fail; all of them with --verbose.
+cat >"$work/many.lua" <<'END'
+local R, C = dims "R C"
+local sizes = {}
+for r = 1, 12 do sizes[r] = { R = r, C = 32 } end
+local base = kernel "many" {
+  x = tensor { R, C, dtype = "fp32" }, y = tensor { R, C, dtype = "fp32", out = true },
+  axes = "r c", tile = { r = 4, c = 32 }, grid = { r = R, c = C },
+  program = function(t, at, tile)
+    store(t.y, span(at.r, tile.r), span(at.c, tile.c), load(t.x, span(at.r, tile.r), span(at.c, tile.c)) * 2)
+  end,
+  run = sizes,
+}
+kernel "wrong" {
+  like = base, reference = function(t, n) for r = 0, n.R - 1 do for c = 0, n.C - 1 do
+    t.y[r][c] = (n.R == 7 and 3 or 2) * t.x[r][c]
+  end end end,
+}
+END
+tilewright run "$work/many.lua" --device emu --arch sm_90a --kernel many
+is 0 && ! prints '^verified many' && prints '^kernels  *1$' && prints '^variants  *[12] of 2 entry points ran$' &&
+    prints '^cases  *[12][0-9] passed, 0 failed; --verbose' && prints '^seconds  *[0-9.]*: ' &&
+    prints '^worst  *error [0-9.e-]*, bound [0-9.e-]*: many' && [ "$(wc -l <"$work/out")" -le 10 ] &&
+    tail -n 1 "$work/out" | grep -q '^verified [12][0-9] cases of 1 kernel on emulator of sm_90a$'
+ok $? "run: many cases are a summary of ten lines"
+tilewright run "$work/many.lua" --device emu --arch sm_90a --kernel many --verbose
+is 0 && [ "$(grep -c '^verified many' "$work/out")" -ge 12 ] && ! prints '^cases '
+ok $? "run --verbose: a line a case"
+tilewright run "$work/many.lua" --device emu --arch sm_90a --kernel wrong
+is 1 && prints '^FAILED wrong.* R=7,C=32:' && ! prints '^verified wrong' && prints '^cases .*[1-9] failed'
+ok $? "run: of many cases those that fail have their lines"
+sed 's/for r = 1, 12/for r = 1, 4000/' "$work/many.lua" >"$work/endless.lua"
+tilewright run "$work/endless.lua" --device emu --arch sm_90a --kernel many --limit 2
+[ $status -lt 2 ] && prints '^limit  *2 s: [1-9][0-9]* more of the sets of sizes were not run$'
+ok $? "run --limit: no case begins after it"
 echo "1..$count"
 [ "$failed" -eq 0 ]

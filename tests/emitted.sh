@@ -68,7 +68,9 @@ awk -f tests/emitted.awk "$work/right.cu" >"$work/told" 2>/dev/null
 ok $? "the reader lets others be"
 
 # What is refused on an architecture has a test of its own.
-for spec in specs/*.lua tests/programs/*.lua tests/programs/found/*.lua tests/rows/*.lua; do
+"$program" check templates/bench/host.lua >"$work/told" 2>&1
+ok $? "what bench --host measures is a spec" "$work/told"
+for spec in specs/*.lua templates/bench/*.lua tests/programs/*.lua tests/programs/found/*.lua tests/rows/*.lua; do
     for arch in sm_90a sm_80; do
         folder=$work/made/$(echo "${spec%.lua}" | tr / _).$arch
         "$program" gen "$spec" --arch $arch -o "$folder" >/dev/null 2>&1 || [ $? -eq 1 ] || ok 1 "gen $spec, $arch"
@@ -83,5 +85,13 @@ pointers=$(find "$work/made" -name '*.c' | xargs awk '/^static const char \*cons
     on && /",$/ { chunks++ } on && /^};/ { on = 0; most = chunks > most ? chunks : most } END { print most + 0 }')
 [ "$pointers" -gt 0 ] && [ "$pointers" -le 40 ]
 ok $? "sources are few literals: $pointers at most"
+twice=$(for kernel in specs_gemm.sm_80/gemm_bf16_two_outputs \
+    tests_programs_found_outputs_of_one_sum.sm_80/outputs_of_one_sum; do
+    for variant in "" __unaligned; do
+        grep -c 'int slab = 0' "$work/made/$kernel$variant.sm_80.cu"
+    done
+done | grep -vx 1)
+[ -z "$twice" ]
+ok $? "outputs of the same sums share a loop where they are stored from registers"
 echo "1..$count"
 [ "$failed" -eq 0 ]

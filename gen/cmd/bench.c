@@ -113,7 +113,7 @@ int cmd_bench(int argc, char **argv)
     if (result == TW_OK)
         result = bench_emitted_open(&host.rt, &host.emitted, &error);
     if (result != TW_OK)
-        fprintf(stderr, "tilewright bench: %s\n", error.text);
+        json_fault(json, "bench", 3, error.text);
     status = result == TW_OK ? bench_host_run(&host) : 3;
     if (status == 0 && trace)
         status = bench_host_trace(&host, trace);

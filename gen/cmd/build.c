@@ -37,8 +37,7 @@ static void print_table(const struct compile *c, const bool with[COMPILE_WITH_CO
                 continue;
             printf("%-*s  %-8s %-10s %-6s %9" PRIu32 " %8ld %7" PRIu32 " %6" PRIu32, width, unit->kernel->name,
                    unit->arch->name, shown_variant(unit), compile_with_word[w], compiled->info.registers,
-                   compile_shared(unit, (enum compile_with)w), compiled->info.spill_instructions,
-                   compiled->info.frame);
+                   compile_shared(unit, (enum compile_with)w), compiled->info.spill_instructions, compiled->info.frame);
             if (compiled->cache == TW_CACHE_HIT)
                 printf(" %8s\n", "cached");
             else
@@ -46,10 +45,10 @@ static void print_table(const struct compile *c, const bool with[COMPILE_WITH_CO
         }
 }
 
-static void print_json(const struct compile *c, const bool with[COMPILE_WITH_COUNT])
+static void print_json(const struct compile *c, const bool with[COMPILE_WITH_COUNT], int status)
 {
     const char *comma = "";
-    fputs("{\"spec\": ", stdout);
+    fputs("{\"command\": \"build\", \"spec\": ", stdout);
     json_text(stdout, c->path);
     printf(",\n \"phases_ms\": {\"read\": %.3f, \"plan\": %.3f, \"emit\": %.3f, \"compile\": %.3f},\n \"kernels\": [",
            1e3 * c->phases.read, 1e3 * c->phases.plan, 1e3 * c->phases.emit, 1e3 * c->phases.compile);
@@ -67,12 +66,13 @@ static void print_json(const struct compile *c, const bool with[COMPILE_WITH_COU
                    ", \"shared\": %ld, \"spills\": %" PRIu32 ", \"frame\": %" PRIu32
                    ", \"seconds\": %.6f, \"cached\": %s, \"cubin_bytes\": %zu}",
                    unit->arch->name, unit->plan.variant, compile_with_word[w], compiled->info.registers,
-                   compile_shared(unit, (enum compile_with)w), compiled->info.spill_instructions,
-                   compiled->info.frame, compiled->seconds, compiled->cache == TW_CACHE_HIT ? "true" : "false",
-                   compiled->cubin_bytes);
+                   compile_shared(unit, (enum compile_with)w), compiled->info.spill_instructions, compiled->info.frame,
+                   compiled->seconds, compiled->cache == TW_CACHE_HIT ? "true" : "false", compiled->cubin_bytes);
             comma = ",";
         }
-    puts("\n ]}");
+    fputs("\n ],\n \"diagnostics\": ", stdout);
+    compile_print_faults(c, stdout);
+    printf(",\n \"status\": %d}\n", status);
 }
 
 /* Two compilers, one source: they are expected to agree. */
@@ -103,8 +103,8 @@ static int read_with(const char *text, bool with[COMPILE_WITH_COUNT])
 }
 
 /* Everything between the spec and the files. */
-static int build(struct compile *c, const struct compile_choice *choice, const bool with[COMPILE_WITH_COUNT],
-                 bool keep, const char *folder, struct file_set *files)
+static int build(struct compile *c, const struct compile_choice *choice, const bool with[COMPILE_WITH_COUNT], bool keep,
+                 const char *folder, struct file_set *files)
 {
     struct tw_error error;
     int status = compile_units(c, choice);
@@ -165,7 +165,7 @@ int cmd_build(int argc, char **argv)
 
     struct compile c;
     struct tw_error error;
-    status = compile_open(&c, "build", path);
+    status = compile_open_as(&c, "build", path, json);
     c.debug_ms = debug_ms;
     struct file_set files = {.rt = &c.rt};
     if (status == 0)
@@ -177,7 +177,7 @@ int cmd_build(int argc, char **argv)
             status = compile_fail(&c, result, &error);
     }
     if (json)
-        print_json(&c, with);
+        print_json(&c, with, status);
     else if (c.unit_count && status != 2)
         print_table(&c, with);
     if (status == 0 && with[COMPILE_NVRTC] && with[COMPILE_NVCC])

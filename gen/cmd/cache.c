@@ -73,10 +73,8 @@ static int list(struct tw_runtime *rt, const char *folder, const struct options 
     int status;
 
     status = tw_cache_list(rt, folder, &items, &count, &error);
-    if (status != TW_OK) {
-        fprintf(stderr, "tilewright cache: %s\n", error.text);
-        return tw_status_exit(status);
-    }
+    if (status != TW_OK)
+        return json_fault(options->json, "cache", tw_status_exit(status), error.text);
     for (i = 0; i < count; i++) {
         bytes += items[i].bytes;
         bad += items[i].status != TW_OK;
@@ -106,10 +104,8 @@ static int collect(struct tw_runtime *rt, const char *folder, const struct optio
     struct tw_error error;
     int status = tw_cache_gc(rt, folder, options->max_bytes, options->max_age, &swept, &error);
 
-    if (status != TW_OK) {
-        fprintf(stderr, "tilewright cache: %s\n", error.text);
-        return tw_status_exit(status);
-    }
+    if (status != TW_OK)
+        return json_fault(options->json, "cache", tw_status_exit(status), error.text);
     if (options->json)
         printf("{\"removed\": %zu, \"removed_bytes\": %" PRIu64 ", \"kept\": %zu, \"kept_bytes\": %" PRIu64
                ", \"leftovers\": %zu}\n", swept.removed, swept.removed_bytes, swept.kept, swept.kept_bytes,
@@ -165,11 +161,10 @@ int cmd_cache(int argc, char **argv)
     if (status == TW_OK)
         status = tw_cache_folder(&rt, &folder, &error);
     if (status != TW_OK) {
-        fprintf(stderr, "tilewright cache: %s\n", error.text);
-        exit_status = tw_status_exit(status);
+        exit_status = json_fault(options.json, "cache", tw_status_exit(status), error.text);
     } else if (!folder) {
-        fprintf(stderr, "tilewright cache: there is no cache: TILEWRIGHT_CACHE is off, or no folder is set\n");
-        exit_status = 3;
+        exit_status = json_fault(options.json, "cache", 3,
+                                 "there is no cache: TILEWRIGHT_CACHE is off, or no folder is set");
     } else if (!strcmp(action, "path")) {
         if (options.json) {
             printf("{\"folder\": ");

@@ -2,6 +2,8 @@
  * written. */
 #include <stdio.h>
 
+#include <json-c/json.h>
+
 #include "cmd/cmd.h"
 #include "common/options.h"
 #include "compile/compile.h"
@@ -26,14 +28,33 @@ static void report(const struct compile *c)
     putchar('\n');
 }
 
+static int report_json(const struct compile *c, int status)
+{
+    json_object *entries = json_object_new_array(), *more = json_object_new_object();
+    for (int i = 0; status == 0 && entries && i < c->unit_count; i++) {
+        json_object *o = json_object_new_object();
+        json_object_object_add(o, "kernel", json_object_new_string(c->unit[i].kernel->name));
+        json_object_object_add(o, "entry", json_object_new_string(c->unit[i].plan.entry));
+        json_object_object_add(o, "arch", json_object_new_string(c->unit[i].arch->name));
+        json_object_object_add(o, "variant", json_object_new_string(c->unit[i].plan.variant));
+        json_object_array_add(entries, o);
+    }
+    json_object_object_add(more, "entries", entries);
+    status = compile_print_json(c, status, more);
+    json_object_put(more);
+    return status;
+}
+
 int cmd_check(int argc, char **argv)
 {
     struct compile_choice choice = {NULL, NULL, NULL, NULL, NULL};
     const char *path;
+    bool json = false;
     int operands;
     const struct option_row rows[] = {
         {"--arch", OPTION_TEXT, &choice.arch, "A,B", "these architectures alone"},
         {"--kernel", OPTION_TEXT, &choice.kernel, "K", "this kernel alone"},
+        {"--json", OPTION_FLAG, &json, NULL, "faults and entry points as JSON: help json"},
         {NULL, OPTION_FLAG, NULL, NULL, NULL},
     };
     int status = options_parse("check", rows, argc, argv, &path, 1, &operands);
@@ -43,11 +64,13 @@ int cmd_check(int argc, char **argv)
         return options_fault("check", "which spec?");
 
     struct compile c;
-    status = compile_open(&c, "check", path);
+    status = compile_open_as(&c, "check", path, json);
     if (status == 0)
         status = compile_units(&c, &choice);
     compile_report(&c);
-    if (status == 0)
+    if (json)
+        status = report_json(&c, status);
+    else if (status == 0)
         report(&c);
     compile_close(&c);
     return status;

@@ -198,10 +198,8 @@ int cmd_doctor(int argc, char **argv)
     if (status >= 0)
         return status;
     status = tw_runtime_init(&rt, &error);
-    if (status != TW_OK) {
-        fprintf(stderr, "tilewright doctor: %s\n", error.text);
-        return tw_status_exit(status);
-    }
+    if (status != TW_OK)
+        return json_fault(report.json, "doctor", tw_status_exit(status), error.text);
     report_driver(&rt, &report, &gpus);
     report_gpus(&rt, &report, gpus);
     status = report_nvrtc(&rt, &report);

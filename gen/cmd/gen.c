@@ -2,6 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <json-c/json.h>
+
 #include "cmd/cmd.h"
 #include "common/options.h"
 #include "compile/compile.h"
@@ -67,11 +69,22 @@ fail:
     return tw_fail(error, TW_ERROR_MEMORY, "out of memory");
 }
 
+static int report_json(const struct compile *c, const struct file_set *files, int status)
+{
+    json_object *list = json_object_new_array(), *more = json_object_new_object();
+    for (size_t i = 0; status == 0 && list && i < files->count; i++)
+        json_object_array_add(list, json_object_new_string(files->entry[i].path));
+    json_object_object_add(more, "files", list);
+    status = compile_print_json(c, status, more);
+    json_object_put(more);
+    return status;
+}
+
 int cmd_gen(int argc, char **argv)
 {
     struct compile_choice choice = {NULL, NULL, NULL, NULL, NULL};
     const char *path, *folder = NULL, *depfile = NULL;
-    bool debug = false;
+    bool debug = false, json = false;
     uint64_t debug_timeout = DEBUG_NOT_GIVEN;
     int operands, debug_ms;
     const struct option_row rows[] = {
@@ -79,6 +92,7 @@ int cmd_gen(int argc, char **argv)
         {"--arch", OPTION_TEXT, &choice.arch, "A,B", "these architectures alone"},
         {"--kernel", OPTION_TEXT, &choice.kernel, "K", "this kernel alone"},
         {"--depfile", OPTION_TEXT, &depfile, "FILE", "a rule of what the outputs depend on, for ninja and make"},
+        {"--json", OPTION_FLAG, &json, NULL, "faults and files as JSON: help json"},
         {"--debug", OPTION_FLAG, &debug, NULL, DEBUG_DOC},
         {"--debug-timeout", OPTION_NUMBER, &debug_timeout, "MS", DEBUG_TIMEOUT_DOC},
         {NULL, OPTION_FLAG, NULL, NULL, NULL},
@@ -96,7 +110,7 @@ int cmd_gen(int argc, char **argv)
 
     struct compile c;
     struct tw_error error;
-    status = compile_open(&c, "gen", path);
+    status = compile_open_as(&c, "gen", path, json);
     c.debug_ms = debug_ms;
     struct file_set files = {.rt = &c.rt};
     if (status == 0)
@@ -111,6 +125,8 @@ int cmd_gen(int argc, char **argv)
         if (result != TW_OK)
             status = compile_fail(&c, result, &error);
     }
+    if (json)
+        status = report_json(&c, &files, status);
     files_free(&files);
     compile_close(&c);
     return status;

@@ -1,5 +1,5 @@
-/* tilewright help: the commands, one command's usage, the fields of a spec out of the schema table, or the hazards that
- * the emulator reports out of theirs. */
+/* tilewright help: the commands, one command's usage, the fields of a spec out of the schema table, the hazards that
+ * the emulator reports and the fields of JSON out of theirs. */
 #include <stdio.h>
 #include <string.h>
 
@@ -66,6 +66,31 @@ static void print_hazards(void)
     }
 }
 
+static void print_json_fields(void)
+{
+    static const struct {
+        const char *commands, *path, *type, *doc;
+    } fields[] = {
+#define JSON_FIELD(commands, path, type, doc) {commands, path, type, doc},
+#include "common/json_fields.def"
+#undef JSON_FIELD
+    };
+    print_paragraph(
+        0, "",
+        "With --json a command prints one object on stdout, and what it would tell on stderr stands in it as "
+        "diagnostics. Of a command that reads a spec:");
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+        if (i == 0 || strcmp(fields[i].commands, fields[i - 1].commands) != 0)
+            printf("\n%s\n", *fields[i].commands ? fields[i].commands : "check gen build run, and plan where it fails");
+        printf("    %-30s %-15s %s\n", fields[i].path, fields[i].type, fields[i].doc);
+    }
+    putchar('\n');
+    print_paragraph(0, "",
+                    "plan prints an array of Plans, each as ENTRY.ARCH.plan.json has it. cache, doctor and bench print "
+                    "their rows, and where they cannot, the same object without a spec. tensormap and emu answer each "
+                    "call or launch with an object of its own: tensormap --help, emu --help.");
+}
+
 int cmd_help(int argc, char **argv)
 {
     bool luacats = false;
@@ -95,6 +120,10 @@ int cmd_help(int argc, char **argv)
     }
     if (strcmp(topic, "hazards") == 0) {
         print_hazards();
+        return 0;
+    }
+    if (strcmp(topic, "json") == 0) {
+        print_json_fields();
         return 0;
     }
     const struct command *command = command_find(topic);

@@ -82,12 +82,12 @@ int cmd_plan(int argc, char **argv)
         return options_fault("plan", "which spec?");
 
     struct compile c;
-    status = compile_open(&c, "plan", path);
+    status = compile_open_as(&c, "plan", path, json);
     if (status == 0)
         status = compile_units(&c, &choice);
     compile_report(&c);
-    if (status == 0 && json)
-        status = print_json(&c);
+    if (json)
+        status = status == 0 ? print_json(&c) : compile_print_json(&c, status, NULL);
     if (!json)
         print_programs(&c, &choice);
     for (int i = 0; status == 0 && !json && i < c.unit_count; i++) {

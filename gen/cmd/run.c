@@ -113,7 +113,7 @@ static int open_device(struct run *run)
     else
         status = tw_device_open_cuda(&run->compile.rt, ordinal, &run->device, &error);
     if (status != TW_OK && is_auto(run) && !run->bug) {
-        fprintf(stderr, "tilewright run: no GPU (%s): running on the emulator\n", error.text);
+        compile_say(&run->compile, DIAG_WARNING, "no GPU (%s): running on the emulator", error.text);
         status = open_emulator(run, &error);
     }
     run->device_seconds = compile_clock() - start;
@@ -135,14 +135,15 @@ static bool known_device(const char *name)
 
 /* ---- from spec to loaded kernels --------------------------------------------------------------------------------- */
 
-/* What the compiler is asked for. The emulator takes any text that gives PTX, and its reports name source lines; what
- * was emitted is compiled to the end all the same, so that spills are found. */
+/* What the compiler is asked for. The emulator takes any text that gives PTX, and its reports name source lines. Where
+ * nobody asked for it, what was emitted is compiled to the end all the same, so that spills are found. */
 static void choose_outputs(const struct run *run, struct compile_unit *unit)
 {
     bool runs = run->device && runs_on(unit->arch, run->device);
     bool emulated = run_is_emulator(run->device) || (run->device && is_auto(run) && !runs);
     unit->line_info = emulated;
-    unit->outputs = emulated && unit->source_path ? TW_OUTPUT_PTX : TW_OUTPUT_CUBIN;
+    bool ptx_alone = emulated && (unit->source_path || (!is_auto(run) && !run->options.keep));
+    unit->outputs = ptx_alone ? TW_OUTPUT_PTX : TW_OUTPUT_CUBIN;
     if (run->options.keep || emulated || (runs && needs_ptx(unit->arch, run->device)))
         unit->outputs |= TW_OUTPUT_PTX;
 }
@@ -328,8 +329,8 @@ static int keep_files(struct run *run)
 static int run_left_out(struct run *run)
 {
     struct tw_error error;
-    fprintf(stderr, "tilewright run: %s cannot run %d of the entry points: running them on the emulator\n",
-            run->device->name, run->left_out);
+    compile_say(&run->compile, DIAG_WARNING, "%s cannot run %d of the entry points: running them on the emulator",
+                run->device->name, run->left_out);
     unload_kernels(run);
     run->gpu = run->device;
     run->device = NULL;
@@ -486,6 +487,9 @@ int cmd_run(int argc, char **argv)
         {"--debug", OPTION_FLAG, &o->debug, NULL, DEBUG_DOC},
         {"--debug-timeout", OPTION_NUMBER, &o->debug_timeout, "MS", DEBUG_TIMEOUT_DOC},
         {"--keep", OPTION_TEXT, &o->keep, "DIR", "leave source, PTX, cubin and (where a disassembler is found) SASS"},
+        {"--verbose", OPTION_FLAG, &o->verbose, NULL, "a line for each case; without it, of over ten cases, a summary"},
+        {"--limit", OPTION_NUMBER, &o->limit, "SECONDS",
+         "begin no case after as many seconds, and say how many are left"},
         {"--json", OPTION_FLAG, &o->json, NULL, "cases and phases (milliseconds) as JSON"},
         {NULL, OPTION_FLAG, NULL, NULL, NULL},
     };
@@ -514,7 +518,7 @@ int cmd_run(int argc, char **argv)
     if (status >= 0)
         return status;
 
-    status = compile_open(&run.compile, "run", path);
+    status = compile_open_as(&run.compile, "run", path, o->json);
     run.compile.debug_ms = debug_ms;
     if (status == 0)
         status = go(&run);

@@ -32,8 +32,8 @@ int files_add(struct file_set *set, const char *folder, const char *name, const 
 
 /* Makes missing folders, writes everything under temporary names beside the final ones, then renames. Where anything
  * fails before the first rename, no file has changed and no temporary one stays. A file that holds its bytes already is
- * left alone, so that build systems see no change. Only regular files are replaced: a link stays and what it leads to is
- * written, and devices, pipes and sockets' kin get the bytes written into them, before the first rename. */
+ * left alone, so that build systems see no change. Only regular files are replaced: a link stays and what it leads to
+ * is written, and devices and pipes get the bytes written into them, before the first rename. */
 int files_commit(struct file_set *set, struct tw_error *error);
 void files_free(struct file_set *set);
 

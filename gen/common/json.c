@@ -19,3 +19,18 @@ void json_text(FILE *out, const char *text)
     }
     putc('"', out);
 }
+
+int json_fault(int json, const char *command, int status, const char *text)
+{
+    if (!json) {
+        fprintf(stderr, "tilewright %s: %s\n", command, text);
+        return status;
+    }
+    fputs("{\"command\": ", stdout);
+    json_text(stdout, command);
+    printf(", \"status\": %d, \"diagnostics\": [{\"severity\": \"error\", \"text\": ", status);
+    json_text(stdout, text);
+    fputs(", \"file\": null, \"line\": null, \"column\": null, \"kernel\": null, \"field\": null, \"rule\": null}]}\n",
+          stdout);
+    return status;
+}

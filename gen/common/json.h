@@ -8,4 +8,8 @@
    null. */
 void json_text(FILE *out, const char *text);
 
+/* What a command that does not come to its result says: with json the object that `help json` describes, on stdout;
+   else "tilewright COMMAND: TEXT" on stderr. Returns status. */
+int json_fault(int json, const char *command, int status, const char *text);
+
 #endif

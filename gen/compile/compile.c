@@ -24,13 +24,6 @@ double compile_clock(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-int compile_fail(const struct compile *c, int status, const struct tw_error *error)
-{
-    progress_clear();
-    fprintf(stderr, "tilewright %s: %s\n", c->command, error->text);
-    return tw_status_exit(status);
-}
-
 /* ---- reading --------------------------------------------------------------------------------------------------- */
 
 void compile_tables_fill(struct compile_tables *tables)
@@ -55,14 +48,6 @@ void compile_tables_fill(struct compile_tables *tables)
     }
 }
 
-void compile_report(struct compile *c)
-{
-    progress_clear();
-    diag_print(&c->diags, stderr);
-    /* The sources stay: what is reported later refers to them. */
-    c->diags.count = c->diags.errors = 0;
-}
-
 void compile_close(struct compile *c)
 {
     struct memory memory = {NULL, NULL};
@@ -80,6 +65,7 @@ void compile_close(struct compile *c)
     shelf_close(c->shelf);
     spec_free(&c->spec);
     diag_free(&c->diags);
+    compile_free_faults(c);
     tw_runtime_close(&c->rt);
 }
 
@@ -116,12 +102,9 @@ static int check_kernel(struct compile *c, const char *name)
     }
     names[c->spec.kernel_count] = NULL;
     if (!found) {
-        const char *near = diag_suggest(name, names);
-        fprintf(stderr, "tilewright %s: %s has no kernel '%s'", c->command, c->path, name);
-        if (near)
-            fprintf(stderr, "; did you mean '%s'?\n", near);
-        else
-            fprintf(stderr, "; its first is '%s'\n", c->spec.kernel_count ? names[0] : "");
+        const char *near = diag_suggest(name, names), *first = c->spec.kernel_count ? names[0] : "";
+        compile_say(c, DIAG_ERROR, "%s has no kernel '%s'; %s '%s'%s", c->path, name,
+                    near ? "did you mean" : "its first is", near ? near : first, near ? "?" : "");
     }
     tw_free(&c->rt, names);
     return found ? 0 : 2;
@@ -138,18 +121,17 @@ static int check_architecture_names(const struct compile *c, const char *list)
     char wanted[64];
     for (int i = 0; options_entry(list, i, wanted, sizeof wanted); i++) {
         if (!*wanted) {
-            fprintf(stderr, "tilewright %s: --arch '%s' has an empty entry; write one such as %s\n", c->command, list,
-                    c->tables.arch[0]);
+            compile_say(c, DIAG_ERROR, "--arch '%s' has an empty entry; write one such as %s", list, c->tables.arch[0]);
             return 2;
         }
         if (arch_find(wanted))
             continue;
         const char *near = diag_suggest(wanted, c->tables.arch);
-        fprintf(stderr, "tilewright %s: there is no architecture '%s'; ", c->command, wanted);
-        if (near)
-            fprintf(stderr, "did you mean '%s'?\n", near);
-        for (int a = 0; !near && c->tables.arch[a]; a++)
-            fprintf(stderr, "%s%s%s", a ? ", " : "known are ", c->tables.arch[a], c->tables.arch[a + 1] ? "" : "\n");
+        char known[256] = "";
+        for (int a = 0; c->tables.arch[a]; a++)
+            snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", a ? ", " : "", c->tables.arch[a]);
+        compile_say(c, DIAG_ERROR, "there is no architecture '%s'; %s%s%s", wanted,
+                    near ? "did you mean '" : "known are ", near ? near : known, near ? "'?" : "");
         return 2;
     }
     return 0;
@@ -180,12 +162,12 @@ static int check_architectures(struct compile *c, const struct compile_choice *c
                 lacking = kernel->name;
         }
         if (!with) {
-            fprintf(stderr, "tilewright %s: no kernel of %s has architecture '%s'\n", c->command, c->path, wanted);
+            compile_say(c, DIAG_ERROR, "no kernel of %s has architecture '%s'", c->path, wanted);
             return 1;
         }
         if (without)
-            fprintf(stderr, "tilewright %s: note: %s is left out for kernel '%s'%s, which has no such architecture\n",
-                    c->command, wanted, lacking, without > 1 ? " and others" : "");
+            compile_say(c, DIAG_NOTE, "%s is left out for kernel '%s'%s, which has no such architecture", wanted,
+                        lacking, without > 1 ? " and others" : "");
     }
     return 0;
 }
@@ -209,8 +191,10 @@ static int emit_options_of(struct compile *c, const struct spec_kernel *kernel, 
 {
     const char *path = kernel->template_path, *slash = path ? strrchr(path, '/') : NULL;
     /* The author of a template is told its lines; everybody else, and who looks at a debug build, those of the text. */
-    *options = (struct emit_options){.line_directives = path && c->debug_ms == 0, .debug_ms = c->debug_ms,
-                                     .generator_version = TW_GENERATOR, .shelf = c->shelf};
+    *options = (struct emit_options){.line_directives = path && c->debug_ms == 0,
+                                     .debug_ms = c->debug_ms,
+                                     .generator_version = TW_GENERATOR,
+                                     .shelf = c->shelf};
     *folder = NULL;
     if (!path)
         return 0;
@@ -416,7 +400,7 @@ static int make_units(struct compile *c, const struct compile_choice *choice)
     return result;
 }
 
-int compile_open(struct compile *c, const char *command, const char *path)
+int compile_open_as(struct compile *c, const char *command, const char *path, bool json)
 {
     struct tw_error error;
     memset(c, 0, sizeof *c);
@@ -424,11 +408,13 @@ int compile_open(struct compile *c, const char *command, const char *path)
     c->path = path;
     c->started = compile_clock();
     compile_tables_fill(&c->tables);
+    if (json && compile_as_json(c))
+        return 3;
     int status = tw_runtime_init(&c->rt, &error);
     if (status != TW_OK)
         return compile_fail(c, status, &error);
     if (!*path) {
-        fprintf(stderr, "tilewright %s: '': there is no such file\n", command);
+        compile_say(c, DIAG_ERROR, "'': there is no such file");
         return 1;
     }
     const struct memory memory = {NULL, NULL};
@@ -447,6 +433,11 @@ int compile_open(struct compile *c, const char *command, const char *path)
     return status == 1 && make_units(c, &all) == 3 ? 3 : status;
 }
 
+int compile_open(struct compile *c, const char *command, const char *path)
+{
+    return compile_open_as(c, command, path, false);
+}
+
 int compile_units(struct compile *c, const struct compile_choice *choice)
 {
     int result = choice->kernel ? check_kernel(c, choice->kernel) : 0;
@@ -460,7 +451,7 @@ int compile_units(struct compile *c, const struct compile_choice *choice)
     if (c->diags.errors)
         return 1;
     if (result == 0 && c->unit_count == 0 && choice->variant) {
-        fprintf(stderr, "tilewright %s: there is no variant '%s'\n", c->command, choice->variant);
+        compile_say(c, DIAG_ERROR, "there is no variant '%s'", choice->variant);
         return 2;
     }
     return result;
@@ -643,7 +634,7 @@ int compile_cubins(struct compile *c, enum compile_with with)
         c->phases.wait += compiled->wait_seconds;
         c->phases.store += compiled->store_seconds;
         if (*compiled->note)
-            fprintf(stderr, "tilewright %s: note: %s: %s\n", c->command, unit->plan.entry, compiled->note);
+            compile_say(c, DIAG_NOTE, "%s: %s", unit->plan.entry, compiled->note);
     }
     tw_free(&c->rt, stage.unit);
     c->phases.compile += compile_clock() - start;

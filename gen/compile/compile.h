@@ -4,11 +4,14 @@
 #define TW_GEN_COMPILE_COMPILE_H
 
 #include <stdbool.h>
+#include <stdio.h>
 
 #include "cache.h"
 #include "common/files.h"
 #include "emit/emit.h"
 #include "lower/family.h"
+
+struct json_object;
 
 enum { COMPILE_FAMILIES = 16, COMPILE_ARCHITECTURES = 16 };
 
@@ -61,6 +64,7 @@ struct compile_phases {
 };
 
 struct compile {
+    struct json_object *faults; /* what was told, where the command prints JSON; NULL: text on stderr */
     const char *command;                      /* for messages */
     const char *path;
     struct tw_runtime rt;
@@ -83,8 +87,10 @@ struct compile {
 double compile_clock(void);
 
 /* Begins with the runtime and reads the spec. Returns an exit status; after any, compile_close is due. Faults are in
- * c->diags or, those of the environment, already on stderr. */
-int compile_open(struct compile *c, const char *command, const char *path);
+ * c->diags or, those of the environment, already told. json: what is told is kept as objects, for the command to print,
+ * in the place of text on stderr. */
+int compile_open_as(struct compile *c, const char *command, const char *path, bool json);
+int compile_open(struct compile *c, const char *command, const char *path); /* text */
 
 /* The architectures of a kernel that this program has templates for, oldest first; returns their number. */
 int compile_architectures(const struct spec_kernel *kernel, const struct arch *out[COMPILE_ARCHITECTURES]);
@@ -118,11 +124,27 @@ enum { COMPILE_LIBRARY_UNITS = 16, COMPILE_CODE_BYTES = 24 };
 #define COMPILE_CODE_FORMAT "unit %d"
 int compile_library(struct compile *c, const int *unit, int count, struct tw_compiled *library, struct tw_error *error);
 
-/* Prints the diagnostics that came since the last call on stderr. */
-void compile_report(struct compile *c);
 void compile_close(struct compile *c);
 
-/* Prints "tilewright COMMAND: TEXT" on stderr; returns the exit status of `status`. */
+/* ---- telling (compile_report.c): text on stderr, or objects where the command prints JSON ----------------------- */
+
+/* Tells the diagnostics that came since the last call. */
+void compile_report(struct compile *c);
+
+/* Tells a sentence: "tilewright COMMAND: TEXT", a note with "note: " before it. */
+void compile_say(const struct compile *c, enum diag_severity severity, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Tells why the environment does not do it; returns the exit status of `status`. */
 int compile_fail(const struct compile *c, int status, const struct tw_error *error);
+
+/* From now on objects; compile_open does it. 0 or 3. */
+int compile_as_json(struct compile *c);
+void compile_free_faults(struct compile *c);
+
+/* Prints what was told as an array, [] without JSON; or all of it on stdout, with what `more` has beside it (NULL:
+ * nothing): {"command":, "spec":, "status":, "diagnostics":, ...}. Returns the status. `help json` describes both. */
+void compile_print_faults(const struct compile *c, FILE *out);
+int compile_print_json(const struct compile *c, int status, struct json_object *more);
 
 #endif

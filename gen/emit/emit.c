@@ -16,7 +16,6 @@
 #include "emit/engine.h"
 #include "emit/lua_sink.h"
 #include "emit/shelf.h"
-#include "emit/template/fold.h"
 
 /* ---- faults ---------------------------------------------------------------------------------------------------- */
 
@@ -294,7 +293,7 @@ static int emit_line(lua_State *L)
         if (last > text) {
             size_t length = (size_t)(last - text);
             if (e->at.template && e->at.template->embedded) /* a user's text says what it means */
-                length = fold_line(text, length);
+                length = folds_line(e->folds, text, length);
             if (!put_line(e, !first, text, length))
                 return engine_stop_recorded(L, e);
         } else if (!first && next) {
@@ -689,8 +688,10 @@ static bool load_outermost(struct engine *e, const char *template_name)
 static bool open(struct engine *e, const char *template_name)
 {
     e->root = arena_text(&e->kept, e->model->root);
-    if (!e->root || !name_helpers(e))
+    e->folds = arena_alloc(&e->kept, sizeof *e->folds);
+    if (!e->root || !e->folds || !name_helpers(e))
         return !(e->no_memory = true);
+    e->folds->arena = &e->kept;
     if (!load_outermost(e, template_name))
         return false;
     enum { MOST_STEPS = 10000000 }; /* of a user's text */

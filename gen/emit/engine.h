@@ -4,6 +4,7 @@
 
 #include "emit/emit.h"
 #include "emit/record/record.h"
+#include "emit/template/fold.h"
 #include "emit/template/output.h"
 #include "emit/template/template.h"
 #include "emit/template/text.h"
@@ -47,6 +48,7 @@ struct engine {
     struct template *first, **end;     /* every template that was loaded, in order */
     struct template *outermost;        /* the one that is expanded */
     const char **helper_name;          /* ended by NULL */
+    struct folds *folds;               /* lines that were folded */
     const char *root;                  /* name of the model's table */
     bool own;                          /* it has expanded nothing but templates of the program */
     int model_ref;                     /* that table in Lua's registry; 0: none yet */

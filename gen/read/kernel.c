@@ -281,9 +281,10 @@ static void read_arch(struct reader *r, int table)
             lua_settop(L, arch);
         }
         if (listed)
-            reader_fault(r, path, AT_VALUE, "FIELD-TYPE",
-                         "architectures are keys, with the fields that differ as their values; write arch = { %s = {} }",
-                         listed);
+            reader_fault(
+                r, path, AT_VALUE, "FIELD-TYPE",
+                "architectures are keys, with the fields that differ as their values; write arch = { %s = {} }",
+                listed);
         else if (!hit && *near)
             reader_fault(r, path, AT_KEY, "ARCH-UNKNOWN", "there is no such architecture%s", near);
         else if (!hit)

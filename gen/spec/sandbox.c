@@ -1,4 +1,5 @@
 #include "spec/sandbox.h"
+#include "spec/sandbox_words.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -235,8 +236,9 @@ static int handler(lua_State *L)
         return 1;
     int line = 0, file = sandbox_where(L, 1, &line);
     const char *text = "error() takes a text that says what is wrong";
+    char words[512];
     if (lua_type(L, 1) == LUA_TSTRING)
-        text = split_place(lua_tostring(L, 1), &file, &line);
+        text = sandbox_words(split_place(lua_tostring(L, 1), &file, &line), words, sizeof words);
     set_error(s, file, line, "LUA-RUN", text);
     s->status = SANDBOX_FAULT;
     s->placed = true;

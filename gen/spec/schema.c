@@ -6,7 +6,7 @@
 #include <string.h>
 
 const struct spec_row spec_rows[SPEC_FIELD_COUNT] = {
-#define SPEC_FIELD(id, family, path, type, low, high, words, fallback, needs, doc)                                            \
+#define SPEC_FIELD(id, family, path, type, low, high, words, fallback, needs, doc)                                     \
     {path, family, doc, words, fallback, needs, type, low, high},
 #include "spec/schema.def"
 #undef SPEC_FIELD

@@ -107,7 +107,7 @@ awk '{ printf "gemm(\"%s\", \"%s\", \"%s\")\n", $1, $2, $3 }' "$work/rows" >>"$w
 cat >"$work/job.sh" <<'JOB'
 file=$1
 shift
-"$program" run "$@" --device emu >"$file" 2>&1
+"$program" run "$@" --device emu --verbose >"$file" 2>&1
 echo $? >"$file.status"
 JOB
 
@@ -147,6 +147,15 @@ else
 fi >"$work/own"
 cat "$work/own" >>"$work/jobs"
 xargs -P 2 -L 1 sh "$work/job.sh" <"$work/jobs"
+
+# On the emulator nothing is compiled to the end. Every fifth row is: each layout, type and epilogue, no spills.
+awk 'NR % 5 == 1 { print "g_" $1 "_" $2 "_" $3, $4 }' "$work/rows" >"$work/built"
+xargs -P 2 -L 1 sh -c '"$program" build "$1/family.lua" --kernel "$2" --arch "$3" -o "$1/b.$2" >"$1/$2" 2>&1
+    echo $? >"$1/$2.status"' build "$work" <"$work/built"
+while read -r kernel arch; do
+    [ "$(cat "$work/$kernel.status")" = 0 ]
+    ok $? "build --kernel $kernel --arch $arch" "$work/$kernel"
+done <"$work/built"
 
 while read -r out arguments; do
     # Sizes that are given here may leave something out, and so may corners; those of a spec must not.

@@ -194,7 +194,8 @@ static void endless(void **state)
     } cases[] = {
         {".func f ()\n{\ncall f;\nret;\n}\n.entry k ()\n{\ncall f;\nret;\n}\n", "stack overflow"},
         {".func f (.param .b64 x)\n{\n.param .b64 y;\n.reg .b64 %d;\nst.param.b64 [y], %d;\ncall f, (y);\nret;\n}\n"
-         ".entry k ()\n{\n.param .b64 y;\ncall f, (y);\nret;\n}\n", "stack overflow"},
+         ".entry k ()\n{\n.param .b64 y;\ncall f, (y);\nret;\n}\n",
+         "stack overflow"},
         {".entry k ()\n{\n.reg .b64 %d<3>;\nmov.b64 %d1, 4096;\nL:\nalloca.u64 %d2, %d1;\nbra L;\n}\n",
          "stack overflow"},
         {".entry k ()\n{\nL:\nbra L;\n}\n", "DEADLOCK"},

@@ -5,6 +5,8 @@
    reported, whatever the order. */
 #include "hazard_check.h"
 
+#include <stdbool.h>
+
 enum { BLOCKS = 2, WARPS = 12, CONSUMERS = 2, STAGES = 2, STEPS = 5, TILES = 2, CHUNKS = 3, SEEDS = 40 };
 
 /* What can be dropped, or done wrongly, and the name it must have. */
@@ -262,64 +264,38 @@ static void loads(struct agent *g, struct emu_hazard_warp *w, uint32_t stage, in
             one_write(w, o, 0, SHARED(r, 0x1000 + 0x400 * stage), 0x400, 0);
 }
 
-static void execute(struct agent *g, int eager)
+/* Barriers of all kinds. False: the step is another. */
+static bool step_of_barriers(struct agent *g, struct step s)
 {
-    static const uint32_t sums[4] = {20, 21, 22, 23};
-    static const struct emu_hazard_wgmma mma = {sums, 4, NULL, 0, 1};
     struct emu_hazard_warp *w = warp_of(g->block, g->warp);
-    const struct step s = g->step[g->at++];
-    uint32_t buffer = 0x4000 + 0x800 * g->consumer + 0x400 * s.a, before = signal_count;
     struct object *o = &objects[g->block][s.a % (2 * STAGES)];
-    emu_hazard_operation operation;
     switch (s.action) {
     case INIT:
         *o = (struct object){s.b, s.b, 0, 0};
         emu_hazard_lanes(w, 1);
         emu_hazard_mbarrier_init(w, 1, barrier_at(g->block, s.a), INIT);
-        break;
+        return true;
     case INIT_FENCE:
         emu_hazard_fence(w, 1, EMU_FENCE_MBARRIER_INIT);
-        break;
+        return true;
     case CLUSTER_ARRIVE:
         emu_hazard_lanes(w, ALL);
         emu_hazard_cluster_arrive(w, ALL, 0);
         arrived++;
-        break;
+        return true;
     case CLUSTER_WAIT:
         emu_hazard_cluster_wait(w, ALL);
         if (g->warp == 0)
             emu_hazard_lanes(w, 1);
-        break;
+        return true;
     case WAIT:
         emu_hazard_mbarrier_wait(w, g->lanes, barrier_at(g->block, s.a), s.b, 1, 0, WAIT);
-        break;
+        return true;
     case EXPECT:
         o->bytes += s.b;
         o->pending -= o->pending > 0;
         emu_hazard_mbarrier_arrive(w, 1, barrier_at(g->block, s.a), 0, object_step(o), EXPECT);
-        break;
-    case LOAD_A:
-    case LOAD_B:
-        loads(g, w, s.a, s.action == LOAD_B);
-        while (eager && signal_count > before)
-            signal_step(signal_count - 1);
-        break;
-    case W_FENCE:
-        emu_hazard_wgmma_fence(w);
-        break;
-    case WGMMA:
-        operation = emu_hazard_wgmma_issue(w, &mma, WGMMA);
-        one_read(
-            w, operation, 0,
-            SHARED(g->block, 0x1000 + 0x400 * s.a + 0x200 * g->consumer + 0x80 * (g->warp % 4) + 0x40 * s.b), 0x40);
-        one_read(w, operation, 0, SHARED(g->block, 0x2000 + 0x400 * s.a + 0x200 * s.b), 0x200);
-        break;
-    case W_COMMIT:
-        emu_hazard_commit(w, ALL, EMU_HAZARD_WGMMA);
-        break;
-    case W_WAIT:
-        emu_hazard_wait_group(w, ALL, EMU_HAZARD_WGMMA, s.a, 0);
-        break;
+        return true;
     case RELEASE: /* lane r arrives in block r; wrong: the first warp arrives for all four */
         for (uint32_t r = 0; r < BLOCKS; r++)
             for (uint32_t n = 0; n < (s.b ? g->warp % 4 ? 0u : 4u : 1u); n++) {
@@ -327,10 +303,7 @@ static void execute(struct agent *g, int eager)
                 o->pending -= o->pending > 0;
                 emu_hazard_mbarrier_arrive(w, 1u << r, barrier_at(r, STAGES + s.a), 0, object_step(o), RELEASE);
             }
-        break;
-    case STORE_WAIT:
-        emu_hazard_wait_group(w, 1, EMU_HAZARD_BULK, s.a, 1);
-        break;
+        return true;
     case BAR_ARRIVE:
         g->generation = bar_generation[g->block][s.a];
         emu_hazard_bar_arrive(w, ALL, s.a, s.b, 1, BAR_ARRIVE);
@@ -339,19 +312,69 @@ static void execute(struct agent *g, int eager)
             bar_generation[g->block][s.a]++;
             emu_hazard_bar_complete(cluster, g->block, s.a);
         }
-        break;
+        return true;
     case BAR_WAIT:
-        break;
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Matrix instructions, and reads of what they sum up. */
+static bool step_of_matrices(struct agent *g, struct step s)
+{
+    static const uint32_t sums[4] = {20, 21, 22, 23};
+    static const struct emu_hazard_wgmma mma = {sums, 4, NULL, 0, 1};
+    struct emu_hazard_warp *w = warp_of(g->block, g->warp);
+    emu_hazard_operation operation;
+    switch (s.action) {
+    case W_FENCE:
+        emu_hazard_wgmma_fence(w);
+        return true;
+    case WGMMA:
+        operation = emu_hazard_wgmma_issue(w, &mma, WGMMA);
+        one_read(
+            w, operation, 0,
+            SHARED(g->block, 0x1000 + 0x400 * s.a + 0x200 * g->consumer + 0x80 * (g->warp % 4) + 0x40 * s.b), 0x40);
+        one_read(w, operation, 0, SHARED(g->block, 0x2000 + 0x400 * s.a + 0x200 * s.b), 0x200);
+        return true;
+    case W_COMMIT:
+        emu_hazard_commit(w, ALL, EMU_HAZARD_WGMMA);
+        return true;
+    case W_WAIT:
+        emu_hazard_wait_group(w, ALL, EMU_HAZARD_WGMMA, s.a, 0);
+        return true;
     case READ_SUM:
         for (uint32_t i = 0; i < 4; i++)
             touch_register(w, sums[i], 0, READ_SUM);
-        break;
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Bulk copies of both directions, and what is written for them. */
+static bool step_of_copies(struct agent *g, struct step s, int eager)
+{
+    struct emu_hazard_warp *w = warp_of(g->block, g->warp);
+    uint32_t buffer = 0x4000 + 0x800 * g->consumer + 0x400 * s.a, before = signal_count;
+    emu_hazard_operation operation;
+    switch (s.action) {
+    case LOAD_A:
+    case LOAD_B:
+        loads(g, w, s.a, s.action == LOAD_B);
+        while (eager && signal_count > before)
+            signal_step(signal_count - 1);
+        return true;
+    case STORE_WAIT:
+        emu_hazard_wait_group(w, 1, EMU_HAZARD_BULK, s.a, 1);
+        return true;
     case WRITE_D:
         touch(w, ALL, SHARED(g->block, buffer + 0x80 * (g->warp % 4)), WRITE);
-        break;
+        return true;
     case P_FENCE:
         emu_hazard_fence(w, s.a, EMU_FENCE_PROXY_SHARED);
-        break;
+        return true;
     case STORE:
         operation = emu_hazard_issue(w, 1, EMU_HAZARD_BULK, STORE);
         one_read(w, operation, 0, SHARED(g->block, buffer), 0x200);
@@ -360,11 +383,17 @@ static void execute(struct agent *g, int eager)
                               0x200 * (s.b + CHUNKS * TILES * (g->consumer + CONSUMERS * (uint64_t)g->block)),
                           0x200, 0);
         emu_hazard_commit(w, 1, EMU_HAZARD_BULK);
-        break;
-    case EXIT:
-        emu_hazard_exit(w, ALL, EXIT);
-        break;
+        return true;
+    default:
+        return false;
     }
+}
+
+static void execute(struct agent *g, int eager)
+{
+    const struct step s = g->step[g->at++];
+    if (!step_of_barriers(g, s) && !step_of_matrices(g, s) && !step_of_copies(g, s, eager))
+        emu_hazard_exit(warp_of(g->block, g->warp), ALL, EXIT);
 }
 
 enum { EAGER, LATE, RANDOM, MODES };

@@ -362,6 +362,11 @@ static void test_messages(void **state)
         assert_int_not_equal(parse_one(cases[i].instruction, NULL, &error), TW_OK);
         assert_string_equal(error.text, cases[i].message);
     }
+}
+
+static void test_module_messages(void **state)
+{
+    (void)state;
     static const struct {
         const char *text, *message;
     } modules[] = {
@@ -659,6 +664,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tables),    cmocka_unit_test(test_samples),  cmocka_unit_test(test_nvrtc),
         cmocka_unit_test(test_emitted),   cmocka_unit_test(test_verdicts), cmocka_unit_test(test_messages),
+        cmocka_unit_test(test_module_messages),
         cmocka_unit_test(test_constants), cmocka_unit_test(test_fields),   cmocka_unit_test(test_memory),
         cmocka_unit_test(test_damage),    cmocka_unit_test(test_speed),
     };

@@ -261,7 +261,14 @@ static void reductions(void **state)
             print_error("row %zu: %llx\n", i, (unsigned long long)a);
         assert_true(a == rows[i].want);
     }
-    // f16 addition against a search for the nearest code.
+    assert_false(emu_reduce_valid(EMU_REDUCE_INC, EMU_REDUCE_S32));
+    assert_false(emu_reduce_valid(EMU_REDUCE_MIN, EMU_REDUCE_F32));
+}
+
+// f16 addition against a search for the nearest code.
+static void sums_of_halves(void **state)
+{
+    (void)state;
     for (uint32_t x = 0; x < 0x7c00; x += 311)
         for (uint32_t y = 0; y < 0x7c00; y += 137) {
             uint16_t sum = (uint16_t)x, with = (uint16_t)y;
@@ -275,10 +282,11 @@ static void reductions(void **state)
             emu_reduce_apply(EMU_REDUCE_ADD, EMU_REDUCE_F16, &sum, &with, 1);
             assert_int_equal(sum, down < up || (down == up && low % 2 == 0) ? low : high);
         }
-    assert_false(emu_reduce_valid(EMU_REDUCE_INC, EMU_REDUCE_S32));
-    assert_false(emu_reduce_valid(EMU_REDUCE_MIN, EMU_REDUCE_F32));
+}
 
-    // A tensor reduction, with a row that ends inside of 16 bytes.
+// A tensor reduction, with a row that ends inside of 16 bytes.
+static void reductions_of_tensors(void **state)
+{
     uint64_t dim[2] = {18, 4}, tail = 1;
     uint32_t box[2] = {16, 2};
     struct emu_tma_map map = tiled(2, 2, dim, box, 2, 0);
@@ -286,6 +294,7 @@ static void reductions(void **state)
     struct emu_fault fault = {0};
     uint8_t image[1024] = {0};
     uint32_t old[20], now[20];
+    (void)state;
     test_memory_init(&memory);
     memset(image, 1, sizeof image);
     memcpy(old, memory.global + 3 * map.call.stride[0], sizeof old);
@@ -353,6 +362,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tile_loads), cmocka_unit_test(tf32),   cmocka_unit_test(traps),
         cmocka_unit_test(replaced),   cmocka_unit_test(stores), cmocka_unit_test(reductions),
+        cmocka_unit_test(sums_of_halves), cmocka_unit_test(reductions_of_tensors),
         cmocka_unit_test(im2col),
     };
     return cmocka_run_group_tests_name("tma", tests, NULL, NULL);

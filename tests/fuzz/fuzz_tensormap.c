@@ -152,24 +152,9 @@ static void tensormap_command(int argc, const char **argv, const uint8_t *data, 
         abort();
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+/* The bytes as the library's arguments. */
+static void take_bytes(int kind, const uint8_t *data, size_t size, int cc)
 {
-    if (size < 2)
-        return 0;
-    int cc = tensormap_ccs[data[1] % (sizeof tensormap_ccs / sizeof tensormap_ccs[0])], kind = data[0];
-    char option[32];
-    const char *words[70] = {"tensormap"};
-    int count = 1;
-    snprintf(option, sizeof option, "--cc=%d.%d", cc / 10, cc % 10);
-    data += 2;
-    size -= 2;
-    char *text = malloc(size + 1);
-    if (!text)
-        return 0;
-    memcpy(text, data, size);
-    text[size] = 0;
     switch (kind) {
     case 's': {
         struct tw_tensormap_call call;
@@ -200,6 +185,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     case 'P':
         tensormap_dlpack(data, size, kind == 'p', cc);
         break;
+    default:
+        break;
+    }
+}
+
+/* The bytes as a command's words or input; text: the same with a zero behind them, which is changed. */
+static void take_command(int kind, char *text, const uint8_t *data, size_t size, int cc)
+{
+    char option[32];
+    const char *words[70] = {"tensormap"};
+    int count = 1;
+    snprintf(option, sizeof option, "--cc=%d.%d", cc / 10, cc % 10);
+    switch (kind) {
     case 'e':
     case 'l':
         words[count++] = kind == 'e' ? "encode" : "load";
@@ -236,6 +234,22 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     default:
         break;
     }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (size < 2)
+        return 0;
+    int cc = tensormap_ccs[data[1] % (sizeof tensormap_ccs / sizeof tensormap_ccs[0])], kind = data[0];
+    data += 2;
+    size -= 2;
+    char *text = malloc(size + 1);
+    if (!text)
+        return 0;
+    memcpy(text, data, size);
+    text[size] = 0;
+    take_bytes(kind, data, size, cc);
+    take_command(kind, text, data, size, cc);
     free(text);
     return 0;
 }

@@ -368,7 +368,7 @@ struct bias_line {
 
 __device__ __forceinline__ bias_line bias_from(const arguments &args, int i0, bool needed)
 {
-    return {args.bias + (i0), needed ? (int)(args.N) - i0 : 0};
+    return {args.bias + i0, needed ? (int)args.N - i0 : 0};
 }
 
 // The pair so many columns, an even number, further.
@@ -395,8 +395,8 @@ struct R_line {
 
 __device__ __forceinline__ R_line R_from(const arguments &args, int i0, int i1, bool needed)
 {
-    i0 = min(i0, (int)(args.M) - 1);
-    return {args.R + ((i64)i0 * args.R_stride0 + i1), needed ? (int)(args.N) - i1 : 0};
+    i0 = min(i0, (int)args.M - 1);
+    return {args.R + ((i64)i0 * args.R_stride0 + i1), needed ? (int)args.N - i1 : 0};
 }
 
 // The pair so many columns, an even number, further.

@@ -33,6 +33,14 @@ static inline int rounds(int all)
     return under_valgrind() && all > few ? few : all;
 }
 
+/* The same of rounds that compare what is computed with what is known: the build without sanitizers makes them all, the
+ * one with them a quarter, as faults of memory are where the code is and not where the numbers are. */
+static inline int rounds_compared(int all)
+{
+    int few = all / 4 > 10 ? all / 4 : 10;
+    return TW_TESTS_SANITIZED && all > few ? few : rounds(all);
+}
+
 /* Fails allocation number `fail_at`, counted from 1 (0: none), and counts the blocks that are alive. */
 struct failing {
     long calls, fail_at, blocks;

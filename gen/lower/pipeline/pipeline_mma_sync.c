@@ -117,8 +117,9 @@ int mma_sync_warps(struct pipeline *x)
         return 0;
     char text[200];
     const struct spec_value *m = pipeline_field(x, "pipeline.warps_m");
-    snprintf(text, sizeof text, "%d x %d warps are %d threads; %s has %d in a block; write fewer", x->warps_m,
-             x->d.warps_n, threads, x->l->arch->name, x->l->arch->max_threads);
+    snprintf(text, sizeof text, "%d x %d warps are %d threads, and %s has %d in a block; write %d", x->warps_m,
+             x->d.warps_n, threads, x->l->arch->name, x->l->arch->max_threads,
+             x->l->arch->max_threads / 32 / x->d.warps_n);
     return pipeline_report(x, m->loc, "pipeline.warps_m", "THREADS", text);
 }
 
@@ -243,6 +244,26 @@ int mma_sync_registers_at_ease(const struct pipeline *x)
     return all < limit ? all : limit;
 }
 
+/* Fewer warps leave each thread more registers, up to what one can have, and give it more to hold. Writes what of both
+ * counts, one of them changed, leaves enough: "pipeline.warps_m = 2"; false: nothing does. */
+static bool warps_that_fit(const struct pipeline *x, char *text, size_t size)
+{
+    const struct arch *arch = x->l->arch;
+    const int warps[2] = {x->warps_m, x->d.warps_n}, each = held(x) + fragments(x, 1);
+    const char *const name[2] = {"pipeline.warps_m", "pipeline.warps_n"};
+    int best = 0;
+    for (int which = 0; which < 2; which++)
+        for (int n = warps[which] - 1; n > 0; n--) {
+            const int all = n * warps[1 - which], limit = arch->registers_per_block / (32 * all) / 8 * 8;
+            const int most = limit < arch->registers_per_thread ? limit : arch->registers_per_thread;
+            if (warps[which] % n || each * (warps[which] / n) + OTHER_REGISTERS > most || all <= best)
+                continue;
+            best = all;
+            snprintf(text, size, "%s = %d", name[which], n);
+        }
+    return best > 0;
+}
+
 int mma_sync_check_registers(struct pipeline *x)
 {
     const struct arch *arch = x->l->arch;
@@ -252,11 +273,11 @@ int mma_sync_check_registers(struct pipeline *x)
     char text[300];
     if (registers <= limit)
         return 0;
-    if (taken < limit / 2) {
-        snprintf(
-            text, sizeof text,
-            "on %s %d x %d warps leave each of %d threads %d registers, and about %d are needed; write fewer warps",
-            arch->name, x->warps_m, x->d.warps_n, threads, limit, registers);
+    char fewer[60];
+    if (taken < limit / 2 && warps_that_fit(x, fewer, sizeof fewer)) {
+        snprintf(text, sizeof text,
+                 "on %s %d x %d warps leave each of %d threads %d registers, and about %d are needed; write %s",
+                 arch->name, x->warps_m, x->d.warps_n, threads, limit, registers, fewer);
         return pipeline_report(x, m->loc, "pipeline.warps_m", "REGS", text);
     }
     int fits = columns_that_fit(x, op), axis = pipeline_axis_of(x, op, EXTENT_COLUMNS);

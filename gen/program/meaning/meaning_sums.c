@@ -22,6 +22,17 @@ int meaning_quantum(const double *cell, int64_t count)
     return least;
 }
 
+/* 2^exponent, mostly of a normal number. */
+static double power_of_two(int exponent)
+{
+    uint64_t bits = (uint64_t)(exponent + 1023) << 52;
+    double power;
+    if (exponent < -1022 || exponent > 1023)
+        return ldexp(1, exponent);
+    memcpy(&power, &bits, sizeof power);
+    return power;
+}
+
 /* The partial sums of multiples of a quantum q are multiples of it, and none is larger than the sum of magnitudes: up
  * to 2^bits q all are exact. Else each of the n - 1 additions takes half an ulp of a partial sum. Tensor cores truncate
  * where they align 16 products at a time, yet with bits beyond fp32's: the same bound covers them. */
@@ -33,11 +44,11 @@ double meaning_sum_bound(double value, const struct meaning_sum *sum, int bits)
         return sum->carried == 0 && !isfinite(value) ? 0 : (double)INFINITY;
     if (sum->carried == 0 && sum->quantum == MEANING_ZEROS)
         return 0;
-    if (sum->carried == 0 && sum->quantum > -150 && sum->magnitude <= ldexp(1, bits + sum->quantum))
+    if (sum->carried == 0 && sum->quantum > -150 && sum->magnitude <= power_of_two(bits + sum->quantum))
         return 0;
     if (sum->terms <= 1)
         return sum->carried;
-    double units = (double)(sum->terms - 1) * ldexp(1, -bits);
+    double units = (double)(sum->terms - 1) * power_of_two(-bits);
     double grown = units < 0.5 ? units / (1 - units) : (double)INFINITY;
     return sum->carried + grown * (sum->magnitude + sum->carried) + MEANING_LEAST;
 }
@@ -69,8 +80,10 @@ void meaning_sum_go_on(struct meaning_sum *sum, const struct meaning_sum *terms,
     }
 }
 
-/* One row of products: to[j] += sum of a[k] b[k][j], magnitude[j] += sum of their magnitudes. */
-static void add_row(const struct meaning_dot *d, const double *a, double *restrict to, double *restrict magnitude)
+/* One row of products: to[j] += sum of a[k] b[k][j], magnitude[j] += sum of their magnitudes. The same bits in vectors
+ * of any width: none of them multiplies and adds at once. */
+__attribute__((always_inline)) static inline void add_products(const struct meaning_dot *d, const double *a,
+                                                               double *restrict to, double *restrict magnitude)
 {
     int64_t n = d->n, k = 0;
     for (; k + 4 <= d->k; k += 4) {
@@ -89,6 +102,23 @@ static void add_row(const struct meaning_dot *d, const double *a, double *restri
         }
     }
 }
+
+static void add_row(const struct meaning_dot *d, const double *a, double *restrict to, double *restrict magnitude)
+{
+    add_products(d, a, to, magnitude);
+}
+
+#if defined(__x86_64__)
+__attribute__((target("avx2"))) static void add_row_wide(const struct meaning_dot *d, const double *a,
+                                                         double *restrict to, double *restrict magnitude)
+{
+    add_products(d, a, to, magnitude);
+}
+#define WIDE __builtin_cpu_supports("avx2")
+#else
+#define add_row_wide add_row
+#define WIDE 0
+#endif
 
 /* What the operands' own bounds come to. */
 static void carry_row(const struct meaning_dot *d, const double *a, const double *ea, double *restrict carried)
@@ -111,6 +141,7 @@ void meaning_dot(struct meaning_dot *d)
 {
     int64_t n = d->n;
     double *magnitude = d->scratch, *carried = d->scratch + n;
+    bool wide = WIDE;
     int quantum_b = meaning_quantum(d->b.at.real, d->k * n);
     bool inexact = false, exact_operands = d->a.exact && d->b.exact, had_bounds = !d->result.exact;
     for (int64_t i = 0; i < d->m; i++) {
@@ -130,7 +161,7 @@ void meaning_dot(struct meaning_dot *d)
         if (had_bounds)
             for (int64_t j = 0; j < n; j++)
                 carried[j] += bound[j];
-        add_row(d, a, to, magnitude);
+        (wide ? add_row_wide : add_row)(d, a, to, magnitude);
         for (int64_t j = 0; j < n; j++) {
             struct meaning_sum sum = {magnitude[j], carried[j], d->k + d->has_c + d->products_round, quantum};
             if (d->bits)

@@ -24,7 +24,8 @@ struct run_options {
     uint64_t seed, sms;              /* sms 0: few (run.c) */
     int completion;                  /* enum emu_completion */
     int hazards;                     /* enum emu_hazards */
-    bool json, debug;
+    bool json, debug, verbose;
+    uint64_t limit;                  /* seconds after which no case is begun; 0: none */
     uint64_t debug_timeout;          /* milliseconds, or DEBUG_NOT_GIVEN */
     struct option_list set;
 };
@@ -76,6 +77,8 @@ struct run {
     struct run_case *cases;
     int case_count, failed;
     int left_out;                    /* units that the device cannot run */
+    int not_begun;                   /* sets of sizes that --limit left out */
+    bool brief;                      /* a case that passed is told in the summary alone */
     struct run_coverage coverage;
     uint64_t told;                   /* bit h: what to do about hazard h was printed */
     double device_seconds, load_seconds, to_loaded_seconds, inputs_seconds, reference_seconds, launch_seconds;
@@ -100,9 +103,10 @@ int run_break_end(const struct run *run);
 /* Every case of every loaded kernel that has none yet, in the spec's order. Exit status. */
 int run_cases(struct run *run);
 
-/* What a compiled unit takes, as one line; a finished case, as one line; how many cases are verified. On stdout. */
+/* What a compiled unit takes, as one line; a finished case, as one line, where it is to have one; how many cases are
+ * verified, after what they show together where they had no lines. On stdout. */
 void run_print_unit(const struct compile_unit *unit);
-void run_print_case(const struct run_case *c);
+void run_print_case(const struct run *run, const struct run_case *c);
 void run_print_count(const struct run *run);
 
 void run_hazard_free(struct tw_runtime *rt, struct run_hazard *hazard);

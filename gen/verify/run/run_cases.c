@@ -11,13 +11,13 @@ enum { VARIANTS = 16 };
 
 /* The loaded variants of one kernel on one architecture, and which of them may be launched on the sizes at hand. */
 struct group {
-    int unit[VARIANTS];            /* index into compile.unit */
-    struct launcher *launcher;     /* of them all, in this order */
-    struct debug_log *log;         /* by variant */
+    int unit[VARIANTS];        /* index into compile.unit */
+    struct launcher *launcher; /* of them all, in this order */
+    struct debug_log *log;     /* by variant */
     int count;
-    bool fits[2][VARIANTS];        /* [padded] */
-    struct tw_error refused[2];    /* [padded]: why the last variant does not fit */
-    bool others;                   /* there are variants that are not loaded, as --source and --break have it */
+    bool fits[2][VARIANTS];     /* [padded] */
+    struct tw_error refused[2]; /* [padded]: why the last variant does not fit */
+    bool others;                /* there are variants that are not loaded, as --source and --break have it */
 };
 
 static struct run_case *add_case(struct run *run)
@@ -253,7 +253,7 @@ static int run_sizes(struct run *run, struct group *g, const int64_t *sizes, int
         if (run->options.json)
             continue;
         run_print_hazards(run, &run->cases[i]);
-        run_print_case(&run->cases[i]);
+        run_print_case(run, &run->cases[i]);
     }
     if (!run->options.json)
         fflush(stdout);
@@ -318,11 +318,37 @@ static void close_logs(struct run *run, struct group *g)
     tw_free(&run->compile.rt, g->log);
 }
 
+/* Few cases have a line each; of many those that fail, and a summary. */
+static int count_cases(struct run *run)
+{
+    enum { FEW = 10 };
+    struct compile *c = &run->compile;
+    int count = 0, status = 0;
+    for (int at = 0, next; at < c->unit_count && status == 0; at = next) {
+        struct group g;
+        struct sizes sizes = {0};
+        next = group_at(run, at, &g);
+        if (g.count)
+            status = sizes_list(c, &c->unit[g.unit[0]], &run->options.set, &sizes);
+        count += sizes.count;
+        sizes_free(c, &sizes);
+    }
+    run->brief = count > FEW && !run->options.verbose;
+    return status;
+}
+
+static bool is_late(const struct run *run)
+{
+    return run->options.limit && compile_clock() - run->compile.started >= (double)run->options.limit;
+}
+
 int run_cases(struct run *run)
 {
     struct compile *c = &run->compile;
     bool fatal = false;
-    int result = 0;
+    int result = run->brief ? 0 : count_cases(run);
+    if (result)
+        return result;
 
     for (int at = 0, next; at < c->unit_count && !fatal; at = next) {
         struct group g;
@@ -334,6 +360,10 @@ int run_cases(struct run *run)
         if (status == 0)
             status = sizes_list(c, &c->unit[g.unit[0]], &run->options.set, &sizes);
         for (int i = 0; i < sizes.count && status == 0 && !fatal; i++) {
+            if (is_late(run)) {
+                run->not_begun += sizes.count - i;
+                break;
+            }
             int one = run_sizes(run, &g, sizes.value + (size_t)i * (size_t)sizes.width, sizes.width, &fatal);
             if (one == 3) {
                 close_logs(run, &g);

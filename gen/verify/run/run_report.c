@@ -38,11 +38,13 @@ static bool case_shows_nothing(const struct run_case *c)
     return nothing && c->passed;
 }
 
-void run_print_case(const struct run_case *c)
+void run_print_case(const struct run *run, const struct run_case *c)
 {
     const struct trial_result *first = NULL;
-    printf("%s %s %s %s %s", c->passed ? "verified" : "FAILED", c->unit->plan.entry, c->unit->arch->name,
-           c->device, c->sizes);
+    if (run->brief && c->passed && !c->hazard_count && !case_shows_nothing(c))
+        return;
+    printf("%s %s %s %s %s", c->passed ? "verified" : "FAILED", c->unit->plan.entry, c->unit->arch->name, c->device,
+           c->sizes);
     for (int i = 0; i < RUN_INPUTS; i++) {
         const struct trial_result *r = &c->part[i].result;
         if (!c->part[i].done)
@@ -72,8 +74,63 @@ void run_print_case(const struct run_case *c)
     putchar('\n');
 }
 
+/* The case whose error comes nearest to its bound. */
+static void print_worst(const struct run *run)
+{
+    const struct run_case *worst = NULL;
+    const struct trial_result *at = NULL;
+    double most = -1;
+    int equal = 0, integers = 0;
+    for (int i = 0; i < run->case_count; i++)
+        for (int inputs = 0; inputs < RUN_INPUTS; inputs++) {
+            const struct run_case *c = &run->cases[i];
+            const struct trial_result *r = &c->part[inputs].result;
+            const bool whole = c->part[inputs].done && inputs == INPUTS_INTEGER && r->equality;
+            integers += whole;
+            equal += whole && r->error == 0.0;
+            double share = r->bound > 0 ? r->error / r->bound : r->error > 0 ? INFINITY : 0;
+            if (!c->part[inputs].done || whole || share <= most)
+                continue;
+            most = share;
+            worst = c;
+            at = r;
+        }
+    if (worst)
+        printf("worst      error %.3g, bound %.3g: %s %s\n", at->error, at->bound, worst->unit->plan.entry,
+               worst->sizes);
+    if (integers)
+        printf("integers   %d of %d cases equal\n", equal, integers);
+}
+
+/* What many cases show together, where none of them had a line. */
+static void print_summary(const struct run *run)
+{
+    const struct compile *c = &run->compile;
+    int kernels = 0, variants = 0;
+    for (int i = 0; i < c->unit_count; i++) {
+        bool again = false, ran = false;
+        for (int j = 0; j < run->case_count; j++)
+            ran = ran || run->cases[j].unit == &c->unit[i];
+        for (int j = 0; j < i; j++)
+            again = again || c->unit[j].kernel == c->unit[i].kernel;
+        kernels += !again;
+        variants += ran;
+    }
+    printf("kernels    %d\nvariants   %d of %d entry points ran\n", kernels, variants, c->unit_count);
+    printf("cases      %d passed, %d failed; --verbose has a line each\n", run->case_count - run->failed, run->failed);
+    print_worst(run);
+    printf("seconds    %.1f: %.1f to compile, %.1f for inputs and references, %.1f to launch\n",
+           compile_clock() - c->started, c->phases.compile, run->inputs_seconds + run->reference_seconds,
+           run->launch_seconds);
+}
+
 void run_print_count(const struct run *run)
 {
+    if (run->brief && run->case_count)
+        print_summary(run);
+    if (run->not_begun)
+        printf("limit      %" PRIu64 " s: %d more of the sets of sizes were not run\n", run->options.limit,
+               run->not_begun);
     const char *plural = run->case_count == 1 ? "" : "s";
     int kernels = 0, nothing = 0;
     for (int i = 0; i < run->case_count; i++) {
@@ -140,10 +197,12 @@ static void print_unit(const struct compile_unit *unit)
     json_text(stdout, unit->plan.kernel);
     fputs(", \"entry\": ", stdout);
     json_text(stdout, unit->plan.entry);
-    printf(", \"arch\": \"%s\", \"variant\": \"%s\", \"registers\": %" PRIu32 ", \"shared\": %ld, \"spills\": %" PRIu32
-           ", \"frame\": %" PRIu32 ", \"cache\": \"%s\", \"nvrtc_ms\": %.3f}",
-           unit->arch->name, unit->plan.variant, compiled->info.registers, compile_shared(unit, COMPILE_NVRTC),
-           compiled->info.spill_instructions, compiled->info.frame, cache[compiled->cache], 1e3 * compiled->seconds);
+    printf(", \"arch\": \"%s\", \"variant\": \"%s\"", unit->arch->name, unit->plan.variant);
+    if (compiled->cubin) /* PTX has none of these */
+        printf(", \"registers\": %" PRIu32 ", \"shared\": %ld, \"spills\": %" PRIu32 ", \"frame\": %" PRIu32,
+               compiled->info.registers, compile_shared(unit, COMPILE_NVRTC), compiled->info.spill_instructions,
+               compiled->info.frame);
+    printf(", \"cache\": \"%s\", \"nvrtc_ms\": %.3f}", cache[compiled->cache], 1e3 * compiled->seconds);
 }
 
 static void print_hazard(const struct run *run, const struct run_case *c, const struct run_hazard *h)
@@ -195,8 +254,7 @@ static void print_case(const struct run *run, const struct run_case *c)
             continue;
         printf("%s\n    {\"inputs\": \"%s\", \"rows\": \"%s\", \"sampled\": %s, "
                "\"equality\": %s, \"error\": ",
-               comma, inputs_word[i], c->part[i].padded ? "padded" : "dense",
-               c->part[i].sampled ? "true" : "false",
+               comma, inputs_word[i], c->part[i].padded ? "padded" : "dense", c->part[i].sampled ? "true" : "false",
                r->equality ? "true" : "false");
         print_number(r->error);
         fputs(", \"bound\": ", stdout);
@@ -247,8 +305,10 @@ void run_print_json(const struct run *run, int status)
     const struct tw_device *device = run->gpu ? run->gpu : run->device;
     const char *comma = "";
 
-    fputs("{\"spec\": ", stdout);
+    fputs("{\"command\": \"run\", \"spec\": ", stdout);
     json_text(stdout, c->path);
+    fputs(",\n \"diagnostics\": ", stdout);
+    compile_print_faults(c, stdout);
     fputs(",\n \"device\": ", stdout);
     if (device) {
         printf("{\"kind\": \"%s\", \"name\": ", device->ops->kind);

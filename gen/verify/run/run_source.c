@@ -35,10 +35,10 @@ int run_source_read(struct run *run)
     if (sscanf(source->text, "// tilewright %d: kernel %255[^, \n], entry %255[^, \n], arch %31[a-z0-9_]", &generator,
                source->kernel, source->entry, source->arch) == 4)
         return check_banner(&run->options, source);
-    fprintf(stderr,
-            "tilewright run: %s:1: the first line does not say which kernel this is; write '// tilewright 1: kernel "
-            "NAME, entry ENTRY, arch sm_90a'\n",
-            run->options.source);
+    compile_say(&run->compile, DIAG_ERROR,
+                "%s:1: the first line does not say which kernel this is; write '// tilewright 1: kernel NAME, entry "
+                "ENTRY, arch sm_90a'",
+                run->options.source);
     return 1;
 }
 
@@ -68,8 +68,8 @@ int run_source_replace(struct run *run)
             source->text = NULL;
             return run->compile.unit[i].wanted ? 0 : 3;
         }
-    fprintf(stderr, "tilewright run: %s:1: kernel '%s' has no entry '%s' for %s\n", run->options.source,
-            source->kernel, source->entry, source->arch);
+    compile_say(&run->compile, DIAG_ERROR, "%s:1: kernel '%s' has no entry '%s' for %s", run->options.source,
+                source->kernel, source->entry, source->arch);
     return 1;
 }
 

@@ -263,7 +263,7 @@ static __attribute__((noinline, cold)) void unfenced(const struct hz_access *a, 
 }
 
 __attribute__((cold)) void hz_tell_bytes(const struct hz_access *a, enum emu_hazard_name name, uint8_t lane,
-                                                   uint32_t mask, uint64_t address)
+                                         uint32_t mask, uint64_t address)
 {
     struct hz_finding f = {.name = name,
                            .warp = a->warp,
@@ -281,8 +281,8 @@ __attribute__((cold)) void hz_tell_bytes(const struct hz_access *a, enum emu_haz
         hz_report(a->h, &f, "%swrite over the bytes of an mbarrier", a->operation ? "asynchronous " : "");
 }
 
-__attribute__((cold)) void hz_tell_swizzle(const struct hz_access *a, const struct hz_record *r,
-                                                     uint32_t mask, uint64_t address)
+__attribute__((cold)) void hz_tell_swizzle(const struct hz_access *a, const struct hz_record *r, uint32_t mask,
+                                           uint64_t address)
 {
     uint32_t bytes = mask & r->mask, written = a->cluster->operations[r->epoch].layout;
     struct hz_finding f = {.name = EMU_HAZARD_SWIZZLE,

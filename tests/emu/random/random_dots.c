@@ -130,28 +130,47 @@ static void open_loop(struct random_spec *g, const char *name, const char *last,
     random_write(g, "function(%s, %s)\n", name, carried);
 }
 
-/* dot, arithmetic, dot into what is carried: with a running maximum or without. */
-static void chain(struct dots *d)
+/* What a chain has been drawn to be. */
+struct chain {
+    bool online, lse;                 /* a softmax with running largest and sum; their logarithm as an output */
+    bool nested, second;              /* a loop around the loop; one behind it */
+    bool masked, causal, range, mask; /* what counts: in any way, by the diagonal, by the loop's end, by the column */
+    bool ends, until, reach;          /* by lengths that data say: of loads, of scores, of a row's scores */
+    bool swizzle, batch, two;
+    struct beside b;
+};
+
+static void draw_chain(struct dots *d, struct chain *c)
 {
     struct random_spec *g = d->g;
-    bool online = random_option(g, "online", 60), lse = online && random_option(g, "lse", 40);
-    bool nested = random_option(g, "loop.nested", 15), second = random_option(g, "loops", 15);
-    bool masked = random_option(g, "mask", 60), causal = masked && random_option(g, "causal", 50);
-    bool range = causal && random_option(g, "range.causal", 60);
-    bool mask = masked && random_option(g, "mask.loop", causal ? 20 : 60);
-    bool swizzle = random_option(g, "swizzle", 15), batch = random_option(g, "batch", 40);
-    bool two = random_option(g, "outputs", 20);
-    bool ends = !range && !second && random_option(g, "range.length", 20);
-    bool until = masked && random_option(g, "mask.data", 20), reach = masked && random_option(g, "mask.reach", 20);
-    struct beside b = random_dots_beside(d);
+    c->online = random_option(g, "online", 60);
+    c->lse = c->online && random_option(g, "lse", 40);
+    c->nested = random_option(g, "loop.nested", 15);
+    c->second = random_option(g, "loops", 15);
+    c->masked = random_option(g, "mask", 60);
+    c->causal = c->masked && random_option(g, "causal", 50);
+    c->range = c->causal && random_option(g, "range.causal", 60);
+    c->mask = c->masked && random_option(g, "mask.loop", c->causal ? 20 : 60);
+    c->swizzle = random_option(g, "swizzle", 15);
+    c->batch = random_option(g, "batch", 40);
+    c->two = random_option(g, "outputs", 20);
+    c->ends = !c->range && !c->second && random_option(g, "range.length", 20);
+    c->until = c->masked && random_option(g, "mask.data", 20);
+    c->reach = c->masked && random_option(g, "mask.reach", 20);
+    c->b = random_dots_beside(d);
     random_dots_how(d, 0);
     chain_tiles(d);
-    if (ends) { /* what lies behind a limit is summed up: rows of 128 bytes come in parts */
+    if (c->ends) { /* what lies behind a limit is summed up: rows of 128 bytes come in parts */
         d->width = 64;
         d->tile = d->how[0].blocks == 2 ? 32 : d->tile;
     }
     random_dots_others(d);
-    random_dots_turns(d, ends || until);
+    random_dots_turns(d, c->ends || c->until);
+}
+
+static void write_chain_tensors(struct dots *d, const struct chain *c)
+{
+    struct random_spec *g = d->g;
     random_write(g,
                  "local B, R, S = dims \"B R S\"\n\nlocal p = kernel \"p\" {\n"
                  "  axes = \"b q s d e\", tile = { q = %d, s = %d }, grid = { b = B, q = R }, arch = { sm_90a = {}, "
@@ -160,34 +179,39 @@ static void chain(struct dots *d)
     random_dots_write_how(d, 0);
     random_write(g, "  Q = tensor { B, R, %d, dtype = \"%s\", axes = \"b q d\" },\n", d->depth, d->dtype);
     random_write(g, "  K = tensor { B, S, %d, dtype = \"%s\", axes = \"b s d\"%s },\n", d->depth, d->dtype,
-                 swizzle ? ", swizzle = \"32B\"" : "");
+                 c->swizzle ? ", swizzle = \"32B\"" : "");
     random_write(g, "  V = tensor { B, S, %d, dtype = \"%s\", axes = \"b s e\" },\n", d->width, d->dtype);
     random_write(g, "  O = tensor { B, R, %d, dtype = \"%s\", axes = \"b q e\", out = true },\n", d->width, d->out);
-    if (two)
+    if (c->two)
         random_write(g, "  F = tensor { B, R, %d, dtype = \"fp32\", axes = \"b q e\", out = true },\n", d->width);
-    if (second)
+    if (c->second)
         random_write(g, "  P = tensor { B, R, S, dtype = \"%s\", axes = \"b q s\" },\n", d->dtype);
-    if (reach)
+    if (c->reach)
         random_write(g, "  reach = tensor { B, R, dtype = \"int32\", axes = \"b q\", fill = \"integers 0 %d\" },\n",
                      3 * d->tile);
-    if (ends || until) /* three items of four make all turns of the last size, in which rings wrap */
+    if (c->ends || c->until) /* three items of four make all turns of the last size, in which rings wrap */
         random_write(g, "  length = tensor { B, dtype = \"int32\", fill = \"integers 0 %d\" },\n",
                      4 * d->turns[d->runs - 1] * d->tile);
-    if (lse)
+    if (c->lse)
         random_write(g, "  lse = tensor { B, R, dtype = \"fp32\", axes = \"b q\", out = true },\n");
-    if (b.columns)
+    if (c->b.columns)
         random_write(g, "  bias = tensor { %d, dtype = \"%s\", axes = \"e\" },\n", d->width, d->dtype);
-    if (b.rows)
+    if (c->b.rows)
         random_write(g, "  along = tensor { B, R, dtype = \"fp32\", axes = \"b q\" },\n");
-    if (b.tile)
+    if (c->b.tile)
         random_write(g, "  C = tensor { B, R, %d, dtype = \"%s\", axes = \"b q e\" },\n", d->width, d->dtype);
-    if (b.scalar)
+    if (c->b.scalar)
         random_write(g, "  scale = scalar(\"fp32\", 0.75),\n");
-    random_write(g, "  program = function(t, at, tile)\n    local here = span(at.q, tile.q)\n"
-                    "    local held = load(t.Q, at.b, here, all):as \"held\"\n");
-    const char *last = range ? "min(S, at.q + tile.q + (S - R))" : ends ? "min(t.length[at.b], S)" : "S";
-    open_loop(g, "s", last, online ? "zeros(), rows(-inf), rows(0)" : "zeros()", online ? "o, most, sum" : "o", nested);
-    random_write(g, "      local here_s = span(s, tile.s%s)\n", ends ? ", t.length[at.b]" : "");
+}
+
+/* The loop of scores and sums. */
+static void write_chain_loop(struct dots *d, const struct chain *c)
+{
+    struct random_spec *g = d->g;
+    const char *last = c->range ? "min(S, at.q + tile.q + (S - R))" : c->ends ? "min(t.length[at.b], S)" : "S";
+    open_loop(g, "s", last, c->online ? "zeros(), rows(-inf), rows(0)" : "zeros()", c->online ? "o, most, sum" : "o",
+              c->nested);
+    random_write(g, "      local here_s = span(s, tile.s%s)\n", c->ends ? ", t.length[at.b]" : "");
     random_write(g, "      local k, v = load(t.K, at.b, here_s, all), load(t.V, at.b, here_s, all)\n");
     random_write(g, "      local x = dot(held, k:t()):as \"x\" * %.3f\n", 1.0 / (double)d->depth);
     g->terms = 0;
@@ -196,23 +220,23 @@ static void chain(struct dots *d)
     g->place = "S";
     random_term(g, true, "x");
     random_term(g, false, "0.5");
-    if (!online || random_chance(g, 30)) {
+    if (!c->online || random_chance(g, 30)) {
         random_write(g, "      x = ");
         size_t from = g->length - 1;
         random_value(g, 2);
         random_use(g, from, "x", "");
         random_write(g, "\n");
     }
-    if (causal)
-        random_write(g, "      x = where(le(index().s, index().q + (S - R)), x, %s)\n", online ? "-inf" : "0");
-    if (reach)
+    if (c->causal)
+        random_write(g, "      x = where(le(index().s, index().q + (S - R)), x, %s)\n", c->online ? "-inf" : "0");
+    if (c->reach)
         random_write(g, "      x = where(lt(index().s, t.reach[index().b][index().q]), x, %s)\n",
-                     online ? "-inf" : "0");
-    if (until)
-        random_write(g, "      x = where(lt(index().s, t.length[at.b]), x, %s)\n", online ? "-inf" : "0");
-    if (mask)
-        random_write(g, "      x = where(ne(index().s %% 3, 1), x, %s)\n", online ? "-inf" : "0");
-    if (online)
+                     c->online ? "-inf" : "0");
+    if (c->until)
+        random_write(g, "      x = where(lt(index().s, t.length[at.b]), x, %s)\n", c->online ? "-inf" : "0");
+    if (c->mask)
+        random_write(g, "      x = where(ne(index().s %% 3, 1), x, %s)\n", c->online ? "-inf" : "0");
+    if (c->online)
         random_write(g,
                      "      local m = max(%s)\n"
                      "      local p, r = exp2_diff(x, m), exp2_diff(most, m)\n"
@@ -221,11 +245,17 @@ static void chain(struct dots *d)
     else
         random_write(g, "      return dot(cast(x, \"%s\"), v, o%s):as \"o\"\n", d->dtype,
                      random_chance(g, 30) && !random_dots_any_down(d) ? " * 0.5" : "");
-    random_write(g, nested ? "    end) end)\n" : "    end)\n");
-    const char *result = online ? "ratio(o, sum, 0)" : "o";
-    if (lse)
+    random_write(g, c->nested ? "    end) end)\n" : "    end)\n");
+}
+
+/* What is made of the sums, and stored. */
+static void write_chain_results(struct dots *d, const struct chain *c)
+{
+    struct random_spec *g = d->g;
+    const char *result = c->online ? "ratio(o, sum, 0)" : "o";
+    if (c->lse)
         random_write(g, "    store(t.lse, at.b, here, max(most + log2(sum), -1000))\n");
-    if (second) {
+    if (c->second) {
         random_write(
             g,
             "    local z = loop(\"s2\", range(0, S, tile.s), { %s }, function(s, z)\n"
@@ -237,11 +267,16 @@ static void chain(struct dots *d)
     g->index = "e";
     g->place = "8";
     random_dots_epilogue(
-        d, &b, result,
+        d, &c->b, result,
         (const char *const[3]){"load(t.bias, all)", "load(t.along, at.b, here):t()", "load(t.C, at.b, here, all)"});
     random_write(g, "    store(t.O, at.b, here, all, v)\n");
-    if (two)
+    if (c->two)
         random_write(g, "    store(t.F, at.b, here, all, %s)\n", random_chance(g, 50) ? "sum * 0.5" : "v");
+}
+
+static void write_chain_runs(struct dots *d, const struct chain *c)
+{
+    struct random_spec *g = d->g;
     random_write(g, "  end,\n  run = {");
     for (int i = 0; i < d->runs; i++) {
         bool wraps = i == d->runs - 1;
@@ -249,11 +284,24 @@ static void chain(struct dots *d)
         /* More queries than keys: items without a turn between others. */
         int rows =
             wraps ? random_dots_extent(d, i, random_dots_blocks(d, false), d->m) : 1 + random_below(g, d->m + 40);
-        if (!wraps && range && random_chance(g, 50))
+        if (!wraps && c->range && random_chance(g, 50))
             rows = d->m + extent + 1 + random_below(g, 40);
-        random_write(g, "%s{ B = %d, R = %d, S = %d }", i ? ", " : " ", wraps ? ITEMS : batch ? 2 : 1, rows, extent);
+        random_write(g, "%s{ B = %d, R = %d, S = %d }", i ? ", " : " ", wraps ? ITEMS : c->batch ? 2 : 1, rows, extent);
     }
     random_write(g, " },\n}\n");
+}
+
+/* dot, arithmetic, dot into what is carried: with a running maximum or without. */
+static void chain(struct dots *d)
+{
+    struct chain c;
+    draw_chain(d, &c);
+    write_chain_tensors(d, &c);
+    random_write(d->g, "  program = function(t, at, tile)\n    local here = span(at.q, tile.q)\n"
+                       "    local held = load(t.Q, at.b, here, all):as \"held\"\n");
+    write_chain_loop(d, &c);
+    write_chain_results(d, &c);
+    write_chain_runs(d, &c);
     random_dots_write_others(d);
 }
 

@@ -2,9 +2,8 @@
  * fatal, within the meaning's bounds, and against the naive twin in fp32. A spec's kernels differ in how they run
  * alone: the meanings of all are within the bounds of the first one's.
  *
- *   random_programs [--specs] [--first SEED] [--count N] [--seconds S] [--all] [--plan] [--compile] [--strict] [--keep
- * DIR]
- *                   [--quiet] [--stop] [--arch A] [--log FILE] [--only A+B] [--leave-out A+B]... [FILE...]
+ *   random_programs [--specs] [--first SEED] [--count N] [--seconds S] [--all] [--plan] [--compile] [--strict]
+ *                   [--keep DIR] [--quiet] [--stop] [--arch A] [--log FILE] [--only A+B] [--leave-out A+B]... [FILE...]
  *   random_programs --replay LOG
  *   random_programs --print SEED
  *
@@ -349,49 +348,116 @@ static void print_pairs(const struct all *a)
     printf("# %d of %d pairs of features met\n", met, possible);
 }
 
+/* An option that stands alone. */
+static bool take_flag(struct options *o, const char *word)
+{
+    if (strcmp(word, "--all") == 0)
+        o->all = true;
+    else if (strcmp(word, "--plan") == 0)
+        o->plan = true;
+    else if (strcmp(word, "--compile") == 0)
+        o->compile = true;
+    else if (strcmp(word, "--strict") == 0)
+        o->strict = true;
+    else if (strcmp(word, "--stop") == 0)
+        o->stop = true;
+    else if (strcmp(word, "--specs") == 0)
+        o->specs = true;
+    else if (strcmp(word, "--quiet") == 0)
+        o->quiet = true;
+    else if (strcmp(word, "--specs") == 0)
+        o->specs = true;
+    else
+        return false;
+    return true;
+}
+
+/* An option with a value. */
+static bool take_value(struct options *o, const char *word, const char *value)
+{
+    if (strcmp(word, "--first") == 0)
+        o->first = strtoull(value, NULL, 10);
+    else if (strcmp(word, "--count") == 0)
+        o->count = atoi(value);
+    else if (strcmp(word, "--seconds") == 0)
+        o->seconds = atof(value);
+    else if (strcmp(word, "--only") == 0)
+        o->only = value;
+    else if (strcmp(word, "--leave-out") == 0 && o->withouts < 16)
+        o->without[o->withouts++] = value;
+    else if (strcmp(word, "--keep") == 0)
+        o->keep = value;
+    else if (strcmp(word, "--arch") == 0)
+        o->arch = value;
+    else if (strcmp(word, "--log") == 0)
+        o->log = value;
+    else if (strcmp(word, "--replay") == 0)
+        o->replay = value;
+    else
+        return false;
+    return true;
+}
+
+/* Programs by their seeds. Returns how many were left out, or -1: a file could not be written. */
+static int all_seeds(struct all *a, double start)
+{
+    char path[320], title[256];
+    int left_out = 0;
+    uint64_t seed = a->o.first;
+    for (; a->programs < a->o.count && !(a->o.stop && a->failed); seed++) {
+        if (a->o.seconds > 0 && clock_now() - start > a->o.seconds)
+            break;
+        snprintf(path, sizeof path, "%s/random.lua", a->scratch);
+        if (!write_spec(path, seed, a->o.specs))
+            return -1;
+        snprintf(title, sizeof title, "random program %llu", (unsigned long long)seed);
+        if (is_left_out(&a->o, path)) {
+            left_out++;
+            continue;
+        }
+        one(a, path, seed, title);
+    }
+    return left_out;
+}
+
+static void remove_scratch(const struct all *a)
+{
+    char path[320];
+    static const char *const left[] = {"random.lua", "lines", "errors"};
+    for (size_t i = 0; i < sizeof left / sizeof *left; i++) {
+        snprintf(path, sizeof path, "%s/%s", a->scratch, left[i]);
+        unlink(path);
+    }
+    rmdir(a->scratch);
+}
+
+static void print_all(struct all *a, int left_out)
+{
+    print_holes(a);
+    print_pairs(a);
+    print_tally("what was hit", &a->tally);
+    print_tally("refused", &a->refused);
+    if (a->o.quiet)
+        printf("%sok 1 - random programs\n", a->failed ? "not " : "");
+    printf("# %d kernels lowered\n", *tally_of(&a->tally, "arch.sm_90a") + *tally_of(&a->tally, "arch.sm_80"));
+    printf("# %d programs, %d failed, %d left out\n1..%d\n", a->programs, a->failed, left_out,
+           a->o.quiet ? 1 : a->programs);
+}
+
 int main(int argc, char **argv)
 {
     static struct all a = {.o = {.first = 1, .count = 100}};
-    char path[320], title[256];
+    char path[320];
     double start = clock_now();
     int at = 1, left_out = 0;
     for (; at < argc && strncmp(argv[at], "--", 2) == 0; at++) {
         const char *word = argv[at], *value = at + 1 < argc ? argv[at + 1] : "";
-        if (strcmp(word, "--all") == 0)
-            a.o.all = true;
-        else if (strcmp(word, "--plan") == 0)
-            a.o.plan = true;
-        else if (strcmp(word, "--compile") == 0)
-            a.o.compile = true;
-        else if (strcmp(word, "--strict") == 0)
-            a.o.strict = true;
-        else if (strcmp(word, "--stop") == 0)
-            a.o.stop = true;
-        else if (strcmp(word, "--specs") == 0)
-            a.o.specs = true;
-        else if (strcmp(word, "--quiet") == 0)
-            a.o.quiet = true;
-        else if (at++, strcmp(word, "--print") == 0)
+        if (take_flag(&a.o, word))
+            continue;
+        at++;
+        if (strcmp(word, "--print") == 0)
             return (a.o.specs ? random_gemm_write : random_spec_write)(strtoull(value, NULL, 10), stdout), 0;
-        else if (strcmp(word, "--first") == 0)
-            a.o.first = strtoull(value, NULL, 10);
-        else if (strcmp(word, "--count") == 0)
-            a.o.count = atoi(value);
-        else if (strcmp(word, "--seconds") == 0)
-            a.o.seconds = atof(value);
-        else if (strcmp(word, "--only") == 0)
-            a.o.only = value;
-        else if (strcmp(word, "--leave-out") == 0 && a.o.withouts < 16)
-            a.o.without[a.o.withouts++] = value;
-        else if (strcmp(word, "--keep") == 0)
-            a.o.keep = value;
-        else if (strcmp(word, "--arch") == 0)
-            a.o.arch = value;
-        else if (strcmp(word, "--log") == 0)
-            a.o.log = value;
-        else if (strcmp(word, "--replay") == 0)
-            a.o.replay = value;
-        else
+        if (!take_value(&a.o, word, value))
             return fprintf(stderr, "random_programs: no option %s\n", word), 2;
     }
     if (a.o.keep)
@@ -406,34 +472,9 @@ int main(int argc, char **argv)
         replay(&a, a.o.replay, path);
     for (int i = at; i < argc; i++)
         one(&a, argv[i], (uint64_t)i, argv[i]);
-    uint64_t seed = a.o.first;
-    for (; at == argc && !a.o.replay && a.programs < a.o.count && !(a.o.stop && a.failed); seed++) {
-        if (a.o.seconds > 0 && clock_now() - start > a.o.seconds)
-            break;
-        snprintf(path, sizeof path, "%s/random.lua", a.scratch);
-        if (!write_spec(path, seed, a.o.specs))
-            return 3;
-        snprintf(title, sizeof title, "random program %llu", (unsigned long long)seed);
-        if (is_left_out(&a.o, path)) {
-            left_out++;
-            continue;
-        }
-        one(&a, path, seed, title);
-    }
-    static const char *const left[] = {"random.lua", "lines", "errors"};
-    for (size_t i = 0; i < sizeof left / sizeof *left; i++) {
-        snprintf(path, sizeof path, "%s/%s", a.scratch, left[i]);
-        unlink(path);
-    }
-    rmdir(a.scratch);
-    print_holes(&a);
-    print_pairs(&a);
-    print_tally("what was hit", &a.tally);
-    print_tally("refused", &a.refused);
-    if (a.o.quiet)
-        printf("%sok 1 - random programs\n", a.failed ? "not " : "");
-    printf("# %d kernels lowered\n", *tally_of(&a.tally, "arch.sm_90a") + *tally_of(&a.tally, "arch.sm_80"));
-    printf("# %d programs, %d failed, %d left out\n1..%d\n", a.programs, a.failed, left_out,
-           a.o.quiet ? 1 : a.programs);
+    if (at == argc && !a.o.replay && (left_out = all_seeds(&a, start)) < 0)
+        return 3;
+    remove_scratch(&a);
+    print_all(&a, left_out);
     return a.failed ? 1 : 0;
 }

@@ -270,34 +270,53 @@ static void over_rows(struct rows *r)
     random_write(g, "%s", body);
 }
 
-/* Items of tiles: what is carried over planes, transposed, added, looked up. */
-static void over_tiles(struct rows *r)
+/* What a kernel over tiles has been drawn to have. */
+struct over_tiles {
+    bool turned, add, total, look;       /* outputs: transposed, added to, sums of columns, by numbers */
+    bool stencil, middle, along, scalar; /* what its values are made of */
+    bool staged;
+};
+
+static void draw_over_tiles(struct random_spec *g, struct over_tiles *o)
 {
-    struct random_spec *g = r->g;
     g->index = "c";
     g->row_index = "r";
-    bool turned = random_option(g, "transpose", 30), add = random_option(g, "store_add", 25);
-    bool total = random_option(g, "column_sum", 30), look = random_option(g, "scatter_add", 20);
-    bool stencil = random_option(g, "stencil", 40), middle = random_option(g, "column_max", 30);
-    bool along = random_option(g, "row_sum", 30), scalar = random_option(g, "scalar", 25);
-    bool staged = random_option(g, "staged", 20);
-    g->by_tile = middle || along || total; /* which are of an item's tile */
+    o->turned = random_option(g, "transpose", 30);
+    o->add = random_option(g, "store_add", 25);
+    o->total = random_option(g, "column_sum", 30);
+    o->look = random_option(g, "scatter_add", 20);
+    o->stencil = random_option(g, "stencil", 40);
+    o->middle = random_option(g, "column_max", 30);
+    o->along = random_option(g, "row_sum", 30);
+    o->scalar = random_option(g, "scalar", 25);
+    o->staged = random_option(g, "staged", 20);
+    g->by_tile = o->middle || o->along || o->total; /* which are of an item's tile */
+}
+
+static void write_tensors_over_tiles(struct rows *r, const struct over_tiles *o)
+{
+    struct random_spec *g = r->g;
     random_write(g, "  axes = \"p r c\", tile = { r = %d, c = %d }, grid = { r = R, c = C },\n", r->tile_r, r->tile_c);
     random_write(g, "  x = tensor { P, R, C, dtype = \"%s\", axes = \"p r c\" },\n", dtype(g));
-    const char *type = add ? "fp32" : dtype(g);
-    if (turned) {
+    const char *type = o->add ? "fp32" : dtype(g);
+    if (o->turned) {
         random_write(g, "  y = tensor { C, R, dtype = \"%s\", axes = \"c r\", out = true },\n", type);
     } else {
         random_write(g, "  y = tensor { R, C, dtype = \"%s\", axes = \"r c\", out = true },\n", type);
     }
-    if (total)
+    if (o->total)
         random_write(g, "  total = tensor { C, dtype = \"fp32\", axes = \"c\", out = true },\n");
-    if (scalar)
+    if (o->scalar)
         random_write(g, "  scale = scalar(\"fp32\", 0.75),\n");
-    if (look) {
+    if (o->look) {
         random_write(g, "  ids = tensor { R, dtype = \"int32\", fill = \"integers 0 6\", axes = \"r\" },\n");
         random_write(g, "  sums = tensor { 7, C, dtype = \"fp32\", out = true },\n");
     }
+}
+
+/* The sum over parts. */
+static void write_loop_over_tiles(struct random_spec *g, const struct over_tiles *o)
+{
     random_write(g, "  program = function(t, at, tile)\n");
     random_write(g, "    local function part(p, dr, dc)\n"
                     "      return load(t.x, p, span(at.r + dr, tile.r), span(at.c + dc, tile.c))\n    end\n");
@@ -307,7 +326,7 @@ static void over_tiles(struct rows *r)
     random_term(g, true, "x");
     random_term(g, true, "x");
     random_term(g, false, "0.5");
-    if (stencil) {
+    if (o->stencil) {
         g->index = NULL; /* of tiles at two places there is none */
         random_write(g, "      local beside = part(p, %d, %d)\n", random_below(g, 3) - 1, random_below(g, 3) - 1);
         random_term(g, true, "beside");
@@ -316,47 +335,67 @@ static void over_tiles(struct rows *r)
     size_t from = g->length - 1;
     random_value(g, 2);
     random_use(g, from, "x", "");
-    if (stencil)
+    if (o->stencil)
         random_use(g, from, "beside", " * 0.5");
     random_write(g, "\n    end)\n");
+}
+
+/* What is made of it. */
+static void write_value_over_tiles(struct random_spec *g, const struct over_tiles *o)
+{
     g->terms = 0;
     random_term(g, true, "acc");
     random_term(g, false, "2");
-    if (scalar)
+    if (o->scalar)
         random_term(g, false, "t.scale");
-    if (middle) {
+    if (o->middle) {
         random_write(g, "    local middle = column_max(acc)\n");
         random_term(g, false, "middle");
     }
-    if (along) {
+    if (o->along) {
         random_write(g, "    local along = row_sum(acc)\n");
         random_term(g, false, "along");
     }
     random_write(g, "    local v = ");
-    from = g->length - 1;
+    size_t from = g->length - 1;
     random_value(g, 2);
     random_use(g, from, "acc", "");
-    if (middle)
+    if (o->middle)
         random_use(g, from, "middle", "");
-    if (along)
+    if (o->along)
         random_use(g, from, "along", "");
-    if (scalar)
+    if (o->scalar)
         random_use(g, from, "t.scale", "");
     random_write(g, "\n");
-    if (staged)
+}
+
+static void write_stores_over_tiles(struct random_spec *g, const struct over_tiles *o)
+{
+    if (o->staged)
         random_write(g, "    v = stage(v)\n");
-    const char *store = add ? "store_add" : "store";
-    if (turned)
+    const char *store = o->add ? "store_add" : "store";
+    if (o->turned)
         random_write(g, "    %s(t.y, span(at.c, tile.c), span(at.r, tile.r), v:t())\n", store);
     else
         random_write(g, "    %s(t.y, span(at.r, tile.r), span(at.c, tile.c), v)\n", store);
-    if (total) {
+    if (o->total) {
         random_write(g, "    store_add(t.total, span(at.c, tile.c), column_sum(v))\n");
     }
-    if (look) {
+    if (o->look) {
         random_write(g, "    scatter_add(t.sums, load(t.ids, span(at.r, tile.r)), span(at.c, tile.c), v)\n");
     }
-    random_write(g, "  end,\n");
+}
+
+/* Items of tiles: what is carried over planes, transposed, added, looked up. */
+static void over_tiles(struct rows *r)
+{
+    struct over_tiles o;
+    draw_over_tiles(r->g, &o);
+    write_tensors_over_tiles(r, &o);
+    write_loop_over_tiles(r->g, &o);
+    write_value_over_tiles(r->g, &o);
+    write_stores_over_tiles(r->g, &o);
+    random_write(r->g, "  end,\n");
 }
 
 /* Items of columns: sums and extremes along them. */

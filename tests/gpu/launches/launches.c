@@ -401,99 +401,120 @@ static void test_graphs(const struct many *kernel, const char *name)
 
 /* ---- programmatic launches --------------------------------------------------------------------------------------- */
 
+enum { CHAIN_M = 256, CHAIN_N = 128, CHAIN_K = 128, CHAIN_INPUTS = 16, CHAIN_ROUNDS = 100 };
+
 /* X = A B^T, then Y = X P^T with a signed permutation P: Y is X's columns in another order, exact in bf16. Each chain
  * takes another A, so that what an earlier chain left in X would show. */
-static void test_chains(void)
-{
-    enum { M = 256, N = 128, K = 128, INPUTS = 16, ROUNDS = 100 };
-    const struct size s = {M, N, K};
-    static uint16_t expected[INPUTS][M * N];
-    const size_t bytes = sizeof expected[0];
-    uint16_t *got = host_memory(bytes);
-    uint64_t a[INPUTS], b, permutation, x, y;
-    float *values = random_integers(N * K, 1), *p = host_memory(N * N * sizeof *p);
-    void *stream = new_stream(), *graph = NULL, *executable = NULL;
+struct chains {
+    uint64_t a[CHAIN_INPUTS], y;
+    uint16_t expected[CHAIN_INPUTS][CHAIN_M * CHAIN_N], got[CHAIN_M * CHAIN_N];
     struct chained kernel;
     struct chained_error error;
     struct chained_args first, second;
-    int i, n, status, wrong = 0;
-    b = bf16_on_device(values, N * K);
-    for (i = 0; i < N * N; i++)
-        p[i] = (i % N == (i / N * 37 + 5) % N) ? (i / N % 2 ? -1.0f : 1.0f) : 0.0f;
-    permutation = bf16_on_device(p, N * N);
-    for (n = 0; n < INPUTS; n++) {
-        float *left = random_integers(M * K, 1), *d = product(left, values, s);
-        a[n] = bf16_on_device(left, M * K);
-        for (i = 0; i < M * N; i++)
-            expected[n][i] = to_bf16(d[i / N * N + (i % N * 37 + 5) % N] * p[i % N * N + (i % N * 37 + 5) % N] + 0.0f);
+};
+
+static void begin_chains(struct chains *c, void *stream)
+{
+    const struct size s = {CHAIN_M, CHAIN_N, CHAIN_K};
+    const size_t bytes = sizeof c->expected[0];
+    float *values = random_integers(CHAIN_N * CHAIN_K, 1), *p = host_memory(CHAIN_N * CHAIN_N * sizeof *p);
+    uint64_t b = bf16_on_device(values, CHAIN_N * CHAIN_K), permutation, x;
+    int i, n;
+    for (i = 0; i < CHAIN_N * CHAIN_N; i++)
+        p[i] = (i % CHAIN_N == (i / CHAIN_N * 37 + 5) % CHAIN_N) ? (i / CHAIN_N % 2 ? -1.0f : 1.0f) : 0.0f;
+    permutation = bf16_on_device(p, CHAIN_N * CHAIN_N);
+    for (n = 0; n < CHAIN_INPUTS; n++) {
+        float *left = random_integers(CHAIN_M * CHAIN_K, 1), *d = product(left, values, s);
+        c->a[n] = bf16_on_device(left, CHAIN_M * CHAIN_K);
+        for (i = 0; i < CHAIN_M * CHAIN_N; i++) {
+            int column = i % CHAIN_N, from = (column * 37 + 5) % CHAIN_N;
+            c->expected[n][i] = to_bf16(d[i / CHAIN_N * CHAIN_N + from] * p[column * CHAIN_N + from] + 0.0f);
+        }
         free(left);
         free(d);
     }
     x = device_memory(bytes);
-    y = device_memory(CHAINS * bytes);
+    c->y = device_memory(CHAINS * bytes);
     DO(fill(x, POISON, bytes / 4, stream));
-    DO(fill(y, POISON, CHAINS * bytes / 4, stream));
+    DO(fill(c->y, POISON, CHAINS * bytes / 4, stream));
     DO(wait(stream));
-    memset(&first, 0, sizeof first);
-    first.B = pointer(b);
-    first.D = pointer(x);
-    first.M = M;
-    first.N = N;
-    first.K = K;
-    second = first;
-    second.A = pointer(x);
-    second.B = pointer(permutation);
-    second.K = N;
-    status = chained_load(&kernel, NULL, &error);
-    for (n = 0; n < CHAINS && !status; n++) {
-        first.A = pointer(a[n % INPUTS]);
-        second.D = pointer(y + (uint64_t)n * bytes);
-        status = chained_launch(&kernel, &first, stream, &error);
-        if (!status)
-            status = chained_launch(&kernel, &second, stream, &error);
-    }
-    DO(wait(stream));
-    for (i = 0; i < n && !status; i++) {
-        DO(to_host(got, y + (uint64_t)i * bytes, bytes, stream));
-        DO(wait(stream));
-        wrong += memcmp(got, expected[i % INPUTS], bytes) != 0;
-    }
-    if (status)
-        printf("# %s\n", error.text);
-    printf("# %d chains of two programmatic launches, %d wrong\n", n, wrong);
-    ok(!status && n == CHAINS && wrong == 0, "programmatic launches that depend on each other");
+    c->first.B = pointer(b);
+    c->first.D = pointer(x);
+    c->first.M = CHAIN_M;
+    c->first.N = CHAIN_N;
+    c->first.K = CHAIN_K;
+    c->second = c->first;
+    c->second.A = pointer(x);
+    c->second.B = pointer(permutation);
+    c->second.K = CHAIN_N;
+    free(values);
+    free(p);
+}
 
-    /* The same in a graph, whose edges are then programmatic too. */
-    DO(capture_begin(stream, 2));
-    for (n = 0; n < INPUTS && !status; n++) {
-        first.A = pointer(a[n]);
-        second.D = pointer(y + (uint64_t)n * bytes);
-        status = chained_launch(&kernel, &first, stream, &error);
-        if (!status)
-            status = chained_launch(&kernel, &second, stream, &error);
+/* Chain n, into place n of y. */
+static int launch_chain(struct chains *c, int n, void *stream)
+{
+    int status;
+    c->first.A = pointer(c->a[n % CHAIN_INPUTS]);
+    c->second.D = pointer(c->y + (uint64_t)n * sizeof c->expected[0]);
+    status = chained_launch(&c->kernel, &c->first, stream, &c->error);
+    return status ? status : chained_launch(&c->kernel, &c->second, stream, &c->error);
+}
+
+/* How many of the first `count` places of y hold something else. */
+static int wrong_chains(struct chains *c, int count, void *stream)
+{
+    const size_t bytes = sizeof c->got;
+    int i, wrong = 0;
+    for (i = 0; i < count; i++) {
+        DO(to_host(c->got, c->y + (uint64_t)i * bytes, bytes, stream));
+        DO(wait(stream));
+        wrong += memcmp(c->got, c->expected[i % CHAIN_INPUTS], bytes) != 0;
     }
+    return wrong;
+}
+
+/* The same in a graph, whose edges are then programmatic too. */
+static void test_captured_chains(struct chains *c, int status, void *stream)
+{
+    void *graph = NULL, *executable = NULL;
+    int n, wrong = 0;
+    DO(capture_begin(stream, 2));
+    for (n = 0; n < CHAIN_INPUTS && !status; n++)
+        status = launch_chain(c, n, stream);
     DO(capture_end(stream, &graph));
     if (!status) {
         DO(instantiate(&executable, graph, 0));
-        for (n = 0, wrong = 0; n < ROUNDS; n++) {
-            DO(fill(y, POISON, INPUTS * bytes / 4, stream));
+        for (n = 0; n < CHAIN_ROUNDS; n++) {
+            DO(fill(c->y, POISON, CHAIN_INPUTS * sizeof c->got / 4, stream));
             DO(replay(executable, stream));
-            for (i = 0; i < INPUTS; i++) {
-                DO(to_host(got, y + (uint64_t)i * bytes, bytes, stream));
-                DO(wait(stream));
-                wrong += memcmp(got, expected[i], bytes) != 0;
-            }
+            wrong += wrong_chains(c, CHAIN_INPUTS, stream);
         }
         DO(executable_destroy(executable));
         DO(graph_destroy(graph));
     }
-    printf("# %d replays of %d captured chains, %d wrong\n", n, INPUTS, wrong);
+    printf("# %d replays of %d captured chains, %d wrong\n", n, CHAIN_INPUTS, wrong);
     ok(!status && wrong == 0, "programmatic launches in a graph");
-    status |= chained_unload(&kernel, NULL);
+}
+
+static void test_chains(void)
+{
+    static struct chains c;
+    void *stream = new_stream();
+    int n, status, wrong;
+    begin_chains(&c, stream);
+    status = chained_load(&c.kernel, NULL, &c.error);
+    for (n = 0; n < CHAINS && !status; n++)
+        status = launch_chain(&c, n, stream);
+    DO(wait(stream));
+    wrong = status ? 0 : wrong_chains(&c, n, stream);
+    if (status)
+        printf("# %s\n", c.error.text);
+    printf("# %d chains of two programmatic launches, %d wrong\n", n, wrong);
+    ok(!status && n == CHAINS && wrong == 0, "programmatic launches that depend on each other");
+    test_captured_chains(&c, status, stream);
+    status |= chained_unload(&c.kernel, NULL);
     ok(!status, "their kernel is unloaded");
-    free(values);
-    free(p);
-    free(got);
 }
 
 /* ---- drivers that are not what they should be -------------------------------------------------------------------- */

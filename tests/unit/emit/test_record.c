@@ -302,13 +302,15 @@ static void other_orders_are_found(void **state)
 }
 
 /* An operation that not every thread of the role comes by, or comes by another number of times than the text shows. */
-static void other_control_flow_is_refused(void **state)
-{
-    (void)state;
 #define GUARD(from, to, line, message)                                                                                 \
     {                                                                                                                  \
         from, to, line, message, "TEMPLATE-GUARD"                                                                      \
     }
+
+/* Calls under conditions and in expressions. */
+static void other_control_flow_is_refused(void **state)
+{
+    (void)state;
     static const struct refused fault[] = {
         GUARD("ab_expect(p);", "if (threadIdx.x == 999)\nab_expect(p);", 14, "under the 'if' of line 13"),
         GUARD("ab_expect(p);", "if (threadIdx.x == 999) ab_expect(p);", 13, "under the 'if' of line 13"),
@@ -360,7 +362,15 @@ static void other_control_flow_is_refused(void **state)
         GUARD("ab_expect(p);", "spin(\\u0061);", 13, "outside of a text"),
         GUARD("    int tile = 0;\n", "    int tile = 0;\n    dim3 threadIdx(1);\n", 6, "roles are told by threadIdx"),
         GUARD("void gemm(", "void other(", 6, "stands in the kernel 'other', and 'gemm' is launched"),
-        /* around directives */
+    };
+    REFUSE(fault);
+}
+
+/* Directives under conditions of the text. */
+static void other_control_flow_around_directives_is_refused(void **state)
+{
+    (void)state;
+    static const struct refused fault[] = {
         GUARD("//@ loop \"k\" step < steps\n", "if (threadIdx.x == 999)\n//@ loop \"k\" step < steps\n", 12,
               "stands in the statement that begins in line 11"),
         GUARD("//@ loop \"k\" step < steps\n", "if (p) {\n//@ loop \"k\" step < steps\n", 12,
@@ -370,11 +380,27 @@ static void other_control_flow_is_refused(void **state)
         GUARD("//@ role \"producer\"\n", "if (thread == 999) {\n//@ role \"producer\"\n", 7,
               "//@ role stands under the 'if' of line 6"),
         GUARD("                #pragma unroll 1\n", "}\n", 10, "this } has no { behind the directive of line 9"),
-        /* who calls */
+    };
+    REFUSE(fault);
+}
+
+/* Calls by other threads than the operation wants. */
+static void other_threads_are_refused(void **state)
+{
+    (void)state;
+    static const struct refused fault[] = {
         GUARD("//@ elect\n            int p", "            int p", 11, "one thread calls 'ab_wait_empty'"),
         GUARD("                ab_wait_full(q);", "//@ elect\nab_wait_full(q);", 26,
               "all threads of role 'consumer' call"),
-        /* what the text hides */
+    };
+    REFUSE(fault);
+}
+
+/* Text that is not what it reads as. */
+static void what_the_text_hides_is_refused(void **state)
+{
+    (void)state;
+    static const struct refused fault[] = {
         GUARD("ab_expect(p);", "\n#if 0\nab_expect(p);\n#endif\n", 14, "what the preprocessor does"),
         GUARD("__global__", "#define twice(p) ab_release(p)\n__global__", 2, "what the preprocessor does"),
         GUARD("__global__", "# define if while\n__global__", 2, "what the preprocessor does"),
@@ -390,7 +416,15 @@ static void other_control_flow_is_refused(void **state)
               "the proof does not see who calls it"),
         GUARD("__global__", "__device__ void own(int n)\n{\n    asm(\"bar.sync 3;\");\n}\n__global__", 4,
               "asm with bar.sync"),
-        /* trip counts */
+    };
+    REFUSE(fault);
+}
+
+/* Loops and conditions that the proof cannot count. */
+static void other_trip_counts_are_refused(void **state)
+{
+    (void)state;
+    static const struct refused fault[] = {
         GUARD("//@ loop \"k\" step < steps", "//@ loop \"k\" step < p", 11, "'p' is no trip count"),
         GUARD("//@ loop \"k\" step < steps", "//@ loop \"k\" step < thread", 11, "computed from 'threadIdx'"),
         GUARD("//@ loop \"k\" step < steps", "//@ loop \"k\" step < 2.5", 11, "is no trip count"),
@@ -544,6 +578,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(directives_emit),         cmocka_unit_test(equal_order_is_silent),
         cmocka_unit_test(other_orders_are_found),  cmocka_unit_test(other_control_flow_is_refused),
+        cmocka_unit_test(other_control_flow_around_directives_is_refused),
+        cmocka_unit_test(other_threads_are_refused),
+        cmocka_unit_test(what_the_text_hides_is_refused),
+        cmocka_unit_test(other_trip_counts_are_refused),
         cmocka_unit_test(roles_and_loops),         cmocka_unit_test(declarations),
         cmocka_unit_test(changed_plans_are_found), cmocka_unit_test(every_allocation_fails),
     };

@@ -369,7 +369,7 @@ static void test_damaged_plans(void **state)
     (void)state;
     uint32_t seed = 1;
     int faults = 0;
-    const int count = rounds(600);
+    const int count = TW_TESTS_SANITIZED ? 300 : rounds(600);
     for (int round = 0; round < count; round++) {
         struct plan p;
         struct diag_set diags = {0};

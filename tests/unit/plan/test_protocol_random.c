@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "protocol_programs.h"
+#include "unit/rounds.h"
 #include "protocol_naive.h"
 
 static uint32_t seed;
@@ -311,13 +312,13 @@ static void compare_cut_off(const struct plan *p, const struct protocol_code *co
     diag_free(&diags);
 }
 
-static int rounds = 300;
+static int lists;
 static bool numbers_alone;
 
 static void test_random(void **state)
 {
     (void)state;
-    for (int round = 0; round < rounds; round++) {
+    for (int round = 0; round < lists; round++) {
         struct plan p;
         struct diag_set diags = {0};
         struct protocol_code code = {0};
@@ -364,7 +365,7 @@ static void test_random(void **state)
 int main(int count, char **argument)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_random)};
-    rounds = count > 1 ? atoi(argument[1]) : rounds;
+    lists = count > 1 ? atoi(argument[1]) : rounds_compared(300);
     seed = count > 2 ? (uint32_t)strtoul(argument[2], NULL, 10) : 1;
     numbers_alone = count > 3;
     return cmocka_run_group_tests(tests, NULL, NULL);

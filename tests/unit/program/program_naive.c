@@ -274,22 +274,41 @@ static int64_t naive_number(struct naive *s, int node)
     return naive_eval(s, NULL, node, 0, 0).whole;
 }
 
+/* Where a load or store begins and what it must stay below, by dimension: the same for all of its elements. */
+struct naive_place {
+    int64_t start[SPEC_MAX_RANK], limit[SPEC_MAX_RANK];
+};
+
+static bool by_number(const struct program_op *op, int d)
+{
+    return (op->kind == PROGRAM_GATHER || op->kind == PROGRAM_SCATTER_ADD) && d == op->gathered;
+}
+
+static struct naive_place naive_place(struct naive *s, const struct program_op *op)
+{
+    struct naive_place place;
+    for (int d = 0; d < s->kernel->tensor[op->tensor].rank; d++) {
+        place.start[d] = by_number(op, d) ? 0 : naive_number(s, op->at[d].start);
+        place.limit[d] = s->data->extent[op->tensor][d];
+        if (!by_number(op, d) && op->at[d].limit >= 0) {
+            int64_t given = naive_number(s, op->at[d].limit);
+            place.limit[d] = given < place.limit[d] ? given : place.limit[d];
+        }
+    }
+    return place;
+}
+
 /* Where element (row, column) of a load or store lies; -1: outside. */
-static int64_t naive_offset(struct naive *s, const struct program_op *op, int64_t row, int64_t column, int64_t number)
+static int64_t naive_offset(const struct naive *s, const struct program_op *op, const struct naive_place *place,
+                            int64_t row, int64_t column, int64_t number)
 {
     const struct spec_tensor *t = &s->kernel->tensor[op->tensor];
-    bool by_number = op->kind == PROGRAM_GATHER || op->kind == PROGRAM_SCATTER_ADD;
     int64_t at[SPEC_MAX_RANK], offset = 0;
     for (int d = t->rank - 1; d >= 0; d--) {
-        int64_t extent = s->data->extent[op->tensor][d], limit = extent;
-        if (by_number && d == op->gathered) {
+        if (by_number(op, d)) {
             at[d] = number;
         } else {
-            at[d] = naive_number(s, op->at[d].start);
-            if (op->at[d].limit >= 0) {
-                int64_t given = naive_number(s, op->at[d].limit);
-                limit = given < limit ? given : limit;
-            }
+            at[d] = place->start[d];
             if (op->at[d].length > 0 && op->at[d].column) {
                 at[d] += column;
             } else if (op->at[d].length > 0) {
@@ -297,7 +316,7 @@ static int64_t naive_offset(struct naive *s, const struct program_op *op, int64_
                 row /= op->at[d].length;
             }
         }
-        if (at[d] < 0 || at[d] >= limit)
+        if (at[d] < 0 || at[d] >= place->limit[d])
             return -1;
     }
     for (int d = 0; d < t->rank; d++)
@@ -311,11 +330,12 @@ static float naive_add_up(struct naive *s, const float *term, int64_t count)
     uint64_t draw = naive_random(s);
     int64_t chains = 1 + (int64_t)(draw % 4), first = count ? (int64_t)(draw / 8 % (uint64_t)count) : 0;
     float sum[4] = {0};
+    int64_t from = draw / 4 % 2 ? count - 1 - first : first, step = draw / 4 % 2 ? -1 : 1, chain = 0;
     for (int64_t i = 0; i < count; i++) {
-        int64_t from = first + i < count ? first + i : first + i - count;
-        if (draw / 4 % 2)
-            from = count - 1 - from;
-        sum[i % chains] = i < chains ? term[from] : sum[i % chains] + term[from];
+        sum[chain] = i < chains ? term[from] : sum[chain] + term[from];
+        chain = chain + 1 < chains ? chain + 1 : 0;
+        from += step;
+        from = from < 0 ? count - 1 : from < count ? from : 0;
     }
     for (int64_t i = 1; i < chains && i < count; i++)
         sum[0] += sum[i];
@@ -341,15 +361,16 @@ static void naive_dot(struct naive *s, const struct program_op *op, struct naive
         right[i] = naive_valid(s, b, i / n, i % n) ? (real ? v.real : (float)v.whole) : 0;
     }
     for (int64_t i = 0; i < m * n; i++) {
+        const float *row = left + i / n * k, *column = right + i % n;
         int64_t terms = 0, sum = 0;
         struct naive_value first = {0, 0};
         bool has_c = c->node >= 0 && naive_valid(s, c, i / n, i % n);
         if (has_c)
             first = naive_at(s, c, i / n, i % n);
         for (int64_t x = 0; x < k; x++) {
-            term[terms++] = left[i / n * k + x] * right[x * n + i % n];
+            term[terms++] = row[x] * column[x * n];
             if (whole)
-                sum += (int64_t)left[i / n * k + x] * (int64_t)right[x * n + i % n];
+                sum += (int64_t)row[x] * (int64_t)column[x * n];
         }
         if (has_c)
             term[terms++] = first.real;
@@ -400,13 +421,14 @@ static void naive_store(struct naive *s, const struct program_op *op)
     for (int d = 0; d < s->kernel->tensor[op->tensor].rank; d++)
         if (op->at[d].length > 0 && !(scatter && d == op->gathered))
             *(op->at[d].column ? &columns : &rows) *= op->at[d].length;
+    const struct naive_place place = naive_place(s, op);
     for (int64_t i = 0; i < rows * columns; i++) {
         int64_t row = i / columns, column = i % columns, number = 0;
         if (scatter && !naive_valid(s, &op->arg[1], row, 0))
             continue;
         if (scatter)
             number = naive_at(s, &op->arg[1], row, 0).whole;
-        int64_t offset = naive_offset(s, op, row, column, number);
+        int64_t offset = naive_offset(s, op, &place, row, column, number);
         if (offset < 0 || !naive_valid(s, &op->arg[0], row, column))
             continue;
         struct naive_value v = naive_at(s, &op->arg[0], row, column);
@@ -428,6 +450,20 @@ static void naive_copy(struct naive *s, const struct program_tile *from, const s
     }
 }
 
+static void naive_load(struct naive *s, const struct program_op *op, struct naive_value *result)
+{
+    const struct naive_place place = naive_place(s, op);
+    int64_t columns = op->tile.columns, count = op->tile.rows * columns;
+    bool gather = op->kind == PROGRAM_GATHER, real = s->p->graph->node[op->tile.node].type == EXPR_REAL;
+    for (int64_t k = 0; k < count; k++) {
+        bool there = !gather || naive_valid(s, &op->arg[0], k / columns, 0);
+        int64_t number = gather && there ? naive_at(s, &op->arg[0], k / columns, 0).whole : 0;
+        int64_t offset = there ? naive_offset(s, op, &place, k / columns, k % columns, number) : -1;
+        double value = offset >= 0 ? s->data->tensor[op->tensor][offset] : 0;
+        result[k] = (struct naive_value){real ? 0 : (int64_t)value, (float)value};
+    }
+}
+
 static void naive_operations(struct naive *s, int from, int to)
 {
     for (int i = from; i < to; i++) {
@@ -437,15 +473,7 @@ static void naive_operations(struct naive *s, int from, int to)
         switch (op->kind) {
         case PROGRAM_LOAD:
         case PROGRAM_GATHER:
-            for (int64_t k = 0; k < count; k++) {
-                bool gather = op->kind == PROGRAM_GATHER;
-                bool there = !gather || naive_valid(s, &op->arg[0], k / columns, 0);
-                int64_t number = gather && there ? naive_at(s, &op->arg[0], k / columns, 0).whole : 0;
-                int64_t offset = there ? naive_offset(s, op, k / columns, k % columns, number) : -1;
-                double value = offset >= 0 ? s->data->tensor[op->tensor][offset] : 0;
-                bool real = s->p->graph->node[op->tile.node].type == EXPR_REAL;
-                result[k] = (struct naive_value){real ? 0 : (int64_t)value, (float)value};
-            }
+            naive_load(s, op, result);
             break;
         case PROGRAM_DOT:
             naive_dot(s, op, result);

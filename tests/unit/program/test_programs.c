@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "unit/check.h"
+#include "unit/rounds.h"
 #include "verify/compare.h"
 #include "verify/inputs.h"
 #include "emit/embed.h"
@@ -308,7 +309,10 @@ static void test_file(void **state)
             continue;
         programs++;
         assert_true(kernel->run_count > 0);
+        /* With sanitizers each size has one kind of inputs: numbers are compared in the build without. */
         for (int r = 0; r < 2 * kernel->run_count; r++) {
+            if (TW_TESTS_SANITIZED && r % 4 != 0 && r % 4 != 3)
+                continue;
             struct trial t = {.spec = &spec,
                               .diags = &diags,
                               .kernel = kernel,
@@ -327,7 +331,7 @@ static void test_shown(void **state)
 {
     (void)state;
     print_message("# exact on integers in %d cases, %d loops in halves\n", exact_kernels, combined_loops);
-    assert_true(exact_kernels >= 20 && combined_loops >= 4);
+    assert_true(TW_TESTS_SANITIZED || (exact_kernels >= 20 && combined_loops >= 4));
 }
 
 static int by_name(const void *a, const void *b)

@@ -341,7 +341,7 @@ static void test_shown(void **state)
     assert_int_equal(sandbox_call(s, 0, 0, &error), SANDBOX_FAULT);
     sandbox_report(s, &diags, &error, "k", NULL);
     char *printed = sample_print(&diags);
-    assert_string_equal(printed, "t.cu:2: error: kernel 'k': attempt to index a number value (local 'n') [LUA-RUN]\n"
+    assert_string_equal(printed, "t.cu:2: error: kernel 'k': 'n' is a number, which has no fields [LUA-RUN]\n"
                                  "    //@ second\n    ^\n");
     free(printed);
     diag_free(&diags);

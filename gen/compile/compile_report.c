@@ -1,0 +1,108 @@
+/* What a command has to say of a spec beside its result: text on stderr, or objects for --json. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <json-c/json.h>
+
+#include "common/parallel.h"
+#include "compile/compile.h"
+
+static const char *const severities[] = {[DIAG_ERROR] = "error", [DIAG_WARNING] = "warning", [DIAG_NOTE] = "note"};
+
+/* ---- objects: what help json describes -------------------------------------------------------------------------- */
+
+int compile_as_json(struct compile *c)
+{
+    struct tw_error error;
+    c->faults = json_object_new_array();
+    return c->faults ? 0 : compile_fail(c, tw_fail(&error, TW_ERROR_MEMORY, "out of memory"), &error);
+}
+
+/* A text, or null. */
+static void add_text(json_object *o, const char *key, const char *text)
+{
+    json_object_object_add(o, key, text ? json_object_new_string(text) : NULL);
+}
+
+static void add_fault(const struct compile *c, const struct diag *d, const char *file)
+{
+    json_object *o = json_object_new_object();
+    if (!o)
+        return;
+    add_text(o, "severity", severities[d->severity]);
+    add_text(o, "text", d->text);
+    add_text(o, "file", file);
+    json_object_object_add(o, "line", d->loc.line ? json_object_new_int(d->loc.line) : NULL);
+    json_object_object_add(o, "column", d->loc.column ? json_object_new_int(d->loc.column) : NULL);
+    add_text(o, "kernel", d->kernel);
+    add_text(o, "field", d->field);
+    add_text(o, "rule", d->rule);
+    json_object_array_add(c->faults, o);
+}
+
+void compile_print_faults(const struct compile *c, FILE *out)
+{
+    fputs(c->faults ? json_object_to_json_string_ext(c->faults, JSON_C_TO_STRING_NOSLASHESCAPE) : "[]", out);
+}
+
+int compile_print_json(const struct compile *c, int status, json_object *more)
+{
+    json_object *o = json_object_new_object();
+    if (!o)
+        return 3;
+    add_text(o, "command", c->command);
+    add_text(o, "spec", c->path);
+    json_object_object_add(o, "status", json_object_new_int(status));
+    json_object_object_add(o, "diagnostics", json_object_get(c->faults));
+    if (more) {
+        json_object_object_foreach(more, key, value) json_object_object_add(o, key, json_object_get(value));
+    }
+    puts(json_object_to_json_string_ext(o, JSON_C_TO_STRING_NOSLASHESCAPE | JSON_C_TO_STRING_PRETTY |
+                                               JSON_C_TO_STRING_SPACED));
+    json_object_put(o);
+    return status;
+}
+
+void compile_free_faults(struct compile *c)
+{
+    json_object_put(c->faults);
+    c->faults = NULL;
+}
+
+/* ---- telling ----------------------------------------------------------------------------------------------------- */
+
+void compile_say(const struct compile *c, enum diag_severity severity, const char *format, ...)
+{
+    char text[2048];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    progress_clear();
+    if (c->faults) {
+        add_fault(c, &(struct diag){.severity = severity, .text = text}, NULL);
+        return;
+    }
+    fprintf(stderr, "tilewright %s: %s%s\n", c->command, severity == DIAG_NOTE ? "note: " : "", text);
+}
+
+int compile_fail(const struct compile *c, int status, const struct tw_error *error)
+{
+    compile_say(c, DIAG_ERROR, "%s", error->text);
+    return tw_status_exit(status);
+}
+
+void compile_report(struct compile *c)
+{
+    progress_clear();
+    for (int i = 0; c->faults && i < c->diags.count; i++) {
+        const struct diag *d = &c->diags.item[i];
+        const bool known = d->loc.file >= 0 && d->loc.file < c->diags.source_count;
+        add_fault(c, d, known ? c->diags.source[d->loc.file].name : NULL);
+    }
+    if (!c->faults)
+        diag_print(&c->diags, stderr);
+    /* The sources stay: what is reported later refers to them. */
+    c->diags.count = c->diags.errors = 0;
+}

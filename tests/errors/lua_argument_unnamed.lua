@@ -1,0 +1,1 @@
+local q = select("x", 1)

@@ -1,0 +1,2 @@
+local a = { b = {} }
+local c = a.b + 1

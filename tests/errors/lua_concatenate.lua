@@ -1,0 +1,2 @@
+local a = { b = {} }
+local c = "x" .. a.b

@@ -1,0 +1,2 @@
+local x = nil
+x.y = 1
