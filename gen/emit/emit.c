@@ -733,7 +733,8 @@ int emit_expand(const char *template_name, const struct emit_model *model, const
         e = memory_resize(&options->memory, NULL, 0, sizeof *e);
         if (!e)
             return 3;
-        *e = (struct engine){.memory = options->memory, .budget = {.memory = options->memory, .most = ENGINE_MOST_MEMORY}};
+        *e = (struct engine){.memory = options->memory,
+                             .budget = {.memory = options->memory, .most = ENGINE_MOST_MEMORY}};
         e->arena.memory = memory_within(&e->budget);
         e->kept.memory = options->memory;
         e->end = &e->first;

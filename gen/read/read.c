@@ -459,7 +459,8 @@ static int declare(lua_State *L)
         draft->origin = base->origin;
         draft->likes = base->likes + 1;
         if (draft->likes > MOST_LIKES)
-            return luaL_error(L, "like goes back through more than %d kernels; name one nearer to the first", MOST_LIKES);
+            return luaL_error(L, "like goes back through more than %d kernels; name one nearer to the first",
+                              MOST_LIKES);
         for (int i = 0; i < base->place_count; i++) {
             struct place *grown = arena_grow(r->arena, draft->place, i, sizeof *grown);
             reader_check(r, grown);
