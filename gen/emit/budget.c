@@ -15,25 +15,6 @@ void engine_charge(lua_State *L, struct engine *e, size_t bytes)
     engine_stop(L);
 }
 
-/* Memory within the budget. */
-static void *spend(void *context, void *pointer, size_t old_size, size_t new_size)
-{
-    struct engine_budget *b = context;
-    if (new_size > old_size && new_size - old_size > ENGINE_MOST_MEMORY - b->used) {
-        b->refused = true;
-        return NULL;
-    }
-    void *moved = memory_resize(&b->memory, pointer, old_size, new_size);
-    if (moved || new_size == 0)
-        b->used = b->used - old_size + new_size;
-    return moved;
-}
-
-struct memory engine_budget_memory(struct engine_budget *budget)
-{
-    return (struct memory){spend, budget};
-}
-
 void engine_report_budget(struct engine *e)
 {
     engine_report(

@@ -733,8 +733,9 @@ int emit_expand(const char *template_name, const struct emit_model *model, const
         e = memory_resize(&options->memory, NULL, 0, sizeof *e);
         if (!e)
             return 3;
-        *e = (struct engine){.memory = options->memory, .budget.memory = options->memory};
-        e->arena.memory = engine_budget_memory(&e->budget);
+        *e = (struct engine){.memory = options->memory,
+                             .budget = {.memory = options->memory, .most = ENGINE_MOST_MEMORY}};
+        e->arena.memory = memory_within(&e->budget);
         e->kept.memory = options->memory;
         e->end = &e->first;
     }

@@ -17,13 +17,6 @@ enum {
     ENGINE_MOST_MEMORY = 256 << 20 /* bytes of its arena */
 };
 
-/* What an expansion may allocate beside Lua, which has its own limit. */
-struct engine_budget {
-    struct memory memory; /* where it comes from */
-    size_t used;
-    bool refused; /* more was asked for than there may be */
-};
-
 /* A template that is being expanded, and where the one around it includes it. */
 struct engine_frame {
     struct template *template;
@@ -36,7 +29,7 @@ struct engine {
     const struct emit_options *options;
     const struct emit_model *model;
     struct diag_set *diags;
-    struct engine_budget budget;
+    struct memory_budget budget; /* what it may allocate beside Lua, which has its own limit */
     struct arena arena; /* of this expansion, within the budget */
     size_t text_bytes;  /* given so far */
     struct output output;
@@ -75,8 +68,7 @@ int engine_stop_recorded(lua_State *L, struct engine *e);
  * (bits). Raises an error where the arguments are not those of such a call. */
 struct engine *engine_enter(lua_State *L, unsigned kinds, const struct template_line **line);
 
-/* budget.c: memory within the budget; the report that it is out, in place of memory that is. */
-struct memory engine_budget_memory(struct engine_budget *budget);
+/* Tells that the budget is out, and not memory (budget.c). */
 void engine_report_budget(struct engine *e);
 
 /* Counts bytes that a template makes towards the limits of steps and of text. */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_KERNELS = 4096 };
+enum { MOST_KERNELS = 4096, MOST_LIKES = 64, MOST_MEMORY = 512 << 20 };
 
 static const char reader_key;
 
@@ -459,6 +459,10 @@ static int declare(lua_State *L)
     if (like >= 0) {
         const struct draft *base = &r->draft[like];
         draft->origin = base->origin;
+        draft->likes = base->likes + 1;
+        if (draft->likes > MOST_LIKES)
+            return luaL_error(L, "like goes back through more than %d kernels; name one nearer to the first",
+                              MOST_LIKES);
         for (int i = 0; i < base->place_count; i++) {
             struct place *grown = arena_grow(r->arena, draft->place, i, sizeof *grown);
             reader_check(r, grown);
@@ -492,6 +496,8 @@ static int kernel_named(lua_State *L)
         return luaL_error(L, "a kernel is declared at the top of a spec, not in a function of one");
     if (lua_type(L, 1) != LUA_TSTRING)
         return luaL_error(L, "kernel takes its name first: kernel \"NAME\" { ... }, this is %s", describe(r, 1));
+    if (r->name_count == 2 * MOST_KERNELS)
+        return luaL_error(L, "there are more than %d kernels", MOST_KERNELS);
     struct name *grown = arena_grow(r->arena, r->name, r->name_count, sizeof *grown);
     reader_check(r, grown);
     r->name = grown;
@@ -562,7 +568,8 @@ static int finish(lua_State *L)
 
 static int run(struct reader *r, const char *path)
 {
-    struct sandbox_error error;
+    struct sandbox_error error = {.file = -1};
+    struct spec_store *store = r->spec->arena;
     int status = sandbox_protect(r->sandbox, setup, r, &error);
     if (status == SANDBOX_OK)
         status = sandbox_load_file(r->sandbox, path, &error);
@@ -570,6 +577,13 @@ static int run(struct reader *r, const char *path)
         status = sandbox_call(r->sandbox, 0, 0, &error);
     if (status == SANDBOX_OK)
         return sandbox_protect(r->sandbox, finish, r, &error);
+    if (status == SANDBOX_NO_MEMORY && store->budget.refused) { /* there is more, but not for it */
+        error.rule = "SANDBOX-MEMORY";
+        snprintf(error.text, sizeof error.text,
+                 "the spec takes more than %d MiB of memory, the most that there may be; is there a loop without end?",
+                 MOST_MEMORY >> 20);
+        status = SANDBOX_FAULT;
+    }
     if (status == SANDBOX_FAULT)
         sandbox_report(r->sandbox, r->diags, &error, NULL, NULL);
     return status;
@@ -583,7 +597,8 @@ int spec_read(const char *path, const struct spec_options *options, struct spec 
     struct spec_store *store = memory_resize(&memory, NULL, 0, sizeof *store);
     if (!store)
         return 3;
-    *store = (struct spec_store){.arena.memory = memory};
+    *store = (struct spec_store){.budget = {.memory = memory, .most = MOST_MEMORY}};
+    memory = store->arena.memory = memory_within(&store->budget);
     spec->arena = store;
     spec->path = arena_text(&store->arena, path);
     char *folder = folder_of(&store->arena, path);
@@ -622,7 +637,7 @@ void spec_free(struct spec *spec)
         expr_free(&spec->kernel[i].graph);
     }
     sandbox_close(store->sandbox);
-    struct memory memory = store->arena.memory;
+    struct memory memory = store->budget.memory;
     arena_free(&store->arena);
     memory_resize(&memory, store, sizeof *store, 0);
     *spec = (struct spec){0};

@@ -17,6 +17,7 @@ enum { MOST_DIMS = 64 }; /* of a spec */
 
 /* What spec.arena points to. */
 struct spec_store {
+    struct memory_budget budget; /* of all that the spec makes */
     struct arena arena;
     struct sandbox *sandbox;
 };
@@ -41,6 +42,7 @@ struct draft {
     struct site origin; /* of fields that no place names: its own, or those of the `like` at the bottom */
     struct place *place;
     int place_count;
+    int likes;    /* how many kernels stand behind it by `like` */
     int fields;   /* of a family that is a module: registry reference of the fields with the module's */
     int reported; /* faults before it was read, and those in spite of which its program can be traced */
 };

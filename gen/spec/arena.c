@@ -26,6 +26,24 @@ void *memory_resize(const struct memory *m, void *pointer, size_t old_size, size
     return realloc(pointer, new_size);
 }
 
+static void *spend(void *context, void *pointer, size_t old_size, size_t new_size)
+{
+    struct memory_budget *b = context;
+    if (new_size > old_size && new_size - old_size > b->most - b->used) {
+        b->refused = true;
+        return NULL;
+    }
+    void *moved = memory_resize(&b->memory, pointer, old_size, new_size);
+    if (moved || new_size == 0)
+        b->used = b->used - old_size + new_size;
+    return moved;
+}
+
+struct memory memory_within(struct memory_budget *budget)
+{
+    return (struct memory){spend, budget};
+}
+
 void *arena_room(struct arena *a, size_t bytes)
 {
     const size_t align = alignof(max_align_t);

@@ -3,6 +3,7 @@
 #define TW_GEN_SPEC_ARENA_H
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Zero-initialised is realloc and free. new_size 0 frees; old_size is what was asked for before, 0 for NULL. */
@@ -13,6 +14,14 @@ struct memory {
 
 /* Resizes, allocates (pointer NULL) or frees (new_size 0). NULL out of memory, the old block then stays. */
 void *memory_resize(const struct memory *m, void *pointer, size_t old_size, size_t new_size);
+
+/* Memory of which there is so much: what a text may make the program allocate. */
+struct memory_budget {
+    struct memory memory; /* where it comes from */
+    size_t used, most;
+    bool refused;         /* more was asked for than there may be */
+};
+struct memory memory_within(struct memory_budget *budget);
 
 /* Blocks that are freed together. Zero-initialised (but for `memory`) is empty. */
 struct arena {

@@ -83,8 +83,9 @@ void sandbox_charge_comparison(lua_State *L, int a, int b)
     if (lua_type(L, a) != LUA_TSTRING || lua_type(L, b) != LUA_TSTRING)
         return;
     size_t one = lua_rawlen(L, a), other = lua_rawlen(L, b), least = one < other ? one : other;
-    if (least >= BYTES_PER_STEP)
-        sandbox_charge(L, (int64_t)(least / BYTES_PER_STEP));
+    enum { COMPARED_PER_STEP = 4 }; /* zero bytes are slow */
+    if (least >= COMPARED_PER_STEP)
+        sandbox_charge(L, (int64_t)(least / COMPARED_PER_STEP));
 }
 
 /* Upvalues: the plain function, which has none of its own and runs in this one's place, so that its errors name it; and

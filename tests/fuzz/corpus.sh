@@ -1,7 +1,8 @@
 #!/bin/sh
 # The corpora of the fuzz targets: sh tests/fuzz/corpus.sh FOLDER, from the root of the tree, with build/tilewright
 # built and NVRTC found. FOLDER/ptx is for fuzz_ptx and fuzz_load, FOLDER/tensormap and FOLDER/spec for the targets of
-# those names, FOLDER/template for fuzz_template; FOLDER/compile is where tests/fuzz/run.sh puts the compiler of tests/fuzz/compile.c.
+# those names, FOLDER/template for fuzz_template; FOLDER/compile is where tests/fuzz/run.sh puts the compiler of
+# tests/fuzz/compile.c.
 set -eu
 out=$1 golden=tests/golden
 rm -rf "$out/ptx" "$out/tensormap" "$out/spec" "$out/template" "$out/whole"

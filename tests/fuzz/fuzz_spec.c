@@ -1,6 +1,5 @@
 /* libFuzzer target of specs: any text as a Lua spec, through the sandbox with its limits on memory and instructions.
-   The code that is made of it makes no boolean of a value at which no guard has looked. README.md says how to run
-   it. */
+   The code made of it makes no boolean of a value at which no guard has looked. README.md says how to run it. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
