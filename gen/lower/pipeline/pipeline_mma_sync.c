@@ -263,12 +263,16 @@ static int columns_that_fit(const struct pipeline *x, int op)
     int rows = x->d.rows, most = x->l->arch->registers_per_thread;
     if (x->plan->mma_count > 1 || x->plan->place_count > 1)
         return 0;
+    int beside = stored(x) / x->plan->mma[0].blocks_n; /* of each block of columns */
     for (int n = x->program->op[op].tile.columns - MMA_SYNC_N; n > 0; n -= MMA_SYNC_N) {
         int warps_m, warps_n;
         pick_warps(x, rows, n, &warps_m, &warps_n);
         int m_blocks = rows / warps_m / MMA_SYNC_M, n_blocks = n / warps_n / MMA_SYNC_N;
         int limit = x->l->arch->registers_per_block / (32 * warps_m * warps_n) / 8 * 8;
-        int needed = m_blocks * n_blocks * 4 + m_blocks * 4 + n_blocks * 2 + OTHER_REGISTERS;
+        const struct plan_mma mma = {.blocks_m = m_blocks, .blocks_n = n_blocks};
+        int step = m_blocks * 4 + n_blocks * 2, part = by_pairs(&mma) ? 2 * 4 * m_blocks + 8 : step + step / 2;
+        int stores = beside * n_blocks,
+            needed = m_blocks * n_blocks * 4 + OTHER_REGISTERS + (part > stores ? part : stores);
         if (n % (warps_n * MMA_SYNC_N) == 0 && needed <= (limit < most ? limit : most))
             return n;
     }
