@@ -471,7 +471,8 @@ static const char *dim_text(struct reader *r, int node)
     return copy;
 }
 
-/* A tensor A also has the parameters A_map, A_stride, A_stride0, ...: no other operand is called so. */
+/* A tensor A also has the parameters A_map, A_stride, A_stride0, ..., and in C macros such as A_map_image: no other
+ * operand is called so. */
 static void check_parameter_name(struct reader *r, const char *name)
 {
     const struct spec_kernel *k = reader_kernel(r);
@@ -482,7 +483,8 @@ static void check_parameter_name(struct reader *r, const char *name)
         if (strncmp(name, tensor, n) != 0)
             continue;
         bool stride = strncmp(rest, "_stride", 7) == 0 && !rest[7 + strspn(rest + 7, "0123456789")];
-        if (stride || strcmp(rest, "_map") == 0)
+        bool map = strncmp(rest, "_map", 4) == 0 && (!rest[4] || rest[4] == '_');
+        if (stride || map)
             reader_fault(r, name, AT_KEY, "TENSOR-NAME",
                          "the name is that of a parameter of tensor %s; write another name, such as my_%s", tensor,
                          name);

@@ -196,7 +196,7 @@ static void compare_bounded_block(void *context, int64_t block)
         const unsigned char *at = c->bytes + (size_t)walk.offset * bytes;
         double value = tw_dtype_load(c->dtype, at), want = c->reference[i], away;
         double nearest = rounded(c->dtype, want), bound = b->bound[i];
-        bool exact = isnan(want) || bound <= fabs(nearest - want);
+        bool exact = isnan(want) ? !isinf(bound) : bound <= fabs(nearest - want);
         if (b->done[i]) {
             /* Nothing but the rounding to the dtype is in the bound: of a tie one neighbour is right. */
             if (exact && b->integers) {

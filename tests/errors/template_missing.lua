@@ -1,6 +1,6 @@
 local R, C = dims "R C"
 
-kernel "norm" {
+kernel "norms" {
   template = "no_such_file.cu",
   x = tensor { R, C, dtype = "bf16" },
   grid = { R },

@@ -207,10 +207,54 @@ static int held(const struct pipeline *x)
     return sum;
 }
 
+/* Marks the tensors that a value is computed from beside the tiles in hand. */
+static void mark_tensors(const struct program *p, int node, bool *tensor, bool *seen)
+{
+    const struct expr_node *n = &p->graph->node[node];
+    const struct program_op *o = n->op == EXPR_TILE ? &p->op[n->integer] : NULL;
+    if (seen[node])
+        return;
+    seen[node] = true;
+    if (n->op == EXPR_TENSOR)
+        tensor[n->integer] = true;
+    if (o && o->kind == PROGRAM_LOAD)
+        tensor[o->tensor] = true;
+    if (o && o->kind == PROGRAM_TRANSPOSE)
+        mark_tensors(p, o->arg[0].node, tensor, seen);
+    for (int i = 0; i < 3; i++)
+        if (n->arg[i] >= 0)
+            mark_tensors(p, n->arg[i], tensor, seen);
+}
+
+/* What a store of one dot's sums takes beside them: a slab of them, and of each tensor that its arithmetic reads the
+ * pairs that are on their way for it. */
+static int stored(const struct pipeline *x)
+{
+    const struct expr_graph *g = x->program->graph;
+    bool *seen = plan_alloc(x->plan, sizeof *seen * ((size_t)g->count + 1)), tensor[64] = {false};
+    int most = 0;
+    for (int i = 0; seen && x->plan->mma_count == 1 && i < x->program->op_count; i++) {
+        const struct program_op *o = &x->program->op[i];
+        int tensors = 0;
+        if (o->kind != PROGRAM_STORE || x->plan->tensor_count > 64)
+            continue;
+        memset(seen, 0, sizeof *seen * ((size_t)g->count + 1));
+        memset(tensor, 0, sizeof tensor);
+        mark_tensors(x->program, o->arg[0].node, tensor, seen);
+        for (int t = 0; t < 64; t++)
+            tensors += tensor[t];
+        int registers = tensors ? 2 * x->plan->mma[0].blocks_n * (1 + tensors) : 0;
+        most = registers > most ? registers : most;
+    }
+    return most;
+}
+
 int mma_sync_registers(const struct pipeline *x, int limit)
 {
-    int registers = held(x) + fragments(x, 2) + OTHER_REGISTERS;
-    return registers <= limit ? registers : held(x) + fragments(x, 1) + OTHER_REGISTERS;
+    int own = held(x) + OTHER_REGISTERS, beside = stored(x), one = fragments(x, 1), two = fragments(x, 2);
+    one = (one + two) / 2 > beside ? (one + two) / 2
+                                   : beside; /* of the second step the compiler leaves a part for later */
+    return own + two <= limit && own + beside <= limit ? own + (two > beside ? two : beside) : own + one;
 }
 
 /* The widest tile of as many rows whose sums fit, of a program with one dot; 0: none, or it is not known. */
@@ -219,12 +263,16 @@ static int columns_that_fit(const struct pipeline *x, int op)
     int rows = x->d.rows, most = x->l->arch->registers_per_thread;
     if (x->plan->mma_count > 1 || x->plan->place_count > 1)
         return 0;
+    int beside = stored(x) / x->plan->mma[0].blocks_n; /* of each block of columns */
     for (int n = x->program->op[op].tile.columns - MMA_SYNC_N; n > 0; n -= MMA_SYNC_N) {
         int warps_m, warps_n;
         pick_warps(x, rows, n, &warps_m, &warps_n);
         int m_blocks = rows / warps_m / MMA_SYNC_M, n_blocks = n / warps_n / MMA_SYNC_N;
         int limit = x->l->arch->registers_per_block / (32 * warps_m * warps_n) / 8 * 8;
-        int needed = m_blocks * n_blocks * 4 + m_blocks * 4 + n_blocks * 2 + OTHER_REGISTERS;
+        const struct plan_mma mma = {.blocks_m = m_blocks, .blocks_n = n_blocks};
+        int step = m_blocks * 4 + n_blocks * 2, part = by_pairs(&mma) ? 2 * 4 * m_blocks + 8 : step + step / 2;
+        int stores = beside * n_blocks,
+            needed = m_blocks * n_blocks * 4 + OTHER_REGISTERS + (part > stores ? part : stores);
         if (n % (warps_n * MMA_SYNC_N) == 0 && needed <= (limit < most ? limit : most))
             return n;
     }

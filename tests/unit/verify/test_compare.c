@@ -165,6 +165,32 @@ static void large_and_repeatable(void **state)
     free(reference);
 }
 
+/* Each element has its own bound. Where there is none, anything is right, of integers too, and where the reference is
+ * NaN; else NaN is. */
+static void own_bounds(void **state)
+{
+    static const double reference[5] = {NAN, NAN, 1, 2, 3}, bound[5] = {INFINITY, 0, INFINITY, 0.5, 0.5};
+    static const double right[5] = {-INFINITY, NAN, NAN, 2.25, 3}, wrong[5] = {0, 1, 0, 2.75, NAN};
+    static const unsigned char done[5] = {1, 1, 1, 1, 1};
+    const struct shape five = {1, {5}, {1}};
+    struct compare_bounded r;
+    struct tw_error error;
+    float values[5];
+    (void)state;
+    const struct compare c = {"D", TW_FP32, &five, (const unsigned char *)values, reference};
+    for (int integers = 0; integers < 2; integers++) {
+        const struct compare_bounds b = {.bound = bound, .done = done, .all = true, .integers = integers};
+        for (int i = 0; i < 5; i++)
+            values[i] = (float)right[i];
+        assert_int_equal(compare_bounded(&rt, &c, &b, &r, &error), TW_OK);
+        assert_int_equal(r.beyond, 0);
+        for (int i = 0; i < 5; i++)
+            values[i] = (float)wrong[i];
+        assert_int_equal(compare_bounded(&rt, &c, &b, &r, &error), TW_OK);
+        assert_int_equal(r.beyond, 3);
+    }
+}
+
 static void untouched(void **state)
 {
     static const double reference[6] = {1, 2, 3, 4, 5, 6};
@@ -196,9 +222,15 @@ static void untouched(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bounds),         cmocka_unit_test(equal_after_rounding), cmocka_unit_test(first_difference),
-        cmocka_unit_test(not_written),    cmocka_unit_test(what_is_not_finite),   cmocka_unit_test(nothing_and_zeros),
-        cmocka_unit_test(large_and_repeatable), cmocka_unit_test(untouched),
+        cmocka_unit_test(bounds),
+        cmocka_unit_test(equal_after_rounding),
+        cmocka_unit_test(first_difference),
+        cmocka_unit_test(not_written),
+        cmocka_unit_test(what_is_not_finite),
+        cmocka_unit_test(nothing_and_zeros),
+        cmocka_unit_test(large_and_repeatable),
+        cmocka_unit_test(untouched),
+        cmocka_unit_test(own_bounds),
     };
     return cmocka_run_group_tests_name("compare", tests, begin, end);
 }
