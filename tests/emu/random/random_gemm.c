@@ -403,12 +403,12 @@ static void add_dims(struct gemm *s)
             snprintf(s->dim[a], sizeof s->dim[a], "%d", chance(s, 50) ? 8 * (1 + below(s, 20)) : 1 + below(s, 140));
         } else {
             name(s, s->symbol[a], true);
-            snprintf(s->dim[a], sizeof s->dim[a], "%s", s->symbol[a]);
+            memcpy(s->dim[a], s->symbol[a], sizeof s->symbol[a]);
             snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", symbols++ ? " " : "", s->symbol[a]);
         }
     if (!symbols) {
         name(s, s->symbol[AXIS_M], true);
-        snprintf(s->dim[AXIS_M], sizeof s->dim[AXIS_M], "%s", s->symbol[AXIS_M]);
+        memcpy(s->dim[AXIS_M], s->symbol[AXIS_M], sizeof s->symbol[AXIS_M]);
         snprintf(list, sizeof list, "%s", s->symbol[AXIS_M]);
     }
     random_write(g, "local ");
