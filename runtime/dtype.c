@@ -201,7 +201,7 @@ static void store_integer(const struct tw_dtype_info *row, void *element, double
 {
     bool is_signed = row->kind == TW_KIND_INT;
     int bits = (int)row->bits;
-    double past = ldexp(1, is_signed ? bits - 1 : bits); // one more than the largest
+    double past = 2.0 * (double)(UINT64_C(1) << (is_signed ? bits - 2 : bits - 1)); // one more than the largest
     if (row->kind == TW_KIND_BOOL) {
         STORE(uint8_t, value != 0);
         return;

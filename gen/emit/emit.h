@@ -111,7 +111,7 @@ struct emit_options {
     int64_t instruction_limit; /* of all Lua lines of one expansion; 0: 10 million, of the program's own
                                   templates none */
     struct memory memory;      /* everything but diagnostics and the shelf is allocated by it */
-    struct shelf *shelf;       /* templates of expansions before this one; NULL: none are kept */
+    struct shelf *shelf;       /* engines of expansions before this one; NULL: all templates are read anew */
 };
 
 /* The facts that a template reads. */

@@ -316,12 +316,8 @@ static int next_pair(lua_State *L)
 static int pairs(lua_State *L)
 {
     lua_settop(L, 1);
-    if (!model_push_keys(L, 1)) { /* a plain table: what pairs was before */
-        lua_pushvalue(L, lua_upvalueindex(1));
-        lua_insert(L, 1);
-        lua_call(L, 1, 3);
-        return 3;
-    }
+    if (!model_push_keys(L, 1)) /* a plain table: what pairs was before, a function without upvalues of its own */
+        return lua_tocfunction(L, lua_upvalueindex(1))(L);
     push_content(L, node_of(L, 1), 1);
     lua_pushinteger(L, 0);
     lua_pushcclosure(L, next_pair, 3);
@@ -332,11 +328,7 @@ static int next(lua_State *L)
 {
     if (node_of(L, 1))
         return luaL_error(L, "next takes no table of the model; use pairs");
-    int arguments = lua_gettop(L);
-    lua_pushvalue(L, lua_upvalueindex(1));
-    lua_insert(L, 1);
-    lua_call(L, arguments, LUA_MULTRET);
-    return lua_gettop(L);
+    return lua_tocfunction(L, lua_upvalueindex(1))(L);
 }
 
 void model_push_pairs(lua_State *L)

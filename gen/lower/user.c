@@ -171,9 +171,8 @@ static int resolve(const struct spec *spec, const struct spec_kernel *kernel, co
             status |= ring_tensor(kernel, kernel->ring[i].tensor[t], p, diags);
     if (status)
         return status;
-    static const char *const promotion[] = {"none", "64B", "128B", "256B"};
     const struct spec_value *l2 = &fields.value[FIELD_PROMOTION];
-    family_reason(p, "l2_promotion", promotion[l2->set ? l2->integer : 2],
+    family_reason(p, "l2_promotion", l2->set ? l2->text : "128B",
                   l2->set ? "the spec says so" : "the usual line");
     for (int i = 0; i < kernel->ring_count; i++)
         for (int t = 0; t < kernel->ring[i].tensor_count; t++)

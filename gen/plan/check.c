@@ -213,7 +213,8 @@ static const struct plan_shared *region_of(const struct plan *p, const struct pl
     size_t length = strlen(ring->name);
     for (int i = 0; i < p->shared_count; i++) {
         const char *name = p->shared[i].name;
-        if (strcmp(name, tensor) == 0 ||
+        bool whole = ring->filler == PLAN_FILL_THREADS && strcmp(name, ring->name) == 0; /* of all its tensors */
+        if ((strcmp(name, tensor) == 0 && !whole) ||
             (strncmp(name, ring->name, length) == 0 && name[length] == '.' && strcmp(name + length + 1, tensor) == 0))
             return &p->shared[i];
     }

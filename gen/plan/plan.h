@@ -216,6 +216,11 @@ struct plan {
     void *arena;
 };
 
+/* What its enums are called, in JSON, tables, templates and messages (words.c). */
+extern const char *const plan_access_word[PLAN_ACCESS_COUNT], *const plan_filler_word[PLAN_FILL_COUNT];
+extern const char *const plan_op_word[PLAN_OP_COUNT], *const plan_place_word[PLAN_PLACE_COUNT];
+extern const char *const plan_reduction_word[PLAN_REDUCTION_COUNT];
+
 /* ---- what is done with it -------------------------------------------------------------------------------------- */
 
 /* Bytes from the Plan's arena, zeroed; NULL out of memory. */

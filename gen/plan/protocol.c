@@ -6,15 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const op_name[PLAN_OP_COUNT] = {
-#define PLAN_OP(id, name, doc) name,
-#include "plan/plan_ops.def"
-#undef PLAN_OP
-};
-
 const char *protocol_step_name(const struct plan_step *step)
 {
-    return step->call ? step->call : op_name[step->op];
+    return step->call ? step->call : plan_op_word[step->op];
 }
 
 void protocol_fault(const struct plan *p, struct diag_set *diags, int role, int stage, int step, const char *rule,
@@ -278,7 +272,6 @@ static const unsigned char fillers[PLAN_OP_COUNT] = {
     [PLAN_STORE] = BUFFERS,
     [PLAN_ARRIVE] = ARRIVED,
 };
-static const char *const filler_name[PLAN_FILL_COUNT] = {"bulk", "cp_async", "threads", "arrive"};
 
 static void check_ring(const struct plan *p, int role, int step, struct diag_set *diags)
 {
@@ -291,7 +284,7 @@ static void check_ring(const struct plan *p, int role, int step, struct diag_set
     const struct plan_ring *ring = &p->ring[s->ring];
     if (!(fillers[s->op] >> ring->filler & 1))
         protocol_fault(p, diags, role, -1, step, "PROTOCOL-ORDER", "ring %s is filled by %s and has no step %s",
-                       ring->name, filler_name[ring->filler], op_name[s->op]);
+                       ring->name, plan_filler_word[ring->filler], plan_op_word[s->op]);
     bool has_tensor =
         s->op == PLAN_FILL || s->op == PLAN_READ || (s->op == PLAN_WRITE && ring->filler == PLAN_FILL_ARRIVE);
     if (has_tensor && protocol_slot(p, s) < 0)
@@ -309,11 +302,6 @@ static const unsigned char kinds[PLAN_OP_COUNT] = {
 
 static void check_places(const struct plan *p, int role, int step, struct diag_set *diags)
 {
-    static const char *const kind_name[] = {
-#define PLAN_PLACE(id, name, doc) name,
-#include "plan/plan_places.def"
-#undef PLAN_PLACE
-    };
     const struct plan_step *s = &p->role[role].step[step];
     const struct plan_place *at = protocol_place(p, s->place), *operand = protocol_place(p, s->place2);
     if (!at || (s->place2 && !operand))
@@ -321,12 +309,12 @@ static void check_places(const struct plan *p, int role, int step, struct diag_s
                        plan_number(at ? s->place2 : s->place), p->place_count);
     else if (!(kinds[s->op] >> at->kind & 1))
         protocol_fault(p, diags, role, -1, step, "PROTOCOL-PLACE", "place %s is of kind %s, which a step %s has not",
-                       at->name, kind_name[at->kind], op_name[s->op]);
+                       at->name, plan_place_word[at->kind], plan_op_word[s->op]);
     else if (operand && s->op != PLAN_SCRATCH_WRITE && s->op != PLAN_SCRATCH_READ &&
              (s->op != PLAN_MMA || operand->kind != PLAN_PLACE_OPERAND))
         protocol_fault(p, diags, role, -1, step, "PROTOCOL-PLACE",
                        "place %s is of kind %s; the second place is the operand of a matrix instruction, of kind %s",
-                       operand->name, kind_name[operand->kind], kind_name[PLAN_PLACE_OPERAND]);
+                       operand->name, plan_place_word[operand->kind], plan_place_word[PLAN_PLACE_OPERAND]);
     if (s->op == PLAN_MMA && s->count >= p->mma_count)
         protocol_fault(p, diags, role, -1, step, "PROTOCOL-PLACE", "instruction %d does not exist; the Plan has %d",
                        s->count, p->mma_count);

@@ -5,22 +5,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-static const char *const access_word[PLAN_ACCESS_COUNT] = {"tma", "cp_async", "global"};
-static const char *const filler_word[PLAN_FILL_COUNT] = {"bulk", "cp_async", "threads", "arrive"};
 static const char *const promotion_word[] = {"none", "64B", "128B", "256B"};
-static const char *const op_word[PLAN_OP_COUNT] = {
-#define PLAN_OP(id, name, doc) name,
-#include "plan/plan_ops.def"
-#undef PLAN_OP
-};
-
-static const char *const place_word[PLAN_PLACE_COUNT] = {
-#define PLAN_PLACE(id, name, doc) name,
-#include "plan/plan_places.def"
-#undef PLAN_PLACE
-};
-
-static const char *const reduction_word[PLAN_REDUCTION_COUNT] = {"", "sum", "max", "min"};
 
 /* Cells of a table, printed with columns as wide as their widest cell once all are there. */
 enum { CELLS = 1024, COLUMNS = 10, TEXT = 24576 };
@@ -168,7 +153,7 @@ static void print_tensors(const struct plan *p, struct table *t)
         cell(t, "%s", tw_dtype_name(q->dtype));
         cell(t, "%s", sizes(p, q->dim, q->rank, dims, sizeof dims));
         cell(t, "%s", sizes(p, q->stride, q->rank, strides, sizeof strides));
-        cell(t, "%s", access_word[q->access]);
+        cell(t, "%s", plan_access_word[q->access]);
         cell(t, "%s", tiled ? extents(q->tile, q->rank, tile, sizeof tile) : "");
         if (tiled)
             cell(t, "%d", q->tile_bytes);
@@ -225,7 +210,7 @@ static void print_memory(const struct plan *p, struct table *t)
             bool bulk = r->filler == PLAN_FILL_BULK;
             cell(t, "%s", r->name);
             cell(t, "%d", r->stages);
-            cell(t, "%s", filler_word[r->filler]);
+            cell(t, "%s", plan_filler_word[r->filler]);
             cell(t, "%s", tensors);
             cell(t, bulk ? "%d" : "%.0d", bulk ? r->full_arrivals : 0);
             cell(t, bulk ? "%d" : "%.0d", bulk ? r->tx_bytes : 0);
@@ -252,7 +237,7 @@ static void print_places(const struct plan *p, struct table *t)
     for (int i = 0; i < p->place_count; i++) {
         const struct plan_place *q = &p->place[i];
         cell(t, "%s", q->name);
-        cell(t, "%s", place_word[q->kind]);
+        cell(t, "%s", plan_place_word[q->kind]);
         cell(t, "%s", tw_dtype_name(q->dtype));
         cell(t, "%d x %d", q->rows, q->cols);
         cell(t, "%.0d", q->registers);
@@ -308,7 +293,7 @@ static void print_numbers(const struct plan *p, struct table *t, const struct pl
     case PLAN_TOUCH:
     case PLAN_SCRATCH_WRITE:
     case PLAN_SCRATCH_READ:
-        cell(t, "%s%s%s%s%s%s", s->op == PLAN_SCRATCH_WRITE ? "" : reduction_word[s->reduction],
+        cell(t, "%s%s%s%s%s%s", s->op == PLAN_SCRATCH_WRITE ? "" : plan_reduction_word[s->reduction],
              !s->reduction || s->op == PLAN_SCRATCH_WRITE ? "" : s->op == PLAN_TOUCH ? " into " : " of ", place,
              place2[0] ? (s->op == PLAN_SCRATCH_READ ? " into " : " from ") : "", place2,
              s->op == PLAN_SCRATCH_READ && s->count ? ", asynchronously" : "");
@@ -364,7 +349,7 @@ static void print_roles(const struct plan *p, struct table *t)
             depth -= s->op == PLAN_END && depth > 0;
             cell(t, "%d", n + 1);
             cell(t, "%*s%s", 2 * depth, "", s->call ? s->call : "");
-            cell(t, "%s", op_word[s->op]);
+            cell(t, "%s", plan_op_word[s->op]);
             int ring = plan_step_ring(s);
             cell(t, "%s", ring >= 0 && ring < p->ring_count ? p->ring[ring].name : "");
             cell(t, "%s", tensor_name(p, plan_step_tensor(s)));

@@ -8,26 +8,12 @@
 
 #include <stdio.h>
 
-static const char *const access_word[PLAN_ACCESS_COUNT] = {"tma", "cp_async", "global"};
-static const char *const filler_word[PLAN_FILL_COUNT] = {"bulk", "cp_async", "threads", "arrive"};
 static const char *const param_word[] = {"map", "pointer", "dim", "stride", "scalar", "workspace"};
-static const char *const op_word[PLAN_OP_COUNT] = {
-#define PLAN_OP(id, name, doc) name,
-#include "plan/plan_ops.def"
-#undef PLAN_OP
-};
-static const char *const place_word[PLAN_PLACE_COUNT] = {
-#define PLAN_PLACE(id, name, doc) name,
-#include "plan/plan_places.def"
-#undef PLAN_PLACE
-};
 static const char *const expr_word[EXPR_OP_COUNT] = {
 #define EXPR_OP(id, name, arity, rule, spelling) #id,
 #include "spec/expr_ops.def"
 #undef EXPR_OP
 };
-
-static const char *const reduction_word[PLAN_REDUCTION_COUNT] = {"", "sum", "max", "min"};
 
 static void begin_object(const struct sink *s, const char *key)
 {
@@ -120,7 +106,7 @@ static void tensors(const struct plan *p, const struct sink *s)
             text(s, NULL, t->axis[d]);
         end(s);
         boolean(s, "out", t->out);
-        text(s, "access", access_word[t->access]);
+        text(s, "access", plan_access_word[t->access]);
         integers(s, "tile", t->tile, t->rank);
         integers(s, "box", t->box, t->rank);
         integer(s, "boxes", t->boxes);
@@ -205,7 +191,7 @@ static void memory(const struct plan *p, const struct sink *s)
         begin_object(s, NULL);
         text(s, "name", r->name);
         integer(s, "stages", r->stages);
-        text(s, "filler", filler_word[r->filler]);
+        text(s, "filler", plan_filler_word[r->filler]);
         begin_array(s, "tensor");
         for (int t = 0; t < r->tensor_count && t < 8; t++)
             text(s, NULL, tensor_name(p, r->tensor[t]));
@@ -243,7 +229,7 @@ static void places(const struct plan *p, const struct sink *s)
         const struct plan_place *q = &p->place[i];
         begin_object(s, NULL);
         text(s, "name", q->name);
-        text(s, "kind", place_word[q->kind]);
+        text(s, "kind", plan_place_word[q->kind]);
         text(s, "dtype", tw_dtype_name(q->dtype));
         integer(s, "rows", q->rows);
         integer(s, "cols", q->cols);
@@ -353,7 +339,7 @@ static void step_details(const struct plan *p, const struct sink *s, const struc
     if (step->adds)
         boolean(s, "adds", true);
     if (step->reduction) {
-        text(s, "reduction", reduction_word[step->reduction]);
+        text(s, "reduction", plan_reduction_word[step->reduction]);
         boolean(s, "over_rows", step->over_rows);
     }
     int rank = SPEC_MAX_RANK;
@@ -384,7 +370,7 @@ static void roles(const struct plan *p, const struct sink *s)
         for (int n = 0; n < r->step_count; n++) {
             const struct plan_step *step = &r->step[n];
             begin_object(s, NULL);
-            text(s, "op", op_word[step->op]);
+            text(s, "op", plan_op_word[step->op]);
             text(s, "ring", ring_name(p, plan_step_ring(step)));
             text(s, "tensor", tensor_name(p, plan_step_tensor(step)));
             integer(s, "count", step->count);

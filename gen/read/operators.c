@@ -170,17 +170,27 @@ static int function(lua_State *L)
     return 1;
 }
 
-/* select(condition, yes, no); with a number or "#" first it is Lua's own, the upvalue. */
+/* Lua's own select: how many arguments follow the first, or those from a position on. */
+static int select_arguments(lua_State *L)
+{
+    lua_Integer count = lua_gettop(L), from;
+    sandbox_charge(L, count);
+    if (lua_type(L, 1) == LUA_TSTRING && *lua_tostring(L, 1) == '#') {
+        lua_pushinteger(L, count - 1);
+        return 1;
+    }
+    from = luaL_checkinteger(L, 1);
+    from = from < 0 ? count + from : from > count ? count : from;
+    luaL_argcheck(L, from >= 1, 1, "index out of range");
+    return (int)(count - from);
+}
+
+/* select(condition, yes, no); with a number or "#" first it is Lua's own. */
 static int select_value(lua_State *L)
 {
     struct reader *r = reader_of(L);
-    if (lua_type(L, 1) == LUA_TNUMBER || lua_type(L, 1) == LUA_TSTRING) {
-        int count = lua_gettop(L);
-        lua_pushvalue(L, lua_upvalueindex(1));
-        lua_insert(L, 1);
-        lua_call(L, count, LUA_MULTRET);
-        return lua_gettop(L);
-    }
+    if (lua_type(L, 1) == LUA_TNUMBER || lua_type(L, 1) == LUA_TSTRING)
+        return select_arguments(L);
     if (lua_gettop(L) != 3)
         return luaL_error(L, "select takes a condition and two values: select(lt(a, b), a, b)");
     if (lua_isboolean(L, 1)) { /* what lt gives of plain numbers */
@@ -315,9 +325,6 @@ void open_expressions(struct reader *r)
     sandbox_set_global(r->sandbox, "clamp");
     lua_pushcfunction(L, cast);
     sandbox_set_global(r->sandbox, "cast");
-    lua_getfield(L, LUA_REGISTRYINDEX, "readable");
-    lua_getfield(L, -1, "select");
-    lua_pushcclosure(L, select_value, 1);
-    lua_setfield(L, -2, "select");
-    lua_pop(L, 1);
+    lua_pushcfunction(L, select_value);
+    sandbox_set_global(r->sandbox, "select");
 }

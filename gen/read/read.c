@@ -115,7 +115,7 @@ struct key *sorted_keys(struct reader *r, int index, int *count)
     return key;
 }
 
-enum name_kind { KEYWORD, TAKEN };
+enum name_kind { KEYWORD, TAKEN, FUNCTION };
 
 static bool is_name(const char *text, enum name_kind kind)
 {
@@ -127,9 +127,11 @@ static bool is_name(const char *text, enum name_kind kind)
 #include "read/names.def"
 #undef NAME
     };
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (names[i].kind == kind && strcmp(text, names[i].text) == 0)
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        size_t n = strcspn(names[i].text, "*");
+        if (names[i].kind == kind && strncmp(text, names[i].text, n) == 0 && (names[i].text[n] || !text[n]))
             return true;
+    }
     return false;
 }
 
@@ -143,7 +145,8 @@ bool is_identifier(const char *text)
     if (is_name(text, KEYWORD))
         return false;
     size_t n = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
-    return n > 0 && n <= 100 && !text[n] && !(text[0] >= '0' && text[0] <= '9') && strncmp(text, "__", 2) != 0;
+    bool reserved = text[0] == '_' && (text[1] == '_' || (text[1] >= 'A' && text[1] <= 'Z') || !text[1]);
+    return n > 0 && n <= 100 && !text[n] && !(text[0] >= '0' && text[0] <= '9') && !reserved;
 }
 
 /* ---- places ---------------------------------------------------------------------------------------------------- */
@@ -377,7 +380,10 @@ static void check_name(struct reader *r)
     if (!is_identifier(name))
         diag_report(r->diags, DIAG_ERROR, reader_call_loc(r), name, NULL, "KERNEL-NAME",
                     "the name becomes one in C: letters, digits and _, at most 100, no keyword");
-    else if (is_taken(name))
+    else if (strstr(name, "__"))
+        diag_report(r->diags, DIAG_ERROR, reader_call_loc(r), name, NULL, "KERNEL-NAME",
+                    "two _ stand between a kernel and its variant, as in gemm__unaligned; write one");
+    else if (is_taken(name) || is_name(name, FUNCTION))
         diag_report(r->diags, DIAG_ERROR, reader_call_loc(r), name, NULL, "KERNEL-NAME",
                     "the text that is made of the kernel has its own %s; write another name, such as my_%s", name,
                     name);

@@ -489,6 +489,21 @@ static void check_parameter_name(struct reader *r, const char *name)
     }
 }
 
+/* Types that the emitted text has for a tensor: bias_two. The entry point stands beside them. */
+static void check_kernel_name(struct reader *r)
+{
+    static const char *const types[] = {"_fragments", "_line", "_place", "_position", "_two", "_vector"};
+    const struct spec_kernel *k = reader_kernel(r);
+    for (int i = 0; i < k->tensor_count; i++) {
+        size_t n = strlen(k->tensor[i].name);
+        for (size_t t = 0; t < sizeof types / sizeof *types && strncmp(k->name, k->tensor[i].name, n) == 0; t++)
+            if (strcmp(k->name + n, types[t]) == 0)
+                reader_fault(r, "", AT_KEY, "KERNEL-NAME",
+                             "the text that is made of tensor %s has its own %s; write another name, such as my_%s",
+                             k->tensor[i].name, k->name, k->name);
+    }
+}
+
 static void check_parameter_names(struct reader *r)
 {
     const struct spec_kernel *k = reader_kernel(r);
@@ -496,6 +511,12 @@ static void check_parameter_names(struct reader *r)
         check_parameter_name(r, k->tensor[i].name);
     for (int i = 0; i < k->scalar_count; i++)
         check_parameter_name(r, k->scalar[i].name);
+    bool used[MOST_DIMS] = {false};
+    used_dims(k, used);
+    for (int d = 0; d < r->spec->dim_count; d++)
+        if (used[d])
+            check_parameter_name(r, r->spec->dim[d].name);
+    check_kernel_name(r);
 }
 
 void check_tensors(struct reader *r)

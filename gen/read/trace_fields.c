@@ -315,8 +315,7 @@ void trace_infer_axes(struct reader *r)
     }
 }
 
-/* ---- ahead, via and direction
- * --------------------------------------------------------------------------------------------- */
+/* ---- ahead, via and direction ------------------------------------------------------------------------------------ */
 
 /* The operation of that name, or of none: told, with those that there are. */
 static const struct program_op *named(struct reader *r, const char *name, const char *path, enum point point)

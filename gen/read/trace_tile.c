@@ -229,7 +229,7 @@ bool trace_natural(const struct trace *t, int node)
 }
 
 /* a + b <= c. A place AT stays below its extent, and a whole tile does where the tile divides the extent; a loop's
- * variable likewise. */
+ * variable likewise. Blocks of a cluster make whole clusters, the last of which may have items behind the extent. */
 static bool at_most(const struct trace *t, int a, int64_t b, int c, int depth)
 {
     const struct expr_graph *g = t->p->graph;
@@ -257,8 +257,9 @@ static bool at_most(const struct trace *t, int a, int64_t b, int c, int depth)
         return at_most(t, x->arg[0], b, c, depth + 1) && at_most(t, x->arg[1], b, c, depth + 1);
     case EXPR_AT: {
         const struct program_axis *axis = &t->p->axis[x->integer];
-        int tile = axis->tile ? axis->tile : 1;
-        return axis->extent >= 0 && (b <= 1 || (b <= tile && divides(t, tile, axis->extent, 0))) &&
+        int tile = axis->tile ? axis->tile : 1, items = axis->cluster > 1 ? axis->cluster : 1;
+        bool one = b <= 1 && items == 1;
+        return axis->extent >= 0 && (one || (b <= tile && divides(t, (int64_t)tile * items, axis->extent, 0))) &&
                at_most(t, axis->extent, 0, c, depth + 1);
     }
     case EXPR_LOOP: {

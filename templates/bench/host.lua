@@ -5,9 +5,9 @@ local small = { tile = { m = 64, n = 64, k = 64 }, cluster = { m = 1 }, pipeline
 
 kernel "case_000" {
   family = "gemm", arch = { sm_90a = {} },
-  A = tensor { 512, 512, dtype = "fp16", swizzle = "128B" },
-  B = tensor { 512, 512, dtype = "fp16", swizzle = "128B" },
-  D = tensor { 512, 512, dtype = "fp16", swizzle = "NONE" },
+  A = tensor { 512, 512, axes = "m k", dtype = "fp16", swizzle = "128B" },
+  B = tensor { 512, 512, axes = "n k", dtype = "fp16", swizzle = "128B" },
+  D = tensor { 512, 512, axes = "m n", dtype = "fp16", swizzle = "NONE" },
   tile = small.tile, cluster = small.cluster, pipeline = small.pipeline,
 }
 

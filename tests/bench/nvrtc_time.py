@@ -5,9 +5,9 @@ r"""What NVRTC takes for emitted kernels: seconds of PTX and of a cubin, through
 
 Each ENTRY.ARCH.cu of the folder, or those of the KERNELs, is compiled as `run` and the emitted launcher do (C++17, for
 its architecture), in a process of its own that has compiled something before, so that NVRTC's own start is not counted,
-each time as a text that was not there before. Least and median of the rounds, by the clock and of the processor: the
-second for a machine that has other work. Some sandboxes count a process's time in coarse steps and miss most of it;
-there the clock of an idle machine is right.
+each time with an empty kernel of another name behind it, so that no text was there before. Least and median of the
+rounds, by the clock and of the processor: the second for a machine that has other work. Some sandboxes count a
+process's time in coarse steps and miss most of it; there the clock of an idle machine is right.
 --beside: files of the same names from another folder are compiled in turn with them, as the rows of NAME.
 """
 import argparse
@@ -45,7 +45,7 @@ def cpu_model():
 
 
 def compile_once(nvrtc, name, text, option):
-    """Seconds by the clock and of the processor, user time; the output is made and thrown away."""
+    """Seconds by the clock and of the processor, user time, and bytes of what was made."""
     program, size = ctypes.c_void_p(), ctypes.c_size_t()
     options = (ctypes.c_char_p * 2)(option, b'--std=c++17')
     begin, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_SELF).ru_utime
@@ -55,8 +55,12 @@ def compile_once(nvrtc, name, text, option):
         log = ctypes.create_string_buffer(size.value)
         nvrtc.nvrtcGetProgramLog(program, log)
         raise RuntimeError(log.value.decode())
+    seconds = time.perf_counter() - begin, resource.getrusage(resource.RUSAGE_SELF).ru_utime - before
+    ask = nvrtc.nvrtcGetCUBINSize if b'=sm_' in option else nvrtc.nvrtcGetPTXSize
+    if ask(program, ctypes.byref(size)):
+        raise RuntimeError('NVRTC has made nothing')
     nvrtc.nvrtcDestroyProgram(ctypes.byref(program))
-    return time.perf_counter() - begin, resource.getrusage(resource.RUSAGE_SELF).ru_utime - before
+    return seconds + (size.value,)
 
 
 def measure(job):
@@ -67,11 +71,11 @@ def measure(job):
     name = os.path.basename(path).encode()
     arch = name.decode().split('.')[-2].removeprefix('sm_')
     compile_once(nvrtc, b'empty.cu', b'__global__ void empty() {}', b'--gpu-architecture=sm_' + arch.encode())
-    times = {'ptx': [], 'cubin': []}
+    times, last = {'ptx': [], 'cubin': []}, b'extern "C" __global__ void another_%d_%d() {}\n'
     for number in range(rounds):
         for output, kind in (('ptx', 'compute_'), ('cubin', 'sm_')):
             option = ('--gpu-architecture=' + kind + arch).encode()
-            times[output].append(compile_once(nvrtc, name, text + b'// %d %s\n' % (number, option), option))
+            times[output].append(compile_once(nvrtc, name, text + last % (os.getpid(), number), option))
     return text.count(b'\n'), times
 
 
@@ -98,7 +102,8 @@ def main():
             row = {'kernel': entry, 'arch': arch, 'backend': name, 'nvrtc': '%d.%d' % (major.value, minor.value),
                    'lines': lines, 'rounds': arguments.rounds}
             for output, seconds in times.items():
-                for unit, values in zip(('_s', '_user_s'), zip(*seconds)):
+                row[output + '_bytes'] = seconds[0][2]
+                for unit, values in zip(('_s', '_user_s'), zip(*(s[:2] for s in seconds))):
                     row[output + unit] = round(min(values), 3)
                     row[output + '_median' + unit] = round(statistics.median(values), 3)
             rows.append(row)

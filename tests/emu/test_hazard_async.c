@@ -448,6 +448,120 @@ static void test_many_operations(void **state) /* the table of operations is col
     END("UNORDERED-READ", "UNORDERED-WRITE");
 }
 
+/* ---- Chunks alike ------------------------------------------------------------------------------------------------ */
+
+/* Some of the 64 chunks behind `from`: ranges of one to sixteen, or each chunk by itself. */
+static uint32_t draw_ranges(uint32_t *random, uint64_t from, int apart, struct emu_hazard_range *ranges)
+{
+    uint32_t count = 0;
+    for (uint32_t at = 0; at < 64;) {
+        *random = *random * 1664525 + 1013904223;
+        uint32_t chunks = 1 + (*random >> 28), gap = (*random >> 24 & 15) < 4 ? 1 + (*random >> 20 & 7) : 0;
+        chunks = chunks < 64 - at ? chunks : 64 - at;
+        if (!apart)
+            ranges[count++] = (struct emu_hazard_range){from + 16 * at, 16 * chunks};
+        for (uint32_t i = 0; i < chunks && apart; i++)
+            ranges[count++] = (struct emu_hazard_range){from + 16 * (at + i), 16};
+        at += chunks + gap;
+    }
+    return count;
+}
+
+static void tell(struct emu_hazard_warp *w, emu_hazard_operation o, uint32_t *random, uint64_t from, int apart,
+                 int write)
+{
+    struct emu_hazard_range ranges[64];
+    uint32_t count = draw_ranges(random, from, apart, ranges);
+    for (uint32_t i = 0; i < count; i += apart ? 1 : count)
+        if (write)
+            emu_hazard_writes(w, o, 0, ranges + i, apart ? 1 : count, write > 1);
+        else
+            emu_hazard_reads(w, o, 0, ranges + i, apart ? 1 : count);
+}
+
+/* Operations on few bytes by four warps, ordered now and then. */
+static void tell_many(uint32_t random, int apart, int strict)
+{
+    const uint64_t b = SHARED(0, 0x400), tile = SHARED(0, 0x1000);
+    uint32_t loads = 0;
+    begin_with((struct emu_hazard_options){.blocks = 1, .threads = 128, .strict = strict});
+    init_barrier(b);
+    sync_block(0, 1, 0, 4);
+    for (int i = 0; i < 400; i++) {
+        random = random * 1664525 + 1013904223;
+        struct emu_hazard_warp *w = warp_of(0, random >> 30);
+        uint32_t what = random >> 24 & 15, more = random >> 16;
+        if (what < 4) {
+            emu_hazard_operation o = emu_hazard_issue(warp_of(0, 0), 1, EMU_HAZARD_SIGNAL, next_position++);
+            emu_hazard_signals(warp_of(0, 0), o, b);
+            tell(warp_of(0, 0), o, &random, GLOBAL, apart, 0);
+            tell(warp_of(0, 0), o, &random, tile, apart, 1 + (what == 0));
+            emu_hazard_mbarrier_arrive(warp_of(0, 0), 1, b, 0, 0, 2);
+            emu_hazard_signal(h, o, b, 1);
+            for (uint32_t each = 0; each < 4; each++)
+                if (more >> each & 3)
+                    emu_hazard_mbarrier_wait(warp_of(0, each), ALL, b, loads & 1, 1, 0, 3);
+            loads++;
+        } else if (what < 8) {
+            struct emu_hazard_wgmma none = {.shape = 1};
+            emu_hazard_wgmma_fence(w);
+            emu_hazard_operation o = emu_hazard_wgmma_issue(w, &none, next_position++);
+            tell(w, o, &random, tile, apart, 0);
+            emu_hazard_commit(w, ALL, EMU_HAZARD_WGMMA);
+            if (more & 1)
+                emu_hazard_wait_group(w, ALL, EMU_HAZARD_WGMMA, more >> 1 & 1, 0);
+        } else if (what < 10) {
+            emu_hazard_operation o = emu_hazard_issue(w, 1, EMU_HAZARD_BULK, next_position++);
+            tell(w, o, &random, tile, apart, 0);
+            tell(w, o, &random, GLOBAL + 4096, apart, 1 + (int)(more & 1));
+            emu_hazard_commit(w, 1, EMU_HAZARD_BULK);
+            if (more & 2)
+                emu_hazard_wait_group(w, 1, EMU_HAZARD_BULK, 0, (int)(more >> 2 & 1));
+        } else if (what < 13) {
+            touch(w, more & 1 ? ALL : more | 1, tile + 16 * (more % 56), what == 10 ? WRITE : READ);
+        } else if (what < 14) {
+            emu_hazard_fence(w, ALL, EMU_FENCE_PROXY_ASYNC);
+        } else {
+            sync_block(0, 1, 0, 4);
+        }
+    }
+}
+
+/* Ranges that are told together, of which chunks alike are answered once, give the reports that each chunk by itself
+   gives. */
+static void test_alike(void **state)
+{
+    (void)state;
+    size_t told = 0;
+    for (uint32_t seed = 1; seed <= 60; seed++) {
+        struct emu_hazard_report *reports[2] = {NULL, NULL};
+        size_t count[2] = {0, 0};
+        for (int apart = 0; apart < 2; apart++) {
+            tell_many(seed * 2654435761u, apart, (int)(seed & 1));
+            for (const struct emu_hazard_report *r; (r = emu_hazard_report_at(h, count[apart]));) {
+                reports[apart] = realloc(reports[apart], (count[apart] + 1) * sizeof *r);
+                assert_non_null(reports[apart]);
+                reports[apart][count[apart]++] = *r;
+            }
+            assert_int_equal(emu_hazard_status(h), TW_OK);
+            emu_hazard_cluster_end(cluster);
+            emu_hazard_close(h);
+        }
+        assert_int_equal(count[0], count[1]);
+        for (size_t i = 0; i < count[0]; i++) {
+            const struct emu_hazard_report *x = &reports[0][i], *y = &reports[1][i];
+            assert_string_equal(x->text, y->text);
+            assert_true(x->name == y->name && x->count == y->count && x->address == y->address &&
+                        x->bytes == y->bytes && x->position == y->position && x->other == y->other &&
+                        x->warp == y->warp && x->other_warp == y->other_warp && x->lanes == y->lanes);
+        }
+        told += count[0];
+        free(reports[0]);
+        free(reports[1]);
+    }
+    assert_true(told > 1000);
+}
+
 int main(void)
 {
     struct CMUnitTest tests[] = {
@@ -456,6 +570,7 @@ int main(void)
         cmocka_unit_test(test_reduce),       cmocka_unit_test(test_cp_async),
         cmocka_unit_test(test_exit),         cmocka_unit_test(test_wgmma_registers),
         cmocka_unit_test(test_wgmma_shared), cmocka_unit_test(test_many_operations),
+        cmocka_unit_test(test_alike),
     };
     struct tw_error error;
     if (tw_runtime_init(&rt, &error) != TW_OK)

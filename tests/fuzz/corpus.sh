@@ -1,14 +1,17 @@
 #!/bin/sh
 # The corpora of the fuzz targets: sh tests/fuzz/corpus.sh FOLDER, from the root of the tree, with build/tilewright
 # built and NVRTC found. FOLDER/ptx is for fuzz_ptx and fuzz_load, FOLDER/tensormap and FOLDER/spec for the targets of
-# those names; FOLDER/compile is where tests/fuzz/run.sh puts the compiler of tests/fuzz/compile.c.
+# those names, FOLDER/template for fuzz_template; FOLDER/compile is where tests/fuzz/run.sh puts the compiler of tests/fuzz/compile.c.
 set -eu
 out=$1 golden=tests/golden
-rm -rf "$out/ptx" "$out/tensormap" "$out/spec" "$out/whole"
-mkdir -p "$out/ptx" "$out/tensormap" "$out/spec" "$out/whole"
-for f in specs/*.lua specs/lib/*.lua tests/golden/programs/*.lua tests/gpu/*.lua tests/errors/*.lua; do
+rm -rf "$out/ptx" "$out/tensormap" "$out/spec" "$out/template" "$out/whole"
+mkdir -p "$out/ptx" "$out/tensormap" "$out/spec" "$out/template" "$out/whole"
+for f in specs/*.lua specs/lib/*.lua tests/programs/*.lua tests/gpu/*.lua tests/errors/*.lua; do
     [ ! -f "$f" ] || cp "$f" "$out/spec"
 done
+
+cp specs/*.cu tests/errors/*.cu tests/fuzz/seeds/*.cu "$out/template"
+cp tests/fuzz/seeds/*.lua "$out/spec"
 
 # PTX: kernels of the tests, emitted kernels, and those written for this.
 cp tests/emu/ptx/*.ptx tests/emu/command/*.ptx tests/emu/kernels/*.ptx tests/fuzz/seeds.ptx "$out/whole"

@@ -1,5 +1,5 @@
-/* libFuzzer target of specs: any text as a Lua spec, through the sandbox with its limits on memory and instructions.
-   README.md says how to run it. */
+/* libFuzzer target of specs: any text as a Lua spec, through the sandbox with its limits on memory and instructions. The
+   code that is made of it makes no boolean of a value at which no guard has looked. README.md says how to run it. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,11 +10,46 @@
 #include "emit/embed.h"
 #include "program/program.h"
 #include "spec/diag.h"
+#include "spec/guard.h"
 #include "spec/spec.h"
+#include "unit/spec/lua_code.h"
 
 static const char *const spec_arches[] = {"sm_80", "sm_90a", NULL};
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* What the rewriting takes Lua takes, and the other way round but for nesting; and its code is guarded. */
+static void look_at_code(const uint8_t *data, size_t size)
+{
+    struct arena arena = {{NULL, NULL}, NULL};
+    struct tokens tokens;
+    struct sandbox_error error;
+    struct lua_code code = {0};
+    const char *guarded;
+    size_t length;
+    char *text = malloc(size + 1);
+    lua_State *L = luaL_newstate();
+    if (!text || !L)
+        abort();
+    memcpy(text, data, size);
+    text[size] = 0;
+    if (sandbox_check_text(text, size, &error) && tokens_scan(&tokens, text, size, &arena)) {
+        enum guard_status status = guard_rewrite(&tokens, size, 0, &arena, &guarded, &length);
+        bool plain = luaL_loadbufferx(L, text, size, "@plain", "t") == LUA_OK;
+        bool nested = !plain && strstr(lua_tostring(L, -1), "overflow");
+        bool made = status == GUARD_DONE && luaL_loadbufferx(L, guarded, length, "@guarded", "t") == LUA_OK;
+        if (made && !plain && !nested)
+            abort();
+        if (made && !lua_code_is_guarded(L, &code)) {
+            fprintf(stderr, "%s\n", code.fault);
+            abort();
+        }
+        free(code.data);
+    }
+    lua_close(L);
+    arena_free(&arena);
+    free(text);
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -23,6 +58,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct spec spec;
     struct diag_set diags = {0};
     char path[64], *printed = NULL;
+    look_at_code(data, size);
     size_t printed_bytes = 0;
     int file = memfd_create("spec.lua", 0);
     if (file < 0 || write(file, data, size) != (ssize_t)size)

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Builds and runs a fuzz target, from the root of the tree:
-# sh tests/fuzz/run.sh ptx|load|tensormap|spec SECONDS [FOLDER].
+# sh tests/fuzz/run.sh ptx|load|tensormap|spec|template SECONDS [FOLDER].
 # README.md says more.
 set -eu
 target=$1 seconds=$2 out=${3:-build/fuzz}
@@ -13,8 +13,12 @@ mutator= dictionary= length=4000
 case $target in
 ptx | load) mutator=tests/fuzz/mutate_ptx.c length=60000 seeds=ptx ;;
 tensormap) sources="$sources gen/cmd/tensormap.c gen/cmd/tensormap/*.c gen/common/dtype_names.c gen/common/json.c gen/spec/diag.c gen/spec/arena.c" seeds=tensormap ;;
-spec) sources="runtime/*.c runtime/tensormap/*.c gen/spec/*.c gen/read/*.c gen/program/print.c" seeds=spec ;;
-*) echo "run.sh: the targets are ptx, load, tensormap and spec" >&2 && exit 2 ;;
+spec | template) # the front end, but for main and for what the build runs; the templates are those of the build
+    sources="runtime/*.c runtime/*/*.c runtime/emu/*/*.c build/embed.o build/prepared.o
+        $(find gen -name '*.c' ! -path gen/main.c ! -path 'gen/emit/prepare/*' ! -path 'gen/cmd/*')"
+    seeds=$target length=20000
+    ninja build/embed.o build/prepared.o ;;
+*) echo "run.sh: the targets are ptx, load, tensormap, spec and template" >&2 && exit 2 ;;
 esac
 # shellcheck disable=SC2086 # lists of words
 clang $flags -fsanitize=fuzzer $sources $mutator "tests/fuzz/fuzz_$target.c" -o "$out/fuzz_$target" $libraries

@@ -7,14 +7,7 @@
 
 enum { MOST_EVENTS = 1 << 17, MOST_CLASSES = 32 };
 
-static const char *const op_name[PLAN_OP_COUNT] = {
-#define PLAN_OP(id, name, doc) name,
-#include "plan/plan_ops.def"
-#undef PLAN_OP
-};
-
-/* ---- what releases keep
- * -------------------------------------------------------------------------------------------------- */
+/* ---- what releases keep ------------------------------------------------------------------------------------------ */
 
 /* What a release call was seen to keep, by turn (record_turn): stages that are unreleased after it, -1 not seen; and
  * where it was left out, the most that there were. */
@@ -543,7 +536,8 @@ void record_relocate(struct recorder *r, const struct plan *p, struct diag_set *
                 continue;
             for (int s = 0; s < p->role[i].step_count; s++) {
                 const struct plan_step *step = &p->role[i].step[s];
-                snprintf(behind, sizeof behind, ", step %d %s", s + 1, step->call ? step->call : op_name[step->op]);
+                snprintf(behind, sizeof behind, ", step %d %s", s + 1,
+                         step->call ? step->call : plan_op_word[step->op]);
                 const char *at = strstr(fault->field + length, behind);
                 if (at && strcmp(at, behind) == 0 && (at == fault->field + length || fault->field[length] == ','))
                     fault->loc =

@@ -15,12 +15,6 @@ static const struct {
 };
 enum { EFFECT_COUNT = sizeof effects / sizeof *effects };
 
-static const char *const op_name[PLAN_OP_COUNT] = {
-#define PLAN_OP(id, name, doc) name,
-#include "plan/plan_ops.def"
-#undef PLAN_OP
-};
-
 int record_function(const struct recorder *r, const struct cuda_token *token)
 {
     for (int i = 0; token->kind == CUDA_WORD && i < r->function_count; i++)
@@ -100,7 +94,7 @@ static bool op_fault(struct recorder *r, struct record_place at, const struct re
 {
     const char *known[EFFECT_COUNT + 5] = {"part", "meet", "turns", "advance"};
     for (int i = 0; i < EFFECT_COUNT; i++)
-        known[i + 4] = op_name[effects[i].op];
+        known[i + 4] = plan_op_word[effects[i].op];
     const char *near = diag_suggest(o->word, known);
     return RECORD_FAULT(r, at, record_column(at, o->word, (int)strlen(o->word)), "TEMPLATE-OP",
                         "'%s' is no operation of a block%s%s%s", o->word, near ? "; did you mean '" : "",
@@ -112,7 +106,7 @@ static bool make_step(struct recorder *r, struct record_place at, const struct r
                       struct plan_step *step)
 {
     int e = 0;
-    while (e < EFFECT_COUNT && strcmp(op_name[effects[e].op], o->word) != 0)
+    while (e < EFFECT_COUNT && strcmp(plan_op_word[effects[e].op], o->word) != 0)
         e++;
     if (e == EFFECT_COUNT)
         return op_fault(r, at, o);

@@ -231,12 +231,6 @@ static bool same(const struct event *a, const struct event *b)
     return strcmp(s->call ? s->call : "", t->call ? t->call : "") == 0;
 }
 
-static const char *const op_name[PLAN_OP_COUNT] = {
-#define PLAN_OP(id, name, doc) name,
-#include "plan/plan_ops.def"
-#undef PLAN_OP
-};
-
 /* What an event is, in words; `other` is what it is to differ from. */
 static const char *described(struct recorder *r, const struct event *e, const struct event *other)
 {
@@ -251,8 +245,8 @@ static const char *described(struct recorder *r, const struct event *e, const st
     if (!other || !other->step.call || strcmp(other->step.call, call) != 0)
         return arena_format(r->arena, "a call of %s", call);
     const char *tensor = s->tensor >= 0 ? r->plan->tensor[s->tensor].name : "";
-    return arena_format(r->arena, "%s%s%s with count %d, phase %d, %d arrivals", op_name[s->op], *tensor ? " " : "",
-                        tensor, s->count, s->phase, s->arrivals);
+    return arena_format(r->arena, "%s%s%s with count %d, phase %d, %d arrivals", plan_op_word[s->op],
+                        *tensor ? " " : "", tensor, s->count, s->phase, s->arrivals);
 }
 
 /* Whether the step moves its role on to the ring's next stage. */
@@ -292,7 +286,7 @@ static const char *step_text(struct recorder *r, const struct plan_role *role, i
         else
             ring = arena_format(r->arena, ", ring '%s', stage i %% %d", p->ring[s->ring].name, stages);
     }
-    return arena_format(r->arena, "step %d (%s%s%s%s)", step + 1, op_name[s->op], tensor ? " " : "",
+    return arena_format(r->arena, "step %d (%s%s%s%s)", step + 1, plan_op_word[s->op], tensor ? " " : "",
                         tensor ? tensor : "", ring ? ring : "");
 }
 

@@ -71,7 +71,8 @@ static bool is_pure(const struct operand *o)
 {
     for (size_t i = 0; i < o->length; i++) {
         char c = o->text[i], before = i > 0 ? o->text[i - 1] : ' ';
-        if ((c == '(' && is_word(before)) || c == '"' || c == '=' || (c == before && (c == '+' || c == '-')))
+        bool call = c == '(' && (is_word(before) || before == '>');
+        if (call || c == '"' || c == '=' || (c == before && (c == '+' || c == '-')))
             return false;
     }
     return true;
@@ -302,6 +303,21 @@ static bool is_return(const char *text, size_t length)
     return length == 6 && memcmp(text, "return", 6) == 0;
 }
 
+/* The length of the template arguments that a word at `at` has, `<int>` of `static_cast<int>(x)`; 0: none. */
+static size_t template_arguments(const struct fold *f)
+{
+    const char *c = f->at;
+    int depth = 0;
+    if (c + 1 >= f->end || *c != '<' || c[1] == ' ' || c[1] == '=' || c[1] == '<')
+        return 0;
+    for (; c < f->end && (is_word(*c) || strchr("<>,:*& ", *c)); c++) {
+        depth += (*c == '<') - (*c == '>');
+        if (depth == 0)
+            return c + 1 < f->end && c[1] == '(' ? (size_t)(c + 1 - f->at) : 0;
+    }
+    return 0;
+}
+
 /* Words, strings, brackets and signs, until an operator or a separator follows. */
 static struct operand read_operand(struct fold *f)
 {
@@ -316,6 +332,7 @@ static struct operand read_operand(struct fold *f)
             take(f, (size_t)(word - f->at));
             if (is_return(f->out + begin, f->used - begin))
                 break;
+            take(f, template_arguments(f));
         } else if (c == '"' || c == '\'') {
             take_string(f);
         } else if (c == '(' || c == '[') {
@@ -369,6 +386,14 @@ static void read_run(struct fold *f, bool compared)
     put(f, whole.text, whole.length);
 }
 
+/* A comment at `at` that is the line's rest. */
+static bool is_last_comment(const struct fold *f)
+{
+    if (f->end - f->at < 2 || f->at[0] != '/')
+        return false;
+    return f->at[1] == '/' || (f->at[1] == '*' && f->end - f->at > 3 && memcmp(f->end - 2, "*/", 2) == 0);
+}
+
 /* Runs and what separates them, up to the bracket that closes or the line's end. */
 static void read_row(struct fold *f, char close)
 {
@@ -376,11 +401,14 @@ static void read_row(struct fold *f, char close)
     if (++f->depth > MAX_DEPTH)
         f->lost = true;
     while (f->at < f->end && !f->lost && *f->at != close) {
-        if (f->end - f->at > 1 && f->at[0] == '/' && f->at[1] == '/') {
+        if (is_last_comment(f)) {
             take(f, (size_t)(f->end - f->at));
             break;
         }
-        read_run(f, compared);
+        /* What stands on either side of a comment may belong together. */
+        f->lost = f->end - f->at > 1 && f->at[0] == '/' && f->at[1] == '*';
+        if (!f->lost)
+            read_run(f, compared);
         if (f->at >= f->end || *f->at == close || f->lost)
             break;
         if (close && strchr(")]}", *f->at)) {
@@ -429,7 +457,9 @@ static size_t indent_of(const char *line, size_t length)
     size_t indent = 0;
     while (indent < length && (line[indent] == ' ' || line[indent] == '\t'))
         indent++;
-    bool plain = indent == length || line[indent] == '#' || line[length - 1] == '\\' ||
+    bool comment = indent + 1 < length && ((line[indent] == '*' && line[indent + 1] == ' ') ||
+                                           (line[indent] == '/' && line[indent + 1] == '*'));
+    bool plain = indent == length || line[indent] == '#' || line[length - 1] == '\\' || comment ||
                  is_literal(line + indent, length - indent);
     return plain || length - indent > MAX_LINE || !has_constant(line, length, indent) ? length : indent;
 }

@@ -10,8 +10,8 @@
  *     64 / 2    32 * 2    5 + 3    x * 2 * 4                                                        32  64  8  x * 8
  *
  * Numbers are decimal and without suffix: 0.0f and 1u stay. Every result that stands in the text fits an int, and none
- * is negative. Parentheses around what has become one operand go. Strings, comments and lines of the preprocessor stay
- * as they are, and so does a line that is more than this understands. */
+ * is negative. Parentheses around what has become one operand go. Strings, comments, comparisons and lines of the
+ * preprocessor stay as they are, and so does a line that is more than this understands, or has a comment within. */
 #ifndef TW_GEN_EMIT_FOLD_H
 #define TW_GEN_EMIT_FOLD_H
 

@@ -64,6 +64,12 @@ static void drop(struct output *o, int line)
 
 /* ---- words of a line ------------------------------------------------------------------------------------------- */
 
+/* Whether the name at `c` is a member's. */
+static bool is_member(const char *line, const char *c)
+{
+    return c > line && (c[-1] == '.' || (c - line > 1 && c[-1] == '>' && c[-2] == '-'));
+}
+
 /* The next place of the word at or behind `from`, outside of strings and comments; NULL: none. bit: the word's. */
 static const char *find_word(struct output_line *l, const char *from, const char *word, size_t length, uint64_t bit)
 {
@@ -79,8 +85,13 @@ static const char *find_word(struct output_line *l, const char *from, const char
             quote = *c;
         } else if (c[0] == '/' && c[1] == '/') {
             return NULL;
+        } else if (c[0] == '/' && c[1] == '*') {
+            const char *close = strstr(c + 2, "*/");
+            if (!close)
+                return NULL;
+            c = close + 1;
         } else if (c >= from && *c == *word && strncmp(c, word, length) == 0 && !is_word_char(c[length]) &&
-                   (c == line || (!is_word_char(c[-1]) && c[-1] != '.'))) {
+                   (c == line || !is_word_char(c[-1])) && !is_member(line, c)) {
             return c;
         }
     }
@@ -276,6 +287,21 @@ static bool leaves(const struct output *o, int first, int end, bool in_switch)
     return false;
 }
 
+/* Whether the loop is all that a head without a brace governs, `if (x)`: then its own braces say where that ends. */
+static bool is_governed(const struct output *o, int loop)
+{
+    int head = before(o, loop);
+    while (head >= 0 && o->line[head].text[indent_of(&o->line[head])] == '#')
+        head = before(o, head);
+    if (head < 0 || indent_of(&o->line[head]) >= indent_of(&o->line[loop]))
+        return false;
+    const struct output_line *l = &o->line[head];
+    const char *text = l->text + indent_of(l);
+    size_t length = l->length - indent_of(l);
+    return text[length - 1] == ')' || (length >= 4 && memcmp(text + length - 4, "else", 4) == 0) ||
+           (length == 2 && memcmp(text, "do", 2) == 0);
+}
+
 static void settle_loop(struct output *o, int loop, const char *name, bool brace)
 {
     size_t indent = indent_of(&o->line[loop]), length = strlen(name), depth = indent + STEP;
@@ -302,7 +328,8 @@ static void settle_loop(struct output *o, int loop, const char *name, bool brace
             put_zero(o, &o->line[i], name, length);
     int next = brace ? after(o, end) : end;
     bool last = next >= o->count || indent_of(&o->line[next]) < indent;
-    bool scope = brace && declares(o, first, end, depth) && !(last && !clashes(o, loop, first, end, depth));
+    bool scope = brace && (is_governed(o, loop) ||
+                           (declares(o, first, end, depth) && !(last && !clashes(o, loop, first, end, depth))));
     if (scope) {
         char *text = arena_alloc(o->arena, indent + 2);
         if (!text) {
@@ -391,6 +418,8 @@ static bool computes(const char *c)
         while (name > c && is_word_char(name[-1]))
             name--;
         size_t length = (size_t)(open - name);
+        if (length == 0 && open > c && open[-1] == '>')
+            return false; /* what template arguments make of a name may do anything */
         if (length > 0 && !(length == 3 && (strncmp(name, "min", 3) == 0 || strncmp(name, "max", 3) == 0)))
             return false;
     }
@@ -488,25 +517,60 @@ static bool may_name(const struct functions *all, const char *word, size_t lengt
     return (unsigned char)*word < 128 && all->lengths[(unsigned char)*word] >> length % 64 & 1;
 }
 
-/* The next word of a line that may be a function's name, its length; NULL: there is none before the line's comment. A
- * user's line may name a function without calling it. */
-static const char *next_name(const struct output_line *l, const char *from, const char *end, size_t *length)
+/* Where the name ends that has the template arguments before `c`, as `f<3>(`: c, where there are none. */
+static const char *past_arguments(const char *from, const char *c)
+{
+    const char *open = c;
+    int depth = 0;
+    if (c == from || c[-1] != '>')
+        return c;
+    do {
+        open--;
+        depth += (*open == '>') - (*open == '<');
+    } while (open > from && depth > 0);
+    return depth == 0 && open > from && is_word_char(open[-1]) ? open : c;
+}
+
+/* The next word of a line that may be a function's name, its length, and *next where to go on behind it; NULL: there is
+ * none before the line's comment. A user's line may name a function without calling it. */
+static const char *next_name(const struct output_line *l, const char *from, const char *end, size_t *length,
+                             const char **next)
 {
     for (const char *c = from; c < end; c++) {
         if (l->template->embedded && !(c = memchr(c, '(', (size_t)(end - c))))
             return NULL;
         const char *word = c, *after = c;
-        if (l->template->embedded)
-            while (word > from && is_word_char(word[-1]))
+        if (l->template->embedded) {
+            after = word = past_arguments(l->text, word);
+            while (word > l->text && is_word_char(word[-1]))
                 word--;
-        else
-            while (after < end && is_word_char(*after))
-                after++;
+        }
+        while (!l->template->embedded && after < end && is_word_char(*after))
+            after++;
         *length = (size_t)(after - word);
-        if (*length > 0)
+        if (*length > 0) {
+            *next = c + 1 > after ? c + 1 : after;
             return word;
+        }
     }
     return NULL;
+}
+
+/* Where the line's comment begins, or it ends. */
+static const char *text_end(const struct output_line *l)
+{
+    char quote = 0;
+    for (const char *c = l->text; c[0] && c[1]; c++) {
+        if (quote) {
+            c += *c == '\\';
+            quote = *c == quote ? 0 : quote;
+        } else if (*c == '"' || *c == '\'') {
+            quote = *c;
+        } else if (c[0] == '/' && c[1] == '/') {
+            return c;
+        }
+    }
+    return l->text + l->length;
 }
 
 /* Marks the functions that the lines name, and what those name. */
@@ -517,10 +581,9 @@ static void mark(const struct output *o, const struct functions *all, int from, 
         const struct output_line *l = &o->line[i];
         if (l->dropped || (l->text[0] == '/' && l->text[1] == '/'))
             continue;
-        const char *stop = strstr(l->text, "//");
-        stop = stop ? stop : l->text + l->length;
+        const char *stop = strstr(l->text, "//") ? text_end(l) : l->text + l->length, *next;
         size_t length;
-        for (const char *c = l->text; (c = next_name(l, c, stop, &length)); c += length)
+        for (const char *c = l->text; (c = next_name(l, c, stop, &length, &next)); c = next)
             for (int k = may_name(all, c, length) ? 0 : all->count; k < all->count; k++) {
                 if (f[k].called || k == skip || f[k].length != length || memcmp(f[k].name, c, length) != 0)
                     continue;

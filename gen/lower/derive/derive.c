@@ -20,7 +20,16 @@ static bool read_together(const struct derive *d, int one, int other)
     return true;
 }
 
-/* The ring's name: its tensors' names in small letters. */
+/* Names of one meaning each: rings before this one, that of the results, that of items. */
+static bool is_ring(const struct derive *d, const struct derive_ring *ring, const char *name)
+{
+    for (const struct derive_ring *other = d->ring; other < ring; other++)
+        if (strcmp(other->name, name) == 0)
+            return true;
+    return strcmp(name, "d") == 0 || strcmp(name, "item") == 0;
+}
+
+/* The ring's name: its tensors' names in small letters, and a number where there is another of that name. */
 static const char *ring_name(struct derive *d, const struct derive_ring *ring)
 {
     char name[96] = "";
@@ -37,7 +46,10 @@ static const char *ring_name(struct derive *d, const struct derive_ring *ring)
         for (const char *c = tensor; *c && length + 1 < sizeof name; c++)
             name[length++] = (char)tolower((unsigned char)*c);
     }
-    return plan_text(d->work.l->plan, "%.*s", (int)length, name);
+    const char *text = plan_text(d->work.l->plan, "%.*s", (int)length, name);
+    for (int number = 2; text && is_ring(d, ring, text); number++)
+        text = plan_text(d->work.l->plan, "%.*s%d", (int)length, name, number);
+    return text;
 }
 
 /* The LOOP right inside of `parent` in which the operation stands; -1: none. */

@@ -508,7 +508,8 @@ static int keep(struct derive *d, int op, int node)
             return 3;
         place = free_accumulator(d, op, node, node, seen, &status);
         int columns = place || status ? 0 : columns_of(d, node, again);
-        if (columns && !has_room(d, op, columns)) {
+        bool of_columns = columns == 1; /* of no fragment: the same in all rows, there is no place for it */
+        if (of_columns || (columns && !has_room(d, op, columns))) {
             d->shared[node] = false;
             return 0;
         }

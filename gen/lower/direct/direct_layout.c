@@ -82,8 +82,7 @@ void direct_survey(const struct program *p, struct direct_op *op, bool *reached)
             op[i].aside = op[i].uses > 0 && op[i].uses == op[i].turned;
 }
 
-/* ---- vectors
- * --------------------------------------------------------------------------------------------------------- */
+/* ---- vectors ----------------------------------------------------------------------------------------------------- */
 
 struct multiples {
     const struct spec *spec;
@@ -260,8 +259,7 @@ int direct_vector(const struct spec *spec, const struct spec_kernel *kernel, str
     return 1;
 }
 
-/* ---- layouts
- * --------------------------------------------------------------------------------------------------------- */
+/* ---- layouts ----------------------------------------------------------------------------------------------------- */
 
 static void add_shape(int shape[][2], int *count, int rows, int cols)
 {

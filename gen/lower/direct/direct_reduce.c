@@ -170,8 +170,7 @@ int direct_reduce(struct direct *d, int number)
     return status;
 }
 
-/* ---- transposes
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- transposes -------------------------------------------------------------------------------------------------- */
 
 int direct_transpose(struct direct *d, int number)
 {

@@ -232,8 +232,7 @@ int direct_validity(struct direct *d, const struct program_tile *tile, int which
     return direct_beyond(d, tile, which, both);
 }
 
-/* ---- loads and stores
- * ------------------------------------------------------------------------------------------------ */
+/* ---- loads and stores -------------------------------------------------------------------------------------------- */
 
 /* Coordinates of the element at ROW and COLUMN, into step->at. 0, 1 or 3. */
 static int address(struct direct *d, int number, struct plan_step *step, int rows)

@@ -11,8 +11,7 @@ static bool takes(const struct program *program, const struct arch *arch)
     return !program_holds(program, PROGRAM_DOT);
 }
 
-/* ---- the walk
- * ---------------------------------------------------------------------------------------------------------- */
+/* ---- the walk ---------------------------------------------------------------------------------------------------- */
 
 static int lower_op(struct direct *d, int i)
 {

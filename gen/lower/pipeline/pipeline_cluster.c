@@ -74,6 +74,44 @@ static bool is_sliced(const struct pipeline *x, int op, int blocks)
     return is_ring(x, op) && x->program->op[op].tile.rows % (8 * blocks) == 0;
 }
 
+/* The largest number that is known to divide an extent. */
+static int64_t known_divisor(const struct pipeline *x, int node)
+{
+    const struct expr_node *n = &x->program->graph->node[node];
+    int64_t a, b;
+    switch (n->op) {
+    case EXPR_CONST_INT:
+        return n->integer;
+    case EXPR_SYMBOL:
+        return x->l->spec->dim[n->integer].multiple;
+    case EXPR_MUL:
+        a = known_divisor(x, n->arg[0]);
+        b = known_divisor(x, n->arg[1]);
+        return __builtin_mul_overflow(a, b, &a) ? 0 : a;
+    case EXPR_ADD:
+    case EXPR_SUB:
+    case EXPR_MIN:
+    case EXPR_MAX:
+        a = known_divisor(x, n->arg[0]);
+        b = known_divisor(x, n->arg[1]);
+        for (int64_t rest; b; b = rest) {
+            rest = a % b;
+            a = b;
+        }
+        return a;
+    default:
+        return 1;
+    }
+}
+
+/* Tiles divide the extent, so that no condition keeps them inside, and pairs of them do not: the second block of a
+ * cluster that nobody asked for would take one behind the last. */
+static bool may_pass_extent(const struct pipeline *x, const struct program_axis *a)
+{
+    int64_t divisor = known_divisor(x, a->extent);
+    return a->tile > 0 && divisor % a->tile == 0 && divisor % (2 * (int64_t)a->tile) != 0;
+}
+
 /* Blocks that share each tile by multicast: where the spec says so; else two along the first of two axes with tiles. */
 int pipeline_cluster(struct pipeline *x)
 {
@@ -104,7 +142,7 @@ int pipeline_cluster(struct pipeline *x)
                                      "blocks of a cluster along %s make different numbers of turns of this loop, and "
                                      "wait for each other's tiles; write cluster = { %s = 1 }",
                                      a->name, a->name);
-        bool chosen = a->cluster == 0 && tiled == 2 && i == first && shares && !uneven;
+        bool chosen = a->cluster == 0 && tiled == 2 && i == first && shares && !uneven && !may_pass_extent(x, a);
         x->cluster[i] = a->extent < 0 ? 1 : chosen ? 2 : a->cluster > 1 ? a->cluster : 1;
         x->blocks *= x->cluster[i];
         if (chosen || a->cluster > 1)

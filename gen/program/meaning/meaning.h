@@ -110,8 +110,7 @@ void meaning_reduce_begin(struct meaning_reduction *r);
 int64_t meaning_reduce(struct meaning_reduction *r, const struct meaning_part *part);
 void meaning_reduce_end(struct meaning_reduction *r);
 
-/* ---- operands (meaning_tape.c)
- * --------------------------------------------------------------------------------------- */
+/* ---- operands (meaning_tape.c) ----------------------------------------------------------------------------------- */
 
 /* What leaves read while a program runs. */
 struct meaning_state {
@@ -189,8 +188,7 @@ int meaning_added(const struct program *p, int param);
  * turns add to. */
 bool meaning_is_sum(const struct program *p, int number);
 
-/* ---- tensors (meaning_memory.c)
- * ---------------------------------------------------------------------------------------- */
+/* ---- tensors (meaning_memory.c) ---------------------------------------------------------------------------------- */
 
 /* The coordinates of a load or store, evaluated. */
 struct meaning_box {

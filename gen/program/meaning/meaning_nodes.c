@@ -69,8 +69,7 @@ void meaning_convert(const struct meaning_cells *from, struct meaning_cells *to,
     to->zeroed = to->exact;
 }
 
-/* ---- what is not finite
- * ------------------------------------------------------------------------------------------------ */
+/* ---- what is not finite ------------------------------------------------------------------------------------------ */
 
 /* The bound of a result that is not finite, is too large for fp32, or whose bound is not finite. */
 static double unusual(enum expr_op op, double value, int operands, const double *x, const double *e)
@@ -128,8 +127,7 @@ static void settle(const struct meaning_node *n, bool exact_operands)
     n->result->zeroed = !inexact;
 }
 
-/* ---- functions
- * --------------------------------------------------------------------------------------------------------- */
+/* ---- functions --------------------------------------------------------------------------------------------------- */
 
 /* How far e^x, relative to itself, moves where x moves by e. */
 static double growth(double e)
@@ -217,8 +215,7 @@ static void compute_function(const struct meaning_node *n, bool exact)
     settle(n, exact);
 }
 
-/* ---- operators on REAL
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- operators on REAL ------------------------------------------------------------------------------------------- */
 
 /* Two operands that are exact: the bound is what rounding takes. */
 #define EXACTLY(expression)                                                                                            \
@@ -364,8 +361,7 @@ static void compute_cast(const struct meaning_node *n, bool exact)
     n->result->exact = n->result->zeroed = !inexact;
 }
 
-/* ---- choice by a condition
- * --------------------------------------------------------------------------------------------------- */
+/* ---- choice by a condition --------------------------------------------------------------------------------------- */
 
 /* The bound where a lowering may take either side: `value` was taken here. */
 static double either(double value, double other, double bound, double other_bound)
@@ -414,8 +410,7 @@ static void compute_select(const struct meaning_node *n)
     n->result->exact = n->result->zeroed = !inexact;
 }
 
-/* ---- conditions
- * ---------------------------------------------------------------------------------------------------------------- */
+/* ---- conditions -------------------------------------------------------------------------------------------------- */
 
 #define COMPARED(a, b)                                                                                                 \
     switch (n->op) {                                                                                                   \
@@ -500,8 +495,7 @@ static void compute_logic(const struct meaning_node *n)
     n->result->exact = n->result->zeroed = !inexact;
 }
 
-/* ---- integers
- * ------------------------------------------------------------------------------------------------------------------ */
+/* ---- integers ---------------------------------------------------------------------------------------------------- */
 
 /* Integers are uncertain only behind a choice by a condition that is. */
 static void integer_bounds(const struct meaning_node *n)

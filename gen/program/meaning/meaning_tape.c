@@ -12,8 +12,7 @@ enum { CHUNK = 1024, ALONG_ROWS = 1, ALONG_COLUMNS = 2, ALONG_BOTH = 3 };
 /* Slots that are no node: the same value along more, and an INT as REAL. */
 enum { SLOT_WIDE = EXPR_OP_COUNT, SLOT_REAL };
 
-/* ---- making ready
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- making ready ------------------------------------------------------------------------------------------------ */
 
 struct making {
     struct meaning_tape *tape;
@@ -226,8 +225,7 @@ void meaning_tape_free(struct meaning_tape *t)
     t->index = NULL;
 }
 
-/* ---- leaves
- * -------------------------------------------------------------------------------------------------------------- */
+/* ---- leaves ------------------------------------------------------------------------------------------------------ */
 
 static void set_exact(struct meaning_slot *s)
 {
@@ -336,8 +334,7 @@ static void leaf(const struct meaning_tape *t, const struct meaning_state *state
     }
 }
 
-/* ---- evaluation
- * ------------------------------------------------------------------------------------------------------------ */
+/* ---- evaluation -------------------------------------------------------------------------------------------------- */
 
 /* Copies cells to where they vary along more. */
 static void spread(const void *from, int along, void *to, int wide, int64_t rows, int64_t columns)

@@ -163,6 +163,7 @@ struct emu_hazard {
     struct emu_hazard_cluster *clusters;
     struct hz_node *nodes;
     uint32_t node_count, node_room, node_free;
+    int lists_shared; /* by chunks, ever: else each list has one owner */
     struct hz_page *free_pages;
     struct hz_page **global; /* hash of pages */
     size_t global_slots, global_count, global_most;

@@ -2,9 +2,8 @@
  * fatal, within the meaning's bounds, and against the naive twin in fp32. A spec's kernels differ in how they run
  * alone: the meanings of all are within the bounds of the first one's.
  *
- *   random_programs [--specs] [--first SEED] [--count N] [--seconds S] [--all] [--plan] [--compile] [--strict] [--keep
- * DIR]
- *                   [--quiet] [--stop] [--arch A] [--log FILE] [--only A+B] [--leave-out A+B]... [FILE...]
+ *   random_programs [--specs] [--first SEED] [--count N] [--seconds S] [--all] [--plan] [--compile] [--strict]
+ *                   [--keep DIR] [--quiet] [--stop] [--arch A] [--log FILE] [--only A+B] [--leave-out A+B]... [FILE...]
  *   random_programs --replay LOG
  *   random_programs --print SEED
  *
@@ -362,6 +361,8 @@ static bool take_flag(struct options *o, const char *word)
         o->strict = true;
     else if (strcmp(word, "--stop") == 0)
         o->stop = true;
+    else if (strcmp(word, "--specs") == 0)
+        o->specs = true;
     else if (strcmp(word, "--quiet") == 0)
         o->quiet = true;
     else if (strcmp(word, "--specs") == 0)

@@ -109,16 +109,6 @@ static void take_refusal(struct work *w, struct compile *c, const char *kernel, 
 
 static void count_plan(struct work *w, const struct compile_unit *unit)
 {
-    static const char *const op[] = {
-#define PLAN_OP(id, name, doc) name,
-#include "plan/plan_ops.def"
-#undef PLAN_OP
-    };
-    static const char *const place[] = {
-#define PLAN_PLACE(id, name, doc) name,
-#include "plan/plan_places.def"
-#undef PLAN_PLACE
-    };
     const struct program *p = unit->kernel->program;
     char rule[300];
     bool ops[PLAN_OP_COUNT] = {false}, kinds[PROGRAM_KIND_COUNT] = {false}, places[PLAN_PLACE_COUNT] = {false};
@@ -128,7 +118,7 @@ static void count_plan(struct work *w, const struct compile_unit *unit)
     for (int i = 0; i < unit->plan.role_count; i++)
         for (int s = 0; s < unit->plan.role[i].step_count; s++)
             if (unit->plan.role[i].step[s].why) {
-                snprintf(rule, sizeof rule, "%s: %.150s", op[unit->plan.role[i].step[s].op],
+                snprintf(rule, sizeof rule, "%s: %.150s", plan_op_word[unit->plan.role[i].step[s].op],
                          unit->plan.role[i].step[s].why);
                 hit(w, "rule", rule);
             }
@@ -138,10 +128,10 @@ static void count_plan(struct work *w, const struct compile_unit *unit)
         kinds[p->op[i].kind] = true;
     for (int i = 0; i < PLAN_OP_COUNT; i++)
         if (ops[i])
-            hit(w, "step", op[i]);
+            hit(w, "step", plan_op_word[i]);
     for (int i = 0; i < PLAN_PLACE_COUNT; i++)
         if (places[i])
-            hit(w, "place", place[i]);
+            hit(w, "place", plan_place_word[i]);
     for (int i = 0; i < PROGRAM_KIND_COUNT; i++)
         if (kinds[i])
             hit(w, "operation", *program_kinds[i].name ? program_kinds[i].name : "(of a loop)");

@@ -102,7 +102,7 @@ void random_spec_write(uint64_t seed, FILE *out);
 void random_rows(struct random_spec *g);
 void random_dots(struct random_spec *g);
 
-/* ---- random_gemm.c ------------------------------------------------------------------------------------------------- */
+/* ---- random_gemm.c ----------------------------------------------------------------------------------------------- */
 
 /* A whole spec of the family gemm, without features. */
 void random_gemm_write(uint64_t seed, FILE *out);

@@ -109,6 +109,11 @@ def main():
     rings = {name: sum(hit.get(name, {}).values()) for name in ('wrapped twice', 'once a block', 'NOT WRAPPED')}
     ran = sum(line.startswith('ran ') for _, of in programs.values() for line in of)
     print(json.dumps({
+        'made_by': 'tests/emu/random/results.py',
+        'what': 'random programs on the emulator, hazards fatal, in three completion modes, against their meaning',
+        'command': COMMAND % (seeds[0], seeds[-1] - seeds[0] + 1),
+        'commit': arguments.commit,
+        'machine': arguments.machine,
         'programs': len(programs),
         'seeds': [seeds[0], seeds[-1]],
         'missing': ranges(sorted(set(range(seeds[0], seeds[-1] + 1)) - set(seeds))),
@@ -129,8 +134,6 @@ def main():
         'rules': hit.get('rule', {}),
         'steps': {name: times for name, times in hit.get('step', {}).items() if times},
         'steps_not_met': [name for name, times in hit.get('step', {}).items() if not times],
-        'made_by': {'command': COMMAND % (seeds[0], seeds[-1] - seeds[0] + 1),
-                    'commit': arguments.commit, 'machine': arguments.machine, 'device': 'emulator'},
     }, indent=1))
 
 

@@ -72,18 +72,13 @@ static const char tail[] = "//@ endrole\n}\n";
 /* The steps of a role in one line: "loop k; wait_full; read back 1; release 1; end". */
 static char *steps_of(const struct plan_role *role)
 {
-    static const char *const op[PLAN_OP_COUNT] = {
-#define PLAN_OP(id, name, doc) name,
-#include "plan/plan_ops.def"
-#undef PLAN_OP
-    };
     char *text = NULL;
     size_t length;
     FILE *out = open_memstream(&text, &length);
     assert_non_null(out);
     for (int i = 0; i < role->step_count; i++) {
         const struct plan_step *s = &role->step[i];
-        fprintf(out, "%s%s", i ? "; " : "", op[s->op]);
+        fprintf(out, "%s%s", i ? "; " : "", plan_op_word[s->op]);
         if (s->op == PLAN_LOOP || s->op == PLAN_WHEN)
             fprintf(out, " %s", s->call);
         if (s->op == PLAN_WHEN || s->op == PLAN_RELEASE || (s->op == PLAN_LOOP && s->count))

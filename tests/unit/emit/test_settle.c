@@ -48,27 +48,35 @@ static void test_constants(void **state)
     folds("x = (1 + 2) * y;", "x = 3 * y;");
     folds("x = y % 1 + z * 0 + 0 * w;", "x = 0;");
     folds("x = 2 * 3 < y && 1 << 4 == z;", "x = 6 < y && 16 == z;");
+    folds("x = static_cast<int>(a + 0) * 1;", "x = static_cast<int>(a);");
+    folds("x = 0 + f<3, int *>(a * 1) + p->b * 1;", "x = f<3, int *>(a) + p->b;");
+    folds("x = y + 0; /* 0 + z */", "x = y; /* 0 + z */");
 }
 
 static void test_stays(void **state)
 {
     (void)state;
     static const char *const line[] = {
-        "x = 1.0f * 2 + 0.0f;", /* no integers */
-        "x = 1u * y + 0x0;",    /* a suffix is a type */
-        "x = f(y) % 1;",        /* a call */
-        "x = i++ * 0;",         /* an assignment */
-        "x = 3 - 5;",           /* negative */
-        "x = 65536 * 65536;",   /* no int */
-        "x = 5 / 0;",           /* no value */
-        "x = y / 2 * 4;",       /* not y / 8, not y * 2 */
-        "x = y < 0 ? 1 : 0;",   /* no arithmetic */
-        "x = y == z & 0;",      /* not y == 0 */
-        "x = y; // 0 + 1 * z",  /* a comment */
-        "#define F 0 + x",      /* the preprocessor's */
-        "x = \"a \\\" + 0\";",  /* a string */
-        "f(0 * g(x,",           /* goes on in the next line */
-        "x = (a + b] + 0;",     /* not understood */
+        "x = 1.0f * 2 + 0.0f;",    /* no integers */
+        "x = 1u * y + 0x0;",       /* a suffix is a type */
+        "x = f(y) % 1;",           /* a call */
+        "x = i++ * 0;",            /* an assignment */
+        "x = 3 - 5;",              /* negative */
+        "x = 65536 * 65536;",      /* no int */
+        "x = 5 / 0;",              /* no value */
+        "x = y / 2 * 4;",          /* not y / 8, not y * 2 */
+        "x = y < 0 ? 1 : 0;",      /* no arithmetic */
+        "x = y == z & 0;",         /* not y == 0 */
+        "x = y; // 0 + 1 * z",     /* a comment */
+        "#define F 0 + x",         /* the preprocessor's */
+        "x = \"a \\\" + 0\";",     /* a string */
+        "f(0 * g(x,",              /* goes on in the next line */
+        "x = f<3>(y) * 0;",        /* a call */
+        "x = 5 - 2 /* of */ * z;", /* not 3 * z */
+        "/* 64 / 2 of them",       /* a comment that goes on, */
+        " * 64 / 2 of them",       /* and further on */
+        "x = (1 < 1) & 2 == 2;",   /* comparisons */
+        "x = (a + b] + 0;",        /* not understood */
     };
     for (size_t i = 0; i < sizeof line / sizeof *line; i++)
         folds(line[i], line[i]);
@@ -152,6 +160,43 @@ static void test_constants_unread(void **state)
     writes("void f()\n{\n    const int a = 1;\n}\n", false, "void f()\n{\n    const int a = 1;\n}\n");
 }
 
+/* Forms that the program's own templates may come to have. */
+static void test_other_forms(void **state)
+{
+    (void)state;
+    /* A loop that is all that a head without a brace governs keeps its braces. */
+    static const char *const head[] = {"if (n)", "else", "while (n)", "#pragma unroll"};
+    for (int i = 0; i < 4; i++) {
+        char text[256], expected[256];
+        snprintf(text, sizeof text,
+                 "void f()\n{\n    if (m)\n        %s\n            for (int i = 0; i < 1; ++i) {\n"
+                 "                a(i);\n                b();\n            }\n}\n",
+                 head[i]);
+        snprintf(expected, sizeof expected,
+                 "void f()\n{\n    if (m)\n        %s\n            {\n                a(0);\n                b();\n"
+                 "            }\n}\n",
+                 head[i]);
+        if (i == 3)
+            snprintf(expected, sizeof expected,
+                     "void f()\n{\n    if (m)\n            {\n                a(0);\n                b();\n"
+                     "            }\n}\n");
+        writes(text, true, expected);
+    }
+    writes("void f()\n{\n    if (m) {\n        for (int i = 0; i < 1; ++i) {\n            a(i);\n            b();\n"
+           "        }\n    }\n}\n",
+           true, "void f()\n{\n    if (m) {\n        a(0);\n        b();\n    }\n}\n");
+    /* A member of the loop's name, and a comment with an apostrophe before it. */
+    writes("void f()\n{\n    for (int i = 0; i < 1; ++i)\n        a[i] = p->i + b.i /* it isn't */ + i;\n}\n", true,
+           "void f()\n{\n    a[0] = p->i + b.i /* it isn't */ + 0;\n}\n");
+    /* Calls with template arguments: what they do is not known, and what they name is there. */
+    writes("void f()\n{\n    const int a = g<3>(1);\n    const int b = static_cast<int>(c);\n}\n", true,
+           "void f()\n{\n    const int a = g<3>(1);\n    const int b = static_cast<int>(c);\n}\n");
+    static const char called[] = "__device__ int one()\n{\n    return 1;\n}\n\n"
+                                 "__device__ int two()\n{\n    return 2;\n"
+                                 "}\n\nint kernel()\n{\n    g(\"//\", one<two()>());\n}\n";
+    writes(called, true, called);
+}
+
 static void test_functions(void **state)
 {
     (void)state;
@@ -221,6 +266,7 @@ int main(void)
         cmocka_unit_test(test_loops),
         cmocka_unit_test(test_constants_unread),
         cmocka_unit_test(test_functions),
+        cmocka_unit_test(test_other_forms),
         cmocka_unit_test(test_of_users),
         cmocka_unit_test(test_wrap),
     };

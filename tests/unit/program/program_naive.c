@@ -279,7 +279,7 @@ struct naive_place {
     int64_t start[SPEC_MAX_RANK], limit[SPEC_MAX_RANK];
 };
 
-static bool naive_by_number(const struct program_op *op, int d)
+static bool by_number(const struct program_op *op, int d)
 {
     return (op->kind == PROGRAM_GATHER || op->kind == PROGRAM_SCATTER_ADD) && d == op->gathered;
 }
@@ -288,9 +288,9 @@ static struct naive_place naive_place(struct naive *s, const struct program_op *
 {
     struct naive_place place;
     for (int d = 0; d < s->kernel->tensor[op->tensor].rank; d++) {
-        place.start[d] = naive_by_number(op, d) ? 0 : naive_number(s, op->at[d].start);
+        place.start[d] = by_number(op, d) ? 0 : naive_number(s, op->at[d].start);
         place.limit[d] = s->data->extent[op->tensor][d];
-        if (!naive_by_number(op, d) && op->at[d].limit >= 0) {
+        if (!by_number(op, d) && op->at[d].limit >= 0) {
             int64_t given = naive_number(s, op->at[d].limit);
             place.limit[d] = given < place.limit[d] ? given : place.limit[d];
         }
@@ -305,7 +305,7 @@ static int64_t naive_offset(const struct naive *s, const struct program_op *op, 
     const struct spec_tensor *t = &s->kernel->tensor[op->tensor];
     int64_t at[SPEC_MAX_RANK], offset = 0;
     for (int d = t->rank - 1; d >= 0; d--) {
-        if (naive_by_number(op, d)) {
+        if (by_number(op, d)) {
             at[d] = number;
         } else {
             at[d] = place->start[d];
@@ -450,6 +450,20 @@ static void naive_copy(struct naive *s, const struct program_tile *from, const s
     }
 }
 
+static void naive_load(struct naive *s, const struct program_op *op, struct naive_value *result)
+{
+    const struct naive_place place = naive_place(s, op);
+    int64_t columns = op->tile.columns, count = op->tile.rows * columns;
+    bool gather = op->kind == PROGRAM_GATHER, real = s->p->graph->node[op->tile.node].type == EXPR_REAL;
+    for (int64_t k = 0; k < count; k++) {
+        bool there = !gather || naive_valid(s, &op->arg[0], k / columns, 0);
+        int64_t number = gather && there ? naive_at(s, &op->arg[0], k / columns, 0).whole : 0;
+        int64_t offset = there ? naive_offset(s, op, &place, k / columns, k % columns, number) : -1;
+        double value = offset >= 0 ? s->data->tensor[op->tensor][offset] : 0;
+        result[k] = (struct naive_value){real ? 0 : (int64_t)value, (float)value};
+    }
+}
+
 static void naive_operations(struct naive *s, int from, int to)
 {
     for (int i = from; i < to; i++) {
@@ -458,19 +472,9 @@ static void naive_operations(struct naive *s, int from, int to)
         struct naive_value *result = s->result[i];
         switch (op->kind) {
         case PROGRAM_LOAD:
-        case PROGRAM_GATHER: {
-            const struct naive_place place = naive_place(s, op);
-            for (int64_t k = 0; k < count; k++) {
-                bool gather = op->kind == PROGRAM_GATHER;
-                bool there = !gather || naive_valid(s, &op->arg[0], k / columns, 0);
-                int64_t number = gather && there ? naive_at(s, &op->arg[0], k / columns, 0).whole : 0;
-                int64_t offset = there ? naive_offset(s, op, &place, k / columns, k % columns, number) : -1;
-                double value = offset >= 0 ? s->data->tensor[op->tensor][offset] : 0;
-                bool real = s->p->graph->node[op->tile.node].type == EXPR_REAL;
-                result[k] = (struct naive_value){real ? 0 : (int64_t)value, (float)value};
-            }
+        case PROGRAM_GATHER:
+            naive_load(s, op, result);
             break;
-        }
         case PROGRAM_DOT:
             naive_dot(s, op, result);
             break;

@@ -41,8 +41,7 @@ static void test_random(void **state)
     assert_true(endless < stored / 4);
 }
 
-/* ---- planted errors
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- planted errors ---------------------------------------------------------------------------------------------- */
 
 /* Changes an operator that the program may use. False where node `at` has none that can be changed. */
 static bool plant(struct expr_graph *g, int at)
@@ -111,8 +110,7 @@ static void test_planted(void **state)
     assert_true(planted > 1000 && 10 * found > 9 * changed);
 }
 
-/* ---- node at a time, and one element at a time
- * -------------------------------------------------------------------------- */
+/* ---- node at a time, and one element at a time ------------------------------------------------------------------- */
 
 static double read_cell(void *context, int tensor, int rank, const int64_t *at)
 {

@@ -10,8 +10,7 @@
 #include "program/meaning/meaning.h"
 #include "program_samples.h"
 
-/* ---- by hand
- * ------------------------------------------------------------------------------------------------------------ */
+/* ---- by hand ----------------------------------------------------------------------------------------------------- */
 
 /* y0 = node over a tile of 16 x 16 at (0, 0). */
 static void store_node(struct sample *s, int node)
