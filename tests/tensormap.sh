@@ -320,6 +320,17 @@ for junk in '' 'cuTensorMapEncodeTiled(' 'cuTensorMapEncodeTiled()' 'x = {' 'glo
     [ $? -eq 1 ] && [ "$(wc -l <"$work/err")" -eq 1 ]
     ok "explain: text '$junk'" $?
 done
+# Texts that ask for much work: names that double, calls that never end.
+{
+    awk 'BEGIN { for (i = 0; i < 23; i++) printf "a%d = a%d + a%d;\n", i, i + 1, i + 1 }'
+    echo 'a23 = 1; cuTensorMapEncodeTiled(0,9,a0,0,a,a,a,a,a,a,a,a)'
+} >"$work/doubles"
+awk 'BEGIN { print "x"; for (i = 0; i < 60000; i++) printf "cuTensorMapEncodeTiled(&m," }' >"$work/endless"
+for text in doubles endless; do
+    timeout 20 "$program" tensormap explain <"$work/$text" >"$work/out" 2>"$work/err"
+    [ $? -eq 1 ] && [ "$(wc -l <"$work/err")" -eq 1 ]
+    ok "explain: $text" $?
+done
 
 # Bytes.
 map=$(head -n 1 "$work/maps")

@@ -6,7 +6,7 @@
 
 #include "cmd/tensormap/tensormap_c.h"
 
-enum { MOST_ARGS = 16 };
+enum { MOST_ARGS = 16, BROKEN_MOST = 1000, WORK_MOST = 200000000 };
 
 static const struct encode_call {
     const char *name;
@@ -136,12 +136,14 @@ int tensormap_read_c(const char *text, size_t length, struct tensormap_questions
     struct c_source source;
     struct tensormap_question question;
     struct tensormap_fault fault;
+    long work = WORK_MOST;
     int status = 0;
     if (!strstr(text, "cuTensorMapEncode"))
         return 0;
     if (c_tokens(text, length, &source))
         return -1;
-    for (int i = 0; i < source.count && status == 0; i++) {
+    source.work = &work;
+    for (int i = 0; i < source.count && status == 0 && work > 0 && out->broken < BROKEN_MOST; i++) {
         const struct encode_call *kind = call_at(&source.token[i]);
         const int open = kind ? opening(&source, i) : -1;
         if (open < 0 || is_declaration(&source, open + 1))

@@ -18,9 +18,10 @@ struct c_token {
 struct c_source {
     struct c_token *token; /* ended by C_END */
     int count;
+    long *work; /* tokens that may still be looked at on the way to values: a text can be made to ask for many */
 };
 
-/* 0, or -1 out of memory. Comments, strings and preprocessor words but #define's are no tokens. free(source->token). */
+/* 0, or -1 out of memory; `work` is the caller's. Comments and strings are no tokens. free(source->token). */
 int c_tokens(const char *text, size_t length, struct c_source *source);
 
 int c_is(const struct c_token *token, const char *text);

@@ -4,7 +4,8 @@
 
 #include "cmd/tensormap/tensormap_c.h"
 
-enum { AHEAD = 8 }; // ends behind the last token, so that what looks ahead finds one
+enum { LIST_MOST = 20000 }; // tokens between two brackets
+enum { AHEAD = 8 };         // ends behind the last token, so that what looks ahead finds one
 
 static int is_letter(char c)
 {
@@ -105,7 +106,7 @@ int c_tokens(const char *text, size_t length, struct c_source *source)
 int c_close(const struct c_source *source, int open)
 {
     int depth = 0;
-    for (int i = open; i < source->count; i++) {
+    for (int i = open; i < source->count && i - open < LIST_MOST; i++) {
         const char c = source->token[i].text[0];
         if (source->token[i].length != 1)
             continue;

@@ -77,7 +77,7 @@ static int same(const struct c_token *a, const struct c_token *b)
 static int defined_before(const struct reader *r, const struct c_token *name, int before)
 {
     const struct c_token *all = r->source->token;
-    for (int i = before - 1; i >= 0; i--) {
+    for (int i = before - 1; i >= 0 && --*r->source->work > 0; i--) {
         if (!same(&all[i], name) || (i > 0 && (c_is(&all[i - 1], ".") || c_is(&all[i - 1], "->"))))
             continue;
         if (i > 1 && c_is(&all[i - 1], "define") && c_is(&all[i - 2], "#"))
@@ -319,7 +319,7 @@ static int assigned(const struct c_source *source, const struct c_token *name, i
 {
     struct tensormap_fault ignored;
     uint64_t index;
-    for (int i = before - 1; i > after; i--) {
+    for (int i = before - 1; i > after && --*source->work > 0; i--) {
         if (!same(&source->token[i], name) || !c_is(&source->token[i + 1], "["))
             continue;
         const int behind = c_close(source, i + 1);
