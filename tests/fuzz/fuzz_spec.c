@@ -11,6 +11,7 @@
 #include "program/program.h"
 #include "spec/diag.h"
 #include "spec/guard.h"
+#include "spec/sandbox.h"
 #include "spec/spec.h"
 #include "unit/spec/lua_code.h"
 

@@ -13,10 +13,15 @@ mutator= dictionary= length=4000
 case $target in
 ptx | load) mutator=tests/fuzz/mutate_ptx.c length=60000 seeds=ptx ;;
 tensormap) sources="$sources gen/cmd/tensormap.c gen/cmd/tensormap/*.c gen/common/dtype_names.c gen/common/json.c gen/spec/diag.c gen/spec/arena.c" seeds=tensormap ;;
-spec | template) # the front end, but for main and for what the build runs; the templates are those of the build
-    sources="runtime/*.c runtime/*/*.c runtime/emu/*/*.c build/embed.o build/prepared.o
-        $(find gen -name '*.c' ! -path gen/main.c ! -path 'gen/emit/prepare/*' ! -path 'gen/cmd/*')"
-    seeds=$target length=20000
+spec) # the reader; the library's texts are those of the build
+    sources="runtime/*.c runtime/tensormap/*.c gen/spec/*.c gen/read/*.c gen/program/*.c gen/emit/embed.c build/embed.o"
+    seeds=spec length=20000
+    ninja build/embed.o ;;
+template) # what compiles, but for commands, pictures and the run of kernels; the templates are those of the build
+    sources="runtime/*.c runtime/tensormap/*.c build/embed.o build/prepared.o
+        $(find gen -name '*.c' ! -path gen/main.c ! -path 'gen/emit/prepare/*' ! -path 'gen/cmd/*' ! -path 'gen/show/*' \
+            ! -path 'gen/verify/*')"
+    seeds=template length=20000
     ninja build/embed.o build/prepared.o ;;
 *) echo "run.sh: the targets are ptx, load, tensormap, spec and template" >&2 && exit 2 ;;
 esac
