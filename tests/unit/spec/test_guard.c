@@ -149,8 +149,8 @@ static void test_code(void **state)
         "goto e do local x <const>, y <close> = 1, nil end ::e:: for i = 1, #\"x\" do for k in ... do end end",
         "function f.a.b:c(...) return (...) == 1, ... end local function g() return end return function() end == f",
         "return 1 == 2 == 3, 1 < 2 == true, not 1 == 2, 2^3^2 == -2^2, 'a'..'b'..'c' == 'abc', 1 .. 2 == '12'",
-        "return (a or b)(c and d).e, (a), ((a and b)), -(a or b), not (a and (b or not c)), {} and {} or function() "
-        "end",
+        ("return (a or b)(c and d).e, (a), ((a and b)), -(a or b), not (a and (b or not c)), {} and {} or function() "
+         "end"),
         "a = b == c; b, c = d and e, f or g; local h = i[j] i[j]() k = l \"m\" == n { o }",
         "return x == y -- no newline behind it",
         "local __tw0a, __tw7b = 1, 2 return __tw0a == __tw7b",
