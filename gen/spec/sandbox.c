@@ -12,7 +12,7 @@
 #include "spec/guard.h"
 #include "spec/pool.h"
 
-enum refusal { REFUSED_NOT, REFUSED_LIMIT, REFUSED_STEPS, REFUSED_HOOK };
+enum refusal { REFUSED_NOT, REFUSED_LIMIT, REFUSED_STEPS, REFUSED_TIME, REFUSED_HOOK };
 
 /* The hook is called every so many instructions; more often once there is a text so large that one instruction on it
  * takes long. */
@@ -103,6 +103,13 @@ static void *allocate(void *context, void *pointer, size_t old_size, size_t new_
     return moved;
 }
 
+/* What no text needs that stays within its steps, even on a slow machine. */
+static double seconds_allowed(const struct sandbox *s)
+{
+    double allowed = 4 * ((double)s->step_limit / 50e6);
+    return allowed < 4 ? 4 : allowed;
+}
+
 static void set_error(struct sandbox *s, int file, int line, const char *rule, const char *text)
 {
     s->error = (struct sandbox_error){.file = file, .line = line, .rule = rule};
@@ -120,19 +127,25 @@ static void set_fatal(struct sandbox *s, enum refusal why)
     if (why == REFUSED_STEPS)
         snprintf(text, sizeof text, "this runs more than %lld steps, the sandbox's limit; is there a loop without end?",
                  (long long)s->step_limit);
+    else if (why == REFUSED_TIME)
+        snprintf(text, sizeof text,
+                 "this takes more than %g seconds of a processor, the sandbox's limit; is there a loop "
+                 "without end?",
+                 seconds_allowed(s));
     else
         snprintf(text, sizeof text,
                  "this takes more than %g MiB of memory, the sandbox's limit; a spec declares "
                  "kernels, data stay outside",
                  (double)s->memory_limit / (1 << 20));
-    set_error(s, s->file, s->line, why == REFUSED_STEPS ? "SANDBOX-STEPS" : "SANDBOX-MEMORY", text);
+    set_error(s, s->file, s->line, why == REFUSED_STEPS || why == REFUSED_TIME ? "SANDBOX-STEPS" : "SANDBOX-MEMORY",
+              text);
 }
 
-static void stop_steps(lua_State *L)
+static void stop_steps(lua_State *L, enum refusal why)
 {
     struct sandbox *s = sandbox_of(L);
     s->file = sandbox_where(L, 0, &s->line);
-    set_fatal(s, REFUSED_STEPS);
+    set_fatal(s, why);
     lua_pushboolean(L, 0);
     lua_error(L);
 }
@@ -149,7 +162,7 @@ static void hook(lua_State *L, lua_Debug *ar)
     case LUA_HOOKCOUNT:
         s->steps += s->hook_steps;
         if (s->steps > s->step_limit || seconds() > s->deadline)
-            stop_steps(L);
+            stop_steps(L, s->steps > s->step_limit ? REFUSED_STEPS : REFUSED_TIME);
         break;
     default:
         break;
@@ -173,14 +186,13 @@ void sandbox_charge(lua_State *L, int64_t steps)
     if (__builtin_add_overflow(s->steps, steps, &s->steps))
         s->steps = INT64_MAX / 2;
     if (s->steps > s->step_limit)
-        stop_steps(L);
+        stop_steps(L, REFUSED_STEPS);
 }
 
 static void restart_limits(struct sandbox *s)
 {
     s->steps = 0;
-    double allowed = 4 * ((double)s->step_limit / 50e6);
-    s->deadline = seconds() + (allowed < 1 ? 1 : allowed);
+    s->deadline = seconds() + seconds_allowed(s);
     s->fatal = s->placed = false;
     s->refusal = REFUSED_NOT;
 }

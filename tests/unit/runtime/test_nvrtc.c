@@ -39,8 +39,18 @@ static int inside(const char *path)
     return !strncmp(path, root, strlen(root));
 }
 
+/* Where a file is looked for: the loader's cache lies in the folder too. */
+static const char *moved(const char *path, char cache[128])
+{
+    snprintf(cache, 128, "%s/ld.so.cache", root);
+    return strcmp(path, "/etc/ld.so.cache") ? path : cache;
+}
+
 static int stat_inside(void *self, const char *path, struct tw_file_info *info)
 {
+    char cache[128];
+
+    path = moved(path, cache);
     return inside(path) ? files.stat(self, path, info) : -ENOENT;
 }
 
@@ -53,9 +63,7 @@ static int open_inside(void *self, const char *path, int flags, unsigned mode)
 {
     char cache[128];
 
-    snprintf(cache, sizeof cache, "%s/ld.so.cache", root);
-    if (!strcmp(path, "/etc/ld.so.cache"))
-        path = cache;
+    path = moved(path, cache);
     return inside(path) ? files.open(self, path, flags, mode) : -ENOENT;
 }
 
@@ -297,15 +305,20 @@ static void ptxas_messages(void **state)
         int status;
     } rows[] = {
         {"ptxas info    : (C7508) Potential Performance Loss: 'setmaxnreg' ignored; unable to determine register count "
-         "at entry.\n", NULL, TW_ERROR_COMPILE},
+         "at entry.\n",
+         NULL, TW_ERROR_COMPILE},
         {"ptxas info    : (C7508) Potential Performance Loss: 'setmaxnreg' ignored; unable to determine register count "
-         "at entry.\n", allow, TW_OK},
+         "at entry.\n",
+         allow, TW_OK},
         {"ptxas info    : (C7510) Potential Performance Loss: wgmma.mma_async instructions are serialized due to "
-         "insufficient register resources for the wgmma pipeline in the function 'kern'\n", allow, TW_ERROR_COMPILE},
+         "insufficient register resources for the wgmma pipeline in the function 'kern'\n",
+         allow, TW_ERROR_COMPILE},
         {"ptxas info    : (C7510) Potential Performance Loss: wgmma.mma_async instructions are serialized due to "
-         "ill formed pipeline stage in the function 'kern'\n", all, TW_OK},
+         "ill formed pipeline stage in the function 'kern'\n",
+         all, TW_OK},
         {"ptxas info    : (C7519) warpgroup.arrive is injected in around line 218 by compiler to allow use of "
-         "registers in GMMA in function 'kern'\n", NULL, TW_OK},
+         "registers in GMMA in function 'kern'\n",
+         NULL, TW_OK},
         {"ptxas warning : option is ignored\n", NULL, TW_ERROR_COMPILE},
         {"/tilewright/kern.cu(3): warning #177-D: what is ignored here is no matter of ptxas\n", NULL, TW_OK},
         {"", NULL, TW_OK},
