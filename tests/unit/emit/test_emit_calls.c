@@ -216,6 +216,14 @@ static void test_bounds(void **state)
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &b);
         const char *bar = strchr(cases[i].told, '|');
         bool said = bar ? strstr(told, "SANDBOX-STEPS") || strstr(told, bar + 1) : strstr(told, cases[i].told) != NULL;
+        /* A step may take long: then it is the bound of time that is met. */
+        const char *steps = strstr(cases[i].told, "this runs more than");
+        if (!said && steps) {
+            char slow[160];
+            snprintf(slow, sizeof slow, "%.*sthis takes more than 4 seconds", (int)(steps - cases[i].told),
+                     cases[i].told);
+            said = strstr(told, slow) != NULL;
+        }
         if (!said)
             fprintf(stderr, "%s\n%s\n", cases[i].text, told);
         assert_true(said);
