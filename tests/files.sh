@@ -33,7 +33,7 @@ case $program in
 esac
 export ASAN_OPTIONS
 tilewright() {
-    (ulimit -v "$addresses" && exec timeout 60 "$program" "$@") >"$work/out" 2>"$work/err"
+    (ulimit -v "$addresses" && exec timeout 20 "$program" "$@") >"$work/out" 2>"$work/err"
     status=$?
 }
 

@@ -5,7 +5,21 @@
 
 #include "spec/arena.h"
 
+#if defined __has_feature
+#if __has_feature(address_sanitizer)
+#define POOL_WATCHED 1
+#endif
+#endif
+#if defined __SANITIZE_ADDRESS__
+#define POOL_WATCHED 1
+#endif
+
+/* A sanitizer watches the edges of blocks that the pool asks for, not of those that it cuts: there it cuts none. */
+#ifdef POOL_WATCHED
+enum { POOL_STEP = 16, POOL_SMALL = 0 };
+#else
 enum { POOL_STEP = 16, POOL_SMALL = 512 };
+#endif
 
 /* Zero-initialised (but for `memory`) is empty. */
 struct pool {

@@ -107,7 +107,7 @@ static void *allocate(void *context, void *pointer, size_t old_size, size_t new_
 static double seconds_allowed(const struct sandbox *s)
 {
     double allowed = 4 * ((double)s->step_limit / 50e6);
-    return allowed < 4 ? 4 : allowed;
+    return allowed < 2 ? 2 : allowed;
 }
 
 static void set_error(struct sandbox *s, int file, int line, const char *rule, const char *text)

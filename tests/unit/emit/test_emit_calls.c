@@ -205,8 +205,9 @@ static void test_bounds(void **state)
          ":1: error: kernel 'rms_norm_ring': this runs more than 10000000 steps"},
         {"//@ local s, t = ('\\0'):rep(1000000), {}\n//@ for i = 1, 100000 do t[i] = s end\n//@ table.sort(t)\n",
          ":3: error: kernel 'rms_norm_ring': this runs more than 10000000 steps"},
+        /* Each step compares a million bytes, which nobody charges here. */
         {"//@ local s = ('\\0'):rep(1000000) local u = s .. 'x'\n//@ while true do local x = s < u end\n",
-         ":2: error: kernel 'rms_norm_ring': this runs more than 10000000 steps"},
+         ":2: error: kernel 'rms_norm_ring': this takes more than 2 seconds"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -216,14 +217,6 @@ static void test_bounds(void **state)
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &b);
         const char *bar = strchr(cases[i].told, '|');
         bool said = bar ? strstr(told, "SANDBOX-STEPS") || strstr(told, bar + 1) : strstr(told, cases[i].told) != NULL;
-        /* A step may take long: then it is the bound of time that is met. */
-        const char *steps = strstr(cases[i].told, "this runs more than");
-        if (!said && steps) {
-            char slow[160];
-            snprintf(slow, sizeof slow, "%.*sthis takes more than 4 seconds", (int)(steps - cases[i].told),
-                     cases[i].told);
-            said = strstr(told, slow) != NULL;
-        }
         if (!said)
             fprintf(stderr, "%s\n%s\n", cases[i].text, told);
         assert_true(said);
