@@ -44,14 +44,19 @@ made() {
     done <"$work/makers"
 }
 
+# walk PAGE: all that it says, in $tree.
+walk() {
+    made "$1"
+    page_blocks "$1"
+    while IFS=$tab read -r number line _ note; do
+        block "$1" "$line" "$note" "$work/blocks/$number.text"
+    done <"$work/list"
+}
+
 while read -r page; do
     tree=$work/tree.$(echo "$page" | tr / _)
     fresh_tree "$tree" "$program"
-    made "$page"
-    page_blocks "$page"
-    while IFS=$tab read -r number line _ note; do
-        block "$page" "$line" "$note" "$work/blocks/$number.text"
-    done <"$work/list"
+    walk "$page"
     rm -rf "$tree"
 done <"$work/pages"
 
@@ -106,6 +111,59 @@ sed -n '/^| variable/,/^$/s/^| \(`[^|]*`\) |.*/\1/p' gen/README.md | grep -o '[A
 } | sort -u >"$work/want"
 diff -u "$work/want" "$work/got" >"$work/diff"
 ok $? "the table of variables is what is read" "$work/diff"
+
+# Each rule, broken once, is found: a page of faults, with its lines and what is told of each.
+mkdir -p "$work/wrong/tests" "$work/wrong/build"
+ln -s "$PWD/tests/pages" "$work/wrong/tests/pages"
+cat >"$work/wrong/README.md" <<'MD'
+# A page
+[a file](nothing.md), [a heading](#no-page), [this one](#a-page), [the web](https://example.com/)
+```console
+$ echo one; echo two
+one
+```
+```console
+$ false
+```
+<!-- file: build/text -->
+```text
+one
+```
+<!-- from: build/text -->
+```text
+two
+```
+<!-- nonsense -->
+```console
+$ true
+```
+```console
+true
+```
+<!-- made by: echo fresh -->
+
+stale
+
+<!-- made -->
+MD
+cat >"$work/expected" <<'END'
+README.md:15: its lines stand in build/text
+README.md:19: no such note: nonsense
+README.md:22: a block that begins with no command
+README.md:25: what echo fresh makes is current
+README.md:2: a link that leads out of the tree: https://example.com/
+README.md:2: no heading #no-page in README.md
+README.md:4: echo one; echo two
+README.md:8: false
+file README.md:2 nothing.md
+END
+(
+    top=$work/wrong tree=$work/wrong work=$work/of_wrong BLESS=
+    mkdir "$work"
+    cd "$top" && walk README.md && awk -f tests/pages/links.awk README.md
+) | grep -v '^ok\|^#' | sed 's/^not ok [0-9]* - //' | sort >"$work/found"
+diff -u "$work/expected" "$work/found" >"$work/diff"
+ok $? "each rule finds what breaks it" "$work/diff"
 
 echo "1..$count"
 [ "$failed" -eq 0 ]

@@ -63,7 +63,8 @@ chart)
     printf '%-26s%-10s0%39s\n' '' 'beside' 'as fast'
     ratios | awk -F '\t' '{
         bar = ""
-        for (i = 1; i <= 40 || i <= 40 * $3 + 0.5; i++) bar = bar (i == 40 ? "|" : i <= 40 * $3 + 0.5 ? "=" : " ")
+        last = $3 < 1.2 ? int(40 * $3 + 0.5) : 48
+        for (i = 1; i <= 40 || i <= last; i++) bar = bar (i == 40 ? "|" : i <= last ? "=" : " ")
         printf "%-26s%-10s%-48s%.2f%s\n", $1, $2, bar, $3, $4 == "" ? "" : ", " $4
     }'
     echo '```'
