@@ -98,9 +98,9 @@ int tw_tensormap_encode(const struct tw_tensormap_call *call, int cc, uint64_t m
     for (unsigned i = 0; i < c->rank; i++)
         steps |= (uint64_t)(c->estride[i] - 1) << 3 * i;
     map[0] = c->addr;
-    map[1] = (uint64_t)(c->func != TW_TENSORMAP_TILED) | (uint64_t)(c->rank - 1) << 4 |
-             (uint64_t)dtype->hardware << 7 | (uint64_t)c->interleave << 11 | (uint64_t)c->swizzle << 13 |
-             (uint64_t)c->oob << 15 | (uint64_t)dtype->tf32 << 16 | (uint64_t)c->l2 << 17 | patches_of(1, c);
+    map[1] = (uint64_t)(c->func != TW_TENSORMAP_TILED) | (uint64_t)(c->rank - 1) << 4 | (uint64_t)dtype->hardware << 7 |
+             (uint64_t)c->interleave << 11 | (uint64_t)c->swizzle << 13 | (uint64_t)c->oob << 15 |
+             (uint64_t)dtype->tf32 << 16 | (uint64_t)c->l2 << 17 | patches_of(1, c);
     map[2] = patches_of(2, c);
     map[3] = patches_of(3, c);
     map[4] = patches_of(4, c);
