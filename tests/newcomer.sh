@@ -16,15 +16,18 @@ CUDA_VISIBLE_DEVICES=
 export LC_ALL TILEWRIGHT_CACHE CUDA_VISIBLE_DEVICES
 . tests/tap.sh
 . tests/pages/pages.sh
-begun=$(date +%s) seconds=0
+begun=$(date +%s) seconds=0 used=0
 tab=$(printf '\t')
 tree=$work/new
 
-# took WHAT: the seconds since the last one.
+# took WHAT: the seconds since the last one, by the clock and of the processors.
 took() {
-    before=$seconds
+    before=$seconds before_used=$used
     seconds=$(($(date +%s) - begun))
-    echo "# $((seconds - before)) s: $1"
+    times >"$work/times"
+    used=$(awk 'NR == 2 { for (i = 1; i <= 2; i++) { split($i, t, "[ms]"); sum += 60 * t[1] + t[2] } printf "%.0f", sum }' \
+        "$work/times")
+    echo "# $((seconds - before)) s, $((used - before_used)) s of the processors: $1"
 }
 
 # walk PAGE SECTION: does what the section says, from top to bottom.
@@ -80,6 +83,6 @@ if [ "${1:-}" = --fresh ]; then
     [ "$seconds" -lt 360 ]
     ok $? "$seconds seconds from the clone on, 360 at most"
 fi
-echo "# $seconds s in all"
+echo "# $seconds s, $used s of the processors in all"
 echo "1..$count"
 [ "$failed" -eq 0 ]
