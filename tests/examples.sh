@@ -78,5 +78,55 @@ ok $? "torch_layer: ctypes on the emulator against double precision" "$log"
 logged python3 -c 'import ast, sys; ast.parse(open(sys.argv[1]).read())' $layer/linear_gelu.py
 ok $? "torch_layer: linear_gelu.py is Python" "$log"
 
+# ---- own_kernel ------------------------------------------------------------------------------------------------------
+
+own=$examples/own_kernel/add_rms_norm.lua
+for arch in sm_90a sm_80; do
+    logged "$program" run $own --device emu --arch $arch && has '^verified 9 cases of 1 kernel on emulator'
+    ok $? "own_kernel: verified, $arch" "$log"
+done
+# The reference sees each of the formula's parts.
+broken=0
+for change in 's/rsqrt(squares \/ C/rsqrt(squares/' 's/max(most, row_max(abs(y)))/max(most, row_max(y))/' \
+    's/store(t.sum, row, span(c, tile.c), s)/store(t.sum, row, span(c, tile.c), s * 2)/'; do
+    sed "$change" $own >"$work/wrong.lua"
+    logged "$program" run "$work/wrong.lua" --device emu --set R=5,C=1024
+    [ $? -eq 1 ] && has 'the reference says' || broken=1
+done
+ok $broken "own_kernel: a formula that is wrong is not verified" "$log"
+logged "$program" build $own --arch sm_90a -o "$work/own" && [ -s "$work/own/add_rms_norm.c" ]
+ok $? "own_kernel: built without spills" "$log"
+
+# ---- hazard ----------------------------------------------------------------------------------------------------------
+
+# emulate FILE OPTION...: to the log; y goes to $work/y
+emulate() {
+    file=$1
+    shift
+    logged "$program" emu $examples/hazard/"$file" --grid 2 --block 256 --arg buf:64K,fill=iota:f32 \
+        --arg "buf:64K,fill=zero,dump=$work/y" --arg 2 --arg 16 "$@"
+}
+right() {
+    od -A n -v -t f4 -w4 "$work/y" | awk '$1 != 2 * (NR - 1) { wrong = 1 } END { exit wrong || NR != 16384 }'
+}
+emulate scale.cu
+[ $? -eq 1 ] && has '^hazard PROXY-FENCE: .*scale.cu:70' '^hazard UNORDERED-WRITE: .*scale.cu:70' && right
+ok $? "hazard: two of them are reported, and the results are right" "$log"
+emulate scale.cu --complete late --hazards off && ! right
+ok $? "hazard: where copies are late, the results are wrong" "$log"
+for mode in eager late 'random --seed 7'; do
+    # shellcheck disable=SC2086
+    emulate scale_fixed.cu --hazards strict --complete $mode && has ' 0 hazards$' && right
+    ok $? "hazard: none in the fixed one, $mode" "$log"
+done
+# Each of the two lines is needed.
+alone=0
+for lines in '/fence.proxy.async/d' '/the store of two turns ago/,/__syncthreads/d'; do
+    sed "$lines" $examples/hazard/scale_fixed.cu >"$work/one.cu"
+    logged "$program" emu "$work/one.cu" --grid 2 --block 256 --arg buf:64K,fill=iota:f32 --arg buf:64K --arg 2 --arg 16
+    [ $? -eq 1 ] && has ' 1 hazard$' || alone=1
+done
+ok $alone "hazard: each of its two lines is needed" "$log"
+
 echo "1..$count"
 [ "$failed" -eq 0 ]

@@ -1,5 +1,5 @@
-/* Tilewright's emulator as a shared object, for trying the ctypes side on a machine without a GPU: memory of an emulated
- * device, and the table of driver entry points that layer_open takes. */
+/* Tilewright's emulator as a shared object, for trying the ctypes side on a machine without a GPU: memory of an
+ * emulated device, and the table of driver entry points that layer_open takes. */
 #include <stdint.h>
 #include <stdio.h>
 
