@@ -254,6 +254,18 @@ void reader_fault(struct reader *r, const char *path, enum point point, const ch
     diag_report(r->diags, DIAG_ERROR, loc, reader_kernel(r)->name, *path ? path : NULL, rule, "%s", text);
 }
 
+int reader_aside(const struct reader *r)
+{
+    return r->diags->reported;
+}
+
+void reader_aside_end(struct reader *r, int before, bool doubtful)
+{
+    struct draft *d = &r->draft[r->now];
+    d->doubtful |= doubtful && r->diags->reported > before;
+    d->reported += r->diags->reported - before;
+}
+
 /* ---- dims ------------------------------------------------------------------------------------------------------ */
 
 /* The dim of that name, made where it is new. */
@@ -453,7 +465,10 @@ static int declare(lua_State *L)
     draft->site.open = t ? tokens_find_call(t, "kernel", name->text, draft->site.line) : -1;
     draft->origin = draft->site;
     kernel->loc = reader_call_loc(r);
+    int aside = reader_aside(r);
     check_name(r);
+    reader_aside_end(r, aside, false);
+    bool named = aside == r->diags->reported;
     int like = like_of(r);
     lua_newtable(L);
     if (like >= 0) {
@@ -480,7 +495,10 @@ static int declare(lua_State *L)
     draft->table = luaL_ref(L, LUA_REGISTRYINDEX);
     if (like != -2) { /* else most of its fields are missing */
         read_kernel(r, 2);
-        reader_kernel(r)->sound = r->diags->reported == reported;
+        kernel = reader_kernel(r);
+        draft = &r->draft[r->now];
+        kernel->sound =
+            r->diags->reported == draft->reported && !draft->unplanned && (named || !kernel->template_path);
     }
     int *handle = lua_newuserdatauv(L, sizeof *handle, 0);
     *handle = r->now;

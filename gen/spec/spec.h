@@ -66,6 +66,7 @@ struct spec_tensor {
     int tile[SPEC_MAX_RANK]; /* user templates: elements of a tile by dim; 0 where not given */
     bool tile_set;
     bool read; /* a fused function, the family or a ring reads it */
+    bool doubtful; /* an extent or stride stands in the place of one that has a fault */
 };
 
 struct spec_scalar {
@@ -177,7 +178,7 @@ struct spec_kernel {
     int run_count, bench_count;
     struct expr_graph shape; /* dims, strides, grid: integers over the symbols */
     struct expr_graph graph; /* fused functions */
-    bool sound; /* it was read without a fault and can be planned, whatever other kernels of the spec are */
+    bool sound; /* it can be planned, whatever faults other kernels and fields that count as not written have */
 };
 
 struct spec {
