@@ -106,7 +106,7 @@ static void read_dtype(struct item *i, const char *key)
     lua_State *L = i->r->L;
     const char *path = path_of(i, "dtype", 0);
     int aside = reader_aside(i->r), type = lua_getfield(L, i->table, key);
-    bool guessed = false;
+    bool near_one = false;
     i->t->dtype = TW_BF16;
     i->t->dtype_loc = reader_locate(i->r, path, AT_VALUE);
     if (type == LUA_TNIL) {
@@ -126,10 +126,11 @@ static void read_dtype(struct item *i, const char *key)
                 reader_fault(i->r, path, AT_VALUE, "FIELD-WORD", "there is no dtype \"%s\"; there are %s", word,
                              reader_list(i->r, known, " and "));
             i->t->dtype = suggested ? tw_dtype_from_name(suggested) : TW_BF16;
-            guessed = suggested != NULL;
+            near_one = suggested != NULL;
         }
     }
-    reader_aside_end(i->r, aside, !guessed);
+    i->t->dtype_guessed = !near_one && i->r->diags->reported > aside;
+    reader_aside_end(i->r, aside, !near_one);
     lua_pop(L, 1);
 }
 

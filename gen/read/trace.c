@@ -85,8 +85,8 @@ static int traced(lua_State *L)
 }
 
 /* Traces the kernel's function, on top of the stack and left there, to p. in_function: a fault lies in a function that
- * the kernel gives; rule: that of the fault that broke it off, or NULL. False: it has a fault, which is told. */
-static bool trace_once(struct reader *r, struct program *p, bool *in_function, const char **rule)
+ * the kernel gives. False: it has a fault, which is told. */
+static bool trace_once(struct reader *r, struct program *p, bool *in_function)
 {
     lua_State *L = r->L;
     struct trace t = {.r = r, .p = p};
@@ -114,42 +114,33 @@ static bool trace_once(struct reader *r, struct program *p, bool *in_function, c
         reader_fault(r, "program", AT_VALUE, "TRACE-RESULT", "%s", error.text);
     else if (status != SANDBOX_OK)
         sandbox_report(r->sandbox, r->diags, &error, reader_kernel(r)->name, r->fused ? r->fused : "program");
-    *rule = status != SANDBOX_OK ? error.rule : NULL;
     *in_function = status != SANDBOX_OK && r->fused;
     r->fused = NULL;
     return r->diags->reported - r->draft[r->now].reported == open;
 }
 
 /* Rules of faults that follow from no tensor's. */
-static bool stands_alone(const char *rule)
-{
-    static const char *const rules[] = {"TRACE-LUA", "TRACE-OPERAND", "TRACE-RESULT"};
-    bool alone = false;
-    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
-        alone |= rule && strcmp(rule, rules[i]) == 0;
-    return alone;
-}
+static const char *const stand_alone[] = {"TRACE-LUA", "TRACE-OPERAND", "TRACE-RESULT", "TENSOR-DTYPE", NULL};
 
-/* Traces as trace_once does. Of a kernel whose tensors have faults, what is told may follow from them, and is not passed
- * on. A fault of a function that the kernel gives leaves its program: that is traced without it, and what is then wrong
- * of the kernel's own fields can be told as well. False: there is no program. */
+/* Traces as trace_once does. Of a kernel whose tensors have faults, what is told may follow from them, and is not
+ * passed on. A fault of a function that the kernel gives leaves its program: that is traced without it, and what is
+ * then wrong of the kernel's own fields can be told as well. False: there is no program. */
 static bool trace_program(struct reader *r, struct program *p)
 {
     struct draft *d = &r->draft[r->now];
     struct diag_mark before = diag_mark(r->diags);
     const int aside = d->reported;
-    const char *rule, *again;
-    bool in_function = false, follows = d->bare, whole = trace_once(r, p, &in_function, &rule), traced = whole;
+    bool in_function = false, follows = d->bare, whole = trace_once(r, p, &in_function), traced = whole;
     if (!traced && !d->bare && in_function) {
         struct diag_mark told = diag_mark(r->diags);
         d->bare = true;
         p->op = NULL;
         p->op_count = 0;
-        traced = trace_once(r, p, &in_function, &again);
-        diag_take_back(r->diags, told);
+        traced = trace_once(r, p, &in_function);
+        diag_take_back(r->diags, told, NULL);
     }
-    if (follows || (d->doubtful && (whole || !stands_alone(rule))))
-        diag_take_back(r->diags, before);
+    if (follows || d->doubtful)
+        diag_take_back(r->diags, before, follows ? NULL : stand_alone);
     d->reported = traced ? aside + r->diags->reported - before.reported : aside;
     d->unplanned |= !traced;
     return whole;
