@@ -83,7 +83,7 @@ emu $add --arg "buf:128,fill=integer:i32,dump=$dump" --arg 0 && od -A n -v -t d4
 ok "fill: small integers" $?
 
 good "json: one object" \
-    '{"completed":true,"kernel":"add","device":"emu",.*"thread_instructions":[1-9][0-9]*,.*"hazards":\[\]}' $add \
+    '{"command":"emu","status":0,"diagnostics":\[\],"completed":true,"kernel":"add","device":"emu",.*"thread_instructions":[1-9][0-9]*,.*"hazards":\[\]}' $add \
     --arg buf:128,fill=zero --arg 1 --json
 emu $add --arg buf:128,fill=zero --arg 1 --stats && grep -q '^registers: ' "$work/out" &&
     grep -q '^warp-instructions: [1-9][0-9]*$' "$work/out"
@@ -125,7 +125,7 @@ bad "entry: not there" 1 '--entry sub: .* has no such kernel; it has' $add --ent
 bad "block: unlike .reqntid" 1 '64 threads.*reqntid wants 32' $add --block 64 --arg "$buf" --arg 1
 bad "args: file not there" 1 '--args .*none: No such file' $add --args "$work/none"
 printf '%s\n' '# one' 'i32:x' >"$work/args"
-bad "args: file and line" 1 "args:2: 'i32:x': it is no integer" $add --args "$work/args"
+bad "args: file and line" 1 "args:2: error: 'i32:x': it is no integer" $add --args "$work/args"
 
 argument() { # NAME PATTERN ARGUMENT: the second one
     bad "argument: $1" 1 "--arg 2: '.*: $2" $add --arg "$buf" --arg "$3"
@@ -291,7 +291,7 @@ emu "$here/print.cu" --grid 1 --block 2 --arg 2
 head -n 2 "$work/out" >"$work/printed"
 printf 'thread 0 of 2\nthread 1 of 2\n' | cmp -s - "$work/printed"
 ok "printf: on stdout" $?
-good "printf: in json" '.*"output":"thread 0 of 2\\u000athread 1 of 2\\u000a".*' "$here/print.cu" --grid 1 --block 2 \
+good "printf: in json" '.*"output":"thread 0 of 2\\nthread 1 of 2\\n".*' "$here/print.cu" --grid 1 --block 2 \
     --arg 2 --json
 
 good "shared: reversed" 'completed: 1 block, .* 0 hazards' "$here/shared.cu" --grid 1 --block 64 --shared 64*4 \
