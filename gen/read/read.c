@@ -254,6 +254,18 @@ void reader_fault(struct reader *r, const char *path, enum point point, const ch
     diag_report(r->diags, DIAG_ERROR, loc, reader_kernel(r)->name, *path ? path : NULL, rule, "%s", text);
 }
 
+int reader_aside(const struct reader *r)
+{
+    return r->diags->reported;
+}
+
+void reader_aside_end(struct reader *r, int before, bool doubtful)
+{
+    struct draft *d = &r->draft[r->now];
+    d->doubtful |= doubtful && r->diags->reported > before;
+    d->reported += r->diags->reported - before;
+}
+
 /* ---- dims ------------------------------------------------------------------------------------------------------ */
 
 /* The dim of that name, made where it is new. */
@@ -397,6 +409,18 @@ static void check_name(struct reader *r)
         }
 }
 
+/* The fields at `index` say of themselves what the kernel is. */
+static bool is_whole(lua_State *L, int index)
+{
+    static const char *const says[] = {"family", "program", "template"};
+    bool whole = false;
+    for (size_t i = 0; i < sizeof says / sizeof *says; i++) {
+        whole |= lua_getfield(L, index, says[i]) != LUA_TNIL;
+        lua_pop(L, 1);
+    }
+    return whole;
+}
+
 /* The kernel handle in field `like` of the table at 1; -1: there is none, -2: what there is is none. */
 static int like_of(struct reader *r)
 {
@@ -453,7 +477,11 @@ static int declare(lua_State *L)
     draft->site.open = t ? tokens_find_call(t, "kernel", name->text, draft->site.line) : -1;
     draft->origin = draft->site;
     kernel->loc = reader_call_loc(r);
+    int aside = reader_aside(r);
     check_name(r);
+    reader_aside_end(r, aside, false);
+    bool named = aside == r->diags->reported;
+    aside = reader_aside(r);
     int like = like_of(r);
     lua_newtable(L);
     if (like >= 0) {
@@ -478,9 +506,15 @@ static int declare(lua_State *L)
     lua_setfield(L, 2, "like");
     lua_pushvalue(L, 2);
     draft->table = luaL_ref(L, LUA_REGISTRYINDEX);
-    if (like != -2) { /* else most of its fields are missing */
+    if (like == -2) { /* most of its fields may be missing */
+        like = is_whole(L, 2) ? -1 : -2;
+        reader_aside_end(r, aside, false);
+    }
+    if (like != -2) {
         read_kernel(r, 2);
-        reader_kernel(r)->sound = r->diags->reported == reported;
+        kernel = reader_kernel(r);
+        draft = &r->draft[r->now];
+        kernel->sound = r->diags->reported == draft->reported && !draft->unplanned && (named || !kernel->template_path);
     }
     int *handle = lua_newuserdatauv(L, sizeof *handle, 0);
     *handle = r->now;

@@ -44,7 +44,10 @@ struct draft {
     int place_count;
     int likes;    /* how many kernels stand behind it by `like` */
     int fields;   /* of a family that is a module: registry reference of the fields with the module's */
-    int reported; /* faults before it was read, and those in spite of which its program can be traced */
+    int reported;  /* faults before it was read, and those that stand aside */
+    bool doubtful; /* faults of tensors, of which the trace may make others: what it tells is not passed on */
+    bool unplanned; /* none of the architectures that it names is known, or its program could not be traced */
+    bool bare;     /* the program is traced without the functions that the kernel gives: one has a fault */
 };
 
 struct trace_module; /* a family that is a module: read/trace_family.c */
@@ -88,6 +91,11 @@ struct diag_loc reader_locate(struct reader *r, const char *path, enum point poi
 struct diag_loc reader_call_loc(struct reader *r); /* of the call `kernel "NAME"` */
 void reader_fault(struct reader *r, const char *path, enum point point, const char *rule, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
+
+/* Faults told between the two stand aside: what they are about counts as not written, and the rest of the kernel is
+ * read, traced and planned, so that one run tells of all that is wrong. doubtful: the trace may stumble over it. */
+int reader_aside(const struct reader *r);
+void reader_aside_end(struct reader *r, int before, bool doubtful);
 
 /* "; did you mean 'x'?" or "", in memory of the arena. */
 const char *reader_suggest(struct reader *r, const char *word, const char *const *candidate);

@@ -47,7 +47,7 @@ static int entry_axis(struct reader *r, const char *field, const struct key *key
 {
     const struct spec_kernel *k = reader_kernel(r);
     const char *known[SPEC_MAX_AXES + 1] = {0};
-    int axis = trace_axis(k, key->name);
+    int axis = trace_axis(k, key->name), aside = reader_aside(r);
     memcpy(known, k->axis, (size_t)k->axis_count * sizeof *known);
     *path = key->name ? arena_format(r->arena, "%s.%s", field, key->name)
                       : arena_format(r->arena, "%s[%lld]", field, (long long)key->position);
@@ -55,7 +55,8 @@ static int entry_axis(struct reader *r, const char *field, const struct key *key
     if (axis < 0 && k->axis_count) {
         reader_fault(r, *path, AT_KEY, "PROGRAM-AXES", "there is no such axis; there are %s%s",
                      reader_list(r, known, " and "), key->name ? reader_suggest(r, key->name, known) : "");
-        r->draft[r->now].reported += strcmp(field, "grid") != 0; /* without an extent it cannot be traced */
+        if (strcmp(field, "grid") != 0) /* without an extent it cannot be traced */
+            reader_aside_end(r, aside, false);
     }
     return axis;
 }
@@ -138,6 +139,7 @@ static bool read_axis_field(struct reader *r, enum spec_axis_field which, const 
         int axis = entry_axis(r, own, &key[i], &path), value;
         if (axis < 0)
             continue;
+        int aside = reader_aside(r);
         lua_getfield(L, -1, key[i].name);
         if (!p) {
             read_axis_list(r, which, axis, path);
@@ -147,6 +149,8 @@ static bool read_axis_field(struct reader *r, enum spec_axis_field which, const 
             *(which == SPEC_TILE ? &p->axis[axis].tile_loc : &p->axis[axis].cluster_loc) =
                 reader_locate(r, path, AT_VALUE);
         }
+        if (!p || which == SPEC_CLUSTER)
+            reader_aside_end(r, aside, false);
         lua_pop(L, 1);
     }
     lua_pop(L, 1);
@@ -398,7 +402,7 @@ static void read_ahead(struct reader *r, const char *name, const struct program_
     struct spec_kernel *k = reader_kernel(r);
     struct spec_ahead ahead = {.name = name, .turns = 1, .loc = reader_locate(r, path, AT_VALUE)};
     const struct program_op *other = NULL;
-    int count;
+    int count, told = r->diags->reported;
     if (!lua_istable(L, -1)) {
         reader_fault(r, path, AT_VALUE, "FIELD-TYPE", "takes a table: %s = { turns = 1, before = \"o\" }, this is %s",
                      name, describe(r, -1));
@@ -432,6 +436,8 @@ static void read_ahead(struct reader *r, const char *name, const struct program_
         lua_pop(L, 1);
     }
     check_ahead(r, &ahead, op, other, path);
+    if (r->diags->reported > told) /* it counts as not written */
+        return;
     struct spec_ahead *grown = arena_grow(r->arena, k->ahead, k->ahead_count, sizeof *grown);
     reader_check(r, grown);
     k->ahead = grown;
