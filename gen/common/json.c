@@ -86,8 +86,7 @@ int json_print(const struct json_answer *answer)
     json_object_object_add(o, "diagnostics",
                            answer->diagnostics ? json_object_get(answer->diagnostics) : json_object_new_array());
     if (answer->result) {
-        json_object_object_foreach(answer->result, key, value)
-            json_object_object_add(o, key, json_object_get(value));
+        json_object_object_foreach(answer->result, key, value) json_object_object_add(o, key, json_object_get(value));
     }
     puts(json_object_to_json_string_ext(o, JSON_C_TO_STRING_NOSLASHESCAPE | style));
     json_object_put(o);

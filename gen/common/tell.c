@@ -67,8 +67,8 @@ void tell_file(const struct tell *tell, const char *file, unsigned long line, co
     vsnprintf(text, sizeof text, format, list);
     va_end(list);
     if (tell->diagnostics)
-        json_add_told(tell->diagnostics, &(struct json_diagnostic){
-                                             .severity = "error", .text = text, .file = file, .line = (int)line});
+        json_add_told(tell->diagnostics,
+                      &(struct json_diagnostic){.severity = "error", .text = text, .file = file, .line = (int)line});
     else if (line)
         fprintf(stderr, "%s:%lu: error: %s\n", file, line, text);
     else
@@ -95,10 +95,8 @@ void tell_lines(const struct tell *tell, const char *lines)
 int tell_close(struct tell *tell, int status)
 {
     if (tell->diagnostics)
-        status = json_print(&(struct json_answer){.command = tell->command,
-                                                  .status = status,
-                                                  .diagnostics = tell->diagnostics,
-                                                  .result = tell->result});
+        status = json_print(&(struct json_answer){
+            .command = tell->command, .status = status, .diagnostics = tell->diagnostics, .result = tell->result});
     json_object_put(tell->diagnostics);
     json_object_put(tell->result);
     tell->diagnostics = tell->result = NULL;

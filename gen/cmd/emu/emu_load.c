@@ -286,8 +286,8 @@ static void list_kernels(const struct emu_program *program, const char *only)
             (only && strcmp(plain, only) != 0 && strcmp(last_part(plain), only) != 0))
             continue;
         const bool mangled = strcmp(plain, name) != 0;
-        char *line = tw_format(program->rt, "  %s%s%s%s", name, mangled ? " (" : "", mangled ? plain : "",
-                               mangled ? ")" : "");
+        char *line =
+            tw_format(program->rt, "  %s%s%s%s", name, mangled ? " (" : "", mangled ? plain : "", mangled ? ")" : "");
         if (line)
             tell_lines(program->tell, line);
         tw_free(program->rt, line);

@@ -226,10 +226,8 @@ static void print_json(const struct meaning *m, char *reasons)
         if (m->wrong)
             json_object_object_add(result, "stray_bits", stray_bits(m));
     }
-    json_print(&(struct json_answer){.command = "tensormap",
-                                     .status = m->wrong ? INPUT : DONE,
-                                     .diagnostics = diagnostics,
-                                     .result = result});
+    json_print(&(struct json_answer){
+        .command = "tensormap", .status = m->wrong ? INPUT : DONE, .diagnostics = diagnostics, .result = result});
     json_object_put(diagnostics);
     json_object_put(result);
 }

@@ -125,15 +125,15 @@ static void judge(const struct tensormap_question *q, const struct tensormap_opt
 static void add_note(json_object *diagnostics, const char *severity, const char *text, const char *rule, int line)
 {
     if (text && text[0])
-        json_add_diagnostic(diagnostics, &(struct json_diagnostic){
-                                             .severity = severity, .text = text, .rule = rule, .line = line});
+        json_add_diagnostic(diagnostics,
+                            &(struct json_diagnostic){.severity = severity, .text = text, .rule = rule, .line = line});
 }
 
 // Prints the answer, and frees both.
 static void print_answer(int status, json_object *diagnostics, json_object *result)
 {
-    json_print(&(struct json_answer){
-        .command = "tensormap", .status = status, .diagnostics = diagnostics, .result = result});
+    json_print(
+        &(struct json_answer){.command = "tensormap", .status = status, .diagnostics = diagnostics, .result = result});
     json_object_put(diagnostics);
     json_object_put(result);
 }

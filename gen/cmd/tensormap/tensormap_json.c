@@ -191,8 +191,7 @@ void tensormap_print_rules(const struct tw_tensormap_verdict *verdict)
         const char *name = tw_tensormap_rule_name(verdict->finding[i].rule);
         int seen = verdict->finding[i].warning;
         for (int k = 0; k < i && !seen; k++)
-            seen = !verdict->finding[k].warning &&
-                   strcmp(tw_tensormap_rule_name(verdict->finding[k].rule), name) == 0;
+            seen = !verdict->finding[k].warning && strcmp(tw_tensormap_rule_name(verdict->finding[k].rule), name) == 0;
         if (seen)
             continue;
         fputs(comma, stdout);
@@ -260,12 +259,12 @@ void tensormap_add_findings(json_object *diagnostics, const struct tw_tensormap_
     for (int warning = 0; warning < 2; warning++)
         for (int i = 0; i < verdict->count; i++)
             if (verdict->finding[i].warning == warning)
-                json_add_diagnostic(
-                    diagnostics,
-                    &(struct json_diagnostic){.severity = warning ? "warning" : "error",
-                                              .text = tw_tensormap_message(c, cc, &verdict->finding[i], text, sizeof text),
-                                              .rule = tw_tensormap_rule_name(verdict->finding[i].rule),
-                                              .line = line});
+                json_add_diagnostic(diagnostics,
+                                    &(struct json_diagnostic){
+                                        .severity = warning ? "warning" : "error",
+                                        .text = tw_tensormap_message(c, cc, &verdict->finding[i], text, sizeof text),
+                                        .rule = tw_tensormap_rule_name(verdict->finding[i].rule),
+                                        .line = line});
 }
 
 void tensormap_print_fault(const struct tensormap_fault *fault)
