@@ -16,25 +16,8 @@ CUDA_VISIBLE_DEVICES=
 LC_ALL=C
 export CUDA_VISIBLE_DEVICES LC_ALL
 shared_cache=${TILEWRIGHT_CACHE:-$work/cache}
-count=0 failed=0
-
-ok() { # status name
-    count=$((count + 1))
-    if [ "$1" -eq 0 ]; then
-        echo "ok $count - $2"
-    else
-        failed=$((failed + 1))
-        echo "not ok $count - $2"
-        for stream in out err; do
-            [ ! -f "$work/$stream" ] || head -n 20 "$work/$stream" | sed "s/^/# $stream: /"
-        done
-    fi
-}
-
-skip() { # name why
-    count=$((count + 1))
-    echo "ok $count - $1 # SKIP $2"
-}
+. tests/tap.sh
+shown="$work/out $work/err"
 
 end() {
     echo "1..$count"

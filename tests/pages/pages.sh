@@ -10,11 +10,6 @@
 #   <!-- not run: REASON -->  none of this
 # and what a script makes stands between <!-- made by: COMMAND --> and <!-- made -->.
 
-skip() { # name why
-    count=$((count + 1))
-    echo "ok $count - $1 # SKIP $2"
-}
-
 # pages: every page of the tree, README.md first.
 pages() {
     (cd "$top" && find . \( -path './.*' -o -path ./build \) -prune -o -name README.md -print | sed 's|^\./||' |

@@ -29,18 +29,14 @@ int gpu_wait(struct gpu *gpu);
 int gpu_fail(struct gpu *gpu, const char *who, const char *text);
 
 /* The device's entry points as NAME_load of an emitted pair takes them. */
-#define GPU_DRIVER(NAME, gpu)                                            \
-    {                                                                    \
-        .version = (gpu)->device->driver->version,                       \
-        .context_device = (gpu)->device->driver->context_device,         \
-        .device_attribute = (gpu)->device->driver->device_attribute,     \
-        .module_load = (gpu)->device->driver->module_load,               \
-        .module_unload = (gpu)->device->driver->module_unload,           \
-        .module_function = (gpu)->device->driver->module_function,       \
-        .function_set = (gpu)->device->driver->function_set,             \
-        .max_active_clusters = gpu_max_active_clusters,                  \
-        .launch = gpu_launch,                                            \
-        .encode_tiled = (gpu)->device->driver->encode_tiled,             \
+#define GPU_DRIVER(NAME, gpu)                                                                                          \
+    {                                                                                                                  \
+        .version = (gpu)->device->driver->version, .context_device = (gpu)->device->driver->context_device,            \
+        .device_attribute = (gpu)->device->driver->device_attribute,                                                   \
+        .module_load = (gpu)->device->driver->module_load, .module_unload = (gpu)->device->driver->module_unload,      \
+        .module_function = (gpu)->device->driver->module_function,                                                     \
+        .function_set = (gpu)->device->driver->function_set, .max_active_clusters = gpu_max_active_clusters,           \
+        .launch = gpu_launch, .encode_tiled = (gpu)->device->driver->encode_tiled,                                     \
     }
 
 /* Two of them take a struct that the emitted C does not name: of the device that was opened last. */
