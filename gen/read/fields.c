@@ -115,6 +115,10 @@ static void read_list(struct reader *r, int field, const char *path)
         reader_check(r, item);
         reader_check(r, grown);
         tune.value = grown;
+        const char **paths = arena_grow(r->arena, tune.path, tune.count, sizeof *paths);
+        reader_check(r, paths);
+        tune.path = paths;
+        tune.path[tune.count] = item;
         if (list)
             lua_rawgeti(L, -1, i);
         tune.value[tune.count] = read_value(r, &spec_rows[field], item);

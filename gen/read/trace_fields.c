@@ -104,15 +104,21 @@ static void read_axis_list(struct reader *r, enum spec_axis_field which, int axi
         return;
     }
     tune.value = arena_alloc(r->arena, (size_t)count * sizeof *tune.value);
+    tune.loc = arena_alloc(r->arena, (size_t)count * sizeof *tune.loc);
     reader_check(r, tune.value);
+    tune.path = arena_alloc(r->arena, (size_t)count * sizeof *tune.path);
+    reader_check(r, tune.loc);
+    reader_check(r, tune.path);
     for (lua_Integer i = 1; i <= count; i++) {
         const char *item = list ? arena_format(r->arena, "%s[%lld]", path, (long long)i) : path;
         reader_check(r, item);
         if (list)
             lua_rawgeti(L, -1, i);
         int value = read_axis_value(r, &axis_fields[which], item);
-        if (value)
-            tune.value[tune.count++] = value;
+        tune.value[tune.count] = value;
+        tune.path[tune.count] = item;
+        tune.loc[tune.count] = reader_locate(r, item, AT_VALUE);
+        tune.count += value != 0;
         if (list)
             lua_pop(L, 1);
     }
