@@ -53,8 +53,15 @@ static int entry_axis(struct reader *r, const char *field, const struct key *key
                       : arena_format(r->arena, "%s[%lld]", field, (long long)key->position);
     reader_check(r, *path);
     if (axis < 0 && k->axis_count) {
+        const char *elsewhere = "";
+        if (key->name) {
+            lua_getfield(r->L, -1, key->name);
+            elsewhere = field_elsewhere(r, key->name, IN_TABLE);
+            lua_pop(r->L, 1);
+        }
         reader_fault(r, *path, AT_KEY, "PROGRAM-AXES", "there is no such axis; there are %s%s",
-                     reader_list(r, known, " and "), key->name ? reader_suggest(r, key->name, known) : "");
+                     reader_list(r, known, " and "),
+                     *elsewhere || !key->name ? elsewhere : reader_suggest(r, key->name, known));
         if (strcmp(field, "grid") != 0) /* without an extent it cannot be traced */
             reader_aside_end(r, aside, false);
     }
