@@ -65,6 +65,8 @@ struct reader {
     int epoch; /* number of the traced function that runs, 0: none; values of another one are refused */
     int epochs;
     struct trace_module *module;
+    struct site made; /* where the last tensor was made, and how many were made there in a row */
+    int made_count;
     struct trace *program; /* the program that is traced (read/trace.h), or NULL */
     const char *fused;     /* the kernel's function that a family's program calls now (its field), or NULL */
     unsigned fused_axes;   /* those along which its value runs, as bits */
@@ -138,6 +140,7 @@ bool exact_integer(lua_State *L, int index, int64_t *value);
 /* Userdata of tensor {...} and scalar(...). The tensor's table is its user value. */
 struct tensor_value {
     struct site site;
+    int nth; /* of those that were made on its line before */
 };
 struct scalar_value {
     struct site site;

@@ -52,6 +52,9 @@ int make_tensor(lua_State *L)
     struct tensor_value *t = lua_newuserdatauv(L, sizeof *t, 1);
     t->site.open = -1;
     t->site.file = sandbox_where(L, 1, &t->site.line);
+    r->made_count = r->made.file == t->site.file && r->made.line == t->site.line ? r->made_count + 1 : 0;
+    r->made = t->site;
+    t->nth = r->made_count;
     lua_pushvalue(L, 1);
     lua_setiuservalue(L, -2, 1);
     luaL_setmetatable(L, TYPE_TENSOR);
