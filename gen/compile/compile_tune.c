@@ -46,19 +46,24 @@ static struct program *program_with(const struct trial *t, const char *arch, con
 static bool plans(struct trial *t, const struct arch *arch, const struct value *v, int count)
 {
     struct spec_kernel own = *t->kernel;
-    struct spec_arch on = {.name = arch->name, .loc = own.loc};
+    struct spec_arch on[COMPILE_ARCHITECTURES];
     struct spec_arch_program traced = {arch->name, NULL};
     struct diag_set found = {0};
     struct plan plan;
     bool axes = false;
-    spec_merge(t->kernel, arch->name, &on.fields);
+    for (int i = 0; i < own.arch_count && i < COMPILE_ARCHITECTURES; i++)
+        on[i] = own.arch[i];
+    own.arch = on;
     for (int i = 0; i < count; i++) {
         axes |= v[i].axis;
-        if (!v[i].axis)
-            on.fields.value[own.tune[v[i].tune].field] = own.tune[v[i].tune].value[v[i].value];
+        if (v[i].axis)
+            continue;
+        const struct spec_tune *tune = &own.tune[v[i].tune];
+        own.fields.value[tune->field] = tune->value[v[i].value];
+        for (int n = 0; n < own.arch_count; n++)
+            if (on[n].fields.value[tune->field].set)
+                on[n].fields.value[tune->field] = tune->value[v[i].value];
     }
-    own.arch = &on;
-    own.arch_count = 1;
     traced.program = axes ? program_with(t, arch->name, v, count) : NULL;
     if (axes && !traced.program)
         return false;
@@ -123,12 +128,23 @@ static void check_value(struct compile *c, const struct spec_kernel *kernel, str
         diag_report(&c->diags, DIAG_ERROR, loc, kernel->name, field, "TUNE-FIT", "no plan takes this value; %s", t.why);
 }
 
+/* What is wrong with the kernel as it is, its values would be told of again. */
+static bool is_planned(struct compile *c, const struct spec_kernel *kernel)
+{
+    const struct arch *arch[COMPILE_ARCHITECTURES];
+    struct trial t = {.c = c, .kernel = kernel};
+    bool planned = kernel->sound && kernel->axis_tune_count + kernel->tune_count > 0;
+    for (int a = planned ? compile_architectures(kernel, arch) : 0; a-- > 0;)
+        planned = planned && plans(&t, arch[a], NULL, 0);
+    return planned;
+}
+
 int compile_check_tunes(struct compile *c, const struct compile_choice *choice)
 {
     const int before = c->diags.errors;
     for (int i = 0; i < c->spec.kernel_count; i++) {
         const struct spec_kernel *k = &c->spec.kernel[i];
-        if (!k->sound || (choice->kernel && strcmp(choice->kernel, k->name) != 0))
+        if ((choice->kernel && strcmp(choice->kernel, k->name) != 0) || !is_planned(c, k))
             continue;
         for (int n = 0; n < k->axis_tune_count; n++)
             for (int v = 0; v < k->axis_tune[n].count; v++)

@@ -98,7 +98,7 @@ int sandbox_try(lua_State *L, int arguments, int results, struct sandbox_error *
 int sandbox_fault(lua_State *L, const char *rule, const char *word, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* Column of the token `word` on a line, 0 where there is none or more than one: which of them it is Lua does not tell. */
+/* Column of the token `word` on a line, 0 where there is none or more than one: Lua does not tell which it is. */
 int sandbox_column(struct sandbox *s, int file, int line, const char *word);
 
 /* That of the word's n-th call there (tokens_nth_call), for who counts calls. */

@@ -40,8 +40,8 @@ struct token_field {
  * there. */
 int tokens_find_call(const struct tokens *t, const char *function, const char *name, int line);
 
-/* The token `word` on `line` that is called n-th, counted from 0 and again from the first behind the last: calls are made
- * in the order in which they end. -1: there is none. */
+/* The token `word` on `line` that is called n-th, counted from 0 and again from the first behind the last: calls are
+ * made in the order in which they end. -1: there is none. */
 int tokens_nth_call(const struct tokens *t, const char *word, int line, int n);
 
 /* The "{" of the constructor that a call at token `call` has as its only argument, or -1. */
