@@ -385,7 +385,7 @@ static int operand(struct pipeline *x, int op, int which)
                               x->l->arch->name);
     int status = pipeline_check_limits(x, k->load[which], (which == 0) != k->transposed[which], false);
     status = status ? status : pipeline_check_spans(x, o, rows, columns, false);
-    status = status ? status : pipeline_layout(x, o, rows, columns, false);
+    status = status ? status : pipeline_layout(x, o, rows, columns, 0);
     if (status)
         return status;
     /* Of a tile that begins within 16 bytes, or may, elements are read one by one. */

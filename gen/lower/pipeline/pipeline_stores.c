@@ -1,0 +1,159 @@
+/* Registers that a store's arithmetic takes beside the sums that it begins with, where warpgroups hold them, and so how
+ * many columns it takes at a time.
+ *
+ * Of a chunk the compiler hoists what it can: all loads, and what both of a thread's rows need of a column, are under
+ * way together, up to the last register and then beyond it, and nothing in the text holds it back but a chunk of fewer
+ * columns. The weights below say what is live then, for a chunk of so many columns. Measured by what ptxas 13.0 makes
+ * of random specs (tests/emu/random.sh): of 178 those of which this says more than the budget are 1 in 2 spilled, and
+ * none of the others.
+ */
+#include <stdint.h>
+#include <stdio.h>
+
+#include "lower/pipeline/pipeline.h"
+
+/* Registers of a thread for each 8 columns: what there is of a column, and of a place. */
+enum { OF_PAIR = 1, OF_COLUMN = 2, OF_PLACE = 4 };
+
+enum {
+    OTHER_REGISTERS = 24, /* addresses, descriptors, places of the item */
+    STORES = 32,          /* of a program; what further ones share is not looked at */
+};
+
+/* ---- what is held ------------------------------------------------------------------------------------------------ */
+
+/* What the arithmetic of one store holds. */
+struct pipeline_store {
+    int each;         /* registers for each 8 columns */
+    int rows;         /* for what depends on the row alone */
+    bool stands_once; /* its chunks are a loop; else they are unrolled */
+    uint32_t shares;  /* of which stores, as bits, it has arithmetic on sums */
+};
+
+struct walk {
+    struct work *work;
+    const struct plan *plan;
+    struct pipeline_store *store;
+    uint32_t *seen, bit; /* by node: the stores that came to it, this one being `bit` */
+};
+
+/* Bit of work_scope that the index counts along, beside an item's first place; 0: it is another one. */
+static int counts(const struct expr_graph *g, int node)
+{
+    const struct expr_node *n = &g->node[node];
+    for (int i = 0; n->op == EXPR_ADD && i < 2; i++) {
+        const struct expr_node *from = &g->node[n->arg[i]], *within = &g->node[n->arg[1 - i]];
+        if (from->op == EXPR_AT && (within->op == EXPR_ROW || within->op == EXPR_COLUMN))
+            return within->op == EXPR_ROW ? WORK_ROW : WORK_COLUMN;
+    }
+    return 0;
+}
+
+/* Words of a pair where the element is read with its neighbour (plan/reads.h): one of 16-bit neighbours in memory, else
+ * two; 0: it is read alone. */
+static int words_of_pair(const struct walk *w, const struct expr_node *n)
+{
+    const struct expr_graph *g = &w->work->graph;
+    int columns = 0, along = 0;
+    for (int d = 0; d < n->rank; d++) {
+        along = counts(g, g->index[n->first_index + d]);
+        if (!along)
+            return 0;
+        columns += along == WORK_COLUMN;
+    }
+    if (n->type != EXPR_REAL || columns != 1)
+        return 0;
+    return along == WORK_COLUMN && tw_dtype_bytes(w->plan->tensor[n->integer].dtype) == 2 ? 1 : 2;
+}
+
+/* `above`: the scope of what takes the node. What depends on the column alone, or the row alone, is made once for both
+ * rows, or for all columns, and held. */
+static void visit(struct walk *w, int node, int above)
+{
+    const struct expr_node *n = &w->work->graph.node[node];
+    int scope = work_scope(w->work, node), element = n->op == EXPR_TENSOR;
+    bool made = scope != above && (element || n->arg[0] >= 0) && !counts(&w->work->graph, node);
+    if (w->seen[node] & w->bit)
+        return;
+    if (scope == (WORK_ROW | WORK_COLUMN) && n->arg[0] >= 0)
+        w->store->shares |= w->seen[node];
+    w->seen[node] |= w->bit;
+    w->store->stands_once = w->store->stands_once || element || expr_ops[n->op].rule == EXPR_REALS;
+    int words = element ? words_of_pair(w, n) : 0;
+    if (words)
+        w->store->each += words * OF_PAIR * (scope & WORK_ROW ? 2 : 1);
+    else if (element && scope == (WORK_ROW | WORK_COLUMN)) /* integers have 64 bits until they are used */
+        w->store->each += n->type == EXPR_INT ? 2 * OF_PLACE : OF_PLACE;
+    else if (made && scope == WORK_COLUMN)
+        w->store->each += n->type == EXPR_PRED ? OF_COLUMN / 2 : OF_COLUMN;
+    else if (made && scope == WORK_ROW)
+        w->store->rows += 2;
+    for (int i = 0; i < 3; i++)
+        if (n->arg[i] >= 0)
+            visit(w, n->arg[i], scope);
+    for (int d = 0; element && !words && d < n->rank; d++)
+        visit(w, w->work->graph.index[n->first_index + d], WORK_ROW | WORK_COLUMN);
+}
+
+int pipeline_stores(struct pipeline *x)
+{
+    struct plan *p = x->plan;
+    int stores = 0, count = x->program->op_count;
+    uint32_t *seen = plan_alloc(p, sizeof *seen * ((size_t)x->d.work.graph.count + 1));
+    x->store = plan_alloc(p, sizeof *x->store * ((size_t)count + 1));
+    x->d.once = plan_alloc(p, sizeof *x->d.once * ((size_t)count + 1));
+    if (!seen || !x->store || !x->d.once)
+        return 3;
+    for (int i = 0; i < count && stores < STORES; i++) {
+        if (x->program->op[i].kind != PROGRAM_STORE || x->program->op[i].arg[0].columns == 1)
+            continue;
+        struct walk w = {&x->d.work, p, &x->store[i], seen, (uint32_t)1 << stores++};
+        visit(&w, x->d.work.op[i].arg[0], WORK_ROW | WORK_COLUMN);
+    }
+    return 0;
+}
+
+/* ---- chunks ------------------------------------------------------------------------------------------------------ */
+
+/* Beside what all places hold: a chunk of what the arithmetic reads, a copy of its sums where chunks are a loop, half of
+ * it packed. Chunks that are unrolled have values in common with those of another store. */
+static int held(const struct pipeline *x, int op, int columns, bool only)
+{
+    const struct pipeline_store *s = &x->store[op];
+    bool loop = (s->stands_once || x->d.once[op]) && !only;
+    int sum = pipeline_registers_taken(x) + OTHER_REGISTERS + s->each * columns / 8 + s->rows + columns / 4;
+    if (loop)
+        return sum + columns / 2;
+    return sum + (s->shares && !s->stands_once ? x->plan->place[0].registers : 0);
+}
+
+int pipeline_chunk(struct pipeline *x, int op, int columns, int least)
+{
+    const struct plan_tensor *t = &x->plan->tensor[x->program->op[op].tensor];
+    bool turned;
+    int all = work_stored(&x->d.work, &x->program->op[op], &turned)->columns * x->d.blocks, chunk = columns;
+    int budget = pipeline_consumer_registers(x), natural;
+    if (x->plan->mma_count > 1) /* what of several sums is there at the end is not known */
+        return columns;
+    natural = held(x, op, columns, columns == all);
+    if (natural > budget && x->store[op].shares && !x->store[op].stands_once) {
+        x->d.once[op] = true;
+        family_reason(x->plan, plan_text(x->plan, "%s.chunks", t->name), "a loop",
+                      "unrolled, they would keep what another store has in common with them: about %d registers, and a "
+                      "thread has %d",
+                      natural, budget);
+        natural = held(x, op, columns, columns == all);
+    }
+    while (held(x, op, chunk, chunk == all) > budget && chunk % 2 == 0 && chunk / 2 >= least)
+        chunk /= 2;
+    int taken = held(x, op, chunk, chunk == all);
+    x->held = taken > x->held ? taken : x->held;
+    if (chunk < columns) {
+        char value[40];
+        snprintf(value, sizeof value, "%d columns", chunk);
+        family_reason(x->plan, plan_text(x->plan, "%s.chunk", t->name), value,
+                      "with %d its arithmetic would hold about %d registers, and a thread has %d", columns, natural,
+                      budget);
+    }
+    return chunk;
+}
