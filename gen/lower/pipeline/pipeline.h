@@ -30,6 +30,7 @@ struct pipeline {
     bool dynamic;               /* items come from a counter */
 
     int warps_m, stages; /* lower_mma_sync.c: warps along the rows (along the columns: d.warps_n); of rings */
+    int slab, parts;     /* of a row of a warp's: registers for each 8 columns that are stored; in how many parts */
 };
 
 /* ---- lower_pipeline.c: parts that both lowerings have ------------------------------------------------------------ */
@@ -173,6 +174,10 @@ int pipeline_stores(struct pipeline *x);
 /* How many columns a chunk of the STORE takes: `columns`, or half of that and so on, down to `least`, until registers
  * suffice for what is held beside the sums. Notes that, and decides whether chunks are a loop. */
 int pipeline_chunk(struct pipeline *x, int op, int columns, int least);
+
+/* Registers of a thread for each 8 columns of a slab: what a warp of mma.sync stores of a row, of the fullest store.
+ * *whole: a slab is a whole row; else it may be a part of one. */
+int pipeline_slab(const struct pipeline *x, bool *whole);
 
 /* ---- pipeline_mma_sync.c: shapes and layouts of cp.async and mma.sync. Each returns 0, 1 a fault, 3 -------------- */
 

@@ -24,9 +24,11 @@ enum {
 
 /* What the arithmetic of one store holds. */
 struct pipeline_store {
-    int each;         /* registers for each 8 columns */
+    int each;         /* registers for each 8 columns, of two rows */
+    int column;       /* of them those that rows have in common */
     int rows;         /* for what depends on the row alone */
     bool stands_once; /* its chunks are a loop; else they are unrolled */
+    bool rows_too;    /* it takes values of rows beside sums */
     uint32_t shares;  /* of which stores, as bits, it has arithmetic on sums */
 };
 
@@ -66,6 +68,15 @@ static int words_of_pair(const struct walk *w, const struct expr_node *n)
     return along == WORK_COLUMN && tw_dtype_bytes(w->plan->tensor[n->integer].dtype) == 2 ? 1 : 2;
 }
 
+/* An index that is not the last one depends on the column: each column has an address of its own. */
+static bool strides(const struct walk *w, const struct expr_node *n)
+{
+    bool found = false;
+    for (int d = 0; d + 1 < n->rank; d++)
+        found = found || (work_scope(w->work, w->work->graph.index[n->first_index + d]) & WORK_COLUMN);
+    return found;
+}
+
 /* `above`: the scope of what takes the node. What depends on the column alone, or the row alone, is made once for both
  * rows, or for all columns, and held. */
 static void visit(struct walk *w, int node, int above)
@@ -79,13 +90,17 @@ static void visit(struct walk *w, int node, int above)
         w->store->shares |= w->seen[node];
     w->seen[node] |= w->bit;
     w->store->stands_once = w->store->stands_once || element || expr_ops[n->op].rule == EXPR_REALS;
+    if (n->op == EXPR_TILE)
+        w->store->rows_too = w->store->rows_too || w->work->program->op[n->integer].tile.columns == 1;
     int words = element ? words_of_pair(w, n) : 0;
+    if (element && strides(w, n))
+        w->store->column += 2 * OF_COLUMN;
     if (words)
-        w->store->each += words * OF_PAIR * (scope & WORK_ROW ? 2 : 1);
+        *(scope & WORK_ROW ? &w->store->each : &w->store->column) += words * OF_PAIR * (scope & WORK_ROW ? 2 : 1);
     else if (element && scope == (WORK_ROW | WORK_COLUMN)) /* integers have 64 bits until they are used */
         w->store->each += n->type == EXPR_INT ? 2 * OF_PLACE : OF_PLACE;
     else if (made && scope == WORK_COLUMN)
-        w->store->each += n->type == EXPR_PRED ? OF_COLUMN / 2 : OF_COLUMN;
+        w->store->column += n->type == EXPR_PRED ? OF_COLUMN / 2 : OF_COLUMN;
     else if (made && scope == WORK_ROW)
         w->store->rows += 2;
     for (int i = 0; i < 3; i++)
@@ -121,7 +136,7 @@ static int held(const struct pipeline *x, int op, int columns, bool only)
 {
     const struct pipeline_store *s = &x->store[op];
     bool loop = (s->stands_once || x->d.once[op]) && !only;
-    int sum = pipeline_registers_taken(x) + OTHER_REGISTERS + s->each * columns / 8 + s->rows + columns / 4;
+    int sum = pipeline_registers_taken(x) + OTHER_REGISTERS + (s->each + s->column) * columns / 8 + s->rows + columns / 4;
     if (loop)
         return sum + columns / 2;
     return sum + (s->shares && !s->stands_once ? x->plan->place[0].registers : 0);
@@ -156,4 +171,27 @@ int pipeline_chunk(struct pipeline *x, int op, int columns, int least)
                       budget);
     }
     return chunk;
+}
+
+/* ---- slabs ------------------------------------------------------------------------------------------------------- */
+
+/* A warp of mma.sync stores a row's columns at a time, in a loop over its rows: what depends on the column alone is made
+ * before that loop. A place in memory that columns do not run along is an address for each column. */
+int pipeline_slab(const struct pipeline *x, bool *whole)
+{
+    int most = 0;
+    *whole = false;
+    for (int i = 0; i < x->program->op_count && x->plan->mma_count == 1; i++) {
+        const struct pipeline_store *s = &x->store[i];
+        bool turned;
+        if (x->program->op[i].kind != PROGRAM_STORE || x->program->op[i].arg[0].columns == 1)
+            continue;
+        work_stored(&x->d.work, &x->program->op[i], &turned);
+        int each = OF_COLUMN + s->each / 2 + s->column + (turned ? 2 * OF_COLUMN : 0);
+        if (!s->stands_once)
+            each = 0; /* nothing is on its way */
+        most = each > most ? each : most;
+        *whole = *whole || s->rows_too;
+    }
+    return most;
 }
