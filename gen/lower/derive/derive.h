@@ -104,6 +104,8 @@ struct derive {
     int *first;       /* without a producer, by operation: of plan.loop, the prologue of a LOOP */
     int meeting;      /* without a producer: of plan.barrier, where all threads meet */
     bool *once;       /* by operation: a STORE whose chunks are a loop, though its arithmetic is short; NULL: none */
+    int registers;    /* that a thread which computes can have */
+    int stored;       /* of them what a store's arithmetic takes beside places, where it stands there for whole rows */
     int turns;        /* plan_some(barrier) by which consumers pass the tensor cores on; 0: they do not */
 
     /* while it walks */

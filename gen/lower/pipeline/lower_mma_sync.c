@@ -72,6 +72,7 @@ static int roles(struct pipeline *x)
     if (status || family_add_barrier(p, "block", 0, 32 * warps) || !family_add_role(p, "block", 1, 0, warps, 0))
         return 3;
     x->d.producer = NULL;
+    x->d.registers = mma_sync_register_limit(x);
     x->d.consumer = &p->role[p->role_count - 1];
     return derive_steps(&x->d);
 }

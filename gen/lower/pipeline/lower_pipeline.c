@@ -448,6 +448,7 @@ static int memory_and_roles(struct pipeline *x)
     x->d.producer = &p->role[p->role_count - 2];
     x->d.producer->one_thread = true;
     x->d.consumer = &p->role[p->role_count - 1];
+    x->d.registers = x->d.consumer->registers;
     return derive_steps(&x->d);
 }
 

@@ -13,7 +13,7 @@
 #include "lower/pipeline/pipeline.h"
 
 /* Registers of a thread for each 8 columns: what there is of a column, and of a place. */
-enum { OF_PAIR = 1, OF_COLUMN = 2, OF_PLACE = 4 };
+enum { OF_PAIR = 1, OF_COLUMN = 2, OF_ADDRESS = 4, OF_PLACE = 4 };
 
 enum {
     OTHER_REGISTERS = 24, /* addresses, descriptors, places of the item */
@@ -26,7 +26,9 @@ enum {
 struct pipeline_store {
     int each;         /* registers for each 8 columns, of two rows */
     int column;       /* of them those that rows have in common */
+    int places;       /* and those of integers that depend on both, which only unrolled chunks hold */
     int rows;         /* for what depends on the row alone */
+    int tensors;      /* that it reads by row */
     bool stands_once; /* its chunks are a loop; else they are unrolled */
     bool rows_too;    /* it takes values of rows beside sums */
     uint32_t shares;  /* of which stores, as bits, it has arithmetic on sums */
@@ -68,13 +70,33 @@ static int words_of_pair(const struct walk *w, const struct expr_node *n)
     return along == WORK_COLUMN && tw_dtype_bytes(w->plan->tensor[n->integer].dtype) == 2 ? 1 : 2;
 }
 
-/* An index that is not the last one depends on the column: each column has an address of its own. */
-static bool strides(const struct walk *w, const struct expr_node *n)
+/* Registers for places in memory: each column has an address of its own where columns do not run along the last index;
+ * else a place, where that index is computed. */
+static int of_addresses(const struct walk *w, const struct expr_node *n)
 {
-    bool found = false;
-    for (int d = 0; d + 1 < n->rank; d++)
-        found = found || (work_scope(w->work, w->work->graph.index[n->first_index + d]) & WORK_COLUMN);
-    return found;
+    const struct expr_graph *g = &w->work->graph;
+    int registers = 0;
+    for (int d = 0; d < n->rank; d++) {
+        int index = g->index[n->first_index + d];
+        bool column = (work_scope(w->work, index) & WORK_COLUMN) != 0, last = d + 1 == n->rank;
+        if (column && !last)
+            registers = OF_ADDRESS;
+        else if (column && counts(g, index) != WORK_COLUMN && !registers)
+            registers = OF_COLUMN / 2;
+    }
+    return registers;
+}
+
+/* A function of what differs between elements. By what does not differ a quotient is a product. */
+static bool is_function(const struct walk *w, const struct expr_node *n, int scope)
+{
+    int by = n->op == EXPR_DIV ? work_scope(w->work, n->arg[1]) : scope;
+    return expr_ops[n->op].rule == EXPR_REALS && scope != WORK_UNIFORM && by != WORK_UNIFORM;
+}
+
+static bool made_of_both(const struct expr_node *n, int scope)
+{
+    return n->type == EXPR_INT && n->arg[0] >= 0 && scope == (WORK_ROW | WORK_COLUMN);
 }
 
 /* `above`: the scope of what takes the node. What depends on the column alone, or the row alone, is made once for both
@@ -89,25 +111,43 @@ static void visit(struct walk *w, int node, int above)
     if (scope == (WORK_ROW | WORK_COLUMN) && n->arg[0] >= 0)
         w->store->shares |= w->seen[node];
     w->seen[node] |= w->bit;
-    w->store->stands_once = w->store->stands_once || element || expr_ops[n->op].rule == EXPR_REALS;
+    w->store->stands_once = w->store->stands_once || element || is_function(w, n, scope);
     if (n->op == EXPR_TILE)
         w->store->rows_too = w->store->rows_too || w->work->program->op[n->integer].tile.columns == 1;
     int words = element ? words_of_pair(w, n) : 0;
-    if (element && strides(w, n))
-        w->store->column += 2 * OF_COLUMN;
+    if (element) {
+        w->store->column += of_addresses(w, n);
+        w->store->tensors += (scope & WORK_ROW) != 0;
+    }
     if (words)
         *(scope & WORK_ROW ? &w->store->each : &w->store->column) += words * OF_PAIR * (scope & WORK_ROW ? 2 : 1);
     else if (element && scope == (WORK_ROW | WORK_COLUMN)) /* integers have 64 bits until they are used */
         w->store->each += n->type == EXPR_INT ? 2 * OF_PLACE : OF_PLACE;
     else if (made && scope == WORK_COLUMN)
-        w->store->column += n->type == EXPR_PRED ? OF_COLUMN / 2 : OF_COLUMN;
+        w->store->column += n->type == EXPR_PRED                ? OF_COLUMN / 2
+                            : element && n->type == EXPR_INT ? 2 * OF_COLUMN
+                                                             : OF_COLUMN;
     else if (made && scope == WORK_ROW)
         w->store->rows += 2;
+    else if (made_of_both(n, scope))
+        w->store->places += 2 * OF_PLACE;
     for (int i = 0; i < 3; i++)
         if (n->arg[i] >= 0)
             visit(w, n->arg[i], scope);
     for (int d = 0; element && !words && d < n->rank; d++)
         visit(w, w->work->graph.index[n->first_index + d], WORK_ROW | WORK_COLUMN);
+}
+
+/* What the arithmetic holds beside places where it stands there for all rows and columns that a thread has. Warps of
+ * mma.sync read and write a row at a time, and have addresses of all rows. */
+static int of_whole_rows(const struct pipeline *x, int op)
+{
+    const struct pipeline_store *s = &x->store[op];
+    bool turned;
+    int columns = work_stored(&x->d.work, &x->program->op[op], &turned)->columns / x->d.warps_n;
+    if (x->d.synchronous)
+        return (s->column + (turned ? OF_ADDRESS : 0)) * columns / 8 + (s->rows + OF_ADDRESS * (s->tensors + 1)) * x->d.blocks;
+    return (s->each + s->column + s->places) * columns / 8 + s->rows;
 }
 
 int pipeline_stores(struct pipeline *x)
@@ -124,6 +164,11 @@ int pipeline_stores(struct pipeline *x)
             continue;
         struct walk w = {&x->d.work, p, &x->store[i], seen, (uint32_t)1 << stores++};
         visit(&w, x->d.work.op[i].arg[0], WORK_ROW | WORK_COLUMN);
+        int whole = p->mma_count == 1 ? of_whole_rows(x, i) : 0;
+        if (x->d.synchronous) /* one after the other, all of them unrolled */
+            x->d.stored += whole;
+        else if (whole > x->d.stored)
+            x->d.stored = whole;
     }
     return 0;
 }
@@ -136,10 +181,10 @@ static int held(const struct pipeline *x, int op, int columns, bool only)
 {
     const struct pipeline_store *s = &x->store[op];
     bool loop = (s->stands_once || x->d.once[op]) && !only;
-    int sum = pipeline_registers_taken(x) + OTHER_REGISTERS + (s->each + s->column) * columns / 8 + s->rows + columns / 4;
-    if (loop)
-        return sum + columns / 2;
-    return sum + (s->shares && !s->stands_once ? x->plan->place[0].registers : 0);
+    int sum = pipeline_registers_taken(x) + OTHER_REGISTERS + columns / 4, one = (s->each + s->column) * columns / 8;
+    if (loop || only)
+        return sum + one + s->rows + (loop ? columns / 2 : 0);
+    return sum + of_whole_rows(x, op) + (s->shares ? x->plan->place[0].registers : 0);
 }
 
 int pipeline_chunk(struct pipeline *x, int op, int columns, int least)
@@ -151,11 +196,11 @@ int pipeline_chunk(struct pipeline *x, int op, int columns, int least)
     if (x->plan->mma_count > 1) /* what of several sums is there at the end is not known */
         return columns;
     natural = held(x, op, columns, columns == all);
-    if (natural > budget && x->store[op].shares && !x->store[op].stands_once) {
+    if (natural > budget && !x->store[op].stands_once && columns < all) {
         x->d.once[op] = true;
         family_reason(x->plan, plan_text(x->plan, "%s.chunks", t->name), "a loop",
-                      "unrolled, they would keep what another store has in common with them: about %d registers, and a "
-                      "thread has %d",
+                      "unrolled, they would hold about %d registers, of what all columns have and other stores have in "
+                      "common, and a thread has %d",
                       natural, budget);
         natural = held(x, op, columns, columns == all);
     }
@@ -187,7 +232,7 @@ int pipeline_slab(const struct pipeline *x, bool *whole)
         if (x->program->op[i].kind != PROGRAM_STORE || x->program->op[i].arg[0].columns == 1)
             continue;
         work_stored(&x->d.work, &x->program->op[i], &turned);
-        int each = OF_COLUMN + s->each / 2 + s->column + (turned ? 2 * OF_COLUMN : 0);
+        int each = OF_COLUMN + s->each / 2 + s->column + (turned ? OF_ADDRESS : 0);
         if (!s->stands_once)
             each = 0; /* nothing is on its way */
         most = each > most ? each : most;
