@@ -24,7 +24,7 @@ struct pipeline {
     int buffers;                /* chunks that a consumer has under way */
     bool whole;                 /* its result is one chunk */
     int held;                   /* registers of a thread, about, where the fullest chunk is stored; 0: not known */
-    struct pipeline_store *store; /* by operation */
+    struct pipeline_store *store; /* by operation; behind them, of all stores together */
     int cluster[SPEC_MAX_AXES]; /* by axis: neighbouring items whose blocks make a cluster; 1: none */
     int blocks;                 /* of a cluster */
     bool dynamic;               /* items come from a counter */

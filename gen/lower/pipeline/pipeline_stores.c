@@ -17,7 +17,7 @@ enum { OF_PAIR = 1, OF_COLUMN = 2, OF_ADDRESS = 4, OF_PLACE = 4 };
 
 enum {
     OTHER_REGISTERS = 24, /* addresses, descriptors, places of the item */
-    STORES = 32,          /* of a program; what further ones share is not looked at */
+    STORES = 31,          /* of a program; what further ones share is not looked at */
 };
 
 /* ---- what is held ------------------------------------------------------------------------------------------------ */
@@ -37,6 +37,7 @@ struct pipeline_store {
 struct walk {
     struct work *work;
     const struct plan *plan;
+    bool aligned; /* neighbours come as words: not in mma.sync's variant for rows of any alignment */
     struct pipeline_store *store;
     uint32_t *seen, bit; /* by node: the stores that came to it, this one being `bit` */
 };
@@ -67,7 +68,7 @@ static int words_of_pair(const struct walk *w, const struct expr_node *n)
     }
     if (n->type != EXPR_REAL || columns != 1)
         return 0;
-    return along == WORK_COLUMN && tw_dtype_bytes(w->plan->tensor[n->integer].dtype) == 2 ? 1 : 2;
+    return w->aligned && along == WORK_COLUMN && tw_dtype_bytes(w->plan->tensor[n->integer].dtype) == 2 ? 1 : 2;
 }
 
 /* Registers for places in memory: each column has an address of its own where columns do not run along the last index;
@@ -155,14 +156,17 @@ int pipeline_stores(struct pipeline *x)
     struct plan *p = x->plan;
     int stores = 0, count = x->program->op_count;
     uint32_t *seen = plan_alloc(p, sizeof *seen * ((size_t)x->d.work.graph.count + 1));
-    x->store = plan_alloc(p, sizeof *x->store * ((size_t)count + 1));
+    x->store = plan_alloc(p, sizeof *x->store * ((size_t)count + 1)); /* the last: of all of them together */
     x->d.once = plan_alloc(p, sizeof *x->d.once * ((size_t)count + 1));
     if (!seen || !x->store || !x->d.once)
         return 3;
     for (int i = 0; i < count && stores < STORES; i++) {
         if (x->program->op[i].kind != PROGRAM_STORE || x->program->op[i].arg[0].columns == 1)
             continue;
-        struct walk w = {&x->d.work, p, &x->store[i], seen, (uint32_t)1 << stores++};
+        struct walk w = {&x->d.work, p, x->l->variant == 0 || !x->d.synchronous, &x->store[i], seen, (uint32_t)1 << stores++};
+        visit(&w, x->d.work.op[i].arg[0], WORK_ROW | WORK_COLUMN);
+        w.store = &x->store[count];
+        w.bit = (uint32_t)1 << STORES;
         visit(&w, x->d.work.op[i].arg[0], WORK_ROW | WORK_COLUMN);
         int whole = p->mma_count == 1 ? of_whole_rows(x, i) : 0;
         if (x->d.synchronous) /* one after the other, all of them unrolled */
@@ -220,23 +224,22 @@ int pipeline_chunk(struct pipeline *x, int op, int columns, int least)
 
 /* ---- slabs ------------------------------------------------------------------------------------------------------- */
 
-/* A warp of mma.sync stores a row's columns at a time, in a loop over its rows: what depends on the column alone is made
- * before that loop. A place in memory that columns do not run along is an address for each column. */
+/* A warp of mma.sync stores a row's columns at a time, of all outputs, in a loop over its rows: what depends on the
+ * column alone is made before that loop. A place in memory that columns do not run along is an address for each column.
+ */
 int pipeline_slab(const struct pipeline *x, bool *whole)
 {
-    int most = 0;
-    *whole = false;
+    const struct pipeline_store *all = &x->store[x->program->op_count];
+    int addresses = 0;
+    *whole = all->rows_too;
     for (int i = 0; i < x->program->op_count && x->plan->mma_count == 1; i++) {
-        const struct pipeline_store *s = &x->store[i];
         bool turned;
         if (x->program->op[i].kind != PROGRAM_STORE || x->program->op[i].arg[0].columns == 1)
             continue;
         work_stored(&x->d.work, &x->program->op[i], &turned);
-        int each = OF_COLUMN + s->each / 2 + s->column + (turned ? OF_ADDRESS : 0);
-        if (!s->stands_once)
-            each = 0; /* nothing is on its way */
-        most = each > most ? each : most;
-        *whole = *whole || s->rows_too;
+        addresses = turned ? OF_ADDRESS : addresses;
     }
-    return most;
+    if (!all->stands_once || x->plan->mma_count > 1) /* nothing is on its way, or it is not known */
+        return 0;
+    return OF_COLUMN + all->each / 2 + all->column + addresses;
 }
