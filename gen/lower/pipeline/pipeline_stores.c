@@ -125,7 +125,7 @@ static void visit(struct walk *w, int node, int above)
     else if (element && scope == (WORK_ROW | WORK_COLUMN)) /* integers have 64 bits until they are used */
         w->store->each += n->type == EXPR_INT ? 2 * OF_PLACE : OF_PLACE;
     else if (made && scope == WORK_COLUMN)
-        w->store->column += n->type == EXPR_PRED                ? OF_COLUMN / 2
+        w->store->column += n->type == EXPR_PRED             ? OF_COLUMN / 2
                             : element && n->type == EXPR_INT ? 2 * OF_COLUMN
                                                              : OF_COLUMN;
     else if (made && scope == WORK_ROW)
@@ -147,7 +147,8 @@ static int of_whole_rows(const struct pipeline *x, int op)
     bool turned;
     int columns = work_stored(&x->d.work, &x->program->op[op], &turned)->columns / x->d.warps_n;
     if (x->d.synchronous)
-        return (s->column + (turned ? OF_ADDRESS : 0)) * columns / 8 + (s->rows + OF_ADDRESS * (s->tensors + 1)) * x->d.blocks;
+        return (s->column + (turned ? OF_ADDRESS : 0)) * columns / 8 +
+               (s->rows + OF_ADDRESS * (s->tensors + 1)) * x->d.blocks;
     return (s->each + s->column + s->places) * columns / 8 + s->rows;
 }
 
@@ -163,7 +164,8 @@ int pipeline_stores(struct pipeline *x)
     for (int i = 0; i < count && stores < STORES; i++) {
         if (x->program->op[i].kind != PROGRAM_STORE || x->program->op[i].arg[0].columns == 1)
             continue;
-        struct walk w = {&x->d.work, p, x->l->variant == 0 || !x->d.synchronous, &x->store[i], seen, (uint32_t)1 << stores++};
+        struct walk w = {&x->d.work,   p,    x->l->variant == 0 || !x->d.synchronous,
+                         &x->store[i], seen, (uint32_t)1 << stores++};
         visit(&w, x->d.work.op[i].arg[0], WORK_ROW | WORK_COLUMN);
         w.store = &x->store[count];
         w.bit = (uint32_t)1 << STORES;
@@ -179,8 +181,8 @@ int pipeline_stores(struct pipeline *x)
 
 /* ---- chunks ------------------------------------------------------------------------------------------------------ */
 
-/* Beside what all places hold: a chunk of what the arithmetic reads, a copy of its sums where chunks are a loop, half of
- * it packed. Chunks that are unrolled have values in common with those of another store. */
+/* Beside what all places hold: a chunk of what the arithmetic reads, a copy of its sums where chunks are a loop, half
+ * of it packed. Chunks that are unrolled have values in common with those of another store. */
 static int held(const struct pipeline *x, int op, int columns, bool only)
 {
     const struct pipeline_store *s = &x->store[op];
