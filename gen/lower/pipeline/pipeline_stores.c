@@ -95,6 +95,13 @@ static bool is_function(const struct walk *w, const struct expr_node *n, int sco
     return expr_ops[n->op].rule == EXPR_REALS && scope != WORK_UNIFORM && by != WORK_UNIFORM;
 }
 
+/* An integer of columns that is divided by another: the way there is long, and is gone for all columns at once. */
+static bool divides(const struct walk *w, const struct expr_node *n, int scope)
+{
+    bool whole = n->op == EXPR_FLOORDIV || n->op == EXPR_MOD;
+    return whole && scope == WORK_COLUMN && work_scope(w->work, n->arg[1]) != WORK_UNIFORM;
+}
+
 static bool made_of_both(const struct expr_node *n, int scope)
 {
     return n->type == EXPR_INT && n->arg[0] >= 0 && scope == (WORK_ROW | WORK_COLUMN);
@@ -115,6 +122,8 @@ static void visit(struct walk *w, int node, int above)
     w->store->stands_once = w->store->stands_once || element || is_function(w, n, scope);
     if (n->op == EXPR_TILE)
         w->store->rows_too = w->store->rows_too || w->work->program->op[n->integer].tile.columns == 1;
+    if (divides(w, n, scope))
+        w->store->column += OF_COLUMN;
     int words = element ? words_of_pair(w, n) : 0;
     if (element) {
         w->store->column += of_addresses(w, n);
