@@ -17,6 +17,7 @@ enum { OF_PAIR = 1, OF_COLUMN = 2, OF_ADDRESS = 4, OF_PLACE = 4 };
 
 enum {
     OTHER_REGISTERS = 24, /* addresses, descriptors, places of the item */
+    LOOSE = 32,           /* so many more are no reason to refuse a chunk that cannot be smaller: few of these spill */
     STORES = 31,          /* of a program; what further ones share is not looked at */
 };
 
@@ -199,7 +200,9 @@ static int held(const struct pipeline *x, int op, int columns, bool only)
     int sum = pipeline_registers_taken(x) + OTHER_REGISTERS + columns / 4, one = (s->each + s->column) * columns / 8;
     if (loop || only)
         return sum + one + s->rows + (loop ? columns / 2 : 0);
-    return sum + of_whole_rows(x, op) + (s->shares ? x->plan->place[0].registers : 0);
+    for (uint32_t shares = s->shares; shares; shares &= shares - 1)
+        sum += x->plan->place[0].registers;
+    return sum + of_whole_rows(x, op);
 }
 
 int pipeline_chunk(struct pipeline *x, int op, int columns, int least)
@@ -222,6 +225,8 @@ int pipeline_chunk(struct pipeline *x, int op, int columns, int least)
     while (held(x, op, chunk, chunk == all) > budget && chunk % 2 == 0 && chunk / 2 >= least)
         chunk /= 2;
     int taken = held(x, op, chunk, chunk == all);
+    if (taken > budget && taken <= budget + LOOSE)
+        taken = budget;
     x->held = taken > x->held ? taken : x->held;
     if (chunk < columns) {
         char value[40];
@@ -248,9 +253,9 @@ int pipeline_slab(const struct pipeline *x, bool *whole)
         if (x->program->op[i].kind != PROGRAM_STORE || x->program->op[i].arg[0].columns == 1)
             continue;
         work_stored(&x->d.work, &x->program->op[i], &turned);
-        addresses = turned ? OF_ADDRESS : addresses;
+        addresses += turned ? OF_ADDRESS : 0;
     }
-    if (!all->stands_once || x->plan->mma_count > 1) /* nothing is on its way, or it is not known */
+    if ((!all->stands_once && !addresses) || x->plan->mma_count > 1) /* nothing is on its way, or it is not known */
         return 0;
     return OF_COLUMN + all->each / 2 + all->column + addresses;
 }
