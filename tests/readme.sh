@@ -101,6 +101,15 @@ done <"$work/answers" >"$work/missing"
 [ "$(wc -l <"$work/answers")" -ge 20 ] && [ ! -s "$work/missing" ]
 ok $? "the answers to the questions are where gen/README.md says" "$work/missing"
 
+# The tables of tests/README.md and the tests: by hand or by tests/run, each is named.
+find tests -maxdepth 1 -name '*.sh' ! -name tap.sh ! -name job.sh >"$work/want"
+find tests/emu -maxdepth 1 -name '*.sh' >>"$work/want"
+sort "$work/want" | while read -r file; do
+    grep -qF "${file##*/}" tests/README.md tests/fuzz/README.md || echo "tests/README.md has no word of $file"
+done >"$work/missing"
+[ -s "$work/want" ] && [ ! -s "$work/missing" ]
+ok $? "every test in shell stands in tests/README.md" "$work/missing"
+
 # The table of variables and those that the program, the emitted code and the test runner read.
 sed -n '/^| variable/,/^$/s/^| \(`[^|]*`\) |.*/\1/p' gen/README.md | grep -o '[A-Z][A-Z_]*' | sort -u >"$work/got"
 {

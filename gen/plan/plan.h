@@ -204,6 +204,9 @@ struct plan {
     int64_t workspace_bytes; /* of device memory, zero before and behind each launch; one at a time uses it */
 
     struct expr_graph fused; /* of the steps' arithmetic; its tensor numbers are plan.tensor's */
+    int *divisor; /* nodes of graph, over sizes alone, by which functions divide: a launch refuses sizes that make one 0
+                   */
+    int divisor_count;
 
     int registers_estimate; /* a thread of the fullest role */
     int register_limit;     /* more in the cubin is an error; 0: none */

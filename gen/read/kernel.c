@@ -10,14 +10,14 @@
 enum { MOST_OPERANDS = 64 };
 
 /* Fields that are no row of the schema and no operand. */
-static const char *const other_words[] = {"family",  "template", "like", "arch",      "tune",     "run",
-                                          "bench",   "rings",    "grid", "axes",      "epilogue", "reference",
-                                          "program", "ahead",    "via",  "direction", NULL};
+const char *const kernel_words[] = {"family",  "template", "like", "arch",      "tune",     "run",
+                                    "bench",   "rings",    "grid", "axes",      "epilogue", "reference",
+                                    "program", "ahead",    "via",  "direction", NULL};
 
 static bool is_other(const char *name)
 {
-    for (int i = 0; other_words[i]; i++)
-        if (strcmp(other_words[i], name) == 0)
+    for (int i = 0; kernel_words[i]; i++)
+        if (strcmp(kernel_words[i], name) == 0)
             return true;
     return false;
 }
@@ -147,8 +147,8 @@ static const char *const *all_names(struct reader *r)
         name[count++] = field[i];
     for (int i = 0; reader_kernel(r)->program && axis_field_names[i]; i++)
         name[count++] = axis_field_names[i];
-    for (int i = 0; other_words[i]; i++)
-        name[count++] = other_words[i];
+    for (int i = 0; kernel_words[i]; i++)
+        name[count++] = kernel_words[i];
     for (const struct spec_family_tensor *t = f ? f->tensor : NULL; t && t->name && count < 200; t++)
         name[count++] = t->name;
     for (const char *const *s = f ? f->scalar : NULL; s && *s && count < 250; s++)
@@ -172,7 +172,7 @@ static void unknown_field(struct reader *r, const struct key *key)
                                                                                                     : "tensor { ... }",
                      describe(r, -1));
     } else {
-        const char *elsewhere = field_elsewhere(r, key->name);
+        const char *elsewhere = field_elsewhere(r, key->name, IN_KERNEL);
         reader_fault(r, key->name, AT_KEY, "FIELD-UNKNOWN", "there is no such field%s",
                      *elsewhere ? elsewhere : reader_suggest(r, key->name, all_names(r)));
         reader_aside_end(r, aside, false);
@@ -245,7 +245,7 @@ static void read_overrides(struct reader *r, const char *prefix, struct spec_fie
         const char **known = field_names(r), *more = "";
         if (key[i].name) {
             lua_getfield(r->L, table, key[i].name);
-            more = field_elsewhere(r, key[i].name);
+            more = field_elsewhere(r, key[i].name, IN_ARCH);
             lua_settop(r->L, table);
         }
         reader_fault(r, path, AT_KEY, "FIELD-UNKNOWN", "there is no such field here%s",
@@ -282,7 +282,12 @@ static void read_arch(struct reader *r, int table)
                                        : arena_format(r->arena, "arch[%lld]", (long long)key[i].position);
         reader_check(r, path);
         const char *near = key[i].name ? reader_suggest(r, key[i].name, known) : "";
-        const char *listed = NULL;
+        const char *listed = NULL, *elsewhere = "";
+        if (key[i].name && !hit) {
+            lua_getfield(L, arch, key[i].name);
+            elsewhere = field_elsewhere(r, key[i].name, IN_ARCH);
+            lua_settop(L, arch);
+        }
         if (!key[i].name) { /* arch = { "sm_90a" } */
             lua_rawgeti(L, arch, key[i].position);
             for (int n = 0; known[n]; n++)
@@ -300,8 +305,8 @@ static void read_arch(struct reader *r, int table)
         else if (!hit && *near)
             reader_fault(r, path, AT_KEY, "ARCH-UNKNOWN", "there is no such architecture%s", near);
         else if (!hit)
-            reader_fault(r, path, AT_KEY, "ARCH-UNKNOWN", "there is no such architecture; there are %s",
-                         reader_list(r, known, " and "));
+            reader_fault(r, path, AT_KEY, "ARCH-UNKNOWN", "there is no such architecture; there are %s%s",
+                         reader_list(r, known, " and "), elsewhere);
     }
     for (int n = 0; known[n]; n++) {
         int kind = lua_getfield(L, arch, known[n]);

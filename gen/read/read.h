@@ -65,6 +65,8 @@ struct reader {
     int epoch; /* number of the traced function that runs, 0: none; values of another one are refused */
     int epochs;
     struct trace_module *module;
+    struct site made; /* where the last tensor was made, and how many were made there in a row */
+    int made_count;
     struct trace *program; /* the program that is traced (read/trace.h), or NULL */
     const char *fused;     /* the kernel's function that a family's program calls now (its field), or NULL */
     unsigned fused_axes;   /* those along which its value runs, as bits */
@@ -120,9 +122,12 @@ bool is_taken(const char *text);      /* the libraries, CUDA or the emitted text
  * schema knows no such key. */
 bool read_field(struct reader *r, int table, const char *key, const char *prefix, struct spec_fields *out, bool lists);
 
-/* Where a field of that name stands instead, "; write pipeline = { stages = 4 }" with the value on top of the stack; ""
- * where none does. */
-const char *field_elsewhere(struct reader *r, const char *name);
+/* Where a field was found that stands somewhere else. */
+enum field_place { IN_KERNEL, IN_ARCH, IN_TABLE, IN_TENSOR };
+
+/* Where a field of exactly that name stands instead, "; write pipeline = { stages = 4 }" with the value on top of the
+ * stack; "" where none does. */
+const char *field_elsewhere(struct reader *r, const char *name, enum field_place where);
 
 /* The first words of the rows that the current kernel can have, NULL-terminated. */
 const char **field_names(struct reader *r);
@@ -135,6 +140,7 @@ bool exact_integer(lua_State *L, int index, int64_t *value);
 /* Userdata of tensor {...} and scalar(...). The tensor's table is its user value. */
 struct tensor_value {
     struct site site;
+    int nth; /* of those that were made on its line before */
 };
 struct scalar_value {
     struct site site;
@@ -174,6 +180,9 @@ void check_layouts(struct reader *r);
 
 /* Reads the fields of the current kernel from the table at `table`. */
 void read_kernel(struct reader *r, int table);
+
+extern const char *const kernel_words[]; /* fields of a kernel that are no rows of the schema; NULL-terminated */
+extern const char *const tensor_words[]; /* fields of a tensor; NULL-terminated */
 
 /* The symbols that a kernel's shapes use: used[dim]. */
 void used_dims(const struct spec_kernel *k, bool *used);

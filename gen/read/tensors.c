@@ -6,7 +6,7 @@
 
 /* Of a constant extent or stride: with it, the bytes of a row and a row's pitch stay in 64 bits. */
 
-static const char *const tensor_words[] = {"axes", "dtype", "fill", "out", "stride", "swizzle", "tile", NULL};
+const char *const tensor_words[] = {"axes", "dtype", "fill", "out", "stride", "swizzle", "tile", NULL};
 
 int split_words(struct reader *r, const char *text, const char **word, int most)
 {
@@ -52,6 +52,9 @@ int make_tensor(lua_State *L)
     struct tensor_value *t = lua_newuserdatauv(L, sizeof *t, 1);
     t->site.open = -1;
     t->site.file = sandbox_where(L, 1, &t->site.line);
+    r->made_count = r->made.file == t->site.file && r->made.line == t->site.line ? r->made_count + 1 : 0;
+    r->made = t->site;
+    t->nth = r->made_count;
     lua_pushvalue(L, 1);
     lua_setiuservalue(L, -2, 1);
     luaL_setmetatable(L, TYPE_TENSOR);
@@ -403,9 +406,15 @@ static const char *check_words(struct item *i)
         if (known)
             continue;
         const char *path = key[n].name ? path_of(i, key[n].name, 0) : path_of(i, "", (int)key[n].position);
+        const char *elsewhere = "";
+        if (key[n].name) {
+            lua_getfield(i->r->L, i->table, key[n].name);
+            elsewhere = field_elsewhere(i->r, key[n].name, IN_TENSOR);
+            lua_pop(i->r->L, 1);
+        }
         reader_fault(i->r, path, AT_KEY, "FIELD-UNKNOWN", "a tensor has no such field; it has %s%s",
                      reader_list(i->r, tensor_words, " and "),
-                     key[n].name ? reader_suggest(i->r, key[n].name, tensor_words) : "");
+                     *elsewhere || !key[n].name ? elsewhere : reader_suggest(i->r, key[n].name, tensor_words));
         const char *near = key[n].name ? diag_suggest(key[n].name, tensor_words) : NULL;
         if (near && strcmp(near, "dtype") == 0)
             dtype = key[n].name;

@@ -146,6 +146,16 @@ static bool trace_program(struct reader *r, struct program *p)
     return whole;
 }
 
+bool trace_quietly(struct reader *r, struct program *p)
+{
+    const struct draft before = r->draft[r->now];
+    struct diag_mark mark = diag_mark(r->diags);
+    bool in_function, traced = trace_once(r, p, &in_function);
+    diag_take_back(r->diags, mark, NULL);
+    r->draft[r->now] = before;
+    return traced;
+}
+
 static bool is_listed(const struct spec_kernel *k, const char *arch)
 {
     bool listed = k->arch_count == 0;
@@ -209,6 +219,8 @@ void read_program(struct reader *r, int table)
         reader_aside_end(r, aside, false);
         if (!d->unplanned)
             trace_architectures(r, table);
+        if (whole && r->options->tunes)
+            trace_tunes(r);
     }
     lua_pop(L, 1);
 }

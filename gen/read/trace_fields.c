@@ -53,8 +53,15 @@ static int entry_axis(struct reader *r, const char *field, const struct key *key
                       : arena_format(r->arena, "%s[%lld]", field, (long long)key->position);
     reader_check(r, *path);
     if (axis < 0 && k->axis_count) {
+        const char *elsewhere = "";
+        if (key->name) {
+            lua_getfield(r->L, -1, key->name);
+            elsewhere = field_elsewhere(r, key->name, IN_TABLE);
+            lua_pop(r->L, 1);
+        }
         reader_fault(r, *path, AT_KEY, "PROGRAM-AXES", "there is no such axis; there are %s%s",
-                     reader_list(r, known, " and "), key->name ? reader_suggest(r, key->name, known) : "");
+                     reader_list(r, known, " and "),
+                     *elsewhere || !key->name ? elsewhere : reader_suggest(r, key->name, known));
         if (strcmp(field, "grid") != 0) /* without an extent it cannot be traced */
             reader_aside_end(r, aside, false);
     }
@@ -104,15 +111,21 @@ static void read_axis_list(struct reader *r, enum spec_axis_field which, int axi
         return;
     }
     tune.value = arena_alloc(r->arena, (size_t)count * sizeof *tune.value);
+    tune.loc = arena_alloc(r->arena, (size_t)count * sizeof *tune.loc);
     reader_check(r, tune.value);
+    tune.path = arena_alloc(r->arena, (size_t)count * sizeof *tune.path);
+    reader_check(r, tune.loc);
+    reader_check(r, tune.path);
     for (lua_Integer i = 1; i <= count; i++) {
         const char *item = list ? arena_format(r->arena, "%s[%lld]", path, (long long)i) : path;
         reader_check(r, item);
         if (list)
             lua_rawgeti(L, -1, i);
         int value = read_axis_value(r, &axis_fields[which], item);
-        if (value)
-            tune.value[tune.count++] = value;
+        tune.value[tune.count] = value;
+        tune.path[tune.count] = item;
+        tune.loc[tune.count] = reader_locate(r, item, AT_VALUE);
+        tune.count += value != 0;
         if (list)
             lua_pop(L, 1);
     }

@@ -96,6 +96,7 @@ struct spec_sizes {
 struct spec_tune {
     enum spec_field field;
     struct spec_value *value;
+    const char **path; /* of each: "tune.pipeline.stages[2]" */
     int count;
 };
 
@@ -105,7 +106,16 @@ struct spec_axis_tune { /* tune = { tile = { kv = { 64, 128 } } } */
     enum spec_axis_field field;
     int axis;
     int *value;
+    struct diag_loc *loc;
+    const char **path; /* of each: "tune.tile.n[1]" */
     int count;
+};
+
+/* The kernel's program with one or two values of axis_tune on an architecture. */
+struct spec_tune_program {
+    const char *arch;
+    int tune[2], value[2]; /* positions in axis_tune and in its values; tune[1] -1: one */
+    struct program *program;
 };
 
 /* ahead = { s = { turns = 1, before = "o" } }: the program's operation s is issued that many turns earlier. */
@@ -165,6 +175,8 @@ struct spec_kernel {
     int tune_count;
     struct spec_axis_tune *axis_tune;
     int axis_tune_count;
+    struct spec_tune_program *tune_program; /* where spec_options.tunes asks for them; of those that can be traced */
+    int tune_program_count;
     struct spec_ahead *ahead;
     int ahead_count;
     struct spec_via *via;
@@ -215,6 +227,7 @@ struct spec_options {
     /* Text of a file that ships with the program, such as "lib/gemm.lua"; NULL: there are none. */
     bool (*library)(const char *name, const char **text, size_t *length);
     const char *const *library_family; /* names of the families among them, NULL-terminated; NULL: none */
+    bool tunes;                              /* programs are traced with the values of `tune` as well */
     size_t memory_limit;               /* bytes for Lua; 0: 64 MiB */
     int64_t instruction_limit;         /* 0: 50 million */
     void *(*alloc)(void *context, void *pointer, size_t old_size, size_t new_size); /* NULL: realloc and free */

@@ -92,7 +92,7 @@ block() {
         ok $? "$1:$2: its lines stand in ${3#from: }" "$4"
         ;;
     "needs NVRTC")
-        if [ $nvrtc = yes ]; then commands "$1" "$2" "$4"; else skip "$1:$2" "no NVRTC"; fi
+        if [ "$nvrtc" = yes ]; then commands "$1" "$2" "$4"; else skip "$1:$2" "no NVRTC"; fi
         ;;
     "") commands "$1" "$2" "$4" ;;
     *) ok 1 "$1:$2: no such note: $3" ;;

@@ -1,10 +1,10 @@
 # Measured speed as Markdown, of the files of tests/bench/results.
-#   usage: sh tests/pages/speed.sh chart|gemm, from the top of the tree
+#   usage: sh tests/pages/speed.sh chart|gemm|attention|rows|emulator, from the top of the tree
 set -u
 results=tests/bench/results
 
 # objects FILE: the objects of its list of rows, one a line.
-objects() { tr -d '\n' <"$results/$1.json" | sed 's/} *, *{/}\n{/g'; }
+objects() { tr -d '\n' <"$results/$1.json" | sed 's/^.*"rows": *\[//; s/} *, *{/}\n{/g'; }
 
 # What awk needs of such a line: the value of a key, without quotes; "" where there is none.
 value='function value(key) {
@@ -56,6 +56,41 @@ gemm)
     gemm | awk -F '\t' '{ split($1, size, " x ")
         printf "| %s | %.1f | %.1f | %.0f | %.3f |\n", $1, $2 / 1e3, $3 / 1e3, 2e-3 * size[1] * size[2] * size[3] / $3,
             $2 / $3 }'
+    ;;
+attention)
+    echo '| sequence | full: TFLOP/s, to cuDNN, by hand | sustained | causal: TFLOP/s, to cuDNN, by hand | sustained |'
+    echo '| --- | --- | --- | --- | --- |'
+    objects attention_derived | awk "$value"'
+        value("s") != "" {
+            if (!(value("s") in row)) order[++n] = value("s")
+            ours = value("derived")
+            ratios = sprintf("%.2f, %.2f", ours / value("cudnn"), ours / value("control"))
+            cell = value("mode") == "burst" ? sprintf("%.0f, %s", ours, ratios) : ratios
+            row[value("s")] = row[value("s")] " | " cell
+        }
+        END { for (i = 1; i <= n; i++) printf "| %d%s |\n", order[i], row[order[i]] }'
+    ;;
+rows)
+    echo '| kernel | rows x columns | GB/s | copy, GB/s | ratio |'
+    echo '| --- | --- | --- | --- | --- |'
+    objects rows | awk "$value"'
+        value("ratio") != "" {
+            printf "| `%s` | %d x %d | %d | %d | %.2f |\n", value("kernel"), value("rows"), value("columns"),
+                value("gb_s"), value("copy_gb_s"), value("ratio")
+        }'
+    ;;
+emulator)
+    echo '| kernel | M/s | with hazards | ms | with hazards |'
+    echo '| --- | --- | --- | --- | --- |'
+    objects emu_speed | awk "$value"'
+        value("thread_instructions_per_s") != "" {
+            printf "| %s | %.0f | %.0f |", value("kernel"), value("thread_instructions_per_s") / 1e6,
+                value("hazards_thread_instructions_per_s") / 1e6
+            if (value("seconds") != "")
+                printf " %.1f | %.1f |\n", value("seconds") * 1e3, value("hazards_seconds") * 1e3
+            else
+                print " | |"
+        }'
     ;;
 chart)
     # A bar is 40 signs where the speeds are equal, which the | marks.
