@@ -67,6 +67,10 @@ int cmd_check(int argc, char **argv)
     status = compile_open_as(&c, "check", path, json);
     if (status == 0)
         status = compile_units(&c, &choice);
+    if (status < 2) {
+        const int tunes = compile_check_tunes(&c, &choice);
+        status = tunes > status ? tunes : status;
+    }
     compile_report(&c);
     if (json)
         status = report_json(&c, status);

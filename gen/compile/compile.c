@@ -408,6 +408,7 @@ int compile_open_as(struct compile *c, const char *command, const char *path, bo
     c->path = path;
     c->started = compile_clock();
     compile_tables_fill(&c->tables);
+    c->tables.options.tunes = strcmp(command, "check") == 0;
     if (json && compile_as_json(c))
         return 3;
     int status = tw_runtime_init(&c->rt, &error);

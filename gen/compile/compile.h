@@ -100,6 +100,10 @@ int compile_architectures(const struct spec_kernel *kernel, const struct arch *o
  * told on stderr; 3. An architecture that only some kernels lack is a note on stderr. */
 int compile_units(struct compile *c, const struct compile_choice *choice);
 
+/* Plans every kernel of the choice with the values of its `tune` (compile_tune.c), where compile_open's command is
+ * check: what no plan can take goes to c->diags. Exit status. */
+int compile_check_tunes(struct compile *c, const struct compile_choice *choice);
+
 /* Compiles every `wanted` unit through the cache, as many at once as there are processors, and checks what came out
  * against its Plan. Faults go to c->diags; those of the environment to stderr, and so does what the compiler says of a
  * text that it refuses, after what c->diags held. Exit status. */

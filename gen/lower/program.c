@@ -101,6 +101,31 @@ static int reason_tiles(const struct program_lowering *l)
     return status;
 }
 
+/* The divisors of the kernel's functions that sizes decide, on either side of a where() too: max(K, 1) is never 0. 0 or
+ * 3. */
+static int add_divisors(struct plan *plan)
+{
+    const struct expr_graph *g = &plan->fused;
+    int64_t *size = plan_alloc(plan, ((size_t)plan->symbol_count + 1) * sizeof *size), value;
+    plan->divisor = plan_alloc(plan, ((size_t)g->count + 1) * sizeof *plan->divisor);
+    if (!size || !plan->divisor)
+        return 3;
+    for (int i = 0; i < plan->symbol_count; i++)
+        size[i] = 1 << 20;
+    for (int i = 0; i < g->count; i++) {
+        const struct expr_node *n = &g->node[i];
+        if (n->op != EXPR_MOD && n->op != EXPR_FLOORDIV)
+            continue;
+        if (expr_is_int(g, n->arg[1], &value) || !expr_eval_int(g, n->arg[1], size, &value))
+            continue; /* read/operators.c sees to it that the others are never 0 */
+        const int node = expr_import(&plan->graph, g, n->arg[1]);
+        if (node < 0)
+            return 3;
+        plan->divisor[plan->divisor_count++] = node;
+    }
+    return 0;
+}
+
 static int resolve(const struct spec *spec, const struct spec_kernel *kernel, const struct arch *arch, int variant,
                    struct plan *plan, struct diag_set *diags)
 {
@@ -120,7 +145,7 @@ static int resolve(const struct spec *spec, const struct spec_kernel *kernel, co
     status = status ? status : check_places(&l);
     if (!status)
         plan->flops = program_flops(own.program, plan);
-    return status;
+    return status ? status : add_divisors(plan);
 }
 
 const struct family family_program = {

@@ -533,6 +533,26 @@ static void check_conversions(const struct check *c)
     }
 }
 
+void plan_check_alone(const struct plan *p, struct diag_set *diags)
+{
+    struct check c = {p, arch_find(p->arch), diags};
+    if (!c.arch)
+        return;
+    check_conversions(&c);
+    for (int i = 0; i < p->tensor_count && c.arch->tma; i++) {
+        const struct plan_tensor *t = &p->tensor[i];
+        struct plan_map map = {.tensor = i, .rank = t->rank, .box = {1, 1, 1, 1, 1}};
+        struct tw_tensormap_call call = representative(p, &map);
+        struct tw_tensormap_verdict verdict;
+        if (t->access == PLAN_ACCESS_TMA)
+            tw_tensormap_check(&call, c.arch->major * 10 + c.arch->minor, &verdict);
+        for (int f = 0; t->access == PLAN_ACCESS_TMA && f < verdict.count; f++)
+            if (verdict.finding[f].rule == TW_TENSORMAP_RULE_STR16)
+                stride_fault(&c, t, t->rank - 2 - (int)verdict.finding[f].entry, (int64_t)verdict.finding[f].value,
+                             (int64_t)verdict.finding[f].bound);
+    }
+}
+
 int plan_check(const struct plan *p, struct diag_set *diags)
 {
     struct check c = {p, arch_find(p->arch), diags};

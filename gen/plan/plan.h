@@ -45,36 +45,36 @@ enum plan_access {
  * last, as in the spec. */
 struct plan_tensor {
     const char *name;
-    struct diag_loc loc;           /* in the spec; line 0: unknown */
+    struct diag_loc loc; /* in the spec; line 0: unknown */
     enum tw_dtype dtype;
     int rank;
-    int dim[SPEC_MAX_RANK];        /* nodes: extents in elements */
-    int stride[SPEC_MAX_RANK];     /* nodes: elements; the default where the caller passes 0. Innermost 1 */
+    int dim[SPEC_MAX_RANK];    /* nodes: extents in elements */
+    int stride[SPEC_MAX_RANK]; /* nodes: elements; the default where the caller passes 0. Innermost 1 */
     const char *axis[SPEC_MAX_RANK];
     bool out;
     enum plan_access access;
-    int tile[SPEC_MAX_RANK];       /* 0: not tiled in this dim */
-    int box[SPEC_MAX_RANK];        /* TMA: one instruction's extents, after the multicast split */
-    int boxes;                     /* boxes of a tile that lie beside each other along the innermost dim */
-    int box_bytes;                 /* bytes between two of them in shared memory: a whole column of the tile */
-    int gathered;                  /* plan_some(dim) whose places are row numbers. TMA: the box is one row, and the tile
-                                      one box (or row of boxes) for each of its rows. 0: none */
-    int multicast;                 /* blocks of the cluster that receive each box; each loads 1/multicast of the tile */
-    enum tw_swizzle swizzle;       /* of its tile in shared memory */
-    int tile_bytes;                /* of the whole tile in shared memory */
-    int align;                     /* bytes that address, rows and (with `whole_rows`) the inner extent divide by */
-    bool whole_rows;               /* stores of whole 16-byte chunks: the inner extent counts too */
-    int map;                       /* index into plan.map, -1: none. Other maps of the tensor are of parts of its box */
+    int tile[SPEC_MAX_RANK]; /* 0: not tiled in this dim */
+    int box[SPEC_MAX_RANK];  /* TMA: one instruction's extents, after the multicast split */
+    int boxes;               /* boxes of a tile that lie beside each other along the innermost dim */
+    int box_bytes;           /* bytes between two of them in shared memory: a whole column of the tile */
+    int gathered;            /* plan_some(dim) whose places are row numbers. TMA: the box is one row, and the tile
+                                one box (or row of boxes) for each of its rows. 0: none */
+    int multicast;           /* blocks of the cluster that receive each box; each loads 1/multicast of the tile */
+    enum tw_swizzle swizzle; /* of its tile in shared memory */
+    int tile_bytes;          /* of the whole tile in shared memory */
+    int align;               /* bytes that address, rows and (with `whole_rows`) the inner extent divide by */
+    bool whole_rows;         /* stores of whole 16-byte chunks: the inner extent counts too */
+    int map;                 /* index into plan.map, -1: none. Other maps of the tensor are of parts of its box */
 };
 
 /* One cuTensorMapEncodeTiled call, innermost dim first as the driver has it. */
 struct plan_map {
-    const char *name;              /* parameter's name: "A_map" */
+    const char *name; /* parameter's name: "A_map" */
     int tensor;
     int rank;
     int box[SPEC_MAX_RANK];
     enum tw_swizzle swizzle;
-    int l2_promotion;              /* CUtensorMapL2promotion */
+    int l2_promotion; /* CUtensorMapL2promotion */
 };
 
 /* ---- kernel parameters ----------------------------------------------------------------------------------------- */
@@ -91,10 +91,10 @@ enum plan_param_kind {
 /* One parameter of the kernel; offset as the CUDA ABI packs them (each aligned to its own alignment). */
 struct plan_param {
     enum plan_param_kind kind;
-    const char *name;    /* A_map, D, M, D_stride0, alpha */
-    const char *type;    /* CUDA text of the type */
-    int tensor;          /* MAP, POINTER, STRIDE */
-    int index;           /* MAP: of plan.map; DIM: symbol; STRIDE: dim of the tensor; SCALAR: of plan.scalar */
+    const char *name; /* A_map, D, M, D_stride0, alpha */
+    const char *type; /* CUDA text of the type */
+    int tensor;       /* MAP, POINTER, STRIDE */
+    int index;        /* MAP: of plan.map; DIM: symbol; STRIDE: dim of the tensor; SCALAR: of plan.scalar */
     int offset, bytes, align;
 };
 
@@ -102,9 +102,9 @@ struct plan_param {
 
 /* One region of dynamic shared memory. offset is from a base that is aligned to plan.shared_align. */
 struct plan_shared {
-    const char *name;    /* "ab.A", "ab.full", "D" */
+    const char *name; /* "ab.A", "ab.full", "D" */
     int offset, bytes, align;
-    int count;           /* stages or buffers in it; each bytes / count */
+    int count; /* stages or buffers in it; each bytes / count */
 };
 
 enum plan_filler { PLAN_FILL_BULK, PLAN_FILL_CP_ASYNC, PLAN_FILL_THREADS, PLAN_FILL_ARRIVE, PLAN_FILL_COUNT };
@@ -127,46 +127,46 @@ struct plan_ring {
 
 /* A matrix instruction and how its operands are read from shared memory. */
 struct plan_mma {
-    const char *name;         /* "mma" */
-    const char *kind;         /* "wgmma" or "mma.sync" */
+    const char *name; /* "mma" */
+    const char *kind; /* "wgmma" or "mma.sync" */
     int m, n, k;
     enum tw_dtype input, accumulator;
-    int blocks_m, blocks_n;   /* instruction tiles of one executor (warpgroup or warp) along m and n */
-    int k_steps;              /* instructions along k in one stage */
+    int blocks_m, blocks_n; /* instruction tiles of one executor (warpgroup or warp) along m and n */
+    int k_steps;            /* instructions along k in one stage */
     struct {
         int tensor;
-        bool mn_major;        /* transposed operand */
+        bool mn_major;                   /* transposed operand */
         int leading_bytes, stride_bytes; /* descriptor offsets; see blocks/wgmma_dot.cuh */
-        int k_bytes;          /* from one instruction to the next along k, within a box */
-        int block_bytes;      /* from one m (or n) block to the next */
+        int k_bytes;                     /* from one instruction to the next along k, within a box */
+        int block_bytes;                 /* from one m (or n) block to the next */
     } operand[2];
 };
 
 /* ---- the whole ------------------------------------------------------------------------------------------------- */
 
 struct plan_launch {
-    int grid[3];              /* nodes; persistent kernels: min(tiles, resident blocks) */
-    int block;                /* threads */
+    int grid[3]; /* nodes; persistent kernels: min(tiles, resident blocks) */
+    int block;   /* threads */
     int cluster[3];
-    int shared_bytes;         /* dynamic */
-    int min_blocks;           /* second number of __launch_bounds__, 0: none */
-    bool programmatic;        /* starts before the previous kernel has ended, and waits for it by griddepcontrol.wait */
+    int shared_bytes;  /* dynamic */
+    int min_blocks;    /* second number of __launch_bounds__, 0: none */
+    bool programmatic; /* starts before the previous kernel has ended, and waits for it by griddepcontrol.wait */
 };
 
 struct plan {
-    const char *kernel;       /* NAME of the spec */
-    const char *entry;        /* NAME, or NAME__VARIANT */
-    const char *variant;      /* "", "unaligned" */
-    const char *arch;         /* "sm_90a" */
-    const char *family;       /* NULL: user's template */
+    const char *kernel;  /* NAME of the spec */
+    const char *entry;   /* NAME, or NAME__VARIANT */
+    const char *variant; /* "", "unaligned" */
+    const char *arch;    /* "sm_90a" */
+    const char *family;  /* NULL: user's template */
     const char *template_name;
-    bool derived;             /* the template emits the steps: there is no other text to compare them with */
+    bool derived; /* the template emits the steps: there is no other text to compare them with */
     struct diag_loc loc;
 
-    const char **symbol;      /* dims, then "sm_count" */
+    const char **symbol; /* dims, then "sm_count" */
     int64_t *symbol_multiple;
     int symbol_count;
-    struct expr_graph graph;  /* integers over symbols */
+    struct expr_graph graph; /* integers over symbols */
     const char *axis[SPEC_MAX_AXES];
     int axis_count;
 
@@ -194,25 +194,28 @@ struct plan {
     int loop_count;
     struct plan_item *item;
     int item_count;
-    int item_ring;                   /* plan_some(ring that passes the items of "tiles" on from role to role): each turn
-                                        begins with what was read or written last; 0: the items' order is static */
+    int item_ring; /* plan_some(ring that passes the items of "tiles" on from role to role): each turn
+                      begins with what was read or written last; 0: the items' order is static */
     struct plan_mma *mma;
     int mma_count;
     struct plan_value *value;
     int value_count;
     struct plan_launch launch;
-    int64_t workspace_bytes;         /* of device memory, zero before and behind each launch; one at a time uses it */
+    int64_t workspace_bytes; /* of device memory, zero before and behind each launch; one at a time uses it */
 
-    struct expr_graph fused;         /* of the steps' arithmetic; its tensor numbers are plan.tensor's */
+    struct expr_graph fused; /* of the steps' arithmetic; its tensor numbers are plan.tensor's */
+    int *divisor; /* nodes of graph, over sizes alone, by which functions divide: a launch refuses sizes that make one 0
+                   */
+    int divisor_count;
 
-    int registers_estimate;          /* a thread of the fullest role */
-    int register_limit;              /* more in the cubin is an error; 0: none */
+    int registers_estimate; /* a thread of the fullest role */
+    int register_limit;     /* more in the cubin is an error; 0: none */
     bool allow_spills;
     int blocks_per_sm;
-    int flops, bytes_moved;          /* nodes: operations and compulsory bytes, for roofline and bench */
+    int flops, bytes_moved; /* nodes: operations and compulsory bytes, for roofline and bench */
     struct plan_reason *reason;
     int reason_count;
-    struct plan_proofs *proofs;      /* what was proved of other Plans, the caller's; or NULL */
+    struct plan_proofs *proofs; /* what was proved of other Plans, the caller's; or NULL */
     void *arena;
 };
 
@@ -237,6 +240,10 @@ void plan_free(struct plan *p); /* the graphs too; *p is then zero */
  * of the architecture, transaction bytes and arrival counts. Faults go to diags with rule ids. Returns the number of
  * errors. */
 int plan_check(const struct plan *p, struct diag_set *diags);
+
+/* Of a Plan that a lowering could not finish, what holds whatever its tiles are: strides of the tensors that bulk
+ * copies reach, conversions of its functions. */
+void plan_check_alone(const struct plan *p, struct diag_set *diags);
 
 /* The protocol check: every interleaving of the roles' steps over stages and phases, for deadlock, overwrite before
  * release, read before full and wrong phase. Each fault names role, stage and step. Returns the number of errors. */

@@ -115,6 +115,10 @@ static void read_list(struct reader *r, int field, const char *path)
         reader_check(r, item);
         reader_check(r, grown);
         tune.value = grown;
+        const char **paths = arena_grow(r->arena, tune.path, tune.count, sizeof *paths);
+        reader_check(r, paths);
+        tune.path = paths;
+        tune.path[tune.count] = item;
         if (list)
             lua_rawgeti(L, -1, i);
         tune.value[tune.count] = read_value(r, &spec_rows[field], item);
@@ -181,27 +185,73 @@ static const char *written(struct reader *r)
         text = arena_format(r->arena, "%lld", (long long)lua_tointeger(L, -1));
     else if (lua_type(L, -1) == LUA_TSTRING && lua_rawlen(L, -1) < 32)
         text = arena_format(r->arena, "\"%s\"", lua_tostring(L, -1));
+    else if (lua_istable(L, -1))
+        text = "{ ... }";
     else if (lua_isboolean(L, -1))
         text = lua_toboolean(L, -1) ? "true" : "false";
     reader_check(r, text);
     return text;
 }
 
-const char *field_elsewhere(struct reader *r, const char *name)
+static bool is_listed(const char *const *word, const char *name)
 {
-    const struct spec_kernel *k = reader_kernel(r);
-    const char *text = "";
+    while (word && *word && strcmp(*word, name) != 0)
+        word++;
+    return word && *word;
+}
+
+/* A field of the kernel itself. */
+static bool is_kernel_word(const struct spec_kernel *k, const char *name)
+{
+    static const char *const of_family[] = {"axes", "grid", "program", NULL};
+    bool hit = k->program && is_axis_field(name);
+    for (int i = 0; kernel_words[i]; i++)
+        hit |= strcmp(kernel_words[i], name) == 0;
+    return hit && !(k->family && is_listed(of_family, name));
+}
+
+/* As a row of the schema; NULL: there is none of that name that the kernel can have. */
+static const char *row_elsewhere(struct reader *r, const char *name, enum field_place where)
+{
+    const char *text = NULL;
     for (int i = 0; i < SPEC_FIELD_COUNT; i++) {
         const char *path = spec_rows[i].path, *dot = strchr(path, '.');
-        /* stages, and ["pipeline.stages"] */
-        if (dot && !unfit(r, &spec_rows[i]) && (strcmp(dot + 1, name) == 0 || strcmp(path, name) == 0))
+        if (unfit(r, &spec_rows[i]))
+            continue;
+        /* stages, ["pipeline.stages"] and, where only fields of a group can stand, its group */
+        if (dot && (strcmp(dot + 1, name) == 0 || strcmp(path, name) == 0))
             text = arena_format(r->arena, "; write %.*s = { %s = %s }", (int)(dot - path), path, dot + 1, written(r));
-        else if (!dot && !unfit(r, &spec_rows[i]) && strcmp(path, name) == 0)
-            text = arena_format(r->arena, "; it stands beside the others: write %s = %s", path, written(r));
+        else if (where >= IN_TABLE && strncmp(path, name, strcspn(path, ".")) == 0 && !name[strcspn(path, ".")])
+            text = arena_format(r->arena, "; it stands beside the others: write %s = %s", name, written(r));
+        else
+            continue;
+        reader_check(r, text);
     }
+    return text;
+}
+
+const char *field_elsewhere(struct reader *r, const char *name, enum field_place where)
+{
+    const struct spec_kernel *k = reader_kernel(r);
+    const char *text = row_elsewhere(r, name, where);
+    bool axis = false;
     for (int i = 0; k->program && i < k->program->axis_count; i++)
-        if (strcmp(k->program->axis[i].name, name) == 0)
-            text = arena_format(r->arena, "; '%s' is an axis: write tile = { %s = %s }", name, name, written(r));
+        axis |= strcmp(k->program->axis[i].name, name) == 0;
+    if (text)
+        return text;
+    if (axis)
+        text = arena_format(r->arena, "; '%s' is an axis: write tile = { %s = %s }", name, name, written(r));
+    else if (where != IN_KERNEL && is_kernel_word(k, name))
+        text = arena_format(r->arena, "; it stands %s: write %s = %s",
+                            where == IN_ARCH ? "in the kernel, beside arch and tune" : "beside the others", name,
+                            written(r));
+    else if (is_listed(r->options->arch, name))
+        text = arena_format(r->arena, "; it is an architecture: write arch = { %s = %s }", name, written(r));
+    else if (where != IN_TENSOR && is_listed(tensor_words, name))
+        text = arena_format(r->arena, "; a tensor has it: write %s = tensor { ..., %s = %s }",
+                            k->tensor_count ? k->tensor[0].name : "A", name, written(r));
+    else
+        return "";
     reader_check(r, text);
     return text;
 }
@@ -227,10 +277,10 @@ static void read_group(struct reader *r, const char *group, const char *path, st
         if (key[i].name)
             lua_getfield(L, table, key[i].name);
         if (field < 0) {
-            const char *near = key[i].name ? reader_suggest(r, key[i].name, known) : "";
+            const char *elsewhere = key[i].name ? field_elsewhere(r, key[i].name, IN_TABLE) : "";
             reader_fault(r, inner, AT_KEY, "FIELD-UNKNOWN", "there is no such field; %s has %s%s", group,
                          known[0] ? reader_list(r, known, " and ") : "none in this kernel",
-                         *near || !key[i].name ? near : field_elsewhere(r, key[i].name));
+                         *elsewhere || !key[i].name ? elsewhere : reader_suggest(r, key[i].name, known));
             lua_settop(L, table);
             continue;
         }

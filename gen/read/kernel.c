@@ -10,14 +10,14 @@
 enum { MOST_OPERANDS = 64 };
 
 /* Fields that are no row of the schema and no operand. */
-static const char *const other_words[] = {"family",  "template", "like", "arch",      "tune",     "run",
-                                          "bench",   "rings",    "grid", "axes",      "epilogue", "reference",
-                                          "program", "ahead",    "via",  "direction", NULL};
+const char *const kernel_words[] = {"family",  "template", "like", "arch",      "tune",     "run",
+                                    "bench",   "rings",    "grid", "axes",      "epilogue", "reference",
+                                    "program", "ahead",    "via",  "direction", NULL};
 
 static bool is_other(const char *name)
 {
-    for (int i = 0; other_words[i]; i++)
-        if (strcmp(other_words[i], name) == 0)
+    for (int i = 0; kernel_words[i]; i++)
+        if (strcmp(kernel_words[i], name) == 0)
             return true;
     return false;
 }
@@ -147,8 +147,8 @@ static const char *const *all_names(struct reader *r)
         name[count++] = field[i];
     for (int i = 0; reader_kernel(r)->program && axis_field_names[i]; i++)
         name[count++] = axis_field_names[i];
-    for (int i = 0; other_words[i]; i++)
-        name[count++] = other_words[i];
+    for (int i = 0; kernel_words[i]; i++)
+        name[count++] = kernel_words[i];
     for (const struct spec_family_tensor *t = f ? f->tensor : NULL; t && t->name && count < 200; t++)
         name[count++] = t->name;
     for (const char *const *s = f ? f->scalar : NULL; s && *s && count < 250; s++)
@@ -160,20 +160,22 @@ static const char *const *all_names(struct reader *r)
 static void unknown_field(struct reader *r, const struct key *key)
 {
     const struct spec_family *f = module_family(r, reader_kernel(r)->family);
-    if (!key->name)
+    int aside = reader_aside(r);
+    if (!key->name) {
         diag_report(r->diags, DIAG_ERROR, reader_call_loc(r), reader_kernel(r)->name, NULL, "FIELD-UNKNOWN",
                     "item %lld has no name; every field of a kernel has one: A = tensor { ... }",
                     (long long)key->position);
-    else if (family_position(f, key->name) != INT_MAX)
+        reader_aside_end(r, aside, false);
+    } else if (family_position(f, key->name) != INT_MAX) {
         reader_fault(r, key->name, AT_VALUE, "FIELD-TYPE", "takes %s, this is %s",
                      f->scalar && family_position(f, key->name) >= family_position(f, f->scalar[0]) ? "scalar \"fp32\""
                                                                                                     : "tensor { ... }",
                      describe(r, -1));
-    else {
-        const char *elsewhere = field_elsewhere(r, key->name);
+    } else {
+        const char *elsewhere = field_elsewhere(r, key->name, IN_KERNEL);
         reader_fault(r, key->name, AT_KEY, "FIELD-UNKNOWN", "there is no such field%s",
                      *elsewhere ? elsewhere : reader_suggest(r, key->name, all_names(r)));
-        r->draft[r->now].reported++;
+        reader_aside_end(r, aside, false);
     }
 }
 
@@ -189,8 +191,11 @@ static void read_plain(struct reader *r, int table)
     for (int i = 0; i < count; i++) {
         if (key[i].name && k->program && is_axis_field(key[i].name))
             continue; /* read_program_axes */
-        if (key[i].name && read_field(r, table, key[i].name, "", &k->fields, false))
+        int aside = reader_aside(r);
+        if (key[i].name && read_field(r, table, key[i].name, "", &k->fields, false)) {
+            reader_aside_end(r, aside, false);
             continue;
+        }
         if (key[i].name && is_other(key[i].name))
             continue;
         if (key[i].name)
@@ -240,7 +245,7 @@ static void read_overrides(struct reader *r, const char *prefix, struct spec_fie
         const char **known = field_names(r), *more = "";
         if (key[i].name) {
             lua_getfield(r->L, table, key[i].name);
-            more = field_elsewhere(r, key[i].name);
+            more = field_elsewhere(r, key[i].name, IN_ARCH);
             lua_settop(r->L, table);
         }
         reader_fault(r, path, AT_KEY, "FIELD-UNKNOWN", "there is no such field here%s",
@@ -263,21 +268,33 @@ static void read_arch(struct reader *r, int table)
         lua_pop(L, 1);
         return;
     }
+    int aside = reader_aside(r);
+    bool meant[64] = {false}; /* by a name that is near, or in a list */
     struct key *key = sorted_keys(r, arch, &count);
     for (int i = 0; i < count; i++) {
         int hit = 0;
+        const char *suggested = key[i].name ? diag_suggest(key[i].name, known) : NULL;
         for (int n = 0; key[i].name && known[n]; n++)
             hit |= strcmp(known[n], key[i].name) == 0;
+        for (int n = 0; known[n] && n < 64; n++)
+            meant[n] |= !hit && suggested == known[n];
         const char *path = key[i].name ? arena_format(r->arena, "arch.%s", key[i].name)
                                        : arena_format(r->arena, "arch[%lld]", (long long)key[i].position);
         reader_check(r, path);
         const char *near = key[i].name ? reader_suggest(r, key[i].name, known) : "";
-        const char *listed = NULL;
+        const char *listed = NULL, *elsewhere = "";
+        if (key[i].name && !hit) {
+            lua_getfield(L, arch, key[i].name);
+            elsewhere = field_elsewhere(r, key[i].name, IN_ARCH);
+            lua_settop(L, arch);
+        }
         if (!key[i].name) { /* arch = { "sm_90a" } */
             lua_rawgeti(L, arch, key[i].position);
             for (int n = 0; known[n]; n++)
-                if (lua_type(L, -1) == LUA_TSTRING && strcmp(known[n], lua_tostring(L, -1)) == 0)
+                if (lua_type(L, -1) == LUA_TSTRING && strcmp(known[n], lua_tostring(L, -1)) == 0) {
                     listed = known[n];
+                    meant[n] = true;
+                }
             lua_settop(L, arch);
         }
         if (listed)
@@ -288,8 +305,8 @@ static void read_arch(struct reader *r, int table)
         else if (!hit && *near)
             reader_fault(r, path, AT_KEY, "ARCH-UNKNOWN", "there is no such architecture%s", near);
         else if (!hit)
-            reader_fault(r, path, AT_KEY, "ARCH-UNKNOWN", "there is no such architecture; there are %s",
-                         reader_list(r, known, " and "));
+            reader_fault(r, path, AT_KEY, "ARCH-UNKNOWN", "there is no such architecture; there are %s%s",
+                         reader_list(r, known, " and "), elsewhere);
     }
     for (int n = 0; known[n]; n++) {
         int kind = lua_getfield(L, arch, known[n]);
@@ -297,12 +314,13 @@ static void read_arch(struct reader *r, int table)
         const char *prefix = arena_format(r->arena, "arch.%s.", known[n]);
         reader_check(r, path);
         reader_check(r, prefix);
-        if (kind == LUA_TTABLE) {
+        if (kind == LUA_TTABLE || (kind == LUA_TNIL && meant[n])) {
             struct spec_arch *grown = arena_grow(r->arena, k->arch, k->arch_count, sizeof *grown);
             reader_check(r, grown);
             k->arch = grown;
             k->arch[k->arch_count++] = (struct spec_arch){.name = known[n], .loc = reader_locate(r, path, AT_KEY)};
-            read_overrides(r, prefix, &k->arch[k->arch_count - 1].fields, false);
+            if (kind == LUA_TTABLE)
+                read_overrides(r, prefix, &k->arch[k->arch_count - 1].fields, false);
         } else if (kind != LUA_TNIL) {
             reader_fault(r, path, AT_VALUE, "FIELD-TYPE",
                          "takes a table of fields, {} where nothing differs, this is %s", describe(r, -1));
@@ -311,13 +329,15 @@ static void read_arch(struct reader *r, int table)
     }
     if (count == 0)
         reader_fault(r, "arch", AT_VALUE, "FIELD-TYPE", "names no architecture; write arch = { %s = {} }", known[0]);
+    reader_aside_end(r, aside, false);
+    r->draft[r->now].unplanned = k->arch_count == 0;
     lua_pop(L, 1);
 }
 
 static void read_tune(struct reader *r, int table)
 {
     struct spec_fields unused;
-    int type = lua_getfield(r->L, table, "tune");
+    int aside = reader_aside(r), type = lua_getfield(r->L, table, "tune");
     if (type == LUA_TTABLE)
         read_overrides(r, "tune.", &unused, true);
     else if (type != LUA_TNIL)
@@ -325,6 +345,7 @@ static void read_tune(struct reader *r, int table)
                      "takes a table: tune = { tile = { n = { 128, 256 } } }, this is "
                      "%s",
                      describe(r, -1));
+    reader_aside_end(r, aside, false);
     lua_pop(r->L, 1);
 }
 
@@ -543,11 +564,13 @@ static void read_reference(struct reader *r, int table)
 /* Fields that the kernel's kind does not have. */
 static void refuse_fields(struct reader *r, int table, const char *const *field, const char *why)
 {
+    int aside = reader_aside(r);
     for (; *field; field++) {
         if (lua_getfield(r->L, table, *field) != LUA_TNIL)
             reader_fault(r, *field, AT_KEY, "FIELD-UNKNOWN", "%s", why);
         lua_pop(r->L, 1);
     }
+    reader_aside_end(r, aside, false);
 }
 
 void read_kernel(struct reader *r, int table)
@@ -585,9 +608,11 @@ void read_kernel(struct reader *r, int table)
         read_program(r, table);
         read_reference(r, table);
     }
+    int aside = reader_aside(r);
     read_sizes(r, table, "run", &k->run, &k->run_count);
     read_sizes(r, table, "bench", &k->bench, &k->bench_count);
     check_layouts(r);
+    reader_aside_end(r, aside, false);
     if (module)
         lua_pop(L, 1);
 }

@@ -199,18 +199,30 @@ static bool locate_tensor(struct reader *r, const char *path, enum point point, 
     reader_check(r, t);
     const char *rest = path[n] == '.' ? path + n + 1 : path + n;
     struct token_field field;
-    int open = tokens_find_call(t, "tensor", NULL, site.line);
+    int call = tokens_nth_call(t, "tensor", site.line, value->nth), open = tokens_argument(t, call);
+    if (open < 0)
+        open = tokens_find_call(t, "tensor", NULL, site.line);
     if (open >= 0 && *rest && tokens_find_field(t, open, rest, &field))
         *loc = loc_of_token(r, site.file, t, point == AT_KEY ? field.key : field.value);
     else
-        *loc = loc_of(r, site.file, site.line, 0);
+        *loc = call >= 0 ? loc_of_token(r, site.file, t, call) : loc_of(r, site.file, site.line, 0);
     return true;
 }
 
-/* The word on the line of a call. */
-static struct diag_loc call_loc(struct reader *r, const struct site *s, const char *word)
+/* The word `kernel` of a call: the one before its table, else the one before the name, else the first of its line. */
+static struct diag_loc call_loc(struct reader *r, const struct site *s, const char *name)
 {
-    return loc_of(r, s->file, s->line, sandbox_column(r->sandbox, s->file, s->line, word));
+    const struct tokens *t = sandbox_tokens(r->sandbox, s->file);
+    int call = -1;
+    for (int i = s->open; t && i >= 0 && call < 0; i--)
+        call = token_is(t, i, "kernel") ? i : -1;
+    for (int i = 0; t && i + 1 < t->count && t->token[i].line <= s->line && s->open < 0; i++) {
+        const bool here = t->token[i].line == s->line && token_is(t, i, "kernel");
+        const int label = i + 1 + token_is(t, i + 1, "(");
+        if (here && (call < 0 || (name && tokens_is_string(t, label, name))))
+            call = i;
+    }
+    return call >= 0 ? loc_of_token(r, s->file, t, call) : loc_of(r, s->file, s->line, 0);
 }
 
 struct diag_loc reader_locate(struct reader *r, const char *path, enum point point)
@@ -235,12 +247,12 @@ struct diag_loc reader_locate(struct reader *r, const char *path, enum point poi
         if (n > 0 && tokens_find_field(t, site.open, parent, &field))
             return loc_of_token(r, site.file, t, field.value);
     }
-    return call_loc(r, &site, "kernel");
+    return call_loc(r, &site, NULL);
 }
 
 struct diag_loc reader_call_loc(struct reader *r)
 {
-    return call_loc(r, &r->draft[r->now].site, "kernel");
+    return call_loc(r, &r->draft[r->now].site, reader_kernel(r)->name);
 }
 
 void reader_fault(struct reader *r, const char *path, enum point point, const char *rule, const char *format, ...)
@@ -252,6 +264,18 @@ void reader_fault(struct reader *r, const char *path, enum point point, const ch
     va_end(list);
     struct diag_loc loc = *path ? reader_locate(r, path, point) : reader_call_loc(r);
     diag_report(r->diags, DIAG_ERROR, loc, reader_kernel(r)->name, *path ? path : NULL, rule, "%s", text);
+}
+
+int reader_aside(const struct reader *r)
+{
+    return r->diags->reported;
+}
+
+void reader_aside_end(struct reader *r, int before, bool doubtful)
+{
+    struct draft *d = &r->draft[r->now];
+    d->doubtful |= doubtful && r->diags->reported > before;
+    d->reported += r->diags->reported - before;
 }
 
 /* ---- dims ------------------------------------------------------------------------------------------------------ */
@@ -397,6 +421,18 @@ static void check_name(struct reader *r)
         }
 }
 
+/* The fields at `index` say of themselves what the kernel is. */
+static bool is_whole(lua_State *L, int index)
+{
+    static const char *const says[] = {"family", "program", "template"};
+    bool whole = false;
+    for (size_t i = 0; i < sizeof says / sizeof *says; i++) {
+        whole |= lua_getfield(L, index, says[i]) != LUA_TNIL;
+        lua_pop(L, 1);
+    }
+    return whole;
+}
+
 /* The kernel handle in field `like` of the table at 1; -1: there is none, -2: what there is is none. */
 static int like_of(struct reader *r)
 {
@@ -453,7 +489,11 @@ static int declare(lua_State *L)
     draft->site.open = t ? tokens_find_call(t, "kernel", name->text, draft->site.line) : -1;
     draft->origin = draft->site;
     kernel->loc = reader_call_loc(r);
+    int aside = reader_aside(r);
     check_name(r);
+    reader_aside_end(r, aside, false);
+    bool named = aside == r->diags->reported;
+    aside = reader_aside(r);
     int like = like_of(r);
     lua_newtable(L);
     if (like >= 0) {
@@ -478,9 +518,15 @@ static int declare(lua_State *L)
     lua_setfield(L, 2, "like");
     lua_pushvalue(L, 2);
     draft->table = luaL_ref(L, LUA_REGISTRYINDEX);
-    if (like != -2) { /* else most of its fields are missing */
+    if (like == -2) { /* most of its fields may be missing */
+        like = is_whole(L, 2) ? -1 : -2;
+        reader_aside_end(r, aside, false);
+    }
+    if (like != -2) {
         read_kernel(r, 2);
-        reader_kernel(r)->sound = r->diags->reported == reported;
+        kernel = reader_kernel(r);
+        draft = &r->draft[r->now];
+        kernel->sound = r->diags->reported == draft->reported && !draft->unplanned && (named || !kernel->template_path);
     }
     int *handle = lua_newuserdatauv(L, sizeof *handle, 0);
     *handle = r->now;
@@ -505,6 +551,7 @@ static int kernel_named(lua_State *L)
     *name = (struct name){.text = arena_text(r->arena, lua_tostring(L, 1))};
     reader_check(r, name->text);
     name->site.file = sandbox_where(L, 1, &name->site.line);
+    name->site.open = -1;
     lua_pushinteger(L, r->name_count++);
     lua_pushcclosure(L, declare, 1);
     return 1;
@@ -549,7 +596,7 @@ static int finish(lua_State *L)
     struct spec *spec = r->spec;
     for (int i = 0; i < r->name_count; i++)
         if (!r->name[i].used)
-            diag_report(r->diags, DIAG_ERROR, call_loc(r, &r->name[i].site, "kernel"), r->name[i].text, NULL,
+            diag_report(r->diags, DIAG_ERROR, call_loc(r, &r->name[i].site, r->name[i].text), r->name[i].text, NULL,
                         "KERNEL-FIELDS", "there are no fields; write kernel \"%s\" { ... }", r->name[i].text);
     if (r->name_count == 0)
         diag_report(r->diags, DIAG_ERROR, loc_of(r, 0, 0, 0), NULL, NULL, "KERNEL-NONE",

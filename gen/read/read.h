@@ -44,7 +44,10 @@ struct draft {
     int place_count;
     int likes;    /* how many kernels stand behind it by `like` */
     int fields;   /* of a family that is a module: registry reference of the fields with the module's */
-    int reported; /* faults before it was read, and those in spite of which its program can be traced */
+    int reported;  /* faults before it was read, and those that stand aside */
+    bool doubtful; /* faults of tensors, of which the trace may make others: what it tells is not passed on */
+    bool unplanned; /* none of the architectures that it names is known, or its program could not be traced */
+    bool bare;     /* the program is traced without the functions that the kernel gives: one has a fault */
 };
 
 struct trace_module; /* a family that is a module: read/trace_family.c */
@@ -62,6 +65,8 @@ struct reader {
     int epoch; /* number of the traced function that runs, 0: none; values of another one are refused */
     int epochs;
     struct trace_module *module;
+    struct site made; /* where the last tensor was made, and how many were made there in a row */
+    int made_count;
     struct trace *program; /* the program that is traced (read/trace.h), or NULL */
     const char *fused;     /* the kernel's function that a family's program calls now (its field), or NULL */
     unsigned fused_axes;   /* those along which its value runs, as bits */
@@ -89,6 +94,11 @@ struct diag_loc reader_call_loc(struct reader *r); /* of the call `kernel "NAME"
 void reader_fault(struct reader *r, const char *path, enum point point, const char *rule, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 
+/* Faults told between the two stand aside: what they are about counts as not written, and the rest of the kernel is
+ * read, traced and planned, so that one run tells of all that is wrong. doubtful: the trace may stumble over it. */
+int reader_aside(const struct reader *r);
+void reader_aside_end(struct reader *r, int before, bool doubtful);
+
 /* "; did you mean 'x'?" or "", in memory of the arena. */
 const char *reader_suggest(struct reader *r, const char *word, const char *const *candidate);
 const char *reader_list(struct reader *r, const char *const *word, const char *last); /* "a, b or c" */
@@ -112,9 +122,12 @@ bool is_taken(const char *text);      /* the libraries, CUDA or the emitted text
  * schema knows no such key. */
 bool read_field(struct reader *r, int table, const char *key, const char *prefix, struct spec_fields *out, bool lists);
 
-/* Where a field of that name stands instead, "; write pipeline = { stages = 4 }" with the value on top of the stack; ""
- * where none does. */
-const char *field_elsewhere(struct reader *r, const char *name);
+/* Where a field was found that stands somewhere else. */
+enum field_place { IN_KERNEL, IN_ARCH, IN_TABLE, IN_TENSOR };
+
+/* Where a field of exactly that name stands instead, "; write pipeline = { stages = 4 }" with the value on top of the
+ * stack; "" where none does. */
+const char *field_elsewhere(struct reader *r, const char *name, enum field_place where);
 
 /* The first words of the rows that the current kernel can have, NULL-terminated. */
 const char **field_names(struct reader *r);
@@ -127,6 +140,7 @@ bool exact_integer(lua_State *L, int index, int64_t *value);
 /* Userdata of tensor {...} and scalar(...). The tensor's table is its user value. */
 struct tensor_value {
     struct site site;
+    int nth; /* of those that were made on its line before */
 };
 struct scalar_value {
     struct site site;
@@ -166,6 +180,9 @@ void check_layouts(struct reader *r);
 
 /* Reads the fields of the current kernel from the table at `table`. */
 void read_kernel(struct reader *r, int table);
+
+extern const char *const kernel_words[]; /* fields of a kernel that are no rows of the schema; NULL-terminated */
+extern const char *const tensor_words[]; /* fields of a tensor; NULL-terminated */
 
 /* The symbols that a kernel's shapes use: used[dim]. */
 void used_dims(const struct spec_kernel *k, bool *used);

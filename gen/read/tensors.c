@@ -6,7 +6,7 @@
 
 /* Of a constant extent or stride: with it, the bytes of a row and a row's pitch stay in 64 bits. */
 
-static const char *const tensor_words[] = {"axes", "dtype", "fill", "out", "stride", "swizzle", "tile", NULL};
+const char *const tensor_words[] = {"axes", "dtype", "fill", "out", "stride", "swizzle", "tile", NULL};
 
 int split_words(struct reader *r, const char *text, const char **word, int most)
 {
@@ -52,6 +52,9 @@ int make_tensor(lua_State *L)
     struct tensor_value *t = lua_newuserdatauv(L, sizeof *t, 1);
     t->site.open = -1;
     t->site.file = sandbox_where(L, 1, &t->site.line);
+    r->made_count = r->made.file == t->site.file && r->made.line == t->site.line ? r->made_count + 1 : 0;
+    r->made = t->site;
+    t->nth = r->made_count;
     lua_pushvalue(L, 1);
     lua_setiuservalue(L, -2, 1);
     luaL_setmetatable(L, TYPE_TENSOR);
@@ -100,15 +103,18 @@ static const char *path_of(const struct item *i, const char *field, int position
     return path;
 }
 
-static void read_dtype(struct item *i)
+/* The dtype in field `key`. What is none stands for the one that is near, else for bf16. */
+static void read_dtype(struct item *i, const char *key)
 {
     lua_State *L = i->r->L;
     const char *path = path_of(i, "dtype", 0);
+    int aside = reader_aside(i->r), type = lua_getfield(L, i->table, key);
+    bool near_one = false;
     i->t->dtype = TW_BF16;
     i->t->dtype_loc = reader_locate(i->r, path, AT_VALUE);
-    if (lua_getfield(L, i->table, "dtype") == LUA_TNIL) {
+    if (type == LUA_TNIL) {
         reader_fault(i->r, i->name, AT_VALUE, "TENSOR-DTYPE", "the tensor has no dtype; write dtype = \"bf16\"");
-    } else if (lua_type(L, -1) != LUA_TSTRING) {
+    } else if (type != LUA_TSTRING) {
         reader_fault(i->r, path, AT_VALUE, "FIELD-TYPE", "takes a dtype such as \"bf16\", this is %s",
                      describe(i->r, -1));
     } else {
@@ -116,15 +122,18 @@ static void read_dtype(struct item *i)
         i->t->dtype = tw_dtype_from_name(word);
         if (i->t->dtype == TW_DTYPE_COUNT) {
             const char *const *known = dtype_names(i->r);
-            const char *near = reader_suggest(i->r, word, known);
+            const char *suggested = diag_suggest(word, known), *near = reader_suggest(i->r, word, known);
             if (*near)
                 reader_fault(i->r, path, AT_VALUE, "FIELD-WORD", "there is no dtype \"%s\"%s", word, near);
             else
                 reader_fault(i->r, path, AT_VALUE, "FIELD-WORD", "there is no dtype \"%s\"; there are %s", word,
                              reader_list(i->r, known, " and "));
-            i->t->dtype = TW_BF16;
+            i->t->dtype = suggested ? tw_dtype_from_name(suggested) : TW_BF16;
+            near_one = suggested != NULL;
         }
     }
+    i->t->dtype_guessed = !near_one && i->r->diags->reported > aside;
+    reader_aside_end(i->r, aside, !near_one);
     lua_pop(L, 1);
 }
 
@@ -188,6 +197,14 @@ static void read_flags(struct item *i)
     lua_pop(L, 2);
 }
 
+/* The place of an extent or stride that has a fault, for what else is wrong with the kernel: a multiple of all that is
+ * asked for. */
+static int stand_in(struct item *i)
+{
+    i->t->doubtful = true;
+    return expr_int(&reader_kernel(i->r)->shape, 1 << 24);
+}
+
 /* Dims: the list part of the table. */
 static void read_dims(struct item *i)
 {
@@ -199,8 +216,10 @@ static void read_dims(struct item *i)
                      SPEC_MAX_RANK);
         return;
     }
+    int aside = reader_aside(i->r);
     for (int d = 0; d < (int)rank; d++) {
         const char *path = path_of(i, "", d + 1), *what;
+        int told = i->r->diags->reported;
         int64_t value;
         i->t->dim_loc[d] = reader_locate(i->r, path, AT_VALUE);
         lua_rawgeti(L, i->table, d + 1);
@@ -210,17 +229,18 @@ static void read_dims(struct item *i)
                          "a dim is a symbol of dims, a whole number or an "
                          "expression of both, this is %s",
                          what);
-            i->t->dim[d] = expr_int(shape, 1);
         } else if (expr_is_int(shape, i->t->dim[d], &value) && value < 1) {
             reader_fault(i->r, path, AT_VALUE, "FIELD-RANGE", "%lld is no extent; write 1 or more", (long long)value);
         } else if (expr_is_int(shape, i->t->dim[d], &value) && value > SPEC_MAX_EXTENT) {
             reader_fault(i->r, path, AT_VALUE, "FIELD-RANGE", "%lld is no extent; write 1 to 2^%d", (long long)value,
                          SPEC_EXTENT_BITS);
-            i->t->dim[d] = expr_int(shape, 1);
         }
+        if (i->r->diags->reported > told)
+            i->t->dim[d] = stand_in(i);
         lua_pop(L, 1);
     }
     i->t->rank = (int)rank;
+    reader_aside_end(i->r, aside, false);
 }
 
 /* True where the field is a list of `rank` items (or one less, where `less`); left on the stack. */
@@ -243,6 +263,7 @@ static bool begin_list(struct item *i, const char *field, bool less)
 static void read_strides(struct item *i)
 {
     lua_State *L = i->r->L;
+    int told = i->r->diags->reported;
     for (int d = 0; d < SPEC_MAX_RANK; d++)
         i->t->stride[d] = -1;
     if (begin_list(i, "stride", true)) {
@@ -273,6 +294,8 @@ static void read_strides(struct item *i)
             lua_pop(L, 1);
         }
     }
+    for (int d = 0; d + 1 < i->t->rank && i->r->diags->reported > told; d++)
+        i->t->stride[d] = i->t->stride[d] < 0 ? stand_in(i) : i->t->stride[d];
     lua_pop(L, 1);
 }
 
@@ -369,10 +392,11 @@ static void read_axes(struct item *i, const struct spec_family_tensor *row)
     lua_pop(L, 1);
 }
 
-/* Fields that no tensor has. */
-static void check_words(struct item *i)
+/* Fields that no tensor has. Under which name the dtype stands: "dtype", where none of them is near it. */
+static const char *check_words(struct item *i)
 {
     int count;
+    const char *dtype = "dtype";
     struct key *key = sorted_keys(i->r, i->table, &count);
     for (int n = 0; n < count; n++) {
         bool known =
@@ -382,10 +406,20 @@ static void check_words(struct item *i)
         if (known)
             continue;
         const char *path = key[n].name ? path_of(i, key[n].name, 0) : path_of(i, "", (int)key[n].position);
+        const char *elsewhere = "";
+        if (key[n].name) {
+            lua_getfield(i->r->L, i->table, key[n].name);
+            elsewhere = field_elsewhere(i->r, key[n].name, IN_TENSOR);
+            lua_pop(i->r->L, 1);
+        }
         reader_fault(i->r, path, AT_KEY, "FIELD-UNKNOWN", "a tensor has no such field; it has %s%s",
                      reader_list(i->r, tensor_words, " and "),
-                     key[n].name ? reader_suggest(i->r, key[n].name, tensor_words) : "");
+                     *elsewhere || !key[n].name ? elsewhere : reader_suggest(i->r, key[n].name, tensor_words));
+        const char *near = key[n].name ? diag_suggest(key[n].name, tensor_words) : NULL;
+        if (near && strcmp(near, "dtype") == 0)
+            dtype = key[n].name;
     }
+    return dtype;
 }
 
 /* A tensor or scalar becomes a name in C beside the dims. */
@@ -413,16 +447,26 @@ void read_tensor(struct reader *r, const char *name)
     struct item i = {r, &k->tensor[k->tensor_count++], 0, arena_text(r->arena, name)};
     reader_check(r, i.name);
     *i.t = (struct spec_tensor){.name = i.name, .loc = reader_locate(r, name, AT_KEY)};
+    int aside = reader_aside(r);
     check_operand_name(r, name);
+    reader_aside_end(r, aside, false);
     lua_getiuservalue(r->L, -1, 1);
     i.table = lua_gettop(r->L);
-    check_words(&i);
-    read_dtype(&i);
+    aside = reader_aside(r);
+    const char *dtype = check_words(&i);
+    reader_aside_end(r, aside, false);
+    read_dtype(&i, dtype);
     read_dims(&i);
+    aside = reader_aside(r);
     read_strides(&i);
+    reader_aside_end(r, aside, false);
+    aside = reader_aside(r);
     read_axes(&i, row);
+    reader_aside_end(r, aside, true);
+    aside = reader_aside(r);
     read_swizzle(&i);
     read_flags(&i);
+    reader_aside_end(r, aside, false);
     read_tile(&i);
     if (i.t->tile_set && k->family)
         reader_fault(r, path_of(&i, "tile", 0), AT_KEY, "FIELD-UNKNOWN",
@@ -536,7 +580,10 @@ void check_tensors(struct reader *r)
                          f->name, row->name, row->name, row->axes);
     }
     lua_pop(r->L, 1);
+    int aside = reader_aside(r);
     check_parameter_names(r);
+    reader_aside_end(r, aside, false);
+    aside = reader_aside(r);
     if (f)
         infer_family_axes(r, f);
     int owner[SPEC_MAX_AXES], dim[SPEC_MAX_AXES]; /* the first tensor that has the axis, and in which dim */
@@ -554,7 +601,7 @@ void check_tensors(struct reader *r)
                 continue;
             }
             const struct spec_tensor *o = &k->tensor[owner[axis]];
-            if (t->dim[d] == o->dim[dim[axis]])
+            if (t->dim[d] == o->dim[dim[axis]] || t->doubtful || o->doubtful)
                 continue;
             char path[140];
             snprintf(path, sizeof path, "%s[%d]", t->name, d + 1);
@@ -563,4 +610,5 @@ void check_tensors(struct reader *r)
                          "both",
                          k->axis[axis], dim_text(r, t->dim[d]), dim_text(r, o->dim[dim[axis]]), o->name);
         }
+    reader_aside_end(r, aside, true);
 }

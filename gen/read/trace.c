@@ -84,13 +84,14 @@ static int traced(lua_State *L)
     return 0;
 }
 
-/* Traces the kernel's function, on top of the stack and left there, to p. False: it has a fault, which is told. */
-static bool trace_program(struct reader *r, struct program *p)
+/* Traces the kernel's function, on top of the stack and left there, to p. in_function: a fault lies in a function that
+ * the kernel gives. False: it has a fault, which is told. */
+static bool trace_once(struct reader *r, struct program *p, bool *in_function)
 {
     lua_State *L = r->L;
     struct trace t = {.r = r, .p = p};
     struct sandbox_error error;
-    int reported = r->diags->reported;
+    int open = r->diags->reported - r->draft[r->now].reported;
     luaL_checkstack(L, 16, "trace");
     r->epoch = ++r->epochs;
     r->returned = false;
@@ -113,8 +114,46 @@ static bool trace_program(struct reader *r, struct program *p)
         reader_fault(r, "program", AT_VALUE, "TRACE-RESULT", "%s", error.text);
     else if (status != SANDBOX_OK)
         sandbox_report(r->sandbox, r->diags, &error, reader_kernel(r)->name, r->fused ? r->fused : "program");
+    *in_function = status != SANDBOX_OK && r->fused;
     r->fused = NULL;
-    return r->diags->reported == reported;
+    return r->diags->reported - r->draft[r->now].reported == open;
+}
+
+/* Rules of faults that follow from no tensor's. */
+static const char *const stand_alone[] = {"TRACE-LUA", "TRACE-OPERAND", "TRACE-RESULT", "TENSOR-DTYPE", NULL};
+
+/* Traces as trace_once does. Of a kernel whose tensors have faults, what is told may follow from them, and is not
+ * passed on. A fault of a function that the kernel gives leaves its program: that is traced without it, and what is
+ * then wrong of the kernel's own fields can be told as well. False: there is no program. */
+static bool trace_program(struct reader *r, struct program *p)
+{
+    struct draft *d = &r->draft[r->now];
+    struct diag_mark before = diag_mark(r->diags);
+    const int aside = d->reported;
+    bool in_function = false, follows = d->bare, whole = trace_once(r, p, &in_function), traced = whole;
+    if (!traced && !d->bare && in_function) {
+        struct diag_mark told = diag_mark(r->diags);
+        d->bare = true;
+        p->op = NULL;
+        p->op_count = 0;
+        traced = trace_once(r, p, &in_function);
+        diag_take_back(r->diags, told, NULL);
+    }
+    if (follows || d->doubtful)
+        diag_take_back(r->diags, before, follows ? NULL : stand_alone);
+    d->reported = traced ? aside + r->diags->reported - before.reported : aside;
+    d->unplanned |= !traced;
+    return whole;
+}
+
+bool trace_quietly(struct reader *r, struct program *p)
+{
+    const struct draft before = r->draft[r->now];
+    struct diag_mark mark = diag_mark(r->diags);
+    bool in_function, traced = trace_once(r, p, &in_function);
+    diag_take_back(r->diags, mark, NULL);
+    r->draft[r->now] = before;
+    return traced;
 }
 
 static bool is_listed(const struct spec_kernel *k, const char *arch)
@@ -169,15 +208,19 @@ void read_program(struct reader *r, int table)
     if (lua_getfield(L, table, "program") != LUA_TFUNCTION)
         reader_fault(r, "program", AT_VALUE, "FIELD-TYPE", "takes a function(t, at, tile), this is %s",
                      describe(r, -1));
-    bool sound = r->diags->reported == r->draft[r->now].reported; /* else what it would find is unknown */
-    if (sound) {
+    struct draft *d = &r->draft[r->now];
+    if (r->diags->reported == d->reported) { /* else what it would find is unknown */
         trace_infer_axes(r);
         module_sizes(r, preferred(r), k->program);
-        sound = trace_program(r, k->program);
-    }
-    if (sound) {
-        trace_how(r, table);
-        trace_architectures(r, table);
+        bool whole = trace_program(r, k->program);
+        int aside = reader_aside(r);
+        if (whole)
+            trace_how(r, table);
+        reader_aside_end(r, aside, false);
+        if (!d->unplanned)
+            trace_architectures(r, table);
+        if (whole && r->options->tunes)
+            trace_tunes(r);
     }
     lua_pop(L, 1);
 }

@@ -46,6 +46,16 @@ void trace_how(struct reader *r, int table);
 /* The extent of an axis as far as grid or a tensor with axes tells, a node; -1. */
 int trace_known_extent(struct reader *r, int axis);
 
+/* ---- trace.c, trace_tune.c ------------------------------------------------------------------------------------- */
+
+/* Traces the kernel's function, on top of the stack and left there, to p: false where it has a fault. Nothing is told
+ * of it. */
+bool trace_quietly(struct reader *r, struct program *p);
+
+/* Traces the function, on top of the stack, with the values of `tune` for tiles and clusters: with each, and with each
+ * two of different fields, as far as there are not too many. */
+void trace_tunes(struct reader *r);
+
 /* ---- trace_family.c ---------------------------------------------------------------------------------------------- */
 
 /* Axes that the kernel gives no tile get the one that the family chooses on the architecture. */

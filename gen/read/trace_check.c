@@ -262,6 +262,11 @@ void trace_check(struct trace *t)
     reader_check(r, c.body);
     find_live(&c);
     check_use(&c);
+    int aside = reader_aside(r), effects = 0;
     check_tensor_use(&c);
+    for (int i = 0; i < t->p->op_count; i++)
+        effects += is_effect(t->p->op[i].kind);
+    if (effects) /* else there is nothing to plan */
+        reader_aside_end(r, aside, false);
     check_accumulators(&c);
 }

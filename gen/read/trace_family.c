@@ -408,7 +408,7 @@ int trace_fused(lua_State *L)
         return sandbox_fault(L, "PROGRAM-CALL", "fused",
                              "no function \"%s\" stands in the family's functions = { ... }", name);
     int type = push_kernel_field(r, name);
-    if (type == LUA_TNIL) {
+    if (type == LUA_TNIL || r->draft[r->now].bare) {
         lua_settop(L, 2);
         return 1;
     }
@@ -449,7 +449,7 @@ int trace_given(lua_State *L)
     for (int i = 0; i < k->scalar_count; i++)
         given |= strcmp(k->scalar[i].name, name) == 0;
     if (!given && module_has_function(t->r, k->family, name)) {
-        given = push_kernel_field(t->r, name) == LUA_TFUNCTION;
+        given = push_kernel_field(t->r, name) == LUA_TFUNCTION && !t->r->draft[t->r->now].bare;
         lua_pop(L, 1);
     }
     lua_pushboolean(L, given);

@@ -47,15 +47,23 @@ static int entry_axis(struct reader *r, const char *field, const struct key *key
 {
     const struct spec_kernel *k = reader_kernel(r);
     const char *known[SPEC_MAX_AXES + 1] = {0};
-    int axis = trace_axis(k, key->name);
+    int axis = trace_axis(k, key->name), aside = reader_aside(r);
     memcpy(known, k->axis, (size_t)k->axis_count * sizeof *known);
     *path = key->name ? arena_format(r->arena, "%s.%s", field, key->name)
                       : arena_format(r->arena, "%s[%lld]", field, (long long)key->position);
     reader_check(r, *path);
     if (axis < 0 && k->axis_count) {
+        const char *elsewhere = "";
+        if (key->name) {
+            lua_getfield(r->L, -1, key->name);
+            elsewhere = field_elsewhere(r, key->name, IN_TABLE);
+            lua_pop(r->L, 1);
+        }
         reader_fault(r, *path, AT_KEY, "PROGRAM-AXES", "there is no such axis; there are %s%s",
-                     reader_list(r, known, " and "), key->name ? reader_suggest(r, key->name, known) : "");
-        r->draft[r->now].reported += strcmp(field, "grid") != 0; /* without an extent it cannot be traced */
+                     reader_list(r, known, " and "),
+                     *elsewhere || !key->name ? elsewhere : reader_suggest(r, key->name, known));
+        if (strcmp(field, "grid") != 0) /* without an extent it cannot be traced */
+            reader_aside_end(r, aside, false);
     }
     return axis;
 }
@@ -103,15 +111,21 @@ static void read_axis_list(struct reader *r, enum spec_axis_field which, int axi
         return;
     }
     tune.value = arena_alloc(r->arena, (size_t)count * sizeof *tune.value);
+    tune.loc = arena_alloc(r->arena, (size_t)count * sizeof *tune.loc);
     reader_check(r, tune.value);
+    tune.path = arena_alloc(r->arena, (size_t)count * sizeof *tune.path);
+    reader_check(r, tune.loc);
+    reader_check(r, tune.path);
     for (lua_Integer i = 1; i <= count; i++) {
         const char *item = list ? arena_format(r->arena, "%s[%lld]", path, (long long)i) : path;
         reader_check(r, item);
         if (list)
             lua_rawgeti(L, -1, i);
         int value = read_axis_value(r, &axis_fields[which], item);
-        if (value)
-            tune.value[tune.count++] = value;
+        tune.value[tune.count] = value;
+        tune.path[tune.count] = item;
+        tune.loc[tune.count] = reader_locate(r, item, AT_VALUE);
+        tune.count += value != 0;
         if (list)
             lua_pop(L, 1);
     }
@@ -138,6 +152,7 @@ static bool read_axis_field(struct reader *r, enum spec_axis_field which, const 
         int axis = entry_axis(r, own, &key[i], &path), value;
         if (axis < 0)
             continue;
+        int aside = reader_aside(r);
         lua_getfield(L, -1, key[i].name);
         if (!p) {
             read_axis_list(r, which, axis, path);
@@ -147,6 +162,8 @@ static bool read_axis_field(struct reader *r, enum spec_axis_field which, const 
             *(which == SPEC_TILE ? &p->axis[axis].tile_loc : &p->axis[axis].cluster_loc) =
                 reader_locate(r, path, AT_VALUE);
         }
+        if (!p || which == SPEC_CLUSTER)
+            reader_aside_end(r, aside, false);
         lua_pop(L, 1);
     }
     lua_pop(L, 1);
@@ -398,7 +415,7 @@ static void read_ahead(struct reader *r, const char *name, const struct program_
     struct spec_kernel *k = reader_kernel(r);
     struct spec_ahead ahead = {.name = name, .turns = 1, .loc = reader_locate(r, path, AT_VALUE)};
     const struct program_op *other = NULL;
-    int count;
+    int count, told = r->diags->reported;
     if (!lua_istable(L, -1)) {
         reader_fault(r, path, AT_VALUE, "FIELD-TYPE", "takes a table: %s = { turns = 1, before = \"o\" }, this is %s",
                      name, describe(r, -1));
@@ -432,6 +449,8 @@ static void read_ahead(struct reader *r, const char *name, const struct program_
         lua_pop(L, 1);
     }
     check_ahead(r, &ahead, op, other, path);
+    if (r->diags->reported > told) /* it counts as not written */
+        return;
     struct spec_ahead *grown = arena_grow(r->arena, k->ahead, k->ahead_count, sizeof *grown);
     reader_check(r, grown);
     k->ahead = grown;

@@ -34,8 +34,12 @@ int trace_append(struct trace *t, const struct program_op *op, const char *word)
     struct program_op *added = &p->op[p->op_count];
     *added = *op;
     added->depth = t->depth;
-    int line = 0, file = sandbox_where(r->L, 1, &line);
-    added->loc = sandbox_loc(r->sandbox, r->diags, file, line, sandbox_column(r->sandbox, file, line, word));
+    int line = 0, file = sandbox_where(r->L, 1, &line), nth = 0;
+    added->loc = sandbox_loc(r->sandbox, r->diags, file, line, 0);
+    for (int i = 0; i < p->op_count; i++)
+        nth += p->op[i].kind == op->kind && p->op[i].loc.line == line && p->op[i].loc.file == added->loc.file &&
+               p->op[i].reduction == op->reduction && p->op[i].over_rows == op->over_rows;
+    added->loc.column = sandbox_call_column(r->sandbox, file, line, word, nth);
     if (r->diags->out_of_memory)
         sandbox_no_memory(r->L);
     if (added->tile.rows || added->tile.columns || t->provisional)
@@ -73,6 +77,25 @@ struct program_op trace_op(enum program_kind kind)
     for (int i = 0; i < 3; i++)
         op.arg[i] = program_no_tile;
     return op;
+}
+
+/* In a program of a family, which its user does not see, a dtype that does not fit is told of at the tensor that has
+ * it, and that counts as one of `as` from then on; of one that was guessed nothing is told. False: the program is the
+ * kernel's own. */
+static bool refuse_dtype(struct trace *t, struct spec_tensor *tensor, enum tw_dtype as, bool guessed, const char *why)
+{
+    struct reader *r = t->r;
+    if (!reader_kernel(r)->family)
+        return false;
+    tensor->dtype = as;
+    if (guessed)
+        return true;
+    const char *path = arena_format(r->arena, "%s.dtype", tensor->name);
+    reader_check(r, path);
+    int aside = reader_aside(r);
+    reader_fault(r, path, AT_VALUE, "TENSOR-DTYPE", "%s; write \"%s\"", why, tw_dtype_name(as));
+    reader_aside_end(r, aside, false);
+    return true;
 }
 
 /* An operand whose extents must be known by now. */
@@ -187,7 +210,7 @@ static int gather(lua_State *L)
 static struct program_tile take_stored(struct trace *t, const char *word, struct trace_access *a, int index)
 {
     lua_State *L = t->r->L;
-    const struct spec_tensor *tensor = &reader_kernel(t->r)->tensor[a->tensor];
+    struct spec_tensor *tensor = &reader_kernel(t->r)->tensor[a->tensor];
     struct value v = value_at(t->r, index);
     struct program_tile *own = &v.tile;
     trace_lay_out(t, word, a, own->columns == 1 && own->rows > 1);
@@ -201,7 +224,11 @@ static struct program_tile take_stored(struct trace *t, const char *word, struct
     refuse_condition(t, &tile, word);
     bool real = t->p->graph->node[tile.node].type == EXPR_REAL;
     bool holds_real = tw_dtype_info(tensor->dtype)->kind == TW_KIND_FLOAT;
-    if (real && !holds_real)
+    const char *why =
+        arena_format(t->r->arena, "%s is written with what is no whole number, and %s holds none but those",
+                     tensor->name, tw_dtype_name(tensor->dtype));
+    reader_check(t->r, why);
+    if (real && !holds_real && !refuse_dtype(t, tensor, TW_BF16, tensor->dtype_guessed, why))
         sandbox_fault(L, "PROGRAM-DTYPE", word,
                       "%s holds %s and the value is no whole number; give it a floating dtype", tensor->name,
                       tw_dtype_name(tensor->dtype));
@@ -289,7 +316,40 @@ static bool is_float(enum tw_dtype dtype)
     return dtype != TW_DTYPE_COUNT && tw_dtype_info(dtype)->kind == TW_KIND_FLOAT;
 }
 
-static void check_operands(struct trace *t, const struct program_tile *a, const struct program_tile *b)
+/* The load that gave a tile, turned or not; NULL: it is computed. */
+static struct program_op *load_of(struct trace *t, const struct program_tile *tile)
+{
+    const struct expr_node *n = &t->p->graph->node[tile->node];
+    struct program_op *op = n->op == EXPR_TILE ? &t->p->op[n->integer] : NULL;
+    if (op && op->kind == PROGRAM_TRANSPOSE)
+        return load_of(t, &op->arg[0]);
+    return op && op->kind == PROGRAM_LOAD ? op : NULL;
+}
+
+/* Both are tiles of a family's tensors: the second that is none of the first's dtype, or the first that is no float, is
+ * told of. */
+static bool refuse_operands(struct trace *t, struct program_tile *a, struct program_tile *b)
+{
+    struct program_op *loads[2] = {load_of(t, a), load_of(t, b)};
+    struct spec_kernel *k = reader_kernel(t->r);
+    if (!loads[0] || !loads[1])
+        return false;
+    const bool first = !is_float(a->dtype) || (is_float(b->dtype) && a->dtype == TW_FP32);
+    struct program_tile *wrong = first ? a : b, *right = first ? b : a;
+    enum tw_dtype as = is_float(right->dtype) ? right->dtype : TW_BF16;
+    const char *why = arena_format(
+        t->r->arena, "%s and %s are multiplied, which are floats of one dtype, or int8 and uint8, not %s and %s",
+        k->tensor[loads[0]->tensor].name, k->tensor[loads[1]->tensor].name, tw_dtype_name(a->dtype),
+        tw_dtype_name(b->dtype));
+    reader_check(t->r, why);
+    const bool guessed = k->tensor[loads[0]->tensor].dtype_guessed || k->tensor[loads[1]->tensor].dtype_guessed;
+    if (!refuse_dtype(t, &k->tensor[loads[first ? 0 : 1]->tensor], as, guessed, why))
+        return false;
+    wrong->dtype = loads[first ? 0 : 1]->tile.dtype = as;
+    return true;
+}
+
+static void check_operands(struct trace *t, struct program_tile *a, struct program_tile *b)
 {
     lua_State *L = t->r->L;
     bool both_bytes = tw_dtype_bytes(a->dtype < TW_DTYPE_COUNT ? a->dtype : TW_FP32) == 1 &&
@@ -300,7 +360,7 @@ static void check_operands(struct trace *t, const struct program_tile *a, const 
         sandbox_fault(L, "PROGRAM-SHAPE", "dot",
                       "dot(a, b) takes m x k and k x n, these are %s and %s; b:t() turns rows and columns",
                       trace_shape(t, a->rows, a->columns), trace_shape(t, b->rows, b->columns));
-    if (!floats && !integers && !t->provisional) {
+    if (!floats && !integers && !t->provisional && !refuse_operands(t, a, b)) {
         const char *x = a->dtype < TW_DTYPE_COUNT ? tw_dtype_name(a->dtype) : "a condition";
         const char *y = b->dtype < TW_DTYPE_COUNT ? tw_dtype_name(b->dtype) : "a condition";
         sandbox_fault(
@@ -340,7 +400,9 @@ static int dot(lua_State *L)
     trace_expect_arguments(L, "dot", 2, 3, "dot(a, b) or dot(a, b, c)");
     struct program_op op = trace_op(PROGRAM_DOT);
     struct program_tile a = op.arg[0] = take_known(t, 1, "dot"), b = op.arg[1] = take_known(t, 2, "dot");
-    check_operands(t, &a, &b);
+    check_operands(t, &op.arg[0], &op.arg[1]);
+    a.dtype = op.arg[0].dtype;
+    b.dtype = op.arg[1].dtype;
     keep_indices(t, &a, EXPR_COLUMN, EXPR_ROW);
     keep_indices(t, &b, EXPR_ROW, EXPR_COLUMN);
     op.tile = program_no_tile;

@@ -92,6 +92,28 @@ void diag_report(struct diag_set *set, enum diag_severity severity, struct diag_
     set->item[set->count++] = d;
 }
 
+struct diag_mark diag_mark(const struct diag_set *set)
+{
+    return (struct diag_mark){set->count, set->errors, set->reported, set->more};
+}
+
+void diag_take_back(struct diag_set *set, struct diag_mark mark, const char *const *keep)
+{
+    const int count = set->count;
+    set->count = mark.count;
+    set->errors = mark.errors;
+    set->reported = mark.reported;
+    set->more = mark.more;
+    for (int i = mark.count; i < count; i++)
+        for (const char *const *rule = keep; rule && *rule; rule++)
+            if (same(set->item[i].rule, *rule)) {
+                set->errors += set->item[i].severity == DIAG_ERROR;
+                set->reported += set->item[i].severity == DIAG_ERROR;
+                set->item[set->count++] = set->item[i];
+                break;
+            }
+}
+
 /* ---- printing -------------------------------------------------------------------------------------------------- */
 
 static void print_head(const struct diag_set *set, const struct diag *d, FILE *out)

@@ -52,6 +52,14 @@ int diag_add_source(struct diag_set *set, const char *name, const char *text);
 void diag_report(struct diag_set *set, enum diag_severity severity, struct diag_loc loc, const char *kernel,
                  const char *field, const char *rule, const char *format, ...) __attribute__((format(printf, 7, 8)));
 
+/* What is reported behind a mark can be taken back: of a piece of work whose faults follow from others. Those of the
+ * rules `keep` (NULL-terminated; NULL: none) stay. */
+struct diag_mark {
+    int count, errors, reported, more;
+};
+struct diag_mark diag_mark(const struct diag_set *set);
+void diag_take_back(struct diag_set *set, struct diag_mark mark, const char *const *keep);
+
 /* Prints all in source order:
  *   specs/gemm.lua:12: error: kernel 'gemm_bf16', tile.k: 96 bf16 are 192 bytes, ...; write 64 or 128 [TMA-SPAN]
  *       tile     = { m = 128, n = 256, k = 96 },

@@ -270,10 +270,20 @@ int sandbox_raise(lua_State *L, const struct sandbox_error *error)
 int sandbox_column(struct sandbox *s, int file, int line, const char *word)
 {
     const struct tokens *t = sandbox_tokens(s, file);
+    int column = 0, count = 0;
     for (int i = 0; t && i < t->count && t->token[i].line <= line; i++)
-        if (t->token[i].line == line && token_is(t, i, word))
-            return t->token[i].column;
-    return 0;
+        if (t->token[i].line == line && token_is(t, i, word)) {
+            column = t->token[i].column;
+            count++;
+        }
+    return count == 1 ? column : 0;
+}
+
+int sandbox_call_column(struct sandbox *s, int file, int line, const char *word, int n)
+{
+    const struct tokens *t = sandbox_tokens(s, file);
+    int call = t ? tokens_nth_call(t, word, line, n) : -1;
+    return call < 0 ? 0 : t->token[call].column;
 }
 
 int sandbox_fault(lua_State *L, const char *rule, const char *word, const char *format, ...)
@@ -444,19 +454,6 @@ static int compile(lua_State *L)
     return 1;
 }
 
-/* The column of the only token `word` on the line; 0 where there are several. */
-static int only_column(struct sandbox *s, int file, int line, const char *word)
-{
-    const struct tokens *t = sandbox_tokens(s, file);
-    int column = 0, count = 0;
-    for (int i = 0; t && i < t->count && t->token[i].line <= line; i++)
-        if (t->token[i].line == line && token_is(t, i, word)) {
-            column = t->token[i].column;
-            count++;
-        }
-    return count == 1 ? column : 0;
-}
-
 /* The line with the deepest bracket; 0 where none is deep. */
 static int deepest_line(struct sandbox *s, int file)
 {
@@ -492,7 +489,7 @@ static int syntax_error(struct sandbox *s, int source, struct sandbox_error *err
     char word[64];
     if (near && snprintf(word, sizeof word, "%s", near + 6) < (int)sizeof word && *word) {
         word[strlen(word) - 1] = 0; /* the closing quote */
-        s->error.column = only_column(s, file, line, word);
+        s->error.column = sandbox_column(s, file, line, word);
     }
     *error = s->error;
     lua_pop(s->L, 1);
@@ -642,8 +639,18 @@ struct diag_loc sandbox_loc(const struct sandbox *s, struct diag_set *set, int f
     return loc;
 }
 
+/* A token with which something ends that began on a line before. */
+static bool is_closing(const struct tokens *t, int i)
+{
+    static const char *const closing[] = {")", "]", "}", ",", ";", "end", ":", "."};
+    bool closes = false;
+    for (size_t k = 0; k < sizeof closing / sizeof *closing; k++)
+        closes |= token_is(t, i, closing[k]);
+    return closes;
+}
+
 /* Where on its line an error of Lua's is, which knows lines only: at the one token that the text begins with ("gelu
- * takes 1 argument") or quotes ("global 'x'"), else at the line's first. */
+ * takes 1 argument") or quotes ("global 'x'"), else at the line's first that closes nothing. */
 static int guess_column(struct sandbox *s, const struct sandbox_error *error)
 {
     char word[64];
@@ -652,16 +659,20 @@ static int guess_column(struct sandbox *s, const struct sandbox_error *error)
         if (error->text[i] == '.')
             from = i + 1; /* string.rep */
     int length = snprintf(word, sizeof word, "%.*s", (int)(n - from), error->text + from);
-    int column = length < (int)sizeof word ? only_column(s, error->file, error->line, word) : 0;
+    int column = length < (int)sizeof word ? sandbox_column(s, error->file, error->line, word) : 0;
     for (const char *p = strchr(error->text, '\''); p && column == 0; p = strchr(p + 1, '\'')) {
         length = snprintf(word, sizeof word, "%.*s", (int)strcspn(p + 1, "'"), p + 1);
-        column = length < (int)sizeof word ? only_column(s, error->file, error->line, word) : 0;
+        column = length < (int)sizeof word ? sandbox_column(s, error->file, error->line, word) : 0;
     }
     const struct tokens *t = sandbox_tokens(s, error->file);
-    for (int i = 0; t && column == 0 && i < t->count && t->token[i].line <= error->line; i++)
-        if (t->token[i].line == error->line && t->token[i].kind != TOKEN_END)
-            column = t->token[i].column;
-    return column;
+    int first = 0;
+    for (int i = 0; t && column == 0 && i < t->count && t->token[i].line <= error->line; i++) {
+        if (t->token[i].line != error->line || t->token[i].kind == TOKEN_END)
+            continue;
+        first = first ? first : t->token[i].column;
+        column = is_closing(t, i) ? 0 : t->token[i].column;
+    }
+    return column ? column : first;
 }
 
 void sandbox_report(struct sandbox *s, struct diag_set *set, const struct sandbox_error *error, const char *kernel,

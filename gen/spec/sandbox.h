@@ -98,8 +98,11 @@ int sandbox_try(lua_State *L, int arguments, int results, struct sandbox_error *
 int sandbox_fault(lua_State *L, const char *rule, const char *word, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* Column of the first token `word` on a line, 0 where there is none. */
+/* Column of the token `word` on a line, 0 where there is none or more than one: Lua does not tell which it is. */
 int sandbox_column(struct sandbox *s, int file, int line, const char *word);
+
+/* That of the word's n-th call there (tokens_nth_call), for who counts calls. */
+int sandbox_call_column(struct sandbox *s, int file, int line, const char *word, int n);
 
 /* Raises the end of everything: host memory is out. */
 int sandbox_no_memory(lua_State *L);

@@ -50,6 +50,7 @@ struct spec_tensor {
     struct diag_loc loc; /* of the field */
     struct diag_loc dtype_loc;
     enum tw_dtype dtype;
+    bool dtype_guessed; /* it stands in the place of one that has a fault */
     int rank;
     int dim[SPEC_MAX_RANK]; /* nodes of the kernel's shape graph, memory order, innermost last */
     struct diag_loc dim_loc[SPEC_MAX_RANK];
@@ -65,7 +66,8 @@ struct spec_tensor {
     bool out;                /* written by the kernel */
     int tile[SPEC_MAX_RANK]; /* user templates: elements of a tile by dim; 0 where not given */
     bool tile_set;
-    bool read; /* a fused function, the family or a ring reads it */
+    bool read;     /* a fused function, the family or a ring reads it */
+    bool doubtful; /* an extent or stride stands in the place of one that has a fault */
 };
 
 struct spec_scalar {
@@ -94,6 +96,7 @@ struct spec_sizes {
 struct spec_tune {
     enum spec_field field;
     struct spec_value *value;
+    const char **path; /* of each: "tune.pipeline.stages[2]" */
     int count;
 };
 
@@ -103,7 +106,16 @@ struct spec_axis_tune { /* tune = { tile = { kv = { 64, 128 } } } */
     enum spec_axis_field field;
     int axis;
     int *value;
+    struct diag_loc *loc;
+    const char **path; /* of each: "tune.tile.n[1]" */
     int count;
+};
+
+/* The kernel's program with one or two values of axis_tune on an architecture. */
+struct spec_tune_program {
+    const char *arch;
+    int tune[2], value[2]; /* positions in axis_tune and in its values; tune[1] -1: one */
+    struct program *program;
 };
 
 /* ahead = { s = { turns = 1, before = "o" } }: the program's operation s is issued that many turns earlier. */
@@ -163,21 +175,23 @@ struct spec_kernel {
     int tune_count;
     struct spec_axis_tune *axis_tune;
     int axis_tune_count;
+    struct spec_tune_program *tune_program; /* where spec_options.tunes asks for them; of those that can be traced */
+    int tune_program_count;
     struct spec_ahead *ahead;
     int ahead_count;
     struct spec_via *via;
     int via_count;
     struct spec_direction *direction;
     int direction_count;
-    struct program *program;       /* what its function `program` was traced to (program/program.h), or NULL */
+    struct program *program;                /* what its function `program` was traced to (program/program.h), or NULL */
     struct spec_arch_program *arch_program; /* where an architecture's differs */
     int arch_program_count;
-    int lua_reference;             /* registry reference of `reference`, or LUA_NOREF (-2) */
+    int lua_reference; /* registry reference of `reference`, or LUA_NOREF (-2) */
     struct spec_sizes *run, *bench;
     int run_count, bench_count;
     struct expr_graph shape; /* dims, strides, grid: integers over the symbols */
     struct expr_graph graph; /* fused functions */
-    bool sound; /* it was read without a fault and can be planned, whatever other kernels of the spec are */
+    bool sound; /* it can be planned, whatever faults other kernels and fields that count as not written have */
 };
 
 struct spec {
@@ -198,7 +212,7 @@ struct spec_family_tensor {
     const char *axes; /* default order, innermost last: "m k" */
     bool required, out;
     bool any_order; /* its dims may lie in any order, not in that of `axes` alone */
-    int lua_fill; /* registry reference of what it holds where a kernel says nothing, 0: none */
+    int lua_fill;   /* registry reference of what it holds where a kernel says nothing, 0: none */
 };
 struct spec_family {
     const char *name;
@@ -209,12 +223,13 @@ struct spec_family {
 };
 
 struct spec_options {
-    const char *const *arch;                 /* names of the known architectures, NULL-terminated */
+    const char *const *arch; /* names of the known architectures, NULL-terminated */
     /* Text of a file that ships with the program, such as "lib/gemm.lua"; NULL: there are none. */
     bool (*library)(const char *name, const char **text, size_t *length);
     const char *const *library_family; /* names of the families among them, NULL-terminated; NULL: none */
-    size_t memory_limit;                     /* bytes for Lua; 0: 64 MiB */
-    int64_t instruction_limit;               /* 0: 50 million */
+    bool tunes;                              /* programs are traced with the values of `tune` as well */
+    size_t memory_limit;               /* bytes for Lua; 0: 64 MiB */
+    int64_t instruction_limit;         /* 0: 50 million */
     void *(*alloc)(void *context, void *pointer, size_t old_size, size_t new_size); /* NULL: realloc and free */
     void *alloc_context;
 };

@@ -217,7 +217,7 @@ static int arguments_end(const struct tokens *t, int i)
     return -1;
 }
 
-static bool string_is(const struct tokens *t, int index, const char *text)
+bool tokens_is_string(const struct tokens *t, int index, const char *text)
 {
     const struct token *k = &t->token[index];
     return k->kind == TOKEN_STRING && (size_t)k->length == strlen(text) + 2 &&
@@ -239,13 +239,42 @@ int tokens_find_call(const struct tokens *t, const char *function, const char *n
         }
         if (open < 0 || (t->token[i].line != line && t->token[open].line != line))
             continue;
-        if (name && label >= 0 && t->token[label].kind == TOKEN_STRING && string_is(t, label, name))
+        if (name && label >= 0 && t->token[label].kind == TOKEN_STRING && tokens_is_string(t, label, name))
             return open;
         if (found < 0 && !(name && label >= 0 && t->token[label].kind == TOKEN_STRING && label + 1 < open &&
-                           !token_is(t, label + 1, "..") && !string_is(t, label, name)))
+                           !token_is(t, label + 1, "..") && !tokens_is_string(t, label, name)))
             found = open; /* a literal name that differs is another kernel's */
     }
     return found;
+}
+
+int tokens_argument(const struct tokens *t, int call)
+{
+    return call >= 0 && call + 1 < t->count ? constructor_at(t, call + 1) : -1;
+}
+
+/* Where the call of the word at i ends; where it is no call, at the word. */
+static int call_end(const struct tokens *t, int i)
+{
+    int end = i + 1 < t->count ? arguments_end(t, i + 1) : -1;
+    return end < 0 ? i : end;
+}
+
+int tokens_nth_call(const struct tokens *t, const char *word, int line, int n)
+{
+    int count = 0;
+    for (int i = 0; i < t->count && t->token[i].line <= line; i++)
+        count += t->token[i].line == line && token_is(t, i, word);
+    for (int i = 0; count && i < t->count && t->token[i].line <= line; i++) {
+        if (t->token[i].line != line || !token_is(t, i, word))
+            continue;
+        int before = 0;
+        for (int k = 0; k < t->count && t->token[k].line <= line; k++)
+            before += t->token[k].line == line && token_is(t, k, word) && call_end(t, k) < call_end(t, i);
+        if (before == n % count)
+            return i;
+    }
+    return -1;
 }
 
 /* The first token after the expression that begins at i: a comma, semicolon or the closing brace at `close`. */
@@ -256,35 +285,57 @@ static int skip_value(const struct tokens *t, int i, int close)
     return i;
 }
 
-/* One step of a path: a name or a position. Finds it among the items of the constructor. The last of equals counts, as
- * it does in Lua. */
-static bool find_item(const struct tokens *t, int open, const char *name, size_t length, long position,
-                      struct token_field *field)
+/* What stands between the quotes or long brackets of a string. */
+static const char *content(const struct tokens *t, int string, size_t *length)
+{
+    const struct token *k = &t->token[string];
+    const char *text = t->text + k->start;
+    size_t edge = *text == '[' ? strcspn(text + 1, "[") + 2 : 1;
+    *length = (size_t)k->length >= 2 * edge ? (size_t)k->length - 2 * edge : 0;
+    return text + edge;
+}
+
+/* Whether a path begins with the key: then what is left of it begins another step. */
+static bool begins(const char *path, const char *key, size_t length)
+{
+    return strncmp(path, key, length) == 0 && (!path[length] || path[length] == '.' || path[length] == '[');
+}
+
+/* One step of a path: a position, or the longest key of the constructor that it begins with (one may hold dots). Its
+ * length; 0: it is not there. The last of equals counts, as it does in Lua. */
+static size_t find_item(const struct tokens *t, int open, const char *path, struct token_field *field)
 {
     int close = t->token[open].match;
+    const size_t step = *path == '[' ? strcspn(path, "]") + 1 : 0;
+    const long position = step ? atol(path + 1) : 0;
     long count = 0;
-    bool found = false;
+    size_t found = 0;
     for (int i = open + 1; i < close;) {
         int key = i, value = i;
         const struct token *k = &t->token[i];
-        bool hit = false;
+        size_t length = 0;
         if (k->kind == TOKEN_NAME && token_is(t, i + 1, "=")) {
             value = i + 2;
-            hit = name && (size_t)k->length == length && memcmp(t->text + k->start, name, length) == 0;
+            length = begins(path, t->text + k->start, (size_t)k->length) ? (size_t)k->length : 0;
         } else if (token_is(t, i, "[") && k->match >= 0 && token_is(t, k->match + 1, "=")) {
             const struct token *in = &t->token[i + 1];
-            bool alone = k->match == i + 2;
+            const bool alone = k->match == i + 2;
+            size_t n = 0;
             value = k->match + 2;
-            hit = alone && (name ? in->kind == TOKEN_STRING && (size_t)in->length == length + 2 &&
-                                       memcmp(t->text + in->start + 1, name, length) == 0
-                                 : in->kind == TOKEN_NUMBER && atol(t->text + in->start) == position);
+            key = alone ? i + 1 : i;
+            if (alone && in->kind == TOKEN_STRING) {
+                const char *text = content(t, i + 1, &n);
+                length = begins(path, text, n) ? n : 0;
+            } else if (alone && step && in->kind == TOKEN_NUMBER && atol(t->text + in->start) == position) {
+                length = step;
+            }
         } else {
             count++;
-            hit = !name && count == position;
+            length = step && count == position ? step : 0;
         }
-        if (hit) {
+        if (length && length >= found) {
             *field = (struct token_field){key, value < close ? value : key};
-            found = true;
+            found = length;
         }
         i = skip_value(t, value, close);
         if (i < close)
@@ -306,13 +357,10 @@ bool tokens_find_field(const struct tokens *t, int open, const char *path, struc
     if (!*path)
         return false;
     while (*path) {
-        bool position = *path == '[';
-        size_t length = position ? strcspn(path, "]") : strcspn(path, ".[");
-        if (open < 0)
+        const size_t length = open >= 0 ? find_item(t, open, path, field) : 0;
+        if (!length)
             return false;
-        if (!find_item(t, open, position ? NULL : path, length, position ? atol(path + 1) : 0, field))
-            return false;
-        path += length + (position && path[length]);
+        path += strnlen(path, length);
         path += *path == '.';
         open = value_constructor(t, field->value);
     }

@@ -28,6 +28,7 @@ struct tokens {
  * token is skipped (Lua reports it). False: out of memory. */
 bool tokens_scan(struct tokens *t, const char *text, size_t length, struct arena *arena);
 bool token_is(const struct tokens *t, int index, const char *word);
+bool tokens_is_string(const struct tokens *t, int index, const char *text); /* the text in quotes */
 
 /* A place of a field: its name and its value (the same for list items). */
 struct token_field {
@@ -38,6 +39,13 @@ struct token_field {
  * on `line`; `name` chooses among several on one line. Returns the index of its "{", or -1: no constructor stands
  * there. */
 int tokens_find_call(const struct tokens *t, const char *function, const char *name, int line);
+
+/* The token `word` on `line` that is called n-th, counted from 0 and again from the first behind the last: calls are
+ * made in the order in which they end. -1: there is none. */
+int tokens_nth_call(const struct tokens *t, const char *word, int line, int n);
+
+/* The "{" of the constructor that a call at token `call` has as its only argument, or -1. */
+int tokens_argument(const struct tokens *t, int call);
 
 /* Follows `path`, such as "tile.k", "A[1]", "arch.sm_80.tile.n", "run[1].M", from the constructor at `open`. A value
  * that is a call with a constructor (A = tensor {...}) counts as that constructor. False: not written there. */

@@ -211,6 +211,26 @@ static int guard_divisors(struct host_facts *f, const struct plan *p, int node, 
     return add_guard(f, &f->divisor, &f->divisor_count, host_formula(f, p, n->arg[1]), what);
 }
 
+/* A divisor of a function, which is computed where an output has elements: C that is 0 where that has no value. */
+static int guard_function(struct host_facts *f, const struct plan *p, int node)
+{
+    const char *some = "", *formula = host_formula(f, p, node);
+    int status = guard_divisors(f, p, node, "the kernel's functions");
+    for (int i = 0; i < p->tensor_count && some && formula && !status; i++) {
+        const char *all = "";
+        for (int d = 0; d < p->tensor[i].rank && all && p->tensor[i].out; d++) {
+            const char *extent = host_formula(f, p, p->tensor[i].dim[d]);
+            all = extent ? arena_format(f->arena, "%s%s(%s) > 0", all, d ? " && " : "", extent) : NULL;
+        }
+        if (p->tensor[i].out)
+            some = all ? arena_format(f->arena, "%s%s(%s)", some, *some ? " || " : "", all) : NULL;
+    }
+    if (status || !some || !formula)
+        return status ? status : 3;
+    const char *c = arena_format(f->arena, "%s ? (%s) : 1", *some ? some : "1", formula);
+    return add_guard(f, &f->divisor, &f->divisor_count, c, "the kernel's functions");
+}
+
 static int guard(struct host_facts *f, const struct plan *p, int node, const char *what)
 {
     if (node < 0)
@@ -277,6 +297,11 @@ static int decide_formulas(struct host_facts *f, struct diag_set *diags)
     for (int n = 0; n < f->model->image_count; n++)
         for (int i = 0; i < 3 && !status; i++)
             status = guard(f, f->model->image[n].plan, f->model->image[n].plan->launch.grid[i], "the grid");
+    for (int n = 0; n < f->model->image_count; n++) {
+        const struct plan *q = f->model->image[n].plan;
+        for (int i = 0; i < q->divisor_count && !status; i++)
+            status = guard_function(f, q, q->divisor[i]);
+    }
     return status;
 }
 

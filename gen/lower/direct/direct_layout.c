@@ -290,8 +290,8 @@ static struct plan_layout place_threads(struct direct_shape tile, int vector, in
     vector = tile.cols > 1 ? vector : 1;
     for (int across = 1; across <= threads; across *= 2) {
         int down = threads / across;
-        if ((tile.rows == 1 && down > 1) || (tile.cols == 1 && across > 1))
-            continue;
+        if ((tile.rows == 1 && down > 1) || (tile.rows > 1 && tile.cols == 1 && across > 1))
+            continue; /* of one element the first thread's columns begin with it */
         struct plan_layout l = {
             round_up(tile.rows, down), round_up(tile.cols, across * vector), down, across, vector, down};
         int64_t size = (int64_t)l.rows * l.cols, least = (int64_t)best.rows * best.cols;

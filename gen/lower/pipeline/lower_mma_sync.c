@@ -124,17 +124,19 @@ static int decide(struct pipeline *x)
     x->d.synchronous = true;
     for (int i = 0; i < SPEC_MAX_AXES; i++)
         x->cluster[i] = 1;
-    status = status ? status : mma_sync_warps(x);
-    for (int i = 0; i < x->program->op_count && !status; i++)
+    if (status)
+        return status;
+    status = mma_sync_warps(x);
+    for (int i = 0; i < x->program->op_count && status != 3; i++)
         if (x->program->op[i].kind == PROGRAM_DOT)
-            status = mma_sync_dot(x, i);
+            status |= mma_sync_dot(x, i);
     status |= pipeline_least_stages(x);
-    status = status ? status : pipeline_carried_rows(x);
+    status |= status == 3 ? 0 : pipeline_carried_rows(x);
     status = status ? status
                     : pipeline_resident(x, mma_sync_registers(x, 0) - pipeline_registers_taken(x),
                                         mma_sync_register_limit(x));
-    status = status ? status : mma_sync_tensors(x);
-    status = status ? status : mma_sync_stages(x);
+    status |= status == 3 ? 0 : mma_sync_tensors(x);
+    status |= status == 3 ? 0 : mma_sync_stages(x);
     status = status ? status : mma_sync_check_registers(x);
     if (status)
         return status;

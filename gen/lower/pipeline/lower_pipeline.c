@@ -28,7 +28,8 @@ enum {
 
 int pipeline_lower(const struct program_lowering *l, const char *template_name, int (*decide)(struct pipeline *))
 {
-    struct pipeline x = {.l = l, .program = l->kernel->program, .plan = l->plan};
+    bool refused[SPEC_MAX_AXES] = {false};
+    struct pipeline x = {.l = l, .program = l->kernel->program, .plan = l->plan, .refused = refused};
     l->plan->variant = l->variant == 0 ? "" : "unaligned";
     l->plan->entry = plan_text(l->plan, l->variant == 0 ? "%s" : "%s__unaligned", l->kernel->name);
     if (!l->plan->entry)
@@ -36,6 +37,11 @@ int pipeline_lower(const struct program_lowering *l, const char *template_name, 
     l->plan->template_name = template_name;
     l->plan->derived = true;
     int status = decide(&x);
+    if (status == 1) {
+        const struct spec_value *persistent = pipeline_field(&x, "schedule.persistent");
+        plan_check_alone(l->plan, l->diags);
+        status |= pipeline_check_elements(&x) | pipeline_check_dynamic(&x, !persistent->set || persistent->integer);
+    }
     derive_close(&x.d);
     return status;
 }
@@ -134,9 +140,7 @@ static int dot(struct pipeline *x, int op)
     struct derive_dot *k = &x->d.dot[op];
     enum tw_dtype dtype = o->arg[1].dtype;
     int columns = o->tile.columns, depth = o->arg[0].columns, bytes = (int)tw_dtype_bytes(dtype);
-    int status = pipeline_check_dot(x, op);
-    if (status)
-        return status;
+    int fault = pipeline_check_dot(x, op), status;
     const char *name = pipeline_dot_name(x, op);
     struct plan_mma *mma = name ? family_add_mma(x->plan, name, "wgmma") : NULL;
     if (!mma)
@@ -152,7 +156,8 @@ static int dot(struct pipeline *x, int op)
     mma->k_steps = depth / mma->k;
     mma->operand[0].tensor = mma->operand[1].tensor = -1;
     status = pipeline_accumulator(x, op, name);
-    return status ? status : pipeline_operand_place(x, op, name);
+    status = status ? status : pipeline_operand_place(x, op, name);
+    return status ? status : fault;
 }
 
 int pipeline_operand_place(struct pipeline *x, int op, const char *name)
@@ -600,9 +605,12 @@ static int decide(struct pipeline *x)
         if (x->program->op[i].kind == PROGRAM_DOT)
             status |= dot(x, i);
     status |= pipeline_cluster(x) | pipeline_least_stages(x);
-    status = status ? status : pipeline_carried_rows(x);
+    status |= status == 3 ? 0 : pipeline_carried_rows(x);
     status = status ? status : pipeline_resident(x, OTHER_REGISTERS, consumer_registers(x->d.consumers));
-    status = status ? status : pipeline_tensors(x);
+    status |= status == 3 ? 0 : pipeline_tensors(x);
+    int stages, item_stages;
+    if (status == 1)
+        status |= choose_stages(x, &stages, &item_stages);
     if (status)
         return status;
     expr_free(&p->fused); /* the program's own nodes: those of the steps take their place */

@@ -28,6 +28,7 @@ struct pipeline {
     int cluster[SPEC_MAX_AXES];   /* by axis: neighbouring items whose blocks make a cluster; 1: none */
     int blocks;                   /* of a cluster */
     bool dynamic;                 /* items come from a counter */
+    bool *refused;                /* by axis: its tile has a fault, which is told; others of it follow from that one */
 
     int warps_m, stages; /* lower_mma_sync.c: warps along the rows (along the columns: d.warps_n); of rings */
     int slab, parts;     /* of a row of a warp's: registers for each 8 columns that are stored; in how many parts */
@@ -35,7 +36,8 @@ struct pipeline {
 
 /* ---- lower_pipeline.c: parts that both lowerings have ------------------------------------------------------------ */
 
-/* The Plan's entry and template, and what `decide` makes of the rest: 0, 1 or 3, as it returns. */
+/* The Plan's entry and template, and what `decide` makes of the rest: 0, 1 or 3, as it returns. Where it is 1, what can
+ * be told of the kernel without the rest is told. */
 int pipeline_lower(const struct program_lowering *l, const char *template_name, int (*decide)(struct pipeline *));
 
 /* The field where the spec sets it; else one that is not set. */
@@ -143,6 +145,7 @@ int pipeline_part_maps(struct pipeline *x); /* maps of fewer rows of what comes 
 
 /* Whether items come from a counter, once they are in the Plan. unlike: they differ in length. 0, 1, 3. */
 int pipeline_dynamic(struct pipeline *x, bool unlike, bool persistent);
+int pipeline_check_dynamic(const struct pipeline *x, bool persistent); /* that they can, where the spec asks; 0, 1 */
 
 /* The ring that passes items on, where they come from a counter: its bytes of shared memory, and the ring itself, but
  * for its barriers, and its memory, which comes behind tiles. 0 or 3. */
@@ -165,6 +168,7 @@ int pipeline_tensors(struct pipeline *x);
 /* What steps read element by element: pairs of neighbours as one word where that can be, extents for the bounds. Once
  * the steps are there. 0, 1, 3. */
 int pipeline_elements(struct pipeline *x);
+int pipeline_check_elements(const struct pipeline *x); /* that steps can read them; 0, 1, 3 */
 
 /* ---- pipeline_stores.c: what stores of warpgroups hold ----------------------------------------------------------- */
 

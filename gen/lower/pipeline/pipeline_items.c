@@ -31,17 +31,22 @@ static int bytes_of_turn(const struct pipeline *x, int *loop)
     return bytes;
 }
 
-int pipeline_dynamic(struct pipeline *x, bool unlike, bool persistent)
+/* The spec asks for a counter, on an architecture where a role has a hand free for it. */
+static bool is_asked(const struct pipeline *x)
 {
-    struct plan *p = x->plan;
     const struct spec_value *set = pipeline_field(x, "schedule.dynamic");
-    bool asked = set->set && set->integer && x->l->arch->wgmma; /* else no role has a hand free for it */
+    return set->set && set->integer && x->l->arch->wgmma;
+}
+
+int pipeline_check_dynamic(const struct pipeline *x, bool persistent)
+{
+    const struct spec_value *set = pipeline_field(x, "schedule.dynamic");
+    const bool asked = is_asked(x);
     if (asked && x->blocks > 1)
         return refuse(x, set,
                       "blocks of a cluster take neighbouring items together, and a counter gives each its own; "
                       "write cluster extents of 1, or dynamic = false");
-    bool gathers = program_holds(x->program, PROGRAM_GATHER);
-    if (asked && gathers)
+    if (asked && program_holds(x->program, PROGRAM_GATHER))
         return refuse(x, set,
                       "all threads of the producer bring rows by their numbers, and one of them takes items; write "
                       "dynamic = false");
@@ -49,6 +54,16 @@ int pipeline_dynamic(struct pipeline *x, bool unlike, bool persistent)
         return refuse(x, set,
                       "a block takes one item alone where persistent = false; write dynamic = false, or leave "
                       "persistent out");
+    return 0;
+}
+
+int pipeline_dynamic(struct pipeline *x, bool unlike, bool persistent)
+{
+    struct plan *p = x->plan;
+    const struct spec_value *set = pipeline_field(x, "schedule.dynamic");
+    bool asked = is_asked(x), gathers = program_holds(x->program, PROGRAM_GATHER);
+    if (pipeline_check_dynamic(x, persistent))
+        return 1;
     x->dynamic = set->set ? asked : unlike && persistent && x->blocks == 1 && x->l->arch->wgmma && !gathers;
     if (!x->dynamic && !set->set && !unlike)
         return 0;

@@ -88,6 +88,8 @@ static int check_warps(const struct pipeline *x, const char *path, int extent, i
 int mma_sync_warps(struct pipeline *x)
 {
     int rows = x->d.rows, op = first_dot(x), columns = x->program->op[op].tile.columns;
+    x->warps_m = x->d.warps_n = 1; /* for what else is wrong */
+    x->d.blocks = rows < MMA_SYNC_M ? 1 : rows / MMA_SYNC_M;
     const struct spec_value *n = pipeline_field(x, "pipeline.warps_n");
     char why[120];
     if (rows % MMA_SYNC_M)
@@ -148,14 +150,12 @@ int mma_sync_dot(struct pipeline *x, int op)
 {
     const struct program_op *o = &x->program->op[op];
     enum tw_dtype dtype = o->arg[1].dtype;
-    int columns = o->tile.columns, depth = o->arg[0].columns;
+    int columns = o->tile.columns, depth = o->arg[0].columns, fault = 0;
     if ((dtype != TW_BF16 && dtype != TW_FP16) || o->arg[0].dtype != dtype)
-        return program_refuse(x->l, o->loc, "DTYPE", "%s and %s are not multiplied; write bf16 or fp16 for both",
-                              tw_dtype_name(o->arg[0].dtype), tw_dtype_name(dtype));
-    int status = check_multiple(x, op, EXTENT_COLUMNS, columns, MMA_SYNC_N, "columns");
-    status |= check_multiple(x, op, EXTENT_DEPTH, depth, MMA_SYNC_K, "elements along k");
-    if (status)
-        return status;
+        fault = program_refuse(x->l, o->loc, "DTYPE", "%s and %s are not multiplied; write bf16 or fp16 for both",
+                               tw_dtype_name(o->arg[0].dtype), tw_dtype_name(dtype));
+    fault |= check_multiple(x, op, EXTENT_COLUMNS, columns, MMA_SYNC_N, "columns");
+    fault |= check_multiple(x, op, EXTENT_DEPTH, depth, MMA_SYNC_K, "elements along k");
     const char *name = pipeline_dot_name(x, op);
     struct plan_mma *mma = name ? family_add_mma(x->plan, name, "mma.sync") : NULL;
     if (!mma)
@@ -172,8 +172,9 @@ int mma_sync_dot(struct pipeline *x, int op)
     mma->operand[0].tensor = mma->operand[1].tensor = -1;
     if (family_add_value(x->plan, plan_text(x->plan, "by_pairs.%s", name), by_pairs(mma)))
         return 3;
-    status = pipeline_accumulator(x, op, name);
-    return status ? status : pipeline_operand_place(x, op, name);
+    int status = pipeline_accumulator(x, op, name);
+    status = status ? status : pipeline_operand_place(x, op, name);
+    return status ? status : fault;
 }
 
 /* ---- registers --------------------------------------------------------------------------------------------------- */

@@ -55,6 +55,9 @@ int pipeline_refuse_tile(const struct pipeline *x, int op, bool column, const ch
     int axis = pipeline_tile_axis(x, op, column);
     if (axis < 0)
         return pipeline_report(x, o->loc, "program", rule, text);
+    if (x->refused[axis])
+        return 1;
+    x->refused[axis] = true;
     snprintf(field, sizeof field, "tile.%s", x->program->axis[axis].name);
     return pipeline_report(x, x->program->axis[axis].tile_loc, field, rule, text);
 }
@@ -70,6 +73,9 @@ int pipeline_refuse(const struct pipeline *x, int op, enum pipeline_extent exten
     int axis = pipeline_axis_of(x, op, extent);
     if (axis < 0)
         return pipeline_report(x, x->program->op[op].loc, "program", rule, text);
+    if (x->refused[axis])
+        return 1;
+    x->refused[axis] = true;
     snprintf(field, sizeof field, "tile.%s", x->program->axis[axis].name);
     return pipeline_report(x, x->program->axis[axis].tile_loc, field, rule, text);
 }
@@ -200,6 +206,11 @@ int pipeline_check_stages(const struct pipeline *x, const struct pipeline_stages
     name_bytes(x, s, held, beside);
     if (s->stages >= 1 && s->stages <= s->fit && (s->fit >= 2 || !s->each))
         return 0;
+    bool refused = false;
+    for (int i = 0; i < x->program->axis_count; i++)
+        refused |= x->refused[i];
+    if (refused && s->fit < 2) /* it follows from the tile */
+        return 1;
     if (s->fit >= 2) {
         snprintf(text, sizeof text,
                  "%d stages of %d bytes%s%s are %d bytes of shared memory, but a block of %s has %d; write %d",

@@ -343,7 +343,7 @@ static int element_extents(struct plan *p)
     return 0;
 }
 
-int pipeline_elements(struct pipeline *x)
+int pipeline_check_elements(const struct pipeline *x)
 {
     const struct expr_graph *g = &x->plan->fused;
     bool *seen = plan_alloc(x->plan, sizeof *seen * (size_t)(x->plan->tensor_count + 1));
@@ -353,8 +353,14 @@ int pipeline_elements(struct pipeline *x)
             seen[g->node[i].integer] = true;
             faults |= pipeline_check_element(x, (int)g->node[i].integer);
         }
-    if (!seen || faults)
-        return seen ? 1 : 3;
+    return seen ? faults : 3;
+}
+
+int pipeline_elements(struct pipeline *x)
+{
+    int status = pipeline_check_elements(x);
+    if (status)
+        return status;
     if (x->l->arch->tma)
         read_pairs(x);
     return element_extents(x->plan);
