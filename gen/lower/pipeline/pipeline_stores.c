@@ -18,6 +18,7 @@ enum { OF_PAIR = 1, OF_COLUMN = 2, OF_ADDRESS = 4, OF_PLACE = 4 };
 
 enum {
     OTHER_REGISTERS = 24, /* addresses, descriptors, places of the item */
+    SPARE = 8,            /* left by a chunk that is smaller for the sake of registers */
     LOOSE = 32,           /* so many more are no reason to refuse a chunk that cannot be smaller: few of these spill */
     STORES = 31,          /* of a program; what further ones share is not looked at */
 };
@@ -223,7 +224,8 @@ int pipeline_chunk(struct pipeline *x, int op, int columns, int least)
                       natural, budget);
         natural = held(x, op, columns, columns == all);
     }
-    while (held(x, op, chunk, chunk == all) > budget && chunk % 2 == 0 && chunk / 2 >= least)
+    while (held(x, op, chunk, chunk == all) > budget - (chunk < columns ? SPARE : 0) && chunk % 2 == 0 &&
+           chunk / 2 >= least)
         chunk /= 2;
     int taken = held(x, op, chunk, chunk == all);
     if (taken > budget && taken <= budget + LOOSE)
