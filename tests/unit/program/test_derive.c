@@ -444,7 +444,7 @@ static void test_reads_ahead(void **state)
                           "store(t.E, span(at.m, tile.m), span(at.n, tile.n), sum + t.bias)",
          "D_store ] bias_ahead E[ bias_ahead d_wait ", 16},
         {FROM_C "tile = { m = 192, n = 192, k = 64 }", SUM STORE_WITH_C,
-         "] C_ahead mma_wait_0 ab_release D[ C_ahead d_wait ", 8},
+         "] C_ahead mma_wait_0 ab_release D[ C_ahead d_wait ", 4},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
