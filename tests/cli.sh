@@ -218,6 +218,11 @@ ok $? "plan: tables"
 tilewright plan "$work/good.lua" --kernel small --variant unaligned --why
 is 0 && silent err && prints unaligned
 ok $? "plan of a variant by name, --why"
+# Both architectures' kernels, and the second kernel's, whose steps were proved with the first's.
+tilewright plan "$work/good.lua"
+is 0 && [ "$(grep -c '^kernel ' "$work/out")" -eq "$(grep -cE \
+    '^proof: .* in [1-9][0-9]* runs of [1-9][0-9]* threads.* turn 0 to ([6-9]|1[0-9]) times; [1-9][0-9]{3,} steps$' "$work/out")" ]
+ok $? "plan: the size of each proof"
 tilewright plan "$work/good.lua" --variant nothing
 is 2 && says "no variant"
 ok $? "plan of an unknown variant: status 2"
@@ -227,7 +232,8 @@ if command -v python3 >/dev/null; then
 import json, sys
 plans = json.load(open(sys.argv[1]))["plans"]
 assert [p["kernel"] for p in plans if p["arch"] == "sm_80" and p["variant"] == ""] == ["small", "old"], plans
-assert all(p["param_bytes"] > 0 for p in plans)' "$work/out"
+assert all(p["param_bytes"] > 0 for p in plans)
+assert all(p["proof"]["threads"] > 1 and p["proof"]["steps"] > 1000 for p in plans)' "$work/out"
     ok $? "plan --json is JSON, a Plan for each entry point"
 else
     skip "plan --json" "no python3"
