@@ -89,6 +89,8 @@ static void evaluate_part(void *context, int64_t i)
 {
     const struct evaluation *e = context;
     struct program_run run = e->run;
+    if (e->r->stop && e->r->stop(e->r->stop_context))
+        return;
     run.first = e->items * i / e->parts;
     run.count = e->items * (i + 1) / e->parts - run.first;
     run.work = &e->part[i].work;
