@@ -175,6 +175,7 @@ static int evaluate(const struct program_reference *r, const struct program_data
     e.part = memory_resize(&p->graph->memory, NULL, 0, bytes);
     if (!e.part)
         return 3;
+    memset(e.part, 0, bytes);
     in_parallel(r, e.parts, evaluate_part, &e);
     for (int64_t i = 0; i < e.parts && !status; i++) {
         status = e.part[i].status;
