@@ -11,24 +11,8 @@ trap 'rm -rf "$work"' EXIT
 TILEWRIGHT_CACHE=$work/cache
 CUDA_VISIBLE_DEVICES=
 export TILEWRIGHT_CACHE CUDA_VISIBLE_DEVICES
-count=0 failed=0
-
-ok() { # status name
-    count=$((count + 1))
-    if [ "$1" -eq 0 ]; then
-        echo "ok $count - $2"
-    else
-        failed=$((failed + 1))
-        echo "not ok $count - $2"
-        sed 's/^/# out: /' "$work/out" | head -5
-        sed 's/^/# err: /' "$work/err" | head -5
-    fi
-}
-
-skip() { # name why
-    count=$((count + 1))
-    echo "ok $count - $1 # SKIP $2"
-}
+. tests/tap.sh
+shown="$work/out $work/err"
 
 # Runs the program; stdout and stderr go to $work, the exit status to $status.
 tilewright() {

@@ -9,16 +9,8 @@ cc=${CC:-cc}
 work=$(mktemp -d) || exit 3
 trap 'rm -rf "$work"' EXIT
 log=$work/log
-count=0 failed=0
-
-ok() { # status name
-    count=$((count + 1))
-    if [ "$1" -eq 0 ]; then echo "ok $count - $2"; else
-        failed=$((failed + 1))
-        echo "not ok $count - $2"
-        head -n 30 "$log" | sed 's/^/# /'
-    fi
-}
+. tests/tap.sh
+shown="$log"
 
 # has PATTERN...: a line of the log matches each
 has() {

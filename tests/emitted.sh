@@ -9,17 +9,7 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/tw_emitted_XXXXXX") || exit 3
 trap 'rm -rf "$work"' EXIT
 LC_ALL=C
 export LC_ALL
-count=0 failed=0
-
-ok() { # status name
-    count=$((count + 1))
-    if [ "$1" -eq 0 ]; then
-        echo "ok $count - $2"
-    else
-        failed=$((failed + 1))
-        echo "not ok $count - $2"
-    fi
-}
+. tests/tap.sh
 
 # read_all FOLDER AT-LEAST NAME: every .cu file in it.
 read_all() {

@@ -7,17 +7,7 @@ program=${1:-build/tilewright}
 folder=tests/errors
 work=$(mktemp -d "${TMPDIR:-/tmp}/tw_errors_XXXXXX") || exit 3
 trap 'rm -rf "$work"' EXIT
-count=0 failed=0
-
-ok() { # status name
-    count=$((count + 1))
-    if [ "$1" -eq 0 ]; then
-        echo "ok $count - $2"
-    else
-        failed=$((failed + 1))
-        echo "not ok $count - $2"
-    fi
-}
+. tests/tap.sh
 
 comment() { sed 's/^/# /'; }
 

@@ -11,20 +11,9 @@ LC_ALL=C
 TILEWRIGHT_CACHE=$work/cache
 CUDA_VISIBLE_DEVICES=
 export LC_ALL TILEWRIGHT_CACHE CUDA_VISIBLE_DEVICES
-count=0 failed=0
+. tests/tap.sh
+shown="$work/out $work/err"
 
-ok() { # status name
-    count=$((count + 1))
-    if [ "$1" -eq 0 ]; then echo "ok $count - $2"; else
-        failed=$((failed + 1))
-        echo "not ok $count - $2"
-        sed 's/^/# /' "$work/out" "$work/err" | head -n 20
-    fi
-}
-skip() { # name why
-    count=$((count + 1))
-    echo "ok $count - $1 # SKIP $2"
-}
 # Nothing here may take long, or memory without bound.
 # A sanitizer's shadow is larger than any limit of addresses: there it counts what is resident.
 case $program in

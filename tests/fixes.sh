@@ -10,16 +10,9 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/tw_fixes_XXXXXX") || exit 3
 trap 'rm -rf "$work"' EXIT
 LC_ALL=C
 export LC_ALL
-count=0 failed=0 tried=0
-
-ok() { # status name
-    count=$((count + 1))
-    if [ "$1" -eq 0 ]; then echo "ok $count - $2"; else
-        failed=$((failed + 1))
-        echo "not ok $count - $2"
-        sed 's/^/# /' "$work/err" | head -n 12
-    fi
-}
+. tests/tap.sh
+shown="$work/err"
+tried=0
 
 # A fault is known by kernel, field, rule and architecture: "kernel|field|rule|arch".
 cat >"$work/faults.awk" <<'AWK'

@@ -3,22 +3,14 @@
 # faults as in text. TAP on stdout; no GPU.
 #   usage: tests/json.sh [PROGRAM], from the top of the tree
 set -u
+. tests/tap.sh
 program=${1:-build/tilewright}
 work=$(mktemp -d "${TMPDIR:-/tmp}/tw_json_XXXXXX") || exit 3
 trap 'rm -rf "$work"' EXIT
 LC_ALL=C
 CUDA_VISIBLE_DEVICES=
 export LC_ALL CUDA_VISIBLE_DEVICES
-count=0 failed=0
 
-ok() { # status name
-    count=$((count + 1))
-    if [ "$1" -eq 0 ]; then echo "ok $count - $2"; else
-        failed=$((failed + 1))
-        echo "not ok $count - $2"
-        sed 's/^/# /' "$work/wrong" "$work/err" | head -n 20
-    fi
-}
 tilewright() {
     timeout 120 "$program" "$@" >"$work/out" 2>"$work/err"
     status=$?
@@ -78,7 +70,7 @@ described() {
 }
 
 [ "$(wc -l <"$work/known")" -ge 50 ]
-ok $? "help json lists fields"
+ok $? "help json lists fields" "$work/wrong"
 mkdir "$work/made"
 good=specs/fft.lua
 for arguments in "check $good" "gen $good -o $work/made" "check specs/gemm.lua --kernel none" "check $work/none.lua" \
@@ -88,7 +80,7 @@ for arguments in "check $good" "gen $good -o $work/made" "check specs/gemm.lua -
     tilewright $arguments --json
     silent=$([ ! -s "$work/err" ] && echo 0 || echo 1)
     described && [ "$silent" -eq 0 ] && grep -Eq "\"status\": ?$status[,}]?" "$work/out"
-    ok $? "$arguments --json: status $status"
+    ok $? "$arguments --json: status $status" "$work/wrong"
 done
 
 # Faults are those of the text: file, line, rule, and as many.
@@ -103,20 +95,79 @@ for spec in tests/errors/*.lua; do
 done >"$work/different"
 cp "$work/different" "$work/wrong"
 [ ! -s "$work/different" ]
-ok $? "check --json: the faults of tests/errors, each an object"
+ok $? "check --json: the faults of tests/errors, each an object" "$work/wrong"
+
+# told STATUS NAME [RULE]: one object of this status, nothing on stderr, and not silent where something is wrong.
+told() {
+    described && [ "$status" -eq "$1" ] && [ ! -s "$work/err" ] && grep -Eq "^{\"command\": ?\"[a-z]*\",.*\"status\": ?$1," "$work/out" &&
+        { [ "$1" -eq 0 ] || grep -q '"severity":' "$work/out"; } &&
+        { [ $# -lt 3 ] || grep -q "\"rule\": *\"$3\"" "$work/out"; }
+    result=$?
+    cat "$work/err" >>"$work/wrong"
+    ok $result "$2" "$work/wrong"
+}
 TILEWRIGHT_CACHE=off tilewright cache list --json
-described && [ $status -eq 3 ] && [ ! -s "$work/err" ]
-ok $? "cache --json without a cache: a diagnostic"
+told 3 "cache --json without a cache: a diagnostic"
+TILEWRIGHT_CACHE=$work/cache
+export TILEWRIGHT_CACHE
+mkdir "$work/cache"
+for action in path list verify gc; do
+    tilewright cache $action --json
+    told 0 "cache $action --json"
+done
+tilewright doctor --json
+described && [ ! -s "$work/err" ]
+ok $? "doctor --json: status $status" "$work/wrong"
+
+# Wrong usage is told so too, wherever --json stands.
+for arguments in "cache --json" "cache list --max-age 1 --json" "cache --json --none" "doctor --json here" "emu --json" \
+    "emu --gird 1 --json x.cu" "check --json" "run $good --json --device none --seed x" "tensormap explain --none --json" \
+    "tensormap decode --json" "tensormap explain --json --cc x"; do
+    # shellcheck disable=SC2086
+    tilewright $arguments
+    told 2 "$arguments: usage"
+done
+
+kernel=tests/emu/command/add.ptx
+tilewright emu $kernel --grid 1 --block 32 --arg buf:128,fill=zero --arg 1 --json
+told 0 "emu --json"
+tilewright emu $kernel --grid 1 --block 32 --arg buf:128 --arg 1 --json
+described && [ $status -eq 1 ] && [ ! -s "$work/err" ] && grep -q '"hazards":\[{"name":"UNINIT"' "$work/out"
+ok $? "emu --json: a hazard" "$work/wrong"
+sed 's/ld.param/ld.parm/' $kernel >"$work/wrong.ptx"
+printf '%s\n' 'buf:128' 'i32:x' >"$work/args"
+for arguments in "none.cu --grid 1 --block 32" "$kernel --grid 1 --block 32" "$kernel --grid 1 --block 32 --arg i32:x" \
+    "$kernel --grid 1 --block 32 --entry none" "$work/wrong.ptx --grid 1 --block 32" "$work/args --grid 1" \
+    "$kernel --grid 1 --block 32 --args $work/args" "$kernel --grid 1 --block 32 --args $work/none"; do
+    # shellcheck disable=SC2086
+    tilewright emu $arguments --json
+    told 1 "emu $arguments --json"
+done
+tilewright tensormap explain --json dtype=bf16 dim=64,64 box=64,64
+told 0 "tensormap explain --json"
+map=$(sed 's/.*"map":"\([^"]*\)".*/\1/' "$work/out")
+tilewright tensormap explain --json dtype=bf16 dim=100,64 stride=200 box=64,64
+told 1 "tensormap explain --json: refused" TMA-STR16
+tilewright tensormap explain --json dtype=bf16 dim=64,x
+told 1 "tensormap explain --json: no call"
+tilewright tensormap explain --json result=700 dtype=bf16 dim=64,64 box=64,64
+told 0 "tensormap explain --json: an earlier kernel's error"
+tilewright tensormap decode --json "$map"
+told 0 "tensormap decode --json"
+tilewright tensormap decode --json "01${map#??}"
+told 1 "tensormap decode --json: no map" TMA-ADDR16
+tilewright tensormap decode --json 00
+told 1 "tensormap decode --json: too short"
 if "$program" doctor >/dev/null 2>&1; then
     tilewright build $good --arch sm_80 -o "$work/made" --json
     described && [ $status -eq 0 ]
-    ok $? "build --json"
+    ok $? "build --json" "$work/wrong"
     tilewright run specs/gemm.lua --kernel gemm_bf16 --arch sm_90a --device emu --set M=64,N=64,K=64 --json
     described && [ $status -eq 0 ] && [ ! -s "$work/err" ]
-    ok $? "run --json"
+    ok $? "run --json" "$work/wrong"
     tilewright run specs/gemm.lua --break no_wait_full --json
     described
-    ok $? "run --break --json"
+    ok $? "run --break --json" "$work/wrong"
 else
     count=$((count + 1))
     echo "ok $count - build, run # SKIP there is no NVRTC"

@@ -10,9 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <json-c/json.h>
+
 #include "cmd/cmd.h"
 #include "common/json.h"
 #include "common/options.h"
+#include "common/tell.h"
 
 struct options {
     bool json;
@@ -39,33 +42,36 @@ static bool read_quantity(const char *text, const char *letters, const double *s
     return true;
 }
 
-static void print_item(const struct tw_cache_item *item, double date, bool json, bool comma)
+static void print_item(const struct tw_cache_item *item, double date)
 {
-    if (!json) {
-        printf("%s  %-8s %-32s %4" PRIu32 " registers %9" PRIu64 " bytes %8.1f h%s%s\n", item->key.hex,
-               item->arch[0] ? item->arch : "?", item->entry[0] ? item->entry : "?", item->registers, item->bytes,
-               (date - (double)item->modified) / 3600, item->status == TW_OK ? "" : "  damaged: ", item->why);
-        return;
-    }
-    printf("%s\n  {\"key\": \"%s\", \"path\": ", comma ? "," : "", item->key.hex);
-    json_text(stdout, item->path);
-    printf(", \"sound\": %s, \"why\": ", item->status == TW_OK ? "true" : "false");
-    json_text(stdout, item->status == TW_OK ? NULL : item->why);
-    printf(", \"entry\": ");
-    json_text(stdout, item->entry);
-    printf(", \"arch\": ");
-    json_text(stdout, item->arch);
-    printf(", \"nvrtc\": ");
-    json_text(stdout, item->build_id);
-    printf(", \"registers\": %" PRIu32 ", \"cubin_bytes\": %" PRIu64 ", \"ptx_bytes\": %" PRIu64 ", \"bytes\": %" PRIu64
-           ", \"modified\": %" PRId64 "}", item->registers, item->cubin_bytes, item->ptx_bytes, item->bytes,
-           item->modified);
+    printf("%s  %-8s %-32s %4" PRIu32 " registers %9" PRIu64 " bytes %8.1f h%s%s\n", item->key.hex,
+           item->arch[0] ? item->arch : "?", item->entry[0] ? item->entry : "?", item->registers, item->bytes,
+           (date - (double)item->modified) / 3600, item->status == TW_OK ? "" : "  damaged: ", item->why);
+}
+
+static json_object *item_object(const struct tw_cache_item *item)
+{
+    json_object *o = json_object_new_object();
+    json_add_text(o, "key", item->key.hex);
+    json_add_text(o, "path", item->path);
+    json_add_truth(o, "sound", item->status == TW_OK);
+    json_add_text(o, "why", item->status == TW_OK ? NULL : item->why);
+    json_add_text(o, "entry", item->entry);
+    json_add_text(o, "arch", item->arch);
+    json_add_text(o, "nvrtc", item->build_id);
+    json_add_number(o, "registers", item->registers);
+    json_add_number(o, "cubin_bytes", item->cubin_bytes);
+    json_add_number(o, "ptx_bytes", item->ptx_bytes);
+    json_add_number(o, "bytes", item->bytes);
+    json_add_number(o, "modified", (uint64_t)item->modified);
+    return o;
 }
 
 /* list and verify differ in what they print and in the exit status. */
-static int list(struct tw_runtime *rt, const char *folder, const struct options *options, bool verify)
+static int list(struct tw_runtime *rt, const char *folder, bool verify, const struct tell *tell)
 {
     double date = rt->process.date(rt->process.self);
+    json_object *result = tell->result, *entries = result ? json_object_new_array() : NULL;
     struct tw_cache_item *items;
     struct tw_error error;
     uint64_t bytes = 0;
@@ -73,47 +79,78 @@ static int list(struct tw_runtime *rt, const char *folder, const struct options 
     int status;
 
     status = tw_cache_list(rt, folder, &items, &count, &error);
-    if (status != TW_OK)
-        return json_fault(options->json, "cache", tw_status_exit(status), error.text);
+    if (status != TW_OK) {
+        json_object_put(entries);
+        return tell_status(tell, status, &error);
+    }
     for (i = 0; i < count; i++) {
         bytes += items[i].bytes;
         bad += items[i].status != TW_OK;
+        if (entries)
+            json_object_array_add(entries, item_object(&items[i]));
+        else if (!verify || items[i].status != TW_OK)
+            print_item(&items[i], date);
     }
-    if (options->json)
-        printf("{\"folder\": ");
-    if (options->json)
-        json_text(stdout, folder);
-    if (options->json)
-        printf(", \"entries\": [");
-    for (i = 0; i < count; i++)
-        if (options->json || !verify || items[i].status != TW_OK)
-            print_item(&items[i], date, options->json, i > 0);
-    if (options->json)
-        printf("%s], \"bytes\": %" PRIu64 ", \"damaged\": %zu}\n", count ? "\n" : "", bytes, bad);
-    else if (verify)
+    if (result) {
+        json_add_text(result, "folder", folder);
+        json_object_object_add(result, "entries", entries);
+        json_add_number(result, "bytes", bytes);
+        json_add_number(result, "damaged", bad);
+    } else if (verify) {
         printf("%zu entries, %" PRIu64 " bytes, %zu damaged\n", count, bytes, bad);
-    else
+    } else {
         fprintf(stderr, "%zu entries, %" PRIu64 " bytes in %s\n", count, bytes, folder);
+    }
     tw_free(rt, items);
     return verify && bad ? 1 : 0;
 }
 
-static int collect(struct tw_runtime *rt, const char *folder, const struct options *options)
+static int collect(struct tw_runtime *rt, const char *folder, const struct options *options, const struct tell *tell)
 {
+    json_object *result = tell->result;
     struct tw_cache_swept swept;
     struct tw_error error;
     int status = tw_cache_gc(rt, folder, options->max_bytes, options->max_age, &swept, &error);
 
     if (status != TW_OK)
-        return json_fault(options->json, "cache", tw_status_exit(status), error.text);
-    if (options->json)
-        printf("{\"removed\": %zu, \"removed_bytes\": %" PRIu64 ", \"kept\": %zu, \"kept_bytes\": %" PRIu64
-               ", \"leftovers\": %zu}\n", swept.removed, swept.removed_bytes, swept.kept, swept.kept_bytes,
-               swept.leftovers);
-    else
+        return tell_status(tell, status, &error);
+    if (result) {
+        json_add_number(result, "removed", swept.removed);
+        json_add_number(result, "removed_bytes", swept.removed_bytes);
+        json_add_number(result, "kept", swept.kept);
+        json_add_number(result, "kept_bytes", swept.kept_bytes);
+        json_add_number(result, "leftovers", swept.leftovers);
+    } else {
         printf("removed %zu entries, %" PRIu64 " bytes, and %zu leftovers; kept %zu entries, %" PRIu64 " bytes\n",
                swept.removed, swept.removed_bytes, swept.leftovers, swept.kept, swept.kept_bytes);
+    }
     return 0;
+}
+
+static int perform(struct tw_runtime *rt, const char *action, const struct options *options, const struct tell *tell)
+{
+    struct tw_error error;
+    char *folder = NULL;
+    int status = tw_cache_folder(rt, &folder, &error);
+    if (status != TW_OK)
+        return tell_status(tell, status, &error);
+    if (!folder) {
+        tell_fault(tell, "there is no cache: TILEWRIGHT_CACHE is off, or no folder is set");
+        return 3;
+    }
+    if (!strcmp(action, "gc")) {
+        status = collect(rt, folder, options, tell);
+    } else if (strcmp(action, "path")) {
+        status = list(rt, folder, !strcmp(action, "verify"), tell);
+    } else {
+        status = 0;
+        if (tell->result)
+            json_add_text(tell->result, "folder", folder);
+        else
+            printf("%s\n", folder);
+    }
+    tw_free(rt, folder);
+    return status;
 }
 
 int cmd_cache(int argc, char **argv)
@@ -123,14 +160,14 @@ int cmd_cache(int argc, char **argv)
     const char *action = NULL, *age = NULL, *size = NULL;
     struct options options = {false, -1, UINT64_MAX};
     const struct option_row rows[] = {
-        {"--json", OPTION_FLAG, &options.json, NULL, "print JSON"},
+        {"--json", OPTION_FLAG, &options.json, NULL, "what was found as JSON: help json"},
         {"--max-age", OPTION_TEXT, &age, "TIME", "gc: remove entries older than 30d, 12h, 90m or 60s"},
         {"--max-size", OPTION_TEXT, &size, "SIZE", "gc: remove the oldest until 512M, 2G or so many bytes remain"},
         {NULL, OPTION_FLAG, NULL, NULL, NULL},
     };
     struct tw_runtime rt;
     struct tw_error error;
-    char *folder = NULL;
+    struct tell tell;
     double value;
     int status, exit_status, operands;
 
@@ -157,29 +194,15 @@ int cmd_cache(int argc, char **argv)
     if (size)
         options.max_bytes = (uint64_t)value;
 
+    exit_status = tell_open(&tell, "cache", options.json);
+    if (exit_status != 0)
+        return exit_status;
     status = tw_runtime_init(&rt, &error);
-    if (status == TW_OK)
-        status = tw_cache_folder(&rt, &folder, &error);
     if (status != TW_OK) {
-        exit_status = json_fault(options.json, "cache", tw_status_exit(status), error.text);
-    } else if (!folder) {
-        exit_status = json_fault(options.json, "cache", 3,
-                                 "there is no cache: TILEWRIGHT_CACHE is off, or no folder is set");
-    } else if (!strcmp(action, "path")) {
-        if (options.json) {
-            printf("{\"folder\": ");
-            json_text(stdout, folder);
-            printf("}\n");
-        } else {
-            printf("%s\n", folder);
-        }
-        exit_status = 0;
-    } else if (!strcmp(action, "gc")) {
-        exit_status = collect(&rt, folder, &options);
+        exit_status = tell_status(&tell, status, &error);
     } else {
-        exit_status = list(&rt, folder, &options, !strcmp(action, "verify"));
+        exit_status = perform(&rt, action, &options, &tell);
+        tw_runtime_close(&rt);
     }
-    tw_free(&rt, folder);
-    tw_runtime_close(&rt);
-    return exit_status;
+    return tell_close(&tell, exit_status);
 }

@@ -3,12 +3,16 @@
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include <json-c/json.h>
 
 #include "cache.h"
 #include "cmd/cmd.h"
 #include "common/json.h"
 #include "common/options.h"
+#include "common/tell.h"
 #include "device.h"
 #include "driver.h"
 #include "find_cuda.h"
@@ -21,43 +25,31 @@ struct fact {
     bool is_number;
 };
 
-struct report {
-    bool json;
-    bool comma; /* a member stands before */
-};
-
-static void begin(struct report *report, const char *name)
+static void print_facts(const struct tell *tell, const char *name, const struct fact *facts)
 {
-    if (report->json)
-        printf("%s\n  \"%s\": {", report->comma ? "," : "{", name);
+    json_object *o = tell->result ? json_object_new_object() : NULL;
+    const char *comma = "";
+    if (o)
+        json_object_object_add(tell->result, name, o);
     else
         printf("%-9s", name);
-    report->comma = true;
-}
-
-static void print_facts(struct report *report, const struct fact *facts)
-{
-    bool first = true;
-
     for (; facts->key; facts++) {
+        const bool problem = !strcmp(facts->key, "problem");
         if (!facts->text[0])
             continue;
-        if (report->json) {
-            printf("%s\"%s\": ", first ? "" : ", ", facts->key);
-            if (facts->is_number)
-                printf("%s", facts->text);
-            else
-                json_text(stdout, facts->text);
-        } else {
-            printf("%s%s%s%s", first ? "" : ", ", strcmp(facts->key, "problem") ? facts->key : "not usable",
-                   strcmp(facts->key, "problem") ? " " : ": ", facts->text);
-        }
-        first = false;
+        if (o && facts->is_number)
+            json_add_number(o, facts->key, strtoull(facts->text, NULL, 10));
+        else if (o)
+            json_add_text(o, facts->key, facts->text);
+        else
+            printf("%s%s%s%s", comma, problem ? "not usable" : facts->key, problem ? ": " : " ", facts->text);
+        comma = ", ";
     }
-    printf(report->json ? "}" : "\n");
+    if (!o)
+        putchar('\n');
 }
 
-static void report_driver(struct tw_runtime *rt, struct report *report, int *gpus)
+static void report_driver(struct tw_runtime *rt, const struct tell *tell, int *gpus)
 {
     struct fact facts[] = {{.key = "version"}, {.key = "path"}, {.key = "problem"}, {.key = NULL}};
     struct tw_error error;
@@ -74,19 +66,19 @@ static void report_driver(struct tw_runtime *rt, struct report *report, int *gpu
         if (rt->driver->device_count(gpus))
             *gpus = 0;
     }
-    begin(report, "driver");
-    print_facts(report, facts);
+    print_facts(tell, "driver", facts);
 }
 
-static void report_gpus(struct tw_runtime *rt, struct report *report, int gpus)
+static void report_gpus(struct tw_runtime *rt, const struct tell *tell, int gpus)
 {
     const struct tw_driver *driver = rt->driver;
     int device, major, minor, sms, i;
     char name[128], arch[16];
     size_t bytes;
+    json_object *list = tell->result ? json_object_new_array() : NULL;
 
-    if (report->json)
-        printf(",\n  \"gpus\": [");
+    if (list)
+        json_object_object_add(tell->result, "gpus", list);
     else if (!gpus)
         printf("%-9snone\n", "gpu");
     for (i = 0; i < gpus; i++) {
@@ -96,19 +88,21 @@ static void report_gpus(struct tw_runtime *rt, struct report *report, int gpus)
             driver->device_attribute(&sms, TW_CUDA_SM_COUNT, device) || driver->device_memory(&bytes, device))
             continue;
         tw_arch_name(major, minor, arch);
-        if (report->json) {
-            printf("%s{\"ordinal\": %d, \"name\": ", i ? ", " : "", i);
-            json_text(stdout, name);
-            printf(", \"arch\": \"%s\", \"sms\": %d, \"bytes\": %zu}", arch, sms, bytes);
+        if (list) {
+            json_object *o = json_object_new_object();
+            json_add_number(o, "ordinal", (uint64_t)i);
+            json_add_text(o, "name", name);
+            json_add_text(o, "arch", arch);
+            json_add_number(o, "sms", (uint64_t)sms);
+            json_add_number(o, "bytes", bytes);
+            json_object_array_add(list, o);
         } else {
             printf("gpu %-5d%s, %s, %d SMs, %.1f GiB\n", i, name, arch, sms, (double)bytes / 1073741824.0);
         }
     }
-    if (report->json)
-        printf("]");
 }
 
-static int report_nvrtc(struct tw_runtime *rt, struct report *report)
+static int report_nvrtc(struct tw_runtime *rt, const struct tell *tell)
 {
     struct fact facts[] = {{.key = "version"}, {.key = "path"},    {.key = "builtins"}, {.key = "build-id"},
                            {.key = "where"},   {.key = "problem"}, {.key = NULL}};
@@ -125,12 +119,11 @@ static int report_nvrtc(struct tw_runtime *rt, struct report *report)
     }
     if (status != TW_OK)
         snprintf(facts[5].text, sizeof facts[5].text, "%s", error.text);
-    begin(report, "nvrtc");
-    print_facts(report, facts);
+    print_facts(tell, "nvrtc", facts);
     return status;
 }
 
-static void report_program(struct tw_runtime *rt, struct report *report, const char *name)
+static void report_program(struct tw_runtime *rt, const struct tell *tell, const char *name)
 {
     struct fact facts[] = {{.key = "path"}, {.key = "where"}, {.key = "problem"}, {.key = NULL}};
     char *path, *where;
@@ -144,11 +137,10 @@ static void report_program(struct tw_runtime *rt, struct report *report, const c
     } else {
         snprintf(facts[2].text, sizeof facts[2].text, "%s", error.text);
     }
-    begin(report, name);
-    print_facts(report, facts);
+    print_facts(tell, name, facts);
 }
 
-static void report_cache(struct tw_runtime *rt, struct report *report)
+static void report_cache(struct tw_runtime *rt, const struct tell *tell)
 {
     struct fact facts[] = {{.key = "path"},
                            {.key = "entries", .is_number = true},
@@ -178,36 +170,37 @@ static void report_cache(struct tw_runtime *rt, struct report *report)
         }
         tw_free(rt, folder);
     }
-    begin(report, "cache");
-    print_facts(report, facts);
+    print_facts(tell, "cache", facts);
 }
 
 int cmd_doctor(int argc, char **argv)
 {
-    struct report report = {false, false};
+    bool json = false;
     const struct option_row rows[] = {
-        {"--json", OPTION_FLAG, &report.json, NULL, "print JSON"},
+        {"--json", OPTION_FLAG, &json, NULL, "the same facts as JSON: help json"},
         {NULL, OPTION_FLAG, NULL, NULL, NULL},
     };
     struct tw_runtime rt;
     struct tw_error error;
+    struct tell tell;
     const char *none;
     int gpus, status, operands;
 
     status = options_parse("doctor", rows, argc, argv, &none, 0, &operands);
     if (status >= 0)
         return status;
+    status = tell_open(&tell, "doctor", json);
+    if (status != 0)
+        return status;
     status = tw_runtime_init(&rt, &error);
     if (status != TW_OK)
-        return json_fault(report.json, "doctor", tw_status_exit(status), error.text);
-    report_driver(&rt, &report, &gpus);
-    report_gpus(&rt, &report, gpus);
-    status = report_nvrtc(&rt, &report);
-    report_program(&rt, &report, "nvcc");
-    report_program(&rt, &report, "nvdisasm");
-    report_cache(&rt, &report);
-    if (report.json)
-        printf("\n}\n");
+        return tell_close(&tell, tell_status(&tell, status, &error));
+    report_driver(&rt, &tell, &gpus);
+    report_gpus(&rt, &tell, gpus);
+    status = report_nvrtc(&rt, &tell);
+    report_program(&rt, &tell, "nvcc");
+    report_program(&rt, &tell, "nvdisasm");
+    report_cache(&rt, &tell);
     tw_runtime_close(&rt);
-    return status == TW_OK ? 0 : 3;
+    return tell_close(&tell, status == TW_OK ? 0 : 3);
 }

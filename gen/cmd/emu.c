@@ -3,8 +3,11 @@
 #include "emu/hazards.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <json-c/json.h>
 
 #include "architecture.h"
 #include "cmd/cmd.h"
@@ -12,6 +15,7 @@
 #include "cmd/emu/emu_load.h"
 #include "common/json.h"
 #include "common/options.h"
+#include "common/tell.h"
 #include "verify/run/finding.h"
 
 static const char help_arguments[] =
@@ -69,6 +73,7 @@ static void print_help(void)
 /* The command under way. */
 struct emulation {
     struct tw_runtime rt;
+    struct tell tell;
     struct emu_program program;
     struct emu_args args;
     struct tw_device *device;
@@ -83,10 +88,9 @@ struct emulation {
     double seconds;
 };
 
-static int fail(int status, const struct tw_error *error)
+static int fail(const struct emulation *e, int status, const struct tw_error *error)
 {
-    fprintf(stderr, "tilewright emu: %s\n", error->text);
-    return tw_status_exit(status);
+    return tell_status(&e->tell, status, error);
 }
 
 /* ---- the device ------------------------------------------------------------------------------------------------- */
@@ -162,23 +166,23 @@ static int open_device(struct emulation *e)
     if (!e->on_emu) {
         int ordinal = e->device_name[4] == ':' ? atoi(e->device_name + 5) : 0;
         status = tw_device_open_cuda(&e->rt, ordinal, &e->device, &error);
-        return status == TW_OK ? 0 : fail(status, &error);
+        return status == TW_OK ? 0 : fail(e, status, &error);
     }
     e->options.arch = e->arch ? e->arch : target ? arch_for(target) : "sm_90a";
     if (target && !e->options.arch) {
         char names[160];
-        fprintf(stderr, "%s: error: its .target is %s, and the emulator has %s\n", e->program.path, target,
-                tw_architecture_names(names, sizeof names));
+        tell_file(&e->tell, e->program.path, 0, "its .target is %s, and the emulator has %s", target,
+                  tw_architecture_names(names, sizeof names));
         return 1;
     }
     status = tw_device_open_emu(&e->rt, &e->options, &e->device, &error);
     if (status == TW_ERROR_INVALID)
         return options_fault("emu", "--arch %s: %s", e->options.arch, error.text);
     if (status != TW_OK)
-        return fail(status, &error);
+        return fail(e, status, &error);
     if (target && !runs_on(target, e->options.arch)) {
-        fprintf(stderr, "tilewright emu: --arch %s: the .target of %s is %s, which does not run there\n",
-                e->options.arch, e->program.path, target);
+        tell_fault(&e->tell, "--arch %s: the .target of %s is %s, which does not run there", e->options.arch,
+                   e->program.path, target);
         return 1;
     }
     return 0;
@@ -197,18 +201,35 @@ static int load_kernel(struct emulation *e)
 
 /* ---- arguments -------------------------------------------------------------------------------------------------- */
 
+/* Of a fault that begins with the file of arguments, and maybe a line of it. */
+static int fail_line(const struct emulation *e, int status, const struct tw_error *error)
+{
+    const char *rest = error->text + strlen(e->args_file);
+    char *end;
+    unsigned long line = strtoul(rest + (*rest == ':'), &end, 10);
+    if (line && *end == ':')
+        rest = end;
+    else
+        line = 0;
+    tell_file(&e->tell, e->args_file, line, "%s", rest + strspn(rest, ": "));
+    return tw_status_exit(status);
+}
+
 static int read_arguments(struct emulation *e)
 {
     struct tw_error error;
     char where[32];
+    const char *before = "";
     int status = e->args_file ? emu_args_read_file(&e->args, e->args_file, &error) : TW_OK;
-    if (status != TW_OK && (status != TW_ERROR_INVALID || strncmp(error.text, e->args_file, strlen(e->args_file))))
-        fputs("tilewright emu: --args ", stderr);
+    if (status != TW_OK) {
+        /* Of a line of it the text says where. */
+        if (status == TW_ERROR_INVALID && strncmp(error.text, e->args_file, strlen(e->args_file)) == 0)
+            return fail_line(e, status, &error);
+        before = "--args ";
+    }
     for (int i = 0; i < e->arguments.count && status == TW_OK; i++) {
         snprintf(where, sizeof where, "--arg %d:", i + 1);
         status = emu_args_add(&e->args, e->arguments.item[i], where, &error);
-        if (status != TW_OK)
-            fputs("tilewright emu: ", stderr);
     }
     for (int i = 0; i < e->buffers.count && status == TW_OK; i++) {
         snprintf(where, sizeof where, "--buffer %d:", i + 1);
@@ -216,13 +237,24 @@ static int read_arguments(struct emulation *e)
         status = text ? emu_args_add(&e->args, text, where, &error)
                       : tw_fail(&error, TW_ERROR_MEMORY, "out of memory");
         tw_free(&e->rt, text);
-        if (status != TW_OK)
-            fputs("tilewright emu: ", stderr);
     }
     if (status == TW_OK)
         return 0;
-    fprintf(stderr, "%s\n", error.text);
+    tell_fault(&e->tell, "%s%s", before, error.text);
     return status == TW_ERROR_NOT_FOUND ? 1 : tw_status_exit(status);
+}
+
+static void tell_parameters(const struct emulation *e)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *out = open_memstream(&text, &bytes);
+    if (!out)
+        return;
+    emu_args_print_parameters(out, e->program.module, e->program.kernel);
+    if (fclose(out) == 0)
+        tell_lines(&e->tell, text);
+    free(text);
 }
 
 static int place_arguments(struct emulation *e)
@@ -230,12 +262,12 @@ static int place_arguments(struct emulation *e)
     struct tw_error error;
     int status = emu_args_check(&e->args, e->program.module, e->program.kernel, &error);
     if (status != TW_OK) {
-        fail(status, &error);
-        emu_args_print_parameters(stderr, e->program.module, e->program.kernel);
+        fail(e, status, &error);
+        tell_parameters(e);
         return tw_status_exit(status);
     }
     status = emu_args_place(&e->args, e->device, e->program.module, e->program.kernel, &e->launch, &error);
-    return status == TW_OK ? 0 : fail(status, &error);
+    return status == TW_OK ? 0 : fail(e, status, &error);
 }
 
 /* ---- the launch ------------------------------------------------------------------------------------------------- */
@@ -245,50 +277,39 @@ static uint64_t blocks_of(const struct tw_launch *launch)
     return (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
 }
 
-static void print_triple(const char *name, const uint32_t v[3])
+static json_object *triple(const uint32_t v[3])
 {
-    printf(",\"%s\":[%" PRIu32 ",%" PRIu32 ",%" PRIu32 "]", name, v[0], v[1], v[2]);
+    json_object *list = json_object_new_array();
+    for (int i = 0; list && i < 3; i++)
+        json_object_array_add(list, json_object_new_int64(v[i]));
+    return list;
 }
 
-static void print_reports(const struct tw_device *device)
+static void add_results(const struct emulation *e, bool completed, const struct emu_statistics *s)
 {
+    json_object *o = e->tell.result, *hazards = json_object_new_array();
     const struct emu_report *r;
-    for (size_t i = 0; (r = emu_device_report(device, i)); i++) {
-        if (i)
-            putchar(',');
-        finding_json(r);
-    }
-}
-
-static void print_json(const struct emulation *e, bool completed, const struct emu_statistics *s, const char *why)
-{
-    printf("{\"completed\":%s,\"kernel\":", completed ? "true" : "false");
-    json_text(stdout, e->program.entry);
-    fputs(",\"device\":", stdout);
-    json_text(stdout, e->device->ops->kind);
-    fputs(",\"name\":", stdout);
-    json_text(stdout, e->device->name);
-    fputs(",\"arch\":", stdout);
-    json_text(stdout, e->arch ? e->arch : e->device->arch);
-    print_triple("grid", e->launch.grid);
-    print_triple("block", e->launch.block);
-    printf(",\"registers\":%" PRIu32 ",\"static_shared\":%" PRIu32 ",\"seconds\":%.6f", e->kernel->registers,
-           e->kernel->static_shared, e->seconds);
-    printf(",\"blocks\":%" PRIu64, s->blocks);
+    json_add_truth(o, "completed", completed);
+    json_add_text(o, "kernel", e->program.entry);
+    json_add_text(o, "device", e->device->ops->kind);
+    json_add_text(o, "name", e->device->name);
+    json_add_text(o, "arch", e->arch ? e->arch : e->device->arch);
+    json_object_object_add(o, "grid", triple(e->launch.grid));
+    json_object_object_add(o, "block", triple(e->launch.block));
+    json_add_number(o, "registers", e->kernel->registers);
+    json_add_number(o, "static_shared", e->kernel->static_shared);
+    json_add_seconds(o, "seconds", e->seconds);
+    json_add_number(o, "blocks", s->blocks);
     if (e->on_emu) {
-        printf(",\"warp_instructions\":%" PRIu64 ",\"thread_instructions\":%" PRIu64 ",\"peak_bytes\":%zu",
-               s->warp_instructions, s->thread_instructions, s->peak_bytes);
-        fputs(",\"output\":", stdout);
-        json_text(stdout, e->output ? e->output : "");
-        fputs(",\"hazards\":[", stdout);
-        print_reports(e->device);
-        putchar(']');
+        json_add_number(o, "warp_instructions", s->warp_instructions);
+        json_add_number(o, "thread_instructions", s->thread_instructions);
+        json_add_number(o, "peak_bytes", s->peak_bytes);
+        json_add_text(o, "output", e->output ? e->output : "");
+        for (size_t i = 0; hazards && (r = emu_device_report(e->device, i)); i++)
+            json_object_array_add(hazards, finding_object(r));
+        json_object_object_add(o, "hazards", json_object_get(hazards));
     }
-    if (why) {
-        fputs(",\"error\":", stdout);
-        json_text(stdout, why);
-    }
-    puts("}");
+    json_object_put(hazards);
 }
 
 static void print_stats(const struct emulation *e, const struct emu_statistics *s)
@@ -301,6 +322,16 @@ static void print_stats(const struct emulation *e, const struct emu_statistics *
                "blocks: %zu\n",
                s->warp_instructions, e->seconds > 0 ? (double)s->thread_instructions / e->seconds * 1e-6 : 0.0,
                s->peak_bytes);
+}
+
+/* Of hazards that were not looked for nothing is said. */
+static void print_completed(const struct emulation *e, const struct emu_statistics *s)
+{
+    printf("completed: %" PRIu64 " block%s, %" PRIu64 " thread-instructions", s->blocks, s->blocks == 1 ? "" : "s",
+           s->thread_instructions);
+    if (e->options.hazards != EMU_HAZARDS_OFF)
+        printf(", %" PRIu64 " hazard%s", s->reports, s->reports == 1 ? "" : "s");
+    putchar('\n');
 }
 
 static int launch(struct emulation *e)
@@ -317,7 +348,7 @@ static int launch(struct emulation *e)
         emu_device_statistics(e->device, &s);
     else if (status == TW_OK)
         s.blocks = blocks_of(&e->launch);
-    if (e->on_emu)
+    if (e->on_emu && !e->json)
         show_reports(e->device);
     /* A kernel that went on over hazards has completed all the same. */
     bool completed = status == TW_OK || (status == TW_ERROR_LAUNCH && s.reports && s.blocks == blocks_of(&e->launch));
@@ -325,21 +356,20 @@ static int launch(struct emulation *e)
     if (status != TW_OK && !told && !e->program.is_ptx && strncmp(error.text, "PTX line ", 9) == 0)
         emu_program_fault(&e->program, status, &error);
     else if (status != TW_OK && !told)
-        fail(status, &error);
+        fail(e, status, &error);
     int result = tw_status_exit(status);
     if (completed && emu_args_dump(&e->args, e->device, &dumped) != TW_OK) {
-        fail(TW_ERROR_FILE, &dumped);
+        fail(e, TW_ERROR_FILE, &dumped);
         result = 3;
     }
     if (e->json) {
-        print_json(e, completed, &s, status != TW_OK ? error.text : NULL);
+        add_results(e, completed, &s);
         return result;
     }
     if (e->stats)
         print_stats(e, &s);
     if (completed && e->on_emu)
-        printf("completed: %" PRIu64 " block%s, %" PRIu64 " thread-instructions, %" PRIu64 " hazard%s\n", s.blocks,
-               s.blocks == 1 ? "" : "s", s.thread_instructions, s.reports, s.reports == 1 ? "" : "s");
+        print_completed(e, &s);
     else if (completed)
         printf("completed: %" PRIu64 " block%s on %s\n", s.blocks, s.blocks == 1 ? "" : "s", e->device->name);
     return result;
@@ -452,10 +482,14 @@ static int read_words(struct emulation *e, const struct words *w)
 static int start(struct emulation *e, uint64_t sms)
 {
     struct tw_error error;
-    int status = tw_runtime_init(&e->rt, &error);
+    int status = tell_open(&e->tell, "emu", e->json);
+    if (status != 0)
+        return status;
+    status = tw_runtime_init(&e->rt, &error);
     if (status != TW_OK)
-        return fail(status, &error);
+        return tell_close(&e->tell, fail(e, status, &error));
     e->program.rt = e->args.rt = &e->rt;
+    e->program.tell = &e->tell;
     e->options.sm_count = (int)sms;
     if (e->json) {
         e->options.print = keep_output;
@@ -468,7 +502,7 @@ static int start(struct emulation *e, uint64_t sms)
     emu_program_free(&e->program);
     tw_free(&e->rt, e->output);
     tw_runtime_close(&e->rt);
-    return status;
+    return tell_close(&e->tell, status);
 }
 
 int cmd_emu(int argc, char **argv)
@@ -513,7 +547,7 @@ int cmd_emu(int argc, char **argv)
         {"--stack", OPTION_TEXT, &w.stack, "BYTES", "local memory that a thread may use on the emulator; 512K"},
         {"--limit", OPTION_NUMBER, &e->options.instruction_limit, "N",
          "stop the emulator after N instructions of warps; no limit"},
-        {"--json", OPTION_FLAG, &e->json, NULL, "one object, with what the kernel printed and all hazards"},
+        {"--json", OPTION_FLAG, &e->json, NULL, "one object, with what the kernel printed and all hazards: help json"},
         {"--stats", OPTION_FLAG, &e->stats, NULL, "registers, memory, seconds, before the last line"},
         {NULL, OPTION_FLAG, NULL, NULL, NULL},
     };

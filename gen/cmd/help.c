@@ -78,17 +78,17 @@ static void print_json_fields(void)
     print_paragraph(
         0, "",
         "With --json a command prints one object on stdout, and what it would tell on stderr stands in it as "
-        "diagnostics. Of a command that reads a spec:");
+        "diagnostics:");
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
         if (i == 0 || strcmp(fields[i].commands, fields[i - 1].commands) != 0)
-            printf("\n%s\n", *fields[i].commands ? fields[i].commands : "check gen build run, and plan where it fails");
+            printf("\n%s\n", *fields[i].commands ? fields[i].commands : "every command");
         printf("    %-30s %-15s %s\n", fields[i].path, fields[i].type, fields[i].doc);
     }
     putchar('\n');
     print_paragraph(0, "",
-                    "plan prints an array of Plans, each as ENTRY.ARCH.plan.json has it. cache, doctor and bench print "
-                    "their rows, and where they cannot, the same object without a spec. tensormap and emu answer each "
-                    "call or launch with an object of its own: tensormap --help, emu --help.");
+                    "plan prints an array of Plans, each as ENTRY.ARCH.plan.json has it, and bench an array of its "
+                    "rows; where they cannot, the object. tensormap explain answers each call that it finds with an "
+                    "object, on a line of its own. tensormap encode and load speak JSON as their help says.");
 }
 
 int cmd_help(int argc, char **argv)

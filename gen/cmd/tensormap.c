@@ -7,6 +7,7 @@
 
 #include "cmd/cmd.h"
 #include "cmd/tensormap/tensormap_question.h"
+#include "common/json.h"
 
 static const char usage[] =
     "usage: tilewright tensormap encode [--cc 9.0] < CALLS\n"
@@ -50,11 +51,11 @@ static int encode_call(const struct tw_tensormap_call *c, const struct tensormap
     struct tw_tensormap_verdict verdict;
     struct tensormap_fault fault;
     uint64_t map[16];
+    char digits[257];
     int status = tw_tensormap_encode(c, options->cc, map);
     if (status == TW_OK) {
-        fputs("{\"rc\":0,\"map\":\"", stdout);
-        tensormap_print_map(map);
-        fputs("\"}\n", stdout);
+        tensormap_map_text(map, digits);
+        printf("{\"rc\":0,\"map\":\"%s\"}\n", digits);
         return DONE;
     }
     if (status != TW_ERROR_INVALID) {
@@ -65,9 +66,9 @@ static int encode_call(const struct tw_tensormap_call *c, const struct tensormap
     }
     tw_tensormap_check(c, options->cc, &verdict);
     fputs("{\"rc\":1,\"rules\":", stdout);
-    tensormap_print_rules(&verdict, 0);
+    tensormap_print_rules(&verdict);
     fputs(",\"message\":", stdout);
-    tensormap_print_messages(c, options->cc, &verdict, 0);
+    tensormap_print_messages(c, options->cc, &verdict);
     fputs("}\n", stdout);
     return DONE;
 }
@@ -106,6 +107,14 @@ static int read_cc(const char *text)
     return major * 10 + (text[1] - '0');
 }
 
+static int wrong_option(const struct tensormap_options *options, const char *text, int with_usage)
+{
+    json_fault(options->json, "tensormap", USAGE, text);
+    if (with_usage && !options->json)
+        fputs(usage, stderr);
+    return -1;
+}
+
 // Reads the options of a command; the other arguments are moved to its front. Returns how many they are, or -1.
 static int read_options(int argc, char **argv, const char *verb, struct tensormap_options *options)
 {
@@ -113,6 +122,9 @@ static int read_options(int argc, char **argv, const char *verb, struct tensorma
     int has_driver = strcmp(verb, "explain") == 0;
     int has_json = strcmp(verb, "explain") == 0 || strcmp(verb, "decode") == 0;
     int count = 0;
+    char text[512];
+    for (int i = 0; has_json && i < argc; i++) // a fault of what stands before it is told so too
+        options->json = options->json || strcmp(argv[i], "--json") == 0;
     for (int i = 0; i < argc; i++) {
         const char *cc = NULL, *driver = NULL;
         if (has_cc && strcmp(argv[i], "--cc") == 0 && i + 1 < argc) {
@@ -123,21 +135,19 @@ static int read_options(int argc, char **argv, const char *verb, struct tensorma
             driver = argv[++i];
         } else if (has_driver && strncmp(argv[i], "--driver=", 9) == 0) {
             driver = argv[i] + 9;
-        } else if (has_json && strcmp(argv[i], "--json") == 0) {
-            options->json = 1;
         } else if (argv[i][0] != '-' || !argv[i][1]) {
             argv[count++] = argv[i];
-        } else {
-            fprintf(stderr, "tilewright tensormap: unknown or incomplete option '%s'\n%s", argv[i], usage);
-            return -1;
+        } else if (!has_json || strcmp(argv[i], "--json") != 0) {
+            snprintf(text, sizeof text, "unknown or incomplete option '%s'", argv[i]);
+            return wrong_option(options, text, 1);
         }
         if (cc && (options->cc = read_cc(cc)) < 0) {
-            fprintf(stderr, "tilewright tensormap: --cc %s is no compute capability such as 9.0\n", cc);
-            return -1;
+            snprintf(text, sizeof text, "--cc %s is no compute capability such as 9.0", cc);
+            return wrong_option(options, text, 0);
         }
         if (driver && (options->driver = tensormap_driver_version(driver)) < 0) {
-            fprintf(stderr, "tilewright tensormap: --driver %s is no CUDA version such as 12.4\n", driver);
-            return -1;
+            snprintf(text, sizeof text, "--driver %s is no CUDA version such as 12.4", driver);
+            return wrong_option(options, text, 0);
         }
     }
     return count;
@@ -161,7 +171,7 @@ static int perform(const char *verb, int count, char **rest, struct tensormap_op
     } else if (strcmp(verb, "load") == 0 && count == 0) {
         status = tensormap_load(options->tokener);
     } else {
-        fputs(usage, stderr);
+        wrong_option(options, "encode, explain, decode or load? Which call, or which map?", 1);
     }
     json_tokener_free(options->tokener);
     return status;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/json.h"
 #include "spec/diag.h"
 
 const struct command command_all[] = {
@@ -43,15 +44,30 @@ static void help(const char *name, const struct option_row *rows)
     }
 }
 
+/* Whether the command line that is read asks for JSON, wherever in it: a fault of what stands before is told so too. */
+static bool as_json;
+
+static bool asks_for_json(const struct option_row *rows, int argc, char **argv)
+{
+    bool is_flag = false;
+    for (; rows->name; rows++)
+        is_flag = is_flag || (rows->kind == OPTION_FLAG && strcmp(rows->name, "--json") == 0);
+    for (int i = 1; is_flag && i < argc; i++)
+        if (strcmp(argv[i], "--json") == 0)
+            return true;
+    return false;
+}
+
 int options_fault(const char *command, const char *format, ...)
 {
+    char text[4096];
     va_list list;
     va_start(list, format);
-    fprintf(stderr, "tilewright %s: ", command);
-    vfprintf(stderr, format, list);
-    putc('\n', stderr);
+    vsnprintf(text, sizeof text, format, list);
     va_end(list);
-    usage(command, stderr);
+    json_fault(as_json, command, 2, text);
+    if (!as_json)
+        usage(command, stderr);
     return 2;
 }
 
@@ -122,6 +138,7 @@ int options_parse(const char *command, const struct option_row *rows, int argc, 
 {
     bool ended = false;
     *operands = 0;
+    as_json = asks_for_json(rows, argc, argv);
     for (int i = 1; i < argc; i++) {
         const char *argument = argv[i], *value = NULL;
         if (ended || argument[0] != '-' || !argument[1]) {

@@ -44,7 +44,8 @@ struct option_row {
 int options_parse(const char *command, const struct option_row *rows, int argc, char **argv, const char **operand,
                   int most, int *operands);
 
-/* Prints "tilewright COMMAND: ..." and the usage line on stderr; returns 2. */
+/* Prints "tilewright COMMAND: ..." and the usage line on stderr, or where the options that were read last have --json,
+ * the object of `help json`; returns 2. */
 int options_fault(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* True where `word` is an entry of a list that commas separate. */

@@ -5,6 +5,7 @@
 
 #include <json-c/json.h>
 
+#include "common/json.h"
 #include "common/parallel.h"
 #include "compile/compile.h"
 
@@ -19,26 +20,16 @@ int compile_as_json(struct compile *c)
     return c->faults ? 0 : compile_fail(c, tw_fail(&error, TW_ERROR_MEMORY, "out of memory"), &error);
 }
 
-/* A text, or null. */
-static void add_text(json_object *o, const char *key, const char *text)
-{
-    json_object_object_add(o, key, text ? json_object_new_string(text) : NULL);
-}
-
 static void add_fault(const struct compile *c, const struct diag *d, const char *file)
 {
-    json_object *o = json_object_new_object();
-    if (!o)
-        return;
-    add_text(o, "severity", severities[d->severity]);
-    add_text(o, "text", d->text);
-    add_text(o, "file", file);
-    json_object_object_add(o, "line", d->loc.line ? json_object_new_int(d->loc.line) : NULL);
-    json_object_object_add(o, "column", d->loc.column ? json_object_new_int(d->loc.column) : NULL);
-    add_text(o, "kernel", d->kernel);
-    add_text(o, "field", d->field);
-    add_text(o, "rule", d->rule);
-    json_object_array_add(c->faults, o);
+    json_add_diagnostic(c->faults, &(struct json_diagnostic){.severity = severities[d->severity],
+                                                             .text = d->text,
+                                                             .file = file,
+                                                             .kernel = d->kernel,
+                                                             .field = d->field,
+                                                             .rule = d->rule,
+                                                             .line = d->loc.line,
+                                                             .column = d->loc.column});
 }
 
 void compile_print_faults(const struct compile *c, FILE *out)
@@ -48,20 +39,12 @@ void compile_print_faults(const struct compile *c, FILE *out)
 
 int compile_print_json(const struct compile *c, int status, json_object *more)
 {
-    json_object *o = json_object_new_object();
-    if (!o)
-        return 3;
-    add_text(o, "command", c->command);
-    add_text(o, "spec", c->path);
-    json_object_object_add(o, "status", json_object_new_int(status));
-    json_object_object_add(o, "diagnostics", json_object_get(c->faults));
-    if (more) {
-        json_object_object_foreach(more, key, value) json_object_object_add(o, key, json_object_get(value));
-    }
-    puts(json_object_to_json_string_ext(o, JSON_C_TO_STRING_NOSLASHESCAPE | JSON_C_TO_STRING_PRETTY |
-                                               JSON_C_TO_STRING_SPACED));
-    json_object_put(o);
-    return status;
+    return json_print(&(struct json_answer){.command = c->command,
+                                            .spec = c->path,
+                                            .status = status,
+                                            .diagnostics = c->faults,
+                                            .result = more,
+                                            .pretty = 1});
 }
 
 void compile_free_faults(struct compile *c)

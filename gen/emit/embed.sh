@@ -7,8 +7,8 @@ set -eu
 LC_ALL=C
 export LC_ALL
 folder=${1%/} library=${2%/} out=$3
-names=$( { (cd "$folder" && find . -type f ! -name '.*') | sed 's|^\./||'
-    (cd "$library" && find . -type f ! -name '.*') | sed 's|^\./|lib/|'; } | sort)
+names=$( { (cd "$folder" && find . -type f ! -name '.*' ! -name '*.md') | sed 's|^\./||'
+    (cd "$library" && find . -type f ! -name '.*' ! -name '*.md') | sed 's|^\./|lib/|'; } | sort)
 case $names in *[!A-Za-z0-9_./+"
 "-]*) echo "embed.sh: a name below $folder has a character that is no letter, digit or one of _./+-" >&2; exit 1 ;; esac
 

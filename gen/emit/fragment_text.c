@@ -349,7 +349,7 @@ int emit_fragment_step(lua_State *L)
         lua_pushstring(L, p->place[only].name);
         lua_setfield(L, -2, "place");
     }
-    lua_pushboolean(L, only >= 0 && reads_is_long(p, node));
+    lua_pushboolean(L, only >= 0 && (reads_is_long(p, node) || (q.step->op == PLAN_WRITE && q.step->once)));
     lua_setfield(L, -2, "long");
     const struct expr_node *whole = &p->fused.node[node];
     lua_pushboolean(L, q.value && whole->op == EXPR_TILE && p->place[whole->integer].kind != PLAN_PLACE_ROWS);

@@ -501,17 +501,17 @@ static void begin(struct lua_sink *s, const char *key, enum node_kind kind)
     s->open[s->depth++] = n;
 }
 
-static void sink_object(void *context, const char *key)
+static void put_object(void *context, const char *key)
 {
     begin(context, key, NODE_OBJECT);
 }
 
-static void sink_array(void *context, const char *key)
+static void put_array(void *context, const char *key)
 {
     begin(context, key, NODE_LIST);
 }
 
-static void sink_end(void *context)
+static void put_end(void *context)
 {
     struct lua_sink *s = context;
     struct model_node *n = s->open[--s->depth];
@@ -532,12 +532,12 @@ static void sink_end(void *context)
         push_table(s->L, n);
 }
 
-static void sink_integer(void *context, const char *key, int64_t value)
+static void put_integer(void *context, const char *key, int64_t value)
 {
     add(context, key, NODE_INTEGER)->integer = value;
 }
 
-static void sink_text(void *context, const char *key, const char *value)
+static void put_text(void *context, const char *key, const char *value)
 {
     struct lua_sink *s = context;
     struct model_node *n = add(s, key, value ? NODE_TEXT : NODE_NULL);
@@ -545,7 +545,7 @@ static void sink_text(void *context, const char *key, const char *value)
         sandbox_no_memory(s->L);
 }
 
-static void sink_boolean(void *context, const char *key, bool value)
+static void put_boolean(void *context, const char *key, bool value)
 {
     add(context, key, NODE_BOOLEAN)->integer = value;
 }
@@ -554,5 +554,5 @@ struct sink lua_sink_begin(struct lua_sink *s, lua_State *L, struct arena *arena
 {
     *s = (struct lua_sink){.L = L, .arena = arena, .root = root, .guarded = guarded};
     open(L);
-    return (struct sink){s, sink_object, sink_array, sink_end, sink_integer, sink_text, sink_boolean};
+    return (struct sink){s, put_object, put_array, put_end, put_integer, put_text, put_boolean};
 }

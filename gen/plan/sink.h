@@ -17,4 +17,35 @@ struct sink {
     void (*boolean)(void *context, const char *key, bool value);
 };
 
+/* The same calls, shorter. */
+static inline void sink_object(const struct sink *s, const char *key)
+{
+    s->object(s->context, key);
+}
+
+static inline void sink_array(const struct sink *s, const char *key)
+{
+    s->array(s->context, key);
+}
+
+static inline void sink_end(const struct sink *s)
+{
+    s->end(s->context);
+}
+
+static inline void sink_integer(const struct sink *s, const char *key, int64_t value)
+{
+    s->integer(s->context, key, value);
+}
+
+static inline void sink_text(const struct sink *s, const char *key, const char *value)
+{
+    s->text(s->context, key, value);
+}
+
+static inline void sink_boolean(const struct sink *s, const char *key, bool value)
+{
+    s->boolean(s->context, key, value);
+}
+
 #endif

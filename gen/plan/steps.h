@@ -76,7 +76,8 @@ struct plan_step {
                           end, rows of the item's tile from this one on are not written; 0: all are. FILL: end, rows
                           of the tile from this one on arrive as zeros; 0: those outside of the tensor */
     bool adds;         /* GLOBAL that stores: adds to what is there, in any order */
-    bool once;         /* GLOBAL: nobody touches the elements again, they need not stay in caches */
+    bool once;         /* GLOBAL: nobody touches the elements again, they need not stay in caches. WRITE: its
+                          arithmetic stands once, in a loop of chunks, though it is short */
     enum plan_reduction reduction; /* TOUCH: of node into place, or of the place among the lanes of a warp;
                                       SCRATCH_READ: of what is read */
     bool over_rows;    /* of a reduction: along the layout's rows; else along its columns */

@@ -103,46 +103,42 @@ static void expect_plain(lua_State *L)
     sandbox_charge_comparison(L, 1, 2);
 }
 
-static int equal(lua_State *L)
+/* Pushes whether the comparison of argument `left` with the other gives `wanted`. */
+static int compare(lua_State *L, int left, int operation, int wanted)
 {
     expect_plain(L);
-    lua_pushboolean(L, lua_compare(L, 1, 2, LUA_OPEQ));
+    lua_pushboolean(L, lua_compare(L, left, 3 - left, operation) == wanted);
     return 1;
+}
+
+static int equal(lua_State *L)
+{
+    return compare(L, 1, LUA_OPEQ, 1);
 }
 
 static int unequal(lua_State *L)
 {
-    expect_plain(L);
-    lua_pushboolean(L, !lua_compare(L, 1, 2, LUA_OPEQ));
-    return 1;
+    return compare(L, 1, LUA_OPEQ, 0);
 }
 
 static int below(lua_State *L)
 {
-    expect_plain(L);
-    lua_pushboolean(L, lua_compare(L, 1, 2, LUA_OPLT));
-    return 1;
+    return compare(L, 1, LUA_OPLT, 1);
 }
 
 static int at_most(lua_State *L)
 {
-    expect_plain(L);
-    lua_pushboolean(L, lua_compare(L, 1, 2, LUA_OPLE));
-    return 1;
+    return compare(L, 1, LUA_OPLE, 1);
 }
 
 static int above(lua_State *L)
 {
-    expect_plain(L);
-    lua_pushboolean(L, lua_compare(L, 2, 1, LUA_OPLT));
-    return 1;
+    return compare(L, 2, LUA_OPLT, 1);
 }
 
 static int at_least(lua_State *L)
 {
-    expect_plain(L);
-    lua_pushboolean(L, lua_compare(L, 2, 1, LUA_OPLE));
-    return 1;
+    return compare(L, 2, LUA_OPLE, 1);
 }
 
 /* What lies in a plain table does not depend on a value of launch. */

@@ -56,17 +56,31 @@ static void put(uint64_t map[16], unsigned bit, unsigned width, uint64_t value)
         map[bit / 64 + 1] |= value >> (64 - bit % 64);
 }
 
-// What extents less 1 and strides, 0 past the rank, put into a word. The word is a constant, and so is all but its own
-// patches: it is made in registers and stored once, which a loop over a table would not do.
-static inline __attribute__((always_inline)) uint64_t patches_of(unsigned number, const uint64_t DIM[5],
-                                                                 const uint64_t STRIDE[4])
+// Extent i less 1 and stride i, 0 past the rank.
+static inline uint64_t dim_of(const struct tw_tensormap_call *c, unsigned i)
+{
+    return i < c->rank ? c->dim[i] - 1 : 0;
+}
+
+static inline uint64_t stride_of(const struct tw_tensormap_call *c, unsigned i)
+{
+    return i + 1 < c->rank ? c->stride[i] : 0;
+}
+
+// What extents less 1 and strides put into a word. The word is a constant, and so is all but its own patches: it is
+// made in registers and stored once, which a loop over a table, or over copies of the extents, would not do.
+static inline __attribute__((always_inline)) uint64_t patches_of(unsigned number, const struct tw_tensormap_call *c)
 {
     uint64_t all = 0;
+#define DIM dim_of
+#define STRIDE stride_of
 #define PATCH(source, index, from, width, word, at)                                                                    \
     if ((word) == number)                                                                                              \
-        all |= ((source[index] >> (from)) & (UINT64_MAX >> (64 - (width)))) << (at);
+        all |= ((source(c, index) >> (from)) & (UINT64_MAX >> (64 - (width)))) << (at);
 #include "tensormap_patches.def"
 #undef PATCH
+#undef STRIDE
+#undef DIM
     return all;
 }
 
@@ -80,22 +94,18 @@ int tw_tensormap_encode(const struct tw_tensormap_call *call, int cc, uint64_t m
     if (dtype->hardware < 0 || c->swizzle > 3 || (c->func == TW_TENSORMAP_IM2COL_WIDE && cc >= 100))
         return TW_ERROR_UNSUPPORTED;
 
-    uint64_t dim[5] = {0}, stride[4] = {0}, steps = 0;
-    for (unsigned i = 0; i + 1 < c->rank; i++)
-        stride[i] = c->stride[i];
-    for (unsigned i = 0; i < c->rank; i++) {
-        dim[i] = c->dim[i] - 1;
+    uint64_t steps = 0;
+    for (unsigned i = 0; i < c->rank; i++)
         steps |= (uint64_t)(c->estride[i] - 1) << 3 * i;
-    }
     map[0] = c->addr;
-    map[1] = (uint64_t)(c->func != TW_TENSORMAP_TILED) | (uint64_t)(c->rank - 1) << 4 |
-             (uint64_t)dtype->hardware << 7 | (uint64_t)c->interleave << 11 | (uint64_t)c->swizzle << 13 |
-             (uint64_t)c->oob << 15 | (uint64_t)dtype->tf32 << 16 | (uint64_t)c->l2 << 17 | patches_of(1, dim, stride);
-    map[2] = patches_of(2, dim, stride);
-    map[3] = patches_of(3, dim, stride);
-    map[4] = patches_of(4, dim, stride);
-    map[5] = patches_of(5, dim, stride);
-    map[6] = patches_of(6, dim, stride) | steps << 32;
+    map[1] = (uint64_t)(c->func != TW_TENSORMAP_TILED) | (uint64_t)(c->rank - 1) << 4 | (uint64_t)dtype->hardware << 7 |
+             (uint64_t)c->interleave << 11 | (uint64_t)c->swizzle << 13 | (uint64_t)c->oob << 15 |
+             (uint64_t)dtype->tf32 << 16 | (uint64_t)c->l2 << 17 | patches_of(1, c);
+    map[2] = patches_of(2, c);
+    map[3] = patches_of(3, c);
+    map[4] = patches_of(4, c);
+    map[5] = patches_of(5, c);
+    map[6] = patches_of(6, c) | steps << 32;
     for (int i = 7; i < 16; i++)
         map[i] = 0;
     if (c->func == TW_TENSORMAP_TILED) {

@@ -442,9 +442,10 @@ for (int half = 0; half < 2; ++half) {
 //@     local step, where = role.step[number], fragment_step(role.name, number, "place")
 //@     local only = has(fragment_step(role.name, number, "value"), "place")
 //@     local text = fragment_step(role.name, number, only and "part" or "value")
+//@     local parts = only and has(model, "store_parts") and model.store_parts or 1
 //@     local place, guard = address(step, where)
 //@     return { number = number, t = model.tensor[step.tensor], only = only, text = text, place = place, guard = guard,
-//@         pairs = step.cols // 8 // across_warps, uniform = text.at[1], rows = text.at[2],
+//@         pairs = step.cols // 8 // across_warps // parts, parts = parts, uniform = text.at[1], rows = text.at[2],
 //@         p_uniform = where.at[1], p_rows = where.at[2], p_elements = where.at[3] }
 //@ end
 //@ -- That of step `number` and of those right behind it that store of the same sums.
@@ -465,7 +466,8 @@ for (int half = 0; half < 2; ++half) {
 //@ -- What `o` reads of a slab and `held` does not have: how, by tensor.
 //@ local function read_slab(o, held)
 //@     for _, r in ipairs(o.text.reads) do
-//@         local list, needed = places_of(r, " + pair * 8"), has(r, "guard") and r.guard or "true"
+//@         local along = o.parts > 1 and " + (first_pair + pair) * 8" or " + pair * 8"
+//@         local list, needed = places_of(r, along), has(r, "guard") and r.guard or "true"
 //@         local tensor, pairs = r.tensor, o.pairs
 //@         if not has(held, tensor) or held[tensor] ~= list .. " " .. needed then
 ${tensor}_two ${tensor}_early[${pairs}];
@@ -480,6 +482,7 @@ for (int pair = 0; pair < ${pairs}; ++pair)
 //@ local function write_slab(o)
 //@     local t, text, turned, word = o.t, o.text, model.turned[o.t.name] == 1, 2 * bytes(o.t.dtype)
 //@     local p_elements, elements, value = o.p_elements, text.at[3], text.value
+//@     local column = (o.parts > 1 and "(first_pair + pair)" or "pair") .. " * 8 + first_column + lane"
 #pragma unroll
 for (int pair = 0; pair < ${o.pairs}; ++pair) {
     ${ctype(t.dtype)} *at[2];
@@ -487,7 +490,7 @@ for (int pair = 0; pair < ${o.pairs}; ++pair) {
     float value[2];
     #pragma unroll
     for (int lane = 0; lane < 2; ++lane) {
-        const int column = pair * 8 + first_column + lane;
+        const int column = ${column};
         ${p_elements}
         inside[lane] = ${o.guard};
         at[lane] = args.${t.name} + (${o.place});
@@ -502,7 +505,7 @@ for (int pair = 0; pair < ${o.pairs}; ++pair) {
     #pragma unroll
     for (int lane = 0; lane < 2; ++lane) {
 //@     if text.column then
-        const int column = pair * 8 + first_column + lane;
+        const int column = ${column};
 //@     end
         ${elements}
         value[lane] = ${value};
@@ -525,13 +528,20 @@ for (int pair = 0; pair < ${o.pairs}; ++pair) {
 //@ end
 //@ -- All outputs of the same sums a slab at a time: it is chosen once, and so is what they read read once.
 //@ local function fragments(outputs)
-//@     local o, slabs = outputs[1], 2 * blocks
+//@     local o = outputs[1]
+//@     local slabs = 2 * blocks * o.parts
 {
     ${o.uniform}
     ${o.p_uniform}
 //@     if o.only then
-//@         local name, pairs = o.text.place, o.pairs
+//@         local name, pairs, parts = o.text.place, o.pairs, o.parts
+//@         local block, from, half = "c / 2", "i", "c % 2"
+//@         if parts > 1 then
+//@             block, from, half = "c / " .. 2 * parts, "(c % " .. parts .. " * " .. pairs .. " + i)", "c / " .. parts .. " % 2"
+    // Rows 8 apart, and parts of them: one copy of the code serves all, for the choice of registers costs a few moves.
+//@         else
     // Rows 8 apart: one copy of the code serves all, for the choice of registers costs a few moves.
+//@         end
     #pragma unroll 1
     for (int slab = 0; slab < ${slabs}; ++slab) {
         float ${name}_part[${pairs} * 2];
@@ -540,8 +550,8 @@ for (int pair = 0; pair < ${o.pairs}; ++pair) {
             if (c == slab) {
                 #pragma unroll
                 for (int i = 0; i < ${pairs}; ++i) {
-                    ${name}_part[i * 2] = ${name}[c / 2][i * 4 + c % 2 * 2];
-                    ${name}_part[i * 2 + 1] = ${name}[c / 2][i * 4 + c % 2 * 2 + 1];
+                    ${name}_part[i * 2] = ${name}[${block}][${from} * 4 + ${half} * 2];
+                    ${name}_part[i * 2 + 1] = ${name}[${block}][${from} * 4 + ${half} * 2 + 1];
                 }
             }
 //@     else
@@ -549,7 +559,11 @@ for (int pair = 0; pair < ${o.pairs}; ++pair) {
     for (int slab = 0; slab < ${slabs}; ++slab) {
         const int block = slab / 2, half = slab % 2;
 //@     end
+//@     if o.parts > 1 then
+        const int row = first_row + slab / ${o.parts} * 8, first_pair = slab % ${o.parts} * ${o.pairs};
+//@     else
         const int row = first_row + slab * 8;
+//@     end
         ${o.p_rows}
         ${o.rows}
 //@     -- All of the slab's reads are under way before the first is waited for: outside of a tensor they are harmless.

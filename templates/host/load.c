@@ -160,28 +160,29 @@ static int debug_attach(struct ${NAME} *k, int v, struct ${NAME}_error *error)
 }
 
 //@ end
-static int load_image(struct ${NAME} *k, int v, const void *bytes, struct ${NAME}_error *error)
+/* *result: what cuModuleLoadData gave. */
+static int load_image(struct ${NAME} *k, int v, const void *bytes, int *result, struct ${NAME}_error *error)
 {
     enum { portable_cluster = 8 };
-    int variant = targets[k->target - 1].first + v, result;
+    int variant = targets[k->target - 1].first + v, other;
     const struct ${NAME}_variant *row = &variants[variant];
-    result = k->driver.module_load(&k->module[v], bytes);
-    if (result) {
+    *result = k->driver.module_load(&k->module[v], bytes);
+    if (*result) {
         k->module[v] = NULL;
-        return driver_fault(error, result, "cuModuleLoadData", row->entry);
+        return driver_fault(error, *result, "cuModuleLoadData", row->entry);
     }
-    result = k->driver.module_function(&k->function[v], k->module[v], row->entry);
-    if (result)
-        return driver_fault(error, result, "cuModuleGetFunction", row->entry);
+    other = k->driver.module_function(&k->function[v], k->module[v], row->entry);
+    if (other)
+        return driver_fault(error, other, "cuModuleGetFunction", row->entry);
     if (row->shared_bytes > 0) {
-        result = k->driver.function_set(k->function[v], function_shared_bytes, (int)row->shared_bytes);
-        if (result)
-            return driver_fault(error, result, "cuFuncSetAttribute", row->entry);
+        other = k->driver.function_set(k->function[v], function_shared_bytes, (int)row->shared_bytes);
+        if (other)
+            return driver_fault(error, other, "cuFuncSetAttribute", row->entry);
     }
     if (cluster_blocks(row) > portable_cluster) {
-        result = k->driver.function_set(k->function[v], function_any_cluster, 1);
-        if (result)
-            return driver_fault(error, result, "cuFuncSetAttribute", row->entry);
+        other = k->driver.function_set(k->function[v], function_any_cluster, 1);
+        if (other)
+            return driver_fault(error, other, "cuFuncSetAttribute", row->entry);
     }
 //@ if host.debug then
     return debug_attach(k, v, error);
@@ -190,45 +191,79 @@ static int load_image(struct ${NAME} *k, int v, const void *bytes, struct ${NAME
 //@ end
 }
 
-static int load_variants(struct ${NAME} *k, int newer, int sm_count, struct ${NAME}_error *error)
+//@ if host.has_text then
+/* What of a variant is made here, for the caller to free: PTX where as_ptx wants it, its source compiled. *text is NULL
+ * where it is loaded as the cubin that it is. */
+//@     if host.has_source then
+static int make_text(struct compiler *compiler, const struct target *t, const struct image *image, int as_ptx,
+                     char **text, struct ${NAME}_error *error)
 {
+    int status = ${NAME}_OK;
+    *text = NULL;
+    if (as_ptx && image->ptx) {
+        *text = join(image->ptx, image->ptx_chunks);
+        return *text ? ${NAME}_OK : fail(error, ${NAME}_NO_MEMORY, 0, "no memory for the kernel's PTX");
+    }
+    if (!image->source || (image->cubin && !as_ptx))
+        return ${NAME}_OK;
+    if (!compiler->library)
+        status = open_compiler(compiler, error);
+    return status ? status : compile(compiler, image, as_ptx ? t->text : t->binary, as_ptx, text, error);
+}
+//@     else
+static int make_text(const struct image *image, int as_ptx, char **text, struct ${NAME}_error *error)
+{
+    *text = NULL;
+    if (!as_ptx || !image->ptx)
+        return ${NAME}_OK;
+    *text = join(image->ptx, image->ptx_chunks);
+    return *text ? ${NAME}_OK : fail(error, ${NAME}_NO_MEMORY, 0, "no memory for the kernel's PTX");
+}
+//@     end
+
+//@ end
+/* as_ptx: the device is newer than the target. One that takes no binaries at all, an emulated one, gets PTX too. */
+static int load_variants(struct ${NAME} *k, int as_ptx, int sm_count, struct ${NAME}_error *error)
+{
+//@ if host.has_text then
+    enum { no_binary_for_gpu = 209 };
+//@ end
     const struct target *t = &targets[k->target - 1];
-    int status = ${NAME}_OK, v;
+    int status = ${NAME}_OK, v = 0;
 //@ if host.has_source then
     struct compiler compiler;
     memset(&compiler, 0, sizeof compiler);
 //@ end
-    for (v = 0; v < t->count && !status; v++) {
+    while (v < t->count && !status) {
         const struct image *image = &images[t->first + v];
+        int result = 0;
 //@ if host.has_text then
         char *text = NULL;
-        if (newer && image->ptx) {
-            text = join(image->ptx, image->ptx_chunks);
-            if (!text)
-                status = fail(error, ${NAME}_NO_MEMORY, 0, "no memory for the kernel's PTX");
-        }
 //@     if host.has_source then
-        if (image->source && !text && !status && (newer || !image->cubin)) {
-            if (!compiler.library)
-                status = open_compiler(&compiler, error);
-            if (!status)
-                status = compile(&compiler, image, newer ? t->text : t->binary, newer, &text, error);
-        }
+        status = make_text(&compiler, t, image, as_ptx, &text, error);
+//@     else
+        status = make_text(image, as_ptx, &text, error);
 //@     end
         if (!status)
-            status = load_image(k, v, text ? text : image->cubin, error);
+            status = load_image(k, v, text ? text : image->cubin, &result, error);
         free(text);
+        if (result == no_binary_for_gpu && !as_ptx && (image->source || image->ptx)) {
+            status = ${NAME}_OK;
+            as_ptx = 1;
+            continue;
+        }
 //@ else
-        status = load_image(k, v, image->cubin, error);
+        status = load_image(k, v, image->cubin, &result, error);
 //@ end
         if (!status)
             count_resident(k, v, t->first + v, sm_count);
+        v++;
     }
 //@ if host.has_source then
     close_compiler(&compiler);
 //@ end
 //@ if not host.has_text then
-    (void)newer;
+    (void)as_ptx;
 //@ end
     return status;
 }

@@ -8,7 +8,8 @@
 struct mock mock;
 
 /* Numbers and structs of cuda.h. */
-enum { OUT_OF_MEMORY = 2, SM_COUNT = 16, MAJOR = 75, MINOR = 76, DYNAMIC_SHARED = 8, CLUSTER = 4 };
+enum { OUT_OF_MEMORY = 2, NO_BINARY_FOR_GPU = 209 };
+enum { SM_COUNT = 16, MAJOR = 75, MINOR = 76, DYNAMIC_SHARED = 8, CLUSTER = 4 };
 
 struct attribute {
     int id, pad;
@@ -89,6 +90,8 @@ int mock_module_load(void **module, const void *image)
     struct module *m;
     if (mock_call() || !image)
         return MOCK_FAILURE;
+    if (mock.takes_ptx_only && strncmp(image, "PTX", 3) != 0)
+        return NO_BINARY_FOR_GPU;
     m = calloc(1, sizeof *m);
     if (!m)
         return OUT_OF_MEMORY;

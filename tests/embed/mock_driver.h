@@ -30,6 +30,7 @@ struct mock {
     int swapped_bit; /* the encoder exchanges this bit and the next; -1: none */
     int set_bit_85;  /* as drivers do on Blackwell */
     int has_nvrtc_log;
+    int takes_ptx_only; /* as an emulated device does */
     size_t param_bytes; /* of a launch, to be kept */
     /* what it sees */
     int calls, launches, encodes;

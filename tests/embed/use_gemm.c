@@ -250,6 +250,36 @@ static const char *chooses_architectures(void)
     return NULL;
 }
 
+/* A driver that refuses binaries gets PTX of every variant; and where none of it can be had, says so. */
+static const char *takes_ptx_only(void)
+{
+    enum { no_binary_for_gpu = 209 };
+    struct gemm_test k;
+    struct gemm_test_info info;
+    struct gemm_test_error error;
+    struct gemm_test_args a = arguments(100, 100, 104);
+    int calls, status, n;
+    mock_reset();
+    mock.takes_ptx_only = 1;
+    EXPECT(gemm_test_load(&k, &table, &error) == 0);
+    gemm_test_info(&k, &info);
+    EXPECT(strcmp(info.arch, "sm_90a") == 0 && strstr(mock.compile_options, "compute_90a"));
+    EXPECT(mock.images == info.variant_count && strncmp(mock.image[1], "PTX", 3) == 0);
+    EXPECT(gemm_test_launch(&k, &a, NULL, NULL) == 0 && mock.launches == 1);
+    EXPECT(gemm_test_unload(&k, NULL) == 0 && mock.modules == 0 && mock.memory == 0 && mock.programs == 0);
+    calls = mock.calls;
+    for (n = 1; n < calls; n++) {
+        mock_reset();
+        mock.takes_ptx_only = 1;
+        mock.fail_at = n;
+        status = gemm_test_load(&k, &table, &error);
+        EXPECT(status == 0 || (error.status == status && error.driver_result != no_binary_for_gpu));
+        mock.fail_at = 0;
+        EXPECT(gemm_test_unload(&k, NULL) == 0 && mock.modules == 0 && mock.memory == 0 && mock.programs == 0);
+    }
+    return NULL;
+}
+
 static int refused(const struct gemm_test *k, const struct gemm_test_args *a, const char *text)
 {
     struct gemm_test_params p;
@@ -488,6 +518,7 @@ const struct use_case use_cases[] = {
     {"ways_agree", ways_agree}, {"launches", launches},
     {"chooses_variants", chooses_variants},
     {"chooses_architectures", chooses_architectures},
+    {"takes_ptx_only", takes_ptx_only},
     {"refuses", refuses},
     {"empty_extents", empty_extents},
     {"fails_cleanly", fails_cleanly},

@@ -6,16 +6,9 @@ program=${1:-build/tilewright}
 here=tests/emu/command
 work=$(mktemp -d) || exit 3
 trap 'rm -rf "$work"' EXIT
-count=0 failed=0
+. tests/tap.sh
+shown="$work/out $work/err"
 
-ok() { # name status
-    count=$((count + 1))
-    if [ "$2" -eq 0 ]; then echo "ok $count - $1"; else
-        failed=$((failed + 1))
-        echo "not ok $count - $1"
-        sed 's/^/# /' "$work/out" "$work/err" | head -n 20
-    fi
-}
 emu() { "$program" emu "$@" >"$work/out" 2>"$work/err"; }
 
 # good NAME LAST-LINE OPTION...: status 0, nothing on stderr, the last line
@@ -23,7 +16,7 @@ good() {
     name=$1 last=$2
     shift 2
     emu "$@" && [ ! -s "$work/err" ] && tail -n 1 "$work/out" | grep -qx "$last"
-    ok "$name" $?
+    ok $? "$name"
 }
 # bad NAME STATUS PATTERN OPTION...: the status, a line of stderr that matches, no last line, nothing written
 bad() {
@@ -33,7 +26,7 @@ bad() {
     emu "$@"
     [ $? -eq "$status" ] && grep -q -- "$pattern" "$work/err" && ! grep -q '^completed' "$work/out" &&
         [ ! -e "$work/dump" ]
-    ok "$name" $?
+    ok $? "$name"
 }
 # holds NAME TYPE NUMBER...: the dump, element by element
 holds() {
@@ -42,7 +35,7 @@ holds() {
     od -A n -v -t "$type" "$work/dump" | tr -s ' \n' '\n\n' | sed '/^$/d' >"$work/have"
     printf '%s\n' "$@" >"$work/want"
     cmp -s "$work/have" "$work/want"
-    ok "$name" $?
+    ok $? "$name"
 }
 
 # ---- PTX: no compiler is needed
@@ -76,27 +69,27 @@ done
 head -c 128 "$work/normal" >"$work/a" && head -c 256 "$work/normal" | tail -c 128 >"$work/b"
 tail -c 128 "$work/normal" >"$work/c"
 cmp -s "$work/a" "$work/b" && ! cmp -s "$work/a" "$work/c"
-ok "fill: normal values by seed" $?
+ok $? "fill: normal values by seed"
 emu $add --arg "buf:128,fill=integer:i32,dump=$dump" --arg 0 && od -A n -v -t d4 "$dump" | tr -s ' ' '\n' |
     awk 'NF { if ($1 < -4 || $1 > 4) bad = 1; n++; s[$1] = 1 }
          END { for (k in s) kinds++; exit bad || n != 32 || kinds < 4 }'
-ok "fill: small integers" $?
+ok $? "fill: small integers"
 
 good "json: one object" \
-    '{"completed":true,"kernel":"add","device":"emu",.*"thread_instructions":[1-9][0-9]*,.*"hazards":\[\]}' $add \
+    '{"command":"emu","status":0,"diagnostics":\[\],"completed":true,"kernel":"add","device":"emu",.*"thread_instructions":[1-9][0-9]*,.*"hazards":\[\]}' $add \
     --arg buf:128,fill=zero --arg 1 --json
 emu $add --arg buf:128,fill=zero --arg 1 --stats && grep -q '^registers: ' "$work/out" &&
     grep -q '^warp-instructions: [1-9][0-9]*$' "$work/out"
-ok "stats" $?
+ok $? "stats"
 
 emu $add --arg "buf:128,dump=$dump" --arg 1
 [ $? -eq 1 ] && grep -q '^hazard UNINIT: .*PTX line 15' "$work/err" && grep -q '1 hazard$' "$work/out" && [ -s "$dump" ]
-ok "hazard: what nothing has written; the kernel goes on, the dump is written" $?
+ok $? "hazard: what nothing has written; the kernel goes on, the dump is written"
 bad "hazard: fatal stops, no dump" 1 '^hazard UNINIT' $add --arg "buf:128,dump=$dump" --arg 1 --hazards fatal
 bad "hazard: past the end, no dump" 1 '^hazard BOUNDS: .*64 bytes' $add --arg "buf:64,fill=zero,dump=$dump" --arg 1
 emu $add --arg buf:128 --arg 1 --json
 [ $? -eq 1 ] && grep -q '"hazards":\[{"name":"UNINIT",.*"ptx_line":15' "$work/out" && [ "$(wc -l <"$work/out")" -eq 1 ]
-ok "hazard: in json" $?
+ok $? "hazard: in json"
 bad "limit" 1 'instruction' $add --arg buf:128,fill=zero --arg 1 --limit 5
 
 # ---- what is no input
@@ -125,14 +118,14 @@ bad "entry: not there" 1 '--entry sub: .* has no such kernel; it has' $add --ent
 bad "block: unlike .reqntid" 1 '64 threads.*reqntid wants 32' $add --block 64 --arg "$buf" --arg 1
 bad "args: file not there" 1 '--args .*none: No such file' $add --args "$work/none"
 printf '%s\n' '# one' 'i32:x' >"$work/args"
-bad "args: file and line" 1 "args:2: 'i32:x': it is no integer" $add --args "$work/args"
+bad "args: file and line" 1 "args:2: error: 'i32:x': it is no integer" $add --args "$work/args"
 
 argument() { # NAME PATTERN ARGUMENT: the second one
     bad "argument: $1" 1 "--arg 2: '.*: $2" $add --arg "$buf" --arg "$3"
 }
 bad "argument: too few" 1 'has 2 parameters, and 1 argument is given' $add --arg "$buf"
 grep -q '^    1   u32        4 bytes$' "$work/err"
-ok "argument: the parameters are listed" $?
+ok $? "argument: the parameters are listed"
 bad "argument: too many" 1 'has 2 parameters, and 3 arguments are given' $add --arg "$buf" --arg 1 --arg 2
 argument "bytes" '8 bytes, and parameter 1 of add is u32, 4 bytes' u64:7
 argument "no word" 'an argument is i8 u8' x
@@ -178,7 +171,7 @@ bad "buffer: two of a name" 1 "another buffer has the name 'x'" $add --arg buf:4
 bad "buffer: no such name" 1 "no buffer has this name" $add --arg ref:x --arg 1
 emu $add --arg "buf:128,fill=zero,dump=/proc/none/dump" --arg 1
 [ $? -eq 3 ] && grep -q 'none' "$work/err"
-ok "dump: it cannot be written" $?
+ok $? "dump: it cannot be written"
 
 ptx() { # NAME PATTERN EDIT: what is no PTX
     sed "$3" "$here/add.ptx" >"$work/bad.ptx"
@@ -277,7 +270,7 @@ kernel "first" {
 }
 END
 "$program" gen "$work/first.lua" --arch sm_90a -o "$work/first" >"$work/out" 2>"$work/err"
-ok "gemm: generated" $?
+ok $? "gemm: generated"
 box='dtype=bf16 dim=64,64 swizzle=128B box=64'
 for mode in eager late random; do
     good "gemm: one block, $mode" 'completed: 1 block, .* 0 hazards' "$work/first/first.sm_90a.cu" --grid 1 --block 384 \
@@ -290,8 +283,8 @@ done
 emu "$here/print.cu" --grid 1 --block 2 --arg 2
 head -n 2 "$work/out" >"$work/printed"
 printf 'thread 0 of 2\nthread 1 of 2\n' | cmp -s - "$work/printed"
-ok "printf: on stdout" $?
-good "printf: in json" '.*"output":"thread 0 of 2\\u000athread 1 of 2\\u000a".*' "$here/print.cu" --grid 1 --block 2 \
+ok $? "printf: on stdout"
+good "printf: in json" '.*"output":"thread 0 of 2\\nthread 1 of 2\\n".*' "$here/print.cu" --grid 1 --block 2 \
     --arg 2 --json
 
 good "shared: reversed" 'completed: 1 block, .* 0 hazards' "$here/shared.cu" --grid 1 --block 64 --shared 64*4 \
@@ -301,14 +294,14 @@ bad "shared: none" 1 '^hazard BOUNDS: .*shared.cu:6' "$here/shared.cu" --grid 1 
 emu "$here/shared.cu" --grid 1 --block 64 --shared 256 --arg "buf:256,fill=iota:i32" --define MISSING
 [ $? -eq 1 ] && grep -q '^hazard UNORDERED-READ: .*shared.cu:10' "$work/err" &&
     grep -q '^completed: 1 block' "$work/out"
-ok "hazard: a missing barrier, with the line" $?
+ok $? "hazard: a missing barrier, with the line"
 grep -q '^  do: ' "$work/err"
-ok "shared: a report says what to do" $?
+ok $? "shared: a report says what to do"
 emu "$here/shared.cu" --grid 1 --block 64 --shared 256 --arg "buf:256,fill=iota:i32" --define MISSING --json
 [ $? -eq 1 ] && grep -q '"name":"UNORDERED-READ",.*"do":".*"line":10,.*"other":' "$work/out"
-ok "shared: the same in json" $?
+ok $? "shared: the same in json"
 emu "$here/shared.cu" --grid 1 --block 64 --shared 256 --arg "buf:256,fill=iota:i32" --define MISSING --hazards off
-ok "hazard: off" $?
+ok $? "hazard: off"
 
 race() { # MODE SEED
     emu "$here/race.cu" --grid 1 --block 256 --arg buf:32,fill=iota:i32 --arg "buf:32,dump=$dump" --hazards off \
@@ -324,13 +317,13 @@ for seed in 1 2 3 4 5 6; do
     cksum <"$work/random.$seed" >>"$work/sums"
 done
 [ ! -e "$work/unlike" ] && [ "$(sort -u "$work/sums" | wc -l)" -gt 1 ]
-ok "complete: random is the same for a seed, and another for another" $?
+ok $? "complete: random is the same for a seed, and another for another"
 for mode in eager late random; do
     emu "$here/race.cu" --grid 1 --block 64 --arg buf:32,fill=iota:i32 --arg buf:32 --complete $mode
     [ $? -eq 1 ] && grep -q '^hazard UNORDERED-READ: .*race.cu:14' "$work/err" || echo $mode >>"$work/missed"
 done
 [ ! -e "$work/missed" ]
-ok "hazard: a copy that was not waited for, whatever the mode" $?
+ok $? "hazard: a copy that was not waited for, whatever the mode"
 
 good "cluster" 'completed: 4 blocks, .* 0 hazards' "$here/cluster.cu" --grid 4 --block 1 --cluster 2 \
     --arg "buf:16,dump=$dump"
@@ -346,7 +339,7 @@ holds "entry: plain, and the macro" d4 3 4 5 6
 good "entry: mangled" 'completed: .*' $several --entry _Z5scaleIfEvPT_S0_ --arg buf:16,fill=zero --arg 2
 bad "entry: two of a name" 1 '--entry scale: 2 kernels' $several --entry scale
 grep -q '_Z5scaleIiEvPT_S0_ (scale)' "$work/err" && ! grep -q twice "$work/err"
-ok "entry: they are listed" $?
+ok $? "entry: they are listed"
 bad "entry: which of four" 1 'has 4 kernels; choose by --entry' $several
 bad "block: it is missing" 2 '--block is missing' "$here/print.cu" --grid 1 --arg 2
 

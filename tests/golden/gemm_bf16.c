@@ -515,57 +515,75 @@ static void count_resident(struct gemm_bf16 *k, int v, int variant, int sm_count
         k->resident[v] = (int32_t)((int64_t)clusters * (int64_t)blocks / images[variant].blocks_per_sm);
 }
 
-static int load_image(struct gemm_bf16 *k, int v, const void *bytes, struct gemm_bf16_error *error)
+/* *result: what cuModuleLoadData gave. */
+static int load_image(struct gemm_bf16 *k, int v, const void *bytes, int *result, struct gemm_bf16_error *error)
 {
     enum { portable_cluster = 8 };
-    int variant = targets[k->target - 1].first + v, result;
+    int variant = targets[k->target - 1].first + v, other;
     const struct gemm_bf16_variant *row = &variants[variant];
-    result = k->driver.module_load(&k->module[v], bytes);
-    if (result) {
+    *result = k->driver.module_load(&k->module[v], bytes);
+    if (*result) {
         k->module[v] = NULL;
-        return driver_fault(error, result, "cuModuleLoadData", row->entry);
+        return driver_fault(error, *result, "cuModuleLoadData", row->entry);
     }
-    result = k->driver.module_function(&k->function[v], k->module[v], row->entry);
-    if (result)
-        return driver_fault(error, result, "cuModuleGetFunction", row->entry);
+    other = k->driver.module_function(&k->function[v], k->module[v], row->entry);
+    if (other)
+        return driver_fault(error, other, "cuModuleGetFunction", row->entry);
     if (row->shared_bytes > 0) {
-        result = k->driver.function_set(k->function[v], function_shared_bytes, (int)row->shared_bytes);
-        if (result)
-            return driver_fault(error, result, "cuFuncSetAttribute", row->entry);
+        other = k->driver.function_set(k->function[v], function_shared_bytes, (int)row->shared_bytes);
+        if (other)
+            return driver_fault(error, other, "cuFuncSetAttribute", row->entry);
     }
     if (cluster_blocks(row) > portable_cluster) {
-        result = k->driver.function_set(k->function[v], function_any_cluster, 1);
-        if (result)
-            return driver_fault(error, result, "cuFuncSetAttribute", row->entry);
+        other = k->driver.function_set(k->function[v], function_any_cluster, 1);
+        if (other)
+            return driver_fault(error, other, "cuFuncSetAttribute", row->entry);
     }
     return gemm_bf16_OK;
 }
 
-static int load_variants(struct gemm_bf16 *k, int newer, int sm_count, struct gemm_bf16_error *error)
+/* What of a variant is made here, for the caller to free: PTX where as_ptx wants it, its source compiled. *text is NULL
+ * where it is loaded as the cubin that it is. */
+static int make_text(struct compiler *compiler, const struct target *t, const struct image *image, int as_ptx,
+                     char **text, struct gemm_bf16_error *error)
 {
+    int status = gemm_bf16_OK;
+    *text = NULL;
+    if (as_ptx && image->ptx) {
+        *text = join(image->ptx, image->ptx_chunks);
+        return *text ? gemm_bf16_OK : fail(error, gemm_bf16_NO_MEMORY, 0, "no memory for the kernel's PTX");
+    }
+    if (!image->source || (image->cubin && !as_ptx))
+        return gemm_bf16_OK;
+    if (!compiler->library)
+        status = open_compiler(compiler, error);
+    return status ? status : compile(compiler, image, as_ptx ? t->text : t->binary, as_ptx, text, error);
+}
+
+/* as_ptx: the device is newer than the target. One that takes no binaries at all, an emulated one, gets PTX too. */
+static int load_variants(struct gemm_bf16 *k, int as_ptx, int sm_count, struct gemm_bf16_error *error)
+{
+    enum { no_binary_for_gpu = 209 };
     const struct target *t = &targets[k->target - 1];
-    int status = gemm_bf16_OK, v;
+    int status = gemm_bf16_OK, v = 0;
     struct compiler compiler;
     memset(&compiler, 0, sizeof compiler);
-    for (v = 0; v < t->count && !status; v++) {
+    while (v < t->count && !status) {
         const struct image *image = &images[t->first + v];
+        int result = 0;
         char *text = NULL;
-        if (newer && image->ptx) {
-            text = join(image->ptx, image->ptx_chunks);
-            if (!text)
-                status = fail(error, gemm_bf16_NO_MEMORY, 0, "no memory for the kernel's PTX");
-        }
-        if (image->source && !text && !status && (newer || !image->cubin)) {
-            if (!compiler.library)
-                status = open_compiler(&compiler, error);
-            if (!status)
-                status = compile(&compiler, image, newer ? t->text : t->binary, newer, &text, error);
-        }
+        status = make_text(&compiler, t, image, as_ptx, &text, error);
         if (!status)
-            status = load_image(k, v, text ? text : image->cubin, error);
+            status = load_image(k, v, text ? text : image->cubin, &result, error);
         free(text);
+        if (result == no_binary_for_gpu && !as_ptx && (image->source || image->ptx)) {
+            status = gemm_bf16_OK;
+            as_ptx = 1;
+            continue;
+        }
         if (!status)
             count_resident(k, v, t->first + v, sm_count);
+        v++;
     }
     close_compiler(&compiler);
     return status;

@@ -12,11 +12,6 @@ trap 'rm -rf "$work"' EXIT
 unset CUDA_INJECTION64_PATH TILEWRIGHT_EXPLAIN_LOG TILEWRIGHT_EXPLAIN_WARNINGS
 . tests/tap.sh
 
-skip() { # name why
-    count=$((count + 1))
-    echo "ok $count - $1 # SKIP $2"
-}
-
 # Triton prints addresses, which differ from run to run.
 plain() { sed 's/0x[0-9a-f]*/0x/g' "$1"; }
 

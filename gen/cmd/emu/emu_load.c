@@ -8,15 +8,9 @@
 #include "find_cuda.h"
 #include "version.h"
 
-static int fail(int status, const struct tw_error *error)
+static int no_memory(const struct emu_program *program)
 {
-    fprintf(stderr, "tilewright emu: %s\n", error->text);
-    return tw_status_exit(status);
-}
-
-static int no_memory(void)
-{
-    fputs("tilewright emu: out of memory\n", stderr);
+    tell_fault(program->tell, "out of memory");
     return 3;
 }
 
@@ -68,19 +62,17 @@ int emu_program_fault(const struct emu_program *program, int status, const struc
     char *end, path[4096];
     unsigned file, line;
     if (strncmp(text, prefix, sizeof prefix - 1) != 0)
-        return fail(status, error);
+        return tell_status(program->tell, status, error);
     unsigned long number = strtoul(text + sizeof prefix - 1, &end, 10);
     rest = end + strspn(end, ": ");
     if (program->is_ptx) {
-        fprintf(stderr, "%s:%lu: error: %s\n", program->path, number, rest);
+        tell_file(program->tell, program->path, number, "%s", rest);
         return tw_status_exit(status);
     }
     last_location(program->ptx, number, &file, &line);
-    if (line && file_path(program->ptx, file, path, sizeof path))
-        fprintf(stderr, "%s:%u: error: %s (PTX line %lu)\n", ends(path, program->path) ? program->path : path, line,
-                rest, number);
-    else
-        fprintf(stderr, "%s: error: %s (PTX line %lu)\n", program->path, rest, number);
+    const bool known = line && file_path(program->ptx, file, path, sizeof path);
+    tell_file(program->tell, !known || ends(path, program->path) ? program->path : path, known ? line : 0,
+              "%s (PTX line %lu)", rest, number);
     return tw_status_exit(status);
 }
 
@@ -96,12 +88,12 @@ int emu_program_read(struct emu_program *program)
     struct tw_error error;
     program->is_ptx = ends(program->path, ".ptx");
     if (!program->is_ptx && !ends(program->path, ".cu")) {
-        fprintf(stderr, "tilewright emu: %s: neither a .cu nor a .ptx file\n", program->path);
+        tell_fault(program->tell, "%s: neither a .cu nor a .ptx file", program->path);
         return 1;
     }
     int status = tw_read_file(program->rt, program->path, (size_t)1 << 28, &program->text, &program->bytes, &error);
     if (status != TW_OK)
-        return fail(status, &error);
+        return tell_status(program->tell, status, &error);
     if (!program->is_ptx)
         return 0;
     program->ptx = (const char *)program->text;
@@ -112,14 +104,13 @@ int emu_program_read(struct emu_program *program)
 /* ---- compiling -------------------------------------------------------------------------------------------------- */
 
 /* What the compiler said; what would command a terminal becomes '?'. */
-static void print_log(const char *log)
+static void tell_log(const struct tell *tell, char *log)
 {
-    for (; log && *log; log++) {
-        bool command = (unsigned char)*log < ' ' && *log != '\n' && *log != '\t';
-        putc(command || *log == 0x7f ? '?' : *log, stderr);
-        if (!log[1] && *log != '\n')
-            putc('\n', stderr);
-    }
+    for (char *c = log; c && *c; c++)
+        if (((unsigned char)*c < ' ' && *c != '\n' && *c != '\t') || *c == 0x7f)
+            *c = '?';
+    if (log)
+        tell_lines(tell, log);
 }
 
 /* Whether the text has an #include: then more than its bytes decides what comes out, and the cache cannot know. */
@@ -195,7 +186,7 @@ int emu_program_compile(struct emu_program *program, const char *arch, unsigned 
         return 0;
     bool included = has_include((const char *)program->text);
     if (included && tw_find_headers(rt, &headers, &no_headers) == TW_ERROR_MEMORY)
-        return no_memory();
+        return no_memory(program);
     add_option(&set, "-lineinfo", "", 0);
     add_option(&set, "--device-int128", "", 0); /* as nvcc has it */
     for (int i = 0; i < defines->count; i++)
@@ -228,14 +219,15 @@ int emu_program_compile(struct emu_program *program, const char *arch, unsigned 
     tw_places_free(rt, &headers);
     bool said = program->compiled.log && *program->compiled.log;
     if (status != TW_OK && (status != TW_ERROR_COMPILE || !said))
-        return fail(status, &error);
+        return tell_status(program->tell, status, &error);
     if (status != TW_OK)
-        fprintf(stderr, "%s: error: the compiler refuses it [COMPILE]\n", program->path);
-    print_log(program->compiled.log);
+        tell_file(program->tell, program->path, 0, "the compiler refuses it [COMPILE]");
+    tell_log(program->tell, program->compiled.log);
     if (status != TW_OK && included && *no_headers.text && strstr(program->compiled.log, "cannot open source file"))
-        fprintf(stderr, "tilewright emu: note: %s; name the folder that has the header by --include DIR, or "
-                        "`python3 -m pip install --target build/cuda nvidia-cuda-runtime nvidia-cuda-cccl`\n",
-                no_headers.text);
+        tell_note(program->tell,
+                  "%s; name the folder that has the header by --include DIR, or "
+                  "`python3 -m pip install --target build/cuda nvidia-cuda-runtime nvidia-cuda-cccl`",
+                  no_headers.text);
     if (status != TW_OK)
         return 1;
     program->ptx = program->compiled.ptx;
@@ -293,7 +285,12 @@ static void list_kernels(const struct emu_program *program, const char *only)
         if (!m->functions[i].is_kernel || !m->functions[i].has_body ||
             (only && strcmp(plain, only) != 0 && strcmp(last_part(plain), only) != 0))
             continue;
-        fprintf(stderr, strcmp(plain, name) ? "  %s (%s)\n" : "  %s\n", name, plain);
+        const bool mangled = strcmp(plain, name) != 0;
+        char *line =
+            tw_format(program->rt, "  %s%s%s%s", name, mangled ? " (" : "", mangled ? plain : "", mangled ? ")" : "");
+        if (line)
+            tell_lines(program->tell, line);
+        tw_free(program->rt, line);
     }
 }
 
@@ -325,15 +322,15 @@ int emu_program_choose(struct emu_program *program, const char *name)
         return 0;
     }
     if (!kernels)
-        fprintf(stderr, "tilewright emu: %s has no kernel: write %s before one\n", program->path,
-                program->is_ptx ? ".visible .entry" : "extern \"C\" __global__");
+        tell_fault(program->tell, "%s has no kernel: write %s before one", program->path,
+                   program->is_ptx ? ".visible .entry" : "extern \"C\" __global__");
     else if (!name)
-        fprintf(stderr, "tilewright emu: %s has %d kernels; choose by --entry\n", program->path, kernels);
+        tell_fault(program->tell, "%s has %d kernels; choose by --entry", program->path, kernels);
     else if (matches)
-        fprintf(stderr, "tilewright emu: --entry %s: %d kernels of %s have this name; write the whole one\n", name,
-                matches, program->path);
+        tell_fault(program->tell, "--entry %s: %d kernels of %s have this name; write the whole one", name, matches,
+                   program->path);
     else
-        fprintf(stderr, "tilewright emu: --entry %s: %s has no such kernel; it has\n", name, program->path);
+        tell_fault(program->tell, "--entry %s: %s has no such kernel; it has", name, program->path);
     if (kernels)
         list_kernels(program, matches && name ? name : NULL);
     return 1;

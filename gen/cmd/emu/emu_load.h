@@ -5,12 +5,14 @@
 #include <stdbool.h>
 
 #include "common/options.h"
+#include "common/tell.h"
 #include "emu/ptx/ptx.h"
 #include "nvrtc.h"
 
-/* Zero-initialised but for rt and path is empty. */
+/* Zero-initialised but for rt, tell and path is empty. */
 struct emu_program {
     struct tw_runtime *rt;
+    const struct tell *tell;
     const char *path;
     unsigned char *text;          /* of the file */
     size_t bytes;
@@ -23,7 +25,7 @@ struct emu_program {
     const char *entry;            /* its name in the PTX */
 };
 
-/* Reads the file; of a .ptx parses it. All functions here tell faults on stderr and return an exit status. */
+/* Reads the file; of a .ptx parses it. All functions here tell faults and return an exit status. */
 int emu_program_read(struct emu_program *program);
 
 /* Compiles a .cu for this architecture, from tw_output bits PTX and maybe CUBIN, and parses what comes out; does

@@ -183,51 +183,53 @@ static void print_reasons(char *reasons)
         fprintf(stderr, "tilewright tensormap decode: no map that the driver writes: %.*s\n", (int)(end - line), line);
 }
 
-static void print_notes_json(const struct meaning *m)
+static json_object *stray_bits(const struct meaning *m)
 {
-    const char *comma = "";
-    if (!m->workarounds && !m->device_made)
-        return;
-    fputs(",\"notes\":[", stdout);
-    for (unsigned i = 0; i < TW_TENSORMAP_WORKAROUND_COUNT; i++)
-        if (m->workarounds >> i & 1) {
-            fputs(comma, stdout);
-            json_text(stdout, tw_tensormap_workaround_text((enum tw_tensormap_workaround)i));
-            comma = ",";
-        }
-    if (m->device_made) {
-        fputs(comma, stdout);
-        json_text(stdout, made_on_device);
+    json_object *list = json_object_new_array();
+    for (int bit = 0; list && bit < MAP_BITS; bit++)
+        if (is_stray(m, (unsigned)bit))
+            json_object_array_add(list, json_object_new_int(bit));
+    return list;
+}
+
+static void add_note(json_object *list, const char *text)
+{
+    json_add_diagnostic(list, &(struct json_diagnostic){.severity = "note", .text = text});
+}
+
+// What is wrong, a diagnostic a reason, and what is remarkable.
+static json_object *diagnostics_of(const struct meaning *m, char *reasons)
+{
+    json_object *list = json_object_new_array();
+    for (char *line = reasons, *end; (end = strchr(line, '\n')); line = end + 1) {
+        *end = 0;
+        json_add_told(list, &(struct json_diagnostic){.severity = "error", .text = line});
     }
-    putchar(']');
+    for (unsigned i = 0; i < TW_TENSORMAP_WORKAROUND_COUNT; i++)
+        if (m->workarounds >> i & 1)
+            add_note(list, tw_tensormap_workaround_text((enum tw_tensormap_workaround)i));
+    if (m->device_made)
+        add_note(list, made_on_device);
+    return list;
 }
 
 // reasons: as write_reasons writes them.
 static void print_json(const struct meaning *m, char *reasons)
 {
-    const char *comma = "";
-    printf("{\"rc\":%d,\"call\":", m->wrong);
-    tensormap_print_call(&m->call);
-    printf(",\"smem_bytes\":%" PRIu32 ",\"smem_align\":%" PRIu32, m->extra.smem_bytes, m->extra.smem_align);
-    print_notes_json(m);
-    if (m->wrong) {
-        size_t length = strlen(reasons);
-        if (m->type_code >= 0)
-            printf(",\"type_code\":%d", m->type_code);
-        fputs(",\"rules\":", stdout);
-        tensormap_print_rules(&m->verdict, 0);
-        fputs(",\"stray_bits\":[", stdout);
-        for (unsigned bit = 0; bit < MAP_BITS; bit++)
-            if (is_stray(m, bit)) {
-                printf("%s%u", comma, bit);
-                comma = ",";
-            }
-        fputs("],\"message\":", stdout);
-        if (length)
-            reasons[length - 1] = 0;
-        json_text(stdout, reasons);
+    json_object *diagnostics = diagnostics_of(m, reasons), *result = json_object_new_object();
+    if (result) {
+        json_object_object_add(result, "call", tensormap_call_object(&m->call));
+        json_add_number(result, "smem_bytes", m->extra.smem_bytes);
+        json_add_number(result, "smem_align", m->extra.smem_align);
+        if (m->wrong && m->type_code >= 0)
+            json_add_number(result, "type_code", (uint64_t)m->type_code);
+        if (m->wrong)
+            json_object_object_add(result, "stray_bits", stray_bits(m));
     }
-    fputs("}\n", stdout);
+    json_print(&(struct json_answer){
+        .command = "tensormap", .status = m->wrong ? INPUT : DONE, .diagnostics = diagnostics, .result = result});
+    json_object_put(diagnostics);
+    json_object_put(result);
 }
 
 int tensormap_decode(int count, char **texts, int json)
@@ -236,13 +238,8 @@ int tensormap_decode(int count, char **texts, int json)
     struct meaning m;
     struct tensormap_fault fault;
     char reasons[32 * TW_TENSORMAP_MESSAGE] = "";
-    if (read_map(count, texts, map, &fault)) {
-        if (json)
-            tensormap_print_fault(&fault);
-        else
-            fprintf(stderr, "tilewright tensormap decode: %s\n", fault.text);
-        return INPUT;
-    }
+    if (read_map(count, texts, map, &fault))
+        return json_fault(json, json ? "tensormap" : "tensormap decode", INPUT, fault.text);
     understand(map, &m);
     if (m.wrong)
         write_reasons(&m, reasons, sizeof reasons);

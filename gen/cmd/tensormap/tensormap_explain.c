@@ -122,54 +122,52 @@ static void judge(const struct tensormap_question *q, const struct tensormap_opt
 
 // ---- printing
 
+static void add_note(json_object *diagnostics, const char *severity, const char *text, const char *rule, int line)
+{
+    if (text && text[0])
+        json_add_diagnostic(diagnostics,
+                            &(struct json_diagnostic){.severity = severity, .text = text, .rule = rule, .line = line});
+}
+
+// Prints the answer, and frees both.
+static void print_answer(int status, json_object *diagnostics, json_object *result)
+{
+    json_print(
+        &(struct json_answer){.command = "tensormap", .status = status, .diagnostics = diagnostics, .result = result});
+    json_object_put(diagnostics);
+    json_object_put(result);
+}
+
 static void explain_json(const struct tensormap_question *q, const struct tensormap_options *options)
 {
     const struct tw_tensormap_call *c = &q->call;
+    json_object *diagnostics = json_object_new_array(), *result = json_object_new_object();
     struct answer a;
     uint64_t map[16];
+    char digits[257];
     judge(q, options, &a);
-    printf("{\"rc\":%d,\"rules\":", a.refused != 0);
-    tensormap_print_rules(&a.verdict, 0);
-    if (a.verdict.refused) {
-        fputs(",\"message\":", stdout);
-        tensormap_print_messages(c, options->cc, &a.verdict, 0);
-    }
-    fputs(",\"warnings\":", stdout);
-    tensormap_print_rules(&a.verdict, 1);
-    if (a.verdict.warned) {
-        fputs(",\"warning\":", stdout);
-        tensormap_print_messages(c, options->cc, &a.verdict, 1);
-    }
-    if (a.has_nearest) {
-        fputs(",\"nearest\":", stdout);
-        tensormap_print_call(&a.nearest);
-    }
-    if (q->line) {
-        fputs(",\"call\":", stdout);
-        tensormap_print_call(c);
-        printf(",\"line\":%d,\"times\":%d,\"form\":", q->line, q->times);
-        json_text(stdout, q->form);
-    }
-    if (q->result)
-        printf(",\"result\":%d", q->result);
-    const char *const notes[] = {a.null, a.map, a.text, q->note};
-    const char *comma = ",\"notes\":[";
-    int noted = 0;
-    for (size_t i = 0; i < sizeof notes / sizeof *notes; i++)
-        if (notes[i] && notes[i][0]) {
-            fputs(comma, stdout);
-            json_text(stdout, notes[i]);
-            comma = ",";
-            noted = 1;
+    tensormap_add_findings(diagnostics, c, options->cc, &a.verdict, q->line);
+    add_note(diagnostics, a.refused > a.verdict.refused ? "error" : "warning", a.null, "TMA-NULL", q->line);
+    add_note(diagnostics, "warning", a.map, "TMA-MAP", q->line);
+    add_note(diagnostics, "note", a.text, NULL, q->line);
+    add_note(diagnostics, "note", q->note, NULL, q->line);
+    if (result) {
+        json_object_object_add(result, "call", tensormap_call_object(c));
+        if (a.has_nearest)
+            json_object_object_add(result, "nearest", tensormap_call_object(&a.nearest));
+        if (q->line) {
+            json_add_number(result, "line", (uint64_t)q->line);
+            json_add_number(result, "times", (uint64_t)q->times);
+            json_add_text(result, "form", q->form);
         }
-    if (noted)
-        putchar(']');
-    if (tw_tensormap_encode(c, options->cc, map) == TW_OK) {
-        fputs(",\"map\":\"", stdout);
-        tensormap_print_map(map);
-        putchar('"');
+        if (q->result)
+            json_object_object_add(result, "result", json_object_new_int(q->result));
     }
-    fputs("}\n", stdout);
+    if (tw_tensormap_encode(c, options->cc, map) == TW_OK) {
+        tensormap_map_text(map, digits);
+        json_add_text(result, "map", digits);
+    }
+    print_answer(a.refused ? INPUT : DONE, diagnostics, result);
 }
 
 // The findings, a line each: what refuses the call first.
@@ -221,9 +219,8 @@ static void explain_text(const struct tensormap_question *q, const struct tensor
     if (a.refused || q->line)
         return; // the bytes are for who writes calls, not for who has a failing one
     if (tw_tensormap_encode(c, options->cc, map) == TW_OK) {
-        fputs("  map ", stdout);
-        tensormap_print_map(map);
-        putchar('\n');
+        tensormap_map_text(map, text);
+        printf("  map %s\n", text);
     } else {
         printf("  its bytes are not known: nobody has measured this call's map\n");
     }
@@ -245,7 +242,7 @@ static int explain_question(const struct tensormap_question *q, const struct ten
 static void print_fault(const struct tensormap_fault *fault, const struct tensormap_options *options, int is_line)
 {
     if (options->json)
-        tensormap_print_fault(fault);
+        json_fault(1, "tensormap", INPUT, fault->text);
     else if (is_line)
         printf("error: %s\n", fault->text);
     else
@@ -265,9 +262,11 @@ static int explain_result(const struct tensormap_questions *questions, const str
                  "give them as the call in C, or run the program under libtilewright-explain.so, which reads them",
                  q.result, known->name);
     if (options->json) {
-        printf("{\"rc\":1,\"line\":%d,\"result\":%d,\"notes\":[", questions->result_line, q.result);
-        json_text(stdout, a.text);
-        fputs("]}\n", stdout);
+        json_object *diagnostics = json_object_new_array(), *result = json_object_new_object();
+        add_note(diagnostics, "error", a.text, NULL, questions->result_line);
+        json_add_number(result, "line", (uint64_t)questions->result_line);
+        json_add_number(result, "result", (uint64_t)q.result);
+        print_answer(INPUT, diagnostics, result);
     } else {
         printf("line %d: %s\n", questions->result_line, a.text);
     }
@@ -333,10 +332,10 @@ static int explain_json_line(const char *line, size_t length, const struct tenso
 }
 
 // Says why stdin is not read on. Exit status.
-static int unreadable(const struct tensormap_fault *fault)
+static int unreadable(const struct tensormap_fault *fault, const struct tensormap_options *options)
 {
-    fprintf(stderr, "tilewright tensormap explain: %s\n", fault->text);
-    return feof(stdin) || ferror(stdin) ? ENVIRONMENT : INPUT;
+    const int status = feof(stdin) || ferror(stdin) ? ENVIRONMENT : INPUT;
+    return json_fault(options->json, options->json ? "tensormap" : "tensormap explain", status, fault->text);
 }
 
 // Lines of JSON, each answered when it has come: who sends them may wait.
@@ -347,7 +346,7 @@ static int explain_lines(struct tensormap_line *line, const struct tensormap_opt
     for (; read > 0 && !ferror(stdout); read = tensormap_next_line(line, &fault))
         if (explain_json_line(line->text, line->length, options, 1) != DONE)
             status = INPUT;
-    return read < 0 ? unreadable(&fault) : status;
+    return read < 0 ? unreadable(&fault, options) : status;
 }
 
 // A first line and the rest of stdin behind it, as one text.
@@ -373,7 +372,7 @@ static int explain_stream(struct tensormap_line *line, int lines_before, const s
     int status = INPUT;
     if (ferror(stdin)) {
         tensormap_fail(&fault, "cannot read the calls");
-        status = unreadable(&fault);
+        status = unreadable(&fault, options);
     } else if (length == most) {
         tensormap_fail(&fault, "the text is longer than %d MiB; give the lines around the call",
                        TENSORMAP_TEXT_MOST >> 20);
@@ -397,7 +396,7 @@ static int explain_stdin(const struct tensormap_options *options)
         blank++;
     } while (read > 0 && blank < BLANK_LINES && strspn(line.text, " \t\r") == line.length);
     if (read < 0)
-        status = unreadable(&fault);
+        status = unreadable(&fault, options);
     else if (read > 0 && line.text[strspn(line.text, " \t")] == '{')
         status = explain_lines(&line, options);
     else if (read > 0)

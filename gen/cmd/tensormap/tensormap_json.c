@@ -172,28 +172,26 @@ int tensormap_read_json(json_tokener *tokener, const char *line, size_t length, 
 
 // ---- printing
 
-void tensormap_print_map(const uint64_t map[16])
+void tensormap_map_text(const uint64_t map[16], char text[257])
 {
     static const char digits[] = "0123456789abcdef";
-    char hex[256];
     for (int i = 0; i < 128; i++) {
         unsigned byte = (unsigned)(map[i / 8] >> i % 8 * 8) & 0xff;
-        hex[2 * i] = digits[byte >> 4];
-        hex[2 * i + 1] = digits[byte & 15];
+        text[2 * i] = digits[byte >> 4];
+        text[2 * i + 1] = digits[byte & 15];
     }
-    fwrite(hex, 1, sizeof hex, stdout);
+    text[256] = 0;
 }
 
-void tensormap_print_rules(const struct tw_tensormap_verdict *verdict, int warnings)
+void tensormap_print_rules(const struct tw_tensormap_verdict *verdict)
 {
     const char *comma = "";
     putchar('[');
     for (int i = 0; i < verdict->count; i++) {
         const char *name = tw_tensormap_rule_name(verdict->finding[i].rule);
-        int seen = verdict->finding[i].warning != warnings;
+        int seen = verdict->finding[i].warning;
         for (int k = 0; k < i && !seen; k++)
-            seen = verdict->finding[k].warning == warnings &&
-                   strcmp(tw_tensormap_rule_name(verdict->finding[k].rule), name) == 0;
+            seen = !verdict->finding[k].warning && strcmp(tw_tensormap_rule_name(verdict->finding[k].rule), name) == 0;
         if (seen)
             continue;
         fputs(comma, stdout);
@@ -203,14 +201,13 @@ void tensormap_print_rules(const struct tw_tensormap_verdict *verdict, int warni
     putchar(']');
 }
 
-void tensormap_print_messages(const struct tw_tensormap_call *c, int cc, const struct tw_tensormap_verdict *verdict,
-                              int warnings)
+void tensormap_print_messages(const struct tw_tensormap_call *c, int cc, const struct tw_tensormap_verdict *verdict)
 {
     char text[8 * TW_TENSORMAP_MESSAGE], one[TW_TENSORMAP_MESSAGE];
     size_t used = 0;
     text[0] = 0;
     for (int i = 0; i < verdict->count; i++) {
-        if (verdict->finding[i].warning != warnings)
+        if (verdict->finding[i].warning)
             continue;
         tw_tensormap_message(c, cc, &verdict->finding[i], one, sizeof one);
         size_t length = strlen(one);
@@ -224,29 +221,50 @@ void tensormap_print_messages(const struct tw_tensormap_call *c, int cc, const s
     json_text(stdout, text);
 }
 
-void tensormap_print_call(const struct tw_tensormap_call *c)
+json_object *tensormap_call_object(const struct tw_tensormap_call *c)
 {
-    printf("{\"f\":\"%s\"", tw_tmap_func_name(c->func));
-    for (int a = TMAP_NONE + 1; a < TMAP_ARG_COUNT; a++) {
+    json_object *o = json_object_new_object();
+    json_add_text(o, "f", tw_tmap_func_name(c->func));
+    for (int a = TMAP_NONE + 1; o && a < TMAP_ARG_COUNT; a++) {
         enum tmap_arg arg = (enum tmap_arg)a;
-        unsigned entries = tmap_entries(c, arg);
-        int list = tmap_args[a].entries != TMAP_ENTRIES_ONE;
-        if (!(tmap_args[a].funcs & 1u << c->func))
+        const int one = tmap_args[a].entries == TMAP_ENTRIES_ONE;
+        json_object *list = one ? NULL : json_object_new_array();
+        if (!(tmap_args[a].funcs & 1u << c->func)) {
+            json_object_put(list);
             continue;
-        printf(",\"%s\":%s", tmap_args[a].name, list ? "[" : "");
-        for (unsigned i = 0; i < entries; i++) {
-            uint64_t value = tmap_get(c, arg, i);
-            if (arg == TMAP_DTYPE && !tw_tmap_value_name(arg, value))
-                fputs("null", stdout);
-            else if (tmap_args[a].is_signed)
-                printf("%s%" PRId64, i ? "," : "", (int64_t)value);
+        }
+        for (unsigned i = 0; i < tmap_entries(c, arg); i++) {
+            const uint64_t value = tmap_get(c, arg, i);
+            json_object *number =
+                tmap_args[a].is_signed ? json_object_new_int64((int64_t)value) : json_object_new_uint64(value);
+            if (arg == TMAP_DTYPE && !tw_tmap_value_name(arg, value)) {
+                json_object_put(number);
+                number = NULL;
+            }
+            if (list)
+                json_object_array_add(list, number);
             else
-                printf("%s%" PRIu64, i ? "," : "", value);
+                json_object_object_add(o, tmap_args[a].name, number);
         }
         if (list)
-            putchar(']');
+            json_object_object_add(o, tmap_args[a].name, list);
     }
-    putchar('}');
+    return o;
+}
+
+void tensormap_add_findings(json_object *diagnostics, const struct tw_tensormap_call *c, int cc,
+                            const struct tw_tensormap_verdict *verdict, int line)
+{
+    char text[TW_TENSORMAP_MESSAGE];
+    for (int warning = 0; warning < 2; warning++)
+        for (int i = 0; i < verdict->count; i++)
+            if (verdict->finding[i].warning == warning)
+                json_add_diagnostic(diagnostics,
+                                    &(struct json_diagnostic){
+                                        .severity = warning ? "warning" : "error",
+                                        .text = tw_tensormap_message(c, cc, &verdict->finding[i], text, sizeof text),
+                                        .rule = tw_tensormap_rule_name(verdict->finding[i].rule),
+                                        .line = line});
 }
 
 void tensormap_print_fault(const struct tensormap_fault *fault)

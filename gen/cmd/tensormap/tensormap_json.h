@@ -27,13 +27,19 @@ int tensormap_read_json(json_tokener *tokener, const char *line, size_t length, 
    address, 0. Returns 0 or -1. */
 int tensormap_read_words(int count, char **words, struct tw_tensormap_call *c, struct tensormap_fault *fault);
 
-/* To stdout: the 256 hex digits, without quotes; an object, whose dtype is null where it is none; the ids of broken
-   rules, refusals or warnings, each once, as a list; their messages, one a line of a string. */
-void tensormap_print_map(const uint64_t map[16]);
-void tensormap_print_call(const struct tw_tensormap_call *c);
-void tensormap_print_rules(const struct tw_tensormap_verdict *verdict, int warnings);
-void tensormap_print_messages(const struct tw_tensormap_call *c, int cc, const struct tw_tensormap_verdict *verdict,
-                              int warnings);
+/* To stdout, of what refuses the call: the ids of the rules, each once, as a list; their messages, one a line of a
+   string. */
+void tensormap_print_rules(const struct tw_tensormap_verdict *verdict);
+void tensormap_print_messages(const struct tw_tensormap_call *c, int cc, const struct tw_tensormap_verdict *verdict);
+
+/* The 256 hex digits, with a zero. */
+void tensormap_map_text(const uint64_t map[16], char text[257]);
+
+/* The call as an object, whose dtype is null where it is none; the findings as diagnostics of a line, 0 where there is
+   none. */
+json_object *tensormap_call_object(const struct tw_tensormap_call *c);
+void tensormap_add_findings(json_object *diagnostics, const struct tw_tensormap_call *c, int cc,
+                            const struct tw_tensormap_verdict *verdict, int line);
 
 /* Print {"error":"..."} as a line on stdout. */
 void tensormap_print_fault(const struct tensormap_fault *fault);

@@ -11,41 +11,11 @@
 
 /* ---- the facts as the templates see them: `host` ---------------------------------------------------------------- */
 
-static void object(const struct sink *s, const char *key)
-{
-    s->object(s->context, key);
-}
-
-static void array(const struct sink *s, const char *key)
-{
-    s->array(s->context, key);
-}
-
-static void end(const struct sink *s)
-{
-    s->end(s->context);
-}
-
-static void integer(const struct sink *s, const char *key, int64_t value)
-{
-    s->integer(s->context, key, value);
-}
-
-static void text(const struct sink *s, const char *key, const char *value)
-{
-    s->text(s->context, key, value);
-}
-
-static void boolean(const struct sink *s, const char *key, bool value)
-{
-    s->boolean(s->context, key, value);
-}
-
 static void formula(const struct host_facts *f, const struct sink *s, const char *key, const struct plan *p, int node)
 {
     const char *c = host_formula(f, p, node);
     *f->no_memory = *f->no_memory || !c;
-    text(s, key, c ? c : "");
+    sink_text(s, key, c ? c : "");
 }
 
 /* A size for people. */
@@ -58,7 +28,7 @@ static void words(const struct sink *s, const char *key, const struct plan *p, c
         expr_print_lua(&p->graph, node[i], p->symbol, one, sizeof one);
         at += (size_t)snprintf(line + at, sizeof line - at, "%s%s", i ? ", " : "", one);
     }
-    text(s, key, line);
+    sink_text(s, key, line);
 }
 
 /* A text becomes string literals: chunks of fewer bytes than any compiler refuses, each of lines that a person reads.
@@ -193,21 +163,21 @@ static void chunks(const struct host_facts *f, const struct sink *s, const char 
         at += length;
     }
     *f->no_memory = *f->no_memory || lines.failed;
-    text(s, key, lines.length ? lines.data : "");
+    sink_text(s, key, lines.length ? lines.data : "");
 }
 
 static void byte_rows(const struct sink *s, const char *key, const unsigned char *data, size_t bytes)
 {
     enum { ROW = 23 };
     char row[5 * ROW + 1];
-    array(s, key);
+    sink_array(s, key);
     for (size_t at = 0; data && at < bytes; at += ROW) {
         char *to = row;
         for (size_t i = at; i < bytes && i < at + ROW; i++)
             to += sprintf(to, "0x%02x,", data[i]);
-        text(s, NULL, row);
+        sink_text(s, NULL, row);
     }
-    end(s);
+    sink_end(s);
 }
 
 /* ---- arguments ------------------------------------------------------------------------------------------------- */
@@ -227,17 +197,17 @@ static const double stride_end = (double)(UINT64_C(1) << TW_TENSORMAP_STRIDE_BIT
 /* What a map asks of a tensor, and the rules by their names. */
 static void map_rules(const struct sink *s)
 {
-    object(s, "map_rule");
-    integer(s, "address_bits", TW_TENSORMAP_ADDRESS_BITS);
-    integer(s, "stride_bits", TW_TENSORMAP_STRIDE_BITS);
-    integer(s, "extent_bits", TW_TENSORMAP_DIM_BITS);
-    integer(s, "most_extent", INT64_C(1) << TW_TENSORMAP_DIM_BITS);
-    text(s, "address", tw_tensormap_rule_name(TW_TENSORMAP_RULE_ADDR57));
-    text(s, "address_align", tw_tensormap_rule_name(TW_TENSORMAP_RULE_ADDR16));
-    text(s, "extent", tw_tensormap_rule_name(TW_TENSORMAP_RULE_DIM));
-    text(s, "stride", tw_tensormap_rule_name(TW_TENSORMAP_RULE_STRMAX));
-    text(s, "stride_align", tw_tensormap_rule_name(TW_TENSORMAP_RULE_STR16));
-    end(s);
+    sink_object(s, "map_rule");
+    sink_integer(s, "address_bits", TW_TENSORMAP_ADDRESS_BITS);
+    sink_integer(s, "stride_bits", TW_TENSORMAP_STRIDE_BITS);
+    sink_integer(s, "extent_bits", TW_TENSORMAP_DIM_BITS);
+    sink_integer(s, "most_extent", INT64_C(1) << TW_TENSORMAP_DIM_BITS);
+    sink_text(s, "address", tw_tensormap_rule_name(TW_TENSORMAP_RULE_ADDR57));
+    sink_text(s, "address_align", tw_tensormap_rule_name(TW_TENSORMAP_RULE_ADDR16));
+    sink_text(s, "extent", tw_tensormap_rule_name(TW_TENSORMAP_RULE_DIM));
+    sink_text(s, "stride", tw_tensormap_rule_name(TW_TENSORMAP_RULE_STRMAX));
+    sink_text(s, "stride_align", tw_tensormap_rule_name(TW_TENSORMAP_RULE_STR16));
+    sink_end(s);
 }
 
 /* Of a tensor that nobody reads in some launches: where a scalar says so, or a template of the user's own does. */
@@ -266,39 +236,39 @@ static void tensor(const struct host_facts *f, const struct sink *s, int index)
         align = asked < align ? asked : align;
         best = asked > best ? asked : best;
     }
-    object(s, NULL);
-    text(s, "name", t->name);
-    text(s, "dtype", tw_dtype_name(t->dtype));
-    integer(s, "bytes", (int64_t)tw_dtype_bytes(t->dtype));
-    integer(s, "rank", t->rank);
-    integer(s, "out", t->out);
-    integer(s, "align", align);
-    integer(s, "best_align", best);
-    boolean(s, "may_be_null", may_be_null(f, index));
+    sink_object(s, NULL);
+    sink_text(s, "name", t->name);
+    sink_text(s, "dtype", tw_dtype_name(t->dtype));
+    sink_integer(s, "bytes", (int64_t)tw_dtype_bytes(t->dtype));
+    sink_integer(s, "rank", t->rank);
+    sink_integer(s, "out", t->out);
+    sink_integer(s, "align", align);
+    sink_integer(s, "best_align", best);
+    sink_boolean(s, "may_be_null", may_be_null(f, index));
     words(s, "shape", p, t->dim, t->rank);
     words(s, "default_stride", p, t->stride, t->rank - 1);
-    array(s, "dim");
+    sink_array(s, "dim");
     for (int d = 0; d < t->rank; d++) {
-        object(s, NULL);
-        integer(s, "index", d);
+        sink_object(s, NULL);
+        sink_integer(s, "index", d);
         formula(f, s, "c", p, t->dim[d]);
-        boolean(s, "may_be_negative", !expr_is_natural(&p->graph, t->dim[d]));
-        boolean(s, "may_be_large", is_mapped(f, index) && host_bound(f, p, t->dim[d]) > most_extent);
-        end(s);
+        sink_boolean(s, "may_be_negative", !expr_is_natural(&p->graph, t->dim[d]));
+        sink_boolean(s, "may_be_large", is_mapped(f, index) && host_bound(f, p, t->dim[d]) > most_extent);
+        sink_end(s);
     }
-    end(s);
-    array(s, "stride");
+    sink_end(s);
+    sink_array(s, "stride");
     for (int d = 0; d + 1 < t->rank; d++) {
-        object(s, NULL);
-        integer(s, "index", d);
+        sink_object(s, NULL);
+        sink_integer(s, "index", d);
         formula(f, s, "c", p, t->stride[d]);
-        boolean(s, "bounded",
-                expr_is_natural(&p->graph, t->stride[d]) &&
-                    host_bound(f, p, t->stride[d]) * (double)tw_dtype_bytes(t->dtype) < stride_end);
-        end(s);
+        sink_boolean(s, "bounded",
+                     expr_is_natural(&p->graph, t->stride[d]) &&
+                         host_bound(f, p, t->stride[d]) * (double)tw_dtype_bytes(t->dtype) < stride_end);
+        sink_end(s);
     }
-    end(s);
-    end(s);
+    sink_end(s);
+    sink_end(s);
 }
 
 /* Whether the kernel takes the size: as a parameter, or for its grid or its tensors' shapes. */
@@ -320,7 +290,7 @@ static void arguments(const struct host_facts *f, const struct sink *s)
     const struct plan *p = f->plan;
     int rank = 1;
     bool checks_extents = false, has_stride = false;
-    array(s, "tensor");
+    sink_array(s, "tensor");
     for (int i = 0; i < p->tensor_count; i++) {
         const struct plan_tensor *t = &p->tensor[i];
         tensor(f, s, i);
@@ -330,47 +300,47 @@ static void arguments(const struct host_facts *f, const struct sink *s)
             checks_extents = checks_extents || !expr_is_natural(&p->graph, t->dim[d]) ||
                              (is_mapped(f, i) && host_bound(f, p, t->dim[d]) > most_extent);
     }
-    end(s);
+    sink_end(s);
     map_rules(s);
-    integer(s, "rank", rank);
-    boolean(s, "checks_extents", checks_extents);
-    boolean(s, "has_stride", has_stride);
-    array(s, "symbol");
+    sink_integer(s, "rank", rank);
+    sink_boolean(s, "checks_extents", checks_extents);
+    sink_boolean(s, "has_stride", has_stride);
+    sink_array(s, "symbol");
     int symbols = 0;
     for (int i = 0; i + 1 < p->symbol_count; i++) {
         if (!is_argument(p, i))
             continue;
-        object(s, NULL);
-        text(s, "name", p->symbol[i]);
-        integer(s, "index", i);
-        integer(s, "multiple", p->symbol_multiple ? p->symbol_multiple[i] : 1);
-        integer(s, "limit", f->limit[i]);
-        end(s);
+        sink_object(s, NULL);
+        sink_text(s, "name", p->symbol[i]);
+        sink_integer(s, "index", i);
+        sink_integer(s, "multiple", p->symbol_multiple ? p->symbol_multiple[i] : 1);
+        sink_integer(s, "limit", f->limit[i]);
+        sink_end(s);
         symbols++;
     }
-    end(s);
-    integer(s, "symbol_count", symbols);
-    array(s, "scalar");
+    sink_end(s);
+    sink_integer(s, "symbol_count", symbols);
+    sink_array(s, "scalar");
     for (int i = 0; i < p->scalar_count; i++) {
-        object(s, NULL);
-        text(s, "name", p->scalar[i].name);
-        text(s, "dtype", tw_dtype_name(p->scalar[i].dtype));
-        text(s, "c_type", tw_dtype_info(p->scalar[i].dtype)->c_type);
-        end(s);
+        sink_object(s, NULL);
+        sink_text(s, "name", p->scalar[i].name);
+        sink_text(s, "dtype", tw_dtype_name(p->scalar[i].dtype));
+        sink_text(s, "c_type", tw_dtype_info(p->scalar[i].dtype)->c_type);
+        sink_end(s);
     }
-    end(s);
+    sink_end(s);
     for (int list = 0; list < 2; list++) {
         const struct host_guard *g = list ? f->divisor : f->guard;
         int count = list ? f->divisor_count : f->guard_count;
-        array(s, list ? "divisor" : "guard");
+        sink_array(s, list ? "divisor" : "guard");
         for (int i = 0; i < count; i++) {
-            object(s, NULL);
-            text(s, "c", g[i].c);
-            text(s, "what", g[i].what);
-            end(s);
+            sink_object(s, NULL);
+            sink_text(s, "c", g[i].c);
+            sink_text(s, "what", g[i].what);
+            sink_end(s);
         }
-        end(s);
-        integer(s, list ? "divisor_count" : "guard_count", count);
+        sink_end(s);
+        sink_integer(s, list ? "divisor_count" : "guard_count", count);
     }
 }
 
@@ -379,10 +349,10 @@ static void arguments(const struct host_facts *f, const struct sink *s)
 static void xyz(const struct sink *s, const char *key, const int *value)
 {
     static const char *const axis[3] = {"x", "y", "z"};
-    object(s, key);
+    sink_object(s, key);
     for (int i = 0; i < 3; i++)
-        integer(s, axis[i], value[i] > 0 ? value[i] : 1);
-    end(s);
+        sink_integer(s, axis[i], value[i] > 0 ? value[i] : 1);
+    sink_end(s);
 }
 
 /* "384 threads, 197632 bytes of shared memory, ring ab of 4 stages, cluster 2 x 1 x 1, 168 registers" */
@@ -401,34 +371,34 @@ static void cost(const struct sink *s, const struct host_image *image)
                                cluster[1] > 0 ? cluster[1] : 1, cluster[2] > 0 ? cluster[2] : 1);
     if (image->registers >= 0 && at < sizeof line)
         snprintf(line + at, sizeof line - at, ", %d registers a thread", image->registers);
-    text(s, "cost", line);
+    sink_text(s, "cost", line);
 }
 
 /* What the variant asks of each tensor. Returns whether it asks for anything. */
 static bool rules(const struct sink *s, const struct plan *p)
 {
     bool asks = false;
-    array(s, "rule");
+    sink_array(s, "rule");
     for (int i = 0; i < p->tensor_count; i++) {
         const struct plan_tensor *t = &p->tensor[i];
         int bytes = (int)tw_dtype_bytes(t->dtype), align = host_align(p, i);
-        object(s, NULL);
-        text(s, "tensor", t->name);
-        integer(s, "rank", t->rank);
-        integer(s, "last", t->rank - 1);
-        integer(s, "bytes", bytes);
-        integer(s, "align", align);
-        integer(s, "mask", align - 1);
-        integer(s, "whole_rows", t->whole_rows && align > bytes);
-        integer(s, "map", t->map >= 0);
-        array(s, "pitch");
+        sink_object(s, NULL);
+        sink_text(s, "tensor", t->name);
+        sink_integer(s, "rank", t->rank);
+        sink_integer(s, "last", t->rank - 1);
+        sink_integer(s, "bytes", bytes);
+        sink_integer(s, "align", align);
+        sink_integer(s, "mask", align - 1);
+        sink_integer(s, "whole_rows", t->whole_rows && align > bytes);
+        sink_integer(s, "map", t->map >= 0);
+        sink_array(s, "pitch");
         for (int d = 0; d + 1 < t->rank && align > bytes; d++)
-            integer(s, NULL, d);
-        end(s);
-        end(s);
+            sink_integer(s, NULL, d);
+        sink_end(s);
+        sink_end(s);
         asks = asks || align > 1;
     }
-    end(s);
+    sink_end(s);
     return asks;
 }
 
@@ -436,37 +406,37 @@ static void params(const struct host_facts *f, const struct sink *s, const struc
 {
     bool args = false, tensors = false;
     int at = 0;
-    array(s, "param");
+    sink_array(s, "param");
     for (int i = 0; i < p->param_count; i++) {
         static const char *const kind[] = {"map", "pointer", "dim", "stride", "scalar", "workspace"};
         const struct plan_param *q = &p->param[i];
-        object(s, NULL);
-        text(s, "kind", kind[q->kind]);
-        integer(s, "offset", q->offset);
-        integer(s, "bytes", q->bytes);
-        integer(s, "index", q->index);
-        integer(s, "word", q->offset / 8);
-        integer(s, "gap", q->offset - at);
-        integer(s, "gap_offset", at);
+        sink_object(s, NULL);
+        sink_text(s, "kind", kind[q->kind]);
+        sink_integer(s, "offset", q->offset);
+        sink_integer(s, "bytes", q->bytes);
+        sink_integer(s, "index", q->index);
+        sink_integer(s, "word", q->offset / 8);
+        sink_integer(s, "gap", q->offset - at);
+        sink_integer(s, "gap_offset", at);
         if (q->kind == PLAN_PARAM_MAP)
-            text(s, "map", f->map[f->map_of[image][q->index]].id);
+            sink_text(s, "map", f->map[f->map_of[image][q->index]].id);
         if (q->kind == PLAN_PARAM_MAP || q->kind == PLAN_PARAM_POINTER || q->kind == PLAN_PARAM_STRIDE)
-            text(s, "tensor", p->tensor[q->tensor].name);
+            sink_text(s, "tensor", p->tensor[q->tensor].name);
         if (q->kind == PLAN_PARAM_DIM)
-            text(s, "symbol", p->symbol[q->index]);
+            sink_text(s, "symbol", p->symbol[q->index]);
         if (q->kind == PLAN_PARAM_SCALAR)
-            text(s, "scalar", p->scalar[q->index].name);
-        end(s);
+            sink_text(s, "scalar", p->scalar[q->index].name);
+        sink_end(s);
         bool reads_args = q->kind == PLAN_PARAM_DIM || q->kind == PLAN_PARAM_SCALAR || q->kind == PLAN_PARAM_WORKSPACE;
         args = args || reads_args;
         tensors = tensors || !reads_args;
         at = q->offset + q->bytes;
     }
-    end(s);
-    integer(s, "tail", p->param_bytes - at);
-    integer(s, "tail_offset", at);
-    boolean(s, "params_use_args", args);
-    boolean(s, "params_use_tensors", tensors);
+    sink_end(s);
+    sink_integer(s, "tail", p->param_bytes - at);
+    sink_integer(s, "tail_offset", at);
+    sink_boolean(s, "params_use_args", args);
+    sink_boolean(s, "params_use_tensors", tensors);
 }
 
 static void image(const struct host_facts *f, const struct sink *s, int index)
@@ -476,80 +446,80 @@ static void image(const struct host_facts *f, const struct sink *s, int index)
     const struct host_target *t = &f->target[f->target_of[index]];
     char name[512];
     bool uses_args = false, uses_sm_count = false;
-    object(s, NULL);
-    text(s, "id", f->id[index]);
-    text(s, "arch", p->arch);
-    text(s, "variant", p->variant);
+    sink_object(s, NULL);
+    sink_text(s, "id", f->id[index]);
+    sink_text(s, "arch", p->arch);
+    sink_text(s, "variant", p->variant);
     snprintf(name, sizeof name, "%s%s", p->variant[0] ? ", " : "", p->variant);
-    text(s, "label", name);
-    text(s, "entry", p->entry);
+    sink_text(s, "label", name);
+    sink_text(s, "entry", p->entry);
     cost(s, m);
-    integer(s, "variant_index", index - t->first);
-    integer(s, "threads", p->launch.block);
-    integer(s, "shared_bytes", p->launch.shared_bytes);
-    integer(s, "registers", m->registers);
-    integer(s, "blocks_per_sm", p->blocks_per_sm > 0 ? p->blocks_per_sm : 1);
-    integer(s, "param_bytes", p->param_bytes);
-    integer(s, "map_count", p->map_count);
+    sink_integer(s, "variant_index", index - t->first);
+    sink_integer(s, "threads", p->launch.block);
+    sink_integer(s, "shared_bytes", p->launch.shared_bytes);
+    sink_integer(s, "registers", m->registers);
+    sink_integer(s, "blocks_per_sm", p->blocks_per_sm > 0 ? p->blocks_per_sm : 1);
+    sink_integer(s, "param_bytes", p->param_bytes);
+    sink_integer(s, "map_count", p->map_count);
     xyz(s, "cluster", p->launch.cluster);
-    boolean(s, "programmatic", p->launch.programmatic);
-    object(s, "grid");
+    sink_boolean(s, "programmatic", p->launch.programmatic);
+    sink_object(s, "grid");
     for (int i = 0; i < 3; i++) {
         formula(f, s, i == 0 ? "x" : i == 1 ? "y" : "z", p, p->launch.grid[i]);
         for (int n = 0; n + 1 < p->symbol_count; n++)
             uses_args = uses_args || host_reads(p, p->launch.grid[i], n);
         uses_sm_count = uses_sm_count || host_reads(p, p->launch.grid[i], p->symbol_count - 1);
     }
-    end(s);
-    boolean(s, "uses_args", uses_args);
-    boolean(s, "uses_sm_count", uses_sm_count);
-    boolean(s, "asks", rules(s, p));
+    sink_end(s);
+    sink_boolean(s, "uses_args", uses_args);
+    sink_boolean(s, "uses_sm_count", uses_sm_count);
+    sink_boolean(s, "asks", rules(s, p));
     params(f, s, p, index);
-    integer(s, "source_chunks", count_chunks(m->source, m->source_bytes));
-    integer(s, "ptx_chunks", count_chunks(m->ptx, m->ptx_bytes));
-    integer(s, "cubin_bytes", m->cubin ? (int64_t)m->cubin_bytes : 0);
+    sink_integer(s, "source_chunks", count_chunks(m->source, m->source_bytes));
+    sink_integer(s, "ptx_chunks", count_chunks(m->ptx, m->ptx_bytes));
+    sink_integer(s, "cubin_bytes", m->cubin ? (int64_t)m->cubin_bytes : 0);
     snprintf(name, sizeof name, "source_%s", f->id[index]);
-    text(s, "source_name", m->source ? name : "NULL");
+    sink_text(s, "source_name", m->source ? name : "NULL");
     snprintf(name, sizeof name, "ptx_%s", f->id[index]);
-    text(s, "ptx_name", m->ptx ? name : "NULL");
+    sink_text(s, "ptx_name", m->ptx ? name : "NULL");
     snprintf(name, sizeof name, "cubin_%s.bytes", f->id[index]);
-    text(s, "cubin_name", m->cubin ? name : "NULL");
+    sink_text(s, "cubin_name", m->cubin ? name : "NULL");
     if (f->data) {
         chunks(f, s, "source", m->source, m->source_bytes);
         chunks(f, s, "ptx", m->ptx, m->ptx_bytes);
         byte_rows(s, "cubin", m->cubin, m->cubin_bytes);
     }
-    end(s);
+    sink_end(s);
 }
 
 static void targets(const struct host_facts *f, const struct sink *s)
 {
-    array(s, "target");
+    sink_array(s, "target");
     for (int i = 0; i < f->target_count; i++) {
         const struct host_target *t = &f->target[i];
         int last = t->first + t->count - 1;
         char name[512];
-        object(s, NULL);
-        text(s, "id", t->id);
-        text(s, "arch", t->id);
+        sink_object(s, NULL);
+        sink_text(s, "id", t->id);
+        sink_text(s, "arch", t->id);
         snprintf(name, sizeof name, "compute_%s", t->id + 3);
-        text(s, "virtual", name);
-        integer(s, "number", i + 1);
-        integer(s, "major", t->major);
-        integer(s, "minor", t->minor);
-        integer(s, "exact", t->exact);
-        integer(s, "newer", t->newer);
-        integer(s, "first", t->first);
-        integer(s, "count", t->count);
-        array(s, "image");
+        sink_text(s, "virtual", name);
+        sink_integer(s, "number", i + 1);
+        sink_integer(s, "major", t->major);
+        sink_integer(s, "minor", t->minor);
+        sink_integer(s, "exact", t->exact);
+        sink_integer(s, "newer", t->newer);
+        sink_integer(s, "first", t->first);
+        sink_integer(s, "count", t->count);
+        sink_array(s, "image");
         for (int n = t->first; n <= last; n++)
-            text(s, NULL, f->id[n]);
-        end(s);
-        text(s, "last", f->id[last]);
+            sink_text(s, NULL, f->id[n]);
+        sink_end(s);
+        sink_text(s, "last", f->id[last]);
         rules(s, f->model->image[last].plan);
-        end(s);
+        sink_end(s);
     }
-    end(s);
+    sink_end(s);
 }
 
 static void walk(const void *model, const struct sink *s)
@@ -571,34 +541,34 @@ static void walk(const void *model, const struct sink *s)
         variants = f->target[i].count > variants ? f->target[i].count : variants;
         at += (size_t)snprintf(archs + at, sizeof archs - at, "%s%s", i ? ", " : "", f->target[i].id);
     }
-    object(s, NULL);
-    text(s, "name", m->name);
-    integer(s, "generator", f->generator);
-    text(s, "arch_list", archs);
-    text(s, "needs", source ? ", with NVRTC of CUDA 12.8 or newer to compile the kernel at load" : "");
-    integer(s, "variants", variants);
-    integer(s, "param_words", words_of_params);
-    integer(s, "workspace", workspace);
-    text(s, "workspace_is", workspace ? ": what args.workspace is to hold" : "");
-    boolean(s, "debug", f->debug);
-    boolean(s, "has_source", source);
-    boolean(s, "has_text", any_text);
+    sink_object(s, NULL);
+    sink_text(s, "name", m->name);
+    sink_integer(s, "generator", f->generator);
+    sink_text(s, "arch_list", archs);
+    sink_text(s, "needs", source ? ", with NVRTC of CUDA 12.8 or newer to compile the kernel at load" : "");
+    sink_integer(s, "variants", variants);
+    sink_integer(s, "param_words", words_of_params);
+    sink_integer(s, "workspace", workspace);
+    sink_text(s, "workspace_is", workspace ? ": what args.workspace is to hold" : "");
+    sink_boolean(s, "debug", f->debug);
+    sink_boolean(s, "has_source", source);
+    sink_boolean(s, "has_text", any_text);
     arguments(f, s);
     host_maps(f, s);
-    array(s, "image");
+    sink_array(s, "image");
     for (int i = 0; i < m->image_count; i++)
         image(f, s, i);
-    end(s);
+    sink_end(s);
     targets(f, s);
-    array(s, "option");
+    sink_array(s, "option");
     for (int i = 0; i < m->option_count; i++) {
         struct emit_text lines = {.arena = f->arena};
         literals(&lines, m->option[i], strlen(m->option[i]));
         *f->no_memory = *f->no_memory || lines.failed;
-        text(s, NULL, lines.data ? lines.data : "\"\"");
+        sink_text(s, NULL, lines.data ? lines.data : "\"\"");
     }
-    end(s);
-    end(s);
+    sink_end(s);
+    sink_end(s);
 }
 
 /* ---- emission -------------------------------------------------------------------------------------------------- */

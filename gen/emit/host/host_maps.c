@@ -37,7 +37,7 @@ static void put_word(const struct sink *s, const char *key, uint64_t value)
 {
     char text[24];
     snprintf(text, sizeof text, "0x%016llx", (unsigned long long)value);
-    s->text(s->context, key, text);
+    sink_text(s, key, text);
 }
 
 static bool is_patched(const struct host_map *m, const struct patch *p)
@@ -51,7 +51,7 @@ static bool is_patched(const struct host_map *m, const struct patch *p)
 static void write_patches(const struct host_map *m, const struct sink *s)
 {
     bool sized = false, strided = false;
-    s->array(s->context, "patch");
+    sink_array(s, "patch");
     for (int word = 0; word < WORDS; word++) {
         bool open = false;
         for (int i = 0; i < PATCHES; i++) {
@@ -59,34 +59,34 @@ static void write_patches(const struct host_map *m, const struct sink *s)
             if (p->word != word || !is_patched(m, p))
                 continue;
             if (!open) {
-                s->object(s->context, NULL);
-                s->integer(s->context, "word", word);
-                s->boolean(s->context, "strided", p->source == STRIDE);
+                sink_object(s, NULL);
+                sink_integer(s, "word", word);
+                sink_boolean(s, "strided", p->source == STRIDE);
                 if (m->image[word])
                     put_word(s, "constant", m->image[word]);
                 else
-                    s->text(s->context, "constant", "");
-                s->array(s->context, "part");
+                    sink_text(s, "constant", "");
+                sink_array(s, "part");
                 open = true;
             }
-            s->object(s->context, NULL);
-            s->text(s->context, "source", p->source == STRIDE ? "stride" : "dim");
-            s->integer(s->context, "index", p->index);
-            s->integer(s->context, "from", p->from);
-            s->integer(s->context, "at", p->at);
-            s->boolean(s->context, "low", p->at + 32 < 64 && p->width == 32);
-            s->end(s->context);
+            sink_object(s, NULL);
+            sink_text(s, "source", p->source == STRIDE ? "stride" : "dim");
+            sink_integer(s, "index", p->index);
+            sink_integer(s, "from", p->from);
+            sink_integer(s, "at", p->at);
+            sink_boolean(s, "low", p->at + 32 < 64 && p->width == 32);
+            sink_end(s);
             strided = strided || p->source == STRIDE;
             sized = sized || p->source == DIM;
         }
         if (open) {
-            s->end(s->context);
-            s->end(s->context);
+            sink_end(s);
+            sink_end(s);
         }
     }
-    s->end(s->context);
-    s->boolean(s->context, "sized", sized);
-    s->boolean(s->context, "strided", strided);
+    sink_end(s);
+    sink_boolean(s, "sized", sized);
+    sink_boolean(s, "strided", strided);
 }
 
 static void write_map(const struct host_map *m, const struct sink *s)
@@ -99,60 +99,60 @@ static void write_map(const struct host_map *m, const struct sink *s)
         if (p->source == STRIDE && p->index + 1 < m->map->rank)
             image[p->word] |= (stride[p->index] >> p->from & (UINT64_MAX >> (64 - p->width))) << p->at;
     }
-    s->object(s->context, NULL);
-    s->text(s->context, "id", m->id);
-    s->text(s->context, "name", m->map->name);
-    s->text(s->context, "tensor", m->tensor->name);
-    s->integer(s->context, "rank", m->map->rank);
-    s->integer(s->context, "dtype", tw_dtype_info(m->tensor->dtype)->tensormap);
-    s->text(s->context, "dtype_name", tw_dtype_name(m->tensor->dtype));
-    s->integer(s->context, "element_bytes", (int64_t)tw_dtype_bytes(m->tensor->dtype));
-    s->integer(s->context, "swizzle", tw_swizzles[m->map->swizzle].tensormap);
-    s->text(s->context, "swizzle_name", tw_swizzles[m->map->swizzle].name);
-    s->integer(s->context, "promotion", m->map->l2_promotion);
-    s->integer(s->context, "targets", m->targets);
-    s->array(s->context, "box");
+    sink_object(s, NULL);
+    sink_text(s, "id", m->id);
+    sink_text(s, "name", m->map->name);
+    sink_text(s, "tensor", m->tensor->name);
+    sink_integer(s, "rank", m->map->rank);
+    sink_integer(s, "dtype", tw_dtype_info(m->tensor->dtype)->tensormap);
+    sink_text(s, "dtype_name", tw_dtype_name(m->tensor->dtype));
+    sink_integer(s, "element_bytes", (int64_t)tw_dtype_bytes(m->tensor->dtype));
+    sink_integer(s, "swizzle", tw_swizzles[m->map->swizzle].tensormap);
+    sink_text(s, "swizzle_name", tw_swizzles[m->map->swizzle].name);
+    sink_integer(s, "promotion", m->map->l2_promotion);
+    sink_integer(s, "targets", m->targets);
+    sink_array(s, "box");
     for (int d = 0; d < m->map->rank; d++)
-        s->integer(s->context, NULL, m->map->box[d]);
-    s->end(s->context);
-    s->array(s->context, "dim");
+        sink_integer(s, NULL, m->map->box[d]);
+    sink_end(s);
+    sink_array(s, "dim");
     for (int d = 0; d < m->map->rank; d++)
-        s->integer(s->context, NULL, (int64_t)m->constant[d]);
-    s->end(s->context);
-    s->array(s->context, "dense");
+        sink_integer(s, NULL, (int64_t)m->constant[d]);
+    sink_end(s);
+    sink_array(s, "dense");
     for (int d = 0; d + 1 < m->map->rank || d == 0; d++)
-        s->integer(s->context, NULL, (int64_t)stride[d]);
-    s->end(s->context);
-    s->array(s->context, "image");
+        sink_integer(s, NULL, (int64_t)stride[d]);
+    sink_end(s);
+    sink_array(s, "image");
     for (int w = 0; w < WORDS; w++)
         put_word(s, NULL, image[w]);
-    s->end(s->context);
-    s->boolean(s->context, "in_image", in_image);
+    sink_end(s);
+    sink_boolean(s, "in_image", in_image);
     write_patches(m, s);
-    s->end(s->context);
+    sink_end(s);
 }
 
 void host_maps(const struct host_facts *f, const struct sink *s)
 {
     bool strides = false;
-    s->array(s->context, "map");
+    sink_array(s, "map");
     for (int i = 0; i < f->map_count; i++) {
         write_map(&f->map[i], s);
         strides = strides || f->map[i].map->rank > 1;
     }
-    s->end(s->context);
-    s->integer(s->context, "map_count", f->map_count);
-    s->boolean(s->context, "map_strides", strides);
-    s->array(s->context, "workaround");
+    sink_end(s);
+    sink_integer(s, "map_count", f->map_count);
+    sink_boolean(s, "map_strides", strides);
+    sink_array(s, "workaround");
 #define WORKAROUND(ID, since, until, number, what)                                                                     \
-    s->object(s->context, NULL);                                                                                       \
-    s->integer(s->context, "capability", since);                                                                       \
-    s->integer(s->context, "driver_version", until);                                                                   \
-    s->integer(s->context, "word", (number) / 64);                                                                     \
-    s->integer(s->context, "bit", (number) % 64);                                                                      \
-    s->text(s->context, "text", what);                                                                                 \
-    s->end(s->context);
+    sink_object(s, NULL);                                                                                              \
+    sink_integer(s, "capability", since);                                                                              \
+    sink_integer(s, "driver_version", until);                                                                          \
+    sink_integer(s, "word", (number) / 64);                                                                            \
+    sink_integer(s, "bit", (number) % 64);                                                                             \
+    sink_text(s, "text", what);                                                                                        \
+    sink_end(s);
 #include "tensormap/tensormap_workarounds.def"
 #undef WORKAROUND
-    s->end(s->context);
+    sink_end(s);
 }

@@ -103,6 +103,9 @@ struct derive {
     bool copies;      /* without a producer: rings are filled by cp.async, in groups; else by loads and stores */
     int *first;       /* without a producer, by operation: of plan.loop, the prologue of a LOOP */
     int meeting;      /* without a producer: of plan.barrier, where all threads meet */
+    bool *once;       /* by operation: a STORE whose chunks are a loop, though its arithmetic is short; NULL: none */
+    int registers;    /* that a thread which computes can have */
+    int stored;       /* of them what a store's arithmetic takes beside places, where it stands there for whole rows */
     int turns;        /* plan_some(barrier) by which consumers pass the tensor cores on; 0: they do not */
 
     /* while it walks */

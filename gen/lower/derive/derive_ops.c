@@ -143,6 +143,7 @@ static int store_staged(struct derive *d, int op, int expression)
                               .ring = ring,
                               .tensor = o->tensor,
                               .node = expression,
+                              .once = d->once && d->once[op],
                               .call = plan_text(p, "%s_write", t->name)};
     struct plan_step store = {
         .op = PLAN_STORE, .ring = ring, .tensor = o->tensor, .call = plan_text(p, "%s_store", t->name)};

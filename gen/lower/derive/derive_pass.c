@@ -490,10 +490,10 @@ static int columns_of(const struct derive *d, int node, bool *seen)
 static bool has_room(const struct derive *d, int op, int columns)
 {
     const struct plan *p = d->work.l->plan;
-    int taken = BESIDE_PLACES + d->blocks * columns / 2 / d->warps_n;
+    int taken = BESIDE_PLACES + d->blocks * columns / 2 / d->warps_n + d->stored;
     for (int i = 0; i < p->place_count; i++)
         taken += p->place[i].kind == PLAN_PLACE_ROWS ? 0 : p->place[i].registers;
-    return d->work.op[op].parent >= 0 || !d->consumer->registers || taken <= d->consumer->registers;
+    return d->work.op[op].parent >= 0 || taken <= d->registers;
 }
 
 /* Gives a shared node its place; none where it would not fit: each operation then computes it again. */

@@ -72,6 +72,7 @@ static int roles(struct pipeline *x)
     if (status || family_add_barrier(p, "block", 0, 32 * warps) || !family_add_role(p, "block", 1, 0, warps, 0))
         return 3;
     x->d.producer = NULL;
+    x->d.registers = mma_sync_register_limit(x);
     x->d.consumer = &p->role[p->role_count - 1];
     return derive_steps(&x->d);
 }
@@ -86,6 +87,8 @@ static int launch(struct pipeline *x)
                   (x->d.ring[r].parent >= 0 && x->d.ring[r].inner < 0 ? x->stages : 1);
     int registers = mma_sync_registers_at_ease(x);
     int blocks = arch_resident_blocks(arch, threads, registers, shared);
+    while (blocks > 1 && mma_sync_registers(x, 0) > arch->registers_per_sm / (threads * blocks) / 8 * 8)
+        blocks--;
     p->blocks_per_sm = blocks < 1 ? 1 : blocks;
     p->launch.block = threads;
     p->launch.min_blocks = p->blocks_per_sm;
@@ -116,7 +119,7 @@ static int decide(struct pipeline *x)
 {
     struct plan *p = x->plan;
     int status = derive_open(&x->d, x->l);
-    x->d.consumers = x->d.warps_n = x->blocks = 1;
+    x->d.consumers = x->d.warps_n = x->blocks = x->parts = 1;
     x->d.synchronous = true;
     for (int i = 0; i < SPEC_MAX_AXES; i++)
         x->cluster[i] = 1;

@@ -406,6 +406,11 @@ static struct budgets budgets(const struct pipeline *x)
     return (struct budgets){PRODUCER_REGISTERS, CONSUMER_REGISTERS};
 }
 
+int pipeline_consumer_registers(const struct pipeline *x)
+{
+    return budgets(x).consumer;
+}
+
 static int memory_and_roles(struct pipeline *x)
 {
     struct plan *p = x->plan;
@@ -448,6 +453,7 @@ static int memory_and_roles(struct pipeline *x)
     x->d.producer = &p->role[p->role_count - 2];
     x->d.producer->one_thread = true;
     x->d.consumer = &p->role[p->role_count - 1];
+    x->d.registers = x->d.consumer->registers;
     return derive_steps(&x->d);
 }
 
@@ -580,7 +586,7 @@ static int registers(struct pipeline *x)
         if (p->place[i].kind == PLAN_PLACE_ACCUMULATOR || p->place[i].kind == PLAN_PLACE_FRAGMENT ||
             p->place[i].kind == PLAN_PLACE_OPERAND)
             sum += p->place[i].registers;
-    p->registers_estimate = sum;
+    p->registers_estimate = sum > x->held ? sum : x->held;
     const struct spec_value *most = pipeline_field(x, "max_registers"), *spills = pipeline_field(x, "allow_spills");
     p->register_limit = most->set ? (int)most->integer : 0;
     p->allow_spills = spills->set && spills->integer;

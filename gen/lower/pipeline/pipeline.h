@@ -23,12 +23,15 @@ struct pipeline {
     int columns;                /* of a part that is stored element by element; 0: none is */
     int buffers;                /* chunks that a consumer has under way */
     bool whole;                 /* its result is one chunk */
+    int held;                   /* registers of a thread, about, where the fullest chunk is stored; 0: not known */
+    struct pipeline_store *store; /* by operation */
     int cluster[SPEC_MAX_AXES]; /* by axis: neighbouring items whose blocks make a cluster; 1: none */
     int blocks;                 /* of a cluster */
     bool dynamic;               /* items come from a counter */
     bool *refused;              /* by axis: its tile has a fault, which is told; others of it follow from that one */
 
     int warps_m, stages; /* lower_mma_sync.c: warps along the rows (along the columns: d.warps_n); of rings */
+    int slab, parts;     /* of a row of a warp's: registers for each 8 columns that are stored; in how many parts */
 };
 
 /* ---- lower_pipeline.c: parts that both lowerings have ------------------------------------------------------------ */
@@ -58,6 +61,7 @@ int pipeline_carried_rows(struct pipeline *x);
 int pipeline_resident(struct pipeline *x, int beside, int most);
 
 int pipeline_registers_taken(const struct pipeline *x); /* registers of a thread for the places so far */
+int pipeline_consumer_registers(const struct pipeline *x); /* that a consumer's thread has, once dots are chosen */
 int pipeline_stage_bytes(const struct pipeline *x, const struct derive_ring *ring);
 
 /* The tensors of a ring of the Plan, each with its stages in shared memory. 0 or 3. */
@@ -151,9 +155,9 @@ int pipeline_item_memory(struct pipeline *x);
 
 /* ---- pipeline_tensors.c ------------------------------------------------------------------------------------------ */
 
-/* The tile of rows and columns in shared memory: whole columns of boxes as wide as the swizzle. one_box: one of them.
- * 0, 1. */
-int pipeline_layout(struct pipeline *x, const struct program_op *o, int rows, int columns, bool one_box);
+/* The tile of rows and columns in shared memory: whole columns of boxes as wide as the swizzle. most: one of them, of
+ * so many columns at most; 0: all. 0, 1. */
+int pipeline_layout(struct pipeline *x, const struct program_op *o, int rows, int columns, int most);
 
 /* The tile's columns run along the innermost dim, and its rows are all rows of the spans. 0, 1. */
 int pipeline_check_spans(struct pipeline *x, const struct program_op *o, int rows, int columns, bool one_span);
@@ -165,6 +169,19 @@ int pipeline_tensors(struct pipeline *x);
  * the steps are there. 0, 1, 3. */
 int pipeline_elements(struct pipeline *x);
 int pipeline_check_elements(const struct pipeline *x); /* that steps can read them; 0, 1, 3 */
+
+/* ---- pipeline_stores.c: what stores of warpgroups hold ----------------------------------------------------------- */
+
+/* Looks at the arithmetic of all stores, before pipeline_chunk. 0 or 3. */
+int pipeline_stores(struct pipeline *x);
+
+/* How many columns a chunk of the STORE takes: `columns`, or half of that and so on, down to `least`, until registers
+ * suffice for what is held beside the sums. Notes that, and decides whether chunks are a loop. */
+int pipeline_chunk(struct pipeline *x, int op, int columns, int least);
+
+/* Registers of a thread for each 8 columns of a slab: what a warp of mma.sync stores of a row, of the fullest store.
+ * *whole: a slab is a whole row; else it may be a part of one. */
+int pipeline_slab(const struct pipeline *x, bool *whole);
 
 /* ---- pipeline_mma_sync.c: shapes and layouts of cp.async and mma.sync. Each returns 0, 1 a fault, 3 -------------- */
 

@@ -208,46 +208,35 @@ static int held(const struct pipeline *x)
     return sum;
 }
 
-/* Marks the tensors that a value is computed from beside the tiles in hand. */
-static void mark_tensors(const struct program *p, int node, bool *tensor, bool *seen)
-{
-    const struct expr_node *n = &p->graph->node[node];
-    const struct program_op *o = n->op == EXPR_TILE ? &p->op[n->integer] : NULL;
-    if (seen[node])
-        return;
-    seen[node] = true;
-    if (n->op == EXPR_TENSOR)
-        tensor[n->integer] = true;
-    if (o && o->kind == PROGRAM_LOAD)
-        tensor[o->tensor] = true;
-    if (o && o->kind == PROGRAM_TRANSPOSE)
-        mark_tensors(p, o->arg[0].node, tensor, seen);
-    for (int i = 0; i < 3; i++)
-        if (n->arg[i] >= 0)
-            mark_tensors(p, n->arg[i], tensor, seen);
-}
-
-/* What a store of one dot's sums takes beside them: a slab of them, and of each tensor that its arithmetic reads the
- * pairs that are on their way for it. */
+/* What a store of one dot's sums takes beside them. */
 static int stored(const struct pipeline *x)
 {
-    const struct expr_graph *g = x->program->graph;
-    bool *seen = plan_alloc(x->plan, sizeof *seen * ((size_t)g->count + 1)), tensor[64] = {false};
-    int most = 0;
-    for (int i = 0; seen && x->plan->mma_count == 1 && i < x->program->op_count; i++) {
-        const struct program_op *o = &x->program->op[i];
-        int tensors = 0;
-        if (o->kind != PROGRAM_STORE || x->plan->tensor_count > 64)
-            continue;
-        memset(seen, 0, sizeof *seen * ((size_t)g->count + 1));
-        memset(tensor, 0, sizeof tensor);
-        mark_tensors(x->program, o->arg[0].node, tensor, seen);
-        for (int t = 0; t < 64; t++)
-            tensors += tensor[t];
-        int registers = tensors ? 2 * x->plan->mma[0].blocks_n * (1 + tensors) : 0;
-        most = registers > most ? registers : most;
-    }
-    return most;
+    return x->slab * x->plan->mma[0].blocks_n / x->parts;
+}
+
+/* In the fewest parts for which registers suffice. */
+static int slabs(struct pipeline *x)
+{
+    int blocks = x->plan->mma[0].blocks_n, limit = mma_sync_register_limit(x), status = pipeline_stores(x);
+    bool whole;
+    x->parts = 1;
+    if (status)
+        return status;
+    x->slab = pipeline_slab(x, &whole);
+    int natural = held(x) + OTHER_REGISTERS + stored(x);
+    while (held(x) + OTHER_REGISTERS + stored(x) > limit && x->parts < blocks && !whole)
+        do
+            x->parts++;
+        while (blocks % x->parts);
+    if (x->parts == 1)
+        return 0;
+    char value[40];
+    snprintf(value, sizeof value, "%d", x->parts);
+    if (family_add_value(x->plan, "store_parts", x->parts))
+        return 3;
+    return family_reason(x->plan, "stores.parts", value,
+                         "with a warp's whole rows the arithmetic would hold about %d registers, and a thread has %d",
+                         natural, limit);
 }
 
 int mma_sync_registers(const struct pipeline *x, int limit)
@@ -316,12 +305,12 @@ static bool warps_that_fit(const struct pipeline *x, char *text, size_t size)
 int mma_sync_check_registers(struct pipeline *x)
 {
     const struct arch *arch = x->l->arch;
-    int limit = mma_sync_register_limit(x), registers = mma_sync_registers(x, limit);
+    int status = slabs(x), limit = mma_sync_register_limit(x), registers = mma_sync_registers(x, limit);
     int op = first_dot(x), taken = held(x), threads = 32 * x->warps_m * x->d.warps_n;
     const struct spec_value *m = pipeline_field(x, "pipeline.warps_m");
     char text[300];
-    if (registers <= limit)
-        return 0;
+    if (status || registers <= limit)
+        return status;
     char fewer[60];
     if (taken < limit / 2 && warps_that_fit(x, fewer, sizeof fewer)) {
         snprintf(text, sizeof text,
@@ -386,7 +375,7 @@ static int operand(struct pipeline *x, int op, int which)
                               x->l->arch->name);
     int status = pipeline_check_limits(x, k->load[which], (which == 0) != k->transposed[which], false);
     status = status ? status : pipeline_check_spans(x, o, rows, columns, false);
-    status = status ? status : pipeline_layout(x, o, rows, columns, false);
+    status = status ? status : pipeline_layout(x, o, rows, columns, 0);
     if (status)
         return status;
     /* Of a tile that begins within 16 bytes, or may, elements are read one by one. */

@@ -7,29 +7,33 @@
 enum {
     MOST_BOX = 256,    /* elements of a tensor map's box along one dim */
     WIDEST_SPAN = 128, /* bytes of a box's rows */
+    LEAST_SPAN = 32,
+    LEAST_CHUNK = 8, /* columns */
 };
 
 /* ---- tensors ----------------------------------------------------------------------------------------------------- */
 
-int pipeline_layout(struct pipeline *x, const struct program_op *o, int rows, int columns, bool one_box)
+int pipeline_layout(struct pipeline *x, const struct program_op *o, int rows, int columns, int most)
 {
     struct plan_tensor *t = &x->plan->tensor[o->tensor];
     const struct spec_tensor *declared = &x->l->kernel->tensor[o->tensor];
     int size = (int)tw_dtype_bytes(t->dtype), row_bytes = columns * size, span = 16;
+    int widest = most ? most * size : row_bytes;
     enum tw_swizzle swizzle = TW_SWIZZLE_NONE;
     if (declared->swizzle_set) {
         swizzle = declared->swizzle;
         span = tw_swizzles[swizzle].span ? (int)tw_swizzles[swizzle].span : 16;
     } else {
         for (int s = 0; s < TW_SWIZZLE_COUNT; s++)
-            if (tw_swizzles[s].span && row_bytes % (int)tw_swizzles[s].span == 0 && (int)tw_swizzles[s].span > span) {
+            if (tw_swizzles[s].span && row_bytes % (int)tw_swizzles[s].span == 0 && (int)tw_swizzles[s].span > span &&
+                (int)tw_swizzles[s].span <= widest) {
                 swizzle = (enum tw_swizzle)s;
                 span = (int)tw_swizzles[s].span;
             }
         char name[80];
         snprintf(name, sizeof name, "%s.swizzle", t->name);
-        family_reason(x->plan, name, tw_swizzles[swizzle].name, "the widest whose span divides the tile's %d-byte rows",
-                      row_bytes);
+        family_reason(x->plan, name, tw_swizzles[swizzle].name, "the widest whose span divides the tile's %d-byte rows%s",
+                      row_bytes, widest < WIDEST_SPAN && widest < row_bytes ? " and is no wider than a chunk" : "");
     }
     if (row_bytes % span) {
         int high = (row_bytes + span - 1) / span * span / size, low = high - span / size;
@@ -60,8 +64,8 @@ int pipeline_layout(struct pipeline *x, const struct program_op *o, int rows, in
     }
     int last = t->rank - 1;
     t->box[last] = span / size;
-    t->tile[last] = one_box ? t->box[last] : columns;
-    t->boxes = one_box ? 1 : row_bytes / span;
+    t->tile[last] = most ? t->box[last] : columns;
+    t->boxes = most ? 1 : row_bytes / span;
     t->box_bytes = rows * span;
     t->tile_bytes = t->boxes * t->box_bytes;
     return 0;
@@ -99,7 +103,7 @@ static int operand(struct pipeline *x, int op, int which)
     bool copied = pipeline_is_copied(x, k->load[which]);
     int status = pipeline_check_limits(x, k->load[which], (which == 0) != k->transposed[which], true);
     status = status ? status : pipeline_check_spans(x, o, rows, columns, false);
-    status = status ? status : pipeline_layout(x, o, rows, columns, false);
+    status = status ? status : pipeline_layout(x, o, rows, columns, 0);
     if (!status && ((t->gathered && !copied) || pipeline_is_limited(x, o->tensor)))
         status = pipeline_check_row_bytes(x, o, rows);
     if (!status && copied) {
@@ -153,8 +157,9 @@ static int turned_output(struct pipeline *x, const struct program_op *o, const s
     int columns = tw_dtype_bytes(t->dtype) == 4 ? 32 : 64;
     while (tile->columns % columns)
         columns /= 2;
+    columns = pipeline_chunk(x, (int)(o - x->program->op), columns, LEAST_CHUNK);
     int status = pipeline_check_spans(x, o, tile->columns, tile->rows, true);
-    return status ? status : pipeline_layout(x, o, columns, PIPELINE_ROWS, false);
+    return status ? status : pipeline_layout(x, o, columns, PIPELINE_ROWS, 0);
 }
 
 /* The item's only store, of two boxes: both go at once, in the room of two buffers, and no barriers stand in between.
@@ -165,6 +170,24 @@ static bool is_whole(const struct pipeline *x, int row_bytes)
     for (int i = 0; i < x->program->op_count; i++)
         stores += x->program->op[i].kind == PROGRAM_STORE && x->program->op[i].arg[0].columns > 1;
     return stores == 1 && x->d.blocks == 1 && x->d.consumers > 1 && row_bytes == 2 * WIDEST_SPAN;
+}
+
+/* A chunk of a store whose rows lie as the tile's do: the item's only one, or as many columns as a box holds. */
+static int straight_output(struct pipeline *x, int op, const struct program_tile *tile)
+{
+    const struct program_op *o = &x->program->op[op];
+    const struct spec_tensor *declared = &x->l->kernel->tensor[o->tensor];
+    int size = (int)tw_dtype_bytes(x->plan->tensor[o->tensor].dtype), columns = tile->columns, span = WIDEST_SPAN;
+    int status = pipeline_check_spans(x, o, tile->rows, columns, true);
+    while (span > LEAST_SPAN && columns * size % span)
+        span /= 2;
+    x->whole = is_whole(x, columns * size) && pipeline_chunk(x, op, columns, columns / 2) == columns;
+    if (status || x->whole)
+        return status ? status : pipeline_layout(x, o, PIPELINE_ROWS, columns, 0);
+    if (declared->swizzle_set)
+        span = tw_swizzles[declared->swizzle].span ? (int)tw_swizzles[declared->swizzle].span : 16;
+    int least = declared->swizzle_set ? span / size : LEAST_SPAN / size;
+    return pipeline_layout(x, o, PIPELINE_ROWS, columns, pipeline_chunk(x, op, span / size, least));
 }
 
 /* What one step of a store takes: 64 rows and as many columns as a box holds. */
@@ -195,9 +218,7 @@ static int output(struct pipeline *x, int op)
         x->columns = x->columns && x->columns < columns ? x->columns : columns;
         return 0;
     }
-    int status = turned ? turned_output(x, o, tile) : pipeline_check_spans(x, o, tile->rows, tile->columns, true);
-    x->whole = !turned && is_whole(x, tile->columns * (int)tw_dtype_bytes(t->dtype));
-    status = status || turned ? status : pipeline_layout(x, o, PIPELINE_ROWS, tile->columns, !x->whole);
+    int status = turned ? turned_output(x, o, tile) : straight_output(x, op, tile);
     t->whole_rows = true;
     if (!status && t->tile_bytes > x->stored)
         x->stored = t->tile_bytes;
@@ -208,7 +229,7 @@ static int output(struct pipeline *x, int op)
 
 int pipeline_tensors(struct pipeline *x)
 {
-    int status = 0;
+    int status = pipeline_stores(x);
     for (int i = 0; i < x->program->op_count; i++) {
         int found = 0; /* a tile of both operands is told of once */
         for (int o = 0; o < 2 && !found && x->program->op[i].kind == PROGRAM_DOT; o++)

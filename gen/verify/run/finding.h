@@ -2,8 +2,13 @@
 #ifndef TW_GEN_VERIFY_RUN_FINDING_H
 #define TW_GEN_VERIFY_RUN_FINDING_H
 
-/* One finding, an object on stdout. */
 struct emu_report;
+struct json_object;
+
+/* One finding, which the caller puts; NULL where there is no memory. */
+struct json_object *finding_object(const struct emu_report *report);
+
+/* The same on stdout. */
 void finding_json(const struct emu_report *report);
 
 #endif

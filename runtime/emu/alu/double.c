@@ -134,7 +134,7 @@ static inline uint64_t extreme(uint64_t x, uint64_t y, int least)
 EMU_BINARY64(min_double, extreme(x, y, 1))
 EMU_BINARY64(max_double, extreme(x, y, 0))
 
-#define COMPARE(name, e)                                                                                               \
+#define FLOAT_COMPARE(ID, name, e)                                                                                     \
     EMU_HANDLER(name)                                                                                                  \
     {                                                                                                                  \
         const uint64_t *b = EMU_L(op->b), *c = EMU_L(op->c);                                                           \
@@ -146,23 +146,7 @@ EMU_BINARY64(max_double, extreme(x, y, 0))
         }                                                                                                              \
         return emu_setp_end(warp, op, bits);                                                                           \
     }
-COMPARE(eq, x == y)
-COMPARE(ne, x<y || x> y)
-COMPARE(lt, x < y)
-COMPARE(le, x <= y)
-COMPARE(gt, x > y)
-COMPARE(ge, x >= y)
-COMPARE(equ, !(x < y || x > y))
-COMPARE(neu, x != y)
-COMPARE(ltu, !(x >= y))
-COMPARE(leu, !(x > y))
-COMPARE(gtu, !(x <= y))
-COMPARE(geu, !(x < y))
-COMPARE(ordered, x == x && y == y)
-COMPARE(unordered, x != x || y != y)
-
-#define TOP UINT64_C(0x7ff0000000000000)
-#define TESTP(name, e)                                                                                                 \
+#define FLOAT_TEST(ID, name, e)                                                                                        \
     EMU_HANDLER(name)                                                                                                  \
     {                                                                                                                  \
         const uint64_t *a = EMU_L(op->a);                                                                              \
@@ -175,12 +159,11 @@ COMPARE(unordered, x != x || y != y)
         emu_put_pred(warp, op->d, bits);                                                                               \
         return op + 1;                                                                                                 \
     }
-TESTP(is_finite, x < TOP)
-TESTP(is_infinite, x == TOP)
-TESTP(is_number, x <= TOP)
-TESTP(is_nan, x > TOP)
-TESTP(is_normal, x < TOP && (x >> 52 || !x)) /* 0 is taken for normal */
-TESTP(is_subnormal, !(x >> 52) && x)
+#define INFINITE_BITS UINT64_C(0x7ff0000000000000)
+#define NORMAL_BITS (UINT64_C(1) << 52)
+#include "float_predicates.def"
+#undef FLOAT_COMPARE
+#undef FLOAT_TEST
 
 #define EXACT(OPCODE, ROUNDING, OPERANDS, RUN, IMM)                                                                    \
     {                                                                                                                  \
@@ -213,26 +196,11 @@ static const struct emu_row rows[] = {
     EMU_ROW(COPYSIGN, F64, "lll", copysign_double),
     EMU_ROW(MIN, F64, "lll", min_double),
     EMU_ROW(MAX, F64, "lll", max_double),
-    SETP(EQ, eq),
-    SETP(NE, ne),
-    SETP(LT, lt),
-    SETP(LE, le),
-    SETP(GT, gt),
-    SETP(GE, ge),
-    SETP(EQU, equ),
-    SETP(NEU, neu),
-    SETP(LTU, ltu),
-    SETP(LEU, leu),
-    SETP(GTU, gtu),
-    SETP(GEU, geu),
-    SETP(NUM, ordered),
-    SETP(NAN_COMPARE, unordered),
-    TEST(FINITE, is_finite),
-    TEST(INFINITE, is_infinite),
-    TEST(NUMBER, is_number),
-    TEST(NOTANUMBER, is_nan),
-    TEST(NORMAL, is_normal),
-    TEST(SUBNORMAL, is_subnormal),
+#define FLOAT_COMPARE(ID, name, e) SETP(ID, name),
+#define FLOAT_TEST(ID, name, e) TEST(ID, name),
+#include "float_predicates.def"
+#undef FLOAT_COMPARE
+#undef FLOAT_TEST
 };
 
 struct emu_rows emu_rows_double(void)

@@ -260,7 +260,7 @@ EMU_BINARY32(max_float, extreme(x, y, op->imm, 0))
 
 /* ---- Comparison -------------------------------------------------------------------------------------------------- */
 
-#define COMPARE(name, e)                                                                                               \
+#define FLOAT_COMPARE(ID, name, e)                                                                                     \
     EMU_HANDLER(name)                                                                                                  \
     {                                                                                                                  \
         const uint32_t *b = EMU_W(op->b), *c = EMU_W(op->c);                                                           \
@@ -283,22 +283,7 @@ EMU_BINARY32(max_float, extreme(x, y, op->imm, 0))
         }                                                                                                              \
         return emu_setp_end(warp, op, bits);                                                                           \
     }
-COMPARE(eq, x == y)
-COMPARE(ne, x<y || x> y)
-COMPARE(lt, x < y)
-COMPARE(le, x <= y)
-COMPARE(gt, x > y)
-COMPARE(ge, x >= y)
-COMPARE(equ, !(x < y || x > y))
-COMPARE(neu, x != y)
-COMPARE(ltu, !(x >= y))
-COMPARE(leu, !(x > y))
-COMPARE(gtu, !(x <= y))
-COMPARE(geu, !(x < y))
-COMPARE(ordered, x == x && y == y)
-COMPARE(unordered, x != x || y != y)
-
-#define TESTP(name, e)                                                                                                 \
+#define FLOAT_TEST(ID, name, e)                                                                                        \
     EMU_HANDLER(name)                                                                                                  \
     {                                                                                                                  \
         const uint32_t *a = EMU_W(op->a);                                                                              \
@@ -311,12 +296,11 @@ COMPARE(unordered, x != x || y != y)
         emu_put_pred(warp, op->d, bits);                                                                               \
         return op + 1;                                                                                                 \
     }
-TESTP(is_finite, x < 0x7f800000)
-TESTP(is_infinite, x == 0x7f800000)
-TESTP(is_number, x <= 0x7f800000)
-TESTP(is_nan, x > 0x7f800000)
-TESTP(is_normal, x < 0x7f800000 && (x >= 0x800000 || !x)) /* 0 is taken for normal */
-TESTP(is_subnormal, x < 0x800000 && x)
+#define INFINITE_BITS UINT32_C(0x7f800000)
+#define NORMAL_BITS UINT32_C(0x800000)
+#include "float_predicates.def"
+#undef FLOAT_COMPARE
+#undef FLOAT_TEST
 
 /* ---- Table ------------------------------------------------------------------------------------------------------- */
 
@@ -387,26 +371,11 @@ static const struct emu_row rows[] = {
     EMU_ROW(COPYSIGN, F32, "www", copysign_float),
     ALL_EXTREMES(MIN, min_float),
     ALL_EXTREMES(MAX, max_float),
-    SETP(EQ, eq),
-    SETP(NE, ne),
-    SETP(LT, lt),
-    SETP(LE, le),
-    SETP(GT, gt),
-    SETP(GE, ge),
-    SETP(EQU, equ),
-    SETP(NEU, neu),
-    SETP(LTU, ltu),
-    SETP(LEU, leu),
-    SETP(GTU, gtu),
-    SETP(GEU, geu),
-    SETP(NUM, ordered),
-    SETP(NAN_COMPARE, unordered),
-    TEST(FINITE, is_finite),
-    TEST(INFINITE, is_infinite),
-    TEST(NUMBER, is_number),
-    TEST(NOTANUMBER, is_nan),
-    TEST(NORMAL, is_normal),
-    TEST(SUBNORMAL, is_subnormal),
+#define FLOAT_COMPARE(ID, name, e) SETP(ID, name),
+#define FLOAT_TEST(ID, name, e) TEST(ID, name),
+#include "float_predicates.def"
+#undef FLOAT_COMPARE
+#undef FLOAT_TEST
 };
 
 struct emu_rows emu_rows_float(void)

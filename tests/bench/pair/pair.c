@@ -10,29 +10,14 @@
  * and by relative Frobenius distance, after poisoning. cuBLASLt is the best of its heuristics by burst; --alone leaves
  * it out. Rows are JSON on stdout, a table goes to stderr.
  */
-#include <cublasLt.h>
-#include <cuda_runtime.h>
 #include <dlfcn.h>
-#include <math.h>
 #include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
+#include "../peer.h"
 #include "power.h"
 
-enum { CANDIDATES = 12, HEURISTICS = 24, MOST_SETS = 8, OTHERS = 2, MOST_ROUNDS = 64 };
-
-#define CHECK(call)                                                                                                    \
-    do {                                                                                                               \
-        int result_ = (int)(call);                                                                                     \
-        if (result_) {                                                                                                 \
-            fprintf(stderr, "%s:%d: %s: %d\n", __FILE__, __LINE__, #call, result_);                                    \
-            exit(1);                                                                                                   \
-        }                                                                                                              \
-    } while (0)
+enum { CANDIDATES = 12, HEURISTICS = 24, OTHERS = 2, MOST_ROUNDS = 64 };
 
 typedef int launch_function(const void *a, const void *b, void *d, void *const *other, int64_t m, int64_t n, int64_t k,
                             void *stream);
@@ -53,62 +38,16 @@ struct bench {
     double seconds;
     struct power power;
     bool alone;
-    int64_t m, n, k;
-    int sets, replays;
-    uint16_t *a[MOST_SETS], *b[MOST_SETS], *d[MOST_SETS];
+    struct peer p;
     void *other[OTHERS];
-    cublasLtHandle_t lt;
-    cublasLtMatmulDesc_t operation;
-    cublasLtMatrixLayout_t layout_a, layout_b, layout_d;
-    cublasLtMatmulHeuristicResult_t heuristic[HEURISTICS];
-    int heuristics, best;
-    void *workspace;
-    size_t workspace_bytes;
-    cudaStream_t stream;
-    cudaEvent_t begin, end;
+    int best; /* of cuBLASLt's heuristics */
 };
-
-static uint64_t state = 88172645463325252u;
-
-static double uniform(void)
-{
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return (double)(state >> 11) / 9007199254740992.0;
-}
-
-/* Normal bf16 values from one pool, at other offsets each time. */
-static void fill(uint16_t *to, size_t count)
-{
-    enum { POOL = 1 << 22 };
-    static uint16_t *pool;
-    if (!pool) {
-        pool = malloc(sizeof *pool * POOL);
-        for (int i = 0; i < POOL; i++) {
-            float x = (float)(sqrt(-2.0 * log(1.0 - uniform())) * cos(6.283185307179586 * uniform()));
-            uint32_t bits;
-            memcpy(&bits, &x, 4);
-            pool[i] = (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-        }
-    }
-    for (size_t at = 0; at < count;) {
-        size_t offset = (size_t)(uniform() * (POOL / 2)) & ~(size_t)7, length = POOL - offset;
-        if (length > count - at)
-            length = count - at;
-        CHECK(cudaMemcpy(to + at, pool + offset, length * 2, cudaMemcpyHostToDevice));
-        at += length;
-    }
-}
 
 static int start(struct bench *t, struct candidate *c, int set)
 {
-    const float one = 1, zero = 0;
     if (c->launch)
-        return c->launch(t->a[set], t->b[set], t->d[set], t->other, t->m, t->n, t->k, t->stream);
-    return (int)cublasLtMatmul(t->lt, t->operation, &one, t->b[set], t->layout_b, t->a[set], t->layout_a, &zero,
-                               t->d[set], t->layout_d, t->d[set], t->layout_d, &t->heuristic[t->best].algo,
-                               t->workspace, t->workspace_bytes, t->stream);
+        return c->launch(t->p.a[set], t->p.b[set], t->p.d[set], t->other, t->p.m, t->p.n, t->p.k, t->p.stream);
+    return peer_start(&t->p, t->best, set);
 }
 
 static cudaGraphExec_t record(struct bench *t, struct candidate *c)
@@ -117,11 +56,11 @@ static cudaGraphExec_t record(struct bench *t, struct candidate *c)
     cudaGraphExec_t executable;
     if (start(t, c, 0))
         return NULL;
-    CHECK(cudaStreamSynchronize(t->stream));
-    CHECK(cudaStreamBeginCapture(t->stream, cudaStreamCaptureModeGlobal));
-    for (int i = 0; i < t->replays; i++)
-        CHECK(start(t, c, i % t->sets));
-    CHECK(cudaStreamEndCapture(t->stream, &graph));
+    CHECK(cudaStreamSynchronize(t->p.stream));
+    CHECK(cudaStreamBeginCapture(t->p.stream, cudaStreamCaptureModeGlobal));
+    for (int i = 0; i < t->p.replays; i++)
+        CHECK(start(t, c, i % t->p.sets));
+    CHECK(cudaStreamEndCapture(t->p.stream, &graph));
     CHECK(cudaGraphInstantiate(&executable, graph, 0));
     CHECK(cudaGraphDestroy(graph));
     return executable;
@@ -130,19 +69,19 @@ static cudaGraphExec_t record(struct bench *t, struct candidate *c)
 /* Starts it so many times between the two events. */
 static void start_replay(struct bench *t, cudaGraphExec_t graph, int times)
 {
-    CHECK(cudaEventRecord(t->begin, t->stream));
+    CHECK(cudaEventRecord(t->p.begin, t->p.stream));
     for (int i = 0; i < times; i++)
-        CHECK(cudaGraphLaunch(graph, t->stream));
-    CHECK(cudaEventRecord(t->end, t->stream));
+        CHECK(cudaGraphLaunch(graph, t->p.stream));
+    CHECK(cudaEventRecord(t->p.end, t->p.stream));
 }
 
 /* Nanoseconds of one launch. */
 static double end_replay(struct bench *t, int times)
 {
     float ms;
-    CHECK(cudaEventSynchronize(t->end));
-    CHECK(cudaEventElapsedTime(&ms, t->begin, t->end));
-    return (double)ms * 1e6 / t->replays / times;
+    CHECK(cudaEventSynchronize(t->p.end));
+    CHECK(cudaEventElapsedTime(&ms, t->p.begin, t->p.end));
+    return (double)ms * 1e6 / t->p.replays / times;
 }
 
 static double replay(struct bench *t, cudaGraphExec_t graph, int times)
@@ -151,18 +90,12 @@ static double replay(struct bench *t, cudaGraphExec_t graph, int times)
     return end_replay(t, times);
 }
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static void shuffle(int *order, int count)
 {
     for (int i = 0; i < count; i++)
         order[i] = i;
     for (int i = count - 1; i > 0; i--) {
-        int j = (int)(uniform() * (i + 1)), kept = order[i];
+        int j = (int)(peer_uniform() * (i + 1)), kept = order[i];
         order[i] = order[j];
         order[j] = kept;
     }
@@ -170,66 +103,33 @@ static void shuffle(int *order, int count)
 
 static void set_up(struct bench *t)
 {
-    size_t bytes = (size_t)(t->m * t->k + t->n * t->k + t->m * t->n) * 2;
-    cublasOperation_t transposed = CUBLAS_OP_T;
-    cublasLtMatmulPreference_t preference;
-    t->sets = (int)(400000000 / bytes) + 1;
-    t->sets = t->sets > MOST_SETS ? MOST_SETS : t->sets < 2 ? 2 : t->sets;
-    double estimate = 2.0 * (double)t->m * (double)t->n * (double)t->k / 7e14 + 4e-6;
-    t->replays = (int)(4e-3 / estimate) + 1;
-    t->replays = t->replays < t->sets ? t->sets : t->replays;
-    for (int i = 0; i < t->sets; i++) {
-        CHECK(cudaMalloc((void **)&t->a[i], (size_t)(t->m * t->k) * 2));
-        CHECK(cudaMalloc((void **)&t->b[i], (size_t)(t->n * t->k) * 2));
-        CHECK(cudaMalloc((void **)&t->d[i], (size_t)(t->m * t->n) * 2));
-        fill(t->a[i], (size_t)(t->m * t->k));
-        fill(t->b[i], (size_t)(t->n * t->k));
-    }
+    peer_set_up(&t->p, HEURISTICS);
     for (int i = 0; i < OTHERS; i++) {
-        CHECK(cudaMalloc(&t->other[i], (size_t)(t->m * t->n) * 2));
-        fill(t->other[i], (size_t)(t->m * t->n));
+        CHECK(cudaMalloc(&t->other[i], (size_t)(t->p.m * t->p.n) * 2));
+        peer_fill(t->other[i], (size_t)(t->p.m * t->p.n));
     }
-    CHECK(cublasLtMatmulDescCreate(&t->operation, CUBLAS_COMPUTE_32F, CUDA_R_32F));
-    CHECK(cublasLtMatmulDescSetAttribute(t->operation, CUBLASLT_MATMUL_DESC_TRANSA, &transposed, sizeof transposed));
-    CHECK(cublasLtMatrixLayoutCreate(&t->layout_b, CUDA_R_16BF, (uint64_t)t->k, (uint64_t)t->n, t->k));
-    CHECK(cublasLtMatrixLayoutCreate(&t->layout_a, CUDA_R_16BF, (uint64_t)t->k, (uint64_t)t->m, t->k));
-    CHECK(cublasLtMatrixLayoutCreate(&t->layout_d, CUDA_R_16BF, (uint64_t)t->n, (uint64_t)t->m, t->n));
-    CHECK(cublasLtMatmulPreferenceCreate(&preference));
-    CHECK(cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
-                                               &t->workspace_bytes, sizeof t->workspace_bytes));
-    CHECK(cublasLtMatmulAlgoGetHeuristic(t->lt, t->operation, t->layout_b, t->layout_a, t->layout_d, t->layout_d,
-                                         preference, HEURISTICS, t->heuristic, &t->heuristics));
-    CHECK(cublasLtMatmulPreferenceDestroy(preference));
 }
 
 static void tear_down(struct bench *t)
 {
-    for (int i = 0; i < t->sets; i++) {
-        CHECK(cudaFree(t->a[i]));
-        CHECK(cudaFree(t->b[i]));
-        CHECK(cudaFree(t->d[i]));
-    }
+    peer_tear_down(&t->p);
     for (int i = 0; i < OTHERS; i++)
         CHECK(cudaFree(t->other[i]));
-    cublasLtMatmulDescDestroy(t->operation);
-    cublasLtMatrixLayoutDestroy(t->layout_a);
-    cublasLtMatrixLayoutDestroy(t->layout_b);
-    cublasLtMatrixLayoutDestroy(t->layout_d);
 }
 
 /* D of set 0 as the candidate leaves it in poisoned memory. */
 static void result(struct bench *t, struct candidate *c, uint16_t *d)
 {
-    size_t bytes = (size_t)(t->m * t->n) * 2;
-    CHECK(cudaMemset(t->d[0], 0xff, bytes));
+    size_t bytes = (size_t)(t->p.m * t->p.n) * 2;
+    CHECK(cudaMemset(t->p.d[0], 0xff, bytes));
     CHECK(start(t, c, 0));
-    CHECK(cudaStreamSynchronize(t->stream));
-    CHECK(cudaMemcpy(d, t->d[0], bytes, cudaMemcpyDeviceToHost));
+    CHECK(cudaStreamSynchronize(t->p.stream));
+    CHECK(cudaMemcpy(d, t->p.d[0], bytes, cudaMemcpyDeviceToHost));
 }
 
 static void compare(struct bench *t)
 {
-    size_t count = (size_t)(t->m * t->n);
+    size_t count = (size_t)(t->p.m * t->p.n);
     uint16_t *base = malloc(count * 2), *other = malloc(count * 2);
     result(t, &t->candidate[0], base);
     for (int i = 1; i < t->candidates; i++) {
@@ -256,7 +156,7 @@ static void choose_heuristic(struct bench *t, struct candidate *c)
 {
     double least = 1e30;
     int best = 0;
-    for (t->best = 0; t->best < t->heuristics; t->best++) {
+    for (t->best = 0; t->best < t->p.heuristics; t->best++) {
         cudaGraphExec_t graph = record(t, c);
         if (!graph)
             continue;
@@ -281,7 +181,7 @@ static double now(void)
 /* Nanoseconds of one launch in the last half of `seconds` of nothing else. */
 static double sustain(struct bench *t, struct candidate *c)
 {
-    double begin = now(), one = replay(t, c->graph, 1) * t->replays * 1e-9;
+    double begin = now(), one = replay(t, c->graph, 1) * t->p.replays * 1e-9;
     int chunk = (int)(t->seconds / 8 / one) + 1;
     while (now() - begin < t->seconds / 2)
         replay(t, c->graph, chunk);
@@ -297,7 +197,7 @@ static double sustain(struct bench *t, struct candidate *c)
         }
     double ns = end_replay(t, rest);
     c->joules += power_joules(&t->power) - joules;
-    c->launches += (double)rest * t->replays;
+    c->launches += (double)rest * t->p.replays;
     return ns;
 }
 
@@ -305,12 +205,12 @@ static void print_row(const struct bench *t, const struct candidate *c, const ch
                       long run)
 {
     static int rows;
-    qsort(ns, (size_t)count, sizeof *ns, by_value);
+    qsort(ns, (size_t)count, sizeof *ns, peer_by_value);
     printf("%s{\"kernel\": \"gemm\", \"backend\": \"%s\", \"mode\": \"%s\", \"problem_size\": {\"M\": %lld, \"N\": "
            "%lld, \"K\": "
            "%lld}, \"latency_ns\": %.0f, \"latency_min_ns\": %.0f, \"latency_max_ns\": %.0f, \"different\": %lld, "
            "\"distance\": %.3g, \"run\": %ld",
-           rows++ ? ",\n " : "[", c->name, mode, (long long)t->m, (long long)t->n, (long long)t->k, ns[count / 2],
+           rows++ ? ",\n " : "[", c->name, mode, (long long)t->p.m, (long long)t->p.n, (long long)t->p.k, ns[count / 2],
            ns[0], ns[count - 1], (long long)c->different, isnan(c->distance) ? -1.0 : c->distance, run);
     if (strcmp(mode, "sustained") == 0 && c->samples > 0)
         printf(", \"energy_mj\": %.4f, \"clock_mhz\": %.0f, \"clock_reasons\": %llu", c->joules / c->launches * 1e3,
@@ -351,7 +251,7 @@ static void measure(struct bench *t, long run)
         for (int i = 0; i < t->candidates; i++)
             t->candidate[order[i]].sustained[round] = sustain(t, &t->candidate[order[i]]);
     }
-    fprintf(stderr, "%6lld x %6lld x %6lld\n", (long long)t->m, (long long)t->n, (long long)t->k);
+    fprintf(stderr, "%6lld x %6lld x %6lld\n", (long long)t->p.m, (long long)t->p.n, (long long)t->p.k);
     for (int i = 0; i < t->candidates; i++) {
         struct candidate *c = &t->candidate[i];
         struct candidate *base = &t->candidate[0];
@@ -420,13 +320,7 @@ int main(int argc, char **argv)
     t->rounds = 15;
     t->sustained_rounds = 5;
     t->power = power_open();
-    CHECK(cudaFree(0));
-    CHECK(cublasLtCreate(&t->lt));
-    t->workspace_bytes = (size_t)64 << 20;
-    CHECK(cudaMalloc(&t->workspace, t->workspace_bytes));
-    CHECK(cudaStreamCreate(&t->stream));
-    CHECK(cudaEventCreate(&t->begin));
-    CHECK(cudaEventCreate(&t->end));
+    peer_open(&t->p);
     for (; at < argc && strcmp(argv[at], "--") != 0; at++) {
         if (strcmp(argv[at], "--sustained") == 0 && at + 1 < argc)
             t->seconds = atof(argv[++at]);
@@ -451,9 +345,9 @@ int main(int argc, char **argv)
         add(t, "cublaslt", NULL);
     long run = (long)time(NULL);
     for (at++; at + 2 < argc; at += 3) {
-        t->m = atoll(argv[at]);
-        t->n = atoll(argv[at + 1]);
-        t->k = atoll(argv[at + 2]);
+        t->p.m = atoll(argv[at]);
+        t->p.n = atoll(argv[at + 1]);
+        t->p.k = atoll(argv[at + 2]);
         measure(t, run);
     }
     printf("]\n");

@@ -1,4 +1,4 @@
-"""Rows of pair.c into tests/bench/results/gemm_program.json, and README's table of them.
+"""Rows of pair.c into tests/bench/results/gemm_program.json, and tests/README.md's table of them.
 
     python3 tests/bench/pair/rows.py [GROUP.json...]
 
@@ -46,6 +46,8 @@ def print_table(rows):
         side = 'again' if 'again' in r['backend'] else r['backend'].rsplit('_', 1)[-1]
         shape = tuple(r['problem_size'].values())
         times.setdefault((r['kernel'], shape, r['mode']), {})[side] = r['latency_ns']
+    print('| kernel | shapes | burst: geometric mean, least; A/A least | sustained: geometric mean, least; A/A least |')
+    print('| --- | --- | --- | --- |')
     for name, groups in TABLE:
         cells = []
         for mode in ('burst', 'sustained'):

@@ -136,6 +136,7 @@ struct chain {
     bool nested, second;              /* a loop around the loop; one behind it */
     bool masked, causal, range, mask; /* what counts: in any way, by the diagonal, by the loop's end, by the column */
     bool ends, until, reach;          /* by lengths that data say: of loads, of scores, of a row's scores */
+    bool under;                       /* by a column that is less than the row */
     bool swizzle, batch, two;
     struct beside b;
 };
@@ -189,7 +190,7 @@ static void write_chain_tensors(struct dots *d, const struct chain *c)
     if (c->reach)
         random_write(g, "  reach = tensor { B, R, dtype = \"int32\", axes = \"b q\", fill = \"integers 0 %d\" },\n",
                      3 * d->tile);
-    if (c->ends || c->until) /* three items of four make all turns of the last size, in which rings wrap */
+    if (c->ends || c->until) /* three of four make all turns of the last size, in which rings wrap */
         random_write(g, "  length = tensor { B, dtype = \"int32\", fill = \"integers 0 %d\" },\n",
                      4 * d->turns[d->runs - 1] * d->tile);
     if (c->lse)
@@ -280,13 +281,21 @@ static void write_chain_runs(struct dots *d, const struct chain *c)
     random_write(g, "  end,\n  run = {");
     for (int i = 0; i < d->runs; i++) {
         bool wraps = i == d->runs - 1;
-        int extent = random_dots_extent(d, i, d->turns[i], d->tile);
+        int extent = random_dots_extent(d, i, d->turns[i], d->tile), blocks = random_dots_blocks(d, false);
+        int tiles = c->under ? random_dots_tiles_under(d, extent) : blocks;
         /* More queries than keys: items without a turn between others. */
-        int rows =
-            wraps ? random_dots_extent(d, i, random_dots_blocks(d, false), d->m) : 1 + random_below(g, d->m + 40);
+        int rows = wraps ? random_dots_extent(d, i, tiles, d->m) : 1 + random_below(g, d->m + 40);
         if (!wraps && c->range && random_chance(g, 50))
             rows = d->m + extent + 1 + random_below(g, 40);
-        random_write(g, "%s{ B = %d, R = %d, S = %d }", i ? ", " : " ", wraps ? ITEMS : c->batch ? 2 : 1, rows, extent);
+        /* ITEMS that have turns: of each batch's but the first, which the diagonal may leave none. Where lengths say
+         * how many turns, it is unlikely that none of the batches has all. */
+        int items = tiles / blocks > 2 ? tiles / blocks - 1 : 1;
+        int batches = c->ends || c->until ? ITEMS + 2 : (ITEMS + items - 1) / items;
+        random_write(g, "%s{ B = %d, R = %d, S = %d }", i ? ", " : " ",
+                     wraps      ? batches
+                     : c->batch ? 2
+                                : 1,
+                     rows, extent);
     }
     random_write(g, " },\n}\n");
 }
@@ -300,6 +309,7 @@ static void chain(struct dots *d)
     random_write(d->g, "  program = function(t, at, tile)\n    local here = span(at.q, tile.q)\n"
                        "    local held = load(t.Q, at.b, here, all):as \"held\"\n");
     write_chain_loop(d, &c);
+    c.under = d->g->under;
     write_chain_results(d, &c);
     write_chain_runs(d, &c);
     random_dots_write_others(d);
@@ -379,6 +389,7 @@ static void hidden(struct dots *d)
     random_value(g, 2);
     random_use(g, from, "v", "");
     random_write(g, "\n");
+    bool under = g->under;
     if (mask)
         random_write(g, "      z = where(ne(index().h %% 3, 1), z, 0)\n");
     if (third)
@@ -409,8 +420,10 @@ static void hidden(struct dots *d)
         random_write(g, "    store(t.S, here, s)\n");
     random_write(g, "  end,\n  run = {");
     for (int i = 0; i < d->runs; i++) {
-        int extent = random_dots_extent(d, i, d->turns[i], d->tile);
-        int rows = i == d->runs - 1 ? random_dots_extent(d, i, ITEMS * random_dots_blocks(d, false), d->m)
+        int extent = random_dots_extent(d, i, d->turns[i], d->tile), tiles = ITEMS * random_dots_blocks(d, false);
+        if (under && random_dots_tiles_under(d, extent) > tiles)
+            tiles = random_dots_tiles_under(d, extent);
+        int rows = i == d->runs - 1 ? random_dots_extent(d, i, tiles, d->m)
                                     : 1 + random_below(g, 2 * d->m);
         random_write(g, "%s{ M = %d, H = %d }", i ? ", " : " ", rows, extent);
     }

@@ -47,6 +47,9 @@ void random_dots_turns(struct dots *d, bool all);
 int random_dots_extent(struct dots *d, int run, int count, int tile);
 int random_dots_blocks(const struct dots *d, bool along_n);
 
+/* So many tiles of rows, whole clusters, that the last has a row for each of `extent` columns to lie under. */
+int random_dots_tiles_under(const struct dots *d, int extent);
+
 struct beside random_dots_beside(struct dots *d);
 void random_dots_tiles(struct dots *d, bool loops); /* a product's */
 

@@ -65,6 +65,17 @@ static void name(struct gemm *s, char out[16], bool dim)
 /* ---- arithmetic ----------------------------------------------------------------------------------------------------
  */
 
+/* Two values of a kind, between texts. */
+static void two(struct gemm *s, int depth, void (*value)(struct gemm *s, int depth), const char *before,
+                const char *between, const char *after)
+{
+    random_write(s->g, "%s", before);
+    value(s, depth - 1);
+    random_write(s->g, "%s", between);
+    value(s, depth - 1);
+    random_write(s->g, "%s", after);
+}
+
 /* An index or what is made of indices. */
 static void whole(struct gemm *s, int depth)
 {
@@ -93,11 +104,7 @@ static void whole(struct gemm *s, int depth)
         random_write(g, ", 1))");
         break;
     case 5:
-        random_write(g, chance(s, 50) ? "min(" : "max(");
-        whole(s, depth - 1);
-        random_write(g, ", ");
-        whole(s, depth - 1);
-        random_write(g, ")");
+        two(s, depth, whole, chance(s, 50) ? "min(" : "max(", ", ", ")");
         break;
     case 6:
         random_write(g, chance(s, 50) ? "abs(" : "-(");
@@ -201,25 +208,13 @@ static void real(struct gemm *s, int depth)
     case 7:
         random_write(g, "%s(", chance(s, 50) ? "select" : "where");
         condition(s, depth - 1);
-        random_write(g, ", ");
-        real(s, depth - 1);
-        random_write(g, ", ");
-        real(s, depth - 1);
-        random_write(g, ")");
+        two(s, depth, real, ", ", ", ", ")");
         break;
     case 8:
-        random_write(g, chance(s, 50) ? "min(" : "max(");
-        real(s, depth - 1);
-        random_write(g, ", ");
-        real(s, depth - 1);
-        random_write(g, ")");
+        two(s, depth, real, chance(s, 50) ? "min(" : "max(", ", ", ")");
         break;
     case 9:
-        random_write(g, "(");
-        real(s, depth - 1);
-        random_write(g, " / (1.5 + abs(");
-        real(s, depth - 1);
-        random_write(g, ")))");
+        two(s, depth, real, "(", " / (1.5 + abs(", ")))");
         break;
     case 10:
         random_write(g, "(");

@@ -130,9 +130,11 @@ void random_groups(struct dots *d)
     for (int i = 0; i < d->runs; i++) {
         bool wraps = i == d->runs - 1;
         int k = random_dots_extent(d, i, d->turns[i], d->k),
-            groups = 2 + random_below(g, wraps ? 2 : 4) + (wraps && x.cut ? 3 : 0);
+            groups = 2 + random_below(g, wraps ? 2 : 4) + (!wraps ? 0 : x.cut ? 3 : 1);
         int m = x.form == BEHIND ? x.pitch : wraps ? d->m : 1 + random_below(g, d->m + 40);
-        int n = wraps ? random_dots_extent(d, i, 2 * random_dots_blocks(d, true), d->n)
+        /* ITEMS of them, and more, for a group may have no row. */
+        int tiles = 2 * (groups - 1) >= ITEMS ? 2 : 3;
+        int n = wraps ? random_dots_extent(d, i, tiles * random_dots_blocks(d, true), d->n)
                       : 8 * (1 + random_below(g, d->n / 4));
         random_write(g, "%s{ E = %d, M = %d, N = %d, K = %d", i ? ", " : " ", groups, m, n,
                      x.list ? BLOCKS * d->k + 8 : k);

@@ -249,6 +249,14 @@ int random_dots_blocks(const struct dots *d, bool along_n)
     return most;
 }
 
+int random_dots_tiles_under(const struct dots *d, int extent)
+{
+    enum { RAGGED = 8 /* rows that the last tile may lack */ };
+    int blocks = random_dots_blocks(d, false), rows = extent + LEAN + 1 + RAGGED;
+    int tiles = (rows + d->m - 1) / d->m;
+    return (tiles + blocks - 1) / blocks * blocks;
+}
+
 /* ---- what follows the sum ---------------------------------------------------------------------------------------- */
 
 struct beside random_dots_beside(struct dots *d)

@@ -153,7 +153,8 @@ static void condition(struct random_spec *g)
         random_feature(g, word[kind]);
     switch ((enum condition)kind) {
     case ROWS:
-        random_write(g, "%s(index().%s, index().%s + %d)", op, g->index, g->row_index, random_below(g, 21) - 4);
+        g->under = g->under || *op == 'l';
+        random_write(g, "%s(index().%s, index().%s + %d)", op, g->index, g->row_index, random_below(g, 21) - LEAN);
         break;
     case MODULUS:
         random_write(g, "%s(index().%s %% %d, %d)", op, g->index, 2 + random_below(g, 5), random_below(g, 3));

@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum { RANDOM_WORDS = 64, RANDOM_TERMS = 24, RANDOM_TEXT = 16384, RANDOM_KERNELS = 3 };
+enum { RANDOM_WORDS = 64, RANDOM_TERMS = 24, RANDOM_TEXT = 16384, RANDOM_KERNELS = 3, LEAN = 4 };
 
 /* ---- random_features.c ------------------------------------------------------------------------------------------- */
 
@@ -57,6 +57,7 @@ struct random_spec {
     struct random_term term[RANDOM_TERMS];
     int terms;
     bool by_tile;      /* what it means depends on the tiles */
+    bool under;        /* a condition keeps what lies under the diagonal of row_index and index, moved by LEAN at most */
     const char *index; /* axis along the columns, for conditions on coordinates; NULL: none */
     const char *row_index;
     const char *place; /* scale of a condition's constant: a dim */

@@ -667,9 +667,9 @@ static void same_bytes_and_fast(void **state)
     double best = 1e9;
     for (int i = 0; i < 20; i++) {
         struct timespec begin, end;
-        clock_gettime(CLOCK_MONOTONIC, &begin);
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin);
         struct expansion e = expand_with(template, (struct emit_options){0});
-        clock_gettime(CLOCK_MONOTONIC, &end);
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &end);
         double ms = (double)(end.tv_sec - begin.tv_sec) * 1e3 + (double)(end.tv_nsec - begin.tv_nsec) * 1e-6;
         best = ms < best ? ms : best;
         assert_string_equal(e.text, first.text);

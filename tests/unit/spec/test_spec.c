@@ -481,7 +481,7 @@ static void test_limits(void **state)
 {
     (void)state;
     struct timespec a, b;
-    clock_gettime(CLOCK_MONOTONIC, &a);
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &a);
     sample_expect_faults(HEAD "local x = M\nfor i = 1, 1e6 do x = (x + N) * K end\n",
                          "spec.lua:3: error: the expression has more than 65536 terms [LUA-RUN]\n"
                          "    for i = 1, 1e6 do x = (x + N) * K end\n    ^\n");
@@ -497,7 +497,7 @@ static void test_limits(void **state)
         "of both, this is an expression of more than 4000 characters [FIELD-TYPE]\n"
         "    B = tensor { N, K, dtype = \"bf16\" }, D = tensor { x, N, dtype = \"bf16\" } }\n"
         "                                                      ^\n");
-    clock_gettime(CLOCK_MONOTONIC, &b);
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &b);
     assert_true(b.tv_sec - a.tv_sec < 60);
 }
 

@@ -1,0 +1,242 @@
+/* Registers that a store's arithmetic takes beside the sums that it begins with, where warpgroups hold them, and so how
+ * many columns it takes at a time.
+ *
+ * Of a chunk the compiler hoists what it can: all loads, and what both of a thread's rows need of a column, are under
+ * way together, up to the last register and then beyond it, and nothing in the text holds it back but a chunk of fewer
+ * columns. The weights below say what is live then, for a chunk of so many columns. Measured by what ptxas 13.0 makes
+ * of random specs (tests/emu/random.sh): of 178 those of which this says more than the budget are 1 in 2 spilled, and
+ * none of the others.
+ */
+#include <stdint.h>
+#include <stdio.h>
+
+#include "lower/pipeline/pipeline.h"
+
+/* Registers of a thread for each 8 columns: what there is of a column, and of a place. */
+enum { OF_PAIR = 1, OF_COLUMN = 2, OF_ADDRESS = 4, OF_PLACE = 4 };
+
+enum {
+    OTHER_REGISTERS = 24, /* addresses, descriptors, places of the item */
+    STORES = 32,          /* of a program; what further ones share is not looked at */
+};
+
+/* ---- what is held ------------------------------------------------------------------------------------------------ */
+
+/* What the arithmetic of one store holds. */
+struct pipeline_store {
+    int each;         /* registers for each 8 columns, of two rows */
+    int column;       /* of them those that rows have in common */
+    int places;       /* and those of integers that depend on both, which only unrolled chunks hold */
+    int rows;         /* for what depends on the row alone */
+    int tensors;      /* that it reads by row */
+    bool stands_once; /* its chunks are a loop; else they are unrolled */
+    bool rows_too;    /* it takes values of rows beside sums */
+    uint32_t shares;  /* of which stores, as bits, it has arithmetic on sums */
+};
+
+struct walk {
+    struct work *work;
+    const struct plan *plan;
+    struct pipeline_store *store;
+    uint32_t *seen, bit; /* by node: the stores that came to it, this one being `bit` */
+};
+
+/* Bit of work_scope that the index counts along, beside an item's first place; 0: it is another one. */
+static int counts(const struct expr_graph *g, int node)
+{
+    const struct expr_node *n = &g->node[node];
+    for (int i = 0; n->op == EXPR_ADD && i < 2; i++) {
+        const struct expr_node *from = &g->node[n->arg[i]], *within = &g->node[n->arg[1 - i]];
+        if (from->op == EXPR_AT && (within->op == EXPR_ROW || within->op == EXPR_COLUMN))
+            return within->op == EXPR_ROW ? WORK_ROW : WORK_COLUMN;
+    }
+    return 0;
+}
+
+/* Words of a pair where the element is read with its neighbour (plan/reads.h): one of 16-bit neighbours in memory, else
+ * two; 0: it is read alone. */
+static int words_of_pair(const struct walk *w, const struct expr_node *n)
+{
+    const struct expr_graph *g = &w->work->graph;
+    int columns = 0, along = 0;
+    for (int d = 0; d < n->rank; d++) {
+        along = counts(g, g->index[n->first_index + d]);
+        if (!along)
+            return 0;
+        columns += along == WORK_COLUMN;
+    }
+    if (n->type != EXPR_REAL || columns != 1)
+        return 0;
+    return along == WORK_COLUMN && tw_dtype_bytes(w->plan->tensor[n->integer].dtype) == 2 ? 1 : 2;
+}
+
+/* Registers for places in memory: each column has an address of its own where columns do not run along the last index;
+ * else a place, where that index is computed. */
+static int of_addresses(const struct walk *w, const struct expr_node *n)
+{
+    const struct expr_graph *g = &w->work->graph;
+    int registers = 0;
+    for (int d = 0; d < n->rank; d++) {
+        int index = g->index[n->first_index + d];
+        bool column = (work_scope(w->work, index) & WORK_COLUMN) != 0, last = d + 1 == n->rank;
+        if (column && !last)
+            registers = OF_ADDRESS;
+        else if (column && counts(g, index) != WORK_COLUMN && !registers)
+            registers = OF_COLUMN / 2;
+    }
+    return registers;
+}
+
+/* A function of what differs between elements. By what does not differ a quotient is a product. */
+static bool is_function(const struct walk *w, const struct expr_node *n, int scope)
+{
+    int by = n->op == EXPR_DIV ? work_scope(w->work, n->arg[1]) : scope;
+    return expr_ops[n->op].rule == EXPR_REALS && scope != WORK_UNIFORM && by != WORK_UNIFORM;
+}
+
+static bool made_of_both(const struct expr_node *n, int scope)
+{
+    return n->type == EXPR_INT && n->arg[0] >= 0 && scope == (WORK_ROW | WORK_COLUMN);
+}
+
+/* `above`: the scope of what takes the node. What depends on the column alone, or the row alone, is made once for both
+ * rows, or for all columns, and held. */
+static void visit(struct walk *w, int node, int above)
+{
+    const struct expr_node *n = &w->work->graph.node[node];
+    int scope = work_scope(w->work, node), element = n->op == EXPR_TENSOR;
+    bool made = scope != above && (element || n->arg[0] >= 0) && !counts(&w->work->graph, node);
+    if (w->seen[node] & w->bit)
+        return;
+    if (scope == (WORK_ROW | WORK_COLUMN) && n->arg[0] >= 0)
+        w->store->shares |= w->seen[node];
+    w->seen[node] |= w->bit;
+    w->store->stands_once = w->store->stands_once || element || is_function(w, n, scope);
+    if (n->op == EXPR_TILE)
+        w->store->rows_too = w->store->rows_too || w->work->program->op[n->integer].tile.columns == 1;
+    int words = element ? words_of_pair(w, n) : 0;
+    if (element) {
+        w->store->column += of_addresses(w, n);
+        w->store->tensors += (scope & WORK_ROW) != 0;
+    }
+    if (words)
+        *(scope & WORK_ROW ? &w->store->each : &w->store->column) += words * OF_PAIR * (scope & WORK_ROW ? 2 : 1);
+    else if (element && scope == (WORK_ROW | WORK_COLUMN)) /* integers have 64 bits until they are used */
+        w->store->each += n->type == EXPR_INT ? 2 * OF_PLACE : OF_PLACE;
+    else if (made && scope == WORK_COLUMN)
+        w->store->column += n->type == EXPR_PRED                ? OF_COLUMN / 2
+                            : element && n->type == EXPR_INT ? 2 * OF_COLUMN
+                                                             : OF_COLUMN;
+    else if (made && scope == WORK_ROW)
+        w->store->rows += 2;
+    else if (made_of_both(n, scope))
+        w->store->places += 2 * OF_PLACE;
+    for (int i = 0; i < 3; i++)
+        if (n->arg[i] >= 0)
+            visit(w, n->arg[i], scope);
+    for (int d = 0; element && !words && d < n->rank; d++)
+        visit(w, w->work->graph.index[n->first_index + d], WORK_ROW | WORK_COLUMN);
+}
+
+/* What the arithmetic holds beside places where it stands there for all rows and columns that a thread has. Warps of
+ * mma.sync read and write a row at a time, and have addresses of all rows. */
+static int of_whole_rows(const struct pipeline *x, int op)
+{
+    const struct pipeline_store *s = &x->store[op];
+    bool turned;
+    int columns = work_stored(&x->d.work, &x->program->op[op], &turned)->columns / x->d.warps_n;
+    if (x->d.synchronous)
+        return (s->column + (turned ? OF_ADDRESS : 0)) * columns / 8 + (s->rows + OF_ADDRESS * (s->tensors + 1)) * x->d.blocks;
+    return (s->each + s->column + s->places) * columns / 8 + s->rows;
+}
+
+int pipeline_stores(struct pipeline *x)
+{
+    struct plan *p = x->plan;
+    int stores = 0, count = x->program->op_count;
+    uint32_t *seen = plan_alloc(p, sizeof *seen * ((size_t)x->d.work.graph.count + 1));
+    x->store = plan_alloc(p, sizeof *x->store * ((size_t)count + 1));
+    x->d.once = plan_alloc(p, sizeof *x->d.once * ((size_t)count + 1));
+    if (!seen || !x->store || !x->d.once)
+        return 3;
+    for (int i = 0; i < count && stores < STORES; i++) {
+        if (x->program->op[i].kind != PROGRAM_STORE || x->program->op[i].arg[0].columns == 1)
+            continue;
+        struct walk w = {&x->d.work, p, &x->store[i], seen, (uint32_t)1 << stores++};
+        visit(&w, x->d.work.op[i].arg[0], WORK_ROW | WORK_COLUMN);
+        int whole = p->mma_count == 1 ? of_whole_rows(x, i) : 0;
+        if (x->d.synchronous) /* one after the other, all of them unrolled */
+            x->d.stored += whole;
+        else if (whole > x->d.stored)
+            x->d.stored = whole;
+    }
+    return 0;
+}
+
+/* ---- chunks ------------------------------------------------------------------------------------------------------ */
+
+/* Beside what all places hold: a chunk of what the arithmetic reads, a copy of its sums where chunks are a loop, half of
+ * it packed. Chunks that are unrolled have values in common with those of another store. */
+static int held(const struct pipeline *x, int op, int columns, bool only)
+{
+    const struct pipeline_store *s = &x->store[op];
+    bool loop = (s->stands_once || x->d.once[op]) && !only;
+    int sum = pipeline_registers_taken(x) + OTHER_REGISTERS + columns / 4, one = (s->each + s->column) * columns / 8;
+    if (loop || only)
+        return sum + one + s->rows + (loop ? columns / 2 : 0);
+    return sum + of_whole_rows(x, op) + (s->shares ? x->plan->place[0].registers : 0);
+}
+
+int pipeline_chunk(struct pipeline *x, int op, int columns, int least)
+{
+    const struct plan_tensor *t = &x->plan->tensor[x->program->op[op].tensor];
+    bool turned;
+    int all = work_stored(&x->d.work, &x->program->op[op], &turned)->columns * x->d.blocks, chunk = columns;
+    int budget = pipeline_consumer_registers(x), natural;
+    if (x->plan->mma_count > 1) /* what of several sums is there at the end is not known */
+        return columns;
+    natural = held(x, op, columns, columns == all);
+    if (natural > budget && !x->store[op].stands_once && columns < all) {
+        x->d.once[op] = true;
+        family_reason(x->plan, plan_text(x->plan, "%s.chunks", t->name), "a loop",
+                      "unrolled, they would hold about %d registers, of what all columns have and other stores have in "
+                      "common, and a thread has %d",
+                      natural, budget);
+        natural = held(x, op, columns, columns == all);
+    }
+    while (held(x, op, chunk, chunk == all) > budget && chunk % 2 == 0 && chunk / 2 >= least)
+        chunk /= 2;
+    int taken = held(x, op, chunk, chunk == all);
+    x->held = taken > x->held ? taken : x->held;
+    if (chunk < columns) {
+        char value[40];
+        snprintf(value, sizeof value, "%d columns", chunk);
+        family_reason(x->plan, plan_text(x->plan, "%s.chunk", t->name), value,
+                      "with %d its arithmetic would hold about %d registers, and a thread has %d", columns, natural,
+                      budget);
+    }
+    return chunk;
+}
+
+/* ---- slabs ------------------------------------------------------------------------------------------------------- */
+
+/* A warp of mma.sync stores a row's columns at a time, in a loop over its rows: what depends on the column alone is made
+ * before that loop. A place in memory that columns do not run along is an address for each column. */
+int pipeline_slab(const struct pipeline *x, bool *whole)
+{
+    int most = 0;
+    *whole = false;
+    for (int i = 0; i < x->program->op_count && x->plan->mma_count == 1; i++) {
+        const struct pipeline_store *s = &x->store[i];
+        bool turned;
+        if (x->program->op[i].kind != PROGRAM_STORE || x->program->op[i].arg[0].columns == 1)
+            continue;
+        work_stored(&x->d.work, &x->program->op[i], &turned);
+        int each = OF_COLUMN + s->each / 2 + s->column + (turned ? OF_ADDRESS : 0);
+        if (!s->stands_once)
+            each = 0; /* nothing is on its way */
+        most = each > most ? each : most;
+        *whole = *whole || s->rows_too;
+    }
+    return most;
+}
