@@ -225,7 +225,7 @@ tilewright plan "$work/good.lua" --json
 if command -v python3 >/dev/null; then
     is 0 && silent err && python3 -c '
 import json, sys
-plans = json.load(open(sys.argv[1]))
+plans = json.load(open(sys.argv[1]))["plans"]
 assert [p["kernel"] for p in plans if p["arch"] == "sm_80" and p["variant"] == ""] == ["small", "old"], plans
 assert all(p["param_bytes"] > 0 for p in plans)' "$work/out"
     ok $? "plan --json is JSON, a Plan for each entry point"
