@@ -514,5 +514,20 @@ sed 's/for r = 1, 12/for r = 1, 4000/' "$work/many.lua" >"$work/endless.lua"
 tilewright run "$work/endless.lua" --device emu --arch sm_90a --kernel many --limit 2
 [ $status -lt 2 ] && prints '^limit  *2 s: [1-9][0-9]* more of the sets of sizes were not run$'
 ok $? "run --limit: no case begins after it"
+cat >"$work/long.lua" <<'END'
+local M, N, K = dims "M N K"
+kernel "lasting" {
+  family = "gemm",
+  A = tensor { M, K, dtype = "bf16" }, B = tensor { N, K, dtype = "bf16" }, D = tensor { M, N, dtype = "bf16" },
+  run = { { M = 128, N = 256, K = 64 }, { M = 2048, N = 2048, K = 4096 }, { M = 64, N = 64, K = 64 } },
+}
+END
+tilewright build "$work/long.lua" -o "$work" >/dev/null 2>&1
+before=$(date +%s)
+tilewright run "$work/long.lua" --device emu --arch sm_90a --limit 6
+after=$(date +%s)
+[ $status -lt 2 ] && prints '^limit  *6 s: lasting M=2048,N=2048,K=4096 was broken off$' &&
+    prints '^limit  *6 s: 1 more of the sets of sizes were not run$' && ! prints '^FAILED' && [ $((after - before)) -lt 30 ]
+ok $? "run --limit: the emulator breaks off a case under way"
 echo "1..$count"
 [ "$failed" -eq 0 ]
