@@ -120,7 +120,7 @@ for path in "$top"/specs/*.lua; do
     if command -v python3 >/dev/null; then
         [ "$status" -eq 0 ] && python3 -c '
 import glob, json, sys
-plans = json.load(open(sys.argv[1]))
+plans = json.load(open(sys.argv[1]))["plans"]
 assert len(plans) == int(sys.argv[2]), (len(plans), sys.argv[2])
 for path in glob.glob(sys.argv[3] + "/*.plan.json"):
     alone = json.load(open(path))

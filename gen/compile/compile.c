@@ -250,8 +250,8 @@ static bool is_covered(const struct compile *c, int first, const struct compile_
 }
 
 /* Plans one unit behind those that there are; where the template holds its steps, emits it as well. 0 or 1 (faults are
- * told), 3. added: the choice wants it, and launches come to it; other variants begin at number `first`. reads: receives
- * which fields it heeds, or NULL. */
+ * told), 3. added: the choice wants it, and launches come to it; other variants begin at number `first`. reads:
+ * receives which fields it heeds, or NULL. */
 static int make_unit(struct compile *c, const struct spec_kernel *kernel, const struct arch *arch, int variant,
                      const struct compile_choice *choice, int first, struct family_reads *reads, bool *added)
 {
@@ -334,7 +334,8 @@ static int plan_kernel(struct making *m, const struct spec_kernel *kernel)
             bool added = false;
             if (c->unit_count == m->room)
                 return 3;
-            status = make_unit(c, kernel, arch[a], v, m->choice, first, v ? NULL : find_reads(on, all, arch[a]), &added);
+            status = make_unit(c, kernel, arch[a], v, m->choice, first, v ? NULL : find_reads(on, all, arch[a]),
+                               &added);
             pthread_mutex_lock(&m->lock);
             c->unit_count += added;
             pthread_cond_broadcast(&m->progress);

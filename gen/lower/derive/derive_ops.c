@@ -9,7 +9,6 @@ static const char *const reduced[PROGRAM_REDUCTIONS] = {
 static const enum plan_reduction reductions[PROGRAM_REDUCTIONS] = {
     [PROGRAM_SUM] = PLAN_SUM, [PROGRAM_MAX] = PLAN_MAX, [PROGRAM_MIN] = PLAN_MIN};
 
-
 int derive_issue(struct derive *d, int op, enum plan_start start, int shift)
 {
     struct plan *p = d->work.l->plan;

@@ -128,6 +128,8 @@ void run_print_count(const struct run *run)
 {
     if (run->brief && run->case_count)
         print_summary(run);
+    if (*run->broken_off)
+        printf("limit      %" PRIu64 " s: %s was broken off\n", run->options.limit, run->broken_off);
     if (run->not_begun)
         printf("limit      %" PRIu64 " s: %d more of the sets of sizes were not run\n", run->options.limit,
                run->not_begun);
