@@ -111,7 +111,7 @@ for path in "$top"/specs/*.lua; do
             waits++
             if (length($0) < why + 10) { print; bare = 1 }
         }
-        END { exit bare || (!waits && kernel != "rms_norm.lua") } # whose template is a user's
+        END { exit bare || (!waits && kernel != "rms_norm.lua") } # a template of its own
     ' kernel="$spec" "$work/out" >"$work/bare"
     is_bare=$?
     cp "$work/bare" "$work/out"
