@@ -344,6 +344,12 @@ ok $? "run: two halves of a loop's turns come to what all do"
 tilewright run "$work/product.lua" --device emu
 is 1 && says "kernel 'sums', line 6: combine of loop 'c' is not what its turns come to: element 0 of y is "
 ok $? "run: a combine that is wrong is told of"
+tilewright gen "$top/tests/errors/effect_sm_80.lua" --kernel acts --arch sm_80 -o "$work/acts"
+is 0 && [ -e "$work/acts/acts.c" ]
+ok $? "gen: a field that an architecture heeds which is not asked for"
+tilewright gen "$top/tests/errors/effect_sm_80.lua" --kernel alone --arch sm_80 -o "$work/alone"
+is 1 && says "kernel 'alone', l2_promotion: it has no effect: .* \[FIELD-EFFECT\]$" && [ ! -e "$work/alone" ]
+ok $? "gen: a field that none heeds"
 tilewright run "$work/good.lua" --arch sm_90a --kernel small --device none
 is 0 && silent err && prints '^compiled small sm_90a registers [0-9]* shared [0-9]* spills 0 frame 0$' &&
     prints '^compiled small__unaligned sm_90a' &&

@@ -334,8 +334,8 @@ static int plan_kernel(struct making *m, const struct spec_kernel *kernel)
             bool added = false;
             if (c->unit_count == m->room)
                 return 3;
-            status = make_unit(c, kernel, arch[a], v, m->choice, first, v ? NULL : find_reads(on, all, arch[a]),
-                               &added);
+            status =
+                make_unit(c, kernel, arch[a], v, m->choice, first, v ? NULL : find_reads(on, all, arch[a]), &added);
             pthread_mutex_lock(&m->lock);
             c->unit_count += added;
             pthread_cond_broadcast(&m->progress);
