@@ -151,25 +151,38 @@ static void give(struct reader *r, size_t at, size_t length, const char *format,
 
 /* ---- statements -------------------------------------------------------------------------------------------------- */
 
+static const char *const orders[] = {"fence",  "commit", "__sync", "bar.",          "wait_all",     "wait_group",
+                                     "arrive", "expect", "_wait",  "mbarrier.init", "barrier_init", NULL};
+
+static bool is_plain(const char *at, size_t length)
+{
+    static const char *const acts[] = {"asm", "_load", "_store", "copy", "tma_", "_release", "_drain", NULL};
+    return !holds(at, length, orders) && !holds(at, length, acts);
+}
+
+/* The statement and the one before it, where nothing but the end of a line stands between them. */
+static void edit_neighbours(struct reader *r, size_t at, size_t length)
+{
+    const char *text = r->text + at, *before = r->text + r->last, *between = before + r->last_length;
+    if (r->last_length == 0 || between >= text || strspn(between, "\n ") != (size_t)(text - between) ||
+        memchr(between + 1, '\n', (size_t)(text - between - 1)))
+        return;
+    char both[BLOCK_MOST_PIECE];
+    int n = snprintf(both, sizeof both, "%.*s%.*s%.*s", (int)length, text, (int)(text - between), between,
+                     (int)r->last_length, before);
+    r->now.plain = is_plain(text, length) && is_plain(before, r->last_length);
+    if (n < (int)sizeof both)
+        give(r, r->last, at + length - r->last, "%.*s", both, (size_t)n, "");
+}
+
 static void edit_statement(struct reader *r, size_t at, size_t length)
 {
-    static const char *const orders[] = {"fence", "commit",  "__sync", "bar.",   "wait_all", "wait_group",
-                                         "arrive", "expect", "_wait",  "mbarrier.init", "barrier_init", NULL};
     const char *text = r->text + at;
     bool order = holds(text, length, orders), leaves = begins(text, "return");
-    bool can_go = !r->now.declares && !leaves;
-    if ((r->kind == BLOCK_REMOVED && can_go && !order) || (r->kind == BLOCK_ORDER && can_go && order))
+    if (!r->now.declares && !leaves && r->kind == (order ? BLOCK_ORDER : BLOCK_REMOVED))
         give(r, at, length, "%.*s", ";", 1, "");
-    const char *between = r->text + r->last + r->last_length;
-    bool follows = r->last_length > 0 && between < text && strspn(between, "\n ") == (size_t)(text - between) &&
-                   memchr(between + 1, '\n', (size_t)(text - between - 1)) == NULL;
-    if (r->kind == BLOCK_SWAPPED && follows && !leaves) {
-        char both[BLOCK_MOST_PIECE];
-        int n = snprintf(both, sizeof both, "%.*s%.*s%.*s", (int)length, text, (int)(text - between), between,
-                         (int)r->last_length, r->text + r->last);
-        if (n < (int)sizeof both)
-            give(r, r->last, at + length - r->last, "%.*s", both, (size_t)n, "");
-    }
+    if (r->kind == BLOCK_SWAPPED && !leaves)
+        edit_neighbours(r, at, length);
     r->last = at;
     r->last_length = length;
 }
@@ -421,7 +434,8 @@ size_t block_edit_trap(const char *text, const struct block_edit *e, char *out)
     trap.length = e->statement_length;
     trap.lua[0] = 0;
     trap.line_at = trap.at;
-    int n = snprintf(trap.with, sizeof trap.with, e->declares ? "asm volatile(\"trap;\"); %.*s" : "{ asm volatile(\"trap;\"); %.*s }",
+    int n = snprintf(trap.with, sizeof trap.with,
+                     e->declares ? "asm volatile(\"trap;\"); %.*s" : "{ asm volatile(\"trap;\"); %.*s }",
                      (int)e->statement_length, text + e->statement);
     return n < (int)sizeof trap.with ? put_all(text, &trap, out) : 0;
 }

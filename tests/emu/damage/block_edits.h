@@ -35,9 +35,10 @@ struct block_edit {
     size_t at, length, line_at;
     int line; /* from 1 */
     char with[BLOCK_MOST_PIECE], lua[200];
-    char function[80];            /* in which it is, "" where the block has none */
+    char function[80];                  /* in which it is, "" where the block has none */
     size_t statement, statement_length; /* that it is in; 0 of length: it is in none alone */
-    bool declares;                /* that statement declares something */
+    bool plain;                         /* SWAPPED: both compute, and neither copies, waits or tells others anything */
+    bool declares;                      /* that statement declares something */
 };
 
 /* Every edit of a kind that the text has room for, in order. */
