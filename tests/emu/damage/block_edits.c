@@ -11,6 +11,8 @@ const char *const block_edit_name[] = {
 #undef X
 };
 
+enum { MOST_COPIED = 128 };
+
 /* A text as it is read, line by line, and where its edits go. */
 struct reader {
     const char *text;
@@ -21,6 +23,11 @@ struct reader {
     bool in_struct, functions;
     /* The statement before this one, where nothing stands between. */
     size_t last, last_length;
+    /* Those so far that can be copied. */
+    struct {
+        size_t at, length;
+    } copied[MOST_COPIED];
+    int copied_count;
 };
 
 static bool is_word(char c)
@@ -160,6 +167,21 @@ static bool is_plain(const char *at, size_t length)
     return !holds(at, length, orders) && !holds(at, length, acts);
 }
 
+/* Whether the first is an assignment of something that the second does not name. */
+static bool is_apart(const char *one, size_t length, const char *other, size_t other_length)
+{
+    const char *sign = memmem(one, length, " = ", 3), *at = sign, *other_end = other + other_length;
+    while (at && at > one && at[-1] != ' ' && at[-1] != '*' && at[-1] != '&')
+        at--;
+    if (!sign || at == sign)
+        return false;
+    size_t n = (size_t)(sign - at);
+    for (; (other = memmem(other, (size_t)(other_end - other), at, n)); other++)
+        if (!is_word(other[-1]) && !is_word(other[n]))
+            return false;
+    return true;
+}
+
 /* The statement and the one before it, where nothing but the end of a line stands between them. */
 static void edit_neighbours(struct reader *r, size_t at, size_t length)
 {
@@ -171,8 +193,32 @@ static void edit_neighbours(struct reader *r, size_t at, size_t length)
     int n = snprintf(both, sizeof both, "%.*s%.*s%.*s", (int)length, text, (int)(text - between), between,
                      (int)r->last_length, before);
     r->now.plain = is_plain(text, length) && is_plain(before, r->last_length);
+    r->now.harmless =
+        r->now.plain && is_apart(text, length, before, r->last_length) && is_apart(before, r->last_length, text, length)
+            ? "neither reads what the other writes"
+            : NULL;
     if (n < (int)sizeof both)
         give(r, r->last, at + length - r->last, "%.*s", both, (size_t)n, "");
+}
+
+/* Each of the statements so far, and this one again, behind this one. */
+static void edit_copies(struct reader *r, size_t at, size_t length)
+{
+    if (!r->now.declares && r->copied_count < MOST_COPIED) {
+        r->copied[r->copied_count].at = at;
+        r->copied[r->copied_count++].length = length;
+    }
+    for (int i = 0; i < r->copied_count; i++) {
+        char with[BLOCK_MOST_PIECE];
+        int n = snprintf(with, sizeof with, " %.*s", (int)r->copied[i].length, r->text + r->copied[i].at);
+        const char *copied = r->text + r->copied[i].at;
+        static const char *const tells[] = {"arrive", "expect", "init", "bar.", NULL};
+        r->now.harmless = holds(copied, r->copied[i].length, orders) && !holds(copied, r->copied[i].length, tells)
+                              ? "a fence or a wait more"
+                              : NULL;
+        if (n < (int)sizeof with)
+            give(r, at + length, 0, "%.*s", with, (size_t)n, "");
+    }
 }
 
 static void edit_statement(struct reader *r, size_t at, size_t length)
@@ -183,6 +229,8 @@ static void edit_statement(struct reader *r, size_t at, size_t length)
         give(r, at, length, "%.*s", ";", 1, "");
     if (r->kind == BLOCK_SWAPPED && !leaves)
         edit_neighbours(r, at, length);
+    if (r->kind == BLOCK_COPIED && !leaves)
+        edit_copies(r, at, length);
     r->last = at;
     r->last_length = length;
 }
@@ -207,6 +255,7 @@ static void edit_hole(struct reader *r, const char *at, size_t length)
 {
     for (int change = -1; change <= 1; change += 2) {
         char lua[200];
+        r->now.harmless = r->kind == BLOCK_WAIT && change < 0 ? "a wait for more than is needed" : NULL;
         snprintf(lua, sizeof lua, "//@ local edited = %.*s + %d\n", (int)length - 3, at + 2, change);
         give(r, (size_t)(at - r->text), length, "%.*s", "${edited}", 9, lua);
     }

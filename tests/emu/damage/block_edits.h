@@ -12,6 +12,7 @@
     X(REMOVED, "a statement removed")                                                                                  \
     X(CONSTANT, "a constant changed")                                                                                  \
     X(PARITY, "a parity or a swizzle's ^ changed")                                                                     \
+    X(COPIED, "a statement copied elsewhere")                                                                          \
     X(SWAPPED, "two neighbours swapped")                                                                               \
     X(ARGUMENT, "an argument replaced")                                                                                \
     X(WAIT, "a wait's number changed")                                                                                 \
@@ -38,6 +39,7 @@ struct block_edit {
     char function[80];                  /* in which it is, "" where the block has none */
     size_t statement, statement_length; /* that it is in; 0 of length: it is in none alone */
     bool plain;                         /* SWAPPED: both compute, and neither copies, waits or tells others anything */
+    const char *harmless;               /* what is said of it where nobody sees it, or NULL */
     bool declares;                      /* that statement declares something */
 };
 
