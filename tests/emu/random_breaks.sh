@@ -25,7 +25,8 @@ found() {
 
 # The record of a whole run, as JSON.
 record() {
-    awk -F '\t' -v bugs="$(echo "$names" | wc -w)" -v commit="$(git rev-parse --short HEAD)" -v programs="${COUNT:-40}" '
+    bugs=$(echo "$names" | wc -w)
+    awk -F '\t' -v bugs="$bugs" -v commit="$(git rev-parse --short HEAD)" -v programs="${COUNT:-40}" '
         function text(s) {
             gsub(/\\/, "\\\\\\\\", s)
             gsub(/"/, "\\\\\"", s)

@@ -15,10 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <json-c/json.h>
-
 #include "bench.h"
 #include "block_edits.h"
+#include "result_file.h"
 
 #include "emit/embed.h"
 #include "unit/rounds.h"
@@ -433,16 +432,6 @@ static int scored(const struct round *r, enum score score)
 
 /* ---- the record of a run ----------------------------------------------------------------------------------------- */
 
-static void add_text(struct json_object *o, const char *key, const char *text)
-{
-    json_object_object_add(o, key, json_object_new_string(text));
-}
-
-static void add_number(struct json_object *o, const char *key, int64_t number)
-{
-    json_object_object_add(o, key, json_object_new_int64(number));
-}
-
 /* By score: the edits that nobody saw, or that were refused, each with why. */
 static struct json_object *edits_of(const struct round *r, enum score score)
 {
@@ -454,12 +443,12 @@ static struct json_object *edits_of(const struct round *r, enum score score)
             continue;
         struct json_object *one = json_object_new_object();
         snprintf(place, sizeof place, "%s:%d", o->block, o->edit.line);
-        add_text(one, "kernel", o->kernel);
-        add_text(one, "place", place);
-        add_text(one, "kind", block_edit_name[o->edit.kind]);
-        add_text(one, "edit", o->what);
+        result_text(one, "kernel", o->kernel);
+        result_text(one, "place", place);
+        result_text(one, "kind", block_edit_name[o->edit.kind]);
+        result_text(one, "edit", o->what);
         if (o->reason[0] || score == SCORE_REFUSED)
-            add_text(one, "why", o->reason[0] ? o->reason : o->told);
+            result_text(one, "why", o->reason[0] ? o->reason : o->told);
         json_object_array_add(list, one);
     }
     return list;
@@ -471,7 +460,7 @@ static struct json_object *counts_of(const struct round *r)
     for (int k = 0; k < BLOCK_KINDS; k++) {
         struct json_object *row = json_object_new_object();
         for (int v = 0; v < SCORE_COUNT; v++)
-            add_number(row, score_name[v], r->made[k][v]);
+            result_number(row, score_name[v], r->made[k][v]);
         json_object_object_add(counts, block_edit_name[k], row);
     }
     return counts;
@@ -486,36 +475,29 @@ static struct json_object *hazards_of(const struct round *r)
             continue;
         name = name[0] ? name : "launch fails";
         int64_t n = json_object_object_get_ex(names, name, &before) ? json_object_get_int64(before) : 0;
-        add_number(names, name, n + 1);
+        result_number(names, name, n + 1);
     }
     return names;
 }
 
-static void record(const struct round *r, int wanted, const char *path)
+static void record(const struct round *r, const char *path)
 {
-    char command[200], commit[32] = "";
-    FILE *git = popen("git rev-parse --short HEAD", "r");
-    if (git && fgets(commit, sizeof commit, git))
-        commit[strcspn(commit, "\n")] = 0;
-    if (git)
-        pclose(git);
-    snprintf(command, sizeof command, "build/tests/emu/damage/test_blocks %d %llu '%s' %s", wanted,
+    char command[200];
+    snprintf(command, sizeof command, "build/tests/emu/damage/test_blocks %d %llu '%s' %s", r->count,
              (unsigned long long)r->first_seed, r->subject, path);
-    struct json_object *all = json_object_new_object(), *kernels = json_object_new_array();
-    add_text(all, "made_by", "tests/emu/damage/test_blocks.c");
-    add_text(all, "what",
-             "random edits of the bodies of templates/blocks, on the emulator, hazards strict, in three "
-             "completion modes");
-    add_text(all, "command", command);
-    add_text(all, "commit", commit);
-    add_number(all, "seed", (int64_t)r->first_seed);
+    struct json_object *all = result_begin("tests/emu/damage/test_blocks.c",
+                                           "random edits of the bodies of templates/blocks, on the emulator, hazards "
+                                           "strict, in three completion modes",
+                                           command);
+    struct json_object *kernels = json_object_new_array();
+    result_number(all, "seed", (int64_t)r->first_seed);
     for (int i = 0; i < SUBJECTS; i++) {
         char name[120];
         snprintf(name, sizeof name, "%s %s", subjects[i].kernel, subjects[i].arch ? subjects[i].arch : "sm_90a");
         json_object_array_add(kernels, json_object_new_string(name));
     }
     json_object_object_add(all, "kernels", kernels);
-    add_number(all, "edits", r->count);
+    result_number(all, "edits", r->count);
     json_object_object_add(all, "counts", counts_of(r));
     json_object_object_add(all, "hazards", hazards_of(r));
     json_object_object_add(all, "refused", edits_of(r, SCORE_REFUSED));
@@ -527,9 +509,7 @@ static void record(const struct round *r, int wanted, const char *path)
     json_object_object_add(unseen, "explained one by one", edits_of(r, SCORE_LISTED));
     json_object_object_add(unseen, "not explained", edits_of(r, SCORE_UNSEEN));
     json_object_object_add(all, "seen by nobody", unseen);
-    if (json_object_to_file_ext(path, all, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE))
-        fail_msg("%s is not written", path);
-    json_object_put(all);
+    result_end(all, path);
 }
 
 /* ---- edits whose scores are known ----------------------------------------------------------------------------------
@@ -629,7 +609,7 @@ static void block_edits_are_seen(void **state)
     }
     print_table(&asked);
     if (path)
-        record(&asked, wanted, path);
+        record(&asked, path);
     if (scored(&asked, SCORE_UNSEEN) > 0)
         fail_msg("%d edits that nobody sees; block_edits.list says of such why they do no harm",
                  scored(&asked, SCORE_UNSEEN));

@@ -4,9 +4,10 @@
  * proves for every number of turns, and a loop of this text may have fewer at any size (the masked end of attention
  * over whole rows has one), or a stage that is free too early may be refilled only after a wait for something else.
  *
- *     test_damage [DAMAGES [HARMLESS [SEED [SUBJECT]]]]
+ *     test_damage [DAMAGES [HARMLESS [SEED [SUBJECT [FILE.json]]]]]
  *
- * With arguments, of which SUBJECT is a part of a kernel's name, every disagreement is printed, and a table by class.
+ * With arguments, of which SUBJECT is a part of a kernel's name ("": all), every disagreement is printed, and a table
+ * by class.
  */
 #include "unit/check.h"
 
@@ -15,6 +16,7 @@
 #include <string.h>
 
 #include "bench.h"
+#include "result_file.h"
 
 #include "unit/rounds.h"
 
@@ -138,7 +140,8 @@ struct round {
     uint64_t seed;
     bool prints;
     struct count class[EDIT_CLASSES];
-    int blind, strict; /* passes and is not clean; is refused and clean, or refused though harmless */
+    struct json_object *disagreements; /* one by one, where they are kept */
+    int blind, strict;                 /* passes and is not clean; is refused and clean, or refused though harmless */
 };
 
 static void print_table(const struct round *r, int first, int end)
@@ -158,6 +161,19 @@ static void print_table(const struct round *r, int first, int end)
             for (int v = 0; v < BENCH_VERDICTS; v++)
                 sum.made[refused][v] += n->made[refused][v];
     }
+}
+
+static void keep(struct json_object *list, const char *kernel, enum edit_class class, const struct edit *e,
+                 const struct outcome *o)
+{
+    struct json_object *one = json_object_new_object();
+    result_text(one, "kernel", kernel);
+    result_text(one, "class", edit_name[class]);
+    result_text(one, "edit", e->text);
+    result_text(one, "proof", o->refused ? o->rule : "passes");
+    result_text(one, "told", o->told);
+    result_text(one, "emulator", bench_verdict_name[o->verdict]);
+    json_object_array_add(list, one);
 }
 
 /* One edit of the class on some subject that has one. False: none was found, or it has no text. */
@@ -186,6 +202,8 @@ static bool edit_one(struct round *r, enum edit_class class)
         bool strict = o.refused && (o.verdict == BENCH_CLEAN || class >= EDIT_HARMLESS);
         r->blind += blind;
         r->strict += strict;
+        if (r->disagreements && (blind || strict))
+            keep(r->disagreements, s->kernel, class, &e, &o);
         if (r->prints && (blind || strict))
             printf("# %s: %s: %s: %s\n#     %s %s\n#     %s %.300s\n", blind ? "BLIND" : "strict", s->kernel,
                    edit_name[class], e.text, o.refused ? o.rule : "passes", o.told, bench_verdict_name[o.verdict],
@@ -300,16 +318,54 @@ static int close_all(void **state)
 }
 
 static int damages, harmless;
-static struct round asked = {.seed = 1, .prints = true};
+static struct round asked = {.subject = "", .seed = 1, .prints = true};
+static uint64_t first_seed;
+
+static const char *path; /* of the record, NULL: none */
+
+/* By class and by what the proof says, how many were of each verdict. */
+static void record_round(const struct round *r)
+{
+    char command[200];
+    struct json_object *classes = json_object_new_object();
+    snprintf(command, sizeof command, "build/tests/emu/damage/test_damage %d %d %llu '%s' %s", damages, harmless,
+             (unsigned long long)first_seed, r->subject, path);
+    struct json_object *all = result_begin("tests/emu/damage/test_damage.c",
+                                           "random damage to derived steps, and harmless edits, judged by the proof "
+                                           "and by the emulator in three completion modes",
+                                           command);
+    for (int c = 0; c < EDIT_CLASSES; c++) {
+        struct json_object *row = json_object_new_object();
+        for (int refused = 1; refused >= 0; refused--) {
+            struct json_object *counts = json_object_new_object();
+            for (int v = 0; v < BENCH_NO_TEXT; v++)
+                result_number(counts, bench_verdict_name[v], r->class[c].made[refused][v]);
+            json_object_object_add(row, refused ? "refused" : "passes", counts);
+        }
+        json_object_object_add(classes, edit_name[c], row);
+    }
+    result_number(all, "damages", damages);
+    result_number(all, "harmless", harmless);
+    result_number(all, "damages refused", refusals(r));
+    result_number(all, "passed and not clean", r->blind);
+    result_number(all, "refused and clean or harmless", r->strict);
+    json_object_object_add(all, "classes", classes);
+    json_object_object_add(all, "disagreements", r->disagreements);
+    result_end(all, path);
+}
 
 static void as_asked(void **state)
 {
     (void)state;
+    asked.disagreements = path ? json_object_new_array() : NULL;
+    first_seed = asked.seed;
     edit_many(&asked, 0, EDIT_HARMLESS, damages);
     edit_many(&asked, EDIT_HARMLESS, EDIT_CLASSES, harmless);
     print_table(&asked, 0, EDIT_CLASSES);
     printf("# %d passed and are not clean, %d were refused and are clean or harmless; %d that do harm were refused\n",
            asked.blind, asked.strict, refusals(&asked));
+    if (path)
+        record_round(&asked);
     assert_int_equal(asked.blind, 0);
 }
 
@@ -327,6 +383,7 @@ int main(int argc, char **argv)
     damages = atoi(argv[1]);
     harmless = argc > 2 ? atoi(argv[2]) : 0;
     asked.seed = argc > 3 ? strtoull(argv[3], NULL, 10) : 1;
-    asked.subject = argc > 4 ? argv[4] : NULL;
+    asked.subject = argc > 4 ? argv[4] : "";
+    path = argc > 5 ? argv[5] : NULL;
     return cmocka_run_group_tests(one, NULL, close_all);
 }
