@@ -218,6 +218,11 @@ ok $? "plan: tables"
 tilewright plan "$work/good.lua" --kernel small --variant unaligned --why
 is 0 && silent err && prints unaligned
 ok $? "plan of a variant by name, --why"
+# Both architectures' kernels, and the second kernel's, whose steps were proved with the first's.
+tilewright plan "$work/good.lua"
+is 0 && [ "$(grep -c '^kernel ' "$work/out")" -eq "$(grep -cE \
+    '^proof: .* in [1-9][0-9]* runs of [1-9][0-9]* threads.* turn 0 to ([6-9]|1[0-9]) times; [1-9][0-9]{3,} steps$' "$work/out")" ]
+ok $? "plan: the size of each proof"
 tilewright plan "$work/good.lua" --variant nothing
 is 2 && says "no variant"
 ok $? "plan of an unknown variant: status 2"
@@ -225,9 +230,10 @@ tilewright plan "$work/good.lua" --json
 if command -v python3 >/dev/null; then
     is 0 && silent err && python3 -c '
 import json, sys
-plans = json.load(open(sys.argv[1]))
+plans = json.load(open(sys.argv[1]))["plans"]
 assert [p["kernel"] for p in plans if p["arch"] == "sm_80" and p["variant"] == ""] == ["small", "old"], plans
-assert all(p["param_bytes"] > 0 for p in plans)' "$work/out"
+assert all(p["param_bytes"] > 0 for p in plans)
+assert all(p["proof"]["threads"] > 1 and p["proof"]["steps"] > 1000 for p in plans)' "$work/out"
     ok $? "plan --json is JSON, a Plan for each entry point"
 else
     skip "plan --json" "no python3"
@@ -508,5 +514,20 @@ sed 's/for r = 1, 12/for r = 1, 4000/' "$work/many.lua" >"$work/endless.lua"
 tilewright run "$work/endless.lua" --device emu --arch sm_90a --kernel many --limit 2
 [ $status -lt 2 ] && prints '^limit  *2 s: [1-9][0-9]* more of the sets of sizes were not run$'
 ok $? "run --limit: no case begins after it"
+cat >"$work/long.lua" <<'END'
+local M, N, K = dims "M N K"
+kernel "lasting" {
+  family = "gemm",
+  A = tensor { M, K, dtype = "bf16" }, B = tensor { N, K, dtype = "bf16" }, D = tensor { M, N, dtype = "bf16" },
+  run = { { M = 128, N = 256, K = 64 }, { M = 2048, N = 2048, K = 4096 }, { M = 64, N = 64, K = 64 } },
+}
+END
+tilewright build "$work/long.lua" -o "$work" >/dev/null 2>&1
+before=$(date +%s)
+tilewright run "$work/long.lua" --device emu --arch sm_90a --limit 6
+after=$(date +%s)
+[ $status -lt 2 ] && prints '^limit  *6 s: lasting M=2048,N=2048,K=4096 was broken off$' &&
+    prints '^limit  *6 s: 1 more of the sets of sizes were not run$' && ! prints '^FAILED' && [ $((after - before)) -lt 30 ]
+ok $? "run --limit: the emulator breaks off a case under way"
 echo "1..$count"
 [ "$failed" -eq 0 ]

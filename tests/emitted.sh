@@ -60,7 +60,8 @@ ok $? "the reader lets others be"
 # What is refused on an architecture has a test of its own.
 "$program" check templates/bench/host.lua >"$work/told" 2>&1
 ok $? "what bench --host measures is a spec" "$work/told"
-for spec in specs/*.lua templates/bench/*.lua tests/programs/*.lua tests/programs/found/*.lua tests/rows/*.lua; do
+for spec in specs/*.lua templates/bench/*.lua tests/programs/*.lua tests/programs/found/*.lua \
+    tests/programs/spilled/*.lua tests/rows/*.lua; do
     for arch in sm_90a sm_80; do
         folder=$work/made/$(echo "${spec%.lua}" | tr / _).$arch
         "$program" gen "$spec" --arch $arch -o "$folder" >/dev/null 2>&1 || [ $? -eq 1 ] || ok 1 "gen $spec, $arch"

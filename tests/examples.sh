@@ -17,7 +17,7 @@ log=$work/log
 
 # logged COMMAND...: its output is the log. Status: the command's.
 logged() {
-    timeout 60 "$@" >"$log" 2>&1
+    timeout 120 "$@" >"$log" 2>&1
 }
 
 # has PATTERN...: a line of the log matches each
@@ -45,7 +45,7 @@ ok $? "server: CMake builds it" "$log"
 "$work/server/server" "$work/socket" auto >"$work/served" 2>&1 &
 server=$!
 waited=0
-while [ ! -S "$work/socket" ] && kill -0 $server 2>/dev/null && [ $((waited += 1)) -le 150 ]; do sleep 0.2; done
+while [ ! -S "$work/socket" ] && kill -0 $server 2>/dev/null && [ $((waited += 1)) -le 600 ]; do sleep 0.2; done
 logged "$work/server/client" "$work/socket"
 ok $? "server: the answers are those of double precision" "$log"
 [ "$(grep -c 'rows: error 0.00[0-3]' "$log")" -eq 5 ]

@@ -104,6 +104,19 @@ for path in "$top"/specs/*.lua; do
         ok $? "gen specs/$spec: a kernel takes less than 10 ms"
     fi
 
+    tilewright "$top" off plan "specs/$spec"
+    awk '/^  step  call / { why = index($0, "  why") }
+        /^$/ { why = 0 }
+        why && / (wait_empty|wait_full|mma_wait|cp_wait|store_wait|drain|barrier|fence_async|mma_fence|release) / {
+            waits++
+            if (length($0) < why + 10) { print; bare = 1 }
+        }
+        END { exit bare || (!waits && kernel != "rms_norm.lua") } # a template of its own
+    ' kernel="$spec" "$work/out" >"$work/bare"
+    is_bare=$?
+    cp "$work/bare" "$work/out"
+    ok $is_bare "plan specs/$spec: each wait has its reason"
+
     tilewright "$work/elsewhere/copied" off gen "$spec" -o ../second/"$spec"
     diff -r "$work/first/$spec" "$work/elsewhere/second/$spec" >"$work/out" 2>&1
     ok $? "gen specs/$spec: the same bytes in two processes, folders and outputs"
@@ -120,7 +133,7 @@ for path in "$top"/specs/*.lua; do
     if command -v python3 >/dev/null; then
         [ "$status" -eq 0 ] && python3 -c '
 import glob, json, sys
-plans = json.load(open(sys.argv[1]))
+plans = json.load(open(sys.argv[1]))["plans"]
 assert len(plans) == int(sys.argv[2]), (len(plans), sys.argv[2])
 for path in glob.glob(sys.argv[3] + "/*.plan.json"):
     alone = json.load(open(path))

@@ -62,7 +62,8 @@ AWK
 "$program" help json | sed -n 's/^    \([a-z_.*\[][^ ]*\) .*/\1/p' >"$work/known"
 # Whether every path of $work/out is one of help json, * standing for any key.
 described() {
-    awk -f "$work/paths.awk" "$work/out" | sort -u >"$work/paths"
+    # What a Plan has below its fields, ENTRY.ARCH.plan.json shows.
+    awk -f "$work/paths.awk" "$work/out" | sed 's/^\(plans\[\]\.[^.[]*\).*/\1/' | sort -u >"$work/paths"
     awk 'NR == FNR { known[$0] = 1; next }
         { any = $0; sub(/[^.]*$/, "*", any) } !($0 in known) && !(any in known) { print "not in help json: " $0 }' \
         "$work/known" "$work/paths" >"$work/wrong"
@@ -74,7 +75,7 @@ ok $? "help json lists fields" "$work/wrong"
 mkdir "$work/made"
 good=specs/fft.lua
 for arguments in "check $good" "gen $good -o $work/made" "check specs/gemm.lua --kernel none" "check $work/none.lua" \
-    "check $good --arch sm_99" "gen $good -o /dev/null/x" "plan $work/none.lua" "build $work/none.lua -o $work/made" \
+    "check $good --arch sm_99" "gen $good -o /dev/null/x" "plan $work/none.lua" "plan $good --arch sm_80" "build $work/none.lua -o $work/made" \
     "run $work/none.lua" "gen specs/gemm.lua --arch sm_80 -o $work/made"; do
     # shellcheck disable=SC2086
     tilewright $arguments --json

@@ -78,7 +78,7 @@ came_by "its fix" 'sed .* && build/tilewright check'
 came_by "a run" '^verified [0-9]* cases'
 came_by "the generated C" '^\$ build/tilewright gen '
 came_by "a C compiler" '^\$ cc '
-came_by "a program that is run" '^\$ build/[a-z_]*$'
+came_by "a program that is run" '^\$ .*build/[a-z_]*_main$'
 if [ "${1:-}" = --fresh ]; then
     [ "$seconds" -lt 360 ]
     ok $? "$seconds seconds from the clone on, 360 at most"

@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <json-c/json.h>
+
 #include "cmd/cmd.h"
 #include "common/json.h"
 #include "common/options.h"
@@ -12,6 +14,11 @@
 static const char *shown_variant(const struct compile_unit *unit)
 {
     return *unit->plan.variant ? unit->plan.variant : "-";
+}
+
+static bool is_compiled(const struct compile_unit *unit, const bool with[COMPILE_WITH_COUNT], int w)
+{
+    return with[w] && unit->status[w] == TW_OK && unit->compiled[w].cubin;
 }
 
 static void print_table(const struct compile *c, const bool with[COMPILE_WITH_COUNT])
@@ -24,7 +31,7 @@ static void print_table(const struct compile *c, const bool with[COMPILE_WITH_CO
     bool any = false;
     for (int i = 0; i < c->unit_count; i++)
         for (int w = 0; w < COMPILE_WITH_COUNT; w++)
-            any |= with[w] && c->unit[i].status[w] == TW_OK && c->unit[i].compiled[w].cubin;
+            any |= is_compiled(&c->unit[i], with, w);
     if (!any)
         return; /* the faults are all there is to say */
     printf("%-*s  %-8s %-10s %-6s %9s %8s %7s %6s %8s\n", width, "kernel", "arch", "variant", "with", "registers",
@@ -33,7 +40,7 @@ static void print_table(const struct compile *c, const bool with[COMPILE_WITH_CO
         for (int w = 0; w < COMPILE_WITH_COUNT; w++) {
             const struct compile_unit *unit = &c->unit[i];
             const struct tw_compiled *compiled = &unit->compiled[w];
-            if (!with[w] || unit->status[w] != TW_OK || !compiled->cubin)
+            if (!is_compiled(unit, with, w))
                 continue;
             printf("%-*s  %-8s %-10s %-6s %9" PRIu32 " %8ld %7" PRIu32 " %6" PRIu32, width, unit->kernel->name,
                    unit->arch->name, shown_variant(unit), compile_with_word[w], compiled->info.registers,
@@ -45,34 +52,49 @@ static void print_table(const struct compile *c, const bool with[COMPILE_WITH_CO
         }
 }
 
-static void print_json(const struct compile *c, const bool with[COMPILE_WITH_COUNT], int status)
+static json_object *phases_object(const struct compile *c)
 {
-    const char *comma = "";
-    fputs("{\"command\": \"build\", \"spec\": ", stdout);
-    json_text(stdout, c->path);
-    printf(",\n \"phases_ms\": {\"read\": %.3f, \"plan\": %.3f, \"emit\": %.3f, \"compile\": %.3f},\n \"kernels\": [",
-           1e3 * c->phases.read, 1e3 * c->phases.plan, 1e3 * c->phases.emit, 1e3 * c->phases.compile);
-    for (int i = 0; i < c->unit_count; i++)
-        for (int w = 0; w < COMPILE_WITH_COUNT; w++) {
-            const struct compile_unit *unit = &c->unit[i];
-            const struct tw_compiled *compiled = &unit->compiled[w];
-            if (!with[w] || unit->status[w] != TW_OK || !compiled->cubin)
-                continue;
-            printf("%s\n  {\"kernel\": ", comma);
-            json_text(stdout, unit->kernel->name);
-            fputs(", \"entry\": ", stdout);
-            json_text(stdout, unit->plan.entry);
-            printf(", \"arch\": \"%s\", \"variant\": \"%s\", \"with\": \"%s\", \"registers\": %" PRIu32
-                   ", \"shared\": %ld, \"spills\": %" PRIu32 ", \"frame\": %" PRIu32
-                   ", \"seconds\": %.6f, \"cached\": %s, \"cubin_bytes\": %zu}",
-                   unit->arch->name, unit->plan.variant, compile_with_word[w], compiled->info.registers,
-                   compile_shared(unit, (enum compile_with)w), compiled->info.spill_instructions, compiled->info.frame,
-                   compiled->seconds, compiled->cache == TW_CACHE_HIT ? "true" : "false", compiled->cubin_bytes);
-            comma = ",";
-        }
-    fputs("\n ],\n \"diagnostics\": ", stdout);
-    compile_print_faults(c, stdout);
-    printf(",\n \"status\": %d}\n", status);
+    json_object *o = json_object_new_object();
+    json_add_real(o, "read", 1e3 * c->phases.read);
+    json_add_real(o, "plan", 1e3 * c->phases.plan);
+    json_add_real(o, "emit", 1e3 * c->phases.emit);
+    json_add_real(o, "compile", 1e3 * c->phases.compile);
+    return o;
+}
+
+static json_object *unit_object(const struct compile_unit *unit, enum compile_with with)
+{
+    const struct tw_compiled *compiled = &unit->compiled[with];
+    json_object *o = json_object_new_object();
+    json_add_text(o, "kernel", unit->kernel->name);
+    json_add_text(o, "entry", unit->plan.entry);
+    json_add_text(o, "arch", unit->arch->name);
+    json_add_text(o, "variant", unit->plan.variant);
+    json_add_text(o, "with", compile_with_word[with]);
+    json_add_number(o, "registers", compiled->info.registers);
+    json_add_number(o, "shared", (uint64_t)compile_shared(unit, with));
+    json_add_number(o, "spills", compiled->info.spill_instructions);
+    json_add_number(o, "frame", compiled->info.frame);
+    json_add_real(o, "seconds", compiled->seconds);
+    json_add_truth(o, "cached", compiled->cache == TW_CACHE_HIT);
+    json_add_number(o, "cubin_bytes", compiled->cubin_bytes);
+    return o;
+}
+
+static int print_json(const struct compile *c, const bool with[COMPILE_WITH_COUNT], int status)
+{
+    json_object *more = json_object_new_object(), *kernels = more ? json_object_new_array() : NULL;
+    if (kernels) {
+        for (int i = 0; i < c->unit_count; i++)
+            for (int w = 0; w < COMPILE_WITH_COUNT; w++)
+                if (is_compiled(&c->unit[i], with, w))
+                    json_object_array_add(kernels, unit_object(&c->unit[i], (enum compile_with)w));
+        json_object_object_add(more, "phases_ms", phases_object(c));
+        json_object_object_add(more, "kernels", kernels);
+    }
+    status = compile_print_json(c, status, more);
+    json_object_put(more);
+    return status;
 }
 
 /* Two compilers, one source: they are expected to agree. */
@@ -82,8 +104,8 @@ static void compare(const struct compile *c)
         const struct compile_unit *unit = &c->unit[i];
         const struct tw_compiled *a = &unit->compiled[COMPILE_NVRTC], *b = &unit->compiled[COMPILE_NVCC];
         if (a->cubin && b->cubin && a->info.registers != b->info.registers)
-            fprintf(stderr, "tilewright build: note: %s for %s takes %u registers by nvrtc, %u by nvcc\n",
-                    unit->plan.entry, unit->arch->name, a->info.registers, b->info.registers);
+            compile_say(c, DIAG_NOTE, "%s for %s takes %u registers by nvrtc, %u by nvcc", unit->plan.entry,
+                        unit->arch->name, a->info.registers, b->info.registers);
     }
 }
 
@@ -176,12 +198,12 @@ int cmd_build(int argc, char **argv)
         if (result != TW_OK)
             status = compile_fail(&c, result, &error);
     }
-    if (json)
-        print_json(&c, with, status);
-    else if (c.unit_count && status != 2)
+    if (!json && c.unit_count && status != 2)
         print_table(&c, with);
     if (status == 0 && with[COMPILE_NVRTC] && with[COMPILE_NVCC])
         compare(&c);
+    if (json)
+        status = print_json(&c, with, status);
     files_free(&files);
     compile_close(&c);
     return status;

@@ -298,7 +298,7 @@ static void add_results(const struct emulation *e, bool completed, const struct 
     json_object_object_add(o, "block", triple(e->launch.block));
     json_add_number(o, "registers", e->kernel->registers);
     json_add_number(o, "static_shared", e->kernel->static_shared);
-    json_add_seconds(o, "seconds", e->seconds);
+    json_add_real(o, "seconds", e->seconds);
     json_add_number(o, "blocks", s->blocks);
     if (e->on_emu) {
         json_add_number(o, "warp_instructions", s->warp_instructions);

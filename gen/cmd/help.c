@@ -86,8 +86,8 @@ static void print_json_fields(void)
     }
     putchar('\n');
     print_paragraph(0, "",
-                    "plan prints an array of Plans, each as ENTRY.ARCH.plan.json has it, and bench an array of its "
-                    "rows; where they cannot, the object. tensormap explain answers each call that it finds with an "
+                    "bench prints an array of its rows, and where it cannot, the object. tensormap explain answers "
+                    "each call that it finds with an "
                     "object, on a line of its own. tensormap encode and load speak JSON as their help says.");
 }
 

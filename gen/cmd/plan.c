@@ -3,30 +3,61 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <json-c/json.h>
+#include <json-c/printbuf.h>
+
 #include "cmd/cmd.h"
 #include "common/options.h"
 #include "compile/compile.h"
 #include "program/program.h"
 
-/* One array of Plans, in the order of kernels, architectures and variants. */
-static int print_json(const struct compile *c)
+/* A Plan's text, as it is. */
+static int write_plan(json_object *o, struct printbuf *out, int level, int flags)
 {
-    fputs("[\n", stdout);
-    for (int i = 0; i < c->unit_count; i++) {
-        char *text;
-        size_t length;
-        if (plan_print_json(&c->unit[i].plan, &text, &length) != 0) {
-            fputs("tilewright plan: out of memory\n", stderr);
-            return 3;
+    const char *text = json_object_get_userdata(o);
+    (void)level;
+    (void)flags;
+    return printbuf_memappend(out, text, (int)strlen(text));
+}
+
+static void free_plan(json_object *o, void *text)
+{
+    (void)o;
+    free(text);
+}
+
+/* The Plans, in the order of kernels, architectures and variants. NULL where there is no memory. */
+static json_object *plans_of(const struct compile *c)
+{
+    json_object *list = json_object_new_array(), *plan = NULL;
+    for (int i = 0; list && i < c->unit_count; i++) {
+        char *text = NULL;
+        size_t length = 0;
+        if (plan_print_json(&c->unit[i].plan, &text, &length) != 0 || !(plan = json_object_new_object())) {
+            free(text);
+            json_object_put(list);
+            return NULL;
         }
         if (length && text[length - 1] == '\n')
-            length--;
-        fwrite(text, 1, length, stdout);
-        fputs(i + 1 < c->unit_count ? ",\n" : "\n", stdout);
-        free(text);
+            text[length - 1] = '\0';
+        json_object_set_serializer(plan, write_plan, text, free_plan);
+        json_object_array_add(list, plan);
     }
-    fputs("]\n", stdout);
-    return 0;
+    return list;
+}
+
+static int print_json(const struct compile *c, int status)
+{
+    json_object *more = json_object_new_object(), *plans = status == 0 && more ? plans_of(c) : NULL;
+    if (status == 0 && !plans) {
+        struct tw_error error;
+        status = compile_fail(c, tw_fail(&error, TW_ERROR_MEMORY, "out of memory"), &error);
+    }
+    if (plans)
+        json_object_object_add(more, "plans", plans);
+    status = compile_print_json(c, status, more);
+    json_object_put(more);
+    return status;
 }
 
 /* The choice is a list of names: "sm_90a,sm_80". */
@@ -72,7 +103,7 @@ int cmd_plan(int argc, char **argv)
         {"--kernel", OPTION_TEXT, &choice.kernel, "K", "this kernel alone"},
         {"--variant", OPTION_TEXT, &choice.variant, "V", "this variant alone, by name or number from 0"},
         {"--why", OPTION_FLAG, &why, NULL, "each choice with its reason"},
-        {"--json", OPTION_FLAG, &json, NULL, "an array of Plans, every field"},
+        {"--json", OPTION_FLAG, &json, NULL, "the Plans, every field: help json"},
         {NULL, OPTION_FLAG, NULL, NULL, NULL},
     };
     int status = options_parse("plan", rows, argc, argv, &path, 1, &operands);
@@ -87,7 +118,7 @@ int cmd_plan(int argc, char **argv)
         status = compile_units(&c, &choice);
     compile_report(&c);
     if (json)
-        status = status == 0 ? print_json(&c) : compile_print_json(&c, status, NULL);
+        status = print_json(&c, status);
     if (!json)
         print_programs(&c, &choice);
     for (int i = 0; status == 0 && !json && i < c.unit_count; i++) {

@@ -88,6 +88,8 @@ static int open_emulator(struct run *run, struct tw_error *error)
                                   .hazards = (enum emu_hazards)run->options.hazards,
                                   .seed = run->options.seed,
                                   .sm_count = (int)run->options.sms,
+                                  .stop = run->options.limit ? run_stop : NULL,
+                                  .stop_context = run,
                                   .event = run_coverage_event,
                                   .event_context = run,
                                   .events = run_coverage_events()};
@@ -489,7 +491,7 @@ int cmd_run(int argc, char **argv)
         {"--keep", OPTION_TEXT, &o->keep, "DIR", "leave source, PTX, cubin and (where a disassembler is found) SASS"},
         {"--verbose", OPTION_FLAG, &o->verbose, NULL, "a line for each case; without it, of over ten cases, a summary"},
         {"--limit", OPTION_NUMBER, &o->limit, "SECONDS",
-         "begin no case after as many seconds, and say how many are left"},
+         "begin no case after as many seconds; the emulator breaks off the one under way, a GPU cannot"},
         {"--json", OPTION_FLAG, &o->json, NULL, "cases and phases (milliseconds) as JSON"},
         {NULL, OPTION_FLAG, NULL, NULL, NULL},
     };

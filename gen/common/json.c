@@ -22,12 +22,12 @@ void json_add_number(json_object *object, const char *key, uint64_t number)
         json_object_object_add(object, key, json_object_new_uint64(number));
 }
 
-void json_add_seconds(json_object *object, const char *key, double seconds)
+void json_add_real(json_object *object, const char *key, double number)
 {
-    char text[64];
-    snprintf(text, sizeof text, "%.6f", seconds);
+    char text[400];
+    snprintf(text, sizeof text, "%.6f", number);
     if (object)
-        json_object_object_add(object, key, json_object_new_double_s(seconds, text));
+        json_object_object_add(object, key, json_object_new_double_s(number, text));
 }
 
 void json_add_truth(json_object *object, const char *key, int truth)

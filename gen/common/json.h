@@ -31,11 +31,12 @@ struct json_answer {
 /* Prints it on stdout. Everything stays the caller's. Returns status, or 3 where there is no memory. */
 int json_print(const struct json_answer *answer);
 
-/* An object's member of each kind: a text (NULL: null), a number, whether something is so. An object that is NULL, for
+/* An object's member of each kind: a text (NULL: null), a whole number, a real one, whether something
+ * is so. An object that is NULL, for
  * there was no memory, takes none. */
 void json_add_text(struct json_object *object, const char *key, const char *text);
 void json_add_number(struct json_object *object, const char *key, uint64_t number);
-void json_add_seconds(struct json_object *object, const char *key, double seconds);
+void json_add_real(struct json_object *object, const char *key, double number); /* to six places */
 void json_add_truth(struct json_object *object, const char *key, int truth);
 
 /* A string with its quotes, where JSON is printed without objects; control characters, quotes and backslashes escaped,

@@ -144,6 +144,14 @@ struct plan_mma {
 
 /* ---- the whole ------------------------------------------------------------------------------------------------- */
 
+/* What the protocol check looked at. */
+struct plan_proof {
+    int threads;   /* that were followed, each for all that do the same; of all blocks of a cluster */
+    int runs;      /* sets of numbers of turns that the loops were given; 0: nothing was proved */
+    int turns;     /* that a loop made at most, but where many turns of loops around it were looked at */
+    int64_t steps; /* that the threads took, in all runs */
+};
+
 struct plan_launch {
     int grid[3]; /* nodes; persistent kernels: min(tiles, resident blocks) */
     int block;   /* threads */
@@ -215,6 +223,7 @@ struct plan {
     int flops, bytes_moved; /* nodes: operations and compulsory bytes, for roofline and bench */
     struct plan_reason *reason;
     int reason_count;
+    struct plan_proof proof;
     struct plan_proofs *proofs; /* what was proved of other Plans, the caller's; or NULL */
     void *arena;
 };
@@ -246,8 +255,9 @@ int plan_check(const struct plan *p, struct diag_set *diags);
 void plan_check_alone(const struct plan *p, struct diag_set *diags);
 
 /* The protocol check: every interleaving of the roles' steps over stages and phases, for deadlock, overwrite before
- * release, read before full and wrong phase. Each fault names role, stage and step. Returns the number of errors. */
-int plan_check_protocol(const struct plan *p, struct diag_set *diags);
+ * release, read before full and wrong phase. Each fault names role, stage and step. Where there is none, p->proof says
+ * how much was looked at. Returns the number of errors. */
+int plan_check_protocol(struct plan *p, struct diag_set *diags);
 
 /* What plan_check_protocol proved, so that Plans of the same steps (of other kernels, architectures, variants) are
  * proved once: see plan/protocol_proofs.c. Threads may share it; NULL out of memory. No Plan that names it may be

@@ -618,7 +618,7 @@ int protocol_check_program(const struct plan *p, struct diag_set *diags)
 
 /* ---- the check ------------------------------------------------------------------------------------------------- */
 
-int plan_check_protocol(const struct plan *p, struct diag_set *diags)
+int plan_check_protocol(struct plan *p, struct diag_set *diags)
 {
     int faults = diags->errors;
     if (protocol_check_program(p, diags) == 0 && protocol_check_counts(p, diags) == 0)

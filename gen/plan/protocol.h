@@ -69,10 +69,10 @@ static inline bool protocol_is_flow(enum plan_op op)
 }
 
 /* Proves the Plan, or knows that one of the same steps was proved (protocol_proofs.c). Returns the number of faults. */
-int protocol_prove(const struct plan *p, struct diag_set *diags);
+int protocol_prove(struct plan *p, struct diag_set *diags);
 
-/* Explores what stands for every number of every class. Returns the number of faults. */
-int protocol_explore(const struct plan *p, struct diag_set *diags);
+/* Explores what stands for every number of every class. Returns the number of faults; *proof: how much it took. */
+int protocol_explore(const struct plan *p, struct diag_set *diags, struct plan_proof *proof);
 
 /* ---- the text of the roles (protocol.c) -------------------------------------------------------------------------- */
 
@@ -169,6 +169,8 @@ unsigned protocol_neighbours(const struct plan *p, const struct protocol_cluster
  * code outlive the runs; NULL out of memory. protocol_run is all three for one run. */
 struct protocol_runs *protocol_runs_open(const struct plan *p, const struct protocol_code *code);
 int protocol_runs_run(struct protocol_runs *runs, const struct protocol_trips *trips, struct diag_set *diags);
+/* How much was explored so far: threads, runs and steps of *proof. */
+void protocol_runs_count(const struct protocol_runs *runs, struct plan_proof *proof);
 void protocol_runs_close(struct protocol_runs *runs); /* NULL is fine */
 int protocol_run(const struct plan *p, const struct protocol_code *code, const struct protocol_trips *trips,
                  struct diag_set *diags);

@@ -315,7 +315,7 @@ static int peeled(const struct plan *p)
     return most;
 }
 
-int protocol_explore(const struct plan *p, struct diag_set *diags)
+int protocol_explore(const struct plan *p, struct diag_set *diags, struct plan_proof *proof)
 {
     struct exploration e = {.p = p, .diags = diags, .stages = 1};
     int faults = diags->errors;
@@ -337,6 +337,8 @@ int protocol_explore(const struct plan *p, struct diag_set *diags)
                !every_pair_goes_wrong(&e)) {
         every_order_goes_wrong(&e);
     }
+    *proof = (struct plan_proof){.turns = e.code.classes == 0 ? 1 : e.most};
+    protocol_runs_count(e.runs, proof);
     protocol_runs_close(e.runs);
     protocol_code_free(&e.code);
     return diags->errors - faults;

@@ -287,6 +287,7 @@ static bool get_plan(struct numbers *n, struct arena *arena, struct plan *p)
 struct proof {
     int count;
     unsigned hash; /* of the numbers: lists that differ in it need no look */
+    struct plan_proof size;
     struct proof *next;
     int number[];
 };
@@ -327,21 +328,25 @@ static unsigned hash_of(const struct numbers *n)
     return hash;
 }
 
-static bool is_proved(struct plan_proofs *proofs, const struct numbers *n, unsigned hash)
+/* *size: of the proof, where there is one. */
+static bool is_proved(struct plan_proofs *proofs, const struct numbers *n, unsigned hash, struct plan_proof *size)
 {
     bool found = false;
     if (!proofs)
         return false;
     pthread_mutex_lock(&proofs->lock);
-    for (const struct proof *f = proofs->first; f && !found; f = f->next)
+    for (const struct proof *f = proofs->first; f && !found; f = f->next) {
         found = f->hash == hash && f->count == n->at &&
                 memcmp(f->number, n->number, (size_t)n->at * sizeof *n->number) == 0;
+        if (found)
+            *size = f->size;
+    }
     pthread_mutex_unlock(&proofs->lock);
     return found;
 }
 
 /* Out of memory it is proved again the next time. */
-static void keep(struct plan_proofs *proofs, const struct numbers *n, unsigned hash)
+static void keep(struct plan_proofs *proofs, const struct numbers *n, unsigned hash, const struct plan_proof *size)
 {
     if (!proofs)
         return;
@@ -351,6 +356,7 @@ static void keep(struct plan_proofs *proofs, const struct numbers *n, unsigned h
     if (f) {
         f->count = n->at;
         f->hash = hash;
+        f->size = *size;
         f->next = proofs->first;
         memcpy(f->number, n->number, bytes);
         proofs->first = f;
@@ -359,34 +365,35 @@ static void keep(struct plan_proofs *proofs, const struct numbers *n, unsigned h
 }
 
 /* Explores the Plan that the list makes. Returns its faults, which nobody is told, or -1 out of memory. */
-static int explore_list(const struct numbers *list, struct arena *arena)
+static int explore_list(const struct numbers *list, struct arena *arena, struct plan_proof *size)
 {
     struct numbers n = {list->number, 0};
     struct plan p;
     struct diag_set quiet = {0};
     if (!get_plan(&n, arena, &p))
         return -1;
-    int faults = protocol_explore(&p, &quiet);
+    int faults = protocol_explore(&p, &quiet, size);
     diag_free(&quiet);
     return faults;
 }
 
-int protocol_prove(const struct plan *p, struct diag_set *diags)
+int protocol_prove(struct plan *p, struct diag_set *diags)
 {
     struct arena arena = {.block = NULL};
     struct numbers count = {NULL, 0};
     put_plan(p, &count);
     struct numbers list = {arena_alloc(&arena, ((size_t)count.at + 1) * sizeof(int)), 0};
+    struct plan_proof size = {0};
     int faults = 0, found = -1;
     if (list.number && put_plan(p, &list)) {
         unsigned hash = hash_of(&list);
-        bool known = is_proved(p->proofs, &list, hash);
-        found = known ? 0 : explore_list(&list, &arena);
+        bool known = is_proved(p->proofs, &list, hash, &size);
+        found = known ? 0 : explore_list(&list, &arena, &size);
         if (!known && found == 0)
-            keep(p->proofs, &list, hash);
+            keep(p->proofs, &list, hash, &size);
     }
     if (found != 0)
-        faults = protocol_explore(p, diags);
+        faults = protocol_explore(p, diags, &size);
     if (found > 0 && faults == 0) {
         diag_report(diags, DIAG_ERROR, p->loc, p->kernel, NULL, "PROTOCOL-LIMIT",
                     "%s: the steps are proved and their numbers are not, which is tilewright's own fault and not the "
@@ -394,6 +401,7 @@ int protocol_prove(const struct plan *p, struct diag_set *diags)
                     p->arch);
         faults = 1;
     }
+    p->proof = faults ? (struct plan_proof){0} : size;
     arena_free(&arena);
     return faults;
 }

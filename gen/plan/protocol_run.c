@@ -428,6 +428,8 @@ static int explore(struct run *x)
 struct protocol_runs {
     struct run first; /* before the first step */
     char *image;      /* of its block, as it was then */
+    int count;        /* runs */
+    int64_t steps;    /* of them */
 };
 
 struct protocol_runs *protocol_runs_open(const struct plan *p, const struct protocol_code *code)
@@ -458,12 +460,22 @@ int protocol_runs_run(struct protocol_runs *runs, const struct protocol_trips *t
     x.diags = diags;
     if (runs->image) {
         memcpy(x.block, runs->image, x.bytes);
-        return explore(&x);
+        int faults = explore(&x);
+        runs->count++;
+        runs->steps += x.steps;
+        return faults;
     }
     diag_report(diags, DIAG_ERROR, x.p->loc, x.p->kernel, NULL, "PROTOCOL-LIMIT",
                 "%s: %d threads and %d rings are too many to explore, or memory is out; nothing is proved", x.p->arch,
                 x.thread_count, x.p->ring_count);
     return 1;
+}
+
+void protocol_runs_count(const struct protocol_runs *runs, struct plan_proof *proof)
+{
+    proof->threads = runs->first.thread_count;
+    proof->runs = runs->count;
+    proof->steps = runs->steps;
 }
 
 int protocol_run(const struct plan *p, const struct protocol_code *code, const struct protocol_trips *trips,

@@ -420,6 +420,18 @@ static void print_params(const struct plan *p, struct table *t)
     flush(t);
 }
 
+static void print_proof(const struct plan *p, FILE *out)
+{
+    const struct plan_proof *proof = &p->proof;
+    if (proof->runs)
+        fprintf(
+            out,
+            "\nproof: no deadlock, no overwrite, no early read, no wrong phase in %d %s of %d %s, each for all that do "
+            "the same; loops turn 0 to %d times; %lld steps\n",
+            proof->runs, proof->runs == 1 ? "run" : "runs", proof->threads, proof->threads == 1 ? "thread" : "threads",
+            proof->turns, (long long)proof->steps);
+}
+
 void plan_print_tables(const struct plan *p, bool why, FILE *out)
 {
     struct table t = {.out = out};
@@ -428,6 +440,7 @@ void plan_print_tables(const struct plan *p, bool why, FILE *out)
     print_memory(p, &t);
     print_places(p, &t);
     print_roles(p, &t);
+    print_proof(p, out);
     print_instructions(p, &t);
     print_params(p, &t);
     if (!why || p->reason_count == 0)

@@ -474,6 +474,14 @@ void plan_write(const struct plan *p, const struct sink *s)
     places(p, s);
     layouts(p, s);
     roles(p, s);
+    if (p->proof.runs) {
+        sink_object(s, "proof");
+        sink_integer(s, "threads", p->proof.threads);
+        sink_integer(s, "runs", p->proof.runs);
+        sink_integer(s, "turns", p->proof.turns);
+        sink_integer(s, "steps", p->proof.steps);
+        sink_end(s);
+    }
     instructions(p, s);
     sink_object(s, "launch");
     sizes(p, s, "grid", p->launch.grid, 3);

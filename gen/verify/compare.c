@@ -52,13 +52,11 @@ static void compare_block(void *context, int64_t block)
     const struct job *job = context;
     const struct compare *c = job->compare;
     size_t bytes = tw_dtype_bytes(c->dtype);
-    int64_t first = block * SHAPE_BLOCK, end = first + SHAPE_BLOCK;
+    int64_t first, end;
     struct part part = {.first = -1, .worst = -1};
     struct shape_walk walk;
 
-    if (end > job->count)
-        end = job->count;
-    shape_seek(&walk, c->shape, first);
+    end = shape_seek_block(&walk, c->shape, block, job->count, &first);
     for (int64_t i = first; i < end; i++, shape_next(&walk)) {
         double value = tw_dtype_load(c->dtype, c->bytes + (size_t)walk.offset * bytes);
         double reference = c->reference[i], want = rounded(c->dtype, reference);
@@ -187,11 +185,11 @@ static void compare_bounded_block(void *context, int64_t block)
     const struct compare_bounds *b = job->bounds;
     size_t bytes = tw_dtype_bytes(c->dtype);
     bool floating = tw_dtype_info(c->dtype)->kind == TW_KIND_FLOAT;
-    int64_t first = block * SHAPE_BLOCK, end = first + SHAPE_BLOCK < job->count ? first + SHAPE_BLOCK : job->count;
+    int64_t first, end;
     struct bounded_part part = {.worst = -1, .exact = true};
     struct shape_walk walk;
 
-    shape_seek(&walk, c->shape, first);
+    end = shape_seek_block(&walk, c->shape, block, job->count, &first);
     for (int64_t i = first; i < end; i++, shape_next(&walk)) {
         const unsigned char *at = c->bytes + (size_t)walk.offset * bytes;
         double value = tw_dtype_load(c->dtype, at), want = c->reference[i], away;
@@ -287,11 +285,9 @@ static void erase_block(void *context, int64_t block)
 {
     const struct erase *job = context;
     size_t bytes = tw_dtype_bytes(job->dtype);
-    int64_t first = block * SHAPE_BLOCK, end = first + SHAPE_BLOCK;
+    int64_t first, end;
     struct shape_walk walk;
-    if (end > job->count)
-        end = job->count;
-    shape_seek(&walk, job->shape, first);
+    end = shape_seek_block(&walk, job->shape, block, job->count, &first);
     for (int64_t i = first; i < end; i++, shape_next(&walk))
         memset(job->to + (size_t)walk.offset * bytes, COMPARE_POISON, bytes);
 }

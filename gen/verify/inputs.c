@@ -97,12 +97,10 @@ static double value_of(const struct job *job, int64_t element, const struct shap
 static void write_block(void *context, int64_t block)
 {
     const struct job *job = context;
-    int64_t first = block * SHAPE_BLOCK, end = first + SHAPE_BLOCK;
+    int64_t first, end;
     struct shape_walk walk;
 
-    if (end > job->count)
-        end = job->count;
-    shape_seek(&walk, job->shape, first);
+    end = shape_seek_block(&walk, job->shape, block, job->count, &first);
     for (int64_t i = first; i < end; i++, shape_next(&walk))
         tw_dtype_store(job->dtype, job->to + (size_t)walk.offset * job->bytes, value_of(job, i, &walk));
 }

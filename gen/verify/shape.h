@@ -69,4 +69,15 @@ static inline void shape_next(struct shape_walk *w)
     }
 }
 
+/* Puts the walk at the first element of a block of SHAPE_BLOCK, of `count` elements; *first is its number, the result
+ * that of the element behind the block's last. */
+static inline int64_t shape_seek_block(struct shape_walk *w, const struct shape *s, int64_t block, int64_t count,
+                                       int64_t *first)
+{
+    int64_t end = (block + 1) * SHAPE_BLOCK;
+    *first = block * SHAPE_BLOCK;
+    shape_seek(w, s, *first);
+    return end < count ? end : count;
+}
+
 #endif

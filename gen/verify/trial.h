@@ -19,6 +19,8 @@ struct trial_request {
     enum inputs_kind inputs;
     uint64_t seed;
     bool padded;                     /* rows farther apart than dense, where strides are arguments */
+    int (*stop)(void *context);      /* as struct program_reference's, or NULL */
+    void *stop_context;
 };
 
 /* A tensor on both sides: poison, its elements and padding, poison. */

@@ -121,6 +121,8 @@ int trial_program_reference(struct trial *t, struct tw_error *error)
                                               .budget = MOST_WORK,
                                               .seed = r->seed,
                                               .parallel = parallel_for,
+                                              .stop = r->stop,
+                                              .stop_context = r->stop_context,
                                               .threads = parallel_cores()};
         struct program_error fault = {{0}, ""};
         int meant = program_reference(&reference, &all, &work, &fault);

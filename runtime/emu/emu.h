@@ -33,6 +33,10 @@ struct emu_options {
     size_t memory_bytes;        /* 0: 16 GiB; memory is taken as it is allocated */
     size_t stack_bytes;         /* local memory a thread may use; 0: 512 KiB, what CUDA allows at most */
     uint64_t instruction_limit; /* of warps, a launch; 0: none */
+    /* Asked again and again while a launch runs, by the thread that launched it: other than 0 ends it, and it fails.
+       NULL: none is ended */
+    int (*stop)(void *context);
+    void *stop_context;
     /* Called for each report, once when it is first found (count 1); text is one line "hazard NAME: ..." */
     void (*report)(void *context, const struct emu_report *report);
     void *report_context;

@@ -537,7 +537,8 @@ for (int pair = 0; pair < ${o.pairs}; ++pair) {
 //@         local name, pairs, parts = o.text.place, o.pairs, o.parts
 //@         local block, from, half = "c / 2", "i", "c % 2"
 //@         if parts > 1 then
-//@             block, from, half = "c / " .. 2 * parts, "(c % " .. parts .. " * " .. pairs .. " + i)", "c / " .. parts .. " % 2"
+//@             block, half = "c / " .. 2 * parts, "c / " .. parts .. " % 2"
+//@             from = "(c % " .. parts .. " * " .. pairs .. " + i)"
     // Rows 8 apart, and parts of them: one copy of the code serves all, for the choice of registers costs a few moves.
 //@         else
     // Rows 8 apart: one copy of the code serves all, for the choice of registers costs a few moves.

@@ -5,9 +5,10 @@ r"""What NVRTC takes for emitted kernels: seconds of PTX and of a cubin, through
 
 Each ENTRY.ARCH.cu of the folder, or those of the KERNELs, is compiled as `run` and the emitted launcher do (C++17, for
 its architecture), in a process of its own that has compiled something before, so that NVRTC's own start is not counted,
-each time with an empty kernel of another name behind it, so that no text was there before. Least and median of the
-rounds, by the clock and of the processor: the second for a machine that has other work. Some sandboxes count a
-process's time in coarse steps and miss most of it; there the clock of an idle machine is right.
+each time with an empty kernel of another name behind it, so that no text was there before, and without the cache that
+NVRTC 13 has where a driver is: it keeps what was made of a text, and the cubin of a text whose PTX was made costs ptxas
+alone. Least and median of the rounds, by the clock and of the processor: the second for a machine that has other work.
+Some sandboxes count a process's time in coarse steps and miss most of it; there the clock of an idle machine is right.
 --beside: files of the same names from another folder are compiled in turn with them, as the rows of NAME.
 """
 import argparse
@@ -47,10 +48,13 @@ def cpu_model():
 def compile_once(nvrtc, name, text, option):
     """Seconds by the clock and of the processor, user time, and bytes of what was made."""
     program, size = ctypes.c_void_p(), ctypes.c_size_t()
-    options = (ctypes.c_char_p * 2)(option, b'--std=c++17')
+    major, minor = ctypes.c_int(), ctypes.c_int()
+    nvrtc.nvrtcVersion(ctypes.byref(major), ctypes.byref(minor))
+    words = [option, b'--std=c++17'] + ([b'--no-cache'] if major.value >= 13 else [])
+    options = (ctypes.c_char_p * len(words))(*words)
     begin, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_SELF).ru_utime
     nvrtc.nvrtcCreateProgram(ctypes.byref(program), text, name, 0, None, None)
-    if nvrtc.nvrtcCompileProgram(program, 2, options):
+    if nvrtc.nvrtcCompileProgram(program, len(words), options):
         nvrtc.nvrtcGetProgramLogSize(program, ctypes.byref(size))
         log = ctypes.create_string_buffer(size.value)
         nvrtc.nvrtcGetProgramLog(program, log)
@@ -75,7 +79,7 @@ def measure(job):
     for number in range(rounds):
         for output, kind in (('ptx', 'compute_'), ('cubin', 'sm_')):
             option = ('--gpu-architecture=' + kind + arch).encode()
-            times[output].append(compile_once(nvrtc, name, text + last % (os.getpid(), number), option))
+            times[output].append(compile_once(nvrtc, name, text + last % (os.getpid(), 2 * number + (output == 'cubin')), option))
     return text.count(b'\n'), times
 
 

@@ -163,5 +163,30 @@ while read -r out arguments; do
     [ "$(cat "$out.status")" = 0 ] && grep -q '^verified [a-z]' "$out" && ! grep -qv '^verified' "$out"
     ok $? "${arguments#"$work"/}" "$out"
 done <"$work/jobs"
+# Sizes by which a function would divide by zero are refused by the launcher, as those of a grid are; where no output
+# has elements nothing is divided.
+cat >"$work/divisors.lua" <<'LUA'
+local M, N, K = dims "M N K"
+local base = kernel "by_k" {
+  family = "gemm",
+  A = tensor { M, K, dtype = "bf16" }, B = tensor { N, K, dtype = "bf16" }, D = tensor { M, N, dtype = "bf16" },
+  lut = tensor { 256, dtype = "fp32" },
+  epilogue = function(acc, t, i) return acc + t.lut[i.n % K % 256] end,
+}
+kernel "by_quotient" { like = base, epilogue = function(acc, t, i) return acc + t.lut[i.n // (K // 2) % 256] end }
+kernel "by_more" { like = base, epilogue = function(acc, t, i) return acc + t.lut[i.n % max(K, 1) % 256] end }
+kernel "by_n" { like = base, epilogue = function(acc, t, i) return acc + t.lut[i.m % N % 256] end }
+LUA
+divides() { # STATUS KERNEL SIZES
+    "$program" run "$work/divisors.lua" --kernel "$2" --set "$3" --device emu --arch "$4" >"$work/out.d" 2>&1
+    status=$?
+    [ $status = "$1" ] && { [ "$1" = 0 ] || grep -q "^FAILED .*: the sizes make the kernel's functions divide by zero" "$work/out.d"; }
+    ok $? "$2 at $3 on $4: status $1" "$work/out.d"
+}
+divides 0 by_k M=24,N=40,K=16 sm_90a
+divides 1 by_k M=24,N=40,K=0 sm_90a
+divides 1 by_quotient M=24,N=40,K=1 sm_80
+divides 0 by_more M=24,N=40,K=0 sm_90a
+divides 0 by_n M=24,N=0,K=16 sm_80
 echo "1..$count"
 [ "$failed" -eq 0 ]

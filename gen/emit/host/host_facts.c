@@ -211,11 +211,31 @@ static int guard_divisors(struct host_facts *f, const struct plan *p, int node, 
     return add_guard(f, &f->divisor, &f->divisor_count, host_formula(f, p, n->arg[1]), what);
 }
 
-/* A divisor of a function, which is computed where an output has elements: C that is 0 where that has no value. */
+/* Sizes for which the formula or a part of it may be beyond what 64 bits hold. */
+static int guard_overflow(struct host_facts *f, const struct plan *p, int node, const char *what)
+{
+    double value;
+    struct emit_text text = {.arena = f->arena};
+    if (peak(f, p, node, &value) < overflow)
+        return 0;
+    bound(f, p, node, &text);
+    return text.failed ? 3 : add_guard(f, &f->guard, &f->guard_count, text.data, what);
+}
+
+static int guard(struct host_facts *f, const struct plan *p, int node, const char *what)
+{
+    if (node < 0)
+        return 0;
+    int status = what ? guard_overflow(f, p, node, what) : 3;
+    return status ? status : guard_divisors(f, p, node, what);
+}
+
+/* A divisor of a function, which is computed where an output has elements: C that is 0 where that has no value. Those
+ * within it come before it. */
 static int guard_function(struct host_facts *f, const struct plan *p, int node)
 {
     const char *some = "", *formula = host_formula(f, p, node);
-    int status = guard_divisors(f, p, node, "the kernel's functions");
+    int status = guard_overflow(f, p, node, "a divisor of the kernel's functions");
     for (int i = 0; i < p->tensor_count && some && formula && !status; i++) {
         const char *all = "";
         for (int d = 0; d < p->tensor[i].rank && all && p->tensor[i].out; d++) {
@@ -229,22 +249,6 @@ static int guard_function(struct host_facts *f, const struct plan *p, int node)
         return status ? status : 3;
     const char *c = arena_format(f->arena, "%s ? (%s) : 1", *some ? some : "1", formula);
     return add_guard(f, &f->divisor, &f->divisor_count, c, "the kernel's functions");
-}
-
-static int guard(struct host_facts *f, const struct plan *p, int node, const char *what)
-{
-    if (node < 0)
-        return 0;
-    if (!what)
-        return 3;
-    double value;
-    if (peak(f, p, node, &value) >= overflow) {
-        struct emit_text text = {.arena = f->arena};
-        bound(f, p, node, &text);
-        if (text.failed || add_guard(f, &f->guard, &f->guard_count, text.data, what))
-            return 3;
-    }
-    return guard_divisors(f, p, node, what);
 }
 
 /* The printed form of a shared node is as long as all its uses; formulas of a spec are short, what is not is refused.

@@ -104,22 +104,19 @@ struct derive {
     int *first;       /* without a producer, by operation: of plan.loop, the prologue of a LOOP */
     int meeting;      /* without a producer: of plan.barrier, where all threads meet */
     bool *once;       /* by operation: a STORE whose chunks are a loop, though its arithmetic is short; NULL: none */
-    int registers;    /* that a thread which computes can have */
-    int stored;       /* of them what a store's arithmetic takes beside places, where it stands there for whole rows */
-    int turns;        /* plan_some(barrier) by which consumers pass the tensor cores on; 0: they do not */
+    int registers, stored; /* of a thread that computes; of them what the arithmetic of stores takes, unrolled */
+    int turns;             /* plan_some(barrier) by which consumers pass the tensor cores on; 0: they do not */
 
     /* while it walks */
     struct plan_role *producer, *consumer; /* producer: NULL where the consumers fill */
     bool dry;                              /* no steps are written */
-    int ahead, before;    /* the dot that is moved into the turn before, and the one that it stands before; -1: none */
-    int ahead_shift;      /* from one turn's loop variable to the next's */
-    int shift;            /* of the turn that is walked beyond the loop's variable */
-    unsigned ahead_rings; /* rings that it alone reads, as bits */
-    int *home;            /* by node of the work graph: plan_some(place) that it has whenever it has one */
-    int home_count;
-    int *owner; /* by place: node whose value is there; -1: nobody's */
-    int owner_count;
-    bool *shared; /* by node: several operations take it */
+    int ahead, before;     /* the dot that is moved into the turn before, and the one that it stands before; -1: none */
+    int ahead_shift;       /* from one turn's loop variable to the next's */
+    int shift;             /* of the turn that is walked beyond the loop's variable */
+    unsigned ahead_rings;  /* rings that it alone reads, as bits */
+    int *home, home_count; /* by node of the work graph: plan_some(place) that it has whenever it has one */
+    int *owner, owner_count; /* by place: node whose value is there; -1: nobody's */
+    bool *shared;            /* by node: several operations take it */
     int shared_count;
     struct {
         int op, root;

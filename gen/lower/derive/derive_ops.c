@@ -9,7 +9,6 @@ static const char *const reduced[PROGRAM_REDUCTIONS] = {
 static const enum plan_reduction reductions[PROGRAM_REDUCTIONS] = {
     [PROGRAM_SUM] = PLAN_SUM, [PROGRAM_MAX] = PLAN_MAX, [PROGRAM_MIN] = PLAN_MIN};
 
-
 int derive_issue(struct derive *d, int op, enum plan_start start, int shift)
 {
     struct plan *p = d->work.l->plan;
@@ -156,10 +155,18 @@ static int store_staged(struct derive *d, int op, int expression)
     const struct plan_step begin = {.op = PLAN_LOOP, .ring = -1, .tensor = -1, .count = chunks, .call = t->name};
     const struct plan_step chunk[] = {
         {.op = PLAN_STORE_WAIT, .ring = ring, .tensor = -1, .count = p->ring[ring].stages - 1, .call = "d_wait"},
-        {.op = PLAN_BARRIER, .ring = -1, .tensor = -1, .call = "d_barrier"},
+        {.op = PLAN_BARRIER,
+         .ring = -1,
+         .tensor = -1,
+         .call = "d_barrier",
+         .why = "one thread has waited for the store, for all of them"},
         write,
         {.op = PLAN_FENCE_ASYNC, .ring = ring, .tensor = -1, .call = "d_fence"},
-        {.op = PLAN_BARRIER, .ring = -1, .tensor = -1, .call = "d_barrier"},
+        {.op = PLAN_BARRIER,
+         .ring = -1,
+         .tensor = -1,
+         .call = "d_barrier",
+         .why = "all have written the buffer before one thread stores it"},
         store,
         {.op = PLAN_END, .ring = -1, .tensor = -1},
     };

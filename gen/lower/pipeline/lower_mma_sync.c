@@ -72,7 +72,7 @@ static int roles(struct pipeline *x)
     if (status || family_add_barrier(p, "block", 0, 32 * warps) || !family_add_role(p, "block", 1, 0, warps, 0))
         return 3;
     x->d.producer = NULL;
-    x->d.registers = mma_sync_register_limit(x);
+    x->d.registers = p->register_limit;
     x->d.consumer = &p->role[p->role_count - 1];
     return derive_steps(&x->d);
 }
@@ -87,7 +87,8 @@ static int launch(struct pipeline *x)
                   (x->d.ring[r].parent >= 0 && x->d.ring[r].inner < 0 ? x->stages : 1);
     int registers = mma_sync_registers_at_ease(x);
     int blocks = arch_resident_blocks(arch, threads, registers, shared);
-    while (blocks > 1 && mma_sync_registers(x, 0) > arch->registers_per_sm / (threads * blocks) / 8 * 8)
+    int needed = mma_sync_registers(x, mma_sync_register_limit(x));
+    while (blocks > 1 && needed > arch->registers_per_sm / (threads * blocks) / 8 * 8)
         blocks--;
     p->blocks_per_sm = blocks < 1 ? 1 : blocks;
     p->launch.block = threads;

@@ -19,16 +19,16 @@ struct pipeline {
     const struct program_lowering *l;
     const struct program *program;
     struct plan *plan;
-    int stored;                 /* bytes of the largest chunk that is stored through shared memory; 0: none is */
-    int columns;                /* of a part that is stored element by element; 0: none is */
-    int buffers;                /* chunks that a consumer has under way */
-    bool whole;                 /* its result is one chunk */
-    int held;                   /* registers of a thread, about, where the fullest chunk is stored; 0: not known */
-    struct pipeline_store *store; /* by operation */
-    int cluster[SPEC_MAX_AXES]; /* by axis: neighbouring items whose blocks make a cluster; 1: none */
-    int blocks;                 /* of a cluster */
-    bool dynamic;               /* items come from a counter */
-    bool *refused;              /* by axis: its tile has a fault, which is told; others of it follow from that one */
+    int stored;                   /* bytes of the largest chunk that is stored through shared memory; 0: none is */
+    int columns;                  /* of a part that is stored element by element; 0: none is */
+    int buffers;                  /* chunks that a consumer has under way */
+    bool whole;                   /* its result is one chunk */
+    int held;                     /* registers of a thread, about, where the fullest chunk is stored; 0: not known */
+    struct pipeline_store *store; /* by operation; behind them, of all stores together */
+    int cluster[SPEC_MAX_AXES];   /* by axis: neighbouring items whose blocks make a cluster; 1: none */
+    int blocks;                   /* of a cluster */
+    bool dynamic;                 /* items come from a counter */
+    bool *refused;                /* by axis: its tile has a fault, which is told; others of it follow from that one */
 
     int warps_m, stages; /* lower_mma_sync.c: warps along the rows (along the columns: d.warps_n); of rings */
     int slab, parts;     /* of a row of a warp's: registers for each 8 columns that are stored; in how many parts */
@@ -60,7 +60,7 @@ int pipeline_carried_rows(struct pipeline *x);
  * instructions then read half as much shared memory, and the next item's tile comes early. 0 or 3. */
 int pipeline_resident(struct pipeline *x, int beside, int most);
 
-int pipeline_registers_taken(const struct pipeline *x); /* registers of a thread for the places so far */
+int pipeline_registers_taken(const struct pipeline *x);    /* registers of a thread for the places so far */
 int pipeline_consumer_registers(const struct pipeline *x); /* that a consumer's thread has, once dots are chosen */
 int pipeline_stage_bytes(const struct pipeline *x, const struct derive_ring *ring);
 

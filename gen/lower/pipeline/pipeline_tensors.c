@@ -32,8 +32,9 @@ int pipeline_layout(struct pipeline *x, const struct program_op *o, int rows, in
             }
         char name[80];
         snprintf(name, sizeof name, "%s.swizzle", t->name);
-        family_reason(x->plan, name, tw_swizzles[swizzle].name, "the widest whose span divides the tile's %d-byte rows%s",
-                      row_bytes, widest < WIDEST_SPAN && widest < row_bytes ? " and is no wider than a chunk" : "");
+        family_reason(x->plan, name, tw_swizzles[swizzle].name,
+                      "the widest whose span divides the tile's %d-byte rows%s", row_bytes,
+                      widest < WIDEST_SPAN && widest < row_bytes ? " and is no wider than a chunk" : "");
     }
     if (row_bytes % span) {
         int high = (row_bytes + span - 1) / span * span / size, low = high - span / size;

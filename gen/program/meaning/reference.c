@@ -89,6 +89,8 @@ static void evaluate_part(void *context, int64_t i)
 {
     const struct evaluation *e = context;
     struct program_run run = e->run;
+    if (e->r->stop && e->r->stop(e->r->stop_context))
+        return;
     run.first = e->items * i / e->parts;
     run.count = e->items * (i + 1) / e->parts - run.first;
     run.work = &e->part[i].work;
@@ -173,6 +175,7 @@ static int evaluate(const struct program_reference *r, const struct program_data
     e.part = memory_resize(&p->graph->memory, NULL, 0, bytes);
     if (!e.part)
         return 3;
+    memset(e.part, 0, bytes);
     in_parallel(r, e.parts, evaluate_part, &e);
     for (int64_t i = 0; i < e.parts && !status; i++) {
         status = e.part[i].status;

@@ -24,6 +24,8 @@ struct program_reference {
     uint64_t seed;  /* of the items that are taken where all are too many */
     void (*parallel)(int64_t count, int threads, void (*work)(void *context, int64_t i), void *context); /* or NULL */
     int threads;
+    int (*stop)(void *context); /* asked before each part, by any thread: not 0 leaves out those that follow; or NULL */
+    void *stop_context;
 };
 
 /* Writes to out, bound and done what program_evaluate says. *all: whether every item was evaluated; where not, elements

@@ -4,6 +4,8 @@
 #ifndef TW_GEN_VERIFY_RUN_RUN_H
 #define TW_GEN_VERIFY_RUN_RUN_H
 
+#include <stdatomic.h>
+
 #include "common/options.h"
 #include "compile/compile.h"
 #include "verify/run/run_coverage.h"
@@ -25,7 +27,7 @@ struct run_options {
     int completion;                  /* enum emu_completion */
     int hazards;                     /* enum emu_hazards */
     bool json, debug, verbose;
-    uint64_t limit;                  /* seconds after which no case is begun; 0: none */
+    uint64_t limit;                  /* seconds after which no case is begun, and none goes on; 0: none */
     uint64_t debug_timeout;          /* milliseconds, or DEBUG_NOT_GIVEN */
     struct option_list set;
 };
@@ -78,6 +80,8 @@ struct run {
     int case_count, failed;
     int left_out;                    /* units that the device cannot run */
     int not_begun;                   /* sets of sizes that --limit left out */
+    atomic_bool stopped;             /* it broke off the one at hand, by run_stop */
+    char broken_off[400];            /* which that was: kernel and sizes; "" none */
     bool brief;                      /* a case that passed is told in the summary alone */
     struct run_coverage coverage;
     uint64_t told;                   /* bit h: what to do about hazard h was printed */
@@ -99,6 +103,9 @@ int run_source_replace(struct run *run);
 int run_break_begin(struct run *run, const char *default_arch);
 int run_break_plant(struct run *run);
 int run_break_end(const struct run *run);
+
+/* Whether --limit is over, for what goes on for long: the emulator and references ask. context: the run. */
+int run_stop(void *context);
 
 /* Every case of every loaded kernel that has none yet, in the spec's order. Exit status. */
 int run_cases(struct run *run);

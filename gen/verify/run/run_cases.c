@@ -116,6 +116,31 @@ static void name_hazards(const struct run_case *c, char *text, size_t size)
 
 /* ---- cases ------------------------------------------------------------------------------------------------------- */
 
+static bool is_late(const struct run *run)
+{
+    return run->options.limit && compile_clock() - run->compile.started >= (double)run->options.limit;
+}
+
+int run_stop(void *context)
+{
+    struct run *run = context;
+    if (is_late(run))
+        atomic_store(&run->stopped, true);
+    return is_late(run);
+}
+
+/* Takes back the cases from `first` on that were broken off: what they would have shown is unknown. Those that the
+ * emulator has found something in stay. */
+static void take_back_cases(struct run *run, int first, const char *kernel, const char *sizes)
+{
+    int kept = first;
+    for (int i = first; i < run->case_count; i++)
+        if (run->cases[i].hazard_count)
+            run->cases[kept++] = run->cases[i];
+    run->case_count = kept;
+    snprintf(run->broken_off, sizeof run->broken_off, "%s %s", kernel, sizes);
+}
+
 /* Which variants fit these sizes, with dense and with padded rows. */
 static void find_fits(struct run *run, struct group *g, const int64_t *symbol)
 {
@@ -148,6 +173,8 @@ static int run_inputs(struct run *run, const struct group *g, const int64_t *sym
         .inputs = (enum inputs_kind)inputs,
         .seed = run->options.seed,
         .padded = padded,
+        .stop = run->options.limit ? run_stop : NULL,
+        .stop_context = run,
     };
     struct tw_error error = {""};
     bool any = false;
@@ -166,7 +193,7 @@ static int run_inputs(struct run *run, const struct group *g, const int64_t *sym
         struct run_case *one = of[v];
         if (!one || !g->fits[padded][v])
             continue;
-        if (status == TW_OK && !*fatal) {
+        if (status == TW_OK && !*fatal && !atomic_load(&run->stopped)) {
             run_coverage_begin(run, g->unit[v]);
             int launched = trial_launch(&trial, g->launcher, v, &one->part[inputs].result, &error);
             run_coverage_end(run, one->part[inputs].result.launched);
@@ -241,13 +268,15 @@ static int run_sizes(struct run *run, struct group *g, const int64_t *sizes, int
     }
     for (int v = 0; v < g->count && result == 0; v++)
         of[v] = made[v] < 0 ? NULL : &run->cases[made[v]];
-    for (int inputs = 0; inputs < RUN_INPUTS && result != 3; inputs++)
+    for (int inputs = 0; inputs < RUN_INPUTS && result != 3 && !atomic_load(&run->stopped); inputs++)
         if (run->options.inputs[inputs]) {
             int status = run_inputs(run, g, symbol, inputs, of, fatal);
             result = result ? result : status;
         }
     tw_free(&c->rt, symbol);
     progress_clear();
+    if (atomic_load(&run->stopped))
+        take_back_cases(run, first, c->unit[g->unit[0]].plan.kernel, text);
     for (int i = first; i < run->case_count; i++) {
         run->failed += !run->cases[i].passed;
         if (run->options.json)
@@ -335,11 +364,6 @@ static int count_cases(struct run *run)
     }
     run->brief = count > FEW && !run->options.verbose;
     return status;
-}
-
-static bool is_late(const struct run *run)
-{
-    return run->options.limit && compile_clock() - run->compile.started >= (double)run->options.limit;
 }
 
 int run_cases(struct run *run)

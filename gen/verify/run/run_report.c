@@ -119,6 +119,8 @@ static void print_summary(const struct run *run)
     printf("kernels    %d\nvariants   %d of %d entry points ran\n", kernels, variants, c->unit_count);
     printf("cases      %d passed, %d failed; --verbose has a line each\n", run->case_count - run->failed, run->failed);
     print_worst(run);
+    if (!run_is_emulator(run->device))
+        puts("coverage   not looked at on a GPU: --device emu says which rings, lines and branches the sizes leave out");
     printf("seconds    %.1f: %.1f to compile, %.1f for inputs and references, %.1f to launch\n",
            compile_clock() - c->started, c->phases.compile, run->inputs_seconds + run->reference_seconds,
            run->launch_seconds);
@@ -128,6 +130,8 @@ void run_print_count(const struct run *run)
 {
     if (run->brief && run->case_count)
         print_summary(run);
+    if (*run->broken_off)
+        printf("limit      %" PRIu64 " s: %s was broken off\n", run->options.limit, run->broken_off);
     if (run->not_begun)
         printf("limit      %" PRIu64 " s: %d more of the sets of sizes were not run\n", run->options.limit,
                run->not_begun);

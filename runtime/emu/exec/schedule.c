@@ -355,6 +355,7 @@ static int release_joins(struct emu_launch *launch)
 
 enum {
     START_RESIDENT = 2, /* clusters that are resident from the start; more come when these cannot go on */
+    TURNS_TO_STOP = 64, /* rounds after which a launch asks whether it is to end */
     PATIENCE = 64,      /* rounds after which one more cluster is admitted: the others may wait for it */
     LEAPS = 4,          /* how often time leaps in vain for pollers that look at a clock */
     LEAPS_IN_ALL = 1000,
@@ -368,7 +369,8 @@ static void run_all(struct emu_launch *launch)
     uint64_t woken_at = 0, clocks = 0, leapt_at = 0;
     uint32_t leaps = 0, leaps_in_all = 0;
     struct emu_stall stall;
-    uint64_t limit = launch->device->options.instruction_limit;
+    const struct emu_options *options = &launch->device->options;
+    uint64_t limit = options->instruction_limit, turns = 0;
     while (!launch->status) {
         while (launch->resident_count < START_RESIDENT && admit(launch))
             rounds = 0;
@@ -377,6 +379,8 @@ static void run_all(struct emu_launch *launch)
         if (emu_async_tick(launch->async, &fault))
             async_fault(launch, &fault);
         int ran = round_of(launch);
+        if (options->stop && ++turns % TURNS_TO_STOP == 0 && options->stop(options->stop_context))
+            emu_fail_launch(launch, TW_ERROR_LAUNCH, "it was asked to stop");
         if (limit && launch->instructions > limit)
             emu_fail_launch(launch, TW_ERROR_LAUNCH, "more than %llu instructions", (unsigned long long)limit);
         if (ran) {

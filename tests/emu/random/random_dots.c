@@ -423,8 +423,7 @@ static void hidden(struct dots *d)
         int extent = random_dots_extent(d, i, d->turns[i], d->tile), tiles = ITEMS * random_dots_blocks(d, false);
         if (under && random_dots_tiles_under(d, extent) > tiles)
             tiles = random_dots_tiles_under(d, extent);
-        int rows = i == d->runs - 1 ? random_dots_extent(d, i, tiles, d->m)
-                                    : 1 + random_below(g, 2 * d->m);
+        int rows = i == d->runs - 1 ? random_dots_extent(d, i, tiles, d->m) : 1 + random_below(g, 2 * d->m);
         random_write(g, "%s{ M = %d, H = %d }", i ? ", " : " ", rows, extent);
     }
     random_write(g, " },\n}\n");

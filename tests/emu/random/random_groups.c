@@ -129,8 +129,8 @@ void random_groups(struct dots *d)
                                     : "at.e, m, n, v");
     for (int i = 0; i < d->runs; i++) {
         bool wraps = i == d->runs - 1;
-        int k = random_dots_extent(d, i, d->turns[i], d->k),
-            groups = 2 + random_below(g, wraps ? 2 : 4) + (!wraps ? 0 : x.cut ? 3 : 1);
+        int more = !wraps ? 0 : x.cut ? 3 : 1;
+        int k = random_dots_extent(d, i, d->turns[i], d->k), groups = 2 + random_below(g, wraps ? 2 : 4) + more;
         int m = x.form == BEHIND ? x.pitch : wraps ? d->m : 1 + random_below(g, d->m + 40);
         /* ITEMS of them, and more, for a group may have no row. */
         int tiles = 2 * (groups - 1) >= ITEMS ? 2 : 3;

@@ -56,8 +56,8 @@ struct random_spec {
     int at; /* kernel whose features are drawn; -1: the program's. The program and kernel 0 get what is wanted */
     struct random_term term[RANDOM_TERMS];
     int terms;
-    bool by_tile;      /* what it means depends on the tiles */
-    bool under;        /* a condition keeps what lies under the diagonal of row_index and index, moved by LEAN at most */
+    bool by_tile; /* what it means depends on the tiles */
+    bool under;   /* a condition keeps what lies under the diagonal of row_index and index, moved by LEAN at most */
     const char *index; /* axis along the columns, for conditions on coordinates; NULL: none */
     const char *row_index;
     const char *place; /* scale of a condition's constant: a dim */

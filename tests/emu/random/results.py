@@ -1,8 +1,14 @@
-r"""A run of random programs as tests/bench/results/random_programs.json, from what the run logged.
+r"""A run of random programs as tests/bench/results/random_programs.json, from what the run logged; and of random specs
+of the family gemm as random_specs.json, emulated and compiled to cubins.
 
     build/tests/emu/random/random_programs --first 1 --count 2000 --quiet --log LOG
     python3 tests/emu/random/results.py --commit COMMIT [--machine WORDS] LOG... \
         >tests/bench/results/random_programs.json
+
+    build/tests/emu/random/random_programs --specs --first 1 --count 5000 --quiet --log LOG
+    build/tests/emu/random/random_programs --specs --compile --first 1 --count 300 --quiet --log CUBINS
+    python3 tests/emu/random/results.py --commit COMMIT [--machine WORDS] --compiled CUBINS LOG... \
+        >tests/bench/results/random_specs.json
 
 A run may be in parts, each with a log of its own, also gzipped: a program that stands in several counts once, as the
 last log has it. The seeds between the least and the largest that no log has are listed as missing. COMMIT is the tree
@@ -38,13 +44,14 @@ def read_programs(paths):
     return programs
 
 
-def replay(programs):
+def replay(programs, *options):
     """The lines of the table that random_programs prints of a log."""
     with tempfile.NamedTemporaryFile('w', suffix='.log') as log:
         for seed in sorted(programs):
             log.writelines(programs[seed][1])
         log.flush()
-        done = subprocess.run([PROGRAM, '--replay', log.name, '--quiet'], capture_output=True, text=True, check=False)
+        done = subprocess.run([PROGRAM, *options, '--replay', log.name, '--quiet'], capture_output=True, text=True,
+                              check=False)
     return done.stdout.split('\n')
 
 
@@ -95,12 +102,58 @@ def refusals(programs):
     return dict(sorted(rules.items()))
 
 
+def specs_of(programs, command, commit):
+    """What became of random specs: which were refused by check, by rule, and which failed behind it."""
+    seeds = sorted(programs)
+    ran = {}
+    for _, lines in programs.values():
+        for line in lines:
+            words = line.split()
+            if len(words) == 3 and words[0] == 'ran':
+                ran[words[2]] = ran.get(words[2], 0) + 1
+    failed = {seed: [line.strip() for line in programs[seed][1] if line.startswith('bad ')]
+              for seed in seeds if not programs[seed][0]}
+    return {
+        'command': command % (seeds[0], seeds[-1] - seeds[0] + 1),
+        'commit': commit,
+        'specs': len(programs),
+        'seeds': [seeds[0], seeds[-1]],
+        'missing': ranges(sorted(set(range(seeds[0], seeds[-1] + 1)) - set(seeds))),
+        'passed': sum(good for good, _ in programs.values()),
+        'failed': failed,
+        'kernels': {'ran': ran, 'refused by check': refusals(programs)},
+    }
+
+
+def print_specs(arguments):
+    emulated, compiled = read_programs(arguments.log), read_programs(arguments.compiled)
+    hit = tally(replay(emulated, '--specs'))
+    command = COMMAND.replace(PROGRAM, PROGRAM + ' --specs')
+    first = specs_of(emulated, command, arguments.commit)
+    first['launches'] = {mode: hit.get('launch', {}).get(mode, 0) for mode in ('eager', 'late', 'random')}
+    first['compared'] = {how: hit.get('launch', {}).get(how, 0) for how in ('equal', 'within bounds')}
+    print(json.dumps({
+        'made_by': 'tests/emu/random/results.py',
+        'what': 'random specs of the family gemm, both architectures: what check takes is verified on the emulator, '
+                'hazards fatal; and compiled to cubins, spills being failures',
+        'machine': arguments.machine,
+        'emulated': first,
+        'compiled': specs_of(compiled, command.replace('--specs', '--specs --compile'),
+                             arguments.compiled_commit or arguments.commit),
+    }, indent=1))
+
+
 def main():
     parser = argparse.ArgumentParser()
+    parser.add_argument('--compiled', action='append', default=[], help='log of specs that were compiled to cubins')
+    parser.add_argument('--compiled-commit', help='the tree that compiled them, where it is another one')
     parser.add_argument('--commit', required=True)
     parser.add_argument('--machine', default='%d cores of %s' % (os.cpu_count(), os.uname().machine))
     parser.add_argument('log', nargs='+')
     arguments = parser.parse_args()
+    if arguments.compiled:
+        print_specs(arguments)
+        return
     programs = read_programs(arguments.log)
     if not programs:
         sys.exit('results.py: no program in these logs')
