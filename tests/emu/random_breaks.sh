@@ -4,6 +4,7 @@
 #   `ninja build/tests/emu/random/random_programs`
 #   Needs the compiler and NVRTC, no GPU. COUNT: programs tried for each bug, 40. CHECK=1: whether each bug's text still
 #   stands where it is to be planted, and nothing is built.
+# Run whole, without names, it leaves what it found in tests/bench/results/random_breaks.json.
 # random_breaks.list has the bugs. Each is an object in the place of the one that it is an edit of.
 set -u
 program=build/tests/emu/random/random_programs
@@ -14,6 +15,35 @@ TILEWRIGHT_CACHE=${TILEWRIGHT_CACHE:-$work/cache}
 export TILEWRIGHT_CACHE
 . tests/tap.sh
 planted=0
+: >"$work/found"
+
+# A bug was found, and what told of it.
+found() {
+    ok 0 "$1 is found: $2"
+    printf '%s\t%s\n' "$1" "$2" >>"$work/found"
+}
+
+# The record of a whole run, as JSON.
+record() {
+    bugs=$(echo "$names" | wc -w)
+    awk -F '\t' -v bugs="$bugs" -v commit="$(git rev-parse --short HEAD)" -v programs="${COUNT:-40}" '
+        function text(s) {
+            gsub(/\\/, "\\\\\\\\", s)
+            gsub(/"/, "\\\\\"", s)
+            gsub(/[[:cntrl:]]/, " ", s)
+            return "\"" s "\""
+        }
+        { row[++n] = "  {\"bug\": " text($1) ", \"told\": " text($2) "}" }
+        END {
+            print "{\n \"made_by\": \"tests/emu/random_breaks.sh\","
+            print " \"what\": \"bugs planted into the derivation, one at a time, and what told of each\","
+            print " \"command\": \"COUNT=" programs " sh tests/emu/random_breaks.sh\","
+            print " \"commit\": \"" commit "\","
+            print " \"planted\": " bugs ",\n \"found\": " n + 0 ",\n \"bugs\": ["
+            for (i = 1; i <= n; i++) print row[i] (i < n ? "," : "")
+            print " ]\n}"
+        }' "$work/found"
+}
 
 names=${*:-$(awk '$1 == "break" { print $2 }' $list)}
 for name in $names; do
@@ -73,14 +103,18 @@ for name in $names; do
         continue
     fi
     if [ "$(uniq <"$work/lowered" | wc -l)" != 1 ]; then
-        ok 0 "$name is found: $(tail -n 1 "$work/lowered") of $(head -n 1 "$work/lowered")"
+        found "$name" "$(tail -n 1 "$work/lowered") of $(head -n 1 "$work/lowered")"
         continue
     fi
     # shellcheck disable=SC2086
     "$work/program" --first 1 --count "${COUNT:-40}" --stop --quiet $only >"$work/out" 2>&1
-    [ $? = 1 ]
-    ok $? "$name is found: $(grep -m 1 '^# bad' "$work/out" | cut -c 1-150)" "$work/out"
+    if [ $? = 1 ]; then
+        found "$name" "$(grep -m 1 '^# bad' "$work/out" | cut -c 1-150)"
+    else
+        ok 1 "$name is found" "$work/out"
+    fi
 done
 [ "${CHECK:-0}" = 0 ] || ok 0 "$planted bugs stand where they are to be planted"
+[ -n "$*" ] || [ "${CHECK:-0}" != 0 ] || record >tests/bench/results/random_breaks.json
 echo "1..$count"
 [ "$failed" -eq 0 ]

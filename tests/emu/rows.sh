@@ -15,11 +15,16 @@ if ! "$program" doctor >/dev/null 2>&1; then
     exit 0
 fi
 
+# What is shipped runs at sizes that leave no line, branch or ring out.
+leaves_nothing_out() {
+    case $1 in specs/*) ! grep -q '\[RUN-COVERAGE\]$' "$work/out" ;; esac
+}
+
 for spec in specs/rows.lua tests/rows/*.lua; do
     for arch in sm_90a sm_80; do
         for completion in eager late random; do
             "$program" run "$spec" --device emu --arch $arch --complete $completion --hazards strict >"$work/out" 2>&1 &&
-                ! grep -q '^hazard' "$work/out"
+                ! grep -q '^hazard' "$work/out" && leaves_nothing_out "$spec"
             ok $? "$spec, $arch, $completion" "$work/out"
         done
     done

@@ -1,4 +1,4 @@
-#include "emu/damage_edits.h"
+#include "emu/damage/damage_edits.h"
 
 #include <stdarg.h>
 #include <stdio.h>
