@@ -120,7 +120,7 @@ static void print_summary(const struct run *run)
     printf("cases      %d passed, %d failed; --verbose has a line each\n", run->case_count - run->failed, run->failed);
     print_worst(run);
     if (!run_is_emulator(run->device))
-        puts("coverage   not looked at on a GPU: --device emu says which rings, lines and branches the sizes leave out");
+        puts("coverage   not looked at on a GPU: --device emu says which rings, lines, branches sizes leave out");
     printf("seconds    %.1f: %.1f to compile, %.1f for inputs and references, %.1f to launch\n",
            compile_clock() - c->started, c->phases.compile, run->inputs_seconds + run->reference_seconds,
            run->launch_seconds);

@@ -279,7 +279,7 @@ static bool is_limit(const struct diag_set *diags)
 }
 
 /* What the whole check passes is clean at any numbers. */
-static void compare_cut_off(const struct plan *p, const struct protocol_code *code, const char *what, bool good)
+static void compare_cut_off(struct plan *p, const struct protocol_code *code, const char *what, bool good)
 {
     struct diag_set diags = {0};
     bool passes = plan_check_protocol(p, &diags) == 0;
