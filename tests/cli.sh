@@ -323,6 +323,33 @@ is 0 && prints '^verified small sm_90a emu M=17,N=40,K=64 error ' && prints '^ve
     says '^tilewright run: no GPU (..*): running on the emulator$' &&
     [ "$(grep -cv '^tilewright run: note: small[_a-z]* sm_90a: .*\[RUN-COVERAGE\]$' "$work/err")" -eq 1 ]
 ok $? "run without a GPU: on the emulator, which one line says; the last line counts the cases"
+cat >"$work/halves.lua" <<'END'
+local R, C = dims "R C"
+local sums = kernel "sums" {
+  x = tensor { R, C, dtype = "bf16" }, y = tensor { R, dtype = "fp32", out = true },
+  axes = "r c", tile = { r = 8, c = 64 }, grid = { r = R },
+  program = function(t, at, tile)
+    local sum = loop("c", range(0, C, tile.c), { rows(0) }, function(c, sum)
+      return sum + row_sum(load(t.x, span(at.r, tile.r), span(c, tile.c)))
+    end, { combine = function(a, b) return { a[1] + b[1] } end })
+    store(t.y, span(at.r, tile.r), sum)
+  end,
+  run = { { R = 9, C = 300 } },
+}
+END
+sed 's/a\[1\] + b\[1\]/a[1] * b[1]/' "$work/halves.lua" >"$work/product.lua"
+tilewright run "$work/halves.lua" --device emu
+is 0 && prints '^verified 1 case of 1 kernel on '
+ok $? "run: two halves of a loop's turns come to what all do"
+tilewright run "$work/product.lua" --device emu
+is 1 && says "kernel 'sums', line 6: combine of loop 'c' is not what its turns come to: element 0 of y is "
+ok $? "run: a combine that is wrong is told of"
+tilewright gen "$top/tests/errors/effect_sm_80.lua" --kernel acts --arch sm_80 -o "$work/acts"
+is 0 && [ -e "$work/acts/acts.c" ]
+ok $? "gen: a field that an architecture heeds which is not asked for"
+tilewright gen "$top/tests/errors/effect_sm_80.lua" --kernel alone --arch sm_80 -o "$work/alone"
+is 1 && says "kernel 'alone', l2_promotion: it has no effect: .* \[FIELD-EFFECT\]$" && [ ! -e "$work/alone" ]
+ok $? "gen: a field that none heeds"
 tilewright run "$work/good.lua" --arch sm_90a --kernel small --device none
 is 0 && silent err && prints '^compiled small sm_90a registers [0-9]* shared [0-9]* spills 0 frame 0$' &&
     prints '^compiled small__unaligned sm_90a' &&

@@ -250,9 +250,10 @@ static bool is_covered(const struct compile *c, int first, const struct compile_
 }
 
 /* Plans one unit behind those that there are; where the template holds its steps, emits it as well. 0 or 1 (faults are
- * told), 3. added: the choice wants it, and launches come to it; other variants begin at number `first`. */
+ * told), 3. added: the choice wants it, and launches come to it; other variants begin at number `first`. reads:
+ * receives which fields it heeds, or NULL. */
 static int make_unit(struct compile *c, const struct spec_kernel *kernel, const struct arch *arch, int variant,
-                     const struct compile_choice *choice, int first, bool *added)
+                     const struct compile_choice *choice, int first, struct family_reads *reads, bool *added)
 {
     struct compile_unit unit = {.kernel = kernel, .family = family_of(kernel), .arch = arch, .variant = variant};
     double start = compile_clock();
@@ -261,6 +262,10 @@ static int make_unit(struct compile *c, const struct spec_kernel *kernel, const 
         status = emit_with_steps(c, &unit);
     c->phases.plan += compile_clock() - start;
     unit.planned = status == 0;
+    if (reads) {
+        reads->reads = unit.plan.reads;
+        reads->known = status == 0;
+    }
     if (status == 0 && (!variant_chosen(choice, &unit) || is_covered(c, first, &unit))) {
         drop_source(&unit);
         plan_free(&unit.plan);
@@ -298,18 +303,39 @@ struct making {
     bool done; /* there is nothing left to plan */
 };
 
+/* All architectures of the kernel, of which nothing is known yet. */
+static int architectures_unread(const struct spec_kernel *kernel, struct family_reads *on)
+{
+    const struct arch *has[COMPILE_ARCHITECTURES];
+    int count = compile_architectures(kernel, has);
+    for (int i = 0; i < count; i++)
+        on[i] = (struct family_reads){.arch = has[i]};
+    return count;
+}
+
+static struct family_reads *find_reads(struct family_reads *on, int count, const struct arch *arch)
+{
+    for (int i = 0; i < count; i++)
+        if (on[i].arch == arch)
+            return &on[i];
+    return NULL;
+}
+
 static int plan_kernel(struct making *m, const struct spec_kernel *kernel)
 {
     const struct arch *arch[COMPILE_ARCHITECTURES];
     struct compile *c = m->c;
     int result = 0, count = chosen_architectures(m->choice, kernel, arch);
+    struct family_reads on[COMPILE_ARCHITECTURES];
+    const int all = architectures_unread(kernel, on);
     for (int a = 0; a < count; a++) {
         int variants = family_of(kernel)->variants(&c->spec, kernel, arch[a]), first = c->unit_count;
         for (int v = 0, status = 0; v < variants && status == 0; v++) { /* a second one would be told the same */
             bool added = false;
             if (c->unit_count == m->room)
                 return 3;
-            status = make_unit(c, kernel, arch[a], v, m->choice, first, &added);
+            status =
+                make_unit(c, kernel, arch[a], v, m->choice, first, v ? NULL : find_reads(on, all, arch[a]), &added);
             pthread_mutex_lock(&m->lock);
             c->unit_count += added;
             pthread_cond_broadcast(&m->progress);
@@ -319,7 +345,7 @@ static int plan_kernel(struct making *m, const struct spec_kernel *kernel)
             result = result ? result : status;
         }
     }
-    return result;
+    return result || !count ? result : family_check_unread(&c->spec, kernel, on, all, &c->diags);
 }
 
 static void plan_all(struct making *m)

@@ -1,8 +1,10 @@
-/* Fields that say something of an architecture which nothing there reads. */
+/* Fields that a kernel sets to no effect. What is known from the architecture alone is told before a Plan is made, so
+ * that it is told beside other faults; what depends on the program, from what its lowerings noted (field_reads.h). */
 #include <stdio.h>
 #include <string.h>
 
 #include "lower/family.h"
+#include "lower/lower.h"
 #include "program/program.h"
 
 /* Whether an architecture has what a field needs: the instructions of its row, or clusters. */
@@ -48,13 +50,18 @@ static void check_fields(const struct spec_kernel *kernel, const struct arch *ar
     }
 }
 
+static bool is_same(struct diag_loc a, struct diag_loc b)
+{
+    return a.file == b.file && a.line == b.line && a.column == b.column;
+}
+
 static void check_clusters(const struct spec_kernel *kernel, const struct arch *arch, struct diag_set *diags)
 {
     const struct program *program = spec_program(kernel, arch->name), *general = kernel->program;
     for (int i = 0; program && i < program->axis_count && !arch->clusters; i++) {
         const struct program_axis *axis = &program->axis[i];
         const struct diag_loc loc = axis->cluster_loc, all = general->axis[i].cluster_loc;
-        const bool of_all = loc.file == all.file && loc.line == all.line && loc.column == all.column;
+        const bool of_all = is_same(loc, all);
         char field[64];
         if (axis->cluster <= 1 || !is_own(kernel, loc) || (of_all && any_has(kernel, "clusters")))
             continue;
@@ -69,5 +76,173 @@ int family_check_effects(const struct spec_kernel *kernel, const struct arch *ar
     const int before = diags->errors;
     check_fields(kernel, arch, diags);
     check_clusters(kernel, arch, diags);
+    return diags->out_of_memory ? 3 : diags->errors > before;
+}
+
+/* ---- fields that no lowering heeds ------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *lowering, *path, *why;
+} reasons[] = {
+#define FIELD_WITHOUT_EFFECT(lowering, path, why) {lowering, path, why},
+#include "lower/effects.def"
+#undef FIELD_WITHOUT_EFFECT
+};
+
+/* What the lowering says of the field, or of the table that it stands in. The last row is for every one. */
+static const char *reason_of(const char *lowering, const char *path)
+{
+    const size_t rows = sizeof reasons / sizeof *reasons, group = strcspn(path, ".");
+    for (int whole = 1; whole >= 0; whole--)
+        for (size_t i = 0; i < rows; i++)
+            if ((!*reasons[i].lowering || strcmp(reasons[i].lowering, lowering) == 0) &&
+                (whole ? strcmp(reasons[i].path, path) == 0
+                       : strlen(reasons[i].path) == group && strncmp(reasons[i].path, path, group) == 0))
+                return reasons[i].why;
+    return reasons[rows - 1].why;
+}
+
+struct unread {
+    const struct spec *spec;
+    const struct spec_kernel *kernel;
+    struct family_reads *on;
+    int count;
+    struct diag_set *diags;
+};
+
+/* A field that a kernel sets: `path` as in effects.def, `name` as people write it. */
+struct said {
+    enum field_kind kind;
+    int number;
+    struct diag_loc loc;
+    const char *path, *name;
+};
+
+/* Plans for an architecture that was not chosen. Where it cannot be planned, every field may be heeded. */
+static void learn(const struct unread *u, struct family_reads *on)
+{
+    struct plan plan = {0};
+    struct diag_set found = {0};
+    if (family_of(u->kernel)->resolve(u->spec, u->kernel, on->arch, 0, &plan, &found) != 0)
+        memset(plan.reads.read, 0xff, sizeof plan.reads.read);
+    if (on->arch->pdl)
+        field_reads_add(&plan.reads, FIELD_OF_SCHEMA, FIELD_PROGRAMMATIC);
+    on->reads = plan.reads;
+    on->known = true;
+    diag_free(&found);
+    plan_free(&plan);
+}
+
+static bool is_heeded(const struct unread *u, const struct said *s)
+{
+    for (int known = 1; known >= 0; known--)
+        for (int i = 0; i < u->count; i++) {
+            if (!known && !u->on[i].known)
+                learn(u, &u->on[i]);
+            if (u->on[i].known && field_reads_has(&u->on[i].reads, s->kind, s->number))
+                return true;
+        }
+    return false;
+}
+
+static void report(const struct unread *u, const struct said *s, const struct arch *arch, const char *where)
+{
+    const char *lowering = u->kernel->program ? program_lowerer_of(u->kernel, arch)->name : "template";
+    diag_report(u->diags, DIAG_ERROR, s->loc, u->kernel->name, s->name, "FIELD-EFFECT", "it has no effect%s%s: %s",
+                *where ? " on " : "", where, reason_of(lowering, s->path));
+}
+
+/* What the kernel says for all of its architectures: none heeds it. */
+static void check_general(const struct unread *u, const struct said *s)
+{
+    if (is_own(u->kernel, s->loc) && !is_heeded(u, s))
+        report(u, s, u->on[u->count - 1].arch, "");
+}
+
+/* What it says of one. */
+static void check_of_arch(const struct unread *u, const struct said *s, const struct family_reads *on)
+{
+    if (is_own(u->kernel, s->loc) && on->known && !field_reads_has(&on->reads, s->kind, s->number))
+        report(u, s, on->arch, on->arch->name);
+}
+
+/* A switch that is off asks for nothing. */
+static bool asks(const struct spec_row *row, const struct spec_value *v)
+{
+    return v->set && (row->type != 'b' || v->integer);
+}
+
+static void check_rows(const struct unread *u)
+{
+    for (int f = 0; f < SPEC_FIELD_COUNT; f++) {
+        const struct spec_row *row = &spec_rows[f];
+        const struct spec_value *v = &u->kernel->fields.value[f];
+        struct said s = {FIELD_OF_SCHEMA, f, v->loc, row->path, row->path};
+        if (asks(row, v) && (!row->needs[0] || any_has(u->kernel, row->needs))) /* else it is told */
+            check_general(u, &s);
+        for (int a = 0; a < u->kernel->arch_count; a++)
+            for (int i = 0; i < u->count; i++) {
+                const struct spec_arch *own = &u->kernel->arch[a];
+                s.loc = own->fields.value[f].loc;
+                if (strcmp(own->name, u->on[i].arch->name) == 0 && asks(row, &own->fields.value[f]) &&
+                    (!row->needs[0] || has(u->on[i].arch, row->needs)))
+                    check_of_arch(u, &s, &u->on[i]);
+            }
+    }
+}
+
+static void check_axes(const struct unread *u)
+{
+    const struct program *general = u->kernel->program;
+    for (int x = 0; general && x < general->axis_count; x++) {
+        char name[64];
+        snprintf(name, sizeof name, "cluster.%.40s", general->axis[x].name);
+        struct said s = {FIELD_CLUSTER, x, general->axis[x].cluster_loc, "cluster", name};
+        if (general->axis[x].cluster > 1 && any_has(u->kernel, "clusters"))
+            check_general(u, &s);
+        for (int i = 0; i < u->count; i++) {
+            const struct program_axis *own = &spec_program(u->kernel, u->on[i].arch->name)->axis[x];
+            s.loc = own->cluster_loc;
+            if (own->cluster > 1 && u->on[i].arch->clusters && !is_same(s.loc, general->axis[x].cluster_loc))
+                check_of_arch(u, &s, &u->on[i]);
+        }
+    }
+}
+
+static void check_entries(const struct unread *u)
+{
+    const struct spec_kernel *k = u->kernel;
+    char name[128], path[64];
+    for (int i = 0; i < k->tensor_count; i++) {
+        snprintf(name, sizeof name, "%.100s.swizzle", k->tensor[i].name);
+        if (k->tensor[i].swizzle_set && k->tensor[i].swizzle != TW_SWIZZLE_NONE)
+            check_general(u, &(struct said){FIELD_SWIZZLE, i, k->tensor[i].swizzle_loc, "swizzle", name});
+    }
+    for (int i = 0; i < k->ahead_count; i++) {
+        snprintf(name, sizeof name, "ahead.%.100s", k->ahead[i].name);
+        check_general(u, &(struct said){FIELD_AHEAD, i, k->ahead[i].loc, "ahead", name});
+    }
+    for (int i = 0; i < k->via_count; i++) {
+        snprintf(name, sizeof name, "via.%.100s", k->via[i].name);
+        snprintf(path, sizeof path, "via.%.40s", k->via[i].word);
+        check_general(u, &(struct said){FIELD_VIA, i, k->via[i].loc, path, name});
+    }
+    for (int i = 0; i < k->direction_count; i++) {
+        snprintf(name, sizeof name, "direction.%.100s", k->direction[i].name);
+        if (k->direction[i].down)
+            check_general(u, &(struct said){FIELD_DIRECTION, i, k->direction[i].loc, "direction", name});
+    }
+}
+
+int family_check_unread(const struct spec *spec, const struct spec_kernel *kernel, struct family_reads *on, int count,
+                        struct diag_set *diags)
+{
+    const int before = diags->errors;
+    const struct unread u = {spec, kernel, on, count, diags};
+    if (count == 0)
+        return 0;
+    check_rows(&u);
+    check_axes(&u);
+    check_entries(&u);
     return diags->out_of_memory ? 3 : diags->errors > before;
 }

@@ -33,6 +33,18 @@ int family_plan(const struct spec *, const struct spec_kernel *, const struct ar
 /* Reports what the kernel's fields say of the architecture without effect (lower/effects.c). 0, 1 faults, 3. */
 int family_check_effects(const struct spec_kernel *, const struct arch *, struct diag_set *diags);
 
+/* An architecture of a kernel, and which fields its first variant's Plan heeds there. */
+struct family_reads {
+    const struct arch *arch;
+    struct field_reads reads;
+    bool known; /* it was planned; else it is, where somebody has to know */
+};
+
+/* Reports what the kernel itself says and none of its architectures heeds, and what it says of one of them that this
+ * one does not; `on` holds all of them. 0, 1 faults, 3. */
+int family_check_unread(const struct spec *, const struct spec_kernel *, struct family_reads *on, int count,
+                        struct diag_set *diags);
+
 /* A role has no steps: they stand in the template (emit_steps). */
 bool family_lacks_steps(const struct plan *);
 

@@ -28,11 +28,14 @@ struct program_lowering {
 
 /* One way to lower: picked where `takes` holds, the first row of the table in family.c that does. */
 struct program_lowerer {
-    const char *name; /* "direct" */
+    const char *name; /* "direct": effects.def */
     bool (*takes)(const struct program *, const struct arch *);
     int (*variants)(const struct spec *, const struct spec_kernel *, const struct arch *); /* as struct family's */
     int (*lower)(const struct program_lowering *); /* 0, 1 faults, 3 out of memory */
 };
+
+/* The lowering for the kernel's program. The last takes every one. */
+const struct program_lowerer *program_lowerer_of(const struct spec_kernel *, const struct arch *);
 
 /* No dots: one role of threads that hold tiles in registers, a vector of neighbouring columns each
  * (lower_direct.c). */
@@ -46,6 +49,15 @@ extern const struct program_lowerer program_lower_mma_sync;
 
 /* Operations of the program's dots, a node of plan.graph; -1: it has none, or data decides how many. */
 int program_flops(const struct program *p, struct plan *plan);
+
+/* The row's value, which the lowering heeds; and one that it reads and that decides nothing in this program. */
+const struct spec_value *program_field(const struct program_lowering *, enum spec_field field);
+void program_field_idle(const struct program_lowering *, enum spec_field field);
+
+/* The entry of `via` for the operation, and what says how its data come: the entry is heeded where they come so.
+ * NULL: nothing is said. */
+const struct spec_via *program_via(const struct spec_kernel *, const struct program_op *);
+void program_comes(const struct program_lowering *, const struct program_op *, const char *word);
 
 /* True where the program holds an operation of that kind. */
 bool program_holds(const struct program *, enum program_kind kind);

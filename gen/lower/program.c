@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "lower/lower.h"
 #include "lower/place_ops.h"
@@ -28,6 +29,32 @@ int program_refuse(const struct program_lowering *l, struct diag_loc loc, const 
     return 1;
 }
 
+const struct spec_value *program_field(const struct program_lowering *l, enum spec_field field)
+{
+    field_reads_add(&l->plan->reads, FIELD_OF_SCHEMA, (int)field);
+    return &l->fields.value[field];
+}
+
+void program_field_idle(const struct program_lowering *l, enum spec_field field)
+{
+    l->plan->reads.idle |= field_reads_bit((int)field);
+}
+
+const struct spec_via *program_via(const struct spec_kernel *kernel, const struct program_op *op)
+{
+    for (int i = 0; i < kernel->via_count && op->name; i++)
+        if (strcmp(kernel->via[i].name, op->name) == 0)
+            return &kernel->via[i];
+    return NULL;
+}
+
+void program_comes(const struct program_lowering *l, const struct program_op *op, const char *word)
+{
+    const struct spec_via *said = program_via(l->kernel, op);
+    if (said && strcmp(said->word, word) == 0)
+        field_reads_add(&l->plan->reads, FIELD_VIA, (int)(said - l->kernel->via));
+}
+
 int program_goes_up(const struct program_lowering *l, const char *why)
 {
     int status = 0;
@@ -43,11 +70,11 @@ int program_goes_up(const struct program_lowering *l, const char *why)
 static const struct program_lowerer *const lowerers[] = {&program_lower_pipeline, &program_lower_mma_sync,
                                                          &program_lower_direct, NULL};
 
-/* The lowering for the program. The last takes every one. */
-static const struct program_lowerer *lowerer_of(const struct spec_kernel *kernel, const struct arch *arch)
+const struct program_lowerer *program_lowerer_of(const struct spec_kernel *kernel, const struct arch *arch)
 {
+    const struct program *program = spec_program(kernel, arch->name);
     const struct program_lowerer *const *l = lowerers;
-    while (l[1] && !(*l)->takes(kernel->program, arch))
+    while (l[1] && !(*l)->takes(program, arch))
         l++;
     return *l;
 }
@@ -86,7 +113,7 @@ static int check_places(const struct program_lowering *l)
 static int variants(const struct spec *spec, const struct spec_kernel *kernel, const struct arch *arch)
 {
     const struct spec_kernel own = kernel_on(kernel, arch);
-    return lowerer_of(&own, arch)->variants(spec, &own, arch);
+    return program_lowerer_of(kernel, arch)->variants(spec, &own, arch);
 }
 
 static int reason_tiles(const struct program_lowering *l)
@@ -141,7 +168,7 @@ static int resolve(const struct spec *spec, const struct spec_kernel *kernel, co
     status = reason_tiles(&l);
     if (status)
         return status;
-    status = lowerer_of(&own, arch)->lower(&l);
+    status = program_lowerer_of(kernel, arch)->lower(&l);
     status = status ? status : check_places(&l);
     if (!status)
         plan->flops = program_flops(own.program, plan);

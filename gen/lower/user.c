@@ -48,6 +48,7 @@ static int ring_tensor(const struct spec_kernel *kernel, int number, struct plan
     int width = span ? unit : columns < MOST_BOX ? columns : MOST_BOX / unit * unit;
     while (columns % width)
         width -= unit;
+    field_reads_add(&p->reads, FIELD_SWIZZLE, number);
     t->access = PLAN_ACCESS_TMA;
     t->align = 16;
     t->tile[0] = from->tile[0];
@@ -146,6 +147,10 @@ static int resolve(const struct spec *spec, const struct spec_kernel *kernel, co
     p->entry = p->kernel;
     const char *slash = kernel->template_path ? strrchr(kernel->template_path, '/') : NULL;
     p->template_name = plan_text(p, "%s", slash ? slash + 1 : kernel->template_path ? kernel->template_path : "");
+    static const enum spec_field read[] = {FIELD_THREADS, FIELD_SPILLS, FIELD_REGISTERS, FIELD_SHARED, FIELD_PROMOTION};
+    for (size_t i = 0; i < sizeof read / sizeof *read; i++)
+        field_reads_add(&p->reads, FIELD_OF_SCHEMA, (int)read[i]);
+    p->reads.idle |= kernel->ring_count ? 0 : field_reads_bit(FIELD_PROMOTION); /* no maps */
     int threads = (int)spec_field_value(&fields, FIELD_THREADS);
     p->launch.block = threads;
     p->allow_spills = spec_field_value(&fields, FIELD_SPILLS) != 0;
@@ -172,8 +177,7 @@ static int resolve(const struct spec *spec, const struct spec_kernel *kernel, co
     if (status)
         return status;
     const struct spec_value *l2 = &fields.value[FIELD_PROMOTION];
-    family_reason(p, "l2_promotion", l2->set ? l2->text : "128B",
-                  l2->set ? "the spec says so" : "the usual line");
+    family_reason(p, "l2_promotion", l2->set ? l2->text : "128B", l2->set ? "the spec says so" : "the usual line");
     for (int i = 0; i < kernel->ring_count; i++)
         for (int t = 0; t < kernel->ring[i].tensor_count; t++)
             if (!family_add_map(p, kernel->ring[i].tensor[t], l2->set ? (int)l2->integer : 2))

@@ -9,6 +9,7 @@
 #define TW_GEN_PLAN_PLAN_H
 
 #include "dtype.h"
+#include "plan/field_reads.h"
 #include "plan/sink.h"
 #include "plan/steps.h"
 #include "spec/arena.h"
@@ -223,6 +224,7 @@ struct plan {
     int flops, bytes_moved; /* nodes: operations and compulsory bytes, for roofline and bench */
     struct plan_reason *reason;
     int reason_count;
+    struct field_reads reads; /* of the kernel's fields */
     struct plan_proof proof;
     struct plan_proofs *proofs; /* what was proved of other Plans, the caller's; or NULL */
     void *arena;

@@ -540,6 +540,7 @@ static void read_direction(struct reader *r, const char *name, const char *path)
     int loop = named_loop(r, name, path);
     const char *word = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : NULL;
     bool down = word && strcmp(word, words[1]) == 0;
+    const int told = r->diags->reported;
     if (loop < 0)
         return;
     if (!down && (!word || strcmp(word, words[0]) != 0)) {
@@ -549,6 +550,8 @@ static void read_direction(struct reader *r, const char *name, const char *path)
     }
     if (down)
         check_down(r, loop, path);
+    if (r->diags->reported > told) /* it counts as not written */
+        return;
     struct spec_direction *grown = arena_grow(r->arena, k->direction, k->direction_count, sizeof *grown);
     reader_check(r, grown);
     k->direction = grown;

@@ -98,4 +98,9 @@ int trial_spec_reference(struct trial *t, double *const *out, struct tw_error *e
  * agree. */
 int trial_program_reference(struct trial *t, struct tw_error *error);
 
+/* Of a program that was evaluated as `whole` says: loops that have a combine come to the same, but for rounding, in two
+ * halves that it puts together (trial_combine.c). */
+struct program_reference;
+int trial_check_combine(const struct trial *t, const struct program_reference *whole, struct tw_error *error);
+
 #endif

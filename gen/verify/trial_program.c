@@ -130,6 +130,7 @@ int trial_program_reference(struct trial *t, struct tw_error *error)
             status = tw_fail(error, TW_ERROR_INVALID, "kernel '%s', line %d: %s", k->name, fault.loc.line, fault.text);
         else if (meant)
             status = no_memory(error);
+        status = status == TW_OK ? trial_check_combine(t, &reference, error) : status;
     }
     t->sampled = !all;
     if (status == TW_OK && all && k->lua_reference != NO_FUNCTION && work <= MOST_FOR_LUA)

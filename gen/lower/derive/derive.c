@@ -69,9 +69,9 @@ static bool is_copied(const struct derive *d, int op)
     const struct spec_kernel *k = d->work.l->kernel;
     if (o->kind != PROGRAM_GATHER)
         return false;
-    for (int i = 0; i < k->via_count && o->name; i++)
-        if (strcmp(k->via[i].name, o->name) == 0)
-            return strcmp(k->via[i].word, "bulk") != 0;
+    const struct spec_via *said = program_via(k, o);
+    if (said)
+        return strcmp(said->word, "bulk") != 0;
     const struct spec_tensor *t = &k->tensor[o->tensor];
     return o->tile.columns * (int)tw_dtype_bytes(t->dtype) % 128 != 0 ||
            (t->swizzle_set && t->swizzle != TW_SWIZZLE_128B);

@@ -30,6 +30,8 @@ bool derive_goes_down(struct derive *d, int loop, bool masked, int *status)
     if (*status || d->synchronous)
         return false;
     if (own) {
+        struct plan *p = d->work.l->plan;
+        field_reads_add(&p->reads, FIELD_DIRECTION, (int)(own - d->work.l->kernel->direction));
         *status = reason(d, name, own->down, "the spec says so");
         return own->down;
     }

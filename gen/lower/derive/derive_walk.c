@@ -281,6 +281,7 @@ static int find_ahead(struct derive *d, int loop)
                                   "turn, and ptxas serialises the dots then (C7515); change it behind the loops, or "
                                   "leave ahead out",
                                   p->op[before].name ? p->op[before].name : "the dot behind it");
+        field_reads_add(&d->work.l->plan->reads, FIELD_AHEAD, i);
         d->ahead = op;
         d->before = before;
         d->ahead_shift = d->work.l->plan->loop[d->loop[loop]].step;

@@ -17,8 +17,10 @@ static int lower_op(struct direct *d, int i)
 {
     switch (d->program->op[i].kind) {
     case PROGRAM_LOAD:
+        program_comes(d->l, &d->program->op[i], "direct");
         return d->op[i].place ? 0 : direct_load(d, i); /* kept from an earlier loop */
     case PROGRAM_GATHER:
+        program_comes(d->l, &d->program->op[i], "direct");
         return direct_load(d, i);
     case PROGRAM_STORE:
     case PROGRAM_STORE_ADD:
@@ -77,7 +79,7 @@ static int decide_items(struct direct *d)
     }
     p->item_count = count;
     p->launch.grid[0] = blocks;
-    const struct spec_value *asked = &d->l->fields.value[FIELD_PERSISTENT];
+    const struct spec_value *asked = program_field(d->l, FIELD_PERSISTENT);
     d->persistent = asked->set && asked->integer;
     return family_reason(p, "schedule.persistent", d->persistent ? "true" : "false",
                          asked->set ? "the spec says so"
@@ -174,10 +176,10 @@ static int finish(struct direct *d)
     int registers = 24 + d->most_loaded;
     for (int i = 0; i < p->place_count; i++)
         registers += p->place[i].turns || !p->place[i].packed ? p->place[i].registers : 0;
-    const struct spec_value *most = &d->l->fields.value[FIELD_REGISTERS];
+    const struct spec_value *most = program_field(d->l, FIELD_REGISTERS), *spills = program_field(d->l, FIELD_SPILLS);
     p->registers_estimate = registers;
     p->register_limit = most->set ? (int)most->integer : 0;
-    p->allow_spills = d->l->fields.value[FIELD_SPILLS].set && d->l->fields.value[FIELD_SPILLS].integer;
+    p->allow_spills = spills->set && spills->integer;
     p->launch.block = d->threads;
     family_place_shared(p);
     p->blocks_per_sm =

@@ -50,6 +50,8 @@ static int what_means_nothing(struct pipeline *x)
 {
     const struct spec_value *turns = pipeline_field(x, "pipeline.turns");
     int status = 0;
+    program_field_idle(x->l, FIELD_TURNS);
+    program_field_idle(x->l, FIELD_DYNAMIC);
     for (int i = 0; i < x->program->axis_count && !status; i++)
         if (x->program->axis[i].cluster > 1)
             status = family_reason(x->plan, plan_text(x->plan, "cluster.%s", x->program->axis[i].name), "1",

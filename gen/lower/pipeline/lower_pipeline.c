@@ -26,6 +26,24 @@ enum {
     BUFFERS = 2,          /* of results, a consumer; 1 where tiles leave no more room */
 };
 
+/* How the data of each load come. */
+static void note_ways(const struct pipeline *x)
+{
+    for (int i = 0; i < x->program->op_count; i++) {
+        const struct program_op *op = &x->program->op[i];
+        const char *way = "direct";
+        for (int r = 0; r < x->d.ring_count; r++)
+            for (int k = 0; k < x->d.ring[r].load_count; k++)
+                if (x->d.ring[r].load[k] == i)
+                    way = x->d.ring[r].copied || x->d.synchronous ? "cp_async" : "bulk";
+        for (int k = 0; k < x->program->op_count; k++)
+            if (x->program->op[k].kind == PROGRAM_DOT && x->d.dot[k].resident && x->d.dot[k].load[0] == i)
+                way = "resident";
+        if (work_is_load(op))
+            program_comes(x->l, op, way);
+    }
+}
+
 int pipeline_lower(const struct program_lowering *l, const char *template_name, int (*decide)(struct pipeline *))
 {
     bool refused[SPEC_MAX_AXES] = {false};
@@ -42,6 +60,8 @@ int pipeline_lower(const struct program_lowering *l, const char *template_name, 
         plan_check_alone(l->plan, l->diags);
         status |= pipeline_check_elements(&x) | pipeline_check_dynamic(&x, !persistent->set || persistent->integer);
     }
+    if (status == 0)
+        note_ways(&x);
     derive_close(&x.d);
     return status;
 }
@@ -50,7 +70,7 @@ const struct spec_value *pipeline_field(const struct pipeline *x, const char *pa
 {
     static const struct spec_value none = {0};
     for (int i = 0; i < SPEC_FIELD_COUNT; i++)
-        if (strcmp(spec_rows[i].path, path) == 0 && x->l->fields.value[i].set)
+        if (strcmp(spec_rows[i].path, path) == 0 && program_field(x->l, (enum spec_field)i)->set)
             return &x->l->fields.value[i];
     return &none;
 }
@@ -199,10 +219,9 @@ int pipeline_resident(struct pipeline *x, int beside, int most)
         if (op < 0 || users != 1 || ring->users != 1 || ring->load_count != 1 || ring->inner < 0)
             continue;
         const struct program_op *load = &x->program->op[ring->load[0]];
-        const char *via = NULL;
-        for (int i = 0; i < x->l->kernel->via_count && load->name; i++)
-            if (strcmp(x->l->kernel->via[i].name, load->name) == 0)
-                via = x->l->kernel->via[i].word;
+        const struct spec_via *said = program_via(x->l->kernel, load);
+        const char *via = said ? said->word : NULL;
+        program_comes(x->l, load, "bulk"); /* it is kept from being resident */
         int words = x->d.blocks * load->tile.columns / 4;
         bool fits = pipeline_registers_taken(x) + words + beside <= most;
         const char *name = x->plan->tensor[load->tensor].name;
@@ -436,6 +455,8 @@ static int memory_and_roles(struct pipeline *x)
         return status;
     int consumers = x->d.consumers;
     const struct spec_value *turns = pipeline_field(x, "pipeline.turns");
+    if (consumers == 1)
+        program_field_idle(x->l, FIELD_TURNS);
     if (turns->set && turns->integer && consumers > 1) {
         if (x->l->kernel->ahead_count == 0)
             return program_refuse(x->l, turns->loc, "PROGRAM-TURNS",
@@ -548,6 +569,8 @@ int pipeline_items(struct pipeline *x, bool persistent)
         why = "items differ in length, and those that begin last are the shortest";
     }
     int fallback = (int)spec_field_value(&x->l->fields, FIELD_GROUP);
+    if (strcmp(way, "grouped") != 0)
+        program_field_idle(x->l, FIELD_GROUP);
     int group = pipeline_choose(x, "schedule.group", fallback, "bands of some items keep their tiles in the L2");
     if (family_reason(p, "schedule.order", way, "%s", order->set ? "the spec says so" : why) ||
         family_add_word(p, "schedule.order", way) || family_add_value(p, "schedule.group", group))
@@ -600,6 +623,7 @@ static int decide(struct pipeline *x)
     if (status)
         return status;
     x->d.warps_n = 1;
+    pipeline_field(x, "pipeline.mode"); /* the one way that there is */
     status = choose_consumers(x);
     for (int i = 0; i < x->program->op_count && status != 3; i++)
         if (x->program->op[i].kind == PROGRAM_DOT)

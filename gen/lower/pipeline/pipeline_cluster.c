@@ -137,6 +137,8 @@ int pipeline_cluster(struct pipeline *x)
             shares =
                 shares || (x->program->op[o].kind == PROGRAM_LOAD && is_sliced(x, o, a->cluster > 1 ? a->cluster : 2) &&
                            is_shared_along(x, &x->program->op[o], i));
+        if (a->extent >= 0)
+            field_reads_add(&x->plan->reads, FIELD_CLUSTER, i);
         if (a->extent >= 0 && a->cluster > 1 && uneven)
             status |= program_refuse(x->l, uneven->loc, "CLUSTER",
                                      "blocks of a cluster along %s make different numbers of turns of this loop, and "

@@ -20,6 +20,7 @@ int pipeline_layout(struct pipeline *x, const struct program_op *o, int rows, in
     int size = (int)tw_dtype_bytes(t->dtype), row_bytes = columns * size, span = 16;
     int widest = most ? most * size : row_bytes;
     enum tw_swizzle swizzle = TW_SWIZZLE_NONE;
+    field_reads_add(&x->plan->reads, FIELD_SWIZZLE, o->tensor);
     if (declared->swizzle_set) {
         swizzle = declared->swizzle;
         span = tw_swizzles[swizzle].span ? (int)tw_swizzles[swizzle].span : 16;
@@ -242,11 +243,15 @@ int pipeline_tensors(struct pipeline *x)
     if (status)
         return status;
     const struct spec_value *promotion = pipeline_field(x, "l2_promotion");
-    int l2 = promotion->set ? (int)promotion->integer : 2;
+    int l2 = promotion->set ? (int)promotion->integer : 2, promoted = 0;
     for (int i = 0; i < x->plan->tensor_count; i++)
-        if (x->plan->tensor[i].access == PLAN_ACCESS_TMA &&
-            !family_add_map(x->plan, i, x->plan->tensor[i].out ? 0 : l2))
-            return 3;
+        if (x->plan->tensor[i].access == PLAN_ACCESS_TMA) {
+            promoted += !x->plan->tensor[i].out;
+            if (!family_add_map(x->plan, i, x->plan->tensor[i].out ? 0 : l2))
+                return 3;
+        }
+    if (!promoted)
+        program_field_idle(x->l, FIELD_PROMOTION);
     return pipeline_part_maps(x);
 }
 

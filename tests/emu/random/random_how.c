@@ -136,9 +136,13 @@ void random_dots_write_how(struct dots *d, int number)
         random_write(g, "  schedule = { ");
         if (dynamic)
             random_write(g, "dynamic = %s%s", dynamic, h->order || h->items ? ", " : "");
+        int group = h->order ? 1 + random_below(g, 4) : 0;
         if (h->order)
-            random_write(g, "order = \"%s\", group = %d%s", order[h->order], 1 + random_below(g, 4),
-                         h->items ? ", " : "");
+            random_write(g, "order = \"%s\"", order[h->order]);
+        if (h->order == 1)
+            random_write(g, ", group = %d", group);
+        if (h->order && h->items)
+            random_write(g, ", ");
         if (h->items)
             random_write(g, "persistent = %s", h->items == 1 ? "true" : "false");
         random_write(g, " },\n");

@@ -125,7 +125,7 @@ static void test_vectors(void **state)
     }
 }
 
-static bool proved(const struct plan *p, const char *rule)
+static bool proved(struct plan *p, const char *rule)
 {
     struct diag_set diags = {0};
     bool found = false;
