@@ -2,7 +2,7 @@
  * emitted; the compiler; the emulator, under `strict` and in three completion modes, by a hazard, a deadlock or a wrong
  * result. What nobody sees must be without meaning: the compiler makes the same instructions of it, or, of two
  * statements that only compute, the same ones in another order; nothing comes by at these sizes (a trap in its place is
- * not met); or block_edits.list says what it is.
+ * not met); or block_edits.list says what it is, gaps of the emulator among them.
  *
  *     test_blocks [EDITS [SEED [SUBJECT [FILE.json]]]], from the top of the tree
  *
