@@ -68,9 +68,15 @@ static void fill_cp_async(struct run *x, struct thread *t)
         r->takes_here = stages_to_take(x, t, s->ring);
     if (x->p->derived && r->reads && !fills_as_written(x, t))
         return;
-    if (r->reads && r->filled_here >= r->takes_here)
-        return;
     int index = r->filled, stage = index % x->p->ring[s->ring].stages;
+    if (r->reads && r->filled_here >= r->takes_here) {
+        /* The text leaves out what is beyond a loop's turns, not a step that is of no loop. */
+        if (x->p->derived && r->takes_here > 0 && !protocol_turned(t, s))
+            FAULT(x, t, stage, "PROTOCOL-OVERWRITE",
+                  "fills a stage of ring %s once more than its stages are taken here; take the step out",
+                  x->p->ring[s->ring].name);
+        return;
+    }
     if (r->filling >> protocol_slot(x->p, s) & 1) {
         FAULT(x, t, stage, "PROTOCOL-ORDER", "fills %s a second time in one stage; each tensor once",
               x->p->tensor[s->tensor].name);

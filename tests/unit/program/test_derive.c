@@ -297,6 +297,52 @@ static void test_each_step_is_needed(void **state)
     assert_true(removed > 60);
 }
 
+/* No copy is made twice, within loops and outside of them. */
+static void test_each_fill_is_made_once(void **state)
+{
+    (void)state;
+    static const struct {
+        const struct read *from;
+        const char *kernel, *arch;
+    } kernels[] = {{&attention, "attention_full", "sm_90a"},
+                   {&attention, "attention_full", "sm_80"},
+                   {&attention, "attention_full_ahead", "sm_80"},
+                   {&attention, "attention_causal_lse_ahead", "sm_80"},
+                   {&gemm, "gemm_program", "sm_90a"},
+                   {&gemm, "gemm_program", "sm_80"},
+                   {&gemm, "gemm_program_epilogue", "sm_80"},
+                   {&groups, "experts_copied", "sm_90a"}};
+    int doubled = 0;
+    for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++) {
+        struct plan p;
+        plan_on(&p, kernels[k].from, kernels[k].kernel, kernels[k].arch, 0);
+        for (int r = 0; r < p.role_count; r++)
+            for (int i = 0; i < p.role[r].step_count; i++) {
+                if (p.role[r].step[i].op != PLAN_FILL)
+                    continue;
+                struct plan damaged = p;
+                struct plan_role roles[4];
+                struct diag_set diags = {0};
+                const size_t count = (size_t)p.role[r].step_count, at = (size_t)i;
+                memcpy(roles, p.role, sizeof *roles * (size_t)p.role_count);
+                roles[r].step = malloc(sizeof(struct plan_step) * (count + 1));
+                assert_non_null(roles[r].step);
+                memcpy(roles[r].step, p.role[r].step, sizeof(struct plan_step) * (at + 1));
+                memcpy(roles[r].step + at + 1, p.role[r].step + at, sizeof(struct plan_step) * (count - at));
+                roles[r].step_count++;
+                damaged.role = roles;
+                if (plan_check_protocol(&damaged, &diags) == 0)
+                    fail_msg("%s on %s, role %s: step %d %s may stand twice", p.kernel, p.arch, p.role[r].name, i + 1,
+                             p.role[r].step[i].call);
+                diag_free(&diags);
+                free(roles[r].step);
+                doubled++;
+            }
+        plan_free(&p);
+    }
+    assert_true(doubled > 20);
+}
+
 /* A loop that ends in a mask has a body without it for the turns before. */
 static void test_masks(void **state)
 {
@@ -655,6 +701,7 @@ int main(void)
         cmocka_unit_test(test_masks),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_each_step_is_needed),
+        cmocka_unit_test(test_each_fill_is_made_once),
         cmocka_unit_test(test_items_from_a_counter),
         cmocka_unit_test(test_items_are_told_once_a_turn),
         cmocka_unit_test(test_idle_turns),
