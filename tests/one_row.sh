@@ -47,7 +47,7 @@ local R, C = dims "R C"
 kernel "softened" {
   x = tensor { R, C, dtype = "grey8" }, y = tensor { R, C, dtype = "fp32", out = true },
   z = tensor { R, C, dtype = "grey8", out = true },
-  axes = "r c", tile = { r = 16, c = 64 }, grid = { r = R, c = C }, author = "somebody",
+  axes = "r c", tile = { r = 16, c = 64 }, grid = { r = R, c = C },
   program = function(t, at, tile)
     local r, c = span(at.r, tile.r), span(at.c, tile.c)
     local x = load(t.x, r, c)
@@ -65,8 +65,14 @@ ok $? "help spec names the function" "$work/help"
 grep -A 1 'author .*who answers for the kernel' "$work/help" | grep -q 'default: nobody'
 ok $? "help spec has the field, its doc and its default" "$work/help"
 "$program" check "$work/rows.lua" >"$work/out" 2>&1
-ok $? "check takes all three" "$work/out"
-sed 's/author = "somebody"/author = 3/' "$work/rows.lua" >"$work/wrong.lua"
+ok $? "check takes the dtype and the function" "$work/out"
+# The field is known by its row. What heeds it is a lowering's affair: until one does, a kernel that sets it is told so.
+sed 's/^  axes = /  author = "somebody", axes = /' "$work/rows.lua" >"$work/field.lua"
+"$program" check "$work/field.lua" >"$work/out" 2>&1
+[ $? -eq 1 ] && grep -q "author: it has no effect: nothing reads it here.*FIELD-EFFECT" "$work/out" &&
+    [ "$(grep -c 'error:' "$work/out")" -eq 1 ]
+ok $? "check takes the field, and says that nothing heeds it yet" "$work/out"
+sed 's/author = "somebody"/author = 3/' "$work/field.lua" >"$work/wrong.lua"
 "$program" check "$work/wrong.lua" >"$work/out" 2>&1
 [ $? -eq 1 ] && grep -q 'author' "$work/out"
 ok $? "check refuses another type in the field" "$work/out"
