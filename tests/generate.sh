@@ -44,14 +44,9 @@ user_time() { # runs command...
         runs=$((runs - 1)) all=$((${all:-0} + 1))
     done
     times >"$work/after"
-    user_between "$all"
+    awk -v runs="$all" 'NR % 2 == 0 { split($1, t, "[ms]"); sum[++n] = 60 * t[1] + t[2] }
+                        END { print 1000 * (sum[2] - sum[1]) / runs }' "$work/before" "$work/after"
     all=
-}
-
-# The same of what ran between `times` to $work/before and to $work/after.
-user_between() { # runs
-    awk -v runs="$1" 'NR % 2 == 0 { split($1, t, "[ms]"); sum[++n] = 60 * t[1] + t[2] }
-                      END { print 1000 * (sum[2] - sum[1]) / runs }' "$work/before" "$work/after"
 }
 
 # The least of several: what disturbs only adds.
@@ -69,8 +64,8 @@ slowness() {
 # Whether $1 is below $2. Decimals.
 below() { awk -v value="$1" -v bound="$2" 'BEGIN { exit !(value != "" && value < bound) }'; }
 
-# The same, on a machine that counts as so many times slower: about that much, three times at most.
-about() { below "$1" "$(awk "BEGIN { print 3 * $2 * $(slowness) }")"; }
+# The same of wall time, which what else runs on a shared machine may stretch: about that much, three times at most.
+about() { below "$1" "$(awk "BEGIN { print 3 * $2 }")"; }
 
 # The numbers of one key in a JSON report, one a line.
 numbers() { tr ',{}' '\n\n\n' <"$1" | sed -n "s/.*\"$2\": *\([0-9.]*\)\$/\1/p"; }
@@ -181,14 +176,12 @@ echo '__global__ void k() {}' >"$work/probe.cu"
 [ -z "$nvcc" ] || "$nvcc" -cubin -arch=sm_80 -o "$work/probe.cubin" "$work/probe.cu" >/dev/null 2>&1 || nvcc=
 
 # One kernel by each architecture's template, and a template of a user's.
-times >"$work/before"
 tilewright "$top" "$work/cold1" build specs/gemm.lua --kernel gemm_bf16 -o "$work/built/one" --keep --json
-times >"$work/after"
-cold=$(user_between 1 | awk '{ print $1 / 1000 }')
 [ "$status" -eq 0 ] && [ ! -s "$work/err" ]
 ok $? "build gemm_bf16"
 cp "$work/out" "$work/cold.json"
-tilewright "$work/elsewhere/copied" "$work/cold2" build gemm.lua --kernel gemm_bf16 -o ../built --keep
+tilewright "$work/elsewhere/copied" "$work/cold2" build gemm.lua --kernel gemm_bf16 -o ../built --keep --json
+cp "$work/out" "$work/cold2.json"
 [ "$status" -eq 0 ] && diff -r "$work/built/one" "$work/elsewhere/built" >"$work/out" 2>&1 &&
     [ "$(find "$work/built/one" -name '*.cubin' | wc -l)" -eq 4 ]
 ok $? "build gemm_bf16: the same cubins from two cold caches in two folders"
@@ -199,10 +192,14 @@ tilewright "$work/elsewhere/copied" "$work/cold2" build rms_norm.lua -o ../built
 [ "$status" -eq 0 ] && diff -r "$work/built/two" "$work/elsewhere/built_too" >"$work/out" 2>&1
 ok $? "build rms_norm: the same cubin from two cold caches in two folders"
 
-echo "# nvrtc: $(numbers "$work/cold.json" seconds | sort -n | tr '\n' ' ') seconds, by variant," \
-    "as many at once as there are processors; $cold s of user time"
+# Of two cold builds the one whose slowest variant took less: what else runs on the machine only adds.
+for built in cold cold2; do
+    echo "# nvrtc: $(numbers "$work/$built.json" seconds | sort -n | tr '\n' ' ') seconds, by variant, as many at once as" \
+        "there are processors"
+done
 if [ -z "$sanitized" ]; then
-    about "$cold" "4 * 0.35"
+    slowest=$(for built in cold cold2; do numbers "$work/$built.json" seconds | sort -n | tail -n 1; done | least)
+    about "$slowest" 0.35
     ok $? "nvrtc takes about 0.35 s a variant"
 fi
 

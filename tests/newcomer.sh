@@ -10,10 +10,6 @@ set -u
 top=$PWD
 work=$(mktemp -d "${TMPDIR:-/tmp}/tw_newcomer_XXXXXX") || exit 3
 trap 'rm -rf "$work"' EXIT
-LC_ALL=C
-TILEWRIGHT_CACHE=$work/cache
-CUDA_VISIBLE_DEVICES=
-export LC_ALL TILEWRIGHT_CACHE CUDA_VISIBLE_DEVICES
 . tests/tap.sh
 . tests/pages/pages.sh
 begun=$(date +%s) seconds=0 used=0

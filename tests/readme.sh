@@ -11,10 +11,6 @@ case $program in /*) ;; *) program=$PWD/$program ;; esac
 top=$PWD
 work=$(mktemp -d "${TMPDIR:-/tmp}/tw_readme_XXXXXX") || exit 3
 trap 'rm -rf "$work"' EXIT
-LC_ALL=C
-TILEWRIGHT_CACHE=$work/cache
-CUDA_VISIBLE_DEVICES=
-export LC_ALL TILEWRIGHT_CACHE CUDA_VISIBLE_DEVICES
 . tests/tap.sh
 . tests/pages/pages.sh
 

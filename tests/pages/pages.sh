@@ -10,6 +10,12 @@
 #   <!-- not run: REASON -->  none of this
 # and what a script makes stands between <!-- made by: COMMAND --> and <!-- made -->.
 
+# What is printed is the same everywhere: no language, no kernels of earlier runs, no GPU.
+LC_ALL=C
+TILEWRIGHT_CACHE=$work/cache
+CUDA_VISIBLE_DEVICES=
+export LC_ALL TILEWRIGHT_CACHE CUDA_VISIBLE_DEVICES
+
 # pages: every page of the tree, README.md first.
 pages() {
     (cd "$top" && find . \( -path './.*' -o -path ./build \) -prune -o -name README.md -print | sed 's|^\./||' |
