@@ -143,7 +143,7 @@ static int check_multiple(const struct pipeline *x, int op, enum pipeline_extent
 /* Wide parts of few rows read the second operand two blocks at a time, not a whole step: registers are dear. */
 static bool by_pairs(const struct plan_mma *mma)
 {
-    return mma->blocks_m <= 2 && mma->blocks_n >= 8 && mma->blocks_n % 2 == 0;
+    return mma->blocks_m <= 2 && mma->blocks_n >= 8;
 }
 
 int mma_sync_dot(struct pipeline *x, int op)
