@@ -1,7 +1,7 @@
 //@ -- A dot as mma.sync: mma_NAME multiplies one stage's tiles, or a computed operand in registers and a stage's tile,
 //@ -- into an accumulator in registers, each warp its own part. It is done when the function returns.
 //@ -- a, b: the operands' tensors; a is nil where the operand lies in registers. a_offset, b_offset: of stage 0.
-//@ -- by_pairs: of B two blocks at a time, at last maybe one, are read ahead, else all of the next step's.
+//@ -- by_pairs: of B two blocks at a time are read ahead, else all of the next step's.
 //@ --
 //@ -- Fragments of one m16n8k16 (PTX ISA, "Matrix fragments for mma.m16n8k16"), lane l = 4 g + t:
 //@ --
@@ -32,7 +32,6 @@
 //@ local rows, columns, registers = blocks_m * mma.m, blocks_n * mma.n, blocks_n * 4
 //@ local a_width, b_width, k_width = rows // 8, columns // 8, mma.k // 8
 //@ local last = blocks_n - 1
-//@ local slots = pairs + (single and 1 or 0)
 //@ if a then
 
 __device__ __forceinline__ void ${name}_read_a(u32 (&r)[4], u32 address)
@@ -165,30 +164,23 @@ __device__ __forceinline__ void ${name}_read(${name}_fragments &f, ${tiles}, u32
     for (u32 j = 0; j < ${pairs}; ++j)
         ${name}_pair(f.b[2 * j], f.b[2 * j + 1], b_tile, warp, step, j);
 //@     end
-//@ elseif single then
-// The last block of this warp's columns.
-__device__ __forceinline__ void ${name}_last(u32 (&r)[2], u32 b_tile, u32 warp, u32 step)
-{
-//@ end
-//@ if single then
-//@     local to = by_pairs and "r" or "f.b[" .. last .. "]"
-//@     if b_across and b_splits then
-//@         local at = on("last", b, "step * " .. mma.k, "(u32)" .. last)
+//@     if single then
+//@         if b_across and b_splits then
+//@             local at = on("last", b, "step * " .. mma.k, "(u32)" .. last)
     const u32 lane = threadIdx.x % 32, warp_n = warp / ${warps_m};
     const u32 first = warp_n * ${b_width}, row = lane % 16;
     const u32 last = b_tile - ${B}_chunk(row, first + lane / 16) + ${B}_chunk(row, first);
-    ${name}_read_last_b(${to}, ${at});
-//@     elseif b_splits then
-//@         local at = on("b_tile - lane / 16 * 8 * " .. b_span, b, "(u32)" .. last .. " * 8", "step * " .. k_width)
+    ${name}_read_last_b(f.b[${last}], ${at});
+//@         elseif b_splits then
+//@             local at = on("b_tile - lane / 16 * 8 * " .. b_span, b, "(u32)" .. last .. " * 8", "step * " .. k_width)
     const u32 lane = threadIdx.x % 32;
-    ${name}_read_last_b(${to}, ${at});
-//@     else
+    ${name}_read_last_b(f.b[${last}], ${at});
+//@         else
     const u32 lane = threadIdx.x % 32, warp_n = warp / ${warps_m};
     const u32 row = step * ${mma.k} + lane % 16, chunk = warp_n * ${b_width} + ${last};
-    ${name}_read_last_b(${to}, b_tile + ${B}_chunk(row, chunk));
+    ${name}_read_last_b(f.b[${last}], b_tile + ${B}_chunk(row, chunk));
+//@         end
 //@     end
-//@ end
-//@ if single or not by_pairs then
 }
 
 //@ end
@@ -233,18 +225,10 @@ __device__ __forceinline__ void ${name}(float (&d)[${blocks_m}][${registers}], $
     u32 b[2][2][2];
     ${name}_pair(b[0][0], b[0][1], b_tile, warp, 0, 0);
     #pragma unroll
-    for (u32 x = 0; x < ${steps} * ${slots}; ++x) {
-        const u32 step = x / ${slots}, j = x % ${slots};
-//@     local next = ("b[(x + 1) %% 2][0], b[(x + 1) %% 2][1], b_tile, warp, (x + 1) / %d, (x + 1) %% %d"):format(slots, slots)
-//@     if single then
-        if (x + 1 < ${steps} * ${slots} && j + 2 == ${slots})
-            ${name}_last(b[(x + 1) % 2][0], b_tile, warp, step);
-        else if (x + 1 < ${steps} * ${slots})
-            ${name}_pair(${next});
-//@     else
-        if (x + 1 < ${steps} * ${slots})
-            ${name}_pair(${next});
-//@     end
+    for (u32 x = 0; x < ${steps} * ${pairs}; ++x) {
+        const u32 step = x / ${pairs}, j = x % ${pairs};
+        if (x + 1 < ${steps} * ${pairs})
+            ${name}_pair(b[(x + 1) % 2][0], b[(x + 1) % 2][1], b_tile, warp, (x + 1) / ${pairs}, (x + 1) % ${pairs});
 //@     if a then
         if (j == 0 && step + 1 < ${steps})
             ${name}_rows(r[(step + 1) % 2], a_tile, warp, step + 1);
@@ -252,12 +236,7 @@ __device__ __forceinline__ void ${name}(float (&d)[${blocks_m}][${registers}], $
         #pragma unroll
         for (u32 i = 0; i < ${blocks_m}; ++i) {
             ${name}_issue(d[i] + j * 8, ${rows_of}, b[x % 2][0]);
-//@     if single then
-            if (j < ${pairs})
-                ${name}_issue(d[i] + j * 8 + 4, ${rows_of}, b[x % 2][1]);
-//@     else
             ${name}_issue(d[i] + j * 8 + 4, ${rows_of}, b[x % 2][1]);
-//@     end
         }
     }
 //@ else
