@@ -19,11 +19,14 @@ static const struct {
                   "}\n"},
     {"sum.lua", "local R, C = dims \"R C\"\n"
                 "kernel \"sum\" {\n"
-                "  x = tensor { R, C, dtype = \"fp32\" },\n"
-                "  y = tensor { R, dtype = \"fp32\", out = true },\n"
+                "  x = tensor { R, C, dtype = \"fp32\" }, y = tensor { R, dtype = \"fp32\", out = true },\n"
                 "  scale = scalar(\"fp32\", 1.0),\n"
-                "  program = function(t)\n"
-                "    for r in tiles(R, 1) do t.y[r] = row_sum(t.x[r]) * t.scale end\n"
+                "  axes = \"r c\", tile = { r = 1, c = 1024 }, grid = { r = R },\n"
+                "  program = function(t, at, tile)\n"
+                "    local s = loop(\"sum\", range(0, C, tile.c), { rows(0) }, function(c, s)\n"
+                "      return s + row_sum(load(t.x, span(at.r, tile.r), span(c, tile.c)))\n"
+                "    end)\n"
+                "    store(t.y, span(at.r, tile.r), s * t.scale)\n"
                 "  end,\n"
                 "  run = { { R = 3, C = 40 } },\n"
                 "}\n"},
@@ -31,7 +34,9 @@ static const struct {
                 "kernel \"own\" { template = \"own.cu\", x = tensor { R, C, dtype = \"bf16\", tile = { 1, 1024 } },\n"
                 "  y = tensor { R, C, dtype = \"bf16\", out = true }, rings = { { \"x\", stages = 2 } },\n"
                 "  grid = { R }, threads = 256, shared = 64, arch = { sm_90a = {} } }\n"},
-    {"own.cu", "//@ banner()\n"},
+    {"own.cu", "${banner}\n"
+               "//@ role \"producer\"\n"
+               "//@ endrole\n"},
     {"wrong.lua", "kernel \"wrong\" { family = \"gem\", A = tensor { 1, dtype = \"bf17\" } }\n"},
     {"odd name.lua", "local x = undefined_name\n"},
     {"add.ptx", ".version 8.0\n"
@@ -69,7 +74,8 @@ static const struct {
     {"add.args", "# one a line\n"
                  "buf:128,fill=iota:i32,name=x\n"
                  "u32:7\n"},
-    {"maps.args", "map:dtype=bf16 dim=64,64 stride=128 box=64,64 addr=buffer\n"
+    {"maps.args", "buffer:8K,name=A,fill=iota:u8\n"
+                  "map:buffer=A dtype=bf16 dim=64,64 box=64,64 swizzle=128B\n"
                   "buf:64\n"},
     {"cache/0123456789abcdef0123456789abcdef.twc", "TWCACHE1"},
     {"cache/0123456789abcdef0123456789abcdef.lock", ""},
