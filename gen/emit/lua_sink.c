@@ -476,7 +476,7 @@ void model_set_path(lua_State *L, int index, const char *path)
 /* Adds a node to the innermost open container. */
 static struct model_node *add(struct lua_sink *s, const char *key, enum node_kind kind)
 {
-    struct model_node *up = s->depth ? s->open[s->depth - 1] : NULL, *n = arena_alloc(s->arena, sizeof *n);
+    struct model_node *up = s->depth ? s->open[s->depth - 1] : NULL, *n = arena_room(s->arena, sizeof *n);
     if (!n)
         sandbox_no_memory(s->L);
     *n = (struct model_node){
