@@ -736,12 +736,13 @@ static int expand_plan(const char *template_name, const struct plan *plan, struc
                                      .recorded = plan->derived ? NULL : plan,
                                      .derived = derived};
     void *context = (void *)(uintptr_t)plan;
+    struct fragment_context fragments = {.plan = plan};
     enum { OWN = 6 };
     struct emit_helper helper[EMIT_MAX_HELPERS] = {{"place_step", emit_place_step, context},
                                                    {"place_uniform", emit_place_uniform, context},
-                                                   {"fragment_step", emit_fragment_step, context},
-                                                   {"fragment_uniform", emit_fragment_uniform, context},
-                                                   {"fragment_foretold", emit_fragment_foretold, context},
+                                                   {"fragment_step", emit_fragment_step, &fragments},
+                                                   {"fragment_uniform", emit_fragment_uniform, &fragments},
+                                                   {"fragment_foretold", emit_fragment_foretold, &fragments},
                                                    {"fragment_reads", emit_fragment_reads, context}};
     struct emit_options with_helper = *options;
     int count = OWN;
