@@ -418,12 +418,10 @@ static int explore(struct run *x)
         left = 0;
         for (int i = 0; i < x->thread_count && !x->failed; i++) {
             struct thread *t = &x->thread[i];
-            while (!t->done && !x->failed && protocol_step(x, t)) {
-                moved = true;
-                if (t->flow.step >= t->steps) {
-                    t->done = true;
-                    check_end(x, t);
-                }
+            moved = (!t->done && protocol_go(x, t)) || moved;
+            if (!t->done && !x->failed && t->flow.step >= t->steps) {
+                t->done = true;
+                check_end(x, t);
             }
             left += !t->done;
         }
