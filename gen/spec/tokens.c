@@ -292,6 +292,21 @@ int tokens_nth_call(const struct tokens *t, const char *word, int line, int n)
     return -1;
 }
 
+int tokens_nearest(const struct tokens *t, const char *word, int at)
+{
+    const int line = t->token[at].line;
+    int reach = at; /* the last token of a bracket that opens behind */
+    for (int i = at; i < t->count && (t->token[i].line == line || i <= reach); i++) {
+        if (token_is(t, i, word))
+            return i;
+        reach = t->token[i].match > reach && token_is(t, i, "(") ? t->token[i].match : reach;
+    }
+    for (int i = at - 1; i >= 0 && t->token[i].line == line; i--)
+        if (token_is(t, i, word))
+            return i;
+    return -1;
+}
+
 /* The first token after the expression that begins at i: a comma, semicolon or the closing brace at `close`. */
 static int skip_value(const struct tokens *t, int i, int close)
 {
