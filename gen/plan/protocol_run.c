@@ -243,7 +243,8 @@ static bool set_up(struct run *x)
         most_steps = (size_t)p->role[r].step_count > most_steps ? (size_t)p->role[r].step_count : most_steps;
     size_t bytes =
         round_up(threads * sizeof(struct thread)) +
-        threads * (clock + round_up(most_steps + 1) + (size_t)(p->ring_count + 2) * round_up((most_steps + 1) * sizeof(int)) +
+        threads * (clock + round_up(most_steps + 1) +
+                   (size_t)(p->ring_count + 2) * round_up((most_steps + 1) * sizeof(int)) +
                    round_up((size_t)p->ring_count * sizeof(struct progress)) +
                    (size_t)touches * (sizeof(struct touch) + sizeof(int)) + (size_t)p->ring_count * 32 +
                    round_up((size_t)p->place_count * sizeof(struct held))) +
