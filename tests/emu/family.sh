@@ -86,7 +86,7 @@ local epilogues = {
     end
   end,
 }
-local function gemm(layout, dtype, epilogue)
+local function gemm(layout, dtype, epilogue, rows)
   local l, t = layouts[layout], types[dtype]
   local wide = t[2] == "fp32" or epilogue == "outputs"
   local k = {
@@ -97,13 +97,23 @@ local function gemm(layout, dtype, epilogue)
     tile = { m = 128, n = wide and 128 or 256, k = 64 },
     cluster = { m = 2 },
     arch = { sm_90a = {}, sm_80 = { tile = { n = 128 }, cluster = { m = 1 }, pipeline = { stages = 3 } } },
-    run = { { M = 264, N = 512, K = 136 }, { M = 41, N = 41, K = 328 }, { M = 64, N = 40, K = 0 } },
+    -- Dense rows are of whole 16 bytes, so that both variants take them.
+    run = {
+      { M = 264, N = 512, K = 136 }, rows == "dense" and { M = 48, N = 40, K = 328 } or { M = 41, N = 41, K = 328 },
+      { M = 64, N = 40, K = 0 },
+    },
   }
   epilogues[epilogue](k, t[2])
   kernel("g_" .. layout .. "_" .. dtype .. "_" .. epilogue)(k)
 end
 LUA
-awk '{ printf "gemm(\"%s\", \"%s\", \"%s\")\n", $1, $2, $3 }' "$work/rows" >>"$work/family.lua"
+# Normal inputs lie in dense rows, on sm_80 in padded ones, where what is left of a row goes one by one; the specs have both.
+awk -v full="${FULL:-0}" '{
+    $7 = full ? "auto" : $6 == "normal" && $4 == "sm_90a" ? "dense" : "padded"
+    $6 = full ? "both" : $6
+    print
+}' "$work/rows" >"$work/ways" && mv "$work/ways" "$work/rows"
+awk '{ printf "gemm(\"%s\", \"%s\", \"%s\", \"%s\")\n", $1, $2, $3, $7 }' "$work/rows" >>"$work/family.lua"
 
 # One run: job.sh FILE ARGUMENT...; its output goes to FILE, its status to FILE.status.
 cat >"$work/job.sh" <<'JOB'
@@ -114,11 +124,10 @@ echo $? >"$file.status"
 JOB
 
 seed=0
-while read -r layout dtype epilogue arch completion inputs; do
+while read -r layout dtype epilogue arch completion inputs rows; do
     seed=$((seed + 1))
-    [ "${FULL:-0}" = 0 ] || inputs=both
     echo "$work/out.$seed $work/family.lua --kernel g_${layout}_${dtype}_$epilogue --arch $arch" \
-        "--complete $completion --inputs $inputs --seed $seed"
+        "--complete $completion --inputs $inputs --rows $rows --seed $seed"
 done <"$work/rows" >"$work/jobs"
 own() { # SPEC OPTION...
     seed=$((seed + 1))
