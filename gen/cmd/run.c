@@ -355,13 +355,17 @@ static int say_not_executed(const struct run *run)
             run_print_unit(&c->unit[i]);
         compiled++;
     }
-    FILE *out = run->options.json ? stderr : stdout;
     const char *plural = compiled == 1 ? "" : "s";
+    char text[256];
     if (run->device)
-        fprintf(out, "compiled %d entry point%s that %s cannot run; they were not executed\n", compiled, plural,
-                run->device->name);
+        snprintf(text, sizeof text, "compiled %d entry point%s that %.120s cannot run; they were not executed",
+                 compiled, plural, run->device->name);
     else
-        fprintf(out, "compiled %d entry point%s; nothing was executed: --device none\n", compiled, plural);
+        snprintf(text, sizeof text, "compiled %d entry point%s; nothing was executed: --device none", compiled, plural);
+    if (run->options.json)
+        compile_say(c, run->device ? DIAG_WARNING : DIAG_NOTE, "%s", text);
+    else
+        puts(text);
     return run->device ? 3 : 0;
 }
 
@@ -526,7 +530,7 @@ int cmd_run(int argc, char **argv)
         status = go(&run);
     compile_report(&run.compile);
     if (o->json)
-        run_print_json(&run, status);
+        status = run_print_json(&run, status);
     close_run(&run);
     return status;
 }

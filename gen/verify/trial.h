@@ -26,7 +26,9 @@ struct trial_request {
 /* A tensor on both sides: poison, its elements and padding, poison. */
 struct trial_tensor {
     struct shape shape;
-    size_t begin, bytes;     /* of the first element in the buffer; of the buffer */
+    size_t begin, span;      /* of the first element in the buffer; of the elements and what lies between them: on the
+                                emulator a launch that touches anything else of the buffer is out of bounds */
+    size_t bytes;            /* of the buffer */
     unsigned char *host;     /* the buffer */
     uint64_t buffer;         /* on the device */
     double *reference;       /* outputs: dense */
@@ -53,7 +55,8 @@ struct trial_result {
     double error, bound; /* of the output that is farthest from its bound; of programs, whose elements have bounds each,
                             the norms of differences and bounds */
     int64_t elements;    /* of programs: those that were held against a bound, and */
-    int64_t unbounded;   /* those whose bound is infinite, as where the reference is not a number */
+    int64_t unbounded;   /* those whose bound is infinite, as where the reference is not a number; of these */
+    int64_t nan;         /* so many are no number where the reference is one */
     double seconds;      /* of launch and wait */
     char why[512];       /* why it did not pass */
 };

@@ -1,6 +1,6 @@
 /* Inside the command run: what its parts share. run.c opens devices, compiles and loads, run_source.c puts other texts
- * in the place of those that were emitted, run_cases.c launches and compares, run_report.c prints, run_coverage.c says
- * what the sizes leave out. */
+ * in the place of those that were emitted, run_cases.c launches and compares, run_report.c and run_json.c print,
+ * run_coverage.c says what the sizes leave out. */
 #ifndef TW_GEN_VERIFY_RUN_RUN_H
 #define TW_GEN_VERIFY_RUN_RUN_H
 
@@ -33,6 +33,7 @@ struct run_options {
 };
 
 extern const char *const run_completion_word[RUN_COMPLETIONS + 1], *const run_hazards_word[];
+extern const char *const run_inputs_word[RUN_INPUTS];
 
 /* A text by hand, and what its first line says; of a planted bug arch, and in entry the name of the text. */
 struct run_source {
@@ -122,7 +123,7 @@ void run_hazard_free(struct tw_runtime *rt, struct run_hazard *hazard);
 /* What the emulator found in a case, on stderr: its reports, with what to do where a name comes for the first time. */
 void run_print_hazards(struct run *run, const struct run_case *c);
 
-/* Everything, as JSON on stdout. */
-void run_print_json(const struct run *run, int status);
+/* Everything, as JSON on stdout (run_json.c). Exit status. */
+int run_print_json(const struct run *run, int status);
 
 #endif
