@@ -52,6 +52,11 @@ int tw_device_symbol(struct tw_device *device, struct tw_kernel *kernel, const c
     return device->ops->symbol(device, kernel, name, address, bytes, error);
 }
 
+int tw_device_limit(struct tw_device *device, uint64_t address, size_t bytes, struct tw_error *error)
+{
+    return device->ops->limit ? device->ops->limit(device, address, bytes, error) : TW_OK;
+}
+
 int tw_device_upload(struct tw_device *device, uint64_t to, const void *from, size_t bytes, struct tw_error *error)
 {
     return bytes ? device->ops->upload(device, to, from, bytes, error) : TW_OK;

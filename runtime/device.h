@@ -72,6 +72,8 @@ struct tw_device_ops {
     void (*close)(struct tw_device *device);
     int (*alloc)(struct tw_device *device, size_t bytes, uint64_t *address, struct tw_error *error);
     void (*free)(struct tw_device *device, uint64_t address);
+    int (*limit)(struct tw_device *device, uint64_t address, size_t bytes,
+                 struct tw_error *error); /* NULL: there is none */
     int (*host_alloc)(struct tw_device *device, size_t bytes, uint64_t *address, void **memory,
                       struct tw_error *error);
     void (*host_free)(struct tw_device *device, uint64_t address, void *memory);
@@ -126,6 +128,10 @@ void tw_device_close(struct tw_device *device);
 /* bytes 0 gives an address that can be freed. TW_ERROR_MEMORY where the device has too little. 256-byte aligned. */
 int tw_device_alloc(struct tw_device *device, size_t bytes, uint64_t *address, struct tw_error *error);
 void tw_device_free(struct tw_device *device, uint64_t address);
+
+/* Of the allocation that holds these bytes, only they are a launch's to touch, where the device looks: on the emulator
+   anything else of it is out of bounds from now on, on a GPU nothing changes. Copies and fills from here reach all. */
+int tw_device_limit(struct tw_device *device, uint64_t address, size_t bytes, struct tw_error *error);
 
 /* Memory that the device reaches at *address and the caller at *memory, zeroed. The caller reads what a kernel wrote
    there and fenced to the system even after that kernel failed, when the device answers nothing more. */

@@ -149,11 +149,14 @@ static void add_tile(const struct plan *p, const struct plan_place *place, struc
         text_string(out, "[e]");
 }
 
-/* Whether the coordinate is inside of any tensor that the items and loops run over. */
-static bool is_place(const struct plan *p, int node)
+/* Whether the coordinate is inside of an extent: those of items and loops are, which run over the tensor; a number is
+ * where the extent is one that holds it. */
+static bool is_place(const struct plan *p, int node, int extent)
 {
-    enum expr_op op = p->fused.node[node].op;
-    return op == EXPR_AT || op == EXPR_LOOP || op == EXPR_CONST_INT;
+    const struct expr_node *n = &p->fused.node[node], *e = &p->graph.node[extent];
+    if (n->op == EXPR_CONST_INT)
+        return e->op == EXPR_CONST_INT && n->integer >= 0 && n->integer < e->integer;
+    return n->op == EXPR_AT || n->op == EXPR_LOOP;
 }
 
 /* An element that an expression reads: 0 outside, where the expression's value is of no matter. */
@@ -162,7 +165,8 @@ static void add_tensor(const struct plan *p, const struct expr_node *n, const ch
     const struct plan_tensor *t = &p->tensor[n->integer];
     bool first = true;
     for (int d = 0; d < n->rank; d++) {
-        if (is_place(p, p->fused.index[n->first_index + d]))
+        int index = p->fused.index[n->first_index + d];
+        if (is_place(p, index, t->dim[d]))
             continue;
         const char **name = arena_alloc(out->arena, sizeof *name * (size_t)(p->symbol_count + 1));
         for (int i = 0; name && i < p->symbol_count; i++)
@@ -174,7 +178,10 @@ static void add_tensor(const struct plan *p, const struct expr_node *n, const ch
             return;
         }
         expr_print_c(&p->graph, t->dim[d], name, extent, length + 1);
-        text_format(out, "%s%s >= 0 && %s < %s", first ? "" : " && ", at[d], at[d], extent);
+        text_string(out, first ? "" : " && ");
+        if (p->fused.node[index].op != EXPR_CONST_INT || p->fused.node[index].integer < 0)
+            text_format(out, "%s >= 0 && ", at[d]);
+        text_format(out, "%s < %s", at[d], extent);
         first = false;
     }
     text_format(out, "%selement_%s(args.%s[", first ? "" : " ? ", tw_dtype_name(t->dtype), t->name);

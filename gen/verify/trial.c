@@ -79,14 +79,16 @@ static int make_tensor(struct trial *t, int number, struct tw_error *error)
     struct tw_runtime *rt = &r->compile->rt;
     const struct plan_tensor *from = &p->tensor[number];
     struct trial_tensor *to = &t->tensor[number];
-    size_t payload = (size_t)shape_span(&to->shape) * tw_dtype_bytes(from->dtype);
 
     to->begin = GUARD;
-    to->bytes = (2 * (size_t)GUARD + payload + 3) / 4 * 4;
+    to->span = (size_t)shape_span(&to->shape) * tw_dtype_bytes(from->dtype);
+    to->bytes = (2 * (size_t)GUARD + to->span + 3) / 4 * 4;
     to->host = tw_alloc(rt, to->bytes);
     if (!to->host)
         return no_memory(error);
     int status = tw_device_alloc(r->device, to->bytes, &to->buffer, error);
+    if (status == TW_OK)
+        status = tw_device_limit(r->device, to->buffer + to->begin, to->span, error);
     if (status != TW_OK)
         return status;
     if (from->out) {
@@ -336,9 +338,11 @@ static int make_workspace(struct trial *t, uint64_t wanted, struct tw_error *err
 {
     size_t bytes = ((size_t)wanted + 3) / 4 * 4;
     if (bytes <= t->workspace_bytes)
-        return TW_OK;
+        return bytes ? tw_device_limit(t->request.device, t->workspace, (size_t)wanted, error) : TW_OK;
     drop_workspace(t);
     int status = tw_device_alloc(t->request.device, bytes, &t->workspace, error);
+    if (status == TW_OK)
+        status = tw_device_limit(t->request.device, t->workspace, (size_t)wanted, error);
     if (status == TW_OK)
         status = tw_device_fill(t->request.device, t->workspace, 0, bytes, error);
     t->workspace_bytes = status == TW_OK ? bytes : 0;
@@ -409,6 +413,9 @@ static int place(struct trial *t, int number, size_t by, struct tw_error *error)
     else
         memset(to->host + begin + payload, COMPARE_POISON, to->begin - begin);
     to->begin = begin;
+    int status = tw_device_limit(t->request.device, address_of(t, number), to->span, error);
+    if (status != TW_OK)
+        return status;
     return to->reference ? TW_OK : tw_device_upload(t->request.device, to->buffer, to->host, to->bytes, error);
 }
 

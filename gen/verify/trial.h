@@ -26,7 +26,9 @@ struct trial_request {
 /* A tensor on both sides: poison, its elements and padding, poison. */
 struct trial_tensor {
     struct shape shape;
-    size_t begin, bytes;     /* of the first element in the buffer; of the buffer */
+    size_t begin, span;      /* of the first element in the buffer; of the elements and what lies between them: on the
+                                emulator a launch that touches anything else of the buffer is out of bounds */
+    size_t bytes;            /* of the buffer */
     unsigned char *host;     /* the buffer */
     uint64_t buffer;         /* on the device */
     double *reference;       /* outputs: dense */

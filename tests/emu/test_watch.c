@@ -4,19 +4,20 @@
 
 #include "execute.h"
 
-/* What every kernel gets: x is filled, y is fresh memory, z is zero; maps are of x (64 rows of 64 bf16, swizzle 128B)
-   and of y (rows of 60 or 56 bf16, 64 apart). */
+/* What every kernel gets: x is filled, y is fresh memory, z is zero, part is the middle of a filled allocation, to which
+   launches are limited (PART bytes); maps are of x (64 rows of 64 bf16, swizzle 128B) and of y (rows of 60 or 56 bf16,
+   64 apart). */
 struct parameters {
     _Alignas(128) uint64_t map[16];
     uint64_t rows_60[16], rows_56[16];
-    uint64_t x, y, z;
-    int32_t n, pad[9];
+    uint64_t x, y, z, part;
+    int32_t n, pad[7];
 };
-enum { BYTES = 65536 };
+enum { BYTES = 65536, PART = 1024 };
 
 static const char common[] =
     "struct alignas(128) params { unsigned long long map[16], rows_60[16], rows_56[16];\n"
-    "  unsigned *x, *y, *z; int n; };\n"
+    "  unsigned *x, *y, *z, *part; int n; };\n"
     "extern __shared__ __align__(16) unsigned shared[];\n"
     "#define F __device__ __forceinline__\n"
     "F unsigned at(unsigned byte) { return (unsigned)__cvta_generic_to_shared(shared) + byte; }\n"
@@ -62,6 +63,8 @@ static const char hopper[] =
     "F void bulk_wait_read() { asm volatile(\"cp.async.bulk.wait_group.read 0;\" ::: \"memory\"); }\n"
     "F unsigned cluster_rank()\n{ unsigned r; asm volatile(\"mov.u32 %0, %%cluster_ctarank;\" : \"=r\"(r)); return r; "
     "}\n"
+    "F void cluster_arrive() { asm volatile(\"barrier.cluster.arrive.aligned;\" ::: \"memory\"); }\n"
+    "F void cluster_wait() { asm volatile(\"barrier.cluster.wait.aligned;\" ::: \"memory\"); }\n"
     "F void cluster_sync() { asm volatile(\"barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;\" :::\n"
     "  \"memory\"); }\n"
     "F unsigned remote_read(unsigned address, unsigned rank)\n"
@@ -136,6 +139,8 @@ static void run_kernel(const struct kernel *kernel, int bug, const struct emu_op
     p.x = lab_alloc(&lab, x, BYTES);
     p.y = lab_alloc(&lab, NULL, BYTES);
     p.z = lab_alloc(&lab, zero, BYTES);
+    p.part = lab_alloc(&lab, x, 3 * PART) + PART;
+    assert_int_equal(tw_device_limit(lab.device, p.part, PART, &error), TW_OK);
     encode(p.map, p.x, 64, 64, 3);
     encode(p.rows_60, p.y, 60, 8, 0);
     encode(p.rows_56, p.y, 56, 8, 0);

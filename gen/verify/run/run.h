@@ -15,7 +15,7 @@
 /* How rows are laid out: AUTO takes dense rows for normal inputs and padded ones for integers. */
 enum run_rows { RUN_ROWS_AUTO, RUN_ROWS_DENSE, RUN_ROWS_PADDED, RUN_ROWS_COUNT };
 
-enum { RUN_INPUTS = 2 }; /* values of enum inputs_kind */
+enum { RUN_INPUTS = 2, RUN_COMPLETIONS = 3 }; /* values of enum inputs_kind, of enum emu_completion */
 
 struct break_row;
 
@@ -24,7 +24,7 @@ struct run_options {
     bool inputs[RUN_INPUTS];         /* which kinds */
     enum run_rows rows;
     uint64_t seed, sms;              /* sms 0: few (run.c) */
-    int completion;                  /* enum emu_completion */
+    int completion;                  /* enum emu_completion, or RUN_COMPLETIONS: each of them */
     int hazards;                     /* enum emu_hazards */
     bool json, debug, verbose;
     uint64_t limit;                  /* seconds after which no case is begun, and none goes on; 0: none */
@@ -32,7 +32,8 @@ struct run_options {
     struct option_list set;
 };
 
-extern const char *const run_completion_word[], *const run_hazards_word[], *const run_inputs_word[RUN_INPUTS];
+extern const char *const run_completion_word[RUN_COMPLETIONS + 1], *const run_hazards_word[];
+extern const char *const run_inputs_word[RUN_INPUTS];
 
 /* A text by hand, and what its first line says; of a planted bug arch, and in entry the name of the text. */
 struct run_source {
@@ -49,9 +50,10 @@ struct run_hazard {
     uint64_t count, more, address;
     uint32_t line, ptx_line, other_line, other_ptx_line, block[3], warp;
     int stage;
+    unsigned completions;            /* bits of enum emu_completion: in which it was found */
 };
 
-/* One case: a variant on one set of sizes, with every kind of inputs. */
+/* One case: a variant on one set of sizes, with every kind of inputs, in every completion that is asked for. */
 struct run_case {
     const struct compile_unit *unit;
     const char *device;              /* its kind: "cuda", "emu" */

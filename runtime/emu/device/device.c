@@ -37,9 +37,18 @@ static int device_alloc(struct tw_device *device, size_t bytes, uint64_t *addres
 
 static void device_free(struct tw_device *device, uint64_t address)
 {
-    struct emu_region *region = emu_region_find(self(device), address);
-    if (region && region->base == address && !region->internal)
+    struct emu_region *region = emu_region_allocated(self(device), address);
+    if (region && region->whole_base == address && !region->internal)
         emu_region_free(self(device), region);
+}
+
+static int device_limit(struct tw_device *device, uint64_t address, size_t bytes, struct tw_error *error)
+{
+    struct emu_region *region = emu_region_allocated(self(device), address);
+    if (!region || region->internal || emu_region_limit(region, address, bytes))
+        return tw_fail(error, TW_ERROR_INVALID, "a limit of %zu bytes at 0x%llx, which is not all allocated", bytes,
+                       (unsigned long long)address);
+    return TW_OK;
 }
 
 static int device_host_alloc(struct tw_device *device, size_t bytes, uint64_t *address, void **memory,
@@ -83,11 +92,11 @@ static int device_symbol(struct tw_device *device, struct tw_kernel *kernel, con
 static int find(struct emu_device *device, uint64_t address, size_t bytes, const char *what, unsigned char **at,
                 struct tw_error *error)
 {
-    struct emu_region *region = emu_region_find(device, address);
-    if (!region || bytes > region->bytes - (address - region->base))
+    struct emu_region *region = emu_region_allocated(device, address);
+    if (!region || bytes > region->whole_bytes - (address - region->whole_base))
         return tw_fail(error, TW_ERROR_INVALID, "%s of %zu bytes at 0x%llx, which is not all allocated", what, bytes,
                        (unsigned long long)address);
-    *at = region->data + (address - region->base);
+    *at = region->whole + (address - region->whole_base);
     return TW_OK;
 }
 
@@ -221,6 +230,7 @@ static const struct tw_device_ops ops = {
     .close = device_close,
     .alloc = device_alloc,
     .free = device_free,
+    .limit = device_limit,
     .host_alloc = device_host_alloc,
     .host_free = device_host_free,
     .symbol = device_symbol,
@@ -287,6 +297,11 @@ void emu_device_statistics(const struct tw_device *device, struct emu_statistics
 void emu_device_set_sms(struct tw_device *device, int count)
 {
     device->sm_count = count > 0 ? count : 1;
+}
+
+void emu_device_set_completion(struct tw_device *device, enum emu_completion completion)
+{
+    self(device)->options.completion = completion;
 }
 
 const struct emu_report *emu_device_report(const struct tw_device *device, size_t index)

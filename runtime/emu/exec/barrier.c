@@ -187,7 +187,7 @@ void emu_cluster_check(struct emu_cluster *cluster)
 const struct emu_op *emu_op_cluster_arrive(struct emu_warp *warp, const struct emu_op *op)
 {
     struct emu_cluster *cluster = warp->block->cluster;
-    if (warp->cluster_arrived & warp->lanes.mask)
+    if (warp->cluster_waits & warp->lanes.mask)
         return emu_report_at(warp, op, "BARRIER-COUNT", 0, 1,
                              "barrier.cluster.arrive twice without barrier.cluster.wait between");
     if (op->e)
@@ -195,6 +195,7 @@ const struct emu_op *emu_op_cluster_arrive(struct emu_warp *warp, const struct e
     if (EMU_UNLIKELY(warp->hazard != NULL))
         emu_hazard_cluster_arrive(warp->hazard, warp->lanes.mask, (int)op->a);
     warp->cluster_arrived |= warp->lanes.mask;
+    warp->cluster_waits |= warp->lanes.mask;
     cluster->missing -= emu_count(warp->lanes.mask);
     warp->launch->changes++;
     emu_cluster_check(cluster);
@@ -203,6 +204,11 @@ const struct emu_op *emu_op_cluster_arrive(struct emu_warp *warp, const struct e
 
 const struct emu_op *emu_op_cluster_wait(struct emu_warp *warp, const struct emu_op *op)
 {
+    if (warp->lanes.mask & ~warp->cluster_waits)
+        return emu_report_at(warp, op, "BARRIER-COUNT", 0, 1,
+                             "barrier.cluster.wait without a barrier.cluster.arrive of the thread before it: what it "
+                             "waits for needs that arrival");
+    warp->cluster_waits &= ~warp->lanes.mask;
     if (op->e)
         emu_aligned(warp, op);
     if (!(warp->cluster_arrived & warp->lanes.mask)) {

@@ -42,8 +42,9 @@ int emu_region_new(struct emu_device *device, uint64_t bytes, uint64_t align, st
         align = 512;
     if (device->hazard_memory)
         emu_hazard_memory_fresh(device->hazard_memory, (device->next_address + align - 1) & ~(align - 1), bytes);
-    r->base = (device->next_address + align - 1) & ~(align - 1);
-    r->bytes = bytes;
+    r->base = r->whole_base = (device->next_address + align - 1) & ~(align - 1);
+    r->bytes = r->whole_bytes = bytes;
+    r->whole = r->data;
     r->id = device->next_region++;
     device->next_address = r->base + bytes + GAP;
     device->regions[device->region_count++] = r; /* addresses only grow: the list stays sorted */
@@ -63,27 +64,44 @@ void emu_region_free(struct emu_device *device, struct emu_region *region)
         device->region_count--;
         break;
     }
-    device->allocated -= region->bytes;
+    device->allocated -= region->whole_bytes;
     if (device->hazard_memory)
-        emu_hazard_memory_fresh(device->hazard_memory, region->base, region->bytes);
-    tw_free(device->device.rt, region->data);
+        emu_hazard_memory_fresh(device->hazard_memory, region->whole_base, region->whole_bytes);
+    tw_free(device->device.rt, region->whole);
     tw_free(device->device.rt, region);
 }
 
-struct emu_region *emu_region_find(struct emu_device *device, uint64_t address)
+struct emu_region *emu_region_allocated(struct emu_device *device, uint64_t address)
 {
     size_t low = 0, high = device->region_count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         struct emu_region *r = device->regions[middle];
-        if (address < r->base)
+        if (address < r->whole_base)
             high = middle;
-        else if (address - r->base >= r->bytes)
+        else if (address - r->whole_base >= r->whole_bytes && address != r->whole_base)
             low = middle + 1;
         else
             return r;
     }
     return NULL;
+}
+
+struct emu_region *emu_region_find(struct emu_device *device, uint64_t address)
+{
+    struct emu_region *r = emu_region_allocated(device, address);
+    return r && address >= r->base && address - r->base < r->bytes ? r : NULL;
+}
+
+int emu_region_limit(struct emu_region *region, uint64_t address, uint64_t bytes)
+{
+    if (address < region->whole_base || address - region->whole_base > region->whole_bytes ||
+        bytes > region->whole_bytes - (address - region->whole_base))
+        return 1;
+    region->base = address;
+    region->bytes = bytes;
+    region->data = region->whole + (address - region->whole_base);
+    return 0;
 }
 
 /* ---- Addresses --------------------------------------------------------------------------------------------------- */
@@ -231,8 +249,13 @@ static const struct emu_op *bounds(struct emu_warp *warp, const struct emu_op *o
     if (address >= EMU_GLOBAL_START) {
         for (size_t i = 0; i < device->region_count; i++) {
             const struct emu_region *r = device->regions[i];
-            if (address < r->base)
+            if (address < r->whole_base)
                 continue;
+            if (address < r->base) {
+                snprintf(near, sizeof near, ", %llu bytes before the start of allocation %u of %llu bytes",
+                         (unsigned long long)(r->base - address), r->id, (unsigned long long)r->bytes);
+                continue;
+            }
             uint64_t past = address - r->base;
             if (past < r->bytes && write && r->read_only)
                 snprintf(near, sizeof near, ", which is constant memory");

@@ -9,7 +9,14 @@
 int emu_region_new(struct emu_device *device, uint64_t bytes, uint64_t align, struct emu_region **region,
                    struct tw_error *error);
 void emu_region_free(struct emu_device *device, struct emu_region *region);
-struct emu_region *emu_region_find(struct emu_device *device, uint64_t address); /* NULL: no region holds it */
+
+/* Of an allocation these bytes alone are a launch's to touch; the host reaches all of it as before. 1, and nothing is
+   changed, where they are not all of the allocation's. */
+int emu_region_limit(struct emu_region *region, uint64_t address, uint64_t bytes);
+
+/* The region whose part for launches holds the address, or whose allocation does (or begins there); NULL: none. */
+struct emu_region *emu_region_find(struct emu_device *device, uint64_t address);
+struct emu_region *emu_region_allocated(struct emu_device *device, uint64_t address);
 
 /* Where bytes bytes at a generic address lie, as a cluster sees them; NULL where a part is not allocated, or for writes
    may not be written. Local memory is not found here. Pointers are valid while the cluster

@@ -35,10 +35,14 @@ struct emu_function {
 };
 
 /* Memory with an address: an allocation, or a variable of a module. */
+/* An allocation, and the part of it that launches may touch: all of it, until emu_region_limit. */
 struct emu_region {
-    uint64_t base;
+    uint64_t base;       /* of the part */
     uint64_t bytes;
-    unsigned char *data;
+    unsigned char *data; /* of base */
+    uint64_t whole_base; /* of the allocation */
+    uint64_t whole_bytes;
+    unsigned char *whole;
     uint32_t id;         /* counts up */
     uint8_t read_only;   /* .const */
     uint8_t internal;    /* belongs to a module */

@@ -102,7 +102,7 @@ static int warp_start(struct emu_warp *warp)
     warp->region = NULL;
     warp->max_registers = launch->max_registers;
     warp->moved_registers = NULL;
-    warp->cluster_arrived = 0;
+    warp->cluster_arrived = warp->cluster_waits = 0;
     warp->done = warp->watch = 0;
     warp->idle = 0;
     warp->spin_op = NULL;
