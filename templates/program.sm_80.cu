@@ -39,7 +39,8 @@
 //@ local function begins(tensor)
 //@     local all = {}
 //@     for d = 1, tensor.rank do all[d] = true end
-//@     for _, step in ipairs(block.step) do
+//@     for i = 1, #block.step do
+//@         local step = block.step[i]
 //@         if step.op == "fill" and step.tensor == tensor.name then
 //@             for d, node in ipairs(step.at) do all[d] = all[d] and natural(node) end
 //@         end
@@ -76,10 +77,11 @@ ${banner}
 //@ for _, mma in ipairs(plan.mma) do
 //@     -- Where the dot's operand lies: in the ring of the read before the instruction.
 //@     local function offset(operand)
-//@         local name, from = operand.tensor, nil
-//@         for _, step in ipairs(block.step) do
-//@             if step.op == "read" and step.tensor == name then from = step.ring end
-//@             if step.op == "mma" and step.call == mma.name then break end
+//@         local name, from, steps = operand.tensor, nil, block.step
+//@         for i = 1, #steps do
+//@             local op = steps[i].op
+//@             if op == "read" and steps[i].tensor == name then from = steps[i].ring end
+//@             if op == "mma" and steps[i].call == mma.name then break end
 //@         end
 //@         return name and plan.shared[from .. "." .. name].offset or 0
 //@     end

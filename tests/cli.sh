@@ -486,6 +486,10 @@ kernel "some" { like = base, program = function(t, at, tile)
   local x = load(t.x, span(at.r, tile.r), span(at.c, tile.c))
   store(t.y, span(at.r, tile.r), span(at.c, tile.c), exp(exp(x)))
 end }
+kernel "lost" { like = base, program = function(t, at, tile) -- of a number that rounding makes negative or not
+  local x = load(t.x, span(at.r, tile.r), span(at.c, tile.c))
+  store(t.y, span(at.r, tile.r), span(at.c, tile.c), log((x * 0.1 + 1e6) - 1e6 - x * 0.1 + 1e-9))
+end }
 END
 tilewright run "$work/bounds.lua" --device emu --kernel none
 is 0 && prints '^verified none .*(nothing is shown: none of 128 elements has a finite bound)' &&
@@ -494,6 +498,9 @@ ok $? "results that could be anything: the case's line and the last say that not
 tilewright run "$work/bounds.lua" --device emu --kernel some
 is 0 && prints '^verified some .* ([1-9][0-9]* of 128 elements have no finite bound)' && ! prints 'nothing'
 ok $? "some results that could be anything: how many"
+tilewright run "$work/bounds.lua" --device emu --kernel lost
+is 0 && prints '^verified lost .*elements have no finite bound, and [1-9][0-9]* of these are NaN where the reference is a number)'
+ok $? "results that are no numbers where anything is within bounds: how many"
 mkdir "$work/own"
 cp "$top/specs/rms_norm.lua" "$work/own"
 { cat "$top/specs/rms_norm.cu"; echo 'nonsense;'; } >"$work/own/rms_norm.cu"
@@ -541,6 +548,10 @@ sed 's/for r = 1, 12/for r = 1, 4000/' "$work/many.lua" >"$work/endless.lua"
 tilewright run "$work/endless.lua" --device emu --arch sm_90a --kernel many --limit 2
 [ $status -lt 2 ] && prints '^limit  *2 s: [1-9][0-9]* more of the sets of sizes were not run$'
 ok $? "run --limit: no case begins after it"
+tilewright run "$work/endless.lua" --device emu --arch sm_90a --kernel many --limit 2 --json
+[ $status -lt 2 ] && silent err && tr -d '\n' <"$work/out" |
+    grep -q '"limit": { *"seconds": 2, *"broken_off": [^,]*, *"not_run": [1-9][0-9]* *}'
+ok $? "run --limit --json: what was not run"
 cat >"$work/long.lua" <<'END'
 local M, N, K = dims "M N K"
 kernel "lasting" {

@@ -210,7 +210,7 @@ for run in cold warm; do
 done
 cp "$work/out" "$work/run.json"
 [ "$status" -eq 0 ] && ! grep -q '"cache": "miss"' "$work/out" && grep -q '"cache": "hit"' "$work/out" &&
-    [ "$(numbers "$work/out" compile_nvrtc)" = 0.000 ] && [ "$(numbers "$work/out" compile_open_nvrtc)" = 0.000 ]
+    [ "$(numbers "$work/out" compile_nvrtc)" = 0.000000 ] && [ "$(numbers "$work/out" compile_open_nvrtc)" = 0.000000 ]
 ok $? "run with a warm cache: NVRTC is not even opened"
 echo "# run with a warm cache, ms: $(for phase in read plan emit compile to_loaded_without_device; do
     echo "$phase $(numbers "$work/run.json" $phase),"

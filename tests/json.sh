@@ -116,6 +116,8 @@ for action in path list verify gc; do
     tilewright cache $action --json
     told 0 "cache $action --json"
 done
+tilewright bench --host --json
+told 3 "bench --json without a GPU"
 tilewright doctor --json
 described && [ ! -s "$work/err" ]
 ok $? "doctor --json: status $status" "$work/wrong"
@@ -166,6 +168,19 @@ if "$program" doctor >/dev/null 2>&1; then
     tilewright run specs/gemm.lua --kernel gemm_bf16 --arch sm_90a --device emu --set M=64,N=64,K=64 --json
     described && [ $status -eq 0 ] && [ ! -s "$work/err" ]
     ok $? "run --json" "$work/wrong"
+    tilewright run specs/gemm.lua --kernel gemm_bf16 --arch sm_90a --device none --json
+    described && [ $status -eq 0 ] && [ ! -s "$work/err" ] && grep -q 'nothing was executed' "$work/out"
+    ok $? "run --device none --json: a note" "$work/wrong"
+    for arguments in "--set Q=1" "--kernel none" "--arch sm_99" "--sms 1 --arch sm_90a"; do
+        # shellcheck disable=SC2086
+        tilewright run specs/gemm.lua $arguments --device emu --json
+        described && [ $status -eq 2 ] && [ ! -s "$work/err" ] && grep -q '"severity"' "$work/out"
+        ok $? "run $arguments --json: one object" "$work/wrong"
+    done
+    tilewright run specs/gemm.lua --arch sm_90a --kernel gemm_bf16 --device emu --limit 1 --set M=512,N=512,K=4096 \
+        --set M=64,N=64,K=64 --json
+    described && [ ! -s "$work/err" ] && grep -q '"not_run": [0-9]' "$work/out"
+    ok $? "run --limit --json" "$work/wrong"
     tilewright run specs/gemm.lua --break no_wait_full --json
     described
     ok $? "run --break --json" "$work/wrong"

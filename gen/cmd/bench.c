@@ -9,6 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <json-c/json.h>
+
 #include "cmd/cmd.h"
 #include "common/json.h"
 #include "common/options.h"
@@ -37,30 +39,43 @@ static void print_table(const struct bench_host *host)
     }
 }
 
-static void print_json(const struct bench_host *host)
+static int print_json(const struct bench_host *host)
 {
     struct timespec now;
+    char run[64], capability[32], driver[32];
+    json_object *o = json_object_new_object(), *rows = o ? json_object_new_array() : NULL;
     clock_gettime(CLOCK_REALTIME, &now);
-    uint64_t run = (uint64_t)now.tv_sec * 1000000u + (uint64_t)now.tv_nsec / 1000u;
-    printf("[");
-    for (int i = 0; i < host->count; i++) {
+    snprintf(run, sizeof run, "%" PRIx64 "-%ld", (uint64_t)now.tv_sec * 1000000u + (uint64_t)now.tv_nsec / 1000u,
+             (long)getpid());
+    snprintf(capability, sizeof capability, "%d.%d", host->device->major, host->device->minor);
+    snprintf(driver, sizeof driver, "%d.%d", host->device->driver_version / 1000,
+             host->device->driver_version % 1000 / 10);
+    for (int i = 0; i < host->count && rows; i++) {
         const struct bench_row *r = &host->row[i];
-        printf("%s\n {\"kernel\": ", i ? "," : "");
-        json_text(stdout, r->kernel);
-        printf(", \"backend\": \"%s\", \"arch\": \"%s\", \"gpu_model\": ", r->backend, host->device->arch);
-        json_text(stdout, host->device->name);
-        printf(", \"compute_capability\": \"%d.%d\", \"driver\": \"%d.%d\", \"group\": ", host->device->major,
-               host->device->minor, host->device->driver_version / 1000, host->device->driver_version % 1000 / 10);
-        json_text(stdout, r->group);
-        fputs(", \"problem_size\": ", stdout);
-        json_text(stdout, r->problem);
-        fputs(", \"what\": ", stdout);
-        json_text(stdout, r->what);
-        printf(", \"latency_ns\": %.2f, \"latency_min_ns\": %.2f, \"latency_max_ns\": %.2f, \"over_first_ns\": %.2f, "
-               "\"batch\": %ld, \"rounds\": %d, \"run\": \"%" PRIx64 "-%ld\"}",
-               r->median, r->least, r->most, r->over, r->batch, r->rounds, run, (long)getpid());
+        json_object *row = json_object_new_object();
+        json_add_text(row, "kernel", r->kernel);
+        json_add_text(row, "backend", r->backend);
+        json_add_text(row, "arch", host->device->arch);
+        json_add_text(row, "gpu_model", host->device->name);
+        json_add_text(row, "compute_capability", capability);
+        json_add_text(row, "driver", driver);
+        json_add_text(row, "group", r->group);
+        json_add_text(row, "problem_size", r->problem);
+        json_add_text(row, "what", r->what);
+        json_add_measure(row, "latency_ns", r->median);
+        json_add_measure(row, "latency_min_ns", r->least);
+        json_add_measure(row, "latency_max_ns", r->most);
+        json_add_measure(row, "over_first_ns", r->over);
+        json_add_number(row, "batch", (uint64_t)r->batch);
+        json_add_number(row, "rounds", (uint64_t)r->rounds);
+        json_add_text(row, "run", run);
+        json_object_array_add(rows, row);
     }
-    puts("\n]");
+    if (rows)
+        json_object_object_add(o, "rows", rows);
+    int status = json_print(&(struct json_answer){.command = "bench", .result = o, .pretty = 1});
+    json_object_put(o);
+    return status;
 }
 
 /* The emitted code is of sm_90a alone: told before anything is generated or compiled. */
@@ -113,12 +128,16 @@ int cmd_bench(int argc, char **argv)
     if (result == TW_OK)
         result = bench_emitted_open(&host.rt, &host.emitted, &error);
     if (result != TW_OK)
-        json_fault(json, "bench", 3, error.text);
+        host.error = error;
     status = result == TW_OK ? bench_host_run(&host) : 3;
     if (status == 0 && trace)
         status = bench_host_trace(&host, trace);
-    if (status == 0)
-        (json ? print_json : print_table)(&host);
+    if (status)
+        json_fault(json, "bench", status, host.error.text);
+    else if (json)
+        status = print_json(&host);
+    else
+        print_table(&host);
     bench_host_free(&host);
     bench_emitted_close(&host.emitted);
     tw_device_close(host.device);

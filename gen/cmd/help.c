@@ -86,9 +86,8 @@ static void print_json_fields(void)
     }
     putchar('\n');
     print_paragraph(0, "",
-                    "bench prints an array of its rows, and where it cannot, the object. tensormap explain answers "
-                    "each call that it finds with an "
-                    "object, on a line of its own. tensormap encode and load speak JSON as their help says.");
+                    "tensormap explain answers each call that it finds with an object, on a line of its own. tensormap "
+                    "encode and load speak JSON as their help says.");
 }
 
 int cmd_help(int argc, char **argv)

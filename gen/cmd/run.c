@@ -55,7 +55,7 @@ static const struct arch *pick(const void *context, const struct arch *const *ar
 
 /* ---- the device ------------------------------------------------------------------------------------------------ */
 
-const char *const run_completion_word[] = {"eager", "late", "random"};
+const char *const run_completion_word[RUN_COMPLETIONS + 1] = {"eager", "late", "random", "all"};
 const char *const run_hazards_word[] = {"off", "on", "fatal", "strict"};
 
 /* The default where a kernel that is wanted is for it, else the newest that one is for: no kernel runs on what it was
@@ -84,7 +84,7 @@ static int open_emulator(struct run *run, struct tw_error *error)
 {
     const char *arch = *run->source.arch ? run->source.arch : run->options.arch;
     struct emu_options options = {.arch = arch && arch_find(arch) ? arch : newest_arch(run),
-                                  .completion = (enum emu_completion)run->options.completion,
+                                  .completion = (enum emu_completion)(run->options.completion % RUN_COMPLETIONS),
                                   .hazards = (enum emu_hazards)run->options.hazards,
                                   .seed = run->options.seed,
                                   .sm_count = (int)run->options.sms,
@@ -355,13 +355,17 @@ static int say_not_executed(const struct run *run)
             run_print_unit(&c->unit[i]);
         compiled++;
     }
-    FILE *out = run->options.json ? stderr : stdout;
     const char *plural = compiled == 1 ? "" : "s";
+    char text[256];
     if (run->device)
-        fprintf(out, "compiled %d entry point%s that %s cannot run; they were not executed\n", compiled, plural,
-                run->device->name);
+        snprintf(text, sizeof text, "compiled %d entry point%s that %.120s cannot run; they were not executed",
+                 compiled, plural, run->device->name);
     else
-        fprintf(out, "compiled %d entry point%s; nothing was executed: --device none\n", compiled, plural);
+        snprintf(text, sizeof text, "compiled %d entry point%s; nothing was executed: --device none", compiled, plural);
+    if (run->options.json)
+        compile_say(c, run->device ? DIAG_WARNING : DIAG_NOTE, "%s", text);
+    else
+        puts(text);
     return run->device ? 3 : 0;
 }
 
@@ -438,14 +442,14 @@ static int read_words(struct run_options *o, const char *inputs, const char *row
     static const char *const rows_word[RUN_ROWS_COUNT] = {"auto", "dense", "padded"};
     int kind = word_number(inputs, inputs_word, 3);
     int row = word_number(rows, rows_word, RUN_ROWS_COUNT);
-    o->completion = word_number(complete, run_completion_word, 3);
+    o->completion = word_number(complete, run_completion_word, RUN_COMPLETIONS + 1);
     o->hazards = word_number(hazards, run_hazards_word, 4);
     if (kind < 0)
         return options_fault("run", "--inputs %s: write normal, integer or both", inputs);
     if (row < 0)
         return options_fault("run", "--rows %s: write auto, dense or padded", rows);
     if (o->completion < 0)
-        return options_fault("run", "--complete %s: write eager, late or random", complete);
+        return options_fault("run", "--complete %s: write eager, late, random or all", complete);
     if (o->hazards < 0)
         return options_fault("run", "--hazards %s: write on, off, fatal or strict", hazards);
     if (!known_device(o->device))
@@ -472,8 +476,8 @@ int cmd_run(int argc, char **argv)
          "in the place of the spec's sizes; / separates several; repeatable"},
         {"--device", OPTION_TEXT, &o->device, "auto|cuda[:N]|emu|none",
          "auto: a GPU that can run the kernel, else emu, the emulator; none: compile only"},
-        {"--complete", OPTION_TEXT, &complete, "eager|late|random",
-         "when the emulator's asynchronous operations happen; eager"},
+        {"--complete", OPTION_TEXT, &complete, "eager|late|random|all",
+         "when the emulator's asynchronous operations happen; all: every case in each; eager"},
         {"--hazards", OPTION_TEXT, &hazards, "on|off|fatal|strict",
          "what the emulator does about hazards (tilewright help hazards): tell, nothing, stop; strict"},
         {"--arch", OPTION_TEXT, &o->arch, "A", "this architecture; without it the best that the device runs"},
@@ -526,7 +530,7 @@ int cmd_run(int argc, char **argv)
         status = go(&run);
     compile_report(&run.compile);
     if (o->json)
-        run_print_json(&run, status);
+        status = run_print_json(&run, status);
     close_run(&run);
     return status;
 }

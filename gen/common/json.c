@@ -1,5 +1,6 @@
 #include "common/json.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,6 +29,14 @@ void json_add_real(json_object *object, const char *key, double number)
     snprintf(text, sizeof text, "%.6f", number);
     if (object)
         json_object_object_add(object, key, json_object_new_double_s(number, text));
+}
+
+void json_add_measure(json_object *object, const char *key, double number)
+{
+    char text[40];
+    snprintf(text, sizeof text, "%.9g", number);
+    if (object)
+        json_object_object_add(object, key, isfinite(number) ? json_object_new_double_s(number, text) : NULL);
 }
 
 void json_add_truth(json_object *object, const char *key, int truth)

@@ -36,7 +36,8 @@ int json_print(const struct json_answer *answer);
  * there was no memory, takes none. */
 void json_add_text(struct json_object *object, const char *key, const char *text);
 void json_add_number(struct json_object *object, const char *key, uint64_t number);
-void json_add_real(struct json_object *object, const char *key, double number); /* to six places */
+void json_add_real(struct json_object *object, const char *key, double number);    /* to six places */
+void json_add_measure(struct json_object *object, const char *key, double number); /* to nine digits; null: infinite */
 void json_add_truth(struct json_object *object, const char *key, int truth);
 
 /* A string with its quotes, where JSON is printed without objects; control characters, quotes and backslashes escaped,

@@ -45,7 +45,7 @@ static void help(const char *name, const struct option_row *rows)
 }
 
 /* Whether the command line that is read asks for JSON, wherever in it: a fault of what stands before is told so too. */
-static bool as_json;
+static bool as_json, answered;
 
 static bool asks_for_json(const struct option_row *rows, int argc, char **argv)
 {
@@ -58,6 +58,11 @@ static bool asks_for_json(const struct option_row *rows, int argc, char **argv)
     return false;
 }
 
+bool options_answered(void)
+{
+    return answered;
+}
+
 int options_fault(const char *command, const char *format, ...)
 {
     char text[4096];
@@ -66,6 +71,7 @@ int options_fault(const char *command, const char *format, ...)
     vsnprintf(text, sizeof text, format, list);
     va_end(list);
     json_fault(as_json, command, 2, text);
+    answered = as_json;
     if (!as_json)
         usage(command, stderr);
     return 2;

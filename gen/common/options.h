@@ -48,6 +48,9 @@ int options_parse(const char *command, const struct option_row *rows, int argc, 
  * the object of `help json`; returns 2. */
 int options_fault(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Whether it has printed the object: then there is no other one. */
+bool options_answered(void);
+
 /* True where `word` is an entry of a list that commas separate. */
 bool options_listed(const char *list, const char *word);
 

@@ -146,9 +146,9 @@ int compile_fail(const struct compile *c, int status, const struct tw_error *err
 int compile_as_json(struct compile *c);
 void compile_free_faults(struct compile *c);
 
-/* Prints what was told as an array, [] without JSON; or all of it on stdout, with what `more` has beside it (NULL:
- * nothing): {"command":, "spec":, "status":, "diagnostics":, ...}. Returns the status. `help json` describes both. */
-void compile_print_faults(const struct compile *c, FILE *out);
+/* Prints all that was told on stdout, with what `more` has beside it (NULL: nothing): {"command":, "spec":, "status":,
+ * "diagnostics":, ...}. Nothing where options_fault did. Returns the status. `help json` describes
+ * it. */
 int compile_print_json(const struct compile *c, int status, struct json_object *more);
 
 #endif

@@ -6,6 +6,7 @@
 #include <json-c/json.h>
 
 #include "common/json.h"
+#include "common/options.h"
 #include "common/parallel.h"
 #include "compile/compile.h"
 
@@ -32,13 +33,10 @@ static void add_fault(const struct compile *c, const struct diag *d, const char 
                                                              .column = d->loc.column});
 }
 
-void compile_print_faults(const struct compile *c, FILE *out)
-{
-    fputs(c->faults ? json_object_to_json_string_ext(c->faults, JSON_C_TO_STRING_NOSLASHESCAPE) : "[]", out);
-}
-
 int compile_print_json(const struct compile *c, int status, json_object *more)
 {
+    if (options_answered())
+        return status;
     return json_print(&(struct json_answer){.command = c->command,
                                             .spec = c->path,
                                             .status = status,

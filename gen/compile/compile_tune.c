@@ -1,4 +1,5 @@
-/* Values of `tune` that no plan can take: neither alone nor beside a value of another of its fields. */
+/* Values of `tune` that no plan can take, and fields of it that no plan heeds: neither alone nor beside a value of
+ * another of its fields. */
 #include "compile/compile.h"
 
 #include <stdio.h>
@@ -13,8 +14,9 @@ struct value {
 struct trial {
     struct compile *c;
     const struct spec_kernel *kernel;
-    char why[512]; /* the first fault of what was tried first on the newest architecture */
-    bool told, no_memory;
+    const struct value *asked; /* whose effect is looked for, or NULL */
+    char why[512];             /* the first fault of what was tried first on the newest architecture */
+    bool told, no_memory, fits, heeded;
 };
 
 static struct diag_loc loc_of(const struct trial *t, struct value v)
@@ -40,6 +42,16 @@ static struct program *program_with(const struct trial *t, const char *arch, con
             return p->program;
     }
     return NULL;
+}
+
+/* Whether what was planned heeds the value's field. A program is traced with its tiles. */
+static bool heeds(const struct trial *t, const struct plan *plan)
+{
+    const struct value *v = t->asked;
+    if (!v || !v->axis)
+        return !v || field_reads_has(&plan->reads, FIELD_OF_SCHEMA, (int)t->kernel->tune[v->tune].field);
+    const struct spec_axis_tune *tune = &t->kernel->axis_tune[v->tune];
+    return tune->field == SPEC_TILE || field_reads_has(&plan->reads, FIELD_CLUSTER, tune->axis);
 }
 
 /* Plans the kernel with the values over its own, the architecture's too. */
@@ -72,6 +84,8 @@ static bool plans(struct trial *t, const struct arch *arch, const struct value *
         own.arch_program_count = 1;
     }
     int status = family_plan(&t->c->spec, &own, arch, 0, t->c->proofs, &plan, &found);
+    t->fits |= status == 0;
+    t->heeded |= status == 0 && heeds(t, &plan);
     plan_free(&plan);
     t->no_memory |= status == 3;
     if (status == 1 && found.count && !t->told)
@@ -80,52 +94,68 @@ static bool plans(struct trial *t, const struct arch *arch, const struct value *
     return status == 0;
 }
 
-static bool fits(struct trial *t, const struct value *v, int count)
+/* On any architecture; true: there is nothing more to find out. */
+static bool try(struct trial *t, const struct value *v, int count)
 {
     const struct arch *arch[COMPILE_ARCHITECTURES];
-    bool fit = false;
-    for (int a = compile_architectures(t->kernel, arch); a-- > 0 && !fit && !t->no_memory;) {
+    for (int a = compile_architectures(t->kernel, arch); a-- > 0 && !t->heeded && !t->no_memory;) {
         if (v->axis && t->kernel->axis_tune[v->tune].field == SPEC_CLUSTER && !arch[a]->clusters)
             continue; /* nothing reads it there */
-        fit = plans(t, arch[a], v, count);
+        plans(t, arch[a], v, count);
         t->told |= *t->why != 0;
     }
-    return fit;
+    return t->heeded || t->no_memory;
 }
 
 /* Beside a value of another field that is tuned. */
-static bool fits_beside(struct trial *t, struct value v)
+static void try_beside(struct trial *t, struct value v)
 {
     const struct spec_kernel *k = t->kernel;
     struct value pair[2] = {v, v};
-    bool fit = false;
+    bool done = false;
     for (int i = 0; i < k->axis_tune_count; i++)
-        for (int n = 0; n < k->axis_tune[i].count && !fit && !(v.axis && i == v.tune); n++) {
+        for (int n = 0; n < k->axis_tune[i].count && !done && !(v.axis && i == v.tune); n++) {
             const struct value other = {true, i, n};
             const bool behind = v.axis && i > v.tune; /* programs name the later field first */
             pair[behind ? 0 : 1] = other;
             pair[behind ? 1 : 0] = v;
-            fit = fits(t, pair, 2);
+            done = try(t, pair, 2);
         }
     for (int i = 0; i < k->tune_count; i++)
-        for (int n = 0; n < k->tune[i].count && !fit && !(!v.axis && i == v.tune); n++) {
+        for (int n = 0; n < k->tune[i].count && !done && !(!v.axis && i == v.tune); n++) {
             pair[0] = v;
             pair[1] = (struct value){false, i, n};
-            fit = fits(t, pair, 2);
+            done = try(t, pair, 2);
         }
-    return fit;
 }
 
-static void check_value(struct compile *c, const struct spec_kernel *kernel, struct value v)
+/* Whether the value's field decides something, so that its other values do. */
+static bool check_value(struct compile *c, const struct spec_kernel *kernel, struct value v)
 {
-    struct trial t = {.c = c, .kernel = kernel};
+    struct trial t = {.c = c, .kernel = kernel, .asked = &v};
+    const struct arch *arch[COMPILE_ARCHITECTURES];
+    const int newest = compile_architectures(kernel, arch) - 1;
     const struct diag_loc loc = loc_of(&t, v);
     const bool own = loc.line && loc.file == kernel->loc.file && loc.line >= kernel->loc.line; /* not by `like` */
     const char *field = v.axis ? kernel->axis_tune[v.tune].path[v.value] : kernel->tune[v.tune].path[v.value];
-    if (!own || fits(&t, &v, 1) || fits_beside(&t, v) || t.no_memory)
-        return;
-    if (*t.why)
-        diag_report(&c->diags, DIAG_ERROR, loc, kernel->name, field, "TUNE-FIT", "no plan takes this value; %s", t.why);
+    const char *path = v.axis ? kernel->axis_tune[v.tune].field == SPEC_TILE ? "tile" : "cluster"
+                              : spec_rows[kernel->tune[v.tune].field].path;
+    if (!own)
+        return true;
+    if (!family_may_read(kernel, path)) {
+        family_report_unread(kernel, arch[newest], path, loc, field, &c->diags);
+        return false;
+    }
+    if (!try(&t, &v, 1))
+        try_beside(&t, v);
+    if (t.no_memory)
+        return true;
+    if (!t.heeded && *t.why)
+        diag_report(&c->diags, DIAG_ERROR, loc, kernel->name, field, "TUNE-FIT", "no plan takes this value%s; %s",
+                    t.fits ? " to any effect" : "", t.why);
+    else if (!t.heeded && t.fits)
+        family_report_unread(kernel, arch[newest], path, loc, field, &c->diags);
+    return t.heeded || *t.why;
 }
 
 /* What is wrong with the kernel as it is, its values would be told of again. */
@@ -147,11 +177,11 @@ int compile_check_tunes(struct compile *c, const struct compile_choice *choice)
         if ((choice->kernel && strcmp(choice->kernel, k->name) != 0) || !is_planned(c, k))
             continue;
         for (int n = 0; n < k->axis_tune_count; n++)
-            for (int v = 0; v < k->axis_tune[n].count; v++)
-                check_value(c, k, (struct value){true, n, v});
+            for (int v = 0; v < k->axis_tune[n].count && check_value(c, k, (struct value){true, n, v}); v++)
+                ;
         for (int n = 0; n < k->tune_count; n++)
-            for (int v = 0; v < k->tune[n].count; v++)
-                check_value(c, k, (struct value){false, n, v});
+            for (int v = 0; v < k->tune[n].count && check_value(c, k, (struct value){false, n, v}); v++)
+                ;
     }
     return c->diags.out_of_memory ? 3 : c->diags.errors > before;
 }

@@ -4,6 +4,7 @@
 
 #include "emit/fragment_reads.h"
 #include "emit/fragment_text.h"
+#include "emit/included_globals.h"
 #include "emit/place_text.h"
 
 #include <ctype.h>
@@ -306,7 +307,6 @@ static int emit_line(lua_State *L)
 
 static void expand(lua_State *L, struct engine *e, struct template *t, int source);
 
-static const char block_key; /* registry: the _ENV of included templates */
 
 /* Compiles a template that was loaded, where that was not done before. */
 static void compile(lua_State *L, struct engine *e, struct template *t)
@@ -321,7 +321,7 @@ static void compile(lua_State *L, struct engine *e, struct template *t)
     if (status != SANDBOX_OK)
         status == SANDBOX_FAULT ? engine_stop(L) : engine_stop_without_memory(L, e);
     if (!t->outermost) {
-        lua_rawgetp(L, LUA_REGISTRYINDEX, &block_key);
+        included_globals_push(L);
         lua_setupvalue(L, -2, 1);
     }
     t->function = luaL_ref(L, LUA_REGISTRYINDEX);
@@ -480,39 +480,6 @@ static void expand(lua_State *L, struct engine *e, struct template *t, int sourc
     lua_settop(L, top);
 }
 
-/* __index of an included template's globals: the sandbox's, but for the model. Upvalues: globals, model's name. */
-static int block_global(lua_State *L)
-{
-    if (lua_rawequal(L, 2, lua_upvalueindex(2)))
-        return luaL_error(L, "'%s' is not visible in an included template; pass what it needs as an argument",
-                          lua_tostring(L, 2));
-    lua_settop(L, 2);
-    lua_gettable(L, lua_upvalueindex(1));
-    return 1;
-}
-
-static int set_block_global(lua_State *L)
-{
-    lua_settop(L, 3);
-    lua_settable(L, lua_upvalueindex(1));
-    return 0;
-}
-
-/* Pushes the _ENV of included templates, made from the one of the function at index. */
-static void push_block_globals(lua_State *L, struct engine *e, int index)
-{
-    lua_newtable(L);
-    lua_newtable(L);
-    lua_getupvalue(L, index, 1);
-    lua_pushstring(L, e->model->root);
-    lua_pushcclosure(L, block_global, 2);
-    lua_setfield(L, -2, "__index");
-    lua_getupvalue(L, index, 1);
-    lua_pushcclosure(L, set_block_global, 1);
-    lua_setfield(L, -2, "__newindex");
-    lua_setmetatable(L, -2);
-}
-
 static const char arena_key; /* registry: the expansion's arena */
 
 struct arena *emit_helper_arena(lua_State *L)
@@ -529,9 +496,9 @@ static int prepare(lua_State *L)
     struct engine *e = lua_touserdata(L, 1);
     int count = lua_gettop(L), index = 2;
     luaL_checkstack(L, 24, NULL);
-    push_block_globals(L, e, 2);
-    lua_pushvalue(L, -1);
-    lua_rawsetp(L, LUA_REGISTRYINDEX, &block_key);
+    lua_getupvalue(L, 2, 1);
+    included_globals_open(L, e->model->root);
+    included_globals_push(L);
     for (struct template *t = e->first; t && index <= count; t = t->next, index++) {
         lua_pushvalue(L, index);
         if (!t->outermost) {
@@ -559,6 +526,7 @@ static int run(lua_State *L)
     lua_pushvalue(L, 1);
     sandbox_set_global(e->sandbox, e->model->root);
     engine_open_own_helpers(e, L);
+    included_globals_renew(L);
     compile(L, e, e->outermost);
     expand(L, e, e->outermost, 1);
     return 0;
@@ -768,12 +736,13 @@ static int expand_plan(const char *template_name, const struct plan *plan, struc
                                      .recorded = plan->derived ? NULL : plan,
                                      .derived = derived};
     void *context = (void *)(uintptr_t)plan;
+    struct fragment_context fragments = {.plan = plan};
     enum { OWN = 6 };
     struct emit_helper helper[EMIT_MAX_HELPERS] = {{"place_step", emit_place_step, context},
                                                    {"place_uniform", emit_place_uniform, context},
-                                                   {"fragment_step", emit_fragment_step, context},
-                                                   {"fragment_uniform", emit_fragment_uniform, context},
-                                                   {"fragment_foretold", emit_fragment_foretold, context},
+                                                   {"fragment_step", emit_fragment_step, &fragments},
+                                                   {"fragment_uniform", emit_fragment_uniform, &fragments},
+                                                   {"fragment_foretold", emit_fragment_foretold, &fragments},
                                                    {"fragment_reads", emit_fragment_reads, context}};
     struct emit_options with_helper = *options;
     int count = OWN;

@@ -18,8 +18,7 @@ enum {
 
 struct fragment {
     const struct plan *plan;
-    bool *narrow; /* by node of plan.fused: an integer that fits 32 bits */
-    int64_t *low, *high;
+    const bool *narrow;  /* fragment_context's */
     bool row, column;
     const char *element; /* text behind the name of a fragment's place, NULL: a name for the element itself */
     bool pairs;          /* elements are read beside their neighbours, where that can be */
@@ -34,13 +33,19 @@ static int64_t bounded(int64_t value)
     return value > most ? most : value < -most ? -most : value;
 }
 
-static void bound(struct fragment *f, int node)
+/* What an integer may be. */
+struct range {
+    int64_t low, high;
+};
+
+/* range: of the nodes before it. Returns whether it fits 32 bits. */
+static bool bound(const struct plan *p, int node, struct range *range)
 {
     const int64_t most = (int64_t)1 << 40;
-    const struct expr_node *n = &f->plan->fused.node[node];
+    const struct expr_node *n = &p->fused.node[node];
     int64_t low = -most, high = most;
-    int64_t a = n->arg[0] >= 0 ? f->low[n->arg[0]] : 0, b = n->arg[0] >= 0 ? f->high[n->arg[0]] : 0;
-    int64_t c = n->arg[1] >= 0 ? f->low[n->arg[1]] : 0, e = n->arg[1] >= 0 ? f->high[n->arg[1]] : 0;
+    int64_t a = n->arg[0] >= 0 ? range[n->arg[0]].low : 0, b = n->arg[0] >= 0 ? range[n->arg[0]].high : 0;
+    int64_t c = n->arg[1] >= 0 ? range[n->arg[1]].low : 0, e = n->arg[1] >= 0 ? range[n->arg[1]].high : 0;
     switch (n->op) {
     case EXPR_CONST_INT:
         low = high = n->integer;
@@ -86,9 +91,19 @@ static void bound(struct fragment *f, int node)
     default:
         break;
     }
-    f->low[node] = bounded(low);
-    f->high[node] = bounded(high);
-    f->narrow[node] = n->type == EXPR_INT && low >= INT32_MIN && high <= INT32_MAX;
+    range[node] = (struct range){bounded(low), bounded(high)};
+    return n->type == EXPR_INT && low >= INT32_MIN && high <= INT32_MAX;
+}
+
+/* By node; NULL out of memory. */
+static const bool *find_narrow(const struct plan *p, struct arena *arena)
+{
+    const size_t count = (size_t)p->fused.count + 1;
+    bool *fits = arena_alloc(arena, count * sizeof *fits);
+    struct range *range = arena_alloc(arena, count * sizeof *range);
+    for (int i = 0; fits && range && i < p->fused.count; i++)
+        fits[i] = bound(p, i, range);
+    return range ? fits : NULL;
 }
 
 static bool narrow(void *context, int node)
@@ -177,17 +192,13 @@ static void leaf(void *context, const struct expr_node *n, const char *const *at
 
 static void begin(lua_State *L, struct fragment *f)
 {
-    const struct plan *p = emit_helper_context(L);
-    struct arena *arena = emit_helper_arena(L);
-    size_t count = (size_t)p->fused.count + 1;
-    *f = (struct fragment){.plan = p, .element = "[block][pair * 4 + half * 2 + lane]"};
-    f->narrow = arena_alloc(arena, count * sizeof *f->narrow);
-    f->low = arena_alloc(arena, count * sizeof *f->low);
-    f->high = arena_alloc(arena, count * sizeof *f->high);
-    if (!f->narrow || !f->low || !f->high)
+    struct fragment_context *c = emit_helper_context(L);
+    if (!c->narrow)
+        c->narrow = find_narrow(c->plan, emit_helper_arena(L));
+    if (!c->narrow)
         luaL_error(L, "out of memory");
-    for (int i = 0; i < p->fused.count; i++)
-        bound(f, i);
+    *f = (struct fragment){
+        .plan = c->plan, .narrow = c->narrow, .element = "[block][pair * 4 + half * 2 + lane]"};
 }
 
 static const struct plan_step *find_step(lua_State *L, const struct plan *p)

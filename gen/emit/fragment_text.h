@@ -24,9 +24,16 @@
 #ifndef TW_GEN_EMIT_FRAGMENT_TEXT_H
 #define TW_GEN_EMIT_FRAGMENT_TEXT_H
 
+#include <stdbool.h>
+
 #include "emit/emit.h"
 
-/* Their emit_helper.context is the struct plan. */
+/* Their emit_helper.context, which lasts for one expansion. */
+struct fragment_context {
+    const struct plan *plan;
+    const bool *narrow; /* by node of plan->fused: an integer that fits 32 bits; NULL: nobody has asked yet */
+};
+
 int emit_fragment_step(lua_State *L);
 int emit_fragment_uniform(lua_State *L);
 int emit_fragment_foretold(lua_State *L);

@@ -180,6 +180,26 @@ static bool look_up(lua_State *L, struct model_node *n, int index, int key)
     return child;
 }
 
+/* Whether a key of the node is a field's name, to be found as it stands: push_field does for it what look_up does. */
+static bool is_plain(lua_State *L, const struct model_node *n, int key)
+{
+    return n->kind == NODE_OBJECT && !n->guarded && !n->paths && lua_type(L, key) == LUA_TSTRING;
+}
+
+/* Pushes the value of the field whose key lies at `key`, which is not in the object's table at `index` yet, and puts it
+ * there; false: there is none, and nothing is pushed. */
+static bool push_field(lua_State *L, const struct model_node *object, int index, int key)
+{
+    struct model_node *child = field(object, lua_tostring(L, key));
+    if (!child || child->kind == NODE_NULL)
+        return false;
+    push_value(L, child);
+    lua_pushvalue(L, key);
+    lua_pushvalue(L, -2);
+    lua_rawset(L, index);
+    return true;
+}
+
 /* Pops a value and puts it at the path below the node whose table lies at index; what is there already stays. */
 static void set_path(lua_State *L, struct model_node *n, int index, const char *path)
 {
@@ -270,16 +290,8 @@ static int index_object(lua_State *L)
 {
     lua_settop(L, 2);
     struct model_node *n = node_of(L, 1);
-    struct model_node *child = n->guarded || n->paths || lua_type(L, 2) != LUA_TSTRING
-                                         ? NULL
-                                         : field(n, lua_tostring(L, 2));
-    if (child && child->kind != NODE_NULL) { /* it is not in the table: look_up would do the same */
-        push_value(L, child);
-        lua_pushvalue(L, 2);
-        lua_pushvalue(L, 3);
-        lua_rawset(L, 1);
+    if (is_plain(L, n, 2) && push_field(L, n, 1, 2))
         return 1;
-    }
     if (look_up(L, n, 1, 2))
         return 1;
     const char *label = push_label(L, n);
@@ -445,7 +457,11 @@ bool model_get(lua_State *L, int index)
     struct model_node *n = node_of(L, index);
     bool table = lua_istable(L, index);
     int key = lua_gettop(L);
-    if (n) {
+    if (n && is_plain(L, n, key)) {
+        if (!push_field(L, n, index, key))
+            lua_pushnil(L);
+        lua_replace(L, key);
+    } else if (n) {
         look_up(L, n, index, key);
         lua_remove(L, key);
     } else if (table) {
@@ -476,7 +492,7 @@ void model_set_path(lua_State *L, int index, const char *path)
 /* Adds a node to the innermost open container. */
 static struct model_node *add(struct lua_sink *s, const char *key, enum node_kind kind)
 {
-    struct model_node *up = s->depth ? s->open[s->depth - 1] : NULL, *n = arena_alloc(s->arena, sizeof *n);
+    struct model_node *up = s->depth ? s->open[s->depth - 1] : NULL, *n = arena_room(s->arena, sizeof *n);
     if (!n)
         sandbox_no_memory(s->L);
     *n = (struct model_node){

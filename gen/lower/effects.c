@@ -145,11 +145,40 @@ static bool is_heeded(const struct unread *u, const struct said *s)
     return false;
 }
 
+static const char *lowering_of(const struct spec_kernel *kernel, const struct arch *arch)
+{
+    return kernel->program ? program_lowerer_of(kernel, arch)->name : "template";
+}
+
 static void report(const struct unread *u, const struct said *s, const struct arch *arch, const char *where)
 {
-    const char *lowering = u->kernel->program ? program_lowerer_of(u->kernel, arch)->name : "template";
     diag_report(u->diags, DIAG_ERROR, s->loc, u->kernel->name, s->name, "FIELD-EFFECT", "it has no effect%s%s: %s",
-                *where ? " on " : "", where, reason_of(lowering, s->path));
+                *where ? " on " : "", where, reason_of(lowering_of(u->kernel, arch), s->path));
+}
+
+static const char *needs_of(const char *path)
+{
+    for (int f = 0; f < SPEC_FIELD_COUNT; f++)
+        if (strcmp(spec_rows[f].path, path) == 0)
+            return spec_rows[f].needs;
+    return strcmp(path, "cluster") == 0 ? "clusters" : "";
+}
+
+bool family_may_read(const struct spec_kernel *kernel, const char *path)
+{
+    return !*needs_of(path) || any_has(kernel, needs_of(path));
+}
+
+void family_report_unread(const struct spec_kernel *kernel, const struct arch *arch, const char *path,
+                          struct diag_loc loc, const char *name, struct diag_set *diags)
+{
+    const char *needs = needs_of(path);
+    if (!family_may_read(kernel, path))
+        diag_report(diags, DIAG_ERROR, loc, kernel->name, name, "FIELD-EFFECT",
+                    "nothing on %s reads it: it is about %s; take it out", arch->name, needs);
+    else
+        diag_report(diags, DIAG_ERROR, loc, kernel->name, name, "FIELD-EFFECT", "it has no effect: %s",
+                    reason_of(lowering_of(kernel, arch), path));
 }
 
 /* What the kernel says for all of its architectures: none heeds it. */

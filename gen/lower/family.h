@@ -45,6 +45,14 @@ struct family_reads {
 int family_check_unread(const struct spec *, const struct spec_kernel *, struct family_reads *on, int count,
                         struct diag_set *diags);
 
+/* Whether one of the kernel's architectures has what a field is about, `path` as in effects.def. */
+bool family_may_read(const struct spec_kernel *, const char *path);
+
+/* Reports that what the kernel says at loc of a field, `path` as in effects.def, is heeded nowhere; `arch` is its
+ * newest architecture. name: the field as people write it. */
+void family_report_unread(const struct spec_kernel *, const struct arch *, const char *path, struct diag_loc loc,
+                          const char *name, struct diag_set *diags);
+
 /* A role has no steps: they stand in the template (emit_steps). */
 bool family_lacks_steps(const struct plan *);
 

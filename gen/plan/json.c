@@ -48,21 +48,37 @@ static void put_text(struct json *j, const char *text)
     put(j, text, strlen(text));
 }
 
+/* Bytes of a new line's beginning, which add_line writes. */
+static size_t line_bytes(int depth)
+{
+    return 1 + 2 * (size_t)depth;
+}
+
+static char *add_line(char *to, int depth)
+{
+    *to++ = '\n';
+    for (int i = 0; i < depth; i++, to += 2)
+        memcpy(to, "  ", 2);
+    return to;
+}
+
 static void new_line(struct json *j, int depth)
 {
-    char *to = room(j, 1 + 2 * (size_t)depth);
-    if (!to)
-        return;
-    *to++ = '\n';
-    for (int i = 0; i < 2 * depth; i++)
-        *to++ = ' ';
-    fill(j, to);
+    char *to = room(j, line_bytes(depth));
+    if (to)
+        fill(j, add_line(to, depth));
 }
 
 /* As it stands in a quoted text. */
 static bool is_plain(char c)
 {
-    return (unsigned char)c >= 0x20 && c != 0x7f && c != '"' && c != '\\';
+    static const bool escaped[256] = {
+#define EIGHT(n) [n] = true, [n + 1] = true, [n + 2] = true, [n + 3] = true, [n + 4] = true, [n + 5] = true,            \
+                 [n + 6] = true, [n + 7] = true
+        EIGHT(0), EIGHT(8), EIGHT(16), EIGHT(24), ['"'] = true, ['\\'] = true, [0x7f] = true,
+#undef EIGHT
+    };
+    return !escaped[(unsigned char)c];
 }
 
 /* UTF-8 goes through; what JSON cannot hold as it stands is escaped. */
@@ -112,14 +128,18 @@ static void before_entry(struct json *j, const char *key, bool nested)
         return;
     int top = j->depth - 1;
     bool line = nested || !j->level[top].array;
+    char *to = room(j, 1 + line_bytes(j->depth));
+    if (!to)
+        return;
     if (j->level[top].begun)
-        put(j, ",", 1);
+        *to++ = ',';
     if (line) {
-        new_line(j, j->depth);
+        to = add_line(to, j->depth);
         j->level[top].broken = true;
     } else if (j->level[top].begun) {
-        put(j, " ", 1);
+        *to++ = ' ';
     }
+    fill(j, to);
     j->level[top].begun = true;
     if (key) {
         put_quoted(j, key);

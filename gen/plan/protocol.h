@@ -39,6 +39,7 @@ struct protocol_code {
     struct protocol_class class[PROTOCOL_MAX_CLASSES];
     int *end[16];     /* by role and step */
     int *number[16];  /* class of a LOOP or WHEN; -1: its own count */
+    int *next[16];    /* the first LOOP, WHEN or END from there on, or the number of steps */
     int *memory;
 };
 
@@ -59,6 +60,9 @@ struct protocol_flow {
 int protocol_number(const struct plan *p, const struct protocol_code *code, const struct protocol_trips *trips,
                     int role, const struct protocol_flow *flow);
 
+/* How often the LOOP at flow->step turns, with the turns that are peeled off; whether the WHEN's body is run. */
+int protocol_turns(const struct plan *p, const struct protocol_code *code, const struct protocol_trips *trips, int role,
+                   const struct protocol_flow *flow);
 /* Makes the LOOP, WHEN or END at flow->step and goes to the step that follows it. */
 void protocol_turn(const struct plan *p, const struct protocol_code *code, const struct protocol_trips *trips, int role,
                    int instance, struct protocol_flow *flow);
@@ -169,6 +173,8 @@ unsigned protocol_neighbours(const struct plan *p, const struct protocol_cluster
  * code outlive the runs; NULL out of memory. protocol_run is all three for one run. */
 struct protocol_runs *protocol_runs_open(const struct plan *p, const struct protocol_code *code);
 int protocol_runs_run(struct protocol_runs *runs, const struct protocol_trips *trips, struct diag_set *diags);
+/* Counts a run of so many steps that need not be made: all roles would go the way of an earlier one. */
+void protocol_runs_again(struct protocol_runs *runs, int64_t steps);
 /* How much was explored so far: threads, runs and steps of *proof. */
 void protocol_runs_count(const struct protocol_runs *runs, struct plan_proof *proof);
 void protocol_runs_close(struct protocol_runs *runs); /* NULL is fine */

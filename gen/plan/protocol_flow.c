@@ -27,6 +27,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "spec/arena.h"
+
 /* ---- classes --------------------------------------------------------------------------------------------------- */
 
 enum { ROLES = sizeof((struct protocol_code *)0)->end / sizeof(int *) };
@@ -54,7 +56,7 @@ int protocol_code(const struct plan *p, struct protocol_code *code)
     *code = (struct protocol_code){0};
     for (int r = 0; r < p->role_count; r++)
         steps += (size_t)p->role[r].step_count;
-    code->memory = p->role_count <= ROLES ? calloc(2 * steps + 1, sizeof(int)) : NULL;
+    code->memory = p->role_count <= ROLES ? calloc(3 * steps + ROLES, sizeof(int)) : NULL;
     if (!code->memory)
         return 3;
     int *next = code->memory;
@@ -63,7 +65,11 @@ int protocol_code(const struct plan *p, struct protocol_code *code)
         int open[PROTOCOL_MAX_DEPTH], around[PROTOCOL_MAX_DEPTH], depth = 0;
         code->end[r] = next;
         code->number[r] = next + role->step_count;
-        next += 2 * role->step_count;
+        code->next[r] = next + 2 * role->step_count;
+        next += 3 * role->step_count + 1;
+        code->next[r][role->step_count] = role->step_count;
+        for (int i = role->step_count - 1; i >= 0; i--)
+            code->next[r][i] = protocol_is_flow(role->step[i].op) ? i : code->next[r][i + 1];
         for (int i = 0; i < role->step_count; i++) {
             const struct plan_step *s = &role->step[i];
             code->number[r][i] = -1;
@@ -125,6 +131,14 @@ int protocol_number(const struct plan *p, const struct protocol_code *code, cons
     return trip > code->class[n].least ? trip : code->class[n].least;
 }
 
+int protocol_turns(const struct plan *p, const struct protocol_code *code, const struct protocol_trips *trips, int role,
+                   const struct protocol_flow *flow)
+{
+    const struct plan_step *s = &p->role[role].step[flow->step];
+    int number = protocol_number(p, code, trips, role, flow);
+    return s->op == PLAN_LOOP ? number : number > s->count;
+}
+
 /* The turn of the innermost loop is another instance's, or its own again. */
 static void see_whose_turn(const struct plan_role *role, int instance, struct protocol_flow *flow)
 {
@@ -150,8 +164,7 @@ void protocol_turn(const struct plan *p, const struct protocol_code *code, const
         flow->step++;
         return;
     }
-    int number = protocol_number(p, code, trips, role, flow);
-    int turn = s->op == PLAN_LOOP ? s->less : 0, end = s->op == PLAN_LOOP ? number : number > s->count;
+    int turn = s->op == PLAN_LOOP ? s->less : 0, end = protocol_turns(p, code, trips, role, flow);
     if (turn >= end) {
         flow->step = code->end[role][flow->step] + 1;
         return;
@@ -170,6 +183,17 @@ void protocol_turn(const struct plan *p, const struct protocol_code *code, const
 
 enum { MOST_SEEN = 256 };
 
+/* The way of all roles through their programs in one run, as the numbers of their LOOPs and WHENs in the order in which
+ * they come to them. Nothing else of the trips is in what an executor does, but whose turn a shared one is, which
+ * follows from the loops' turns: runs of the same way are the same run. */
+struct way {
+    struct way *next;
+    unsigned hash; /* of the numbers: ways that differ in it need no look */
+    int64_t steps; /* of the run */
+    int count;
+    int number[];
+};
+
 struct exploration {
     const struct plan *p;
     struct protocol_code code;
@@ -178,6 +202,8 @@ struct exploration {
     struct diag_set *diags;
     int stages, most;                                      /* of the deepest ring; 2 * stages + 2 */
     int seen[MOST_SEEN][PROTOCOL_MAX_CLASSES], seen_count; /* numbers that were explored, the same in every turn */
+    struct arena arena;
+    struct way *gone; /* ways that were explored */
 };
 
 /* Whether the same numbers were explored before: nothing goes wrong with them. */
@@ -196,11 +222,66 @@ static bool is_seen(struct exploration *e)
     return false;
 }
 
+/* The way with the trips at hand. NULL out of memory, and where it is too long to be kept. */
+static struct way *way_of(struct exploration *e)
+{
+    enum { MOST = 4096 };
+    int number[MOST], count = 0;
+    unsigned hash = 2166136261u;
+    for (int r = 0; r < e->p->role_count; r++) {
+        const struct plan_role *role = &e->p->role[r];
+        struct protocol_flow flow = {.step = e->code.next[r][0]};
+        while (flow.step < role->step_count) {
+            if (count == MOST)
+                return NULL;
+            if (role->step[flow.step].op != PLAN_END) {
+                int turns = protocol_turns(e->p, &e->code, &e->trips, r, &flow), least = role->step[flow.step].less;
+                number[count] = role->step[flow.step].op == PLAN_LOOP && turns < least ? least : turns;
+                hash = (hash ^ (unsigned)number[count++]) * 16777619u;
+            }
+            protocol_turn(e->p, &e->code, &e->trips, r, 0, &flow);
+            flow.step = e->code.next[r][flow.step];
+        }
+    }
+    struct way *w = arena_room(&e->arena, sizeof *w + (size_t)count * sizeof *number);
+    if (!w)
+        return NULL;
+    *w = (struct way){.hash = hash, .count = count};
+    memcpy(w->number, number, (size_t)count * sizeof *number);
+    return w;
+}
+
+/* The run of the same way that nothing went wrong in, NULL: there is none. */
+static const struct way *gone_before(const struct exploration *e, const struct way *way)
+{
+    for (const struct way *w = e->gone; w; w = w->next)
+        if (w->hash == way->hash && w->count == way->count &&
+            memcmp(w->number, way->number, (size_t)w->count * sizeof *w->number) == 0)
+            return w;
+    return NULL;
+}
+
 static bool goes_wrong(struct exploration *e)
 {
     if (is_seen(e))
         return false;
-    return protocol_runs_run(e->runs, &e->trips, e->diags) > 0;
+    struct way *way = way_of(e);
+    const struct way *before = way ? gone_before(e, way) : NULL;
+    if (before) {
+        protocol_runs_again(e->runs, before->steps);
+        return false;
+    }
+    struct plan_proof so_far = {0}, with = {0};
+    protocol_runs_count(e->runs, &so_far);
+    if (protocol_runs_run(e->runs, &e->trips, e->diags) > 0)
+        return true;
+    protocol_runs_count(e->runs, &with);
+    if (way) {
+        way->steps = with.steps - so_far.steps;
+        way->next = e->gone;
+        e->gone = way;
+    }
+    return false;
 }
 
 static void set_class(struct exploration *e, int class, int number)
@@ -341,5 +422,6 @@ int protocol_explore(const struct plan *p, struct diag_set *diags, struct plan_p
     protocol_runs_count(e.runs, proof);
     protocol_runs_close(e.runs);
     protocol_code_free(&e.code);
+    arena_free(&e.arena);
     return diags->errors - faults;
 }

@@ -243,7 +243,7 @@ static bool set_up(struct run *x)
         most_steps = (size_t)p->role[r].step_count > most_steps ? (size_t)p->role[r].step_count : most_steps;
     size_t bytes =
         round_up(threads * sizeof(struct thread)) +
-        threads * (clock + 2 * round_up(most_steps + 1) + round_up((most_steps + 1) * sizeof(int)) +
+        threads * (clock + round_up(most_steps + 1) + (size_t)(p->ring_count + 2) * round_up((most_steps + 1) * sizeof(int)) +
                    round_up((size_t)p->ring_count * sizeof(struct progress)) +
                    (size_t)touches * (sizeof(struct touch) + sizeof(int)) + (size_t)p->ring_count * 32 +
                    round_up((size_t)p->place_count * sizeof(struct held))) +
@@ -275,6 +275,18 @@ static int scope_of(const struct plan_role *role, const int *end, int ring)
     return scope;
 }
 
+static const int *make_stops(struct run *x, const struct plan_role *role, const struct progress *r, int ring)
+{
+    int *stop = take(x, ((size_t)role->step_count + 1) * sizeof *stop);
+    stop[role->step_count] = role->step_count;
+    for (int i = role->step_count - 1; i >= 0; i--) {
+        const struct plan_step *s = &role->step[i];
+        bool taking = r->takes ? s->op == PLAN_TAKE : s->op == PLAN_READ && s->back == 0;
+        stop[i] = protocol_is_flow(s->op) || (taking && s->ring == ring) ? i : stop[i + 1];
+    }
+    return stop;
+}
+
 static void make_thread(struct run *x, struct thread *t, int role, int instance, int lane, int block)
 {
     const struct plan *p = x->p;
@@ -282,6 +294,7 @@ static void make_thread(struct run *x, struct thread *t, int role, int instance,
     int lanes = protocol_lanes(p, role);
     *t = (struct thread){.number = (int)(t - x->thread),
                          .program = q->step,
+                         .steps = q->step_count,
                          .role = role, .instance = instance, .lane = lane, .lanes = lanes, .block = block};
     t->done = q->step_count == 0;
     t->clock = take(x, (size_t)x->width * sizeof(tick));
@@ -303,6 +316,7 @@ static void make_thread(struct run *x, struct thread *t, int role, int instance,
             r->touch = take(x, (size_t)p->ring[g].stages * sizeof(struct touch));
             r->order = take(x, (size_t)p->ring[g].stages * sizeof(int));
         }
+        r->stop = r->fills && r->reads && p->ring[g].filler != PLAN_FILL_BULK ? make_stops(x, q, r, g) : NULL;
         for (int i = 0; r->touch && i < p->ring[g].stages; i++)
             r->touch[i] = (struct touch){.taken_index = -1,
                                          .read_index = -1,
@@ -312,10 +326,11 @@ static void make_thread(struct run *x, struct thread *t, int role, int instance,
                                          .store_index = -1};
     }
     t->place = take(x, (size_t)p->place_count * sizeof(struct held));
-    bool *idle = take(x, (size_t)q->step_count + 1);
-    for (int i = 0; i < q->step_count; i++)
-        idle[i] = protocol_is_idle(x, t, &q->step[i]);
-    t->idle = idle;
+    int *busy = take(x, ((size_t)q->step_count + 1) * sizeof *busy);
+    busy[q->step_count] = q->step_count;
+    for (int i = q->step_count - 1; i >= 0; i--)
+        busy[i] = protocol_is_idle(x, t, &q->step[i]) ? busy[i + 1] : i;
+    t->busy = busy;
     bool *resets = take(x, (size_t)q->step_count + 1);
     for (int i = 1; i < q->step_count; i++)
         for (int k = i; (q->step[i - 1].op == PLAN_LOOP || q->step[i - 1].op == PLAN_WHEN) &&
@@ -396,7 +411,6 @@ static bool set_out(struct run *x)
 
 static int explore(struct run *x)
 {
-    const struct plan *p = x->p;
     bool moved = true;
     int left = 1;
     while (moved && left > 0 && !x->failed) {
@@ -406,7 +420,7 @@ static int explore(struct run *x)
             struct thread *t = &x->thread[i];
             while (!t->done && !x->failed && protocol_step(x, t)) {
                 moved = true;
-                if (t->flow.step >= p->role[t->role].step_count) {
+                if (t->flow.step >= t->steps) {
                     t->done = true;
                     check_end(x, t);
                 }
@@ -469,6 +483,12 @@ int protocol_runs_run(struct protocol_runs *runs, const struct protocol_trips *t
                 "%s: %d threads and %d rings are too many to explore, or memory is out; nothing is proved", x.p->arch,
                 x.thread_count, x.p->ring_count);
     return 1;
+}
+
+void protocol_runs_again(struct protocol_runs *runs, int64_t steps)
+{
+    runs->count++;
+    runs->steps += steps;
 }
 
 void protocol_runs_count(const struct protocol_runs *runs, struct plan_proof *proof)

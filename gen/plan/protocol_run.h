@@ -32,6 +32,8 @@ struct progress {
     int *order;                /* index of the n-th of them, at n % stages */
     int filled_here, takes_here; /* in this turn of the loop around its steps; of cp_async rings */
     int scope;                 /* that loop's LOOP, -1: none */
+    const int *stop;           /* by step: the first LOOP, WHEN, END or step that takes a stage from there on; where
+                                  takes_here is counted, else NULL */
     unsigned filling, reading; /* tensors of the stage in hand that are done */
     unsigned fills, reads;     /* tensors that this role fills or reads at all */
     bool takes;                /* by TAKE, of a cp_async ring */
@@ -55,7 +57,8 @@ struct thread {
     const struct plan_step *program;
     int role, instance, lane, lanes, block;
     struct protocol_flow flow;
-    const bool *idle; /* by step: in a turn of its own the thread does nothing there; false past the last */
+    int steps;        /* of the program */
+    const int *busy;  /* by step: the first from there on at which the thread does something in a turn of its own */
     bool at_barrier, done;
     int barrier_turn;
     int mma_groups, copy_groups, stores; /* closed so far */

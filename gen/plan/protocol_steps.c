@@ -29,16 +29,15 @@ static int stages_to_take(const struct run *x, const struct thread *t, int ring)
         if (t->flow.loop[d].begin == t->ring[ring].scope)
             depth = d + 1;
     f.depth = depth;
-    f.step = t->ring[ring].scope + 1;
+    f.step = t->ring[ring].stop[t->ring[ring].scope + 1];
     while (f.step < role->step_count && !(role->step[f.step].op == PLAN_END && f.depth == depth)) {
-        const struct plan_step *s = &role->step[f.step];
-        if (protocol_is_flow(s->op)) {
+        if (protocol_is_flow(role->step[f.step].op)) {
             protocol_turn(x->p, x->code, x->trips, t->role, t->instance, &f);
-            continue;
+        } else {
+            takes += !f.foreign;
+            f.step++;
         }
-        bool taking = t->ring[ring].takes ? s->op == PLAN_TAKE : s->op == PLAN_READ && s->back == 0;
-        takes += taking && s->ring == ring && !f.foreign;
-        f.step++;
+        f.step = t->ring[ring].stop[f.step];
     }
     return t->ring[ring].takes ? takes : takes / __builtin_popcount(t->ring[ring].reads);
 }
@@ -483,9 +482,8 @@ static void off_rings(struct run *x, struct thread *t, const struct plan_step *s
 bool protocol_step(struct run *x, struct thread *t)
 {
     if (t->flow.foreign == 0) {
-        while (t->idle[t->flow.step])
-            t->flow.step++;
-        if (t->flow.step >= x->p->role[t->role].step_count)
+        t->flow.step = t->busy[t->flow.step];
+        if (t->flow.step >= t->steps)
             return true;
     }
     const struct plan_step *s = step_of(t);

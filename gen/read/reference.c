@@ -164,7 +164,7 @@ static int refuse_result(lua_State *L, const struct spec_tensor *t)
     lua_Debug place;
     lua_rawgeti(L, LUA_REGISTRYINDEX, t->lua_fill);
     if (lua_getinfo(L, ">S", &place) && sscanf(place.source, "@#%d", &error.file) == 1)
-        error.line = place.linedefined;
+        error.line = sandbox_line(sandbox_of(L), error.file, place.linedefined, &error.token);
     snprintf(error.text, sizeof error.text, "it returns a number for each element, this is a %s", luaL_typename(L, -1));
     error.rule = "LUA-RUN";
     return sandbox_raise(L, &error);

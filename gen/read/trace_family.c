@@ -346,8 +346,8 @@ static void result_fault(struct trace *t, const char *name, const char *value, c
     push_kernel_field(t->r, name);
     lua_getinfo(t->r->L, ">S", &ar);
     error.file = sandbox_source_index(ar.source);
-    error.line = ar.linedefined;
-    error.column = sandbox_column(t->r->sandbox, error.file, error.line, "function");
+    error.line = sandbox_line(t->r->sandbox, error.file, ar.linedefined, &error.token);
+    error.column = sandbox_running_column(t->r->sandbox, error.file, error.line, error.token, "function");
     snprintf(error.text, sizeof error.text, "%s returns %s%s", name, value, what);
     sandbox_raise(t->r->L, &error);
 }

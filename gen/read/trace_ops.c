@@ -34,12 +34,13 @@ int trace_append(struct trace *t, const struct program_op *op, const char *word)
     struct program_op *added = &p->op[p->op_count];
     *added = *op;
     added->depth = t->depth;
-    int line = 0, file = sandbox_where(r->L, 1, &line), nth = 0;
+    int line = 0, token, file = sandbox_token_where(r->L, 1, &line, &token), nth = 0;
     added->loc = sandbox_loc(r->sandbox, r->diags, file, line, 0);
     for (int i = 0; i < p->op_count; i++)
         nth += p->op[i].kind == op->kind && p->op[i].loc.line == line && p->op[i].loc.file == added->loc.file &&
                p->op[i].reduction == op->reduction && p->op[i].over_rows == op->over_rows;
-    added->loc.column = sandbox_call_column(r->sandbox, file, line, word, nth);
+    added->loc.column = token ? sandbox_running_column(r->sandbox, file, line, token, word)
+                              : sandbox_call_column(r->sandbox, file, line, word, nth);
     if (r->diags->out_of_memory)
         sandbox_no_memory(r->L);
     if (added->tile.rows || added->tile.columns || t->provisional)

@@ -561,6 +561,7 @@ static void block(struct parser *p)
 struct writer {
     char *text; /* NULL: only counts */
     size_t length;
+    size_t *start; /* where each token begins; NULL: nobody asks */
 };
 
 static void put(struct writer *w, const char *data, size_t length)
@@ -599,6 +600,9 @@ static void put_text(const struct parser *p, struct writer *w, size_t length, si
         const struct token *k = &t->token[i];
         size_t start = (size_t)k->start, end = start + (size_t)k->length;
         put(w, t->text + at, start - at);
+        put(w, "\n", 1);
+        if (w->start)
+            w->start[i] = w->length;
         for (int e = p->opens[i]; e >= 0; e = p->edit[e].next)
             put(w, word, (size_t)snprintf(word, sizeof word, " %s%c(", name, 'a' + (int)p->edit[e].guard));
         if (p->put[i])
@@ -613,8 +617,37 @@ static void put_text(const struct parser *p, struct writer *w, size_t length, si
     put(w, "\nend", 5); /* and the zero */
 }
 
+/* Lua takes two different characters of a line's end for one end. */
+static size_t line_end(const char *p)
+{
+    if (*p != '\n' && *p != '\r')
+        return 0;
+    return (p[1] == '\n' || p[1] == '\r') && p[1] != p[0] ? 2 : 1;
+}
+
+static bool find_lines(const struct writer *w, int count, struct arena *arena, struct guard_lines *lines)
+{
+    int ends = 0, token = -1;
+    for (size_t i = 0; i < w->length; i += line_end(w->text + i) ? line_end(w->text + i) : 1)
+        ends += line_end(w->text + i) > 0;
+    *lines = (struct guard_lines){arena_alloc(arena, ((size_t)ends + 1) * sizeof *lines->token), 0};
+    if (!lines->token)
+        return false;
+    lines->token[lines->count++] = 0;
+    for (size_t i = 0; i < w->length;) {
+        const size_t end = line_end(w->text + i);
+        i += end ? end : 1;
+        if (!end)
+            continue;
+        while (token + 1 < count && w->start[token + 1] <= i)
+            token++;
+        lines->token[lines->count++] = token < 0 ? 0 : token;
+    }
+    return true;
+}
+
 enum guard_status guard_rewrite(const struct tokens *tokens, size_t length, size_t skip, struct arena *arena,
-                                const char **text, size_t *text_length)
+                                const char **text, size_t *text_length, struct guard_lines *lines)
 {
     size_t count = (size_t)tokens->count;
     struct parser p = {.t = tokens, .arena = arena};
@@ -631,12 +664,14 @@ enum guard_status guard_rewrite(const struct tokens *tokens, size_t length, size
         return p.no_memory ? GUARD_NO_MEMORY : GUARD_NOT_LUA;
     char name[32];
     choose_name(tokens, length, name);
-    struct writer size = {NULL, 0}, out = {NULL, 0};
+    struct writer size = {NULL, 0, NULL}, out = {NULL, 0, arena_alloc(arena, count * sizeof *out.start)};
     put_text(&p, &size, length, skip, name);
     out.text = arena_room(arena, size.length);
-    if (!out.text)
+    if (!out.text || !out.start)
         return GUARD_NO_MEMORY;
     put_text(&p, &out, length, skip, name);
+    if (!find_lines(&out, tokens->count, arena, lines))
+        return GUARD_NO_MEMORY;
     *text = out.text;
     *text_length = out.length - 1;
     return GUARD_DONE;

@@ -5,9 +5,10 @@
  *
  *     if a == b and t[i] then       becomes       if __e(a, b, 2) and __b(__i(t, i, 6), 4) then
  *
- * (the names are longer). Text is only added, on the line where it stands, so lines stay as they are; the number says
- * which token of the text it was. What a text in the sandbox cannot do without these words it cannot do at all: there
- * is no `load`, and functions of the library that compare or test are guarded in sandbox_lib.c.
+ * (the names are longer); the number says which token of the text it was. Each token begins a line, so that the line
+ * which Lua tells of a call or an error is the token where it stands. What a text in the sandbox cannot do without
+ * these words it cannot do at all: there is no `load`, and functions of the library that compare or test are guarded in
+ * sandbox_lib.c.
  *
  * A condition whose operand is a comparison, `not` or a literal is a plain boolean already and is left alone, as is a
  * comparison with a literal nil, which asks whether a value is there. In `p and x or y` the word `or` meets x as well;
@@ -40,9 +41,15 @@ enum guard_status {
     GUARD_NO_MEMORY
 };
 
+/* Which token of a text each line of its rewritten one holds. */
+struct guard_lines {
+    int *token; /* of line i + 1; a line within a token has that one's */
+    int count;
+};
+
 /* Rewrites the text of `tokens`. The result, zero-terminated and in the arena, is a chunk that takes the functions as
- * arguments and returns the text as a function. `skip` bytes at the beginning are left out. */
+ * arguments and returns the text as a function. `skip` bytes at the beginning are left out. lines: in the arena too. */
 enum guard_status guard_rewrite(const struct tokens *tokens, size_t length, size_t skip, struct arena *arena,
-                                const char **text, size_t *text_length);
+                                const char **text, size_t *text_length, struct guard_lines *lines);
 
 #endif

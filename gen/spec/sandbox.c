@@ -28,7 +28,7 @@ struct sandbox {
     int hook_steps;         /* 0: there is no hook */
     bool own_text, counted; /* counted: the caller gave a limit of steps */
     double deadline;        /* seconds of this thread's time */
-    int file, line;         /* of the line that runs: what a memory error, which has no place, is told of */
+    int file, line, token;  /* of the line that runs: what a memory error, which has no place, is told of */
     int depth;              /* of protected calls */
     bool fatal;             /* a limit was met: nothing below the outermost call may go on */
     bool placed;            /* `error` below holds the place already */
@@ -112,7 +112,7 @@ static double seconds_allowed(const struct sandbox *s)
 
 static void set_error(struct sandbox *s, int file, int line, const char *rule, const char *text)
 {
-    s->error = (struct sandbox_error){.file = file, .line = line, .rule = rule};
+    s->error = (struct sandbox_error){.file = file, .line = line, .token = s->token, .rule = rule};
     int length = snprintf(s->error.text, sizeof s->error.text, "%s", text);
     if (length >= (int)sizeof s->error.text)
         memcpy(s->error.text + sizeof s->error.text - 4, "...", 4);
@@ -144,7 +144,7 @@ static void set_fatal(struct sandbox *s, enum refusal why)
 static void stop_steps(lua_State *L, enum refusal why)
 {
     struct sandbox *s = sandbox_of(L);
-    s->file = sandbox_where(L, 0, &s->line);
+    s->file = sandbox_token_where(L, 0, &s->line, &s->token);
     set_fatal(s, why);
     lua_pushboolean(L, 0);
     lua_error(L);
@@ -157,7 +157,7 @@ static void hook(lua_State *L, lua_Debug *ar)
     case LUA_HOOKLINE:
         lua_getinfo(L, "S", ar);
         s->file = sandbox_source_index(ar->source);
-        s->line = ar->currentline;
+        s->line = sandbox_line(s, s->file, ar->currentline, &s->token);
         break;
     case LUA_HOOKCOUNT:
         s->steps += s->hook_steps;
@@ -202,6 +202,17 @@ void sandbox_set_instruction_limit(struct sandbox *s, int64_t limit)
     s->step_limit = limit;
 }
 
+int sandbox_line(const struct sandbox *s, int file, int line, int *token)
+{
+    const struct sandbox_source *source = sandbox_source(s, file);
+    *token = 0;
+    if (!source || !source->lines.count || line < 1)
+        return line;
+    const int at = source->lines.token[line <= source->lines.count ? line - 1 : source->lines.count - 1];
+    *token = at + 1;
+    return source->tokens.token[at].line;
+}
+
 /* ---- errors ---------------------------------------------------------------------------------------------------- */
 
 int sandbox_source_index(const char *source)
@@ -209,18 +220,25 @@ int sandbox_source_index(const char *source)
     return source[0] == '@' && source[1] == '#' ? atoi(source + 2) : -1;
 }
 
-int sandbox_where(lua_State *L, int level, int *line)
+int sandbox_token_where(lua_State *L, int level, int *line, int *token)
 {
     lua_Debug ar;
     for (; lua_getstack(L, level, &ar); level++) {
         lua_getinfo(L, "Sl", &ar);
         if (ar.currentline > 0) {
-            *line = ar.currentline;
-            return sandbox_source_index(ar.source);
+            const int file = sandbox_source_index(ar.source);
+            *line = sandbox_line(sandbox_of(L), file, ar.currentline, token);
+            return file;
         }
     }
-    *line = 0;
+    *line = *token = 0;
     return -1;
+}
+
+int sandbox_where(lua_State *L, int level, int *line)
+{
+    int token;
+    return sandbox_token_where(L, level, line, &token);
 }
 
 /* "#3:12: text" is a text at line 12 of source 3. */
@@ -246,11 +264,15 @@ static int handler(lua_State *L)
     struct sandbox *s = sandbox_of(L);
     if (s->placed)
         return 1;
-    int line = 0, file = sandbox_where(L, 1, &line);
+    int line = 0, file = sandbox_token_where(L, 1, &line, &s->token), told = -1, told_line;
     const char *text = "error() takes a text that says what is wrong";
     char words[512];
     if (lua_type(L, 1) == LUA_TSTRING)
-        text = sandbox_words(split_place(lua_tostring(L, 1), &file, &line), words, sizeof words);
+        text = sandbox_words(split_place(lua_tostring(L, 1), &told, &told_line), words, sizeof words);
+    if (told >= 0) {
+        file = told;
+        line = sandbox_line(s, file, told_line, &s->token);
+    }
     set_error(s, file, line, "LUA-RUN", text);
     s->status = SANDBOX_FAULT;
     s->placed = true;
@@ -279,6 +301,13 @@ int sandbox_column(struct sandbox *s, int file, int line, const char *word)
     return count == 1 ? column : 0;
 }
 
+int sandbox_running_column(struct sandbox *s, int file, int line, int token, const char *word)
+{
+    const struct tokens *t = token > 0 ? sandbox_tokens(s, file) : NULL;
+    const int at = t ? tokens_nearest(t, word, token - 1) : -1;
+    return at >= 0 && t->token[at].line == line ? t->token[at].column : sandbox_column(s, file, line, word);
+}
+
 int sandbox_call_column(struct sandbox *s, int file, int line, const char *word, int n)
 {
     const struct tokens *t = sandbox_tokens(s, file);
@@ -293,8 +322,8 @@ int sandbox_fault(lua_State *L, const char *rule, const char *word, const char *
     va_start(list, format);
     vsnprintf(error.text, sizeof error.text, format, list);
     va_end(list);
-    error.file = sandbox_where(L, 1, &error.line);
-    error.column = word ? sandbox_column(sandbox_of(L), error.file, error.line, word) : 0;
+    error.file = sandbox_token_where(L, 1, &error.line, &error.token);
+    error.column = word ? sandbox_running_column(sandbox_of(L), error.file, error.line, error.token, word) : 0;
     return sandbox_raise(L, &error);
 }
 
@@ -428,7 +457,8 @@ static int add_source(struct sandbox *s, const char *name, const char *text)
         return -1;
     s->source = grown;
     struct sandbox_source *source = &s->source[s->source_count];
-    *source = (struct sandbox_source){arena_text(&s->arena, name), text ? arena_text(&s->arena, text) : NULL, {0}};
+    *source = (struct sandbox_source){.name = arena_text(&s->arena, name)};
+    source->text = text ? arena_text(&s->arena, text) : NULL;
     return source->name && (!text || source->text) ? s->source_count++ : -1;
 }
 
@@ -472,19 +502,36 @@ static int deepest_line(struct sandbox *s, int file)
     return line;
 }
 
+/* Lua's limits name the function that breaks them: "(function at line 12)". */
+static void place_in_text(const struct sandbox *s, int file, char *text, size_t room)
+{
+    static const char before[] = "function at line ";
+    char rest[256], *at = strstr(text, before), *end;
+    int token;
+    if (!at)
+        return;
+    at += sizeof before - 1;
+    const long line = strtol(at, &end, 10);
+    snprintf(rest, sizeof rest, "%s", end);
+    snprintf(at, room - (size_t)(at - text), "%d%s", sandbox_line(s, file, (int)line, &token), rest);
+}
+
 /* Lua's "near <eof>" and quoted tokens stay; its place goes. */
 static int syntax_error(struct sandbox *s, int source, struct sandbox_error *error)
 {
     int file = -1, line = 0;
     const char *text = lua_tostring(s->L, -1);
     text = split_place(text ? text : "?", &file, &line);
+    line = sandbox_line(s, file, line, &s->token);
     if (file < 0) { /* Lua's parser gives its own limits no place */
         file = source;
         line = deepest_line(s, file);
+        s->token = 0;
         if (strcmp(text, "C stack overflow") == 0)
             text = "expressions or blocks are nested too deep; Lua takes about 200 levels";
     }
     set_error(s, file, line, "LUA-SYNTAX", text);
+    place_in_text(s, file, s->error.text, sizeof s->error.text);
     const char *near = strstr(text, "near '");
     char word[64];
     if (near && snprintf(word, sizeof word, "%s", near + 6) < (int)sizeof word && *word) {
@@ -505,7 +552,7 @@ static int load(struct sandbox *s, struct chunk *c, struct sandbox_error *error)
     if (!lua_checkstack(s->L, 2))
         return SANDBOX_NO_MEMORY;
     s->file = c->file;
-    s->line = 0;
+    s->line = s->token = 0;
     lua_pushcfunction(s->L, compile);
     lua_pushlightuserdata(s->L, c);
     int status = call(s, 1, 1, error);
@@ -527,14 +574,24 @@ static int load_guarded(struct sandbox *s, const struct chunk *plain, size_t ski
     struct arena scratch = {.memory = s->arena.memory};
     const struct tokens *t = sandbox_tokens(s, plain->file);
     struct chunk guarded = {.file = plain->file, .guarded = true}, c = *plain;
+    struct guard_lines lines = {0}, *kept = &s->source[plain->file].lines;
     enum guard_status rewritten =
-        t ? guard_rewrite(t, skip + plain->length, skip, &scratch, &guarded.text, &guarded.length) : GUARD_NO_MEMORY;
+        t ? guard_rewrite(t, skip + plain->length, skip, &scratch, &guarded.text, &guarded.length, &lines)
+          : GUARD_NO_MEMORY;
+    if (rewritten == GUARD_DONE) {
+        *kept = (struct guard_lines){arena_alloc(&s->arena, (size_t)lines.count * sizeof *lines.token), lines.count};
+        if (kept->token)
+            memcpy(kept->token, lines.token, (size_t)lines.count * sizeof *lines.token);
+        else
+            rewritten = GUARD_NO_MEMORY;
+    }
     int status = rewritten == GUARD_DONE ? load(s, &guarded, error) : SANDBOX_FAULT;
     arena_free(&scratch);
     if (rewritten == GUARD_NO_MEMORY)
         return SANDBOX_NO_MEMORY;
     if (status != SANDBOX_FAULT || s->fatal)
         return status;
+    *kept = (struct guard_lines){0};
     struct sandbox_error first = *error;
     status = load(s, &c, error);
     if (status != SANDBOX_OK)
@@ -650,7 +707,8 @@ static bool is_closing(const struct tokens *t, int i)
 }
 
 /* Where on its line an error of Lua's is, which knows lines only: at the one token that the text begins with ("gelu
- * takes 1 argument") or quotes ("global 'x'"), else at the line's first that closes nothing. */
+ * takes 1 argument") or quotes ("global 'x'"), the one nearest to where it runs, else there, or at the line's first
+ * that closes nothing. */
 static int guess_column(struct sandbox *s, const struct sandbox_error *error)
 {
     char word[64];
@@ -659,13 +717,17 @@ static int guess_column(struct sandbox *s, const struct sandbox_error *error)
         if (error->text[i] == '.')
             from = i + 1; /* string.rep */
     int length = snprintf(word, sizeof word, "%.*s", (int)(n - from), error->text + from);
-    int column = length < (int)sizeof word ? sandbox_column(s, error->file, error->line, word) : 0;
+    int column =
+        length < (int)sizeof word ? sandbox_running_column(s, error->file, error->line, error->token, word) : 0;
     for (const char *p = strchr(error->text, '\''); p && column == 0; p = strchr(p + 1, '\'')) {
         length = snprintf(word, sizeof word, "%.*s", (int)strcspn(p + 1, "'"), p + 1);
-        column = length < (int)sizeof word ? sandbox_column(s, error->file, error->line, word) : 0;
+        column =
+            length < (int)sizeof word ? sandbox_running_column(s, error->file, error->line, error->token, word) : 0;
     }
     const struct tokens *t = sandbox_tokens(s, error->file);
     int first = 0;
+    if (t && column == 0 && error->token > 0 && !is_closing(t, error->token - 1))
+        column = t->token[error->token - 1].column;
     for (int i = 0; t && column == 0 && i < t->count && t->token[i].line <= error->line; i++) {
         if (t->token[i].line != error->line || t->token[i].kind == TOKEN_END)
             continue;

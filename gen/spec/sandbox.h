@@ -25,6 +25,7 @@
 
 #include "spec/arena.h"
 #include "spec/diag.h"
+#include "spec/guard.h"
 #include "spec/tokens.h"
 
 struct sandbox;
@@ -49,6 +50,7 @@ enum sandbox_status {
 /* Filled where the status is SANDBOX_FAULT. */
 struct sandbox_error {
     int file, line, column; /* file indexes the sandbox's sources, -1 unknown; line, column: 0 unknown */
+    int token;              /* which of the file's tokens runs, counted from 1; 0: not known */
     const char *rule;       /* "SANDBOX-STEPS", "SANDBOX-MEMORY", "LUA-SYNTAX", ... or NULL; static */
     char text[1024];        /* without position; cut where longer */
 };
@@ -57,9 +59,10 @@ enum { SANDBOX_MAX_FILE = 1 << 20 }; /* bytes */
 
 /* A text that was loaded. Chunks are named "@#N" to Lua, N the index, so that positions survive long paths. */
 struct sandbox_source {
-    const char *name;     /* as printed */
-    const char *text;     /* what diagnostics show */
-    struct tokens tokens; /* of the Lua text; empty until sandbox_tokens */
+    const char *name;         /* as printed */
+    const char *text;         /* what diagnostics show */
+    struct tokens tokens;     /* of the Lua text; empty until sandbox_tokens */
+    struct guard_lines lines; /* of the text that runs; none where it runs as it is written */
 };
 
 struct sandbox *sandbox_open(const struct sandbox_options *options); /* NULL out of memory */
@@ -101,6 +104,9 @@ int sandbox_fault(lua_State *L, const char *rule, const char *word, const char *
 /* Column of the token `word` on a line, 0 where there is none or more than one: Lua does not tell which it is. */
 int sandbox_column(struct sandbox *s, int file, int line, const char *word);
 
+/* The same of the word that is called where `token` (sandbox_error) runs. */
+int sandbox_running_column(struct sandbox *s, int file, int line, int token, const char *word);
+
 /* That of the word's n-th call there (tokens_nth_call), for who counts calls. */
 int sandbox_call_column(struct sandbox *s, int file, int line, const char *word, int n);
 
@@ -124,8 +130,13 @@ enum sandbox_value {
 void sandbox_know_values(struct sandbox *s, enum sandbox_value (*value_at)(lua_State *L, int index));
 enum sandbox_value sandbox_value_at(lua_State *L, int index);
 
-/* Where the running text stands: the innermost Lua function at or above `level`. Returns the file index or -1. */
+/* Where the running text stands: the innermost Lua function at or above `level`. Returns the file index or -1. token,
+ * unless NULL: as in sandbox_error. */
 int sandbox_where(lua_State *L, int level, int *line);
+int sandbox_token_where(lua_State *L, int level, int *line, int *token);
+
+/* A line of the text that runs, which lua_Debug tells, in the text as it was written; *token as in sandbox_error. */
+int sandbox_line(const struct sandbox *s, int file, int line, int *token);
 
 /* The index that a lua_Debug.source names, or -1. */
 int sandbox_source_index(const char *source);

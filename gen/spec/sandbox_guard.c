@@ -208,9 +208,9 @@ void sandbox_expect_known(lua_State *L, int index, const char *function, bool si
     if (value == SANDBOX_PLAIN || (sizes && value == SANDBOX_SIZE))
         return;
     struct sandbox_error e = {.rule = rule};
-    e.file = sandbox_where(L, 1, &e.line);
+    e.file = sandbox_token_where(L, 1, &e.line, &e.token);
     const char *word = strrchr(function, '.') ? strrchr(function, '.') + 1 : function;
-    e.column = sandbox_column(sandbox_of(L), e.file, e.line, word);
+    e.column = sandbox_running_column(sandbox_of(L), e.file, e.line, e.token, word);
     snprintf(e.text, sizeof e.text, "%s is plain Lua, which knows no value of an expression; it comes at launch",
              function);
     sandbox_raise(L, &e);

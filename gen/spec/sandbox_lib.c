@@ -348,9 +348,6 @@ static const char *nearest(lua_State *L, int index, const char *word)
 /* Reading a name that is not there. Upvalues: what can be read, the library's name or "". */
 static int read_name(lua_State *L)
 {
-    lua_pushvalue(L, 2);
-    if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL)
-        return 1;
     const char *library = lua_tostring(L, lua_upvalueindex(2)), *dot = *library ? "." : "";
     if (lua_type(L, 2) != LUA_TSTRING)
         return luaL_error(L, "%s: names are texts, this is a %s", *library ? library : "globals", luaL_typename(L, 2));
@@ -382,19 +379,29 @@ static int write_name(lua_State *L)
                          name);
 }
 
-/* Replaces the table on top by an empty one that reads it and refuses the rest. */
+/* Pushes a function whose upvalues are the table at `readable` and the library's name. */
+static void push_event(lua_State *L, lua_CFunction function, int readable, const char *library)
+{
+    lua_pushvalue(L, readable);
+    lua_pushstring(L, library);
+    lua_pushcclosure(L, function, 2);
+}
+
+/* Replaces the table on top by an empty one that reads it and refuses the rest: Lua itself finds what is there, and only
+ * what is not is read_name's. */
 static void guard(lua_State *L, const char *library)
 {
-    static const luaL_Reg events[] = {{"__index", read_name}, {"__newindex", write_name}, {NULL, NULL}};
     int readable = lua_gettop(L);
+    lua_createtable(L, 0, 1);
+    push_event(L, read_name, readable, library);
+    lua_setfield(L, -2, "__index");
+    lua_setmetatable(L, readable);
     lua_newtable(L);
-    lua_newtable(L);
-    for (const luaL_Reg *e = events; e->name; e++) {
-        lua_pushvalue(L, readable);
-        lua_pushstring(L, library);
-        lua_pushcclosure(L, e->func, 2);
-        lua_setfield(L, -2, e->name);
-    }
+    lua_createtable(L, 0, 2);
+    lua_pushvalue(L, readable);
+    lua_setfield(L, -2, "__index");
+    push_event(L, write_name, readable, library);
+    lua_setfield(L, -2, "__newindex");
     lua_setmetatable(L, -2);
     lua_replace(L, readable);
 }

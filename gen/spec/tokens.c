@@ -260,20 +260,50 @@ static int call_end(const struct tokens *t, int i)
     return end < 0 ? i : end;
 }
 
+/* The first token of that line or of one behind it. */
+static int first_of_line(const struct tokens *t, int line)
+{
+    int first = 0, end = t->count;
+    while (first < end) {
+        const int middle = first + (end - first) / 2;
+        if (t->token[middle].line < line)
+            first = middle + 1;
+        else
+            end = middle;
+    }
+    return first;
+}
+
 int tokens_nth_call(const struct tokens *t, const char *word, int line, int n)
 {
+    const int first = first_of_line(t, line);
     int count = 0;
-    for (int i = 0; i < t->count && t->token[i].line <= line; i++)
-        count += t->token[i].line == line && token_is(t, i, word);
-    for (int i = 0; count && i < t->count && t->token[i].line <= line; i++) {
-        if (t->token[i].line != line || !token_is(t, i, word))
+    for (int i = first; i < t->count && t->token[i].line == line; i++)
+        count += token_is(t, i, word);
+    for (int i = first; count && i < t->count && t->token[i].line == line; i++) {
+        if (!token_is(t, i, word))
             continue;
         int before = 0;
-        for (int k = 0; k < t->count && t->token[k].line <= line; k++)
-            before += t->token[k].line == line && token_is(t, k, word) && call_end(t, k) < call_end(t, i);
+        for (int k = first; k < t->count && t->token[k].line == line; k++)
+            before += token_is(t, k, word) && call_end(t, k) < call_end(t, i);
         if (before == n % count)
             return i;
     }
+    return -1;
+}
+
+int tokens_nearest(const struct tokens *t, const char *word, int at)
+{
+    const int line = t->token[at].line;
+    int reach = at; /* the last token of a bracket that opens behind */
+    for (int i = at; i < t->count && (t->token[i].line == line || i <= reach); i++) {
+        if (token_is(t, i, word))
+            return i;
+        reach = t->token[i].match > reach && token_is(t, i, "(") ? t->token[i].match : reach;
+    }
+    for (int i = at - 1; i >= 0 && t->token[i].line == line; i--)
+        if (token_is(t, i, word))
+            return i;
     return -1;
 }
 

@@ -44,6 +44,10 @@ int tokens_find_call(const struct tokens *t, const char *function, const char *n
  * made in the order in which they end. -1: there is none. */
 int tokens_nth_call(const struct tokens *t, const char *word, int line, int n);
 
+/* The token `word` that is nearest to token `at`: this one, else the first behind it on its line or on those that its
+ * brackets reach to, else the last before it on its line. -1: there is none. */
+int tokens_nearest(const struct tokens *t, const char *word, int at);
+
 /* The "{" of the constructor that a call at token `call` has as its only argument, or -1. */
 int tokens_argument(const struct tokens *t, int call);
 

@@ -8,7 +8,7 @@
 
 /* Rounding of results in 16 bits and below sets the bound; in fp32 the order of the sums does. */
 static const double norm_bounds[TW_DTYPE_COUNT] = {
-    [TW_BF16] = 3e-3, [TW_FP16] = 5e-4, [TW_FP32] = 1e-5,     [TW_FP64] = 1e-5,
+    [TW_BF16] = 3e-3, [TW_FP16] = 5e-4,     [TW_FP32] = 1e-5,     [TW_FP64] = 1e-5,
     [TW_TF32] = 5e-4, [TW_FP8_E4M3] = 5e-2, [TW_FP8_E5M2] = 1e-1,
 };
 
@@ -154,9 +154,9 @@ int compare_values(struct tw_runtime *rt, const struct compare *compare, struct 
 
 struct bounded_part {
     double difference, norm, bounds; /* of squares */
-    int64_t done, unbounded;
-    int64_t beyond, worst;           /* worst: -1 where none is beyond */
-    double farthest;                 /* of `worst`, in bounds */
+    int64_t done, unbounded, nan;
+    int64_t beyond, worst; /* worst: -1 where none is beyond */
+    double farthest;       /* of `worst`, in bounds */
     bool exact;
 };
 
@@ -205,6 +205,7 @@ static void compare_bounded_block(void *context, int64_t block)
             part.exact = part.exact && exact;
             part.done++;
             part.unbounded += isinf(bound) != 0;
+            part.nan += isinf(bound) && isnan(value) && !isnan(want);
             if (isfinite(value) && isfinite(want) && isfinite(bound)) {
                 part.difference += (value - want) * (value - want);
                 part.norm += want * want;
@@ -260,6 +261,7 @@ int compare_bounded(struct tw_runtime *rt, const struct compare *compare, const 
         result->beyond += job.part[i].beyond;
         result->done += job.part[i].done;
         result->unbounded += job.part[i].unbounded;
+        result->nan += job.part[i].nan;
         result->exact = result->exact && job.part[i].exact;
         if (job.part[i].farthest > farthest) {
             farthest = job.part[i].farthest;
@@ -304,8 +306,8 @@ bool compare_untouched(const char *name, enum tw_dtype dtype, const struct shape
     size_t at = 0;
     while (buffer[at] == COMPARE_POISON)
         at++;
-    long long offset = (long long)at - (long long)begin, span = (long long)(shape_span(shape)) *
-                                                               (long long)tw_dtype_bytes(dtype);
+    long long offset = (long long)at - (long long)begin,
+              span = (long long)(shape_span(shape)) * (long long)tw_dtype_bytes(dtype);
     if (offset < 0)
         snprintf(text, 256, "%.64s: byte %lld before the tensor was written", name, -offset);
     else if (offset >= span)

@@ -54,6 +54,7 @@ struct compare_bounded {
     int64_t beyond;       /* elements beyond their bound, or written where none should be */
     int64_t done;         /* elements that the program writes ... */
     int64_t unbounded;    /* ... and those of them that may hold anything */
+    int64_t nan;          /* ... of which so many are no number where the reference is one */
     bool exact;           /* no bound is more than what rounding to the dtype takes */
     char worst[256];      /* one that is beyond its bound: the farthest, in bounds; "" where none is */
 };

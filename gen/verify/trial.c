@@ -276,6 +276,7 @@ static int judge_elements(struct trial *t, const struct compare *compare, const 
     result->equality = result->equality && values.exact;
     result->elements += values.done;
     result->unbounded += values.unbounded;
+    result->nan += values.nan;
     if (values.beyond) {
         snprintf(text, sizeof text, "%lld elements are beyond their bounds, the farthest: %s",
                  (long long)values.beyond, values.worst);

@@ -55,7 +55,8 @@ struct trial_result {
     double error, bound; /* of the output that is farthest from its bound; of programs, whose elements have bounds each,
                             the norms of differences and bounds */
     int64_t elements;    /* of programs: those that were held against a bound, and */
-    int64_t unbounded;   /* those whose bound is infinite, as where the reference is not a number */
+    int64_t unbounded;   /* those whose bound is infinite, as where the reference is not a number; of these */
+    int64_t nan;         /* so many are no number where the reference is one */
     double seconds;      /* of launch and wait */
     char why[512];       /* why it did not pass */
 };

@@ -124,6 +124,9 @@ const struct emu_report *emu_device_report(const struct tw_device *device, size_
 /* As many multiprocessors for the launches that follow; at least 1. */
 void emu_device_set_sms(struct tw_device *device, int count);
 
+/* When asynchronous operations happen in the launches that follow. */
+void emu_device_set_completion(struct tw_device *device, enum emu_completion completion);
+
 /* Forget all reports. */
 void emu_device_clear_reports(struct tw_device *device);
 

@@ -21,11 +21,13 @@
 //@ -- Where wgmma reads, its wait is every thread's; where threads read, a warp's first lane waits for the others.
 //@ local full_phase, empty_phase, expected, threads_read = 0, 1, ring.tx_bytes, true
 //@ for _, role in ipairs(roles) do
-//@     for _, step in ipairs(role.step) do
-//@         if step.op == "wait_full" and step.ring == ring.name then full_phase = step.phase end
-//@         if step.op == "wait_empty" and step.ring == ring.name then empty_phase = step.phase end
-//@         if step.op == "expect" and step.ring == ring.name then expected = step.count end
-//@         if step.op == "read" and step.count > 0 then threads_read = false end
+//@     local steps = role.step
+//@     for i = 1, #steps do
+//@         local op, step = steps[i].op, steps[i]
+//@         if op == "wait_full" then full_phase = step.ring == ring.name and step.phase or full_phase
+//@         elseif op == "wait_empty" then empty_phase = step.ring == ring.name and step.phase or empty_phase
+//@         elseif op == "expect" then expected = step.ring == ring.name and step.count or expected
+//@         elseif op == "read" and step.count > 0 then threads_read = false end
 //@     end
 //@ end
 

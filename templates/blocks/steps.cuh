@@ -20,11 +20,11 @@
 //@ local function begin_of(loop) return has(loop, "first") and loop.first or loop.from end
 //@ local function opt(step, field, fallback) return has(step, field) and step[field] or fallback end
 //@ local function ended(first)
-//@     local depth = 0
-//@     for i = first, #role.step do
-//@         local op = role.step[i].op
-//@         if op == "loop" or op == "when" then depth = depth + 1 end
-//@         if op == "end" then depth = depth - 1 end
+//@     local depth, steps = 0, role.step
+//@     for i = first, #steps do
+//@         local op = steps[i].op
+//@         if op == "loop" or op == "when" then depth = depth + 1
+//@         elseif op == "end" then depth = depth - 1 end
 //@         if depth == 0 then return i end
 //@     end
 //@ end
@@ -45,13 +45,14 @@ const int ${name}_turns = ${turns};
 //@ -- The variables of the loops right inside of the one that begins at `first`. A loop in a loop of the same variable
 //@ -- counts it on.
 //@ local function variables(first)
-//@     local open, seen = {}, {}
-//@     local own = has(role.step[first], "loop") and model.loop[role.step[first].loop + 1].name or ""
+//@     local open, seen, steps = {}, {}, role.step
+//@     local own = has(steps[first], "loop") and model.loop[steps[first].loop + 1].name or ""
 //@     for i = first + 1, ended(first) - 1 do
-//@         local step = role.step[i]
-//@         local name = has(step, "loop") and step.op == "loop" and model.loop[step.loop + 1].name or ""
+//@         local step = steps[i]
+//@         local op = step.op
+//@         local name = op == "loop" and has(step, "loop") and model.loop[step.loop + 1].name or ""
 //@         local right = name ~= "" and name ~= own
-//@         for _, around in ipairs(open) do right = right and (around == "when" or around == name) end
+//@         for k = 1, right and #open or 0 do right = right and (open[k] == "when" or open[k] == name) end
 //@         if right then
 //@             local range = fragment_uniform("t" .. i .. "_", begin_of(model.loop[step.loop + 1]), step.node)
 //@             local statements, from, turns, call = range.at, range[1], as_int(range[2]), step.call
@@ -72,8 +73,8 @@ const int ${name}_turns = ${turns};
     const int ${call}_turns = ${turns};
 //@             end
 //@         end
-//@         if step.op == "loop" or step.op == "when" then open[#open + 1] = name == "" and step.op or name end
-//@         if step.op == "end" then open[#open] = nil end
+//@         if op == "loop" or op == "when" then open[#open + 1] = name == "" and op or name
+//@         elseif op == "end" then open[#open] = nil end
 //@     end
 //@ end
 //@ -- A step's arithmetic into its place, element by element.
@@ -603,16 +604,17 @@ ${other.rows}
 }
 //@ end
 //@ -- The turns of the loop that takes the stages of a ring: of the last, where a loop stands in parts.
+//@ local classes = nil
 //@ local function turns_of(name)
-//@     local around, class = {}, nil
-//@     for _, step in ipairs(role.step) do
-//@         if step.op == "loop" or step.op == "when" then
-//@             around[#around + 1] = step.op == "loop" and step.call or ""
-//@         end
-//@         if step.op == "end" then around[#around] = nil end
-//@         if step.op == "take" and step.ring == name then class = around[#around] end
+//@     local around, steps = {}, role.step
+//@     for i = 1, classes and 0 or #steps do
+//@         local op = steps[i].op
+//@         classes = classes or {}
+//@         if op == "loop" or op == "when" then around[#around + 1] = op == "loop" and steps[i].call or ""
+//@         elseif op == "end" then around[#around] = nil
+//@         elseif op == "take" then classes[steps[i].ring] = around[#around] end
 //@     end
-//@     return class .. "_turns"
+//@     return classes[name] .. "_turns"
 //@ end
 //@ local function coordinates(step, prefix)
 //@     local nodes = {}

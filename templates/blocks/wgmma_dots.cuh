@@ -21,10 +21,11 @@
 //@ for _, mma in ipairs(plan.mma) do
 //@     -- Where the dot's operand lies: in the ring of the read before the instruction.
 //@     local function offset(operand)
-//@         local name, ring = operand.tensor, nil
-//@         for _, step in ipairs(plan.role.consumer.step) do
-//@             if step.op == "read" and step.tensor == name then ring = step.ring end
-//@             if step.op == "mma" and step.call == mma.name then break end
+//@         local name, ring, steps = operand.tensor, nil, plan.role.consumer.step
+//@         for i = 1, #steps do
+//@             local op = steps[i].op
+//@             if op == "read" and steps[i].tensor == name then ring = steps[i].ring end
+//@             if op == "mma" and steps[i].call == mma.name then break end
 //@         end
 //@         return name and plan.shared[ring .. "." .. name].offset or 0
 //@     end

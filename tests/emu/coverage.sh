@@ -106,15 +106,19 @@ run 1 "a case that failed" $gemm --break no_release --hazards fatal --set M=64,N
 run 0 "a deadlock" $gemm --break no_release --hazards fatal --set M=257,N=512,K=192
 silent . "is told alone"
 
+# On one line, with one blank between what is on several.
+flat() { tr -s '\n ' '  ' <"$work/json" >"$work/flat" && mv "$work/flat" "$work/json"; }
 "$program" run $gemm $short --device emu --json >"$work/json" 2>"$work/out"
 ok $? "as JSON: status 0" "$work/out"
+flat
 silent . "no line beside it"
 grep -q '"entry": "gemm_bf16", "arch": "sm_90a", "kind": "ring", "what": "ring ab unwrapped (3 of 4 stages filled)", "write": "K >= 449"' "$work/json"
 ok $? "the ring" "$work/json"
 grep -q '"kind": "loop", .*"file": "gemm_bf16.sm_90a.cu", "line": [1-9]' "$work/json"
 ok $? "the loop" "$work/json"
 "$program" run $gemm --device emu --json >"$work/json" 2>"$work/out"
-grep -q '^ "left_out": \[\],$' "$work/json"
+flat
+grep -q '"left_out": \[ \],' "$work/json"
 ok $? "nothing" "$work/json"
 
 echo "1..$count"

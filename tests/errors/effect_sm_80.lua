@@ -29,5 +29,5 @@ kernel "acts" { -- on sm_90a
   like = of_both, o = tensor { Q, V, dtype = "bf16", swizzle = "64B", out = true },
   ahead = { x = { turns = 1, before = "o" } }, direction = { s = "down" },
   via = { keys = "bulk", q = "bulk", shift = "direct" }, l2_promotion = "64B", launch = { programmatic = true },
-  pipeline = { mode = "cooperative" }, schedule = { order = "grouped", group = 4 },
+  pipeline = { mode = "cooperative" },
 }

@@ -8,7 +8,7 @@ kernel "k" {
   grid = { r = R, c = C },
   cluster = { r = 9, k = 2 },
   pipeline = { stages = 3, warps_m = 2 },
-  tune = { tile = { r = { 32, "64" }, k = { 1 } }, pipeline = { stages = { 1, 99 } } },
+  tune = { tile = { r = { 32, "64" }, k = { 1 } }, pipeline = { stages = { 99 } } },
   epilogue = function(acc) return acc end,
   program = function(t, at, tile)
     local x = load(t.x, span(at.r, tile.r), span(at.c, tile.c)):as "x"

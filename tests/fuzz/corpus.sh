@@ -1,18 +1,24 @@
 #!/bin/sh
 # The corpora of the fuzz targets: sh tests/fuzz/corpus.sh FOLDER, from the root of the tree, with build/tilewright
 # built and NVRTC found. FOLDER/ptx is for fuzz_ptx and fuzz_load, FOLDER/tensormap and FOLDER/spec for the targets of
-# those names, FOLDER/template for fuzz_template; FOLDER/compile is where tests/fuzz/run.sh puts the compiler of
+# those names, FOLDER/template, FOLDER/command and FOLDER/file likewise; FOLDER/compile is what ninja makes of
 # tests/fuzz/compile.c.
 set -eu
 out=$1 golden=tests/golden
-rm -rf "$out/ptx" "$out/tensormap" "$out/spec" "$out/template" "$out/whole"
-mkdir -p "$out/ptx" "$out/tensormap" "$out/spec" "$out/template" "$out/whole"
+for folder in ptx tensormap spec template command file whole; do
+    rm -rf "${out:?}/$folder"
+    mkdir -p "$out/$folder"
+done
 for f in specs/*.lua specs/lib/*.lua tests/programs/*.lua tests/gpu/*.lua tests/errors/*.lua; do
     [ ! -f "$f" ] || cp "$f" "$out/spec"
 done
 
 cp specs/*.cu tests/errors/*.cu tests/fuzz/seeds/*.cu "$out/template"
 cp tests/fuzz/seeds/*.lua "$out/spec"
+
+# Command lines, one a line: ~ is a blank of a word, \n ends a line of what is given.
+awk -v out="$out/command" '{ gsub(/~/, "\001"); gsub(/\\n/, "\n"); printf "%s", $0 > (out "/" NR) }' tests/fuzz/seeds/commands.txt
+cp tests/fuzz/seeds/file/* "$out/file"
 
 # PTX: kernels of the tests, emitted kernels, and those written for this.
 cp tests/emu/ptx/*.ptx tests/emu/command/*.ptx tests/emu/kernels/*.ptx tests/fuzz/seeds.ptx "$out/whole"
@@ -64,7 +70,13 @@ if [ -f "$golden/tensormap_calls.jsonl.gz" ]; then
     }'
 fi
 
-# Words of the language, for libFuzzer's -dict.
+# Words of command lines, and of PTX, for libFuzzer's -dict.
+{
+    find gen -name '*.c' -exec sed -n 's/.*{"\(--*[a-z-]*\)", OPTION_.*/\1/p' {} +
+    sed -n 's/^COMMAND(\([a-z]*\),.*/\1/p' gen/common/commands.def
+    sed -n 's/^ *{"\([^"]*\)", ".*/\1/p' tests/fuzz/command_files.h
+    printf '%s\n' sm_80 sm_90a given fill= name= offset= dump= map: buf: ref: struct: bytes: buffer: M= N= K=
+} | sort -u | sed 's/.*/"&"/' >"$out/words"
 {
     sed -n 's/^OPCODE([A-Z0-9_]*, "\([^"]*\)".*/\1/p' runtime/emu/ptx/ptx_opcodes.def | tr '|' '\n'
     sed -n 's/^\(FLAG\|MODIFIER\)([A-Z0-9_]*, "\([^"]*\)".*/.\2/p' runtime/emu/ptx/ptx_modifiers.def

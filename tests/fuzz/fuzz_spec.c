@@ -27,6 +27,7 @@ static void look_at_code(const uint8_t *data, size_t size)
     struct sandbox_error error;
     struct lua_code code = {0};
     const char *guarded;
+    struct guard_lines lines;
     size_t length;
     char *text = malloc(size + 1);
     lua_State *L = luaL_newstate();
@@ -35,7 +36,7 @@ static void look_at_code(const uint8_t *data, size_t size)
     memcpy(text, data, size);
     text[size] = 0;
     if (sandbox_check_text(text, size, &error) && tokens_scan(&tokens, text, size, &arena)) {
-        enum guard_status status = guard_rewrite(&tokens, size, 0, &arena, &guarded, &length);
+        enum guard_status status = guard_rewrite(&tokens, size, 0, &arena, &guarded, &length, &lines);
         bool plain = luaL_loadbufferx(L, text, size, "@plain", "t") == LUA_OK;
         bool nested = !plain && strstr(lua_tostring(L, -1), "overflow");
         bool made = status == GUARD_DONE && luaL_loadbufferx(L, guarded, length, "@guarded", "t") == LUA_OK;

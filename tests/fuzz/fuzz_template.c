@@ -12,6 +12,7 @@
 
 static struct compile_tables tables;
 static struct spec spec;
+static struct diag_set read_diags; /* has the text that the spec's places are in */
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -26,7 +27,6 @@ static void write_text(const char *path, const char *text)
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
     char folder[] = "/tmp/tilewright_fuzz_XXXXXX", path[128];
-    struct diag_set diags = {0};
     (void)argc;
     (void)argv;
     if (!mkdtemp(folder))
@@ -41,8 +41,8 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
                      "  eps = scalar('fp32', 1e-5), rings = { { 'x', stages = 2 } }, grid = { R }, threads = 256,\n"
                      "  shared = 64, arch = { sm_90a = {} } }\n");
     compile_tables_fill(&tables);
-    if (spec_read(text, &tables.options, &spec, &diags) != 0) {
-        diag_print(&diags, stderr);
+    if (spec_read(text, &tables.options, &spec, &read_diags) != 0) {
+        diag_print(&read_diags, stderr);
         abort();
     }
     unlink(path);

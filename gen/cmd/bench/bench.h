@@ -54,6 +54,7 @@ struct bench_host {
     double seconds; /* that all measuring takes at most, but for three batches of each row */
     struct bench_row *row;
     int count;
+    struct tw_error error; /* why a function below could not do it */
 };
 
 /* Measures everything on the device; rows are in the host's memory until bench_host_free. Exit status. */

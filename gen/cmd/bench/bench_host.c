@@ -284,7 +284,7 @@ static int measure(struct lab *lab, const char *group, long batch, int rounds, c
             rounds = r + 1;
     }
     if (status)
-        fprintf(stderr, "tilewright bench: %s: a call failed\n", group);
+        tw_fail(&lab->host->error, TW_ERROR_DRIVER, "%s: a call failed", group);
     double *difference = sample + (size_t)count * (size_t)stride;
     for (int i = count - 1; i >= 0 && !status; i--) {
         struct bench_row row = {.group = group,
@@ -444,13 +444,12 @@ static int measure_all(struct lab *lab)
 
 int bench_host_run(struct bench_host *host)
 {
-    struct tw_error error;
     host->row = tw_alloc_zeroed(&host->rt, sizeof *host->row * MOST_ROWS);
-    struct lab *lab = host->row ? lab_open(host, &error) : NULL;
-    if (!lab) {
-        fprintf(stderr, "tilewright bench: %s\n", host->row ? error.text : "out of memory");
+    struct lab *lab = host->row ? lab_open(host, &host->error) : NULL;
+    if (!host->row)
+        tw_fail(&host->error, TW_ERROR_MEMORY, "out of memory");
+    if (!lab)
         return 3;
-    }
     int status = measure_all(lab);
     lab_close(lab);
     return status;

@@ -140,14 +140,11 @@ static int write_trace(const struct bench_host *host, const struct origin *origi
 
 int bench_host_trace(struct bench_host *host, const char *path)
 {
-    struct tw_error error;
     struct origin origin = {0};
     struct launched launch[TRACED] = {0};
-    struct lab *lab = lab_open(host, &error);
-    if (!lab) {
-        fprintf(stderr, "tilewright bench: %s\n", error.text);
+    struct lab *lab = lab_open(host, &host->error);
+    if (!lab)
         return 3;
-    }
     const struct tw_driver *d = lab->driver;
     int result = lab->emitted->launch(lab->stream, 10); /* warms up */
     for (int i = 0; i < TRACED && !result; i++) {
@@ -161,9 +158,8 @@ int bench_host_trace(struct bench_host *host, const char *path)
         result = find_origin(lab, &origin);
     if (!result)
         result = record(lab, &origin, launch);
-    int status = result ? TW_ERROR_DRIVER : write_trace(host, &origin, launch, path, &error);
-    if (status != TW_OK)
-        fprintf(stderr, "tilewright bench: %s\n", result ? "a call of the driver failed" : error.text);
+    int status = result ? tw_fail(&host->error, TW_ERROR_DRIVER, "a call of the driver failed")
+                        : write_trace(host, &origin, launch, path, &host->error);
     for (int i = 0; i < TRACED; i++) {
         if (launch[i].before)
             d->event_destroy(launch[i].before);

@@ -131,7 +131,7 @@ static int read_call(const struct c_source *source, int at, int open, const stru
     return status;
 }
 
-int tensormap_read_c(const char *text, size_t length, struct tensormap_questions *out)
+int tensormap_read_c(const char *text, size_t length, struct tensormap_questions *out, int comments)
 {
     struct c_source source;
     struct tensormap_question question;
@@ -140,7 +140,7 @@ int tensormap_read_c(const char *text, size_t length, struct tensormap_questions
     int status = 0;
     if (!strstr(text, "cuTensorMapEncode"))
         return 0;
-    if (c_tokens(text, length, &source))
+    if (c_tokens(text, length, comments, &source))
         return -1;
     source.work = &work;
     for (int i = 0; i < source.count && status == 0 && work > 0 && out->broken < BROKEN_MOST; i++) {

@@ -21,8 +21,9 @@ struct c_source {
     long *work; /* tokens that may still be looked at on the way to values: a text can be made to ask for many */
 };
 
-/* 0, or -1 out of memory; `work` is the caller's. Comments and strings are no tokens. free(source->token). */
-int c_tokens(const char *text, size_t length, struct c_source *source);
+/* 0, or -1 out of memory; `work` is the caller's. Comments and strings are no tokens; with
+   `comments` what stands behind a // is. free(source->token). */
+int c_tokens(const char *text, size_t length, int comments, struct c_source *source);
 
 int c_is(const struct c_token *token, const char *text);
 

@@ -23,14 +23,17 @@ int c_is(const struct c_token *token, const char *text)
            memcmp(token->text, text, (size_t)token->length) == 0;
 }
 
-// The end of a comment, a string or the blanks that begin at p; p itself where none does. Counts lines.
-static const char *skip(const char *p, const char *end, int *line)
+// The end of a comment, a string or the blanks that begin at p; p itself where none does. Counts lines. comments: what
+// is behind a // is read too.
+static const char *skip(const char *p, const char *end, int comments, int *line)
 {
     const char *start = p;
     if (*p == '\n')
         ++*line;
     if (strchr(" \t\r\n\\`", *p))
         return p + 1;
+    if (end - p > 1 && p[0] == '/' && p[1] == '/' && comments)
+        return p + 2;
     if (end - p > 1 && p[0] == '/' && p[1] == '/') {
         while (p < end && *p != '\n')
             p++;
@@ -69,14 +72,14 @@ static int length_of(const char *p, const char *end, enum c_token_kind *kind)
     return length;
 }
 
-int c_tokens(const char *text, size_t length, struct c_source *source)
+int c_tokens(const char *text, size_t length, int comments, struct c_source *source)
 {
     const char *end = text + length;
     int line = 1, room = 0;
     *source = (struct c_source){0};
     for (const char *p = text;;) {
         if (p < end) {
-            const char *behind = skip(p, end, &line);
+            const char *behind = skip(p, end, comments, &line);
             if (behind != p) {
                 p = behind;
                 continue;

@@ -42,8 +42,9 @@ static int fail_at(struct reader *r, const struct c_token *t, const char *what)
 
 static int is_type(const struct c_token *t)
 {
-    static const char *const types[] = {"void",   "char",  "short", "int",  "long",     "unsigned",
-                                        "signed", "const", "float", "half", "volatile", "struct"};
+    static const char *const types[] = {"void",  "char",  "short", "int",      "long",   "unsigned", "signed",
+                                        "const", "float", "half",  "volatile", "struct", "usize",    "u8",
+                                        "u16",   "u32",   "u64",   "i32",      "i64"};
     if (t->kind != C_NAME)
         return 0;
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
@@ -73,6 +74,20 @@ static int same(const struct c_token *a, const struct c_token *b)
            memcmp(a->text, b->text, (size_t)a->length) == 0;
 }
 
+// Behind the type that Rust and Python write between a name and its "=": ": [u64; 2]", ": int"; `at` where none is.
+static int behind_type(const struct c_source *source, int at)
+{
+    const struct c_token *all = source->token;
+    if (!c_is(&all[at], ":"))
+        return at;
+    int next = at + 1;
+    if (is_type(&all[next]) || (all[next].kind == C_NAME && c_is(&all[next + 1], "[")))
+        next++;
+    if (c_is(&all[next], "["))
+        next = c_close(source, next);
+    return next > at + 1 && next < source->count && c_is(&all[next], "=") ? next : at;
+}
+
 // Where the last value of a name before a token begins: behind its "=", at its "{", or in a #define. -1: nowhere.
 static int defined_before(const struct reader *r, const struct c_token *name, int before)
 {
@@ -85,9 +100,11 @@ static int defined_before(const struct reader *r, const struct c_token *name, in
         int next = i + 1;
         while (c_is(&all[next], "["))
             next = c_close(r->source, next);
+        if (next == i + 1)
+            next = behind_type(r->source, next);
         if (c_is(&all[next], "=") && next + 1 < r->source->count) {
             // name[2] = 5 is an entry's, int name[2] = {1, 2} a list's.
-            if (next == i + 1 || c_is(&all[next + 1], "{") || c_is(&all[next + 1], "["))
+            if (!c_is(&all[i + 1], "[") || c_is(&all[next + 1], "{") || c_is(&all[next + 1], "["))
                 return next + 1;
             continue;
         }
@@ -159,7 +176,10 @@ static int number(struct reader *r, uint64_t *value)
     char *end;
     int hex = digits[0] == '0' && (digits[1] | 32) == 'x';
     *value = strtoull(digits, &end, hex ? 16 : 10);
-    if (end[strspn(end, "uUlLzZ")])
+    // 64ull of C, 64u64 of Rust
+    const size_t suffix = strspn(end, "uUlLzZ");
+    if (end[suffix] && !(suffix <= 1 && (!strcmp(end, "u64") || !strcmp(end, "u32") || !strcmp(end, "usize") ||
+                                         !strcmp(end, "i64") || !strcmp(end, "i32"))))
         return fail_at(r, t, " is no whole number");
     r->at++;
     return 0;
@@ -384,6 +404,10 @@ int c_entry(const struct c_source *source, int at, int before, enum tmap_arg arg
                               "for example",
                               name->length > 60 ? 60 : name->length, name->text, name->length > 60 ? 60 : name->length,
                               name->text);
+    // [1] * 5 of Python
+    const int behind = c_close(source, list);
+    if (entry > 0 && behind < source->count && c_is(&all[behind], "*") && entry_in(source, list, 1, &where))
+        entry = 0;
     if (entry_in(source, list, entry, &where))
         return tensormap_fail(fault, "'%.*s' has no entry %d, which the rank asks for",
                               name->length > 60 ? 60 : name->length, name->text, entry);

@@ -13,6 +13,7 @@ enum { ENTRIES = 5, LEAST_KEYS = 4, SILENT_LINES = 24 };
 enum form {
 #define FORM(ID, name, result_before, l2) FORM_##ID,
 #define KEY(FORM, spelling, field, shape)
+#define MARK(text)
 #include "cmd/tensormap/tensormap_dumps.def"
     FORM_COUNT
 };
@@ -29,7 +30,7 @@ enum field {
     FIELD_COUNT
 };
 
-enum shape { SHAPE_NUMBER, SHAPE_LIST, SHAPE_ROW };
+enum shape { SHAPE_NUMBER, SHAPE_LIST, SHAPE_ROW, SHAPE_POINTED };
 
 static const struct {
     const char *name;
@@ -38,6 +39,7 @@ static const struct {
 } forms[FORM_COUNT] = {
 #define FORM(ID, name, result_before, l2) {name, result_before, l2},
 #define KEY(FORM, spelling, field, shape)
+#define MARK(text)
 #include "cmd/tensormap/tensormap_dumps.def"
 };
 
@@ -49,10 +51,18 @@ static const struct key {
 } keys[] = {
 #define FORM(ID, name, result_before, l2)
 #define KEY(FORM, spelling, field, shape) {FORM_##FORM, spelling, FIELD_##field, SHAPE_##shape},
+#define MARK(text)
 #include "cmd/tensormap/tensormap_dumps.def"
 };
 
 enum { KEYS = sizeof keys / sizeof *keys };
+
+static const char *const marks[] = {
+#define FORM(ID, name, result_before, l2)
+#define KEY(FORM, spelling, field, shape)
+#define MARK(text) text,
+#include "cmd/tensormap/tensormap_dumps.def"
+};
 
 static const struct {
     int number;
@@ -77,9 +87,16 @@ struct dump {
 
 int tensormap_result_of(const char *text)
 {
+    text += strspn(text, " \t:.");
+    // What kind of a map it was, "(tile): ", where no result stands in the brackets.
+    const size_t kind = *text == '(' ? strcspn(text, ")") : 0;
+    if (kind && text[kind] && strspn(text + kind + 1, " \t") < strspn(text + kind + 1, " \t:"))
+        text += kind + 1;
     text += strspn(text, " \t:.(");
-    if (strncmp(text, "due to ", 7) == 0)
-        text += 7;
+    static const char *const before[] = {"due to ", "with ", "error ", "code ", "result "};
+    for (size_t i = 0; i < sizeof before / sizeof *before; i++)
+        if (strncmp(text, before[i], strlen(before[i])) == 0)
+            text += strlen(before[i]);
     if (*text >= '0' && *text <= '9') {
         char *end;
         long number = strtol(text, &end, 10);
@@ -273,7 +290,9 @@ static unsigned read_value(enum shape shape, const char **p, const char *end, ui
     const char *at = *p;
     unsigned count = 0;
     skip(&at, end, " \t");
-    if (shape == SHAPE_LIST) {
+    if (shape == SHAPE_POINTED && read_number(&at, end, value) == 0)
+        skip(&at, end, " \t");
+    if (shape == SHAPE_LIST || shape == SHAPE_POINTED) {
         if (at == end || (*at != '(' && *at != '['))
             return 0;
         const char close = *at++ == '(' ? ')' : ']';
@@ -336,7 +355,7 @@ static void take_ragged(struct dump *d, const struct key *key, int line, const c
 {
     skip(&p, end, " \t");
     const int pointer = end - p > 2 && p[0] == '0' && p[1] == 'x';
-    if (key->shape != SHAPE_LIST || d->ragged_keys++)
+    if ((key->shape != SHAPE_LIST && key->shape != SHAPE_POINTED) || d->ragged_keys++)
         return;
     d->ragged = line;
     if (pointer)
@@ -354,8 +373,6 @@ static void take_ragged(struct dump *d, const struct key *key, int line, const c
 
 static void read_result(struct dump *d, const char *line, const char *end, int number)
 {
-    static const char *const marks[] = {"initialize the TMA descriptor", "create tensor map descriptor",
-                                        "create im2col tensor map descriptor"};
     char text[160];
     for (size_t m = 0; m < sizeof marks / sizeof *marks; m++)
         for (const char *p = line; (size_t)(end - p) >= strlen(marks[m]); p++) {

@@ -43,9 +43,9 @@ int tensormap_ask(struct tensormap_questions *out, const struct tensormap_questi
 /* Note that a piece of the text cannot be read. */
 void tensormap_broken(struct tensormap_questions *out, int line, const struct tensormap_fault *why);
 
-/* Dumps of libraries; calls in C, C++ and Python. 0, or -1 out of memory. */
+/* Dumps of libraries; calls in C, C++ and Python, with `comments` also behind a //. 0, or -1 out of memory. */
 int tensormap_read_dumps(const char *text, size_t length, struct tensormap_questions *out);
-int tensormap_read_c(const char *text, size_t length, struct tensormap_questions *out);
+int tensormap_read_c(const char *text, size_t length, struct tensormap_questions *out, int comments);
 
 /* The number of a CUresult that a text begins with: its number, its name, or what cuGetErrorString says. 0: none. */
 int tensormap_result_of(const char *text);

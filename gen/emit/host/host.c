@@ -42,6 +42,25 @@ static bool is_plain(char c)
     return (unsigned char)c >= ' ' && (unsigned char)c < 128 && !special[(unsigned char)c];
 }
 
+/* Characters from the first on that stand for themselves, eight at a time. */
+static size_t plain_length(const char *text, size_t length)
+{
+    const uint64_t ones = UINT64_C(0x0101010101010101), high = ones << 7;
+    size_t at = 0;
+    for (uint64_t word; at + sizeof word <= length; at += sizeof word) {
+        memcpy(&word, text + at, sizeof word);
+        /* The high bit of a byte: it is of 128 or more; below a blank; 127; a quote, a backslash, a question mark. A
+         * byte behind such a one may be taken for one too, which the loop below sees to. */
+        const uint64_t quote = word ^ ones * '"', backslash = word ^ ones * '\\', question = word ^ ones * '?';
+        const uint64_t last = word ^ ones * 127;
+        if ((word | (word - ones * ' ') | (quote - ones) | (backslash - ones) | (question - ones) | (last - ones)) & high)
+            break;
+    }
+    while (at < length && is_plain(text[at]))
+        at++;
+    return at;
+}
+
 /* Writes the character as it stands in a literal. Returns its length. */
 static size_t put_character(char out[8], const char *data, size_t at)
 {
@@ -66,8 +85,8 @@ static void add_literal(struct emit_text *lines, const char *literal, size_t len
     text_string(lines, "\"");
 }
 
-/* Adds the text's first line where it is short and of plain characters, quotes and backslashes, as most are. Returns
- * its bytes, or 0. */
+/* Adds the text's first line, which begins a line of the whole, where it is short and of plain characters, quotes,
+ * backslashes and single question marks, as most are. Returns its bytes, or 0. */
 static size_t add_plain_line(struct emit_text *lines, const char *data, size_t bytes)
 {
     const char *stop = memchr(data, '\n', bytes < LITERAL_COLUMNS - 1 ? bytes : LITERAL_COLUMNS - 1);
@@ -78,15 +97,21 @@ static size_t add_plain_line(struct emit_text *lines, const char *data, size_t b
         *to++ = '\n';
     *to++ = '"';
     const char *const last = to + LITERAL_COLUMNS - 2; /* where the line's end must begin */
-    for (const char *c = data; c < stop; c++) {
-        if (!is_plain(*c)) {
-            if (*c != '"' && *c != '\\')
-                return 0;
-            *to++ = '\\';
-        }
-        if (to >= last)
+    for (const char *c = data; c < stop;) {
+        size_t plain = plain_length(c, (size_t)(stop - c));
+        if (plain > (size_t)(last - to))
             return 0;
-        *to++ = *c;
+        memcpy(to, c, plain);
+        to += plain;
+        c += plain;
+        if (c == stop)
+            break;
+        const bool escaped = *c == '"' || *c == '\\', alone = *c == '?' && (c == data || c[-1] != '?');
+        if (!(escaped || alone) || last - to < 1 + escaped)
+            return 0;
+        if (escaped)
+            *to++ = '\\';
+        *to++ = *c++;
     }
     memcpy(to, "\\n\"", 4);
     lines->length = (size_t)(to - lines->data) + 3;

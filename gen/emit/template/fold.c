@@ -438,14 +438,14 @@ static bool is_operator_char(char c)
 /* Whether a number stands beside an operator at all, as in few lines. */
 static bool has_constant(const char *line, size_t length, size_t indent)
 {
-    for (size_t i = indent > 1 ? indent - 1 : 1; i + 1 < length; i++) {
-        if (line[i] != ' ' || !is_operator_char(line[i + 1]))
+    const char *const end = line + length, *c = line + (indent > 1 ? indent - 1 : 1);
+    for (; end - c > 1 && (c = memchr(c, ' ', (size_t)(end - c - 1))) != NULL; c++) {
+        if (!is_operator_char(c[1]))
             continue;
-        size_t after = i + 2;
-        while (after < length &&
-               (line[after] == ' ' || line[after] == '(' || line[after] == '-' || line[after] == line[i + 1]))
+        const char *after = c + 2;
+        while (after < end && (*after == ' ' || *after == '(' || *after == '-' || *after == c[1]))
             after++;
-        if (is_digit_char(line[i - 1]) || (after < length && is_digit_char(line[after])))
+        if (is_digit_char(c[-1]) || (after < end && is_digit_char(*after)))
             return true;
     }
     return false;

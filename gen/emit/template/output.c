@@ -28,6 +28,7 @@ uint64_t output_words(struct output_line *line)
     for (const char *c = line->text + line->indent; *c;) {
         const char *word = c;
         if (*c == '"' || *c == '\'') { /* up to its end, or the line's */
+            line->quotes = true;
             for (c++; *c && *c != *word; c++)
                 c += *c == '\\' && c[1];
             c += *c != 0;
@@ -36,8 +37,10 @@ uint64_t output_words(struct output_line *line)
                 c++;
             words |= output_word(word, (size_t)(c - word));
         } else if (c[0] == '/' && c[1] == '/') {
+            line->quotes = true;
             break;
         } else {
+            line->quotes = line->quotes || (c[0] == '/' && c[1] == '*');
             c++;
         }
     }

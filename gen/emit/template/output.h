@@ -21,6 +21,7 @@ struct output_line {
     bool blank;     /* a blank line stands before it */
     bool dropped;
     bool block;     /* many lines, which stay as they are */
+    bool quotes;    /* of lines with `words`: there is a quotation mark or the beginning of a comment in it */
 };
 
 /* Zero-initialised but for `arena` is empty. */

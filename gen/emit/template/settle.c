@@ -70,6 +70,13 @@ static bool is_member(const char *line, const char *c)
     return c > line && (c[-1] == '.' || (c - line > 1 && c[-1] == '>' && c[-2] == '-'));
 }
 
+/* The word stands at `c`, whole, and is no member's name. */
+static bool is_word(const char *line, const char *c, const char *word, size_t length)
+{
+    return *c == *word && strncmp(c, word, length) == 0 && !is_word_char(c[length]) &&
+           (c == line || !is_word_char(c[-1])) && !is_member(line, c);
+}
+
 /* The next place of the word at or behind `from`, outside of strings and comments; NULL: none. bit: the word's. */
 static const char *find_word(struct output_line *l, const char *from, const char *word, size_t length, uint64_t bit)
 {
@@ -77,6 +84,12 @@ static const char *find_word(struct output_line *l, const char *from, const char
     char quote = 0;
     if (!(output_words(l) & bit))
         return NULL;
+    if (!l->quotes && length > 0) {
+        const char *const end = line + l->length, *c = from;
+        while ((c = memchr(c, *word, (size_t)(end - c))) != NULL && !is_word(line, c, word, length))
+            c++;
+        return c;
+    }
     for (const char *c = line; *c; c++) {
         if (quote) {
             c += *c == '\\' && c[1];
@@ -90,8 +103,7 @@ static const char *find_word(struct output_line *l, const char *from, const char
             if (!close)
                 return NULL;
             c = close + 1;
-        } else if (c >= from && *c == *word && strncmp(c, word, length) == 0 && !is_word_char(c[length]) &&
-                   (c == line || !is_word_char(c[-1])) && !is_member(line, c)) {
+        } else if (c >= from && is_word(line, c, word, length)) {
             return c;
         }
     }

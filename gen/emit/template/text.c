@@ -23,14 +23,10 @@ bool text_reserve(struct emit_text *t, size_t more)
     return true;
 }
 
-void text_add(struct emit_text *t, const char *data, size_t length)
+void text_add_grown(struct emit_text *t, const char *data, size_t length)
 {
-    if (!text_reserve(t, length))
-        return;
-    if (length)
-        memcpy(t->data + t->length, data, length);
-    t->length += length;
-    t->data[t->length] = 0;
+    if (text_reserve(t, length))
+        text_add(t, data, length);
 }
 
 void text_string(struct emit_text *t, const char *string)

@@ -130,8 +130,12 @@ static int wrap_comment(struct emit_text *text, const char *line, size_t length,
 int wrap_line(struct emit_text *text, const char *line, size_t length)
 {
     if (length <= WRAP_COLUMNS) { /* nearly all */
-        text_add(text, line, length);
-        text_add(text, "\n", 1);
+        if (!text_reserve(text, length + 1))
+            return 1;
+        char *const end = text->data + text->length + length;
+        memcpy(end - length, line, length);
+        memcpy(end, "\n", 2);
+        text->length += length + 1;
         return 1;
     }
     size_t indent = indent_of(line, length);

@@ -9,6 +9,9 @@ enum {
     MAX_STAGES_CHOSEN = 4,  /* deeper rings hide nothing more: three stages in flight cover the latency of memory */
     ELEMENT_REGISTERS = 40, /* of fills element by element: addresses and what is on its way */
     OTHER_REGISTERS = 40,   /* addresses, extents, strides, counters; 26 to 47 in what the compiler makes of it */
+    TURNED_REGISTERS = 8,   /* more of them where ldmatrix turns the second operand */
+    SPLIT_REGISTERS = 36,   /* and where a warp's columns of it begin within a swizzle's span: then the lane's address is
+                               no sum of a first one and a constant, and the compiler keeps one for each read */
 };
 
 static int first_dot(const struct pipeline *x)
@@ -247,6 +250,34 @@ int mma_sync_registers(const struct pipeline *x, int limit)
     return own + two <= limit && own + beside <= limit ? own + (two > beside ? two : beside) : own + one;
 }
 
+/* Registers for where a warp reads `columns` of a second operand that lies along n, in spans of `chunks` times 16
+ * bytes. */
+static int turned(int columns, int warps_n, int chunks)
+{
+    int width = columns / MMA_SYNC_N;
+    bool splits = warps_n == 1 || width % chunks == 0 || (width & (width - 1)) == 0;
+    return splits ? TURNED_REGISTERS : SPLIT_REGISTERS;
+}
+
+/* With which a tile is refused: about as many as mma_sync_registers says, and what the compiler takes where registers
+ * are short, so that nothing that passes is spilled. Where they do not hold two steps of operands, it reads three
+ * quarters of the second one ahead. */
+static int registers_at_most(const struct pipeline *x, int limit)
+{
+    int one = fragments(x, 1), two = fragments(x, 2), most = 0, all = mma_sync_registers(x, limit);
+    if (held(x) + OTHER_REGISTERS + two > limit && (one + 3 * two) / 4 > stored(x))
+        all = held(x) + OTHER_REGISTERS + (one + 3 * two) / 4;
+    for (int i = 0; i < x->plan->mma_count; i++) {
+        const struct plan_mma *mma = &x->plan->mma[i];
+        if (mma->operand[1].tensor < 0 || !mma->operand[1].mn_major)
+            continue;
+        int chunks = mma->operand[1].k_bytes / MMA_SYNC_K / 16;
+        int more = turned(mma->blocks_n * MMA_SYNC_N, x->d.warps_n, chunks > 0 ? chunks : 1);
+        most = more > most ? more : most;
+    }
+    return all + most;
+}
+
 /* The widest tile of as many rows whose sums fit, of a program with one dot; 0: none, or it is not known. */
 static int columns_that_fit(const struct pipeline *x, int op)
 {
@@ -260,9 +291,11 @@ static int columns_that_fit(const struct pipeline *x, int op)
         int m_blocks = rows / warps_m / MMA_SYNC_M, n_blocks = n / warps_n / MMA_SYNC_N;
         int limit = x->l->arch->registers_per_block / (32 * warps_m * warps_n) / 8 * 8;
         const struct plan_mma mma = {.blocks_m = m_blocks, .blocks_n = n_blocks};
-        int step = m_blocks * 4 + n_blocks * 2, part = by_pairs(&mma) ? 2 * 4 * m_blocks + 8 : step + step / 2;
+        int step = m_blocks * 4 + n_blocks * 2, part = by_pairs(&mma) ? 2 * 4 * m_blocks + 8 : step + 3 * step / 4;
         int stores = beside * n_blocks,
             needed = m_blocks * n_blocks * 4 + OTHER_REGISTERS + (part > stores ? part : stores);
+        if (x->plan->mma[0].operand[1].mn_major)
+            needed += turned(n_blocks * MMA_SYNC_N, warps_n, n % 64 == 0 ? 8 : n % 32 == 0 ? 4 : n % 16 == 0 ? 2 : 1);
         if (n % (warps_n * MMA_SYNC_N) == 0 && needed <= (limit < most ? limit : most))
             return n;
     }
@@ -305,7 +338,7 @@ static bool warps_that_fit(const struct pipeline *x, char *text, size_t size)
 int mma_sync_check_registers(struct pipeline *x)
 {
     const struct arch *arch = x->l->arch;
-    int status = slabs(x), limit = mma_sync_register_limit(x), registers = mma_sync_registers(x, limit);
+    int status = slabs(x), limit = mma_sync_register_limit(x), registers = registers_at_most(x, limit);
     int op = first_dot(x), taken = held(x), threads = 32 * x->warps_m * x->d.warps_n;
     const struct spec_value *m = pipeline_field(x, "pipeline.warps_m");
     char text[300];

@@ -40,11 +40,3 @@ json_object *finding_object(const struct emu_report *report)
     }
     return o;
 }
-
-void finding_json(const struct emu_report *report)
-{
-    json_object *o = finding_object(report);
-    if (o)
-        fputs(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE), stdout);
-    json_object_put(o);
-}

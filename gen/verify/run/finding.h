@@ -8,7 +8,4 @@ struct json_object;
 /* One finding, which the caller puts; NULL where there is no memory. */
 struct json_object *finding_object(const struct emu_report *report);
 
-/* The same on stdout. */
-void finding_json(const struct emu_report *report);
-
 #endif

@@ -1,6 +1,6 @@
 /* Inside the command run: what its parts share. run.c opens devices, compiles and loads, run_source.c puts other texts
- * in the place of those that were emitted, run_cases.c launches and compares, run_report.c prints, run_coverage.c says
- * what the sizes leave out. */
+ * in the place of those that were emitted, run_cases.c launches and compares, run_report.c and run_json.c print,
+ * run_coverage.c says what the sizes leave out. */
 #ifndef TW_GEN_VERIFY_RUN_RUN_H
 #define TW_GEN_VERIFY_RUN_RUN_H
 
@@ -15,7 +15,7 @@
 /* How rows are laid out: AUTO takes dense rows for normal inputs and padded ones for integers. */
 enum run_rows { RUN_ROWS_AUTO, RUN_ROWS_DENSE, RUN_ROWS_PADDED, RUN_ROWS_COUNT };
 
-enum { RUN_INPUTS = 2 }; /* values of enum inputs_kind */
+enum { RUN_INPUTS = 2, RUN_COMPLETIONS = 3 }; /* values of enum inputs_kind, of enum emu_completion */
 
 struct break_row;
 
@@ -24,7 +24,7 @@ struct run_options {
     bool inputs[RUN_INPUTS];         /* which kinds */
     enum run_rows rows;
     uint64_t seed, sms;              /* sms 0: few (run.c) */
-    int completion;                  /* enum emu_completion */
+    int completion;                  /* enum emu_completion, or RUN_COMPLETIONS: each of them */
     int hazards;                     /* enum emu_hazards */
     bool json, debug, verbose;
     uint64_t limit;                  /* seconds after which no case is begun, and none goes on; 0: none */
@@ -32,7 +32,8 @@ struct run_options {
     struct option_list set;
 };
 
-extern const char *const run_completion_word[], *const run_hazards_word[];
+extern const char *const run_completion_word[RUN_COMPLETIONS + 1], *const run_hazards_word[];
+extern const char *const run_inputs_word[RUN_INPUTS];
 
 /* A text by hand, and what its first line says; of a planted bug arch, and in entry the name of the text. */
 struct run_source {
@@ -49,9 +50,10 @@ struct run_hazard {
     uint64_t count, more, address;
     uint32_t line, ptx_line, other_line, other_ptx_line, block[3], warp;
     int stage;
+    unsigned completions;            /* bits of enum emu_completion: in which it was found */
 };
 
-/* One case: a variant on one set of sizes, with every kind of inputs. */
+/* One case: a variant on one set of sizes, with every kind of inputs, in every completion that is asked for. */
 struct run_case {
     const struct compile_unit *unit;
     const char *device;              /* its kind: "cuda", "emu" */
@@ -121,7 +123,7 @@ void run_hazard_free(struct tw_runtime *rt, struct run_hazard *hazard);
 /* What the emulator found in a case, on stderr: its reports, with what to do where a name comes for the first time. */
 void run_print_hazards(struct run *run, const struct run_case *c);
 
-/* Everything, as JSON on stdout. */
-void run_print_json(const struct run *run, int status);
+/* Everything, as JSON on stdout (run_json.c). Exit status. */
+int run_print_json(const struct run *run, int status);
 
 #endif

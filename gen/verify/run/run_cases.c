@@ -1,3 +1,4 @@
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -44,7 +45,7 @@ void run_hazard_free(struct tw_runtime *rt, struct run_hazard *hazard)
 }
 
 /* Adds a report to the case, behind the last of its name, or counts it where the case has it already. */
-static bool add_hazard(struct run *run, struct run_case *c, const struct emu_report *report)
+static bool add_hazard(struct run *run, struct run_case *c, const struct emu_report *report, int completion)
 {
     struct tw_runtime *rt = &run->compile.rt;
     int at = c->hazard_count;
@@ -57,6 +58,7 @@ static bool add_hazard(struct run *run, struct run_case *c, const struct emu_rep
             strcmp(have->file, report->file) == 0) {
             have->count += report->count;
             have->more += report->more;
+            have->completions |= 1u << completion;
             return true;
         }
         at = i + 1;
@@ -81,6 +83,7 @@ static bool add_hazard(struct run *run, struct run_case *c, const struct emu_rep
         .stage = report->stage,
         .block = {report->block[0], report->block[1], report->block[2]},
         .warp = report->warp,
+        .completions = 1u << completion,
     };
     if (!made.text || !made.file || !made.other_file || !made.region) {
         run_hazard_free(rt, &made);
@@ -92,15 +95,15 @@ static bool add_hazard(struct run *run, struct run_case *c, const struct emu_rep
     return true;
 }
 
-/* Moves what the emulator found in the launches so far into the case. Exit status. */
-static int take_hazards(struct run *run, struct run_case *c)
+/* Moves what the emulator found in the last launch into the case. Exit status. */
+static int take_hazards(struct run *run, struct run_case *c, int completion)
 {
     const struct emu_report *report;
     int status = 0;
     if (!run_is_emulator(run->device))
         return 0;
     for (size_t i = 0; (report = emu_device_report(run->device, i)) && status == 0; i++)
-        status = add_hazard(run, c, report) ? 0 : 3;
+        status = add_hazard(run, c, report, completion) ? 0 : 3;
     emu_device_clear_reports(run->device);
     return status;
 }
@@ -158,6 +161,70 @@ static bool layout_of(const struct run *run, int inputs)
     return run->options.rows == RUN_ROWS_PADDED;
 }
 
+/* How far from passing: of a result that did not, farther than any that did. */
+static double distance(const struct trial_result *r)
+{
+    return !r->passed ? (double)INFINITY : r->bound > 0 ? r->error / r->bound : r->error;
+}
+
+/* Keeps the worse of a variant's results, with the completion of one that did not pass where there are several. */
+static void keep_result(const struct run *run, struct trial_result *kept, const struct trial_result *result,
+                        int completion, bool first)
+{
+    const bool launched = !first && kept->launched;
+    if (first || (kept->passed && distance(result) > distance(kept))) {
+        *kept = *result;
+        if (!result->passed && run->options.completion == RUN_COMPLETIONS) {
+            size_t n = strlen(kept->why);
+            snprintf(kept->why + n, sizeof kept->why - n, " (--complete %s)", run_completion_word[completion]);
+        }
+    }
+    kept->launched = kept->launched || launched;
+}
+
+/* Says of the case why it has no result. */
+static void take_failure(struct run_case *one, const struct tw_error *error)
+{
+    one->passed = false;
+    if (one->hazard_count)
+        name_hazards(one, one->why, sizeof one->why);
+    else
+        snprintf(one->why, sizeof one->why, "%s", error->text);
+}
+
+/* Launches one variant in each completion that is asked for. Exit status; *fatal where the device cannot go on. */
+static int run_variant(struct run *run, const struct group *g, int v, struct trial *trial, struct run_case *one,
+                       bool *fatal, struct tw_error *error)
+{
+    const int inputs = (int)trial->request.inputs, asked = run->options.completion;
+    const bool emulated = run_is_emulator(run->device), all = emulated && asked == RUN_COMPLETIONS;
+    const int from = asked % RUN_COMPLETIONS, to = all ? RUN_COMPLETIONS : from + 1;
+    one->part[inputs].padded = trial->request.padded;
+    one->part[inputs].sampled = trial->sampled;
+    for (int completion = from; completion < to && !*fatal && !atomic_load(&run->stopped); completion++) {
+        struct trial_result result;
+        if (all)
+            emu_device_set_completion(run->device, (enum emu_completion)completion);
+        run_coverage_begin(run, g->unit[v]);
+        int launched = trial_launch(trial, g->launcher, v, &result, error);
+        run_coverage_end(run, result.launched);
+        run->launch_seconds += result.seconds;
+        keep_result(run, &one->part[inputs].result, &result, completion, completion == from);
+        one->part[inputs].done = launched == TW_OK && (one->part[inputs].done || completion == from);
+        one->passed = one->passed && launched == TW_OK && result.passed;
+        if (take_hazards(run, one, completion) == 3)
+            return 3;
+        if (launched == TW_OK)
+            continue;
+        progress_clear();
+        debug_log_take(&g->log[v]);
+        /* A kernel that fails leaves a GPU's context unusable. */
+        *fatal = !emulated;
+        take_failure(one, error);
+    }
+    return 0;
+}
+
 /* One kind of inputs over all variants that fit. Returns an exit status; *fatal where the device cannot go on. */
 static int run_inputs(struct run *run, const struct group *g, const int64_t *symbol, int inputs, struct run_case **of,
                       bool *fatal)
@@ -194,28 +261,10 @@ static int run_inputs(struct run *run, const struct group *g, const int64_t *sym
         if (!one || !g->fits[padded][v])
             continue;
         if (status == TW_OK && !*fatal && !atomic_load(&run->stopped)) {
-            run_coverage_begin(run, g->unit[v]);
-            int launched = trial_launch(&trial, g->launcher, v, &one->part[inputs].result, &error);
-            run_coverage_end(run, one->part[inputs].result.launched);
-            run->launch_seconds += one->part[inputs].result.seconds;
-            one->part[inputs].done = launched == TW_OK;
-            one->part[inputs].padded = padded;
-            one->part[inputs].sampled = trial.sampled;
-            one->passed = one->passed && launched == TW_OK && one->part[inputs].result.passed;
-            if (take_hazards(run, one) == 3)
-                result = 3;
-            if (launched == TW_OK)
-                continue;
-            progress_clear();
-            debug_log_take(&g->log[v]);
-            /* A kernel that fails leaves a GPU's context unusable. */
-            *fatal = !run_is_emulator(run->device);
+            result = run_variant(run, g, v, &trial, one, fatal, &error) == 3 ? 3 : result;
+            continue;
         }
-        one->passed = false;
-        if (one->hazard_count)
-            name_hazards(one, one->why, sizeof one->why);
-        else
-            snprintf(one->why, sizeof one->why, "%s", error.text);
+        take_failure(one, &error);
     }
     trial_end(&trial);
     return result;

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <json-c/json.h>
+
 #include "common/json.h"
 #include "emu/coverage.h"
 #include "emu/emu.h"
@@ -312,7 +314,7 @@ int run_coverage_report(struct run *run)
     return status;
 }
 
-void run_coverage_json(const struct run *run)
+void run_coverage_json(const struct run *run, json_object *list)
 {
     static const char *const kind[] = {[LEFT_VARIANT] = "variant",
                                        [LEFT_RING] = "ring",
@@ -320,22 +322,18 @@ void run_coverage_json(const struct run *run)
                                        [LEFT_IF] = "if",
                                        [LEFT_LOOP] = "loop"};
     const struct run_coverage *coverage = &run->coverage;
-    fputs("[", stdout);
-    for (int i = 0; i < coverage->left_count; i++) {
+    for (int i = 0; i < coverage->left_count && list; i++) {
         const struct run_left *left = &coverage->left[i];
         const struct compile_unit *unit = &run->compile.unit[left->unit];
-        printf("%s\n  {\"entry\": ", i ? "," : "");
-        json_text(stdout, unit->plan.entry);
-        printf(", \"arch\": \"%s\", \"kind\": \"%s\", \"what\": ", unit->arch->name, kind[left->kind]);
-        json_text(stdout, left->what);
-        fputs(", \"write\": ", stdout);
-        if (left->write)
-            json_text(stdout, left->write);
-        else
-            fputs("null", stdout);
-        fputs(", \"file\": ", stdout);
-        json_text(stdout, left->file ? left->file : "");
-        printf(", \"line\": %" PRIu32 ", \"last\": %" PRIu32 "}", left->line, left->last);
+        json_object *o = json_object_new_object();
+        json_add_text(o, "entry", unit->plan.entry);
+        json_add_text(o, "arch", unit->arch->name);
+        json_add_text(o, "kind", kind[left->kind]);
+        json_add_text(o, "what", left->what);
+        json_add_text(o, "write", left->write);
+        json_add_text(o, "file", left->file ? left->file : "");
+        json_add_number(o, "line", left->line);
+        json_add_number(o, "last", left->last);
+        json_object_array_add(list, o);
     }
-    fputs("]", stdout);
 }

@@ -70,8 +70,9 @@ void run_coverage_end(struct run *run, bool launched);
  * status. */
 int run_coverage_report(struct run *run);
 
-/* left, as the value of a JSON field. */
-void run_coverage_json(const struct run *run);
+/* left, put to the end of a list of JSON, which may be NULL. */
+struct json_object;
+void run_coverage_json(const struct run *run, struct json_object *list);
 
 void run_coverage_close(struct run *run);
 

@@ -299,6 +299,11 @@ void emu_device_set_sms(struct tw_device *device, int count)
     device->sm_count = count > 0 ? count : 1;
 }
 
+void emu_device_set_completion(struct tw_device *device, enum emu_completion completion)
+{
+    self(device)->options.completion = completion;
+}
+
 const struct emu_report *emu_device_report(const struct tw_device *device, size_t index)
 {
     const struct emu_device *emu = (const struct emu_device *)(const void *)device;

@@ -2,19 +2,19 @@
  * fatal, within the meaning's bounds, and against the naive twin in fp32. A spec's kernels differ in how they run
  * alone: the meanings of all are within the bounds of the first one's.
  *
- *   random_programs [--specs] [--first SEED] [--count N] [--seconds S] [--all] [--plan] [--compile] [--strict]
+ *   random_programs [--specs] [--first SEED] [--count N] [--seconds S] [--all] [--plan] [--compile|--both] [--strict]
  *                   [--keep DIR] [--quiet] [--stop] [--arch A] [--log FILE] [--only A+B] [--leave-out A+B]... [FILE...]
  *   random_programs --replay LOG
  *   random_programs --print SEED
  *
  * --specs: specs of the family gemm (random_gemm.c) in the place of programs: whatever rule `check` has may refuse
  * them, nothing behind it. FILE...: these specs in the place of random ones. --leave-out A+B: no programs that have all
- * of these features;
- * --only A+B: none that lack one; --count is of those that are left. --all: every kernel on every architecture in every
- * mode; else each kernel on one, each size with each kind of inputs in one mode, and of all kernels but the first one
- * variant. --plan: nothing is compiled. --compile: cubins are made, and nothing runs; what ptxas says of them that
- * `build` refuses is a failure. --strict: what is refused by rule is a failure. --keep DIR: specs that fail are
- * kept there. --seconds: no new program after that time.
+ * of these features; --only A+B: none that lack one; --count is of those that are left. --all: every kernel on every
+ * architecture in every mode; else each kernel on one, each size with each kind of inputs in one mode, and of all
+ * kernels but the first one variant. --plan: nothing is compiled. --compile: cubins are made, and nothing runs; what
+ * ptxas says of them that `build` refuses is a failure. --both: that, and the PTX of the same compilation runs.
+ * --strict: what is refused by rule is a failure. --keep DIR: specs that fail are kept there. --seconds: no new program
+ * after that time.
  * --stop: none after a failure. --log: what was seen is appended there; --replay counts it again, of several runs in
  * one file as of one.
  *
@@ -41,7 +41,7 @@ struct options {
     uint64_t first;
     int count;
     double seconds;
-    bool all, quiet, stop, plan, compile, strict, specs;
+    bool all, quiet, stop, plan, compile, both, strict, specs;
     const char *only;        /* features that each program has, "a+b" */
     const char *without[16]; /* features that are not to meet, "a+b" */
     int withouts;
@@ -96,6 +96,7 @@ static int in_process(const struct options *o, const char *path, uint64_t seed, 
                                  .all = o->all,
                                  .plan = o->plan,
                                  .compile = o->compile,
+                                 .both = o->both,
                                  .strict = o->strict,
                                  .specs = o->specs,
                                  .arch = o->arch};
@@ -357,6 +358,8 @@ static bool take_flag(struct options *o, const char *word)
         o->plan = true;
     else if (strcmp(word, "--compile") == 0)
         o->compile = true;
+    else if (strcmp(word, "--both") == 0)
+        o->compile = o->both = true;
     else if (strcmp(word, "--strict") == 0)
         o->strict = true;
     else if (strcmp(word, "--stop") == 0)
@@ -365,8 +368,6 @@ static bool take_flag(struct options *o, const char *word)
         o->specs = true;
     else if (strcmp(word, "--quiet") == 0)
         o->quiet = true;
-    else if (strcmp(word, "--specs") == 0)
-        o->specs = true;
     else
         return false;
     return true;

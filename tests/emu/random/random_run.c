@@ -473,7 +473,9 @@ static void run_kernel(struct work *w, const char *kernel, const char *arch, boo
         /* Variants of how it runs are the first kernel's: of the others one each is enough. */
         c.unit[i].wanted = w->o->all || w->first || i == w->number % c.unit_count;
         c.unit[i].line_info = true;
-        c.unit[i].outputs = w->o->compile ? TW_OUTPUT_CUBIN : TW_OUTPUT_PTX;
+        c.unit[i].outputs = w->o->both      ? TW_OUTPUT_CUBIN | TW_OUTPUT_PTX
+                            : w->o->compile ? TW_OUTPUT_CUBIN
+                                            : TW_OUTPUT_PTX;
         count_plan(w, &c.unit[i]);
         c.unit[i].plan.kernel = w->kernel; /* of whose name inputs are made: all kernels of the spec have the same */
         if (i < 16)
@@ -490,13 +492,13 @@ static void run_kernel(struct work *w, const char *kernel, const char *arch, boo
             take_refusal(w, &c, kernel, arch);
         else if (status)
             bad(w, kernel, arch, c.diags.count ? c.diags.item[0].text : c.unit[0].error[COMPILE_NVRTC].text);
-        else if (!w->o->compile)
+        else if (!w->o->compile || w->o->both)
             run_modes(w, &c, twin);
         for (int i = 0; i < c.unit_count && i < 16; i++)
             if (w->passed && c.unit[i].wanted && w->fills[i].ring_count)
                 count_rings(w, &c.unit[i], &w->fills[i]);
     }
-    if (status == 0 && c.unit_count && !w->bad && (w->passed || w->o->plan || w->o->compile))
+    if (status == 0 && c.unit_count && !w->bad && (w->passed || w->o->plan || (w->o->compile && !w->o->both)))
         fprintf(w->out, "ran %s %s\n", kernel, arch);
     compile_close(&c);
 }

@@ -116,10 +116,11 @@ static int look(const char *text, size_t length)
     struct tokens tokens;
     const char *guarded;
     size_t guarded_length;
+    struct guard_lines lines;
     struct lua_code code = {0};
     lua_State *L = luaL_newstate();
     assert_true(tokens_scan(&tokens, text, length, &arena));
-    enum guard_status status = guard_rewrite(&tokens, length, 0, &arena, &guarded, &guarded_length);
+    enum guard_status status = guard_rewrite(&tokens, length, 0, &arena, &guarded, &guarded_length, &lines);
     bool plain = luaL_loadbufferx(L, text, length, "@plain", "t") == LUA_OK;
     bool made = status == GUARD_DONE && luaL_loadbufferx(L, guarded, guarded_length, "@guarded", "t") == LUA_OK;
     if (made && !plain)

@@ -236,7 +236,7 @@ static void test_template(void **state)
     char *text = sample_print(&d);
     assert_string_equal(text,
                         "spec.lua:4: error: kernel 'r', reference: index 2 is outside of t.x, whose dim 1 has the "
-                        "indices 0 to 1 [LUA-RUN]\n    t.x[n.R] = 1\n    ^\n");
+                        "indices 0 to 1 [LUA-RUN]\n    t.x[n.R] = 1\n               ^\n");
     free(text);
     spec_free(&s);
     diag_free(&d);
@@ -259,7 +259,7 @@ static void test_faults(void **state)
                          "    local x = M / 2\n                ^\n");
     sample_expect_faults("local M = dims 'M%0'",
                          "spec.lua:1: error: 'M%0': after % stands what must divide the dim: K%8 "
-                         "[LUA-RUN]\n    local M = dims 'M%0'\n    ^\n");
+                         "[LUA-RUN]\n    local M = dims 'M%0'\n              ^\n");
     sample_expect_faults(
         GEMM("  tile = { m = \"128\", n = 0, kx = 1 },\n"),
         "spec.lua:7: error: kernel 'g', tile.m: takes a whole number, this is the text '128' [FIELD-TYPE]\n"
@@ -484,7 +484,7 @@ static void test_limits(void **state)
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &a);
     sample_expect_faults(HEAD "local x = M\nfor i = 1, 1e6 do x = (x + N) * K end\n",
                          "spec.lua:3: error: the expression has more than 65536 terms [LUA-RUN]\n"
-                         "    for i = 1, 1e6 do x = (x + N) * K end\n    ^\n");
+                         "    for i = 1, 1e6 do x = (x + N) * K end\n                                  ^\n");
     sample_expect_faults(
         HEAD "local x = M\nfor i = 1, 64 do x = (x + N) * x end\n"
              "kernel \"g\" { family = \"gemm\", A = tensor { x, K, dtype = \"bf16\" },\n"

@@ -191,6 +191,24 @@ static void own_bounds(void **state)
     }
 }
 
+/* What is no number lies within a bound that is infinite, and is counted; poison was not written at all. */
+static void lost(void **state)
+{
+    static const double reference[4] = {1, 2, NAN, 4}, bound[4] = {INFINITY, INFINITY, INFINITY, 1};
+    static const unsigned char done[4] = {1, 1, 1, 1};
+    const struct shape four = {1, {4}, {1}};
+    const float values[4] = {NAN, 7, NAN, 4};
+    const struct compare c = {"D", TW_FP32, &four, (const unsigned char *)values, reference};
+    const struct compare_bounds b = {.bound = bound, .done = done, .all = true};
+    struct compare_bounded r;
+    struct tw_error error;
+    (void)state;
+    assert_int_equal(compare_bounded(&rt, &c, &b, &r, &error), TW_OK);
+    assert_int_equal(r.beyond, 0);
+    assert_int_equal(r.unbounded, 3);
+    assert_int_equal(r.nan, 1);
+}
+
 static void untouched(void **state)
 {
     static const double reference[6] = {1, 2, 3, 4, 5, 6};
@@ -229,6 +247,7 @@ int main(void)
         cmocka_unit_test(what_is_not_finite),
         cmocka_unit_test(nothing_and_zeros),
         cmocka_unit_test(large_and_repeatable),
+        cmocka_unit_test(lost),
         cmocka_unit_test(untouched),
         cmocka_unit_test(own_bounds),
     };
