@@ -53,10 +53,12 @@ class Instruction:
 
     def successors(self, following, meets):
         to = []
-        if self.name in ('BRA', 'JMP') and self.target is not None:
+        if self.name in ('BRA', 'JMP', 'CALL') and self.target is not None:  # CALL.REL.NOINC: jumps out of loops
             to.append(self.target)
-        elif self.name == 'BSYNC':
-            to += meets.get(self.register, [])
+        elif self.name == 'BSYNC':  # to where the BSSY before it says: behind it, but for paths out of line
+            begins = [m for m in meets if m.register == self.register]
+            if following not in [m.target for m in begins]:
+                to += [m.target for m in begins if m.address < self.address][-1:]
         if following is not None and not (self.always and self.name in ENDS and (to or self.name != 'BSYNC')):
             to.append(following)
         return to
@@ -102,10 +104,7 @@ def dominators(successors, order):
 def loops(code):
     """The natural loops: sets of indices into the code."""
     at = {i.address: k for k, i in enumerate(code)}
-    meets = collections.defaultdict(list)
-    for i in code:
-        if i.name == 'BSSY':
-            meets[i.register].append(i.target)
+    meets = [i for i in code if i.name == 'BSSY']
     successors = []
     for k, i in enumerate(code):
         following = code[k + 1].address if k + 1 < len(code) else None
@@ -230,7 +229,8 @@ def main(words):
         sys.exit(__doc__)
     rows = compare(words[0], words[1], read_nvrtc(words[2]) if len(words) == 3 else {})
     what = 'cubins of the same kernels: ours, and of the family of hand-written templates (commit 4cd59b8)'
-    print(json.dumps({'made_by': 'tests/bench/pair/machine_code.py', 'what': what, 'rows': rows}, indent=1))
+    print('{"made_by": "tests/bench/pair/machine_code.py", "what": "%s", "rows": [' % what)
+    print(',\n'.join(' ' + json.dumps(row) for row in rows) + '\n]}')
 
 
 main(sys.argv[1:])
