@@ -10,6 +10,11 @@ enum {
     ELEMENT_REGISTERS = 40, /* of fills element by element: addresses and what is on its way */
     OTHER_REGISTERS = 40,   /* addresses, extents, strides, counters; 26 to 47 in what the compiler makes of it */
     TURNED_REGISTERS = 8,   /* more of them where ldmatrix turns the second operand */
+    TURNED_ROWS = 24,       /* and where it turns the first */
+    ODD_REGISTERS = 20,     /* where two steps of an odd number of blocks are read: the last one's address is its own */
+    SLAB_REGISTERS = 24,    /* of a store whose rows are taken in parts: left, for all of a slab is under way together */
+    MANY_COPIES = 12,       /* by a thread, of a stage; each more has an address: */
+    COPY_REGISTERS = 4,
     SPLIT_REGISTERS = 36,   /* and where a warp's columns of it begin within a swizzle's span: then a lane's address is
                                no sum of a first one and a constant, and the compiler keeps one for each read */
 };
@@ -225,7 +230,7 @@ static int slabs(struct pipeline *x)
         return status;
     x->slab = pipeline_slab(x, &whole);
     int natural = held(x) + OTHER_REGISTERS + stored(x);
-    while (held(x) + OTHER_REGISTERS + stored(x) > limit && x->parts < blocks && !whole)
+    while (held(x) + OTHER_REGISTERS + stored(x) + SLAB_REGISTERS > limit && x->parts < blocks && !whole)
         do
             x->parts++;
         while (blocks % x->parts);
@@ -257,23 +262,30 @@ static int turned(int columns, int warps_n, int chunks)
     return splits ? TURNED_REGISTERS : SPLIT_REGISTERS;
 }
 
-/* With which a tile is refused: about as many as mma_sync_registers says, and what the compiler takes where registers
- * are short, so that nothing that passes is spilled. Where they do not hold two steps of operands, it reads three
- * quarters of the second one ahead. */
-static int registers_at_most(const struct pipeline *x, int limit)
+/* Where registers do not hold two steps of operands, the compiler reads three quarters of the second one ahead. */
+int mma_sync_registers_at_most(const struct pipeline *x, int limit)
 {
     int one = fragments(x, 1), two = fragments(x, 2), most = 0, all = mma_sync_registers(x, limit);
     if (held(x) + OTHER_REGISTERS + two > limit && (one + 3 * two) / 4 > stored(x))
         all = held(x) + OTHER_REGISTERS + (one + 3 * two) / 4;
     for (int i = 0; i < x->plan->mma_count; i++) {
         const struct plan_mma *mma = &x->plan->mma[i];
-        if (mma->operand[1].tensor < 0 || !mma->operand[1].mn_major)
-            continue;
-        int chunks = mma->operand[1].k_bytes / MMA_SYNC_K / 16;
-        int more = turned(mma->blocks_n * MMA_SYNC_N, x->d.warps_n, chunks > 0 ? chunks : 1);
+        int chunks = mma->operand[1].k_bytes / MMA_SYNC_K / 16, more = 0;
+        if (mma->operand[1].tensor >= 0 && mma->operand[1].mn_major)
+            more += turned(mma->blocks_n * MMA_SYNC_N, x->d.warps_n, chunks > 0 ? chunks : 1);
+        if (mma->operand[0].tensor >= 0 && mma->operand[0].mn_major)
+            more += TURNED_ROWS;
+        if (mma->blocks_n % 2 && mma->blocks_n > 8)
+            more += ODD_REGISTERS;
         most = more > most ? more : most;
     }
-    return all + most;
+    int bytes = 0, each = 16 * 32 * x->warps_m * x->d.warps_n;
+    for (int i = 0; i < x->plan->mma_count && x->plan->mma_count == 1; i++)
+        for (int o = 0; o < 2; o++)
+            if (x->plan->mma[i].operand[o].tensor >= 0)
+                bytes += x->plan->tensor[x->plan->mma[i].operand[o].tensor].tile_bytes;
+    int copies = (bytes + each - 1) / each;
+    return all + most + (copies > MANY_COPIES ? COPY_REGISTERS * (copies - MANY_COPIES) : 0);
 }
 
 /* The widest tile of as many rows whose sums fit, of a program with one dot; 0: none, or it is not known. */
@@ -336,7 +348,7 @@ static bool warps_that_fit(const struct pipeline *x, char *text, size_t size)
 int mma_sync_check_registers(struct pipeline *x)
 {
     const struct arch *arch = x->l->arch;
-    int status = slabs(x), limit = mma_sync_register_limit(x), registers = registers_at_most(x, limit);
+    int status = slabs(x), limit = mma_sync_register_limit(x), registers = mma_sync_registers_at_most(x, limit);
     int op = first_dot(x), taken = held(x), threads = 32 * x->warps_m * x->d.warps_n;
     const struct spec_value *m = pipeline_field(x, "pipeline.warps_m");
     char text[300];
