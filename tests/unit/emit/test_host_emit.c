@@ -408,6 +408,33 @@ static void test_memory(void **state)
     plan_free(&plan);
 }
 
+/* ---- where the compiler is looked for --------------------------------------------------------------------------- */
+
+/* $CUDA_HOME goes before $CUDA_PATH, each with lib64, lib and targets/NAME/lib; the builtins beside it are opened by
+ * their full path before. */
+static void test_places(void **state)
+{
+    static const char *const below[] = {"lib64", "lib", "targets/x86_64-linux/lib"};
+    char path[512];
+    (void)state;
+    for (size_t i = 0; i < sizeof below / sizeof *below; i++) {
+        shell("rm -rf %s/other && mkdir -p %s/other/%s && cp %s/cuda/lib64/* %s/other/%s", folder, folder, below[i],
+              folder, folder, below[i]);
+        snprintf(path, sizeof path, "%s/other", folder);
+        setenv("CUDA_PATH", path, 1);
+        for (int home = 0; home < 2; home++) { /* not set; a folder without one */
+            if (home)
+                setenv("CUDA_HOME", folder, 1);
+            else
+                unsetenv("CUDA_HOME");
+            test_gemm(state);
+        }
+    }
+    unsetenv("CUDA_PATH");
+    snprintf(path, sizeof path, "%s/cuda", folder);
+    setenv("CUDA_HOME", path, 1);
+}
+
 /* ---- set-up ---------------------------------------------------------------------------------------------------- */
 
 /* A CUDA folder with an NVRTC, and a driver under the name that the loader looks for. */
@@ -447,6 +474,7 @@ int main(void)
         cmocka_unit_test(test_small_models), cmocka_unit_test(test_long_lines),
         cmocka_unit_test(test_faults),       cmocka_unit_test(test_memory),
         cmocka_unit_test(test_planted_bits), cmocka_unit_test(test_texts_come_back),
+        cmocka_unit_test(test_places),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
