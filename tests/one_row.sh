@@ -9,7 +9,7 @@ trap 'rm -rf "$work"' EXIT
 LC_ALL=C
 export LC_ALL
 . tests/tap.sh
-TILEWRIGHT_CACHE=$work/cache
+TILEWRIGHT_CACHE=${TILEWRIGHT_CACHE:-$work/cache}
 export TILEWRIGHT_CACHE
 
 # row TABLE LINE-BEFORE ROW: adds it behind the line that begins with that text.
@@ -18,13 +18,12 @@ row() {
         END { exit !done }' "$tree/$1" >"$work/table" && cp "$work/table" "$tree/$1" || echo "$1 has no line '$2'" >>"$work/told"
 }
 
-# The copy: what is built from, and what is built already, so that little is built again.
+# The copy: what is built from.
 tree=$work/tree
 mkdir "$tree"
 cp -a LICENSE configure build.ninja gen runtime specs templates "$tree"
-mkdir -p "$tree/tests" "$tree/build"
+mkdir -p "$tree/tests"
 cp -a tests/unit tests/emu tests/bench tests/gpu "$tree/tests" 2>/dev/null
-cp -a build/gen build/runtime build/.ninja_log build/.ninja_deps build/*.a build/embed.* build/prepare* "$tree/build" 2>/dev/null
 : >"$work/told"
 
 row runtime/dtypes.def 'X(UINT8,' 'X(GREY8, "grey8", 8, UINT, "unsigned char", "uint8_t", 0, 1)'
@@ -38,9 +37,29 @@ grep -q '^ARCHITECTURE(sm_80, 8, 0, 164 \* 1024, 163 \* 1024,' "$tree/runtime/ar
     echo "architectures.def has no such row" >>"$work/told"
 [ ! -s "$work/told" ]
 ok $? "each table takes its row" "$work/told"
-(cd "$tree" && ./configure && ninja build/tilewright) >"$work/out" 2>&1
+# It is built in build/one_row, where objects stay from run to run: of what stands there, the files that differ are
+# replaced. At first what is built already is taken, so that little is built again.
+kept=build/one_row
+if [ -f $kept/build/.ninja_log ]; then
+    diff -rq -x build "$tree" $kept | sed -n "s|^Files $tree/\(.*\) and .* differ\$|\1|p; s|^Only in $tree\(.*\): |.\1/|p" |
+        while read -r file; do
+            rm -rf "${kept:?}/$file"
+            cp -R "$tree/$file" "$kept/$file"
+        done
+    diff -rq -x build "$tree" $kept | sed -n "s|^Only in $kept\(.*\): |.\1/|p" |
+        while read -r file; do rm -rf "${kept:?}/$file"; done
+else
+    rm -rf $kept
+    mkdir -p $kept/build
+    cp -a "$tree/." $kept
+    cp -a build/gen build/runtime build/.ninja_log build/.ninja_deps build/*.a build/embed.* build/prepare* $kept/build \
+        2>/dev/null
+fi
+diff -r -x build "$tree" $kept >"$work/out" 2>&1
+ok $? "the copy to build in is as it should be" "$work/out"
+(cd $kept && ./configure && ninja build/tilewright) >"$work/out" 2>&1
 ok $? "the program is built from them" "$work/out"
-program=$tree/build/tilewright
+program=$PWD/$kept/build/tilewright
 
 cat >"$work/rows.lua" <<'LUA'
 local R, C = dims "R C"

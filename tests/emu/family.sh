@@ -3,8 +3,9 @@
 # stdout.
 #   usage: tests/emu/family.sh [PROGRAM], from the top of the tree. Needs NVRTC, no GPU.
 #
-# Layouts, types and epilogues of specs/gemm.lua, architectures and completions: every pair of two of these in one run
-# at least, each in both variants. Then the specs' own kernels. FULL=1: all of them in every completion, with 20 seeds.
+# Layouts, types and epilogues of specs/gemm.lua, architectures, completions and kinds of inputs: every pair of two of
+# these in one run at least, each in both variants. Then the specs' own kernels, with both kinds. FULL=1: the rows with
+# both kinds too, the specs' in every completion, with 20 seeds.
 set -u
 program=${1:-build/tilewright}
 work=$(mktemp -d "${TMPDIR:-/tmp}/tw_family_XXXXXX") || exit 3
@@ -25,10 +26,11 @@ awk 'BEGIN {
     split("plain scaled bias residual relu silu gelu outputs", epilogue)
     split("sm_90a sm_80", arch)
     split("eager late random", completion)
+    split("normal integer", inputs)
     for (e = 0; e < 8; e++)
         for (l = 0; l < 8; l++)
             print layout[l + 1], dtype[(l + e) % 6 + 1], epilogue[e + 1], arch[(l + int(e / 2)) % 2 + 1],
-                completion[(l + 2 * e + int(l / 3)) % 3 + 1]
+                completion[(l + 2 * e + int(l / 3)) % 3 + 1], inputs[(int(l / 2) + e) % 2 + 1]
 }' >"$work/rows"
 awk '{
     for (i = 1; i <= NF; i++) {
@@ -41,12 +43,12 @@ awk '{
     }
 }
 END {
-    for (i = 1; i <= 5; i++)
+    for (i = 1; i <= 6; i++)
         for (j = 1; j < i; j++)
             if (pairs[i, j] != values[i] * values[j]) { print "columns", j, i, pairs[i, j]; bad = 1 }
     exit bad
 }' "$work/rows" >"$work/missing"
-ok $? "every pair of layout, type, epilogue, architecture and completion is in a row" "$work/missing"
+ok $? "every pair of layout, type, epilogue, architecture, completion and inputs is in a row" "$work/missing"
 
 cat >"$work/family.lua" <<'LUA'
 local M, N, K = dims "M N K"
@@ -84,7 +86,7 @@ local epilogues = {
     end
   end,
 }
-local function gemm(layout, dtype, epilogue)
+local function gemm(layout, dtype, epilogue, rows)
   local l, t = layouts[layout], types[dtype]
   local wide = t[2] == "fp32" or epilogue == "outputs"
   local k = {
@@ -95,13 +97,23 @@ local function gemm(layout, dtype, epilogue)
     tile = { m = 128, n = wide and 128 or 256, k = 64 },
     cluster = { m = 2 },
     arch = { sm_90a = {}, sm_80 = { tile = { n = 128 }, cluster = { m = 1 }, pipeline = { stages = 3 } } },
-    run = { { M = 264, N = 512, K = 136 }, { M = 41, N = 41, K = 328 }, { M = 64, N = 40, K = 0 } },
+    -- Dense rows are of whole 16 bytes, so that both variants take them.
+    run = {
+      { M = 264, N = 512, K = 136 }, rows == "dense" and { M = 48, N = 40, K = 328 } or { M = 41, N = 41, K = 328 },
+      { M = 64, N = 40, K = 0 },
+    },
   }
   epilogues[epilogue](k, t[2])
   kernel("g_" .. layout .. "_" .. dtype .. "_" .. epilogue)(k)
 end
 LUA
-awk '{ printf "gemm(\"%s\", \"%s\", \"%s\")\n", $1, $2, $3 }' "$work/rows" >>"$work/family.lua"
+# Normal inputs lie in dense rows, on sm_80 in padded ones, where what is left of a row goes one by one; the specs have both.
+awk -v full="${FULL:-0}" '{
+    $7 = full ? "auto" : $6 == "normal" && $4 == "sm_90a" ? "dense" : "padded"
+    $6 = full ? "both" : $6
+    print
+}' "$work/rows" >"$work/ways" && mv "$work/ways" "$work/rows"
+awk '{ printf "gemm(\"%s\", \"%s\", \"%s\", \"%s\")\n", $1, $2, $3, $7 }' "$work/rows" >>"$work/family.lua"
 
 # One run: job.sh FILE ARGUMENT...; its output goes to FILE, its status to FILE.status.
 cat >"$work/job.sh" <<'JOB'
@@ -112,10 +124,10 @@ echo $? >"$file.status"
 JOB
 
 seed=0
-while read -r layout dtype epilogue arch completion; do
+while read -r layout dtype epilogue arch completion inputs rows; do
     seed=$((seed + 1))
     echo "$work/out.$seed $work/family.lua --kernel g_${layout}_${dtype}_$epilogue --arch $arch" \
-        "--complete $completion --seed $seed"
+        "--complete $completion --inputs $inputs --rows $rows --seed $seed"
 done <"$work/rows" >"$work/jobs"
 own() { # SPEC OPTION...
     seed=$((seed + 1))
@@ -139,8 +151,7 @@ else
     own specs/gemm.lua --arch sm_80 --complete random --seed 2
     own tests/emu/gemm_corners.lua --arch sm_90a --complete late
     own tests/emu/gemm_corners.lua --arch sm_80 --complete random --seed 4
-    own specs/rms_norm.lua --complete late
-    own specs/rms_norm.lua --complete random --seed 5
+    own specs/rms_norm.lua --complete all --seed 5
     own specs/fft.lua --arch sm_90a --complete late
     own specs/fft.lua --arch sm_80 --complete random --seed 7
     own tests/gpu/corners.lua --set M=200,N=208,K=96 --complete random --seed 6

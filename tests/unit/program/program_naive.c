@@ -255,6 +255,9 @@ static struct naive_value naive_eval(struct naive *s, const struct program_tile 
 
 static struct naive_value naive_at(struct naive *s, const struct program_tile *tile, int64_t row, int64_t column)
 {
+    const struct expr_node *n = &s->p->graph->node[tile->node];
+    if (n->op == EXPR_TILE)
+        return naive_leaf(s, tile, n, tile->rows > 1 ? row : 0, tile->columns > 1 ? column : 0);
     s->now++;
     return naive_eval(s, tile, tile->node, tile->rows > 1 ? row : 0, tile->columns > 1 ? column : 0);
 }
@@ -262,6 +265,8 @@ static struct naive_value naive_at(struct naive *s, const struct program_tile *t
 static bool naive_valid(struct naive *s, const struct program_tile *tile, int64_t row, int64_t column)
 {
     int64_t r = tile->rows > 1 ? row : 0, c = tile->columns > 1 ? column : 0;
+    if (tile->valid_row < 0 && tile->valid_column < 0)
+        return true;
     s->now++;
     if (tile->valid_row >= 0 && !naive_eval(s, tile, tile->valid_row, r, c).whole)
         return false;
