@@ -19,12 +19,12 @@ enum { OF_PAIR = 1, OF_COLUMN = 2, OF_ADDRESS = 4, OF_PLACE = 4 };
 enum {
     OTHER_REGISTERS = 24, /* addresses, descriptors, places of the item */
     SPARE = 8,            /* left by a chunk that is smaller for the sake of registers */
-    LOOSE = 32,           /* so many more are no reason to refuse a chunk that cannot be smaller: few of these spill, but for
-                             those that read integers, and those of three consumers, who have few registers */
-    OF_INTEGERS = 24,     /* of a store that reads integers: they are widened, and converted, all of a chunk together */
-    OF_UNROLLED = 32,     /* of one that is unrolled and makes something of rows or columns: of all chunks together */
-    OF_STORES = 8,        /* of each store beyond the second */
-    STORES = 31,          /* of a program; what further ones share is not looked at */
+    LOOSE = 32,       /* so many more are no reason to refuse a chunk that cannot be smaller: few of these spill, but
+                         for those that read integers, and those of three consumers, who have few registers */
+    OF_INTEGERS = 24, /* of a store that reads integers: they are widened, and converted, all of a chunk together */
+    OF_UNROLLED = 32, /* of one that is unrolled and makes something of rows or columns: of all chunks together */
+    OF_STORES = 8,    /* of each store beyond the second */
+    STORES = 31,      /* of a program; what further ones share is not looked at */
 };
 
 /* ---- what is held ------------------------------------------------------------------------------------------------ */
