@@ -421,8 +421,8 @@ struct sandbox *sandbox_open(const struct sandbox_options *options)
         return NULL;
     }
     use_hook(s, HOOK_STEPS);
-    if (s->own_text) /* an expansion leaves little: collected at four times what was in use */
-        lua_gc(s->L, LUA_GCINC, 400, 0, 0);
+    if (s->own_text) /* an expansion leaves little: collected at ten times what was in use */
+        lua_gc(s->L, LUA_GCINC, 1000, 0, 0);
     return s;
 }
 
