@@ -310,7 +310,7 @@ static void read_source(char *text, size_t room)
 static void test_texts_come_back(void **state)
 {
     static const char signs[] = "aaaaaaaabc (,;0?\"\\\t\x7f\xc3 ??";
-    enum { TEXTS = 40, LINES = 60, ROOM = 1 << 14 };
+    enum { TEXTS = 14, LINES = 60, ROOM = 1 << 14 };
     static char text[ROOM], found[ROOM];
     static struct plan plan;
     uint64_t draw = 1;
