@@ -307,7 +307,6 @@ static int emit_line(lua_State *L)
 
 static void expand(lua_State *L, struct engine *e, struct template *t, int source);
 
-
 /* Compiles a template that was loaded, where that was not done before. */
 static void compile(lua_State *L, struct engine *e, struct template *t)
 {
