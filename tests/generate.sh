@@ -87,7 +87,7 @@ for path in "$top"/specs/*.lua; do
     if [ -z "$sanitized" ]; then
         # The clock counts in hundredths of a second: so many runs at once that a kernel's time is known to half a
         # millisecond. All that the process does is in it: starting, reading the spec, the files. No machine is so slow
-        # that a kernel may take more than 30.
+        # that a kernel may take more than 27.
         slow=$(slowness)
         took=$(for _ in 1 2 3 4 5; do
             TILEWRIGHT_CACHE=off user_time $((20 / kernels + 1)) "$program" gen "specs/$spec" -o "$work/timed/$spec"
@@ -95,8 +95,8 @@ for path in "$top"/specs/*.lua; do
         each=$(awk "BEGIN { printf \"%.1f\", $took / $kernels }")
         echo "# $spec: $each ms of user time a kernel, of $kernels with $entries entry points, process and files included;" \
             "this machine counts as $slow times slower than the limit's"
-        below "$each" "$(awk "BEGIN { most = 10 * $slow; print most < 30 ? most : 30 }")"
-        ok $? "gen specs/$spec: a kernel takes less than 10 ms"
+        below "$each" "$(awk "BEGIN { most = 9 * $slow; print most < 27 ? most : 27 }")"
+        ok $? "gen specs/$spec: a kernel takes less than 9 ms"
     fi
 
     tilewright "$top" off plan "specs/$spec"

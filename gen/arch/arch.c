@@ -2,6 +2,7 @@
 #include "arch/arch.h"
 
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 const struct arch *const arch_all[] = {&arch_sm_80, &arch_sm_90a, NULL};
@@ -18,6 +19,25 @@ int arch_resident_blocks(const struct arch *arch, int threads, int registers, in
 {
     return (int)tw_resident_blocks(tw_architecture_find(arch->name), (uint32_t)threads, (uint32_t)registers,
                                    (uint32_t)shared_bytes);
+}
+
+bool arch_multiplies(const struct arch *arch, enum tw_dtype dtype)
+{
+    for (const struct arch_mma *row = arch->mma; row && row->kind; row++)
+        if (row->input == dtype && row->accumulator == TW_FP32 && row->mn_major)
+            return true;
+    return false;
+}
+
+const char *arch_multiplied(const struct arch *arch, const char *between, char *text, size_t room)
+{
+    size_t used = 0;
+    *text = 0;
+    for (int dtype = 0; dtype < TW_DTYPE_COUNT && used < room; dtype++)
+        if (arch_multiplies(arch, (enum tw_dtype)dtype))
+            used += (size_t)snprintf(text + used, room - used, "%s%s", used ? between : "",
+                                     tw_dtype_name((enum tw_dtype)dtype));
+    return text;
 }
 
 const struct arch_mma *arch_find_mma(const struct arch *arch, const char *kind, enum tw_dtype input,

@@ -75,6 +75,13 @@ const struct arch *arch_find(const char *name);
 /* Blocks of that many threads, registers a thread and bytes of dynamic shared memory that one multiprocessor holds. */
 int arch_resident_blocks(const struct arch *arch, int threads, int registers, int shared_bytes);
 
+/* Whether the dots of programs multiply elements of the dtype: an instruction sums them in fp32 and takes operands that
+ * lie either way in shared memory, as dot(a, b:t()) and dot(a, b) want them. */
+bool arch_multiplies(const struct arch *arch, enum tw_dtype dtype);
+
+/* All of these, "bf16 or fp16" with " or " between them. Returns text. */
+const char *arch_multiplied(const struct arch *arch, const char *between, char *text, size_t room);
+
 /* The row that fits the instruction, or NULL. */
 const struct arch_mma *arch_find_mma(const struct arch *arch, const char *kind, enum tw_dtype input,
                                      enum tw_dtype accumulator, int m, int n, int k);

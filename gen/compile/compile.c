@@ -32,9 +32,12 @@ void compile_tables_fill(struct compile_tables *tables)
     memset(tables, 0, sizeof *tables);
     while (architectures < COMPILE_ARCHITECTURES && arch_all[architectures]) {
         tables->arch[architectures] = arch_all[architectures]->name;
+        tables->arch_dots[architectures] =
+            arch_multiplied(arch_all[architectures], ", ", tables->dots[architectures], sizeof *tables->dots);
         architectures++;
     }
     tables->options.arch = tables->arch;
+    tables->options.arch_dots = tables->arch_dots;
     tables->options.library = emit_find_template;
     tables->options.library_family = tables->library;
     for (const struct emit_embedded *f = emit_embedded; f->name && modules < COMPILE_FAMILIES; f++) {

@@ -243,7 +243,8 @@ static bool set_up(struct run *x)
         most_steps = (size_t)p->role[r].step_count > most_steps ? (size_t)p->role[r].step_count : most_steps;
     size_t bytes =
         round_up(threads * sizeof(struct thread)) +
-        threads * (clock + round_up(most_steps + 1) + (size_t)(p->ring_count + 2) * round_up((most_steps + 1) * sizeof(int)) +
+        threads * (clock + round_up(most_steps + 1) +
+                   (size_t)(p->ring_count + 2) * round_up((most_steps + 1) * sizeof(int)) +
                    round_up((size_t)p->ring_count * sizeof(struct progress)) +
                    (size_t)touches * (sizeof(struct touch) + sizeof(int)) + (size_t)p->ring_count * 32 +
                    round_up((size_t)p->place_count * sizeof(struct held))) +
@@ -418,12 +419,10 @@ static int explore(struct run *x)
         left = 0;
         for (int i = 0; i < x->thread_count && !x->failed; i++) {
             struct thread *t = &x->thread[i];
-            while (!t->done && !x->failed && protocol_step(x, t)) {
-                moved = true;
-                if (t->flow.step >= t->steps) {
-                    t->done = true;
-                    check_end(x, t);
-                }
+            moved = (!t->done && protocol_go(x, t)) || moved;
+            if (!t->done && !x->failed && t->flow.step >= t->steps) {
+                t->done = true;
+                check_end(x, t);
             }
             left += !t->done;
         }

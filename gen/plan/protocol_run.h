@@ -182,8 +182,9 @@ static inline bool advance(unsigned *mask, unsigned all, int slot)
 /* The thread does nothing at the step, but in another instance's turn. */
 bool protocol_is_idle(const struct run *x, const struct thread *t, const struct plan_step *s);
 
-/* Makes t's next step. False where it must wait, or after a fault (x->failed). */
-bool protocol_step(struct run *x, struct thread *t);
+/* Makes t's steps up to the end of its program, one at which it must wait, or a fault (x->failed). False: it made none.
+ */
+bool protocol_go(struct run *x, struct thread *t);
 
 /* ---- mbarriers and the rings that they carry (protocol_rings.c) ------------------------------------------------- */
 

@@ -479,7 +479,8 @@ static void off_rings(struct run *x, struct thread *t, const struct plan_step *s
     }
 }
 
-bool protocol_step(struct run *x, struct thread *t)
+/* Makes t's next step. False where it must wait, or after a fault (x->failed). */
+static inline bool step(struct run *x, struct thread *t)
 {
     if (t->flow.foreign == 0) {
         t->flow.step = t->busy[t->flow.step];
@@ -514,4 +515,12 @@ bool protocol_step(struct run *x, struct thread *t)
         return false;
     t->flow.step++;
     return true;
+}
+
+bool protocol_go(struct run *x, struct thread *t)
+{
+    bool moved = false;
+    while (t->flow.step < t->steps && step(x, t))
+        moved = true;
+    return moved;
 }

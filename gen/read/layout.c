@@ -9,9 +9,25 @@
 struct layout {
     struct reader *r;
     const struct spec_tensor *t;
-    const char *where; /* "at M = 70, N = 72 " or "" */
+    const struct spec_sizes *sizes; /* that it is looked at by, NULL: by none */
     int64_t extent[SPEC_MAX_RANK], stride[SPEC_MAX_RANK];
 };
+
+/* "at M = 70, N = 72 " */
+static const char *sizes_text(struct reader *r, const struct spec_sizes *sizes)
+{
+    const char *text = "at";
+    for (int d = 0, count = 0; d < r->spec->dim_count; d++) {
+        if (sizes->value[d] < 0)
+            continue;
+        text = arena_format(r->arena, "%s%s %s = %lld", text, count++ ? "," : "", r->spec->dim[d].name,
+                            (long long)sizes->value[d]);
+        reader_check(r, text);
+    }
+    const char *whole = arena_format(r->arena, "%s ", text);
+    reader_check(r, whole);
+    return whole;
+}
 
 static void stride_fault(const struct layout *l, int d, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
@@ -24,7 +40,7 @@ static void stride_fault(const struct layout *l, int d, const char *format, ...)
     va_end(list);
     const char *path = arena_format(l->r->arena, "%s.stride[%d]", l->t->name, d + 1);
     reader_check(l->r, path);
-    reader_fault(l->r, path, AT_VALUE, "TENSOR-STRIDE", "%s%s", l->where, text);
+    reader_fault(l->r, path, AT_VALUE, "TENSOR-STRIDE", "%s%s", l->sizes ? sizes_text(l->r, l->sizes) : "", text);
 }
 
 /* Extents and strides, by the sizes of the dims; false where one is unknown. */
@@ -80,26 +96,10 @@ static bool check_size(struct layout *l, const int64_t *dims)
     return false;
 }
 
-/* "at M = 70, N = 72 " */
-static const char *sizes_text(struct reader *r, const struct spec_sizes *sizes)
-{
-    const char *text = "at";
-    for (int d = 0, count = 0; d < r->spec->dim_count; d++) {
-        if (sizes->value[d] < 0)
-            continue;
-        text = arena_format(r->arena, "%s%s %s = %lld", text, count++ ? "," : "", r->spec->dim[d].name,
-                            (long long)sizes->value[d]);
-        reader_check(r, text);
-    }
-    const char *whole = arena_format(r->arena, "%s ", text);
-    reader_check(r, whole);
-    return whole;
-}
-
 static bool check_list(struct layout *l, const struct spec_sizes *list, int count)
 {
     for (int i = 0; i < count; i++) {
-        l->where = sizes_text(l->r, &list[i]);
+        l->sizes = &list[i];
         if (check_size(l, list[i].value))
             return true;
     }
@@ -113,7 +113,7 @@ void check_layouts(struct reader *r)
     for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++)
         unknown[i] = 1 << 20; /* of constants alone, no matter; else sizes are to show it */
     for (int i = 0; i < k->tensor_count; i++) {
-        struct layout l = {.r = r, .t = &k->tensor[i], .where = ""};
+        struct layout l = {.r = r, .t = &k->tensor[i]};
         bool constant = true, told = false;
         if (l.t->doubtful)
             continue;

@@ -339,7 +339,7 @@ static bool refuse_operands(struct trace *t, struct program_tile *a, struct prog
     struct program_tile *wrong = first ? a : b, *right = first ? b : a;
     enum tw_dtype as = is_float(right->dtype) ? right->dtype : TW_BF16;
     const char *why = arena_format(
-        t->r->arena, "%s and %s are multiplied, which are floats of one dtype, or int8 and uint8, not %s and %s",
+        t->r->arena, "%s and %s are multiplied, which are floats of one dtype, not %s and %s",
         k->tensor[loads[0]->tensor].name, k->tensor[loads[1]->tensor].name, tw_dtype_name(a->dtype),
         tw_dtype_name(b->dtype));
     reader_check(t->r, why);
@@ -366,7 +366,7 @@ static void check_operands(struct trace *t, struct program_tile *a, struct progr
         const char *y = b->dtype < TW_DTYPE_COUNT ? tw_dtype_name(b->dtype) : "a condition";
         sandbox_fault(
             L, "PROGRAM-DTYPE", "dot",
-            "dot multiplies floats of one dtype, or int8 and uint8; these are %s and %s; write cast(x, \"%s\")", x, y,
+            "dot multiplies floats of one dtype; these are %s and %s; write cast(x, \"%s\")", x, y,
             is_float(b->dtype) && b->dtype != TW_FP32 ? y
             : is_float(a->dtype)                      ? x
                                                       : "bf16");

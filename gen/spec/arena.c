@@ -92,11 +92,11 @@ char *arena_text(struct arena *a, const char *text)
     return arena_copy(a, text, strlen(text));
 }
 
-/* Nothing but %s and %d. */
+/* Nothing but %s, %d and %lld. */
 static bool is_plain_format(const char *format)
 {
     while ((format = strchr(format, '%')) != NULL) {
-        if (format[1] != 's' && format[1] != 'd')
+        if (format[1] != 's' && format[1] != 'd' && strncmp(format + 1, "lld", 3) != 0)
             return false;
         format += 2;
     }
@@ -111,7 +111,7 @@ int memory_print(char *out, size_t room, const char *format, va_list list)
     va_list own;
     va_copy(own, list);
     while (*format) {
-        char digit[16], *first = digit + sizeof digit;
+        char digit[24], *first = digit + sizeof digit;
         const char *part = format;
         size_t more = strcspn(format, "%");
         format += more;
@@ -121,8 +121,9 @@ int memory_print(char *out, size_t room, const char *format, va_list list)
             more = strlen(part);
             format += 2;
         } else if (more == 0) {
-            int value = va_arg(own, int);
-            unsigned rest = value < 0 ? 0 - (unsigned)value : (unsigned)value;
+            const bool wide = format[1] == 'l';
+            long long value = wide ? va_arg(own, long long) : va_arg(own, int);
+            unsigned long long rest = value < 0 ? 0 - (unsigned long long)value : (unsigned long long)value;
             do
                 *--first = (char)('0' + rest % 10);
             while (rest /= 10);
@@ -130,7 +131,7 @@ int memory_print(char *out, size_t room, const char *format, va_list list)
                 *--first = '-';
             part = first;
             more = (size_t)(digit + sizeof digit - first);
-            format += 2;
+            format += wide ? 4 : 2;
         }
         if (length < room)
             memcpy(out + length, part, more < room - length ? more : room - length);

@@ -35,7 +35,7 @@ char *arena_copy(struct arena *a, const char *text, size_t length); /* a zero by
 char *arena_text(struct arena *a, const char *text);
 char *arena_format(struct arena *a, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* vsnprintf, in a third of the time where the format has nothing but %s and %d, as most here have. */
+/* vsnprintf, in a third of the time where the format has nothing but %s, %d and %lld, as most here have. */
 int memory_print(char *out, size_t room, const char *format, va_list list) __attribute__((format(printf, 3, 0)));
 
 /* Room for `count` + 1 elements of `size` bytes: moves the array to a new place where count is a power of two (or 0).

@@ -35,17 +35,32 @@ static void put(struct printer *p, const char *text)
 
 static void print(struct printer *p, int node, int around);
 
+/* Adds the number in digits. */
+static void put_digits(struct printer *p, int64_t value)
+{
+    char digit[24], *first = digit + sizeof digit - 1;
+    uint64_t rest = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+    *first = '\0';
+    do
+        *--first = (char)('0' + rest % 10);
+    while (rest /= 10);
+    if (value < 0)
+        *--first = '-';
+    put(p, first);
+}
+
 static void put_int(struct printer *p, int64_t value, int around)
 {
-    char text[40];
-    if (value >= 0 && value < 10) {
-        text[0] = (char)('0' + value);
-        text[1] = 0;
-    } else if (value == INT64_MIN)
-        snprintf(text, sizeof text, "(-%" PRId64 " - 1)", INT64_MAX);
-    else
-        snprintf(text, sizeof text, value < 0 && around > SUM ? "(%" PRId64 ")" : "%" PRId64, value);
-    put(p, text);
+    const bool parted = value < 0 && around > SUM;
+    if (value == INT64_MIN) {
+        put(p, "(");
+        put_digits(p, -INT64_MAX);
+        put(p, " - 1)");
+        return;
+    }
+    put(p, parted ? "(" : "");
+    put_digits(p, value);
+    put(p, parted ? ")" : "");
 }
 
 static void infix(struct printer *p, const struct expr_node *n, const char *text, int own, int around)
@@ -62,15 +77,14 @@ static void infix(struct printer *p, const struct expr_node *n, const char *text
 static void sum(struct printer *p, const struct expr_node *n, int around)
 {
     const struct expr_node *b = &p->g->node[n->arg[1]];
-    char text[40];
     if (b->op != EXPR_CONST_INT || b->integer >= 0 || b->integer == INT64_MIN) {
         infix(p, n, " + ", SUM, around);
         return;
     }
     put(p, around > SUM ? "(" : "");
     print(p, n->arg[0], SUM);
-    snprintf(text, sizeof text, " - %" PRId64, -b->integer);
-    put(p, text);
+    put(p, " - ");
+    put_digits(p, -b->integer);
     put(p, around > SUM ? ")" : "");
 }
 
@@ -153,11 +167,11 @@ static void put_real(struct printer *p, double value, int around)
 
 static void put_name(struct printer *p, const char *const *name, const char *before, int64_t number)
 {
-    char text[40];
-    if (!name)
-        snprintf(text, sizeof text, "%" PRId64, number);
     put(p, before);
-    put(p, name ? name[number] : text);
+    if (name)
+        put(p, name[number]);
+    else
+        put_digits(p, number);
 }
 
 /* Leaves and operators of fused functions and programs; false: the node is none of them. */

@@ -151,6 +151,8 @@ void spec_print_help(FILE *out, const struct spec_options *options)
     fputs("\narchitectures:", out);
     for (const char *const *a = options->arch; a && *a; a++)
         fprintf(out, " %s", *a);
+    for (int a = 0; options->arch_dots && options->arch[a]; a++)
+        fprintf(out, "\ndots of %s: %s", options->arch[a], options->arch_dots[a]);
     fputs("\n\nin a fused function: + - * / // %  & | ~ ", out);
     for (int i = 0; i < EXPR_OP_COUNT; i++)
         if (expr_ops[i].name[0] >= 'a' && expr_ops[i].name[0] <= 'z')

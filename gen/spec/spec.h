@@ -224,6 +224,7 @@ struct spec_family {
 
 struct spec_options {
     const char *const *arch; /* names of the known architectures, NULL-terminated */
+    const char *const *arch_dots; /* of each what its dots multiply, "bf16, fp16"; NULL: the reference does not say */
     /* Text of a file that ships with the program, such as "lib/gemm.lua"; NULL: there are none. */
     bool (*library)(const char *name, const char **text, size_t *length);
     const char *const *library_family; /* names of the families among them, NULL-terminated; NULL: none */

@@ -59,6 +59,7 @@ part == "family" && /^  / {
 part == "fields" && /^  [a-z]/ { said = words(substr($0, 3)); next }
 part == "fields" && /^    / { sub(/^ +/, ""); printf "| `%s` | %s | %s |\n", name, plain(said), plain($0); next }
 /^architectures:/ { sub(/^[a-z]*: /, ""); gsub(/ /, "` and `"); printf "\nArchitectures are `%s`.\n", $0; next }
+/^dots of / { sub(/^dots/, "Dots"); sub(/:/, " multiply"); printf "%s.\n", $0; next }
 /^in a fused function:/ {
     sub(/^[^:]*: */, "")
     gsub(/ +/, "` `")

@@ -106,6 +106,8 @@ int pipeline_refuse_tile(const struct pipeline *x, int op, bool column, const ch
 
 int pipeline_check_rows(const struct pipeline *x, int consumers);
 int pipeline_check_dot(const struct pipeline *x, int op); /* once consumers and blocks are chosen */
+/* 1 where the architecture's dots do not multiply what this one is of, told where the spec says the dtypes; else 0. */
+int pipeline_refuse_dtypes(const struct pipeline *x, int op);
 int pipeline_least_stages(const struct pipeline *x);      /* a depth that the spec sets is that of a ring */
 int pipeline_check_stages(const struct pipeline *x, const struct pipeline_stages *s);
 int pipeline_check_slices(const struct pipeline *x, int axis, int load); /* blocks along the axis share the load */

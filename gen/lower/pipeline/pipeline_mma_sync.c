@@ -10,7 +10,7 @@ enum {
     ELEMENT_REGISTERS = 40, /* of fills element by element: addresses and what is on its way */
     OTHER_REGISTERS = 40,   /* addresses, extents, strides, counters; 26 to 47 in what the compiler makes of it */
     TURNED_REGISTERS = 8,   /* more of them where ldmatrix turns the second operand */
-    SPLIT_REGISTERS = 36,   /* and where a warp's columns of it begin within a swizzle's span: then the lane's address is
+    SPLIT_REGISTERS = 36,   /* and where a warp's columns of it begin within a swizzle's span: then a lane's address is
                                no sum of a first one and a constant, and the compiler keeps one for each read */
 };
 
@@ -154,9 +154,7 @@ int mma_sync_dot(struct pipeline *x, int op)
     const struct program_op *o = &x->program->op[op];
     enum tw_dtype dtype = o->arg[1].dtype;
     int columns = o->tile.columns, depth = o->arg[0].columns, fault = 0;
-    if ((dtype != TW_BF16 && dtype != TW_FP16) || o->arg[0].dtype != dtype)
-        fault = program_refuse(x->l, o->loc, "DTYPE", "%s and %s are not multiplied; write bf16 or fp16 for both",
-                               tw_dtype_name(o->arg[0].dtype), tw_dtype_name(dtype));
+    fault = pipeline_refuse_dtypes(x, op);
     fault |= check_multiple(x, op, EXTENT_COLUMNS, columns, MMA_SYNC_N, "columns");
     fault |= check_multiple(x, op, EXTENT_DEPTH, depth, MMA_SYNC_K, "elements along k");
     const char *name = pipeline_dot_name(x, op);

@@ -145,14 +145,47 @@ static int check_registers(const struct pipeline *x, int op)
         consumers == 1 ? "" : "s", name, fits);
 }
 
+/* The tensor that an operand was loaded from, turned or not; -1: it is computed. */
+static int loaded_from(const struct pipeline *x, const struct program_tile *operand)
+{
+    const struct expr_node *n = &x->program->graph->node[operand->node];
+    const struct program_op *o = n->op == EXPR_TILE ? &x->program->op[n->integer] : NULL;
+    if (o && o->kind == PROGRAM_TRANSPOSE)
+        return loaded_from(x, &o->arg[0]);
+    return o && o->kind == PROGRAM_LOAD ? o->tensor : -1;
+}
+
+int pipeline_refuse_dtypes(const struct pipeline *x, int op)
+{
+    const struct program_op *o = &x->program->op[op];
+    const struct arch *arch = x->l->arch;
+    char types[80], field[140];
+    int told = 0;
+    if (arch_multiplies(arch, o->arg[0].dtype) && o->arg[0].dtype == o->arg[1].dtype)
+        return 0;
+    arch_multiplied(arch, " or ", types, sizeof types);
+    for (int i = 0; i < 2; i++) { /* where the spec says it: what each holds */
+        const int from = loaded_from(x, &o->arg[i]);
+        const struct spec_tensor *t = from < 0 ? NULL : &x->l->kernel->tensor[from];
+        if (!t || !t->dtype_loc.line || arch_multiplies(arch, o->arg[i].dtype))
+            continue;
+        snprintf(field, sizeof field, "%.120s.dtype", t->name);
+        diag_report(x->l->diags, DIAG_ERROR, t->dtype_loc, x->l->kernel->name, field, "DTYPE",
+                    "dots multiply %s, not %s; write one of them, of both operands the same", types,
+                    tw_dtype_name(o->arg[i].dtype));
+        told = 1;
+    }
+    return told || program_refuse(x->l, o->loc, "DTYPE", "%s and %s are not multiplied on %s; write %s for both",
+                                  tw_dtype_name(o->arg[0].dtype), tw_dtype_name(o->arg[1].dtype), arch->name, types);
+}
+
 int pipeline_check_dot(const struct pipeline *x, int op)
 {
     const struct program_op *o = &x->program->op[op];
     enum tw_dtype dtype = o->arg[1].dtype;
     int columns = o->tile.columns, depth = o->arg[0].columns, bytes = (int)tw_dtype_bytes(dtype), status = 0;
-    if ((dtype != TW_BF16 && dtype != TW_FP16) || o->arg[0].dtype != dtype)
-        return program_refuse(x->l, o->loc, "DTYPE", "%s and %s are not multiplied; write bf16 or fp16 for both",
-                              tw_dtype_name(o->arg[0].dtype), tw_dtype_name(dtype));
+    if (pipeline_refuse_dtypes(x, op))
+        return 1;
     if (columns > MOST_COLUMNS)
         status |= pipeline_refuse(x, op, EXTENT_COLUMNS, "WGMMA-SHAPE",
                                   "wgmma computes a multiple of 8 columns up to 256, not %d; write 256", columns);

@@ -5,7 +5,7 @@ local M, H = dims "M H"
 local p = kernel "registers_of_two" {
   axes = "m k h e", tile = { m = 256, h = 48 }, grid = { m = M }, arch = { sm_90a = {} },
   pipeline = { stages = 2, consumers = 2 },
-  schedule = { dynamic = false, order = "row", persistent = true },
+  schedule = { dynamic = false, persistent = true },
   ahead = { x = { turns = 1, before = "o" } },
   via = { held = "resident" },
   X = tensor { M, 32, dtype = "fp16", axes = "m k" },
@@ -28,4 +28,4 @@ local p = kernel "registers_of_two" {
   end,
   run = { { M = 505, H = 150 }, { M = 1280, H = 88 } },
 }
-kernel "registers_of_two_dynamic" { like = p, schedule = { dynamic = true, order = "row", persistent = true } }
+kernel "registers_of_two_dynamic" { like = p, schedule = { dynamic = true, persistent = true } }

@@ -264,6 +264,84 @@ static void test_long_lines(void **state)
     plan_free(&plan);
 }
 
+/* Appends what the literals of a line of C stand for: plain characters, \n, \", \\, \? and three octal digits. */
+static size_t append_literals(char *to, const char *line)
+{
+    size_t count = 0;
+    for (bool inside = false; *line; line++) {
+        if (*line == '"') {
+            inside = !inside;
+        } else if (inside && *line == '\\') {
+            line++;
+            if (*line >= '0' && *line <= '7') {
+                to[count++] = (char)strtol((char[]){line[0], line[1], line[2], 0}, NULL, 8);
+                line += 2;
+            } else {
+                to[count++] = (char)(*line == 'n' ? '\n' : *line);
+            }
+        } else if (inside) {
+            to[count++] = *line;
+        }
+    }
+    return count;
+}
+
+/* The text of the emitted pair's one source, from its literals. */
+static void read_source(char *text, size_t room)
+{
+    char path[512], line[256];
+    bool within = false;
+    size_t count = 0;
+    snprintf(path, sizeof path, "%s/copy_test.c", folder);
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    while (fgets(line, sizeof line, file)) {
+        assert_in_range(strlen(line), 1, 121); /* with its end */
+        assert_null(strstr(line, "?"
+                                 "?")); /* a trigraph */
+        if (within && line[0] == '}')
+            within = false;
+        if (within)
+            count += append_literals(text + count, line);
+        within = within || strncmp(line, "static const char *const source_", 32) == 0;
+        assert_true(count < room);
+    }
+    fclose(file);
+    text[count] = 0;
+}
+
+/* Texts of every character that C writes in a way of its own, at all lengths about that at which a line is cut. */
+static void test_texts_come_back(void **state)
+{
+    static const char signs[] = "aaaaaaaabc (,;0?\"\\\t\x7f\xc3 ??";
+    enum { TEXTS = 40, LINES = 60, ROOM = 1 << 14 };
+    static char text[ROOM], found[ROOM];
+    static struct plan plan;
+    uint64_t draw = 1;
+    (void)state;
+    host_plan_copy(&plan);
+    for (int i = 0; i < TEXTS; i++) {
+        size_t length = 0;
+        for (int line = 0; line < LINES; line++) {
+            /* Few of all signs, or one in eight: most lines have none that is rare. */
+            const int most = line % 3 ? 8 : (int)sizeof signs - 1,
+                      columns = line % 7 ? 100 + (i + 3 * line) % 20 : line;
+            for (int c = 0; c < columns; c++) {
+                draw = draw * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+                const bool rare = (draw >> 40) % 40 == 0;
+                text[length++] = signs[(draw >> 48) % (unsigned)(rare ? (int)sizeof signs - 1 : most)];
+            }
+            text[length++] = '\n';
+        }
+        text[length - (size_t)(i % 2)] = 0; /* or without an end of the last line */
+        struct host_image image = source_image(&plan, text);
+        emit(&(struct host_model){"copy_test", &image, 1, false, options, 1});
+        read_source(found, sizeof found);
+        assert_string_equal(found, text);
+    }
+    plan_free(&plan);
+}
+
 static void expect_fault(struct plan *plan, const char *rule)
 {
     struct emit_options emit_options = {.generator_version = 1};
@@ -334,6 +412,24 @@ static void test_memory(void **state)
     plan_free(&plan);
 }
 
+/* ---- where the compiler is looked for --------------------------------------------------------------------------- */
+
+/* $CUDA_HOME goes before $CUDA_PATH, each with lib64, lib and targets/NAME/lib; the builtins beside it are opened by
+ * their full path before. */
+static void test_places(void **state)
+{
+    static const char below[] = "targets/x86_64-linux/lib";
+    char path[512];
+    shell("mkdir -p %s/other/%s && cp %s/cuda/lib64/* %s/other/%s", folder, below, folder, folder, below);
+    snprintf(path, sizeof path, "%s/other", folder);
+    setenv("CUDA_PATH", path, 1);
+    setenv("CUDA_HOME", folder, 1); /* has none */
+    test_gemm(state);
+    unsetenv("CUDA_PATH");
+    snprintf(path, sizeof path, "%s/cuda", folder);
+    setenv("CUDA_HOME", path, 1);
+}
+
 /* ---- set-up ---------------------------------------------------------------------------------------------------- */
 
 /* A CUDA folder with an NVRTC, and a driver under the name that the loader looks for. */
@@ -369,9 +465,11 @@ static int tear_down(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gemm),         cmocka_unit_test(test_batch),  cmocka_unit_test(test_small_models),
-        cmocka_unit_test(test_long_lines),   cmocka_unit_test(test_faults), cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_planted_bits),
+        cmocka_unit_test(test_gemm),         cmocka_unit_test(test_batch),
+        cmocka_unit_test(test_small_models), cmocka_unit_test(test_long_lines),
+        cmocka_unit_test(test_faults),       cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_planted_bits), cmocka_unit_test(test_texts_come_back),
+        cmocka_unit_test(test_places),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -128,6 +128,8 @@ static void prints_as_snprintf_does(void **state)
     SAME("%d and %d", INT_MIN, INT_MAX)
     SAME("a %s%d, %d%s.", "x", -7, 1234567890, "")
     SAME("100%% of %s", "it")
+    SAME("%lld, %lld", LLONG_MIN, LLONG_MAX)
+    SAME("%s%lld%d%s", "x", -1ll, 2, "y")
     SAME("%3d %lld %s", 5, 1ll << 40, "more")
 }
 
