@@ -2,9 +2,9 @@
 
    The first line is the words behind "tilewright", between blanks; a byte 1 in a word is a blank of it. What follows is
    the file `given`, which is the command's standard input too. The words may name that and the files of
-   command_files.h, all in a folder of its own: beyond that folder no file is opened, made or removed, but for /dev/null,
-   /dev/zero and /dev/full, no process is started and no library is opened. NVRTC is a stand-in whose every compilation
-   fails. Linked with --wrap of tw_runtime_init and posix_spawnp. */
+   command_files.h, all in a folder of its own: beyond that folder no file is opened, made or removed, but for
+   /dev/null, /dev/zero and /dev/full, no process is started and no library is opened. NVRTC is a stand-in whose every
+   compilation fails. Linked with --wrap of tw_runtime_init and posix_spawnp. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

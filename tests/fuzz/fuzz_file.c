@@ -153,7 +153,8 @@ static void file_cache_bytes(const uint8_t *data, size_t size)
     struct cache_span fields[CACHE_FIELDS];
     memcpy(key.hex, file_key, sizeof key.hex);
     file_begin(&rt, data, size, NULL);
-    int parsed = cache_parse(data, size, &key, fields, &error), loaded = tw_cache_load(&rt, "cache", &key, &out, &error);
+    int parsed = cache_parse(data, size, &key, fields, &error),
+        loaded = tw_cache_load(&rt, "cache", &key, &out, &error);
     if ((parsed == TW_OK) != (loaded == TW_OK) || (loaded != TW_OK && !error.text[0]))
         abort();
     if (parsed == TW_OK && (out.cubin_bytes != fields[CACHE_CUBIN].bytes || strlen(out.log) > fields[CACHE_LOG].bytes))
@@ -289,8 +290,8 @@ static void file_records(const uint8_t *data, size_t size, bool hardware)
     if (!records)
         return;
     memcpy(records, data, size < room ? size : room);
-    int count = debug_tell(records, "kernel", "kernel.cu", hardware ? &debug_hardware : &emulated, file_take_line,
-                           &longest);
+    int count =
+        debug_tell(records, "kernel", "kernel.cu", hardware ? &debug_hardware : &emulated, file_take_line, &longest);
     if (count < 0 || count > debug_room || longest >= debug_line_bytes || (count > 0) != (longest > 0))
         abort();
     free(records);
@@ -307,8 +308,8 @@ static void file_call(const uint8_t *data, size_t size)
     if (size > sizeof call)
         memcpy(&result, data + sizeof call, size - sizeof call < 4 ? size - sizeof call : 4);
     machine.cc_known = result & 1u << 30 ? 0 : 1;
-    int told = explain_report("cuTensorMapEncodeTiled", &call, &machine, (int)(result & 0xffff), result >> 31 != 0, text,
-                              sizeof text);
+    int told = explain_report("cuTensorMapEncodeTiled", &call, &machine, (int)(result & 0xffff), result >> 31 != 0,
+                              text, sizeof text);
     if (told < 0 || strlen(text) >= sizeof text)
         abort();
     explain_report("cuTensorMapEncodeTiled", &call, &machine, (int)(result & 0xffff), 1, text, 60);
@@ -340,7 +341,8 @@ static void file_arguments(const uint8_t *data, size_t size)
         all += args.buffer[i].bytes < 1u << 24 ? args.buffer[i].bytes : 1u << 24;
     for (int i = 0; i < args.value_count; i++)
         emu_read_size(args.value[i].text, &bytes, &why);
-    if (status == TW_OK && all < 1u << 24 && ptx_parse(&rt.memory, file_ptx, sizeof file_ptx - 1, &module, &error) == TW_OK) {
+    if (status == TW_OK && all < 1u << 24 &&
+        ptx_parse(&rt.memory, file_ptx, sizeof file_ptx - 1, &module, &error) == TW_OK) {
         const struct ptx_function *kernel = ptx_find_function(module, "k");
         status = tw_device_open_emu(&rt, &options, &device, &error);
         if (status == TW_OK && kernel && emu_args_check(&args, module, kernel, &error) == TW_OK)

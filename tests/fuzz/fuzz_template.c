@@ -10,9 +10,9 @@
 #include "emit/emit.h"
 #include "plan/plan.h"
 
-static struct compile_tables tables;
-static struct spec spec;
-static struct diag_set read_diags; /* has the text that the spec's places are in */
+static struct compile_tables template_tables;
+static struct spec template_spec;
+static struct diag_set template_read; /* has the text that the spec's places are in */
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -40,9 +40,9 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
                      "  w = tensor { C, dtype = 'bf16' }, y = tensor { R, C, dtype = 'bf16', out = true },\n"
                      "  eps = scalar('fp32', 1e-5), rings = { { 'x', stages = 2 } }, grid = { R }, threads = 256,\n"
                      "  shared = 64, arch = { sm_90a = {} } }\n");
-    compile_tables_fill(&tables);
-    if (spec_read(text, &tables.options, &spec, &read_diags) != 0) {
-        diag_print(&read_diags, stderr);
+    compile_tables_fill(&template_tables);
+    if (spec_read(text, &template_tables.options, &template_spec, &template_read) != 0) {
+        diag_print(&template_read, stderr);
         abort();
     }
     unlink(path);
@@ -69,7 +69,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                          .source_count = 1,
                                          .instruction_limit = 200000};
     struct plan made = {0}, *p = &made;
-    if (family_plan(&spec, &spec.kernel[0], arch_find("sm_90a"), 0, NULL, p, &diags) != 0)
+    if (family_plan(&template_spec, &template_spec.kernel[0], arch_find("sm_90a"), 0, NULL, p, &diags) != 0)
         abort();
     p->template_name = "k.cu";
     int status = emit_steps(p->template_name, p, &options, &text, &length, &diags);

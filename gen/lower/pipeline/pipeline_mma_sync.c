@@ -10,7 +10,7 @@ enum {
     ELEMENT_REGISTERS = 40, /* of fills element by element: addresses and what is on its way */
     OTHER_REGISTERS = 40,   /* addresses, extents, strides, counters; 26 to 47 in what the compiler makes of it */
     TURNED_REGISTERS = 8,   /* more of them where ldmatrix turns the second operand */
-    SPLIT_REGISTERS = 36,   /* and where a warp's columns of it begin within a swizzle's span: then the lane's address is
+    SPLIT_REGISTERS = 36,   /* and where a warp's columns of it begin within a swizzle's span: then a lane's address is
                                no sum of a first one and a constant, and the compiler keeps one for each read */
 };
 

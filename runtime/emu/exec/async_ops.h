@@ -80,6 +80,8 @@ const struct emu_op *emu_op_stmatrix(struct emu_warp *warp, const struct emu_op 
 const struct emu_op *emu_op_movmatrix(struct emu_warp *warp, const struct emu_op *op);
 const struct emu_op *emu_op_mma(struct emu_warp *warp, const struct emu_op *op);
 const struct emu_op *emu_op_wgmma(struct emu_warp *warp, const struct emu_op *op);
+struct emu_block;
+void emu_wgmma_check(struct emu_block *block); /* all its warps have ended: did warpgroups execute them as one? */
 const struct emu_op *emu_op_tensormap_replace(struct emu_warp *warp, const struct emu_op *op);
 const struct emu_op *emu_op_tensormap_copy(struct emu_warp *warp, const struct emu_op *op);
 

@@ -235,6 +235,8 @@ const struct emu_op *emu_op_setmaxnreg(struct emu_warp *warp, const struct emu_o
                              up ? "inc" : "dec", want, have);
     if (up && (want - have) * EMU_LANES > block->registers_free)
         return emu_wait(warp, op, op, EMU_PATH_REGISTERS);
+    if (EMU_UNLIKELY(warp->hazard != NULL))
+        emu_hazard_setmaxnreg(warp->hazard, emu_position(warp, op));
     block->registers_free = block->registers_free + have * EMU_LANES - want * EMU_LANES;
     warp->max_registers = want;
     warp->launch->changes++;
@@ -259,6 +261,14 @@ void emu_registers_check(struct emu_block *block)
     if (moved && stays)
         emu_report_at(moved, moved->moved_registers, "REG-POOL", 0, 0,
                       "warp %u never executes setmaxnreg, other warps of its block do", stays->index);
+    for (uint32_t i = 0; moved && !stays && i < block->warp_count; i++) {
+        struct emu_warp *warp = &block->warps[i], *first = &block->warps[i - i % EMU_WARPGROUP];
+        if (warp->max_registers != first->max_registers)
+            emu_report_at(warp, warp->moved_registers, "REG-POOL", 0, 0,
+                          "warps %u and %u of a warpgroup leave setmaxnreg with %u and %u registers: all four execute "
+                          "the same one",
+                          first->index, warp->index, first->max_registers, warp->max_registers);
+    }
 }
 
 /* ---- Fences ------------------------------------------------------------------------------------------------------ */

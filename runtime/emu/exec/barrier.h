@@ -6,6 +6,6 @@
 
 void emu_barriers_check(struct emu_block *block); /* after threads ended */
 void emu_cluster_check(struct emu_cluster *cluster);
-void emu_registers_check(struct emu_block *block); /* all its warps have ended: did all of them execute setmaxnreg? */
+void emu_registers_check(struct emu_block *block); /* all its warps have ended: did all execute setmaxnreg, alike? */
 
 #endif

@@ -97,6 +97,20 @@ static unsigned char *barrier_of(struct emu_warp *warp, const struct emu_op *op,
     return at;
 }
 
+/* The same of an instruction that takes barriers of the executing block alone. */
+static unsigned char *own_barrier(struct emu_warp *warp, const struct emu_op *op, const struct emu_where *where,
+                                  unsigned lane, uint64_t *address)
+{
+    unsigned char *at = barrier_of(warp, op, where, lane, address);
+    if (!at || emu_shared_rank(*address) == warp->block->rank)
+        return at;
+    emu_report_at(warp, op, "BOUNDS", *address, 1,
+                  "a barrier in the shared memory of block %u of the cluster: this instruction takes those of its own "
+                  "block, %u",
+                  emu_shared_rank(*address), warp->block->rank);
+    return NULL;
+}
+
 static const struct emu_op *barrier_fault(struct emu_warp *warp, const struct emu_op *op, uint64_t address,
                                           struct emu_fault *fault)
 {
@@ -112,7 +126,7 @@ const struct emu_op *emu_op_mbarrier_init(struct emu_warp *warp, const struct em
         unsigned lane = emu_first(m);
         uint64_t address, word;
         struct emu_fault fault;
-        unsigned char *at = barrier_of(warp, op, &extra->barrier, lane, &address);
+        unsigned char *at = own_barrier(warp, op, &extra->barrier, lane, &address);
         if (!at)
             return NULL;
         if (emu_mbarrier_init(&word, count[lane], &fault))
@@ -131,7 +145,7 @@ const struct emu_op *emu_op_mbarrier_inval(struct emu_warp *warp, const struct e
     for (uint32_t m = warp->lanes.mask; m; m &= m - 1) {
         uint64_t address, word;
         struct emu_fault fault;
-        unsigned char *at = barrier_of(warp, op, &extra->barrier, emu_first(m), &address);
+        unsigned char *at = own_barrier(warp, op, &extra->barrier, emu_first(m), &address);
         if (!at)
             return NULL;
         memcpy(&word, at, 8);
@@ -270,7 +284,7 @@ const struct emu_op *emu_op_mbarrier_test(struct emu_warp *warp, const struct em
         struct emu_fault fault;
         int done = 0;
         lanes = wait_alike(warp, op, rest);
-        unsigned char *at = barrier_of(warp, op, &extra->barrier, lane, &address);
+        unsigned char *at = own_barrier(warp, op, &extra->barrier, lane, &address);
         if (!at)
             return NULL;
         memcpy(&word, at, 8);
@@ -399,7 +413,13 @@ static enum emu_fault_kind tensor_copy(struct emu_warp *warp, const struct emu_c
     if (c->store)
         return emu_async_tensor_store(queue, issue, &request, (enum emu_reduce)c->reduce, fault);
     uint16_t targets = c->multicast == PTX_NONE ? 0 : (uint16_t)EMU_W(c->multicast)[lane];
-    return emu_async_tensor_load(queue, issue, &request, targets, emu_lane_address(warp, &c->barrier, lane), fault);
+    uint64_t barrier = emu_lane_address(warp, &c->barrier, lane);
+    if (emu_shared_rank(barrier) != emu_shared_rank(request.smem))
+        return emu_fail(fault, EMU_FAULT_BOUNDS, barrier,
+                        "a tensor load into block %u of the cluster, with a barrier in block %u: it takes one in the "
+                        "shared memory that it writes",
+                        emu_shared_rank(request.smem), emu_shared_rank(barrier));
+    return emu_async_tensor_load(queue, issue, &request, targets, barrier, fault);
 }
 
 static enum emu_fault_kind bulk_copy(struct emu_warp *warp, const struct emu_copy *c, unsigned lane,

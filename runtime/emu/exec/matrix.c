@@ -242,9 +242,34 @@ const struct emu_op *emu_op_wgmma(struct emu_warp *warp, const struct emu_op *op
     emu_aligned(warp, op);
     if (EMU_UNLIKELY(warp->hazard != NULL))
         emu_watch_wgmma(warp, op, m, flight.a_descriptor, flight.b_descriptor, &issue.tag);
+    warp->wgmma = op;
+    warp->wgmma_count++;
+    for (unsigned i = 0; i < 3; i++) {
+        uint64_t part = i == 0 ? (uint64_t)m->n << 8 | m->k : i == 1 ? flight.a_descriptor : flight.b_descriptor;
+        warp->wgmma_sum = (warp->wgmma_sum ^ part) * UINT64_C(0x9e3779b97f4a7c15);
+    }
     emu_event(warp, op, EMU_EVENT_MMA,
               EMU_SHARED_WINDOW + warp->block->rank * EMU_SHARED_STRIDE + (flight.b_descriptor & 0x3fff) * 16, 0, 0);
     if (emu_async_wgmma(warp->launch->async, &issue, &work, &fault))
         return emu_fault_at(warp, op, &fault);
     return op + 1;
+}
+
+void emu_wgmma_check(struct emu_block *block)
+{
+    for (uint32_t i = 0; i < block->warp_count; i++) {
+        struct emu_warp *first = &block->warps[i - i % EMU_WARPGROUP], *warp = &block->warps[i];
+        if (warp->wgmma_count == first->wgmma_count && warp->wgmma_sum == first->wgmma_sum)
+            continue;
+        struct emu_warp *at = warp->wgmma_count ? warp : first;
+        if (warp->wgmma_count != first->wgmma_count)
+            emu_report_at(at, at->wgmma, "DIVERGED-ALIGNED", 0, 0,
+                          "warps %u and %u of a warpgroup execute %u and %u wgmma: all four execute the same ones",
+                          first->index, warp->index, first->wgmma_count, warp->wgmma_count);
+        else
+            emu_report_at(at, at->wgmma, "DIVERGED-ALIGNED", 0, 0,
+                          "warps %u and %u of a warpgroup give their wgmmas other shapes or descriptors: all four "
+                          "execute the same ones",
+                          first->index, warp->index);
+    }
 }

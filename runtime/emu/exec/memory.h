@@ -50,6 +50,12 @@ int emu_lane_write(struct emu_warp *warp, unsigned lane, uint64_t address, const
 /* Addresses of the lanes of op->a (64 bits where wide) plus op->imm. */
 void emu_addresses(struct emu_warp *warp, uint32_t at, int wide, uint64_t offset, uint64_t *address);
 
+/* The block of the cluster in whose shared memory a generic address lies. */
+static inline uint32_t emu_shared_rank(uint64_t address)
+{
+    return (uint32_t)((address - EMU_SHARED_WINDOW) / EMU_SHARED_STRIDE);
+}
+
 /* Whether a generic address is in the window of local memory. */
 static inline int emu_is_local(uint64_t address)
 {

@@ -104,6 +104,8 @@ static int warp_start(struct emu_warp *warp)
     warp->moved_registers = NULL;
     warp->cluster_arrived = warp->cluster_waits = 0;
     warp->done = warp->watch = 0;
+    warp->wgmma_count = 0;
+    warp->wgmma_sum = 0;
     warp->idle = 0;
     warp->spin_op = NULL;
     warp->lanes.carry = 0;
@@ -260,8 +262,10 @@ static void retire(struct emu_launch *launch, struct emu_cluster **at)
     struct emu_fault fault;
     struct emu_async_event event;
     uint32_t count = cluster->block_count * launch->warps * EMU_LANES;
-    for (uint32_t b = 0; b < cluster->block_count && cluster->hazard; b++)
+    for (uint32_t b = 0; b < cluster->block_count && cluster->hazard; b++) {
         emu_registers_check(&cluster->blocks[b]);
+        emu_wgmma_check(&cluster->blocks[b]);
+    }
     /* What its threads started ends now at the latest. */
     for (unsigned tries = 0; emu_async_issued_by(launch->async, cluster->issuer, count, &event) && tries < 1u << 20;
          tries++) {

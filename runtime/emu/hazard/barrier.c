@@ -127,6 +127,31 @@ void emu_hazard_cluster_wait(struct emu_hazard_warp *warp, uint32_t lanes)
     }
 }
 
+/* ---- setmaxnreg -------------------------------------------------------------------------------------------------- */
+
+/* The warps of a warpgroup meet between one setmaxnreg and the next. */
+void emu_hazard_setmaxnreg(struct emu_hazard_warp *warp, uint32_t position)
+{
+    struct hz_warp *w = hz_warp_of(warp);
+    struct emu_hazard_cluster *c = w->cluster;
+    uint32_t moves = w->register_moves, first = w->index & ~3u;
+    for (uint32_t i = first; moves && i < first + 4 && i < c->h->warps; i++) {
+        const struct hz_warp *other = &c->warps[w->rank * c->h->warps + i];
+        if (other->register_moves >= moves && hz_clock_at(&w->clock, other->component) >= other->moved_at[moves & 1])
+            continue;
+        struct hz_finding f = {.name = EMU_HAZARD_REG_POOL,
+                               .warp = w,
+                               .lanes = w->lanes,
+                               .position = position,
+                               .other = EMU_HAZARD_NOWHERE};
+        hz_report(c->h, &f,
+                  "setmaxnreg once more, and nothing orders the one before of warp %u of its warpgroup before that", i);
+        break;
+    }
+    w->register_moves = ++moves;
+    w->moved_at[moves & 1] = w->clock.at[w->component];
+}
+
 /* ---- mbarriers --------------------------------------------------------------------------------------------------- */
 
 static uint32_t slot_of(uint64_t address, uint32_t count)

@@ -316,6 +316,27 @@ void hz_touch_remote(struct hz_warp *warp, uint64_t address, uint32_t position)
     b->remote_address[warp->component] = address;
 }
 
+void hz_write_remote(struct hz_warp *warp, uint64_t address, uint32_t position)
+{
+    struct emu_hazard_cluster *c = warp->cluster;
+    struct emu_hazard *h = c->h;
+    uint32_t rank = hz_rank(address);
+    if (rank >= h->options.blocks || warp->began >> rank & 1)
+        return;
+    warp->began |= UINT32_C(1) << rank;
+    for (uint32_t i = 0; i < h->warps; i++)
+        if (hz_clock_at(&warp->clock, c->warps[rank * h->warps + i].component))
+            return;
+    struct hz_finding f = {.name = EMU_HAZARD_UNORDERED_WRITE,
+                           .warp = warp,
+                           .lanes = warp->lanes,
+                           .address = address,
+                           .position = position,
+                           .other = EMU_HAZARD_NOWHERE,
+                           .other_block = c->first + rank};
+    hz_report(h, &f, "write to the shared memory of block %u of the cluster, and nothing says that it has begun", rank);
+}
+
 static void block_end(struct hz_warp *warp, uint32_t position)
 {
     struct emu_hazard_cluster *c = warp->cluster;

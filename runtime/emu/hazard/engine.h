@@ -61,6 +61,8 @@ struct hz_warp {
     uint32_t dirty_count;
     uint32_t wgmma_fences;
     uint32_t cluster_phase, cluster_waited; /* barrier.cluster: phases passed; lanes that have passed this one */
+    uint32_t register_moves, moved_at[2];   /* setmaxnreg: how many; epochs of the last two, by number */
+    uint32_t began;                         /* blocks of the cluster of which it is known that they have begun */
     const struct hz_mbarrier *waited;       /* on which its last wait returned true */
     uint32_t waited_passed;                 /* phases then */
     uint8_t waited_again, waited_free;      /* it knew of that phase already; no phase has completed */
@@ -214,6 +216,7 @@ void *hz_alloc(struct emu_hazard *h, size_t bytes); /* zeroed; NULL sets the sta
 int hz_grow(struct emu_hazard *h, void *array, uint32_t *room, uint32_t count, size_t item);
 struct emu_hazard_cluster *hz_cluster_of(struct emu_hazard *h, uint32_t serial);
 void hz_touch_remote(struct hz_warp *warp, uint64_t address, uint32_t position); /* by a thread or an arrival */
+void hz_write_remote(struct hz_warp *warp, uint64_t address, uint32_t position); /* besides: has that block begun? */
 uint32_t hz_full(const struct hz_warp *warp);
 
 /* ---- clock.c */

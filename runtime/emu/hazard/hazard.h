@@ -182,6 +182,7 @@ void emu_hazard_bar_complete(struct emu_hazard_cluster *cluster, uint32_t rank, 
 /* barrier.cluster. The wait is told when it passes. */
 void emu_hazard_cluster_arrive(struct emu_hazard_warp *warp, uint32_t lanes, int relaxed);
 void emu_hazard_cluster_wait(struct emu_hazard_warp *warp, uint32_t lanes);
+void emu_hazard_setmaxnreg(struct emu_hazard_warp *warp, uint32_t position);
 
 /* ---- mbarrier ---------------------------------------------------------------------------------------------------- */
 

@@ -577,8 +577,11 @@ void emu_hazard_generic(struct emu_hazard_warp *warp, uint32_t lanes, const uint
                 hz_strong(a.warp, left & (0u - left), at[__builtin_ctz(left)], access);
     for (uint32_t left = lanes; left; left &= left - 1) {
         uint64_t one = at[__builtin_ctz(left)];
-        if (hz_is_shared(one) && hz_rank(one) != a.warp->rank)
-            hz_touch_remote(a.warp, one, position);
+        if (!hz_is_shared(one) || hz_rank(one) == a.warp->rank)
+            continue;
+        hz_touch_remote(a.warp, one, position);
+        if (access & EMU_ACCESS_WRITE)
+            hz_write_remote(a.warp, one, position);
     }
     lanes_access(&a, broadcast(&a, lanes, at, bytes), at, bytes);
 }

@@ -1,5 +1,5 @@
 r"""A run of random programs as tests/bench/results/random_programs.json, from what the run logged; and of random specs
-of the family gemm as random_specs.json, emulated and compiled to cubins.
+of the family gemm as random_specs.json, emulated and compiled to cubins, by two runs or by one that does both.
 
     build/tests/emu/random/random_programs --first 1 --count 2000 --quiet --log LOG
     python3 tests/emu/random/results.py --commit COMMIT [--machine WORDS] LOG... \
@@ -8,6 +8,10 @@ of the family gemm as random_specs.json, emulated and compiled to cubins.
     build/tests/emu/random/random_programs --specs --first 1 --count 5000 --quiet --log LOG
     build/tests/emu/random/random_programs --specs --compile --first 1 --count 300 --quiet --log CUBINS
     python3 tests/emu/random/results.py --commit COMMIT [--machine WORDS] --compiled CUBINS LOG... \
+        >tests/bench/results/random_specs.json
+
+    build/tests/emu/random/random_programs --specs --both --first 1 --count 5000 --quiet --log LOG
+    python3 tests/emu/random/results.py --commit COMMIT [--machine WORDS] --both LOG... \
         >tests/bench/results/random_specs.json
 
 A run may be in parts, each with a log of its own, also gzipped: a program that stands in several counts once, as the
@@ -125,13 +129,31 @@ def specs_of(programs, command, commit):
     }
 
 
+def launches_of(programs):
+    """What the emulator ran of random specs."""
+    hit = tally(replay(programs, '--specs'))
+    return {
+        'launches': {mode: hit.get('launch', {}).get(mode, 0) for mode in ('eager', 'late', 'random')},
+        'compared': {how: hit.get('launch', {}).get(how, 0) for how in ('equal', 'within bounds')},
+    }
+
+
+def print_both(arguments):
+    programs = read_programs(arguments.log)
+    command = COMMAND.replace(PROGRAM, PROGRAM + ' --specs --both')
+    print(json.dumps({
+        'made_by': 'tests/emu/random/results.py',
+        'what': 'random specs of the family gemm, both architectures: what check takes is compiled to cubins, spills '
+                'being failures, and verified on the emulator, hazards fatal',
+        'machine': arguments.machine,
+        'emulated and compiled': {**specs_of(programs, command, arguments.commit), **launches_of(programs)},
+    }, indent=1))
+
+
 def print_specs(arguments):
     emulated, compiled = read_programs(arguments.log), read_programs(arguments.compiled)
-    hit = tally(replay(emulated, '--specs'))
     command = COMMAND.replace(PROGRAM, PROGRAM + ' --specs')
-    first = specs_of(emulated, command, arguments.commit)
-    first['launches'] = {mode: hit.get('launch', {}).get(mode, 0) for mode in ('eager', 'late', 'random')}
-    first['compared'] = {how: hit.get('launch', {}).get(how, 0) for how in ('equal', 'within bounds')}
+    first = {**specs_of(emulated, command, arguments.commit), **launches_of(emulated)}
     print(json.dumps({
         'made_by': 'tests/emu/random/results.py',
         'what': 'random specs of the family gemm, both architectures: what check takes is verified on the emulator, '
@@ -146,13 +168,14 @@ def print_specs(arguments):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument('--compiled', action='append', default=[], help='log of specs that were compiled to cubins')
+    parser.add_argument('--both', action='store_true', help='the logs are of specs that were compiled and ran')
     parser.add_argument('--compiled-commit', help='the tree that compiled them, where it is another one')
     parser.add_argument('--commit', required=True)
     parser.add_argument('--machine', default='%d cores of %s' % (os.cpu_count(), os.uname().machine))
     parser.add_argument('log', nargs='+')
     arguments = parser.parse_args()
-    if arguments.compiled:
-        print_specs(arguments)
+    if arguments.compiled or arguments.both:
+        (print_both if arguments.both else print_specs)(arguments)
         return
     programs = read_programs(arguments.log)
     if not programs:
