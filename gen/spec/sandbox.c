@@ -530,7 +530,8 @@ static int syntax_error(struct sandbox *s, int source, struct sandbox_error *err
         if (strcmp(text, "C stack overflow") == 0)
             text = "expressions or blocks are nested too deep; Lua takes about 200 levels";
     }
-    set_error(s, file, line, "LUA-SYNTAX", text);
+    char words[512];
+    set_error(s, file, line, "LUA-SYNTAX", sandbox_words(text, words, sizeof words));
     place_in_text(s, file, s->error.text, sizeof s->error.text);
     const char *near = strstr(text, "near '");
     char word[64];
