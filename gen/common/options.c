@@ -145,6 +145,7 @@ int options_parse(const char *command, const struct option_row *rows, int argc, 
     bool ended = false;
     *operands = 0;
     as_json = asks_for_json(rows, argc, argv);
+    answered = false;
     for (int i = 1; i < argc; i++) {
         const char *argument = argv[i], *value = NULL;
         if (ended || argument[0] != '-' || !argument[1]) {

@@ -483,9 +483,13 @@ for (int pair = 0; pair < ${pairs}; ++pair)
 //@ local function write_slab(o)
 //@     local t, text, turned, word = o.t, o.text, model.turned[o.t.name] == 1, 2 * bytes(o.t.dtype)
 //@     local p_elements, elements, value = o.p_elements, text.at[3], text.value
-//@     local column = (o.parts > 1 and "(first_pair + pair)" or "pair") .. " * 8 + first_column + lane"
+//@     -- A tensor that is named first has a first_pair of its own in here.
+//@     local column = (o.parts > 1 and "number" or "pair") .. " * 8 + first_column + lane"
 #pragma unroll
 for (int pair = 0; pair < ${o.pairs}; ++pair) {
+//@     if o.parts > 1 then
+    const int number = first_pair + pair;
+//@     end
     ${ctype(t.dtype)} *at[2];
     bool inside[2];
     float value[2];

@@ -187,7 +187,7 @@ static int debug_tell(const volatile struct debug_record *shared, const char *en
                 break;
         first_block += k == i && debug_same_block(&record[i], &record[0]);
     }
-    silent = count && record ? (int)record[0].warps - first_block : 0;
+    silent = count && record && record[0].warps <= 32 ? (int)record[0].warps - first_block : 0;
     if (silent > 0) {
         snprintf(line, sizeof line,
                  "debug %s: %d of the %u warps of block (%u,%u,%u) left no record: they are at a barrier without a "

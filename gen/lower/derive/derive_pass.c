@@ -11,6 +11,7 @@ enum {
     ARRIVALS = 4,          /* every warp of a consumer releases for itself */
     MOST_COLUMN = 1 << 16, /* beyond every tile */
     BESIDE_PLACES = 48, /* registers of a consumer behind its loops: addresses, columns that are read ahead, results */
+    BESIDE_STORES = 44, /* and more where stores of one dot's sums read a copy too: none of them is a loop then */
 };
 
 /* Why derivation puts a step where it stands, for who reads the Plan. */
@@ -490,7 +491,11 @@ static int columns_of(const struct derive *d, int node, bool *seen)
 static bool has_room(const struct derive *d, int op, int columns)
 {
     const struct plan *p = d->work.l->plan;
+    int stores = 0;
+    for (int i = 0; i < d->work.program->op_count; i++)
+        stores += d->work.program->op[i].kind == PROGRAM_STORE;
     int taken = BESIDE_PLACES + d->blocks * columns / 2 / d->warps_n + d->stored;
+    taken += p->mma_count == 1 && stores > 1 ? BESIDE_STORES : 0;
     for (int i = 0; i < p->place_count; i++)
         taken += p->place[i].kind == PLAN_PLACE_ROWS ? 0 : p->place[i].registers;
     return d->work.op[op].parent >= 0 || taken <= d->registers;

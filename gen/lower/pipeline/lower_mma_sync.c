@@ -79,6 +79,9 @@ static int roles(struct pipeline *x)
     return derive_steps(&x->d);
 }
 
+/* Of each store beyond the first, for which a block's share of registers has room. */
+enum { STORE_REGISTERS = 16 };
+
 static int launch(struct pipeline *x)
 {
     struct plan *p = x->plan;
@@ -89,7 +92,10 @@ static int launch(struct pipeline *x)
                   (x->d.ring[r].parent >= 0 && x->d.ring[r].inner < 0 ? x->stages : 1);
     int registers = mma_sync_registers_at_ease(x);
     int blocks = arch_resident_blocks(arch, threads, registers, shared);
-    int needed = mma_sync_registers(x, mma_sync_register_limit(x));
+    int needed = mma_sync_registers_at_most(x, mma_sync_register_limit(x)), stores = 0;
+    for (int i = 0; i < x->program->op_count; i++)
+        stores += x->program->op[i].kind == PROGRAM_STORE;
+    needed += stores > 1 ? STORE_REGISTERS * (stores - 1) : 0;
     while (blocks > 1 && needed > arch->registers_per_sm / (threads * blocks) / 8 * 8)
         blocks--;
     p->blocks_per_sm = blocks < 1 ? 1 : blocks;

@@ -202,6 +202,9 @@ int mma_sync_stages(struct pipeline *x);      /* how many stages rings of loops 
 /* Registers of a thread, about: what places hold, two steps of operands, the rest. Above `limit` the compiler reads
  * operands later, and one step of them is held. */
 int mma_sync_registers(const struct pipeline *x, int limit);
+/* With which a tile is refused: those, and what the compiler takes where they are short, so that nothing that passes is
+ * spilled. */
+int mma_sync_registers_at_most(const struct pipeline *x, int limit);
 int mma_sync_registers_at_ease(const struct pipeline *x); /* with which it need not wait for some to become free */
 int mma_sync_register_limit(const struct pipeline *x);    /* that a thread of the block can have */
 int mma_sync_check_registers(struct pipeline *x);

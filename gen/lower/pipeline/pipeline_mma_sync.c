@@ -10,8 +10,13 @@ enum {
     ELEMENT_REGISTERS = 40, /* of fills element by element: addresses and what is on its way */
     OTHER_REGISTERS = 40,   /* addresses, extents, strides, counters; 26 to 47 in what the compiler makes of it */
     TURNED_REGISTERS = 8,   /* more of them where ldmatrix turns the second operand */
-    SPLIT_REGISTERS = 36,   /* and where a warp's columns of it begin within a swizzle's span: then a lane's address is
-                               no sum of a first one and a constant, and the compiler keeps one for each read */
+    SPLIT_REGISTERS = 36, /* or, where a warp's columns of it begin within a swizzle's span: then the lane's address is
+                             no sum of a first one and a constant, and the compiler keeps one for each read */
+    TURNED_ROWS = 24,     /* where it turns the first, */
+    ODD_REGISTERS = 20,   /* and reads an odd number of blocks of the second: the last one's address is its own */
+    SLAB_REGISTERS = 24,  /* left where a store takes rows in parts: all reads of a slab are under way together */
+    MANY_COPIES = 12,     /* by a thread, of a stage; each more has an address, of */
+    COPY_REGISTERS = 3,
 };
 
 static int first_dot(const struct pipeline *x)
@@ -225,7 +230,7 @@ static int slabs(struct pipeline *x)
         return status;
     x->slab = pipeline_slab(x, &whole);
     int natural = held(x) + OTHER_REGISTERS + stored(x);
-    while (held(x) + OTHER_REGISTERS + stored(x) > limit && x->parts < blocks && !whole)
+    while (held(x) + OTHER_REGISTERS + stored(x) + SLAB_REGISTERS > limit && x->parts < blocks && !whole)
         do
             x->parts++;
         while (blocks % x->parts);
@@ -248,29 +253,42 @@ int mma_sync_registers(const struct pipeline *x, int limit)
     return own + two <= limit && own + beside <= limit ? own + (two > beside ? two : beside) : own + one;
 }
 
-/* Registers for where a warp reads `columns` of a second operand that lies along n, in spans of `chunks` times 16
- * bytes. */
-static int turned(int columns, int warps_n, int chunks)
+/* What a part of n_blocks of a warp asks for beside sums and operands, and beyond OTHER_REGISTERS, where the second
+ * operand's rows lie in spans of `chunks` times 16 bytes and a thread makes so many copies a stage. */
+static int turned(const struct plan_mma *mma, int n_blocks, int warps_n, int chunks, int copies)
 {
-    int width = columns / MMA_SYNC_N;
-    bool splits = warps_n == 1 || width % chunks == 0 || (width & (width - 1)) == 0;
-    return splits ? TURNED_REGISTERS : SPLIT_REGISTERS;
+    bool rows = mma->operand[0].tensor >= 0 && mma->operand[0].mn_major;
+    bool columns = mma->operand[1].tensor >= 0 && mma->operand[1].mn_major;
+    bool splits = warps_n == 1 || n_blocks % chunks == 0 || (n_blocks & (n_blocks - 1)) == 0;
+    int sum = copies > MANY_COPIES ? COPY_REGISTERS * (copies - MANY_COPIES) : 0;
+    sum += columns ? splits ? TURNED_REGISTERS : SPLIT_REGISTERS : 0;
+    return sum + (rows ? TURNED_ROWS + (n_blocks % 2 && n_blocks > 8 ? ODD_REGISTERS : 0) : 0);
 }
 
-/* With which a tile is refused: about as many as mma_sync_registers says, and what the compiler takes where registers
- * are short, so that nothing that passes is spilled. Where they do not hold two steps of operands, it reads three
- * quarters of the second one ahead. */
-static int registers_at_most(const struct pipeline *x, int limit)
+/* Copies of 16 bytes by each of so many threads, for the only dot's tiles where the second has `columns`. */
+static int copies(const struct pipeline *x, int columns, int threads)
+{
+    const struct plan_mma *mma = &x->plan->mma[0];
+    int64_t bytes = 0;
+    for (int o = 0; o < 2 && x->plan->mma_count == 1; o++)
+        if (mma->operand[o].tensor >= 0) {
+            int64_t tile = x->plan->tensor[mma->operand[o].tensor].tile_bytes;
+            bytes += o ? tile * columns / (mma->blocks_n * MMA_SYNC_N * x->d.warps_n) : tile;
+        }
+    return (int)((bytes + 16 * threads - 1) / (16 * threads));
+}
+
+/* Where registers do not hold two steps of operands, the compiler reads three quarters of the second one ahead. */
+int mma_sync_registers_at_most(const struct pipeline *x, int limit)
 {
     int one = fragments(x, 1), two = fragments(x, 2), most = 0, all = mma_sync_registers(x, limit);
     if (held(x) + OTHER_REGISTERS + two > limit && (one + 3 * two) / 4 > stored(x))
         all = held(x) + OTHER_REGISTERS + (one + 3 * two) / 4;
     for (int i = 0; i < x->plan->mma_count; i++) {
         const struct plan_mma *mma = &x->plan->mma[i];
-        if (mma->operand[1].tensor < 0 || !mma->operand[1].mn_major)
-            continue;
         int chunks = mma->operand[1].k_bytes / MMA_SYNC_K / 16;
-        int more = turned(mma->blocks_n * MMA_SYNC_N, x->d.warps_n, chunks > 0 ? chunks : 1);
+        int each = copies(x, mma->blocks_n * MMA_SYNC_N * x->d.warps_n, 32 * x->warps_m * x->d.warps_n);
+        int more = turned(mma, mma->blocks_n, x->d.warps_n, chunks > 0 ? chunks : 1, each);
         most = more > most ? more : most;
     }
     return all + most;
@@ -292,8 +310,8 @@ static int columns_that_fit(const struct pipeline *x, int op)
         int step = m_blocks * 4 + n_blocks * 2, part = by_pairs(&mma) ? 2 * 4 * m_blocks + 8 : step + 3 * step / 4;
         int stores = beside * n_blocks,
             needed = m_blocks * n_blocks * 4 + OTHER_REGISTERS + (part > stores ? part : stores);
-        if (x->plan->mma[0].operand[1].mn_major)
-            needed += turned(n_blocks * MMA_SYNC_N, warps_n, n % 64 == 0 ? 8 : n % 32 == 0 ? 4 : n % 16 == 0 ? 2 : 1);
+        int chunks = n % 64 == 0 ? 8 : n % 32 == 0 ? 4 : n % 16 == 0 ? 2 : 1;
+        needed += turned(&x->plan->mma[0], n_blocks, warps_n, chunks, copies(x, n, 32 * warps_m * warps_n));
         if (n % (warps_n * MMA_SYNC_N) == 0 && needed <= (limit < most ? limit : most))
             return n;
     }
@@ -336,7 +354,7 @@ static bool warps_that_fit(const struct pipeline *x, char *text, size_t size)
 int mma_sync_check_registers(struct pipeline *x)
 {
     const struct arch *arch = x->l->arch;
-    int status = slabs(x), limit = mma_sync_register_limit(x), registers = registers_at_most(x, limit);
+    int status = slabs(x), limit = mma_sync_register_limit(x), registers = mma_sync_registers_at_most(x, limit);
     int op = first_dot(x), taken = held(x), threads = 32 * x->warps_m * x->d.warps_n;
     const struct spec_value *m = pipeline_field(x, "pipeline.warps_m");
     char text[300];

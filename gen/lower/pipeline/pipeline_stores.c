@@ -19,8 +19,12 @@ enum { OF_PAIR = 1, OF_COLUMN = 2, OF_ADDRESS = 4, OF_PLACE = 4 };
 enum {
     OTHER_REGISTERS = 24, /* addresses, descriptors, places of the item */
     SPARE = 8,            /* left by a chunk that is smaller for the sake of registers */
-    LOOSE = 32,           /* so many more are no reason to refuse a chunk that cannot be smaller: few of these spill */
-    STORES = 31,          /* of a program; what further ones share is not looked at */
+    LOOSE = 32,       /* so many more are no reason to refuse a chunk that cannot be smaller: few of these spill, but
+                         for those that read integers, and those of three consumers, who have few registers */
+    OF_INTEGERS = 24, /* of a store that reads integers: they are widened, and converted, all of a chunk together */
+    OF_UNROLLED = 32, /* of one that is unrolled and makes something of rows or columns: of all chunks together */
+    OF_STORES = 8,    /* of each store beyond the second */
+    STORES = 31,      /* of a program; what further ones share is not looked at */
 };
 
 /* ---- what is held ------------------------------------------------------------------------------------------------ */
@@ -34,6 +38,7 @@ struct pipeline_store {
     int tensors;      /* that it reads by row */
     bool stands_once; /* its chunks are a loop; else they are unrolled */
     bool rows_too;    /* it takes values of rows beside sums */
+    bool integers;    /* it reads a tensor of integers */
     uint32_t shares;  /* of which stores, as bits, it has arithmetic on sums */
 };
 
@@ -131,6 +136,7 @@ static void visit(struct walk *w, int node, int above)
     if (element) {
         w->store->column += of_addresses(w, n);
         w->store->tensors += (scope & WORK_ROW) != 0;
+        w->store->integers = w->store->integers || n->type == EXPR_INT;
     }
     if (words)
         *(scope & WORK_ROW ? &w->store->each : &w->store->column) += words * OF_PAIR * (scope & WORK_ROW ? 2 : 1);
@@ -200,11 +206,15 @@ static int held(const struct pipeline *x, int op, int columns, bool only)
     const struct pipeline_store *s = &x->store[op];
     bool loop = (s->stands_once || x->d.once[op]) && !only;
     int sum = pipeline_registers_taken(x) + OTHER_REGISTERS + columns / 4, one = (s->each + s->column) * columns / 8;
+    sum += s->integers ? OF_INTEGERS : 0;
+    for (int i = 0, stores = 0; i < x->program->op_count; i++)
+        if (x->program->op[i].kind == PROGRAM_STORE && x->program->op[i].arg[0].columns > 1 && ++stores > 2)
+            sum += OF_STORES;
     if (loop || only)
         return sum + one + s->rows + (loop ? columns / 2 : 0);
     for (uint32_t shares = s->shares; shares; shares &= shares - 1)
         sum += x->plan->place[0].registers;
-    return sum + of_whole_rows(x, op);
+    return sum + of_whole_rows(x, op) + (s->column + s->rows + s->places > 0 ? OF_UNROLLED : 0);
 }
 
 int pipeline_chunk(struct pipeline *x, int op, int columns, int least)
@@ -228,7 +238,8 @@ int pipeline_chunk(struct pipeline *x, int op, int columns, int least)
            chunk / 2 >= least)
         chunk /= 2;
     int taken = held(x, op, chunk, chunk == all);
-    if (taken > budget && taken <= budget + LOOSE)
+    bool loose = x->d.consumers < 3 && !x->store[op].integers;
+    if (loose && taken > budget && taken <= budget + LOOSE)
         taken = budget;
     x->held = taken > x->held ? taken : x->held;
     if (chunk < columns) {

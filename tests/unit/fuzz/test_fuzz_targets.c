@@ -147,6 +147,8 @@ static void commands_run(void **state)
         {"gen layer.lua -o /tilewright_elsewhere", 3, "/tilewright_elsewhere"},
         {"gen layer.lua -o ../elsewhere", 3, "cannot make the folder"},
         {"cache verify", 1, "0123456789abcdef"},
+        {"emu add.ptx --grid x --block 1 --json", 2, "{\"command\":\"emu\",\"status\":2"},
+        {"run missing.lua --json", 1, "no such file"}, /* what was told before is another command's */
         {"no_command", 2, "unknown command"},
     };
     (void)state;
