@@ -396,7 +396,7 @@ ok $? "run --source with another --arch: status 2"
 grep -v '^ *ab_wait_full(ab_next);$' "$work/kept/small.sm_90a.cu" >"$work/mine.cu"
 line=$(grep -n '^ *mma_dot(dot_sum' "$work/mine.cu")
 line=${line%%:*}
-for mode in eager late random; do
+for mode in eager late random all; do
     tilewright run "$work/good.lua" --source "$work/mine.cu" --complete $mode --seed 3
     is 1 && prints '^FAILED small sm_90a emu M=17,N=40,K=64: hazards .*UNORDERED-READ' &&
         says "^hazard UNORDERED-READ: .*mine.cu:$line .*block (0, 0, 0), warp " &&

@@ -23,7 +23,11 @@ A tensor { M, K, dtype = "bf16", stride = { 100, 1 } }
 A tensor { M, K, dtype = "bf17" }
 A tensor { M, K, dtype = "bf16", swizzle = "256B" }
 B tensor { N, K, dtype = "bf16", stride = { 100, 1 } }
+A tensor { M, dtype = "bf16" }
+A tensor { M, K, dtype = "bf16", axes = "m" }
 B tensor { N, K, dtype = "int8" }
+B tensor { N, K, 4, dtype = "bf16" }
+B tensor { dtype = "bf16" }
 D tensor { M, N, dtype = "bf16", align = 3 }
 bias tensor { N, dtype = "fp32", axes = "n", fill = "ones and zeros" }
 aux tensor { M, N, dtype = "bf16", axes = "m q" }
@@ -34,6 +38,8 @@ bench { { M = 1, N = 1, K = 1, Q = 1 } }
 arch { sm_80 = { cluster = { m = 2 } }, sm_90a = {} }
 arch { sm_80 = {}, sm_90a = { tile = { n = 260 } } }
 arch { sm_75 = {}, sm_80 = {}, sm_90a = {} }
+arch { sm_75 = {} }
+arch { sm_120 = {}, sm_100a = {} }
 schedule { order = "sideways" }
 schedule { dynamic = true, persistent = false }
 tune { tile = { q = { 3 } } }

@@ -152,7 +152,8 @@ static struct model_node *child_of(lua_State *L, const struct model_node *n, int
 static bool look_up(lua_State *L, struct model_node *n, int index, int key)
 {
     luaL_checkstack(L, 12, NULL);
-    spread(L, n, index);
+    if (n->kind != NODE_LIST || !lua_isinteger(L, key)) /* an item is where it is, whatever names others have */
+        spread(L, n, index);
     push_content(L, n, index);
     lua_pushvalue(L, key);
     if (lua_rawget(L, -2) != LUA_TNIL) {

@@ -73,10 +73,10 @@ static void new_line(struct json *j, int depth)
 static bool is_plain(char c)
 {
     static const bool escaped[256] = {
-#define EIGHT(n) [n] = true, [n + 1] = true, [n + 2] = true, [n + 3] = true, [n + 4] = true, [n + 5] = true,            \
-                 [n + 6] = true, [n + 7] = true
-        EIGHT(0), EIGHT(8), EIGHT(16), EIGHT(24), ['"'] = true, ['\\'] = true, [0x7f] = true,
-#undef EIGHT
+#define FOUR(n) [n] = true, [n + 1] = true, [n + 2] = true, [n + 3] = true
+        FOUR(0),  FOUR(4),  FOUR(8),      FOUR(12),      FOUR(16),      FOUR(20),
+        FOUR(24), FOUR(28), ['"'] = true, ['\\'] = true, [0x7f] = true,
+#undef FOUR
     };
     return !escaped[(unsigned char)c];
 }

@@ -308,6 +308,7 @@ static void read_arch(struct reader *r, int table)
             reader_fault(r, path, AT_KEY, "ARCH-UNKNOWN", "there is no such architecture; there are %s%s",
                          reader_list(r, known, " and "), elsewhere);
     }
+    /* Where none is known or meant, what else is wrong is told of all. */
     for (int n = 0; known[n]; n++) {
         int kind = lua_getfield(L, arch, known[n]);
         const char *path = arena_format(r->arena, "arch.%s", known[n]);
@@ -330,7 +331,6 @@ static void read_arch(struct reader *r, int table)
     if (count == 0)
         reader_fault(r, "arch", AT_VALUE, "FIELD-TYPE", "names no architecture; write arch = { %s = {} }", known[0]);
     reader_aside_end(r, aside, false);
-    r->draft[r->now].unplanned = k->arch_count == 0;
     lua_pop(L, 1);
 }
 

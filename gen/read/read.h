@@ -46,7 +46,7 @@ struct draft {
     int fields;   /* of a family that is a module: registry reference of the fields with the module's */
     int reported;  /* faults before it was read, and those that stand aside */
     bool doubtful; /* faults of tensors, of which the trace may make others: what it tells is not passed on */
-    bool unplanned; /* none of the architectures that it names is known, or its program could not be traced */
+    bool unplanned; /* its program could not be traced */
     bool bare;     /* the program is traced without the functions that the kernel gives: one has a fault */
 };
 

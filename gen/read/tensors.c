@@ -205,18 +205,21 @@ static int stand_in(struct item *i)
     return expr_int(&reader_kernel(i->r)->shape, 1 << 24);
 }
 
-/* Dims: the list part of the table. */
-static void read_dims(struct item *i)
+/* Dims: the list part of the table. A family's tensor that has too few or too many of all is told to have another rank
+ * than the family's, and then has that (read_axes). */
+static void read_dims(struct item *i, bool of_family)
 {
     lua_State *L = i->r->L;
     lua_Integer rank = (lua_Integer)lua_rawlen(L, i->table);
     struct expr_graph *shape = &reader_kernel(i->r)->shape;
+    int aside = reader_aside(i->r);
     if (rank < 1 || rank > SPEC_MAX_RANK) {
         reader_fault(i->r, i->name, AT_VALUE, "TENSOR-RANK", "the tensor has %lld dims; write 1 to %d", (long long)rank,
                      SPEC_MAX_RANK);
+        if (of_family)
+            reader_aside_end(i->r, aside, false);
         return;
     }
-    int aside = reader_aside(i->r);
     for (int d = 0; d < (int)rank; d++) {
         const char *path = path_of(i, "", d + 1), *what;
         int told = i->r->diags->reported;
@@ -334,6 +337,17 @@ static int axis_position(struct reader *r, const char *axis)
     return k->axis_count++;
 }
 
+/* The dims that the family's tensor has, in the place of others, for what else is wrong with the kernel. */
+static void take_rank(struct item *i, int rank)
+{
+    i->t->rank = rank;
+    for (int d = 0; d < rank; d++) {
+        i->t->dim[d] = stand_in(i);
+        i->t->stride[d] = -1;
+        i->t->dim_loc[d] = i->t->loc;
+    }
+}
+
 /* axes = "k m"; without, the family's own order where the tensor is the family's. */
 static void read_axes(struct item *i, const struct spec_family_tensor *row)
 {
@@ -362,8 +376,11 @@ static void read_axes(struct item *i, const struct spec_family_tensor *row)
         else
             reader_fault(r, i->name, AT_VALUE, "TENSOR-RANK", "the tensor has %d dim%s, the family's %s has %d: \"%s\"",
                          i->t->rank, i->t->rank == 1 ? "" : "s", i->name, count, text);
-        count = 0;
+        count = row ? split_words(r, row->axes, word, SPEC_MAX_RANK + 1) : 0;
+        i->t->axes_written = written = written && !row;
     }
+    if (row && !written && i->t->rank != count)
+        take_rank(i, count);
     for (int d = 0; d < count && i->t->rank > 0; d++) {
         int axis = axis_position(r, word[d]);
         const char *known[SPEC_MAX_AXES + 1] = {0};
@@ -456,7 +473,7 @@ void read_tensor(struct reader *r, const char *name)
     const char *dtype = check_words(&i);
     reader_aside_end(r, aside, false);
     read_dtype(&i, dtype);
-    read_dims(&i);
+    read_dims(&i, row != NULL);
     aside = reader_aside(r);
     read_strides(&i);
     reader_aside_end(r, aside, false);

@@ -387,8 +387,8 @@ static void push_event(lua_State *L, lua_CFunction function, int readable, const
     lua_pushcclosure(L, function, 2);
 }
 
-/* Replaces the table on top by an empty one that reads it and refuses the rest: Lua itself finds what is there, and only
- * what is not is read_name's. */
+/* Replaces the table on top by an empty one that reads it and refuses the rest: Lua itself finds what is there, and
+ * read_name is called for what is not. */
 static void guard(lua_State *L, const char *library)
 {
     int readable = lua_gettop(L);

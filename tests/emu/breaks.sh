@@ -147,6 +147,11 @@ for entry in $entries; do
         echo "$work/sound.$entry.$mode --source $text $options --complete ${mode%:*} --seed ${mode#*:}"
     done >>"$work/jobs"
 done
+# A result that is wrong in some completions alone: each by itself, and all of them.
+sed 's/^\( *\)d_wait();$/\1;/' "$work/text/gemm_bf16.sm_90a.cu" >"$work/late.cu"
+for mode in eager late all; do
+    echo "$work/late.$mode --source $work/late.cu --hazards off --inputs integer --set M=264,N=512,K=136 --complete $mode"
+done >>"$work/jobs"
 xargs -P 2 -L 1 sh "$work/job.sh" <"$work/jobs"
 
 # ---- what they say
@@ -184,5 +189,9 @@ for entry in $entries; do
         ok $? "$entry.cu reports nothing, $mode" "$out"
     done
 done
+[ "$(cat "$work/late.eager.status")" = 0 ] && [ "$(cat "$work/late.late.status")" = 1 ]
+ok $? "without hazards a missing wait for a store is seen late alone" "$work/late.late"
+[ "$(cat "$work/late.all.status")" = 1 ] && grep -q '^FAILED gemm_bf16 .* (--complete late)$' "$work/late.all"
+ok $? "--complete all says in which completion a result is wrong" "$work/late.all"
 echo "1..$count"
 [ "$failed" -eq 0 ]

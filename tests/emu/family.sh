@@ -107,7 +107,8 @@ local function gemm(layout, dtype, epilogue, rows)
   kernel("g_" .. layout .. "_" .. dtype .. "_" .. epilogue)(k)
 end
 LUA
-# Normal inputs lie in dense rows, on sm_80 in padded ones, where what is left of a row goes one by one; the specs have both.
+# Normal inputs lie in dense rows, on sm_80 in padded ones, where what is left of a row goes one by one; the specs'
+# own kernels have both.
 awk -v full="${FULL:-0}" '{
     $7 = full ? "auto" : $6 == "normal" && $4 == "sm_90a" ? "dense" : "padded"
     $6 = full ? "both" : $6

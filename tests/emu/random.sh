@@ -41,13 +41,9 @@ sed -n '/^# not hit/,/^# [0-9]* kernels/p' "$work/out" | grep '^#'
 "$program" --specs --compile --quiet tests/programs/spilled/*.lua >"$work/specs" 2>&1
 ok $? "tests/programs/spilled/*.lua are compiled without spills" "$work/specs"
 specs=$(((count_all + 2) / 3))
-for way in emulated compiled; do
-    how=
-    [ $way = emulated ] || how=--compile
-    # shellcheck disable=SC2086
-    "$program" --specs --first "${FIRST:-1}" --count "$specs" $how --quiet ${KEEP:+--keep "$KEEP"} >"$work/specs" 2>&1
-    ok $? "$specs random specs of gemm, $way: $(grep '^# .* lowered$' "$work/specs")" "$work/specs"
-done
+# shellcheck disable=SC2086
+"$program" --specs --both --first "${FIRST:-1}" --count "$specs" --quiet ${KEEP:+--keep "$KEEP"} >"$work/specs" 2>&1
+ok $? "$specs random specs of gemm, compiled and emulated: $(grep '^# .* lowered$' "$work/specs")" "$work/specs"
 # Cubins of further ones: ptxas serialises no wgmma.
 "$program" --first $((${FIRST:-1} + count_all)) --count $(((count_all + 7) / 8)) --only sm_90a --arch sm_90a --compile \
     --quiet ${KEEP:+--keep "$KEEP"} >"$work/cubins" 2>&1

@@ -4,7 +4,10 @@
 #ifndef TW_TESTS_ROUNDS_H
 #define TW_TESTS_ROUNDS_H
 
+#include <execinfo.h>
+#include <limits.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,10 +44,44 @@ static inline int rounds_compared(int all)
     return TW_TESTS_SANITIZED && all > few ? few : rounds(all);
 }
 
-/* Fails allocation number `fail_at`, counted from 1 (0: none), and counts the blocks that are alive. */
+/* Fails allocation number `fail_at`, counted from 1 (0: none), and counts the blocks that are alive. by_path: the first
+ * from there on that is due by failing_due. */
 struct failing {
     long calls, fail_at, blocks;
+    bool by_path, failed;
 };
+
+/* Allocations of a loop of failing_next_path, by the calls that lead to them: how many there were. */
+enum { FAILING_PATHS = 1 << 14 };
+static struct {
+    struct {
+        uint64_t path;
+        long count;
+    } at[FAILING_PATHS];
+    long last; /* the one that failed last; 0: none did */
+} failing_paths;
+
+/* Of the allocations to which the same calls lead the first, the second, the fourth and so on is due: one after the
+ * other they run through the same code. */
+static inline bool failing_due(struct failing *f)
+{
+    void *frame[48];
+    uint64_t path = UINT64_C(1469598103934665603);
+    if (f->failed || f->calls < f->fail_at)
+        return false;
+    if (f->fail_at == 1 && f->calls == 1)
+        memset(&failing_paths, 0, sizeof failing_paths);
+    for (int i = 0, depth = backtrace(frame, sizeof frame / sizeof *frame); i < depth; i++)
+        path = (path ^ (uint64_t)(uintptr_t)frame[i]) * UINT64_C(1099511628211);
+    size_t slot = path % FAILING_PATHS;
+    for (int i = 0; i < FAILING_PATHS && failing_paths.at[slot].count && failing_paths.at[slot].path != path; i++)
+        slot = (slot + 1) % FAILING_PATHS;
+    failing_paths.at[slot].path = path;
+    long count = ++failing_paths.at[slot].count;
+    f->failed = (count & (count - 1)) == 0;
+    failing_paths.last = f->failed ? f->calls : failing_paths.last;
+    return f->failed;
+}
 
 static inline void *failing_alloc(void *context, void *pointer, size_t old_size, size_t new_size)
 {
@@ -55,7 +92,8 @@ static inline void *failing_alloc(void *context, void *pointer, size_t old_size,
         free(pointer);
         return NULL;
     }
-    if (++f->calls == f->fail_at)
+    ++f->calls;
+    if (f->by_path && TW_TESTS_SANITIZED ? failing_due(f) : f->calls == f->fail_at)
         return NULL;
     void *moved = realloc(pointer, new_size);
     f->blocks += !pointer && moved;
@@ -67,6 +105,14 @@ static inline void *failing_alloc(void *context, void *pointer, size_t old_size,
 static inline long failing_next(long fail)
 {
     return fail + 1 + (TW_TESTS_SANITIZED || fail < 32 ? 0 : fail / 16);
+}
+
+/* The same where memory is by_path, in a loop that begins with 1; with sanitizers behind the one that failed last. */
+static inline long failing_next_path(long fail)
+{
+    long last = failing_paths.last;
+    failing_paths.last = 0;
+    return !TW_TESTS_SANITIZED ? failing_next(fail) : last ? last + 1 : LONG_MAX;
 }
 
 #endif

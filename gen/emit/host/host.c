@@ -52,8 +52,8 @@ static size_t plain_length(const char *text, size_t length)
         /* The high bit of a byte: it is of 128 or more; below a blank; 127; a quote, a backslash, a question mark. A
          * byte behind such a one may be taken for one too, which the loop below sees to. */
         const uint64_t quote = word ^ ones * '"', backslash = word ^ ones * '\\', question = word ^ ones * '?';
-        const uint64_t last = word ^ ones * 127;
-        if ((word | (word - ones * ' ') | (quote - ones) | (backslash - ones) | (question - ones) | (last - ones)) & high)
+        const uint64_t last = word ^ ones * 127, small = word - ones * ' ';
+        if ((word | small | (quote - ones) | (backslash - ones) | (question - ones) | (last - ones)) & high)
             break;
     }
     while (at < length && is_plain(text[at]))

@@ -168,13 +168,13 @@ static double distance(const struct trial_result *r)
 }
 
 /* Keeps the worse of a variant's results, with the completion of one that did not pass where there are several. */
-static void keep_result(const struct run *run, struct trial_result *kept, const struct trial_result *result,
-                        int completion, bool first)
+static void keep_result(struct trial_result *kept, const struct trial_result *result, int completion, bool all,
+                        bool first)
 {
     const bool launched = !first && kept->launched;
     if (first || (kept->passed && distance(result) > distance(kept))) {
         *kept = *result;
-        if (!result->passed && run->options.completion == RUN_COMPLETIONS) {
+        if (!result->passed && all) {
             size_t n = strlen(kept->why);
             snprintf(kept->why + n, sizeof kept->why - n, " (--complete %s)", run_completion_word[completion]);
         }
@@ -209,7 +209,7 @@ static int run_variant(struct run *run, const struct group *g, int v, struct tri
         int launched = trial_launch(trial, g->launcher, v, &result, error);
         run_coverage_end(run, result.launched);
         run->launch_seconds += result.seconds;
-        keep_result(run, &one->part[inputs].result, &result, completion, completion == from);
+        keep_result(&one->part[inputs].result, &result, completion, all, completion == from);
         one->part[inputs].done = launched == TW_OK && (one->part[inputs].done || completion == from);
         one->passed = one->passed && launched == TW_OK && result.passed;
         if (take_hazards(run, one, completion) == 3)

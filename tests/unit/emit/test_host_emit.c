@@ -414,22 +414,13 @@ static void test_memory(void **state)
  * their full path before. */
 static void test_places(void **state)
 {
-    static const char *const below[] = {"lib64", "lib", "targets/x86_64-linux/lib"};
+    static const char below[] = "targets/x86_64-linux/lib";
     char path[512];
-    (void)state;
-    for (size_t i = 0; i < sizeof below / sizeof *below; i++) {
-        shell("rm -rf %s/other && mkdir -p %s/other/%s && cp %s/cuda/lib64/* %s/other/%s", folder, folder, below[i],
-              folder, folder, below[i]);
-        snprintf(path, sizeof path, "%s/other", folder);
-        setenv("CUDA_PATH", path, 1);
-        for (int home = 0; home < 2; home++) { /* not set; a folder without one */
-            if (home)
-                setenv("CUDA_HOME", folder, 1);
-            else
-                unsetenv("CUDA_HOME");
-            test_gemm(state);
-        }
-    }
+    shell("mkdir -p %s/other/%s && cp %s/cuda/lib64/* %s/other/%s", folder, below, folder, folder, below);
+    snprintf(path, sizeof path, "%s/other", folder);
+    setenv("CUDA_PATH", path, 1);
+    setenv("CUDA_HOME", folder, 1); /* has none */
+    test_gemm(state);
     unsetenv("CUDA_PATH");
     snprintf(path, sizeof path, "%s/cuda", folder);
     setenv("CUDA_HOME", path, 1);

@@ -257,8 +257,8 @@ static void test_no_memory(void **state)
     static const char *const few[] = {"words", "family"};
     for (size_t i = 0; i < sizeof few / sizeof *few; i++) {
         bool done = false;
-        for (long fail = 1; !done; fail = failing_next(fail)) {
-            struct failing memory = {.fail_at = fail};
+        for (long fail = 1; !done; fail = failing_next_path(fail)) {
+            struct failing memory = {.fail_at = fail, .by_path = true};
             struct spec_options failing = options;
             failing.alloc = failing_alloc;
             failing.alloc_context = &memory;

@@ -132,10 +132,8 @@ static void add_names(lua_State *L, const char *library, int depth)
             strcpy(name[names++], text);
         else if (depth == 0 && lua_istable(L, -1) && lua_getmetatable(L, -1)) { /* a guarded library */
             lua_getfield(L, -1, "__index");
-            if (lua_isfunction(L, -1) && lua_getupvalue(L, -1, 1)) {
+            if (lua_istable(L, -1))
                 add_names(L, text, 1);
-                lua_pop(L, 1);
-            }
             lua_pop(L, 2);
         }
     }

@@ -353,8 +353,8 @@ static void test_no_memory(void **state)
 {
     (void)state;
     bool done = false;
-    for (long fail = 1; !done; fail = failing_next(fail)) {
-        struct failing memory = {.fail_at = fail};
+    for (long fail = 1; !done; fail = failing_next_path(fail)) {
+        struct failing memory = {.fail_at = fail, .by_path = true};
         struct sandbox_options options = {.memory = {failing_alloc, &memory}};
         char out[1100];
         struct sandbox_error error;

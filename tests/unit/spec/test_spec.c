@@ -428,8 +428,8 @@ static void test_determinism(void **state)
 static void fail_each(const char *path)
 {
     bool done = false;
-    for (long fail = 1; !done; fail = failing_next(fail)) {
-        struct failing memory = {.fail_at = fail};
+    for (long fail = 1; !done; fail = failing_next_path(fail)) {
+        struct failing memory = {.fail_at = fail, .by_path = true};
         struct spec_options options = sample_options;
         options.alloc = failing_alloc;
         options.alloc_context = &memory;
@@ -461,8 +461,8 @@ static void test_no_memory_for_faults(void **state)
     const char *path =
         sample_write("spec.lua", GEMM("  tile = { mm = 1 },\n  epilogue = function(acc, t) return t.x end,\n"));
     bool done = false;
-    for (long fail = 1; !done; fail = failing_next(fail)) {
-        struct failing memory = {.fail_at = fail};
+    for (long fail = 1; !done; fail = failing_next_path(fail)) {
+        struct failing memory = {.fail_at = fail, .by_path = true};
         struct spec_options options = sample_options;
         options.alloc = failing_alloc;
         options.alloc_context = &memory;
