@@ -307,7 +307,6 @@ static int emit_line(lua_State *L)
 
 static void expand(lua_State *L, struct engine *e, struct template *t, int source);
 
-
 /* Compiles a template that was loaded, where that was not done before. */
 static void compile(lua_State *L, struct engine *e, struct template *t)
 {
@@ -674,20 +673,38 @@ static bool open(struct engine *e, const char *template_name)
     return compile_all(e);
 }
 
+/* Writes the output to where the text stays, unless it becomes longer than expected. NULL out of memory. */
+static char *write_output(struct engine *e, size_t *length)
+{
+    const size_t bytes = output_bytes(&e->output), room = bytes + bytes / 8 + 1;
+    char *data = memory_resize(&e->memory, NULL, 0, room), *text = NULL;
+    if (!data)
+        return NULL;
+    struct emit_text result = {.arena = &e->arena, .data = data, .capacity = room};
+    output_write(&e->output, e->options->line_directives, &result);
+    if (!result.failed && result.data == data) {
+        text = memory_resize(&e->memory, data, room, result.length + 1);
+        data = text ? NULL : data;
+    } else if (!result.failed && (text = memory_resize(&e->memory, NULL, 0, result.length + 1)) != NULL) {
+        memcpy(text, result.data, result.length);
+    }
+    if (text) {
+        text[result.length] = '\0';
+        *length = result.length;
+    }
+    if (data)
+        memory_resize(&e->memory, data, room, 0);
+    return text;
+}
+
 /* Expands what the engine has open. */
 static void finish(struct engine *e, char **text, size_t *length)
 {
-    struct emit_text result = {.arena = &e->arena};
     expand_all(e);
     if (e->no_memory || e->reported)
         return;
-    output_write(&e->output, e->options->line_directives, &result);
-    *text = result.failed ? NULL : memory_resize(&e->memory, NULL, 0, result.length + 1);
+    *text = write_output(e, length);
     e->no_memory = !*text;
-    if (*text) {
-        memcpy(*text, result.length ? result.data : "", result.length + 1);
-        *length = result.length;
-    }
 }
 
 int emit_expand(const char *template_name, const struct emit_model *model, const struct emit_options *options,

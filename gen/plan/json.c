@@ -13,7 +13,7 @@ static char *room(struct json *j, size_t count)
     if (j->failed)
         return NULL;
     if (j->length + count + 1 > j->capacity) {
-        size_t capacity = j->capacity ? j->capacity * 2 : 4096;
+        size_t capacity = j->capacity ? j->capacity * 2 : 32768; /* a Plan's text is moved once or twice */
         while (capacity < j->length + count + 1)
             capacity *= 2;
         char *text = realloc(j->text, capacity);

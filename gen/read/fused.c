@@ -114,6 +114,17 @@ static int read_element(struct reader *r, const struct element *e, const int *in
     if (t->out)
         return sandbox_fault(r->L, "TRACE-OPERAND", t->name, "t.%s is written by this kernel and cannot be read in it",
                              t->name);
+    for (int d = 0; d < t->rank; d++) {
+        int64_t at, extent;
+        if (!expr_is_int(graph_of(r), index[d], &at))
+            continue;
+        if (at < 0)
+            return sandbox_fault(r->L, "TRACE-INDEX", t->name, "index %lld of t.%s is before its first element, 0",
+                                 (long long)at, t->name);
+        if (expr_is_int(&reader_kernel(r)->shape, t->dim[d], &extent) && at >= extent && !t->doubtful)
+            return sandbox_fault(r->L, "TRACE-INDEX", t->name, "index %lld of t.%s is behind its last element, %lld",
+                                 (long long)at, t->name, (long long)extent - 1);
+    }
     t->read = true;
     return made(r, expr_tensor(graph_of(r), e->tensor, real ? EXPR_REAL : EXPR_INT, t->rank, index));
 }

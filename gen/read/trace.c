@@ -93,6 +93,9 @@ static bool trace_once(struct reader *r, struct program *p, bool *in_function)
     struct sandbox_error error;
     int open = r->diags->reported - r->draft[r->now].reported;
     luaL_checkstack(L, 16, "trace");
+    lua_Debug own;
+    lua_pushvalue(L, -1);
+    lua_getinfo(L, ">S", &own);
     r->epoch = ++r->epochs;
     r->returned = false;
     r->program = &t;
@@ -110,7 +113,14 @@ static bool trace_once(struct reader *r, struct program *p, bool *in_function)
     r->program = NULL;
     if (status == SANDBOX_NO_MEMORY)
         sandbox_no_memory(L);
-    if (status != SANDBOX_OK && (r->returned || error.line == 0))
+    /* What a family's program makes of its kernel's function is the function's fault: it is told where that stands. */
+    const struct diag_loc field = r->fused ? reader_locate(r, r->fused, AT_VALUE) : (struct diag_loc){-1, 0, 0};
+    const struct diag_loc where = sandbox_loc(r->sandbox, r->diags, error.file, error.line, 0);
+    const bool outside = status != SANDBOX_OK && field.line && error.file == sandbox_source_index(own.source) &&
+                         where.file != field.file;
+    if (outside)
+        reader_fault(r, r->fused, AT_VALUE, error.rule ? error.rule : "TRACE-RESULT", "%s", error.text);
+    else if (status != SANDBOX_OK && (r->returned || error.line == 0))
         reader_fault(r, "program", AT_VALUE, "TRACE-RESULT", "%s", error.text);
     else if (status != SANDBOX_OK)
         sandbox_report(r->sandbox, r->diags, &error, reader_kernel(r)->name, r->fused ? r->fused : "program");

@@ -352,18 +352,46 @@ static void result_fault(struct trace *t, const char *name, const char *value, c
     sandbox_raise(t->r->L, &error);
 }
 
-/* The value on top of the stack is a number. */
-static void check_number(struct trace *t, const char *function)
+static bool fits(int extent, int whole)
 {
-    if (is_symbolic(t->r->L, -1)) {
-        struct value v = value_at(t->r, lua_gettop(t->r->L));
-        if (graph_of(t->r)->node[v.node].type == EXPR_PRED)
-            result_fault(t, function, "a condition", "; select(condition, 1, 0) makes a number of it");
+    return extent <= 1 || whole == 0 || extent == whole;
+}
+
+/* The value on top of the stack is a number for each element of the function's own, which is at `of`. */
+static void check_number(struct trace *t, const char *function, int of)
+{
+    lua_State *L = t->r->L;
+    if (!is_symbolic(L, -1))
+        return;
+    const struct value v = value_at(t->r, lua_gettop(L));
+    if (graph_of(t->r)->node[v.node].type == EXPR_PRED)
+        result_fault(t, function, "a condition", "; select(condition, 1, 0) makes a number of it");
+    if (!is_symbolic(L, of))
+        return;
+    const struct program_tile whole = value_at(t->r, of).tile;
+    if (!fits(v.tile.rows, whole.rows) || !fits(v.tile.columns, whole.columns))
+        result_fault(
+            t, function, trace_shape(t, v.tile.rows, v.tile.columns),
+            arena_format(t->r->arena, " elements, and its value has %s", trace_shape(t, whole.rows, whole.columns)));
+}
+
+/* An output has every axis along which the function's values run. */
+static void check_output_axes(struct trace *t, const char *function, const struct spec_tensor *tensor)
+{
+    const struct spec_kernel *k = reader_kernel(t->r);
+    for (int a = 0; a < t->p->axis_count && t->r->fused_axes != ~0u; a++) {
+        bool has = !(t->r->fused_axes >> a & 1);
+        for (int d = 0; d < tensor->rank; d++)
+            has |= tensor->axis[d] == a || tensor->axis[d] < 0;
+        if (!has)
+            result_fault(
+                t, function, tensor->name,
+                arena_format(t->r->arena, ", which has no axis %s, and its values run along that too", k->axis[a]));
     }
 }
 
 /* { D = value, E = value } on top of the stack: what a function returns is written. */
-static void mark_outputs(struct trace *t, const char *function)
+static void mark_outputs(struct trace *t, const char *function, int of)
 {
     struct reader *r = t->r;
     struct spec_kernel *k = reader_kernel(r);
@@ -378,8 +406,9 @@ static void mark_outputs(struct trace *t, const char *function)
             result_fault(t, function, tensor->name, ", which the kernel reads and cannot write too");
         else
             tensor->out = true;
+        check_output_axes(t, function, tensor);
         lua_getfield(r->L, -1, key[i].name);
-        check_number(t, function);
+        check_number(t, function, of);
         lua_pop(r->L, 1);
     }
     if (count == 0)
@@ -412,6 +441,11 @@ int trace_fused(lua_State *L)
         lua_settop(L, 2);
         return 1;
     }
+    r->fused = arena_text(r->arena, name); /* a fault in it leaves by longjmp, and is reported at this field */
+    reader_check(r, r->fused);
+    if (type != LUA_TFUNCTION || lua_iscfunction(L, -1))
+        luaL_error(L, "takes a function of yours, function(value, t, i) return ... end; this is %s",
+                   type == LUA_TFUNCTION ? "one of the language's own words" : describe(r, lua_gettop(L)));
     lua_pushvalue(L, 2);
     lua_newtable(L);
     luaL_setmetatable(L, TYPE_TENSORS);
@@ -419,8 +453,6 @@ int trace_fused(lua_State *L)
     luaL_setmetatable(L, TYPE_INDICES);
     bool condition = lua_type(L, 2) == LUA_TBOOLEAN; /* a function of a condition returns one */
     r->fused_axes = axes_of_value(t, 2);
-    r->fused = arena_text(r->arena, name); /* a fault in it leaves by longjmp, and is reported at this field */
-    reader_check(r, r->fused);
     const int below = lua_gettop(L) - 4;
     lua_call(L, 3, LUA_MULTRET);
     if (lua_gettop(L) > below + 1)
@@ -429,12 +461,15 @@ int trace_fused(lua_State *L)
     lua_settop(L, below + 1);
     bool value = lua_type(L, -1) == LUA_TNUMBER || lua_type(L, -1) == LUA_TBOOLEAN || is_symbolic(L, lua_gettop(L));
     if (lua_istable(L, -1))
-        mark_outputs(t, name);
+        mark_outputs(t, name, 2);
     else if (!value)
         result_fault(t, name, describe(r, lua_gettop(L)),
                      "; it returns a value, or a table of values by output tensor");
     else if (!condition)
-        check_number(t, name);
+        check_number(t, name, 2);
+    else if (lua_type(L, -1) == LUA_TNUMBER ||
+             (is_symbolic(L, -1) && graph_of(r)->node[value_at(r, lua_gettop(L)).node].type != EXPR_PRED))
+        result_fault(t, name, "a number", "; it returns a condition, such as le(a, b)");
     r->fused = NULL;
     return 1;
 }

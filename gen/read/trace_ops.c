@@ -20,6 +20,10 @@ int trace_append(struct trace *t, const struct program_op *op, const char *word)
 {
     struct reader *r = t->r;
     struct program *p = t->p;
+    if (r->fused && op->kind == PROGRAM_REDUCE)
+        sandbox_fault(r->L, "PROGRAM-CALL", word,
+                      "%s is of a whole tile, and %s computes element by element; write it in a program of your own",
+                      word, r->fused);
     if (p->op_count == MOST_OPS)
         luaL_error(r->L, "the program has more than %d operations", MOST_OPS);
     if (p->op_count == t->capacity) { /* what a loop's passes drop is used again */
@@ -622,7 +626,7 @@ int program_method(lua_State *L)
     const struct reader *r = reader_of(L);
     const char *name = lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : NULL;
     if (!r || !r->program)
-        return luaL_error(L, "attempt to index an expression, which has no fields");
+        return luaL_error(L, "an expression of sizes has no fields; write + - * // and %% of it");
     if (name && strcmp(name, "as") == 0)
         lua_pushcfunction(L, name_operation);
     else if (name && strcmp(name, "t") == 0)

@@ -421,8 +421,8 @@ struct sandbox *sandbox_open(const struct sandbox_options *options)
         return NULL;
     }
     use_hook(s, HOOK_STEPS);
-    if (s->own_text) /* an expansion leaves little: collected at four times what was in use */
-        lua_gc(s->L, LUA_GCINC, 400, 0, 0);
+    if (s->own_text) /* an expansion leaves little: collected at ten times what was in use */
+        lua_gc(s->L, LUA_GCINC, 1000, 0, 0);
     return s;
 }
 
@@ -530,7 +530,8 @@ static int syntax_error(struct sandbox *s, int source, struct sandbox_error *err
         if (strcmp(text, "C stack overflow") == 0)
             text = "expressions or blocks are nested too deep; Lua takes about 200 levels";
     }
-    set_error(s, file, line, "LUA-SYNTAX", text);
+    char words[512];
+    set_error(s, file, line, "LUA-SYNTAX", sandbox_words(text, words, sizeof words));
     place_in_text(s, file, s->error.text, sizeof s->error.text);
     const char *near = strstr(text, "near '");
     char word[64];

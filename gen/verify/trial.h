@@ -101,6 +101,11 @@ int trial_spec_reference(struct trial *t, double *const *out, struct tw_error *e
  * agree. */
 int trial_program_reference(struct trial *t, struct tw_error *error);
 
+struct program_error;
+/* What a kernel's meaning says is wrong, with the file and line where it stands. Returns the status. */
+int trial_program_fault(const struct compile *c, const char *kernel, const struct program_error *fault,
+                        struct tw_error *error);
+
 /* Of a program that was evaluated as `whole` says: loops that have a combine come to the same, but for rounding, in two
  * halves that it puts together (trial_combine.c). */
 struct program_reference;

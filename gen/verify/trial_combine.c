@@ -62,8 +62,7 @@ int trial_check_combine(const struct trial *t, const struct program_reference *w
     halves.done = done;
     meant = meant ? meant : program_reference(&halves, &all, &work, &fault);
     if (meant == 1)
-        status = tw_fail(error, TW_ERROR_INVALID, "kernel '%s', line %d: %s", whole->kernel->name, fault.loc.line,
-                         fault.text);
+        status = trial_program_fault(t->request.compile, whole->kernel->name, &fault, error);
     else if (meant)
         status = tw_fail(error, TW_ERROR_MEMORY, "out of memory");
     for (int i = 0; i < t->tensor_count && status == TW_OK; i++)

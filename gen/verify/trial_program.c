@@ -16,6 +16,14 @@ static int no_memory(struct tw_error *error)
     return tw_fail(error, TW_ERROR_MEMORY, "out of memory");
 }
 
+int trial_program_fault(const struct compile *c, const char *kernel, const struct program_error *fault,
+                        struct tw_error *error)
+{
+    const struct diag_loc loc = fault->loc;
+    const char *file = loc.file >= 0 && loc.file < c->diags.source_count ? c->diags.source[loc.file].name : c->path;
+    return tw_fail(error, TW_ERROR_INVALID, "%s:%d: kernel '%s': %s", file, loc.line, kernel, fault->text);
+}
+
 /* The program that the architecture has: its tile decides what is rounded on the way. */
 static const struct program *program_of(const struct trial *t)
 {
@@ -127,7 +135,7 @@ int trial_program_reference(struct trial *t, struct tw_error *error)
         struct program_error fault = {{0}, ""};
         int meant = program_reference(&reference, &all, &work, &fault);
         if (meant == 1)
-            status = tw_fail(error, TW_ERROR_INVALID, "kernel '%s', line %d: %s", k->name, fault.loc.line, fault.text);
+            status = trial_program_fault(r->compile, k->name, &fault, error);
         else if (meant)
             status = no_memory(error);
         status = status == TW_OK ? trial_check_combine(t, &reference, error) : status;

@@ -3,6 +3,7 @@
 #   usage: tests/emu/random_rules.sh, from the top of the tree, after
 #   `ninja build/tests/emu/random/random_programs`
 #   Needs gcc and gcov, no NVRTC. COUNT: programs, 2,000; nothing is compiled, so that they take a minute.
+# Run whole, without COUNT, it leaves what it found in tests/bench/results/random_rules.json.
 # A rule is a branch of derive/derive*.c, derive/work.c, or of pipeline/ and direct/, in gen/lower; it is hit where its
 # statements were executed. Not counted: faults, which are refusals, what leads to one without a way around, and what
 # only an error status leads to. What else was not executed is to stand in random_rules.list, with its reason; and what
@@ -61,7 +62,8 @@ for object in $objects; do
         fault && hits !~ /^[0-9]/ { good = run }
         own ~ /[;{}] *$/ || own ~ /\/\*.*\*\/ *$/ { fault = 0 }
         END { flush(); printf "# %s: %d statements executed, %d not: %d of faults\n", name, done, left + faults, faults }'
-done
+done >"$work/files"
+cat "$work/files"
 awk -v out="$work/unexplained" -v stale="$work/stale" -v list="$list" '
     BEGIN {
         while ((getline row <list) > 0) {
@@ -79,5 +81,24 @@ awk -v out="$work/unexplained" -v stale="$work/stale" -v list="$list" '
 ok $? "what they do not come to is explained in $list" "$work/unexplained"
 [ ! -s "$work/stale" ]
 ok $? "what $list explains is not come to" "$work/stale"
+
+# The record of a whole run, as JSON.
+record() {
+    awk -v commit="$(git rev-parse --short HEAD)" -v unexplained="$(cat "$work/unexplained" 2>/dev/null | wc -l)" '
+        { name = $2; sub(/:$/, "", name); executed = $3; not_executed = $6; faults = $8
+          row[++n] = sprintf("  {\"file\": \"%s\", \"executed\": %d, \"faults\": %d, \"explained\": %d}", name, executed,
+              faults, not_executed - faults)
+          all += executed; told += faults; rest += not_executed - faults }
+        END {
+            print "{\n \"made_by\": \"tests/emu/random_rules.sh\","
+            print " \"what\": \"statements of the derivation that 2,000 random programs come to; of faults, which are refusals;" \
+                " and others, which tests/emu/random_rules.list explains one by one\","
+            print " \"commit\": \"" commit "\",\n \"programs\": 2000,\n \"executed\": " all ",\n \"faults\": " told ","
+            print " \"explained\": " rest - unexplained ",\n \"unexplained\": " unexplained ",\n \"files\": ["
+            for (i = 1; i <= n; i++) print row[i] (i < n ? "," : "")
+            print " ]\n}"
+        }' "$work/files"
+}
+[ -n "${COUNT:-}" ] || record >tests/bench/results/random_rules.json
 echo "1..$count"
 [ "$failed" -eq 0 ]

@@ -344,16 +344,30 @@ static void test_named_barriers(void **state)
     }
 }
 
+static void cluster_meets(int relaxed)
+{
+    for (uint32_t i = 0; i < 2; i++)
+        emu_hazard_cluster_arrive(warp_of(i, 0), ALL, relaxed);
+    for (uint32_t i = 0; i < 2; i++)
+        emu_hazard_cluster_wait(warp_of(i, 0), ALL);
+}
+
 static void test_cluster_barrier(void **state)
 {
     (void)state;
+    begin(2, 1); /* the other block may not have begun */
+    touch(warp_of(0, 0), ALL, SHARED(1, 0x800), WRITE);
+    END("UNORDERED-WRITE");
+    begin(2, 1); /* that it has begun, a relaxed arrival says too */
+    cluster_meets(1);
+    touch(warp_of(0, 0), ALL, SHARED(1, 0x800), WRITE);
+    cluster_meets(0);
+    CLEAN();
     for (int relaxed = 0; relaxed < 2; relaxed++) {
         begin(2, 1);
+        cluster_meets(0);
         touch(warp_of(0, 0), ALL, SHARED(1, 0x800), WRITE);
-        for (uint32_t i = 0; i < 2; i++)
-            emu_hazard_cluster_arrive(warp_of(i, 0), ALL, relaxed);
-        for (uint32_t i = 0; i < 2; i++)
-            emu_hazard_cluster_wait(warp_of(i, 0), ALL);
+        cluster_meets(relaxed);
         touch(warp_of(1, 0), ALL, SHARED(1, 0x800), READ);
         if (relaxed)
             END("UNORDERED-READ");

@@ -4,9 +4,9 @@
 
 #include "execute.h"
 
-/* What every kernel gets: x is filled, y is fresh memory, z is zero, part is the middle of a filled allocation, to which
-   launches are limited (PART bytes); maps are of x (64 rows of 64 bf16, swizzle 128B) and of y (rows of 60 or 56 bf16,
-   64 apart). */
+/* What every kernel gets: x is filled, y is fresh memory, z is zero, part is the middle of a filled allocation, to
+   which launches are limited (PART bytes); maps are of x (64 rows of 64 bf16, swizzle 128B) and of y (rows of 60 or 56
+   bf16, 64 apart). */
 struct parameters {
     _Alignas(128) uint64_t map[16];
     uint64_t rows_60[16], rows_56[16];
@@ -95,13 +95,13 @@ struct kernel {
 };
 
 static const struct kernel bugs[] = {
-#define BUG(id, hazard, arch, grid, block, shared, cluster, ...)                                                      \
+#define BUG(id, hazard, arch, grid, block, shared, cluster, ...)                                                       \
     {#id, hazard, arch, grid, block, shared, cluster, #__VA_ARGS__},
 #include "watch_bugs.def"
 #undef BUG
 };
 static const struct kernel correct[] = {
-#define CORRECT(id, arch, grid, block, shared, cluster, ...)                                                          \
+#define CORRECT(id, arch, grid, block, shared, cluster, ...)                                                           \
     {#id, "", arch, grid, block, shared, cluster, #__VA_ARGS__},
 #include "watch_correct.def"
 #undef CORRECT

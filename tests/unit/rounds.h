@@ -51,7 +51,7 @@ struct failing {
     bool by_path, failed;
 };
 
-/* Allocations of a loop of failing_next_path, by the calls that lead to them: how many there were. */
+/* Allocations of a loop of failing_next_path, by the innermost calls that lead to them: how many there were. */
 enum { FAILING_PATHS = 1 << 14 };
 static struct {
     struct {
@@ -61,11 +61,11 @@ static struct {
     long last; /* the one that failed last; 0: none did */
 } failing_paths;
 
-/* Of the allocations to which the same calls lead the first, the second, the fourth and so on is due: one after the
- * other they run through the same code. */
+/* Of the allocations to which the same innermost calls lead the first, the second, the fourth and so on is due: one
+ * after the other they run through the same code. */
 static inline bool failing_due(struct failing *f)
 {
-    void *frame[48];
+    void *frame[12];
     uint64_t path = UINT64_C(1469598103934665603);
     if (f->failed || f->calls < f->fail_at)
         return false;
@@ -100,8 +100,9 @@ static inline void *failing_alloc(void *context, void *pointer, size_t old_size,
     return moved;
 }
 
-/* The allocation to fail behind this one. With sanitizers each fails once; without, the same code runs: the first 32,
- * then ever fewer, so that the time of a test does not grow with the square of what it allocates. */
+/* The allocation to fail behind this one. With sanitizers each fails once, or each of a path (failing_next_path);
+ * without, the same code runs: the first 32, then ever fewer, so that the time of a test does not grow with the square
+ * of what it allocates. */
 static inline long failing_next(long fail)
 {
     return fail + 1 + (TW_TESTS_SANITIZED || fail < 32 ? 0 : fail / 16);

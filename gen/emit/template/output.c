@@ -189,16 +189,21 @@ static void scan(struct scanner *s, const struct output_line *l)
     s->continued = l->text[l->length - 1] == '\\';
 }
 
+size_t output_bytes(const struct output *o)
+{
+    size_t bytes = 1;
+    for (int i = 0; i < o->count; i++)
+        bytes += o->line[i].length + 2;
+    return bytes;
+}
+
 void output_write(struct output *o, bool line_directives, struct emit_text *result)
 {
     drop_empty_branches(o);
     settle_loops(o);
     settle_constants(o);
     settle_functions(o);
-    size_t bytes = 1;
-    for (int i = 0; i < o->count; i++)
-        bytes += o->line[i].length + 2;
-    text_reserve(result, bytes);
+    text_reserve(result, output_bytes(o));
     struct scanner scanner = {false, false};
     const struct template *counted = NULL; /* what the compiler takes the next line for */
     int number = 0;

@@ -42,6 +42,8 @@ void output_blank(struct output *o);
 void output_line(struct output *o, const struct template *t, int line, bool continued, const char *text, size_t length);
 /* Takes over the text, many lines of literals, as they are to stand in the output. */
 void output_block(struct output *o, const struct template *t, int line, struct emit_text *text);
+/* Bytes that suffice for what output_write adds for nearly all outputs, before it is called. */
+size_t output_bytes(const struct output *o);
 void output_write(struct output *o, bool line_directives, struct emit_text *result);
 
 #endif

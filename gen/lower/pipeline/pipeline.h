@@ -166,6 +166,7 @@ int pipeline_check_spans(struct pipeline *x, const struct program_op *o, int row
 
 /* Tiles and boxes of what is loaded for dots and stored, operands of the instructions, tensor maps. 0, 1, 3. */
 int pipeline_tensors(struct pipeline *x);
+int pipeline_check_store(const struct pipeline *x, int op); /* its value has the columns of its place */
 
 /* What steps read element by element: pairs of neighbours as one word where that can be, extents for the bounds. Once
  * the steps are there. 0, 1, 3. */

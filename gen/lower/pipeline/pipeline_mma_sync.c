@@ -481,7 +481,7 @@ int mma_sync_tensors(struct pipeline *x)
             found = x->d.dot[i].load[o] >= 0 ? operand(x, i, o) : 0;
         status |= found;
         if (x->program->op[i].kind == PROGRAM_STORE)
-            status |= output(x, i);
+            status |= output(x, i) | pipeline_check_store(x, i);
     }
     for (int i = 0; i < x->plan->tensor_count; i++)
         x->d.copies = x->d.copies || x->plan->tensor[i].access == PLAN_ACCESS_CP_ASYNC;

@@ -229,6 +229,21 @@ static int output(struct pipeline *x, int op)
     return status;
 }
 
+int pipeline_check_store(const struct pipeline *x, int op)
+{
+    const struct program_op *o = &x->program->op[op];
+    const struct spec_tensor *t = &x->l->kernel->tensor[o->tensor];
+    int place = 1;
+    for (int d = 0; d < t->rank; d++)
+        place *= o->at[d].column && o->at[d].length > 0 ? o->at[d].length : 1;
+    if (o->arg[0].columns != 1 || place == 1)
+        return 0;
+    return program_refuse(x->l, o->loc, "PROGRAM-LOWER",
+                          "one number of each row is stored into a place of %d columns of %s, and beside dots no store "
+                          "repeats it; write a value of as many columns, or a tensor of the rows alone",
+                          place, t->name);
+}
+
 int pipeline_tensors(struct pipeline *x)
 {
     int status = pipeline_stores(x);
@@ -238,7 +253,7 @@ int pipeline_tensors(struct pipeline *x)
             found = x->d.dot[i].load[o] >= 0 ? operand(x, i, o) : 0;
         status |= found;
         if (x->program->op[i].kind == PROGRAM_STORE)
-            status |= output(x, i);
+            status |= output(x, i) | pipeline_check_store(x, i);
     }
     if (status)
         return status;

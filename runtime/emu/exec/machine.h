@@ -83,9 +83,9 @@ struct emu_warp {
     const struct emu_op *moved_registers; /* the last setmaxnreg that it executed */
     uint32_t cluster_arrived;             /* lanes that have arrived at the cluster's barrier in this phase */
     uint32_t cluster_waits;               /* lanes that owe a wait */
-    uint32_t wgmma_count;       /* that it has executed */
-    uint64_t wgmma_sum;         /* of their shapes and descriptors, in order */
-    const struct emu_op *wgmma; /* the last one */
+    uint32_t wgmma_count;                 /* that it has executed */
+    uint64_t wgmma_sum;                   /* of their shapes and descriptors, in order */
+    const struct emu_op *wgmma;           /* the last one */
     uint8_t done;
     uint32_t active;         /* lanes in mask, but while a handler has changed it for itself */
     uint64_t predicated_off; /* lanes of executed instructions whose guard was false */

@@ -120,6 +120,7 @@ void emu_hazard_cluster_wait(struct emu_hazard_warp *warp, uint32_t lanes)
     hz_know_own(w, hz_clock_at(&w->cluster->meet[w->cluster_phase & 1], w->component));
     hz_known_join(w->cluster->h, &w->known, &w->cluster->meet_known);
     hz_all_know(w);
+    w->cluster->met = 1;
     w->cluster_waited |= lanes;
     if (!(w->alive & ~w->cluster_waited)) {
         w->cluster_phase++;

@@ -321,7 +321,7 @@ void hz_write_remote(struct hz_warp *warp, uint64_t address, uint32_t position)
     struct emu_hazard_cluster *c = warp->cluster;
     struct emu_hazard *h = c->h;
     uint32_t rank = hz_rank(address);
-    if (rank >= h->options.blocks || warp->began >> rank & 1)
+    if (c->met || rank >= h->options.blocks || warp->began >> rank & 1)
         return;
     warp->began |= UINT32_C(1) << rank;
     for (uint32_t i = 0; i < h->warps; i++)

@@ -127,6 +127,7 @@ struct emu_hazard_cluster {
     uint32_t barrier_count, barrier_room;
     uint32_t *barrier_slots; /* hash of address: index + 1 */
     uint32_t barrier_slot_count;
+    int met;                 /* at barrier.cluster, once or more: all blocks have begun */
     struct hz_clock meet[2]; /* barrier.cluster: arrivals of even and odd phases */
     struct hz_known meet_known;
     struct hz_operation *operations;

@@ -13,6 +13,7 @@ Needs cuobjdump: of $CUDA_HOME/bin, /usr/local/cuda/bin or the PATH.
 import collections
 import glob
 import json
+import math
 import os
 import re
 import shutil
@@ -206,18 +207,18 @@ def print_table(rows):
     def count(of, holds):
         return '%d of %d' % (sum(map(holds, of)), len(of))
 
-    print('| architecture | kernels | registers: fewer or equal | shared memory: equal, less | main loop: same instructions,'
-          ' fewer, more | spills |')
+    print('| architecture | kernels | registers: fewer or equal | shared memory: equal, less | main loop: fewer'
+          ' instructions; mean, most | spills |')
     print('| --- | --- | --- | --- | --- | --- |')
     for arch in sorted({r['arch'] for r in rows}, reverse=True):
         of = [r for r in rows if r['arch'] == arch]
         shared = [r['ours']['shared_bytes'] - r['theirs']['shared_bytes'] for r in of]
-        same = [r for r in of if not r['more_in_main_loop']]
-        loop = [total(r['ours']['main_loop']) - total(r['theirs']['main_loop']) for r in of if r['more_in_main_loop']]
-        print('| %s | %d | %s | %d, %d | %d, %d, %d | %d |' %
+        loop = [total(r['ours']['main_loop']) / total(r['theirs']['main_loop']) for r in of]
+        mean = math.exp(sum(map(math.log, loop)) / len(loop))
+        print('| %s | %d | %s | %d, %d | %s; %.2f, %.2f | %d |' %
               (arch, len(of), count(of, lambda r: r['ours']['registers'] <= r['theirs']['registers']),
-               sum(s == 0 for s in shared), sum(s < 0 for s in shared), len(same), sum(n <= 0 for n in loop),
-               sum(n > 0 for n in loop), sum(r['ours']['stack_bytes'] > 0 for r in of)))
+               sum(s == 0 for s in shared), sum(s < 0 for s in shared), '%d of %d' % (sum(n < 1 for n in loop), len(of)),
+               mean, max(loop), sum(r['ours']['stack_bytes'] > 0 for r in of)))
 
 
 def main(words):
@@ -229,7 +230,8 @@ def main(words):
         sys.exit(__doc__)
     rows = compare(words[0], words[1], read_nvrtc(words[2]) if len(words) == 3 else {})
     what = 'cubins of the same kernels: ours, and of the family of hand-written templates (commit 4cd59b8)'
-    print('{"made_by": "tests/bench/pair/machine_code.py", "what": "%s", "rows": [' % what)
+    commit = subprocess.run(['git', 'rev-parse', '--short', 'HEAD'], capture_output=True, text=True).stdout.strip()
+    print('{"made_by": "tests/bench/pair/machine_code.py", "what": "%s", "commit": "%s", "rows": [' % (what, commit))
     print(',\n'.join(' ' + json.dumps(row) for row in rows) + '\n]}')
 
 

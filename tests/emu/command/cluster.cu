@@ -5,6 +5,7 @@ extern "C" __global__ void ranks(unsigned *out)
     unsigned rank, remote, here = static_cast<unsigned>(__cvta_generic_to_shared(held));
     asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
     asm("mapa.shared::cluster.u32 %0, %1, 0;" : "=r"(remote) : "r"(here + 4 * rank));
+    asm volatile("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory"); // it has begun
     asm volatile("st.shared::cluster.u32 [%0], %1;" :: "r"(remote), "r"(rank + 100) : "memory");
     asm volatile("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
     if (rank == 0)

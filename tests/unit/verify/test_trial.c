@@ -45,6 +45,33 @@ static void device_free(struct tw_device *d, uint64_t address)
     free((void *)(uintptr_t)address);
 }
 
+/* What a launch may touch: a part of each allocation. */
+static struct {
+    uint64_t address;
+    size_t bytes;
+} limit[64];
+static unsigned limits;
+
+static int device_limit(struct tw_device *d, uint64_t address, size_t bytes, struct tw_error *e)
+{
+    (void)d;
+    (void)e;
+    limit[limits % 64].address = address;
+    limit[limits++ % 64].bytes = bytes;
+    return TW_OK;
+}
+
+/* What the last limit says of a tensor: from its first element's address on as many bytes. */
+static void check_limit(uint64_t address, int64_t rows, int64_t stride, int64_t columns)
+{
+    for (unsigned i = limits; i-- > 0;)
+        if (limit[i % 64].address == address) {
+            assert_int_equal(limit[i % 64].bytes, columns ? (rows - 1) * stride + columns * 2 : 0);
+            return;
+        }
+    fail_msg("a launch may not touch the tensor at 0x%llx", (unsigned long long)address);
+}
+
 static int device_upload(struct tw_device *d, uint64_t to, const void *from, size_t bytes, struct tw_error *e)
 {
     (void)d;
@@ -112,6 +139,9 @@ static int device_launch(struct tw_device *d, const struct tw_launch *launch, st
     memcpy(&n, params + param(PLAN_PARAM_DIM, "N")->offset, 4);
     memcpy(&k, params + param(PLAN_PARAM_DIM, "K")->offset, 4);
     char *out = (char *)(uintptr_t)to;
+    check_limit(a.addr, m, (int64_t)a.stride[0], k);
+    check_limit(b.addr, n, (int64_t)b.stride[0], k);
+    check_limit(to, m, 2 * stride, n);
     for (int row = 0; row < m; row++)
         for (int column = 0; column < n; column++) {
             double sum = 0.0;
@@ -134,6 +164,7 @@ static int device_launch(struct tw_device *d, const struct tw_launch *launch, st
 static const struct tw_device_ops ops = {
     .kind = "memory", .alloc = device_alloc, .free = device_free, .upload = device_upload,
     .download = device_download, .fill = device_fill, .launch = device_launch, .synchronize = device_synchronize,
+    .limit = device_limit,
 };
 static struct tw_device device = {.ops = &ops, .major = 9, .sm_count = 132};
 static struct tw_kernel kernel = {.device = &device};

@@ -1,0 +1,2 @@
+local M = dims "M"
+local y = M.x
