@@ -107,7 +107,7 @@ __device__ __forceinline__ ${dtype}_vector ${dtype}_between(const ${dtype}_vecto
 //@ for _, m in ipairs(moves) do
 //@     local name, op = m[1], m[2]
 
-// Zeros outside.
+// Zeros outside. Volatile: an asm that only computes may be moved in front of its condition.
 __device__ __forceinline__ ${dtype}_vector ${dtype}_${name}(const ${type} *from, bool inside)
 {
     ${dtype}_vector v = {};
@@ -126,7 +126,7 @@ __device__ __forceinline__ ${dtype}_vector ${dtype}_${name}(const ${type} *from,
 //@             local kind = count > 1 and ".v" .. count or ""
 //@             local list = count > 1 and "{" .. lanes .. "}" or lanes
 //@             local address, shift = "[%" .. count .. "]", w * width > 0 and " + " .. w * width // size or ""
-        asm("${op}${kind}.u${bits} ${list}, ${address};" : ${outs} : "l"(from${shift}));
+        asm volatile("${op}${kind}.u${bits} ${list}, ${address};" : ${outs} : "l"(from${shift}));
 //@         end
     }
 //@     end
