@@ -15,8 +15,8 @@ enum {
     TURNED_ROWS = 24,     /* where it turns the first, */
     ODD_REGISTERS = 20,   /* and reads an odd number of blocks of the second: the last one's address is its own */
     SLAB_REGISTERS = 24,  /* left where a store takes rows in parts: all reads of a slab are under way together */
-    MANY_COPIES = 12,     /* by a thread, of a stage; each more has an address, of */
-    COPY_REGISTERS = 3,
+    MANY_COPIES = 13,     /* by a thread, of a stage; each more has an address, of */
+    COPY_REGISTERS = 4,
 };
 
 static int first_dot(const struct pipeline *x)
@@ -278,11 +278,12 @@ static int copies(const struct pipeline *x, int columns, int threads)
     return (int)((bytes + 16 * threads - 1) / (16 * threads));
 }
 
-/* Where registers do not hold two steps of operands, the compiler reads three quarters of the second one ahead. */
 int mma_sync_registers_at_most(const struct pipeline *x, int limit)
 {
     int one = fragments(x, 1), two = fragments(x, 2), most = 0, all = mma_sync_registers(x, limit);
-    if (held(x) + OTHER_REGISTERS + two > limit && (one + 3 * two) / 4 > stored(x))
+    /* Where registers do not hold two steps of an odd number of blocks, three quarters of the second are read ahead. */
+    bool odd = x->plan->mma_count == 1 && x->plan->mma[0].blocks_n % 2;
+    if (odd && held(x) + OTHER_REGISTERS + two > limit && (one + 3 * two) / 4 > stored(x))
         all = held(x) + OTHER_REGISTERS + (one + 3 * two) / 4;
     for (int i = 0; i < x->plan->mma_count; i++) {
         const struct plan_mma *mma = &x->plan->mma[i];
@@ -307,7 +308,8 @@ static int columns_that_fit(const struct pipeline *x, int op)
         int m_blocks = rows / warps_m / MMA_SYNC_M, n_blocks = n / warps_n / MMA_SYNC_N;
         int limit = x->l->arch->registers_per_block / (32 * warps_m * warps_n) / 8 * 8;
         const struct plan_mma mma = {.blocks_m = m_blocks, .blocks_n = n_blocks};
-        int step = m_blocks * 4 + n_blocks * 2, part = by_pairs(&mma) ? 2 * 4 * m_blocks + 8 : step + 3 * step / 4;
+        int step = m_blocks * 4 + n_blocks * 2, ahead = n_blocks % 2 ? 3 * step / 4 : step / 2;
+        int part = by_pairs(&mma) ? 2 * 4 * m_blocks + 8 : step + ahead;
         int stores = beside * n_blocks,
             needed = m_blocks * n_blocks * 4 + OTHER_REGISTERS + (part > stores ? part : stores);
         int chunks = n % 64 == 0 ? 8 : n % 32 == 0 ? 4 : n % 16 == 0 ? 2 : 1;
