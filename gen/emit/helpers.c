@@ -206,7 +206,8 @@ static int banner(lua_State *L)
         model_get(L, 2);
         const char *name = fact(L, 3, "name"), *stages = fact(L, 3, "stages");
         if (name && stages)
-            add_item(&t, &line, lua_pushfstring(L, "ring %s of %s stages", name, stages));
+            add_item(&t, &line,
+                     lua_pushfstring(L, "ring %s of %s stage%s", name, stages, strcmp(stages, "1") == 0 ? "" : "s"));
     }
     if (t.failed) {
         e->no_memory = true;

@@ -30,8 +30,11 @@ __device__ __forceinline__ void store_shared(u32 destination, const u32 (&word)[
 //@     for _, step in ipairs(role.step) do
 //@         if step.op == "cp_wait" and not has(seen, step.call) then
 //@             seen[step.call] = true
+//@             local groups = step.count == 0 and "No group" or step.count == 1 and "At most one group"
+//@             local left = groups and groups .. " of this thread is"
+//@             left = left or "Of this thread at most " .. step.count .. " groups are"
 
-// At most ${step.count} of this thread's groups are still on their way.
+// ${left} still under way.
 __device__ __forceinline__ void ${step.call}()
 {
     asm volatile("cp.async.wait_group ${step.count};" ::: "memory");
@@ -46,8 +49,9 @@ __device__ __forceinline__ void block_meet()
     __syncthreads();
 }
 //@ for _, r in ipairs(rings) do
+//@     local stages = r.stages == 1 and "one stage" or r.stages .. " stages"
 
-// Ring ${r.name}: ${r.stages} stages. The next stage after this one.
+// Ring ${r.name}: ${stages}. The next stage after this one.
 __device__ __forceinline__ void ${r.name}_advance(u32 &stage)
 {
 //@     if r.stages == 1 then

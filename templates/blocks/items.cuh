@@ -22,9 +22,10 @@ struct item_order {
 };
 
 //@ local grouped = order == "grouped" and #items == 2
-//@ -- Items are fewer than 2^31 along each axis and in all, and so places among them divide as unsigned numbers of 32
-//@ -- bits do, in half the instructions of others. A producer's first loads wait for that; where all threads compute
-//@ -- and load, the registers of their loops are what counts, and they are fewer as it is.
+//@ -- Items are fewer than 2^31 along each axis (the launcher asks) and in all (so many tiles fill no memory), and so
+//@ -- places among them divide as unsigned numbers of 32 bits do, in half the instructions of others. A producer's
+//@ -- first loads wait for that; where all threads compute and load, the registers of their loops are what counts, and
+//@ -- they are fewer as it is.
 //@ local unsigned = grouped and has(model.role, "producer")
 //@ local function extents()
 //@     for i, item in ipairs(items) do

@@ -38,8 +38,11 @@ __device__ __forceinline__ void ${r}_fence()
 //@     for _, step in ipairs(role.step) do
 //@         if step.op == "store_wait" and not has(seen, step.call) then
 //@             seen[step.call] = true
+//@             local left = step.count == 0 and "no store still reads its buffer"
+//@             left = left or step.count == 1 and "at most one store still reads its buffer"
+//@             left = left or "at most " .. step.count .. " stores still read their buffers"
 
-// The storing thread: at most ${step.count} stores still read their buffer.
+// The storing thread: ${left}.
 __device__ __forceinline__ void ${step.call}()
 {
     if (threadIdx.x % 128 == 0)

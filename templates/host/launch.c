@@ -8,7 +8,11 @@ int ${NAME}_workspace(const struct ${NAME} *kernel, const struct ${NAME}_args *a
 {
     int status = check_sizes(args, error);
     (void)kernel;
+//@ if host.workspace == 0 then
+    *bytes = 0;
+//@ else
     *bytes = status ? 0 : ${host.workspace};
+//@ end
     return status;
 }
 

@@ -390,7 +390,8 @@ static void cost(const struct sink *s, const struct host_image *image)
                                  p->launch.shared_bytes);
     for (int i = 0; i < p->ring_count && at < sizeof line; i++)
         at +=
-            (size_t)snprintf(line + at, sizeof line - at, ", ring %s of %d stages", p->ring[i].name, p->ring[i].stages);
+            (size_t)snprintf(line + at, sizeof line - at, ", ring %s of %d stage%s", p->ring[i].name, p->ring[i].stages,
+                             p->ring[i].stages == 1 ? "" : "s");
     if ((cluster[0] > 1 || cluster[1] > 1 || cluster[2] > 1) && at < sizeof line)
         at += (size_t)snprintf(line + at, sizeof line - at, ", cluster %d x %d x %d", cluster[0] > 0 ? cluster[0] : 1,
                                cluster[1] > 0 ? cluster[1] : 1, cluster[2] > 0 ? cluster[2] : 1);
