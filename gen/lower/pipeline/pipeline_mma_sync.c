@@ -17,6 +17,9 @@ enum {
     SLAB_REGISTERS = 24,  /* left where a store takes rows in parts: all reads of a slab are under way together */
     MANY_COPIES = 13,     /* by a thread, of a stage; each more has an address, of */
     COPY_REGISTERS = 4,
+    UNEVEN_REGISTERS = 5, /* of every copy where a row's number of steps along k is no power of two: its place under the
+                             swizzle is not the sum of a thread's first one and a constant; */
+    UNEVEN_TENSOR = 4,    /* and what a store reads has its address kept across the loop, where parts leave none over */
 };
 
 static int first_dot(const struct pipeline *x)
@@ -254,13 +257,19 @@ int mma_sync_registers(const struct pipeline *x, int limit)
 }
 
 /* What a part of n_blocks of a warp asks for beside sums and operands, and beyond OTHER_REGISTERS, where the second
- * operand's rows lie in spans of `chunks` times 16 bytes and a thread makes so many copies a stage. */
-static int turned(const struct plan_mma *mma, int n_blocks, int warps_n, int chunks, int copies)
+ * operand's rows lie in spans of `chunks` times 16 bytes, a thread makes so many copies a stage, and the kernel has so
+ * many tensors beside operands and result. */
+static int turned(const struct plan_mma *mma, int n_blocks, int warps_n, int chunks, int copies, int beside)
 {
     bool rows = mma->operand[0].tensor >= 0 && mma->operand[0].mn_major;
     bool columns = mma->operand[1].tensor >= 0 && mma->operand[1].mn_major;
     bool splits = warps_n == 1 || n_blocks % chunks == 0 || (n_blocks & (n_blocks - 1)) == 0;
     int sum = copies > MANY_COPIES ? COPY_REGISTERS * (copies - MANY_COPIES) : 0;
+    if ((mma->k_steps & (mma->k_steps - 1)) && mma->blocks_m <= 2 && n_blocks >= 8 && n_blocks % 2 == 0) {
+        int majors = (mma->operand[0].tensor >= 0 && !rows) + (mma->operand[1].tensor >= 0 && !columns);
+        int uneven = UNEVEN_REGISTERS * copies * majors / 2 + UNEVEN_TENSOR * beside;
+        sum = uneven > sum ? uneven : sum;
+    }
     sum += columns ? splits ? TURNED_REGISTERS : SPLIT_REGISTERS : 0;
     return sum + (rows ? TURNED_ROWS + (n_blocks % 2 && n_blocks > 8 ? ODD_REGISTERS : 0) : 0);
 }
@@ -285,11 +294,12 @@ int mma_sync_registers_at_most(const struct pipeline *x, int limit)
     bool odd = x->plan->mma_count == 1 && x->plan->mma[0].blocks_n % 2;
     if (odd && held(x) + OTHER_REGISTERS + two > limit && (one + 3 * two) / 4 > stored(x))
         all = held(x) + OTHER_REGISTERS + (one + 3 * two) / 4;
+    int beside = x->plan->tensor_count > 3 ? x->plan->tensor_count - 3 : 0;
     for (int i = 0; i < x->plan->mma_count; i++) {
         const struct plan_mma *mma = &x->plan->mma[i];
         int chunks = mma->operand[1].k_bytes / MMA_SYNC_K / 16;
         int each = copies(x, mma->blocks_n * MMA_SYNC_N * x->d.warps_n, 32 * x->warps_m * x->d.warps_n);
-        int more = turned(mma, mma->blocks_n, x->d.warps_n, chunks > 0 ? chunks : 1, each);
+        int more = turned(mma, mma->blocks_n, x->d.warps_n, chunks > 0 ? chunks : 1, each, beside);
         most = more > most ? more : most;
     }
     return all + most;
@@ -313,7 +323,8 @@ static int columns_that_fit(const struct pipeline *x, int op)
         int stores = beside * n_blocks,
             needed = m_blocks * n_blocks * 4 + OTHER_REGISTERS + (part > stores ? part : stores);
         int chunks = n % 64 == 0 ? 8 : n % 32 == 0 ? 4 : n % 16 == 0 ? 2 : 1;
-        needed += turned(&x->plan->mma[0], n_blocks, warps_n, chunks, copies(x, n, 32 * warps_m * warps_n));
+        needed += turned(&x->plan->mma[0], n_blocks, warps_n, chunks, copies(x, n, 32 * warps_m * warps_n),
+                         x->plan->tensor_count > 3 ? x->plan->tensor_count - 3 : 0);
         if (n % (warps_n * MMA_SYNC_N) == 0 && needed <= (limit < most ? limit : most))
             return n;
     }
