@@ -115,7 +115,8 @@ static bool trace_once(struct reader *r, struct program *p, bool *in_function)
         sandbox_no_memory(L);
     /* What a family's program makes of its kernel's function is the function's fault: it is told where that stands. */
     const struct diag_loc field = r->fused ? reader_locate(r, r->fused, AT_VALUE) : (struct diag_loc){-1, 0, 0};
-    const struct diag_loc where = sandbox_loc(r->sandbox, r->diags, error.file, error.line, 0);
+    const struct diag_loc where = status != SANDBOX_OK ? sandbox_loc(r->sandbox, r->diags, error.file, error.line, 0)
+                                                       : (struct diag_loc){-1, 0, 0};
     const bool outside = status != SANDBOX_OK && field.line && error.file == sandbox_source_index(own.source) &&
                          where.file != field.file;
     if (outside)

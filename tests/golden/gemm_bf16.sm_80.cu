@@ -46,7 +46,7 @@ __device__ __forceinline__ void copies_commit()
     asm volatile("cp.async.commit_group;" ::: "memory");
 }
 
-// At most 1 of this thread's groups are still on their way.
+// At most one group of this thread is still under way.
 __device__ __forceinline__ void copies_wait_1()
 {
     asm volatile("cp.async.wait_group 1;" ::: "memory");

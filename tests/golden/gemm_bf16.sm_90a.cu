@@ -216,13 +216,13 @@ __device__ __forceinline__ void mma_commit()
     asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
 }
 
-// At most 1 groups are still running after it.
+// At most one group is still running after it.
 __device__ __forceinline__ void mma_wait_1()
 {
     asm volatile("wgmma.wait_group.sync.aligned 1;" ::: "memory");
 }
 
-// At most 0 groups are still running after it.
+// No group is still running after it.
 __device__ __forceinline__ void mma_wait_0()
 {
     asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
@@ -360,14 +360,14 @@ __device__ __forceinline__ void d_fence()
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
-// The storing thread: at most 1 stores still read their buffer.
+// The storing thread: at most one store still reads its buffer.
 __device__ __forceinline__ void d_wait()
 {
     if (threadIdx.x % 128 == 0)
         asm volatile("cp.async.bulk.wait_group.read 1;" ::: "memory");
 }
 
-// The storing thread: at most 0 stores still read their buffer.
+// The storing thread: no store still reads its buffer.
 __device__ __forceinline__ void d_wait_0()
 {
     if (threadIdx.x % 128 == 0)

@@ -210,13 +210,13 @@ __device__ __forceinline__ void mma_commit()
     asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
 }
 
-// At most 1 groups are still running after it.
+// At most one group is still running after it.
 __device__ __forceinline__ void mma_wait_1()
 {
     asm volatile("wgmma.wait_group.sync.aligned 1;" ::: "memory");
 }
 
-// At most 0 groups are still running after it.
+// No group is still running after it.
 __device__ __forceinline__ void mma_wait_0()
 {
     asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");

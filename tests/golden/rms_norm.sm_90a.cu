@@ -68,24 +68,24 @@ __device__ __forceinline__ bf16_vector bf16_join(const float (&x)[8])
     return v;
 }
 
-// Zeros outside.
+// Zeros outside. Volatile: an asm that only computes may be moved in front of its condition.
 __device__ __forceinline__ bf16_vector bf16_load(const unsigned short *from, bool inside)
 {
     bf16_vector v = {};
     if (inside) {
-        asm("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(v.word[0]), "=r"(v.word[1]), "=r"(v.word[2]),
-            "=r"(v.word[3]) : "l"(from));
+        asm volatile("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(v.word[0]), "=r"(v.word[1]), "=r"(v.word[2]),
+                     "=r"(v.word[3]) : "l"(from));
     }
     return v;
 }
 
-// Zeros outside.
+// Zeros outside. Volatile: an asm that only computes may be moved in front of its condition.
 __device__ __forceinline__ bf16_vector bf16_load_once(const unsigned short *from, bool inside)
 {
     bf16_vector v = {};
     if (inside) {
-        asm("ld.global.cs.nc.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(v.word[0]), "=r"(v.word[1]), "=r"(v.word[2]),
-            "=r"(v.word[3]) : "l"(from));
+        asm volatile("ld.global.cs.nc.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(v.word[0]), "=r"(v.word[1]),
+                     "=r"(v.word[2]), "=r"(v.word[3]) : "l"(from));
     }
     return v;
 }

@@ -78,13 +78,13 @@ __device__ __forceinline__ fp32_vector fp32_between(const fp32_vector &a, const 
     return v;
 }
 
-// Zeros outside.
+// Zeros outside. Volatile: an asm that only computes may be moved in front of its condition.
 __device__ __forceinline__ fp32_vector fp32_load(const float *from, bool inside)
 {
     fp32_vector v = {};
     if (inside) {
-        asm("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(v.word[0]), "=r"(v.word[1]), "=r"(v.word[2]),
-            "=r"(v.word[3]) : "l"(from));
+        asm volatile("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(v.word[0]), "=r"(v.word[1]), "=r"(v.word[2]),
+                     "=r"(v.word[3]) : "l"(from));
     }
     return v;
 }
