@@ -141,7 +141,9 @@ int spec_run_reference(struct spec *spec, int kernel, const int64_t *dims, doubl
         return 1;
     }
     sandbox_set_instruction_limit(store->sandbox, MOST_INSTRUCTIONS);
+    sandbox_compute(store->sandbox, true);
     int status = sandbox_protect(store->sandbox, run, &c, &error);
+    sandbox_compute(store->sandbox, false);
     if (status == SANDBOX_FAULT)
         sandbox_report(store->sandbox, diags, &error, k->name, "reference");
     return status == SANDBOX_OK ? 0 : status == SANDBOX_FAULT ? 1 : 3;
@@ -211,7 +213,9 @@ int spec_run_fill(struct spec *spec, int kernel, int tensor, const int64_t *dims
     char path[160];
     struct sandbox_error error;
     sandbox_set_instruction_limit(store->sandbox, MOST_INSTRUCTIONS);
+    sandbox_compute(store->sandbox, true);
     int status = sandbox_protect(store->sandbox, fill, &c, &error);
+    sandbox_compute(store->sandbox, false);
     snprintf(path, sizeof path, "%s.fill", c.tensor->name);
     if (status == SANDBOX_FAULT)
         sandbox_report(store->sandbox, diags, &error, k->name, path);

@@ -26,6 +26,7 @@ struct sandbox {
     enum refusal refusal; /* why the allocator last said no */
     int64_t steps, step_limit;
     int hook_steps;         /* 0: there is no hook */
+    bool computes;          /* sandbox_compute */
     bool own_text, counted; /* counted: the caller gave a limit of steps */
     double deadline;        /* seconds of this thread's time */
     int file, line, token;  /* of the line that runs: what a memory error, which has no place, is told of */
@@ -68,7 +69,15 @@ static void use_hook(struct sandbox *s, int steps)
     if (!s->L || !counts || s->hook_steps == steps)
         return;
     s->hook_steps = steps;
-    lua_sethook(s->L, hook, LUA_MASKCOUNT | (s->own_text ? 0 : LUA_MASKLINE), steps);
+    lua_sethook(s->L, hook, LUA_MASKCOUNT | (s->own_text || s->computes ? 0 : LUA_MASKLINE), steps);
+}
+
+void sandbox_compute(struct sandbox *s, bool computes)
+{
+    const int steps = s->hook_steps;
+    s->computes = computes;
+    s->hook_steps = 0;
+    use_hook(s, steps);
 }
 
 /* Lua's allocator. For a new block Lua gives a type in old_size. */
@@ -161,6 +170,8 @@ static void hook(lua_State *L, lua_Debug *ar)
         break;
     case LUA_HOOKCOUNT:
         s->steps += s->hook_steps;
+        if (s->computes)
+            s->file = sandbox_token_where(L, 0, &s->line, &s->token);
         if (s->steps > s->step_limit || seconds() > s->deadline)
             stop_steps(L, s->steps > s->step_limit ? REFUSED_STEPS : REFUSED_TIME);
         break;

@@ -88,6 +88,11 @@ int sandbox_load_own(struct sandbox *s, int number, const char *code, size_t len
  * link, an empty file: each has its own message, with error->line 0. */
 int sandbox_load_file(struct sandbox *s, const char *path, struct sandbox_error *error);
 
+/* Until it is called with false, what runs computes many numbers: its lines are not followed, which costs more than the
+ * arithmetic, and a fault of memory stands where the last thousand steps ended. All other faults stand where they are.
+ */
+void sandbox_compute(struct sandbox *s, bool computes);
+
 /* lua_pcall with the limits: steps are counted from 0. */
 int sandbox_call(struct sandbox *s, int arguments, int results, struct sandbox_error *error);
 
