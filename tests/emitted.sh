@@ -1,7 +1,7 @@
 #!/bin/sh
 # What is emitted, read as a person would: no arithmetic of constants, no loop of one trip, no function that nobody
-# calls, no variable that nobody reads, no asm of memory that is not volatile, no line past 120 columns. tests/emitted.awk has the list. The
-# C pair: no such line, sources in few chunks. TAP on stdout.
+# calls, no variable that nobody reads, no asm of memory that is not volatile, no line past 120 columns.
+# tests/emitted.awk has the list. The C pair: no such line, sources in few chunks. TAP on stdout.
 #   usage: tests/emitted.sh [PROGRAM], from the top of the tree
 set -u
 program=${1:-build/tilewright}

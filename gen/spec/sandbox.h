@@ -135,8 +135,8 @@ enum sandbox_value {
 void sandbox_know_values(struct sandbox *s, enum sandbox_value (*value_at)(lua_State *L, int index));
 enum sandbox_value sandbox_value_at(lua_State *L, int index);
 
-/* Where the running text stands: the innermost Lua function at or above `level`. Returns the file index or -1. token,
- * unless NULL: as in sandbox_error. */
+/* Where the running text stands: the innermost Lua function at or above `level`. Returns the file index or -1. *token
+ * as in sandbox_error. */
 int sandbox_where(lua_State *L, int level, int *line);
 int sandbox_token_where(lua_State *L, int level, int *line, int *token);
 

@@ -17,12 +17,9 @@ __device__ __forceinline__ void mma_commit()
 //@         if step.op == "mma_wait" and not has(seen, step.call) then
 //@             seen[step.call] = true
 //@             local left = step.count == 0 and "No group is" or step.count == 1 and "At most one group is"
+//@             left = left or "At most " .. step.count .. " groups are"
 
-//@             if left then
 // ${left} still running after it.
-//@             else
-// At most ${step.count} groups are still running after it.
-//@             end
 __device__ __forceinline__ void ${step.call}()
 {
     asm volatile("wgmma.wait_group.sync.aligned ${step.count};" ::: "memory");

@@ -40,7 +40,7 @@ sed -n '/^# not hit/,/^# [0-9]* kernels/p' "$work/out" | grep '^#'
 # them those that once spilled, a class each.
 "$program" --specs --compile --quiet tests/programs/spilled/*.lua >"$work/specs" 2>&1
 ok $? "tests/programs/spilled/*.lua are compiled without spills" "$work/specs"
-specs=$(((count_all + 2) / 3))
+specs=$count_all
 # shellcheck disable=SC2086
 "$program" --specs --both --first "${FIRST:-1}" --count "$specs" --quiet ${KEEP:+--keep "$KEEP"} >"$work/specs" 2>&1
 ok $? "$specs random specs of gemm, compiled and emulated: $(grep '^# .* lowered$' "$work/specs")" "$work/specs"

@@ -152,9 +152,9 @@ static int check_multiple(const struct pipeline *x, int op, enum pipeline_extent
 }
 
 /* Wide parts of few rows read the second operand two blocks at a time, not a whole step: registers are dear. */
-static bool by_pairs(const struct plan_mma *mma)
+static bool by_pairs(int m_blocks, int n_blocks)
 {
-    return mma->blocks_m <= 2 && mma->blocks_n >= 8 && mma->blocks_n % 2 == 0;
+    return m_blocks <= 2 && n_blocks >= 8 && n_blocks % 2 == 0;
 }
 
 int mma_sync_dot(struct pipeline *x, int op)
@@ -179,7 +179,7 @@ int mma_sync_dot(struct pipeline *x, int op)
     mma->blocks_n = columns / x->d.warps_n / MMA_SYNC_N;
     mma->k_steps = depth / MMA_SYNC_K;
     mma->operand[0].tensor = mma->operand[1].tensor = -1;
-    if (family_add_value(x->plan, plan_text(x->plan, "by_pairs.%s", name), by_pairs(mma)))
+    if (family_add_value(x->plan, plan_text(x->plan, "by_pairs.%s", name), by_pairs(mma->blocks_m, mma->blocks_n)))
         return 3;
     int status = pipeline_accumulator(x, op, name);
     status = status ? status : pipeline_operand_place(x, op, name);
@@ -201,7 +201,7 @@ static int fragments(const struct pipeline *x, int steps)
     for (int i = 0; i < x->plan->mma_count; i++) {
         const struct plan_mma *mma = &x->plan->mma[i];
         int rows = mma->operand[0].tensor >= 0 ? mma->blocks_m * 4 : 0;
-        int one = by_pairs(mma) ? 2 * rows + 8 : steps * (rows + mma->blocks_n * 2);
+        int one = by_pairs(mma->blocks_m, mma->blocks_n) ? 2 * rows + 8 : steps * (rows + mma->blocks_n * 2);
         most = one > most ? one : most;
     }
     return most;
@@ -265,13 +265,19 @@ static int turned(const struct plan_mma *mma, int n_blocks, int warps_n, int chu
     bool columns = mma->operand[1].tensor >= 0 && mma->operand[1].mn_major;
     bool splits = warps_n == 1 || n_blocks % chunks == 0 || (n_blocks & (n_blocks - 1)) == 0;
     int sum = copies > MANY_COPIES ? COPY_REGISTERS * (copies - MANY_COPIES) : 0;
-    if ((mma->k_steps & (mma->k_steps - 1)) && mma->blocks_m <= 2 && n_blocks >= 8 && n_blocks % 2 == 0) {
+    if ((mma->k_steps & (mma->k_steps - 1)) && by_pairs(mma->blocks_m, n_blocks)) {
         int majors = (mma->operand[0].tensor >= 0 && !rows) + (mma->operand[1].tensor >= 0 && !columns);
         int uneven = UNEVEN_REGISTERS * copies * majors / 2 + UNEVEN_TENSOR * beside;
         sum = uneven > sum ? uneven : sum;
     }
     sum += columns ? splits ? TURNED_REGISTERS : SPLIT_REGISTERS : 0;
     return sum + (rows ? TURNED_ROWS + (n_blocks % 2 && n_blocks > 8 ? ODD_REGISTERS : 0) : 0);
+}
+
+/* Tensors beside a dot's operands and its result. */
+static int tensors_beside(const struct pipeline *x)
+{
+    return x->plan->tensor_count > 3 ? x->plan->tensor_count - 3 : 0;
 }
 
 /* Copies of 16 bytes by each of so many threads, for the only dot's tiles where the second has `columns`. */
@@ -294,12 +300,11 @@ int mma_sync_registers_at_most(const struct pipeline *x, int limit)
     bool odd = x->plan->mma_count == 1 && x->plan->mma[0].blocks_n % 2;
     if (odd && held(x) + OTHER_REGISTERS + two > limit && (one + 3 * two) / 4 > stored(x))
         all = held(x) + OTHER_REGISTERS + (one + 3 * two) / 4;
-    int beside = x->plan->tensor_count > 3 ? x->plan->tensor_count - 3 : 0;
     for (int i = 0; i < x->plan->mma_count; i++) {
         const struct plan_mma *mma = &x->plan->mma[i];
         int chunks = mma->operand[1].k_bytes / MMA_SYNC_K / 16;
         int each = copies(x, mma->blocks_n * MMA_SYNC_N * x->d.warps_n, 32 * x->warps_m * x->d.warps_n);
-        int more = turned(mma, mma->blocks_n, x->d.warps_n, chunks > 0 ? chunks : 1, each, beside);
+        int more = turned(mma, mma->blocks_n, x->d.warps_n, chunks > 0 ? chunks : 1, each, tensors_beside(x));
         most = more > most ? more : most;
     }
     return all + most;
@@ -317,14 +322,13 @@ static int columns_that_fit(const struct pipeline *x, int op)
         pick_warps(x, rows, n, &warps_m, &warps_n);
         int m_blocks = rows / warps_m / MMA_SYNC_M, n_blocks = n / warps_n / MMA_SYNC_N;
         int limit = x->l->arch->registers_per_block / (32 * warps_m * warps_n) / 8 * 8;
-        const struct plan_mma mma = {.blocks_m = m_blocks, .blocks_n = n_blocks};
         int step = m_blocks * 4 + n_blocks * 2, ahead = n_blocks % 2 ? 3 * step / 4 : step / 2;
-        int part = by_pairs(&mma) ? 2 * 4 * m_blocks + 8 : step + ahead;
+        int part = by_pairs(m_blocks, n_blocks) ? 2 * 4 * m_blocks + 8 : step + ahead;
         int stores = beside * n_blocks,
             needed = m_blocks * n_blocks * 4 + OTHER_REGISTERS + (part > stores ? part : stores);
         int chunks = n % 64 == 0 ? 8 : n % 32 == 0 ? 4 : n % 16 == 0 ? 2 : 1;
         needed += turned(&x->plan->mma[0], n_blocks, warps_n, chunks, copies(x, n, 32 * warps_m * warps_n),
-                         x->plan->tensor_count > 3 ? x->plan->tensor_count - 3 : 0);
+                         tensors_beside(x));
         if (n % (warps_n * MMA_SYNC_N) == 0 && needed <= (limit < most ? limit : most))
             return n;
     }

@@ -1,5 +1,6 @@
 /* Events of a running kernel, for whoever draws or counts them. */
 #include "event.h"
+#include "memory.h"
 #include "watch.h"
 
 const char *emu_event_name(enum emu_event_kind kind)
@@ -43,7 +44,7 @@ void emu_event_tell(struct emu_warp *warp, const struct emu_op *op, enum emu_eve
                               .address = -1,
                               .number = number};
     if (address >= EMU_SHARED_WINDOW && address < EMU_LOCAL_WINDOW) {
-        uint64_t rank = (address - EMU_SHARED_WINDOW) / EMU_SHARED_STRIDE;
+        uint32_t rank = emu_shared_rank(address);
         if (rank < warp->block->cluster->block_count)
             event.at_block = warp->block->cluster->blocks[rank].linear;
         event.address =

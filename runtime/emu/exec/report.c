@@ -5,6 +5,7 @@
 #include "report.h"
 #include "emu/hazard/hazard.h"
 #include "exec.h"
+#include "memory.h"
 
 enum { MOST_OF_A_NAME = 8 }; /* reports of one name in a launch; further places are counted with the last of them */
 
@@ -97,9 +98,9 @@ size_t emu_address_text(const struct emu_launch *launch, uint64_t address, char 
         return append(out, room, 0, "address 0x%llx", (unsigned long long)address);
     uint64_t offset = address % EMU_SHARED_STRIDE;
     size_t n =
-        append(out, room, 0, "shared memory %c%llu of rank %llu", offset < EMU_SHARED_START ? '-' : '+',
+        append(out, room, 0, "shared memory %c%llu of rank %u", offset < EMU_SHARED_START ? '-' : '+',
                (unsigned long long)(offset < EMU_SHARED_START ? EMU_SHARED_START - offset : offset - EMU_SHARED_START),
-               (unsigned long long)((address - EMU_SHARED_WINDOW) / EMU_SHARED_STRIDE));
+               emu_shared_rank(address));
     if (emu_region_name(launch, address, name, sizeof name, NULL))
         n = append(out, room, n, " (%s)", name);
     return n;

@@ -52,11 +52,11 @@ void emu_watch_retire(struct emu_cluster *cluster)
     uint32_t next = 0;
     for (uint64_t address; (address = emu_hazard_mbarrier_at(cluster->hazard, &next));) {
         struct emu_mbarrier barrier;
-        uint64_t word, rank = (address - EMU_SHARED_WINDOW) / EMU_SHARED_STRIDE;
+        uint64_t word;
         if (emu_bytes_read(cluster, address, &word, 8) || emu_mbarrier_decode(word, &barrier, NULL) || barrier.tx >= 0)
             continue;
         struct emu_hazard *hazard = cluster->launch->hazard;
-        struct emu_hazard_warp *warp = emu_hazard_warp(cluster->hazard, (uint32_t)rank, 0);
+        struct emu_hazard_warp *warp = emu_hazard_warp(cluster->hazard, emu_shared_rank(address), 0);
         emu_hazard_found(hazard, warp, EMU_HAZARD_TX_BYTES, 0, address, EMU_HAZARD_NOWHERE,
                          "the block has ended, and %d bytes more came to its barrier than were expected", -barrier.tx);
     }

@@ -283,6 +283,18 @@ void emu_hazard_sync(struct emu_hazard_warp *warp, uint32_t lanes)
 
 /* ---- Ends -------------------------------------------------------------------------------------------------------- */
 
+/* Of an access by what the warp executes now to the shared memory of another block. */
+static struct hz_finding of_block(enum emu_hazard_name name, struct hz_warp *warp, uint64_t address, uint32_t position)
+{
+    return (struct hz_finding){.name = name,
+                               .warp = warp,
+                               .lanes = warp->lanes,
+                               .address = address,
+                               .position = position,
+                               .other = EMU_HAZARD_NOWHERE,
+                               .other_block = warp->cluster->first + hz_rank(address)};
+}
+
 /* A thread, or an arrival of one, touches the shared memory of another block of its cluster. */
 void hz_touch_remote(struct hz_warp *warp, uint64_t address, uint32_t position)
 {
@@ -293,13 +305,7 @@ void hz_touch_remote(struct hz_warp *warp, uint64_t address, uint32_t position)
         return;
     struct hz_block *b = &c->blocks[rank];
     if (b->ended) {
-        struct hz_finding f = {.name = EMU_HAZARD_EXIT_IN_FLIGHT,
-                               .warp = warp,
-                               .lanes = warp->lanes,
-                               .address = address,
-                               .position = position,
-                               .other = EMU_HAZARD_NOWHERE,
-                               .other_block = c->first + rank};
+        struct hz_finding f = of_block(EMU_HAZARD_EXIT_IN_FLIGHT, warp, address, position);
         hz_report(h, &f, "access to the shared memory of block %u of the cluster, which has ended", rank);
         return;
     }
@@ -327,13 +333,7 @@ void hz_write_remote(struct hz_warp *warp, uint64_t address, uint32_t position)
     for (uint32_t i = 0; i < h->warps; i++)
         if (hz_clock_at(&warp->clock, c->warps[rank * h->warps + i].component))
             return;
-    struct hz_finding f = {.name = EMU_HAZARD_UNORDERED_WRITE,
-                           .warp = warp,
-                           .lanes = warp->lanes,
-                           .address = address,
-                           .position = position,
-                           .other = EMU_HAZARD_NOWHERE,
-                           .other_block = c->first + rank};
+    struct hz_finding f = of_block(EMU_HAZARD_UNORDERED_WRITE, warp, address, position);
     hz_report(h, &f, "write to the shared memory of block %u of the cluster, and nothing says that it has begun", rank);
 }
 

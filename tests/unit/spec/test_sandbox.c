@@ -63,6 +63,35 @@ static void expect_fault(const char *text, int line, const char *rule, const cha
     sandbox_close(s);
 }
 
+/* Where lines are not followed, a fault stands where it is all the same; of memory, in the loop that took it. */
+static void test_compute(void **state)
+{
+    static const struct {
+        const char *text, *rule;
+        int line;
+    } faults[] = {
+        {"\n\nlocal x = nil + 1", "LUA-RUN", 3},
+        {"\nlocal function f(n)\nif n == 0 then error('no') end\nreturn f(n - 1)\nend\nf(5000)", "LUA-RUN", 3},
+        {"\n\n\nwhile true do end", "SANDBOX-STEPS", 4},
+        {"local t = {}\nlocal n = 0\nwhile true do n = n + 1 t[n] = n end", "SANDBOX-MEMORY", 3},
+    };
+    (void)state;
+    char out[1100];
+    struct sandbox_error error;
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+        struct sandbox *s = open_small();
+        sandbox_compute(s, true);
+        assert_int_equal(run(s, faults[i].text, out, sizeof out, &error), SANDBOX_FAULT);
+        assert_string_equal(error.rule, faults[i].rule);
+        assert_int_equal(error.line, faults[i].line);
+        /* Followed again: memory that one call takes at once. */
+        sandbox_compute(s, false);
+        assert_int_equal(run(s, "\n\n\n\nlocal s = ('x'):rep(1 << 30)", out, sizeof out, &error), SANDBOX_FAULT);
+        assert_int_equal(error.line, 5);
+        sandbox_close(s);
+    }
+}
+
 static void test_order(void **state)
 {
     (void)state;
@@ -377,10 +406,10 @@ static void test_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_order),     cmocka_unit_test(test_texts),   cmocka_unit_test(test_left_out),
-        cmocka_unit_test(test_limits),    cmocka_unit_test(test_try),     cmocka_unit_test(test_text_kinds),
-        cmocka_unit_test(test_files),     cmocka_unit_test(test_require), cmocka_unit_test(test_shown),
-        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_compute),    cmocka_unit_test(test_order),     cmocka_unit_test(test_texts),
+        cmocka_unit_test(test_left_out),   cmocka_unit_test(test_limits),    cmocka_unit_test(test_try),
+        cmocka_unit_test(test_text_kinds), cmocka_unit_test(test_files),     cmocka_unit_test(test_require),
+        cmocka_unit_test(test_shown),      cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, sample_remove);
 }
