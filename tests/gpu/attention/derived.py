@@ -87,9 +87,11 @@ def main():
     compare.compile_all(work)
     folders = dict(f.split("=", 1) if "=" in f else ("derived", f) for f in options.folder)
     shapes = [(int(s), mask == "causal") for mask in options.masks.split(",") for s in options.sizes.split(",")]
-    tilelang = {}
+    tilelang, beside = {}, ""
     if options.tilelang:
         import tilelang_attention
+        beside = (f"; TileLang {tilelang_attention.tilelang.__version__}, tests/gpu/attention/tilelang_attention.py, by tile of q, "
+                  "tile of keys, stages, threads")
         tilelang = tilelang_attention.kernels([(compare.TOKENS // s, s, compare.HEADS, compare.HEAD_SIZE, causal)
                                                for s, causal in shapes])
     kernels = {}
@@ -122,7 +124,7 @@ def main():
         with open(options.json, "w", encoding="ascii") as file:
             json.dump({"made_by": "tests/gpu/attention/derived.py", "gpu_model": device.name,
                        "what": "attention forward, bf16, head size 128, 16 heads, 16,384 tokens, [B,S,H,D]; derived: "
-                               "specs/attention.lua; control: control.cu",
+                               "specs/attention.lua; control: control.cu" + beside,
                        "rounds": options.rounds, "seconds": options.seconds, "bursts": options.bursts,
                        "rows": rows}, file, indent=1)
             file.write("\n")
