@@ -281,7 +281,7 @@ static void write_chain_runs(struct dots *d, const struct chain *c)
     random_write(g, "  end,\n  run = {");
     for (int i = 0; i < d->runs; i++) {
         bool wraps = i == d->runs - 1;
-        int extent = random_dots_extent(d, i, d->turns[i], d->tile), blocks = random_dots_blocks(d, false);
+        int extent = random_dots_looped(d, i), blocks = random_dots_blocks(d, false);
         int tiles = c->under ? random_dots_tiles_under(d, extent) : blocks;
         /* More queries than keys: items without a turn between others. */
         int rows = wraps ? random_dots_extent(d, i, tiles, d->m) : 1 + random_below(g, d->m + 40);
@@ -420,7 +420,7 @@ static void hidden(struct dots *d)
         random_write(g, "    store(t.S, here, s)\n");
     random_write(g, "  end,\n  run = {");
     for (int i = 0; i < d->runs; i++) {
-        int extent = random_dots_extent(d, i, d->turns[i], d->tile), tiles = ITEMS * random_dots_blocks(d, false);
+        int extent = random_dots_looped(d, i), tiles = ITEMS * random_dots_blocks(d, false);
         if (under && random_dots_tiles_under(d, extent) > tiles)
             tiles = random_dots_tiles_under(d, extent);
         int rows = i == d->runs - 1 ? random_dots_extent(d, i, tiles, d->m) : 1 + random_below(g, 2 * d->m);

@@ -45,6 +45,8 @@ void random_dots_write_others(struct dots *d);
 /* Turns of the loops by run size; all: the last one wraps rings within an item. */
 void random_dots_turns(struct dots *d, bool all);
 int random_dots_extent(struct dots *d, int run, int count, int tile);
+/* The extent of the axis that a loop with masks runs over. */
+int random_dots_looped(struct dots *d, int run);
 int random_dots_blocks(const struct dots *d, bool along_n);
 
 /* So many tiles of rows, whole clusters, that the last has a row for each of `extent` columns to lie under. */

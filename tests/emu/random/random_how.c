@@ -243,6 +243,14 @@ int random_dots_extent(struct dots *d, int run, int count, int tile)
     return extent;
 }
 
+/* As long as the loop's turns; in the last size twice that and one where a condition keeps half of it: rings wrap all
+ * the same. */
+int random_dots_looped(struct dots *d, int run)
+{
+    int turns = d->turns[run];
+    return random_dots_extent(d, run, run == d->runs - 1 && d->g->half ? 2 * turns + 1 : turns, d->tile);
+}
+
 int random_dots_blocks(const struct dots *d, bool along_n)
 {
     int most = 1;

@@ -163,6 +163,7 @@ static void condition(struct random_spec *g)
         random_write(g, "lt(index().%s, %s) & ~eq(index().%s, %d)", g->index, g->place, g->index, random_below(g, 30));
         break;
     case HALF:
+        g->half = g->half || *op == 'l';
         random_write(g, "%s(index().%s, %s // 2 + %d)", op, g->index, g->place, random_below(g, 9) - 4);
         break;
     default:
