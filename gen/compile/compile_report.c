@@ -80,7 +80,10 @@ void compile_report(struct compile *c)
     for (int i = 0; c->faults && i < c->diags.count; i++) {
         const struct diag *d = &c->diags.item[i];
         const bool known = d->loc.file >= 0 && d->loc.file < c->diags.source_count;
+        struct diag note;
         add_fault(c, d, known ? c->diags.source[d->loc.file].name : NULL);
+        if (diag_note(&c->diags, i, &note))
+            add_fault(c, &note, c->diags.source[note.loc.file].name);
     }
     if (!c->faults)
         diag_print(&c->diags, stderr);

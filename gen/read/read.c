@@ -489,6 +489,7 @@ static int declare(lua_State *L)
     draft->site.open = t ? tokens_find_call(t, "kernel", name->text, draft->site.line) : -1;
     draft->origin = draft->site;
     kernel->loc = reader_call_loc(r);
+    diag_add_kernel(r->diags, name->text, kernel->loc);
     int aside = reader_aside(r);
     check_name(r);
     reader_aside_end(r, aside, false);

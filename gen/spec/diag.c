@@ -52,6 +52,31 @@ static char *keep(struct diag_set *set, const char *text)
     return copy;
 }
 
+void diag_add_kernel(struct diag_set *set, const char *name, struct diag_loc loc)
+{
+    struct diag_kernel *grown = arena_grow(&set->arena, set->kernel, set->kernel_count, sizeof *grown);
+    char *copy = grown ? keep(set, name) : NULL;
+    if (!copy) {
+        set->out_of_memory = true;
+        return;
+    }
+    set->kernel = grown;
+    set->kernel[set->kernel_count++] = (struct diag_kernel){copy, loc};
+}
+
+bool diag_note(const struct diag_set *set, int i, struct diag *note)
+{
+    const struct diag *d = &set->item[i];
+    for (int k = 0; d->kernel && d->loc.file >= 0 && k < set->kernel_count; k++) {
+        const struct diag_loc at = set->kernel[k].loc;
+        if (strcmp(set->kernel[k].name, d->kernel) != 0)
+            continue;
+        *note = (struct diag){.severity = DIAG_NOTE, .loc = at, .kernel = d->kernel, .text = "asked for here"};
+        return at.file >= 0 && at.file != d->loc.file;
+    }
+    return false;
+}
+
 void diag_report(struct diag_set *set, enum diag_severity severity, struct diag_loc loc, const char *kernel,
                  const char *field, const char *rule, const char *format, ...)
 {
@@ -176,6 +201,12 @@ static void print_line(const struct diag_set *set, const struct diag *d, FILE *o
     fputs("^\n", out);
 }
 
+static void print_whole(const struct diag_set *set, const struct diag *d, FILE *out)
+{
+    print_head(set, d, out);
+    print_line(set, d, out);
+}
+
 static int compare(const struct diag_set *set, int a, int b)
 {
     const struct diag_loc *x = &set->item[a].loc, *y = &set->item[b].loc;
@@ -197,16 +228,22 @@ void diag_print_one(const struct diag_set *set, int i, FILE *out)
 void diag_print(const struct diag_set *set, FILE *out)
 {
     /* Selection without memory: the next one in order after the last printed. Sets are small. */
+    struct diag note; /* behind the last of a run of faults of one kernel */
+    bool noted = false;
     int last = -1;
     for (int printed = 0; printed < set->count; printed++) {
         int next = -1;
         for (int i = 0; i < set->count; i++)
             if ((last < 0 || compare(set, i, last) > 0) && (next < 0 || compare(set, i, next) < 0))
                 next = i;
-        print_head(set, &set->item[next], out);
-        print_line(set, &set->item[next], out);
+        if (noted && !same(note.kernel, set->item[next].kernel))
+            print_whole(set, &note, out);
+        print_whole(set, &set->item[next], out);
+        noted = diag_note(set, next, &note);
         last = next;
     }
+    if (noted)
+        print_whole(set, &note, out);
     if (set->more)
         fprintf(out, "and more: only the first %d diagnostics are told\n", DIAG_MOST);
     if (set->out_of_memory)

@@ -29,6 +29,12 @@ struct diag_source {
     char *text; /* whole source, zero-terminated; may be NULL */
 };
 
+/* Where a kernel is written. */
+struct diag_kernel {
+    char *name;
+    struct diag_loc loc;
+};
+
 enum { DIAG_MOST = 500 };
 
 /* Zero-initialised (but for arena.memory) is empty. Owns its strings. */
@@ -37,6 +43,8 @@ struct diag_set {
     int count, capacity;
     struct diag_source *source;
     int source_count;
+    struct diag_kernel *kernel;
+    int kernel_count;
     int errors;
     int reported; /* errors with those that were added before: equal before and after a piece of work without a fault */
     int more;     /* that came after DIAG_MOST others, and are counted only */
@@ -46,6 +54,12 @@ struct diag_set {
 
 /* Copies both. The same name gives the same index again, and its text where it had none. Returns -1 out of memory. */
 int diag_add_source(struct diag_set *set, const char *name, const char *text);
+
+/* A fault of this kernel that lies in another file, a family's say, is told with the kernel's place behind it. */
+void diag_add_kernel(struct diag_set *set, const char *name, struct diag_loc loc);
+
+/* The note that stands behind fault i, with its place; false: it has none. */
+bool diag_note(const struct diag_set *set, int i, struct diag *note);
 
 /* Adds one diagnostic; kernel, field and rule may be NULL. An equal one at the same place is added once: a fault that
  * kernels share (a loop, `like`) is told of the first of them. */

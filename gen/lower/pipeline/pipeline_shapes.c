@@ -232,6 +232,17 @@ static void name_bytes(const struct pipeline *x, const struct pipeline_stages *s
         snprintf(beside, 60, " and %d bytes beside them", s->beside);
 }
 
+/* Stages are asked for where no turn's tiles take memory: there is no such turn, or its tiles have no shape, as was
+ * told. */
+static int without_turns(const struct pipeline *x, struct diag_loc loc)
+{
+    for (int r = 0; r < x->d.ring_count; r++)
+        if (x->d.ring[r].parent >= 0 && !pipeline_stage_bytes(x, &x->d.ring[r]))
+            return 1;
+    return pipeline_report(x, loc, "pipeline.stages", "FIELD-EFFECT",
+                           "no turn of a loop loads a tile before it is its turn; take it out");
+}
+
 int pipeline_check_stages(const struct pipeline *x, const struct pipeline_stages *s)
 {
     const struct spec_value *asked = pipeline_field(x, "pipeline.stages");
@@ -244,6 +255,8 @@ int pipeline_check_stages(const struct pipeline *x, const struct pipeline_stages
         refused |= x->refused[i];
     if (refused && s->fit < 2) /* it follows from the tile */
         return 1;
+    if (!s->each)
+        return without_turns(x, asked->loc);
     if (s->fit >= 2) {
         snprintf(text, sizeof text,
                  "%d stages of %d bytes%s%s are %d bytes of shared memory, but a block of %s has %d; write %d",
