@@ -349,16 +349,12 @@ static void command_restore(void)
 
 static void command_remove_folder(void)
 {
-    char path[128];
-    for (int i = 0; i < COMMAND_FILES; i++) {
-        snprintf(path, sizeof path, "%s/%s", command_folder, command_files[i].name);
-        unlink(path);
-    }
-    static const char *const left[] = {"/given", "/given.cu", "/tmp", "/cache", ""};
-    for (size_t i = 0; i < sizeof left / sizeof *left; i++) {
-        snprintf(path, sizeof path, "%s%s", command_folder, left[i]);
-        remove(path);
-    }
+    if (chdir(command_folder) != 0)
+        return;
+    command_tidy(".");
+    for (int i = 0; i < COMMAND_FILES; i++)
+        unlink(command_files[i].name);
+    rmdir(command_folder);
 }
 
 static void command_make_folder(void)
