@@ -6,6 +6,11 @@
  * MMA_FENCE orders the two (PTX ISA, wgmma.fence and wgmma.mma_async). An executor's threads do the same at the same
  * step, and no other thread sees their registers: the first stands for all.
  *
+ * The text of a fence names no registers. A compiler keeps arithmetic before it where fence and instruction end up in
+ * one basic block; where the text branches between them, it may sink what the instruction alone uses into the block
+ * behind the branch, and so behind the fence (NVRTC 13.0 does). So derived text has the fence once more where other
+ * steps stand between the two, and a derived fence counts for no instruction beyond the begin or end of a body.
+ *
  * SCRATCH. Each thread writes its part and reads all of it. So a read must know of the newest write of every thread of
  * the instance, and a write of every read before it: the n-th step of one kind is the same in all threads. What a
  * matrix instruction reads was fenced for the asynchronous proxy between the write and the barrier, and is read until
@@ -37,12 +42,43 @@ void protocol_touch(struct run *x, struct thread *t)
         return;
     }
     h->touched = true;
+    h->loose = true;
 }
 
 static bool same_shape(const struct plan *p, int a, int b)
 {
     const struct plan_mma *one = &p->mma[a], *other = &p->mma[b];
     return a == b || (one->m == other->m && one->n == other->n && one->k == other->k);
+}
+
+/* The step between t's instruction and the fence before it by which a body begins or ends, -1: there is none. */
+static int body_between(const struct run *x, const struct thread *t)
+{
+    const struct plan_step *program = x->p->role[t->role].step;
+    for (int at = t->flow.step - 1; at >= 0 && program[at].op != PLAN_MMA_FENCE; at--)
+        if (protocol_is_flow(program[at].op))
+            return at;
+    return -1;
+}
+
+/* Threads' work on the registers is done when t's instruction takes them. False after a fault. */
+static bool is_fenced(struct run *x, struct thread *t, int field)
+{
+    const struct held *h = &t->place[plan_number(field)];
+    if (h->touched) {
+        FAULT(x, t, -1, "WGMMA-FENCE",
+              "uses %s, which threads touched since the last fence; write mma_fence between that and this step",
+              name_of(x, field));
+        return false;
+    }
+    int between = x->p->derived && h->loose ? body_between(x, t) : -1;
+    if (between < 0)
+        return true;
+    FAULT(x, t, -1, "WGMMA-FENCE",
+          "uses %s, which threads touched before a fence that does not hold so far: step %d %s stands behind it, and a "
+          "compiler may move that work past a branch; write mma_fence in the body of this step",
+          name_of(x, field), between + 1, protocol_step_name(&x->p->role[t->role].step[between]));
+    return false;
 }
 
 void protocol_mma(struct run *x, struct thread *t)
@@ -59,16 +95,15 @@ void protocol_mma(struct run *x, struct thread *t)
               name_of(x, s->place), t->mma_groups - 1 - h->write_group > 0 ? t->mma_groups - 1 - h->write_group : 0);
         return;
     }
-    if (h->touched || (operand && operand->touched)) {
-        FAULT(x, t, -1, "WGMMA-FENCE",
-              "uses %s, which threads touched since the last fence; write mma_fence between that and this step",
-              name_of(x, h->touched ? s->place : s->place2));
+    if (!is_fenced(x, t, s->place) || (operand && !is_fenced(x, t, s->place2)))
         return;
-    }
     h->write_group = t->mma_groups;
     h->shape = s->count;
-    if (operand)
+    h->loose = false;
+    if (operand) {
         operand->read_group = t->mma_groups;
+        operand->loose = false;
+    }
 }
 
 void protocol_mma_fence(struct run *x, struct thread *t)

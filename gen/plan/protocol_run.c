@@ -344,7 +344,7 @@ static void make_thread(struct run *x, struct thread *t, int role, int instance,
         loop[i] = q->step[i].op == PLAN_LOOP ? i : loop[i + 1];
     t->loop = loop;
     for (int i = 0; i < p->place_count; i++)
-        t->place[i] = (struct held){.write_group = -1, .read_group = -1, .touched = true};
+        t->place[i] = (struct held){.write_group = -1, .read_group = -1, .touched = true, .loose = true};
 }
 
 static void make_barriers(struct run *x)

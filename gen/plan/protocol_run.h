@@ -48,6 +48,7 @@ struct held {
     int write_group, read_group; /* groups of matrix instructions that write and read the place, -1: none unfinished */
     int shape;                   /* of the instructions of write_group */
     bool touched;                /* since the last MMA_FENCE */
+    bool loose;                  /* since the last asynchronous MMA that uses the place */
     int writes, reads;           /* SCRATCH_WRITE and SCRATCH_READ steps so far */
     tick written, fenced, read, read_over;
 };

@@ -633,6 +633,23 @@ ${other.rows}
 //@     end
 //@     return false
 //@ end
+//@ -- Whether the instruction of step `at` needs the text of its fence once more, because that of other steps stands
+//@ -- between the two. A fence names no registers: where a branch follows it, a compiler may place behind that branch
+//@ -- what threads did to them before.
+//@ local function fence_is_far(at)
+//@     local near = { mma = true, mma_commit = true, mma_wait = true }
+//@     local mma, far = role.step[at], false
+//@     local taken = { [mma.place] = true, [opt(mma, "place2", mma.place)] = true }
+//@     for i = at - 1, 1, -1 do
+//@         local step = role.step[i]
+//@         local op = step.op
+//@         if op == "mma_fence" then return far end
+//@         if op == "loop" or op == "when" or op == "end" then return false end
+//@         if op == "touch" and has(taken, step.place) then return false end
+//@         far = far or step.call and not has(near, op)
+//@     end
+//@     return false
+//@ end
 //@ local storing, opened, filled_of, stored_to = nil, {}, {}, 0
 //@ for i, step in ipairs(role.step) do
 //@     local op, call, ring = step.op, step.call, step.ring
@@ -817,6 +834,9 @@ ${call}();
 //@         local a, b = mma.operand[1].tensor, mma.operand[2].tensor
 //@         local first, last = a and stage_of(a, i) or step.place2, warps and ", warp" or a and ", consumer" or ""
 //@         local second = stage_of(b, i)
+//@         if fence_is_far(i) then
+mma_fence();
+//@         end
 //@         local accumulate = ({ [0] = "1", least == 1 and model.loop[step.loop + 1].name .. "_turn > 0", "0" })[least]
 mma_${call}(${step.place}, ${first}, ${second}${last}, ${accumulate});
 //@     elseif op == "read" and has(model, "item_ring") and ring == model.item_ring then

@@ -453,6 +453,81 @@ static void test_planted_faults(void **state)
     assert_int_equal(missed, 0);
 }
 
+/* ---- how far a fence holds --------------------------------------------------------------------------------------- */
+
+#define LOOP_TWICE                                                                                                     \
+    {                                                                                                                  \
+        .op = PLAN_LOOP, .count = 2                                                                                    \
+    }
+
+/* Puts a step directly behind the consumer's n-th fence. */
+static void behind_fence(struct plan *p, int n, struct plan_step step)
+{
+    sample_insert(p, 1, sample_find(p, 1, PLAN_MMA_FENCE, n) + 1, step);
+}
+
+/* The instruction once more, whose second one takes an operand that threads have touched since, and the sums that they
+ * have not. */
+static void with_operand(struct plan *p)
+{
+    int first = sample_find(p, 1, PLAN_MMA_FENCE, 0), end = sample_find(p, 1, PLAN_MMA_WAIT, 0) + 1;
+    struct plan_place operand = {.name = "p", .kind = PLAN_PLACE_OPERAND, .rows = 64, .cols = 64, .shared = -1};
+    int place = plan_add_place(p, operand);
+    for (int i = first; i < end; i++)
+        sample_insert(p, 1, end + i - first, p->role[1].step[i]);
+    nth(p, 1, PLAN_MMA, 1)->place2 = place;
+    sample_insert(p, 1, end, (struct plan_step){.op = PLAN_TOUCH, .ring = -1, .tensor = -1, .place = place});
+}
+
+/* Derived text has a fence again where other steps stand between it and the instruction, but for what is in another
+ * body than the fence: what threads did to registers before may pass that fence. */
+static void test_fences_hold_in_their_body(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        struct plan_step step[3]; /* behind the last fence; RELEASE: the one of the list */
+        bool text;                /* by a template of its own, which may hold the registers */
+        bool operand;
+        const char *refused; /* part of the message, NULL: it passes */
+    } cases[] = {
+        {"nothing", .refused = NULL},
+        {"groups", {{.op = PLAN_MMA_WAIT}, {.op = PLAN_FENCE_ASYNC}}, .refused = NULL},
+        {"a release", {{.op = PLAN_RELEASE}}, .refused = NULL},
+        {"a loop",
+         {LOOP_TWICE, {.op = PLAN_END}},
+         .refused = "uses acc, which threads touched before a fence that does not hold so far: step 11 end stands"},
+        {"a loop in another text", {LOOP_TWICE, {.op = PLAN_END}}, .text = true, .refused = NULL},
+        {"a fence behind the loop", {LOOP_TWICE, {.op = PLAN_END}, {.op = PLAN_MMA_FENCE}}, .refused = NULL},
+        {"an operand", {{.op = PLAN_RELEASE}}, .operand = true, .refused = NULL},
+        {"a loop and an operand", {LOOP_TWICE, {.op = PLAN_END}}, .operand = true, .refused = "uses p, which"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct plan p;
+        struct diag_set diags = {0};
+        make_base(&p, SCRATCH);
+        p.derived = !cases[i].text;
+        if (cases[i].operand)
+            with_operand(&p);
+        for (int k = 2; k >= 0; k--) {
+            struct plan_step step = cases[i].step[k];
+            if (step.op == PLAN_RELEASE)
+                behind(&p, 1, PLAN_RELEASE, 0, PLAN_MMA_FENCE, 0);
+            else if (step.op != PLAN_LOOP || step.count)
+                behind_fence(&p, cases[i].operand, step);
+        }
+        plan_check_protocol(&p, &diags);
+        if (diags.count != (cases[i].refused != NULL))
+            fail_msg("%s: %d faults: %s", cases[i].name, diags.count, diags.count ? diags.item[0].text : "");
+        if (cases[i].refused) {
+            if (strcmp(diags.item[0].rule, "WGMMA-FENCE") != 0 || !strstr(diags.item[0].text, cases[i].refused))
+                fail_msg("%s: %s [%s]", cases[i].name, diags.item[0].text, diags.item[0].rule);
+        }
+        diag_free(&diags);
+        plan_free(&p);
+    }
+}
+
 /* Places that do not fit, and steps that name expressions which are not there. */
 static void test_places(void **state)
 {
@@ -519,8 +594,13 @@ static void test_written(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_attention_passes), cmocka_unit_test(test_others_pass), cmocka_unit_test(test_time),
-        cmocka_unit_test(test_planted_faults),   cmocka_unit_test(test_places),      cmocka_unit_test(test_written),
+        cmocka_unit_test(test_attention_passes),
+        cmocka_unit_test(test_others_pass),
+        cmocka_unit_test(test_time),
+        cmocka_unit_test(test_planted_faults),
+        cmocka_unit_test(test_places),
+        cmocka_unit_test(test_written),
+        cmocka_unit_test(test_fences_hold_in_their_body),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
