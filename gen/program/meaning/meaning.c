@@ -689,7 +689,11 @@ static int run_loop(struct meaning *m, int number_of_loop)
         c.first += (c.turns - 1) * o->step;
         c.by = -o->step;
     }
-    return (o->combine ? run_halves : run_turns)(m, number_of_loop, c);
+    bool outer = m->state.free_casts;
+    m->state.free_casts = m->run->free_casts;
+    status = (o->combine ? run_halves : run_turns)(m, number_of_loop, c);
+    m->state.free_casts = outer;
+    return status;
 }
 
 static int run_operations(struct meaning *m, int from, int to)

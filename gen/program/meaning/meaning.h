@@ -41,6 +41,7 @@ struct meaning_node {
     enum expr_op op;
     enum expr_type type, operand_type;
     enum tw_dtype dtype; /* CAST */
+    bool free;           /* CAST: the bound is that of rounding and of not rounding (program_run.free_casts) */
     struct meaning_cells *arg[3];
     struct meaning_cells *result;
     int64_t count;
@@ -121,6 +122,7 @@ struct meaning_state {
     int64_t *loop;                /* by operation: of a LOOP its variable */
     struct meaning_cells *result; /* by operation: rows x columns of its tile */
     void *scratch;                /* for the tape in hand */
+    bool free_casts;              /* in a loop, and bounds are to hold whatever its casts round */
 };
 
 /* One operand of one operation, made ready: its nodes in order of evaluation, each over what it varies along (nothing,
