@@ -90,9 +90,16 @@ struct meaning_dot {
     bool has_c;
     int bits;            /* of the mantissa in which the products are added; 0: in integers of 32 bits */
     bool products_round; /* the product of two operands is no fp32 number */
-    double *scratch;     /* 2 n doubles */
+    double least;        /* normal number of the operands' types: what is less is aligned as if it were that */
+    double *scratch;     /* 2 n + k doubles */
 };
 void meaning_dot(struct meaning_dot *d);
+
+/* Bits of mantissa in which the tensor cores of Hopper add products of this type. */
+int meaning_dot_bits(enum tw_dtype dtype);
+
+/* The least normal number of a floating type; 0 of integers. */
+double meaning_least_normal(enum tw_dtype dtype);
 
 /* A reduction of a tile, part by part, into one cell for each row or column. */
 struct meaning_part;

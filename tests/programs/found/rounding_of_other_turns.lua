@@ -1,4 +1,5 @@
--- one meaning: turns from the last to the first round other powers, and of a sum's own rounding error nothing else is left.
+-- one meaning: turns from the last to the first round other powers, and this is what a cast takes from their sum. In
+-- integers a power is subnormal in fp16, by which tensor cores align.
 local R, S = dims "R S"
 
 local up = kernel "up" {
