@@ -22,8 +22,7 @@ static void rare_tiles(struct dots *d, bool turned, bool three)
     const struct how *h = &d->how[0];
     if (turned || h->cluster_m > 1 || h->cluster_n > 1)
         return;
-    if (d->m == 64 * h->consumers && h->consumers < 3 && !three &&
-        random_rare(d->g, "odd blocks", h->sm_80 ? 1 : 4)) {
+    if (d->m == 64 * h->consumers && h->consumers < 3 && !three && random_rare(d->g, "odd blocks", h->sm_80 ? 1 : 4)) {
         d->n = 216;
         d->k = 16;
     } else if (d->m == 128 && h->consumers == 1 && three) {
