@@ -31,6 +31,26 @@ static void rare_tiles(struct dots *d, bool turned, bool three)
     }
 }
 
+/* A product's sizes; multiple: of 8 along what is stored. */
+static void write_sizes(struct dots *d, bool multiple, bool turned)
+{
+    struct random_spec *g = d->g;
+    random_write(g, "  end,\n  run = {");
+    for (int i = 0; i < d->runs; i++) {
+        bool wraps = i == d->runs - 1;
+        int k = random_dots_extent(d, i, d->turns[i], d->k);
+        int m = wraps ? random_dots_extent(d, i, random_dots_blocks(d, false), d->m) : 1 + random_below(g, d->m + 40);
+        int n = wraps                  ? random_dots_extent(d, i, random_dots_blocks(d, true) * ITEMS, d->n)
+                : random_chance(g, 60) ? 8 * (1 + random_below(g, d->n / 4))
+                                       : 1 + random_below(g, 2 * d->n);
+        if (multiple && !turned)
+            n = (n + 7) / 8 * 8;
+        if (multiple && turned)
+            m = (m + 7) / 8 * 8;
+        random_write(g, "%s{ M = %d, N = %d, K = %d }", i ? ", " : " ", m, n, k);
+    }
+}
+
 /* One product, or two loops behind each other, or a loop in a loop, and what follows. */
 static void product(struct dots *d)
 {
@@ -103,20 +123,7 @@ static void product(struct dots *d)
         random_write(g, "    store(t.F, m, n, %s)\n", random_chance(g, 50) ? "sum * 0.5" : "v");
     if (three)
         random_write(g, "    store(t.G, m, n, exp2(min(sum, 2)))\n");
-    random_write(g, "  end,\n  run = {");
-    for (int i = 0; i < d->runs; i++) {
-        bool wraps = i == d->runs - 1;
-        int k = random_dots_extent(d, i, d->turns[i], d->k);
-        int m = wraps ? random_dots_extent(d, i, random_dots_blocks(d, false), d->m) : 1 + random_below(g, d->m + 40);
-        int n = wraps                  ? random_dots_extent(d, i, random_dots_blocks(d, true) * ITEMS, d->n)
-                : random_chance(g, 60) ? 8 * (1 + random_below(g, d->n / 4))
-                                       : 1 + random_below(g, 2 * d->n);
-        if (multiple && !turned)
-            n = (n + 7) / 8 * 8;
-        if (multiple && turned)
-            m = (m + 7) / 8 * 8;
-        random_write(g, "%s{ M = %d, N = %d, K = %d }", i ? ", " : " ", m, n, k);
-    }
+    write_sizes(d, multiple, turned);
     random_write(g, " },\n}\n");
     random_dots_write_others(d);
 }
