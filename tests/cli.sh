@@ -344,6 +344,32 @@ ok $? "run: two halves of a loop's turns come to what all do"
 tilewright run "$work/product.lua" --device emu
 is 1 && says "kernel 'sums', line 6: combine of loop 'c' is not what its turns come to: element 0 of y is "
 ok $? "run: a combine that is wrong is told of"
+cat >"$work/rounded.lua" <<'END'
+local R, C = dims "R C"
+local sums = kernel "sums" {
+  x = tensor { R, C, dtype = "bf16" }, y = tensor { R, dtype = "fp32", out = true },
+  axes = "r c", tile = { r = 8, c = 64 }, grid = { r = R },
+  program = function(t, at, tile)
+    local sum, most = loop("c", range(0, C, tile.c), { rows(0), rows(-inf) }, function(c, sum, most)
+      local x = load(t.x, span(at.r, tile.r), span(c, tile.c))
+      local m = max(row_max(x), most)
+      return sum * exp2_diff(most, m) + row_sum(cast(exp2_diff(x, m), "bf16")), m
+    end, { combine = function(a, b)
+      local m = max(a[2], b[2])
+      return { a[1] * exp2_diff(a[2], m) + b[1] * exp2_diff(b[2], m), m }
+    end })
+    store(t.y, span(at.r, tile.r), sum + most)
+  end,
+  run = { { R = 9, C = 300 } },
+}
+END
+tilewright run "$work/rounded.lua" --device emu
+is 0 && prints '^verified 1 case of 1 kernel on '
+ok $? "run: two halves round other powers than all turns do"
+sed 's/b\[1\] \* exp2_diff(b\[2\], m)/b[1]/' "$work/rounded.lua" >"$work/unscaled.lua"
+tilewright run "$work/unscaled.lua" --device emu
+is 1 && says "kernel 'sums', line 6: combine of loop 'c' is not what its turns come to: element "
+ok $? "run: what is more than that is told of"
 tilewright gen "$top/tests/errors/effect_sm_80.lua" --kernel acts --arch sm_80 -o "$work/acts"
 is 0 && [ -e "$work/acts/acts.c" ]
 ok $? "gen: a field that an architecture heeds which is not asked for"

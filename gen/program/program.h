@@ -156,7 +156,13 @@ struct program_data {
  * that were stored. 0; 1 where the data is at fault (a coordinate that leaves its tensor), in *error; 3 out of memory.
  * Threads: none shared; a caller may run parts in parallel by `first` and `count` of the items (count < 0: all), but of
  * a program that adds to a tensor, whose bounds are only known behind the last addition, and which begins with what the
- * tensor holds. */
+ * tensor holds.
+ *
+ * Turns in another order, or in halves, come to the same numbers but for rounding. What casts take away within a loop
+ * is not in the bounds: all lowerings of the same turns round the same numbers there. Other turns round others: a power
+ * relative to the maximum up to now, say. With `free_casts` bounds also hold what comes of casts within loops, and in a
+ * combine, that round nothing. That is the same whatever the turns: two runs whose turns alone differ are not farther
+ * apart than both their bounds. */
 struct program_run {
     int64_t first, count;
     int64_t sample;
@@ -164,6 +170,7 @@ struct program_run {
     unsigned char *const *done;
     const bool *down; /* by operation: LOOPs whose turns go from the last to the first; NULL: none */
     bool halves;   /* loops that have a combine run as two halves of their turns, which it puts together */
+    bool free_casts; /* see above */
     int64_t *work; /* receives how many nodes of elements and products were evaluated; or NULL */
 };
 struct program_error {

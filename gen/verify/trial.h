@@ -92,6 +92,37 @@ void trial_end(struct trial *t);
 /* down[i] for each LOOP i of the program whose turns the Plan takes from the last to the first. */
 void trial_loops_down(const struct plan *plan, bool *down);
 
+/* ---- a program with other turns (trial_turns.c) ------------------------------------------------------------------ */
+
+/* The program that the architecture has: its tile decides what is rounded on the way. */
+const struct program *trial_program(const struct trial *t);
+
+/* How its loops run, as struct program_run has it. */
+struct trial_turns {
+    const bool *down;
+    bool halves, free_casts;
+};
+
+/* What a program means, by tensor: of outputs, as struct program_reference has them; else NULL. */
+struct trial_meaning {
+    double **value, **bound;
+    unsigned char **done;
+    bool all; /* every item was evaluated */
+    int64_t work;
+};
+
+/* Room for a meaning, zeros; trial_meaning_close is due after any result. TW_OK or TW_ERROR_MEMORY. */
+int trial_meaning_open(const struct trial *t, struct trial_meaning *m, struct tw_error *error);
+void trial_meaning_close(const struct trial *t, struct trial_meaning *m);
+
+/* Evaluates the trial's program on its inputs. TW_OK, TW_ERROR_INVALID for a fault of the data, TW_ERROR_MEMORY. */
+int trial_meaning(const struct trial *t, const struct trial_turns *turns, struct trial_meaning *m,
+                  struct tw_error *error);
+
+/* The first element of output i that the one writes and that is farther from the other than both bounds; -1. */
+int64_t trial_meanings_apart(const struct trial *t, int i, const struct trial_meaning *one,
+                             const struct trial_meaning *other);
+
 /* ---- between trial.c and trial_program.c ------------------------------------------------------------------------- */
 
 /* The spec's own reference; out[i] receives output i. */
@@ -106,9 +137,9 @@ struct program_error;
 int trial_program_fault(const struct compile *c, const char *kernel, const struct program_error *fault,
                         struct tw_error *error);
 
-/* Of a program that was evaluated as `whole` says: loops that have a combine come to the same, but for rounding, in two
- * halves that it puts together (trial_combine.c). */
-struct program_reference;
-int trial_check_combine(const struct trial *t, const struct program_reference *whole, struct tw_error *error);
+/* Of a program whose meaning is `whole` with these loops down: loops that have a combine come to the same, but for
+ * rounding, in two halves that it puts together (trial_combine.c). */
+int trial_check_combine(const struct trial *t, const bool *down, const struct trial_meaning *whole,
+                        struct tw_error *error);
 
 #endif

@@ -1,6 +1,4 @@
 /* A loop's combine, which says what two parts of its turns make together, held against all turns one by one. */
-#include <math.h>
-
 #include "program/meaning/reference.h"
 #include "verify/trial.h"
 
@@ -13,68 +11,52 @@ static const struct program_op *combined(const struct program *p)
     return NULL;
 }
 
-static bool within(double own, double want, double bound)
+static int differs(const struct trial *t, const struct program_op *loop, int i, int64_t e,
+                   const struct trial_meaning *whole, const struct trial_meaning *halves, struct tw_error *error)
 {
-    return isinf(bound) || own == want || (isnan(own) && isnan(want)) || fabs(own - want) <= bound;
+    return tw_fail(error, TW_ERROR_INVALID,
+                   "kernel '%s', line %d: combine of loop '%s' is not what its turns come to: element %lld of %s is "
+                   "%.9g where each loop's two halves are combined, and %.9g within %.3g turn by turn",
+                   t->request.unit->kernel->name, loop->loc.line, loop->name ? loop->name : "", (long long)e,
+                   t->request.unit->plan.tensor[i].name, halves->value[i][e], whole->value[i][e],
+                   halves->bound[i][e] + whole->bound[i][e]);
 }
 
-static int agree(const struct trial *t, const struct program_op *loop, int i, const double *own, const double *bound,
-                 struct tw_error *error)
+/* The first output in which both are apart and there the first element, or -1. */
+static int apart(const struct trial *t, const struct trial_meaning *whole, const struct trial_meaning *halves,
+                 int64_t *element)
 {
-    const struct trial_tensor *out = &t->tensor[i];
-    const int64_t count = shape_count(&out->shape);
-    for (int64_t e = 0; e < count; e++)
-        if (out->done[e] && !within(own[e], out->reference[e], bound[e] + out->bound[e]))
-            return tw_fail(error, TW_ERROR_INVALID,
-                           "kernel '%s', line %d: combine of loop '%s' is not what its turns come to: element %lld of "
-                           "%s is %.9g where each loop's two halves are combined, and %.9g within %.3g turn by turn",
-                           t->request.unit->kernel->name, loop->loc.line, loop->name ? loop->name : "", (long long)e,
-                           t->request.unit->plan.tensor[i].name, own[e], out->reference[e], bound[e] + out->bound[e]);
-    return TW_OK;
+    for (int i = 0; i < t->tensor_count; i++) {
+        *element = t->tensor[i].reference ? trial_meanings_apart(t, i, whole, halves) : -1;
+        if (*element >= 0)
+            return i;
+    }
+    return -1;
 }
 
-int trial_check_combine(const struct trial *t, const struct program_reference *whole, struct tw_error *error)
+/* A half rounds other numbers than all turns do, so that bounds have to hold whatever casts round: of the whole too, of
+ * which that is asked where its own bounds are not enough. */
+int trial_check_combine(const struct trial *t, const bool *down, const struct trial_meaning *whole,
+                        struct tw_error *error)
 {
-    const struct program_op *loop = combined(whole->program);
-    struct tw_runtime *rt = &t->request.compile->rt;
-    const size_t tensors = (size_t)t->tensor_count + 1;
+    const struct program_op *loop = combined(trial_program(t));
+    const struct trial_turns turns = {.down = down, .free_casts = true},
+                             in_halves = {.down = down, .halves = true, .free_casts = true};
+    struct trial_meaning halves = {0}, free = {0};
+    int64_t e = -1;
+    int output = -1, status = TW_OK;
     if (!loop)
         return TW_OK;
-    double **out = tw_alloc_zeroed(rt, sizeof *out * tensors), **bound = tw_alloc_zeroed(rt, sizeof *bound * tensors);
-    unsigned char **done = tw_alloc_zeroed(rt, sizeof *done * tensors);
-    int meant = out && bound && done ? 0 : 3, status = TW_OK;
-    for (int i = 0; i < t->tensor_count && !meant; i++) {
-        const size_t count = t->tensor[i].reference ? (size_t)shape_count(&t->tensor[i].shape) + 1 : 0;
-        if (!count)
-            continue;
-        out[i] = tw_alloc_zeroed(rt, sizeof(double) * count);
-        bound[i] = tw_alloc_zeroed(rt, sizeof(double) * count);
-        done[i] = tw_alloc_zeroed(rt, count);
-        meant = out[i] && bound[i] && done[i] ? 0 : 3;
+    status = trial_meaning_open(t, &halves, error);
+    status = status ? status : trial_meaning(t, &in_halves, &halves, error);
+    output = status == TW_OK ? apart(t, whole, &halves, &e) : -1;
+    if (output >= 0) {
+        status = trial_meaning_open(t, &free, error);
+        status = status ? status : trial_meaning(t, &turns, &free, error);
+        output = status == TW_OK ? apart(t, &free, &halves, &e) : -1;
+        status = output >= 0 ? differs(t, loop, output, e, &free, &halves, error) : status;
     }
-    struct program_reference halves = *whole;
-    struct program_error fault = {{0}, ""};
-    bool all = true;
-    int64_t work = 0;
-    halves.halves = true;
-    halves.out = out;
-    halves.bound = bound;
-    halves.done = done;
-    meant = meant ? meant : program_reference(&halves, &all, &work, &fault);
-    if (meant == 1)
-        status = trial_program_fault(t->request.compile, whole->kernel->name, &fault, error);
-    else if (meant)
-        status = tw_fail(error, TW_ERROR_MEMORY, "out of memory");
-    for (int i = 0; i < t->tensor_count && status == TW_OK; i++)
-        if (t->tensor[i].reference)
-            status = agree(t, loop, i, out[i], bound[i], error);
-    for (int i = 0; i < t->tensor_count && out && bound && done; i++) {
-        tw_free(rt, out[i]);
-        tw_free(rt, bound[i]);
-        tw_free(rt, done[i]);
-    }
-    tw_free(rt, out);
-    tw_free(rt, bound);
-    tw_free(rt, done);
+    trial_meaning_close(t, &halves);
+    trial_meaning_close(t, &free);
     return status;
 }

@@ -2,13 +2,11 @@
 #include <math.h>
 #include <string.h>
 
-#include "common/parallel.h"
 #include "program/meaning/reference.h"
 #include "verify/compare.h"
 #include "verify/trial.h"
 
-/* Elements and products: some seconds of one processor; and what a reference in Lua may go through. */
-#define MOST_WORK (INT64_C(1) << 30)
+/* Elements and products that a reference in Lua may go through. */
 #define MOST_FOR_LUA (INT64_C(1) << 23)
 
 static int no_memory(struct tw_error *error)
@@ -24,18 +22,12 @@ int trial_program_fault(const struct compile *c, const char *kernel, const struc
     return tw_fail(error, TW_ERROR_INVALID, "%s:%d: kernel '%s': %s", file, loc.line, kernel, fault->text);
 }
 
-/* The program that the architecture has: its tile decides what is rounded on the way. */
-static const struct program *program_of(const struct trial *t)
-{
-    return spec_program(t->request.unit->kernel, t->request.unit->plan.arch);
-}
-
 /* What by hand was written to output i: within the bounds, where the program rounds as the reference does; else as far
  * away at most as a result of the narrowest dtype that it rounds to may be. */
 static int agree(const struct trial *t, int i, const double *own, struct tw_error *error)
 {
     const struct trial_tensor *out = &t->tensor[i];
-    const struct program *p = program_of(t);
+    const struct program *p = trial_program(t);
     const char *name = t->request.unit->plan.tensor[i].name;
     enum tw_dtype narrow = program_narrowest_cast(p);
     double difference = 0.0, norm = 0.0, most = compare_bound(narrow, 0.0);
@@ -94,59 +86,32 @@ void trial_loops_down(const struct plan *plan, bool *down)
 int trial_program_reference(struct trial *t, struct tw_error *error)
 {
     const struct trial_request *r = &t->request;
-    const struct spec_kernel *k = r->unit->kernel;
     struct tw_runtime *rt = &r->compile->rt;
     size_t count = (size_t)t->tensor_count + 1;
-    struct program_tensor *tensor = tw_alloc_zeroed(rt, sizeof *tensor * count);
-    double **out = tw_alloc_zeroed(rt, sizeof *out * count), **bound = tw_alloc_zeroed(rt, sizeof *bound * count);
-    unsigned char **done = tw_alloc_zeroed(rt, sizeof *done * count);
-    bool *down = tw_alloc_zeroed(rt, sizeof *down * (size_t)(program_of(t)->op_count + 1));
-    int64_t work = 0;
-    bool all = true;
+    struct trial_meaning own = {.value = tw_alloc_zeroed(rt, sizeof *own.value * count),
+                                .bound = tw_alloc_zeroed(rt, sizeof *own.bound * count),
+                                .done = tw_alloc_zeroed(rt, sizeof *own.done * count)};
+    bool *down = tw_alloc_zeroed(rt, sizeof *down * (size_t)(trial_program(t)->op_count + 1));
     enum { NO_FUNCTION = -2 }; /* LUA_NOREF */
 
-    int status = tensor && out && bound && done && down ? TW_OK : no_memory(error);
+    int status = own.value && own.bound && own.done && down ? TW_OK : no_memory(error);
     for (int i = 0; i < t->tensor_count && status == TW_OK; i++) {
-        const struct trial_tensor *from = &t->tensor[i];
-        tensor[i].bytes = from->host + from->begin;
-        memcpy(tensor[i].extent, from->shape.extent, sizeof tensor[i].extent);
-        memcpy(tensor[i].stride, from->shape.stride, sizeof tensor[i].stride);
-        out[i] = from->reference;
-        bound[i] = from->bound;
-        done[i] = from->done;
+        own.value[i] = t->tensor[i].reference;
+        own.bound[i] = t->tensor[i].bound;
+        own.done[i] = t->tensor[i].done;
     }
     if (status == TW_OK) {
         trial_loops_down(&r->unit->plan, down); /* it rounds as the lowering does */
-        struct program_reference reference = {.kernel = k,
-                                              .program = program_of(t),
-                                              .down = down,
-                                              .symbol = r->symbol,
-                                              .tensor = tensor,
-                                              .scalar = t->scalar,
-                                              .out = out,
-                                              .bound = bound,
-                                              .done = done,
-                                              .budget = MOST_WORK,
-                                              .seed = r->seed,
-                                              .parallel = parallel_for,
-                                              .stop = r->stop,
-                                              .stop_context = r->stop_context,
-                                              .threads = parallel_cores()};
-        struct program_error fault = {{0}, ""};
-        int meant = program_reference(&reference, &all, &work, &fault);
-        if (meant == 1)
-            status = trial_program_fault(r->compile, k->name, &fault, error);
-        else if (meant)
-            status = no_memory(error);
-        status = status == TW_OK ? trial_check_combine(t, &reference, error) : status;
+        status = trial_meaning(t, &(struct trial_turns){.down = down}, &own, error);
     }
-    t->sampled = !all;
-    if (status == TW_OK && all && k->lua_reference != NO_FUNCTION && work <= MOST_FOR_LUA)
+    t->sampled = !own.all;
+    if (status == TW_OK)
+        status = trial_check_combine(t, down, &own, error);
+    if (status == TW_OK && own.all && r->unit->kernel->lua_reference != NO_FUNCTION && own.work <= MOST_FOR_LUA)
         status = check_by_hand(t, error);
-    tw_free(rt, tensor);
-    tw_free(rt, out);
-    tw_free(rt, bound);
-    tw_free(rt, done);
+    tw_free(rt, own.value);
+    tw_free(rt, own.bound);
+    tw_free(rt, own.done);
     tw_free(rt, down);
     return status;
 }

@@ -471,27 +471,22 @@ static int store(struct meaning *m, int op_number)
     return 0;
 }
 
-/* Bits of mantissa in which the tensor cores of Hopper add products of this type. */
-static int dot_bits(const struct program_op *op)
-{
-    return op->arg[0].dtype == TW_FP8_E4M3 || op->arg[0].dtype == TW_FP8_E5M2 ? 13 : 24;
-}
-
 static int dot(struct meaning *m, int op_number)
 {
     const struct program_op *op = &m->p->op[op_number];
     struct operands *o = &m->operands[op_number];
     struct meaning_cells *to = &m->state.result[op_number];
     bool whole = m->p->graph->node[op->tile.node].type == EXPR_INT, has_c = op->arg[2].node >= 0;
-    struct meaning_dot d = {.m = op->arg[0].rows,
-                            .n = op->arg[1].columns,
-                            .k = op->arg[0].columns,
-                            .result = *to,
-                            .has_c = has_c,
-                            .bits = whole ? 0 : dot_bits(op),
-                            .products_round =
-                                tw_dtype_info(op->arg[0].dtype)->bits > 16 && op->arg[0].dtype != TW_TF32 && !whole,
-                            .scratch = m->scratch};
+    struct meaning_dot d = {
+        .m = op->arg[0].rows,
+        .n = op->arg[1].columns,
+        .k = op->arg[0].columns,
+        .result = *to,
+        .has_c = has_c,
+        .bits = whole ? 0 : meaning_dot_bits(op->arg[0].dtype),
+        .products_round = tw_dtype_info(op->arg[0].dtype)->bits > 16 && op->arg[0].dtype != TW_TF32 && !whole,
+        .least = fmax(meaning_least_normal(op->arg[0].dtype), meaning_least_normal(op->arg[1].dtype)),
+        .scratch = m->scratch};
     int status = materialise(m, op, &o->arg[0], true, EXPR_REAL, d.m, d.k, &m->left);
     if (!status)
         status = materialise(m, op, &o->arg[1], true, EXPR_REAL, d.k, d.n, &m->right);
@@ -689,7 +684,11 @@ static int run_loop(struct meaning *m, int number_of_loop)
         c.first += (c.turns - 1) * o->step;
         c.by = -o->step;
     }
-    return (o->combine ? run_halves : run_turns)(m, number_of_loop, c);
+    bool outer = m->state.free_casts;
+    m->state.free_casts = m->run->free_casts;
+    status = (o->combine ? run_halves : run_turns)(m, number_of_loop, c);
+    m->state.free_casts = outer;
+    return status;
 }
 
 static int run_operations(struct meaning *m, int from, int to)

@@ -41,6 +41,7 @@ struct meaning_node {
     enum expr_op op;
     enum expr_type type, operand_type;
     enum tw_dtype dtype; /* CAST */
+    bool free;           /* CAST: the bound is that of rounding and of not rounding (program_run.free_casts) */
     struct meaning_cells *arg[3];
     struct meaning_cells *result;
     int64_t count;
@@ -89,9 +90,16 @@ struct meaning_dot {
     bool has_c;
     int bits;            /* of the mantissa in which the products are added; 0: in integers of 32 bits */
     bool products_round; /* the product of two operands is no fp32 number */
-    double *scratch;     /* 2 n doubles */
+    double least;        /* normal number of the operands' types: what is less is aligned as if it were that */
+    double *scratch;     /* 2 n + k doubles */
 };
 void meaning_dot(struct meaning_dot *d);
+
+/* Bits of mantissa in which the tensor cores of Hopper add products of this type. */
+int meaning_dot_bits(enum tw_dtype dtype);
+
+/* The least normal number of a floating type; 0 of integers. */
+double meaning_least_normal(enum tw_dtype dtype);
 
 /* A reduction of a tile, part by part, into one cell for each row or column. */
 struct meaning_part;
@@ -121,6 +129,7 @@ struct meaning_state {
     int64_t *loop;                /* by operation: of a LOOP its variable */
     struct meaning_cells *result; /* by operation: rows x columns of its tile */
     void *scratch;                /* for the tape in hand */
+    bool free_casts;              /* in a loop, and bounds are to hold whatever its casts round */
 };
 
 /* One operand of one operation, made ready: its nodes in order of evaluation, each over what it varies along (nothing,

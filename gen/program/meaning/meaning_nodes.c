@@ -353,6 +353,8 @@ static void compute_cast(const struct meaning_node *n, bool exact)
             double low = meaning_round(n->dtype, a[i] - bound), high = meaning_round(n->dtype, a[i] + bound);
             bound = low == high ? 0 : fmax(high - r[i], r[i] - low);
         }
+        if (n->free && isfinite(a[i]))
+            bound = fmax(bound, fabs(r[i] - a[i]) + (exact ? 0 : ea[i]));
         if (bound == 0 && isfinite(r[i]))
             bound = fabs((double)(float)r[i] - r[i]); /* large integers */
         e[i] = isinf(r[i]) && bound != 0 && !isnan(bound) ? (double)INFINITY : bound;

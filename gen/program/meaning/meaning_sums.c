@@ -35,7 +35,8 @@ static double power_of_two(int exponent)
 
 /* The partial sums of multiples of a quantum q are multiples of it, and none is larger than the sum of magnitudes: up
  * to 2^bits q all are exact. Else each of the n - 1 additions takes half an ulp of a partial sum. Tensor cores truncate
- * where they align 16 products at a time, yet with bits beyond fp32's: the same bound covers them. */
+ * where they align 16 products at a time, yet with bits beyond fp32's: the same bound covers them, where the magnitude
+ * of a product is that of the exponents by which it is aligned (add_subnormal). */
 double meaning_sum_bound(double value, const struct meaning_sum *sum, int bits)
 {
     if (isnan(sum->carried))
@@ -120,6 +121,56 @@ __attribute__((target("avx2"))) static void add_row_wide(const struct meaning_do
 #define WIDE 0
 #endif
 
+int meaning_dot_bits(enum tw_dtype dtype)
+{
+    return dtype == TW_FP8_E4M3 || dtype == TW_FP8_E5M2 ? 13 : 24;
+}
+
+double meaning_least_normal(enum tw_dtype dtype)
+{
+    switch (dtype) {
+    case TW_FP16:
+    case TW_FP8_E5M2:
+        return 0x1p-14;
+    case TW_FP8_E4M3:
+        return 0x1p-6;
+    default:
+        return tw_dtype_info(dtype)->kind == TW_KIND_FLOAT ? 0x1p-126 : 0;
+    }
+}
+
+/* How much less than the least normal number it is; 0 of 0, which no product is aligned by. */
+static double below(double value, double bound, double least)
+{
+    double magnitude = fabs(value);
+    return magnitude < least && (magnitude > 0 || bound > 0) ? least - magnitude : 0;
+}
+
+/* Whether an operand has any such number. */
+static bool has_subnormal(const double *cell, const double *bound, int64_t count, double least)
+{
+    int found = 0;
+    for (int64_t i = 0; i < count; i++)
+        found |= (fabs(cell[i]) < least) & ((cell[i] != 0) | (bound && bound[i] > 0));
+    return found;
+}
+
+/* Subnormal numbers keep the exponent of the least normal one where products are aligned: what is added to the
+ * magnitudes is what they lack to that. small[k]: row k of b has such a number. */
+static void add_subnormal(const struct meaning_dot *d, const double *a, const double *ea, const double *small,
+                          double *restrict magnitude)
+{
+    int64_t n = d->n;
+    for (int64_t k = 0; k < d->k; k++) {
+        const double *b = d->b.at.real + k * n, *eb = d->b.exact ? NULL : d->b.bound + k * n;
+        double lacks = below(a[k], ea ? ea[k] : 0, d->least), all = fabs(a[k]) + lacks;
+        if (lacks == 0 && small[k] == 0)
+            continue;
+        for (int64_t j = 0; j < n; j++)
+            magnitude[j] += lacks * fabs(b[j]) + all * below(b[j], eb ? eb[j] : 0, d->least);
+    }
+}
+
 /* What the operands' own bounds come to. */
 static void carry_row(const struct meaning_dot *d, const double *a, const double *ea, double *restrict carried)
 {
@@ -140,12 +191,16 @@ static void carry_row(const struct meaning_dot *d, const double *a, const double
 void meaning_dot(struct meaning_dot *d)
 {
     int64_t n = d->n;
-    double *magnitude = d->scratch, *carried = d->scratch + n;
-    bool wide = WIDE;
+    double *magnitude = d->scratch, *carried = d->scratch + n, *small = d->scratch + 2 * n;
+    bool wide = WIDE, any_small = false;
     int quantum_b = meaning_quantum(d->b.at.real, d->k * n);
     bool inexact = false, exact_operands = d->a.exact && d->b.exact, had_bounds = !d->result.exact;
+    for (int64_t k = 0; k < d->k; k++) {
+        small[k] = has_subnormal(d->b.at.real + k * n, d->b.exact ? NULL : d->b.bound + k * n, n, d->least);
+        any_small = any_small || small[k] != 0;
+    }
     for (int64_t i = 0; i < d->m; i++) {
-        const double *a = d->a.at.real + i * d->k;
+        const double *a = d->a.at.real + i * d->k, *ea = d->a.exact ? NULL : d->a.bound + i * d->k;
         double *to = d->result.at.real + i * n, *bound = d->result.bound + i * n;
         int quantum_a = meaning_quantum(a, d->k), quantum_c = d->has_c ? meaning_quantum(to, n) : MEANING_ZEROS;
         int quantum = quantum_a == MEANING_ZEROS || quantum_b == MEANING_ZEROS ? MEANING_ZEROS : quantum_a + quantum_b;
@@ -157,11 +212,13 @@ void meaning_dot(struct meaning_dot *d)
         if (exact_operands)
             memset(carried, 0, sizeof *carried * (size_t)n);
         else
-            carry_row(d, a, d->a.exact ? NULL : d->a.bound + i * d->k, carried);
+            carry_row(d, a, ea, carried);
         if (had_bounds)
             for (int64_t j = 0; j < n; j++)
                 carried[j] += bound[j];
         (wide ? add_row_wide : add_row)(d, a, to, magnitude);
+        if (any_small || has_subnormal(a, ea, d->k, d->least))
+            add_subnormal(d, a, ea, small, magnitude);
         for (int64_t j = 0; j < n; j++) {
             struct meaning_sum sum = {magnitude[j], carried[j], d->k + d->has_c + d->products_round, quantum};
             if (d->bits)

@@ -375,6 +375,7 @@ static void evaluate(struct meaning_tape *t, const struct meaning_state *state, 
         struct meaning_node n = {.op = (enum expr_op)s->op,
                                  .type = s->type,
                                  .operand_type = from->type,
+                                 .free = state->free_casts,
                                  .result = &s->cells,
                                  .count = count};
         n.dtype = s->op == EXPR_CAST ? state->p->graph->node[s->node].dtype : TW_FP32;

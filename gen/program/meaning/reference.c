@@ -151,10 +151,14 @@ static int evaluate(const struct program_reference *r, const struct program_data
                     struct program_error *error)
 {
     const struct program *p = meant(r);
-    struct evaluation e = {
-        .r = r,
-        .data = *data,
-        .run = {.done = r->done, .down = r->down, .halves = r->halves, .seed = r->seed, .count = -1}};
+    struct evaluation e = {.r = r,
+                           .data = *data,
+                           .run = {.done = r->done,
+                                   .down = r->down,
+                                   .halves = r->halves,
+                                   .free_casts = r->free_casts,
+                                   .seed = r->seed,
+                                   .count = -1}};
     bool adds = false;
     for (int i = 0; i < r->kernel->tensor_count; i++)
         adds = adds || program_adds_to(p, i);

@@ -15,6 +15,42 @@ static void operand(struct random_spec *g, const char *tensor, const char *rows,
         random_write(g, "load(t.%s, %s, %s)", tensor, rows, columns);
 }
 
+/* Tiles for which registers are few: on sm_80 of an odd number of blocks, whose second step is read ahead in part; of
+ * two blocks of rows, beside three outputs. */
+static void rare_tiles(struct dots *d, bool turned, bool three)
+{
+    const struct how *h = &d->how[0];
+    if (turned || h->cluster_m > 1 || h->cluster_n > 1)
+        return;
+    if (d->m == 64 * h->consumers && h->consumers < 3 && !three && random_rare(d->g, "odd blocks", h->sm_80 ? 1 : 4)) {
+        d->n = 216;
+        d->k = 16;
+    } else if (d->m == 128 && h->consumers == 1 && three) {
+        d->n = 192;
+        d->k = 16;
+    }
+}
+
+/* A product's sizes; multiple: of 8 along what is stored. */
+static void write_sizes(struct dots *d, bool multiple, bool turned)
+{
+    struct random_spec *g = d->g;
+    random_write(g, "  end,\n  run = {");
+    for (int i = 0; i < d->runs; i++) {
+        bool wraps = i == d->runs - 1;
+        int k = random_dots_extent(d, i, d->turns[i], d->k);
+        int m = wraps ? random_dots_extent(d, i, random_dots_blocks(d, false), d->m) : 1 + random_below(g, d->m + 40);
+        int n = wraps                  ? random_dots_extent(d, i, random_dots_blocks(d, true) * ITEMS, d->n)
+                : random_chance(g, 60) ? 8 * (1 + random_below(g, d->n / 4))
+                                       : 1 + random_below(g, 2 * d->n);
+        if (multiple && !turned)
+            n = (n + 7) / 8 * 8;
+        if (multiple && turned)
+            m = (m + 7) / 8 * 8;
+        random_write(g, "%s{ M = %d, N = %d, K = %d }", i ? ", " : " ", m, n, k);
+    }
+}
+
 /* One product, or two loops behind each other, or a loop in a loop, and what follows. */
 static void product(struct dots *d)
 {
@@ -25,9 +61,10 @@ static void product(struct dots *d)
     bool swizzle = random_option(g, "swizzle", 20), two = random_option(g, "outputs", 25);
     bool from = random_option(g, "first.tile", 25);
     struct beside b = random_dots_beside(d);
-    bool c = b.tile || from;
+    bool c = b.tile || from, three = two && random_rare(g, "three outputs", 3);
     random_dots_how(d, 0);
     random_dots_tiles(d, second);
+    rare_tiles(d, at || bt || turned || second, three);
     random_dots_others(d);
     random_dots_turns(d, false);
     random_write(g,
@@ -55,6 +92,8 @@ static void product(struct dots *d)
     if (two)
         random_write(g, "  F = tensor { M, N, dtype = \"%s\", axes = \"m n\", out = true },\n",
                      random_chance(g, 50) ? "fp32" : d->dtype);
+    if (three)
+        random_write(g, "  G = tensor { M, N, dtype = \"fp32\", axes = \"m n\", out = true },\n");
     random_write(g, "  program = function(t, at, tile)\n    local m, n = span(at.m, tile.m), span(at.n, tile.n)\n"
                     "    local function turn(k, sum)\n      local along = span(k, tile.k)\n      return dot(");
     operand(g, "A", "m", "along", at);
@@ -82,20 +121,9 @@ static void product(struct dots *d)
     random_write(g, turned ? "    store(t.D, n, m, v:t())\n" : "    store(t.D, m, n, v)\n");
     if (two)
         random_write(g, "    store(t.F, m, n, %s)\n", random_chance(g, 50) ? "sum * 0.5" : "v");
-    random_write(g, "  end,\n  run = {");
-    for (int i = 0; i < d->runs; i++) {
-        bool wraps = i == d->runs - 1;
-        int k = random_dots_extent(d, i, d->turns[i], d->k);
-        int m = wraps ? random_dots_extent(d, i, random_dots_blocks(d, false), d->m) : 1 + random_below(g, d->m + 40);
-        int n = wraps                  ? random_dots_extent(d, i, random_dots_blocks(d, true) * ITEMS, d->n)
-                : random_chance(g, 60) ? 8 * (1 + random_below(g, d->n / 4))
-                                       : 1 + random_below(g, 2 * d->n);
-        if (multiple && !turned)
-            n = (n + 7) / 8 * 8;
-        if (multiple && turned)
-            m = (m + 7) / 8 * 8;
-        random_write(g, "%s{ M = %d, N = %d, K = %d }", i ? ", " : " ", m, n, k);
-    }
+    if (three)
+        random_write(g, "    store(t.G, m, n, exp2(min(sum, 2)))\n");
+    write_sizes(d, multiple, turned);
     random_write(g, " },\n}\n");
     random_dots_write_others(d);
 }
@@ -112,6 +140,10 @@ static void chain_tiles(struct dots *d)
     d->depth = of[random_below(g, most)];
     d->width = of[random_below(g, most)];
     d->tile = h->cluster_m == 4 ? of[1 + random_below(g, most - 1)] : of[random_below(g, most)];
+    if (h->blocks == 1 && d->width <= 32 && random_rare(g, "three steps along k", 8)) { /* of a wide part */
+        d->depth = 48;
+        d->tile = 64;
+    }
 }
 
 /* The loop over the first dot's columns: one, or one within another of twice its step. */

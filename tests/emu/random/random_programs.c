@@ -20,7 +20,8 @@
  *
  * Each program runs in a process of its own: one that crashes or hangs is a failure of that program. What a lowering
  * refuses by rule is counted; a Plan that the proof refuses is a failure. TAP on stdout, and what was covered as
- * comments behind it. A spec whose first line is "-- refused by RULE: ..." is fine where that rule refuses it.
+ * comments behind it. A spec whose first line is "-- refused by RULE: ..." is fine where that rule refuses it. Meanings
+ * of a FILE's kernels are compared where its first line is "-- one meaning: ...".
  *
  * Rings: each is to be wrapped twice by one block, over all sizes: its first stage is filled a third time, all others
  * twice. A ring that is filled once an item cannot be, in a kernel whose blocks have one item each. */

@@ -4,13 +4,25 @@
 #include <stdarg.h>
 #include <string.h>
 
-static uint64_t next(struct random_spec *g)
+static uint64_t scrambled(uint64_t x)
 {
-    g->state += UINT64_C(0x9e3779b97f4a7c15);
-    uint64_t x = g->state;
     x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
     x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
     return x ^ (x >> 31);
+}
+
+static uint64_t next(struct random_spec *g)
+{
+    g->state += UINT64_C(0x9e3779b97f4a7c15);
+    return scrambled(g->state);
+}
+
+bool random_rare(const struct random_spec *g, const char *what, int of)
+{
+    uint64_t x = scrambled(g->seed + 1);
+    for (; *what; what++)
+        x = scrambled(x + (unsigned char)*what);
+    return x % (uint64_t)of == 0;
 }
 
 int random_below(struct random_spec *g, int n)
@@ -289,6 +301,7 @@ void random_spec_write(uint64_t seed, FILE *out)
     char families[8] = "";
     int one, other;
     memset(&g, 0, sizeof g);
+    g.seed = seed;
     g.state = seed * UINT64_C(0xd1342543de82ef95) + 1;
     g.place = "C";
     g.at = -1;

@@ -49,7 +49,7 @@ struct random_words {
 };
 
 struct random_spec {
-    uint64_t state;
+    uint64_t state, seed;
     char family;                /* a letter of random_features.def */
     struct random_words wanted; /* closed under `needs` */
     struct random_words program, kernel[RANDOM_KERNELS];
@@ -68,6 +68,9 @@ struct random_spec {
 
 int random_below(struct random_spec *g, int n);
 bool random_chance(struct random_spec *g, int percent);
+
+/* True for one seed of `of`, another one for each `what`. Draws nothing: what other seeds give stays as it is. */
+bool random_rare(const struct random_spec *g, const char *what, int of);
 
 /* The feature is there; whoever calls this has seen to it that it may be. */
 void random_feature(struct random_spec *g, const char *word);

@@ -146,6 +146,34 @@ static void test_sums(void **state)
     }
 }
 
+/* A dot of two products: one of a subnormal number of fp16, which tensor cores align as if it were 2^-14, so that the
+ * last bit kept is 2^-29, and one below that. */
+static void test_subnormal_products(void **state)
+{
+    static const struct {
+        enum tw_dtype dtype;
+        double a, b, least, most;
+    } row[] = {
+        {TW_FP16, 0x1p-24, 0x1p10, 0x1p-29, 0x1p-26},   {TW_FP16, -0x1p-14, 1, 0, 0x1p-37},
+        {TW_FP16, 0x1p10, 0x1p-24, 0x1p-29, 0x1p-26},   {TW_FP8_E5M2, 0x1p-16, 0x1p10, 0x1p-29, 0x1p-26},
+        {TW_FP8_E4M3, 0x1p-9, 0x1p7, 0x1p-24, 0x1p-21}, {TW_BF16, 0x1p-24, 0x1p10, 0, 0x1p-37},
+        {TW_FP32, 0x1p-24, 0x1p10, 0, 0x1p-37},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        double a[2] = {row[i].a, 0x1p-14}, b[2] = {row[i].b, 0x1p-20}, result = 0, zero[3][2] = {{0}}, scratch[4];
+        struct meaning_dot d = {.m = 1, .n = 1, .k = 2, .bits = 24, .scratch = scratch};
+        d.least = meaning_least_normal(row[i].dtype);
+        d.a = (struct meaning_cells){{a}, zero[0], true, true};
+        d.b = (struct meaning_cells){{b}, zero[1], true, true};
+        d.result = (struct meaning_cells){{&result}, zero[2], true, true};
+        meaning_dot(&d);
+        if (result != a[0] * b[0] + 0x1p-34 || zero[2][0] < row[i].least || zero[2][0] > row[i].most)
+            fail_msg("row %zu: %g within %g", i, result, zero[2][0]);
+    }
+    assert_true(meaning_least_normal(TW_INT8) == 0);
+}
+
 static void expect_fault(struct sample *s, const char *want)
 {
     struct program_error error = {{0}, ""};
@@ -321,8 +349,13 @@ static void test_time(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_not_finite), cmocka_unit_test(test_bounds), cmocka_unit_test(test_sums),
-        cmocka_unit_test(test_faults),     cmocka_unit_test(test_items),  cmocka_unit_test(test_time),
+        cmocka_unit_test(test_not_finite),
+        cmocka_unit_test(test_bounds),
+        cmocka_unit_test(test_sums),
+        cmocka_unit_test(test_faults),
+        cmocka_unit_test(test_items),
+        cmocka_unit_test(test_time),
+        cmocka_unit_test(test_subnormal_products),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
