@@ -9,7 +9,7 @@ local base = kernel "corner" {
   D = tensor { M, N, dtype = "bf16" },
   tile = { m = 128, n = 128, k = 64 },
   arch = { sm_90a = {}, sm_80 = { pipeline = { stages = 3 } } },
-  run = { { M = 264, N = 272, K = 584 }, { M = 131, N = 67, K = 72 }, { M = 520, N = 8, K = 0 } },
+  run = { { M = 264, N = 144, K = 584 }, { M = 131, N = 67, K = 72 }, { M = 520, N = 8, K = 0 } },
 }
 
 kernel "corner_turned_operands" {
@@ -54,6 +54,7 @@ kernel "corner_alone" { like = base, cluster = { m = 1 }, schedule = { persisten
 kernel "corner_one_consumer" {
   like = base, tile = { m = 64, n = 248 }, cluster = { m = 1 }, launch = { programmatic = true },
   arch = { sm_90a = {}, sm_80 = { tile = { n = 184 } } },
+  run = { { M = 72, N = 272, K = 584 }, { M = 131, N = 67, K = 72 }, { M = 520, N = 8, K = 0 } },
 }
 kernel "corner_three_consumers" { like = base, tile = { m = 192, n = 160 }, pipeline = { stages = 3 },
   run = { { M = 200, N = 500, K = 328 } } }
@@ -61,7 +62,7 @@ kernel "corner_blocks" {
   like = base,
   tile = { m = 256, n = 160 },
   R = tensor { M, N, dtype = "bf16" },
-  run = { { M = 520, N = 328, K = 584 } },
+  run = { { M = 520, N = 168, K = 584 } },
   epilogue = function(acc, t) return acc + t.R end,
 }
 kernel "corner_warps" {
@@ -76,5 +77,5 @@ kernel "corner_odd" {
 }
 kernel "corner_even" {
   like = base, B = tensor { 64, K, dtype = "bf16" }, D = tensor { M, 64, dtype = "bf16" }, tile = { n = 64 },
-  run = { { M = 900, K = 584 } },
+  run = { { M = 520, K = 584 } },
 }

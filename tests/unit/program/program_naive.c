@@ -543,6 +543,12 @@ static void naive_operations(struct naive *s, int from, int to)
 void naive_run(const struct program *p, const struct spec_kernel *kernel, const struct program_data *data,
                const bool *down, double *const *out, uint64_t seed)
 {
+    naive_run_some(p, kernel, data, down, out, seed, 1);
+}
+
+void naive_run_some(const struct program *p, const struct spec_kernel *kernel, const struct program_data *data,
+                    const bool *down, double *const *out, uint64_t seed, int every)
+{
     struct naive s = {.p = p,
                       .kernel = kernel,
                       .data = data,
@@ -557,8 +563,11 @@ void naive_run(const struct program *p, const struct spec_kernel *kernel, const 
     assert_true(s.loop && s.result && s.memo && s.stamp);
     for (size_t i = 0; i < ops; i++)
         s.result[i] = calloc((size_t)(p->op[i].tile.rows * p->op[i].tile.columns) + 1, sizeof **s.result);
-    for (int64_t item = 0; item < program_items(p, data->symbol); item++) {
+    int64_t items = program_items(p, data->symbol);
+    for (int64_t item = 0; item < items; item++) {
         int64_t rest = item;
+        if (item % every != (int64_t)(seed % (uint64_t)every) && item + 1 < items)
+            continue;
         for (int a = p->axis_count - 1; a >= 0; a--) {
             int64_t tile = p->axis[a].tile > 0 ? p->axis[a].tile : 1, extent = 1;
             if (p->axis[a].extent >= 0)

@@ -15,4 +15,9 @@ double naive_element(enum tw_dtype dtype, double value);
 void naive_run(const struct program *p, const struct spec_kernel *kernel, const struct program_data *data,
                const bool *down, double *const *out, uint64_t seed);
 
+/* The last item and of the others each `every`th, the first of which the seed says: of a program whose items store what
+ * no other one does. Elements of items left out stay as they are. */
+void naive_run_some(const struct program *p, const struct spec_kernel *kernel, const struct program_data *data,
+                    const bool *down, double *const *out, uint64_t seed, int every);
+
 #endif
