@@ -4,15 +4,14 @@
 enum { MOST_STEPS = 4000 };
 
 struct range {
-    int64_t low, high; /* EXPR_LEAST, EXPR_MOST: unbounded */
+    int64_t low, high; /* within EXPR_LEAST and EXPR_MOST, so that either's negative is one too */
 };
 
 static const struct range unknown = {EXPR_LEAST, EXPR_MOST};
 
-/* Both are within the bounds, so that their sum is no overflow. */
 static int64_t bounded(int64_t value)
 {
-    return value <= EXPR_LEAST ? EXPR_LEAST : value >= EXPR_MOST ? EXPR_MOST : (int64_t)value;
+    return value <= EXPR_LEAST ? EXPR_LEAST : value >= EXPR_MOST ? EXPR_MOST : value;
 }
 
 static int64_t least(int64_t a, int64_t b)
@@ -25,6 +24,28 @@ static int64_t most(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
+/* Of two lows or two highs. Where one is `none`, which says that there is no bound, their sum has none either. */
+static int64_t sum(int64_t a, int64_t b, int64_t none)
+{
+    int64_t value;
+    if (a == none || b == none)
+        return none;
+    if (__builtin_add_overflow(a, b, &value))
+        return a < 0 ? EXPR_LEAST : EXPR_MOST;
+    return bounded(value);
+}
+
+static struct range plus(struct range a, struct range b)
+{
+    return (struct range){sum(a.low, b.low, EXPR_LEAST), sum(a.high, b.high, EXPR_MOST)};
+}
+
+static struct range minus(struct range a)
+{
+    return (struct range){-a.high, -a.low};
+}
+
+/* That of what has no bound and anything but 0 is beyond the bounds again. */
 static int64_t product(int64_t a, int64_t b)
 {
     int64_t value;
@@ -50,9 +71,9 @@ static struct range of_two(const struct expr_graph *g, const struct expr_node *n
     struct range a = of(g, n->arg[0], steps), b = of(g, n->arg[1], steps);
     switch (n->op) {
     case EXPR_ADD:
-        return (struct range){bounded(a.low + b.low), bounded(a.high + b.high)};
+        return plus(a, b);
     case EXPR_SUB:
-        return (struct range){bounded(a.low - b.high), bounded(a.high - b.low)};
+        return plus(a, minus(b));
     case EXPR_MUL:
         return times(a, b);
     case EXPR_MIN:
@@ -85,11 +106,10 @@ static struct range of(const struct expr_graph *g, int node, int *steps)
     case EXPR_COLUMN:
         return (struct range){0, EXPR_MOST};
     case EXPR_NEG:
-        a = of(g, n->arg[0], steps);
-        return (struct range){bounded(-a.high), bounded(-a.low)};
+        return minus(of(g, n->arg[0], steps));
     case EXPR_ABS:
         a = of(g, n->arg[0], steps);
-        return (struct range){a.low > 0 ? a.low : a.high < 0 ? -a.high : 0, most(bounded(-a.low), a.high)};
+        return (struct range){a.low > 0 ? a.low : a.high < 0 ? -a.high : 0, most(-a.low, a.high)};
     case EXPR_SELECT: {
         struct range yes = of(g, n->arg[1], steps), no = of(g, n->arg[2], steps);
         return (struct range){least(yes.low, no.low), most(yes.high, no.high)};

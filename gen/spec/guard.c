@@ -25,6 +25,7 @@ struct node {
     int word;        /* the operator */
     int left, right; /* nodes */
     enum guard_kind guard;
+    bool call; /* what it ends in, which may stand alone as a statement */
 };
 
 /* A call that is put around tokens. */
@@ -317,6 +318,7 @@ static int suffixed(struct parser *p, int *open, int *close)
             p->failed = true;
         if (call)
             arguments(p);
+        n.call = colon || call;
         if (!bracket)
             continue;
         int at = p->at;
@@ -407,7 +409,7 @@ static int expression(struct parser *p, int limit)
     if (stopped(p))
         return -1;
     if (here(p, "not") || here(p, "-") || here(p, "#") || here(p, "~")) {
-        struct node n = {here(p, "not") ? NODE_NOT : NODE_UNARY, first, 0, p->at, -1, -1, GUARD_TRUTH};
+        struct node n = {here(p, "not") ? NODE_NOT : NODE_UNARY, first, 0, p->at, -1, -1, GUARD_TRUTH, false};
         step(p);
         n.left = expression(p, UNARY);
         n.last = p->at - 1;
@@ -416,7 +418,7 @@ static int expression(struct parser *p, int limit)
         left = simple(p);
     }
     while (!stopped(p) && (op = operator_here(p)) >= 0 && operators[op].left > limit) {
-        struct node n = {operators[op].kind, first, 0, p->at, left, -1, operators[op].guard};
+        struct node n = {operators[op].kind, first, 0, p->at, left, -1, operators[op].guard, false};
         step(p);
         n.right = expression(p, operators[op].right);
         n.last = p->at - 1;
@@ -482,7 +484,8 @@ static void if_statement(struct parser *p, int word)
     expect(p, "end");
 }
 
-/* A call or an assignment. */
+/* A call, which nothing is assigned to, or an assignment. An element alone is neither, and its guard would be a call.
+ */
 static void expression_statement(struct parser *p)
 {
     int open, close, first = p->at;
@@ -492,8 +495,8 @@ static void expression_statement(struct parser *p)
         int target = suffixed(p, &open, &close);
         several |= here(p, ",");
         bool assigned = several || here(p, "=");
-        if (target >= 0 && p->node[target].kind == NODE_PAREN)
-            p->failed = true; /* neither */
+        if (target >= 0)
+            p->failed |= p->node[target].kind == NODE_PAREN || p->node[target].call == assigned;
         if (!stopped(p))
             guard_index(p, first, open, close, assigned);
     } while (!stopped(p) && take(p, ","));

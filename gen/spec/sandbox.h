@@ -6,9 +6,10 @@
  *     number, and no address in any text.
  *   - pairs and next go in sorted order: numbers, then strings, then booleans; table.sort is stable.
  *   - memory is capped in the allocator, steps by a count hook: an instruction is a step, 64 bytes of new memory are
- *     one, and functions of the library charge what they do in proportion to their arguments (sandbox_calls.c). What
- *     still takes long (comparing huge strings) meets a cap on the thread's time, 4 seconds for 50 million steps.
- *     Without pcall nothing in the sandbox can catch the error.
+ *     one, and functions of the library charge what they do in proportion to their arguments (sandbox_calls.c), as
+ *     guards do (sandbox_guard.c). What still takes long meets a cap on the thread's time: of text that is not guarded,
+ *     which compares huge strings uncounted, 4 seconds for 50 million steps; of guarded text ten times that, which a
+ *     slow machine does not meet. Without pcall nothing in the sandbox can catch the error.
  *   - chunks are text; `require` reads files below one folder.
  *
  * Host code: every Lua call that may raise an error belongs into sandbox_protect or below sandbox_call, else the
@@ -33,6 +34,7 @@ struct sandbox;
 struct sandbox_options {
     size_t memory_limit;       /* bytes for Lua; 0: 64 MiB */
     int64_t instruction_limit; /* of one sandbox_call; 0: 50 million */
+    double seconds;            /* of the thread's time, of one sandbox_call; 0: by the steps */
     const char *folder;        /* `require "x"` reads folder/x.lua or folder/lib/x.lua; NULL: there is no require */
     struct memory memory;      /* everything, Lua's memory included, is allocated by it */
     bool guarded;              /* texts are rewritten: no value of launch becomes a Lua boolean (guard.h) */

@@ -141,6 +141,14 @@ static int at_least(lua_State *L)
     return compare(L, 2, LUA_OPLE, 1);
 }
 
+/* Of texts as keys Lua compares the long ones byte by byte; the others are the same where they are equal. */
+static void charge_key(lua_State *L, int index)
+{
+    enum { LONGEST_SHORT = 40 };
+    if (lua_type(L, index) == LUA_TSTRING && lua_rawlen(L, index) > LONGEST_SHORT)
+        sandbox_charge_comparison(L, index, index);
+}
+
 /* What lies in a plain table does not depend on a value of launch. */
 static int element(lua_State *L)
 {
@@ -152,6 +160,7 @@ static int element(lua_State *L)
                 "a plain table has no element at an expression, whose value comes at launch; write a tensor, "
                 "lut = tensor { 256, dtype = \"fp32\" } and t.lut[%s]%s",
                 "i.n % 256", "");
+        charge_key(L, 2);
         lua_pushvalue(L, 2);
         lua_rawget(L, 1);
         return 1;
@@ -177,6 +186,7 @@ static int key(lua_State *L)
         return fault_at(L, lua_tointeger(L, 2),
                         "an expression is no key, its value comes at launch; tensors are written by %s%s",
                         "store(t.y, span(...), value) or return { D = value }", "");
+    charge_key(L, 1);
     lua_settop(L, 1);
     return 1;
 }

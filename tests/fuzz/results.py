@@ -1,10 +1,12 @@
 r"""What tests/fuzz/all.sh ran, as tests/bench/results/fuzz.json.
 
     sh tests/fuzz/all.sh build/fuzz 3600 spec:1 template:1
-    python3 tests/fuzz/results.py --commit COMMIT [--machine WORDS] SUMMARY... >tests/bench/results/fuzz.json
+    python3 tests/fuzz/results.py --commit COMMIT [--machine WORDS] [--note WORDS] SUMMARY... \
+        >tests/bench/results/fuzz.json
 
-Several runs, each with its summary and each from the corpus that the one before it left, are summed by target. Edges
-and features are of the first and the last moment of which libFuzzer told; executions are those that it counted.
+Several runs, each with its summary and each from the corpus that the one before it left, are summed by target; their
+findings also stand one by one, in the order of the summaries. A note says what became of these. Edges and features are
+of the first and the last moment of which libFuzzer told; executions are those that it counted.
 """
 import argparse
 import json
@@ -28,6 +30,7 @@ def read(path, targets):
             target['processes'] = int(processes)
             target['hours of processor'] += (float(user) + float(system)) / 3600
             target['findings'] += int(findings)
+            target.setdefault('findings of each run', []).append(int(findings))
             target['new inputs kept'] = int(corpus)
             if moments:
                 target['executions'] += moments[-1][0]
@@ -39,6 +42,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument('--commit', required=True)
     parser.add_argument('--machine', default='%d cores of %s' % (os.cpu_count(), os.uname().machine))
+    parser.add_argument('--note')
     parser.add_argument('summary', nargs='+')
     arguments = parser.parse_args()
     targets = {}
@@ -55,6 +59,7 @@ def main():
         'machine': arguments.machine,
         'hours of processor': round(sum(t['hours of processor'] for t in targets.values()), 3),
         'findings': sum(t['findings'] for t in targets.values()),
+        **({'note': arguments.note} if arguments.note else {}),
         'targets': targets,
     }, indent=1))
 

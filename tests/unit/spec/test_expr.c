@@ -229,6 +229,91 @@ static void test_printed_c(void **state)
     fclose(f);
 }
 
+static void expect_range(const struct expr_graph *g, int node, int64_t low, int64_t high)
+{
+    int64_t least, most;
+    expr_range(g, node, &least, &most);
+    assert_int_equal(least, low);
+    assert_int_equal(most, high);
+}
+
+/* What has no bound has none whatever is added, and sums of the largest numbers are beyond the bounds. */
+static void test_range(void **state)
+{
+    (void)state;
+    struct expr_graph g = {0};
+    int m = expr_symbol(&g, 0), n = expr_symbol(&g, 1), five = expr_int(&g, 5),
+        i = expr_leaf(&g, EXPR_ROW, EXPR_INT, 0);
+    int most = expr_int(&g, EXPR_MOST), least = expr_int(&g, EXPR_LEAST), many = expr_binary(&g, EXPR_MUL, m, n);
+    int negative = expr_unary(&g, EXPR_NEG, m);
+    expect_range(&g, expr_binary(&g, EXPR_ADD, m, n), 2, EXPR_MOST);
+    expect_range(&g, expr_binary(&g, EXPR_ADD, many, many), 2, EXPR_MOST);
+    expect_range(&g, expr_binary(&g, EXPR_SUB, m, n), EXPR_LEAST, EXPR_MOST);
+    expect_range(&g, expr_binary(&g, EXPR_SUB, i, five), -5, EXPR_MOST);
+    expect_range(&g, expr_binary(&g, EXPR_SUB, five, i), EXPR_LEAST, 5);
+    expect_range(&g, expr_binary(&g, EXPR_SUB, negative, n), EXPR_LEAST, -2);
+    expect_range(&g, expr_binary(&g, EXPR_ADD, negative, five), EXPR_LEAST, 4);
+    expect_range(&g, expr_binary(&g, EXPR_MUL, negative, five), EXPR_LEAST, -5);
+    expect_range(&g, expr_binary(&g, EXPR_MUL, negative, negative), 1, EXPR_MOST);
+    expect_range(&g, expr_unary(&g, EXPR_NEG, negative), 1, EXPR_MOST);
+    expect_range(&g, expr_unary(&g, EXPR_ABS, expr_binary(&g, EXPR_SUB, m, n)), 0, EXPR_MOST);
+    expect_range(&g, expr_binary(&g, EXPR_FLOORDIV, m, n), 0, EXPR_MOST);
+    expect_range(&g, expr_binary(&g, EXPR_MOD, m, n), 0, EXPR_MOST);
+    expect_range(&g, expr_binary(&g, EXPR_ADD, expr_binary(&g, EXPR_MUL, most, m), most), EXPR_MOST, EXPR_MOST);
+    expect_range(&g, expr_binary(&g, EXPR_SUB, expr_binary(&g, EXPR_MUL, least, m), most), EXPR_LEAST, EXPR_LEAST);
+    for (int twice = m, steps = 0; steps < 200; steps++) {
+        twice = expr_binary(&g, EXPR_ADD, expr_binary(&g, EXPR_MUL, twice, most), most);
+        expect_range(&g, expr_unary(&g, EXPR_NEG, twice), EXPR_LEAST, EXPR_LEAST);
+    }
+    expr_free(&g);
+}
+
+/* A number of few bits or of nearly all, of either sign. */
+static int64_t draw_size(void)
+{
+    static const int64_t edge[] = {
+        0, 1, 7, 1000, EXPR_MOST / 2, EXPR_MOST - 1, EXPR_MOST, EXPR_MOST + 1, INT64_MAX - 1};
+    const int64_t size = edge[draw(sizeof edge / sizeof *edge)] + draw(2);
+    return draw(2) ? -size : size;
+}
+
+/* Random expressions lie between their bounds wherever nothing in them overflows; a bound of LEAST or MOST is none. */
+static void test_random_range(void **state)
+{
+    (void)state;
+    static const enum expr_op ops[] = {EXPR_ADD, EXPR_SUB, EXPR_MUL, EXPR_FLOORDIV, EXPR_MOD,
+                                       EXPR_MIN, EXPR_MAX, EXPR_NEG, EXPR_ABS};
+    int bounded = 0;
+    for (int round = rounds(3000); round > 0; round--) {
+        struct expr_graph g = {0};
+        int node[16];
+        for (int i = 0; i < 16; i++) {
+            enum expr_op op = ops[draw(sizeof ops / sizeof *ops)];
+            int a = i < 7 ? 0 : node[draw(i)], b = i < 7 ? 0 : node[draw(i)];
+            node[i] = i < 3                              ? expr_symbol(&g, i)
+                      : i < 7                            ? expr_int(&g, draw_size())
+                      : op == EXPR_NEG || op == EXPR_ABS ? expr_unary(&g, op, a)
+                                                         : expr_binary(&g, op, a, b);
+            assert_true(node[i] >= 0);
+        }
+        for (int time = 0; time < 8; time++) {
+            int64_t symbol[3], value, low, high;
+            for (int i = 0; i < 3; i++)
+                symbol[i] = time < 4 ? 1 + draw(9) : (int64_t)1 << draw(63);
+            for (int i = 3; i < 16; i++) {
+                if (!expr_eval_int(&g, node[i], symbol, &value))
+                    continue;
+                expr_range(&g, node[i], &low, &high);
+                assert_true(EXPR_LEAST <= low && low <= high && high <= EXPR_MOST);
+                assert_true((low == EXPR_LEAST || low <= value) && (high == EXPR_MOST || value <= high));
+                bounded += low > EXPR_LEAST || high < EXPR_MOST;
+            }
+        }
+        expr_free(&g);
+    }
+    assert_true(bounded > 100);
+}
+
 static double element(void *context, int tensor, int rank, const int64_t *at)
 {
     int *calls = context;
@@ -334,9 +419,10 @@ static void test_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_folding), cmocka_unit_test(test_values),      cmocka_unit_test(test_print),
-        cmocka_unit_test(test_random),  cmocka_unit_test(test_printed_c),   cmocka_unit_test(test_eval),
-        cmocka_unit_test(test_bounds),  cmocka_unit_test(test_copy_import), cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_folding),     cmocka_unit_test(test_values),    cmocka_unit_test(test_print),
+        cmocka_unit_test(test_random),      cmocka_unit_test(test_printed_c), cmocka_unit_test(test_eval),
+        cmocka_unit_test(test_bounds),      cmocka_unit_test(test_range),     cmocka_unit_test(test_random_range),
+        cmocka_unit_test(test_copy_import), cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, sample_remove);
 }

@@ -181,6 +181,69 @@ static void test_code(void **state)
     }
 }
 
+/* What the rewriting would make Lua of what is none: what stands where a call may, and is made one. */
+static void test_no_lua(void **state)
+{
+    static const char *const texts[] = {
+        "local x, s = {}, 1 x[s]",
+        "x[s] O = 0",
+        "t.O[b][h][q][c] s = um > 0 and o[c] / sum or 0",
+        "if a then x[s] end",
+        "for i = 1, 2 do f(x)[i] end",
+        "(x)[s]",
+        "x[s].y",
+        "x[s][1]",
+        "x.y",
+        "x",
+        "(x)",
+        "(f())",
+        "a, x[s]",
+        "x[s], a",
+        "x[s]:m",
+        "f() = 1",
+        "f(x)[s]() = 1",
+        "x[s]:m() = 1",
+        "f 'x', a = 1",
+        "a, f{x[s]} = 1",
+        "(x[s]) = 1",
+        "a, (x) = 1",
+        "x[s] == 1",
+        "x == y",
+        "not x",
+        "f() x[s] f()",
+        "function x[s]() end",
+        "local x[s] = 1",
+        "for x[s] = 1, 2 do end",
+        "goto x[s]",
+        "x[s, t] = 1",
+        "f(x[s, t])",
+        "x[] = f(x[])",
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        assert_int_equal(look(texts[i], strlen(texts[i])), 0);
+}
+
+/* Every text of up to four such pieces, most of them no Lua. */
+static void test_short_texts(void **state)
+{
+    static const char *const piece[] = {"x", "[s]", ".y", ":m", "(a)", "{}", "'t'", "1", "not", "==", "=", ",", ";"};
+    enum { PIECES = sizeof piece / sizeof *piece, TEXTS = PIECES * PIECES * PIECES * PIECES };
+    const int every = TEXTS / rounds_compared(TEXTS);
+    int lua = 0, none = 0;
+    (void)state;
+    for (int i = 1; i < TEXTS; i += every) {
+        char text[32] = "";
+        for (int left = i; left > 0; left /= PIECES)
+            strcat(strcat(text, piece[left % PIECES]), " ");
+        if (look(text, strlen(text)))
+            lua++;
+        else
+            none++;
+    }
+    assert_true(lua > 0 && none > lua);
+}
+
 /* Every Lua text of the tree. */
 static void test_code_of_specs(void **state)
 {
@@ -247,6 +310,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_traced_is_computed),
         cmocka_unit_test(test_code),
+        cmocka_unit_test(test_no_lua),
+        cmocka_unit_test(test_short_texts),
         cmocka_unit_test(test_code_of_specs),
         cmocka_unit_test(test_plain_values),
     };

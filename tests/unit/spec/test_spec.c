@@ -402,6 +402,31 @@ static char *print_spec(const struct spec *s)
     return text;
 }
 
+/* Whatever dims add up to is no negative stride. */
+static void test_strides_of_sums(void **state)
+{
+    static const char *const stride[] = {"K + N * 8",
+                                         "M + N + K",
+                                         "K + M * N * K",
+                                         "M * N * K + M * N * K + K",
+                                         "K - (0 - M * N) - (0 - M * K)",
+                                         "K + (1 << 62) // (M + N)"};
+    (void)state;
+    for (size_t i = 0; i < sizeof stride / sizeof *stride; i++) {
+        char text[1000];
+        struct spec spec;
+        struct diag_set diags;
+        snprintf(text, sizeof text,
+                 HEAD "kernel 'g' { family = 'gemm', A = tensor { M, K, dtype = 'bf16', stride = { %s, 1 } },\n"
+                      "  B = tensor { N, K, dtype = 'bf16' }, D = tensor { M, N, dtype = 'bf16' } }\n",
+                 stride[i]);
+        sample_read(text, &spec, &diags);
+        assert_int_equal(spec.kernel_count, 1);
+        spec_free(&spec);
+        diag_free(&diags);
+    }
+}
+
 static void test_determinism(void **state)
 {
     (void)state;
@@ -536,11 +561,17 @@ static void test_diag(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_whole),        cmocka_unit_test(test_functions),
-        cmocka_unit_test(test_template),     cmocka_unit_test(test_faults),
-        cmocka_unit_test(test_fused_faults), cmocka_unit_test(test_determinism),
-        cmocka_unit_test(test_no_memory),    cmocka_unit_test(test_no_memory_for_faults),
-        cmocka_unit_test(test_limits),       cmocka_unit_test(test_suggest),
+        cmocka_unit_test(test_whole),
+        cmocka_unit_test(test_functions),
+        cmocka_unit_test(test_template),
+        cmocka_unit_test(test_faults),
+        cmocka_unit_test(test_fused_faults),
+        cmocka_unit_test(test_strides_of_sums),
+        cmocka_unit_test(test_determinism),
+        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_no_memory_for_faults),
+        cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_suggest),
         cmocka_unit_test(test_diag),
     };
     return cmocka_run_group_tests(tests, NULL, sample_remove);
