@@ -80,10 +80,9 @@ void compile_report(struct compile *c)
     for (int i = 0; c->faults && i < c->diags.count; i++) {
         const struct diag *d = &c->diags.item[i];
         const bool known = d->loc.file >= 0 && d->loc.file < c->diags.source_count;
-        const struct diag *next = i + 1 < c->diags.count ? d + 1 : NULL;
-        struct diag note; /* behind the last of a run of faults of one kernel */
+        struct diag note;
         add_fault(c, d, known ? c->diags.source[d->loc.file].name : NULL);
-        if (diag_note(&c->diags, i, &note) && !(next && next->kernel && strcmp(next->kernel, note.kernel) == 0))
+        if (diag_note(&c->diags, i, i + 1 < c->diags.count ? i + 1 : -1, &note))
             add_fault(c, &note, c->diags.source[note.loc.file].name);
     }
     if (!c->faults)

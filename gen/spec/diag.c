@@ -64,9 +64,11 @@ void diag_add_kernel(struct diag_set *set, const char *name, struct diag_loc loc
     set->kernel[set->kernel_count++] = (struct diag_kernel){copy, loc};
 }
 
-bool diag_note(const struct diag_set *set, int i, struct diag *note)
+bool diag_note(const struct diag_set *set, int i, int next, struct diag *note)
 {
     const struct diag *d = &set->item[i];
+    if (next >= 0 && same(d->kernel, set->item[next].kernel))
+        return false;
     for (int k = 0; d->kernel && d->loc.file >= 0 && k < set->kernel_count; k++) {
         const struct diag_loc at = set->kernel[k].loc;
         if (strcmp(set->kernel[k].name, d->kernel) != 0)
@@ -228,21 +230,19 @@ void diag_print_one(const struct diag_set *set, int i, FILE *out)
 void diag_print(const struct diag_set *set, FILE *out)
 {
     /* Selection without memory: the next one in order after the last printed. Sets are small. */
-    struct diag note; /* behind the last of a run of faults of one kernel */
-    bool noted = false;
+    struct diag note;
     int last = -1;
     for (int printed = 0; printed < set->count; printed++) {
         int next = -1;
         for (int i = 0; i < set->count; i++)
             if ((last < 0 || compare(set, i, last) > 0) && (next < 0 || compare(set, i, next) < 0))
                 next = i;
-        if (noted && !same(note.kernel, set->item[next].kernel))
+        if (last >= 0 && diag_note(set, last, next, &note))
             print_whole(set, &note, out);
         print_whole(set, &set->item[next], out);
-        noted = diag_note(set, next, &note);
         last = next;
     }
-    if (noted)
+    if (last >= 0 && diag_note(set, last, -1, &note))
         print_whole(set, &note, out);
     if (set->more)
         fprintf(out, "and more: only the first %d diagnostics are told\n", DIAG_MOST);

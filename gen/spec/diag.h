@@ -58,8 +58,9 @@ int diag_add_source(struct diag_set *set, const char *name, const char *text);
 /* A fault of this kernel that lies in another file, a family's say, is told with the kernel's place behind it. */
 void diag_add_kernel(struct diag_set *set, const char *name, struct diag_loc loc);
 
-/* The note that stands behind fault i, with its place; false: it has none. */
-bool diag_note(const struct diag_set *set, int i, struct diag *note);
+/* The note that stands behind fault i, with its place, where fault `next` is told after it (-1: none is). false: there
+ * is none; behind a run of faults of one kernel it stands once. */
+bool diag_note(const struct diag_set *set, int i, int next, struct diag *note);
 
 /* Adds one diagnostic; kernel, field and rule may be NULL. An equal one at the same place is added once: a fault that
  * kernels share (a loop, `like`) is told of the first of them. */

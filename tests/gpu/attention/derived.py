@@ -10,6 +10,7 @@ is one more, where that package is found. Exit status: 0 all right, 1 a wrong re
 """
 import argparse
 import ctypes
+import importlib.metadata
 import json
 import os
 import statistics
@@ -90,8 +91,8 @@ def main():
     tilelang, beside = {}, ""
     if options.tilelang:
         import tilelang_attention
-        beside = (f"; TileLang {tilelang_attention.tilelang.__version__}, tests/gpu/attention/tilelang_attention.py, by tile of q, "
-                  "tile of keys, stages, threads")
+        beside = (f"; TileLang {importlib.metadata.version('tilelang')}, "
+                  "tests/gpu/attention/tilelang_attention.py, by tile of q, tile of keys, stages, threads")
         tilelang = tilelang_attention.kernels([(compare.TOKENS // s, s, compare.HEADS, compare.HEAD_SIZE, causal)
                                                for s, causal in shapes])
     kernels = {}
