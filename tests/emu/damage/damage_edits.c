@@ -374,16 +374,28 @@ static bool edit_turn(struct edit *e)
     return true;
 }
 
-/* Loops over one variable that follow each other go on counting: where the first is shorter the second is longer. */
+/* Whether the text makes up for turns that the body at `step` leaves out: a loop around it over the same variable, or
+ * the next one, goes on counting from where it stopped, where the check has a number of each by itself. */
 static bool edit_goes_on(const struct edit *e, int role, int step)
 {
-    int depth = 0, at = step;
+    const struct plan_step *s = e->step[role];
+    int loop = 0, depth = 0, at = step;
     do {
-        const struct plan_step *s = &e->step[role][at++];
-        depth += s->op == PLAN_LOOP || s->op == PLAN_WHEN ? 1 : s->op == PLAN_END ? -1 : 0;
+        depth += s[at].op == PLAN_LOOP || s[at].op == PLAN_WHEN ? 1 : s[at].op == PLAN_END ? -1 : 0;
+        if (s[at].op == PLAN_LOOP && !loop)
+            loop = s[at].loop;
+        at++;
     } while (depth > 0);
-    const struct plan_step *next = &e->step[role][at];
-    return at < e->role[role].step_count && edit_is_loop(next) && next->loop == e->step[role][step].loop;
+    if (!loop)
+        return false;
+    if (at < e->role[role].step_count && edit_is_loop(&s[at]) && s[at].loop == loop)
+        return true;
+    for (int first, end, inner = step; inner > 0; inner = first - 1) {
+        edit_body(e, role, inner, &first, &end);
+        if (first > 0 && s[first - 1].op == PLAN_LOOP && s[first - 1].loop == loop)
+            return true;
+    }
+    return false;
 }
 
 static bool edit_shorten(struct edit *e)
@@ -398,10 +410,19 @@ static bool edit_shorten(struct edit *e)
     return true;
 }
 
+/* A guard of nothing but what is computed decides values and no order. */
+static bool edit_guards_order(const struct edit *e, int role, int step)
+{
+    int at = step + 1;
+    while (e->step[role][at].op == PLAN_TOUCH)
+        at++;
+    return e->step[role][at].op != PLAN_END;
+}
+
 static bool edit_guard(struct edit *e)
 {
     int role, step;
-    if (!edit_find(e, edit_is_when, &role, &step))
+    if (!edit_find(e, edit_is_when, &role, &step) || !edit_guards_order(e, role, step) || edit_goes_on(e, role, step))
         return false;
     int change = edit_draw(e, 2) ? 1 : -1;
     e->step[role][step].count += change;
