@@ -160,9 +160,11 @@ struct program_data {
  *
  * Turns in another order, or in halves, come to the same numbers but for rounding. What casts take away within a loop
  * is not in the bounds: all lowerings of the same turns round the same numbers there. Other turns round others: a power
- * relative to the maximum up to now, say. With `free_casts` bounds also hold what comes of casts within loops, and in a
- * combine, that round nothing. That is the same whatever the turns: two runs whose turns alone differ are not farther
- * apart than both their bounds. */
+ * relative to the maximum up to now, say. With free_casts in loops bounds also hold what comes of casts within loops,
+ * and in a combine, that round nothing. That is the same whatever the turns: two runs whose turns alone differ are not
+ * farther apart than both their bounds. With all casts free they hold what no cast rounds, which is what somebody
+ * writes who leaves them out. */
+enum program_casts { PROGRAM_CASTS_ROUND, PROGRAM_CASTS_FREE_IN_LOOPS, PROGRAM_CASTS_FREE };
 struct program_run {
     int64_t first, count;
     int64_t sample;
@@ -170,7 +172,7 @@ struct program_run {
     unsigned char *const *done;
     const bool *down; /* by operation: LOOPs whose turns go from the last to the first; NULL: none */
     bool halves;   /* loops that have a combine run as two halves of their turns, which it puts together */
-    bool free_casts; /* see above */
+    enum program_casts free_casts; /* see above */
     int64_t *work; /* receives how many nodes of elements and products were evaluated; or NULL */
 };
 struct program_error {

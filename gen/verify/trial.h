@@ -7,6 +7,7 @@
 
 #include "compile/compile.h"
 #include "device.h"
+#include "program/program.h"
 #include "verify/inputs.h"
 #include "verify/launcher.h"
 #include "verify/shape.h"
@@ -100,7 +101,8 @@ const struct program *trial_program(const struct trial *t);
 /* How its loops run, as struct program_run has it. */
 struct trial_turns {
     const bool *down;
-    bool halves, free_casts;
+    bool halves;
+    enum program_casts free_casts;
 };
 
 /* What a program means, by tensor: of outputs, as struct program_reference has them; else NULL. */
@@ -132,7 +134,6 @@ int trial_spec_reference(struct trial *t, double *const *out, struct tw_error *e
  * agree. */
 int trial_program_reference(struct trial *t, struct tw_error *error);
 
-struct program_error;
 /* What a kernel's meaning says is wrong, with the file and line where it stands. Returns the status. */
 int trial_program_fault(const struct compile *c, const char *kernel, const struct program_error *fault,
                         struct tw_error *error);

@@ -40,8 +40,8 @@ int trial_check_combine(const struct trial *t, const bool *down, const struct tr
                         struct tw_error *error)
 {
     const struct program_op *loop = combined(trial_program(t));
-    const struct trial_turns turns = {.down = down, .free_casts = true},
-                             in_halves = {.down = down, .halves = true, .free_casts = true};
+    const struct trial_turns turns = {.down = down, .free_casts = PROGRAM_CASTS_FREE_IN_LOOPS},
+                             in_halves = {.down = down, .halves = true, .free_casts = PROGRAM_CASTS_FREE_IN_LOOPS};
     struct trial_meaning halves = {0}, free = {0};
     int64_t e = -1;
     int output = -1, status = TW_OK;

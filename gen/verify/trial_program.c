@@ -22,39 +22,79 @@ int trial_program_fault(const struct compile *c, const char *kernel, const struc
     return tw_fail(error, TW_ERROR_INVALID, "%s:%d: kernel '%s': %s", file, loc.line, kernel, fault->text);
 }
 
-/* What by hand was written to output i: within the bounds, where the program rounds as the reference does; else as far
- * away at most as a result of the narrowest dtype that it rounds to may be. */
-static int agree(const struct trial *t, int i, const double *own, struct tw_error *error)
+static bool is_near(double own, double want, double bound)
 {
-    const struct trial_tensor *out = &t->tensor[i];
-    const struct program *p = trial_program(t);
-    const char *name = t->request.unit->plan.tensor[i].name;
-    enum tw_dtype narrow = program_narrowest_cast(p);
-    double difference = 0.0, norm = 0.0, most = compare_bound(narrow, 0.0);
-    for (int64_t e = 0; e < shape_count(&out->shape); e++) {
-        double want = out->reference[e], slack = out->bound[e] + 1e-12 * fabs(want);
-        bool same = (isnan(want) && isnan(own[e])) || own[e] == want || fabs(own[e] - want) <= slack;
-        if (!out->done[e])
-            continue;
-        if (!same && (narrow == TW_FP32 || !isfinite(want) || !isfinite(own[e])))
-            return tw_fail(error, TW_ERROR_INVALID,
-                           "kernel '%s': the reference says %.9g for element %lld of %s, the program means %.9g within "
-                           "%.3g",
-                           t->request.unit->kernel->name, own[e], (long long)e, name, want, out->bound[e]);
-        if (isfinite(want)) {
-            difference += (own[e] - want) * (own[e] - want);
-            norm += want * want;
-        }
-    }
-    if (difference > most * most * norm)
-        return tw_fail(error, TW_ERROR_INVALID,
-                       "kernel '%s': the reference of %s is %.3g away from what the program means, at most %.3g are "
-                       "right where it rounds to %s",
-                       t->request.unit->kernel->name, name, sqrt(difference / norm), most, tw_dtype_name(narrow));
-    return TW_OK;
+    return own == want || (isnan(want) && isnan(own)) || fabs(own - want) <= bound + 1e-12 * fabs(want);
 }
 
-static int check_by_hand(struct trial *t, struct tw_error *error)
+/* The first element of output i that by hand is farther from the meaning than its bound; -1. */
+static int64_t far(const struct trial *t, int i, const double *own, const struct trial_meaning *m)
+{
+    for (int64_t e = 0, count = shape_count(&t->tensor[i].shape); e < count; e++)
+        if (m->done[i][e] && !is_near(own[e], m->value[i][e], m->bound[i][e]))
+            return e;
+    return -1;
+}
+
+/* Of elements that may be anything, all together: as far away at most as a result of the narrowest dtype that the
+ * program rounds to. */
+static int agree_unbounded(const struct trial *t, int i, const double *own, const struct trial_meaning *meaning,
+                           struct tw_error *error)
+{
+    enum tw_dtype narrow = program_narrowest_cast(trial_program(t));
+    double difference = 0.0, norm = 0.0, most = compare_bound(narrow, 0.0);
+    for (int64_t e = 0, count = shape_count(&t->tensor[i].shape); e < count; e++) {
+        double want = meaning->value[i][e];
+        if (!meaning->done[i][e] || !isfinite(want))
+            continue;
+        difference += isinf(meaning->bound[i][e]) ? (own[e] - want) * (own[e] - want) : 0;
+        norm += want * want;
+    }
+    if (!(difference > most * most * norm))
+        return TW_OK;
+    return tw_fail(error, TW_ERROR_INVALID,
+                   "kernel '%s': the reference of %s is %.3g away from what the program means, at most %.3g are "
+                   "right where it rounds to %s",
+                   t->request.unit->kernel->name, t->request.unit->plan.tensor[i].name, sqrt(difference / norm), most,
+                   tw_dtype_name(narrow));
+}
+
+/* What by hand was written to all outputs: each element within its bound; where the program rounds on its way, and by
+ * hand that may have been left out, within the bound that holds both. */
+static int agree(const struct trial *t, double *const *own, const struct trial_meaning *as_written, const bool *down,
+                 struct tw_error *error)
+{
+    const struct trial_turns turns = {.down = down, .free_casts = PROGRAM_CASTS_FREE};
+    bool rounds = program_narrowest_cast(trial_program(t)) != TW_FP32;
+    struct trial_meaning free = {0};
+    int status = TW_OK;
+    for (int i = 0; i < t->tensor_count && status == TW_OK; i++) {
+        int64_t e = own[i] ? far(t, i, own[i], as_written) : -1;
+        const struct trial_meaning *meaning = as_written;
+        if (e >= 0 && rounds) {
+            if (!free.value) {
+                status = trial_meaning_open(t, &free, error);
+                status = status ? status : trial_meaning(t, &turns, &free, error);
+            }
+            if (status)
+                break;
+            meaning = &free;
+            e = far(t, i, own[i], meaning);
+        }
+        if (e >= 0)
+            status = tw_fail(error, TW_ERROR_INVALID,
+                             "kernel '%s': the reference says %.9g for element %lld of %s, the program means %.9g "
+                             "within %.3g",
+                             t->request.unit->kernel->name, own[i][e], (long long)e,
+                             t->request.unit->plan.tensor[i].name, meaning->value[i][e], meaning->bound[i][e]);
+        else if (own[i] && rounds)
+            status = agree_unbounded(t, i, own[i], meaning, error);
+    }
+    trial_meaning_close(t, &free);
+    return status;
+}
+
+static int check_by_hand(struct trial *t, const struct trial_meaning *meaning, const bool *down, struct tw_error *error)
 {
     struct tw_runtime *rt = &t->request.compile->rt;
     double **own = tw_alloc_zeroed(rt, sizeof *own * (size_t)(t->tensor_count + 1));
@@ -67,9 +107,8 @@ static int check_by_hand(struct trial *t, struct tw_error *error)
     }
     if (status == TW_OK)
         status = trial_spec_reference(t, own, error);
-    for (int i = 0; i < t->tensor_count && status == TW_OK; i++)
-        if (own[i])
-            status = agree(t, i, own[i], error);
+    if (status == TW_OK)
+        status = agree(t, own, meaning, down, error);
     for (int i = 0; i < t->tensor_count && own; i++)
         tw_free(rt, own[i]);
     tw_free(rt, own);
@@ -108,7 +147,7 @@ int trial_program_reference(struct trial *t, struct tw_error *error)
     if (status == TW_OK)
         status = trial_check_combine(t, down, &own, error);
     if (status == TW_OK && own.all && r->unit->kernel->lua_reference != NO_FUNCTION && own.work <= MOST_FOR_LUA)
-        status = check_by_hand(t, error);
+        status = check_by_hand(t, &own, down, error);
     tw_free(rt, own.value);
     tw_free(rt, own.bound);
     tw_free(rt, own.done);

@@ -685,7 +685,7 @@ static int run_loop(struct meaning *m, int number_of_loop)
         c.by = -o->step;
     }
     bool outer = m->state.free_casts;
-    m->state.free_casts = m->run->free_casts;
+    m->state.free_casts = m->run->free_casts != PROGRAM_CASTS_ROUND;
     status = (o->combine ? run_halves : run_turns)(m, number_of_loop, c);
     m->state.free_casts = outer;
     return status;
@@ -759,7 +759,8 @@ static int run_items(struct meaning *m, int64_t *const *chosen, const int64_t *c
 int program_evaluate(const struct program *p, const struct spec_kernel *kernel, const struct program_data *data,
                      const struct program_run *run, int64_t *items, struct program_error *error)
 {
-    struct meaning m = {.state = {.p = p, .kernel = kernel, .data = data},
+    bool all_free = run->free_casts == PROGRAM_CASTS_FREE;
+    struct meaning m = {.state = {.p = p, .kernel = kernel, .data = data, .free_casts = all_free},
                         .p = p,
                         .run = run,
                         .error = error,

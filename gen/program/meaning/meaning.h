@@ -129,7 +129,7 @@ struct meaning_state {
     int64_t *loop;                /* by operation: of a LOOP its variable */
     struct meaning_cells *result; /* by operation: rows x columns of its tile */
     void *scratch;                /* for the tape in hand */
-    bool free_casts;              /* in a loop, and bounds are to hold whatever its casts round */
+    bool free_casts;              /* bounds are to hold whatever the casts here round */
 };
 
 /* One operand of one operation, made ready: its nodes in order of evaluation, each over what it varies along (nothing,
