@@ -2,6 +2,8 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
 
 #include "emu/damage/result_file.h"
 
@@ -17,7 +19,8 @@ void result_number(struct json_object *o, const char *key, int64_t number)
 
 struct json_object *result_begin(const char *made_by, const char *what, const char *command)
 {
-    char commit[32] = "";
+    char commit[32] = "", machine[96];
+    struct utsname name;
     struct json_object *record = json_object_new_object();
     FILE *git = popen("git rev-parse --short HEAD", "r");
     if (git && fgets(commit, sizeof commit, git))
@@ -28,6 +31,9 @@ struct json_object *result_begin(const char *made_by, const char *what, const ch
     result_text(record, "what", what);
     result_text(record, "command", command);
     result_text(record, "commit", commit);
+    assert_int_equal(uname(&name), 0);
+    snprintf(machine, sizeof machine, "%ld cores of %s", sysconf(_SC_NPROCESSORS_ONLN), name.machine);
+    result_text(record, "machine", machine);
     return record;
 }
 

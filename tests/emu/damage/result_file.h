@@ -1,4 +1,4 @@
-/* What a run of edits found, as a file of tests/bench/results. What cannot be written fails the test (cmocka). */
+/* What a run of a random test found, as a file of tests/bench/results. What cannot be written fails the test (cmocka). */
 #ifndef TW_TESTS_DAMAGE_RESULT_FILE_H
 #define TW_TESTS_DAMAGE_RESULT_FILE_H
 
@@ -6,7 +6,7 @@
 
 #include <json-c/json.h>
 
-/* Who made it, what it is, the command and commit that it is made by. */
+/* Who made it, what it is, the command, commit and machine that it is made by. */
 struct json_object *result_begin(const char *made_by, const char *what, const char *command);
 void result_text(struct json_object *o, const char *key, const char *text);
 void result_number(struct json_object *o, const char *key, int64_t number);

@@ -1,8 +1,10 @@
 /* The protocol check against the brute-force exploration of protocol_naive.h, on random step lists: programs as a
  * derivation would make them, with random stages, instances, orders and places, most of them with random damage.
  *
- *     test_protocol_random [ROUNDS [SEED [numbers]]]
+ *     test_protocol_random [ROUNDS [SEED [numbers | FILE.json]]]
  *
+ * numbers: the last of these alone. FILE.json receives what was found; a run of many lists is
+ * tests/bench/results/protocol_random.json.
  * Each list is run with random numbers of its loops by both. They must agree at the very numbers, but that the check
  * may refuse what goes wrong at other numbers only: then longer loops must show it. And what the whole check passes
  * must be clean at random numbers beyond those that it explores. */
@@ -11,7 +13,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
+#include "emu/damage/result_file.h"
 #include "protocol_programs.h"
 #include "unit/rounds.h"
 #include "protocol_naive.h"
@@ -209,7 +213,8 @@ static void print_plan(const struct plan *p, const struct protocol_code *code, c
 }
 
 static struct {
-    int rounds, by_text, clean, faulty, too_large, cut, harmless, elsewhere, missed, alarms, holes, refused;
+    int rounds, damaged, by_text, clean, faulty, too_large, cut, harmless, elsewhere, missed, alarms, holes, refused;
+    int agreed, disagreed; /* lists: those refused by their text are neither, unless they are right */
     size_t states, most;
 } tally;
 
@@ -313,16 +318,73 @@ static void compare_cut_off(struct plan *p, const struct protocol_code *code, co
 }
 
 static int lists;
+static uint32_t first_seed;
 static bool numbers_alone;
+static const char *path; /* of the record, NULL: none */
+
+static void record_lists(void)
+{
+    char command[200];
+    struct json_object *lists_by = json_object_new_object(), *runs = json_object_new_object();
+    snprintf(command, sizeof command, "build/tests/unit/plan/test_protocol_random %d %lu %s", lists,
+             (unsigned long)first_seed, path);
+    struct json_object *all = result_begin(
+        "tests/unit/plan/test_protocol_random.c",
+        "random step lists, most of them damaged: the proof's verdict and its exploration at random numbers of turns, "
+        "against an exploration by brute force; and what the proof passes at numbers beyond those that it explores",
+        command);
+    result_number(lists_by, "refused by their text, not compared", tally.by_text);
+    result_number(lists_by, "refused by the exploration", tally.refused);
+    result_number(lists_by, "passed", tally.rounds - tally.by_text - tally.refused);
+    result_number(runs, "clean by both", tally.clean);
+    result_number(runs, "faulty by both", tally.faulty);
+    result_number(runs, "refused, and shown at other numbers", tally.elsewhere);
+    result_number(runs, "refused: arrivals for another turn that do no harm", tally.harmless);
+    result_number(runs, "too large for brute force", tally.too_large);
+    result_number(runs, "missed by the proof", tally.missed);
+    result_number(runs, "false alarms", tally.alarms);
+    result_number(runs, "passed, and wrong beyond the numbers explored", tally.holes);
+    result_number(all, "lists", tally.rounds);
+    result_number(all, "lists damaged", tally.damaged);
+    result_number(all, "agreed", tally.agreed);
+    result_number(all, "disagreed", tally.disagreed);
+    json_object_object_add(all, "lists by verdict", lists_by);
+    json_object_object_add(all, "comparisons at the same numbers", runs);
+    result_number(all, "states by brute force", (int64_t)tally.states);
+    result_number(all, "states of one list at most", (int64_t)tally.most);
+    result_number(all, "processor seconds", (int64_t)(clock() / CLOCKS_PER_SEC));
+    result_end(all, path);
+}
+
+/* The list by its text, by the exploration, by brute force. */
+static void hold(struct plan *p, const char *what, bool good)
+{
+    struct diag_set diags = {0};
+    struct protocol_code code = {0};
+    if (protocol_check_program(p, &diags) > 0 || protocol_check_counts(p, &diags) > 0) {
+        tally.by_text++;
+        if (good) {
+            print_error("%s:\n", what);
+            diag_print(&diags, stderr);
+            tally.alarms++;
+        }
+    } else {
+        assert_int_equal(protocol_code(p, &code), 0);
+        compare_cut_off(p, &code, what, good);
+        if (!numbers_alone)
+            compare(p, &code, what, good);
+        protocol_code_free(&code);
+    }
+    diag_free(&diags);
+}
 
 static void test_random(void **state)
 {
     (void)state;
     for (int round = 0; round < lists; round++) {
         struct plan p;
-        struct diag_set diags = {0};
-        struct protocol_code code = {0};
         char what[160];
+        int before = tally.missed + tally.alarms + tally.holes, by_text = tally.by_text;
         uint32_t begun = seed;
         int kind = draw(KINDS);
         bool good = kinds[kind].make(&p);
@@ -333,21 +395,11 @@ static void test_random(void **state)
             last = damage(&p);
         snprintf(what, sizeof what, "round %d, seed %u, %s, %s", round, begun, kinds[kind].name, last);
         tally.rounds++;
-        if (protocol_check_program(&p, &diags) > 0 || protocol_check_counts(&p, &diags) > 0) {
-            tally.by_text++;
-            if (good) {
-                print_error("%s:\n", what);
-                diag_print(&diags, stderr);
-                tally.alarms++;
-            }
-        } else {
-            assert_int_equal(protocol_code(&p, &code), 0);
-            compare_cut_off(&p, &code, what, good);
-            if (!numbers_alone)
-                compare(&p, &code, what, good);
-            protocol_code_free(&code);
-        }
-        diag_free(&diags);
+        tally.damaged += wounds > 0;
+        hold(&p, what, good);
+        bool disagrees = tally.missed + tally.alarms + tally.holes > before;
+        tally.disagreed += disagrees;
+        tally.agreed += !disagrees && tally.by_text == by_text;
         plan_free(&p);
     }
     print_message(
@@ -358,6 +410,8 @@ static void test_random(void **state)
         tally.cut, tally.too_large, tally.states, tally.most);
     print_message("missed by the check: %d, false alarms: %d, wrong beyond the cut-off: %d\n", tally.missed,
                   tally.alarms, tally.holes);
+    if (path)
+        record_lists();
     assert_int_equal(tally.missed + tally.alarms + tally.holes, 0);
     assert_int_equal(tally.too_large, 0);
 }
@@ -366,7 +420,8 @@ int main(int count, char **argument)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_random)};
     lists = count > 1 ? atoi(argument[1]) : rounds_compared(300);
-    seed = count > 2 ? (uint32_t)strtoul(argument[2], NULL, 10) : 1;
-    numbers_alone = count > 3;
+    first_seed = seed = count > 2 ? (uint32_t)strtoul(argument[2], NULL, 10) : 1;
+    numbers_alone = count > 3 && strcmp(argument[3], "numbers") == 0;
+    path = count > 3 && !numbers_alone ? argument[3] : NULL;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
