@@ -1,4 +1,4 @@
-/* What a run of a random test found, as a file of tests/bench/results. What cannot be written fails the test (cmocka). */
+/* What a run of a random test found, a file of tests/bench/results. What cannot be written fails the test (cmocka). */
 #ifndef TW_TESTS_DAMAGE_RESULT_FILE_H
 #define TW_TESTS_DAMAGE_RESULT_FILE_H
 
