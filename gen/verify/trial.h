@@ -7,7 +7,7 @@
 
 #include "compile/compile.h"
 #include "device.h"
-#include "program/program.h"
+#include "program/meaning/reference.h"
 #include "verify/inputs.h"
 #include "verify/launcher.h"
 #include "verify/shape.h"

@@ -27,12 +27,20 @@ static bool is_near(double own, double want, double bound)
     return own == want || (isnan(want) && isnan(own)) || fabs(own - want) <= bound + 1e-12 * fabs(want);
 }
 
-/* The first element of output i that by hand is farther from the meaning than its bound; -1. */
+/* The first element of output i that by hand is farther from the meaning than its bound, which is that of an element of
+ * the output's dtype: a number may be near as such, or as what it is stored as; -1. */
 static int64_t far(const struct trial *t, int i, const double *own, const struct trial_meaning *m)
 {
-    for (int64_t e = 0, count = shape_count(&t->tensor[i].shape); e < count; e++)
-        if (m->done[i][e] && !is_near(own[e], m->value[i][e], m->bound[i][e]))
+    enum tw_dtype dtype = t->request.unit->plan.tensor[i].dtype;
+    unsigned char element[8];
+    for (int64_t e = 0, count = shape_count(&t->tensor[i].shape); e < count; e++) {
+        double want = m->value[i][e], bound = m->bound[i][e];
+        if (!m->done[i][e] || is_near(own[e], want, bound))
+            continue;
+        tw_dtype_store(dtype, element, own[e]);
+        if (!is_near(tw_dtype_load(dtype, element), want, bound))
             return e;
+    }
     return -1;
 }
 

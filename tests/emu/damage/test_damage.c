@@ -23,8 +23,8 @@
 enum { DAMAGES = TW_TESTS_SANITIZED ? 5 : 48, HARMLESS = TW_TESTS_SANITIZED ? 5 : 20 };
 
 /* The last size of most is there for a number of turns at which alone some damage shows: attention of 30 keys, whose
- * only turn is a masked one; 384 keys of one item, an odd number of turns at a barrier with turns; 320 keys of 129 rows,
- * whose last item has no masked turn. */
+ * only turn is a masked one; 384 keys of one item, an odd number of turns at a barrier with turns; 320 keys of 129
+ * rows, whose last item has no masked turn. */
 static const struct bench_subject subjects[] = {
     {.spec = "tests/programs/pipeline_attention.lua",
      .kernel = "attention_full",

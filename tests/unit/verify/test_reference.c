@@ -14,9 +14,9 @@
  * What is off is so in element 197 of 16 x 64, row 3, column 5. */
 static const char spec_text[] =
     "local R, C = dims 'R C'\n"
-    "local function kind(name, value, by_hand)\n"
+    "local function kind(name, value, by_hand, out)\n"
     "  kernel(name) {\n"
-    "    x = tensor { R, C, dtype = 'fp32' }, y = tensor { R, C, dtype = 'fp32', out = true },\n"
+    "    x = tensor { R, C, dtype = 'fp32' }, y = tensor { R, C, dtype = out or 'fp32', out = true },\n"
     "    axes = 'r c', tile = { r = 4, c = 32 }, grid = { r = R, c = C },\n"
     "    program = function(t, at, tile)\n"
     "      local x = load(t.x, span(at.r, tile.r), span(at.c, tile.c))\n"
@@ -40,6 +40,9 @@ static const char spec_text[] =
     "kind('loop_off', in_a_loop, function(x, r, c) return 8 * x + (r == 3 and c == 5 and 36 or 0) end)\n"
     "kind('narrow', narrow, once(0))\n"
     "kind('narrow_off', narrow, once(0.05))\n"
+    "local function scaled(x) return x * 0.37 end\n"
+    "kind('narrow_out', function(x) return scaled(narrow(x)) end, scaled, 'bf16')\n"
+    "kind('narrow_out_off', function(x) return scaled(narrow(x)) end, function(x) return x * 0.38 end, 'bf16')\n"
     "kind('nothing_rounds', function(x) return x + 1000 end, function(x) return x + 1000 end)\n"
     "kind('nothing_rounds_off', function(x) return x + 1000 end, once(1000.001))\n";
 
@@ -49,6 +52,7 @@ static const struct {
     {"cancels", NULL},        {"cancels_off", "for element 197 of y"},
     {"loop", NULL},           {"loop_off", "for element 197 of y"},
     {"narrow", NULL},         {"narrow_off", "for element 197 of y"},
+    {"narrow_out", NULL},     {"narrow_out_off", "the program means"},
     {"nothing_rounds", NULL}, {"nothing_rounds_off", "for element 0 of y"},
 };
 
