@@ -40,6 +40,7 @@ static const char spec_text[] =
     "kind('loop_off', in_a_loop, function(x, r, c) return 8 * x + (r == 3 and c == 5 and 36 or 0) end)\n"
     "kind('narrow', narrow, once(0))\n"
     "kind('narrow_off', narrow, once(0.05))\n"
+    "kind('narrow_table', narrow, function(x) return x * 1.0005 end)\n"
     "local function scaled(x) return x * 0.37 end\n"
     "kind('narrow_out', function(x) return scaled(narrow(x)) end, scaled, 'bf16')\n"
     "kind('narrow_out_off', function(x) return scaled(narrow(x)) end, function(x) return x * 0.38 end, 'bf16')\n"
@@ -49,11 +50,17 @@ static const char spec_text[] =
 static const struct {
     const char *kernel, *says; /* NULL: the reference is right */
 } cases[] = {
-    {"cancels", NULL},        {"cancels_off", "for element 197 of y"},
-    {"loop", NULL},           {"loop_off", "for element 197 of y"},
-    {"narrow", NULL},         {"narrow_off", "for element 197 of y"},
-    {"narrow_out", NULL},     {"narrow_out_off", "the program means"},
-    {"nothing_rounds", NULL}, {"nothing_rounds_off", "for element 0 of y"},
+    {"cancels", NULL},
+    {"cancels_off", "for element 197 of y"},
+    {"loop", NULL},
+    {"loop_off", "for element 197 of y"},
+    {"narrow", NULL},
+    {"narrow_off", "for element 197 of y"},
+    {"narrow_table", NULL},
+    {"narrow_out", NULL},
+    {"narrow_out_off", "the program means"},
+    {"nothing_rounds", NULL},
+    {"nothing_rounds_off", "for element 0 of y"},
 };
 
 static void references(void **state)
