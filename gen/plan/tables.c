@@ -372,7 +372,11 @@ static void print_instructions(const struct plan *p, struct table *t)
         cell(t, "%s", m->name);
         cell(t, "%s", m->kind);
         cell(t, "m%dn%dk%d", m->m, m->n, m->k);
-        cell(t, "%s to %s", tw_dtype_name(m->input), tw_dtype_name(m->accumulator));
+        if (m->operand[0].dtype == m->operand[1].dtype)
+            cell(t, "%s to %s", tw_dtype_name(m->operand[0].dtype), tw_dtype_name(m->accumulator));
+        else
+            cell(t, "%s by %s to %s", tw_dtype_name(m->operand[0].dtype), tw_dtype_name(m->operand[1].dtype),
+                 tw_dtype_name(m->accumulator));
         cell(t, "%d x %d", m->blocks_m, m->blocks_n);
         cell(t, "%d", m->k_steps);
     }

@@ -68,7 +68,7 @@ int derive_pack(struct derive *d, int op)
     struct derive_dot *dot = &d->dot[op];
     int root = d->work.op[op].arg[0], status = derive_prepare(d, op, root);
     if (!status && d->work.graph.node[root].op == EXPR_CAST && !derive_place_of(d, root) &&
-        d->work.graph.node[root].dtype == d->work.l->plan->mma[dot->mma].input)
+        d->work.graph.node[root].dtype == d->work.l->plan->mma[dot->mma].operand[0].dtype)
         root = d->work.graph.node[root].arg[0]; /* packing rounds, once */
     int expression = derive_built(d, op, root, 0, &status);
     return status ? status

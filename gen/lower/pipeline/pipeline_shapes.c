@@ -156,19 +156,46 @@ static int loaded_from(const struct pipeline *x, const struct program_tile *oper
     return o && o->kind == PROGRAM_LOAD ? o->tensor : -1;
 }
 
+/* A computed operand lies as results do, two neighbours a register: operands of 16 bits alone lie so, too. */
+static int refuse_computed(const struct pipeline *x, int op)
+{
+    const struct program_op *o = &x->program->op[op];
+    if (x->d.dot[op].load[0] >= 0 || tw_dtype_bytes(o->arg[0].dtype) == 2)
+        return 0;
+    return program_refuse(x->l, o->loc, "DTYPE",
+                          "an operand that is computed stays in registers, in which a %s does not lie as results do; "
+                          "write cast(x, \"bf16\"), and the other operand in bf16",
+                          tw_dtype_name(o->arg[0].dtype));
+}
+
+int pipeline_refuse_major(const struct pipeline *x, int op, int which)
+{
+    const struct program_op *o = &x->program->op[op];
+    const struct arch_mma *row = arch_dot(x->l->arch, o->arg[which].dtype);
+    const int tensor = loaded_from(x, &o->arg[which]);
+    if (!row || row->mn_major || tensor < 0)
+        return 0;
+    const struct spec_tensor *t = &x->l->kernel->tensor[tensor];
+    char text[300];
+    snprintf(text, sizeof text,
+             "%s reads %s along k alone, which is the innermost dim of no tile of %s here; write the tensor with k last",
+             row->kind, tw_dtype_name(o->arg[which].dtype), t->name);
+    return pipeline_report(x, t->loc, t->name, "MMA-MAJOR", text);
+}
+
 int pipeline_refuse_dtypes(const struct pipeline *x, int op)
 {
     const struct program_op *o = &x->program->op[op];
     const struct arch *arch = x->l->arch;
     char types[80], field[140];
     int told = 0;
-    if (arch_multiplies(arch, o->arg[0].dtype) && o->arg[0].dtype == o->arg[1].dtype)
-        return 0;
+    if (arch_multiplies(arch, o->arg[0].dtype, o->arg[1].dtype))
+        return refuse_computed(x, op);
     arch_multiplied(arch, " or ", types, sizeof types);
     for (int i = 0; i < 2; i++) { /* where the spec says it: what each holds */
         const int from = loaded_from(x, &o->arg[i]);
         const struct spec_tensor *t = from < 0 ? NULL : &x->l->kernel->tensor[from];
-        if (!t || !t->dtype_loc.line || arch_multiplies(arch, o->arg[i].dtype))
+        if (!t || !t->dtype_loc.line || arch_dot(arch, o->arg[i].dtype))
             continue;
         snprintf(field, sizeof field, "%.120s.dtype", t->name);
         diag_report(x->l->diags, DIAG_ERROR, t->dtype_loc, x->l->kernel->name, field, "DTYPE",

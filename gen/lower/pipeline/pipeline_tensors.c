@@ -127,6 +127,8 @@ static int operand(struct pipeline *x, int op, int which)
         return program_refuse(x->l, o->loc, "PROGRAM-LOWER", "%s is loaded in tiles of two shapes; write one", t->name);
     /* A: rows m, columns k as it lies. B: rows k, columns n, so that as it lies its columns are n. */
     bool mn_major = which == 0 ? k->transposed[0] : !k->transposed[1];
+    if (mn_major && pipeline_refuse_major(x, op, which))
+        return 1;
     int span = t->box_bytes / rows;
     bool plain = t->swizzle == TW_SWIZZLE_NONE;
     if (which == 0 && k->resident)
