@@ -128,7 +128,7 @@ ${entry}(const __grid_constant__ arguments args)
 //@ local start_list = csv(starts)
     int ${start_list};
 //@ for _, p in ipairs(place) do
-//@     local type = p.kind == "operand" and "u32" or "float"
+//@     local type = p.kind == "operand" and "u32" or ctype(p.dtype)
 //@     local each = p.registers // blocks
     ${type} ${p.name}[${blocks}][${each}];
 //@ end

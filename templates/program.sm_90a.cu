@@ -148,7 +148,7 @@ extern "C" __global__ void __launch_bounds__(${launch.block}, 1) ${entry}(const 
 //@         end
         ${tensor}_two ${p.name}[${halves}][${pairs}];
 //@     else
-//@         local type = p.kind == "operand" and "u32" or "float"
+//@         local type = p.kind == "operand" and "u32" or ctype(p.dtype)
 //@         local each = p.registers // blocks
         ${type} ${p.name}[${blocks}][${each}];
 //@     end

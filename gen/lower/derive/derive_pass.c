@@ -456,6 +456,8 @@ static int free_accumulator(struct derive *d, int op, int root, int node, bool *
         const struct plan_place *q = place_at(d, place);
         if (q->kind != PLAN_PLACE_ACCUMULATOR && q->kind != PLAN_PLACE_FRAGMENT)
             return 0;
+        if ((q->dtype == TW_INT32) != (d->work.graph.node[root].type == EXPR_INT))
+            return 0;
         for (int i = 0; i < d->work.program->op_count; i++) {
             const struct program_op *o = &d->work.program->op[i];
             if (o->kind == PROGRAM_PARAM && derive_home_of(d, d->work.op[i].leaf) == place)

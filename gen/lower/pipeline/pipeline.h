@@ -114,6 +114,7 @@ int pipeline_least_stages(const struct pipeline *x);      /* a depth that the sp
 int pipeline_check_stages(const struct pipeline *x, const struct pipeline_stages *s);
 int pipeline_check_slices(const struct pipeline *x, int axis, int load); /* blocks along the axis share the load */
 int pipeline_check_cluster(const struct pipeline *x);
+int pipeline_refuse_output(const struct pipeline *x, int op); /* 1 where results are not written in the STORE's dtype */
 int pipeline_check_element(const struct pipeline *x, int tensor); /* is read by arithmetic */
 
 /* ---- pipeline_cluster.c ------------------------------------------------------------------------------------------ */

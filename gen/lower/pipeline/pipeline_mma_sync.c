@@ -486,9 +486,8 @@ static int output(struct pipeline *x, int op)
         return 0;
     for (int d = 0; d < t->rank; d++)
         t->tile[d] = o->at[d].length > 0 ? o->at[d].length : 1;
-    if (t->dtype != TW_BF16 && t->dtype != TW_FP16 && t->dtype != TW_FP32)
-        return program_refuse(x->l, o->loc, "DTYPE", "%s results are not written; write bf16, fp16 or fp32",
-                              tw_dtype_name(t->dtype));
+    if (pipeline_refuse_output(x, op))
+        return 1;
     return family_add_value(x->plan, plan_text(x->plan, "turned.%s", t->name), turned);
 }
 

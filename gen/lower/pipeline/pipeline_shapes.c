@@ -364,6 +364,16 @@ int pipeline_check_cluster(const struct pipeline *x)
 
 /* ---- elements ---------------------------------------------------------------------------------------------------- */
 
+int pipeline_refuse_output(const struct pipeline *x, int op)
+{
+    const struct program_op *o = &x->program->op[op];
+    enum tw_dtype dtype = x->plan->tensor[o->tensor].dtype;
+    if (dtype == TW_BF16 || dtype == TW_FP16 || dtype == TW_FP32 || dtype == TW_INT32)
+        return 0;
+    return program_refuse(x->l, o->loc, "DTYPE", "%s results are not written; write bf16, fp16, fp32 or int32",
+                          tw_dtype_name(dtype));
+}
+
 int pipeline_check_element(const struct pipeline *x, int tensor)
 {
     const struct plan_tensor *t = &x->plan->tensor[tensor];

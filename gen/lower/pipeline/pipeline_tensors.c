@@ -206,9 +206,8 @@ static int output(struct pipeline *x, int op)
         return 0;
     if (family_add_value(x->plan, plan_text(x->plan, "turned.%s", t->name), turned))
         return 3;
-    if (t->dtype != TW_BF16 && t->dtype != TW_FP16 && t->dtype != TW_FP32)
-        return program_refuse(x->l, o->loc, "DTYPE", "%s results are not written; write bf16, fp16 or fp32",
-                              tw_dtype_name(t->dtype));
+    if (pipeline_refuse_output(x, op))
+        return 1;
     int64_t extent;
     bool never = expr_is_int(&x->plan->graph, t->dim[t->rank - 1], &extent) &&
                  extent * (int64_t)tw_dtype_bytes(t->dtype) % 16 != 0;
