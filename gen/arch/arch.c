@@ -37,14 +37,19 @@ bool arch_multiplies(const struct arch *arch, enum tw_dtype a, enum tw_dtype b)
     return a == b || (tw_dtype_bytes(a) == 1 && tw_dtype_bytes(b) == 1 && rows[0]->accumulator == rows[1]->accumulator);
 }
 
-const char *arch_multiplied(const struct arch *arch, const char *between, char *text, size_t room)
+const char *arch_multiplied(const struct arch *arch, const char *last, char *text, size_t room)
 {
     size_t used = 0;
+    int left = 0;
     *text = 0;
+    for (int dtype = 0; dtype < TW_DTYPE_COUNT; dtype++)
+        left += arch_dot(arch, (enum tw_dtype)dtype) != NULL;
     for (int dtype = 0; dtype < TW_DTYPE_COUNT && used < room; dtype++)
         if (arch_dot(arch, (enum tw_dtype)dtype))
-            used += (size_t)snprintf(text + used, room - used, "%s%s", used ? between : "",
-                                     tw_dtype_name((enum tw_dtype)dtype));
+            used += (size_t)snprintf(text + used, room - used, "%s%s", tw_dtype_name((enum tw_dtype)dtype),
+                                     --left > 1  ? ", "
+                                     : left == 1 ? last
+                                                 : "");
     return text;
 }
 

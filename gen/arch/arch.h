@@ -82,8 +82,8 @@ const struct arch_mma *arch_dot(const struct arch *arch, enum tw_dtype dtype);
 /* Whether one instruction has both: two of one dtype, or two of 8 bits that are summed alike. */
 bool arch_multiplies(const struct arch *arch, enum tw_dtype a, enum tw_dtype b);
 
-/* All dtypes with an arch_dot, "bf16 or fp16" with " or " between them. Returns text. */
-const char *arch_multiplied(const struct arch *arch, const char *between, char *text, size_t room);
+/* All dtypes with an arch_dot: "bf16, fp16 or tf32" with " or " before the last. Returns text. */
+const char *arch_multiplied(const struct arch *arch, const char *last, char *text, size_t room);
 
 /* The row that fits the instruction, or NULL. */
 const struct arch_mma *arch_find_mma(const struct arch *arch, const char *kind, enum tw_dtype input,

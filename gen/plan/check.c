@@ -461,8 +461,7 @@ static void check_mma(const struct check *c, const struct plan_mma *m)
 {
     const struct plan *p = c->p;
     check_shape(c, m);
-    const struct arch_mma *row =
-        arch_find_mma(c->arch, m->kind, m->operand[0].dtype, m->accumulator, m->m, m->n, m->k);
+    const struct arch_mma *row = arch_find_mma(c->arch, m->kind, m->operand[0].dtype, m->accumulator, m->m, m->n, m->k);
     bool wgmma = strcmp(m->kind, "wgmma") == 0;
     for (int o = 0; o < 2; o++) {
         int tensor = m->operand[o].tensor;

@@ -294,8 +294,10 @@ static void print_numbers(const struct plan *p, struct table *t, const struct pl
     case PLAN_SCRATCH_WRITE:
     case PLAN_SCRATCH_READ:
         cell(t, "%s%s%s%s%s%s", s->op == PLAN_SCRATCH_WRITE ? "" : plan_reduction_word[s->reduction],
-             !s->reduction || s->op == PLAN_SCRATCH_WRITE ? "" : s->op == PLAN_TOUCH ? " into " : " of ", place,
-             place2[0] ? (s->op == PLAN_SCRATCH_READ ? " into " : " from ") : "", place2,
+             !s->reduction || s->op == PLAN_SCRATCH_WRITE ? ""
+             : s->op == PLAN_TOUCH                        ? " into "
+                                                          : " of ",
+             place, place2[0] ? (s->op == PLAN_SCRATCH_READ ? " into " : " from ") : "", place2,
              s->op == PLAN_SCRATCH_READ && s->count ? ", asynchronously" : "");
         break;
     case PLAN_GLOBAL: {

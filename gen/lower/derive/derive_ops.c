@@ -79,7 +79,10 @@ int derive_pack(struct derive *d, int op)
 int derive_reduce(struct derive *d, int op)
 {
     const struct work_op *k = &d->work.op[op];
-    int status = derive_prepare(d, op, k->arg[0]), place = derive_home_of(d, k->leaf);
+    int status = derive_refuse_whole(d, op, k->arg[0]), place = derive_home_of(d, k->leaf);
+    status = status ? status : derive_prepare(d, op, k->arg[0]);
+    if (status)
+        return status;
     if (!place)
         place = derive_new_place(d, k->leaf, reduced[d->work.program->op[op].reduction], 1);
     if (!place)

@@ -178,7 +178,7 @@ int pipeline_refuse_major(const struct pipeline *x, int op, int which)
     const struct spec_tensor *t = &x->l->kernel->tensor[tensor];
     char text[300];
     snprintf(text, sizeof text,
-             "%s reads %s along k alone, which is the innermost dim of no tile of %s here; write the tensor with k last",
+             "%s reads %s with k innermost alone, and %s lies the other way; write its dims with the one of k last",
              row->kind, tw_dtype_name(o->arg[which].dtype), t->name);
     return pipeline_report(x, t->loc, t->name, "MMA-MAJOR", text);
 }
@@ -214,13 +214,17 @@ int pipeline_check_dot(const struct pipeline *x, int op)
     int columns = o->tile.columns, depth = o->arg[0].columns, bytes = (int)tw_dtype_bytes(dtype), status = 0;
     if (pipeline_refuse_dtypes(x, op))
         return 1;
+    const bool whole = o->tile.dtype == TW_INT32;
+    const int unit = whole && columns > 24 ? 16 : 8;
+    const char *shape = whole ? "of integers wgmma computes 8, 16, 24 or a multiple of 16 columns"
+                              : "wgmma computes a multiple of 8 columns";
     if (columns > MOST_COLUMNS)
-        status |= pipeline_refuse(x, op, EXTENT_COLUMNS, "WGMMA-SHAPE",
-                                  "wgmma computes a multiple of 8 columns up to 256, not %d; write 256", columns);
-    else if (columns % 8)
-        status |= pipeline_refuse(x, op, EXTENT_COLUMNS, "WGMMA-SHAPE",
-                                  "wgmma computes a multiple of 8 columns up to 256, not %d; write %d or %d", columns,
-                                  columns / 8 * 8, columns / 8 * 8 + 8);
+        status |=
+            pipeline_refuse(x, op, EXTENT_COLUMNS, "WGMMA-SHAPE", "%s up to 256, not %d; write 256", shape, columns);
+    else if (columns % unit)
+        status |=
+            pipeline_refuse(x, op, EXTENT_COLUMNS, "WGMMA-SHAPE", "%s up to 256, not %d; write %d or %d", shape,
+                            columns, whole && columns < 32 ? 24 : columns / unit * unit, columns / unit * unit + unit);
     if (depth * bytes % PIPELINE_K_BYTES)
         status |= pipeline_refuse(x, op, EXTENT_DEPTH, "WGMMA-SHAPE",
                                   "wgmma takes %d %s along k at a time, and %d is no multiple; write %d",
