@@ -261,18 +261,21 @@ int pipeline_carried_rows(struct pipeline *x)
         int leaf = x->d.work.op[i].leaf;
         if (o->kind != PROGRAM_PARAM || (leaf < x->d.home_count && x->d.home[leaf] > 0))
             continue;
-        if (o->tile.columns != 1)
-            return program_refuse(
-                x->l, x->program->op[o->loop].loc, "PROGRAM-LOWER",
-                "carried value %d is a tile that no dot gives; carry sums of dots, and values of rows", o->which + 1);
+        const bool row = o->tile.columns == 1;
+        if (!row && x->program->graph->node[o->tile.node].type == EXPR_INT)
+            return program_refuse(x->l, x->program->op[o->loop].loc, "PROGRAM-LOWER",
+                                  "carried value %d is a tile of integers that no dot gives, and is held in fp32; carry "
+                                  "sums of dots, or cast(x, \"fp32\")",
+                                  o->which + 1);
         int place = plan_add_place(
-            x->plan, (struct plan_place){.name = o->name ? plan_text(x->plan, "%s_row", o->name)
+            x->plan, (struct plan_place){.name = o->name ? plan_text(x->plan, "%s_%s", o->name, row ? "row" : "tile")
                                                          : plan_text(x->plan, "carried%d", x->plan->place_count),
-                                         .kind = PLAN_PLACE_ROWS,
+                                         .kind = row ? PLAN_PLACE_ROWS : PLAN_PLACE_FRAGMENT,
                                          .dtype = TW_FP32,
                                          .rows = x->d.rows / x->d.consumers,
-                                         .cols = 1,
-                                         .registers = 2 * x->d.blocks,
+                                         .cols = o->tile.columns,
+                                         .registers = row ? 2 * x->d.blocks
+                                                          : x->d.blocks * o->tile.columns / 2 / x->d.warps_n,
                                          .shared = -1});
         if (!place || derive_home(&x->d, leaf, place))
             return 3;
