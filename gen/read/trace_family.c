@@ -10,9 +10,9 @@
  *   functions  { "epilogue" }: functions that a kernel may give; the program calls them by fused("epilogue", value)
  *   program    function(t, at, tile)
  *   fields     { tile = { m = 128 }, ... }: what a kernel has where it says nothing else
- *   sizes      function(arch, said, extent, bytes): the tile by axis, for axes that a kernel gives none. said holds what
- *              it gives, by axis, and said.consumers; extent the extents that are constants; bytes those of an element,
- *              by tensor
+ *   sizes      function(arch, said, extent, bytes): the tile by axis, for axes that a kernel gives none. said holds
+ *              what it gives, by axis, and said.consumers; extent the extents that are constants; bytes those of an
+ *              element, by tensor
  * and a kernel of the family is one with that program. */
 #include "read/trace.h"
 

@@ -492,7 +492,8 @@ for (int pair = 0; pair < ${pairs}; ++pair)
 //@ -- Two neighbours of a row go as one word where both are inside and their address allows it.
 //@ local function write_slab(o)
 //@     local t, text, turned, word = o.t, o.text, model.turned[o.t.name] == 1, 2 * bytes(o.t.dtype)
-//@     local carrier, first, second = number_of(t.dtype), element_of(t.dtype, "value[0]"), element_of(t.dtype, "value[1]")
+//@     local carrier = number_of(t.dtype)
+//@     local first, second = element_of(t.dtype, "value[0]"), element_of(t.dtype, "value[1]")
 //@     local p_elements, elements, value = o.p_elements, text.at[3], text.value
 //@     -- A tensor that is named first has a first_pair of its own in here.
 //@     local column = (o.parts > 1 and "number" or "pair") .. " * 8 + first_column + lane"

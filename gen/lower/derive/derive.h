@@ -278,9 +278,6 @@ int derive_place_of(const struct derive *d, int node); /* plan_some(place) where
  * *status. */
 bool derive_needs(struct derive *d, int root, int what, int via, int *status);
 
-/* 1 where fp32 cannot hold the node, which is computed from sums of integers, as is told; else 0 or 3. */
-int derive_refuse_whole(struct derive *d, int op, int node);
-
 /* A new home for a node: rows (columns 1), or a fragment. plan_some(place), 0 out of memory. */
 int derive_new_place(struct derive *d, int node, const char *name, int columns);
 

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "lower/derive/derive_ops.h"
 #include "lower/family.h"
 
 enum {
@@ -130,8 +131,8 @@ int derive_refuse_whole(struct derive *d, int op, int node)
     if (d->work.graph.node[node].type != EXPR_INT || !reads_whole(&d->work.graph, node, seen))
         return 0;
     return program_refuse(d->work.l, d->work.program->op[op].loc, "PROGRAM-LOWER",
-                          "a tile that is computed from integer sums and kept, or reduced, is held in fp32, which holds "
-                          "no integer beyond 2^24; write cast(x, \"fp32\")");
+                          "a tile that is computed from integer sums and kept, or reduced, is held in fp32, which "
+                          "holds no integer beyond 2^24; write cast(x, \"fp32\")");
 }
 
 /* A new place for a node: rows, or a fragment as wide as `columns`. */

@@ -264,8 +264,8 @@ int pipeline_carried_rows(struct pipeline *x)
         const bool row = o->tile.columns == 1;
         if (!row && x->program->graph->node[o->tile.node].type == EXPR_INT)
             return program_refuse(x->l, x->program->op[o->loop].loc, "PROGRAM-LOWER",
-                                  "carried value %d is a tile of integers that no dot gives, and is held in fp32; carry "
-                                  "sums of dots, or cast(x, \"fp32\")",
+                                  "carried value %d is a tile of integers that no dot gives, and is held in fp32; "
+                                  "carry sums of dots, or cast(x, \"fp32\")",
                                   o->which + 1);
         int place = plan_add_place(
             x->plan, (struct plan_place){.name = o->name ? plan_text(x->plan, "%s_%s", o->name, row ? "row" : "tile")
