@@ -346,6 +346,16 @@ for (int half = 0; half < 2; ++half) {
     }
 }
 //@ end
+//@ -- An element of global memory, at a text of its address, is written or added to.
+//@ local function put(step, at, element)
+//@     return opt(step, "adds", false) and "add_fp32(" .. at .. ", " .. element .. ")" or "*" .. at .. " = " .. element
+//@ end
+//@ -- That of a tensor.
+//@ local function put_at(step, place, element)
+//@     local name = step.tensor
+//@     if opt(step, "adds", false) then return put(step, "args." .. name .. " + (" .. place .. ")", element) end
+//@     return "args." .. name .. "[" .. place .. "] = " .. element
+//@ end
 //@ -- Straight to global memory.
 //@ local function address(step, text)
 //@     local t, index = model.tensor[step.tensor], {}
@@ -360,7 +370,7 @@ for (int half = 0; half < 2; ++half) {
 //@     local t, text = model.tensor[step.tensor], fragment_step(role.name, number)
 //@     local uniform, rows, elements, value = text.at[1], text.at[2], text.at[3], text.value
 //@     local place, guard = address(step, text)
-//@     local element = element_of(t.dtype, value)
+//@     local put_element = put_at(step, place, element_of(t.dtype, value))
 {
     ${uniform}
     #pragma unroll
@@ -370,7 +380,7 @@ for (int half = 0; half < 2; ++half) {
             const int row = first_row + block * ${height} + half * 8;
             ${rows}
             if (first_column == 0 && ${guard})
-                args.${t.name}[${place}] = ${element};
+                ${put_element};
         }
 }
 //@ end
@@ -392,6 +402,7 @@ for (int half = 0; half < 2; ++half) {
 //@     local sums = held and ctype(model.place[from].dtype) or number_of(t.dtype)
 //@     local y, x = turned and "i % 16" or "i / " .. columns, turned and "i / 16" or "i % " .. columns
 //@     local element = element_of(t.dtype, held and value or "staged[(" .. y .. ") * " .. stride .. " + " .. x .. "]")
+//@     local put_element = put_at(step, place, element)
 {
     ${sums} *staged = (${sums} *)(shared_memory + ${region.offset} + (threadIdx.x / 32 - 4) * ${warp_bytes});
     const int warp_row = (int)consumer * ${blocks} * 64 + threadIdx.x % 128 / 32 * 16;
@@ -438,10 +449,8 @@ for (int half = 0; half < 2; ++half) {
                 const ${sums} held = staged[(${y}) * ${stride} + ${x}];
                 ${rows}
                 ${elements}
-                args.${t.name}[${place}] = ${element};
-//@     else
-                args.${t.name}[${place}] = ${element};
 //@     end
+                ${put_element};
             }
         }
         __syncwarp();
@@ -455,9 +464,9 @@ for (int half = 0; half < 2; ++half) {
 //@     local text = fragment_step(role.name, number, only and "part" or "value")
 //@     local parts = only and has(model, "store_parts") and model.store_parts or 1
 //@     local place, guard = address(step, where)
-//@     return { number = number, t = model.tensor[step.tensor], only = only, text = text, place = place, guard = guard,
-//@         pairs = step.cols // 8 // across_warps // parts, parts = parts, uniform = text.at[1], rows = text.at[2],
-//@         p_uniform = where.at[1], p_rows = where.at[2], p_elements = where.at[3] }
+//@     return { number = number, step = step, t = model.tensor[step.tensor], only = only, text = text, place = place,
+//@         guard = guard, pairs = step.cols // 8 // across_warps // parts, parts = parts, uniform = text.at[1],
+//@         rows = text.at[2], p_uniform = where.at[1], p_rows = where.at[2], p_elements = where.at[3] }
 //@ end
 //@ -- That of step `number` and of those right behind it that store of the same sums.
 //@ local function outputs_from(number)
@@ -493,7 +502,8 @@ for (int pair = 0; pair < ${pairs}; ++pair)
 //@ local function write_slab(o)
 //@     local t, text, turned, word = o.t, o.text, model.turned[o.t.name] == 1, 2 * bytes(o.t.dtype)
 //@     local carrier = number_of(t.dtype)
-//@     local first, second = element_of(t.dtype, "value[0]"), element_of(t.dtype, "value[1]")
+//@     local first = put(o.step, "at[0]", element_of(t.dtype, "value[0]"))
+//@     local second = put(o.step, "at[1]", element_of(t.dtype, "value[1]"))
 //@     local p_elements, elements, value = o.p_elements, text.at[3], text.value
 //@     -- A tensor that is named first has a first_pair of its own in here.
 //@     local column = (o.parts > 1 and "number" or "pair") .. " * 8 + first_column + lane"
@@ -527,7 +537,7 @@ for (int pair = 0; pair < ${o.pairs}; ++pair) {
         ${elements}
         value[lane] = ${value};
     }
-//@     if not turned then
+//@     if not turned and not opt(o.step, "adds", false) then
     if (inside[0] && inside[1] && (u64)at[0] % ${word} == 0) {
 //@         if bytes(t.dtype) == 4 then
         *(${carrier}2 *)at[0] = make_${carrier}2(value[0], value[1]);
@@ -538,9 +548,9 @@ for (int pair = 0; pair < ${o.pairs}; ++pair) {
     }
 //@     end
     if (inside[0])
-        *at[0] = ${first};
+        ${first};
     if (inside[1])
-        *at[1] = ${second};
+        ${second};
 }
 //@ end
 //@ -- All outputs of the same sums a slab at a time: it is chosen once, and so is what they read read once.

@@ -199,7 +199,9 @@ int derive_store(struct derive *d, int op)
                              .ring = -1,
                              .tensor = o->tensor,
                              .node = expression,
-                             .call = plan_text(p, "%s_store_global", p->tensor[o->tensor].name)};
+                             .adds = o->kind == PROGRAM_STORE_ADD,
+                             .call = plan_text(p, o->kind == PROGRAM_STORE_ADD ? "%s_add_global" : "%s_store_global",
+                                               p->tensor[o->tensor].name)};
     status = derive_pass(d, step);
     if (status || p->tensor[o->tensor].access == PLAN_ACCESS_TMA)
         return status ? status : store_staged(d, op, expression);

@@ -520,7 +520,7 @@ static bool has_room(const struct derive *d, int op, int columns)
     const struct plan *p = d->work.l->plan;
     int stores = 0;
     for (int i = 0; i < d->work.program->op_count; i++)
-        stores += d->work.program->op[i].kind == PROGRAM_STORE;
+        stores += work_is_store(&d->work.program->op[i]);
     int taken = BESIDE_PLACES + d->blocks * columns / 2 / d->warps_n + d->stored;
     taken += p->mma_count == 1 && stores > 1 ? BESIDE_STORES : 0;
     for (int i = 0; i < p->place_count; i++)

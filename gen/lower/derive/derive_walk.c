@@ -559,6 +559,7 @@ static int body(struct derive *d, int first, int end)
             d->done[i] = false;
             break;
         case PROGRAM_STORE:
+        case PROGRAM_STORE_ADD:
             status = derive_store(d, i);
             break;
         case PROGRAM_LOOP:

@@ -260,6 +260,11 @@ int work_view(const struct work *w, const struct program_tile *operand, bool *tr
     return work_is_load(op) ? (int)n->integer : -1;
 }
 
+bool work_is_store(const struct program_op *op)
+{
+    return op->kind == PROGRAM_STORE || op->kind == PROGRAM_STORE_ADD;
+}
+
 bool work_is_load(const struct program_op *op)
 {
     return op->kind == PROGRAM_LOAD || op->kind == PROGRAM_GATHER;
@@ -346,7 +351,7 @@ static int operands(struct work *w, int number)
     const struct program_op *op = &w->program->op[number];
     struct work_op *k = &w->op[number];
     int status = 0, rank = op->tensor >= 0 ? w->l->plan->tensor[op->tensor].rank : 0;
-    bool places = work_is_load(op) || op->kind == PROGRAM_STORE;
+    bool places = work_is_load(op) || work_is_store(op);
     for (int d = 0; places && d < rank; d++)
         k->at[d] = imported(w, op->at[d].start, NULL, op->loc, &status);
     if (status)
@@ -357,6 +362,7 @@ static int operands(struct work *w, int number)
     case PROGRAM_REDUCE:
         return reduce(w, op, k, &status);
     case PROGRAM_STORE:
+    case PROGRAM_STORE_ADD:
         return store(w, number);
     case PROGRAM_LOOP:
     case PROGRAM_END: {

@@ -61,7 +61,7 @@ static void pick_warps(const struct pipeline *x, int rows, int columns, int *war
     bool whole = needs_whole_rows(x);
     int results = 0;
     for (int i = 0; i < x->program->op_count; i++)
-        results += x->program->op[i].kind == PROGRAM_STORE;
+        results += work_is_store(&x->program->op[i]);
     if (whole || results > 1) /* a thread holds more than sums */
         most = MAX_WARPS_CHOSEN;
     *warps_m = set_m ? set_m : 1;
@@ -499,7 +499,7 @@ int mma_sync_tensors(struct pipeline *x)
         for (int o = 0; o < 2 && !found && x->program->op[i].kind == PROGRAM_DOT; o++)
             found = x->d.dot[i].load[o] >= 0 ? operand(x, i, o) : 0;
         status |= found;
-        if (x->program->op[i].kind == PROGRAM_STORE)
+        if (work_is_store(&x->program->op[i]))
             status |= output(x, i) | pipeline_check_store(x, i);
     }
     for (int i = 0; i < x->plan->tensor_count; i++)

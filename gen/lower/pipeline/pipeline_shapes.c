@@ -372,6 +372,14 @@ int pipeline_refuse_output(const struct pipeline *x, int op)
 {
     const struct program_op *o = &x->program->op[op];
     enum tw_dtype dtype = x->plan->tensor[o->tensor].dtype;
+    if (o->kind == PROGRAM_STORE_ADD && dtype != TW_FP32)
+        return program_refuse(x->l, o->loc, "PROGRAM-LOWER", "elements are added in fp32 alone; write dtype = \"fp32\"");
+    for (int i = 0; i < op; i++)
+        if (work_is_store(&x->program->op[i]) && x->program->op[i].tensor == o->tensor &&
+            x->program->op[i].kind != o->kind)
+            return program_refuse(x->l, o->loc, "PROGRAM-LOWER",
+                                  "%s is stored and added to by one kernel; write one of them",
+                                  x->plan->tensor[o->tensor].name);
     if (dtype == TW_BF16 || dtype == TW_FP16 || dtype == TW_FP32 || dtype == TW_INT32)
         return 0;
     return program_refuse(x->l, o->loc, "DTYPE", "%s results are not written; write bf16, fp16, fp32 or int32",
