@@ -17,6 +17,8 @@
 //@         known[name] = true
 //@     end
 //@ end
+//@ local adds = false
+//@ for _, step in ipairs(block.step) do adds = adds or has(step, "adds") end
 //@ for _, t in ipairs(plan.tensor) do if t.out then dtypes[t.dtype] = true end end
 //@ for _, p in ipairs(place) do if p.kind == "operand" then dtypes[p.dtype] = true end end
 //@ for _, node in ipairs(plan.fused) do
@@ -97,6 +99,10 @@ ${banner}
 //@ include "blocks/convert.cuh" dtypes = dtypes
 
 //@ include "blocks/math.cuh" fused = plan.fused
+//@ if adds then
+
+//@ include "blocks/add.cuh"
+//@ end
 
 //@ for _, t in ipairs(plan.tensor) do
 //@     local reads = has(read, t.name) and fragment_reads(t.name) or {}
@@ -128,7 +134,7 @@ ${entry}(const __grid_constant__ arguments args)
 //@ local start_list = csv(starts)
     int ${start_list};
 //@ for _, p in ipairs(place) do
-//@     local type = p.kind == "operand" and "u32" or "float"
+//@     local type = p.kind == "operand" and "u32" or ctype(p.dtype)
 //@     local each = p.registers // blocks
     ${type} ${p.name}[${blocks}][${each}];
 //@ end

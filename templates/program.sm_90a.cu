@@ -15,6 +15,8 @@
 //@         if has(t, "gathered") then gathers, by_row = true, by_row or r.filler == "bulk" end
 //@     end
 //@ end
+//@ local adds = false
+//@ for _, step in ipairs(plan.role.consumer.step) do adds = adds or has(step, "adds") end
 //@ for _, t in ipairs(plan.tensor) do if t.out then dtypes[t.dtype] = true end end
 //@ for _, p in ipairs(place) do if p.kind == "operand" then dtypes[p.dtype] = true end end
 //@ for _, node in ipairs(plan.fused) do
@@ -45,6 +47,10 @@ ${banner}
 //@ include "blocks/convert.cuh" dtypes = dtypes
 
 //@ include "blocks/math.cuh" fused = plan.fused
+//@ if adds then
+
+//@ include "blocks/add.cuh"
+//@ end
 
 //@ for _, t in ipairs(plan.tensor) do
 //@     local reads = has(read, t.name) and fragment_reads(t.name) or {}
@@ -148,7 +154,7 @@ extern "C" __global__ void __launch_bounds__(${launch.block}, 1) ${entry}(const 
 //@         end
         ${tensor}_two ${p.name}[${halves}][${pairs}];
 //@     else
-//@         local type = p.kind == "operand" and "u32" or "float"
+//@         local type = p.kind == "operand" and "u32" or ctype(p.dtype)
 //@         local each = p.registers // blocks
         ${type} ${p.name}[${blocks}][${each}];
 //@     end

@@ -21,22 +21,35 @@ int arch_resident_blocks(const struct arch *arch, int threads, int registers, in
                                    (uint32_t)shared_bytes);
 }
 
-bool arch_multiplies(const struct arch *arch, enum tw_dtype dtype)
+const struct arch_mma *arch_dot(const struct arch *arch, enum tw_dtype dtype)
 {
     for (const struct arch_mma *row = arch->mma; row && row->kind; row++)
-        if (row->input == dtype && row->accumulator == TW_FP32 && row->mn_major)
-            return true;
-    return false;
+        if (row->input == dtype && (row->accumulator == TW_FP32 || row->accumulator == TW_INT32))
+            return row;
+    return NULL;
 }
 
-const char *arch_multiplied(const struct arch *arch, const char *between, char *text, size_t room)
+bool arch_multiplies(const struct arch *arch, enum tw_dtype a, enum tw_dtype b)
+{
+    const struct arch_mma *rows[2] = {arch_dot(arch, a), arch_dot(arch, b)};
+    if (!rows[0] || !rows[1])
+        return false;
+    return a == b || (tw_dtype_bytes(a) == 1 && tw_dtype_bytes(b) == 1 && rows[0]->accumulator == rows[1]->accumulator);
+}
+
+const char *arch_multiplied(const struct arch *arch, const char *last, char *text, size_t room)
 {
     size_t used = 0;
+    int left = 0;
     *text = 0;
+    for (int dtype = 0; dtype < TW_DTYPE_COUNT; dtype++)
+        left += arch_dot(arch, (enum tw_dtype)dtype) != NULL;
     for (int dtype = 0; dtype < TW_DTYPE_COUNT && used < room; dtype++)
-        if (arch_multiplies(arch, (enum tw_dtype)dtype))
-            used += (size_t)snprintf(text + used, room - used, "%s%s", used ? between : "",
-                                     tw_dtype_name((enum tw_dtype)dtype));
+        if (arch_dot(arch, (enum tw_dtype)dtype))
+            used += (size_t)snprintf(text + used, room - used, "%s%s", tw_dtype_name((enum tw_dtype)dtype),
+                                     --left > 1  ? ", "
+                                     : left == 1 ? last
+                                                 : "");
     return text;
 }
 

@@ -75,12 +75,15 @@ const struct arch *arch_find(const char *name);
 /* Blocks of that many threads, registers a thread and bytes of dynamic shared memory that one multiprocessor holds. */
 int arch_resident_blocks(const struct arch *arch, int threads, int registers, int shared_bytes);
 
-/* Whether the dots of programs multiply elements of the dtype: an instruction sums them in fp32 and takes operands that
- * lie either way in shared memory, as dot(a, b:t()) and dot(a, b) want them. */
-bool arch_multiplies(const struct arch *arch, enum tw_dtype dtype);
+/* What the dots of programs multiply elements of the dtype with, and sum them in fp32 or int32: the first such row, the
+ * architecture's own instruction; NULL: none. */
+const struct arch_mma *arch_dot(const struct arch *arch, enum tw_dtype dtype);
 
-/* All of these, "bf16 or fp16" with " or " between them. Returns text. */
-const char *arch_multiplied(const struct arch *arch, const char *between, char *text, size_t room);
+/* Whether one instruction has both: two of one dtype, or two of 8 bits that are summed alike. */
+bool arch_multiplies(const struct arch *arch, enum tw_dtype a, enum tw_dtype b);
+
+/* All dtypes with an arch_dot: "bf16, fp16 or tf32" with " or " before the last. Returns text. */
+const char *arch_multiplied(const struct arch *arch, const char *last, char *text, size_t room);
 
 /* The row that fits the instruction, or NULL. */
 const struct arch_mma *arch_find_mma(const struct arch *arch, const char *kind, enum tw_dtype input,

@@ -61,6 +61,9 @@ static bool bound(const struct plan *p, int node, struct range *range)
     case EXPR_INDEX:
         low = 0, high = MOST_TILE;
         break;
+    case EXPR_TILE: /* sums of integers are int */
+        low = INT32_MIN, high = INT32_MAX;
+        break;
     case EXPR_ADD:
         low = a + c, high = b + e;
         break;

@@ -428,35 +428,40 @@ static void check_registers(const struct check *c)
 
 static void check_shape(const struct check *c, const struct plan_mma *m)
 {
-    if (arch_find_mma(c->arch, m->kind, m->input, m->accumulator, m->m, m->n, m->k))
+    enum tw_dtype input = m->operand[0].dtype, other = m->operand[1].dtype;
+    const bool mixed = input != other && !arch_multiplies(c->arch, input, other);
+    if (!mixed && arch_find_mma(c->arch, m->kind, input, m->accumulator, m->m, m->n, m->k))
         return;
     const struct arch_mma *types = NULL, *kind = NULL;
     for (const struct arch_mma *row = c->arch->mma; row->kind; row++) {
         if (strcmp(row->kind, m->kind) != 0)
             continue;
         kind = kind ? kind : row;
-        if (!types && row->input == m->input && row->accumulator == m->accumulator)
+        if (!types && row->input == input && row->accumulator == m->accumulator)
             types = row;
     }
     if (!kind)
         fault(c, m->name, "ARCH", "%s has no %s; write another instruction", c->arch->name, m->kind);
+    else if (mixed)
+        fault(c, m->name, "MMA-SHAPE", "%s on %s does not multiply %s with %s", m->kind, c->arch->name,
+              tw_dtype_name(input), tw_dtype_name(other));
     else if (!types)
         fault(c, m->name, "MMA-SHAPE", "%s on %s does not multiply %s into %s", m->kind, c->arch->name,
-              tw_dtype_name(m->input), tw_dtype_name(m->accumulator));
+              tw_dtype_name(input), tw_dtype_name(m->accumulator));
     else if (types->n_low == types->n_high)
         fault(c, m->name, "MMA-SHAPE", "%s has no shape m%dn%dk%d for %s; write m%dn%dk%d", m->kind, m->m, m->n, m->k,
-              tw_dtype_name(m->input), types->m, types->n_low, types->k);
+              tw_dtype_name(input), types->m, types->n_low, types->k);
     else
         fault(c, m->name, "MMA-SHAPE",
               "%s has no shape m%dn%dk%d for %s; write m = %d, n a multiple of %d up to 256, k = %d", m->kind, m->m,
-              m->n, m->k, tw_dtype_name(m->input), types->m, types->n_step, types->k);
+              m->n, m->k, tw_dtype_name(input), types->m, types->n_step, types->k);
 }
 
 static void check_mma(const struct check *c, const struct plan_mma *m)
 {
     const struct plan *p = c->p;
     check_shape(c, m);
-    const struct arch_mma *row = arch_find_mma(c->arch, m->kind, m->input, m->accumulator, m->m, m->n, m->k);
+    const struct arch_mma *row = arch_find_mma(c->arch, m->kind, m->operand[0].dtype, m->accumulator, m->m, m->n, m->k);
     bool wgmma = strcmp(m->kind, "wgmma") == 0;
     for (int o = 0; o < 2; o++) {
         int tensor = m->operand[o].tensor;
@@ -470,7 +475,7 @@ static void check_mma(const struct check *c, const struct plan_mma *m)
         int span = (int)tw_swizzles[t->swizzle].span;
         if (m->operand[o].mn_major && row && wgmma && !row->mn_major)
             fault(c, t->name, "MMA-SHAPE", "wgmma reads %s operands K-major only; write the tensor with k innermost",
-                  tw_dtype_name(m->input));
+                  tw_dtype_name(m->operand[o].dtype));
         if (wgmma && span > 0 && m->operand[o].stride_bytes != 8 * span)
             fault(c, t->name, "SWIZZLE",
                   "with swizzle %s eight rows of the operand are %d bytes apart, the descriptor says %d; write "

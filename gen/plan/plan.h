@@ -131,11 +131,12 @@ struct plan_mma {
     const char *name; /* "mma" */
     const char *kind; /* "wgmma" or "mma.sync" */
     int m, n, k;
-    enum tw_dtype input, accumulator;
+    enum tw_dtype accumulator;
     int blocks_m, blocks_n; /* instruction tiles of one executor (warpgroup or warp) along m and n */
     int k_steps;            /* instructions along k in one stage */
     struct {
-        int tensor;
+        int tensor;                      /* -1: in registers */
+        enum tw_dtype dtype;
         bool mn_major;                   /* transposed operand */
         int leading_bytes, stride_bytes; /* descriptor offsets; see blocks/wgmma_dot.cuh */
         int k_bytes;                     /* from one instruction to the next along k, within a box */

@@ -294,8 +294,10 @@ static void print_numbers(const struct plan *p, struct table *t, const struct pl
     case PLAN_SCRATCH_WRITE:
     case PLAN_SCRATCH_READ:
         cell(t, "%s%s%s%s%s%s", s->op == PLAN_SCRATCH_WRITE ? "" : plan_reduction_word[s->reduction],
-             !s->reduction || s->op == PLAN_SCRATCH_WRITE ? "" : s->op == PLAN_TOUCH ? " into " : " of ", place,
-             place2[0] ? (s->op == PLAN_SCRATCH_READ ? " into " : " from ") : "", place2,
+             !s->reduction || s->op == PLAN_SCRATCH_WRITE ? ""
+             : s->op == PLAN_TOUCH                        ? " into "
+                                                          : " of ",
+             place, place2[0] ? (s->op == PLAN_SCRATCH_READ ? " into " : " from ") : "", place2,
              s->op == PLAN_SCRATCH_READ && s->count ? ", asynchronously" : "");
         break;
     case PLAN_GLOBAL: {
@@ -372,7 +374,11 @@ static void print_instructions(const struct plan *p, struct table *t)
         cell(t, "%s", m->name);
         cell(t, "%s", m->kind);
         cell(t, "m%dn%dk%d", m->m, m->n, m->k);
-        cell(t, "%s to %s", tw_dtype_name(m->input), tw_dtype_name(m->accumulator));
+        if (m->operand[0].dtype == m->operand[1].dtype)
+            cell(t, "%s to %s", tw_dtype_name(m->operand[0].dtype), tw_dtype_name(m->accumulator));
+        else
+            cell(t, "%s by %s to %s", tw_dtype_name(m->operand[0].dtype), tw_dtype_name(m->operand[1].dtype),
+                 tw_dtype_name(m->accumulator));
         cell(t, "%d x %d", m->blocks_m, m->blocks_n);
         cell(t, "%d", m->k_steps);
     }

@@ -367,7 +367,6 @@ static void instructions(const struct plan *p, const struct sink *s)
         sink_integer(s, "m", m->m);
         sink_integer(s, "n", m->n);
         sink_integer(s, "k", m->k);
-        sink_text(s, "input", tw_dtype_name(m->input));
         sink_text(s, "accumulator", tw_dtype_name(m->accumulator));
         sink_integer(s, "blocks_m", m->blocks_m);
         sink_integer(s, "blocks_n", m->blocks_n);
@@ -376,6 +375,7 @@ static void instructions(const struct plan *p, const struct sink *s)
         for (int o = 0; o < 2; o++) {
             sink_object(s, NULL);
             sink_text(s, "tensor", tensor_name(p, m->operand[o].tensor));
+            sink_text(s, "dtype", tw_dtype_name(m->operand[o].dtype));
             sink_boolean(s, "mn_major", m->operand[o].mn_major);
             sink_integer(s, "leading_bytes", m->operand[o].leading_bytes);
             sink_integer(s, "stride_bytes", m->operand[o].stride_bytes);

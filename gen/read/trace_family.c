@@ -10,8 +10,9 @@
  *   functions  { "epilogue" }: functions that a kernel may give; the program calls them by fused("epilogue", value)
  *   program    function(t, at, tile)
  *   fields     { tile = { m = 128 }, ... }: what a kernel has where it says nothing else
- *   sizes      function(arch, said, extent): the tile by axis, for axes that a kernel gives none. said holds what it
- *              gives, by axis, and said.consumers; extent the extents that are constants
+ *   sizes      function(arch, said, extent, bytes): the tile by axis, for axes that a kernel gives none. said holds
+ *              what it gives, by axis, and said.consumers; extent the extents that are constants; bytes those of an
+ *              element, by tensor
  * and a kernel of the family is one with that program. */
 #include "read/trace.h"
 
@@ -304,7 +305,10 @@ void module_sizes(struct reader *r, const char *arch, struct program *p)
         if (node >= 0 && expr_is_int(&k->graph, node, &extent))
             push_number(L, p->axis[i].name, extent);
     }
-    lua_call(L, 3, 1);
+    lua_newtable(L);
+    for (int i = 0; i < k->tensor_count; i++)
+        push_number(L, k->tensor[i].name, (int64_t)tw_dtype_bytes(k->tensor[i].dtype));
+    lua_call(L, 4, 1);
     for (int i = 0; i < p->axis_count; i++) {
         int64_t tile = 0;
         if (p->axis[i].tile || !lua_istable(L, -1))

@@ -342,10 +342,10 @@ static bool refuse_operands(struct trace *t, struct program_tile *a, struct prog
     const bool first = !is_float(a->dtype) || (is_float(b->dtype) && a->dtype == TW_FP32);
     struct program_tile *wrong = first ? a : b, *right = first ? b : a;
     enum tw_dtype as = is_float(right->dtype) ? right->dtype : TW_BF16;
-    const char *why = arena_format(
-        t->r->arena, "%s and %s are multiplied, which are floats of one dtype, not %s and %s",
-        k->tensor[loads[0]->tensor].name, k->tensor[loads[1]->tensor].name, tw_dtype_name(a->dtype),
-        tw_dtype_name(b->dtype));
+    const char *why =
+        arena_format(t->r->arena, "%s and %s are multiplied, which are floats of one dtype, not %s and %s",
+                     k->tensor[loads[0]->tensor].name, k->tensor[loads[1]->tensor].name, tw_dtype_name(a->dtype),
+                     tw_dtype_name(b->dtype));
     reader_check(t->r, why);
     const bool guessed = k->tensor[loads[0]->tensor].dtype_guessed || k->tensor[loads[1]->tensor].dtype_guessed;
     if (!refuse_dtype(t, &k->tensor[loads[first ? 0 : 1]->tensor], as, guessed, why))
@@ -368,12 +368,11 @@ static void check_operands(struct trace *t, struct program_tile *a, struct progr
     if (!floats && !integers && !t->provisional && !refuse_operands(t, a, b)) {
         const char *x = a->dtype < TW_DTYPE_COUNT ? tw_dtype_name(a->dtype) : "a condition";
         const char *y = b->dtype < TW_DTYPE_COUNT ? tw_dtype_name(b->dtype) : "a condition";
-        sandbox_fault(
-            L, "PROGRAM-DTYPE", "dot",
-            "dot multiplies floats of one dtype; these are %s and %s; write cast(x, \"%s\")", x, y,
-            is_float(b->dtype) && b->dtype != TW_FP32 ? y
-            : is_float(a->dtype)                      ? x
-                                                      : "bf16");
+        sandbox_fault(L, "PROGRAM-DTYPE", "dot",
+                      "dot multiplies floats of one dtype; these are %s and %s; write cast(x, \"%s\")", x, y,
+                      is_float(b->dtype) && b->dtype != TW_FP32 ? y
+                      : is_float(a->dtype)                      ? x
+                                                                : "bf16");
     }
 }
 
@@ -413,7 +412,7 @@ static int dot(lua_State *L)
     op.tile = program_no_tile;
     op.tile.rows = a.rows;
     op.tile.columns = b.columns;
-    op.tile.dtype = is_byte_integer(a.dtype) ? TW_INT32 : TW_FP32;
+    op.tile.dtype = is_byte_integer(a.dtype) && is_byte_integer(b.dtype) ? TW_INT32 : TW_FP32;
     op.tile.valid_row = a.valid_row;
     op.tile.valid_column = b.valid_column;
     struct program_tile c = op.arg[2] = take_accumulator(t, 3, &op.tile);

@@ -1,8 +1,9 @@
 -- Matrix product: D = epilogue(alpha A B + beta C), summed over k.
 --
--- A (axes m k), B (n k), D (m n, written) and, if wanted, C (m n) lie with either of their axes innermost; alpha and
--- beta are scalars, if wanted. Where beta is 0, C is not read. epilogue(acc, t, i) returns what D receives, or a table
--- of values by output tensor; other tensors that it names broadcast along the axes they lack.
+-- A (axes m k), B (n k), D (m n, written) and, if wanted, C (m n) lie with either of their axes innermost, but A and B
+-- of other than 16-bit elements with k; alpha and beta are scalars, if wanted. Where beta is 0, C is not read.
+-- epilogue(acc, t, i) returns what D receives, or a table of values by output tensor; other tensors that it names
+-- broadcast along the axes they lack.
 
 -- Whether the tensor lies with its rows, which run along `axis`, innermost.
 local function is_turned(tensor, axis)
@@ -60,14 +61,16 @@ end
 -- Tiles that a kernel leaves out: 128 bytes of an operand along k, the span of the widest swizzle. mma.sync: 128 x 128
 -- use each element often enough that shared memory keeps up. wgmma: 64 rows for each consumer, and the most columns
 -- whose sums its registers hold.
-local function sizes(arch, said, extent)
+local function sizes(arch, said, extent, bytes)
+  local k = 128 // (bytes.A or 2)
   if arch == "sm_80" then
-    return { m = cover(extent.m, 16, 128), n = cover(extent.n, 8, 128), k = 64 }
+    return { m = cover(extent.m, 16, 128), n = cover(extent.n, 8, 128), k = k }
   end
   local consumers = said.consumers or (said.m == 64 and 1) or (said.m == 192 and 3) or 2
   local m = said.m or 64 * consumers
   local widest = m > 64 * consumers and 128 or consumers == 3 and 192 or 256
-  return { m = m, n = math.min(widest, extent.n and (extent.n + 7) // 8 * 8 or widest), k = 64 }
+  local unit = bytes.A == 1 and 16 or 8 -- integers of 8 bits come by 16 columns
+  return { m = m, n = math.min(widest, extent.n and (extent.n + unit - 1) // unit * unit or widest), k = k }
 end
 
 return {

@@ -23,14 +23,17 @@
 //@ param by_pairs bool
 //@ local blocks_m, blocks_n, steps, name = mma.blocks_m, mma.blocks_n, mma.k_steps, "mma_" .. mma.name
 //@ local pairs, single = blocks_n // 2, blocks_n % 2 == 1
-//@ local input = mma.input == "bf16" and "bf16" or "f16"
+//@ local types = { bf16 = "bf16", fp16 = "f16", tf32 = "tf32", int8 = "s8", uint8 = "u8" }
+//@ local inputs = types[mma.operand[1].dtype] .. "." .. types[mma.operand[2].dtype]
+//@ local whole, sums = mma.accumulator == "int32", ctype(mma.accumulator)
+//@ local sum, bound, zero = whole and "s32" or "f32", whole and "+r" or "+f", whole and "0" or "0.0f"
 //@ local shape = "m" .. mma.m .. "n" .. mma.n .. "k" .. mma.k
 //@ local a_across, b_across = mma.operand[1].mn_major, mma.operand[2].mn_major
 //@ local a_trans, b_trans = a_across and ".trans" or "", b_across and ".trans" or ""
 //@ local a, b = mma.operand[1].tensor and tensors[mma.operand[1].tensor], tensors[mma.operand[2].tensor]
 //@ local B = b.name
 //@ local rows, columns, registers = blocks_m * mma.m, blocks_n * mma.n, blocks_n * 4
-//@ local a_width, b_width, k_width = rows // 8, columns // 8, mma.k // 8
+//@ local a_width, b_width, k_width = rows // 8, columns // 8, mma.k * bytes(mma.operand[2].dtype) // 16
 //@ local last = blocks_n - 1
 //@ if a then
 
@@ -66,11 +69,11 @@ __device__ __forceinline__ void ${name}_read_last_b(u32 (&r)[2], u32 address)
 //@ end
 
 // d += a b for one ${mma.m} x ${mma.n} block and ${mma.k} elements along k.
-__device__ __forceinline__ void ${name}_issue(float *d, const u32 *a, const u32 (&b)[2])
+__device__ __forceinline__ void ${name}_issue(${sums} *d, const u32 *a, const u32 (&b)[2])
 {
-    asm volatile("mma.sync.aligned.${shape}.row.col.f32.${input}.${input}.f32 "
+    asm volatile("mma.sync.aligned.${shape}.row.col.${sum}.${inputs}.${sum} "
                  "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+                 : "${bound}"(d[0]), "${bound}"(d[1]), "${bound}"(d[2]), "${bound}"(d[3])
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
@@ -188,7 +191,7 @@ __device__ __forceinline__ void ${name}_read(${name}_fragments &f, ${tiles}, u32
 //@ local given, from = a and "a_tile, b_tile" or "b_tile", a and "f[step % 2].a[i]" or "a[i] + step * 4"
 //@ local ahead = by_pairs and "two columns of blocks" or "each"
 // d = a b + (accumulate ? d : 0): ${steps} steps along k, ${ahead} read while what was read before is multiplied.
-__device__ __forceinline__ void ${name}(float (&d)[${blocks_m}][${registers}], ${first}, u32 b_stage, u32 warp,
+__device__ __forceinline__ void ${name}(${sums} (&d)[${blocks_m}][${registers}], ${first}, u32 b_stage, u32 warp,
                                         bool accumulate)
 {
     [[maybe_unused]] const u32 lane = threadIdx.x % 32;
@@ -215,7 +218,7 @@ __device__ __forceinline__ void ${name}(float (&d)[${blocks_m}][${registers}], $
         for (u32 i = 0; i < ${blocks_m}; ++i)
             #pragma unroll
             for (u32 j = 0; j < ${registers}; ++j)
-                d[i][j] = 0.0f;
+                d[i][j] = ${zero};
 //@ if by_pairs then
 //@     local rows_of = a and "r[step % 2][i]" or "a[i] + step * 4"
 //@     if a then

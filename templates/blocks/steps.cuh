@@ -28,6 +28,11 @@
 //@         if depth == 0 then return i end
 //@     end
 //@ end
+//@ -- What carries a value that a tensor of the dtype receives, and what it receives of the text of one.
+//@ local function number_of(dtype) return dtype == "int32" and "int" or "float" end
+//@ local function element_of(dtype, text)
+//@     return dtype == "int32" and "(int)(" .. text .. ")" or "to_" .. dtype .. "(" .. text .. ")"
+//@ end
 //@ local function as_int(value) return tonumber(value) and value or "(int)" .. value end
 //@ -- How often loops turn that turn as often in every item: once for all, or the compiler does it again in each turn.
 //@ local function fixed_turns()
@@ -127,12 +132,13 @@ for (int block = 0; block < ${blocks}; ++block)
     }
 //@     end
 //@     if text.copy and kind == "accumulator" and not warps then
+//@         local bound = ctype(place.dtype) == "int" and "+r" or "+f"
 //@     -- Else the compiler takes the other's registers until the wgmma, and moves them behind its fence.
 #pragma unroll
 for (int block = 0; block < ${blocks}; ++block)
     #pragma unroll
     for (int i = 0; i < ${pairs} * 4; ++i)
-        asm volatile("" : "+f"(${place.name}[block][i]));
+        asm volatile("" : "${bound}"(${place.name}[block][i]));
 //@     end
 //@     if uniform ~= "" then
 //@         shallower()
@@ -276,8 +282,8 @@ if (chunk < ${last}) {
 //@     local t, long = model.tensor[step.tensor], count > 1 and fragment_step(role.name, number).long
 //@     local text = fragment_step(role.name, number, long and "chunk" or "")
 //@     local width, rows, elements, value, uniform = chunk_columns(t), text.at[2], text.at[3], text.value, text.at[1]
-//@     local pairs, wide, across = width // 8, t.dtype == "fp32", count // blocks
-//@     local type, words = wide and "float" or "u32", wide and width // 2 or width // 4
+//@     local pairs, wide, across, carrier = width // 8, bytes(t.dtype) == 4, count // blocks, number_of(t.dtype)
+//@     local type, words = wide and carrier or "u32", wide and width // 2 or width // 4
 ${uniform}
 //@     -- All reads are on their way before the first is waited for; what does not depend on the row is read once.
 //@     local held_in = count > 1 and reads_ahead(number) or {}
@@ -292,8 +298,9 @@ ${tensor}_two ${early}[${halves}][${pairs}];
 //@     end
 //@     if long then
 //@         local name, each, held = text.place, width // 2, across * width // 2
-float ${name}_chunk[${each}];
-const auto ${name}_take = [&](const float (&from)[${held}], int first) {
+//@         local sums = ctype(model.place[name].dtype)
+${sums} ${name}_chunk[${each}];
+const auto ${name}_take = [&](const ${sums} (&from)[${held}], int first) {
     #pragma unroll
     for (int i = 0; i < ${each}; ++i)
         ${name}_chunk[i] = from[first + i];
@@ -316,7 +323,7 @@ for (int half = 0; half < 2; ++half) {
     #pragma unroll
     for (int i = 0; i < ${pairs}; ++i) {
         [[maybe_unused]] const int pair = first_pair + i;
-        float value[2];
+        ${carrier} value[2];
 //@     for _, r in ipairs(text.reads) do
 //@         local tensor, half, early = r.tensor, r.by_row and "half" or "0", held_in[r.tensor]
         float ${tensor}_pair[2];
@@ -339,6 +346,16 @@ for (int half = 0; half < 2; ++half) {
     }
 }
 //@ end
+//@ -- An element of global memory, at a text of its address, is written or added to.
+//@ local function put(step, at, element)
+//@     return opt(step, "adds", false) and "add_fp32(" .. at .. ", " .. element .. ")" or "*" .. at .. " = " .. element
+//@ end
+//@ -- That of a tensor.
+//@ local function put_at(step, place, element)
+//@     local name = step.tensor
+//@     if opt(step, "adds", false) then return put(step, "args." .. name .. " + (" .. place .. ")", element) end
+//@     return "args." .. name .. "[" .. place .. "] = " .. element
+//@ end
 //@ -- Straight to global memory.
 //@ local function address(step, text)
 //@     local t, index = model.tensor[step.tensor], {}
@@ -353,6 +370,7 @@ for (int half = 0; half < 2; ++half) {
 //@     local t, text = model.tensor[step.tensor], fragment_step(role.name, number)
 //@     local uniform, rows, elements, value = text.at[1], text.at[2], text.at[3], text.value
 //@     local place, guard = address(step, text)
+//@     local put_element = put_at(step, place, element_of(t.dtype, value))
 {
     ${uniform}
     #pragma unroll
@@ -362,7 +380,7 @@ for (int half = 0; half < 2; ++half) {
             const int row = first_row + block * ${height} + half * 8;
             ${rows}
             if (first_column == 0 && ${guard})
-                args.${t.name}[${place}] = to_${t.dtype}(${value});
+                ${put_element};
         }
 }
 //@ end
@@ -381,9 +399,12 @@ for (int half = 0; half < 2; ++half) {
 //@     local across, stride, pairs = step.cols // columns, columns + 1, columns // 8
 //@     local warp_bytes = 16 * stride * 4
 //@     local turned = model.turned[t.name] == 1
+//@     local sums = held and ctype(model.place[from].dtype) or number_of(t.dtype)
 //@     local y, x = turned and "i % 16" or "i / " .. columns, turned and "i / 16" or "i % " .. columns
+//@     local element = element_of(t.dtype, held and value or "staged[(" .. y .. ") * " .. stride .. " + " .. x .. "]")
+//@     local put_element = put_at(step, place, element)
 {
-    float *staged = (float *)(shared_memory + ${region.offset} + (threadIdx.x / 32 - 4) * ${warp_bytes});
+    ${sums} *staged = (${sums} *)(shared_memory + ${region.offset} + (threadIdx.x / 32 - 4) * ${warp_bytes});
     const int warp_row = (int)consumer * ${blocks} * 64 + threadIdx.x % 128 / 32 * 16;
     ${uniform}
     ${p_uniform}
@@ -425,13 +446,11 @@ for (int half = 0; half < 2; ++half) {
             ${p_elements}
             if (${guard}) {
 //@     if held then
-                const float held = staged[(${y}) * ${stride} + ${x}];
+                const ${sums} held = staged[(${y}) * ${stride} + ${x}];
                 ${rows}
                 ${elements}
-                args.${t.name}[${place}] = to_${t.dtype}(${value});
-//@     else
-                args.${t.name}[${place}] = to_${t.dtype}(staged[(${y}) * ${stride} + ${x}]);
 //@     end
+                ${put_element};
             }
         }
         __syncwarp();
@@ -445,9 +464,9 @@ for (int half = 0; half < 2; ++half) {
 //@     local text = fragment_step(role.name, number, only and "part" or "value")
 //@     local parts = only and has(model, "store_parts") and model.store_parts or 1
 //@     local place, guard = address(step, where)
-//@     return { number = number, t = model.tensor[step.tensor], only = only, text = text, place = place, guard = guard,
-//@         pairs = step.cols // 8 // across_warps // parts, parts = parts, uniform = text.at[1], rows = text.at[2],
-//@         p_uniform = where.at[1], p_rows = where.at[2], p_elements = where.at[3] }
+//@     return { number = number, step = step, t = model.tensor[step.tensor], only = only, text = text, place = place,
+//@         guard = guard, pairs = step.cols // 8 // across_warps // parts, parts = parts, uniform = text.at[1],
+//@         rows = text.at[2], p_uniform = where.at[1], p_rows = where.at[2], p_elements = where.at[3] }
 //@ end
 //@ -- That of step `number` and of those right behind it that store of the same sums.
 //@ local function outputs_from(number)
@@ -482,6 +501,9 @@ for (int pair = 0; pair < ${pairs}; ++pair)
 //@ -- Two neighbours of a row go as one word where both are inside and their address allows it.
 //@ local function write_slab(o)
 //@     local t, text, turned, word = o.t, o.text, model.turned[o.t.name] == 1, 2 * bytes(o.t.dtype)
+//@     local carrier = number_of(t.dtype)
+//@     local first = put(o.step, "at[0]", element_of(t.dtype, "value[0]"))
+//@     local second = put(o.step, "at[1]", element_of(t.dtype, "value[1]"))
 //@     local p_elements, elements, value = o.p_elements, text.at[3], text.value
 //@     -- A tensor that is named first has a first_pair of its own in here.
 //@     local column = (o.parts > 1 and "number" or "pair") .. " * 8 + first_column + lane"
@@ -492,7 +514,7 @@ for (int pair = 0; pair < ${o.pairs}; ++pair) {
 //@     end
     ${ctype(t.dtype)} *at[2];
     bool inside[2];
-    float value[2];
+    ${carrier} value[2];
     #pragma unroll
     for (int lane = 0; lane < 2; ++lane) {
         const int column = ${column};
@@ -515,10 +537,10 @@ for (int pair = 0; pair < ${o.pairs}; ++pair) {
         ${elements}
         value[lane] = ${value};
     }
-//@     if not turned then
+//@     if not turned and not opt(o.step, "adds", false) then
     if (inside[0] && inside[1] && (u64)at[0] % ${word} == 0) {
-//@         if t.dtype == "fp32" then
-        *(float2 *)at[0] = make_float2(value[0], value[1]);
+//@         if bytes(t.dtype) == 4 then
+        *(${carrier}2 *)at[0] = make_${carrier}2(value[0], value[1]);
 //@         else
         *(u32 *)at[0] = pack_${t.dtype}(value[0], value[1]);
 //@         end
@@ -526,9 +548,9 @@ for (int pair = 0; pair < ${o.pairs}; ++pair) {
     }
 //@     end
     if (inside[0])
-        *at[0] = to_${t.dtype}(value[0]);
+        ${first};
     if (inside[1])
-        *at[1] = to_${t.dtype}(value[1]);
+        ${second};
 }
 //@ end
 //@ -- All outputs of the same sums a slab at a time: it is chosen once, and so is what they read read once.
@@ -540,6 +562,7 @@ for (int pair = 0; pair < ${o.pairs}; ++pair) {
     ${o.p_uniform}
 //@     if o.only then
 //@         local name, pairs, parts = o.text.place, o.pairs, o.parts
+//@         local sums = ctype(model.place[name].dtype)
 //@         local block, from, half = "c / 2", "i", "c % 2"
 //@         if parts > 1 then
 //@             block, half = "c / " .. 2 * parts, "c / " .. parts .. " % 2"
@@ -550,7 +573,7 @@ for (int pair = 0; pair < ${o.pairs}; ++pair) {
 //@         end
     #pragma unroll 1
     for (int slab = 0; slab < ${slabs}; ++slab) {
-        float ${name}_part[${pairs} * 2];
+        ${sums} ${name}_part[${pairs} * 2];
         #pragma unroll
         for (int c = 0; c < ${slabs}; ++c)
             if (c == slab) {

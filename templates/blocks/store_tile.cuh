@@ -73,8 +73,10 @@ __device__ __forceinline__ u32 ${name}_place(u32 base, u32 at)
 //@     end
 }
 
-//@     if dtype == "fp32" then
-__device__ __forceinline__ void ${name}_write(const float (&part)[${width} / 2], u32 consumer, u32 buffer)
+//@     if bytes(dtype) == 4 then
+//@         local type = ctype(dtype)
+//@         local word, bound = type == "int" and "b32" or "f32", type == "int" and "r" or "f"
+__device__ __forceinline__ void ${name}_write(const ${type} (&part)[${width} / 2], u32 consumer, u32 buffer)
 {
     const u32 lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4, base = ${r}_buffer(consumer, buffer);
     #pragma unroll
@@ -83,14 +85,14 @@ __device__ __forceinline__ void ${name}_write(const float (&part)[${width} / 2],
 //@         if across then
 //@             local line = span // 4
         const u32 at = y / ${line} * ${t.box_bytes} + x * ${span} + y % ${line} * 4;
-        asm volatile("st.shared.f32 [%0], %1;" ::"r"(${name}_place(base, at)), "f"(part[2 * i]) : "memory");
-        asm volatile("st.shared.f32 [%0], %1;" ::"r"(${name}_place(base, at + ${span})), "f"(part[2 * i + 1])
+        asm volatile("st.shared.${word} [%0], %1;" ::"r"(${name}_place(base, at)), "${bound}"(part[2 * i]) : "memory");
+        asm volatile("st.shared.${word} [%0], %1;" ::"r"(${name}_place(base, at + ${span})), "${bound}"(part[2 * i + 1])
                      : "memory");
 //@         else
 //@             local within = span // 4
         const u32 at = x / ${within} * ${t.box_bytes} + y * ${span} + x % ${within} * 4;
-        asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(${name}_place(base, at)), "f"(part[2 * i]),
-                     "f"(part[2 * i + 1])
+        asm volatile("st.shared.v2.${word} [%0], {%1, %2};" ::"r"(${name}_place(base, at)), "${bound}"(part[2 * i]),
+                     "${bound}"(part[2 * i + 1])
                      : "memory");
 //@         end
     }

@@ -47,6 +47,13 @@
 //@         inside[#inside + 1] = "(u64)(i" .. d - 1 .. " + (i64)(" .. own .. ")) < (u64)" .. ends[d]
 //@     end
 //@ end
+//@ -- Elements of other than two bytes by their bits.
+//@ local unsigned = size == 4 and "u32" or "unsigned char"
+//@ local function is_inside(element)
+//@     if simple then return element .. " < count" end
+//@     return "in_row && (u64)(at + " .. element .. ") < (u64)" .. column_end
+//@ end
+//@ local held_word, held_byte = is_inside("w"), is_inside("4 * w + e")
 //@ local place, all = table.concat(source, " + "), #inside > 0 and table.concat(inside, " && ") or "true"
 
 // The ${height} x ${columns} tile of ${name} at these coordinates into the stage: ${width} chunks a row.
@@ -110,6 +117,7 @@ __device__ __forceinline__ void ${ring.name}_${name}_load(const arguments &args,
             const i64 at = i${last} + (i64)column;
             const bool in_row = row < ${height} && ${all};
 //@     end
+//@     if size == 2 then
             const ${ctype(t.dtype)} *source = args.${name} + ${place} + column;
             #pragma unroll
             for (u32 w = 0; w < 4; ++w) {
@@ -122,6 +130,21 @@ __device__ __forceinline__ void ${ring.name}_${name}_load(const arguments &args,
 //@     end
                 word[g][w] = low | high << 16;
             }
+//@     else
+            const ${unsigned} *source = (const ${unsigned} *)args.${name} + ${place} + column;
+            #pragma unroll
+            for (u32 w = 0; w < 4; ++w)
+//@         if size == 4 then
+                word[g][w] = ${held_word} ? source[w] : 0;
+//@         else
+            {
+                word[g][w] = 0;
+                #pragma unroll
+                for (u32 e = 0; e < 4; ++e)
+                    word[g][w] |= (u32)(${held_byte} ? source[4 * w + e] : 0) << 8 * e;
+            }
+//@         end
+//@     end
         }
         #pragma unroll
         for (u32 g = 0; g < ${group}; ++g) {

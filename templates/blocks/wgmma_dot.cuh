@@ -11,7 +11,11 @@
 //@ local A, B = mma.operand[1], mma.operand[2]
 //@ local a, b = A.tensor and tensors[A.tensor], tensors[B.tensor]
 //@ local name, registers, blocks, steps = "mma_" .. mma.name, mma.n // 2, mma.blocks_m, mma.k_steps
-//@ local input = mma.input == "bf16" and "bf16" or "f16"
+//@ local types = { bf16 = "bf16", fp16 = "f16", tf32 = "tf32", fp8_e4m3 = "e4m3", fp8_e5m2 = "e5m2", int8 = "s8",
+//@     uint8 = "u8" }
+//@ local inputs = types[A.dtype] .. "." .. types[B.dtype]
+//@ local whole, sums = mma.accumulator == "int32", ctype(mma.accumulator)
+//@ local sum, bound = whole and "s32" or "f32", whole and "r" or "f"
 //@ local shape = "m" .. mma.m .. "n" .. mma.n .. "k" .. mma.k
 //@ -- Holes of the statement: the accumulators, then a's words or its descriptor, b's descriptor, the flag.
 //@ local a_hole = blocks * registers
@@ -29,7 +33,7 @@
 //@     return lines(count, 16, function(i) return "%" .. first + i end, ', " \\\n"')
 //@ end
 //@ local bindings = lines(blocks * registers, 6, function(i)
-//@     return '"' .. (fresh and "=" or "+") .. 'f"(d[' .. i // registers .. "][" .. i % registers .. "])"
+//@     return '"' .. (fresh and "=" or "+") .. bound .. '"(d[' .. i // registers .. "][" .. i % registers .. "])"
 //@ end, ",\n")
 //@ local a_bindings = '"l"(a_tile)'
 //@ if not a then
@@ -44,7 +48,11 @@
 //@     if per_box < 1 then return k * tensor.box_bytes * 2 end
 //@     return (k % per_box) * operand.k_bytes + (k // per_box) * tensor.box_bytes
 //@ end
-//@ local modifiers = (a and ", " .. (A.mn_major and 1 or 0) or "") .. ", " .. (B.mn_major and 1 or 0)
+//@ -- Signs of the operands, where they are floats, and of 16-bit ones whether they lie with m or n innermost.
+//@ local modifiers = whole and "" or ", 1, 1"
+//@ if A.dtype == "bf16" or A.dtype == "fp16" then
+//@     modifiers = modifiers .. (a and ", " .. (A.mn_major and 1 or 0) or "") .. ", " .. (B.mn_major and 1 or 0)
+//@ end
 //@ local first = a and "u32 a_stage" or "const u32 (&a)[" .. blocks .. "][" .. steps * 4 .. "]"
 //@ local last = a and ", u32 warpgroup" or ""
 
@@ -57,7 +65,7 @@
 
 // d = a b + (accumulate ? d : 0) for this warpgroup's rows: ${blocks} x ${steps} instructions of ${mma.m} x ${mma.n} x ${mma.k}.
 // They run on; see mma_commit. One statement: the compiler looks at every register of d once.
-__device__ __forceinline__ void ${name}(float (&d)[${blocks}][${registers}], ${first}, u32 b_stage${last}, int accumulate)
+__device__ __forceinline__ void ${name}(${sums} (&d)[${blocks}][${registers}], ${first}, u32 b_stage${last}, int accumulate)
 {
 //@ if a then
 //@     local code = swizzle(a.swizzle).wgmma
@@ -83,8 +91,8 @@ __device__ __forceinline__ void ${name}(float (&d)[${blocks}][${registers}], ${f
 //@         else
 //@             operand = "{" .. holes(a_hole + (block * steps + k) * 4, 4) .. "}"
 //@         end
-                 "wgmma.mma_async.sync.aligned.${shape}.f32.${input}.${input} " ${name}_d${block}
-                 ", ${operand}, b, ${flag}, 1, 1${modifiers};\n"
+                 "wgmma.mma_async.sync.aligned.${shape}.${sum}.${inputs} " ${name}_d${block}
+                 ", ${operand}, b, ${flag}${modifiers};\n"
 //@     end
 //@ end
                  "}"

@@ -144,6 +144,9 @@ if [ "${FULL:-0}" = 1 ]; then
         for arch in sm_90a sm_80; do own specs/gemm.lua --arch $arch $mode; done
         for arch in sm_90a sm_80; do own tests/emu/gemm_corners.lua --arch $arch $mode; done
         own specs/rms_norm.lua $mode
+        for spec in types fused; do
+            for arch in sm_90a sm_80; do own specs/gemm_$spec.lua --arch $arch $mode; done
+        done
         for arch in sm_90a sm_80; do own specs/fft.lua --arch $arch $mode; done
         own tests/gpu/corners.lua --set M=200,N=208,K=96 $mode
     done
@@ -153,6 +156,10 @@ else
     own tests/emu/gemm_corners.lua --arch sm_90a --complete late
     own tests/emu/gemm_corners.lua --arch sm_80 --complete random --seed 4
     own specs/rms_norm.lua --complete all --seed 5
+    own specs/gemm_types.lua --arch sm_90a --complete late
+    own specs/gemm_types.lua --arch sm_80 --complete random --seed 8
+    own specs/gemm_fused.lua --arch sm_90a --complete random --seed 9
+    own specs/gemm_fused.lua --arch sm_80 --complete late
     own specs/fft.lua --arch sm_90a --complete late
     own specs/fft.lua --arch sm_80 --complete random --seed 7
     own tests/gpu/corners.lua --set M=200,N=208,K=96 --complete random --seed 6

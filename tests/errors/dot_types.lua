@@ -1,6 +1,6 @@
 -- What the dots of every architecture multiply.
 local M, N, K = dims "M N K"
-kernel "a" { family="gemm", A = tensor { M, K, dtype = "int8" }, B = tensor { N, K, dtype = "int8" }, D = tensor { M, N, dtype = "fp32" } }
+kernel "a" { family="gemm", A = tensor { M, K, dtype = "fp64" }, B = tensor { N, K, dtype = "fp64" }, D = tensor { M, N, dtype = "fp32" } }
 kernel "b" { family="gemm", A = tensor { M, K, dtype = "fp32" }, B = tensor { N, K, dtype = "fp32" }, D = tensor { M, N, dtype = "fp32" } }
 kernel "c" {
   axes = "m k n", tile = { m = 64, k = 64, n = 64 }, grid = { m = M },

@@ -68,7 +68,7 @@ int derive_pack(struct derive *d, int op)
     struct derive_dot *dot = &d->dot[op];
     int root = d->work.op[op].arg[0], status = derive_prepare(d, op, root);
     if (!status && d->work.graph.node[root].op == EXPR_CAST && !derive_place_of(d, root) &&
-        d->work.graph.node[root].dtype == d->work.l->plan->mma[dot->mma].input)
+        d->work.graph.node[root].dtype == d->work.l->plan->mma[dot->mma].operand[0].dtype)
         root = d->work.graph.node[root].arg[0]; /* packing rounds, once */
     int expression = derive_built(d, op, root, 0, &status);
     return status ? status
@@ -79,7 +79,10 @@ int derive_pack(struct derive *d, int op)
 int derive_reduce(struct derive *d, int op)
 {
     const struct work_op *k = &d->work.op[op];
-    int status = derive_prepare(d, op, k->arg[0]), place = derive_home_of(d, k->leaf);
+    int status = derive_refuse_whole(d, op, k->arg[0]), place = derive_home_of(d, k->leaf);
+    status = status ? status : derive_prepare(d, op, k->arg[0]);
+    if (status)
+        return status;
     if (!place)
         place = derive_new_place(d, k->leaf, reduced[d->work.program->op[op].reduction], 1);
     if (!place)
@@ -196,7 +199,9 @@ int derive_store(struct derive *d, int op)
                              .ring = -1,
                              .tensor = o->tensor,
                              .node = expression,
-                             .call = plan_text(p, "%s_store_global", p->tensor[o->tensor].name)};
+                             .adds = o->kind == PROGRAM_STORE_ADD,
+                             .call = plan_text(p, o->kind == PROGRAM_STORE_ADD ? "%s_add_global" : "%s_store_global",
+                                               p->tensor[o->tensor].name)};
     status = derive_pass(d, step);
     if (status || p->tensor[o->tensor].access == PLAN_ACCESS_TMA)
         return status ? status : store_staged(d, op, expression);

@@ -17,4 +17,7 @@ int derive_dot_steps(struct derive *d, int op);
 int derive_reduce(struct derive *d, int op);
 int derive_store(struct derive *d, int op);
 
+/* 1 where fp32 cannot hold the node, which is computed from sums of integers, as is told; else 0 or 3. */
+int derive_refuse_whole(struct derive *d, int op, int node);
+
 #endif

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "lower/derive/derive_ops.h"
 #include "lower/family.h"
 
 enum {
@@ -111,6 +112,29 @@ static struct plan_place *place_at(const struct derive *d, int place)
     return &d->work.l->plan->place[plan_number(place)];
 }
 
+static bool reads_whole(const struct expr_graph *g, int node, bool *seen)
+{
+    if (node < 0 || seen[node])
+        return false;
+    seen[node] = true;
+    const struct expr_node *n = &g->node[node];
+    if (n->type == EXPR_REAL || n->op == EXPR_TILE)
+        return n->op == EXPR_TILE && n->type == EXPR_INT;
+    return reads_whole(g, n->arg[0], seen) || reads_whole(g, n->arg[1], seen) || reads_whole(g, n->arg[2], seen);
+}
+
+int derive_refuse_whole(struct derive *d, int op, int node)
+{
+    bool *seen = plan_alloc(d->work.l->plan, sizeof *seen * (size_t)(d->work.graph.count + 1));
+    if (!seen)
+        return 3;
+    if (d->work.graph.node[node].type != EXPR_INT || !reads_whole(&d->work.graph, node, seen))
+        return 0;
+    return program_refuse(d->work.l, d->work.program->op[op].loc, "PROGRAM-LOWER",
+                          "a tile that is computed from integer sums and kept, or reduced, is held in fp32, which "
+                          "holds no integer beyond 2^24; write cast(x, \"fp32\")");
+}
+
 /* A new place for a node: rows, or a fragment as wide as `columns`. */
 int derive_new_place(struct derive *d, int node, const char *name, int columns)
 {
@@ -189,7 +213,8 @@ static int build(struct build *b, int node)
     int bound = 0;
     int place = n.op == EXPR_TILE || expr_ops[n.op].arity ? derive_place_of(d, node) : 0, result;
     if (place) {
-        result = expr_leaf(g, EXPR_TILE, EXPR_REAL, plan_number(place));
+        bool whole = place_at(d, place)->dtype == TW_INT32;
+        result = expr_leaf(g, EXPR_TILE, whole ? EXPR_INT : EXPR_REAL, plan_number(place));
     } else if (n.op == EXPR_TILE) {
         b->status = derive_refuse(d, b->op,
                                   "it needs a tile whose registers were given to another by then; use the tile before");
@@ -456,6 +481,8 @@ static int free_accumulator(struct derive *d, int op, int root, int node, bool *
         const struct plan_place *q = place_at(d, place);
         if (q->kind != PLAN_PLACE_ACCUMULATOR && q->kind != PLAN_PLACE_FRAGMENT)
             return 0;
+        if ((q->dtype == TW_INT32) != (d->work.graph.node[root].type == EXPR_INT))
+            return 0;
         for (int i = 0; i < d->work.program->op_count; i++) {
             const struct program_op *o = &d->work.program->op[i];
             if (o->kind == PROGRAM_PARAM && derive_home_of(d, d->work.op[i].leaf) == place)
@@ -493,7 +520,7 @@ static bool has_room(const struct derive *d, int op, int columns)
     const struct plan *p = d->work.l->plan;
     int stores = 0;
     for (int i = 0; i < d->work.program->op_count; i++)
-        stores += d->work.program->op[i].kind == PROGRAM_STORE;
+        stores += work_is_store(&d->work.program->op[i]);
     int taken = BESIDE_PLACES + d->blocks * columns / 2 / d->warps_n + d->stored;
     taken += p->mma_count == 1 && stores > 1 ? BESIDE_STORES : 0;
     for (int i = 0; i < p->place_count; i++)
@@ -518,7 +545,9 @@ static int keep(struct derive *d, int op, int node)
             d->shared[node] = false;
             return 0;
         }
-        if (columns)
+        if (columns && !status)
+            status = derive_refuse_whole(d, op, node);
+        if (columns && !status)
             place = derive_new_place(d, node, "copy", columns);
         else if (place && !status)
             status = derive_home(d, node, place);

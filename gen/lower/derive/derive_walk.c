@@ -10,29 +10,54 @@ static int body(struct derive *d, int first, int end);
 
 /* ---- the end of a turn ------------------------------------------------------------------------------------------- */
 
+/* The parameter of the loop's carried value number `which`, as a node. */
+static int carried_leaf(const struct derive *d, int loop, int which)
+{
+    const struct program *p = d->work.program;
+    for (int o = loop + 1; o < p->op[loop].end; o++)
+        if (p->op[o].kind == PROGRAM_PARAM && p->op[o].which == which && p->op[o].loop == loop)
+            return d->work.op[o].leaf;
+    return -1;
+}
+
+/* What others that are still to be carried on need is carried on after these: the first that none needs; -1: each needs
+ * another's. */
+static int carried_next(struct derive *d, const struct work_op *end, const int *leaf, const bool *done, int count,
+                        int *status)
+{
+    for (int i = 0; i < count; i++) {
+        bool needed = done[i];
+        for (int j = 0; j < count && !needed && !*status; j++)
+            needed = j != i && !done[j] && derive_needs(d, end->value[j], leaf[i], -1, status);
+        if (!needed)
+            return i;
+    }
+    return -1;
+}
+
 /* What a turn carries on becomes what the next one finds. */
 static int carry_on(struct derive *d, int end)
 {
-    const struct program_op *loop = &d->work.program->op[d->work.program->op[end].loop];
+    const int loop = d->work.program->op[end].loop, count = d->work.program->op[loop].carried;
     const struct work_op *k = &d->work.op[end];
-    int status = 0, leaves[PROGRAM_MAX_CARRIED];
-    for (int i = 0; i < loop->carried && !status; i++)
+    int status = 0, leaf[PROGRAM_MAX_CARRIED];
+    bool done[PROGRAM_MAX_CARRIED] = {false};
+    for (int i = 0; i < count && !status; i++) {
+        leaf[i] = carried_leaf(d, loop, i);
         status = derive_prepare(d, end, k->value[i]);
-    for (int i = 0; i < loop->carried && !status; i++) {
-        int leaf = -1;
-        for (int o = d->work.program->op[end].loop + 1; o < end; o++)
-            if (d->work.program->op[o].kind == PROGRAM_PARAM && d->work.program->op[o].which == i &&
-                d->work.program->op[o].loop == d->work.program->op[end].loop)
-                leaf = d->work.op[o].leaf;
-        int place = derive_home_of(d, leaf);
-        for (int j = 0; j < i; j++)
-            if (k->value[i] == leaves[j])
-                return derive_refuse(d, end,
-                                     "carried values that change places are not lowered; carry them on as they are");
-        leaves[i] = leaf;
+    }
+    for (int turn = 0; turn < count && !status; turn++) {
+        int i = carried_next(d, k, leaf, done, count, &status);
+        if (status || i < 0)
+            return status ? status
+                          : derive_refuse(d, end,
+                                          "carried values that change places, or tiles of which each is computed from "
+                                          "another's last, are not lowered; carry them on as they are");
+        int place = derive_home_of(d, leaf[i]);
         if (derive_place_of(d, k->value[i]) != place)
             status = derive_evaluate(d, end, k->value[i], place);
-        status = status ? status : derive_own(d, place, leaf);
+        status = status ? status : derive_own(d, place, leaf[i]);
+        done[i] = true;
     }
     return status;
 }
@@ -534,6 +559,7 @@ static int body(struct derive *d, int first, int end)
             d->done[i] = false;
             break;
         case PROGRAM_STORE:
+        case PROGRAM_STORE_ADD:
             status = derive_store(d, i);
             break;
         case PROGRAM_LOOP:

@@ -161,6 +161,13 @@ static int import(struct import *m, int node)
             return -1;
         result = n.op == EXPR_SELECT ? select_of(g, n.arg[0], n.arg[1], n.arg[2]) : expr_add(g, &n);
     }
+    bool whole = n.type == EXPR_INT && result < 0;
+    for (int i = 0; whole && !m->status && i < 3; i++)
+        if (n.arg[i] >= 0 && g->node[n.arg[i]].type == EXPR_REAL)
+            m->status = program_refuse(m->w->l, m->loc, "PROGRAM-LOWER",
+                                       "whole numbers that are reduced or carried are held in fp32 beside dots, and "
+                                       "%s takes integers; use real arithmetic on cast(x, \"fp32\")",
+                                       expr_ops[n.op].name);
     if (result < 0 && !m->status)
         m->status = 3;
     m->memo[node] = result + 1;
@@ -253,6 +260,11 @@ int work_view(const struct work *w, const struct program_tile *operand, bool *tr
     return work_is_load(op) ? (int)n->integer : -1;
 }
 
+bool work_is_store(const struct program_op *op)
+{
+    return op->kind == PROGRAM_STORE || op->kind == PROGRAM_STORE_ADD;
+}
+
 bool work_is_load(const struct program_op *op)
 {
     return op->kind == PROGRAM_LOAD || op->kind == PROGRAM_GATHER;
@@ -339,7 +351,7 @@ static int operands(struct work *w, int number)
     const struct program_op *op = &w->program->op[number];
     struct work_op *k = &w->op[number];
     int status = 0, rank = op->tensor >= 0 ? w->l->plan->tensor[op->tensor].rank : 0;
-    bool places = work_is_load(op) || op->kind == PROGRAM_STORE;
+    bool places = work_is_load(op) || work_is_store(op);
     for (int d = 0; places && d < rank; d++)
         k->at[d] = imported(w, op->at[d].start, NULL, op->loc, &status);
     if (status)
@@ -350,6 +362,7 @@ static int operands(struct work *w, int number)
     case PROGRAM_REDUCE:
         return reduce(w, op, k, &status);
     case PROGRAM_STORE:
+    case PROGRAM_STORE_ADD:
         return store(w, number);
     case PROGRAM_LOOP:
     case PROGRAM_END: {
@@ -402,7 +415,8 @@ int work_open(struct work *w, const struct program_lowering *l)
             around = i;
         bool arithmetic = op->kind == PROGRAM_DOT || op->kind == PROGRAM_REDUCE || op->kind == PROGRAM_PARAM ||
                           op->kind == PROGRAM_RESULT;
-        if (arithmetic && (k->leaf = k->result = expr_leaf(&w->graph, EXPR_TILE, EXPR_REAL, i)) < 0)
+        enum expr_type type = op->tile.columns > 1 && op->tile.dtype == TW_INT32 ? EXPR_INT : EXPR_REAL;
+        if (arithmetic && (k->leaf = k->result = expr_leaf(&w->graph, EXPR_TILE, type, i)) < 0)
             return 3;
         int fault = operands(w, i);
         if (fault == 3)

@@ -44,7 +44,8 @@ void work_close(struct work *w);
 /* Bits of work_scope. A tile of one row does not depend on the row; without memory it is said to depend on all. */
 int work_scope(struct work *w, int node);
 
-bool work_is_load(const struct program_op *op); /* LOAD or GATHER */
+bool work_is_load(const struct program_op *op);  /* LOAD or GATHER */
+bool work_is_store(const struct program_op *op); /* STORE or STORE_ADD */
 
 /* The LOAD or GATHER that an operand of a DOT is a plain view of, and whether it is transposed; -1: it is computed. */
 int work_view(const struct work *w, const struct program_tile *operand, bool *transposed);

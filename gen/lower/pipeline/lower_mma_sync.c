@@ -94,7 +94,7 @@ static int launch(struct pipeline *x)
     int blocks = arch_resident_blocks(arch, threads, registers, shared);
     int needed = mma_sync_registers_at_most(x, mma_sync_register_limit(x)), stores = 0;
     for (int i = 0; i < x->program->op_count; i++)
-        stores += x->program->op[i].kind == PROGRAM_STORE;
+        stores += work_is_store(&x->program->op[i]);
     needed += stores > 1 ? STORE_REGISTERS * (stores - 1) : 0;
     while (blocks > 1 && needed > arch->registers_per_sm / (threads * blocks) / 8 * 8)
         blocks--;

@@ -126,7 +126,7 @@ int pipeline_accumulator(struct pipeline *x, int op, const char *name)
     int loop = x->d.work.op[op].parent, sums = x->d.blocks * o->tile.columns / x->d.warps_n;
     int place = plan_add_place(x->plan, (struct plan_place){.name = plan_text(x->plan, "%s_sum", name),
                                                             .kind = PLAN_PLACE_ACCUMULATOR,
-                                                            .dtype = TW_FP32,
+                                                            .dtype = o->tile.dtype,
                                                             .rows = x->d.rows / x->d.consumers,
                                                             .cols = o->tile.columns,
                                                             .registers = sums / 2,
@@ -169,8 +169,9 @@ static int dot(struct pipeline *x, int op)
     mma->m = PIPELINE_ROWS;
     mma->n = columns;
     mma->k = PIPELINE_K_BYTES / bytes;
-    mma->input = dtype;
-    mma->accumulator = TW_FP32;
+    mma->operand[0].dtype = o->arg[0].dtype;
+    mma->operand[1].dtype = dtype;
+    mma->accumulator = o->tile.dtype;
     mma->blocks_m = x->d.blocks;
     mma->blocks_n = 1;
     mma->k_steps = depth / mma->k;
@@ -178,6 +179,13 @@ static int dot(struct pipeline *x, int op)
     status = pipeline_accumulator(x, op, name);
     status = status ? status : pipeline_operand_place(x, op, name);
     return status ? status : fault;
+}
+
+/* Registers of a thread that hold it as a first operand: of 16 rows of a warp's block, four for each 32 bytes of a row.
+ */
+static int operand_words(const struct pipeline *x, const struct program_tile *tile)
+{
+    return x->d.blocks * tile->columns * (int)tw_dtype_bytes(tile->dtype) / 8;
 }
 
 int pipeline_operand_place(struct pipeline *x, int op, const char *name)
@@ -191,7 +199,7 @@ int pipeline_operand_place(struct pipeline *x, int op, const char *name)
                                                              .dtype = x->program->op[op].arg[1].dtype,
                                                              .rows = x->d.rows / x->d.consumers,
                                                              .cols = tile->columns,
-                                                             .registers = x->d.blocks * tile->columns / 4,
+                                                             .registers = operand_words(x, tile),
                                                              .shared = -1});
     return k->operand ? 0 : 3;
 }
@@ -222,7 +230,7 @@ int pipeline_resident(struct pipeline *x, int beside, int most)
         const struct spec_via *said = program_via(x->l->kernel, load);
         const char *via = said ? said->word : NULL;
         program_comes(x->l, load, "bulk"); /* it is kept from being resident */
-        int words = x->d.blocks * load->tile.columns / 4;
+        int words = operand_words(x, &load->tile);
         bool fits = pipeline_registers_taken(x) + words + beside <= most;
         const char *name = x->plan->tensor[load->tensor].name;
         bool chosen = via ? strcmp(via, "resident") == 0 : fits;
@@ -253,18 +261,21 @@ int pipeline_carried_rows(struct pipeline *x)
         int leaf = x->d.work.op[i].leaf;
         if (o->kind != PROGRAM_PARAM || (leaf < x->d.home_count && x->d.home[leaf] > 0))
             continue;
-        if (o->tile.columns != 1)
-            return program_refuse(
-                x->l, x->program->op[o->loop].loc, "PROGRAM-LOWER",
-                "carried value %d is a tile that no dot gives; carry sums of dots, and values of rows", o->which + 1);
+        const bool row = o->tile.columns == 1;
+        if (!row && x->program->graph->node[o->tile.node].type == EXPR_INT)
+            return program_refuse(x->l, x->program->op[o->loop].loc, "PROGRAM-LOWER",
+                                  "carried value %d is a tile of integers that no dot gives, and is held in fp32; "
+                                  "carry sums of dots, or cast(x, \"fp32\")",
+                                  o->which + 1);
         int place = plan_add_place(
-            x->plan, (struct plan_place){.name = o->name ? plan_text(x->plan, "%s_row", o->name)
+            x->plan, (struct plan_place){.name = o->name ? plan_text(x->plan, "%s_%s", o->name, row ? "row" : "tile")
                                                          : plan_text(x->plan, "carried%d", x->plan->place_count),
-                                         .kind = PLAN_PLACE_ROWS,
+                                         .kind = row ? PLAN_PLACE_ROWS : PLAN_PLACE_FRAGMENT,
                                          .dtype = TW_FP32,
                                          .rows = x->d.rows / x->d.consumers,
-                                         .cols = 1,
-                                         .registers = 2 * x->d.blocks,
+                                         .cols = o->tile.columns,
+                                         .registers = row ? 2 * x->d.blocks
+                                                          : x->d.blocks * o->tile.columns / 2 / x->d.warps_n,
                                          .shared = -1});
         if (!place || derive_home(&x->d, leaf, place))
             return 3;

@@ -11,7 +11,7 @@
 
 enum {
     PIPELINE_ROWS = 64,    /* of a wgmma */
-    PIPELINE_K_BYTES = 32, /* of its operands along k */
+    PIPELINE_K_BYTES = 32, /* of its operands along k, and of an mma.sync's */
 };
 
 struct pipeline {
@@ -108,10 +108,13 @@ int pipeline_check_rows(const struct pipeline *x, int consumers);
 int pipeline_check_dot(const struct pipeline *x, int op); /* once consumers and blocks are chosen */
 /* 1 where the architecture's dots do not multiply what this one is of, told where the spec says the dtypes; else 0. */
 int pipeline_refuse_dtypes(const struct pipeline *x, int op);
+/* 1 where the loaded operand, which lies with m or n innermost, is read with k innermost alone, as is told; else 0. */
+int pipeline_refuse_major(const struct pipeline *x, int op, int which);
 int pipeline_least_stages(const struct pipeline *x);      /* a depth that the spec sets is that of a ring */
 int pipeline_check_stages(const struct pipeline *x, const struct pipeline_stages *s);
 int pipeline_check_slices(const struct pipeline *x, int axis, int load); /* blocks along the axis share the load */
 int pipeline_check_cluster(const struct pipeline *x);
+int pipeline_refuse_output(const struct pipeline *x, int op); /* 1 where results are not written in the STORE's dtype */
 int pipeline_check_element(const struct pipeline *x, int tensor); /* is read by arithmetic */
 
 /* ---- pipeline_cluster.c ------------------------------------------------------------------------------------------ */
@@ -191,7 +194,6 @@ int pipeline_slab(const struct pipeline *x, bool *whole);
 enum {
     MMA_SYNC_M = 16,
     MMA_SYNC_N = 8,
-    MMA_SYNC_K = 16,
 };
 
 int mma_sync_warps(struct pipeline *x);       /* warps and their parts of the tiles */

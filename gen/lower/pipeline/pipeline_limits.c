@@ -58,10 +58,10 @@ int pipeline_part_maps(struct pipeline *x)
 {
     for (int i = 0; i < x->program->op_count; i++) {
         const struct program_op *o = &x->program->op[i];
-        if (o->kind != PROGRAM_STORE || x->d.work.op[i].beyond < 0)
+        if (!work_is_store(o) || x->d.work.op[i].beyond < 0)
             continue;
         for (int k = 0; k < x->program->op_count; k++)
-            if (k != i && x->program->op[k].kind == PROGRAM_STORE && x->program->op[k].tensor == o->tensor)
+            if (k != i && work_is_store(&x->program->op[k]) && x->program->op[k].tensor == o->tensor)
                 return program_refuse(x->l, o->loc, "PROGRAM-LOWER",
                                       "%s, whose rows end where data say, is stored in two places; write one store",
                                       x->plan->tensor[o->tensor].name);

@@ -61,7 +61,7 @@ static void pick_warps(const struct pipeline *x, int rows, int columns, int *war
     bool whole = needs_whole_rows(x);
     int results = 0;
     for (int i = 0; i < x->program->op_count; i++)
-        results += x->program->op[i].kind == PROGRAM_STORE;
+        results += work_is_store(&x->program->op[i]);
     if (whole || results > 1) /* a thread holds more than sums */
         most = MAX_WARPS_CHOSEN;
     *warps_m = set_m ? set_m : 1;
@@ -161,10 +161,10 @@ int mma_sync_dot(struct pipeline *x, int op)
 {
     const struct program_op *o = &x->program->op[op];
     enum tw_dtype dtype = o->arg[1].dtype;
-    int columns = o->tile.columns, depth = o->arg[0].columns, fault = 0;
-    fault = pipeline_refuse_dtypes(x, op);
+    int columns = o->tile.columns, depth = o->arg[0].columns, k = PIPELINE_K_BYTES / (int)tw_dtype_bytes(dtype);
+    int fault = pipeline_refuse_dtypes(x, op);
     fault |= check_multiple(x, op, EXTENT_COLUMNS, columns, MMA_SYNC_N, "columns");
-    fault |= check_multiple(x, op, EXTENT_DEPTH, depth, MMA_SYNC_K, "elements along k");
+    fault |= check_multiple(x, op, EXTENT_DEPTH, depth, k, "elements along k");
     const char *name = pipeline_dot_name(x, op);
     struct plan_mma *mma = name ? family_add_mma(x->plan, name, "mma.sync") : NULL;
     if (!mma)
@@ -172,12 +172,13 @@ int mma_sync_dot(struct pipeline *x, int op)
     x->d.dot[op].mma = x->plan->mma_count - 1;
     mma->m = MMA_SYNC_M;
     mma->n = MMA_SYNC_N;
-    mma->k = MMA_SYNC_K;
-    mma->input = dtype;
-    mma->accumulator = TW_FP32;
+    mma->k = k;
+    mma->operand[0].dtype = o->arg[0].dtype;
+    mma->operand[1].dtype = dtype;
+    mma->accumulator = o->tile.dtype;
     mma->blocks_m = x->d.blocks;
     mma->blocks_n = columns / x->d.warps_n / MMA_SYNC_N;
-    mma->k_steps = depth / MMA_SYNC_K;
+    mma->k_steps = depth / k;
     mma->operand[0].tensor = mma->operand[1].tensor = -1;
     if (family_add_value(x->plan, plan_text(x->plan, "by_pairs.%s", name), by_pairs(mma->blocks_m, mma->blocks_n)))
         return 3;
@@ -302,7 +303,7 @@ int mma_sync_registers_at_most(const struct pipeline *x, int limit)
         all = held(x) + OTHER_REGISTERS + (one + 3 * two) / 4;
     for (int i = 0; i < x->plan->mma_count; i++) {
         const struct plan_mma *mma = &x->plan->mma[i];
-        int chunks = mma->operand[1].k_bytes / MMA_SYNC_K / 16;
+        int chunks = mma->operand[1].k_bytes / mma->k / 16;
         int each = copies(x, mma->blocks_n * MMA_SYNC_N * x->d.warps_n, 32 * x->warps_m * x->d.warps_n);
         int more = turned(mma, mma->blocks_n, x->d.warps_n, chunks > 0 ? chunks : 1, each, tensors_beside(x));
         most = more > most ? more : most;
@@ -456,10 +457,12 @@ static int operand(struct pipeline *x, int op, int which)
         return 0;
     /* A: rows m, columns k as it lies. B: rows k, columns n, so that as it lies its columns are n. */
     bool across = which == 0 ? k->transposed[0] : !k->transposed[1];
+    if (across && pipeline_refuse_major(x, op, which))
+        return 1;
     int row_bytes = t->box_bytes / rows, unit = which ? MMA_SYNC_N : MMA_SYNC_M;
     mma->operand[which].tensor = o->tensor;
     mma->operand[which].mn_major = across;
-    mma->operand[which].k_bytes = (across ? row_bytes : size) * MMA_SYNC_K;
+    mma->operand[which].k_bytes = (across ? row_bytes : size) * mma->k;
     mma->operand[which].block_bytes = (across ? size : row_bytes) * unit;
     return 0;
 }
@@ -483,9 +486,8 @@ static int output(struct pipeline *x, int op)
         return 0;
     for (int d = 0; d < t->rank; d++)
         t->tile[d] = o->at[d].length > 0 ? o->at[d].length : 1;
-    if (t->dtype != TW_BF16 && t->dtype != TW_FP16 && t->dtype != TW_FP32)
-        return program_refuse(x->l, o->loc, "DTYPE", "%s results are not written; write bf16, fp16 or fp32",
-                              tw_dtype_name(t->dtype));
+    if (pipeline_refuse_output(x, op))
+        return 1;
     return family_add_value(x->plan, plan_text(x->plan, "turned.%s", t->name), turned);
 }
 
@@ -497,7 +499,7 @@ int mma_sync_tensors(struct pipeline *x)
         for (int o = 0; o < 2 && !found && x->program->op[i].kind == PROGRAM_DOT; o++)
             found = x->d.dot[i].load[o] >= 0 ? operand(x, i, o) : 0;
         status |= found;
-        if (x->program->op[i].kind == PROGRAM_STORE)
+        if (work_is_store(&x->program->op[i]))
             status |= output(x, i) | pipeline_check_store(x, i);
     }
     for (int i = 0; i < x->plan->tensor_count; i++)

@@ -156,19 +156,46 @@ static int loaded_from(const struct pipeline *x, const struct program_tile *oper
     return o && o->kind == PROGRAM_LOAD ? o->tensor : -1;
 }
 
+/* A computed operand lies as results do, two neighbours a register: operands of 16 bits alone lie so, too. */
+static int refuse_computed(const struct pipeline *x, int op)
+{
+    const struct program_op *o = &x->program->op[op];
+    if (x->d.dot[op].load[0] >= 0 || tw_dtype_bytes(o->arg[0].dtype) == 2)
+        return 0;
+    return program_refuse(x->l, o->loc, "DTYPE",
+                          "an operand that is computed stays in registers, in which a %s does not lie as results do; "
+                          "write cast(x, \"bf16\"), and the other operand in bf16",
+                          tw_dtype_name(o->arg[0].dtype));
+}
+
+int pipeline_refuse_major(const struct pipeline *x, int op, int which)
+{
+    const struct program_op *o = &x->program->op[op];
+    const struct arch_mma *row = arch_dot(x->l->arch, o->arg[which].dtype);
+    const int tensor = loaded_from(x, &o->arg[which]);
+    if (!row || row->mn_major || tensor < 0)
+        return 0;
+    const struct spec_tensor *t = &x->l->kernel->tensor[tensor];
+    char text[300];
+    snprintf(text, sizeof text,
+             "%s reads %s with k innermost alone, and %s lies the other way; write its dims with the one of k last",
+             row->kind, tw_dtype_name(o->arg[which].dtype), t->name);
+    return pipeline_report(x, t->loc, t->name, "MMA-MAJOR", text);
+}
+
 int pipeline_refuse_dtypes(const struct pipeline *x, int op)
 {
     const struct program_op *o = &x->program->op[op];
     const struct arch *arch = x->l->arch;
     char types[80], field[140];
     int told = 0;
-    if (arch_multiplies(arch, o->arg[0].dtype) && o->arg[0].dtype == o->arg[1].dtype)
-        return 0;
+    if (arch_multiplies(arch, o->arg[0].dtype, o->arg[1].dtype))
+        return refuse_computed(x, op);
     arch_multiplied(arch, " or ", types, sizeof types);
     for (int i = 0; i < 2; i++) { /* where the spec says it: what each holds */
         const int from = loaded_from(x, &o->arg[i]);
         const struct spec_tensor *t = from < 0 ? NULL : &x->l->kernel->tensor[from];
-        if (!t || !t->dtype_loc.line || arch_multiplies(arch, o->arg[i].dtype))
+        if (!t || !t->dtype_loc.line || arch_dot(arch, o->arg[i].dtype))
             continue;
         snprintf(field, sizeof field, "%.120s.dtype", t->name);
         diag_report(x->l->diags, DIAG_ERROR, t->dtype_loc, x->l->kernel->name, field, "DTYPE",
@@ -187,13 +214,17 @@ int pipeline_check_dot(const struct pipeline *x, int op)
     int columns = o->tile.columns, depth = o->arg[0].columns, bytes = (int)tw_dtype_bytes(dtype), status = 0;
     if (pipeline_refuse_dtypes(x, op))
         return 1;
+    const bool whole = o->tile.dtype == TW_INT32;
+    const int unit = whole && columns > 24 ? 16 : 8;
+    const char *shape = whole ? "of integers wgmma computes 8, 16, 24 or a multiple of 16 columns"
+                              : "wgmma computes a multiple of 8 columns";
     if (columns > MOST_COLUMNS)
-        status |= pipeline_refuse(x, op, EXTENT_COLUMNS, "WGMMA-SHAPE",
-                                  "wgmma computes a multiple of 8 columns up to 256, not %d; write 256", columns);
-    else if (columns % 8)
-        status |= pipeline_refuse(x, op, EXTENT_COLUMNS, "WGMMA-SHAPE",
-                                  "wgmma computes a multiple of 8 columns up to 256, not %d; write %d or %d", columns,
-                                  columns / 8 * 8, columns / 8 * 8 + 8);
+        status |=
+            pipeline_refuse(x, op, EXTENT_COLUMNS, "WGMMA-SHAPE", "%s up to 256, not %d; write 256", shape, columns);
+    else if (columns % unit)
+        status |=
+            pipeline_refuse(x, op, EXTENT_COLUMNS, "WGMMA-SHAPE", "%s up to 256, not %d; write %d or %d", shape,
+                            columns, whole && columns < 32 ? 24 : columns / unit * unit, columns / unit * unit + unit);
     if (depth * bytes % PIPELINE_K_BYTES)
         status |= pipeline_refuse(x, op, EXTENT_DEPTH, "WGMMA-SHAPE",
                                   "wgmma takes %d %s along k at a time, and %d is no multiple; write %d",
@@ -336,6 +367,24 @@ int pipeline_check_cluster(const struct pipeline *x)
 }
 
 /* ---- elements ---------------------------------------------------------------------------------------------------- */
+
+int pipeline_refuse_output(const struct pipeline *x, int op)
+{
+    const struct program_op *o = &x->program->op[op];
+    enum tw_dtype dtype = x->plan->tensor[o->tensor].dtype;
+    if (o->kind == PROGRAM_STORE_ADD && dtype != TW_FP32)
+        return program_refuse(x->l, o->loc, "PROGRAM-LOWER", "elements are added in fp32 alone; write dtype = \"fp32\"");
+    for (int i = 0; i < op; i++)
+        if (work_is_store(&x->program->op[i]) && x->program->op[i].tensor == o->tensor &&
+            x->program->op[i].kind != o->kind)
+            return program_refuse(x->l, o->loc, "PROGRAM-LOWER",
+                                  "%s is stored and added to by one kernel; write one of them",
+                                  x->plan->tensor[o->tensor].name);
+    if (dtype == TW_BF16 || dtype == TW_FP16 || dtype == TW_FP32 || dtype == TW_INT32)
+        return 0;
+    return program_refuse(x->l, o->loc, "DTYPE", "%s results are not written; write bf16, fp16, fp32 or int32",
+                          tw_dtype_name(dtype));
+}
 
 int pipeline_check_element(const struct pipeline *x, int tensor)
 {

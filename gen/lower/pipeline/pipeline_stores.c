@@ -180,7 +180,7 @@ int pipeline_stores(struct pipeline *x)
     if (!seen || !x->store || !x->d.once)
         return 3;
     for (int i = 0; i < count && stores < STORES; i++) {
-        if (x->program->op[i].kind != PROGRAM_STORE || x->program->op[i].arg[0].columns == 1)
+        if (!work_is_store(&x->program->op[i]) || x->program->op[i].arg[0].columns == 1)
             continue;
         struct walk w = {&x->d.work,   p,    x->l->variant == 0 || !x->d.synchronous,
                          &x->store[i], seen, (uint32_t)1 << stores++};
@@ -208,7 +208,7 @@ static int held(const struct pipeline *x, int op, int columns, bool only)
     int sum = pipeline_registers_taken(x) + OTHER_REGISTERS + columns / 4, one = (s->each + s->column) * columns / 8;
     sum += s->integers ? OF_INTEGERS : 0;
     for (int i = 0, stores = 0; i < x->program->op_count; i++)
-        if (x->program->op[i].kind == PROGRAM_STORE && x->program->op[i].arg[0].columns > 1 && ++stores > 2)
+        if (work_is_store(&x->program->op[i]) && x->program->op[i].arg[0].columns > 1 && ++stores > 2)
             sum += OF_STORES;
     if (loop || only)
         return sum + one + s->rows + (loop ? columns / 2 : 0);
@@ -264,7 +264,7 @@ int pipeline_slab(const struct pipeline *x, bool *whole)
     *whole = all->rows_too;
     for (int i = 0; i < x->program->op_count && x->plan->mma_count == 1; i++) {
         bool turned;
-        if (x->program->op[i].kind != PROGRAM_STORE || x->program->op[i].arg[0].columns == 1)
+        if (!work_is_store(&x->program->op[i]) || x->program->op[i].arg[0].columns == 1)
             continue;
         work_stored(&x->d.work, &x->program->op[i], &turned);
         addresses += turned ? OF_ADDRESS : 0;

@@ -57,7 +57,7 @@ int pipeline_layout(struct pipeline *x, const struct program_op *o, int rows, in
     t->swizzle = swizzle;
     for (int d = 0; d < t->rank; d++) {
         t->tile[d] = t->box[d] = o->at[d].length > 0 ? o->at[d].length : 1;
-        if (d + 1 < t->rank && t->box[d] > 1 && o->kind == PROGRAM_STORE)
+        if (d + 1 < t->rank && t->box[d] > 1 && work_is_store(o))
             t->tile[d] = t->box[d] = rows;
     }
     if (o->kind == PROGRAM_GATHER) {
@@ -127,6 +127,8 @@ static int operand(struct pipeline *x, int op, int which)
         return program_refuse(x->l, o->loc, "PROGRAM-LOWER", "%s is loaded in tiles of two shapes; write one", t->name);
     /* A: rows m, columns k as it lies. B: rows k, columns n, so that as it lies its columns are n. */
     bool mn_major = which == 0 ? k->transposed[0] : !k->transposed[1];
+    if (mn_major && pipeline_refuse_major(x, op, which))
+        return 1;
     int span = t->box_bytes / rows;
     bool plain = t->swizzle == TW_SWIZZLE_NONE;
     if (which == 0 && k->resident)
@@ -170,7 +172,7 @@ static bool is_whole(const struct pipeline *x, int row_bytes)
 {
     int stores = 0;
     for (int i = 0; i < x->program->op_count; i++)
-        stores += x->program->op[i].kind == PROGRAM_STORE && x->program->op[i].arg[0].columns > 1;
+        stores += work_is_store(&x->program->op[i]) && x->program->op[i].arg[0].columns > 1;
     return stores == 1 && x->d.blocks == 1 && x->d.consumers > 1 && row_bytes == 2 * WIDEST_SPAN;
 }
 
@@ -204,9 +206,8 @@ static int output(struct pipeline *x, int op)
         return 0;
     if (family_add_value(x->plan, plan_text(x->plan, "turned.%s", t->name), turned))
         return 3;
-    if (t->dtype != TW_BF16 && t->dtype != TW_FP16 && t->dtype != TW_FP32)
-        return program_refuse(x->l, o->loc, "DTYPE", "%s results are not written; write bf16, fp16 or fp32",
-                              tw_dtype_name(t->dtype));
+    if (pipeline_refuse_output(x, op))
+        return 1;
     int64_t extent;
     bool never = expr_is_int(&x->plan->graph, t->dim[t->rank - 1], &extent) &&
                  extent * (int64_t)tw_dtype_bytes(t->dtype) % 16 != 0;
@@ -214,7 +215,7 @@ static int output(struct pipeline *x, int op)
     int beyond = x->d.work.op[op].beyond;
     bool wide = tile->columns * (int)tw_dtype_bytes(t->dtype) % 128 == 0 &&
                 (!x->l->kernel->tensor[o->tensor].swizzle_set || t->swizzle == TW_SWIZZLE_128B);
-    never = never || (beyond >= 0 && (turned || !wide || !work_ends_rows(&x->d.work, beyond)));
+    never = never || o->kind == PROGRAM_STORE_ADD || (beyond >= 0 && (turned || !wide || !work_ends_rows(&x->d.work, beyond)));
     if (x->l->variant == 1 || never) {
         int columns = tile->columns % 32 == 0 ? 32 : tile->columns % 16 == 0 ? 16 : 8;
         x->columns = x->columns && x->columns < columns ? x->columns : columns;
@@ -252,7 +253,7 @@ int pipeline_tensors(struct pipeline *x)
         for (int o = 0; o < 2 && !found && x->program->op[i].kind == PROGRAM_DOT; o++)
             found = x->d.dot[i].load[o] >= 0 ? operand(x, i, o) : 0;
         status |= found;
-        if (x->program->op[i].kind == PROGRAM_STORE)
+        if (work_is_store(&x->program->op[i]))
             status |= output(x, i) | pipeline_check_store(x, i);
     }
     if (status)

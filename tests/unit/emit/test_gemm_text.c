@@ -212,7 +212,7 @@ static void dtype_of_results(struct plan *p)
 }
 static void dtype_of_operands(struct plan *p)
 {
-    p->mma[0].input = TW_FP16;
+    p->mma[0].operand[1].dtype = TW_FP16;
 }
 static void map_box(struct plan *p)
 {

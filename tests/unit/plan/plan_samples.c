@@ -213,13 +213,13 @@ static void gemm_sm90_mma(struct plan *p, int n, int k)
                                   .m = 64,
                                   .n = n,
                                   .k = 16,
-                                  .input = TW_BF16,
                                   .accumulator = TW_FP32,
                                   .blocks_m = 1,
                                   .blocks_n = 1,
                                   .k_steps = k / 16};
     p->mma[0].operand[0].tensor = SAMPLE_A;
     p->mma[0].operand[1].tensor = SAMPLE_B;
+    p->mma[0].operand[0].dtype = p->mma[0].operand[1].dtype = TW_BF16;
     for (int o = 0; o < 2; o++) {
         p->mma[0].operand[o].leading_bytes = 16;
         p->mma[0].operand[o].stride_bytes = 1024;
@@ -332,13 +332,13 @@ struct plan *sample_gemm_sm80(struct plan *p, int stages, int instances, bool pe
                                   .m = 16,
                                   .n = 8,
                                   .k = 16,
-                                  .input = TW_BF16,
                                   .accumulator = TW_FP32,
                                   .blocks_m = 4,
                                   .blocks_n = 8,
                                   .k_steps = 4};
     p->mma[0].operand[0].tensor = SAMPLE_A;
     p->mma[0].operand[1].tensor = SAMPLE_B;
+    p->mma[0].operand[0].dtype = p->mma[0].operand[1].dtype = TW_BF16;
     p->mma_count = 1;
     p->launch.grid[0] = expr_ceil_div(&p->graph, expr_symbol(&p->graph, 0), expr_int(&p->graph, 128));
     p->launch.grid[1] = p->launch.grid[2] = expr_int(&p->graph, 1);

@@ -227,7 +227,7 @@ PLANT(mma_k)
 }
 PLANT(mma_types)
 {
-    p->mma[0].input = TW_FP64;
+    p->mma[0].operand[0].dtype = TW_FP64;
 }
 PLANT(mma_kind)
 {
@@ -235,7 +235,7 @@ PLANT(mma_kind)
 }
 PLANT(mma_major)
 {
-    p->mma[0].input = TW_TF32;
+    p->mma[0].operand[0].dtype = p->mma[0].operand[1].dtype = TW_TF32;
     p->mma[0].k = 8;
     p->mma[0].operand[1].mn_major = true;
 }
