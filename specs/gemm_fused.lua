@@ -67,8 +67,8 @@ kernel "gemm_squares" {
   run = { { M = 264, N = 264, K = 136 }, { M = 41, N = 41, K = 328 }, { M = 64, N = 40, K = 0 } },
 }
 
--- Few rows and columns, much k: items share the sum, 512 of k each; beyond K there are zeros. D begins as zeros; the order of the items, and with
--- it the rounding, differs from launch to launch.
+-- Few rows and columns, much k: items share the sum, 512 of k each; beyond K there are zeros. D begins as zeros; the
+-- order of the items, and with it the rounding, differs from launch to launch.
 kernel "gemm_split" {
   axes = "m n k", grid = { m = M, n = N, k = K }, tile = { m = 64, n = 128, k = 512 },
   schedule = { order = "row" },

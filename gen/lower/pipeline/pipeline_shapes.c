@@ -373,7 +373,8 @@ int pipeline_refuse_output(const struct pipeline *x, int op)
     const struct program_op *o = &x->program->op[op];
     enum tw_dtype dtype = x->plan->tensor[o->tensor].dtype;
     if (o->kind == PROGRAM_STORE_ADD && dtype != TW_FP32)
-        return program_refuse(x->l, o->loc, "PROGRAM-LOWER", "elements are added in fp32 alone; write dtype = \"fp32\"");
+        return program_refuse(x->l, o->loc, "PROGRAM-LOWER",
+                              "elements are added in fp32 alone; write dtype = \"fp32\"");
     for (int i = 0; i < op; i++)
         if (work_is_store(&x->program->op[i]) && x->program->op[i].tensor == o->tensor &&
             x->program->op[i].kind != o->kind)

@@ -215,7 +215,8 @@ static int output(struct pipeline *x, int op)
     int beyond = x->d.work.op[op].beyond;
     bool wide = tile->columns * (int)tw_dtype_bytes(t->dtype) % 128 == 0 &&
                 (!x->l->kernel->tensor[o->tensor].swizzle_set || t->swizzle == TW_SWIZZLE_128B);
-    never = never || o->kind == PROGRAM_STORE_ADD || (beyond >= 0 && (turned || !wide || !work_ends_rows(&x->d.work, beyond)));
+    never = never || o->kind == PROGRAM_STORE_ADD ||
+            (beyond >= 0 && (turned || !wide || !work_ends_rows(&x->d.work, beyond)));
     if (x->l->variant == 1 || never) {
         int columns = tile->columns % 32 == 0 ? 32 : tile->columns % 16 == 0 ? 16 : 8;
         x->columns = x->columns && x->columns < columns ? x->columns : columns;
