@@ -384,6 +384,40 @@ void program_check_body(struct reader *r, const struct value *v)
                       "loop(name, range, { first value }, function(j, x) ... return x end)");
 }
 
+/* Which way the tile runs along an axis: EXPR_ROW, EXPR_COLUMN; EXPR_OP_COUNT: neither, both, or it is not known. */
+static enum expr_op runs_along(const struct trace *t, const struct program_tile *tile, int axis)
+{
+    if (tile->index[axis] < 0)
+        return EXPR_OP_COUNT;
+    bool row = trace_has(t, tile->index[axis], EXPR_ROW), column = trace_has(t, tile->index[axis], EXPR_COLUMN);
+    return row == column ? EXPR_OP_COUNT : row ? EXPR_ROW : EXPR_COLUMN;
+}
+
+/* Numbers of one direction beside a square tile fit both ways. Where they run along an axis that is the tile's other
+ * direction, and the tile's own direction is another axis, they lie the wrong way. */
+static void check_directions(struct trace *t, const char *name, const struct program_tile *a,
+                             const struct program_tile *b)
+{
+    const struct program_tile *line = a->rows == 1 || a->columns == 1 ? a : b, *whole = line == a ? b : a;
+    const bool across = line->columns > 1;
+    const enum expr_op own = across ? EXPR_COLUMN : EXPR_ROW, other = across ? EXPR_ROW : EXPR_COLUMN;
+    if (line->rows * line->columns <= 1 || (line->rows > 1 && across) || whole->rows != whole->columns ||
+        whole->rows == 1)
+        return;
+    for (int axis = 0; axis < t->p->axis_count; axis++) {
+        if (runs_along(t, line, axis) != own || runs_along(t, whole, axis) != other)
+            continue;
+        for (int along = 0; along < t->p->axis_count; along++)
+            if (along != axis && runs_along(t, whole, along) == own)
+                sandbox_fault(t->r->L, "PROGRAM-AXES", NULL,
+                              "%s takes %s and %s: the first runs along %s, which the %s of the second do, and their "
+                              "%s run along %s; write :t() behind the first",
+                              name, trace_shape(t, line->rows, line->columns),
+                              trace_shape(t, whole->rows, whole->columns), t->p->axis[axis].name,
+                              across ? "rows" : "columns", across ? "columns" : "rows", t->p->axis[along].name);
+    }
+}
+
 void program_merge(struct reader *r, const char *name, const struct value *operand, int count, struct value *result)
 {
     struct trace *t = r->program;
@@ -397,6 +431,7 @@ void program_merge(struct reader *r, const char *name, const struct value *opera
             sandbox_fault(r->L, "PROGRAM-SHAPE", NULL,
                           "%s takes tiles of equal extents, or of extent 1: these are %s and %s", name,
                           trace_shape(t, merged.rows, merged.columns), trace_shape(t, b->rows, b->columns));
+        check_directions(t, name, &merged, b);
         merged.rows = rows;
         merged.columns = columns;
         merged.valid_row = trace_and(t, merged.valid_row, b->valid_row);
