@@ -9,7 +9,8 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/tw_json_XXXXXX") || exit 3
 trap 'rm -rf "$work"' EXIT
 LC_ALL=C
 CUDA_VISIBLE_DEVICES=
-export LC_ALL CUDA_VISIBLE_DEVICES
+TILEWRIGHT_CACHE=${TILEWRIGHT_CACHE:-$work/cache}
+export LC_ALL CUDA_VISIBLE_DEVICES TILEWRIGHT_CACHE
 
 tilewright() {
     timeout 120 "$program" "$@" >"$work/out" 2>"$work/err"
@@ -117,11 +118,9 @@ told() {
 }
 TILEWRIGHT_CACHE=off tilewright cache list --json
 told 3 "cache --json without a cache: a diagnostic"
-TILEWRIGHT_CACHE=$work/cache
-export TILEWRIGHT_CACHE
 mkdir "$work/cache"
 for action in path list verify gc; do
-    tilewright cache $action --json
+    TILEWRIGHT_CACHE=$work/cache tilewright cache $action --json
     told 0 "cache $action --json"
 done
 tilewright bench --host --json
