@@ -59,8 +59,8 @@ awk 'BEGIN { for (i = 1; i <= 300000; i++) print i * 7919 % 300007, "word", i }'
 slowness() { user_time 3 sort --parallel=1 "$work/words" | awk '{ print ($1 > 55 ? $1 / 55 : 1) }'; }
 
 # Of so many kernels, by the command that follows, run some times: milliseconds of user time that a kernel would take on
-# the limit's machine; that it takes here; and the slowness by which the two differ, which is measured beside each round,
-# as what else runs comes and goes. Of five rounds the one that gives the least; none follows one that is below the limit.
+# the limit's machine; that it takes here; and the slowness by which the two differ, measured beside each round, as what
+# else runs comes and goes. Of five rounds the one that gives the least; none follows one that is below the limit.
 kernel_time() { # limit kernels command...
     limit=$1 of=$2
     shift 2

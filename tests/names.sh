@@ -70,7 +70,8 @@ compiles() {
         for flags in "-std=c99 -Wall -Wextra -Wpedantic -Werror" "-std=gnu11" "-x c++ -std=c++17"; do
             [ "$flags" != "-x c++ -std=c++17" ] || [ "$cxx" = yes ] || continue
             # shellcheck disable=SC2086
-            sh tests/kept.sh - "${CC:-cc}" $flags -fsyntax-only -I"$work/out" "$work/out"/*.c || echo "$flags: status $?"
+            sh tests/kept.sh - "${CC:-cc}" $flags -fsyntax-only -I"$work/out" "$work/out"/*.c ||
+                echo "$flags: status $?"
         done
     } >"$work/log" 2>&1
     ! [ -s "$work/log" ]

@@ -64,7 +64,8 @@ spec() {
             if (name[a] == name[b]) continue
             split("", value)
             value["A"] = "tensor { M, K, dtype = \"bf16\" }"; value["B"] = "tensor { N, K, dtype = \"bf16\" }"
-            value["D"] = "tensor { M, N, dtype = \"bf16\" }"; value["bias"] = "tensor { N, dtype = \"fp32\", axes = \"n\" }"
+            value["D"] = "tensor { M, N, dtype = \"bf16\" }"
+            value["bias"] = "tensor { N, dtype = \"fp32\", axes = \"n\" }"
             value["epilogue"] = "function(acc, t) return acc + t.bias end"
             value["tile"] = "{ m = 128, n = 128, k = 64 }"; value["run"] = "{ { M = 257, N = 256, K = 128 } }"
             value[name[a]] = text[a]
@@ -110,7 +111,8 @@ while [ "$a" -le "$lines" ]; do
         FILENAME == ARGV[2] { alone[line, ++count[line]] = $0; next }
         FILENAME == ARGV[3] { told[line, $0]; next }
         {
-            for (i = 1; i <= count[a]; i++) if (!((line, alone[a, i]) in told)) print alone[a, i] " beside: " fault[line]
+            for (i = 1; i <= count[a]; i++)
+                if (!((line, alone[a, i]) in told)) print alone[a, i] " beside: " fault[line]
             for (i = 1; i <= count[line]; i++)
                 if (!((line, alone[line, i]) in told)) print alone[line, i] " beside: " fault[line]
         }' "$work/faults" "$work/alone" "$work/told" - >"$work/missing"
