@@ -4,6 +4,8 @@
 # Needs NVRTC. Of a sanitized program one kernel of each kind runs: it is the records' code that is looked at.
 set -u
 program=${1:-build/tilewright} device=${2:-emu}
+case $program in /*) ;; *) program=$PWD/$program ;; esac
+top=$PWD
 case $program in *sanitized*) few=1 ;; *) few= ;; esac
 cc=${CC:-cc}
 work=$(mktemp -d) || exit 3
@@ -26,6 +28,11 @@ refused() {
     "$program" "$@" >"$log" 2>&1
     [ $? -eq 2 ] && has "$pattern" && [ ! -e "$work/none" ]
     ok $? "refused: $*"
+}
+
+# In $work, where texts have names that do not change: what is compiled of them is found in the cache by the next run.
+inside() {
+    (cd "$work" && "$program" "$@")
 }
 
 if ! "$program" doctor >/dev/null 2>&1; then
@@ -92,9 +99,9 @@ text=$work/short/gemm_bf16.sm_90a.cu
 
 # edit NAME SED: $bad is the text with one line changed
 edit() {
-    bad=$work/$1.cu
-    sed "$2" "$text" >"$bad"
-    [ "$(diff "$text" "$bad" | grep -c '^>')" = 1 ] || echo "not ok - the edit '$1' changes one line"
+    bad=$1.cu
+    sed "$2" "$text" >"$work/$bad"
+    [ "$(diff "$text" "$work/$bad" | grep -c '^>')" = 1 ] || echo "not ok - the edit '$1' changes one line"
 }
 line_of() { # PATTERN: the number of the last line that matches
     grep -n "$1" "$text" | tail -n 1 | cut -d : -f 1
@@ -103,7 +110,7 @@ line_of() { # PATTERN: the number of the last line that matches
 hangs() {
     name=$1
     shift
-    "$program" run specs/gemm.lua --source "$bad" --device "$device" --inputs normal --set M=257,N=512,K=512 --sms 132 \
+    inside run "$top/specs/gemm.lua" --source "$bad" --device "$device" --inputs normal --set M=257,N=512,K=512 --sms 132 \
         >"$log" 2>&1
     [ $? -eq 1 ] && has '^FAILED gemm_bf16 sm_90a' "$@"
     ok $? "hangs: $name"
@@ -121,7 +128,7 @@ hangs "wrong bytes" \
 edit expect 's/^\( *\)ab_expect(ab_fill);/\1if (ab_fill.step != 6) ab_expect(ab_fill);/'
 hangs "missing arrival" 'warps 4-11 wait for ring ab full, stage 2, step 6, parity 1: 1 arrival is missing, and 49152 bytes more came'
 
-"$program" run specs/gemm.lua --source "$work/plain/gemm_bf16.sm_90a.cu" --debug --device "$device" >"$log" 2>&1
+inside run "$top/specs/gemm.lua" --source plain/gemm_bf16.sm_90a.cu --debug --device "$device" >"$log" 2>&1
 [ $? -eq 1 ] && has 'plain/gemm_bf16.sm_90a.cu is no text of a debug build; make it by gen --debug$' &&
     ! grep -q '^verified' "$log"
 ok $? "--debug --source of another text is refused"
@@ -142,7 +149,7 @@ hangs "one block" '^debug gemm_bf16: block (2,0,0) and 1 more, warp 0 wait for r
 
 if [ "$device" = emu ]; then
     edit bytes 's/barrier_arrive_expect(ab_full(p.stage), 49152)/barrier_arrive_expect(ab_full(p.stage), 49168)/'
-    "$program" run specs/gemm.lua --source "$bad" --device emu --hazards off --complete late --inputs normal \
+    inside run "$top/specs/gemm.lua" --source "$bad" --device emu --hazards off --complete late --inputs normal \
         --set M=257,N=512,K=512 >"$log" 2>&1
     [ $? -eq 1 ] && has 'warps 4-11 wait for ring ab full, stage 0, step 0, parity 0' '^FAILED .*hazards .*TX-BYTES'
     ok $? "hangs: without hazards, late"
@@ -184,7 +191,7 @@ extern "C" __global__ void waits(unsigned *out, unsigned long long limit)
 EOF
 # clocks LIMIT: the kernel that gives up after so many nanoseconds; all of its threads write 7 then
 clocks() {
-    "$program" emu "$work/clock.cu" --grid 1 --block 64 --arg "buf:256,fill=zero,dump=$work/dump" --arg "u64:$1" \
+    inside emu clock.cu --grid 1 --block 64 --arg "buf:256,fill=zero,dump=$work/dump" --arg "u64:$1" \
         >"$log" 2>&1
 }
 if [ "$device" = emu ]; then

@@ -9,16 +9,17 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/tw_json_XXXXXX") || exit 3
 trap 'rm -rf "$work"' EXIT
 LC_ALL=C
 CUDA_VISIBLE_DEVICES=
-export LC_ALL CUDA_VISIBLE_DEVICES
+TILEWRIGHT_CACHE=${TILEWRIGHT_CACHE:-$work/cache}
+export LC_ALL CUDA_VISIBLE_DEVICES TILEWRIGHT_CACHE
 
 tilewright() {
     timeout 120 "$program" "$@" >"$work/out" 2>"$work/err"
     status=$?
 }
 
-# The paths of all keys of a JSON text, one a line; a fault of its grammar is "BAD".
+# The paths of all keys of JSON texts, a file each, one a line and once; a fault of a text's grammar is "BAD".
 cat >"$work/paths.awk" <<'AWK'
-function bad(why) { print "BAD " why " at " position; exit }
+function bad(why) { print "BAD " why " at " position " of " name; exit }
 function blanks() { while (substr(text, position, 1) ~ /[ \t\n]/) position++ }
 function string(    start) {
     start = ++position
@@ -38,7 +39,7 @@ function value(path,    c, key) {
                 blanks()
                 if (substr(text, position, 1) != "\"") bad("no key")
                 key = (path == "" ? "" : path ".") string()
-                print key
+                if (!told[key]++) print key
                 blanks()
                 if (substr(text, position++, 1) != ":") bad("no colon")
                 value(key)
@@ -55,15 +56,18 @@ function value(path,    c, key) {
     if (!match(substr(text, position, 40), /^(true|false|null|-?[0-9][0-9.eE+-]*)/)) bad("no value")
     position += RLENGTH
 }
-{ text = text $0 "\n" }
-END { position = 1; value(""); blanks(); if (position <= length(text)) bad("text behind it") }
+function one() { position = 1; value(""); blanks(); if (position <= length(text)) bad("text behind it"); text = "" }
+FNR == 1 && NR > 1 { one() }
+{ name = FILENAME; text = text $0 "\n" }
+END { if (text != "") one() }
 AWK
 
 "$program" help json | sed -n 's/^    \([a-z_.*\[][^ ]*\) .*/\1/p' >"$work/known"
-# Whether every path of $work/out is one of help json, * standing for any key.
+# Whether every path of $work/out, or of the files, is one of help json, * standing for any key.
 described() {
+    [ $# -gt 0 ] || set -- "$work/out"
     # What a Plan has below its fields, ENTRY.ARCH.plan.json shows.
-    awk -f "$work/paths.awk" "$work/out" | sed 's/^\(plans\[\]\.[^.[]*\).*/\1/' | sort -u >"$work/paths"
+    awk -f "$work/paths.awk" "$@" | sed 's/^\(plans\[\]\.[^.[]*\).*/\1/' | sort -u >"$work/paths"
     awk 'NR == FNR { known[$0] = 1; next }
         { any = $0; sub(/[^.]*$/, "*", any) } !($0 in known) && !(any in known) { print "not in help json: " $0 }' \
         "$work/known" "$work/paths" >"$work/wrong"
@@ -85,17 +89,22 @@ for arguments in "check $good" "gen $good -o $work/made" "check specs/gemm.lua -
 done
 
 # Faults are those of the text: file, line, rule, and as many.
+mkdir "$work/json"
 for spec in tests/errors/*.lua; do
     [ -f "$spec" ] || continue
-    err=${spec%.lua}.err
     tilewright check "$spec" --json
-    described && [ ! -s "$work/err" ] && [ $status -eq 1 ] &&
-        [ "$(grep -c '"severity"' "$work/out")" -eq "$(grep -Ec '^[^ ].*: (error|warning|note): ' "$err")" ] || {
-        echo "$spec: $(cat "$work/wrong")"
-    }
+    [ ! -s "$work/err" ] && [ $status -eq 1 ] && [ -s "$work/out" ] || echo "$spec: status $status"
+    name=${spec##*/}
+    mv "$work/out" "$work/json/${name%.lua}"
+    echo "${spec%.lua}.err" >>"$work/goldens"
 done >"$work/different"
+described "$work"/json/* || cat "$work/wrong" >>"$work/different"
+# NAME:COUNT, of both.
+grep -c '"severity"' "$work"/json/* | sed 's|.*/||' >"$work/told"
+xargs grep -Ec '^[^ ].*: (error|warning|note): ' <"$work/goldens" | sed 's|.*/||; s/\.err:/:/' >"$work/expected"
+diff "$work/expected" "$work/told" >>"$work/different"
 cp "$work/different" "$work/wrong"
-[ ! -s "$work/different" ]
+[ -s "$work/told" ] && [ ! -s "$work/different" ]
 ok $? "check --json: the faults of tests/errors, each an object" "$work/wrong"
 
 # told STATUS NAME [RULE]: one object of this status, nothing on stderr, and not silent where something is wrong.
@@ -109,11 +118,9 @@ told() {
 }
 TILEWRIGHT_CACHE=off tilewright cache list --json
 told 3 "cache --json without a cache: a diagnostic"
-TILEWRIGHT_CACHE=$work/cache
-export TILEWRIGHT_CACHE
 mkdir "$work/cache"
 for action in path list verify gc; do
-    tilewright cache $action --json
+    TILEWRIGHT_CACHE=$work/cache tilewright cache $action --json
     told 0 "cache $action --json"
 done
 tilewright bench --host --json

@@ -66,10 +66,12 @@ compiles() {
         done >"$work/run.log" 2>&1
         grep -E 'error|status' "$work/run.log"
         "$tilewright" gen "$work/spec.lua" -o "$work/out" >/dev/null
+        [ "$(find "$work/out" -name '*.c' | wc -l)" -eq 1 ] || echo "no C file, or more than one"
         for flags in "-std=c99 -Wall -Wextra -Wpedantic -Werror" "-std=gnu11" "-x c++ -std=c++17"; do
             [ "$flags" != "-x c++ -std=c++17" ] || [ "$cxx" = yes ] || continue
             # shellcheck disable=SC2086
-            "${CC:-cc}" $flags -fsyntax-only -I"$work/out" "$work/out"/*.c || echo "$flags: status $?"
+            sh tests/kept.sh - "${CC:-cc}" $flags -fsyntax-only -I"$work/out" "$work/out"/*.c ||
+                echo "$flags: status $?"
         done
     } >"$work/log" 2>&1
     ! [ -s "$work/log" ]

@@ -296,7 +296,11 @@ static int spins(struct emu_warp *warp, const struct emu_op *op)
 
 static const struct emu_op *go(struct emu_warp *warp, const struct emu_op *op, const struct emu_op *target)
 {
-    if (EMU_UNLIKELY(warp->watch) && target <= op && spins(warp, op)) {
+    if (EMU_LIKELY(!warp->watch) || target > op)
+        return target;
+    if (warp->looked) {
+        warp->looked = 0; /* the registers of another time: none will equal them */
+    } else if (spins(warp, op)) {
         warp->spin_op = NULL;
         warp->paths[warp->current].wait_address = 0;
         return emu_wait(warp, op, target, EMU_PATH_POLL);

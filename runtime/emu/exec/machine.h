@@ -93,6 +93,7 @@ struct emu_warp {
     uint32_t polls;          /* paths in state POLL */
     uint64_t poll_changes;   /* launch->changes when the first of them began to wait */
     uint8_t watch;           /* ran long without changing anything: backward branches look for spinning */
+    uint8_t looked;          /* at a clock since the last backward branch with watch set */
     uint32_t idle;           /* slices since the warp changed anything */
     uint64_t spin_hash;      /* registers when the branch at spin_op was last taken */
     const struct emu_op *spin_op;

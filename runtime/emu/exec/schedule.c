@@ -103,7 +103,7 @@ static int warp_start(struct emu_warp *warp)
     warp->max_registers = launch->max_registers;
     warp->moved_registers = NULL;
     warp->cluster_arrived = warp->cluster_waits = 0;
-    warp->done = warp->watch = 0;
+    warp->done = warp->watch = warp->looked = 0;
     warp->wgmma_count = 0;
     warp->wgmma_sum = 0;
     warp->idle = 0;

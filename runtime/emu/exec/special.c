@@ -11,6 +11,7 @@ const struct emu_op *emu_op_nop(struct emu_warp *warp, const struct emu_op *op)
 static uint64_t clock_now(struct emu_warp *warp)
 {
     warp->spin_op = NULL; /* time goes on: a loop that looks at it does not stand still */
+    warp->looked = 1;
     warp->launch->clocks++;
     return ++warp->launch->time;
 }

@@ -19,9 +19,10 @@
 
 static char folder[] = "/tmp/tilewright_host_XXXXXX";
 
-/* Sanitizers of the test are those of what it loads. Optimised, and warned of by what that sees, it is without them. */
+/* Sanitizers of the test are those of what it loads, which finds their runtime in the test. Optimised, and warned of by
+ * what that sees, it is without them. */
 #if defined(__SANITIZE_ADDRESS__)
-#define SANITIZE "-O0 -fsanitize=address,undefined"
+#define SANITIZE "-O0 -fsanitize=address,undefined -fsanitize-undefined-trap-on-error -static-libasan"
 #else
 #define SANITIZE ""
 #endif
