@@ -3,7 +3,8 @@
  * alone: the meanings of all are within the bounds of the first one's.
  *
  *   random_programs [--specs] [--first SEED] [--count N] [--seconds S] [--all] [--plan] [--compile|--both] [--strict]
- *                   [--keep DIR] [--quiet] [--stop] [--arch A] [--log FILE] [--only A+B] [--leave-out A+B]... [FILE...]
+ *                   [--keep DIR] [--quiet] [--stop] [--arch A] [--log FILE] [--only A+B] [--leave-out A+B]...
+ *                   [--device emu|cuda] [--step N] [FILE...]
  *   random_programs --replay LOG
  *   random_programs --print SEED
  *
@@ -15,6 +16,8 @@
  * ptxas says of them that `build` refuses is a failure. --both: that, and the PTX of the same compilation runs.
  * --strict: what is refused by rule is a failure. --keep DIR: specs that fail are kept there. --seconds: no new program
  * after that time.
+ * --step N: every Nth seed. --device cuda: the first GPU runs them, each size with both kinds of inputs, and there is
+ * no twin.
  * --stop: none after a failure. --log: what was seen is appended there; --replay counts it again, of several runs in
  * one file as of one.
  *
@@ -35,11 +38,36 @@
 
 #include "random_run.h"
 #include "random_spec.h"
+#include "unit/check.h"
+
+/* ---- asserts of what tests share, without cmocka's library, which a machine with a GPU may lack ------------------ */
+
+void print_error(const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    vfprintf(stderr, format, list);
+    va_end(list);
+}
+
+void _fail(const char *file, const int line)
+{
+    print_error("%s:%d: failed\n", file, line);
+    abort(); /* of the program's own process */
+}
+
+void _assert_true(const LargestIntegralType result, const char *expression, const char *file, const int line)
+{
+    if (result)
+        return;
+    print_error("%s\n", expression);
+    _fail(file, line);
+}
 
 enum { NAMES = 512, SECONDS_EACH = 300, FEATURES = 128 };
 
 struct options {
-    uint64_t first;
+    uint64_t first, step;
     int count;
     double seconds;
     bool all, quiet, stop, plan, compile, both, strict, specs;
@@ -47,6 +75,7 @@ struct options {
     const char *without[16]; /* features that are not to meet, "a+b" */
     int withouts;
     const char *arch; /* of every kernel; NULL: they share */
+    const char *device; /* NULL: the emulator */
     const char *keep, *log, *replay;
 };
 
@@ -100,7 +129,8 @@ static int in_process(const struct options *o, const char *path, uint64_t seed, 
                                  .both = o->both,
                                  .strict = o->strict,
                                  .specs = o->specs,
-                                 .arch = o->arch};
+                                 .arch = o->arch,
+                                 .device = o->device};
         FILE *out = fopen(lines, "w");
         if (!out || !freopen(errors, "w", stderr))
             _exit(3);
@@ -186,6 +216,8 @@ static bool take_line(struct all *a, char *line, const char *path, const char *t
         take_words(a, path, kernel, arch);
     else if (strncmp(line, "ring ", 5) == 0)
         printf("# %s: %s\n", title, line);
+    else if (strncmp(line, "device ", 7) == 0 || strncmp(line, "worst ", 6) == 0)
+        return false; /* for who reads the log */
     else if (strncmp(line, "hit ", 4) == 0)
         ++*tally_of(&a->tally, line + 4);
     else if (strncmp(line, "why ", 4) == 0)
@@ -379,6 +411,10 @@ static bool take_value(struct options *o, const char *word, const char *value)
 {
     if (strcmp(word, "--first") == 0)
         o->first = strtoull(value, NULL, 10);
+    else if (strcmp(word, "--step") == 0 && atoi(value) > 0)
+        o->step = strtoull(value, NULL, 10);
+    else if (strcmp(word, "--device") == 0 && (strcmp(value, "emu") == 0 || strcmp(value, "cuda") == 0))
+        o->device = value;
     else if (strcmp(word, "--count") == 0)
         o->count = atoi(value);
     else if (strcmp(word, "--seconds") == 0)
@@ -406,7 +442,7 @@ static int all_seeds(struct all *a, double start)
     char path[320], title[256];
     int left_out = 0;
     uint64_t seed = a->o.first;
-    for (; a->programs < a->o.count && !(a->o.stop && a->failed); seed++) {
+    for (; a->programs < a->o.count && !(a->o.stop && a->failed); seed += a->o.step) {
         if (a->o.seconds > 0 && clock_now() - start > a->o.seconds)
             break;
         snprintf(path, sizeof path, "%s/random.lua", a->scratch);
@@ -448,7 +484,7 @@ static void print_all(struct all *a, int left_out)
 
 int main(int argc, char **argv)
 {
-    static struct all a = {.o = {.first = 1, .count = 100}};
+    static struct all a = {.o = {.first = 1, .step = 1, .count = 100}};
     char path[320];
     double start = clock_now();
     int at = 1, left_out = 0;

@@ -14,9 +14,9 @@
 #include "verify/sizes.h"
 #include "verify/trial.h"
 
-enum { CASES = 16 };
+enum { CASES = 16, GPU = 3 /* a mode of its own */ };
 
-static const char *const modes[] = {"eager", "late", "random"};
+static const char *const modes[] = {"eager", "late", "random", [GPU] = "on the GPU"};
 
 void random_words(const char *spec, const char *kernel, char *words, size_t size)
 {
@@ -301,15 +301,56 @@ static void check_meaning(struct work *w, const struct trial *t, const char *ker
     }
 }
 
+static bool on_gpu(const struct work *w)
+{
+    return w->o->device && strcmp(w->o->device, "cuda") == 0;
+}
+
 /* Why a launch failed: the hazards found, else the device's words. */
 static void take_failure(struct work *w, struct tw_device *device, const struct compile_unit *unit, const char *what,
                          const char *error)
 {
     char text[2048];
-    const struct emu_report *report = emu_device_report(device, 0);
+    const struct emu_report *report = on_gpu(w) ? NULL : emu_device_report(device, 0);
     snprintf(text, sizeof text, "%s: %s", what, report ? report->text : error);
     bad(w, unit->plan.entry, unit->arch->name, text);
-    emu_device_clear_reports(device);
+    if (!on_gpu(w))
+        emu_device_clear_reports(device);
+}
+
+/* Of the elements that have a bound: how far the one that is farthest is from its reference, as a part of its bound.
+ * The comparison left nothing of what it had downloaded. */
+static double worst_of(const struct trial *t)
+{
+    double worst = 0;
+    for (int i = 0; i < t->tensor_count; i++) {
+        const struct trial_tensor *out = &t->tensor[i];
+        enum tw_dtype dtype = t->request.unit->plan.tensor[i].dtype;
+        struct shape_walk walk;
+        struct tw_error error;
+        if (!out->reference || !out->bound ||
+            tw_device_download(t->request.device, out->host, out->buffer, out->bytes, &error) != TW_OK)
+            continue;
+        shape_seek(&walk, &out->shape, 0);
+        for (int64_t e = 0; e < shape_count(&out->shape); e++, shape_next(&walk)) {
+            size_t at = out->begin + (size_t)walk.offset * tw_dtype_bytes(dtype);
+            double far = fabs(tw_dtype_load(dtype, out->host + at) - out->reference[e]);
+            if (out->done[e] && out->bound[e] > 0 && isfinite(out->bound[e]) && far / out->bound[e] > worst)
+                worst = far / out->bound[e];
+        }
+    }
+    return worst;
+}
+
+/* A launch that passed. */
+static void take_passed(struct work *w, const struct trial *t, const struct compile_unit *unit,
+                        const struct trial_result *result)
+{
+    hit(w, "launch", result->equality ? "equal" : "within bounds");
+    w->passed++;
+    if (w->o->device)
+        fprintf(w->out, "worst %.4f %.4f %s %s\n", worst_of(t), result->bound > 0 ? result->error / result->bound : 0.0,
+                unit->plan.entry, unit->arch->name);
 }
 
 /* All variants at one set of sizes, in one mode, with one kind of inputs. */
@@ -350,15 +391,14 @@ static void run_case(struct work *w, struct compile *c, struct tw_device *device
         int launched = trial_launch(&trial, launcher, v, &result, &error);
         w->current = -1;
         hit(w, "launch", modes[mode]);
-        if (launched != TW_OK || emu_device_report(device, 0)) {
+        if (launched != TW_OK || (!on_gpu(w) && emu_device_report(device, 0))) {
             take_failure(w, device, unit, what, error.text);
         } else if (!result.passed) {
             char text[1024];
             snprintf(text, sizeof text, "%s: %s", what, result.why);
             bad(w, unit->plan.entry, unit->arch->name, text);
         } else {
-            hit(w, "launch", result.equality ? "equal" : "within bounds");
-            w->passed++;
+            take_passed(w, &trial, unit, &result);
         }
     }
     if (status == TW_OK)
@@ -437,61 +477,87 @@ static int mode_of(const struct work *w, int run, bool last, int inputs)
     return inputs == (int)(w->seed / 3 % 2) ? (int)((w->seed + (uint64_t)w->number) % 3) : -1;
 }
 
+/* The emulator in that mode, with room for the largest cluster; or the GPU. */
+static int open_device(struct work *w, struct compile *c, struct launcher *launcher, int variants, int mode,
+                       struct tw_device **device, struct tw_error *error)
+{
+    struct emu_options options = {.arch = c->unit[0].arch->name,
+                                  .completion = (enum emu_completion)mode,
+                                  .hazards = EMU_HAZARDS_STRICT,
+                                  .seed = w->seed,
+                                  .sm_count = 1 + (int)(w->seed / 4 % 2),
+                                  .instruction_limit = UINT64_C(200000000),
+                                  .event = take_event,
+                                  .event_context = w,
+                                  .events = ring_fills_events()};
+    int status = mode == GPU ? tw_device_open_cuda(&c->rt, 0, device, error)
+                             : tw_device_open_emu(&c->rt, &options, device, error);
+    for (int v = 0; v < variants && status == TW_OK && mode != GPU; v++)
+        if (blocks_of(&launcher_unit(launcher, v)->plan) > (*device)->sm_count)
+            emu_device_set_sms(*device, blocks_of(&launcher_unit(launcher, v)->plan));
+    if (status == TW_OK && w->o->device)
+        fprintf(w->out, "device %s\n", (*device)->name);
+    return status;
+}
+
+/* The emulator executes PTX; a GPU needs it for code of another major number. */
+static int load(struct compile *c, struct launcher *launcher, struct tw_device *device, int mode,
+                struct tw_error *error)
+{
+    return launcher_load(launcher, device, mode != GPU || c->unit[0].arch->major != device->major, error);
+}
+
+/* All sizes with both kinds of inputs on one device. On a GPU that is all there is, and the twin, which would say
+ * nothing of it, is left to the emulator. */
+static int run_sizes(struct work *w, struct compile *c, struct tw_device *device, struct launcher *launcher,
+                     int variants, int mode, bool twin, struct tw_error *error)
+{
+    const struct spec_kernel *k = c->unit[0].kernel;
+    int symbols = c->unit[0].plan.symbol_count - 1, loaded = load(c, launcher, device, mode, error);
+    int64_t symbol[32];
+    for (int r = 0; r < k->run_count && loaded == TW_OK; r++) {
+        bool last = r == k->run_count - 1;
+        if (last && mode != GPU) { /* the size in which rings wrap: all items in one cluster */
+            emu_device_set_sms(device, blocks_of(&c->unit[0].plan));
+            loaded = load(c, launcher, device, mode, error);
+        }
+        for (int inputs = 0; inputs < 2 && loaded == TW_OK; inputs++) {
+            bool due = mode == mode_of(w, r, last, inputs);
+            if (!w->o->all && !due && mode != GPU)
+                continue;
+            memcpy(symbol, k->run[r].value, sizeof *symbol * (size_t)symbols);
+            symbol[symbols] = device->sm_count;
+            /* The twin takes each size once, with one kind of inputs and the next with the other; of the last, the
+               largest, some items. */
+            bool compared = due && (last ? !w->o->specs || inputs == 0 : inputs == (int)((w->seed + (uint64_t)r) % 2));
+            run_case(w, c, device, launcher, variants, symbol, r, mode, (enum inputs_kind)inputs, twin && compared,
+                     last && !w->o->all);
+        }
+    }
+    return loaded;
+}
+
 static void run_modes(struct work *w, struct compile *c, bool twin)
 {
     const struct spec_kernel *k = c->unit[0].kernel;
     struct launcher *launcher = NULL;
     struct tw_error error = {""};
-    int64_t symbol[32];
     int unit[COMPILE_LIBRARY_UNITS], variants = 0;
     for (int i = 0; i < c->unit_count && variants < COMPILE_LIBRARY_UNITS; i++)
         if (c->unit[i].wanted)
             unit[variants++] = i;
     if (launcher_open(&launcher, c, unit, variants, &error) != TW_OK)
         bad(w, k->name, c->unit[0].arch->name, error.text);
-    for (int mode = 0; mode < 3 && launcher && !*error.text; mode++) {
-        struct emu_options options = {.arch = c->unit[0].arch->name,
-                                      .completion = (enum emu_completion)mode,
-                                      .hazards = EMU_HAZARDS_STRICT,
-                                      .seed = w->seed,
-                                      .sm_count = 1 + (int)(w->seed / 4 % 2),
-                                      .instruction_limit = UINT64_C(200000000),
-                                      .event = take_event,
-                                      .event_context = w,
-                                      .events = ring_fills_events()};
+    for (int mode = on_gpu(w) ? GPU : 0; mode <= GPU && launcher && !*error.text; mode++) {
         struct tw_device *device = NULL;
-        if (tw_device_open_emu(&c->rt, &options, &device, &error) != TW_OK) {
-            bad(w, k->name, c->unit[0].arch->name, error.text);
+        if (mode == GPU && !on_gpu(w))
             break;
-        }
-        for (int v = 0; v < variants; v++)
-            if (blocks_of(&launcher_unit(launcher, v)->plan) > device->sm_count)
-                emu_device_set_sms(device, blocks_of(&launcher_unit(launcher, v)->plan));
-        int loaded = launcher_load(launcher, device, true, &error);
-        for (int r = 0; r < k->run_count && loaded == TW_OK; r++) {
-            bool last = r == k->run_count - 1;
-            if (last) { /* the size in which rings wrap: all items in one cluster */
-                emu_device_set_sms(device, blocks_of(&c->unit[0].plan));
-                loaded = launcher_load(launcher, device, true, &error);
-            }
-            for (int inputs = 0; inputs < 2 && loaded == TW_OK; inputs++) {
-                bool due = mode == mode_of(w, r, last, inputs);
-                if (!w->o->all && !due)
-                    continue;
-                memcpy(symbol, k->run[r].value, sizeof *symbol * (size_t)(c->unit[0].plan.symbol_count - 1));
-                symbol[c->unit[0].plan.symbol_count - 1] = device->sm_count;
-                /* The twin takes each size once, with one kind of inputs and the next with the other; of the last, the
-                   largest, some items. */
-                bool compared =
-                    due && (last ? !w->o->specs || inputs == 0 : inputs == (int)((w->seed + (uint64_t)r) % 2));
-                run_case(w, c, device, launcher, variants, symbol, r, mode, (enum inputs_kind)inputs, twin && compared,
-                         last && !w->o->all);
-            }
-        }
-        if (loaded != TW_OK)
+        if (open_device(w, c, launcher, variants, mode, &device, &error) != TW_OK ||
+            run_sizes(w, c, device, launcher, variants, mode, twin, &error) != TW_OK)
             bad(w, k->name, c->unit[0].arch->name, error.text);
         launcher_unload(launcher);
-        tw_device_close(device);
+        if (device)
+            tw_device_close(device);
     }
     launcher_close(launcher);
 }
@@ -513,9 +579,9 @@ static void run_kernel(struct work *w, const char *kernel, const char *arch, boo
         /* Variants of how it runs are the first kernel's: of the others one each is enough. */
         c.unit[i].wanted = w->o->all || w->first || i == w->number % c.unit_count;
         c.unit[i].line_info = true;
-        c.unit[i].outputs = w->o->both      ? TW_OUTPUT_CUBIN | TW_OUTPUT_PTX
-                            : w->o->compile ? TW_OUTPUT_CUBIN
-                                            : TW_OUTPUT_PTX;
+        c.unit[i].outputs = w->o->both || on_gpu(w) ? TW_OUTPUT_CUBIN | TW_OUTPUT_PTX
+                            : w->o->compile         ? TW_OUTPUT_CUBIN
+                                                    : TW_OUTPUT_PTX;
         count_plan(w, &c.unit[i]);
         c.unit[i].plan.kernel = w->kernel; /* of whose name inputs are made: all kernels of the spec have the same */
         if (i < 16)
@@ -535,7 +601,7 @@ static void run_kernel(struct work *w, const char *kernel, const char *arch, boo
         else if (!w->o->compile || w->o->both)
             run_modes(w, &c, twin);
         for (int i = 0; i < c.unit_count && i < 16; i++)
-            if (w->passed && c.unit[i].wanted && w->fills[i].ring_count)
+            if (w->passed && !on_gpu(w) && c.unit[i].wanted && w->fills[i].ring_count)
                 count_rings(w, &c.unit[i], &w->fills[i]);
     }
     if (status == 0 && c.unit_count && !w->bad && (w->passed || w->o->plan || (w->o->compile && !w->o->both)))
