@@ -26,6 +26,9 @@
  * comments behind it. A spec whose first line is "-- refused by RULE: ..." is fine where that rule refuses it. Meanings
  * of a FILE's kernels are compared where its first line is "-- one meaning: ...".
  *
+ * Tables: which fields of how a kernel runs other kernels than the first changed, and which rows of place_ops.def were
+ * steps of a kernel that ran (random_tables.h).
+ *
  * Rings: each is to be wrapped twice by one block, over all sizes: its first stage is filled a third time, all others
  * twice. A ring that is filled once an item cannot be, in a kernel whose blocks have one item each. */
 #include <signal.h>
@@ -38,6 +41,7 @@
 
 #include "random_run.h"
 #include "random_spec.h"
+#include "random_tables.h"
 #include "unit/check.h"
 
 /* ---- asserts of what tests share, without cmocka's library, which a machine with a GPU may lack ------------------ */
@@ -64,7 +68,7 @@ void _assert_true(const LargestIntegralType result, const char *expression, cons
     _fail(file, line);
 }
 
-enum { NAMES = 512, SECONDS_EACH = 300, FEATURES = 128 };
+enum { NAMES = 1024, SECONDS_EACH = 300, FEATURES = 128 };
 
 struct options {
     uint64_t first, step;
@@ -74,7 +78,7 @@ struct options {
     const char *only;        /* features that each program has, "a+b" */
     const char *without[16]; /* features that are not to meet, "a+b" */
     int withouts;
-    const char *arch; /* of every kernel; NULL: they share */
+    const char *arch;   /* of every kernel; NULL: they share */
     const char *device; /* NULL: the emulator */
     const char *keep, *log, *replay;
 };
@@ -348,6 +352,15 @@ static void print_holes(struct all *a)
             printf("#   %s: %s\n", beyond[i].name, beyond[i].why);
 }
 
+static int hits(void *all, const char *name)
+{
+    const struct tally *t = &((struct all *)all)->tally;
+    for (int i = 0; i < t->names; i++)
+        if (strcmp(t->name[i], name) == 0)
+            return t->count[i];
+    return 0;
+}
+
 /* Features and their pairs: those that can meet, whether they did, and why others cannot. */
 static void print_pairs(const struct all *a)
 {
@@ -472,6 +485,7 @@ static void remove_scratch(const struct all *a)
 static void print_all(struct all *a, int left_out)
 {
     print_holes(a);
+    random_tables_print(hits, a, a->programs);
     print_pairs(a);
     print_tally("what was hit", &a->tally);
     print_tally("refused", &a->refused);

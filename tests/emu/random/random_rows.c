@@ -522,5 +522,6 @@ void random_rows(struct random_spec *g)
     random_write(g, "kernel \"p_how1\" { like = p, tile = { r = %d, c = %d },\n",
                  random_has(g, "one.row") ? 1 : row_tiles[1 + random_below(g, 4)], column_tiles[random_below(g, 6)]);
     how(&r, 1, resident);
+    random_fields_write(g, 1, false);
     random_write(g, "}\n");
 }

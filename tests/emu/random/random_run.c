@@ -7,6 +7,7 @@
 #include "compile/compile.h"
 #include "emu/emu.h"
 #include "program/meaning/reference.h"
+#include "random_tables.h"
 #include "unit/program/program_naive.h"
 #include "verify/compare.h"
 #include "verify/launcher.h"
@@ -41,6 +42,7 @@ struct meant {
     double *value[16], *bound[16];
     int64_t count[16];
     bool *down; /* by operation: loops whose turns it took from the last to the first */
+    int tile[SPEC_MAX_AXES];
 };
 
 struct work {
@@ -61,6 +63,11 @@ struct work {
     int current; /* the unit that runs, -1: none */
     int passed;  /* launches of the kernel in hand */
 };
+
+static bool on_gpu(const struct work *w)
+{
+    return w->o->device && strcmp(w->o->device, "cuda") == 0;
+}
 
 static void hit(struct work *w, const char *kind, const char *name)
 {
@@ -226,11 +233,29 @@ static bool is_rounding(struct work *w, const struct trial *t, const struct mean
     return fine;
 }
 
-/* Casts round other numbers where turns go the other way: mostly results are as far apart at most as those of the
- * narrowest cast may be. Where they are not, as behind a difference of nearly equal numbers or a choice between two, an
- * element's own bounds say what rounding comes to. */
+/* Whether the first kernel's numbers are as far away at most as casts may round here, and as much again, which they may
+ * with its tile. */
+static bool is_rounding_of_tile(struct work *w, const struct trial *t, const struct meant *m, int i)
+{
+    struct trial_meaning meaning = {0};
+    struct tw_error error;
+    bool *down = loops_down(t);
+    bool fine = trial_meaning_open(t, &meaning, &error) == TW_OK &&
+                trial_meaning(t, &(struct trial_turns){.down = down, .free_casts = true}, &meaning, &error) == TW_OK;
+    for (int64_t e = 0; fine && e < m->count[i]; e++)
+        fine = !t->tensor[i].done[e] || within(t->tensor[i].reference[e], m->value[i][e],
+                                               2 * meaning.bound[i][e] + m->bound[i][e] + t->tensor[i].bound[e]);
+    trial_meaning_close(t, &meaning);
+    free(down);
+    hit(w, "how", "compared by bounds with another tile");
+    return fine;
+}
+
+/* Casts round other numbers where turns go the other way or are of another tile: mostly results are as far apart at
+ * most as those of the narrowest cast may be. Where they are not, as behind a difference of nearly equal numbers or a
+ * choice between two, an element's own bounds say what rounding comes to. */
 static void check_other_way(struct work *w, const struct trial *t, const char *kernel, const char *sizes,
-                            const struct meant *m, int i)
+                            const struct meant *m, int i, bool tile)
 {
     const struct trial_tensor *now = &t->tensor[i];
     const struct spec_kernel *k = t->request.unit->kernel;
@@ -246,24 +271,59 @@ static void check_other_way(struct work *w, const struct trial *t, const char *k
         double bound = m->bound[i][e] + now->bound[e], far = fabs(one - other) - bound;
         difference += isinf(bound) || far <= 0 ? 0 : far * far;
     }
-    hit(w, "how", "compared with turns the other way");
-    if (difference <= most * most * norm || is_rounding(w, t, m, i))
+    hit(w, "how", tile ? "compared with another tile" : "compared with turns the other way");
+    if (difference <= most * most * norm || (tile ? is_rounding_of_tile : is_rounding)(w, t, m, i))
         return;
     snprintf(text, sizeof text,
-             "%s: the way of turns changes what it means: %s is %.3g away, at most %.3g are right, and farther than "
+             "%s: the %s changes what it means: %s is %.3g away, at most %.3g are right, and farther than "
              "its elements' bounds",
-             sizes, k->tensor[i].name, sqrt(difference / norm), most);
+             sizes, tile ? "tile" : "way of turns", k->tensor[i].name, sqrt(difference / norm), most);
     bad(w, kernel, "-", text);
 }
 
-/* The first kernel's meaning is kept; that of another, which differs in how it runs alone, lies within both bounds, or
- * near them where its turns go the other way. */
+/* The tile by axis. True: it is the first kernel's. */
+static bool is_tile(const struct trial *t, struct meant *m, bool first)
+{
+    const struct program *p = trial_program(t);
+    bool same = true;
+    for (int i = 0; i < p->axis_count; i++) {
+        if (first)
+            m->tile[i] = p->axis[i].tile;
+        same = same && m->tile[i] == p->axis[i].tile;
+    }
+    return same;
+}
+
+/* The first kernel's meaning is kept. */
+static void keep_meaning(const struct trial_tensor *now, struct meant *m, int i)
+{
+    int64_t count = shape_count(&now->shape);
+    size_t bytes = ((size_t)count + 1) * sizeof(double);
+    m->value[i] = malloc(bytes);
+    m->bound[i] = malloc(bytes);
+    assert_true(m->value[i] && m->bound[i]);
+    memcpy(m->value[i], now->reference, (size_t)count * sizeof(double));
+    memcpy(m->bound[i], now->bound, (size_t)count * sizeof(double));
+    m->count[i] = count;
+}
+
+/* The first element that is farther from the first kernel's than both bounds; -1: none. */
+static int64_t first_apart(const struct trial_tensor *now, const struct meant *m, int i)
+{
+    for (int64_t e = 0; e < m->count[i]; e++)
+        if (now->done[e] && !within(now->reference[e], m->value[i][e], m->bound[i][e] + now->bound[e]))
+            return e;
+    return -1;
+}
+
+/* That of another kernel, which differs in how it runs alone, lies within both bounds, or near them where its turns go
+ * the other way or its tile is another. */
 static void check_meaning(struct work *w, const struct trial *t, const char *kernel, const char *sizes, int run,
                           int inputs)
 {
     const struct spec_kernel *k = t->request.unit->kernel;
     struct meant *m = run < CASES && !w->by_tile ? &w->meant[run][inputs] : NULL;
-    bool *down = m ? loops_down(t) : NULL, same = true;
+    bool *down = m ? loops_down(t) : NULL, same = true, tile = m ? is_tile(t, m, !m->down) : true;
     if (m && !m->down)
         m->down = down;
     else if (m)
@@ -272,38 +332,24 @@ static void check_meaning(struct work *w, const struct trial *t, const char *ker
         free(down);
     for (int i = 0; m && i < t->tensor_count && i < 16; i++) {
         const struct trial_tensor *now = &t->tensor[i];
-        int64_t count = shape_count(&now->shape);
         if (!k->tensor[i].out || !now->bound || t->sampled)
             continue;
-        if (w->first && !m->value[i]) {
-            size_t bytes = ((size_t)count + 1) * sizeof(double);
-            m->value[i] = malloc(bytes);
-            m->bound[i] = malloc(bytes);
-            assert_true(m->value[i] && m->bound[i]);
-            memcpy(m->value[i], now->reference, (size_t)count * sizeof(double));
-            memcpy(m->bound[i], now->bound, (size_t)count * sizeof(double));
-            m->count[i] = count;
-        }
-        if (!same && m->value[i] && count == m->count[i])
-            check_other_way(w, t, kernel, sizes, m, i);
-        for (int64_t e = 0; same && m->value[i] && count == m->count[i] && e < count; e++) {
-            if (!now->done[e] || within(now->reference[e], m->value[i][e], m->bound[i][e] + now->bound[e]))
-                continue;
+        if (w->first && !m->value[i])
+            keep_meaning(now, m, i);
+        bool comparable = m->value[i] && shape_count(&now->shape) == m->count[i];
+        int64_t e = same && comparable ? first_apart(now, m, i) : -1;
+        if (comparable && (!same || (!tile && e >= 0))) {
+            check_other_way(w, t, kernel, sizes, m, i, !tile);
+        } else if (e >= 0) {
             char text[400];
             snprintf(text, sizeof text,
                      "%s: how it runs changes what it means: %s[%lld] is %.9g, the first kernel's %.9g", sizes,
                      k->tensor[i].name, (long long)e, now->reference[e], m->value[i][e]);
             bad(w, kernel, "-", text);
-            break;
         }
         if (!w->first && m->value[i])
             hit(w, "how", "compared with the first kernel");
     }
-}
-
-static bool on_gpu(const struct work *w)
-{
-    return w->o->device && strcmp(w->o->device, "cuda") == 0;
 }
 
 /* Why a launch failed: the hazards found, else the device's words. */
@@ -562,6 +608,15 @@ static void run_modes(struct work *w, struct compile *c, bool twin)
     launcher_close(launcher);
 }
 
+static void take_ran(struct work *w, const struct compile *c)
+{
+    fprintf(w->out, "ran %s %s\n", c->unit[0].kernel->name, c->unit[0].arch->name);
+    random_tables_fields(&c->unit[0], &c->spec.kernel[0], w->out);
+    for (int i = 0; i < c->unit_count; i++)
+        if (c->unit[i].wanted)
+            random_tables_rows(&c->unit[i], w->out);
+}
+
 /* One kernel on one architecture. */
 static void run_kernel(struct work *w, const char *kernel, const char *arch, bool twin)
 {
@@ -605,7 +660,7 @@ static void run_kernel(struct work *w, const char *kernel, const char *arch, boo
                 count_rings(w, &c.unit[i], &w->fills[i]);
     }
     if (status == 0 && c.unit_count && !w->bad && (w->passed || w->o->plan || (w->o->compile && !w->o->both)))
-        fprintf(w->out, "ran %s %s\n", kernel, arch);
+        take_ran(w, &c);
     compile_close(&c);
 }
 

@@ -17,12 +17,17 @@ static uint64_t next(struct random_spec *g)
     return scrambled(g->state);
 }
 
-bool random_rare(const struct random_spec *g, const char *what, int of)
+int random_aside(struct random_spec *g, const char *what, int number, int n)
 {
     uint64_t x = scrambled(g->seed + 1);
     for (; *what; what++)
         x = scrambled(x + (unsigned char)*what);
-    return x % (uint64_t)of == 0;
+    return (int)((number ? scrambled(x + (uint64_t)number) : x) % (uint64_t)n);
+}
+
+bool random_rare(struct random_spec *g, const char *what, int of)
+{
+    return random_aside(g, what, 0, of) == 0;
 }
 
 int random_below(struct random_spec *g, int n)

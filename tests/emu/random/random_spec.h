@@ -69,8 +69,11 @@ struct random_spec {
 int random_below(struct random_spec *g, int n);
 bool random_chance(struct random_spec *g, int percent);
 
-/* True for one seed of `of`, another one for each `what`. Draws nothing: what other seeds give stays as it is. */
-bool random_rare(const struct random_spec *g, const char *what, int of);
+/* A number below n, another one for each `what` and `number`. Draws nothing: what follows stays as it is. */
+int random_aside(struct random_spec *g, const char *what, int number, int n);
+
+/* True for one seed of `of`, another one for each `what`. Draws nothing either. */
+bool random_rare(struct random_spec *g, const char *what, int of);
 
 /* The feature is there; whoever calls this has seen to it that it may be. */
 void random_feature(struct random_spec *g, const char *word);
@@ -101,6 +104,11 @@ void random_use(struct random_spec *g, size_t from, const char *term, const char
 
 /* The whole spec, to `out`. */
 void random_spec_write(uint64_t seed, FILE *out);
+
+/* ---- random_fields.c: what a kernel may say of how it runs ------------------------------------------------------- */
+
+/* Fields of kernel `number` that ask nothing of its tiles. maps: it loads through tensor maps. */
+void random_fields_write(struct random_spec *g, int number, bool maps);
 
 /* ---- random_rows.c, random_dots.c: programs without and with dots ------------------------------------------------ */
 

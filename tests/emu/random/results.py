@@ -244,11 +244,17 @@ def main():
             'within bounds': hit.get('launch', {}).get('within bounds', 0),
             'with the naive twin': hit.get('twin', {}).get('compared', 0),
             'with the first kernel': hit.get('how', {}).get('compared with the first kernel', 0),
+            'with the first kernel, of another tile that rounds otherwise':
+                hit.get('how', {}).get('compared with another tile', 0),
         },
         'pairs_of_features': pairs_of(lines),
         'rings': {'wrapped twice': rings['wrapped twice'], 'filled once a block': rings['once a block'],
                   'not wrapped': rings['NOT WRAPPED'],
                   'which': [line[2:] for line in lines if ': ring ' in line and line.startswith('# random program')]},
+        'fields changed': hit.get('changed', {}),
+        'fields and rows not met': [line[2:] for line in lines if ' that no kernel changed:' in line or
+                                    ' that no step was:' in line],
+        'rows of place_ops.def': hit.get('row', {}),
         'rules': hit.get('rule', {}),
         'steps': {name: times for name, times in hit.get('step', {}).items() if times},
         'steps_not_met': [name for name, times in hit.get('step', {}).items() if not times],
