@@ -412,21 +412,32 @@ static void add_dims(struct gemm *s)
     random_write(g, " = dims \"%s\"\n\n", list);
 }
 
-void random_gemm_write(uint64_t seed, FILE *out)
+static void write_spec(struct random_spec *g, FILE *out)
 {
     static const char *const reserved[] = {"A", "B", "C", "D", "alpha", "beta", "acc", "t"};
-    struct random_spec g;
-    struct gemm s = {.g = &g};
-    memset(&g, 0, sizeof g);
-    g.state = seed * UINT64_C(0xd1342543de82ef95) + 7;
+    struct gemm s = {.g = g};
     for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
         snprintf(s.used[s.names++], 16, "%s", reserved[i]);
     add_dims(&s);
-    random_write(&g, "kernel \"p\" {\n  family = \"gemm\",\n");
+    random_write(g, "kernel \"p\" {\n  family = \"gemm\",\n");
     add_tensors(&s);
     add_epilogue(&s);
     add_how(&s);
     add_sizes(&s);
-    random_write(&g, "}\n");
-    fprintf(out, "-- random gemm %llu:\n%s", (unsigned long long)seed, g.text);
+    random_write(g, "}\n");
+    fprintf(out, "-- random gemm %llu:\n%s", (unsigned long long)g->seed, g->text);
+}
+
+void random_gemm_write(uint64_t seed, FILE *out)
+{
+    struct random_spec g;
+    random_begin(&g, seed, 7, NULL, 0);
+    write_spec(&g, out);
+}
+
+void random_gemm_write_bytes(const uint8_t *byte, size_t count, FILE *out)
+{
+    struct random_spec g;
+    random_begin(&g, 0, 7, byte, count);
+    write_spec(&g, out);
 }

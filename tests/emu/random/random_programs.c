@@ -2,9 +2,9 @@
  * fatal, within the meaning's bounds, and against the naive twin in fp32. A spec's kernels differ in how they run
  * alone: the meanings of all are within the bounds of the first one's.
  *
- *   random_programs [--specs] [--first SEED] [--count N] [--seconds S] [--all] [--plan] [--compile|--both] [--strict]
- *                   [--keep DIR] [--quiet] [--stop] [--arch A] [--log FILE] [--only A+B] [--leave-out A+B]...
- *                   [--device emu|cuda] [--step N] [FILE...]
+ *   random_programs [--specs] [--first SEED] [--step N] [--count N] [--seconds S] [--all] [--plan|--mean]
+ *                   [--compile|--both] [--strict] [--keep DIR] [--quiet] [--stop] [--arch A] [--device emu|cuda]
+ *                   [--log FILE] [--only A+B] [--leave-out A+B]... [FILE...]
  *   random_programs --replay LOG
  *   random_programs --print SEED
  *
@@ -12,12 +12,11 @@
  * them, nothing behind it. FILE...: these specs in the place of random ones. --leave-out A+B: no programs that have all
  * of these features; --only A+B: none that lack one; --count is of those that are left. --all: every kernel on every
  * architecture in every mode; else each kernel on one, each size with each kind of inputs in one mode, and of all
- * kernels but the first one variant. --plan: nothing is compiled. --compile: cubins are made, and nothing runs; what
- * ptxas says of them that `build` refuses is a failure. --both: that, and the PTX of the same compilation runs.
- * --strict: what is refused by rule is a failure. --keep DIR: specs that fail are kept there. --seconds: no new program
- * after that time.
- * --step N: every Nth seed. --device cuda: the first GPU runs them, each size with both kinds of inputs, and there is
- * no twin.
+ * kernels but the first one variant. --plan: nothing is compiled; --mean: nor is it, but small sizes are evaluated, and
+ * their meaning is held against the twin. --compile: cubins are made, and nothing runs; what ptxas says of them that
+ * `build` refuses is a failure. --both: that, and the PTX of the same compilation runs. --strict: what is refused by
+ * rule is a failure. --keep DIR: specs that fail are kept there. --seconds: no new program after that time. --step N:
+ * every Nth seed. --device cuda: the first GPU runs them, each size with both kinds of inputs, and there is no twin.
  * --stop: none after a failure. --log: what was seen is appended there; --replay counts it again, of several runs in
  * one file as of one.
  *
@@ -74,7 +73,7 @@ struct options {
     uint64_t first, step;
     int count;
     double seconds;
-    bool all, quiet, stop, plan, compile, both, strict, specs;
+    bool all, quiet, stop, plan, mean, compile, both, strict, specs;
     const char *only;        /* features that each program has, "a+b" */
     const char *without[16]; /* features that are not to meet, "a+b" */
     int withouts;
@@ -129,6 +128,7 @@ static int in_process(const struct options *o, const char *path, uint64_t seed, 
                                  .seed = seed,
                                  .all = o->all,
                                  .plan = o->plan,
+                                 .mean = o->mean,
                                  .compile = o->compile,
                                  .both = o->both,
                                  .strict = o->strict,
@@ -402,6 +402,8 @@ static bool take_flag(struct options *o, const char *word)
         o->all = true;
     else if (strcmp(word, "--plan") == 0)
         o->plan = true;
+    else if (strcmp(word, "--mean") == 0)
+        o->plan = o->mean = true;
     else if (strcmp(word, "--compile") == 0)
         o->compile = true;
     else if (strcmp(word, "--both") == 0)

@@ -37,8 +37,9 @@ void random_words(const char *spec, const char *kernel, char *words, size_t size
         fclose(f);
 }
 
-/* What the first kernel means at one size with one kind of inputs, output by output. */
+/* What the first kernel means at one size with one kind of inputs, output by output, as its tensors stand there. */
 struct meant {
+    char name[16][64]; /* another kernel's tensors may stand in another order; "": no output */
     double *value[16], *bound[16];
     int64_t count[16];
     bool *down; /* by operation: loops whose turns it took from the last to the first */
@@ -163,11 +164,12 @@ static bool *loops_down(const struct trial *t)
     return down;
 }
 
-/* The naive twin on the trial's inputs. some: a quarter of the items where no two of them add to one element. */
-static void check_twin(struct work *w, struct trial *t, const char *sizes, bool some)
+/* The naive twin on the trial's inputs. every: one in so many items, where no two of them add to one element. */
+static void check_twin(struct work *w, struct trial *t, const char *sizes, int every)
 {
     const struct spec_kernel *k = t->request.unit->kernel;
     double *tensor[16] = {0}, *own[16] = {0};
+    bool some = every > 1;
     int64_t extent[16][SPEC_MAX_RANK] = {{0}};
     for (int i = 0; i < t->tensor_count; i++) {
         int64_t count = shape_count(&t->tensor[i].shape);
@@ -192,7 +194,7 @@ static void check_twin(struct work *w, struct trial *t, const char *sizes, bool 
                                 .extent = (const int64_t(*)[SPEC_MAX_RANK])extent,
                                 .scalar = t->scalar};
     bool *down = loops_down(t);
-    naive_run_some(k->program, k, &data, down, own, w->seed + 1, some ? 4 : 1);
+    naive_run_some(k->program, k, &data, down, own, w->seed + 1, some ? every : 1);
     free(down);
     for (int i = 0; i < t->tensor_count; i++) {
         const struct trial_tensor *want = &t->tensor[i];
@@ -235,16 +237,16 @@ static bool is_rounding(struct work *w, const struct trial *t, const struct mean
 
 /* Whether the first kernel's numbers are as far away at most as casts may round here, and as much again, which they may
  * with its tile. */
-static bool is_rounding_of_tile(struct work *w, const struct trial *t, const struct meant *m, int i)
+static bool is_rounding_of_tile(struct work *w, const struct trial *t, const struct meant *m, int i, int at)
 {
     struct trial_meaning meaning = {0};
     struct tw_error error;
     bool *down = loops_down(t);
     bool fine = trial_meaning_open(t, &meaning, &error) == TW_OK &&
                 trial_meaning(t, &(struct trial_turns){.down = down, .free_casts = true}, &meaning, &error) == TW_OK;
-    for (int64_t e = 0; fine && e < m->count[i]; e++)
-        fine = !t->tensor[i].done[e] || within(t->tensor[i].reference[e], m->value[i][e],
-                                               2 * meaning.bound[i][e] + m->bound[i][e] + t->tensor[i].bound[e]);
+    for (int64_t e = 0; fine && e < m->count[at]; e++)
+        fine = !t->tensor[i].done[e] || within(t->tensor[i].reference[e], m->value[at][e],
+                                               2 * meaning.bound[i][e] + m->bound[at][e] + t->tensor[i].bound[e]);
     trial_meaning_close(t, &meaning);
     free(down);
     hit(w, "how", "compared by bounds with another tile");
@@ -255,24 +257,24 @@ static bool is_rounding_of_tile(struct work *w, const struct trial *t, const str
  * most as those of the narrowest cast may be. Where they are not, as behind a difference of nearly equal numbers or a
  * choice between two, an element's own bounds say what rounding comes to. */
 static void check_other_way(struct work *w, const struct trial *t, const char *kernel, const char *sizes,
-                            const struct meant *m, int i, bool tile)
+                            const struct meant *m, int i, int at, bool tile)
 {
     const struct trial_tensor *now = &t->tensor[i];
     const struct spec_kernel *k = t->request.unit->kernel;
     double most = 2 * compare_bound(program_narrowest_cast(k->program), 0.0), difference = 0, norm = 0;
     char text[700];
-    for (int64_t e = 0; e < m->count[i]; e++) {
-        double one = m->value[i][e], other = now->reference[e];
+    for (int64_t e = 0; e < m->count[at]; e++) {
+        double one = m->value[at][e], other = now->reference[e];
         if (!now->done[e])
             continue;
         norm += isfinite(one) ? one * one : 0;
         if (one == other || (isnan(one) && isnan(other)))
             continue;
-        double bound = m->bound[i][e] + now->bound[e], far = fabs(one - other) - bound;
+        double bound = m->bound[at][e] + now->bound[e], far = fabs(one - other) - bound;
         difference += isinf(bound) || far <= 0 ? 0 : far * far;
     }
     hit(w, "how", tile ? "compared with another tile" : "compared with turns the other way");
-    if (difference <= most * most * norm || (tile ? is_rounding_of_tile : is_rounding)(w, t, m, i))
+    if (difference <= most * most * norm || (tile ? is_rounding_of_tile(w, t, m, i, at) : is_rounding(w, t, m, i)))
         return;
     snprintf(text, sizeof text,
              "%s: the %s changes what it means: %s is %.3g away, at most %.3g are right, and farther than "
@@ -295,8 +297,9 @@ static bool is_tile(const struct trial *t, struct meant *m, bool first)
 }
 
 /* The first kernel's meaning is kept. */
-static void keep_meaning(const struct trial_tensor *now, struct meant *m, int i)
+static void keep_meaning(const struct trial_tensor *now, struct meant *m, int i, const char *name)
 {
+    snprintf(m->name[i], sizeof m->name[i], "%s", name);
     int64_t count = shape_count(&now->shape);
     size_t bytes = ((size_t)count + 1) * sizeof(double);
     m->value[i] = malloc(bytes);
@@ -307,11 +310,11 @@ static void keep_meaning(const struct trial_tensor *now, struct meant *m, int i)
     m->count[i] = count;
 }
 
-/* The first element that is farther from the first kernel's than both bounds; -1: none. */
-static int64_t first_apart(const struct trial_tensor *now, const struct meant *m, int i)
+/* The first element that is farther from the first kernel's than both bounds; -1: none. at: the tensor's there. */
+static int64_t first_apart(const struct trial_tensor *now, const struct meant *m, int at)
 {
-    for (int64_t e = 0; e < m->count[i]; e++)
-        if (now->done[e] && !within(now->reference[e], m->value[i][e], m->bound[i][e] + now->bound[e]))
+    for (int64_t e = 0; e < m->count[at]; e++)
+        if (now->done[e] && !within(now->reference[e], m->value[at][e], m->bound[at][e] + now->bound[e]))
             return e;
     return -1;
 }
@@ -335,19 +338,27 @@ static void check_meaning(struct work *w, const struct trial *t, const char *ker
         if (!k->tensor[i].out || !now->bound || t->sampled)
             continue;
         if (w->first && !m->value[i])
-            keep_meaning(now, m, i);
-        bool comparable = m->value[i] && shape_count(&now->shape) == m->count[i];
-        int64_t e = same && comparable ? first_apart(now, m, i) : -1;
-        if (comparable && (!same || (!tile && e >= 0))) {
-            check_other_way(w, t, kernel, sizes, m, i, !tile);
+            keep_meaning(now, m, i, k->tensor[i].name);
+        int at = 0;
+        while (at < 16 && strcmp(m->name[at], k->tensor[i].name) != 0)
+            at++;
+        if (at == 16)
+            continue; /* the first kernel was refused, or is not run */
+        if (shape_count(&now->shape) != m->count[at]) {
+            bad(w, kernel, "-", "how it runs changes the size of an output");
+            continue;
+        }
+        int64_t e = same ? first_apart(now, m, at) : -1;
+        if (!same || (!tile && e >= 0)) {
+            check_other_way(w, t, kernel, sizes, m, i, at, !tile);
         } else if (e >= 0) {
             char text[400];
             snprintf(text, sizeof text,
                      "%s: how it runs changes what it means: %s[%lld] is %.9g, the first kernel's %.9g", sizes,
-                     k->tensor[i].name, (long long)e, now->reference[e], m->value[i][e]);
+                     k->tensor[i].name, (long long)e, now->reference[e], m->value[at][e]);
             bad(w, kernel, "-", text);
         }
-        if (!w->first && m->value[i])
+        if (!w->first)
             hit(w, "how", "compared with the first kernel");
     }
 }
@@ -450,7 +461,7 @@ static void run_case(struct work *w, struct compile *c, struct tw_device *device
     if (status == TW_OK)
         check_meaning(w, &trial, c->unit[0].plan.entry, sizes, run, (int)inputs);
     if (status == TW_OK && twin)
-        check_twin(w, &trial, sizes, some);
+        check_twin(w, &trial, sizes, some ? 4 : 1);
     trial_end(&trial);
 }
 
@@ -608,6 +619,53 @@ static void run_modes(struct work *w, struct compile *c, bool twin)
     launcher_close(launcher);
 }
 
+/* What `mean` says: of sizes that are small, or else of the smallest. */
+static void run_meaning(struct work *w, struct compile *c, bool twin)
+{
+    enum { SMALL = 1 << 16, EVERY = 16 };
+    const struct compile_unit *unit = &c->unit[0];
+    const struct spec_kernel *k = unit->kernel;
+    struct emu_options options = {.arch = unit->arch->name, .sm_count = 1};
+    struct tw_device *device = NULL;
+    struct tw_error error = {""};
+    double volume[CASES], least = INFINITY;
+    int64_t symbol[32];
+    int symbols = unit->plan.symbol_count - 1, runs = k->run_count < CASES ? k->run_count : CASES;
+    int status = tw_device_open_emu(&c->rt, &options, &device, &error);
+    for (int r = 0; r < runs; r++) {
+        volume[r] = 1;
+        for (int i = 0; i < symbols; i++)
+            volume[r] *= (double)k->run[r].value[i] + 1;
+        least = volume[r] < least ? volume[r] : least;
+    }
+    for (int r = 0; r < runs && status == TW_OK; r++) {
+        struct trial trial;
+        char sizes[256];
+        if (volume[r] > SMALL && volume[r] > least)
+            continue;
+        memcpy(symbol, k->run[r].value, sizeof *symbol * (size_t)symbols);
+        symbol[symbols] = 1;
+        sizes_print(unit, symbol, sizes, sizeof sizes);
+        status = trial_begin(&trial,
+                             &(struct trial_request){.compile = c,
+                                                     .device = device,
+                                                     .unit = unit,
+                                                     .symbol = symbol,
+                                                     .inputs = (enum inputs_kind)(r % 2),
+                                                     .seed = w->seed + 1},
+                             &error);
+        if (status == TW_OK)
+            check_meaning(w, &trial, unit->plan.entry, sizes, r, r % 2);
+        if (status == TW_OK && twin)
+            check_twin(w, &trial, sizes, EVERY);
+        trial_end(&trial);
+    }
+    if (status != TW_OK)
+        bad(w, k->name, unit->arch->name, error.text);
+    if (device)
+        tw_device_close(device);
+}
+
 static void take_ran(struct work *w, const struct compile *c)
 {
     fprintf(w->out, "ran %s %s\n", c->unit[0].kernel->name, c->unit[0].arch->name);
@@ -646,6 +704,8 @@ static void run_kernel(struct work *w, const char *kernel, const char *arch, boo
     w->current = -1;
     if (status == 0 && c.unit_count)
         hit(w, "arch", arch);
+    if (status == 0 && c.unit_count && w->o->mean)
+        run_meaning(w, &c, twin);
     if (status == 0 && c.unit_count && !w->o->plan) {
         status = compile_cubins(&c, COMPILE_NVRTC);
         bool spills = status == 1 && c.diags.count && strcmp(c.diags.item[0].rule, "SPILLS") == 0;
@@ -725,5 +785,14 @@ int random_run(const struct random_run *run, FILE *out)
     static struct work w;
     w = (struct work){.o = run, .path = run->path, .seed = run->seed, .out = out};
     run_spec(&w);
+    free(w.block);
+    for (int i = 0; i < CASES * 2; i++) {
+        struct meant *m = &w.meant[i / 2][i % 2];
+        for (int tensor = 0; tensor < 16; tensor++) {
+            free(m->value[tensor]);
+            free(m->bound[tensor]);
+        }
+        free(m->down);
+    }
     return w.bad;
 }

@@ -13,6 +13,7 @@ struct random_run {
     const char *path; /* of the spec */
     uint64_t seed;
     bool all, plan, compile, both, strict; /* as random_programs.c says */
+    bool mean;          /* with plan: the meaning of small sizes is held against the twin's all the same */
     bool specs;         /* a user's spec: both architectures, and any rule of `check` may refuse it */
     const char *arch;   /* of every kernel; NULL: they share */
     const char *device; /* "cuda": the first GPU; "emu" or NULL: the emulator */
