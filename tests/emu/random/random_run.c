@@ -81,14 +81,15 @@ static void bad(struct work *w, const char *kernel, const char *arch, const char
     w->bad++;
 }
 
-/* What a lowering may say of a random program: that its numbers do not fit, or that there is no lowering of it. */
-static bool is_refusal(const char *rule)
+/* What a lowering may say of a random program: that its numbers do not fit, or that there is no lowering of it, and
+ * what to write instead; what it says without that is of a derivation that went wrong. */
+static bool is_refusal(const char *rule, const char *text)
 {
     static const char *const rules[] = {"PROGRAM-LOWER", "PROGRAM-AHEAD", "REGS",  "SMEM",
                                         "TMA-BOX",       "CLUSTER-SLICE", "SPILLS"};
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
         if (strcmp(rule, rules[i]) == 0)
-            return true;
+            return strcmp(rule, "PROGRAM-LOWER") != 0 || strchr(text, ';');
     return false;
 }
 
@@ -108,7 +109,7 @@ static void take_refusal(struct work *w, struct compile *c, const char *kernel, 
         }
         hit(w, "refused", d->rule ? d->rule : "no rule");
         fprintf(w->out, "why %s\n", text);
-        if (!d->rule || w->o->strict || !(w->o->specs || is_refusal(d->rule)))
+        if (!d->rule || w->o->strict || !(w->o->specs || is_refusal(d->rule, d->text)))
             bad(w, kernel, arch, text);
     }
     if (own)

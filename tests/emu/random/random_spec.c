@@ -180,7 +180,7 @@ static void condition(struct random_spec *g)
     static const char *const word[CONDITIONS] = {
         [ROWS] = "mask.rows", [MODULUS] = "mask.modulus", [BOTH] = "mask.both"};
     const char *op = compare[random_below(g, 5)];
-    int kind = random_below(g, CONDITIONS);
+    int kind = random_below(g, CONDITIONS), rest;
     for (int i = 0; i < CONDITIONS; i++) /* what is wanted and not there yet first */
         if (word[i] && g->index && random_wants(g, word[i]) && !random_has(g, word[i]))
             kind = i;
@@ -194,7 +194,8 @@ static void condition(struct random_spec *g)
         random_write(g, "%s(index().%s, index().%s + %d)", op, g->index, g->row_index, random_below(g, 21) - LEAN);
         break;
     case MODULUS:
-        random_write(g, "%s(index().%s %% %d, %d)", op, g->index, 2 + random_below(g, 5), random_below(g, 3));
+        rest = random_below(g, 3);
+        random_write(g, "%s(index().%s %% %d, %d)", op, g->index, 2 + random_below(g, 5), rest);
         break;
     case BOTH:
         random_write(g, "lt(index().%s, %s) & ~eq(index().%s, %d)", g->index, g->place, g->index, random_below(g, 30));
@@ -231,11 +232,13 @@ static enum value kind_of(struct random_spec *g, int depth)
 
 void random_value(struct random_spec *g, int depth)
 {
+    const char *term;
     switch (kind_of(g, depth)) {
     case SUM:
         random_write(g, "(");
         random_value(g, depth - 1);
-        random_write(g, " %s %s)", &"+\0-\0*"[2 * random_below(g, 3)], pick_term(g, false));
+        term = pick_term(g, false);
+        random_write(g, " %s %s)", &"+\0-\0*"[2 * random_below(g, 3)], term);
         break;
     case FUNCTION:
         random_feature(g, "function");

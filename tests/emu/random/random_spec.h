@@ -68,7 +68,8 @@ struct random_spec {
     size_t length;
 };
 
-/* Every draw is made here: of the bytes that are left, else of the seed. */
+/* Every draw is made here: of the bytes that are left, else of the seed. Two of them are not arguments of one call:
+ * compilers evaluate these in orders of their own. */
 int random_below(struct random_spec *g, int n);
 bool random_chance(struct random_spec *g, int percent);
 
