@@ -54,6 +54,23 @@ $(grep '^# .* lowered$' "$work/cubins")" "$work/cubins"
 ok $? "three kernels of four are lowered" "$work/out"
 ! grep -q '^#   NOT WRAPPED' "$work/out"
 ok $? "every ring is wrapped twice" "$work/out"
+# Every field of how a kernel runs is changed by some kernel, whose results then lie within the first one's bounds; and
+# steps of every row of place_ops.def run. A field that the schema has and the generator does not draw is a hole.
+grep -qx '# fields that no kernel changed:' "$work/out" && ! grep -q '^#   AFTER ALL' "$work/out"
+ok $? "every field of how a kernel runs is changed" "$work/out"
+if [ "${FULL:-0}" = 1 ]; then
+    grep -qx '# rows of place_ops.def that no step was:' "$work/out"
+    ok $? "every row of place_ops.def is some step's" "$work/out"
+fi
+# What runs one in a hundred on a GPU, with the emulator in its place; and what it makes of a launch that went wrong.
+sh tests/gpu/random.sh --device emu --programs 1 --every 7 >"$work/gpu" 2>&1 &&
+    [ "$(grep -c -e '"failed": \[\]' -e '"failed": 0' "$work/gpu")" = 2 ]
+ok $? "tests/gpu/random.sh, on the emulator" "$work/gpu"
+printf '%s\n' 'worst 0.5000 0.2500 p sm_90a' 'bad p sm_90a: 3 elements are beyond their bounds' |
+    sed '1i program 9 0' >"$work/log"
+python3 tests/emu/random/results.py --gpu --commit x "$work/log" >"$work/gpu" 2>&1
+[ $? = 1 ] && tr -d '\n ' <"$work/gpu" | grep -q '"failed":\[9\].*"passed":1,"failed":1'
+ok $? "tests/gpu/random.sh tells of what failed" "$work/gpu"
 if [ "${FULL:-0}" = 1 ]; then
     met=$(sed -n 's/^# \([0-9]* of [0-9]*\) pairs of features met$/\1/p' "$work/out")
     [ "${met%% *}" = "${met##* }" ]

@@ -1,11 +1,11 @@
 #!/bin/sh
 # The corpora of the fuzz targets: sh tests/fuzz/corpus.sh FOLDER, from the root of the tree, with build/tilewright
 # built and NVRTC found. FOLDER/ptx is for fuzz_ptx and fuzz_load, FOLDER/tensormap and FOLDER/spec for the targets of
-# those names, FOLDER/template, FOLDER/command and FOLDER/file likewise; FOLDER/compile is what ninja makes of
-# tests/fuzz/compile.c.
+# those names, FOLDER/template, FOLDER/command, FOLDER/file and FOLDER/program likewise; FOLDER/compile is what ninja
+# makes of tests/fuzz/compile.c.
 set -eu
 out=$1 golden=tests/golden
-for folder in ptx tensormap spec template command file whole; do
+for folder in ptx tensormap spec template command file program whole; do
     rm -rf "${out:?}/$folder"
     mkdir -p "$out/$folder"
 done
@@ -19,6 +19,13 @@ cp tests/fuzz/seeds/*.lua "$out/spec"
 # Command lines, one a line: ~ is a blank of a word, \n ends a line of what is given.
 awk -v out="$out/command" '{ gsub(/~/, "\001"); gsub(/\\n/, "\n"); printf "%s", $0 > (out "/" NR) }' tests/fuzz/seeds/commands.txt
 cp tests/fuzz/seeds/file/* "$out/file"
+
+# Draws of programs: the seeds, and any bytes, of which an even one begins a program, an odd one a spec of gemm.
+cp tests/fuzz/seeds/program/* "$out/program"
+for i in 1 2 3 4 5 6 7 8 9 10 11 12; do
+    awk -v i="$i" 'BEGIN { srand(i); printf "%c", i % 4 ? 2 * i : 2 * i + 1
+        for (n = 0; n < 160; n++) printf "%c", 1 + int(rand() * 255) }' >"$out/program/any$i"
+done
 
 # PTX: kernels of the tests, emitted kernels, and those written for this.
 cp tests/emu/ptx/*.ptx tests/emu/command/*.ptx tests/emu/kernels/*.ptx tests/fuzz/seeds.ptx "$out/whole"

@@ -73,8 +73,8 @@ static void product(struct dots *d)
                  "arch = { sm_90a = {}, sm_80 = {} },\n",
                  multiple && turned ? "%8" : "", multiple && !turned ? "%8" : "", d->m, d->n, d->k);
     random_dots_write_how(d, 0);
-    random_write(g, "  A = tensor { %s, dtype = \"%s\", axes = \"%s\"%s },\n", at ? "K, M" : "M, K", d->dtype,
-                 at ? "k m" : "m k", swizzle ? ", swizzle = \"32B\"" : "");
+    random_dots_swizzled(d, swizzle, at ? 128 : 2 * d->k, "A = tensor { %s, dtype = \"%s\", axes = \"%s\"",
+                         at ? "K, M" : "M, K", d->dtype, at ? "k m" : "m k");
     random_write(g, "  B = tensor { %s, dtype = \"%s\", axes = \"%s\" },\n", bt ? "K, N" : "N, K", d->dtype,
                  bt ? "k n" : "n k");
     random_write(g, "  D = tensor { %s, dtype = \"%s\", axes = \"%s\", out = true },\n", turned ? "N, M" : "M, N",
@@ -211,8 +211,8 @@ static void write_chain_tensors(struct dots *d, const struct chain *c)
                  d->m, d->tile);
     random_dots_write_how(d, 0);
     random_write(g, "  Q = tensor { B, R, %d, dtype = \"%s\", axes = \"b q d\" },\n", d->depth, d->dtype);
-    random_write(g, "  K = tensor { B, S, %d, dtype = \"%s\", axes = \"b s d\"%s },\n", d->depth, d->dtype,
-                 c->swizzle ? ", swizzle = \"32B\"" : "");
+    random_dots_swizzled(d, c->swizzle, 2 * d->depth, "K = tensor { B, S, %d, dtype = \"%s\", axes = \"b s d\"",
+                         d->depth, d->dtype);
     random_write(g, "  V = tensor { B, S, %d, dtype = \"%s\", axes = \"b s e\" },\n", d->width, d->dtype);
     random_write(g, "  O = tensor { B, R, %d, dtype = \"%s\", axes = \"b q e\", out = true },\n", d->width, d->out);
     if (c->two)
@@ -277,7 +277,7 @@ static void write_chain_loop(struct dots *d, const struct chain *c)
                      random_chance(g, 70) ? "most, row_max(x)" : "row_max(x), most", d->dtype);
     else
         random_write(g, "      return dot(cast(x, \"%s\"), v, o%s):as \"o\"\n", d->dtype,
-                     random_chance(g, 30) && !random_dots_any_down(d) ? " * 0.5" : "");
+                     random_chance(g, 30) && !random_dots_any_down(d) && !random_dots_any_smaller(d) ? " * 0.5" : "");
     random_write(g, c->nested ? "    end) end)\n" : "    end)\n");
 }
 
@@ -350,10 +350,9 @@ static void chain(struct dots *d)
 static void hidden_tensors(struct dots *d, const struct beside *b)
 {
     struct random_spec *g = d->g;
-    random_write(g,
-                 "  X = tensor { M, %d, dtype = \"%s\", axes = \"m k\" },\n"
-                 "  W = tensor { H, %d, dtype = \"%s\", axes = \"h k\"%s },\n",
-                 d->depth, d->dtype, d->depth, d->dtype, random_has(g, "swizzle") ? ", swizzle = \"32B\"" : "");
+    random_write(g, "  X = tensor { M, %d, dtype = \"%s\", axes = \"m k\" },\n", d->depth, d->dtype);
+    random_dots_swizzled(d, random_has(g, "swizzle"), 2 * d->depth,
+                         "W = tensor { H, %d, dtype = \"%s\", axes = \"h k\"", d->depth, d->dtype);
     random_write(g, "  U = tensor { H, %d, dtype = \"%s\", axes = \"h e\" },\n", d->width, d->dtype);
     random_write(g, "  Y = tensor { M, %d, dtype = \"%s\", axes = \"m e\", out = true },\n", d->width, d->out);
     if (random_has(g, "outputs"))

@@ -18,6 +18,8 @@ struct how {
     int order, items; /* 0 left out; of `order`; 1 persistent, 2 one to a block */
     int direction;    /* of the main loop's turns: 0 left out, 1 up, 2 down */
     bool dynamic;
+    int m, n, k, tile;    /* its own tile, as struct dots has the first kernel's; of others once these are known */
+    int warps_m, warps_n; /* 0: left out */
 };
 
 struct dots {
@@ -29,6 +31,8 @@ struct dots {
     int tile;           /* what the loop of a chain steps by */
     int depth, width;   /* of a chain's first and second dot */
     int turns[4], runs; /* of the loop, by run size; the last is one in which rings wrap */
+    char swizzled[160]; /* a tensor that dots read as the first kernel declares it, up to its swizzle; "": none */
+    int span;           /* bytes of its tile's rows, at least */
 };
 
 struct beside {
@@ -39,8 +43,14 @@ struct beside {
 void random_dots_how(struct dots *d, int number);
 void random_dots_others(struct dots *d);
 void random_dots_write_how(struct dots *d, int number);
-bool random_dots_any_down(const struct dots *d); /* of the kernels */
+bool random_dots_any_down(const struct dots *d);    /* of the kernels */
+bool random_dots_any_smaller(const struct dots *d); /* tile of the loop: turns are others */
 void random_dots_write_others(struct dots *d);
+
+/* The declaration of a tensor that dots read, whose rows are `span` bytes of a tile: with a swizzle of 32 bytes, or
+ * what is chosen; other kernels may have others. */
+void random_dots_swizzled(struct dots *d, bool swizzle, int span, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 
 /* Turns of the loops by run size; all: the last one wraps rings within an item. */
 void random_dots_turns(struct dots *d, bool all);

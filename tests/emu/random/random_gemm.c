@@ -81,6 +81,7 @@ static void whole(struct gemm *s, int depth)
 {
     struct random_spec *g = s->g;
     static const char *const op[] = {"+", "-", "*"};
+    int by;
     switch (depth > 0 ? below(s, 8) : below(s, 3)) {
     case 0:
         random_write(g, "i.m");
@@ -94,7 +95,8 @@ static void whole(struct gemm *s, int depth)
     case 3:
         random_write(g, "(");
         whole(s, depth - 1);
-        random_write(g, " %s %d)", chance(s, 50) ? "//" : "%", 1 + below(s, 20));
+        by = 1 + below(s, 20);
+        random_write(g, " %s %d)", chance(s, 50) ? "//" : "%", by);
         break;
     case 4:
         random_write(g, "(");
@@ -181,6 +183,7 @@ static void real(struct gemm *s, int depth)
 {
     struct random_spec *g = s->g;
     static const char *const op[] = {"+", "+", "-", "*"};
+    int tenths;
     switch (depth > 0 ? below(s, 12) : below(s, 5)) {
     case 0:
     case 1:
@@ -193,7 +196,8 @@ static void real(struct gemm *s, int depth)
             random_write(g, "acc");
         break;
     case 3:
-        random_write(g, "%d.%d", below(s, 4), below(s, 10));
+        tenths = below(s, 10);
+        random_write(g, "%d.%d", below(s, 4), tenths);
         break;
     case 4:
         if (*s->scalar)
@@ -354,17 +358,22 @@ static void add_how(struct gemm *s)
     }
     if (chance(s, 30))
         random_write(g, "  pipeline = { stages = %d },\n", 2 + below(s, 5));
-    if (chance(s, 30))
-        random_write(g, "  schedule = { order = \"%s\", persistent = %s },\n", PICK(s, orders),
-                     chance(s, 70) ? "true" : "false");
+    if (chance(s, 30)) {
+        const char *persistent = chance(s, 70) ? "true" : "false";
+        random_write(g, "  schedule = { order = \"%s\", persistent = %s },\n", PICK(s, orders), persistent);
+    }
     random_write(g, "  arch = { sm_90a = {");
-    if (chance(s, 35))
-        random_write(g, " cluster = { m = %d, n = %d },", 1 + below(s, 2), 1 + below(s, 2));
+    if (chance(s, 35)) {
+        int n = 1 + below(s, 2);
+        random_write(g, " cluster = { m = %d, n = %d },", 1 + below(s, 2), n);
+    }
     if (chance(s, 20))
         random_write(g, " pipeline = { consumers = %d },", 1 + below(s, 3));
     random_write(g, " }, sm_80 = {");
-    if (chance(s, 20))
-        random_write(g, " pipeline = { warps_m = %d, warps_n = %d },", 1 << below(s, 3), 1 << below(s, 3));
+    if (chance(s, 20)) {
+        int n = 1 << below(s, 3);
+        random_write(g, " pipeline = { warps_m = %d, warps_n = %d },", 1 << below(s, 3), n);
+    }
     random_write(g, " } },\n");
 }
 
@@ -412,21 +421,32 @@ static void add_dims(struct gemm *s)
     random_write(g, " = dims \"%s\"\n\n", list);
 }
 
-void random_gemm_write(uint64_t seed, FILE *out)
+static void write_spec(struct random_spec *g, FILE *out)
 {
     static const char *const reserved[] = {"A", "B", "C", "D", "alpha", "beta", "acc", "t"};
-    struct random_spec g;
-    struct gemm s = {.g = &g};
-    memset(&g, 0, sizeof g);
-    g.state = seed * UINT64_C(0xd1342543de82ef95) + 7;
+    struct gemm s = {.g = g};
     for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
         snprintf(s.used[s.names++], 16, "%s", reserved[i]);
     add_dims(&s);
-    random_write(&g, "kernel \"p\" {\n  family = \"gemm\",\n");
+    random_write(g, "kernel \"p\" {\n  family = \"gemm\",\n");
     add_tensors(&s);
     add_epilogue(&s);
     add_how(&s);
     add_sizes(&s);
-    random_write(&g, "}\n");
-    fprintf(out, "-- random gemm %llu:\n%s", (unsigned long long)seed, g.text);
+    random_write(g, "}\n");
+    fprintf(out, "-- random gemm %llu:\n%s", (unsigned long long)g->seed, g->text);
+}
+
+void random_gemm_write(uint64_t seed, FILE *out)
+{
+    struct random_spec g;
+    random_begin(&g, seed, 7, NULL, 0);
+    write_spec(&g, out);
+}
+
+void random_gemm_write_bytes(const uint8_t *byte, size_t count, FILE *out)
+{
+    struct random_spec g;
+    random_begin(&g, 0, 7, byte, count);
+    write_spec(&g, out);
 }

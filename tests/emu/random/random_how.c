@@ -1,4 +1,5 @@
 /* How random programs with dots run: warpgroups, rings, order, the turns of loops; and what follows a sum. */
+#include <stdarg.h>
 #include <string.h>
 
 #include "random_dots.h"
@@ -18,14 +19,58 @@ static void share_rows(struct dots *d, struct how *h)
     const char *fits[3];
     int count = 0, of[3];
     for (int c = 1; c <= 3; c++)
-        if (d->m % (64 * c) == 0 && d->m / 64 / c <= 2) {
+        if (h->m % (64 * c) == 0 && h->m / 64 / c <= 2) {
             of[count] = c;
             fits[count++] = word[c - 1];
         }
     h->consumers = of[random_choose(g, fits, count)];
-    h->blocks = d->m / 64 / h->consumers;
+    h->blocks = h->m / 64 / h->consumers;
     if (h->blocks == 2)
         random_feature(g, "blocks.2");
+}
+
+/* Of one other kernel in three, on sm_80 in two, the first one's tile, halved along some axes: turns and items that
+ * there are of it wrap the rings of a smaller one all the more. */
+static void draw_tile(struct dots *d, int number)
+{
+    struct random_spec *g = d->g;
+    struct how *h = &d->how[number];
+    bool listed = random_has(g, "range.list") || random_has(g, "rows.numbered"); /* whole blocks of k */
+    h->m = d->m;
+    h->n = d->n;
+    h->k = d->k;
+    h->tile = d->tile;
+    if (number == 0 || random_aside(g, "tile", number, h->sm_80 ? 2 : 3))
+        return;
+    if (h->m % 128 == 0 && random_aside(g, "tile.m", number, 2))
+        h->m /= 2;
+    if (h->n % 32 == 0 && random_aside(g, "tile.n", number, 2))
+        h->n /= 2;
+    if (h->k % 32 == 0 && !listed && random_aside(g, "tile.k", number, 2))
+        h->k /= 2;
+    if (h->tile % 32 == 0 && random_aside(g, "tile.tile", number, 2))
+        h->tile /= 2;
+}
+
+/* Warps of mma.sync, of whole instructions, that hold their parts of the sums in registers. Only one has whole rows
+ * where they are reduced or an operand is computed. */
+static void draw_warps(struct dots *d, int number)
+{
+    enum { SUMS = 4096 /* of a warp: 128 registers of a thread */ };
+    static const int of[][2] = {{1, 1}, {2, 1}, {3, 1}, {4, 1}, {6, 1}, {8, 1}, {1, 2}, {2, 2}, {4, 2}, {1, 4}, {2, 4}};
+    struct random_spec *g = d->g;
+    struct how *h = &d->how[number];
+    bool whole = has_chain(d) || random_has(g, "beside.rows");
+    int columns = has_chain(d) ? h->tile + d->width : h->n, fits[sizeof of / sizeof *of], count = 0;
+    for (int i = 0; i < (int)(sizeof of / sizeof *of); i++)
+        if (h->m % (16 * of[i][0]) == 0 && (of[i][1] == 1 || (!whole && columns % (16 * of[i][1]) == 0)) &&
+            h->m / of[i][0] * (columns / of[i][1]) <= SUMS)
+            fits[count++] = i;
+    if (!count || random_aside(g, "warps", number, 2))
+        return;
+    int chosen = fits[random_aside(g, "warps of", number, count)];
+    h->warps_m = of[chosen][0];
+    h->warps_n = of[chosen][1];
 }
 
 /* What wgmma, TMA and clusters have: of kernels for sm_90a. */
@@ -38,7 +83,7 @@ static void draw_warpgroups(struct dots *d, int number)
     struct how *h = &d->how[number];
     const struct how *like = &d->how[0];
     bool first = number == 0;
-    int slices = has_chain(d) ? d->tile : random_has(g, "b.turned") ? d->k : d->n;
+    int slices = has_chain(d) ? h->tile : random_has(g, "b.turned") ? h->k : h->n;
     if (first) {
         h->consumers = random_choose(g, consumers, 3) + 1;
         h->blocks = random_option(g, "blocks.2", 20) ? 2 : 1;
@@ -92,9 +137,13 @@ void random_dots_how(struct dots *d, int number)
     h->ahead = h->passing = h->dynamic = false;
     h->cluster_m = h->cluster_n = h->via = h->direction = 0;
     h->blocks = 1;
+    h->warps_m = h->warps_n = 0;
     h->consumers = first ? 1 + random_below(g, 2) : like->consumers;
+    draw_tile(d, number);
     if (h->sm_80 && first)
         d->m = 64 * h->consumers;
+    if (h->sm_80 && !first)
+        draw_warps(d, number);
     if (!h->sm_80) {
         draw_warpgroups(d, number);
         h->dynamic = random_option(g, "dynamic", 15);
@@ -118,15 +167,26 @@ bool random_dots_any_down(const struct dots *d)
     return false;
 }
 
+bool random_dots_any_smaller(const struct dots *d)
+{
+    for (int i = 1; i < d->kernels; i++)
+        if ((has_chain(d) ? d->how[i].tile < d->tile : d->how[i].k < d->k))
+            return true;
+    return false;
+}
+
 void random_dots_write_how(struct dots *d, int number)
 {
     struct random_spec *g = d->g;
     const struct how *h = &d->how[number];
     static const char *const order[] = {"", "grouped", "row", "column"};
+    static const char *const copies[] = {"resident", "cp_async", "bulk"};
     const char *rows = g->family == 'H' ? "q" : "m";
     random_write(g, "  pipeline = { ");
     if (h->stages)
         random_write(g, "stages = %d, ", h->stages);
+    if (h->warps_m)
+        random_write(g, "warps_m = %d, warps_n = %d, ", h->warps_m, h->warps_n);
     random_write(g, "consumers = %d%s },\n", h->consumers,
                  h->passing                    ? ", turns = true"
                  : number && d->how[0].passing ? ", turns = false"
@@ -157,6 +217,8 @@ void random_dots_write_how(struct dots *d, int number)
         random_write(g, "  direction = { %s = \"%s\" },\n", main_loop(g), h->direction == 2 ? "down" : "up");
     if (h->via)
         random_write(g, "  via = { held = \"%s\" },\n", h->via == 1 ? "resident" : "bulk");
+    else if (number && h->sm_80 && has_chain(d) && random_aside(g, "via", number, 2))
+        random_write(g, "  via = { held = \"%s\" },\n", copies[random_aside(g, "via of", number, 3)]);
 }
 
 /* Kernels that differ in how they run alone. */
@@ -167,11 +229,64 @@ void random_dots_others(struct dots *d)
         random_dots_how(d, i);
 }
 
+/* The axes of its tile that are not the first kernel's. */
+static void write_tile(struct dots *d, const struct how *h)
+{
+    const char *rows = d->g->family == 'H' ? "q" : "m", *columns = d->g->family == 'H' ? "s" : "h", *between = "";
+    const struct {
+        const char *axis;
+        int own, first;
+    } extent[] = {{rows, h->m, d->m}, {"n", h->n, d->n}, {"k", h->k, d->k}, {columns, h->tile, d->tile}};
+    for (int i = 0; i < 4; i++)
+        if (extent[i].own != extent[i].first) {
+            random_write(d->g, "%s%s = %d", *between ? between : "  tile = { ", extent[i].axis, extent[i].own);
+            between = ", ";
+        }
+    random_write(d->g, *between ? " },\n" : "");
+}
+
+void random_dots_swizzled(struct dots *d, bool swizzle, int span, const char *format, ...)
+{
+    va_list list;
+    size_t length = sizeof "  " - 1;
+    memcpy(d->swizzled, "  ", length);
+    va_start(list, format);
+    vsnprintf(d->swizzled + length, sizeof d->swizzled - length, format, list);
+    va_end(list);
+    d->span = span;
+    random_write(d->g, "%s%s },\n", d->swizzled, swizzle ? ", swizzle = \"32B\"" : "");
+}
+
+/* Another swizzle of a tensor that dots read: one whose span its rows are multiples of. */
+static void write_swizzle(struct dots *d, int number)
+{
+    static const char *const swizzle[] = {"32B", "64B", "128B"};
+    int span = d->g->family == 'P' && d->span == 2 * d->k ? 2 * d->how[number].k : d->span;
+    int fits = span % 128 == 0 ? 3 : span % 64 == 0 ? 2 : 1;
+    if (*d->swizzled && random_aside(d->g, "swizzle", number, 4) == 0)
+        random_write(d->g, "%s, swizzle = \"%s\" },\n", d->swizzled,
+                     swizzle[random_aside(d->g, "swizzle of", number, fits)]);
+}
+
+/* Rows by their numbers come the other way: by bulk copies, of whole spans alone, or by threads. */
+static void write_rows_via(struct dots *d, int number)
+{
+    if (!random_has(d->g, "rows.numbered") || random_aside(d->g, "rows", number, 2))
+        return;
+    bool copied = random_has(d->g, "rows.copied");
+    if (!copied || d->k % 64 == 0)
+        random_write(d->g, "  via = { rows = \"%s\" },\n", copied ? "bulk" : "cp_async");
+}
+
 void random_dots_write_others(struct dots *d)
 {
     for (int i = 1; i < d->kernels; i++) {
         random_write(d->g, "kernel \"p_how%d\" { like = p,\n", i);
         random_dots_write_how(d, i);
+        write_tile(d, &d->how[i]);
+        write_swizzle(d, i);
+        write_rows_via(d, i);
+        random_fields_write(d->g, i, true);
         random_write(d->g, "}\n");
     }
 }
@@ -215,6 +330,11 @@ void random_dots_turns(struct dots *d, bool all)
         g->at = i;
         for (int r = 0; r < d->runs; r++) {
             int s = d->how[i].stages, turns = d->turns[r];
+            if (i > 0 && turns > 0 && (d->how[i].k < d->k || d->how[i].tile < d->tile)) {
+                if (2 * turns - 1 > (s ? s : CHOSEN) + 1) /* of smaller tiles twice as many, or one less */
+                    random_feature(g, "turns.many");
+                continue;
+            }
             if (turns == 0)
                 random_feature(g, "turns.0");
             if (turns == 1)

@@ -2,8 +2,9 @@
  * fatal, within the meaning's bounds, and against the naive twin in fp32. A spec's kernels differ in how they run
  * alone: the meanings of all are within the bounds of the first one's.
  *
- *   random_programs [--specs] [--first SEED] [--count N] [--seconds S] [--all] [--plan] [--compile|--both] [--strict]
- *                   [--keep DIR] [--quiet] [--stop] [--arch A] [--log FILE] [--only A+B] [--leave-out A+B]... [FILE...]
+ *   random_programs [--specs] [--first SEED] [--step N] [--count N] [--seconds S] [--all] [--plan|--mean]
+ *                   [--compile|--both] [--strict] [--keep DIR] [--quiet] [--stop] [--arch A] [--device emu|cuda]
+ *                   [--log FILE] [--only A+B] [--leave-out A+B]... [FILE...]
  *   random_programs --replay LOG
  *   random_programs --print SEED
  *
@@ -11,10 +12,11 @@
  * them, nothing behind it. FILE...: these specs in the place of random ones. --leave-out A+B: no programs that have all
  * of these features; --only A+B: none that lack one; --count is of those that are left. --all: every kernel on every
  * architecture in every mode; else each kernel on one, each size with each kind of inputs in one mode, and of all
- * kernels but the first one variant. --plan: nothing is compiled. --compile: cubins are made, and nothing runs; what
- * ptxas says of them that `build` refuses is a failure. --both: that, and the PTX of the same compilation runs.
- * --strict: what is refused by rule is a failure. --keep DIR: specs that fail are kept there. --seconds: no new program
- * after that time.
+ * kernels but the first one variant. --plan: nothing is compiled; --mean: nor is it, but small sizes are evaluated, and
+ * their meaning is held against the twin. --compile: cubins are made, and nothing runs; what ptxas says of them that
+ * `build` refuses is a failure. --both: that, and the PTX of the same compilation runs. --strict: what is refused by
+ * rule is a failure. --keep DIR: specs that fail are kept there. --seconds: no new program after that time. --step N:
+ * every Nth seed. --device cuda: the first GPU runs them, each size with both kinds of inputs, and there is no twin.
  * --stop: none after a failure. --log: what was seen is appended there; --replay counts it again, of several runs in
  * one file as of one.
  *
@@ -22,6 +24,9 @@
  * refuses by rule is counted; a Plan that the proof refuses is a failure. TAP on stdout, and what was covered as
  * comments behind it. A spec whose first line is "-- refused by RULE: ..." is fine where that rule refuses it. Meanings
  * of a FILE's kernels are compared where its first line is "-- one meaning: ...".
+ *
+ * Tables: which fields of how a kernel runs other kernels than the first changed, and which rows of place_ops.def were
+ * steps of a kernel that ran (random_tables.h).
  *
  * Rings: each is to be wrapped twice by one block, over all sizes: its first stage is filled a third time, all others
  * twice. A ring that is filled once an item cannot be, in a kernel whose blocks have one item each. */
@@ -35,18 +40,45 @@
 
 #include "random_run.h"
 #include "random_spec.h"
+#include "random_tables.h"
+#include "unit/check.h"
 
-enum { NAMES = 512, SECONDS_EACH = 300, FEATURES = 128 };
+/* ---- asserts of what tests share, without cmocka's library, which a machine with a GPU may lack ------------------ */
+
+void print_error(const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    vfprintf(stderr, format, list);
+    va_end(list);
+}
+
+void _fail(const char *file, const int line)
+{
+    print_error("%s:%d: failed\n", file, line);
+    abort(); /* of the program's own process */
+}
+
+void _assert_true(const LargestIntegralType result, const char *expression, const char *file, const int line)
+{
+    if (result)
+        return;
+    print_error("%s\n", expression);
+    _fail(file, line);
+}
+
+enum { NAMES = 1024, SECONDS_EACH = 300, FEATURES = 128 };
 
 struct options {
-    uint64_t first;
+    uint64_t first, step;
     int count;
     double seconds;
-    bool all, quiet, stop, plan, compile, both, strict, specs;
+    bool all, quiet, stop, plan, mean, compile, both, strict, specs;
     const char *only;        /* features that each program has, "a+b" */
     const char *without[16]; /* features that are not to meet, "a+b" */
     int withouts;
-    const char *arch; /* of every kernel; NULL: they share */
+    const char *arch;   /* of every kernel; NULL: they share */
+    const char *device; /* NULL: the emulator */
     const char *keep, *log, *replay;
 };
 
@@ -96,11 +128,13 @@ static int in_process(const struct options *o, const char *path, uint64_t seed, 
                                  .seed = seed,
                                  .all = o->all,
                                  .plan = o->plan,
+                                 .mean = o->mean,
                                  .compile = o->compile,
                                  .both = o->both,
                                  .strict = o->strict,
                                  .specs = o->specs,
-                                 .arch = o->arch};
+                                 .arch = o->arch,
+                                 .device = o->device};
         FILE *out = fopen(lines, "w");
         if (!out || !freopen(errors, "w", stderr))
             _exit(3);
@@ -186,6 +220,8 @@ static bool take_line(struct all *a, char *line, const char *path, const char *t
         take_words(a, path, kernel, arch);
     else if (strncmp(line, "ring ", 5) == 0)
         printf("# %s: %s\n", title, line);
+    else if (strncmp(line, "device ", 7) == 0 || strncmp(line, "worst ", 6) == 0)
+        return false; /* for who reads the log */
     else if (strncmp(line, "hit ", 4) == 0)
         ++*tally_of(&a->tally, line + 4);
     else if (strncmp(line, "why ", 4) == 0)
@@ -316,6 +352,15 @@ static void print_holes(struct all *a)
             printf("#   %s: %s\n", beyond[i].name, beyond[i].why);
 }
 
+static int hits(void *all, const char *name)
+{
+    const struct tally *t = &((struct all *)all)->tally;
+    for (int i = 0; i < t->names; i++)
+        if (strcmp(t->name[i], name) == 0)
+            return t->count[i];
+    return 0;
+}
+
 /* Features and their pairs: those that can meet, whether they did, and why others cannot. */
 static void print_pairs(const struct all *a)
 {
@@ -357,6 +402,8 @@ static bool take_flag(struct options *o, const char *word)
         o->all = true;
     else if (strcmp(word, "--plan") == 0)
         o->plan = true;
+    else if (strcmp(word, "--mean") == 0)
+        o->plan = o->mean = true;
     else if (strcmp(word, "--compile") == 0)
         o->compile = true;
     else if (strcmp(word, "--both") == 0)
@@ -379,6 +426,10 @@ static bool take_value(struct options *o, const char *word, const char *value)
 {
     if (strcmp(word, "--first") == 0)
         o->first = strtoull(value, NULL, 10);
+    else if (strcmp(word, "--step") == 0 && atoi(value) > 0)
+        o->step = strtoull(value, NULL, 10);
+    else if (strcmp(word, "--device") == 0 && (strcmp(value, "emu") == 0 || strcmp(value, "cuda") == 0))
+        o->device = value;
     else if (strcmp(word, "--count") == 0)
         o->count = atoi(value);
     else if (strcmp(word, "--seconds") == 0)
@@ -406,7 +457,7 @@ static int all_seeds(struct all *a, double start)
     char path[320], title[256];
     int left_out = 0;
     uint64_t seed = a->o.first;
-    for (; a->programs < a->o.count && !(a->o.stop && a->failed); seed++) {
+    for (; a->programs < a->o.count && !(a->o.stop && a->failed); seed += a->o.step) {
         if (a->o.seconds > 0 && clock_now() - start > a->o.seconds)
             break;
         snprintf(path, sizeof path, "%s/random.lua", a->scratch);
@@ -436,6 +487,7 @@ static void remove_scratch(const struct all *a)
 static void print_all(struct all *a, int left_out)
 {
     print_holes(a);
+    random_tables_print(hits, a, a->programs);
     print_pairs(a);
     print_tally("what was hit", &a->tally);
     print_tally("refused", &a->refused);
@@ -448,7 +500,7 @@ static void print_all(struct all *a, int left_out)
 
 int main(int argc, char **argv)
 {
-    static struct all a = {.o = {.first = 1, .count = 100}};
+    static struct all a = {.o = {.first = 1, .step = 1, .count = 100}};
     char path[320];
     double start = clock_now();
     int at = 1, left_out = 0;

@@ -328,7 +328,8 @@ static void write_loop_over_tiles(struct random_spec *g, const struct over_tiles
     random_term(g, false, "0.5");
     if (o->stencil) {
         g->index = NULL; /* of tiles at two places there is none */
-        random_write(g, "      local beside = part(p, %d, %d)\n", random_below(g, 3) - 1, random_below(g, 3) - 1);
+        int columns = random_below(g, 3) - 1, rows = random_below(g, 3) - 1;
+        random_write(g, "      local beside = part(p, %d, %d)\n", rows, columns);
         random_term(g, true, "beside");
     }
     random_write(g, "      return acc * %s + ", random_chance(g, 50) ? "0.5" : "1");
@@ -519,8 +520,10 @@ void random_rows(struct random_spec *g)
         over_columns(&r);
     sizes(&r);
     /* Other tiles change the order of sums and nothing else. */
+    int columns = column_tiles[random_below(g, 6)];
     random_write(g, "kernel \"p_how1\" { like = p, tile = { r = %d, c = %d },\n",
-                 random_has(g, "one.row") ? 1 : row_tiles[1 + random_below(g, 4)], column_tiles[random_below(g, 6)]);
+                 random_has(g, "one.row") ? 1 : row_tiles[1 + random_below(g, 4)], columns);
     how(&r, 1, resident);
+    random_fields_write(g, 1, false);
     random_write(g, "}\n");
 }

@@ -7,6 +7,7 @@
 #include "compile/compile.h"
 #include "emu/emu.h"
 #include "program/meaning/reference.h"
+#include "random_tables.h"
 #include "unit/program/program_naive.h"
 #include "verify/compare.h"
 #include "verify/launcher.h"
@@ -14,9 +15,9 @@
 #include "verify/sizes.h"
 #include "verify/trial.h"
 
-enum { CASES = 16 };
+enum { CASES = 16, GPU = 3 /* a mode of its own */ };
 
-static const char *const modes[] = {"eager", "late", "random"};
+static const char *const modes[] = {"eager", "late", "random", [GPU] = "on the GPU"};
 
 void random_words(const char *spec, const char *kernel, char *words, size_t size)
 {
@@ -36,11 +37,13 @@ void random_words(const char *spec, const char *kernel, char *words, size_t size
         fclose(f);
 }
 
-/* What the first kernel means at one size with one kind of inputs, output by output. */
+/* What the first kernel means at one size with one kind of inputs, output by output, as its tensors stand there. */
 struct meant {
+    char name[16][64]; /* another kernel's tensors may stand in another order; "": no output */
     double *value[16], *bound[16];
     int64_t count[16];
     bool *down; /* by operation: loops whose turns it took from the last to the first */
+    int tile[SPEC_MAX_AXES];
 };
 
 struct work {
@@ -62,6 +65,11 @@ struct work {
     int passed;  /* launches of the kernel in hand */
 };
 
+static bool on_gpu(const struct work *w)
+{
+    return w->o->device && strcmp(w->o->device, "cuda") == 0;
+}
+
 static void hit(struct work *w, const char *kind, const char *name)
 {
     fprintf(w->out, "hit %s.%s\n", kind, name);
@@ -73,14 +81,15 @@ static void bad(struct work *w, const char *kernel, const char *arch, const char
     w->bad++;
 }
 
-/* What a lowering may say of a random program: that its numbers do not fit, or that there is no lowering of it. */
-static bool is_refusal(const char *rule)
+/* What a lowering may say of a random program: that its numbers do not fit, or that there is no lowering of it, and
+ * what to write instead; what it says without that is of a derivation that went wrong. */
+static bool is_refusal(const char *rule, const char *text)
 {
     static const char *const rules[] = {"PROGRAM-LOWER", "PROGRAM-AHEAD", "REGS",  "SMEM",
                                         "TMA-BOX",       "CLUSTER-SLICE", "SPILLS"};
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
         if (strcmp(rule, rules[i]) == 0)
-            return true;
+            return strcmp(rule, "PROGRAM-LOWER") != 0 || strchr(text, ';');
     return false;
 }
 
@@ -100,7 +109,7 @@ static void take_refusal(struct work *w, struct compile *c, const char *kernel, 
         }
         hit(w, "refused", d->rule ? d->rule : "no rule");
         fprintf(w->out, "why %s\n", text);
-        if (!d->rule || w->o->strict || !(w->o->specs || is_refusal(d->rule)))
+        if (!d->rule || w->o->strict || !(w->o->specs || is_refusal(d->rule, d->text)))
             bad(w, kernel, arch, text);
     }
     if (own)
@@ -156,11 +165,12 @@ static bool *loops_down(const struct trial *t)
     return down;
 }
 
-/* The naive twin on the trial's inputs. some: a quarter of the items where no two of them add to one element. */
-static void check_twin(struct work *w, struct trial *t, const char *sizes, bool some)
+/* The naive twin on the trial's inputs. every: one in so many items, where no two of them add to one element. */
+static void check_twin(struct work *w, struct trial *t, const char *sizes, int every)
 {
     const struct spec_kernel *k = t->request.unit->kernel;
     double *tensor[16] = {0}, *own[16] = {0};
+    bool some = every > 1;
     int64_t extent[16][SPEC_MAX_RANK] = {{0}};
     for (int i = 0; i < t->tensor_count; i++) {
         int64_t count = shape_count(&t->tensor[i].shape);
@@ -185,7 +195,7 @@ static void check_twin(struct work *w, struct trial *t, const char *sizes, bool 
                                 .extent = (const int64_t(*)[SPEC_MAX_RANK])extent,
                                 .scalar = t->scalar};
     bool *down = loops_down(t);
-    naive_run_some(k->program, k, &data, down, own, w->seed + 1, some ? 4 : 1);
+    naive_run_some(k->program, k, &data, down, own, w->seed + 1, some ? every : 1);
     free(down);
     for (int i = 0; i < t->tensor_count; i++) {
         const struct trial_tensor *want = &t->tensor[i];
@@ -226,44 +236,98 @@ static bool is_rounding(struct work *w, const struct trial *t, const struct mean
     return fine;
 }
 
-/* Casts round other numbers where turns go the other way: mostly results are as far apart at most as those of the
- * narrowest cast may be. Where they are not, as behind a difference of nearly equal numbers or a choice between two, an
- * element's own bounds say what rounding comes to. */
+/* Whether the first kernel's numbers are as far away at most as casts may round here, and as much again, which they may
+ * with its tile. */
+static bool is_rounding_of_tile(struct work *w, const struct trial *t, const struct meant *m, int i, int at)
+{
+    struct trial_meaning meaning = {0};
+    struct tw_error error;
+    bool *down = loops_down(t);
+    bool fine = trial_meaning_open(t, &meaning, &error) == TW_OK &&
+                trial_meaning(t, &(struct trial_turns){.down = down, .free_casts = true}, &meaning, &error) == TW_OK;
+    for (int64_t e = 0; fine && e < m->count[at]; e++)
+        fine = !t->tensor[i].done[e] || within(t->tensor[i].reference[e], m->value[at][e],
+                                               2 * meaning.bound[i][e] + m->bound[at][e] + t->tensor[i].bound[e]);
+    trial_meaning_close(t, &meaning);
+    free(down);
+    hit(w, "how", "compared by bounds with another tile");
+    return fine;
+}
+
+/* Casts round other numbers where turns go the other way or are of another tile: mostly results are as far apart at
+ * most as those of the narrowest cast may be. Where they are not, as behind a difference of nearly equal numbers or a
+ * choice between two, an element's own bounds say what rounding comes to. */
 static void check_other_way(struct work *w, const struct trial *t, const char *kernel, const char *sizes,
-                            const struct meant *m, int i)
+                            const struct meant *m, int i, int at, bool tile)
 {
     const struct trial_tensor *now = &t->tensor[i];
     const struct spec_kernel *k = t->request.unit->kernel;
     double most = 2 * compare_bound(program_narrowest_cast(k->program), 0.0), difference = 0, norm = 0;
     char text[700];
-    for (int64_t e = 0; e < m->count[i]; e++) {
-        double one = m->value[i][e], other = now->reference[e];
+    for (int64_t e = 0; e < m->count[at]; e++) {
+        double one = m->value[at][e], other = now->reference[e];
         if (!now->done[e])
             continue;
         norm += isfinite(one) ? one * one : 0;
         if (one == other || (isnan(one) && isnan(other)))
             continue;
-        double bound = m->bound[i][e] + now->bound[e], far = fabs(one - other) - bound;
+        double bound = m->bound[at][e] + now->bound[e], far = fabs(one - other) - bound;
         difference += isinf(bound) || far <= 0 ? 0 : far * far;
     }
-    hit(w, "how", "compared with turns the other way");
-    if (difference <= most * most * norm || is_rounding(w, t, m, i))
+    hit(w, "how", tile ? "compared with another tile" : "compared with turns the other way");
+    if (difference <= most * most * norm || (tile ? is_rounding_of_tile(w, t, m, i, at) : is_rounding(w, t, m, i)))
         return;
     snprintf(text, sizeof text,
-             "%s: the way of turns changes what it means: %s is %.3g away, at most %.3g are right, and farther than "
+             "%s: the %s changes what it means: %s is %.3g away, at most %.3g are right, and farther than "
              "its elements' bounds",
-             sizes, k->tensor[i].name, sqrt(difference / norm), most);
+             sizes, tile ? "tile" : "way of turns", k->tensor[i].name, sqrt(difference / norm), most);
     bad(w, kernel, "-", text);
 }
 
-/* The first kernel's meaning is kept; that of another, which differs in how it runs alone, lies within both bounds, or
- * near them where its turns go the other way. */
+/* The tile by axis. True: it is the first kernel's. */
+static bool is_tile(const struct trial *t, struct meant *m, bool first)
+{
+    const struct program *p = trial_program(t);
+    bool same = true;
+    for (int i = 0; i < p->axis_count; i++) {
+        if (first)
+            m->tile[i] = p->axis[i].tile;
+        same = same && m->tile[i] == p->axis[i].tile;
+    }
+    return same;
+}
+
+/* The first kernel's meaning is kept. */
+static void keep_meaning(const struct trial_tensor *now, struct meant *m, int i, const char *name)
+{
+    snprintf(m->name[i], sizeof m->name[i], "%s", name);
+    int64_t count = shape_count(&now->shape);
+    size_t bytes = ((size_t)count + 1) * sizeof(double);
+    m->value[i] = malloc(bytes);
+    m->bound[i] = malloc(bytes);
+    assert_true(m->value[i] && m->bound[i]);
+    memcpy(m->value[i], now->reference, (size_t)count * sizeof(double));
+    memcpy(m->bound[i], now->bound, (size_t)count * sizeof(double));
+    m->count[i] = count;
+}
+
+/* The first element that is farther from the first kernel's than both bounds; -1: none. at: the tensor's there. */
+static int64_t first_apart(const struct trial_tensor *now, const struct meant *m, int at)
+{
+    for (int64_t e = 0; e < m->count[at]; e++)
+        if (now->done[e] && !within(now->reference[e], m->value[at][e], m->bound[at][e] + now->bound[e]))
+            return e;
+    return -1;
+}
+
+/* That of another kernel, which differs in how it runs alone, lies within both bounds, or near them where its turns go
+ * the other way or its tile is another. */
 static void check_meaning(struct work *w, const struct trial *t, const char *kernel, const char *sizes, int run,
                           int inputs)
 {
     const struct spec_kernel *k = t->request.unit->kernel;
     struct meant *m = run < CASES && !w->by_tile ? &w->meant[run][inputs] : NULL;
-    bool *down = m ? loops_down(t) : NULL, same = true;
+    bool *down = m ? loops_down(t) : NULL, same = true, tile = m ? is_tile(t, m, !m->down) : true;
     if (m && !m->down)
         m->down = down;
     else if (m)
@@ -272,31 +336,30 @@ static void check_meaning(struct work *w, const struct trial *t, const char *ker
         free(down);
     for (int i = 0; m && i < t->tensor_count && i < 16; i++) {
         const struct trial_tensor *now = &t->tensor[i];
-        int64_t count = shape_count(&now->shape);
         if (!k->tensor[i].out || !now->bound || t->sampled)
             continue;
-        if (w->first && !m->value[i]) {
-            size_t bytes = ((size_t)count + 1) * sizeof(double);
-            m->value[i] = malloc(bytes);
-            m->bound[i] = malloc(bytes);
-            assert_true(m->value[i] && m->bound[i]);
-            memcpy(m->value[i], now->reference, (size_t)count * sizeof(double));
-            memcpy(m->bound[i], now->bound, (size_t)count * sizeof(double));
-            m->count[i] = count;
+        if (w->first && !m->value[i])
+            keep_meaning(now, m, i, k->tensor[i].name);
+        int at = 0;
+        while (at < 16 && strcmp(m->name[at], k->tensor[i].name) != 0)
+            at++;
+        if (at == 16)
+            continue; /* the first kernel was refused, or is not run */
+        if (shape_count(&now->shape) != m->count[at]) {
+            bad(w, kernel, "-", "how it runs changes the size of an output");
+            continue;
         }
-        if (!same && m->value[i] && count == m->count[i])
-            check_other_way(w, t, kernel, sizes, m, i);
-        for (int64_t e = 0; same && m->value[i] && count == m->count[i] && e < count; e++) {
-            if (!now->done[e] || within(now->reference[e], m->value[i][e], m->bound[i][e] + now->bound[e]))
-                continue;
+        int64_t e = same ? first_apart(now, m, at) : -1;
+        if (!same || (!tile && e >= 0)) {
+            check_other_way(w, t, kernel, sizes, m, i, at, !tile);
+        } else if (e >= 0) {
             char text[400];
             snprintf(text, sizeof text,
                      "%s: how it runs changes what it means: %s[%lld] is %.9g, the first kernel's %.9g", sizes,
-                     k->tensor[i].name, (long long)e, now->reference[e], m->value[i][e]);
+                     k->tensor[i].name, (long long)e, now->reference[e], m->value[at][e]);
             bad(w, kernel, "-", text);
-            break;
         }
-        if (!w->first && m->value[i])
+        if (!w->first)
             hit(w, "how", "compared with the first kernel");
     }
 }
@@ -306,10 +369,46 @@ static void take_failure(struct work *w, struct tw_device *device, const struct 
                          const char *error)
 {
     char text[2048];
-    const struct emu_report *report = emu_device_report(device, 0);
+    const struct emu_report *report = on_gpu(w) ? NULL : emu_device_report(device, 0);
     snprintf(text, sizeof text, "%s: %s", what, report ? report->text : error);
     bad(w, unit->plan.entry, unit->arch->name, text);
-    emu_device_clear_reports(device);
+    if (!on_gpu(w))
+        emu_device_clear_reports(device);
+}
+
+/* Of the elements that have a bound: how far the one that is farthest is from its reference, as a part of its bound.
+ * The comparison left nothing of what it had downloaded. */
+static double worst_of(const struct trial *t)
+{
+    double worst = 0;
+    for (int i = 0; i < t->tensor_count; i++) {
+        const struct trial_tensor *out = &t->tensor[i];
+        enum tw_dtype dtype = t->request.unit->plan.tensor[i].dtype;
+        struct shape_walk walk;
+        struct tw_error error;
+        if (!out->reference || !out->bound ||
+            tw_device_download(t->request.device, out->host, out->buffer, out->bytes, &error) != TW_OK)
+            continue;
+        shape_seek(&walk, &out->shape, 0);
+        for (int64_t e = 0; e < shape_count(&out->shape); e++, shape_next(&walk)) {
+            size_t at = out->begin + (size_t)walk.offset * tw_dtype_bytes(dtype);
+            double far = fabs(tw_dtype_load(dtype, out->host + at) - out->reference[e]);
+            if (out->done[e] && out->bound[e] > 0 && isfinite(out->bound[e]) && far / out->bound[e] > worst)
+                worst = far / out->bound[e];
+        }
+    }
+    return worst;
+}
+
+/* A launch that passed. */
+static void take_passed(struct work *w, const struct trial *t, const struct compile_unit *unit,
+                        const struct trial_result *result)
+{
+    hit(w, "launch", result->equality ? "equal" : "within bounds");
+    w->passed++;
+    if (w->o->device)
+        fprintf(w->out, "worst %.4f %.4f %s %s\n", worst_of(t), result->bound > 0 ? result->error / result->bound : 0.0,
+                unit->plan.entry, unit->arch->name);
 }
 
 /* All variants at one set of sizes, in one mode, with one kind of inputs. */
@@ -350,21 +449,20 @@ static void run_case(struct work *w, struct compile *c, struct tw_device *device
         int launched = trial_launch(&trial, launcher, v, &result, &error);
         w->current = -1;
         hit(w, "launch", modes[mode]);
-        if (launched != TW_OK || emu_device_report(device, 0)) {
+        if (launched != TW_OK || (!on_gpu(w) && emu_device_report(device, 0))) {
             take_failure(w, device, unit, what, error.text);
         } else if (!result.passed) {
             char text[1024];
             snprintf(text, sizeof text, "%s: %s", what, result.why);
             bad(w, unit->plan.entry, unit->arch->name, text);
         } else {
-            hit(w, "launch", result.equality ? "equal" : "within bounds");
-            w->passed++;
+            take_passed(w, &trial, unit, &result);
         }
     }
     if (status == TW_OK)
         check_meaning(w, &trial, c->unit[0].plan.entry, sizes, run, (int)inputs);
     if (status == TW_OK && twin)
-        check_twin(w, &trial, sizes, some);
+        check_twin(w, &trial, sizes, some ? 4 : 1);
     trial_end(&trial);
 }
 
@@ -437,63 +535,145 @@ static int mode_of(const struct work *w, int run, bool last, int inputs)
     return inputs == (int)(w->seed / 3 % 2) ? (int)((w->seed + (uint64_t)w->number) % 3) : -1;
 }
 
+/* The emulator in that mode, with room for the largest cluster; or the GPU. */
+static int open_device(struct work *w, struct compile *c, struct launcher *launcher, int variants, int mode,
+                       struct tw_device **device, struct tw_error *error)
+{
+    struct emu_options options = {.arch = c->unit[0].arch->name,
+                                  .completion = (enum emu_completion)mode,
+                                  .hazards = EMU_HAZARDS_STRICT,
+                                  .seed = w->seed,
+                                  .sm_count = 1 + (int)(w->seed / 4 % 2),
+                                  .instruction_limit = UINT64_C(200000000),
+                                  .event = take_event,
+                                  .event_context = w,
+                                  .events = ring_fills_events()};
+    int status = mode == GPU ? tw_device_open_cuda(&c->rt, 0, device, error)
+                             : tw_device_open_emu(&c->rt, &options, device, error);
+    for (int v = 0; v < variants && status == TW_OK && mode != GPU; v++)
+        if (blocks_of(&launcher_unit(launcher, v)->plan) > (*device)->sm_count)
+            emu_device_set_sms(*device, blocks_of(&launcher_unit(launcher, v)->plan));
+    if (status == TW_OK && w->o->device)
+        fprintf(w->out, "device %s\n", (*device)->name);
+    return status;
+}
+
+/* The emulator executes PTX; a GPU needs it for code of another major number. */
+static int load(struct compile *c, struct launcher *launcher, struct tw_device *device, int mode,
+                struct tw_error *error)
+{
+    return launcher_load(launcher, device, mode != GPU || c->unit[0].arch->major != device->major, error);
+}
+
+/* All sizes with both kinds of inputs on one device. On a GPU that is all there is, and the twin, which would say
+ * nothing of it, is left to the emulator. */
+static int run_sizes(struct work *w, struct compile *c, struct tw_device *device, struct launcher *launcher,
+                     int variants, int mode, bool twin, struct tw_error *error)
+{
+    const struct spec_kernel *k = c->unit[0].kernel;
+    int symbols = c->unit[0].plan.symbol_count - 1, loaded = load(c, launcher, device, mode, error);
+    int64_t symbol[32];
+    for (int r = 0; r < k->run_count && loaded == TW_OK; r++) {
+        bool last = r == k->run_count - 1;
+        if (last && mode != GPU) { /* the size in which rings wrap: all items in one cluster */
+            emu_device_set_sms(device, blocks_of(&c->unit[0].plan));
+            loaded = load(c, launcher, device, mode, error);
+        }
+        for (int inputs = 0; inputs < 2 && loaded == TW_OK; inputs++) {
+            bool due = mode == mode_of(w, r, last, inputs);
+            if (!w->o->all && !due && mode != GPU)
+                continue;
+            memcpy(symbol, k->run[r].value, sizeof *symbol * (size_t)symbols);
+            symbol[symbols] = device->sm_count;
+            /* The twin takes each size once, with one kind of inputs and the next with the other; of the last, the
+               largest, some items. */
+            bool compared = due && (last ? !w->o->specs || inputs == 0 : inputs == (int)((w->seed + (uint64_t)r) % 2));
+            run_case(w, c, device, launcher, variants, symbol, r, mode, (enum inputs_kind)inputs, twin && compared,
+                     last && !w->o->all);
+        }
+    }
+    return loaded;
+}
+
 static void run_modes(struct work *w, struct compile *c, bool twin)
 {
     const struct spec_kernel *k = c->unit[0].kernel;
     struct launcher *launcher = NULL;
     struct tw_error error = {""};
-    int64_t symbol[32];
     int unit[COMPILE_LIBRARY_UNITS], variants = 0;
     for (int i = 0; i < c->unit_count && variants < COMPILE_LIBRARY_UNITS; i++)
         if (c->unit[i].wanted)
             unit[variants++] = i;
     if (launcher_open(&launcher, c, unit, variants, &error) != TW_OK)
         bad(w, k->name, c->unit[0].arch->name, error.text);
-    for (int mode = 0; mode < 3 && launcher && !*error.text; mode++) {
-        struct emu_options options = {.arch = c->unit[0].arch->name,
-                                      .completion = (enum emu_completion)mode,
-                                      .hazards = EMU_HAZARDS_STRICT,
-                                      .seed = w->seed,
-                                      .sm_count = 1 + (int)(w->seed / 4 % 2),
-                                      .instruction_limit = UINT64_C(200000000),
-                                      .event = take_event,
-                                      .event_context = w,
-                                      .events = ring_fills_events()};
+    for (int mode = on_gpu(w) ? GPU : 0; mode <= GPU && launcher && !*error.text; mode++) {
         struct tw_device *device = NULL;
-        if (tw_device_open_emu(&c->rt, &options, &device, &error) != TW_OK) {
-            bad(w, k->name, c->unit[0].arch->name, error.text);
+        if (mode == GPU && !on_gpu(w))
             break;
-        }
-        for (int v = 0; v < variants; v++)
-            if (blocks_of(&launcher_unit(launcher, v)->plan) > device->sm_count)
-                emu_device_set_sms(device, blocks_of(&launcher_unit(launcher, v)->plan));
-        int loaded = launcher_load(launcher, device, true, &error);
-        for (int r = 0; r < k->run_count && loaded == TW_OK; r++) {
-            bool last = r == k->run_count - 1;
-            if (last) { /* the size in which rings wrap: all items in one cluster */
-                emu_device_set_sms(device, blocks_of(&c->unit[0].plan));
-                loaded = launcher_load(launcher, device, true, &error);
-            }
-            for (int inputs = 0; inputs < 2 && loaded == TW_OK; inputs++) {
-                bool due = mode == mode_of(w, r, last, inputs);
-                if (!w->o->all && !due)
-                    continue;
-                memcpy(symbol, k->run[r].value, sizeof *symbol * (size_t)(c->unit[0].plan.symbol_count - 1));
-                symbol[c->unit[0].plan.symbol_count - 1] = device->sm_count;
-                /* The twin takes each size once, with one kind of inputs and the next with the other; of the last, the
-                   largest, some items. */
-                bool compared =
-                    due && (last ? !w->o->specs || inputs == 0 : inputs == (int)((w->seed + (uint64_t)r) % 2));
-                run_case(w, c, device, launcher, variants, symbol, r, mode, (enum inputs_kind)inputs, twin && compared,
-                         last && !w->o->all);
-            }
-        }
-        if (loaded != TW_OK)
+        if (open_device(w, c, launcher, variants, mode, &device, &error) != TW_OK ||
+            run_sizes(w, c, device, launcher, variants, mode, twin, &error) != TW_OK)
             bad(w, k->name, c->unit[0].arch->name, error.text);
         launcher_unload(launcher);
-        tw_device_close(device);
+        if (device)
+            tw_device_close(device);
     }
     launcher_close(launcher);
+}
+
+/* What `mean` says: of sizes that are small, or else of the smallest. */
+static void run_meaning(struct work *w, struct compile *c, bool twin)
+{
+    enum { SMALL = 1 << 16, EVERY = 16 };
+    const struct compile_unit *unit = &c->unit[0];
+    const struct spec_kernel *k = unit->kernel;
+    struct emu_options options = {.arch = unit->arch->name, .sm_count = 1};
+    struct tw_device *device = NULL;
+    struct tw_error error = {""};
+    double volume[CASES], least = INFINITY;
+    int64_t symbol[32];
+    int symbols = unit->plan.symbol_count - 1, runs = k->run_count < CASES ? k->run_count : CASES;
+    int status = tw_device_open_emu(&c->rt, &options, &device, &error);
+    for (int r = 0; r < runs; r++) {
+        volume[r] = 1;
+        for (int i = 0; i < symbols; i++)
+            volume[r] *= (double)k->run[r].value[i] + 1;
+        least = volume[r] < least ? volume[r] : least;
+    }
+    for (int r = 0; r < runs && status == TW_OK; r++) {
+        struct trial trial;
+        char sizes[256];
+        if (volume[r] > SMALL && volume[r] > least)
+            continue;
+        memcpy(symbol, k->run[r].value, sizeof *symbol * (size_t)symbols);
+        symbol[symbols] = 1;
+        sizes_print(unit, symbol, sizes, sizeof sizes);
+        status = trial_begin(&trial,
+                             &(struct trial_request){.compile = c,
+                                                     .device = device,
+                                                     .unit = unit,
+                                                     .symbol = symbol,
+                                                     .inputs = (enum inputs_kind)(r % 2),
+                                                     .seed = w->seed + 1},
+                             &error);
+        if (status == TW_OK)
+            check_meaning(w, &trial, unit->plan.entry, sizes, r, r % 2);
+        if (status == TW_OK && twin)
+            check_twin(w, &trial, sizes, EVERY);
+        trial_end(&trial);
+    }
+    if (status != TW_OK)
+        bad(w, k->name, unit->arch->name, error.text);
+    if (device)
+        tw_device_close(device);
+}
+
+static void take_ran(struct work *w, const struct compile *c)
+{
+    fprintf(w->out, "ran %s %s\n", c->unit[0].kernel->name, c->unit[0].arch->name);
+    random_tables_fields(&c->unit[0], &c->spec.kernel[0], w->out);
+    for (int i = 0; i < c->unit_count; i++)
+        if (c->unit[i].wanted)
+            random_tables_rows(&c->unit[i], w->out);
 }
 
 /* One kernel on one architecture. */
@@ -513,9 +693,9 @@ static void run_kernel(struct work *w, const char *kernel, const char *arch, boo
         /* Variants of how it runs are the first kernel's: of the others one each is enough. */
         c.unit[i].wanted = w->o->all || w->first || i == w->number % c.unit_count;
         c.unit[i].line_info = true;
-        c.unit[i].outputs = w->o->both      ? TW_OUTPUT_CUBIN | TW_OUTPUT_PTX
-                            : w->o->compile ? TW_OUTPUT_CUBIN
-                                            : TW_OUTPUT_PTX;
+        c.unit[i].outputs = w->o->both || on_gpu(w) ? TW_OUTPUT_CUBIN | TW_OUTPUT_PTX
+                            : w->o->compile         ? TW_OUTPUT_CUBIN
+                                                    : TW_OUTPUT_PTX;
         count_plan(w, &c.unit[i]);
         c.unit[i].plan.kernel = w->kernel; /* of whose name inputs are made: all kernels of the spec have the same */
         if (i < 16)
@@ -525,6 +705,8 @@ static void run_kernel(struct work *w, const char *kernel, const char *arch, boo
     w->current = -1;
     if (status == 0 && c.unit_count)
         hit(w, "arch", arch);
+    if (status == 0 && c.unit_count && w->o->mean)
+        run_meaning(w, &c, twin);
     if (status == 0 && c.unit_count && !w->o->plan) {
         status = compile_cubins(&c, COMPILE_NVRTC);
         bool spills = status == 1 && c.diags.count && strcmp(c.diags.item[0].rule, "SPILLS") == 0;
@@ -535,11 +717,11 @@ static void run_kernel(struct work *w, const char *kernel, const char *arch, boo
         else if (!w->o->compile || w->o->both)
             run_modes(w, &c, twin);
         for (int i = 0; i < c.unit_count && i < 16; i++)
-            if (w->passed && c.unit[i].wanted && w->fills[i].ring_count)
+            if (w->passed && !on_gpu(w) && c.unit[i].wanted && w->fills[i].ring_count)
                 count_rings(w, &c.unit[i], &w->fills[i]);
     }
     if (status == 0 && c.unit_count && !w->bad && (w->passed || w->o->plan || (w->o->compile && !w->o->both)))
-        fprintf(w->out, "ran %s %s\n", kernel, arch);
+        take_ran(w, &c);
     compile_close(&c);
 }
 
@@ -604,5 +786,14 @@ int random_run(const struct random_run *run, FILE *out)
     static struct work w;
     w = (struct work){.o = run, .path = run->path, .seed = run->seed, .out = out};
     run_spec(&w);
+    free(w.block);
+    for (int i = 0; i < CASES * 2; i++) {
+        struct meant *m = &w.meant[i / 2][i % 2];
+        for (int tensor = 0; tensor < 16; tensor++) {
+            free(m->value[tensor]);
+            free(m->bound[tensor]);
+        }
+        free(m->down);
+    }
     return w.bad;
 }

@@ -17,17 +17,42 @@ static uint64_t next(struct random_spec *g)
     return scrambled(g->state);
 }
 
-bool random_rare(const struct random_spec *g, const char *what, int of)
+int random_aside(struct random_spec *g, const char *what, int number, int n)
 {
     uint64_t x = scrambled(g->seed + 1);
+    if (g->left)
+        return random_below(g, n);
     for (; *what; what++)
         x = scrambled(x + (unsigned char)*what);
-    return x % (uint64_t)of == 0;
+    return (int)((number ? scrambled(x + (uint64_t)number) : x) % (uint64_t)n);
+}
+
+bool random_rare(struct random_spec *g, const char *what, int of)
+{
+    return random_aside(g, what, 0, of) == 0;
 }
 
 int random_below(struct random_spec *g, int n)
 {
-    return (int)(next(g) % (uint64_t)n);
+    uint64_t value = 0;
+    if (!g->left)
+        return (int)(next(g) % (uint64_t)n);
+    for (int range = n - 1; range > 0 && g->left; range >>= 8, g->left--)
+        value = value << 8 | *g->byte++;
+    return (int)(value % (uint64_t)n);
+}
+
+void random_begin(struct random_spec *g, uint64_t seed, unsigned salt, const uint8_t *byte, size_t count)
+{
+    memset(g, 0, sizeof *g);
+    for (size_t i = 0; i < count; i++)
+        seed = scrambled(seed + byte[i]) >> 16;
+    g->seed = seed;
+    g->state = seed * UINT64_C(0xd1342543de82ef95) + salt;
+    g->byte = byte;
+    g->left = count;
+    g->place = "C";
+    g->at = -1;
 }
 
 bool random_chance(struct random_spec *g, int percent)
@@ -155,7 +180,7 @@ static void condition(struct random_spec *g)
     static const char *const word[CONDITIONS] = {
         [ROWS] = "mask.rows", [MODULUS] = "mask.modulus", [BOTH] = "mask.both"};
     const char *op = compare[random_below(g, 5)];
-    int kind = random_below(g, CONDITIONS);
+    int kind = random_below(g, CONDITIONS), rest;
     for (int i = 0; i < CONDITIONS; i++) /* what is wanted and not there yet first */
         if (word[i] && g->index && random_wants(g, word[i]) && !random_has(g, word[i]))
             kind = i;
@@ -169,7 +194,8 @@ static void condition(struct random_spec *g)
         random_write(g, "%s(index().%s, index().%s + %d)", op, g->index, g->row_index, random_below(g, 21) - LEAN);
         break;
     case MODULUS:
-        random_write(g, "%s(index().%s %% %d, %d)", op, g->index, 2 + random_below(g, 5), random_below(g, 3));
+        rest = random_below(g, 3);
+        random_write(g, "%s(index().%s %% %d, %d)", op, g->index, 2 + random_below(g, 5), rest);
         break;
     case BOTH:
         random_write(g, "lt(index().%s, %s) & ~eq(index().%s, %d)", g->index, g->place, g->index, random_below(g, 30));
@@ -206,11 +232,13 @@ static enum value kind_of(struct random_spec *g, int depth)
 
 void random_value(struct random_spec *g, int depth)
 {
+    const char *term;
     switch (kind_of(g, depth)) {
     case SUM:
         random_write(g, "(");
         random_value(g, depth - 1);
-        random_write(g, " %s %s)", &"+\0-\0*"[2 * random_below(g, 3)], pick_term(g, false));
+        term = pick_term(g, false);
+        random_write(g, " %s %s)", &"+\0-\0*"[2 * random_below(g, 3)], term);
         break;
     case FUNCTION:
         random_feature(g, "function");
@@ -294,32 +322,41 @@ static void write_words(const struct random_words *w, const char *last, FILE *ou
     fprintf(out, "%s\n", last);
 }
 
-void random_spec_write(uint64_t seed, FILE *out)
+static void write_spec(struct random_spec *g, FILE *out)
 {
     static const char *const name[RANDOM_KERNELS] = {"p", "p_how1", "p_how2"};
-    struct random_spec g;
     char families[8] = "";
     int one, other;
-    memset(&g, 0, sizeof g);
-    g.seed = seed;
-    g.state = seed * UINT64_C(0xd1342543de82ef95) + 1;
-    g.place = "C";
-    g.at = -1;
     for (uint64_t i = 0; i < 3; i++) { /* a pair, and further ones that go with it */
-        random_pair((int)((seed + i * 877) % (uint64_t)random_pairs()), &one, &other);
-        want(&g, one, other, families);
+        int pair = g->left ? random_below(g, random_pairs()) : (int)((g->seed + i * 877) % (uint64_t)random_pairs());
+        random_pair(pair, &one, &other);
+        want(g, one, other, families);
     }
-    g.family = families[random_below(&g, (int)strlen(families))];
-    if (strchr("PGHN", g.family))
-        random_dots(&g);
+    g->family = families[random_below(g, (int)strlen(families))];
+    if (strchr("PGHN", g->family))
+        random_dots(g);
     else
-        random_rows(&g);
-    fprintf(out, "-- random program %llu:", (unsigned long long)seed);
-    write_words(&g.program, g.by_tile ? " by_tile" : "", out);
+        random_rows(g);
+    fprintf(out, "-- random program %llu:", (unsigned long long)g->seed);
+    write_words(&g->program, g->by_tile ? " by_tile" : "", out);
     for (int i = 0; i < RANDOM_KERNELS; i++)
-        if (g.kernel[i].words) {
+        if (g->kernel[i].words) {
             fprintf(out, "-- %s:", name[i]);
-            write_words(&g.kernel[i], "", out);
+            write_words(&g->kernel[i], "", out);
         }
-    fprintf(out, "%s", g.text);
+    fprintf(out, "%s", g->text);
+}
+
+void random_spec_write(uint64_t seed, FILE *out)
+{
+    struct random_spec g;
+    random_begin(&g, seed, 1, NULL, 0);
+    write_spec(&g, out);
+}
+
+void random_spec_write_bytes(const uint8_t *byte, size_t count, FILE *out)
+{
+    struct random_spec g;
+    random_begin(&g, 0, 1, byte, count);
+    write_spec(&g, out);
 }

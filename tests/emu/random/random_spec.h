@@ -50,6 +50,8 @@ struct random_words {
 
 struct random_spec {
     uint64_t state, seed;
+    const uint8_t *byte; /* what is drawn, as long as there are `left`: random_below */
+    size_t left;
     char family;                /* a letter of random_features.def */
     struct random_words wanted; /* closed under `needs` */
     struct random_words program, kernel[RANDOM_KERNELS];
@@ -66,11 +68,16 @@ struct random_spec {
     size_t length;
 };
 
+/* Every draw is made here: of the bytes that are left, else of the seed. Two of them are not arguments of one call:
+ * compilers evaluate these in orders of their own. */
 int random_below(struct random_spec *g, int n);
 bool random_chance(struct random_spec *g, int percent);
 
-/* True for one seed of `of`, another one for each `what`. Draws nothing: what other seeds give stays as it is. */
-bool random_rare(const struct random_spec *g, const char *what, int of);
+/* A number below n, another one for each `what` and `number`. Draws nothing of a seed: what follows stays as it is. */
+int random_aside(struct random_spec *g, const char *what, int number, int n);
+
+/* True for one seed of `of`, another one for each `what`. Draws nothing either. */
+bool random_rare(struct random_spec *g, const char *what, int of);
 
 /* The feature is there; whoever calls this has seen to it that it may be. */
 void random_feature(struct random_spec *g, const char *word);
@@ -102,6 +109,17 @@ void random_use(struct random_spec *g, size_t from, const char *term, const char
 /* The whole spec, to `out`. */
 void random_spec_write(uint64_t seed, FILE *out);
 
+/* The same, of bytes: they are what is drawn; behind them a seed made of them decides. */
+void random_spec_write_bytes(const uint8_t *byte, size_t count, FILE *out);
+
+/* A generator of nothing so far. NULL: of the seed alone, `salt` apart from others of the same seed. */
+void random_begin(struct random_spec *g, uint64_t seed, unsigned salt, const uint8_t *byte, size_t count);
+
+/* ---- random_fields.c: what a kernel may say of how it runs ------------------------------------------------------- */
+
+/* Fields of kernel `number` that ask nothing of its tiles. maps: it loads through tensor maps. */
+void random_fields_write(struct random_spec *g, int number, bool maps);
+
 /* ---- random_rows.c, random_dots.c: programs without and with dots ------------------------------------------------ */
 
 void random_rows(struct random_spec *g);
@@ -111,5 +129,6 @@ void random_dots(struct random_spec *g);
 
 /* A whole spec of the family gemm, without features. */
 void random_gemm_write(uint64_t seed, FILE *out);
+void random_gemm_write_bytes(const uint8_t *byte, size_t count, FILE *out);
 
 #endif

@@ -14,6 +14,8 @@ of the family gemm as random_specs.json, emulated and compiled to cubins, by two
     python3 tests/emu/random/results.py --commit COMMIT [--machine WORDS] --both LOG... \
         >tests/bench/results/random_specs.json
 
+    sh tests/gpu/random.sh >tests/bench/results/random_gpu.json
+
 A run may be in parts, each with a log of its own, also gzipped: a program that stands in several counts once, as the
 last log has it. The seeds between the least and the largest that no log has are listed as missing. COMMIT is the tree
 that ran; `random_programs --replay` of the same tree counts what the log says, so it has to be built.
@@ -165,15 +167,55 @@ def print_specs(arguments):
     }, indent=1))
 
 
+def print_gpu(arguments):
+    """What programs gave on a device, of the log that random_programs --device kept."""
+    programs = read_programs(arguments.log)
+    seeds, ran, device, worst = sorted(programs), {}, set(), [(0.0, '', '')] * 2
+    passed = failed = 0
+    for good, lines in programs.values():
+        for line in lines:
+            words = line.split()
+            if words[0] == 'ran' and len(words) == 3:
+                ran[words[2]] = ran.get(words[2], 0) + 1
+            elif words[0] == 'device':
+                device.add(line.split(' ', 1)[1].strip())
+            elif words[0] == 'worst' and len(words) == 5:
+                passed += 1
+                worst = [max(worst[i], (float(words[1 + i]), words[3], words[4])) for i in range(2)]
+            elif words[0] == 'bad':
+                failed += 1
+    print(json.dumps({
+        'made_by': 'tests/gpu/random.sh',
+        'what': 'random programs on a device, every size with both kinds of inputs, against their meaning within the '
+                'bound of each element',
+        'command': arguments.command,
+        'commit': arguments.commit,
+        'device': sorted(device),
+        'seeds': seeds,
+        'programs': {'passed': sum(good for good, _ in programs.values()),
+                     'failed': [seed for seed in seeds if not programs[seed][0]]},
+        'kernels': {'ran': ran, 'refused': refusals(programs)},
+        'launches': {'passed': passed, 'failed': failed},
+        # Of an element it is often 1: a bound ends at a number that its type has.
+        'worst error to bound': {name: dict(zip(('ratio', 'kernel', 'architecture'), of))
+                                 for name, of in zip(('of an element', 'of the norms of an output'), worst)},
+    }, indent=1))
+    return 0 if programs and passed and not failed and all(good for good, _ in programs.values()) else 1
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument('--compiled', action='append', default=[], help='log of specs that were compiled to cubins')
     parser.add_argument('--both', action='store_true', help='the logs are of specs that were compiled and ran')
     parser.add_argument('--compiled-commit', help='the tree that compiled them, where it is another one')
+    parser.add_argument('--gpu', action='store_true', help='the logs are of random_programs --device')
+    parser.add_argument('--command', default='sh tests/gpu/random.sh', help='what made the logs')
     parser.add_argument('--commit', required=True)
     parser.add_argument('--machine', default='%d cores of %s' % (os.cpu_count(), os.uname().machine))
     parser.add_argument('log', nargs='+')
     arguments = parser.parse_args()
+    if arguments.gpu:
+        sys.exit(print_gpu(arguments))
     if arguments.compiled or arguments.both:
         (print_both if arguments.both else print_specs)(arguments)
         return
@@ -202,11 +244,17 @@ def main():
             'within bounds': hit.get('launch', {}).get('within bounds', 0),
             'with the naive twin': hit.get('twin', {}).get('compared', 0),
             'with the first kernel': hit.get('how', {}).get('compared with the first kernel', 0),
+            'with the first kernel, of another tile that rounds otherwise':
+                hit.get('how', {}).get('compared with another tile', 0),
         },
         'pairs_of_features': pairs_of(lines),
         'rings': {'wrapped twice': rings['wrapped twice'], 'filled once a block': rings['once a block'],
                   'not wrapped': rings['NOT WRAPPED'],
                   'which': [line[2:] for line in lines if ': ring ' in line and line.startswith('# random program')]},
+        'fields changed': hit.get('changed', {}),
+        'fields and rows not met': [line[2:] for line in lines if ' that no kernel changed:' in line or
+                                    ' that no step was:' in line],
+        'rows of place_ops.def': hit.get('row', {}),
         'rules': hit.get('rule', {}),
         'steps': {name: times for name, times in hit.get('step', {}).items() if times},
         'steps_not_met': [name for name, times in hit.get('step', {}).items() if not times],

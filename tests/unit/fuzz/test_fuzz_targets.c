@@ -16,6 +16,9 @@
 #define LLVMFuzzerTestOneInput fuzz_command
 #include "fuzz/fuzz_command.c"
 #undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput fuzz_program
+#include "fuzz/fuzz_program.c"
+#undef LLVMFuzzerTestOneInput
 
 typedef int target(const uint8_t *data, size_t size);
 
@@ -87,6 +90,14 @@ static void files(void **state)
     (void)state;
     assert_true(run_folder("tests/fuzz/seeds/file", "", fuzz_file, 200) >= 15);
     run_folder("tests/fuzz/found", ".file", fuzz_file, 0);
+}
+
+/* Before command lines, which have a stand-in for what is underneath. */
+static void programs(void **state)
+{
+    (void)state;
+    assert_true(run_folder("tests/fuzz/seeds/program", "", fuzz_program, 0) >= 7);
+    run_folder("tests/fuzz/found", ".program", fuzz_program, 0);
 }
 
 /* What a line of commands.txt stands for. Its length. */
@@ -166,8 +177,8 @@ static void commands_run(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(specs),         cmocka_unit_test(templates),    cmocka_unit_test(files),
-        cmocka_unit_test(command_lines), cmocka_unit_test(commands_run),
+        cmocka_unit_test(specs),    cmocka_unit_test(templates),     cmocka_unit_test(files),
+        cmocka_unit_test(programs), cmocka_unit_test(command_lines), cmocka_unit_test(commands_run),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
