@@ -40,9 +40,19 @@ static double *locate(lua_State *L, const struct view *v, double **inner)
     return v->first + 1 == v->rank ? *inner : NULL;
 }
 
+/* The view at 1, known by its metatable, upvalue 1: a reference asks for millions of elements, and the registry finds a
+ * metatable by the text of its name. */
+static const struct view *view_of(lua_State *L)
+{
+    if (!lua_isuserdata(L, 1) || !lua_getmetatable(L, 1) || !lua_rawequal(L, -1, lua_upvalueindex(1)))
+        return luaL_checkudata(L, 1, TYPE_VIEW);
+    lua_pop(L, 1);
+    return lua_touserdata(L, 1);
+}
+
 static int get(lua_State *L)
 {
-    const struct view *v = luaL_checkudata(L, 1, TYPE_VIEW);
+    const struct view *v = view_of(L);
     double *inner, *element = locate(L, v, &inner);
     if (element) {
         lua_pushnumber(L, *element);
@@ -52,13 +62,14 @@ static int get(lua_State *L)
     *deeper = *v;
     deeper->data = inner;
     deeper->first++;
-    luaL_setmetatable(L, TYPE_VIEW);
+    lua_pushvalue(L, lua_upvalueindex(1));
+    lua_setmetatable(L, -2);
     return 1;
 }
 
 static int set(lua_State *L)
 {
-    const struct view *v = luaL_checkudata(L, 1, TYPE_VIEW);
+    const struct view *v = view_of(L);
     double *inner, *element = locate(L, v, &inner);
     if (!element)
         return luaL_error(L, "t.%s has %d dims; index all of them to assign", v->tensor->name, v->rank);
@@ -102,9 +113,11 @@ static int run(lua_State *L)
     const struct call *c = lua_touserdata(L, 1);
     const struct spec_kernel *k = c->kernel;
     if (luaL_newmetatable(L, TYPE_VIEW)) {
-        lua_pushcfunction(L, get);
+        lua_pushvalue(L, -1);
+        lua_pushcclosure(L, get, 1);
         lua_setfield(L, -2, "__index");
-        lua_pushcfunction(L, set);
+        lua_pushvalue(L, -1);
+        lua_pushcclosure(L, set, 1);
         lua_setfield(L, -2, "__newindex");
     }
     lua_rawgeti(L, LUA_REGISTRYINDEX, k->lua_reference);

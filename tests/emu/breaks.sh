@@ -30,11 +30,16 @@ fi
 # The spec's own sizes, which leave nothing out.
 options='--inputs normal'
 
-# One run: job.sh FILE ARGUMENT...; its output goes to FILE, its status to FILE.status.
+# One run: job.sh FILE ARGUMENT...; its output goes to FILE, its status to FILE.status. In the folder of the texts: what
+# NVRTC makes of a text is kept by its content and its name.
+case $program in /*) ;; *) program=$PWD/$program ;; esac
+spec=$PWD/specs/gemm.lua
+export spec
 cat >"$work/job.sh" <<'JOB'
+cd "$work" || exit 1
 file=$1
 shift
-"$program" run specs/gemm.lua --device emu "$@" >"$file" 2>&1
+"$program" run "$spec" --device emu "$@" >"$file" 2>&1
 echo $? >"$file.status"
 JOB
 
@@ -139,18 +144,18 @@ for entry in $entries; do
             NR > first && NR <= last { print ""; next }
             { print }' "$text" >"$work/without.$first.$entry.cu"
         for mode in $take_modes; do
-            echo "$work/without.$first.$entry.$mode --source $work/without.$first.$entry.cu $options" \
+            echo "$work/without.$first.$entry.$mode --source without.$first.$entry.cu $options" \
                 "--complete ${mode%:*} --seed ${mode#*:}"
         done
     done <"$work/statements.$entry" >>"$work/jobs"
     for mode in $modes; do
-        echo "$work/sound.$entry.$mode --source $text $options --complete ${mode%:*} --seed ${mode#*:}"
+        echo "$work/sound.$entry.$mode --source text/$entry.cu $options --complete ${mode%:*} --seed ${mode#*:}"
     done >>"$work/jobs"
 done
 # A result that is wrong in some completions alone: each by itself, and all of them.
 sed 's/^\( *\)d_wait();$/\1;/' "$work/text/gemm_bf16.sm_90a.cu" >"$work/late.cu"
 for mode in eager late all; do
-    echo "$work/late.$mode --source $work/late.cu --hazards off --inputs integer --set M=264,N=512,K=136 --complete $mode"
+    echo "$work/late.$mode --source late.cu --hazards off --inputs integer --set M=264,N=512,K=136 --complete $mode"
 done >>"$work/jobs"
 xargs -P 2 -L 1 sh "$work/job.sh" <"$work/jobs"
 

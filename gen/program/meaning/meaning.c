@@ -309,7 +309,7 @@ static int materialise(struct meaning *m, const struct program_op *op, struct me
         else
             memcpy(bound, from->bound, sizeof *bound * (size_t)part.count);
         exact = exact && from->exact;
-        for (int64_t i = 0; mask && i < part.count; i++) {
+        for (int64_t i = 0; mask && (part.unknown || part.valid || !from->exact) && i < part.count; i++) {
             if (part.unknown && part.unknown[i] != 0)
                 return unusable(m, op, &part, i, width);
             if (part.valid && !part.valid[i]) {
@@ -546,11 +546,12 @@ static int transpose(struct meaning *m, int op_number)
     struct meaning_cells *to = &m->state.result[op_number];
     int64_t rows = tape->rows, columns = tape->columns;
     int status = materialise(m, op, tape, false, tape->type, rows, columns, &m->left);
-    for (int64_t r = 0; r < rows && !status; r++)
-        for (int64_t c = 0; c < columns; c++) {
-            memcpy(&to->at.real[c * rows + r], &m->left.at.real[r * columns + c], sizeof(double));
-            to->bound[c * rows + r] = m->left.bound[r * columns + c];
-        }
+    for (int64_t first = 0; first < rows && !status; first += 8) /* as many as a cache line of the result holds */
+        for (int64_t c = 0; c < columns; c++)
+            for (int64_t r = first; r < rows && r < first + 8; r++) {
+                memcpy(&to->at.real[c * rows + r], &m->left.at.real[r * columns + c], sizeof(double));
+                to->bound[c * rows + r] = m->left.bound[r * columns + c];
+            }
     to->exact = m->left.exact;
     to->zeroed = true;
     return status;

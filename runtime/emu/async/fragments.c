@@ -205,7 +205,8 @@ enum { SHARED_MASK = (1 << 18) - 1 };
 
 // Where the byte x of row or column `major` lies: `minor` counts the other direction (K-major: major is the row of M or
 // N, x runs along K; MN-major: major is k, x runs along M or N).
-static uint32_t operand_byte(const struct emu_descriptor *d, int mn_major, unsigned major, unsigned x)
+__attribute__((always_inline)) static inline uint32_t operand_byte(const struct emu_descriptor *d, int mn_major,
+                                                                   unsigned major, unsigned x)
 {
     uint32_t at = d->start;
     if (!d->span)
@@ -235,13 +236,14 @@ static enum emu_fault_kind outside(uint32_t at, size_t bytes, struct emu_fault *
 }
 
 // K-major: rows of 32 bytes, two chunks of 16.
-static enum emu_fault_kind gather_k_major(const struct emu_operand *o, const struct emu_descriptor *d,
+static enum emu_fault_kind gather_k_major(const struct emu_operand *operand, struct emu_descriptor d,
                                           const uint8_t *shared, size_t bytes, uint8_t *dense, struct emu_fault *fault)
 {
-    unsigned width = o->k * o->bytes;
-    for (unsigned r = 0; r < o->rows; r++)
+    const struct emu_operand o = *operand;
+    unsigned width = o.k * o.bytes;
+    for (unsigned r = 0; r < o.rows; r++)
         for (unsigned x = 0; x < width; x += 16) {
-            uint32_t at = operand_byte(d, 0, o->first_row + r, x);
+            uint32_t at = operand_byte(&d, 0, o.first_row + r, x);
             if (at + (size_t)16 > bytes)
                 return outside(at, bytes, fault);
             memcpy(dense + (size_t)r * width + x, shared + at, 16);
@@ -249,19 +251,21 @@ static enum emu_fault_kind gather_k_major(const struct emu_operand *o, const str
     return EMU_FAULT_NONE;
 }
 
-// MN-major: chunks of 16 bytes run along M or N and are transposed into rows.
-static enum emu_fault_kind gather_mn_major(const struct emu_operand *o, const struct emu_descriptor *d,
-                                           const uint8_t *shared, size_t bytes, uint8_t *dense, struct emu_fault *fault)
+// MN-major: chunks of 16 bytes run along M or N and are transposed into rows. `size`: of an element, a constant where
+// this is called.
+__attribute__((always_inline)) static inline enum emu_fault_kind
+gather_mn_major(const struct emu_operand *operand, struct emu_descriptor d, unsigned size, const uint8_t *shared,
+                size_t bytes, uint8_t *dense, struct emu_fault *fault)
 {
-    unsigned size = o->bytes, each = 16 / size, begin = o->first_row, end = begin + o->rows;
-    for (unsigned k = 0; k < o->k; k++)
+    unsigned depth = operand->k, each = 16 / size, begin = operand->first_row, end = begin + operand->rows;
+    for (unsigned k = 0; k < depth; k++)
         for (unsigned row = begin / each * each; row < end; row += each) {
-            uint32_t at = operand_byte(d, 1, k, row * size);
+            uint32_t at = operand_byte(&d, 1, k, row * size);
             if (at + (size_t)16 > bytes)
                 return outside(at, bytes, fault);
             for (unsigned e = 0; e < each; e++)
                 if (row + e >= begin && row + e < end)
-                    memcpy(dense + ((size_t)(row + e - begin) * o->k + k) * size, shared + at + e * size, size);
+                    memcpy(dense + ((size_t)(row + e - begin) * depth + k) * size, shared + at + e * size, size);
         }
     return EMU_FAULT_NONE;
 }
@@ -271,17 +275,20 @@ enum emu_fault_kind emu_operand_gather(const struct emu_operand *operand, const 
 {
     struct emu_descriptor d;
     emu_descriptor_decode(operand->descriptor, &d);
-    return operand->mn_major ? gather_mn_major(operand, &d, shared, bytes, dense, fault)
-                             : gather_k_major(operand, &d, shared, bytes, dense, fault);
+    if (!operand->mn_major)
+        return gather_k_major(operand, d, shared, bytes, dense, fault);
+    return operand->bytes == 2 ? gather_mn_major(operand, d, 2, shared, bytes, dense, fault)
+                               : gather_mn_major(operand, d, operand->bytes, shared, bytes, dense, fault);
 }
 
 int emu_operand_pieces(const struct emu_operand *operand, int (*piece)(void *context, uint32_t address, uint32_t bytes),
                        void *context)
 {
     const struct emu_operand *o = operand;
-    struct emu_descriptor d;
+    struct emu_descriptor decoded;
     uint32_t start = 0, length = 0;
-    emu_descriptor_decode(o->descriptor, &d);
+    emu_descriptor_decode(o->descriptor, &decoded);
+    const struct emu_descriptor d = decoded; // its address is nobody else's: it stays in registers
     unsigned lines = o->mn_major ? o->k : o->rows, first = o->mn_major ? 0 : o->first_row;
     unsigned begin = o->mn_major ? o->first_row * o->bytes / 16 * 16 : 0;
     unsigned end = (o->mn_major ? o->first_row + o->rows : o->k) * o->bytes;

@@ -33,23 +33,29 @@ struct NAME(sum) {
     INTEGERS nothing, half[2];
 };
 
-INLINE int NAME(scales)(const struct emu_tc_row *row, int32_t zero, const struct factors *b, size_t column,
-                        struct NAME(sum) * s)
+/* *all loses the lanes for which the fast way's conditions do not hold. */
+INLINE void NAME(scales)(const struct emu_tc_row *row, int32_t zero, const struct factors *b, size_t column,
+                         struct NAME(sum) * s, INTEGERS *all)
 {
-    INTEGERS power, usual, zeros, ok;
-    int32_t lanes[LANES], all = -1;
+    INTEGERS power, usual, zeros;
     FETCH(power, &s->e);
     FETCH(usual, b->usual + column);
     FETCH(zeros, b->zero + column);
     s->nothing = (zeros | zero) & (INTEGERS)(s->c == 0);
-    ok = (((power >= LOWEST) & (power <= HIGHEST)) | s->nothing) & usual;
+    *all &= (((power >= LOWEST) & (power <= HIGHEST)) | s->nothing) & usual;
     WORDS up = (uint32_t)(254 + row->fraction) * (1u << 23) - (WORDS)power;
     FETCH(s->scale, &up);
     s->half[0] = s->half[1] = (INTEGERS){0};
-    STORE(lanes, ok);
-    for (size_t l = 0; l < LANES; l++)
-        all &= lanes[l];
-    return all;
+}
+
+/* Whether every lane is all ones. */
+INLINE int NAME(every)(const INTEGERS *lanes)
+{
+    int64_t pair[LANES / 2], all = -1;
+    STORE(pair, *lanes);
+    for (size_t l = 0; l < LANES / 2; l++)
+        all &= pair[l];
+    return all == -1;
 }
 
 /* Lanes from[0 .. LANES/2 - 1] of both halves and c, added. */
@@ -63,16 +69,17 @@ INLINE void NAME(add)(const int32_t *first, const int32_t *second, const int32_t
            __builtin_convertvector(z, NAME(doubles));
 }
 
+/* Half a vector's results at a time: what is stored by halves and fetched whole waits for the stores. */
 INLINE void NAME(finish)(const struct emu_tc_row *row, struct NAME(sum) * s, size_t count, uint8_t *d)
 {
     INTEGERS c = __builtin_convertvector(s->c * s->scale, INTEGERS), power;
-    int32_t first[LANES], second[LANES], last[LANES], powers[LANES];
-    float results[LANES];
+    int32_t first[LANES], second[LANES], last[LANES], powers[LANES], nothings[LANES];
     STORE(first, s->half[0]);
     STORE(second, s->half[1]);
     STORE(last, c);
     FETCH(power, &s->e);
     STORE(powers, power);
+    STORE(nothings, s->nothing);
     for (size_t l = 0; l < LANES; l += LANES / 2) {
         NAME(doubles) sum;
         NAME(add)(first + l, second + l, last + l, &sum);
@@ -88,22 +95,20 @@ INLINE void NAME(finish)(const struct emu_tc_row *row, struct NAME(sum) * s, siz
         FETCH(bits, &sum);
         bits &= row->round == EMU_TC_F32_RZ ? ~(uint64_t)0 << 29 : ~(uint64_t)0 << 39;
         FETCH(sum, &bits);
-        NAME(half_vector) result = __builtin_convertvector(sum, NAME(half_vector));
-        STORE(results + l, result);
+        NAME(half_vector) result = __builtin_convertvector(sum, NAME(half_vector)), unit;
+        NAME(half_integers) down, nothing, r;
+        FETCH(down, powers + l);
+        FETCH(nothing, nothings + l);
+        down -= row->fraction << 23;
+        FETCH(unit, &down); /* 2^(E-F) */
+        result *= unit;
+        FETCH(r, &result);
+        r &= ~nothing;
+        if (count >= l + LANES / 2)
+            STORE(d + 4 * l, r);
+        else if (count > l)
+            memcpy(d + 4 * l, &r, (count - l) * 4);
     }
-    if (row->d == EMU_TC_F16)
-        return;
-    VECTOR result, unit;
-    INTEGERS down = power - (row->fraction << 23), r;
-    FETCH(unit, &down); /* 2^(E-F) */
-    FETCH(result, results);
-    result *= unit;
-    FETCH(r, &result);
-    r &= ~s->nothing;
-    if (count == LANES)
-        STORE(d, r);
-    else
-        memcpy(d, &r, count * 4);
 }
 
 /* Results of rows i and i2 of a and LANES columns of b, of which `count` are there, at d and d2. 0: the conditions do
@@ -122,7 +127,10 @@ INLINE int NAME(sums)(const struct emu_tc_row *row, size_t k, const struct facto
         s.e = LARGER(p, s.e);
         t.e = LARGER(q, t.e);
     }
-    if (!(NAME(scales)(row, a->zero[i], b, column, &s) & NAME(scales)(row, a->zero[i2], b, column, &t)))
+    INTEGERS ok = ~(INTEGERS){0};
+    NAME(scales)(row, a->zero[i], b, column, &s, &ok);
+    NAME(scales)(row, a->zero[i2], b, column, &t, &ok);
+    if (!NAME(every)(&ok))
         return 0; /* the conversions below might be out of range */
     for (size_t part = 0; part < 2; part++) {
         INTEGERS x = {0}, y = {0};

@@ -249,12 +249,37 @@ static unsigned phase_of(struct emu_warp *warp, const struct emu_op *op, unsigne
     return emu_mbarrier_decode(EMU_L(op->b)[lane], &state, NULL) ? 0 : state.parity;
 }
 
+/* Whether all lanes, active or not, hold the same barrier and the same phase: mostly they do, and one look tells it. */
+static int wait_together(struct emu_warp *warp, const struct emu_op *op)
+{
+    const struct emu_mbarrier_op *extra = op->extra;
+    uint64_t apart = 0;
+    uint32_t apart_narrow = 0;
+    if (extra->barrier.wide) {
+        const uint64_t *at = EMU_L(extra->barrier.at);
+        EMU_EACH apart |= at[i] ^ at[0];
+    } else {
+        const uint32_t *at = EMU_W(extra->barrier.at);
+        EMU_EACH apart_narrow |= at[i] ^ at[0];
+    }
+    if (extra->parity) {
+        const uint32_t *parity = EMU_W(op->b);
+        EMU_EACH apart_narrow |= (parity[i] ^ parity[0]) & 1;
+    } else {
+        const uint64_t *state = EMU_L(op->b);
+        EMU_EACH apart |= state[i] ^ state[0];
+    }
+    return !(apart | apart_narrow);
+}
+
 /* Lanes from the mask that wait on the first one's barrier for the same phase. */
 static uint32_t wait_alike(struct emu_warp *warp, const struct emu_op *op, uint32_t mask)
 {
     const struct emu_mbarrier_op *extra = op->extra;
     unsigned first = emu_first(mask);
     uint32_t alike = 0;
+    if (!(mask & (mask - 1)) || wait_together(warp, op))
+        return mask;
     uint64_t address = emu_lane_address(warp, &extra->barrier, first);
     for (uint32_t m = mask; m; m &= m - 1) {
         unsigned lane = emu_first(m);

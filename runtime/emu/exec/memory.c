@@ -598,7 +598,7 @@ const struct emu_op *emu_op_store(struct emu_warp *warp, const struct emu_op *op
     }
     unsigned char before[EMU_LANES][32];
     for (uint32_t m = warp->hazard ? warp->lanes.mask : 0; m; m &= m - 1)
-        memcpy(before[emu_first(m)], place[emu_first(m)], bytes);
+        emu_copy_lane(before[emu_first(m)], place[emu_first(m)], bytes);
     for (uint32_t e = 0; e < access->count; e++) {
         const unsigned char *from = emu_at(warp, access->data[e]);
         if (access->wide == 2) {
@@ -616,7 +616,7 @@ const struct emu_op *emu_op_store(struct emu_warp *warp, const struct emu_op *op
     }
     if (EMU_UNLIKELY(warp->hazard != NULL)) {
         for (uint32_t m = warp->lanes.mask; m; m &= m - 1)
-            same |= memcmp(before[emu_first(m)], place[emu_first(m)], bytes) ? 0 : m & (0u - m);
+            same |= emu_alike_lane(before[emu_first(m)], place[emu_first(m)], bytes) ? m & (0u - m) : 0;
         emu_watch_access(warp, op, access, address, same);
         emu_watch_lost(warp, op, access, address, place);
     }

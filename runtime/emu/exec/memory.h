@@ -2,6 +2,8 @@
 #ifndef EMU_MEMORY_H
 #define EMU_MEMORY_H
 
+#include <string.h>
+
 #include "machine.h"
 
 /* An allocation, filled with EMU_POISON, in the order of addresses; aligned to 512 bytes at least. TW_OK, or
@@ -54,6 +56,43 @@ void emu_addresses(struct emu_warp *warp, uint32_t at, int wide, uint64_t offset
 static inline uint32_t emu_shared_rank(uint64_t address)
 {
     return (uint32_t)((address - EMU_SHARED_WINDOW) / EMU_SHARED_STRIDE);
+}
+
+/* memcpy and memcmp == 0 of the bytes that a lane moves: without a call for the usual numbers of them. */
+static inline void emu_copy_lane(void *to, const void *from, size_t bytes)
+{
+    switch (bytes) {
+    case 2:
+        memcpy(to, from, 2);
+        return;
+    case 4:
+        memcpy(to, from, 4);
+        return;
+    case 8:
+        memcpy(to, from, 8);
+        return;
+    case 16:
+        memcpy(to, from, 16);
+        return;
+    default:
+        memcpy(to, from, bytes);
+    }
+}
+
+static inline int emu_alike_lane(const void *a, const void *b, size_t bytes)
+{
+    switch (bytes) {
+    case 2:
+        return memcmp(a, b, 2) == 0;
+    case 4:
+        return memcmp(a, b, 4) == 0;
+    case 8:
+        return memcmp(a, b, 8) == 0;
+    case 16:
+        return memcmp(a, b, 16) == 0;
+    default:
+        return memcmp(a, b, bytes) == 0;
+    }
 }
 
 /* Whether a generic address is in the window of local memory. */

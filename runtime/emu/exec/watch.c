@@ -126,7 +126,7 @@ void emu_watch_lost(struct emu_warp *warp, const struct emu_op *op, const struct
         for (uint32_t e = 0; e < access->count; e++) {
             const unsigned char *from = emu_at(warp, access->data[e]);
             uint32_t slot = access->wide == 2 ? 16 : access->wide ? 8 : 4;
-            if (memcmp(place[lane] + access->bytes * e, from + slot * lane, access->bytes))
+            if (!emu_alike_lane(place[lane] + access->bytes * e, from + slot * lane, access->bytes))
                 lost |= m & (0u - m);
         }
     }

@@ -19,8 +19,10 @@ struct naive {
     int64_t *loop;               /* by operation */
     const bool *down;            /* by operation; NULL */
     struct naive_value **result; /* by operation: rows x columns */
-    struct naive_value *memo;    /* by node: of the element in hand */
-    int64_t *stamp, now;
+    struct naive_value *memo;    /* by node: of the element in hand, or of all elements of the turn in hand */
+    int64_t *stamp;              /* by node: of which of them */
+    bool *fixed;                 /* by node: the same for all elements of a turn */
+    int64_t now, turn;           /* numbers of the element and of the turn of loops, of one count */
 };
 
 static uint64_t naive_random(struct naive *s)
@@ -245,12 +247,31 @@ static struct naive_value naive_compute(struct naive *s, const struct program_ti
 static struct naive_value naive_eval(struct naive *s, const struct program_tile *tile, int node, int64_t row,
                                      int64_t column)
 {
-    if (s->stamp[node] != s->now) {
+    int64_t now = s->fixed[node] ? s->turn : s->now;
+    if (s->stamp[node] != now) {
         struct naive_value v = naive_compute(s, tile, node, row, column);
         s->memo[node] = v;
-        s->stamp[node] = s->now;
+        s->stamp[node] = now;
     }
     return s->memo[node];
+}
+
+/* Which nodes are whole numbers of constants, sizes, the item's place and the turns of loops. */
+static void naive_find_fixed(struct naive *s)
+{
+    const struct expr_graph *g = s->p->graph;
+    for (int i = 0; i < g->count; i++) {
+        const struct expr_node *n = &g->node[i];
+        if (n->type == EXPR_REAL)
+            continue;
+        if (expr_ops[n->op].rule == EXPR_LEAF) {
+            s->fixed[i] = n->op == EXPR_CONST_INT || n->op == EXPR_SYMBOL || n->op == EXPR_AT || n->op == EXPR_LOOP;
+            continue;
+        }
+        s->fixed[i] = true;
+        for (int a = 0; a < 3 && s->fixed[i]; a++)
+            s->fixed[i] = n->arg[a] < 0 || (n->arg[a] < i && s->fixed[n->arg[a]]);
+    }
 }
 
 static struct naive_value naive_at(struct naive *s, const struct program_tile *tile, int64_t row, int64_t column)
@@ -329,19 +350,45 @@ static int64_t naive_offset(const struct naive *s, const struct program_op *op, 
     return offset;
 }
 
-/* Terms added from a random one on, up or down, in one to four chains that are joined, as threads would. */
-static float naive_add_up(struct naive *s, const float *term, int64_t count)
+/* Terms in as many chains as are named, a constant where it is called. */
+__attribute__((always_inline)) static inline void add_chains(const float *term, int64_t count, int chains, float *sum)
+{
+    float chain[4] = {term[0], chains > 1 ? term[1] : 0, chains > 2 ? term[2] : 0, chains > 3 ? term[3] : 0};
+    int64_t i = chains;
+    for (; i + chains <= count; i += chains)
+        for (int c = 0; c < chains; c++)
+            chain[c] += term[i + c];
+    for (int c = 0; i < count; i++, c++)
+        chain[c] += term[i];
+    memcpy(sum, chain, sizeof chain);
+}
+
+/* Terms added from a random one on, up or down, in one to four chains that are joined, as threads would. `turned`: room
+ * for as many. */
+static float naive_add_up(struct naive *s, const float *term, int64_t count, float *turned)
 {
     uint64_t draw = naive_random(s);
     int64_t chains = 1 + (int64_t)(draw % 4), first = count ? (int64_t)(draw / 8 % (uint64_t)count) : 0;
     float sum[4] = {0};
-    int64_t from = draw / 4 % 2 ? count - 1 - first : first, step = draw / 4 % 2 ? -1 : 1, chain = 0;
-    for (int64_t i = 0; i < count; i++) {
-        sum[chain] = i < chains ? term[from] : sum[chain] + term[from];
-        chain = chain + 1 < chains ? chain + 1 : 0;
-        from += step;
-        from = from < 0 ? count - 1 : from < count ? from : 0;
+    if (draw / 4 % 2) {
+        for (int64_t i = 0; i < count - first; i++)
+            turned[i] = term[count - 1 - first - i];
+        for (int64_t i = count - first; i < count; i++)
+            turned[i] = term[2 * count - 1 - first - i];
+    } else {
+        memcpy(turned, term + first, sizeof *term * (size_t)(count - first));
+        memcpy(turned + count - first, term, sizeof *term * (size_t)first);
     }
+    if (count < chains)
+        memcpy(sum, turned, sizeof *sum * (size_t)count);
+    else if (chains == 1)
+        add_chains(turned, count, 1, sum);
+    else if (chains == 2)
+        add_chains(turned, count, 2, sum);
+    else if (chains == 3)
+        add_chains(turned, count, 3, sum);
+    else
+        add_chains(turned, count, 4, sum);
     for (int64_t i = 1; i < chains && i < count; i++)
         sum[0] += sum[i];
     return sum[0];
@@ -352,7 +399,7 @@ static void naive_dot(struct naive *s, const struct program_op *op, struct naive
     const struct program_tile *a = &op->arg[0], *b = &op->arg[1], *c = &op->arg[2];
     int64_t m = a->rows, k = a->columns, n = b->columns;
     float *left = malloc(sizeof *left * (size_t)(m * k)), *right = malloc(sizeof *right * (size_t)(k * n));
-    float *term = malloc(sizeof *term * (size_t)(k + 1));
+    float *term = malloc(2 * sizeof *term * (size_t)(k + 1)); /* and as many turned round */
     bool whole = s->p->graph->node[op->tile.node].type == EXPR_INT;
     assert_true(left && right && term);
     for (int64_t i = 0; i < m * k; i++) {
@@ -360,27 +407,26 @@ static void naive_dot(struct naive *s, const struct program_op *op, struct naive
         bool real = s->p->graph->node[a->node].type == EXPR_REAL;
         left[i] = naive_valid(s, a, i / k, i % k) ? (real ? v.real : (float)v.whole) : 0;
     }
-    for (int64_t i = 0; i < k * n; i++) {
+    for (int64_t i = 0; i < k * n; i++) { /* column by column */
         struct naive_value v = naive_at(s, b, i / n, i % n);
         bool real = s->p->graph->node[b->node].type == EXPR_REAL;
-        right[i] = naive_valid(s, b, i / n, i % n) ? (real ? v.real : (float)v.whole) : 0;
+        right[i % n * k + i / n] = naive_valid(s, b, i / n, i % n) ? (real ? v.real : (float)v.whole) : 0;
     }
     for (int64_t i = 0; i < m * n; i++) {
-        const float *row = left + i / n * k, *column = right + i % n;
+        const float *row = left + i / n * k, *column = right + i % n * k;
         int64_t terms = 0, sum = 0;
         struct naive_value first = {0, 0};
         bool has_c = c->node >= 0 && naive_valid(s, c, i / n, i % n);
         if (has_c)
             first = naive_at(s, c, i / n, i % n);
-        for (int64_t x = 0; x < k; x++) {
-            term[terms++] = row[x] * column[x * n];
-            if (whole)
-                sum += (int64_t)row[x] * (int64_t)column[x * n];
-        }
+        for (int64_t x = 0; x < k; x++)
+            term[terms++] = row[x] * column[x];
+        for (int64_t x = 0; x < k && whole; x++)
+            sum += (int64_t)row[x] * (int64_t)column[x];
         if (has_c)
             term[terms++] = first.real;
         to[i].whole = first.whole + sum;
-        to[i].real = whole ? 0 : naive_add_up(s, term, terms);
+        to[i].real = whole ? 0 : naive_add_up(s, term, terms, term + k + 1);
     }
     free(left);
     free(right);
@@ -391,7 +437,7 @@ static void naive_reduce(struct naive *s, const struct program_op *op, struct na
 {
     const struct program_tile *a = &op->arg[0];
     int64_t outer = op->over_rows ? a->columns : a->rows, inner = op->over_rows ? a->rows : a->columns;
-    float *term = malloc(sizeof *term * (size_t)inner);
+    float *term = malloc(2 * sizeof *term * (size_t)inner);
     assert_non_null(term);
     for (int64_t i = 0; i < outer; i++) {
         int64_t count = 0;
@@ -414,7 +460,7 @@ static void naive_reduce(struct naive *s, const struct program_op *op, struct na
             }
         }
         if (op->reduction == PROGRAM_SUM)
-            to[i].real = naive_add_up(s, term, count);
+            to[i].real = naive_add_up(s, term, count, term + inner);
     }
     free(term);
 }
@@ -515,6 +561,7 @@ static void naive_operations(struct naive *s, int from, int to)
             bool down = s->down && s->down[i];
             for (int64_t k = 0; k < turns; k++) {
                 int64_t x = first + (down ? turns - 1 - k : k) * step;
+                s->turn = ++s->now;
                 s->loop[i] = op->list >= 0 ? (int64_t)s->data->tensor[op->list][base + x] : x;
                 naive_operations(s, i + 1 + op->carried, op->end);
                 for (int c = 0; c < op->carried; c++)
@@ -560,7 +607,9 @@ void naive_run_some(const struct program *p, const struct spec_kernel *kernel, c
     s.result = calloc(ops, sizeof *s.result);
     s.memo = calloc(nodes, sizeof *s.memo);
     s.stamp = calloc(nodes, sizeof *s.stamp);
-    assert_true(s.loop && s.result && s.memo && s.stamp);
+    s.fixed = calloc(nodes, sizeof *s.fixed);
+    assert_true(s.loop && s.result && s.memo && s.stamp && s.fixed);
+    naive_find_fixed(&s);
     for (size_t i = 0; i < ops; i++)
         s.result[i] = calloc((size_t)(p->op[i].tile.rows * p->op[i].tile.columns) + 1, sizeof **s.result);
     int64_t items = program_items(p, data->symbol);
@@ -576,6 +625,7 @@ void naive_run_some(const struct program *p, const struct spec_kernel *kernel, c
             s.at[a] = rest % steps * tile;
             rest /= steps;
         }
+        s.turn = ++s.now;
         naive_operations(&s, 0, p->op_count);
     }
     for (size_t i = 0; i < ops; i++)
@@ -584,4 +634,5 @@ void naive_run_some(const struct program *p, const struct spec_kernel *kernel, c
     free(s.result);
     free(s.memo);
     free(s.stamp);
+    free(s.fixed);
 }
