@@ -543,17 +543,9 @@ static int transpose(struct meaning *m, int op_number)
 {
     const struct program_op *op = &m->p->op[op_number];
     struct meaning_tape *tape = &m->operands[op_number].arg[0];
-    struct meaning_cells *to = &m->state.result[op_number];
-    int64_t rows = tape->rows, columns = tape->columns;
-    int status = materialise(m, op, tape, false, tape->type, rows, columns, &m->left);
-    for (int64_t first = 0; first < rows && !status; first += 8) /* as many as a cache line of the result holds */
-        for (int64_t c = 0; c < columns; c++)
-            for (int64_t r = first; r < rows && r < first + 8; r++) {
-                memcpy(&to->at.real[c * rows + r], &m->left.at.real[r * columns + c], sizeof(double));
-                to->bound[c * rows + r] = m->left.bound[r * columns + c];
-            }
-    to->exact = m->left.exact;
-    to->zeroed = true;
+    int status = materialise(m, op, tape, false, tape->type, tape->rows, tape->columns, &m->left);
+    if (!status)
+        meaning_turn(&m->left, tape->rows, tape->columns, &m->state.result[op_number]);
     return status;
 }
 

@@ -223,6 +223,9 @@ struct meaning_output {
     bool add; /* this operation adds */
 };
 
+/* `to` receives the cells of `from`, rows x columns, with rows and columns exchanged. */
+void meaning_turn(const struct meaning_cells *from, int64_t rows, int64_t columns, struct meaning_cells *to);
+
 /* Writes or adds the valid cells of a part's row that are inside. Returns the column of a cell that must not be used,
  * or -1. */
 int64_t meaning_write(const struct meaning_output *out, const struct meaning_part *part, int64_t row, int64_t columns,

@@ -1,6 +1,8 @@
 /* Tensors read and written: which coordinates a tile's elements have, and what an output holds behind them. */
 #include "program/meaning/meaning.h"
 
+#include <string.h>
+
 int64_t meaning_row(const struct meaning_box *box, int64_t row, int64_t number, int64_t *from, int64_t *to)
 {
     int64_t offset = 0, first = 0, end = box->columns;
@@ -104,4 +106,16 @@ void meaning_finish(const struct meaning_output *out)
         if (out->bound)
             out->bound[i] = bound;
     }
+}
+
+void meaning_turn(const struct meaning_cells *from, int64_t rows, int64_t columns, struct meaning_cells *to)
+{
+    for (int64_t first = 0; first < rows; first += 8) /* as many as a cache line of the result holds */
+        for (int64_t c = 0; c < columns; c++)
+            for (int64_t r = first; r < rows && r < first + 8; r++) {
+                memcpy(&to->at.real[c * rows + r], &from->at.real[r * columns + c], sizeof(double));
+                to->bound[c * rows + r] = from->bound[r * columns + c];
+            }
+    to->exact = from->exact;
+    to->zeroed = true;
 }
