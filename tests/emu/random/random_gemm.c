@@ -25,6 +25,7 @@ struct gemm {
     char output[OUTPUTS][16];
     int outputs;
     char scalar[16]; /* "": none */
+    bool upright;    /* the next matrices lie as their axes are named */
     int depth;
 };
 
@@ -259,7 +260,7 @@ static void matrix(struct gemm *s, const char *word, int one, int other, const c
                    int strides)
 {
     static const char axis[] = "mnk";
-    bool turned = chance(s, 30);
+    bool turned = chance(s, 30) && !s->upright;
     int first = turned ? other : one, second = turned ? one : other;
     random_write(s->g, "  %s = tensor { %s, %s, axes = \"%c %c\", dtype = \"%s\"%s", word, s->dim[first],
                  s->dim[second], axis[first], axis[second], dtype, more);
@@ -293,17 +294,34 @@ static void add_operands(struct gemm *s)
     }
 }
 
+/* Types that lie with k innermost alone, drawn aside. */
+static void other_types(struct gemm *s, const char **a, const char **b, const char **out)
+{
+    static const char *const bytes[] = {"fp8_e4m3", "fp8_e5m2", "int8", "uint8"};
+    int kind = random_aside(s->g, "types", 0, 12);
+    if (kind > 2)
+        return;
+    *a = kind == 2 ? "tf32" : bytes[2 * kind + random_aside(s->g, "types", 1, 2)];
+    *b = kind == 2 ? "tf32" : bytes[2 * kind + random_aside(s->g, "types", 2, 2)];
+    if (kind == 1 && random_aside(s->g, "types", 3, 2))
+        *out = "int32";
+    s->upright = random_aside(s->g, "types", 4, 8) > 0;
+}
+
 static void add_tensors(struct gemm *s)
 {
     static const char *const wide[] = {"bf16", "bf16", "fp16", "fp32"}, *const swizzles[] = {"NONE", "32B", "64B",
                                                                                              "128B"};
-    const char *in = chance(s, 70) ? "bf16" : "fp16";
+    const char *in = chance(s, 70) ? "bf16" : "fp16", *left = in, *right = in, *out = NULL;
     char more[40] = "";
     if (chance(s, 15))
         snprintf(more, sizeof more, ", swizzle = \"%s\"", PICK(s, swizzles));
-    matrix(s, "A", AXIS_M, AXIS_K, in, more, 15);
-    matrix(s, "B", AXIS_N, AXIS_K, in, "", 15);
-    matrix(s, "D", AXIS_M, AXIS_N, PICK(s, wide), "", 15);
+    other_types(s, &left, &right, &out);
+    matrix(s, "A", AXIS_M, AXIS_K, left, more, 15);
+    matrix(s, "B", AXIS_N, AXIS_K, right, "", 15);
+    s->upright = false;
+    const char *written = PICK(s, wide);
+    matrix(s, "D", AXIS_M, AXIS_N, out ? out : written, "", 15);
     if (chance(s, 25)) {
         matrix(s, "C", AXIS_M, AXIS_N, PICK(s, wide), "", 15);
         if (chance(s, 60))
