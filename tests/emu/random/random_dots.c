@@ -95,11 +95,16 @@ static void product(struct dots *d)
     if (three)
         random_write(g, "  G = tensor { M, N, dtype = \"fp32\", axes = \"m n\", out = true },\n");
     random_write(g, "  program = function(t, at, tile)\n    local m, n = span(at.m, tile.m), span(at.n, tile.n)\n"
-                    "    local function turn(k, sum)\n      local along = span(k, tile.k)\n      return dot(");
+                    "    local function turn(k, sum)\n      local along = span(k, tile.k)\n      return ");
+    /* The sum is the dot's, or a tile that a turn computes from it. */
+    static const char *const before[] = {"dot(", "dot(", "dot(", "dot(", "sum + dot(", "sum - dot("};
+    static const char *const behind[] = {", sum)", ", sum)", ", sum)", ", sum)", ") * 0.5", ")"};
+    const int carried = random_aside(g, "carried", 0, 6);
+    random_write(g, "%s", before[carried]);
     operand(g, "A", "m", "along", at);
     random_write(g, ", ");
     operand(g, "B", "along", "n", !bt);
-    random_write(g, ", sum)\n    end\n");
+    random_write(g, "%s\n    end\n", behind[carried]);
     const char *first = from ? "load(t.C, m, n) * 0.5" : "zeros()";
     if (nested)
         random_write(g,
@@ -122,7 +127,7 @@ static void product(struct dots *d)
     if (two)
         random_write(g, "    store(t.F, m, n, %s)\n", random_chance(g, 50) ? "sum * 0.5" : "v");
     if (three)
-        random_write(g, "    store(t.G, m, n, exp2(min(sum, 2)))\n");
+        random_write(g, "    store%s(t.G, m, n, exp2(min(sum, 2)))\n", random_aside(g, "adds", 0, 2) ? "_add" : "");
     write_sizes(d, multiple, turned);
     random_write(g, " },\n}\n");
     random_dots_write_others(d);
