@@ -1,6 +1,6 @@
-/* Inside the command bench --host: what its parts share. bench.c reads options and prints, bench_host.c has the
- * candidates, bench_lab.c what they work on, bench_trace.c the timeline, bench_emitted.c makes a library of the emitted
- * code. */
+/* Inside the command bench --host: what its parts share. bench.c reads options, bench_rows.c prints, bench_host.c has
+ * the candidates, bench_lab.c what they work on, bench_trace.c the timeline, bench_emitted.c makes a library of the
+ * emitted code. */
 #ifndef TW_GEN_CMD_BENCH_BENCH_H
 #define TW_GEN_CMD_BENCH_BENCH_H
 
@@ -60,6 +60,10 @@ struct bench_host {
 /* Measures everything on the device; rows are in the host's memory until bench_host_free. Exit status. */
 int bench_host_run(struct bench_host *host);
 void bench_host_free(struct bench_host *host);
+
+/* The rows on standard output. JSON: exit status. */
+void bench_print_table(const struct bench_host *host);
+int bench_print_json(const struct bench_host *host);
 
 /* Launches of case 001 on host and device as Chrome trace JSON; what is measured stands in the file. Exit status. */
 int bench_host_trace(struct bench_host *host, const char *path);
