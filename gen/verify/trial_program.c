@@ -9,6 +9,10 @@
 /* Elements and products that a reference in Lua may go through. */
 #define MOST_FOR_LUA (INT64_C(1) << 23)
 
+/* Of some thousand elements that each are a sum of many roundings one is about so many times as far away as they are in
+ * the mean. */
+enum { FARTHEST = 4 };
+
 static int no_memory(struct tw_error *error)
 {
     return tw_fail(error, TW_ERROR_MEMORY, "out of memory");
@@ -53,8 +57,9 @@ static int too_far(const struct trial *t, int i, int64_t e, double own, double w
 }
 
 /* Output i of a program that rounds on its way to `narrow`, where by hand that may have been left out: each element
- * within the bound that holds both, and as much more as rounding takes from a number of the output's size, for inputs
- * that are rounded there and by hand are not (tables of sines). Elements that have no bound then: all together. */
+ * within the bound that holds both, and FARTHEST times as much more as rounding takes from a number of the output's
+ * size, for inputs that are rounded there and by hand are not (tables of sines). Elements that have no bound then: all
+ * together. */
 static int agree_free(const struct trial *t, int i, const double *own, const struct trial_meaning *free,
                       enum tw_dtype narrow, struct tw_error *error)
 {
@@ -68,7 +73,7 @@ static int agree_free(const struct trial *t, int i, const double *own, const str
         norm += want * want;
         unbounded += isinf(free->bound[i][e]) ? away * away : 0;
     }
-    double slack = finite ? most * sqrt(norm / (double)finite) : 0.0;
+    double slack = finite ? FARTHEST * most * sqrt(norm / (double)finite) : 0.0;
     int64_t e = far(t, i, own, free, slack);
     if (e >= 0)
         return too_far(t, i, e, own[e], free->value[i][e], free->bound[i][e] + slack, error);

@@ -179,6 +179,8 @@ done <"$work/built"
 while read -r out arguments; do
     # Sizes that are given here may leave something out, and so may corners; those of a spec must not.
     case $arguments in *--set* | *gemm_corners*) sed -i '/\[RUN-COVERAGE\]$/d' "$out" ;; esac
+    # fp8 has no instruction on sm_80.
+    case $arguments in *gemm_types*sm_80*) sed -i '/note: sm_80 is left out for kernel .gemm_fp8/d' "$out" ;; esac
     [ "$(cat "$out.status")" = 0 ] && grep -q '^verified [a-z]' "$out" && ! grep -qv '^verified' "$out"
     ok $? "${arguments#"$work"/}" "$out"
 done <"$work/jobs"
