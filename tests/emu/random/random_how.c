@@ -140,6 +140,8 @@ void random_dots_how(struct dots *d, int number)
     h->warps_m = h->warps_n = 0;
     h->consumers = first ? 1 + random_below(g, 2) : like->consumers;
     draw_tile(d, number);
+    if (!first && h->m / 64 % h->consumers) /* wgmma has the kernel too */
+        h->consumers = 1;
     if (h->sm_80 && first)
         d->m = 64 * h->consumers;
     if (h->sm_80 && !first)
