@@ -195,20 +195,25 @@ static int pass_turn(struct derive *d, enum plan_op op, int only)
                                                       .call = op == PLAN_BARRIER ? "turn_wait" : "turn_pass"});
 }
 
-/* The rest of it, with the next turn's dot unless it is the last. */
+/* The rest of it, with the next turn's dot unless it is the last. What this turn's dot gave is gone with that one. */
 static int rest_of_turn(struct derive *d, int loop, bool last)
 {
-    int status = 0;
+    int status = 0, place = d->dot[d->ahead].place, next = -1;
     if (!last) {
-        status = derive_land(d, d->dot[d->ahead].place);
+        status = derive_land(d, place);
         d->taken &= ~d->ahead_rings;
         status = status ? status : pass_turn(d, PLAN_BARRIER, 0);
         status = status ? status : derive_issue(d, d->ahead, PLAN_FROM_ZERO, d->ahead_shift);
+        next = d->owner[plan_number(place)];
+        d->owner[plan_number(place)] = -1;
     }
     status = status ? status : derive_finish_dot(d, d->before);
     status = status || last ? status : pass_turn(d, PLAN_BARRIER_ARRIVE, 0);
     status = status ? status : body(d, d->before + 1, d->work.program->op[loop].end);
-    return status ? status : end_turn(d, loop);
+    status = status ? status : end_turn(d, loop);
+    if (!last)
+        d->owner[plan_number(place)] = next;
+    return status;
 }
 
 static void grow_old(struct derive *d, int loop)
