@@ -1,4 +1,4 @@
--- Rows of 16 bytes, the boxes of an output without a swizzle, are four columns of 4 bytes; a warp holds eight side by side.
+-- Rows of 16 bytes, the boxes of an output without a swizzle, are four columns of 4 bytes; a warp holds eight of them.
 local M, N, K = dims "M N K"
 
 local function product(name, dtype, out, tile)
