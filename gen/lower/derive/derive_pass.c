@@ -209,8 +209,8 @@ static int refuse_gone(const struct derive *d)
     while (i + 1 < k->ahead_count && strcmp(k->ahead[i].name, name) != 0)
         i++;
     return program_refuse(d->work.l, k->ahead[i].loc, "PROGRAM-AHEAD",
-                          "what %s gives is needed behind the next turn's, which has its registers by then; leave ahead "
-                          "out",
+                          "what %s gives is needed behind the next turn's, which has its registers by then; "
+                          "leave ahead out",
                           name);
 }
 
