@@ -316,6 +316,11 @@ static bool is_byte_integer(enum tw_dtype dtype)
     return dtype == TW_INT8 || dtype == TW_UINT8;
 }
 
+static bool is_integer(enum tw_dtype dtype)
+{
+    return dtype != TW_DTYPE_COUNT && trace_type(dtype) == EXPR_INT;
+}
+
 static bool is_float(enum tw_dtype dtype)
 {
     return dtype != TW_DTYPE_COUNT && tw_dtype_info(dtype)->kind == TW_KIND_FLOAT;
@@ -368,6 +373,11 @@ static void check_operands(struct trace *t, struct program_tile *a, struct progr
     if (!floats && !integers && !t->provisional && !refuse_operands(t, a, b)) {
         const char *x = a->dtype < TW_DTYPE_COUNT ? tw_dtype_name(a->dtype) : "a condition";
         const char *y = b->dtype < TW_DTYPE_COUNT ? tw_dtype_name(b->dtype) : "a condition";
+        if ((is_byte_integer(a->dtype) && is_integer(b->dtype)) || (is_integer(a->dtype) && is_byte_integer(b->dtype)))
+            sandbox_fault(L, "PROGRAM-DTYPE", "dot",
+                          "dot multiplies integers of 8 bits, as they are loaded; these are %s and %s; give it what "
+                          "load gives, and compute with the product",
+                          x, y);
         sandbox_fault(L, "PROGRAM-DTYPE", "dot",
                       "dot multiplies floats of one dtype; these are %s and %s; write cast(x, \"%s\")", x, y,
                       is_float(b->dtype) && b->dtype != TW_FP32 ? y

@@ -226,6 +226,16 @@ static void compare_bounded_block(void *context, int64_t block)
     job->part[block] = part;
 }
 
+/* Behind an element of integers whose reference its type does not hold: what that one holds. */
+static void describe_range(const struct compare *c, double reference, char *text, size_t room)
+{
+    const struct tw_dtype_info *type = tw_dtype_info(c->dtype);
+    double most = ldexp(1.0, (int)type->bits - (type->kind == TW_KIND_INT)) - 1.0;
+    double least = type->kind == TW_KIND_INT ? -most - 1.0 : 0.0;
+    if (type->kind != TW_KIND_FLOAT && type->kind != TW_KIND_BOOL && (reference > most || reference < least))
+        snprintf(text, room, "; %s holds %.17g to %.17g", type->name, least, most);
+}
+
 static void describe_bounded(const struct compare *c, const struct compare_bounds *b, int64_t element, char text[256])
 {
     const unsigned char *at;
@@ -238,6 +248,8 @@ static void describe_bounded(const struct compare *c, const struct compare_bound
     else
         snprintf(text + length, 256 - length, "] is %.9g, the reference %.9g, its bound %.3g", value,
                  c->reference[element], b->bound[element]);
+    length = strlen(text);
+    describe_range(c, c->reference[element], text + length, 256 - length);
 }
 
 int compare_bounded(struct tw_runtime *rt, const struct compare *compare, const struct compare_bounds *bounds,

@@ -200,6 +200,20 @@ static int without_condition(const struct expr_graph *g, const struct expr_node 
     return -1;
 }
 
+/* What the dot that is issued ahead gave is needed behind the next turn's, which has its registers. */
+static int refuse_gone(const struct derive *d)
+{
+    const struct spec_kernel *k = d->work.l->kernel;
+    const char *name = d->work.program->op[d->ahead].name;
+    int i = 0;
+    while (i + 1 < k->ahead_count && strcmp(k->ahead[i].name, name) != 0)
+        i++;
+    return program_refuse(d->work.l, k->ahead[i].loc, "PROGRAM-AHEAD",
+                          "what %s gives is needed behind the next turn's, which has its registers by then; "
+                          "leave ahead out",
+                          name);
+}
+
 static int build(struct build *b, int node)
 {
     struct derive *d = b->d;
@@ -215,6 +229,9 @@ static int build(struct build *b, int node)
     if (place) {
         bool whole = place_at(d, place)->dtype == TW_INT32;
         result = expr_leaf(g, EXPR_TILE, whole ? EXPR_INT : EXPR_REAL, plan_number(place));
+    } else if (n.op == EXPR_TILE && d->ahead >= 0 && node == w->op[d->ahead].leaf) {
+        b->status = refuse_gone(d);
+        return -1;
     } else if (n.op == EXPR_TILE) {
         b->status = derive_refuse(d, b->op,
                                   "it needs a tile whose registers were given to another by then; use the tile before");

@@ -20,13 +20,23 @@ static int carried_leaf(const struct derive *d, int loop, int which)
     return -1;
 }
 
+/* The carried value is there already, as a dot leaves it that sums on: others may be computed from it as long as it has
+ * not become the parameter. */
+static bool is_home(const struct derive *d, const struct work_op *end, const int *leaf, int which)
+{
+    return derive_place_of(d, end->value[which]) == derive_home_of(d, leaf[which]);
+}
+
 /* What others that are still to be carried on need is carried on after these: the first that none needs; -1: each needs
- * another's. */
+ * another's. What is at home comes last. */
 static int carried_next(struct derive *d, const struct work_op *end, const int *leaf, const bool *done, int count,
                         int *status)
 {
+    bool moves = false;
+    for (int i = 0; i < count; i++)
+        moves = moves || (!done[i] && !is_home(d, end, leaf, i));
     for (int i = 0; i < count; i++) {
-        bool needed = done[i];
+        bool needed = done[i] || (moves && is_home(d, end, leaf, i));
         for (int j = 0; j < count && !needed && !*status; j++)
             needed = j != i && !done[j] && derive_needs(d, end->value[j], leaf[i], -1, status);
         if (!needed)
@@ -54,7 +64,7 @@ static int carry_on(struct derive *d, int end)
                                           "carried values that change places, or tiles of which each is computed from "
                                           "another's last, are not lowered; carry them on as they are");
         int place = derive_home_of(d, leaf[i]);
-        if (derive_place_of(d, k->value[i]) != place)
+        if (!is_home(d, k, leaf, i))
             status = derive_evaluate(d, end, k->value[i], place);
         status = status ? status : derive_own(d, place, leaf[i]);
         done[i] = true;
@@ -185,20 +195,25 @@ static int pass_turn(struct derive *d, enum plan_op op, int only)
                                                       .call = op == PLAN_BARRIER ? "turn_wait" : "turn_pass"});
 }
 
-/* The rest of it, with the next turn's dot unless it is the last. */
+/* The rest of it, with the next turn's dot unless it is the last. What this turn's dot gave is gone with that one. */
 static int rest_of_turn(struct derive *d, int loop, bool last)
 {
-    int status = 0;
+    int status = 0, place = d->dot[d->ahead].place, next = -1;
     if (!last) {
-        status = derive_land(d, d->dot[d->ahead].place);
+        status = derive_land(d, place);
         d->taken &= ~d->ahead_rings;
         status = status ? status : pass_turn(d, PLAN_BARRIER, 0);
         status = status ? status : derive_issue(d, d->ahead, PLAN_FROM_ZERO, d->ahead_shift);
+        next = d->owner[plan_number(place)];
+        d->owner[plan_number(place)] = -1;
     }
     status = status ? status : derive_finish_dot(d, d->before);
     status = status || last ? status : pass_turn(d, PLAN_BARRIER_ARRIVE, 0);
     status = status ? status : body(d, d->before + 1, d->work.program->op[loop].end);
-    return status ? status : end_turn(d, loop);
+    status = status ? status : end_turn(d, loop);
+    if (!last)
+        d->owner[plan_number(place)] = next;
+    return status;
 }
 
 static void grow_old(struct derive *d, int loop)

@@ -229,6 +229,9 @@ static int reduce(struct work *w, const struct program_op *op, struct work_op *k
     if (op->over_rows)
         return program_refuse(w->l, op->loc, "PROGRAM-LOWER",
                               "a reduction of columns beside a dot is not lowered; reduce rows, or transpose the dot");
+    if (op->arg[0].columns == 1)
+        return program_refuse(w->l, op->loc, "PROGRAM-LOWER",
+                              "what is reduced has one column, and is the result already; write it as it is");
     int root = imported(w, op->arg[0].node, &op->arg[0], op->loc, status);
     int valid = imported(w, op->arg[0].valid_column, &op->arg[0], op->loc, status);
     if (*status)

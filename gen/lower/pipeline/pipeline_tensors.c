@@ -190,6 +190,10 @@ static int straight_output(struct pipeline *x, int op, const struct program_tile
         return status ? status : pipeline_layout(x, o, PIPELINE_ROWS, columns, 0);
     if (declared->swizzle_set)
         span = tw_swizzles[declared->swizzle].span ? (int)tw_swizzles[declared->swizzle].span : 16;
+    if (span / size < LEAST_CHUNK) { /* a thread's neighbours and those of its row: two boxes of 16 bytes */
+        int chunk = pipeline_chunk(x, op, LEAST_CHUNK, LEAST_CHUNK);
+        return pipeline_layout(x, o, PIPELINE_ROWS, chunk, 0);
+    }
     int least = declared->swizzle_set ? span / size : LEAST_SPAN / size;
     return pipeline_layout(x, o, PIPELINE_ROWS, columns, pipeline_chunk(x, op, span / size, least));
 }

@@ -321,7 +321,10 @@ static void add_tensors(struct gemm *s)
     matrix(s, "B", AXIS_N, AXIS_K, right, "", 15);
     s->upright = false;
     const char *written = PICK(s, wide);
-    matrix(s, "D", AXIS_M, AXIS_N, out ? out : written, "", 15);
+    more[0] = '\0';
+    if (random_aside(s->g, "D's swizzle", 0, 6) == 0)
+        snprintf(more, sizeof more, ", swizzle = \"%s\"", swizzles[random_aside(s->g, "D's swizzle", 1, 4)]);
+    matrix(s, "D", AXIS_M, AXIS_N, out ? out : written, more, 15);
     if (chance(s, 25)) {
         matrix(s, "C", AXIS_M, AXIS_N, PICK(s, wide), "", 15);
         if (chance(s, 60))

@@ -191,6 +191,37 @@ static void own_bounds(void **state)
     }
 }
 
+/* Of integers that the type does not hold it is said what it holds; of others, and of floats, nothing. */
+static void beyond_range(void **state)
+{
+    static const struct {
+        enum tw_dtype dtype;
+        double reference, value;
+        const char *text;
+    } cases[] = {
+        {TW_INT8, 129, -127, "D[0] is -127, the reference 129, its bound 2; int8 holds -128 to 127"},
+        {TW_UINT8, -1, 254, "D[0] is 254, the reference -1, its bound 2; uint8 holds 0 to 255"},
+        {TW_INT32, 4e9, -294967296,
+         "D[0] is -294967296, the reference 4e+09, its bound 2; int32 holds -2147483648 to 2147483647"},
+        {TW_INT8, 127, 100, "D[0] is 100, the reference 127, its bound 2"},
+        {TW_FP16, 1e9, 100, "D[0] is 100, the reference 1e+09, its bound 2"},
+    };
+    static const double bound[1] = {2};
+    static const unsigned char done[1] = {1};
+    const struct shape one = {1, {1}, {1}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        unsigned char element[8];
+        struct compare_bounded r;
+        struct tw_error error;
+        const struct compare c = {"D", cases[i].dtype, &one, element, &cases[i].reference};
+        const struct compare_bounds b = {.bound = bound, .done = done, .all = true};
+        tw_dtype_store(cases[i].dtype, element, cases[i].value);
+        assert_int_equal(compare_bounded(&rt, &c, &b, &r, &error), TW_OK);
+        assert_string_equal(r.worst, cases[i].text);
+    }
+}
+
 /* What is no number lies within a bound that is infinite, and is counted; poison was not written at all. */
 static void lost(void **state)
 {
@@ -250,6 +281,7 @@ int main(void)
         cmocka_unit_test(lost),
         cmocka_unit_test(untouched),
         cmocka_unit_test(own_bounds),
+        cmocka_unit_test(beyond_range),
     };
     return cmocka_run_group_tests_name("compare", tests, begin, end);
 }
