@@ -98,6 +98,9 @@ struct program_tile trace_resolve(struct trace *t, const struct value *v);
 /* "128 x 64" */
 const char *trace_shape(struct trace *t, int rows, int columns);
 
+/* Which way the tile runs along an axis: EXPR_ROW, EXPR_COLUMN; EXPR_OP_COUNT: neither, both, or it is not known. */
+enum expr_op trace_runs_along(const struct trace *t, const struct program_tile *tile, int axis);
+
 /* ---- trace_ops.c ------------------------------------------------------------------------------------------------- */
 
 struct program_op trace_op(enum program_kind kind); /* empty */

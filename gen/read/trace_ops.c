@@ -386,6 +386,24 @@ static void check_operands(struct trace *t, struct program_tile *a, struct progr
     }
 }
 
+/* A square second operand fits both ways. Where its columns run along the axis that the first one's do, and its rows
+ * along another, it lies the wrong way. */
+static void check_square(struct trace *t, const struct program_tile *a, const struct program_tile *b)
+{
+    if (b->rows != b->columns || b->rows <= 1)
+        return;
+    for (int axis = 0; axis < t->p->axis_count; axis++) {
+        if (trace_runs_along(t, a, axis) != EXPR_COLUMN || trace_runs_along(t, b, axis) != EXPR_COLUMN)
+            continue;
+        for (int other = 0; other < t->p->axis_count; other++)
+            if (other != axis && trace_runs_along(t, b, other) == EXPR_ROW && a->index[other] == -1)
+                sandbox_fault(t->r->L, "PROGRAM-AXES", "dot",
+                              "dot sums along the first one's columns, which run along %s, as do the second one's "
+                              "columns and not its rows, which run along %s; write :t() behind the second",
+                              t->p->axis[axis].name, t->p->axis[other].name);
+    }
+}
+
 /* The accumulator of a dot: zero where there is none. */
 static struct program_tile take_accumulator(struct trace *t, int index, const struct program_tile *product)
 {
@@ -415,6 +433,7 @@ static int dot(lua_State *L)
     struct program_op op = trace_op(PROGRAM_DOT);
     struct program_tile a = op.arg[0] = take_known(t, 1, "dot"), b = op.arg[1] = take_known(t, 2, "dot");
     check_operands(t, &op.arg[0], &op.arg[1]);
+    check_square(t, &op.arg[0], &op.arg[1]);
     a.dtype = op.arg[0].dtype;
     b.dtype = op.arg[1].dtype;
     keep_indices(t, &a, EXPR_COLUMN, EXPR_ROW);

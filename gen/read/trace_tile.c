@@ -384,8 +384,7 @@ void program_check_body(struct reader *r, const struct value *v)
                       "loop(name, range, { first value }, function(j, x) ... return x end)");
 }
 
-/* Which way the tile runs along an axis: EXPR_ROW, EXPR_COLUMN; EXPR_OP_COUNT: neither, both, or it is not known. */
-static enum expr_op runs_along(const struct trace *t, const struct program_tile *tile, int axis)
+enum expr_op trace_runs_along(const struct trace *t, const struct program_tile *tile, int axis)
 {
     if (tile->index[axis] < 0)
         return EXPR_OP_COUNT;
@@ -405,10 +404,10 @@ static void check_directions(struct trace *t, const char *name, const struct pro
         whole->rows == 1)
         return;
     for (int axis = 0; axis < t->p->axis_count; axis++) {
-        if (runs_along(t, line, axis) != own || runs_along(t, whole, axis) != other)
+        if (trace_runs_along(t, line, axis) != own || trace_runs_along(t, whole, axis) != other)
             continue;
         for (int along = 0; along < t->p->axis_count; along++)
-            if (along != axis && runs_along(t, whole, along) == own)
+            if (along != axis && trace_runs_along(t, whole, along) == own)
                 sandbox_fault(t->r->L, "PROGRAM-AXES", NULL,
                               "%s takes %s and %s: the first runs along %s, which the %s of the second do, and their "
                               "%s run along %s; write :t() behind the first",

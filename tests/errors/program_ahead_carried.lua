@@ -3,7 +3,7 @@ local M, N, K = dims "M N K"
 
 kernel "k" {
   A = tensor { M, K, dtype = "bf16" }, B = tensor { N, K, dtype = "bf16" },
-  V = tensor { 32, 32, dtype = "bf16", axes = "k n" }, D = tensor { M, N, dtype = "fp32", out = true },
+  V = tensor { 32, 32, dtype = "bf16", axes = "n k" }, D = tensor { M, N, dtype = "fp32", out = true },
   axes = "m n k", tile = { m = 64, n = 32, k = 32 }, grid = { m = M, n = N }, arch = { sm_90a = {} },
   ahead = { x = { turns = 1, before = "o" } },
   program = function(t, at, tile)
