@@ -19,12 +19,13 @@ enum { OF_PAIR = 1, OF_COLUMN = 2, OF_ADDRESS = 4, OF_PLACE = 4 };
 enum {
     OTHER_REGISTERS = 24, /* addresses, descriptors, places of the item */
     SPARE = 8,            /* left by a chunk that is smaller for the sake of registers */
-    LOOSE = 32,       /* so many more are no reason to refuse a chunk that cannot be smaller: few of these spill, but
-                         for those that read integers, and those of three consumers, who have few registers */
-    OF_INTEGERS = 24, /* of a store that reads integers: they are widened, and converted, all of a chunk together */
-    OF_UNROLLED = 32, /* of one that is unrolled and makes something of rows or columns: of all chunks together */
-    OF_STORES = 8,    /* of each store beyond the second */
-    STORES = 31,      /* of a program; what further ones share is not looked at */
+    LOOSE = 32,        /* so many more are no reason to refuse a chunk that cannot be smaller: few of these spill, but
+                          for those that read integers, and those of three consumers, who have few registers */
+    OF_INTEGERS = 24,  /* of a store that reads integers: they are widened, and converted, all of a chunk together */
+    OF_UNROLLED = 32,  /* of one that is unrolled and makes something of rows or columns: of all chunks together */
+    OF_STORES = 8,     /* of each store beyond the second */
+    STORES = 31,       /* of a program; what further ones share is not looked at */
+    NARROW_BYTES = 32, /* of a row of a chunk: the narrowest that the Plan chooses by itself */
 };
 
 /* ---- what is held ------------------------------------------------------------------------------------------------ */
@@ -223,21 +224,23 @@ int pipeline_chunk(struct pipeline *x, int op, int columns, int least)
     bool turned;
     int all = work_stored(&x->d.work, &x->program->op[op], &turned)->columns * x->d.blocks, chunk = columns;
     int budget = pipeline_consumer_registers(x), natural;
+    /* Of narrower chunks, which the spec's swizzle asks for, the compiler has two and more on their way. */
+    const int narrow = NARROW_BYTES / (int)tw_dtype_bytes(t->dtype), wide = columns < narrow ? narrow / columns : 1;
     if (x->plan->mma_count > 1) /* what of several sums is there at the end is not known */
         return columns;
-    natural = held(x, op, columns, columns == all);
+    natural = held(x, op, columns * wide, columns == all);
     if (natural > budget && !x->store[op].stands_once && columns < all) {
         x->d.once[op] = true;
         family_reason(x->plan, plan_text(x->plan, "%s.chunks", t->name), "a loop",
                       "unrolled, they would hold about %d registers, of what all columns have and other stores have in "
                       "common, and a thread has %d",
                       natural, budget);
-        natural = held(x, op, columns, columns == all);
+        natural = held(x, op, columns * wide, columns == all);
     }
     while (held(x, op, chunk, chunk == all) > budget - (chunk < columns ? SPARE : 0) && chunk % 2 == 0 &&
            chunk / 2 >= least)
         chunk /= 2;
-    int taken = held(x, op, chunk, chunk == all);
+    int taken = held(x, op, chunk * wide, chunk == all);
     bool loose = x->d.consumers < 3 && !x->store[op].integers;
     if (loose && taken > budget && taken <= budget + LOOSE)
         taken = budget;
