@@ -61,22 +61,36 @@ static int align_up(lua_State *L)
     return 1;
 }
 
-static const struct tw_dtype_info *check_dtype(lua_State *L)
+static enum tw_dtype check_dtype(lua_State *L)
 {
     enum tw_dtype dtype = tw_dtype_from_name(luaL_checkstring(L, 1));
     luaL_argcheck(L, dtype != TW_DTYPE_COUNT, 1, "no dtype");
-    return tw_dtype_info(dtype);
+    return dtype;
 }
 
 static int bytes(lua_State *L)
 {
-    lua_pushinteger(L, (lua_Integer)check_dtype(L)->bits / 8);
+    lua_pushinteger(L, (lua_Integer)tw_dtype_info(check_dtype(L))->bits / 8);
     return 1;
 }
 
 static int ctype_of(lua_State *L)
 {
-    lua_pushstring(L, check_dtype(L)->cuda_type);
+    lua_pushstring(L, tw_dtype_info(check_dtype(L))->cuda_type);
+    return 1;
+}
+
+/* Types of operands of matrix instructions, as PTX names them. */
+static int ptx_type(lua_State *L)
+{
+    static const char *const name[TW_DTYPE_COUNT] = {
+        [TW_BF16] = "bf16", [TW_FP16] = "f16", [TW_TF32] = "tf32", [TW_FP8_E4M3] = "e4m3", [TW_FP8_E5M2] = "e5m2",
+        [TW_INT8] = "s8",   [TW_UINT8] = "u8", [TW_FP32] = "f32",  [TW_INT32] = "s32",
+    };
+    const char *text = name[check_dtype(L)];
+    if (!text)
+        return luaL_argerror(L, 1, "no matrix instruction has it");
+    lua_pushstring(L, text);
     return 1;
 }
 
@@ -301,6 +315,7 @@ const struct emit_helper_doc emit_helpers[] = {
     {"align_up", "a, b", "the multiple of b that is next to a, or a", align_up},
     {"bytes", "dtype", "bytes of an element: bytes(\"bf16\") is 2", bytes},
     {"swizzle", "name", "the swizzle's span, align, mask and wgmma code, as swizzles.def has them", swizzle},
+    {"ptx_type", "dtype", "its name in matrix instructions: s8 for int8", ptx_type},
     {"ctype", "dtype", "the CUDA type that carries an element: unsigned short for bf16", ctype_of},
     {"is_real", "dtype", "whether expressions take its elements as floats, and not as integers", is_real},
     {"upper", "s", "the text in capitals", upper},

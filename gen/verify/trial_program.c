@@ -58,12 +58,12 @@ static int too_far(const struct trial *t, int i, int64_t e, double own, double w
 
 /* Output i of a program that rounds on its way to `narrow`, where by hand that may have been left out: each element
  * within the bound that holds both, and FARTHEST times as much more as rounding takes from a number of the output's
- * size, for inputs that are rounded there and by hand are not (tables of sines). Elements that have no bound then: all
- * together. */
+ * size, for inputs that are rounded there and by hand are not (tables of sines); and what all elements are away beyond
+ * their bounds, together, within the norm that such rounding has. */
 static int agree_free(const struct trial *t, int i, const double *own, const struct trial_meaning *free,
                       enum tw_dtype narrow, struct tw_error *error)
 {
-    double norm = 0.0, unbounded = 0.0, most = compare_bound(narrow, 0.0);
+    double norm = 0.0, beyond = 0.0, most = compare_bound(narrow, 0.0);
     int64_t finite = 0, count = shape_count(&t->tensor[i].shape);
     for (int64_t e = 0; e < count; e++) {
         double want = free->value[i][e], away = own[e] - want;
@@ -71,18 +71,19 @@ static int agree_free(const struct trial *t, int i, const double *own, const str
             continue;
         finite++;
         norm += want * want;
-        unbounded += isinf(free->bound[i][e]) ? away * away : 0;
+        double more = isinf(free->bound[i][e]) ? fabs(away) : fmax(fabs(away) - free->bound[i][e], 0.0);
+        beyond += more * more;
     }
     double slack = finite ? FARTHEST * most * sqrt(norm / (double)finite) : 0.0;
     int64_t e = far(t, i, own, free, slack);
     if (e >= 0)
         return too_far(t, i, e, own[e], free->value[i][e], free->bound[i][e] + slack, error);
-    if (!(unbounded > most * most * norm))
+    if (!(beyond > most * most * norm))
         return TW_OK;
     return tw_fail(error, TW_ERROR_INVALID,
                    "kernel '%s': the reference of %s is %.3g away from what the program means, at most %.3g are "
                    "right where it rounds to %s",
-                   t->request.unit->kernel->name, t->request.unit->plan.tensor[i].name, sqrt(unbounded / norm), most,
+                   t->request.unit->kernel->name, t->request.unit->plan.tensor[i].name, sqrt(beyond / norm), most,
                    tw_dtype_name(narrow));
 }
 

@@ -23,10 +23,9 @@
 //@ param by_pairs bool
 //@ local blocks_m, blocks_n, steps, name = mma.blocks_m, mma.blocks_n, mma.k_steps, "mma_" .. mma.name
 //@ local pairs, single = blocks_n // 2, blocks_n % 2 == 1
-//@ local types = { bf16 = "bf16", fp16 = "f16", tf32 = "tf32", int8 = "s8", uint8 = "u8" }
-//@ local inputs = types[mma.operand[1].dtype] .. "." .. types[mma.operand[2].dtype]
+//@ local inputs = ptx_type(mma.operand[1].dtype) .. "." .. ptx_type(mma.operand[2].dtype)
 //@ local whole, sums = mma.accumulator == "int32", ctype(mma.accumulator)
-//@ local sum, bound, zero = whole and "s32" or "f32", whole and "+r" or "+f", whole and "0" or "0.0f"
+//@ local sum, bound, zero = ptx_type(mma.accumulator), whole and "+r" or "+f", whole and "0" or "0.0f"
 //@ local shape = "m" .. mma.m .. "n" .. mma.n .. "k" .. mma.k
 //@ local a_across, b_across = mma.operand[1].mn_major, mma.operand[2].mn_major
 //@ local a_trans, b_trans = a_across and ".trans" or "", b_across and ".trans" or ""

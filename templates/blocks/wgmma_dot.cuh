@@ -11,11 +11,9 @@
 //@ local A, B = mma.operand[1], mma.operand[2]
 //@ local a, b = A.tensor and tensors[A.tensor], tensors[B.tensor]
 //@ local name, registers, blocks, steps = "mma_" .. mma.name, mma.n // 2, mma.blocks_m, mma.k_steps
-//@ local types = { bf16 = "bf16", fp16 = "f16", tf32 = "tf32", fp8_e4m3 = "e4m3", fp8_e5m2 = "e5m2", int8 = "s8",
-//@     uint8 = "u8" }
-//@ local inputs = types[A.dtype] .. "." .. types[B.dtype]
+//@ local inputs = ptx_type(A.dtype) .. "." .. ptx_type(B.dtype)
 //@ local whole, sums = mma.accumulator == "int32", ctype(mma.accumulator)
-//@ local sum, bound = whole and "s32" or "f32", whole and "r" or "f"
+//@ local sum, bound = ptx_type(mma.accumulator), whole and "r" or "f"
 //@ local shape = "m" .. mma.m .. "n" .. mma.n .. "k" .. mma.k
 //@ -- Holes of the statement: the accumulators, then a's words or its descriptor, b's descriptor, the flag.
 //@ local a_hole = blocks * registers

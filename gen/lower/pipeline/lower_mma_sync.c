@@ -139,7 +139,7 @@ static int decide(struct pipeline *x)
         if (x->program->op[i].kind == PROGRAM_DOT)
             status |= mma_sync_dot(x, i);
     status |= pipeline_least_stages(x);
-    status |= status == 3 ? 0 : pipeline_carried_rows(x);
+    status |= status == 3 ? 0 : pipeline_carried(x);
     status = status ? status
                     : pipeline_resident(x, mma_sync_registers(x, 0) - pipeline_registers_taken(x),
                                         mma_sync_register_limit(x));

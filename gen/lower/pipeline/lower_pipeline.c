@@ -254,7 +254,7 @@ int pipeline_resident(struct pipeline *x, int beside, int most)
     return 0;
 }
 
-int pipeline_carried_rows(struct pipeline *x)
+int pipeline_carried(struct pipeline *x)
 {
     for (int i = 0; i < x->program->op_count; i++) {
         const struct program_op *o = &x->program->op[i];
@@ -643,7 +643,7 @@ static int decide(struct pipeline *x)
         if (x->program->op[i].kind == PROGRAM_DOT)
             status |= dot(x, i);
     status |= pipeline_cluster(x) | pipeline_least_stages(x);
-    status |= status == 3 ? 0 : pipeline_carried_rows(x);
+    status |= status == 3 ? 0 : pipeline_carried(x);
     status = status ? status : pipeline_resident(x, OTHER_REGISTERS, consumer_registers(x->d.consumers));
     status |= status == 3 ? 0 : pipeline_tensors(x);
     int stages, item_stages;

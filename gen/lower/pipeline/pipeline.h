@@ -53,8 +53,8 @@ const char *pipeline_dot_name(struct pipeline *x, int op);
 int pipeline_accumulator(struct pipeline *x, int op, const char *name);
 int pipeline_operand_place(struct pipeline *x, int op, const char *name);
 
-/* Places of carried values that no dot writes: rows. 0, 1, 3. */
-int pipeline_carried_rows(struct pipeline *x);
+/* Places of carried values that no dot writes: rows, and tiles that a turn computes. 0, 1, 3. */
+int pipeline_carried(struct pipeline *x);
 
 /* First operands that a whole loop reads stay in registers where these and `beside` others are at most `most`: matrix
  * instructions then read half as much shared memory, and the next item's tile comes early. 0 or 3. */
@@ -114,7 +114,8 @@ int pipeline_least_stages(const struct pipeline *x);      /* a depth that the sp
 int pipeline_check_stages(const struct pipeline *x, const struct pipeline_stages *s);
 int pipeline_check_slices(const struct pipeline *x, int axis, int load); /* blocks along the axis share the load */
 int pipeline_check_cluster(const struct pipeline *x);
-int pipeline_refuse_output(const struct pipeline *x, int op); /* 1 where results are not written in the STORE's dtype */
+/* 1 where the tensor of the STORE or STORE_ADD is not written, or added to, in its dtype, or both are wanted; told. */
+int pipeline_refuse_output(const struct pipeline *x, int op);
 int pipeline_check_element(const struct pipeline *x, int tensor); /* is read by arithmetic */
 
 /* ---- pipeline_cluster.c ------------------------------------------------------------------------------------------ */

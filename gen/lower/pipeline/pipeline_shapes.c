@@ -139,10 +139,10 @@ static int check_registers(const struct pipeline *x, int op)
             first_registers(x), name, fits);
     return pipeline_refuse(
         x, op, EXTENT_COLUMNS, "REGS",
-        "on %s %d x %d of fp32 for each consumer are %d registers a thread, and with %d for addresses and the "
+        "on %s %d x %d of %s for each consumer are %d registers a thread, and with %d for addresses and the "
         "epilogue more than the %d that %d consumer%s can have; write %s = %d%s",
-        x->l->arch->name, blocks * PIPELINE_ROWS, columns, blocks * columns / 2, OTHER_REGISTERS, budget, consumers,
-        consumers == 1 ? "" : "s", name, fits,
+        x->l->arch->name, blocks * PIPELINE_ROWS, columns, tw_dtype_name(x->program->op[op].tile.dtype),
+        blocks * columns / 2, OTHER_REGISTERS, budget, consumers, consumers == 1 ? "" : "s", name, fits,
         blocks > 1 ? " or fewer rows" : ", or 128 rows and pipeline.consumers = 2"); /* one block of rows fits two */
 }
 

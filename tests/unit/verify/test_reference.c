@@ -41,6 +41,7 @@ static const char spec_text[] =
     "kind('narrow', narrow, once(0))\n"
     "kind('narrow_off', narrow, once(0.05))\n"
     "kind('narrow_table', narrow, function(x) return x * 1.0005 end)\n"
+    "kind('narrow_shifted', narrow, function(x) return x + 0.01 end)\n"
     "local function scaled(x) return x * 0.37 end\n"
     "kind('narrow_out', function(x) return scaled(narrow(x)) end, scaled, 'bf16')\n"
     "kind('narrow_out_off', function(x) return scaled(narrow(x)) end, function(x) return x * 0.38 end, 'bf16')\n"
@@ -57,6 +58,7 @@ static const struct {
     {"narrow", NULL},
     {"narrow_off", "for element 197 of y"},
     {"narrow_table", NULL},
+    {"narrow_shifted", "away from what the program means"}, /* none too far by itself, all of them together */
     {"narrow_out", NULL},
     {"narrow_out_off", "the program means"},
     {"nothing_rounds", NULL},
