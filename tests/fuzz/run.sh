@@ -6,7 +6,7 @@ set -eu
 target=$1 seconds=$2 out=$PWD/build/fuzz
 [ -f "tests/fuzz/fuzz_$target.c" ] || { echo "run.sh: there is no tests/fuzz/fuzz_$target.c" >&2 && exit 2; }
 ninja "build/fuzz/fuzz_$target" build/fuzz/compile build/tilewright
-[ -f "$out/dictionary" ] || sh tests/fuzz/corpus.sh "$out"
+[ -d "$out/$(sh tests/fuzz/options.sh "$target")" ] || sh tests/fuzz/corpus.sh "$out"
 mkdir -p "$out/work/$target" "$out/findings"
 # shellcheck disable=SC2046 # a list of words
 exec "$out/fuzz_$target" $(sh tests/fuzz/options.sh "$target" "$out") -max_total_time="$seconds" \
