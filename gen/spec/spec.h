@@ -13,7 +13,7 @@
 #include "spec/fill.h"
 #include "swizzle.h"
 
-enum { SPEC_MAX_RANK = 5, SPEC_MAX_AXES = 8, SPEC_EXTENT_BITS = 40 };
+enum { SPEC_MAX_RANK = 5, SPEC_MAX_AXES = 8, SPEC_EXTENT_BITS = 40, SPEC_MOST_SETUPS = 48 /* of one architecture */ };
 #define SPEC_MAX_EXTENT ((int64_t)1 << SPEC_EXTENT_BITS) /* of an extent, and of a stride in elements */
 
 struct program;
@@ -147,6 +147,17 @@ struct spec_arch {
     struct spec_fields fields;
 };
 
+/* A row of SPEC.tuned.lua: at these sizes a set-up was quickest on that GPU (read/tuned.c). */
+struct spec_tuned {
+    const char *gpu, *arch;
+    int64_t *value;       /* by dim; -1: the kernel has it not */
+    bool burst;           /* measured in short bursts; else sustained */
+    const char *use;      /* the fields as they are written, "tile = { m = 64 }"; "" the kernel's own */
+    int setup;            /* of spec.setup, -1: the kernel's own fields */
+    double us, ratio;     /* 0: not said */
+    struct diag_loc loc;
+};
+
 /* The kernel's program, traced with the tile and cluster that it has on an architecture. */
 struct spec_arch_program {
     const char *arch; /* "sm_90a" */
@@ -191,6 +202,12 @@ struct spec_kernel {
     int run_count, bench_count;
     struct expr_graph shape; /* dims, strides, grid: integers over the symbols */
     struct expr_graph graph; /* fused functions */
+    struct spec_tuned *tuned; /* in the order of the file */
+    int tuned_count;
+    const char *setup; /* of a set-up its name, "tile_m64"; NULL: it is a kernel of the spec */
+    const char *use;   /* of a set-up: what it has in the place of the kernel's own */
+    const char *why;   /* of a set-up, under spec_options.candidates: why it cannot be planned; or NULL */
+    int setup_of;      /* of a set-up: whose, position in spec.kernel */
     bool sound; /* it can be planned, whatever faults other kernels and fields that count as not written have */
 };
 
@@ -200,6 +217,9 @@ struct spec {
     int dim_count;
     struct spec_kernel *kernel;
     int kernel_count;
+    struct spec_kernel *setup; /* behind the kernels in their array: each a kernel with the fields that it is tuned to,
+                                  for the one architecture that it names */
+    int setup_count;
     char **dependency; /* files read: the spec and what it required, in reading order */
     int dependency_count;
     void *lua;   /* lua_State kept for `reference` functions; NULL after an error */
@@ -228,6 +248,8 @@ struct spec_options {
     /* Text of a file that ships with the program, such as "lib/gemm.lua"; NULL: there are none. */
     bool (*library)(const char *name, const char **text, size_t *length);
     const char *const *library_family; /* names of the families among them, NULL-terminated; NULL: none */
+    const char *tuned;                       /* in the place of SPEC.tuned.lua; "": no set-up is read */
+    bool candidates;                         /* a set-up that is wrong is no fault: it says why itself */
     bool tunes;                              /* programs are traced with the values of `tune` as well */
     size_t memory_limit;               /* bytes for Lua; 0: 64 MiB */
     int64_t instruction_limit;         /* 0: 50 million */
@@ -239,6 +261,9 @@ struct spec_options {
  * 3 out of memory. *spec is then to be freed all the same. */
 int spec_read(const char *path, const struct spec_options *options, struct spec *spec, struct diag_set *diags);
 void spec_free(struct spec *spec);
+
+/* Where its set-ups stand: specs/gemm.tuned.lua of specs/gemm.lua. NULL out of memory. */
+char *spec_tuned_path(struct arena *arena, const char *path);
 
 /* The file of the kernel, dim, tensor, ... that a location names is an index into the `diags` that spec_read was given.
  */
