@@ -61,6 +61,7 @@ void compile_close(struct compile *c)
         if (unit->source)
             memory_resize(&memory, unit->source, unit->source_bytes + 1, 0);
         plan_free(&unit->plan);
+        tw_free(&c->rt, unit->why);
     }
     tw_free(&c->rt, c->unit);
     tw_free(&c->rt, c->folder);
@@ -355,15 +356,24 @@ static int plan_setups(struct making *m, struct wanted w)
     int result = 0;
     for (int i = 0; i < c->spec.setup_count && result != 3; i++) {
         const struct spec_kernel *setup = &c->spec.setup[i];
-        if (setup->setup_of != base || strcmp(setup->arch[0].name, w.unit.arch->name) != 0 || !setup->sound)
+        if (setup->setup.of != base || strcmp(setup->arch[0].name, w.unit.arch->name) != 0 || !setup->sound)
             continue;
         struct family_reads on = {.arch = w.unit.arch};
         w.unit.as = setup;
         w.unit.setup++;
         const int before = c->diags.count;
+        const struct diag_mark mark = diag_mark(&c->diags);
         int status = plan_one(m, &w, &on);
         if (status == 0)
             status = family_check_unread(&c->spec, setup, &on, 1, &c->diags);
+        w.position++;
+        if (status == 1 && c->tables.options.candidates) {
+            struct compile_unit *unit = &c->unit[c->unit_count - 1];
+            unit->why = tw_strdup(&c->rt, c->diags.count > before ? c->diags.item[before].text : "");
+            diag_take_back(&c->diags, mark, NULL);
+            result = unit->why ? result : 3;
+            continue;
+        }
         bool elsewhere = false; /* a fault stands where the spec says it */
         for (int n = before; n < c->diags.count; n++)
             elsewhere = elsewhere || c->diags.item[n].loc.file != setup->loc.file;
@@ -371,7 +381,6 @@ static int plan_setups(struct making *m, struct wanted w)
             diag_report(&c->diags, DIAG_NOTE, setup->loc, setup->name, NULL, "TUNED-FIT",
                         "this set-up is at fault, tuned before the spec was changed perhaps; tune again, or take its "
                         "rows out");
-        w.position++;
         result = status == 3 ? 3 : result ? result : status;
     }
     return result;

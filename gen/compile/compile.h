@@ -50,6 +50,7 @@ struct compile_unit {
     int variant;                   /* of family.variants; set-ups have the first alone */
     struct plan plan;
     bool planned, emitted;         /* without faults */
+    char *why;                     /* of a candidate that cannot be planned: its first fault; else NULL */
     char *source;                  /* CUDA text */
     const char *source_path;       /* the user's file that the text is from, or NULL where it was emitted */
     size_t source_bytes;
@@ -96,8 +97,8 @@ double compile_clock(void);
 int compile_open_as(struct compile *c, const char *command, const char *path, bool json);
 int compile_open(struct compile *c, const char *command, const char *path); /* text */
 
-/* The same with these set-ups in the place of SPEC.tuned.lua, "" none; candidates: those that are wrong are no faults.
- */
+/* The same with these set-ups in the place of SPEC.tuned.lua, "" none; candidates: one that is wrong is no fault, it
+ * says why (spec_setup.why, compile_unit.why). */
 int compile_open_tuned(struct compile *c, const char *command, const char *path, bool json, const char *tuned,
                        bool candidates);
 

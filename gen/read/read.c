@@ -508,7 +508,7 @@ int read_setup(struct reader *r, int base, const char *arch, int use, struct sit
     struct draft *draft = add_kernel(r, r->spec->kernel[base].name, r->diags->reported);
     const int index = r->now, places = r->draft[base].place_count;
     r->spec->kernel[index].loc = row;
-    r->spec->kernel[index].setup_of = base;
+    r->spec->kernel[index].setup.of = base;
     draft->site = site;
     copy_places(r, draft, &r->draft[base]);
     lua_newtable(L);

@@ -165,7 +165,8 @@ static bool is_named(const struct spec *spec, int base, const char *arch, const 
 {
     for (int i = base + 1; i < spec->kernel_count; i++) {
         const struct spec_kernel *k = &spec->kernel[i];
-        if (k->setup && k->setup_of == base && strcmp(k->arch[0].name, arch) == 0 && strcmp(k->setup, name) == 0)
+        if (k->setup.name && k->setup.of == base && strcmp(k->arch[0].name, arch) == 0 &&
+            strcmp(k->setup.name, name) == 0)
             return true;
     }
     return false;
@@ -178,9 +179,9 @@ static int find_setup(const struct call *c, const char *use, int *count)
     *count = 0;
     for (int i = c->kernel + 1; i < spec->kernel_count; i++) {
         const struct spec_kernel *k = &spec->kernel[i];
-        if (!k->setup || k->setup_of != c->kernel || strcmp(k->arch[0].name, c->arch) != 0)
+        if (!k->setup.name || k->setup.of != c->kernel || strcmp(k->arch[0].name, c->arch) != 0)
             continue;
-        if (strcmp(k->use, use) == 0)
+        if (strcmp(k->setup.use, use) == 0)
             return i;
         ++*count;
     }
@@ -191,7 +192,7 @@ static int find_setup(const struct call *c, const char *use, int *count)
 static int first_setup(const struct spec *spec)
 {
     int first = 0;
-    while (first < spec->kernel_count && !spec->kernel[first].setup)
+    while (first < spec->kernel_count && !spec->kernel[first].setup.name)
         first++;
     return first;
 }
@@ -221,9 +222,9 @@ static int make_setup(const struct call *c, const char *path, const char *use, c
                              r->diags->count > mark.count ? r->diags->item[mark.count].text : "it cannot be read");
         diag_take_back(r->diags, mark, NULL);
     }
-    k->setup = unique;
-    k->use = text;
-    k->why = why;
+    k->setup.name = unique;
+    k->setup.use = text;
+    k->setup.why = why;
     return index;
 }
 
@@ -258,7 +259,7 @@ static int row_setup(const struct call *c, const char *row, const char **written
         } else if (setup < 0) {
             setup = make_setup(c, path, use_text, name_text);
         }
-        *written = setup >= 0 ? r->spec->kernel[setup].use : "";
+        *written = setup >= 0 ? r->spec->kernel[setup].setup.use : "";
     }
     lua_pop(L, 1);
     return setup;
@@ -372,7 +373,7 @@ static void read_row(const struct call *c, lua_Integer i)
     }
     const bool own_faults = r->diags->reported != reported;
     used_dims(&spec->kernel[c->kernel], used);
-    for (int d = 0; d < spec->dim_count && !own_faults; d++)
+    for (int d = 0; d < spec->dim_count && !own_faults && !r->options->candidates; d++)
         if (used[d] && row.value[d] < 0)
             fault(c, path, AT_VALUE, "SIZE-MISSING", "gives no value to dim %s, which the kernel has",
                   spec->dim[d].name);

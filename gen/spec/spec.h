@@ -11,6 +11,7 @@
 #include "spec/diag.h"
 #include "spec/expr.h"
 #include "spec/fill.h"
+#include "spec/tuned.h"
 #include "swizzle.h"
 
 enum { SPEC_MAX_RANK = 5, SPEC_MAX_AXES = 8, SPEC_EXTENT_BITS = 40, SPEC_MOST_SETUPS = 48 /* of one architecture */ };
@@ -147,17 +148,6 @@ struct spec_arch {
     struct spec_fields fields;
 };
 
-/* A row of SPEC.tuned.lua: at these sizes a set-up was quickest on that GPU (read/tuned.c). */
-struct spec_tuned {
-    const char *gpu, *arch;
-    int64_t *value;       /* by dim; -1: the kernel has it not */
-    bool burst;           /* measured in short bursts; else sustained */
-    const char *use;      /* the fields as they are written, "tile = { m = 64 }"; "" the kernel's own */
-    int setup;            /* of spec.setup, -1: the kernel's own fields */
-    double us, ratio;     /* 0: not said */
-    struct diag_loc loc;
-};
-
 /* The kernel's program, traced with the tile and cluster that it has on an architecture. */
 struct spec_arch_program {
     const char *arch; /* "sm_90a" */
@@ -202,12 +192,9 @@ struct spec_kernel {
     int run_count, bench_count;
     struct expr_graph shape; /* dims, strides, grid: integers over the symbols */
     struct expr_graph graph; /* fused functions */
-    struct spec_tuned *tuned; /* in the order of the file */
+    struct spec_tuned *tuned; /* in the order of SPEC.tuned.lua */
     int tuned_count;
-    const char *setup; /* of a set-up its name, "tile_m64"; NULL: it is a kernel of the spec */
-    const char *use;   /* of a set-up: what it has in the place of the kernel's own */
-    const char *why;   /* of a set-up, under spec_options.candidates: why it cannot be planned; or NULL */
-    int setup_of;      /* of a set-up: whose, position in spec.kernel */
+    struct spec_setup setup; /* of a set-up; else there is no name */
     bool sound; /* it can be planned, whatever faults other kernels and fields that count as not written have */
 };
 
@@ -217,8 +204,7 @@ struct spec {
     int dim_count;
     struct spec_kernel *kernel;
     int kernel_count;
-    struct spec_kernel *setup; /* behind the kernels in their array: each a kernel with the fields that it is tuned to,
-                                  for the one architecture that it names */
+    struct spec_kernel *setup; /* behind the kernels in their array: kernels with the fields that they are tuned to */
     int setup_count;
     char **dependency; /* files read: the spec and what it required, in reading order */
     int dependency_count;
@@ -261,9 +247,6 @@ struct spec_options {
  * 3 out of memory. *spec is then to be freed all the same. */
 int spec_read(const char *path, const struct spec_options *options, struct spec *spec, struct diag_set *diags);
 void spec_free(struct spec *spec);
-
-/* Where its set-ups stand: specs/gemm.tuned.lua of specs/gemm.lua. NULL out of memory. */
-char *spec_tuned_path(struct arena *arena, const char *path);
 
 /* The file of the kernel, dim, tensor, ... that a location names is an index into the `diags` that spec_read was given.
  */
