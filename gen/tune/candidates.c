@@ -255,9 +255,10 @@ static char *file_text(const char *kernel, const char *arch, const char **use, i
 }
 
 /* What became of row i of the file. */
-static struct tune_candidate candidate_of(const struct compile *c, const struct spec_tuned *row, struct arena *arena)
+static struct tune_candidate candidate_of(const struct compile *c, const struct spec_tuned *row, const char *text,
+                                          struct arena *arena)
 {
-    struct tune_candidate made = {arena_text(arena, row->use), -1, NULL};
+    struct tune_candidate made = {arena_text(arena, row->use), text, -1, NULL};
     const struct spec_kernel *setup = row->setup >= 0 ? &c->spec.setup[row->setup] : NULL;
     for (int i = 0; i < c->unit_count && made.unit < 0; i++)
         if (setup ? c->unit[i].as == setup : c->unit[i].setup == 0 && c->unit[i].variant == 0)
@@ -291,7 +292,7 @@ int tune_set_open(struct tune_set *set, const struct tune_options *o, const stru
         if (strcmp(own->name, kernel->name) != 0)
             continue;
         for (int i = 0; i < own->tuned_count && i < count; i++)
-            set->candidate[set->count++] = candidate_of(c, &own->tuned[i], arena);
+            set->candidate[set->count++] = candidate_of(c, &own->tuned[i], use[i], arena);
         status = set->count == count ? 0 : 3;
         for (int i = 0; i < set->count; i++)
             status = set->candidate[i].use ? status : 3;

@@ -39,6 +39,7 @@ struct tune_clock {
     int (*measure)(void *context, const struct tune_job *job, double *ns, struct tw_error *error);
     void *context;
     const char *gpu; /* "NVIDIA H200" */
+    bool no_code;    /* it looks at Plans alone: nothing is compiled for it */
 };
 
 struct tune_options {
@@ -53,7 +54,8 @@ struct tune_options {
 /* ---- candidates.c ----------------------------------------------------------------------------------------------- */
 
 struct tune_candidate {
-    const char *use; /* "tile = { m = 64 }"; "" the kernel's own */
+    const char *use;  /* "tile = { m = 64 }"; "" the kernel's own */
+    const char *text; /* the same as it was asked for: its fields may stand in another order */
     int unit;        /* of the compile, -1: none */
     const char *why; /* it is none; else NULL */
 };
@@ -128,7 +130,7 @@ int tune_each(const struct tune_options *options, int (*one)(void *context, stru
 /* Prints the candidates by sizes, as the model has them, and why others are none. Exit status. */
 int tune_list(const struct tune_options *options, FILE *out);
 
-enum { TUNE_ALIKE = 3 }; /* of those that cut the work into as many items */
+enum { TUNE_ALIKE = 3 };     /* of those that cut the work into as many items */
 enum { TUNE_MEASURED = 32 }; /* candidates that the model leaves at one size */
 
 /* ---- search.c -----------------------------------------------------------------------------------------------------
