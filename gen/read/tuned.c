@@ -9,6 +9,7 @@
  * where it is left out. us and ratio (the best peer's time by this one's) are for people. `tilewright tune` writes it.
  */
 #include "read/read.h"
+#include "spec/tuned.h"
 
 #include <math.h>
 #include <stdio.h>

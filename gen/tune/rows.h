@@ -4,6 +4,7 @@
 
 #include "spec/arena.h"
 #include "spec/spec.h"
+#include "spec/tuned.h"
 
 /* A row of a kernel, whether it stands in the file or is new. */
 struct tune_row {

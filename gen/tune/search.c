@@ -243,8 +243,10 @@ static int find_use(const struct tune_set *set, const char *use)
 }
 
 /* The candidates of the set that are this size's variations, each once. */
-static int wanted_variations(struct search *s, struct at_sizes *at, struct tune_set *set)
+static int wanted_variations(struct search *s, const struct tune_kernel *k, struct at_sizes *at, struct tune_set *set)
 {
+    const double slower = 1.6; /* than the best of the variations, by the model */
+    double least = 0.0;
     at->vary = arena_alloc(&s->arena, sizeof *at->vary * ((size_t)at->variations + 1));
     if (!at->vary)
         return 3;
@@ -253,9 +255,18 @@ static int wanted_variations(struct search *s, struct at_sizes *at, struct tune_
         bool known = found < 0 || set->candidate[found].unit < 0;
         for (int m = 0; m < at->varies && !known; m++)
             known = set->candidate[at->vary[m].candidate].unit == set->candidate[found].unit;
-        if (!known)
-            at->vary[at->varies++] = (struct timed){found, 0.0};
+        if (known)
+            continue;
+        const struct plan *plan = &set->compile.unit[set->candidate[found].unit].plan;
+        const double us = model_time(plan, at->symbol, &k->device).us;
+        least = us > 0 && (least <= 0 || us < least) ? us : least;
+        at->vary[at->varies++] = (struct timed){found, us};
     }
+    int left = 0;
+    for (int n = 0; n < at->varies; n++)
+        if (!*set->candidate[at->vary[n].candidate].use || at->vary[n].ns <= slower * least)
+            at->vary[left++] = at->vary[n];
+    at->varies = left;
     return 0;
 }
 
@@ -264,7 +275,7 @@ static int vary(struct search *s, struct tune_kernel *k, struct at_sizes *at, st
     static const struct phase phase = {"look", true, true};
     int status = 0;
     for (int i = 0; i < k->sizes.count && !status; i++) {
-        status = wanted_variations(s, &at[i], set);
+        status = wanted_variations(s, k, &at[i], set);
         for (int n = 0; n < at[i].varies; n++)
             want(set, at[i].vary[n].candidate);
     }
@@ -323,12 +334,19 @@ static int final(struct search *s, struct tune_kernel *k, struct at_sizes *at, s
     return tune_rows_put(spec, &s->rows, row, &s->arena);
 }
 
+static void leave(struct search *s, const struct tune_set *set)
+{
+    if (s->clock->leave)
+        s->clock->leave(s->clock->context, &set->compile);
+}
+
 static int tune_one(void *context, struct tune_kernel *k)
 {
     struct search *s = context;
     struct tune_set set = {.open = false};
     struct at_sizes *at = arena_alloc(&s->arena, sizeof *at * ((size_t)k->sizes.count + 1));
     int status = at ? look(s, k, at) : 3;
+    leave(s, &k->set);
     for (int i = 0; i < k->sizes.count && !status; i++)
         status = vary_texts(s, k, &at[i]);
     if (!status)
@@ -341,6 +359,7 @@ static int tune_one(void *context, struct tune_kernel *k)
         else
             status = final(s, k, &at[i], &set);
     }
+    leave(s, &set);
     tune_set_close(&set);
     return status;
 }
@@ -406,7 +425,7 @@ int tune_run(const struct tune_options *o, const struct tune_clock *clock)
     }
     if (status == 0)
         status = tune_each(o, tune_one, &s);
-    if (status == 0)
+    if (status == 0 && !o->dry)
         status = write_rows(&s, &c);
     if (status == 0 && s.left_out)
         compile_say(&c, DIAG_WARNING, "%d sizes were not tuned within --time; --resume goes on where this ended",

@@ -40,6 +40,8 @@ struct tune_clock {
     void *context;
     const char *gpu; /* "NVIDIA H200" */
     bool no_code;    /* it looks at Plans alone: nothing is compiled for it */
+    /* What it holds of the compile is let go: that is closed next. NULL: it holds nothing. */
+    void (*leave)(void *context, const struct compile *compile);
 };
 
 struct tune_options {
@@ -47,6 +49,7 @@ struct tune_options {
         *arch; /* kernel NULL: those that have a `tune`; arch NULL: the device's, or the newest */
     struct option_list set;
     bool burst, resume, list;
+    bool dry;                   /* SPEC.tuned.lua stays as it is */
     uint64_t seconds;           /* after which no further sizes are begun; 0: none */
     struct model_device device; /* sms 0: of the architecture */
 };
@@ -56,8 +59,8 @@ struct tune_options {
 struct tune_candidate {
     const char *use;  /* "tile = { m = 64 }"; "" the kernel's own */
     const char *text; /* the same as it was asked for: its fields may stand in another order */
-    int unit;        /* of the compile, -1: none */
-    const char *why; /* it is none; else NULL */
+    int unit;         /* of the compile, -1: none */
+    const char *why;  /* it is none; else NULL */
 };
 
 /* The candidates of one kernel on one architecture, with the compile that holds their Plans. Must not move. */
