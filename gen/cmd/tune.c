@@ -5,8 +5,34 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
+#include "common/tool.h"
 #include "device.h"
 #include "tune/clock.h"
+
+/* A new process measures what this one has written. Exit status. */
+static int in_new_process(const struct tune_options *o, const char *device)
+{
+    const char *argument[16] = {"/proc/self/exe", "tune", o->spec, "--again", "--device", device};
+    int n = 6, exit_status = 0;
+    struct tw_error error;
+    if (o->kernel) {
+        argument[n++] = "--kernel";
+        argument[n++] = o->kernel;
+    }
+    if (o->arch) {
+        argument[n++] = "--arch";
+        argument[n++] = o->arch;
+    }
+    argument[n++] = "--mode";
+    argument[n++] = o->burst ? "burst" : "sustained";
+    argument[n] = NULL;
+    fflush(stdout);
+    if (tool_run((char *const *)(uintptr_t)argument, NULL, false, &exit_status, &error) != TW_OK) {
+        fprintf(stderr, "tilewright tune: %s\n", error.text);
+        return 3;
+    }
+    return exit_status;
+}
 
 /* "600", "600s", "10m", "1h" in seconds; false: none of them. */
 static bool read_time(const char *text, uint64_t *seconds)
@@ -19,7 +45,7 @@ static bool read_time(const char *text, uint64_t *seconds)
     return end > text && one && number >= 1 && number <= 1000000;
 }
 
-static int tune(struct tune_options *o, const char *device)
+static int tune(struct tune_options *o, const char *device, bool again)
 {
     struct tune_timer *timer = NULL;
     struct tune_clock clock;
@@ -34,17 +60,18 @@ static int tune(struct tune_options *o, const char *device)
     const struct tw_device *d = tune_timer_device(timer);
     o->device = (struct model_device){d->sm_count, 1e3 * (d->clock_khz ? d->clock_khz : 1000000)};
     o->dry = strcmp(d->ops->kind, "emu") == 0;
-    status = tune_run(o, &clock);
+    status = again ? tune_again(o, &clock) : tune_run(o, &clock);
     if (status == 0 && o->dry)
         puts("nothing was written: the emulator has no clock, and these times are the model's");
     tune_timer_close(timer);
-    return status;
+    return status == 0 && !o->dry && !again ? in_new_process(o, device) : status;
 }
 
 int cmd_tune(int argc, char **argv)
 {
     struct tune_options o = {.spec = NULL};
     const char *mode = "sustained", *device = "cuda", *limit = NULL;
+    bool again = false;
     int operands;
     const struct option_row rows[] = {
         {"--kernel", OPTION_TEXT, &o.kernel, "K", "this kernel alone; by default those that have a `tune`"},
@@ -58,6 +85,8 @@ int cmd_tune(int argc, char **argv)
         {"--time", OPTION_TEXT, &limit, "10m", "begin no further sizes after so long: seconds, or with s, m, h"},
         {"--resume", OPTION_FLAG, &o.resume, NULL,
          "go on with SPEC.tuned.lua.journal, which an interrupted run leaves"},
+        {"--again", OPTION_FLAG, &again, NULL,
+         "measure what SPEC.tuned.lua has for this GPU again, as a run does at its end by a new process"},
         {"--list", OPTION_FLAG, &o.list, NULL, "what there is to try and what the model says of it; needs no GPU"},
         {NULL, OPTION_FLAG, NULL, NULL, NULL},
     };
@@ -73,5 +102,5 @@ int cmd_tune(int argc, char **argv)
         return options_fault("tune", "--time %s: write seconds, or a number with s, m or h", limit);
     if (strcmp(device, "emu") != 0 && strcmp(device, "cuda") != 0 && strncmp(device, "cuda:", 5) != 0)
         return options_fault("tune", "--device %s: write cuda, cuda:N or emu", device);
-    return o.list ? tune_list(&o, stdout) : tune(&o, device);
+    return o.list ? tune_list(&o, stdout) : tune(&o, device, again);
 }

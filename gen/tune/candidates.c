@@ -307,3 +307,34 @@ void tune_set_close(struct tune_set *set)
         compile_close(&set->compile);
     set->open = false;
 }
+
+/* What is wrong with compiled candidates, spills say, is theirs: they are none. Exit status. */
+int tune_set_compile(struct tune_set *set, const struct tune_clock *clock)
+{
+    struct compile *c = &set->compile;
+    if (clock->no_code)
+        return 0;
+    const struct diag_mark mark = diag_mark(&c->diags);
+    const int status = compile_cubins(c, COMPILE_NVRTC);
+    diag_take_back(&c->diags, mark, NULL);
+    for (int i = 0; i < set->count; i++) {
+        struct tune_candidate *candidate = &set->candidate[i];
+        const struct compile_unit *unit = candidate->unit >= 0 ? &c->unit[candidate->unit] : NULL;
+        if (!unit || !unit->wanted)
+            continue;
+        const struct tw_cubin_info *info = &unit->compiled[COMPILE_NVRTC].info;
+        const bool spills = !unit->plan.allow_spills && (info->spill_instructions || info->frame);
+        if (unit->status[COMPILE_NVRTC] != TW_OK || spills) {
+            candidate->why = spills ? "it spills" : "it does not compile";
+            candidate->unit = -1;
+        }
+    }
+    return status == 3 ? 3 : 0;
+}
+
+void tune_want(struct tune_set *set, int candidate)
+{
+    struct compile_unit *unit = &set->compile.unit[set->candidate[candidate].unit];
+    unit->wanted = true;
+    unit->outputs = TW_OUTPUT_CUBIN | TW_OUTPUT_PTX;
+}

@@ -113,3 +113,18 @@ char *tune_rows_text(const struct spec *spec, struct tune_rows *rows, struct are
     add(&t, rows->count ? "}\n" : "");
     return t.data;
 }
+
+int tune_rows_write(struct compile *c, struct tune_rows *rows, struct arena *arena)
+{
+    struct file_set files = {.rt = &c->rt};
+    struct tw_error error;
+    const char *path = spec_tuned_path(arena, c->path);
+    const char *text = path ? tune_rows_text(&c->spec, rows, arena) : NULL;
+    if (!text)
+        return 3;
+    int status = files_add(&files, NULL, path, text, strlen(text), false, &error);
+    if (status == TW_OK)
+        status = files_commit(&files, &error);
+    files_free(&files);
+    return status == TW_OK ? 0 : compile_fail(c, status, &error);
+}

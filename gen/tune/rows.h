@@ -2,6 +2,7 @@
 #ifndef TW_GEN_TUNE_ROWS_H
 #define TW_GEN_TUNE_ROWS_H
 
+#include "compile/compile.h"
 #include "spec/arena.h"
 #include "spec/spec.h"
 #include "spec/tuned.h"
@@ -26,5 +27,8 @@ int tune_rows_put(const struct spec *spec, struct tune_rows *rows, struct tune_r
 /* The whole file: by kernel as the spec has them, GPU, architecture, then by sizes and mode, a row a line. Reading it
  * gives the same rows, and those the same text. NULL: out of memory. */
 char *tune_rows_text(const struct spec *spec, struct tune_rows *rows, struct arena *arena);
+
+/* Writes SPEC.tuned.lua of the compile's spec, all of it or nothing. Exit status. */
+int tune_rows_write(struct compile *c, struct tune_rows *rows, struct arena *arena);
 
 #endif

@@ -108,40 +108,6 @@ static int sort(struct timed *timed, int count)
     return count;
 }
 
-/* ---- compiling ------------------------------------------------------------------------------------------------------
- */
-
-/* What is wrong with compiled candidates, spills say, is theirs: they are none. Exit status. */
-static int compile_wanted(const struct search *s, struct tune_set *set)
-{
-    struct compile *c = &set->compile;
-    if (s->clock->no_code)
-        return 0;
-    const struct diag_mark mark = diag_mark(&c->diags);
-    const int status = compile_cubins(c, COMPILE_NVRTC);
-    diag_take_back(&c->diags, mark, NULL);
-    for (int i = 0; i < set->count; i++) {
-        struct tune_candidate *candidate = &set->candidate[i];
-        const struct compile_unit *unit = candidate->unit >= 0 ? &c->unit[candidate->unit] : NULL;
-        if (!unit || !unit->wanted)
-            continue;
-        const struct tw_cubin_info *info = &unit->compiled[COMPILE_NVRTC].info;
-        const bool spills = !unit->plan.allow_spills && (info->spill_instructions || info->frame);
-        if (unit->status[COMPILE_NVRTC] != TW_OK || spills) {
-            candidate->why = spills ? "it spills" : "it does not compile";
-            candidate->unit = -1;
-        }
-    }
-    return status == 3 ? 3 : 0;
-}
-
-static void want(struct tune_set *set, int candidate)
-{
-    struct compile_unit *unit = &set->compile.unit[set->candidate[candidate].unit];
-    unit->wanted = true;
-    unit->outputs = TW_OUTPUT_CUBIN | TW_OUTPUT_PTX;
-}
-
 /* ---- one kernel
  * ------------------------------------------------------------------------------------------------------ */
 
@@ -170,11 +136,11 @@ static int look(struct search *s, struct tune_kernel *k, struct at_sizes *at)
         status = at[i].look ? 0 : 3;
         for (int n = 0; n < at[i].looks && !status; n++) {
             at[i].look[n] = (struct timed){rank[n].candidate, 0.0};
-            want(&k->set, rank[n].candidate);
+            tune_want(&k->set, rank[n].candidate);
         }
     }
     if (!status)
-        status = compile_wanted(s, &k->set);
+        status = tune_set_compile(&k->set, s->clock);
     for (int i = 0; i < k->sizes.count && !status && !is_late(s); i++) {
         int left = 0;
         for (int n = 0; n < at[i].looks; n++)
@@ -277,10 +243,10 @@ static int vary(struct search *s, struct tune_kernel *k, struct at_sizes *at, st
     for (int i = 0; i < k->sizes.count && !status; i++) {
         status = wanted_variations(s, k, &at[i], set);
         for (int n = 0; n < at[i].varies; n++)
-            want(set, at[i].vary[n].candidate);
+            tune_want(set, at[i].vary[n].candidate);
     }
     if (!status)
-        status = compile_wanted(s, set);
+        status = tune_set_compile(set, s->clock);
     for (int i = 0; i < k->sizes.count && !status && !is_late(s); i++) {
         int left = 0;
         for (int n = 0; n < at[i].varies; n++)
@@ -388,26 +354,6 @@ static uint64_t fingerprint(struct tw_runtime *rt, const struct spec *spec)
     return hash;
 }
 
-/* Writes SPEC.tuned.lua. Exit status. */
-static int write_rows(struct search *s, struct compile *c)
-{
-    struct file_set files = {.rt = &c->rt};
-    struct tw_error error;
-    const char *path = spec_tuned_path(&s->arena, s->options->spec);
-    const char *text = path ? tune_rows_text(&c->spec, &s->rows, &s->arena) : NULL;
-    if (!text)
-        return 3;
-    int status = files_add(&files, NULL, path, text, strlen(text), false, &error);
-    if (status == TW_OK)
-        status = files_commit(&files, &error);
-    files_free(&files);
-    if (status != TW_OK)
-        return compile_fail(c, status, &error);
-    printf("%s: %d rows; %lld times measured, %lld from the journal\n", path, s->rows.count, (long long)s->measured,
-           (long long)s->kept);
-    return 0;
-}
-
 int tune_run(const struct tune_options *o, const struct tune_clock *clock)
 {
     struct search s = {.options = o, .clock = clock, .started = compile_clock(), .journal.file = -1};
@@ -416,7 +362,7 @@ int tune_run(const struct tune_options *o, const struct tune_clock *clock)
     int status = compile_open(&c, "tune", o->spec);
     compile_report(&c);
     char *path = spec_tuned_path(&s.arena, o->spec),
-         *journal = path ? arena_format(&s.arena, "%s.journal", path) : NULL;
+         *journal = path ? arena_format(&s.arena, o->dry ? "%s.dry" : "%s.journal", path) : NULL;
     if (status == 0 && !journal)
         status = 3;
     if (status == 0) {
@@ -426,7 +372,10 @@ int tune_run(const struct tune_options *o, const struct tune_clock *clock)
     if (status == 0)
         status = tune_each(o, tune_one, &s);
     if (status == 0 && !o->dry)
-        status = write_rows(&s, &c);
+        status = tune_rows_write(&c, &s.rows, &s.arena);
+    if (status == 0 && !o->dry)
+        printf("%s: %d rows; %lld times measured, %lld from the journal\n", path, s.rows.count, (long long)s.measured,
+               (long long)s.kept);
     if (status == 0 && s.left_out)
         compile_say(&c, DIAG_WARNING, "%d sizes were not tuned within --time; --resume goes on where this ended",
                     s.left_out);

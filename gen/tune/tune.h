@@ -4,6 +4,7 @@
  *                 row of a file of set-ups, read, traced and planned as SPEC.tuned.lua is
  *   model.c       in which order: what the Plan says that a launch takes
  *   search.c      measures: many briefly, few for long, variations of the best; the quickest becomes a row
+ *   again.c       measures rows again, in a process that did not choose them
  *   journal.c     what was measured, on disk from the moment on that it was: an interrupted run goes on
  *   rows.c        SPEC.tuned.lua as a text: rows that stand there, those that are new
  *
@@ -99,6 +100,11 @@ int tune_set_open(struct tune_set *set, const struct tune_options *o, const stru
                   const struct arch *arch, const char **use, int count, struct arena *arena);
 void tune_set_close(struct tune_set *set);
 
+/* The candidate, which can be planned, is to be compiled; compiles those that are, where the clock wants code: what
+ * spills or does not compile is no candidate any more. Exit status. */
+void tune_want(struct tune_set *set, int candidate);
+int tune_set_compile(struct tune_set *set, const struct tune_clock *clock);
+
 /* ---- list.c --------------------------------------------------------------------------------------------------------
  */
 
@@ -141,5 +147,12 @@ enum { TUNE_MEASURED = 32 }; /* candidates that the model leaves at one size */
 
 /* All of it. Exit status. */
 int tune_run(const struct tune_options *options, const struct tune_clock *clock);
+
+/* ---- again.c ------------------------------------------------------------------------------------------------------
+ */
+
+/* The rows of this GPU and mode, measured again beside the kernels' own set-ups: their times are written, and where a
+ * set-up is slower than the kernel's own it goes. Exit status. */
+int tune_again(const struct tune_options *options, const struct tune_clock *clock);
 
 #endif
