@@ -5,7 +5,6 @@
 
 #include "bench/kernels.h"
 #include "common/parallel.h"
-#include "driver.h"
 #include "verify/compare.h"
 #include "verify/inputs.h"
 #include "verify/layout.h"
@@ -39,7 +38,7 @@ static const char *name_of(const struct bench_part *part)
     return plan_of(part)->kernel;
 }
 
-static bool is_emulated(const struct bench *b)
+bool bench_is_emulated(const struct bench *b)
 {
     return strcmp(b->device->ops->kind, "emu") == 0;
 }
@@ -83,7 +82,10 @@ static int count_sets(const struct bench_group *g)
     for (int i = 0; i < g->buffers; i++)
         one += g->buffer[i].bytes;
     size_t sets = L2_TIMES * l2 / one + 1;
-    return g->bench->options.hot || is_emulated(g->bench) ? 1 : sets > SETS_MOST ? SETS_MOST : sets < 2 ? 2 : (int)sets;
+    return g->bench->options.hot || bench_is_emulated(g->bench) ? 1
+           : sets > SETS_MOST                                   ? SETS_MOST
+           : sets < 2                                           ? 2
+                                                                : (int)sets;
 }
 
 /* Draws an input as a trial does, of a kernel's tensor. */
@@ -112,7 +114,7 @@ static int draw(struct bench_group *g, struct bench_buffer *b, const struct benc
     return TW_OK;
 }
 
-/* Set 0 from the host, the others from it. */
+/* All sets hold the same numbers: what they differ in is where they lie. */
 static int fill_sets(struct bench_group *g, struct bench_buffer *b, struct tw_error *error)
 {
     struct tw_device *device = g->bench->device;
@@ -126,12 +128,8 @@ static int fill_sets(struct bench_group *g, struct bench_buffer *b, struct tw_er
             continue;
         if (b->out)
             status = tw_device_fill(device, b->address[s], 0, b->bytes, error);
-        else if (s == 0)
-            status = tw_device_upload(device, b->address[s], b->host, b->bytes, error);
         else
-            status =
-                tw_driver_check(device->driver, device->driver->copy_on_device(b->address[s], b->address[0], b->bytes),
-                                error, "copying a set of inputs");
+            status = tw_device_upload(device, b->address[s], b->host, b->bytes, error);
     }
     return status;
 }
@@ -416,7 +414,7 @@ static int try_out(struct bench_group *g, struct peer_choice *choice, int count,
     options.rounds[TIME_BURST] = 3;
     options.rounds[TIME_SUSTAINED] = 0;
     options.burst_seconds = 1e-3;
-    options.pause_seconds = 0.0;
+    options.pause_seconds = 5e-3;
     for (int i = 0; i < count; i++)
         candidate[i] = (struct time_candidate){launch_peer, &choice[i]};
     int status = time_candidates(g->bench->device, &options, candidate, count, result, &failed, error);
@@ -614,7 +612,7 @@ int bench_group_run(struct bench_group *g)
             status = verify(&g->part[i], &error);
     }
     g->has_gemm = status == TW_OK && bench_gemm(g->part[0].unit, g->part[0].shape, &g->gemm, g->of_gemm);
-    const bool emulated = is_emulated(b);
+    const bool emulated = bench_is_emulated(b);
     if (status == TW_OK && !emulated) {
         finalists = choose_peers(g, chosen, &d, &error);
         status = finalists < 0 ? -finalists : TW_OK;

@@ -107,11 +107,16 @@ struct bench {
     int failed; /* kernels that gave a wrong result, over sizes */
 };
 
-/* All of it. Exit status. */
-int bench_run(struct bench *b);
-void bench_close(struct bench *b);
+/* Reads, compiles, loads and sorts into groups; then verifies, times and prints. Exit statuses; after any, bench_end
+ * is due. */
+int bench_begin(struct bench *b);
+int bench_all(struct bench *b);
+void bench_end(struct bench *b);
 
 /* ---- bench_group.c ----------------------------------------------------------------------------------------------- */
+
+/* Of what runs on the emulator nothing is timed. */
+bool bench_is_emulated(const struct bench *b);
 
 /* Verifies and times a group; its rows are added. Exit status: 1 where a result was wrong. */
 int bench_group_run(struct bench_group *g);

@@ -133,8 +133,10 @@ static int bench_spec(int argc, char **argv)
     if (o->rounds > TIME_ROUNDS_MOST)
         return options_fault("bench", "--rounds %" PRIu64 ": write 1 to %d", o->rounds, TIME_ROUNDS_MOST);
     o->peer = !peer ? BENCH_PEER_AUTO : strcmp(peer, "none") == 0 ? BENCH_PEER_NONE : BENCH_PEER_CUBLASLT;
-    status = bench_run(&bench);
-    bench_close(&bench);
+    status = bench_begin(&bench);
+    if (status == 0)
+        status = bench_all(&bench);
+    bench_end(&bench);
     return status;
 }
 
