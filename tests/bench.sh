@@ -81,5 +81,56 @@ configured 1 'c.json: it holds no object' '{"gemm": ['
 bench $spec --device emu --config "$work/absent.json"
 is 1 && says 'absent.json'
 ok $? "--config: a file that is not there" "$work/err"
+
+# What Python's libraries are measured by, on a torch whose launches take 1 ms: rows of the fields that help json lists.
+if ! command -v python3 >/dev/null 2>&1; then
+    echo "# not run: rows of tests/bench/measure.py; there is no python3"
+else
+    "$program" help json | sed -n 's/^    \[\]\.\([a-z_]*\) .*/\1/p' | sort >"$work/fields"
+    PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=tests/bench python3 - "$work/fields" >"$work/out" 2>&1 <<'END'
+import contextlib, sys, types
+
+now = [0.0]
+def advance(seconds):
+    now[0] += seconds
+class Event:
+    def __init__(self, enable_timing): self.at = 0.0
+    def record(self): self.at = now[0]
+    def synchronize(self): pass
+    def elapsed_time(self, other): return (other.at - self.at) * 1e3
+class CUDAGraph:
+    def __init__(self): self.count = 0
+    def replay(self): advance(1e-3 * self.count)
+recording = []
+@contextlib.contextmanager
+def graph(made):
+    recording.append(made)
+    yield
+    recording.pop()
+properties = types.SimpleNamespace(name="stand-in", major=9, minor=0, L2_cache_size=50 << 20)
+cuda = types.SimpleNamespace(Event=Event, CUDAGraph=CUDAGraph, graph=graph, synchronize=lambda: None,
+                             get_device_properties=lambda number: properties)
+sys.modules["torch"] = types.SimpleNamespace(cuda=cuda)
+import measure
+measure.time = types.SimpleNamespace(sleep=advance, monotonic=lambda: now[0])
+measure.driver_version = lambda: "13.0"
+sets = []
+def launch(number):
+    sets.append(number)
+    if recording:
+        recording[-1].count += 1
+assert measure.count_sets(100 << 20) == 3 and measure.count_sets(1000 << 20) == 2
+c = measure.Candidate("slow", launch, 3, compilation_time=2.0)
+assert sets == [0, 0, 1, 2], sets
+measure.measure([c], ["burst", "sustained"])
+rows = list(measure.rows("gemm", {"M": 1}, [c], 2e9, 1e6))
+assert [r["mode"] for r in rows] == ["burst", "sustained"] and [r["rounds"] for r in rows] == [15, 5]
+for r in rows:
+    assert abs(r["latency_ms"] - 1) < 1e-6 and abs(r["tflops"] - 2) < 1e-6 and r["ratio"] == 1, r
+    assert sorted(r) == sorted(open(sys.argv[1]).read().split()), sorted(r)
+    assert r["compilation_time"] == 2.0
+END
+    ok $? "tests/bench/measure.py: rows as bench --json has them" "$work/out"
+fi
 echo "1..$count"
 [ "$failed" = 0 ]
