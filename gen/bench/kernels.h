@@ -1,6 +1,7 @@
 /* tilewright bench SPEC: kernels of a spec and their peers, timed beside each other in one run. bench.c reads, compiles
- * and sorts kernels into groups, bench_group.c verifies and times one group, bench_gemm.c says what problem of
- * cuBLASLt's it is, bench_rows.c prints. */
+ * and sorts kernels into groups, bench_config.c reads sizes from a file, bench_group.c verifies and times one
+ * group (bench_buffers.c its tensors, bench_peer.c cuBLASLt beside it), bench_gemm.c says what problem of cuBLASLt's it
+ * is, bench_rows.c prints. */
 #ifndef TW_GEN_BENCH_KERNELS_H
 #define TW_GEN_BENCH_KERNELS_H
 
