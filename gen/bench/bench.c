@@ -13,7 +13,7 @@ static const char default_arch[] = "sm_90a";
 /* Blocks of any cluster fit. */
 enum { EMULATED_SMS = 16 };
 
-static bool is_emulated(const struct bench *b)
+static bool wants_emulator(const struct bench *b)
 {
     return strcmp(b->options.device, "emu") == 0;
 }
@@ -33,8 +33,8 @@ static int open_device(struct bench *b)
                                          .sm_count = EMULATED_SMS};
     struct tw_error error;
     int ordinal = strncmp(name, "cuda:", 5) == 0 ? atoi(name + 5) : 0;
-    int status = is_emulated(b) ? tw_device_open_emu(&b->compile.rt, &emulator, &b->device, &error)
-                                : tw_device_open_cuda(&b->compile.rt, ordinal, &b->device, &error);
+    int status = wants_emulator(b) ? tw_device_open_emu(&b->compile.rt, &emulator, &b->device, &error)
+                                   : tw_device_open_cuda(&b->compile.rt, ordinal, &b->device, &error);
     if (status == TW_OK)
         return 0;
     b->device = NULL;
@@ -205,10 +205,11 @@ static int add_part(struct bench *b, struct bench_kernel *kernel, int64_t *symbo
 
 static int make_groups(struct bench *b)
 {
-    int status = 0;
+    int status = b->options.config ? bench_read_config(b) : 0;
     for (int i = 0; i < b->kernels && status == 0; i++) {
         struct bench_kernel *k = &b->kernel[i];
-        status = sizes_list_bench(&b->compile, &b->compile.unit[k->unit[0]], &b->options.set, &k->sizes);
+        if (!b->options.config)
+            status = sizes_list_bench(&b->compile, &b->compile.unit[k->unit[0]], &b->options.set, &k->sizes);
         for (int s = 0; s < k->sizes.count && status == 0; s++)
             status = add_part(b, k, k->sizes.value + (size_t)s * (size_t)k->sizes.width);
     }
@@ -220,7 +221,7 @@ static int make_groups(struct bench *b)
 static int open_peer(struct bench *b)
 {
     struct tw_error error;
-    if (b->options.peer == BENCH_PEER_NONE || is_emulated(b))
+    if (b->options.peer == BENCH_PEER_NONE || bench_is_emulated(b))
         return 0;
     int status = cublaslt_open(&b->lt, b->device, &error);
     b->has_lt = status == TW_OK;
@@ -243,7 +244,7 @@ static int write_rows(struct bench *b)
     return status;
 }
 
-int bench_run(struct bench *b)
+int bench_begin(struct bench *b)
 {
     struct compile *c = &b->compile;
     int status = compile_open(c, "bench", b->options.spec);
@@ -260,8 +261,12 @@ int bench_run(struct bench *b)
     if (status == 0)
         status = make_groups(b);
     compile_report(c);
-    if (status == 0)
-        status = open_peer(b);
+    return status;
+}
+
+int bench_all(struct bench *b)
+{
+    int status = open_peer(b);
     if (status)
         return status;
     power_open(&b->power, b->device);
@@ -269,7 +274,7 @@ int bench_run(struct bench *b)
         int one = bench_group_run(&b->group[i]);
         status = one > status ? one : status;
     }
-    compile_report(c);
+    compile_report(&b->compile);
     bench_print_end(b);
     if (b->options.json) {
         int written = write_rows(b);
@@ -278,7 +283,7 @@ int bench_run(struct bench *b)
     return status;
 }
 
-void bench_close(struct bench *b)
+void bench_end(struct bench *b)
 {
     struct tw_runtime *rt = &b->compile.rt;
     for (int i = 0; i < b->groups; i++) {

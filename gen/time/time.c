@@ -17,8 +17,9 @@ const struct time_options time_defaults = {
     .seed = 1,
 };
 
-/* CUstreamCaptureMode: calls of this thread only; nodes of a graph at most; readings of the clock while one runs. */
-enum { CAPTURE_THREAD_LOCAL = 1, NODES_MOST = 4096, READINGS = 5 };
+/* CUstreamCaptureMode: calls of this thread only; nodes of a graph at most; readings of the clock while one runs;
+ * pauses before the first burst. */
+enum { CAPTURE_THREAD_LOCAL = 1, NODES_MOST = 4096, READINGS = 5, FIRST_PAUSES = 10 };
 
 /* A candidate's launches, to be replayed. */
 struct replay {
@@ -56,6 +57,13 @@ static double now(const struct timer *t)
 {
     const struct tw_process *process = &t->device->rt->process;
     return process->now(process->self);
+}
+
+static void pause_for(const struct timer *t, double seconds)
+{
+    const struct tw_process *process = &t->device->rt->process;
+    if (seconds > 0)
+        process->sleep(process->self, seconds);
 }
 
 /* ---- graphs ------------------------------------------------------------------------------------------------------ */
@@ -182,9 +190,7 @@ static void take_readings(const struct readings *r, struct time_result *result)
 
 static int burst(struct timer *t, int number, double *seconds, struct tw_error *error)
 {
-    const struct tw_process *process = &t->device->rt->process;
-    if (t->options->pause_seconds > 0)
-        process->sleep(process->self, t->options->pause_seconds);
+    pause_for(t, t->options->pause_seconds);
     int status = start(t, number, 1, true, error);
     if (status == TW_OK)
         read_board(t, number);
@@ -211,8 +217,7 @@ static int sustain(struct timer *t, int number, double *seconds, struct tw_error
     from = now(t);
     for (int i = 1; o->power && i <= READINGS && status == TW_OK; i++) {
         double wait = from + i * step - now(t);
-        if (wait > 0)
-            t->device->rt->process.sleep(t->device->rt->process.self, wait);
+        pause_for(t, wait);
         read_board(t, number);
     }
     if (status == TW_OK)
@@ -267,6 +272,8 @@ static int measure(struct timer *t, enum time_mode mode, struct time_result (*re
     const struct time_options *o = t->options;
     const int rounds = o->rounds[mode];
     memset(t->readings, 0, sizeof *t->readings * (size_t)t->count);
+    if (mode == TIME_BURST && rounds) /* what was before has left the board hot */
+        pause_for(t, FIRST_PAUSES * o->pause_seconds);
     for (int round = 0; round < rounds; round++) {
         if (o->progress)
             o->progress(o->progress_context, mode, round, rounds);
