@@ -673,6 +673,22 @@ ${other.rows}
 //@     end
 //@     return false
 //@ end
+//@ -- The wait for an item's last products: in front of it the next item's place is found, which takes divisions. Not
+//@ -- where items come from elsewhere or from an order that keeps more of them.
+//@ local function last_wait()
+//@     local depth, found = 0, 0
+//@     if warps or role.name ~= "consumer" then return 0 end
+//@     if has(model, "item_ring") or model.schedule.order == "longest" then return 0 end
+//@     for i, step in ipairs(role.step) do
+//@         local op = step.op
+//@         if op == "loop" and depth == 0 and step.call ~= "tiles" then return 0 end
+//@         if op == "loop" or op == "when" then depth = depth + 1
+//@         elseif op == "end" then depth = depth - 1
+//@         elseif op == "mma_wait" and depth == 1 and step.count == 0 then found = i end
+//@     end
+//@     return found
+//@ end
+//@ local foretells = last_wait()
 //@ local storing, opened, filled_of, stored_to = nil, {}, {}, 0
 //@ for i, step in ipairs(role.step) do
 //@     local op, call, ring = step.op, step.call, step.ring
@@ -681,10 +697,13 @@ ${other.rows}
 //@         if has(model, "item_ring") then
 //@             local first_item = model.item[1].axis
 while (at_${first_item} >= 0) {
+//@         elseif foretells > 0 then
+bool more = items_next(args, items${next_item});
+while (more) {
 //@         else
 while (items_next(args, items${next_item})) {
 //@         end
-//@         opened[#opened + 1] = {}
+//@         opened[#opened + 1] = { items = true }
 //@         variables(i)
 //@         deeper()
 //@     elseif op == "loop" and has(step, "loop") then
@@ -730,6 +749,11 @@ if (${turns} > ${step.count}) {
 //@     elseif op == "end" then
 //@         local variable = opened[#opened]
 //@         opened[#opened] = nil
+//@         if has(variable, "items") and foretells > 0 then
+//@             for _, item in ipairs(model.item) do
+at_${item.axis} = next_${item.axis};
+//@             end
+//@         end
 //@         if variable[5] then
 //@             local name = variable[1]
 ++${name}_turn;
@@ -851,6 +875,18 @@ ${call}(${ring}_next);
 ${ring}_stage = ${ring}_next.stage;
 ${ring}_advance(${ring}_next);
 //@     elseif op == "mma_fence" or op == "mma_commit" or op == "mma_wait" then
+//@         if i == foretells then
+//@             local places, starts, held = "", {}, {}
+//@             for k, item in ipairs(model.item) do
+//@                 places = places .. ", next_" .. item.axis
+//@                 starts[k] = "next_" .. item.axis .. " = 0"
+//@                 held[k] = '"+r"(next_' .. item.axis .. ")"
+//@             end
+//@             local start_list, held_list = csv(starts), csv(held)
+int ${start_list};
+more = items_next(args, items${places});
+asm volatile("" : ${held_list}); // found now, while the last products run
+//@         end
 ${call}();
 //@     elseif op == "mma" then
 //@         local mma, least = model.mma[call], opt(step, "least", 0)
