@@ -613,6 +613,7 @@ void read_kernel(struct reader *r, int table)
     read_sizes(r, table, "bench", &k->bench, &k->bench_count);
     check_layouts(r);
     reader_aside_end(r, aside, false);
+    module_peer(r);
     if (module)
         lua_pop(L, 1);
 }

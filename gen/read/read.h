@@ -236,6 +236,9 @@ bool module_has_function(const struct reader *r, const char *family, const char 
 /* Pushes the table of the kernel's fields with the module's program, axes, grid and fields under them; its index. */
 int apply_module(struct reader *r, int table);
 
+/* What problem of a library the kernel is, as its family's module says. */
+void module_peer(struct reader *r);
+
 /* ---- read/trace.c -------------------------------------------------------------------------------------------- */
 
 /* Reads axes, tile, grid and program of the current kernel from its table, and traces the program. */

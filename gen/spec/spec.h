@@ -153,6 +153,16 @@ struct spec_arch_program {
     struct program *program;
 };
 
+/* The problem of a library that a kernel solves, or that is in it: peer = { "gemm", a = "A", b = "B", d = "D" } of its
+ * family's module. */
+enum { SPEC_PEER_ROLES = 8 };
+struct spec_peer {
+    const char *problem; /* "gemm"; NULL: none is known */
+    const char *role[SPEC_PEER_ROLES], *tensor[SPEC_PEER_ROLES]; /* "a", "A"; by the roles' names */
+    int count;
+    bool plain; /* of a kernel: the problem is all that it does */
+};
+
 struct spec_kernel {
     const char *name;
     struct diag_loc loc;       /* of the call kernel "NAME" */
@@ -189,6 +199,7 @@ struct spec_kernel {
     int lua_reference; /* registry reference of `reference`, or LUA_NOREF (-2) */
     struct spec_sizes *run, *bench;
     int run_count, bench_count;
+    struct spec_peer peer;
     struct expr_graph shape; /* dims, strides, grid: integers over the symbols */
     struct expr_graph graph; /* fused functions */
     bool sound; /* it can be planned, whatever faults other kernels and fields that count as not written have */
@@ -220,6 +231,7 @@ struct spec_family {
     const struct spec_family_tensor *tensor; /* ends with name == NULL; other tensor fields are epilogue operands */
     const char *const *scalar;               /* scalar fields that the family reads: "alpha", "beta"; NULL-terminated */
     const char *grid;                        /* axes along which items run: "m n" */
+    struct spec_peer peer;
 };
 
 struct spec_options {

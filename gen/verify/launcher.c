@@ -70,6 +70,23 @@ struct launcher {
     struct layout_shared shared; /* of the last launch */
 };
 
+static bool is_emulated(const struct tw_device *device)
+{
+    return device->driver == &emu_driver_table;
+}
+
+bool launcher_runs_on(const struct arch *arch, const struct tw_device *device)
+{
+    if (strspn(arch->name + 3, "0123456789") != strlen(arch->name + 3))
+        return arch->major == device->major && arch->minor == device->minor;
+    return arch->major < device->major || (arch->major == device->major && arch->minor <= device->minor);
+}
+
+bool launcher_needs_ptx(const struct arch *arch, const struct tw_device *device)
+{
+    return is_emulated(device) || arch->major != device->major;
+}
+
 const struct compile_unit *launcher_unit(const struct launcher *l, int variant)
 {
     return &l->compile->unit[l->unit[variant]];
@@ -167,11 +184,6 @@ static int get_function(void **function, void *module, const char *name)
     int result = l->device->driver->module_function(function, module, name);
     l->function[loading_variant] = result ? NULL : *function;
     return result;
-}
-
-static bool is_emulated(const struct tw_device *device)
-{
-    return device->driver == &emu_driver_table;
 }
 
 /* What the pair says became of a call, in the emulator's words where it knows better. */

@@ -12,6 +12,13 @@
 
 struct launcher;
 
+/* Whether a device runs code for an architecture: that for sm_90a on compute capability 9.0 alone; code without such a
+ * suffix on that and higher ones, from PTX where the major number is another. */
+bool launcher_runs_on(const struct arch *arch, const struct tw_device *device);
+
+/* The emulator executes PTX; a GPU needs it for code of another major number. */
+bool launcher_needs_ptx(const struct arch *arch, const struct tw_device *device);
+
 /* What a caller passes for one launch. */
 struct launcher_arguments {
     const int64_t *symbol;     /* by plan.symbol */

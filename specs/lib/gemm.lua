@@ -84,6 +84,7 @@ return {
   },
   scalars = { "alpha", "beta" },
   functions = { "epilogue" },
+  peer = { "gemm", a = "A", b = "B", d = "D" },
   program = program,
   sizes = sizes,
 }
