@@ -696,7 +696,7 @@ static int variants(const struct spec *spec, const struct spec_kernel *kernel, c
 
 static int lower(const struct program_lowering *l)
 {
-    return pipeline_lower(l, "program.sm_90a.cu", decide);
+    return pipeline_lower_swapped(l, "program.sm_90a.cu", decide);
 }
 
 const struct program_lowerer program_lower_pipeline = {"pipeline", takes, variants, lower};

@@ -144,7 +144,8 @@ int pipeline_cluster(struct pipeline *x)
                                      "blocks of a cluster along %s make different numbers of turns of this loop, and "
                                      "wait for each other's tiles; write cluster = { %s = 1 }",
                                      a->name, a->name);
-        bool chosen = a->cluster == 0 && tiled == 2 && i == first && shares && !uneven && !may_pass_extent(x, a);
+        bool chosen = a->cluster == 0 && tiled == 2 && i == first && shares && !uneven && !x->l->swapped &&
+                      !may_pass_extent(x, a);
         x->cluster[i] = a->extent < 0 ? 1 : chosen ? 2 : a->cluster > 1 ? a->cluster : 1;
         x->blocks *= x->cluster[i];
         if (chosen || a->cluster > 1)
