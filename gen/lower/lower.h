@@ -22,6 +22,7 @@ struct program_lowering {
     const struct arch *arch;
     struct spec_fields fields; /* the kernel's own, with the architecture's over them */
     int variant;
+    bool swapped; /* kernel->program is the kernel's with rows and columns of its tiles swapped */
     struct plan *plan;
     struct diag_set *diags;
 };

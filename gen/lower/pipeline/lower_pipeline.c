@@ -12,6 +12,7 @@
 enum {
     WARPGROUP = 128,
     MOST_STAGES = 8,
+    MOST_STREAMED = 16, /* of a swapped product: memory bounds it, and so what is on its way */
     MOST_CONSUMERS = 3,
     PRODUCER_REGISTERS = 40,
     PRODUCER_LEAST = 24,  /* where two consumers take the rest of what 384 threads begin with, 168 each */
@@ -323,9 +324,8 @@ static int choose_stages(struct pipeline *x, int *stages, int *item_stages)
         x->buffers = 1;
         fixed -= chunk * (buffers - 1);
     }
-    int fit = each ? (limit - fixed) / each : 1;
-    *stages =
-        pipeline_choose(x, "pipeline.stages", fit > MOST_STAGES ? MOST_STAGES : fit, "as many as shared memory holds");
+    int fit = each ? (limit - fixed) / each : 1, most = x->l->swapped ? MOST_STREAMED : MOST_STAGES;
+    *stages = pipeline_choose(x, "pipeline.stages", fit > most ? most : fit, "as many as shared memory holds");
     *item_stages = limit - fixed - *stages * each >= once ? 2 : 1;
     const struct pipeline_stages all = {.stages = *stages, .fit = fit, .each = each, .beside = fixed};
     return pipeline_check_stages(x, &all);
@@ -696,7 +696,7 @@ static int variants(const struct spec *spec, const struct spec_kernel *kernel, c
 
 static int lower(const struct program_lowering *l)
 {
-    return pipeline_lower(l, "program.sm_90a.cu", decide);
+    return pipeline_lower_swapped(l, "program.sm_90a.cu", decide);
 }
 
 const struct program_lowerer program_lower_pipeline = {"pipeline", takes, variants, lower};

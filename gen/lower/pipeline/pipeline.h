@@ -40,6 +40,10 @@ struct pipeline {
  * be told of the kernel without the rest is told. */
 int pipeline_lower(const struct program_lowering *l, const char *template_name, int (*decide)(struct pipeline *));
 
+/* The same of the program with rows and columns swapped, where that is said or chosen (pipeline_swap.c). */
+int pipeline_lower_swapped(const struct program_lowering *l, const char *template_name,
+                           int (*decide)(struct pipeline *));
+
 /* The field where the spec sets it; else one that is not set. */
 const struct spec_value *pipeline_field(const struct pipeline *x, const char *path);
 

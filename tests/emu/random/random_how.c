@@ -112,6 +112,32 @@ static void draw_warpgroups(struct dots *d, int number)
     h->via = !has_chain(d) ? 0 : first || !like->via ? random_choose(g, via, 3) : random_choose(g, via + 1, 2) + 1;
 }
 
+/* Of a product the second operand takes the instruction's rows: of columns in 64s, of fewer rows. Drawn aside, so that
+ * what else a seed gives stays. */
+static void draw_swapped(struct dots *d, int number)
+{
+    static const int rows[] = {8, 24, 56, 104, 16, 32, 64, 128};
+    struct random_spec *g = d->g;
+    struct how *h = &d->how[number];
+    const int columns = d->n < 64 ? 64 : d->n / 64 * 64, most = d->n < 64 ? d->m / 2 : d->m; /* no fewer items */
+    if (d->n < 32 || random_aside(g, "swap", number, 3) == 0)
+        return;
+    h->swapped = true;
+    h->n = columns;
+    h->m = g->family == 'P' ? rows[random_aside(g, "swapped rows", number, 8)]
+                            : rows[4 + random_aside(g, "swapped rows", number, 4)];
+    if (random_has(g, "a.turned")) /* a span of its swizzle */
+        h->m = 64;
+    while (h->m > most)
+        h->m = h->m / 16 * 8;
+    h->consumers = 1 + random_aside(g, "swapped consumers", number, 3);
+    while (columns / 64 % h->consumers || columns / 64 / h->consumers > 2)
+        h->consumers = h->consumers % 3 + 1;
+    h->blocks = columns / 64 / h->consumers;
+    if (h->cluster_n > 1 && h->m % 16) /* they share slices of 8 rows */
+        h->cluster_n = 1;
+}
+
 /* What kernel `number` has beside the program: 0 before the tiles are known, which then are made for it. Others begin
  * with what kernel 0 says, as `like` gives it to them. */
 void random_dots_how(struct dots *d, int number)
@@ -134,7 +160,7 @@ void random_dots_how(struct dots *d, int number)
     h->order = first || !like->order ? chosen : chosen + 1;
     chosen = random_choose(g, first || !like->items ? items : items + 1, first || !like->items ? 3 : 2);
     h->items = first || !like->items ? chosen : chosen + 1;
-    h->ahead = h->passing = h->dynamic = false;
+    h->ahead = h->passing = h->dynamic = h->swapped = false;
     h->cluster_m = h->cluster_n = h->via = h->direction = 0;
     h->blocks = 1;
     h->warps_m = h->warps_n = 0;
@@ -148,6 +174,8 @@ void random_dots_how(struct dots *d, int number)
         draw_warps(d, number);
     if (!h->sm_80) {
         draw_warpgroups(d, number);
+        if (!first && !has_chain(d))
+            draw_swapped(d, number);
         h->dynamic = random_option(g, "dynamic", 15);
         if (h->dynamic) /* what is left out may be chosen otherwise */
             h->cluster_m = h->cluster_n = 1;
@@ -189,7 +217,7 @@ void random_dots_write_how(struct dots *d, int number)
         random_write(g, "stages = %d, ", h->stages);
     if (h->warps_m)
         random_write(g, "warps_m = %d, warps_n = %d, ", h->warps_m, h->warps_n);
-    random_write(g, "consumers = %d%s },\n", h->consumers,
+    random_write(g, "consumers = %d%s%s },\n", h->consumers, h->swapped ? ", swap = true" : "",
                  h->passing                    ? ", turns = true"
                  : number && d->how[0].passing ? ", turns = false"
                                                : "");
@@ -286,6 +314,8 @@ void random_dots_write_others(struct dots *d)
         random_write(d->g, "kernel \"p_how%d\" { like = p,\n", i);
         random_dots_write_how(d, i);
         write_tile(d, &d->how[i]);
+        if (d->how[i].m % 16) /* of an mma.sync */
+            random_write(d->g, "  arch = { sm_80 = { tile = { m = 16 } } },\n");
         write_swizzle(d, i);
         write_rows_via(d, i);
         random_fields_write(d->g, i, true);
@@ -299,7 +329,7 @@ static int most_stages(const struct dots *d)
 {
     int most = 0;
     for (int i = 0; i < d->kernels; i++) {
-        int stages = d->how[i].stages ? d->how[i].stages : CHOSEN;
+        int stages = d->how[i].stages ? d->how[i].stages : d->how[i].swapped ? 2 * CHOSEN : CHOSEN;
         most = stages > most ? stages : most;
     }
     return most;
