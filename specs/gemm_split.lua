@@ -21,7 +21,9 @@ kernel "gemm_split_8" { like = bf16, split = { k = 8 } }
 -- Two consumers; beside the parts two tiles along m, which share B's.
 kernel "gemm_split_cluster" { like = bf16, tile = { m = 128, n = 128, k = 64 }, cluster = { m = 2 } }
 
-kernel "gemm_split_wide" { like = bf16, tile = { m = 128, n = 256, k = 64 }, cluster = { n = 2 }, pipeline = { stages = 2 } }
+kernel "gemm_split_wide" {
+  like = bf16, tile = { m = 128, n = 256, k = 64 }, cluster = { n = 2 }, pipeline = { stages = 2 },
+}
 
 kernel "gemm_split_bias_gelu_residual" {
   like = bf16,
