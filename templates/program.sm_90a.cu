@@ -6,9 +6,11 @@
 //@ param launch.block int
 //@ local item, place, ring = plan.item, plan.place, plan.ring
 //@ local outputs, read, dtypes, staged, clustered = {}, {}, {}, nil, plan.launch.cluster[1] > 1
+//@ local parts = nil -- the ring of sums of which each block of a cluster has a part
 //@ local gathers, by_row = false, false -- rows by number come by all threads of the producer
 //@ for _, r in ipairs(ring) do
 //@     if r.filler == "threads" then staged = r end
+//@     if r.filler == "peers" then parts = r end
 //@     for _, name in ipairs(r.tensor) do
 //@         local t = plan.tensor[name]
 //@         if r.filler ~= "bulk" and r.filler ~= "arrive" then outputs[#outputs + 1] = t end
@@ -84,6 +86,9 @@ extern "C" __global__ void __launch_bounds__(${launch.block}, 1) ${entry}(const 
 //@ end
 //@ if has(plan, "item_ring") then
         ${plan.item_ring}_init();
+//@ end
+//@ if parts then
+        ${parts.name}_init();
 //@ end
         barrier_init_fence();
     }
@@ -164,6 +169,10 @@ extern "C" __global__ void __launch_bounds__(${launch.block}, 1) ${entry}(const 
         ${r.name}_position ${r.name}_next = {0, 0}, ${r.name}_oldest = {0, 0};
         u32 ${r.name}_stage = 0;
 //@     end
+//@ end
+//@ if parts then
+        ${parts.name}_position ${parts.name}_fill = {0, 0}, ${parts.name}_next = {0, 0}, ${parts.name}_oldest = {0, 0};
+        u32 ${parts.name}_stage = 0;
 //@ end
 //@ if staged then
         u32 buffer = 0;

@@ -161,12 +161,15 @@ bool protocol_buffers_are_private(const struct plan *p, int role, int ring);
 /* Blocks of the cluster that a copy of `tensor` by block 0..blocks-1 reaches, as a bit set; itself included. */
 struct protocol_cluster {
     int blocks;                        /* 1 where nothing is multicast */
+    int peers;                         /* blocks of a ring that threads of other blocks fill are apart so; 0: none is */
     int stride[16], size[16], tensors; /* by tensor: its blocks are apart by stride; tensors beyond 16 are not shared */
 };
 struct protocol_cluster protocol_cluster(const struct plan *p);
 /* The axes that a tensor has, as a bit set: what it is not shared along. */
 unsigned protocol_axes(const struct plan *p, int tensor);
 unsigned protocol_sharing(const struct protocol_cluster *c, int tensor, int block);
+/* Those that arrive on a block's empty barriers of the ring: itself and those that it shares copies with; of a ring of
+ * PEERS the others. */
 unsigned protocol_neighbours(const struct plan *p, const struct protocol_cluster *c, int ring, int block);
 
 /* Explores at numbers of the classes. Returns the number of faults (0 or 1: it stops at the first). The Plan and its

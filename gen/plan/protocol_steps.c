@@ -345,13 +345,12 @@ static bool leaves_to_first(const struct thread *t, const struct plan_step *s)
     static const bool of_executor[PLAN_OP_COUNT] = {
         [PLAN_STORE_WAIT] = true, [PLAN_MMA_COMMIT] = true, [PLAN_MMA_WAIT] = true,
         [PLAN_MMA] = true,        [PLAN_MMA_FENCE] = true,  [PLAN_TOUCH] = true};
-    static const bool of_filler[PLAN_OP_COUNT] = {
-        [PLAN_WAIT_EMPTY] = true, [PLAN_EXPECT] = true, [PLAN_FILL] = true, [PLAN_DRAIN] = true};
+    static const bool of_filler[PLAN_OP_COUNT] = {[PLAN_WAIT_EMPTY] = true, [PLAN_FILL] = true, [PLAN_DRAIN] = true};
     static const bool of_reader[PLAN_OP_COUNT] = {
         [PLAN_WAIT_FULL] = true, [PLAN_READ] = true, [PLAN_RELEASE] = true, [PLAN_SKIP] = true, [PLAN_TAKE] = true};
     if (t->lane == 0)
         return false;
-    if (of_executor[s->op])
+    if (of_executor[s->op] || s->op == PLAN_EXPECT)
         return true;
     if (of_reader[s->op])
         return !t->ring[s->ring].reads;
@@ -401,7 +400,7 @@ static bool on_ring(struct run *x, struct thread *t, const struct plan_step *s, 
         protocol_expect(x, t);
         return true;
     case PLAN_FILL:
-        if (x->p->ring[s->ring].filler == PLAN_FILL_BULK)
+        if (x->p->ring[s->ring].filler != PLAN_FILL_CP_ASYNC)
             protocol_fill_bulk(x, t);
         else
             fill_cp_async(x, t);

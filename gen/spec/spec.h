@@ -140,6 +140,14 @@ struct spec_direction {
     struct diag_loc loc;
 };
 
+/* split = { k = 2 }: the blocks of a cluster share the loop's turns, and each has its own sums; what is behind the loop
+ * they share by columns. */
+struct spec_split {
+    const char *name; /* of the loop */
+    int parts;
+    struct diag_loc loc;
+};
+
 /* arch = { sm_80 = { tile = ... } }: the same fields again, those that are set override. */
 struct spec_arch {
     const char *name; /* "sm_90a" */
@@ -193,6 +201,8 @@ struct spec_kernel {
     int via_count;
     struct spec_direction *direction;
     int direction_count;
+    struct spec_split *split;
+    int split_count;
     struct program *program;                /* what its function `program` was traced to (program/program.h), or NULL */
     struct spec_arch_program *arch_program; /* where an architecture's differs */
     int arch_program_count;

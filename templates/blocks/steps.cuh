@@ -815,6 +815,9 @@ ${ring}_advance(${ring}_fill);
 ${call}();
 //@     elseif op == "take" then
 ${call}(${ring}_stage);
+//@     elseif op == "fill" and model.ring[ring].filler == "peers" then
+${call}(${ring}_fill, ${step.place}, consumer);
+${ring}_advance(${ring}_fill);
 //@     elseif op == "fill" then
 //@         local at = coordinates(step, "c" .. i .. "_")
 //@         local statements, list, filled = at.at, table.concat(at, ", "), (filled_of[ring] or 0) + 1
@@ -900,6 +903,8 @@ mma_fence();
 mma_${call}(${step.place}, ${first}, ${second}${last}, ${accumulate});
 //@     elseif op == "read" and has(model, "item_ring") and ring == model.item_ring then
 ${call}(${ring}_stage${next_item});
+//@     elseif op == "read" and model.ring[ring].filler == "peers" then
+${call}(${step.place}, ${step.place2}, ${ring}_stage, consumer);
 //@     elseif op == "read" and call then
 //@         local who = warps and "warp_m" or "consumer"
 ${call}(${step.place}, ${ring}_stage, ${who});

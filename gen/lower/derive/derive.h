@@ -106,6 +106,7 @@ struct derive {
     bool *once;       /* by operation: a STORE whose chunks are a loop, though its arithmetic is short; NULL: none */
     int registers, stored; /* of a thread that computes; of them what the arithmetic of stores takes, unrolled */
     int turns;             /* plan_some(barrier) by which consumers pass the tensor cores on; 0: they do not */
+    int parts;             /* plan_some(ring) by which sums of a split loop come together; 0: none is split */
 
     /* while it walks */
     struct plan_role *producer, *consumer; /* producer: NULL where the consumers fill */
@@ -269,7 +270,6 @@ int derive_refuse(struct derive *d, int op, const char *text); /* at the operati
 /* The value of a node of the work graph lives in that place (plan_some) whenever it lives in one. */
 int derive_home(struct derive *d, int node, int place);
 int derive_home_of(const struct derive *d, int node); /* 0: it has none */
-
 /* It is there now, and nothing else is. */
 int derive_own(struct derive *d, int place, int node);
 int derive_place_of(const struct derive *d, int node); /* plan_some(place) where the value is now; 0: nowhere */

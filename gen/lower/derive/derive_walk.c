@@ -582,7 +582,8 @@ static int body(struct derive *d, int first, int end)
             i = op->end;
             break;
         case PROGRAM_RESULT:
-            status = derive_own(d, derive_home_of(d, d->work.op[i].leaf), d->work.op[i].leaf);
+            status = derive_add_parts(d, i);
+            status = status ? status : derive_own(d, derive_home_of(d, d->work.op[i].leaf), d->work.op[i].leaf);
             break;
         default:
             break;
@@ -623,6 +624,7 @@ int derive_steps(struct derive *d)
                                                     .ring = d->ring[r].number,
                                                     .tensor = -1,
                                                     .call = plan_text(p, "%s_drain", d->ring[r].name)});
+    status = status ? status : derive_drain_parts(d);
     int ring = p->ring_count - 1;
     if (!status && ring >= 0 && p->ring[ring].filler == PLAN_FILL_THREADS)
         status = derive_emit(d, d->consumer,

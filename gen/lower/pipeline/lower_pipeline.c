@@ -146,7 +146,8 @@ int pipeline_accumulator(struct pipeline *x, int op, const char *name)
             if ((other->kind != PROGRAM_PARAM && other->kind != PROGRAM_RESULT) || other->loop != loop ||
                 other->which != which)
                 continue;
-            status = derive_home(&x->d, x->d.work.op[k].leaf, place);
+            bool parts = other->kind == PROGRAM_RESULT && x->program->op[loop].parts;
+            status = parts ? pipeline_part_place(x, k, name) : derive_home(&x->d, x->d.work.op[k].leaf, place);
             result = other->kind == PROGRAM_RESULT ? x->d.work.op[k].leaf : result;
         }
         node = result;
@@ -318,7 +319,7 @@ static int choose_stages(struct pipeline *x, int *stages, int *item_stages)
         else
             each += bytes;
     }
-    fixed += once + pipeline_item_bytes(x);
+    fixed += once + pipeline_item_bytes(x) + pipeline_part_bytes(x);
     x->buffers = buffers;
     if (each && (limit - fixed) / each < 2 && x->stored) {
         x->buffers = 1;
@@ -451,6 +452,7 @@ static int memory_and_roles(struct pipeline *x)
                           : is_resident(x, &x->d.ring[r]) ? 1
                                                           : item_stages);
     status = status ? status : pipeline_item_ring(x);
+    status = status ? status : pipeline_part_ring(x);
     if (!status && x->stored)
         status = results(x);
     if (!status && x->columns &&
@@ -462,6 +464,8 @@ static int memory_and_roles(struct pipeline *x)
         status = add_barriers(x, x->d.ring[r].number);
     if (!status && p->item_ring)
         status = add_barriers(x, plan_number(p->item_ring));
+    if (!status && x->d.parts)
+        status = add_barriers(x, plan_number(x->d.parts));
     if (status)
         return status;
     int consumers = x->d.consumers;

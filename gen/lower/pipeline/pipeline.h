@@ -163,6 +163,12 @@ int pipeline_item_bytes(const struct pipeline *x);
 int pipeline_item_ring(struct pipeline *x);
 int pipeline_item_memory(struct pipeline *x);
 
+/* ---- pipeline_parts.c: a loop whose turns blocks share, nothing where there is none. Each returns 0 or 3 --------- */
+
+int pipeline_part_bytes(const struct pipeline *x); /* of shared memory, barriers with it */
+int pipeline_part_ring(struct pipeline *x);        /* by which sums come together, but for its barriers; the memory */
+int pipeline_part_place(struct pipeline *x, int op, const char *name); /* of the RESULT: a block's columns */
+
 /* ---- pipeline_tensors.c ------------------------------------------------------------------------------------------ */
 
 /* The tile of rows and columns in shared memory: whole columns of boxes as wide as the swizzle. most: one of them, of

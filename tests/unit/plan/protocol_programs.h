@@ -83,6 +83,15 @@ struct in_turn {
 /* Consumers take items in turn; each skips the stages of the others'. */
 bool program_in_turn(struct plan *p, struct in_turn a);
 
+struct parts {
+    int stages; /* sums of an item */
+    bool tiles;
+    bool loads; /* the sums are of what a producer loads */
+};
+
+/* Two blocks of a cluster that send each other their parts of sums. */
+bool program_parts(struct plan *p, struct parts a);
+
 struct copied {
     int stages;   /* of k and v, 2 or more */
     int queries;  /* q: 0 there is none, 1 it is read once into registers, 2 in every turn */

@@ -79,6 +79,8 @@ static void test_others_pass(void **state)
         expect_clean(&p);
         program_in_turn(&p, (struct in_turn){stages, 2 + one, true, other});
         expect_clean(&p);
+        program_parts(&p, (struct parts){stages, one, other});
+        expect_clean(&p);
         program_copied(&p, (struct copied){1 + stages, (bits >> 1) % 3, third, bits >> 4 & 1, bits >> 5});
         expect_clean(&p);
     }
@@ -104,7 +106,7 @@ static void test_time(void **state)
 
 /* ---- planted faults ---------------------------------------------------------------------------------------------- */
 
-enum base { AHEAD, PLAIN, RESIDENT, NORM, NORM_WARPS, CONVERT, SCRATCH, IN_TURN };
+enum base { AHEAD, PLAIN, RESIDENT, NORM, NORM_WARPS, CONVERT, SCRATCH, IN_TURN, PARTS };
 
 static void make_base(struct plan *p, enum base base)
 {
@@ -120,8 +122,10 @@ static void make_base(struct plan *p, enum base base)
         program_convert(p, (struct convert){2, 2, 1, 1, true, true});
     else if (base == SCRATCH)
         program_through_scratch(p, 2, true);
-    else
+    else if (base == IN_TURN)
         program_in_turn(p, (struct in_turn){2, 2, true, true});
+    else
+        program_parts(p, (struct parts){1, true, true});
 }
 
 static struct plan_step *nth(struct plan *p, int role, enum plan_op which, int n)
@@ -336,6 +340,47 @@ PLANT(nested_otherwise)
     nth(p, 0, PLAN_LOOP, 1)->call = "tiles";
 }
 
+PLANT(send_unasked)
+{
+    drop(p, 1, PLAN_WAIT_EMPTY, 0);
+}
+PLANT(added_early)
+{
+    behind(p, 1, PLAN_WAIT_FULL, 1, PLAN_READ, 1);
+}
+PLANT(not_announced)
+{
+    drop(p, 1, PLAN_EXPECT, 0);
+}
+PLANT(fewer_sent)
+{
+    nth(p, 1, PLAN_FILL, 0)->count /= 2;
+}
+PLANT(sent_behind_wait)
+{
+    behind(p, 1, PLAN_FILL, 0, PLAN_WAIT_FULL, 1);
+}
+PLANT(sums_in_flight)
+{
+    drop(p, 1, PLAN_MMA_WAIT, 0);
+}
+PLANT(not_released)
+{
+    drop(p, 1, PLAN_RELEASE, 1);
+}
+PLANT(released_before_read)
+{
+    behind(p, 1, PLAN_READ, 1, PLAN_RELEASE, 1);
+}
+PLANT(not_drained)
+{
+    drop(p, 1, PLAN_DRAIN, 0);
+}
+PLANT(empty_of_own)
+{
+    p->ring[1].empty_arrivals += WARPS;
+}
+
 #define CONSUMER "sm_90a, role consumer, "
 static const struct {
     const char *name;
@@ -388,6 +433,16 @@ static const struct {
     {"scratch operand rewritten", SCRATCH, scratch_rewritten, CONSUMER "step 5 scratch_write", "SCRATCH-RACE", false},
     {"scratch operand rewritten in flight", SCRATCH, scratch_in_flight, CONSUMER "step 5 scratch_write", "SCRATCH-RACE",
      false},
+    {"sums sent without a wait for empty", PARTS, send_unasked, CONSUMER "stage 0, step ", "PROTOCOL-", false},
+    {"sums added before they come", PARTS, added_early, CONSUMER, "PROTOCOL-READ", false},
+    {"sums not announced", PARTS, not_announced, CONSUMER, "PROTOCOL-ARRIVALS", false},
+    {"fewer sums than announced", PARTS, fewer_sent, CONSUMER, "PROTOCOL-BYTES", false},
+    {"sums sent behind the wait for others'", PARTS, sent_behind_wait, CONSUMER, "PROTOCOL-BYTES", false},
+    {"sums sent in flight", PARTS, sums_in_flight, CONSUMER, "PROTOCOL-OVERWRITE", false},
+    {"sums not released", PARTS, not_released, CONSUMER, "PROTOCOL-RELEASE", false},
+    {"sums released before they are added", PARTS, released_before_read, CONSUMER, "PROTOCOL-READ", false},
+    {"a block that ends early", PARTS, not_drained, CONSUMER, "PROTOCOL-EXIT", false},
+    {"empty counts the block's own", PARTS, empty_of_own, CONSUMER, "PROTOCOL-ARRIVALS", false},
     {"a skip dropped", IN_TURN, skip_dropped, "sm_90a, role ", "PROTOCOL-", false},
     {"skips in every turn", IN_TURN, skip_outside, CONSUMER "step 4 skip", "PROTOCOL-ROLES", true},
     {"turns shared by three of two", IN_TURN, share_of_three, CONSUMER "step 2 items", "PROTOCOL-ROLES", true},

@@ -74,6 +74,11 @@ static bool convert(struct plan *p)
     return program_convert(p, a);
 }
 
+static bool parts(struct plan *p)
+{
+    return program_parts(p, (struct parts){1 + draw(2), draw(4) > 0, draw(3) == 0});
+}
+
 static bool in_turn(struct plan *p)
 {
     return program_in_turn(p, (struct in_turn){1 + draw(3), 2 + (draw(4) == 0), draw(4) > 0, draw(2)});
@@ -102,7 +107,7 @@ static const struct {
     bool (*make)(struct plan *p); /* true where the program is right */
 } kinds[] = {{"attention", attention}, {"together", together}, {"two readers", two_readers}, {"norm", norm},
              {"convert", convert},     {"in turn", in_turn},   {"handoff", handoff},         {"copies", copies},
-             {"stores", stores},       {"copied", copied}};
+             {"stores", stores},       {"copied", copied},     {"parts", parts}};
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
 /* ---- damage ------------------------------------------------------------------------------------------------------ */
@@ -169,7 +174,7 @@ static const char *damage(struct plan *p)
         return "class";
     case 14:
         s->ring = p->ring_count ? draw(p->ring_count) : s->ring;
-        if (s->op == PLAN_FILL || s->op == PLAN_READ || s->op == PLAN_WRITE)
+        if ((s->op == PLAN_FILL || s->op == PLAN_READ || s->op == PLAN_WRITE) && s->tensor >= 0)
             s->tensor = s->ring;
         return "ring";
     case 15: /* a loop ends, or begins, elsewhere */
