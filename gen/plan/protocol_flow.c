@@ -160,12 +160,16 @@ void protocol_turn(const struct plan *p, const struct protocol_code *code, const
             return;
         }
         flow->foreign = flow->foreign == flow->depth ? 0 : flow->foreign;
+        if (q->step[flow->loop[last].begin].share > 1)
+            flow->next = flow->loop[last].turn % q->step[flow->loop[last].begin].share;
         flow->depth--;
         flow->step++;
         return;
     }
     int turn = s->op == PLAN_LOOP ? s->less : 0, end = protocol_turns(p, code, trips, role, flow);
     if (turn >= end) {
+        if (s->share > 1)
+            flow->next = turn % s->share;
         flow->step = code->end[role][flow->step] + 1;
         return;
     }

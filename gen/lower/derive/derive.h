@@ -45,6 +45,11 @@
  * loaded outside of the loop that reads it has one stage, and a barrier of its own before it is filled. Dots are done
  * when they are issued, so that nothing is looked ahead to.
  *
+ * ITEMS IN TURN. Where consumers take whole items, each waits until the one before it has issued its item's last dot,
+ * so that it knows of every stage that it skips, and then takes its own from the one ring; the tensor cores go from
+ * main loop to main loop, and what is behind one runs under the next. Behind the last item one more turn was passed on:
+ * who would be next takes it.
+ *
  * TURNS. Consumers that take turns issue the next turn's dot and the one that it stands before together: each waits for
  * the one before it, and passes the tensor cores on behind the second.
  */
@@ -97,7 +102,7 @@ struct derive {
     int *loop;              /* by operation: of plan.loop */
     int rows;               /* of an item's tiles: the rows of every dot */
     int blocks;             /* of 64 rows, of one consumer */
-    int consumers;
+    int consumers, abreast; /* of them those that split an item's rows: all, or 1 where they take items in turn */
     int warps_n;      /* warps side by side along the columns; 1 where rows are reduced */
     bool synchronous; /* dots are done when they are issued */
     bool copies;      /* without a producer: rings are filled by cp.async, in groups; else by loads and stores */

@@ -46,6 +46,8 @@ static void naive_loop(const struct naive *n, struct naive_thread *q, int t)
             q->step = (uint8_t)(q->begin[d] + 1);
             return;
         }
+        if (role->step[q->begin[d]].share)
+            q->next = (uint8_t)(q->end[d] % role->step[q->begin[d]].share);
         q->begin[d] = 0;
         q->turn[d] = q->end[d] = 0;
         q->depth--;
@@ -55,6 +57,7 @@ static void naive_loop(const struct naive *n, struct naive_thread *q, int t)
     int number = naive_number(n, q, t);
     int turn = e->op == PLAN_WHEN ? 0 : e->less, end = e->op == PLAN_WHEN ? number > e->count : number;
     if (turn >= end) {
+        q->next = (uint8_t)(e->share ? turn % e->share : q->next);
         q->step = (uint8_t)(protocol_loop_end(role, q->step) + 1);
         return;
     }
@@ -428,7 +431,8 @@ static bool naive_is_idle(const struct naive *n, const struct naive_thread *q, i
 {
     const struct plan_step *e = naive_step_of(n, q, t);
     bool later = n->who[t].lane > 0;
-    if (naive_is_foreign(n, q, t) != (e->op == PLAN_SKIP) || (e->only && e->only != n->who[t].instance + 1))
+    if (naive_is_foreign(n, q, t) != (e->op == PLAN_SKIP) ||
+        (e->only && (e->only == PLAN_NEXT ? q->next : e->only - 1) != n->who[t].instance))
         return true;
     switch (e->op) {
     case PLAN_WAIT_EMPTY:
