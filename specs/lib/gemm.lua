@@ -67,7 +67,7 @@ local function sizes(arch, said, extent, bytes)
     return { m = cover(extent.m, 16, 128), n = cover(extent.n, 8, 128), k = k }
   end
   local unit = bytes.A == 1 and 16 or 8 -- integers of 8 bits come by 16 columns
-  local function columns(widest) return math.min(widest, extent.n and (extent.n + unit - 1) // unit * unit or widest) end
+  local function columns(most) return math.min(most, extent.n and (extent.n + unit - 1) // unit * unit or most) end
   if said.mode == "items" then -- each consumer has a tile's sums
     local m = said.m or 128
     return { m = m, n = columns((m > 64 and 128 or 256) // (said.consumers == 3 and 2 or 1)), k = k }

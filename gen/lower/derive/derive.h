@@ -45,11 +45,6 @@
  * loaded outside of the loop that reads it has one stage, and a barrier of its own before it is filled. Dots are done
  * when they are issued, so that nothing is looked ahead to.
  *
- * ITEMS IN TURN. Where consumers take whole items, each waits until the one before it has issued its item's last dot,
- * so that it knows of every stage that it skips, and then takes its own from the one ring; the tensor cores go from
- * main loop to main loop, and what is behind one runs under the next. Behind the last item one more turn was passed on:
- * who would be next takes it.
- *
  * TURNS. Consumers that take turns issue the next turn's dot and the one that it stands before together: each waits for
  * the one before it, and passes the tensor cores on behind the second.
  */

@@ -196,7 +196,10 @@ static int pass_on(struct derive *d, enum plan_op op, int only, const char *why)
                                                       .why = why});
 }
 
-/* Consumers take whole items in turn: main loop follows main loop. */
+/* Consumers take whole items in turn. Each waits until the one before it has issued its item's last dot, so that it
+ * knows of every stage that it skips, and then takes its own from the one ring; the tensor cores go from main loop to
+ * main loop, and what is behind one runs under the next. Behind the last item one more turn was passed on: who would be
+ * next takes it. */
 static bool in_turn(const struct derive *d)
 {
     return d->abreast < d->consumers;
