@@ -48,7 +48,7 @@ int protocol_code(const struct plan *p, struct protocol_code *code);
 void protocol_code_free(struct protocol_code *code);
 
 /* Where an executor is in its program. foreign: depth of the shared loop whose turn is another instance's, 0: none.
- * next: the instance whose turn would follow the last of the shared loop that ended last. */
+ * next: the instance whose turn follows the last that has begun of a shared loop. */
 struct protocol_flow {
     int step, depth, foreign, next;
     struct {

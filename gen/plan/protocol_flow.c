@@ -143,6 +143,8 @@ int protocol_turns(const struct plan *p, const struct protocol_code *code, const
 static void see_whose_turn(const struct plan_role *role, int instance, struct protocol_flow *flow)
 {
     int share = role->step[flow->loop[flow->depth - 1].begin].share;
+    if (share > 1)
+        flow->next = (flow->loop[flow->depth - 1].turn + 1) % share;
     if (share > 1 && (flow->foreign == 0 || flow->foreign == flow->depth))
         flow->foreign = flow->loop[flow->depth - 1].turn % share == instance % share ? 0 : flow->depth;
 }
@@ -160,8 +162,6 @@ void protocol_turn(const struct plan *p, const struct protocol_code *code, const
             return;
         }
         flow->foreign = flow->foreign == flow->depth ? 0 : flow->foreign;
-        if (q->step[flow->loop[last].begin].share > 1)
-            flow->next = flow->loop[last].turn % q->step[flow->loop[last].begin].share;
         flow->depth--;
         flow->step++;
         return;

@@ -36,7 +36,7 @@ enum plan_reduction { PLAN_NO_REDUCTION, PLAN_SUM, PLAN_MAX, PLAN_MIN, PLAN_REDU
 /* What a matrix instruction adds to: what is in its accumulator; that, but zero in a loop's first turn; zero. */
 enum plan_start { PLAN_FROM_SUM, PLAN_FROM_ZERO_FIRST, PLAN_FROM_ZERO };
 
-/* In `only`: the instance whose turn would be next, behind the last of the loop before it that shares its turns. */
+/* In `only`: the instance whose turn follows the last that has begun of the loop that shares its turns. */
 enum { PLAN_NEXT = -1 };
 
 struct plan_step {

@@ -32,6 +32,13 @@ static int naive_number(const struct naive *n, const struct naive_thread *q, int
     return number < n->code.class[class].least ? n->code.class[class].least : number;
 }
 
+/* A turn begins; of a shared loop it is known whose is the next. */
+static void naive_turn(const struct plan_role *role, struct naive_thread *q, int d)
+{
+    int share = role->step[q->begin[d]].share;
+    q->next = (uint8_t)(share ? (q->turn[d] + 1) % share : q->next);
+}
+
 /* A LOOP, WHEN or END. */
 static void naive_loop(const struct naive *n, struct naive_thread *q, int t)
 {
@@ -44,10 +51,9 @@ static void naive_loop(const struct naive *n, struct naive_thread *q, int t)
                 q->ring[g].filled_here = 0;
         if (++q->turn[d] < q->end[d]) {
             q->step = (uint8_t)(q->begin[d] + 1);
+            naive_turn(role, q, d);
             return;
         }
-        if (role->step[q->begin[d]].share)
-            q->next = (uint8_t)(q->end[d] % role->step[q->begin[d]].share);
         q->begin[d] = 0;
         q->turn[d] = q->end[d] = 0;
         q->depth--;
@@ -64,6 +70,7 @@ static void naive_loop(const struct naive *n, struct naive_thread *q, int t)
     q->begin[q->depth] = q->step++;
     q->turn[q->depth] = (int8_t)turn;
     q->end[q->depth++] = (int8_t)end;
+    naive_turn(role, q, q->depth - 1);
 }
 
 /* The turn is another instance's. */
