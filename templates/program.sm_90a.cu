@@ -145,7 +145,13 @@ extern "C" __global__ void __launch_bounds__(${launch.block}, 1) ${entry}(const 
 //@ end
 //@ local blocks = plan.mma[1].blocks_m
 //@ local rows = 64 * blocks
+//@ local in_turn = false
+//@ for _, s in ipairs(plan.role.consumer.step) do in_turn = in_turn or s.op == "loop" and has(s, "share") end
+//@ if in_turn then
+        [[maybe_unused]] const int first_row = threadIdx.x % 128 / 32 * 16 + threadIdx.x % 32 / 4;
+//@ else
         [[maybe_unused]] const int first_row = (int)consumer * ${rows} + threadIdx.x % 128 / 32 * 16 + threadIdx.x % 32 / 4;
+//@ end
 //@ if fragment_foretold() then
         const int first_column = unforetold(threadIdx.x % 4 * 2);
 //@ else

@@ -429,7 +429,7 @@ static int check_role(const struct plan *p, int role, struct diag_set *diags)
             if (s->count >= p->barrier_count)
                 protocol_fault(p, diags, role, -1, i, "PROTOCOL-ROLES", "barrier %d does not exist; the Plan has %d",
                                s->count, p->barrier_count);
-            else if (s->only && (!p->barrier[s->count].turns || s->only < 0 || s->only > r->instances))
+            else if (s->only && (!p->barrier[s->count].turns || s->only < PLAN_NEXT || s->only > r->instances))
                 protocol_fault(p, diags, role, -1, i, "PROTOCOL-ROLES",
                                "is for instance %d alone, of %d; only a barrier with turns is met by one", s->only - 1,
                                r->instances);

@@ -47,9 +47,10 @@ struct protocol_code {
 int protocol_code(const struct plan *p, struct protocol_code *code);
 void protocol_code_free(struct protocol_code *code);
 
-/* Where an executor is in its program. foreign: depth of the shared loop whose turn is another instance's, 0: none. */
+/* Where an executor is in its program. foreign: depth of the shared loop whose turn is another instance's, 0: none.
+ * next: the instance whose turn follows the last that has begun of a shared loop. */
 struct protocol_flow {
-    int step, depth, foreign;
+    int step, depth, foreign, next;
     struct {
         int begin, turn, end; /* the LOOP or WHEN, its turn and one past its last */
         unsigned key;         /* of the turns of the LOOPs around it */

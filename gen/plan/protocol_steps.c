@@ -373,13 +373,15 @@ bool protocol_is_idle(const struct run *x, const struct thread *t, const struct 
 {
     if (protocol_is_flow(s->op))
         return false;
-    return s->op == PLAN_GLOBAL || s->op == PLAN_SKIP || (s->only && plan_number(s->only) != t->instance) ||
+    return s->op == PLAN_GLOBAL || s->op == PLAN_SKIP || (s->only > 0 && plan_number(s->only) != t->instance) ||
            leaves_to_first(t, s) || (s->op == PLAN_TOUCH && is_threads_own(x, t, s->place));
 }
 
 /* In a turn that another instance takes nothing is done but to skip its stages. */
 static bool is_left_out(const struct thread *t, const struct plan_step *s)
 {
+    if (s->only == PLAN_NEXT && t->flow.next != t->instance)
+        return true;
     return t->flow.foreign != 0 && (s->op != PLAN_SKIP || leaves_to_first(t, s));
 }
 

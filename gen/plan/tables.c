@@ -264,7 +264,9 @@ static void print_numbers(const struct plan *p, struct table *t, const struct pl
     case PLAN_BARRIER:
     case PLAN_BARRIER_ARRIVE: {
         char only[32] = "";
-        if (s->only)
+        if (s->only == PLAN_NEXT)
+            snprintf(only, sizeof only, ", who is next alone");
+        else if (s->only)
             snprintf(only, sizeof only, ", instance %d alone", plan_number(s->only));
         if (s->count >= 0 && s->count < p->barrier_count)
             cell(t, "%s%s", p->barrier[s->count].name, only);

@@ -276,7 +276,7 @@ static void step_details(const struct plan *p, const struct sink *s, const struc
         {"less", step->less, 0},
         {"most", step->most, 0},
         {"share", step->share, 0},
-        {"only", plan_number(step->only), -1},
+        {"only", step->only == PLAN_NEXT ? -1 : plan_number(step->only), -1},
         {"layout", plan_number(step->layout), -1},
         {"rows", step->rows, 0},
         {"cols", step->cols, 0},
@@ -306,6 +306,8 @@ static void step_details(const struct plan *p, const struct sink *s, const struc
         sink_boolean(s, "kept", true);
     if (step->partial)
         sink_boolean(s, "partial", true);
+    if (step->only == PLAN_NEXT)
+        sink_boolean(s, "next", true);
     if (step->once)
         sink_boolean(s, "once", true);
     if (step->adds)

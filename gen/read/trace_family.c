@@ -11,8 +11,8 @@
  *   program    function(t, at, tile)
  *   fields     { tile = { m = 128 }, ... }: what a kernel has where it says nothing else
  *   sizes      function(arch, said, extent, bytes): the tile by axis, for axes that a kernel gives none. said holds
- *              what it gives, by axis, said.consumers and said.swap; extent the extents that are constants; bytes those
- *              of an element, by tensor
+ *              what it gives, by axis, said.consumers, said.swap and said.mode; extent the extents that are constants;
+ *              bytes those of an element, by tensor
  *   peer       { "gemm", a = "A", b = "B", d = "D" }: the problem of a library that its kernels solve, and which
  *              tensors of theirs are the problem's; `bench` measures that beside them
  * and a kernel of the family is one with that program. */
@@ -346,6 +346,10 @@ void module_sizes(struct reader *r, const char *arch, struct program *p)
     if (fields.value[FIELD_SWAP].set) {
         lua_pushboolean(L, fields.value[FIELD_SWAP].integer != 0);
         lua_setfield(L, -2, "swap");
+    }
+    if (fields.value[FIELD_MODE].set) {
+        lua_pushstring(L, fields.value[FIELD_MODE].text);
+        lua_setfield(L, -2, "mode");
     }
     for (int i = 0; i < p->axis_count; i++)
         if (p->axis[i].tile)

@@ -9,6 +9,11 @@
 //@ param blocks int
 //@ param one_of bool
 //@ local warps = model.mma[1].kind == "mma.sync"
+//@ -- Who takes items in turn has all their rows: there is no part of them that is a consumer's own.
+//@ local shared_loop = nil
+//@ for i, step in ipairs(role.step) do if step.op == "loop" and has(step, "share") then shared_loop = i end end
+//@ local own_part = shared_loop and "0" or "consumer"
+//@ local function own_rows(between) return shared_loop and "" or between .. "(int)consumer * " .. 64 * blocks end
 //@ local height, across_warps = warps and 16 or 64, warps and model.pipeline.warps_n or 1
 //@ -- The stage that a dot reads its operand from: of the read before it.
 //@ local function stage_of(tensor, before)
@@ -405,7 +410,11 @@ for (int half = 0; half < 2; ++half) {
 //@     local put_element = put_at(step, place, element)
 {
     ${sums} *staged = (${sums} *)(shared_memory + ${region.offset} + (threadIdx.x / 32 - 4) * ${warp_bytes});
+//@     if shared_loop then
+    const int warp_row = threadIdx.x % 128 / 32 * 16;
+//@     else
     const int warp_row = (int)consumer * ${blocks} * 64 + threadIdx.x % 128 / 32 * 16;
+//@     end
     ${uniform}
     ${p_uniform}
     #pragma unroll
@@ -674,10 +683,10 @@ ${other.rows}
 //@     return false
 //@ end
 //@ -- The wait for an item's last products: in front of it the next item's place is found, which takes divisions. Not
-//@ -- where items come from elsewhere or from an order that keeps more of them.
+//@ -- where items come from elsewhere, are another's in turn, or from an order that keeps more of them.
 //@ local function last_wait()
 //@     local depth, found = 0, 0
-//@     if warps or role.name ~= "consumer" then return 0 end
+//@     if warps or shared_loop or role.name ~= "consumer" then return 0 end
 //@     if has(model, "item_ring") or model.schedule.order == "longest" then return 0 end
 //@     for i, step in ipairs(role.step) do
 //@         local op = step.op
@@ -689,11 +698,80 @@ ${other.rows}
 //@     return found
 //@ end
 //@ local foretells = last_wait()
-//@ local storing, opened, filled_of, stored_to = nil, {}, {}, 0
+//@ -- Another's item: what its loops take of the rings is gone past. `skipped`: the ring of a loop that takes one stage
+//@ -- a turn and nothing else, all of whose turns it makes.
+//@ local function skips(i)
+//@     local step = role.step[i]
+//@     if step.op == "skip" then return true end
+//@     for j = i, (step.op == "loop" or step.op == "when") and ended(i) or i - 1 do
+//@         if role.step[j].op == "skip" then return true end
+//@     end
+//@ end
+//@ local function skipped(i)
+//@     local found, others = nil, 0
+//@     for j, step in ipairs(role.step) do
+//@         local loops = step.op == "loop" and has(step, "loop")
+//@         if loops and j ~= i and step.loop == opt(role.step[i], "loop", -1) then others = others + 1 end
+//@     end
+//@     for j = i + 1, ended(i) - 1 do
+//@         local step = role.step[j]
+//@         if step.op == "skip" and found or (step.op == "loop" or step.op == "when") and skips(j) then return nil end
+//@         if step.op == "skip" then found = step.ring end
+//@     end
+//@     return others == 0 and found or nil
+//@ end
+//@ -- The steps in the order of the text: what a consumer goes past stands before its own items' steps.
+//@ local listed = {}
 //@ for i, step in ipairs(role.step) do
+//@     listed[#listed + 1] = { i }
+//@     if i == shared_loop then
+//@         listed[#listed + 1] = { i, "begin" }
+//@         local j, last = i + 1, ended(i)
+//@         while j < last do
+//@             if role.step[j].op == "loop" and skips(j) and skipped(j) then
+//@                 listed[#listed + 1] = { j, "skip" }
+//@                 j = ended(j)
+//@             elseif (role.step[j].op == "loop" or role.step[j].op == "when") and not skips(j) then
+//@                 j = ended(j)
+//@             elseif role.step[j].op == "skip" or role.step[j].op == "loop" or role.step[j].op == "when"
+//@                     or role.step[j].op == "end" then
+//@                 listed[#listed + 1] = { j, "past" }
+//@             end
+//@             j = j + 1
+//@         end
+//@         listed[#listed + 1] = { i, "end" }
+//@     end
+//@ end
+//@ local storing, opened, filled_of, stored_to = nil, {}, {}, 0
+//@ for _, entry in ipairs(listed) do
+//@     local i, past = entry[1], entry[2]
+//@     local step = role.step[i]
 //@     local op, call, ring = step.op, step.call, step.ring
-//@     if op == "loop" and call == "tiles" then
+//@     if past == "begin" then
+if (!own_item) {
+//@         deeper()
+//@     elseif past == "end" then
+//@         for _, r in ipairs(model.ring) do
+//@             local name = r.name
+//@             if r.filler ~= "threads" and #r.tensor > 0 then
+${name}_oldest = ${name}_next;
+//@             end
+//@         end
+continue;
+//@         shallower()
+}
+//@     elseif past == "skip" then
+//@         local name = skipped(i)
+${name}_skip(${name}_next, ${call}_turns);
+//@     elseif op == "skip" then
+//@         if past then
+${call}(${ring}_next, 1);
+//@         end
+//@     elseif op == "loop" and call == "tiles" then
 //@         fixed_turns()
+//@         if shared_loop then
+u32 whose = 0; // the consumer whose item comes next
+//@         end
 //@         if has(model, "item_ring") then
 //@             local first_item = model.item[1].axis
 while (at_${first_item} >= 0) {
@@ -702,6 +780,11 @@ bool more = items_next(args, items${next_item});
 while (more) {
 //@         else
 while (items_next(args, items${next_item})) {
+//@         end
+//@         if shared_loop then
+//@             local consumers = step.share
+    const bool own_item = whose == consumer;
+    whose = whose + 1 == ${consumers} ? 0 : whose + 1;
 //@         end
 //@         opened[#opened + 1] = { items = true }
 //@         variables(i)
@@ -741,7 +824,7 @@ for (int chunk = 0; chunk < ${step.count}; ++chunk) {
 //@         local statements, turns = range.at, range[1]
 ${statements}
 if (${turns} > ${step.count}) {
-//@         if role.step[i + 1].op == "touch" then
+//@         if not past and role.step[i + 1].op == "touch" then
     asm volatile(""); // a branch, and not a choice for each register
 //@         end
 //@         opened[#opened + 1] = {}
@@ -894,7 +977,7 @@ ${call}();
 //@     elseif op == "mma" then
 //@         local mma, least = model.mma[call], opt(step, "least", 0)
 //@         local a, b = mma.operand[1].tensor, mma.operand[2].tensor
-//@         local first, last = a and stage_of(a, i) or step.place2, warps and ", warp" or a and ", consumer" or ""
+//@         local first, last = a and stage_of(a, i) or step.place2, warps and ", warp" or a and ", " .. own_part or ""
 //@         local second = stage_of(b, i)
 //@         if fence_is_far(i) then
 mma_fence();
@@ -906,7 +989,7 @@ ${call}(${ring}_stage${next_item});
 //@     elseif op == "read" and model.ring[ring].filler == "peers" then
 ${call}(${step.place}, ${step.place2}, ${ring}_stage, consumer);
 //@     elseif op == "read" and call then
-//@         local who = warps and "warp_m" or "consumer"
+//@         local who = warps and "warp_m" or own_part
 ${call}(${step.place}, ${ring}_stage, ${who});
 //@     elseif op == "release" then
 //@         if opt(step, "back", 0) > 0 then
@@ -945,7 +1028,10 @@ ${call}();
 //@     elseif op == "barrier" and warps then
 ${call}();
 //@     elseif op == "barrier" or op == "barrier_arrive" then
-//@         if has(step, "only") then
+//@         if has(step, "next") then
+if (consumer == whose)
+    ${call}(consumer);
+//@         elseif has(step, "only") then
 if (consumer == ${step.only})
     ${call}(consumer);
 //@         else
@@ -987,11 +1073,11 @@ ${call}();
 //@             local columns = d == t.rank
 //@             if model.turned[t.name] == 1 then columns = d < t.rank end
 //@             if t.tile[d] > 1 and columns then more = " + first_pair * 8" end
-//@             if t.tile[d] > 1 and not columns then more = " + (int)consumer * " .. 64 * blocks .. " + block * 64" end
+//@             if t.tile[d] > 1 and not columns then more = own_rows(" + ") .. " + block * 64" end
 //@             list[d] = at[d] .. more
 //@         end
 //@         if has(step, "end") then
-//@             list[t.rank + 1] = "(int)" .. at[t.rank + 1] .. " - (int)consumer * " .. 64 * blocks .. " - block * 64"
+//@             list[t.rank + 1] = "(int)" .. at[t.rank + 1] .. own_rows(" - ") .. " - block * 64"
 //@         end
 //@         local places = table.concat(list, ", ")
 ${statements}

@@ -97,7 +97,7 @@ struct derive {
     int *loop;              /* by operation: of plan.loop */
     int rows;               /* of an item's tiles: the rows of every dot */
     int blocks;             /* of 64 rows, of one consumer */
-    int consumers;
+    int consumers, abreast; /* of them those that split an item's rows: all, or 1 where they take items in turn */
     int warps_n;      /* warps side by side along the columns; 1 where rows are reduced */
     bool synchronous; /* dots are done when they are issued */
     bool copies;      /* without a producer: rings are filled by cp.async, in groups; else by loads and stores */

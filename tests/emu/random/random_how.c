@@ -180,6 +180,11 @@ void random_dots_how(struct dots *d, int number)
         if (h->dynamic) /* what is left out may be chosen otherwise */
             h->cluster_m = h->cluster_n = 1;
     }
+    h->in_turn = !h->sm_80 && h->consumers > 1 && h->items != 2 && !h->dynamic && !h->passing &&
+                 (random_wants(g, "items.in.turn") ||
+                  (random_allowed(g, "items.in.turn") && random_aside(g, "in turn", number, 3) == 0));
+    if (h->in_turn)
+        random_feature(g, "items.in.turn");
     g->at = -1;
 }
 
@@ -217,6 +222,8 @@ void random_dots_write_how(struct dots *d, int number)
         random_write(g, "stages = %d, ", h->stages);
     if (h->warps_m)
         random_write(g, "warps_m = %d, warps_n = %d, ", h->warps_m, h->warps_n);
+    if (h->in_turn || (number && d->how[0].in_turn))
+        random_write(g, "mode = \"%s\", ", h->in_turn ? "items" : "cooperative");
     random_write(g, "consumers = %d%s%s },\n", h->consumers, h->swapped ? ", swap = true" : "",
                  h->passing                    ? ", turns = true"
                  : number && d->how[0].passing ? ", turns = false"

@@ -32,6 +32,13 @@ static int naive_number(const struct naive *n, const struct naive_thread *q, int
     return number < n->code.class[class].least ? n->code.class[class].least : number;
 }
 
+/* A turn begins; of a shared loop it is known whose is the next. */
+static void naive_turn(const struct plan_role *role, struct naive_thread *q, int d)
+{
+    int share = role->step[q->begin[d]].share;
+    q->next = (uint8_t)(share ? (q->turn[d] + 1) % share : q->next);
+}
+
 /* A LOOP, WHEN or END. */
 static void naive_loop(const struct naive *n, struct naive_thread *q, int t)
 {
@@ -44,6 +51,7 @@ static void naive_loop(const struct naive *n, struct naive_thread *q, int t)
                 q->ring[g].filled_here = 0;
         if (++q->turn[d] < q->end[d]) {
             q->step = (uint8_t)(q->begin[d] + 1);
+            naive_turn(role, q, d);
             return;
         }
         q->begin[d] = 0;
@@ -55,12 +63,14 @@ static void naive_loop(const struct naive *n, struct naive_thread *q, int t)
     int number = naive_number(n, q, t);
     int turn = e->op == PLAN_WHEN ? 0 : e->less, end = e->op == PLAN_WHEN ? number > e->count : number;
     if (turn >= end) {
+        q->next = (uint8_t)(e->share ? turn % e->share : q->next);
         q->step = (uint8_t)(protocol_loop_end(role, q->step) + 1);
         return;
     }
     q->begin[q->depth] = q->step++;
     q->turn[q->depth] = (int8_t)turn;
     q->end[q->depth++] = (int8_t)end;
+    naive_turn(role, q, q->depth - 1);
 }
 
 /* The turn is another instance's. */
@@ -435,7 +445,8 @@ static bool naive_is_idle(const struct naive *n, const struct naive_thread *q, i
 {
     const struct plan_step *e = naive_step_of(n, q, t);
     bool later = n->who[t].lane > 0;
-    if (naive_is_foreign(n, q, t) != (e->op == PLAN_SKIP) || (e->only && e->only != n->who[t].instance + 1))
+    if (naive_is_foreign(n, q, t) != (e->op == PLAN_SKIP) ||
+        (e->only && (e->only == PLAN_NEXT ? q->next : e->only - 1) != n->who[t].instance))
         return true;
     switch (e->op) {
     case PLAN_EXPECT:

@@ -585,6 +585,8 @@ bool program_in_turn(struct plan *p, struct in_turn a)
         }
     }
     end(r);
+    if (a.awaited)
+        STEP(r, .op = PLAN_BARRIER, .only = PLAN_NEXT);
     return a.turns;
 }
 

@@ -78,6 +78,7 @@ struct in_turn {
     int stages, consumers;
     bool turns;      /* passed on; without them one of the consumers may see the parity of an older turn */
     bool skip_first; /* stages of others are skipped at the head of the turn */
+    bool awaited;    /* the turn that is passed on behind the last item is waited for by who would be next */
 };
 
 /* Consumers take items in turn; each skips the stages of the others'. */

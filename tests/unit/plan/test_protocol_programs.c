@@ -77,7 +77,7 @@ static void test_others_pass(void **state)
         expect_clean(&p);
         program_through_scratch(&p, stages, one);
         expect_clean(&p);
-        program_in_turn(&p, (struct in_turn){stages, 2 + one, true, other});
+        program_in_turn(&p, (struct in_turn){stages, 2 + one, true, other, third});
         expect_clean(&p);
         program_parts(&p, (struct parts){stages, one, other});
         expect_clean(&p);
@@ -123,7 +123,7 @@ static void make_base(struct plan *p, enum base base)
     else if (base == SCRATCH)
         program_through_scratch(p, 2, true);
     else if (base == IN_TURN)
-        program_in_turn(p, (struct in_turn){2, 2, true, true});
+        program_in_turn(p, (struct in_turn){2, 2, true, true, true});
     else
         program_parts(p, (struct parts){1, true, true});
 }
@@ -222,6 +222,14 @@ PLANT(first_turn_of_all)
 {
     nth(p, 1, PLAN_BARRIER_ARRIVE, 0)->only = 0;
 }
+PLANT(next_is_always_the_second)
+{
+    nth(p, 1, PLAN_BARRIER, 1)->only = plan_some(1);
+}
+PLANT(next_is_all)
+{
+    nth(p, 1, PLAN_BARRIER, 1)->only = 0;
+}
 PLANT(resident_released_in_loop)
 {
     behind(p, 1, PLAN_RELEASE, 2, PLAN_RELEASE, 0);
@@ -303,6 +311,7 @@ PLANT(no_turns)
 {
     drop(p, 1, PLAN_BARRIER_ARRIVE, 1);
     drop(p, 1, PLAN_BARRIER_ARRIVE, 0);
+    drop(p, 1, PLAN_BARRIER, 1);
     drop(p, 1, PLAN_BARRIER, 0);
     p->ring[0].stages = 1;
 }
@@ -446,6 +455,9 @@ static const struct {
     {"a skip dropped", IN_TURN, skip_dropped, "sm_90a, role ", "PROTOCOL-", false},
     {"skips in every turn", IN_TURN, skip_outside, CONSUMER "step 4 skip", "PROTOCOL-ROLES", true},
     {"turns shared by three of two", IN_TURN, share_of_three, CONSUMER "step 2 items", "PROTOCOL-ROLES", true},
+    {"the last turn is always the second's", IN_TURN, next_is_always_the_second, "sm_90a, role ", "PROTOCOL-DEADLOCK",
+     false},
+    {"the last turn is everybody's", IN_TURN, next_is_all, "sm_90a, role ", "PROTOCOL-", false},
     {"an older turn's parity", IN_TURN, no_turns, CONSUMER "stage 0, step 7 wait_full", "PROTOCOL-PHASE", false},
     {"an accumulator as operand", AHEAD, operand_is_accumulator, CONSUMER "step 22 mma", "PROTOCOL-PLACE", true},
     {"registers as scratch", NORM, scratch_is_registers, CONSUMER "step 7 scratch_read", "PROTOCOL-PLACE", true},

@@ -81,7 +81,12 @@ static bool parts(struct plan *p)
 
 static bool in_turn(struct plan *p)
 {
-    return program_in_turn(p, (struct in_turn){1 + draw(3), 2 + (draw(4) == 0), draw(4) > 0, draw(2)});
+    return program_in_turn(p, (struct in_turn){1 + draw(3), 2 + (draw(4) == 0), draw(4) > 0, draw(2), false});
+}
+
+static bool in_turn_awaited(struct plan *p)
+{
+    return program_in_turn(p, (struct in_turn){1 + draw(3), 2 + (draw(4) == 0), true, draw(2), true});
 }
 
 static bool copies(struct plan *p)
@@ -105,9 +110,18 @@ static bool stores(struct plan *p)
 static const struct {
     const char *name;
     bool (*make)(struct plan *p); /* true where the program is right */
-} kinds[] = {{"attention", attention}, {"together", together}, {"two readers", two_readers}, {"norm", norm},
-             {"convert", convert},     {"in turn", in_turn},   {"handoff", handoff},         {"copies", copies},
-             {"stores", stores},       {"copied", copied},     {"parts", parts}};
+} kinds[] = {{"attention", attention},
+             {"together", together},
+             {"two readers", two_readers},
+             {"norm", norm},
+             {"convert", convert},
+             {"in turn", in_turn},
+             {"handoff", handoff},
+             {"copies", copies},
+             {"stores", stores},
+             {"copied", copied},
+             {"parts", parts},
+             {"in turn, awaited", in_turn_awaited}};
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
 /* ---- damage ------------------------------------------------------------------------------------------------------ */
